@@ -30,14 +30,24 @@ impl<T> AsRef<[T]> for Borrowed<T> {
     }
 }
 
-fn borrow<T: Element + Sync + 'static>(array: &Bound<'_, PyArray2<T>>) -> Option<(usize, usize, Buffer<T>)> {
+fn borrow<T: Element + Sync + 'static>(
+    array: &Bound<'_, PyArray2<T>>,
+) -> Option<(usize, usize, Buffer<T>)> {
     let start = array.data().cast_const();
     if !array.is_c_contiguous() || !start.is_aligned() {
         return None;
     }
     let [rows, cols] = [array.shape()[0], array.shape()[1]];
     let owner = array.clone().into_any().unbind();
-    Some((rows, cols, Buffer::new(Borrowed { start, len: rows * cols, _owner: owner })))
+    Some((
+        rows,
+        cols,
+        Buffer::new(Borrowed {
+            start,
+            len: rows * cols,
+            _owner: owner,
+        }),
+    ))
 }
 
 /// A table over a two-dimensional, C-contiguous array of f32 or f64. `arrays.py` makes everything else into one.
@@ -51,6 +61,8 @@ pub fn table(array: &Bound<'_, PyAny>) -> PyResult<Table> {
     };
     match made {
         Some(table) => table.map_err(|e| raise(array.py(), &e)),
-        None => Err(PyTypeError::new_err("rows are a C-contiguous array of two dimensions, float32 or float64")),
+        None => Err(PyTypeError::new_err(
+            "rows are a C-contiguous array of two dimensions, float32 or float64",
+        )),
     }
 }

@@ -3,7 +3,9 @@
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::types::*;
-use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_array::{
+    Array, ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, RecordBatchReader,
+};
 use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -28,10 +30,13 @@ pub fn arrow_columns<'py>(
     capsule: &Bound<'py, PyCapsule>,
     wanted: Option<Vec<usize>>,
 ) -> PyResult<Vec<Column<'py>>> {
-    let start = capsule.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
+    let start = capsule
+        .pointer_checked(Some(STREAM))?
+        .cast::<FFI_ArrowArrayStream>();
     // SAFETY: a capsule of this name holds a stream, by the interface; it is moved out and an empty one left behind.
     let stream = unsafe { FFI_ArrowArrayStream::from_raw(start.as_ptr()) };
-    let refused = |e: ArrowError| PyValueError::new_err(format!("the Arrow stream cannot be read: {e}"));
+    let refused =
+        |e: ArrowError| PyValueError::new_err(format!("the Arrow stream cannot be read: {e}"));
     let reader = RecordBatchStreamReader::try_new(stream).map_err(refused)?;
     let schema = reader.schema();
     let wanted = wanted.unwrap_or_else(|| (0..schema.fields().len()).collect());
@@ -45,13 +50,18 @@ pub fn arrow_columns<'py>(
                     batch.num_columns()
                 )));
             }
-            column
-                .take(batch.column(*at))
-                .map_err(|what| PyTypeError::new_err(format!("column '{}': {what}", schema.field(*at).name())))?;
+            column.take(batch.column(*at)).map_err(|what| {
+                PyTypeError::new_err(format!("column '{}': {what}", schema.field(*at).name()))
+            })?;
         }
     }
-    let named = wanted.iter().filter_map(|at| schema.fields().get(*at)).zip(columns);
-    named.map(|(field, numbers)| numbers.array(py, field)).collect()
+    let named = wanted
+        .iter()
+        .filter_map(|at| schema.fields().get(*at))
+        .zip(columns);
+    named
+        .map(|(field, numbers)| numbers.array(py, field))
+        .collect()
 }
 
 /// The numbers of a column so far.
@@ -68,27 +78,40 @@ impl Numbers {
         match array.data_type() {
             DataType::FixedSizeList(..) => {
                 let lists = array.as_fixed_size_list();
-                self.lists(lists.len(), |row| (!lists.is_null(row)).then(|| lists.value(row)))
+                self.lists(lists.len(), |row| {
+                    (!lists.is_null(row)).then(|| lists.value(row))
+                })
             }
             DataType::List(_) => {
                 let lists = array.as_list::<i32>();
-                self.lists(lists.len(), |row| (!lists.is_null(row)).then(|| lists.value(row)))
+                self.lists(lists.len(), |row| {
+                    (!lists.is_null(row)).then(|| lists.value(row))
+                })
             }
             DataType::LargeList(_) => {
                 let lists = array.as_list::<i64>();
-                self.lists(lists.len(), |row| (!lists.is_null(row)).then(|| lists.value(row)))
+                self.lists(lists.len(), |row| {
+                    (!lists.is_null(row)).then(|| lists.value(row))
+                })
             }
             _ => append(&mut self.items, &mut self.words, array),
         }
     }
-    fn lists(&mut self, rows: usize, list: impl Fn(usize) -> Option<ArrayRef>) -> Result<(), String> {
+    fn lists(
+        &mut self,
+        rows: usize,
+        list: impl Fn(usize) -> Option<ArrayRef>,
+    ) -> Result<(), String> {
         for row in 0..rows {
             let Some(items) = list(row) else {
                 return Err("a list that is null: leave out the row, or fill it".into());
             };
             let width = *self.width.get_or_insert(items.len());
             if items.len() != width {
-                return Err(format!("lists of {width} and of {} numbers (limit: one length)", items.len()));
+                return Err(format!(
+                    "lists of {width} and of {} numbers (limit: one length)",
+                    items.len()
+                ));
             }
             append(&mut self.items, &mut self.words, &items)?;
         }
@@ -97,13 +120,18 @@ impl Numbers {
     /// As an array of the precision of the column; of two dimensions where it holds lists.
     fn array<'py>(self, py: Python<'py>, field: &Field) -> PyResult<Column<'py>> {
         let of = match field.data_type() {
-            DataType::FixedSizeList(item, _) | DataType::List(item) | DataType::LargeList(item) => item.data_type(),
+            DataType::FixedSizeList(item, _) | DataType::List(item) | DataType::LargeList(item) => {
+                item.data_type()
+            }
             plain => plain,
         };
         let lists = of != field.data_type();
         let words = self.words.listed();
         if lists && words.is_some() {
-            return Err(PyTypeError::new_err(format!("column '{}': lists of text, not of numbers", field.name())));
+            return Err(PyTypeError::new_err(format!(
+                "column '{}': lists of text, not of numbers",
+                field.name()
+            )));
         }
         let width = self.width.unwrap_or(0);
         let rows = self.items.len().checked_div(width).unwrap_or(0);
@@ -112,7 +140,9 @@ impl Numbers {
             (true, false) => narrow(py, &self.items).into_any(),
             (true, true) => narrow(py, &self.items).reshape([rows, width])?.into_any(),
             (false, false) => PyArray1::from_vec(py, self.items).into_any(),
-            (false, true) => PyArray1::from_vec(py, self.items).reshape([rows, width])?.into_any(),
+            (false, true) => PyArray1::from_vec(py, self.items)
+                .reshape([rows, width])?
+                .into_any(),
         };
         Ok((field.name().clone(), array, words))
     }
@@ -146,11 +176,18 @@ fn append(items: &mut Vec<f64>, words: &mut Words, array: &ArrayRef) -> Result<(
     let exact = |v: Option<i128>| match v {
         None => Ok(f64::NAN),
         Some(v) if v.unsigned_abs() <= 1 << 53 => Ok(v as f64),
-        Some(v) => Err(format!("the integer {v} is beyond 2^53, which f64 cannot hold: subtract an offset")),
+        Some(v) => Err(format!(
+            "the integer {v} is beyond 2^53, which f64 cannot hold: subtract an offset"
+        )),
     };
     macro_rules! plain {
         ($t:ty) => {{
-            items.extend(array.as_primitive::<$t>().iter().map(|v| v.map_or(f64::NAN, |v| v.into())));
+            items.extend(
+                array
+                    .as_primitive::<$t>()
+                    .iter()
+                    .map(|v| v.map_or(f64::NAN, |v| v.into())),
+            );
             return Ok(());
         }};
     }
@@ -182,7 +219,12 @@ fn append(items: &mut Vec<f64>, words: &mut Words, array: &ArrayRef) -> Result<(
         DataType::Int64 => whole!(Int64Type),
         DataType::UInt64 => whole!(UInt64Type),
         DataType::Float16 => {
-            items.extend(array.as_primitive::<Float16Type>().iter().map(|v| v.map_or(f64::NAN, |v| v.to_f64())));
+            items.extend(
+                array
+                    .as_primitive::<Float16Type>()
+                    .iter()
+                    .map(|v| v.map_or(f64::NAN, |v| v.to_f64())),
+            );
             return Ok(());
         }
         DataType::Decimal128(_, scale) => {
@@ -216,7 +258,12 @@ fn append(items: &mut Vec<f64>, words: &mut Words, array: &ArrayRef) -> Result<(
         DataType::Duration(TimeUnit::Nanosecond) => seconds!(DurationNanosecondType, 3),
         DataType::Null => items.extend(std::iter::repeat_n(f64::NAN, array.len())),
         DataType::Boolean => {
-            items.extend(array.as_boolean().iter().map(|v| v.map_or(f64::NAN, |v| f64::from(u8::from(v)))));
+            items.extend(
+                array
+                    .as_boolean()
+                    .iter()
+                    .map(|v| v.map_or(f64::NAN, |v| f64::from(u8::from(v)))),
+            );
         }
         DataType::Dictionary(..) => return dictionary(items, words, array),
         _ => return text(items, words, array),
@@ -250,7 +297,11 @@ fn text(items: &mut Vec<f64>, words: &mut Words, array: &ArrayRef) -> Result<(),
         DataType::Utf8 => items.extend(array.as_string::<i32>().iter().map(&mut number)),
         DataType::LargeUtf8 => items.extend(array.as_string::<i64>().iter().map(&mut number)),
         DataType::Utf8View => items.extend(array.as_string_view().iter().map(&mut number)),
-        other => return Err(format!("{other} is neither a number, a time nor text: convert or leave it out")),
+        other => {
+            return Err(format!(
+                "{other} is neither a number, a time nor text: convert or leave it out"
+            ));
+        }
     }
     Ok(())
 }
@@ -281,12 +332,15 @@ pub fn arrow_stream<'py>(
         let array: ArrayRef = if let Ok(whole) = column.cast::<PyArray1<i64>>() {
             Arc::new(Int64Array::from(whole.to_vec()?))
         } else {
-            Arc::new(Float64Array::from(column.cast::<PyArray1<f64>>()?.to_vec()?))
+            Arc::new(Float64Array::from(
+                column.cast::<PyArray1<f64>>()?.to_vec()?,
+            ))
         };
         named.push((name, array));
     }
     let batch = RecordBatch::try_from_iter(named).map_err(refused)?;
     let schema = batch.schema();
-    let reader: Box<dyn RecordBatchReader + Send> = Box::new(RecordBatchIterator::new([Ok(batch)], schema));
+    let reader: Box<dyn RecordBatchReader + Send> =
+        Box::new(RecordBatchIterator::new([Ok(batch)], schema));
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(reader), STREAM)
 }

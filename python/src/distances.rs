@@ -32,9 +32,17 @@ pub fn dense<'py>(
     precision: Option<&str>,
     given: Given,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let data = Data { x: table(x)?, y: y.map(table).transpose()?, weights: vec![None] };
+    let data = Data {
+        x: table(x)?,
+        y: y.map(table).transpose()?,
+        weights: vec![None],
+    };
     let (n, m) = (data.x.rows(), data.other().rows());
-    let shape = if condensed { vec![n * n.saturating_sub(1) / 2] } else { vec![n, m] };
+    let shape = if condensed {
+        vec![n * n.saturating_sub(1) / 2]
+    } else {
+        vec![n, m]
+    };
     let short = given.is_short(&data, &[]);
     let out = match out {
         Some(out) => Some(out.clone()),
@@ -50,18 +58,34 @@ pub fn dense<'py>(
         schema: SCHEMA,
         x: Input::named("x"),
         y: y.map(|_| Input::named("y")),
-        pair: PairSpec { metric, formula, params: params(parameters)? },
+        pair: PairSpec {
+            metric,
+            formula,
+            params: params(parameters)?,
+        },
         cells: condensed.then_some(Domain::Triangle),
         near: None,
         cell: None,
-        folds: vec![if condensed { FoldSpec::Condensed {} } else { FoldSpec::Matrix {} }],
-        precision: precision.map(|name| if name == "f32" { Precision::F32 } else { Precision::F64 }),
+        folds: vec![if condensed {
+            FoldSpec::Condensed {}
+        } else {
+            FoldSpec::Matrix {}
+        }],
+        precision: precision.map(|name| {
+            if name == "f32" {
+                Precision::F32
+            } else {
+                Precision::F64
+            }
+        }),
         nan: NanPolicy::Propagate,
     };
     let done = attended(py, short, given.progress(), |shared| {
         let tell = |p| shared.tell(p);
         let options = given.options(shared, &tell, short)?;
-        Ok(Query::new(&problem, &data, &options).run(|_| target.clone())?.outcome)
+        Ok(Query::new(&problem, &data, &options)
+            .run(|_| target.clone())?
+            .outcome)
     })?;
     let outcome = done.map_err(|e| raise(py, &e))?;
     warn(py, &outcome.warnings)?;

@@ -14,7 +14,13 @@ use zipfold::io::{evidence, network};
 use zipfold::{Budget, Error, Result};
 
 /// A network as `(bayes, cards, variable names, state names, [(scope, values)])`.
-type Arrays = (bool, Vec<usize>, Option<Vec<String>>, Option<Vec<Vec<String>>>, Vec<(Vec<usize>, Vec<f64>)>);
+type Arrays = (
+    bool,
+    Vec<usize>,
+    Option<Vec<String>>,
+    Option<Vec<Vec<String>>>,
+    Vec<(Vec<usize>, Vec<f64>)>,
+);
 
 /// Where a network comes from.
 #[derive(FromPyObject)]
@@ -34,9 +40,19 @@ impl Model {
         let factor = |(at, (scope, values)): (usize, (Vec<usize>, Vec<f64>))| {
             Factor::new(scope, values, &cards).map_err(|e| e.at_least(format!("factor {at}")))
         };
-        let factors = tables.into_iter().enumerate().map(factor).collect::<Result<_>>()?;
-        let network = Network::new(if bayes { Kind::Bayes } else { Kind::Markov }, cards.clone(), factors)?;
-        let Some(variables) = names else { return Ok(network) };
+        let factors = tables
+            .into_iter()
+            .enumerate()
+            .map(factor)
+            .collect::<Result<_>>()?;
+        let network = Network::new(
+            if bayes { Kind::Bayes } else { Kind::Markov },
+            cards.clone(),
+            factors,
+        )?;
+        let Some(variables) = names else {
+            return Ok(network);
+        };
         let numbered = |c: &usize| (0..*c).map(|s| s.to_string()).collect();
         let states = states.unwrap_or_else(|| cards.iter().map(numbered).collect());
         network.with_names(Names { variables, states })
@@ -65,7 +81,11 @@ impl Question {
     fn settings(&self) -> Result<Settings> {
         Ok(Settings {
             memory: self.memory.unwrap_or_else(crate::options::available_memory),
-            precision: if self.single { Precision::F32 } else { Precision::F64 },
+            precision: if self.single {
+                Precision::F32
+            } else {
+                Precision::F64
+            },
             seed: self.seed,
             order_seconds: self.order_seconds,
             time_limit: self.time_limit,
@@ -84,15 +104,19 @@ impl Question {
         Ok(seen)
     }
     fn task(&self, model: &Network) -> Result<Task> {
-        let keep = self.keep.iter().map(|k| model.find(k)).collect::<Result<Vec<_>>>();
+        let keep = self
+            .keep
+            .iter()
+            .map(|k| model.find(k))
+            .collect::<Result<Vec<_>>>();
         let keep = keep.map_err(|e| e.at_least("keep"))?;
         match self.task.as_str() {
             "pr" => Ok(Task::Pr),
             "mar" => Ok(Task::Mar),
             "map" | "mpe" => Ok(Task::Map),
-            "mmap" if keep.is_empty() => {
-                Err(Error::request("mmap asks for no variable").at("keep").remedy("keep=[…], or the task 'map'"))
-            }
+            "mmap" if keep.is_empty() => Err(Error::request("mmap asks for no variable")
+                .at("keep")
+                .remedy("keep=[…], or the task 'map'")),
             "mmap" => Ok(Task::Mmap(keep)),
             "sum" => Ok(Task::Sum(keep)),
             "samples" => Ok(Task::Samples(self.samples)),
@@ -105,7 +129,11 @@ impl Question {
 
 /// Answers a question about a network.
 #[pyfunction]
-pub fn infer<'py>(py: Python<'py>, model: Model, question: Question) -> PyResult<Bound<'py, PyDict>> {
+pub fn infer<'py>(
+    py: Python<'py>,
+    model: Model,
+    question: Question,
+) -> PyResult<Bound<'py, PyDict>> {
     let done = attended(py, false, None, |_| {
         zipfold::pool::within(question.threads, || {
             let settings = question.settings()?;
@@ -125,23 +153,39 @@ fn answer<'py>(py: Python<'py>, model: &Network, done: &Inferred) -> PyResult<Bo
     let out = PyDict::new(py);
     let names: Vec<String> = (0..model.cards().len()).map(|v| model.name(v)).collect();
     let states = model.cards().iter().enumerate();
-    let states: Vec<Vec<String>> = states.map(|(v, c)| (0..*c).map(|s| model.state(v, s)).collect()).collect();
+    let states: Vec<Vec<String>> = states
+        .map(|(v, c)| (0..*c).map(|s| model.state(v, s)).collect())
+        .collect();
     out.set_item("names", names)?;
     out.set_item("states", states)?;
     out.set_item("seconds", done.seconds.to_vec())?;
     out.set_item("peak_bytes", done.peak_bytes)?;
-    out.set_item("warnings", done.warnings.iter().map(|w| w.told(words)).collect::<Vec<_>>())?;
+    out.set_item(
+        "warnings",
+        done.warnings
+            .iter()
+            .map(|w| w.told(words))
+            .collect::<Vec<_>>(),
+    )?;
     out.set_item("device", done.device.as_ref().map(|on| &on.device[..]))?;
     out.set_item("impossible", done.answer == Answer::Impossible)?;
     let log10 = match &done.answer {
         Answer::Impossible => f64::NEG_INFINITY,
         Answer::Pr(z) => *z,
         Answer::Mar(z, rows) => {
-            out.set_item("marginals", rows.iter().map(|r| PyArray1::from_slice(py, r)).collect::<Vec<_>>())?;
+            out.set_item(
+                "marginals",
+                rows.iter()
+                    .map(|r| PyArray1::from_slice(py, r))
+                    .collect::<Vec<_>>(),
+            )?;
             *z
         }
         Answer::Map(z, states) => {
-            out.set_item("assignment", states.iter().copied().enumerate().collect::<Vec<_>>())?;
+            out.set_item(
+                "assignment",
+                states.iter().copied().enumerate().collect::<Vec<_>>(),
+            )?;
             *z
         }
         Answer::Mmap(z, states) => {

@@ -46,15 +46,25 @@ impl Place {
             let fits = a.is_c_contiguous() && a.data().is_aligned() && a.try_readwrite().is_ok();
             (Start::F32(a.data()), a.shape().to_vec(), fits)
         } else {
-            return Err(PyValueError::new_err("out: an array of float64 or float32 is wanted"));
+            return Err(PyValueError::new_err(
+                "out: an array of float64 or float32 is wanted",
+            ));
         };
         if found != shape {
-            return Err(PyValueError::new_err(format!("out: an array of shape {found:?}, the result has {shape:?}")));
+            return Err(PyValueError::new_err(format!(
+                "out: an array of shape {found:?}, the result has {shape:?}"
+            )));
         }
         if !fits {
-            return Err(PyValueError::new_err("out: a C-contiguous, aligned and writable array is wanted"));
+            return Err(PyValueError::new_err(
+                "out: a C-contiguous, aligned and writable array is wanted",
+            ));
         }
-        Ok(Place { start, len: shape.iter().product(), _owner: out.clone().unbind() })
+        Ok(Place {
+            start,
+            len: shape.iter().product(),
+            _owner: out.clone().unbind(),
+        })
     }
 }
 
@@ -63,7 +73,9 @@ pub fn fresh<'py>(py: Python<'py>, shape: &[usize], single: bool) -> PyResult<Bo
     let elements = shape.iter().try_fold(1usize, |n, s| n.checked_mul(*s));
     let bytes = elements.and_then(|n| n.checked_mul(if single { 4 } else { 8 }));
     if bytes.is_none_or(|b| b > isize::MAX as usize) {
-        return Err(PyValueError::new_err(format!("a matrix of shape {shape:?} is beyond any memory")));
+        return Err(PyValueError::new_err(format!(
+            "a matrix of shape {shape:?} is beyond any memory"
+        )));
     }
     let numpy = py.import(intern!(py, "numpy"))?;
     let kind = if single { "f4" } else { "f8" };
@@ -95,11 +107,15 @@ impl Sink for Place {
             },
             // SAFETY: as above.
             (Start::F64(to), Values::F32(v)) => {
-                v.iter().enumerate().for_each(|(k, v)| unsafe { to.add(at + k).write(f64::from(*v)) });
+                v.iter()
+                    .enumerate()
+                    .for_each(|(k, v)| unsafe { to.add(at + k).write(f64::from(*v)) });
             }
             // SAFETY: as above.
             (Start::F32(to), Values::F64(v)) => {
-                v.iter().enumerate().for_each(|(k, v)| unsafe { to.add(at + k).write(*v as f32) });
+                v.iter()
+                    .enumerate()
+                    .for_each(|(k, v)| unsafe { to.add(at + k).write(*v as f32) });
             }
         }
         Ok(())

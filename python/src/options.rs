@@ -33,14 +33,25 @@ pub struct Given(
 impl Given {
     /// Whether the work on `folds` over `data` takes less than a person notices, and its results little memory.
     pub fn is_short(&self, data: &Data, folds: &[FoldSpec]) -> bool {
-        let (n, m, d) = (data.x.rows() as f64, data.other().rows() as f64, data.x.cols() as f64);
-        let columns = data.weights.iter().flatten().map(|w| w[0].cols().max(w[1].cols()) as f64);
+        let (n, m, d) = (
+            data.x.rows() as f64,
+            data.other().rows() as f64,
+            data.x.cols() as f64,
+        );
+        let columns = data
+            .weights
+            .iter()
+            .flatten()
+            .map(|w| w[0].cols().max(w[1].cols()) as f64);
         let results = folds.iter().map(|fold| match fold {
             FoldSpec::Nearest { k, .. } => n * *k as f64,
             FoldSpec::Histogram { axes, .. } => axes.iter().map(bins).product(),
             _ => 0.0,
         });
-        (n * m).max(n + m) * (d + 8.0) < SHORT && results.chain(columns.map(|c| c * (n + m))).all(|r| r < SHORT)
+        (n * m).max(n + m) * (d + 8.0) < SHORT
+            && results
+                .chain(columns.map(|c| c * (n + m)))
+                .all(|r| r < SHORT)
     }
     /// Told of progress.
     pub fn progress(&self) -> Option<&Py<PyAny>> {
@@ -62,7 +73,11 @@ impl Given {
         tell: &'a (dyn Fn(Progress) + Sync),
         short: bool,
     ) -> Result<Options<'a>> {
-        let budget = if short && self.1.is_none() { Budget::new(SHORT_MEMORY) } else { Budget::new(self.memory()) };
+        let budget = if short && self.1.is_none() {
+            Budget::new(SHORT_MEMORY)
+        } else {
+            Budget::new(self.memory())
+        };
         Ok(Options {
             threads: self.0,
             budget,
@@ -77,7 +92,9 @@ impl Given {
 }
 
 fn bins(axis: &AxisSpec) -> f64 {
-    axis.edges.as_ref().map_or(axis.bins.unwrap_or(100), Vec::len) as f64
+    axis.edges
+        .as_ref()
+        .map_or(axis.bins.unwrap_or(100), Vec::len) as f64
 }
 
 /// Named numbers and vectors of a metric or formula.
@@ -94,7 +111,9 @@ fn param(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Param> {
     if let Ok(array) = value.cast::<PyArrayDyn<f64>>()
         && array.ndim() > 0
     {
-        return Ok(Param::Vector(array.readonly().as_array().iter().copied().collect()));
+        return Ok(Param::Vector(
+            array.readonly().as_array().iter().copied().collect(),
+        ));
     }
     if let Ok(number) = value.extract::<f64>() {
         return Ok(Param::Number(number));
@@ -105,7 +124,10 @@ fn param(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Param> {
     match value.extract::<Vec<f64>>() {
         Ok(numbers) => Ok(Param::Vector(numbers)),
         Err(_) => {
-            let what = format!("{name} is a number or an array of numbers, not {}", value.get_type().name()?);
+            let what = format!(
+                "{name} is a number or an array of numbers, not {}",
+                value.get_type().name()?
+            );
             Err(PyTypeError::new_err(what))
         }
     }
@@ -120,7 +142,8 @@ pub fn available_memory() -> u64 {
 /// Bytes of `"2GiB"`, `"500MB"`.
 #[pyfunction]
 pub fn parse_bytes(py: Python<'_>, text: &str) -> PyResult<u64> {
-    zipfold::core::budget::parse_bytes(text).map_err(|e| raise(py, &e.at("memory").remedy("memory='2GiB'")))
+    zipfold::core::budget::parse_bytes(text)
+        .map_err(|e| raise(py, &e.at("memory").remedy("memory='2GiB'")))
 }
 
 /// Refuses what names no device; whether it is there shows when it is used.
@@ -138,7 +161,10 @@ pub fn devices() -> (Vec<Device>, Vec<(String, String)>) {
     let (mut found, mut missing) = (vec![], vec![]);
     for runtime in [Runtime::Cuda, Runtime::OpenCl] {
         match list(runtime) {
-            Ok(all) => found.extend(all.into_iter().map(|f| (f.id(), f.name.clone(), f.memory, f.host))),
+            Ok(all) => found.extend(
+                all.into_iter()
+                    .map(|f| (f.id(), f.name.clone(), f.memory, f.host)),
+            ),
             Err(e) => missing.push((runtime.name().to_string(), e.to_string())),
         }
     }
@@ -147,5 +173,6 @@ pub fn devices() -> (Vec<Device>, Vec<(String, String)>) {
 
 /// A problem from its JSON text.
 pub fn problem(py: Python<'_>, text: &str) -> PyResult<zipfold::Problem> {
-    serde_json::from_str(text).map_err(|e| raise(py, &zipfold::Error::request(format!("no problem: {e}"))))
+    serde_json::from_str(text)
+        .map_err(|e| raise(py, &zipfold::Error::request(format!("no problem: {e}"))))
 }

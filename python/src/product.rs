@@ -24,7 +24,10 @@ pub fn sum_product<'py>(
     let done = attended(py, false, None, |_| {
         zipfold::pool::within(threads, || {
             let memory = memory.unwrap_or_else(crate::options::available_memory);
-            let settings = Settings { memory, ..Settings::default() };
+            let settings = Settings {
+                memory,
+                ..Settings::default()
+            };
             over(semiring, &cards, &tables, &keep, &settings)
         })
     })?;
@@ -32,14 +35,22 @@ pub fn sum_product<'py>(
     Ok(PyArray1::from_vec(py, values))
 }
 
-fn over(semiring: &str, cards: &[usize], tables: &[Bare<f64>], keep: &[usize], how: &Settings) -> Result<Vec<f64>> {
+fn over(
+    semiring: &str,
+    cards: &[usize],
+    tables: &[Bare<f64>],
+    keep: &[usize],
+    how: &Settings,
+) -> Result<Vec<f64>> {
     match semiring {
         "sum-product" => contract(&SumProduct, cards, tables, keep, how),
         "max-product" => contract(&MaxProduct, cards, tables, keep, how),
         "log-sum-exp" => contract_logs(cards, tables, keep, how),
         "min-sum" => contract(&MinSum, cards, tables, keep, how),
         "or-and" => {
-            let truth = |(scope, values): &Bare<f64>| (scope.clone(), values.iter().map(|v| *v != 0.0).collect());
+            let truth = |(scope, values): &Bare<f64>| {
+                (scope.clone(), values.iter().map(|v| *v != 0.0).collect())
+            };
             let tables: Vec<Bare<bool>> = tables.iter().map(truth).collect();
             let out = contract(&OrAnd, cards, &tables, keep, how)?;
             Ok(out.into_iter().map(|v| f64::from(u8::from(v))).collect())

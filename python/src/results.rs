@@ -8,7 +8,13 @@ use zipfold::Output;
 use zipfold::core::fold::{Fold, Layout, Numbers, Role, Tally};
 
 /// What `fold` gave over `n` × `m` rows.
-pub fn result<'py>(py: Python<'py>, fold: &Fold, output: Output, n: usize, m: usize) -> PyResult<Bound<'py, PyDict>> {
+pub fn result<'py>(
+    py: Python<'py>,
+    fold: &Fold,
+    output: Output,
+    n: usize,
+    m: usize,
+) -> PyResult<Bound<'py, PyDict>> {
     let out = PyDict::new(py);
     // Matrices are moved, not copied.
     let output = match output {
@@ -16,21 +22,37 @@ pub fn result<'py>(py: Python<'py>, fold: &Fold, output: Output, n: usize, m: us
         Output::F32(values) => return values_of(out, PyArray1::from_vec(py, values)),
         other => other,
     };
-    let Some(answer) = output.columns(fold, n, m).map_err(|e| raise(py, &e))? else { return Ok(out) };
+    let Some(answer) = output.columns(fold, n, m).map_err(|e| raise(py, &e))? else {
+        return Ok(out);
+    };
     for column in answer.arrays() {
         match (answer.all(column), column.role) {
             // Rows are counted in memory, so their numbers fit an i64, NumPy's own type of indices.
             (Numbers::U64(rows), Role::Row(_)) => {
-                out.set_item(column.name, PyArray1::from_vec(py, rows.iter().map(|row| *row as i64).collect()))?;
+                out.set_item(
+                    column.name,
+                    PyArray1::from_vec(py, rows.iter().map(|row| *row as i64).collect()),
+                )?;
             }
-            (Numbers::U64(v), _) => out.set_item(column.name, PyArray1::from_vec(py, v.into_owned()))?,
-            (Numbers::I64(v), _) => out.set_item(column.name, PyArray1::from_vec(py, v.into_owned()))?,
-            (Numbers::F64(v), _) => out.set_item(column.name, PyArray1::from_vec(py, v.into_owned()))?,
-            (Numbers::F32(v), _) => out.set_item(column.name, PyArray1::from_vec(py, v.into_owned()))?,
+            (Numbers::U64(v), _) => {
+                out.set_item(column.name, PyArray1::from_vec(py, v.into_owned()))?
+            }
+            (Numbers::I64(v), _) => {
+                out.set_item(column.name, PyArray1::from_vec(py, v.into_owned()))?
+            }
+            (Numbers::F64(v), _) => {
+                out.set_item(column.name, PyArray1::from_vec(py, v.into_owned()))?
+            }
+            (Numbers::F32(v), _) => {
+                out.set_item(column.name, PyArray1::from_vec(py, v.into_owned()))?
+            }
         }
     }
     let beyond = PyDict::new(py);
-    answer.beyond.iter().try_for_each(|(what, pairs)| beyond.set_item(what, pairs))?;
+    answer
+        .beyond
+        .iter()
+        .try_for_each(|(what, pairs)| beyond.set_item(what, pairs))?;
     out.set_item("beyond", beyond)?;
     out.set_item("shape", &answer.shape)?;
     let layout = match answer.layout {
@@ -40,7 +62,14 @@ pub fn result<'py>(py: Python<'py>, fold: &Fold, output: Output, n: usize, m: us
         Layout::Table => "table",
     };
     out.set_item("layout", layout)?;
-    out.set_item("edges", answer.edges.iter().map(|edges| PyArray1::from_slice(py, edges)).collect::<Vec<_>>())?;
+    out.set_item(
+        "edges",
+        answer
+            .edges
+            .iter()
+            .map(|edges| PyArray1::from_slice(py, edges))
+            .collect::<Vec<_>>(),
+    )?;
     Ok(out)
 }
 

@@ -12,7 +12,12 @@ use zipfold::run::Target;
 use zipfold::{Data, Error, Job, Message, Outcome, Problem, Table, partial, shards};
 
 /// An array with the names of its columns, the named columns beside it, and which of all these are text.
-type Named<'py> = (Bound<'py, PyAny>, Option<Vec<String>>, Option<(Bound<'py, PyAny>, Vec<String>)>, Vec<usize>);
+type Named<'py> = (
+    Bound<'py, PyAny>,
+    Option<Vec<String>>,
+    Option<(Bound<'py, PyAny>, Vec<String>)>,
+    Vec<usize>,
+);
 /// Weights of a fold: of the rows of x and of y.
 type Weights<'py> = Vec<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>>;
 
@@ -36,7 +41,11 @@ fn data(x: &Named<'_>, y: Option<&Named<'_>>, weights: &Weights<'_>) -> PyResult
         None => Ok(None),
     };
     let weights = weights.iter().map(pair).collect::<PyResult<_>>()?;
-    Ok(Data { x: named(x)?, y: y.map(named).transpose()?, weights })
+    Ok(Data {
+        x: named(x)?,
+        y: y.map(named).transpose()?,
+        weights,
+    })
 }
 
 /// Runs `text` (a problem as JSON). A share gives `{"part": bytes}`, anything else its results.
@@ -56,10 +65,20 @@ pub fn run<'py>(
         let options = given.options(shared, &tell, short)?;
         let answer = Query::new(&problem, &data, &options).run(|_| Target::Memory)?;
         let part = match given.shard() {
-            Some(shard) => Some(partial::encode(&shards::part(&answer.problem, &answer.outcome, shard)?)?),
+            Some(shard) => Some(partial::encode(&shards::part(
+                &answer.problem,
+                &answer.outcome,
+                shard,
+            )?)?),
             None => None,
         };
-        Ok((answer.problem.into_owned(), answer.range, answer.job, answer.outcome, part))
+        Ok((
+            answer.problem.into_owned(),
+            answer.range,
+            answer.job,
+            answer.outcome,
+            part,
+        ))
     })?;
     let (problem, range, job, outcome, part) = done.map_err(|e| raise(py, &e))?;
     match part {
@@ -94,8 +113,14 @@ pub fn merge<'py>(
             let name = format!("part {at}");
             partial::decode(bytes, &name).map(|part| (name, part))
         };
-        let parts = parts.iter().enumerate().map(read).collect::<zipfold::Result<Vec<_>>>()?;
-        let Some((name, first)) = parts.first() else { return Err(Error::request("no partial results to merge")) };
+        let parts = parts
+            .iter()
+            .enumerate()
+            .map(read)
+            .collect::<zipfold::Result<Vec<_>>>()?;
+        let Some((name, first)) = parts.first() else {
+            return Err(Error::request("no partial results to merge"));
+        };
         let problem = shards::problem_of(name, first)?;
         let (job, outcome) = shards::merge(&problem, &data, parts, &options)?;
         Ok((problem, job, outcome))
@@ -104,7 +129,12 @@ pub fn merge<'py>(
     answer(py, &problem, &job, outcome)
 }
 
-fn answer<'py>(py: Python<'py>, problem: &Problem, job: &Job, outcome: Outcome) -> PyResult<Bound<'py, PyDict>> {
+fn answer<'py>(
+    py: Python<'py>,
+    problem: &Problem,
+    job: &Job,
+    outcome: Outcome,
+) -> PyResult<Bound<'py, PyDict>> {
     let out = PyDict::new(py);
     warn(py, &outcome.warnings)?;
     let plan = plan_json(&outcome.plan, words).map_err(|e| raise(py, &e))?;
@@ -130,7 +160,9 @@ pub(crate) fn warn(py: Python<'_>, warnings: &[Message]) -> PyResult<()> {
         return Ok(());
     }
     let say = py.import("zipfold.errors")?.getattr("warn")?;
-    warnings.iter().try_for_each(|text| say.call1((text.told(words),)).map(drop))
+    warnings
+        .iter()
+        .try_for_each(|text| say.call1((text.told(words),)).map(drop))
 }
 
 /// A plan as text and as JSON, the rows of x and y, and which cells are visited.
@@ -154,7 +186,12 @@ pub fn explain<'py>(
         let (json, job) = (explained.json(words)?, &explained.job);
         let cells = format!("{:?}", job.space.cells).to_lowercase();
         Ok((
-            (explained.text(false).told(words), json.to_string(), (job.space.n, job.space.m), cells),
+            (
+                explained.text(false).told(words),
+                json.to_string(),
+                (job.space.n, job.space.m),
+                cells,
+            ),
             options.warnings.all(),
         ))
     })?;
@@ -164,7 +201,16 @@ pub fn explain<'py>(
 }
 
 /// A named pair: name, aliases, options, symmetry, domain, kind, least and largest value, what it is.
-type Metric = (String, Vec<String>, Vec<String>, bool, String, &'static str, (f64, f64), &'static str);
+type Metric = (
+    String,
+    Vec<String>,
+    Vec<String>,
+    bool,
+    String,
+    &'static str,
+    (f64, f64),
+    &'static str,
+);
 
 /// Every named pair: name, aliases, options, whether it is symmetric, what rows it is for, distance or similarity, the range of
 /// its values, and what it is in a line.
@@ -173,9 +219,22 @@ pub fn metrics() -> Vec<Metric> {
     let words = |list: &[&str]| list.iter().map(|w| (*w).to_string()).collect();
     let all = zipfold::core::pair::named::all().iter();
     all.map(|m| {
-        let kind = if m.similarity { "similarity" } else { "distance" };
+        let kind = if m.similarity {
+            "similarity"
+        } else {
+            "distance"
+        };
         let domain = format!("{:?}", m.domain).to_lowercase();
-        (m.name.into(), words(m.aliases), words(m.options), m.symmetric, domain, kind, m.values, m.about)
+        (
+            m.name.into(),
+            words(m.aliases),
+            words(m.options),
+            m.symmetric,
+            domain,
+            kind,
+            m.values,
+            m.about,
+        )
     })
     .collect()
 }

@@ -51,15 +51,18 @@ pub fn attended<R: Send>(
             let mut raised = None;
             loop {
                 match ended.recv_timeout(BEAT) {
-                    Ok(result) => return raised.map_or_else(|| look(shared, progress).map(|()| result), Err),
+                    Ok(result) => {
+                        return raised.map_or_else(|| look(shared, progress).map(|()| result), Err);
+                    }
                     Err(RecvTimeoutError::Timeout) if raised.is_none() => {
                         raised = look(shared, progress).err();
                         shared.stop.store(raised.is_some(), Relaxed);
                     }
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => {
-                        let gone =
-                            pyo3::exceptions::PyRuntimeError::new_err("the worker thread ended without a result");
+                        let gone = pyo3::exceptions::PyRuntimeError::new_err(
+                            "the worker thread ended without a result",
+                        );
                         return Err(raised.unwrap_or(gone));
                     }
                 }
@@ -75,7 +78,8 @@ fn look(shared: &Shared, progress: Option<&Py<PyAny>>) -> PyResult<()> {
         match progress {
             Some(call) if total > 0 => {
                 tell_phase(py, shared, call)?;
-                call.call1(py, (shared.cells.load(Relaxed), total)).map(drop)
+                call.call1(py, (shared.cells.load(Relaxed), total))
+                    .map(drop)
             }
             _ => Ok(()),
         }

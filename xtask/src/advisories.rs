@@ -56,7 +56,9 @@ pub struct Findings {
 
 /// Reads both files below `root`. Errors when one of them cannot be read.
 pub fn check(root: &Path) -> Result<Findings, String> {
-    let text = |path: &str| std::fs::read_to_string(root.join(path)).map_err(|error| format!("{path}: {error}"));
+    let text = |path: &str| {
+        std::fs::read_to_string(root.join(path)).map_err(|error| format!("{path}: {error}"))
+    };
     judge(&text("Cargo.lock")?, &text(COPY)?)
 }
 
@@ -66,9 +68,19 @@ pub fn judge(lock: &str, copy: &str) -> Result<Findings, String> {
     let copy: Copy = toml::from_str(copy).map_err(|error| format!("{COPY}: {error}"))?;
     let mut breaches = Vec::new();
     let mut breach = |path, what: String| breaches.push(Violation::new(path, 1, what));
-    let foreign = || lock.package.iter().filter(|package| package.source.is_some());
+    let foreign = || {
+        lock.package
+            .iter()
+            .filter(|package| package.source.is_some())
+    };
     for package in foreign().filter(|package| !copy.packages.contains(&package.name)) {
-        breach(COPY, format!("{}: nobody looked its advisories up: add them and its name", package.name));
+        breach(
+            COPY,
+            format!(
+                "{}: nobody looked its advisories up: add them and its name",
+                package.name
+            ),
+        );
     }
     for advisory in &copy.advisory {
         let about = || foreign().filter(|package| package.name == advisory.package);
@@ -78,19 +90,37 @@ pub fn judge(lock: &str, copy: &str) -> Result<Findings, String> {
                 met = Some(package);
             }
         }
-        let Advisory { id, kind, title, .. } = advisory;
+        let Advisory {
+            id, kind, title, ..
+        } = advisory;
         match (met, &advisory.accepted) {
             (Some(package), None) => {
-                breach("Cargo.lock", format!("{} {}: {id} ({kind}): {title}", package.name, package.version));
+                breach(
+                    "Cargo.lock",
+                    format!(
+                        "{} {}: {id} ({kind}): {title}",
+                        package.name, package.version
+                    ),
+                );
             }
-            (None, Some(_)) => breach(COPY, format!("{id}: accepted, but no locked version is concerned")),
+            (None, Some(_)) => breach(
+                COPY,
+                format!("{id}: accepted, but no locked version is concerned"),
+            ),
             _ => {}
         }
     }
-    let Copy { copied, newest, packages, advisory } = &copy;
+    let Copy {
+        copied,
+        newest,
+        packages,
+        advisory,
+    } = &copy;
     let (count, all) = (advisory.len(), packages.len());
     Ok(Findings {
-        summary: format!("{count} advisories about {all} packages, copied {copied}, newest of {newest}"),
+        summary: format!(
+            "{count} advisories about {all} packages, copied {copied}, newest of {newest}"
+        ),
         breaches,
     })
 }
@@ -98,9 +128,13 @@ pub fn judge(lock: &str, copy: &str) -> Result<Findings, String> {
 impl Advisory {
     /// Whether a version is neither patched nor unaffected.
     fn is_about(&self, version: &str) -> Result<bool, String> {
-        let version: Version = version.parse().map_err(|error| format!("Cargo.lock: {version}: {error}"))?;
+        let version: Version = version
+            .parse()
+            .map_err(|error| format!("Cargo.lock: {version}: {error}"))?;
         for range in self.patched.iter().chain(&self.unaffected) {
-            let range: VersionReq = range.parse().map_err(|error| format!("{COPY}: {}: {range}: {error}", self.id))?;
+            let range: VersionReq = range
+                .parse()
+                .map_err(|error| format!("{COPY}: {}: {range}: {error}", self.id))?;
             if range.matches(&version) {
                 return Ok(false);
             }

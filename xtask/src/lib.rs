@@ -24,7 +24,11 @@ pub struct Violation {
 impl Violation {
     /// A breach at a line (counted from 1) of a file.
     pub fn new(path: &str, line: usize, what: impl Into<String>) -> Self {
-        Violation { path: path.to_owned(), line, what: what.into() }
+        Violation {
+            path: path.to_owned(),
+            line,
+            what: what.into(),
+        }
     }
 }
 

@@ -66,15 +66,29 @@ fn filter(there: &[&str]) -> Result<ExitCode, String> {
 fn bench(words: &[&str]) -> Result<ExitCode, String> {
     let python = std::env::var_os("ZIPFOLD_PYTHON").unwrap_or_else(|| "python3".into());
     let script = tree::root().join("bench/run.py");
-    let done = std::process::Command::new(&python).arg(script).args(words).status();
-    let done = done.map_err(|e| format!("{}: {e}\nset ZIPFOLD_PYTHON to a Python with NumPy", python.display()))?;
-    Ok(if done.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let done = std::process::Command::new(&python)
+        .arg(script)
+        .args(words)
+        .status();
+    let done = done.map_err(|e| {
+        format!(
+            "{}: {e}\nset ZIPFOLD_PYTHON to a Python with NumPy",
+            python.display()
+        )
+    })?;
+    Ok(if done.success() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 fn run_tidy(root: &Path) -> Result<ExitCode, String> {
     let files = tree::files(root)?;
     for (package, count) in tidy::panics::count(&files) {
-        eprintln!("note: {package}: {count} unwrap/expect/panic outside tests without an INVARIANT: comment");
+        eprintln!(
+            "note: {package}: {count} unwrap/expect/panic outside tests without an INVARIANT: comment"
+        );
     }
     Ok(report(&tidy::check(&files)))
 }
@@ -83,5 +97,9 @@ fn report(found: &[Violation]) -> ExitCode {
     for violation in found {
         println!("{violation}");
     }
-    if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if found.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }

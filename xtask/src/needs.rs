@@ -6,7 +6,10 @@ use crate::tree::File;
 
 /// What tests may need.
 pub const WORDS: [(&str, &str); 10] = [
-    ("opencl", "an OpenCL device, or the device that ZIPFOLD_TEST_DEVICE names"),
+    (
+        "opencl",
+        "an OpenCL device, or the device that ZIPFOLD_TEST_DEVICE names",
+    ),
     ("nvrtc", "libnvrtc on LD_LIBRARY_PATH"),
     ("python", "ZIPFOLD_PYTHON with SciPy and scikit-learn"),
     ("pyagrum", "ZIPFOLD_PYTHON with pyAgrum and pytoulbar2"),
@@ -31,19 +34,28 @@ pub struct Test {
 
 /// Every test of `files` that needs something.
 pub fn all(files: &[File]) -> Vec<Test> {
-    let rust = files.iter().filter(|f| f.suffix() == "rs" && !f.path.starts_with("xtask/"));
+    let rust = files
+        .iter()
+        .filter(|f| f.suffix() == "rs" && !f.path.starts_with("xtask/"));
     rust.flat_map(|f| of_text(&f.text)).collect()
 }
 
 fn of_text(text: &str) -> Vec<Test> {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
-    let marked =
-        lines.iter().enumerate().filter_map(|(at, line)| Some((at, line.strip_prefix(MARK)?.strip_suffix("\"]")?)));
+    let marked = lines
+        .iter()
+        .enumerate()
+        .filter_map(|(at, line)| Some((at, line.strip_prefix(MARK)?.strip_suffix("\"]")?)));
     marked
         .filter_map(|(at, needs)| {
-            let function = lines[at..].iter().find_map(|line| line.strip_prefix("fn "))?;
+            let function = lines[at..]
+                .iter()
+                .find_map(|line| line.strip_prefix("fn "))?;
             let name = function.split('(').next()?.to_owned();
-            Some(Test { name, needs: needs.split(", ").map(str::to_owned).collect() })
+            Some(Test {
+                name,
+                needs: needs.split(", ").map(str::to_owned).collect(),
+            })
         })
         .collect()
 }
@@ -52,23 +64,44 @@ fn of_text(text: &str) -> Vec<Test> {
 pub fn filter<'t>(tests: &'t [Test], there: &[&str]) -> (String, Vec<&'t Test>) {
     let met = |test: &&Test| test.needs.iter().all(|need| there.contains(&need.as_str()));
     let out: Vec<&Test> = tests.iter().filter(|test| !met(test)).collect();
-    let names: Vec<String> = out.iter().map(|test| format!("test(/(^|::){}$/)", test.name)).collect();
-    (if names.is_empty() { "all()".into() } else { format!("not ({})", names.join(" + ")) }, out)
+    let names: Vec<String> = out
+        .iter()
+        .map(|test| format!("test(/(^|::){}$/)", test.name))
+        .collect();
+    (
+        if names.is_empty() {
+            "all()".into()
+        } else {
+            format!("not ({})", names.join(" + "))
+        },
+        out,
+    )
 }
 
 /// A test that prints that it was skipped has passed all the same; needs that nobody knows are never met; and a filter goes by name, so
 /// that no other test may have the name of one with needs.
 pub fn check(files: &[File]) -> Vec<Violation> {
     let mut found = clashes(files);
-    for file in files.iter().filter(|f| f.suffix() == "rs" && !f.path.starts_with("xtask/")) {
+    for file in files
+        .iter()
+        .filter(|f| f.suffix() == "rs" && !f.path.starts_with("xtask/"))
+    {
         for (at, line) in file.text.lines().enumerate() {
             if line.contains("println!(\"SKIPPED") {
-                let what = "a test that does nothing passes; expected #[ignore = \"needs …\"] above it";
+                let what =
+                    "a test that does nothing passes; expected #[ignore = \"needs …\"] above it";
                 found.push(Violation::new(&file.path, at + 1, what));
             }
-            let needs = line.trim().strip_prefix(MARK).and_then(|l| l.strip_suffix("\"]"));
+            let needs = line
+                .trim()
+                .strip_prefix(MARK)
+                .and_then(|l| l.strip_suffix("\"]"));
             let unknown = |need: &&str| WORDS.iter().all(|(word, _)| word != need);
-            for need in needs.into_iter().flat_map(|n| n.split(", ")).filter(unknown) {
+            for need in needs
+                .into_iter()
+                .flat_map(|n| n.split(", "))
+                .filter(unknown)
+            {
                 found.push(Violation::new(
                     &file.path,
                     at + 1,
@@ -83,7 +116,9 @@ pub fn check(files: &[File]) -> Vec<Violation> {
 /// Tests with needs whose name another test has.
 fn clashes(files: &[File]) -> Vec<Violation> {
     let marked: Vec<String> = all(files).into_iter().map(|test| test.name).collect();
-    let rust = files.iter().filter(|f| f.suffix() == "rs" && !f.path.starts_with("xtask/"));
+    let rust = files
+        .iter()
+        .filter(|f| f.suffix() == "rs" && !f.path.starts_with("xtask/"));
     let tests: Vec<(&File, usize, &str)> = rust
         .flat_map(|file| {
             let lines: Vec<&str> = file.text.lines().map(str::trim).collect();
@@ -91,17 +126,24 @@ fn clashes(files: &[File]) -> Vec<Violation> {
             let places: Vec<usize> = (0..lines.len()).filter(test).collect();
             places.into_iter().filter_map(move |at| {
                 let after = file.text.lines().enumerate().skip(at + 1);
-                let (line, name) =
-                    after.map(|(n, l)| (n, l.trim())).find_map(|(n, l)| Some((n, l.strip_prefix("fn ")?)))?;
+                let (line, name) = after
+                    .map(|(n, l)| (n, l.trim()))
+                    .find_map(|(n, l)| Some((n, l.strip_prefix("fn ")?)))?;
                 Some((file, line + 1, name.split('(').next()?))
             })
         })
         .collect();
     let named = |name: &str| tests.iter().filter(|(_, _, other)| *other == name).count();
-    let twice = tests.iter().filter(|(_, _, name)| marked.iter().any(|m| m == name) && named(name) > 1);
+    let twice = tests
+        .iter()
+        .filter(|(_, _, name)| marked.iter().any(|m| m == name) && named(name) > 1);
     twice
         .map(|(file, line, name)| {
-            Violation::new(&file.path, *line, format!("two tests are called '{name}', and one of them has needs"))
+            Violation::new(
+                &file.path,
+                *line,
+                format!("two tests are called '{name}', and one of them has needs"),
+            )
         })
         .collect()
 }

@@ -24,8 +24,16 @@ impl Source {
             }
             at = end;
         }
-        let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(i, _)| i + 1);
-        Source { code, comments, starts: std::iter::once(0).chain(ends).collect() }
+        let ends = bytes
+            .iter()
+            .enumerate()
+            .filter(|(_, byte)| **byte == b'\n')
+            .map(|(i, _)| i + 1);
+        Source {
+            code,
+            comments,
+            starts: std::iter::once(0).chain(ends).collect(),
+        }
     }
 
     /// The line, counted from 1, of a byte.
@@ -51,10 +59,17 @@ impl Source {
     /// Where `word` stands in the code as a whole word.
     pub fn words(&self, word: &str) -> Vec<usize> {
         let edge = |at: Option<&u8>| at.is_none_or(|byte| !is_word(*byte));
-        let found = self.code.windows(word.len()).enumerate().filter(|(_, window)| *window == word.as_bytes());
+        let found = self
+            .code
+            .windows(word.len())
+            .enumerate()
+            .filter(|(_, window)| *window == word.as_bytes());
         found
             .map(|(at, _)| at)
-            .filter(|at| edge(at.checked_sub(1).and_then(|i| self.code.get(i))) && edge(self.code.get(at + word.len())))
+            .filter(|at| {
+                edge(at.checked_sub(1).and_then(|i| self.code.get(i)))
+                    && edge(self.code.get(at + word.len()))
+            })
             .collect()
     }
 
@@ -95,7 +110,11 @@ impl Source {
     /// The lines (first and last, counted from 1) of items behind `#[cfg(test)]`.
     pub fn test_lines(&self) -> Vec<(usize, usize)> {
         let marker = b"#[cfg(test)]";
-        let found = self.code.windows(marker.len()).enumerate().filter(|(_, window)| *window == marker);
+        let found = self
+            .code
+            .windows(marker.len())
+            .enumerate()
+            .filter(|(_, window)| *window == marker);
         found
             .filter_map(|(at, _)| {
                 let open = self.body(at + marker.len())?;
@@ -105,9 +124,13 @@ impl Source {
     }
 
     fn slice(&self, of: &[u8], line: usize) -> String {
-        let Some(start) = line.checked_sub(1).and_then(|i| self.starts.get(i)) else { return String::new() };
+        let Some(start) = line.checked_sub(1).and_then(|i| self.starts.get(i)) else {
+            return String::new();
+        };
         let end = self.starts.get(line).copied().unwrap_or(of.len());
-        String::from_utf8_lossy(&of[*start..end]).trim_end().to_owned()
+        String::from_utf8_lossy(&of[*start..end])
+            .trim_end()
+            .to_owned()
     }
 }
 
@@ -117,7 +140,10 @@ pub fn is_word(byte: u8) -> bool {
 }
 
 fn blank(bytes: &[u8]) -> Vec<u8> {
-    bytes.iter().map(|byte| if *byte == b'\n' { b'\n' } else { b' ' }).collect()
+    bytes
+        .iter()
+        .map(|byte| if *byte == b'\n' { b'\n' } else { b' ' })
+        .collect()
 }
 
 enum Piece {
@@ -130,7 +156,10 @@ enum Piece {
 fn piece(bytes: &[u8], at: usize) -> (Piece, usize) {
     let rest = &bytes[at..];
     if rest.starts_with(b"//") {
-        let length = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+        let length = rest
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .unwrap_or(rest.len());
         return (Piece::Comment, at + length);
     }
     if rest.starts_with(b"/*") {
@@ -183,12 +212,22 @@ fn quoted(rest: &[u8], quote: u8) -> usize {
 
 /// The length of `r"…"`, `r#"…"#`, `br"…"` and so on.
 fn raw_string(rest: &[u8]) -> Option<usize> {
-    let prefix = [&b"br"[..], b"cr", b"r"].into_iter().find(|prefix| rest.starts_with(prefix))?.len();
-    let hashes = rest[prefix..].iter().take_while(|byte| **byte == b'#').count();
+    let prefix = [&b"br"[..], b"cr", b"r"]
+        .into_iter()
+        .find(|prefix| rest.starts_with(prefix))?
+        .len();
+    let hashes = rest[prefix..]
+        .iter()
+        .take_while(|byte| **byte == b'#')
+        .count();
     let open = prefix + hashes;
     (rest.get(open) == Some(&b'"')).then_some(())?;
-    let close: Vec<u8> = std::iter::once(b'"').chain(std::iter::repeat_n(b'#', hashes)).collect();
-    let found = rest[open + 1..].windows(close.len()).position(|window| window == close);
+    let close: Vec<u8> = std::iter::once(b'"')
+        .chain(std::iter::repeat_n(b'#', hashes))
+        .collect();
+    let found = rest[open + 1..]
+        .windows(close.len())
+        .position(|window| window == close);
     Some(found.map_or(rest.len(), |at| open + 1 + at + close.len()))
 }
 

@@ -15,7 +15,10 @@ pub struct File {
 impl File {
     /// A file that need not exist, as the tests of the checks use.
     pub fn new(path: &str, text: &str) -> Self {
-        File { path: path.to_owned(), text: text.to_owned() }
+        File {
+            path: path.to_owned(),
+            text: text.to_owned(),
+        }
     }
 
     /// The name of the file without its folders.
@@ -25,7 +28,9 @@ impl File {
 
     /// What follows the last dot of the name, or nothing.
     pub fn suffix(&self) -> &str {
-        self.name().rsplit_once('.').map_or("", |(_, suffix)| suffix)
+        self.name()
+            .rsplit_once('.')
+            .map_or("", |(_, suffix)| suffix)
     }
 }
 
@@ -48,14 +53,31 @@ pub fn files(root: &Path) -> Result<Vec<File>, String> {
     };
     paths.sort();
     paths.dedup();
-    Ok(paths.into_iter().filter_map(|path| read(root, path)).collect())
+    Ok(paths
+        .into_iter()
+        .filter_map(|path| read(root, path))
+        .collect())
 }
 
 fn listed_by_git(root: &Path) -> Option<Vec<String>> {
-    let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
-    let output = Command::new("git").args(arguments).current_dir(root).output().ok()?;
+    let arguments = [
+        "ls-files",
+        "-z",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+    ];
+    let output = Command::new("git")
+        .args(arguments)
+        .current_dir(root)
+        .output()
+        .ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
-    let paths: Vec<String> = text.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect();
+    let paths: Vec<String> = text
+        .split('\0')
+        .filter(|path| !path.is_empty())
+        .map(str::to_owned)
+        .collect();
     (output.status.success() && !paths.is_empty()).then_some(paths)
 }
 
@@ -64,8 +86,13 @@ fn walk(root: &Path, folder: &str, paths: &mut Vec<String>) -> Result<(), String
     let entries = std::fs::read_dir(&at).map_err(|error| format!("{}: {error}", at.display()))?;
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
-        let hidden = name.starts_with('.') && name != ".ci" && name != ".cargo" && name != ".config";
+        let path = if folder.is_empty() {
+            name.clone()
+        } else {
+            format!("{folder}/{name}")
+        };
+        let hidden =
+            name.starts_with('.') && name != ".ci" && name != ".cargo" && name != ".config";
         if entry.path().is_dir() {
             if !hidden && name != "target" {
                 walk(root, &path, paths)?;

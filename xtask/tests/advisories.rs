@@ -19,21 +19,53 @@ fn said(packages: &str, more: &str) -> Vec<String> {
         "copied = '2026-01-02'\nnewest = '2026-01-01'\npackages = [{packages}]\n[[advisory]]\nid = 'RUSTSEC-1'\n\
          package = 'zlib'\nkind = 'vulnerability'\ntitle = 'it breaks'\n{more}"
     );
-    judge(LOCK, &copy).unwrap().breaches.iter().map(|b| b.what.clone()).collect()
+    judge(LOCK, &copy)
+        .unwrap()
+        .breaches
+        .iter()
+        .map(|b| b.what.clone())
+        .collect()
 }
 
 #[test]
 fn open_advisories_and_unknown_packages_are_found() {
     let open = "zlib 1.2.3: RUSTSEC-1 (vulnerability): it breaks";
-    assert_eq!(said("'zlib'", "patched = ['>= 1.2.4']\nunaffected = []"), [open]);
-    assert_eq!(said("'zlib'", "patched = []\nunaffected = ['< 1.2.3']"), [open]);
-    assert!(said("'zlib'", "patched = ['>= 1.2.3, < 1.3.0', '>= 1.3.1']\nunaffected = []").is_empty());
+    assert_eq!(
+        said("'zlib'", "patched = ['>= 1.2.4']\nunaffected = []"),
+        [open]
+    );
+    assert_eq!(
+        said("'zlib'", "patched = []\nunaffected = ['< 1.2.3']"),
+        [open]
+    );
+    assert!(
+        said(
+            "'zlib'",
+            "patched = ['>= 1.2.3, < 1.3.0', '>= 1.3.1']\nunaffected = []"
+        )
+        .is_empty()
+    );
     assert!(said("'zlib'", "patched = []\nunaffected = ['< 1.3.0']").is_empty());
-    assert!(said("'zlib'", "patched = []\nunaffected = []\naccepted = 'is not called'").is_empty());
-    let vain = said("'zlib'", "patched = ['>= 1']\nunaffected = []\naccepted = 'is not called'");
-    assert_eq!(vain, ["RUSTSEC-1: accepted, but no locked version is concerned"]);
+    assert!(
+        said(
+            "'zlib'",
+            "patched = []\nunaffected = []\naccepted = 'is not called'"
+        )
+        .is_empty()
+    );
+    let vain = said(
+        "'zlib'",
+        "patched = ['>= 1']\nunaffected = []\naccepted = 'is not called'",
+    );
+    assert_eq!(
+        vain,
+        ["RUSTSEC-1: accepted, but no locked version is concerned"]
+    );
     let unknown = said("", "patched = ['>= 1']\nunaffected = []");
-    assert_eq!(unknown, ["zlib: nobody looked its advisories up: add them and its name"]);
+    assert_eq!(
+        unknown,
+        ["zlib: nobody looked its advisories up: add them and its name"]
+    );
     assert!(judge(LOCK, "copied = '2026-01-02'").is_err());
 }
 

@@ -9,13 +9,21 @@ const LIMIT: u64 = 3 << 20;
 
 fn sums() -> BTreeMap<String, String> {
     let text = std::fs::read_to_string(tree::root().join("data/SHA256SUMS")).unwrap();
-    let pair = |line: &str| line.split_once("  ").map(|(sum, name)| (name.to_owned(), sum.to_owned()));
-    text.lines().map(|line| pair(line).expect("`sum  name`")).collect()
+    let pair = |line: &str| {
+        line.split_once("  ")
+            .map(|(sum, name)| (name.to_owned(), sum.to_owned()))
+    };
+    text.lines()
+        .map(|line| pair(line).expect("`sum  name`"))
+        .collect()
 }
 
 fn sum(path: &Path) -> String {
     let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 #[test]
@@ -23,7 +31,11 @@ fn checksums_agree() {
     let sums = sums();
     assert!(sums.len() >= 9, "SHA256SUMS lost files: {sums:?}");
     for (name, expected) in sums {
-        assert_eq!(sum(&tree::root().join("data").join(&name)), expected, "data/{name} is not the file that was made");
+        assert_eq!(
+            sum(&tree::root().join("data").join(&name)),
+            expected,
+            "data/{name} is not the file that was made"
+        );
     }
 }
 
@@ -36,9 +48,15 @@ fn every_file_is_summed_described_and_small() {
         let entry = entry.unwrap();
         let name = entry.file_name().into_string().unwrap();
         bytes += entry.metadata().unwrap().len();
-        if ["csv", "txt", "xyz"].iter().any(|suffix| name.ends_with(suffix)) {
+        if ["csv", "txt", "xyz"]
+            .iter()
+            .any(|suffix| name.ends_with(suffix))
+        {
             assert!(sums.contains_key(&name), "{name} is not in SHA256SUMS");
-            assert!(readme.contains(&format!("`{name}`")), "{name} is not in data/README.md");
+            assert!(
+                readme.contains(&format!("`{name}`")),
+                "{name} is not in data/README.md"
+            );
         }
     }
     assert!(bytes < LIMIT, "data/ holds {bytes} bytes, above {LIMIT}");

@@ -4,7 +4,14 @@ use serde_json::json;
 use xtask::licences::{allowed, judge, permits};
 
 fn list() -> Vec<String> {
-    ["MIT", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "Unicode-3.0"].map(str::to_owned).to_vec()
+    [
+        "MIT",
+        "Apache-2.0",
+        "Apache-2.0 WITH LLVM-exception",
+        "Unicode-3.0",
+    ]
+    .map(str::to_owned)
+    .to_vec()
 }
 
 #[test]
@@ -41,7 +48,10 @@ fn expressions_that_cannot_be_met() {
 #[test]
 fn the_list_is_read_from_the_file() {
     let text = "[graph]\nallow = [\n \"No\",\n]\n\n[licenses]\nx = 1\nallow = [\n    \"MIT\", # why\n    # \"GPL-3.0\",\n    \"ISC\",\n]\n";
-    assert_eq!(allowed(text), Some(vec!["MIT".to_owned(), "ISC".to_owned()]));
+    assert_eq!(
+        allowed(text),
+        Some(vec!["MIT".to_owned(), "ISC".to_owned()])
+    );
     assert_eq!(allowed("[bans]\n"), None);
 }
 
@@ -56,7 +66,10 @@ fn packages_that_do_not_comply_are_named() {
         package("silent", Some(io), None),
         package("forked", Some("git+https://example.org/forked"), Some("MIT")),
     ]});
-    let found: Vec<String> = judge(&metadata, &list()).iter().map(ToString::to_string).collect();
+    let found: Vec<String> = judge(&metadata, &list())
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     assert_eq!(found.len(), 3, "{found:?}");
     for (line, name) in found.iter().zip(["copyleft", "silent", "forked"]) {
         assert!(line.contains(name), "{line}");

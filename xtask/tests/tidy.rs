@@ -10,17 +10,26 @@ const NONE: [usize; 0] = [];
 
 /// The lines at which a check fires on one file.
 fn lines(check: fn(&[File]) -> Vec<Violation>, path: &str, text: &str) -> Vec<usize> {
-    check(&[File::new(path, text)]).into_iter().map(|violation| violation.line).collect()
+    check(&[File::new(path, text)])
+        .into_iter()
+        .map(|violation| violation.line)
+        .collect()
 }
 
 fn listing(found: &[Violation]) -> String {
-    found.iter().map(|violation| format!("{violation}\n")).collect()
+    found
+        .iter()
+        .map(|violation| format!("{violation}\n"))
+        .collect()
 }
 
 #[test]
 fn the_workspace_is_tidy() {
     let files = tree::files(&tree::root()).unwrap();
-    assert!(files.iter().any(|file| file.path == "xtask/src/tidy.rs"), "the files of the workspace were not found");
+    assert!(
+        files.iter().any(|file| file.path == "xtask/src/tidy.rs"),
+        "the files of the workspace were not found"
+    );
     let found = check(&files);
     assert!(found.is_empty(), "\n{}", listing(&found));
 }
@@ -45,12 +54,34 @@ fn code_is_told_from_comments_and_literals() {
 #[test]
 fn long_functions_fire() {
     let body = |lines: usize| "    let _ = \"}\";\n".repeat(lines - 2);
-    let rust = |lines: usize| format!("struct S;\nfn long(x: [u8; {{ 3 }}]) {{\n{}}}\n", body(lines));
-    assert_eq!(lines(lengths::check, "crates/core/src/a.rs", &rust(101)), [2]);
-    assert_eq!(lines(lengths::check, "crates/core/src/a.rs", &rust(100)), NONE);
-    let kernel = |lines: usize| format!("extern \"C\" {{\n__kernel void k(int a)\n{{\n{}}}\n}}\n", body(lines));
-    assert_eq!(lines(lengths::check, "crates/gpu/kernels/a.cl", &kernel(101)), [2]);
-    assert_eq!(lines(lengths::check, "crates/gpu/kernels/a.cu", &kernel(99)), NONE);
+    let rust = |lines: usize| {
+        format!(
+            "struct S;\nfn long(x: [u8; {{ 3 }}]) {{\n{}}}\n",
+            body(lines)
+        )
+    };
+    assert_eq!(
+        lines(lengths::check, "crates/core/src/a.rs", &rust(101)),
+        [2]
+    );
+    assert_eq!(
+        lines(lengths::check, "crates/core/src/a.rs", &rust(100)),
+        NONE
+    );
+    let kernel = |lines: usize| {
+        format!(
+            "extern \"C\" {{\n__kernel void k(int a)\n{{\n{}}}\n}}\n",
+            body(lines)
+        )
+    };
+    assert_eq!(
+        lines(lengths::check, "crates/gpu/kernels/a.cl", &kernel(101)),
+        [2]
+    );
+    assert_eq!(
+        lines(lengths::check, "crates/gpu/kernels/a.cu", &kernel(99)),
+        NONE
+    );
     let python = |lines: usize| format!("def f():\n{}\nx = 1\n", "    pass\n".repeat(lines - 1));
     assert_eq!(lines(lengths::check, "a.py", &python(101)), [1]);
     assert_eq!(lines(lengths::check, "a.py", &python(100)), NONE);
@@ -59,8 +90,16 @@ fn long_functions_fire() {
 #[test]
 fn long_files_fire() {
     for suffix in ["rs", "py", "c", "h", "cl", "cu"] {
-        assert_eq!(lines(lengths::check, &format!("a.{suffix}"), &"\n".repeat(901)), [901], "{suffix}");
-        assert_eq!(lines(lengths::check, &format!("a.{suffix}"), &"\n".repeat(900)), NONE, "{suffix}");
+        assert_eq!(
+            lines(lengths::check, &format!("a.{suffix}"), &"\n".repeat(901)),
+            [901],
+            "{suffix}"
+        );
+        assert_eq!(
+            lines(lengths::check, &format!("a.{suffix}"), &"\n".repeat(900)),
+            NONE,
+            "{suffix}"
+        );
     }
 }
 
@@ -68,113 +107,323 @@ fn long_files_fire() {
 fn arrows_against_the_stream_fire() {
     let manifest = |name: &str, rest: &str| format!("[package]\nname = \"{name}\"\n{rest}");
     let bad = [
-        ("zipfold-core", "[dependencies]\nzipfold-plan.workspace = true\n", 4),
-        ("zipfold-plan", "[dependencies]\nzipfold-io = { path = \"../io\" }\n", 4),
-        ("zipfold-io", "[dependencies.zipfold-plan]\npath = \"../plan\"\n", 4),
-        ("zipfold-cpu", "[target.'cfg(unix)'.dependencies]\nzipfold-gpu = \"0.1\"\n", 4),
-        ("zipfold-gpu", "[build-dependencies]\nzipfold = \"0.1\"\n", 4),
-        ("zipfold-core", "[dependencies]\nengine = { package = \"zipfold-cpu\", version = \"0.1\" }\n", 4),
-        ("zipfold-cli", "[dependencies]\nzipfold-core.workspace = true\n", 4),
+        (
+            "zipfold-core",
+            "[dependencies]\nzipfold-plan.workspace = true\n",
+            4,
+        ),
+        (
+            "zipfold-plan",
+            "[dependencies]\nzipfold-io = { path = \"../io\" }\n",
+            4,
+        ),
+        (
+            "zipfold-io",
+            "[dependencies.zipfold-plan]\npath = \"../plan\"\n",
+            4,
+        ),
+        (
+            "zipfold-cpu",
+            "[target.'cfg(unix)'.dependencies]\nzipfold-gpu = \"0.1\"\n",
+            4,
+        ),
+        (
+            "zipfold-gpu",
+            "[build-dependencies]\nzipfold = \"0.1\"\n",
+            4,
+        ),
+        (
+            "zipfold-core",
+            "[dependencies]\nengine = { package = \"zipfold-cpu\", version = \"0.1\" }\n",
+            4,
+        ),
+        (
+            "zipfold-cli",
+            "[dependencies]\nzipfold-core.workspace = true\n",
+            4,
+        ),
         ("zipfold-new", "", 2),
     ];
     for (name, rest, line) in bad {
-        assert_eq!(lines(arrows::check, "crates/x/Cargo.toml", &manifest(name, rest)), [line], "{name}: {rest}");
+        assert_eq!(
+            lines(arrows::check, "crates/x/Cargo.toml", &manifest(name, rest)),
+            [line],
+            "{name}: {rest}"
+        );
     }
     let good = [
-        ("zipfold-plan", "[dependencies]\nzipfold-core.workspace = true\nrayon = \"1\"\n"),
-        ("zipfold", "[dependencies]\nzipfold-io.workspace = true\nzipfold-cpu.workspace = true\n"),
-        ("zipfold-core", "[dev-dependencies]\nzipfold-testkit.workspace = true\n"),
+        (
+            "zipfold-plan",
+            "[dependencies]\nzipfold-core.workspace = true\nrayon = \"1\"\n",
+        ),
+        (
+            "zipfold",
+            "[dependencies]\nzipfold-io.workspace = true\nzipfold-cpu.workspace = true\n",
+        ),
+        (
+            "zipfold-core",
+            "[dev-dependencies]\nzipfold-testkit.workspace = true\n",
+        ),
         ("xtask", "[dependencies]\nzipfold-core.workspace = true\n"),
     ];
     for (name, rest) in good {
-        assert_eq!(lines(arrows::check, "crates/x/Cargo.toml", &manifest(name, rest)), NONE, "{name}: {rest}");
+        assert_eq!(
+            lines(arrows::check, "crates/x/Cargo.toml", &manifest(name, rest)),
+            NONE,
+            "{name}: {rest}"
+        );
     }
 }
 
 #[test]
 fn undocumented_public_items_fire() {
     let path = "crates/core/src/a.rs";
-    for item in ["pub fn f() {}", "pub struct S;", "    pub const fn f() {}", "pub unsafe fn f() {}", "pub mod m;"] {
-        assert_eq!(lines(docs::check, path, &format!("// why\n{item}\n")), [2], "{item}");
-        assert_eq!(lines(docs::check, path, &format!("/// What.\n#[inline(always)]\n{item}\n")), NONE, "{item}");
+    for item in [
+        "pub fn f() {}",
+        "pub struct S;",
+        "    pub const fn f() {}",
+        "pub unsafe fn f() {}",
+        "pub mod m;",
+    ] {
+        assert_eq!(
+            lines(docs::check, path, &format!("// why\n{item}\n")),
+            [2],
+            "{item}"
+        );
+        assert_eq!(
+            lines(
+                docs::check,
+                path,
+                &format!("/// What.\n#[inline(always)]\n{item}\n")
+            ),
+            NONE,
+            "{item}"
+        );
     }
-    for item in
-        ["pub(crate) fn f() {}", "pub use a::B;", "fn f() {}", "#[cfg(test)]\nmod tests {\n    pub fn f() {}\n}"]
-    {
+    for item in [
+        "pub(crate) fn f() {}",
+        "pub use a::B;",
+        "fn f() {}",
+        "#[cfg(test)]\nmod tests {\n    pub fn f() {}\n}",
+    ] {
         assert_eq!(lines(docs::check, path, item), NONE, "{item}");
     }
     let lib = File::new("crates/core/src/lib.rs", "pub mod m;\n");
-    assert_eq!(docs::check(&[lib.clone(), File::new("crates/core/src/m.rs", "fn f() {}\n")]).len(), 1);
-    assert_eq!(docs::check(&[lib, File::new("crates/core/src/m.rs", "//! What.\n")]).len(), 0);
+    assert_eq!(
+        docs::check(&[
+            lib.clone(),
+            File::new("crates/core/src/m.rs", "fn f() {}\n")
+        ])
+        .len(),
+        1
+    );
+    assert_eq!(
+        docs::check(&[lib, File::new("crates/core/src/m.rs", "//! What.\n")]).len(),
+        0
+    );
 }
 
 #[test]
 fn lints_left_out_fire() {
-    assert_eq!(lines(docs::check, "crates/x/Cargo.toml", "[package]\nname = \"zipfold-x\"\n"), [1]);
-    assert_eq!(lines(docs::check, "crates/x/Cargo.toml", "[package]\n[lints]\nworkspace = true\n"), NONE);
-    assert_eq!(lines(docs::check, "Cargo.toml", "[workspace.lints.rust]\nmissing_docs = \"allow\"\n"), [1]);
-    assert_eq!(lines(docs::check, "Cargo.toml", "[workspace.lints.rust]\nmissing_docs = \"warn\"\n"), NONE);
+    assert_eq!(
+        lines(
+            docs::check,
+            "crates/x/Cargo.toml",
+            "[package]\nname = \"zipfold-x\"\n"
+        ),
+        [1]
+    );
+    assert_eq!(
+        lines(
+            docs::check,
+            "crates/x/Cargo.toml",
+            "[package]\n[lints]\nworkspace = true\n"
+        ),
+        NONE
+    );
+    assert_eq!(
+        lines(
+            docs::check,
+            "Cargo.toml",
+            "[workspace.lints.rust]\nmissing_docs = \"allow\"\n"
+        ),
+        [1]
+    );
+    assert_eq!(
+        lines(
+            docs::check,
+            "Cargo.toml",
+            "[workspace.lints.rust]\nmissing_docs = \"warn\"\n"
+        ),
+        NONE
+    );
 }
 
 #[test]
 fn unsafe_without_its_reason_fires() {
     let path = "crates/cpu/src/a.rs";
-    let uses = ["fn f() { unsafe { g() } }", "unsafe impl Send for S {}", "unsafe fn f() {}", "unsafe\n{ g() }"];
+    let uses = [
+        "fn f() { unsafe { g() } }",
+        "unsafe impl Send for S {}",
+        "unsafe fn f() {}",
+        "unsafe\n{ g() }",
+    ];
     for code in uses {
-        assert_eq!(lines(safety::check_comments, path, &format!("// Fast.\n{code}\n")), [2], "{code}");
         assert_eq!(
-            lines(safety::check_comments, path, &format!("// SAFETY: checked.\n#[inline]\n{code}\n")),
+            lines(safety::check_comments, path, &format!("// Fast.\n{code}\n")),
+            [2],
+            "{code}"
+        );
+        assert_eq!(
+            lines(
+                safety::check_comments,
+                path,
+                &format!("// SAFETY: checked.\n#[inline]\n{code}\n")
+            ),
             NONE,
             "{code}"
         );
-        assert_eq!(lines(safety::check_comments, path, &format!("// SAFETY: of another.\n\n{code}\n")), [3], "{code}");
+        assert_eq!(
+            lines(
+                safety::check_comments,
+                path,
+                &format!("// SAFETY: of another.\n\n{code}\n")
+            ),
+            [3],
+            "{code}"
+        );
     }
-    assert_eq!(lines(safety::check_comments, path, "/// # Safety\n/// `x` is valid.\npub unsafe fn f() {}\n"), NONE);
-    assert_eq!(lines(safety::check_comments, path, "let s = \"SAFETY:\"; unsafe { g() }\n"), [1]);
     assert_eq!(
-        lines(safety::check_comments, path, "type F = unsafe extern \"C\" fn(u8);\ntype G = unsafe fn();\n"),
+        lines(
+            safety::check_comments,
+            path,
+            "/// # Safety\n/// `x` is valid.\npub unsafe fn f() {}\n"
+        ),
+        NONE
+    );
+    assert_eq!(
+        lines(
+            safety::check_comments,
+            path,
+            "let s = \"SAFETY:\"; unsafe { g() }\n"
+        ),
+        [1]
+    );
+    assert_eq!(
+        lines(
+            safety::check_comments,
+            path,
+            "type F = unsafe extern \"C\" fn(u8);\ntype G = unsafe fn();\n"
+        ),
         NONE
     );
     let of_trait = "impl<T: Copy> Lanes<T> for S\nwhere\n    T: Send,\n{\n    unsafe fn f() {}\n}\nimpl S {\n    unsafe fn g() {}\n}\n";
     assert_eq!(lines(safety::check_comments, path, of_trait), [8]);
-    assert_eq!(lines(safety::check_comments, path, "impl A for S {\n    fn f() { unsafe { g() } }\n}\n"), [2]);
     assert_eq!(
-        lines(safety::check_comments, path, "// SAFETY (both): checked.\nunsafe { g() }\nunsafe { g() }\n"),
+        lines(
+            safety::check_comments,
+            path,
+            "impl A for S {\n    fn f() { unsafe { g() } }\n}\n"
+        ),
+        [2]
+    );
+    assert_eq!(
+        lines(
+            safety::check_comments,
+            path,
+            "// SAFETY (both): checked.\nunsafe { g() }\nunsafe { g() }\n"
+        ),
         NONE
     );
-    let far = format!("// SAFETY: far above.\n{}unsafe {{ g() }}\n", "f();\n".repeat(9));
+    let far = format!(
+        "// SAFETY: far above.\n{}unsafe {{ g() }}\n",
+        "f();\n".repeat(9)
+    );
     assert_eq!(lines(safety::check_comments, path, &far), [11]);
 }
 
 #[test]
 fn crates_that_allow_unsafe_fire() {
-    for root in ["crates/core/src/lib.rs", "crates/cli/src/main.rs", "xtask/src/main.rs", "crates/cli/src/bin/a.rs"] {
-        assert_eq!(lines(safety::check_forbidden, root, "// #![forbid(unsafe_code)]\n"), [1], "{root}");
-        assert_eq!(lines(safety::check_forbidden, root, "//! What.\n#![forbid(unsafe_code)]\n"), NONE, "{root}");
+    for root in [
+        "crates/core/src/lib.rs",
+        "crates/cli/src/main.rs",
+        "xtask/src/main.rs",
+        "crates/cli/src/bin/a.rs",
+    ] {
+        assert_eq!(
+            lines(
+                safety::check_forbidden,
+                root,
+                "// #![forbid(unsafe_code)]\n"
+            ),
+            [1],
+            "{root}"
+        );
+        assert_eq!(
+            lines(
+                safety::check_forbidden,
+                root,
+                "//! What.\n#![forbid(unsafe_code)]\n"
+            ),
+            NONE,
+            "{root}"
+        );
     }
-    for free in ["crates/cpu/src/lib.rs", "crates/gpu/src/lib.rs", "python/src/lib.rs", "crates/core/src/a.rs"] {
-        assert_eq!(lines(safety::check_forbidden, free, "//! What.\n"), NONE, "{free}");
+    for free in [
+        "crates/cpu/src/lib.rs",
+        "crates/gpu/src/lib.rs",
+        "python/src/lib.rs",
+        "crates/core/src/a.rs",
+    ] {
+        assert_eq!(
+            lines(safety::check_forbidden, free, "//! What.\n"),
+            NONE,
+            "{free}"
+        );
     }
 }
 
 #[test]
 fn impure_crates_fire() {
-    let text = "use std::fs;\n// std::fs\n#[cfg(test)]\nmod tests {\n    use std::time::Instant;\n}\n";
+    let text =
+        "use std::fs;\n// std::fs\n#[cfg(test)]\nmod tests {\n    use std::time::Instant;\n}\n";
     assert_eq!(lines(duties::check, "crates/core/src/a.rs", text), [1]);
-    assert_eq!(lines(duties::check, "crates/plan/src/a.rs", "let t = Instant::now();\n"), [1]);
-    assert_eq!(lines(duties::check, "crates/core/src/a.rs", "#[cfg(target_os = \"linux\")]\n"), [1]);
+    assert_eq!(
+        lines(
+            duties::check,
+            "crates/plan/src/a.rs",
+            "let t = Instant::now();\n"
+        ),
+        [1]
+    );
+    assert_eq!(
+        lines(
+            duties::check,
+            "crates/core/src/a.rs",
+            "#[cfg(target_os = \"linux\")]\n"
+        ),
+        [1]
+    );
     assert_eq!(lines(duties::check, "crates/io/src/a.rs", text), NONE);
     assert_eq!(lines(duties::check, "crates/core/tests/a.rs", text), NONE);
 }
 
 #[test]
 fn vague_names_fire() {
-    for path in
-        ["crates/core/src/utils.rs", "python/helpers.py", "crates/gpu/kernels/common.h", "crates/io/src/base/mod.rs"]
-    {
+    for path in [
+        "crates/core/src/utils.rs",
+        "python/helpers.py",
+        "crates/gpu/kernels/common.h",
+        "crates/io/src/base/mod.rs",
+    ] {
         assert_eq!(lines(names::check_names, path, ""), [1], "{path}");
     }
-    for path in ["crates/core/src/fold.rs", "data/base.csv", "crates/io/src/fold/mod.rs", "crates/core/src/basest.rs"] {
+    for path in [
+        "crates/core/src/fold.rs",
+        "data/base.csv",
+        "crates/io/src/fold/mod.rs",
+        "crates/core/src/basest.rs",
+    ] {
         assert_eq!(lines(names::check_names, path, ""), NONE, "{path}");
     }
 }
@@ -184,18 +433,40 @@ fn paths_of_one_machine_fire() {
     let folder = |name: &str| format!("/{name}/");
     for name in ["home", "root", "work", "Users"] {
         let path = folder(name);
-        assert_eq!(lines(names::check_paths, "a.md", &format!("one\nin `{path}me/x`\n")), [2], "{path}");
-        assert_eq!(lines(names::check_paths, "a.md", &format!("{path}x\n")), [1], "{path}");
+        assert_eq!(
+            lines(
+                names::check_paths,
+                "a.md",
+                &format!("one\nin `{path}me/x`\n")
+            ),
+            [2],
+            "{path}"
+        );
+        assert_eq!(
+            lines(names::check_paths, "a.md", &format!("{path}x\n")),
+            [1],
+            "{path}"
+        );
         let elsewhere = format!("https://a.org{path}x ../a{path}x $HOME/..{path}x ${{A}}{path}x\n");
-        assert_eq!(lines(names::check_paths, "a.md", &elsewhere), NONE, "{path}");
+        assert_eq!(
+            lines(names::check_paths, "a.md", &elsewhere),
+            NONE,
+            "{path}"
+        );
     }
 }
 
 #[test]
 fn panics_are_counted() {
     let text = "f().unwrap();\n// INVARIANT: never empty.\ng().expect(\"a\");\n\n\n\npanic!(\"b.unwrap()\");\n#[cfg(test)]\nmod tests { fn t() { f().unwrap(); } }\n";
-    let files = [File::new("crates/core/src/a.rs", text), File::new("crates/core/tests/a.rs", text)];
-    assert_eq!(panics::count(&files).into_iter().collect::<Vec<_>>(), [("crates/core".to_owned(), 2)]);
+    let files = [
+        File::new("crates/core/src/a.rs", text),
+        File::new("crates/core/tests/a.rs", text),
+    ];
+    assert_eq!(
+        panics::count(&files).into_iter().collect::<Vec<_>>(),
+        [("crates/core".to_owned(), 2)]
+    );
 }
 
 #[test]

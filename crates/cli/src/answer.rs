@@ -13,23 +13,36 @@ use zipfold::{Error, Job, Outcome, Problem, Result};
 
 /// Suffixes that promise what a share is not.
 const TABLES: &[&str] = &[
-    "csv", "tsv", "txt", "dat", "npy", "npz", "parquet", "arrow", "feather", "xyz", "extxyz", "json", "toml", "svg",
-    "html", "gz", "xz",
+    "csv", "tsv", "txt", "dat", "npy", "npz", "parquet", "arrow", "feather", "xyz", "extxyz",
+    "json", "toml", "svg", "html", "gz", "xz",
 ];
 
 /// Refuses outputs that could not be written, before any work.
 pub fn refuse_early(path: &str, problem: &Problem, args: &RunArgs) -> Result<()> {
-    let suffix = Path::new(path).extension().and_then(|e| e.to_str()).unwrap_or("").to_lowercase();
-    let dense = problem.folds.iter().any(|f| matches!(f, FoldSpec::Matrix {} | FoldSpec::Condensed {}));
+    let suffix = Path::new(path)
+        .extension()
+        .and_then(|e| e.to_str())
+        .unwrap_or("")
+        .to_lowercase();
+    let dense = problem
+        .folds
+        .iter()
+        .any(|f| matches!(f, FoldSpec::Matrix {} | FoldSpec::Condensed {}));
     if args.shard.is_some() {
         if dense {
-            let e =
-                Error::request("a matrix has no partial result: its shares would be as large as itself").at("--shard");
+            let e = Error::request(
+                "a matrix has no partial result: its shares would be as large as itself",
+            )
+            .at("--shard");
             return Err(e.remedy("give each share its own rows as x and all rows as y"));
         }
         if TABLES.contains(&suffix.as_str()) {
-            let e = Error::request(format!("a share is a partial result, which '.{suffix}' does not say"));
-            return Err(e.at(path.to_string()).remedy("another suffix, such as .part; `zipfold merge` writes tables"));
+            let e = Error::request(format!(
+                "a share is a partial result, which '.{suffix}' does not say"
+            ));
+            return Err(e
+                .at(path.to_string())
+                .remedy("another suffix, such as .part; `zipfold merge` writes tables"));
         }
         return refuse_place(path, args.force);
     }
@@ -44,7 +57,10 @@ pub fn refuse_early(path: &str, problem: &Problem, args: &RunArgs) -> Result<()>
             _ => format!("{verb} writes no '.{suffix}' files"),
         };
         let e = Error::request(what).at(path.to_string());
-        return Err(e.remedy(format!("a name that ends in one of {}", lists::dotted(allowed))));
+        return Err(e.remedy(format!(
+            "a name that ends in one of {}",
+            lists::dotted(allowed)
+        )));
     }
     refuse_place(path, args.force)
 }
@@ -63,48 +79,71 @@ pub fn verb_of(problem: &Problem) -> &'static str {
 
 /// Bytes of arrays are nothing for a terminal.
 fn refuse_binary(verb: &str) -> Result<()> {
-    let binary = lists::WRITTEN.iter().any(|w| w.verb == verb && w.stream == "npy");
+    let binary = lists::WRITTEN
+        .iter()
+        .any(|w| w.verb == verb && w.stream == "npy");
     if !binary || !crate::terminal::is_read() {
         return Ok(());
     }
-    let e = Error::request(format!("'{verb} -o -' writes a NumPy array, and standard output is a terminal")).at("-o -");
+    let e = Error::request(format!(
+        "'{verb} -o -' writes a NumPy array, and standard output is a terminal"
+    ))
+    .at("-o -");
     Err(e.remedy("leave out -o to see a table, or give -o FILE, or pipe it into another program"))
 }
 
 /// Refuses a picture that could not be drawn, before any work.
 pub fn refuse_picture(path: &str, args: &RunArgs) -> Result<()> {
     if !path.ends_with(".svg") {
-        return Err(Error::request("pictures are SVG").at(path.to_string()).remedy("a name that ends in .svg"));
+        return Err(Error::request("pictures are SVG")
+            .at(path.to_string())
+            .remedy("a name that ends in .svg"));
     }
     refuse_place(path, args.force)
 }
 
 /// Whether something is there that is written into, not replaced: a pipe, a device.
 pub fn is_special(path: &str) -> bool {
-    Path::new(path).metadata().is_ok_and(|facts| !facts.is_file() && !facts.is_dir())
+    Path::new(path)
+        .metadata()
+        .is_ok_and(|facts| !facts.is_file() && !facts.is_dir())
 }
 
 /// Refuses a place that exists already, or is in no folder.
 pub fn refuse_place(path: &str, force: bool) -> Result<()> {
     // A link to nothing is there too.
     if Path::new(path).symlink_metadata().is_ok() && !force && !is_special(path) {
-        return Err(Error::request("the output exists").at(path.to_string()).remedy("--force replaces it"));
+        return Err(Error::request("the output exists")
+            .at(path.to_string())
+            .remedy("--force replaces it"));
     }
-    let folder = Path::new(path).parent().filter(|p| !p.as_os_str().is_empty());
+    let folder = Path::new(path)
+        .parent()
+        .filter(|p| !p.as_os_str().is_empty());
     match folder {
-        Some(folder) if !folder.is_dir() => {
-            Err(Error::request("the folder does not exist").at(folder.to_string_lossy()).remedy("make it first"))
-        }
+        Some(folder) if !folder.is_dir() => Err(Error::request("the folder does not exist")
+            .at(folder.to_string_lossy())
+            .remedy("make it first")),
         _ => Ok(()),
     }
 }
 
 /// Writes every fold's result; several folds get a number before the suffix.
-pub fn write(path: &str, job: &Job, outcome: &Outcome, names: &Names, options: OutputOptions) -> Result<Vec<String>> {
+pub fn write(
+    path: &str,
+    job: &Job,
+    outcome: &Outcome,
+    names: &Names,
+    options: OutputOptions,
+) -> Result<Vec<String>> {
     let many = outcome.outputs.len() > 1;
     let mut written = vec![];
     for (at, (fold, output)) in job.folds.iter().zip(&outcome.outputs).enumerate() {
-        let name = if many { numbered(path, at) } else { path.to_string() };
+        let name = if many {
+            numbered(path, at)
+        } else {
+            path.to_string()
+        };
         if let Some(columns) = output.columns(fold, job.space.n, job.space.m)? {
             write_one(&name, job, &columns, outcome, names, options)?;
         }
@@ -132,7 +171,9 @@ pub fn write_one(
     match answer.layout {
         Layout::Matrix | Layout::Array(_) => array(path, answer, names, options),
         Layout::Lists if path.ends_with(".npz") => lists(path, answer, options),
-        Layout::Table if path.ends_with(".csr.npz") => csr(path, answer, (job.space.n, job.space.m), options),
+        Layout::Table if path.ends_with(".csr.npz") => {
+            csr(path, answer, (job.space.n, job.space.m), options)
+        }
         Layout::Lists | Layout::Table => table(path, answer, outcome, names, options),
     }
 }
@@ -149,11 +190,18 @@ fn written<'a>(numbers: &'a Numbers<'_>) -> Column<'a> {
 
 /// One array; a matrix in text has the names of its rows and columns where they have any.
 fn array(path: &str, answer: &Columns<'_>, names: &Names, options: OutputOptions) -> Result<()> {
-    let Some(values) = answer.arrays().next() else { return Err(Error::internal("an array without values")) };
+    let Some(values) = answer.arrays().next() else {
+        return Err(Error::internal("an array without values"));
+    };
     let values = answer.all(values);
     match (names.side(0), names.side(1), answer.layout) {
         (Some(x), Some(y), Layout::Matrix) if path.ends_with(".csv") || path.ends_with(".tsv") => {
-            zipfold::io::write::write_matrix(path, [x.first(), y.first()], written(&values), options)
+            zipfold::io::write::write_matrix(
+                path,
+                [x.first(), y.first()],
+                written(&values),
+                options,
+            )
         }
         _ => write_array(path, &answer.shape, written(&values), options),
     }
@@ -163,7 +211,11 @@ fn array(path: &str, answer: &Columns<'_>, names: &Names, options: OutputOptions
 fn lists(path: &str, answer: &Columns<'_>, options: OutputOptions) -> Result<()> {
     let (width, lines) = (answer.shape[1].max(1), answer.lines());
     let some = (1usize << 15).div_ceil(width) * width;
-    let parts = || (0..lines).step_by(some).map(|start| start..(start + some).min(lines));
+    let parts = || {
+        (0..lines)
+            .step_by(some)
+            .map(|start| start..(start + some).min(lines))
+    };
     let mut archive = NpzWriter::new(zipfold::io::Output::create(path, options)?);
     for column in answer.arrays() {
         macro_rules! add {
@@ -187,40 +239,88 @@ fn lists(path: &str, answer: &Columns<'_>, options: OutputOptions) -> Result<()>
 }
 
 /// A line for each place of the grid, with the names of its rows.
-fn table(path: &str, answer: &Columns<'_>, outcome: &Outcome, names: &Names, options: OutputOptions) -> Result<()> {
-    let numbers: Vec<Numbers<'_>> = answer.columns.iter().map(|column| answer.all(column)).collect();
+fn table(
+    path: &str,
+    answer: &Columns<'_>,
+    outcome: &Outcome,
+    names: &Names,
+    options: OutputOptions,
+) -> Result<()> {
+    let numbers: Vec<Numbers<'_>> = answer
+        .columns
+        .iter()
+        .map(|column| answer.all(column))
+        .collect();
     let rows = |side: Side| -> Vec<i64> {
-        let found = answer.columns.iter().position(|column| column.role == Role::Row(side) && names.any());
+        let found = answer
+            .columns
+            .iter()
+            .position(|column| column.role == Role::Row(side) && names.any());
         let row = |numbers: &Numbers<'_>, line| numbers.row(line).map_or(-1, |row| row as i64);
-        found.map_or_else(Vec::new, |at| (0..answer.lines()).map(|line| row(&numbers[at], line)).collect())
+        found.map_or_else(Vec::new, |at| {
+            (0..answer.lines())
+                .map(|line| row(&numbers[at], line))
+                .collect()
+        })
     };
     let (i, j) = (rows(Side::X), rows(Side::Y));
-    let beside = if answer.of(Role::Row(Side::X)).is_some() { names.columns(path, [&i, &j]) } else { vec![] };
-    let mut columns: Vec<(&str, Column<'_>)> =
-        answer.columns.iter().zip(&numbers).map(|(column, numbers)| (&*column.header, written(numbers))).collect();
+    let beside = if answer.of(Role::Row(Side::X)).is_some() {
+        names.columns(path, [&i, &j])
+    } else {
+        vec![]
+    };
+    let mut columns: Vec<(&str, Column<'_>)> = answer
+        .columns
+        .iter()
+        .zip(&numbers)
+        .map(|(column, numbers)| (&*column.header, written(numbers)))
+        .collect();
     columns.extend(beside.iter().map(|(name, column)| (name.as_str(), *column)));
     write_columns(path, &columns, &notes(answer, outcome), options)
 }
 
 /// What stands above a table: how to read its lines, and the pairs that are on none.
 fn notes(answer: &Columns<'_>, outcome: &Outcome) -> Vec<String> {
-    let mut notes: Vec<String> = answer.rule.iter().map(|rule| format!("rule: {rule}")).collect();
+    let mut notes: Vec<String> = answer
+        .rule
+        .iter()
+        .map(|rule| format!("rule: {rule}"))
+        .collect();
     if !answer.beyond.is_empty() {
-        let beyond = answer.beyond.iter().copied().chain([("skipped", outcome.tally.far + outcome.tally.nan)]);
-        notes.push(beyond.map(|(what, pairs)| format!("{what}: {pairs}")).collect::<Vec<_>>().join("  "));
+        let beyond = answer
+            .beyond
+            .iter()
+            .copied()
+            .chain([("skipped", outcome.tally.far + outcome.tally.nan)]);
+        notes.push(
+            beyond
+                .map(|(what, pairs)| format!("{what}: {pairs}"))
+                .collect::<Vec<_>>()
+                .join("  "),
+        );
     }
     notes
 }
 
 /// Matches by row, the arrays of a compressed sparse matrix: row i's are `indices[indptr[i]..indptr[i + 1]]`.
-fn csr(path: &str, answer: &Columns<'_>, (n, m): (usize, usize), options: OutputOptions) -> Result<()> {
+fn csr(
+    path: &str,
+    answer: &Columns<'_>,
+    (n, m): (usize, usize),
+    options: OutputOptions,
+) -> Result<()> {
     let side = |side: Side| answer.of(Role::Row(side)).map(|column| answer.all(column));
     let (Some(i), Some(j)) = (side(Side::X), side(Side::Y)) else {
-        let e = Error::request("a sparse matrix holds pairs, and this answer has none").at(path.to_string());
+        let e = Error::request("a sparse matrix holds pairs, and this answer has none")
+            .at(path.to_string());
         return Err(e.remedy("another suffix, such as .npz"));
     };
     let mut indptr = vec![0i64; n + 1];
-    let rows = |numbers: &Numbers<'_>| (0..numbers.len()).filter_map(|at| numbers.row(at)).collect::<Vec<usize>>();
+    let rows = |numbers: &Numbers<'_>| {
+        (0..numbers.len())
+            .filter_map(|at| numbers.row(at))
+            .collect::<Vec<usize>>()
+    };
     rows(&i).into_iter().for_each(|i| indptr[i + 1] += 1);
     (0..n).for_each(|i| indptr[i + 1] += indptr[i]);
     let indices: Vec<i64> = rows(&j).into_iter().map(|j| j as i64).collect();
@@ -232,6 +332,10 @@ fn csr(path: &str, answer: &Columns<'_>, (n, m): (usize, usize), options: Output
         ("shape", &two[..], Column::I64(&sides)),
     ];
     let values = answer.of(Role::Value).map(|column| answer.all(column));
-    arrays.extend(values.iter().map(|values| ("data", &found[..], written(values))));
+    arrays.extend(
+        values
+            .iter()
+            .map(|values| ("data", &found[..], written(values))),
+    );
     zipfold::io::write::write_arrays(path, &arrays, options)
 }

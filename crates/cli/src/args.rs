@@ -129,10 +129,21 @@ pub struct PairArgs {
     pub columns: Option<Vec<String>>,
     /// Columns that name the rows: kept beside the results, left out of the numbers [default: columns of text, unless
     /// --columns chooses]
-    #[arg(long, value_delimiter = ',', value_name = "COLUMNS", help_heading = "Input")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "COLUMNS",
+        help_heading = "Input"
+    )]
     pub id: Option<Vec<String>>,
     /// Columns beside the coordinates, for formulas to read by name (x.charge); distances and boxes leave them out
-    #[arg(long, value_delimiter = ',', value_name = "COLUMNS", help_heading = "Input", hide_short_help = true)]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "COLUMNS",
+        help_heading = "Input",
+        hide_short_help = true
+    )]
     pub attributes: Option<Vec<String>>,
     /// Whether the first row of a text is a header [default: found out from its cells]
     #[arg(long, value_name = "YES|NO", value_parser = ["yes", "no"], help_heading = "Input", hide_short_help = true)]
@@ -194,7 +205,12 @@ pub struct RunArgs {
     #[arg(long, default_value_t = 0, hide_default_value = true, value_parser = whole, help_heading = "Run", allow_negative_numbers = true)]
     pub threads: usize,
     /// Memory to stay within: 256MiB, 2GiB [default: 80 % of what is free]
-    #[arg(long, value_name = "SIZE", help_heading = "Run", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        help_heading = "Run",
+        allow_hyphen_values = true
+    )]
     pub memory: Option<String>,
     /// Where to run: auto, cpu, cuda or opencl (all GPUs of a runtime), cuda:1, cuda:0,1; `zipfold devices` lists them
     #[arg(long, default_value = "auto", value_name = "DEVICE", help_heading = "Run", value_parser = OneOf::device(), hide_possible_values = true)]
@@ -309,7 +325,12 @@ pub struct Reduce {
     #[arg(long, help_heading = "Result", value_parser = ["sum", "mean", "min", "max", "argmin", "argmax", "count", "logsumexp", "softmax", "median", "quantile"])]
     pub op: String,
     /// The quantiles of `--op quantile`, from 0 to 1: 0.1,0.5,0.9
-    #[arg(long, value_name = "Q,…", value_delimiter = ',', help_heading = "Result")]
+    #[arg(
+        long,
+        value_name = "Q,…",
+        value_delimiter = ',',
+        help_heading = "Result"
+    )]
     pub quantiles: Vec<f64>,
     /// Weights of the rows folded away: a file with one row each; a mean divides by their sum, column by column
     #[arg(long, value_name = "FILE", help_heading = "Result", value_hint = clap::ValueHint::FilePath)]
@@ -331,7 +352,12 @@ pub struct Join {
     #[command(flatten)]
     pub pair: PairArgs,
     /// The condition: 'abs(x.time - y.time) < 0.5 and x.origin == y.origin'; as in SQL no comparison with a null is true
-    #[arg(long = "where", value_name = "EXPR", allow_hyphen_values = true, help_heading = "Result")]
+    #[arg(
+        long = "where",
+        value_name = "EXPR",
+        allow_hyphen_values = true,
+        help_heading = "Result"
+    )]
     pub predicate: String,
     /// Every pair, or the rows of x with or without a match
     #[arg(long, default_value = "inner", help_heading = "Result", value_parser = ["inner", "semi", "anti"])]
@@ -340,7 +366,12 @@ pub struct Join {
     #[arg(long = "self", help_heading = "Result")]
     pub of_self: bool,
     /// A value to keep with each pair
-    #[arg(long, value_name = "EXPR", allow_hyphen_values = true, help_heading = "Result")]
+    #[arg(
+        long,
+        value_name = "EXPR",
+        allow_hyphen_values = true,
+        help_heading = "Result"
+    )]
     pub value: Option<String>,
     #[command(flatten)]
     pub run: RunArgs,
@@ -413,7 +444,12 @@ pub struct InferArgs {
         value_parser = ["pr", "mar", "map", "mpe", "mmap", "sum", "samples"])]
     pub task: String,
     /// Variables, by name or number from 0: those of mmap and sum; of mar only these
-    #[arg(long, value_delimiter = ',', value_name = "NAMES", help_heading = "Question")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "NAMES",
+        help_heading = "Question"
+    )]
     pub keep: Vec<String>,
     /// Number of samples
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = whole, allow_negative_numbers = true, help_heading = "Question")]
@@ -422,16 +458,33 @@ pub struct InferArgs {
     #[arg(long, default_value = "f64", value_parser = ["f64", "f32"], help_heading = "Question")]
     pub precision: String,
     /// Seed of the order search and of samples
-    #[arg(long, default_value_t = 1, value_name = "N", help_heading = "Question", hide_short_help = true)]
+    #[arg(
+        long,
+        default_value_t = 1,
+        value_name = "N",
+        help_heading = "Question",
+        hide_short_help = true
+    )]
     pub seed: u64,
     /// The form of the answer [default: by the extension of -o; a table on a terminal, else uai]
     #[arg(long, value_parser = ["table", "uai", "csv", "tsv", "json"], help_heading = "Output")]
     pub format: Option<String>,
     /// Seconds for the order search [default: tied to the predicted execution]
-    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, help_heading = "Run")]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        allow_negative_numbers = true,
+        help_heading = "Run"
+    )]
     pub order_time: Option<f64>,
     /// Predicted seconds beyond which the network is refused
-    #[arg(long, default_value_t = 120.0, value_name = "SECONDS", allow_negative_numbers = true, help_heading = "Run")]
+    #[arg(
+        long,
+        default_value_t = 120.0,
+        value_name = "SECONDS",
+        allow_negative_numbers = true,
+        help_heading = "Run"
+    )]
     pub time_limit: f64,
     #[command(flatten)]
     #[allow(missing_docs)]

@@ -19,19 +19,27 @@ const COPIES: u64 = 6;
 /// A file as a list of numbers, row-major. They stay in the budget as long as the run.
 fn numbers(path: &str, budget: &Budget) -> Result<Vec<f64>> {
     let table = read_table(path, &ReadOptions::default(), budget)?;
-    budget.spend(table.elements().len() as u64 * 8 * COPIES, &format!("the numbers of {path}"))?;
+    budget.spend(
+        table.elements().len() as u64 * 8 * COPIES,
+        &format!("the numbers of {path}"),
+    )?;
     Ok(table.elements().every(1))
 }
 
 fn param(text: &str, budget: &Budget) -> Result<(String, Param)> {
-    let wrong = |what: String| Error::request(what).at("--param").remedy("NAME=NUMBER, NAME=1,2,3 or NAME=@FILE");
+    let wrong = |what: String| {
+        Error::request(what)
+            .at("--param")
+            .remedy("NAME=NUMBER, NAME=1,2,3 or NAME=@FILE")
+    };
     let Some((name, value)) = text.split_once('=') else {
         return Err(wrong(format!("'{text}' gives no value")));
     };
     let param = if let Some(path) = value.strip_prefix('@') {
         Param::Vector(numbers(path, budget)?)
     } else if value.contains(',') {
-        let parts: std::result::Result<Vec<f64>, _> = value.split(',').map(|v| v.trim().parse()).collect();
+        let parts: std::result::Result<Vec<f64>, _> =
+            value.split(',').map(|v| v.trim().parse()).collect();
         Param::Vector(parts.map_err(|_| wrong(format!("'{value}' is no list of numbers")))?)
     } else if let Ok(number) = value.trim().parse() {
         Param::Number(number)
@@ -44,11 +52,23 @@ fn param(text: &str, budget: &Budget) -> Result<(String, Param)> {
 }
 
 fn params(args: &PairArgs, budget: &Budget) -> Result<BTreeMap<String, Param>> {
-    let unit = args.unit.iter().map(|unit| Ok(("unit".to_string(), Param::Word(unit.clone()))));
-    args.params.iter().map(|t| param(t, budget)).chain(unit).collect()
+    let unit = args
+        .unit
+        .iter()
+        .map(|unit| Ok(("unit".to_string(), Param::Word(unit.clone()))));
+    args.params
+        .iter()
+        .map(|t| param(t, budget))
+        .chain(unit)
+        .collect()
 }
 
-fn problem(args: &PairArgs, cells: Option<Domain>, fold: FoldSpec, budget: &Budget) -> Result<Problem> {
+fn problem(
+    args: &PairArgs,
+    cells: Option<Domain>,
+    fold: FoldSpec,
+    budget: &Budget,
+) -> Result<Problem> {
     let input = |name: &str| Input {
         columns: args.columns.clone(),
         ids: args.id.clone().unwrap_or_default(),
@@ -56,13 +76,25 @@ fn problem(args: &PairArgs, cells: Option<Domain>, fold: FoldSpec, budget: &Budg
         header: args.header.as_deref().map(|said| said == "yes"),
         ..Input::named(name)
     };
-    let cell = args.cell.as_deref().map(zipfold::core::PeriodicBox::parse).transpose()?;
+    let cell = args
+        .cell
+        .as_deref()
+        .map(zipfold::core::PeriodicBox::parse)
+        .transpose()?;
     Ok(Problem {
         schema: SCHEMA,
         x: input(&args.x),
         y: args.y.as_deref().map(input),
-        pair: PairSpec { metric: args.metric.clone(), formula: args.pair.clone(), params: params(args, budget)? },
-        cells: if args.ordered { Some(Domain::Ordered) } else { cells },
+        pair: PairSpec {
+            metric: args.metric.clone(),
+            formula: args.pair.clone(),
+            params: params(args, budget)?,
+        },
+        cells: if args.ordered {
+            Some(Domain::Ordered)
+        } else {
+            cells
+        },
         near: args.cutoff,
         cell: cell.map(Vec::from),
         folds: vec![fold],
@@ -81,21 +113,38 @@ fn problem(args: &PairArgs, cells: Option<Domain>, fold: FoldSpec, budget: &Budg
 
 /// `dist`.
 pub fn dist(args: &Dist, budget: &Budget) -> Result<Problem> {
-    let fold = if args.condensed { FoldSpec::Condensed {} } else { FoldSpec::Matrix {} };
+    let fold = if args.condensed {
+        FoldSpec::Condensed {}
+    } else {
+        FoldSpec::Matrix {}
+    };
     problem(&args.pair, None, fold, budget)
 }
 
 /// `knn`.
 pub fn knn(args: &Knn, budget: &Budget) -> Result<Problem> {
     if args.k == 0 {
-        return Err(Error::request("no neighbours asked for").at("-k").limit("1 or more"));
+        return Err(Error::request("no neighbours asked for")
+            .at("-k")
+            .limit("1 or more"));
     }
-    problem(&args.pair, None, FoldSpec::Nearest { k: args.k, largest: args.largest.then_some(true) }, budget)
+    problem(
+        &args.pair,
+        None,
+        FoldSpec::Nearest {
+            k: args.k,
+            largest: args.largest.then_some(true),
+        },
+        budget,
+    )
 }
 
 /// `top`.
 pub fn top(args: &Top, budget: &Budget) -> Result<Problem> {
-    let spec = TopSpec { k: args.k, largest: args.largest.then_some(true) };
+    let spec = TopSpec {
+        k: args.k,
+        largest: args.largest.then_some(true),
+    };
     problem(&args.pair, None, FoldSpec::Top(spec), budget)
 }
 
@@ -104,18 +153,38 @@ fn edges(path: &str, budget: &Budget) -> Result<Vec<f64>> {
     let edges = numbers(path, budget)?;
     if edges.len() < 2 || !edges.windows(2).all(|w| w[0] < w[1]) {
         let e = Error::input("bin edges are two or more numbers, each larger than the one before");
-        return Err(e.at(format!("--edges {path}")).remedy("sort them and drop duplicates"));
+        return Err(e
+            .at(format!("--edges {path}"))
+            .remedy("sort them and drop duplicates"));
     }
     Ok(edges)
 }
 
 /// `hist`.
 pub fn hist(args: &Hist, budget: &Budget) -> Result<Problem> {
-    let edges = args.edges.as_deref().map(|path| edges(path, budget)).transpose()?;
+    let edges = args
+        .edges
+        .as_deref()
+        .map(|path| edges(path, budget))
+        .transpose()?;
     let range = args.range.as_ref().map(|r| [r[0], r[1]]);
-    let axis = AxisSpec { value: None, bins: edges.is_none().then_some(args.bins), range, edges };
-    let closed = if args.half_open { Closed::HalfOpen } else { Closed::Last };
-    let fold = FoldSpec::Histogram { axes: vec![axis], closed, weights: args.weights.clone(), mean: args.mean };
+    let axis = AxisSpec {
+        value: None,
+        bins: edges.is_none().then_some(args.bins),
+        range,
+        edges,
+    };
+    let closed = if args.half_open {
+        Closed::HalfOpen
+    } else {
+        Closed::Last
+    };
+    let fold = FoldSpec::Histogram {
+        axes: vec![axis],
+        closed,
+        weights: args.weights.clone(),
+        mean: args.mean,
+    };
     problem(&args.pair, None, fold, budget)
 }
 
@@ -125,8 +194,11 @@ pub fn reduce(args: &Reduce, budget: &Budget) -> Result<Problem> {
         return quantiles(args, budget);
     }
     if !args.quantiles.is_empty() {
-        let e = Error::request(format!("expected --quantiles beside --op quantile, got --op {}", args.op))
-            .at("--quantiles");
+        let e = Error::request(format!(
+            "expected --quantiles beside --op quantile, got --op {}",
+            args.op
+        ))
+        .at("--quantiles");
         return Err(e.remedy("--op quantile"));
     }
     let op = match args.op.as_str() {
@@ -145,21 +217,30 @@ pub fn reduce(args: &Reduce, budget: &Budget) -> Result<Problem> {
         "column" => Along::Column,
         _ => Along::All,
     };
-    let weights = args.weights.as_ref().map(|name| Input::named(name.as_str()));
+    let weights = args
+        .weights
+        .as_ref()
+        .map(|name| Input::named(name.as_str()));
     // One result in all counts every cell (i, j) of the square; rows may use the symmetric half.
     let cells = match (args.no_diagonal, along) {
         (true, _) => Some(Domain::Ordered),
         (false, Along::All) if args.pair.y.is_none() => Some(Domain::Square),
         _ => None,
     };
-    problem(&args.pair, cells, FoldSpec::Reduce { op, along, weights }, budget)
+    problem(
+        &args.pair,
+        cells,
+        FoldSpec::Reduce { op, along, weights },
+        budget,
+    )
 }
 
 /// `reduce --op median` and `reduce --op quantile`.
 fn quantiles(args: &Reduce, budget: &Budget) -> Result<Problem> {
     let op = args.op.as_str();
     if args.axis != "row" {
-        let e = Error::request(format!("expected --axis row, got --axis {}", args.axis)).at("--axis");
+        let e =
+            Error::request(format!("expected --axis row, got --axis {}", args.axis)).at("--axis");
         return Err(e.remedy(format!("swap the inputs: --op {op} is of the rows of x")));
     }
     if args.weights.is_some() {
@@ -170,7 +251,8 @@ fn quantiles(args: &Reduce, budget: &Budget) -> Result<Problem> {
     let q = match (op, args.quantiles.is_empty()) {
         ("median", true) => vec![0.5],
         ("median", false) => {
-            let e = Error::request("expected --quantiles beside --op quantile, got --op median").at("--quantiles");
+            let e = Error::request("expected --quantiles beside --op quantile, got --op median")
+                .at("--quantiles");
             return Err(e.remedy("--op quantile"));
         }
         (_, false) => args.quantiles.clone(),
@@ -180,7 +262,12 @@ fn quantiles(args: &Reduce, budget: &Budget) -> Result<Problem> {
         }
     };
     let cells = args.no_diagonal.then_some(Domain::Ordered);
-    problem(&args.pair, cells, FoldSpec::Quantile(QuantileSpec { q }), budget)
+    problem(
+        &args.pair,
+        cells,
+        FoldSpec::Quantile(QuantileSpec { q }),
+        budget,
+    )
 }
 
 /// `join`.
@@ -190,23 +277,40 @@ pub fn join(args: &Join, budget: &Budget) -> Result<Problem> {
         "anti" => SelectKind::Anti,
         _ => SelectKind::Inner,
     };
-    if let Some((option, pair)) = args.pair.metric.as_ref().map(|m| ("--metric", format!("{m}(x, y)"))) {
-        let e = Error::request("a join finds pairs by its condition, and has no metric beside it").at(option);
+    if let Some((option, pair)) = args
+        .pair
+        .metric
+        .as_ref()
+        .map(|m| ("--metric", format!("{m}(x, y)")))
+    {
+        let e = Error::request("a join finds pairs by its condition, and has no metric beside it")
+            .at(option);
         return Err(e.remedy(format!("--where '{pair} < 1'")));
     }
     if args.of_self && args.pair.y.is_some() {
-        return Err(Error::request("a join of a table with itself has one input, here are two").at("--self"));
+        return Err(
+            Error::request("a join of a table with itself has one input, here are two")
+                .at("--self"),
+        );
     }
     if !args.of_self && args.pair.y.is_none() {
         let e = Error::request("a join needs two tables");
         return Err(e.remedy("give the second, or --self for pairs i < j of the first"));
     }
     if args.pair.pair.is_some() {
-        let e = Error::request("a join finds pairs by its condition, and has no formula beside it").at("--pair");
-        return Err(e.remedy("--where 'euclidean(x, y) < 2'; --value keeps a value with each match"));
+        let e = Error::request("a join finds pairs by its condition, and has no formula beside it")
+            .at("--pair");
+        return Err(
+            e.remedy("--where 'euclidean(x, y) < 2'; --value keeps a value with each match")
+        );
     }
-    let fold = FoldSpec::Select { predicate: args.predicate.clone(), value: args.value.clone(), join: kind };
-    let cells = (args.of_self && kind == SelectKind::Inner && !args.pair.ordered).then_some(Domain::Triangle);
+    let fold = FoldSpec::Select {
+        predicate: args.predicate.clone(),
+        value: args.value.clone(),
+        join: kind,
+    };
+    let cells = (args.of_self && kind == SelectKind::Inner && !args.pair.ordered)
+        .then_some(Domain::Triangle);
     problem(&args.pair, cells, fold, budget)
 }
 
@@ -219,17 +323,25 @@ pub fn bytes(text: &str) -> Result<u64> {
 pub fn overrides(texts: &[String]) -> Result<Overrides> {
     let one = |text: &String| match text.split_once('=') {
         Some((key, value)) => Ok((key.to_string(), value.to_string())),
-        None => Err(Error::request(format!("expected KEY=VALUE, got '{text}'")).at("--set").remedy("KEY=VALUE")),
+        None => Err(Error::request(format!("expected KEY=VALUE, got '{text}'"))
+            .at("--set")
+            .remedy("KEY=VALUE")),
     };
     Overrides::read(texts.iter().map(one).collect::<Result<Vec<_>>>()?)
 }
 
 /// `--shard I/N`, from 1, as (index from 0, parts).
 pub fn shard(run: &RunArgs) -> Result<Option<(usize, usize)>> {
-    let Some(text) = &run.shard else { return Ok(None) };
-    let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse::<usize>().ok()?, n.parse::<usize>().ok()?)));
+    let Some(text) = &run.shard else {
+        return Ok(None);
+    };
+    let parts = text
+        .split_once('/')
+        .and_then(|(i, n)| Some((i.parse::<usize>().ok()?, n.parse::<usize>().ok()?)));
     match parts {
         Some((i, n)) if i >= 1 && i <= n && n <= 1_000_000 => Ok(Some((i - 1, n))),
-        _ => Err(Error::request(format!("'{text}' is no share")).at("--shard").remedy("I/N with I from 1 to N: 1/8")),
+        _ => Err(Error::request(format!("'{text}' is no share"))
+            .at("--shard")
+            .remedy("I/N with I from 1 to N: 1/8")),
     }
 }

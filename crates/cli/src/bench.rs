@@ -109,10 +109,14 @@ pub fn bench(args: &BenchArgs) -> Result<()> {
     if args.everything {
         return crate::everything::everything(args);
     }
-    let definitions: Definitions =
-        toml::from_str(WORKLOADS).map_err(|e| Error::internal(format!("the definitions built in: {e}")))?;
+    let definitions: Definitions = toml::from_str(WORKLOADS)
+        .map_err(|e| Error::internal(format!("the definitions built in: {e}")))?;
     let all = &definitions.workload;
-    if let Some(odd) = args.names.iter().find(|name| all.iter().all(|w| w.name != **name)) {
+    if let Some(odd) = args
+        .names
+        .iter()
+        .find(|name| all.iter().all(|w| w.name != **name))
+    {
         let names: Vec<&str> = all.iter().map(|w| w.name.as_str()).collect();
         let e = Error::request(format!("no workload '{odd}'")).at("bench");
         return Err(e.remedy(format!("one of {}", names.join(", "))));
@@ -125,8 +129,10 @@ pub fn bench(args: &BenchArgs) -> Result<()> {
     match style {
         Style::Json => {}
         Style::People => {
-            let head =
-                format!("{:<18} {:>12} {:>12} {:>20}  pairs evaluated", "workload", "predicted", "measured", "rate");
+            let head = format!(
+                "{:<18} {:>12} {:>12} {:>20}  pairs evaluated",
+                "workload", "predicted", "measured", "rate"
+            );
             print_line(&head)?;
         }
         Style::Record => {
@@ -136,7 +142,10 @@ pub fn bench(args: &BenchArgs) -> Result<()> {
             print_line("|---|---|---|---|---|---|---|---|---|")?;
         }
     }
-    for workload in all.iter().filter(|w| args.names.is_empty() || args.names.contains(&w.name)) {
+    for workload in all
+        .iter()
+        .filter(|w| args.names.is_empty() || args.names.contains(&w.name))
+    {
         print_line(&line(workload, args, style)?)?;
     }
     Ok(())
@@ -146,11 +155,19 @@ pub fn bench(args: &BenchArgs) -> Result<()> {
 fn line(workload: &Workload, args: &BenchArgs, style: Style) -> Result<String> {
     let (problem, data) = asked(workload)?;
     let overrides = Overrides::read(&workload.plan)?.and(&ask::overrides(&args.set)?);
-    let options = Options { threads: args.threads, overrides, ..Options::default() };
+    let options = Options {
+        threads: args.threads,
+        overrides,
+        ..Options::default()
+    };
     let problem = problem.problem();
     let query = Query::new(problem, &data, &options);
     let Ready { job, plan, .. } = query.ready()?;
-    let target = if args.fresh { Target::Memory } else { Lender::of(&job, &plan)? };
+    let target = if args.fresh {
+        Target::Memory
+    } else {
+        Lender::of(&job, &plan)?
+    };
     let turn = || -> Result<(f64, Outcome)> {
         let start = Instant::now();
         let mut outcome = query.run(|_| target.clone())?.outcome;
@@ -170,7 +187,11 @@ fn line(workload: &Workload, args: &BenchArgs, style: Style) -> Result<String> {
     let plan = &outcome.plan;
     let rate = work(workload)? / actual / 1e9;
     let (goal, met) = goal(workload, actual, rate);
-    let predicted = if args.fresh { plan.seconds } else { plan.seconds_into_lent() };
+    let predicted = if args.fresh {
+        plan.seconds
+    } else {
+        plan.seconds_into_lent()
+    };
     let (name, bound) = (&workload.name, terms(plan, args.fresh));
     let (ratio, pairs) = (predicted / actual, evaluated(&outcome));
     if style == Style::Json {
@@ -182,7 +203,9 @@ fn line(workload: &Workload, args: &BenchArgs, style: Style) -> Result<String> {
     if style == Style::People {
         let rate = format!("{} operations/s", figures::si(rate * 1e9));
         let [predicted, actual] = [predicted, actual].map(figures::duration);
-        return Ok(format!("{name:<18} {predicted:>12} {actual:>12} {rate:>20}  {pairs} %"));
+        return Ok(format!(
+            "{name:<18} {predicted:>12} {actual:>12} {rate:>20}  {pairs} %"
+        ));
     }
     Ok(format!(
         "| {name} | {predicted:.4} | {actual:.4} | {ratio:.2} | {bound} | {pairs} | {rate:.2} | {goal} | {met} |"
@@ -191,8 +214,15 @@ fn line(workload: &Workload, args: &BenchArgs, style: Style) -> Result<String> {
 
 /// The two terms that take most of the predicted time, in seconds.
 fn terms(plan: &Plan, fresh: bool) -> String {
-    let counted = plan.terms.iter().filter(|t| fresh || t.what != FRESH).take(2);
-    counted.map(|t| format!("{} {:.4}", t.what, t.seconds)).collect::<Vec<_>>().join(", ")
+    let counted = plan
+        .terms
+        .iter()
+        .filter(|t| fresh || t.what != FRESH)
+        .take(2);
+    counted
+        .map(|t| format!("{} {:.4}", t.what, t.seconds))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// Memory for a dense result that was written before, as the scripts of the peers have it.
@@ -219,7 +249,8 @@ impl Lender {
 /// `len` elements whose pages were written.
 fn written<T: Shared>(len: usize, value: T) -> Result<SharedMatrix<T>> {
     let run = vec![value; len.min(1 << 16)];
-    let matrix = SharedMatrix::zeros(len).ok_or_else(|| Error::resource("the system has no memory for the matrix"))?;
+    let matrix = SharedMatrix::zeros(len)
+        .ok_or_else(|| Error::resource("the system has no memory for the matrix"))?;
     for at in (0..len).step_by(run.len().max(1)) {
         matrix.put(at, &run[..run.len().min(len - at)]);
     }
@@ -235,7 +266,11 @@ impl Sink for Lender {
             Values::F32(run) => self.single.put(at, run),
             Values::F64(run) => self.double.put(at, run),
         };
-        if fits { Ok(()) } else { Err(Error::internal("a tile wrote beyond the matrix")) }
+        if fits {
+            Ok(())
+        } else {
+            Err(Error::internal("a tile wrote beyond the matrix"))
+        }
     }
 }
 
@@ -244,8 +279,13 @@ fn evaluated(outcome: &Outcome) -> String {
     let left = |share: f64| format!("{:.3}", 100.0 * share);
     match outcome.plan.prune.is_on() {
         true => {
-            let gone = (outcome.tally.skipped + outcome.tally.settled) as f64 / outcome.cells.max(1) as f64;
-            format!("{}; {}", outcome.plan.prune.evaluated.map_or("?".into(), left), left(1.0 - gone))
+            let gone = (outcome.tally.skipped + outcome.tally.settled) as f64
+                / outcome.cells.max(1) as f64;
+            format!(
+                "{}; {}",
+                outcome.plan.prune.evaluated.map_or("?".into(), left),
+                left(1.0 - gone)
+            )
         }
         false => "all".into(),
     }
@@ -270,7 +310,10 @@ fn work(workload: &Workload) -> Result<f64> {
         "n * m" => Ok(n * m),
         "n * (n - 1) / 2" => Ok(n * (n - 1.0) / 2.0),
         "n * (n - 1) / 2 * d" => Ok(n * (n - 1.0) / 2.0 * d),
-        other => Err(Error::internal(format!("work of {}: '{other}'", workload.name))),
+        other => Err(Error::internal(format!(
+            "work of {}: '{other}'",
+            workload.name
+        ))),
     }
 }
 
@@ -289,25 +332,45 @@ fn asked(workload: &Workload) -> Result<(Pairs, Data)> {
     for (name, value) in &workload.params {
         question = question.param(name, *value);
     }
-    let select = |predicate| FoldSpec::Select { predicate, value: None, join: SelectKind::Inner };
-    let sum = || FoldSpec::Reduce { op: RowOp::Sum, along: Along::Row, weights: None };
+    let select = |predicate| FoldSpec::Select {
+        predicate,
+        value: None,
+        join: SelectKind::Inner,
+    };
+    let sum = || FoldSpec::Reduce {
+        op: RowOp::Sum,
+        along: Along::Row,
+        weights: None,
+    };
     let metric = || workload.metric.as_deref().ok_or_else(|| missing("metric"));
     let question = match workload.task.as_str() {
         "matrix" => question.metric(metric()?).fold(FoldSpec::Matrix {}),
         "condensed" => question.metric(metric()?).fold(FoldSpec::Condensed {}),
         "histogram" => {
             let axis = AxisSpec {
-                bins: if workload.edges.is_some() { None } else { workload.bins },
+                bins: if workload.edges.is_some() {
+                    None
+                } else {
+                    workload.bins
+                },
                 range: workload.range,
                 edges: workload.edges.as_ref().map(sequence),
                 value: None,
             };
-            let fold = FoldSpec::Histogram { axes: vec![axis], closed: Closed::Last, weights: None, mean: false };
+            let fold = FoldSpec::Histogram {
+                axes: vec![axis],
+                closed: Closed::Last,
+                weights: None,
+                mean: false,
+            };
             question.cells(Domain::Triangle).fold(fold)
         }
         "neighbours" => {
             let k = workload.k.ok_or_else(|| missing("k"))?;
-            question.metric("sqeuclidean").fold(FoldSpec::Nearest { k, largest: Some(false) })
+            question.metric("sqeuclidean").fold(FoldSpec::Nearest {
+                k,
+                largest: Some(false),
+            })
         }
         "gauss" => question
             .formula("exp(-sum((x - y)^2) / (2*h^2))")
@@ -319,22 +382,40 @@ fn asked(workload: &Workload) -> Result<(Pairs, Data)> {
             .fold(sum()),
         "angles" => {
             let above = workload.above.ok_or_else(|| missing("above"))?;
-            question.cells(Domain::Triangle).fold(select(format!("cosine_similarity(x, y) > {above}")))
+            question
+                .cells(Domain::Triangle)
+                .fold(select(format!("cosine_similarity(x, y) > {above}")))
         }
         "near" => {
             let below = workload.below.ok_or_else(|| missing("below"))?;
             question.fold(select(format!("sum(abs(x - y)) < {below}")))
         }
-        other => return Err(Error::internal(format!("workload {}: no task '{other}'", workload.name))),
+        other => {
+            return Err(Error::internal(format!(
+                "workload {}: no task '{other}'",
+                workload.name
+            )));
+        }
     };
     let masses = workload.masses.as_ref().map(table).transpose()?;
-    Ok((question, Data { x, y, weights: vec![masses.map(|masses| [masses.clone(), masses])] }))
+    Ok((
+        question,
+        Data {
+            x,
+            y,
+            weights: vec![masses.map(|masses| [masses.clone(), masses])],
+        },
+    ))
 }
 
 fn sequence(edges: &Edges) -> Vec<f64> {
     let step = (edges.to / edges.from).ln() / edges.bins as f64;
     let inner = (1..edges.bins).map(|k| edges.from * (step * k as f64).exp());
-    [edges.from].into_iter().chain(inner).chain([edges.to]).collect()
+    [edges.from]
+        .into_iter()
+        .chain(inner)
+        .chain([edges.to])
+        .collect()
 }
 
 /// Rows of numbers that are random enough to measure with.
@@ -343,12 +424,23 @@ fn table(rows: &Rows) -> Result<Table> {
     let normal = rows.kind == "normal";
     let mut number = || match normal {
         // Box and Muller 1958.
-        true => (-2.0 * (1.0 - numbers.unit()).ln()).sqrt() * (std::f64::consts::TAU * numbers.unit()).cos(),
+        true => {
+            (-2.0 * (1.0 - numbers.unit()).ln()).sqrt()
+                * (std::f64::consts::TAU * numbers.unit()).cos()
+        }
         false => numbers.unit(),
     };
     let count = rows.rows * rows.cols;
     match rows.element.as_str() {
-        "f32" => Table::f32(rows.rows, rows.cols, (0..count).map(|_| (number() * rows.scale) as f32).collect()),
-        _ => Table::f64(rows.rows, rows.cols, (0..count).map(|_| number() * rows.scale).collect()),
+        "f32" => Table::f32(
+            rows.rows,
+            rows.cols,
+            (0..count).map(|_| (number() * rows.scale) as f32).collect(),
+        ),
+        _ => Table::f64(
+            rows.rows,
+            rows.cols,
+            (0..count).map(|_| number() * rows.scale).collect(),
+        ),
     }
 }

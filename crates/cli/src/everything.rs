@@ -46,23 +46,38 @@ struct Timed {
 fn predicted(asked: &Asked, options: &Options<'_>) -> Result<(f64, Vec<Term>)> {
     let explained = Query::new(&asked.problem, &asked.data, options).explain_on_host()?;
     let of_ranges = explained.ranges.into_iter().flat_map(|plan| plan.terms);
-    let of_ranges = of_ranges.map(|term| Term { what: format!("range: {}", term.what), ..term });
+    let of_ranges = of_ranges.map(|term| Term {
+        what: format!("range: {}", term.what),
+        ..term
+    });
     let terms: Vec<Term> = explained.plan.terms.into_iter().chain(of_ranges).collect();
     Ok((terms.iter().map(|term| term.seconds).sum(), terms))
 }
 
 fn timed(asked: &Asked, turns: usize, threads: usize) -> Result<Timed> {
-    let options = Options { threads, overrides: asked.overrides.clone(), ..Options::default() };
+    let options = Options {
+        threads,
+        overrides: asked.overrides.clone(),
+        ..Options::default()
+    };
     let (predicted, terms) = predicted(asked, &options)?;
     let mut best: Option<Timed> = None;
     for turn in 0..=turns.max(1) {
         let watch = Watch::start(threads);
-        let outcome = Query::new(&asked.problem, &asked.data, &options).run(|_| Target::Memory)?.outcome;
+        let outcome = Query::new(&asked.problem, &asked.data, &options)
+            .run(|_| Target::Memory)?
+            .outcome;
         let actual = watch.seconds();
         // The first turn starts threads and makes code.
         if turn <= 1 || best.as_ref().is_some_and(|b| actual < b.actual) {
             let (family, pruned) = (outcome.plan.family, outcome.plan.prune.is_on());
-            best = Some(Timed { actual, predicted, terms: terms.clone(), family, pruned });
+            best = Some(Timed {
+                actual,
+                predicted,
+                terms: terms.clone(),
+                family,
+                pruned,
+            });
         }
         if actual > SLOW {
             break;
@@ -76,11 +91,23 @@ fn ends(levels: &Levels, case: &Case) -> Result<Ends> {
     if levels.is_vector(case) {
         return Ok(Ends::of(std::iter::empty()));
     }
-    let plain = [(FOLD, "matrix"), (WEIGHTS, "none"), (RANGE, "whole"), (SIDES, "cross")];
-    let case = plain.into_iter().fold(*case, |case, (factor, word)| levels.with(&case, factor, word).unwrap_or(case));
+    let plain = [
+        (FOLD, "matrix"),
+        (WEIGHTS, "none"),
+        (RANGE, "whole"),
+        (SIDES, "cross"),
+    ];
+    let case = plain.into_iter().fold(*case, |case, (factor, word)| {
+        levels.with(&case, factor, word).unwrap_or(case)
+    });
     let asked = asked(levels, &case, 60, None)?;
-    let options = Options { threads: 1, ..Options::default() };
-    let outcome = Query::new(&asked.problem, &asked.data, &options).run(|_| Target::Memory)?.outcome;
+    let options = Options {
+        threads: 1,
+        ..Options::default()
+    };
+    let outcome = Query::new(&asked.problem, &asked.data, &options)
+        .run(|_| Target::Memory)?
+        .outcome;
     Ok(match outcome.outputs.first() {
         Some(Output::F64(values)) => Ends::of(values.iter().copied()),
         Some(Output::F32(values)) => Ends::of(values.iter().copied().map(f64::from)),
@@ -100,13 +127,28 @@ struct Beside {
 
 /// The questions beside `case`.
 fn beside(levels: &Levels, case: &Case, plain: &Timed) -> Vec<Beside> {
-    let at = |what, case| Beside { what, case, overrides: Overrides::default(), two: false, more: 1.0 };
+    let at = |what, case| Beside {
+        what,
+        case,
+        overrides: Overrides::default(),
+        two: false,
+        more: 1.0,
+    };
     let mut all = vec![];
     let fold = levels.text(case, FOLD);
-    let mut other = |what, case: Option<Case>, more| all.extend(case.map(|case| Beside { more, ..at(what, case) }));
+    let mut other = |what, case: Option<Case>, more| {
+        all.extend(case.map(|case| Beside {
+            more,
+            ..at(what, case)
+        }))
+    };
     if levels.text(case, WEIGHTS) != "none" {
         // Several columns of weights are several sums.
-        let more = if levels.text(case, WEIGHTS) == "several" { 5.0 } else { 1.0 };
+        let more = if levels.text(case, WEIGHTS) == "several" {
+            5.0
+        } else {
+            1.0
+        };
         other("without weights", levels.with(case, WEIGHTS, "none"), more);
     }
     if levels.text(case, BOX) != "none" {
@@ -116,25 +158,57 @@ fn beside(levels: &Levels, case: &Case, plain: &Timed) -> Vec<Beside> {
         other("with its range", levels.with(case, RANGE, "whole"), 1.0);
     }
     if let Some((plainer, more)) = plainer(fold) {
-        other("as the plainer fold", levels.with(case, FOLD, plainer), more);
+        other(
+            "as the plainer fold",
+            levels.with(case, FOLD, plainer),
+            more,
+        );
     }
     match levels.text(case, PRECISION) {
-        "f32" => other("in double precision", levels.with(case, PRECISION, "f64"), 1.0),
-        _ => other("in single precision", levels.with(case, PRECISION, "f32"), 2.0),
+        "f32" => other(
+            "in double precision",
+            levels.with(case, PRECISION, "f64"),
+            1.0,
+        ),
+        _ => other(
+            "in single precision",
+            levels.with(case, PRECISION, "f32"),
+            2.0,
+        ),
     }
     other("in the other spelling", levels.respelled(case), 1.0);
     if levels.text(case, SIDES) != "cross" && fold != "condensed" {
-        all.push(Beside { two: true, ..at("of two tables", *case) });
+        all.push(Beside {
+            two: true,
+            ..at("of two tables", *case)
+        });
     }
-    let mut set = |what, overrides| all.push(Beside { overrides, ..at(what, *case) });
-    let pruned = |prune| Overrides { prune: Some(prune), ..Overrides::default() };
+    let mut set = |what, overrides| {
+        all.push(Beside {
+            overrides,
+            ..at(what, *case)
+        })
+    };
+    let pruned = |prune| Overrides {
+        prune: Some(prune),
+        ..Overrides::default()
+    };
     if plain.pruned {
         set("without bounds", pruned(Pruning::Off));
     } else {
         set("with bounds", pruned(Pruning::On));
-        for family in [Family::Jit, Family::Dense].into_iter().filter(|f| *f != plain.family) {
+        for family in [Family::Jit, Family::Dense]
+            .into_iter()
+            .filter(|f| *f != plain.family)
+        {
             if matches!(plain.family, Family::Jit | Family::Dense | Family::Vm) {
-                set("by another family", Overrides { family: Some(family), ..Overrides::default() });
+                set(
+                    "by another family",
+                    Overrides {
+                        family: Some(family),
+                        ..Overrides::default()
+                    },
+                );
             }
         }
     }
@@ -190,22 +264,41 @@ pub fn everything(args: &BenchArgs) -> Result<()> {
     let levels = Levels::built_in()?;
     let overrides = ask::overrides(&args.set)?;
     let threads = if args.threads == 0 { 1 } else { args.threads };
-    let wanted = |case: &Case| args.names.iter().all(|name| levels.name(case).contains(name.as_str()));
+    let wanted = |case: &Case| {
+        args.names
+            .iter()
+            .all(|name| levels.name(case).contains(name.as_str()))
+    };
     let (cases, without) = cover(&levels);
     let cases: Vec<Case> = cases.into_iter().filter(wanted).collect();
     let mut found = Found::default();
     let watch = Watch::start(threads);
     for case in &cases {
-        if let Err(e) = one(&levels, case, (args.turns.min(3), threads, !args.predictions), &overrides, &mut found) {
-            found.refused.push((levels.name(case), e.told(crate::flags::words)));
+        if let Err(e) = one(
+            &levels,
+            case,
+            (args.turns.min(3), threads, !args.predictions),
+            &overrides,
+            &mut found,
+        ) {
+            found
+                .refused
+                .push((levels.name(case), e.told(crate::flags::words)));
         }
     }
     found.lines.sort_by(|a, b| b.times.total_cmp(&a.times));
     match args.json {
         true => {
-            let refused =
-                found.refused.iter().map(|(question, why)| serde_json::json!({"question": question, "refused": why}));
-            found.all.iter().cloned().chain(refused).try_for_each(|question| print_line(&question.to_string()))
+            let refused = found
+                .refused
+                .iter()
+                .map(|(question, why)| serde_json::json!({"question": question, "refused": why}));
+            found
+                .all
+                .iter()
+                .cloned()
+                .chain(refused)
+                .try_for_each(|question| print_line(&question.to_string()))
         }
         false => report(&found, without, watch.seconds(), threads),
     }
@@ -213,7 +306,10 @@ pub fn everything(args: &BenchArgs) -> Result<()> {
 
 fn report(found: &Found, without: usize, seconds: f64, threads: usize) -> Result<()> {
     let mut totals: BTreeMap<&str, usize> = BTreeMap::new();
-    found.lines.iter().for_each(|line| *totals.entry(&line.what).or_default() += 1);
+    found
+        .lines
+        .iter()
+        .for_each(|line| *totals.entry(&line.what).or_default() += 1);
     let (sum, off, count) = found.logs;
     let mean = |sum: f64| (sum / count.max(1) as f64).exp();
     print_line(&format!(
@@ -221,7 +317,11 @@ fn report(found: &Found, without: usize, seconds: f64, threads: usize) -> Result
         found.questions,
         found.runs - found.questions,
         figures::duration(seconds),
-        if threads == 1 { "processor" } else { "the clock" },
+        if threads == 1 {
+            "processor"
+        } else {
+            "the clock"
+        },
         found.refused.len()
     ))?;
     print_line(&format!(
@@ -230,15 +330,31 @@ fn report(found: &Found, without: usize, seconds: f64, threads: usize) -> Result
         mean(sum),
         mean(off)
     ))?;
-    print_line(&format!("More than {OFF} times off: {}.\n", found.lines.len()))?;
-    totals.iter().try_for_each(|(what, count)| print_line(&format!("* {count} {what}")))?;
-    found.refused.iter().try_for_each(|(question, why)| print_line(&format!("* refused: {question}: {why}")))?;
+    print_line(&format!(
+        "More than {OFF} times off: {}.\n",
+        found.lines.len()
+    ))?;
+    totals
+        .iter()
+        .try_for_each(|(what, count)| print_line(&format!("* {count} {what}")))?;
+    found
+        .refused
+        .iter()
+        .try_for_each(|(question, why)| print_line(&format!("* refused: {question}: {why}")))?;
     print_line(
         "\n| times | | question | seconds | seconds predicted, or of the question beside it |\n|---|---|---|---|---|",
     )?;
     found.lines.iter().try_for_each(|line| {
-        let Line { times, what, question, actual, other } = line;
-        print_line(&format!("| {times:.1} | {what} | {question} | {actual:.5} | {other:.5} |"))
+        let Line {
+            times,
+            what,
+            question,
+            actual,
+            other,
+        } = line;
+        print_line(&format!(
+            "| {times:.1} | {what} | {question} | {actual:.5} | {other:.5} |"
+        ))
     })
 }
 
@@ -264,7 +380,11 @@ fn one(
     let none = Overrides::default();
     let plain = loop {
         let question = question(case, rows, &none)?;
-        let options = Options { threads, overrides: question.overrides.clone(), ..Options::default() };
+        let options = Options {
+            threads,
+            overrides: question.overrides.clone(),
+            ..Options::default()
+        };
         if rows / 2 >= FEWEST && predicted(&question, &options)?.0 > LONG {
             rows /= 2;
             continue;
@@ -282,11 +402,21 @@ fn one(
     let off = apart(plain.predicted, plain.actual);
     if plain.actual > NOISE {
         let log = (plain.predicted / plain.actual).ln();
-        found.logs = (found.logs.0 + log, found.logs.1 + log.abs(), found.logs.2 + 1);
+        found.logs = (
+            found.logs.0 + log,
+            found.logs.1 + log.abs(),
+            found.logs.2 + 1,
+        );
     }
     let mut add = |times, what: String, other| {
         if times > OFF {
-            found.lines.push(Line { times, what, question: name.clone(), actual: plain.actual, other });
+            found.lines.push(Line {
+                times,
+                what,
+                question: name.clone(),
+                actual: plain.actual,
+                other,
+            });
         }
     };
     add(off, "predicted too much".into(), plain.predicted);
@@ -297,20 +427,31 @@ fn one(
             continue;
         }
         let asked = question(&beside.case, rows, &beside.overrides);
-        let other = asked.and_then(|asked| timed(&if beside.two { of_two(asked) } else { asked }, turns, threads));
+        let other = asked.and_then(|asked| {
+            timed(
+                &if beside.two { of_two(asked) } else { asked },
+                turns,
+                threads,
+            )
+        });
         let other = match other {
             Ok(other) => other,
             // What a question cannot be asked with is refused: there is no such question.
             Err(e) if matches!(e.blame(), Blame::Request | Blame::Input) => continue,
             Err(e) => {
-                found
-                    .refused
-                    .push((format!("{}, {}", levels.name(&beside.case), beside.what), e.told(crate::flags::words)));
+                found.refused.push((
+                    format!("{}, {}", levels.name(&beside.case), beside.what),
+                    e.told(crate::flags::words),
+                ));
                 continue;
             }
         };
         others.insert(beside.what, other.actual);
-        add(apart(plain.actual, other.actual) / beside.more, format!("slower than {}", beside.what), other.actual);
+        add(
+            apart(plain.actual, other.actual) / beside.more,
+            format!("slower than {}", beside.what),
+            other.actual,
+        );
     }
     found.runs += others.len();
     found.all.push(

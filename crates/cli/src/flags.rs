@@ -72,12 +72,23 @@ mod tests {
     #[test]
     fn an_error_names_the_flags_of_the_command() {
         let e = Error::request("expected a finite range, got none").at(Opt::Range);
-        let e = e.remedy(format!("{} or {}", Opt::Range.like("LO HI"), Opt::Nan.to("skip")));
-        assert_eq!(e.told(words), "--range: expected a finite range, got none\n  try: --range LO HI or --nan skip");
+        let e = e.remedy(format!(
+            "{} or {}",
+            Opt::Range.like("LO HI"),
+            Opt::Nan.to("skip")
+        ));
+        assert_eq!(
+            e.told(words),
+            "--range: expected a finite range, got none\n  try: --range LO HI or --nan skip"
+        );
         assert_eq!(told(Opt::Columns.to("!a b")), "--columns '!a b'");
         assert_eq!(told(Opt::Set.to("prune=auto")), "--set prune=auto");
         assert_eq!(
-            told(format!("{} or {}", Opt::Cells.to("ordered"), Opt::Cells.to("square"))),
+            told(format!(
+                "{} or {}",
+                Opt::Cells.to("ordered"),
+                Opt::Cells.to("square")
+            )),
             "cells = \"ordered\" (--ordered) or cells = \"square\""
         );
     }
@@ -89,7 +100,8 @@ mod tests {
             .flat_map(|verb| verb.get_arguments())
             .flat_map(|arg| {
                 let long = arg.get_long().map(|name| format!("--{name}"));
-                long.into_iter().chain(arg.get_short().map(|name| format!("-{name}")))
+                long.into_iter()
+                    .chain(arg.get_short().map(|name| format!("-{name}")))
             })
             .collect();
         for opt in Opt::ALL {

@@ -6,10 +6,18 @@ use clap::{Command, CommandFactory};
 
 /// The verbs by group, as `zipfold --help` shows them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Questions about pairs of rows", &["dist", "knn", "top", "hist", "reduce", "join", "run", "merge"]),
+    (
+        "Questions about pairs of rows",
+        &[
+            "dist", "knn", "top", "hist", "reduce", "join", "run", "merge",
+        ],
+    ),
     ("Graphical models", &["infer"]),
     ("Before a run", &["explain", "emit", "bench", "devices"]),
-    ("Lists", &["metrics", "functions", "settings", "formats", "completions"]),
+    (
+        "Lists",
+        &["metrics", "functions", "settings", "formats", "completions"],
+    ),
 ];
 
 /// Examples by verb: what each does, and the command.
@@ -17,8 +25,14 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
         "dist",
         &[
-            ("Distances of all rows, as a NumPy array", "zipfold dist points.csv -o d.npy"),
-            ("Manhattan distances between two tables", "zipfold dist a.csv b.csv --metric cityblock -o d.npy"),
+            (
+                "Distances of all rows, as a NumPy array",
+                "zipfold dist points.csv -o d.npy",
+            ),
+            (
+                "Manhattan distances between two tables",
+                "zipfold dist a.csv b.csv --metric cityblock -o d.npy",
+            ),
             (
                 "Your own formula",
                 "zipfold dist points.csv --pair 'exp(-sum((x - y)^2) / (2*h^2))' --param h=0.5 -o k.npy",
@@ -28,7 +42,10 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
         "knn",
         &[
-            ("The 5 nearest rows of every row", "zipfold knn points.csv -k 5 -o neighbours.csv"),
+            (
+                "The 5 nearest rows of every row",
+                "zipfold knn points.csv -k 5 -o neighbours.csv",
+            ),
             (
                 "The most alike by cosine, of queries in a database",
                 "zipfold knn queries.parquet db.parquet --metric cosine -k 10 -o found.parquet",
@@ -38,8 +55,14 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
         "top",
         &[
-            ("The 10 pairs of rows that are nearest to each other", "zipfold top points.csv -k 10 -o pairs.csv"),
-            ("The most correlated pairs", "zipfold top expression.csv --metric pearson -k 100 -o pairs.csv"),
+            (
+                "The 10 pairs of rows that are nearest to each other",
+                "zipfold top points.csv -k 10 -o pairs.csv",
+            ),
+            (
+                "The most correlated pairs",
+                "zipfold top expression.csv --metric pearson -k 100 -o pairs.csv",
+            ),
         ],
     ),
     (
@@ -49,7 +72,10 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "Distances up to 50 in 100 bins, with a picture",
                 "zipfold hist galaxies.csv --columns x,y,z --bins 100 --range 0 50 -o h.csv --plot h.svg",
             ),
-            ("In a periodic box", "zipfold hist water.xyz --box 12.4,12.4,12.4 --range 0 6 -o h.csv"),
+            (
+                "In a periodic box",
+                "zipfold hist water.xyz --box 12.4,12.4,12.4 --range 0 6 -o h.csv",
+            ),
         ],
     ),
     (
@@ -63,7 +89,10 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "Rows within a distance, per row",
                 "zipfold reduce points.csv --pair 'norm(x - y) < 2' --op count -o near.csv",
             ),
-            ("The median distance of every row", "zipfold reduce points.csv --op median -o medians.csv"),
+            (
+                "The median distance of every row",
+                "zipfold reduce points.csv --op median -o medians.csv",
+            ),
         ],
     ),
     (
@@ -79,11 +108,20 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ),
         ],
     ),
-    ("run", &[("A problem from a file", "zipfold run problem.toml -o result.csv")]),
+    (
+        "run",
+        &[(
+            "A problem from a file",
+            "zipfold run problem.toml -o result.csv",
+        )],
+    ),
     (
         "merge",
         &[
-            ("Two shares of one run", "zipfold hist p.csv --range 0 9 --shard 1/2 -o 1.part"),
+            (
+                "Two shares of one run",
+                "zipfold hist p.csv --range 0 9 --shard 1/2 -o 1.part",
+            ),
             ("", "zipfold hist p.csv --range 0 9 --shard 2/2 -o 2.part"),
             ("", "zipfold merge 1.part 2.part -o h.csv"),
         ],
@@ -91,16 +129,31 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
         "infer",
         &[
-            ("Probabilities of all variables, given an observation", "zipfold infer asia.bif --observe dysp=yes"),
-            ("The most probable states", "zipfold infer asia.bif --observe xray=yes --task map -o states.csv"),
-            ("log10 of the partition function", "zipfold infer grid.uai --task pr"),
+            (
+                "Probabilities of all variables, given an observation",
+                "zipfold infer asia.bif --observe dysp=yes",
+            ),
+            (
+                "The most probable states",
+                "zipfold infer asia.bif --observe xray=yes --task map -o states.csv",
+            ),
+            (
+                "log10 of the partition function",
+                "zipfold infer grid.uai --task pr",
+            ),
         ],
     ),
     (
         "explain",
         &[
-            ("What a question would take, without running it", "zipfold explain knn points.csv -k 5"),
-            ("The plan of an inference", "zipfold explain infer grid.uai --task pr"),
+            (
+                "What a question would take, without running it",
+                "zipfold explain knn points.csv -k 5",
+            ),
+            (
+                "The plan of an inference",
+                "zipfold explain infer grid.uai --task pr",
+            ),
         ],
     ),
     (
@@ -110,10 +163,34 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             "zipfold emit --target sm_90 dist points.npy -o kernels.cu",
         )],
     ),
-    ("bench", &[("How fast this machine is at two workloads", "zipfold bench rdf knn3")]),
-    ("metrics", &[("All metrics", "zipfold metrics"), ("One of them", "zipfold metrics minkowski")]),
-    ("functions", &[("All functions", "zipfold functions"), ("One of them", "zipfold functions if")]),
-    ("completions", &[("For bash", "zipfold completions bash > ~/.local/share/bash-completion/completions/zipfold")]),
+    (
+        "bench",
+        &[(
+            "How fast this machine is at two workloads",
+            "zipfold bench rdf knn3",
+        )],
+    ),
+    (
+        "metrics",
+        &[
+            ("All metrics", "zipfold metrics"),
+            ("One of them", "zipfold metrics minkowski"),
+        ],
+    ),
+    (
+        "functions",
+        &[
+            ("All functions", "zipfold functions"),
+            ("One of them", "zipfold functions if"),
+        ],
+    ),
+    (
+        "completions",
+        &[(
+            "For bash",
+            "zipfold completions bash > ~/.local/share/bash-completion/completions/zipfold",
+        )],
+    ),
 ];
 
 /// The whole grammar.
@@ -126,9 +203,13 @@ pub fn grammar() -> Command {
         });
     }
     for written in lists::WRITTEN {
-        command = command.mut_subcommand(written.verb, |c| c.mut_arg("output", |a| a.help(output_help(written))));
+        command = command.mut_subcommand(written.verb, |c| {
+            c.mut_arg("output", |a| a.help(output_help(written)))
+        });
         command = command.mut_subcommand("explain", |e| {
-            e.mut_subcommand(written.verb, |c| c.mut_arg("output", |a| a.help(output_help(written))))
+            e.mut_subcommand(written.verb, |c| {
+                c.mut_arg("output", |a| a.help(output_help(written)))
+            })
         });
     }
     let groups = groups(&command);
@@ -161,7 +242,11 @@ fn shown(examples: &[(&str, &str)]) -> String {
 /// The verbs under their headings. A verb that no group names comes last, so that none is lost.
 fn groups(command: &Command) -> String {
     let about = |verb: &str| {
-        command.find_subcommand(verb).and_then(|c| c.get_about()).map(ToString::to_string).unwrap_or_default()
+        command
+            .find_subcommand(verb)
+            .and_then(|c| c.get_about())
+            .map(ToString::to_string)
+            .unwrap_or_default()
     };
     let named: Vec<&str> = GROUPS.iter().flat_map(|g| g.1).copied().collect();
     let others: Vec<&str> = command
@@ -170,9 +255,16 @@ fn groups(command: &Command) -> String {
         .map(Command::get_name)
         .collect();
     let mut out = String::new();
-    for (title, verbs) in GROUPS.iter().copied().chain([("More", &others[..])]).filter(|g| !g.1.is_empty()) {
+    for (title, verbs) in GROUPS
+        .iter()
+        .copied()
+        .chain([("More", &others[..])])
+        .filter(|g| !g.1.is_empty())
+    {
         out += &format!("{title}:\n");
-        verbs.iter().for_each(|verb| out += &format!("  {verb:<12} {}\n", about(verb)));
+        verbs
+            .iter()
+            .for_each(|verb| out += &format!("  {verb:<12} {}\n", about(verb)));
         out.push('\n');
     }
     out

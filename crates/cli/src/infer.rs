@@ -46,27 +46,57 @@ pub fn run(args: InferArgs) -> Result<()> {
         ready.settings.warnings = phases.warnings();
     }
     let done = match ready.task {
-        Task::Samples(many) if streams(&args, &ready) => {
-            crate::infer_samples::run(&args, ready.form, &ready.network, &ready.evidence, many, &ready.settings)?
-        }
-        _ => infer(&ready.network, &ready.evidence, &ready.task, &ready.settings)?,
+        Task::Samples(many) if streams(&args, &ready) => crate::infer_samples::run(
+            &args,
+            ready.form,
+            &ready.network,
+            &ready.evidence,
+            many,
+            &ready.settings,
+        )?,
+        _ => infer(
+            &ready.network,
+            &ready.evidence,
+            &ready.task,
+            &ready.settings,
+        )?,
     };
     drop(phases);
     if done.answer == Answer::Impossible && ready.task != Task::Pr {
         return Err(impossible());
     }
     let outputs = write(&args, &ready, &done)?;
-    ready.settings.checkpoint.iter().for_each(|checkpoint| zipfold::partial::discard(&checkpoint.path));
+    ready
+        .settings
+        .checkpoint
+        .iter()
+        .for_each(|checkpoint| zipfold::partial::discard(&checkpoint.path));
     let total = start.elapsed().as_secs_f64();
     if let Some(path) = &args.run.report {
         infer_report::write(path, &ready.network, &args, &done, total, options(&args))?;
     }
     if args.run.json {
-        return terminal::print_line(&summary(&args, &ready.network, &done, read, total, &outputs));
+        return terminal::print_line(&summary(
+            &args,
+            &ready.network,
+            &done,
+            read,
+            total,
+            &outputs,
+        ));
     }
     if !args.run.quiet {
         tell(&args, &ready.network, &done, total);
-        let path = |o: &String| say(&format!("wrote {}", if o == "-" { "standard output".into() } else { shown(o) }));
+        let path = |o: &String| {
+            say(&format!(
+                "wrote {}",
+                if o == "-" {
+                    "standard output".into()
+                } else {
+                    shown(o)
+                }
+            ))
+        };
         outputs.iter().chain(&args.run.report).for_each(path);
     }
     Ok(())
@@ -75,11 +105,17 @@ pub fn run(args: InferArgs) -> Result<()> {
 /// Whether the answer is written as it is found: samples are, but for tables, which are cut, and reports alone.
 fn streams(args: &InferArgs, ready: &Prepared) -> bool {
     let report_alone = args.run.json && args.run.output.is_none();
-    matches!(ready.task, Task::Samples(_)) && ready.form != Form::Table && !report_alone && args.run.report.is_none()
+    matches!(ready.task, Task::Samples(_))
+        && ready.form != Form::Table
+        && !report_alone
+        && args.run.report.is_none()
 }
 
 fn options(args: &InferArgs) -> OutputOptions {
-    OutputOptions { force: args.run.force, durable: args.run.durable }
+    OutputOptions {
+        force: args.run.force,
+        durable: args.run.durable,
+    }
 }
 
 /// Prints what [`run`] would do.
@@ -90,16 +126,31 @@ pub fn run_explain(args: InferArgs) -> Result<()> {
     check(&args)?;
     let ready = prepare(&args)?;
     let start = Instant::now();
-    let (reduced, plan, device) = explain(&ready.network, &ready.evidence, &ready.task, &ready.settings)?;
+    let (reduced, plan, device) = explain(
+        &ready.network,
+        &ready.evidence,
+        &ready.task,
+        &ready.settings,
+    )?;
     let seconds = start.elapsed().as_secs_f64();
     if args.run.json {
         let told = infer_explain::json(&ready.network, &reduced, &plan, device.as_ref(), seconds);
         terminal::print_line(&told.to_string())?;
     } else {
-        terminal::print(&infer_explain::text(&ready.network, &reduced, &plan, device.as_ref(), seconds))?;
+        terminal::print(&infer_explain::text(
+            &ready.network,
+            &reduced,
+            &plan,
+            device.as_ref(),
+            seconds,
+        ))?;
     }
     if let (Some(path), Some(_)) = (&args.run.plot, plan.prediction()) {
-        write_text(path, &infer_plot::profile_svg(&infer_explain::visited(&plan))?, options(&args))?;
+        write_text(
+            path,
+            &infer_plot::profile_svg(&infer_explain::visited(&plan))?,
+            options(&args),
+        )?;
     }
     Ok(())
 }
@@ -110,7 +161,8 @@ const MOST_WAITING: usize = 16;
 /// Options of other verbs that mean nothing here are refused, with the reason.
 fn check(args: &InferArgs) -> Result<()> {
     let run = &args.run;
-    let refuse = |at: &str, what: &str, remedy: &str| Err(Error::request(what).at(at).remedy(remedy));
+    let refuse =
+        |at: &str, what: &str, remedy: &str| Err(Error::request(what).at(at).remedy(remedy));
     Wanted::parse(&run.device)?;
     if run.shard.is_some() {
         return refuse(
@@ -120,17 +172,32 @@ fn check(args: &InferArgs) -> Result<()> {
         );
     }
     if run.json && (run.output.as_deref() == Some("-")) {
-        return refuse("--json", "both the answer and the report would go to standard output", "-o FILE");
+        return refuse(
+            "--json",
+            "both the answer and the report would go to standard output",
+            "-o FILE",
+        );
     }
     if run.resume && run.output.as_deref().is_none_or(|o| o == "-") {
-        return refuse("--resume", "nothing to resume without an output", "-o FILE as before");
+        return refuse(
+            "--resume",
+            "nothing to resume without an output",
+            "-o FILE as before",
+        );
     }
     if run.threads > 4096 {
-        let e = Error::request(format!("{} threads", run.threads)).at("--threads").limit("4096");
+        let e = Error::request(format!("{} threads", run.threads))
+            .at("--threads")
+            .limit("4096");
         return Err(e.remedy("as many as the machine has cores, which is the default"));
     }
-    if args.model.as_os_str() == "-" && args.evidence.as_ref().is_some_and(|e| e.as_os_str() == "-") {
-        return refuse("--evidence", "standard input is the network already", "a file for one of the two");
+    if args.model.as_os_str() == "-" && args.evidence.as_ref().is_some_and(|e| e.as_os_str() == "-")
+    {
+        return refuse(
+            "--evidence",
+            "standard input is the network already",
+            "a file for one of the two",
+        );
     }
     Ok(())
 }
@@ -164,7 +231,9 @@ fn prepare(args: &InferArgs) -> Result<Prepared> {
     if args.run.threads > 0 {
         rayon::ThreadPoolBuilder::new()
             .num_threads(
-                args.run.threads.min(MOST_WAITING * std::thread::available_parallelism().map_or(1, usize::from)),
+                args.run.threads.min(
+                    MOST_WAITING * std::thread::available_parallelism().map_or(1, usize::from),
+                ),
             )
             .build_global()
             .map_err(|e| Error::request(e.to_string()).at("--threads"))?;
@@ -182,10 +251,18 @@ fn prepare(args: &InferArgs) -> Result<Prepared> {
             let e = Error::request(format!("'{one}' is not NAME=STATE")).at("--observe");
             e.remedy("a variable and its state, as in --observe smoke=yes")
         })?;
-        evidence::observe(&mut seen, &model, name.trim(), state.trim()).map_err(|e| e.at_least("--observe"))?;
+        evidence::observe(&mut seen, &model, name.trim(), state.trim())
+            .map_err(|e| e.at_least("--observe"))?;
     }
     let (task, only) = task(args, &model)?;
-    Ok(Prepared { network: model, evidence: seen, task, only, settings, form })
+    Ok(Prepared {
+        network: model,
+        evidence: seen,
+        task,
+        only,
+        settings,
+        form,
+    })
 }
 
 /// The form of the answer: as asked, by the extension, a table for a person, the competition's for a program.
@@ -197,11 +274,17 @@ fn form(args: &InferArgs) -> Result<Form> {
         None | Some("-") if terminal::is_read() => Ok(Form::Table),
         None | Some("-") => Ok(Form::Uai),
         Some(path) => {
-            let suffix = std::path::Path::new(path).extension().and_then(|e| e.to_str()).unwrap_or("").to_lowercase();
+            let suffix = std::path::Path::new(path)
+                .extension()
+                .and_then(|e| e.to_str())
+                .unwrap_or("")
+                .to_lowercase();
             Form::of_suffix(&suffix).ok_or_else(|| {
                 let what = format!("infer writes no '.{suffix}' files");
-                let remedy =
-                    format!("a name that ends in one of {}, or --format", lists::dotted(lists::suffixes("infer")));
+                let remedy = format!(
+                    "a name that ends in one of {}, or --format",
+                    lists::dotted(lists::suffixes("infer"))
+                );
                 Error::request(what).at(path.to_string()).remedy(remedy)
             })
         }
@@ -213,18 +296,34 @@ fn settings(args: &InferArgs) -> Result<Settings> {
         if x >= 0.0 {
             Ok(x)
         } else {
-            Err(Error::request(format!("{x} seconds")).at(option.to_string()).limit("at least 0"))
+            Err(Error::request(format!("{x} seconds"))
+                .at(option.to_string())
+                .limit("at least 0"))
         }
     };
     Ok(Settings {
-        memory: args.run.memory.as_deref().map_or_else(|| Ok(zipfold::io::memory::usual()), ask::bytes)?,
-        precision: if args.precision == "f32" { Precision::F32 } else { Precision::F64 },
+        memory: args
+            .run
+            .memory
+            .as_deref()
+            .map_or_else(|| Ok(zipfold::io::memory::usual()), ask::bytes)?,
+        precision: if args.precision == "f32" {
+            Precision::F32
+        } else {
+            Precision::F64
+        },
         seed: args.seed,
-        order_seconds: args.order_time.map(|s| positive(s, "--order-time")).transpose()?,
+        order_seconds: args
+            .order_time
+            .map(|s| positive(s, "--order-time"))
+            .transpose()?,
         time_limit: positive(args.time_limit, "--time-limit")?,
         device: Wanted::parse(&args.run.device)?,
         overrides: ask::overrides(&args.run.set)?,
-        checkpoint: checkpoint(args, positive(args.run.checkpoint_every, "--checkpoint-every")?),
+        checkpoint: checkpoint(
+            args,
+            positive(args.run.checkpoint_every, "--checkpoint-every")?,
+        ),
         grouping: Grouping::Auto,
         listener: None,
         warnings: Warnings::default(),
@@ -235,13 +334,21 @@ fn settings(args: &InferArgs) -> Result<Settings> {
 fn checkpoint(args: &InferArgs, every: f64) -> Option<Checkpoint> {
     let output = args.run.output.as_deref().filter(|o| *o != "-")?;
     let path = format!("{output}.zipfold-resume").into();
-    Some(Checkpoint { path, every: Duration::from_secs_f64(every.min(1e6)), resume: args.run.resume })
+    Some(Checkpoint {
+        path,
+        every: Duration::from_secs_f64(every.min(1e6)),
+        resume: args.run.resume,
+    })
 }
 
 /// The task, and the variables that the answer is for where it has them all.
 fn task(args: &InferArgs, network: &Network) -> Result<(Task, Vec<usize>)> {
-    let keep =
-        args.keep.iter().map(|k| network.find(k)).collect::<Result<Vec<_>>>().map_err(|e| e.at_least("--keep"))?;
+    let keep = args
+        .keep
+        .iter()
+        .map(|k| network.find(k))
+        .collect::<Result<Vec<_>>>()
+        .map_err(|e| e.at_least("--keep"))?;
     let name = args.task.to_ascii_lowercase();
     if !keep.is_empty() && matches!(name.as_str(), "pr" | "map" | "mpe" | "samples") {
         let e = Error::request(format!("the task {name} is about all variables")).at("--keep");
@@ -251,7 +358,9 @@ fn task(args: &InferArgs, network: &Network) -> Result<(Task, Vec<usize>)> {
         "pr" => (Task::Pr, vec![]),
         "mar" => (Task::Mar, keep),
         "mmap" if keep.is_empty() => {
-            return Err(Error::request("mmap asks for no variable").at("--keep").remedy("--keep A,B or the task map"));
+            return Err(Error::request("mmap asks for no variable")
+                .at("--keep")
+                .remedy("--keep A,B or the task map"));
         }
         "mmap" => (Task::Mmap(keep), vec![]),
         "sum" => (Task::Sum(keep), vec![]),
@@ -263,7 +372,11 @@ fn task(args: &InferArgs, network: &Network) -> Result<(Task, Vec<usize>)> {
 fn write(args: &InferArgs, ready: &Prepared, done: &Inferred) -> Result<Vec<String>> {
     let mut outputs = vec![];
     if let (Some(path), Answer::Mar(_, rows)) = (&args.run.plot, &done.answer) {
-        write_text(path, &infer_plot::marginals_svg(&ready.network, rows)?, options(args))?;
+        write_text(
+            path,
+            &infer_plot::marginals_svg(&ready.network, rows)?,
+            options(args),
+        )?;
         outputs.push(path.clone());
     }
     if streams(args, ready) {
@@ -305,7 +418,14 @@ fn tell(args: &InferArgs, network: &Network, done: &Inferred, total: f64) {
     }
 }
 
-fn summary(args: &InferArgs, network: &Network, done: &Inferred, read: f64, total: f64, outputs: &[String]) -> String {
+fn summary(
+    args: &InferArgs,
+    network: &Network,
+    done: &Inferred,
+    read: f64,
+    total: f64,
+    outputs: &[String],
+) -> String {
     let log10 = match &done.answer {
         Answer::Impossible => None,
         Answer::Pr(z)

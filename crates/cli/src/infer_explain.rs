@@ -20,26 +20,52 @@ pub fn text(
     seconds: f64,
 ) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "network      {} variables, {} factors", network.cards().len(), network.factors().len());
-    let _ = writeln!(out, "simplified   {} variables, {} tables", reduced.cards.len(), reduced.tables.len());
+    let _ = writeln!(
+        out,
+        "network      {} variables, {} factors",
+        network.cards().len(),
+        network.factors().len()
+    );
+    let _ = writeln!(
+        out,
+        "simplified   {} variables, {} tables",
+        reduced.cards.len(),
+        reduced.tables.len()
+    );
     if reduced.impossible {
         out.push_str("the evidence is impossible\n");
     }
-    let Some(p) = planned.prediction() else { return out };
+    let Some(p) = planned.prediction() else {
+        return out;
+    };
     if let Planned::Groups(split) = planned {
-        let _ =
-            writeln!(out, "groups       {} of variables, each with the tables that matter for it", split.groups.len());
+        let _ = writeln!(
+            out,
+            "groups       {} of variables, each with the tables that matter for it",
+            split.groups.len()
+        );
         let _ = writeln!(out, "all at once  {}", at_once(&split.joint));
     }
-    let _ = writeln!(out, "width        {} variables in the largest table, 2^{:.1} entries", p.width, p.largest);
+    let _ = writeln!(
+        out,
+        "width        {} variables in the largest table, 2^{:.1} entries",
+        p.width, p.largest
+    );
     let _ = writeln!(out, "operations   {}", figures::si(p.flops));
-    let _ = writeln!(out, "memory       {}", zipfold::core::budget::human_bytes(p.peak_bytes as u64));
+    let _ = writeln!(
+        out,
+        "memory       {}",
+        zipfold::core::budget::human_bytes(p.peak_bytes as u64)
+    );
     let sliced: usize = planned.plans().iter().map(|plan| plan.sliced.len()).sum();
     if sliced == 0 {
         out.push_str("slices       none are needed: the tables fit the memory\n");
     } else {
-        let _ =
-            writeln!(out, "slices       {} over {sliced} variables, to fit the memory", figures::si(slices(planned)));
+        let _ = writeln!(
+            out,
+            "slices       {} over {sliced} variables, to fit the memory",
+            figures::si(slices(planned))
+        );
     }
     let _ = writeln!(
         out,
@@ -73,13 +99,21 @@ fn at_once(joint: &Joint) -> String {
 
 /// Slices of all plans; 1 for each that is not cut.
 fn slices(planned: &Planned) -> f64 {
-    let of = |plan: &&Plan| plan.sliced.iter().map(|v| plan.cards[*v] as f64).product::<f64>();
+    let of = |plan: &&Plan| {
+        plan.sliced
+            .iter()
+            .map(|v| plan.cards[*v] as f64)
+            .product::<f64>()
+    };
     planned.plans().iter().map(of).sum()
 }
 
 /// The joins that are predicted to take longest.
 fn list_joins(out: &mut String, plan: &Plan) {
-    let _ = writeln!(out, "\n   join   inputs   summed   log2 visited   log2 result     predicted");
+    let _ = writeln!(
+        out,
+        "\n   join   inputs   summed   log2 visited   log2 result     predicted"
+    );
     let mut joins = joins(plan);
     joins.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     for j in joins.iter().take(LISTED) {
@@ -99,7 +133,12 @@ fn list_joins(out: &mut String, plan: &Plan) {
 
 /// `9 joins with 99.6 % of the operations on cuda:0, predicted 12 ms with the host's part`.
 pub fn device_text(on: &OnDevice) -> String {
-    let OnDevice { device, joins, share, seconds } = on;
+    let OnDevice {
+        device,
+        joins,
+        share,
+        seconds,
+    } = on;
     let time = figures::duration(*seconds);
     format!(
         "{joins} joins with {:.1} % of the operations on {device}, predicted {time} with the host's part",
@@ -114,9 +153,17 @@ pub fn device_json(on: &OnDevice) -> serde_json::Value {
 
 /// The groups that are predicted to take longest.
 fn list_groups(out: &mut String, split: &Split) {
-    let _ = writeln!(out, "\n  group    asked   tables          width  log2 largest     predicted");
+    let _ = writeln!(
+        out,
+        "\n  group    asked   tables          width  log2 largest     predicted"
+    );
     let mut groups: Vec<(usize, &Group)> = split.groups.iter().enumerate().collect();
-    groups.sort_by(|a, b| b.1.plan.prediction.seconds.total_cmp(&a.1.plan.prediction.seconds));
+    groups.sort_by(|a, b| {
+        b.1.plan
+            .prediction
+            .seconds
+            .total_cmp(&a.1.plan.prediction.seconds)
+    });
     for (at, group) in groups.iter().take(LISTED) {
         let p = &group.plan.prediction;
         let _ = writeln!(
@@ -130,7 +177,13 @@ fn list_groups(out: &mut String, split: &Split) {
             figures::duration(p.seconds)
         );
     }
-    list_rest(out, groups.iter().skip(LISTED).map(|(_, g)| g.plan.prediction.seconds));
+    list_rest(
+        out,
+        groups
+            .iter()
+            .skip(LISTED)
+            .map(|(_, g)| g.plan.prediction.seconds),
+    );
 }
 
 /// How many rows are not listed, and their seconds.
@@ -144,11 +197,15 @@ fn list_rest(out: &mut String, seconds: impl Iterator<Item = f64>) {
 
 /// The plan in numbers; nothing where simplification settled everything.
 pub fn plan_json(planned: &Planned) -> serde_json::Value {
-    let Some(p) = planned.prediction() else { return serde_json::Value::Null };
+    let Some(p) = planned.prediction() else {
+        return serde_json::Value::Null;
+    };
     let sliced: usize = planned.plans().iter().map(|plan| plan.sliced.len()).sum();
     let at_once = match planned {
         Planned::Groups(split) => match &split.joint {
-            Joint::Predicted(p) => json!({"seconds": p.seconds, "width": p.width, "log2_largest": p.largest}),
+            Joint::Predicted(p) => {
+                json!({"seconds": p.seconds, "width": p.width, "log2_largest": p.largest})
+            }
             Joint::Refused(e) => json!({"refused": e.what().told(crate::flags::words)}),
         },
         Planned::Whole(_) | Planned::Settled => serde_json::Value::Null,
@@ -186,7 +243,13 @@ struct Join {
 
 /// All joins in the order of execution.
 fn joins(plan: &Plan) -> Vec<Join> {
-    let size = |v: &usize| if plan.sliced.contains(v) { 0.0 } else { (plan.cards[*v] as f64).log2() };
+    let size = |v: &usize| {
+        if plan.sliced.contains(v) {
+            0.0
+        } else {
+            (plan.cards[*v] as f64).log2()
+        }
+    };
     let log2 = |vars: &[usize]| vars.iter().map(size).sum::<f64>();
     let times = join_times(plan, &Rates::default());
     let of = |(at, n): (usize, &zipfold::product::plan::Node)| match &n.source {
@@ -205,5 +268,10 @@ fn joins(plan: &Plan) -> Vec<Join> {
 
 /// log2 of the configurations that each join visits, in the order of execution.
 pub fn visited(planned: &Planned) -> Vec<f64> {
-    planned.plans().into_iter().flat_map(joins).map(|join| join.visited).collect()
+    planned
+        .plans()
+        .into_iter()
+        .flat_map(joins)
+        .map(|join| join.visited)
+        .collect()
 }

@@ -15,7 +15,14 @@ pub fn profile_svg(visited: &[f64]) -> Result<String> {
     let words = format!("joins in the order of execution ({})", visited.len());
     drawn((880, 370), |root| {
         let ends = (0.0, visited.len().max(2) as f64 - 1.0);
-        let mut chart = axes(root, "the plan", &words, "log2 of visited configurations", ends, (0.0, top))?;
+        let mut chart = axes(
+            root,
+            "the plan",
+            &words,
+            "log2 of visited configurations",
+            ends,
+            (0.0, top),
+        )?;
         let points = visited.iter().enumerate().map(|(i, v)| (i as f64, *v));
         chart.draw_series(LineSeries::new(points, &BLUE))?;
         Ok(())
@@ -56,24 +63,42 @@ pub fn marginals_svg(network: &Network, rows: &[Vec<f64>]) -> Result<String> {
 /// The name of variable `v`, its bar from `top` on, and its probabilities.
 fn bar(root: &SvgArea<'_>, top: i32, network: &Network, v: usize, row: &[f64]) -> Drawn {
     let middle = top + 7;
-    words(root, &cut(network.name(v), NAME), (LEFT - 10, middle), HPos::Right)?;
+    words(
+        root,
+        &cut(network.name(v), NAME),
+        (LEFT - 10, middle),
+        HPos::Right,
+    )?;
     let (mut at, mut beside) = (f64::from(LEFT), vec![]);
     for (s, p) in row.iter().enumerate() {
         let (width, state) = (LENGTH * p, network.state(v, s));
-        let corners = [(at.round() as i32, top), ((at + width).round() as i32, top + 14)];
-        root.draw(&Rectangle::new(corners, colour(s as f64 / row.len() as f64).filled()))?;
+        let corners = [
+            (at.round() as i32, top),
+            ((at + width).round() as i32, top + 14),
+        ];
+        root.draw(&Rectangle::new(
+            corners,
+            colour(s as f64 / row.len() as f64).filled(),
+        ))?;
         if state.chars().count() as f64 * LETTER + 6.0 < width {
             words(root, &state, (at.round() as i32 + 3, middle), HPos::Left)?;
         }
         beside.push(format!("{state}: {p:.6}"));
         at += width;
     }
-    words(root, &cut(beside.join(", "), BESIDE), (LEFT + LENGTH as i32 + 10, middle), HPos::Left)
+    words(
+        root,
+        &cut(beside.join(", "), BESIDE),
+        (LEFT + LENGTH as i32 + 10, middle),
+        HPos::Left,
+    )
 }
 
 /// Text at the height of its middle.
 fn words(root: &SvgArea<'_>, text: &str, at: (i32, i32), side: HPos) -> Drawn {
-    let style = ("sans-serif", 13.6).into_text_style(root).pos(Pos::new(side, VPos::Center));
+    let style = ("sans-serif", 13.6)
+        .into_text_style(root)
+        .pos(Pos::new(side, VPos::Center));
     Ok(root.draw(&Text::new(text, at, style))?)
 }
 

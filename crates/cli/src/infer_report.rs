@@ -49,15 +49,22 @@ fn page(network: &Network, args: &InferArgs, done: &Inferred, total: f64) -> Str
     ]);
     let mut answer = tables::text(Form::Csv, network, &done.answer, &[]);
     if answer.len() > SHOWN {
-        let end = (0..=SHOWN).rev().find(|at| answer.is_char_boundary(*at)).unwrap_or(0);
+        let end = (0..=SHOWN)
+            .rev()
+            .find(|at| answer.is_char_boundary(*at))
+            .unwrap_or(0);
         answer.truncate(end);
         answer += "…\n";
     }
-    let warnings: String =
-        crate::flags::told_all(&done.warnings).iter().map(|w| format!("<p>warning: {}</p>", plain(w))).collect();
+    let warnings: String = crate::flags::told_all(&done.warnings)
+        .iter()
+        .map(|w| format!("<p>warning: {}</p>", plain(w)))
+        .collect();
     let plan = match &done.plan {
         Planned::Settled => "simplification settled everything\n".to_string(),
-        plan => serde_json::to_string_pretty(&crate::infer_explain::plan_json(plan)).unwrap_or_default(),
+        plan => {
+            serde_json::to_string_pretty(&crate::infer_explain::plan_json(plan)).unwrap_or_default()
+        }
     };
     format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>zipfold infer</title><style>{STYLE}</style>\

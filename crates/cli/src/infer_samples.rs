@@ -21,7 +21,13 @@ pub fn run(
 ) -> Result<Inferred> {
     let place = args.run.output.as_deref().unwrap_or("-");
     let separator = if form == Form::Tsv { b'\t' } else { b',' };
-    let mut out = Output::create(place, OutputOptions { force: args.run.force, durable: args.run.durable })?;
+    let mut out = Output::create(
+        place,
+        OutputOptions {
+            force: args.run.force,
+            durable: args.run.durable,
+        },
+    )?;
     let mut first = true;
     let mut line = String::new();
     let done = samples(network, seen, many, settings, &mut |log10, sample| {
@@ -33,9 +39,13 @@ pub fn run(
         };
         written.map_err(|e| out.error(&e))
     })?;
-    let Answer::Samples(log10, _) = &done.answer else { return Err(impossible()) };
+    let Answer::Samples(log10, _) = &done.answer else {
+        return Err(impossible());
+    };
     let end = match form {
-        Form::Json if first => writeln!(out, "{{\"log10\":{},\"samples\":[]}}", Value::from(*log10)),
+        Form::Json if first => {
+            writeln!(out, "{{\"log10\":{},\"samples\":[]}}", Value::from(*log10))
+        }
         Form::Json => out.write_all(b"]}\n"),
         Form::Csv | Form::Tsv if first => csv_head(&mut out, network, separator),
         Form::Uai if first => out.write_all(b"SAMPLES\n0\n"),
@@ -45,18 +55,44 @@ pub fn run(
     out.commit().map(|()| done)
 }
 
-fn json(out: &mut Output, network: &Network, log10: f64, sample: &[usize], begin: bool) -> io::Result<()> {
-    let head = if begin { format!("{{\"log10\":{},\"samples\":[", Value::from(log10)) } else { ",".to_owned() };
-    let named = sample.iter().enumerate().map(|(v, s)| (network.name(v), Value::from(network.state(v, *s))));
+fn json(
+    out: &mut Output,
+    network: &Network,
+    log10: f64,
+    sample: &[usize],
+    begin: bool,
+) -> io::Result<()> {
+    let head = if begin {
+        format!("{{\"log10\":{},\"samples\":[", Value::from(log10))
+    } else {
+        ",".to_owned()
+    };
+    let named = sample
+        .iter()
+        .enumerate()
+        .map(|(v, s)| (network.name(v), Value::from(network.state(v, *s))));
     write!(out, "{head}{}", object(named))
 }
 
 fn csv_head(out: &mut Output, network: &Network, separator: u8) -> io::Result<()> {
-    let names = (0..network.cards().len()).map(|v| text_cell(&network.name(v), separator).into_owned());
-    writeln!(out, "{}", names.collect::<Vec<_>>().join(if separator == b'\t' { "\t" } else { "," }))
+    let names =
+        (0..network.cards().len()).map(|v| text_cell(&network.name(v), separator).into_owned());
+    writeln!(
+        out,
+        "{}",
+        names
+            .collect::<Vec<_>>()
+            .join(if separator == b'\t' { "\t" } else { "," })
+    )
 }
 
-fn csv(out: &mut Output, network: &Network, sample: &[usize], begin: bool, separator: u8) -> io::Result<()> {
+fn csv(
+    out: &mut Output,
+    network: &Network,
+    sample: &[usize],
+    begin: bool,
+    separator: u8,
+) -> io::Result<()> {
     if begin {
         csv_head(out, network, separator)?;
     }
@@ -69,7 +105,12 @@ fn csv(out: &mut Output, network: &Network, sample: &[usize], begin: bool, separ
     out.write_all(b"\n")
 }
 
-fn uai(out: &mut Output, line: &mut String, sample: &[usize], head: Option<usize>) -> io::Result<()> {
+fn uai(
+    out: &mut Output,
+    line: &mut String,
+    sample: &[usize],
+    head: Option<usize>,
+) -> io::Result<()> {
     use std::fmt::Write as _;
     line.clear();
     if let Some(many) = head {

@@ -12,9 +12,12 @@ use zipfold::{Blame, Error};
 /// What is said of evidence that cannot happen: there is nothing to ask after it, and its probability is an answer of its
 /// own (`--task pr`).
 pub fn impossible() -> Error {
-    Error::new(Blame::Impossible, "the evidence has probability zero, so there is nothing to ask after it")
-        .at("--evidence, --observe")
-        .remedy("take back an observation; --task pr gives the probability of what was observed")
+    Error::new(
+        Blame::Impossible,
+        "the evidence has probability zero, so there is nothing to ask after it",
+    )
+    .at("--evidence, --observe")
+    .remedy("take back an observation; --task pr gives the probability of what was observed")
 }
 
 /// The form of an answer.
@@ -45,7 +48,9 @@ impl Form {
     }
     /// The form of files that end so.
     pub fn of_suffix(suffix: &str) -> Option<Self> {
-        crate::lists::suffixes("infer").contains(&suffix).then(|| Form::named(suffix))
+        crate::lists::suffixes("infer")
+            .contains(&suffix)
+            .then(|| Form::named(suffix))
     }
 }
 
@@ -62,7 +67,11 @@ pub fn text(form: Form, network: &Network, answer: &Answer, only: &[usize]) -> S
 
 /// The variables whose marginals are told.
 fn told(rows: usize, only: &[usize]) -> Vec<usize> {
-    if only.is_empty() { (0..rows).collect() } else { only.to_vec() }
+    if only.is_empty() {
+        (0..rows).collect()
+    } else {
+        only.to_vec()
+    }
 }
 
 /// An object with its keys in the order given, which is the network's.
@@ -80,25 +89,50 @@ fn json(network: &Network, answer: &Answer, only: &[usize]) -> String {
         Answer::Impossible => json!({"impossible": true}).to_string(),
         Answer::Pr(z) => json!({"log10": z}).to_string(),
         Answer::Mar(z, rows) => {
-            let states =
-                |v: usize| object(rows[v].iter().enumerate().map(|(s, p)| (network.state(v, s), Value::from(*p))));
+            let states = |v: usize| {
+                object(
+                    rows[v]
+                        .iter()
+                        .enumerate()
+                        .map(|(s, p)| (network.state(v, s), Value::from(*p))),
+                )
+            };
             let row = |v: usize| format!("{}:{}", Value::from(network.name(v)), states(v));
             let all: Vec<String> = told(rows.len(), only).into_iter().map(row).collect();
-            format!("{{\"log10\":{},\"marginals\":{{{}}}}}", json!(z), all.join(","))
+            format!(
+                "{{\"log10\":{},\"marginals\":{{{}}}}}",
+                json!(z),
+                all.join(",")
+            )
         }
         Answer::Map(z, states) => {
-            format!("{{\"log10\":{},\"states\":{}}}", json!(z), named(&mut states.iter().copied().enumerate()))
+            format!(
+                "{{\"log10\":{},\"states\":{}}}",
+                json!(z),
+                named(&mut states.iter().copied().enumerate())
+            )
         }
         Answer::Mmap(z, states) => {
-            format!("{{\"log10\":{},\"states\":{}}}", json!(z), named(&mut states.iter().copied()))
+            format!(
+                "{{\"log10\":{},\"states\":{}}}",
+                json!(z),
+                named(&mut states.iter().copied())
+            )
         }
         Answer::Sum(vars, values, z) => {
             let names: Vec<String> = vars.iter().map(|v| network.name(*v)).collect();
             json!({"log10_scale": z, "variables": names, "values": values}).to_string()
         }
         Answer::Samples(z, rows) => {
-            let rows: Vec<String> = rows.iter().map(|r| named(&mut r.iter().copied().enumerate())).collect();
-            format!("{{\"log10\":{},\"samples\":[{}]}}", json!(z), rows.join(","))
+            let rows: Vec<String> = rows
+                .iter()
+                .map(|r| named(&mut r.iter().copied().enumerate()))
+                .collect();
+            format!(
+                "{{\"log10\":{},\"samples\":[{}]}}",
+                json!(z),
+                rows.join(",")
+            )
         }
     };
     format!("{text}\n")
@@ -120,7 +154,10 @@ fn cell_states(network: &Network, vars: &[usize], at: usize) -> Vec<String> {
 fn csv(network: &Network, answer: &Answer, only: &[usize], separator: char) -> String {
     let mut out = String::new();
     let mut line = |cells: Vec<String>| {
-        let quoted: Vec<String> = cells.iter().map(|c| text_cell(c, separator as u8).into_owned()).collect();
+        let quoted: Vec<String> = cells
+            .iter()
+            .map(|c| text_cell(c, separator as u8).into_owned())
+            .collect();
         out.push_str(&quoted.join(&separator.to_string()));
         out.push('\n');
     };
@@ -134,22 +171,31 @@ fn csv(network: &Network, answer: &Answer, only: &[usize], separator: char) -> S
         Answer::Mar(_, rows) => {
             line(head(&["variable", "state", "probability"]));
             for v in told(rows.len(), only) {
-                rows[v]
-                    .iter()
-                    .enumerate()
-                    .for_each(|(s, p)| line(vec![network.name(v), network.state(v, s), p.to_string()]));
+                rows[v].iter().enumerate().for_each(|(s, p)| {
+                    line(vec![network.name(v), network.state(v, s), p.to_string()])
+                });
             }
         }
         Answer::Map(_, states) => {
             line(head(&["variable", "state"]));
-            states.iter().enumerate().for_each(|(v, s)| line(vec![network.name(v), network.state(v, *s)]));
+            states
+                .iter()
+                .enumerate()
+                .for_each(|(v, s)| line(vec![network.name(v), network.state(v, *s)]));
         }
         Answer::Mmap(_, states) => {
             line(head(&["variable", "state"]));
-            states.iter().for_each(|(v, s)| line(vec![network.name(*v), network.state(*v, *s)]));
+            states
+                .iter()
+                .for_each(|(v, s)| line(vec![network.name(*v), network.state(*v, *s)]));
         }
         Answer::Sum(vars, values, scale) => {
-            line(vars.iter().map(|v| network.name(*v)).chain([format!("value (times 10^{scale})")]).collect());
+            line(
+                vars.iter()
+                    .map(|v| network.name(*v))
+                    .chain([format!("value (times 10^{scale})")])
+                    .collect(),
+            );
             for (at, value) in values.iter().enumerate() {
                 let mut cells = cell_states(network, vars, at);
                 cells.push(value.to_string());
@@ -157,8 +203,19 @@ fn csv(network: &Network, answer: &Answer, only: &[usize], separator: char) -> S
             }
         }
         Answer::Samples(_, rows) => {
-            line((0..network.cards().len()).map(|v| network.name(v)).collect());
-            rows.iter().for_each(|r| line(r.iter().enumerate().map(|(v, s)| network.state(v, *s)).collect()));
+            line(
+                (0..network.cards().len())
+                    .map(|v| network.name(v))
+                    .collect(),
+            );
+            rows.iter().for_each(|r| {
+                line(
+                    r.iter()
+                        .enumerate()
+                        .map(|(v, s)| network.state(v, *s))
+                        .collect(),
+                )
+            });
         }
     }
     out
@@ -193,18 +250,28 @@ fn uai(answer: &Answer) -> String {
 /// The answer for a person, within the window.
 fn table(network: &Network, answer: &Answer, only: &[usize]) -> String {
     let (most, width) = crate::terminal::window();
-    let draw = |head: &[&str], rows: usize, cell: &dyn Fn(usize, usize) -> String, words: &[usize]| {
-        let head = head.iter().map(|h| (*h).to_string()).collect();
-        Table { head, rows, cell, words }.text(most, width) + "\n"
-    };
+    let draw =
+        |head: &[&str], rows: usize, cell: &dyn Fn(usize, usize) -> String, words: &[usize]| {
+            let head = head.iter().map(|h| (*h).to_string()).collect();
+            Table {
+                head,
+                rows,
+                cell,
+                words,
+            }
+            .text(most, width)
+                + "\n"
+        };
     let scale = |z: f64| format!("log10 of the partition function: {z}\n");
     match answer {
         Answer::Impossible => "the evidence is impossible: its probability is 0\n".into(),
         Answer::Pr(z) => scale(*z),
         Answer::Mar(_, rows) => {
             let told = told(rows.len(), only);
-            let flat: Vec<(usize, usize)> =
-                told.iter().flat_map(|v| (0..rows[*v].len()).map(move |s| (*v, s))).collect();
+            let flat: Vec<(usize, usize)> = told
+                .iter()
+                .flat_map(|v| (0..rows[*v].len()).map(move |s| (*v, s)))
+                .collect();
             let cell = |r: usize, c: usize| {
                 let (v, s) = flat[r];
                 match c {
@@ -215,41 +282,79 @@ fn table(network: &Network, answer: &Answer, only: &[usize]) -> String {
                     _ => share(rows[v][s]),
                 }
             };
-            draw(&["variable", "state", "probability", ""], flat.len(), &cell, &[0, 1, 3])
+            draw(
+                &["variable", "state", "probability", ""],
+                flat.len(),
+                &cell,
+                &[0, 1, 3],
+            )
         }
         Answer::Map(z, states) => {
-            let cell = |r: usize, c: usize| if c == 0 { network.name(r) } else { network.state(r, states[r]) };
-            format!("{}log10 of its weight: {z}\n", draw(&["variable", "state"], states.len(), &cell, &[0, 1]))
+            let cell = |r: usize, c: usize| {
+                if c == 0 {
+                    network.name(r)
+                } else {
+                    network.state(r, states[r])
+                }
+            };
+            format!(
+                "{}log10 of its weight: {z}\n",
+                draw(&["variable", "state"], states.len(), &cell, &[0, 1])
+            )
         }
         Answer::Mmap(z, states) => {
             let cell = |r: usize, c: usize| match c {
                 0 => network.name(states[r].0),
                 _ => network.state(states[r].0, states[r].1),
             };
-            format!("{}log10 of its weight: {z}\n", draw(&["variable", "state"], states.len(), &cell, &[0, 1]))
+            format!(
+                "{}log10 of its weight: {z}\n",
+                draw(&["variable", "state"], states.len(), &cell, &[0, 1])
+            )
         }
         Answer::Sum(vars, values, z) => {
-            let names: Vec<String> = vars.iter().map(|v| network.name(*v)).chain(["value".to_string()]).collect();
+            let names: Vec<String> = vars
+                .iter()
+                .map(|v| network.name(*v))
+                .chain(["value".to_string()])
+                .collect();
             let head: Vec<&str> = names.iter().map(String::as_str).collect();
             let cell = |r: usize, c: usize| {
                 let states = cell_states(network, vars, r);
-                states.get(c).cloned().unwrap_or_else(|| figures::value(values[r]))
+                states
+                    .get(c)
+                    .cloned()
+                    .unwrap_or_else(|| figures::value(values[r]))
             };
             let words: Vec<usize> = (0..vars.len()).collect();
-            format!("{}values are to be multiplied by 10^{z}\n", draw(&head, values.len(), &cell, &words))
+            format!(
+                "{}values are to be multiplied by 10^{z}\n",
+                draw(&head, values.len(), &cell, &words)
+            )
         }
         Answer::Samples(_, rows) => {
-            let names: Vec<String> = (0..network.cards().len()).map(|v| network.name(v)).collect();
+            let names: Vec<String> = (0..network.cards().len())
+                .map(|v| network.name(v))
+                .collect();
             let head: Vec<&str> = names.iter().map(String::as_str).collect();
             let words: Vec<usize> = (0..names.len()).collect();
-            draw(&head, rows.len(), &|r, c| network.state(c, rows[r][c]), &words)
+            draw(
+                &head,
+                rows.len(),
+                &|r, c| network.state(c, rows[r][c]),
+                &words,
+            )
         }
     }
 }
 
 /// Six places; one and zero only where they are.
 fn probability(p: f64) -> String {
-    if p != 0.0 && p < 1e-4 { format!("{p:.2e}") } else { format!("{p:.6}") }
+    if p != 0.0 && p < 1e-4 {
+        format!("{p:.2e}")
+    } else {
+        format!("{p:.6}")
+    }
 }
 
 /// A bar of ten blocks.

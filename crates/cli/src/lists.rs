@@ -42,7 +42,10 @@ fn columns(rows: &[Vec<String>]) -> String {
     let wide = |c: usize| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..count).map(wide).collect();
     let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).map(|(cell, wide)| format!("{cell:<wide$}"));
+        let cells = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, wide)| format!("{cell:<wide$}"));
         cells.collect::<Vec<_>>().join("  ").trim_end().to_string()
     };
     rows.iter().map(line).collect::<Vec<_>>().join("\n")
@@ -68,18 +71,33 @@ fn range((lo, hi): (f64, f64)) -> String {
 }
 
 fn kind(metric: &named::Named) -> &'static str {
-    if metric.similarity { "similarity" } else { "distance" }
+    if metric.similarity {
+        "similarity"
+    } else {
+        "distance"
+    }
 }
 
 /// All metrics.
 pub fn metrics_text() -> String {
-    let mut rows = vec![["metric", "kind", "values", "options", "what it is"].map(String::from).to_vec()];
-    rows.extend(
-        named::all()
-            .iter()
-            .map(|m| vec![m.name.into(), kind(m).into(), range(m.values), m.options.join(" "), m.about.into()]),
-    );
-    format!("{}\n\n`zipfold metrics NAME` tells more of one.", columns(&rows))
+    let mut rows = vec![
+        ["metric", "kind", "values", "options", "what it is"]
+            .map(String::from)
+            .to_vec(),
+    ];
+    rows.extend(named::all().iter().map(|m| {
+        vec![
+            m.name.into(),
+            kind(m).into(),
+            range(m.values),
+            m.options.join(" "),
+            m.about.into(),
+        ]
+    }));
+    format!(
+        "{}\n\n`zipfold metrics NAME` tells more of one.",
+        columns(&rows)
+    )
 }
 
 fn metric_text(m: &named::Named) -> String {
@@ -89,27 +107,63 @@ fn metric_text(m: &named::Named) -> String {
     row("is", m.about.into());
     row(
         "kind",
-        format!("a {}; `knn` and `top` take the {}", kind(m), if m.similarity { "largest" } else { "smallest" }),
+        format!(
+            "a {}; `knn` and `top` take the {}",
+            kind(m),
+            if m.similarity { "largest" } else { "smallest" }
+        ),
     );
     row("values", range(m.values));
     row("rows", domain(m.domain).into());
-    row("also called", if m.aliases.is_empty() { "-".into() } else { m.aliases.join(", ") });
+    row(
+        "also called",
+        if m.aliases.is_empty() {
+            "-".into()
+        } else {
+            m.aliases.join(", ")
+        },
+    );
     row(
         "options",
         if m.options.is_empty() {
             "-".into()
         } else {
-            m.options.iter().map(|o| format!("--param {o}=…")).collect::<Vec<_>>().join(" ")
+            m.options
+                .iter()
+                .map(|o| format!("--param {o}=…"))
+                .collect::<Vec<_>>()
+                .join(" ")
         },
     );
-    row("symmetric", if m.symmetric { "yes: (x, y) as (y, x)" } else { "no: (x, y) is not (y, x)" }.into());
+    row(
+        "symmetric",
+        if m.symmetric {
+            "yes: (x, y) as (y, x)"
+        } else {
+            "no: (x, y) is not (y, x)"
+        }
+        .into(),
+    );
     let inside = format!("{}(x, y)", m.name);
-    row("in formulas", if m.prepare.is_some() { format!("{inside}: it prepares whole tables first") } else { inside });
+    row(
+        "in formulas",
+        if m.prepare.is_some() {
+            format!("{inside}: it prepares whole tables first")
+        } else {
+            inside
+        },
+    );
     columns(&rows.into_iter().map(|r| r.to_vec()).collect::<Vec<_>>())
 }
 
 fn metric_json(m: &named::Named) -> serde_json::Value {
-    let end = |v: f64| if v.is_finite() { json!(v) } else { json!(v.to_string()) };
+    let end = |v: f64| {
+        if v.is_finite() {
+            json!(v)
+        } else {
+            json!(v.to_string())
+        }
+    };
     json!({"name": m.name, "about": m.about, "kind": kind(m), "values": [end(m.values.0), end(m.values.1)], "rows": domain(m.domain),
         "aliases": m.aliases, "options": m.options, "symmetric": m.symmetric, "prepares_tables": m.prepare.is_some()})
 }
@@ -118,10 +172,17 @@ fn metric_json(m: &named::Named) -> serde_json::Value {
 pub fn metrics(asked: &Named) -> Result<()> {
     match &asked.name {
         Some(name) => {
-            let metric = named::require(name, &named::Params::new()).map_err(|e| e.at("zipfold metrics"))?;
-            print_line(&if asked.json { metric_json(metric).to_string() } else { metric_text(metric) })
+            let metric =
+                named::require(name, &named::Params::new()).map_err(|e| e.at("zipfold metrics"))?;
+            print_line(&if asked.json {
+                metric_json(metric).to_string()
+            } else {
+                metric_text(metric)
+            })
         }
-        None if asked.json => print_line(&json!(named::all().iter().map(metric_json).collect::<Vec<_>>()).to_string()),
+        None if asked.json => {
+            print_line(&json!(named::all().iter().map(metric_json).collect::<Vec<_>>()).to_string())
+        }
         None => print_line(&metrics_text()),
     }
 }
@@ -136,8 +197,10 @@ fn functions_text() -> String {
             .collect();
         out += &format!("{}:\n{}\n\n", kind.title(), columns(&rows));
     }
-    let rows: Vec<Vec<String>> =
-        functions::WRITTEN.iter().map(|(form, about)| vec![format!("  {form}"), (*about).into()]).collect();
+    let rows: Vec<Vec<String>> = functions::WRITTEN
+        .iter()
+        .map(|(form, about)| vec![format!("  {form}"), (*about).into()])
+        .collect();
     out + &format!("Names and operators:\n{}", columns(&rows))
 }
 
@@ -145,12 +208,19 @@ fn functions_text() -> String {
 pub fn functions(asked: &Named) -> Result<()> {
     let one = |f: &functions::Function| json!({"name": f.name, "form": f.form, "about": f.about});
     if let Some(name) = &asked.name {
-        let Some(found) = functions::ALL.iter().find(|f| f.name.eq_ignore_ascii_case(name)) else {
+        let Some(found) = functions::ALL
+            .iter()
+            .find(|f| f.name.eq_ignore_ascii_case(name))
+        else {
             let e = Error::request(format!("unknown function '{name}'")).at("zipfold functions");
             return Err(e.remedy(functions::remedy(name)));
         };
         let text = columns(&[vec![found.form.to_string(), found.about.to_string()]]);
-        return print_line(&if asked.json { one(found).to_string() } else { text });
+        return print_line(&if asked.json {
+            one(found).to_string()
+        } else {
+            text
+        });
     }
     match asked.json {
         true => print_line(&json!(functions::ALL.iter().map(one).collect::<Vec<_>>()).to_string()),
@@ -160,8 +230,16 @@ pub fn functions(asked: &Named) -> Result<()> {
 
 /// All plan choices.
 pub fn settings_text() -> String {
-    let mut rows = vec![["--set", "values", "what it decides"].map(String::from).to_vec()];
-    rows.extend(Overrides::table().into_iter().map(|s| vec![s.key.into(), s.values, s.about.into()]));
+    let mut rows = vec![
+        ["--set", "values", "what it decides"]
+            .map(String::from)
+            .to_vec(),
+    ];
+    rows.extend(
+        Overrides::table()
+            .into_iter()
+            .map(|s| vec![s.key.into(), s.values, s.about.into()]),
+    );
     format!(
         "{}\n\nPlan choices change speed, never the answer (but for dense.input=f16|bf16, which rounds rows).",
         columns(&rows)
@@ -174,11 +252,22 @@ pub fn settings(asked: &Named) -> Result<()> {
     let table = Overrides::table();
     if let Some(name) = &asked.name {
         let Some(found) = table.iter().find(|s| s.key == name) else {
-            let near = zipfold::core::pair::parse::suggestion(name, table.iter().map(|s| s.key), "one of");
-            return Err(Error::request(format!("no plan choice '{name}'")).at("zipfold settings").remedy(near));
+            let near =
+                zipfold::core::pair::parse::suggestion(name, table.iter().map(|s| s.key), "one of");
+            return Err(Error::request(format!("no plan choice '{name}'"))
+                .at("zipfold settings")
+                .remedy(near));
         };
-        let text = columns(&[vec![format!("--set {}=…", found.key), found.values.clone(), found.about.into()]]);
-        return print_line(&if asked.json { one(found).to_string() } else { text });
+        let text = columns(&[vec![
+            format!("--set {}=…", found.key),
+            found.values.clone(),
+            found.about.into(),
+        ]]);
+        return print_line(&if asked.json {
+            one(found).to_string()
+        } else {
+            text
+        });
     }
     match asked.json {
         true => print_line(&json!(table.iter().map(one).collect::<Vec<_>>()).to_string()),
@@ -198,27 +287,60 @@ pub struct Written {
 
 /// What every verb that answers writes.
 pub const WRITTEN: &[Written] = &[
-    Written { verb: "dist", suffixes: &["npy", "csv", "tsv"], stream: "npy" },
-    Written { verb: "knn", suffixes: &["npz", "csv", "tsv", "parquet"], stream: "csv" },
-    Written { verb: "top", suffixes: &["csv", "tsv", "npz", "csr.npz", "parquet"], stream: "csv" },
-    Written { verb: "hist", suffixes: &["csv", "tsv", "npz", "parquet"], stream: "csv" },
-    Written { verb: "reduce", suffixes: &["npy", "csv", "tsv"], stream: "npy" },
-    Written { verb: "join", suffixes: &["csv", "tsv", "npz", "csr.npz", "parquet"], stream: "csv" },
+    Written {
+        verb: "dist",
+        suffixes: &["npy", "csv", "tsv"],
+        stream: "npy",
+    },
+    Written {
+        verb: "knn",
+        suffixes: &["npz", "csv", "tsv", "parquet"],
+        stream: "csv",
+    },
+    Written {
+        verb: "top",
+        suffixes: &["csv", "tsv", "npz", "csr.npz", "parquet"],
+        stream: "csv",
+    },
+    Written {
+        verb: "hist",
+        suffixes: &["csv", "tsv", "npz", "parquet"],
+        stream: "csv",
+    },
+    Written {
+        verb: "reduce",
+        suffixes: &["npy", "csv", "tsv"],
+        stream: "npy",
+    },
+    Written {
+        verb: "join",
+        suffixes: &["csv", "tsv", "npz", "csr.npz", "parquet"],
+        stream: "csv",
+    },
     Written {
         verb: "infer",
-        suffixes: &["csv", "tsv", "json", "txt", "uai", "pr", "mar", "map", "mmap", "samples", "sum"],
+        suffixes: &[
+            "csv", "tsv", "json", "txt", "uai", "pr", "mar", "map", "mmap", "samples", "sum",
+        ],
         stream: "a table, or uai where it is no terminal",
     },
 ];
 
 /// The suffixes that `verb` writes.
 pub fn suffixes(verb: &str) -> &'static [&'static str] {
-    WRITTEN.iter().find(|w| w.verb == verb).map_or(&[], |w| w.suffixes)
+    WRITTEN
+        .iter()
+        .find(|w| w.verb == verb)
+        .map_or(&[], |w| w.suffixes)
 }
 
 /// `.npy .csv .tsv`.
 pub fn dotted(suffixes: &[&str]) -> String {
-    suffixes.iter().map(|s| format!(".{s}")).collect::<Vec<_>>().join(" ")
+    suffixes
+        .iter()
+        .map(|s| format!(".{s}"))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// `zipfold formats`.
@@ -226,13 +348,16 @@ pub fn formats(as_json: bool) -> Result<()> {
     let tables = zipfold::io::read::SUFFIXES;
     let networks = zipfold::io::network::SUFFIXES;
     if as_json {
-        let writes: serde_json::Map<String, serde_json::Value> =
-            WRITTEN.iter().map(|w| (w.verb.to_string(), json!(w.suffixes))).collect();
+        let writes: serde_json::Map<String, serde_json::Value> = WRITTEN
+            .iter()
+            .map(|w| (w.verb.to_string(), json!(w.suffixes)))
+            .collect();
         let read = |all: &[&str]| json!(all);
         let tables: Vec<&str> = tables.iter().map(|t| t.0).collect();
         let networks: Vec<&str> = networks.iter().map(|t| t.0).collect();
         return print_line(
-            &json!({"tables": read(&tables), "networks": read(&networks), "writes": writes}).to_string(),
+            &json!({"tables": read(&tables), "networks": read(&networks), "writes": writes})
+                .to_string(),
         );
     }
     let line = |(suffix, about): (&str, &str)| vec![format!("  .{suffix}"), about.to_string()];
@@ -240,9 +365,19 @@ pub fn formats(as_json: bool) -> Result<()> {
     let nets: Vec<Vec<String>> = networks.iter().map(|(s, about)| line((s, about))).collect();
     let mut writes: Vec<Vec<String>> = WRITTEN
         .iter()
-        .map(|w| vec![format!("  {}", w.verb), dotted(w.suffixes), format!("-o - : {}", w.stream)])
+        .map(|w| {
+            vec![
+                format!("  {}", w.verb),
+                dotted(w.suffixes),
+                format!("-o - : {}", w.stream),
+            ]
+        })
         .collect();
-    writes.push(vec!["  run, merge".into(), "as the question's own verb".into(), String::new()]);
+    writes.push(vec![
+        "  run, merge".into(),
+        "as the question's own verb".into(),
+        String::new(),
+    ]);
     writes.push(vec!["  --plot".into(), ".svg".into(), String::new()]);
     writes.push(vec!["  --report".into(), ".html".into(), String::new()]);
     print_line(&format!(

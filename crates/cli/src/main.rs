@@ -36,7 +36,9 @@ use zipfold::{Blame, Budget, Error, Problem, Result};
 fn main() {
     // A file that grows beyond a limit is then an error of the write, which can be told, and not the end.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Default::default());
-    let parsed = grammar::grammar().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let parsed = grammar::grammar()
+        .try_get_matches()
+        .and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,
         Err(e) => {
@@ -52,14 +54,21 @@ fn main() {
             // What goes to standard error is told nowhere else.
             let untold = told.err().filter(|_| !e.use_stderr());
             untold.iter().for_each(terminal::error);
-            std::process::exit(if e.use_stderr() { 2 } else { i32::from(untold.is_some()) });
+            std::process::exit(if e.use_stderr() {
+                2
+            } else {
+                i32::from(untold.is_some())
+            });
         }
     };
     let answer = std::panic::catch_unwind(|| dispatch(&cli.verb));
-    let answer = answer.unwrap_or_else(|_| Err(Error::internal("a panic; the lines above say where")));
+    let answer =
+        answer.unwrap_or_else(|_| Err(Error::internal("a panic; the lines above say where")));
     if let Err(error) = answer {
         terminal::error(&error);
-        let interrupted = (error.blame() == Blame::Interrupted).then(work::interrupted_status).flatten();
+        let interrupted = (error.blame() == Blame::Interrupted)
+            .then(work::interrupted_status)
+            .flatten();
         std::process::exit(interrupted.unwrap_or(error.exit_code()));
     }
 }
@@ -73,8 +82,14 @@ fn dispatch(verb: &Verb) -> Result<()> {
         }
         Verb::Infer(a) => infer::run(a.clone()),
         Verb::Merge(a) => work::merge(&a.partials, &a.run),
-        Verb::Explain { what: Explained::Infer(a), .. } => infer::run_explain(a.clone()),
-        Verb::Explain { what: Explained::Ask(what), verbose } => {
+        Verb::Explain {
+            what: Explained::Infer(a),
+            ..
+        } => infer::run_explain(a.clone()),
+        Verb::Explain {
+            what: Explained::Ask(what),
+            verbose,
+        } => {
             let (problem, run, _, budget) = asked(what)?;
             work::explain(&problem, run, *verbose, &budget)
         }
@@ -94,7 +109,8 @@ fn dispatch(verb: &Verb) -> Result<()> {
             terminal::print(&String::from_utf8_lossy(&script))
         }
         Verb::Man { folder } => clap_mangen::generate_to(grammar::grammar(), folder).map_err(|e| {
-            let e = Error::resource(format!("the pages cannot be written: {e}")).at(folder.display().to_string());
+            let e = Error::resource(format!("the pages cannot be written: {e}"))
+                .at(folder.display().to_string());
             e.remedy("the name of a folder that is there")
         }),
     }

@@ -37,7 +37,10 @@ impl Names {
                 continue;
             }
             for words in labels.iter().flat_map(Labels::columns) {
-                out.push((format!("{}.{}", ["x", "y"][side], words.name), Column::Words(words, rows)));
+                out.push((
+                    format!("{}.{}", ["x", "y"][side], words.name),
+                    Column::Words(words, rows),
+                ));
             }
         }
         out

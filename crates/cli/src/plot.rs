@@ -11,10 +11,30 @@ const SIZE: (u32, u32) = (720, 480);
 
 /// A picture's data: curves, points or a grid.
 enum Picture {
-    Steps { title: String, x: String, y: String, lo: Vec<f64>, hi: Vec<f64>, heights: Vec<f64> },
-    Line { title: String, x: String, y: String, points: Vec<(f64, f64)> },
-    Points { title: String, points: Vec<(f64, f64)> },
-    Grid { title: String, side: (usize, usize), of: (usize, usize), values: Vec<f64> },
+    Steps {
+        title: String,
+        x: String,
+        y: String,
+        lo: Vec<f64>,
+        hi: Vec<f64>,
+        heights: Vec<f64>,
+    },
+    Line {
+        title: String,
+        x: String,
+        y: String,
+        points: Vec<(f64, f64)>,
+    },
+    Points {
+        title: String,
+        points: Vec<(f64, f64)>,
+    },
+    Grid {
+        title: String,
+        side: (usize, usize),
+        of: (usize, usize),
+        values: Vec<f64>,
+    },
 }
 
 /// Draws the first fold's result to `path`.
@@ -55,8 +75,17 @@ fn picture(job: &Job, outcome: &Outcome) -> Result<Picture> {
     let none = || Error::request("this result has no picture").at("--plot");
     let fold = &job.folds[0];
     let answer = outcome.outputs[0].columns(fold, n, m)?.ok_or_else(none)?;
-    let column = |role: Role| answer.of(role).map(|column| answer.all(column)).ok_or_else(none);
-    let all = |numbers: &Numbers<'_>| (0..numbers.len()).map(|at| numbers.get(at)).collect::<Vec<f64>>();
+    let column = |role: Role| {
+        answer
+            .of(role)
+            .map(|column| answer.all(column))
+            .ok_or_else(none)
+    };
+    let all = |numbers: &Numbers<'_>| {
+        (0..numbers.len())
+            .map(|at| numbers.get(at))
+            .collect::<Vec<f64>>()
+    };
     match (fold, answer.edges.as_slice()) {
         (Fold::Histogram(_), edges) => {
             let counts = column(Role::Count)?;
@@ -64,10 +93,22 @@ fn picture(job: &Job, outcome: &Outcome) -> Result<Picture> {
             let heights = all(&counts);
             if let [edges] = edges {
                 let (lo, hi) = (edges[..edges.len() - 1].to_vec(), edges[1..].to_vec());
-                return Ok(Picture::Steps { title, x: "value".into(), y: "pairs".into(), lo, hi, heights });
+                return Ok(Picture::Steps {
+                    title,
+                    x: "value".into(),
+                    y: "pairs".into(),
+                    lo,
+                    hi,
+                    heights,
+                });
             }
             let side = (answer.shape[0], answer.shape[1..].iter().product());
-            Ok(Picture::Grid { title, side, of: side, values: heights })
+            Ok(Picture::Grid {
+                title,
+                side,
+                of: side,
+                values: heights,
+            })
         }
         (Fold::Dense(f), _) => {
             let values = column(Role::Value)?;
@@ -77,23 +118,53 @@ fn picture(job: &Job, outcome: &Outcome) -> Result<Picture> {
             }
         }
         (Fold::Rows(_) | Fold::Quantile(_), _) => {
-            let values = all(&answer.columns.first().map(|column| answer.all(column)).ok_or_else(none)?);
+            let values = all(&answer
+                .columns
+                .first()
+                .map(|column| answer.all(column))
+                .ok_or_else(none)?);
             let width = answer.shape[1..].iter().product::<usize>().max(1);
-            let points = values.iter().step_by(width).enumerate().map(|(i, v)| (i as f64, *v)).collect();
-            Ok(Picture::Line { title: fold.describe(), x: "row".into(), y: "result".into(), points })
+            let points = values
+                .iter()
+                .step_by(width)
+                .enumerate()
+                .map(|(i, v)| (i as f64, *v))
+                .collect();
+            Ok(Picture::Line {
+                title: fold.describe(),
+                x: "row".into(),
+                y: "result".into(),
+                points,
+            })
         }
         (Fold::Nearest(f), _) => {
-            let last = all(&column(Role::Value)?).chunks(f.k).filter_map(|row| row.last().copied()).collect();
-            Ok(sorted(&format!("distance of neighbour {}, ascending", f.k), last))
+            let last = all(&column(Role::Value)?)
+                .chunks(f.k)
+                .filter_map(|row| row.last().copied())
+                .collect();
+            Ok(sorted(
+                &format!("distance of neighbour {}, ascending", f.k),
+                last,
+            ))
         }
         (Fold::Select(f), _) => {
             let (i, matches) = (column(Role::Row(Side::X))?, answer.lines());
-            let j = if f.is_inner() { column(Role::Row(Side::Y))? } else { Vec::<u64>::new().into() };
+            let j = if f.is_inner() {
+                column(Role::Row(Side::Y))?
+            } else {
+                Vec::<u64>::new().into()
+            };
             let lines = (0..j.len()).step_by(matches.div_ceil(5000).max(1));
             let points = lines.map(|line| (i.get(line), j.get(line))).collect();
-            Ok(Picture::Points { title: format!("{} matches", j.len()), points })
+            Ok(Picture::Points {
+                title: format!("{} matches", j.len()),
+                points,
+            })
         }
-        (Fold::Top(_), _) => Ok(sorted("values of the best pairs, ascending", all(&column(Role::Value)?))),
+        (Fold::Top(_), _) => Ok(sorted(
+            "values of the best pairs, ascending",
+            all(&column(Role::Value)?),
+        )),
         (Fold::Extremes(_), _) => Err(none()),
     }
 }
@@ -102,16 +173,32 @@ fn sorted(title: &str, mut values: Vec<f64>) -> Picture {
     values.retain(|v| v.is_finite());
     values.sort_unstable_by(f64::total_cmp);
     let step = values.len().div_ceil(2000).max(1);
-    let points = values.iter().enumerate().step_by(step).map(|(i, v)| (i as f64, *v)).collect();
-    Picture::Line { title: title.into(), x: "rank".into(), y: "value".into(), points }
+    let points = values
+        .iter()
+        .enumerate()
+        .step_by(step)
+        .map(|(i, v)| (i as f64, *v))
+        .collect();
+    Picture::Line {
+        title: title.into(),
+        x: "rank".into(),
+        y: "value".into(),
+        points,
+    }
 }
 
 /// A matrix, thinned to at most 160 × 160.
 fn grid(n: usize, m: usize, get: &dyn Fn(usize) -> f64) -> Picture {
     let side = (n.min(160), m.min(160));
     let pick = |a: usize, len: usize, of: usize| a * of / len.max(1);
-    let values = (0..side.0 * side.1).map(|at| get(pick(at / side.1, side.0, n) * m + pick(at % side.1, side.1, m)));
-    Picture::Grid { title: format!("{n} × {m}"), side, of: (n, m), values: values.collect() }
+    let values = (0..side.0 * side.1)
+        .map(|at| get(pick(at / side.1, side.0, n) * m + pick(at % side.1, side.1, m)));
+    Picture::Grid {
+        title: format!("{n} × {m}"),
+        side,
+        of: (n, m),
+        values: values.collect(),
+    }
 }
 
 /// Whether something could be drawn.
@@ -119,15 +206,35 @@ pub type Drawn = std::result::Result<(), Box<dyn std::error::Error>>;
 
 fn render(picture: &Picture, root: &SvgArea<'_>) -> Drawn {
     match picture {
-        Picture::Steps { title, x, y, lo, hi, heights } => {
+        Picture::Steps {
+            title,
+            x,
+            y,
+            lo,
+            hi,
+            heights,
+        } => {
             let top = heights.iter().fold(0.0f64, |a, b| a.max(*b));
             let mut chart = axes(root, title, x, y, (lo[0], hi[hi.len() - 1]), (0.0, top))?;
             let bars = lo.iter().zip(hi).zip(heights);
-            chart.draw_series(bars.map(|((l, h), y)| Rectangle::new([(*l, 0.0), (*h, *y)], BLUE.mix(0.6).filled())))?;
+            chart.draw_series(bars.map(|((l, h), y)| {
+                Rectangle::new([(*l, 0.0), (*h, *y)], BLUE.mix(0.6).filled())
+            }))?;
         }
-        Picture::Line { title, x, y, points } => {
-            let mut chart =
-                axes(root, title, x, y, span(points.iter().map(|p| p.0)), span(points.iter().map(|p| p.1)))?;
+        Picture::Line {
+            title,
+            x,
+            y,
+            points,
+        } => {
+            let mut chart = axes(
+                root,
+                title,
+                x,
+                y,
+                span(points.iter().map(|p| p.0)),
+                span(points.iter().map(|p| p.1)),
+            )?;
             chart.draw_series(LineSeries::new(points.iter().copied(), &BLUE))?;
         }
         Picture::Points { title, points } => {
@@ -141,14 +248,32 @@ fn render(picture: &Picture, root: &SvgArea<'_>) -> Drawn {
             )?;
             chart.draw_series(points.iter().map(|p| Circle::new(*p, 1, BLUE.filled())))?;
         }
-        Picture::Grid { title, side, of, values } => {
+        Picture::Grid {
+            title,
+            side,
+            of,
+            values,
+        } => {
             let (lo, hi) = span(values.iter().copied());
-            let mut chart = axes(root, title, "column", "row", (0.0, of.1 as f64), (0.0, of.0 as f64))?;
-            let (dy, dx) = (of.0 as f64 / side.0.max(1) as f64, of.1 as f64 / side.1.max(1) as f64);
+            let mut chart = axes(
+                root,
+                title,
+                "column",
+                "row",
+                (0.0, of.1 as f64),
+                (0.0, of.0 as f64),
+            )?;
+            let (dy, dx) = (
+                of.0 as f64 / side.0.max(1) as f64,
+                of.1 as f64 / side.1.max(1) as f64,
+            );
             chart.draw_series(values.iter().enumerate().map(|(at, v)| {
                 let (r, c) = ((at / side.1) as f64, (at % side.1) as f64);
                 let shade = ((v - lo) / (hi - lo)).clamp(0.0, 1.0);
-                Rectangle::new([(c * dx, r * dy), ((c + 1.0) * dx, (r + 1.0) * dy)], ramp(shade).filled())
+                Rectangle::new(
+                    [(c * dx, r * dy), ((c + 1.0) * dx, (r + 1.0) * dy)],
+                    ramp(shade).filled(),
+                )
             }))?;
         }
     }
@@ -162,8 +287,11 @@ fn ramp(t: f64) -> RGBColor {
 }
 
 fn span(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    let (lo, hi) =
-        values.filter(|v| v.is_finite()).fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
+    let (lo, hi) = values
+        .filter(|v| v.is_finite())
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| {
+            (a.min(v), b.max(v))
+        });
     if lo < hi {
         (lo, hi)
     } else if lo.is_finite() {

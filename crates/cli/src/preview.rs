@@ -15,7 +15,9 @@ const MOST: usize = 10_000;
 /// Shows the result: within the window of a terminal, or whole where it is short.
 pub fn preview(job: &Job, outcome: &Outcome, names: &Names) -> Result<()> {
     for (fold, output) in job.folds.iter().zip(&outcome.outputs) {
-        let Some(answer) = output.columns(fold, job.space.n, job.space.m)? else { continue };
+        let Some(answer) = output.columns(fold, job.space.n, job.space.m)? else {
+            continue;
+        };
         match terminal::is_read() {
             true => shown(&answer, names)?,
             false => whole(job, &answer, outcome, names)?,
@@ -27,16 +29,36 @@ pub fn preview(job: &Job, outcome: &Outcome, names: &Names) -> Result<()> {
 fn whole(job: &Job, answer: &Columns<'_>, outcome: &Outcome, names: &Names) -> Result<()> {
     let lines = answer.lines();
     if lines > MOST {
-        return print_line(&format!("{} numbers; give -o FILE to keep them", figures::grouped(lines as u64)));
+        return print_line(&format!(
+            "{} numbers; give -o FILE to keep them",
+            figures::grouped(lines as u64)
+        ));
     }
     match (answer.layout, answer.columns.first()) {
         (Layout::Matrix | Layout::Array(_), Some(values)) => {
             let width = answer.shape.get(1).map_or(1, |width| (*width).max(1));
             let values = answer.all(values);
-            let line = |start: usize| (start..start + width).map(|at| text(&values, at)).collect::<Vec<_>>().join(",");
-            (0..lines).step_by(width).try_for_each(|start| print_line(&line(start)))
+            let line = |start: usize| {
+                (start..start + width)
+                    .map(|at| text(&values, at))
+                    .collect::<Vec<_>>()
+                    .join(",")
+            };
+            (0..lines)
+                .step_by(width)
+                .try_for_each(|start| print_line(&line(start)))
         }
-        _ => write_one("-", job, answer, outcome, names, OutputOptions { force: true, durable: false }),
+        _ => write_one(
+            "-",
+            job,
+            answer,
+            outcome,
+            names,
+            OutputOptions {
+                force: true,
+                durable: false,
+            },
+        ),
     }
 }
 
@@ -52,12 +74,18 @@ fn text(numbers: &Numbers<'_>, at: usize) -> String {
 
 /// The row's name, or its number.
 fn who(names: &Names, side: Side, row: usize) -> String {
-    names.get(side as usize, row).map_or_else(|| row.to_string(), str::to_string)
+    names
+        .get(side as usize, row)
+        .map_or_else(|| row.to_string(), str::to_string)
 }
 
 /// The answer within the window of a terminal.
 fn shown(answer: &Columns<'_>, names: &Names) -> Result<()> {
-    match (answer.layout, answer.columns.first(), answer.edges.as_slice()) {
+    match (
+        answer.layout,
+        answer.columns.first(),
+        answer.edges.as_slice(),
+    ) {
         (Layout::Matrix, Some(values), _) => matrix(answer, values, names),
         (Layout::Array(lines), Some(values), _) => list(answer, values, lines, names),
         (_, _, [edges]) => bars(answer, edges),
@@ -68,31 +96,61 @@ fn shown(answer: &Columns<'_>, names: &Names) -> Result<()> {
 fn matrix(answer: &Columns<'_>, values: &Column<'_>, names: &Names) -> Result<()> {
     let (n, m) = (answer.shape[0], answer.shape[1]);
     let values = answer.all(values);
-    let head = std::iter::once(String::new()).chain((0..m).map(|j| who(names, Side::Y, j))).collect();
+    let head = std::iter::once(String::new())
+        .chain((0..m).map(|j| who(names, Side::Y, j)))
+        .collect();
     let cell = |r: usize, c: usize| match c {
         0 => who(names, Side::X, r),
         _ => figures::value(values.get(r * m + c - 1)),
     };
-    Table { head, rows: n, cell: &cell, words: if names.side(0).is_some() { &[0] } else { &[] } }.print()
+    Table {
+        head,
+        rows: n,
+        cell: &cell,
+        words: if names.side(0).is_some() { &[0] } else { &[] },
+    }
+    .print()
 }
 
 /// A line for each result; rows have their names.
-fn list(answer: &Columns<'_>, values: &Column<'_>, lines: Option<Side>, names: &Names) -> Result<()> {
-    let (rows, width) = (answer.shape[0], answer.shape.get(1).map_or(1, |width| *width));
+fn list(
+    answer: &Columns<'_>,
+    values: &Column<'_>,
+    lines: Option<Side>,
+    names: &Names,
+) -> Result<()> {
+    let (rows, width) = (
+        answer.shape[0],
+        answer.shape.get(1).map_or(1, |width| *width),
+    );
     let values = answer.all(values);
     if rows == 1 {
-        let all: Vec<String> = (0..width).map(|at| figures::value(values.get(at))).collect();
+        let all: Vec<String> = (0..width)
+            .map(|at| figures::value(values.get(at)))
+            .collect();
         return print_line(&all.join("  "));
     }
     let named = lines.filter(|side| names.side(*side as usize).is_some());
     let mut head = vec!["row".to_string()];
-    head.extend((0..width).map(|c| if width == 1 { "value".into() } else { format!("value {c}") }));
+    head.extend((0..width).map(|c| {
+        if width == 1 {
+            "value".into()
+        } else {
+            format!("value {c}")
+        }
+    }));
     let cell = |r: usize, c: usize| match (c, named) {
         (0, Some(side)) => who(names, side, r),
         (0, None) => r.to_string(),
         _ => figures::value(values.get(r * width + c - 1)),
     };
-    Table { head, rows, cell: &cell, words: if named.is_some() { &[0] } else { &[] } }.print()
+    Table {
+        head,
+        rows,
+        cell: &cell,
+        words: if named.is_some() { &[0] } else { &[] },
+    }
+    .print()
 }
 
 /// A bar for each bin of the only axis.
@@ -107,29 +165,54 @@ fn bars(answer: &Columns<'_>, edges: &[f64]) -> Result<()> {
     let (under, over) = (beyond(0), beyond(1));
     if under + over > 0 {
         let [under, over] = [under, over].map(figures::grouped);
-        print_line(&format!("{under} pairs below the first edge, {over} above the last"))?;
+        print_line(&format!(
+            "{under} pairs below the first edge, {over} above the last"
+        ))?;
     }
     Ok(())
 }
 
 /// A line for each place of the grid.
 fn table(answer: &Columns<'_>, names: &Names) -> Result<()> {
-    let numbered = |what: &str, axis: usize| if axis == 0 { what.into() } else { format!("{what} {}", axis + 1) };
+    let numbered = |what: &str, axis: usize| {
+        if axis == 0 {
+            what.into()
+        } else {
+            format!("{what} {}", axis + 1)
+        }
+    };
     let head = |column: &Column<'_>| match column.role {
         Role::From(axis) => numbered("from", axis),
         Role::To(axis) => numbered("to", axis),
         Role::Count => "pairs".into(),
         Role::Row(_) | Role::Rank | Role::Value => column.header.to_string(),
     };
-    let numbers: Vec<(Role, Numbers<'_>)> = answer.columns.iter().map(|c| (c.role, answer.all(c))).collect();
+    let numbers: Vec<(Role, Numbers<'_>)> = answer
+        .columns
+        .iter()
+        .map(|c| (c.role, answer.all(c)))
+        .collect();
     let cell = |r: usize, c: usize| match &numbers[c] {
-        (Role::Row(side), rows) => rows.row(r).map_or_else(|| "-".into(), |row| who(names, *side, row)),
+        (Role::Row(side), rows) => rows
+            .row(r)
+            .map_or_else(|| "-".into(), |row| who(names, *side, row)),
         (Role::Rank, ranks) => text(ranks, r),
         (Role::Count, Numbers::U64(counts)) => figures::grouped(counts[r]),
-        (Role::Count | Role::From(_) | Role::To(_) | Role::Value, numbers) => figures::value(numbers.get(r)),
+        (Role::Count | Role::From(_) | Role::To(_) | Role::Value, numbers) => {
+            figures::value(numbers.get(r))
+        }
     };
-    let is_word = |role: &Role| matches!(role, Role::Row(side) if names.side(*side as usize).is_some());
-    let words: Vec<usize> = (0..numbers.len()).filter(|c| is_word(&numbers[*c].0)).collect();
+    let is_word =
+        |role: &Role| matches!(role, Role::Row(side) if names.side(*side as usize).is_some());
+    let words: Vec<usize> = (0..numbers.len())
+        .filter(|c| is_word(&numbers[*c].0))
+        .collect();
     let head = answer.columns.iter().map(head).collect();
-    Table { head, rows: answer.lines(), cell: &cell, words: &words }.print()
+    Table {
+        head,
+        rows: answer.lines(),
+        cell: &cell,
+        words: &words,
+    }
+    .print()
 }

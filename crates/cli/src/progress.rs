@@ -33,16 +33,28 @@ impl Bar {
         if let Ok(style) = ProgressStyle::with_template("{prefix}{bar:30} {percent:>3} %  {msg}") {
             bar.set_style(style);
         }
-        Bar(Some((bar, Mutex::new(Clock { phase: "", start: Instant::now(), told: None }))))
+        Bar(Some((
+            bar,
+            Mutex::new(Clock {
+                phase: "",
+                start: Instant::now(),
+                told: None,
+            }),
+        )))
     }
     /// Shows how far the run is.
     pub fn tell(&self, progress: Progress) {
         let Some((bar, clock)) = &self.0 else { return };
         let Ok(mut clock) = clock.lock() else { return };
         if clock.phase != progress.phase {
-            *clock = Clock { phase: progress.phase, start: Instant::now(), told: None };
+            *clock = Clock {
+                phase: progress.phase,
+                start: Instant::now(),
+                told: None,
+            };
             bar.set_prefix(heading(progress.phase));
-        } else if clock.told.is_some_and(|t| t.elapsed() < BEAT) && progress.cells < progress.total {
+        } else if clock.told.is_some_and(|t| t.elapsed() < BEAT) && progress.cells < progress.total
+        {
             return;
         }
         clock.told = Some(Instant::now());
@@ -139,7 +151,12 @@ impl Phases {
         let bar = ProgressBar::new_spinner();
         let drawn = bar.clone();
         let thread = std::thread::spawn(move || draw(&drawn, &seen, &done, &stopped));
-        Phases(Some(Shown { bar, phase, end, thread: Some(thread) }))
+        Phases(Some(Shown {
+            bar,
+            phase,
+            end,
+            thread: Some(thread),
+        }))
     }
     /// Warnings that are printed as they come, above the line.
     pub fn warnings(&self) -> Warnings {
@@ -149,8 +166,11 @@ impl Phases {
     pub fn listener(&self) -> Option<impl Fn(&str, f64) + Send + Sync + use<>> {
         let phase = self.0.as_ref()?.phase.clone();
         Some(move |name: &str, predicted: f64| {
-            let of =
-                if predicted > 0.5 { format!(" of about {}", figures::duration(predicted)) } else { String::new() };
+            let of = if predicted > 0.5 {
+                format!(" of about {}", figures::duration(predicted))
+            } else {
+                String::new()
+            };
             if let Ok(mut phase) = phase.lock() {
                 *phase = (format!("{name} · {{}}{of}"), Instant::now());
             }
@@ -169,7 +189,12 @@ impl Drop for Phases {
     }
 }
 
-fn draw(bar: &ProgressBar, phase: &Mutex<(String, Instant)>, end: &AtomicBool, stopped: &AtomicUsize) {
+fn draw(
+    bar: &ProgressBar,
+    phase: &Mutex<(String, Instant)>,
+    end: &AtomicBool,
+    stopped: &AtomicUsize,
+) {
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
         bar.set_style(style);
     }
@@ -198,9 +223,19 @@ mod tests {
 
     #[test]
     fn the_rate_is_that_of_this_run() {
-        let progress = Progress { phase: "pairs", cells: 1_000_000_000, total: 1_200_000_000, before: 900_000_000 };
+        let progress = Progress {
+            phase: "pairs",
+            cells: 1_000_000_000,
+            total: 1_200_000_000,
+            before: 900_000_000,
+        };
         assert_eq!(message(progress, 10.0), "10.0 M pairs/s · 10 s · 20 s left");
-        let fresh = Progress { phase: "pairs", cells: 642_000_000, total: 642_000_000 * 60, before: 0 };
+        let fresh = Progress {
+            phase: "pairs",
+            cells: 642_000_000,
+            total: 642_000_000 * 60,
+            before: 0,
+        };
         assert_eq!(message(fresh, 1.0), "642 M pairs/s · 1 s · 59 s left");
     }
 }

@@ -4,7 +4,9 @@ use zipfold::core::error::quoted;
 
 /// The command that is running, with `--resume`.
 pub fn resuming() -> String {
-    let mut words: Vec<String> = std::env::args_os().map(|word| quoted(&word.to_string_lossy())).collect();
+    let mut words: Vec<String> = std::env::args_os()
+        .map(|word| quoted(&word.to_string_lossy()))
+        .collect();
     if !words.iter().any(|w| w == "--resume") {
         // Behind `--` it would be a name.
         let at = words.iter().position(|w| w == "--").unwrap_or(words.len());
@@ -50,9 +52,16 @@ mod tests {
         let line: Vec<String> = words.iter().map(|w| quoted(w)).collect();
         let script = format!("printf '%s\\0' {}", line.join(" "));
         let out = Command::new("sh").args(["-c", &script]).output().unwrap();
-        let back: Vec<String> = String::from_utf8(out.stdout).unwrap().split('\0').map(String::from).collect();
+        let back: Vec<String> = String::from_utf8(out.stdout)
+            .unwrap()
+            .split('\0')
+            .map(String::from)
+            .collect();
         assert_eq!(&back[..words.len()], words);
-        for c in (0u8..128).map(char::from).filter(|c| !c.is_ascii_alphanumeric()) {
+        for c in (0u8..128)
+            .map(char::from)
+            .filter(|c| !c.is_ascii_alphanumeric())
+        {
             let bare = "_./=:,@%+-".contains(c);
             assert_eq!(quoted(&format!("a{c}")).starts_with('\''), !bare, "{c:?}");
         }

@@ -12,13 +12,20 @@ pre{background:#f4f4f6;padding:.8rem;overflow-x:auto}td{padding:.1rem 1rem .1rem
 
 /// Text as it may stand between tags.
 pub fn plain(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }
 
 /// Rows of a name and a value.
 pub fn table(rows: &[(&str, String)]) -> String {
-    let row = |(name, value): &(&str, String)| format!("<tr><td>{name}</td><td>{}</td></tr>", plain(value));
-    format!("<table>{}</table>", rows.iter().map(row).collect::<String>())
+    let row = |(name, value): &(&str, String)| {
+        format!("<tr><td>{name}</td><td>{}</td></tr>", plain(value))
+    };
+    format!(
+        "<table>{}</table>",
+        rows.iter().map(row).collect::<String>()
+    )
 }
 
 fn page(told: &Told<'_>) -> String {
@@ -70,5 +77,7 @@ pub fn check(path: &str) -> Result<()> {
     if path.ends_with(".html") || path.ends_with(".htm") {
         return Ok(());
     }
-    Err(Error::request("reports are HTML").at(path.to_string()).remedy("a name that ends in .html"))
+    Err(Error::request("reports are HTML")
+        .at(path.to_string())
+        .remedy("a name that ends in .html"))
 }

@@ -37,7 +37,16 @@ pub struct Told<'a> {
 
 /// JSON on standard output, or a summary on standard error.
 pub fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
-    let Told { verb, range, job, outcome, seconds, peak_bytes, outputs, inputs } = told;
+    let Told {
+        verb,
+        range,
+        job,
+        outcome,
+        seconds,
+        peak_bytes,
+        outputs,
+        inputs,
+    } = told;
     let tally = &outcome.tally;
     if args.json {
         let phase = |name: &str, seconds: f64, cells: u64, evaluated: u64| serde_json::json!({"name": name, "seconds": seconds, "cells": cells, "evaluated": evaluated});
@@ -66,34 +75,68 @@ pub fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
         return Ok(());
     }
     say(&summary(told));
-    outputs.iter().for_each(|o| say(&format!("wrote {}", if o == "-" { "standard output".into() } else { shown(o) })));
+    outputs.iter().for_each(|o| {
+        say(&format!(
+            "wrote {}",
+            if o == "-" {
+                "standard output".into()
+            } else {
+                shown(o)
+            }
+        ))
+    });
     Ok(())
 }
 
 /// `109 M pairs (98.9 % pruned) in 48 ms · 2.30 G pairs/s · peak 6.2 MiB`: time and rate are those of the pairs of this run.
 fn summary(told: &Told<'_>) -> String {
-    let Told { outcome, seconds, peak_bytes, range, .. } = told;
+    let Told {
+        outcome,
+        seconds,
+        peak_bytes,
+        range,
+        ..
+    } = told;
     let tally = &outcome.tally;
     let mut notes = vec![];
     if outcome.plan.prune.is_on() {
-        notes.push(format!("{} pruned", figures::percent(tally.skipped + tally.settled, outcome.cells)));
+        notes.push(format!(
+            "{} pruned",
+            figures::percent(tally.skipped + tally.settled, outcome.cells)
+        ));
     }
     if tally.far > 0 {
-        notes.push(format!("{} beyond the cut-off", figures::si(tally.far as f64)));
+        notes.push(format!(
+            "{} beyond the cut-off",
+            figures::si(tally.far as f64)
+        ));
     }
     if tally.nan > 0 {
         notes.push(format!("{} left out as NaN", figures::si(tally.nan as f64)));
     }
     if outcome.before > 0 {
-        notes.push(format!("{} of them before the interruption", figures::si(outcome.before as f64)));
+        notes.push(format!(
+            "{} of them before the interruption",
+            figures::si(outcome.before as f64)
+        ));
     }
-    let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
+    let notes = if notes.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", notes.join(", "))
+    };
     let pairs = figures::si(outcome.cells as f64);
     let mut line = match seconds.kernel {
-        0.0 => format!("{pairs} pairs{notes} in {}", figures::duration(seconds.total)),
+        0.0 => format!(
+            "{pairs} pairs{notes} in {}",
+            figures::duration(seconds.total)
+        ),
         kernel => {
             let rate = figures::si((outcome.cells - outcome.before) as f64 / kernel);
-            format!("{pairs} pairs{notes} in {} · {rate} pairs/s", figures::duration(kernel))
+            format!(
+                "{pairs} pairs{notes} in {} · {rate} pairs/s",
+                figures::duration(kernel)
+            )
         }
     };
     line += &format!(" · peak {}", human_bytes(*peak_bytes));
@@ -102,7 +145,10 @@ fn summary(told: &Told<'_>) -> String {
     }
     let beside = seconds.total - seconds.kernel - seconds.range;
     if seconds.kernel > 0.0 && beside > 0.1 && beside > 0.1 * seconds.kernel {
-        line += &format!(" · {} in all, with reading and writing", figures::duration(seconds.total));
+        line += &format!(
+            " · {} in all, with reading and writing",
+            figures::duration(seconds.total)
+        );
     }
     line
 }
@@ -122,20 +168,46 @@ pub fn devices(json: bool) -> Result<()> {
         return print_line(&value.to_string());
     }
     let memory = human_bytes(machine.memory);
-    print_line(&format!("{:<9} {} threads, {}, {memory} free", "cpu", machine.threads, machine.isa.name()))?;
+    print_line(&format!(
+        "{:<9} {} threads, {}, {memory} free",
+        "cpu",
+        machine.threads,
+        machine.isa.name()
+    ))?;
     for (runtime, devices) in &found {
         match devices {
-            Ok(devices) => devices.iter().try_for_each(|f| print_line(&device_line(f)))?,
-            Err(e) => print_line(&format!("{:<9} {}", runtime.name(), e.what().told(flags::words)))?,
+            Ok(devices) => devices
+                .iter()
+                .try_for_each(|f| print_line(&device_line(f)))?,
+            Err(e) => print_line(&format!(
+                "{:<9} {}",
+                runtime.name(),
+                e.what().told(flags::words)
+            ))?,
         }
     }
     Ok(())
 }
 
 fn device_line(f: &Facts) -> String {
-    let kind = if f.host { ", a processor of the host" } else { "" };
-    let double = if f.double { "" } else { ", single precision only" };
-    format!("{:<9} {}, {}, {} units, {}{kind}{double}", f.id(), f.name, f.driver, f.units, human_bytes(f.memory))
+    let kind = if f.host {
+        ", a processor of the host"
+    } else {
+        ""
+    };
+    let double = if f.double {
+        ""
+    } else {
+        ", single precision only"
+    };
+    format!(
+        "{:<9} {}, {}, {} units, {}{kind}{double}",
+        f.id(),
+        f.name,
+        f.driver,
+        f.units,
+        human_bytes(f.memory)
+    )
 }
 
 fn facts(f: &Facts) -> serde_json::Value {

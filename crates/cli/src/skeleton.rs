@@ -11,10 +11,15 @@ const LONGEST: u64 = 1 << 20;
 
 /// Writes the matrix of all pairs to an `.npy` file.
 pub fn dist(args: &Dist) -> Result<()> {
-    let Some(file) = &args.pair_source else { return Ok(()) };
+    let Some(file) = &args.pair_source else {
+        return Ok(());
+    };
     if !args.run_code {
-        let e = Error::request("a pair source is code that would run on this machine").at("--pair-source");
-        return Err(e.remedy("add --run-code if you trust it, or write the pair as a formula: --pair"));
+        let e = Error::request("a pair source is code that would run on this machine")
+            .at("--pair-source");
+        return Err(
+            e.remedy("add --run-code if you trust it, or write the pair as a formula: --pair")
+        );
     }
     let Some(path) = args.run.output.as_deref().filter(|p| p.ends_with(".npy")) else {
         let e = Error::request("the matrix of a pair source goes to an .npy file").at("-o");
@@ -25,7 +30,10 @@ pub fn dist(args: &Dist) -> Result<()> {
     let device = required(Wanted::parse(&args.run.device)?)?;
     let (x, y) = work::tables(&args.pair, &args.run)?;
     let y = y.as_ref().unwrap_or(&x);
-    let options = OutputOptions { force: args.run.force, durable: args.run.durable };
+    let options = OutputOptions {
+        force: args.run.force,
+        durable: args.run.durable,
+    };
     let out = NpyFile::create::<f64>(path, &[x.rows(), y.rows()], options)?;
     let m = y.rows() as u64;
     zipfold::gpu::skeleton::matrix(&device, function.as_str(), &x, y, &mut |row, values| {

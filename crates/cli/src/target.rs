@@ -12,10 +12,18 @@ pub fn facts(text: &str, budget: &Budget) -> Result<Facts> {
         "cuda" => Ok(Facts::described(Runtime::Cuda)),
         "opencl" => Ok(Facts::described(Runtime::OpenCl)),
         _ if text.ends_with(".json") => of_file(text, budget),
-        _ => match text.strip_prefix("sm_").and_then(|v| v.parse::<usize>().ok()).filter(|v| (50..=999).contains(v)) {
+        _ => match text
+            .strip_prefix("sm_")
+            .and_then(|v| v.parse::<usize>().ok())
+            .filter(|v| (50..=999).contains(v))
+        {
             Some(capability) => {
                 let described = Facts::described(Runtime::Cuda);
-                Ok(Facts { capability, name: format!("a device of architecture sm_{capability}"), ..described })
+                Ok(Facts {
+                    capability,
+                    name: format!("a device of architecture sm_{capability}"),
+                    ..described
+                })
             }
             None => {
                 let e = Error::request(format!("'{text}' describes no device")).at("--target");
@@ -33,14 +41,23 @@ const LONGEST: u64 = 1 << 20;
 fn of_file(path: &str, budget: &Budget) -> Result<Facts> {
     let text = zipfold::io::guard::Source::open(path, budget)?.whole_text(LONGEST, budget)?;
     let odd = |what: String| Error::request(what).at(path);
-    let value: serde_json::Value = serde_json::from_str(text.as_str()).map_err(|e| odd(format!("no JSON: {e}")))?;
+    let value: serde_json::Value =
+        serde_json::from_str(text.as_str()).map_err(|e| odd(format!("no JSON: {e}")))?;
     let Some(entries) = value.as_object() else {
         return Err(odd("no object of facts".into()).remedy("an entry of `zipfold devices --json`"));
     };
-    let runtime = match entries.get("id").and_then(|id| id.as_str()).map(|id| id.split(':').next().unwrap_or(id)) {
+    let runtime = match entries
+        .get("id")
+        .and_then(|id| id.as_str())
+        .map(|id| id.split(':').next().unwrap_or(id))
+    {
         None | Some("cuda") => Runtime::Cuda,
         Some("opencl") => Runtime::OpenCl,
-        Some(other) => return Err(odd(format!("no runtime '{other}'")).remedy("\"id\": \"cuda:0\" or \"opencl:0\"")),
+        Some(other) => {
+            return Err(
+                odd(format!("no runtime '{other}'")).remedy("\"id\": \"cuda:0\" or \"opencl:0\"")
+            );
+        }
     };
     let mut facts = Facts::described(runtime);
     for (key, value) in entries {
@@ -82,10 +99,22 @@ mod tests {
 
     #[test]
     fn targets_are_devices_or_are_refused() {
-        assert_eq!(facts("opencl", &Budget::new(1 << 20)).unwrap().runtime, Runtime::OpenCl);
-        assert_eq!(facts("sm_80", &Budget::new(1 << 20)).unwrap().capability, 80);
+        assert_eq!(
+            facts("opencl", &Budget::new(1 << 20)).unwrap().runtime,
+            Runtime::OpenCl
+        );
+        assert_eq!(
+            facts("sm_80", &Budget::new(1 << 20)).unwrap().capability,
+            80
+        );
         for odd in ["", "sm_", "sm_9x", "metal", "sm_99999999999999999999"] {
-            assert!(facts(odd, &Budget::new(1 << 20)).unwrap_err().to_string().contains("--target"), "{odd}");
+            assert!(
+                facts(odd, &Budget::new(1 << 20))
+                    .unwrap_err()
+                    .to_string()
+                    .contains("--target"),
+                "{odd}"
+            );
         }
     }
 
@@ -99,9 +128,19 @@ mod tests {
         };
         let made =
             read(r#"{"id": "opencl:1", "name": "small", "units": 8, "memory": 1000000, "double": false}"#).unwrap();
-        assert_eq!((made.runtime, made.units, made.memory, made.largest), (Runtime::OpenCl, 8, 1_000_000, 1_000_000));
+        assert_eq!(
+            (made.runtime, made.units, made.memory, made.largest),
+            (Runtime::OpenCl, 8, 1_000_000, 1_000_000)
+        );
         assert!(!made.double && made.name == "small");
-        for odd in [r#"{"units": 0}"#, r#"{"unit": 8}"#, r#"{"units": "8"}"#, "[]", "{", r#"{"id": "metal:0"}"#] {
+        for odd in [
+            r#"{"units": 0}"#,
+            r#"{"unit": 8}"#,
+            r#"{"units": "8"}"#,
+            "[]",
+            "{",
+            r#"{"id": "metal:0"}"#,
+        ] {
             let e = read(odd).unwrap_err().to_string();
             assert!(e.contains(name), "{odd}: {e}");
         }

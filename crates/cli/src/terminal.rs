@@ -16,12 +16,16 @@ pub fn is_read() -> bool {
 
 /// Columns of the window.
 fn width() -> usize {
-    terminal_size::terminal_size().map_or(80, |(w, _)| usize::from(w.0)).clamp(40, 400)
+    terminal_size::terminal_size()
+        .map_or(80, |(w, _)| usize::from(w.0))
+        .clamp(40, 400)
 }
 
 /// Rows of a table that the window has room for.
 pub fn rows() -> usize {
-    terminal_size::terminal_size().map_or(ROWS, |(_, h)| usize::from(h.0).saturating_sub(6)).clamp(10, 60)
+    terminal_size::terminal_size()
+        .map_or(ROWS, |(_, h)| usize::from(h.0).saturating_sub(6))
+        .clamp(10, 60)
 }
 
 /// Rows and columns of text for a table.
@@ -44,8 +48,15 @@ pub fn error(error: &Error) {
 
 /// A warning, coloured alike.
 pub fn warning(message: &Message) {
-    let head = if is_coloured() { "\u{1b}[1m\u{1b}[33mwarning:\u{1b}[0m" } else { "warning:" };
-    say(&format!("{head} {}", shown_lines(&message.told(flags::words))));
+    let head = if is_coloured() {
+        "\u{1b}[1m\u{1b}[33mwarning:\u{1b}[0m"
+    } else {
+        "warning:"
+    };
+    say(&format!(
+        "{head} {}",
+        shown_lines(&message.told(flags::words))
+    ));
 }
 
 fn painted(head: &str, text: &str, coloured: bool) -> String {
@@ -72,7 +83,9 @@ pub fn print_line(text: &str) -> Result<()> {
 pub fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Error::resource(format!("standard output: {e}"))),
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Error::resource(format!("standard output: {e}")))
+        }
         _ => Ok(()),
     }
 }
@@ -97,13 +110,24 @@ pub struct Table<'a> {
 impl Table<'_> {
     /// The table within `most` rows and `width` columns of text, with a line for what was cut.
     pub fn text(&self, most: usize, width: usize) -> String {
-        let shown = if self.rows > most { most.saturating_sub(1).max(1) } else { self.rows };
+        let shown = if self.rows > most {
+            most.saturating_sub(1).max(1)
+        } else {
+            self.rows
+        };
         let mut cells: Vec<Vec<String>> = vec![self.head.clone()];
         // Columns far beyond the window are not asked for.
         let columns = self.head.len().min(width);
         cells[0].truncate(columns);
         cells.extend((0..shown).map(|r| (0..columns).map(|c| (self.cell)(r, c)).collect()));
-        let wide = |c: usize| cells.iter().map(|row| row[c].chars().count()).max().unwrap_or(0).min(40);
+        let wide = |c: usize| {
+            cells
+                .iter()
+                .map(|row| row[c].chars().count())
+                .max()
+                .unwrap_or(0)
+                .min(40)
+        };
         let widths: Vec<usize> = (0..columns).map(wide).collect();
         let mut fit = 0;
         let mut used = 0;
@@ -119,7 +143,11 @@ impl Table<'_> {
             let mut line: Vec<String> = vec![];
             for (c, cell) in row.iter().enumerate().take(fit) {
                 let (cut, wide) = (cut(cell, widths[c]), widths[c]);
-                line.push(if self.words.contains(&c) { format!("{cut:<wide$}") } else { format!("{cut:>wide$}") });
+                line.push(if self.words.contains(&c) {
+                    format!("{cut:<wide$}")
+                } else {
+                    format!("{cut:>wide$}")
+                });
             }
             if fit < self.head.len() {
                 line.push("…".into());
@@ -127,10 +155,21 @@ impl Table<'_> {
             lines.push(line.join("  ").trim_end().to_string());
         }
         let more = |n: usize, what: &str| {
-            (n > 0).then(|| format!("{} more {what}{}", figures::grouped(n as u64), if n == 1 { "" } else { "s" }))
+            (n > 0).then(|| {
+                format!(
+                    "{} more {what}{}",
+                    figures::grouped(n as u64),
+                    if n == 1 { "" } else { "s" }
+                )
+            })
         };
-        let cuts: Vec<String> =
-            [more(self.rows - shown, "row"), more(self.head.len() - fit, "column")].into_iter().flatten().collect();
+        let cuts: Vec<String> = [
+            more(self.rows - shown, "row"),
+            more(self.head.len() - fit, "column"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
         if !cuts.is_empty() {
             lines.push(format!("… {}", cuts.join(" and ")));
         }
@@ -147,7 +186,10 @@ fn cut(cell: &str, width: usize) -> String {
     if cell.chars().count() <= width {
         return cell.to_string();
     }
-    cell.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+    cell.chars()
+        .take(width.saturating_sub(1))
+        .chain(['…'])
+        .collect()
 }
 
 /// Bins of a histogram as lines with bars; neighbouring bins share a line where there are more than `most`.
@@ -156,7 +198,12 @@ pub fn bars(lo: &[f64], hi: &[f64], counts: &[u64], most: usize, width: usize) -
     let groups = counts.len().div_ceil(together);
     let span = |g: usize| g * together..((g + 1) * together).min(counts.len());
     let sums: Vec<u64> = (0..groups).map(|g| counts[span(g)].iter().sum()).collect();
-    let edges = |g: usize| (figures::value(lo[span(g).start]), figures::value(hi[span(g).end - 1]));
+    let edges = |g: usize| {
+        (
+            figures::value(lo[span(g).start]),
+            figures::value(hi[span(g).end - 1]),
+        )
+    };
     let top = sums.iter().copied().max().unwrap_or(0).max(1);
     let texts: Vec<[String; 3]> = (0..groups)
         .map(|g| {
@@ -164,16 +211,32 @@ pub fn bars(lo: &[f64], hi: &[f64], counts: &[u64], most: usize, width: usize) -
             [lo, hi, figures::grouped(sums[g])]
         })
         .collect();
-    let wide = |c: usize, head: &str| texts.iter().map(|t| t[c].chars().count()).max().unwrap_or(0).max(head.len());
+    let wide = |c: usize, head: &str| {
+        texts
+            .iter()
+            .map(|t| t[c].chars().count())
+            .max()
+            .unwrap_or(0)
+            .max(head.len())
+    };
     let [a, b, c] = [wide(0, "from"), wide(1, "to"), wide(2, "pairs")];
     let room = width.saturating_sub(a + b + c + 8).max(8);
     let mut lines = vec![format!("{:>a$}  {:>b$}  {:>c$}", "from", "to", "pairs")];
     for (text, sum) in texts.iter().zip(&sums) {
-        let line = format!("{:>a$}  {:>b$}  {:>c$}  {}", text[0], text[1], text[2], bar(*sum, top, room));
+        let line = format!(
+            "{:>a$}  {:>b$}  {:>c$}  {}",
+            text[0],
+            text[1],
+            text[2],
+            bar(*sum, top, room)
+        );
         lines.push(line.trim_end().to_string());
     }
     if together > 1 {
-        lines.push(format!("{together} bins a line; -o FILE keeps all {}", counts.len()));
+        lines.push(format!(
+            "{together} bins a line; -o FILE keeps all {}",
+            counts.len()
+        ));
     }
     lines.join("\n")
 }
@@ -203,8 +266,19 @@ mod tests {
 
     #[test]
     fn tables_are_aligned_and_cut() {
-        let cell = |r: usize, c: usize| if c == 0 { format!("row{r}") } else { (r * 100).to_string() };
-        let table = Table { head: vec!["name".into(), "value".into()], rows: 1775, cell: &cell, words: &[0] };
+        let cell = |r: usize, c: usize| {
+            if c == 0 {
+                format!("row{r}")
+            } else {
+                (r * 100).to_string()
+            }
+        };
+        let table = Table {
+            head: vec!["name".into(), "value".into()],
+            rows: 1775,
+            cell: &cell,
+            words: &[0],
+        };
         let text = table.text(6, 80);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
@@ -227,7 +301,13 @@ mod tests {
     fn wide_tables_lose_columns_and_say_so() {
         let cell = |r: usize, c: usize| (r * c).to_string();
         let head = (0..500).map(|c| format!("column{c}")).collect();
-        let text = Table { head, rows: 3, cell: &cell, words: &[] }.text(10, 60);
+        let text = Table {
+            head,
+            rows: 3,
+            cell: &cell,
+            words: &[],
+        }
+        .text(10, 60);
         assert!(text.lines().all(|l| l.chars().count() <= 60), "{text}");
         assert!(text.contains("more columns"), "{text}");
     }
@@ -250,7 +330,10 @@ mod tests {
 
     #[test]
     fn colours_only_where_asked() {
-        assert_eq!(painted("error:", "a\n  try: b", false), "error: a\n  try: b");
+        assert_eq!(
+            painted("error:", "a\n  try: b", false),
+            "error: a\n  try: b"
+        );
         assert!(painted("error:", "a\n  try: b", true).contains("\u{1b}[32mtry:"));
     }
 }

@@ -41,7 +41,8 @@ pub fn problem_file(path: &str, budget: &Budget) -> Result<Problem> {
     // Its lists of numbers stay: two bytes of text give one number, which the run holds several times.
     budget.spend(text.len() as u64 * 4, &purpose)?;
     if path.ends_with(".json") {
-        return serde_json::from_str(text).map_err(|e| Error::request(format!("no problem: {e}")).at(path));
+        return serde_json::from_str(text)
+            .map_err(|e| Error::request(format!("no problem: {e}")).at(path));
     }
     toml::from_str(text).map_err(|e| {
         let error = Error::request(format!("no problem: {}", e.message())).at(path);
@@ -64,19 +65,27 @@ pub fn budget(run: &RunArgs) -> Result<Budget> {
 fn check(run: &RunArgs) -> Result<()> {
     Wanted::parse(&run.device)?;
     if run.json && run.output.as_deref() == Some("-") {
-        return Err(Error::request("both the result and the report would go to standard output")
-            .at("--json")
-            .remedy("-o FILE"));
+        return Err(
+            Error::request("both the result and the report would go to standard output")
+                .at("--json")
+                .remedy("-o FILE"),
+        );
     }
     if run.resume && run.output.is_none() {
-        return Err(Error::request("nothing to resume without an output").at("--resume").remedy("-o FILE as before"));
+        return Err(Error::request("nothing to resume without an output")
+            .at("--resume")
+            .remedy("-o FILE as before"));
     }
     if run.threads > 4096 {
-        let e = Error::request(format!("{} threads", run.threads)).at("--threads").limit("4096");
+        let e = Error::request(format!("{} threads", run.threads))
+            .at("--threads")
+            .limit("4096");
         return Err(e.remedy("as many as the machine has cores, which is the default"));
     }
     if run.checkpoint_every.is_nan() || run.checkpoint_every < 0.0 {
-        return Err(Error::request("a time between checkpoints is not negative").at("--checkpoint-every"));
+        return Err(
+            Error::request("a time between checkpoints is not negative").at("--checkpoint-every")
+        );
     }
     if let Some(path) = &run.plot {
         answer::refuse_picture(path, run)?;
@@ -92,11 +101,15 @@ pub fn run(problem: &Problem, args: &RunArgs, verb: &str, budget: &Budget) -> Re
     check(args)?;
     if problem.folds.is_empty() {
         return Err(
-            Error::request("the problem has no folds, so nothing to answer").remedy("folds = [{ kind = 'matrix' }]")
+            Error::request("the problem has no folds, so nothing to answer")
+                .remedy("folds = [{ kind = 'matrix' }]"),
         );
     }
     let start = Instant::now();
-    let output = OutputOptions { force: args.force, durable: args.durable };
+    let output = OutputOptions {
+        force: args.force,
+        durable: args.durable,
+    };
     if let Some(path) = &args.output {
         answer::refuse_early(path, problem, args)?;
     }
@@ -114,7 +127,12 @@ pub fn run(problem: &Problem, args: &RunArgs, verb: &str, budget: &Budget) -> Re
     }
     let answer = Query::new(problem, &data, &options).run(|job| target(args, job, output));
     let answer = answer.map_err(|e| resume_hint(e, &options))?;
-    let (problem, job, outcome, range) = (&*answer.problem, &answer.job, &answer.outcome, answer.range.as_ref());
+    let (problem, job, outcome, range) = (
+        &*answer.problem,
+        &answer.job,
+        &answer.outcome,
+        answer.range.as_ref(),
+    );
     (seconds.range, seconds.plan) = (range.map_or(0.0, |found| found.seconds), answer.planning);
     progress.end();
     seconds.kernel = outcome.kernel_seconds;
@@ -123,8 +141,15 @@ pub fn run(problem: &Problem, args: &RunArgs, verb: &str, budget: &Budget) -> Re
     let outputs = finish(problem, job, outcome, &names, args, &options, output)?;
     seconds.write = writing.elapsed().as_secs_f64();
     seconds.total = start.elapsed().as_secs_f64();
-    options.checkpoint.iter().for_each(|path| partial::discard(path));
-    let who = Who { verb, range, inputs: inputs(problem, &data, args) };
+    options
+        .checkpoint
+        .iter()
+        .for_each(|path| partial::discard(path));
+    let who = Who {
+        verb,
+        range,
+        inputs: inputs(problem, &data, args),
+    };
     tell(who, job, outcome, &seconds, budget, outputs, args)
 }
 
@@ -137,9 +162,12 @@ struct Who<'a> {
 
 /// Names and hashes of the data, for a report that asks for them.
 fn inputs(problem: &Problem, data: &zipfold::Data, args: &RunArgs) -> serde_json::Value {
-    let one =
-        |(input, hash): (&zipfold::core::problem::Input, String)| serde_json::json!({"name": input.name, "hash": hash});
-    if args.json { data.hashes(problem).into_iter().map(one).collect() } else { serde_json::Value::Null }
+    let one = |(input, hash): (&zipfold::core::problem::Input, String)| serde_json::json!({"name": input.name, "hash": hash});
+    if args.json {
+        data.hashes(problem).into_iter().map(one).collect()
+    } else {
+        serde_json::Value::Null
+    }
 }
 
 /// Says which columns are kept as names, where nobody asked for that.
@@ -151,11 +179,19 @@ fn notice(problem: &Problem, data: &Data, args: &RunArgs) {
         .into_iter()
         .flatten()
         .filter_map(|table| Some((table.names().unwrap_or_default(), table.labels()?)))
-        .flat_map(|(numbers, labels)| labels.names().filter(|name| !numbers.iter().any(|n| n == name)))
+        .flat_map(|(numbers, labels)| {
+            labels
+                .names()
+                .filter(|name| !numbers.iter().any(|n| n == name))
+        })
         .collect();
     names.dedup();
     if !names.is_empty() {
-        let (what, verb) = if names.len() == 1 { ("column", "is") } else { ("columns", "are") };
+        let (what, verb) = if names.len() == 1 {
+            ("column", "is")
+        } else {
+            ("columns", "are")
+        };
         say(&format!(
             "note: the {what} {} {verb} text: kept as names of rows, left out of the numbers",
             shown(&names.join(", "))
@@ -166,19 +202,25 @@ fn notice(problem: &Problem, data: &Data, args: &RunArgs) {
 /// NaN where it is an error, with its place in the file as people count: from one.
 fn refuse_nan(problem: &Problem, data: &Data) -> Result<()> {
     let metric = problem.pair.metric.as_deref().and_then(named::find);
-    if problem.nan != NanPolicy::Error || metric.is_some_and(|m| m.domain == named::RowValues::Missing) {
+    if problem.nan != NanPolicy::Error
+        || metric.is_some_and(|m| m.domain == named::RowValues::Missing)
+    {
         return Ok(());
     }
     let y = data.y.as_ref().zip(problem.y.as_ref());
     for (table, input) in [Some((&data.x, &problem.x)), y].into_iter().flatten() {
         if let Some((row, col)) = table.first_nan() {
-            let column = table.names().map_or_else(|| (col + 1).to_string(), |n| format!("'{}'", n[col]));
+            let column = table
+                .names()
+                .map_or_else(|| (col + 1).to_string(), |n| format!("'{}'", n[col]));
             let e = Error::input(table.missing(col)).at(format!(
                 "{}, row {} of the data, column {column}",
                 input.name,
                 row + 1
             ));
-            return Err(e.remedy("--nan skip leaves such pairs out, --nan propagate lets them through"));
+            return Err(
+                e.remedy("--nan skip leaves such pairs out, --nan propagate lets them through")
+            );
         }
     }
     Ok(())
@@ -186,7 +228,11 @@ fn refuse_nan(problem: &Problem, data: &Data) -> Result<()> {
 
 /// Says what was done, and writes the page about it.
 fn tell(
-    Who { verb, range, inputs }: Who<'_>,
+    Who {
+        verb,
+        range,
+        inputs,
+    }: Who<'_>,
     job: &Job,
     outcome: &Outcome,
     seconds: &Seconds,
@@ -196,9 +242,25 @@ fn tell(
 ) -> Result<()> {
     outputs.extend(args.report.clone());
     let peak_bytes = budget.peak();
-    let told = show::Told { verb, range, job, outcome, seconds, peak_bytes, outputs: &outputs, inputs };
+    let told = show::Told {
+        verb,
+        range,
+        job,
+        outcome,
+        seconds,
+        peak_bytes,
+        outputs: &outputs,
+        inputs,
+    };
     if let Some(path) = &args.report {
-        report::write(path, &told, OutputOptions { force: args.force, durable: args.durable })?;
+        report::write(
+            path,
+            &told,
+            OutputOptions {
+                force: args.force,
+                durable: args.durable,
+            },
+        )?;
     }
     show::report(&told, args)
 }
@@ -255,7 +317,12 @@ fn target(args: &RunArgs, job: &Job, output: OutputOptions) -> Target {
     let one_dense = job.folds.len() == 1 && job.folds[0].is_dense();
     match &args.output {
         // What is no plain file takes the matrix in one go, from the beginning to the end.
-        Some(path) if one_dense && path.ends_with(".npy") && args.plot.is_none() && !answer::is_special(path) => {
+        Some(path)
+            if one_dense
+                && path.ends_with(".npy")
+                && args.plot.is_none()
+                && !answer::is_special(path) =>
+        {
             Target::Npy(path.clone(), output)
         }
         _ => Target::Memory,
@@ -273,7 +340,11 @@ fn interrupts() -> Arc<AtomicBool> {
         // A signal that cannot be caught ends the run as usual.
         let _ = flag::register_conditional_shutdown(signal, status, stop.clone());
         let _ = flag::register(signal, stop.clone());
-        let _ = flag::register_usize(signal, LAST_SIGNAL.get_or_init(Arc::default).clone(), status as usize);
+        let _ = flag::register_usize(
+            signal,
+            LAST_SIGNAL.get_or_init(Arc::default).clone(),
+            status as usize,
+        );
     }
     stop
 }
@@ -281,10 +352,16 @@ fn interrupts() -> Arc<AtomicBool> {
 /// Whether SIGHUP would end this process, as far as the system says.
 fn hangs_up() -> bool {
     let mut text = [0; 4096];
-    let source = zipfold::io::guard::Source::open("/proc/self/status", &Budget::new(text.len() as u64));
-    let got = source.ok().and_then(|s| s.read_at(0, &mut text).ok()).unwrap_or(0);
+    let source =
+        zipfold::io::guard::Source::open("/proc/self/status", &Budget::new(text.len() as u64));
+    let got = source
+        .ok()
+        .and_then(|s| s.read_at(0, &mut text).ok())
+        .unwrap_or(0);
     let status = String::from_utf8_lossy(&text[..got]);
-    let ignored = status.lines().find_map(|l| u64::from_str_radix(l.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    let ignored = status
+        .lines()
+        .find_map(|l| u64::from_str_radix(l.strip_prefix("SigIgn:")?.trim(), 16).ok());
     ignored.is_some_and(|mask| mask & 1 == 0)
 }
 
@@ -299,27 +376,61 @@ pub fn interrupted_status() -> Option<i32> {
 
 fn resume_hint(error: Error, options: &Options<'_>) -> Error {
     // A run that starts afresh removes what was there, so this is its own.
-    let kept = options.checkpoint.as_ref().is_some_and(|path| path.exists());
-    if error.blame() == Blame::Interrupted && kept { error.remedy(quote::resuming()) } else { error }
+    let kept = options
+        .checkpoint
+        .as_ref()
+        .is_some_and(|path| path.exists());
+    if error.blame() == Blame::Interrupted && kept {
+        error.remedy(quote::resuming())
+    } else {
+        error
+    }
 }
 
-fn write_shard(problem: &Problem, outcome: &Outcome, args: &RunArgs, shard: (usize, usize)) -> Result<Vec<String>> {
+fn write_shard(
+    problem: &Problem,
+    outcome: &Outcome,
+    args: &RunArgs,
+    shard: (usize, usize),
+) -> Result<Vec<String>> {
     let Some(path) = &args.output else {
-        return Err(Error::request("a share needs a place for its partial result").at("--shard").remedy("-o part.zfp"));
+        return Err(
+            Error::request("a share needs a place for its partial result")
+                .at("--shard")
+                .remedy("-o part.zfp"),
+        );
     };
-    partial::write(Path::new(path), &shards::part(problem, outcome, shard)?, args.force)?;
+    partial::write(
+        Path::new(path),
+        &shards::part(problem, outcome, shard)?,
+        args.force,
+    )?;
     Ok(vec![path.clone()])
 }
 
 /// Refuses options that a merge has no use for.
 fn refuse_unused(args: &RunArgs) -> Result<()> {
     let unused = [
-        ("--shard", args.shard.is_some(), "merge all shares in one go"),
-        ("--resume", args.resume, "leave it out: a merge starts again"),
-        ("--device", args.device != "auto", "leave it out: shares are merged on the host"),
+        (
+            "--shard",
+            args.shard.is_some(),
+            "merge all shares in one go",
+        ),
+        (
+            "--resume",
+            args.resume,
+            "leave it out: a merge starts again",
+        ),
+        (
+            "--device",
+            args.device != "auto",
+            "leave it out: shares are merged on the host",
+        ),
     ];
     match unused.iter().find(|(_, given, _)| *given) {
-        Some((name, _, remedy)) => Err(Error::request("a merge has no use for it").at(*name).remedy(*remedy)),
+        Some((name, _, remedy)) => Err(Error::request("a merge has no use for it")
+            .at(*name)
+            .remedy(*remedy)),
         None => Ok(()),
     }
 }
@@ -336,7 +447,9 @@ pub fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
         let bytes = std::fs::metadata(path).map_or(0, |facts| facts.len());
         held.push(budget.reserve(bytes, "the shares")?);
     }
-    let Some((name, first)) = parts.first() else { return Err(Error::request("no partial results to merge")) };
+    let Some((name, first)) = parts.first() else {
+        return Err(Error::request("no partial results to merge"));
+    };
     let problem = shards::problem_of(name, first)?;
     if let Some(path) = &args.output {
         answer::refuse_early(path, &problem, args)?;
@@ -359,10 +472,20 @@ pub fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
         &Names::of(&data),
         args,
         &Options::default(),
-        OutputOptions { force: args.force, durable: args.durable },
+        OutputOptions {
+            force: args.force,
+            durable: args.durable,
+        },
     )?;
-    let seconds = Seconds { total: start.elapsed().as_secs_f64(), ..Seconds::default() };
-    let who = Who { verb: "merge", range: None, inputs: inputs(&problem, &data, args) };
+    let seconds = Seconds {
+        total: start.elapsed().as_secs_f64(),
+        ..Seconds::default()
+    };
+    let who = Who {
+        verb: "merge",
+        range: None,
+        inputs: inputs(&problem, &data, args),
+    };
     tell(who, &job, &outcome, &seconds, &budget, files, args)
 }
 
@@ -377,10 +500,18 @@ pub fn explain(problem: &Problem, args: &RunArgs, verbose: bool, budget: &Budget
         ..Options::default()
     };
     let explained = Query::new(problem, &data, &options).explain()?;
-    options.warnings.all().iter().for_each(crate::terminal::warning);
+    options
+        .warnings
+        .all()
+        .iter()
+        .for_each(crate::terminal::warning);
     // JSON has them among the facts of the plan.
     if !explained.on_device && !args.json {
-        explained.plan.warnings.iter().for_each(crate::terminal::warning);
+        explained
+            .plan
+            .warnings
+            .iter()
+            .for_each(crate::terminal::warning);
     }
     print_line(&if args.json {
         explained.json(flags::words)?.to_string()
@@ -401,18 +532,33 @@ pub fn emit(problem: &Problem, args: &RunArgs, target: &str, budget: &Budget) ->
     };
     let mut explained = Query::new(problem, &data, &options).explain_on_host()?;
     let ranges = zipfold::gpu::rows::data_ranges(&explained.job);
-    let plan =
-        zipfold::plan::device::plan_for(&explained.job, explained.plan, &facts, &options.overrides, ranges.as_ref())?;
+    let plan = zipfold::plan::device::plan_for(
+        &explained.job,
+        explained.plan,
+        &facts,
+        &options.overrides,
+        ranges.as_ref(),
+    )?;
     zipfold::gpu::engine::check_double(&facts, plan.precision)?;
     let sources = zipfold::gpu::engine::sources(&explained.job, &plan, facts.runtime)?;
     explained.plan = plan;
-    let told: String = explained.text(true).told(flags::words).lines().map(|l| format!("// {l}\n")).collect();
-    let texts = sources.iter().map(|(name, source)| format!("// Family {name}.\n{source}"));
+    let told: String = explained
+        .text(true)
+        .told(flags::words)
+        .lines()
+        .map(|l| format!("// {l}\n"))
+        .collect();
+    let texts = sources
+        .iter()
+        .map(|(name, source)| format!("// Family {name}.\n{source}"));
     let text = told + &texts.collect::<String>();
     match args.output.as_deref() {
         None | Some("-") => print_line(&text),
         Some(path) => {
-            let options = OutputOptions { force: args.force, durable: args.durable };
+            let options = OutputOptions {
+                force: args.force,
+                durable: args.durable,
+            };
             write_text(path, &text, options)
         }
     }
@@ -424,7 +570,10 @@ pub fn tables(pair: &PairArgs, run: &RunArgs) -> Result<(Table, Option<Table>)> 
     let options = ReadOptions::default();
     let read = |path: &str| {
         let table = read_table(path, &options, &budget)?;
-        pair.columns.as_deref().map_or_else(|| Ok(table.clone()), |columns| table.select(columns, &budget))
+        pair.columns.as_deref().map_or_else(
+            || Ok(table.clone()),
+            |columns| table.select(columns, &budget),
+        )
     };
     Ok((read(&pair.x)?, pair.y.as_deref().map(read).transpose()?))
 }

@@ -25,16 +25,25 @@ fn refused(folder: &Folder, words: &str, suffix: &str, change: &Change) -> bool 
     inputs(folder);
     more_inputs(folder);
     let out = format!("out.{suffix}");
-    assert!(folder.end_midway(words, &out, "-KILL"), "{words}: no checkpoint was caught");
+    assert!(
+        folder.end_midway(words, &out, "-KILL"),
+        "{words}: no checkpoint was caught"
+    );
     let mut words = words.to_string();
     match change {
-        File(name, other) => fs::write(folder.path(name), fs::read(folder.path(other)).unwrap()).unwrap(),
+        File(name, other) => {
+            fs::write(folder.path(name), fs::read(folder.path(other)).unwrap()).unwrap()
+        }
         Words(from, to) => {
             assert!(words.contains(from), "{words}: no {from}");
             words = words.replacen(from, to, 1);
         }
         Left(name, share) => {
-            let file = fs::OpenOptions::new().read(true).write(true).open(folder.path(name)).unwrap();
+            let file = fs::OpenOptions::new()
+                .read(true)
+                .write(true)
+                .open(folder.path(name))
+                .unwrap();
             let at = (file.metadata().unwrap().len() as f64 * share) as u64 / 8 * 8;
             let mut bytes = [0; 8];
             file.read_exact_at(&mut bytes, at).unwrap();
@@ -45,13 +54,23 @@ fn refused(folder: &Folder, words: &str, suffix: &str, change: &Change) -> bool 
     let again = folder.output(&format!("{words} -o {out} --resume"));
     if !again.status.success() {
         let message = String::from_utf8_lossy(&again.stderr).into_owned();
-        assert!(matches!(again.status.code(), Some(1 | 2)) && !message.contains("panicked"), "{words}: {message}");
+        assert!(
+            matches!(again.status.code(), Some(1 | 2)) && !message.contains("panicked"),
+            "{words}: {message}"
+        );
         assert!(folder.results("out.").is_empty());
         return true;
     }
     let fresh = folder.output(&format!("{words} -o fresh.{suffix}"));
-    assert!(fresh.status.success(), "{words}: {}", String::from_utf8_lossy(&fresh.stderr));
-    assert!(all_same(folder, "out.", "fresh."), "{words}: neither refused nor right");
+    assert!(
+        fresh.status.success(),
+        "{words}: {}",
+        String::from_utf8_lossy(&fresh.stderr)
+    );
+    assert!(
+        all_same(folder, "out.", "fresh."),
+        "{words}: neither refused nor right"
+    );
     false
 }
 
@@ -62,19 +81,33 @@ fn more_inputs(folder: &Folder) {
     folder.table("big2.csv", "x,y,z", 1800, 79);
     folder.table("a2.csv", "x,y,z", 640, 80);
     folder.table("edges.csv", "e", 40, 81);
-    let sorted = |seed: f64| (0..40).map(|k| format!("{}\n", f64::from(k) * seed)).collect::<String>();
+    let sorted = |seed: f64| {
+        (0..40)
+            .map(|k| format!("{}\n", f64::from(k) * seed))
+            .collect::<String>()
+    };
     fs::write(folder.path("edges.csv"), sorted(0.05)).unwrap();
     fs::write(folder.path("edges2.csv"), sorted(0.05000000000000001)).unwrap();
     let text = fs::read_to_string(folder.path("big.csv")).unwrap();
-    fs::write(folder.path("swapped.csv"), text.replacen("x,y,z", "y,x,z", 1)).unwrap();
+    fs::write(
+        folder.path("swapped.csv"),
+        text.replacen("x,y,z", "y,x,z", 1),
+    )
+    .unwrap();
     let mut bytes = text.into_bytes();
     let last = bytes.len() - 2;
     bytes[last] = if bytes[last] == b'7' { b'3' } else { b'7' };
     fs::write(folder.path("digit.csv"), bytes).unwrap();
     let weights = fs::read_to_string(folder.path("w.csv")).unwrap();
     let (head, last) = weights.trim_end().rsplit_once(',').unwrap();
-    fs::write(folder.path("weight.csv"), format!("{head},{}\n", last.replace('1', "1.5").split('.').next().unwrap()))
-        .unwrap();
+    fs::write(
+        folder.path("weight.csv"),
+        format!(
+            "{head},{}\n",
+            last.replace('1', "1.5").split('.').next().unwrap()
+        ),
+    )
+    .unwrap();
     let problem = fs::read_to_string(folder.path("counts.toml")).unwrap();
     fs::write(folder.path("k3.toml"), problem.replace("k = 2", "k = 3")).unwrap();
     fs::write(folder.path("torus2.uai"), runs::torus(11, 5)).unwrap();
@@ -117,11 +150,18 @@ fn data_weights_names_and_options_of_folds() {
                     (Words("--threads 2", "--threads 1"), false),
                 ],
             ),
-            ("hist big.csv --edges edges.csv", "npz", vec![(File("edges.csv", "edges2.csv"), true)]),
+            (
+                "hist big.csv --edges edges.csv",
+                "npz",
+                vec![(File("edges.csv", "edges2.csv"), true)],
+            ),
             (
                 "hist w.csv --weights w --bins 50 --range 0 1.8",
                 "csv",
-                vec![(File("w.csv", "weight.csv"), true), (File("w.csv", "w2.csv"), true)],
+                vec![
+                    (File("w.csv", "weight.csv"), true),
+                    (File("w.csv", "w2.csv"), true),
+                ],
             ),
             (
                 "reduce big.csv b.csv --op sum --weights v.csv --param h=0.5 --pair 'exp(-sum((x-y)^2)*h)'",
@@ -147,9 +187,20 @@ fn data_weights_names_and_options_of_folds() {
             (
                 "join big.csv b.csv --where 'sum((x-y)^2)<0.002'",
                 "npz",
-                vec![(Words("0.002", "0.0021"), true), (File("b.csv", "a.csv"), true), (Words("'sum", "'2*sum"), true)],
+                vec![
+                    (Words("0.002", "0.0021"), true),
+                    (File("b.csv", "a.csv"), true),
+                    (Words("'sum", "'2*sum"), true),
+                ],
             ),
-            ("run counts.toml", "csv", vec![(File("counts.toml", "k3.toml"), true), (File("w.csv", "w2.csv"), true)]),
+            (
+                "run counts.toml",
+                "csv",
+                vec![
+                    (File("counts.toml", "k3.toml"), true),
+                    (File("w.csv", "w2.csv"), true),
+                ],
+            ),
         ],
     );
 }
@@ -180,8 +231,16 @@ fn matrices_and_what_they_left() {
                     (Left("out.csv.zipfold-resume", 0.5), true),
                 ],
             ),
-            ("dist a.csv --precision f32", "npy", vec![(Words("isa=scalar", "isa=avx2"), false)]),
-            ("run dense.toml", "npy", vec![(Left("out.npy.zipfold-resume.1", 0.0002), true)]),
+            (
+                "dist a.csv --precision f32",
+                "npy",
+                vec![(Words("isa=scalar", "isa=avx2"), false)],
+            ),
+            (
+                "run dense.toml",
+                "npy",
+                vec![(Left("out.npy.zipfold-resume.1", 0.0002), true)],
+            ),
         ],
     );
 }
@@ -192,7 +251,10 @@ fn matrices_and_what_they_left() {
 fn single_precision_of_another_instruction_set_is_refused() {
     assert!(std::is_x86_feature_detected!("avx2"), "no AVX2");
     let sums = "reduce big.csv --op sum --precision f32";
-    let changes = vec![(Words("isa=scalar", "isa=avx2"), true), (Words("--set family=vm", ""), false)];
+    let changes = vec![
+        (Words("isa=scalar", "isa=avx2"), true),
+        (Words("--set family=vm", ""), false),
+    ];
     all("single", vec![(sums, "npy", changes)]);
 }
 
@@ -200,10 +262,25 @@ fn single_precision_of_another_instruction_set_is_refused() {
 fn networks() {
     let folder = Folder::new("changes-networks");
     let words = "infer torus.uai --task mar --memory 17MiB";
-    assert!(refused(&folder, words, "MAR", &File("torus.uai", "torus2.uai")));
+    assert!(refused(
+        &folder,
+        words,
+        "MAR",
+        &File("torus.uai", "torus2.uai")
+    ));
     assert!(refused(&folder, words, "MAR", &Words("mar", "map")));
-    assert!(refused(&folder, words, "MAR", &Words("mar", "mar --precision f32")));
-    assert!(refused(&folder, words, "MAR", &Words("mar", "mar --observe 0=1")));
+    assert!(refused(
+        &folder,
+        words,
+        "MAR",
+        &Words("mar", "mar --precision f32")
+    ));
+    assert!(refused(
+        &folder,
+        words,
+        "MAR",
+        &Words("mar", "mar --observe 0=1")
+    ));
 }
 
 #[test]
@@ -211,14 +288,23 @@ fn shares_of_other_data_or_questions_do_not_merge() {
     let folder = Folder::new("changes-shares");
     inputs(&folder);
     more_inputs(&folder);
-    let first = |words: &str| folder.finish(&format!("{words} --shard 1/2 -o 1.part --force")).as_secs();
+    let first = |words: &str| {
+        folder
+            .finish(&format!("{words} --shard 1/2 -o 1.part --force"))
+            .as_secs()
+    };
     let second = |words: &str| folder.finish(&format!("{words} --shard 2/2 -o 2.part --force"));
     let merge = |what: &str, word: &str| {
         let done = folder.output("merge 1.part 2.part -o m.csv --force");
         let message = String::from_utf8_lossy(&done.stderr).into_owned();
-        assert!(done.status.code() == Some(2) && message.contains(word), "{what}: {message}");
+        assert!(
+            done.status.code() == Some(2) && message.contains(word),
+            "{what}: {message}"
+        );
     };
-    let set = |name: &str, from: &str| fs::write(folder.path(name), fs::read(folder.path(from)).unwrap()).unwrap();
+    let set = |name: &str, from: &str| {
+        fs::write(folder.path(name), fs::read(folder.path(from)).unwrap()).unwrap()
+    };
     let hist = "hist big.csv --bins 9 --range 0 2";
     for words in [hist, "hist big.csv --bins 9"] {
         first(words);

@@ -8,20 +8,42 @@ const FLOWERS: &str = "name,a,b,species\nn1,0,0,setosa\nn2,3,4,setosa\n=n3,0,1,v
 #[test]
 fn ranges_patterns_and_exclusions() {
     let folder = Folder::new("columns-ranges").with("a.csv", "id,g1,g2,h\n100,0,0,7\n200,3,4,7\n");
-    for columns in ["g1,g2", "1-2", "g1-g2", "g*", "'!id,!h'", "g1-h,!h", "0-3,!id,!h"] {
-        let out = folder.run(&format!("dist a.csv --columns {columns}")).ok().out;
+    for columns in [
+        "g1,g2",
+        "1-2",
+        "g1-g2",
+        "g*",
+        "'!id,!h'",
+        "g1-h,!h",
+        "0-3,!id,!h",
+    ] {
+        let out = folder
+            .run(&format!("dist a.csv --columns {columns}"))
+            .ok()
+            .out;
         assert_eq!(out, "0,5\n5,0\n", "{columns}");
     }
-    folder.run("dist a.csv --columns 2-9").refused(&["no column '2-9'", "id, g1, g2, h"]);
-    folder.run("dist a.csv --columns q*").refused(&["no column is like 'q*'"]);
-    folder.run("dist a.csv --columns h-g1").refused(&["ends before it begins"]);
+    folder
+        .run("dist a.csv --columns 2-9")
+        .refused(&["no column '2-9'", "id, g1, g2, h"]);
+    folder
+        .run("dist a.csv --columns q*")
+        .refused(&["no column is like 'q*'"]);
+    folder
+        .run("dist a.csv --columns h-g1")
+        .refused(&["ends before it begins"]);
 }
 
 #[test]
 fn text_names_the_rows() {
     let folder = Folder::new("columns-text").with("f.csv", FLOWERS);
     let told = folder.run("dist f.csv -o d.csv").ok();
-    assert!(told.err.contains("note: the columns name, species are text"), "{}", told.err);
+    assert!(
+        told.err
+            .contains("note: the columns name, species are text"),
+        "{}",
+        told.err
+    );
     assert_eq!(
         folder.read("d.csv"),
         "name,n1,n2,'=n3\nn1,0.0,5.0,1.0\nn2,5.0,0.0,4.242640687119285\n'=n3,1.0,4.242640687119285,0.0\n"
@@ -29,15 +51,29 @@ fn text_names_the_rows() {
     folder.run("knn f.csv -k 1 -o n.csv --quiet").ok();
     let near = folder.read("n.csv");
     assert!(
-        near.starts_with("i,rank,j,value,x.name,x.species,y.name,y.species\n0,0,2,1.0,n1,setosa,'=n3,virginica\n"),
+        near.starts_with(
+            "i,rank,j,value,x.name,x.species,y.name,y.species\n0,0,2,1.0,n1,setosa,'=n3,virginica\n"
+        ),
         "{near}"
     );
-    folder.run("join f.csv --self --where 'euclidean(x, y) < 2' -o j.csv").ok();
-    assert_eq!(folder.read("j.csv"), "i,j,x.name,x.species,y.name,y.species\n0,2,n1,setosa,'=n3,virginica\n");
+    folder
+        .run("join f.csv --self --where 'euclidean(x, y) < 2' -o j.csv")
+        .ok();
+    assert_eq!(
+        folder.read("j.csv"),
+        "i,j,x.name,x.species,y.name,y.species\n0,2,n1,setosa,'=n3,virginica\n"
+    );
     folder.run("knn f.csv -k 1 -o n.parquet --quiet").ok();
     // The words come back from Parquet, where they name the rows again.
-    let back = folder.run("dist n.parquet --columns value -o b.csv --id x.name").ok();
-    assert!(folder.read("b.csv").starts_with("x.name,n1,n2,'=n3\n"), "{}{}", back.err, folder.read("b.csv"));
+    let back = folder
+        .run("dist n.parquet --columns value -o b.csv --id x.name")
+        .ok();
+    assert!(
+        folder.read("b.csv").starts_with("x.name,n1,n2,'=n3\n"),
+        "{}{}",
+        back.err,
+        folder.read("b.csv")
+    );
 }
 
 #[test]
@@ -50,14 +86,25 @@ fn an_id_of_numbers_is_no_component() {
 #[test]
 fn no_row_is_lost_and_no_column_guessed_wrongly() {
     let folder = Folder::new("columns-guess")
-        .with("headless.csv", "setosa,5.1,3.5\nvirginica,4.9,3.0\nsetosa,4.7,3.2\n")
+        .with(
+            "headless.csv",
+            "setosa,5.1,3.5\nvirginica,4.9,3.0\nsetosa,4.7,3.2\n",
+        )
         .with("mixed.csv", "a,b\nmissing,1\n3,2\n5,9\n")
         .with("counted.csv", "gene,1,2,3\nabc,5,6,7\ndef,5,6,9\n");
-    folder.run("dist headless.csv").refused(&["reads like data", "names of the columns"]);
-    folder.run("dist mixed.csv").refused(&["line 3", "'3' is a number", "--id a"]);
+    folder
+        .run("dist headless.csv")
+        .refused(&["reads like data", "names of the columns"]);
+    folder
+        .run("dist mixed.csv")
+        .refused(&["line 3", "'3' is a number", "--id a"]);
     assert_eq!(folder.run("dist counted.csv -q").ok().out, "");
     folder.run("dist counted.csv -q -o d.csv").ok();
-    assert!(folder.read("d.csv").contains("abc,0.0,2.0"), "{}", folder.read("d.csv"));
+    assert!(
+        folder.read("d.csv").contains("abc,0.0,2.0"),
+        "{}",
+        folder.read("d.csv")
+    );
 }
 
 #[test]
@@ -68,25 +115,50 @@ fn separators_are_those_of_the_first_row() {
         .with("c.csv", "x;y\n0;0\n3;4\n")
         .with("d.txt", "0 0\n3 4\n");
     for file in ["a.txt", "b.txt", "c.csv", "d.txt"] {
-        assert_eq!(folder.run(&format!("dist {file}")).ok().out, "0,5\n5,0\n", "{file}");
+        assert_eq!(
+            folder.run(&format!("dist {file}")).ok().out,
+            "0,5\n5,0\n",
+            "{file}"
+        );
     }
-    assert_eq!(folder.run_with("dist -", "x;y\n0;0\n3;4\n").ok().out, "0,5\n5,0\n");
+    assert_eq!(
+        folder.run_with("dist -", "x;y\n0;0\n3;4\n").ok().out,
+        "0,5\n5,0\n"
+    );
 }
 
 #[test]
 fn charges_stand_beside_a_box() {
-    let folder = Folder::new("columns-charges").with("ions.csv", "x,y,z,q\n1,1,1,2\n9,1,1,-3\n5,5,5,1\n");
+    let folder =
+        Folder::new("columns-charges").with("ions.csv", "x,y,z,q\n1,1,1,2\n9,1,1,-3\n5,5,5,1\n");
     let coulomb = "--pair 'x.q * y.q / norm(x - y)' --op sum --axis all --no-diagonal";
-    let named = folder.run(&format!("reduce ions.csv --columns x,y,z --box 10,10,10 {coulomb}")).ok().out;
-    let asked = folder.run(&format!("reduce ions.csv --attributes q --box 10,10,10 {coulomb}")).ok().out;
-    let vectors = folder.run(&format!("reduce ions.csv --attributes q --box 10,0,0,0,10,0,0,0,10 {coulomb}")).ok().out;
+    let named = folder
+        .run(&format!(
+            "reduce ions.csv --columns x,y,z --box 10,10,10 {coulomb}"
+        ))
+        .ok()
+        .out;
+    let asked = folder
+        .run(&format!(
+            "reduce ions.csv --attributes q --box 10,10,10 {coulomb}"
+        ))
+        .ok()
+        .out;
+    let vectors = folder
+        .run(&format!(
+            "reduce ions.csv --attributes q --box 10,0,0,0,10,0,0,0,10 {coulomb}"
+        ))
+        .ok()
+        .out;
     // By hand: the first two are 2 apart across the wall, both √48 from the third.
     let sum = 2.0 * (2.0 * -3.0 / 2.0 + 2.0 / 48f64.sqrt() - 3.0 / 48f64.sqrt());
     for out in [&named, &asked, &vectors] {
         let value: f64 = out.trim().parse().unwrap();
         assert!((value - sum).abs() < 1e-12, "{value} instead of {sum}");
     }
-    folder.run("hist ions.csv --box 10,10,10 --range 0 5").refused(&["--columns x,y,z"]);
+    folder
+        .run("hist ions.csv --box 10,10,10 --range 0 5")
+        .refused(&["--columns x,y,z"]);
     folder
         .run("hist ions.csv --columns x,y,z --box 1,2,3,4 --range 0 5")
         .refused(&["4 numbers do not make a box", "nine numbers"]);
@@ -94,16 +166,28 @@ fn charges_stand_beside_a_box() {
 
 #[test]
 fn degrees_are_degrees() {
-    let folder = Folder::new("columns-degrees")
-        .with("cities.csv", "city,lat,lon\nParis,48.8566,2.3522\nLondon,51.5074,-0.1278\n");
-    let km = folder.run("dist cities.csv --metric haversine --unit deg --param radius=6371 -o d.csv").ok();
+    let folder = Folder::new("columns-degrees").with(
+        "cities.csv",
+        "city,lat,lon\nParis,48.8566,2.3522\nLondon,51.5074,-0.1278\n",
+    );
+    let km = folder
+        .run("dist cities.csv --metric haversine --unit deg --param radius=6371 -o d.csv")
+        .ok();
     let line = folder.read("d.csv").lines().nth(1).unwrap().to_string();
     let value: f64 = line.split(',').nth(2).unwrap().parse().unwrap();
     assert!((value - 343.556).abs() < 0.01, "{line}");
     assert!(!km.err.contains("warning"), "{}", km.err);
-    let radians = folder.run("dist cities.csv --metric haversine -o r.csv").ok();
-    assert!(radians.err.contains("warning:") && radians.err.contains("try: --param unit=deg"), "{}", radians.err);
-    let json = folder.run("dist cities.csv --metric haversine --json -o j.csv").ok();
+    let radians = folder
+        .run("dist cities.csv --metric haversine -o r.csv")
+        .ok();
+    assert!(
+        radians.err.contains("warning:") && radians.err.contains("try: --param unit=deg"),
+        "{}",
+        radians.err
+    );
+    let json = folder
+        .run("dist cities.csv --metric haversine --json -o j.csv")
+        .ok();
     assert!(json.out.contains("try: --param unit=deg"), "{}", json.out);
     folder.run("dist cities.csv --unit deg").refused(&["unit"]);
 }
@@ -112,19 +196,44 @@ fn degrees_are_degrees() {
 fn the_most_alike_are_the_largest() {
     let folder = Folder::new("columns-alike").with("g.csv", "a,b,c\n1,2,3\n3,2,1\n1,2,2.9\n");
     folder.run("knn g.csv --metric pearson -k 1 -o n.csv").ok();
-    assert!(folder.read("n.csv").starts_with("i,rank,j,value\n0,0,2,"), "{}", folder.read("n.csv"));
-    let bits = folder.with("bits.csv", "a,b\n255,3\n17,0\n").run("dist bits.csv --metric jaccard -o b.csv").ok();
-    assert!(bits.err.contains("warning:") && bits.err.contains("bits"), "{}", bits.err);
+    assert!(
+        folder.read("n.csv").starts_with("i,rank,j,value\n0,0,2,"),
+        "{}",
+        folder.read("n.csv")
+    );
+    let bits = folder
+        .with("bits.csv", "a,b\n255,3\n17,0\n")
+        .run("dist bits.csv --metric jaccard -o b.csv")
+        .ok();
+    assert!(
+        bits.err.contains("warning:") && bits.err.contains("bits"),
+        "{}",
+        bits.err
+    );
 }
 
 #[test]
 fn places_are_counted_from_one() {
-    let folder = Folder::new("columns-places").with("a.csv", "a,b\n1,2\n3,\n").with("b.csv", "1,2\n3,x\n");
-    folder.run("dist a.csv").refused(&["a.csv, row 2 of the data, column 'b'", "NaN in the data"]);
-    folder.run("dist b.csv").refused(&["line 2, column 2 (number 1 to --columns)"]);
+    let folder = Folder::new("columns-places")
+        .with("a.csv", "a,b\n1,2\n3,\n")
+        .with("b.csv", "1,2\n3,x\n");
+    folder
+        .run("dist a.csv")
+        .refused(&["a.csv, row 2 of the data, column 'b'", "NaN in the data"]);
+    folder
+        .run("dist b.csv")
+        .refused(&["line 2, column 2 (number 1 to --columns)"]);
     folder.run("hist .").refused(&["this is a folder"]);
-    folder.run("hist nothing.csv").refused(&["there is no such file"]);
-    folder.run("infer nothing.bif").refused(&["there is no such file"]);
-    folder.run("hist nothing.xlsx").refused(&["there is no such file"]);
-    folder.run("hist a.csv --columns a --range 0 9 --shard 1/2 -o x.csv").refused(&["x.csv", ".part"]);
+    folder
+        .run("hist nothing.csv")
+        .refused(&["there is no such file"]);
+    folder
+        .run("infer nothing.bif")
+        .refused(&["there is no such file"]);
+    folder
+        .run("hist nothing.xlsx")
+        .refused(&["there is no such file"]);
+    folder
+        .run("hist a.csv --columns a --range 0 9 --shard 1/2 -o x.csv")
+        .refused(&["x.csv", ".part"]);
 }

@@ -44,9 +44,16 @@ struct Done {
 fn run(folder: &Path, words: &[&str]) -> Done {
     let mut command = Command::new("sh");
     command
-        .args(["-c", "ulimit -c 0; ulimit -v 4194304; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_zipfold")])
+        .args([
+            "-c",
+            "ulimit -c 0; ulimit -v 4194304; exec \"$0\" \"$@\"",
+            env!("CARGO_BIN_EXE_zipfold"),
+        ])
         .args(words);
-    command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null());
+    command
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null());
     let said = folder.join("said");
     command.stderr(fs::File::create(&said).unwrap());
     let mut child = command.spawn().unwrap();
@@ -57,14 +64,27 @@ fn run(folder: &Path, words: &[&str]) -> Done {
             break end;
         }
         let text = fs::read_to_string(&status).unwrap_or_default();
-        let line = text.lines().find_map(|l| l.strip_prefix("VmHWM:")).unwrap_or("0");
-        peak = peak.max(line.trim().trim_end_matches(" kB").parse::<u64>().unwrap_or(0) * 1024);
+        let line = text
+            .lines()
+            .find_map(|l| l.strip_prefix("VmHWM:"))
+            .unwrap_or("0");
+        peak = peak.max(
+            line.trim()
+                .trim_end_matches(" kB")
+                .parse::<u64>()
+                .unwrap_or(0)
+                * 1024,
+        );
         if start.elapsed() > Duration::from_secs(60) {
             child.kill().unwrap();
         }
         std::thread::sleep(Duration::from_millis(1));
     };
-    Done { status: end.code(), message: fs::read_to_string(said).unwrap(), peak }
+    Done {
+        status: end.code(),
+        message: fs::read_to_string(said).unwrap(),
+        peak,
+    }
 }
 
 /// The run is refused with one of `statuses` in words, in little memory, without a panic or an abort.
@@ -72,15 +92,33 @@ fn run(folder: &Path, words: &[&str]) -> Done {
 fn refused(folder: &Folder, words: &[&str], statuses: &[i32], says: &str) {
     let memory = format!("{LIMIT}MiB");
     let limited = words.contains(&"--memory") || matches!(words[0], "completions" | "devices");
-    let all = if limited { words.to_vec() } else { [words, &["--memory", &memory]].concat() };
+    let all = if limited {
+        words.to_vec()
+    } else {
+        [words, &["--memory", &memory]].concat()
+    };
     let done = run(&folder.0, &all);
-    let shown = format!("{words:?}: {:?}, {} MiB: {}", done.status, done.peak / MIB, done.message);
+    let shown = format!(
+        "{words:?}: {:?}, {} MiB: {}",
+        done.status,
+        done.peak / MIB,
+        done.message
+    );
     println!("{}", shown.chars().take(300).collect::<String>());
-    assert!(done.status.is_some_and(|s| statuses.contains(&s)), "{shown}");
+    assert!(
+        done.status.is_some_and(|s| statuses.contains(&s)),
+        "{shown}"
+    );
     assert!(done.message.contains(says), "no '{says}' in {shown}");
-    assert!(!done.message.contains("panicked") && !done.message.contains("defect"), "{shown}");
+    assert!(
+        !done.message.contains("panicked") && !done.message.contains("defect"),
+        "{shown}"
+    );
     assert!(done.peak <= (LIMIT + ITSELF) * MIB, "{shown}");
-    assert!(done.message.chars().all(|c| c == '\n' || !c.is_control()), "{shown}");
+    assert!(
+        done.message.chars().all(|c| c == '\n' || !c.is_control()),
+        "{shown}"
+    );
     assert!(done.message.len() < 5000, "{} bytes", done.message.len());
 }
 
@@ -91,19 +129,62 @@ fn files_that_unpack_to_much_are_refused_near_the_limit() {
     gzip(&f, "quoted.csv.gz", b"x,y\n1,\"", &lines, 300, b"\"\n");
     gzip(&f, "commas.csv.gz", b"", &[b','; 1 << 20], 60, b"\n");
     gzip(&f, "edges.csv.gz", b"", &b"0\n".repeat(1 << 19), 100, b"");
-    gzip(&f, "points.xyz.gz", b"20000000\nc\n", &b"O 0 0 0\n".repeat(1 << 17), 150, b"");
-    gzip(&f, "comment.xyz.gz", b"1\n", &[0xff; 1 << 20], 63, b"\nO 0 0 0\n");
+    gzip(
+        &f,
+        "points.xyz.gz",
+        b"20000000\nc\n",
+        &b"O 0 0 0\n".repeat(1 << 17),
+        150,
+        b"",
+    );
+    gzip(
+        &f,
+        "comment.xyz.gz",
+        b"1\n",
+        &[0xff; 1 << 20],
+        63,
+        b"\nO 0 0 0\n",
+    );
     gzip(&f, "blank.txt.gz", b"", &[b'\n'; 1 << 20], 3000, b"");
-    gzip(&f, "net.uai.gz", b"MARKOV\n1\n2\n0\n", &[b' '; 1 << 20], 200, b"");
+    gzip(
+        &f,
+        "net.uai.gz",
+        b"MARKOV\n1\n2\n0\n",
+        &[b' '; 1 << 20],
+        200,
+        b"",
+    );
     let names: String = (0..2_000_000).map(|i| format!("c{i},")).collect();
-    f.put("names.csv", format!("{names}z\n{}1\n", "1,".repeat(2_000_000)).as_bytes());
+    f.put(
+        "names.csv",
+        format!("{names}z\n{}1\n", "1,".repeat(2_000_000)).as_bytes(),
+    );
     let range = ["--bins", "2", "--range", "0", "1"];
-    for name in ["quoted.csv.gz", "commas.csv.gz", "points.xyz.gz", "comment.xyz.gz", "blank.txt.gz", "names.csv"] {
+    for name in [
+        "quoted.csv.gz",
+        "commas.csv.gz",
+        "points.xyz.gz",
+        "comment.xyz.gz",
+        "blank.txt.gz",
+        "names.csv",
+    ] {
         refused(&f, &[&["hist", name][..], &range].concat(), &[1, 2], name);
     }
     for name in ["edges.csv.gz", "points.xyz.gz"] {
         refused(&f, &["hist", "two.csv", "--edges", name], &[1, 2], name);
-        refused(&f, &["dist", "two.csv", "--pair", "x[0]*w[0]", "--param", &format!("w=@{name}")], &[1, 2], name);
+        refused(
+            &f,
+            &[
+                "dist",
+                "two.csv",
+                "--pair",
+                "x[0]*w[0]",
+                "--param",
+                &format!("w=@{name}"),
+            ],
+            &[1, 2],
+            name,
+        );
     }
     refused(&f, &["infer", "net.uai.gz"], &[1, 2], "net.uai.gz");
 }
@@ -111,7 +192,14 @@ fn files_that_unpack_to_much_are_refused_near_the_limit() {
 #[test]
 fn endless_and_sparse_files_are_refused_near_the_limit() {
     let f = folder("endless");
-    for name in ["zero.csv", "zero.npy", "zero.uai", "zero.toml", "zero.json", "zero.part"] {
+    for name in [
+        "zero.csv",
+        "zero.npy",
+        "zero.uai",
+        "zero.toml",
+        "zero.json",
+        "zero.part",
+    ] {
         std::os::unix::fs::symlink("/dev/zero", f.0.join(name)).unwrap();
     }
     let sparse = fs::File::create(f.0.join("sparse.part")).unwrap();
@@ -129,9 +217,21 @@ fn endless_and_sparse_files_are_refused_near_the_limit() {
         &["run", "sparse.toml"],
         &["merge", "zero.part"],
         &["merge", "sparse.part"],
-        &["emit", "--target", "zero.json", "hist", "two.csv", "--range", "0", "1"],
+        &[
+            "emit",
+            "--target",
+            "zero.json",
+            "hist",
+            "two.csv",
+            "--range",
+            "0",
+            "1",
+        ],
     ] {
-        let name = words.iter().find(|w| w.contains("zero") || w.contains("sparse")).unwrap();
+        let name = words
+            .iter()
+            .find(|w| w.contains("zero") || w.contains("sparse"))
+            .unwrap();
         refused(&f, words, &[1, 2], name);
     }
 }
@@ -141,13 +241,35 @@ fn requests_beyond_all_measure_are_refused() {
     let f = folder("measure");
     let range = ["--range", "0", "1"];
     for bins in ["30000000", "100000000", "18446744073709551615"] {
-        refused(&f, &[&["hist", "two.csv", "--bins", bins][..], &range].concat(), &[1, 2], "");
+        refused(
+            &f,
+            &[&["hist", "two.csv", "--bins", bins][..], &range].concat(),
+            &[1, 2],
+            "",
+        );
     }
     for samples in ["4294967296", "1000000000000", "18446744073709551615"] {
-        refused(&f, &["infer", "one.uai", "--task", "samples", "--samples", samples], &[1, 2], "--samples");
+        refused(
+            &f,
+            &[
+                "infer",
+                "one.uai",
+                "--task",
+                "samples",
+                "--samples",
+                samples,
+            ],
+            &[1, 2],
+            "--samples",
+        );
     }
     for threads in ["5000", "1000000000"] {
-        refused(&f, &["infer", "one.uai", "--threads", threads], &[2], "4096");
+        refused(
+            &f,
+            &["infer", "one.uai", "--threads", threads],
+            &[2],
+            "4096",
+        );
     }
     refused(&f, &["infer", "one.uai", "--memory", "x"], &[2], "--memory");
 }
@@ -158,16 +280,38 @@ fn samples_are_not_held() {
     for name in ["s.csv", "s.json", "s.SAMPLES"] {
         let done = run(
             &f.0,
-            &["infer", "one.uai", "--task", "samples", "--samples", "3000000", "--memory", "64MiB", "-o", name],
+            &[
+                "infer",
+                "one.uai",
+                "--task",
+                "samples",
+                "--samples",
+                "3000000",
+                "--memory",
+                "64MiB",
+                "-o",
+                name,
+            ],
         );
         assert_eq!(done.status, Some(0), "{}", done.message);
-        assert!(done.peak <= (LIMIT + ITSELF) * MIB, "{name}: {} MiB", done.peak / MIB);
+        assert!(
+            done.peak <= (LIMIT + ITSELF) * MIB,
+            "{name}: {} MiB",
+            done.peak / MIB
+        );
     }
     let text = fs::read_to_string(f.0.join("s.csv")).unwrap();
     assert_eq!(text.lines().count(), 3_000_001);
     let ones = text.lines().skip(1).filter(|l| *l == "1").count();
-    assert!((1_990_000..2_010_000).contains(&ones), "{ones} of 3 000 000");
-    assert!(fs::read_to_string(f.0.join("s.SAMPLES")).unwrap().starts_with("SAMPLES\n3000000\n"));
+    assert!(
+        (1_990_000..2_010_000).contains(&ones),
+        "{ones} of 3 000 000"
+    );
+    assert!(
+        fs::read_to_string(f.0.join("s.SAMPLES"))
+            .unwrap()
+            .starts_with("SAMPLES\n3000000\n")
+    );
     let json = fs::read_to_string(f.0.join("s.json")).unwrap();
     assert!(json.starts_with("{\"log10\":0.4771212547196") && json.ends_with("}]}\n"));
 }
@@ -178,14 +322,40 @@ fn networks_count_in_the_memory() {
     let n = 200_000;
     let twos = vec!["2"; n].join(" ");
     let scopes: String = (0..n - 1).map(|i| format!("2 {i} {}\n", i + 1)).collect();
-    let chain = format!("MARKOV\n{n}\n{twos}\n{}\n{scopes}{}", n - 1, "4 1 2 3 4\n".repeat(n - 1));
+    let chain = format!(
+        "MARKOV\n{n}\n{twos}\n{}\n{scopes}{}",
+        n - 1,
+        "4 1 2 3 4\n".repeat(n - 1)
+    );
     f.put("chain.uai", chain.as_bytes());
     for task in ["pr", "mar", "map", "samples"] {
         let _ = fs::remove_file(f.0.join("c.uai"));
-        refused(&f, &["infer", "chain.uai", "--task", task, "-o", "c.uai"], &[1], "the network");
-        let done = run(&f.0, &["infer", "chain.uai", "--task", task, "-o", "c.uai", "--memory", "600MiB", "--force"]);
+        refused(
+            &f,
+            &["infer", "chain.uai", "--task", task, "-o", "c.uai"],
+            &[1],
+            "the network",
+        );
+        let done = run(
+            &f.0,
+            &[
+                "infer",
+                "chain.uai",
+                "--task",
+                task,
+                "-o",
+                "c.uai",
+                "--memory",
+                "600MiB",
+                "--force",
+            ],
+        );
         assert_eq!(done.status, Some(0), "{task}: {}", done.message);
-        assert!(done.peak <= (600 + ITSELF) * MIB, "{task}: {} MiB", done.peak / MIB);
+        assert!(
+            done.peak <= (600 + ITSELF) * MIB,
+            "{task}: {} MiB",
+            done.peak / MIB
+        );
     }
 }
 
@@ -196,8 +366,21 @@ fn evidence_that_cannot_be_has_a_status_of_its_own() {
     f.put("n.evid", b"2 0 0 1 1\n");
     for task in ["mar", "map", "samples", "sum"] {
         for output in ["a.json", "a.csv", "a.MAR", "-"] {
-            let words = ["infer", "n.uai", "--evidence", "n.evid", "--task", task, "-o", output];
-            let kept = if task == "sum" { &["--keep", "0"][..] } else { &[] };
+            let words = [
+                "infer",
+                "n.uai",
+                "--evidence",
+                "n.evid",
+                "--task",
+                task,
+                "-o",
+                output,
+            ];
+            let kept = if task == "sum" {
+                &["--keep", "0"][..]
+            } else {
+                &[]
+            };
             refused(&f, &[&words[..], kept].concat(), &[3], "probability zero");
             assert!(!f.0.join(output).exists(), "{task} {output}");
         }
@@ -207,7 +390,10 @@ fn evidence_that_cannot_be_has_a_status_of_its_own() {
         .current_dir(&f.0)
         .output()
         .unwrap();
-    assert_eq!((pr.status.code(), &pr.stdout[..]), (Some(0), &b"PR\n-inf\n"[..]));
+    assert_eq!(
+        (pr.status.code(), &pr.stdout[..]),
+        (Some(0), &b"PR\n-inf\n"[..])
+    );
 }
 
 #[test]
@@ -218,9 +404,15 @@ fn messages_hold_no_control_characters_of_files() {
     f.put("h.csv", format!("{hostile},b\n1,2\n3,x\n").as_bytes());
     f.put("l.csv", format!("{long},b\n1,2\n3,x\n").as_bytes());
     f.put("h.uai", format!("{hostile} 1\n").as_bytes());
-    f.put("h.bif", format!("network {hostile} {{ }} {hostile}\n").as_bytes());
+    f.put(
+        "h.bif",
+        format!("network {hostile} {{ }} {hostile}\n").as_bytes(),
+    );
     f.put("h.xmlbif", format!("<{hostile}><b>").as_bytes());
-    f.put("h.toml", format!("schema = 1\nx = \"{hostile}\"\n{hostile}\n").as_bytes());
+    f.put(
+        "h.toml",
+        format!("schema = 1\nx = \"{hostile}\"\n{hostile}\n").as_bytes(),
+    );
     f.put("h.evid", format!("{hostile} = 1\n").as_bytes());
     f.put("h.xyz", format!("1\nc\nH {hostile} 0 0\n").as_bytes());
     for words in [
@@ -252,10 +444,18 @@ fn a_reader_that_has_gone_is_no_error() {
         "hist two.csv",
         "infer one.uai --task samples --samples 100000",
     ] {
-        let line = format!("sleep 0.2 | true; (sleep 0.3; exec \"$0\" {words}) 2>said | true; sleep 1");
-        Command::new("sh").args(["-c", &line, env!("CARGO_BIN_EXE_zipfold")]).current_dir(&f.0).status().unwrap();
+        let line =
+            format!("sleep 0.2 | true; (sleep 0.3; exec \"$0\" {words}) 2>said | true; sleep 1");
+        Command::new("sh")
+            .args(["-c", &line, env!("CARGO_BIN_EXE_zipfold")])
+            .current_dir(&f.0)
+            .status()
+            .unwrap();
         let said = fs::read_to_string(f.0.join("said")).unwrap();
-        assert!(!said.contains("panicked") && !said.contains("error"), "{words}: {said}");
+        assert!(
+            !said.contains("panicked") && !said.contains("error"),
+            "{words}: {said}"
+        );
     }
 }
 
@@ -264,7 +464,10 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         ((self.0 >> 33) as usize) % n.max(1)
     }
     /// `bytes` with some damage: flips, cuts, copies, odd words.
@@ -316,30 +519,57 @@ fn damaged_files_are_answered_or_refused() {
     let table = b"x,y,z\n0.1,0.2,0.3\n1,2,3\n\"4\",5,6\n".to_vec();
     let problem = b"schema = 1\nx = { name = \"two.csv\" }\n[pair]\nmetric = \"euclidean\"\n[[folds]]\nkind = \"histogram\"\naxes = [{ bins = 3, range = [0.0, 2.0] }]\n";
     let bif = b"network a { }\nvariable v { type discrete [ 2 ] { s, t }; }\nprobability ( v ) { table 0.5, 0.5; }\n";
-    let xyz = b"2\nLattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3\nO 1 2 3\nH 4 5 6\n";
+    let xyz =
+        b"2\nLattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3\nO 1 2 3\nH 4 5 6\n";
     let uai = b"BAYES\n2\n2 2\n2\n1 0\n2 0 1\n2\n.5 .5\n4\n.1 .9 .2 .8\n";
     let seeds: [(&str, &[u8], &[&str]); 8] = [
-        ("f.csv", &table, &["hist", "f.csv", "--bins", "3", "--range", "0", "9"]),
+        (
+            "f.csv",
+            &table,
+            &["hist", "f.csv", "--bins", "3", "--range", "0", "9"],
+        ),
         ("f.txt", b"1 2\n3 4\n5 6\n", &["dist", "f.txt"]),
         ("f.xyz", xyz, &["knn", "f.xyz", "-k", "1"]),
         ("f.toml", problem, &["run", "f.toml"]),
         ("f.uai", uai, &["infer", "f.uai", "--time-limit", "5"]),
         ("f.bif", bif, &["infer", "f.bif", "--task", "map"]),
-        ("f.evid", b"1 0 1\n", &["infer", "one.uai", "--evidence", "f.evid"]),
-        ("f.csv", b"0\n0.5\n1\n", &["hist", "two.csv", "--edges", "f.csv"]),
+        (
+            "f.evid",
+            b"1 0 1\n",
+            &["infer", "one.uai", "--evidence", "f.evid"],
+        ),
+        (
+            "f.csv",
+            b"0\n0.5\n1\n",
+            &["hist", "two.csv", "--edges", "f.csv"],
+        ),
     ];
     let mut random = Random(2026);
-    let many = if std::env::var_os("ZIPFOLD_LONG").is_some() { 600 } else { 12 };
+    let many = if std::env::var_os("ZIPFOLD_LONG").is_some() {
+        600
+    } else {
+        12
+    };
     for (name, bytes, words) in seeds {
         for _ in 0..many {
             let damaged = random.damage(bytes);
             f.put(name, &damaged);
             let done = run(&f.0, &[words, &["--memory", "64MiB"]].concat());
-            let shown =
-                format!("{words:?}: {:?} {}\n{:?}", done.status, done.message, String::from_utf8_lossy(&damaged));
+            let shown = format!(
+                "{words:?}: {:?} {}\n{:?}",
+                done.status,
+                done.message,
+                String::from_utf8_lossy(&damaged)
+            );
             assert!(matches!(done.status, Some(0..=3)), "{shown}");
-            assert!(!done.message.contains("panicked") && !done.message.contains("defect"), "{shown}");
-            assert!(done.message.chars().all(|c| c == '\n' || !c.is_control()), "{shown}");
+            assert!(
+                !done.message.contains("panicked") && !done.message.contains("defect"),
+                "{shown}"
+            );
+            assert!(
+                done.message.chars().all(|c| c == '\n' || !c.is_control()),
+                "{shown}"
+            );
             assert!(done.peak <= (LIMIT + ITSELF) * MIB, "{shown}");
         }
     }

@@ -37,22 +37,44 @@ fn disturb(folder: &Folder, Form { words, suffix }: &Form, every: f64, kills: us
         let results = folder.results("out.");
         if !results.is_empty() {
             let right = folder.results("right.");
-            let fits = |r: &(String, std::path::PathBuf)| right.iter().any(|w| w.0 == r.0 && runs::same(&w.1, &r.1));
-            assert!(results.iter().all(fits), "{words} -o .{suffix}: other bits after {killed} kills");
+            let fits = |r: &(String, std::path::PathBuf)| {
+                right.iter().any(|w| w.0 == r.0 && runs::same(&w.1, &r.1))
+            };
+            assert!(
+                results.iter().all(fits),
+                "{words} -o .{suffix}: other bits after {killed} kills"
+            );
             results.iter().for_each(|r| fs::remove_file(&r.1).unwrap());
             whole += usize::from(results.len() == right.len());
         } else {
             assert!(!done.status.success(), "{words}: success without a result");
             let ended = std::os::unix::process::ExitStatusExt::signal(&done.status) == Some(9);
-            assert!(ended, "{words} -o .{suffix}: {}", String::from_utf8_lossy(&done.stderr));
+            assert!(
+                ended,
+                "{words} -o .{suffix}: {}",
+                String::from_utf8_lossy(&done.stderr)
+            );
         }
-        kept += usize::from(folder.path(&format!("out.{suffix}.zipfold-resume")).exists());
+        kept += usize::from(
+            folder
+                .path(&format!("out.{suffix}.zipfold-resume"))
+                .exists(),
+        );
     }
     folder.finish(&again);
-    assert!(all_same(folder, "out.", "right."), "{words} -o .{suffix}: other bits at the end");
-    let left: Vec<String> = folder.names("out.").into_iter().filter(|n| n.contains("zipfold-")).collect();
+    assert!(
+        all_same(folder, "out.", "right."),
+        "{words} -o .{suffix}: other bits at the end"
+    );
+    let left: Vec<String> = folder
+        .names("out.")
+        .into_iter()
+        .filter(|n| n.contains("zipfold-"))
+        .collect();
     assert!(left.is_empty(), "{words} -o .{suffix} leaves {left:?}");
-    println!("{words} -o .{suffix}: {killed} kills, {whole} whole, {kept} with a checkpoint, {usual:?} undisturbed");
+    println!(
+        "{words} -o .{suffix}: {killed} kills, {whole} whole, {kept} with a checkpoint, {usual:?} undisturbed"
+    );
     kept
 }
 
@@ -60,10 +82,16 @@ fn disturb(folder: &Folder, Form { words, suffix }: &Form, every: f64, kills: us
 fn of_verb(verb: &str) {
     let folder = Folder::new(&format!("kills-{verb}"));
     inputs(&folder);
-    let mine: Vec<Form> = forms().into_iter().filter(|f| f.words.starts_with(verb)).collect();
+    let mine: Vec<Form> = forms()
+        .into_iter()
+        .filter(|f| f.words.starts_with(verb))
+        .collect();
     assert!(mine.len() > 3, "{verb}");
     let kills = if long() { 50 } else { 5 };
-    let kept: usize = mine.iter().map(|form| disturb(&folder, form, 0.0, kills)).sum();
+    let kept: usize = mine
+        .iter()
+        .map(|form| disturb(&folder, form, 0.0, kills))
+        .sum();
     assert!(
         kept >= mine.len(),
         "{verb}: {kept} checkpoints in {} forms: the runs are too short to test anything",
@@ -111,7 +139,15 @@ fn slices_of_a_network_survive_kills_in_every_form() {
 fn a_matrix_beyond_memory_survives_fifty_kills() {
     let folder = Folder::new("kills-beyond");
     folder.table("a.csv", "x,y,z", 30_000, 0x9e37_79b9_7f4a_7c15);
-    disturb(&folder, &Form { words: "dist a.csv --memory 256MiB".into(), suffix: "npy" }, 1.0, 50);
+    disturb(
+        &folder,
+        &Form {
+            words: "dist a.csv --memory 256MiB".into(),
+            suffix: "npy",
+        },
+        1.0,
+        50,
+    );
 }
 
 #[test]
@@ -119,9 +155,18 @@ fn an_interrupted_run_says_how_to_go_on() {
     let folder = Folder::new("signals");
     inputs(&folder);
     for (words, suffix) in [
-        (format!("hist big.csv --bins 200 --range 0 1.8 {SLOWLY}"), "csv"),
-        (format!("dist a.csv --pair 'sum(exp(sin(abs(x - y))))' {SLOWLY}"), "csv"),
-        (format!("reduce big.csv --op sum --shard 1/2 {SLOWLY}"), "part"),
+        (
+            format!("hist big.csv --bins 200 --range 0 1.8 {SLOWLY}"),
+            "csv",
+        ),
+        (
+            format!("dist a.csv --pair 'sum(exp(sin(abs(x - y))))' {SLOWLY}"),
+            "csv",
+        ),
+        (
+            format!("reduce big.csv --op sum --shard 1/2 {SLOWLY}"),
+            "part",
+        ),
     ] {
         folder.clear("right.");
         let usual = folder.finish(&format!("{words} -o right.{suffix}"));
@@ -129,7 +174,10 @@ fn an_interrupted_run_says_how_to_go_on() {
             // On a busy machine it may be done before the signal comes.
             let ended = (0..30).find_map(|attempt| {
                 folder.clear("out.");
-                let child = folder.command(&format!("{words} -o out.{suffix}")).spawn().unwrap();
+                let child = folder
+                    .command(&format!("{words} -o out.{suffix}"))
+                    .spawn()
+                    .unwrap();
                 std::thread::sleep(usual.mul_f64(0.5 * 0.9f64.powi(attempt)));
                 runs::send(&child, signal);
                 let done = child.wait_with_output().unwrap();
@@ -138,12 +186,28 @@ fn an_interrupted_run_says_how_to_go_on() {
             });
             let done = ended.unwrap();
             let message = String::from_utf8_lossy(&done.stderr);
-            assert_eq!(done.status.code(), Some(status), "{signal}: {:?} {message}", done.status);
-            assert!(folder.results("out.").is_empty(), "{signal}: half of a result");
+            assert_eq!(
+                done.status.code(),
+                Some(status),
+                "{signal}: {:?} {message}",
+                done.status
+            );
+            assert!(
+                folder.results("out.").is_empty(),
+                "{signal}: half of a result"
+            );
             let again = message.split("  try: ").nth(1).unwrap_or_default().trim();
             assert!(again.ends_with("--resume"), "{message}");
-            let done = Command::new("sh").args(["-c", again]).current_dir(&folder.0).output().unwrap();
-            assert!(done.status.success(), "{again}: {}", String::from_utf8_lossy(&done.stderr));
+            let done = Command::new("sh")
+                .args(["-c", again])
+                .current_dir(&folder.0)
+                .output()
+                .unwrap();
+            assert!(
+                done.status.success(),
+                "{again}: {}",
+                String::from_utf8_lossy(&done.stderr)
+            );
             assert!(all_same(&folder, "out.", "right."), "{words}: other bits");
         }
     }

@@ -14,7 +14,8 @@ fn points(name: &str, rows: usize, cols: usize) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("zipfold-memory-{name}-{}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
-    let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {cols}), }}\n");
+    let header =
+        format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {cols}), }}\n");
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
     bytes.extend((header.len() as u16).to_le_bytes());
     bytes.extend(header.as_bytes());
@@ -30,19 +31,30 @@ fn points(name: &str, rows: usize, cols: usize) -> PathBuf {
 /// The largest resident memory of a process, as far as it was seen, until it ends; its status and message.
 fn peak(folder: &PathBuf, words: &[&str]) -> (u64, bool, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_zipfold"));
-    command.args(words).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+        .args(words)
+        .current_dir(folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let status = format!("/proc/{}/status", child.id());
     let mut most = 0;
     while child.try_wait().unwrap().is_none() {
         let text = fs::read_to_string(&status).unwrap_or_default();
-        let line = text.lines().find_map(|l| l.strip_prefix("VmHWM:")).unwrap_or("0");
+        let line = text
+            .lines()
+            .find_map(|l| l.strip_prefix("VmHWM:"))
+            .unwrap_or("0");
         let kib: u64 = line.trim().trim_end_matches(" kB").parse().unwrap_or(0);
         most = most.max(kib * 1024);
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
     let done = child.wait_with_output().unwrap();
-    (most, done.status.success(), String::from_utf8_lossy(&done.stderr).into_owned())
+    (
+        most,
+        done.status.success(),
+        String::from_utf8_lossy(&done.stderr).into_owned(),
+    )
 }
 
 /// The run ends well within `limit` MiB and what the program takes itself.
@@ -51,34 +63,99 @@ fn within(folder: &PathBuf, limit: u64, words: &[&str]) {
     let all = [words, &["--memory", &memory, "--threads", "2", "--force"]].concat();
     let (most, fine, message) = peak(folder, &all);
     assert!(fine, "{words:?}: {message}");
-    println!("{words:?}: {} MiB of {limit} and {}", most / MIB, ITSELF / MIB);
-    assert!(most <= limit * MIB + ITSELF, "{words:?}: {} MiB resident under {limit} MiB", most / MIB);
+    println!(
+        "{words:?}: {} MiB of {limit} and {}",
+        most / MIB,
+        ITSELF / MIB
+    );
+    assert!(
+        most <= limit * MIB + ITSELF,
+        "{words:?}: {} MiB resident under {limit} MiB",
+        most / MIB
+    );
 }
 
 #[test]
 fn runs_stay_within_their_memory() {
     let folder = points("verbs", 40_000, 3);
-    within(&folder, 16, &["hist", "a.npy", "--bins", "50", "--range", "0", "0.02", "--set", "unit=1", "-o", "h.csv"]);
-    within(&folder, 32, &["knn", "a.npy", "-k", "10", "--set", "prune=on", "-o", "k.npz"]);
+    within(
+        &folder,
+        16,
+        &[
+            "hist", "a.npy", "--bins", "50", "--range", "0", "0.02", "--set", "unit=1", "-o",
+            "h.csv",
+        ],
+    );
+    within(
+        &folder,
+        32,
+        &[
+            "knn", "a.npy", "-k", "10", "--set", "prune=on", "-o", "k.npz",
+        ],
+    );
     let close = "sum((x - y)^2) < 1e-3";
-    within(&folder, 48, &["join", "a.npy", "--self", "--where", close, "--set", "prune=on", "-o", "p.npz"]);
+    within(
+        &folder,
+        48,
+        &[
+            "join", "a.npy", "--self", "--where", close, "--set", "prune=on", "-o", "p.npz",
+        ],
+    );
     fs::remove_dir_all(&folder).unwrap();
     // Long enough to ask for a device, whose driver takes more than all that is allowed.
     let folder = points("longer", 60_000, 3);
     within(
         &folder,
         16,
-        &["hist", "a.npy", "--bins", "50", "--range", "0", "0.02", "--set", "prune=off", "-o", "h.csv"],
+        &[
+            "hist",
+            "a.npy",
+            "--bins",
+            "50",
+            "--range",
+            "0",
+            "0.02",
+            "--set",
+            "prune=off",
+            "-o",
+            "h.csv",
+        ],
     );
     fs::remove_dir_all(&folder).unwrap();
     let folder = points("smaller", 4_000, 3);
     // More counters than there is room for units that count ahead.
-    within(&folder, 128, &["hist", "a.npy", "--bins", "1000000", "--range", "0", "2", "-o", "h.npz"]);
+    within(
+        &folder,
+        128,
+        &[
+            "hist", "a.npy", "--bins", "1000000", "--range", "0", "2", "-o", "h.npz",
+        ],
+    );
     within(&folder, 48, &["dist", "a.npy", "-o", "d.npy"]);
-    within(&folder, 48, &["dist", "a.npy", "--condensed", "-o", "d.npy"]);
+    within(
+        &folder,
+        48,
+        &["dist", "a.npy", "--condensed", "-o", "d.npy"],
+    );
     within(&folder, 16, &["knn", "a.npy", "-k", "20", "-o", "k.npz"]);
-    within(&folder, 16, &["reduce", "a.npy", "--op", "sum", "-o", "r.npy"]);
-    within(&folder, 64, &["join", "a.npy", "--self", "--where", "sum(abs(x - y)) < 0.2", "-o", "p.parquet"]);
+    within(
+        &folder,
+        16,
+        &["reduce", "a.npy", "--op", "sum", "-o", "r.npy"],
+    );
+    within(
+        &folder,
+        64,
+        &[
+            "join",
+            "a.npy",
+            "--self",
+            "--where",
+            "sum(abs(x - y)) < 0.2",
+            "-o",
+            "p.parquet",
+        ],
+    );
     fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -90,20 +167,44 @@ fn many_threads_keep_the_grid_in_a_small_memory() {
     let near = "reduce a.npy --op sum --pair exp(-sqrt(sum((x-y)^2))) --cutoff 0.01 --memory 192MiB --threads";
     for threads in ["1", "2", "16"] {
         let words: Vec<&str> = near.split(' ').chain([threads]).collect();
-        let told =
-            Command::new(env!("CARGO_BIN_EXE_zipfold")).arg("explain").args(&words).current_dir(&folder).output();
+        let told = Command::new(env!("CARGO_BIN_EXE_zipfold"))
+            .arg("explain")
+            .args(&words)
+            .current_dir(&folder)
+            .output();
         let told = String::from_utf8_lossy(&told.unwrap().stdout).into_owned();
-        assert!(told.contains("by a grid of cells"), "{threads} threads:\n{told}");
-        let (most, fine, message) = peak(&folder, &[&words[..], &["-o", "r.npy", "--force"]].concat());
-        assert!(fine && !message.contains("want of memory"), "{threads} threads: {message}");
-        assert!(most <= 192 * MIB + ITSELF, "{threads} threads: {} MiB resident", most / MIB);
+        assert!(
+            told.contains("by a grid of cells"),
+            "{threads} threads:\n{told}"
+        );
+        let (most, fine, message) =
+            peak(&folder, &[&words[..], &["-o", "r.npy", "--force"]].concat());
+        assert!(
+            fine && !message.contains("want of memory"),
+            "{threads} threads: {message}"
+        );
+        assert!(
+            most <= 192 * MIB + ITSELF,
+            "{threads} threads: {} MiB resident",
+            most / MIB
+        );
     }
     // Where not all threads have room, some work by the grid.
     let words: Vec<&str> = near.split(' ').chain(["256"]).collect();
-    let told = Command::new(env!("CARGO_BIN_EXE_zipfold")).arg("explain").args(&words).current_dir(&folder).output();
+    let told = Command::new(env!("CARGO_BIN_EXE_zipfold"))
+        .arg("explain")
+        .args(&words)
+        .current_dir(&folder)
+        .output();
     let told = told.unwrap();
-    let (facts, warned) = (String::from_utf8_lossy(&told.stdout), String::from_utf8_lossy(&told.stderr));
-    assert!(facts.contains("by a grid of cells") && warned.contains("threads at work"), "{facts}\n{warned}");
+    let (facts, warned) = (
+        String::from_utf8_lossy(&told.stdout),
+        String::from_utf8_lossy(&told.stderr),
+    );
+    assert!(
+        facts.contains("by a grid of cells") && warned.contains("threads at work"),
+        "{facts}\n{warned}"
+    );
     fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -112,7 +213,9 @@ fn what_does_not_fit_is_refused_before_work() {
     let folder = points("refused", 20_000, 3);
     for words in [
         &["dist", "a.npy", "-o", "d.csv", "--memory", "64MiB"][..],
-        &["knn", "a.npy", "-k", "10000", "-o", "k.npz", "--memory", "64MiB"],
+        &[
+            "knn", "a.npy", "-k", "10000", "-o", "k.npz", "--memory", "64MiB",
+        ],
         &[
             "join",
             "a.npy",
@@ -152,17 +255,34 @@ fn what_is_slower_for_want_of_memory_is_said() {
     let folder = points("slower", 100_000, 3);
     let ask = |words: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_zipfold"));
-        let done =
-            command.args(words).args(["--device", "cpu", "--threads", "2"]).current_dir(&folder).output().unwrap();
-        assert!(done.status.success(), "{words:?}: {}", String::from_utf8_lossy(&done.stderr));
+        let done = command
+            .args(words)
+            .args(["--device", "cpu", "--threads", "2"])
+            .current_dir(&folder)
+            .output()
+            .unwrap();
+        assert!(
+            done.status.success(),
+            "{words:?}: {}",
+            String::from_utf8_lossy(&done.stderr)
+        );
         String::from_utf8_lossy(&done.stdout).into_owned()
     };
     let plan = |memory: &str| ask(&["explain", "knn", "a.npy", "-k", "1", "--memory", memory]);
     let slow = plan("8MiB");
-    assert!(slow.contains("pruning    off: all pairs are evaluated, for want of memory"), "{slow}");
-    let enough = slow.split("--memory ").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap();
+    assert!(
+        slow.contains("pruning    off: all pairs are evaluated, for want of memory"),
+        "{slow}"
+    );
+    let enough = slow
+        .split("--memory ")
+        .nth(1)
+        .and_then(|rest| rest.split_whitespace().next())
+        .unwrap();
     let fast = plan(enough);
     assert!(fast.contains("pruning    on"), "{enough}: {fast}");
-    ask(&["knn", "a.npy", "-k", "1", "-q", "-o", "k.npz", "--memory", enough]);
+    ask(&[
+        "knn", "a.npy", "-k", "1", "-q", "-o", "k.npz", "--memory", enough,
+    ]);
     fs::remove_dir_all(&folder).unwrap();
 }

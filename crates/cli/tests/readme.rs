@@ -16,14 +16,24 @@ fn readme() -> String {
 
 /// Lines of the ```sh blocks, with the built command in place of the one that cargo builds.
 fn commands(readme: &str) -> Vec<String> {
-    let blocks = readme.split("```sh\n").skip(1).filter_map(|rest| rest.split("\n```").next());
-    blocks.flat_map(str::lines).map(|line| line.replace(FIRST, "zipfold ")).collect()
+    let blocks = readme
+        .split("```sh\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("\n```").next());
+    blocks
+        .flat_map(str::lines)
+        .map(|line| line.replace(FIRST, "zipfold "))
+        .collect()
 }
 
 /// The words after `-o` and `--plot`.
 fn outputs(command: &str) -> Vec<&str> {
     let words: Vec<&str> = command.split_whitespace().collect();
-    words.windows(2).filter(|w| w[0] == "-o" || w[0] == "--plot").map(|w| w[1]).collect()
+    words
+        .windows(2)
+        .filter(|w| w[0] == "-o" || w[0] == "--plot")
+        .map(|w| w[1])
+        .collect()
 }
 
 /// A folder with `data` and the problems of `docs`, as in a clone, and the built command in `bin`.
@@ -49,11 +59,18 @@ fn clone_like() -> PathBuf {
 fn every_verb_is_shown() {
     let commands = commands(&readme());
     let verbs = [
-        "dist", "knn", "top", "hist", "reduce", "join", "run", "merge", "infer", "explain", "emit", "bench", "devices",
+        "dist", "knn", "top", "hist", "reduce", "join", "run", "merge", "infer", "explain", "emit",
+        "bench", "devices",
     ];
-    for verb in verbs.into_iter().chain(["metrics", "functions", "settings", "formats"]) {
+    for verb in verbs
+        .into_iter()
+        .chain(["metrics", "functions", "settings", "formats"])
+    {
         let called = format!("zipfold {verb}");
-        assert!(commands.iter().any(|c| c.contains(&called)), "README.md shows no {verb}");
+        assert!(
+            commands.iter().any(|c| c.contains(&called)),
+            "README.md shows no {verb}"
+        );
     }
 }
 
@@ -61,12 +78,25 @@ fn every_verb_is_shown() {
 #[test]
 fn every_command_runs() {
     let folder = clone_like();
-    let path = format!("{}:{}", folder.join("bin").display(), std::env::var("PATH").unwrap_or_default());
+    let path = format!(
+        "{}:{}",
+        folder.join("bin").display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
     for command in &commands(&readme()) {
         assert!(command.contains("zipfold "), "{command}");
         let mut shell = std::process::Command::new("sh");
-        let run = shell.args(["-c", command]).current_dir(&folder).env("PATH", &path).output().unwrap();
-        assert!(run.status.success(), "{command}\n{}", String::from_utf8_lossy(&run.stderr));
+        let run = shell
+            .args(["-c", command])
+            .current_dir(&folder)
+            .env("PATH", &path)
+            .output()
+            .unwrap();
+        assert!(
+            run.status.success(),
+            "{command}\n{}",
+            String::from_utf8_lossy(&run.stderr)
+        );
         for output in outputs(command) {
             let size = fs::metadata(folder.join(output)).map_or(0, |m| m.len());
             assert!(size > 0, "{command}\nwrote no {output}");
@@ -81,11 +111,17 @@ fn every_picture_is_there_and_small() {
     let readme = readme();
     let commands = commands(&readme);
     let plotted: Vec<&str> = commands.iter().flat_map(|c| outputs(c)).collect();
-    let pictures: Vec<&str> =
-        readme.split("](docs/pictures/").skip(1).filter_map(|rest| rest.split(')').next()).collect();
+    let pictures: Vec<&str> = readme
+        .split("](docs/pictures/")
+        .skip(1)
+        .filter_map(|rest| rest.split(')').next())
+        .collect();
     assert!(pictures.len() >= 8, "{pictures:?}");
     for picture in pictures {
-        assert!(plotted.contains(&picture), "no command of README.md draws {picture}");
+        assert!(
+            plotted.contains(&picture),
+            "no command of README.md draws {picture}"
+        );
         let size = fs::metadata(root().join("docs/pictures").join(picture)).map_or(0, |m| m.len());
         assert!(size > 0 && size < 300_000, "{picture} has {size} bytes");
     }
@@ -93,24 +129,36 @@ fn every_picture_is_there_and_small() {
 
 /// Numbers of a file, by rows.
 fn rows(path: &Path) -> Vec<Vec<f64>> {
-    let table =
-        zipfold::io::read_table(path.to_str().unwrap(), &Default::default(), &zipfold::Budget::new(1 << 30)).unwrap();
-    (0..table.rows()).map(|r| (0..table.cols()).map(|c| table.get(r, c)).collect()).collect()
+    let table = zipfold::io::read_table(
+        path.to_str().unwrap(),
+        &Default::default(),
+        &zipfold::Budget::new(1 << 30),
+    )
+    .unwrap();
+    (0..table.rows())
+        .map(|r| (0..table.cols()).map(|c| table.get(r, c)).collect())
+        .collect()
 }
 
 /// Cells of a CSV file below its header, comments left out.
 fn cells(path: &Path) -> Vec<Vec<String>> {
     let text = fs::read_to_string(path).unwrap();
     let lines = text.lines().filter(|l| !l.starts_with('#')).skip(1);
-    lines.map(|l| l.split(',').map(str::to_string).collect()).collect()
+    lines
+        .map(|l| l.split(',').map(str::to_string).collect())
+        .collect()
 }
 
 fn number(cell: &str) -> f64 {
-    cell.parse().unwrap_or_else(|_| panic!("'{cell}' is no number"))
+    cell.parse()
+        .unwrap_or_else(|_| panic!("'{cell}' is no number"))
 }
 
 fn near(a: f64, b: f64, what: &str) {
-    assert!((a - b).abs() <= 1e-9 * b.abs().max(1.0), "{what}: {a} instead of {b}");
+    assert!(
+        (a - b).abs() <= 1e-9 * b.abs().max(1.0),
+        "{what}: {a} instead of {b}"
+    );
 }
 
 /// The first `d` columns.
@@ -119,12 +167,19 @@ fn cut(rows: &[Vec<f64>], d: usize) -> Vec<Vec<f64>> {
 }
 
 fn euclidean(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
+    a.iter()
+        .zip(b)
+        .map(|(a, b)| (a - b) * (a - b))
+        .sum::<f64>()
+        .sqrt()
 }
 
 /// Distances of all pairs i < j.
 fn triangle(rows: &[Vec<f64>], f: impl Fn(&[f64], &[f64]) -> f64) -> Vec<f64> {
-    (0..rows.len()).flat_map(|j| (0..j).map(move |i| (i, j))).map(|(i, j)| f(&rows[i], &rows[j])).collect()
+    (0..rows.len())
+        .flat_map(|j| (0..j).map(move |i| (i, j)))
+        .map(|(i, j)| f(&rows[i], &rows[j]))
+        .collect()
 }
 
 /// What `numpy.histogram` counts of `values` between the edges that a histogram's file names, against the file's counts. A value
@@ -134,18 +189,38 @@ fn histogram(path: &Path, values: &[f64], spans: bool) {
     let counts: Vec<i64> = bins.iter().map(|b| b[2].parse().unwrap()).collect();
     let lo: Vec<f64> = bins.iter().map(|b| number(&b[0])).collect();
     let end = number(&bins[bins.len() - 1][1]);
-    let at = |v: f64| if v < lo[0] || v > end { None } else { Some(lo.partition_point(|e| *e <= v).max(1) - 1) };
+    let at = |v: f64| {
+        if v < lo[0] || v > end {
+            None
+        } else {
+            Some(lo.partition_point(|e| *e <= v).max(1) - 1)
+        }
+    };
     let mut wanted = vec![0i64; bins.len()];
-    values.iter().filter_map(|v| at(*v)).for_each(|b| wanted[b] += 1);
+    values
+        .iter()
+        .filter_map(|v| at(*v))
+        .for_each(|b| wanted[b] += 1);
     if spans {
-        let (least, most) = values.iter().fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(*v), b.max(*v)));
+        let (least, most) = values
+            .iter()
+            .fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(*v), b.max(*v)));
         near(lo[0], least, "the first edge");
         near(end, most, "the last edge");
-        assert_eq!(counts.iter().sum::<i64>(), values.len() as i64, "{path:?}: every pair is counted");
+        assert_eq!(
+            counts.iter().sum::<i64>(),
+            values.len() as i64,
+            "{path:?}: every pair is counted"
+        );
     }
-    let doubtful =
-        values.iter().filter(|v| lo.iter().chain([&end]).any(|e| (*v - e).abs() <= 1e-12 * e.abs().max(1.0))).count()
-            as i64;
+    let doubtful = values
+        .iter()
+        .filter(|v| {
+            lo.iter()
+                .chain([&end])
+                .any(|e| (*v - e).abs() <= 1e-12 * e.abs().max(1.0))
+        })
+        .count() as i64;
     let off: i64 = counts.iter().zip(&wanted).map(|(a, b)| (a - b).abs()).sum();
     assert!(
         off <= 2 * doubtful,
@@ -157,39 +232,78 @@ fn histogram(path: &Path, values: &[f64], spans: bool) {
 fn numbers(folder: &Path, command: &str, out: &str) {
     let data = |name: &str| rows(&folder.join("data").join(name));
     let file = |name: &str| folder.join(name);
-    let what = outputs(command).first().copied().unwrap_or_default().to_string();
+    let what = outputs(command)
+        .first()
+        .copied()
+        .unwrap_or_default()
+        .to_string();
     match what.as_str() {
-        "galaxies.csv" => histogram(&file("galaxies.csv"), &triangle(&cut(&data("galaxies.csv"), 3), euclidean), true),
+        "galaxies.csv" => histogram(
+            &file("galaxies.csv"),
+            &triangle(&cut(&data("galaxies.csv"), 3), euclidean),
+            true,
+        ),
         "merged.csv" | "half-1.part" | "half-2.part" => merged(folder, &what),
         "genes.npy" => genes(&data("expression.csv"), &rows(&file("genes.npy"))),
         "alike.csv" => alike(&data("expression.csv"), &cells(&file("alike.csv"))),
         "neighbours.npz" => neighbours(
             &cut(&data("galaxies.csv"), 3),
-            &rows(Path::new(&format!("{}:values", file("neighbours.npz").display()))),
+            &rows(Path::new(&format!(
+                "{}:values",
+                file("neighbours.npz").display()
+            ))),
         ),
         "wine.csv" => wine(&data("wine.csv"), &file("wine.csv")),
         "busy.csv" => busy(&data("flights.csv"), &rows(&file("busy.csv"))),
-        "late.csv" => late(&data("flights.csv"), &data("weather.csv"), &cells(&file("late.csv"))),
+        "late.csv" => late(
+            &data("flights.csv"),
+            &data("weather.csv"),
+            &cells(&file("late.csv")),
+        ),
         "water.csv" => water(&folder.join("data/water.xyz"), &file("water.csv")),
         "asia.csv" => {
             let p = |name: &str| {
-                number(&cells(&file("asia.csv")).iter().find(|c| c[0] == name && c[1] == "yes").unwrap()[2])
+                number(
+                    &cells(&file("asia.csv"))
+                        .iter()
+                        .find(|c| c[0] == name && c[1] == "yes")
+                        .unwrap()[2],
+                )
             };
             assert!(
                 (p("bronc") - 0.834).abs() < 5e-4 && (p("lung") - 0.103).abs() < 5e-4,
                 "the numbers that README.md names"
             );
         }
-        "states.csv" => assert!(cells(&file("states.csv")).contains(&vec!["bronc".to_string(), "yes".into()])),
+        "states.csv" => {
+            assert!(cells(&file("states.csv")).contains(&vec!["bronc".to_string(), "yes".into()]))
+        }
         "product.npy" | "manhattan.npy" => {
             let (x, got) = (data("wine.csv"), rows(&file(&what)));
             let f = |a: &[f64], b: &[f64]| -> f64 {
-                a.iter().zip(b).map(|(a, b)| if what == "product.npy" { a * b } else { (a - b).abs() }).sum()
+                a.iter()
+                    .zip(b)
+                    .map(|(a, b)| {
+                        if what == "product.npy" {
+                            a * b
+                        } else {
+                            (a - b).abs()
+                        }
+                    })
+                    .sum()
             };
-            (0..x.len()).for_each(|i| (0..x.len()).for_each(|j| near(got[i][j], f(&x[i], &x[j]), &what)));
+            (0..x.len())
+                .for_each(|i| (0..x.len()).for_each(|j| near(got[i][j], f(&x[i], &x[j]), &what)));
         }
-        "airports-near.csv" => airports(&cut(&data("airports.csv"), 2), &cells(&file("airports-near.csv"))),
-        "kernels.cu" => assert!(fs::read_to_string(file("kernels.cu")).unwrap().contains("__global__")),
+        "airports-near.csv" => airports(
+            &cut(&data("airports.csv"), 2),
+            &cells(&file("airports-near.csv")),
+        ),
+        "kernels.cu" => assert!(
+            fs::read_to_string(file("kernels.cu"))
+                .unwrap()
+                .contains("__global__")
+        ),
         "" => printed(command, out),
         other => panic!("no numbers are known for {other}: compute them here, too"),
     }
@@ -197,8 +311,16 @@ fn numbers(folder: &Path, command: &str, out: &str) {
 
 fn merged(folder: &Path, what: &str) {
     if what == "merged.csv" {
-        let total: u64 = cells(&folder.join(what)).iter().map(|c| c[2].parse::<u64>().unwrap()).sum();
-        let said = format!("{} {:03} {:03} pairs", total / 1_000_000, total / 1000 % 1000, total % 1000);
+        let total: u64 = cells(&folder.join(what))
+            .iter()
+            .map(|c| c[2].parse::<u64>().unwrap())
+            .sum();
+        let said = format!(
+            "{} {:03} {:03} pairs",
+            total / 1_000_000,
+            total / 1000 % 1000,
+            total % 1000
+        );
         assert!(readme().contains(&said), "README.md does not say '{said}'");
         let points = cut(&rows(&folder.join("data/galaxies.csv")), 3);
         histogram(&folder.join(what), &triangle(&points, euclidean), false);
@@ -214,7 +336,11 @@ fn genes(all: &[Vec<f64>], got: &[Vec<f64>]) {
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     for (i, j) in [(0, 1), (3, 7), (49, 20), (11, 11)] {
         let (a, b) = (centred(&all[i]), centred(&all[j]));
-        near(got[i][j], 1.0 - dot(&a, &b) / (dot(&a, &a) * dot(&b, &b)).sqrt(), "genes.npy");
+        near(
+            got[i][j],
+            1.0 - dot(&a, &b) / (dot(&a, &a) * dot(&b, &b)).sqrt(),
+            "genes.npy",
+        );
     }
 }
 
@@ -223,25 +349,42 @@ fn alike(all: &[Vec<f64>], got: &[Vec<String>]) {
         .iter()
         .map(|row| {
             let mean = row.iter().sum::<f64>() / row.len() as f64;
-            let norm = row.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>().sqrt();
+            let norm = row
+                .iter()
+                .map(|v| (v - mean) * (v - mean))
+                .sum::<f64>()
+                .sqrt();
             row.iter().map(|v| (v - mean) / norm).collect()
         })
         .collect();
-    let correlation = |i: usize, j: usize| centred[i].iter().zip(&centred[j]).map(|(a, b)| a * b).sum::<f64>();
-    let mut wanted: Vec<(f64, usize, usize)> =
-        (0..all.len()).flat_map(|j| (0..j).map(move |i| (i, j))).map(|(i, j)| (correlation(i, j), i, j)).collect();
+    let correlation = |i: usize, j: usize| {
+        centred[i]
+            .iter()
+            .zip(&centred[j])
+            .map(|(a, b)| a * b)
+            .sum::<f64>()
+    };
+    let mut wanted: Vec<(f64, usize, usize)> = (0..all.len())
+        .flat_map(|j| (0..j).map(move |i| (i, j)))
+        .map(|(i, j)| (correlation(i, j), i, j))
+        .collect();
     wanted.sort_by(|a, b| b.0.total_cmp(&a.0));
     assert_eq!(got.len(), 10);
     for (line, (value, i, j)) in got.iter().zip(wanted) {
-        assert_eq!((line[0].as_str(), line[1].as_str()), (&*i.to_string(), &*j.to_string()));
+        assert_eq!(
+            (line[0].as_str(), line[1].as_str()),
+            (&*i.to_string(), &*j.to_string())
+        );
         near(number(&line[2]), value, "alike.csv");
     }
 }
 
 fn neighbours(points: &[Vec<f64>], got: &[Vec<f64>]) {
     for i in (0..points.len()).step_by(997) {
-        let mut all: Vec<f64> =
-            (0..points.len()).filter(|j| *j != i).map(|j| euclidean(&points[i], &points[j])).collect();
+        let mut all: Vec<f64> = (0..points.len())
+            .filter(|j| *j != i)
+            .map(|j| euclidean(&points[i], &points[j]))
+            .collect();
         all.sort_by(f64::total_cmp);
         (0..5).for_each(|k| near(got[i][k], all[k], "neighbours.npz"));
     }
@@ -254,14 +397,22 @@ fn wine(wines: &[Vec<f64>], path: &Path) {
         wines.iter().map(|w| (w[k] - mean).powi(2)).sum::<f64>() / (n - 1.0)
     };
     let v: Vec<f64> = (0..d).map(variance).collect();
-    let f = |a: &[f64], b: &[f64]| (0..d).map(|k| (a[k] - b[k]).powi(2) / v[k]).sum::<f64>().sqrt();
+    let f = |a: &[f64], b: &[f64]| {
+        (0..d)
+            .map(|k| (a[k] - b[k]).powi(2) / v[k])
+            .sum::<f64>()
+            .sqrt()
+    };
     histogram(path, &triangle(wines, f), true);
 }
 
 fn busy(flights: &[Vec<f64>], got: &[Vec<f64>]) {
     assert_eq!(got.len(), flights.len());
     for (i, x) in flights.iter().enumerate() {
-        let wanted = flights.iter().filter(|y| x[1] == y[1] && (x[0] - y[0]).abs() < 0.5).count();
+        let wanted = flights
+            .iter()
+            .filter(|y| x[1] == y[1] && (x[0] - y[0]).abs() < 0.5)
+            .count();
         assert_eq!(got[i][0], wanted as f64, "departures around row {i}");
     }
 }
@@ -280,10 +431,18 @@ fn late(flights: &[Vec<f64>], weather: &[Vec<f64>], got: &[Vec<String>]) {
 
 fn water(from: &Path, path: &Path) {
     let text = fs::read_to_string(from).unwrap();
-    let atoms: Vec<Vec<f64>> =
-        text.lines().skip(2).map(|l| l.split_whitespace().skip(1).take(3).map(number).collect()).collect();
+    let atoms: Vec<Vec<f64>> = text
+        .lines()
+        .skip(2)
+        .map(|l| l.split_whitespace().skip(1).take(3).map(number).collect())
+        .collect();
     let wrap = |d: f64| d - 30.0 * (d / 30.0).round();
-    let f = |a: &[f64], b: &[f64]| (0..3).map(|k| wrap(a[k] - b[k]).powi(2)).sum::<f64>().sqrt();
+    let f = |a: &[f64], b: &[f64]| {
+        (0..3)
+            .map(|k| wrap(a[k] - b[k]).powi(2))
+            .sum::<f64>()
+            .sqrt()
+    };
     histogram(path, &triangle(&atoms, f), false);
 }
 
@@ -291,10 +450,15 @@ fn airports(places: &[Vec<f64>], got: &[Vec<String>]) {
     let rad = |v: f64| v.to_radians();
     let angle = |a: &[f64], b: &[f64]| {
         let half = |u: f64, v: f64| (rad(u - v) / 2.0).sin().powi(2);
-        2.0 * (half(a[0], b[0]) + rad(a[0]).cos() * rad(b[0]).cos() * half(a[1], b[1])).sqrt().asin()
+        2.0 * (half(a[0], b[0]) + rad(a[0]).cos() * rad(b[0]).cos() * half(a[1], b[1]))
+            .sqrt()
+            .asin()
     };
     for i in (0..places.len()).step_by(97) {
-        let mut all: Vec<f64> = (0..places.len()).filter(|j| *j != i).map(|j| angle(&places[i], &places[j])).collect();
+        let mut all: Vec<f64> = (0..places.len())
+            .filter(|j| *j != i)
+            .map(|j| angle(&places[i], &places[j]))
+            .collect();
         all.sort_by(f64::total_cmp);
         (0..3).for_each(|k| near(number(&got[3 * i + k][3]), all[k], "airports-near.csv"));
     }
@@ -312,17 +476,23 @@ fn printed(command: &str, out: &str) {
         "formats" => &[".parquet", ".bif"],
         other => panic!("nothing is known of what {other} prints"),
     };
-    says.iter().for_each(|word| assert!(out.contains(word), "{command}: '{word}' is not in\n{out}"));
+    says.iter()
+        .for_each(|word| assert!(out.contains(word), "{command}: '{word}' is not in\n{out}"));
 }
 
 /// The block that shows a mistake is what the command prints of the formula in it.
 #[test]
 fn the_mistake_that_is_shown_is_printed_so() {
     let readme = readme();
-    let shown = readme.split("```\n").find(|block| block.starts_with("error: ")).expect("README.md shows a mistake");
+    let shown = readme
+        .split("```\n")
+        .find(|block| block.starts_with("error: "))
+        .expect("README.md shows a mistake");
     let formula = shown.lines().nth(1).unwrap().trim();
     let mut reduce = std::process::Command::new(env!("CARGO_BIN_EXE_zipfold"));
-    reduce.args(["reduce", "data/wine.csv", "--op", "sum", "--pair", formula]).current_dir(root());
+    reduce
+        .args(["reduce", "data/wine.csv", "--op", "sum", "--pair", formula])
+        .current_dir(root());
     let run = reduce.output().unwrap();
     assert_eq!(String::from_utf8_lossy(&run.stderr), shown);
     assert_eq!(run.status.code(), Some(2));

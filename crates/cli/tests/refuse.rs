@@ -77,7 +77,11 @@ impl Npy {
     fn bytes(&self) -> Vec<u8> {
         let mut out = b"\x93NUMPY".to_vec();
         out.extend([self.version, 0]);
-        out.extend(self.length.unwrap_or(self.header.len() as u16).to_le_bytes());
+        out.extend(
+            self.length
+                .unwrap_or(self.header.len() as u16)
+                .to_le_bytes(),
+        );
         out.extend(self.header.as_bytes());
         out.resize(out.len() + self.bytes, 0);
         out
@@ -87,8 +91,12 @@ impl Npy {
 fn prepare(folder: &Path, case: &Case) {
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder).unwrap();
-    case.files.iter().for_each(|(name, text)| fs::write(folder.join(name), text).unwrap());
-    case.npy.iter().for_each(|(name, npy)| fs::write(folder.join(name), npy.bytes()).unwrap());
+    case.files
+        .iter()
+        .for_each(|(name, text)| fs::write(folder.join(name), text).unwrap());
+    case.npy
+        .iter()
+        .for_each(|(name, npy)| fs::write(folder.join(name), npy.bytes()).unwrap());
     for (name, cut) in &case.copies {
         let mut bytes = fs::read(cases().join(name)).unwrap();
         bytes.truncate(*cut);
@@ -97,16 +105,37 @@ fn prepare(folder: &Path, case: &Case) {
 }
 
 fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let entries = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_file());
-    entries.map(|p| (p.file_name().unwrap().to_string_lossy().into_owned(), fs::read(&p).unwrap())).collect()
+    let entries = fs::read_dir(folder)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .filter(|p| p.is_file());
+    entries
+        .map(|p| {
+            (
+                p.file_name().unwrap().to_string_lossy().into_owned(),
+                fs::read(&p).unwrap(),
+            )
+        })
+        .collect()
 }
 
 fn run(folder: &Path, case: &Case) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_zipfold"));
-    command.args(words(&case.args)).current_dir(folder).stdin(Stdio::piped());
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    command
+        .args(words(&case.args))
+        .current_dir(folder)
+        .stdin(Stdio::piped());
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     // The command may end without reading it.
-    let _ = child.stdin.take().unwrap().write_all(case.stdin.as_deref().unwrap_or("").as_bytes());
+    let _ = child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(case.stdin.as_deref().unwrap_or("").as_bytes());
     child.wait_with_output().unwrap()
 }
 
@@ -118,7 +147,11 @@ fn faults(folder: &Path, case: &Case) -> Vec<String> {
     let message = String::from_utf8_lossy(&done.stderr);
     let mut faults = vec![];
     if done.status.code() != Some(case.exit) {
-        faults.push(format!("status {:?} instead of {}", done.status.code(), case.exit));
+        faults.push(format!(
+            "status {:?} instead of {}",
+            done.status.code(),
+            case.exit
+        ));
     }
     for word in case.says.iter().filter(|w| !message.contains(w.as_str())) {
         faults.push(format!("'{word}' is not said"));
@@ -132,14 +165,27 @@ fn faults(folder: &Path, case: &Case) -> Vec<String> {
     if contents(folder) != before {
         faults.push(format!("files changed: {:?}", contents(folder).keys()));
     }
-    faults.iter().map(|f| format!("{}: {f}\n    zipfold {}\n    {}", case.name, case.args, message.trim())).collect()
+    faults
+        .iter()
+        .map(|f| {
+            format!(
+                "{}: {f}\n    zipfold {}\n    {}",
+                case.name,
+                case.args,
+                message.trim()
+            )
+        })
+        .collect()
 }
 
 #[test]
 fn every_case_is_refused() {
     let folder = std::env::temp_dir().join(format!("zipfold-refuse-{}", std::process::id()));
     let (mut seen, mut wrong) = (0, vec![]);
-    let mut files: Vec<PathBuf> = fs::read_dir(cases()).unwrap().map(|e| e.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> = fs::read_dir(cases())
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .collect();
     files.retain(|p| p.extension().is_some_and(|e| e == "toml"));
     files.sort();
     for path in files {
@@ -148,7 +194,12 @@ fn every_case_is_refused() {
         wrong.extend(file.case.iter().flat_map(|case| faults(&folder, case)));
     }
     let _ = fs::remove_dir_all(&folder);
-    assert!(wrong.is_empty(), "{} faults\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} faults\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     assert!(seen >= 100, "only {seen} cases");
 }
 
@@ -157,7 +208,9 @@ fn with_points(name: &str, rows: usize) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("zipfold-{name}-{}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
-    let lines: String = (0..rows).map(|i| format!("{},{}\n", i % 37, (i * 7919) % 101)).collect();
+    let lines: String = (0..rows)
+        .map(|i| format!("{},{}\n", i % 37, (i * 7919) % 101))
+        .collect();
     fs::write(folder.join("a.csv"), format!("x,y\n{lines}")).unwrap();
     folder
 }
@@ -166,9 +219,15 @@ fn with_points(name: &str, rows: usize) -> PathBuf {
 #[test]
 fn a_full_device_is_a_resource_error() {
     let folder = with_points("full", 200);
-    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let full = fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_zipfold"));
-    command.args(["dist", "a.csv", "-o", "-"]).current_dir(&folder).stdout(full);
+    command
+        .args(["dist", "a.csv", "-o", "-"])
+        .current_dir(&folder)
+        .stdout(full);
     let done = command.stderr(Stdio::piped()).output().unwrap();
     let message = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(1), "{message}");
@@ -185,16 +244,32 @@ fn a_full_disk_leaves_nothing_behind() {
     fs::create_dir(folder.join("small")).unwrap();
     let within = |script: &str| {
         let whole = format!("mount -t tmpfs -o size=1m none small && {script}");
-        Command::new("unshare").args(["-m", "sh", "-c", &whole]).current_dir(&folder).output()
+        Command::new("unshare")
+            .args(["-m", "sh", "-c", &whole])
+            .current_dir(&folder)
+            .output()
     };
-    assert!(within("true").is_ok_and(|done| done.status.success()), "a small file system cannot be mounted here");
+    assert!(
+        within("true").is_ok_and(|done| done.status.success()),
+        "a small file system cannot be mounted here"
+    );
     let command = env!("CARGO_BIN_EXE_zipfold");
-    for output in ["small/d.npy", "small/d.csv", "small/d.npy --plot small/d.svg"] {
+    for output in [
+        "small/d.npy",
+        "small/d.csv",
+        "small/d.npy --plot small/d.svg",
+    ] {
         let script = format!("{command} dist a.csv -o {output}; echo status $?; ls -A small");
         let done = within(&script).unwrap();
-        let (out, message) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        let (out, message) = (
+            String::from_utf8_lossy(&done.stdout),
+            String::from_utf8_lossy(&done.stderr),
+        );
         assert_eq!(out.trim(), "status 1", "{output}: {message}");
-        assert!(message.contains("small/d.") && message.contains("space"), "{output}: {message}");
+        assert!(
+            message.contains("small/d.") && message.contains("space"),
+            "{output}: {message}"
+        );
     }
     fs::remove_dir_all(&folder).unwrap();
 }
@@ -204,14 +279,26 @@ fn a_full_disk_leaves_nothing_behind() {
 #[test]
 fn a_closed_pipe_is_success() {
     let folder = with_points("pipe", 800);
-    for verb in ["dist a.csv -o -", "join a.csv --self --where 'abs(x.x - y.x) < 9' -o -", "hist a.csv -o -", "devices"]
-    {
+    for verb in [
+        "dist a.csv -o -",
+        "join a.csv --self --where 'abs(x.x - y.x) < 9' -o -",
+        "hist a.csv -o -",
+        "devices",
+    ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_zipfold"));
-        command.args(words(verb)).current_dir(&folder).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .args(words(verb))
+            .current_dir(&folder)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         drop(child.stdout.take());
         let done = child.wait_with_output().unwrap();
-        assert!(done.status.success(), "{verb}: {}", String::from_utf8_lossy(&done.stderr));
+        assert!(
+            done.status.success(),
+            "{verb}: {}",
+            String::from_utf8_lossy(&done.stderr)
+        );
     }
     fs::remove_dir_all(&folder).unwrap();
 }

@@ -7,12 +7,29 @@ use std::process::Command;
 /// Runs a script with the command as its argument; its last line sums up.
 fn script(name: &str) {
     let python = std::env::var_os("ZIPFOLD_PYTHON").expect("ZIPFOLD_PYTHON is set");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testkit/tests/scipy").join(name);
-    let done = Command::new(python).arg(&path).arg(env!("CARGO_BIN_EXE_zipfold")).output().unwrap();
-    let (out, errors) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
-    let bad: Vec<&str> = out.lines().filter(|l| l.contains("DISAGREES") || l.contains("FAILED")).collect();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../testkit/tests/scipy")
+        .join(name);
+    let done = Command::new(python)
+        .arg(&path)
+        .arg(env!("CARGO_BIN_EXE_zipfold"))
+        .output()
+        .unwrap();
+    let (out, errors) = (
+        String::from_utf8_lossy(&done.stdout),
+        String::from_utf8_lossy(&done.stderr),
+    );
+    let bad: Vec<&str> = out
+        .lines()
+        .filter(|l| l.contains("DISAGREES") || l.contains("FAILED"))
+        .collect();
     println!("{}", out.lines().last().unwrap_or(""));
-    assert!(done.status.success(), "{}\n{errors}\n{}", bad.join("\n"), out.lines().last().unwrap_or(""));
+    assert!(
+        done.status.success(),
+        "{}\n{errors}\n{}",
+        bad.join("\n"),
+        out.lines().last().unwrap_or("")
+    );
 }
 
 #[test]

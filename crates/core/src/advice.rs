@@ -10,15 +10,19 @@ use std::f64::consts::PI;
 
 /// What should be said about `problem` over `data` before it is answered.
 pub fn advice(problem: &Problem, data: &Data) -> Vec<Message> {
-    let Some(metric) = problem.pair.metric.as_deref().and_then(named::find) else { return vec![] };
+    let Some(metric) = problem.pair.metric.as_deref().and_then(named::find) else {
+        return vec![];
+    };
     let sides = [(&data.x, "X"), (data.other(), "Y")];
     let sides = &sides[..if data.y.is_some() { 2 } else { 1 }];
     let said = match metric.domain {
-        RowValues::Boolean => sides.iter().find_map(|(table, side)| no_truth(metric.name, table, side)),
+        RowValues::Boolean => sides
+            .iter()
+            .find_map(|(table, side)| no_truth(metric.name, table, side)),
         // Who says the unit knows it.
-        RowValues::LatLon if !problem.pair.params.contains_key("unit") => {
-            sides.iter().find_map(|(table, side)| no_radians(metric.name, table, side))
-        }
+        RowValues::LatLon if !problem.pair.params.contains_key("unit") => sides
+            .iter()
+            .find_map(|(table, side)| no_radians(metric.name, table, side)),
         _ => None,
     };
     said.into_iter().map(Message::from).collect()
@@ -40,7 +44,9 @@ fn no_truth(metric: &str, table: &Table, side: &str) -> Option<String> {
 }
 
 fn no_radians(metric: &str, table: &Table, side: &str) -> Option<String> {
-    let (row, _, value) = first(table, |col, v| v.abs() > if col == 0 { PI / 2.0 } else { 2.0 * PI } * (1.0 + 1e-9))?;
+    let (row, _, value) = first(table, |col, v| {
+        v.abs() > if col == 0 { PI / 2.0 } else { 2.0 * PI } * (1.0 + 1e-9)
+    })?;
     Some(format!(
         "'{metric}' takes latitude and longitude in radians, and {side} holds {value} (row {row}), which looks like degrees\n  \
          try: {}",
@@ -56,13 +62,20 @@ mod tests {
 
     fn said(metric: &str, unit: Option<&str>, x: [f64; 4], y: Option<[f64; 4]>) -> Vec<String> {
         let table = |v: [f64; 4]| Table::f64(2, 2, v.to_vec()).unwrap();
-        let params = unit.map(|u| ("unit".to_string(), Param::Word(u.into()))).into_iter().collect();
+        let params = unit
+            .map(|u| ("unit".to_string(), Param::Word(u.into())))
+            .into_iter()
+            .collect();
         let input = || Input::named("x");
         let problem = Problem {
             schema: SCHEMA,
             x: input(),
             y: y.map(|_| input()),
-            pair: PairSpec { metric: Some(metric.into()), formula: None, params },
+            pair: PairSpec {
+                metric: Some(metric.into()),
+                formula: None,
+                params,
+            },
             cells: None,
             near: None,
             cell: None,
@@ -70,20 +83,46 @@ mod tests {
             precision: None,
             nan: NanPolicy::Error,
         };
-        let said = advice(&problem, &Data { x: table(x), y: y.map(table), weights: vec![] });
+        let said = advice(
+            &problem,
+            &Data {
+                x: table(x),
+                y: y.map(table),
+                weights: vec![],
+            },
+        );
         said.iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn rows_that_mean_something_else_are_told_of() {
-        assert!(said("haversine", None, [48.8, 2.3, 51.5, -0.1], None)[0].contains("params.unit = \"deg\""));
         assert!(
-            said("haversine", None, [0.8, 2.3, 1.5, -3.1], Some([0.0, 1.0, 0.0, 100.0]))[0].contains("Y holds 100")
+            said("haversine", None, [48.8, 2.3, 51.5, -0.1], None)[0]
+                .contains("params.unit = \"deg\"")
+        );
+        assert!(
+            said(
+                "haversine",
+                None,
+                [0.8, 2.3, 1.5, -3.1],
+                Some([0.0, 1.0, 0.0, 100.0])
+            )[0]
+            .contains("Y holds 100")
         );
         assert!(said("haversine", Some("deg"), [48.8, 2.3, 51.5, -0.1], None).is_empty());
         assert!(said("haversine", None, [0.8, 2.3, -PI / 2.0, PI], None).is_empty());
-        for metric in ["jaccard", "dice", "yule", "rogerstanimoto", "russellrao", "sokalsneath"] {
-            assert!(said(metric, None, [0.0, 255.0, 1.0, 0.0], None)[0].contains("X holds 255 (row 0, column 1)"));
+        for metric in [
+            "jaccard",
+            "dice",
+            "yule",
+            "rogerstanimoto",
+            "russellrao",
+            "sokalsneath",
+        ] {
+            assert!(
+                said(metric, None, [0.0, 255.0, 1.0, 0.0], None)[0]
+                    .contains("X holds 255 (row 0, column 1)")
+            );
             assert!(said(metric, None, [0.0, 1.0, 1.0, f64::NAN], None).is_empty());
         }
         assert!(said("euclidean", None, [0.0, 255.0, 1.0, 0.0], None).is_empty());

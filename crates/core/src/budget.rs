@@ -26,7 +26,11 @@ pub struct Reservation {
 impl Budget {
     /// A budget of `limit` bytes.
     pub fn new(limit: u64) -> Self {
-        Budget(Arc::new(Account { limit, used: AtomicU64::new(0), peak: AtomicU64::new(0) }))
+        Budget(Arc::new(Account {
+            limit,
+            used: AtomicU64::new(0),
+            peak: AtomicU64::new(0),
+        }))
     }
     /// A budget that refuses nothing, for tests (`cargo xtask tidy` refuses it elsewhere).
     pub fn unlimited() -> Self {
@@ -49,13 +53,17 @@ impl Budget {
     /// # Errors
     /// `Resource` when the budget does not hold that many more bytes.
     pub fn reserve(&self, bytes: u64, purpose: &str) -> Result<Reservation> {
-        self.take(bytes, purpose).map(|()| Reservation { account: self.0.clone(), bytes })
+        self.take(bytes, purpose).map(|()| Reservation {
+            account: self.0.clone(),
+            bytes,
+        })
     }
     fn take(&self, bytes: u64, purpose: &str) -> Result<()> {
         let account = &self.0;
-        let taken = account
-            .used
-            .fetch_update(Relaxed, Relaxed, |used| used.checked_add(bytes).filter(|total| *total <= account.limit));
+        let taken = account.used.fetch_update(Relaxed, Relaxed, |used| {
+            used.checked_add(bytes)
+                .filter(|total| *total <= account.limit)
+        });
         match taken {
             Ok(before) => {
                 account.peak.fetch_max(before + bytes, Relaxed);
@@ -73,8 +81,16 @@ impl Budget {
     }
     /// A running account of many small things for `purpose`.
     pub fn tab(&self, purpose: impl Into<String>) -> Tab {
-        let held = Reservation { account: self.0.clone(), bytes: 0 };
-        Tab { budget: self.clone(), purpose: purpose.into(), held, unpaid: 0 }
+        let held = Reservation {
+            account: self.0.clone(),
+            bytes: 0,
+        };
+        Tab {
+            budget: self.clone(),
+            purpose: purpose.into(),
+            held,
+            unpaid: 0,
+        }
     }
     /// A vector of `len` copies of `value`, reserved and allocated fallibly.
     ///
@@ -94,18 +110,34 @@ impl Budget {
         let reservation = self.reserve(bytes, purpose)?;
         let mut items = Vec::new();
         items.try_reserve_exact(len).map_err(|_| {
-            Error::resource(format!("the system has no {} for {purpose}", human_bytes(bytes)))
-                .remedy(format!("close other programs or give a smaller {}, so that the work streams", Opt::Memory))
+            Error::resource(format!(
+                "the system has no {} for {purpose}",
+                human_bytes(bytes)
+            ))
+            .remedy(format!(
+                "close other programs or give a smaller {}, so that the work streams",
+                Opt::Memory
+            ))
         })?;
-        Ok(Reserved { items, _reservation: reservation })
+        Ok(Reserved {
+            items,
+            _reservation: reservation,
+        })
     }
 }
 
 fn refusal(limit: u64, used: u64, bytes: u64, purpose: &str) -> Error {
     let needed = used.saturating_add(bytes);
-    Error::resource(format!("{purpose} needs {} more than the {} in use", human_bytes(bytes), human_bytes(used)))
-        .limit(format!("memory {}", human_bytes(limit)))
-        .remedy(format!("{} or more", Opt::Memory.to(human_bytes_up(needed))))
+    Error::resource(format!(
+        "{purpose} needs {} more than the {} in use",
+        human_bytes(bytes),
+        human_bytes(used)
+    ))
+    .limit(format!("memory {}", human_bytes(limit)))
+    .remedy(format!(
+        "{} or more",
+        Opt::Memory.to(human_bytes_up(needed))
+    ))
 }
 
 impl Reservation {
@@ -174,7 +206,11 @@ pub fn human_bytes(bytes: u64) -> String {
     let mut value = bytes as f64;
     for unit in ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] {
         if value < 1024.0 {
-            return if unit == "B" { format!("{bytes} B") } else { format!("{value:.1} {unit}") };
+            return if unit == "B" {
+                format!("{bytes} B")
+            } else {
+                format!("{value:.1} {unit}")
+            };
         }
         value /= 1024.0;
     }
@@ -206,14 +242,25 @@ const UNITS: [(&str, f64); 16] = [
 /// # Errors
 /// `Request` for what is no size, or none from 1 byte to 2⁶³ − 1.
 pub fn parse_bytes(text: &str) -> Result<u64> {
-    let wrong = || Error::request(format!("expected a size like 8GiB, got '{text}'")).remedy("256MiB, 2GiB");
+    let wrong = || {
+        Error::request(format!("expected a size like 8GiB, got '{text}'")).remedy("256MiB, 2GiB")
+    };
     let lower = text.trim().to_ascii_lowercase();
     // An `e` is an exponent: no unit begins with it.
-    let unit = lower.find(|c: char| c.is_alphabetic() && c != 'e').unwrap_or(lower.len());
+    let unit = lower
+        .find(|c: char| c.is_alphabetic() && c != 'e')
+        .unwrap_or(lower.len());
     let (number, unit) = lower.split_at(unit);
-    let (_, scale) = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?;
+    let (_, scale) = UNITS
+        .iter()
+        .find(|(name, _)| *name == unit)
+        .ok_or_else(wrong)?;
     let bytes = number.trim().parse::<f64>().map_err(|_| wrong())? * scale;
-    if (1.0..(1u64 << 63) as f64).contains(&bytes) { Ok(bytes as u64) } else { Err(wrong()) }
+    if (1.0..(1u64 << 63) as f64).contains(&bytes) {
+        Ok(bytes as u64)
+    } else {
+        Err(wrong())
+    }
 }
 
 /// `bytes` rounded up to whole MiB, in the form that `--memory` takes.
@@ -241,8 +288,20 @@ mod tests {
 
     #[test]
     fn sizes_are_read_in_every_unit() {
-        let good = [("5000", 5000), ("1e9", 1_000_000_000), ("7b", 7), ("2k", 2048), ("2KiB", 2048), ("2kB", 2000)];
-        let large = [("1.5GiB", 3 << 29), (" 2 gb ", 2_000_000_000), ("1e3M", 1000 << 20), ("4PiB", 1 << 52)];
+        let good = [
+            ("5000", 5000),
+            ("1e9", 1_000_000_000),
+            ("7b", 7),
+            ("2k", 2048),
+            ("2KiB", 2048),
+            ("2kB", 2000),
+        ];
+        let large = [
+            ("1.5GiB", 3 << 29),
+            (" 2 gb ", 2_000_000_000),
+            ("1e3M", 1000 << 20),
+            ("4PiB", 1 << 52),
+        ];
         for (text, bytes) in good.into_iter().chain(large) {
             assert_eq!(parse_bytes(text).unwrap(), bytes, "{text}");
         }
@@ -253,11 +312,15 @@ mod tests {
 
     #[test]
     fn what_is_no_size_is_refused() {
-        for text in
-            ["", "lots", "-1", "0", "0.4", "GiB", "8 XiB", "8GiBs", "nan", "inf", "1e400", "8EiB", "9.3e18", "1 2MiB"]
-        {
+        for text in [
+            "", "lots", "-1", "0", "0.4", "GiB", "8 XiB", "8GiBs", "nan", "inf", "1e400", "8EiB",
+            "9.3e18", "1 2MiB",
+        ] {
             let error = parse_bytes(text).unwrap_err().to_string();
-            assert!(error.starts_with(&format!("expected a size like 8GiB, got '{text}'")), "{error}");
+            assert!(
+                error.starts_with(&format!("expected a size like 8GiB, got '{text}'")),
+                "{error}"
+            );
         }
     }
 }

@@ -20,7 +20,8 @@ pub fn expand(
     text: &dyn Fn(usize) -> bool,
 ) -> Result<Vec<usize>> {
     let all = Columns::new(names, count);
-    let excludes = |item: &String| item.starts_with('!') && !all.by_name.contains_key(item.as_str());
+    let excludes =
+        |item: &String| item.starts_with('!') && !all.by_name.contains_key(item.as_str());
     let mut picked = Picked::default();
     if wanted.first().is_some_and(excludes) {
         picked.add((0..count).filter(|at| !text(*at)));
@@ -37,14 +38,16 @@ pub fn expand(
             (found, false) => {
                 if found.iter().any(|at| picked.seen.contains(at)) {
                     let what = format!("column '{item}' is chosen twice");
-                    return Err(Error::request(what).remedy(format!("name each column once in {}", Opt::Columns)));
+                    return Err(Error::request(what)
+                        .remedy(format!("name each column once in {}", Opt::Columns)));
                 }
                 picked.add(found.into_iter());
             }
         }
     }
     if picked.list.is_empty() {
-        return Err(Error::request("no column is chosen").remedy(format!("name at least one in {}", Opt::Columns)));
+        return Err(Error::request("no column is chosen")
+            .remedy(format!("name at least one in {}", Opt::Columns)));
     }
     Ok(picked.list)
 }
@@ -80,7 +83,11 @@ impl<'a> Columns<'a> {
         for (at, name) in names.unwrap_or_default().iter().enumerate().take(count) {
             by_name.entry(name).or_insert((at, at)).1 = at;
         }
-        Columns { names, by_name, count }
+        Columns {
+            names,
+            by_name,
+            count,
+        }
     }
     /// The one column called so.
     fn named(&self, name: &str) -> Result<Option<usize>> {
@@ -104,7 +111,9 @@ impl<'a> Columns<'a> {
         }
         if item.contains(['*', '?']) {
             let name = |at: usize| self.names.map_or_else(|| at.to_string(), |n| n[at].clone());
-            let found: Vec<usize> = (0..self.count).filter(|at| matches(item, &name(*at))).collect();
+            let found: Vec<usize> = (0..self.count)
+                .filter(|at| matches(item, &name(*at)))
+                .collect();
             return if found.is_empty() {
                 Err(self.none(format!("no column is like '{item}'")))
             } else {
@@ -117,7 +126,9 @@ impl<'a> Columns<'a> {
         for (at, _) in item.match_indices('-') {
             let (first, last) = (item[..at].trim(), item[at + 1..].trim());
             match (self.one(first), self.one(last)) {
-                (Some(first), Some(last)) if first <= last => return Ok(((first..=last).collect(), true)),
+                (Some(first), Some(last)) if first <= last => {
+                    return Ok(((first..=last).collect(), true));
+                }
                 (Some(_), Some(_)) => {
                     let e = Error::request(format!("'{item}' ends before it begins"));
                     return Err(e.remedy("the first column before the last: 0-63"));
@@ -142,15 +153,18 @@ impl<'a> Columns<'a> {
         });
         match near {
             Some(near) => Error::request(what).remedy(format!("'{near}', or some of {have}")),
-            None => Error::request(what)
-                .remedy(format!("{} with some of {have}; 0-3, 'a*' and '!a' are understood, too", Opt::Columns)),
+            None => Error::request(what).remedy(format!(
+                "{} with some of {have}; 0-3, 'a*' and '!a' are understood, too",
+                Opt::Columns
+            )),
         }
     }
 }
 
 /// Whether `name` is like `pattern`: `*` stands for any letters, `?` for one.
 fn matches(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (pattern, name): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), name.chars().collect());
     let (mut p, mut n, mut star) = (0, 0, None);
     while n < name.len() {
         match pattern.get(p) {
@@ -184,7 +198,12 @@ mod tests {
         let wanted: Vec<String> = wanted.split(',').map(str::to_string).collect();
         let text = |at: usize| all.get(at).is_some_and(|n| n.starts_with("text"));
         let names = names(all);
-        expand(&wanted, (!all.is_empty()).then_some(&names[..]), if all.is_empty() { 64 } else { all.len() }, &text)
+        expand(
+            &wanted,
+            (!all.is_empty()).then_some(&names[..]),
+            if all.is_empty() { 64 } else { all.len() },
+            &text,
+        )
     }
 
     #[test]
@@ -195,10 +214,18 @@ mod tests {
         assert_eq!(expanded("a-b", &all).unwrap(), [5], "a name before a range");
         assert_eq!(expanded("gene*", &all).unwrap(), [6, 7]);
         assert_eq!(expanded("gene?", &all).unwrap(), [6]);
-        assert_eq!(expanded("!id", &all).unwrap(), [1, 2, 3, 5, 6, 7], "text is not among all");
+        assert_eq!(
+            expanded("!id", &all).unwrap(),
+            [1, 2, 3, 5, 6, 7],
+            "text is not among all"
+        );
         assert_eq!(expanded("!id,!g*", &all).unwrap(), [1, 2, 3, 5]);
         assert_eq!(expanded("1-3,!2", &all).unwrap(), [1, 3]);
-        assert_eq!(expanded("text", &all).unwrap(), [4], "named alone, text is taken");
+        assert_eq!(
+            expanded("text", &all).unwrap(),
+            [4],
+            "named alone, text is taken"
+        );
         assert_eq!(expanded("b-gene1", &all).unwrap(), [2, 3, 5, 6]);
     }
 
@@ -206,10 +233,30 @@ mod tests {
     fn columns_without_names() {
         assert_eq!(expanded("0-3", &[]).unwrap(), [0, 1, 2, 3]);
         assert_eq!(expanded("62-63,5", &[]).unwrap(), [62, 63, 5]);
-        assert!(expanded("60-64", &[]).unwrap_err().to_string().contains("there is no column '60-64'"));
-        assert!(expanded("3-1", &[]).unwrap_err().to_string().contains("before"));
-        assert!(expanded("5,5", &[]).unwrap_err().to_string().contains("twice"));
-        assert!(expanded("x*", &[]).unwrap_err().to_string().contains("like 'x*'"));
+        assert!(
+            expanded("60-64", &[])
+                .unwrap_err()
+                .to_string()
+                .contains("there is no column '60-64'")
+        );
+        assert!(
+            expanded("3-1", &[])
+                .unwrap_err()
+                .to_string()
+                .contains("before")
+        );
+        assert!(
+            expanded("5,5", &[])
+                .unwrap_err()
+                .to_string()
+                .contains("twice")
+        );
+        assert!(
+            expanded("x*", &[])
+                .unwrap_err()
+                .to_string()
+                .contains("like 'x*'")
+        );
     }
 
     #[test]

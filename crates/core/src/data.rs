@@ -22,26 +22,46 @@ impl Data {
     }
     /// The inputs of `problem` and the hashes of their data.
     pub fn hashes<'p>(&self, problem: &'p Problem) -> Vec<(&'p Input, String)> {
-        let sides = [(Some(&problem.x), Some(&self.x)), (problem.y.as_ref(), self.y.as_ref())];
-        let inputs = sides.into_iter().enumerate().filter_map(|(side, (input, table))| {
-            let mut hash = Hash::default();
-            hash.table(table?);
-            for (fold, weights) in problem.folds.iter().zip(&self.weights) {
-                if let (FoldSpec::Histogram { .. }, Some(weights)) = (fold, weights) {
-                    hash.table(&weights[side]);
+        let sides = [
+            (Some(&problem.x), Some(&self.x)),
+            (problem.y.as_ref(), self.y.as_ref()),
+        ];
+        let inputs = sides
+            .into_iter()
+            .enumerate()
+            .filter_map(|(side, (input, table))| {
+                let mut hash = Hash::default();
+                hash.table(table?);
+                for (fold, weights) in problem.folds.iter().zip(&self.weights) {
+                    if let (FoldSpec::Histogram { .. }, Some(weights)) = (fold, weights) {
+                        hash.table(&weights[side]);
+                    }
                 }
-            }
-            Some((input?, hash))
-        });
-        let weights = problem.folds.iter().zip(&self.weights).filter_map(|(fold, weights)| {
-            let (FoldSpec::Reduce { weights: Some(input), .. }, Some([table, _])) = (fold, weights) else {
-                return None;
-            };
-            let mut hash = Hash::default();
-            hash.table(table);
-            Some((input, hash))
-        });
-        inputs.chain(weights).map(|(input, hash)| (input, format!("{:032x}", hash.finish()))).collect()
+                Some((input?, hash))
+            });
+        let weights = problem
+            .folds
+            .iter()
+            .zip(&self.weights)
+            .filter_map(|(fold, weights)| {
+                let (
+                    FoldSpec::Reduce {
+                        weights: Some(input),
+                        ..
+                    },
+                    Some([table, _]),
+                ) = (fold, weights)
+                else {
+                    return None;
+                };
+                let mut hash = Hash::default();
+                hash.table(table);
+                Some((input, hash))
+            });
+        inputs
+            .chain(weights)
+            .map(|(input, hash)| (input, format!("{:032x}", hash.finish())))
+            .collect()
     }
     /// The largest number of components.
     pub(crate) fn widest(&self) -> usize {

@@ -50,7 +50,8 @@ impl Job {
     pub fn meets_nan(&self, is_nan: impl Fn(usize) -> bool, value: impl Fn(usize) -> f64) -> bool {
         // The root that marks rows without weight is the last one.
         let mark = (self.holes).then(|| self.low.formula.roots.len() - 1);
-        mark.into_iter().chain(self.near_root).any(&is_nan) || self.folds.iter().any(|f| f.meets_nan(&is_nan, &value))
+        mark.into_iter().chain(self.near_root).any(&is_nan)
+            || self.folds.iter().any(|f| f.meets_nan(&is_nan, &value))
     }
     /// The rows of y, or of x paired with itself.
     pub fn other(&self) -> &Table {
@@ -80,34 +81,69 @@ fn half_of_rows() -> Error {
 pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<Job> {
     if problem.schema != SCHEMA {
         let e = Error::request(format!("a problem of schema {}", problem.schema)).at("schema");
-        return Err(e.limit(format!("schema {SCHEMA}")).remedy(format!("schema = {SCHEMA}")));
+        return Err(e
+            .limit(format!("schema {SCHEMA}"))
+            .remedy(format!("schema = {SCHEMA}")));
     }
     check_tables(problem, &data)?;
     check_hashes(problem, &data)?;
     let (mut data, mut params) = (data, problem.pair.params.clone());
     let prepared = prepare(problem, &mut data, &mut params, stop)?;
-    let cell = problem.cell.clone().map(PeriodicBox::try_from).transpose()?;
+    let cell = problem
+        .cell
+        .clone()
+        .map(PeriodicBox::try_from)
+        .transpose()?;
     let holes = weights::holes(problem, &mut data)?;
     if problem.folds.is_empty() {
         return Err(Error::request("nothing to keep: the problem has no fold").at("folds"));
     }
     let dims = cell.as_ref().map(PeriodicBox::dims);
-    let what = meaning(&Asked { problem, params: &params, cell: dims, data: &data, holes, prepared })?;
+    let what = meaning(&Asked {
+        problem,
+        params: &params,
+        cell: dims,
+        data: &data,
+        holes,
+        prepared,
+    })?;
     let weighed = what.folds.iter().enumerate().map(|(at, fold)| {
         let weights = data.weights.get(at).and_then(Option::as_ref);
-        weights::weigh(once(fold.clone(), problem, weights.is_some())?, weights, &data)
+        weights::weigh(
+            once(fold.clone(), problem, weights.is_some())?,
+            weights,
+            &data,
+        )
     });
     let folds = weighed.collect::<Result<Vec<_>>>()?;
     let (low, near_root, symmetric) = (what.low.clone(), what.near_root, what.symmetric);
     let space = space(problem, &folds, &data, symmetric, what.weighed_symmetric)?;
-    let precision = problem.precision.unwrap_or_else(|| natural_precision(&data));
+    let precision = problem
+        .precision
+        .unwrap_or_else(|| natural_precision(&data));
     let rows = folds.iter().any(|fold| fold.traits().whole_rows);
-    let space = if half::pays(&low, precision, &folds) && !rows { space } else { whole(space, problem, &folds) };
+    let space = if half::pays(&low, precision, &folds) && !rows {
+        space
+    } else {
+        whole(space, problem, &folds)
+    };
     if space.is_triangular() && rows {
         return Err(half_of_rows());
     }
     let (nan, holes) = (problem.nan, holes.any());
-    Ok(Job { low, space, folds, near_root, nan, cell, x: data.x, y: data.y, precision, symmetric, holes })
+    Ok(Job {
+        low,
+        space,
+        folds,
+        near_root,
+        nan,
+        cell,
+        x: data.x,
+        y: data.y,
+        precision,
+        symmetric,
+        holes,
+    })
 }
 
 /// A fold of all pairs into one result folds each pair once where half of them were asked for: i < j, or i <= j.
@@ -120,9 +156,10 @@ fn once(fold: Fold, problem: &Problem, weighted: bool) -> Result<Fold> {
                 let e = Error::request(
                     "weights belong to one row of a pair, and in half of the pairs no row is the second",
                 );
-                return Err(e
-                    .at("weights")
-                    .remedy(format!("{} visits both orders of every pair", Opt::Cells.to("ordered"))));
+                return Err(e.at("weights").remedy(format!(
+                    "{} visits both orders of every pair",
+                    Opt::Cells.to("ordered")
+                )));
             }
             Ok(Fold::Rows(RowFold { once: true, ..f }))
         }
@@ -131,8 +168,15 @@ fn once(fold: Fold, problem: &Problem, weighted: bool) -> Result<Fold> {
 }
 
 fn natural_precision(data: &Data) -> Precision {
-    let all_single = [Some(&data.x), data.y.as_ref()].into_iter().flatten().all(|t| t.precision() == Precision::F32);
-    if all_single { Precision::F32 } else { Precision::F64 }
+    let all_single = [Some(&data.x), data.y.as_ref()]
+        .into_iter()
+        .flatten()
+        .all(|t| t.precision() == Precision::F32);
+    if all_single {
+        Precision::F32
+    } else {
+        Precision::F64
+    }
 }
 
 fn check_tables(problem: &Problem, data: &Data) -> Result<()> {
@@ -144,12 +188,16 @@ fn check_tables(problem: &Problem, data: &Data) -> Result<()> {
     if metric.is_some_and(|m| m.domain == named::RowValues::Missing) {
         return Ok(());
     }
-    for (table, name) in [(Some(&data.x), problem.x.name.as_str()), (data.y.as_ref(), input_name(problem))] {
+    for (table, name) in [
+        (Some(&data.x), problem.x.name.as_str()),
+        (data.y.as_ref(), input_name(problem)),
+    ] {
         if let Some((row, col)) = table.and_then(Table::first_nan) {
-            let column =
-                table.and_then(Table::names).map_or_else(|| col.to_string(), |n| format!("{col} ('{}')", n[col]));
-            let e =
-                Error::input(table.map_or("", |t| t.missing(col))).at(format!("{name}, row {row}, column {column}"));
+            let column = table
+                .and_then(Table::names)
+                .map_or_else(|| col.to_string(), |n| format!("{col} ('{}')", n[col]));
+            let e = Error::input(table.map_or("", |t| t.missing(col)))
+                .at(format!("{name}, row {row}, column {column}"));
             return Err(e.remedy(format!(
                 "{} leaves such pairs out, {} lets them through",
                 Opt::Nan.to("skip"),
@@ -162,18 +210,30 @@ fn check_tables(problem: &Problem, data: &Data) -> Result<()> {
 
 /// Refuses data of another hash than the problem says.
 fn check_hashes(problem: &Problem, data: &Data) -> Result<()> {
-    let weights = problem
-        .folds
-        .iter()
-        .filter_map(|f| if let FoldSpec::Reduce { weights, .. } = f { weights.as_ref() } else { None });
-    let mut inputs = [Some(&problem.x), problem.y.as_ref()].into_iter().flatten().chain(weights);
+    let weights = problem.folds.iter().filter_map(|f| {
+        if let FoldSpec::Reduce { weights, .. } = f {
+            weights.as_ref()
+        } else {
+            None
+        }
+    });
+    let mut inputs = [Some(&problem.x), problem.y.as_ref()]
+        .into_iter()
+        .flatten()
+        .chain(weights);
     // All data are read for it.
     if inputs.all(|input| input.hash.is_none()) {
         return Ok(());
     }
     for (input, found) in data.hashes(problem) {
-        if let Some(wanted) = input.hash.as_ref().filter(|wanted| !wanted.eq_ignore_ascii_case(&found)) {
-            let e = Error::input(format!("the data have the hash {found}, the problem asks for {wanted}"));
+        if let Some(wanted) = input
+            .hash
+            .as_ref()
+            .filter(|wanted| !wanted.eq_ignore_ascii_case(&found))
+        {
+            let e = Error::input(format!(
+                "the data have the hash {found}, the problem asks for {wanted}"
+            ));
             return Err(e
                 .at(input.name.clone())
                 .remedy("take the data that the problem was made for, or leave its hash out"));
@@ -183,27 +243,50 @@ fn check_hashes(problem: &Problem, data: &Data) -> Result<()> {
 }
 
 fn input_name(problem: &Problem) -> &str {
-    problem.y.as_ref().map_or("the second input", |y| y.name.as_str())
+    problem
+        .y
+        .as_ref()
+        .map_or("the second input", |y| y.name.as_str())
 }
 
 /// Lets metrics, that of the pair and those in formulas, prepare the tables and complete their options.
-fn prepare(problem: &Problem, data: &mut Data, params: &mut Params, stop: Stop<'_>) -> Result<Prepared> {
+fn prepare(
+    problem: &Problem,
+    data: &mut Data,
+    params: &mut Params,
+    stop: Stop<'_>,
+) -> Result<Prepared> {
     let in_formulas = problem.formulas().into_iter().flat_map(named::prepared_in);
     let (mut out, mut changed) = (Prepared::default(), None);
     for named in named_pair(problem)?.into_iter().chain(in_formulas) {
-        let Some(prepare) = named.prepare.filter(|_| !out.metrics.contains(&named.name)) else { continue };
+        let Some(prepare) = named.prepare.filter(|_| !out.metrics.contains(&named.name)) else {
+            continue;
+        };
         out.metrics.push(named.name);
-        let Some(done) = prepare(&data.x, data.y.as_ref(), params, stop)? else { continue };
+        let Some(done) = prepare(&data.x, data.y.as_ref(), params, stop)? else {
+            continue;
+        };
         if let Some(first) = out.rows.replace(named.name) {
-            let what = format!("expected one metric that changes whole rows, got '{first}' and '{}'", named.name);
-            return Err(Error::request(what).at("formula").remedy("a run of its own for each"));
+            let what = format!(
+                "expected one metric that changes whole rows, got '{first}' and '{}'",
+                named.name
+            );
+            return Err(Error::request(what)
+                .at("formula")
+                .remedy("a run of its own for each"));
         }
         changed = Some(done);
     }
     if let Some(done) = changed {
         if problem.cell.is_some() {
-            let e = Error::request("this metric prepares whole rows, so no box is about what it compares").at(Opt::Box);
-            return Err(e.remedy(format!("leave out {}, or write the pair with 'x - y'", Opt::Box)));
+            let e = Error::request(
+                "this metric prepares whole rows, so no box is about what it compares",
+            )
+            .at(Opt::Box);
+            return Err(e.remedy(format!(
+                "leave out {}, or write the pair with 'x - y'",
+                Opt::Box
+            )));
         }
         data.x = done.x.beside(&data.x);
         data.y = done.y.map(|y| y.beside(data.y.as_ref().unwrap_or(&data.x)));
@@ -212,13 +295,23 @@ fn prepare(problem: &Problem, data: &mut Data, params: &mut Params, stop: Stop<'
 }
 
 /// The cells: as asked, or what the folds suggest. `weighed` is whether the value would be symmetric if no weight were missing.
-fn space(problem: &Problem, folds: &[Fold], data: &Data, symmetric: bool, weighed: bool) -> Result<Space> {
-    let (n, m) = (data.x.rows(), data.y.as_ref().map_or(data.x.rows(), Table::rows));
+fn space(
+    problem: &Problem,
+    folds: &[Fold],
+    data: &Data,
+    symmetric: bool,
+    weighed: bool,
+) -> Result<Space> {
+    let (n, m) = (
+        data.x.rows(),
+        data.y.as_ref().map_or(data.x.rows(), Table::rows),
+    );
     let cells = match (problem.cells, data.y.is_some()) {
         (None, true) | (Some(Domain::Cross), true) => Domain::Cross,
         (Some(other), true) => {
             return Err(
-                Error::request(format!("{other:?} is for one input, here are two")).remedy(Opt::Cells.to("cross"))
+                Error::request(format!("{other:?} is for one input, here are two"))
+                    .remedy(Opt::Cells.to("cross")),
             );
         }
         (Some(Domain::Cross), false) => Domain::Square,
@@ -227,23 +320,36 @@ fn space(problem: &Problem, folds: &[Fold], data: &Data, symmetric: bool, weighe
     };
     let half = matches!(cells, Domain::Triangle | Domain::Diagonal);
     if half && !symmetric && weighed {
-        let e = Error::input("expected a weight for every row where half of the cells stand for all, got NaN");
-        return Err(e
-            .at("weights")
-            .remedy(format!("leave out these rows, or visit all cells: {}", Opt::Cells.to("ordered"))));
+        let e = Error::input(
+            "expected a weight for every row where half of the cells stand for all, got NaN",
+        );
+        return Err(e.at("weights").remedy(format!(
+            "leave out these rows, or visit all cells: {}",
+            Opt::Cells.to("ordered")
+        )));
     }
     if half && !symmetric {
-        let e =
-            Error::request("the value changes when x and y change places, so half of the cells do not stand for all");
+        let e = Error::request(
+            "the value changes when x and y change places, so half of the cells do not stand for all",
+        );
         return Err(e.remedy(format!("visit all of them: {}", Opt::Cells.to("ordered"))));
     }
-    let condensed = folds.iter().filter_map(Fold::dense).any(|dense| dense.condensed);
+    let condensed = folds
+        .iter()
+        .filter_map(Fold::dense)
+        .any(|dense| dense.condensed);
     if condensed && cells != Domain::Triangle {
         return Err(
-            Error::request("the condensed order is for i < j of one input").remedy("leave out the second input")
+            Error::request("the condensed order is for i < j of one input")
+                .remedy("leave out the second input"),
         );
     }
-    let space = Space { cells, n, m, near: problem.near };
+    let space = Space {
+        cells,
+        n,
+        m,
+        near: problem.near,
+    };
     space.size()?;
     Ok(space)
 }

@@ -63,7 +63,14 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// An error blamed on `blame`, saying `what` happened (a lower-case sentence without a full stop).
     pub fn new(blame: Blame, what: impl Into<Message>) -> Self {
-        Error(Box::new(Parts { blame, what: what.into(), place: None, limit: None, remedy: None, span: None }))
+        Error(Box::new(Parts {
+            blame,
+            what: what.into(),
+            place: None,
+            limit: None,
+            remedy: None,
+            span: None,
+        }))
     }
     /// The data are wrong.
     pub fn input(what: impl Into<Message>) -> Self {
@@ -107,7 +114,10 @@ impl Error {
     }
     /// Underlines `range` of `text` in the message.
     pub fn span(mut self, text: impl Into<String>, range: std::ops::Range<usize>) -> Self {
-        self.0.span = Some(Span { text: text.into(), range });
+        self.0.span = Some(Span {
+            text: text.into(),
+            range,
+        });
         self
     }
     /// Who must act.
@@ -135,9 +145,16 @@ impl Error {
     pub fn told(&self, wording: Wording) -> String {
         let p = &self.0;
         let said = |message: &Message| part(message, wording, false);
-        let mut out = p.place.as_ref().map_or_else(String::new, |place| format!("{}: ", said(place)));
+        let mut out = p
+            .place
+            .as_ref()
+            .map_or_else(String::new, |place| format!("{}: ", said(place)));
         // The logs of compilers have lines.
-        out += &part(&p.what, wording, matches!(p.blame, Blame::Device | Blame::Internal));
+        out += &part(
+            &p.what,
+            wording,
+            matches!(p.blame, Blame::Device | Blame::Internal),
+        );
         if let Some(limit) = &p.limit {
             out += &format!(" (limit: {})", said(limit));
         }
@@ -148,7 +165,8 @@ impl Error {
             out += &format!("\n  try: {}", said(remedy));
         }
         if p.blame == Blame::Internal {
-            out += "\n  this is a defect of zipfold: please report it with the command that led here";
+            out +=
+                "\n  this is a defect of zipfold: please report it with the command that led here";
         }
         out
     }
@@ -176,7 +194,11 @@ impl fmt::Display for Error {
 /// One part of a message, cleaned and cut.
 fn part(message: &Message, wording: Wording, lines: bool) -> String {
     let text = message.told(wording);
-    let text = if lines { shown_lines(&text) } else { shown(&text) };
+    let text = if lines {
+        shown_lines(&text)
+    } else {
+        shown(&text)
+    };
     match text.char_indices().nth(LONGEST_PART) {
         Some((cut, _)) => format!("{}…", &text[..cut]),
         None => text,
@@ -190,7 +212,9 @@ fn caret(span: &Span) -> String {
     let start = floor_boundary(&span.text, span.range.start);
     let end = floor_boundary(&span.text, span.range.end.max(start));
     let from = span.text[..start].rfind('\n').map_or(0, |p| p + 1);
-    let to = span.text[start..].find('\n').map_or(span.text.len(), |p| start + p);
+    let to = span.text[start..]
+        .find('\n')
+        .map_or(span.text.len(), |p| start + p);
     let clean = |text: &str| short(&text.replace('\t', " "), usize::MAX);
     let before = clean(&span.text[from..start]);
     let marked = clean(&span.text[start..end.min(to).max(start)]);
@@ -201,7 +225,11 @@ fn caret(span: &Span) -> String {
     let lead = if cut > 0 { "…" } else { "" };
     let pad = before.chars().count() + lead.chars().count();
     let width = marked.chars().count().clamp(1, 2 * AROUND);
-    format!("    {lead}{line}\n    {}{}", " ".repeat(pad), "^".repeat(width))
+    format!(
+        "    {lead}{line}\n    {}{}",
+        " ".repeat(pad),
+        "^".repeat(width)
+    )
 }
 
 /// Characters that are shown before the place in a line, and half of those shown in all.
@@ -229,8 +257,15 @@ mod tests {
             .remedy(crate::Opt::Columns.to(format!("{hostile},{hostile}")))
             .span(format!("one\n\tbad = {hostile}\nthree"), 6..9);
         let text = e.to_string();
-        assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
-        assert!(text.len() < 4000 && text.contains("is not a number"), "{}", text.len());
+        assert!(
+            text.chars().all(|c| c == '\n' || !c.is_control()),
+            "{text:?}"
+        );
+        assert!(
+            text.len() < 4000 && text.contains("is not a number"),
+            "{}",
+            text.len()
+        );
     }
 
     #[test]

@@ -73,13 +73,21 @@ impl Serialize for Exact {
             f64::NEG_INFINITY => "-inf",
             v => return to.serialize_f64(v),
         };
-        if to.is_human_readable() { to.serialize_str(name) } else { to.serialize_f64(self.0) }
+        if to.is_human_readable() {
+            to.serialize_str(name)
+        } else {
+            to.serialize_f64(self.0)
+        }
     }
 }
 
 impl<'de> Deserialize<'de> for Exact {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        if from.is_human_readable() { from.deserialize_any(Names) } else { f64::deserialize(from).map(Exact) }
+        if from.is_human_readable() {
+            from.deserialize_any(Names)
+        } else {
+            f64::deserialize(from).map(Exact)
+        }
     }
 }
 

@@ -3,10 +3,25 @@
 /// Three digits and a step of a thousand: `642 M`, `2.30 G`, `15 753`.
 pub fn si(value: f64) -> String {
     if value.abs() < 99_999.5 {
-        return if value == value.trunc() { grouped(value.abs() as u64) } else { digits(value) };
+        return if value == value.trunc() {
+            grouped(value.abs() as u64)
+        } else {
+            digits(value)
+        };
     }
-    let steps = [(1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
-    let step = steps.iter().find(|(size, _)| value.abs() >= size * 0.9995).copied().unwrap_or((1.0, ""));
+    let steps = [
+        (1e18, "E"),
+        (1e15, "P"),
+        (1e12, "T"),
+        (1e9, "G"),
+        (1e6, "M"),
+        (1e3, "k"),
+    ];
+    let step = steps
+        .iter()
+        .find(|(size, _)| value.abs() >= size * 0.9995)
+        .copied()
+        .unwrap_or((1.0, ""));
     if value.abs() >= 1e21 {
         return format!("{value:.1e}");
     }
@@ -42,9 +57,23 @@ pub fn duration(seconds: f64) -> String {
         s if !s.is_finite() => "an unknown time".into(),
         s if s < 1e-3 => format!("{:.0} µs", s * 1e6),
         s if s < 0.9995 => {
-            format!("{} ms", if s < 0.01 { format!("{:.1}", s * 1e3) } else { format!("{:.0}", s * 1e3) })
+            format!(
+                "{} ms",
+                if s < 0.01 {
+                    format!("{:.1}", s * 1e3)
+                } else {
+                    format!("{:.0}", s * 1e3)
+                }
+            )
         }
-        s if s < 59.95 => format!("{} s", if s < 9.995 { format!("{s:.2}") } else { format!("{s:.1}") }),
+        s if s < 59.95 => format!(
+            "{} s",
+            if s < 9.995 {
+                format!("{s:.2}")
+            } else {
+                format!("{s:.1}")
+            }
+        ),
         s if s < 3599.5 => {
             let whole = s.round() as u64;
             format!("{} min {:02} s", whole / 60, whole % 60)

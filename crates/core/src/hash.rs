@@ -47,7 +47,11 @@ impl Hash {
             }
         }
         self.word(table.names().map_or(u64::MAX, |names| names.len() as u64));
-        table.names().unwrap_or_default().iter().for_each(|name| self.text(name));
+        table
+            .names()
+            .unwrap_or_default()
+            .iter()
+            .for_each(|name| self.text(name));
         match table.attributes() {
             Some(beside) => self.table(beside),
             None => self.word(0),
@@ -83,7 +87,10 @@ mod tests {
             assert!(seen.insert(of(|h| h.bytes(&vec![0; n + 1]))));
             for at in 0..n * 8 {
                 bytes[at / 8] ^= 1 << (at % 8);
-                assert!(seen.insert(of(|h| h.bytes(&bytes))), "bit {at} of {n} bytes");
+                assert!(
+                    seen.insert(of(|h| h.bytes(&bytes))),
+                    "bit {at} of {n} bytes"
+                );
                 bytes[at / 8] ^= 1 << (at % 8);
             }
         }
@@ -100,7 +107,10 @@ mod tests {
                     let (mut other, mut less) = (items.clone(), single.clone());
                     other.swap(a, b);
                     less.swap(a, b);
-                    assert!(seen.insert(of(|h| h.doubles(&other))) && small.insert(of(|h| h.singles(&less))));
+                    assert!(
+                        seen.insert(of(|h| h.doubles(&other)))
+                            && small.insert(of(|h| h.singles(&less)))
+                    );
                 }
             }
         }
@@ -109,8 +119,16 @@ mod tests {
     #[test]
     fn names_types_and_shapes_of_tables_count() {
         let table = |rows, cols| Table::f64(rows, cols, vec![1.0; 6]).unwrap();
-        let names = |list: [&str; 2]| table(3, 2).with_names(list.map(String::from).to_vec()).unwrap();
-        let beside = names(["a", "b"]).with_attributes(table(3, 2).with_names(vec!["c".into(), "d".into()]).unwrap());
+        let names = |list: [&str; 2]| {
+            table(3, 2)
+                .with_names(list.map(String::from).to_vec())
+                .unwrap()
+        };
+        let beside = names(["a", "b"]).with_attributes(
+            table(3, 2)
+                .with_names(vec!["c".into(), "d".into()])
+                .unwrap(),
+        );
         let all = [
             table(3, 2),
             table(2, 3),

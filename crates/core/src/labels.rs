@@ -17,12 +17,20 @@ pub struct Words {
 impl Words {
     /// The column `name`: row r is `text` from the end of row r − 1 to `ends[r]`. Ends beyond the text are taken as its end.
     pub fn new(name: String, text: Buffer<u8>, ends: Buffer<u64>) -> Self {
-        Words { name, text: true, letters: text, ends }
+        Words {
+            name,
+            text: true,
+            letters: text,
+            ends,
+        }
     }
     /// The same words, which are numbers that name rows.
     #[must_use]
     pub fn of_numbers(self) -> Self {
-        Words { text: false, ..self }
+        Words {
+            text: false,
+            ..self
+        }
     }
     /// A column of given words.
     pub fn of<'w>(name: &str, words: impl IntoIterator<Item = &'w str>) -> Self {
@@ -39,9 +47,16 @@ impl Words {
     }
     /// The word of `row`; empty where there is none.
     pub fn get(&self, row: usize) -> &str {
-        let end = |r: usize| self.ends.get(r).map_or(0, |e| (*e as usize).min(self.letters.len()));
+        let end = |r: usize| {
+            self.ends
+                .get(r)
+                .map_or(0, |e| (*e as usize).min(self.letters.len()))
+        };
         let from = if row == 0 { 0 } else { end(row - 1) };
-        self.letters.get(from..end(row)).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or("")
+        self.letters
+            .get(from..end(row))
+            .and_then(|bytes| std::str::from_utf8(bytes).ok())
+            .unwrap_or("")
     }
 }
 
@@ -52,7 +67,11 @@ pub struct Labels(Arc<[Words]>);
 impl Labels {
     /// Those columns, of which there is at least one.
     pub fn new(columns: Vec<Words>) -> Option<Self> {
-        if columns.is_empty() { None } else { Some(Labels(columns.into())) }
+        if columns.is_empty() {
+            None
+        } else {
+            Some(Labels(columns.into()))
+        }
     }
     /// The columns.
     pub fn columns(&self) -> &[Words] {
@@ -77,10 +96,22 @@ mod tests {
     fn words_come_back() {
         let words = Words::of("city", ["Paris", "", "Łódź"]);
         assert_eq!(
-            (words.rows(), words.get(0), words.get(1), words.get(2), words.get(3)),
+            (
+                words.rows(),
+                words.get(0),
+                words.get(1),
+                words.get(2),
+                words.get(3)
+            ),
             (3, "Paris", "", "Łódź", "")
         );
-        assert_eq!(Labels::new(vec![words]).unwrap().names().collect::<Vec<_>>(), ["city"]);
+        assert_eq!(
+            Labels::new(vec![words])
+                .unwrap()
+                .names()
+                .collect::<Vec<_>>(),
+            ["city"]
+        );
         assert!(Labels::new(vec![]).is_none());
     }
 }

@@ -71,7 +71,14 @@ struct Question {
 
 impl Question {
     fn of(asked: &Asked<'_>) -> Self {
-        let Asked { problem, params, cell, data, holes, .. } = *asked;
+        let Asked {
+            problem,
+            params,
+            cell,
+            data,
+            holes,
+            ..
+        } = *asked;
         Question {
             pair: problem.pair.clone(),
             params: params.clone(),
@@ -85,12 +92,22 @@ impl Question {
         }
     }
     fn is(&self, asked: &Asked<'_>) -> bool {
-        let Asked { problem, params, cell, data, holes, .. } = *asked;
+        let Asked {
+            problem,
+            params,
+            cell,
+            data,
+            holes,
+            ..
+        } = *asked;
         let [a, b] = data.names();
         self.cols == data.cols()
             && self.cell == cell
             && self.holes == holes
-            && data.texts().into_iter().eq(self.texts.iter().map(Vec::as_slice))
+            && data
+                .texts()
+                .into_iter()
+                .eq(self.texts.iter().map(Vec::as_slice))
             && self.near == problem.near
             && self.pair == problem.pair
             && self.folds == problem.folds
@@ -105,11 +122,16 @@ fn same(a: &Params, b: &Params) -> bool {
     let bits = |a: &f64, b: &f64| a.to_bits() == b.to_bits();
     let param = |a: &Param, b: &Param| match (a, b) {
         (Param::Number(a), Param::Number(b)) => bits(a, b),
-        (Param::Vector(a), Param::Vector(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| bits(a, b)),
+        (Param::Vector(a), Param::Vector(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| bits(a, b))
+        }
         (Param::Word(a), Param::Word(b)) => a == b,
         _ => false,
     };
-    a.len() == b.len() && a.iter().zip(b).all(|((k, a), (l, b))| k == l && param(a, b))
+    a.len() == b.len()
+        && a.iter()
+            .zip(b)
+            .all(|((k, a), (l, b))| k == l && param(a, b))
 }
 
 /// The meaning of a problem over rows like those of its data.
@@ -138,18 +160,47 @@ pub(crate) fn meaning(asked: &Asked<'_>) -> Result<Arc<Meaning>> {
 }
 
 fn fresh(asked: &Asked<'_>) -> Result<Meaning> {
-    let Asked { problem, params, cell, data, holes, .. } = *asked;
+    let Asked {
+        problem,
+        params,
+        cell,
+        data,
+        holes,
+        ..
+    } = *asked;
     let prepared = asked.prepared.clone();
     let (dim, cols) = (Some(data.widest()), Some(data.cols()));
-    let scope = Scope { params: params.clone(), columns: data.names(), dim, cols, prepared };
+    let scope = Scope {
+        params: params.clone(),
+        columns: data.names(),
+        dim,
+        cols,
+        prepared,
+    };
     let (mut formula, root) = pair_formula(problem, &scope, data)?;
     formula.roots = vec![root];
-    let similarity = problem.pair.metric.as_deref().and_then(named::find).is_some_and(|m| m.similarity);
+    let similarity = problem
+        .pair
+        .metric
+        .as_deref()
+        .and_then(named::find)
+        .is_some_and(|m| m.similarity);
     let mut roots = Roots::new(&mut formula, &scope, data.x.cols(), similarity);
-    let folds = problem.folds.iter().map(|spec| spec.resolve(&mut roots)).collect::<Result<Vec<_>>>()?;
-    let near_root = problem.near.map(|near| near_root(&mut formula, near)).transpose()?;
+    let folds = problem
+        .folds
+        .iter()
+        .map(|spec| spec.resolve(&mut roots))
+        .collect::<Result<Vec<_>>>()?;
+    let near_root = problem
+        .near
+        .map(|near| near_root(&mut formula, near))
+        .transpose()?;
     holes.mark(&mut formula)?;
-    let texts = Texts { columns: data.texts(), cols: data.cols(), names: data.names() };
+    let texts = Texts {
+        columns: data.texts(),
+        cols: data.cols(),
+        names: data.names(),
+    };
     texts.check(&formula)?;
     if let Some(dims) = cell.filter(|dims| *dims == data.x.cols()) {
         formula = by_images(&formula, dims)?;
@@ -161,21 +212,48 @@ fn fresh(asked: &Asked<'_>) -> Result<Meaning> {
     // The root that marks rows without weight is the last one.
     let weighed = &formula.roots[..formula.roots.len() - usize::from(holes.any())];
     let weighed_symmetric = symmetric || are_symmetric(&formula, weighed);
-    Ok(Meaning { low, folds, near_root, symmetric, weighed_symmetric })
+    Ok(Meaning {
+        low,
+        folds,
+        near_root,
+        symmetric,
+        weighed_symmetric,
+    })
 }
 
 /// Numbers and letters of a question, and of what its folds are resolved to.
-fn size(Asked { problem, params, data, .. }: &Asked<'_>) -> usize {
+fn size(
+    Asked {
+        problem,
+        params,
+        data,
+        ..
+    }: &Asked<'_>,
+) -> usize {
     let text = |t: &Option<String>| t.as_ref().map_or(0, String::len);
     let numbers = |p: &Param| if let Param::Vector(v) = p { v.len() } else { 1 };
-    let bins = |a: &AxisSpec| text(&a.value) + a.bins.unwrap_or(100) + a.edges.as_ref().map_or(0, Vec::len);
+    let bins = |a: &AxisSpec| {
+        text(&a.value) + a.bins.unwrap_or(100) + a.edges.as_ref().map_or(0, Vec::len)
+    };
     let fold = |f: &FoldSpec| match f {
         FoldSpec::Histogram { axes, .. } => axes.iter().map(bins).fold(0, usize::saturating_add),
-        FoldSpec::Select { predicate, value, .. } => predicate.len() + text(value),
+        FoldSpec::Select {
+            predicate, value, ..
+        } => predicate.len() + text(value),
         _ => 1,
     };
-    let names = data.names().into_iter().flatten().flatten().map(String::len);
-    let params = problem.pair.params.values().chain(params.values()).map(numbers);
+    let names = data
+        .names()
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(String::len);
+    let params = problem
+        .pair
+        .params
+        .values()
+        .chain(params.values())
+        .map(numbers);
     let parts = problem.folds.iter().map(fold).chain(params).chain(names);
     parts.fold(text(&problem.pair.formula), usize::saturating_add)
 }
@@ -188,12 +266,19 @@ mod tests {
     use crate::table::Table;
 
     fn problem(formula: &str, params: &[(&str, f64)]) -> Problem {
-        let params = params.iter().map(|(k, v)| ((*k).to_string(), Param::Number(*v))).collect();
+        let params = params
+            .iter()
+            .map(|(k, v)| ((*k).to_string(), Param::Number(*v)))
+            .collect();
         Problem {
             schema: SCHEMA,
             x: Input::named("x"),
             y: None,
-            pair: PairSpec { metric: None, formula: Some(formula.into()), params },
+            pair: PairSpec {
+                metric: None,
+                formula: Some(formula.into()),
+                params,
+            },
             cells: None,
             near: None,
             cell: None,
@@ -205,7 +290,16 @@ mod tests {
 
     fn low(problem: &Problem, cols: usize) -> Arc<Lowered> {
         let x = Table::f64(2, cols, vec![1.0; 2 * cols]).unwrap();
-        describe(problem, Data { x, y: None, weights: vec![None] }).unwrap().low
+        describe(
+            problem,
+            Data {
+                x,
+                y: None,
+                weights: vec![None],
+            },
+        )
+        .unwrap()
+        .low
     }
 
     #[test]

@@ -34,7 +34,9 @@ pub fn keys(opt: Opt, given: Given<'_>) -> String {
         false => value.to_string(),
     };
     match (opt, value.split_once('=')) {
-        (Opt::Param | Opt::Set, Some((key, value))) => format!("{}.{key} = {}", opt.key(), literal(value)),
+        (Opt::Param | Opt::Set, Some((key, value))) => {
+            format!("{}.{key} = {}", opt.key(), literal(value))
+        }
         (Opt::Param | Opt::Set, None) => format!("{}.{value}", opt.key()),
         (Opt::Range, _) => format!("range = [{}]", value.replace(' ', ", ")),
         (Opt::Columns | Opt::Ids, _) => {
@@ -84,11 +86,18 @@ mod tests {
         let told = |text: String| Message::from(text).to_string();
         assert_eq!(told(Opt::Range.like("LO HI")), "range = [LO, HI]");
         assert_eq!(
-            told(format!("give {} or {}", Opt::Nan.to("skip"), Opt::Threads.to(1))),
+            told(format!(
+                "give {} or {}",
+                Opt::Nan.to("skip"),
+                Opt::Threads.to(1)
+            )),
             r#"give nan = "skip" or threads = 1"#
         );
         assert_eq!(told(Opt::Param.like("ep=VALUE")), "params.ep = VALUE");
-        assert_eq!(told(Opt::Set.to("prune=auto")), r#"overrides.prune = "auto""#);
+        assert_eq!(
+            told(Opt::Set.to("prune=auto")),
+            r#"overrides.prune = "auto""#
+        );
         assert_eq!(told(Opt::Set.like("isa")), "overrides.isa");
         assert_eq!(told(Opt::Columns.to("x,!y")), r#"columns = ["x", "!y"]"#);
         assert_eq!(format!("{:?}", Message::from(Opt::K)), r#""k""#);

@@ -45,19 +45,37 @@ impl OpenAxes {
         let mut probe = problem.clone();
         let mut open = vec![];
         for (fold, spec) in probe.folds.iter_mut().enumerate() {
-            let FoldSpec::Histogram { axes, .. } = spec else { continue };
-            for (axis, spec) in axes.iter_mut().enumerate().filter(|(_, spec)| is_open(spec)) {
+            let FoldSpec::Histogram { axes, .. } = spec else {
+                continue;
+            };
+            for (axis, spec) in axes
+                .iter_mut()
+                .enumerate()
+                .filter(|(_, spec)| is_open(spec))
+            {
                 (spec.range, spec.bins) = (Some([0.0, 1.0]), Some(1));
                 open.push((fold, axis));
             }
         }
         // Ranges need no weights, unless pairs of rows without one are left out.
         let skips = problem.nan == NanPolicy::Skip;
-        let weights = if skips { data.weights.clone() } else { vec![None; probe.folds.len()] };
-        let job = describe(&probe, Data { weights, ..data.clone() })?;
+        let weights = if skips {
+            data.weights.clone()
+        } else {
+            vec![None; probe.folds.len()]
+        };
+        let job = describe(
+            &probe,
+            Data {
+                weights,
+                ..data.clone()
+            },
+        )?;
         let (mut roots, mut axes): (Vec<usize>, Vec<OpenAxis>) = (vec![], vec![]);
         for (fold, axis) in open {
-            let Fold::Histogram(histogram) = &job.folds[fold] else { continue };
+            let Fold::Histogram(histogram) = &job.folds[fold] else {
+                continue;
+            };
             let root = place(&mut roots, histogram.axes[axis].root);
             axes.push(OpenAxis { fold, axis, root });
         }
@@ -81,16 +99,34 @@ impl OpenAxes {
     }
     /// The question for both ends of `roots` in one sweep.
     pub fn both_ends(&self, roots: &[usize]) -> Job {
-        self.asking(Fold::Extremes(Extremes { roots: roots.to_vec() }))
+        self.asking(Fold::Extremes(Extremes {
+            roots: roots.to_vec(),
+        }))
     }
     /// The question for one end of one root; `op` is `Min` or `Max`. Devices answer those.
     pub fn one_end(&self, root: usize, op: RowOp) -> Job {
         let along = Along::All;
-        self.asking(Fold::Rows(RowFold { root, width: 1, op, along, weights: None, weight_width: 1, once: false }))
+        self.asking(Fold::Rows(RowFold {
+            root,
+            width: 1,
+            op,
+            along,
+            weights: None,
+            weight_width: 1,
+            once: false,
+        }))
     }
     fn asking(&self, fold: Fold) -> Job {
-        let nan = if self.job.nan == NanPolicy::Error { NanPolicy::Error } else { NanPolicy::Skip };
-        Job { folds: vec![fold], nan, ..self.job.clone() }
+        let nan = if self.job.nan == NanPolicy::Error {
+            NanPolicy::Error
+        } else {
+            NanPolicy::Skip
+        };
+        Job {
+            folds: vec![fold],
+            nan,
+            ..self.job.clone()
+        }
     }
     /// Ends that nobody knows yet, by root.
     pub fn unknown(&self) -> Vec<[f64; 2]> {
@@ -106,7 +142,9 @@ impl OpenAxes {
         }
         if let (Fold::Rows(fold), State::Rows(state)) = (&job.folds[0], state) {
             let value = state.finish(fold)[0];
-            place(fold.root).into_iter().for_each(|at| ends[at][usize::from(fold.op == RowOp::Max)] = value);
+            place(fold.root)
+                .into_iter()
+                .for_each(|at| ends[at][usize::from(fold.op == RowOp::Max)] = value);
         }
     }
     /// `problem` with a range for each open axis, from the `ends` of its root.
@@ -116,8 +154,12 @@ impl OpenAxes {
     pub fn closed(&self, problem: &Problem, ends: &[[f64; 2]]) -> Result<Problem> {
         let mut problem = problem.clone();
         for open in &self.axes {
-            let FoldSpec::Histogram { axes, closed, .. } = &mut problem.folds[open.fold] else { continue };
-            let Fold::Histogram(histogram) = &self.job.folds[open.fold] else { continue };
+            let FoldSpec::Histogram { axes, closed, .. } = &mut problem.folds[open.fold] else {
+                continue;
+            };
+            let Fold::Histogram(histogram) = &self.job.folds[open.fold] else {
+                continue;
+            };
             let squared = histogram.axes[open.axis].squared;
             let ends = ends[open.root].map(|v| if squared { v.sqrt() } else { v });
             axes[open.axis].range = Some(range(ends, *closed)?);
@@ -137,13 +179,20 @@ fn place(roots: &mut Vec<usize>, root: usize) -> usize {
 /// First and last edge around values from `lo` to `hi`, as `numpy.histogram` has them. Half-open bins end right above the
 /// largest value.
 fn range([lo, hi]: [f64; 2], closed: Closed) -> Result<[f64; 2]> {
-    let refused =
-        |what: String| Error::request(what).at(Opt::Range).remedy(format!("give one: {}", Opt::Range.like("LO HI")));
+    let refused = |what: String| {
+        Error::request(what)
+            .at(Opt::Range)
+            .remedy(format!("give one: {}", Opt::Range.like("LO HI")))
+    };
     if lo > hi || lo.is_nan() || hi.is_nan() {
-        return Err(refused("no finite range for bins: there is no value".into()));
+        return Err(refused(
+            "no finite range for bins: there is no value".into(),
+        ));
     }
     if !lo.is_finite() || !hi.is_finite() {
-        return Err(refused(format!("values from {lo} to {hi} give bins no finite range")));
+        return Err(refused(format!(
+            "values from {lo} to {hi} give bins no finite range"
+        )));
     }
     Ok(match closed {
         _ if lo == hi => [lo - 0.5, hi + 0.5],

@@ -123,7 +123,11 @@ fn next_mark(text: &str) -> Option<(&str, (Opt, Given<'_>), &str)> {
         let (mark, after) = inside.split_once(CLOSE)?;
         let (key, given) = match mark.split_once(VALUE) {
             Some((key, value)) => (key, Given::Value(value)),
-            None => mark.split_once(LIKE).map_or((mark, Given::Nothing), |(key, words)| (key, Given::Like(words))),
+            None => mark
+                .split_once(LIKE)
+                .map_or((mark, Given::Nothing), |(key, words)| {
+                    (key, Given::Like(words))
+                }),
         };
         let opt = Opt::ALL.iter().find(|opt| opt.key() == key)?;
         Some((&text[..at], (*opt, given), after))
@@ -140,20 +144,43 @@ mod tests {
 
     #[test]
     fn marks_become_words_and_only_marks() {
-        let text = format!("give {}, {} or {}", Opt::Range.like("LO HI"), Opt::Nan.to("skip"), Opt::K);
+        let text = format!(
+            "give {}, {} or {}",
+            Opt::Range.like("LO HI"),
+            Opt::Nan.to("skip"),
+            Opt::K
+        );
         let said = unmarked(&text, bare);
-        assert_eq!(said, r#"give <range Like("LO HI")>, <nan Value("skip")> or <k Nothing>"#);
-        for text in ["", "plain", "\u{fdd0}", "\u{fdd0}odd\u{fdd3}", "\u{fdd3}a\u{fdd0}range"] {
+        assert_eq!(
+            said,
+            r#"give <range Like("LO HI")>, <nan Value("skip")> or <k Nothing>"#
+        );
+        for text in [
+            "",
+            "plain",
+            "\u{fdd0}",
+            "\u{fdd0}odd\u{fdd3}",
+            "\u{fdd3}a\u{fdd0}range",
+        ] {
             assert_eq!(unmarked(text, bare), text);
         }
-        assert_eq!(unmarked(&format!("\u{fdd0}{}", Opt::K), bare), "\u{fdd0}<k Nothing>");
+        assert_eq!(
+            unmarked(&format!("\u{fdd0}{}", Opt::K), bare),
+            "\u{fdd0}<k Nothing>"
+        );
     }
 
     #[test]
     fn every_option_has_a_key_of_its_own() {
         for (at, opt) in Opt::ALL.iter().enumerate() {
-            assert!(Opt::ALL[..at].iter().all(|other| other.key() != opt.key()), "{opt:?}");
-            assert_eq!(unmarked(&opt.to(1), bare), format!("<{} Value(\"1\")>", opt.key()));
+            assert!(
+                Opt::ALL[..at].iter().all(|other| other.key() != opt.key()),
+                "{opt:?}"
+            );
+            assert_eq!(
+                unmarked(&opt.to(1), bare),
+                format!("<{} Value(\"1\")>", opt.key())
+            );
         }
     }
 }

@@ -33,18 +33,29 @@ impl<'j> PairValues<'j> {
     pub fn new(job: &'j Job) -> Self {
         let widths = (job.x.width(), job.other().width());
         let eval = Evaluator::new(&job.low.formula, job.low.dim);
-        PairValues { job, eval, x: vec![0.0; widths.0], y: vec![0.0; widths.1], delta: vec![] }
+        PairValues {
+            job,
+            eval,
+            x: vec![0.0; widths.0],
+            y: vec![0.0; widths.1],
+            delta: vec![],
+        }
     }
     /// Evaluates pair (i, j); `out[root]` receives the numbers of each root.
     pub fn get(&mut self, i: usize, j: usize, out: &mut Vec<Vec<f64>>) {
         self.job.x.row_into(i, &mut self.x);
         self.job.other().row_into(j, &mut self.y);
         self.delta.clear();
-        self.delta.extend(self.x.iter().zip(&self.y).map(|(a, b)| a - b));
+        self.delta
+            .extend(self.x.iter().zip(&self.y).map(|(a, b)| a - b));
         if let Some(cell) = &self.job.cell {
             cell.minimum_image(&mut self.delta[..self.job.x.cols()]);
         }
-        self.eval.run(Rows { x: &self.x, y: &self.y, delta: &self.delta });
+        self.eval.run(Rows {
+            x: &self.x,
+            y: &self.y,
+            delta: &self.delta,
+        });
         out.resize(self.job.low.formula.roots.len(), vec![]);
         for (at, values) in out.iter_mut().enumerate() {
             values.clear();
@@ -60,7 +71,11 @@ impl<'j> PairValues<'j> {
 pub fn run(job: &Job) -> Result<Answer> {
     let (n, m) = (job.space.n, job.space.m);
     let mut states: Vec<State> = job.folds.iter().map(|f| f.start(n, m)).collect();
-    let mut values: Vec<Vec<f64>> = job.folds.iter().map(|f| vec![f64::NAN; dense_len(f, n, m)]).collect();
+    let mut values: Vec<Vec<f64>> = job
+        .folds
+        .iter()
+        .map(|f| vec![f64::NAN; dense_len(f, n, m)])
+        .collect();
     let mut tally = Tally::default();
     let mut pair = PairValues::new(job);
     let mut roots = vec![];
@@ -80,7 +95,13 @@ pub fn run(job: &Job) -> Result<Answer> {
                             continue;
                         }
                         if let (Fold::Rows(f), Some(pieces)) = (fold, pieces[at].as_mut()) {
-                            lengthen(&mut runs[at], (f, job.space.is_triangular()), pieces, (i, j), &roots[f.root]);
+                            lengthen(
+                                &mut runs[at],
+                                (f, job.space.is_triangular()),
+                                pieces,
+                                (i, j),
+                                &roots[f.root],
+                            );
                             continue;
                         }
                         credit(job, fold, &mut states[at], &mut values[at], i, j, &roots);
@@ -104,14 +125,24 @@ pub fn run(job: &Job) -> Result<Answer> {
             }
         }
     }
-    Ok(Answer { states, values, tally })
+    Ok(Answer {
+        states,
+        values,
+        tally,
+    })
 }
 
 /// Values of consecutive columns of one row, from the first: as many numbers each as the fold is wide.
 type Run = (usize, Vec<f64>);
 
 /// Adds a value to the run of row `i`, which ends where a column is left out.
-fn lengthen(run: &mut Run, fold: (&RowFold, bool), pieces: &mut [RowPiece; 2], (i, j): (usize, usize), value: &[f64]) {
+fn lengthen(
+    run: &mut Run,
+    fold: (&RowFold, bool),
+    pieces: &mut [RowPiece; 2],
+    (i, j): (usize, usize),
+    value: &[f64],
+) {
     if run.0 + run.1.len() / fold.0.width.max(1) != j {
         flush(run, fold, pieces, i);
         run.0 = j;
@@ -128,7 +159,15 @@ fn flush(run: &mut Run, (fold, half): (&RowFold, bool), pieces: &mut [RowPiece; 
         if half || fold.along != Along::Column {
             by_number(fold, &(first..first + len), &mut weights);
         }
-        let run = runs::Run { row, first, len, values: &values, stride: len, weights: &weights, apart: BLOCK };
+        let run = runs::Run {
+            row,
+            first,
+            len,
+            values: &values,
+            stride: len,
+            weights: &weights,
+            apart: BLOCK,
+        };
         run.credit(fold, half, pieces);
     }
     run.1.clear();
@@ -151,7 +190,10 @@ enum Fate {
 
 /// Counts the cell, and says whether its values reach the folds.
 fn admit(job: &Job, roots: &[Vec<f64>], i: usize, j: usize, tally: &mut Tally) -> Fate {
-    let far = job.near_root.zip(job.space.near_square()).is_some_and(|(root, limit)| !roots[root][0].le(&limit));
+    let far = job
+        .near_root
+        .zip(job.space.near_square())
+        .is_some_and(|(root, limit)| !roots[root][0].le(&limit));
     if far {
         tally.far += 1;
         return Fate::Far;
@@ -159,7 +201,11 @@ fn admit(job: &Job, roots: &[Vec<f64>], i: usize, j: usize, tally: &mut Tally) -
     let is_nan = |root: usize| roots[root].iter().any(|v| v.is_nan());
     let nan = job.meets_nan(is_nan, |root| roots[root][0]);
     if nan {
-        tally.first_nan = Some(tally.first_nan.map_or((i as u64, j as u64), |f| f.min((i as u64, j as u64))));
+        tally.first_nan = Some(
+            tally
+                .first_nan
+                .map_or((i as u64, j as u64), |f| f.min((i as u64, j as u64))),
+        );
     }
     if nan && job.nan == NanPolicy::Skip {
         tally.nan += 1;
@@ -170,7 +216,15 @@ fn admit(job: &Job, roots: &[Vec<f64>], i: usize, j: usize, tally: &mut Tally) -
 }
 
 #[allow(clippy::too_many_arguments)]
-fn credit(job: &Job, fold: &Fold, state: &mut State, dense: &mut [f64], i: usize, j: usize, roots: &[Vec<f64>]) {
+fn credit(
+    job: &Job,
+    fold: &Fold,
+    state: &mut State,
+    dense: &mut [f64],
+    i: usize,
+    j: usize,
+    roots: &[Vec<f64>],
+) {
     let both = job.space.is_triangular() && i != j;
     match (fold, state) {
         (Fold::Dense(f), _) => {
@@ -190,7 +244,10 @@ fn credit(job: &Job, fold: &Fold, state: &mut State, dense: &mut [f64], i: usize
         (Fold::Top(f), State::Top(s)) => s.push(f, roots[f.root][0], i, j),
         (Fold::Quantile(f), State::Quantile(s)) => s.push(i, roots[f.root][0]),
         (Fold::Extremes(f), State::Extremes(s)) => {
-            f.roots.iter().enumerate().for_each(|(at, root)| s.absorb(at, &roots[*root][..1]));
+            f.roots
+                .iter()
+                .enumerate()
+                .for_each(|(at, root)| s.absorb(at, &roots[*root][..1]));
         }
         (Fold::Select(f), State::Select(s)) if roots[f.root][0] != 0.0 => {
             s.absorb(f, i, j, f.value.map(|v| roots[v][0]));

@@ -25,7 +25,11 @@ pub struct Problem {
     #[serde(deserialize_with = "crate::text_or::deserialize")]
     pub x: Input,
     /// The rows called y; without them x is paired with itself.
-    #[serde(default, deserialize_with = "crate::text_or::option", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::text_or::option",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub y: Option<Input>,
     /// What one pair is. A text alone is a metric if there is one of that name, or else a formula.
     #[serde(default, deserialize_with = "crate::text_or::deserialize")]
@@ -34,10 +38,19 @@ pub struct Problem {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cells: Option<Domain>,
     /// Visit only pairs of rows at most this far apart.
-    #[serde(default, with = "crate::exact", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        with = "crate::exact",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub near: Option<f64>,
     /// A periodic box: lengths, or lengths and angles in degrees.
-    #[serde(default, rename = "box", with = "crate::exact", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        rename = "box",
+        with = "crate::exact",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub cell: Option<Vec<f64>>,
     /// What is kept.
     pub folds: Vec<FoldSpec>,
@@ -88,11 +101,15 @@ impl Problem {
         let mut out: Vec<&str> = self.pair.formula.as_deref().into_iter().collect();
         for fold in &self.folds {
             match fold {
-                FoldSpec::Select { predicate, value, .. } => {
+                FoldSpec::Select {
+                    predicate, value, ..
+                } => {
                     out.push(predicate);
                     out.extend(value.as_deref());
                 }
-                FoldSpec::Histogram { axes, .. } => out.extend(axes.iter().filter_map(|axis| axis.value.as_deref())),
+                FoldSpec::Histogram { axes, .. } => {
+                    out.extend(axes.iter().filter_map(|axis| axis.value.as_deref()))
+                }
                 _ => {}
             }
         }
@@ -110,7 +127,11 @@ impl Problem {
             let (columns, texts) = named_columns(formula);
             texts.iter().for_each(|text| add(&mut out.texts, text));
             for (side, name) in &columns {
-                let sides = if self.y.is_some() { *side as usize..*side as usize + 1 } else { 0..2 };
+                let sides = if self.y.is_some() {
+                    *side as usize..*side as usize + 1
+                } else {
+                    0..2
+                };
                 sides.for_each(|side| add(&mut out.columns[side], name));
             }
         }
@@ -121,7 +142,14 @@ impl Problem {
 impl Input {
     /// All columns of the input called `name`.
     pub fn named(name: impl Into<String>) -> Self {
-        Input { name: name.into(), columns: None, hash: None, ids: vec![], attributes: vec![], header: None }
+        Input {
+            name: name.into(),
+            columns: None,
+            hash: None,
+            ids: vec![],
+            attributes: vec![],
+            header: None,
+        }
     }
 }
 
@@ -148,12 +176,19 @@ pub struct PairSpec {
 }
 
 impl FromText for PairSpec {
-    const EXPECTED: &'static str = "the name of a metric, a formula, or a table with 'metric' or 'formula'";
+    const EXPECTED: &'static str =
+        "the name of a metric, a formula, or a table with 'metric' or 'formula'";
     fn from_text(text: &str) -> Self {
         let of = |text: &str| Some(text.to_string());
         match named::find(text) {
-            Some(_) => PairSpec { metric: of(text), ..PairSpec::default() },
-            None => PairSpec { formula: of(text), ..PairSpec::default() },
+            Some(_) => PairSpec {
+                metric: of(text),
+                ..PairSpec::default()
+            },
+            None => PairSpec {
+                formula: of(text),
+                ..PairSpec::default()
+            },
         }
     }
 }
@@ -242,10 +277,18 @@ pub struct AxisSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bins: Option<usize>,
     /// First and last edge; without them the exact minimum and maximum.
-    #[serde(default, with = "crate::exact", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        with = "crate::exact",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub range: Option<[f64; 2]>,
     /// Edges of their own.
-    #[serde(default, with = "crate::exact", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        with = "crate::exact",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub edges: Option<Vec<f64>>,
 }
 

@@ -74,7 +74,11 @@ mod tests {
     fn splitmix_has_the_published_numbers() {
         // The first outputs of the authors' C for the seed 1234567.
         let mut numbers = SplitMix::new(1_234_567);
-        let expected = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
+        let expected = [
+            6_457_827_717_110_365_317,
+            3_203_168_211_198_807_973,
+            9_817_491_932_198_370_423,
+        ];
         assert_eq!(expected.map(|_| numbers.bits()), expected);
     }
 
@@ -82,7 +86,12 @@ mod tests {
     fn xoshiro_has_the_published_numbers() {
         // The first outputs of the authors' C for the state 1, 2, 3, 4.
         let mut random = Random([1, 2, 3, 4]);
-        let expected = [41_943_041, 58_720_359, 3_588_806_011_781_223, 3_591_011_842_654_386];
+        let expected = [
+            41_943_041,
+            58_720_359,
+            3_588_806_011_781_223,
+            3_591_011_842_654_386,
+        ];
         assert_eq!(expected.map(|_| random.bits()), expected);
     }
 }

@@ -43,7 +43,13 @@ fn bounded(text: &str, lines: bool) -> String {
         let piece = &rest[..piece_len(rest)];
         rest = &rest[piece.len()..];
         if piece.len() <= LONGEST_PIECE || piece.chars().count() <= LONGEST_PIECE {
-            piece.chars().for_each(|c| if lines && c == '\n' { out.push('\n') } else { put(&mut out, c) });
+            piece.chars().for_each(|c| {
+                if lines && c == '\n' {
+                    out.push('\n')
+                } else {
+                    put(&mut out, c)
+                }
+            });
             continue;
         }
         let (head, tail) = (LONGEST_PIECE * 2 / 3, LONGEST_PIECE / 3 - 1);
@@ -65,16 +71,26 @@ fn put(out: &mut String, c: char) {
 
 /// Bytes of the piece that `text` starts with: a quotation up to the quote that ends it, else a word, or blanks.
 fn piece_len(text: &str) -> usize {
-    let Some(first) = text.chars().next() else { return 0 };
+    let Some(first) = text.chars().next() else {
+        return 0;
+    };
     if first == '\'' {
         let closes = |at: &usize| !text[at + 1..].starts_with(|c: char| c.is_alphanumeric());
-        if let Some(at) = text.match_indices('\'').map(|(at, _)| at).skip(1).find(closes) {
+        if let Some(at) = text
+            .match_indices('\'')
+            .map(|(at, _)| at)
+            .skip(1)
+            .find(closes)
+        {
             return at + 1;
         }
     }
     // An apostrophe inside a word opens nothing.
     let blank = first.is_whitespace();
-    text.char_indices().skip(1).find(|(_, c)| c.is_whitespace() != blank).map_or(text.len(), |(at, _)| at)
+    text.char_indices()
+        .skip(1)
+        .find(|(_, c)| c.is_whitespace() != blank)
+        .map_or(text.len(), |(at, _)| at)
 }
 
 #[cfg(test)]
@@ -83,8 +99,14 @@ mod tests {
 
     #[test]
     fn nothing_reaches_a_terminal_that_it_would_act_on() {
-        assert_eq!(shown("a\u{1b}[31mb\u{7}\r\n"), "a\\u{1b}[31mb\\u{7}\\u{d}\\u{a}");
-        assert_eq!(shown("\u{feff}MARKOV \u{202e}x \u{9b}1m"), "\\u{feff}MARKOV \\u{202e}x \\u{9b}1m");
+        assert_eq!(
+            shown("a\u{1b}[31mb\u{7}\r\n"),
+            "a\\u{1b}[31mb\\u{7}\\u{d}\\u{a}"
+        );
+        assert_eq!(
+            shown("\u{feff}MARKOV \u{202e}x \u{9b}1m"),
+            "\\u{feff}MARKOV \\u{202e}x \\u{9b}1m"
+        );
         assert_eq!(shown_lines("a\nb\tc"), "a\nb\\u{9}c");
         assert_eq!(shown("größer ≤ 3 'a b' …"), "größer ≤ 3 'a b' …");
     }
@@ -94,7 +116,11 @@ mod tests {
         let name = "ab ".repeat(400);
         let text = format!("column '{name}' of the file's table is not a number");
         let cut = shown(&text);
-        assert!(cut.starts_with("column 'ab ab") && cut.ends_with("of the file's table is not a number"), "{cut}");
+        assert!(
+            cut.starts_with("column 'ab ab")
+                && cut.ends_with("of the file's table is not a number"),
+            "{cut}"
+        );
         assert!(cut.chars().count() < 400, "{}", cut.chars().count());
         let cut = shown(&format!("/{} is not there", "x/".repeat(5000)));
         assert!(cut.chars().count() < 350 && cut.ends_with("is not there"));

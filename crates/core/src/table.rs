@@ -55,14 +55,22 @@ impl Elements {
         // Many at once, which the compiler can make vectors of.
         const MANY: usize = 1024;
         match self {
-            Elements::F32(b) => b.chunks(MANY).all(|part| part.iter().fold(true, |all, v| all & v.is_finite())),
-            Elements::F64(b) => b.chunks(MANY).all(|part| part.iter().fold(true, |all, v| all & v.is_finite())),
+            Elements::F32(b) => b
+                .chunks(MANY)
+                .all(|part| part.iter().fold(true, |all, v| all & v.is_finite())),
+            Elements::F64(b) => b
+                .chunks(MANY)
+                .all(|part| part.iter().fold(true, |all, v| all & v.is_finite())),
         }
     }
     /// The first element and every `step`-th after it.
     pub fn every(&self, step: usize) -> Vec<f64> {
         match self {
-            Elements::F32(b) => b.iter().step_by(step.max(1)).map(|v| f64::from(*v)).collect(),
+            Elements::F32(b) => b
+                .iter()
+                .step_by(step.max(1))
+                .map(|v| f64::from(*v))
+                .collect(),
             Elements::F64(b) => b.iter().step_by(step.max(1)).copied().collect(),
         }
     }
@@ -98,9 +106,21 @@ impl Table {
     /// `Input` when the number of elements is not `rows * cols`.
     pub fn new(rows: usize, cols: usize, elements: Elements) -> Result<Self> {
         if rows.checked_mul(cols) != Some(elements.len()) {
-            return Err(Error::input(format!("{} numbers do not fill {rows} rows of {cols} columns", elements.len())));
+            return Err(Error::input(format!(
+                "{} numbers do not fill {rows} rows of {cols} columns",
+                elements.len()
+            )));
         }
-        Ok(Table { rows, cols, elements, names: None, attributes: None, texts: None, words: None, labels: None })
+        Ok(Table {
+            rows,
+            cols,
+            elements,
+            names: None,
+            attributes: None,
+            texts: None,
+            words: None,
+            labels: None,
+        })
     }
     /// A double-precision table.
     ///
@@ -122,12 +142,19 @@ impl Table {
     /// `Input` when there are not `cols` names, or two are equal.
     pub fn with_names(mut self, names: Vec<String>) -> Result<Self> {
         if names.len() != self.cols {
-            return Err(Error::input(format!("{} names for {} columns", names.len(), self.cols)));
+            return Err(Error::input(format!(
+                "{} names for {} columns",
+                names.len(),
+                self.cols
+            )));
         }
         let mut sorted: Vec<&String> = names.iter().collect();
         sorted.sort();
         if let Some(twice) = sorted.windows(2).find(|w| w[0] == w[1]) {
-            return Err(Error::input(format!("two columns are named '{}'", twice[0])));
+            return Err(Error::input(format!(
+                "two columns are named '{}'",
+                twice[0]
+            )));
         }
         self.names = Some(names.into());
         Ok(self)
@@ -139,17 +166,31 @@ impl Table {
     /// `Input` when the rows are not as many, or when an attribute has no name of its own.
     pub fn with_attributes(mut self, attributes: Table) -> Result<Self> {
         if attributes.rows != self.rows {
-            let what = format!("attributes of {} rows beside {} rows", attributes.rows, self.rows);
+            let what = format!(
+                "attributes of {} rows beside {} rows",
+                attributes.rows, self.rows
+            );
             return Err(Error::input(what).remedy("one number for each row"));
         }
-        let Some(own) = attributes.names() else { return Err(Error::input("attributes without names")) };
+        let Some(own) = attributes.names() else {
+            return Err(Error::input("attributes without names"));
+        };
         let numbered = || (0..self.cols).map(|k| k.to_string()).collect();
-        let mut names: Vec<String> = self.names().map_or_else(numbered, |names| names[..self.cols].to_vec());
+        let mut names: Vec<String> = self
+            .names()
+            .map_or_else(numbered, |names| names[..self.cols].to_vec());
         if let Some(twice) = own.iter().find(|name| names.contains(name)) {
-            return Err(Error::input(format!("a column and an attribute are both named '{twice}'")));
+            return Err(Error::input(format!(
+                "a column and an attribute are both named '{twice}'"
+            )));
         }
         names.extend_from_slice(own);
-        let texts = self.texts().iter().copied().chain(attributes.texts().iter().map(|k| k + self.cols)).collect();
+        let texts = self
+            .texts()
+            .iter()
+            .copied()
+            .chain(attributes.texts().iter().map(|k| k + self.cols))
+            .collect();
         self.names = Some(names.into());
         self = self.with_texts(texts);
         self.attributes = Some(Arc::new(attributes));
@@ -160,8 +201,17 @@ impl Table {
     /// # Errors
     /// `Input` when the rows are not as many.
     pub fn with_labels(mut self, labels: Option<Labels>) -> Result<Self> {
-        if let Some(odd) = labels.iter().flat_map(Labels::columns).find(|w| w.rows() != self.rows) {
-            return Err(Error::input(format!("{} words of '{}' beside {} rows", odd.rows(), odd.name, self.rows)));
+        if let Some(odd) = labels
+            .iter()
+            .flat_map(Labels::columns)
+            .find(|w| w.rows() != self.rows)
+        {
+            return Err(Error::input(format!(
+                "{} words of '{}' beside {} rows",
+                odd.rows(),
+                odd.name,
+                self.rows
+            )));
         }
         self.labels = labels;
         Ok(self)
@@ -192,7 +242,10 @@ impl Table {
     }
     /// The same table, of which the numbers of text stand for `words` from 0 on.
     pub fn with_words(self, words: Words) -> Self {
-        Table { words: Some(words), ..self }
+        Table {
+            words: Some(words),
+            ..self
+        }
     }
     /// What the numbers of text stand for, where that is known.
     pub fn words(&self) -> Option<&Words> {
@@ -207,10 +260,16 @@ impl Table {
             items.extend((0..wide).map(|k| old.as_ref().map_or(f64::NAN, |t| t.get(row, k))));
             items.push(*mark);
         }
-        let mut names: Vec<String> = old.and_then(|t| t.names.clone()).map_or_else(Vec::new, |n| n.to_vec());
+        let mut names: Vec<String> = old
+            .and_then(|t| t.names.clone())
+            .map_or_else(Vec::new, |n| n.to_vec());
         names.push(format!("({wide})"));
         let columns = self.names.clone().map(|n| n[..self.cols].to_vec());
-        let marked = Table { names: columns.map(Into::into), attributes: None, ..self };
+        let marked = Table {
+            names: columns.map(Into::into),
+            attributes: None,
+            ..self
+        };
         marked.with_attributes(Table::f64(rows, wide + 1, items)?.with_names(names)?)
     }
     /// Numbers beside the components of a row, with names of their own.
@@ -258,7 +317,10 @@ impl Table {
         }
         let at = row * self.cols;
         match &self.elements {
-            Elements::F32(b) => out.iter_mut().zip(&b[at..at + self.cols]).for_each(|(o, v)| *o = f64::from(*v)),
+            Elements::F32(b) => out
+                .iter_mut()
+                .zip(&b[at..at + self.cols])
+                .for_each(|(o, v)| *o = f64::from(*v)),
             Elements::F64(b) => out[..self.cols].copy_from_slice(&b[at..at + self.cols]),
         }
     }
@@ -271,7 +333,11 @@ impl Table {
     }
     /// What a NaN in column `col` is.
     pub fn missing(&self, col: usize) -> &'static str {
-        if self.texts().contains(&col) { "a missing text (NaN) in the data" } else { "NaN in the data" }
+        if self.texts().contains(&col) {
+            "a missing text (NaN) in the data"
+        } else {
+            "NaN in the data"
+        }
     }
     fn first_nan_component(&self) -> Option<(usize, usize)> {
         let at = match &self.elements {
@@ -293,8 +359,15 @@ impl Table {
     /// # Errors
     /// `Resource` when the budget does not hold the copy.
     pub fn picked(&self, columns: &[usize], budget: &Budget, purpose: &str) -> Result<Self> {
-        fn copy<T: Copy + Send + Sync + 'static>(items: &[T], cols: usize, to: &mut Vec<T>, columns: &[usize]) {
-            items.chunks_exact(cols.max(1)).for_each(|row| to.extend(columns.iter().map(|at| row[*at])));
+        fn copy<T: Copy + Send + Sync + 'static>(
+            items: &[T],
+            cols: usize,
+            to: &mut Vec<T>,
+            columns: &[usize],
+        ) {
+            items
+                .chunks_exact(cols.max(1))
+                .for_each(|row| to.extend(columns.iter().map(|at| row[*at])));
         }
         let total = self.rows.saturating_mul(columns.len());
         let elements = match &self.elements {
@@ -309,9 +382,12 @@ impl Table {
                 Elements::F64(out.into())
             }
         };
-        let texts = (0..columns.len()).filter(|k| self.texts().contains(&columns[*k])).collect();
-        let table =
-            Table::new(self.rows, columns.len(), elements)?.with_texts(texts).with_labels(self.labels.clone())?;
+        let texts = (0..columns.len())
+            .filter(|k| self.texts().contains(&columns[*k]))
+            .collect();
+        let table = Table::new(self.rows, columns.len(), elements)?
+            .with_texts(texts)
+            .with_labels(self.labels.clone())?;
         match &self.names {
             Some(names) => table.with_names(columns.iter().map(|c| names[*c].clone()).collect()),
             None => Ok(table),
@@ -329,7 +405,8 @@ impl Table {
         let by_number = || name.parse::<usize>().ok().filter(|c| *c < self.cols);
         by_name.or_else(by_number).ok_or_else(|| {
             let have = these(self.names(), self.cols);
-            Error::request(format!("no column '{name}'")).remedy(format!("one of the columns there are: {have}"))
+            Error::request(format!("no column '{name}'"))
+                .remedy(format!("one of the columns there are: {have}"))
         })
     }
 }
@@ -339,7 +416,13 @@ fn these(names: Option<&[String]>, count: usize) -> String {
     match names {
         Some(names) => {
             let more = if names.len() > 20 { ", …" } else { "" };
-            names.iter().take(20).map(|n| short(n, 80)).collect::<Vec<_>>().join(", ") + more
+            names
+                .iter()
+                .take(20)
+                .map(|n| short(n, 80))
+                .collect::<Vec<_>>()
+                .join(", ")
+                + more
         }
         None => format!("0 to {}", count.saturating_sub(1)),
     }
@@ -349,10 +432,19 @@ fn these(names: Option<&[String]>, count: usize) -> String {
 ///
 /// # Errors
 /// `Request` when a column does not exist, is chosen twice, or shares its name.
-pub fn find_columns(wanted: &[String], names: Option<&[String]>, count: usize) -> Result<Vec<usize>> {
+pub fn find_columns(
+    wanted: &[String],
+    names: Option<&[String]>,
+    count: usize,
+) -> Result<Vec<usize>> {
     let wanted_names: HashSet<&str> = wanted.iter().map(String::as_str).collect();
     let mut by_name: HashMap<&str, usize> = HashMap::with_capacity(wanted.len());
-    for (at, name) in names.unwrap_or_default().iter().enumerate().filter(|(_, n)| wanted_names.contains(n.as_str())) {
+    for (at, name) in names
+        .unwrap_or_default()
+        .iter()
+        .enumerate()
+        .filter(|(_, n)| wanted_names.contains(n.as_str()))
+    {
         if let Some(first) = by_name.insert(name, at) {
             let what = format!("columns {first} and {at} are both called '{name}'");
             return Err(Error::request(what).remedy("pick the column by its number, from 0"));
@@ -362,14 +454,20 @@ pub fn find_columns(wanted: &[String], names: Option<&[String]>, count: usize) -
     let mut out = Vec::with_capacity(wanted.len());
     for column in wanted {
         let by_number = || column.parse::<usize>().ok().filter(|at| *at < count);
-        let at = by_name.get(column.as_str()).copied().or_else(by_number).ok_or_else(|| {
-            let have = these(names, count);
-            Error::request(format!("there is no column '{column}'"))
-                .remedy(format!("{} with some of {have}", Opt::Columns))
-        })?;
+        let at = by_name
+            .get(column.as_str())
+            .copied()
+            .or_else(by_number)
+            .ok_or_else(|| {
+                let have = these(names, count);
+                Error::request(format!("there is no column '{column}'"))
+                    .remedy(format!("{} with some of {have}", Opt::Columns))
+            })?;
         if !seen.insert(at) {
             let what = format!("column '{column}' is chosen twice");
-            return Err(Error::request(what).remedy(format!("name each column once in {}", Opt::Columns)));
+            return Err(
+                Error::request(what).remedy(format!("name each column once in {}", Opt::Columns))
+            );
         }
         out.push(at);
     }
@@ -381,7 +479,11 @@ pub fn find_columns(wanted: &[String], names: Option<&[String]>, count: usize) -
 /// # Errors
 /// `Request` when several columns are called so.
 pub fn place_of(names: &[String], name: &str) -> Result<Option<usize>> {
-    let mut places = names.iter().enumerate().filter(|(_, have)| *have == name).map(|(at, _)| at);
+    let mut places = names
+        .iter()
+        .enumerate()
+        .filter(|(_, have)| *have == name)
+        .map(|(at, _)| at);
     match (places.next(), places.next()) {
         (Some(first), Some(second)) => {
             let what = format!("columns {first} and {second} are both called '{name}'");
@@ -398,12 +500,18 @@ mod tests {
     fn named(rows: usize, names: &[&str]) -> Table {
         let items = (0..rows * names.len()).map(|v| v as f64).collect();
         let names: Vec<String> = names.iter().map(|n| (*n).to_string()).collect();
-        Table::f64(rows, names.len(), items).unwrap().with_names(names).unwrap()
+        Table::f64(rows, names.len(), items)
+            .unwrap()
+            .with_names(names)
+            .unwrap()
     }
 
     #[test]
     fn attributes_follow_the_components_of_a_row() {
-        let table = Table::f64(2, 3, vec![7.0; 6]).unwrap().with_attributes(named(2, &["mass", "kind"])).unwrap();
+        let table = Table::f64(2, 3, vec![7.0; 6])
+            .unwrap()
+            .with_attributes(named(2, &["mass", "kind"]))
+            .unwrap();
         assert_eq!((table.cols(), table.width()), (3, 5));
         assert_eq!(table.names().unwrap(), ["0", "1", "2", "mass", "kind"]);
         let (mut row, mut whole) = ([0.0; 3], [0.0; 5]);
@@ -418,6 +526,10 @@ mod tests {
     fn attributes_that_do_not_fit_are_refused() {
         assert!(named(2, &["a"]).with_attributes(named(3, &["b"])).is_err());
         assert!(named(2, &["a"]).with_attributes(named(2, &["a"])).is_err());
-        assert!(named(2, &["a"]).with_attributes(Table::f64(2, 1, vec![0.0; 2]).unwrap()).is_err());
+        assert!(
+            named(2, &["a"])
+                .with_attributes(Table::f64(2, 1, vec![0.0; 2]).unwrap())
+                .is_err()
+        );
     }
 }

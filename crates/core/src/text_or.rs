@@ -30,7 +30,9 @@ impl<'de, T: FromText + Deserialize<'de>> Visitor<'de> for TextOr<T> {
 }
 
 /// A part that is there.
-pub(crate) fn deserialize<'de, D: Deserializer<'de>, T: FromText + Deserialize<'de>>(from: D) -> Result<T, D::Error> {
+pub(crate) fn deserialize<'de, D: Deserializer<'de>, T: FromText + Deserialize<'de>>(
+    from: D,
+) -> Result<T, D::Error> {
     from.deserialize_any(TextOr(PhantomData))
 }
 

@@ -25,9 +25,12 @@ fn norm2(d: &[f64]) -> f64 {
 fn brute(cell: &PeriodicBox, d: [f64; 3], reach: i32) -> f64 {
     let v = cell.vectors();
     let range = || -reach..=reach;
-    let all = range().flat_map(|i| range().flat_map(move |j| range().map(move |k| [i, j, k].map(f64::from))));
-    all.map(|n| norm2(&[0, 1, 2].map(|c| d[c] + (n[0] * v[0][c] + n[1] * v[1][c] + n[2] * v[2][c]))))
-        .fold(f64::INFINITY, f64::min)
+    let all = range()
+        .flat_map(|i| range().flat_map(move |j| range().map(move |k| [i, j, k].map(f64::from))));
+    all.map(|n| {
+        norm2(&[0, 1, 2].map(|c| d[c] + (n[0] * v[0][c] + n[1] * v[1][c] + n[2] * v[2][c])))
+    })
+    .fold(f64::INFINITY, f64::min)
 }
 
 /// A difference with fractional coordinates in ±`wide` of the basis as given.
@@ -56,7 +59,12 @@ fn skewed(random: &mut Random, low: f64, high: f64) -> PeriodicBox {
 fn steps(cell: &PeriodicBox) -> i32 {
     let v = cell.vectors();
     let area = |a: [f64; 3], b: [f64; 3]| {
-        norm2(&[a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]).sqrt()
+        norm2(&[
+            a[1] * b[2] - a[2] * b[1],
+            a[2] * b[0] - a[0] * b[2],
+            a[0] * b[1] - a[1] * b[0],
+        ])
+        .sqrt()
     };
     let heights = [(1, 2), (0, 2), (0, 1)].map(|(i, j)| cell.volume() / area(v[i], v[j]));
     let low = heights.into_iter().fold(f64::INFINITY, f64::min);
@@ -67,7 +75,10 @@ fn check(cell: &PeriodicBox, d: [f64; 3], reach: i32, noise: f64) {
     let mut r = d;
     cell.minimum_image(&mut r);
     let (got, want) = (norm2(&r).sqrt(), brute(cell, d, reach).sqrt());
-    assert!((got - want).abs() <= 1e-12 * want + noise, "{cell:?}: {d:?} gives {got}, not {want}");
+    assert!(
+        (got - want).abs() <= 1e-12 * want + noise,
+        "{cell:?}: {d:?} gives {got}, not {want}"
+    );
     assert!(got <= cell.reach() * (1.0 + 1e-12));
     let mut back = d.map(|c| -c);
     cell.minimum_image(&mut back);
@@ -105,7 +116,10 @@ fn extreme_skew_matches_brute_force() {
             check(&cell, d, reach, 0.0);
         }
     }
-    assert!(oblique > 0, "some boxes need more than five images each way");
+    assert!(
+        oblique > 0,
+        "some boxes need more than five images each way"
+    );
 }
 
 #[test]
@@ -116,10 +130,16 @@ fn vectors_of_any_skewness_reduce() {
         let mut v = [cell.vectors()[0], cell.vectors()[1], cell.vectors()[2]];
         // Unimodular shears: the same lattice, ever more skewed.
         for at in 0..round % 7 {
-            let (i, j, k) = (at % 3, (at + 1) % 3, f64::from((random.next() % 7) as u32) - 3.0);
+            let (i, j, k) = (
+                at % 3,
+                (at + 1) % 3,
+                f64::from((random.next() % 7) as u32) - 3.0,
+            );
             v[i] = [0, 1, 2].map(|c| v[i][c] + k * v[j][c]);
         }
-        let Ok(sheared) = PeriodicBox::from_vectors(v) else { continue };
+        let Ok(sheared) = PeriodicBox::from_vectors(v) else {
+            continue;
+        };
         assert!((sheared.inradius() / cell.inradius() - 1.0).abs() < 1e-9);
         assert!((sheared.volume() / cell.volume() - 1.0).abs() < 1e-6);
         for _ in 0..100 {
@@ -127,7 +147,10 @@ fn vectors_of_any_skewness_reduce() {
             let (mut a, mut b) = (d, d);
             cell.minimum_image(&mut a);
             sheared.minimum_image(&mut b);
-            assert!((norm2(&a).sqrt() - norm2(&b).sqrt()).abs() < 1e-10, "{v:?}: {d:?}");
+            assert!(
+                (norm2(&a).sqrt() - norm2(&b).sqrt()).abs() < 1e-10,
+                "{v:?}: {d:?}"
+            );
         }
     }
 }
@@ -146,13 +169,21 @@ fn reduced_bases_are_reduced() {
         let size = |v: [f64; 3]| norm2(&v) * (1.0 + 1e-12);
         assert!(norm2(&b[0]) <= size(b[1]) && norm2(&b[1]) <= size(b[2]));
         let product: f64 = b.iter().map(|v| norm2(v)).product();
-        assert!(volume * volume >= 0.5 * product * (1.0 - 1e-12), "Gauss: 2·V² ≥ |b₁|²|b₂|²|b₃|²");
-        for n in [[1, 1, 0], [1, -1, 0], [1, 0, 1], [1, 0, -1], [0, 1, 1], [0, 1, -1]].into_iter().chain([
-            [1, 1, 1],
-            [1, 1, -1],
-            [1, -1, 1],
-            [-1, 1, 1],
-        ]) {
+        assert!(
+            volume * volume >= 0.5 * product * (1.0 - 1e-12),
+            "Gauss: 2·V² ≥ |b₁|²|b₂|²|b₃|²"
+        );
+        for n in [
+            [1, 1, 0],
+            [1, -1, 0],
+            [1, 0, 1],
+            [1, 0, -1],
+            [0, 1, 1],
+            [0, 1, -1],
+        ]
+        .into_iter()
+        .chain([[1, 1, 1], [1, 1, -1], [1, -1, 1], [-1, 1, 1]])
+        {
             let last = n.iter().rposition(|k| *k != 0).unwrap();
             let sum = [0, 1, 2].map(|c| (0..3).map(|k| f64::from(n[k]) * b[k][c]).sum::<f64>());
             assert!(norm2(&b[last]) <= size(sum), "{n:?} of {b:?}");
@@ -169,18 +200,24 @@ fn differences_of_many_boxes_are_wrapped() {
             let near = difference(&mut random, &cell, 0.5);
             let n = [0; 3].map(|_| random.between(-scale, scale).round());
             let v = cell.vectors();
-            let far = [0, 1, 2].map(|c| near[c] + (n[0] * v[0][c] + n[1] * v[1][c] + n[2] * v[2][c]));
+            let far =
+                [0, 1, 2].map(|c| near[c] + (n[0] * v[0][c] + n[1] * v[1][c] + n[2] * v[2][c]));
             let (mut a, mut b) = (near, far);
             cell.minimum_image(&mut a);
             cell.minimum_image(&mut b);
             let error = (norm2(&a).sqrt() - norm2(&b).sqrt()).abs();
-            assert!(error <= 8.0 * f64::EPSILON * 60.0 * scale, "{error} at {scale}");
+            assert!(
+                error <= 8.0 * f64::EPSILON * 60.0 * scale,
+                "{error} at {scale}"
+            );
         }
     }
 }
 
 fn lanes_match<const N: usize>(cell: &PeriodicBox, x: [f64; 3], others: &[[f64; 3]; N]) {
-    let split = Others::<N>::new(3, |k, to| to.iter_mut().zip(others).for_each(|(t, y)| *t = y[k]));
+    let split = Others::<N>::new(3, |k, to| {
+        to.iter_mut().zip(others).for_each(|(t, y)| *t = y[k])
+    });
     let mut to = [[0.0; N]; 3];
     cell.image().differences(x, &split, |d| d, &mut to);
     for (at, y) in others.iter().enumerate() {
@@ -188,7 +225,10 @@ fn lanes_match<const N: usize>(cell: &PeriodicBox, x: [f64; 3], others: &[[f64; 
         cell.minimum_image(&mut want);
         let got = to.map(|of| of[at]);
         let same = |(g, w): (&f64, &f64)| g.to_bits() == w.to_bits() || (g.is_nan() && w.is_nan());
-        assert!(got.iter().zip(&want).all(same), "lane {at}: {x:?} − {y:?} gives {got:?}, not {want:?}, in {cell:?}");
+        assert!(
+            got.iter().zip(&want).all(same),
+            "lane {at}: {x:?} − {y:?} gives {got:?}, not {want:?}, in {cell:?}"
+        );
     }
 }
 
@@ -199,7 +239,8 @@ fn lanes_give_the_bits_of_the_reference() {
         let cell = match at % 3 {
             0 => skewed(&mut random, 25.0, 155.0),
             1 => PeriodicBox::orthorhombic(&[0; 3].map(|_| random.between(1.0, 20.0))).unwrap(),
-            _ => PeriodicBox::orthorhombic(&[random.between(1.0, 20.0), random.between(1.0, 20.0)]).unwrap(),
+            _ => PeriodicBox::orthorhombic(&[random.between(1.0, 20.0), random.between(1.0, 20.0)])
+                .unwrap(),
         };
         for wide in [0.5, 1.0, 40.0] {
             let mut rows = [0; 131].map(|_| {
@@ -207,10 +248,24 @@ fn lanes_give_the_bits_of_the_reference() {
                 [d[0], d[1], d[2]]
             });
             let l = cell.lengths()[0];
-            let edge = [0.5 * l, (0.5 * l).next_up(), (0.5 * l).next_down(), l, -0.0, 0.0];
-            rows.iter_mut().zip(edge.iter().chain(&edge.map(|e| -e))).for_each(|(row, e)| row[0] = *e);
+            let edge = [
+                0.5 * l,
+                (0.5 * l).next_up(),
+                (0.5 * l).next_down(),
+                l,
+                -0.0,
+                0.0,
+            ];
+            rows.iter_mut()
+                .zip(edge.iter().chain(&edge.map(|e| -e)))
+                .for_each(|(row, e)| row[0] = *e);
             let somewhere = difference(&mut random, &cell_3d(&cell), wide);
-            for x in [[0.0; 3], somewhere, [f64::NAN, 0.5, 0.25], [f64::INFINITY, 0.5, 0.25]] {
+            for x in [
+                [0.0; 3],
+                somewhere,
+                [f64::NAN, 0.5, 0.25],
+                [f64::INFINITY, 0.5, 0.25],
+            ] {
                 lanes_match(&cell, x, &rows);
             }
             // The ends of the box itself: one more, and a difference is longer than it.
@@ -223,7 +278,11 @@ fn lanes_give_the_bits_of_the_reference() {
 }
 
 fn cell_3d(cell: &PeriodicBox) -> PeriodicBox {
-    if cell.dims() == 3 { cell.clone() } else { PeriodicBox::orthorhombic(&[cell.lengths()[0]; 3]).unwrap() }
+    if cell.dims() == 3 {
+        cell.clone()
+    } else {
+        PeriodicBox::orthorhombic(&[cell.lengths()[0]; 3]).unwrap()
+    }
 }
 
 #[test]
@@ -232,9 +291,19 @@ fn the_form_without_division_has_the_same_bits() {
     for _ in 0..200_000 {
         let l = f64::from_bits((random.next() >> 12) | 0x3ff0_0000_0000_0000);
         let half = 0.5 * l;
-        for d in [half, half.next_up(), half.next_down(), l, random.between(-l, l), 0.0] {
+        for d in [
+            half,
+            half.next_up(),
+            half.next_down(),
+            l,
+            random.between(-l, l),
+            0.0,
+        ] {
             for d in [d, -d] {
-                assert_eq!(Orthorhombic::nearest(d, l).to_bits(), Orthorhombic::nearest_within(d, l).to_bits());
+                assert_eq!(
+                    Orthorhombic::nearest(d, l).to_bits(),
+                    Orthorhombic::nearest_within(d, l).to_bits()
+                );
             }
         }
         let x = random.between(-1e3, 1e3);
@@ -255,10 +324,14 @@ fn halves_go_to_the_even_multiple() {
 
 #[test]
 fn the_first_of_equal_candidates_wins() {
-    let cell = PeriodicBox::from_vectors([[2.0, 0.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 4.0]]).unwrap();
+    let cell =
+        PeriodicBox::from_vectors([[2.0, 0.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 4.0]]).unwrap();
     // Equally far, in exact arithmetic and in f64, from (0, 0), (2, 0) and (1, 2): the nearest line wins over the next
     // one, and on it the even multiple.
-    for (d, want) in [([1.0, 0.75, 0.0], [1.0, 0.75, 0.0]), ([3.0, 0.75, 0.0], [-1.0, 0.75, 0.0])] {
+    for (d, want) in [
+        ([1.0, 0.75, 0.0], [1.0, 0.75, 0.0]),
+        ([3.0, 0.75, 0.0], [-1.0, 0.75, 0.0]),
+    ] {
         let (mut r, mut back) = (d, d.map(|c: f64| -c));
         cell.minimum_image(&mut r);
         cell.minimum_image(&mut back);
@@ -274,8 +347,10 @@ fn the_first_of_equal_candidates_wins() {
 
 #[test]
 fn lattice_points_become_zero_and_holes_are_odd() {
-    let fcc = PeriodicBox::from_vectors([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]).unwrap();
-    let bcc = PeriodicBox::from_vectors([[-1.0, 1.0, 1.0], [1.0, -1.0, 1.0], [1.0, 1.0, -1.0]]).unwrap();
+    let fcc =
+        PeriodicBox::from_vectors([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]).unwrap();
+    let bcc =
+        PeriodicBox::from_vectors([[-1.0, 1.0, 1.0], [1.0, -1.0, 1.0], [1.0, 1.0, -1.0]]).unwrap();
     let hex = PeriodicBox::triclinic([1.0, 1.0, 2.0], [90.0, 90.0, 120.0]).unwrap();
     for cell in [&fcc, &bcc, &hex] {
         assert!(matches!(cell.image(), Image::Oblique(_)));
@@ -284,7 +359,8 @@ fn lattice_points_become_zero_and_holes_are_odd() {
             let f = [n / 81, n / 9 % 9, n % 9].map(|k| (f64::from(k) - 4.0) * 0.5);
             let v = cell.vectors();
             for scale in [1.0, 0.5] {
-                let d = [0, 1, 2].map(|c| scale * (f[0] * v[0][c] + f[1] * v[1][c] + f[2] * v[2][c]));
+                let d =
+                    [0, 1, 2].map(|c| scale * (f[0] * v[0][c] + f[1] * v[1][c] + f[2] * v[2][c]));
                 check(cell, d, 4, 1e-15);
                 let mut r = d;
                 cell.minimum_image(&mut r);
@@ -306,13 +382,18 @@ fn fewer_dimensions_and_longer_rows() {
     line.minimum_image(&mut d);
     assert_eq!(d, [-1.0]);
     let plane = PeriodicBox::parse("10, 4").unwrap();
-    assert_eq!((plane.dims(), plane.volume(), plane.inradius()), (2, 40.0, 2.0));
+    assert_eq!(
+        (plane.dims(), plane.volume(), plane.inradius()),
+        (2, 40.0, 2.0)
+    );
     let mut d = [9.0, 3.0, 100.0];
     plane.minimum_image(&mut d);
     assert_eq!(d, [-1.0, -1.0, 100.0]);
     let others = Others::<2>::new(2, |k, to| *to = [[-9.0, -1.0], [-3.0, -1.0]][k]);
     let mut to = [[0.0f32; 2]; 2];
-    plane.image().differences([0.0; 3], &others, |d| d as f32, &mut to);
+    plane
+        .image()
+        .differences([0.0; 3], &others, |d| d as f32, &mut to);
     assert_eq!(to, [[-1.0, 1.0], [-1.0, 1.0]]);
     let cube = PeriodicBox::parse("5").unwrap();
     let mut d = [4.0, -4.0];
@@ -326,8 +407,11 @@ fn fewer_dimensions_and_longer_rows() {
 
 #[test]
 fn a_cube_in_disguise_is_a_cube() {
-    let sheared = PeriodicBox::from_vectors([[2.0, 0.0, 0.0], [14.0, 2.0, 0.0], [-6.0, 22.0, 2.0]]).unwrap();
-    let Image::Orthorhombic(o) = sheared.image() else { panic!("not seen") };
+    let sheared =
+        PeriodicBox::from_vectors([[2.0, 0.0, 0.0], [14.0, 2.0, 0.0], [-6.0, 22.0, 2.0]]).unwrap();
+    let Image::Orthorhombic(o) = sheared.image() else {
+        panic!("not seen")
+    };
     assert_eq!(o.lengths(), [2.0; 3]);
     let right = PeriodicBox::parse("3,4,5,90,90,90").unwrap();
     let plain = PeriodicBox::parse("3,4,5").unwrap();
@@ -357,21 +441,43 @@ fn errors_say_which_number() {
     }
     let error = PeriodicBox::parse("10, -4, 3").unwrap_err();
     assert_eq!(error.span_ref().unwrap().range, 3..6);
-    assert!(PeriodicBox::orthorhombic(&[]).is_err() && PeriodicBox::orthorhombic(&[1.0; 4]).is_err());
+    assert!(
+        PeriodicBox::orthorhombic(&[]).is_err() && PeriodicBox::orthorhombic(&[1.0; 4]).is_err()
+    );
     let flat = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]];
-    assert!(PeriodicBox::from_vectors(flat).unwrap_err().to_string().contains("flat"));
+    assert!(
+        PeriodicBox::from_vectors(flat)
+            .unwrap_err()
+            .to_string()
+            .contains("flat")
+    );
     assert!(PeriodicBox::from_vectors([[0.0; 3]; 3]).is_err());
-    assert!(PeriodicBox::from_vectors([[f64::NAN; 3]; 3]).unwrap_err().to_string().contains("finite"));
+    assert!(
+        PeriodicBox::from_vectors([[f64::NAN; 3]; 3])
+            .unwrap_err()
+            .to_string()
+            .contains("finite")
+    );
 }
 
 #[test]
 fn numbers_there_and_back() {
     let vectors = [[3.0, 0.5, 0.0], [0.0, 4.0, 1.0], [1.0, 0.0, 5.0]];
-    for numbers in [vec![2.0], vec![2.0, 3.0], vec![2.0, 3.0, 4.0, 70.0, 80.0, 95.0], vectors.concat()] {
+    for numbers in [
+        vec![2.0],
+        vec![2.0, 3.0],
+        vec![2.0, 3.0, 4.0, 70.0, 80.0, 95.0],
+        vectors.concat(),
+    ] {
         let cell = PeriodicBox::try_from(numbers.clone()).unwrap();
         assert_eq!(Vec::from(cell.clone()), numbers);
-        let read = serde::de::value::SeqDeserializer::<_, serde::de::value::Error>::new(numbers.into_iter());
-        assert_eq!(<PeriodicBox as serde::Deserialize>::deserialize(read).unwrap(), cell);
+        let read = serde::de::value::SeqDeserializer::<_, serde::de::value::Error>::new(
+            numbers.into_iter(),
+        );
+        assert_eq!(
+            <PeriodicBox as serde::Deserialize>::deserialize(read).unwrap(),
+            cell
+        );
     }
     assert!(PeriodicBox::try_from(vec![1.0; 5]).is_err());
 }
@@ -385,6 +491,17 @@ fn edges_follow_the_convention() {
         (inner / (norm2(&a) * norm2(&b)).sqrt()).acos().to_degrees()
     };
     assert_eq!((v[0], v[1][2]), ([2.0, 0.0, 0.0], 0.0));
-    let got = [angle(v[1], v[2]), angle(v[0], v[2]), angle(v[0], v[1]), cell.lengths()[1], cell.lengths()[2]];
-    assert!(got.iter().zip([70.0, 80.0, 95.0, 3.0, 4.0]).all(|(g, w)| (g - w).abs() < 1e-12), "{got:?}");
+    let got = [
+        angle(v[1], v[2]),
+        angle(v[0], v[2]),
+        angle(v[0], v[1]),
+        cell.lengths()[1],
+        cell.lengths()[2],
+    ];
+    assert!(
+        got.iter()
+            .zip([70.0, 80.0, 95.0, 3.0, 4.0])
+            .all(|(g, w)| (g - w).abs() < 1e-12),
+        "{got:?}"
+    );
 }

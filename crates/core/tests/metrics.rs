@@ -4,14 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use zipfold_core::pair::lower::{Lowered, Source, ZipForm};
 use zipfold_core::pair::named::{Named, Params, RowValues, Scale, all, find, require};
 use zipfold_core::pair::operators::{binary, unary};
-use zipfold_core::pair::{Evaluator, Formula, Id, Node, Param, Rows, Scope, Side, Symmetry, parse, symmetry};
+use zipfold_core::pair::{
+    Evaluator, Formula, Id, Node, Param, Rows, Scope, Side, Symmetry, parse, symmetry,
+};
 use zipfold_core::{Error, Table};
 
 struct Random(u64);
 
 impl Random {
     fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
     fn within(&mut self, (low, high): (f64, f64)) -> f64 {
@@ -40,7 +45,11 @@ fn formula_of(named: &Named, params: &Params, dim: Option<usize>) -> Formula {
 fn value(formula: &Formula, x: &[f64], y: &[f64]) -> f64 {
     let delta: Vec<f64> = x.iter().zip(y).map(|(a, b)| a - b).collect();
     let mut eval = Evaluator::new(formula, x.len());
-    eval.run(Rows { x, y, delta: &delta });
+    eval.run(Rows {
+        x,
+        y,
+        delta: &delta,
+    });
     let mut out = vec![];
     eval.push_root(0, &mut out);
     out[0]
@@ -54,7 +63,9 @@ fn evaluate(text: &str, x: &[f64], y: &[f64]) -> f64 {
 }
 
 fn params(list: &[(&str, Param)]) -> Params {
-    list.iter().map(|(name, value)| (name.to_string(), value.clone())).collect()
+    list.iter()
+        .map(|(name, value)| (name.to_string(), value.clone()))
+        .collect()
 }
 
 fn vector(v: impl IntoIterator<Item = f64>) -> Param {
@@ -68,18 +79,29 @@ fn option_sets(named: &Named, dim: usize, random: &mut Random) -> Vec<Params> {
         let values: Vec<Param> = match *option {
             "w" => {
                 vec![
-                    vector((0..dim).map(|k| if k % 5 == 4 { 0.0 } else { random.within((0.1, 2.0)) })),
+                    vector((0..dim).map(|k| {
+                        if k % 5 == 4 {
+                            0.0
+                        } else {
+                            random.within((0.1, 2.0))
+                        }
+                    })),
                     Param::Number(0.7),
                 ]
             }
             "V" => vec![vector((0..dim).map(|_| random.within((0.1, 2.0))))],
-            "p" => [0.5, 1.0, 1.5, 2.0, 3.0, 4.0, f64::INFINITY].map(Param::Number).to_vec(),
+            "p" => [0.5, 1.0, 1.5, 2.0, 3.0, 4.0, f64::INFINITY]
+                .map(Param::Number)
+                .to_vec(),
             "VI" => vec![],
             "unit" => ["rad", "deg"].map(|word| Param::Word(word.into())).to_vec(),
             "centered" => vec![Param::Number(0.0), Param::Number(1.0)],
             _ => vec![Param::Number(2.0), Param::Number(1.25)],
         };
-        let more = sets.iter().flat_map(|set| values.iter().map(|v| with(set, option, v.clone()))).collect::<Vec<_>>();
+        let more = sets
+            .iter()
+            .flat_map(|set| values.iter().map(|v| with(set, option, v.clone())))
+            .collect::<Vec<_>>();
         sets.extend(more);
     }
     sets.retain(|set| named.name != "seuclidean" || set.contains_key("V"));
@@ -105,12 +127,20 @@ fn tolerance(named: &Named, x: &[f64], y: &[f64], expected: f64) -> f64 {
 fn close(named: &Named, x: &[f64], y: &[f64], got: f64, expected: f64) -> bool {
     let same = got == expected || (got.is_nan() && expected.is_nan());
     // Where values pass through a square root of nearly nothing, half of the digits are left.
-    let loose = if named.name == "jensenshannon" { 1e-7 } else { 0.0 };
+    let loose = if named.name == "jensenshannon" {
+        1e-7
+    } else {
+        0.0
+    };
     same || (got - expected).abs() <= tolerance(named, x, y, expected).max(loose)
 }
 
 fn dims(named: &Named) -> &'static [usize] {
-    if named.domain == RowValues::LatLon { &[2] } else { &[0, 1, 2, 3, 7, 33] }
+    if named.domain == RowValues::LatLon {
+        &[2]
+    } else {
+        &[0, 1, 2, 3, 7, 33]
+    }
 }
 
 #[test]
@@ -125,7 +155,10 @@ fn formulas_meet_their_references() {
                 let rows: Vec<&Vec<f64>> = rows.iter().chain(&special).collect();
                 for (x, y) in rows.iter().flat_map(|x| rows.iter().map(move |y| (*x, *y))) {
                     let (got, expected) = (value(&formula, x, y), (named.reference)(x, y, &set));
-                    let what = format!("{} {set:?} of {x:?} and {y:?}: {got} not {expected}", named.name);
+                    let what = format!(
+                        "{} {set:?} of {x:?} and {y:?}: {got} not {expected}",
+                        named.name
+                    );
                     assert!(close(named, x, y, got, expected), "{what}");
                 }
             }
@@ -136,7 +169,10 @@ fn formulas_meet_their_references() {
 #[test]
 fn equal_rows_are_at_zero_in_distances_by_differences() {
     let mut random = Random(11);
-    for named in all().iter().filter(|n| n.scale == Scale::Relative && n.name != "additive_chi2") {
+    for named in all()
+        .iter()
+        .filter(|n| n.scale == Scale::Relative && n.name != "additive_chi2")
+    {
         for set in option_sets(named, 7, &mut random) {
             let formula = formula_of(named, &set, Some(7));
             let row: Vec<f64> = (0..7).map(|_| random.within((0.5, 1.0))).collect();
@@ -148,15 +184,24 @@ fn equal_rows_are_at_zero_in_distances_by_differences() {
 #[test]
 fn equal_rows_are_at_zero_or_one_by_angle() {
     let mut random = Random(12);
-    let angles =
-        [("cosine", 0.0), ("correlation", 0.0), ("pearson", 1.0), ("spearman", 1.0), ("cosine_similarity", 1.0)];
+    let angles = [
+        ("cosine", 0.0),
+        ("correlation", 0.0),
+        ("pearson", 1.0),
+        ("spearman", 1.0),
+        ("cosine_similarity", 1.0),
+    ];
     for (name, same) in angles {
         let named = find(name).unwrap();
         for dim in 3..40 {
             for set in option_sets(named, dim, &mut random) {
                 let formula = formula_of(named, &set, Some(dim));
                 let row: Vec<f64> = (0..dim).map(|_| random.within((-1e6, 1e6))).collect();
-                let near: Vec<f64> = row.iter().enumerate().map(|(k, v)| if k == 0 { v * 1.001 } else { *v }).collect();
+                let near: Vec<f64> = row
+                    .iter()
+                    .enumerate()
+                    .map(|(k, v)| if k == 0 { v * 1.001 } else { *v })
+                    .collect();
                 assert_eq!(value(&formula, &row, &row), same, "{name} {set:?}");
                 assert_ne!(value(&formula, &row, &near), same, "{name} {set:?}");
             }
@@ -168,15 +213,31 @@ fn equal_rows_are_at_zero_or_one_by_angle() {
 fn values_lie_within_what_is_declared_and_similarities_are_largest_of_equal_rows() {
     let mut random = Random(5);
     for named in all() {
-        assert!(!named.about.is_empty() && named.values.0 < named.values.1, "{}", named.name);
-        let set = if named.name == "seuclidean" { params(&[("V", Param::Number(0.5))]) } else { Params::new() };
-        let dim = if named.domain == RowValues::LatLon { 2 } else { 9 };
+        assert!(
+            !named.about.is_empty() && named.values.0 < named.values.1,
+            "{}",
+            named.name
+        );
+        let set = if named.name == "seuclidean" {
+            params(&[("V", Param::Number(0.5))])
+        } else {
+            Params::new()
+        };
+        let dim = if named.domain == RowValues::LatLon {
+            2
+        } else {
+            9
+        };
         let formula = formula_of(named, &set, Some(dim));
         // Rows of one length, of which the inner product with itself is the largest.
         let mut row = |unit: bool| {
             let row = random.row(named, dim);
             let length = row.iter().map(|v| v * v).sum::<f64>().sqrt();
-            if unit { row.iter().map(|v| v / length).collect() } else { row }
+            if unit {
+                row.iter().map(|v| v / length).collect()
+            } else {
+                row
+            }
         };
         let (mut to_itself, mut to_others) = (0.0, 0.0);
         for _ in 0..200 {
@@ -186,7 +247,11 @@ fn values_lie_within_what_is_declared_and_similarities_are_largest_of_equal_rows
                 let v = value(&formula, a, b);
                 let slack = 1e-12 * v.abs().max(1.0);
                 let within = v >= named.values.0 - slack && v <= named.values.1 + slack;
-                assert!(within || v.is_nan(), "{}: {v} of {a:?} and {b:?}", named.name);
+                assert!(
+                    within || v.is_nan(),
+                    "{}: {v} of {a:?} and {b:?}",
+                    named.name
+                );
                 *total += if v.is_finite() { v } else { 0.0 };
             }
         }
@@ -206,7 +271,14 @@ fn symmetry_is_what_is_declared() {
         }
     }
     let whitened = params(&[("signs", vector([1.0, -1.0]))]);
-    assert_eq!(symmetry(&formula_of(find("mahalanobis").unwrap(), &whitened, Some(2))), Symmetry::Symmetric);
+    assert_eq!(
+        symmetry(&formula_of(
+            find("mahalanobis").unwrap(),
+            &whitened,
+            Some(2)
+        )),
+        Symmetry::Symmetric
+    );
 }
 
 #[test]
@@ -236,7 +308,9 @@ fn edge_cases_are_those_of_scipy() {
         for (y, expected) in [(&zero, both_zero), (&some, one_zero)] {
             let got = value(&formula, &zero, y);
             assert!(
-                (got - expected).abs() < 1e-15 || got == expected || (got.is_nan() && expected.is_nan()),
+                (got - expected).abs() < 1e-15
+                    || got == expected
+                    || (got.is_nan() && expected.is_nan()),
                 "{name}: {got}"
             );
         }
@@ -246,10 +320,20 @@ fn edge_cases_are_those_of_scipy() {
 #[test]
 fn weights_of_zero_leave_components_out() {
     let w = params(&[("w", vector([1.0, 0.0, 2.0]))]);
-    for name in ["chebyshev", "cityblock", "euclidean", "sqeuclidean", "canberra", "minkowski", "braycurtis"] {
+    for name in [
+        "chebyshev",
+        "cityblock",
+        "euclidean",
+        "sqeuclidean",
+        "canberra",
+        "minkowski",
+        "braycurtis",
+    ] {
         let formula = formula_of(find(name).unwrap(), &w, Some(3));
-        let (a, b) =
-            (value(&formula, &[1.0, 5.0, 3.0], &[2.0, 9.0, 3.5]), value(&formula, &[1.0, 0.0, 3.0], &[2.0, 7.0, 3.5]));
+        let (a, b) = (
+            value(&formula, &[1.0, 5.0, 3.0], &[2.0, 9.0, 3.5]),
+            value(&formula, &[1.0, 0.0, 3.0], &[2.0, 7.0, 3.5]),
+        );
         assert_eq!(a, b, "{name}");
     }
 }
@@ -285,11 +369,22 @@ fn wrong_options_are_refused() {
         ("haversine", Params::new()),
     ];
     for (name, params) in refused {
-        assert!((find(name).unwrap().formula)(&mut Formula::new(), &params, Some(3)).is_err(), "{name} {params:?}");
+        assert!(
+            (find(name).unwrap().formula)(&mut Formula::new(), &params, Some(3)).is_err(),
+            "{name} {params:?}"
+        );
     }
     let e = require("euclidian", &Params::new()).unwrap_err();
-    assert_eq!(e.remedy_text().map(ToString::to_string).as_deref(), Some("'euclidean'"));
-    assert!(require("euclidean", &number).unwrap_err().to_string().contains("'quux'"));
+    assert_eq!(
+        e.remedy_text().map(ToString::to_string).as_deref(),
+        Some("'euclidean'")
+    );
+    assert!(
+        require("euclidean", &number)
+            .unwrap_err()
+            .to_string()
+            .contains("'quux'")
+    );
 }
 
 fn table(rows: &[&[f64]]) -> Table {
@@ -305,17 +400,28 @@ fn row(t: &Table, at: usize) -> Vec<f64> {
 /// (x − y)ᵀ VI (x − y), by its definition.
 fn quadratic(x: &[f64], y: &[f64], vi: &[f64]) -> f64 {
     let d = x.len();
-    (0..d * d).map(|at| (x[at / d] - y[at / d]) * vi[at] * (x[at % d] - y[at % d])).sum()
+    (0..d * d)
+        .map(|at| (x[at / d] - y[at / d]) * vi[at] * (x[at % d] - y[at % d]))
+        .sum()
 }
 
 fn whitened(vi: Vec<f64>, offset: f64) {
     let named = find("mahalanobis").unwrap();
     let d = 5;
     let mut random = Random(19);
-    let draw = |random: &mut Random| (0..d * 8).map(|_| offset + random.within((-1.0, 1.0))).collect::<Vec<f64>>();
-    let (x, y) = (Table::f64(8, d, draw(&mut random)).unwrap(), Table::f64(8, d, draw(&mut random)).unwrap());
+    let draw = |random: &mut Random| {
+        (0..d * 8)
+            .map(|_| offset + random.within((-1.0, 1.0)))
+            .collect::<Vec<f64>>()
+    };
+    let (x, y) = (
+        Table::f64(8, d, draw(&mut random)).unwrap(),
+        Table::f64(8, d, draw(&mut random)).unwrap(),
+    );
     let mut params = params(&[("VI", Param::Vector(vi.clone()))]);
-    let ready = (named.prepare.unwrap())(&x, Some(&y), &mut params, &|| false).unwrap().unwrap();
+    let ready = (named.prepare.unwrap())(&x, Some(&y), &mut params, &|| false)
+        .unwrap()
+        .unwrap();
     let formula = formula_of(named, &params, Some(d));
     for (i, j) in (0..64).map(|at| (at / 8, at % 8)) {
         let expected = quadratic(&row(&x, i), &row(&y, j), &vi);
@@ -323,7 +429,11 @@ fn whitened(vi: Vec<f64>, offset: f64) {
         let got = value(&formula, &a, &b);
         assert_eq!(got.to_bits(), (named.reference)(&a, &b, &params).to_bits());
         let size = (0..d * d).map(|at| vi[at].abs()).sum::<f64>();
-        let right = if expected < 0.0 { got.is_nan() } else { (got * got - expected).abs() <= 1e-12 * size };
+        let right = if expected < 0.0 {
+            got.is_nan()
+        } else {
+            (got * got - expected).abs() <= 1e-12 * size
+        };
         assert!(right, "{got}² not {expected}");
     }
 }
@@ -333,7 +443,13 @@ fn mahalanobis_whitens_any_matrix() {
     let d = 5;
     let mut random = Random(23);
     let any: Vec<f64> = (0..d * d).map(|_| random.within((-1.0, 1.0))).collect();
-    let gram: Vec<f64> = (0..d * d).map(|at| (0..d).map(|k| any[at / d * d + k] * any[at % d * d + k]).sum()).collect();
+    let gram: Vec<f64> = (0..d * d)
+        .map(|at| {
+            (0..d)
+                .map(|k| any[at / d * d + k] * any[at % d * d + k])
+                .sum()
+        })
+        .collect();
     let flat: Vec<f64> = (0..d * d).map(|at| any[at / d] * any[at % d]).collect();
     for vi in [any, gram, flat, vec![0.0; d * d]] {
         whitened(vi.clone(), 0.0);
@@ -348,12 +464,26 @@ fn mahalanobis_takes_the_covariance_of_all_rows() {
     let x = table(&[&[1e6 + 1.0, 0.0], &[1e6 - 1.0, 0.0]]);
     let y = table(&[&[1e6, 2.0], &[1e6, -2.0]]);
     let mut params = Params::new();
-    let ready = (named.prepare.unwrap())(&x, Some(&y), &mut params, &|| false).unwrap().unwrap();
+    let ready = (named.prepare.unwrap())(&x, Some(&y), &mut params, &|| false)
+        .unwrap()
+        .unwrap();
     let formula = formula_of(named, &params, Some(2));
-    let got = value(&formula, &row(&ready.x, 0), &row(ready.y.as_ref().unwrap(), 0));
+    let got = value(
+        &formula,
+        &row(&ready.x, 0),
+        &row(ready.y.as_ref().unwrap(), 0),
+    );
     assert!((got - (1.5 + 1.5f64).sqrt()).abs() < 1e-12, "{got}");
-    let narrow = |v: Vec<f64>| v.into_iter().map(|v| f64::from(v as f32)).collect::<Vec<f64>>();
-    let single = value(&formula, &narrow(row(&ready.x, 0)), &narrow(row(ready.y.as_ref().unwrap(), 0)));
+    let narrow = |v: Vec<f64>| {
+        v.into_iter()
+            .map(|v| f64::from(v as f32))
+            .collect::<Vec<f64>>()
+    };
+    let single = value(
+        &formula,
+        &narrow(row(&ready.x, 0)),
+        &narrow(row(ready.y.as_ref().unwrap(), 0)),
+    );
     assert!((single - got).abs() < 1e-6 * got);
 }
 
@@ -365,18 +495,54 @@ fn mahalanobis_refuses_what_has_no_inverse() {
     let line = table(&[&[1.0, 2.0], &[2.0, 4.0], &[3.0, 6.0], &[5.0, 10.0]]);
     let e = prepare(&line, None, &mut Params::new(), &|| false).unwrap_err();
     assert!(e.to_string().contains("VI"), "{e}");
-    assert!(prepare(&line, None, &mut params(&[("VI", vector([1.0, 2.0]))]), &|| false).is_err());
-    assert!(prepare(&line, None, &mut params(&[("VI", Param::Number(1.0))]), &|| false).is_err());
-    assert!(prepare(&line, None, &mut params(&[("VI", vector([f64::NAN; 4]))]), &|| false).is_err());
-    assert!(prepare(&line, Some(&table(&[&[1.0]])), &mut Params::new(), &|| false).is_err());
+    assert!(
+        prepare(
+            &line,
+            None,
+            &mut params(&[("VI", vector([1.0, 2.0]))]),
+            &|| false
+        )
+        .is_err()
+    );
+    assert!(
+        prepare(
+            &line,
+            None,
+            &mut params(&[("VI", Param::Number(1.0))]),
+            &|| false
+        )
+        .is_err()
+    );
+    assert!(
+        prepare(
+            &line,
+            None,
+            &mut params(&[("VI", vector([f64::NAN; 4]))]),
+            &|| false
+        )
+        .is_err()
+    );
+    assert!(
+        prepare(&line, Some(&table(&[&[1.0]])), &mut Params::new(), &|| {
+            false
+        })
+        .is_err()
+    );
 }
 
 #[test]
 fn seuclidean_takes_the_variances_of_all_rows() {
     let prepare = find("seuclidean").unwrap().prepare.unwrap();
-    let (x, y) = (table(&[&[1e6 + 1.0, 0.0], &[1e6, 2.0]]), table(&[&[1e6 - 1.0, 4.0]]));
+    let (x, y) = (
+        table(&[&[1e6 + 1.0, 0.0], &[1e6, 2.0]]),
+        table(&[&[1e6 - 1.0, 4.0]]),
+    );
     let mut found = Params::new();
-    assert!(prepare(&x, Some(&y), &mut found, &|| false).unwrap().is_none());
+    assert!(
+        prepare(&x, Some(&y), &mut found, &|| false)
+            .unwrap()
+            .is_none()
+    );
     assert_eq!(found["V"], vector([1.0, 4.0]));
     let mut given = params(&[("V", vector([3.0, 5.0]))]);
     prepare(&x, Some(&y), &mut given, &|| false).unwrap();
@@ -386,13 +552,29 @@ fn seuclidean_takes_the_variances_of_all_rows() {
 #[test]
 fn ranks_share_ties() {
     let prepare = find("spearman").unwrap().prepare.unwrap();
-    let x = table(&[&[3.0, -1.0, 3.0, 7.0], &[0.0, -0.0, -2.0, 5.0], &[1.0, f64::NAN, 2.0, 3.0]]);
-    let ranks = prepare(&x, None, &mut Params::new(), &|| false).unwrap().unwrap().x;
+    let x = table(&[
+        &[3.0, -1.0, 3.0, 7.0],
+        &[0.0, -0.0, -2.0, 5.0],
+        &[1.0, f64::NAN, 2.0, 3.0],
+    ]);
+    let ranks = prepare(&x, None, &mut Params::new(), &|| false)
+        .unwrap()
+        .unwrap()
+        .x;
     assert_eq!(row(&ranks, 0), [2.5, 1.0, 2.5, 4.0]);
     assert_eq!(row(&ranks, 1), [2.5, 2.5, 1.0, 4.0]);
     assert!(row(&ranks, 2).iter().all(|r| r.is_nan()));
     assert_eq!(
-        prepare(&Table::f64(2, 0, vec![]).unwrap(), None, &mut Params::new(), &|| false).unwrap().unwrap().x.rows(),
+        prepare(
+            &Table::f64(2, 0, vec![]).unwrap(),
+            None,
+            &mut Params::new(),
+            &|| false
+        )
+        .unwrap()
+        .unwrap()
+        .x
+        .rows(),
         2
     );
 }
@@ -410,8 +592,12 @@ fn held(low: &Lowered, side: Side, row: &[f64]) -> Held {
     hoister.load(&table(&[row]), 0);
     Held {
         row: narrow(row),
-        streams: (0..low.streams[side as usize].len()).map(|n| narrow(hoister.stream(n))).collect(),
-        attrs: (0..low.attrs[side as usize].len()).map(|n| hoister.attr(n) as f32).collect(),
+        streams: (0..low.streams[side as usize].len())
+            .map(|n| narrow(hoister.stream(n)))
+            .collect(),
+        attrs: (0..low.attrs[side as usize].len())
+            .map(|n| hoister.attr(n) as f32)
+            .collect(),
     }
 }
 
@@ -431,23 +617,33 @@ fn single(low: &Lowered, held: [&Held; 2], id: Id, k: usize) -> f32 {
         Node::Unary(op, a) => unary(*op, go(a)) as f32,
         Node::Binary(op, a, b) => binary(*op, go(a), go(b)) as f32,
         Node::Select(c, a, b) => single(low, held, if go(c) == 0.0 { *b } else { *a }, k),
-        Node::Reduce(op, a) => (0..low.dim)
-            .fold(op.identity(), |sum, k| f64::from(binary(op.operator(), sum, single(low, held, *a, k).into()) as f32))
-            as f32,
+        Node::Reduce(op, a) => (0..low.dim).fold(op.identity(), |sum, k| {
+            f64::from(binary(op.operator(), sum, single(low, held, *a, k).into()) as f32)
+        }) as f32,
         _ => f32::NAN,
     }
 }
 
 fn single_precision(named: &Named, set: &Params, dim: usize, random: &mut Random, offset: f64) {
     let low = Lowered::new(&formula_of(named, set, Some(dim)), dim, false).unwrap();
-    let mut row = || random.row(named, dim).iter().map(|v| f64::from((v + offset) as f32)).collect::<Vec<f64>>();
+    let mut row = || {
+        random
+            .row(named, dim)
+            .iter()
+            .map(|v| f64::from((v + offset) as f32))
+            .collect::<Vec<f64>>()
+    };
     for (x, y) in (0..40).map(|_| (row(), row())) {
         let (a, b) = (held(&low, Side::X, &x), held(&low, Side::Y, &y));
         let got = f64::from(single(&low, [&a, &b], low.formula.roots[0], 0));
         let expected = (named.reference)(&x, &y, set);
         let same = got == expected || (got.is_nan() && expected.is_nan());
         let near = (got - expected).abs() <= 1e7 * tolerance(named, &x, &y, expected);
-        assert!(same || near, "{} {set:?} of {x:?} and {y:?}: {got} not {expected}", named.name);
+        assert!(
+            same || near,
+            "{} {set:?} of {x:?} and {y:?}: {got} not {expected}",
+            named.name
+        );
     }
 }
 
@@ -466,10 +662,25 @@ fn single_precision_is_enough() {
 #[test]
 fn single_precision_keeps_the_digits_of_differences_far_from_the_origin() {
     let mut random = Random(31);
-    let invariant = ["chebyshev", "cityblock", "euclidean", "sqeuclidean", "minkowski", "seuclidean", "nan_euclidean"];
-    for named in invariant.map(|name| find(name).unwrap()).into_iter().chain(find("correlation")) {
+    let invariant = [
+        "chebyshev",
+        "cityblock",
+        "euclidean",
+        "sqeuclidean",
+        "minkowski",
+        "seuclidean",
+        "nan_euclidean",
+    ];
+    for named in invariant
+        .map(|name| find(name).unwrap())
+        .into_iter()
+        .chain(find("correlation"))
+    {
         for dim in [2, 7, 33] {
-            for set in option_sets(named, dim, &mut random).into_iter().filter(|set| !set.contains_key("centered")) {
+            for set in option_sets(named, dim, &mut random)
+                .into_iter()
+                .filter(|set| !set.contains_key("centered"))
+            {
                 single_precision(named, &set, dim, &mut random, 1e6);
             }
         }
@@ -478,7 +689,11 @@ fn single_precision_keeps_the_digits_of_differences_far_from_the_origin() {
 
 fn forms(name: &str, set: &Params, dim: usize) -> Vec<Option<ZipForm>> {
     let low = Lowered::new(&formula_of(find(name).unwrap(), set, Some(dim)), dim, false).unwrap();
-    low.stages.iter().flat_map(|s| &s.reduces).map(|r| low.zip_form(*r).map(|f| f.0)).collect()
+    low.stages
+        .iter()
+        .flat_map(|s| &s.reduces)
+        .map(|r| low.zip_form(*r).map(|f| f.0))
+        .collect()
 }
 
 #[test]
@@ -521,8 +736,17 @@ fn metrics_reach_the_kernels() {
     ]
     .into();
     for named in all() {
-        let set = if named.name == "seuclidean" { params(&[("V", vector([1.0, 2.0]))]) } else { Params::new() };
-        assert_eq!(forms(named.name, &set, 2), expected[named.name], "{}", named.name);
+        let set = if named.name == "seuclidean" {
+            params(&[("V", vector([1.0, 2.0]))])
+        } else {
+            Params::new()
+        };
+        assert_eq!(
+            forms(named.name, &set, 2),
+            expected[named.name],
+            "{}",
+            named.name
+        );
     }
 }
 
@@ -543,17 +767,39 @@ fn options_reach_the_kernels() {
 
 #[test]
 fn inner_product_metrics_are_known_as_such() {
-    let names =
-        ["correlation", "cosine", "pearson", "linear", "polynomial", "sigmoid", "jaccard", "yule", "cosine_similarity"];
+    let names = [
+        "correlation",
+        "cosine",
+        "pearson",
+        "linear",
+        "polynomial",
+        "sigmoid",
+        "jaccard",
+        "yule",
+        "cosine_similarity",
+    ];
     for name in names {
-        let low = Lowered::new(&formula_of(find(name).unwrap(), &Params::new(), Some(4)), 4, false).unwrap();
+        let low = Lowered::new(
+            &formula_of(find(name).unwrap(), &Params::new(), Some(4)),
+            4,
+            false,
+        )
+        .unwrap();
         assert!(low.is_inner_product(), "{name}");
-        assert_eq!((low.streams[0].len(), low.streams[1].len()), (1, 1), "{name}");
+        assert_eq!(
+            (low.streams[0].len(), low.streams[1].len()),
+            (1, 1),
+            "{name}"
+        );
     }
 }
 
 fn refused(text: &str) -> Error {
-    let scope = Scope { params: params(&[("eps", Param::Number(1.0))]), dim: Some(3), ..Scope::default() };
+    let scope = Scope {
+        params: params(&[("eps", Param::Number(1.0))]),
+        dim: Some(3),
+        ..Scope::default()
+    };
     parse(&mut Formula::new(), text, &scope).expect_err(text)
 }
 
@@ -585,7 +831,11 @@ fn errors_point_at_their_place() {
     assert!(shown("1 +").contains("the formula ends"));
     assert!(shown("sum(x").contains("')'"));
     assert!(shown("x[3]").contains("component 3 of rows that have 3"));
-    assert!(shown("sum(x) $ 2").contains("    sum(x) $ 2\n           ^"), "{}", shown("sum(x) $ 2"));
+    assert!(
+        shown("sum(x) $ 2").contains("    sum(x) $ 2\n           ^"),
+        "{}",
+        shown("sum(x) $ 2")
+    );
     assert!(shown("sum(x) 2").contains("found '2'"));
     let span = refused("1 + sum(2)").span_ref().cloned().unwrap();
     assert_eq!(&span.text[span.range], "sum(2)");
@@ -593,31 +843,69 @@ fn errors_point_at_their_place() {
 
 #[test]
 fn unknown_names_get_suggestions() {
-    assert_eq!(refused("summ(x - y)").remedy_text().map(ToString::to_string).as_deref(), Some("'sum'"));
     assert_eq!(
-        refused("ep + sum(x)").remedy_text().map(ToString::to_string).as_deref(),
+        refused("summ(x - y)")
+            .remedy_text()
+            .map(ToString::to_string)
+            .as_deref(),
+        Some("'sum'")
+    );
+    assert_eq!(
+        refused("ep + sum(x)")
+            .remedy_text()
+            .map(ToString::to_string)
+            .as_deref(),
         Some("give it a value: params.ep = VALUE")
     );
-    assert_eq!(refused("cosin(x, y)").remedy_text().map(ToString::to_string).as_deref(), Some("'cosine'"));
-    assert!(
-        refused("mahalanobis(x, y)").remedy_text().is_some_and(|r| r.to_string().contains("metric = \"mahalanobis\""))
+    assert_eq!(
+        refused("cosin(x, y)")
+            .remedy_text()
+            .map(ToString::to_string)
+            .as_deref(),
+        Some("'cosine'")
     );
-    assert!(refused("euclidean(y, x)").what().to_string().contains("'euclidean(x, y)'"));
+    assert!(
+        refused("mahalanobis(x, y)")
+            .remedy_text()
+            .is_some_and(|r| r.to_string().contains("metric = \"mahalanobis\""))
+    );
+    assert!(
+        refused("euclidean(y, x)")
+            .what()
+            .to_string()
+            .contains("'euclidean(x, y)'")
+    );
 }
 
 #[test]
 fn depth_and_length_have_limits() {
     let nested = |n: usize| format!("{}1{}", "(".repeat(n), ")".repeat(n));
     assert_eq!(evaluate(&nested(90), &[], &[]), 1.0);
-    for deep in
-        [nested(101), nested(20_000), "-".repeat(5000) + "1", "not ".repeat(5000) + "x", "2^".repeat(5000) + "2"]
-    {
-        assert!(refused(&deep).what().to_string().contains("deep"), "{}", &deep[..20]);
+    for deep in [
+        nested(101),
+        nested(20_000),
+        "-".repeat(5000) + "1",
+        "not ".repeat(5000) + "x",
+        "2^".repeat(5000) + "2",
+    ] {
+        assert!(
+            refused(&deep).what().to_string().contains("deep"),
+            "{}",
+            &deep[..20]
+        );
     }
     let long = "1 + ".repeat(20_000) + "1";
     assert!(refused(&long).what().to_string().contains("too long"));
-    let many = (0..5000).map(|k| format!("x[0] * {k}.5")).collect::<Vec<_>>().join(" + ");
-    assert!(refused(&many[..60_000]).what().to_string().contains("too long"));
+    let many = (0..5000)
+        .map(|k| format!("x[0] * {k}.5"))
+        .collect::<Vec<_>>()
+        .join(" + ");
+    assert!(
+        refused(&many[..60_000])
+            .what()
+            .to_string()
+            .contains("too long")
+    );
 }
 
 #[test]
@@ -628,18 +916,49 @@ fn vectors_and_scalars_mix() {
     assert_eq!(at("count(x > y)"), 2.0);
     assert_eq!(at("sum(if(x > 3, x, 0))"), 4.0);
     assert_eq!(at("sum((x != 0) * (y != 0))"), 2.0);
-    assert!(refused("sum(3)").what().to_string().contains("one number per component"));
-    assert!(refused("count(x)").what().to_string().contains("truth values"));
-    assert!(refused("any(x)").what().to_string().contains("truth values"));
+    assert!(
+        refused("sum(3)")
+            .what()
+            .to_string()
+            .contains("one number per component")
+    );
+    assert!(
+        refused("count(x)")
+            .what()
+            .to_string()
+            .contains("truth values")
+    );
+    assert!(
+        refused("any(x)")
+            .what()
+            .to_string()
+            .contains("truth values")
+    );
     assert!(refused("not x").what().to_string().contains("truth value"));
-    assert!(refused("sum(vec(x[0], y[0]))").what().to_string().contains("component"));
+    assert!(
+        refused("sum(vec(x[0], y[0]))")
+            .what()
+            .to_string()
+            .contains("component")
+    );
 }
 
 #[test]
 fn comparisons_do_not_chain() {
     for text in ["1 < sum(x) < 2", "x[0] == y[0] == 1", "0 <= x[0] < 1"] {
-        assert!(refused(text).remedy_text().is_some_and(|r| r.to_string().contains("do not chain")), "{text}");
+        assert!(
+            refused(text)
+                .remedy_text()
+                .is_some_and(|r| r.to_string().contains("do not chain")),
+            "{text}"
+        );
     }
-    assert_eq!(evaluate("sqrt(sum((x - y)^2)) <= 5", &[3.0, 4.0], &[0.0, 0.0]), 1.0);
-    assert_eq!(evaluate("5 > sqrt(sum((x - y)^2))", &[3.0, 4.0], &[0.0, 0.0]), 0.0);
+    assert_eq!(
+        evaluate("sqrt(sum((x - y)^2)) <= 5", &[3.0, 4.0], &[0.0, 0.0]),
+        1.0
+    );
+    assert_eq!(
+        evaluate("5 > sqrt(sum((x - y)^2))", &[3.0, 4.0], &[0.0, 0.0]),
+        0.0
+    );
 }

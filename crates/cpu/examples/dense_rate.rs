@@ -21,7 +21,9 @@ fn cpu_seconds() -> f64 {
 
 #[cfg(not(target_os = "linux"))]
 fn cpu_seconds() -> f64 {
-    std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0.0, |t| t.as_secs_f64())
+    std::time::SystemTime::UNIX_EPOCH
+        .elapsed()
+        .map_or(0.0, |t| t.as_secs_f64())
 }
 
 fn best(work: f64, mut run: impl FnMut()) -> f64 {
@@ -38,14 +40,26 @@ fn rates<T: Element>(isa: Isa, n: usize, d: usize) {
     let value = |i: usize| T::from_f64((i * 7919 % 10007) as f64 / 10007.0);
     let x: Vec<T> = (0..n * d).map(value).collect();
     let start = cpu_seconds();
-    let (a, b) = (PackedA::<T>::pack(&x, n, d, d), PackedB::<T>::pack(&x, n, d, d));
-    println!("f{} n={n} d={d} {isa}; packing both {:.2} ms", 8 * size_of::<T>(), (cpu_seconds() - start) * 1e3);
+    let (a, b) = (
+        PackedA::<T>::pack(&x, n, d, d),
+        PackedB::<T>::pack(&x, n, d, d),
+    );
+    println!(
+        "f{} n={n} d={d} {isa}; packing both {:.2} ms",
+        8 * size_of::<T>(),
+        (cpu_seconds() - start) * 1e3
+    );
     let mut out = vec![T::ZERO; n * n];
     for op in ZipReduce::ALL {
-        let rate = best((n * n * d) as f64, || zip_reduce_block(isa, op, &a, &b, 0..n, 0..n, &mut out, n));
+        let rate = best((n * n * d) as f64, || {
+            zip_reduce_block(isa, op, &a, &b, 0..n, 0..n, &mut out, n)
+        });
         let mut cells = vec![T::ZERO; 128 * 128];
         let blocks = best((n * n * d) as f64, || {
-            for (i, j) in (0..n).step_by(128).flat_map(|i| (0..n).step_by(128).map(move |j| (i, j))) {
+            for (i, j) in (0..n)
+                .step_by(128)
+                .flat_map(|i| (0..n).step_by(128).map(move |j| (i, j)))
+            {
                 let (rows, cols) = (i..n.min(i + 128), j..n.min(j + 128));
                 zip_reduce_block(isa, op, &a, &b, rows, cols, &mut cells, 128);
             }
@@ -56,16 +70,23 @@ fn rates<T: Element>(isa: Isa, n: usize, d: usize) {
 
 fn main() {
     let args: Vec<String> = std::env::args().collect();
-    let number = |i: usize, default| args.get(i).map_or(default, |s| s.parse().expect("a number"));
+    let number = |i: usize, default| {
+        args.get(i)
+            .map_or(default, |s| s.parse().expect("a number"))
+    };
     let (n, d) = (number(1, 960), number(2, 512));
-    let isa = args.get(3).map_or(Isa::detect(), |s| s.parse().expect("an instruction set"));
+    let isa = args
+        .get(3)
+        .map_or(Isa::detect(), |s| s.parse().expect("an instruction set"));
     rates::<f32>(isa, n, d);
     rates::<f64>(isa, n, d);
     let x: Vec<f32> = (0..n * d).map(|i| (i * 7919 % 10007) as f32).collect();
     let (a, b) = (PackedA::pack(&x, n, d, d), PackedB::pack(&x, n, d, d));
     let mut out = vec![0.0; n * n];
     for op in ZipReduce::ALL {
-        let rate = best((n * n * d) as f64, || zip_reduce_exact(isa, op, &a, &b, 0..n, 0..n, &mut out, n));
+        let rate = best((n * n * d) as f64, || {
+            zip_reduce_exact(isa, op, &a, &b, 0..n, 0..n, &mut out, n)
+        });
         println!("  exact {op:?}: {rate:.1}");
     }
 }

@@ -21,13 +21,17 @@ fn cpu_seconds() -> f64 {
 
 #[cfg(not(target_os = "linux"))]
 fn cpu_seconds() -> f64 {
-    std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0.0, |t| t.as_secs_f64())
+    std::time::SystemTime::UNIX_EPOCH
+        .elapsed()
+        .map_or(0.0, |t| t.as_secs_f64())
 }
 
 fn rate<T: Element>(what: &str, isa: Isa, n: usize, period: Option<f64>, edges: &Edges) {
     let mut state = 1u64;
     let mut value = |_| {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         T::from_f64((state >> 11) as f64 / (1u64 << 53) as f64 * 1000.0)
     };
     let data: Vec<Vec<T>> = (0..3).map(|_| (0..n).map(&mut value).collect()).collect();
@@ -41,7 +45,14 @@ fn rate<T: Element>(what: &str, isa: Isa, n: usize, period: Option<f64>, edges: 
         let mut h = Histogram::new(edges);
         let start = cpu_seconds();
         for cols in (0..n).step_by(1024) {
-            h.add(isa, &points, 0..rows, &points, cols..n.min(cols + 1024), Pairs::All);
+            h.add(
+                isa,
+                &points,
+                0..rows,
+                &points,
+                cols..n.min(cols + 1024),
+                Pairs::All,
+            );
         }
         best = best.min(cpu_seconds() - start);
         undecided = h.undecided();
@@ -58,15 +69,47 @@ fn rate<T: Element>(what: &str, isa: Isa, n: usize, period: Option<f64>, edges: 
 
 fn main() {
     let args: Vec<String> = std::env::args().collect();
-    let n = args.get(1).map_or(200_000, |s| s.parse().expect("a number"));
-    let isa = args.get(2).map_or(Isa::detect(), |s| s.parse().expect("an instruction set"));
+    let n = args
+        .get(1)
+        .map_or(200_000, |s| s.parse().expect("a number"));
+    let isa = args
+        .get(2)
+        .map_or(Isa::detect(), |s| s.parse().expect("an instruction set"));
     let all = Edges::uniform(0.0, 1732.05081, 300);
     rate::<f32>("300 bins", isa, n, None, &all);
     rate::<f64>("300 bins", isa, n, None, &all);
-    rate::<f32>("100000 bins", isa, n, None, &Edges::uniform(0.0, 1732.05081, 100_000));
-    rate::<f32>("periodic, 200 bins to L/4", isa, n, Some(1000.0), &Edges::uniform(0.0, 250.0, 200));
-    let log: Vec<f64> = (0..17).map(|i| 50.0 * 10f64.powf(f64::from(i) / 8.0 - 2.0)).collect();
-    rate::<f32>("16 logarithmic bins to L/20", isa, n, None, &Edges::from_edges(&log));
-    let log: Vec<f64> = (0..301).map(|i| 1500.0 * 10f64.powf(f64::from(i) / 150.0 - 2.0)).collect();
-    rate::<f32>("300 logarithmic bins", isa, n, None, &Edges::from_edges(&log));
+    rate::<f32>(
+        "100000 bins",
+        isa,
+        n,
+        None,
+        &Edges::uniform(0.0, 1732.05081, 100_000),
+    );
+    rate::<f32>(
+        "periodic, 200 bins to L/4",
+        isa,
+        n,
+        Some(1000.0),
+        &Edges::uniform(0.0, 250.0, 200),
+    );
+    let log: Vec<f64> = (0..17)
+        .map(|i| 50.0 * 10f64.powf(f64::from(i) / 8.0 - 2.0))
+        .collect();
+    rate::<f32>(
+        "16 logarithmic bins to L/20",
+        isa,
+        n,
+        None,
+        &Edges::from_edges(&log),
+    );
+    let log: Vec<f64> = (0..301)
+        .map(|i| 1500.0 * 10f64.powf(f64::from(i) / 150.0 - 2.0))
+        .collect();
+    rate::<f32>(
+        "300 logarithmic bins",
+        isa,
+        n,
+        None,
+        &Edges::from_edges(&log),
+    );
 }

@@ -30,7 +30,11 @@ fn clock() -> f64 {
         let least = (0..8).map(|_| turn()).fold(f64::INFINITY, f64::min);
         let found = (CYCLES * f64::from(STEPS) / least / 1e8).round() * 1e8;
         // A clock that tells no such times, or a debugger in between.
-        if (5e8..1e10).contains(&found) { found } else { zipfold_plan::machine::CLOCK }
+        if (5e8..1e10).contains(&found) {
+            found
+        } else {
+            zipfold_plan::machine::CLOCK
+        }
     })
 }
 
@@ -45,16 +49,32 @@ pub fn isa() -> Isa {
         {
             return Isa::Avx512;
         }
-        if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
+        if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
+        {
             return Isa::Avx2;
         }
     }
-    if cfg!(target_arch = "aarch64") { Isa::Neon } else { Isa::Scalar }
+    if cfg!(target_arch = "aarch64") {
+        Isa::Neon
+    } else {
+        Isa::Scalar
+    }
 }
 
 /// Facts of this machine for `threads` threads (0: all there are) and `memory` bytes.
 pub fn detect(threads: usize, memory: u64) -> Machine {
-    let threads = if threads == 0 { self::threads() } else { threads };
+    let threads = if threads == 0 {
+        self::threads()
+    } else {
+        threads
+    };
     let executable = crate::jit::is_executable();
-    Machine { threads, isa: isa(), executable, clock: clock(), memory, ..Machine::default() }
+    Machine {
+        threads,
+        isa: isa(),
+        executable,
+        clock: clock(),
+        memory,
+        ..Machine::default()
+    }
 }

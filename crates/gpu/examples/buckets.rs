@@ -32,19 +32,34 @@ fn main() -> Result<()> {
         return Ok(());
     };
     let count: usize = rest.first().and_then(|c| c.parse().ok()).unwrap_or(40);
-    let Wanted::Devices(runtime, which) = Wanted::parse(device)? else { return Ok(()) };
+    let Wanted::Devices(runtime, which) = Wanted::parse(device)? else {
+        return Ok(());
+    };
     let index = find(runtime, which)?[0].index;
     let text = std::fs::read_to_string(file).expect("the file of buckets");
-    let mut lines: Vec<Line> = text.lines().map(|l| serde_json::from_str(l).expect("a bucket")).collect();
-    lines.retain(|l| l.flop > 1e6 && entries(l, &kept(l)) < 2e9 && l.scopes.iter().all(|s| entries(l, s) < 1e9));
+    let mut lines: Vec<Line> = text
+        .lines()
+        .map(|l| serde_json::from_str(l).expect("a bucket"))
+        .collect();
+    lines.retain(|l| {
+        l.flop > 1e6 && entries(l, &kept(l)) < 2e9 && l.scopes.iter().all(|s| entries(l, s) < 1e9)
+    });
     lines.sort_by(|a, b| a.flop.total_cmp(&b.flop));
     let count = count.min(lines.len());
     for at in 0..count {
         let line = &lines[at * (lines.len() - 1) / (count - 1).max(1)];
         for precision in [Precision::F32, Precision::F64] {
-            match measure(line, precision, open(runtime, index)?, open(runtime, index)?) {
+            match measure(
+                line,
+                precision,
+                open(runtime, index)?,
+                open(runtime, index)?,
+            ) {
                 Ok(row) => println!("{row}"),
-                Err(e) => println!("{}", serde_json::json!({"flop": line.flop, "error": e.to_string()})),
+                Err(e) => println!(
+                    "{}",
+                    serde_json::json!({"flop": line.flop, "error": e.to_string()})
+                ),
             }
         }
     }
@@ -57,12 +72,22 @@ fn entries(line: &Line, scope: &[usize]) -> f64 {
 
 fn kept(line: &Line) -> Vec<usize> {
     let held = |v: &usize| line.scopes.iter().any(|s| s.contains(v));
-    (0..line.dom.len()).filter(|v| !line.summed.contains(v) && held(v)).collect()
+    (0..line.dom.len())
+        .filter(|v| !line.summed.contains(v) && held(v))
+        .collect()
 }
 
 fn planned(line: &Line) -> Result<Plan> {
-    let reduced =
-        Reduced::of(&line.dom, line.scopes.iter().map(|s| Table { scope: s.clone(), values: Vec::new() }).collect());
+    let reduced = Reduced::of(
+        &line.dom,
+        line.scopes
+            .iter()
+            .map(|s| Table {
+                scope: s.clone(),
+                values: Vec::new(),
+            })
+            .collect(),
+    );
     let options = Options {
         seed: 1,
         order_seconds: None,
@@ -76,10 +101,20 @@ fn planned(line: &Line) -> Result<Plan> {
     plan(&reduced, &kept(line), &options)
 }
 
-fn measure(line: &Line, precision: Precision, device: Device, other: Device) -> Result<serde_json::Value> {
+fn measure(
+    line: &Line,
+    precision: Precision,
+    device: Device,
+    other: Device,
+) -> Result<serde_json::Value> {
     let plan = planned(line)?;
-    let bytes = if precision == Precision::F32 { 4.0 } else { 8.0 };
-    let once = bytes * (line.scopes.iter().map(|s| entries(line, s)).sum::<f64>() + entries(line, &kept(line)));
+    let bytes = if precision == Precision::F32 {
+        4.0
+    } else {
+        8.0
+    };
+    let once = bytes
+        * (line.scopes.iter().map(|s| entries(line, s)).sum::<f64>() + entries(line, &kept(line)));
     let contractor = Contractor::new(device, precision)?;
     let joins = joins(&plan, &contractor, precision)?;
     let rank: Vec<u32> = plan.rank.clone();
@@ -89,14 +124,27 @@ fn measure(line: &Line, precision: Precision, device: Device, other: Device) -> 
         scope
     };
     let scopes: Vec<Vec<usize>> = line.scopes.iter().map(|s| sorted(s)).collect();
-    let shape = Shape::new(&scopes.iter().map(|s| &s[..]).collect::<Vec<_>>(), &sorted(&kept(line)), &rank, &line.dom);
+    let shape = Shape::new(
+        &scopes.iter().map(|s| &s[..]).collect::<Vec<_>>(),
+        &sorted(&kept(line)),
+        &rank,
+        &line.dom,
+    );
     let mut row = serde_json::json!({"flop": line.flop, "type": format!("{precision:?}"), "tables": line.scopes.len(), "once": once,
         "joins": joins});
-    for (name, knapsack) in [("greedy", Knapsack::Greedy), ("exact", Knapsack::Exact), ("none", Knapsack::None)] {
+    for (name, knapsack) in [
+        ("greedy", Knapsack::Greedy),
+        ("exact", Knapsack::Exact),
+        ("none", Knapsack::None),
+    ] {
         let told = match paged(&shape, precision, &other, knapsack) {
-            Ok((seconds, plan)) => serde_json::json!({"seconds": seconds, "predicted": plan.seconds, "page": plan.page,
-                "pages_per_block": plan.pages_per_block, "segments": plan.segments, "intensity": plan.traffic.intensity()}),
-            Err(e) => serde_json::json!({"error": e.to_string().chars().take(200).collect::<String>()}),
+            Ok((seconds, plan)) => {
+                serde_json::json!({"seconds": seconds, "predicted": plan.seconds, "page": plan.page,
+                "pages_per_block": plan.pages_per_block, "segments": plan.segments, "intensity": plan.traffic.intensity()})
+            }
+            Err(e) => {
+                serde_json::json!({"error": e.to_string().chars().take(200).collect::<String>()})
+            }
         };
         row[name] = told;
     }
@@ -118,7 +166,9 @@ fn median(mut call: impl FnMut() -> Result<()>) -> Result<f64> {
 
 fn numbers(len: usize) -> Vec<f64> {
     let mut random = Random::new(len as u64);
-    let some: Vec<f64> = (0..len.min(1 << 16)).map(|_| 0.1 + 0.9 * random.unit()).collect();
+    let some: Vec<f64> = (0..len.min(1 << 16))
+        .map(|_| 0.1 + 0.9 * random.unit())
+        .collect();
     some.iter().copied().cycle().take(len).collect()
 }
 
@@ -132,13 +182,19 @@ fn joins(plan: &Plan, contractor: &Contractor, precision: Precision) -> Result<s
             Source::Input(_) => {
                 let values = numbers(len);
                 let singles: Vec<f32> = values.iter().map(|v| *v as f32).collect();
-                let items = if precision == Precision::F32 { Items::F32(&singles) } else { Items::F64(&values) };
+                let items = if precision == Precision::F32 {
+                    Items::F32(&singles)
+                } else {
+                    Items::F64(&values)
+                };
                 tables.push(Some(contractor.send(items)?));
             }
             Source::Join(inputs) => {
-                let scopes: Vec<&[usize]> = inputs.iter().map(|n| &plan.nodes[*n].scope[..]).collect();
+                let scopes: Vec<&[usize]> =
+                    inputs.iter().map(|n| &plan.nodes[*n].scope[..]).collect();
                 let shape = Shape::new(&scopes, &node.scope, &plan.rank, &plan.cards);
-                let held: Vec<&Numbers> = inputs.iter().filter_map(|n| tables[*n].as_ref()).collect();
+                let held: Vec<&Numbers> =
+                    inputs.iter().filter_map(|n| tables[*n].as_ref()).collect();
                 let made = contractor.contract(&shape, &held, Fold::Sum)?;
                 shapes.push((shape, inputs.clone()));
                 tables.push(Some(made));
@@ -159,9 +215,15 @@ fn joins(plan: &Plan, contractor: &Contractor, precision: Precision) -> Result<s
             contractor.contract(shape, &held, Fold::Sum)?;
             contractor.finish()
         })?;
-        let digits: Vec<String> = shape.digits.iter().map(|d| describe(d, shape.inputs)).collect();
-        each.push(serde_json::json!({"visits": shape.visits(), "out": shape.out_len, "seconds": seconds,
-            "digits": digits.join(" ")}));
+        let digits: Vec<String> = shape
+            .digits
+            .iter()
+            .map(|d| describe(d, shape.inputs))
+            .collect();
+        each.push(
+            serde_json::json!({"visits": shape.visits(), "out": shape.out_len, "seconds": seconds,
+            "digits": digits.join(" ")}),
+        );
     }
     let mut some = [0.0f32; 1];
     if let (Some(Some(last)), Precision::F32) = (tables.last(), precision) {
@@ -171,14 +233,25 @@ fn joins(plan: &Plan, contractor: &Contractor, precision: Precision) -> Result<s
 }
 
 fn describe(d: &zipfold_product::cpu::shape::Digit, inputs: usize) -> String {
-    let held: String = (0..inputs).map(|f| if d.strides[f] > 0 { '1' } else { '0' }).collect();
+    let held: String = (0..inputs)
+        .map(|f| if d.strides[f] > 0 { '1' } else { '0' })
+        .collect();
     format!("{}{}:{held}", if d.summed { "S" } else { "" }, d.card)
 }
 
-fn paged(shape: &Shape, precision: Precision, device: &Device, knapsack: Knapsack) -> Result<(f64, Paged)> {
+fn paged(
+    shape: &Shape,
+    precision: Precision,
+    device: &Device,
+    knapsack: Knapsack,
+) -> Result<(f64, Paged)> {
     let bytes = if precision == Precision::F32 { 4 } else { 8 };
     let facts = &device.facts;
-    let lanes = if precision == Precision::F32 { 128.0 } else { 64.0 };
+    let lanes = if precision == Precision::F32 {
+        128.0
+    } else {
+        64.0
+    };
     let unit = Unit {
         entries: facts.shared / bytes / 2,
         threads: 256,
@@ -187,12 +260,29 @@ fn paged(shape: &Shape, precision: Precision, device: &Device, knapsack: Knapsac
         memory: 3e12 / bytes as f64,
     };
     let plan = Paged::new(&shape.bucket(), &unit, knapsack);
-    let bucket = Bucket { shape: shape.clone(), plan: plan.clone(), mode: Mode::Sum, precision, unroll: Unroll::Whole };
+    let bucket = Bucket {
+        shape: shape.clone(),
+        plan: plan.clone(),
+        mode: Mode::Sum,
+        precision,
+        unroll: Unroll::Whole,
+    };
     let contraction = Contraction::new(device, &bucket)?;
-    let len = |f: usize| 1 + shape.digits.iter().map(|d| (d.card - 1) * d.strides[f]).sum::<usize>();
+    let len = |f: usize| {
+        1 + shape
+            .digits
+            .iter()
+            .map(|d| (d.card - 1) * d.strides[f])
+            .sum::<usize>()
+    };
     let upload = |f: usize| match precision {
         Precision::F64 => device.upload(&numbers(len(f))),
-        Precision::F32 => device.upload(&numbers(len(f)).iter().map(|v| *v as f32).collect::<Vec<f32>>()),
+        Precision::F32 => device.upload(
+            &numbers(len(f))
+                .iter()
+                .map(|v| *v as f32)
+                .collect::<Vec<f32>>(),
+        ),
     };
     let tables = (0..shape.inputs).map(upload).collect::<Result<Vec<_>>>()?;
     let out = device.allocate(shape.out_len * bytes)?;

@@ -42,14 +42,50 @@ impl Tile {
 /// The tiles, for single and for double precision.
 const TILES: [[Tile; 3]; 2] = [
     [
-        Tile { rows: 128, columns: 128, tall: 8, wide: 8, step: 8 },
-        Tile { rows: 64, columns: 64, tall: 4, wide: 4, step: 8 },
-        Tile { rows: 16, columns: 256, tall: 4, wide: 4, step: 16 },
+        Tile {
+            rows: 128,
+            columns: 128,
+            tall: 8,
+            wide: 8,
+            step: 8,
+        },
+        Tile {
+            rows: 64,
+            columns: 64,
+            tall: 4,
+            wide: 4,
+            step: 8,
+        },
+        Tile {
+            rows: 16,
+            columns: 256,
+            tall: 4,
+            wide: 4,
+            step: 16,
+        },
     ],
     [
-        Tile { rows: 64, columns: 128, tall: 8, wide: 4, step: 8 },
-        Tile { rows: 64, columns: 64, tall: 4, wide: 4, step: 8 },
-        Tile { rows: 16, columns: 128, tall: 4, wide: 2, step: 16 },
+        Tile {
+            rows: 64,
+            columns: 128,
+            tall: 8,
+            wide: 4,
+            step: 8,
+        },
+        Tile {
+            rows: 64,
+            columns: 64,
+            tall: 4,
+            wide: 4,
+            step: 8,
+        },
+        Tile {
+            rows: 16,
+            columns: 128,
+            tall: 4,
+            wide: 2,
+            step: 16,
+        },
     ],
 ];
 
@@ -143,7 +179,13 @@ impl Contractor {
         if precision == Precision::F64 && !device.facts.double {
             return Err(crate::engine::single_only(&device.facts).remedy(Opt::Precision.to("f32")));
         }
-        Ok(Contractor { device, precision, kernels: Mutex::default(), ready: Mutex::default(), pool: Pool::default() })
+        Ok(Contractor {
+            device,
+            precision,
+            kernels: Mutex::default(),
+            ready: Mutex::default(),
+            pool: Pool::default(),
+        })
     }
     /// The device.
     pub fn facts(&self) -> &Facts {
@@ -159,10 +201,20 @@ impl Contractor {
     /// What the planner needs to know of a device.
     pub fn link(facts: &Facts, precision: Precision) -> Link {
         // Of a vector unit for each multiprocessor: 128 lanes in single precision, half as many in double, on the chips for computing.
-        let lanes = if precision == Precision::F32 { 128.0 } else { 64.0 };
+        let lanes = if precision == Precision::F32 {
+            128.0
+        } else {
+            64.0
+        };
         let peak = 2.0 * lanes * facts.units as f64 * facts.clock;
         match facts.host {
-            true => Link { operations: 2e9, memory: 2e9, link: 5e9, start: 1e-4, entry: precision.bytes() as f64 },
+            true => Link {
+                operations: 2e9,
+                memory: 2e9,
+                link: 5e9,
+                start: 1e-4,
+                entry: precision.bytes() as f64,
+            },
             false => Link {
                 operations: 0.6 * peak,
                 memory: 2.5e12,
@@ -179,24 +231,39 @@ impl Contractor {
         }
         let source = code.source(self.precision, self.device.facts.runtime);
         let mut made = self.device.compile(&source, &[code.name()])?;
-        let kernel = Arc::new(made.pop().ok_or_else(|| Error::internal("a program without kernel"))?);
+        let kernel = Arc::new(
+            made.pop()
+                .ok_or_else(|| Error::internal("a program without kernel"))?,
+        );
         kernels.insert(code, kernel.clone());
         Ok(kernel)
     }
     fn block(&self, len: usize) -> Result<Block> {
         let size = (len * self.precision.bytes()).max(16);
-        let again = self.pool.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&size).and_then(Vec::pop);
+        let again = self
+            .pool
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_mut(&size)
+            .and_then(Vec::pop);
         let memory = match again {
             Some(memory) => memory,
             None => match self.device.allocate(size) {
                 Err(e) if e.blame() == Blame::Resource => {
-                    self.pool.lock().unwrap_or_else(PoisonError::into_inner).clear();
+                    self.pool
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .clear();
                     self.device.allocate(size)?
                 }
                 other => other?,
             },
         };
-        Ok(Block { memory: Some(memory), len, pool: self.pool.clone() })
+        Ok(Block {
+            memory: Some(memory),
+            len,
+            pool: self.pool.clone(),
+        })
     }
     fn blocks(&self, len: usize) -> u32 {
         len.div_ceil(THREADS).clamp(1, 8 * self.device.facts.units) as u32
@@ -213,20 +280,39 @@ impl Contractor {
     }
     fn run(&self, ready: &Ready, inputs: &[&Block]) -> Result<Block> {
         let out = self.block(ready.out_len)?;
-        let parts = if ready.parts > 1 { Some(self.block(ready.out_len * ready.parts)?) } else { None };
+        let parts = if ready.parts > 1 {
+            Some(self.block(ready.out_len * ready.parts)?)
+        } else {
+            None
+        };
         let to = parts.as_ref().unwrap_or(&out);
         let mut order: Vec<&Block> = inputs.to_vec();
         if ready.swapped {
             order.reverse();
         }
         let mut args: Vec<Arg<'_>> = order.into_iter().map(Block::arg).collect::<Result<_>>()?;
-        args.extend([to.arg()?, Arg::Memory(&ready.sizes), Arg::Memory(&ready.depth)]);
-        self.device.launch(&*self.kernel(ready.code)?, ready.grid, &args)?;
+        args.extend([
+            to.arg()?,
+            Arg::Memory(&ready.sizes),
+            Arg::Memory(&ready.depth),
+        ]);
+        self.device
+            .launch(&*self.kernel(ready.code)?, ready.grid, &args)?;
         if let Some(parts) = &parts {
-            let kernel = self.kernel(Code::Parts { max: ready.code.max() })?;
-            let grid = Grid { x: self.blocks(ready.out_len), y: 1, threads: THREADS as u32 };
+            let kernel = self.kernel(Code::Parts {
+                max: ready.code.max(),
+            })?;
+            let grid = Grid {
+                x: self.blocks(ready.out_len),
+                y: 1,
+                threads: THREADS as u32,
+            };
             let numbers = [Arg::F64(ready.parts as f64), Arg::F64(ready.out_len as f64)];
-            self.device.launch(&kernel, grid, &[parts.arg()?, out.arg()?, numbers[0], numbers[1]])?;
+            self.device.launch(
+                &kernel,
+                grid,
+                &[parts.arg()?, out.arg()?, numbers[0], numbers[1]],
+            )?;
         }
         Ok(out)
     }
@@ -234,15 +320,22 @@ impl Contractor {
 
 impl Block {
     fn arg(&self) -> Result<Arg<'_>> {
-        self.memory.as_ref().map(Arg::Memory).ok_or_else(|| Error::internal("a block without memory"))
+        self.memory
+            .as_ref()
+            .map(Arg::Memory)
+            .ok_or_else(|| Error::internal("a block without memory"))
     }
     fn memory(&self) -> Result<&Memory> {
-        self.memory.as_ref().ok_or_else(|| Error::internal("a block without memory"))
+        self.memory
+            .as_ref()
+            .ok_or_else(|| Error::internal("a block without memory"))
     }
 }
 
 fn own(numbers: &Numbers) -> Result<&Block> {
-    numbers.downcast_ref::<Block>().ok_or_else(|| Error::internal("numbers of another device"))
+    numbers
+        .downcast_ref::<Block>()
+        .ok_or_else(|| Error::internal("numbers of another device"))
 }
 
 impl Remote for Contractor {
@@ -253,8 +346,12 @@ impl Remote for Contractor {
         };
         let block = self.block(len)?;
         match items {
-            Items::F32(x) => self.device.write(block.memory()?, crate::runtime::as_bytes(x))?,
-            Items::F64(x) => self.device.write(block.memory()?, crate::runtime::as_bytes(x))?,
+            Items::F32(x) => self
+                .device
+                .write(block.memory()?, crate::runtime::as_bytes(x))?,
+            Items::F64(x) => self
+                .device
+                .write(block.memory()?, crate::runtime::as_bytes(x))?,
         }
         Ok(Box::new(block))
     }
@@ -274,23 +371,40 @@ impl Remote for Contractor {
         let block = own(numbers)?;
         let groups = self.blocks(block.len);
         let out = self.block(2 * groups as usize)?;
-        let grid = Grid { x: groups, y: 1, threads: THREADS as u32 };
+        let grid = Grid {
+            x: groups,
+            y: 1,
+            threads: THREADS as u32,
+        };
         self.device.launch(
             &*self.kernel(Code::Ends)?,
             grid,
             &[block.arg()?, out.arg()?, Arg::F64(block.len as f64)],
         )?;
         let ends = |pairs: Vec<f64>| {
-            pairs.chunks(2).fold((f64::INFINITY, 0.0f64), |(low, high), p| (low.min(p[0]), high.max(p[1])))
+            pairs
+                .chunks(2)
+                .fold((f64::INFINITY, 0.0f64), |(low, high), p| {
+                    (low.min(p[0]), high.max(p[1]))
+                })
         };
         Ok(match self.precision {
-            Precision::F32 => ends(self.fetch::<f32>(&out)?.into_iter().map(f64::from).collect()),
+            Precision::F32 => ends(
+                self.fetch::<f32>(&out)?
+                    .into_iter()
+                    .map(f64::from)
+                    .collect(),
+            ),
             Precision::F64 => ends(self.fetch::<f64>(&out)?),
         })
     }
     fn scale(&self, numbers: &Numbers, factor: f64) -> Result<()> {
         let block = own(numbers)?;
-        let grid = Grid { x: self.blocks(block.len), y: 1, threads: THREADS as u32 };
+        let grid = Grid {
+            x: self.blocks(block.len),
+            y: 1,
+            threads: THREADS as u32,
+        };
         let args = [block.arg()?, Arg::F64(factor), Arg::F64(block.len as f64)];
         self.device.launch(&*self.kernel(Code::Scale)?, grid, &args)
     }
@@ -306,8 +420,18 @@ impl Contractor {
 
 /// Offsets beyond 32 bits.
 fn is_wide(shape: &Shape, parts: usize) -> bool {
-    let table = |f: usize| shape.digits.iter().map(|d| (d.card - 1) * d.strides[f]).sum::<usize>();
-    let largest = (0..shape.inputs).map(table).max().unwrap_or(0).max(shape.out_len * parts);
+    let table = |f: usize| {
+        shape
+            .digits
+            .iter()
+            .map(|d| (d.card - 1) * d.strides[f])
+            .sum::<usize>()
+    };
+    let largest = (0..shape.inputs)
+        .map(table)
+        .max()
+        .unwrap_or(0)
+        .max(shape.out_len * parts);
     largest >= 1 << 31
 }
 
@@ -322,7 +446,9 @@ fn set_out(shape: &Shape, max: bool, precision: Precision, device: &Device) -> R
     let tiled = roles.as_ref().and_then(|roles| {
         let cost = |tile: &Tile| roles.padded(*tile, depth) / tile.share();
         let tiles = TILES[usize::from(precision == Precision::F64)];
-        let best = tiles.into_iter().min_by(|a, b| cost(a).total_cmp(&cost(b)))?;
+        let best = tiles
+            .into_iter()
+            .min_by(|a, b| cost(a).total_cmp(&cost(b)))?;
         // A visit takes a load of every table for each operation of a tile, and at least eight times as long.
         (cost(&best) < 8.0 * entry).then_some(best)
     });
@@ -333,7 +459,12 @@ fn set_out(shape: &Shape, max: bool, precision: Precision, device: &Device) -> R
 }
 
 /// The kernel that visits entry by entry.
-fn visits(shape: &Shape, max: bool, (kept, summed): (&[&Digit], &[&Digit]), device: &Device) -> Result<Ready> {
+fn visits(
+    shape: &Shape,
+    max: bool,
+    (kept, summed): (&[&Digit], &[&Digit]),
+    device: &Device,
+) -> Result<Ready> {
     let depth: usize = summed.iter().map(|d| d.card).product();
     check_list(depth * shape.inputs)?;
     let blocks = shape.out_len.div_ceil(THREADS);
@@ -345,10 +476,20 @@ fn visits(shape: &Shape, max: bool, (kept, summed): (&[&Digit], &[&Digit]), devi
         sizes.extend(&digit.strides[..shape.inputs]);
     }
     let lists: Vec<Vec<usize>> = (0..shape.inputs).map(|f| list(summed, f)).collect();
-    let depths: Vec<usize> = (0..depth).flat_map(|k| lists.iter().map(move |l| l[k])).collect();
+    let depths: Vec<usize> = (0..depth)
+        .flat_map(|k| lists.iter().map(move |l| l[k]))
+        .collect();
     Ok(Ready {
-        code: Code::Visit { tables: shape.inputs, max, wide },
-        grid: Grid { x: groups(blocks)?, y: parts as u32, threads: THREADS as u32 },
+        code: Code::Visit {
+            tables: shape.inputs,
+            max,
+            wide,
+        },
+        grid: Grid {
+            x: groups(blocks)?,
+            y: parts as u32,
+            threads: THREADS as u32,
+        },
         parts,
         out_len: shape.out_len,
         swapped: false,
@@ -362,7 +503,10 @@ fn check_list(places: usize) -> Result<()> {
     if places <= LISTED {
         return Ok(());
     }
-    Err(Error::resource(format!("a list of {places} places for a join on a device")).limit(format!("{LISTED} places")))
+    Err(
+        Error::resource(format!("a list of {places} places for a join on a device"))
+            .limit(format!("{LISTED} places")),
+    )
 }
 
 fn groups(blocks: usize) -> Result<u32> {
@@ -382,7 +526,12 @@ fn parts(groups: usize, depth: usize, least: usize, units: usize) -> usize {
 
 /// Offsets in table `f` of all configurations of digits.
 fn list(digits: &[&Digit], f: usize) -> Vec<usize> {
-    offsets(&digits.iter().map(|d| (d.card, d.strides[f])).collect::<Vec<_>>())
+    offsets(
+        &digits
+            .iter()
+            .map(|d| (d.card, d.strides[f]))
+            .collect::<Vec<_>>(),
+    )
 }
 
 /// Numbers as offsets of the kernel.
@@ -408,7 +557,10 @@ impl<'s> Roles<'s> {
     /// Roles for a shape of two tables with the same folded variables.
     fn of(shape: &'s Shape) -> Option<Self> {
         let depth: Vec<&Digit> = shape.digits.iter().filter(|d| d.summed).collect();
-        if shape.inputs != 2 || depth.is_empty() || depth.iter().any(|d| d.strides[0] == 0 || d.strides[1] == 0) {
+        if shape.inputs != 2
+            || depth.is_empty()
+            || depth.iter().any(|d| d.strides[0] == 0 || d.strides[1] == 0)
+        {
             return None;
         }
         if shape.kept().any(|d| d.strides[0] == 0 && d.strides[1] == 0) {
@@ -416,22 +568,46 @@ impl<'s> Roles<'s> {
         }
         // The fastest digit of the result that only one table has runs along the threads.
         let single = |d: &&Digit| d.strides[0] == 0 || d.strides[1] == 0;
-        let swapped = shape.kept().filter(single).last().is_some_and(|d| d.strides[0] > 0);
+        let swapped = shape
+            .kept()
+            .filter(single)
+            .last()
+            .is_some_and(|d| d.strides[0] > 0);
         let (a, b) = if swapped { (1, 0) } else { (0, 1) };
-        let all = |of: &dyn Fn(&Digit) -> bool| shape.kept().filter(|d| of(d)).collect::<Vec<&Digit>>();
+        let all =
+            |of: &dyn Fn(&Digit) -> bool| shape.kept().filter(|d| of(d)).collect::<Vec<&Digit>>();
         let (rows, columns) = (all(&|d| d.strides[b] == 0), all(&|d| d.strides[a] == 0));
-        let nearest = |digits: &[&Digit], f: usize| digits.iter().map(|d| d.strides[f]).min().unwrap_or(usize::MAX);
-        let along = [nearest(&depth, a) < nearest(&rows, a), nearest(&depth, b) < nearest(&columns, b)];
-        Some(Roles { swapped, batch: all(&|d| d.strides[0] > 0 && d.strides[1] > 0), rows, columns, along })
+        let nearest = |digits: &[&Digit], f: usize| {
+            digits
+                .iter()
+                .map(|d| d.strides[f])
+                .min()
+                .unwrap_or(usize::MAX)
+        };
+        let along = [
+            nearest(&depth, a) < nearest(&rows, a),
+            nearest(&depth, b) < nearest(&columns, b),
+        ];
+        Some(Roles {
+            swapped,
+            batch: all(&|d| d.strides[0] > 0 && d.strides[1] > 0),
+            rows,
+            columns,
+            along,
+        })
     }
     fn sizes(&self) -> [usize; 3] {
-        [&self.rows, &self.columns, &self.batch].map(|digits| digits.iter().map(|d| d.card).product())
+        [&self.rows, &self.columns, &self.batch]
+            .map(|digits| digits.iter().map(|d| d.card).product())
     }
     /// Operations with the edges of tiles.
     fn padded(&self, tile: Tile, depth: usize) -> f64 {
         let [rows, columns, batch] = self.sizes();
         let whole = |n: usize, of: usize| n.next_multiple_of(of) as f64;
-        whole(rows, tile.rows) * whole(columns, tile.columns) * batch as f64 * whole(depth, tile.step)
+        whole(rows, tile.rows)
+            * whole(columns, tile.columns)
+            * batch as f64
+            * whole(depth, tile.step)
     }
     fn set_out(
         &self,
@@ -448,21 +624,47 @@ impl<'s> Roles<'s> {
         let (a, b) = if self.swapped { (1, 0) } else { (0, 1) };
         let linear = summed.len() == 1;
         check_list(if linear { 1 } else { 2 * depth })?;
-        let strides = if linear { [summed[0].strides[a], summed[0].strides[b]] } else { [0, 0] };
+        let strides = if linear {
+            [summed[0].strides[a], summed[0].strides[b]]
+        } else {
+            [0, 0]
+        };
         let counts = [self.rows.len(), self.columns.len(), self.batch.len()];
         let mut sizes = vec![rows, columns, depth, depth.div_ceil(parts)];
         sizes.extend(counts);
         sizes.extend([shape.out_len, usize::from(linear), strides[0], strides[1]]);
-        self.rows.iter().rev().for_each(|d| sizes.extend([d.card, d.strides[a], d.out]));
-        self.columns.iter().rev().for_each(|d| sizes.extend([d.card, d.strides[b], d.out]));
-        self.batch.iter().rev().for_each(|d| sizes.extend([d.card, d.strides[a], d.strides[b], d.out]));
+        self.rows
+            .iter()
+            .rev()
+            .for_each(|d| sizes.extend([d.card, d.strides[a], d.out]));
+        self.columns
+            .iter()
+            .rev()
+            .for_each(|d| sizes.extend([d.card, d.strides[b], d.out]));
+        self.batch
+            .iter()
+            .rev()
+            .for_each(|d| sizes.extend([d.card, d.strides[a], d.strides[b], d.out]));
         let depths = match linear {
             true => vec![0],
-            false => list(summed, a).into_iter().zip(list(summed, b)).flat_map(|(a, b)| [a, b]).collect(),
+            false => list(summed, a)
+                .into_iter()
+                .zip(list(summed, b))
+                .flat_map(|(a, b)| [a, b])
+                .collect(),
         };
         Ok(Ready {
-            code: Code::Tiles { tile, along: self.along, max, wide },
-            grid: Grid { x: groups(tiles)?, y: parts as u32, threads: tile.threads() as u32 },
+            code: Code::Tiles {
+                tile,
+                along: self.along,
+                max,
+                wide,
+            },
+            grid: Grid {
+                x: groups(tiles)?,
+                y: parts as u32,
+                threads: tile.threads() as u32,
+            },
             parts,
             out_len: shape.out_len,
             swapped: self.swapped,
@@ -475,16 +677,35 @@ impl<'s> Roles<'s> {
 /// Every kernel for tables of up to six inputs: what it is, and its source.
 pub fn sources(precision: Precision, runtime: Runtime) -> Vec<(String, String)> {
     let flags = [false, true];
-    let mut codes: Vec<Code> =
-        flags.into_iter().map(|max| Code::Parts { max }).chain([Code::Ends, Code::Scale]).collect();
-    for (max, wide) in flags.into_iter().flat_map(|max| flags.map(|wide| (max, wide))) {
+    let mut codes: Vec<Code> = flags
+        .into_iter()
+        .map(|max| Code::Parts { max })
+        .chain([Code::Ends, Code::Scale])
+        .collect();
+    for (max, wide) in flags
+        .into_iter()
+        .flat_map(|max| flags.map(|wide| (max, wide)))
+    {
         codes.extend((1..=6).map(|tables| Code::Visit { tables, max, wide }));
         for tile in TILES[usize::from(precision == Precision::F64)] {
             let ways = flags.into_iter().flat_map(|a| flags.map(|b| [a, b]));
-            codes.extend(ways.map(|along| Code::Tiles { tile, along, max, wide }));
+            codes.extend(ways.map(|along| Code::Tiles {
+                tile,
+                along,
+                max,
+                wide,
+            }));
         }
     }
-    codes.into_iter().map(|code| (format!("{code:?} {precision:?}"), code.source(precision, runtime))).collect()
+    codes
+        .into_iter()
+        .map(|code| {
+            (
+                format!("{code:?} {precision:?}"),
+                code.source(precision, runtime),
+            )
+        })
+        .collect()
 }
 
 impl Code {
@@ -506,14 +727,34 @@ impl Code {
     /// The source of the kernel.
     fn source(self, precision: Precision, runtime: Runtime) -> String {
         let (fragment, mut places) = match self {
-            Code::Tiles { tile, along, max, wide } => {
-                (include_str!("kernels/contract.c"), tile.places(along, max, wide, precision))
-            }
-            Code::Visit { tables, max, wide } => (include_str!("kernels/visit.c"), visit(tables, max, wide, precision)),
+            Code::Tiles {
+                tile,
+                along,
+                max,
+                wide,
+            } => (
+                include_str!("kernels/contract.c"),
+                tile.places(along, max, wide, precision),
+            ),
+            Code::Visit { tables, max, wide } => (
+                include_str!("kernels/visit.c"),
+                visit(tables, max, wide, precision),
+            ),
             Code::Parts { .. } | Code::Ends | Code::Scale => {
-                let fold = if self.max() { "more > total ? more : total" } else { "total + more" };
-                let infinity = if precision == Precision::F32 { "ZF_INF_F" } else { "ZF_INF_D" };
-                (include_str!("kernels/mantissas.c"), vec![("FOLD", fold.into()), ("INFINITY", infinity.into())])
+                let fold = if self.max() {
+                    "more > total ? more : total"
+                } else {
+                    "total + more"
+                };
+                let infinity = if precision == Precision::F32 {
+                    "ZF_INF_F"
+                } else {
+                    "ZF_INF_D"
+                };
+                (
+                    include_str!("kernels/mantissas.c"),
+                    vec![("FOLD", fold.into()), ("INFINITY", infinity.into())],
+                )
             }
         };
         places.push(("T", type_name(precision).into()));
@@ -552,22 +793,35 @@ impl Tile {
             ("A_ALONG_K", usize::from(along[0])),
             ("B_ALONG_K", usize::from(along[1])),
         ];
-        let numbers = numbers.into_iter().map(|(name, number)| (name, number.to_string()));
-        numbers.chain([("INDEX", index(wide)), ("FOLD", fold.into())]).collect()
+        let numbers = numbers
+            .into_iter()
+            .map(|(name, number)| (name, number.to_string()));
+        numbers
+            .chain([("INDEX", index(wide)), ("FOLD", fold.into())])
+            .collect()
     }
 }
 
 fn visit(tables: usize, max: bool, wide: bool, precision: Precision) -> Filling {
     let number = type_name(precision);
-    let each = |text: &dyn Fn(usize) -> String, between: &str| (0..tables).map(text).collect::<Vec<_>>().join(between);
-    let fold = if max { "total > product ? total : product" } else { "total + product" };
+    let each = |text: &dyn Fn(usize) -> String, between: &str| {
+        (0..tables).map(text).collect::<Vec<_>>().join(between)
+    };
+    let fold = if max {
+        "total > product ? total : product"
+    } else {
+        "total + product"
+    };
     vec![
         ("INDEX", index(wide)),
         ("THREADS", THREADS.to_string()),
         ("TABLES", tables.to_string()),
         ("INPUTS", each(&|f| format!("ZF_IN({number}) t{f}"), ", ")),
         ("BASES", each(&|f| format!("b{f} = 0"), ", ")),
-        ("ADVANCE", each(&|f| format!("b{f} += value * digit[{}];", f + 1), " ")),
+        (
+            "ADVANCE",
+            each(&|f| format!("b{f} += value * digit[{}];", f + 1), " "),
+        ),
         ("PRODUCT", each(&|f| format!("t{f}[b{f} + at[{f}]]"), " * ")),
         ("FOLD", fold.into()),
     ]

@@ -45,28 +45,43 @@ struct Pass {
 }
 
 fn is_mirrored(job: &Job) -> bool {
-    job.folds[0].dense().is_some_and(|f| f.is_mirrored(&job.space))
+    job.folds[0]
+        .dense()
+        .is_some_and(|f| f.is_mirrored(&job.space))
 }
 
 /// The source of the kernels `zf_cross` and, for half spaces, `zf_half`.
 ///
 /// # Errors
 /// `Internal` for a job that is no matrix.
-pub fn source(job: &Job, work: &Matrix, precision: Precision, runtime: Runtime, rows: Residency) -> Result<String> {
+pub fn source(
+    job: &Job,
+    work: &Matrix,
+    precision: Precision,
+    runtime: Runtime,
+    rows: Residency,
+) -> Result<String> {
     let root = match job.folds.as_slice() {
         [Fold::Dense(f)] => f.root,
         _ => return Err(Error::internal("a fold of rows in family dense")),
     };
-    let named = [Some(("zf_cross", Placing::CROSS)), work.triangle.map(|placing| ("zf_half", placing))];
+    let named = [
+        Some(("zf_cross", Placing::CROSS)),
+        work.triangle.map(|placing| ("zf_half", placing)),
+    ];
     let mut source = header(runtime) + &panels::panels(job, rows);
     if let matrix::Kernel::Products(_) = work.kernel {
         source += products::functions();
     }
     for (name, map) in named.into_iter().flatten() {
         source += &match work.kernel {
-            matrix::Kernel::Products(half) => products::kernel(name, job, root, half, map, is_mirrored(job)),
+            matrix::Kernel::Products(half) => {
+                products::kernel(name, job, root, half, map, is_mirrored(job))
+            }
             matrix::Kernel::Blocks(shape) => text::kernel(name, job, root, &Shape { map, ..shape }),
-            matrix::Kernel::Pairs => cells::kernel(name, job, root, precision, map, is_mirrored(job)),
+            matrix::Kernel::Pairs => {
+                cells::kernel(name, job, root, precision, map, is_mirrored(job))
+            }
         };
     }
     Ok(source)
@@ -77,7 +92,13 @@ impl<'j> Dense<'j> {
     ///
     /// # Errors
     /// Those of the device.
-    pub fn load(job: &'j Job, work: &Matrix, precision: Precision, rows: Residency, device: &Device) -> Result<Self> {
+    pub fn load(
+        job: &'j Job,
+        work: &Matrix,
+        precision: Precision,
+        rows: Residency,
+        device: &Device,
+    ) -> Result<Self> {
         let source = source(job, work, precision, device.facts.runtime, rows)?;
         let (half, threads) = match work.kernel {
             matrix::Kernel::Products(half) => (Some(half), products::THREADS),
@@ -85,21 +106,44 @@ impl<'j> Dense<'j> {
             matrix::Kernel::Pairs => (None, cells::THREADS),
         };
         let side = work.kernel.side();
-        let names = if work.triangle.is_some() { &["zf_cross", "zf_half"][..] } else { &["zf_cross"] };
+        let names = if work.triangle.is_some() {
+            &["zf_cross", "zf_half"][..]
+        } else {
+            &["zf_cross"]
+        };
         let mut kernels = device.compile(&source, names)?.into_iter();
         let mut pass = |placing: Placing| {
             let side = if placing.by_thread { 1 } else { side };
-            kernels.next().map(|kernel| Pass { kernel, placing, side, threads, table: Mutex::new(None) })
+            kernels.next().map(|kernel| Pass {
+                kernel,
+                placing,
+                side,
+                threads,
+                table: Mutex::new(None),
+            })
         };
-        let cross = pass(Placing::CROSS).ok_or_else(|| Error::internal("no kernel was compiled"))?;
+        let cross =
+            pass(Placing::CROSS).ok_or_else(|| Error::internal("no kernel was compiled"))?;
         let triangle = work.triangle.and_then(pass);
-        Ok(Dense { job, precision, half, cross, triangle })
+        Ok(Dense {
+            job,
+            precision,
+            half,
+            cross,
+            triangle,
+        })
     }
     /// Writes the cells of `tiles` to their places. A tile comes home while the next one is computed.
     ///
     /// # Errors
     /// Those of the device and of the sink.
-    pub fn run<T: Number>(&self, device: &Device, rows: &Rows<'_>, tiles: &[Tile], sink: &dyn Sink) -> Result<Folded> {
+    pub fn run<T: Number>(
+        &self,
+        device: &Device,
+        rows: &Rows<'_>,
+        tiles: &[Tile],
+        sink: &dyn Sink,
+    ) -> Result<Folded> {
         let mut tally = Tally::default();
         let mut before = None;
         rows.each(device, tiles, &mut |tile, loaded| {
@@ -115,19 +159,35 @@ impl<'j> Dense<'j> {
         if let Some(made) = before {
             self.bring::<T>(device, made, sink)?;
         }
-        Ok(Folded { states: vec![State::Dense(Written)], tally })
+        Ok(Folded {
+            states: vec![State::Dense(Written)],
+            tally,
+        })
     }
     /// Brings a tile home by groups of rows.
-    fn bring<T: Number>(&self, device: &Device, (tile, room, mark): Made<'_>, sink: &dyn Sink) -> Result<()> {
-        let turned = Tile { rows: tile.cols.clone(), cols: tile.rows.clone() };
+    fn bring<T: Number>(
+        &self,
+        device: &Device,
+        (tile, room, mark): Made<'_>,
+        sink: &dyn Sink,
+    ) -> Result<()> {
+        let turned = Tile {
+            rows: tile.cols.clone(),
+            cols: tile.rows.clone(),
+        };
         let condensed = self.job.folds[0].dense().is_some_and(|f| f.condensed);
         let mirror = room.1.iter().filter(|_| !condensed).map(|m| (&turned, m));
         for (tile, memory) in [(tile, &room.0)].into_iter().chain(mirror) {
             let (r, c) = (tile.rows.len(), tile.cols.len());
             let group = (PIECE / size_of::<T>() / c.max(1)).max(1);
-            device.bring(memory, (r * c, group * c), &mark, &mut |from, items: &[T]| {
-                self.put_rows(tile, tile.rows.start + from / c, items, sink)
-            })?;
+            device.bring(
+                memory,
+                (r * c, group * c),
+                &mark,
+                &mut |from, items: &[T]| {
+                    self.put_rows(tile, tile.rows.start + from / c, items, sink)
+                },
+            )?;
         }
         Ok(())
     }
@@ -138,7 +198,14 @@ impl<'j> Dense<'j> {
     pub fn room(&self, device: &Device, tile: &Tile) -> Result<(Memory, Option<Memory>)> {
         let bytes = tile.rows.len() * tile.cols.len() * self.precision.bytes();
         let turned = self.triangle.is_some() && tile.rows != tile.cols;
-        Ok((device.allocate(bytes)?, if turned { Some(device.allocate(bytes)?) } else { None }))
+        Ok((
+            device.allocate(bytes)?,
+            if turned {
+                Some(device.allocate(bytes)?)
+            } else {
+                None
+            },
+        ))
     }
     /// Computes a tile into its `room`.
     ///
@@ -160,17 +227,39 @@ impl<'j> Dense<'j> {
             Some(pass) if on_diagonal => {
                 let across = c.div_ceil(pass.side) as u32;
                 for (x, y, launch) in pass.placing.grids(across) {
-                    let grid = Grid { x, y, threads: pass.threads };
-                    self.start((device, loaded), pass, tile, [out, out], grid, (across, launch))?;
+                    let grid = Grid {
+                        x,
+                        y,
+                        threads: pass.threads,
+                    };
+                    self.start(
+                        (device, loaded),
+                        pass,
+                        tile,
+                        [out, out],
+                        grid,
+                        (across, launch),
+                    )?;
                 }
                 Ok(())
             }
             _ => {
                 let pass = &self.cross;
                 let (down, across) = (r.div_ceil(pass.side) as u32, c.div_ceil(pass.side) as u32);
-                let grid = Grid { x: across, y: down, threads: pass.threads };
+                let grid = Grid {
+                    x: across,
+                    y: down,
+                    threads: pass.threads,
+                };
                 let second = mirror.as_ref().unwrap_or(out);
-                self.start((device, loaded), pass, tile, [out, second], grid, (across, 0))
+                self.start(
+                    (device, loaded),
+                    pass,
+                    tile,
+                    [out, second],
+                    grid,
+                    (across, 0),
+                )
             }
         }
     }
@@ -183,37 +272,65 @@ impl<'j> Dense<'j> {
         grid: Grid,
         (across, launch): (u32, u32),
     ) -> Result<()> {
-        let mut args = if self.half.is_some() { loaded.halves()? } else { loaded.inputs(self.precision)? };
+        let mut args = if self.half.is_some() {
+            loaded.halves()?
+        } else {
+            loaded.inputs(self.precision)?
+        };
         args.extend(out.map(Arg::Memory));
         let mut table = pass.table.lock().unwrap_or_else(PoisonError::into_inner);
         if table.as_ref().is_none_or(|(rows, _)| *rows != across) {
-            let made = if pass.placing.map == Map::Ltm(Root::Table) { maps::table(across) } else { vec![] };
+            let made = if pass.placing.map == Map::Ltm(Root::Table) {
+                maps::table(across)
+            } else {
+                vec![]
+            };
             *table = Some((across, device.upload(&made)?));
         }
         args.extend(table.as_ref().map(|(_, memory)| Arg::Memory(memory)));
-        let sides = [tile.rows.start, tile.rows.len(), tile.cols.start, tile.cols.len()];
+        let sides = [
+            tile.rows.start,
+            tile.rows.len(),
+            tile.cols.start,
+            tile.cols.len(),
+        ];
         args.extend(sides.map(|v| Arg::U32(v as u32)));
         args.extend([Arg::U32(across), Arg::U32(launch)]);
         device.launch(&pass.kernel, grid, &args)
     }
     /// Puts whole rows of a tile, from row `first` on.
-    fn put_rows<T: Number>(&self, tile: &Tile, first: usize, items: &[T], sink: &dyn Sink) -> Result<()> {
+    fn put_rows<T: Number>(
+        &self,
+        tile: &Tile,
+        first: usize,
+        items: &[T],
+        sink: &dyn Sink,
+    ) -> Result<()> {
         let job = self.job;
-        let Some(fold) = job.folds[0].dense() else { return Err(Error::internal("a matrix without its fold")) };
+        let Some(fold) = job.folds[0].dense() else {
+            return Err(Error::internal("a matrix without its fold"));
+        };
         let cols = &tile.cols;
         let hollow = matches!(job.space.cells, Domain::Triangle | Domain::Ordered);
-        items.par_chunks(cols.len().max(1)).enumerate().try_for_each(|(at, line)| {
-            let i = first + at;
-            let from = if fold.condensed { (i + 1).clamp(cols.start, cols.end) } else { cols.start };
-            let line = &line[from - cols.start..];
-            if !line.is_empty() {
-                sink.put(0, fold.place(&job.space, i, from), T::values(line))?;
-            }
-            if !fold.condensed && hollow && cols.contains(&i) {
-                sink.put(0, fold.place(&job.space, i, i), T::values(&[T::NAN]))?;
-            }
-            Ok(())
-        })
+        items
+            .par_chunks(cols.len().max(1))
+            .enumerate()
+            .try_for_each(|(at, line)| {
+                let i = first + at;
+                let from = if fold.condensed {
+                    (i + 1).clamp(cols.start, cols.end)
+                } else {
+                    cols.start
+                };
+                let line = &line[from - cols.start..];
+                if !line.is_empty() {
+                    sink.put(0, fold.place(&job.space, i, from), T::values(line))?;
+                }
+                if !fold.condensed && hollow && cols.contains(&i) {
+                    sink.put(0, fold.place(&job.space, i, i), T::values(&[T::NAN]))?;
+                }
+                Ok(())
+            })
     }
 }
 

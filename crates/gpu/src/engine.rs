@@ -47,37 +47,74 @@ impl<'j> Engine<'j> {
     /// `Device` and `Resource` of the device; `Request` for more rows than kernels number.
     pub fn load(job: &'j Job, plan: &Plan, device: Device) -> Result<Self> {
         if job.space.n.max(job.space.m) >= 1 << 31 {
-            let e =
-                Error::request(format!("{} rows", job.space.n.max(job.space.m))).limit("2147483647 rows on a device");
-            return Err(e.remedy(format!("{}, or smaller shares of the rows", Opt::Device.to("cpu"))));
+            let e = Error::request(format!("{} rows", job.space.n.max(job.space.m)))
+                .limit("2147483647 rows on a device");
+            return Err(e.remedy(format!(
+                "{}, or smaller shares of the rows",
+                Opt::Device.to("cpu")
+            )));
         }
         let Some(OnDevice { rows, work, .. }) = &plan.device else {
             return Err(Error::internal("a plan for the host on a device"));
         };
         let folds = matches!(work, Work::Sweeps(_));
         // Filters decide in single precision what they can, in double precision the rest.
-        let precision = if folds { Precision::F64 } else { plan.precision };
+        let precision = if folds {
+            Precision::F64
+        } else {
+            plan.precision
+        };
         let half = match work {
-            Work::Matrix(Matrix { kernel: matrix::Kernel::Products(half), .. }) => Some(*half),
+            Work::Matrix(Matrix {
+                kernel: matrix::Kernel::Products(half),
+                ..
+            }) => Some(*half),
             _ => None,
         };
         let narrow = (precision == Precision::F32 && half.is_none()) || folds;
         check_double(&device.facts, precision)?;
-        let kinds = Kinds { wide: precision == Precision::F64, narrow, half };
+        let kinds = Kinds {
+            wide: precision == Precision::F64,
+            narrow,
+            half,
+        };
         let held = Rows::load(job, *rows, &device, kinds)?;
         let family = match work {
-            Work::Matrix(work) => Family::Dense(Box::new(Dense::load(job, work, precision, *rows, &device)?)),
-            Work::Sweeps(sweeps) => Family::Points(Box::new(Points::load(job, sweeps, *rows, &device)?)),
+            Work::Matrix(work) => {
+                Family::Dense(Box::new(Dense::load(job, work, precision, *rows, &device)?))
+            }
+            Work::Sweeps(sweeps) => {
+                Family::Points(Box::new(Points::load(job, sweeps, *rows, &device)?))
+            }
             Work::Values => Self::values(job, precision, *rows, &device)?,
         };
-        Ok(Engine { job, device, precision, rows: held, family, turn: Mutex::new(()) })
+        Ok(Engine {
+            job,
+            device,
+            precision,
+            rows: held,
+            family,
+            turn: Mutex::new(()),
+        })
     }
-    fn values(job: &Job, precision: Precision, rows: Residency, device: &Device) -> Result<Family<'j>> {
+    fn values(
+        job: &Job,
+        precision: Precision,
+        rows: Residency,
+        device: &Device,
+    ) -> Result<Family<'j>> {
         let low = &job.low;
         let source = values::source(job, precision, device.facts.runtime, rows);
         let mut kernels = device.compile(&source, &["zf_values"])?;
-        let kernel = kernels.pop().ok_or_else(|| Error::internal("no kernel was compiled"))?;
-        Ok(Family::Values(kernel, (0..low.formula.roots.len()).map(|r| low.formula.width(r, low.dim)).sum()))
+        let kernel = kernels
+            .pop()
+            .ok_or_else(|| Error::internal("no kernel was compiled"))?;
+        Ok(Family::Values(
+            kernel,
+            (0..low.formula.roots.len())
+                .map(|r| low.formula.width(r, low.dim))
+                .sum(),
+        ))
     }
     /// The facts of the device.
     pub fn facts(&self) -> &Facts {
@@ -85,11 +122,19 @@ impl<'j> Engine<'j> {
     }
     fn attempt(&self, tiles: &[Tile], sink: &dyn Sink) -> Result<Folded> {
         match (&self.family, self.precision) {
-            (Family::Dense(d), Precision::F32) => d.run::<f32>(&self.device, &self.rows, tiles, sink),
-            (Family::Dense(d), Precision::F64) => d.run::<f64>(&self.device, &self.rows, tiles, sink),
+            (Family::Dense(d), Precision::F32) => {
+                d.run::<f32>(&self.device, &self.rows, tiles, sink)
+            }
+            (Family::Dense(d), Precision::F64) => {
+                d.run::<f64>(&self.device, &self.rows, tiles, sink)
+            }
             (Family::Points(points), _) => points.run(&self.device, &self.rows, tiles),
-            (Family::Values(kernel, parts), Precision::F32) => self.by_values::<f32>(kernel, *parts, tiles, sink),
-            (Family::Values(kernel, parts), Precision::F64) => self.by_values::<f64>(kernel, *parts, tiles, sink),
+            (Family::Values(kernel, parts), Precision::F32) => {
+                self.by_values::<f32>(kernel, *parts, tiles, sink)
+            }
+            (Family::Values(kernel, parts), Precision::F64) => {
+                self.by_values::<f64>(kernel, *parts, tiles, sink)
+            }
         }
     }
     /// Seconds of the kernels of `tiles`, `launches` times in a row, a launch. Dense results stay on the device, in memory that is
@@ -99,7 +144,10 @@ impl<'j> Engine<'j> {
     /// Those of the device.
     pub fn time(&self, tiles: &[Tile], launches: usize) -> Result<f64> {
         let rooms = match &self.family {
-            Family::Dense(d) => tiles.iter().map(|t| d.room(&self.device, t)).collect::<Result<Vec<_>>>()?,
+            Family::Dense(d) => tiles
+                .iter()
+                .map(|t| d.room(&self.device, t))
+                .collect::<Result<Vec<_>>>()?,
             _ => vec![],
         };
         self.device.finish()?;
@@ -109,7 +157,12 @@ impl<'j> Engine<'j> {
                 Family::Dense(d) => {
                     let mut each = tiles.iter().zip(&rooms);
                     each.try_for_each(|(tile, room)| {
-                        d.launch(&self.device, self.rows.of(&self.device, tile)?.get(), tile, room)
+                        d.launch(
+                            &self.device,
+                            self.rows.of(&self.device, tile)?.get(),
+                            tile,
+                            room,
+                        )
                     })?;
                 }
                 _ => {
@@ -130,7 +183,13 @@ impl<'j> Engine<'j> {
         }
     }
     /// Family *values*: the device computes, the host folds.
-    fn by_values<T: Number>(&self, kernel: &Kernel, parts: usize, tiles: &[Tile], sink: &dyn Sink) -> Result<Folded> {
+    fn by_values<T: Number>(
+        &self,
+        kernel: &Kernel,
+        parts: usize,
+        tiles: &[Tile],
+        sink: &dyn Sink,
+    ) -> Result<Folded> {
         let mut host = Host::new(self.job, tiles);
         self.rows.each(&self.device, tiles, &mut |tile, loaded| {
             let line = tile.cols.len().max(1) * parts.max(1) * size_of::<T>();
@@ -138,7 +197,8 @@ impl<'j> Engine<'j> {
             let mut from = tile.rows.start;
             while from < tile.rows.end {
                 let to = ((from / BLOCK) * BLOCK + step).min(tile.rows.end);
-                let rectangle = self.rectangle::<T>((kernel, loaded), parts, from..to, tile.cols.clone())?;
+                let rectangle =
+                    self.rectangle::<T>((kernel, loaded), parts, from..to, tile.cols.clone())?;
                 host.rectangle(&rectangle, sink)?;
                 from = to;
             }
@@ -173,7 +233,10 @@ impl<'j> Engine<'j> {
 impl Executor for Engine<'_> {
     fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
         stop.check()?;
-        let _turn = self.turn.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _turn = self
+            .turn
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut work = tiles.to_vec();
         // Sums by row are cut between spans alone, which keeps their bits.
         let least = zipfold_plan::sweep::span(self.job).unwrap_or(BLOCK);
@@ -181,7 +244,8 @@ impl Executor for Engine<'_> {
             match self.attempt(&work, sink) {
                 // Out of device memory: nothing of the unit counts yet, so it begins again in smaller tiles.
                 Err(e)
-                    if e.blame() == Blame::Resource && work.iter().any(|t| t.rows.len().max(t.cols.len()) > least) =>
+                    if e.blame() == Blame::Resource
+                        && work.iter().any(|t| t.rows.len().max(t.cols.len()) > least) =>
                 {
                     work = work.iter().flat_map(|tile| halves(tile, least)).collect();
                 }
@@ -205,10 +269,16 @@ fn halves(tile: &Tile, least: usize) -> Vec<Tile> {
         return vec![tile.clone()];
     }
     if rows.len() >= cols.len() {
-        let part = |rows| Tile { rows, cols: cols.clone() };
+        let part = |rows| Tile {
+            rows,
+            cols: cols.clone(),
+        };
         return vec![part(rows.start..middle(rows)), part(middle(rows)..rows.end)];
     }
-    let part = |cols| Tile { rows: rows.clone(), cols };
+    let part = |cols| Tile {
+        rows: rows.clone(),
+        cols,
+    };
     vec![part(cols.start..middle(cols)), part(middle(cols)..cols.end)]
 }
 
@@ -220,12 +290,21 @@ pub fn check_double(facts: &Facts, precision: Precision) -> Result<()> {
     if facts.double || precision == Precision::F32 {
         return Ok(());
     }
-    Err(single_only(facts).remedy(format!("{} for a matrix, or {}", Opt::Precision.to("f32"), Opt::Device.to("cpu"))))
+    Err(single_only(facts).remedy(format!(
+        "{} for a matrix, or {}",
+        Opt::Precision.to("f32"),
+        Opt::Device.to("cpu")
+    )))
 }
 
 /// A device without double precision.
 pub(crate) fn single_only(facts: &Facts) -> Error {
-    Error::device(format!("{} ({}) computes in single precision only", facts.id(), facts.name)).at(Opt::Device)
+    Error::device(format!(
+        "{} ({}) computes in single precision only",
+        facts.id(),
+        facts.name
+    ))
+    .at(Opt::Device)
 }
 
 /// The kernels of `plan` for `job`, readable and compilable by themselves: names of families and sources. Needs no device.
@@ -238,8 +317,14 @@ pub fn sources(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Vec<(String, 
     };
     let one = |name: &str, source| Ok(vec![(name.to_string(), source)]);
     match work {
-        Work::Matrix(work) => one("dense", dense::source(job, work, plan.precision, runtime, *rows)?),
-        Work::Values => one("values", values::source(job, plan.precision, runtime, *rows)),
+        Work::Matrix(work) => one(
+            "dense",
+            dense::source(job, work, plan.precision, runtime, *rows)?,
+        ),
+        Work::Values => one(
+            "values",
+            values::source(job, plan.precision, runtime, *rows),
+        ),
         Work::Sweeps(sweeps) => {
             let made = sweeps.passes.iter().map(|shape| {
                 let source = points::source(job, sweeps, shape, runtime, *rows)?;
@@ -257,15 +342,29 @@ pub fn sources(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Vec<(String, 
 pub fn values_of(device: &Device, job: &Job) -> Result<Vec<f64>> {
     let source = values::source(job, Precision::F64, device.facts.runtime, Residency::Held);
     let kernels = device.compile(&source, &["zf_values"])?;
-    let loaded = Loaded::all(job, device, Kinds { wide: true, narrow: false, half: None })?;
+    let loaded = Loaded::all(
+        job,
+        device,
+        Kinds {
+            wide: true,
+            narrow: false,
+            half: None,
+        },
+    )?;
     let (n, m) = (job.space.n, job.space.m);
-    let parts: usize = (0..job.low.formula.roots.len()).map(|r| job.low.formula.width(r, job.low.dim)).sum();
+    let parts: usize = (0..job.low.formula.roots.len())
+        .map(|r| job.low.formula.width(r, job.low.dim))
+        .sum();
     let mut items = vec![0.0; parts * n * m];
     let memory = device.allocate(items.len() * 8)?;
     let mut args = loaded.inputs(Precision::F64)?;
     args.push(Arg::Memory(&memory));
     args.extend([0, n, 0, m].map(|v| Arg::U32(v as u32)));
-    let grid = Grid { x: (m as u32).div_ceil(values::THREADS), y: n as u32, threads: values::THREADS };
+    let grid = Grid {
+        x: (m as u32).div_ceil(values::THREADS),
+        y: n as u32,
+        threads: values::THREADS,
+    };
     device.launch(&kernels[0], grid, &args)?;
     device.read(&memory, &mut items)?;
     Ok(items)

@@ -44,7 +44,10 @@ impl<'j> Host<'j> {
     }
     /// The states.
     pub fn finish(self) -> Folded {
-        Folded { states: self.states, tally: self.tally }
+        Folded {
+            states: self.states,
+            tally: self.tally,
+        }
     }
     /// Folds the cells of a rectangle inside a tile; its sides begin at blocks.
     ///
@@ -53,13 +56,20 @@ impl<'j> Host<'j> {
     pub fn rectangle<T: Number>(&mut self, r: &Rectangle<T>, sink: &dyn Sink) -> Result<()> {
         for jb in r.cols.start / BLOCK..r.cols.end.div_ceil(BLOCK) {
             for ib in r.rows.start / BLOCK..r.rows.end.div_ceil(BLOCK) {
-                let clip = |b: usize, side: &Range<usize>| (b * BLOCK).max(side.start)..((b + 1) * BLOCK).min(side.end);
+                let clip = |b: usize, side: &Range<usize>| {
+                    (b * BLOCK).max(side.start)..((b + 1) * BLOCK).min(side.end)
+                };
                 let (rows, cols) = (clip(ib, &r.rows), clip(jb, &r.cols));
                 if self.job.space.is_triangular() && cols.end <= rows.start {
                     continue;
                 }
                 let pieces = self.block(r, &rows, &cols, sink)?;
-                self.made.extend(pieces.into_iter().enumerate().filter_map(|(f, p)| p.map(|p| (f, ib, jb, p))));
+                self.made.extend(
+                    pieces
+                        .into_iter()
+                        .enumerate()
+                        .filter_map(|(f, p)| p.map(|p| (f, ib, jb, p))),
+                );
             }
         }
         Ok(())
@@ -94,39 +104,65 @@ impl<'j> Host<'j> {
         if !matches!(job.space.cells, Domain::Triangle | Domain::Ordered) || !cols.contains(&i) {
             return Ok(());
         }
-        let dense = job.folds.iter().enumerate().filter_map(|(at, fold)| Some((at, fold.dense()?)));
+        let dense = job
+            .folds
+            .iter()
+            .enumerate()
+            .filter_map(|(at, fold)| Some((at, fold.dense()?)));
         let mut matrices = dense.filter(|(_, f)| !f.condensed);
-        matrices.try_for_each(|(at, f)| sink.put(at, f.place(&job.space, i, i), T::values(&[T::NAN])))
+        matrices
+            .try_for_each(|(at, f)| sink.put(at, f.place(&job.space, i, i), T::values(&[T::NAN])))
     }
     fn is_far<T: Number>(&self, r: &Rectangle<T>, i: usize, j: usize) -> bool {
         let near = self.job.near_root.zip(self.job.space.near_square());
         near.is_some_and(|(root, limit)| !r.at(self.parts[root], i, j).le(&limit))
     }
     /// Matrices take every value of a run, but NaN for those beyond the cut-off.
-    fn dense<T: Number>(&self, r: &Rectangle<T>, i: usize, run: &Range<usize>, sink: &dyn Sink) -> Result<()> {
+    fn dense<T: Number>(
+        &self,
+        r: &Rectangle<T>,
+        i: usize,
+        run: &Range<usize>,
+        sink: &dyn Sink,
+    ) -> Result<()> {
         let job = self.job;
         for (at, fold) in job.folds.iter().enumerate() {
             let Some(f) = fold.dense() else { continue };
             let mut line = r.run(self.parts[f.root], i, run).to_vec();
             if job.near_root.is_some() {
-                line.iter_mut().zip(run.clone()).filter(|(_, j)| self.is_far(r, i, *j)).for_each(|(v, _)| *v = T::NAN);
+                line.iter_mut()
+                    .zip(run.clone())
+                    .filter(|(_, j)| self.is_far(r, i, *j))
+                    .for_each(|(v, _)| *v = T::NAN);
             }
             sink.put(at, f.place(&job.space, i, run.start), T::values(&line))?;
             if f.is_mirrored(&job.space) {
                 for (v, j) in line.iter().zip(run.clone()).filter(|(_, j)| *j != i) {
-                    sink.put(at, f.place(&job.space, j, i), T::values(std::slice::from_ref(v)))?;
+                    sink.put(
+                        at,
+                        f.place(&job.space, j, i),
+                        T::values(std::slice::from_ref(v)),
+                    )?;
                 }
             }
         }
         Ok(())
     }
     /// Splits a run at cells that are left out, and hands what remains to the folds.
-    fn admit<T: Number>(&mut self, r: &Rectangle<T>, i: usize, run: &Range<usize>, pieces: &mut Pieces) {
+    fn admit<T: Number>(
+        &mut self,
+        r: &Rectangle<T>,
+        i: usize,
+        run: &Range<usize>,
+        pieces: &mut Pieces,
+    ) {
         let job = self.job;
         let mut open: Option<usize> = None;
         for j in run.clone() {
             let far = self.is_far(r, i, j);
-            let is_nan = |root: usize| (self.parts[root]..self.parts[root + 1]).any(|part| r.at(part, i, j).is_nan());
+            let is_nan = |root: usize| {
+                (self.parts[root]..self.parts[root + 1]).any(|part| r.at(part, i, j).is_nan())
+            };
             let value = |root: usize| r.at(self.parts[root], i, j);
             let nan = !far && job.meets_nan(is_nan, value);
             if nan {
@@ -151,18 +187,42 @@ impl<'j> Host<'j> {
             self.absorb(r, i, &(from..run.end), pieces);
         }
     }
-    fn absorb<T: Number>(&mut self, r: &Rectangle<T>, i: usize, run: &Range<usize>, pieces: &mut Pieces) {
+    fn absorb<T: Number>(
+        &mut self,
+        r: &Rectangle<T>,
+        i: usize,
+        run: &Range<usize>,
+        pieces: &mut Pieces,
+    ) {
         let job = self.job;
         let half = job.space.is_triangular();
         let (values, stride) = r.numbers(i, run.start);
-        let line = Line { row: i, first: run.start, len: run.len(), half, values, stride, firsts: &self.parts };
+        let line = Line {
+            row: i,
+            first: run.start,
+            len: run.len(),
+            half,
+            values,
+            stride,
+            firsts: &self.parts,
+        };
         for ((fold, state), pieces) in job.folds.iter().zip(&mut self.states).zip(pieces) {
             let mut weights = vec![];
             let weights = match fold {
-                Fold::Rows(f) if half || f.along != Along::Column => runs::weights(f, run, &mut weights),
+                Fold::Rows(f) if half || f.along != Along::Column => {
+                    runs::weights(f, run, &mut weights)
+                }
                 _ => (&[][..], BLOCK),
             };
-            fold.absorb(state, &line, Lent { pieces: pieces.as_mut(), weights, wide: &mut self.wide });
+            fold.absorb(
+                state,
+                &line,
+                Lent {
+                    pieces: pieces.as_mut(),
+                    weights,
+                    wide: &mut self.wide,
+                },
+            );
         }
     }
 }

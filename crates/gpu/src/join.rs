@@ -16,7 +16,11 @@ impl Launch<'_> {
         let pages = self.pages(blocks);
         let (pool, fills) = (self.device.allocate(4)?, self.device.allocate(pages * 4)?);
         let slots = self.device.allocate(pages * PAGE * 8)?;
-        let values = self.device.allocate(if f.value.is_some() { pages * PAGE * 8 } else { 8 })?;
+        let values = self.device.allocate(if f.value.is_some() {
+            pages * PAGE * 8
+        } else {
+            8
+        })?;
         let resume = self.device.upload(&vec![0u32; blocks])?;
         let tally = self.tally()?;
         let mut places = vec![0u32; blocks];
@@ -40,7 +44,8 @@ impl Launch<'_> {
     }
     /// Pages of the pool: one for every block and more, within a sixteenth of the device's memory; the matches of a tile fit.
     fn pages(&self, blocks: usize) -> usize {
-        let most = (self.device.facts.memory / 16).min(self.device.facts.largest) as usize / (PAGE * 8);
+        let most =
+            (self.device.facts.memory / 16).min(self.device.facts.largest) as usize / (PAGE * 8);
         (blocks + 64).clamp(TILE * TILE / PAGE, most.max(TILE * TILE / PAGE))
     }
     fn drain(
@@ -62,7 +67,12 @@ impl Launch<'_> {
         for (page, fill) in filled.iter().enumerate() {
             for slot in page * PAGE..page * PAGE + *fill as usize {
                 let value = f.value.map(|_| kept[slot]);
-                state.absorb(f, pairs[slot * 2] as usize, pairs[slot * 2 + 1] as usize, value);
+                state.absorb(
+                    f,
+                    pairs[slot * 2] as usize,
+                    pairs[slot * 2 + 1] as usize,
+                    value,
+                );
             }
         }
         Ok(())
@@ -72,7 +82,10 @@ impl Launch<'_> {
         let blocks = self.grid.x as usize * self.grid.y as usize;
         let counts = self.device.upload(&vec![0u32; blocks])?;
         let tally = self.tally()?;
-        self.start(&self.pass.kernel, &self.with(vec![Arg::Memory(&counts)], &tally))?;
+        self.start(
+            &self.pass.kernel,
+            &self.with(vec![Arg::Memory(&counts)], &tally),
+        )?;
         let mut counted = vec![0u32; blocks];
         self.device.read(&counts, &mut counted)?;
         let total: u64 = counted.iter().map(|c| u64::from(*c)).sum();
@@ -87,15 +100,31 @@ impl Launch<'_> {
         let offsets: Vec<u32> = before.collect();
         let (offsets, total) = (self.device.upload(&offsets)?, total as usize);
         let slots = self.device.allocate(total.max(1) * 8)?;
-        let values = self.device.allocate(if f.value.is_some() { total.max(1) * 8 } else { 8 })?;
+        let values = self.device.allocate(if f.value.is_some() {
+            total.max(1) * 8
+        } else {
+            8
+        })?;
         let unread = self.tally()?;
-        let args = vec![Arg::Memory(&offsets), Arg::Memory(&slots), Arg::Memory(&values)];
+        let args = vec![
+            Arg::Memory(&offsets),
+            Arg::Memory(&slots),
+            Arg::Memory(&values),
+        ];
         self.start(place, &self.with(args, &unread))?;
-        let (mut pairs, mut kept) = (vec![0u32; total * 2], vec![0f64; if f.value.is_some() { total } else { 0 }]);
+        let (mut pairs, mut kept) = (
+            vec![0u32; total * 2],
+            vec![0f64; if f.value.is_some() { total } else { 0 }],
+        );
         self.device.read(&slots, &mut pairs)?;
         self.device.read(&values, &mut kept)?;
         for (at, pair) in pairs.chunks_exact(2).enumerate() {
-            state.absorb(f, pair[0] as usize, pair[1] as usize, f.value.map(|_| kept[at]));
+            state.absorb(
+                f,
+                pair[0] as usize,
+                pair[1] as usize,
+                f.value.map(|_| kept[at]),
+            );
         }
         self.tallied(&tally)
     }

@@ -26,7 +26,13 @@ pub fn pack(low: &Lowered, table: &Table, side: Side, precision: Precision) -> P
 }
 
 /// Packs some panels of the rows of `table`, as [`pack`] does.
-pub fn pack_panels(low: &Lowered, table: &Table, side: Side, precision: Precision, panels: Range<usize>) -> Packed {
+pub fn pack_panels(
+    low: &Lowered,
+    table: &Table,
+    side: Side,
+    precision: Precision,
+    panels: Range<usize>,
+) -> Packed {
     let width = crate::emit::values::width(low, side as usize);
     let total = panels.len() * PANEL * width;
     let mut out = Packed::default();
@@ -38,12 +44,16 @@ pub fn pack_panels(low: &Lowered, table: &Table, side: Side, precision: Precisio
         Precision::F64 => {
             out.wide = vec![0.0; total];
             let parts = out.wide.par_chunks_mut(PANEL * width).enumerate();
-            parts.for_each(|(panel, part)| fill(low, table, side, first + panel, |at, v| part[at] = v));
+            parts.for_each(|(panel, part)| {
+                fill(low, table, side, first + panel, |at, v| part[at] = v)
+            });
         }
         Precision::F32 => {
             out.narrow = vec![0.0; total];
             let parts = out.narrow.par_chunks_mut(PANEL * width).enumerate();
-            parts.for_each(|(panel, part)| fill(low, table, side, first + panel, |at, v| part[at] = v as f32));
+            parts.for_each(|(panel, part)| {
+                fill(low, table, side, first + panel, |at, v| part[at] = v as f32)
+            });
         }
     }
     out
@@ -60,8 +70,13 @@ pub fn pack_halves(
 ) -> (Vec<u16>, Vec<f32>) {
     let (groups, attrs) = (groups(low.dim), low.attrs[side as usize].len());
     let size = PANEL * groups * GROUP;
-    let (mut rows, mut numbers) = (vec![0; panels.len() * size], vec![0.0; panels.len() * PANEL * attrs.max(1)]);
-    let parts = rows.par_chunks_mut(size.max(1)).zip(numbers.par_chunks_mut(PANEL * attrs.max(1)));
+    let (mut rows, mut numbers) = (
+        vec![0; panels.len() * size],
+        vec![0.0; panels.len() * PANEL * attrs.max(1)],
+    );
+    let parts = rows
+        .par_chunks_mut(size.max(1))
+        .zip(numbers.par_chunks_mut(PANEL * attrs.max(1)));
     parts.enumerate().for_each(|(panel, (rows, numbers))| {
         fill(low, table, side, panels.start + panel, |at, v| {
             let (w, lane) = (at / PANEL, at % PANEL);
@@ -76,13 +91,19 @@ pub fn pack_halves(
 
 fn fill(low: &Lowered, table: &Table, side: Side, panel: usize, mut put: impl FnMut(usize, f64)) {
     let mut hoister = low.hoister(side);
-    let (streams, attrs) = (low.streams[side as usize].len(), low.attrs[side as usize].len());
+    let (streams, attrs) = (
+        low.streams[side as usize].len(),
+        low.attrs[side as usize].len(),
+    );
     for lane in 0..PANEL {
         let row = (panel * PANEL + lane).min(table.rows() - 1);
         hoister.load(table, row);
         for s in 0..streams {
             let values = hoister.stream(s);
-            values.iter().enumerate().for_each(|(k, v)| put((s * low.dim + k) * PANEL + lane, *v));
+            values
+                .iter()
+                .enumerate()
+                .for_each(|(k, v)| put((s * low.dim + k) * PANEL + lane, *v));
         }
         (0..attrs).for_each(|a| put((streams * low.dim + a) * PANEL + lane, hoister.attr(a)));
     }

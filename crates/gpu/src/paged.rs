@@ -60,16 +60,35 @@ impl Contraction {
     pub fn new(device: &Device, bucket: &Bucket) -> Result<Self> {
         let bytes = bucket.plan.entries() * bucket.bytes();
         if bytes > device.facts.shared {
-            let e = Error::resource(format!("segments of {bytes} bytes in the shared memory of {}", device.facts.id()));
-            return Err(e.limit(format!("{} bytes", device.facts.shared)).remedy("a smaller cache"));
+            let e = Error::resource(format!(
+                "segments of {bytes} bytes in the shared memory of {}",
+                device.facts.id()
+            ));
+            return Err(e
+                .limit(format!("{} bytes", device.facts.shared))
+                .remedy("a smaller cache"));
         }
-        let blocks = u32::try_from(bucket.plan.blocks()).ok().filter(|b| *b <= i32::MAX as u32);
-        let blocks = blocks.ok_or_else(|| Error::request("more pages than one launch has thread blocks"))?;
+        let blocks = u32::try_from(bucket.plan.blocks())
+            .ok()
+            .filter(|b| *b <= i32::MAX as u32);
+        let blocks =
+            blocks.ok_or_else(|| Error::request("more pages than one launch has thread blocks"))?;
         let source = bucket.source(device.facts.runtime);
-        let kernel =
-            device.compile(&source, &[NAME])?.pop().ok_or_else(|| Error::internal("a program without kernel"))?;
-        let grid = Grid { x: blocks, y: 1, threads: bucket.plan.threads as u32 };
-        Ok(Contraction { kernel, grid, out_len: bucket.shape.out_len, precision: bucket.precision })
+        let kernel = device
+            .compile(&source, &[NAME])?
+            .pop()
+            .ok_or_else(|| Error::internal("a program without kernel"))?;
+        let grid = Grid {
+            x: blocks,
+            y: 1,
+            threads: bucket.plan.threads as u32,
+        };
+        Ok(Contraction {
+            kernel,
+            grid,
+            out_len: bucket.shape.out_len,
+            precision: bucket.precision,
+        })
     }
     /// Starts the kernel on `inputs`, tables in the order of the shape's functions, and writes all of `out`.
     ///
@@ -79,7 +98,12 @@ impl Contraction {
         if out.bytes() < self.out_len * self.precision.bytes() {
             return Err(Error::internal("a result larger than its memory"));
         }
-        let args: Vec<Arg<'_>> = inputs.iter().copied().chain([out]).map(Arg::Memory).collect();
+        let args: Vec<Arg<'_>> = inputs
+            .iter()
+            .copied()
+            .chain([out])
+            .map(Arg::Memory)
+            .collect();
         device.launch(&self.kernel, self.grid, &args)
     }
 }
@@ -91,7 +115,9 @@ impl Bucket {
     /// The source of the kernel.
     pub fn source(&self, runtime: Runtime) -> String {
         let text = Text::new(self);
-        let inputs: Vec<String> = (0..self.shape.inputs).map(|f| format!("ZF_IN({}) f{f}", text.number)).collect();
+        let inputs: Vec<String> = (0..self.shape.inputs)
+            .map(|f| format!("ZF_IN({}) f{f}", text.number))
+            .collect();
         let fast: usize = text.inner().iter().skip(1).map(|d| d.card).product();
         let places = [
             ("THREADS", self.plan.threads.to_string()),
@@ -132,14 +158,46 @@ impl<'b> Text<'b> {
     fn new(bucket: &'b Bucket) -> Self {
         let mut kept: Vec<Digit> = bucket.shape.kept().copied().collect();
         if kept.is_empty() {
-            kept.push(Digit { card: 1, strides: [0; zipfold_product::cpu::shape::MOST_INPUTS], out: 0, summed: false });
+            kept.push(Digit {
+                card: 1,
+                strides: [0; zipfold_product::cpu::shape::MOST_INPUTS],
+                out: 0,
+                summed: false,
+            });
         }
-        let summed: Vec<Digit> = bucket.shape.digits.iter().filter(|d| d.summed).copied().collect();
-        let table = |f: usize| bucket.shape.digits.iter().map(|d| (d.card - 1) * d.strides[f]).sum::<usize>();
-        let largest = (0..bucket.shape.inputs).map(table).max().unwrap_or(0).max(bucket.shape.out_len);
+        let summed: Vec<Digit> = bucket
+            .shape
+            .digits
+            .iter()
+            .filter(|d| d.summed)
+            .copied()
+            .collect();
+        let table = |f: usize| {
+            bucket
+                .shape
+                .digits
+                .iter()
+                .map(|d| (d.card - 1) * d.strides[f])
+                .sum::<usize>()
+        };
+        let largest = (0..bucket.shape.inputs)
+            .map(table)
+            .max()
+            .unwrap_or(0)
+            .max(bucket.shape.out_len);
         // Twice the room, since the last page of a thread block may lie beyond the end.
-        let index = if largest < 1 << 31 && bucket.plan.pages < 1 << 30 { "zf_u32" } else { "zf_u64" };
-        Text { bucket, kept, summed, number: type_name(bucket.precision), index }
+        let index = if largest < 1 << 31 && bucket.plan.pages < 1 << 30 {
+            "zf_u32"
+        } else {
+            "zf_u64"
+        };
+        Text {
+            bucket,
+            kept,
+            summed,
+            number: type_name(bucket.precision),
+            index,
+        }
     }
     /// Digits within a page, the divided one first.
     fn inner(&self) -> &[Digit] {
@@ -154,19 +212,39 @@ impl<'b> Text<'b> {
     /// The digits that number the pages, with their strides in a table: `p0`, `p1`, …, `block`.
     fn outer_digits(&self, stride: impl Fn(&Digit) -> usize) -> Vec<(String, usize)> {
         let plan = &self.bucket.plan;
-        let slow = self.kept[..plan.variable].iter().enumerate().map(|(at, d)| (format!("p{at}"), stride(d)));
-        slow.chain([("block".into(), plan.values * stride(&self.kept[plan.variable]))]).collect()
+        let slow = self.kept[..plan.variable]
+            .iter()
+            .enumerate()
+            .map(|(at, d)| (format!("p{at}"), stride(d)));
+        slow.chain([(
+            "block".into(),
+            plan.values * stride(&self.kept[plan.variable]),
+        )])
+        .collect()
     }
     /// A sum of multiples.
     fn sum(&self, terms: Vec<(String, usize)>) -> String {
         let products: Vec<String> = (terms.into_iter().filter(|(_, stride)| *stride > 0))
-            .map(|(name, stride)| if stride == 1 { name } else { format!("{name} * {stride}u") })
+            .map(|(name, stride)| {
+                if stride == 1 {
+                    name
+                } else {
+                    format!("{name} * {stride}u")
+                }
+            })
             .collect();
-        if products.is_empty() { "0u".into() } else { format!("(({})0u + {})", self.index, products.join(" + ")) }
+        if products.is_empty() {
+            "0u".into()
+        } else {
+            format!("(({})0u + {})", self.index, products.join(" + "))
+        }
     }
     fn segments(&self) -> String {
-        let held = self.functions().filter_map(|f| self.bucket.plan.segments[f].map(|len| (f, len)));
-        held.map(|(f, len)| format!("    ZF_SHARED {} s{f}[{len}];\n", self.number)).collect()
+        let held = self
+            .functions()
+            .filter_map(|f| self.bucket.plan.segments[f].map(|len| (f, len)));
+        held.map(|(f, len)| format!("    ZF_SHARED {} s{f}[{len}];\n", self.number))
+            .collect()
     }
     /// Statements that split the number of the page into its digits.
     fn digits(&self) -> String {
@@ -177,34 +255,64 @@ impl<'b> Text<'b> {
             self.index
         );
         for (at, d) in self.kept[..plan.variable].iter().enumerate().rev() {
-            let _ = writeln!(out, "        const {0} p{at} = left % {1}u;\n        left /= {1}u;", self.index, d.card);
+            let _ = writeln!(
+                out,
+                "        const {0} p{at} = left % {1}u;\n        left /= {1}u;",
+                self.index, d.card
+            );
         }
         out
     }
     /// The digits of a segment with their strides in the table, slowest first: those summed, then those within the page.
     fn segment_digits(&self, f: usize) -> Vec<(usize, usize, bool)> {
         let held = |d: &&Digit| d.strides[f] > 0;
-        let summed = self.summed.iter().filter(held).map(|d| (d.card, d.strides[f], false));
+        let summed = self
+            .summed
+            .iter()
+            .filter(held)
+            .map(|d| (d.card, d.strides[f], false));
         let divided = self.bucket.plan.values;
         let inner = self.inner().iter().enumerate().filter(|(_, d)| held(d));
-        summed.chain(inner.map(|(at, d)| (if at == 0 { divided } else { d.card }, d.strides[f], at == 0))).collect()
+        summed
+            .chain(inner.map(|(at, d)| {
+                (
+                    if at == 0 { divided } else { d.card },
+                    d.strides[f],
+                    at == 0,
+                )
+            }))
+            .collect()
     }
     /// Statements that fetch the segments that the page before did not have.
     fn fetch(&self) -> String {
         let mut out = String::new();
         for f in self.functions().filter(|f| self.held(*f)) {
-            let (valid, len) = (self.bucket.plan.valid[f], self.bucket.plan.segments[f].unwrap_or(0));
+            let (valid, len) = (
+                self.bucket.plan.valid[f],
+                self.bucket.plan.segments[f].unwrap_or(0),
+            );
             let start = self.sum(self.outer_digits(|d| d.strides[f]));
-            let _ = writeln!(out, "        if (page == first || page % {valid}u == 0u) {{");
-            let _ = writeln!(out, "            ZF_IN({}) from = f{f} + {start};", self.number);
+            let _ = writeln!(
+                out,
+                "        if (page == first || page % {valid}u == 0u) {{"
+            );
+            let _ = writeln!(
+                out,
+                "            ZF_IN({}) from = f{f} + {start};",
+                self.number
+            );
             let _ = writeln!(
                 out,
                 "            for (zf_u32 at = ZF_TID; at < {len}u; at += {}u) {{",
                 self.bucket.plan.threads
             );
-            let (mut body, mut terms, mut beyond) =
-                (String::from("                zf_u32 rest = at;\n"), vec![], String::new());
-            for (d, (card, stride, divided)) in self.segment_digits(f).into_iter().enumerate().rev() {
+            let (mut body, mut terms, mut beyond) = (
+                String::from("                zf_u32 rest = at;\n"),
+                vec![],
+                String::new(),
+            );
+            for (d, (card, stride, divided)) in self.segment_digits(f).into_iter().enumerate().rev()
+            {
                 let _ = writeln!(
                     body,
                     "                const zf_u32 d{d} = rest % {card}u;\n                rest /= {card}u;"
@@ -230,10 +338,26 @@ impl<'b> Text<'b> {
             stride *= if held { card } else { 1 };
             own
         };
-        let card = |at: usize, d: &Digit| if at == 0 { self.bucket.plan.values } else { d.card };
-        let mut inner: Vec<usize> =
-            self.inner().iter().enumerate().rev().map(|(at, d)| take(d.strides[f] > 0, card(at, d))).collect();
-        let mut summed: Vec<usize> = self.summed.iter().rev().map(|d| take(d.strides[f] > 0, d.card)).collect();
+        let card = |at: usize, d: &Digit| {
+            if at == 0 {
+                self.bucket.plan.values
+            } else {
+                d.card
+            }
+        };
+        let mut inner: Vec<usize> = self
+            .inner()
+            .iter()
+            .enumerate()
+            .rev()
+            .map(|(at, d)| take(d.strides[f] > 0, card(at, d)))
+            .collect();
+        let mut summed: Vec<usize> = self
+            .summed
+            .iter()
+            .rev()
+            .map(|d| take(d.strides[f] > 0, d.card))
+            .collect();
         inner.reverse();
         summed.reverse();
         (inner, summed)
@@ -244,7 +368,11 @@ impl<'b> Text<'b> {
         for (at, d) in self.inner().iter().enumerate().rev() {
             let _ = match at {
                 0 => writeln!(out, "            const zf_u32 e0 = of;"),
-                _ => writeln!(out, "            const zf_u32 e{at} = of % {0}u;\n            of /= {0}u;", d.card),
+                _ => writeln!(
+                    out,
+                    "            const zf_u32 e{at} = of % {0}u;\n            of /= {0}u;",
+                    d.card
+                ),
             };
         }
         for f in self.functions() {
@@ -252,11 +380,20 @@ impl<'b> Text<'b> {
                 true => self.segment_strides(f).0,
                 false => self.inner().iter().map(|d| d.strides[f]).collect(),
             };
-            let mut terms: Vec<_> = strides.into_iter().enumerate().map(|(at, s)| (format!("e{at}"), s)).collect();
+            let mut terms: Vec<_> = strides
+                .into_iter()
+                .enumerate()
+                .map(|(at, s)| (format!("e{at}"), s))
+                .collect();
             if !self.held(f) {
                 terms.extend(self.outer_digits(|d| d.strides[f]));
             }
-            let _ = writeln!(out, "            const {} a{f} = {};", self.index, self.sum(terms));
+            let _ = writeln!(
+                out,
+                "            const {} a{f} = {};",
+                self.index,
+                self.sum(terms)
+            );
         }
         out
     }
@@ -266,8 +403,16 @@ impl<'b> Text<'b> {
             true => self.segment_strides(f).1,
             false => self.summed.iter().map(|d| d.strides[f]).collect(),
         };
-        let terms = strides.into_iter().enumerate().map(|(at, s)| (format!("n{at}"), s)).collect();
-        format!("{}{f}[a{f} + {}]", if self.held(f) { 's' } else { 'f' }, self.sum(terms))
+        let terms = strides
+            .into_iter()
+            .enumerate()
+            .map(|(at, s)| (format!("n{at}"), s))
+            .collect();
+        format!(
+            "{}{f}[a{f} + {}]",
+            if self.held(f) { 's' } else { 'f' },
+            self.sum(terms)
+        )
     }
     /// Loops over the summed variables around `body`.
     fn loops(&self, body: &str) -> String {
@@ -276,23 +421,41 @@ impl<'b> Text<'b> {
         for (at, d) in self.summed.iter().enumerate() {
             let hint = match self.bucket.unroll {
                 Unroll::Whole if whole => "ZF_UNROLL ".into(),
-                Unroll::By(steps) if at + 1 == self.summed.len() => format!("ZF_UNROLL_BY({steps}) "),
+                Unroll::By(steps) if at + 1 == self.summed.len() => {
+                    format!("ZF_UNROLL_BY({steps}) ")
+                }
                 Unroll::None | Unroll::By(_) | Unroll::Whole => "ZF_UNROLL_BY(1) ".to_string(),
             };
-            let _ = writeln!(out, "            {hint}for (zf_u32 n{at} = 0u; n{at} < {0}u; n{at}++)", d.card);
+            let _ = writeln!(
+                out,
+                "            {hint}for (zf_u32 n{at} = 0u; n{at} < {0}u; n{at}++)",
+                d.card
+            );
         }
         format!("{out}            {{ {body} }}\n")
     }
     /// Statements that fold the products of one entry into `total`.
     fn fold(&self) -> String {
-        let (t, s) = (self.number, if self.bucket.precision == Precision::F32 { "f" } else { "d" });
+        let (t, s) = (
+            self.number,
+            if self.bucket.precision == Precision::F32 {
+                "f"
+            } else {
+                "d"
+            },
+        );
         let infinity = format!("ZF_INF_{}", s.to_uppercase());
         let operands: Vec<String> = self.functions().map(|f| self.operand(f)).collect();
-        let (last, front) = operands.split_last().map_or(("1".into(), vec![]), |(l, f)| (l.clone(), f.to_vec()));
+        let (last, front) = operands
+            .split_last()
+            .map_or(("1".into(), vec![]), |(l, f)| (l.clone(), f.to_vec()));
         let all = |sign: &str| operands.join(sign);
         match self.bucket.mode {
             Mode::Sum if front.is_empty() => {
-                format!("            {t} total = 0;\n{}", self.loops(&format!("total += {last};")))
+                format!(
+                    "            {t} total = 0;\n{}",
+                    self.loops(&format!("total += {last};"))
+                )
             }
             Mode::Sum => {
                 let step = format!("total = fma({}, {last}, total);", front.join(" * "));
@@ -306,7 +469,10 @@ impl<'b> Text<'b> {
             }
             Mode::LogMax => {
                 let step = format!("total = zf_max_{s}(total, {});", all(" + "));
-                format!("            {t} total = -{infinity};\n{}", self.loops(&step))
+                format!(
+                    "            {t} total = -{infinity};\n{}",
+                    self.loops(&step)
+                )
             }
             Mode::LogSum => {
                 let most = self.loops(&format!("most = zf_max_{s}(most, {});", all(" + ")));

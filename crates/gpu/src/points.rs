@@ -14,7 +14,8 @@ use rayon::prelude::*;
 use std::ops::Range;
 use zipfold_core::fold::rows::RowState;
 use zipfold_core::fold::{
-    Fold, Histogram, HistogramState, NearestState, RowFold, RowOp, RowPiece, SelectKind, SelectState, State, Tally,
+    Fold, Histogram, HistogramState, NearestState, RowFold, RowOp, RowPiece, SelectKind,
+    SelectState, State, Tally,
 };
 use zipfold_core::pair::tree::Side;
 use zipfold_core::{Domain, Error, Job, Precision, Result};
@@ -55,20 +56,39 @@ impl<'j> Points<'j> {
     /// # Errors
     /// Those of the device.
     pub fn load(job: &'j Job, sweeps: &Sweeps, rows: Residency, device: &Device) -> Result<Self> {
-        let names = if sweeps.counts_first { &["zf_sweep", "zf_put"][..] } else { &["zf_sweep"] };
+        let names = if sweeps.counts_first {
+            &["zf_sweep", "zf_put"][..]
+        } else {
+            &["zf_sweep"]
+        };
         let mut passes = vec![];
         for shape in &sweeps.passes {
             let source = source(job, sweeps, shape, device.facts.runtime, rows)?;
             let mut kernels = device.compile(&source, names)?.into_iter();
-            let kernel = kernels.next().ok_or_else(|| Error::internal("no kernel was compiled"))?;
-            passes.push(Pass { kernel, place: kernels.next(), shape: *shape });
+            let kernel = kernels
+                .next()
+                .ok_or_else(|| Error::internal("no kernel was compiled"))?;
+            passes.push(Pass {
+                kernel,
+                place: kernels.next(),
+                shape: *shape,
+            });
         }
         let extra: Vec<f64> = match &job.folds[0] {
             Fold::Rows(f) => f.weights.clone().unwrap_or_default(),
-            Fold::Histogram(h) => h.axes.iter().flat_map(|a| a.compared.iter().copied()).collect(),
+            Fold::Histogram(h) => h
+                .axes
+                .iter()
+                .flat_map(|a| a.compared.iter().copied())
+                .collect(),
             _ => vec![],
         };
-        Ok(Points { job, passes, extra: device.upload(&extra)?, filtered: sweeps.filter.is_some() })
+        Ok(Points {
+            job,
+            passes,
+            extra: device.upload(&extra)?,
+            filtered: sweeps.filter.is_some(),
+        })
     }
     /// Folds the cells of consecutive `tiles`.
     ///
@@ -82,17 +102,34 @@ impl<'j> Points<'j> {
             for (at, pass) in self.passes.iter().enumerate().rev() {
                 let mut seen = self.sweep(device, loaded, pass, tile, &mut state)?;
                 if at == 0 {
-                    let (cells, left_out) = (self.job.space.count(&tile.rows, &tile.cols), seen.far + seen.nan);
-                    let broken = || format!("{left_out} pairs beyond the cut-off or NaN in a tile of {cells}");
-                    seen.counted = cells.checked_sub(left_out).ok_or_else(|| Error::internal(broken()))?;
+                    let (cells, left_out) = (
+                        self.job.space.count(&tile.rows, &tile.cols),
+                        seen.far + seen.nan,
+                    );
+                    let broken = || {
+                        format!("{left_out} pairs beyond the cut-off or NaN in a tile of {cells}")
+                    };
+                    seen.counted = cells
+                        .checked_sub(left_out)
+                        .ok_or_else(|| Error::internal(broken()))?;
                     tally.merge(&seen);
                 }
             }
             Ok(())
         })?;
-        Ok(Folded { states: vec![state], tally })
+        Ok(Folded {
+            states: vec![state],
+            tally,
+        })
     }
-    fn sweep(&self, device: &Device, loaded: &Loaded, pass: &Pass, tile: &Tile, state: &mut State) -> Result<Tally> {
+    fn sweep(
+        &self,
+        device: &Device,
+        loaded: &Loaded,
+        pass: &Pass,
+        tile: &Tile,
+        state: &mut State,
+    ) -> Result<Tally> {
         let job = self.job;
         let (anchors, others) = match pass.shape.anchor {
             Side::X => (&tile.rows, &tile.cols),
@@ -104,16 +141,37 @@ impl<'j> Points<'j> {
         let rows = pass.shape.anchors * THREADS as usize;
         let groups = anchors.len().div_ceil(rows);
         let span = tree::span(job).unwrap_or_else(|| {
-            span(&job.folds[0], pass.shape.tiled.is_some(), device.facts.units, groups, others.len())
+            span(
+                &job.folds[0],
+                pass.shape.tiled.is_some(),
+                device.facts.units,
+                groups,
+                others.len(),
+            )
         });
         let spans = others.len().div_ceil(span);
-        let grid = Grid { x: groups as u32, y: spans as u32, threads: THREADS };
-        let launch = Launch { device, loaded, pass, anchors, others, span, grid, extra: &self.extra };
+        let grid = Grid {
+            x: groups as u32,
+            y: spans as u32,
+            threads: THREADS,
+        };
+        let launch = Launch {
+            device,
+            loaded,
+            pass,
+            anchors,
+            others,
+            span,
+            grid,
+            extra: &self.extra,
+        };
         match (&job.folds[0], state) {
             (Fold::Rows(f), State::Rows(s)) => launch.rows(f, s),
             (Fold::Nearest(f), State::Nearest(s)) => launch.nearest(f, s),
             (Fold::Histogram(f), State::Histogram(s)) => launch.histogram(f, s),
-            (Fold::Select(f), State::Select(s)) if f.kind == SelectKind::Inner => launch.pairs(f, s),
+            (Fold::Select(f), State::Select(s)) if f.kind == SelectKind::Inner => {
+                launch.pairs(f, s)
+            }
             (Fold::Select(f), State::Select(s)) => launch.matched(f, s),
             _ => Err(Error::internal("a fold with the state of another")),
         }
@@ -140,21 +198,39 @@ fn span(fold: &Fold, tiled: bool, units: usize, groups: usize, others: usize) ->
 
 /// The predicate in single precision, where it filters one.
 fn truth(job: &Job, sweeps: &Sweeps) -> Option<Truth> {
-    let (ranges, _) = sweeps.ranges.as_ref().zip(sweeps.filter.filter(|f| f.predicate))?;
+    let (ranges, _) = sweeps
+        .ranges
+        .as_ref()
+        .zip(sweeps.filter.filter(|f| f.predicate))?;
     let (root, _) = filtered(job)?;
-    Truth::of(&job.low, &Bounds::new(&job.low, ranges.clone()), job.low.formula.roots[root])
+    Truth::of(
+        &job.low,
+        &Bounds::new(&job.low, ranges.clone()),
+        job.low.formula.roots[root],
+    )
 }
 
 /// The source of the kernel of `shape`.
 ///
 /// # Errors
 /// `Internal` for folds that devices leave to the host.
-pub fn source(job: &Job, sweeps: &Sweeps, shape: &Shape, runtime: Runtime, rows: Residency) -> Result<String> {
-    let fold = Swept::of(&job.folds[0]).ok_or_else(|| Error::internal("a fold of the host on a device"))?;
+pub fn source(
+    job: &Job,
+    sweeps: &Sweeps,
+    shape: &Shape,
+    runtime: Runtime,
+    rows: Residency,
+) -> Result<String> {
+    let fold = Swept::of(&job.folds[0])
+        .ok_or_else(|| Error::internal("a fold of the host on a device"))?;
     let truth = truth(job, sweeps);
     let known = Known {
         bound: sweeps.filter.map(|f| (f.absolute, f.relative)),
-        band: if let Swept::Histogram(h) = fold { sweeps.band(h) } else { None },
+        band: if let Swept::Histogram(h) = fold {
+            sweeps.band(h)
+        } else {
+            None
+        },
         truth: truth.as_ref(),
     };
     let before = header(runtime) + &panels::panels(job, rows) + &functions(job, shape, fold);
@@ -170,7 +246,11 @@ pub fn source(job: &Job, sweeps: &Sweeps, shape: &Shape, runtime: Runtime, rows:
         Swept::Nearest(f) => nearest::nearest(job, f, shape, known.bound),
         Swept::Histogram(h) => folds::histogram(job, h, shape, shape.copies, known.band),
         Swept::Select(f) => {
-            let output = if sweeps.counts_first { Output::Count } else { Output::Pages(PAGE) };
+            let output = if sweeps.counts_first {
+                Output::Count
+            } else {
+                Output::Pages(PAGE)
+            };
             select::select(job, f, shape, output, maybe)
         }
     };
@@ -184,10 +264,16 @@ pub fn source(job: &Job, sweeps: &Sweeps, shape: &Shape, runtime: Runtime, rows:
 
 /// Functions that kernels call: the value in double precision where single precision filters, lists of neighbours.
 fn functions(job: &Job, shape: &Shape, fold: Swept<'_>) -> String {
-    let exact = if shape.filter { sweep::exact(job, job.cell.as_ref(), fold.root()) } else { String::new() };
+    let exact = if shape.filter {
+        sweep::exact(job, job.cell.as_ref(), fold.root())
+    } else {
+        String::new()
+    };
     exact
         + &match fold {
-            Swept::Rows(f) if shape.filter && is_extreme(f) => nearest::functions(&nearest::of_rows(f), shape),
+            Swept::Rows(f) if shape.filter && is_extreme(f) => {
+                nearest::functions(&nearest::of_rows(f), shape)
+            }
             Swept::Nearest(f) => nearest::functions(f, shape),
             Swept::Rows(_) | Swept::Histogram(_) | Swept::Select(_) => String::new(),
         }
@@ -217,7 +303,13 @@ impl Launch<'_> {
             args.extend(self.loaded.inputs(Precision::F64)?);
         }
         args.extend_from_slice(fold);
-        let bounds = [self.anchors.start, self.anchors.end, self.others.start, self.others.end, self.span];
+        let bounds = [
+            self.anchors.start,
+            self.anchors.end,
+            self.others.start,
+            self.others.end,
+            self.span,
+        ];
         args.extend(bounds.map(|v| Arg::U32(v as u32)));
         self.device.launch(kernel, self.grid, &args)
     }
@@ -226,7 +318,11 @@ impl Launch<'_> {
     }
     /// Memory for the tally; nothing seen yet.
     pub(crate) fn tally(&self) -> Result<Memory> {
-        let slots = if self.pass.shape.clean { 0 } else { self.threads() };
+        let slots = if self.pass.shape.clean {
+            0
+        } else {
+            self.threads()
+        };
         self.device.upload(&[0, 0, NONE, NONE].repeat(slots))
     }
     pub(crate) fn tallied(&self, memory: &Memory) -> Result<Tally> {
@@ -261,19 +357,42 @@ impl Launch<'_> {
         let out = self.device.allocate(n * spans * stride * 8)?;
         let counts = self.device.allocate(n * spans * 4)?;
         let tally = self.tally()?;
-        let args = vec![Arg::Memory(self.extra), Arg::Memory(&out), Arg::Memory(&counts)];
+        let args = vec![
+            Arg::Memory(self.extra),
+            Arg::Memory(&out),
+            Arg::Memory(&counts),
+        ];
         self.go(&self.with(args, &tally))?;
         let (mut acc, mut seen) = (vec![0f64; n * spans * stride], vec![0u32; n * spans]);
         self.device.read(&out, &mut acc)?;
         self.device.read(&counts, &mut seen)?;
         let kept = f.stride();
-        let counted = |op| matches!(op, RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax);
+        let counted = |op| {
+            matches!(
+                op,
+                RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax
+            )
+        };
         let whole = self.pass.shape.clean && counted(f.op);
         self.push(state, |s, from, to| {
             let (a, b) = (s * n + from, s * n + to);
-            let acc = if kept == 0 { vec![] } else { acc[a * stride..b * stride].to_vec() };
-            let count = |lane: usize| if whole { self.cells(lane - s * n, s) } else { u64::from(seen[lane]) };
-            RowPiece { start: self.anchors.start + from, acc, counts: (a..b).map(count).collect() }
+            let acc = if kept == 0 {
+                vec![]
+            } else {
+                acc[a * stride..b * stride].to_vec()
+            };
+            let count = |lane: usize| {
+                if whole {
+                    self.cells(lane - s * n, s)
+                } else {
+                    u64::from(seen[lane])
+                }
+            };
+            RowPiece {
+                start: self.anchors.start + from,
+                acc,
+                counts: (a..b).map(count).collect(),
+            }
         });
         self.tallied(&tally)
     }
@@ -293,13 +412,29 @@ impl Launch<'_> {
         let near = nearest::of_rows(f);
         let (values, indices, tally) = self.lists(1)?;
         let n = self.anchors.len();
-        let worst = if near.largest { f64::NEG_INFINITY } else { f64::INFINITY };
+        let worst = if near.largest {
+            f64::NEG_INFINITY
+        } else {
+            f64::INFINITY
+        };
         self.push(state, |s, from, to| {
-            let mut piece = RowPiece { start: self.anchors.start + from, acc: vec![], counts: vec![] };
+            let mut piece = RowPiece {
+                start: self.anchors.start + from,
+                acc: vec![],
+                counts: vec![],
+            };
             for lane in s * n + from..s * n + to {
                 let some = indices[lane] != NONE;
-                let v = if near.largest { -values[lane] } else { values[lane] };
-                piece.acc.extend(if some { [v, f64::from(indices[lane])] } else { [worst, f64::INFINITY] });
+                let v = if near.largest {
+                    -values[lane]
+                } else {
+                    values[lane]
+                };
+                piece.acc.extend(if some {
+                    [v, f64::from(indices[lane])]
+                } else {
+                    [worst, f64::INFINITY]
+                });
                 piece.counts.push(self.cells(lane - s * n, s));
             }
             piece
@@ -311,7 +446,9 @@ impl Launch<'_> {
         let n = self.anchors.len();
         for s in 0..self.grid.y as usize {
             let panels = (0..n.div_ceil(128)).into_par_iter();
-            let made: Vec<RowPiece> = panels.map(|p| piece(s, p * 128, (p * 128 + 128).min(n))).collect();
+            let made: Vec<RowPiece> = panels
+                .map(|p| piece(s, p * 128, (p * 128 + 128).min(n)))
+                .collect();
             made.into_iter().for_each(|p| state.push(p));
         }
     }
@@ -320,7 +457,8 @@ impl Launch<'_> {
         let a = self.anchors.start + lane;
         let from = self.others.start + s * self.span;
         let run = from..(from + self.span).min(self.others.end);
-        let clip = |low: usize, high: usize| run.end.min(high).saturating_sub(run.start.max(low)) as u64;
+        let clip =
+            |low: usize, high: usize| run.end.min(high).saturating_sub(run.start.max(low)) as u64;
         match (self.pass.shape.cells, self.pass.shape.anchor) {
             (Domain::Triangle, Side::X) => clip(a + 1, usize::MAX),
             (Domain::Diagonal, Side::X) => clip(a, usize::MAX),
@@ -358,7 +496,11 @@ impl Launch<'_> {
         self.device.clear(&low)?;
         self.device.clear(&high)?;
         let tally = self.tally()?;
-        let args = vec![Arg::Memory(self.extra), Arg::Memory(&low), Arg::Memory(&high)];
+        let args = vec![
+            Arg::Memory(self.extra),
+            Arg::Memory(&low),
+            Arg::Memory(&high),
+        ];
         self.go(&self.with(args, &tally))?;
         let (mut l, mut h) = (vec![0u32; cells], vec![0u32; cells]);
         self.device.read(&low, &mut l)?;

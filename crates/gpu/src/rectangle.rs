@@ -46,7 +46,10 @@ impl<T: Number> Rectangle<T> {
     }
     /// The numbers of the cells of row `i` from column `j` on, and how far apart those of one cell are.
     pub fn numbers(&self, i: usize, j: usize) -> (&[T], usize) {
-        (&self.items[self.place(0, i, j)..], self.rows.len() * self.cols.len())
+        (
+            &self.items[self.place(0, i, j)..],
+            self.rows.len() * self.cols.len(),
+        )
     }
     /// Number `part` of the cells of row `i` in `run`.
     pub fn run(&self, part: usize, i: usize, run: &Range<usize>) -> &[T] {

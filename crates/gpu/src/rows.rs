@@ -55,19 +55,46 @@ impl Loaded {
         let panels = |side: usize| rows[side].end.div_ceil(PANEL) - rows[side].start / PANEL;
         let flat = low.constants.iter().map(Vec::len).sum::<usize>() + 2;
         let packed = |precision: Precision| {
-            let side =
-                |side: usize| device.allocate((panels(side) * PANEL * width(low, side) + SLACK) * precision.bytes());
-            Ok([side(0)?, side(1)?, device.allocate(flat * precision.bytes())?])
+            let side = |side: usize| {
+                device
+                    .allocate((panels(side) * PANEL * width(low, side) + SLACK) * precision.bytes())
+            };
+            Ok([
+                side(0)?,
+                side(1)?,
+                device.allocate(flat * precision.bytes())?,
+            ])
         };
         let halves = || {
-            let rows = |side: usize| device.allocate(panels(side) * PANEL * groups(low.dim) * GROUP * 2);
-            let numbers = |side: usize| device.allocate(panels(side) * PANEL * low.attrs[side].len().max(1) * 4);
-            Ok([rows(0)?, rows(1)?, numbers(0)?, numbers(1)?, device.allocate(flat * 4)?])
+            let rows =
+                |side: usize| device.allocate(panels(side) * PANEL * groups(low.dim) * GROUP * 2);
+            let numbers = |side: usize| {
+                device.allocate(panels(side) * PANEL * low.attrs[side].len().max(1) * 4)
+            };
+            Ok([
+                rows(0)?,
+                rows(1)?,
+                numbers(0)?,
+                numbers(1)?,
+                device.allocate(flat * 4)?,
+            ])
         };
         Ok(Loaded {
-            wide: if kinds.wide { Some(packed(Precision::F64)?) } else { None },
-            narrow: if kinds.narrow { Some(packed(Precision::F32)?) } else { None },
-            half: if kinds.half.is_some() { Some(halves()?) } else { None },
+            wide: if kinds.wide {
+                Some(packed(Precision::F64)?)
+            } else {
+                None
+            },
+            narrow: if kinds.narrow {
+                Some(packed(Precision::F32)?)
+            } else {
+                None
+            },
+            half: if kinds.half.is_some() {
+                Some(halves()?)
+            } else {
+                None
+            },
         })
     }
     /// Packs the rows of a [`Self::room`] and copies them there; beside the work after `mark`, if there is one.
@@ -89,7 +116,10 @@ impl Loaded {
         let mut flat: Vec<f64> = low.constants.iter().flatten().copied().collect();
         flat.extend(panels.iter().map(|p| p.start as f64));
         let single: Vec<f32> = flat.iter().map(|v| *v as f32).collect();
-        let sides = [(Side::X, &job.x, &panels[0]), (Side::Y, job.other(), &panels[1])];
+        let sides = [
+            (Side::X, &job.x, &panels[0]),
+            (Side::Y, job.other(), &panels[1]),
+        ];
         for (at, (side, table, panels)) in sides.into_iter().enumerate() {
             if let Some(wide) = &self.wide {
                 let mut rows = pack_panels(low, table, side, Precision::F64, panels.clone()).wide;
@@ -107,9 +137,17 @@ impl Loaded {
                 put(&memories[2 + at], as_bytes(&numbers))?;
             }
         }
-        let constants = [(self.narrow.as_ref().map(|n| &n[2])), (self.half.as_ref().map(|h| &h[4]))];
-        constants.into_iter().flatten().try_for_each(|memory| put(memory, as_bytes(&single)))?;
-        self.wide.as_ref().map_or(Ok(()), |wide| put(&wide[2], as_bytes(&flat)))
+        let constants = [
+            (self.narrow.as_ref().map(|n| &n[2])),
+            (self.half.as_ref().map(|h| &h[4])),
+        ];
+        constants
+            .into_iter()
+            .flatten()
+            .try_for_each(|memory| put(memory, as_bytes(&single)))?;
+        self.wide
+            .as_ref()
+            .map_or(Ok(()), |wide| put(&wide[2], as_bytes(&flat)))
     }
     /// Arguments of a kernel over rows of 16-bit numbers: rows of x, of y, hoisted numbers of both, constants.
     ///
@@ -118,7 +156,9 @@ impl Loaded {
     pub fn halves(&self) -> Result<Vec<Arg<'_>>> {
         match &self.half {
             Some(memories) => Ok(memories.iter().map(Arg::Memory).collect()),
-            None => Err(Error::internal("rows of 16-bit numbers that were not loaded")),
+            None => Err(Error::internal(
+                "rows of 16-bit numbers that were not loaded",
+            )),
         }
     }
     /// Arguments of a kernel: rows of x, of y, constants.
@@ -126,7 +166,11 @@ impl Loaded {
     /// # Errors
     /// `Internal` when they were not loaded in this precision.
     pub fn inputs(&self, precision: Precision) -> Result<Vec<Arg<'_>>> {
-        let held = if precision == Precision::F32 { &self.narrow } else { &self.wide };
+        let held = if precision == Precision::F32 {
+            &self.narrow
+        } else {
+            &self.wide
+        };
         match held {
             Some(memories) => Ok(memories.iter().map(Arg::Memory).collect()),
             None => Err(Error::internal("rows that were not loaded")),
@@ -181,7 +225,9 @@ impl<'j> Rows<'j> {
             return Ok(Window::Held(held));
         }
         let rows = [tile.rows.clone(), tile.cols.clone()];
-        Ok(Window::Own(Box::new(Loaded::window(self.job, device, self.kinds, rows)?)))
+        Ok(Window::Own(Box::new(Loaded::window(
+            self.job, device, self.kinds, rows,
+        )?)))
     }
     /// Does `work` on every tile with its rows. Where these come tile by tile, those of the next tile are packed and copied beside
     /// the work on one, as long as the device has room for both.
@@ -213,12 +259,16 @@ impl<'j> Rows<'j> {
             let mark = device.mark()?;
             ready = std::thread::scope(|scope| {
                 let beside = room.zip(next).map(|(room, next)| {
-                    scope
-                        .spawn(move || room.fill(self.job, device, self.kinds, sides(next), Some(&mark)).map(|()| room))
+                    scope.spawn(move || {
+                        room.fill(self.job, device, self.kinds, sides(next), Some(&mark))
+                            .map(|()| room)
+                    })
                 });
                 let done = work(tile, &own);
                 let filled = beside.map(|thread| {
-                    thread.join().unwrap_or_else(|_| Err(Error::internal("the thread that copies rows panicked")))
+                    thread.join().unwrap_or_else(|_| {
+                        Err(Error::internal("the thread that copies rows panicked"))
+                    })
                 });
                 done.and(filled.transpose())
             })?;
@@ -238,7 +288,11 @@ pub fn data_ranges(job: &Job) -> Option<[Ranges; 2]> {
     let of_sides = [(Side::X, &job.x), (Side::Y, job.other())].map(|(side, table)| {
         let of = |from: usize| {
             let panels = from / PANEL..(from + AT_A_TIME).min(table.rows()).div_ceil(PANEL);
-            ranges(&pack_panels(&job.low, table, side, Precision::F64, panels).wide, &job.low, side)
+            ranges(
+                &pack_panels(&job.low, table, side, Precision::F64, panels).wide,
+                &job.low,
+                side,
+            )
         };
         let empty = || vec![None; width(&job.low, side as usize)];
         let parts = (0..table.rows()).step_by(AT_A_TIME).map(of);

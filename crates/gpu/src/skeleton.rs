@@ -14,7 +14,12 @@ const AT_A_TIME: usize = 256 << 20;
 
 /// A pair source has no lines for the preprocessor, in any of C's spellings: they could bring in files of this machine.
 fn without_directives(function: &str) -> Result<()> {
-    let Some(found) = ["#", "%:", "??="].iter().find_map(|mark| function.find(mark)) else { return Ok(()) };
+    let Some(found) = ["#", "%:", "??="]
+        .iter()
+        .find_map(|mark| function.find(mark))
+    else {
+        return Ok(());
+    };
     let line = 1 + function[..found].matches('\n').count();
     let e = Error::request("expected plain C, got a line for the preprocessor")
         .at(format!("{}, line {line}", Opt::PairSource));
@@ -36,7 +41,10 @@ pub fn source(device: &Device, function: &str, cols: [usize; 2]) -> String {
         ca = cols[0],
         cb = cols[1],
     );
-    format!("{}\n#line 1 \"pair source\"\n{function}\n{kernel}", header(device.facts.runtime))
+    format!(
+        "{}\n#line 1 \"pair source\"\n{function}\n{kernel}",
+        header(device.facts.runtime)
+    )
 }
 
 fn too_wide(components: usize) -> Error {
@@ -77,8 +85,12 @@ pub fn matrix(
         return Err(too_wide(widest));
     }
     without_directives(function)?;
-    let kernels =
-        device.compile(&source(device, function, [x.cols(), y.cols()]), &["zf_skeleton"]).map_err(of_source)?;
+    let kernels = device
+        .compile(
+            &source(device, function, [x.cols(), y.cols()]),
+            &["zf_skeleton"],
+        )
+        .map_err(of_source)?;
     let flat = |t: &Table| t.elements().every(1);
     let (dx, dy) = (device.upload(&flat(x))?, device.upload(&flat(y))?);
     let step = (AT_A_TIME / (m * 8)).clamp(1, n);
@@ -87,8 +99,19 @@ pub fn matrix(
     for from in (0..n).step_by(step) {
         let rows = step.min(n - from);
         let numbers = [from, rows, m].map(|v| Arg::U32(v as u32));
-        let args = [Arg::Memory(&dx), Arg::Memory(&dy), Arg::Memory(&out), numbers[0], numbers[1], numbers[2]];
-        let grid = Grid { x: (m as u32).div_ceil(THREADS), y: rows.min(4096) as u32, threads: THREADS };
+        let args = [
+            Arg::Memory(&dx),
+            Arg::Memory(&dy),
+            Arg::Memory(&out),
+            numbers[0],
+            numbers[1],
+            numbers[2],
+        ];
+        let grid = Grid {
+            x: (m as u32).div_ceil(THREADS),
+            y: rows.min(4096) as u32,
+            threads: THREADS,
+        };
         device.launch(&kernels[0], grid, &args)?;
         device.read(&out, &mut items[..rows * m])?;
         put(from, &items[..rows * m])?;
@@ -102,12 +125,21 @@ mod tests {
 
     #[test]
     fn lines_for_the_preprocessor_are_refused() {
-        for text in
-            ["#include \"/etc/passwd\"", "int a;\n  # include <x>", "%:include <x>", "??=include <x>", "#define D 3"]
-        {
+        for text in [
+            "#include \"/etc/passwd\"",
+            "int a;\n  # include <x>",
+            "%:include <x>",
+            "??=include <x>",
+            "#define D 3",
+        ] {
             let e = without_directives(text).unwrap_err().to_string();
             assert!(e.contains("preprocessor"), "{text}: {e}");
         }
-        assert!(without_directives("double pair(const double *x, const double *y, int d) { return d % 2; }").is_ok());
+        assert!(
+            without_directives(
+                "double pair(const double *x, const double *y, int d) { return d % 2; }"
+            )
+            .is_ok()
+        );
     }
 }

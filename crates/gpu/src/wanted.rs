@@ -56,7 +56,8 @@ impl Wanted {
 }
 
 fn unknown(text: &str) -> Error {
-    let expected = "expected auto, cpu, cuda or opencl, with numbers of devices as in cuda:1 and cuda:0,1";
+    let expected =
+        "expected auto, cpu, cuda or opencl, with numbers of devices as in cuda:1 and cuda:0,1";
     let e = Error::request(format!("{expected}, got '{text}'")).at(Opt::Device);
     e.remedy(format!("{} lists the devices there are", Opt::Devices))
 }
@@ -66,7 +67,10 @@ fn listed(numbers: &str) -> Option<Which> {
     let mut bits = 0u64;
     for number in numbers.split(',') {
         let digits = number.bytes().all(|b| b.is_ascii_digit());
-        let number = number.parse::<usize>().ok().filter(|number| digits && *number <= MOST)?;
+        let number = number
+            .parse::<usize>()
+            .ok()
+            .filter(|number| digits && *number <= MOST)?;
         if bits & 1 << number != 0 {
             return None;
         }
@@ -87,10 +91,18 @@ pub fn list(runtime: Runtime) -> Result<Vec<Facts>> {
 }
 
 fn missing(runtime: Runtime, number: usize, have: &[Facts]) -> Error {
-    let names: Vec<String> = have.iter().map(|f| format!("{} ({})", f.id(), f.name)).collect();
-    let e = Error::device(format!("there is no device {}:{number}", runtime.name())).at(Opt::Device);
+    let names: Vec<String> = have
+        .iter()
+        .map(|f| format!("{} ({})", f.id(), f.name))
+        .collect();
+    let e =
+        Error::device(format!("there is no device {}:{number}", runtime.name())).at(Opt::Device);
     let e = e.limit(format!("{} device(s)", have.len()));
-    e.remedy(if names.is_empty() { Opt::Device.to("cpu") } else { names.join(", ") })
+    e.remedy(if names.is_empty() {
+        Opt::Device.to("cpu")
+    } else {
+        names.join(", ")
+    })
 }
 
 /// The facts of the devices `which` of `runtime`, in the order of their numbers.
@@ -101,15 +113,26 @@ pub fn find(runtime: Runtime, which: Which) -> Result<Vec<Facts>> {
     let have = list(runtime)?;
     let gpus = have.iter().any(|facts| !facts.host);
     let found: Vec<Facts> = match which {
-        Which::All => have.iter().filter(|facts| facts.host != gpus).cloned().collect(),
+        Which::All => have
+            .iter()
+            .filter(|facts| facts.host != gpus)
+            .cloned()
+            .collect(),
         Which::Numbers(bits) => {
             if let Some(number) = (have.len()..=MOST).find(|number| bits >> number & 1 == 1) {
                 return Err(missing(runtime, number, &have));
             }
-            have.iter().filter(|facts| bits >> facts.index & 1 == 1).cloned().collect()
+            have.iter()
+                .filter(|facts| bits >> facts.index & 1 == 1)
+                .cloned()
+                .collect()
         }
     };
-    if found.is_empty() { Err(missing(runtime, 0, &have)) } else { Ok(found) }
+    if found.is_empty() {
+        Err(missing(runtime, 0, &have))
+    } else {
+        Ok(found)
+    }
 }
 
 /// Opens the devices `which` of `runtime`.
@@ -117,7 +140,10 @@ pub fn find(runtime: Runtime, which: Which) -> Result<Vec<Facts>> {
 /// # Errors
 /// As [`find`], and `Device` or `Resource` where a device cannot be opened.
 pub fn open_all(runtime: Runtime, which: Which) -> Result<Vec<Device>> {
-    find(runtime, which)?.iter().map(|facts| Device::open(runtime, facts.index)).collect()
+    find(runtime, which)?
+        .iter()
+        .map(|facts| Device::open(runtime, facts.index))
+        .collect()
 }
 
 /// Opens device `index` of `runtime`.
@@ -139,15 +165,46 @@ mod tests {
     #[test]
     fn texts_name_devices_or_are_refused() {
         let numbers = |runtime, bits| Wanted::Devices(runtime, Which::Numbers(bits));
-        assert_eq!(Wanted::parse("cuda").unwrap(), Wanted::Devices(Runtime::Cuda, Which::All));
-        assert_eq!(Wanted::parse("opencl:3").unwrap(), numbers(Runtime::OpenCl, 8));
-        assert_eq!(Wanted::parse("cuda:0,1").unwrap(), numbers(Runtime::Cuda, 3));
-        assert_eq!(Wanted::parse("cuda:2,0").unwrap(), numbers(Runtime::Cuda, 5));
+        assert_eq!(
+            Wanted::parse("cuda").unwrap(),
+            Wanted::Devices(Runtime::Cuda, Which::All)
+        );
+        assert_eq!(
+            Wanted::parse("opencl:3").unwrap(),
+            numbers(Runtime::OpenCl, 8)
+        );
+        assert_eq!(
+            Wanted::parse("cuda:0,1").unwrap(),
+            numbers(Runtime::Cuda, 3)
+        );
+        assert_eq!(
+            Wanted::parse("cuda:2,0").unwrap(),
+            numbers(Runtime::Cuda, 5)
+        );
         assert_eq!(Wanted::parse("cpu").unwrap(), Wanted::Cpu);
-        let odd = ["", "gpu", "cuda:", "cuda:-1", "cuda:x", "cpu:0", "auto:1", "opencl:99999999999999999999"];
-        for odd in odd.into_iter().chain(["cuda:0,", "cuda:,1", "cuda:1,1", "cuda:64", "cuda:+1", "cuda:0,cuda:1"]) {
+        let odd = [
+            "",
+            "gpu",
+            "cuda:",
+            "cuda:-1",
+            "cuda:x",
+            "cpu:0",
+            "auto:1",
+            "opencl:99999999999999999999",
+        ];
+        for odd in odd.into_iter().chain([
+            "cuda:0,",
+            "cuda:,1",
+            "cuda:1,1",
+            "cuda:64",
+            "cuda:+1",
+            "cuda:0,cuda:1",
+        ]) {
             let e = Wanted::parse(odd).unwrap_err().to_string();
-            assert!(e.contains("expected") && e.contains(&format!("got '{odd}'")), "{e}");
+            assert!(
+                e.contains("expected") && e.contains(&format!("got '{odd}'")),
+                "{e}"
+            );
         }
     }
 }

@@ -29,7 +29,9 @@ fn a_missing_run_time_compiler_is_named_with_its_remedy() {
         assert_eq!(e.blame(), Blame::Device);
         let text = e.to_string();
         assert!(
-            text.contains("libnvrtc") && text.contains("nvidia-cuda-nvrtc") && text.contains("device = \"opencl\""),
+            text.contains("libnvrtc")
+                && text.contains("nvidia-cuda-nvrtc")
+                && text.contains("device = \"opencl\""),
             "{text}"
         );
         return;
@@ -43,8 +45,12 @@ fn a_missing_run_time_compiler_is_named_with_its_remedy() {
         .env_remove("LD_LIBRARY_PATH")
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&again.stdout).to_string() + &String::from_utf8_lossy(&again.stderr);
-    assert!(again.status.success() && said.contains("1 passed"), "{said}");
+    let said = String::from_utf8_lossy(&again.stdout).to_string()
+        + &String::from_utf8_lossy(&again.stderr);
+    assert!(
+        again.status.success() && said.contains("1 passed"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -54,7 +60,9 @@ fn a_driver_that_is_too_old_is_named_with_the_oldest_that_will_do() {
     assert_eq!(e.blame(), Blame::Device);
     let text = e.to_string();
     assert!(
-        text.contains("CUDA 11.8") && text.contains("12.0 or newer") && text.contains("device = \"cpu\""),
+        text.contains("CUDA 11.8")
+            && text.contains("12.0 or newer")
+            && text.contains("device = \"cpu\""),
         "{text}"
     );
     assert_eq!(supported(12000).unwrap(), 12000);

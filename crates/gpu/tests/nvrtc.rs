@@ -37,9 +37,17 @@ const FOLDS: [&str; 9] = [
 fn check(pairs: std::ops::Range<usize>, least: usize) {
     assert!(nvrtc::is_present(), "no libnvrtc");
     let kernels = kernels(pairs);
-    let found = kernels.par_iter().filter_map(|(what, arch, source)| failure(what, *arch, source));
+    let found = kernels
+        .par_iter()
+        .filter_map(|(what, arch, source)| failure(what, *arch, source));
     let failures: Vec<String> = found.collect();
-    assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), kernels.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} of {}:\n{}",
+        failures.len(),
+        kernels.len(),
+        failures.join("\n")
+    );
     assert!(kernels.len() >= least, "{} kernels", kernels.len());
 }
 
@@ -71,12 +79,21 @@ fn kernels_of_very_long_rows_compile_for_every_architecture_and_spill_nothing() 
 #[ignore = "needs nvrtc"]
 fn kernels_of_sum_products_compile_and_spill_nothing() {
     assert!(nvrtc::is_present(), "no libnvrtc");
-    let all =
-        [Precision::F32, Precision::F64].into_iter().flat_map(|p| zipfold_gpu::contract::sources(p, Runtime::Cuda));
+    let all = [Precision::F32, Precision::F64]
+        .into_iter()
+        .flat_map(|p| zipfold_gpu::contract::sources(p, Runtime::Cuda));
     let all: Vec<(usize, (String, String))> = all.enumerate().collect();
-    let failures: Vec<String> =
-        all.par_iter().filter_map(|(at, (what, source))| failure(what, [90, 80, 100][at % 3], source)).collect();
-    assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), all.len(), failures.join("\n"));
+    let failures: Vec<String> = all
+        .par_iter()
+        .filter_map(|(at, (what, source))| failure(what, [90, 80, 100][at % 3], source))
+        .collect();
+    assert!(
+        failures.is_empty(),
+        "{} of {}:\n{}",
+        failures.len(),
+        all.len(),
+        failures.join("\n")
+    );
     assert_eq!(all.len(), 152);
 }
 
@@ -85,7 +102,9 @@ fn failure(what: &str, arch: usize, source: &str) -> Option<String> {
     match nvrtc::report(source, arch) {
         Err(e) => Some(format!("{what}: {e}")),
         Ok(log) => {
-            let spills = log.lines().any(|l| l.contains("spill") && !l.contains(" 0 bytes spill stores"));
+            let spills = log
+                .lines()
+                .any(|l| l.contains("spill") && !l.contains(" 0 bytes spill stores"));
             spills.then(|| format!("{what} sm_{arch} spills: {log}"))
         }
     }
@@ -94,29 +113,67 @@ fn failure(what: &str, arch: usize, source: &str) -> Option<String> {
 /// Some pairs with every fold and precision, each for an architecture: what it is, the architecture, the source.
 fn kernels(pairs: std::ops::Range<usize>) -> Vec<(String, usize, String)> {
     let mut out = vec![];
-    for (at, (pair, dim)) in PAIRS.iter().enumerate().filter(|(at, _)| pairs.contains(at)) {
-        let x = Table::f32(300, *dim, (0..300 * dim).map(|v| (v * 37 % 101) as f32).collect()).unwrap();
+    for (at, (pair, dim)) in PAIRS
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| pairs.contains(at))
+    {
+        let x = Table::f32(
+            300,
+            *dim,
+            (0..300 * dim).map(|v| (v * 37 % 101) as f32).collect(),
+        )
+        .unwrap();
         for (f, fold) in FOLDS.iter().enumerate() {
             for precision in [Precision::F32, Precision::F64] {
-                let text =
-                    format!("schema = 1\nx = {{ name = \"x\" }}\npair = {{ formula = \"{pair}\" }}\nfolds = [{fold}]");
+                let text = format!(
+                    "schema = 1\nx = {{ name = \"x\" }}\npair = {{ formula = \"{pair}\" }}\nfolds = [{fold}]"
+                );
                 let problem: Problem = toml::from_str(&text).unwrap();
                 let cells = [Domain::Diagonal, Domain::Ordered][f % 2];
-                let problem = Problem { precision: Some(precision), cells: Some(cells), ..problem };
-                let job = describe(&problem, Data { x: x.clone(), y: None, weights: vec![] }).unwrap();
+                let problem = Problem {
+                    precision: Some(precision),
+                    cells: Some(cells),
+                    ..problem
+                };
+                let job = describe(
+                    &problem,
+                    Data {
+                        x: x.clone(),
+                        y: None,
+                        weights: vec![],
+                    },
+                )
+                .unwrap();
                 // The matrix units' kernels beside those of single precision.
                 let single = precision == Precision::F32;
-                let half = (pair.contains("sum(x * y)") || pair.contains("cosine")) && f == 0 && single;
-                for input in ["f32", "f16", "bf16"].into_iter().take(if half { 3 } else { 1 }) {
+                let half =
+                    (pair.contains("sum(x * y)") || pair.contains("cosine")) && f == 0 && single;
+                for input in ["f32", "f16", "bf16"]
+                    .into_iter()
+                    .take(if half { 3 } else { 1 })
+                {
                     // Single precision for one architecture, the others in turn.
-                    let arch = if single && input == "f32" { 90 } else { [80, 100][(at + f) % 2] };
-                    let overrides =
-                        if half { Overrides::read([("dense.input", input)]).unwrap() } else { Overrides::default() };
+                    let arch = if single && input == "f32" {
+                        90
+                    } else {
+                        [80, 100][(at + f) % 2]
+                    };
+                    let overrides = if half {
+                        Overrides::read([("dense.input", input)]).unwrap()
+                    } else {
+                        Overrides::default()
+                    };
                     let plan = choose(&job, &Machine::default(), &overrides).unwrap();
                     let (facts, ranges) = (Facts::described(Runtime::Cuda), data_ranges(&job));
-                    let plan = device::plan_for(&job, plan, &facts, &overrides, ranges.as_ref()).unwrap();
+                    let plan =
+                        device::plan_for(&job, plan, &facts, &overrides, ranges.as_ref()).unwrap();
                     for (name, source) in engine::sources(&job, &plan, Runtime::Cuda).unwrap() {
-                        out.push((format!("{pair} {fold} {name} {precision:?} {input}"), arch, source));
+                        out.push((
+                            format!("{pair} {fold} {name} {precision:?} {input}"),
+                            arch,
+                            source,
+                        ));
                     }
                 }
             }

@@ -31,15 +31,24 @@ fn number(line: &str, key: &str) -> Option<f64> {
 fn is_of(line: &str, work: &works::Work) -> bool {
     let rows = if work.2 == 0 { work.1 } else { work.2 };
     let numbers = [("n", work.1), ("m", rows), ("d", work.3)];
-    let texts = line.contains(&format!("\"work\": \"{}\", \"set\": \"{}\"", work.0, work.7));
-    texts && numbers.iter().all(|(key, v)| number(line, key) == Some(*v as f64))
+    let texts = line.contains(&format!(
+        "\"work\": \"{}\", \"set\": \"{}\"",
+        work.0, work.7
+    ));
+    texts
+        && numbers
+            .iter()
+            .all(|(key, v)| number(line, key) == Some(*v as f64))
 }
 
 /// Every workload of the newest record is predicted within a quarter.
 #[test]
 fn workloads_of_the_record_are_predicted_within_a_quarter() {
     let record = include_str!("../../../bench/records/h200/2026-11-21-second.json");
-    let lines: Vec<&str> = record.lines().filter(|l| l.contains("\"seconds\": ")).collect();
+    let lines: Vec<&str> = record
+        .lines()
+        .filter(|l| l.contains("\"seconds\": "))
+        .collect();
     let mut far = vec![];
     for work in &works::WORKS {
         let Some(line) = lines.iter().find(|l| is_of(l, work)) else {
@@ -50,7 +59,10 @@ fn workloads_of_the_record_are_predicted_within_a_quarter() {
         let ratio = predicted / measured;
         println!("{ratio:.2} {} n = {} {}", work.0, work.1, work.7);
         if !(1.0 / WITHIN..=WITHIN).contains(&ratio) {
-            far.push(format!("{} n = {} {}: {predicted} s predicted, {measured} s measured", work.0, work.1, work.7));
+            far.push(format!(
+                "{} n = {} {}: {predicted} s predicted, {measured} s measured",
+                work.0, work.1, work.7
+            ));
         }
     }
     assert!(far.is_empty(), "{}", far.join("\n"));

@@ -19,10 +19,22 @@ fn random_shape(random: &mut Random, tables: usize, largest: usize) -> Shape {
     let variables = 1 + random.below(7);
     let cards: Vec<usize> = (0..variables).map(|_| 1 + random.below(largest)).collect();
     let rank: Vec<u32> = (0..variables as u32).collect();
-    let some = |random: &mut Random| (0..variables).filter(|_| random.below(2) == 0).collect::<Vec<usize>>();
+    let some = |random: &mut Random| {
+        (0..variables)
+            .filter(|_| random.below(2) == 0)
+            .collect::<Vec<usize>>()
+    };
     let scopes: Vec<Vec<usize>> = (0..tables).map(|_| some(random)).collect();
-    let out: Vec<usize> = some(random).into_iter().filter(|v| scopes.iter().any(|s| s.contains(v))).collect();
-    Shape::new(&scopes.iter().map(|s| &s[..]).collect::<Vec<_>>(), &out, &rank, &cards)
+    let out: Vec<usize> = some(random)
+        .into_iter()
+        .filter(|v| scopes.iter().any(|s| s.contains(v)))
+        .collect();
+    Shape::new(
+        &scopes.iter().map(|s| &s[..]).collect::<Vec<_>>(),
+        &out,
+        &rank,
+        &cards,
+    )
 }
 
 /// A product of matrices with digits in any order: in both and kept, rows, columns, in both and summed.
@@ -31,26 +43,59 @@ fn random_product(random: &mut Random) -> Shape {
     let cards: Vec<usize> = (0..variables).map(|_| 1 + random.below(9)).collect();
     let rank: Vec<u32> = (0..variables as u32).collect();
     let roles: Vec<usize> = (0..variables).map(|_| random.below(7).min(4)).collect();
-    let of = |wanted: &[usize]| (0..variables).filter(|v| wanted.contains(&roles[*v])).collect::<Vec<usize>>();
-    Shape::new(&[&of(&[0, 1, 3, 4]), &of(&[0, 2, 3, 4])], &of(&[0, 1, 2]), &rank, &cards)
+    let of = |wanted: &[usize]| {
+        (0..variables)
+            .filter(|v| wanted.contains(&roles[*v]))
+            .collect::<Vec<usize>>()
+    };
+    Shape::new(
+        &[&of(&[0, 1, 3, 4]), &of(&[0, 2, 3, 4])],
+        &of(&[0, 1, 2]),
+        &rank,
+        &cards,
+    )
 }
 
 fn tables(random: &mut Random, shape: &Shape) -> Vec<Vec<f64>> {
-    let len = |f: usize| 1 + shape.digits.iter().map(|d| (d.card - 1) * d.strides[f]).sum::<usize>();
+    let len = |f: usize| {
+        1 + shape
+            .digits
+            .iter()
+            .map(|d| (d.card - 1) * d.strides[f])
+            .sum::<usize>()
+    };
     (0..shape.inputs)
-        .map(|f| (0..len(f)).map(|_| if random.below(9) == 0 { 0.0 } else { random.unit() }).collect())
+        .map(|f| {
+            (0..len(f))
+                .map(|_| {
+                    if random.below(9) == 0 {
+                        0.0
+                    } else {
+                        random.unit()
+                    }
+                })
+                .collect()
+        })
         .collect()
 }
 
 fn expected(shape: &Shape, tables: &[Vec<f64>], mode: Mode) -> Vec<f64> {
     let mut out = vec![0.0; shape.out_len];
-    contract(shape, &tables.iter().map(|t| &t[..]).collect::<Vec<_>>(), mode, &mut out);
+    contract(
+        shape,
+        &tables.iter().map(|t| &t[..]).collect::<Vec<_>>(),
+        mode,
+        &mut out,
+    );
     out
 }
 
 fn same(got: &[f64], want: &[f64], within: f64, what: &dyn std::fmt::Debug) {
     for (at, (g, w)) in got.iter().zip(want).enumerate() {
-        assert!((g - w).abs() <= within * w.abs() || g == w, "entry {at}: {g}, expected {w} {what:?}");
+        assert!(
+            (g - w).abs() <= within * w.abs() || g == w,
+            "entry {at}: {g}, expected {w} {what:?}"
+        );
     }
 }
 
@@ -58,7 +103,13 @@ fn single(numbers: &[f64]) -> Vec<f32> {
     numbers.iter().map(|v| *v as f32).collect()
 }
 
-fn remotely(contractor: &Contractor, precision: Precision, shape: &Shape, tables: &[Vec<f64>], fold: Fold) -> Vec<f64> {
+fn remotely(
+    contractor: &Contractor,
+    precision: Precision,
+    shape: &Shape,
+    tables: &[Vec<f64>],
+    fold: Fold,
+) -> Vec<f64> {
     let sent: Vec<_> = tables
         .iter()
         .map(|t| match precision {
@@ -66,19 +117,29 @@ fn remotely(contractor: &Contractor, precision: Precision, shape: &Shape, tables
             Precision::F64 => contractor.send(Items::F64(t)).unwrap(),
         })
         .collect();
-    let made = contractor.contract(shape, &sent.iter().collect::<Vec<_>>(), fold).unwrap();
+    let made = contractor
+        .contract(shape, &sent.iter().collect::<Vec<_>>(), fold)
+        .unwrap();
     let mut out = vec![0.0f64; shape.out_len];
     match precision {
         Precision::F64 => contractor.bring(&made, ItemsMut::F64(&mut out)).unwrap(),
         Precision::F32 => {
             let mut singles = vec![0.0f32; shape.out_len];
-            contractor.bring(&made, ItemsMut::F32(&mut singles)).unwrap();
+            contractor
+                .bring(&made, ItemsMut::F32(&mut singles))
+                .unwrap();
             out = singles.into_iter().map(f64::from).collect();
         }
     }
     let (low, high) = contractor.ends(&made).unwrap();
     assert_eq!(high, out.iter().copied().fold(0.0, f64::max));
-    assert_eq!(low, out.iter().copied().filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min));
+    assert_eq!(
+        low,
+        out.iter()
+            .copied()
+            .filter(|v| *v > 0.0)
+            .fold(f64::INFINITY, f64::min)
+    );
     out
 }
 
@@ -88,7 +149,11 @@ fn contractions_are_those_of_the_host() {
     let mut random = Random::new(11);
     for precision in [Precision::F64, Precision::F32] {
         let contractor = Contractor::new(device(), precision).unwrap();
-        let within = if precision == Precision::F64 { 1e-13 } else { 1e-5 };
+        let within = if precision == Precision::F64 {
+            1e-13
+        } else {
+            1e-5
+        };
         for round in 0..120 {
             let shape = match round % 3 {
                 0 => random_shape(&mut random, 1 + round % 6, 6),
@@ -96,8 +161,17 @@ fn contractions_are_those_of_the_host() {
                 // Rows, columns and depth beyond a tile.
                 _ => {
                     let size = |random: &mut Random| 1 + random.below(300);
-                    let cards = [size(&mut random), size(&mut random), size(&mut random), 1 + random.below(3)];
-                    let a = if round % 2 == 0 { vec![0, 1, 3] } else { vec![1, 2, 3] };
+                    let cards = [
+                        size(&mut random),
+                        size(&mut random),
+                        size(&mut random),
+                        1 + random.below(3),
+                    ];
+                    let a = if round % 2 == 0 {
+                        vec![0, 1, 3]
+                    } else {
+                        vec![1, 2, 3]
+                    };
                     Shape::new(
                         &[&a, &[0, 2, 3]],
                         &a.iter()
@@ -115,7 +189,12 @@ fn contractions_are_those_of_the_host() {
             let tables = tables(&mut random, &shape);
             for (fold, mode) in [(Fold::Sum, Mode::Sum), (Fold::Max, Mode::Max)] {
                 let got = remotely(&contractor, precision, &shape, &tables, fold);
-                same(&got, &expected(&shape, &tables, mode), within, &(precision, fold, &shape));
+                same(
+                    &got,
+                    &expected(&shape, &tables, mode),
+                    within,
+                    &(precision, fold, &shape),
+                );
             }
         }
     }
@@ -136,8 +215,13 @@ fn pages_and_segments_give_the_entries_of_the_host() {
         if logs {
             tables.iter_mut().flatten().for_each(|v| *v = v.ln());
         }
-        let unit =
-            Unit { entries: random.below(400), threads: 64, blocks: 1 + random.below(4), operations: 1e9, memory: 1e9 };
+        let unit = Unit {
+            entries: random.below(400),
+            threads: 64,
+            blocks: 1 + random.below(4),
+            operations: 1e9,
+            memory: 1e9,
+        };
         let bucket = Bucket {
             plan: Paged::new(&shape.bucket(), &unit, knapsacks[round % 3]),
             mode,
@@ -147,7 +231,10 @@ fn pages_and_segments_give_the_entries_of_the_host() {
         };
         let sent: Vec<_> = tables.iter().map(|t| device.upload(t).unwrap()).collect();
         let out = device.upload(&vec![f64::NAN; shape.out_len]).unwrap();
-        Contraction::new(&device, &bucket).unwrap().run(&device, &sent.iter().collect::<Vec<_>>(), &out).unwrap();
+        Contraction::new(&device, &bucket)
+            .unwrap()
+            .run(&device, &sent.iter().collect::<Vec<_>>(), &out)
+            .unwrap();
         let mut got = vec![0.0; shape.out_len];
         device.read(&out, &mut got).unwrap();
         same(&got, &expected(&shape, &tables, mode), 1e-12, &bucket);

@@ -9,8 +9,8 @@ use crate::read_options::ReadOptions;
 use crate::words::{WordColumn, spread_names};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, RecordBatch};
 use arrow_ipc::reader::FileReader;
@@ -27,13 +27,17 @@ use zipfold_core::{Budget, Buffer, Elements, Error, Opt, Reservation, Result, Ta
 pub fn read_arrow(source: &Source, options: &ReadOptions, budget: &Budget) -> Result<Table> {
     contained(source, "Arrow", || {
         let held = check_claims(source, budget)?;
-        let open =
-            |projection| FileReader::try_new(source.reader_at(0), projection).map_err(|e| damaged(source, "Arrow", e));
+        let open = |projection| {
+            FileReader::try_new(source.reader_at(0), projection)
+                .map_err(|e| damaged(source, "Arrow", e))
+        };
         let schema = open(None)?.schema();
         let names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
         let text = |at: usize| is_text(schema.field(at).data_type());
         let (picked, ids) = chosen(source, options, &names, &text)?;
-        picked.iter().try_for_each(|at| check_numeric(source, &schema, *at))?;
+        picked
+            .iter()
+            .try_for_each(|at| check_numeric(source, &schema, *at))?;
         let mut sorted: Vec<usize> = picked.iter().chain(&ids).copied().collect();
         sorted.sort_unstable();
         sorted.dedup();
@@ -43,11 +47,15 @@ pub fn read_arrow(source: &Source, options: &ReadOptions, budget: &Budget) -> Re
             order: picked.iter().filter_map(place).collect(),
             ids: ids.iter().filter_map(place).collect(),
             widths: vec![None; picked.len()],
-            words: ids.iter().map(|at| WordColumn::new(names[*at].clone(), source.name(), budget)).collect(),
+            words: ids
+                .iter()
+                .map(|at| WordColumn::new(names[*at].clone(), source.name(), budget))
+                .collect(),
             budget,
         };
         let reader = open(Some(sorted))?;
-        let single = |at: &usize| number_type(schema.field(*at).data_type()) == Some(&DataType::Float32);
+        let single =
+            |at: &usize| number_type(schema.field(*at).data_type()) == Some(&DataType::Float32);
         let (rows, elements) = if !picked.is_empty() && picked.iter().all(single) {
             let (rows, items) = reading.batches(reader, &held, |v| v as f32)?;
             (rows, Elements::F32(Buffer::new(items)))
@@ -56,10 +64,12 @@ pub fn read_arrow(source: &Source, options: &ReadOptions, budget: &Budget) -> Re
             (rows, Elements::F64(Buffer::new(items)))
         };
         let listed = |at: &usize| is_list(schema.field(*at).data_type());
-        let width =
-            |(at, width): (&usize, &Option<usize>)| (names[*at].clone(), listed(at).then(|| width.unwrap_or(0)));
+        let width = |(at, width): (&usize, &Option<usize>)| {
+            (names[*at].clone(), listed(at).then(|| width.unwrap_or(0)))
+        };
         let named = spread_names(picked.iter().zip(&reading.widths).map(width));
-        let table = Table::new(rows, named.len(), elements)?.with_labels(WordColumn::finish(reading.words)?)?;
+        let table = Table::new(rows, named.len(), elements)?
+            .with_labels(WordColumn::finish(reading.words)?)?;
         table.with_names(named).map_err(|e| e.at(source.name()))
     })
 }
@@ -79,10 +89,16 @@ pub(crate) fn chosen(
         ([], None) => all.clone().filter(|at| text(*at)).collect(),
         (ids, _) => zipfold_core::table::find_columns(ids, Some(names), names.len()).map_err(at)?,
     };
-    ids.extend(all.clone().filter(|at| compared(*at) && !ids.contains(at)).collect::<Vec<_>>());
+    ids.extend(
+        all.clone()
+            .filter(|at| compared(*at) && !ids.contains(at))
+            .collect::<Vec<_>>(),
+    );
     let mut picked: Vec<usize> = match columns {
         Some([]) => vec![],
-        Some(wanted) => zipfold_core::columns::expand(wanted, Some(names), names.len(), text).map_err(at)?,
+        Some(wanted) => {
+            zipfold_core::columns::expand(wanted, Some(names), names.len(), text).map_err(at)?
+        }
         None => all.filter(|at| !text(*at) && !ids.contains(at)).collect(),
     };
     picked.retain(|at| !compared(*at));
@@ -115,21 +131,30 @@ const FOOTER: u64 = 8;
 /// Every size that the file claims, before the decoder allocates for it.
 fn check_claims(source: &Source, budget: &Budget) -> Result<Held> {
     let size = source.size();
-    let claim = |what: &str, bytes: Option<u64>| check_claim(source.name().to_owned(), what, bytes, size);
+    let claim =
+        |what: &str, bytes: Option<u64>| check_claim(source.name().to_owned(), what, bytes, size);
     claim("an Arrow file", Some(20))?;
     let mut tail = [0; 10];
     source.fill_at(size - 10, &mut tail)?;
-    let len = arrow_ipc::reader::read_footer_length(tail).map_err(|e| damaged(source, "Arrow", e))? as u64;
+    let len = arrow_ipc::reader::read_footer_length(tail)
+        .map_err(|e| damaged(source, "Arrow", e))? as u64;
     claim("the Arrow footer", len.checked_add(10))?;
     let mut bytes = budget.vec(len as usize, 0u8, "the footer of the Arrow file")?;
     source.fill_at(size - 10 - len, &mut bytes.items)?;
-    let footer = arrow_ipc::root_as_footer(&bytes.items).map_err(|e| damaged(source, "Arrow", e))?;
+    let footer =
+        arrow_ipc::root_as_footer(&bytes.items).map_err(|e| damaged(source, "Arrow", e))?;
     let sizes = |blocks: &mut dyn Iterator<Item = &Block>| {
-        blocks.map(|block| check_block(source, block, budget)).collect::<Result<Vec<u64>>>()
+        blocks
+            .map(|block| check_block(source, block, budget))
+            .collect::<Result<Vec<u64>>>()
     };
     let blocks = sizes(&mut footer.recordBatches().into_iter().flatten())?;
     let dictionaries = sizes(&mut footer.dictionaries().into_iter().flatten())?;
-    let always = dictionaries.iter().fold(len.saturating_mul(FOOTER), |sum, bytes| sum.saturating_add(*bytes));
+    let always = dictionaries
+        .iter()
+        .fold(len.saturating_mul(FOOTER), |sum, bytes| {
+            sum.saturating_add(*bytes)
+        });
     let _always = budget.reserve(always, "the footer and dictionaries of the Arrow file")?;
     Ok(Held { _always, blocks })
 }
@@ -137,31 +162,66 @@ fn check_claims(source: &Source, budget: &Budget) -> Result<Held> {
 /// Bytes that the decoder holds of a block: as it is packed, and unpacked.
 fn check_block(source: &Source, block: &Block, budget: &Budget) -> Result<u64> {
     let number = |value: i64| u64::try_from(value).ok();
-    let (at, meta, body) = (number(block.offset()), number(block.metaDataLength().into()), number(block.bodyLength()));
-    let end = at.zip(meta).zip(body).and_then(|((a, m), b)| a.checked_add(m)?.checked_add(b));
-    check_claim(source.name().to_owned(), "a block of the Arrow file", end, source.size())?;
+    let (at, meta, body) = (
+        number(block.offset()),
+        number(block.metaDataLength().into()),
+        number(block.bodyLength()),
+    );
+    let end = at
+        .zip(meta)
+        .zip(body)
+        .and_then(|((a, m), b)| a.checked_add(m)?.checked_add(b));
+    check_claim(
+        source.name().to_owned(),
+        "a block of the Arrow file",
+        end,
+        source.size(),
+    )?;
     let (at, meta) = (at.unwrap_or(0), meta.unwrap_or(0));
-    let mut bytes = budget.vec(usize::try_from(meta).unwrap_or(usize::MAX), 0u8, "a block of the Arrow file")?;
+    let mut bytes = budget.vec(
+        usize::try_from(meta).unwrap_or(usize::MAX),
+        0u8,
+        "a block of the Arrow file",
+    )?;
     source.fill_at(at, &mut bytes.items)?;
     let bytes = &bytes.items[..];
     // The length comes behind a mark that old files lack.
     let skip = if bytes.starts_with(&[0xff; 4]) { 8 } else { 4 };
     let message = bytes.get(skip..).unwrap_or_default();
     let message = arrow_ipc::root_as_message(message).map_err(|e| damaged(source, "Arrow", e))?;
-    let batch =
-        message.header_as_record_batch().or_else(|| message.header_as_dictionary_batch().and_then(|d| d.data()));
-    let packed = meta.saturating_mul(FOOTER).saturating_add(body.unwrap_or(0));
-    let unpacked = batch.map_or(Ok(0), |batch| check_packed(source, at + meta, batch, budget))?;
+    let batch = message
+        .header_as_record_batch()
+        .or_else(|| message.header_as_dictionary_batch().and_then(|d| d.data()));
+    let packed = meta
+        .saturating_mul(FOOTER)
+        .saturating_add(body.unwrap_or(0));
+    let unpacked = batch.map_or(Ok(0), |batch| {
+        check_packed(source, at + meta, batch, budget)
+    })?;
     Ok(packed.saturating_add(unpacked))
 }
 
 /// The unpacked size that the compressed buffers of a block claim, none of which may be a lie.
-fn check_packed(source: &Source, body_at: u64, batch: RawBatch<'_>, budget: &Budget) -> Result<u64> {
-    let Some(compression) = batch.compression() else { return Ok(0) };
-    let codec = if compression.codec() == CompressionType::ZSTD { Codec::Zstd } else { Codec::Lz4 };
+fn check_packed(
+    source: &Source,
+    body_at: u64,
+    batch: RawBatch<'_>,
+    budget: &Budget,
+) -> Result<u64> {
+    let Some(compression) = batch.compression() else {
+        return Ok(0);
+    };
+    let codec = if compression.codec() == CompressionType::ZSTD {
+        Codec::Zstd
+    } else {
+        Codec::Lz4
+    };
     let mut total = 0u64;
     for buffer in batch.buffers().into_iter().flatten() {
-        let (Ok(at), Ok(len @ 8..)) = (u64::try_from(buffer.offset()), u64::try_from(buffer.length())) else {
+        let (Ok(at), Ok(len @ 8..)) = (
+            u64::try_from(buffer.offset()),
+            u64::try_from(buffer.length()),
+        ) else {
             continue;
         };
         let mut size = [0; 8];
@@ -170,9 +230,24 @@ fn check_packed(source: &Source, body_at: u64, batch: RawBatch<'_>, budget: &Bud
         let claimed = u64::try_from(i64::from_le_bytes(size)).unwrap_or(0);
         // No codec packs better than this, whatever the data.
         let most = len.saturating_mul(1 << 16);
-        check_claim(source.name().to_owned(), "a compressed buffer", Some(claimed), most)?;
+        check_claim(
+            source.name().to_owned(),
+            "a compressed buffer",
+            Some(claimed),
+            most,
+        )?;
         if i64::from_le_bytes(size) >= 0 {
-            check(Part { source, at: at + 8, len: len - 8 }, codec, claimed, budget.free() / 8, "Arrow")?;
+            check(
+                Part {
+                    source,
+                    at: at + 8,
+                    len: len - 8,
+                },
+                codec,
+                claimed,
+                budget.free() / 8,
+                "Arrow",
+            )?;
         }
         // A decoder of frames keeps a window of what it gave.
         total = total.saturating_add(claimed).saturating_add(claimed / 2);
@@ -181,7 +256,11 @@ fn check_packed(source: &Source, body_at: u64, batch: RawBatch<'_>, budget: &Bud
 }
 
 fn is_numeric(kind: &DataType) -> bool {
-    kind.is_integer() || matches!(kind, DataType::Float32 | DataType::Float64 | DataType::Boolean)
+    kind.is_integer()
+        || matches!(
+            kind,
+            DataType::Float32 | DataType::Float64 | DataType::Boolean
+        )
 }
 
 fn is_text(kind: &DataType) -> bool {
@@ -195,7 +274,9 @@ fn is_text(kind: &DataType) -> bool {
 /// The type of the items of a column of lists.
 fn list_type(kind: &DataType) -> Option<&DataType> {
     match kind {
-        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => Some(item.data_type()),
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+            Some(item.data_type())
+        }
         _ => None,
     }
 }
@@ -214,7 +295,11 @@ fn check_numeric(source: &Source, schema: &Schema, at: usize) -> Result<()> {
     if number_type(field.data_type()).is_some() {
         return Ok(());
     }
-    Err(not_numeric(source, field.name(), &format!("{}", field.data_type())))
+    Err(not_numeric(
+        source,
+        field.name(),
+        &format!("{}", field.data_type()),
+    ))
 }
 
 /// A file on its way to a table.
@@ -245,13 +330,19 @@ impl Reading<'_> {
             let mut parts = vec![];
             let mut held = vec![];
             for k in 0..self.order.len() {
-                let (array, name) = (batch.column(self.order[k]), batch.schema().field(self.order[k]).name().clone());
-                let bytes = array.get_array_memory_size() as u64;
-                held.push(
-                    self.budget.reserve(bytes.saturating_add(8 * array.len() as u64), "a block of the Arrow file")?,
+                let (array, name) = (
+                    batch.column(self.order[k]),
+                    batch.schema().field(self.order[k]).name().clone(),
                 );
+                let bytes = array.get_array_memory_size() as u64;
+                held.push(self.budget.reserve(
+                    bytes.saturating_add(8 * array.len() as u64),
+                    "a block of the Arrow file",
+                )?);
                 let (width, values) = self.lists(array, &name, rows)?;
-                if let Some(first) = self.widths[k].filter(|first| *first != width && batch.num_rows() > 0) {
+                if let Some(first) =
+                    self.widths[k].filter(|first| *first != width && batch.num_rows() > 0)
+                {
                     return Err(self.ragged(&name, rows, width, first));
                 }
                 if batch.num_rows() > 0 {
@@ -261,7 +352,9 @@ impl Reading<'_> {
             }
             for row in 0..batch.num_rows() {
                 for (width, values) in &parts {
-                    values[row * width..(row + 1) * width].iter().try_for_each(|v| items.push(narrow(*v)))?;
+                    values[row * width..(row + 1) * width]
+                        .iter()
+                        .try_for_each(|v| items.push(narrow(*v)))?;
                 }
             }
             self.take_words(&batch)?;
@@ -271,8 +364,13 @@ impl Reading<'_> {
     }
 
     fn ragged(&self, name: &str, row: usize, width: usize, first: usize) -> Error {
-        let what = format!("a list of {width} numbers in column '{name}', those before have {first}");
-        let e = Error::input(what).at(format!("{}, row {} of the data or below", self.source.name(), row + 1));
+        let what =
+            format!("a list of {width} numbers in column '{name}', those before have {first}");
+        let e = Error::input(what).at(format!(
+            "{}, row {} of the data or below",
+            self.source.name(),
+            row + 1
+        ));
         e.remedy(format!(
             "lists of one length in every row, or {} to leave the column out",
             Opt::Columns.to(format!("!{name}"))
@@ -286,21 +384,41 @@ impl Reading<'_> {
             return Ok((1, numbers(self.source, array).map_err(place)?));
         }
         if array.null_count() > 0 {
-            let e = Error::input("a list is missing").at(format!("{}, column '{name}'", self.source.name()));
+            let e = Error::input("a list is missing")
+                .at(format!("{}, column '{name}'", self.source.name()));
             return Err(e.remedy("a list in every row, or leave the row out"));
         }
         let (width, child) = if let Some(lists) = array.as_fixed_size_list_opt() {
             let width = usize::try_from(lists.value_length()).unwrap_or(0);
-            (width, lists.values().slice(lists.offset() * width, lists.len() * width))
+            (
+                width,
+                lists
+                    .values()
+                    .slice(lists.offset() * width, lists.len() * width),
+            )
         } else {
             let ends: Vec<usize> = match (array.as_list_opt::<i32>(), array.as_list_opt::<i64>()) {
-                (Some(lists), _) => lists.value_offsets().iter().map(|o| usize::try_from(*o).unwrap_or(0)).collect(),
-                (_, Some(lists)) => lists.value_offsets().iter().map(|o| usize::try_from(*o).unwrap_or(0)).collect(),
+                (Some(lists), _) => lists
+                    .value_offsets()
+                    .iter()
+                    .map(|o| usize::try_from(*o).unwrap_or(0))
+                    .collect(),
+                (_, Some(lists)) => lists
+                    .value_offsets()
+                    .iter()
+                    .map(|o| usize::try_from(*o).unwrap_or(0))
+                    .collect(),
                 _ => return Err(damaged(self.source, "Arrow", "a column changed its type")),
             };
-            let width = ends.windows(2).next().map_or(0, |w| w[1].saturating_sub(w[0]));
-            if let Some((at, odd)) =
-                ends.windows(2).map(|w| w[1].saturating_sub(w[0])).enumerate().find(|(_, n)| *n != width)
+            let width = ends
+                .windows(2)
+                .next()
+                .map_or(0, |w| w[1].saturating_sub(w[0]));
+            if let Some((at, odd)) = ends
+                .windows(2)
+                .map(|w| w[1].saturating_sub(w[0]))
+                .enumerate()
+                .find(|(_, n)| *n != width)
             {
                 return Err(self.ragged(name, row + at, odd, width));
             }
@@ -308,12 +426,19 @@ impl Reading<'_> {
                 Some(lists) => lists.values().clone(),
                 None => array.as_list::<i64>().values().clone(),
             };
-            let (first, last) = (ends.first().copied().unwrap_or(0), ends.last().copied().unwrap_or(0));
+            let (first, last) = (
+                ends.first().copied().unwrap_or(0),
+                ends.last().copied().unwrap_or(0),
+            );
             (width, values.slice(first, last - first))
         };
         if width == 0 && !array.is_empty() {
-            let e = Error::input("the lists are empty").at(format!("{}, column '{name}'", self.source.name()));
-            return Err(e.remedy(format!("{} to leave the column out", Opt::Columns.to(format!("!{name}")))));
+            let e = Error::input("the lists are empty")
+                .at(format!("{}, column '{name}'", self.source.name()));
+            return Err(e.remedy(format!(
+                "{} to leave the column out",
+                Opt::Columns.to(format!("!{name}"))
+            )));
         }
         Ok((width, numbers(self.source, &child).map_err(place)?))
     }
@@ -322,10 +447,14 @@ impl Reading<'_> {
         for (at, column) in self.ids.iter().zip(&mut self.words) {
             let array = batch.column(*at);
             // An empty dictionary has no keys to ask for.
-            let filled = array.as_any_dictionary_opt().filter(|d| !d.values().is_empty());
+            let filled = array
+                .as_any_dictionary_opt()
+                .filter(|d| !d.values().is_empty());
             let values = filled.map(|d| (d.normalized_keys(), d.values().clone()));
             if !is_text(array.data_type()) {
-                numbers(self.source, array)?.into_iter().try_for_each(|v| column.push_number(v))?;
+                numbers(self.source, array)?
+                    .into_iter()
+                    .try_for_each(|v| column.push_number(v))?;
                 continue;
             }
             for row in 0..array.len() {
@@ -352,7 +481,9 @@ fn word(array: &dyn Array, row: usize) -> &str {
     if let Some(text) = array.as_string_opt::<i64>() {
         return text.value(row);
     }
-    array.as_string_view_opt().map_or("", |text| text.value(row))
+    array
+        .as_string_view_opt()
+        .map_or("", |text| text.value(row))
 }
 
 fn numbers(source: &Source, array: &dyn Array) -> Result<Vec<f64>> {
@@ -368,14 +499,23 @@ fn numbers(source: &Source, array: &dyn Array) -> Result<Vec<f64>> {
         DataType::Float32 => typed::<Float32Type>(array, |v| Ok(v.into())),
         DataType::Float64 => typed::<Float64Type>(array, Ok),
         _ => {
-            let bits = array
-                .as_boolean_opt()
-                .map(|bits| bits.iter().map(|v| v.map_or(f64::NAN, |v| u8::from(v).into())).collect());
+            let bits = array.as_boolean_opt().map(|bits| {
+                bits.iter()
+                    .map(|v| v.map_or(f64::NAN, |v| u8::from(v).into()))
+                    .collect()
+            });
             bits.ok_or_else(|| damaged(source, "Arrow", "a column changed its type"))
         }
     }
 }
 
-fn typed<T: ArrowPrimitiveType>(array: &dyn Array, number: fn(T::Native) -> Result<f64>) -> Result<Vec<f64>> {
-    array.as_primitive::<T>().iter().map(|v| v.map_or(Ok(f64::NAN), number)).collect()
+fn typed<T: ArrowPrimitiveType>(
+    array: &dyn Array,
+    number: fn(T::Native) -> Result<f64>,
+) -> Result<Vec<f64>> {
+    array
+        .as_primitive::<T>()
+        .iter()
+        .map(|v| v.map_or(Ok(f64::NAN), number))
+        .collect()
 }

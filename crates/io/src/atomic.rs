@@ -64,8 +64,16 @@ impl Output {
         if path != "-" {
             return Self::create_at(Path::new(path), options);
         }
-        let to = To::Stdout { out: io::stdout(), closed: false };
-        Ok(Output { name: path.to_owned(), to, options, trouble: None })
+        let to = To::Stdout {
+            out: io::stdout(),
+            closed: false,
+        };
+        Ok(Output {
+            name: path.to_owned(),
+            to,
+            options,
+            trouble: None,
+        })
     }
     /// Starts the output in the file `path`, whatever its name.
     ///
@@ -74,7 +82,12 @@ impl Output {
     pub fn create_at(path: &Path, options: OutputOptions) -> Result<Self> {
         let name = path.to_string_lossy().into_owned();
         let to = open_target(path, &name, options)?;
-        Ok(Output { name, to, options, trouble: None })
+        Ok(Output {
+            name,
+            to,
+            options,
+            trouble: None,
+        })
     }
     /// The name for messages.
     pub fn name(&self) -> &str {
@@ -89,11 +102,23 @@ impl Output {
         if let Some(trouble) = self.trouble.take() {
             return Err(write_error(&self.name, &trouble));
         }
-        if let To::File { file, partial, target } = &mut self.to {
+        if let To::File {
+            file,
+            partial,
+            target,
+        } = &mut self.to
+        {
             if self.options.durable {
-                file.get_ref().sync_all().map_err(|e| write_error(&self.name, &e))?;
+                file.get_ref()
+                    .sync_all()
+                    .map_err(|e| write_error(&self.name, &e))?;
             }
-            publish(partial.0.as_deref().unwrap_or(target), target, &self.name, self.options)?;
+            publish(
+                partial.0.as_deref().unwrap_or(target),
+                target,
+                &self.name,
+                self.options,
+            )?;
             partial.0 = None;
         }
         Ok(())
@@ -111,18 +136,26 @@ impl Output {
 fn open_target(target: &Path, path: &str, options: OutputOptions) -> Result<To> {
     match fs::metadata(target) {
         Ok(facts) if facts.is_dir() => {
-            return Err(Error::request("is a folder").at(path).remedy("name a file in it"));
+            return Err(Error::request("is a folder")
+                .at(path)
+                .remedy("name a file in it"));
         }
         Ok(facts) if !facts.is_file() => {
             // A pipe that nobody reads would be waited for without end.
-            let probe = OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(target);
+            let probe = OpenOptions::new()
+                .write(true)
+                .custom_flags(libc::O_NONBLOCK)
+                .open(target);
             let _held = probe.map_err(|e| match e.raw_os_error() {
-                Some(libc::ENXIO) => {
-                    Error::request("is a pipe that nobody reads").at(path).remedy("start its reader first")
-                }
+                Some(libc::ENXIO) => Error::request("is a pipe that nobody reads")
+                    .at(path)
+                    .remedy("start its reader first"),
                 _ => write_error(path, &e),
             })?;
-            let file = OpenOptions::new().write(true).open(target).map_err(|e| write_error(path, &e))?;
+            let file = OpenOptions::new()
+                .write(true)
+                .open(target)
+                .map_err(|e| write_error(path, &e))?;
             return Ok(To::Direct(BufWriter::new(file)));
         }
         Ok(_) if !options.force => return Err(exists(path)),
@@ -131,12 +164,18 @@ fn open_target(target: &Path, path: &str, options: OutputOptions) -> Result<To> 
     let target = real_target(target);
     let (file, partial) = temporary(&target, path)?;
     keep_rights(&file, &target);
-    Ok(To::File { file: BufWriter::with_capacity(1 << 18, file), partial: Partial(Some(partial)), target })
+    Ok(To::File {
+        file: BufWriter::with_capacity(1 << 18, file),
+        partial: Partial(Some(partial)),
+        target,
+    })
 }
 
 /// Gives `file` the owner and the rights of the file `target` that it will replace. Who may not give it away keeps it.
 pub(crate) fn keep_rights(file: &File, target: &Path) {
-    let Ok(facts) = fs::metadata(target) else { return };
+    let Ok(facts) = fs::metadata(target) else {
+        return;
+    };
     let ours = file.metadata().map(|f| (f.uid(), f.gid())).ok();
     if ours != Some((facts.uid(), facts.gid())) {
         let _ = std::os::unix::fs::fchown(file, Some(facts.uid()), Some(facts.gid()));
@@ -160,7 +199,12 @@ pub(crate) fn real_target(target: &Path) -> PathBuf {
 }
 
 /// Gives `partial` the name `target`; without `force` never over a file that is there.
-pub(crate) fn publish(partial: &Path, target: &Path, name: &str, options: OutputOptions) -> Result<()> {
+pub(crate) fn publish(
+    partial: &Path,
+    target: &Path,
+    name: &str,
+    options: OutputOptions,
+) -> Result<()> {
     let renamed = if options.force {
         match fs::metadata(target) {
             Ok(facts) if !facts.is_file() => return Err(no_file(name)),
@@ -190,7 +234,10 @@ pub(crate) fn no_file(name: &str) -> Error {
 }
 
 fn sync_folder(target: &Path) -> io::Result<()> {
-    let folder = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = target
+        .parent()
+        .filter(|p| !p.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     File::open(folder)?.sync_all()
 }
 

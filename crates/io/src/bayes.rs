@@ -84,14 +84,26 @@ impl Draft {
         let mut sorted: Vec<&String> = states.iter().collect();
         sorted.sort_unstable();
         if sorted.windows(2).any(|w| w[0] == w[1]) {
-            return Err(Error::input(format!("two states of variable '{name}' have the same name")));
+            return Err(Error::input(format!(
+                "two states of variable '{name}' have the same name"
+            )));
         }
         if states.len() >= MANY_STATES {
-            self.tab.add(states.iter().map(|s| STATE + s.len() as u64).sum())?;
-            let by = states.iter().cloned().enumerate().map(|(i, s)| (s, i)).collect();
+            self.tab
+                .add(states.iter().map(|s| STATE + s.len() as u64).sum())?;
+            let by = states
+                .iter()
+                .cloned()
+                .enumerate()
+                .map(|(i, s)| (s, i))
+                .collect();
             self.state_of.insert(self.names.len(), by);
         }
-        if self.by_name.insert(name.clone(), self.names.len()).is_some() {
+        if self
+            .by_name
+            .insert(name.clone(), self.names.len())
+            .is_some()
+        {
             return Err(Error::input(format!("two variables are named '{name}'")));
         }
         self.names.push(name);
@@ -108,7 +120,10 @@ impl Draft {
         }
     }
     fn find(&self, name: &str) -> Result<usize> {
-        self.by_name.get(name).copied().ok_or_else(|| Error::input(format!("no variable is named '{name}'")))
+        self.by_name
+            .get(name)
+            .copied()
+            .ok_or_else(|| Error::input(format!("no variable is named '{name}'")))
     }
     /// An empty table of `child` given `parents`.
     ///
@@ -116,17 +131,22 @@ impl Draft {
     /// `Input` for unknown or repeated variables, or a table beyond all measure.
     pub fn table(&mut self, child: &str, parents: &[String]) -> Result<Cpt> {
         let child = self.find(child)?;
-        let parents = parents.iter().map(|p| self.find(p)).collect::<Result<Vec<_>>>()?;
+        let parents = parents
+            .iter()
+            .map(|p| self.find(p))
+            .collect::<Result<Vec<_>>>()?;
         let scope: Vec<usize> = parents.iter().copied().chain([child]).collect();
         let cards = &self.cards[..];
         zipfold_core::factor::table::check_scope(&scope, cards)
             .map_err(|e| e.at_least(format!("the table of '{}'", self.names[child])))?;
-        let entries = zipfold_core::factor::table::entries(&scope, cards).filter(|n| *n <= MOST_ENTRIES);
+        let entries =
+            zipfold_core::factor::table::entries(&scope, cards).filter(|n| *n <= MOST_ENTRIES);
         let entries = entries.ok_or_else(|| {
             Error::input(format!("the table of '{}' is too large", self.names[child]))
                 .limit(format!("{MOST_ENTRIES} entries"))
         })?;
-        self.tab.add(8 * entries as u64 + 8 * scope.len() as u64 + VARIABLE)?;
+        self.tab
+            .add(8 * entries as u64 + 8 * scope.len() as u64 + VARIABLE)?;
         let parent_cards = parents.iter().map(|p| cards[*p]).collect();
         Ok(Cpt {
             child,
@@ -145,7 +165,11 @@ impl Draft {
     pub fn add(&mut self, mut cpt: Cpt) -> Result<()> {
         let place = format!("the table of '{}'", cpt.name);
         if let Some(row) = cpt.default.take() {
-            for to in cpt.values.chunks_mut(cpt.states).filter(|c| c.iter().all(|v| v.is_nan())) {
+            for to in cpt
+                .values
+                .chunks_mut(cpt.states)
+                .filter(|c| c.iter().all(|v| v.is_nan()))
+            {
                 to.copy_from_slice(&row);
             }
         }
@@ -153,7 +177,8 @@ impl Draft {
             return Err(Error::input(format!("row {} has no numbers", at / cpt.states)).at(place));
         }
         let scope = cpt.parents.iter().copied().chain([cpt.child]).collect();
-        let factor = Factor::new(scope, cpt.values, &self.cards).map_err(|e| e.at_least(place.clone()))?;
+        let factor =
+            Factor::new(scope, cpt.values, &self.cards).map_err(|e| e.at_least(place.clone()))?;
         match self.tables[cpt.child].replace(factor) {
             Some(_) => Err(Error::input("stands twice").at(place)),
             None => Ok(()),
@@ -169,10 +194,16 @@ impl Draft {
             return Err(e.remedy("check that the file is what its suffix says"));
         }
         if let Some(v) = self.tables.iter().position(Option::is_none) {
-            return Err(Error::input(format!("variable '{}' has no table", self.names[v])));
+            return Err(Error::input(format!(
+                "variable '{}' has no table",
+                self.names[v]
+            )));
         }
         let factors = self.tables.into_iter().flatten().collect();
-        let names = Names { variables: self.names, states: self.states };
+        let names = Names {
+            variables: self.names,
+            states: self.states,
+        };
         let network = Network::new(Kind::Bayes, self.cards, factors)?.with_names(names)?;
         network.check_families()?;
         Ok(network)
@@ -182,7 +213,8 @@ impl Draft {
 impl Cpt {
     fn check(&self, numbers: &[f64], want: usize) -> Result<()> {
         if let Some(bad) = numbers.iter().find(|x| !(**x >= 0.0 && x.is_finite())) {
-            return Err(Error::input(format!("{bad} is no probability")).at(format!("the table of '{}'", self.name)));
+            return Err(Error::input(format!("{bad} is no probability"))
+                .at(format!("the table of '{}'", self.name)));
         }
         if numbers.len() != want {
             return Err(Error::input(format!("{} numbers", numbers.len()))
@@ -228,8 +260,12 @@ impl Cpt {
     pub fn row(&mut self, draft: &Draft, states: &[String], numbers: Vec<f64>) -> Result<()> {
         self.check(&numbers, self.states)?;
         if states.len() != self.parents.len() {
-            return Err(Error::input(format!("{} states for {} parents", states.len(), self.parents.len()))
-                .at(format!("the table of '{}'", self.name)));
+            return Err(Error::input(format!(
+                "{} states for {} parents",
+                states.len(),
+                self.parents.len()
+            ))
+            .at(format!("the table of '{}'", self.name)));
         }
         let mut at = 0;
         for ((p, card), s) in self.parents.iter().zip(&self.parent_cards).zip(states) {
@@ -241,8 +277,10 @@ impl Cpt {
         }
         let row = &mut self.values[at * self.states..][..self.states];
         if !row[0].is_nan() {
-            return Err(Error::input(format!("the row ({}) stands twice", states.join(", ")))
-                .at(format!("the table of '{}'", self.name)));
+            return Err(
+                Error::input(format!("the row ({}) stands twice", states.join(", ")))
+                    .at(format!("the table of '{}'", self.name)),
+            );
         }
         row.copy_from_slice(&numbers);
         Ok(())

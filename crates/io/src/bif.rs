@@ -10,15 +10,19 @@ use zipfold_core::{Budget, Error, Result};
 /// # Errors
 /// `Input`, with the line, for everything that the format does not allow.
 pub fn parse(text: &str, budget: &Budget) -> Result<Network> {
-    Draft::read(Lexer::bif(text, budget), budget, |lex, draft, token| match token {
-        Token::Word("network") => {
-            lex.until("{")?;
-            lex.block()
-        }
-        Token::Word("variable") => variable(lex, draft),
-        Token::Word("probability") => probability(lex, draft),
-        other => Err(lex.unexpected(other, "network, variable or probability")),
-    })
+    Draft::read(
+        Lexer::bif(text, budget),
+        budget,
+        |lex, draft, token| match token {
+            Token::Word("network") => {
+                lex.until("{")?;
+                lex.block()
+            }
+            Token::Word("variable") => variable(lex, draft),
+            Token::Word("probability") => probability(lex, draft),
+            other => Err(lex.unexpected(other, "network, variable or probability")),
+        },
+    )
 }
 
 /// `variable NAME { type discrete [ k ] { a, b, … }; property …; }`

@@ -23,7 +23,12 @@ pub enum Separator {
 /// # Errors
 /// `Input` with line and column for what is no number, with line and both lengths for rows of different lengths, for a
 /// file without rows; `Request` for columns that are not there; `Resource` beyond the budget.
-pub fn read_csv(source: &Source, separator: Separator, options: &ReadOptions, budget: &Budget) -> Result<Table> {
+pub fn read_csv(
+    source: &Source,
+    separator: Separator,
+    options: &ReadOptions,
+    budget: &Budget,
+) -> Result<Table> {
     let mut rows = TextRows::new(source.name(), options, budget);
     match as_written(source, separator, budget)? {
         Separator::Byte(byte) => separated(source, byte, &mut rows, budget)?,
@@ -43,9 +48,10 @@ fn as_written(source: &Source, separator: Separator, budget: &Budget) -> Result<
         let has = |byte: u8| row.contains(&byte);
         return Ok(match separator {
             Separator::Byte(b',') if !has(b',') && has(b';') => Separator::Byte(b';'),
-            Separator::Blanks => {
-                [b',', b';'].into_iter().find(|b| parts_cells(row, *b)).map_or(separator, Separator::Byte)
-            }
+            Separator::Blanks => [b',', b';']
+                .into_iter()
+                .find(|b| parts_cells(row, *b))
+                .map_or(separator, Separator::Byte),
             other => other,
         });
     }
@@ -54,9 +60,13 @@ fn as_written(source: &Source, separator: Separator, budget: &Budget) -> Result<
 
 /// Whether `byte` stands after every word of `row` but the last: `1.5, 2.5` or `1.5,2.5`, not `a,b 2`.
 fn parts_cells(row: &[u8], byte: u8) -> bool {
-    let words: Vec<&[u8]> = row.split(u8::is_ascii_whitespace).filter(|w| !w.is_empty()).collect();
+    let words: Vec<&[u8]> = row
+        .split(u8::is_ascii_whitespace)
+        .filter(|w| !w.is_empty())
+        .collect();
     let before = words.split_last().map_or(&[][..], |(_, before)| before);
-    row.contains(&byte) && (before.iter().all(|w| w.ends_with(&[byte])) || words.iter().any(|w| *w == [byte]))
+    row.contains(&byte)
+        && (before.iter().all(|w| w.ends_with(&[byte])) || words.iter().any(|w| *w == [byte]))
 }
 
 fn separated(source: &Source, byte: u8, rows: &mut TextRows<'_>, budget: &Budget) -> Result<()> {
@@ -78,7 +88,9 @@ fn blanks(source: &Source, rows: &mut TextRows<'_>, budget: &Budget) -> Result<(
         if content.is_empty() || content[0] == b'#' {
             continue;
         }
-        let cells = content.split(u8::is_ascii_whitespace).filter(|cell| !cell.is_empty());
+        let cells = content
+            .split(u8::is_ascii_whitespace)
+            .filter(|cell| !cell.is_empty());
         rows.take(lines.number, cells)?;
     }
     Ok(())
@@ -175,7 +187,9 @@ impl Record {
             }
             if self.plain.len() as u64 > LONGEST_LINE {
                 let what = "a quoted cell is longer than any table has";
-                let e = Error::input(what).at(self.place()).limit(human_bytes(LONGEST_LINE));
+                let e = Error::input(what)
+                    .at(self.place())
+                    .limit(human_bytes(LONGEST_LINE));
                 return Err(e.remedy("check that the cell's quotes are closed"));
             }
             self.plain.push(b'\n')?;
@@ -198,7 +212,11 @@ impl Record {
     }
 
     fn text(&self) -> &[u8] {
-        if self.quoted { self.plain.as_ref() } else { self.lines.current() }
+        if self.quoted {
+            self.plain.as_ref()
+        } else {
+            self.lines.current()
+        }
     }
 
     fn cells(&self) -> impl Iterator<Item = &[u8]> + Clone {

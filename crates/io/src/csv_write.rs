@@ -10,12 +10,19 @@ use zipfold_core::{Error, Result, Words};
 ///
 /// # Errors
 /// `Resource` when the disk is full; `Internal` when the columns differ in length.
-pub fn write_csv(mut out: Output, separator: u8, columns: &[(&str, Column<'_>)], comments: &[String]) -> Result<()> {
+pub fn write_csv(
+    mut out: Output,
+    separator: u8,
+    columns: &[(&str, Column<'_>)],
+    comments: &[String],
+) -> Result<()> {
     let rows = columns.first().map_or(0, |(_, c)| c.len());
     if let Some((name, column)) = columns.iter().find(|(_, c)| c.len() != rows) {
-        return Err(
-            Error::internal(format!("column {name} has {} rows, the first has {rows}", column.len())).at(out.name())
-        );
+        return Err(Error::internal(format!(
+            "column {name} has {} rows, the first has {rows}",
+            column.len()
+        ))
+        .at(out.name()));
     }
     let written = comment_lines(&mut out, comments)
         .and_then(|()| header(&mut out, separator, columns))
@@ -28,7 +35,12 @@ pub fn write_csv(mut out: Output, separator: u8, columns: &[(&str, Column<'_>)],
 ///
 /// # Errors
 /// `Resource` when the disk is full.
-pub fn write_csv_rows(mut out: Output, separator: u8, cols: usize, items: Column<'_>) -> Result<()> {
+pub fn write_csv_rows(
+    mut out: Output,
+    separator: u8,
+    cols: usize,
+    items: Column<'_>,
+) -> Result<()> {
     let rows = items.len() / cols.max(1);
     let row = |out: &mut Output, row: usize| {
         for col in 0..cols {
@@ -45,7 +57,12 @@ pub fn write_csv_rows(mut out: Output, separator: u8, cols: usize, items: Column
 ///
 /// # Errors
 /// `Resource` when the disk is full.
-pub fn write_named_rows(mut out: Output, separator: u8, names: [&Words; 2], items: Column<'_>) -> Result<()> {
+pub fn write_named_rows(
+    mut out: Output,
+    separator: u8,
+    names: [&Words; 2],
+    items: Column<'_>,
+) -> Result<()> {
     let [rows, columns] = names;
     let cols = columns.rows();
     let mut lines = || -> io::Result<()> {
@@ -76,7 +93,10 @@ fn word(out: &mut Output, separator: u8, text: &str) -> io::Result<()> {
 }
 
 fn comment_lines(out: &mut Output, comments: &[String]) -> io::Result<()> {
-    comments.iter().flat_map(|c| c.lines()).try_for_each(|line| writeln!(out, "# {line}"))
+    comments
+        .iter()
+        .flat_map(|c| c.lines())
+        .try_for_each(|line| writeln!(out, "# {line}"))
 }
 
 fn header(out: &mut Output, separator: u8, columns: &[(&str, Column<'_>)]) -> io::Result<()> {
@@ -86,7 +106,11 @@ fn header(out: &mut Output, separator: u8, columns: &[(&str, Column<'_>)]) -> io
         }
         let cell = text_cell(name, separator);
         // A first cell that begins so would make the line a comment.
-        if at == 0 && cell.starts_with('#') { write!(out, "\"{cell}\"")? } else { out.write_all(cell.as_bytes())? }
+        if at == 0 && cell.starts_with('#') {
+            write!(out, "\"{cell}\"")?
+        } else {
+            out.write_all(cell.as_bytes())?
+        }
     }
     out.write_all(b"\n")
 }
@@ -94,16 +118,28 @@ fn header(out: &mut Output, separator: u8, columns: &[(&str, Column<'_>)]) -> io
 /// A name or label as a cell: quoted where it must be, and with an apostrophe before what a spreadsheet would take for a
 /// formula (`=`, `+`, `-`, `@`, a tab or a carriage return at its start), unless it is a number.
 pub fn text_cell(text: &str, separator: u8) -> Cow<'_, str> {
-    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
-    let quoted = text.bytes().any(|b| b == separator || matches!(b, b'"' | b'\n' | b'\r'));
+    let formula =
+        text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
+    let quoted = text
+        .bytes()
+        .any(|b| b == separator || matches!(b, b'"' | b'\n' | b'\r'));
     match (formula, quoted) {
         (false, false) => Cow::Borrowed(text),
         (true, false) => Cow::Owned(format!("'{text}")),
-        (_, true) => Cow::Owned(format!("\"{}{}\"", if formula { "'" } else { "" }, text.replace('"', "\"\""))),
+        (_, true) => Cow::Owned(format!(
+            "\"{}{}\"",
+            if formula { "'" } else { "" },
+            text.replace('"', "\"\"")
+        )),
     }
 }
 
-fn line(out: &mut Output, separator: u8, columns: &[(&str, Column<'_>)], row: usize) -> io::Result<()> {
+fn line(
+    out: &mut Output,
+    separator: u8,
+    columns: &[(&str, Column<'_>)],
+    row: usize,
+) -> io::Result<()> {
     for (at, (_, column)) in columns.iter().enumerate() {
         cell(out, separator, at, *column, row)?;
     }
@@ -111,7 +147,13 @@ fn line(out: &mut Output, separator: u8, columns: &[(&str, Column<'_>)], row: us
 }
 
 /// The shortest text that reads back as the same number.
-fn cell(out: &mut Output, separator: u8, at: usize, column: Column<'_>, row: usize) -> io::Result<()> {
+fn cell(
+    out: &mut Output,
+    separator: u8,
+    at: usize,
+    column: Column<'_>,
+    row: usize,
+) -> io::Result<()> {
     if at > 0 {
         out.write_all(&[separator])?;
     }
@@ -120,7 +162,11 @@ fn cell(out: &mut Output, separator: u8, at: usize, column: Column<'_>, row: usi
         Column::I64(items) => write!(out, "{}", items[row]),
         Column::F64(items) => write!(out, "{:?}", items[row]),
         Column::F32(items) => write!(out, "{:?}", items[row]),
-        Column::Words(words, rows) => word(out, separator, usize::try_from(rows[row]).map_or("", |r| words.get(r))),
+        Column::Words(words, rows) => word(
+            out,
+            separator,
+            usize::try_from(rows[row]).map_or("", |r| words.get(r)),
+        ),
     }
 }
 

@@ -48,9 +48,14 @@ fn split_comments(text: &str) -> Result<(String, bool)> {
         any = true;
         out.push_str(&rest[..at]);
         let Some(end) = rest[at..].find("*/") else {
-            return Err(Error::input("a comment does not end").at(format!("byte {}", text.len() - rest.len() + at)));
+            return Err(Error::input("a comment does not end")
+                .at(format!("byte {}", text.len() - rest.len() + at)));
         };
-        out.extend(rest[at..at + end + 2].chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
+        out.extend(
+            rest[at..at + end + 2]
+                .chars()
+                .map(|c| if c == '\n' { '\n' } else { ' ' }),
+        );
         rest = &rest[at + end + 2..];
     }
     out.push_str(rest);
@@ -58,17 +63,26 @@ fn split_comments(text: &str) -> Result<(String, bool)> {
 }
 
 /// Names of variables, then of states, where the file gives both and they are usable; without them numbers serve.
-fn names(t: &mut Tokens<'_>, cards: &[usize], _sections: bool, tab: &mut Tab) -> Result<Option<Names>> {
+fn names(
+    t: &mut Tokens<'_>,
+    cards: &[usize],
+    _sections: bool,
+    tab: &mut Tab,
+) -> Result<Option<Names>> {
     let mut take = |many: usize| -> Result<Option<Vec<String>>> {
         let mut out = Vec::new();
         for _ in 0..many {
-            let Ok(word) = t.word("a name") else { return Ok(None) };
+            let Ok(word) = t.word("a name") else {
+                return Ok(None);
+            };
             tab.add(NAME + 2 * word.len() as u64)?;
             out.push(word.to_string());
         }
         Ok(Some(out))
     };
-    let Some(variables) = take(cards.len())? else { return Ok(None) };
+    let Some(variables) = take(cards.len())? else {
+        return Ok(None);
+    };
     let mut states = Vec::new();
     for card in cards {
         match take(*card)? {
@@ -76,8 +90,11 @@ fn names(t: &mut Tokens<'_>, cards: &[usize], _sections: bool, tab: &mut Tab) ->
             None => return Ok(None),
         }
     }
-    let unique = |names: &[String]| names.iter().collect::<std::collections::HashSet<_>>().len() == names.len();
-    Ok((unique(&variables) && states.iter().all(|s| unique(s))).then_some(Names { variables, states }))
+    let unique = |names: &[String]| {
+        names.iter().collect::<std::collections::HashSet<_>>().len() == names.len()
+    };
+    Ok((unique(&variables) && states.iter().all(|s| unique(s)))
+        .then_some(Names { variables, states }))
 }
 
 /// Bytes that a name takes beside its letters.

@@ -29,13 +29,17 @@ pub fn parse(text: &str, network: &Network, budget: &Budget) -> Result<Evidence>
         [k, ref rest @ ..] if k.checked_mul(2) == Some(rest.len()) => rest,
         [1, k, ref rest @ ..] if k.checked_mul(2) == Some(rest.len()) => rest,
         [samples, k, ref rest @ ..] if samples > 1 && k > 0 && rest.len() > k.saturating_mul(2) => {
-            return Err(Error::input(format!("the file holds {samples} samples of evidence"))
-                .limit("1")
-                .remedy("one file for each"));
+            return Err(
+                Error::input(format!("the file holds {samples} samples of evidence"))
+                    .limit("1")
+                    .remedy("one file for each"),
+            );
         }
         [k, ref rest @ ..] => {
-            return Err(Error::input(format!("{} numbers follow the count {k}", rest.len()))
-                .limit(format!("{}", 2 * k as u128)));
+            return Err(
+                Error::input(format!("{} numbers follow the count {k}", rest.len()))
+                    .limit(format!("{}", 2 * k as u128)),
+            );
         }
     };
     Evidence::new(pairs.chunks_exact(2).map(|p| (p[0], p[1])), network.cards())

@@ -26,20 +26,30 @@ fn hush() {
 }
 
 /// Runs a foreign decoder of `source`; should hostile bytes make it panic, that is damage of the file.
-pub(crate) fn contained<T>(source: &Source, format: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(crate) fn contained<T>(
+    source: &Source,
+    format: &str,
+    work: impl FnOnce() -> Result<T>,
+) -> Result<T> {
     hush();
     let outer = CONTAINED.replace(true);
     let done = catch_unwind(AssertUnwindSafe(work));
     CONTAINED.set(outer);
-    let done = done.unwrap_or_else(|_| Err(damaged(source, format, "its parts contradict each other")));
+    let done =
+        done.unwrap_or_else(|_| Err(damaged(source, format, "its parts contradict each other")));
     done.map_err(|e| e.at_least(source.name()))
 }
 
 /// The error for a file that a foreign decoder refuses.
 pub(crate) fn damaged(source: &Source, format: &str, what: impl std::fmt::Display) -> Error {
-    Error::input(short(&format!("the {format} data are damaged: {what}"), 300))
-        .at(format!("{} ({} bytes)", source.name(), source.size()))
-        .remedy(format!("write the {format} file again, or convert it to .csv or .npy"))
+    Error::input(short(
+        &format!("the {format} data are damaged: {what}"),
+        300,
+    ))
+    .at(format!("{} ({} bytes)", source.name(), source.size()))
+    .remedy(format!(
+        "write the {format} file again, or convert it to .csv or .npy"
+    ))
 }
 
 /// The refusal of a column that holds no numbers.
@@ -47,5 +57,8 @@ pub(crate) fn not_numeric(source: &Source, column: &str, kind: &str) -> Error {
     let column = short(column, 80);
     Error::input(format!("column '{column}' holds {kind}, not numbers"))
         .at(source.name())
-        .remedy(format!("{} to leave it out, or convert it to numbers", Opt::Columns.to(format!("!{column}"))))
+        .remedy(format!(
+            "{} to leave it out, or convert it to numbers",
+            Opt::Columns.to(format!("!{column}"))
+        ))
 }

@@ -14,7 +14,12 @@ pub struct Growing<T> {
 impl<T: Copy> Growing<T> {
     /// An empty one, accounted to `purpose` ("the rows of a.csv").
     pub fn new(budget: &Budget, purpose: impl Into<String>) -> Self {
-        Growing { items: Vec::new(), held: Vec::new(), budget: budget.clone(), purpose: purpose.into() }
+        Growing {
+            items: Vec::new(),
+            held: Vec::new(),
+            budget: budget.clone(),
+            purpose: purpose.into(),
+        }
     }
     /// Appends `item`.
     ///
@@ -41,14 +46,20 @@ impl<T: Copy> Growing<T> {
         if more <= free {
             return Ok(());
         }
-        let left = usize::try_from(self.budget.free()).unwrap_or(usize::MAX) / size_of::<T>().max(1);
-        let grow = (self.items.capacity() / 2).max(1024).min(left / 4).max(more - free);
+        let left =
+            usize::try_from(self.budget.free()).unwrap_or(usize::MAX) / size_of::<T>().max(1);
+        let grow = (self.items.capacity() / 2)
+            .max(1024)
+            .min(left / 4)
+            .max(more - free);
         let bytes = (grow as u64).saturating_mul(size_of::<T>() as u64);
         self.held.push(self.budget.reserve(bytes, &self.purpose)?);
-        self.items.try_reserve_exact(free.saturating_add(grow)).map_err(|_| {
-            Error::resource(format!("the system has no memory for {}", self.purpose))
-                .remedy("close other programs or split the file")
-        })
+        self.items
+            .try_reserve_exact(free.saturating_add(grow))
+            .map_err(|_| {
+                Error::resource(format!("the system has no memory for {}", self.purpose))
+                    .remedy("close other programs or split the file")
+            })
     }
     /// Forgets the items, and keeps the room.
     pub fn clear(&mut self) {
@@ -116,7 +127,9 @@ mod tests {
     fn a_spent_budget_refuses() {
         let budget = Budget::new(20_000);
         let mut items = Growing::new(&budget, "test");
-        let refused = (0..5000).find_map(|at| items.push(f64::from(at)).err()).unwrap();
+        let refused = (0..5000)
+            .find_map(|at| items.push(f64::from(at)).err())
+            .unwrap();
         assert_eq!(refused.blame(), zipfold_core::Blame::Resource);
     }
 }

@@ -59,12 +59,20 @@ impl Source {
         }
         let name = path.display().to_string();
         let file = File::open(path).map_err(|e| read_error(&name, "cannot be opened", &e))?;
-        let facts = file.metadata().map_err(|e| read_error(&name, "cannot be examined", &e))?;
+        let facts = file
+            .metadata()
+            .map_err(|e| read_error(&name, "cannot be examined", &e))?;
         if facts.is_dir() {
-            return Err(Error::input("is a folder, not a file").at(name).remedy("name one file in it"));
+            return Err(Error::input("is a folder, not a file")
+                .at(name)
+                .remedy("name one file in it"));
         }
         if facts.is_file() {
-            let inner = Inner { name, len: facts.len(), store: Store::File(file) };
+            let inner = Inner {
+                name,
+                len: facts.len(),
+                store: Store::File(file),
+            };
             return Ok(Source(Arc::new(inner)));
         }
         Self::whole(&name, &mut &file, budget)
@@ -86,7 +94,11 @@ impl Source {
         }
         let bytes = bytes.finish()?;
         let len = bytes.len() as u64;
-        Ok(Source(Arc::new(Inner { name: name.to_owned(), len, store: Store::Memory(bytes) })))
+        Ok(Source(Arc::new(Inner {
+            name: name.to_owned(),
+            len,
+            store: Store::Memory(bytes),
+        })))
     }
     /// The name for messages.
     pub fn name(&self) -> &str {
@@ -104,7 +116,10 @@ impl Source {
         match &self.0.store {
             Store::File(file) => file.read_at(buf, offset),
             Store::Memory(bytes) => {
-                let rest = usize::try_from(offset).ok().and_then(|o| bytes.as_ref().get(o..)).unwrap_or_default();
+                let rest = usize::try_from(offset)
+                    .ok()
+                    .and_then(|o| bytes.as_ref().get(o..))
+                    .unwrap_or_default();
                 let n = rest.len().min(buf.len());
                 buf[..n].copy_from_slice(&rest[..n]);
                 Ok(n)
@@ -124,7 +139,10 @@ impl Source {
     }
     /// A reader from byte `offset` to the end.
     pub fn reader_at(&self, offset: u64) -> SourceReader {
-        SourceReader { source: self.clone(), at: offset }
+        SourceReader {
+            source: self.clone(),
+            at: offset,
+        }
     }
     /// The text of the file from its beginning, unpacked when it starts as gzip or xz does: no further than
     /// [`UNPACKED_FREE`] and [`UNPACKED_TIMES`] allow, by a dictionary within `budget`.
@@ -134,12 +152,17 @@ impl Source {
     pub fn text(&self, budget: &Budget) -> Result<Box<dyn BufRead>> {
         let packing = self.packing()?;
         let raw = BufReader::with_capacity(1 << 16, self.reader_at(0));
-        let most = self.size().saturating_mul(UNPACKED_TIMES).max(UNPACKED_FREE);
+        let most = self
+            .size()
+            .saturating_mul(UNPACKED_TIMES)
+            .max(UNPACKED_FREE);
         Ok(match packing {
             Packing::Plain => Box::new(raw),
             Packing::Gzip => unpacked(MultiGzDecoder::new(raw), most),
             Packing::Xz => {
-                let kib = u32::try_from(budget.free() / 2 / 1024).unwrap_or(u32::MAX - 1).max(1 << 10);
+                let kib = u32::try_from(budget.free() / 2 / 1024)
+                    .unwrap_or(u32::MAX - 1)
+                    .max(1 << 10);
                 unpacked(XzReader::new_mem_limit(raw, true, kib), most)
             }
         })
@@ -150,7 +173,9 @@ impl Source {
     /// `Input` when they cannot be read.
     pub fn packing(&self) -> Result<Packing> {
         let mut magic = [0; 6];
-        let n = self.read_at(0, &mut magic).map_err(|e| read_error(self.name(), "cannot be read", &e))?;
+        let n = self
+            .read_at(0, &mut magic)
+            .map_err(|e| read_error(self.name(), "cannot be read", &e))?;
         Ok(match magic[..n] {
             [0x1f, 0x8b, ..] => Packing::Gzip,
             [0xfd, b'7', b'z', b'X', b'Z', 0] => Packing::Xz,
@@ -168,7 +193,9 @@ impl Source {
         let mut reader = self.text(budget)?;
         let mut bytes = Growing::new(budget, format!("the text of {}", self.name()));
         loop {
-            let chunk = reader.fill_buf().map_err(|e| read_error(self.name(), "cannot be read", &e))?;
+            let chunk = reader
+                .fill_buf()
+                .map_err(|e| read_error(self.name(), "cannot be read", &e))?;
             let (n, fresh) = (chunk.len(), bytes.len() as u64 + chunk.len() as u64);
             match n {
                 0 => break,
@@ -186,10 +213,14 @@ impl Source {
             .remedy("check the name")
     }
     fn ends_early(&self, offset: u64, wanted: u64) -> Error {
-        Error::input(format!("ends early: {} are there, {} were to be read from here", self.size(), wanted))
-            .at(at_byte(self.name(), offset))
-            .limit(format!("the file's {}", human_bytes(self.size())))
-            .remedy("copy or make the file again")
+        Error::input(format!(
+            "ends early: {} are there, {} were to be read from here",
+            self.size(),
+            wanted
+        ))
+        .at(at_byte(self.name(), offset))
+        .limit(format!("the file's {}", human_bytes(self.size())))
+        .remedy("copy or make the file again")
     }
 }
 
@@ -206,7 +237,9 @@ impl Text {
             Ok(_) => Ok(Text(bytes)),
             Err(e) => {
                 let what = "this is not a text in UTF-8";
-                Err(Error::input(what).at(at_byte(name, e.valid_up_to() as u64)).remedy("save it as UTF-8"))
+                Err(Error::input(what)
+                    .at(at_byte(name, e.valid_up_to() as u64))
+                    .remedy("save it as UTF-8"))
             }
         }
     }
@@ -219,7 +252,14 @@ impl Text {
 
 /// What `reader` unpacks, up to `most` bytes.
 fn unpacked(reader: impl Read + 'static, most: u64) -> Box<dyn BufRead> {
-    Box::new(BufReader::with_capacity(1 << 16, Unpacked { reader, left: most, most }))
+    Box::new(BufReader::with_capacity(
+        1 << 16,
+        Unpacked {
+            reader,
+            left: most,
+            most,
+        },
+    ))
 }
 
 struct Unpacked<R> {
@@ -251,10 +291,12 @@ pub fn check_claim(place: String, what: &str, claimed: Option<u64>, real: u64) -
         Some(bytes) if bytes <= real => Ok(bytes),
         _ => {
             let size = claimed.map_or("more than 2^64 bytes".to_owned(), |b| format!("{b} bytes"));
-            Err(Error::input(format!("{what} claims {size}, but only {real} bytes are there"))
-                .at(place)
-                .limit(format!("{real} bytes"))
-                .remedy("copy or make the file again: it is cut short or damaged"))
+            Err(Error::input(format!(
+                "{what} claims {size}, but only {real} bytes are there"
+            ))
+            .at(place)
+            .limit(format!("{real} bytes"))
+            .remedy("copy or make the file again: it is cut short or damaged"))
         }
     }
 }
@@ -274,16 +316,25 @@ pub fn read_error(name: &str, what: &str, error: &io::Error) -> Error {
     use io::ErrorKind as K;
     let say = Error::input(format!("{what}: {error}")).at(name);
     match error.kind() {
-        K::NotFound => Error::input("there is no such file").at(name).remedy("check the path"),
+        K::NotFound => Error::input("there is no such file")
+            .at(name)
+            .remedy("check the path"),
         K::PermissionDenied => say.remedy("ask for the right to read it"),
         K::InvalidInput | K::InvalidData | K::UnexpectedEof => {
-            Error::input(format!("the data are damaged: {error}")).at(name).remedy("copy or make the file again")
+            Error::input(format!("the data are damaged: {error}"))
+                .at(name)
+                .remedy("copy or make the file again")
         }
         K::FileTooLarge => Error::input(format!("{error}"))
             .at(name)
-            .limit(format!("{}, or {UNPACKED_TIMES} times its own size", human_bytes(UNPACKED_FREE)))
+            .limit(format!(
+                "{}, or {UNPACKED_TIMES} times its own size",
+                human_bytes(UNPACKED_FREE)
+            ))
             .remedy("if that is what it holds, unpack it first, and give the plain file"),
-        K::OutOfMemory => Error::resource(format!("{what}: {error}")).at(name).remedy("close other programs"),
+        K::OutOfMemory => Error::resource(format!("{what}: {error}"))
+            .at(name)
+            .remedy("close other programs"),
         _ => say.remedy("check the disk and the file's rights"),
     }
 }
@@ -333,7 +384,14 @@ impl Lines {
     pub(crate) fn new(source: &Source, returns: bool, budget: &Budget) -> Result<Self> {
         let line = Growing::new(budget, format!("a line of {}", source.name()));
         let text = source.text(budget)?;
-        Ok(Lines { name: source.name().to_owned(), text, line, number: 0, returns, after_return: false })
+        Ok(Lines {
+            name: source.name().to_owned(),
+            text,
+            line,
+            number: 0,
+            returns,
+            after_return: false,
+        })
     }
     /// The name of the file.
     pub(crate) fn name(&self) -> &str {
@@ -356,7 +414,10 @@ impl Lines {
             let chunk = match self.text.fill_buf() {
                 Ok(chunk) => chunk,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-                Err(e) => return Err(read_error(&self.name, "cannot be read", &e).at(at_line(&self.name, self.number))),
+                Err(e) => {
+                    return Err(read_error(&self.name, "cannot be read", &e)
+                        .at(at_line(&self.name, self.number)));
+                }
             };
             if chunk.is_empty() {
                 break;
@@ -366,11 +427,17 @@ impl Lines {
                 continue;
             }
             any = true;
-            let end = if self.returns { memchr::memchr2(b'\n', b'\r', chunk) } else { memchr::memchr(b'\n', chunk) };
+            let end = if self.returns {
+                memchr::memchr2(b'\n', b'\r', chunk)
+            } else {
+                memchr::memchr(b'\n', chunk)
+            };
             let len = end.unwrap_or(chunk.len());
             if (self.line.len() + len) as u64 > LONGEST_LINE {
                 let what = "a line is longer than any table has";
-                let e = Error::input(what).at(at_line(&self.name, self.number)).limit(human_bytes(LONGEST_LINE));
+                let e = Error::input(what)
+                    .at(at_line(&self.name, self.number))
+                    .limit(human_bytes(LONGEST_LINE));
                 return Err(e.remedy("check that this is a text, and that its lines end"));
             }
             self.line.extend(&chunk[..len])?;

@@ -10,19 +10,23 @@ use zipfold_core::{Budget, Error, Result};
 /// # Errors
 /// `Input`, with the line, for everything that the format does not allow.
 pub fn parse(text: &str, budget: &Budget) -> Result<Network> {
-    Draft::read(Lexer::hugin(text, budget), budget, |lex, draft, token| match token {
-        Token::Word("net" | "class") => {
-            lex.until("{")?;
-            lex.block()
-        }
-        Token::Word("node") => node(lex, draft),
-        Token::Word("discrete") => {
-            lex.expect_word("node")?;
-            node(lex, draft)
-        }
-        Token::Word("potential") => potential(lex, draft),
-        other => Err(lex.unexpected(other, "net, node or potential")),
-    })
+    Draft::read(
+        Lexer::hugin(text, budget),
+        budget,
+        |lex, draft, token| match token {
+            Token::Word("net" | "class") => {
+                lex.until("{")?;
+                lex.block()
+            }
+            Token::Word("node") => node(lex, draft),
+            Token::Word("discrete") => {
+                lex.expect_word("node")?;
+                node(lex, draft)
+            }
+            Token::Word("potential") => potential(lex, draft),
+            other => Err(lex.unexpected(other, "net, node or potential")),
+        },
+    )
 }
 
 fn node(lex: &mut Lexer<'_>, draft: &mut Draft) -> Result<()> {

@@ -68,15 +68,31 @@ static HUGIN: [Kind; 256] = kinds(b"{}()[]|,;=");
 impl<'a> Lexer<'a> {
     /// The tokens of a BIF `text`, in whose names `=` and `%` may stand.
     pub fn bif(text: &'a str, budget: &Budget) -> Self {
-        Lexer { text, at: 0, kinds: &BIF, percent: false, tab: budget.tab("the network") }
+        Lexer {
+            text,
+            at: 0,
+            kinds: &BIF,
+            percent: false,
+            tab: budget.tab("the network"),
+        }
     }
     /// The tokens of a Hugin `text`, where `%` starts a comment.
     pub fn hugin(text: &'a str, budget: &Budget) -> Self {
-        Lexer { text, at: 0, kinds: &HUGIN, percent: true, tab: budget.tab("the network") }
+        Lexer {
+            text,
+            at: 0,
+            kinds: &HUGIN,
+            percent: true,
+            tab: budget.tab("the network"),
+        }
     }
     /// Where reading stands.
     pub fn place(&self) -> String {
-        let line = self.text.as_bytes()[..self.at].iter().filter(|b| **b == b'\n').count() + 1;
+        let line = self.text.as_bytes()[..self.at]
+            .iter()
+            .filter(|b| **b == b'\n')
+            .count()
+            + 1;
         format!("line {line}, byte {}", self.at)
     }
     fn rest(&self) -> &'a str {
@@ -113,7 +129,9 @@ impl<'a> Lexer<'a> {
     pub fn next(&mut self) -> Result<Option<Token<'a>>> {
         self.skip()?;
         let rest = self.rest();
-        let Some(first) = rest.as_bytes().first() else { return Ok(None) };
+        let Some(first) = rest.as_bytes().first() else {
+            return Ok(None);
+        };
         match self.kinds[usize::from(*first)] {
             Kind::Sign => {
                 self.at += 1;
@@ -121,13 +139,16 @@ impl<'a> Lexer<'a> {
             }
             Kind::Quote => {
                 let end = rest[1..].find('"');
-                let end = end.ok_or_else(|| Error::input("a string does not end").at(self.place()))?;
+                let end =
+                    end.ok_or_else(|| Error::input("a string does not end").at(self.place()))?;
                 self.at += end + 2;
                 Ok(Some(Token::Quoted(&rest[1..end + 1])))
             }
             // A word ends before an ASCII byte or at the end, so at a character's boundary.
             _ => {
-                let end = rest.bytes().position(|b| self.kinds[usize::from(b)] != Kind::Word);
+                let end = rest
+                    .bytes()
+                    .position(|b| self.kinds[usize::from(b)] != Kind::Word);
                 let len = end.unwrap_or(rest.len());
                 self.at += len;
                 Ok(Some(Token::Word(&rest[..len])))
@@ -139,7 +160,8 @@ impl<'a> Lexer<'a> {
     /// # Errors
     /// `Input`.
     pub fn some(&mut self) -> Result<Token<'a>> {
-        self.next()?.ok_or_else(|| Error::input("the text ends too early").at(self.place()))
+        self.next()?
+            .ok_or_else(|| Error::input("the text ends too early").at(self.place()))
     }
     /// What to say about a token that does not belong.
     pub fn unexpected(&self, token: Token<'_>, wanted: &str) -> Error {
@@ -182,8 +204,13 @@ impl<'a> Lexer<'a> {
     /// `Input` when there is none.
     pub fn count(&mut self) -> Result<usize> {
         let name = self.name()?;
-        name.parse()
-            .map_err(|_| Error::input(format!("'{}' stands where a whole number should", short(name))).at(self.place()))
+        name.parse().map_err(|_| {
+            Error::input(format!(
+                "'{}' stands where a whole number should",
+                short(name)
+            ))
+            .at(self.place())
+        })
     }
     /// Names, separated by commas or white space, up to the sign `end`.
     ///
@@ -221,7 +248,8 @@ impl<'a> Lexer<'a> {
     /// The number that `word` says, for a list.
     fn number(&mut self, word: &str) -> Result<f64> {
         self.tab.add(NUMBER)?;
-        word.parse().map_err(|_| self.unexpected(Token::Word(word), "a number"))
+        word.parse()
+            .map_err(|_| self.unexpected(Token::Word(word), "a number"))
     }
     /// Numbers in nested parentheses up to the semicolon.
     ///
@@ -230,7 +258,9 @@ impl<'a> Lexer<'a> {
     pub fn nested_numbers(&mut self) -> Result<Vec<f64>> {
         let mut out = Vec::new();
         let mut depth = 0usize;
-        let unmatched = |lex: &Self, sign| Err(Error::input(format!("'{sign}' without its partner")).at(lex.place()));
+        let unmatched = |lex: &Self, sign| {
+            Err(Error::input(format!("'{sign}' without its partner")).at(lex.place()))
+        };
         loop {
             match self.some()? {
                 Token::Sign(";") if depth > 0 => return unmatched(self, "("),

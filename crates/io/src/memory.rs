@@ -11,7 +11,11 @@ const UNKNOWN: u64 = 4 << 30;
 /// Bytes that may still be used: the least of what the system has free, what control groups of either version leave (ours
 /// and those above it), what `ulimit -v` and `ulimit -d` leave, and what Slurm gave the job.
 pub fn available() -> u64 {
-    Place { root: PathBuf::from("/"), env: &|name| std::env::var(name).ok() }.available()
+    Place {
+        root: PathBuf::from("/"),
+        env: &|name| std::env::var(name).ok(),
+    }
+    .available()
 }
 
 /// Bytes that a run holds when nobody says otherwise: 80 % of [`available`].
@@ -51,9 +55,18 @@ impl Place<'_> {
         self.text(path)?.trim().parse().ok()
     }
     fn available(&self) -> u64 {
-        let free = self.text("/proc/meminfo").and_then(|t| kib(&t, "MemAvailable:")).unwrap_or(UNKNOWN);
-        let groups = self.hierarchies().into_iter().flat_map(|h| self.left_in(&h));
-        groups.chain(self.limits()).chain(self.slurm()).fold(free, u64::min)
+        let free = self
+            .text("/proc/meminfo")
+            .and_then(|t| kib(&t, "MemAvailable:"))
+            .unwrap_or(UNKNOWN);
+        let groups = self
+            .hierarchies()
+            .into_iter()
+            .flat_map(|h| self.left_in(&h));
+        groups
+            .chain(self.limits())
+            .chain(self.slurm())
+            .fold(free, u64::min)
     }
     /// The hierarchies that hold this process, as `/proc/self/cgroup` and the table of mounts name them.
     fn hierarchies(&self) -> Vec<Hierarchy> {
@@ -68,26 +81,49 @@ impl Place<'_> {
             }
             let (mount, top) = mounts.lines().find_map(|line| mount_of(line, unified))?;
             // A group beyond what is mounted (another name space) is seen from the mount's own folder.
-            let group = Path::new(path).strip_prefix(&top).or_else(|_| Path::new(path).strip_prefix("/"));
+            let group = Path::new(path)
+                .strip_prefix(&top)
+                .or_else(|_| Path::new(path).strip_prefix("/"));
             let group = group.unwrap_or(Path::new("")).to_path_buf();
             let climbs = group.components().any(|c| c.as_os_str() == "..");
-            Some(Hierarchy { mount, group: if climbs { PathBuf::new() } else { group }, unified })
+            Some(Hierarchy {
+                mount,
+                group: if climbs { PathBuf::new() } else { group },
+                unified,
+            })
         };
         own.lines().filter_map(of).collect()
     }
     /// What each group from ours up to the mount still gives.
     fn left_in(&self, h: &Hierarchy) -> Vec<u64> {
         let (limits, used, kept): (&[&str], _, _) = match h.unified {
-            true => (&["memory.max", "memory.high"], "memory.current", "inactive_file "),
-            false => (&["memory.limit_in_bytes"], "memory.usage_in_bytes", "total_inactive_file "),
+            true => (
+                &["memory.max", "memory.high"],
+                "memory.current",
+                "inactive_file ",
+            ),
+            false => (
+                &["memory.limit_in_bytes"],
+                "memory.usage_in_bytes",
+                "total_inactive_file ",
+            ),
         };
         let left = |group: &Path| {
             let at = h.mount.join(group);
-            let limit = limits.iter().filter_map(|name| self.number(at.join(name))).min()?;
+            let limit = limits
+                .iter()
+                .filter_map(|name| self.number(at.join(name)))
+                .min()?;
             // Pages of files that nobody has touched lately go when memory is short.
             let stat = self.text(at.join("memory.stat")).unwrap_or_default();
-            let cache = stat.lines().find_map(|l| l.strip_prefix(kept)?.trim().parse::<u64>().ok()).unwrap_or(0);
-            let used = self.number(at.join(used)).unwrap_or(0).saturating_sub(cache);
+            let cache = stat
+                .lines()
+                .find_map(|l| l.strip_prefix(kept)?.trim().parse::<u64>().ok())
+                .unwrap_or(0);
+            let used = self
+                .number(at.join(used))
+                .unwrap_or(0)
+                .saturating_sub(cache);
             Some(limit.saturating_sub(used))
         };
         h.group.ancestors().filter_map(left).collect()
@@ -101,13 +137,30 @@ impl Place<'_> {
             let limit: u64 = line.split_whitespace().next()?.parse().ok()?;
             Some(limit.saturating_sub(kib(&status, used).unwrap_or(0)))
         };
-        [left("Max address space", "VmSize:"), left("Max data size", "VmData:")].into_iter().flatten().collect()
+        [
+            left("Max address space", "VmSize:"),
+            left("Max data size", "VmData:"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
     /// What Slurm gave the job on this node, in MiB.
     fn slurm(&self) -> Option<u64> {
-        let number = |name: &str| (self.env)(name)?.trim().parse::<u64>().ok().filter(|n| *n > 0);
+        let number = |name: &str| {
+            (self.env)(name)?
+                .trim()
+                .parse::<u64>()
+                .ok()
+                .filter(|n| *n > 0)
+        };
         let node = number("SLURM_MEM_PER_NODE");
-        let cpus = || Some(number("SLURM_MEM_PER_CPU")?.saturating_mul(number("SLURM_CPUS_ON_NODE").unwrap_or(1)));
+        let cpus = || {
+            Some(
+                number("SLURM_MEM_PER_CPU")?
+                    .saturating_mul(number("SLURM_CPUS_ON_NODE").unwrap_or(1)),
+            )
+        };
         node.or_else(cpus).map(|mib| mib.saturating_mul(1 << 20))
     }
 }
@@ -115,7 +168,11 @@ impl Place<'_> {
 /// The KiB that a line of `/proc` gives, as bytes.
 fn kib(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|l| l.strip_prefix(name))?;
-    line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib.saturating_mul(1024))
+    line.split_whitespace()
+        .next()?
+        .parse::<u64>()
+        .ok()
+        .map(|kib| kib.saturating_mul(1024))
 }
 
 /// Where a line of the table of mounts mounts groups of the wanted kind, and which group that folder is.
@@ -123,7 +180,11 @@ fn mount_of(line: &str, unified: bool) -> Option<(PathBuf, PathBuf)> {
     let (before, after) = line.split_once(" - ")?;
     let mut after = after.split(' ');
     let (kind, options) = (after.next()?, after.nth(1).unwrap_or_default());
-    let right = if unified { kind == "cgroup2" } else { kind == "cgroup" && options.split(',').any(|o| o == "memory") };
+    let right = if unified {
+        kind == "cgroup2"
+    } else {
+        kind == "cgroup" && options.split(',').any(|o| o == "memory")
+    };
     let mut before = before.split(' ').skip(3);
     let (top, mount) = (before.next()?, before.next()?);
     right.then(|| (plain(mount), plain(top)))
@@ -131,7 +192,10 @@ fn mount_of(line: &str, unified: bool) -> Option<(PathBuf, PathBuf)> {
 
 /// A path of the table of mounts, in which blanks are written as `\040`.
 fn plain(path: &str) -> PathBuf {
-    path.replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\").into()
+    path.replace("\\040", " ")
+        .replace("\\011", "\t")
+        .replace("\\134", "\\")
+        .into()
 }
 
 #[cfg(test)]
@@ -142,9 +206,13 @@ mod tests {
 
     /// A folder that looks like a system with 8 GiB free.
     fn system(name: &str, files: &[(&str, &str)]) -> PathBuf {
-        let root = std::env::temp_dir().join(format!("zipfold-groups-{name}-{}", std::process::id()));
+        let root =
+            std::env::temp_dir().join(format!("zipfold-groups-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&root);
-        let meminfo = ("proc/meminfo", "MemTotal: 9999999 kB\nMemAvailable:    8388608 kB\n");
+        let meminfo = (
+            "proc/meminfo",
+            "MemTotal: 9999999 kB\nMemAvailable:    8388608 kB\n",
+        );
         for (path, text) in files.iter().chain([&meminfo]) {
             let path = root.join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -155,19 +223,33 @@ mod tests {
 
     fn found(name: &str, files: &[(&str, &str)], env: &[(&str, &str)]) -> u64 {
         let root = system(name, files);
-        let env = |wanted: &str| env.iter().find(|(n, _)| *n == wanted).map(|(_, v)| (*v).to_string());
-        let bytes = Place { root: root.clone(), env: &env }.available();
+        let env = |wanted: &str| {
+            env.iter()
+                .find(|(n, _)| *n == wanted)
+                .map(|(_, v)| (*v).to_string())
+        };
+        let bytes = Place {
+            root: root.clone(),
+            env: &env,
+        }
+        .available();
         std::fs::remove_dir_all(root).unwrap();
         bytes / MIB
     }
 
-    const V2: (&str, &str) =
-        ("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n");
+    const V2: (&str, &str) = (
+        "proc/self/mountinfo",
+        "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n",
+    );
 
     #[test]
     fn without_limits_it_is_what_the_system_has_free() {
         assert_eq!(found("none", &[], &[]), 8192);
-        let open = [V2, ("proc/self/cgroup", "0::/a\n"), ("sys/fs/cgroup/a/memory.max", "max\n")];
+        let open = [
+            V2,
+            ("proc/self/cgroup", "0::/a\n"),
+            ("sys/fs/cgroup/a/memory.max", "max\n"),
+        ];
         assert_eq!(found("open", &open, &[]), 8192);
     }
 
@@ -175,8 +257,14 @@ mod tests {
     fn groups_of_version_2_are_known_at_every_level() {
         let own = ("proc/self/cgroup", "0::/user.slice/x.scope\n");
         let leaf = ("sys/fs/cgroup/user.slice/x.scope/memory.max", "536870912\n");
-        let used = ("sys/fs/cgroup/user.slice/x.scope/memory.current", "209715200\n");
-        let cache = ("sys/fs/cgroup/user.slice/x.scope/memory.stat", "anon 1\ninactive_file 104857600\n");
+        let used = (
+            "sys/fs/cgroup/user.slice/x.scope/memory.current",
+            "209715200\n",
+        );
+        let cache = (
+            "sys/fs/cgroup/user.slice/x.scope/memory.stat",
+            "anon 1\ninactive_file 104857600\n",
+        );
         assert_eq!(found("leaf", &[V2, own, leaf], &[]), 512);
         assert_eq!(found("used", &[V2, own, leaf, used], &[]), 312);
         assert_eq!(found("cache", &[V2, own, leaf, used, cache], &[]), 412);
@@ -188,17 +276,42 @@ mod tests {
 
     #[test]
     fn groups_of_version_1_and_mounts_of_a_part_are_known() {
-        let own = ("proc/self/cgroup", "5:cpu,cpuacct:/c\n4:memory:/docker/abc/job\n0::/\n");
+        let own = (
+            "proc/self/cgroup",
+            "5:cpu,cpuacct:/c\n4:memory:/docker/abc/job\n0::/\n",
+        );
         let whole = "31 23 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
-        let limit = ("sys/fs/cgroup/memory/docker/abc/memory.limit_in_bytes", "536870912\n");
-        assert_eq!(found("v1", &[("proc/self/mountinfo", whole), own, limit], &[]), 512);
+        let limit = (
+            "sys/fs/cgroup/memory/docker/abc/memory.limit_in_bytes",
+            "536870912\n",
+        );
+        assert_eq!(
+            found("v1", &[("proc/self/mountinfo", whole), own, limit], &[]),
+            512
+        );
         // A container sees its own group where the whole hierarchy would be mounted.
         let part = "31 23 0:27 /docker/abc /sys/fs/cgroup/memory\\040x rw master:1 - cgroup cgroup rw,memory\n";
-        let limit = ("sys/fs/cgroup/memory x/job/memory.limit_in_bytes", "268435456\n");
-        assert_eq!(found("part", &[("proc/self/mountinfo", part), own, limit], &[]), 256);
+        let limit = (
+            "sys/fs/cgroup/memory x/job/memory.limit_in_bytes",
+            "268435456\n",
+        );
+        assert_eq!(
+            found("part", &[("proc/self/mountinfo", part), own, limit], &[]),
+            256
+        );
         let outside = ("proc/self/cgroup", "4:memory:/../../other\n");
-        let limit = ("sys/fs/cgroup/memory x/memory.limit_in_bytes", "134217728\n");
-        assert_eq!(found("outside", &[("proc/self/mountinfo", part), outside, limit], &[]), 128);
+        let limit = (
+            "sys/fs/cgroup/memory x/memory.limit_in_bytes",
+            "134217728\n",
+        );
+        assert_eq!(
+            found(
+                "outside",
+                &[("proc/self/mountinfo", part), outside, limit],
+                &[]
+            ),
+            128
+        );
     }
 
     #[test]
@@ -206,12 +319,25 @@ mod tests {
         let limits = "Limit Soft Limit Hard Limit Units\nMax data size             unlimited unlimited bytes\n\
             Max address space         1073741824           unlimited            bytes\n";
         let limits = ("proc/self/limits", limits);
-        let status = ("proc/self/status", "VmSize:\t  262144 kB\nVmData:\t 1024 kB\n");
+        let status = (
+            "proc/self/status",
+            "VmSize:\t  262144 kB\nVmData:\t 1024 kB\n",
+        );
         assert_eq!(found("as", &[limits, status], &[]), 768);
-        let data = ("proc/self/limits", "Max data size             536870912 unlimited bytes\n");
+        let data = (
+            "proc/self/limits",
+            "Max data size             536870912 unlimited bytes\n",
+        );
         assert_eq!(found("data", &[data, status], &[]), 511);
         assert_eq!(found("node", &[], &[("SLURM_MEM_PER_NODE", "2000")]), 2000);
-        assert_eq!(found("cpu", &[], &[("SLURM_MEM_PER_CPU", "1000"), ("SLURM_CPUS_ON_NODE", "4")]), 4000);
+        assert_eq!(
+            found(
+                "cpu",
+                &[],
+                &[("SLURM_MEM_PER_CPU", "1000"), ("SLURM_CPUS_ON_NODE", "4")]
+            ),
+            4000
+        );
         assert_eq!(found("zero", &[], &[("SLURM_MEM_PER_NODE", "0")]), 8192);
     }
 

@@ -25,7 +25,11 @@ pub const SUFFIXES: &[(&str, &str)] = &[
 /// text alone exceeds the budget.
 pub fn read_network(path: &Path, budget: &Budget) -> Result<Network> {
     let text = read_text(path, budget)?;
-    let format = if path.as_os_str() == "-" { sniffed(text.as_str()).to_string() } else { suffix(path) };
+    let format = if path.as_os_str() == "-" {
+        sniffed(text.as_str()).to_string()
+    } else {
+        suffix(path)
+    };
     let network = match format.as_str() {
         "uai" => uai::parse(text.as_str(), budget),
         "erg" => ergo::parse(text.as_str(), budget),
@@ -60,9 +64,15 @@ fn inside(error: Error, path: &Path) -> Error {
 fn sniffed(text: &str) -> &'static str {
     let start = text.trim_start_matches('\u{feff}').trim_start();
     let comments = |line: &&str| {
-        line.trim().is_empty() || line.trim_start().starts_with(['%', '#']) || line.trim_start().starts_with("//")
+        line.trim().is_empty()
+            || line.trim_start().starts_with(['%', '#'])
+            || line.trim_start().starts_with("//")
     };
-    let word = start.lines().find(|line| !comments(line)).and_then(|line| line.split_whitespace().next()).unwrap_or("");
+    let word = start
+        .lines()
+        .find(|line| !comments(line))
+        .and_then(|line| line.split_whitespace().next())
+        .unwrap_or("");
     match word.to_ascii_lowercase().trim_end_matches('{') {
         w if w.starts_with('<') => "xmlbif",
         "network" => "bif",
@@ -74,9 +84,16 @@ fn sniffed(text: &str) -> &'static str {
 
 /// The suffix below `.gz` or `.xz`, in lower case.
 fn suffix(path: &Path) -> String {
-    let name = path.file_name().map(|n| n.to_string_lossy().to_lowercase()).unwrap_or_default();
-    let bare = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".xz")).unwrap_or(&name);
-    bare.rsplit_once('.').map_or(String::new(), |(_, s)| s.to_string())
+    let name = path
+        .file_name()
+        .map(|n| n.to_string_lossy().to_lowercase())
+        .unwrap_or_default();
+    let bare = name
+        .strip_suffix(".gz")
+        .or_else(|| name.strip_suffix(".xz"))
+        .unwrap_or(&name);
+    bare.rsplit_once('.')
+        .map_or(String::new(), |(_, s)| s.to_string())
 }
 
 /// The text of a file, unpacked by its first bytes.

@@ -39,7 +39,10 @@ pub fn read_npy_array(source: &Source, budget: &Budget) -> Result<Array> {
     let header = source_header(source)?;
     let mut reader = source.reader_at(header.data_at);
     let elements = read_elements(&mut reader, &header, source.name(), 0, budget)?;
-    Ok(Array { shape: header.shape, elements })
+    Ok(Array {
+        shape: header.shape,
+        elements,
+    })
 }
 
 fn source_header(source: &Source) -> Result<Header> {
@@ -59,13 +62,28 @@ pub(crate) fn read_elements(
     base: u64,
     budget: &Budget,
 ) -> Result<Elements> {
-    let as_stored = cfg!(target_endian = "little") && !header.big_endian && (!header.fortran || header.shape.len() < 2);
+    let as_stored = cfg!(target_endian = "little")
+        && !header.big_endian
+        && (!header.fortran || header.shape.len() < 2);
     match header.kind {
-        Kind::F32 if as_stored => return Ok(Elements::F32(stored::<f32>(reader, header, name, base, budget)?.into())),
-        Kind::F64 if as_stored => return Ok(Elements::F64(stored::<f64>(reader, header, name, base, budget)?.into())),
+        Kind::F32 if as_stored => {
+            return Ok(Elements::F32(
+                stored::<f32>(reader, header, name, base, budget)?.into(),
+            ));
+        }
+        Kind::F64 if as_stored => {
+            return Ok(Elements::F64(
+                stored::<f64>(reader, header, name, base, budget)?.into(),
+            ));
+        }
         _ => {}
     }
-    let mut decoder = Decoder { reader, header, name, at: base + header.data_at };
+    let mut decoder = Decoder {
+        reader,
+        header,
+        name,
+        at: base + header.data_at,
+    };
     if header.kind.is_single() {
         let out = decoder.decode(budget, |kind, bytes| Ok(single(kind, bytes)))?;
         return Ok(Elements::F32(out.into()));
@@ -83,10 +101,18 @@ fn stored<T: bytemuck::Pod + Default>(
     budget: &Budget,
 ) -> Result<Reserved<T>> {
     let mut out = budget.vec(header.count, T::default(), &format!("the array of {name}"))?;
-    let mut decoder = Decoder { reader, header, name, at: base + header.data_at };
+    let mut decoder = Decoder {
+        reader,
+        header,
+        name,
+        at: base + header.data_at,
+    };
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut out.items);
     for chunk in bytes.chunks_mut(1 << 20) {
-        decoder.reader.read_exact(chunk).map_err(|e| decoder.cut(&e))?;
+        decoder
+            .reader
+            .read_exact(chunk)
+            .map_err(|e| decoder.cut(&e))?;
         decoder.at += chunk.len() as u64;
     }
     Ok(out)
@@ -119,7 +145,11 @@ impl Decoder<'_> {
         Ok(out)
     }
     /// Gives every element in the order of the file to `put`.
-    fn each<T>(&mut self, one: fn(Kind, [u8; 8]) -> Result<T>, mut put: impl FnMut(T)) -> Result<()> {
+    fn each<T>(
+        &mut self,
+        one: fn(Kind, [u8; 8]) -> Result<T>,
+        mut put: impl FnMut(T),
+    ) -> Result<()> {
         let width = self.header.kind.bytes();
         let mut left = self.header.count;
         let mut chunk = vec![0; (left.min(1 << 15)) * width];
@@ -164,7 +194,12 @@ impl<'a> FortranOrder<'a> {
         for d in (1..shape.len()).rev() {
             strides[d - 1] = strides[d] * shape[d];
         }
-        FortranOrder { shape, strides, index: vec![0; shape.len()], place: 0 }
+        FortranOrder {
+            shape,
+            strides,
+            index: vec![0; shape.len()],
+            place: 0,
+        }
     }
     fn next_place(&mut self) -> usize {
         let place = self.place;
@@ -207,19 +242,30 @@ fn double(kind: Kind, raw: [u8; 8]) -> Result<f64> {
 
 /// `value` as f64, unless f64 is too coarse for integers of its size.
 pub(crate) fn exact_i64(value: i64) -> Result<f64> {
-    if value.unsigned_abs() > EXACT { Err(too_large(&value.to_string())) } else { Ok(value as f64) }
+    if value.unsigned_abs() > EXACT {
+        Err(too_large(&value.to_string()))
+    } else {
+        Ok(value as f64)
+    }
 }
 
 /// `value` as f64, unless f64 is too coarse for integers of its size.
 pub(crate) fn exact_u64(value: u64) -> Result<f64> {
-    if value > EXACT { Err(too_large(&value.to_string())) } else { Ok(value as f64) }
+    if value > EXACT {
+        Err(too_large(&value.to_string()))
+    } else {
+        Ok(value as f64)
+    }
 }
 
 /// The refusal of the integer `value`, to which the caller adds the place.
 pub(crate) fn too_large(value: &str) -> Error {
     Error::input(format!("the integer {value} is no exact 64-bit float"))
         .limit("2^53 in magnitude")
-        .remedy(format!("subtract an offset, or leave the column out with {}", Opt::Columns))
+        .remedy(format!(
+            "subtract an offset, or leave the column out with {}",
+            Opt::Columns
+        ))
 }
 
 /// A number type that NPY files hold and zipfold writes.
@@ -257,9 +303,14 @@ macro_rules! element {
 element!(f32: "<f4", f64: "<f8", i64: "<i8", u64: "<u8");
 
 /// Gives the little-endian bytes of `items` to `sink`, a chunk at a time.
-pub(crate) fn each_chunk<T: NpyElement>(items: &[T], mut sink: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+pub(crate) fn each_chunk<T: NpyElement>(
+    items: &[T],
+    mut sink: impl FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<()> {
     if cfg!(target_endian = "little") {
-        return items.chunks(1 << 17).try_for_each(|chunk| sink(bytemuck::cast_slice(chunk)));
+        return items
+            .chunks(1 << 17)
+            .try_for_each(|chunk| sink(bytemuck::cast_slice(chunk)));
     }
     let mut bytes = Vec::with_capacity(items.len().min(1 << 13) * T::BYTES);
     for chunk in items.chunks(1 << 13) {
@@ -274,9 +325,16 @@ pub(crate) fn each_chunk<T: NpyElement>(items: &[T], mut sink: impl FnMut(&[u8])
 ///
 /// # Errors
 /// `InvalidInput` when `items` do not fill `shape`, else those of `out`.
-pub fn write_npy<T: NpyElement>(out: &mut dyn Write, shape: &[usize], items: &[T]) -> io::Result<()> {
+pub fn write_npy<T: NpyElement>(
+    out: &mut dyn Write,
+    shape: &[usize],
+    items: &[T],
+) -> io::Result<()> {
     if shape.iter().try_fold(1usize, |n, d| n.checked_mul(*d)) != Some(items.len()) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the elements do not fill the shape"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "the elements do not fill the shape",
+        ));
     }
     out.write_all(&header_bytes(T::DESCR, shape))?;
     each_chunk(items, |bytes| out.write_all(bytes))
@@ -289,9 +347,13 @@ mod tests {
     #[test]
     fn halves_have_their_ieee_values() {
         let of = |bits: u16| single(Kind::F16, (u64::from(bits)).to_le_bytes());
-        for (bits, value) in
-            [(0x3c00, 1.0), (0xc000, -2.0), (0x7bff, 65504.0), (1, 2f32.powi(-24)), (0x7c00, f32::INFINITY)]
-        {
+        for (bits, value) in [
+            (0x3c00, 1.0),
+            (0xc000, -2.0),
+            (0x7bff, 65504.0),
+            (1, 2f32.powi(-24)),
+            (0x7c00, f32::INFINITY),
+        ] {
             assert_eq!(of(bits), value);
         }
         assert!(of(0x7e00).is_nan());

@@ -39,7 +39,11 @@ impl NpyFile {
     /// # Errors
     /// `Request` when the target exists without `force`, another run writes it, or the folder cannot be written;
     /// `Resource` when the file system refuses a file of this size.
-    pub fn create<T: NpyElement>(path: &str, shape: &[usize], options: OutputOptions) -> Result<Self> {
+    pub fn create<T: NpyElement>(
+        path: &str,
+        shape: &[usize],
+        options: OutputOptions,
+    ) -> Result<Self> {
         Self::create_for::<T>(path, shape, options, None, &|| Ok(()))
     }
     /// The same for the run of number `run`, which stays in the file until it is published. `before` is called when the name is
@@ -69,7 +73,11 @@ impl NpyFile {
         keep_rights(&file, &target);
         let this = Self::of::<T>(path, file, [partial, target], shape, options, run)?;
         // Another run may have published while this one waited for the name.
-        if there() { Err(exists(path)) } else { this.laid_out(shape) }
+        if there() {
+            Err(exists(path))
+        } else {
+            this.laid_out(shape)
+        }
     }
     /// Starts an array that lives in the file `path` itself until it is dropped or kept, never to be published.
     ///
@@ -80,13 +88,25 @@ impl NpyFile {
         Self::sized::<T>(&name, shape)?;
         let file = unfinished::anew(path, &name, &|| Ok(()))?;
         let paths = [path.to_owned(), path.to_owned()];
-        Self::of::<T>(&name, file, paths, shape, OutputOptions::default(), Some(run))?.laid_out(shape)
+        Self::of::<T>(
+            &name,
+            file,
+            paths,
+            shape,
+            OutputOptions::default(),
+            Some(run),
+        )?
+        .laid_out(shape)
     }
     /// Continues the array that an earlier run left: type and shape must be the same.
     ///
     /// # Errors
     /// `Request` when there is nothing to resume or it is another array; else as [`NpyFile::create`].
-    pub fn resume<T: NpyElement>(path: &str, shape: &[usize], options: OutputOptions) -> Result<Self> {
+    pub fn resume<T: NpyElement>(
+        path: &str,
+        shape: &[usize],
+        options: OutputOptions,
+    ) -> Result<Self> {
         if Path::new(path).exists() && !options.force {
             return Err(exists(path));
         }
@@ -111,7 +131,9 @@ impl NpyFile {
     fn sized<T: NpyElement>(path: &str, shape: &[usize]) -> Result<[u64; 3]> {
         let header = header_bytes(T::DESCR, shape).len() as u64;
         let count = shape.iter().try_fold(1u64, |n, d| n.checked_mul(*d as u64));
-        let end = count.and_then(|n| n.checked_mul(T::BYTES as u64)).and_then(|b| b.checked_add(header + MARK));
+        let end = count
+            .and_then(|n| n.checked_mul(T::BYTES as u64))
+            .and_then(|b| b.checked_add(header + MARK));
         match (count, end.filter(|end| i64::try_from(*end).is_ok())) {
             (Some(count), Some(end)) => Ok([count, header, end - MARK]),
             _ => Err(too_large(path, shape)),
@@ -151,7 +173,10 @@ impl NpyFile {
             .file
             .set_len(self.whole() + mark.as_ref().map_or(0, |m| m.len() as u64))
             .and_then(|()| self.file.write_all_at(&header, 0))
-            .and_then(|()| self.file.write_all_at(mark.as_deref().unwrap_or_default(), self.whole()));
+            .and_then(|()| {
+                self.file
+                    .write_all_at(mark.as_deref().unwrap_or_default(), self.whole())
+            });
         laid.map_err(|e| write_error(&self.name, &e))?;
         Ok(self)
     }
@@ -160,7 +185,11 @@ impl NpyFile {
         self.keep();
         let header = header_bytes(self.descr, shape);
         let mut there = vec![0; header.len()];
-        let len = self.file.metadata().map_err(|e| write_error(&self.name, &e))?.len();
+        let len = self
+            .file
+            .metadata()
+            .map_err(|e| write_error(&self.name, &e))?
+            .len();
         let same = self.file.read_exact_at(&mut there, 0).is_ok() && there == header;
         let mut mark = [0; MARK as usize];
         if len == self.whole() + MARK
@@ -174,11 +203,17 @@ impl NpyFile {
         if same && (self.run.is_some() || len == self.whole()) {
             return Ok(self);
         }
-        let what =
-            format!("the unfinished output is not an array of type {} and shape {}", self.descr, show_shape(shape));
+        let what = format!(
+            "the unfinished output is not an array of type {} and shape {}",
+            self.descr,
+            show_shape(shape)
+        );
         Err(Error::request(what)
             .at(self.partial.to_string_lossy())
-            .remedy(format!("run the same command as before, or start again without {}", Opt::Resume)))
+            .remedy(format!(
+                "run the same command as before, or start again without {}",
+                Opt::Resume
+            )))
     }
     /// The number of the run that the file belongs to, where it still says so.
     pub fn run(&self) -> Option<u128> {
@@ -211,7 +246,9 @@ impl NpyFile {
     /// `Resource` when the disk fails; `Internal` for a place outside the array or another type.
     pub fn read<T: NpyElement>(&self, offset: u64, items: &mut [T]) -> Result<()> {
         let at = self.place::<T>(offset, items.len())?;
-        self.file.read_exact_at(bytemuck::cast_slice_mut(items), at).map_err(|e| write_error(&self.name, &e))?;
+        self.file
+            .read_exact_at(bytemuck::cast_slice_mut(items), at)
+            .map_err(|e| write_error(&self.name, &e))?;
         if cfg!(target_endian = "big") {
             items.iter_mut().for_each(|item| *item = item.of_little());
         }
@@ -219,10 +256,16 @@ impl NpyFile {
     }
     /// The byte where element `offset` begins, with `len` of them behind it.
     fn place<T: NpyElement>(&self, offset: u64, len: usize) -> Result<u64> {
-        let end = offset.checked_add(len as u64).filter(|end| *end <= self.count);
+        let end = offset
+            .checked_add(len as u64)
+            .filter(|end| *end <= self.count);
         if end.is_none() || T::DESCR != self.descr {
-            let what =
-                format!("{len} elements of type {} at {offset} of {} of type {}", T::DESCR, self.count, self.descr);
+            let what = format!(
+                "{len} elements of type {} at {offset} of {} of type {}",
+                T::DESCR,
+                self.count,
+                self.descr
+            );
             return Err(Error::internal(what).at(&self.name));
         }
         Ok(self.data_at + offset * self.width)
@@ -232,7 +275,9 @@ impl NpyFile {
     /// # Errors
     /// `Resource` when the disk fails.
     pub fn sync(&self) -> Result<()> {
-        self.file.sync_data().map_err(|e| write_error(&self.name, &e))
+        self.file
+            .sync_data()
+            .map_err(|e| write_error(&self.name, &e))
     }
     /// Lets the unfinished file stay when this is dropped, so that a later run can resume it.
     pub fn keep(&self) {
@@ -244,7 +289,9 @@ impl NpyFile {
     /// `Request` when the target appeared meanwhile without `force`; `Resource` when the disk fails.
     pub fn publish(self) -> Result<()> {
         if self.run.is_some() {
-            self.file.set_len(self.whole()).map_err(|e| write_error(&self.name, &e))?;
+            self.file
+                .set_len(self.whole())
+                .map_err(|e| write_error(&self.name, &e))?;
         }
         if self.options.durable {
             self.sync()?;
@@ -265,17 +312,22 @@ impl Drop for NpyFile {
 
 /// `d.npy` is written as `d.npy.zipfold-partial`, under the same name in every run, so that it can be resumed.
 fn partial_path(target: &Path, name: &str) -> Result<PathBuf> {
-    let last = target
-        .file_name()
-        .ok_or_else(|| Error::request("is no file name").at(name).remedy(Opt::Output.like("FILE.npy")))?;
+    let last = target.file_name().ok_or_else(|| {
+        Error::request("is no file name")
+            .at(name)
+            .remedy(Opt::Output.like("FILE.npy"))
+    })?;
     let mut last = last.to_os_string();
     last.push(".zipfold-partial");
     Ok(target.with_file_name(last))
 }
 
 fn too_large(name: &str, shape: &[usize]) -> Error {
-    Error::request(format!("an array of shape {} is larger than any file", show_shape(shape)))
-        .at(name)
-        .limit("2^63 bytes")
-        .remedy("a fold that keeps less than all pairs, such as hist, knn or reduce")
+    Error::request(format!(
+        "an array of shape {} is larger than any file",
+        show_shape(shape)
+    ))
+    .at(name)
+    .limit("2^63 bytes")
+    .remedy("a fold that keeps less than all pairs, such as hist, knn or reduce")
 }

@@ -75,10 +75,20 @@ impl Header {
     ///
     /// # Errors
     /// `Input` when the header is damaged, the type is not numeric, or the claimed size exceeds `size`.
-    pub fn read(name: &str, base: u64, size: u64, mut more: impl FnMut(usize) -> Result<Vec<u8>>) -> Result<Self> {
+    pub fn read(
+        name: &str,
+        base: u64,
+        size: u64,
+        mut more: impl FnMut(usize) -> Result<Vec<u8>>,
+    ) -> Result<Self> {
         let mut need = 12;
         loop {
-            check_claim(at_byte(name, base), "the NPY header", Some(need as u64), size)?;
+            check_claim(
+                at_byte(name, base),
+                "the NPY header",
+                Some(need as u64),
+                size,
+            )?;
             let bytes = more(need)?;
             match frame(name, base, &bytes)? {
                 Need::Bytes(n) if n > LONGEST => {
@@ -93,19 +103,50 @@ impl Header {
         }
     }
 
-    fn parse(name: &str, base: u64, size: u64, bytes: &[u8], range: std::ops::Range<usize>) -> Result<Self> {
+    fn parse(
+        name: &str,
+        base: u64,
+        size: u64,
+        bytes: &[u8],
+        range: std::ops::Range<usize>,
+    ) -> Result<Self> {
         let text_at = range.start as u64;
         let data_at = range.end as u64;
-        let text = std::str::from_utf8(&bytes[range])
-            .map_err(|e| damaged(name, base + text_at + e.valid_up_to() as u64, "the NPY header is not text"))?;
-        let mut words = Words { name, base: base + text_at, text, at: 0 };
+        let text = std::str::from_utf8(&bytes[range]).map_err(|e| {
+            damaged(
+                name,
+                base + text_at + e.valid_up_to() as u64,
+                "the NPY header is not text",
+            )
+        })?;
+        let mut words = Words {
+            name,
+            base: base + text_at,
+            text,
+            at: 0,
+        };
         let (descr, fortran, shape) = words.dictionary()?;
-        let (big_endian, kind) = element_kind(&descr).map_err(|e| e.at(at_byte(name, base + text_at)))?;
+        let (big_endian, kind) =
+            element_kind(&descr).map_err(|e| e.at(at_byte(name, base + text_at)))?;
         let count = shape.iter().try_fold(1usize, |n, d| n.checked_mul(*d));
-        let claimed = count.and_then(|n| n.checked_mul(kind.bytes())).map(|b| b as u64);
+        let claimed = count
+            .and_then(|n| n.checked_mul(kind.bytes()))
+            .map(|b| b as u64);
         let what = format!("the array of shape {}", show_shape(&shape));
-        check_claim(at_byte(name, base + data_at), &what, claimed, size - data_at)?;
-        Ok(Header { kind, big_endian, fortran, shape, count: count.unwrap_or(0), data_at })
+        check_claim(
+            at_byte(name, base + data_at),
+            &what,
+            claimed,
+            size - data_at,
+        )?;
+        Ok(Header {
+            kind,
+            big_endian,
+            fortran,
+            shape,
+            count: count.unwrap_or(0),
+            data_at,
+        })
     }
 
     /// Rows and columns: a vector is one column.
@@ -122,10 +163,16 @@ impl Header {
         };
         match self.shape[..] {
             [n] => Ok((n, 1)),
-            [_, 0] => refuse("its rows have no columns", "save an array with at least one column"),
+            [_, 0] => refuse(
+                "its rows have no columns",
+                "save an array with at least one column",
+            ),
             [n, d] => Ok((n, d)),
             [] => refuse("it is a single number, not rows", "save array.reshape(1)"),
-            _ => refuse("it has too many dimensions", "save array.reshape(len(array), -1)"),
+            _ => refuse(
+                "it has too many dimensions",
+                "save array.reshape(len(array), -1)",
+            ),
         }
     }
 }
@@ -133,31 +180,55 @@ impl Header {
 /// `(3, 4)`, as NumPy writes it.
 pub fn show_shape(shape: &[usize]) -> String {
     let inner: Vec<String> = shape.iter().map(ToString::to_string).collect();
-    if inner.len() == 1 { format!("({},)", inner[0]) } else { format!("({})", inner.join(", ")) }
+    if inner.len() == 1 {
+        format!("({},)", inner[0])
+    } else {
+        format!("({})", inner.join(", "))
+    }
 }
 
 fn damaged(name: &str, byte: u64, what: impl Into<String>) -> Error {
-    Error::input(what).at(at_byte(name, byte)).remedy("write the file again with numpy.save")
+    Error::input(what)
+        .at(at_byte(name, byte))
+        .remedy("write the file again with numpy.save")
 }
 
 fn frame(name: &str, base: u64, bytes: &[u8]) -> Result<Need> {
     if &bytes[..6] != b"\x93NUMPY" {
-        return Err(damaged(name, base, "this is no NPY file: it does not start with \\x93NUMPY"));
+        return Err(damaged(
+            name,
+            base,
+            "this is no NPY file: it does not start with \\x93NUMPY",
+        ));
     }
     let (from, len) = match bytes[6] {
         1 => (10, usize::from(u16::from_le_bytes([bytes[8], bytes[9]]))),
-        2 | 3 => (12, u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]) as usize),
-        v => return Err(damaged(name, base + 6, format!("NPY version {v} is unknown")).limit("versions 1, 2 and 3")),
+        2 | 3 => (
+            12,
+            u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]) as usize,
+        ),
+        v => {
+            return Err(
+                damaged(name, base + 6, format!("NPY version {v} is unknown"))
+                    .limit("versions 1, 2 and 3"),
+            );
+        }
     };
     if bytes[7] != 0 {
         let what = format!("NPY version {}.{} is unknown", bytes[6], bytes[7]);
         return Err(damaged(name, base + 7, what).limit("versions 1.0, 2.0 and 3.0"));
     }
     if len > LONGEST_HEADER {
-        return Err(damaged(name, base + 8, format!("the NPY header claims {len} bytes")).limit("64 KiB"));
+        return Err(
+            damaged(name, base + 8, format!("the NPY header claims {len} bytes")).limit("64 KiB"),
+        );
     }
     let end = from + len;
-    Ok(if bytes.len() < end { Need::Bytes(end.max(12)) } else { Need::Text(from..end) })
+    Ok(if bytes.len() < end {
+        Need::Bytes(end.max(12))
+    } else {
+        Need::Text(from..end)
+    })
 }
 
 /// Byte order (big?) and element type of a NumPy type string.
@@ -181,14 +252,18 @@ fn element_kind(descr: &str) -> Result<(bool, Kind)> {
         "f8" => Kind::F64,
         _ => return Err(not_numeric(descr, code)),
     };
-    Ok((order == ">" || (order == "=" && cfg!(target_endian = "big")), kind))
+    Ok((
+        order == ">" || (order == "=" && cfg!(target_endian = "big")),
+        kind,
+    ))
 }
 
 fn not_numeric(descr: &str, code: &str) -> Error {
     let (what, remedy) = match code.as_bytes().first() {
-        Some(b'[') => {
-            ("structured records", "save one plain array: numpy.lib.recfunctions.structured_to_unstructured(a)")
-        }
+        Some(b'[') => (
+            "structured records",
+            "save one plain array: numpy.lib.recfunctions.structured_to_unstructured(a)",
+        ),
         Some(b'c') => ("complex numbers", "save a.real and a.imag as two arrays"),
         Some(b'O') => ("Python objects", "save a.astype(float)"),
         Some(b'S' | b'U' | b'a') => ("text", "save numbers: a.astype(float)"),
@@ -236,7 +311,11 @@ impl Words<'_> {
         }
     }
     fn wrong(&self, what: &str) -> Error {
-        damaged(self.name, self.base + self.at as u64, format!("the NPY header is damaged: {what}"))
+        damaged(
+            self.name,
+            self.base + self.at as u64,
+            format!("the NPY header is damaged: {what}"),
+        )
     }
     fn blank(&mut self) {
         let rest = &self.text[self.at..];
@@ -249,7 +328,11 @@ impl Words<'_> {
         found
     }
     fn expect(&mut self, c: char) -> Result<()> {
-        if self.take(c) { Ok(()) } else { Err(self.wrong(&format!("'{c}' is expected"))) }
+        if self.take(c) {
+            Ok(())
+        } else {
+            Err(self.wrong(&format!("'{c}' is expected")))
+        }
     }
     fn quoted(&mut self) -> Result<String> {
         self.blank();
@@ -261,7 +344,9 @@ impl Words<'_> {
             return Err(self.wrong("a quote is expected"));
         };
         let rest = &self.text[self.at..];
-        let end = rest.find(quote).ok_or_else(|| self.wrong("a quote is not closed"))?;
+        let end = rest
+            .find(quote)
+            .ok_or_else(|| self.wrong("a quote is not closed"))?;
         self.at += end + 1;
         Ok(rest[..end].to_owned())
     }
@@ -303,8 +388,9 @@ impl Words<'_> {
         self.blank();
         let rest = &self.text[self.at..];
         let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        let length =
-            rest[..digits].parse().map_err(|_| self.wrong("a length of the shape is not a number that fits"))?;
+        let length = rest[..digits]
+            .parse()
+            .map_err(|_| self.wrong("a length of the shape is not a number that fits"))?;
         // Python 2 wrote long integers with an L.
         self.at += digits + usize::from(rest[digits..].starts_with('L'));
         Ok(length)
@@ -313,12 +399,19 @@ impl Words<'_> {
 
 /// The header, magic and padding included, of a little-endian array in C order of type `descr` ("<f8").
 pub fn header_bytes(descr: &str, shape: &[usize]) -> Vec<u8> {
-    let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {}, }}", show_shape(shape));
+    let text = format!(
+        "{{'descr': '{descr}', 'fortran_order': False, 'shape': {}, }}",
+        show_shape(shape)
+    );
     let long = text.len() + 11 + 64 > usize::from(u16::MAX);
     let before = if long { 12 } else { 10 };
     let total = (before + text.len() + 1).next_multiple_of(64);
     let mut out = Vec::with_capacity(total);
-    out.extend_from_slice(if long { b"\x93NUMPY\x02\x00" } else { b"\x93NUMPY\x01\x00" });
+    out.extend_from_slice(if long {
+        b"\x93NUMPY\x02\x00"
+    } else {
+        b"\x93NUMPY\x01\x00"
+    });
     let len = total - before;
     if long {
         out.extend_from_slice(&(len as u32).to_le_bytes());

@@ -22,7 +22,10 @@ const PART: usize = 1 << 15;
 /// # Errors
 /// `Input` when the archive is damaged.
 pub fn npz_names(source: &Source, budget: &Budget) -> Result<Vec<String>> {
-    Ok(members(source, budget)?.iter().map(|m| array_name(m).to_owned()).collect())
+    Ok(members(source, budget)?
+        .iter()
+        .map(|m| array_name(m).to_owned())
+        .collect())
 }
 
 /// Reads the array `member` of the archive `source` (or its only one) as a table.
@@ -34,7 +37,11 @@ pub fn read_npz(source: &Source, member: Option<&str>, budget: &Budget) -> Resul
     let (member, place) = pick(source, member, budget)?;
     let (header, at) = member_header(source, &member, &place)?;
     let (rows, cols) = header.table_shape(&place)?;
-    Table::new(rows, cols, member_elements(source, &member, &header, at, budget)?)
+    Table::new(
+        rows,
+        cols,
+        member_elements(source, &member, &header, at, budget)?,
+    )
 }
 
 /// Reads the array `member` of the archive `source` (or its only one) in any shape.
@@ -45,7 +52,10 @@ pub fn read_npz_array(source: &Source, member: Option<&str>, budget: &Budget) ->
     let (member, place) = pick(source, member, budget)?;
     let (header, at) = member_header(source, &member, &place)?;
     let elements = member_elements(source, &member, &header, at, budget)?;
-    Ok(Array { shape: header.shape, elements })
+    Ok(Array {
+        shape: header.shape,
+        elements,
+    })
 }
 
 fn array_name(member: &Member) -> &str {
@@ -55,7 +65,9 @@ fn array_name(member: &Member) -> &str {
 fn pick(source: &Source, wanted: Option<&str>, budget: &Budget) -> Result<(Member, String)> {
     let mut all = members(source, budget)?;
     let found = match wanted {
-        Some(name) => all.iter().position(|m| array_name(m) == name || m.name == name),
+        Some(name) => all
+            .iter()
+            .position(|m| array_name(m) == name || m.name == name),
         None => (all.len() == 1).then_some(0),
     };
     if let Some(at) = found {
@@ -63,7 +75,11 @@ fn pick(source: &Source, wanted: Option<&str>, budget: &Budget) -> Result<(Membe
         let place = format!("{}:{}", source.name(), array_name(&member));
         return Ok((member, place));
     }
-    let names: Vec<String> = all.iter().take(20).map(|m| short(array_name(m), 80)).collect();
+    let names: Vec<String> = all
+        .iter()
+        .take(20)
+        .map(|m| short(array_name(m), 80))
+        .collect();
     let what = match wanted {
         _ if all.is_empty() => {
             return Err(Error::input("the archive holds no array")
@@ -80,11 +96,22 @@ fn pick(source: &Source, wanted: Option<&str>, budget: &Budget) -> Result<(Membe
 /// The header of a member and where its packed bytes begin.
 fn member_header(source: &Source, member: &Member, place: &str) -> Result<(Header, u64)> {
     let at = data_at(source, member)?;
-    let most = if member.deflated { member.packed.saturating_mul(BEST_DEFLATE) } else { member.packed };
-    check_claim(at_byte(source.name(), at), &format!("array {}", array_name(member)), Some(member.size), most)?;
+    let most = if member.deflated {
+        member.packed.saturating_mul(BEST_DEFLATE)
+    } else {
+        member.packed
+    };
+    check_claim(
+        at_byte(source.name(), at),
+        &format!("array {}", array_name(member)),
+        Some(member.size),
+        most,
+    )?;
     let header = Header::read(place, 0, member.size, |n| {
         let mut bytes = vec![0; n];
-        open(source, member, at).read_exact(&mut bytes).map_err(|e| read_error(place, "cannot be read", &e))?;
+        open(source, member, at)
+            .read_exact(&mut bytes)
+            .map_err(|e| read_error(place, "cannot be read", &e))?;
         Ok(bytes)
     })?;
     Ok((header, at))
@@ -92,7 +119,11 @@ fn member_header(source: &Source, member: &Member, place: &str) -> Result<(Heade
 
 fn open(source: &Source, member: &Member, at: u64) -> Box<dyn Read> {
     let packed = source.reader_at(at).take(member.packed);
-    if member.deflated { Box::new(DeflateDecoder::new(packed).take(member.size)) } else { Box::new(packed) }
+    if member.deflated {
+        Box::new(DeflateDecoder::new(packed).take(member.size))
+    } else {
+        Box::new(packed)
+    }
 }
 
 fn member_elements(
@@ -103,11 +134,15 @@ fn member_elements(
     budget: &Budget,
 ) -> Result<zipfold_core::Elements> {
     let place = format!("{}:{}", source.name(), array_name(member));
-    let mut checked = Checked { reader: open(source, member, at), crc: Crc::new() };
+    let mut checked = Checked {
+        reader: open(source, member, at),
+        crc: Crc::new(),
+    };
     let skipped = io::copy(&mut (&mut checked).take(header.data_at), &mut io::sink());
     skipped.map_err(|e| read_error(&place, "cannot be read", &e))?;
     let elements = read_elements(&mut checked, header, &place, 0, budget)?;
-    io::copy(&mut checked, &mut io::sink()).map_err(|e| read_error(&place, "cannot be read", &e))?;
+    io::copy(&mut checked, &mut io::sink())
+        .map_err(|e| read_error(&place, "cannot be read", &e))?;
     if checked.crc.sum() != member.crc {
         return Err(Error::input("the checksum is wrong: the data are damaged")
             .at(at_byte(source.name(), at))
@@ -142,7 +177,12 @@ pub struct NpzWriter {
 impl NpzWriter {
     /// Starts the archive in `out`.
     pub fn new(out: Output) -> Self {
-        NpzWriter { out, at: 0, directory: Vec::new(), members: 0 }
+        NpzWriter {
+            out,
+            at: 0,
+            directory: Vec::new(),
+            members: 0,
+        }
     }
     /// Adds the array `name` of `shape`.
     ///
@@ -150,9 +190,14 @@ impl NpzWriter {
     /// `Resource` when the disk is full; `Internal` when `items` do not fill `shape`.
     pub fn add<T: NpyElement>(&mut self, name: &str, shape: &[usize], items: &[T]) -> Result<()> {
         if shape.iter().product::<usize>() != items.len() {
-            return Err(Error::internal(format!("{} elements do not fill the array {name}", items.len())));
+            return Err(Error::internal(format!(
+                "{} elements do not fill the array {name}",
+                items.len()
+            )));
         }
-        self.add_parts(name, shape, |put| items.chunks(PART).try_for_each(&mut *put))
+        self.add_parts(name, shape, |put| {
+            items.chunks(PART).try_for_each(&mut *put)
+        })
     }
     /// Adds the array `name` of `shape`, whose elements `each` hands over in order, a run after another; where the output
     /// is no file it is asked twice.
@@ -181,7 +226,12 @@ impl NpzWriter {
                 .map_err(|e| self.out.error(&e))
             })?;
         }
-        let mut record = Record { name: format!("{name}.npy"), size, crc: crc.sum(), at: self.at };
+        let mut record = Record {
+            name: format!("{name}.npy"),
+            size,
+            crc: crc.sum(),
+            at: self.at,
+        };
         self.put(&record.local())?;
         self.put(&header)?;
         let (out, mut seen) = (&mut self.out, 0);
@@ -196,7 +246,9 @@ impl NpzWriter {
             written.map_err(|e| out.error(&e))
         })?;
         if seen != count {
-            return Err(Error::internal(format!("{seen} elements do not fill the array {name}")));
+            return Err(Error::internal(format!(
+                "{seen} elements do not fill the array {name}"
+            )));
         }
         self.at += size - header.len() as u64;
         if later {
@@ -275,14 +327,29 @@ impl Record {
     }
     fn local(&self) -> Vec<u8> {
         let extra = self.extra(false);
-        [b"PK\x03\x04", &self.common()[..], &(extra.len() as u16).to_le_bytes(), self.name.as_bytes(), &extra].concat()
+        [
+            b"PK\x03\x04",
+            &self.common()[..],
+            &(extra.len() as u16).to_le_bytes(),
+            self.name.as_bytes(),
+            &extra,
+        ]
+        .concat()
     }
     fn entry(&self) -> Vec<u8> {
         let extra = self.extra(true);
         let attributes = [0; 10]; // no comment, disk 0, no attributes
         let sizes = (extra.len() as u16).to_le_bytes();
-        [b"PK\x01\x02\x2d\x03", &self.common()[..], &sizes, &attributes, &narrow(self.at), self.name.as_bytes(), &extra]
-            .concat()
+        [
+            b"PK\x01\x02\x2d\x03",
+            &self.common()[..],
+            &sizes,
+            &attributes,
+            &narrow(self.at),
+            self.name.as_bytes(),
+            &extra,
+        ]
+        .concat()
     }
 }
 
@@ -293,12 +360,24 @@ fn end_records(members: u64, directory: u64, at: u64) -> Vec<u8> {
         out.extend(b"PK\x06\x06");
         out.extend(44u64.to_le_bytes());
         out.extend([45, 0, 45, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-        [members, members, directory, at].iter().for_each(|v| out.extend(v.to_le_bytes()));
+        [members, members, directory, at]
+            .iter()
+            .for_each(|v| out.extend(v.to_le_bytes()));
         out.extend(b"PK\x06\x07\0\0\0\0");
         out.extend((at + directory).to_le_bytes());
         out.extend(1u32.to_le_bytes());
     }
     let count = u16::try_from(members).unwrap_or(u16::MAX).to_le_bytes();
-    out.extend([&b"PK\x05\x06\0\0\0\0"[..], &count, &count, &narrow(directory), &narrow(at), &[0; 2]].concat());
+    out.extend(
+        [
+            &b"PK\x05\x06\0\0\0\0"[..],
+            &count,
+            &count,
+            &narrow(directory),
+            &narrow(at),
+            &[0; 2],
+        ]
+        .concat(),
+    );
     out
 }

@@ -7,16 +7,23 @@ use zipfold_core::{Error, Opt};
 pub(crate) fn folder_error(name: &str, error: &io::Error) -> Error {
     use io::ErrorKind as K;
     match error.kind() {
-        K::NotFound => {
-            Error::request("the folder of this output does not exist").at(name).remedy("make the folder first")
-        }
-        K::PermissionDenied | K::ReadOnlyFilesystem => Error::request("the folder of this output cannot be written")
+        K::NotFound => Error::request("the folder of this output does not exist")
             .at(name)
-            .remedy(format!("another folder with {}, or ask for the right to write there", Opt::Output)),
+            .remedy("make the folder first"),
+        K::PermissionDenied | K::ReadOnlyFilesystem => {
+            Error::request("the folder of this output cannot be written")
+                .at(name)
+                .remedy(format!(
+                    "another folder with {}, or ask for the right to write there",
+                    Opt::Output
+                ))
+        }
         K::NotADirectory => Error::request("a part of the path is not a folder")
             .at(name)
             .remedy(format!("another path with {}", Opt::Output)),
-        K::InvalidFilename => Error::request("the name is too long or not valid").at(name).remedy("a shorter name"),
+        K::InvalidFilename => Error::request("the name is too long or not valid")
+            .at(name)
+            .remedy("a shorter name"),
         _ => write_error(name, error),
     }
 }
@@ -33,10 +40,17 @@ pub(crate) fn write_error(name: &str, error: &io::Error) -> Error {
         K::StorageFull | K::QuotaExceeded => full(),
         K::FileTooLarge => Error::resource("the file system or a limit forbids files of this size")
             .at(name)
-            .remedy(format!("another disk with {}, or raise `ulimit -f`", Opt::Output)),
-        K::PermissionDenied | K::ReadOnlyFilesystem => Error::request(format!("cannot be written: {error}"))
+            .remedy(format!(
+                "another disk with {}, or raise `ulimit -f`",
+                Opt::Output
+            )),
+        K::PermissionDenied | K::ReadOnlyFilesystem => {
+            Error::request(format!("cannot be written: {error}"))
+                .at(name)
+                .remedy(format!("another folder with {}", Opt::Output))
+        }
+        _ => Error::resource(format!("cannot be written: {error}"))
             .at(name)
-            .remedy(format!("another folder with {}", Opt::Output)),
-        _ => Error::resource(format!("cannot be written: {error}")).at(name).remedy("check the disk"),
+            .remedy("check the disk"),
     }
 }

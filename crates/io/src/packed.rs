@@ -32,7 +32,13 @@ const LZ4: u64 = 255;
 const ZSTD_BLOCK: u64 = 128 << 10;
 
 /// Refuses a part that unpacks to more than the `claimed` bytes. What cannot exceed `room` bytes is not looked into.
-pub(crate) fn check(part: Part<'_>, codec: Codec, claimed: u64, room: u64, format: &str) -> Result<()> {
+pub(crate) fn check(
+    part: Part<'_>,
+    codec: Codec,
+    claimed: u64,
+    room: u64,
+    format: &str,
+) -> Result<()> {
     let most = match codec {
         Codec::Gzip => part.len.saturating_mul(GZIP),
         Codec::Lz4 => part.len.saturating_mul(LZ4),
@@ -45,7 +51,9 @@ pub(crate) fn check(part: Part<'_>, codec: Codec, claimed: u64, room: u64, forma
     let found = match codec {
         Codec::Gzip => count(flate2::read::MultiGzDecoder::new(packed), claimed),
         Codec::Lz4 => count(lz4_flex::frame::FrameDecoder::new(packed), claimed),
-        Codec::Zstd => zstd::stream::read::Decoder::new(packed).and_then(|decoder| count(decoder, claimed)),
+        Codec::Zstd => {
+            zstd::stream::read::Decoder::new(packed).and_then(|decoder| count(decoder, claimed))
+        }
     };
     match found {
         Ok(found) if found > claimed => {
@@ -131,7 +139,11 @@ mod tests {
     fn checked(bytes: &[u8], codec: Codec, claimed: u64) -> bool {
         let budget = Budget::new(1 << 30);
         let source = Source::whole("a", &mut &bytes[..], &budget).unwrap();
-        let part = Part { source: &source, at: 0, len: bytes.len() as u64 };
+        let part = Part {
+            source: &source,
+            at: 0,
+            len: bytes.len() as u64,
+        };
         check(part, codec, claimed, 1000, "test").is_ok()
     }
 
@@ -143,22 +155,46 @@ mod tests {
         gzip.write_all(&plain).unwrap();
         let mut lz4 = lz4_flex::frame::FrameEncoder::new(Vec::new());
         lz4.write_all(&plain).unwrap();
-        let all = [(Codec::Zstd, frame), (Codec::Gzip, gzip.finish().unwrap()), (Codec::Lz4, lz4.finish().unwrap())];
+        let all = [
+            (Codec::Zstd, frame),
+            (Codec::Gzip, gzip.finish().unwrap()),
+            (Codec::Lz4, lz4.finish().unwrap()),
+        ];
         for (codec, bytes) in all {
             assert!(checked(&bytes, codec, plain.len() as u64), "{codec:?}");
-            assert!(!checked(&bytes, codec, plain.len() as u64 - 1_000_000), "{codec:?}");
+            assert!(
+                !checked(&bytes, codec, plain.len() as u64 - 1_000_000),
+                "{codec:?}"
+            );
             assert!(!checked(&bytes, codec, 3000), "{codec:?}");
         }
     }
 
     #[test]
     fn blocks_bound_what_a_frame_unpacks_to() {
-        let noise: Vec<u8> = (0..1_000_000u32).map(|i| (i.wrapping_mul(2654435761) >> 13) as u8).collect();
-        let two = [zstd::encode_all(&noise[..], 1).unwrap(), zstd::encode_all(&noise[..10], 1).unwrap()].concat();
+        let noise: Vec<u8> = (0..1_000_000u32)
+            .map(|i| (i.wrapping_mul(2654435761) >> 13) as u8)
+            .collect();
+        let two = [
+            zstd::encode_all(&noise[..], 1).unwrap(),
+            zstd::encode_all(&noise[..10], 1).unwrap(),
+        ]
+        .concat();
         let budget = Budget::new(1 << 30);
         let source = Source::whole("a", &mut &two[..], &budget).unwrap();
-        let most = zstd_most(Part { source: &source, at: 0, len: two.len() as u64 });
+        let most = zstd_most(Part {
+            source: &source,
+            at: 0,
+            len: two.len() as u64,
+        });
         assert!((1_000_010..20_000_000).contains(&most), "{most}");
-        assert_eq!(zstd_most(Part { source: &source, at: 0, len: two.len() as u64 - 1 }), u64::MAX);
+        assert_eq!(
+            zstd_most(Part {
+                source: &source,
+                at: 0,
+                len: two.len() as u64 - 1
+            }),
+            u64::MAX
+        );
     }
 }

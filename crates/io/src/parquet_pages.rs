@@ -32,16 +32,34 @@ pub(crate) fn held(source: &Source, chunk: &ColumnChunkMetaData, room: u64) -> R
     let broken = |what: &str| damaged(source, "Parquet", what);
     let number = |v: i64| u64::try_from(v).map_err(|_| broken("an offset is negative"));
     let data = number(chunk.data_page_offset())?;
-    let first = chunk.dictionary_page_offset().filter(|at| *at > 0).map(number).transpose()?;
-    let (mut at, packed) = (first.map_or(data, |d| d.min(data)), number(chunk.compressed_size())?);
-    let end = check_claim(source.name().to_owned(), "a column", at.checked_add(packed), source.size())?;
+    let first = chunk
+        .dictionary_page_offset()
+        .filter(|at| *at > 0)
+        .map(number)
+        .transpose()?;
+    let (mut at, packed) = (
+        first.map_or(data, |d| d.min(data)),
+        number(chunk.compressed_size())?,
+    );
+    let end = check_claim(
+        source.name().to_owned(),
+        "a column",
+        at.checked_add(packed),
+        source.size(),
+    )?;
     let (mut page, mut dictionary) = (0, 0);
     let mut window = Vec::new();
     while at < end {
-        let header = header(source, at, end, &mut window).ok_or_else(|| broken("the header of a page"))?;
+        let header =
+            header(source, at, end, &mut window).ok_or_else(|| broken("the header of a page"))?;
         let (unpacked, packed) = (number(header.unpacked)?, number(header.packed)?);
         let body = at + header.len as u64;
-        let past = check_claim(source.name().to_owned(), "a page", body.checked_add(packed), end)?;
+        let past = check_claim(
+            source.name().to_owned(),
+            "a page",
+            body.checked_add(packed),
+            end,
+        )?;
         let codec = match chunk.compression() {
             Compression::ZSTD(_) => Some(Codec::Zstd),
             Compression::GZIP(_) => Some(Codec::Gzip),
@@ -50,13 +68,21 @@ pub(crate) fn held(source: &Source, chunk: &ColumnChunkMetaData, room: u64) -> R
         };
         if let Some(codec) = codec {
             let levels = number(header.levels)?.min(packed);
-            let part = Part { source, at: body + levels, len: packed - levels };
+            let part = Part {
+                source,
+                at: body + levels,
+                len: packed - levels,
+            };
             check(part, codec, unpacked, room, "Parquet")?;
         }
         let takes = unpacked.saturating_add(packed);
         // A decoder of frames keeps a window of what it gave; a dictionary is kept decoded too.
         match header.kind {
-            2 => dictionary = takes.saturating_add(unpacked.saturating_mul(2)).max(dictionary),
+            2 => {
+                dictionary = takes
+                    .saturating_add(unpacked.saturating_mul(2))
+                    .max(dictionary)
+            }
             _ => page = takes.saturating_add(unpacked / 2).max(page),
         }
         at = past;
@@ -75,9 +101,17 @@ fn header(source: &Source, at: u64, end: u64, window: &mut Vec<u8>) -> Option<He
     loop {
         window.resize(len.min((end - at) as usize), 0);
         source.fill_at(at, window).ok()?;
-        let mut thrift = Thrift { bytes: window, at: 0 };
+        let mut thrift = Thrift {
+            bytes: window,
+            at: 0,
+        };
         match thrift.page_header() {
-            Some(found) => return Some(Header { len: thrift.at, ..found }),
+            Some(found) => {
+                return Some(Header {
+                    len: thrift.at,
+                    ..found
+                });
+            }
             None if len < LONGEST_HEADER && (len as u64) < end - at => len *= 8,
             None => return None,
         }
@@ -166,7 +200,11 @@ impl Thrift<'_> {
             }
             9 | 10 => {
                 let byte = self.byte()?;
-                let many = if byte >> 4 == 15 { self.varint()? } else { u64::from(byte >> 4) };
+                let many = if byte >> 4 == 15 {
+                    self.varint()?
+                } else {
+                    u64::from(byte >> 4)
+                };
                 for _ in 0..many {
                     match byte & 15 {
                         1 | 2 => self.at += 1,
@@ -194,14 +232,36 @@ mod tests {
     #[test]
     fn a_header_is_read_past_what_it_holds_beside_its_sizes() {
         // kind 3, 100 bytes unpacked, 50 packed, then a header of version 2 with levels of 4 and 2 bytes and statistics.
-        let bytes =
-            [0x15, 6, 0x15, 200, 1, 0x15, 100, 0x5c, 0x15, 2, 0x45, 8, 0x15, 4, 0x2c, 0x18, 2, 9, 9, 0, 0, 0, 77];
-        let mut thrift = Thrift { bytes: &bytes, at: 0 };
+        let bytes = [
+            0x15, 6, 0x15, 200, 1, 0x15, 100, 0x5c, 0x15, 2, 0x45, 8, 0x15, 4, 0x2c, 0x18, 2, 9, 9,
+            0, 0, 0, 77,
+        ];
+        let mut thrift = Thrift {
+            bytes: &bytes,
+            at: 0,
+        };
         let found = thrift.page_header().unwrap();
-        assert_eq!(found, Header { kind: 3, unpacked: 100, packed: 50, levels: 6, len: 0 });
+        assert_eq!(
+            found,
+            Header {
+                kind: 3,
+                unpacked: 100,
+                packed: 50,
+                levels: 6,
+                len: 0
+            }
+        );
         assert_eq!(thrift.at, bytes.len() - 1);
         for cut in 0..bytes.len() - 1 {
-            assert_eq!(Thrift { bytes: &bytes[..cut], at: 0 }.page_header(), None, "cut at {cut}");
+            assert_eq!(
+                Thrift {
+                    bytes: &bytes[..cut],
+                    at: 0
+                }
+                .page_header(),
+                None,
+                "cut at {cut}"
+            );
         }
     }
 }

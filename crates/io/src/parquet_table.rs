@@ -44,11 +44,19 @@ impl ChunkReader for Chunks {
         Ok(BufReader::new(self.0.reader_at(start)))
     }
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<bytes::Bytes> {
-        if start.checked_add(length as u64).is_none_or(|end| end > self.0.size()) {
-            return Err(ParquetError::EOF(format!("{length} bytes claimed at byte {start}")));
+        if start
+            .checked_add(length as u64)
+            .is_none_or(|end| end > self.0.size())
+        {
+            return Err(ParquetError::EOF(format!(
+                "{length} bytes claimed at byte {start}"
+            )));
         }
         let mut out = Vec::with_capacity(length);
-        self.0.reader_at(start).take(length as u64).read_to_end(&mut out)?;
+        self.0
+            .reader_at(start)
+            .take(length as u64)
+            .read_to_end(&mut out)?;
         Ok(out.into())
     }
 }
@@ -81,8 +89,12 @@ impl Chosen {
 /// for columns that are not there; `Resource` beyond the budget.
 pub fn read_parquet(source: &Source, options: &ReadOptions, budget: &Budget) -> Result<Table> {
     contained(source, "Parquet", || {
-        let _footer = budget.reserve(footer(source)?.saturating_mul(FOOTER), "the footer of the Parquet file")?;
-        let reader = SerializedFileReader::new(Chunks(source.clone())).map_err(|e| damaged(source, "Parquet", e))?;
+        let _footer = budget.reserve(
+            footer(source)?.saturating_mul(FOOTER),
+            "the footer of the Parquet file",
+        )?;
+        let reader = SerializedFileReader::new(Chunks(source.clone()))
+            .map_err(|e| damaged(source, "Parquet", e))?;
         let schema = reader.metadata().file_metadata().schema_descr();
         let names = column_names(schema);
         let text = |at: usize| is_text(&schema.column(at));
@@ -102,27 +114,55 @@ pub fn read_parquet(source: &Source, options: &ReadOptions, budget: &Budget) -> 
         for at in ids {
             let descriptor = schema.column(at);
             if descriptor.max_rep_level() > 0 {
-                return Err(not_numeric(source, &names[at], "lists").remedy("name the rows by another column"));
+                return Err(not_numeric(source, &names[at], "lists")
+                    .remedy("name the rows by another column"));
             }
             let (nullable, unsigned) = (descriptor.max_def_level(), is_unsigned(&descriptor));
-            let column = Chosen { at, nullable, unsigned, list: None, width: 1 };
-            words.push(read_words(source, &reader, column, names[at].clone(), rows, budget)?);
+            let column = Chosen {
+                at,
+                nullable,
+                unsigned,
+                list: None,
+                width: 1,
+            };
+            words.push(read_words(
+                source,
+                &reader,
+                column,
+                names[at].clone(),
+                rows,
+                budget,
+            )?);
         }
-        let named = spread_names(chosen.iter().map(|c| (names[c.at].clone(), c.list.map(|_| c.width))));
-        let table = Table::new(rows, named.len(), elements)?.with_labels(WordColumn::finish(words)?)?;
+        let named = spread_names(
+            chosen
+                .iter()
+                .map(|c| (names[c.at].clone(), c.list.map(|_| c.width))),
+        );
+        let table =
+            Table::new(rows, named.len(), elements)?.with_labels(WordColumn::finish(words)?)?;
         table.with_names(named).map_err(|e| e.at(source.name()))
     })
 }
 
 /// Names of the columns: a list's is that of the column, not of its items.
 fn column_names(schema: &SchemaDescriptor) -> Vec<String> {
-    let roots: Vec<&str> =
-        schema.columns().iter().map(|c| c.path().parts().first().map_or("", String::as_str)).collect();
+    let roots: Vec<&str> = schema
+        .columns()
+        .iter()
+        .map(|c| c.path().parts().first().map_or("", String::as_str))
+        .collect();
     let alone = |at: usize| roots.iter().filter(|r| **r == roots[at]).count() == 1;
-    let lists: Vec<usize> = (0..roots.len()).filter(|at| schema.column(*at).max_rep_level() == 1).collect();
+    let lists: Vec<usize> = (0..roots.len())
+        .filter(|at| schema.column(*at).max_rep_level() == 1)
+        .collect();
     let name = |at: usize| {
         let whole = schema.column(at).path().string();
-        if lists.contains(&at) && alone(at) { roots[at].to_string() } else { whole }
+        if lists.contains(&at) && alone(at) {
+            roots[at].to_string()
+        } else {
+            whole
+        }
     };
     (0..roots.len()).map(name).collect()
 }
@@ -130,15 +170,25 @@ fn column_names(schema: &SchemaDescriptor) -> Vec<String> {
 fn is_unsigned(column: &ColumnDescriptor) -> bool {
     matches!(
         column.converted_type(),
-        ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64
+        ConvertedType::UINT_8
+            | ConvertedType::UINT_16
+            | ConvertedType::UINT_32
+            | ConvertedType::UINT_64
     )
 }
 
 fn is_text(column: &ColumnDescriptor) -> bool {
-    let said = matches!(column.converted_type(), ConvertedType::UTF8 | ConvertedType::ENUM | ConvertedType::JSON);
-    let logical =
-        matches!(column.logical_type_ref(), Some(LogicalType::String | LogicalType::Enum | LogicalType::Json));
-    column.physical_type() == Physical::BYTE_ARRAY && column.max_rep_level() == 0 && (said || logical)
+    let said = matches!(
+        column.converted_type(),
+        ConvertedType::UTF8 | ConvertedType::ENUM | ConvertedType::JSON
+    );
+    let logical = matches!(
+        column.logical_type_ref(),
+        Some(LogicalType::String | LogicalType::Enum | LogicalType::Json)
+    );
+    column.physical_type() == Physical::BYTE_ARRAY
+        && column.max_rep_level() == 0
+        && (said || logical)
 }
 
 /// Why a column cannot be read as numbers.
@@ -169,16 +219,27 @@ fn choose(
     let unsigned = is_unsigned(&column);
     let list = (column.max_rep_level() == 1).then(|| item_level(schema, &column));
     let width = if list.is_some() {
-        list_length(source, groups, at).map_err(|e| e.at(format!("{}, column '{}'", source.name(), names[at])))?
+        list_length(source, groups, at)
+            .map_err(|e| e.at(format!("{}, column '{}'", source.name(), names[at])))?
     } else {
         1
     };
-    Ok(Chosen { at, nullable: column.max_def_level(), unsigned, list, width })
+    Ok(Chosen {
+        at,
+        nullable: column.max_def_level(),
+        unsigned,
+        list,
+        width,
+    })
 }
 
 /// The length of the lists of a column, where all have one.
 fn list_length(source: &Source, groups: &[RowGroupMetaData], at: usize) -> Result<usize> {
-    let sum = |of: &dyn Fn(&RowGroupMetaData) -> i64| groups.iter().try_fold(0i64, |sum, g| sum.checked_add(of(g)));
+    let sum = |of: &dyn Fn(&RowGroupMetaData) -> i64| {
+        groups
+            .iter()
+            .try_fold(0i64, |sum, g| sum.checked_add(of(g)))
+    };
     let (rows, items) = (sum(&|g| g.num_rows()), sum(&|g| g.column(at).num_values()));
     let (Some(rows @ 0..), Some(items @ 0..)) = (rows, items) else {
         return Err(damaged(source, "Parquet", "a number of rows"));
@@ -203,7 +264,9 @@ fn item_level(schema: &SchemaDescriptor, column: &ColumnDescriptor) -> i16 {
     let mut node = schema.root_schema();
     let mut level = 0;
     for part in column.path().parts() {
-        let Some(child) = node.get_fields().iter().find(|f| f.name() == part) else { break };
+        let Some(child) = node.get_fields().iter().find(|f| f.name() == part) else {
+            break;
+        };
         node = child;
         match node.get_basic_info().repetition() {
             Repetition::OPTIONAL => level += 1,
@@ -223,7 +286,12 @@ fn footer(source: &Source) -> Result<u64> {
     check_claim(source.name().to_owned(), "a Parquet file", Some(12), size)?;
     let mut tail = [0; 4];
     source.fill_at(size - 8, &mut tail)?;
-    check_claim(source.name().to_owned(), "the Parquet footer", Some(u64::from(u32::from_le_bytes(tail)) + 8), size)
+    check_claim(
+        source.name().to_owned(),
+        "the Parquet footer",
+        Some(u64::from(u32::from_le_bytes(tail)) + 8),
+        size,
+    )
 }
 
 fn read_groups<T: Copy + Default>(
@@ -235,28 +303,51 @@ fn read_groups<T: Copy + Default>(
 ) -> Result<(usize, Reserved<T>)> {
     let broken = |what: &str| damaged(source, "Parquet", what);
     let groups = reader.metadata().row_groups();
-    let rows_of = |group: &RowGroupMetaData| usize::try_from(group.num_rows()).map_err(|_| broken("a number of rows"));
+    let rows_of = |group: &RowGroupMetaData| {
+        usize::try_from(group.num_rows()).map_err(|_| broken("a number of rows"))
+    };
     let counts = groups.iter().map(rows_of).collect::<Result<Vec<_>>>()?;
-    let rows =
-        counts.iter().try_fold(0usize, |sum, n| sum.checked_add(*n)).ok_or_else(|| broken("a number of rows"))?;
+    let rows = counts
+        .iter()
+        .try_fold(0usize, |sum, n| sum.checked_add(*n))
+        .ok_or_else(|| broken("a number of rows"))?;
     let claimed = reader.metadata().file_metadata().num_rows();
     if usize::try_from(claimed) != Ok(rows) {
         return Err(broken(&format!("{claimed} rows claimed, {rows} are there")));
     }
     let width: usize = chosen.iter().map(|c| c.width).sum();
-    let total = rows.checked_mul(width).ok_or_else(|| broken("a number of rows"))?;
-    let mut items = budget.vec(total, T::default(), &format!("the rows of {}", source.name()))?;
+    let total = rows
+        .checked_mul(width)
+        .ok_or_else(|| broken("a number of rows"))?;
+    let mut items = budget.vec(
+        total,
+        T::default(),
+        &format!("the rows of {}", source.name()),
+    )?;
     let mut first = 0;
     for (group, count) in counts.into_iter().enumerate() {
         let place = &mut items.items[first * width..(first + count) * width];
         let mut before = 0;
         for columns in chosen.chunks(ABREAST) {
             let room = budget.free() / 4 / columns.len() as u64;
-            let pages = columns.iter().map(|c| parquet_pages::held(source, groups[group].column(c.at), room));
-            let held = pages.collect::<Result<Vec<u64>>>()?.iter().fold(0u64, |sum, held| sum.saturating_add(*held));
+            let pages = columns
+                .iter()
+                .map(|c| parquet_pages::held(source, groups[group].column(c.at), room));
+            let held = pages
+                .collect::<Result<Vec<u64>>>()?
+                .iter()
+                .fold(0u64, |sum, held| sum.saturating_add(*held));
             let readers = READER * columns.len() as u64;
-            let _pages = budget.reserve(held.saturating_add(readers), "the pages of the Parquet file")?;
-            let block = Block { columns, first: before, width, row: first };
+            let _pages = budget.reserve(
+                held.saturating_add(readers),
+                "the pages of the Parquet file",
+            )?;
+            let block = Block {
+                columns,
+                first: before,
+                width,
+                row: first,
+            };
             read_block(source, reader, group, &block, place, narrow)?;
             before += columns.iter().map(|c| c.width).sum::<usize>();
         }
@@ -286,43 +377,83 @@ fn read_block<T: Copy>(
     narrow: fn(f64) -> T,
 ) -> Result<()> {
     let broken = |what: String| damaged(source, "Parquet", what);
-    let group = reader.get_row_group(group).map_err(|e| damaged(source, "Parquet", e))?;
+    let group = reader
+        .get_row_group(group)
+        .map_err(|e| damaged(source, "Parquet", e))?;
     let readers = block.columns.iter().map(|c| group.get_column_reader(c.at));
-    let mut readers = readers.collect::<ParquetResult<Vec<_>>>().map_err(|e| damaged(source, "Parquet", e))?;
+    let mut readers = readers
+        .collect::<ParquetResult<Vec<_>>>()
+        .map_err(|e| damaged(source, "Parquet", e))?;
     let count = rows.len() / block.width.max(1);
     let mut done = 0;
     // All columns of a block give as many rows at a time as its widest.
-    let many_rows = block.columns.iter().map(|c| c.batch()).min().unwrap_or(BATCH);
+    let many_rows = block
+        .columns
+        .iter()
+        .map(|c| c.batch())
+        .min()
+        .unwrap_or(BATCH);
     loop {
         let mut batch = Vec::with_capacity(readers.len());
         for (reader, column) in readers.iter_mut().zip(block.columns) {
             let row = block.row + done;
-            let place = format!("{}, column {}, row {} of the data or below", source.name(), column.at + 1, row + 1);
+            let place = format!(
+                "{}, column {}, row {} of the data or below",
+                source.name(),
+                column.at + 1,
+                row + 1
+            );
             batch.push(values(source, reader, *column, many_rows).map_err(|e| e.at_least(place))?);
         }
         let rows_of = |(b, c): (&Vec<f64>, &Chosen)| b.len() / c.width.max(1);
-        let many = batch.iter().zip(block.columns).map(rows_of).next().unwrap_or(0);
+        let many = batch
+            .iter()
+            .zip(block.columns)
+            .map(rows_of)
+            .next()
+            .unwrap_or(0);
         if batch.iter().zip(block.columns).any(|b| rows_of(b) != many) || many > count - done {
-            return Err(broken("the columns of a row group differ in length".to_owned()));
+            return Err(broken(
+                "the columns of a row group differ in length".to_owned(),
+            ));
         }
         if many == 0 && done < count {
-            return Err(broken(format!("a row group claims {count} rows, and has {done}")));
+            return Err(broken(format!(
+                "a row group claims {count} rows, and has {done}"
+            )));
         }
         if many == 0 {
             return Ok(());
         }
-        for (at, row) in rows[done * block.width..].chunks_exact_mut(block.width).take(many).enumerate() {
-            let numbers = batch.iter().zip(block.columns).flat_map(|(b, c)| &b[at * c.width..(at + 1) * c.width]);
-            row[block.first..].iter_mut().zip(numbers).for_each(|(to, number)| *to = narrow(*number));
+        for (at, row) in rows[done * block.width..]
+            .chunks_exact_mut(block.width)
+            .take(many)
+            .enumerate()
+        {
+            let numbers = batch
+                .iter()
+                .zip(block.columns)
+                .flat_map(|(b, c)| &b[at * c.width..(at + 1) * c.width]);
+            row[block.first..]
+                .iter_mut()
+                .zip(numbers)
+                .for_each(|(to, number)| *to = narrow(*number));
         }
         done += many;
     }
 }
 
 /// The next values of one column, of at most `rows` rows; those of the items of lists stand one after another.
-fn values(source: &Source, reader: &mut ColumnReader, column: Chosen, rows: usize) -> Result<Vec<f64>> {
+fn values(
+    source: &Source,
+    reader: &mut ColumnReader,
+    column: Chosen,
+    rows: usize,
+) -> Result<Vec<f64>> {
     match reader {
-        ColumnReader::BoolColumnReader(r) => typed(source, r, column, rows, |v| Ok(f64::from(u8::from(v)))),
+        ColumnReader::BoolColumnReader(r) => {
+            typed(source, r, column, rows, |v| Ok(f64::from(u8::from(v))))
+        }
         ColumnReader::Int32ColumnReader(r) if column.unsigned => {
             typed(source, r, column, rows, |v| Ok(f64::from(v as u32)))
         }
@@ -347,27 +478,49 @@ fn typed<D: DataType>(
     let (mut levels, mut starts, mut values) = (Vec::new(), Vec::new(), Vec::new());
     let with_levels = (column.nullable > 0).then_some(&mut levels);
     let with_starts = column.list.map(|_| &mut starts);
-    reader.read_records(rows, with_levels, with_starts, &mut values).map_err(|e| damaged(source, "Parquet", e))?;
+    reader
+        .read_records(rows, with_levels, with_starts, &mut values)
+        .map_err(|e| damaged(source, "Parquet", e))?;
     let mut values = values.into_iter().map(number);
     if column.nullable == 0 {
         return values.collect();
     }
-    let ended = || Err(damaged(source, "Parquet", "a column has fewer values than it claims"));
-    let mut value = |l: &i16| if *l == column.nullable { values.next().unwrap_or_else(ended) } else { Ok(f64::NAN) };
-    let Some(item) = column.list else { return levels.iter().map(value).collect() };
+    let ended = || {
+        Err(damaged(
+            source,
+            "Parquet",
+            "a column has fewer values than it claims",
+        ))
+    };
+    let mut value = |l: &i16| {
+        if *l == column.nullable {
+            values.next().unwrap_or_else(ended)
+        } else {
+            Ok(f64::NAN)
+        }
+    };
+    let Some(item) = column.list else {
+        return levels.iter().map(value).collect();
+    };
     let mut out = Vec::with_capacity(levels.len());
     for (level, start) in levels.iter().zip(&starts) {
         // A list begins where the one before has ended, and has an item.
         let begins = *start == 0;
         if begins != (out.len() % column.width == 0) || *level < item {
-            return Err(unequal(&format!("not every one has {} numbers", column.width)));
+            return Err(unequal(&format!(
+                "not every one has {} numbers",
+                column.width
+            )));
         }
         out.push(value(level)?);
     }
     if out.len() % column.width == 0 {
         Ok(out)
     } else {
-        Err(unequal(&format!("not every one has {} numbers", column.width)))
+        Err(unequal(&format!(
+            "not every one has {} numbers",
+            column.width
+        )))
     }
 }
 
@@ -385,9 +538,14 @@ fn read_words(
     let mut done = 0;
     for (group, data) in reader.metadata().row_groups().iter().enumerate() {
         let held = parquet_pages::held(source, data.column(column.at), budget.free() / 4)?;
-        let _pages = budget.reserve(held.saturating_add(READER), "the pages of the Parquet file")?;
-        let group = reader.get_row_group(group).map_err(|e| damaged(source, "Parquet", e))?;
-        let mut column_reader = group.get_column_reader(column.at).map_err(|e| damaged(source, "Parquet", e))?;
+        let _pages =
+            budget.reserve(held.saturating_add(READER), "the pages of the Parquet file")?;
+        let group = reader
+            .get_row_group(group)
+            .map_err(|e| damaged(source, "Parquet", e))?;
+        let mut column_reader = group
+            .get_column_reader(column.at)
+            .map_err(|e| damaged(source, "Parquet", e))?;
         loop {
             let many = take_words(source, &mut column_reader, column, &mut words)?;
             if many == 0 {
@@ -399,14 +557,23 @@ fn read_words(
             }
         }
     }
-    if done == rows { Ok(words) } else { Err(broken("the columns of a row group differ in length")) }
+    if done == rows {
+        Ok(words)
+    } else {
+        Err(broken("the columns of a row group differ in length"))
+    }
 }
 
 /// Words that are read at a time: each may be long.
 const WORDS: usize = 256;
 
 /// The next words of one column, of which the number is given back.
-fn take_words(source: &Source, reader: &mut ColumnReader, column: Chosen, into: &mut WordColumn) -> Result<usize> {
+fn take_words(
+    source: &Source,
+    reader: &mut ColumnReader,
+    column: Chosen,
+    into: &mut WordColumn,
+) -> Result<usize> {
     let ColumnReader::ByteArrayColumnReader(reader) = reader else {
         let numbers = values(source, reader, column, BATCH)?;
         numbers.iter().try_for_each(|v| into.push_number(*v))?;
@@ -414,7 +581,9 @@ fn take_words(source: &Source, reader: &mut ColumnReader, column: Chosen, into: 
     };
     let (mut levels, mut texts) = (Vec::new(), Vec::new());
     let with_levels = (column.nullable > 0).then_some(&mut levels);
-    reader.read_records(WORDS, with_levels, None, &mut texts).map_err(|e| damaged(source, "Parquet", e))?;
+    reader
+        .read_records(WORDS, with_levels, None, &mut texts)
+        .map_err(|e| damaged(source, "Parquet", e))?;
     let word = |text: &ByteArray| String::from_utf8_lossy(text.data()).into_owned();
     if column.nullable == 0 {
         texts.iter().try_for_each(|t| into.push(&word(t)))?;
@@ -422,7 +591,11 @@ fn take_words(source: &Source, reader: &mut ColumnReader, column: Chosen, into: 
     }
     let mut texts = texts.iter();
     for level in &levels {
-        let text = if *level == column.nullable { texts.next().map(word) } else { None };
+        let text = if *level == column.nullable {
+            texts.next().map(word)
+        } else {
+            None
+        };
         into.push(&text.unwrap_or_default())?;
     }
     Ok(levels.len())

@@ -23,13 +23,21 @@ const WORDS: usize = 8192;
 ///
 /// # Errors
 /// `Resource` when the disk is full; `Internal` when the columns differ in length.
-pub fn write_parquet(out: Output, columns: &[(&str, Column<'_>)], comments: &[String]) -> Result<()> {
+pub fn write_parquet(
+    out: Output,
+    columns: &[(&str, Column<'_>)],
+    comments: &[String],
+) -> Result<()> {
     let name = out.name().to_owned();
     let rows = columns.first().map_or(0, |(_, c)| c.len());
     if let Some((column, _)) = columns.iter().find(|(_, c)| c.len() != rows) {
-        return Err(Error::internal(format!("column {column} has not {rows} rows as the first")).at(name));
+        return Err(
+            Error::internal(format!("column {column} has not {rows} rows as the first")).at(name),
+        );
     }
-    write_groups(out, columns, rows, comments).map_err(|e| failure(&name, e))?.commit()
+    write_groups(out, columns, rows, comments)
+        .map_err(|e| failure(&name, e))?
+        .commit()
 }
 
 fn failure(name: &str, error: ParquetError) -> Error {
@@ -48,14 +56,17 @@ fn write_groups(
     rows: usize,
     comments: &[String],
 ) -> ParquetResult<Output> {
-    let note = (!comments.is_empty()).then(|| vec![KeyValue::new("zipfold".to_owned(), comments.join("\n"))]);
-    let mut writer = SerializedFileWriter::new(out, schema(columns)?, Arc::new(properties(columns, note)))?;
+    let note = (!comments.is_empty())
+        .then(|| vec![KeyValue::new("zipfold".to_owned(), comments.join("\n"))]);
+    let mut writer =
+        SerializedFileWriter::new(out, schema(columns)?, Arc::new(properties(columns, note)))?;
     for from in (0..rows).step_by(GROUP) {
         let range = from..rows.min(from + GROUP);
         let mut group = writer.next_row_group()?;
         for (_, column) in columns {
-            let mut cells =
-                group.next_column()?.ok_or_else(|| ParquetError::General("a column is missing".to_owned()))?;
+            let mut cells = group
+                .next_column()?
+                .ok_or_else(|| ParquetError::General("a column is missing".to_owned()))?;
             put(&mut cells, *column, range.clone())?;
             cells.close()?;
         }
@@ -70,7 +81,9 @@ fn properties(columns: &[(&str, Column<'_>)], note: Option<Vec<KeyValue>>) -> Wr
         .set_compression(Compression::SNAPPY)
         .set_key_value_metadata(note)
         .set_dictionary_enabled(false);
-    let whole = columns.iter().filter(|(_, c)| matches!(c, Column::U64(_) | Column::I64(_)));
+    let whole = columns
+        .iter()
+        .filter(|(_, c)| matches!(c, Column::U64(_) | Column::I64(_)));
     let with = |b: WriterPropertiesBuilder, (name, _): &(&str, Column<'_>)| {
         b.set_column_encoding(ColumnPath::from(*name), Encoding::DELTA_BINARY_PACKED)
     };
@@ -86,25 +99,50 @@ fn schema(columns: &[(&str, Column<'_>)]) -> ParquetResult<TypePtr> {
             Column::F32(_) => (Physical::FLOAT, None),
             Column::Words(..) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
         };
-        let builder = Type::primitive_type_builder(name, physical).with_repetition(Repetition::REQUIRED);
+        let builder =
+            Type::primitive_type_builder(name, physical).with_repetition(Repetition::REQUIRED);
         builder.with_logical_type(logical).build().map(Arc::new)
     };
-    let fields = columns.iter().map(field).collect::<ParquetResult<Vec<_>>>()?;
-    Ok(Arc::new(Type::group_type_builder("zipfold").with_fields(fields).build()?))
+    let fields = columns
+        .iter()
+        .map(field)
+        .collect::<ParquetResult<Vec<_>>>()?;
+    Ok(Arc::new(
+        Type::group_type_builder("zipfold")
+            .with_fields(fields)
+            .build()?,
+    ))
 }
 
-fn put(cells: &mut SerializedColumnWriter<'_>, column: Column<'_>, range: Range<usize>) -> ParquetResult<usize> {
+fn put(
+    cells: &mut SerializedColumnWriter<'_>,
+    column: Column<'_>,
+    range: Range<usize>,
+) -> ParquetResult<usize> {
     match column {
-        Column::U64(items) => cells.typed::<Int64Type>().write_batch(bytemuck::cast_slice(&items[range]), None, None),
-        Column::I64(items) => cells.typed::<Int64Type>().write_batch(&items[range], None, None),
-        Column::F64(items) => cells.typed::<DoubleType>().write_batch(&items[range], None, None),
-        Column::F32(items) => cells.typed::<FloatType>().write_batch(&items[range], None, None),
+        Column::U64(items) => {
+            cells
+                .typed::<Int64Type>()
+                .write_batch(bytemuck::cast_slice(&items[range]), None, None)
+        }
+        Column::I64(items) => cells
+            .typed::<Int64Type>()
+            .write_batch(&items[range], None, None),
+        Column::F64(items) => cells
+            .typed::<DoubleType>()
+            .write_batch(&items[range], None, None),
+        Column::F32(items) => cells
+            .typed::<FloatType>()
+            .write_batch(&items[range], None, None),
         Column::Words(words, rows) => {
             let mut done = 0;
             for part in rows[range].chunks(WORDS) {
-                let word = |r: &i64| ByteArray::from(usize::try_from(*r).map_or("", |r| words.get(r)));
+                let word =
+                    |r: &i64| ByteArray::from(usize::try_from(*r).map_or("", |r| words.get(r)));
                 let part: Vec<ByteArray> = part.iter().map(word).collect();
-                done += cells.typed::<ByteArrayType>().write_batch(&part, None, None)?;
+                done += cells
+                    .typed::<ByteArrayType>()
+                    .write_batch(&part, None, None)?;
             }
             Ok(done)
         }

@@ -64,8 +64,22 @@ pub fn read_source(
         Format::Tsv => Separator::Byte(b'\t'),
         Format::Blanks => Separator::Blanks,
         Format::Npy => return select(read_npy(source, budget)?, columns, source.name(), budget),
-        Format::Npz => return select(read_npz(source, member, budget)?, columns, source.name(), budget),
-        Format::Xyz => return select(xyz_frame(source, member, budget)?, columns, source.name(), budget),
+        Format::Npz => {
+            return select(
+                read_npz(source, member, budget)?,
+                columns,
+                source.name(),
+                budget,
+            );
+        }
+        Format::Xyz => {
+            return select(
+                xyz_frame(source, member, budget)?,
+                columns,
+                source.name(),
+                budget,
+            );
+        }
         Format::Parquet => return parquet(source, options, budget),
         Format::Arrow => return arrow(source, options, budget),
     };
@@ -105,8 +119,14 @@ pub(crate) fn without_feature(name: &str) -> Error {
 /// The suffix of `path` in lower case, without `.gz` and `.xz`.
 pub(crate) fn suffix(path: &str) -> Option<String> {
     let lower = path.to_ascii_lowercase();
-    let plain = if is_packed(&lower) { &lower[..lower.len() - 3] } else { &lower[..] };
-    Path::new(plain).extension().map(|s| s.to_string_lossy().into_owned())
+    let plain = if is_packed(&lower) {
+        &lower[..lower.len() - 3]
+    } else {
+        &lower[..]
+    };
+    Path::new(plain)
+        .extension()
+        .map(|s| s.to_string_lossy().into_owned())
 }
 
 /// Whether the name says that the file is packed.
@@ -118,21 +138,34 @@ pub(crate) fn is_packed(path: &str) -> bool {
 fn format_of(path: &str) -> Option<Format> {
     let suffix = suffix(path)?;
     let format = SUFFIXES.iter().find(|(name, _)| *name == suffix)?.1;
-    let text = matches!(format, Format::Csv | Format::Tsv | Format::Blanks | Format::Xyz);
+    let text = matches!(
+        format,
+        Format::Csv | Format::Tsv | Format::Blanks | Format::Xyz
+    );
     (text || !is_packed(path)).then_some(format)
 }
 
 fn unknown_suffix(path: &str) -> Error {
     if Path::new(path).is_dir() {
-        return Error::request("this is a folder, not a table").at(path).remedy("the name of a file in it");
+        return Error::request("this is a folder, not a table")
+            .at(path)
+            .remedy("the name of a file in it");
     }
     if !Path::new(path).exists() {
-        return Error::input("there is no such file").at(path).remedy("check the name");
+        return Error::input("there is no such file")
+            .at(path)
+            .remedy("check the name");
     }
-    let all: Vec<String> = SUFFIXES.iter().map(|(name, _)| format!(".{name}")).collect();
+    let all: Vec<String> = SUFFIXES
+        .iter()
+        .map(|(name, _)| format!(".{name}"))
+        .collect();
     Error::request("the suffix does not say which table format this is")
         .at(path)
-        .remedy(format!("a name that ends in one of {} (.gz or .xz may follow those of text)", all.join(" ")))
+        .remedy(format!(
+            "a name that ends in one of {} (.gz or .xz may follow those of text)",
+            all.join(" ")
+        ))
 }
 
 /// `file.npz:name` is the file and the member; a file whose name has the colon wins.
@@ -141,7 +174,9 @@ fn split_member(path: &str) -> (&str, Option<&str>) {
         return (path, None);
     }
     match path.rsplit_once(':') {
-        Some((file, member)) if matches!(format_of(file), Some(Format::Npz | Format::Xyz)) => (file, Some(member)),
+        Some((file, member)) if matches!(format_of(file), Some(Format::Npz | Format::Xyz)) => {
+            (file, Some(member))
+        }
         _ => (path, None),
     }
 }
@@ -156,7 +191,10 @@ fn sniff(source: &Source, budget: &Budget) -> Result<Format> {
         (b"PAR1", Format::Parquet),
         (b"ARROW1", Format::Arrow),
     ];
-    if let Some((_, format)) = binary.iter().find(|(magic, _)| start[..n].starts_with(magic)) {
+    if let Some((_, format)) = binary
+        .iter()
+        .find(|(magic, _)| start[..n].starts_with(magic))
+    {
         return Ok(*format);
     }
     let mut lines = crate::guard::Lines::new(source, true, budget)?;
@@ -176,18 +214,27 @@ fn xyz_frame(source: &Source, member: Option<&str>, budget: &Budget) -> Result<T
     let mut frames = read_xyz(source, budget)?;
     let Some(member) = member else {
         let first = frames.next().unwrap_or_else(|| {
-            Err(Error::input("the file holds no frame").at(source.name()).remedy("give a file with at least one frame"))
+            Err(Error::input("the file holds no frame")
+                .at(source.name())
+                .remedy("give a file with at least one frame"))
         })?;
         return match frames.next() {
             None => Ok(first.positions),
             Some(Err(e)) => Err(e),
-            Some(Ok(_)) => Err(Error::request("the file holds several frames, a table is one")
-                .at(source.name())
-                .remedy(format!("{}:0 for the first frame, :1 for the next", source.name()))),
+            Some(Ok(_)) => Err(
+                Error::request("the file holds several frames, a table is one")
+                    .at(source.name())
+                    .remedy(format!(
+                        "{}:0 for the first frame, :1 for the next",
+                        source.name()
+                    )),
+            ),
         };
     };
     let number: usize = member.parse().map_err(|_| {
-        Error::request(format!("'{member}' is not the number of a frame")).at(source.name()).remedy("a number from 0")
+        Error::request(format!("'{member}' is not the number of a frame"))
+            .at(source.name())
+            .remedy("a number from 0")
     })?;
     let mut seen = 0;
     for frame in frames {

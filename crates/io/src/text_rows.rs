@@ -82,13 +82,19 @@ impl<'a> TextRows<'a> {
     }
 
     /// Takes the row of `cells` that stands on `line`.
-    pub(crate) fn take<'c>(&mut self, line: u64, cells: impl Iterator<Item = &'c [u8]> + Clone) -> Result<()> {
+    pub(crate) fn take<'c>(
+        &mut self,
+        line: u64,
+        cells: impl Iterator<Item = &'c [u8]> + Clone,
+    ) -> Result<()> {
         let count = cells.clone().count();
         match self.width {
-            None if count > MOST_COLUMNS => Err(Error::input(format!("this row has {count} cells"))
-                .at(at_line(self.name, line))
-                .limit(format!("{MOST_COLUMNS} columns"))
-                .remedy("store so wide a table as .npy")),
+            None if count > MOST_COLUMNS => {
+                Err(Error::input(format!("this row has {count} cells"))
+                    .at(at_line(self.name, line))
+                    .limit(format!("{MOST_COLUMNS} columns"))
+                    .remedy("store so wide a table as .npy"))
+            }
             None => self.first(line, count, cells),
             Some((width, _)) if width == count => {
                 for _ in 0..std::mem::take(&mut self.blanks) {
@@ -101,7 +107,11 @@ impl<'a> TextRows<'a> {
     }
 
     /// Takes a row of data; until every column has shown a cell, or many rows have passed, it is held.
-    fn row_of_data<'c>(&mut self, line: u64, cells: impl Iterator<Item = &'c [u8]> + Clone) -> Result<()> {
+    fn row_of_data<'c>(
+        &mut self,
+        line: u64,
+        cells: impl Iterator<Item = &'c [u8]> + Clone,
+    ) -> Result<()> {
         if self.places.is_some() {
             return self.row(line, cells);
         }
@@ -113,7 +123,9 @@ impl<'a> TextRows<'a> {
             }
             width = at + 1;
         }
-        let enough = self.held.len() == HELD || self.held_bytes >= HELD_BYTES || self.shown.iter().all(|shown| *shown);
+        let enough = self.held.len() == HELD
+            || self.held_bytes >= HELD_BYTES
+            || self.shown.iter().all(|shown| *shown);
         if enough && self.held.is_empty() {
             self.decide(width, Some(cells.clone()))?;
             return self.row(line, cells);
@@ -128,15 +140,27 @@ impl<'a> TextRows<'a> {
     /// Decides by the rows that are held, and takes them.
     fn take_held(&mut self) -> Result<()> {
         let held = std::mem::take(&mut self.held);
-        let Some(count) = held.first().map(|(_, row)| row.len()) else { return Ok(()) };
-        let shown =
-            |at: usize| held.iter().map(|(_, row)| &row[at][..]).find(|cell| !is_missing(cell)).unwrap_or_default();
+        let Some(count) = held.first().map(|(_, row)| row.len()) else {
+            return Ok(());
+        };
+        let shown = |at: usize| {
+            held.iter()
+                .map(|(_, row)| &row[at][..])
+                .find(|cell| !is_missing(cell))
+                .unwrap_or_default()
+        };
         self.decide(count, Some((0..count).map(shown)))?;
-        held.iter().try_for_each(|(line, row)| self.row(*line, row.iter().map(Vec::as_slice)))
+        held.iter()
+            .try_for_each(|(line, row)| self.row(*line, row.iter().map(Vec::as_slice)))
     }
 
     /// Takes the first row, which may be the header.
-    fn first<'c>(&mut self, line: u64, count: usize, cells: impl Iterator<Item = &'c [u8]> + Clone) -> Result<()> {
+    fn first<'c>(
+        &mut self,
+        line: u64,
+        count: usize,
+        cells: impl Iterator<Item = &'c [u8]> + Clone,
+    ) -> Result<()> {
         self.width = Some((count, line));
         self.columns.add(count as u64 * COLUMN)?;
         let header = match self.options.header {
@@ -144,7 +168,9 @@ impl<'a> TextRows<'a> {
             None => self.is_header(line, cells.clone())?,
         };
         if header {
-            cells.clone().try_for_each(|c| self.columns.add(NAME + 4 * c.len() as u64))?;
+            cells
+                .clone()
+                .try_for_each(|c| self.columns.add(NAME + 4 * c.len() as u64))?;
             self.names = Some(header_names(cells.clone()));
         }
         if header {
@@ -156,16 +182,28 @@ impl<'a> TextRows<'a> {
 
     /// Whether a first row is the header: some cell is no number. Where all of those look like numbers with a slip of the
     /// pen, it is neither a header nor a row, and a row must not be lost.
-    fn is_header<'c>(&self, line: u64, cells: impl Iterator<Item = &'c [u8]> + Clone) -> Result<bool> {
-        let mut odd = cells.enumerate().filter(|(_, c)| number(c).is_none()).peekable();
-        let Some((column, cell)) = odd.peek().copied() else { return Ok(false) };
+    fn is_header<'c>(
+        &self,
+        line: u64,
+        cells: impl Iterator<Item = &'c [u8]> + Clone,
+    ) -> Result<bool> {
+        let mut odd = cells
+            .enumerate()
+            .filter(|(_, c)| number(c).is_none())
+            .peekable();
+        let Some((column, cell)) = odd.peek().copied() else {
+            return Ok(false);
+        };
         if odd.any(|(_, c)| !like_number(c)) {
             return Ok(true);
         }
-        let what = format!("'{}' is not a number, and this first row is no header of names either", show(cell));
-        Err(Error::input(what)
-            .at(self.cell_place(line, column))
-            .remedy("correct the cell, or give every column a name that does not read like a number"))
+        let what = format!(
+            "'{}' is not a number, and this first row is no header of names either",
+            show(cell)
+        );
+        Err(Error::input(what).at(self.cell_place(line, column)).remedy(
+            "correct the cell, or give every column a name that does not read like a number",
+        ))
     }
 
     fn ragged(&self, line: u64, count: usize, width: usize, first: u64) -> Error {
@@ -176,15 +214,23 @@ impl<'a> TextRows<'a> {
     }
 
     /// Decides which cells of a row are numbers, and which are words: by the first cells below a header.
-    fn decide<'c>(&mut self, count: usize, data: Option<impl Iterator<Item = &'c [u8]> + Clone>) -> Result<()> {
+    fn decide<'c>(
+        &mut self,
+        count: usize,
+        data: Option<impl Iterator<Item = &'c [u8]> + Clone>,
+    ) -> Result<()> {
         let is_text = |cell: &[u8]| number(cell).is_none() && !like_number(cell);
-        let text: Vec<bool> = data.map_or_else(|| vec![false; count], |cells| cells.map(is_text).collect());
+        let text: Vec<bool> =
+            data.map_or_else(|| vec![false; count], |cells| cells.map(is_text).collect());
         let head = at_line(self.name, self.width.map_or(1, |w| w.1));
         let names = self.names.as_deref();
         let at_head = |e: Error| e.at(head.clone());
-        let called = |list: &[String], at: usize| names.is_some_and(|names| list.contains(&names[at]));
+        let called =
+            |list: &[String], at: usize| names.is_some_and(|names| list.contains(&names[at]));
         let wanted = self.options.columns.as_deref();
-        let compared: Vec<bool> = (0..count).map(|at| text[at] && called(&self.options.texts, at)).collect();
+        let compared: Vec<bool> = (0..count)
+            .map(|at| text[at] && called(&self.options.texts, at))
+            .collect();
         let chosen = match wanted {
             Some(wanted) => expand(wanted, names, count, &|at| text[at]).map_err(at_head)?,
             None => (0..count).filter(|at| !text[*at]).collect(),
@@ -197,24 +243,47 @@ impl<'a> TextRows<'a> {
         let mut is_id = vec![false; count];
         said.iter().for_each(|at| is_id[*at] = true);
         let guessed = (0..count).filter(|at| (all && text[*at] || compared[*at]) && !is_id[*at]);
-        let ids: Vec<(usize, bool)> = said.iter().map(|at| (*at, false)).chain(guessed.map(|at| (at, true))).collect();
-        let chosen: Vec<usize> =
-            chosen.into_iter().filter(|at| !compared[*at] && (wanted.is_some() || !is_id[*at])).collect();
+        let ids: Vec<(usize, bool)> = said
+            .iter()
+            .map(|at| (*at, false))
+            .chain(guessed.map(|at| (at, true)))
+            .collect();
+        let chosen: Vec<usize> = chosen
+            .into_iter()
+            .filter(|at| !compared[*at] && (wanted.is_some() || !is_id[*at]))
+            .collect();
         if chosen.is_empty() && count > 0 && !compared.contains(&true) {
             let e = Error::input("no column holds numbers, only words").at(head);
             return Err(e.remedy("give at least one column of numbers"));
         }
         if text.contains(&true) && self.reads_like_data(&chosen) {
-            let first: Vec<String> = self.names.iter().flatten().take(4).map(|n| short(n, 20)).collect();
-            let what =
-                format!("the first row, '{},…', reads like data and not like the names of columns", first.join(","));
-            return Err(Error::input(what).at(head).remedy("write a line with the names of the columns before it"));
+            let first: Vec<String> = self
+                .names
+                .iter()
+                .flatten()
+                .take(4)
+                .map(|n| short(n, 20))
+                .collect();
+            let what = format!(
+                "the first row, '{},…', reads like data and not like the names of columns",
+                first.join(",")
+            );
+            return Err(Error::input(what)
+                .at(head)
+                .remedy("write a line with the names of the columns before it"));
         }
         let mut places = vec![None; count];
-        chosen.iter().enumerate().for_each(|(place, at)| places[*at] = Some(place));
+        chosen
+            .iter()
+            .enumerate()
+            .for_each(|(place, at)| places[*at] = Some(place));
         self.row = vec![0.0; chosen.len()];
         self.places = Some(places);
-        let name = |at: usize| self.names.as_ref().map_or_else(|| at.to_string(), |n| n[at].clone());
+        let name = |at: usize| {
+            self.names
+                .as_ref()
+                .map_or_else(|| at.to_string(), |n| n[at].clone())
+        };
         let column = |(at, guessed): (usize, bool)| Column {
             at,
             guessed,
@@ -226,38 +295,58 @@ impl<'a> TextRows<'a> {
 
     /// Whether what was taken for the header has numbers for all columns of numbers, which do not just count them.
     fn reads_like_data(&self, chosen: &[usize]) -> bool {
-        let Some(names) = &self.names else { return false };
+        let Some(names) = &self.names else {
+            return false;
+        };
         let values: Option<Vec<f64>> = chosen.iter().map(|at| names[*at].parse().ok()).collect();
-        let counts = |v: &[f64]| v.iter().all(|v| v.fract() == 0.0) && v.windows(2).all(|w| w[1] == w[0] + 1.0);
+        let counts = |v: &[f64]| {
+            v.iter().all(|v| v.fract() == 0.0) && v.windows(2).all(|w| w[1] == w[0] + 1.0)
+        };
         values.is_some_and(|v| !v.is_empty() && !counts(&v))
     }
 
     /// Takes one row of data.
     fn row<'c>(&mut self, line: u64, cells: impl Iterator<Item = &'c [u8]> + Clone) -> Result<()> {
         for at in 0..self.words.len() {
-            let cell = cells.clone().nth(self.words[at].at).unwrap_or_default().trim_ascii();
-            if self.words[at].guessed && !cell.is_empty() && number(cell).is_some_and(|v| !v.is_nan()) {
+            let cell = cells
+                .clone()
+                .nth(self.words[at].at)
+                .unwrap_or_default()
+                .trim_ascii();
+            if self.words[at].guessed
+                && !cell.is_empty()
+                && number(cell).is_some_and(|v| !v.is_nan())
+            {
                 return Err(self.mixed(line, self.words[at].at, cell));
             }
             let is_number = !self.words[at].guessed && number(cell).is_some();
-            self.words[at].words.push_cell(&String::from_utf8_lossy(cell), is_number)?;
+            self.words[at]
+                .words
+                .push_cell(&String::from_utf8_lossy(cell), is_number)?;
         }
         self.numbers(line, cells)
     }
 
     fn mixed(&self, line: u64, column: usize, cell: &[u8]) -> Error {
         let name = self.plain_name(column);
-        let what = format!("'{}' is a number, and the column began with words", show(cell));
-        Error::input(what).at(self.cell_place(line, column)).remedy(format!(
-            "{} keeps the column as words, {} leaves it out; or correct the cells",
-            Opt::Ids.to(&name),
-            Opt::Columns.to(format!("!{name}"))
-        ))
+        let what = format!(
+            "'{}' is a number, and the column began with words",
+            show(cell)
+        );
+        Error::input(what)
+            .at(self.cell_place(line, column))
+            .remedy(format!(
+                "{} keeps the column as words, {} leaves it out; or correct the cells",
+                Opt::Ids.to(&name),
+                Opt::Columns.to(format!("!{name}"))
+            ))
     }
 
     fn numbers<'c>(&mut self, line: u64, cells: impl Iterator<Item = &'c [u8]>) -> Result<()> {
         for (column, cell) in cells.enumerate() {
-            let Some(place) = self.places.as_ref().and_then(|p| p[column]) else { continue };
+            let Some(place) = self.places.as_ref().and_then(|p| p[column]) else {
+                continue;
+            };
             match number(cell) {
                 Some(value) if !is_coarse(cell, value) => self.row[place] = value,
                 Some(value) if value.is_infinite() && !is_whole(cell) => {
@@ -274,7 +363,11 @@ impl<'a> TextRows<'a> {
     }
 
     fn cell_place(&self, line: u64, column: usize) -> String {
-        format!("{}, column {}", at_line(self.name, line), self.column_name(column))
+        format!(
+            "{}, column {}",
+            at_line(self.name, line),
+            self.column_name(column)
+        )
     }
     fn column_name(&self, column: usize) -> String {
         match self.names.as_ref().and_then(|n| n.get(column)) {
@@ -283,11 +376,19 @@ impl<'a> TextRows<'a> {
         }
     }
     fn plain_name(&self, column: usize) -> String {
-        self.names.as_ref().and_then(|n| n.get(column)).map_or_else(|| column.to_string(), |n| short(n, 80))
+        self.names
+            .as_ref()
+            .and_then(|n| n.get(column))
+            .map_or_else(|| column.to_string(), |n| short(n, 80))
     }
 
     fn not_a_number(&self, line: u64, column: usize, cell: &[u8]) -> Error {
-        let others = self.places.iter().flatten().enumerate().any(|(c, place)| c != column && place.is_some());
+        let others = self
+            .places
+            .iter()
+            .flatten()
+            .enumerate()
+            .any(|(c, place)| c != column && place.is_some());
         let remedy = match others {
             false => "correct the cell, or leave it empty where the value is missing".to_owned(),
             true => format!(
@@ -295,7 +396,9 @@ impl<'a> TextRows<'a> {
                 Opt::Columns.to(format!("!{}", self.plain_name(column)))
             ),
         };
-        Error::input(format!("'{}' is not a number", show(cell))).at(self.cell_place(line, column)).remedy(remedy)
+        Error::input(format!("'{}' is not a number", show(cell)))
+            .at(self.cell_place(line, column))
+            .remedy(remedy)
     }
 
     /// The table of all rows taken.
@@ -310,17 +413,24 @@ impl<'a> TextRows<'a> {
                 .remedy("give a file with at least one row of numbers"));
         }
         let cols = self.row.len();
-        let elements = Elements::F64(Buffer::new(self.values.finish()?.holding(self.columns.close())));
+        let elements = Elements::F64(Buffer::new(
+            self.values.finish()?.holding(self.columns.close()),
+        ));
         let labels = WordColumn::finish(self.words.into_iter().map(|c| c.words).collect())?;
         let table = Table::new(self.rows, cols, elements)?.with_labels(labels)?;
-        let Some(names) = self.names else { return Ok(table) };
+        let Some(names) = self.names else {
+            return Ok(table);
+        };
         let mut chosen = vec![String::new(); cols];
         for (place, name) in self.places.iter().flatten().zip(names) {
             if let Some(place) = place {
                 chosen[*place] = name;
             }
         }
-        table.with_names(chosen).map_err(|e| e.at(self.name).remedy("give each column its own name in the header"))
+        table.with_names(chosen).map_err(|e| {
+            e.at(self.name)
+                .remedy("give each column its own name in the header")
+        })
     }
 }
 
@@ -329,7 +439,11 @@ fn header_names<'c>(cells: impl Iterator<Item = &'c [u8]>) -> Vec<String> {
     let name = |(at, cell): (usize, &[u8])| {
         let text = String::from_utf8_lossy(cell);
         let text = text.trim_start_matches('\u{feff}').trim();
-        if text.is_empty() { at.to_string() } else { text.to_owned() }
+        if text.is_empty() {
+            at.to_string()
+        } else {
+            text.to_owned()
+        }
     };
     cells.enumerate().map(name).collect()
 }
@@ -351,7 +465,10 @@ fn is_missing(cell: &[u8]) -> bool {
 /// Whether `cell` is a whole number written with digits only.
 fn is_whole(cell: &[u8]) -> bool {
     let cell = cell.trim_ascii();
-    let digits = cell.strip_prefix(b"-").or_else(|| cell.strip_prefix(b"+")).unwrap_or(cell);
+    let digits = cell
+        .strip_prefix(b"-")
+        .or_else(|| cell.strip_prefix(b"+"))
+        .unwrap_or(cell);
     !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
 }
 
@@ -364,16 +481,25 @@ pub(crate) fn is_coarse(cell: &[u8], value: f64) -> bool {
     if !is_whole(cell) {
         return value.is_infinite() && !cell.to_ascii_lowercase().windows(3).any(|w| w == b"inf");
     }
-    let digits = cell.trim_ascii().iter().skip_while(|b| !matches!(b, b'1'..=b'9'));
+    let digits = cell
+        .trim_ascii()
+        .iter()
+        .skip_while(|b| !matches!(b, b'1'..=b'9'));
     !digits.copied().eq(format!("{:.0}", value.abs()).bytes())
 }
 
 /// Whether `cell` begins as a number does and has at most one letter: a slip of the pen rather than a name.
 fn like_number(cell: &[u8]) -> bool {
     let cell = cell.trim_ascii();
-    let digits = cell.strip_prefix(b"-").or_else(|| cell.strip_prefix(b"+")).unwrap_or(cell);
+    let digits = cell
+        .strip_prefix(b"-")
+        .or_else(|| cell.strip_prefix(b"+"))
+        .unwrap_or(cell);
     let digits = digits.strip_prefix(b".").unwrap_or(digits);
-    let letters = cell.iter().filter(|b| b.is_ascii_alphabetic() || !b.is_ascii()).count();
+    let letters = cell
+        .iter()
+        .filter(|b| b.is_ascii_alphabetic() || !b.is_ascii())
+        .count();
     digits.first().is_some_and(u8::is_ascii_digit) && (letters <= 1 || digits.starts_with(b"0x"))
 }
 
@@ -401,7 +527,10 @@ mod tests {
         assert!(!is_coarse(b"9007199254740992", 9_007_199_254_740_992.0));
         assert!(!is_coarse(b"1e300", 1e300));
         assert!(is_coarse(b"18446744073709551617", 18446744073709551616.0));
-        assert!(!is_coarse(b" +018446744073709551616", 18446744073709551616.0));
+        assert!(!is_coarse(
+            b" +018446744073709551616",
+            18446744073709551616.0
+        ));
         assert!(is_coarse(b"-18446744073709551617", -18446744073709551616.0));
         assert!(is_coarse(&[b'9'; 400], f64::INFINITY) && is_coarse(b"1e999", f64::INFINITY));
         assert!(!is_coarse(b"-Infinity", f64::NEG_INFINITY));
@@ -409,9 +538,21 @@ mod tests {
 
     #[test]
     fn a_slip_of_the_pen_is_no_name() {
-        let like: &[&[u8]] = &[b"0x10", b"5e", b"1_000", b"5%", b"-.5.", b"0xff", b"1.2.3", b"2020-01-01"];
+        let like: &[&[u8]] = &[
+            b"0x10",
+            b"5e",
+            b"1_000",
+            b"5%",
+            b"-.5.",
+            b"0xff",
+            b"1.2.3",
+            b"2020-01-01",
+        ];
         let names: &[&[u8]] = &[b"x", b"1st", b"e5", b"", b"3dim", b"-", b".x"];
-        like.iter().for_each(|c| assert!(like_number(c), "{}", show(c)));
-        names.iter().for_each(|c| assert!(!like_number(c), "{}", show(c)));
+        like.iter()
+            .for_each(|c| assert!(like_number(c), "{}", show(c)));
+        names
+            .iter()
+            .for_each(|c| assert!(!like_number(c), "{}", show(c)));
     }
 }

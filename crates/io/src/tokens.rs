@@ -14,11 +14,19 @@ pub struct Tokens<'a> {
 impl<'a> Tokens<'a> {
     /// The words of `text`.
     pub fn new(text: &'a str) -> Self {
-        Tokens { rest: text.split_ascii_whitespace(), text, last: 0 }
+        Tokens {
+            rest: text.split_ascii_whitespace(),
+            text,
+            last: 0,
+        }
     }
     /// Where the last word stands.
     pub fn place(&self) -> String {
-        let line = self.text.as_bytes()[..self.last.min(self.text.len())].iter().filter(|b| **b == b'\n').count() + 1;
+        let line = self.text.as_bytes()[..self.last.min(self.text.len())]
+            .iter()
+            .filter(|b| **b == b'\n')
+            .count()
+            + 1;
         format!("line {line}, byte {}", self.last)
     }
     /// The next word.
@@ -35,7 +43,10 @@ impl<'a> Tokens<'a> {
             let end = comment.find('\n').unwrap_or(comment.len());
             self.rest = comment[end..].split_ascii_whitespace();
         }
-        Err(Error::input(format!("the text ends where {what} should stand")).at(format!("byte {}", self.text.len())))
+        Err(
+            Error::input(format!("the text ends where {what} should stand"))
+                .at(format!("byte {}", self.text.len())),
+        )
     }
     /// The next word as a whole number of at least 0.
     ///
@@ -43,7 +54,9 @@ impl<'a> Tokens<'a> {
     /// `Input` at the end, or when the word is none.
     pub fn count(&mut self, what: &str) -> Result<usize> {
         let word = self.word(what)?;
-        word.parse().map_err(|_| Error::input(format!("'{}' stands where {what} should", short(word))).at(self.place()))
+        word.parse().map_err(|_| {
+            Error::input(format!("'{}' stands where {what} should", short(word))).at(self.place())
+        })
     }
     /// The next word as a number.
     ///
@@ -51,7 +64,9 @@ impl<'a> Tokens<'a> {
     /// As [`Tokens::count`].
     pub fn number(&mut self, what: &str) -> Result<f64> {
         let word = self.word(what)?;
-        word.parse().map_err(|_| Error::input(format!("'{}' stands where {what} should", short(word))).at(self.place()))
+        word.parse().map_err(|_| {
+            Error::input(format!("'{}' stands where {what} should", short(word))).at(self.place())
+        })
     }
     /// A count of things that each take at least one more byte of the text, so that it cannot ask for more memory than the
     /// text has.
@@ -62,9 +77,11 @@ impl<'a> Tokens<'a> {
         let n = self.count(what)?;
         let left = (self.text.len() - self.last) / 2 + 1;
         if n > left {
-            return Err(Error::input(format!("{what} is {n}, but the text ends before that many"))
-                .at(self.place())
-                .limit(format!("{left}")));
+            return Err(
+                Error::input(format!("{what} is {n}, but the text ends before that many"))
+                    .at(self.place())
+                    .limit(format!("{left}")),
+            );
         }
         Ok(n)
     }
@@ -74,7 +91,9 @@ impl<'a> Tokens<'a> {
     /// `Input` when there is another word.
     pub fn end(&mut self) -> Result<()> {
         match self.word("nothing") {
-            Ok(word) => Err(Error::input(format!("'{}' stands after the end", short(word))).at(self.place())),
+            Ok(word) => Err(
+                Error::input(format!("'{}' stands after the end", short(word))).at(self.place()),
+            ),
             Err(_) => Ok(()),
         }
     }

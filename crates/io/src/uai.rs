@@ -18,7 +18,11 @@ pub fn parse(text: &str, budget: &Budget) -> Result<Network> {
         "MARKOV" => Kind::Markov,
         "BAYES" => Kind::Bayes,
         other => {
-            return Err(Error::input(format!("'{}' stands where MARKOV or BAYES should", short(other))).at(t.place()));
+            return Err(Error::input(format!(
+                "'{}' stands where MARKOV or BAYES should",
+                short(other)
+            ))
+            .at(t.place()));
         }
     };
     let cards = domains(&mut t, &mut tab)?;
@@ -27,18 +31,24 @@ pub fn parse(text: &str, budget: &Budget) -> Result<Network> {
     for at in 0..factors {
         let len = t.count_of("the number of variables of a factor")?;
         let scope = scope(&mut t, len, "a variable", &mut tab)?;
-        table::check_scope(&scope, &cards).map_err(|e| e.at_least(format!("factor {at}, {}", t.place())))?;
+        table::check_scope(&scope, &cards)
+            .map_err(|e| e.at_least(format!("factor {at}, {}", t.place())))?;
         scopes.push(scope);
     }
     let mut out = Vec::with_capacity(factors);
     for (at, scope) in scopes.into_iter().enumerate() {
         out.push(
-            values(&mut t, scope, &cards, &mut tab).map_err(|e| e.at_least(format!("table {at}, {}", t.place())))?,
+            values(&mut t, scope, &cards, &mut tab)
+                .map_err(|e| e.at_least(format!("table {at}, {}", t.place())))?,
         );
     }
     t.end()?;
     if kind == Kind::Bayes && out.len() != cards.len() {
-        return Err(Error::input(format!("a BAYES network of {} variables has {} tables", cards.len(), out.len())));
+        return Err(Error::input(format!(
+            "a BAYES network of {} variables has {} tables",
+            cards.len(),
+            out.len()
+        )));
     }
     let network = Network::new(kind, cards, out)?;
     if kind == Kind::Bayes {
@@ -48,7 +58,12 @@ pub fn parse(text: &str, budget: &Budget) -> Result<Network> {
 }
 
 /// The variables of one table: `len` numbers.
-pub(crate) fn scope(t: &mut Tokens<'_>, len: usize, what: &str, tab: &mut Tab) -> Result<Vec<usize>> {
+pub(crate) fn scope(
+    t: &mut Tokens<'_>,
+    len: usize,
+    what: &str,
+    tab: &mut Tab,
+) -> Result<Vec<usize>> {
     tab.add(2 * LIST + 8 * len as u64)?;
     let mut out = Vec::with_capacity(len + 1);
     for _ in 0..len {
@@ -72,11 +87,19 @@ pub(crate) fn domains(t: &mut Tokens<'_>, tab: &mut Tab) -> Result<Vec<usize>> {
 }
 
 /// One table: how many numbers, then the numbers.
-pub(crate) fn values(t: &mut Tokens<'_>, scope: Vec<usize>, cards: &[usize], tab: &mut Tab) -> Result<Factor> {
+pub(crate) fn values(
+    t: &mut Tokens<'_>,
+    scope: Vec<usize>,
+    cards: &[usize],
+    tab: &mut Tab,
+) -> Result<Factor> {
     let many = t.count_of("the number of entries")?;
     if table::entries(&scope, cards) != Some(many) {
-        let want = table::entries(&scope, cards).map_or("more than can be counted".to_string(), |n| n.to_string());
-        return Err(Error::input(format!("the table has {many} numbers, its domains ask for {want}")));
+        let want = table::entries(&scope, cards)
+            .map_or("more than can be counted".to_string(), |n| n.to_string());
+        return Err(Error::input(format!(
+            "the table has {many} numbers, its domains ask for {want}"
+        )));
     }
     tab.add(LIST + 8 * many as u64)?;
     let mut numbers = Vec::with_capacity(many);

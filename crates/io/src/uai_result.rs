@@ -62,7 +62,13 @@ pub fn read_pr(text: &str) -> Option<f64> {
 /// `Request` when the file exists; `Resource` when it cannot be written.
 pub fn write(path: &std::path::Path, text: &str, force: bool) -> zipfold_core::Result<()> {
     use std::io::Write as _;
-    let mut out = crate::Output::create_at(path, crate::OutputOptions { force, durable: false })?;
+    let mut out = crate::Output::create_at(
+        path,
+        crate::OutputOptions {
+            force,
+            durable: false,
+        },
+    )?;
     match out.write_all(text.as_bytes()) {
         Ok(()) => out.commit(),
         Err(e) => Err(out.error(&e)),

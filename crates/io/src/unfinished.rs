@@ -35,12 +35,21 @@ pub(crate) fn hold(file: &File) -> Held {
 
 /// A file that was not there, and is no link.
 fn new_file(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create_new(true).custom_flags(libc::O_NOFOLLOW).open(path)
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .custom_flags(libc::O_NOFOLLOW)
+        .open(path)
 }
 
 /// The file that is there; a link is not followed, and a pipe is not waited for.
 fn old_file(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(path)
 }
 
 /// Whether `path` still names the file that `file` is: one that was published or removed while it was being opened is another.
@@ -70,7 +79,9 @@ pub(crate) fn anew(path: &Path, name: &str, before: &dyn Fn() -> Result<()>) -> 
         let left = match old_file(path) {
             Ok(file) => Some(file),
             Err(e) if e.kind() == io::ErrorKind::NotFound => None,
-            Err(_) if fs::symlink_metadata(path).is_ok_and(|f| !f.is_file()) => return Err(not_ours(path)),
+            Err(_) if fs::symlink_metadata(path).is_ok_and(|f| !f.is_file()) => {
+                return Err(not_ours(path));
+            }
             Err(e) => return Err(folder_error(name, &e)),
         };
         if let Some(left) = &left {
@@ -115,7 +126,9 @@ pub(crate) fn again(path: &Path, name: &str) -> Result<File> {
                 .at(path.to_string_lossy())
                 .remedy(format!("run it without {}", Opt::Resume)));
         }
-        Err(_) if fs::symlink_metadata(path).is_ok_and(|f| !f.is_file()) => return Err(not_ours(path)),
+        Err(_) if fs::symlink_metadata(path).is_ok_and(|f| !f.is_file()) => {
+            return Err(not_ours(path));
+        }
         Err(e) => return Err(folder_error(name, &e)),
     };
     let facts = file.metadata().map_err(|e| write_error(name, &e))?;
@@ -134,7 +147,10 @@ pub(crate) fn again(path: &Path, name: &str) -> Result<File> {
 /// The owner that files get which this run makes beside `path`.
 fn our_owner(path: &Path, name: &str) -> Result<u32> {
     let (file, made) = temporary(path, name)?;
-    let owner = file.metadata().map(|f| f.uid()).map_err(|e| write_error(name, &e));
+    let owner = file
+        .metadata()
+        .map(|f| f.uid())
+        .map_err(|e| write_error(name, &e));
     remove(&file, &made);
     owner
 }
@@ -145,7 +161,9 @@ fn our_owner(path: &Path, name: &str) -> Result<u32> {
 /// Those of the folder.
 pub(crate) fn temporary(target: &Path, name: &str) -> Result<(File, PathBuf)> {
     if target.file_name().is_none() {
-        return Err(Error::request("is no file name").at(name).remedy(Opt::Output.like("FILE")));
+        return Err(Error::request("is no file name")
+            .at(name)
+            .remedy(Opt::Output.like("FILE")));
     }
     sweep(target);
     for at in 0..SLOTS * ATTEMPTS {
@@ -195,5 +213,8 @@ fn another_run(name: &str) -> Error {
 fn not_ours(path: &Path) -> Error {
     Error::request("this is not what a run of ours left: a link, no plain file, or another owner's")
         .at(path.to_string_lossy())
-        .remedy(format!("look at it and remove it, or another name with {}", Opt::Output))
+        .remedy(format!(
+            "look at it and remove it, or another name with {}",
+            Opt::Output
+        ))
 }

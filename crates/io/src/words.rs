@@ -39,15 +39,25 @@ impl WordColumn {
     }
     /// A number as the word of the next row; nothing where it is missing.
     pub(crate) fn push_number(&mut self, number: f64) -> Result<()> {
-        if number.is_nan() { self.append("") } else { self.append(&number.to_string()) }
+        if number.is_nan() {
+            self.append("")
+        } else {
+            self.append(&number.to_string())
+        }
     }
     /// All columns, when every row is read.
     pub(crate) fn finish(all: Vec<Self>) -> Result<Option<Labels>> {
         let one = |c: WordColumn| {
-            let words = Words::new(c.name, Buffer::new(c.text.finish()?), Buffer::new(c.ends.finish()?));
+            let words = Words::new(
+                c.name,
+                Buffer::new(c.text.finish()?),
+                Buffer::new(c.ends.finish()?),
+            );
             Ok(if c.is_text { words } else { words.of_numbers() })
         };
-        Ok(Labels::new(all.into_iter().map(one).collect::<Result<_>>()?))
+        Ok(Labels::new(
+            all.into_iter().map(one).collect::<Result<_>>()?,
+        ))
     }
 }
 

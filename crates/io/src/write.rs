@@ -20,7 +20,11 @@ pub fn write_columns(
     comments: &[String],
     options: OutputOptions,
 ) -> Result<()> {
-    let suffix = if path == "-" { Some("csv".to_owned()) } else { plain_suffix(path) };
+    let suffix = if path == "-" {
+        Some("csv".to_owned())
+    } else {
+        plain_suffix(path)
+    };
     match suffix.as_deref() {
         Some("csv") => write_csv(Output::create(path, options)?, b',', columns, comments),
         Some("tsv") => write_csv(Output::create(path, options)?, b'\t', columns, comments),
@@ -32,7 +36,9 @@ pub fn write_columns(
             archive.finish()
         }
         #[cfg(feature = "parquet")]
-        Some("parquet") => crate::parquet_write::write_parquet(Output::create(path, options)?, columns, comments),
+        Some("parquet") => {
+            crate::parquet_write::write_parquet(Output::create(path, options)?, columns, comments)
+        }
         #[cfg(not(feature = "parquet"))]
         Some("parquet") => Err(crate::read::without_feature(path)),
         _ => Err(unknown(path, ".csv .tsv .parquet .npz")),
@@ -43,11 +49,24 @@ pub fn write_columns(
 ///
 /// # Errors
 /// As [`write_columns`]; `Internal` when `data` do not fill `shape`.
-pub fn write_array(path: &str, shape: &[usize], data: Column<'_>, options: OutputOptions) -> Result<()> {
+pub fn write_array(
+    path: &str,
+    shape: &[usize],
+    data: Column<'_>,
+    options: OutputOptions,
+) -> Result<()> {
     if shape.iter().try_fold(1usize, |n, d| n.checked_mul(*d)) != Some(data.len()) {
-        return Err(Error::internal(format!("{} elements do not fill the shape {shape:?}", data.len())).at(path));
+        return Err(Error::internal(format!(
+            "{} elements do not fill the shape {shape:?}",
+            data.len()
+        ))
+        .at(path));
     }
-    let suffix = if path == "-" { Some("npy".to_owned()) } else { plain_suffix(path) };
+    let suffix = if path == "-" {
+        Some("npy".to_owned())
+    } else {
+        plain_suffix(path)
+    };
     let separator = match suffix.as_deref() {
         Some("npy") => return write_array_npy(path, shape, data, options),
         Some("csv") => b',',
@@ -72,8 +91,17 @@ pub fn write_array(path: &str, shape: &[usize], data: Column<'_>, options: Outpu
 ///
 /// # Errors
 /// As [`write_columns`].
-pub fn write_matrix(path: &str, names: [&Words; 2], data: Column<'_>, options: OutputOptions) -> Result<()> {
-    let separator = if plain_suffix(path).as_deref() == Some("tsv") { b'\t' } else { b',' };
+pub fn write_matrix(
+    path: &str,
+    names: [&Words; 2],
+    data: Column<'_>,
+    options: OutputOptions,
+) -> Result<()> {
+    let separator = if plain_suffix(path).as_deref() == Some("tsv") {
+        b'\t'
+    } else {
+        b','
+    };
     crate::csv_write::write_named_rows(Output::create(path, options)?, separator, names, data)
 }
 
@@ -81,7 +109,11 @@ pub fn write_matrix(path: &str, names: [&Words; 2], data: Column<'_>, options: O
 ///
 /// # Errors
 /// As [`write_columns`].
-pub fn write_arrays(path: &str, arrays: &[(&str, &[usize], Column<'_>)], options: OutputOptions) -> Result<()> {
+pub fn write_arrays(
+    path: &str,
+    arrays: &[(&str, &[usize], Column<'_>)],
+    options: OutputOptions,
+) -> Result<()> {
     if plain_suffix(path).as_deref() != Some("npz") {
         return Err(unknown(path, ".npz"));
     }
@@ -98,26 +130,34 @@ fn add(archive: &mut NpzWriter, name: &str, shape: &[usize], column: Column<'_>)
         Column::I64(items) => archive.add(name, shape, items),
         Column::F64(items) => archive.add(name, shape, items),
         Column::F32(items) => archive.add(name, shape, items),
-        Column::Words(..) => {
-            Err(Error::request("an archive of arrays holds no words")
-                .remedy(format!("{} with .csv or .tsv", Opt::Output)))
-        }
+        Column::Words(..) => Err(Error::request("an archive of arrays holds no words")
+            .remedy(format!("{} with .csv or .tsv", Opt::Output))),
     }
 }
 
-fn write_array_npy(path: &str, shape: &[usize], data: Column<'_>, options: OutputOptions) -> Result<()> {
+fn write_array_npy(
+    path: &str,
+    shape: &[usize],
+    data: Column<'_>,
+    options: OutputOptions,
+) -> Result<()> {
     match data {
         Column::U64(items) => npy(path, shape, items, options),
         Column::I64(items) => npy(path, shape, items, options),
         Column::F64(items) => npy(path, shape, items, options),
         Column::F32(items) => npy(path, shape, items, options),
-        Column::Words(..) => {
-            Err(Error::request("an array holds no words").at(path).remedy(format!("{} with .csv or .tsv", Opt::Output)))
-        }
+        Column::Words(..) => Err(Error::request("an array holds no words")
+            .at(path)
+            .remedy(format!("{} with .csv or .tsv", Opt::Output))),
     }
 }
 
-fn npy<T: NpyElement>(path: &str, shape: &[usize], items: &[T], options: OutputOptions) -> Result<()> {
+fn npy<T: NpyElement>(
+    path: &str,
+    shape: &[usize],
+    items: &[T],
+    options: OutputOptions,
+) -> Result<()> {
     let mut out = Output::create(path, options)?;
     write_npy(&mut out, shape, items).map_err(|e| out.error(&e))?;
     out.commit()

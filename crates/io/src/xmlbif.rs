@@ -31,10 +31,16 @@ pub fn parse(text: &str, budget: &Budget) -> Result<Network> {
     let mut words = String::new();
     loop {
         let place = format!("byte {}", reader.buffer_position());
-        let event = reader.read_event().map_err(|e| Error::input(format!("broken XML: {e}")).at(place.clone()))?;
+        let event = reader
+            .read_event()
+            .map_err(|e| Error::input(format!("broken XML: {e}")).at(place.clone()))?;
         match event {
             Event::Eof if path.is_empty() => return draft.finish(),
-            Event::Eof => return Err(Error::input(format!("the text ends inside <{}>", path.join("/"))).at(place)),
+            Event::Eof => {
+                return Err(
+                    Error::input(format!("the text ends inside <{}>", path.join("/"))).at(place),
+                );
+            }
             Event::Start(tag) => {
                 path.push(String::from_utf8_lossy(tag.name().as_ref()).to_uppercase());
                 if path.len() > DEEPEST {
@@ -49,7 +55,8 @@ pub fn parse(text: &str, budget: &Budget) -> Result<Network> {
                 Some(c) => words.push(c),
                 None => {
                     let name = String::from_utf8_lossy(&r).into_owned();
-                    let e = Error::input(format!("the entity '&{};' is not defined", short(&name))).at(place);
+                    let e = Error::input(format!("the entity '&{};' is not defined", short(&name)))
+                        .at(place);
                     return Err(e.remedy("write the character itself"));
                 }
             },
@@ -72,11 +79,15 @@ fn chance_only(tag: &BytesStart<'_>) -> Result<()> {
     if !tag.name().as_ref().eq_ignore_ascii_case(b"VARIABLE") {
         return Ok(());
     }
-    let kind = tag.attributes().flatten().find(|a| a.key.as_ref().eq_ignore_ascii_case(b"TYPE"));
+    let kind = tag
+        .attributes()
+        .flatten()
+        .find(|a| a.key.as_ref().eq_ignore_ascii_case(b"TYPE"));
     match kind {
         Some(kind) if !kind.value.eq_ignore_ascii_case(b"nature") => {
             let kind = String::from_utf8_lossy(&kind.value).into_owned();
-            let e = Error::input(format!("a variable of the type '{}'", short(&kind))).limit("the type 'nature'");
+            let e = Error::input(format!("a variable of the type '{}'", short(&kind)))
+                .limit("the type 'nature'");
             Err(e.remedy("replace decisions and utilities by variables of chance"))
         }
         _ => Ok(()),
@@ -110,9 +121,16 @@ fn close(tag: &str, words: &str, entry: &mut Entry, draft: &mut Draft) -> Result
             let done = std::mem::take(entry);
             let mut table = draft.table(&done.child, &done.given)?;
             let number = |w: &str| {
-                w.parse::<f64>().map_err(|_| Error::input(format!("'{}' stands where a number should", short(w))))
+                w.parse::<f64>().map_err(|_| {
+                    Error::input(format!("'{}' stands where a number should", short(w)))
+                })
             };
-            table.child_fastest(done.table.split_whitespace().map(number).collect::<Result<Vec<_>>>()?)?;
+            table.child_fastest(
+                done.table
+                    .split_whitespace()
+                    .map(number)
+                    .collect::<Result<Vec<_>>>()?,
+            )?;
             return draft.add(table);
         }
         _ => {}

@@ -46,7 +46,12 @@ struct Layout {
 /// `Input` when the file cannot be read.
 pub fn read_xyz(source: &Source, budget: &Budget) -> Result<Frames> {
     let left = (source.packing()? == Packing::Plain).then_some(source.size());
-    Ok(Frames { lines: Lines::new(source, false, budget)?, budget: budget.clone(), left, done: false })
+    Ok(Frames {
+        lines: Lines::new(source, false, budget)?,
+        budget: budget.clone(),
+        left,
+        done: false,
+    })
 }
 
 impl Iterator for Frames {
@@ -64,13 +69,15 @@ impl Iterator for Frames {
 impl Frames {
     fn next_line(&mut self) -> Result<bool> {
         let more = self.lines.next()?;
-        self.left = self.left.map(|left| left.saturating_sub(self.lines.current().len() as u64 + 1));
+        self.left = self
+            .left
+            .map(|left| left.saturating_sub(self.lines.current().len() as u64 + 1));
         Ok(more)
     }
     fn wrong(&self, what: impl Into<String>) -> Error {
-        Error::input(what)
-            .at(self.lines.place())
-            .remedy("write the frame again: number of points, comment, then `species x y z` for each point")
+        Error::input(what).at(self.lines.place()).remedy(
+            "write the frame again: number of points, comment, then `species x y z` for each point",
+        )
     }
 
     fn frame(&mut self) -> Result<Option<Frame>> {
@@ -98,47 +105,75 @@ impl Frames {
 
     fn point_count(&self) -> Result<u64> {
         let text = String::from_utf8_lossy(self.lines.current().trim_ascii());
-        let count: u64 =
-            text.parse().map_err(|_| self.wrong(format!("'{}' is not a number of points", short(&text, 40))))?;
+        let count: u64 = text
+            .parse()
+            .map_err(|_| self.wrong(format!("'{}' is not a number of points", short(&text, 40))))?;
         // A point takes at least three digits and two blanks.
         match self.left {
             Some(left) if count.saturating_mul(5) > left => Err(self
-                .wrong(format!("the frame claims {count} points, but only {left} bytes follow"))
+                .wrong(format!(
+                    "the frame claims {count} points, but only {left} bytes follow"
+                ))
                 .limit(format!("{left} bytes"))),
             _ => Ok(count),
         }
     }
 
     fn lattice(&self, comment: &str) -> Result<Option<[[f64; 3]; 3]>> {
-        let Some(text) = value_of(comment, "lattice") else { return Ok(None) };
-        let numbers: Vec<f64> =
-            text.split_ascii_whitespace().filter_map(|w| w.parse().ok()).filter(|v: &f64| v.is_finite()).collect();
+        let Some(text) = value_of(comment, "lattice") else {
+            return Ok(None);
+        };
+        let numbers: Vec<f64> = text
+            .split_ascii_whitespace()
+            .filter_map(|w| w.parse().ok())
+            .filter(|v: &f64| v.is_finite())
+            .collect();
         match (numbers.as_slice(), text.split_ascii_whitespace().count()) {
-            ([a, b, c, d, e, f, g, h, i], 9) => Ok(Some([[*a, *b, *c], [*d, *e, *f], [*g, *h, *i]])),
-            _ => Err(self.wrong("Lattice is not 9 finite numbers").limit("9 numbers: ax ay az bx by bz cx cy cz")),
+            ([a, b, c, d, e, f, g, h, i], 9) => {
+                Ok(Some([[*a, *b, *c], [*d, *e, *f], [*g, *h, *i]]))
+            }
+            _ => Err(self
+                .wrong("Lattice is not 9 finite numbers")
+                .limit("9 numbers: ax ay az bx by bz cx cy cz")),
         }
     }
 
     fn layout(&self, comment: &str) -> Result<Layout> {
-        let Some(text) = value_of(comment, "properties") else { return Ok(Layout { species: Some(0), position: 1 }) };
+        let Some(text) = value_of(comment, "properties") else {
+            return Ok(Layout {
+                species: Some(0),
+                position: 1,
+            });
+        };
         let fields: Vec<&str> = text.split(':').collect();
         let (mut at, mut species, mut position) = (0usize, None, None);
         for field in fields.chunks(3) {
-            let [name, _, width] = field else { return Err(self.wrong("Properties is not made of name:type:width")) };
-            let width: usize =
-                width.parse().map_err(|_| self.wrong(format!("the width of property {name} is not a number")))?;
+            let [name, _, width] = field else {
+                return Err(self.wrong("Properties is not made of name:type:width"));
+            };
+            let width: usize = width
+                .parse()
+                .map_err(|_| self.wrong(format!("the width of property {name} is not a number")))?;
             match (name.to_ascii_lowercase().as_str(), width) {
                 ("species" | "element", 1) => species = Some(at),
                 ("pos" | "positions", 3) => position = Some(at),
                 _ => {}
             }
-            at = at.checked_add(width).ok_or_else(|| self.wrong("Properties claims too many columns"))?;
+            at = at
+                .checked_add(width)
+                .ok_or_else(|| self.wrong("Properties claims too many columns"))?;
         }
         let position = position.ok_or_else(|| self.wrong("Properties has no pos:R:3"))?;
         Ok(Layout { species, position })
     }
 
-    fn points(&mut self, count: u64, comment: String, lattice: Option<[[f64; 3]; 3]>, layout: Layout) -> Result<Frame> {
+    fn points(
+        &mut self,
+        count: u64,
+        comment: String,
+        lattice: Option<[[f64; 3]; 3]>,
+        layout: Layout,
+    ) -> Result<Frame> {
         let purpose = format!("a frame of {}", self.lines.name());
         let mut positions = Growing::new(&self.budget, purpose.clone());
         let mut species = Vec::new();
@@ -147,7 +182,9 @@ impl Frames {
         tab.add(3 * comment.len() as u64)?;
         for at in 0..count {
             if !self.next_line()? {
-                return Err(self.wrong(format!("the file ends after {at} of the {count} points of this frame")));
+                return Err(self.wrong(format!(
+                    "the file ends after {at} of the {count} points of this frame"
+                )));
             }
             let (kind, place) = self.point(layout)?;
             positions.extend(&place)?;
@@ -158,11 +195,22 @@ impl Frames {
         let elements = Elements::F64(Buffer::new(positions.finish()?));
         let table = Table::new(species.len(), 3, elements)?;
         let positions = table.with_names(["x", "y", "z"].map(String::from).to_vec())?;
-        Ok(Frame { species, positions, lattice, comment, _held: tab.close() })
+        Ok(Frame {
+            species,
+            positions,
+            lattice,
+            comment,
+            _held: tab.close(),
+        })
     }
 
     fn point(&self, layout: Layout) -> Result<(String, [f64; 3])> {
-        let words = || self.lines.current().split(u8::is_ascii_whitespace).filter(|w| !w.is_empty());
+        let words = || {
+            self.lines
+                .current()
+                .split(u8::is_ascii_whitespace)
+                .filter(|w| !w.is_empty())
+        };
         let mut place = [0.0; 3];
         for (axis, value) in place.iter_mut().enumerate() {
             let at = layout.position.saturating_add(axis);
@@ -175,11 +223,20 @@ impl Frames {
                 ))
             })?;
             let parsed = number(word).filter(|v| !v.is_nan() || word.eq_ignore_ascii_case(b"nan"));
-            *value = parsed.filter(|v| v.is_finite() || !is_coarse(word, *v)).ok_or_else(|| {
-                self.wrong(format!("coordinate {} '{}' is not a number", ["x", "y", "z"][axis], show(word)))
-            })?;
+            *value = parsed
+                .filter(|v| v.is_finite() || !is_coarse(word, *v))
+                .ok_or_else(|| {
+                    self.wrong(format!(
+                        "coordinate {} '{}' is not a number",
+                        ["x", "y", "z"][axis],
+                        show(word)
+                    ))
+                })?;
         }
-        let kind = layout.species.and_then(|at| words().nth(at)).unwrap_or_default();
+        let kind = layout
+            .species
+            .and_then(|at| words().nth(at))
+            .unwrap_or_default();
         Ok((String::from_utf8_lossy(kind).into_owned(), place))
     }
 }
@@ -188,7 +245,11 @@ impl Frames {
 fn value_of<'a>(comment: &'a str, key: &str) -> Option<&'a str> {
     let mut rest = comment;
     while let Some(equals) = rest.find('=') {
-        let name = rest[..equals].trim_end().rsplit([' ', '\t']).next().unwrap_or_default();
+        let name = rest[..equals]
+            .trim_end()
+            .rsplit([' ', '\t'])
+            .next()
+            .unwrap_or_default();
         let after = rest[equals + 1..].trim_start();
         let (value, next) = match after.chars().next() {
             Some(quote @ ('"' | '\'')) => {
@@ -212,7 +273,8 @@ mod tests {
 
     #[test]
     fn keys_are_found_quoted_and_plain() {
-        let comment = r#"energy=-1.5 Lattice="1 0 0 0 2 0 0 0 3" name='a=b' Properties=species:S:1:pos:R:3"#;
+        let comment =
+            r#"energy=-1.5 Lattice="1 0 0 0 2 0 0 0 3" name='a=b' Properties=species:S:1:pos:R:3"#;
         assert_eq!(value_of(comment, "lattice"), Some("1 0 0 0 2 0 0 0 3"));
         assert_eq!(value_of(comment, "properties"), Some("species:S:1:pos:R:3"));
         assert_eq!(value_of(comment, "b"), None);

@@ -37,20 +37,37 @@ pub(crate) fn members(source: &Source, budget: &Budget) -> Result<Vec<Member>> {
     let end = place.at.checked_add(place.bytes);
     check_claim(here.clone(), "the archive's directory", end, source.size())?;
     // An entry takes at least 46 bytes.
-    check_claim(here, "the list of members", place.entries.checked_mul(46), place.bytes)?;
+    check_claim(
+        here,
+        "the list of members",
+        place.entries.checked_mul(46),
+        place.bytes,
+    )?;
     // A member takes its name, and what a list of members and the names seen take for it.
-    let members = place.entries.saturating_mul(4 * size_of::<Member>() as u64).saturating_add(3 * place.bytes);
+    let members = place
+        .entries
+        .saturating_mul(4 * size_of::<Member>() as u64)
+        .saturating_add(3 * place.bytes);
     let _members = budget.reserve(members, "the list of members of the archive")?;
     let mut bytes = budget.vec(place.bytes as usize, 0u8, "the directory of the archive")?;
     source.fill_at(place.at, &mut bytes.items)?;
-    let mut rest = Fields { source, base: place.at, bytes: &bytes.items, at: 0 };
-    let all = (0..place.entries).map(|_| rest.entry()).collect::<Result<Vec<Member>>>()?;
+    let mut rest = Fields {
+        source,
+        base: place.at,
+        bytes: &bytes.items,
+        at: 0,
+    };
+    let all = (0..place.entries)
+        .map(|_| rest.entry())
+        .collect::<Result<Vec<Member>>>()?;
     let mut seen = HashSet::with_capacity(all.len());
     match all.iter().find(|member| !seen.insert(member.name.as_str())) {
         None => Ok(all),
-        Some(twice) => Err(Error::input(format!("two members are called '{}'", twice.name))
-            .at(source.name())
-            .remedy("write the archive again, with a name of its own for each array")),
+        Some(twice) => Err(
+            Error::input(format!("two members are called '{}'", twice.name))
+                .at(source.name())
+                .remedy("write the archive again, with a name of its own for each array"),
+        ),
     }
 }
 
@@ -58,7 +75,12 @@ pub(crate) fn members(source: &Source, budget: &Budget) -> Result<Vec<Member>> {
 pub(crate) fn data_at(source: &Source, member: &Member) -> Result<u64> {
     let mut head = [0; 30];
     source.fill_at(member.local_at, &mut head)?;
-    let mut fields = Fields { source, base: member.local_at, bytes: &head, at: 0 };
+    let mut fields = Fields {
+        source,
+        base: member.local_at,
+        bytes: &head,
+        at: 0,
+    };
     fields.signature(LOCAL)?;
     fields.at = 6;
     let (flags, method) = (fields.u16()?, fields.u16()?);
@@ -98,12 +120,19 @@ fn find_directory(source: &Source) -> Result<Place> {
         tail[*at..].starts_with(END) && at + 22 + comment() <= tail.len()
     });
     let Some(at) = found else {
-        return Err(Error::input("this is no NPZ file, or its end is missing: the archive's directory is not there")
-            .at(at_byte(source.name(), source.size()))
-            .remedy("copy the file again, or write it with numpy.savez"));
+        return Err(Error::input(
+            "this is no NPZ file, or its end is missing: the archive's directory is not there",
+        )
+        .at(at_byte(source.name(), source.size()))
+        .remedy("copy the file again, or write it with numpy.savez"));
     };
     let end_at = tail_at + at as u64;
-    let mut fields = Fields { source, base: end_at, bytes: &tail[at..], at: 10 };
+    let mut fields = Fields {
+        source,
+        base: end_at,
+        bytes: &tail[at..],
+        at: 10,
+    };
     let entries = u64::from(fields.u16()?);
     let bytes = u64::from(fields.u32()?);
     let begin = u64::from(fields.u32()?);
@@ -111,10 +140,25 @@ fn find_directory(source: &Source) -> Result<Place> {
         return find_directory_64(source, end_at);
     }
     // A writer that knew no sizes before, as one to a pipe, adds the records of 64 bits where none are needed.
-    adjoining(source, Place { at: begin, bytes, entries }, end_at).or_else(|error| {
+    adjoining(
+        source,
+        Place {
+            at: begin,
+            bytes,
+            entries,
+        },
+        end_at,
+    )
+    .or_else(|error| {
         let mut signature = [0; 4];
-        let before = end_at.checked_sub(20).is_some_and(|at| source.fill_at(at, &mut signature).is_ok());
-        if before && signature == LOCATOR_64 { find_directory_64(source, end_at) } else { Err(error) }
+        let before = end_at
+            .checked_sub(20)
+            .is_some_and(|at| source.fill_at(at, &mut signature).is_ok());
+        if before && signature == LOCATOR_64 {
+            find_directory_64(source, end_at)
+        } else {
+            Err(error)
+        }
     })
 }
 
@@ -124,25 +168,47 @@ fn adjoining(source: &Source, place: Place, end: u64) -> Result<Place> {
     if place.at.checked_add(place.bytes) == Some(end) {
         return Ok(place);
     }
-    Err(Error::input("the archive does not begin where the file does, or bytes of it are missing or too many")
-        .at(at_byte(source.name(), end))
-        .remedy("copy the file again, or write it with numpy.savez"))
+    Err(Error::input(
+        "the archive does not begin where the file does, or bytes of it are missing or too many",
+    )
+    .at(at_byte(source.name(), end))
+    .remedy("copy the file again, or write it with numpy.savez"))
 }
 
 fn find_directory_64(source: &Source, end_at: u64) -> Result<Place> {
-    let at = end_at.checked_sub(20).ok_or_else(|| damaged(source, end_at))?;
+    let at = end_at
+        .checked_sub(20)
+        .ok_or_else(|| damaged(source, end_at))?;
     let mut locator = [0; 20];
     source.fill_at(at, &mut locator)?;
-    let mut fields = Fields { source, base: at, bytes: &locator, at: 0 };
+    let mut fields = Fields {
+        source,
+        base: at,
+        bytes: &locator,
+        at: 0,
+    };
     fields.signature(LOCATOR_64)?;
     fields.at = 8;
     let at = fields.u64()?;
     let mut end = [0; 56];
     source.fill_at(at, &mut end)?;
-    let mut fields = Fields { source, base: at, bytes: &end, at: 0 };
+    let mut fields = Fields {
+        source,
+        base: at,
+        bytes: &end,
+        at: 0,
+    };
     fields.signature(END_64)?;
     fields.at = 32;
-    adjoining(source, Place { entries: fields.u64()?, bytes: fields.u64()?, at: fields.u64()? }, at)
+    adjoining(
+        source,
+        Place {
+            entries: fields.u64()?,
+            bytes: fields.u64()?,
+            at: fields.u64()?,
+        },
+        at,
+    )
 }
 
 fn damaged(source: &Source, at: u64) -> Error {
@@ -161,13 +227,21 @@ struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     fn take(&mut self, n: usize) -> Result<&'a [u8]> {
-        let bytes = self.at.checked_add(n).and_then(|end| self.bytes.get(self.at..end));
-        let bytes = bytes.ok_or_else(|| damaged(self.source, self.base.saturating_add(self.at as u64)))?;
+        let bytes = self
+            .at
+            .checked_add(n)
+            .and_then(|end| self.bytes.get(self.at..end));
+        let bytes =
+            bytes.ok_or_else(|| damaged(self.source, self.base.saturating_add(self.at as u64)))?;
         self.at += n;
         Ok(bytes)
     }
     fn number(&mut self, n: usize) -> Result<u64> {
-        Ok(self.take(n)?.iter().rev().fold(0, |value, b| value << 8 | u64::from(*b)))
+        Ok(self
+            .take(n)?
+            .iter()
+            .rev()
+            .fold(0, |value, b| value << 8 | u64::from(*b)))
     }
     fn u16(&mut self) -> Result<u16> {
         Ok(self.number(2)? as u16)
@@ -180,7 +254,11 @@ impl<'a> Fields<'a> {
     }
     fn signature(&mut self, signature: &[u8]) -> Result<()> {
         let base = self.base.saturating_add(self.at as u64);
-        if self.take(4)? == signature { Ok(()) } else { Err(damaged(self.source, base)) }
+        if self.take(4)? == signature {
+            Ok(())
+        } else {
+            Err(damaged(self.source, base))
+        }
     }
     fn entry(&mut self) -> Result<Member> {
         let begin = self.base + self.at as u64;
@@ -198,17 +276,35 @@ impl<'a> Fields<'a> {
         let name = String::from_utf8_lossy(&raw_name).into_owned();
         let extra = self.take(extra_len.into())?;
         self.take(comment_len.into())?;
-        let refuse =
-            |what: String, remedy: &str| Err(Error::input(what).at(at_byte(self.source.name(), begin)).remedy(remedy));
+        let refuse = |what: String, remedy: &str| {
+            Err(Error::input(what)
+                .at(at_byte(self.source.name(), begin))
+                .remedy(remedy))
+        };
         if flags & 1 != 0 {
-            return refuse(format!("member {name} is encrypted"), "write it with numpy.savez");
+            return refuse(
+                format!("member {name} is encrypted"),
+                "write it with numpy.savez",
+            );
         }
         if method != 0 && method != 8 {
-            let what = format!("member {name} is packed by method {method}, not stored or deflated");
+            let what =
+                format!("member {name} is packed by method {method}, not stored or deflated");
             return refuse(what, "write it with numpy.savez or numpy.savez_compressed");
         }
-        let mut wide = Fields { source: self.source, base: begin, bytes: zip64_extra(extra), at: 0 };
-        let mut widen = |value: u32| if value == u32::MAX { wide.u64() } else { Ok(u64::from(value)) };
+        let mut wide = Fields {
+            source: self.source,
+            base: begin,
+            bytes: zip64_extra(extra),
+            at: 0,
+        };
+        let mut widen = |value: u32| {
+            if value == u32::MAX {
+                wide.u64()
+            } else {
+                Ok(u64::from(value))
+            }
+        };
         let (size, packed, local_at) = (widen(size)?, widen(packed)?, widen(local_at)?);
         check_claim(
             at_byte(self.source.name(), begin),
@@ -216,7 +312,15 @@ impl<'a> Fields<'a> {
             Some(packed.max(local_at)),
             self.source.size(),
         )?;
-        Ok(Member { name, raw_name, deflated: method == 8, packed, size, crc, local_at })
+        Ok(Member {
+            name,
+            raw_name,
+            deflated: method == 8,
+            packed,
+            size,
+            crc,
+            local_at,
+        })
     }
 }
 

@@ -11,7 +11,9 @@ fn broken_networks_and_evidence_are_refused() {
     let budget = Budget::new(1 << 28);
     let (mut seen, mut wrong) = (0, Vec::new());
     for line in list.lines().filter(|l| !l.starts_with('#')) {
-        let [file, base, words] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let [file, base, words] = line.split('\t').collect::<Vec<_>>()[..] else {
+            panic!("{line}")
+        };
         let outcome = match base {
             "-" => read_network(&folder.join(file), &budget).map(|_| ()),
             base => read_network(&folder.join(base), &budget)
@@ -21,9 +23,15 @@ fn broken_networks_and_evidence_are_refused() {
         seen += 1;
         match outcome {
             Ok(()) => wrong.push(format!("{file} was accepted")),
-            Err(e) if !matches!(e.blame(), Blame::Input | Blame::Request) => wrong.push(format!("{file}: {e}")),
-            Err(e) if !e.to_string().contains(words) => wrong.push(format!("{file}: '{words}' is not in: {e}")),
-            Err(e) if !e.to_string().contains(file) => wrong.push(format!("{file} is not named in: {e}")),
+            Err(e) if !matches!(e.blame(), Blame::Input | Blame::Request) => {
+                wrong.push(format!("{file}: {e}"))
+            }
+            Err(e) if !e.to_string().contains(words) => {
+                wrong.push(format!("{file}: '{words}' is not in: {e}"))
+            }
+            Err(e) if !e.to_string().contains(file) => {
+                wrong.push(format!("{file} is not named in: {e}"))
+            }
             Err(_) => {}
         }
     }

@@ -26,26 +26,60 @@ pub fn choose(job: &Job, machine: &Machine, overrides: &Overrides) -> Result<Pla
     let cells = job.space.size()?;
     let mut of_family = vec![];
     let family = crate::family::choose(job, machine, isa, precision, overrides, &mut of_family)?;
-    let work = |machine, prune, units| Work { job, machine, isa, family, precision, prune, cells, units };
+    let work = |machine, prune, units| Work {
+        job,
+        machine,
+        isa,
+        family,
+        precision,
+        prune,
+        cells,
+        units,
+    };
     let code = crate::family::hindrance(job, machine, isa, precision).is_none();
     let mut reasons: Vec<Message> = vec![];
     let cycles = cost::cycles_of_pairs(&work(machine, Prune::default(), 1));
     let mut prune = prune::choose(job, overrides, cycles, &mut reasons)?;
     let inputs = [Some(&job.x), job.y.as_ref()].into_iter().flatten();
-    let inputs: u64 = inputs.map(|t| (t.rows() * t.cols() * t.precision().bytes()) as u64).sum();
+    let inputs: u64 = inputs
+        .map(|t| (t.rows() * t.cols() * t.precision().bytes()) as u64)
+        .sum();
     let room = |machine: &Machine, prune| {
-        let states: u64 = job.folds.iter().map(|f| f.bytes(job.space.n, job.space.m)).sum();
+        let states: u64 = job
+            .folds
+            .iter()
+            .map(|f| f.bytes(job.space.n, job.space.m))
+            .sum();
         let tiling = tiling(job, machine, overrides, prune, &mut vec![])?;
-        Ok(inputs.saturating_add(states).saturating_add(working_bytes(job, machine.threads, tiling, prune)))
+        Ok(inputs.saturating_add(states).saturating_add(working_bytes(
+            job,
+            machine.threads,
+            tiling,
+            prune,
+        )))
     };
     let mut warnings = vec![];
     let mut at_work = machine.clone();
     if prune.is_on() && overrides.prune.is_none() {
         let seconds = |machine: &Machine, prune| {
-            seconds(&cost::terms(&Work { job, machine, isa, family, precision, prune, cells, units: 1 }))
+            seconds(&cost::terms(&Work {
+                job,
+                machine,
+                isa,
+                family,
+                precision,
+                prune,
+                cells,
+                units: 1,
+            }))
         };
         let short = short_of_memory(machine, prune, room, seconds)?;
-        if let Some(Short { threads, bounds, warning }) = short {
+        if let Some(Short {
+            threads,
+            bounds,
+            warning,
+        }) = short
+        {
             at_work.threads = threads;
             prune = if bounds { prune } else { Prune::default() };
             reasons.push(warning.clone());
@@ -116,14 +150,25 @@ fn short_of_memory(
     while fewer.threads > 1 && room(&fewer, prune)? > most {
         fewer.threads -= 1;
     }
-    let bounds = room(&fewer, prune)? <= most && seconds(&fewer, prune) < seconds(machine, Prune::default());
-    let threads = if bounds { fewer.threads } else { machine.threads };
+    let bounds =
+        room(&fewer, prune)? <= most && seconds(&fewer, prune) < seconds(machine, Prune::default());
+    let threads = if bounds {
+        fewer.threads
+    } else {
+        machine.threads
+    };
     let slower = match bounds {
-        true => format!("threads at work: {threads} of {}, for want of memory", machine.threads),
+        true => format!(
+            "threads at work: {threads} of {}, for want of memory",
+            machine.threads
+        ),
         false => "all pairs are evaluated, for want of memory".into(),
     };
     let limit = human_bytes(machine.memory);
-    let rest = format!("the sorted rows that bounds need make it {} in all (limit {limit})", human_bytes(wanted));
+    let rest = format!(
+        "the sorted rows that bounds need make it {} in all (limit {limit})",
+        human_bytes(wanted)
+    );
     let enough = human_bytes_up((wanted / 15 + 1) * 16);
     Ok(Some(Short {
         threads,
@@ -133,13 +178,18 @@ fn short_of_memory(
 }
 
 fn isa(machine: &Machine, overrides: &Overrides) -> Result<Isa> {
-    let Some(isa) = overrides.isa else { return Ok(machine.isa) };
+    let Some(isa) = overrides.isa else {
+        return Ok(machine.isa);
+    };
     let have = machine.isa.up_to();
     if have.contains(&isa) {
         return Ok(isa);
     }
     let have: Vec<&str> = have.iter().map(|i| i.name()).collect();
-    let e = Error::request(format!("this machine has no instruction set '{}'", isa.name()));
+    let e = Error::request(format!(
+        "this machine has no instruction set '{}'",
+        isa.name()
+    ));
     Err(e.at(Opt::Set.like("isa")).remedy(have.join(", ")))
 }
 
@@ -148,7 +198,11 @@ fn isa(machine: &Machine, overrides: &Overrides) -> Result<Isa> {
 fn precision(job: &Job) -> Precision {
     let rounded = job.folds.iter().all(|fold| fold.traits().rounds);
     // A cut-off decides in f64, like every predicate.
-    if rounded && job.near_root.is_none() { job.precision } else { Precision::F64 }
+    if rounded && job.near_root.is_none() {
+        job.precision
+    } else {
+        Precision::F64
+    }
 }
 
 fn tiling(
@@ -167,13 +221,21 @@ fn tiling(
     // Sides depend on the problem alone, so that shares made on different machines fit together.
     let rows = rows.min(job.space.n.div_ceil(PARTS).max(1));
     reasons.push(
-        format!("a panel of {BLOCK} columns holds {panel} bytes; second-level cache {} bytes", machine.l2).into(),
+        format!(
+            "a panel of {BLOCK} columns holds {panel} bytes; second-level cache {} bytes",
+            machine.l2
+        )
+        .into(),
     );
     if nearest {
         reasons.push("wide tiles, so that the k-th neighbour so far is seldom beaten".into());
     }
     let dense = job.folds.iter().all(Fold::is_dense);
-    let mirrored = job.folds.iter().filter_map(Fold::dense).any(|f| f.is_mirrored(&job.space));
+    let mirrored = job
+        .folds
+        .iter()
+        .filter_map(Fold::dense)
+        .any(|f| f.is_mirrored(&job.space));
     let (rows, wide) = match (dense, mirrored) {
         // Whole rows follow each other in a file.
         (true, false) => {
@@ -189,20 +251,38 @@ fn tiling(
     };
     let (rows, wide) = match prune.is_on() {
         // All columns, so that the tree is walked from its top; enough tiles for every thread to find work at the end.
-        true => ((job.space.n / (8 * PARTS)).clamp(2 * BLOCK, 32 * BLOCK), job.space.m),
+        true => (
+            (job.space.n / (8 * PARTS)).clamp(2 * BLOCK, 32 * BLOCK),
+            job.space.m,
+        ),
         false => (rows, wide),
     };
     // The best that are screened: the longer a row goes on, the fewer of its values need a second look.
     let wide = match screened {
-        true => wide.max(job.space.m.min(job.space.m * job.space.n.div_ceil(rows) / (4 * PARTS))),
+        true => wide.max(
+            job.space
+                .m
+                .min(job.space.m * job.space.n.div_ceil(rows) / (4 * PARTS)),
+        ),
         false => wide,
     };
     // Whole rows are finished one block of them at a time.
     let whole = job.folds.iter().any(|fold| fold.traits().whole_rows);
-    let (rows, wide) = if whole { (BLOCK, job.space.m) } else { (rows, wide) };
-    let by_hand = (overrides.tile_rows.map(|v| v.get()), overrides.tile_cols.map(|v| v.get()));
+    let (rows, wide) = if whole {
+        (BLOCK, job.space.m)
+    } else {
+        (rows, wide)
+    };
+    let by_hand = (
+        overrides.tile_rows.map(|v| v.get()),
+        overrides.tile_cols.map(|v| v.get()),
+    );
     // Folds that take values in the order of columns want all of them in one tile.
-    let by_hand = if prune.is_on() && prune.grid.is_some() { (by_hand.0, None) } else { by_hand };
+    let by_hand = if prune.is_on() && prune.grid.is_some() {
+        (by_hand.0, None)
+    } else {
+        by_hand
+    };
     Ok(Tiling::new(by_hand.0.unwrap_or(rows), by_hand.1.unwrap_or(wide)).in_spans(job))
 }
 
@@ -210,14 +290,22 @@ fn unit(job: &Job, tiles: usize, threads: usize, overrides: &Overrides) -> Resul
     if let Some(by_hand) = overrides.unit {
         return Ok(by_hand.get());
     }
-    let state: u64 =
-        job.folds.iter().filter(|f| f.traits().fixed_size).map(|f| f.bytes(job.space.n, job.space.m)).sum();
+    let state: u64 = job
+        .folds
+        .iter()
+        .filter(|f| f.traits().fixed_size)
+        .map(|f| f.bytes(job.space.n, job.space.m))
+        .sum();
     let (counters, cells) = (state / 8, job.space.size()?);
     // Merging a partial must stay small beside making it: at least 16 cells of work per counter.
     let of_tile = (cells / tiles.max(1) as u64).clamp(1, (BLOCK * BLOCK * 64) as u64);
     let by_state = usize::try_from((counters * 16).div_ceil(of_tile)).unwrap_or(usize::MAX);
     // Threads are kept even by parts, but where parts of threads have more counters than cells.
-    let parts = if counters.saturating_mul(16 * threads as u64) > cells { threads } else { threads * 8 };
+    let parts = if counters.saturating_mul(16 * threads as u64) > cells {
+        threads
+    } else {
+        threads * 8
+    };
     Ok(by_state.clamp(1, (tiles / parts).max(1)))
 }
 

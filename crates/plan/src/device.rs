@@ -65,26 +65,35 @@ pub fn plan_for_all(
     plan.strategies.retain(|strategy| !strategy.is_pruned());
     let rows = residency(job, facts, overrides);
     if rows == Residency::Streamed {
-        plan.reasons.push("the rows of one tile at a time are on the device".into());
+        plan.reasons
+            .push("the rows of one tile at a time are on the device".into());
     }
     let half = low_precision::input(job, overrides)?;
     if let Some(half) = half {
-        let how =
-            if overrides.dense_input.is_some() { "asked for: numbers are rounded" } else { "every number is one" };
-        plan.reasons.push(format!("rows are multiplied as {}: {how}", half.name()).into());
+        let how = if overrides.dense_input.is_some() {
+            "asked for: numbers are rounded"
+        } else {
+            "every number is one"
+        };
+        plan.reasons
+            .push(format!("rows are multiplied as {}: {how}", half.name()).into());
     }
     let matrix = Matrix::choose(job, plan.precision, facts.runtime, half, overrides)?;
     let work = match matrix {
         Some(matrix) => Work::Matrix(matrix),
         None if overrides.device_family == Some(DeviceFamily::Values) => Work::Values,
-        None => Sweeps::choose(job, facts.runtime, overrides, ranges)?.map_or(Work::Values, Work::Sweeps),
+        None => Sweeps::choose(job, facts.runtime, overrides, ranges)?
+            .map_or(Work::Values, Work::Sweeps),
     };
     if overrides.tile_rows.is_none() && overrides.tile_cols.is_none() {
         plan.tiling = tiling(job, facts, devices.len(), overrides);
     }
     if let Some(span) = crate::sweep::span(job) {
         let whole = |side: usize| side.next_multiple_of(span);
-        plan.tiling = Tiling { rows: whole(plan.tiling.rows), cols: whole(plan.tiling.cols) };
+        plan.tiling = Tiling {
+            rows: whole(plan.tiling.rows),
+            cols: whole(plan.tiling.cols),
+        };
     }
     plan.tiles = plan.tiling.tiles(&job.space).len();
     // One tile comes home while the next is computed, and its rows are copied beside the work on the one before.
@@ -92,14 +101,23 @@ pub fn plan_for_all(
         plan.tiles_per_unit = tiles_of_a_unit(plan.tiles, devices.len());
     }
     let together = shared_seconds(job, devices, &work, &mut plan);
-    plan.reasons.extend(reasons(job, &plan, &work).into_iter().map(Message::from));
+    plan.reasons
+        .extend(reasons(job, &plan, &work).into_iter().map(Message::from));
     predict(job, together, &mut plan);
-    plan.device = Some(OnDevice { devices: devices.len(), rows, work });
+    plan.device = Some(OnDevice {
+        devices: devices.len(),
+        rows,
+        work,
+    });
     Ok(plan)
 }
 
 fn tiles_of_a_unit(tiles: usize, devices: usize) -> usize {
-    let most = if devices > 1 { tiles / (devices * UNITS_EACH) } else { tiles };
+    let most = if devices > 1 {
+        tiles / (devices * UNITS_EACH)
+    } else {
+        tiles
+    };
     most.clamp(1, TOGETHER)
 }
 
@@ -111,8 +129,15 @@ fn shared_seconds(job: &Job, devices: &[Facts], work: &Work, plan: &mut Plan) ->
         let seconds = kernel_seconds(job, facts, plan.cells, work);
         rates += 1.0 / seconds;
         let rate = figures::si(plan.cells as f64 / seconds);
-        plan.reasons
-            .push(format!("{}: {}, {} units, {rate} pairs/s predicted", facts.id(), facts.name, facts.units).into());
+        plan.reasons.push(
+            format!(
+                "{}: {}, {} units, {rate} pairs/s predicted",
+                facts.id(),
+                facts.name,
+                facts.units
+            )
+            .into(),
+        );
     }
     1.0 / rates
 }
@@ -121,7 +146,9 @@ fn shared_seconds(job: &Job, devices: &[Facts], work: &Work, plan: &mut Plan) ->
 /// cannot have is left aside.
 pub fn cut_as(job: &Job, plan: &mut Plan, tiling: Tiling) {
     let span = crate::sweep::span(job).unwrap_or(BLOCK);
-    let whole = [tiling.rows, tiling.cols].iter().all(|side| *side > 0 && side.is_multiple_of(span));
+    let whole = [tiling.rows, tiling.cols]
+        .iter()
+        .all(|side| *side > 0 && side.is_multiple_of(span));
     if plan.device.is_none() || !whole || tiling.in_spans(job) != tiling {
         return;
     }
@@ -146,9 +173,16 @@ pub fn host_tiling(job: &Job, plan: &Plan) -> Tiling {
     if plan.backend == "cpu" {
         return plan.tiling;
     }
-    let most = if is_only_dense(job) { HOST_SIDE } else { usize::MAX };
+    let most = if is_only_dense(job) {
+        HOST_SIDE
+    } else {
+        usize::MAX
+    };
     let side = |tile: usize, rows: usize| tile.min(rows).clamp(1, most);
-    Tiling::new(side(plan.tiling.rows, job.space.n), side(plan.tiling.cols, job.space.m))
+    Tiling::new(
+        side(plan.tiling.rows, job.space.n),
+        side(plan.tiling.cols, job.space.m),
+    )
 }
 
 /// The tiles in whose place the host walks those of a device: parts of a dense result alone, which have nothing to merge; none
@@ -159,11 +193,18 @@ pub fn host_tiles(job: &Job, tiles: &[Tile]) -> Option<Vec<Tile>> {
     }
     let cut = |r: &std::ops::Range<usize>| {
         let (start, end) = (r.start, r.end);
-        (start..end).step_by(HOST_SIDE).map(move |from| from..(from + HOST_SIDE).min(end))
+        (start..end)
+            .step_by(HOST_SIDE)
+            .map(move |from| from..(from + HOST_SIDE).min(end))
     };
-    let parts = tiles
-        .iter()
-        .flat_map(|t| cut(&t.rows).flat_map(|rows| cut(&t.cols).map(move |cols| Tile { rows: rows.clone(), cols })));
+    let parts = tiles.iter().flat_map(|t| {
+        cut(&t.rows).flat_map(|rows| {
+            cut(&t.cols).map(move |cols| Tile {
+                rows: rows.clone(),
+                cols,
+            })
+        })
+    });
     let some = |t: &Tile| !job.space.is_triangular() || t.cols.end > t.rows.start;
     Some(parts.filter(some).collect())
 }
@@ -186,7 +227,11 @@ fn row_bytes(job: &Job) -> u64 {
 fn residency(job: &Job, facts: &Facts, overrides: &Overrides) -> Residency {
     let bytes = row_bytes(job).saturating_mul(job.space.n.max(job.space.m) as u64);
     let fits = bytes <= facts.memory / 2;
-    overrides.device_rows.unwrap_or(if fits { Residency::Held } else { Residency::Streamed })
+    overrides.device_rows.unwrap_or(if fits {
+        Residency::Held
+    } else {
+        Residency::Streamed
+    })
 }
 
 /// Why the kernels are built as they are: the leaf of the decision tree, or the blocks of a triangle map that do nothing.
@@ -203,18 +248,35 @@ fn reasons(job: &Job, plan: &Plan, work: &Work) -> Vec<String> {
             out
         }
         Work::Matrix(matrix) => {
-            let load = if let matrix::Kernel::Blocks(shape) = matrix.kernel { Some(loads(shape.load)) } else { None };
+            let load = if let matrix::Kernel::Blocks(shape) = matrix.kernel {
+                Some(loads(shape.load))
+            } else {
+                None
+            };
             let map = matrix.triangle.map(|placing| {
                 let rows = job.space.n.min(plan.tiling.rows);
-                let side = if placing.by_thread { 1 } else { matrix.kernel.side() };
+                let side = if placing.by_thread {
+                    1
+                } else {
+                    matrix.kernel.side()
+                };
                 let across = rows.div_ceil(side) as u64;
                 let useful = across * (across + 1) / 2;
                 let grids = placing.grids(across as u32);
-                let started: u64 = grids.iter().map(|(x, y, _)| u64::from(*x) * u64::from(*y)).sum();
-                let useful =
-                    if placing.by_thread { useful.div_ceil(u64::from(maps::SIDE * maps::SIDE)) } else { useful };
+                let started: u64 = grids
+                    .iter()
+                    .map(|(x, y, _)| u64::from(*x) * u64::from(*y))
+                    .sum();
+                let useful = if placing.by_thread {
+                    useful.div_ceil(u64::from(maps::SIDE * maps::SIDE))
+                } else {
+                    useful
+                };
                 let idle = started.saturating_sub(useful);
-                format!("triangle map {}: {idle} of {started} blocks of a diagonal tile do nothing", placing.map.name())
+                format!(
+                    "triangle map {}: {idle} of {started} blocks of a diagonal tile do nothing",
+                    placing.map.name()
+                )
             });
             map.into_iter().chain(load).collect()
         }
@@ -242,11 +304,18 @@ pub fn whole_seconds(job: &Job, plan: &Plan) -> f64 {
     let formula = &job.low.formula;
     let dear = |node: &Node| match node {
         Node::Unary(op, _) => matches!(op, Unary::Log | Unary::Log2 | Unary::Log10 | Unary::Log1p),
-        Node::Binary(Binary::Pow, _, p) => formula.constant(*p).is_none_or(|p| (2.0 * p).fract() != 0.0),
+        Node::Binary(Binary::Pow, _, p) => formula
+            .constant(*p)
+            .is_none_or(|p| (2.0 * p).fract() != 0.0),
         _ => false,
     };
     let live = formula.live();
-    let dear = formula.nodes().iter().zip(&live).filter(|(node, live)| **live && dear(node)).count();
+    let dear = formula
+        .nodes()
+        .iter()
+        .zip(&live)
+        .filter(|(node, live)| **live && dear(node))
+        .count();
     let rows = job.space.n + if job.y.is_some() { job.space.m } else { 0 };
     let up = (rows as u64 * row_bytes(job)) as f64 / UP;
     let more = plan.device.as_ref().map_or(0, |on| on.devices - 1) as f64;
@@ -265,10 +334,19 @@ fn predict(job: &Job, compute: f64, plan: &mut Plan) {
     let dense = |f: &Fold| crate::bytes::dense_bytes(f, job.space.n, job.space.m, plan.precision);
     let home = job.folds.iter().map(dense).sum::<u64>() as f64 / HOME;
     // Values of double precision come home, one thread folds them.
-    let by_host = if is_only_dense(job) || folds(job) { 0.0 } else { plan.cells as f64 * (8.0 / HOME + 1.0 / BY_HOST) };
+    let by_host = if is_only_dense(job) || folds(job) {
+        0.0
+    } else {
+        plan.cells as f64 * (8.0 / HOME + 1.0 / BY_HOST)
+    };
     let home = home + by_host;
     plan.seconds = compute + home;
-    plan.bound = if home > compute { "bringing the result home" } else { "arithmetic of the device" }.into();
+    plan.bound = if home > compute {
+        "bringing the result home"
+    } else {
+        "arithmetic of the device"
+    }
+    .into();
 }
 
 /// Square tiles; dense results leave the device tile by tile, so theirs are smaller, and so are those that several devices share
@@ -299,7 +377,11 @@ fn tiling(job: &Job, facts: &Facts, devices: usize, overrides: &Overrides) -> Ti
 /// Rows of a square tile that fits the device: its rows, and of dense results two tiles on their way, each with its transpose.
 fn most_rows(job: &Job, facts: &Facts, dense: bool) -> usize {
     let rows = facts.memory / 4 / row_bytes(job).max(1);
-    let cells = if dense { (facts.memory / 8 / (4 * job.precision.bytes() as u64)).isqrt() } else { u64::MAX };
+    let cells = if dense {
+        (facts.memory / 8 / (4 * job.precision.bytes() as u64)).isqrt()
+    } else {
+        u64::MAX
+    };
     rows.min(cells).max(1) as usize
 }
 
@@ -320,7 +402,10 @@ mod tests {
             schema: SCHEMA,
             x: Input::named("x"),
             y: None,
-            pair: PairSpec { formula: Some(formula.into()), ..PairSpec::default() },
+            pair: PairSpec {
+                formula: Some(formula.into()),
+                ..PairSpec::default()
+            },
             cells: None,
             near: None,
             cell: None,
@@ -328,40 +413,94 @@ mod tests {
             precision: Some(Precision::F32),
             nan: Default::default(),
         };
-        let mut job = describe(&problem, Data { x, y: None, weights: vec![None] }).unwrap();
+        let mut job = describe(
+            &problem,
+            Data {
+                x,
+                y: None,
+                weights: vec![None],
+            },
+        )
+        .unwrap();
         (job.space.n, job.space.m) = (rows, rows);
-        let machine =
-            Machine { threads: 16, isa: Isa::Avx512, executable: true, memory: 1 << 37, ..Machine::default() };
+        let machine = Machine {
+            threads: 16,
+            isa: Isa::Avx512,
+            executable: true,
+            memory: 1 << 37,
+            ..Machine::default()
+        };
         let overrides = Overrides::read([("prune", "off")]).unwrap();
         let here = crate::choose(&job, &machine, &overrides).unwrap();
-        let there =
-            plan_for(&job, here.clone(), &Facts::described(Runtime::Cuda), &Overrides::default(), None).unwrap();
+        let there = plan_for(
+            &job,
+            here.clone(),
+            &Facts::described(Runtime::Cuda),
+            &Overrides::default(),
+            None,
+        )
+        .unwrap();
         (job, here, there)
     }
 
     fn sum() -> FoldSpec {
-        FoldSpec::Reduce { op: RowOp::Sum, along: Along::Row, weights: None }
+        FoldSpec::Reduce {
+            op: RowOp::Sum,
+            along: Along::Row,
+            weights: None,
+        }
     }
 
     fn histogram(mean: bool) -> FoldSpec {
-        let axes = vec![AxisSpec { bins: Some(300), range: Some([0.0, 0.005]), ..AxisSpec::default() }];
-        FoldSpec::Histogram { axes, closed: Closed::Last, weights: None, mean }
+        let axes = vec![AxisSpec {
+            bins: Some(300),
+            range: Some([0.0, 0.005]),
+            ..AxisSpec::default()
+        }];
+        FoldSpec::Histogram {
+            axes,
+            closed: Closed::Last,
+            weights: None,
+            mean,
+        }
     }
 
     #[test]
     fn the_device_is_asked_before_it_is_taken() {
         // Seconds of all pairs on the host: the device has them sooner.
         let (job, here, there) = plans("exp(-sum((x - y)^2))", sum(), 1_000_000);
-        assert!(is_faster(&job, &there, &here), "{} {}", whole_seconds(&job, &there), here.seconds);
+        assert!(
+            is_faster(&job, &there, &here),
+            "{} {}",
+            whole_seconds(&job, &there),
+            here.seconds
+        );
         // The start alone takes longer than the host.
         let (job, here, there) = plans("exp(-sum((x - y)^2))", sum(), 20_000);
-        assert!(!is_faster(&job, &there, &here), "{} {}", whole_seconds(&job, &there), here.seconds);
+        assert!(
+            !is_faster(&job, &there, &here),
+            "{} {}",
+            whole_seconds(&job, &there),
+            here.seconds
+        );
         // Bounds leave the host few pairs; a device sweeps all of them.
         let (job, here, there) = plans("norm(x - y)", histogram(false), 10_000_000);
-        let pruned = Plan { seconds: 4.0, ..here };
-        assert!(!is_faster(&job, &there, &pruned), "{}", whole_seconds(&job, &there));
+        let pruned = Plan {
+            seconds: 4.0,
+            ..here
+        };
+        assert!(
+            !is_faster(&job, &there, &pruned),
+            "{}",
+            whole_seconds(&job, &there)
+        );
         // Values that come home one by one are the host's in any case.
         let (job, here, there) = plans("norm(x - y)", histogram(true), 100_000);
-        assert!(!folds(&job) && !is_faster(&job, &there, &here), "{} {}", whole_seconds(&job, &there), here.seconds);
+        assert!(
+            !folds(&job) && !is_faster(&job, &there, &here),
+            "{} {}",
+            whole_seconds(&job, &there),
+            here.seconds
+        );
     }
 }

@@ -26,7 +26,13 @@ pub trait Executor: Send + Sync {
     ///
     /// # Errors
     /// As [`Executor::run`].
-    fn run_on(&self, _at: usize, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Option<Folded>> {
+    fn run_on(
+        &self,
+        _at: usize,
+        tiles: &[Tile],
+        sink: &dyn Sink,
+        stop: Stop<'_>,
+    ) -> Result<Option<Folded>> {
         self.run(tiles, sink, stop).map(Some)
     }
     /// What did the work so far: `cpu`, `cuda:0`, `cuda:0,1`, `cuda:0, then cpu`.
@@ -61,7 +67,11 @@ impl Stop<'_> {
     /// # Errors
     /// `Interrupted` where it should.
     pub fn check(self) -> Result<()> {
-        if self.is_set() { Err(Error::new(Blame::Interrupted, "interrupted")) } else { Ok(()) }
+        if self.is_set() {
+            Err(Error::new(Blame::Interrupted, "interrupted"))
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -87,7 +97,11 @@ impl Number for f32 {
         Values::F32(run)
     }
     fn run(values: Values<'_>) -> Option<&[f32]> {
-        if let Values::F32(run) = values { Some(run) } else { None }
+        if let Values::F32(run) = values {
+            Some(run)
+        } else {
+            None
+        }
     }
 }
 
@@ -96,7 +110,11 @@ impl Number for f64 {
         Values::F64(run)
     }
     fn run(values: Values<'_>) -> Option<&[f64]> {
-        if let Values::F64(run) = values { Some(run) } else { None }
+        if let Values::F64(run) = values {
+            Some(run)
+        } else {
+            None
+        }
     }
 }
 

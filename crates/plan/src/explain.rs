@@ -12,16 +12,33 @@ const TOLD: f64 = 0.01;
 fn short(job: &Job, plan: &Plan) -> String {
     let mut lines = vec![
         format!("pairs      {}", pairs(job, plan)),
-        format!("keeps      {}", job.folds.iter().map(Fold::describe).collect::<Vec<_>>().join("; ")),
+        format!(
+            "keeps      {}",
+            job.folds
+                .iter()
+                .map(Fold::describe)
+                .collect::<Vec<_>>()
+                .join("; ")
+        ),
         format!("computes   {}", computes(plan)),
         format!("pruning    {}", pruning(job, plan)),
-        format!("memory     {} beside the inputs", human_bytes(plan.peak_bytes)),
+        format!(
+            "memory     {} beside the inputs",
+            human_bytes(plan.peak_bytes)
+        ),
         format!("predicted  {}", figures::duration(plan.seconds)),
     ];
-    let terms: Vec<_> =
-        plan.terms.iter().filter(|t| plan.backend == "cpu" && t.seconds >= TOLD * plan.seconds).collect();
+    let terms: Vec<_> = plan
+        .terms
+        .iter()
+        .filter(|t| plan.backend == "cpu" && t.seconds >= TOLD * plan.seconds)
+        .collect();
     if terms.len() > 1 {
-        lines.extend(terms.iter().map(|t| format!("           {:>8} {}", figures::duration(t.seconds), t.what)));
+        lines.extend(
+            terms
+                .iter()
+                .map(|t| format!("           {:>8} {}", figures::duration(t.seconds), t.what)),
+        );
     } else if plan.backend == "cpu" {
         lines[5] += &format!(", {}", plan.bound);
     }
@@ -37,16 +54,29 @@ fn long(job: &Job, plan: &Plan) -> String {
     let low = &job.low;
     let (loops, singles) = low.operations();
     let form = |r: &zipfold_core::pair::Id| {
-        low.zip_form(*r).map_or_else(|| "general".into(), |(form, ..)| format!("{form:?}"))
+        low.zip_form(*r)
+            .map_or_else(|| "general".into(), |(form, ..)| format!("{form:?}"))
     };
-    let forms: Vec<String> = low.stages.iter().flat_map(|s| &s.reduces).map(form).collect();
+    let forms: Vec<String> = low
+        .stages
+        .iter()
+        .flat_map(|s| &s.reduces)
+        .map(form)
+        .collect();
     let mut lines = vec![
         short(job, plan),
-        format!("space      {:?} of {} × {} rows, {} cells", job.space.cells, job.space.n, job.space.m, plan.cells),
+        format!(
+            "space      {:?} of {} × {} rows, {} cells",
+            job.space.cells, job.space.n, job.space.m, plan.cells
+        ),
         format!(
             "formula    {} components, {loops} operations each, {singles} once a pair; reductions: {}",
             low.dim,
-            if forms.is_empty() { "none".into() } else { forms.join(", ") }
+            if forms.is_empty() {
+                "none".into()
+            } else {
+                forms.join(", ")
+            }
         ),
         format!(
             "hoisted    {} vectors and {} numbers a row of x, {} and {} a row of y",
@@ -55,7 +85,14 @@ fn long(job: &Job, plan: &Plan) -> String {
             low.streams[1].len(),
             low.attrs[1].len()
         ),
-        format!("symmetry   {}", if job.symmetric { "f(x, y) = f(y, x)" } else { "none" }),
+        format!(
+            "symmetry   {}",
+            if job.symmetric {
+                "f(x, y) = f(y, x)"
+            } else {
+                "none"
+            }
+        ),
         format!("strategy   {}", ways(plan)),
         format!(
             "tiles      {} of {} × {} cells, {} to a unit, blocks by {}",
@@ -74,21 +111,41 @@ fn long(job: &Job, plan: &Plan) -> String {
             .filter(|_| plan.backend == "cpu")
             .map(|t| format!("           {:>8} {}", seconds(t.seconds), t.what)),
     );
-    lines.extend(plan.reasons.iter().map(|r| format!("because    {}", r.marked())));
+    lines.extend(
+        plan.reasons
+            .iter()
+            .map(|r| format!("because    {}", r.marked())),
+    );
     lines.join("\n")
 }
 
 /// The plan in short, or as [`verbose`], with the search for ranges before it by `ranges`.
 pub fn explain_all(job: &Job, plan: &Plan, ranges: &[Plan], all: bool) -> Message {
-    let text = if all { long(job, plan) } else { short(job, plan) };
+    let text = if all {
+        long(job, plan)
+    } else {
+        short(job, plan)
+    };
     if ranges.is_empty() {
         return text.into();
     }
     let seconds: f64 = ranges.iter().map(|r| r.seconds).sum();
     let how = |r: &Plan| {
-        let pruned = if r.prune.is_on() { "by bounds of groups of rows" } else { "over all pairs" };
-        let family = if all { format!(", by {}", ways(r)) } else { String::new() };
-        format!("           {} {pruned}, on {}{family}", figures::duration(r.seconds), r.backend)
+        let pruned = if r.prune.is_on() {
+            "by bounds of groups of rows"
+        } else {
+            "over all pairs"
+        };
+        let family = if all {
+            format!(", by {}", ways(r))
+        } else {
+            String::new()
+        };
+        format!(
+            "           {} {pruned}, on {}{family}",
+            figures::duration(r.seconds),
+            r.backend
+        )
     };
     let mut lines = vec![
         "range      none is given: the least and the largest value are found first, and what follows is for the range of a sample"
@@ -97,7 +154,10 @@ pub fn explain_all(job: &Job, plan: &Plan, ranges: &[Plan], all: bool) -> Messag
     lines.extend(ranges.iter().map(how));
     lines.push(text);
     let whole = figures::duration(plan.seconds + seconds);
-    lines.push(format!("in all     {whole}, {} of it for the range", figures::duration(seconds)));
+    lines.push(format!(
+        "in all     {whole}, {} of it for the range",
+        figures::duration(seconds)
+    ));
     lines.join("\n").into()
 }
 
@@ -116,14 +176,26 @@ fn pairs(job: &Job, plan: &Plan) -> String {
         1 => "1 number".to_string(),
         d => format!("{d} numbers"),
     };
-    let near = job.space.near.map_or_else(String::new, |near| format!(", at most {near} apart"));
-    format!("{}: {which}, {numbers} a row{near}", figures::grouped(plan.cells))
+    let near = job
+        .space
+        .near
+        .map_or_else(String::new, |near| format!(", at most {near} apart"));
+    format!(
+        "{}: {which}, {numbers} a row{near}",
+        figures::grouped(plan.cells)
+    )
 }
 
 /// What runs, and what would run where that does not load.
 fn ways(plan: &Plan) -> String {
-    let device = plan.device.iter().map(|on| format!("on {} {}", plan.backend, on.work));
-    device.chain(plan.strategies.iter().map(ToString::to_string)).collect::<Vec<_>>().join("; else ")
+    let device = plan
+        .device
+        .iter()
+        .map(|on| format!("on {} {}", plan.backend, on.work));
+    device
+        .chain(plan.strategies.iter().map(ToString::to_string))
+        .collect::<Vec<_>>()
+        .join("; else ")
 }
 
 /// `on cpu, 2 threads, avx512, double precision`.
@@ -133,12 +205,25 @@ fn computes(plan: &Plan) -> String {
         Precision::F64 => "double precision",
     };
     if plan.backend != "cpu" {
-        let how = plan.device.as_ref().map_or_else(String::new, |on| format!(", by {}", on.work));
+        let how = plan
+            .device
+            .as_ref()
+            .map_or_else(String::new, |on| format!(", by {}", on.work));
         return format!("on {}, {precision}{how}", plan.backend);
     }
-    let threads = if plan.threads == 1 { "1 thread".into() } else { format!("{} threads", plan.threads) };
-    let how = plan.strategy().filter(|s| !s.is_pruned()).map_or_else(String::new, |s| format!(", by {s}"));
-    format!("on the CPU, {threads}, {}, {precision}{how}", plan.isa.name())
+    let threads = if plan.threads == 1 {
+        "1 thread".into()
+    } else {
+        format!("{} threads", plan.threads)
+    };
+    let how = plan
+        .strategy()
+        .filter(|s| !s.is_pruned())
+        .map_or_else(String::new, |s| format!(", by {s}"));
+    format!(
+        "on the CPU, {threads}, {}, {precision}{how}",
+        plan.isa.name()
+    )
 }
 
 fn pruning(job: &Job, plan: &Plan) -> String {
@@ -150,7 +235,9 @@ fn pruning(job: &Job, plan: &Plan) -> String {
         (true, _) => {
             let by = match (plan.prune.mesh, plan.prune.grid) {
                 (_, Some(_)) => "on, by a grid of cells".into(),
-                (Some(mesh), None) => format!("on, by a mesh with {} cells to the last edge", mesh.parts),
+                (Some(mesh), None) => {
+                    format!("on, by a mesh with {} cells to the last edge", mesh.parts)
+                }
                 (None, None) => "on, by bounds of groups of rows".into(),
             };
             by + &plan
@@ -166,7 +253,10 @@ fn pruning(job: &Job, plan: &Plan) -> String {
         (false, true) => match plan.prune.evaluated {
             Some(share) if share > 0.999 => "off: bounds would leave all pairs to evaluate".into(),
             Some(share) => {
-                format!("off: {} of the pairs would be left to evaluate, which does not pay", expected(share))
+                format!(
+                    "off: {} of the pairs would be left to evaluate, which does not pay",
+                    expected(share)
+                )
             }
             None => "off".into(),
         },

@@ -27,13 +27,17 @@ pub fn choose(
     let screen = Form::of(job);
     match (overrides.family, hindrance) {
         (Some(Family::Jit), Some(why)) => {
-            let e = Error::request(format!("no code can be made for this formula: {why}")).at(Opt::Set.like("family"));
+            let e = Error::request(format!("no code can be made for this formula: {why}"))
+                .at(Opt::Set.like("family"));
             return Err(e.remedy("leave the choice to the planner"));
         }
         (Some(Family::Screen), _) if screen.is_none() => {
-            let e =
-                Error::request("single precision cannot screen this: its values, folds or rows are not of the kind");
-            return Err(e.at(Opt::Set.like("family")).remedy("leave the choice to the planner"));
+            let e = Error::request(
+                "single precision cannot screen this: its values, folds or rows are not of the kind",
+            );
+            return Err(e
+                .at(Opt::Set.like("family"))
+                .remedy("leave the choice to the planner"));
         }
         (Some(family), _) => return Ok(family),
         (None, _) => {}
@@ -60,9 +64,19 @@ pub fn choose(
 }
 
 /// What stands against code made for the formula.
-pub(crate) fn hindrance(job: &Job, machine: &Machine, isa: Isa, precision: Precision) -> Option<&'static str> {
+pub(crate) fn hindrance(
+    job: &Job,
+    machine: &Machine,
+    isa: Isa,
+    precision: Precision,
+) -> Option<&'static str> {
     let node = |id| job.low.formula.node(id);
-    let wide = |id| matches!(node(id), Node::UserReduce { .. } | Node::Reduce(Reduce::Prod, _));
+    let wide = |id| {
+        matches!(
+            node(id),
+            Node::UserReduce { .. } | Node::Reduce(Reduce::Prod, _)
+        )
+    };
     let reduces = || job.low.stages.iter().flat_map(|s| &s.reduces);
     if !isa.is_generated() {
         return Some("code is made for AVX2 and AVX-512");
@@ -71,7 +85,8 @@ pub(crate) fn hindrance(job: &Job, machine: &Machine, isa: Isa, precision: Preci
         return Some("the system executes nothing that was written");
     }
     let low = &job.low;
-    let vectors = low.streams[0].len() + low.streams[1].len() + low.constants.len() + low.formula.roots.len();
+    let vectors =
+        low.streams[0].len() + low.streams[1].len() + low.constants.len() + low.formula.roots.len();
     if vectors.saturating_mul(low.dim) > REACH {
         return Some("its rows are too long for the offsets of an address");
     }

@@ -31,7 +31,11 @@ const BESIDE: f64 = 1.8e-4;
 
 /// Predicted seconds of the kernels alone.
 pub fn kernel_seconds(job: &Job, facts: &Facts, cells: u64, work: &device::Work) -> f64 {
-    let lanes = if job.precision == Precision::F32 { LANES } else { LANES / 2.0 };
+    let lanes = if job.precision == Precision::F32 {
+        LANES
+    } else {
+        LANES / 2.0
+    };
     let cycles = facts.units.max(1) as f64 * facts.clock.max(1e6);
     let tiled = matches!(work, device::Work::Sweeps(sweeps) if sweeps.is_tiled());
     let cell = match job.folds.first() {
@@ -39,17 +43,33 @@ pub fn kernel_seconds(job: &Job, facts: &Facts, cells: u64, work: &device::Work)
         _ if tiled => tiled_operations(job),
         _ => sweep_operations(job, work),
     };
-    let lists: f64 = job.folds.iter().map(|f| list_cycles(f, job, facts, tiled)).sum();
-    let beside = if job.folds.iter().any(Fold::is_dense) { 0.0 } else { BESIDE };
+    let lists: f64 = job
+        .folds
+        .iter()
+        .map(|f| list_cycles(f, job, facts, tiled))
+        .sum();
+    let beside = if job.folds.iter().any(Fold::is_dense) {
+        0.0
+    } else {
+        BESIDE
+    };
     (cells as f64 * cell / lanes + lists) / cycles + beside
 }
 
 /// Operations of a cell of a matrix.
 fn matrix_operations(job: &Job, work: &device::Work) -> f64 {
-    let mirrored = job.folds[0].dense().is_some_and(|f| f.is_mirrored(&job.space));
+    let mirrored = job.folds[0]
+        .dense()
+        .is_some_and(|f| f.is_mirrored(&job.space));
     let write = if mirrored { 2.0 * WRITE } else { WRITE };
     let single = job.low.operations().1 as f64;
-    if matches!(work, device::Work::Matrix(Matrix { kernel: Kernel::Products(_), .. })) {
+    if matches!(
+        work,
+        device::Work::Matrix(Matrix {
+            kernel: Kernel::Products(_),
+            ..
+        })
+    ) {
         return job.low.dim as f64 / MATRIX + single * BEHIND + write;
     }
     pair_operations(job) / TILED + single + write
@@ -81,14 +101,22 @@ fn sweep_operations(job: &Job, work: &device::Work) -> f64 {
         w if w > WIDE => pair_operations(job) + dim,
         _ => pair_operations(job),
     };
-    let fold: f64 = job.folds.iter().map(|f| fold_operations(f, work, widest)).sum();
+    let fold: f64 = job
+        .folds
+        .iter()
+        .map(|f| fold_operations(f, work, widest))
+        .sum();
     pair + job.low.operations().1 as f64 + fold
 }
 
 /// Operations that could start while a number of a row too long to be kept at hand comes from device memory.
 fn far(folds: &[Fold]) -> f64 {
     match folds.first() {
-        Some(Fold::Rows(f)) if Work::of_fold(&folds[0]) == Work::Best(1) && f.op != RowOp::Count => 13.0,
+        Some(Fold::Rows(f))
+            if Work::of_fold(&folds[0]) == Work::Best(1) && f.op != RowOp::Count =>
+        {
+            13.0
+        }
         Some(Fold::Select(_)) => 10.0,
         _ => 6.6,
     }
@@ -104,13 +132,22 @@ fn pair_operations(job: &Job) -> f64 {
         Node::Reduce(Reduce::Sum, body) if single && is_product(job, *body) => 0.0,
         _ => 1.0,
     };
-    let loops: f64 = job.low.stages.iter().flat_map(|s| s.vectors.iter().chain(&s.reduces)).map(of).sum();
+    let loops: f64 = job
+        .low
+        .stages
+        .iter()
+        .flat_map(|s| s.vectors.iter().chain(&s.reduces))
+        .map(of)
+        .sum();
     (loops + job.low.vector_tail.len() as f64) * job.low.dim as f64
 }
 
 /// A small whole exponent.
 fn factors(job: &Job, power: Id) -> Option<f64> {
-    job.low.formula.constant(power).filter(|p| *p == p.trunc() && (2.0..=64.0).contains(p))
+    job.low
+        .formula
+        .constant(power)
+        .filter(|p| *p == p.trunc() && (2.0..=64.0).contains(p))
 }
 
 fn is_product(job: &Job, body: Id) -> bool {
@@ -123,13 +160,19 @@ fn is_product(job: &Job, body: Id) -> bool {
 
 /// Operations of a fold for every cell of a sweep, the sweep's own among them.
 fn fold_operations(fold: &Fold, work: &device::Work, widest: usize) -> f64 {
-    let sweeps = if let device::Work::Sweeps(sweeps) = work { Some(sweeps) } else { None };
+    let sweeps = if let device::Work::Sweeps(sweeps) = work {
+        Some(sweeps)
+    } else {
+        None
+    };
     let is = |test: fn(&Sweeps) -> bool| sweeps.is_some_and(test);
     match fold {
         Fold::Histogram(h) if is(|s| s.passes.iter().any(|pass| pass.copies == 0)) => {
             770.0 * (1.0 + 2000.0 / h.cells().max(1) as f64)
         }
-        Fold::Histogram(h) if h.axes.len() == 1 && is(|s| s.filter.is_none()) => 125.0 * h.axes.len() as f64,
+        Fold::Histogram(h) if h.axes.len() == 1 && is(|s| s.filter.is_none()) => {
+            125.0 * h.axes.len() as f64
+        }
         Fold::Histogram(h) if is(|s| s.fast_bins) => 10.0 * h.axes.len() as f64,
         Fold::Histogram(h) => 16.5 * h.axes.len() as f64,
         // Two passes.
@@ -147,14 +190,22 @@ fn fold_operations(fold: &Fold, work: &device::Work, widest: usize) -> f64 {
 
 /// Cycles of all units for the lists of neighbours: of rows in random order, the n-th is among the k best with probability k / n.
 fn list_cycles(fold: &Fold, job: &Job, facts: &Facts, tiled: bool) -> f64 {
-    let Work::Best(k) = Work::of_fold(fold) else { return 0.0 };
+    let Work::Best(k) = Work::of_fold(fold) else {
+        return 0.0;
+    };
     // Each span of others begins with empty lists; there are as many as fill the device, of 256 panels at least.
     let (rows, blocks) = if tiled { (128, 3) } else { (256, 6) };
     let groups = job.space.n.div_ceil(rows).max(1);
-    let spans = (facts.units * blocks).div_ceil(groups).min(job.space.m.div_ceil(1 << 15)).max(1);
+    let spans = (facts.units * blocks)
+        .div_ceil(groups)
+        .min(job.space.m.div_ceil(1 << 15))
+        .max(1);
     let best = k.max(1) as f64;
     let span = job.space.m as f64 / spans as f64;
-    let levels = (job.space.n * spans) as f64 * best * (1.0 + (span / best).max(1.0).ln()) * (best + 1.0).log2();
+    let levels = (job.space.n * spans) as f64
+        * best
+        * (1.0 + (span / best).max(1.0).ln())
+        * (best + 1.0).log2();
     if k <= FEW {
         return levels * LEVEL;
     }

@@ -48,10 +48,16 @@ impl LowPrecision {
 const LONGEST: usize = 8192;
 
 fn no_products() -> Error {
-    let (product, cosine, single) = (Opt::Pair.to("sum(x*y)"), Opt::Metric.to("cosine"), Opt::Precision.to("f32"));
+    let (product, cosine, single) = (
+        Opt::Pair.to("sum(x*y)"),
+        Opt::Metric.to("cosine"),
+        Opt::Precision.to("f32"),
+    );
     Error::request("rows of 16-bit numbers serve matrices of inner products in single precision")
         .at(Opt::Set.like("dense.input"))
-        .remedy(format!("{product} or {cosine} with {single}, 8 components or more"))
+        .remedy(format!(
+            "{product} or {cosine} with {single}, 8 components or more"
+        ))
 }
 
 /// How rows of `job` are multiplied on a device: as 16-bit numbers where every number of an inner product is one, or where
@@ -66,11 +72,14 @@ pub fn input(job: &Job, overrides: &Overrides) -> Result<Option<LowPrecision>> {
         Some(DenseInput::F16) => Some(LowPrecision::F16),
         Some(DenseInput::Bf16) => Some(LowPrecision::Bf16),
     };
-    let fits = is_product(job) && job.precision == Precision::F32 && overrides.device_family.is_none();
+    let fits =
+        is_product(job) && job.precision == Precision::F32 && overrides.device_family.is_none();
     let Some(half) = asked else {
         let fits = fits && job.low.dim <= LONGEST && is_raw(job);
         return Ok(if fits {
-            [LowPrecision::F16, LowPrecision::Bf16].into_iter().find(|h| all(job, |v| h.holds(v)))
+            [LowPrecision::F16, LowPrecision::Bf16]
+                .into_iter()
+                .find(|h| all(job, |v| h.holds(v)))
         } else {
             None
         });
@@ -78,8 +87,11 @@ pub fn input(job: &Job, overrides: &Overrides) -> Result<Option<LowPrecision>> {
     if !fits {
         return Err(no_products());
     }
-    if !all(job, |v| !v.is_finite() || half.value(half.of(v)).is_finite()) {
-        let e = Error::request(format!("a number does not fit {}", half.name())).at(Opt::Set.like("dense.input"));
+    if !all(job, |v| {
+        !v.is_finite() || half.value(half.of(v)).is_finite()
+    }) {
+        let e = Error::request(format!("a number does not fit {}", half.name()))
+            .at(Opt::Set.like("dense.input"));
         return Err(e.limit("65504").remedy("bf16 or f32"));
     }
     Ok(Some(half))
@@ -88,15 +100,27 @@ pub fn input(job: &Job, overrides: &Overrides) -> Result<Option<LowPrecision>> {
 /// Whether `job` is a matrix whose one reduction is an inner product of a vector of x and one of y.
 fn is_product(job: &Job) -> bool {
     let low = &job.low;
-    let matrix = matches!(job.folds.as_slice(), [Fold::Dense(f)] if low.formula.width(f.root, low.dim) == 1);
-    let one = low.stages.len() == 1 && low.stages[0].reduces.len() == 1 && low.stages[0].scalars.is_empty();
-    let plain = low.dim >= 8 && !low.periodic && low.vector_tail.is_empty() && low.streams.iter().all(|s| s.len() == 1);
-    matrix && one && plain && low.zip_form(low.stages[0].reduces[0]).is_some_and(|(form, ..)| form == ZipForm::Dot)
+    let matrix =
+        matches!(job.folds.as_slice(), [Fold::Dense(f)] if low.formula.width(f.root, low.dim) == 1);
+    let one = low.stages.len() == 1
+        && low.stages[0].reduces.len() == 1
+        && low.stages[0].scalars.is_empty();
+    let plain = low.dim >= 8
+        && !low.periodic
+        && low.vector_tail.is_empty()
+        && low.streams.iter().all(|s| s.len() == 1);
+    matrix
+        && one
+        && plain
+        && low
+            .zip_form(low.stages[0].reduces[0])
+            .is_some_and(|(form, ..)| form == ZipForm::Dot)
 }
 
 /// Whether the vectors are the rows themselves.
 fn is_raw(job: &Job) -> bool {
-    let row = |side: Side| *job.low.formula.node(job.low.streams[side as usize][0]) == Node::Row(side);
+    let row =
+        |side: Side| *job.low.formula.node(job.low.streams[side as usize][0]) == Node::Row(side);
     row(Side::X) && row(Side::Y)
 }
 
@@ -115,7 +139,10 @@ mod tests {
             for bits in 0..=u16::MAX {
                 let value = half.value(bits);
                 let again = half.of(value);
-                assert!(again == bits || value.is_nan() && half.value(again).is_nan(), "{half:?} {bits:#x}");
+                assert!(
+                    again == bits || value.is_nan() && half.value(again).is_nan(),
+                    "{half:?} {bits:#x}"
+                );
             }
         }
     }
@@ -124,7 +151,11 @@ mod tests {
     #[test]
     fn other_numbers_go_to_the_nearest() {
         for half in [LowPrecision::F16, LowPrecision::Bf16] {
-            let last = if half == LowPrecision::F16 { 0x7bff } else { 0x7f7f };
+            let last = if half == LowPrecision::F16 {
+                0x7bff
+            } else {
+                0x7f7f
+            };
             for bits in 0..last {
                 let (a, b) = (half.value(bits), half.value(bits + 1));
                 let middle = ((f64::from(a) + f64::from(b)) / 2.0) as f32;
@@ -134,6 +165,9 @@ mod tests {
                 assert_eq!(half.of(-middle), 0x8000 | (bits + (bits & 1)));
             }
         }
-        assert_eq!([65519.0, 65520.0, 1e9].map(|v| LowPrecision::F16.of(v)), [0x7bff, 0x7c00, 0x7c00]);
+        assert_eq!(
+            [65519.0, 65520.0, 1e9].map(|v| LowPrecision::F16.of(v)),
+            [0x7bff, 0x7c00, 0x7c00]
+        );
     }
 }

@@ -38,18 +38,32 @@ impl Order {
     pub fn blocks(self, rows: Range<usize>, cols: Range<usize>) -> Vec<(usize, usize)> {
         let along = |row: usize| cols.clone().map(move |col| (row, col));
         match self {
-            Order::Column => cols.clone().flat_map(|col| rows.clone().map(move |row| (row, col))).collect(),
+            Order::Column => cols
+                .clone()
+                .flat_map(|col| rows.clone().map(move |row| (row, col)))
+                .collect(),
             Order::Row => rows.clone().flat_map(along).collect(),
             Order::Snake => {
                 let turned = |row: usize| -> Vec<(usize, usize)> {
-                    if (row - rows.start).is_multiple_of(2) { along(row).collect() } else { along(row).rev().collect() }
+                    if (row - rows.start).is_multiple_of(2) {
+                        along(row).collect()
+                    } else {
+                        along(row).rev().collect()
+                    }
                 };
                 rows.clone().flat_map(turned).collect()
             }
             Order::Hilbert => {
                 let all: Vec<(usize, usize)> = rows.clone().flat_map(along).collect();
-                let values: Vec<f64> = all.iter().flat_map(|(row, col)| [*row as f64, *col as f64]).collect();
-                let order = order_of(&Coordinates { values: &values, width: 2, groups: vec![vec![0, 1]] });
+                let values: Vec<f64> = all
+                    .iter()
+                    .flat_map(|(row, col)| [*row as f64, *col as f64])
+                    .collect();
+                let order = order_of(&Coordinates {
+                    values: &values,
+                    width: 2,
+                    groups: vec![vec![0, 1]],
+                });
                 order.into_iter().map(|at| all[at as usize]).collect()
             }
         }
@@ -62,7 +76,13 @@ mod tests {
 
     #[test]
     fn every_order_visits_every_block_once() {
-        for (rows, cols) in [(0..1, 0..1), (3..9, 2..4), (0..8, 0..8), (5..6, 0..32), (2..2, 0..4)] {
+        for (rows, cols) in [
+            (0..1, 0..1),
+            (3..9, 2..4),
+            (0..8, 0..8),
+            (5..6, 0..32),
+            (2..2, 0..4),
+        ] {
             for order in Order::ALL {
                 let mut blocks = order.blocks(rows.clone(), cols.clone());
                 assert_eq!(blocks.len(), rows.len() * cols.len(), "{}", order.name());
@@ -78,7 +98,11 @@ mod tests {
         let apart = |a: &(usize, usize), b: &(usize, usize)| a.0.abs_diff(b.0) + a.1.abs_diff(b.1);
         for order in [Order::Snake, Order::Hilbert] {
             let blocks = order.blocks(0..8, 0..8);
-            assert!(blocks.windows(2).all(|w| apart(&w[0], &w[1]) == 1), "{}", order.name());
+            assert!(
+                blocks.windows(2).all(|w| apart(&w[0], &w[1]) == 1),
+                "{}",
+                order.name()
+            );
         }
     }
 }

@@ -37,7 +37,10 @@ impl<const LEAST: u64, const MOST: u64> Choice for Number<LEAST, MOST> {
         }
     }
     fn read(text: &str) -> Option<Self> {
-        text.parse().ok().filter(|v| (LEAST..=MOST).contains(v)).map(Number)
+        text.parse()
+            .ok()
+            .filter(|v| (LEAST..=MOST).contains(v))
+            .map(Number)
     }
     fn text(&self) -> String {
         self.0.to_string()
@@ -259,7 +262,11 @@ impl Choice for MeshCells {
         match text {
             "auto" => Some(MeshCells::Auto),
             "off" => Some(MeshCells::Off),
-            _ => text.parse().ok().filter(|parts| (1..=64).contains(parts)).map(MeshCells::Parts),
+            _ => text
+                .parse()
+                .ok()
+                .filter(|parts| (1..=64).contains(parts))
+                .map(MeshCells::Parts),
         }
     }
     fn text(&self) -> String {
@@ -398,9 +405,13 @@ impl Overrides {
     ///
     /// # Errors
     /// Those of [`Overrides::set`].
-    pub fn read<K: AsRef<str>, V: AsRef<str>>(texts: impl IntoIterator<Item = (K, V)>) -> Result<Self> {
+    pub fn read<K: AsRef<str>, V: AsRef<str>>(
+        texts: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<Self> {
         let mut made = Overrides::default();
-        texts.into_iter().try_for_each(|(key, value)| made.set(key.as_ref(), value.as_ref()))?;
+        texts
+            .into_iter()
+            .try_for_each(|(key, value)| made.set(key.as_ref(), value.as_ref()))?;
         Ok(made)
     }
 }
@@ -415,24 +426,35 @@ fn read<T: Choice>(key: &str, text: &str) -> Result<T> {
 
 fn unknown(key: &str) -> Error {
     let keys: Vec<&str> = Overrides::table().iter().map(|row| row.key).collect();
-    Error::request(format!("no plan choice '{key}'")).at(Opt::Set).remedy(format!("one of {}", keys.join(", ")))
+    Error::request(format!("no plan choice '{key}'"))
+        .at(Opt::Set)
+        .remedy(format!("one of {}", keys.join(", ")))
 }
 
 impl fmt::Display for Overrides {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let texts: Vec<String> = self.texts().iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let texts: Vec<String> = self
+            .texts()
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
         f.write_str(&texts.join(" "))
     }
 }
 
 impl Serialize for Overrides {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    fn serialize<S: serde::Serializer>(
+        &self,
+        serializer: S,
+    ) -> std::result::Result<S::Ok, S::Error> {
         self.texts().serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Overrides {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+    fn deserialize<D: serde::Deserializer<'de>>(
+        deserializer: D,
+    ) -> std::result::Result<Self, D::Error> {
         let texts = BTreeMap::<String, String>::deserialize(deserializer)?;
         Overrides::read(texts).map_err(serde::de::Error::custom)
     }
@@ -450,19 +472,31 @@ mod tests {
         let keys: BTreeSet<&str> = table.iter().map(|row| row.key).collect();
         assert_eq!(keys.len(), table.len(), "a key stands twice");
         for row in table {
-            let values = row.values.replace(" to ", ", ").replace("a whole number from ", "");
+            let values = row
+                .values
+                .replace(" to ", ", ")
+                .replace("a whole number from ", "");
             for value in values.split(", ") {
                 let made = Overrides::read([(row.key, value)]).unwrap();
                 assert_eq!(made.texts(), BTreeMap::from([(row.key, value.to_string())]));
-                let again: Overrides = serde_json::from_str(&serde_json::to_string(&made).unwrap()).unwrap();
+                let again: Overrides =
+                    serde_json::from_str(&serde_json::to_string(&made).unwrap()).unwrap();
                 assert_eq!(again, made);
             }
             for odd in ["", "-1", "1.5", "other", "99999999999999999999999"] {
                 let message = Overrides::read([(row.key, odd)]).unwrap_err().to_string();
-                assert!(message.contains(&row.values) && message.contains(row.key), "{message}");
+                assert!(
+                    message.contains(&row.values) && message.contains(row.key),
+                    "{message}"
+                );
             }
         }
-        assert!(Overrides::read([("tile", "1")]).unwrap_err().to_string().contains("tile.rows"));
+        assert!(
+            Overrides::read([("tile", "1")])
+                .unwrap_err()
+                .to_string()
+                .contains("tile.rows")
+        );
     }
 
     #[test]

@@ -50,19 +50,30 @@ pub fn for_ranges(
 ) -> Result<Vec<Pass>> {
     let pass = |job: Job| {
         let plan = choose(&job, machine, overrides)?;
-        Ok(Pass { purpose: Purpose::Range, job, plan })
+        Ok(Pass {
+            purpose: Purpose::Range,
+            job,
+            plan,
+        })
     };
     let together = pass(open.both_ends(open.roots()))?;
     if open.belong_together() {
         return Ok(vec![together]);
     }
-    let ends = open.roots().iter().flat_map(|root| [RowOp::Min, RowOp::Max].map(|op| open.one_end(*root, op)));
+    let ends = open
+        .roots()
+        .iter()
+        .flat_map(|root| [RowOp::Min, RowOp::Max].map(|op| open.one_end(*root, op)));
     let ends: Vec<Job> = ends.collect();
     if on_device(&ends[0], &together.plan)? {
         return ends.into_iter().map(pass).collect();
     }
     if open.roots().len() > 1 {
-        let apart = open.roots().iter().map(|root| pass(open.both_ends(&[*root]))).collect::<Result<Vec<Pass>>>()?;
+        let apart = open
+            .roots()
+            .iter()
+            .map(|root| pass(open.both_ends(&[*root])))
+            .collect::<Result<Vec<Pass>>>()?;
         if apart.iter().map(|pass| pass.plan.seconds).sum::<f64>() < together.plan.seconds {
             return Ok(apart);
         }
@@ -75,6 +86,8 @@ pub fn for_ranges(
 pub fn sampled_ends(open: &OpenAxes) -> Vec<[f64; 2]> {
     let finite = |[lo, hi]: [f64; 2]| lo <= hi && lo.is_finite() && hi.is_finite();
     let mut ends = prune::sampled_ends(open.job(), open.roots());
-    ends.iter_mut().filter(|ends| !finite(**ends)).for_each(|ends| *ends = [0.0, 1.0]);
+    ends.iter_mut()
+        .filter(|ends| !finite(**ends))
+        .for_each(|ends| *ends = [0.0, 1.0]);
     ends
 }

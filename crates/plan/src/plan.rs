@@ -63,6 +63,10 @@ impl Plan {
     }
     /// Predicted seconds where dense results go to memory that was written before.
     pub fn seconds_into_lent(&self) -> f64 {
-        self.terms.iter().filter(|t| t.what != cost::FRESH).map(|t| t.seconds).sum()
+        self.terms
+            .iter()
+            .filter(|t| t.what != cost::FRESH)
+            .map(|t| t.seconds)
+            .sum()
     }
 }

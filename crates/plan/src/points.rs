@@ -9,26 +9,38 @@ use zipfold_core::{Domain, Job};
 /// Whether `job` is one histogram of Euclidean distances that the points kernels count, if its points are finite. Boxes are
 /// orthorhombic with a length for every coordinate, or oblique around three.
 pub fn apply(job: &Job) -> bool {
-    let [Fold::Histogram(h)] = job.folds.as_slice() else { return false };
-    let whole = !job.holes && matches!(job.space.cells, Domain::Cross | Domain::Square | Domain::Triangle);
+    let [Fold::Histogram(h)] = job.folds.as_slice() else {
+        return false;
+    };
+    let whole = !job.holes
+        && matches!(
+            job.space.cells,
+            Domain::Cross | Domain::Square | Domain::Triangle
+        );
     let plain = h.axes.len() == 1 && job.near_root.is_none() && are_plain(h, job.space.cells);
     let boxed = match job.cell.as_ref().map(|c| c.image()) {
         None => true,
         Some(Image::Orthorhombic(o)) => o.lengths().len() == job.low.dim,
         Some(Image::Oblique(_)) => job.low.dim == 3,
     };
-    let distance = (1..=4).contains(&job.low.dim) && is_squared_distance(job, h) && h.axes[0].compared[0] >= 0.0;
+    let distance = (1..=4).contains(&job.low.dim)
+        && is_squared_distance(job, h)
+        && h.axes[0].compared[0] >= 0.0;
     whole && plain && boxed && distance
 }
 
 /// Terms that are whole numbers of units with an end, and weights that are the same both ways round where a pair may be met
 /// either way.
 fn are_plain(h: &Histogram, cells: Domain) -> bool {
-    let usable = |scale: Scale| !scale.is_plain() || (scale.unit().is_finite() && scale.unit() > 0.0);
+    let usable =
+        |scale: Scale| !scale.is_plain() || (scale.unit().is_finite() && scale.unit() > 0.0);
     let same = |[x, y]: &[Vec<f64>; 2]| cells != Domain::Triangle || x == y;
     let finite = |w: &[Vec<f64>; 2]| w.iter().flatten().all(|w| w.is_finite()) && same(w);
     let ends = !h.mean || h.axes[0].edges.iter().all(|e| e.is_finite());
-    usable(h.weight_scale()) && usable(h.value_scale()) && ends && h.weights.as_ref().is_none_or(finite)
+    usable(h.weight_scale())
+        && usable(h.value_scale())
+        && ends
+        && h.weights.as_ref().is_none_or(finite)
 }
 
 /// The binned root is Σ (x − y)² of the raw rows.
@@ -44,6 +56,8 @@ fn is_squared_distance(job: &Job, h: &Histogram) -> bool {
 }
 
 fn is_periodic_square(formula: &Formula, root: Id) -> bool {
-    let Node::Reduce(Reduce::Sum, body) = formula.node(root) else { return false };
+    let Node::Reduce(Reduce::Sum, body) = formula.node(root) else {
+        return false;
+    };
     matches!(formula.node(*body), Node::Binary(Binary::Mul, a, b) if a == b && *formula.node(*a) == Node::Delta)
 }

@@ -35,21 +35,41 @@ const WORTH_BOXES: f64 = 0.5;
 ///
 /// # Errors
 /// `Request` for a setting that is none, or that asks for what is impossible.
-pub fn choose(job: &Job, overrides: &Overrides, cycles: f64, reasons: &mut Vec<Message>) -> Result<Prune> {
+pub fn choose(
+    job: &Job,
+    overrides: &Overrides,
+    cycles: f64,
+    reasons: &mut Vec<Message>,
+) -> Result<Prune> {
     let can = mode(job).is_some();
     match overrides.prune.unwrap_or(Pruning::Auto) {
         Pruning::Off => Ok(Prune::default()),
-        Pruning::On if can => Ok(Prune { on: true, ..expected(job, overrides) }),
+        Pruning::On if can => Ok(Prune {
+            on: true,
+            ..expected(job, overrides)
+        }),
         Pruning::On => {
-            let e = Error::request("bounds cannot prune this: its values or folds need every pair in order");
-            Err(e.at(Opt::Set.like("prune")).remedy(Opt::Set.to("prune=auto")))
+            let e = Error::request(
+                "bounds cannot prune this: its values or folds need every pair in order",
+            );
+            Err(e
+                .at(Opt::Set.like("prune"))
+                .remedy(Opt::Set.to("prune=auto")))
         }
         Pruning::Auto if !can || !is_large(job, overrides, cycles) => Ok(Prune::default()),
         Pruning::Auto => {
             let found = expected(job, overrides);
             let by_row = job.folds.iter().all(|f| matches!(f, Fold::Rows(_)));
-            let worth = if found.mesh.is_some() { WORTH_MESH } else { WORTH_SHARE };
-            let worth = if found.grid.is_some() && by_row && job.space.is_triangular() { 0.5 * worth } else { worth };
+            let worth = if found.mesh.is_some() {
+                WORTH_MESH
+            } else {
+                WORTH_SHARE
+            };
+            let worth = if found.grid.is_some() && by_row && job.space.is_triangular() {
+                0.5 * worth
+            } else {
+                worth
+            };
             let on = found.evaluated.is_some_and(|share| share <= worth);
             if let Some(share) = found.evaluated {
                 let percent = 100.0 * share;
@@ -58,8 +78,17 @@ pub fn choose(job: &Job, overrides: &Overrides, cycles: f64, reasons: &mut Vec<M
                     (None, Some(_)) => "a grid of cells",
                     (None, None) => "bounds",
                 };
-                let what = if on { "which pays" } else { "which does not pay" };
-                reasons.push(format!("{by} would leave about {percent:.3} % of the pairs to evaluate, {what}").into());
+                let what = if on {
+                    "which pays"
+                } else {
+                    "which does not pay"
+                };
+                reasons.push(
+                    format!(
+                        "{by} would leave about {percent:.3} % of the pairs to evaluate, {what}"
+                    )
+                    .into(),
+                );
             }
             Ok(Prune { on, ..found })
         }
@@ -83,27 +112,45 @@ fn expected(job: &Job, overrides: &Overrides) -> Prune {
     // Boxes are for what does not depend on the order of pairs.
     let worth = |grid: &Grid| !off && (by_hand || grid.evaluated <= WORTH_SHARE);
     if let Some(grid) = grid::choose(job).filter(|grid| !takes_boxes(job) || worth(grid)) {
-        return Prune { evaluated: Some(grid.evaluated), grid: Some(grid), ..Prune::default() };
+        return Prune {
+            evaluated: Some(grid.evaluated),
+            grid: Some(grid),
+            ..Prune::default()
+        };
     }
     let family = overrides.family.unwrap_or(Family::Points);
     let kernel = kernel(job, family);
     if kernel == Kernel::Ends {
         let evaluated = Some((LEFT_BY_ENDS / job.space.m.max(1) as f64).min(WORTH_SHARE));
-        return Prune { evaluated, ..Prune::default() };
+        return Prune {
+            evaluated,
+            ..Prune::default()
+        };
     }
-    let boxes = || Prune { evaluated: estimate::evaluated(job, kernel), ..Prune::default() };
+    let boxes = || Prune {
+        evaluated: estimate::evaluated(job, kernel),
+        ..Prune::default()
+    };
     let asked = parts(overrides);
     if kernel != Kernel::Points || asked == Some(0) {
         return boxes();
     }
-    let Some(mesh) = mesh::choose(job, asked) else { return boxes() };
-    let of_mesh = Prune { evaluated: Some(mesh.evaluated), mesh: Some(mesh), ..Prune::default() };
+    let Some(mesh) = mesh::choose(job, asked) else {
+        return boxes();
+    };
+    let of_mesh = Prune {
+        evaluated: Some(mesh.evaluated),
+        mesh: Some(mesh),
+        ..Prune::default()
+    };
     if asked.is_some() || mesh.evaluated < WORTH_SHARE {
         return of_mesh;
     }
     // Most pairs are within the last edge: boxes may settle them whole.
     let of_boxes = boxes();
-    let fewer = of_boxes.evaluated.is_some_and(|share| share < WORTH_BOXES * mesh.evaluated);
+    let fewer = of_boxes
+        .evaluated
+        .is_some_and(|share| share < WORTH_BOXES * mesh.evaluated);
     if fewer { of_boxes } else { of_mesh }
 }
 

@@ -97,7 +97,9 @@ impl Form {
     /// The form of `job`, if single precision can screen it.
     pub fn of(job: &Job) -> Option<Form> {
         let low = &job.low;
-        let [fold] = job.folds.as_slice() else { return None };
+        let [fold] = job.folds.as_slice() else {
+            return None;
+        };
         let tables = [&job.x, job.y.as_ref().unwrap_or(&job.x)];
         let single = tables.iter().all(|t| t.precision() == Precision::F32);
         if low.dim < LONG || !single || job.near_root.is_some() {
@@ -115,7 +117,9 @@ impl Form {
             Fold::Select(f) if f.kind == SelectKind::Inner || !half => {
                 let (id, question) = predicate(low, roots[f.root])?;
                 // A value that is kept must be the one compared.
-                f.value.is_none_or(|v| roots[v] == id).then_some((id, question))?
+                f.value
+                    .is_none_or(|v| roots[v] == id)
+                    .then_some((id, question))?
             }
             _ => return None,
         };
@@ -126,23 +130,43 @@ impl Form {
         let nearest = |f: &Fold| if let Fold::Nearest(f) = f { f.k } else { 1 };
         let (k, m) = (nearest(fold) as f64, job.space.m.max(1) as f64);
         // A random order of columns beats the k-th best so far about k ln(m/k) times.
-        let rare = !matches!(question, Question::Best(_)) || k * (1.0 + (m / k).max(1.0).ln()) <= m * FEW;
+        let rare =
+            !matches!(question, Question::Best(_)) || k * (1.0 + (m / k).max(1.0).ln()) <= m * FEW;
         // Counts of what differs are whole numbers: ties, which single precision leaves open, are the rule among the best.
         let tied = zip.0 == ZipForm::Differ && matches!(question, Question::Best(_));
-        (exact && rare && !tied).then_some(Form { zip, steps, question, gap: 0.0 })
+        (exact && rare && !tied).then_some(Form {
+            zip,
+            steps,
+            question,
+            gap: 0.0,
+        })
     }
     /// The choice on the way, if there is one.
     pub fn choice(&self) -> Option<Choice> {
-        self.steps.iter().find_map(|step| if let Step::Choice(choice) = step { Some(*choice) } else { None })
+        self.steps.iter().find_map(|step| {
+            if let Step::Choice(choice) = step {
+                Some(*choice)
+            } else {
+                None
+            }
+        })
     }
     /// The same form for rows of x whose numbers of the choice are `numbers`. The reduction of a pair that takes its first
     /// branch is one of them, so the gap between the branches there bounds the gap of every pair.
     pub fn over(self, numbers: impl Iterator<Item = f64>) -> Form {
-        let Some(choice) = self.choice() else { return self };
-        let before = self.steps.iter().take_while(|s| !matches!(s, Step::Choice(_)));
+        let Some(choice) = self.choice() else {
+            return self;
+        };
+        let before = self
+            .steps
+            .iter()
+            .take_while(|s| !matches!(s, Step::Choice(_)));
         let before: Vec<Step> = before.copied().collect();
         let gap = |z| (choice.same(z) - through(&before, z, [f64::NAN; 2])).abs();
-        Form { gap: numbers.map(gap).fold(0.0, number::max), ..self }
+        Form {
+            gap: numbers.map(gap).fold(0.0, number::max),
+            ..self
+        }
     }
     /// The value of the reduction `z` with the roundings of the reference; `numbers` are those of the choice.
     pub fn value(&self, z: f64, numbers: [f64; 2]) -> f64 {
@@ -160,8 +184,8 @@ impl Form {
             (a.min(b) - slack(a.min(b)), a.max(b) + slack(a.max(b)))
         };
         for step in self.steps.iter().rev() {
-            let turned =
-                matches!(step, Step::Neg | Step::From(_)) || matches!(step, Step::Mul(c) | Step::Div(c) if *c < 0.0);
+            let turned = matches!(step, Step::Neg | Step::From(_))
+                || matches!(step, Step::Mul(c) | Step::Div(c) if *c < 0.0);
             (lo, hi) = match *step {
                 // Nothing under the root is negative.
                 Step::Sqrt if hi < 0.0 => (-1.0, -1.0),
@@ -173,15 +197,22 @@ impl Form {
                 Step::Mul(c) => widen((lo / c, hi / c), 0.0),
                 Step::Div(c) => widen((lo * c, hi * c), 0.0),
                 // Beyond what a value can be lie all reductions or none.
-                Step::Min(c) => (if c < lo { f64::INFINITY } else { lo }, if c <= hi { f64::INFINITY } else { hi }),
-                Step::Max(c) => {
-                    (if c >= lo { f64::NEG_INFINITY } else { lo }, if c > hi { f64::NEG_INFINITY } else { hi })
-                }
+                Step::Min(c) => (
+                    if c < lo { f64::INFINITY } else { lo },
+                    if c <= hi { f64::INFINITY } else { hi },
+                ),
+                Step::Max(c) => (
+                    if c >= lo { f64::NEG_INFINITY } else { lo },
+                    if c > hi { f64::NEG_INFINITY } else { hi },
+                ),
                 Step::Choice(_) => widen((lo - self.gap, hi + self.gap), self.gap),
             };
             below ^= turned;
         }
-        Limit { between: (lo, hi), below }
+        Limit {
+            between: (lo, hi),
+            below,
+        }
     }
 }
 
@@ -204,15 +235,27 @@ fn through(steps: &[Step], z: f64, [a, b]: [f64; 2]) -> f64 {
 
 /// A comparison of a value with a constant.
 fn predicate(low: &Lowered, id: Id) -> Option<(Id, Question)> {
-    let Node::Binary(op @ (Binary::Lt | Binary::Le), a, b) = low.formula.node(id) else { return None };
+    let Node::Binary(op @ (Binary::Lt | Binary::Le), a, b) = low.formula.node(id) else {
+        return None;
+    };
     let or_equal = *op == Binary::Le;
     match (low.source(*a), low.source(*b)) {
-        (Source::Pair, Source::Const(limit)) if limit.is_finite() => {
-            Some((*a, Question::Match { below: true, limit, or_equal }))
-        }
-        (Source::Const(limit), Source::Pair) if limit.is_finite() => {
-            Some((*b, Question::Match { below: false, limit, or_equal }))
-        }
+        (Source::Pair, Source::Const(limit)) if limit.is_finite() => Some((
+            *a,
+            Question::Match {
+                below: true,
+                limit,
+                or_equal,
+            },
+        )),
+        (Source::Const(limit), Source::Pair) if limit.is_finite() => Some((
+            *b,
+            Question::Match {
+                below: false,
+                limit,
+                or_equal,
+            },
+        )),
         _ => None,
     }
 }
@@ -225,7 +268,9 @@ type Chain = (Zip, Vec<Step>);
 /// The reduction and the steps that make value `id`.
 fn chain(low: &Lowered, id: Id) -> Option<Chain> {
     if let Some((form, a, b)) = low.zip_form(id) {
-        let (Source::Stream(_, sx), Source::Stream(_, sy)) = (low.source(a), low.source(b)) else { return None };
+        let (Source::Stream(_, sx), Source::Stream(_, sy)) = (low.source(a), low.source(b)) else {
+            return None;
+        };
         return Some(((form, sx, sy), vec![]));
     }
     if let Node::Select(condition, same, other) = low.formula.node(id) {
@@ -258,10 +303,19 @@ fn chain(low: &Lowered, id: Id) -> Option<Chain> {
     };
     let constant = match step {
         Step::Sqrt | Step::Neg | Step::Choice(_) => 1.0,
-        Step::Add(c) | Step::Sub(c) | Step::From(c) | Step::Mul(c) | Step::Div(c) | Step::Min(c) | Step::Max(c) => c,
+        Step::Add(c)
+        | Step::Sub(c)
+        | Step::From(c)
+        | Step::Mul(c)
+        | Step::Div(c)
+        | Step::Min(c)
+        | Step::Max(c) => c,
     };
     let (zip, mut steps) = chain(low, inner)?;
-    let natural = zip.0 != ZipForm::Dot && steps.iter().all(|s| matches!(s, Step::Mul(c) | Step::Div(c) if *c > 0.0));
+    let natural = zip.0 != ZipForm::Dot
+        && steps
+            .iter()
+            .all(|s| matches!(s, Step::Mul(c) | Step::Div(c) if *c > 0.0));
     if !plain(constant) || (step == Step::Sqrt && !natural) {
         return None;
     }
@@ -271,14 +325,21 @@ fn chain(low: &Lowered, id: Id) -> Option<Chain> {
 
 /// The choice of `same` on `condition`, both of the reduction `zip`.
 fn choice(low: &Lowered, zip: Zip, condition: Id, same: Id) -> Option<Choice> {
-    let Node::Binary(Binary::And, p, q) = low.formula.node(condition) else { return None };
+    let Node::Binary(Binary::And, p, q) = low.formula.node(condition) else {
+        return None;
+    };
     let numbers = match (equals(low, zip, *p)?, equals(low, zip, *q)?) {
-        (Source::Attr(Side::X, a), Source::Attr(Side::Y, b)) | (Source::Attr(Side::Y, b), Source::Attr(Side::X, a)) => {
-            [a, b]
-        }
+        (Source::Attr(Side::X, a), Source::Attr(Side::Y, b))
+        | (Source::Attr(Side::Y, b), Source::Attr(Side::X, a)) => [a, b],
         _ => return None,
     };
-    let constant = |id| if let Source::Const(c) = low.source(id) { Some(c) } else { None };
+    let constant = |id| {
+        if let Source::Const(c) = low.source(id) {
+            Some(c)
+        } else {
+            None
+        }
+    };
     let same = match low.formula.node(same) {
         Node::Select(zero, there, elsewhere) if equals(low, zip, *zero)? == Source::Const(0.0) => {
             [constant(*there)?, constant(*elsewhere)?]
@@ -290,7 +351,9 @@ fn choice(low: &Lowered, zip: Zip, condition: Id, same: Id) -> Option<Choice> {
 
 /// What the truth value `id` compares the reduction `zip` with.
 fn equals(low: &Lowered, zip: Zip, id: Id) -> Option<Source> {
-    let Node::Binary(Binary::Eq, a, b) = low.formula.node(id) else { return None };
+    let Node::Binary(Binary::Eq, a, b) = low.formula.node(id) else {
+        return None;
+    };
     let is_zip = |id| low.zip_form(id).is_some() && chain(low, id).is_some_and(|(z, _)| z == zip);
     match (is_zip(*a), is_zip(*b)) {
         (true, false) => Some(low.source(*b)),
@@ -304,7 +367,12 @@ mod tests {
     use super::*;
 
     fn form(steps: Vec<Step>) -> Form {
-        Form { zip: (ZipForm::SqDiff, 0, 0), steps, question: Question::Best(true), gap: 0.0 }
+        Form {
+            zip: (ZipForm::SqDiff, 0, 0),
+            steps,
+            question: Question::Best(true),
+            gap: 0.0,
+        }
     }
 
     #[test]
@@ -315,7 +383,13 @@ mod tests {
             vec![Step::Mul(3.0), Step::Sqrt, Step::Neg, Step::Add(7.0)],
             vec![Step::Div(-2.0), Step::Sub(1e10)],
             vec![Step::Min(200.0), Step::Max(9.0)],
-            vec![Step::Add(3.0), Step::Max(9.0), Step::Neg, Step::Max(-200.0), Step::Mul(0.1)],
+            vec![
+                Step::Add(3.0),
+                Step::Max(9.0),
+                Step::Neg,
+                Step::Max(-200.0),
+                Step::Mul(0.1),
+            ],
         ];
         for steps in steps {
             let form = form(steps);
@@ -327,11 +401,28 @@ mod tests {
                     let (lo, hi) = limit.between;
                     assert!(lo <= z && z <= hi, "{:?} {z}: {limit:?}", form.steps);
                     // What lies beyond by more than the slack has another value, if anything lies there.
-                    let outside = |z: f64| (z.abs() < f64::INFINITY).then(|| form.value(z, [0.0; 2]));
-                    let far = outside(if limit.below { hi.next_up() } else { lo.next_down() });
-                    assert!(far.is_none_or(|far| if below { far >= v } else { far <= v }), "{:?} {z}", form.steps);
-                    let within = outside(if limit.below { lo.next_down() } else { hi.next_up() });
-                    assert!(within.is_none_or(|w| if below { w <= v } else { w >= v }), "{:?} {z}", form.steps);
+                    let outside =
+                        |z: f64| (z.abs() < f64::INFINITY).then(|| form.value(z, [0.0; 2]));
+                    let far = outside(if limit.below {
+                        hi.next_up()
+                    } else {
+                        lo.next_down()
+                    });
+                    assert!(
+                        far.is_none_or(|far| if below { far >= v } else { far <= v }),
+                        "{:?} {z}",
+                        form.steps
+                    );
+                    let within = outside(if limit.below {
+                        lo.next_down()
+                    } else {
+                        hi.next_up()
+                    });
+                    assert!(
+                        within.is_none_or(|w| if below { w <= v } else { w >= v }),
+                        "{:?} {z}",
+                        form.steps
+                    );
                 }
             }
         }
@@ -355,21 +446,39 @@ mod tests {
             (-1.0, true, (-infinite, -1.0)),
             (0.5, true, (0.5, 0.5)),
         ] {
-            assert_eq!(clamped.limit(limit, below), Limit { between, below }, "{limit} {below}");
+            assert_eq!(
+                clamped.limit(limit, below),
+                Limit { between, below },
+                "{limit} {below}"
+            );
         }
     }
 
     #[test]
     fn choices_widen_limits_by_the_gap_of_their_branches() {
-        let choice = Choice { numbers: [0, 0], same: [0.0, 1.0] };
-        let steps = vec![Step::Min(1.0), Step::Max(-1.0), Step::Choice(choice), Step::From(1.0)];
+        let choice = Choice {
+            numbers: [0, 0],
+            same: [0.0, 1.0],
+        };
+        let steps = vec![
+            Step::Min(1.0),
+            Step::Max(-1.0),
+            Step::Choice(choice),
+            Step::From(1.0),
+        ];
         let numbers = [1.0 - 1e-12, 0.0, 1.0 + 1e-9];
         let form = form(steps).over(numbers.into_iter());
         assert!((form.gap - 1e-12).abs() < 1e-15, "{}", form.gap);
         assert_eq!(form.value(numbers[0], [numbers[0]; 2]), 0.0);
         assert_eq!(form.value(numbers[0], [numbers[0], 1.0]), 1.0 - numbers[0]);
         assert_eq!(form.value(0.0, [0.0; 2]), 1.0);
-        let Limit { between: (lo, hi), below } = form.limit(0.25, true);
-        assert!(!below && lo < 0.75 - 1e-12 && hi > 0.75 + 1e-12 && hi - lo < 2.1e-12, "{lo} {hi}");
+        let Limit {
+            between: (lo, hi),
+            below,
+        } = form.limit(0.25, true);
+        assert!(
+            !below && lo < 0.75 - 1e-12 && hi > 0.75 + 1e-12 && hi - lo < 2.1e-12,
+            "{lo} {hi}"
+        );
     }
 }

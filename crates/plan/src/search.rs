@@ -35,7 +35,9 @@ pub struct Search {
 impl Search {
     /// The search that answers `job`, if its one fold asks for the nearest, for all within a limit or for the extremes.
     pub fn of(job: &Job) -> Option<Search> {
-        let [fold] = job.folds.as_slice() else { return None };
+        let [fold] = job.folds.as_slice() else {
+            return None;
+        };
         if job.near_root.is_some() {
             return None;
         }
@@ -63,13 +65,19 @@ impl Search {
         let (norm, terms) = patterns.norm(id)?;
         let periodic = terms.iter().filter(|t| t.period.is_some()).count();
         let mixed = periodic != 0 && (periodic != terms.len() || norm != Norm::Squares);
-        ((1..=MOST).contains(&terms.len()) && !mixed).then_some(Search { norm, terms, question })
+        ((1..=MOST).contains(&terms.len()) && !mixed).then_some(Search {
+            norm,
+            terms,
+            question,
+        })
     }
 }
 
 /// Whether no other root decides which pairs are left out: all others are the square root of root `at`, or NaN is an error.
 fn alone(job: &Job, at: usize) -> bool {
     let roots = &job.low.formula.roots;
-    let own = |id: &Id| *id == roots[at] || *job.low.formula.node(*id) == Node::Unary(Unary::Sqrt, roots[at]);
+    let own = |id: &Id| {
+        *id == roots[at] || *job.low.formula.node(*id) == Node::Unary(Unary::Sqrt, roots[at])
+    };
     job.nan == NanPolicy::Error || roots.iter().all(own)
 }

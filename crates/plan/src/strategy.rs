@@ -54,12 +54,23 @@ pub enum Evaluator {
 impl Strategy {
     /// The strategies for `job` by kernels of `family`, the best first. `code` says whether code can be made for the formula,
     /// `by_hand` whether a person chose the family.
-    pub fn list(job: &Job, family: Family, by_hand: bool, code: bool, prune: &Prune) -> Vec<Strategy> {
+    pub fn list(
+        job: &Job,
+        family: Family,
+        by_hand: bool,
+        code: bool,
+        prune: &Prune,
+    ) -> Vec<Strategy> {
         let code = code && family != Family::Vm;
         let mut list = vec![];
         if prune.is_on() {
             if prune.grid.is_some() {
-                list.extend([true, false].into_iter().filter(|c| code || !c).map(|code| Strategy::Grid { code }));
+                list.extend(
+                    [true, false]
+                        .into_iter()
+                        .filter(|c| code || !c)
+                        .map(|code| Strategy::Grid { code }),
+                );
             }
             list.extend(prune.mesh.map(|mesh| Strategy::Mesh { parts: mesh.parts }));
             if prune::takes_boxes(job) && Bounds::new(&job.low, job.cell.as_ref()).is_some() {
@@ -90,12 +101,18 @@ impl Strategy {
     }
     /// Whether rows of one side are copied into packed panels, which all threads help with.
     pub fn is_packed(&self) -> bool {
-        matches!(self, Strategy::Screen(_) | Strategy::Blocks { packed: true, .. })
+        matches!(
+            self,
+            Strategy::Screen(_) | Strategy::Blocks { packed: true, .. }
+        )
     }
     /// Whether rows are sorted and pairs left out.
     pub fn is_pruned(&self) -> bool {
         match self {
-            Strategy::Grid { .. } | Strategy::Mesh { .. } | Strategy::Search(_) | Strategy::Boxes(_) => true,
+            Strategy::Grid { .. }
+            | Strategy::Mesh { .. }
+            | Strategy::Search(_)
+            | Strategy::Boxes(_) => true,
             Strategy::Points | Strategy::Screen(_) | Strategy::Blocks { .. } => false,
         }
     }
@@ -104,18 +121,33 @@ impl Strategy {
 /// For people: `a mesh with 2 cells to the last edge`.
 impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let by = |code: bool| if code { "code made for the formula" } else { "the formula step by step" };
+        let by = |code: bool| {
+            if code {
+                "code made for the formula"
+            } else {
+                "the formula step by step"
+            }
+        };
         match self {
             Strategy::Grid { code } => write!(f, "a grid of cells, {}", by(*code)),
             Strategy::Mesh { parts } => write!(f, "a mesh with {parts} cells to the last edge"),
             Strategy::Search(_) => f.write_str("a search in a hierarchy of boxes"),
-            Strategy::Boxes(Evaluator::Points) => f.write_str("bounds of groups of rows, a sweep of points"),
+            Strategy::Boxes(Evaluator::Points) => {
+                f.write_str("bounds of groups of rows, a sweep of points")
+            }
             Strategy::Boxes(Evaluator::Code) => write!(f, "bounds of groups of rows, {}", by(true)),
-            Strategy::Boxes(Evaluator::Steps) => write!(f, "bounds of groups of rows, {}", by(false)),
+            Strategy::Boxes(Evaluator::Steps) => {
+                write!(f, "bounds of groups of rows, {}", by(false))
+            }
             Strategy::Points => f.write_str("a sweep of points"),
             Strategy::Screen(_) => f.write_str("single precision where it can decide"),
-            Strategy::Blocks { packed: true, code } => write!(f, "blocks of packed rows, {}", by(*code)),
-            Strategy::Blocks { packed: false, code } => f.write_str(by(*code)),
+            Strategy::Blocks { packed: true, code } => {
+                write!(f, "blocks of packed rows, {}", by(*code))
+            }
+            Strategy::Blocks {
+                packed: false,
+                code,
+            } => f.write_str(by(*code)),
         }
     }
 }

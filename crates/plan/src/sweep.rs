@@ -28,7 +28,14 @@ impl Work {
     pub fn of_fold(fold: &Fold) -> Self {
         match fold {
             Fold::Nearest(f) => Work::Best(f.k),
-            Fold::Rows(f) if matches!(f.op, RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax) => Work::Best(1),
+            Fold::Rows(f)
+                if matches!(
+                    f.op,
+                    RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax
+                ) =>
+            {
+                Work::Best(1)
+            }
             Fold::Histogram(h) => Work::Counters(h.cells()),
             Fold::Select(_) => Work::Matches,
             _ => Work::Sums,
@@ -67,8 +74,13 @@ const LONGEST: usize = 1024;
 pub fn tiles(job: &Job) -> bool {
     match job.folds.as_slice() {
         [Fold::Nearest(_)] => true,
-        [Fold::Rows(f)] if f.op == RowOp::Sum => f.width == 1 && f.weight_width <= 1 && job.low.dim <= LONGEST,
-        [Fold::Rows(f)] => matches!(f.op, RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax | RowOp::Count),
+        [Fold::Rows(f)] if f.op == RowOp::Sum => {
+            f.width == 1 && f.weight_width <= 1 && job.low.dim <= LONGEST
+        }
+        [Fold::Rows(f)] => matches!(
+            f.op,
+            RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax | RowOp::Count
+        ),
         [Fold::Select(f)] => f.value.is_none(),
         [Fold::Histogram(h)] => h.axes.len() == 1 && h.cells() <= BESIDE,
         _ => false,
@@ -85,14 +97,27 @@ const SPAN_BYTES: usize = 64 << 20;
 /// Others whose terms a device adds up in one piece, where the fold of `job` rounds sums by row. It depends on the job alone and
 /// tiles are whole spans, so that a sum has the same bits on every device and for every tiling.
 pub fn span(job: &Job) -> Option<usize> {
-    let [Fold::Rows(f)] = job.folds.as_slice() else { return None };
-    if !matches!(f.op, RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax) {
+    let [Fold::Rows(f)] = job.folds.as_slice() else {
+        return None;
+    };
+    if !matches!(
+        f.op,
+        RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax
+    ) {
         return None;
     }
     let (n, m) = (job.space.n, job.space.m);
-    let (anchors, others) = if f.along == Along::Column { (m, n) } else { (n, m) };
+    let (anchors, others) = if f.along == Along::Column {
+        (m, n)
+    } else {
+        (n, m)
+    };
     let wanted = FILL.div_ceil(anchors.div_ceil(ANCHORS).max(1));
-    let panels = others.div_ceil(BLOCK).div_ceil(wanted).max(SPAN / BLOCK).next_power_of_two();
+    let panels = others
+        .div_ceil(BLOCK)
+        .div_ceil(wanted)
+        .max(SPAN / BLOCK)
+        .next_power_of_two();
     let row = 12 * (width(job, 0) + width(job, 1)).max(1);
     let most = (SPAN_BYTES / row / BLOCK).max(SPAN / BLOCK);
     Some(panels.min(1 << most.ilog2()).min(1 << 13) * BLOCK)
@@ -130,21 +155,38 @@ pub const SHARED: usize = 32 << 10;
 
 /// The shape for `work` on rows of up to `width` numbers that are swept in `precision`.
 pub fn sweep(work: Work, width: usize, precision: Precision) -> Sweep {
-    let shape = |anchors, unroll, reason| Sweep { anchors, unroll, blocks: 1, reason };
+    let shape = |anchors, unroll, reason| Sweep {
+        anchors,
+        unroll,
+        blocks: 1,
+        reason,
+    };
     if width > WIDE {
         return shape(1, 2, "a wide row fills the registers: one anchor a thread");
     }
     if precision == Precision::F64 {
-        return shape(1, 2, "double precision waits for its arithmetic: one anchor a thread");
+        return shape(
+            1,
+            2,
+            "double precision waits for its arithmetic: one anchor a thread",
+        );
     }
     match work {
-        Work::Sums => {
-            shape(2, 8, "two sums a thread hide the exponential's latency, eight steps without a jump the loads'")
-        }
-        Work::Best(k) if k <= FEW => {
-            shape(2, 4, "more than two anchors a thread make too many candidates wait at a time")
-        }
-        Work::Best(_) => shape(1, 2, "long lists are bound by memory: one anchor a thread keeps the most threads busy"),
+        Work::Sums => shape(
+            2,
+            8,
+            "two sums a thread hide the exponential's latency, eight steps without a jump the loads'",
+        ),
+        Work::Best(k) if k <= FEW => shape(
+            2,
+            4,
+            "more than two anchors a thread make too many candidates wait at a time",
+        ),
+        Work::Best(_) => shape(
+            1,
+            2,
+            "long lists are bound by memory: one anchor a thread keeps the most threads busy",
+        ),
         Work::Counters(cells) => match counters(cells, true) {
             Counters::Private(_) => Sweep {
                 blocks: 8,
@@ -154,9 +196,11 @@ pub fn sweep(work: Work, width: usize, precision: Precision) -> Sweep {
                     "three anchors a load of another, registers for eight blocks; longer loops leave the instruction cache",
                 )
             },
-            Counters::Global => {
-                shape(1, 1, "global atomics set the pace: one anchor a thread keeps the most in flight")
-            }
+            Counters::Global => shape(
+                1,
+                1,
+                "global atomics set the pace: one anchor a thread keeps the most in flight",
+            ),
         },
         Work::Matches => shape(4, 1, "four anchors a load of another; matches are rare"),
     }
@@ -179,10 +223,20 @@ pub fn counters(cells: usize, merges: bool) -> Counters {
     }
     let room = SHARED / 4 / cells.max(1);
     let steps = |copies: usize| collisions(cells, copies, merges) / occupancy(cells * copies * 4);
-    let fits: Vec<usize> = (0..6).map(|power| 1usize << power).filter(|copies| *copies <= room).collect();
-    let least = fits.iter().map(|copies| steps(*copies)).fold(f64::INFINITY, f64::min);
+    let fits: Vec<usize> = (0..6)
+        .map(|power| 1usize << power)
+        .filter(|copies| *copies <= room)
+        .collect();
+    let least = fits
+        .iter()
+        .map(|copies| steps(*copies))
+        .fold(f64::INFINITY, f64::min);
     // The fewest that come near: copies are set to zero and added up, too.
-    Counters::Private(fits.into_iter().find(|copies| steps(*copies) <= NEAR * least).unwrap_or(1))
+    Counters::Private(
+        fits.into_iter()
+            .find(|copies| steps(*copies) <= NEAR * least)
+            .unwrap_or(1),
+    )
 }
 
 /// Steps that the 32 increments of a warp take, when they go to random cells: the most that meet in one bank, and one for every
@@ -191,19 +245,28 @@ pub fn collisions(cells: usize, copies: usize, merges: bool) -> f64 {
     const DRAWS: usize = 64;
     let mut state = 1u64;
     let mut draw = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % cells.max(1)
     };
     let mut steps = 0;
     for _ in 0..DRAWS {
-        let mut places: Vec<usize> = (0..LANES).map(|lane| draw() * copies + lane % copies).collect();
+        let mut places: Vec<usize> = (0..LANES)
+            .map(|lane| draw() * copies + lane % copies)
+            .collect();
         if merges {
             places.sort_unstable();
             places.dedup();
         }
         let mut banks = [0usize; LANES];
         places.iter().for_each(|place| banks[place % LANES] += 1);
-        steps += banks.iter().max().copied().unwrap_or(0).max(places.len().div_ceil(LANES / 2));
+        steps += banks
+            .iter()
+            .max()
+            .copied()
+            .unwrap_or(0)
+            .max(places.len().div_ceil(LANES / 2));
     }
     steps as f64 / DRAWS as f64
 }
@@ -234,7 +297,12 @@ mod tests {
 
     #[test]
     fn wide_rows_and_double_precision_take_one_anchor() {
-        for work in [Work::Sums, Work::Best(10), Work::Counters(302), Work::Matches] {
+        for work in [
+            Work::Sums,
+            Work::Best(10),
+            Work::Counters(302),
+            Work::Matches,
+        ] {
             assert_eq!(sweep(work, 40, Precision::F32).anchors, 1);
             assert_eq!(sweep(work, 3, Precision::F64).anchors, 1);
         }
@@ -244,8 +312,13 @@ mod tests {
     fn copies_fit_shared_memory() {
         for merges in [true, false] {
             for cells in [1, 3, 52, 302, 1002, 8192] {
-                let Counters::Private(copies) = counters(cells, merges) else { panic!("{cells} cells fit") };
-                assert!(copies.is_power_of_two() && copies * cells * 4 <= SHARED, "{cells}: {copies}");
+                let Counters::Private(copies) = counters(cells, merges) else {
+                    panic!("{cells} cells fit")
+                };
+                assert!(
+                    copies.is_power_of_two() && copies * cells * 4 <= SHARED,
+                    "{cells}: {copies}"
+                );
             }
             assert_eq!(counters(8193, merges), Counters::Global);
         }
@@ -254,12 +327,20 @@ mod tests {
     /// The rates of shared atomics in `bench/records/h200`, as steps of a warp.
     #[test]
     fn collisions_are_those_of_the_record() {
-        for (cells, copies, rate) in
-            [(10, 1, 7940.0), (10, 32, 4048.0), (50, 1, 4067.0), (300, 1, 2523.0), (1000, 1, 2357.0), (300, 8, 2585.0)]
-        {
+        for (cells, copies, rate) in [
+            (10, 1, 7940.0),
+            (10, 32, 4048.0),
+            (50, 1, 4067.0),
+            (300, 1, 2523.0),
+            (1000, 1, 2357.0),
+            (300, 8, 2585.0),
+        ] {
             let steps = collisions(cells, copies, true);
             let ratio = steps / (7940.0 / rate);
-            assert!((0.85..1.25).contains(&ratio), "{cells} cells, {copies} copies: {steps} steps, {ratio}");
+            assert!(
+                (0.85..1.25).contains(&ratio),
+                "{cells} cells, {copies} copies: {steps} steps, {ratio}"
+            );
         }
     }
 
@@ -267,7 +348,9 @@ mod tests {
     #[test]
     fn copies_follow_what_the_device_does_with_one_place() {
         assert_eq!(counters(302, true), Counters::Private(1));
-        let Counters::Private(copies) = counters(4, false) else { panic!("4 cells fit") };
+        let Counters::Private(copies) = counters(4, false) else {
+            panic!("4 cells fit")
+        };
         assert!(copies >= 8, "{copies}");
     }
 }

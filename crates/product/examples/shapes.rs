@@ -16,10 +16,14 @@ use zipfold_product::cpu::{Fold, Real};
 fn main() -> Result<()> {
     let mut forms: Vec<String> = std::env::args().skip(1).collect();
     if forms == ["-"] {
-        forms = std::io::stdin().lines().map_while(std::result::Result::ok).collect();
+        forms = std::io::stdin()
+            .lines()
+            .map_while(std::result::Result::ok)
+            .collect();
     }
     for form in forms {
-        let digits: Vec<(char, usize)> = form.split_whitespace().map(digit).collect::<Result<_>>()?;
+        let digits: Vec<(char, usize)> =
+            form.split_whitespace().map(digit).collect::<Result<_>>()?;
         let single = measure::<f32>(&digits)?;
         let double = measure::<f64>(&digits)?;
         let moved: usize = sizes(&digits).iter().sum::<usize>() * 8;
@@ -33,14 +37,25 @@ fn main() -> Result<()> {
 }
 
 fn digit(word: &str) -> Result<(char, usize)> {
-    let bad = || Error::request(format!("'{word}' is no digit")).remedy("b, r, c or k and a number of values: k16");
-    let kind = word.chars().next().filter(|k| "brck".contains(*k)).ok_or_else(bad)?;
+    let bad = || {
+        Error::request(format!("'{word}' is no digit"))
+            .remedy("b, r, c or k and a number of values: k16")
+    };
+    let kind = word
+        .chars()
+        .next()
+        .filter(|k| "brck".contains(*k))
+        .ok_or_else(bad)?;
     Ok((kind, word[1..].parse().map_err(|_| bad())?))
 }
 
 /// Scopes of the inputs and of the result.
 fn scopes(digits: &[(char, usize)]) -> [Vec<usize>; 3] {
-    ["brk", "bck", "brc"].map(|kinds| (0..digits.len()).filter(|v| kinds.contains(digits[*v].0)).collect())
+    ["brk", "bck", "brc"].map(|kinds| {
+        (0..digits.len())
+            .filter(|v| kinds.contains(digits[*v].0))
+            .collect()
+    })
 }
 
 fn sizes(digits: &[(char, usize)]) -> [usize; 3] {

@@ -62,7 +62,9 @@ pub struct Wanted {
     pub contains: Vec<String>,
 }
 
-const OWN: [&str; 9] = ["x", "y", "weights", "expect", "means", "sums", "within", "error", "set"];
+const OWN: [&str; 9] = [
+    "x", "y", "weights", "expect", "means", "sums", "within", "error", "set",
+];
 
 impl Case {
     /// The problem.
@@ -70,22 +72,38 @@ impl Case {
     /// # Errors
     /// `Request` where the fields make no problem.
     pub fn problem(&self) -> Result<Problem> {
-        Value::Table(self.problem.clone()).try_into().map_err(|e: toml::de::Error| Error::request(e.to_string()))
+        Value::Table(self.problem.clone())
+            .try_into()
+            .map_err(|e: toml::de::Error| Error::request(e.to_string()))
     }
     /// The tables, with weights for the folds that take them.
     ///
     /// # Errors
     /// Those of the tables.
     pub fn data(&self, problem: &Problem) -> Result<Data> {
-        let tables = self.rest.weights.iter().map(Rows::table).collect::<Result<Vec<_>>>()?;
+        let tables = self
+            .rest
+            .weights
+            .iter()
+            .map(Rows::table)
+            .collect::<Result<Vec<_>>>()?;
         let pair = match tables.as_slice() {
             [] => None,
             [one] => Some([one.clone(), one.clone()]),
             [a, b, ..] => Some([a.clone(), b.clone()]),
         };
-        let takes = |f: &FoldSpec| matches!(f, FoldSpec::Reduce { .. } | FoldSpec::Histogram { .. });
-        let weights = problem.folds.iter().map(|f| if takes(f) { pair.clone() } else { None }).collect();
-        Ok(Data { x: self.rest.x.table()?, y: self.rest.y.as_ref().map(Rows::table).transpose()?, weights })
+        let takes =
+            |f: &FoldSpec| matches!(f, FoldSpec::Reduce { .. } | FoldSpec::Histogram { .. });
+        let weights = problem
+            .folds
+            .iter()
+            .map(|f| if takes(f) { pair.clone() } else { None })
+            .collect();
+        Ok(Data {
+            x: self.rest.x.table()?,
+            y: self.rest.y.as_ref().map(Rows::table).transpose()?,
+            weights,
+        })
     }
 }
 
@@ -105,8 +123,11 @@ pub fn load(name: &str) -> Result<Vec<Case>> {
     let mut cases = vec![];
     for file in files {
         let place = file.to_string_lossy().into_owned();
-        let text = std::fs::read_to_string(&file).map_err(|e| Error::input(e.to_string()).at(place.clone()))?;
-        let stem = file.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
+        let text = std::fs::read_to_string(&file)
+            .map_err(|e| Error::input(e.to_string()).at(place.clone()))?;
+        let stem = file
+            .file_stem()
+            .map_or_else(String::new, |s| s.to_string_lossy().into_owned());
         cases.extend(parse(&text, &format!("{name}/{stem}")).map_err(|e| e.at_least(place))?);
     }
     Ok(cases)
@@ -131,11 +152,17 @@ fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
 /// `Input` for what is no case.
 pub fn parse(text: &str, prefix: &str) -> Result<Vec<Case>> {
     let broken = |what: String| Error::input(what);
-    let whole: Toml = text.parse().map_err(|e: toml::de::Error| broken(e.to_string()))?;
-    let Some(Value::Array(list)) = whole.get("case") else { return Err(broken("no [[case]]".into())) };
+    let whole: Toml = text
+        .parse()
+        .map_err(|e: toml::de::Error| broken(e.to_string()))?;
+    let Some(Value::Array(list)) = whole.get("case") else {
+        return Err(broken("no [[case]]".into()));
+    };
     let mut cases = vec![];
     for entry in list {
-        let Value::Table(entry) = entry else { return Err(broken("a case is a table".into())) };
+        let Value::Table(entry) = entry else {
+            return Err(broken("a case is a table".into()));
+        };
         for (suffix, table) in expand(entry.clone()) {
             cases.push(case(table, prefix, &suffix)?);
         }
@@ -148,16 +175,30 @@ fn case(mut table: Toml, prefix: &str, suffix: &str) -> Result<Case> {
         Some(Value::String(name)) => format!("{prefix}/{name}{suffix}"),
         _ => return Err(Error::input(format!("a case of {prefix} has no name"))),
     };
-    let own: Toml = OWN.iter().filter_map(|k| table.remove(*k).map(|v| ((*k).to_string(), v))).collect();
-    let rest: Rest =
-        Value::Table(own).try_into().map_err(|e: toml::de::Error| Error::input(e.to_string()).at(name.clone()))?;
-    let named = |n: &str| Value::Table([("name".to_string(), Value::String(n.into()))].into_iter().collect());
+    let own: Toml = OWN
+        .iter()
+        .filter_map(|k| table.remove(*k).map(|v| ((*k).to_string(), v)))
+        .collect();
+    let rest: Rest = Value::Table(own)
+        .try_into()
+        .map_err(|e: toml::de::Error| Error::input(e.to_string()).at(name.clone()))?;
+    let named = |n: &str| {
+        Value::Table(
+            [("name".to_string(), Value::String(n.into()))]
+                .into_iter()
+                .collect(),
+        )
+    };
     table.entry("schema").or_insert(Value::Integer(1));
     table.insert("x".into(), named("x"));
     if rest.y.is_some() {
         table.insert("y".into(), named("y"));
     }
-    Ok(Case { name, problem: table, rest })
+    Ok(Case {
+        name,
+        problem: table,
+        rest,
+    })
 }
 
 /// One table for every combination of the values of `each`, with what distinguishes its name.
@@ -185,7 +226,10 @@ fn expand(mut table: Toml) -> Vec<(String, Toml)> {
 }
 
 fn replace_in(table: &Toml, mark: &str, with: &Value) -> Toml {
-    table.iter().map(|(k, v)| (k.clone(), replace(v, mark, with))).collect()
+    table
+        .iter()
+        .map(|(k, v)| (k.clone(), replace(v, mark, with)))
+        .collect()
 }
 
 fn replace(value: &Value, mark: &str, with: &Value) -> Value {

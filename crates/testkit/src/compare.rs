@@ -20,7 +20,10 @@ pub fn of_state(fold: &Fold, state: &State) -> Numbers {
         }
         (Fold::Nearest(f), State::Nearest(s)) => {
             let (indices, values) = s.finish(f);
-            vec![("values", indices.iter().map(|i| *i as f64).collect()), ("distances", values)]
+            vec![
+                ("values", indices.iter().map(|i| *i as f64).collect()),
+                ("distances", values),
+            ]
         }
         (Fold::Histogram(_), State::Histogram(s)) => {
             let counts = s.counts.iter().map(|c| *c as f64).collect();
@@ -32,7 +35,11 @@ pub fn of_state(fold: &Fold, state: &State) -> Numbers {
         (Fold::Select(_), State::Select(s)) => {
             let mut s = s.clone();
             zipfold::matches::sort(&mut s);
-            let mut flat: Vec<f64> = s.i.iter().zip(&s.j).flat_map(|(i, j)| [*i as f64, *j as f64]).collect();
+            let mut flat: Vec<f64> =
+                s.i.iter()
+                    .zip(&s.j)
+                    .flat_map(|(i, j)| [*i as f64, *j as f64])
+                    .collect();
             flat.extend(s.matched.iter().map(|m| f64::from(u8::from(*m))));
             vec![("values", flat), ("kept", s.values)]
         }
@@ -42,9 +49,20 @@ pub fn of_state(fold: &Fold, state: &State) -> Numbers {
 
 /// The numbers of an answer that is a table, line by line; its columns do not depend on the number of rows.
 fn lines(fold: &Fold, state: &State) -> Numbers {
-    let Some(answer) = fold.columns(state, 0, 0) else { return vec![] };
-    let columns: Vec<_> = answer.columns.iter().map(|column| answer.all(column)).collect();
-    vec![("values", (0..answer.lines()).flat_map(|line| columns.iter().map(move |c| c.get(line))).collect())]
+    let Some(answer) = fold.columns(state, 0, 0) else {
+        return vec![];
+    };
+    let columns: Vec<_> = answer
+        .columns
+        .iter()
+        .map(|column| answer.all(column))
+        .collect();
+    vec![(
+        "values",
+        (0..answer.lines())
+            .flat_map(|line| columns.iter().map(move |c| c.get(line)))
+            .collect(),
+    )]
 }
 
 /// The numbers of what a run gave for a fold.
@@ -63,17 +81,28 @@ pub fn same(a: f64, b: f64) -> bool {
 }
 
 /// The first difference of two results, in words.
-pub fn difference(got: &Numbers, wanted: &Numbers, equal: impl Fn(f64, f64) -> bool) -> Option<String> {
+pub fn difference(
+    got: &Numbers,
+    wanted: &Numbers,
+    equal: impl Fn(f64, f64) -> bool,
+) -> Option<String> {
     if got.len() != wanted.len() {
         return Some(format!("{} parts, wanted {}", got.len(), wanted.len()));
     }
     for ((part, got), (_, wanted)) in got.iter().zip(wanted) {
         if got.len() != wanted.len() {
-            return Some(format!("{part}: {} numbers, wanted {}", got.len(), wanted.len()));
+            return Some(format!(
+                "{part}: {} numbers, wanted {}",
+                got.len(),
+                wanted.len()
+            ));
         }
         let odd = (0..got.len()).find(|at| !equal(got[*at], wanted[*at]));
         if let Some(at) = odd {
-            return Some(format!("{part}[{at}] is {:e}, wanted {:e}", got[at], wanted[at]));
+            return Some(format!(
+                "{part}[{at}] is {:e}, wanted {:e}",
+                got[at], wanted[at]
+            ));
         }
     }
     None

@@ -14,8 +14,19 @@ use zipfold_core::{Data, Error, Precision, Problem, describe, oracle};
 /// # Panics
 /// Where two ways give different bits.
 pub fn everywhere(problem: &Problem, data: &Data) -> Result<Vec<Numbers>, Error> {
-    let problem = Problem { precision: Some(Precision::F64), ..problem.clone() };
-    let problem = with_ranges(&problem, data, &zipfold::Options { threads: 1, ..Default::default() })?.into_owned();
+    let problem = Problem {
+        precision: Some(Precision::F64),
+        ..problem.clone()
+    };
+    let problem = with_ranges(
+        &problem,
+        data,
+        &zipfold::Options {
+            threads: 1,
+            ..Default::default()
+        },
+    )?
+    .into_owned();
     let job = describe(&problem, data.clone())?;
     let wanted = numbers(&job, &oracle::run(&job)?);
     let odd = specification::differences(&job, &wanted);
@@ -23,17 +34,33 @@ pub fn everywhere(problem: &Problem, data: &Data) -> Result<Vec<Numbers>, Error>
     let isa = isas()[isas().len() - 1];
     let prunable = zipfold::plan::prune::mode(&job).is_some();
     let ways = [("", ""), ("family", "vm"), ("prune", "on"), ("mesh", "2")];
-    for (key, value) in ways.into_iter().filter(|(key, _)| prunable || !matches!(*key, "prune" | "mesh")) {
+    for (key, value) in ways
+        .into_iter()
+        .filter(|(key, _)| prunable || !matches!(*key, "prune" | "mesh"))
+    {
         let made: &[_] = match key {
             "" => &[],
             "mesh" => &[(key, value), ("prune", "on")],
             _ => &[(key, value)],
         };
         let overrides = chosen(made.iter().copied());
-        let got = on_engine(&problem, &job, &Variant { isa, threads: 2, tile: 128, overrides: overrides.clone() })?;
+        let got = on_engine(
+            &problem,
+            &job,
+            &Variant {
+                isa,
+                threads: 2,
+                tile: 128,
+                overrides: overrides.clone(),
+            },
+        )?;
         for (fold, (got, wanted)) in got.iter().zip(&wanted).enumerate() {
             let odd = difference(got, wanted, same);
-            assert!(odd.is_none(), "{problem:?} {overrides} fold {fold}: {}", odd.unwrap_or_default());
+            assert!(
+                odd.is_none(),
+                "{problem:?} {overrides} fold {fold}: {}",
+                odd.unwrap_or_default()
+            );
         }
     }
     Ok(wanted)

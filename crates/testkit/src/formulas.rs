@@ -15,10 +15,17 @@ pub struct Words {
 /// All functions.
 pub const ALL: Words = Words {
     unary: &[
-        "abs", "sqrt", "exp", "log", "log1p", "sin", "cos", "tanh", "floor", "round", "sign", "-", "atan", "expm1",
+        "abs", "sqrt", "exp", "log", "log1p", "sin", "cos", "tanh", "floor", "round", "sign", "-",
+        "atan", "expm1",
     ],
     powers: &["3", "2", "0.5", "1.5", "4"],
-    folds: &["a + b", "max(a, b)", "hypot(a, b)", "a * b + a + b", "if(abs(a) < abs(b), b, a)"],
+    folds: &[
+        "a + b",
+        "max(a, b)",
+        "hypot(a, b)",
+        "a * b + a + b",
+        "if(abs(a) < abs(b), b, a)",
+    ],
     truths: true,
 };
 
@@ -26,13 +33,21 @@ pub const ALL: Words = Words {
 pub const EXACT: Words = Words {
     unary: &["abs", "sqrt", "floor", "round", "sign", "-", "ceil"],
     powers: &["3", "2", "0.5", "4"],
-    folds: &["a + b", "max(a, b)", "a * 0.5 + b", "a * b + a + b", "if(abs(a) < abs(b), b, a)"],
+    folds: &[
+        "a + b",
+        "max(a, b)",
+        "a * 0.5 + b",
+        "a * b + a + b",
+        "if(abs(a) < abs(b), b, a)",
+    ],
     truths: true,
 };
 
 /// Functions without a jump: an operand that is a little off makes a value that is a little off.
 pub const SMOOTH: Words = Words {
-    unary: &["abs", "exp", "log", "log1p", "sin", "cos", "tanh", "-", "atan", "expm1"],
+    unary: &[
+        "abs", "exp", "log", "log1p", "sin", "cos", "tanh", "-", "atan", "expm1",
+    ],
     powers: &["3", "2", "1.5", "4"],
     folds: &["a + b", "max(a, b)", "a * 0.5 + b"],
     truths: false,
@@ -64,13 +79,25 @@ impl Words {
             };
         }
         match lcg.below(9) {
-            3 if self.truths => format!("{}({})", ["any", "all"][lcg.below(2)], self.truth(lcg, depth - 1, dim, true)),
+            3 if self.truths => format!(
+                "{}({})",
+                ["any", "all"][lcg.below(2)],
+                self.truth(lcg, depth - 1, dim, true)
+            ),
             4 if self.truths => format!("count({})", self.truth(lcg, depth - 1, dim, true)),
             6 if self.truths => {
                 let condition = self.truth(lcg, depth - 1, dim, false);
-                format!("if({condition}, {}, {})", self.scalar(lcg, depth - 1, dim), self.scalar(lcg, depth - 1, dim))
+                format!(
+                    "if({condition}, {}, {})",
+                    self.scalar(lcg, depth - 1, dim),
+                    self.scalar(lcg, depth - 1, dim)
+                )
             }
-            0..=4 | 6 => format!("{}({})", REDUCE[lcg.below(6)], self.vector(lcg, depth - 1, dim)),
+            0..=4 | 6 => format!(
+                "{}({})",
+                REDUCE[lcg.below(6)],
+                self.vector(lcg, depth - 1, dim)
+            ),
             5 => self.user_reduce(lcg, depth, dim),
             7 => self.unary(lcg, |lcg| self.scalar(lcg, depth - 1, dim)),
             _ => binary(lcg, |lcg| self.scalar(lcg, depth - 1, dim)),
@@ -79,28 +106,57 @@ impl Words {
     /// A formula whose value is one number per component.
     pub fn vector(&self, lcg: &mut Lcg, depth: usize, dim: usize) -> String {
         if depth == 0 {
-            return ["x", "y", "(x - y)", "(x - y)", "abs(x - y)", "(y - x)^2", "x * y"][lcg.below(7)].into();
+            return [
+                "x",
+                "y",
+                "(x - y)",
+                "(x - y)",
+                "abs(x - y)",
+                "(y - x)^2",
+                "x * y",
+            ][lcg.below(7)]
+            .into();
         }
         match lcg.below(8) {
             0 | 1 => self.unary(lcg, |lcg| self.vector(lcg, depth - 1, dim)),
-            2 => format!("({} * {})", self.scalar(lcg, depth - 1, dim), self.vector(lcg, depth - 1, dim)),
+            2 => format!(
+                "({} * {})",
+                self.scalar(lcg, depth - 1, dim),
+                self.vector(lcg, depth - 1, dim)
+            ),
             3 if self.truths => {
                 let condition = self.truth(lcg, depth - 1, dim, true);
-                format!("if({condition}, {}, {})", self.vector(lcg, depth - 1, dim), self.vector(lcg, depth - 1, dim))
+                format!(
+                    "if({condition}, {}, {})",
+                    self.vector(lcg, depth - 1, dim),
+                    self.vector(lcg, depth - 1, dim)
+                )
             }
-            4 => format!("(abs({})^{})", self.vector(lcg, depth - 1, dim), self.powers[lcg.below(self.powers.len())]),
+            4 => format!(
+                "(abs({})^{})",
+                self.vector(lcg, depth - 1, dim),
+                self.powers[lcg.below(self.powers.len())]
+            ),
             _ => binary(lcg, |lcg| self.vector(lcg, depth - 1, dim)),
         }
     }
     /// A truth value, or one per component.
     pub fn truth(&self, lcg: &mut Lcg, depth: usize, dim: usize, by_component: bool) -> String {
-        let number =
-            |lcg: &mut Lcg| if by_component { self.vector(lcg, depth, dim) } else { self.scalar(lcg, depth, dim) };
+        let number = |lcg: &mut Lcg| {
+            if by_component {
+                self.vector(lcg, depth, dim)
+            } else {
+                self.scalar(lcg, depth, dim)
+            }
+        };
         let (a, b) = (number(lcg), number(lcg));
         let plain = format!("({a} {} {b})", COMPARE[lcg.below(6)]);
         if lcg.below(4) == 0 && depth > 0 {
             let other = self.truth(lcg, depth - 1, dim, by_component);
-            return format!("({plain} {} {other})", ["and", "or", "xor", "and not"][lcg.below(4)]);
+            return format!(
+                "({plain} {} {other})",
+                ["and", "or", "xor", "and not"][lcg.below(4)]
+            );
         }
         plain
     }
@@ -111,7 +167,10 @@ impl Words {
             1 => "0, ".into(),
             _ => format!("{}, ", self.scalar(lcg, depth - 1, dim)),
         };
-        format!("reduce(|a, b| {op}, {init}{})", self.vector(lcg, depth - 1, dim))
+        format!(
+            "reduce(|a, b| {op}, {init}{})",
+            self.vector(lcg, depth - 1, dim)
+        )
     }
     fn unary(&self, lcg: &mut Lcg, mut inner: impl FnMut(&mut Lcg) -> String) -> String {
         match self.unary[lcg.below(self.unary.len())] {

@@ -14,7 +14,10 @@ impl Lcg {
     }
     /// The next 64 bits.
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 ^ (self.0 >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ (self.0 >> 32)
     }
     /// A number of 0 to `end` − 1.
@@ -97,7 +100,9 @@ impl Rows {
         let items = match (self.random, self.clustered) {
             (Some(seed), _) => {
                 let mut lcg = Lcg::new(seed);
-                (0..count).map(|_| snap(lcg.between(self.lo, self.hi))).collect()
+                (0..count)
+                    .map(|_| snap(lcg.between(self.lo, self.hi)))
+                    .collect()
             }
             (_, Some(seed)) => self.clusters(seed).into_iter().map(snap).collect(),
             _ => vec![self.lo; count],
@@ -106,7 +111,9 @@ impl Rows {
     }
     fn clusters(&self, seed: u64) -> Vec<f64> {
         let mut lcg = Lcg::new(seed);
-        let centres: Vec<f64> = (0..5 * self.d).map(|_| lcg.between(self.lo, self.hi)).collect();
+        let centres: Vec<f64> = (0..5 * self.d)
+            .map(|_| lcg.between(self.lo, self.hi))
+            .collect();
         let width = (self.hi - self.lo) * 1e-3;
         let mut items = vec![];
         for _ in 0..self.n {

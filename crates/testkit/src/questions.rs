@@ -123,8 +123,21 @@ fn pick<T: Copy>(lcg: &mut Lcg, items: &[T]) -> T {
 }
 
 fn values(lcg: &mut Lcg) -> Values {
-    let plain = [Values::Real, Values::Real, Values::Unit, Values::Unit, Values::Whole, Values::Clusters];
-    let odd = [Values::Offset, Values::Wide, Values::Huge, Values::Tiny, Values::Denormal];
+    let plain = [
+        Values::Real,
+        Values::Real,
+        Values::Unit,
+        Values::Unit,
+        Values::Whole,
+        Values::Clusters,
+    ];
+    let odd = [
+        Values::Offset,
+        Values::Wide,
+        Values::Huge,
+        Values::Tiny,
+        Values::Denormal,
+    ];
     let (plain, odd) = (pick(lcg, &plain), pick(lcg, &odd));
     if lcg.below(4) == 0 { odd } else { plain }
 }
@@ -142,17 +155,30 @@ impl Question {
     /// Where its text is no problem: a defect of this generator.
     pub fn new(seed: u64) -> Self {
         let lcg = &mut Lcg::new(seed);
-        let d = pick(lcg, &[1, 2, 3, 3, 3, 3, 4, 5, 7, 8, 11, 12, 13, 16, 17, 31, 32, 33, 64, 65, 130, 300]);
+        let d = pick(
+            lcg,
+            &[
+                1, 2, 3, 3, 3, 3, 4, 5, 7, 8, 11, 12, 13, 16, 17, 31, 32, 33, 64, 65, 130, 300,
+            ],
+        );
         let values = values(lcg);
         let verb = lcg.below(11);
         let mut asked = pair(lcg, d, values, verb);
         let (folds, choices) = folds(lcg, &mut asked, verb);
-        let near = if lcg.below(7) == 0 { format!("near = {}\n", 0.2 + 2.0 * lcg.unit()) } else { String::new() };
+        let near = if lcg.below(7) == 0 {
+            format!("near = {}\n", 0.2 + 2.0 * lcg.unit())
+        } else {
+            String::new()
+        };
         let mut problem = described(seed, &near, &asked.cell, &folds);
         problem.pair = asked.pair;
         problem.nan = asked.nan;
         let single = lcg.below(3) > 0;
-        problem.precision = if single && lcg.below(4) == 0 { None } else { Some(Precision::F64) };
+        problem.precision = if single && lcg.below(4) == 0 {
+            None
+        } else {
+            Some(Precision::F64)
+        };
         let two = lcg.below(2) == 0;
         if !two && lcg.below(3) == 0 {
             problem.cells = Some(Domain::Ordered);
@@ -163,8 +189,18 @@ impl Question {
         let rows = |lcg: &mut Lcg| rows(lcg, (asked.d, single), asked.values, asked.damage);
         let x = rows(lcg);
         let y = two.then(|| rows(lcg));
-        let set = if lcg.below(3) == 0 { vec![pick(lcg, choices)] } else { vec![] };
-        Question { seed, problem, set, x, y }
+        let set = if lcg.below(3) == 0 {
+            vec![pick(lcg, choices)]
+        } else {
+            vec![]
+        };
+        Question {
+            seed,
+            problem,
+            set,
+            x,
+            y,
+        }
     }
     /// Its data of number `at`.
     ///
@@ -185,7 +221,11 @@ impl Question {
         if y.is_none() {
             made.iter_mut().flatten().for_each(|[a, b]| *b = a.clone());
         }
-        Data { x, y, weights: made }
+        Data {
+            x,
+            y,
+            weights: made,
+        }
     }
 }
 
@@ -248,7 +288,15 @@ fn pair(lcg: &mut Lcg, d: usize, values: Values, verb: usize) -> Asked {
 }
 
 fn policy(lcg: &mut Lcg) -> NanPolicy {
-    pick(lcg, &[NanPolicy::Propagate, NanPolicy::Skip, NanPolicy::Error, NanPolicy::Skip])
+    pick(
+        lcg,
+        &[
+            NanPolicy::Propagate,
+            NanPolicy::Skip,
+            NanPolicy::Error,
+            NanPolicy::Skip,
+        ],
+    )
 }
 
 fn any_formula(lcg: &mut Lcg, asked: &mut Asked, verb: usize) {
@@ -258,7 +306,11 @@ fn any_formula(lcg: &mut Lcg, asked: &mut Asked, verb: usize) {
     if smooth {
         asked.values = pick(lcg, &[Values::Real, Values::Unit]);
     }
-    asked.formula = if smooth { SMOOTH.scalar(lcg, depth, asked.d) } else { EXACT.scalar(lcg, depth, asked.d) };
+    asked.formula = if smooth {
+        SMOOTH.scalar(lcg, depth, asked.d)
+    } else {
+        EXACT.scalar(lcg, depth, asked.d)
+    };
     asked.nan = policy(lcg);
 }
 
@@ -267,7 +319,10 @@ fn known_formula(lcg: &mut Lcg, asked: &mut Asked) {
     asked.formula = FORMULAS[at].into();
     if at < PERIODIC && (asked.d == 2 || asked.d == 3) && lcg.below(2) == 0 {
         asked.cell = periodic(lcg, asked.d);
-        asked.values = pick(lcg, &[Values::Real, Values::Unit, Values::Whole, Values::Clusters]);
+        asked.values = pick(
+            lcg,
+            &[Values::Real, Values::Unit, Values::Whole, Values::Clusters],
+        );
     }
 }
 
@@ -296,7 +351,9 @@ fn metric(lcg: &mut Lcg, asked: &mut Asked) {
 }
 
 fn periodic(lcg: &mut Lcg, d: usize) -> String {
-    let mut numbers: Vec<String> = (0..d).map(|_| format!("{:.3}", 1.0 + 3.0 * lcg.unit())).collect();
+    let mut numbers: Vec<String> = (0..d)
+        .map(|_| format!("{:.3}", 1.0 + 3.0 * lcg.unit()))
+        .collect();
     if d == 3 && lcg.below(2) == 0 {
         numbers.extend((0..3).map(|_| format!("{:.2}", lcg.between(60.0, 120.0))));
     }
@@ -306,21 +363,46 @@ fn periodic(lcg: &mut Lcg, d: usize) -> String {
 /// Folds by their text in a problem file, and the choices by hand that are for them.
 fn folds(lcg: &mut Lcg, asked: &mut Asked, verb: usize) -> (String, Choices) {
     match verb {
-        0 | 1 => (format!("{{ kind = \"{}\" }}", pick(lcg, &["matrix", "matrix", "condensed"])), MATRICES),
+        0 | 1 => (
+            format!(
+                "{{ kind = \"{}\" }}",
+                pick(lcg, &["matrix", "matrix", "condensed"])
+            ),
+            MATRICES,
+        ),
         2 | 3 => {
             let k = pick(lcg, &[1, 2, 5, 10, 10, 16, 17, 40, 100, 1000]);
-            (format!("{{ kind = \"nearest\", k = {k}, largest = {} }}", lcg.below(5) == 0), SWEEPS)
+            (
+                format!(
+                    "{{ kind = \"nearest\", k = {k}, largest = {} }}",
+                    lcg.below(5) == 0
+                ),
+                SWEEPS,
+            )
         }
-        4 | 5 => (histogram(lcg), if lcg.below(2) == 0 { HISTOGRAMS } else { SWEEPS }),
+        4 | 5 => (
+            histogram(lcg),
+            if lcg.below(2) == 0 {
+                HISTOGRAMS
+            } else {
+                SWEEPS
+            },
+        ),
         6 | 7 => (reduce(lcg, asked), SWEEPS),
-        8 | 9 => (join(lcg, asked), if lcg.below(4) == 0 { JOINS } else { SWEEPS }),
+        8 | 9 => (
+            join(lcg, asked),
+            if lcg.below(4) == 0 { JOINS } else { SWEEPS },
+        ),
         _ => (several(lcg, asked), SWEEPS),
     }
 }
 
 fn histogram(lcg: &mut Lcg) -> String {
     let bins = pick(lcg, &[1, 2, 10, 50, 100, 300, 1000, 5000, 20000, 100_000]);
-    let (lo, hi) = (pick(lcg, &[0.0, 0.0, 0.0, 0.001, -1.5]), 0.5 + 5.0 * lcg.unit());
+    let (lo, hi) = (
+        pick(lcg, &[0.0, 0.0, 0.0, 0.001, -1.5]),
+        0.5 + 5.0 * lcg.unit(),
+    );
     let axis = match lcg.below(6) {
         0 => format!("{{ bins = {} }}", bins.min(300)),
         1 => uneven(lcg),
@@ -331,9 +413,21 @@ fn histogram(lcg: &mut Lcg) -> String {
         1 => "{ bins = 7, range = [0.0, 2.0], value = \"x[0] - y[0]\" }, { edges = [0.0, 0.1, 0.5, 3.0] }, { bins = 5, range = [0.0, 5.0], value = \"sum((x - y)^2)\" }".into(),
         _ => axis,
     };
-    let closed = if lcg.below(4) == 0 { ", closed = \"half-open\"" } else { "" };
-    let weights = if lcg.below(8) == 0 { ", weights = \"w\"" } else { "" };
-    let mean = if lcg.below(8) == 0 { ", mean = true" } else { "" };
+    let closed = if lcg.below(4) == 0 {
+        ", closed = \"half-open\""
+    } else {
+        ""
+    };
+    let weights = if lcg.below(8) == 0 {
+        ", weights = \"w\""
+    } else {
+        ""
+    };
+    let mean = if lcg.below(8) == 0 {
+        ", mean = true"
+    } else {
+        ""
+    };
     format!("{{ kind = \"histogram\", axes = [{axes}]{closed}{weights}{mean} }}")
 }
 
@@ -341,7 +435,15 @@ fn histogram(lcg: &mut Lcg) -> String {
 fn uneven(lcg: &mut Lcg) -> String {
     let (by_decades, count) = (lcg.below(2) == 0, 2 + lcg.below(50));
     let edge = |at: usize| 10f64.powf(at as f64 * 4.0 / count as f64 - 3.0);
-    let mut edges: Vec<f64> = (0..count).map(|at| if by_decades { edge(at) } else { 4.0 * lcg.unit() }).collect();
+    let mut edges: Vec<f64> = (0..count)
+        .map(|at| {
+            if by_decades {
+                edge(at)
+            } else {
+                4.0 * lcg.unit()
+            }
+        })
+        .collect();
     if lcg.below(2) == 0 {
         edges.push(0.0);
     }
@@ -351,7 +453,18 @@ fn uneven(lcg: &mut Lcg) -> String {
 }
 
 fn reduce(lcg: &mut Lcg, asked: &mut Asked) -> String {
-    let ops = ["sum", "sum", "mean", "min", "max", "argmin", "argmax", "count", "logsumexp", "softmax"];
+    let ops = [
+        "sum",
+        "sum",
+        "mean",
+        "min",
+        "max",
+        "argmin",
+        "argmax",
+        "count",
+        "logsumexp",
+        "softmax",
+    ];
     let op = pick(lcg, &ops);
     let along = pick(lcg, &["row", "row", "column", "all"]);
     if op == "count" {
@@ -360,11 +473,19 @@ fn reduce(lcg: &mut Lcg, asked: &mut Asked) -> String {
             3 => EXACT.truth(lcg, 1, asked.d, false),
             at => fixed[at].to_string(),
         };
-        asked.pair = PairSpec { formula: Some(text), ..PairSpec::default() };
+        asked.pair = PairSpec {
+            formula: Some(text),
+            ..PairSpec::default()
+        };
         asked.cell = String::new();
     }
-    let weighted = op == "softmax" || (matches!(op, "sum" | "mean" | "logsumexp") && lcg.below(3) == 0);
-    let weights = if weighted { ", weights = { name = \"w\" }" } else { "" };
+    let weighted =
+        op == "softmax" || (matches!(op, "sum" | "mean" | "logsumexp") && lcg.below(3) == 0);
+    let weights = if weighted {
+        ", weights = { name = \"w\" }"
+    } else {
+        ""
+    };
     format!("{{ kind = \"reduce\", op = \"{op}\", along = \"{along}\"{weights} }}")
 }
 
@@ -408,7 +529,9 @@ fn rows(lcg: &mut Lcg, (d, single): (usize, bool), values: Values, damage: Optio
     let n = pick(lcg, &[0, 1, 2, 33, 64, 65, 127, 128, 129, 200, 257]).min(most);
     let centre: Vec<f64> = (0..4).map(|_| lcg.below(4) as f64).collect();
     let number = |lcg: &mut Lcg| number(lcg, values, single, &centre);
-    let mut items: Vec<Vec<f64>> = (0..n).map(|_| (0..d).map(|_| number(lcg)).collect()).collect();
+    let mut items: Vec<Vec<f64>> = (0..n)
+        .map(|_| (0..d).map(|_| number(lcg)).collect())
+        .collect();
     if let (Some(damage), true) = (damage, n > 0) {
         let (row, column) = (lcg.below(n), lcg.below(d));
         items[row][column] = damage;
@@ -449,7 +572,9 @@ impl Rows {
                 order.swap(end, lcg.below(end + 1));
             }
         }
-        let items = order.iter().flat_map(|row| self.items[*row].iter().copied());
+        let items = order
+            .iter()
+            .flat_map(|row| self.items[*row].iter().copied());
         match self.single {
             true => Table::f32(order.len(), self.d, items.map(|v| v as f32).collect()),
             false => Table::f64(order.len(), self.d, items.collect()),

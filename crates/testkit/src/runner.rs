@@ -21,14 +21,20 @@ pub fn check(case: &Case) -> Vec<String> {
         (_, Ok(found)) => found,
         (None, Err(e)) => vec![format!("refused: {e}")],
     };
-    outcome.into_iter().map(|line| format!("{}: {line}", case.name)).collect()
+    outcome
+        .into_iter()
+        .map(|line| format!("{}: {line}", case.name))
+        .collect()
 }
 
 fn refusal(wanted: &Wanted, e: &Error) -> Vec<String> {
     let (blame, text) = (format!("{:?}", e.blame()).to_lowercase(), e.to_string());
     let mut found = vec![];
     if blame != wanted.blame {
-        found.push(format!("blamed on {blame}, wanted {}: {text}", wanted.blame));
+        found.push(format!(
+            "blamed on {blame}, wanted {}: {text}",
+            wanted.blame
+        ));
     }
     if text.chars().any(is_mark) || text.contains("\\u{fdd") {
         found.push(format!("a mark of an option is not put into words: {text}"));
@@ -41,7 +47,10 @@ fn refusal(wanted: &Wanted, e: &Error) -> Vec<String> {
 fn value(case: &Case) -> Result<Vec<String>, Error> {
     let problem = case.problem()?;
     let data = case.data(&problem)?;
-    let options = Options { threads: 1, ..Options::default() };
+    let options = Options {
+        threads: 1,
+        ..Options::default()
+    };
     let problem = with_ranges(&problem, &data, &options)?.into_owned();
     let job = describe(&problem, data.clone())?;
     let machine = zipfold::cpu::detect(1, 1 << 32);
@@ -52,7 +61,10 @@ fn value(case: &Case) -> Result<Vec<String>, Error> {
     found.extend(specification::differences(&job, &by_oracle));
     let prunable = zipfold::plan::prune::mode(&job).is_some();
     for variant in variants(case, prunable) {
-        let wide = Problem { precision: Some(Precision::F64), ..problem.clone() };
+        let wide = Problem {
+            precision: Some(Precision::F64),
+            ..problem.clone()
+        };
         let job = describe(&wide, data.clone())?;
         let got = on_engine(&wide, &job, &variant)?;
         found.extend(differences(&got, &by_oracle, &variant));
@@ -76,11 +88,25 @@ fn expected(case: &Case, got: &[Numbers]) -> Vec<String> {
     let rest = &case.rest;
     let mut found = vec![];
     if rest.expect.len() > got.len() {
-        found.push(format!("{} folds, values for {}", got.len(), rest.expect.len()));
+        found.push(format!(
+            "{} folds, values for {}",
+            got.len(),
+            rest.expect.len()
+        ));
     }
-    let first = |part: &str| got[0].iter().find(|(name, _)| *name == part).map(|(_, v)| v.clone()).unwrap_or_default();
+    let first = |part: &str| {
+        got[0]
+            .iter()
+            .find(|(name, _)| *name == part)
+            .map(|(_, v)| v.clone())
+            .unwrap_or_default()
+    };
     let mut compare = |what: &'static str, got: Vec<f64>, wanted: &[f64]| {
-        let odd = difference(&vec![(what, got)], &vec![(what, wanted.to_vec())], |a, b| close(a, b, rest.within));
+        let odd = difference(
+            &vec![(what, got)],
+            &vec![(what, wanted.to_vec())],
+            |a, b| close(a, b, rest.within),
+        );
         found.extend(odd.map(|d| format!("oracle: {d}")));
     };
     for (numbers, wanted) in got.iter().zip(&rest.expect) {
@@ -117,7 +143,12 @@ impl Variant {
             made.extend([("tile.rows", tile.as_str()), ("tile.cols", &tile)]);
         }
         let overrides = self.overrides.clone().and(&chosen(made));
-        Options { threads: self.threads, overrides, budget: Budget::unlimited(), ..Options::default() }
+        Options {
+            threads: self.threads,
+            overrides,
+            budget: Budget::unlimited(),
+            ..Options::default()
+        }
     }
 }
 
@@ -131,21 +162,36 @@ pub fn chosen<K: AsRef<str>, V: AsRef<str>>(texts: impl IntoIterator<Item = (K, 
 
 /// The instruction sets of this machine.
 pub fn isas() -> Vec<&'static str> {
-    zipfold::cpu::machine::isa().up_to().into_iter().map(zipfold::plan::Isa::name).collect()
+    zipfold::cpu::machine::isa()
+        .up_to()
+        .into_iter()
+        .map(zipfold::plan::Isa::name)
+        .collect()
 }
 
 /// Every instruction set, 1 and 2 threads, two tilings; by the planner's family and step by step; pruned and not, where the
 /// case can be pruned.
 fn variants(case: &Case, prunable: bool) -> Vec<Variant> {
     let given = &case.rest.set;
-    let ways: &[&str] = if prunable && !given.contains_key("prune") { &["off", "on"] } else { &[""] };
+    let ways: &[&str] = if prunable && !given.contains_key("prune") {
+        &["off", "on"]
+    } else {
+        &[""]
+    };
     let of = |isa| {
         let sizes = [(1, 0, ""), (2, 128, ""), (2, 0, "vm"), (1, 128, "vm")].into_iter();
         sizes.flat_map(move |(threads, tile, family)| {
             ways.iter().map(move |prune| {
-                let some = [("family", family), ("prune", *prune)].into_iter().filter(|(_, value)| !value.is_empty());
+                let some = [("family", family), ("prune", *prune)]
+                    .into_iter()
+                    .filter(|(_, value)| !value.is_empty());
                 let overrides = chosen(some).and(&chosen(given));
-                Variant { isa, threads, tile, overrides }
+                Variant {
+                    isa,
+                    threads,
+                    tile,
+                    overrides,
+                }
             })
         })
     };
@@ -161,14 +207,22 @@ pub fn on_engine(problem: &Problem, job: &Job, variant: &Variant) -> Result<Vec<
     let machine = zipfold::cpu::detect(options.threads, 1 << 32);
     let plan = zipfold::plan::choose(job, &machine, &options.overrides)?;
     let outcome = run(problem, job, plan, &Target::Memory, &options)?;
-    Ok(job.folds.iter().zip(&outcome.outputs).map(|(f, o)| of_output(f, o)).collect())
+    Ok(job
+        .folds
+        .iter()
+        .zip(&outcome.outputs)
+        .map(|(f, o)| of_output(f, o))
+        .collect())
 }
 
 fn differences(got: &[Numbers], wanted: &[Numbers], variant: &Variant) -> Vec<String> {
     let each = got.iter().zip(wanted).enumerate();
     let odd = each.filter_map(|(fold, (g, w))| difference(g, w, same).map(|d| (fold, d)));
     odd.map(|(fold, d)| {
-        format!("{} x{} tile {} {} fold {fold}: {d}", variant.isa, variant.threads, variant.tile, variant.overrides)
+        format!(
+            "{} x{} tile {} {} fold {fold}: {d}",
+            variant.isa, variant.threads, variant.tile, variant.overrides
+        )
     })
     .collect()
 }
@@ -183,10 +237,27 @@ fn bound(problem: &Problem, job: &Job) -> Option<Scale> {
 /// Runs on the inputs rounded to f32, and holds the values to the oracle's of the same inputs.
 fn in_single(problem: &Problem, data: &Data, scale: Scale) -> Result<Vec<String>, Error> {
     let (x, y) = (rounded(&data.x)?, data.y.as_ref().map(rounded).transpose()?);
-    let job = describe(&Problem { precision: Some(Precision::F32), ..problem.clone() }, Data { x, y, ..data.clone() })?;
+    let job = describe(
+        &Problem {
+            precision: Some(Precision::F32),
+            ..problem.clone()
+        },
+        Data {
+            x,
+            y,
+            ..data.clone()
+        },
+    )?;
     let wanted = numbers(&job, &oracle::run(&job)?);
     let norm = |t: &Table| {
-        (0..t.rows()).map(|r| (0..t.cols()).map(|k| t.get(r, k).powi(2)).sum::<f64>().sqrt()).fold(0.0, f64::max)
+        (0..t.rows())
+            .map(|r| {
+                (0..t.cols())
+                    .map(|k| t.get(r, k).powi(2))
+                    .sum::<f64>()
+                    .sqrt()
+            })
+            .fold(0.0, f64::max)
     };
     let top = norm(&job.x) * norm(job.other());
     let near = |a: f64, b: f64| {
@@ -197,19 +268,34 @@ fn in_single(problem: &Problem, data: &Data, scale: Scale) -> Result<Vec<String>
         };
         same(a, b) || a == b || (a - b).abs() <= 1e-5 * size
     };
-    let variant = Variant { isa: isas()[isas().len() - 1], threads: 1, tile: 0, overrides: Default::default() };
+    let variant = Variant {
+        isa: isas()[isas().len() - 1],
+        threads: 1,
+        tile: 0,
+        overrides: Default::default(),
+    };
     let got = on_engine(problem, &job, &variant)?;
-    let odd = got.iter().zip(&wanted).filter_map(|(g, w)| difference(g, w, near));
+    let odd = got
+        .iter()
+        .zip(&wanted)
+        .filter_map(|(g, w)| difference(g, w, near));
     Ok(odd.map(|d| format!("f32: {d}")).collect())
 }
 
 /// A variant without choices made by hand.
 pub fn plain(isa: &'static str, threads: usize, tile: usize) -> Variant {
-    Variant { isa, threads, tile, overrides: Default::default() }
+    Variant {
+        isa,
+        threads,
+        tile,
+        overrides: Default::default(),
+    }
 }
 
 fn rounded(table: &Table) -> Result<Table, Error> {
-    let items = (0..table.rows() * table.cols()).map(|at| table.elements().get(at) as f32).collect();
+    let items = (0..table.rows() * table.cols())
+        .map(|at| table.elements().get(at) as f32)
+        .collect();
     let out = Table::f32(table.rows(), table.cols(), items)?;
     match table.names() {
         Some(names) => out.with_names(names.to_vec()),

@@ -8,7 +8,8 @@ use crate::compare::Numbers;
 use std::cmp::Ordering;
 use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{
-    Closed, Dense, Extremes, Fold, Histogram, Nearest, Quantile, RowFold, RowOp, Select, SelectKind, Top,
+    Closed, Dense, Extremes, Fold, Histogram, Nearest, Quantile, RowFold, RowOp, Select,
+    SelectKind, Top,
 };
 use zipfold_core::oracle::PairValues;
 use zipfold_core::problem::NanPolicy;
@@ -30,7 +31,9 @@ impl Wanted {
         let Wanted(value, within) = self;
         let same = got == value || got.is_nan() && value.is_nan();
         // What overflows on the way may overflow in another order.
-        same || (got - value).abs() <= within || !within.is_finite() || value.is_infinite() && within > 1e290
+        same || (got - value).abs() <= within
+            || !within.is_finite()
+            || value.is_infinite() && within > 1e290
     }
 }
 
@@ -47,10 +50,17 @@ pub fn differences(job: &Job, got: &[Numbers]) -> Vec<String> {
     let mut found = vec![];
     for (at, (fold, got)) in job.folds.iter().zip(got).enumerate() {
         for (part, wanted) in answer(job, fold, &pairs) {
-            let numbers =
-                got.iter().find(|(name, _)| *name == part).map(|(_, numbers)| &numbers[..]).unwrap_or_default();
+            let numbers = got
+                .iter()
+                .find(|(name, _)| *name == part)
+                .map(|(_, numbers)| &numbers[..])
+                .unwrap_or_default();
             if numbers.len() != wanted.len() {
-                found.push(format!("fold {at}: {} {part}, the specification has {}", numbers.len(), wanted.len()));
+                found.push(format!(
+                    "fold {at}: {} {part}, the specification has {}",
+                    numbers.len(),
+                    wanted.len()
+                ));
                 continue;
             }
             let odd = (0..wanted.len()).find(|at| !wanted[*at].takes(numbers[*at]));
@@ -80,12 +90,16 @@ fn pairs(job: &Job) -> Vec<(Pair, bool)> {
             }
             let mut roots = vec![];
             values.get(i, j, &mut roots);
-            let within = |limit: f64| job.near_root.is_none_or(|root| roots[root][0].sqrt() <= limit);
+            let within = |limit: f64| {
+                job.near_root
+                    .is_none_or(|root| roots[root][0].sqrt() <= limit)
+            };
             if !job.space.near.is_none_or(within) {
                 continue;
             }
             let is_nan = |root: usize| roots[root].iter().any(|v| v.is_nan());
-            let left_out = job.nan == NanPolicy::Skip && job.meets_nan(is_nan, |root| roots[root][0]);
+            let left_out =
+                job.nan == NanPolicy::Skip && job.meets_nan(is_nan, |root| roots[root][0]);
             pairs.push((Pair { i, j, roots }, left_out));
         }
     }
@@ -102,7 +116,11 @@ fn exactly(values: Vec<f64>) -> Vec<Wanted> {
 }
 
 fn answer(job: &Job, fold: &Fold, all: &[(Pair, bool)]) -> Vec<(&'static str, Vec<Wanted>)> {
-    let pairs: Vec<&Pair> = all.iter().filter(|(_, left_out)| !left_out).map(|(pair, _)| pair).collect();
+    let pairs: Vec<&Pair> = all
+        .iter()
+        .filter(|(_, left_out)| !left_out)
+        .map(|(pair, _)| pair)
+        .collect();
     match fold {
         Fold::Dense(f) => vec![("values", exactly(dense(job, f, all)))],
         Fold::Rows(f) => vec![("values", rows(job, f, &pairs))],
@@ -112,7 +130,9 @@ fn answer(job: &Job, fold: &Fold, all: &[(Pair, bool)]) -> Vec<(&'static str, Ve
         Fold::Extremes(f) => vec![("values", exactly(extremes(f, &pairs)))],
         Fold::Top(f) => vec![("values", exactly(top(f, &pairs)))],
         Fold::Quantile(f) => {
-            let values = by_row(job, f.root, &pairs).into_iter().flat_map(|row| quantiles(f, row));
+            let values = by_row(job, f.root, &pairs)
+                .into_iter()
+                .flat_map(|row| quantiles(f, row));
             vec![("values", exactly(values.collect()))]
         }
     }
@@ -179,7 +199,11 @@ impl Sum {
     }
     fn value(self) -> f64 {
         // Beyond the largest number errors mean nothing.
-        if self.high.is_finite() { self.high + self.low } else { self.high }
+        if self.high.is_finite() {
+            self.high + self.low
+        } else {
+            self.high
+        }
     }
     fn wanted(self) -> Wanted {
         Wanted(self.value(), SUMS * self.magnitude)
@@ -231,11 +255,17 @@ fn row(f: &RowFold, taken: &[Taken<'_>]) -> Vec<Wanted> {
     match f.op {
         RowOp::Sum => parts.map(|part| sum(f, taken, part).wanted()).collect(),
         RowOp::Mean => parts.map(|part| mean(f, taken, part)).collect(),
-        RowOp::Min => vec![Wanted::exactly(least().map_or(f64::INFINITY, |(value, _)| value))],
-        RowOp::Max => vec![Wanted::exactly(largest().map_or(f64::NEG_INFINITY, |(value, _)| value))],
+        RowOp::Min => vec![Wanted::exactly(
+            least().map_or(f64::INFINITY, |(value, _)| value),
+        )],
+        RowOp::Max => vec![Wanted::exactly(
+            largest().map_or(f64::NEG_INFINITY, |(value, _)| value),
+        )],
         RowOp::Argmin => place(least(), f64::INFINITY),
         RowOp::Argmax => place(largest(), f64::NEG_INFINITY),
-        RowOp::Count => vec![Wanted::exactly(taken.iter().filter(|(value, _)| value[0] != 0.0).count() as f64)],
+        RowOp::Count => vec![Wanted::exactly(
+            taken.iter().filter(|(value, _)| value[0] != 0.0).count() as f64,
+        )],
         RowOp::Logsumexp | RowOp::Softmax => exponentials(f, taken),
     }
 }
@@ -252,11 +282,16 @@ fn sum(f: &RowFold, taken: &[Taken<'_>], part: usize) -> Sum {
 /// Σ v·w / Σ w of number `part`.
 fn mean(f: &RowFold, taken: &[Taken<'_>], part: usize) -> Wanted {
     let mut total = Sum::default();
-    taken.iter().for_each(|(_, other)| total.add(weight(f, *other, part.min(f.weight_width - 1))));
+    taken
+        .iter()
+        .for_each(|(_, other)| total.add(weight(f, *other, part.min(f.weight_width - 1))));
     let sum = sum(f, taken, part);
     // Where weights cancel, both errors grow by what is left of them.
     let left = total.magnitude / total.value().abs();
-    Wanted(sum.value() / total.value(), 2.0 * SUMS * sum.magnitude / total.value().abs() * left)
+    Wanted(
+        sum.value() / total.value(),
+        2.0 * SUMS * sum.magnitude / total.value().abs() * left,
+    )
 }
 
 /// The best value and the row that it is of, the first of equals; the first that is no number is better than all, as in NumPy.
@@ -275,7 +310,10 @@ fn best(taken: &[Taken<'_>], better: fn(f64, f64) -> bool) -> Option<(f64, usize
 
 /// ln Σ w·exp v, or Σ w·exp v / Σ exp v.
 fn exponentials(f: &RowFold, taken: &[Taken<'_>]) -> Vec<Wanted> {
-    let largest = taken.iter().map(|(value, _)| value[0]).fold(f64::NEG_INFINITY, f64::max);
+    let largest = taken
+        .iter()
+        .map(|(value, _)| value[0])
+        .fold(f64::NEG_INFINITY, f64::max);
     let anything = Wanted(0.0, f64::INFINITY);
     // What is no number, or infinite, is decided by tests of their own.
     if !largest.is_finite() || taken.iter().any(|(value, _)| value[0].is_nan()) {
@@ -283,31 +321,44 @@ fn exponentials(f: &RowFold, taken: &[Taken<'_>]) -> Vec<Wanted> {
     }
     let sum_of = |weight: &dyn Fn(usize) -> f64| {
         let mut sum = Sum::default();
-        taken.iter().for_each(|(value, other)| sum.add((value[0] - largest).exp() * weight(*other)));
+        taken
+            .iter()
+            .for_each(|(value, other)| sum.add((value[0] - largest).exp() * weight(*other)));
         sum
     };
     // An exponential is good to some places, more with the distance from the largest value.
     let good = |sum: Sum| 10.0 * SUMS * sum.magnitude / sum.value().abs();
     if f.op == RowOp::Logsumexp {
         let sum = sum_of(&|other| weight(f, other, 0));
-        return vec![Wanted(largest + sum.value().ln(), good(sum) + SUMS * largest.abs())];
+        return vec![Wanted(
+            largest + sum.value().ln(),
+            good(sum) + SUMS * largest.abs(),
+        )];
     }
     let whole = sum_of(&|_| 1.0);
     let part = |part: usize| {
         let sum = sum_of(&|other| weight(f, other, part));
-        Wanted(sum.value() / whole.value(), 20.0 * SUMS * sum.magnitude / whole.value())
+        Wanted(
+            sum.value() / whole.value(),
+            20.0 * SUMS * sum.magnitude / whole.value(),
+        )
     };
     (0..f.out_width()).map(part).collect()
 }
 
 /// Ascending, what is no number last.
 fn ascending(a: f64, b: f64) -> Ordering {
-    a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+    a.partial_cmp(&b)
+        .unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }
 
 /// Ascending or descending by value, what is no number last.
 fn ordered(a: f64, b: f64, largest: bool) -> Ordering {
-    if largest { ascending(-a, -b) } else { ascending(a, b) }
+    if largest {
+        ascending(-a, -b)
+    } else {
+        ascending(a, b)
+    }
 }
 
 fn nearest(f: &Nearest, rows: Vec<Vec<(f64, usize)>>) -> Vec<(&'static str, Vec<Wanted>)> {
@@ -316,25 +367,39 @@ fn nearest(f: &Nearest, rows: Vec<Vec<(f64, usize)>>) -> Vec<(&'static str, Vec<
         row.sort_by(|a, b| ordered(a.0, b.0, f.largest).then(a.1.cmp(&b.1)));
         for at in 0..f.k {
             let found = row.get(at);
-            indices.push(Wanted::exactly(found.map_or(-1.0, |(_, other)| *other as f64)));
+            indices.push(Wanted::exactly(
+                found.map_or(-1.0, |(_, other)| *other as f64),
+            ));
             let value = found.map_or(f64::NAN, |(value, _)| *value);
-            values.push(Wanted::exactly(if f.squared { value.sqrt() } else { value }));
+            values.push(Wanted::exactly(if f.squared {
+                value.sqrt()
+            } else {
+                value
+            }));
         }
     }
     vec![("values", indices), ("distances", values)]
 }
 
 fn top(f: &Top, pairs: &[&Pair]) -> Vec<f64> {
-    let mut all: Vec<(f64, usize, usize)> = pairs.iter().map(|pair| (pair.roots[f.root][0], pair.i, pair.j)).collect();
+    let mut all: Vec<(f64, usize, usize)> = pairs
+        .iter()
+        .map(|pair| (pair.roots[f.root][0], pair.i, pair.j))
+        .collect();
     all.sort_by(|a, b| ordered(a.0, b.0, f.largest).then((a.1, a.2).cmp(&(b.1, b.2))));
     all.truncate(f.k);
     let value = |v: f64| if f.squared { v.sqrt() } else { v };
-    all.into_iter().flat_map(|(v, i, j)| [i as f64, j as f64, value(v)]).collect()
+    all.into_iter()
+        .flat_map(|(v, i, j)| [i as f64, j as f64, value(v)])
+        .collect()
 }
 
 /// NumPy's default: linear between the two values beside the place of a quantile.
 fn quantiles(f: &Quantile, row: Vec<(f64, usize)>) -> Vec<f64> {
-    let mut values: Vec<f64> = row.into_iter().map(|(v, _)| if f.squared { v.sqrt() } else { v }).collect();
+    let mut values: Vec<f64> = row
+        .into_iter()
+        .map(|(v, _)| if f.squared { v.sqrt() } else { v })
+        .collect();
     if values.is_empty() || values.iter().any(|v| v.is_nan()) {
         return vec![f64::NAN; f.q.len()];
     }
@@ -342,7 +407,10 @@ fn quantiles(f: &Quantile, row: Vec<(f64, usize)>) -> Vec<f64> {
     let of = |q: &f64| {
         let place = q * (values.len() - 1) as f64;
         let (low, part) = (place.floor(), place - place.floor());
-        let (a, b) = (values[low as usize], values[(low as usize + 1).min(values.len() - 1)]);
+        let (a, b) = (
+            values[low as usize],
+            values[(low as usize + 1).min(values.len() - 1)],
+        );
         match () {
             () if a == b => a,
             () if part >= 0.5 => b - (b - a) * (1.0 - part),
@@ -354,10 +422,17 @@ fn quantiles(f: &Quantile, row: Vec<(f64, usize)>) -> Vec<f64> {
 
 fn histogram(f: &Histogram, pairs: &[&Pair]) -> Vec<(&'static str, Vec<Wanted>)> {
     let mut counts = vec![0.0; f.cells()];
-    let (mut weights, mut values) = (vec![Sum::default(); f.cells()], vec![Sum::default(); f.cells()]);
+    let (mut weights, mut values) = (
+        vec![Sum::default(); f.cells()],
+        vec![Sum::default(); f.cells()],
+    );
     let binned = |at: usize, pair: &Pair| {
         let root = pair.roots[f.axes[at].root][0];
-        if f.axes[at].squared { root.sqrt() } else { root }
+        if f.axes[at].squared {
+            root.sqrt()
+        } else {
+            root
+        }
     };
     for pair in pairs {
         let (mut cell, mut outside) = (0, false);
@@ -391,7 +466,10 @@ fn histogram(f: &Histogram, pairs: &[&Pair]) -> Vec<(&'static str, Vec<Wanted>)>
         let Wanted(value, within) = sum.wanted();
         Wanted(value / count, within / count)
     });
-    let mut out = vec![("values", counts.iter().copied().map(Wanted::exactly).collect())];
+    let mut out = vec![(
+        "values",
+        counts.iter().copied().map(Wanted::exactly).collect(),
+    )];
     if f.weights.is_some() {
         out.push(("sums", weights.into_iter().map(Sum::wanted).collect()));
     }
@@ -412,7 +490,13 @@ fn select(job: &Job, f: &Select, pairs: &[&Pair]) -> Vec<(&'static str, Vec<Want
         }
     }
     if f.kind != SelectKind::Inner {
-        (flat, kept) = (matched.into_iter().map(|m| f64::from(u8::from(m))).collect(), vec![]);
+        (flat, kept) = (
+            matched
+                .into_iter()
+                .map(|m| f64::from(u8::from(m)))
+                .collect(),
+            vec![],
+        );
     }
     vec![("values", exactly(flat)), ("kept", exactly(kept))]
 }

@@ -89,7 +89,12 @@ unsafe impl<T: Sync> Sync for Block<T> {}
 impl<T> Default for Block<T> {
     fn default() -> Self {
         let none = Memory::Heap(NonNull::dangling(), Layout::new::<()>());
-        Block { start: NonNull::dangling(), _memory: none, len: 0, capacity: 0 }
+        Block {
+            start: NonNull::dangling(),
+            _memory: none,
+            len: 0,
+            capacity: 0,
+        }
     }
 }
 
@@ -106,7 +111,12 @@ impl<T: Plain> Block<T> {
         let skip = whole.as_ptr().align_offset(ALIGNED).min(ALIGNED);
         // SAFETY: `skip` is at most the bytes that the memory has beyond the entries, and a multiple of the type's alignment.
         let start = unsafe { whole.add(skip) }.cast::<T>();
-        Some(Block { start, _memory: memory, len, capacity: len })
+        Some(Block {
+            start,
+            _memory: memory,
+            len,
+            capacity: len,
+        })
     }
     /// The same; where the system has no more memory the program ends as a vector would end it.
     pub fn zeros(len: usize) -> Self {

@@ -29,25 +29,54 @@ fn main() -> Result<()> {
         "-" => Evidence::none(),
         file => read_evidence(Path::new(file), &network, &budget)?,
     };
-    let settings = Settings { memory: 16 << 30, grouping: Grouping::Joint, ..Settings::default() };
+    let settings = Settings {
+        memory: 16 << 30,
+        grouping: Grouping::Joint,
+        ..Settings::default()
+    };
     let (reduced, plan, _) = explain(&network, &seen, &Task::Mar, &settings)?;
-    let Planned::Whole(plan) = plan else { return Ok(()) };
+    let Planned::Whole(plan) = plan else {
+        return Ok(());
+    };
     let engine = Engine::new(&plan, &reduced.tables, Fold::Sum, Pass::Sweep, &budget);
     let forward = engine.forward::<f64>(&engine.slice(0))?;
     let room = Room::new(&budget);
     let mut cards = plan.cards.clone();
     plan.sliced.iter().for_each(|v| cards[*v] = 1);
     for (at, node) in plan.nodes.iter().enumerate() {
-        let Source::Join(inputs) = &node.source else { continue };
-        let held: Vec<&Scaled<f64>> = inputs.iter().filter_map(|n| forward.tables[*n].here.as_ref()).collect();
-        measure("forward", &shape(&plan, &cards, inputs, at), &held, limit, &room)?;
+        let Source::Join(inputs) = &node.source else {
+            continue;
+        };
+        let held: Vec<&Scaled<f64>> = inputs
+            .iter()
+            .filter_map(|n| forward.tables[*n].here.as_ref())
+            .collect();
+        measure(
+            "forward",
+            &shape(&plan, &cards, inputs, at),
+            &held,
+            limit,
+            &room,
+        )?;
         for n in inputs.iter().filter(|n| plan.sweep.gradient[**n]) {
             let others: Vec<usize> = inputs.iter().copied().filter(|m| m != n).collect();
             let above = forward.tables[at].here.as_ref();
-            let held: Vec<&Scaled<f64>> =
-                above.into_iter().chain(others.iter().filter_map(|m| forward.tables[*m].here.as_ref())).collect();
+            let held: Vec<&Scaled<f64>> = above
+                .into_iter()
+                .chain(
+                    others
+                        .iter()
+                        .filter_map(|m| forward.tables[*m].here.as_ref()),
+                )
+                .collect();
             let from: Vec<usize> = std::iter::once(at).chain(others).collect();
-            measure("backward", &shape(&plan, &cards, &from, *n), &held, limit, &room)?;
+            measure(
+                "backward",
+                &shape(&plan, &cards, &from, *n),
+                &held,
+                limit,
+                &room,
+            )?;
         }
     }
     Ok(())
@@ -59,7 +88,13 @@ fn shape(plan: &Plan, cards: &[usize], inputs: &[usize], out: usize) -> Shape {
 }
 
 /// Prints the least seconds of three runs.
-fn measure(pass: &str, shape: &Shape, tables: &[&Scaled<f64>], limit: f64, room: &Room) -> Result<()> {
+fn measure(
+    pass: &str,
+    shape: &Shape,
+    tables: &[&Scaled<f64>],
+    limit: f64,
+    room: &Room,
+) -> Result<()> {
     let flop = 2.0 * shape.visits();
     if flop < limit || tables.len() != 2 {
         return Ok(());
@@ -71,7 +106,11 @@ fn measure(pass: &str, shape: &Shape, tables: &[&Scaled<f64>], limit: f64, room:
         least = least.min(start.elapsed().as_secs_f64());
     }
     let moved = 8 * (tables.iter().map(|t| t.len()).sum::<usize>() + shape.out_len);
-    let digits: Vec<String> = shape.digits.iter().map(|d| format!("{}{}", letter(d), d.card)).collect();
+    let digits: Vec<String> = shape
+        .digits
+        .iter()
+        .map(|d| format!("{}{}", letter(d), d.card))
+        .collect();
     println!(
         "{}",
         serde_json::json!({"pass": pass, "flop": flop, "moved": moved, "seconds": least, "digits": digits.join(" ")})

@@ -32,7 +32,10 @@ fn main() -> Result<()> {
     let seconds = start.elapsed().as_secs_f64();
     let scopes: Vec<&[usize]> = reduced.tables.iter().map(|t| &t.scope[..]).collect();
     let tree = plan.plans().first().map(|plan| tree(plan));
-    println!("{}", serde_json::json!({"seconds": seconds, "cards": reduced.cards, "scopes": scopes, "tree": tree}));
+    println!(
+        "{}",
+        serde_json::json!({"seconds": seconds, "cards": reduced.cards, "scopes": scopes, "tree": tree})
+    );
     Ok(())
 }
 
@@ -46,5 +49,8 @@ fn tree(plan: &Plan) -> serde_json::Value {
         };
         of.push(value);
     }
-    plan.roots.iter().map(|r| std::mem::take(&mut of[*r])).collect()
+    plan.roots
+        .iter()
+        .map(|r| std::mem::take(&mut of[*r]))
+        .collect()
 }

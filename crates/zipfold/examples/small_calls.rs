@@ -33,7 +33,9 @@ const METRICS: &[&str] = &[
 fn table(seed: u64) -> Result<Table> {
     let mut state = seed;
     let mut next = || {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         (state >> 11) as f64 / (1u64 << 53) as f64
     };
     Table::f64(ROWS, COLUMNS, (0..ROWS * COLUMNS).map(|_| next()).collect())
@@ -45,7 +47,10 @@ fn problem(metric: &str) -> Problem {
         schema: SCHEMA,
         x: input("x"),
         y: Some(input("y")),
-        pair: PairSpec { metric: Some(metric.into()), ..PairSpec::default() },
+        pair: PairSpec {
+            metric: Some(metric.into()),
+            ..PairSpec::default()
+        },
         cells: None,
         near: None,
         cell: None,
@@ -69,15 +74,23 @@ fn microseconds(mut work: impl FnMut() -> Result<()>) -> Result<f64> {
 }
 
 fn main() -> Result<()> {
-    let data = Data { x: table(1)?, y: Some(table(2)?), weights: vec![None] };
+    let data = Data {
+        x: table(1)?,
+        y: Some(table(2)?),
+        weights: vec![None],
+    };
     let options = Options::default();
-    println!("{:<16} {:>9} {:>9} {:>9}", "metric", "describe", "plan", "call");
+    println!(
+        "{:<16} {:>9} {:>9} {:>9}",
+        "metric", "describe", "plan", "call"
+    );
     for metric in METRICS {
         let problem = problem(metric);
         let query = Query::new(&problem, &data, &options);
         let described = microseconds(|| query.describe().map(|_| ()))?;
         let (job, machine) = query.describe()?;
-        let planned = microseconds(|| zipfold::plan::choose(&job, &machine, &options.overrides).map(|_| ()))?;
+        let planned =
+            microseconds(|| zipfold::plan::choose(&job, &machine, &options.overrides).map(|_| ()))?;
         let whole = microseconds(|| query.run(|_| Target::Memory).map(|_| ()))?;
         println!("{metric:<16} {described:>9.1} {planned:>9.1} {whole:>9.1}");
     }

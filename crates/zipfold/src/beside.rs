@@ -10,19 +10,33 @@ use zipfold_product::plan::places::Places;
 use zipfold_product::plan::{Pass, Plan, Rates};
 
 /// The plan choices that an inference takes.
-const TAKEN: [&str; 4] = ["device.driver", "device.launches", "device.memory", "product.joins"];
+const TAKEN: [&str; 4] = [
+    "device.driver",
+    "device.launches",
+    "device.memory",
+    "product.joins",
+];
 
 /// Refuses plan choices that an inference has no use for.
 ///
 /// # Errors
 /// `Request` with the first of them.
 pub(crate) fn check(overrides: &Overrides) -> Result<()> {
-    match overrides.texts().into_iter().find(|(key, _)| !TAKEN.contains(key)) {
+    match overrides
+        .texts()
+        .into_iter()
+        .find(|(key, _)| !TAKEN.contains(key))
+    {
         None => Ok(()),
         Some((key, value)) => {
-            let e = Error::request(format!("'{key}={value}' is a choice of plans over pairs")).at(Opt::Set);
+            let e = Error::request(format!("'{key}={value}' is a choice of plans over pairs"))
+                .at(Opt::Set);
             let e = e.limit(TAKEN.join(", "));
-            Err(e.remedy(format!("{}, a seed and {} steer the search of an order", Opt::OrderTime, Opt::Memory)))
+            Err(e.remedy(format!(
+                "{}, a seed and {} steer the search of an order",
+                Opt::OrderTime,
+                Opt::Memory
+            )))
         }
     }
 }
@@ -82,11 +96,13 @@ impl Beside {
             }
         };
         let places = places(plan, pass, &facts, settings);
-        let pays = settings.device != Wanted::Auto || places.seconds + zipfold_plan::device::OPENING < host;
+        let pays = settings.device != Wanted::Auto
+            || places.seconds + zipfold_plan::device::OPENING < host;
         if places.many() == 0 || !pays {
             return Ok(None);
         }
-        let opened = zipfold_gpu::open(facts.runtime, facts.index).map(|device| device::drilled(device, overrides));
+        let opened = zipfold_gpu::open(facts.runtime, facts.index)
+            .map(|device| device::drilled(device, overrides));
         match opened.and_then(|device| Contractor::new(device, settings.precision)) {
             Ok(device) => Ok(Some(Beside { device, places })),
             Err(e) if settings.device == Wanted::Auto || e.blame() == Blame::Resource => {
@@ -99,7 +115,12 @@ impl Beside {
     /// What an answer says of it.
     pub fn told(&self) -> OnDevice {
         let Places { seconds, share, .. } = self.places;
-        OnDevice { device: self.device.facts().id(), joins: self.places.many(), share, seconds }
+        OnDevice {
+            device: self.device.facts().id(),
+            joins: self.places.many(),
+            share,
+            seconds,
+        }
     }
 }
 
@@ -108,8 +129,10 @@ fn places(plan: &Plan, pass: Pass, facts: &Facts, settings: Asked<'_>) -> Places
     let by_time = Places::new(plan, &Rates::default(), &link, pass);
     match settings.overrides.product_joins {
         None | Some(ProductJoins::Time) => by_time,
-        Some(ProductJoins::All) => {
-            Places { remote: plan.nodes.iter().map(|n| n.is_join()).collect(), share: 1.0, ..by_time }
-        }
+        Some(ProductJoins::All) => Places {
+            remote: plan.nodes.iter().map(|n| n.is_join()).collect(),
+            share: 1.0,
+            ..by_time
+        },
     }
 }

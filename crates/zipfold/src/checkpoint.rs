@@ -44,15 +44,24 @@ impl<'a> Keeper<'a> {
         all: &Places<T>,
         merged: &mut Partial,
     ) -> Result<()> {
-        if self.run.checkpoint.is_none() || self.saved.elapsed() < self.every || merged.tiles_done == tiles.len() {
+        if self.run.checkpoint.is_none()
+            || self.saved.elapsed() < self.every
+            || merged.tiles_done == tiles.len()
+        {
             return Ok(());
         }
         all.sync()?;
         if let Err(e) = self.keep(job, tiles, all, merged)
             && !std::mem::replace(&mut self.warned, true)
         {
-            let place = e.place().map(|place| format!("{}: ", place.marked())).unwrap_or_default();
-            self.warnings.add(format!("no checkpoint: {place}{}; the run went on", e.what().marked()));
+            let place = e
+                .place()
+                .map(|place| format!("{}: ", place.marked()))
+                .unwrap_or_default();
+            self.warnings.add(format!(
+                "no checkpoint: {place}{}; the run went on",
+                e.what().marked()
+            ));
         }
         self.saved = Instant::now();
         Ok(())
@@ -74,10 +83,22 @@ impl<'a> Keeper<'a> {
         all.sync()?;
         self.keep(job, tiles, all, merged)
     }
-    fn keep<T: Typed>(&mut self, job: &Job, tiles: &[Tile], all: &Places<T>, merged: &mut Partial) -> Result<()> {
-        let Some(path) = self.run.checkpoint else { return Ok(()) };
+    fn keep<T: Typed>(
+        &mut self,
+        job: &Job,
+        tiles: &[Tile],
+        all: &Places<T>,
+        merged: &mut Partial,
+    ) -> Result<()> {
+        let Some(path) = self.run.checkpoint else {
+            return Ok(());
+        };
         let more = all.record(job, &tiles[self.recorded..merged.tiles_done], self.run)?;
-        merged.sums.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.wrapping_add(more));
+        merged
+            .sums
+            .iter_mut()
+            .zip(more)
+            .for_each(|(sum, more)| *sum = sum.wrapping_add(more));
         self.recorded = merged.tiles_done;
         partial::keep_partial(path, merged)
     }

@@ -31,20 +31,34 @@ pub fn contract<S: Semiring>(
     check(cards, tables, keep)?;
     let all = with_free(cards, tables, semiring.one());
     // Counting visits some hundred million configurations a second, whatever the join.
-    let rates = Rates { matrix: 0.3e9, bucket: 0.3e9, runs: 0.3e9, ..Rates::default() };
+    let rates = Rates {
+        matrix: 0.3e9,
+        bucket: 0.3e9,
+        runs: 0.3e9,
+        ..Rates::default()
+    };
     let plan = order(cards, &all, keep, settings, Pass::Trace, rates)?;
     if !plan.sliced.is_empty() {
-        return Err(Error::resource("the tables do not fit the memory without slicing, which this call does not do")
-            .limit(zipfold_core::budget::human_bytes(settings.memory))
-            .remedy("more memory"));
+        return Err(Error::resource(
+            "the tables do not fit the memory without slicing, which this call does not do",
+        )
+        .limit(zipfold_core::budget::human_bytes(settings.memory))
+        .remedy("more memory"));
     }
-    let join = Join { semiring, cards, rank: &plan.rank };
+    let join = Join {
+        semiring,
+        cards,
+        rank: &plan.rank,
+    };
     let mut made: Vec<Vec<S::Value>> = Vec::with_capacity(plan.nodes.len());
     for node in &plan.nodes {
         let next = match &node.source {
             Source::Input(at) => join.run(&[(&all[*at].0, &all[*at].1)], &node.scope),
             Source::Join(inputs) => {
-                let inputs: Vec<_> = inputs.iter().map(|n| (&plan.nodes[*n].scope[..], &made[*n][..])).collect();
+                let inputs: Vec<_> = inputs
+                    .iter()
+                    .map(|n| (&plan.nodes[*n].scope[..], &made[*n][..]))
+                    .collect();
                 join.run(&inputs, &node.scope)
             }
         };
@@ -54,9 +68,14 @@ pub fn contract<S: Semiring>(
     scope.sort_by_key(|v| plan.rank[*v]);
     let mut result = vec![semiring.one(); entries(&scope, cards).unwrap_or(0)];
     for root in &plan.roots {
-        result = join.run(&[(&scope, &result), (&plan.nodes[*root].scope, &made[*root])], &scope);
+        result = join.run(
+            &[(&scope, &result), (&plan.nodes[*root].scope, &made[*root])],
+            &scope,
+        );
     }
-    Ok(in_order(&scope, &result, &places(cards, keep), cards).1.into_owned())
+    Ok(in_order(&scope, &result, &places(cards, keep), cards)
+        .1
+        .into_owned())
 }
 
 fn check<V>(cards: &[usize], tables: &[Bare<V>], keep: &[Var]) -> Result<()> {
@@ -64,7 +83,9 @@ fn check<V>(cards: &[usize], tables: &[Bare<V>], keep: &[Var]) -> Result<()> {
     for (at, (scope, values)) in tables.iter().enumerate() {
         check_scope(scope, cards).map_err(|e| e.at_least(format!("table {at}")))?;
         if entries(scope, cards) != Some(values.len()) {
-            return Err(Error::input("the table does not match its domains").at(format!("table {at}")));
+            return Err(
+                Error::input("the table does not match its domains").at(format!("table {at}"))
+            );
         }
     }
     Ok(())
@@ -75,17 +96,28 @@ fn check<V>(cards: &[usize], tables: &[Bare<V>], keep: &[Var]) -> Result<()> {
 ///
 /// # Errors
 /// As [`contract`], and `Input` for entries that are NaN or +∞.
-pub fn contract_logs(cards: &[usize], tables: &[Bare<f64>], keep: &[Var], settings: &Settings) -> Result<Vec<f64>> {
+pub fn contract_logs(
+    cards: &[usize],
+    tables: &[Bare<f64>],
+    keep: &[Var],
+    settings: &Settings,
+) -> Result<Vec<f64>> {
     check(cards, tables, keep)?;
     for (at, (_, values)) in tables.iter().enumerate() {
         if let Some(bad) = values.iter().find(|v| v.is_nan() || **v == f64::INFINITY) {
-            return Err(Error::input(format!("{bad} is no logarithm of an entry")).at(format!("table {at}")));
+            return Err(Error::input(format!("{bad} is no logarithm of an entry"))
+                .at(format!("table {at}")));
         }
     }
     let all = with_free(cards, tables, 0.0);
     let plan = order(cards, &all, keep, settings, Pass::Forward, Rates::default())?;
-    let inputs: Vec<Table> =
-        all.iter().map(|(scope, values)| Table { scope: scope.clone(), values: values.clone() }).collect();
+    let inputs: Vec<Table> = all
+        .iter()
+        .map(|(scope, values)| Table {
+            scope: scope.clone(),
+            values: values.clone(),
+        })
+        .collect();
     let budget = Budget::new(settings.memory);
     let engine = Engine::new(&plan, &inputs, Fold::Sum, Pass::Forward, &budget).of_logs();
     let (mut scope, mut sum): (Vec<Var>, Vec<Scalar>) = (Vec::new(), Vec::new());
@@ -97,21 +129,39 @@ pub fn contract_logs(cards: &[usize], tables: &[Bare<f64>], keep: &[Var], settin
             sum.iter_mut().zip(part).for_each(|(s, p)| *s = s.plus(p));
         }
     }
-    let logs: Vec<f64> = sum.iter().map(|s| if s.is_zero() { f64::NEG_INFINITY } else { s.ln() }).collect();
-    Ok(in_order(&scope, &logs, &places(cards, keep), cards).1.into_owned())
+    let logs: Vec<f64> = sum
+        .iter()
+        .map(|s| {
+            if s.is_zero() {
+                f64::NEG_INFINITY
+            } else {
+                s.ln()
+            }
+        })
+        .collect();
+    Ok(in_order(&scope, &logs, &places(cards, keep), cards)
+        .1
+        .into_owned())
 }
 
 /// `tables`, and one of `one`s for every variable that none holds, so that folding it away counts its values.
 fn with_free<V: Copy>(cards: &[usize], tables: &[Bare<V>], one: V) -> Vec<Bare<V>> {
     let mut all = tables.to_vec();
-    let held: std::collections::HashSet<Var> = tables.iter().flat_map(|t| t.0.iter().copied()).collect();
-    all.extend((0..cards.len()).filter(|v| !held.contains(v)).map(|v| (vec![v], vec![one; cards[v]])));
+    let held: std::collections::HashSet<Var> =
+        tables.iter().flat_map(|t| t.0.iter().copied()).collect();
+    all.extend(
+        (0..cards.len())
+            .filter(|v| !held.contains(v))
+            .map(|v| (vec![v], vec![one; cards[v]])),
+    );
     all
 }
 
 /// The place of each variable of `keep` in it.
 fn places(cards: &[usize], keep: &[Var]) -> Vec<u32> {
-    (0..cards.len()).map(|v| keep.iter().position(|k| *k == v).unwrap_or(0) as u32).collect()
+    (0..cards.len())
+        .map(|v| keep.iter().position(|k| *k == v).unwrap_or(0) as u32)
+        .collect()
 }
 
 fn order<V>(
@@ -124,7 +174,13 @@ fn order<V>(
 ) -> Result<Plan> {
     let reduced = Reduced::of(
         cards,
-        tables.iter().map(|(scope, _)| Table { scope: scope.clone(), values: Vec::new() }).collect(),
+        tables
+            .iter()
+            .map(|(scope, _)| Table {
+                scope: scope.clone(),
+                values: Vec::new(),
+            })
+            .collect(),
     );
     plan(&reduced, keep, &settings.options(pass, rates))
 }
@@ -138,17 +194,30 @@ struct Join<'a, S> {
 
 impl<S: Semiring> Join<'_, S> {
     fn run(&self, inputs: &[(&[Var], &[S::Value])], out: &[Var]) -> Vec<S::Value> {
-        let sorted: Vec<_> = inputs.iter().map(|(s, v)| in_order(s, v, self.rank, self.cards)).collect();
+        let sorted: Vec<_> = inputs
+            .iter()
+            .map(|(s, v)| in_order(s, v, self.rank, self.cards))
+            .collect();
         let scopes: Vec<&[Var]> = sorted.iter().map(|(s, _)| &s[..]).collect();
         let shape = Shape::new(&scopes, out, self.rank, self.cards);
         let mut result = vec![self.semiring.zero(); shape.out_len];
-        fold(self.semiring, &shape, &sorted.iter().map(|(_, v)| &v[..]).collect::<Vec<_>>(), &mut result);
+        fold(
+            self.semiring,
+            &shape,
+            &sorted.iter().map(|(_, v)| &v[..]).collect::<Vec<_>>(),
+            &mut result,
+        );
         result
     }
 }
 
 /// A table with its scope sorted by `rank`.
-fn in_order<'t, V: Copy>(scope: &[Var], values: &'t [V], rank: &[u32], cards: &[usize]) -> (Vec<Var>, Cow<'t, [V]>) {
+fn in_order<'t, V: Copy>(
+    scope: &[Var],
+    values: &'t [V],
+    rank: &[u32],
+    cards: &[usize],
+) -> (Vec<Var>, Cow<'t, [V]>) {
     let mut sorted = scope.to_vec();
     sorted.sort_by_key(|v| rank[*v]);
     if sorted == scope {
@@ -158,7 +227,12 @@ fn in_order<'t, V: Copy>(scope: &[Var], values: &'t [V], rank: &[u32], cards: &[
     for at in (1..scope.len()).rev() {
         strides[at - 1] = strides[at] * cards[scope[at]];
     }
-    let stride = |v: &Var| scope.iter().position(|u| u == v).map_or(0, |at| strides[at]);
+    let stride = |v: &Var| {
+        scope
+            .iter()
+            .position(|u| u == v)
+            .map_or(0, |at| strides[at])
+    };
     let digits: Vec<(usize, usize)> = sorted.iter().map(|v| (cards[*v], stride(v))).collect();
     let moved: Vec<V> = offsets(&digits).into_iter().map(|o| values[o]).collect();
     (sorted, moved.into())

@@ -42,7 +42,12 @@ pub fn place(job: &Job, plan: Plan, options: &Options<'_>) -> Result<Placed> {
         Wanted::Cpu => Ok((plan, vec![])),
         Wanted::Devices(runtime, which) => {
             drill(runtime, driver)?;
-            on(job, plan, opened(gpu::find(runtime, which)?, &options.warnings)?, options)
+            on(
+                job,
+                plan,
+                opened(gpu::find(runtime, which)?, &options.warnings)?,
+                options,
+            )
         }
         Wanted::Auto => {
             let mut plan = plan;
@@ -59,7 +64,9 @@ fn opened(found: Vec<Facts>, warnings: &Warnings) -> Result<Vec<gpu::Device>> {
     for (at, facts) in found.into_iter().enumerate() {
         match gpu::open(facts.runtime, facts.index) {
             Ok(device) => out.push(device),
-            Err(e) if e.blame() == Blame::Resource => warn(warnings, &e, out.len() + count - at - 1),
+            Err(e) if e.blame() == Blame::Resource => {
+                warn(warnings, &e, out.len() + count - at - 1)
+            }
             Err(e) => return Err(e),
         }
     }
@@ -78,7 +85,13 @@ fn on(job: &Job, plan: Plan, opened: Vec<gpu::Device>, options: &Options<'_>) ->
     }
     let set = &options.overrides;
     let faulty = set.device_faulty.map_or(opened.len(), |count| count.get());
-    let drilled = |(at, device)| if at < faulty { drilled(device, set) } else { device };
+    let drilled = |(at, device)| {
+        if at < faulty {
+            drilled(device, set)
+        } else {
+            device
+        }
+    };
     let opened: Vec<gpu::Device> = opened.into_iter().enumerate().map(drilled).collect();
     let facts: Vec<Facts> = opened.iter().map(|device| device.facts.clone()).collect();
     let plan = device::plan_for_all(job, plan, &facts, set, gpu::rows::data_ranges(job).as_ref())?;
@@ -127,23 +140,35 @@ pub fn required(wanted: Wanted) -> Result<gpu::Device> {
 fn unsuited(job: &Job) -> Option<&'static str> {
     let decides = |f: &Fold| match f {
         Fold::Dense(_) => false,
-        Fold::Rows(f) => !matches!(f.op, zipfold_core::fold::RowOp::Sum | zipfold_core::fold::RowOp::Mean),
+        Fold::Rows(f) => !matches!(
+            f.op,
+            zipfold_core::fold::RowOp::Sum | zipfold_core::fold::RowOp::Mean
+        ),
         _ => true,
     };
     if job.holes {
         return Some("weights that are missing leave out pairs");
     }
     if job.folds.iter().any(|fold| fold.traits().whole_rows) {
-        return Some("quantiles want whole rows of values, which a device would send home one by one");
+        return Some(
+            "quantiles want whole rows of values, which a device would send home one by one",
+        );
     }
     let exact = device::rounding::is_exact(&job.low);
     let must = job.folds.iter().any(decides) || job.near_root.is_some();
-    (must && !exact).then_some("the formula has functions whose last bit devices round otherwise, and bits decide here")
+    (must && !exact).then_some(
+        "the formula has functions whose last bit devices round otherwise, and bits decide here",
+    )
 }
 
 /// The GPUs there are, opened, one or all, where they are the faster ones by prediction, with all that it takes to begin there; none
 /// otherwise. `plan` learns why, or why not.
-fn faster(job: &Job, plan: &mut Plan, driver: Option<u64>, options: &Options<'_>) -> Result<Vec<gpu::Device>> {
+fn faster(
+    job: &Job,
+    plan: &mut Plan,
+    driver: Option<u64>,
+    options: &Options<'_>,
+) -> Result<Vec<gpu::Device>> {
     // Drivers take tens of megabytes and of milliseconds before they answer: shorter work does not ask them.
     if plan.seconds <= 2.0 * device::OPENING || unsuited(job).is_some() {
         return Ok(vec![]);
@@ -152,8 +177,11 @@ fn faster(job: &Job, plan: &mut Plan, driver: Option<u64>, options: &Options<'_>
     if room < device::DRIVER {
         let (needs, has) = (human_bytes(device::DRIVER), human_bytes(room));
         plan.reasons.push(
-            format!("no device was looked for: its driver may take {needs} of memory, {} leaves {has}", Opt::Memory)
-                .into(),
+            format!(
+                "no device was looked for: its driver may take {needs} of memory, {} leaves {has}",
+                Opt::Memory
+            )
+            .into(),
         );
         return Ok(vec![]);
     }
@@ -163,19 +191,33 @@ fn faster(job: &Job, plan: &mut Plan, driver: Option<u64>, options: &Options<'_>
         return Ok(vec![]);
     }
     for count in [1, found.len()] {
-        let there = device::plan_for_all(job, plan.clone(), &found[..count], &options.overrides, None)?;
+        let there =
+            device::plan_for_all(job, plan.clone(), &found[..count], &options.overrides, None)?;
         let seconds = |plan: &Plan| device::whole_seconds(job, plan);
-        if best.as_ref().is_none_or(|(least, _)| seconds(&there) < seconds(least)) {
+        if best
+            .as_ref()
+            .is_none_or(|(least, _)| seconds(&there) < seconds(least))
+        {
             best = Some((there, count));
         }
     }
-    let Some((there, count)) = best else { return Ok(vec![]) };
-    let (here, far, ids) = (plan.seconds, device::whole_seconds(job, &there), &there.backend);
-    plan.reasons.push(format!("predicted: {here:.2} s on the host, {far:.2} s on {ids} with its start").into());
+    let Some((there, count)) = best else {
+        return Ok(vec![]);
+    };
+    let (here, far, ids) = (
+        plan.seconds,
+        device::whole_seconds(job, &there),
+        &there.backend,
+    );
+    plan.reasons.push(
+        format!("predicted: {here:.2} s on the host, {far:.2} s on {ids} with its start").into(),
+    );
     if !device::is_faster(job, &there, plan) {
         return Ok(vec![]);
     }
-    let opened = found[..count].iter().map(|facts| gpu::open(facts.runtime, facts.index));
+    let opened = found[..count]
+        .iter()
+        .map(|facts| gpu::open(facts.runtime, facts.index));
     Ok(opened.filter_map(Result::ok).collect())
 }
 
@@ -193,10 +235,17 @@ pub(crate) fn drill(runtime: Runtime, driver: Option<u64>) -> Result<()> {
 pub(crate) fn gpus(driver: Option<u64>) -> Vec<Facts> {
     let of = |runtime| -> Option<Vec<Facts>> {
         drill(runtime, driver).ok()?;
-        let found: Vec<Facts> = gpu::list(runtime).ok()?.into_iter().filter(|f| !f.host).collect();
+        let found: Vec<Facts> = gpu::list(runtime)
+            .ok()?
+            .into_iter()
+            .filter(|f| !f.host)
+            .collect();
         (!found.is_empty()).then_some(found)
     };
-    [Runtime::Cuda, Runtime::OpenCl].into_iter().find_map(of).unwrap_or_default()
+    [Runtime::Cuda, Runtime::OpenCl]
+        .into_iter()
+        .find_map(of)
+        .unwrap_or_default()
 }
 
 /// Loads `job` on `devices`, or on the host. `warnings` takes why another does what a device was to do, or computes in another way
@@ -236,7 +285,11 @@ pub fn load<'j, T: Element>(
 
 /// Loads `job` for the first strategy of `plan` that loads on the host. Pairs that bounds were to leave out take long: why none
 /// are left out is a warning.
-fn on_host<'j, T: Element>(job: &'j Job, plan: &Plan, warnings: &Warnings) -> Result<Box<dyn Executor + 'j>> {
+fn on_host<'j, T: Element>(
+    job: &'j Job,
+    plan: &Plan,
+    warnings: &Warnings,
+) -> Result<Box<dyn Executor + 'j>> {
     plan.warnings.iter().for_each(|w| warnings.add(w.clone()));
     let (executor, declined) = zipfold_cpu::pairs::load::<T>(job, plan)?;
     let ran = plan.strategies.get(declined.len());
@@ -251,18 +304,33 @@ impl<T: Element> OnDevices<'_, T> {
     /// The host, loaded where the last device is lost. No lock is held meanwhile: threads that load may take another unit.
     fn host(&self) -> Result<&dyn Executor> {
         if self.host.get().is_none() {
-            let _ = self.host.set(on_host::<T>(self.job, &self.plan, &self.warnings)?);
+            let _ = self
+                .host
+                .set(on_host::<T>(self.job, &self.plan, &self.warnings)?);
         }
-        self.host.get().map(|host| host.as_ref()).ok_or_else(|| Error::internal("a host that was not loaded"))
+        self.host
+            .get()
+            .map(|host| host.as_ref())
+            .ok_or_else(|| Error::internal("a host that was not loaded"))
     }
 }
 
 impl<T: Element> Executor for OnDevices<'_, T> {
-    fn run_on(&self, at: usize, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Option<Folded>> {
+    fn run_on(
+        &self,
+        at: usize,
+        tiles: &[Tile],
+        sink: &dyn Sink,
+        stop: Stop<'_>,
+    ) -> Result<Option<Folded>> {
         stop.check()?;
-        let Some(engine) = self.engines.get(at) else { return Ok(None) };
+        let Some(engine) = self.engines.get(at) else {
+            return Ok(None);
+        };
         let mut engine = engine.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(device) = engine.as_ref() else { return Ok(None) };
+        let Some(device) = engine.as_ref() else {
+            return Ok(None);
+        };
         match device.run(tiles, sink, stop) {
             Ok(folded) => {
                 self.answered.fetch_add(1, Ordering::Relaxed);
@@ -283,11 +351,17 @@ impl<T: Element> Executor for OnDevices<'_, T> {
     fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
         stop.check()?;
         let host = self.host()?;
-        let Some(tiles) = device::host_tiles(self.job, tiles) else { return host.run(tiles, sink, stop) };
+        let Some(tiles) = device::host_tiles(self.job, tiles) else {
+            return host.run(tiles, sink, stop);
+        };
         // Parts of dense results leave nothing to merge but what was counted.
-        let parts = tiles.par_iter().map(|tile| host.run(std::slice::from_ref(tile), sink, stop));
+        let parts = tiles
+            .par_iter()
+            .map(|tile| host.run(std::slice::from_ref(tile), sink, stop));
         let mut parts = parts.collect::<Result<Vec<_>>>()?.into_iter();
-        let mut all = parts.next().ok_or_else(|| Error::internal("a unit without tiles"))?;
+        let mut all = parts
+            .next()
+            .ok_or_else(|| Error::internal("a unit without tiles"))?;
         parts.for_each(|part| all.tally.merge(&part.tally));
         Ok(all)
     }
@@ -295,7 +369,11 @@ impl<T: Element> Executor for OnDevices<'_, T> {
         self.host.get().and_then(|host| host.order())
     }
     fn devices(&self) -> usize {
-        if self.left.load(Ordering::Relaxed) > 0 { self.engines.len() } else { 0 }
+        if self.left.load(Ordering::Relaxed) > 0 {
+            self.engines.len()
+        } else {
+            0
+        }
     }
     fn backend(&self) -> String {
         let answered = self.answered.load(Ordering::Relaxed) > 0;
@@ -319,5 +397,8 @@ pub(crate) fn warn(warnings: &Warnings, e: &Error, left: usize) {
         1 => "the other device",
         _ => "the other devices",
     };
-    warnings.add(format!("{}; the work goes on on {others}", e.what().marked()));
+    warnings.add(format!(
+        "{}; the work goes on on {others}",
+        e.what().marked()
+    ));
 }

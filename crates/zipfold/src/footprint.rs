@@ -19,7 +19,13 @@ pub(crate) fn of_simplification(network: &Network) -> u64 {
     let scopes: usize = network.factors().iter().map(|f| f.scope().len()).sum();
     let values: usize = network.factors().iter().map(|f| f.values().len()).sum();
     let states: usize = network.cards().iter().sum();
-    sum(SIMPLIFIED, network.cards().len(), network.factors().len(), scopes) + 8 * values as u64 + 6 * states as u64
+    sum(
+        SIMPLIFIED,
+        network.cards().len(),
+        network.factors().len(),
+        scopes,
+    ) + 8 * values as u64
+        + 6 * states as u64
 }
 
 /// Bytes of a simplified network.
@@ -27,8 +33,12 @@ pub(crate) fn of_reduced(network: &Network, reduced: &Reduced) -> u64 {
     let values: usize = reduced.tables.iter().map(|t| t.values.len()).sum();
     let states: usize = reduced.states.iter().map(Vec::len).sum();
     let numbers = 24 * network.cards().len();
-    sum(REDUCED, reduced.cards.len(), reduced.tables.len(), scopes(reduced))
-        + (8 * values + 4 * states + numbers) as u64
+    sum(
+        REDUCED,
+        reduced.cards.len(),
+        reduced.tables.len(),
+        scopes(reduced),
+    ) + (8 * values + 4 * states + numbers) as u64
 }
 
 /// Bytes of the plan for a simplified network, and of what its execution holds for each of its tables.
@@ -39,13 +49,23 @@ pub(crate) fn of_plan(reduced: &Reduced, pass: Pass) -> u64 {
         Pass::Forward | Pass::Trace => HELD,
         Pass::Sweep => HELD + GRADIENT,
     };
-    sum(PLANNED, reduced.cards.len(), reduced.tables.len(), scopes(reduced)) + nodes * each
+    sum(
+        PLANNED,
+        reduced.cards.len(),
+        reduced.tables.len(),
+        scopes(reduced),
+    ) + nodes * each
 }
 
 /// Bytes of the plans of groups.
 pub(crate) fn of_groups(split: &Split) -> u64 {
     let of = |g: &Group| {
-        let scopes: usize = g.plan.nodes.iter().map(|n| n.scope.len() + n.summed.len()).sum();
+        let scopes: usize = g
+            .plan
+            .nodes
+            .iter()
+            .map(|n| n.scope.len() + n.summed.len())
+            .sum();
         sum(PLANNED, g.plan.cards.len(), g.plan.nodes.len(), scopes)
     };
     split.groups.iter().map(of).sum()

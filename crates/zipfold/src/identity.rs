@@ -42,15 +42,21 @@ impl Identity {
     }
     /// What differs from `other`, if anything does.
     pub fn difference(&self, other: &Identity) -> Option<&'static str> {
-        (0..PARTS.len()).find(|at| self.0[*at] != other.0[*at]).map(|at| PARTS[at])
+        (0..PARTS.len())
+            .find(|at| self.0[*at] != other.0[*at])
+            .map(|at| PARTS[at])
     }
     /// What keeps shares of these apart from each other.
     pub(crate) fn share_difference(&self, other: &Identity) -> Option<&'static str> {
-        (0..SHARE).find(|at| self.0[*at] != other.0[*at]).map(|at| PARTS[at])
+        (0..SHARE)
+            .find(|at| self.0[*at] != other.0[*at])
+            .map(|at| PARTS[at])
     }
     /// What makes the answer another one than that of `other`, however they were cut and computed.
     pub(crate) fn answer_difference(&self, other: &Identity) -> Option<&'static str> {
-        (0..TILES).find(|at| self.0[*at] != other.0[*at]).map(|at| PARTS[at])
+        (0..TILES)
+            .find(|at| self.0[*at] != other.0[*at])
+            .map(|at| PARTS[at])
     }
 }
 
@@ -68,10 +74,22 @@ fn hash(add: impl Fn(&mut Hash)) -> u128 {
 /// The formula as it was lowered: names of columns are numbers here.
 fn formula(hash: &mut Hash, job: &Job) {
     let formula = &job.low.formula;
-    hash.text(&format!("{:?} {:?} {} {}", formula.nodes(), formula.roots, job.low.dim, job.low.periodic));
-    formula.vectors.iter().for_each(|vector| hash.doubles(vector));
+    hash.text(&format!(
+        "{:?} {:?} {} {}",
+        formula.nodes(),
+        formula.roots,
+        job.low.dim,
+        job.low.periodic
+    ));
+    formula
+        .vectors
+        .iter()
+        .for_each(|vector| hash.doubles(vector));
     let near = job.space.near.map(f64::to_bits);
-    hash.text(&format!("{:?} {near:?} {:?} {:?} {:?}", job.space, job.near_root, job.nan, job.cell));
+    hash.text(&format!(
+        "{:?} {near:?} {:?} {:?} {:?}",
+        job.space, job.near_root, job.nan, job.cell
+    ));
 }
 
 /// What computes, where the bits of an answer depend on it: values in single precision, and sums or values of devices, whose number
@@ -79,6 +97,10 @@ fn formula(hash: &mut Hash, job: &Job) {
 fn arithmetic(job: &Job, plan: &Plan) -> String {
     let single = plan.precision == Precision::F32;
     let runtime = plan.backend.split(':').next();
-    let device = job.folds.iter().any(|fold| fold.traits().rounds).then_some(runtime);
+    let device = job
+        .folds
+        .iter()
+        .any(|fold| fold.traits().rounds)
+        .then_some(runtime);
     format!("{device:?} {:?}", single.then_some((plan.isa, plan.family)))
 }

@@ -16,7 +16,8 @@ use zipfold_product::cpu::{Engine, Fold, Real};
 use zipfold_product::plan::groups::{divide, worthwhile};
 use zipfold_product::plan::slice::FIXED_BYTES;
 use zipfold_product::plan::{
-    Group, Grouping, Need, Options, Pass, Plan, Prediction, Rates, Reduced, Scalar, Split, plan, reduce,
+    Group, Grouping, Need, Options, Pass, Plan, Prediction, Rates, Reduced, Scalar, Split, plan,
+    reduce,
 };
 
 /// Takes the name of a phase and its predicted seconds.
@@ -75,12 +76,26 @@ impl Settings {
     }
     /// What they ask of a device.
     fn asked(&self) -> Asked<'_> {
-        let Settings { device, overrides, precision, warnings, .. } = self;
-        Asked { device: *device, overrides, precision: *precision, warnings }
+        let Settings {
+            device,
+            overrides,
+            precision,
+            warnings,
+            ..
+        } = self;
+        Asked {
+            device: *device,
+            overrides,
+            precision: *precision,
+            warnings,
+        }
     }
     /// The same, with a list of warnings for one answer.
     fn of_one_answer(&self) -> Self {
-        Settings { warnings: self.warnings.of_one_answer(), ..self.clone() }
+        Settings {
+            warnings: self.warnings.of_one_answer(),
+            ..self.clone()
+        }
     }
     /// What the planner takes of them.
     pub(crate) fn options(&self, pass: Pass, rates: Rates) -> Options {
@@ -173,7 +188,12 @@ impl Planned {
 ///
 /// # Errors
 /// `Request` for variables that do not exist or are named twice; `Resource` when the network is too wide.
-pub fn infer(network: &Network, evidence: &Evidence, task: &Task, settings: &Settings) -> Result<Inferred> {
+pub fn infer(
+    network: &Network,
+    evidence: &Evidence,
+    task: &Task,
+    settings: &Settings,
+) -> Result<Inferred> {
     let asked = match task {
         Task::Mmap(vars) | Task::Sum(vars) => &vars[..],
         _ => &[],
@@ -216,10 +236,14 @@ pub fn explain(
 
 /// Rows of conditional tables that do not sum to one are used as they are, and reported when they are off by more than 1e-3.
 fn check_rows(network: &Network, warnings: &Warnings) {
-    let Some((at, off)) = network.worst_row().filter(|(_, off)| *off > 1e-3) else { return };
+    let Some((at, off)) = network.worst_row().filter(|(_, off)| *off > 1e-3) else {
+        return;
+    };
     if let Some(child) = network.factors()[at].scope().last() {
         let of = network.name(*child);
-        warnings.add(format!("a row of the table of '{of}' sums to one only within {off:.1e}; it is used as it is"));
+        warnings.add(format!(
+            "a row of the table of '{of}' sums to one only within {off:.1e}; it is used as it is"
+        ));
     }
 }
 
@@ -257,10 +281,19 @@ pub fn samples(
         (false, Precision::F32) => run.sampled::<f32>(many, &budget, sink)?,
     };
     run.seconds[2] = start.elapsed().as_secs_f64();
-    let answer = log10.map_or(Answer::Impossible, |log10| Answer::Samples(log10, Vec::new()));
+    let answer = log10.map_or(Answer::Impossible, |log10| {
+        Answer::Samples(log10, Vec::new())
+    });
     let warnings = settings.warnings.all();
     let device = run.on_device();
-    Ok(Inferred { answer, plan: run.plan, device, seconds: run.seconds, peak_bytes: budget.peak(), warnings })
+    Ok(Inferred {
+        answer,
+        plan: run.plan,
+        device,
+        seconds: run.seconds,
+        peak_bytes: budget.peak(),
+        warnings,
+    })
 }
 
 /// What plans are made from.
@@ -275,12 +308,23 @@ struct Planning<'a> {
 impl Planning<'_> {
     fn options(&self) -> Options {
         let held = self.budget.limit() - self.budget.free();
-        Options { held, ..self.settings.options(self.pass, Rates::default()) }
+        Options {
+            held,
+            ..self.settings.options(self.pass, Rates::default())
+        }
     }
     /// The plan for `asked` of `reduced`, the network that it is for, and what both take.
-    fn planned(&self, reduced: Reduced, asked: &[usize]) -> Result<(Reduced, Planned, Reservation)> {
+    fn planned(
+        &self,
+        reduced: Reduced,
+        asked: &[usize],
+    ) -> Result<(Reduced, Planned, Reservation)> {
         let any = !reduced.impossible && !reduced.tables.is_empty();
-        let of_plan = if any { footprint::of_plan(&reduced, self.pass) } else { 0 };
+        let of_plan = if any {
+            footprint::of_plan(&reduced, self.pass)
+        } else {
+            0
+        };
         let bytes = footprint::of_reduced(self.network, &reduced) + of_plan;
         let held = self.budget.reserve(bytes, "the network and its plan")?;
         if !any {
@@ -296,11 +340,15 @@ impl Planning<'_> {
     /// The network whole and its groups, if they are the better plan; and what they take.
     fn divided(&self, whole: &Result<Plan>) -> Option<(Reduced, Split, Reservation)> {
         let bytes = footprint::of_simplification(self.network);
-        let simplifying = self.budget.reserve(bytes, "the simplification of the network").ok()?;
+        let simplifying = self
+            .budget
+            .reserve(bytes, "the simplification of the network")
+            .ok()?;
         let reduced = reduce(self.network, self.evidence, Need::Parts, &[]);
         drop(simplifying);
         let mut held = self.budget.tab("the network and its plan");
-        held.add(footprint::of_reduced(self.network, &reduced)).ok()?;
+        held.add(footprint::of_reduced(self.network, &reduced))
+            .ok()?;
         let split = divide(&reduced, whole, self.settings.grouping, &self.options())?;
         held.add(footprint::of_groups(&split)).ok()?;
         Some((reduced, split, held.close()))
@@ -334,13 +382,18 @@ impl<'a> Run<'a> {
         let start = Instant::now();
         let (need, pass, fold, keep) = match task {
             Task::Pr => (Need::Total, Pass::Forward, Fold::Sum, &[][..]),
-            Task::Sum(keep) | Task::Mmap(keep) => (Need::Total, Pass::Forward, Fold::Sum, &keep[..]),
+            Task::Sum(keep) | Task::Mmap(keep) => {
+                (Need::Total, Pass::Forward, Fold::Sum, &keep[..])
+            }
             Task::Mar => (Need::Every, Pass::Sweep, Fold::Sum, &[][..]),
             Task::Samples(_) => (Need::Every, Pass::Trace, Fold::Sum, &[][..]),
             Task::Map => (Need::Every, Pass::Trace, Fold::Max, &[][..]),
         };
         settings.tell("simplifying", 0.0);
-        let simplifying = budget.reserve(footprint::of_simplification(network), "the simplification of the network")?;
+        let simplifying = budget.reserve(
+            footprint::of_simplification(network),
+            "the simplification of the network",
+        )?;
         let reduced = reduce(network, evidence, need, keep);
         drop(simplifying);
         let simplified = start.elapsed().as_secs_f64();
@@ -349,13 +402,25 @@ impl<'a> Run<'a> {
             Pass::Sweep => (0..reduced.cards.len()).collect(),
             Pass::Forward | Pass::Trace => keep.iter().filter_map(|v| reduced.number[*v]).collect(),
         };
-        let planning = Planning { network, evidence, settings, budget, pass };
+        let planning = Planning {
+            network,
+            evidence,
+            settings,
+            budget,
+            pass,
+        };
         let (reduced, plan, held) = planning.planned(reduced, &asked)?;
         let ordered = start.elapsed().as_secs_f64() - simplified;
         if let (Planned::Groups(_), Wanted::Devices(..)) = (&plan, settings.device) {
-            settings.warnings.add("marginals by groups of variables are computed on the host");
+            settings
+                .warnings
+                .add("marginals by groups of variables are computed on the host");
         }
-        let beside = plan.whole().map(|plan| Beside::of(plan, pass, settings.asked())).transpose()?.flatten();
+        let beside = plan
+            .whole()
+            .map(|plan| Beside::of(plan, pass, settings.asked()))
+            .transpose()?
+            .flatten();
         Ok(Run {
             network,
             settings,
@@ -378,7 +443,10 @@ impl<'a> Run<'a> {
     /// Tells that the contraction begins.
     fn begin(&self) {
         let host = self.plan.prediction().map_or(0.0, |p| p.seconds);
-        self.settings.tell("contraction", self.beside.as_ref().map_or(host, |b| b.places.seconds));
+        self.settings.tell(
+            "contraction",
+            self.beside.as_ref().map_or(host, |b| b.places.seconds),
+        );
     }
     fn on_device(&self) -> Option<OnDevice> {
         self.beside.as_ref().map(Beside::told)
@@ -394,7 +462,9 @@ impl<'a> Run<'a> {
         };
         if let Some(beside) = self.beside.as_ref().filter(|_| engine.device_was_full()) {
             let id = beside.device.facts().id();
-            self.settings.warnings.add(format!("{id} could not take some of the joins; the host did those"));
+            self.settings.warnings.add(format!(
+                "{id} could not take some of the joins; the host did those"
+            ));
         }
         done
     }
@@ -416,10 +486,20 @@ impl<'a> Run<'a> {
         self.seconds[2] = start.elapsed().as_secs_f64();
         let device = self.on_device();
         let (seconds, peak_bytes) = (self.seconds, budget.peak());
-        Ok(Inferred { answer, plan: self.plan, device, seconds, peak_bytes, warnings: Vec::new() })
+        Ok(Inferred {
+            answer,
+            plan: self.plan,
+            device,
+            seconds,
+            peak_bytes,
+            warnings: Vec::new(),
+        })
     }
     fn engine<'b>(&'b self, budget: &'b Budget) -> Option<Engine<'b>> {
-        let engine = self.plan.whole().map(|p| Engine::new(p, &self.reduced.tables, self.fold, self.pass, budget));
+        let engine = self
+            .plan
+            .whole()
+            .map(|p| Engine::new(p, &self.reduced.tables, self.fold, self.pass, budget));
         match &self.beside {
             Some(beside) => engine.map(|e| e.beside(&beside.device, &beside.places)),
             None => engine,
@@ -427,7 +507,11 @@ impl<'a> Run<'a> {
     }
     /// The slices of `engine`, as many at a time as the memory holds.
     fn slices<'b>(&'b self, engine: &Engine<'_>, task: &str, budget: &'b Budget) -> Slices<'b> {
-        let key = |asked: &str| self.plan.whole().map(|plan| key(&[plan], &self.reduced.tables, asked));
+        let key = |asked: &str| {
+            self.plan
+                .whole()
+                .map(|plan| key(&[plan], &self.reduced.tables, asked))
+        };
         self.kept_slices(engine.slices(), task, budget, &key)
     }
     /// `many` slices, those of all groups one after another.
@@ -442,25 +526,45 @@ impl<'a> Run<'a> {
         let fit = (budget.free() as f64 / 1.1 - FIXED_BYTES) / peak.max(1.0);
         let checkpoint = self.settings.checkpoint.as_ref().filter(|_| many > 1);
         let places = self.beside.as_ref().map(|b| &b.places.remote);
-        let asked = format!("{task} {:?} {:?} {places:?}", self.settings.precision, self.settings.seed);
+        let asked = format!(
+            "{task} {:?} {:?} {places:?}",
+            self.settings.precision, self.settings.seed
+        );
         let kept = checkpoint.and_then(|c| Some((c, key(&asked)?)));
         // One slice needs no threads, which take longer to start than a small network takes.
         // A device takes one slice at a time.
-        let wave =
-            if many == 1 || self.beside.is_some() { 1 } else { (fit as usize).clamp(1, rayon::current_num_threads()) };
-        Slices { many, wave, kept, budget, warnings: &self.settings.warnings }
+        let wave = if many == 1 || self.beside.is_some() {
+            1
+        } else {
+            (fit as usize).clamp(1, rayon::current_num_threads())
+        };
+        Slices {
+            many,
+            wave,
+            kept,
+            budget,
+            warnings: &self.settings.warnings,
+        }
     }
     fn total<T: Real>(&self, budget: &Budget) -> Result<Answer> {
         let mut z = Scalar::ONE;
         if let Some(engine) = self.engine(budget) {
             let one = |index: usize| {
-                let forward = self.guarded(&engine, || engine.forward::<T>(&engine.slice(index)))?;
+                let forward =
+                    self.guarded(&engine, || engine.forward::<T>(&engine.slice(index)))?;
                 Ok(Folded::one(engine.total(&forward), Vec::new(), Vec::new()))
             };
-            z = self.slices(&engine, "pr", budget).fold(one, Folded::add)?.total;
+            z = self
+                .slices(&engine, "pr", budget)
+                .fold(one, Folded::add)?
+                .total;
         }
         let z = z.times(self.reduced.scale);
-        Ok(if z.is_zero() { Answer::Impossible } else { Answer::Pr(z.log10()) })
+        Ok(if z.is_zero() {
+            Answer::Impossible
+        } else {
+            Answer::Pr(z.log10())
+        })
     }
     fn marginals<T: Real>(&self, budget: &Budget) -> Result<Answer> {
         // Sums of every slice that runs, of all, and the answer.
@@ -472,11 +576,20 @@ impl<'a> Run<'a> {
             Planned::Whole(_) | Planned::Groups(_) => wave,
         };
         let answer = footprint::of_states(self.network.cards(), 8);
-        let _sums = budget.reserve(sums.saturating_mul(slices).saturating_add(answer), "the marginals")?;
+        let _sums = budget.reserve(
+            sums.saturating_mul(slices).saturating_add(answer),
+            "the marginals",
+        )?;
         if let Planned::Groups(split) = &self.plan {
             return self.grouped::<T>(split, budget);
         }
-        let zeros = || self.reduced.cards.iter().map(|c| vec![Scalar::ZERO; *c]).collect::<Vec<_>>();
+        let zeros = || {
+            self.reduced
+                .cards
+                .iter()
+                .map(|c| vec![Scalar::ZERO; *c])
+                .collect::<Vec<_>>()
+        };
         let mut all = Folded::one(Scalar::ONE, Vec::new(), Vec::new());
         if let Some(engine) = self.engine(budget) {
             let work = |index: usize| {
@@ -492,11 +605,21 @@ impl<'a> Run<'a> {
             all = self.slices(&engine, "mar", budget).fold(one, Folded::add)?;
         }
         let z = all.total.times(self.reduced.scale);
-        Ok(if z.is_zero() { Answer::Impossible } else { Answer::Mar(z.log10(), self.expand(&all.tables)) })
+        Ok(if z.is_zero() {
+            Answer::Impossible
+        } else {
+            Answer::Mar(z.log10(), self.expand(&all.tables))
+        })
     }
     /// Marginals by groups: one list of slices, those of each group after those of the one before.
     fn grouped<T: Real>(&self, split: &Split, budget: &Budget) -> Result<Answer> {
-        let slices = |g: &Group| g.plan.sliced.iter().map(|v| g.plan.cards[*v]).product::<usize>();
+        let slices = |g: &Group| {
+            g.plan
+                .sliced
+                .iter()
+                .map(|v| g.plan.cards[*v])
+                .product::<usize>()
+        };
         // Where the slices of each group end.
         let mut many = 0;
         let ends: Vec<usize> = split
@@ -511,31 +634,60 @@ impl<'a> Run<'a> {
         let one = |index: usize| {
             let at = ends.partition_point(|end| *end <= index);
             let group = &split.groups[at];
-            let (own, total) = self.slice_of::<T>(group, index + slices(group) - ends[at], budget)?;
+            let (own, total) =
+                self.slice_of::<T>(group, index + slices(group) - ends[at], budget)?;
             // Marginals by variable, those of the group alone; last its own sum.
             let mut tables = vec![Vec::new(); all + groups];
-            group.asked.iter().zip(own).for_each(|(v, row)| tables[*v] = row);
+            group
+                .asked
+                .iter()
+                .zip(own)
+                .for_each(|(v, row)| tables[*v] = row);
             tables[all + at] = vec![total];
             Ok(Folded::one(Scalar::ZERO, tables, Vec::new()))
         };
         let plans: Vec<&Plan> = self.plan.plans();
         let key = |asked: &str| {
             let homes: Vec<_> = split.groups.iter().map(|g| (&g.tables, &g.asked)).collect();
-            Some(key(&plans, &self.reduced.tables, &format!("{asked} {homes:?}")))
+            Some(key(
+                &plans,
+                &self.reduced.tables,
+                &format!("{asked} {homes:?}"),
+            ))
         };
-        let mut done = self.kept_slices(many, "mar by groups", budget, &key).fold(one, Folded::join)?;
-        let sums: Vec<Scalar> = done.tables.split_off(all).into_iter().map(|own| own[0]).collect();
+        let mut done = self
+            .kept_slices(many, "mar by groups", budget, &key)
+            .fold(one, Folded::join)?;
+        let sums: Vec<Scalar> = done
+            .tables
+            .split_off(all)
+            .into_iter()
+            .map(|own| own[0])
+            .collect();
         let z = split.total(&sums);
-        Ok(if z.is_zero() { Answer::Impossible } else { Answer::Mar(z.log10(), self.expand(&done.tables)) })
+        Ok(if z.is_zero() {
+            Answer::Impossible
+        } else {
+            Answer::Mar(z.log10(), self.expand(&done.tables))
+        })
     }
     /// What `group` asks in one of its slices, and its sum.
-    fn slice_of<T: Real>(&self, group: &Group, index: usize, budget: &Budget) -> Result<(Vec<Vec<Scalar>>, Scalar)> {
-        let _part = budget.reserve(footprint::of_part(group, &self.reduced), "a group of variables")?;
+    fn slice_of<T: Real>(
+        &self,
+        group: &Group,
+        index: usize,
+        budget: &Budget,
+    ) -> Result<(Vec<Vec<Scalar>>, Scalar)> {
+        let _part = budget.reserve(
+            footprint::of_part(group, &self.reduced),
+            "a group of variables",
+        )?;
         let part = group.part(&self.reduced);
         let engine = Engine::new(&group.plan, &part.tables, self.fold, group.pass, budget);
         let slice = engine.slice(index);
         let forward = engine.forward::<T>(&slice)?;
-        let mut sums: Vec<Vec<Scalar>> = part.cards.iter().map(|c| vec![Scalar::ZERO; *c]).collect();
+        let mut sums: Vec<Vec<Scalar>> =
+            part.cards.iter().map(|c| vec![Scalar::ZERO; *c]).collect();
         let mut total = engine.total(&forward);
         if group.pass == Pass::Forward {
             let (vars, own) = engine.kept(&forward)?;
@@ -554,15 +706,38 @@ impl<'a> Run<'a> {
             if let Some(s) = self.reduced.settled[v] {
                 row[s as usize] = 1.0;
             }
-            let Some(n) = self.reduced.number[v] else { return row };
-            let top = sums[n].iter().filter(|s| !s.is_zero()).map(|s| s.exponent).max().unwrap_or(0);
-            let own: Vec<f64> = sums[n].iter().map(|s| Scalar { exponent: s.exponent - top, ..*s }.value()).collect();
+            let Some(n) = self.reduced.number[v] else {
+                return row;
+            };
+            let top = sums[n]
+                .iter()
+                .filter(|s| !s.is_zero())
+                .map(|s| s.exponent)
+                .max()
+                .unwrap_or(0);
+            let own: Vec<f64> = sums[n]
+                .iter()
+                .map(|s| {
+                    Scalar {
+                        exponent: s.exponent - top,
+                        ..*s
+                    }
+                    .value()
+                })
+                .collect();
             let total: f64 = own.iter().sum();
-            self.reduced.states[n].iter().zip(&own).for_each(|(s, p)| row[*s as usize] = p / total);
+            self.reduced.states[n]
+                .iter()
+                .zip(&own)
+                .for_each(|(s, p)| row[*s as usize] = p / total);
             row
         };
         let all = self.network.cards().len();
-        if all < MANY { (0..all).map(of).collect() } else { (0..all).into_par_iter().map(of).collect() }
+        if all < MANY {
+            (0..all).map(of).collect()
+        } else {
+            (0..all).into_par_iter().map(of).collect()
+        }
     }
     /// Values of the original variables.
     fn assignment(&self, states: &[usize]) -> Vec<usize> {
@@ -580,18 +755,31 @@ impl<'a> Run<'a> {
                 let slice = engine.slice(index);
                 let forward = self.guarded(&engine, || engine.forward::<T>(&slice))?;
                 let top = engine.total(&forward);
-                let states = if top.is_zero() { Vec::new() } else { engine.tracer(&forward, &slice)?.trace(None) };
+                let states = if top.is_zero() {
+                    Vec::new()
+                } else {
+                    engine.tracer(&forward, &slice)?.trace(None)
+                };
                 Ok(Folded::one(top, Vec::new(), states))
             };
-            best = self.slices(&engine, "map", budget).fold(one, Folded::best)?;
+            best = self
+                .slices(&engine, "map", budget)
+                .fold(one, Folded::best)?;
         }
         let top = best.total.times(self.reduced.scale);
-        Ok(if top.is_zero() { Answer::Impossible } else { Answer::Map(top.log10(), self.assignment(&best.states)) })
+        Ok(if top.is_zero() {
+            Answer::Impossible
+        } else {
+            Answer::Map(top.log10(), self.assignment(&best.states))
+        })
     }
     fn samples<T: Real>(&self, many: usize, budget: &Budget) -> Result<Answer> {
         let mut all = Vec::new();
         let one = (size_of::<Assignment>() + 24 + 8 * self.network.cards().len()) as u64;
-        let _all = budget.reserve((many as u64).saturating_mul(one), &format!("{many} samples"))?;
+        let _all = budget.reserve(
+            (many as u64).saturating_mul(one),
+            &format!("{many} samples"),
+        )?;
         all.reserve_exact(many);
         let log10 = self.sampled::<T>(many, budget, &mut |_, sample| {
             all.push(sample);
@@ -600,7 +788,12 @@ impl<'a> Run<'a> {
         Ok(log10.map_or(Answer::Impossible, |log10| Answer::Samples(log10, all)))
     }
     /// Gives log10 Z and each of `many` samples to `sink`; log10 Z, or nothing where no sample exists.
-    fn sampled<T: Real>(&self, many: usize, budget: &Budget, sink: &mut Sink<'_>) -> Result<Option<Log10>> {
+    fn sampled<T: Real>(
+        &self,
+        many: usize,
+        budget: &Budget,
+        sink: &mut Sink<'_>,
+    ) -> Result<Option<Log10>> {
         self.refuse_long(many)?;
         let mut random = Random::new(self.settings.seed ^ 0x5a5a_5a5a);
         let Some(engine) = self.engine(budget) else {
@@ -608,25 +801,40 @@ impl<'a> Run<'a> {
             (0..many).try_for_each(|_| sink(log10, only.clone()))?;
             return Ok(Some(log10));
         };
-        let one = |index: usize| self.guarded(&engine, || engine.forward::<T>(&engine.slice(index)));
+        let one =
+            |index: usize| self.guarded(&engine, || engine.forward::<T>(&engine.slice(index)));
         let weight = |index: usize| {
             let part = engine.total(&one(index)?);
             Ok(Folded::one(part, vec![vec![part]], Vec::new()))
         };
-        let parts = self.slices(&engine, "samples", budget).fold(weight, Folded::append)?.tables.concat();
+        let parts = self
+            .slices(&engine, "samples", budget)
+            .fold(weight, Folded::append)?
+            .tables
+            .concat();
         let z = parts.iter().fold(Scalar::ZERO, |z, p| z.plus(*p));
         if z.is_zero() {
             return Ok(None);
         }
         let log10 = z.times(self.reduced.scale).log10();
-        let share: Vec<f64> = parts.iter().map(|p| if p.is_zero() { 0.0 } else { (p.ln() - z.ln()).exp() }).collect();
+        let share: Vec<f64> = parts
+            .iter()
+            .map(|p| {
+                if p.is_zero() {
+                    0.0
+                } else {
+                    (p.ln() - z.ln()).exp()
+                }
+            })
+            .collect();
         let mut wanted = vec![0usize; share.len()];
         (0..many).for_each(|_| wanted[draw(&share, random.unit())] += 1);
         for (index, many) in wanted.into_iter().enumerate().filter(|(_, many)| *many > 0) {
             let slice = engine.slice(index);
             let forward = one(index)?;
             let tracer = engine.tracer(&forward, &slice)?;
-            (0..many).try_for_each(|_| sink(log10, self.assignment(&tracer.trace(Some(&mut random)))))?;
+            (0..many)
+                .try_for_each(|_| sink(log10, self.assignment(&tracer.trace(Some(&mut random)))))?;
         }
         Ok(Some(log10))
     }
@@ -639,21 +847,30 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         let most = (self.settings.time_limit / one) as u64;
-        Err(Error::resource(format!("{many} samples take about {seconds:.1e} seconds"))
-            .at(Opt::Samples)
-            .limit(format!("{} seconds", self.settings.time_limit))
-            .remedy(format!("{} or fewer, or a longer {}", Opt::Samples.to(most), Opt::TimeLimit)))
+        Err(
+            Error::resource(format!("{many} samples take about {seconds:.1e} seconds"))
+                .at(Opt::Samples)
+                .limit(format!("{} seconds", self.settings.time_limit))
+                .remedy(format!(
+                    "{} or fewer, or a longer {}",
+                    Opt::Samples.to(most),
+                    Opt::TimeLimit
+                )),
+        )
     }
     fn table<T: Real>(&self, keep: &[Var], budget: &Budget) -> Result<Answer> {
         let mut sum: Vec<Scalar> = vec![Scalar::ONE];
         let mut scope = Vec::new();
         if let Some(engine) = self.engine(budget) {
             let one = |index: usize| {
-                let forward = self.guarded(&engine, || engine.forward::<T>(&engine.slice(index)))?;
+                let forward =
+                    self.guarded(&engine, || engine.forward::<T>(&engine.slice(index)))?;
                 let (vars, part) = engine.kept(&forward)?;
                 Ok(Folded::one(Scalar::ZERO, vec![part], vars))
             };
-            let all = self.slices(&engine, &format!("sum {keep:?}"), budget).fold(one, Folded::add)?;
+            let all = self
+                .slices(&engine, &format!("sum {keep:?}"), budget)
+                .fold(one, Folded::add)?;
             (sum, scope) = (all.tables.concat(), all.states);
         }
         if sum.iter().all(|s| s.is_zero()) {
@@ -662,30 +879,65 @@ impl<'a> Run<'a> {
         self.spread(keep, &scope, &sum, budget)
     }
     /// The table over original states of `keep`, in the order asked, with zeros where evidence or zeros forbid.
-    fn spread(&self, keep: &[Var], scope: &[usize], sum: &[Scalar], budget: &Budget) -> Result<Answer> {
-        let top = sum.iter().filter(|s| !s.is_zero()).map(|s| s.exponent).max().unwrap_or(0);
+    fn spread(
+        &self,
+        keep: &[Var],
+        scope: &[usize],
+        sum: &[Scalar],
+        budget: &Budget,
+    ) -> Result<Answer> {
+        let top = sum
+            .iter()
+            .filter(|s| !s.is_zero())
+            .map(|s| s.exponent)
+            .max()
+            .unwrap_or(0);
         let cards: Vec<usize> = keep.iter().map(|v| self.network.cards()[*v]).collect();
         let mut strides = vec![0usize; keep.len()];
         let mut stride = 1;
         for n in scope.iter().rev() {
-            if let Some(at) = keep.iter().position(|v| self.reduced.number[*v] == Some(*n)) {
+            if let Some(at) = keep
+                .iter()
+                .position(|v| self.reduced.number[*v] == Some(*n))
+            {
                 strides[at] = stride;
             }
             stride *= self.reduced.cards[*n];
         }
-        let place = |at: usize, s: usize| match (self.reduced.settled[keep[at]], self.reduced.number[keep[at]]) {
+        let place = |at: usize, s: usize| match (
+            self.reduced.settled[keep[at]],
+            self.reduced.number[keep[at]],
+        ) {
             (Some(only), _) => (only as usize == s).then_some(0),
-            (None, Some(n)) => self.reduced.states[n].iter().position(|t| *t as usize == s).map(|i| i * strides[at]),
+            (None, Some(n)) => self.reduced.states[n]
+                .iter()
+                .position(|t| *t as usize == s)
+                .map(|i| i * strides[at]),
             (None, None) => Some(0),
         };
         let mut state = vec![0usize; keep.len()];
-        let len = cards.iter().try_fold(1usize, |n, c| n.checked_mul(*c)).unwrap_or(usize::MAX);
+        let len = cards
+            .iter()
+            .try_fold(1usize, |n, c| n.checked_mul(*c))
+            .unwrap_or(usize::MAX);
         // Twice: a list that goes on as the answer, and the text that it becomes.
-        let _values = budget.reserve((len as u64).saturating_mul(16), "the table over the kept variables")?;
+        let _values = budget.reserve(
+            (len as u64).saturating_mul(16),
+            "the table over the kept variables",
+        )?;
         let mut values = Vec::with_capacity(len);
         for _ in 0..len {
-            let at = state.iter().enumerate().try_fold(0, |sum, (i, s)| place(i, *s).map(|o| sum + o));
-            values.push(at.map_or(0.0, |at| Scalar { exponent: sum[at].exponent - top, ..sum[at] }.value()));
+            let at = state
+                .iter()
+                .enumerate()
+                .try_fold(0, |sum, (i, s)| place(i, *s).map(|o| sum + o));
+            values.push(at.map_or(0.0, |at| {
+                Scalar {
+                    exponent: sum[at].exponent - top,
+                    ..sum[at]
+                }
+                .value()
+            }));
             zipfold_product::plan::reduced::step(&mut state, |i| cards[i]);
         }
         let scale = Scalar::scaled(1.0, top).times(self.reduced.scale);
@@ -713,7 +965,10 @@ fn marginal_map(
     budget: &Budget,
 ) -> Result<Inferred> {
     // Each stage copies its part of the network, and the last one has the sums of all.
-    let _parts = budget.reserve(network.bytes().saturating_mul(2), "the parts of the network")?;
+    let _parts = budget.reserve(
+        network.bytes().saturating_mul(2),
+        "the parts of the network",
+    )?;
     let mut asked = vec![false; network.cards().len()];
     vars.iter().for_each(|v| asked[*v] = true);
     let mut factors = Vec::new();
@@ -722,7 +977,9 @@ fn marginal_map(
     let stages = groups(network, &asked);
     let of_stage = |stage: usize| {
         let mut own = settings.clone();
-        own.checkpoint.iter_mut().for_each(|c| c.path = staged(&c.path, stage));
+        own.checkpoint
+            .iter_mut()
+            .for_each(|c| c.path = staged(&c.path, stage));
         own
     };
     let last = stages.len();
@@ -731,37 +988,71 @@ fn marginal_map(
         let part = Network::new(
             Kind::Markov,
             network.cards().to_vec(),
-            group.iter().map(|f| network.factors()[*f].clone()).collect(),
+            group
+                .iter()
+                .map(|f| network.factors()[*f].clone())
+                .collect(),
         )?;
-        let mut keep: Vec<Var> =
-            part.factors().iter().flat_map(|f| f.scope().iter().copied()).filter(|v| asked[*v]).collect();
+        let mut keep: Vec<Var> = part
+            .factors()
+            .iter()
+            .flat_map(|f| f.scope().iter().copied())
+            .filter(|v| asked[*v])
+            .collect();
         keep.sort_unstable();
         keep.dedup();
         let (part, own) = compact(&part, evidence, &keep)?;
         let task = Task::Sum((0..keep.len()).collect());
         let done = Run::new(&part, &own, &task, settings, budget)?.answer(&task)?;
-        done.seconds.iter().zip(&mut seconds).for_each(|(d, s)| *s += d);
+        done.seconds
+            .iter()
+            .zip(&mut seconds)
+            .for_each(|(d, s)| *s += d);
         match done.answer {
             Answer::Sum(_, values, log10) => {
                 factors.push(Factor::new(keep, values, network.cards())?);
                 scale += log10;
             }
-            _ => return Ok(Inferred { answer: Answer::Impossible, ..done }),
+            _ => {
+                return Ok(Inferred {
+                    answer: Answer::Impossible,
+                    ..done
+                });
+            }
         }
     }
     let free = (0..network.cards().len()).filter(|v| !asked[*v] && evidence.get(*v).is_none());
-    let used: std::collections::HashSet<Var> =
-        network.factors().iter().flat_map(|f| f.scope().iter().copied()).collect();
-    scale += free.filter(|v| !used.contains(v)).map(|v| (network.cards()[v] as f64).log10()).sum::<f64>();
+    let used: std::collections::HashSet<Var> = network
+        .factors()
+        .iter()
+        .flat_map(|f| f.scope().iter().copied())
+        .collect();
+    scale += free
+        .filter(|v| !used.contains(v))
+        .map(|v| (network.cards()[v] as f64).log10())
+        .sum::<f64>();
     let rest = Network::new(Kind::Markov, network.cards().to_vec(), factors)?;
     let fixed = Evidence::new(
-        (0..rest.cards().len()).filter_map(|v| if asked[v] { evidence.get(v).map(|x| (v, x)) } else { Some((v, 0)) }),
+        (0..rest.cards().len()).filter_map(|v| {
+            if asked[v] {
+                evidence.get(v).map(|x| (v, x))
+            } else {
+                Some((v, 0))
+            }
+        }),
         rest.cards(),
     )?;
-    let mut done = Run::new(&rest, &fixed, &Task::Map, &of_stage(last), budget)?.answer(&Task::Map)?;
-    done.seconds.iter_mut().zip(seconds).for_each(|(d, s)| *d += s);
+    let mut done =
+        Run::new(&rest, &fixed, &Task::Map, &of_stage(last), budget)?.answer(&Task::Map)?;
+    done.seconds
+        .iter_mut()
+        .zip(seconds)
+        .for_each(|(d, s)| *d += s);
     if let Answer::Map(log10, states) = &done.answer {
-        done.answer = Answer::Mmap(log10 + scale, vars.iter().map(|v| (*v, states[*v])).collect());
+        done.answer = Answer::Mmap(
+            log10 + scale,
+            vars.iter().map(|v| (*v, states[*v])).collect(),
+        );
     }
     Ok(done)
 }
@@ -770,7 +1061,10 @@ fn marginal_map(
 fn groups(network: &Network, asked: &[bool]) -> Vec<Vec<usize>> {
     let mut of_var: Vec<Vec<usize>> = vec![Vec::new(); asked.len()];
     for (at, f) in network.factors().iter().enumerate() {
-        f.scope().iter().filter(|v| !asked[**v]).for_each(|v| of_var[*v].push(at));
+        f.scope()
+            .iter()
+            .filter(|v| !asked[**v])
+            .for_each(|v| of_var[*v].push(at));
     }
     let mut seen = vec![false; network.factors().len()];
     let mut out = Vec::new();
@@ -781,7 +1075,11 @@ fn groups(network: &Network, asked: &[bool]) -> Vec<Vec<usize>> {
         let mut group = vec![start];
         let mut at = 0;
         while at < group.len() {
-            for v in network.factors()[group[at]].scope().iter().filter(|v| !asked[**v]) {
+            for v in network.factors()[group[at]]
+                .scope()
+                .iter()
+                .filter(|v| !asked[**v])
+            {
                 for f in std::mem::take(&mut of_var[*v]) {
                     if !std::mem::replace(&mut seen[f], true) {
                         group.push(f);
@@ -798,7 +1096,9 @@ fn groups(network: &Network, asked: &[bool]) -> Vec<Vec<usize>> {
 /// The network over the variables its factors use, `keep` numbered first, and the evidence on them.
 fn compact(network: &Network, evidence: &Evidence, keep: &[Var]) -> Result<(Network, Evidence)> {
     let mut new = std::collections::HashMap::new();
-    let all = keep.iter().chain(network.factors().iter().flat_map(|f| f.scope()));
+    let all = keep
+        .iter()
+        .chain(network.factors().iter().flat_map(|f| f.scope()));
     let mut cards = Vec::new();
     for v in all {
         new.entry(*v).or_insert_with(|| {
@@ -809,8 +1109,19 @@ fn compact(network: &Network, evidence: &Evidence, keep: &[Var]) -> Result<(Netw
     let factors = network
         .factors()
         .iter()
-        .map(|f| Factor::new(f.scope().iter().map(|v| new[v]).collect(), f.values().to_vec(), &cards))
+        .map(|f| {
+            Factor::new(
+                f.scope().iter().map(|v| new[v]).collect(),
+                f.values().to_vec(),
+                &cards,
+            )
+        })
         .collect::<Result<Vec<_>>>()?;
-    let own = Evidence::new(evidence.iter().filter_map(|(v, x)| new.get(&v).map(|n| (*n, x))), &cards)?;
+    let own = Evidence::new(
+        evidence
+            .iter()
+            .filter_map(|(v, x)| new.get(&v).map(|n| (*n, x))),
+        &cards,
+    )?;
     Ok((Network::new(Kind::Markov, cards, factors)?, own))
 }

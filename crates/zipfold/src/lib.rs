@@ -37,7 +37,9 @@ pub use outcome::{Outcome, Output};
 pub use query::{Answer, Query};
 pub use run::run;
 pub use zipfold_core as core;
-pub use zipfold_core::{Blame, Budget, Data, Error, Job, Message, Problem, Result, Table, describe};
+pub use zipfold_core::{
+    Blame, Budget, Data, Error, Job, Message, Problem, Result, Table, describe,
+};
 pub use zipfold_cpu as cpu;
 pub use zipfold_gpu as gpu;
 pub use zipfold_io as io;

@@ -32,7 +32,14 @@ pub fn pairs(x: &Table) -> Pairs {
         precision: None,
         nan: Default::default(),
     };
-    Pairs { problem, data: Data { x: x.clone(), y: None, weights: vec![] } }
+    Pairs {
+        problem,
+        data: Data {
+            x: x.clone(),
+            y: None,
+            weights: vec![],
+        },
+    }
 }
 
 impl Pairs {
@@ -54,7 +61,10 @@ impl Pairs {
     }
     /// Binds a number of the formula or metric.
     pub fn param(mut self, name: &str, value: f64) -> Self {
-        self.problem.pair.params.insert(name.into(), Param::Number(value));
+        self.problem
+            .pair
+            .params
+            .insert(name.into(), Param::Number(value));
         self
     }
     /// Puts the rows into a periodic box: lengths, or lengths and angles in degrees.
@@ -108,7 +118,11 @@ impl Pairs {
     /// # Errors
     /// Those of [`Query::run`].
     pub fn histogram(self, bins: usize, lo: f64, hi: f64) -> Result<Vec<u64>> {
-        let axis = AxisSpec { bins: Some(bins), range: Some([lo, hi]), ..AxisSpec::default() };
+        let axis = AxisSpec {
+            bins: Some(bins),
+            range: Some([lo, hi]),
+            ..AxisSpec::default()
+        };
         let spec = FoldSpec::Histogram {
             axes: vec![axis],
             closed: zipfold_core::fold::Closed::Last,
@@ -126,8 +140,13 @@ impl Pairs {
     /// # Errors
     /// Those of [`Query::run`].
     pub fn rows(self, op: RowOp) -> Result<Vec<f64>> {
-        let (job, outcome) =
-            self.fold(FoldSpec::Reduce { op, along: Along::Row, weights: None }).run(&Options::default())?;
+        let (job, outcome) = self
+            .fold(FoldSpec::Reduce {
+                op,
+                along: Along::Row,
+                weights: None,
+            })
+            .run(&Options::default())?;
         match (outcome.outputs.into_iter().next(), &job.folds[0]) {
             (Some(Output::State(State::Rows(s))), Fold::Rows(f)) => Ok(s.finish(f)),
             _ => Err(Error::internal("a fold by rows gave no rows")),
@@ -138,7 +157,9 @@ impl Pairs {
     /// # Errors
     /// Those of [`Query::run`].
     pub fn nearest(self, k: usize) -> Result<(Vec<i64>, Vec<f64>)> {
-        let (job, outcome) = self.fold(FoldSpec::Nearest { k, largest: None }).run(&Options::default())?;
+        let (job, outcome) = self
+            .fold(FoldSpec::Nearest { k, largest: None })
+            .run(&Options::default())?;
         match (outcome.outputs.into_iter().next(), &job.folds[0]) {
             (Some(Output::State(State::Nearest(s))), Fold::Nearest(f)) => Ok(s.finish(f)),
             _ => Err(Error::internal("a fold to neighbours gave none")),

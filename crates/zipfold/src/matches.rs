@@ -11,7 +11,11 @@ pub fn sort(matches: &mut SelectState) {
     }
     let keys = |of: &[u64]| {
         let last = |part: &[u64]| part.iter().max().copied();
-        let all = if of.len() > FEW { of.par_chunks(FEW).map(last).max().flatten() } else { last(of) };
+        let all = if of.len() > FEW {
+            of.par_chunks(FEW).map(last).max().flatten()
+        } else {
+            last(of)
+        };
         all.map_or(0, |last| last.saturating_add(1))
     };
     let (rows, columns) = (keys(&matches.i), keys(&matches.j));
@@ -25,7 +29,13 @@ pub fn sort(matches: &mut SelectState) {
 /// Sorts matches of rows below `rows` and columns below `columns`: into buckets in parts of the whole, then bucket by bucket.
 fn sort_as<M: Match>(matches: &mut SelectState, rows: u64, columns: u64) {
     let items = matches.i.len();
-    let taken = |at: usize| M::of(matches.i[at], matches.j[at], matches.values.get(at).copied().unwrap_or(0.0));
+    let taken = |at: usize| {
+        M::of(
+            matches.i[at],
+            matches.j[at],
+            matches.values.get(at).copied().unwrap_or(0.0),
+        )
+    };
     if items <= FEW {
         let mut all = (0..items).map(taken).collect();
         M::sort(&mut all);
@@ -33,7 +43,11 @@ fn sort_as<M: Match>(matches: &mut SelectState, rows: u64, columns: u64) {
     }
     let buckets = (items / BUCKET).clamp(1, BUCKETS);
     // Cells are numbered row by row, unless they are too many.
-    let wide = if rows.checked_mul(columns).is_some() { columns } else { 1 };
+    let wide = if rows.checked_mul(columns).is_some() {
+        columns
+    } else {
+        1
+    };
     let shift = 64 - (rows * wide / buckets as u64).leading_zeros();
     let cell = |at: usize| matches.i[at] * wide + if wide > 1 { matches.j[at] } else { 0 };
     let bucket = |at: usize| cell(at).checked_shr(shift).unwrap_or(0);
@@ -47,19 +61,35 @@ fn sort_as<M: Match>(matches: &mut SelectState, rows: u64, columns: u64) {
     };
     let firsts: Vec<usize> = (0..items).step_by(part).collect();
     let parts: Vec<(Vec<usize>, Vec<M>)> = firsts.into_par_iter().map(by_bucket).collect();
-    let length = |b: usize| parts.iter().map(|(starts, _)| starts[b + 1] - starts[b]).sum::<usize>();
+    let length = |b: usize| {
+        parts
+            .iter()
+            .map(|(starts, _)| starts[b + 1] - starts[b])
+            .sum::<usize>()
+    };
     let lengths: Vec<usize> = (0..buckets).map(length).collect();
     let none = vec![0; buckets];
     let i = split(&mut matches.i, lengths.iter().copied());
     let j = split(&mut matches.j, lengths.iter().copied());
-    let of_values = if matches.values.is_empty() { &none } else { &lengths };
+    let of_values = if matches.values.is_empty() {
+        &none
+    } else {
+        &lengths
+    };
     let values = split(&mut matches.values, of_values.iter().copied());
-    i.into_par_iter().zip(j).zip(values).enumerate().with_max_len(8).for_each(|(b, ((i, j), values))| {
-        let mut items = Vec::with_capacity(i.len());
-        parts.iter().for_each(|(starts, part)| items.extend_from_slice(&part[starts[b]..starts[b + 1]]));
-        M::sort(&mut items);
-        put(&items, i, j, values);
-    });
+    i.into_par_iter()
+        .zip(j)
+        .zip(values)
+        .enumerate()
+        .with_max_len(8)
+        .for_each(|(b, ((i, j), values))| {
+            let mut items = Vec::with_capacity(i.len());
+            parts.iter().for_each(|(starts, part)| {
+                items.extend_from_slice(&part[starts[b]..starts[b + 1]])
+            });
+            M::sort(&mut items);
+            put(&items, i, j, values);
+        });
 }
 
 /// Writes sorted matches, and their values where there are any.
@@ -67,7 +97,10 @@ fn put<M: Match>(items: &[M], i: &mut [u64], j: &mut [u64], values: &mut [f64]) 
     for ((i, j), item) in i.iter_mut().zip(j).zip(items) {
         (*i, *j) = item.pair();
     }
-    values.iter_mut().zip(items).for_each(|(value, item)| *value = item.value());
+    values
+        .iter_mut()
+        .zip(items)
+        .for_each(|(value, item)| *value = item.value());
 }
 
 /// Matches that one thread sorts.
@@ -99,7 +132,9 @@ impl Match for u64 {
     }
     /// By digits of column and row from the least on, of the bits that are not all the same.
     fn sort(items: &mut Vec<u64>) {
-        let Some(first) = items.first().copied() else { return };
+        let Some(first) = items.first().copied() else {
+            return;
+        };
         let odd = items.iter().fold(0, |odd, item| odd | (item ^ first));
         let mut spare = vec![0; items.len()];
         for (from, part) in [(0, odd as u32), (32, (odd >> 32) as u32)] {
@@ -139,7 +174,8 @@ fn by_digit(items: &[u64], to: &mut [u64], at: u32, bits: u32) {
     let mut next = [0usize; 1 << DIGIT];
     items.iter().for_each(|item| next[digit(item)] += 1);
     let mut start = 0;
-    next.iter_mut().for_each(|count| start += std::mem::replace(count, start));
+    next.iter_mut()
+        .for_each(|count| start += std::mem::replace(count, start));
     for item in items {
         let place = &mut next[digit(item)];
         to[*place] = *item;
@@ -171,7 +207,14 @@ mod tests {
     #[test]
     fn matches_are_sorted_by_row_then_column() {
         let scrambled = |n: u64, rows: u64, columns: u64| -> Vec<(u64, u64)> {
-            (0..n).map(|i| (i.wrapping_mul(0x9E37_79B9) % rows, i.wrapping_mul(0x85EB_CA6B) % columns)).collect()
+            (0..n)
+                .map(|i| {
+                    (
+                        i.wrapping_mul(0x9E37_79B9) % rows,
+                        i.wrapping_mul(0x85EB_CA6B) % columns,
+                    )
+                })
+                .collect()
         };
         // Dense keys; too sparse columns; too sparse rows; beyond 32 bits; none.
         let cases = [
@@ -191,16 +234,28 @@ mod tests {
             let mut expected = scrambled(n, rows, columns);
             let (i, j): (Vec<u64>, Vec<u64>) = expected.iter().copied().unzip();
             // The value of a match goes with it.
-            let values: Vec<f64> = expected.iter().map(|(i, j)| *i as f64 * 3.0 + *j as f64).collect();
+            let values: Vec<f64> = expected
+                .iter()
+                .map(|(i, j)| *i as f64 * 3.0 + *j as f64)
+                .collect();
             expected.sort_unstable();
             for values in [vec![], values] {
                 let mut state = SelectState::default();
                 (state.i, state.j, state.values) = (i.clone(), j.clone(), values);
                 sort(&mut state);
                 let sorted: Vec<(u64, u64)> = state.i.iter().copied().zip(state.j).collect();
-                assert_eq!(sorted, expected, "{n} matches of {rows} rows and {columns} columns");
-                let kept = sorted.iter().zip(state.values).all(|((i, j), v)| v == *i as f64 * 3.0 + *j as f64);
-                assert!(kept, "values of {n} matches of {rows} rows and {columns} columns");
+                assert_eq!(
+                    sorted, expected,
+                    "{n} matches of {rows} rows and {columns} columns"
+                );
+                let kept = sorted
+                    .iter()
+                    .zip(state.values)
+                    .all(|((i, j), v)| v == *i as f64 * 3.0 + *j as f64);
+                assert!(
+                    kept,
+                    "values of {n} matches of {rows} rows and {columns} columns"
+                );
             }
         }
     }

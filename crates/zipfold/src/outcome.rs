@@ -23,7 +23,12 @@ impl Output {
     ///
     /// # Errors
     /// `Internal` where the state is that of another fold.
-    pub fn columns<'a>(&'a self, fold: &'a Fold, n: usize, m: usize) -> Result<Option<Columns<'a>>> {
+    pub fn columns<'a>(
+        &'a self,
+        fold: &'a Fold,
+        n: usize,
+        m: usize,
+    ) -> Result<Option<Columns<'a>>> {
         let columns = match (self, fold) {
             (Output::Stored, _) => return Ok(None),
             (Output::F32(values), Fold::Dense(f)) => Some(f.columns_of(&values[..], n, m)),
@@ -31,7 +36,9 @@ impl Output {
             (Output::State(state), _) => fold.columns(state, n, m),
             (Output::F32(_) | Output::F64(_), _) => None,
         };
-        columns.map(Some).ok_or_else(|| Error::internal("a fold and its answer do not belong together"))
+        columns
+            .map(Some)
+            .ok_or_else(|| Error::internal("a fold and its answer do not belong together"))
     }
 }
 

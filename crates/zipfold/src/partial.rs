@@ -63,9 +63,14 @@ impl Partial {
     /// # Errors
     /// `Request` with what differs.
     pub fn of(self, identity: &Identity, path: &Path) -> Result<Self> {
-        let Some(what) = identity.difference(&self.identity) else { return Ok(self) };
+        let Some(what) = identity.difference(&self.identity) else {
+            return Ok(self);
+        };
         let e = differs(what, "those of the checkpoint").at(path.to_string_lossy());
-        Err(e.remedy(format!("run with the same arguments, or without {} to start again", Opt::Resume)))
+        Err(e.remedy(format!(
+            "run with the same arguments, or without {} to start again",
+            Opt::Resume
+        )))
     }
     /// Refuses states that `job` cannot have: a file may hold anything.
     ///
@@ -75,19 +80,35 @@ impl Partial {
         let (n, m) = (job.space.n, job.space.m);
         let fits = self.states.len() == job.folds.len()
             && self.sums.len() == job.folds.len()
-            && job.folds.iter().zip(&self.states).all(|(fold, state)| fold.takes(state, n, m));
-        let counted = |s: &State| if let State::Histogram(h) = s { h.total() == self.tally.counted } else { true };
+            && job
+                .folds
+                .iter()
+                .zip(&self.states)
+                .all(|(fold, state)| fold.takes(state, n, m));
+        let counted = |s: &State| {
+            if let State::Histogram(h) = s {
+                h.total() == self.tally.counted
+            } else {
+                true
+            }
+        };
         if fits && self.tally.seen() == Some(self.cells) && self.states.iter().all(counted) {
             return Ok(());
         }
-        Err(Error::input("the partial result is damaged: it does not fit its problem").at(name).remedy(AGAIN))
+        Err(
+            Error::input("the partial result is damaged: it does not fit its problem")
+                .at(name)
+                .remedy(AGAIN),
+        )
     }
 }
 
 /// A number that no other run has.
 fn number() -> u128 {
     use std::hash::{BuildHasher, RandomState};
-    let half = |at: u32| u128::from(RandomState::new().hash_one((at, std::process::id(), std::time::Instant::now())));
+    let half = |at: u32| {
+        u128::from(RandomState::new().hash_one((at, std::process::id(), std::time::Instant::now())))
+    };
     half(0) << 64 | half(1)
 }
 
@@ -97,7 +118,8 @@ fn number() -> u128 {
 /// `Internal` when a state cannot be encoded.
 pub fn encode(partial: &Partial) -> Result<Vec<u8>> {
     let mut out = vec![];
-    put(MAGIC, partial, &mut out).map_err(|e| Error::internal(format!("a partial cannot be encoded: {e}")))?;
+    put(MAGIC, partial, &mut out)
+        .map_err(|e| Error::internal(format!("a partial cannot be encoded: {e}")))?;
     Ok(out)
 }
 
@@ -107,7 +129,12 @@ pub fn encode(partial: &Partial) -> Result<Vec<u8>> {
 /// `Input` for bytes that are no whole partial of this version.
 pub fn decode(bytes: &[u8], name: &str) -> Result<Partial> {
     let reader = || bytes.get(HEAD..).unwrap_or_default();
-    let sum = announced(MAGIC, &bytes[..bytes.len().min(HEAD)], bytes.len() as u64, name)?;
+    let sum = announced(
+        MAGIC,
+        &bytes[..bytes.len().min(HEAD)],
+        bytes.len() as u64,
+        name,
+    )?;
     sound(sum, reader(), name)?;
     get(reader(), name)
 }
@@ -115,7 +142,13 @@ pub fn decode(bytes: &[u8], name: &str) -> Result<Partial> {
 /// A payload behind its magic and version, length and checksum: what a file of this format is, whatever it holds.
 pub fn seal(magic: &[u8; 8], payload: &[u8]) -> Vec<u8> {
     let sum = XxHash3_64::oneshot(payload);
-    [magic.as_slice(), &(payload.len() as u64).to_le_bytes(), &sum.to_le_bytes(), payload].concat()
+    [
+        magic.as_slice(),
+        &(payload.len() as u64).to_le_bytes(),
+        &sum.to_le_bytes(),
+        payload,
+    ]
+    .concat()
 }
 
 /// A checksum (XXH3 of 64 bits) and the length of what is written to it.
@@ -153,7 +186,14 @@ fn put(magic: &[u8; 8], item: &impl Serialize, out: &mut impl Write) -> io::Resu
     out.write_all(&sum.length.to_le_bytes())?;
     out.write_all(&sum.finish().to_le_bytes())?;
     let mut trouble = Ok(());
-    let kept = postcard::to_io(item, Kept { out, trouble: &mut trouble }).map(drop);
+    let kept = postcard::to_io(
+        item,
+        Kept {
+            out,
+            trouble: &mut trouble,
+        },
+    )
+    .map(drop);
     trouble?;
     kept.map_err(failed)
 }
@@ -184,11 +224,14 @@ fn announced(magic: &[u8; 8], head: &[u8], size: u64, name: &str) -> Result<u64>
         return Err(broken("this is no partial result of zipfold"));
     }
     if head[7] != magic[7] {
-        return Err(broken(&format!("a partial of version {}", head[7])).limit(format!("version {}", magic[7])));
+        return Err(broken(&format!("a partial of version {}", head[7]))
+            .limit(format!("version {}", magic[7])));
     }
     let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|k| head[at + k]));
     if word(8).checked_add(HEAD as u64) != Some(size) {
-        return Err(broken(&format!("the partial result is damaged: it has {size} bytes, not those that it says")));
+        return Err(broken(&format!(
+            "the partial result is damaged: it has {size} bytes, not those that it says"
+        )));
     }
     Ok(word(16))
 }
@@ -197,17 +240,26 @@ fn announced(magic: &[u8; 8], head: &[u8], size: u64, name: &str) -> Result<u64>
 fn sound(announced: u64, mut payload: impl Read, name: &str) -> Result<()> {
     let broken = |what: String| Error::input(what).at(name).remedy(AGAIN);
     let mut sum = Sum::default();
-    io::copy(&mut payload, &mut sum).map_err(|e| broken(format!("the partial result cannot be read: {e}")))?;
+    io::copy(&mut payload, &mut sum)
+        .map_err(|e| broken(format!("the partial result cannot be read: {e}")))?;
     if announced == sum.finish() {
         return Ok(());
     }
-    Err(broken("the partial result is damaged: its checksum does not match".into()))
+    Err(broken(
+        "the partial result is damaged: its checksum does not match".into(),
+    ))
 }
 
 fn get<T: DeserializeOwned>(payload: impl Read, name: &str) -> Result<T> {
     let mut room = [0; 256];
-    let broken = |e| Error::input(format!("the partial result cannot be decoded: {e}")).at(name).remedy(AGAIN);
-    postcard::from_io((payload, &mut room)).map(|(item, _)| item).map_err(broken)
+    let broken = |e| {
+        Error::input(format!("the partial result cannot be decoded: {e}"))
+            .at(name)
+            .remedy(AGAIN)
+    };
+    postcard::from_io((payload, &mut room))
+        .map(|(item, _)| item)
+        .map_err(broken)
 }
 
 /// What to do about a file that is not whole.
@@ -222,8 +274,16 @@ pub fn write(path: &Path, partial: &Partial, force: bool) -> Result<()> {
 }
 
 /// Writes `item` sealed, whole or not at all, and syncs it.
-pub(crate) fn write_sealed(magic: &[u8; 8], path: &Path, item: &impl Serialize, force: bool) -> Result<()> {
-    let options = zipfold_io::OutputOptions { force, durable: true };
+pub(crate) fn write_sealed(
+    magic: &[u8; 8],
+    path: &Path,
+    item: &impl Serialize,
+    force: bool,
+) -> Result<()> {
+    let options = zipfold_io::OutputOptions {
+        force,
+        durable: true,
+    };
     let mut out = zipfold_io::Output::create_at(path, options)?;
     match put(magic, item, &mut out) {
         Ok(()) => out.commit(),
@@ -240,7 +300,11 @@ pub fn read(path: &Path, budget: &Budget) -> Result<Partial> {
 }
 
 /// What a sealed file holds. Its head is looked at first and its checksum next, so that nothing is made of what cannot be one.
-pub(crate) fn read_sealed<T: DeserializeOwned>(magic: &[u8; 8], path: &Path, budget: &Budget) -> Result<T> {
+pub(crate) fn read_sealed<T: DeserializeOwned>(
+    magic: &[u8; 8],
+    path: &Path,
+    budget: &Budget,
+) -> Result<T> {
     let name = path.to_string_lossy();
     let source = zipfold_io::guard::Source::open(path, budget)?;
     let mut head = [0; HEAD];
@@ -275,7 +339,8 @@ pub(crate) fn is_there(path: &Path) -> Result<bool> {
         Err(_) => Ok(false),
         Ok(facts) if facts.is_file() => Ok(true),
         Ok(_) => {
-            let e = Error::request("the checkpoint is a link or no plain file").at(path.to_string_lossy());
+            let e = Error::request("the checkpoint is a link or no plain file")
+                .at(path.to_string_lossy());
             Err(e.remedy(format!("remove it, or another name with {}", Opt::Output)))
         }
     }

@@ -73,21 +73,42 @@ fn shape(job: &Job, fold: &Fold) -> Option<Vec<usize>> {
 }
 
 /// The runs of elements (first, how many) of a dense fold that `tile` gives, in one order.
-fn runs(job: &Job, fold: &Fold, tile: &Tile, each: &mut dyn FnMut(usize, usize) -> Result<()>) -> Result<()> {
+fn runs(
+    job: &Job,
+    fold: &Fold,
+    tile: &Tile,
+    each: &mut dyn FnMut(usize, usize) -> Result<()>,
+) -> Result<()> {
     let (n, m, Tile { rows, cols }) = (job.space.n, job.space.m, tile);
     let mut some = |at: usize, len: usize| if len > 0 { each(at, len) } else { Ok(()) };
     if fold.dense().is_some_and(|f| f.condensed) {
         return rows.clone().try_for_each(|i| {
             let from = (i + 1).clamp(cols.start, cols.end);
-            some((n * i + from).saturating_sub(i * (i + 1) / 2 + i + 1), cols.end - from)
+            some(
+                (n * i + from).saturating_sub(i * (i + 1) / 2 + i + 1),
+                cols.end - from,
+            )
         });
     }
     for i in rows.clone() {
-        let from = if job.space.is_triangular() { i.clamp(cols.start, cols.end) } else { cols.start };
+        let from = if job.space.is_triangular() {
+            i.clamp(cols.start, cols.end)
+        } else {
+            cols.start
+        };
         some(i * m + from, cols.end - from)?;
     }
-    let mirrored = if job.space.is_triangular() { cols.clone() } else { 0..0 };
-    mirrored.into_iter().try_for_each(|j| some(j * m + rows.start, rows.end.min(j).saturating_sub(rows.start)))
+    let mirrored = if job.space.is_triangular() {
+        cols.clone()
+    } else {
+        0..0
+    };
+    mirrored.into_iter().try_for_each(|j| {
+        some(
+            j * m + rows.start,
+            rows.end.min(j).saturating_sub(rows.start),
+        )
+    })
 }
 
 /// What hashes of `tiles` of a dense fold add up to; `get` fills a run from its first element on.
@@ -99,7 +120,9 @@ fn sum<T: Typed>(
 ) -> Result<u128> {
     let one = |tile: &Tile| {
         let mut hash = Hash::default();
-        [at, tile.rows.start, tile.cols.start].iter().for_each(|word| hash.word(*word as u64));
+        [at, tile.rows.start, tile.cols.start]
+            .iter()
+            .for_each(|word| hash.word(*word as u64));
         let mut held = vec![];
         runs(job, fold, tile, &mut |first, len| {
             held.resize(len, T::default());
@@ -111,9 +134,14 @@ fn sum<T: Typed>(
     };
     // Outside a pool the caller is the only thread.
     if rayon::current_thread_index().is_none() {
-        return tiles.iter().try_fold(0u128, |sum, tile| Ok(sum.wrapping_add(one(tile)?)));
+        return tiles
+            .iter()
+            .try_fold(0u128, |sum, tile| Ok(sum.wrapping_add(one(tile)?)));
     }
-    tiles.par_iter().map(one).try_reduce(|| 0, |a, b| Ok(a.wrapping_add(b)))
+    tiles
+        .par_iter()
+        .map(one)
+        .try_reduce(|| 0, |a, b| Ok(a.wrapping_add(b)))
 }
 
 impl<T: Typed> Places<T> {
@@ -123,20 +151,29 @@ impl<T: Typed> Places<T> {
     /// Those of the files; `Resource` where the system has no memory.
     pub fn new(job: &Job, target: &Target, budget: &Budget, run: Run<'_>) -> Result<Self> {
         let clear = || {
-            run.checkpoint.filter(|_| !run.resumed).into_iter().for_each(crate::partial::discard);
+            run.checkpoint
+                .filter(|_| !run.resumed)
+                .into_iter()
+                .for_each(crate::partial::discard);
             Ok(())
         };
         let make = |(at, fold): (usize, &Fold)| -> Result<Place<T>> {
-            let Some(shape) = shape(job, fold) else { return Ok(Place::None) };
+            let Some(shape) = shape(job, fold) else {
+                return Ok(Place::None);
+            };
             match target {
                 Target::Memory => {
                     let refused = || {
-                        Error::resource("the system has no memory for the matrix")
-                            .remedy(format!("write it to an .npy file: {}", Opt::Output.like("FILE.npy")))
+                        Error::resource("the system has no memory for the matrix").remedy(format!(
+                            "write it to an .npy file: {}",
+                            Opt::Output.like("FILE.npy")
+                        ))
                     };
                     let matrix = SharedMatrix::zeros(shape.iter().product()).ok_or_else(refused)?;
                     let left = match run.checkpoint.filter(|_| run.resumed) {
-                        Some(path) => OnceLock::from(NpyFile::resume_aside::<T>(&aside(path, at), &shape)?),
+                        Some(path) => {
+                            OnceLock::from(NpyFile::resume_aside::<T>(&aside(path, at), &shape)?)
+                        }
                         None => OnceLock::new(),
                     };
                     Ok(Place::Memory(matrix, left))
@@ -146,7 +183,9 @@ impl<T: Typed> Places<T> {
                 }
                 Target::Npy(path, options) => {
                     let number = run.checkpoint.map(|_| run.number);
-                    Ok(Place::File(NpyFile::create_for::<T>(path, &shape, *options, number, &clear)?))
+                    Ok(Place::File(NpyFile::create_for::<T>(
+                        path, &shape, *options, number, &clear,
+                    )?))
                 }
                 Target::Lent(_) if run.checkpoint.is_some() => {
                     let e = Error::request("a result in memory of the caller keeps no checkpoint");
@@ -155,11 +194,21 @@ impl<T: Typed> Places<T> {
                 Target::Lent(lent) => Ok(Place::Lent(lent.clone())),
             }
         };
-        if !matches!(target, Target::Npy(..)) || job.folds.iter().all(|fold| shape(job, fold).is_none()) {
+        if !matches!(target, Target::Npy(..))
+            || job.folds.iter().all(|fold| shape(job, fold).is_none())
+        {
             clear()?;
         }
-        let items = job.folds.iter().enumerate().map(make).collect::<Result<_>>()?;
-        Ok(Places { items, budget: budget.clone() })
+        let items = job
+            .folds
+            .iter()
+            .enumerate()
+            .map(make)
+            .collect::<Result<_>>()?;
+        Ok(Places {
+            items,
+            budget: budget.clone(),
+        })
     }
     /// Waits until the disk has what went to output files, which outlive this process from now on.
     ///
@@ -180,7 +229,9 @@ impl<T: Typed> Places<T> {
     /// `Resource` when the disk is full.
     pub fn record(&self, job: &Job, tiles: &[Tile], run: Run<'_>) -> Result<Vec<u128>> {
         let one = |((at, fold), place): ((usize, &Fold), &Place<T>)| match (place, run.checkpoint) {
-            (Place::File(file), _) => sum::<T>(job, (at, fold), tiles, |first, run| file.read(first as u64, run)),
+            (Place::File(file), _) => sum::<T>(job, (at, fold), tiles, |first, run| {
+                file.read(first as u64, run)
+            }),
             (Place::Memory(matrix, left), Some(path)) => {
                 let file = match left.get() {
                     Some(file) => file,
@@ -199,7 +250,12 @@ impl<T: Typed> Places<T> {
             }
             _ => Ok(0),
         };
-        job.folds.iter().enumerate().zip(&self.items).map(one).collect()
+        job.folds
+            .iter()
+            .enumerate()
+            .zip(&self.items)
+            .map(one)
+            .collect()
     }
     /// Checks what an earlier run has left of `tiles` against `sums`, and takes it into memory.
     ///
@@ -208,7 +264,9 @@ impl<T: Typed> Places<T> {
     pub fn recall(&self, job: &Job, tiles: &[Tile], run: Run<'_>, sums: &[u128]) -> Result<()> {
         let changed = |file: &NpyFile, what: &str| {
             let place = file.partial_path().to_string_lossy();
-            Error::request(what.to_string()).at(place).remedy(format!("run it without {} to start again", Opt::Resume))
+            Error::request(what.to_string())
+                .at(place)
+                .remedy(format!("run it without {} to start again", Opt::Resume))
         };
         for (at, (fold, place)) in job.folds.iter().zip(&self.items).enumerate() {
             let (file, matrix) = match place {
@@ -220,17 +278,25 @@ impl<T: Typed> Places<T> {
                 _ => continue,
             };
             if file.run().is_some_and(|number| number != run.number) {
-                return Err(changed(file, "the unfinished output is of another run than the checkpoint"));
+                return Err(changed(
+                    file,
+                    "the unfinished output is of another run than the checkpoint",
+                ));
             }
             let sum = sum::<T>(job, (at, fold), tiles, |first, run| {
                 file.read(first as u64, run)?;
                 match matrix {
-                    Some(matrix) if !matrix.put(first, run) => Err(Error::internal("a tile beyond the matrix")),
+                    Some(matrix) if !matrix.put(first, run) => {
+                        Err(Error::internal("a tile beyond the matrix"))
+                    }
                     _ => Ok(()),
                 }
             })?;
             if sums.get(at) != Some(&sum) {
-                return Err(changed(file, "the unfinished output was changed after its checkpoint"));
+                return Err(changed(
+                    file,
+                    "the unfinished output was changed after its checkpoint",
+                ));
             }
         }
         Ok(())
@@ -247,7 +313,10 @@ pub(crate) struct UnitPlaces<'a, T: Shared> {
 impl<'a, T: Shared> UnitPlaces<'a, T> {
     /// Nothing found yet.
     pub fn new(all: &'a Places<T>) -> Self {
-        UnitPlaces { all, found: Mutex::default() }
+        UnitPlaces {
+            all,
+            found: Mutex::default(),
+        }
     }
 }
 
@@ -274,7 +343,11 @@ impl<T: Typed> Sink for UnitPlaces<'_, T> {
                     Some(run) => matrix.put(at, run),
                     None => false,
                 };
-                if fits { Ok(()) } else { Err(Error::internal("a tile wrote beyond the matrix")) }
+                if fits {
+                    Ok(())
+                } else {
+                    Err(Error::internal("a tile wrote beyond the matrix"))
+                }
             }
             Place::File(file) => match T::run(values) {
                 Some(run) => file.write(at as u64, run),

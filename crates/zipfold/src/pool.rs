@@ -36,9 +36,14 @@ impl Workers {
             return start(plan.threads.max(on.devices)).map(|pool| Workers::Pool(Arc::new(pool)));
         }
         // One block a side, whose rows are not packed: nothing below this would look for a pool of its own.
-        let one_block =
-            job.space.n <= BLOCK && job.space.m <= BLOCK && !plan.strategy().is_some_and(Strategy::is_packed);
-        if one_block && plan.seconds < SHORT { Ok(Workers::Caller) } else { kept(plan.threads).map(Workers::Pool) }
+        let one_block = job.space.n <= BLOCK
+            && job.space.m <= BLOCK
+            && !plan.strategy().is_some_and(Strategy::is_packed);
+        if one_block && plan.seconds < SHORT {
+            Ok(Workers::Caller)
+        } else {
+            kept(plan.threads).map(Workers::Pool)
+        }
     }
     /// Runs `work` with the pool as the place of parallel iterators.
     pub(crate) fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
@@ -62,23 +67,34 @@ pub fn within<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> Resul
 fn kept(threads: usize) -> Result<Arc<ThreadPool>> {
     let key = (std::process::id(), threads);
     // A lock that is taken is not waited for: a fork may have copied it taken, and a pool more does no harm.
-    let Ok(mut pools) = POOLS.try_lock() else { return start(threads).map(Arc::new) };
+    let Ok(mut pools) = POOLS.try_lock() else {
+        return start(threads).map(Arc::new);
+    };
     let pools = pools.get_or_insert_with(Pools::new);
     if let Some(pool) = pools.get(&key) {
         return Ok(pool.clone());
     }
     let pool = Arc::new(start(threads)?);
     // Pools of another process are ghosts: their threads are not here to be ended.
-    let (ghosts, own): (Vec<_>, Vec<_>) = pools.drain().partition(|((process, _), _)| *process != key.0);
-    ghosts.into_iter().for_each(|(_, pool)| std::mem::forget(pool));
+    let (ghosts, own): (Vec<_>, Vec<_>) = pools
+        .drain()
+        .partition(|((process, _), _)| *process != key.0);
+    ghosts
+        .into_iter()
+        .for_each(|(_, pool)| std::mem::forget(pool));
     pools.extend(own.into_iter().take(KEPT - 1));
     pools.insert(key, pool.clone());
     Ok(pool)
 }
 
 fn start(threads: usize) -> Result<ThreadPool> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|n| format!("zipfold-{n}")).build();
-    pool.map_err(|e| Error::resource(format!("threads cannot be started: {e}")).remedy(Opt::Threads.to(1)))
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .thread_name(|n| format!("zipfold-{n}"))
+        .build();
+    pool.map_err(|e| {
+        Error::resource(format!("threads cannot be started: {e}")).remedy(Opt::Threads.to(1))
+    })
 }
 
 #[cfg(test)]
@@ -89,6 +105,9 @@ mod tests {
     fn a_pool_is_kept_and_has_the_threads_asked_for() {
         let (a, b, other) = (kept(3).unwrap(), kept(3).unwrap(), kept(2).unwrap());
         assert!(Arc::ptr_eq(&a, &b));
-        assert_eq!((a.current_num_threads(), other.current_num_threads()), (3, 2));
+        assert_eq!(
+            (a.current_num_threads(), other.current_num_threads()),
+            (3, 2)
+        );
     }
 }

@@ -85,7 +85,11 @@ pub struct Answer<'a> {
 impl<'a> Query<'a> {
     /// Asks `problem` of `data`.
     pub fn new(problem: &'a Problem, data: &'a Data, options: &'a Options<'a>) -> Self {
-        Query { problem, data, options }
+        Query {
+            problem,
+            data,
+            options,
+        }
     }
     /// Describes the question for this machine. Ranges that are missing are found first.
     ///
@@ -97,13 +101,23 @@ impl<'a> Query<'a> {
     }
     fn described(&self, problem: &Problem) -> Result<(Job, Machine)> {
         let options = self.options;
-        let _edges = options.budget.reserve(crate::run::grid_bytes(problem), "the edges and counts of the bins")?;
+        let _edges = options.budget.reserve(
+            crate::run::grid_bytes(problem),
+            "the edges and counts of the bins",
+        )?;
         for text in advice(problem, self.data) {
             options.warnings.add(text);
         }
-        let stop = || options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+        let stop = || {
+            options
+                .stop
+                .is_some_and(|stop| stop.load(Ordering::Relaxed))
+        };
         let job = describe_until(problem, self.data.clone(), &stop)?;
-        Ok((job, zipfold_cpu::detect(options.threads, options.budget.limit())))
+        Ok((
+            job,
+            zipfold_cpu::detect(options.threads, options.budget.limit()),
+        ))
     }
     /// Runs the passes before the last one, and plans the last one.
     ///
@@ -115,7 +129,14 @@ impl<'a> Query<'a> {
         let (job, machine) = self.described(&ranged.problem)?;
         let plan = choose(&job, &machine, &self.options.overrides)?;
         let seconds = start.elapsed().as_secs_f64();
-        Ok(Ready { problem: ranged.problem, job, plan, range: ranged.found, seconds, _held: ranged.held })
+        Ok(Ready {
+            problem: ranged.problem,
+            job,
+            plan,
+            range: ranged.found,
+            seconds,
+            _held: ranged.held,
+        })
     }
     /// Plans all passes and runs none.
     ///
@@ -124,7 +145,12 @@ impl<'a> Query<'a> {
     pub fn explain(&self) -> Result<Explained> {
         let (job, plan, ranges) = self.foreseen()?;
         let (plan, devices) = place(&job, plan, self.options)?;
-        Ok(Explained { job, plan, ranges, on_device: !devices.is_empty() })
+        Ok(Explained {
+            job,
+            plan,
+            ranges,
+            on_device: !devices.is_empty(),
+        })
     }
     /// The plan of the host for every pass, without running one.
     ///
@@ -132,7 +158,12 @@ impl<'a> Query<'a> {
     /// Those of [`crate::describe()`] and [`choose()`].
     pub fn explain_on_host(&self) -> Result<Explained> {
         let (job, plan, ranges) = self.foreseen()?;
-        Ok(Explained { job, plan, ranges, on_device: false })
+        Ok(Explained {
+            job,
+            plan,
+            ranges,
+            on_device: false,
+        })
     }
     fn foreseen(&self) -> Result<(Job, Plan, Vec<Plan>)> {
         let (problem, ranges) = ranges::foresee(self.problem, self.data, self.options)?;
@@ -145,9 +176,22 @@ impl<'a> Query<'a> {
     /// # Errors
     /// Those of [`Query::ready`] and [`run`].
     pub fn run(&self, target: impl FnOnce(&Job) -> Target) -> Result<Answer<'a>> {
-        let Ready { problem, job, plan, range, seconds, _held } = self.ready()?;
+        let Ready {
+            problem,
+            job,
+            plan,
+            range,
+            seconds,
+            _held,
+        } = self.ready()?;
         let outcome = run(&problem, &job, plan, &target(&job), self.options)?;
-        Ok(Answer { problem, job, outcome, range, planning: seconds })
+        Ok(Answer {
+            problem,
+            job,
+            outcome,
+            range,
+            planning: seconds,
+        })
     }
 }
 

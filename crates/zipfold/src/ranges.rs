@@ -51,7 +51,11 @@ pub struct Found {
 ///
 /// # Errors
 /// `Request` when there is no value to find a range of.
-pub fn with_ranges<'p>(problem: &'p Problem, data: &Data, options: &Options<'_>) -> Result<Cow<'p, Problem>> {
+pub fn with_ranges<'p>(
+    problem: &'p Problem,
+    data: &Data,
+    options: &Options<'_>,
+) -> Result<Cow<'p, Problem>> {
     find(problem, data, options).map(|ranged| ranged.problem)
 }
 
@@ -61,10 +65,19 @@ pub fn with_ranges<'p>(problem: &'p Problem, data: &Data, options: &Options<'_>)
 /// `Request` when there is no value to find a range of; those of [`zipfold_core::describe()`] and [`run`].
 pub fn find<'p>(problem: &'p Problem, data: &Data, options: &Options<'_>) -> Result<Ranged<'p>> {
     let Some(open) = OpenAxes::of(problem, data)? else {
-        return Ok(Ranged { problem: Cow::Borrowed(problem), found: None, held: None });
+        return Ok(Ranged {
+            problem: Cow::Borrowed(problem),
+            found: None,
+            held: None,
+        });
     };
     let start = Instant::now();
-    let mut found = Found { plans: vec![], cells: 0, evaluated: 0, seconds: 0.0 };
+    let mut found = Found {
+        plans: vec![],
+        cells: 0,
+        evaluated: 0,
+        seconds: 0.0,
+    };
     let mut ends = open.unknown();
     let (passes, mut held) = passes(&open, options)?;
     for pass in passes {
@@ -80,7 +93,11 @@ pub fn find<'p>(problem: &'p Problem, data: &Data, options: &Options<'_>) -> Res
     }
     let problem = open.closed(problem, &ends)?;
     found.seconds = start.elapsed().as_secs_f64();
-    Ok(Ranged { problem: Cow::Owned(problem), found: Some(found), held })
+    Ok(Ranged {
+        problem: Cow::Owned(problem),
+        found: Some(found),
+        held,
+    })
 }
 
 /// The problem with ranges as a sample of its rows has them, and the plans by which the real ones would be found. Nothing
@@ -88,11 +105,24 @@ pub fn find<'p>(problem: &'p Problem, data: &Data, options: &Options<'_>) -> Res
 ///
 /// # Errors
 /// Those of [`zipfold_core::describe()`] and [`zipfold_plan::choose()`].
-pub fn foresee<'p>(problem: &'p Problem, data: &Data, options: &Options<'_>) -> Result<(Cow<'p, Problem>, Vec<Plan>)> {
-    let Some(open) = OpenAxes::of(problem, data)? else { return Ok((Cow::Borrowed(problem), vec![])) };
+pub fn foresee<'p>(
+    problem: &'p Problem,
+    data: &Data,
+    options: &Options<'_>,
+) -> Result<(Cow<'p, Problem>, Vec<Plan>)> {
+    let Some(open) = OpenAxes::of(problem, data)? else {
+        return Ok((Cow::Borrowed(problem), vec![]));
+    };
     let placed = |pass: Pass| Ok(place(&pass.job, pass.plan, options)?.0);
-    let plans = passes(&open, options)?.0.into_iter().map(placed).collect::<Result<_>>()?;
-    Ok((Cow::Owned(open.closed(problem, &passes::sampled_ends(&open))?), plans))
+    let plans = passes(&open, options)?
+        .0
+        .into_iter()
+        .map(placed)
+        .collect::<Result<_>>()?;
+    Ok((
+        Cow::Owned(open.closed(problem, &passes::sampled_ends(&open))?),
+        plans,
+    ))
 }
 
 /// The passes for the ends of `open`, and the devices that run them.
@@ -101,7 +131,9 @@ fn passes(open: &OpenAxes, options: &Options<'_>) -> Result<(Vec<Pass>, Option<H
     let mut held = None;
     let mut on_device = |job: &Job, plan: &Plan| {
         if options.device != Wanted::Cpu {
-            held = Some(place(job, plan.clone(), options)?.1).filter(|devices| !devices.is_empty()).map(Held);
+            held = Some(place(job, plan.clone(), options)?.1)
+                .filter(|devices| !devices.is_empty())
+                .map(Held);
         }
         Ok(held.is_some())
     };
@@ -113,7 +145,10 @@ fn passes(open: &OpenAxes, options: &Options<'_>) -> Result<(Vec<Pass>, Option<H
 fn one(problem: &Problem, pass: &Pass, options: &Options<'_>) -> Result<Outcome> {
     let told = |p: Progress| {
         if let Some(tell) = options.progress {
-            tell(Progress { phase: pass.purpose.name(), ..p });
+            tell(Progress {
+                phase: pass.purpose.name(),
+                ..p
+            });
         }
     };
     let options = Options {
@@ -122,12 +157,23 @@ fn one(problem: &Problem, pass: &Pass, options: &Options<'_>) -> Result<Outcome>
         overrides: options.overrides.clone(),
         stop: options.stop,
         // Devices fold one extreme at a time.
-        device: if matches!(pass.job.folds[0], Fold::Extremes(_)) { Wanted::Cpu } else { options.device },
+        device: if matches!(pass.job.folds[0], Fold::Extremes(_)) {
+            Wanted::Cpu
+        } else {
+            options.device
+        },
         progress: Some(&told),
         warnings: options.warnings.clone(),
         ..Options::default()
     };
-    run(problem, &pass.job, pass.plan.clone(), &Target::Memory, &options).map_err(|e| match e.blame() {
+    run(
+        problem,
+        &pass.job,
+        pass.plan.clone(),
+        &Target::Memory,
+        &options,
+    )
+    .map_err(|e| match e.blame() {
         Blame::Interrupted => e.remedy("run it again: nothing was counted yet"),
         _ => e,
     })

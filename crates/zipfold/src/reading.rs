@@ -16,16 +16,34 @@ fn read_input(input: &Input, named: &[String], budget: &Budget) -> Result<Table>
     let mut beside = input.attributes.clone();
     // What a pattern chooses is not known before the file is read.
     let plain = |c: &String| !c.contains(['*', '?', '!', '-']) && c.parse::<usize>().is_err();
-    if let Some(columns) = input.columns.as_ref().filter(|columns| columns.iter().all(plain)) {
-        let more = named.iter().filter(|name| !columns.contains(name) && !beside.contains(name));
+    if let Some(columns) = input
+        .columns
+        .as_ref()
+        .filter(|columns| columns.iter().all(plain))
+    {
+        let more = named
+            .iter()
+            .filter(|name| !columns.contains(name) && !beside.contains(name));
         beside.extend(more.cloned().collect::<Vec<_>>());
     }
     let columns = input.columns.clone().map(|mut all| {
-        all.extend(beside.iter().filter(|a| !all.contains(a)).cloned().collect::<Vec<_>>());
+        all.extend(
+            beside
+                .iter()
+                .filter(|a| !all.contains(a))
+                .cloned()
+                .collect::<Vec<_>>(),
+        );
         all
     });
     let (ids, texts) = (input.ids.clone(), texts::wanted(input, named));
-    let options = ReadOptions { columns, ids, texts, header: input.header, ..ReadOptions::default() };
+    let options = ReadOptions {
+        columns,
+        ids,
+        texts,
+        header: input.header,
+        ..ReadOptions::default()
+    };
     let table = read_table(&input.name, &options, budget)?;
     beside.retain(|name| !texts::is_text(&table, name));
     if beside.is_empty() {
@@ -33,17 +51,29 @@ fn read_input(input: &Input, named: &[String], budget: &Budget) -> Result<Table>
     }
     let at = |e: Error| e.at(input.name.clone());
     if table.names().is_none() {
-        let e = Error::request("attributes are read by name, and the columns have none").at(input.name.clone());
-        return Err(e.remedy("a header with the names of the columns, or a file format that has names"));
+        let e = Error::request("attributes are read by name, and the columns have none")
+            .at(input.name.clone());
+        return Err(
+            e.remedy("a header with the names of the columns, or a file format that has names")
+        );
     }
-    let taken = zipfold_core::columns::expand(&beside, table.names(), table.cols(), &|_| false).map_err(at)?;
+    let taken = zipfold_core::columns::expand(&beside, table.names(), table.cols(), &|_| false)
+        .map_err(at)?;
     let rest: Vec<usize> = (0..table.cols()).filter(|c| !taken.contains(c)).collect();
-    if rest.is_empty() && !options.texts.iter().any(|name| texts::is_text(&table, name)) {
-        let e = Error::request("every column is an attribute, and none is a component").at(input.name.clone());
+    if rest.is_empty()
+        && !options
+            .texts
+            .iter()
+            .any(|name| texts::is_text(&table, name))
+    {
+        let e = Error::request("every column is an attribute, and none is a component")
+            .at(input.name.clone());
         return Err(e.remedy(format!("leave one out of {}", Opt::Attributes)));
     }
     let attributes = table.picked(&taken, budget, "the attributes")?;
-    table.picked(&rest, budget, "the components beside the attributes")?.with_attributes(attributes)
+    table
+        .picked(&rest, budget, "the components beside the attributes")?
+        .with_attributes(attributes)
 }
 
 /// Reads everything that `problem` names. The weight column of a histogram is split off the coordinates; columns of text that
@@ -55,7 +85,11 @@ pub fn read_data(problem: &Problem, budget: &Budget) -> Result<Data> {
     let weights = weight_columns(problem);
     let named = problem.named_columns();
     let (mut x, wx) = split(&problem.x, &named.columns[0], &weights, budget)?;
-    let second = problem.y.as_ref().map(|y| split(y, &named.columns[1], &weights, budget)).transpose()?;
+    let second = problem
+        .y
+        .as_ref()
+        .map(|y| split(y, &named.columns[1], &weights, budget))
+        .transpose()?;
     let (mut y, wy) = match second {
         Some((y, wy)) => (Some(y), wy),
         None => (None, wx.clone()),
@@ -64,8 +98,14 @@ pub fn read_data(problem: &Problem, budget: &Budget) -> Result<Data> {
     let mut all = vec![];
     for fold in &problem.folds {
         all.push(match fold {
-            FoldSpec::Histogram { weights: Some(name), .. } => Some([column(&wx, name)?, column(&wy, name)?]),
-            FoldSpec::Reduce { weights: Some(input), .. } => {
+            FoldSpec::Histogram {
+                weights: Some(name),
+                ..
+            } => Some([column(&wx, name)?, column(&wy, name)?]),
+            FoldSpec::Reduce {
+                weights: Some(input),
+                ..
+            } => {
                 let table = read_input(input, &[], budget)?;
                 check_rows(&table, &x, y.as_ref(), fold, &input.name)?;
                 Some([table.clone(), table])
@@ -78,7 +118,10 @@ pub fn read_data(problem: &Problem, budget: &Budget) -> Result<Data> {
 
 fn weight_columns(problem: &Problem) -> Vec<String> {
     let one = |f: &FoldSpec| match f {
-        FoldSpec::Histogram { weights: Some(name), .. } => Some(name.clone()),
+        FoldSpec::Histogram {
+            weights: Some(name),
+            ..
+        } => Some(name.clone()),
         _ => None,
     };
     problem.folds.iter().filter_map(one).collect()
@@ -95,13 +138,33 @@ fn split(
         return Ok((read_input(input, named, budget)?, vec![]));
     }
     let columns = input.columns.clone().map(|mut c| {
-        c.extend(weights.iter().filter(|w| !c.contains(w)).cloned().collect::<Vec<_>>());
+        c.extend(
+            weights
+                .iter()
+                .filter(|w| !c.contains(w))
+                .cloned()
+                .collect::<Vec<_>>(),
+        );
         c
     });
-    let whole = read_input(&Input { columns, ..input.clone() }, named, budget)?;
-    let taken = weights.iter().map(|w| whole.column(w)).collect::<Result<Vec<_>>>()?;
+    let whole = read_input(
+        &Input {
+            columns,
+            ..input.clone()
+        },
+        named,
+        budget,
+    )?;
+    let taken = weights
+        .iter()
+        .map(|w| whole.column(w))
+        .collect::<Result<Vec<_>>>()?;
     let one = |at: &usize| whole.picked(&[*at], budget, "the weights");
-    let picked = weights.iter().zip(&taken).map(|(w, at)| Ok((w.clone(), one(at)?))).collect::<Result<_>>()?;
+    let picked = weights
+        .iter()
+        .zip(&taken)
+        .map(|(w, at)| Ok((w.clone(), one(at)?)))
+        .collect::<Result<_>>()?;
     let rest: Vec<usize> = (0..whole.cols()).filter(|c| !taken.contains(c)).collect();
     let coordinates = whole.picked(&rest, budget, "the coordinates beside the weights")?;
     let coordinates = match whole.attributes() {
@@ -112,13 +175,32 @@ fn split(
 }
 
 fn column(columns: &[(String, Table)], name: &str) -> Result<Table> {
-    let found = columns.iter().find(|(n, _)| n == name).map(|(_, t)| t.clone());
+    let found = columns
+        .iter()
+        .find(|(n, _)| n == name)
+        .map(|(_, t)| t.clone());
     found.ok_or_else(|| Error::internal(format!("the weight column '{name}' was not read")))
 }
 
-fn check_rows(weights: &Table, x: &Table, y: Option<&Table>, fold: &FoldSpec, name: &str) -> Result<()> {
-    let by_column = matches!(fold, FoldSpec::Reduce { along: zipfold_core::fold::rows::Along::Column, .. });
-    let rows = if by_column { x.rows() } else { y.unwrap_or(x).rows() };
+fn check_rows(
+    weights: &Table,
+    x: &Table,
+    y: Option<&Table>,
+    fold: &FoldSpec,
+    name: &str,
+) -> Result<()> {
+    let by_column = matches!(
+        fold,
+        FoldSpec::Reduce {
+            along: zipfold_core::fold::rows::Along::Column,
+            ..
+        }
+    );
+    let rows = if by_column {
+        x.rows()
+    } else {
+        y.unwrap_or(x).rows()
+    };
     if weights.rows() == rows {
         return Ok(());
     }

@@ -25,17 +25,32 @@ use zipfold_plan::{dense_bytes, working_bytes};
 pub(crate) fn grid_bytes(problem: &Problem) -> u64 {
     // More bins than there may be are refused by name when the problem is described.
     let asked = |a: &AxisSpec| a.bins.filter(|bins| *bins <= 100_000_000).unwrap_or(100);
-    let bins = |a: &AxisSpec| a.edges.as_ref().map_or(asked(a), |e| e.len().saturating_sub(1)) as u64;
+    let bins = |a: &AxisSpec| {
+        a.edges
+            .as_ref()
+            .map_or(asked(a), |e| e.len().saturating_sub(1)) as u64
+    };
     let of = |f: &FoldSpec| match f {
         FoldSpec::Histogram { axes, .. } => {
-            let bytes = |a: &AxisSpec| bins(a).saturating_mul(EDGE).saturating_add(table_bytes(bins(a)));
-            let edges = axes.iter().fold(0u64, |sum, a| sum.saturating_add(bytes(a)));
-            let cells = axes.iter().fold(8u64, |cells, a| cells.saturating_mul(bins(a).saturating_add(2)));
+            let bytes = |a: &AxisSpec| {
+                bins(a)
+                    .saturating_mul(EDGE)
+                    .saturating_add(table_bytes(bins(a)))
+            };
+            let edges = axes
+                .iter()
+                .fold(0u64, |sum, a| sum.saturating_add(bytes(a)));
+            let cells = axes.iter().fold(8u64, |cells, a| {
+                cells.saturating_mul(bins(a).saturating_add(2))
+            });
             edges.saturating_add(cells)
         }
         _ => 0,
     };
-    problem.folds.iter().fold(0, |sum, f| sum.saturating_add(of(f)))
+    problem
+        .folds
+        .iter()
+        .fold(0, |sum, f| sum.saturating_add(of(f)))
 }
 
 /// Bytes of an edge: as asked for, as compared, and the ends of its bin in the answer.
@@ -45,15 +60,23 @@ const EDGE: u64 = 32;
 ///
 /// # Errors
 /// `Resource` when the budget does not hold it; `Input` for NaN under the policy `error`; those of the files.
-pub fn run(problem: &Problem, job: &Job, plan: Plan, target: &Target, options: &Options<'_>) -> Result<Outcome> {
+pub fn run(
+    problem: &Problem,
+    job: &Job,
+    plan: Plan,
+    target: &Target,
+    options: &Options<'_>,
+) -> Result<Outcome> {
     let (plan, devices) = crate::device::place(job, plan, options)?;
     match plan.precision {
         Precision::F32 => {
-            let load = |plan: &Plan| crate::device::load::<f32>(job, plan, devices, &options.warnings);
+            let load =
+                |plan: &Plan| crate::device::load::<f32>(job, plan, devices, &options.warnings);
             run_typed::<f32>(problem, job, plan, target, options, load)
         }
         Precision::F64 => {
-            let load = |plan: &Plan| crate::device::load::<f64>(job, plan, devices, &options.warnings);
+            let load =
+                |plan: &Plan| crate::device::load::<f64>(job, plan, devices, &options.warnings);
             run_typed::<f64>(problem, job, plan, target, options, load)
         }
     }
@@ -90,7 +113,9 @@ fn run_typed<'e, T: Typed>(
     // All data are read for it; only what may be resumed or merged needs it.
     let keyed = options.checkpoint.is_some() || options.shard.is_some();
     let found = match &options.checkpoint {
-        Some(path) if options.resume => partial::read_if_there(path, &options.budget)?.map(|found| (found, path)),
+        Some(path) if options.resume => {
+            partial::read_if_there(path, &options.budget)?.map(|found| (found, path))
+        }
         _ => None,
     };
     if let Some(tiling) = found.as_ref().and_then(|(found, _)| found.tiling) {
@@ -104,19 +129,31 @@ fn run_typed<'e, T: Typed>(
     let resumed = found.is_some();
     let before = found.as_ref().map_or(0, |earlier| earlier.cells);
     let tiles = tiles(job, &plan, options.shard);
-    let left = tiles.len().saturating_sub(found.as_ref().map_or(0, |earlier| earlier.tiles_done));
+    let left = tiles
+        .len()
+        .saturating_sub(found.as_ref().map_or(0, |earlier| earlier.tiles_done));
     let units = left.div_ceil(plan.tiles_per_unit.max(1));
     let (_held, ahead) = reserve(job, &plan, units, target, options)?;
     let tiling = plan.device.as_ref().map(|_| plan.tiling);
-    let fresh = || Partial { tiling, ..Partial::start(identity.unwrap_or_default(), states(job, &plan, options)) };
+    let fresh = || Partial {
+        tiling,
+        ..Partial::start(identity.unwrap_or_default(), states(job, &plan, options))
+    };
     let merged = found.unwrap_or_else(fresh);
-    let run = Run { number: merged.run, checkpoint: options.checkpoint.as_deref(), resumed };
+    let run = Run {
+        number: merged.run,
+        checkpoint: options.checkpoint.as_deref(),
+        resumed,
+    };
     if let Some(path) = run.checkpoint.filter(|_| resumed) {
         let name = path.to_string_lossy();
         merged.check(job, &name)?;
         let done = tiles.get(..merged.tiles_done);
         if done.map(|done| cells(job, done)) != Some(merged.cells) {
-            return Err(Error::input("the checkpoint is damaged: its cells are not those of its tiles").at(name));
+            return Err(Error::input(
+                "the checkpoint is damaged: its cells are not those of its tiles",
+            )
+            .at(name));
         }
     }
     let places = Places::<T>::new(job, target, &options.budget, run)?;
@@ -127,7 +164,15 @@ fn run_typed<'e, T: Typed>(
     let stop = Stop(options.stop.filter(|_| options.checkpoint.is_none()));
     let executor = workers.install(|| load(&plan))?;
     let keeper = Keeper::new(run, &merged, options);
-    let sweep = Sweep { job, plan: &plan, tiles: &tiles, places: &places, options, ahead, stop };
+    let sweep = Sweep {
+        job,
+        plan: &plan,
+        tiles: &tiles,
+        places: &places,
+        options,
+        ahead,
+        stop,
+    };
     let merged = sweep.run(executor.as_ref(), &workers, merged, keeper)?;
     conservation(job, &merged)?;
     refuse_nan(job, &merged.tally)?;
@@ -146,7 +191,9 @@ fn run_typed<'e, T: Typed>(
             Place::None => Output::State(state),
         });
     }
-    zipfold_gpu::runtime::take_warnings().into_iter().for_each(|w| options.warnings.add(w));
+    zipfold_gpu::runtime::take_warnings()
+        .into_iter()
+        .for_each(|w| options.warnings.add(w));
     plan.backend = executor.backend();
     Ok(Outcome {
         warnings: options.warnings.all(),
@@ -170,11 +217,10 @@ fn reserve(
     options: &Options<'_>,
 ) -> Result<(Vec<Reservation>, usize)> {
     let (n, m) = (job.space.n, job.space.m);
-    let mut held = vec![
-        options
-            .budget
-            .reserve(working_bytes(job, plan.threads, host_tiling(job, plan), plan.prune), "hoisted rows and tiles")?,
-    ];
+    let mut held = vec![options.budget.reserve(
+        working_bytes(job, plan.threads, host_tiling(job, plan), plan.prune),
+        "hoisted rows and tiles",
+    )?];
     let mut counters = 0u64;
     for fold in &job.folds {
         let dense = dense_bytes(fold, n, m, plan.precision);
@@ -182,7 +228,13 @@ fn reserve(
             held.push(options.budget.reserve(dense, "the matrix")?);
         }
         if let Fold::Histogram(h) = fold {
-            let table = |a: &Axis| if a.is_even() { 0 } else { table_bytes(a.bins() as u64) };
+            let table = |a: &Axis| {
+                if a.is_even() {
+                    0
+                } else {
+                    table_bytes(a.bins() as u64)
+                }
+            };
             let bytes = |a: &Axis| a.edges.len() as u64 * EDGE + table(a);
             let edges: u64 = h.axes.iter().map(bytes).sum();
             held.push(options.budget.reserve(edges, "the edges of the bins")?);
@@ -193,21 +245,35 @@ fn reserve(
         }
     }
     // Each unit counts on its own: the merged counts, those of one unit, and of more where there is room.
-    held.push(options.budget.reserve(counters.saturating_mul(2), "the counts, and those of a unit")?);
+    held.push(options.budget.reserve(
+        counters.saturating_mul(2),
+        "the counts, and those of a unit",
+    )?);
     let most = units_ahead(plan).min(units).saturating_sub(1);
-    let more = (options.budget.free() / 4 * 3).checked_div(counters).map_or(most, |room| most.min(room as usize));
-    held.push(options.budget.reserve(counters.saturating_mul(more as u64), "the counts of units")?);
+    let more = (options.budget.free() / 4 * 3)
+        .checked_div(counters)
+        .map_or(most, |room| most.min(room as usize));
+    held.push(
+        options
+            .budget
+            .reserve(counters.saturating_mul(more as u64), "the counts of units")?,
+    );
     let busy = plan.threads.min(units);
     if more + 1 < busy {
         let few = format!("threads at work: {} of {busy}", more + 1);
-        options.warnings.add(format!("{few}, since {} has no room for the counts of more", Opt::Memory));
+        options.warnings.add(format!(
+            "{few}, since {} has no room for the counts of more",
+            Opt::Memory
+        ));
     }
     Ok((held, more + 1))
 }
 
 /// The tiles of the run, or of its share.
 fn tiles(job: &Job, plan: &Plan, shard: Option<(usize, usize)>) -> Vec<Tile> {
-    let tiles = plan.tiling.tiles(&zipfold_plan::prune::walked(job, plan.prune));
+    let tiles = plan
+        .tiling
+        .tiles(&zipfold_plan::prune::walked(job, plan.prune));
     match shard {
         Some((index, parts)) => plan.tiling.share(&job.space, tiles, index, parts),
         None => tiles,
@@ -215,14 +281,19 @@ fn tiles(job: &Job, plan: &Plan, shard: Option<(usize, usize)>) -> Vec<Tile> {
 }
 
 fn cells(job: &Job, tiles: &[Tile]) -> u64 {
-    tiles.iter().map(|t| job.space.count(&t.rows, &t.cols)).sum()
+    tiles
+        .iter()
+        .map(|t| job.space.count(&t.rows, &t.cols))
+        .sum()
 }
 
 /// The states before any value.
 fn states(job: &Job, plan: &Plan, options: &Options<'_>) -> Vec<State> {
     let start = |f: &Fold| match f {
         // A share keeps its pieces apart, so that a merge adds them in the order, and to the bits, of the whole.
-        Fold::Rows(_) if options.shard.is_some() && !plan.prune.is_on() => f.part(&(0..job.space.n)),
+        Fold::Rows(_) if options.shard.is_some() && !plan.prune.is_on() => {
+            f.part(&(0..job.space.n))
+        }
         _ => f.start(job.space.n, job.space.m),
     };
     job.folds.iter().map(start).collect()
@@ -257,11 +328,20 @@ impl<T: Typed> Sweep<'_, T> {
         mut merged: Partial,
         mut keeper: Keeper<'_>,
     ) -> Result<Partial> {
-        let Sweep { job, plan, tiles, places, options, .. } = *self;
+        let Sweep {
+            job,
+            plan,
+            tiles,
+            places,
+            options,
+            ..
+        } = *self;
         let (total, before) = (cells(job, tiles), merged.cells);
         let mut growth = Growth::default();
         let stopped = || options.stop.is_some_and(|s| s.load(Ordering::Relaxed));
-        let units: Vec<&[Tile]> = tiles[merged.tiles_done.min(tiles.len())..].chunks(plan.tiles_per_unit).collect();
+        let units: Vec<&[Tile]> = tiles[merged.tiles_done.min(tiles.len())..]
+            .chunks(plan.tiles_per_unit)
+            .collect();
         let work = |unit: usize| -> Result<_> {
             let sink = UnitPlaces::new(places);
             Ok((executor.run(units[unit], &sink, self.stop)?, sink.found))
@@ -273,12 +353,20 @@ impl<T: Typed> Sweep<'_, T> {
             merged.tiles_done += units[unit].len();
             merged.cells += cells(job, units[unit]);
             if let Some(progress) = options.progress {
-                progress(Progress { phase: "pairs", cells: merged.cells, total, before });
+                progress(Progress {
+                    phase: "pairs",
+                    cells: merged.cells,
+                    total,
+                    before,
+                });
             }
             keeper.now_and_then(job, tiles, places, &mut merged)?;
             Ok(if stopped() { Then::End } else { Then::GoOn })
         };
-        let mut left = Left { next: 0, done: BTreeMap::new() };
+        let mut left = Left {
+            next: 0,
+            done: BTreeMap::new(),
+        };
         if executor.devices() > 0 && !stopped() {
             let take = |unit, result| workers.install(|| take(unit, result));
             left = self.on_devices(executor, workers, &units, take)?;
@@ -286,7 +374,10 @@ impl<T: Typed> Sweep<'_, T> {
         if !stopped() {
             let done = Mutex::new(left.done);
             let work = |unit: usize| {
-                let done = done.lock().unwrap_or_else(PoisonError::into_inner).remove(&unit);
+                let done = done
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .remove(&unit);
                 done.unwrap_or_else(|| work(unit))
             };
             in_order(workers, left.next..units.len(), self.ahead, work, take)?;
@@ -303,7 +394,10 @@ impl<T: Typed> Sweep<'_, T> {
     fn interrupted(&self, mut keeper: Keeper<'_>, merged: &mut Partial) -> Error {
         let words = match keeper.at_the_end(self.job, self.tiles, self.places, merged) {
             Ok(()) => "interrupted".to_string(),
-            Err(e) => format!("interrupted, and nothing new could be kept: {}", e.what().marked()),
+            Err(e) => format!(
+                "interrupted, and nothing new could be kept: {}",
+                e.what().marked()
+            ),
         };
         Error::new(Blame::Interrupted, words)
     }
@@ -319,7 +413,9 @@ impl<T: Typed> Sweep<'_, T> {
         let work = |device: usize, unit: usize| {
             workers.install(|| {
                 let sink = UnitPlaces::new(self.places);
-                let folded = executor.run_on(device, units[unit], &sink, self.stop).transpose()?;
+                let folded = executor
+                    .run_on(device, units[unit], &sink, self.stop)
+                    .transpose()?;
                 Some(folded.map(|folded| (folded, sink.found)))
             })
         };
@@ -349,13 +445,28 @@ struct Growth {
 
 impl Growth {
     /// Holds as much as `merged` takes: what the unit that was merged has reserved, and more or less.
-    fn cover(&mut self, merged: &Partial, found: Vec<Reservation>, options: &Options<'_>) -> Result<()> {
-        let one = |s: &State| if let State::Select(s) = s { s.bytes() } else { 0 };
+    fn cover(
+        &mut self,
+        merged: &Partial,
+        found: Vec<Reservation>,
+        options: &Options<'_>,
+    ) -> Result<()> {
+        let one = |s: &State| {
+            if let State::Select(s) = s {
+                s.bytes()
+            } else {
+                0
+            }
+        };
         let now: u64 = merged.states.iter().map(one).sum();
         self.bytes += found.iter().map(Reservation::bytes).sum::<u64>();
         self.held.extend(found);
         if now > self.bytes {
-            self.held.push(options.budget.reserve(now - self.bytes, "the matches found so far")?);
+            self.held.push(
+                options
+                    .budget
+                    .reserve(now - self.bytes, "the matches found so far")?,
+            );
             self.bytes = now;
         }
         while let Some(last) = self.held.pop_if(|last| self.bytes - last.bytes() >= now) {
@@ -369,14 +480,21 @@ impl Growth {
 fn conservation(job: &Job, merged: &Partial) -> Result<()> {
     let seen = merged.tally.counted + merged.tally.far + merged.tally.nan;
     if seen != merged.cells {
-        let what = format!("{} pairs visited, {seen} counted, beyond the cut-off or NaN", merged.cells);
+        let what = format!(
+            "{} pairs visited, {seen} counted, beyond the cut-off or NaN",
+            merged.cells
+        );
         return Err(Error::internal(what));
     }
     for (fold, state) in job.folds.iter().zip(&merged.states) {
         if let (Fold::Histogram(_), State::Histogram(h)) = (fold, state)
             && h.total() != merged.tally.counted
         {
-            let what = format!("{} pairs counted, {} in the histogram", merged.tally.counted, h.total());
+            let what = format!(
+                "{} pairs counted, {} in the histogram",
+                merged.tally.counted,
+                h.total()
+            );
             return Err(Error::internal(what));
         }
     }

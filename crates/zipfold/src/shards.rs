@@ -18,7 +18,9 @@ pub fn part(problem: &Problem, outcome: &Outcome, shard: (usize, usize)) -> Resu
         Output::State(state) => Ok(state.clone()),
         _ => Err(Error::internal("a dense fold reached a shard")),
     });
-    let identity = outcome.identity.ok_or_else(|| Error::internal("a share that was run as a whole"))?;
+    let identity = outcome
+        .identity
+        .ok_or_else(|| Error::internal("a share that was run as a whole"))?;
     Ok(Partial {
         cells: outcome.cells,
         tally: outcome.tally,
@@ -36,10 +38,15 @@ pub fn part(problem: &Problem, outcome: &Outcome, shard: (usize, usize)) -> Resu
 /// `Input` when it holds none.
 pub fn problem_of(name: &str, part: &Partial) -> Result<Problem> {
     if part.problem.is_empty() {
-        let e = Error::request("this is the checkpoint of a run that has not ended, not a share").at(name);
-        return Err(e.remedy(format!("go on with the command that made it and {}", Opt::Resume)));
+        let e = Error::request("this is the checkpoint of a run that has not ended, not a share")
+            .at(name);
+        return Err(e.remedy(format!(
+            "go on with the command that made it and {}",
+            Opt::Resume
+        )));
     }
-    serde_json::from_slice(&part.problem).map_err(|e| Error::input(format!("no problem inside: {e}")).at(name))
+    serde_json::from_slice(&part.problem)
+        .map_err(|e| Error::input(format!("no problem inside: {e}")).at(name))
 }
 
 /// Merges the named partial results of all shares of `problem` over `data`.
@@ -55,23 +62,38 @@ pub fn merge(
 ) -> Result<(Job, Outcome)> {
     parts.sort_by_key(|(_, p)| p.shard);
     check(&parts)?;
-    let Ready { problem: ranged, job, plan, .. } = Query::new(problem, data, options).ready()?;
+    let Ready {
+        problem: ranged,
+        job,
+        plan,
+        ..
+    } = Query::new(problem, data, options).ready()?;
     let (n, m) = (job.space.n, job.space.m);
     let own = Identity::of(&ranged, &job, &plan, None);
     for (name, part) in &parts {
         if let Some(what) = own.answer_difference(&part.identity) {
             let e = differs(what, "what this share was run on").at(name.clone());
-            return Err(e.remedy("merge over the inputs that the shares were run on, or run the shares again"));
+            return Err(e.remedy(
+                "merge over the inputs that the shares were run on, or run the shares again",
+            ));
         }
         part.check(&job, name)?;
     }
     let size = job.space.size()?;
-    let cells = parts.iter().try_fold(0u64, |sum, (_, part)| sum.checked_add(part.cells));
+    let cells = parts
+        .iter()
+        .try_fold(0u64, |sum, (_, part)| sum.checked_add(part.cells));
     if cells != Some(size) {
-        let e = Error::input(format!("the shares do not hold the {size} cells of the space"));
+        let e = Error::input(format!(
+            "the shares do not hold the {size} cells of the space"
+        ));
         return Err(e.remedy("run the shares again on the same inputs"));
     }
-    let bytes = job.folds.iter().map(|fold| fold.bytes(n, m)).fold(0, u64::saturating_add);
+    let bytes = job
+        .folds
+        .iter()
+        .map(|fold| fold.bytes(n, m))
+        .fold(0, u64::saturating_add);
     let _held = options.budget.reserve(bytes, "the merged result")?;
     let mut merged = Partial::start(own, job.folds.iter().map(|f| f.start(n, m)).collect());
     for (_, part) in parts {
@@ -103,12 +125,16 @@ fn run_otherwise(what: &str, name: &str) -> Error {
     let (set, memory, device) = (Opt::Set, Opt::Memory, Opt::Device);
     differs(what, "what the first share was run on")
         .at(name)
-        .remedy(format!("run all shares on the same inputs, with the same {set}, {memory} and {device}"))
+        .remedy(format!(
+            "run all shares on the same inputs, with the same {set}, {memory} and {device}"
+        ))
 }
 
 /// All shares of one problem, each once.
 fn check(parts: &[(String, Partial)]) -> Result<()> {
-    let Some((_, first)) = parts.first() else { return Err(Error::request("no partial results to merge")) };
+    let Some((_, first)) = parts.first() else {
+        return Err(Error::request("no partial results to merge"));
+    };
     let total = first.shard.map_or(0, |s| s.1);
     for (at, (name, part)) in parts.iter().enumerate() {
         problem_of(name, part)?;
@@ -116,11 +142,15 @@ fn check(parts: &[(String, Partial)]) -> Result<()> {
             return Err(run_otherwise(what, name));
         }
         if part.problem != first.problem || part.shard.map(|s| s.1) != Some(total) {
-            let e = Error::request("the partial results belong to different problems").at(name.clone());
+            let e =
+                Error::request("the partial results belong to different problems").at(name.clone());
             return Err(e.remedy("merge the shares of one command"));
         }
         if part.shard.map(|s| s.0) != Some(at) {
-            let e = Error::request(format!("share {} of {total} is missing or there twice", at + 1));
+            let e = Error::request(format!(
+                "share {} of {total} is missing or there twice",
+                at + 1
+            ));
             return Err(e.at(name.clone()));
         }
     }

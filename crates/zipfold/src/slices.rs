@@ -40,7 +40,13 @@ pub struct Folded {
 impl Folded {
     /// One slice.
     pub fn one(total: Scalar, tables: Vec<Vec<Scalar>>, states: Vec<usize>) -> Self {
-        Folded { key: String::new(), done: 1, total, tables, states }
+        Folded {
+            key: String::new(),
+            done: 1,
+            total,
+            tables,
+            states,
+        }
     }
     /// Adds slices that come after these.
     pub fn add(&mut self, other: Folded) {
@@ -70,7 +76,10 @@ impl Folded {
     pub fn append(&mut self, other: Folded) {
         self.done += other.done;
         self.total = self.total.plus(other.total);
-        self.tables.iter_mut().zip(other.tables).for_each(|(own, more)| own.extend(more));
+        self.tables
+            .iter_mut()
+            .zip(other.tables)
+            .for_each(|(own, more)| own.extend(more));
     }
 }
 
@@ -105,8 +114,11 @@ impl Slices<'_> {
         while all.as_ref().map_or(0, |a| a.done) < self.many {
             let done = all.as_ref().map_or(0, |a| a.done);
             let wave = done..(done + self.wave.max(1)).min(self.many);
-            let parts: Vec<Result<Folded>> =
-                if wave.len() == 1 { wave.map(&one).collect() } else { wave.into_par_iter().map(&one).collect() };
+            let parts: Vec<Result<Folded>> = if wave.len() == 1 {
+                wave.map(&one).collect()
+            } else {
+                wave.into_par_iter().map(&one).collect()
+            };
             for (at, part) in parts.into_iter().enumerate() {
                 // What does not fit beside the others may fit alone.
                 let part = match part {
@@ -123,7 +135,10 @@ impl Slices<'_> {
             {
                 all.key.clone_from(key);
                 if let Err(e) = keep(MAGIC, &checkpoint.path, all) {
-                    self.warnings.add(format!("no checkpoint: {}; the run went on", e.what().marked()));
+                    self.warnings.add(format!(
+                        "no checkpoint: {}; the run went on",
+                        e.what().marked()
+                    ));
                 }
                 saved = Instant::now();
             }
@@ -131,16 +146,20 @@ impl Slices<'_> {
         all.ok_or_else(|| Error::internal("a plan without slices"))
     }
     fn resumed(&self) -> Result<Option<Folded>> {
-        let Some((checkpoint, key)) = self.kept.as_ref().filter(|(c, _)| c.resume) else { return Ok(None) };
+        let Some((checkpoint, key)) = self.kept.as_ref().filter(|(c, _)| c.resume) else {
+            return Ok(None);
+        };
         if !is_there(&checkpoint.path)? {
             return Ok(None);
         }
         let found: Folded = read_sealed(MAGIC, &checkpoint.path, self.budget)
             .map_err(|e| e.remedy(format!("run it without {} to start again", Opt::Resume)))?;
         if found.key != *key || found.done > self.many {
-            return Err(Error::request("the checkpoint belongs to another network, other evidence or another plan")
-                .at(checkpoint.path.to_string_lossy())
-                .remedy("run with the same arguments, or delete it and start again"));
+            return Err(Error::request(
+                "the checkpoint belongs to another network, other evidence or another plan",
+            )
+            .at(checkpoint.path.to_string_lossy())
+            .remedy("run with the same arguments, or delete it and start again"));
         }
         Ok(Some(found))
     }
@@ -149,7 +168,12 @@ impl Slices<'_> {
 /// The key of a run: its plans, its tables, and what is asked.
 pub fn key(plans: &[&Plan], tables: &[Table], asked: &str) -> String {
     let mut hash = Hash::default();
-    let text = |plan: &&Plan| format!("{:?} {:?} {:?} {:?} ", plan.cards, plan.nodes, plan.rank, plan.sliced);
+    let text = |plan: &&Plan| {
+        format!(
+            "{:?} {:?} {:?} {:?} ",
+            plan.cards, plan.nodes, plan.rank, plan.sliced
+        )
+    };
     plans.iter().map(text).for_each(|plan| hash.text(&plan));
     hash.text(asked);
     tables.iter().for_each(|table| hash.doubles(&table.values));
@@ -167,16 +191,27 @@ mod tests {
     }
 
     fn whole() -> Folded {
-        Slices { many: 9, wave: 1, kept: None, budget: &Budget::new(1 << 20), warnings: &Warnings::default() }
-            .fold(|at| Ok(slice(at)), Folded::add)
-            .unwrap()
+        Slices {
+            many: 9,
+            wave: 1,
+            kept: None,
+            budget: &Budget::new(1 << 20),
+            warnings: &Warnings::default(),
+        }
+        .fold(|at| Ok(slice(at)), Folded::add)
+        .unwrap()
     }
 
     #[test]
     fn waves_do_not_change_a_bit() {
         for wave in [2, 4, 100] {
-            let run =
-                Slices { many: 9, wave, kept: None, budget: &Budget::new(1 << 20), warnings: &Warnings::default() };
+            let run = Slices {
+                many: 9,
+                wave,
+                kept: None,
+                budget: &Budget::new(1 << 20),
+                warnings: &Warnings::default(),
+            };
             assert_eq!(run.fold(|at| Ok(slice(at)), Folded::add).unwrap(), whole());
         }
     }
@@ -189,9 +224,19 @@ mod tests {
             let beside = running.fetch_add(1, Relaxed);
             std::thread::sleep(Duration::from_millis(20));
             running.fetch_sub(1, Relaxed);
-            if beside > 0 { Err(Error::resource("no memory")) } else { Ok(slice(at)) }
+            if beside > 0 {
+                Err(Error::resource("no memory"))
+            } else {
+                Ok(slice(at))
+            }
         };
-        let run = Slices { many: 9, wave: 4, kept: None, budget: &budget, warnings: &Warnings::default() };
+        let run = Slices {
+            many: 9,
+            wave: 4,
+            kept: None,
+            budget: &budget,
+            warnings: &Warnings::default(),
+        };
         assert_eq!(run.fold(tight, Folded::add).unwrap(), whole());
     }
 
@@ -199,7 +244,11 @@ mod tests {
     fn an_interrupted_run_goes_on_where_it_was() {
         let folder = std::env::temp_dir().join(format!("zipfold-slices-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let checkpoint = Checkpoint { path: folder.join("run"), every: Duration::ZERO, resume: true };
+        let checkpoint = Checkpoint {
+            path: folder.join("run"),
+            every: Duration::ZERO,
+            resume: true,
+        };
         let budget = Budget::new(1 << 20);
         let warnings = Warnings::default();
         let run = |key: &str| Slices {
@@ -209,31 +258,65 @@ mod tests {
             budget: &budget,
             warnings: &warnings,
         };
-        let fails = |at: usize| if at == 5 { Err(Error::resource("no memory")) } else { Ok(slice(at)) };
+        let fails = |at: usize| {
+            if at == 5 {
+                Err(Error::resource("no memory"))
+            } else {
+                Ok(slice(at))
+            }
+        };
         assert!(run("a").fold(fails, Folded::add).is_err());
-        assert!(run("b").fold(fails, Folded::add).unwrap_err().to_string().contains("another network"));
+        assert!(
+            run("b")
+                .fold(fails, Folded::add)
+                .unwrap_err()
+                .to_string()
+                .contains("another network")
+        );
         let count = AtomicUsize::new(0);
         let counted = |at: usize| {
             count.fetch_add(1, Relaxed);
             Ok(slice(at))
         };
         let done = run("a").fold(counted, Folded::add).unwrap();
-        assert_eq!(count.load(Relaxed), 5, "slices 0 to 3 are in the checkpoint");
+        assert_eq!(
+            count.load(Relaxed),
+            5,
+            "slices 0 to 3 are in the checkpoint"
+        );
         assert_eq!((done.total, done.tables), (whole().total, whole().tables));
         let mut bytes = std::fs::read(&checkpoint.path).unwrap();
         let last = bytes.len() - 1;
         bytes[last] ^= 1;
         std::fs::write(&checkpoint.path, bytes).unwrap();
-        assert!(run("a").fold(fails, Folded::add).unwrap_err().to_string().contains("damaged"));
+        assert!(
+            run("a")
+                .fold(fails, Folded::add)
+                .unwrap_err()
+                .to_string()
+                .contains("damaged")
+        );
         std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
     fn the_earlier_of_equal_maxima_stays() {
-        let part = |total: f64, state: usize| Folded::one(Scalar::of(total), Vec::new(), vec![state]);
-        let parts = [part(0.0, 0), part(2.0, 1), part(3.0, 2), part(3.0, 3), part(0.0, 4)];
-        let run =
-            Slices { many: 5, wave: 2, kept: None, budget: &Budget::new(1 << 20), warnings: &Warnings::default() };
+        let part =
+            |total: f64, state: usize| Folded::one(Scalar::of(total), Vec::new(), vec![state]);
+        let parts = [
+            part(0.0, 0),
+            part(2.0, 1),
+            part(3.0, 2),
+            part(3.0, 3),
+            part(0.0, 4),
+        ];
+        let run = Slices {
+            many: 5,
+            wave: 2,
+            kept: None,
+            budget: &Budget::new(1 << 20),
+            warnings: &Warnings::default(),
+        };
         let done = run.fold(|at| Ok(parts[at].clone()), Folded::best).unwrap();
         assert_eq!((done.total, done.states), (Scalar::of(3.0), vec![2]));
     }

@@ -37,9 +37,21 @@ pub(crate) fn in_order<U: Send>(
         return Ok(());
     };
     let Range { start, end } = units;
-    let state =
-        State { waiting: BTreeMap::new(), head: start, begun: start, called: start, taken: false, over: Ok(false) };
-    let line = Line { end, ahead: ahead.max(1), work, take: Mutex::new(take), state: Mutex::new(state) };
+    let state = State {
+        waiting: BTreeMap::new(),
+        head: start,
+        begun: start,
+        called: start,
+        taken: false,
+        over: Ok(false),
+    };
+    let line = Line {
+        end,
+        ahead: ahead.max(1),
+        work,
+        take: Mutex::new(take),
+        state: Mutex::new(state),
+    };
     pool.scope_fifo(|scope| line.call(scope, &mut lock(&line.state)));
     let over = lock(&line.state).over.clone();
     over.map(drop)
@@ -124,7 +136,9 @@ impl<U> State<U> {
         if self.over.is_err() {
             return None;
         }
-        self.waiting.remove(&self.head).map(|result| (self.head, result))
+        self.waiting
+            .remove(&self.head)
+            .map(|result| (self.head, result))
     }
 }
 
@@ -147,9 +161,19 @@ pub(crate) fn by_devices<U: Send>(
     take: impl FnMut(usize, U) -> Result<Then> + Send,
 ) -> Result<Left<U>> {
     let Range { start, end } = units;
-    let state =
-        State { waiting: BTreeMap::new(), head: start, begun: start, called: start, taken: false, over: Ok(false) };
-    let shared = Shared { state, returned: BTreeSet::new(), busy: 0 };
+    let state = State {
+        waiting: BTreeMap::new(),
+        head: start,
+        begun: start,
+        called: start,
+        taken: false,
+        over: Ok(false),
+    };
+    let shared = Shared {
+        state,
+        returned: BTreeSet::new(),
+        busy: 0,
+    };
     let queue = Queue {
         end,
         ahead: ahead.max(1),
@@ -163,8 +187,14 @@ pub(crate) fn by_devices<U: Send>(
         (1..devices).for_each(|device| drop(scope.spawn(move || queue_of_all.serve(device))));
         queue_of_all.serve(0);
     });
-    let Shared { state, .. } = queue.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-    state.over.map(|_| Left { next: state.head, done: state.waiting })
+    let Shared { state, .. } = queue
+        .shared
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    state.over.map(|_| Left {
+        next: state.head,
+        done: state.waiting,
+    })
 }
 
 /// Units that devices share out.
@@ -200,7 +230,9 @@ impl<U, W, F> Drop for Busy<'_, U, W, F> {
     }
 }
 
-impl<U: Send, W: Fn(usize, usize) -> Option<U> + Sync, F: FnMut(usize, U) -> Result<Then> + Send> Queue<U, W, F> {
+impl<U: Send, W: Fn(usize, usize) -> Option<U> + Sync, F: FnMut(usize, U) -> Result<Then> + Send>
+    Queue<U, W, F>
+{
     /// The work of a device, to its end.
     fn serve(&self, device: usize) {
         while let Some(unit) = self.next() {
@@ -229,7 +261,10 @@ impl<U: Send, W: Fn(usize, usize) -> Option<U> + Sync, F: FnMut(usize, U) -> Res
             if shared.busy == 0 {
                 return None;
             }
-            shared = self.more.wait(shared).unwrap_or_else(PoisonError::into_inner);
+            shared = self
+                .more
+                .wait(shared)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
     /// Adds a result, and takes all whose turn it is, unless another thread is at it.
@@ -264,7 +299,13 @@ mod tests {
     use zipfold_core::Error;
 
     fn pool(threads: usize) -> Workers {
-        Workers::Pool(rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().into())
+        Workers::Pool(
+            rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap()
+                .into(),
+        )
     }
 
     #[test]
@@ -298,8 +339,19 @@ mod tests {
                 begun.fetch_add(1, Relaxed);
                 unit
             };
-            let fail = |unit, _| if unit == 20 { Err(Error::internal("twenty")) } else { Ok(Then::GoOn) };
-            assert!(in_order(&workers, 0..1000, 8, work, fail).unwrap_err().to_string().contains("twenty"));
+            let fail = |unit, _| {
+                if unit == 20 {
+                    Err(Error::internal("twenty"))
+                } else {
+                    Ok(Then::GoOn)
+                }
+            };
+            assert!(
+                in_order(&workers, 0..1000, 8, work, fail)
+                    .unwrap_err()
+                    .to_string()
+                    .contains("twenty")
+            );
             assert!(begun.load(Relaxed) <= 28);
             // A slow unit, while those behind it are done: all that were begun are taken.
             let begun = AtomicUsize::new(0);
@@ -313,22 +365,37 @@ mod tests {
                 Ok(if unit == 20 { Then::End } else { Then::GoOn })
             };
             in_order(&workers, 0..1000, 8, work, end).unwrap();
-            assert!(taken == begun.load(Relaxed) && (21..29).contains(&taken), "{taken}");
+            assert!(
+                taken == begun.load(Relaxed) && (21..29).contains(&taken),
+                "{taken}"
+            );
         }
     }
 
     #[test]
     fn a_panic_is_passed_on() {
-        let run = || in_order(&pool(2), 0..9, 4, |unit| assert!(unit != 3), |_, ()| Ok(Then::GoOn));
+        let run = || {
+            in_order(
+                &pool(2),
+                0..9,
+                4,
+                |unit| assert!(unit != 3),
+                |_, ()| Ok(Then::GoOn),
+            )
+        };
         assert!(std::panic::catch_unwind(run).is_err());
     }
 
     #[test]
     fn devices_take_every_unit_once_and_lost_ones_give_theirs_back() {
         // (devices, the unit at which each is lost)
-        for lost in
-            [vec![None], vec![None; 3], vec![Some(4), None], vec![Some(0), Some(9), None], vec![Some(3), Some(7)]]
-        {
+        for lost in [
+            vec![None],
+            vec![None; 3],
+            vec![Some(4), None],
+            vec![Some(0), Some(9), None],
+            vec![Some(3), Some(7)],
+        ] {
             let mut taken = vec![];
             let work = |device: usize, unit: usize| {
                 std::thread::sleep(Duration::from_micros((unit * 7919 % 5) as u64 * 100));
@@ -341,19 +408,41 @@ mod tests {
             };
             let left = by_devices(lost.len(), 0..60, 5, work, take).unwrap();
             let all = lost.contains(&None);
-            assert!(if all { left.next == 60 && left.done.is_empty() } else { left.next < 8 }, "{}", left.next);
-            assert!(left.done.keys().all(|unit| (left.next + 1..left.next + 5).contains(unit)));
+            assert!(
+                if all {
+                    left.next == 60 && left.done.is_empty()
+                } else {
+                    left.next < 8
+                },
+                "{}",
+                left.next
+            );
+            assert!(
+                left.done
+                    .keys()
+                    .all(|unit| (left.next + 1..left.next + 5).contains(unit))
+            );
             assert_eq!(taken, (0..left.next).collect::<Vec<_>>());
         }
     }
 
     #[test]
     fn an_error_an_end_or_a_panic_of_a_device_begins_no_more() {
-        let fail = |unit, _| if unit == 20 { Err(Error::internal("twenty")) } else { Ok(Then::GoOn) };
+        let fail = |unit, _| {
+            if unit == 20 {
+                Err(Error::internal("twenty"))
+            } else {
+                Ok(Then::GoOn)
+            }
+        };
         assert!(by_devices(3, 0..1000, 8, |_, unit| Some(unit), fail).is_err());
         let end = |unit, _| Ok(if unit == 20 { Then::End } else { Then::GoOn });
         let left = by_devices(3, 0..1000, 8, |_, unit| Some(unit), end).unwrap();
-        assert!((21..29).contains(&left.next) && left.done.is_empty(), "{}", left.next);
+        assert!(
+            (21..29).contains(&left.next) && left.done.is_empty(),
+            "{}",
+            left.next
+        );
         let nine = |_, unit| (unit != 9).then_some(unit).or_else(|| panic!("nine"));
         let panic = || by_devices(3, 0..1000, 8, nine, |_, _| Ok(Then::GoOn)).map(drop);
         assert!(std::panic::catch_unwind(panic).is_err());
@@ -362,13 +451,17 @@ mod tests {
     #[test]
     fn a_thread_of_the_pool_may_ask_for_it() {
         let workers = pool(1);
-        let Workers::Pool(inner) = &workers else { unreachable!() };
+        let Workers::Pool(inner) = &workers else {
+            unreachable!()
+        };
         let mut sum = 0;
         let take = |_, unit| {
             sum += unit;
             Ok(Then::GoOn)
         };
-        inner.install(|| in_order(&workers, 0..50, 4, |unit| unit, take)).unwrap();
+        inner
+            .install(|| in_order(&workers, 0..50, 4, |unit| unit, take))
+            .unwrap();
         assert_eq!(sum, 49 * 25);
     }
 }

@@ -18,14 +18,19 @@ type Listener = Box<dyn Fn(&Message) + Send + Sync>;
 
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").field("all", &self.all).finish_non_exhaustive()
+        f.debug_struct("Shared")
+            .field("all", &self.all)
+            .finish_non_exhaustive()
     }
 }
 
 impl Warnings {
     /// An empty list that tells `listener` each warning when it is added: while the run may still be stopped because of it.
     pub fn told(listener: impl Fn(&Message) + Send + Sync + 'static) -> Self {
-        Warnings(Arc::new(Shared { all: Mutex::default(), listener: Some(Box::new(listener)) }))
+        Warnings(Arc::new(Shared {
+            all: Mutex::default(),
+            listener: Some(Box::new(listener)),
+        }))
     }
     /// An empty list, of one answer, whose warnings go to this list too.
     pub fn of_one_answer(&self) -> Self {
@@ -48,7 +53,11 @@ impl Warnings {
     }
     /// All of them, oldest first.
     pub fn all(&self) -> Vec<Message> {
-        self.0.all.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0
+            .all
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 }
 
@@ -86,7 +95,8 @@ mod tests {
         let list: Arc<std::sync::OnceLock<Warnings>> = Arc::default();
         let (asked, seen) = (list.clone(), Arc::new(Mutex::new(Vec::new())));
         let to = seen.clone();
-        let warnings = Warnings::told(move |_| to.lock().unwrap().extend(asked.get().map(Warnings::all)));
+        let warnings =
+            Warnings::told(move |_| to.lock().unwrap().extend(asked.get().map(Warnings::all)));
         list.set(warnings.clone()).unwrap();
         warnings.add("no room");
         assert_eq!(*seen.lock().unwrap(), [["no room"]]);

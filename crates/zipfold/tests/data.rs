@@ -48,7 +48,10 @@ fn long() -> bool {
 }
 
 fn settings() -> Settings {
-    Settings { memory: 16 << 30, ..Settings::default() }
+    Settings {
+        memory: 16 << 30,
+        ..Settings::default()
+    }
 }
 
 fn uai_2014(root: &Path, name: &str) -> (Network, Evidence) {
@@ -59,20 +62,31 @@ fn uai_2014(root: &Path, name: &str) -> (Network, Evidence) {
 }
 
 fn reference(root: &Path, name: &str) -> (f64, Vec<Vec<f64>>) {
-    let text = |suffix: &str| std::fs::read_to_string(root.join(format!("{name}.uai.{suffix}"))).unwrap();
-    (read_pr(&text("PR")).unwrap(), read_mar(&text("MAR")).unwrap())
+    let text =
+        |suffix: &str| std::fs::read_to_string(root.join(format!("{name}.uai.{suffix}"))).unwrap();
+    (
+        read_pr(&text("PR")).unwrap(),
+        read_mar(&text("MAR")).unwrap(),
+    )
 }
 
 fn check_2014(root: &Path, name: &str) {
     let (net, seen) = uai_2014(root, name);
-    let Answer::Mar(log10, rows) = infer(&net, &seen, &Task::Mar, &settings()).unwrap().answer else {
+    let Answer::Mar(log10, rows) = infer(&net, &seen, &Task::Mar, &settings()).unwrap().answer
+    else {
         panic!("{name}: impossible")
     };
     let (want, marginals) = reference(root, name);
-    assert!((log10 - want).abs() <= 6e-6 * want.abs(), "{name}: {log10} but {want}");
+    assert!(
+        (log10 - want).abs() <= 6e-6 * want.abs(),
+        "{name}: {log10} but {want}"
+    );
     let pairs = rows.iter().flatten().zip(marginals.iter().flatten());
     let worst = pairs.map(|(p, q)| (p - q).abs()).fold(0.0, f64::max);
-    assert!(rows.len() == marginals.len() && worst <= 1e-6, "{name}: marginals differ by {worst:e}");
+    assert!(
+        rows.len() == marginals.len() && worst <= 1e-6,
+        "{name}: marginals differ by {worst:e}"
+    );
 }
 
 #[test]
@@ -83,7 +97,14 @@ fn uai_2014_partition_functions_and_marginals() {
     if long() {
         let files = std::fs::read_dir(&root).unwrap();
         names = files
-            .filter_map(|f| f.ok()?.file_name().into_string().ok()?.strip_suffix(".uai.gz").map(str::to_string))
+            .filter_map(|f| {
+                f.ok()?
+                    .file_name()
+                    .into_string()
+                    .ok()?
+                    .strip_suffix(".uai.gz")
+                    .map(str::to_string)
+            })
             .filter(|n| !LEFT_OUT.contains(&n.as_str()))
             .collect();
         assert!(names.len() >= 70, "{}", names.len());
@@ -109,7 +130,8 @@ fn linkage_15_has_references_of_other_tables() {
         Answer::Pr(log10) => log10,
         other => panic!("{other:?}"),
     };
-    let Answer::Mar(_, support) = infer(&net, &seen, &Task::Mar, &settings()).unwrap().answer else {
+    let Answer::Mar(_, support) = infer(&net, &seen, &Task::Mar, &settings()).unwrap().answer
+    else {
         panic!("impossible")
     };
     let sure = |row: &[f64]| row.iter().position(|p| *p == 1.0);
@@ -119,7 +141,10 @@ fn linkage_15_has_references_of_other_tables() {
     let observed = Evidence::new(states, net.cards()).unwrap();
     assert_eq!(observed.iter().count(), 14);
     let restricted = pr(&observed);
-    assert!((restricted - -80.3498674149658).abs() < 1e-9, "{restricted}");
+    assert!(
+        (restricted - -80.3498674149658).abs() < 1e-9,
+        "{restricted}"
+    );
     assert!(restricted < published - 3.7, "{restricted} {published}");
     let whole = pr(&seen);
     assert!((whole - -73.87290745333996).abs() < 1e-9, "{whole}");
@@ -132,7 +157,10 @@ fn uai_2008_partition_functions() {
     let all = long();
     let budget = Budget::new(settings().memory);
     let mut checked = 0;
-    for line in std::fs::read_to_string(root.join("log10Z.csv")).unwrap().lines() {
+    for line in std::fs::read_to_string(root.join("log10Z.csv"))
+        .unwrap()
+        .lines()
+    {
         let (name, want) = line.split_once(',').unwrap();
         if !all && !QUICK_2008.contains(&name) {
             continue;
@@ -140,11 +168,18 @@ fn uai_2008_partition_functions() {
         let want: f64 = want.parse().unwrap();
         let net = read_network(&root.join(name), &budget).unwrap();
         let evid = root.join(name.replace(".gz", ".evid.gz"));
-        let seen = if evid.exists() { read_evidence(&evid, &net, &budget).unwrap() } else { Evidence::none() };
+        let seen = if evid.exists() {
+            read_evidence(&evid, &net, &budget).unwrap()
+        } else {
+            Evidence::none()
+        };
         let Answer::Pr(log10) = infer(&net, &seen, &Task::Pr, &settings()).unwrap().answer else {
             panic!("{name}: impossible")
         };
-        assert!((log10 - want).abs() <= 1e-7_f64.max(6e-9 * want.abs()), "{name}: {log10} but {want}");
+        assert!(
+            (log10 - want).abs() <= 1e-7_f64.max(6e-9 * want.abs()),
+            "{name}: {log10} but {want}"
+        );
         checked += 1;
     }
     assert!(checked >= QUICK_2008.len(), "{checked}");
@@ -171,7 +206,9 @@ fn relational_3_has_references_of_other_tables() {
     let root = folder("uai");
     let (net, seen) = uai_2014(&root, "relational_3");
     assert_eq!(seen.iter().count(), 7);
-    let Answer::Pr(log10) = infer(&net, &seen, &Task::Pr, &settings()).unwrap().answer else { panic!("impossible") };
+    let Answer::Pr(log10) = infer(&net, &seen, &Task::Pr, &settings()).unwrap().answer else {
+        panic!("impossible")
+    };
     assert!((log10 - 376.7165662268069).abs() < 1e-9, "{log10}");
     assert!((log10 - reference(&root, "relational_3").0).abs() > 300.0);
 }
@@ -183,19 +220,43 @@ fn marginals_of_a_circuit_by_groups() {
     let budget = Budget::new(settings().memory);
     let net = read_network(&folder("uai2008").join("s1238.scan.erg.gz"), &budget).unwrap();
     let none = Evidence::none();
-    let joint = Settings { grouping: Grouping::Joint, ..settings() };
-    assert_eq!(infer(&net, &none, &Task::Mar, &joint).unwrap_err().blame(), Blame::Resource);
+    let joint = Settings {
+        grouping: Grouping::Joint,
+        ..settings()
+    };
+    assert_eq!(
+        infer(&net, &none, &Task::Mar, &joint).unwrap_err().blame(),
+        Blame::Resource
+    );
     let start = Instant::now();
     let done = infer(&net, &none, &Task::Mar, &settings()).unwrap();
-    println!("{:?} predicted, {:?}, {:.1} s", done.plan.prediction(), done.seconds, start.elapsed().as_secs_f64());
-    let Answer::Mar(log10, rows) = &done.answer else { panic!("impossible") };
-    assert!(done.plan.plans().len() > 10 && log10.abs() < 1e-12, "{} groups, {log10}", done.plan.plans().len());
+    println!(
+        "{:?} predicted, {:?}, {:.1} s",
+        done.plan.prediction(),
+        done.seconds,
+        start.elapsed().as_secs_f64()
+    );
+    let Answer::Mar(log10, rows) = &done.answer else {
+        panic!("impossible")
+    };
+    assert!(
+        done.plan.plans().len() > 10 && log10.abs() < 1e-12,
+        "{} groups, {log10}",
+        done.plan.plans().len()
+    );
     for v in (0..rows.len()).step_by(23) {
-        let Answer::Sum(_, one, _) = infer(&net, &none, &Task::Sum(vec![v]), &settings()).unwrap().answer else {
+        let Answer::Sum(_, one, _) = infer(&net, &none, &Task::Sum(vec![v]), &settings())
+            .unwrap()
+            .answer
+        else {
             panic!("impossible")
         };
         let total: f64 = one.iter().sum();
-        let worst = one.iter().zip(&rows[v]).map(|(a, b)| (a / total - b).abs()).fold(0.0, f64::max);
+        let worst = one
+            .iter()
+            .zip(&rows[v])
+            .map(|(a, b)| (a / total - b).abs())
+            .fold(0.0, f64::max);
         assert!(worst < 1e-12, "variable {v}: {worst:e}");
     }
 }

@@ -56,13 +56,21 @@ fn problem(numbers: &[f64]) -> Problem {
     };
     let mut asked = pairs(&x).periodic(numbers).fold(fold).problem().clone();
     asked.near = Some(numbers[2]);
-    asked.pair.params.insert("v".into(), Param::Vector(numbers.to_vec()));
-    asked.pair.params.insert("n".into(), Param::Number(numbers[3]));
+    asked
+        .pair
+        .params
+        .insert("v".into(), Param::Vector(numbers.to_vec()));
+    asked
+        .pair
+        .params
+        .insert("n".into(), Param::Number(numbers[3]));
     asked
 }
 
 fn bits(p: &Problem) -> Vec<u64> {
-    let FoldSpec::Histogram { axes, .. } = &p.folds[0] else { unreachable!("the fold above") };
+    let FoldSpec::Histogram { axes, .. } = &p.folds[0] else {
+        unreachable!("the fold above")
+    };
     let mut all: Vec<f64> = axes[0].edges.clone().unwrap();
     all.extend(axes[0].range.unwrap());
     all.extend(p.near);
@@ -74,7 +82,9 @@ fn bits(p: &Problem) -> Vec<u64> {
             Param::Word(_) => {}
         }
     }
-    all.iter().map(|v| if v.is_nan() { u64::MAX } else { v.to_bits() }).collect()
+    all.iter()
+        .map(|v| if v.is_nan() { u64::MAX } else { v.to_bits() })
+        .collect()
 }
 
 #[test]
@@ -87,10 +97,15 @@ fn numbers_keep_their_bits_in_json_and_partials() {
     }
     for part in numbers(4_000).chunks(400) {
         let asked = problem(part);
-        let sealed =
-            Partial { problem: serde_json::to_vec(&asked).unwrap(), ..Partial::start(Default::default(), vec![]) };
+        let sealed = Partial {
+            problem: serde_json::to_vec(&asked).unwrap(),
+            ..Partial::start(Default::default(), vec![])
+        };
         let opened = partial::decode(&partial::encode(&sealed).unwrap(), "part").unwrap();
-        assert_eq!(bits(&shards::problem_of("part", &opened).unwrap()), bits(&asked));
+        assert_eq!(
+            bits(&shards::problem_of("part", &opened).unwrap()),
+            bits(&asked)
+        );
     }
 }
 
@@ -102,14 +117,20 @@ fn numbers_keep_their_bits_in_toml() {
         assert_eq!(bits(&read), bits(&asked));
     }
     let plain = "schema = 1\nx = { name = \"x\" }\nnear = inf\n[[folds]]\nkind = \"matrix\"\n";
-    assert_eq!(toml::from_str::<Problem>(plain).unwrap().near, Some(f64::INFINITY));
+    assert_eq!(
+        toml::from_str::<Problem>(plain).unwrap().near,
+        Some(f64::INFINITY)
+    );
 }
 
 #[test]
 fn other_texts_are_no_numbers() {
     for text in ["\"many\"", "true", "\"1.5\"", "[1]"] {
-        let json = format!("{{\"schema\":1,\"x\":{{\"name\":\"x\"}},\"near\":{text},\"folds\":[]}}");
-        let e = serde_json::from_str::<Problem>(&json).unwrap_err().to_string();
+        let json =
+            format!("{{\"schema\":1,\"x\":{{\"name\":\"x\"}},\"near\":{text},\"folds\":[]}}");
+        let e = serde_json::from_str::<Problem>(&json)
+            .unwrap_err()
+            .to_string();
         assert!(e.contains("inf"), "{text}: {e}");
     }
 }
@@ -123,23 +144,39 @@ fn read(inputs: &str) -> Result<Problem, String> {
 fn a_text_stands_for_an_input_and_for_a_pair() {
     let long = r#""x": {"name": "a.csv"}, "y": {"name": "b.csv"}, "pair": "#;
     let short = r#""x": "a.csv", "y": "b.csv", "pair": "#;
-    for (text, table) in
-        [("\"cityblock\"", r#"{"metric": "cityblock"}"#), ("\"x[0] * y[0]\"", r#"{"formula": "x[0] * y[0]"}"#)]
-    {
-        assert_eq!(read(&format!("{short}{text}")), read(&format!("{long}{table}")));
+    for (text, table) in [
+        ("\"cityblock\"", r#"{"metric": "cityblock"}"#),
+        ("\"x[0] * y[0]\"", r#"{"formula": "x[0] * y[0]"}"#),
+    ] {
+        assert_eq!(
+            read(&format!("{short}{text}")),
+            read(&format!("{long}{table}"))
+        );
     }
     let alone = read(r#""x": "a.csv", "y": null"#).unwrap();
-    assert_eq!((alone.x, alone.y, alone.pair), (Input::named("a.csv"), None, PairSpec::default()));
+    assert_eq!(
+        (alone.x, alone.y, alone.pair),
+        (Input::named("a.csv"), None, PairSpec::default())
+    );
     let again = read(&format!("{short}\"x[0]\"")).unwrap();
-    assert_eq!(serde_json::from_str::<Problem>(&serde_json::to_string(&again).unwrap()).unwrap(), again);
+    assert_eq!(
+        serde_json::from_str::<Problem>(&serde_json::to_string(&again).unwrap()).unwrap(),
+        again
+    );
 }
 
 #[test]
 fn what_is_neither_is_refused_in_plain_words() {
     for (inputs, said) in [
-        (r#""x": 3"#, "invalid type: integer `3`, expected the name of an input, or a table with its 'name'"),
+        (
+            r#""x": 3"#,
+            "invalid type: integer `3`, expected the name of an input, or a table with its 'name'",
+        ),
         (r#""x": {"file": "a"}"#, "unknown field `file`"),
-        (r#""x": "a", "pair": ["x"]"#, "expected the name of a metric, a formula, or a table"),
+        (
+            r#""x": "a", "pair": ["x"]"#,
+            "expected the name of a metric, a formula, or a table",
+        ),
     ] {
         let error = read(inputs).unwrap_err();
         assert!(error.contains(said), "{inputs}: {error}");

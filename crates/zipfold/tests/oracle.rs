@@ -56,12 +56,20 @@ fn compare(got: &Answer, want: &Answer, tolerance: f64, network: &Network, what:
         (Answer::Impossible, Answer::Impossible) => true,
         (Answer::Pr(a), Answer::Pr(b)) => near(*a, *b, tolerance),
         (Answer::Mar(a, x), Answer::Mar(b, y)) => {
-            near(*a, *b, tolerance) && x.iter().flatten().zip(y.iter().flatten()).all(|(p, q)| near(*p, *q, tolerance))
+            near(*a, *b, tolerance)
+                && x.iter()
+                    .flatten()
+                    .zip(y.iter().flatten())
+                    .all(|(p, q)| near(*p, *q, tolerance))
         }
         (Answer::Map(a, x), Answer::Map(b, _)) => {
             let none = Evidence::none();
             near(*a, *b, tolerance)
-                && near(Oracle::new(network, &none).unwrap().weight(x).log10(), *b, 10.0 * tolerance)
+                && near(
+                    Oracle::new(network, &none).unwrap().weight(x).log10(),
+                    *b,
+                    10.0 * tolerance,
+                )
         }
         (Answer::Mmap(a, _), Answer::Mmap(b, _)) => near(*a, *b, tolerance),
         (Answer::Sum(_, x, s), Answer::Sum(_, y, _)) => {
@@ -71,7 +79,9 @@ fn compare(got: &Answer, want: &Answer, tolerance: f64, network: &Network, what:
                 && (!top.is_finite()
                     || !scale.is_finite()
                     || scale == 0.0
-                    || x.iter().zip(y).all(|(p, q)| near(p * scale / top, q / top, 1e3 * tolerance)))
+                    || x.iter()
+                        .zip(y)
+                        .all(|(p, q)| near(p * scale / top, q / top, 1e3 * tolerance)))
         }
         (Answer::Impossible, Answer::Sum(_, y, _)) => y.iter().all(|v| *v == 0.0),
         _ => false,
@@ -91,13 +101,32 @@ fn every_task_agrees_with_enumeration() {
         if round % 2 == 0 {
             asked.reverse();
         }
-        if oracle.table(&[]).iter().any(|z| !z.is_finite() || (*z > 0.0 && *z < 1e-250)) {
+        if oracle
+            .table(&[])
+            .iter()
+            .any(|z| !z.is_finite() || (*z > 0.0 && *z < 1e-250))
+        {
             continue;
         }
-        for task in [Task::Pr, Task::Mar, Task::Map, Task::Sum(asked.clone()), Task::Mmap(asked.clone())] {
-            let settings = Settings { order_seconds: (round % 3 == 0).then_some(0.002), ..Settings::default() };
+        for task in [
+            Task::Pr,
+            Task::Mar,
+            Task::Map,
+            Task::Sum(asked.clone()),
+            Task::Mmap(asked.clone()),
+        ] {
+            let settings = Settings {
+                order_seconds: (round % 3 == 0).then_some(0.002),
+                ..Settings::default()
+            };
             let got = infer(&net, &seen, &task, &settings).unwrap().answer;
-            compare(&got, &oracle.answer(&task), 1e-11, &net, &format!("round {round}, {task:?}, {seen:?}"));
+            compare(
+                &got,
+                &oracle.answer(&task),
+                1e-11,
+                &net,
+                &format!("round {round}, {task:?}, {seen:?}"),
+            );
         }
     }
 }
@@ -115,34 +144,55 @@ fn bare_tables_over_any_semiring() {
             .map(|f| {
                 (
                     f.scope().to_vec(),
-                    f.values().iter().map(|v| if *v == 0.0 { 0.0 } else { v.clamp(1e-3, 1e3) }).collect(),
+                    f.values()
+                        .iter()
+                        .map(|v| if *v == 0.0 { 0.0 } else { v.clamp(1e-3, 1e3) })
+                        .collect(),
                 )
             })
             .collect();
-        let factors = tables.iter().map(|(s, v)| Factor::new(s.clone(), v.clone(), net.cards()).unwrap()).collect();
+        let factors = tables
+            .iter()
+            .map(|(s, v)| Factor::new(s.clone(), v.clone(), net.cards()).unwrap())
+            .collect();
         let net = Network::new(Kind::Markov, net.cards().to_vec(), factors).unwrap();
-        let mut keep: Vec<usize> = (0..net.cards().len()).filter(|_| random.below(3) == 0).collect();
+        let mut keep: Vec<usize> = (0..net.cards().len())
+            .filter(|_| random.below(3) == 0)
+            .collect();
         keep.reverse();
         let settings = Settings::default();
         let none = Evidence::none();
         let want = Oracle::new(&net, &none).unwrap().table(&keep);
         let sums = contract(&SumProduct, net.cards(), &tables, &keep, &settings).unwrap();
-        let logs: Vec<(Vec<usize>, Vec<f64>)> =
-            tables.iter().map(|(s, v)| (s.clone(), v.iter().map(|x| x.ln()).collect())).collect();
+        let logs: Vec<(Vec<usize>, Vec<f64>)> = tables
+            .iter()
+            .map(|(s, v)| (s.clone(), v.iter().map(|x| x.ln()).collect()))
+            .collect();
         let summed = contract(&LogSumExp, net.cards(), &logs, &keep, &settings).unwrap();
         let fast = contract_logs(net.cards(), &logs, &keep, &settings).unwrap();
         let same = |(a, b): (&f64, &f64)| a == b || (a - b).abs() <= 1e-11 * (1.0 + b.abs());
-        assert!(fast.len() == summed.len() && fast.iter().zip(&summed).all(same), "round {round}: {fast:?} {summed:?}");
+        assert!(
+            fast.len() == summed.len() && fast.iter().zip(&summed).all(same),
+            "round {round}: {fast:?} {summed:?}"
+        );
         let best = contract(&MaxProduct, net.cards(), &tables, &keep, &settings).unwrap();
-        let costs: Vec<(Vec<usize>, Vec<f64>)> =
-            logs.iter().map(|(s, v)| (s.clone(), v.iter().map(|x| -x).collect())).collect();
+        let costs: Vec<(Vec<usize>, Vec<f64>)> = logs
+            .iter()
+            .map(|(s, v)| (s.clone(), v.iter().map(|x| -x).collect()))
+            .collect();
         let least = contract(&MinSum, net.cards(), &costs, &keep, &settings).unwrap();
-        let bits: Vec<(Vec<usize>, Vec<bool>)> =
-            tables.iter().map(|(s, v)| (s.clone(), v.iter().map(|x| *x > 0.0).collect())).collect();
+        let bits: Vec<(Vec<usize>, Vec<bool>)> = tables
+            .iter()
+            .map(|(s, v)| (s.clone(), v.iter().map(|x| *x > 0.0).collect()))
+            .collect();
         let some = contract(&OrAnd, net.cards(), &bits, &keep, &settings).unwrap();
         for at in 0..want.len() {
             let w = want[at];
-            assert!((sums[at] - w).abs() <= 1e-11 * w, "round {round}: {} {w}", sums[at]);
+            assert!(
+                (sums[at] - w).abs() <= 1e-11 * w,
+                "round {round}: {} {w}",
+                sums[at]
+            );
             assert!(
                 w == 0.0 && summed[at] == f64::NEG_INFINITY || (summed[at] - w.ln()).abs() <= 1e-9,
                 "round {round}: {} {}",
@@ -150,7 +200,8 @@ fn bare_tables_over_any_semiring() {
                 w.ln()
             );
             assert!(
-                best[at] == 0.0 && least[at] == f64::INFINITY || (best[at].ln() + least[at]).abs() <= 1e-9,
+                best[at] == 0.0 && least[at] == f64::INFINITY
+                    || (best[at].ln() + least[at]).abs() <= 1e-9,
                 "round {round}"
             );
             assert_eq!(some[at], best[at] > 0.0, "round {round}");
@@ -174,8 +225,9 @@ fn bayesian(random: &mut Random, most: usize) -> Network {
     let (islands, certain) = (1 + random.below(3), random.below(4));
     let mut factors = Vec::new();
     for v in 0..n {
-        let mut scope: Vec<usize> =
-            (0..v).filter(|u| u % islands == v % islands && random.below(v.min(6) + 1) < 2).collect();
+        let mut scope: Vec<usize> = (0..v)
+            .filter(|u| u % islands == v % islands && random.below(v.min(6) + 1) < 2)
+            .collect();
         scope.truncate(3);
         let rows = scope.iter().map(|u| cards[*u]).product();
         scope.push(v);
@@ -184,7 +236,9 @@ fn bayesian(random: &mut Random, most: usize) -> Network {
             let row: Vec<f64> = match random.below(4) < certain {
                 true => {
                     let only = random.below(cards[v]);
-                    (0..cards[v]).map(|s| f64::from(u8::from(s == only))).collect()
+                    (0..cards[v])
+                        .map(|s| f64::from(u8::from(s == only)))
+                        .collect()
                 }
                 false => (0..cards[v]).map(|_| random.unit() + 0.01).collect(),
             };
@@ -208,28 +262,64 @@ fn groups_of_variables_answer_as_all_at_once() {
     let mut random = Random::new(20_261_124);
     let (mut split, mut impossible, mut many) = (0, 0, 0);
     for round in 0..1500 {
-        let net = if round % 3 == 0 { network(&mut random, 12, false) } else { bayesian(&mut random, 12) };
-        let seen = if round % 4 == 0 { Evidence::none() } else { evidence(&mut random, &net) };
+        let net = if round % 3 == 0 {
+            network(&mut random, 12, false)
+        } else {
+            bayesian(&mut random, 12)
+        };
+        let seen = if round % 4 == 0 {
+            Evidence::none()
+        } else {
+            evidence(&mut random, &net)
+        };
         let oracle = Oracle::new(&net, &seen).unwrap();
-        if oracle.table(&[]).iter().any(|z| !z.is_finite() || (*z > 0.0 && *z < 1e-250)) {
+        if oracle
+            .table(&[])
+            .iter()
+            .any(|z| !z.is_finite() || (*z > 0.0 && *z < 1e-250))
+        {
             continue;
         }
         let want = oracle.answer(&Task::Mar);
         impossible += usize::from(want == Answer::Impossible);
         for grouping in [Grouping::Joint, Grouping::Split, Grouping::Auto] {
-            let settings = Settings { grouping, ..Settings::default() };
+            let settings = Settings {
+                grouping,
+                ..Settings::default()
+            };
             let done = infer(&net, &seen, &Task::Mar, &settings).unwrap();
-            compare(&done.answer, &want, 1e-12, &net, &format!("round {round}, {grouping:?}, {seen:?}"));
+            compare(
+                &done.answer,
+                &want,
+                1e-12,
+                &net,
+                &format!("round {round}, {grouping:?}, {seen:?}"),
+            );
             let (reduced, planned, _) = explain(&net, &seen, &Task::Mar, &settings).unwrap();
             assert_eq!(planned.plans().len(), done.plan.plans().len());
             let Planned::Groups(groups) = planned else {
-                assert!(grouping != Grouping::Split || done.plan.plans().is_empty(), "round {round}: {reduced:?}");
+                assert!(
+                    grouping != Grouping::Split || done.plan.plans().is_empty(),
+                    "round {round}: {reduced:?}"
+                );
                 continue;
             };
-            assert_eq!(grouping, Grouping::Split, "a plan of microseconds is not split");
-            let mut asked: Vec<usize> = groups.groups.iter().flat_map(|g| g.asked.iter().copied()).collect();
+            assert_eq!(
+                grouping,
+                Grouping::Split,
+                "a plan of microseconds is not split"
+            );
+            let mut asked: Vec<usize> = groups
+                .groups
+                .iter()
+                .flat_map(|g| g.asked.iter().copied())
+                .collect();
             asked.sort_unstable();
-            assert_eq!(asked, (0..reduced.cards.len()).collect::<Vec<_>>(), "round {round}");
+            assert_eq!(
+                asked,
+                (0..reduced.cards.len()).collect::<Vec<_>>(),
+                "round {round}"
+            );
             split += 1;
             many += usize::from(groups.groups.len() > 1);
         }

@@ -10,11 +10,27 @@ const ARROWS: [(&str, &[&str]); 10] = [
     ("zipfold-core", &[]),
     ("zipfold-plan", &["zipfold-core"]),
     ("zipfold-vector", &[]),
-    ("zipfold-cpu", &["zipfold-core", "zipfold-plan", "zipfold-vector"]),
+    (
+        "zipfold-cpu",
+        &["zipfold-core", "zipfold-plan", "zipfold-vector"],
+    ),
     ("zipfold-product", &["zipfold-core", "zipfold-vector"]),
-    ("zipfold-gpu", &["zipfold-core", "zipfold-plan", "zipfold-product"]),
+    (
+        "zipfold-gpu",
+        &["zipfold-core", "zipfold-plan", "zipfold-product"],
+    ),
     ("zipfold-io", &["zipfold-core"]),
-    ("zipfold", &["zipfold-core", "zipfold-plan", "zipfold-cpu", "zipfold-product", "zipfold-gpu", "zipfold-io"]),
+    (
+        "zipfold",
+        &[
+            "zipfold-core",
+            "zipfold-plan",
+            "zipfold-cpu",
+            "zipfold-product",
+            "zipfold-gpu",
+            "zipfold-io",
+        ],
+    ),
     ("zipfold-cli", &["zipfold"]),
     ("zipfold-python", &["zipfold"]),
 ];
@@ -28,19 +44,30 @@ pub fn check(files: &[File]) -> Vec<Violation> {
 }
 
 fn check_manifest(file: &File) -> Vec<Violation> {
-    let Some((line, package)) = package(&file.text) else { return Vec::new() };
+    let Some((line, package)) = package(&file.text) else {
+        return Vec::new();
+    };
     if FREE.contains(&package.as_str()) {
         return Vec::new();
     }
     let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| *name == package) else {
-        let what = format!("`{package}` has no place among the arrows of the workspace: give it one in xtask");
+        let what = format!(
+            "`{package}` has no place among the arrows of the workspace: give it one in xtask"
+        );
         return vec![Violation::new(&file.path, line, what)];
     };
     let known = |name: &str| name == "zipfold" || name.starts_with("zipfold-");
-    let used =
-        dependencies(&file.text).into_iter().filter(|(_, name)| known(name) && !allowed.contains(&name.as_str()));
-    used.map(|(line, name)| Violation::new(&file.path, line, format!("`{package}` must not depend on `{name}`")))
-        .collect()
+    let used = dependencies(&file.text)
+        .into_iter()
+        .filter(|(_, name)| known(name) && !allowed.contains(&name.as_str()));
+    used.map(|(line, name)| {
+        Violation::new(
+            &file.path,
+            line,
+            format!("`{package}` must not depend on `{name}`"),
+        )
+    })
+    .collect()
 }
 
 /// The name of a package and its line.
@@ -53,16 +80,30 @@ fn package(text: &str) -> Option<(usize, String)> {
 fn dependencies(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for key in keys(text) {
-        let Some((table, rest)) = dependency_table(key.section) else { continue };
+        let Some((table, rest)) = dependency_table(key.section) else {
+            continue;
+        };
         if table == "dev-dependencies" {
             continue;
         }
         if rest.is_empty() {
-            let alias =
-                key.value.split_once("package").map(|(_, value)| text_of(value.trim_start().trim_start_matches('=')));
-            found.push((key.line, alias.unwrap_or_else(|| key.name.split('.').next().unwrap_or(key.name).to_owned())));
+            let alias = key
+                .value
+                .split_once("package")
+                .map(|(_, value)| text_of(value.trim_start().trim_start_matches('=')));
+            found.push((
+                key.line,
+                alias.unwrap_or_else(|| key.name.split('.').next().unwrap_or(key.name).to_owned()),
+            ));
         } else {
-            found.push((key.line, if key.name == "package" { text_of(key.value) } else { rest.to_owned() }));
+            found.push((
+                key.line,
+                if key.name == "package" {
+                    text_of(key.value)
+                } else {
+                    rest.to_owned()
+                },
+            ));
         }
     }
     found
@@ -89,12 +130,20 @@ fn keys(text: &str) -> impl Iterator<Item = Key<'_>> {
     let mut section = "";
     text.lines().enumerate().filter_map(move |(number, line)| {
         let line = line.trim();
-        if let Some(head) = line.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
+        if let Some(head) = line
+            .strip_prefix('[')
+            .and_then(|rest| rest.split(']').next())
+        {
             section = head.trim_start_matches('[').trim();
             return None;
         }
         let (name, value) = line.split_once('=').filter(|_| !line.starts_with('#'))?;
-        Some(Key { section, name: name.trim().trim_matches('"'), value: value.trim(), line: number + 1 })
+        Some(Key {
+            section,
+            name: name.trim().trim_matches('"'),
+            value: value.trim(),
+            line: number + 1,
+        })
     })
 }
 

@@ -25,41 +25,78 @@ const BANS: &[Ban] = &[
     },
     Ban {
         call: "fs::read",
-        within: &["crates/cli/", "crates/zipfold/", "crates/core/", "crates/plan/", "python/"],
+        within: &[
+            "crates/cli/",
+            "crates/zipfold/",
+            "crates/core/",
+            "crates/plan/",
+            "python/",
+        ],
         except: &[],
         instead: "a file read past the one reader: io::guard::Source asks the budget",
     },
     Ban {
         call: "File::open(",
         within: &["crates/", "python/"],
-        except: &["crates/io/src/guard.rs", "crates/io/src/atomic.rs", "crates/testkit/"],
+        except: &[
+            "crates/io/src/guard.rs",
+            "crates/io/src/atomic.rs",
+            "crates/testkit/",
+        ],
         instead: "a file opened past the one reader: io::guard::Source asks the budget",
     },
-    Ban { call: "println!(", within: LIBRARY, except: &[], instead: "a print that panics when its reader has gone" },
-    Ban { call: "print!(", within: LIBRARY, except: &[], instead: "a print that panics when its reader has gone" },
+    Ban {
+        call: "println!(",
+        within: LIBRARY,
+        except: &[],
+        instead: "a print that panics when its reader has gone",
+    },
+    Ban {
+        call: "print!(",
+        within: LIBRARY,
+        except: &[],
+        instead: "a print that panics when its reader has gone",
+    },
 ];
 
 /// Every such call outside tests.
 pub fn check(files: &[File]) -> Vec<Violation> {
-    files.iter().filter(|file| shipped(&file.path)).flat_map(calls).collect()
+    files
+        .iter()
+        .filter(|file| shipped(&file.path))
+        .flat_map(calls)
+        .collect()
 }
 
 fn calls(file: &File) -> Vec<Violation> {
     let starts = |with: &[&str]| with.iter().any(|start| file.path.starts_with(start));
-    let bans: Vec<&Ban> = BANS.iter().filter(|ban| starts(ban.within) && !starts(ban.except)).collect();
+    let bans: Vec<&Ban> = BANS
+        .iter()
+        .filter(|ban| starts(ban.within) && !starts(ban.except))
+        .collect();
     if bans.is_empty() || !bans.iter().any(|ban| file.text.contains(ban.call)) {
         return Vec::new();
     }
     let source = Source::new(&file.text);
     let tests = source.test_lines();
-    let shipped = |line: usize| !tests.iter().any(|(first, last)| (*first..=*last).contains(&line));
+    let shipped = |line: usize| {
+        !tests
+            .iter()
+            .any(|(first, last)| (*first..=*last).contains(&line))
+    };
     let mut found = Vec::new();
     for line in (1..=source.lines()).filter(|line| shipped(*line)) {
         let code = source.code_line(line);
         found.extend(
             bans.iter()
                 .filter(|ban| code.contains(ban.call))
-                .map(|ban| Violation::new(&file.path, line, format!("{}) is {}", ban.call, ban.instead))),
+                .map(|ban| {
+                    Violation::new(
+                        &file.path,
+                        line,
+                        format!("{}) is {}", ban.call, ban.instead),
+                    )
+                }),
         );
     }
     found

@@ -15,20 +15,32 @@ const LEFT: &[(&str, usize)] = &[("crates/core", 4)];
 pub fn check(files: &[File]) -> Vec<Violation> {
     let mut crates: BTreeMap<&str, Vec<&File>> = BTreeMap::new();
     for file in files.iter().filter(|file| super::shipped(&file.path)) {
-        crates.entry(super::member(&file.path).unwrap_or_default()).or_default().push(file);
+        crates
+            .entry(super::member(&file.path).unwrap_or_default())
+            .or_default()
+            .push(file);
     }
-    crates.into_iter().flat_map(|(folder, files)| check_crate(folder, &files)).collect()
+    crates
+        .into_iter()
+        .flat_map(|(folder, files)| check_crate(folder, &files))
+        .collect()
 }
 
 /// Files of the crate in `folder` that import each other in circles.
 pub(super) fn count(folder: &str, files: &[&File]) -> usize {
-    circles(&Modules::new(folder, files).graph()).iter().map(Vec::len).sum()
+    circles(&Modules::new(folder, files).graph())
+        .iter()
+        .map(Vec::len)
+        .sum()
 }
 
 fn check_crate(folder: &str, files: &[&File]) -> Vec<Violation> {
     let circles = circles(&Modules::new(folder, files).graph());
     let count: usize = circles.iter().map(Vec::len).sum();
-    let left = LEFT.iter().find(|(name, _)| *name == folder).map_or(0, |(_, left)| *left);
+    let left = LEFT
+        .iter()
+        .find(|(name, _)| *name == folder)
+        .map_or(0, |(_, left)| *left);
     if count < left {
         let what = format!(
             "{count} files of {folder} import each other in circles, {left} are allowed: write the lower number"
@@ -39,7 +51,10 @@ fn check_crate(folder: &str, files: &[&File]) -> Vec<Violation> {
         return Vec::new();
     }
     let tell = |circle: Vec<String>| {
-        let what = format!("files that import each other in a circle: {}", circle.join(", "));
+        let what = format!(
+            "files that import each other in a circle: {}",
+            circle.join(", ")
+        );
         Violation::new(&format!("{folder}/src"), 1, what)
     };
     circles.into_iter().map(tell).collect()
@@ -58,7 +73,10 @@ struct Modules {
 
 impl Modules {
     fn new(folder: &str, files: &[&File]) -> Self {
-        let mut modules = Modules { uses: BTreeMap::new(), exports: BTreeMap::new() };
+        let mut modules = Modules {
+            uses: BTreeMap::new(),
+            exports: BTreeMap::new(),
+        };
         for file in files {
             let module = module(&file.path[folder.len() + "/src/".len()..]);
             let code = without_tests(&file.text);
@@ -89,7 +107,10 @@ impl Modules {
             Some(name) if self.uses.contains_key(&join(&at, name)) => {}
             _ => return None,
         }
-        while let Some(name) = rest.first().filter(|name| self.uses.contains_key(&join(&at, name))) {
+        while let Some(name) = rest
+            .first()
+            .filter(|name| self.uses.contains_key(&join(&at, name)))
+        {
             at.push(name);
             rest = &rest[1..];
         }
@@ -99,9 +120,14 @@ impl Modules {
     /// The module that defines what `path`, seen from `module`, names.
     fn resolve(&self, module: &str, path: &[String], depth: usize) -> Option<String> {
         let (found, rest) = self.locate(module, path)?;
-        let exported = rest.first().and_then(|name| self.exports.get(&(found.clone(), name.clone())));
+        let exported = rest
+            .first()
+            .and_then(|name| self.exports.get(&(found.clone(), name.clone())));
         match exported {
-            Some(path) if depth < 5 => self.resolve(&found, path, depth + 1).filter(|m| *m != found).or(Some(found)),
+            Some(path) if depth < 5 => self
+                .resolve(&found, path, depth + 1)
+                .filter(|m| *m != found)
+                .or(Some(found)),
             _ => Some(found),
         }
     }
@@ -110,14 +136,24 @@ impl Modules {
     fn graph(&self) -> BTreeMap<String, BTreeSet<String>> {
         let needs = |module: &String, used: &Vec<Path>| {
             let found = used.iter().filter_map(|path| self.resolve(module, path, 0));
-            found.filter(|m| m != module && self.uses.contains_key(m)).collect()
+            found
+                .filter(|m| m != module && self.uses.contains_key(m))
+                .collect()
         };
-        self.uses.iter().map(|(module, used)| (module.clone(), needs(module, used))).collect()
+        self.uses
+            .iter()
+            .map(|(module, used)| (module.clone(), needs(module, used)))
+            .collect()
     }
 }
 
 fn join(parts: &[&str], name: &str) -> String {
-    parts.iter().copied().chain([name]).collect::<Vec<&str>>().join("/")
+    parts
+        .iter()
+        .copied()
+        .chain([name])
+        .collect::<Vec<&str>>()
+        .join("/")
 }
 
 /// The module of a file, from the path below `src`.
@@ -133,14 +169,21 @@ fn module(path: &str) -> String {
 fn without_tests(text: &str) -> String {
     let source = Source::new(text);
     let code = String::from_utf8_lossy(&source.code).into_owned();
-    code.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_owned()
+    code.split("#[cfg(test)]\nmod tests {")
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// The paths that are re-exported, and those that are used.
 fn statements(code: &str) -> (Vec<Path>, Vec<Path>) {
     let (mut exported, mut used, mut rest) = (Vec::new(), Vec::new(), String::new());
     for (number, statement) in code.split(';').enumerate() {
-        let statement = if number == 0 { statement } else { statement.trim_start() };
+        let statement = if number == 0 {
+            statement
+        } else {
+            statement.trim_start()
+        };
         let Some(at) = use_at(statement) else {
             rest.push_str(statement);
             rest.push('\n');
@@ -148,7 +191,11 @@ fn statements(code: &str) -> (Vec<Path>, Vec<Path>) {
         };
         let before = statement[..at].trim_end();
         let public = before.ends_with("pub")
-            || (before.ends_with(')') && before.rsplit("pub").next().is_some_and(|r| r.starts_with('(')));
+            || (before.ends_with(')')
+                && before
+                    .rsplit("pub")
+                    .next()
+                    .is_some_and(|r| r.starts_with('(')));
         let paths = expand(&statement[at + "use".len()..]);
         if public {
             exported.extend(paths)
@@ -168,18 +215,32 @@ fn use_at(statement: &str) -> Option<usize> {
         let open = *at == 0 || !is_word(bytes[at - 1]);
         open && bytes.get(at + 3).is_some_and(u8::is_ascii_whitespace)
     };
-    statement.match_indices("use").map(|(at, _)| at).filter(word).last()
+    statement
+        .match_indices("use")
+        .map(|(at, _)| at)
+        .filter(word)
+        .last()
 }
 
 /// The paths of a `use` tree; a path that is renamed ends in both names' first.
 fn expand(tree: &str) -> Vec<Path> {
-    let tree: String =
-        tree.split(" as ").enumerate().map(|(n, part)| if n == 0 { part } else { skip_word(part) }).collect();
+    let tree: String = tree
+        .split(" as ")
+        .enumerate()
+        .map(|(n, part)| if n == 0 { part } else { skip_word(part) })
+        .collect();
     let tree: String = tree.chars().filter(|c| !c.is_whitespace()).collect();
     let Some(open) = tree.find('{') else {
-        return vec![tree.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect()];
+        return vec![
+            tree.split("::")
+                .filter(|part| !part.is_empty())
+                .map(str::to_owned)
+                .collect(),
+        ];
     };
-    let Some(close) = tree.rfind('}') else { return Vec::new() };
+    let Some(close) = tree.rfind('}') else {
+        return Vec::new();
+    };
     let prefix = &tree[..open];
     let (mut depth, mut from, mut parts) = (0, 0, Vec::new());
     let inner = &tree[open + 1..close];
@@ -195,11 +256,16 @@ fn expand(tree: &str) -> Vec<Path> {
         }
     }
     parts.push(&inner[from..]);
-    parts.into_iter().filter(|part| !part.is_empty()).flat_map(|part| expand(&format!("{prefix}{part}"))).collect()
+    parts
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .flat_map(|part| expand(&format!("{prefix}{part}")))
+        .collect()
 }
 
 fn skip_word(text: &str) -> &str {
-    text.trim_start().trim_start_matches(|c: char| c.is_alphanumeric() || c == '_')
+    text.trim_start()
+        .trim_start_matches(|c: char| c.is_alphanumeric() || c == '_')
 }
 
 /// Paths from `crate` and `super` in code.
@@ -211,9 +277,16 @@ fn inline(code: &str) -> Vec<Path> {
             if before.is_some_and(|byte| is_word(byte) || byte == b':') {
                 continue;
             }
-            let path: String =
-                code[at..].chars().take_while(|c| c.is_alphanumeric() || *c == '_' || *c == ':').collect();
-            found.push(path.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect());
+            let path: String = code[at..]
+                .chars()
+                .take_while(|c| c.is_alphanumeric() || *c == '_' || *c == ':')
+                .collect();
+            found.push(
+                path.split("::")
+                    .filter(|part| !part.is_empty())
+                    .map(str::to_owned)
+                    .collect(),
+            );
         }
     }
     found
@@ -232,11 +305,17 @@ fn circles(graph: &BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
         }
         seen
     };
-    let all: BTreeMap<&String, BTreeSet<&String>> = graph.keys().map(|module| (module, reached(module))).collect();
+    let all: BTreeMap<&String, BTreeSet<&String>> = graph
+        .keys()
+        .map(|module| (module, reached(module)))
+        .collect();
     let mut found: BTreeSet<Vec<String>> = BTreeSet::new();
     for (module, others) in &all {
-        let circle: Vec<String> =
-            others.iter().filter(|other| all[*other].contains(module)).map(|m| (*m).clone()).collect();
+        let circle: Vec<String> = others
+            .iter()
+            .filter(|other| all[*other].contains(module))
+            .map(|m| (*m).clone())
+            .collect();
         if circle.len() > 1 {
             found.insert(circle);
         }
@@ -249,7 +328,10 @@ mod tests {
     use super::*;
 
     fn found(files: &[(&str, &str)]) -> Vec<Vec<String>> {
-        let files: Vec<File> = files.iter().map(|(path, text)| File::new(&format!("c/src/{path}"), text)).collect();
+        let files: Vec<File> = files
+            .iter()
+            .map(|(path, text)| File::new(&format!("c/src/{path}"), text))
+            .collect();
         circles(&Modules::new("c", &files.iter().collect::<Vec<_>>()).graph())
     }
 
@@ -257,19 +339,38 @@ mod tests {
     fn circles_of_files_are_found() {
         let none: Vec<Vec<String>> = Vec::new();
         let both = vec![vec!["a".to_owned(), "b".to_owned()]];
-        assert_eq!(found(&[("a.rs", "use crate::b::B;"), ("b.rs", "use super::a::A;")]), both);
         assert_eq!(
-            found(&[("a.rs", "use crate::{b::B, c};"), ("b.rs", "fn f() { crate::a::f() }"), ("c.rs", "")]),
+            found(&[("a.rs", "use crate::b::B;"), ("b.rs", "use super::a::A;")]),
             both
         );
         assert_eq!(
-            found(&[("a.rs", "use crate::b::B;"), ("b.rs", "#[cfg(test)]\nmod tests {\n use crate::a::A;\n}")]),
+            found(&[
+                ("a.rs", "use crate::{b::B, c};"),
+                ("b.rs", "fn f() { crate::a::f() }"),
+                ("c.rs", "")
+            ]),
+            both
+        );
+        assert_eq!(
+            found(&[
+                ("a.rs", "use crate::b::B;"),
+                ("b.rs", "#[cfg(test)]\nmod tests {\n use crate::a::A;\n}")
+            ]),
             none
         );
-        assert_eq!(found(&[("a.rs", "use crate::b::B; // crate::a"), ("b.rs", "const C: &str = \"crate::a\";")]), none);
+        assert_eq!(
+            found(&[
+                ("a.rs", "use crate::b::B; // crate::a"),
+                ("b.rs", "const C: &str = \"crate::a\";")
+            ]),
+            none
+        );
         // Through a name that the module of both re-exports: where it is defined, not where it passes.
         let parts = [
-            ("m/mod.rs", "mod a;\nmod b;\npub use a::A;\npub use b::{B, C};"),
+            (
+                "m/mod.rs",
+                "mod a;\nmod b;\npub use a::A;\npub use b::{B, C};",
+            ),
             ("m/a.rs", "use super::B;"),
             ("m/b.rs", ""),
         ];
@@ -281,7 +382,10 @@ mod tests {
         ];
         assert_eq!(found(&parts), [vec!["m/a".to_owned(), "m/b".to_owned()]]);
         // What the module itself defines is in it.
-        let parts = [("m/mod.rs", "pub use a::A;\nuse a::f;\npub struct M;"), ("m/a.rs", "use super::M;")];
+        let parts = [
+            ("m/mod.rs", "pub use a::A;\nuse a::f;\npub struct M;"),
+            ("m/a.rs", "use super::M;"),
+        ];
         assert_eq!(found(&parts), [vec!["m".to_owned(), "m/a".to_owned()]]);
     }
 }

@@ -6,24 +6,39 @@ use crate::Violation;
 use crate::source::Source;
 use crate::tree::File;
 
-const ITEMS: [&str; 13] =
-    ["fn", "struct", "enum", "trait", "const", "static", "type", "mod", "union", "unsafe", "async", "extern", "auto"];
+const ITEMS: [&str; 13] = [
+    "fn", "struct", "enum", "trait", "const", "static", "type", "mod", "union", "unsafe", "async",
+    "extern", "auto",
+];
 
 /// Public items without a doc comment, and members that do not take the lints of the workspace.
 pub fn check(files: &[File]) -> Vec<Violation> {
-    let items = files.iter().filter(|file| shipped(&file.path)).flat_map(|file| check_file(file, files));
+    let items = files
+        .iter()
+        .filter(|file| shipped(&file.path))
+        .flat_map(|file| check_file(file, files));
     items.chain(files.iter().filter_map(check_lints)).collect()
 }
 
 fn check_file(file: &File, files: &[File]) -> Vec<Violation> {
     let source = Source::new(&file.text);
     let tests = source.test_lines();
-    let in_tests = |line: usize| tests.iter().any(|(first, last)| (*first..=*last).contains(&line));
+    let in_tests = |line: usize| {
+        tests
+            .iter()
+            .any(|(first, last)| (*first..=*last).contains(&line))
+    };
     let public = (1..=source.lines()).filter(|line| !in_tests(*line));
     public
         .filter_map(|line| Some((line, public_item(&source.code_line(line))?)))
         .filter(|(line, item)| !documented(&source, *line) && !documented_inside(file, item, files))
-        .map(|(line, item)| Violation::new(&file.path, line, format!("public without a doc comment: {item}")))
+        .map(|(line, item)| {
+            Violation::new(
+                &file.path,
+                line,
+                format!("public without a doc comment: {item}"),
+            )
+        })
         .collect()
 }
 
@@ -31,7 +46,8 @@ fn check_file(file: &File, files: &[File]) -> Vec<Violation> {
 fn public_item(code: &str) -> Option<String> {
     let rest = code.trim_start().strip_prefix("pub ")?.trim();
     let first = rest.split(|c: char| !c.is_alphanumeric()).next()?;
-    (ITEMS.contains(&first) && !rest.contains('$')).then(|| rest.trim_end_matches('{').trim().to_owned())
+    (ITEMS.contains(&first) && !rest.contains('$'))
+        .then(|| rest.trim_end_matches('{').trim().to_owned())
 }
 
 /// Whether the lines above (past attributes, which may span lines) hold a doc comment.
@@ -58,12 +74,24 @@ fn documented(source: &Source, line: usize) -> bool {
 
 /// A module in a file of its own may be described at the top of that file.
 fn documented_inside(file: &File, item: &str, files: &[File]) -> bool {
-    let Some(name) = item.strip_prefix("mod ").and_then(|rest| rest.strip_suffix(';')) else { return false };
+    let Some(name) = item
+        .strip_prefix("mod ")
+        .and_then(|rest| rest.strip_suffix(';'))
+    else {
+        return false;
+    };
     let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let stem = file.name().trim_end_matches(".rs");
-    let own = if ["lib", "main", "mod"].contains(&stem) { folder.to_owned() } else { format!("{folder}/{stem}") };
+    let own = if ["lib", "main", "mod"].contains(&stem) {
+        folder.to_owned()
+    } else {
+        format!("{folder}/{stem}")
+    };
     let places = [format!("{own}/{name}.rs"), format!("{own}/{name}/mod.rs")];
-    files.iter().filter(|file| places.contains(&file.path)).any(|file| file.text.trim_start().starts_with("//!"))
+    files
+        .iter()
+        .filter(|file| places.contains(&file.path))
+        .any(|file| file.text.trim_start().starts_with("//!"))
 }
 
 fn check_lints(file: &File) -> Option<Violation> {

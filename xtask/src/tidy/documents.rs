@@ -14,19 +14,37 @@ fn is_checked(path: &str) -> bool {
 
 /// Paths of files that do not exist, and numbers of decisions that do not.
 pub fn check(files: &[File]) -> Vec<Violation> {
-    let decisions = files.iter().find(|file| file.path == "DESIGN.md").map(|file| decisions(&file.text));
+    let decisions = files
+        .iter()
+        .find(|file| file.path == "DESIGN.md")
+        .map(|file| decisions(&file.text));
     let mut found = vec![];
     for file in files.iter().filter(|file| is_checked(&file.path)) {
         for (at, line) in file.text.lines().enumerate() {
             let dangling = quoted(line).filter(|path| is_path(path) && !exists(path, files));
-            found.extend(dangling.map(|path| Violation::new(&file.path, at + 1, format!("there is no file `{path}`"))));
+            found.extend(dangling.map(|path| {
+                Violation::new(&file.path, at + 1, format!("there is no file `{path}`"))
+            }));
         }
     }
-    let Some(decisions) = decisions else { return found };
-    for file in files.iter().filter(|file| is_checked(&file.path) || file.path.ends_with(".rs")) {
+    let Some(decisions) = decisions else {
+        return found;
+    };
+    for file in files
+        .iter()
+        .filter(|file| is_checked(&file.path) || file.path.ends_with(".rs"))
+    {
         for (at, line) in file.text.lines().enumerate() {
-            let odd = referred(line).into_iter().filter(|number| !decisions.contains(number));
-            found.extend(odd.map(|n| Violation::new(&file.path, at + 1, format!("DESIGN.md has no decision D{n}"))));
+            let odd = referred(line)
+                .into_iter()
+                .filter(|number| !decisions.contains(number));
+            found.extend(odd.map(|n| {
+                Violation::new(
+                    &file.path,
+                    at + 1,
+                    format!("DESIGN.md has no decision D{n}"),
+                )
+            }));
         }
     }
     found
@@ -41,19 +59,27 @@ fn quoted(line: &str) -> impl Iterator<Item = &str> {
 fn is_path(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-');
     let suffix = text.rsplit_once('.').map_or("", |(_, suffix)| suffix);
-    text.contains('/') && text.chars().all(plain) && SUFFIXES.contains(&suffix) && !text.starts_with(['.', '/'])
+    text.contains('/')
+        && text.chars().all(plain)
+        && SUFFIXES.contains(&suffix)
+        && !text.starts_with(['.', '/'])
 }
 
 /// Whether a file has this path, from any folder on.
 fn exists(path: &str, files: &[File]) -> bool {
-    files.iter().any(|file| file.path.strip_suffix(path).is_some_and(|rest| rest.is_empty() || rest.ends_with('/')))
-        || files.iter().any(|file| is_within(&file.path, path))
+    files.iter().any(|file| {
+        file.path
+            .strip_suffix(path)
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+    }) || files.iter().any(|file| is_within(&file.path, path))
 }
 
 /// Whether `path` leaves out the `src` of a crate: `plan/strategy.rs`, `core/src/fold/top.rs`.
 fn is_within(file: &str, path: &str) -> bool {
     let short = file.replacen("/src/", "/", 1);
-    short.strip_suffix(path).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+    short
+        .strip_suffix(path)
+        .is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
 }
 
 /// The numbers of decisions.
@@ -66,7 +92,14 @@ fn decisions(text: &str) -> Vec<u32> {
 fn referred(line: &str) -> Vec<u32> {
     let of = |mark: &str| -> Vec<u32> {
         let after = line.split(mark).skip(1);
-        after.filter_map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()).collect()
+        after
+            .filter_map(|rest| {
+                rest.split(|c: char| !c.is_ascii_digit())
+                    .next()?
+                    .parse()
+                    .ok()
+            })
+            .collect()
     };
     [of("DESIGN D"), of("DESIGN.md D")].concat()
 }
@@ -78,13 +111,25 @@ mod tests {
     #[test]
     fn paths_and_numbers_that_dangle_are_found() {
         let files = [
-            File::new("crates/plan/src/strategy.rs", "// See DESIGN D2 and DESIGN D7."),
-            File::new("DESIGN.md", "### D2. Two\n\nIt is in `plan/src/strategy.rs`, not in `plan/src/family.rs`."),
+            File::new(
+                "crates/plan/src/strategy.rs",
+                "// See DESIGN D2 and DESIGN D7.",
+            ),
+            File::new(
+                "DESIGN.md",
+                "### D2. Two\n\nIt is in `plan/src/strategy.rs`, not in `plan/src/family.rs`.",
+            ),
             File::new("CHANGELOG.md", "`gone/away.rs`"),
-            File::new("README.md", "`points.csv`, `a/b` and `strategy.rs` are no paths; `plan/strategy.rs` is one."),
+            File::new(
+                "README.md",
+                "`points.csv`, `a/b` and `strategy.rs` are no paths; `plan/strategy.rs` is one.",
+            ),
         ];
         let found: Vec<String> = check(&files).iter().map(ToString::to_string).collect();
         assert_eq!(found.len(), 2, "{found:?}");
-        assert!(found[0].contains("plan/src/family.rs") && found[1].contains("D7"), "{found:?}");
+        assert!(
+            found[0].contains("plan/src/family.rs") && found[1].contains("D7"),
+            "{found:?}"
+        );
     }
 }

@@ -6,8 +6,16 @@ use crate::Violation;
 use crate::source::Source;
 use crate::tree::File;
 
-const OUTSIDE: [&str; 8] =
-    ["std::fs", "std::net", "std::thread", "std::time", "std::process", "std::env", "Instant::now", "SystemTime"];
+const OUTSIDE: [&str; 8] = [
+    "std::fs",
+    "std::net",
+    "std::thread",
+    "std::time",
+    "std::process",
+    "std::env",
+    "Instant::now",
+    "SystemTime",
+];
 const PLATFORM: [&str; 3] = ["cfg(target_", "cfg!(target_", "std::arch"];
 const THREADS: [&str; 1] = ["rayon"];
 /// What each folder does not use.
@@ -19,19 +27,33 @@ const FORBIDDEN: [(&str, &[&[&str]]); 3] = [
 
 /// Uses of the outside world in the crates that are pure.
 pub fn check(files: &[File]) -> Vec<Violation> {
-    files.iter().filter(|file| shipped(&file.path)).flat_map(check_file).collect()
+    files
+        .iter()
+        .filter(|file| shipped(&file.path))
+        .flat_map(check_file)
+        .collect()
 }
 
 fn check_file(file: &File) -> Vec<Violation> {
-    let Some((_, forbidden)) = FORBIDDEN.iter().find(|(folder, _)| file.path.starts_with(folder)) else {
+    let Some((_, forbidden)) = FORBIDDEN
+        .iter()
+        .find(|(folder, _)| file.path.starts_with(folder))
+    else {
         return Vec::new();
     };
     let source = Source::new(&file.text);
     let tests = source.test_lines();
     let mut found = Vec::new();
-    for line in (1..=source.lines()).filter(|line| !tests.iter().any(|(a, b)| (*a..=*b).contains(line))) {
+    for line in
+        (1..=source.lines()).filter(|line| !tests.iter().any(|(a, b)| (*a..=*b).contains(line)))
+    {
         let code = source.code_line(line);
-        if let Some(word) = forbidden.iter().copied().flatten().find(|word| code.contains(**word)) {
+        if let Some(word) = forbidden
+            .iter()
+            .copied()
+            .flatten()
+            .find(|word| code.contains(**word))
+        {
             found.push(Violation::new(
                 &file.path,
                 line,

@@ -1,13 +1,13 @@
-//! Functions of at most 100 lines, files of at most 900.
+//! Functions of at most 125 lines, files of at most 1200.
 
 use crate::Violation;
 use crate::source::{Source, is_word};
 use crate::tree::File;
 
 /// The most lines a function may have, from its `fn` to its closing brace.
-pub const FUNCTION: usize = 100;
+pub const FUNCTION: usize = 125;
 /// The most lines a source file may have.
-pub const FILE: usize = 900;
+pub const FILE: usize = 1200;
 
 /// Functions and source files that are too long.
 pub fn check(files: &[File]) -> Vec<Violation> {
@@ -21,11 +21,19 @@ fn check_file(file: &File) -> Vec<Violation> {
         "py" => python(&file.text),
         _ => return Vec::new(),
     };
-    let long = spans.into_iter().filter(|span| span.lines > FUNCTION).map(|span| {
-        Violation::new(&file.path, span.line, format!("`{}` has {} lines, above {FUNCTION}", span.name, span.lines))
-    });
+    let long = spans
+        .into_iter()
+        .filter(|span| span.lines > FUNCTION)
+        .map(|span| {
+            Violation::new(
+                &file.path,
+                span.line,
+                format!("`{}` has {} lines, above {FUNCTION}", span.name, span.lines),
+            )
+        });
     let lines = file.text.lines().count();
-    let whole = (lines > FILE).then(|| Violation::new(&file.path, lines, format!("{lines} lines, above {FILE}")));
+    let whole = (lines > FILE)
+        .then(|| Violation::new(&file.path, lines, format!("{lines} lines, above {FILE}")));
     long.chain(whole).collect()
 }
 
@@ -36,7 +44,10 @@ struct Span {
 }
 
 fn rust(source: &Source) -> Vec<Span> {
-    functions(source).into_iter().map(|f| span(source, f.name, f.at, f.close)).collect()
+    functions(source)
+        .into_iter()
+        .map(|f| span(source, f.name, f.at, f.close))
+        .collect()
 }
 
 /// A function of Rust: where its `fn` stands, and the braces of its body.
@@ -49,7 +60,11 @@ pub(super) struct Function {
 
 /// All functions with a body.
 pub(super) fn functions(source: &Source) -> Vec<Function> {
-    source.words("fn").into_iter().filter_map(|at| rust_function(source, at)).collect()
+    source
+        .words("fn")
+        .into_iter()
+        .filter_map(|at| rust_function(source, at))
+        .collect()
 }
 
 /// The function whose `fn` stands at `at`; none for the type of a function pointer or a declaration without a body.
@@ -60,17 +75,28 @@ fn rust_function(source: &Source, at: usize) -> Option<Function> {
         return None;
     }
     let open = source.body(start)?;
-    Some(Function { name, at, open, close: source.closing(open)? })
+    Some(Function {
+        name,
+        at,
+        open,
+        close: source.closing(open)?,
+    })
 }
 
 fn name_at(source: &Source, start: usize) -> String {
-    let bytes = source.code[start..].iter().take_while(|byte| is_word(**byte) || **byte == b'$');
+    let bytes = source.code[start..]
+        .iter()
+        .take_while(|byte| is_word(**byte) || **byte == b'$');
     String::from_utf8_lossy(&bytes.copied().collect::<Vec<u8>>()).into_owned()
 }
 
 fn span(source: &Source, name: String, from: usize, to: usize) -> Span {
     let line = source.line(from);
-    Span { name, line, lines: source.line(to) + 1 - line }
+    Span {
+        name,
+        line,
+        lines: source.line(to) + 1 - line,
+    }
 }
 
 /// Blocks that follow a closing parenthesis, outside any other such block: in C those are functions.
@@ -78,9 +104,15 @@ fn c(source: &Source) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut end = 0;
     for at in (0..source.code.len()).filter(|at| source.code[*at] == b'{') {
-        let before = source.code[..at].iter().rposition(|byte| !byte.is_ascii_whitespace());
-        let Some(before) = before.filter(|before| at >= end && source.code[*before] == b')') else { continue };
-        let Some(close) = source.closing(at) else { continue };
+        let before = source.code[..at]
+            .iter()
+            .rposition(|byte| !byte.is_ascii_whitespace());
+        let Some(before) = before.filter(|before| at >= end && source.code[*before] == b')') else {
+            continue;
+        };
+        let Some(close) = source.closing(at) else {
+            continue;
+        };
         spans.push(span(source, c_name(source, before), before, close));
         end = close;
     }
@@ -99,7 +131,12 @@ fn c_name(source: &Source, close: usize) -> String {
         depth == 0
     });
     let head = &source.code[..open.unwrap_or(0)];
-    let name: Vec<u8> = head.iter().rev().take_while(|byte| is_word(**byte)).copied().collect();
+    let name: Vec<u8> = head
+        .iter()
+        .rev()
+        .take_while(|byte| is_word(**byte))
+        .copied()
+        .collect();
     String::from_utf8_lossy(&name.into_iter().rev().collect::<Vec<u8>>()).into_owned()
 }
 
@@ -110,12 +147,24 @@ fn python(text: &str) -> Vec<Span> {
     let mut spans = Vec::new();
     for (first, line) in lines.iter().enumerate() {
         let head = line.trim_start().trim_start_matches("async ");
-        let Some(rest) = head.strip_prefix("def ") else { continue };
-        let inside = |l: &&str| l.trim().is_empty() || indent(l) > indent(line) || l.trim_start().starts_with(')');
+        let Some(rest) = head.strip_prefix("def ") else {
+            continue;
+        };
+        let inside = |l: &&str| {
+            l.trim().is_empty() || indent(l) > indent(line) || l.trim_start().starts_with(')')
+        };
         let block = lines[first + 1..].iter().take_while(|l| inside(l)).count();
-        let blank = lines[first + 1..][..block].iter().rev().take_while(|l| l.trim().is_empty()).count();
+        let blank = lines[first + 1..][..block]
+            .iter()
+            .rev()
+            .take_while(|l| l.trim().is_empty())
+            .count();
         let name = rest.split('(').next().unwrap_or(rest).to_owned();
-        spans.push(Span { name, line: first + 1, lines: 1 + block - blank });
+        spans.push(Span {
+            name,
+            line: first + 1,
+            lines: 1 + block - blank,
+        });
     }
     spans
 }

@@ -38,10 +38,17 @@ struct Crate {
 pub fn table(files: &[File]) -> String {
     let mut crates: BTreeMap<&str, Vec<&File>> = BTreeMap::new();
     for file in files.iter().filter(|file| shipped(&file.path)) {
-        crates.entry(member(&file.path).unwrap_or_default()).or_default().push(file);
+        crates
+            .entry(member(&file.path).unwrap_or_default())
+            .or_default()
+            .push(file);
     }
     let mut all = Crate::default();
-    let mut out = format!("| {} |\n|{}\n", COLUMNS.join(" | "), "---|".repeat(COLUMNS.len()));
+    let mut out = format!(
+        "| {} |\n|{}\n",
+        COLUMNS.join(" | "),
+        "---|".repeat(COLUMNS.len())
+    );
     for (name, files) in crates {
         let measured = Crate::of(name, &files);
         out += &measured.line(name);
@@ -52,16 +59,26 @@ pub fn table(files: &[File]) -> String {
 
 impl Crate {
     fn of(name: &str, files: &[&File]) -> Crate {
-        let mut out = Crate { files: files.len(), circles: circles::count(name, files), ..Crate::default() };
+        let mut out = Crate {
+            files: files.len(),
+            circles: circles::count(name, files),
+            ..Crate::default()
+        };
         for file in files {
             let source = Source::new(&file.text);
             out.wildcards += wildcards::catch_all(&source).len();
             let tests = source.test_lines();
-            let tested = |line: &usize| tests.iter().any(|(first, last)| (first..=last).contains(&line));
+            let tested = |line: &usize| {
+                tests
+                    .iter()
+                    .any(|(first, last)| (first..=last).contains(&line))
+            };
             for line in (1..=source.lines()).filter(|line| !tested(line)) {
                 let code = source.code_line(line);
                 out.code += usize::from(!code.trim().is_empty());
-                out.comments += usize::from(code.trim().is_empty() && !source.comment_line(line).trim().is_empty());
+                out.comments += usize::from(
+                    code.trim().is_empty() && !source.comment_line(line).trim().is_empty(),
+                );
                 out.public += usize::from(is_public(&code));
             }
             for measure in density::measures(file) {
@@ -86,7 +103,10 @@ impl Crate {
         tokens.sort_unstable();
         let at = |tenths: usize| tokens.get(tokens.len() * tenths / 10).copied().unwrap_or(0);
         let share = 100.0 * self.comments as f64 / (self.code + self.comments).max(1) as f64;
-        let over = tokens.iter().filter(|tokens| **tokens > density::TOKENS).count();
+        let over = tokens
+            .iter()
+            .filter(|tokens| **tokens > density::TOKENS)
+            .count();
         format!(
             "| {name} | {} | {} | {share:.1} | {} | {} | {} | {} | {over} | {} | {} | {} |\n",
             self.files,
@@ -104,8 +124,21 @@ impl Crate {
 
 /// Whether a line of code begins an item that other crates see.
 fn is_public(code: &str) -> bool {
-    let Some(rest) = code.trim_start().strip_prefix("pub ") else { return false };
-    let words = ["fn ", "struct ", "enum ", "trait ", "const ", "static ", "type ", "union ", "unsafe fn ", "mod "];
+    let Some(rest) = code.trim_start().strip_prefix("pub ") else {
+        return false;
+    };
+    let words = [
+        "fn ",
+        "struct ",
+        "enum ",
+        "trait ",
+        "const ",
+        "static ",
+        "type ",
+        "union ",
+        "unsafe fn ",
+        "mod ",
+    ];
     words.iter().any(|word| rest.starts_with(word))
 }
 
@@ -116,8 +149,14 @@ mod tests {
     #[test]
     fn lines_are_counted_by_kind() {
         let text = "//! A module.\n\n/// A function.\npub fn a() -> u8 {\n    1 // One.\n}\npub(crate) fn b() {}\n";
-        let table = table(&[File::new("crates/core/src/a.rs", text), File::new("crates/core/tests/b.rs", text)]);
+        let table = table(&[
+            File::new("crates/core/src/a.rs", text),
+            File::new("crates/core/tests/b.rs", text),
+        ]);
         let all = table.lines().last().unwrap();
-        assert_eq!(all, "| all | 1 | 4 | 33.3 | 1 | 2 | 10 | 10 | 0 | 0 | 0 | 0 |");
+        assert_eq!(
+            all,
+            "| all | 1 | 4 | 33.3 | 1 | 2 | 10 | 10 | 0 | 0 | 0 | 0 |"
+        );
     }
 }

@@ -5,7 +5,14 @@ use crate::source::Source;
 use crate::tree::File;
 use std::collections::BTreeMap;
 
-const PANICS: [&str; 6] = [".unwrap()", ".expect(", "panic!(", "unreachable!(", "todo!(", "unimplemented!("];
+const PANICS: [&str; 6] = [
+    ".unwrap()",
+    ".expect(",
+    "panic!(",
+    "unreachable!(",
+    "todo!(",
+    "unimplemented!(",
+];
 /// How many lines above its `INVARIANT:` comment may stand.
 const REACH: usize = 3;
 
@@ -24,10 +31,21 @@ pub fn count(files: &[File]) -> BTreeMap<String, usize> {
 fn places(source: &Source) -> usize {
     let tests = source.test_lines();
     let explained = |line: usize| {
-        (line.saturating_sub(REACH)..=line).any(|above| source.comment_line(above).contains("INVARIANT:"))
+        (line.saturating_sub(REACH)..=line)
+            .any(|above| source.comment_line(above).contains("INVARIANT:"))
     };
     (1..=source.lines())
-        .filter(|line| !tests.iter().any(|(first, last)| (*first..=*last).contains(line)) && !explained(*line))
-        .map(|line| PANICS.iter().map(|panic| source.code_line(line).matches(panic).count()).sum::<usize>())
+        .filter(|line| {
+            !tests
+                .iter()
+                .any(|(first, last)| (*first..=*last).contains(line))
+                && !explained(*line)
+        })
+        .map(|line| {
+            PANICS
+                .iter()
+                .map(|panic| source.code_line(line).matches(panic).count())
+                .sum::<usize>()
+        })
         .sum()
 }

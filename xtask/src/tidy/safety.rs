@@ -8,23 +8,43 @@ use crate::tree::File;
 /// How many lines above an `unsafe` its reason may start; an empty line ends the search.
 const REACH: usize = 8;
 /// The members that may hold unsafe code.
-const ALLOWED: [&str; 5] = ["crates/cpu", "crates/gpu", "crates/product", "crates/vector", "python"];
+const ALLOWED: [&str; 5] = [
+    "crates/cpu",
+    "crates/gpu",
+    "crates/product",
+    "crates/vector",
+    "python",
+];
 
 /// Uses of `unsafe` without a `SAFETY:` comment (for functions and traits: a `# Safety` section). The functions of an
 /// `impl … for …` need none: their trait says what callers owe.
 pub fn check_comments(files: &[File]) -> Vec<Violation> {
-    files.iter().filter(|file| file.suffix() == "rs").flat_map(check_file).collect()
+    files
+        .iter()
+        .filter(|file| file.suffix() == "rs")
+        .flat_map(check_file)
+        .collect()
 }
 
 fn check_file(file: &File) -> Vec<Violation> {
     let source = Source::new(&file.text);
     let bodies = trait_impls(&source);
-    let inherited =
-        |at: usize| is_function(&source, at) && bodies.iter().any(|(open, close)| (*open..*close).contains(&at));
+    let inherited = |at: usize| {
+        is_function(&source, at)
+            && bodies
+                .iter()
+                .any(|(open, close)| (*open..*close).contains(&at))
+    };
     let found = source.words("unsafe").into_iter();
     let bare = found.filter(|at| !is_pointer_type(&source, *at) && !inherited(*at));
     bare.filter(|at| !justified(&source, source.line(*at)))
-        .map(|at| Violation::new(&file.path, source.line(at), "`unsafe` without a `SAFETY:` comment above it"))
+        .map(|at| {
+            Violation::new(
+                &file.path,
+                source.line(at),
+                "`unsafe` without a `SAFETY:` comment above it",
+            )
+        })
         .collect()
 }
 
@@ -32,13 +52,17 @@ fn check_file(file: &File) -> Vec<Violation> {
 fn is_pointer_type(source: &Source, at: usize) -> bool {
     let text = String::from_utf8_lossy(&source.code[at..]);
     let words = text.trim_start_matches("unsafe").trim_start();
-    let words = words.strip_prefix("extern").map_or(words, |rest| rest.trim_start_matches([' ', '\n', '"']));
+    let words = words
+        .strip_prefix("extern")
+        .map_or(words, |rest| rest.trim_start_matches([' ', '\n', '"']));
     let after = words.strip_prefix("fn").map(str::trim_start);
     after.is_some_and(|rest| rest.starts_with('('))
 }
 
 fn is_function(source: &Source, at: usize) -> bool {
-    let after = source.next(at + "unsafe".len()).map_or(&[][..], |at| &source.code[at..]);
+    let after = source
+        .next(at + "unsafe".len())
+        .map_or(&[][..], |at| &source.code[at..]);
     after.starts_with(b"fn ") || after.starts_with(b"extern ")
 }
 
@@ -48,7 +72,9 @@ fn trait_impls(source: &Source) -> Vec<(usize, usize)> {
         let open = source.body(at)?;
         let head = String::from_utf8_lossy(&source.code[at..open]).into_owned();
         let of_trait = head.split_whitespace().any(|word| word == "for");
-        of_trait.then(|| source.closing(open).map(|close| (open, close))).flatten()
+        of_trait
+            .then(|| source.closing(open).map(|close| (open, close)))
+            .flatten()
     };
     source.words("impl").into_iter().filter_map(body).collect()
 }
@@ -56,7 +82,10 @@ fn trait_impls(source: &Source) -> Vec<(usize, usize)> {
 fn justified(source: &Source, line: usize) -> bool {
     let reason = |line: usize| {
         let comment = source.comment_line(line);
-        ["SAFETY:", "SAFETY ("].iter().any(|word| comment.contains(word)) || comment.contains("# Safety")
+        ["SAFETY:", "SAFETY ("]
+            .iter()
+            .any(|word| comment.contains(word))
+            || comment.contains("# Safety")
     };
     if reason(line) {
         return true;
@@ -79,20 +108,35 @@ fn justified(source: &Source, line: usize) -> bool {
 
 /// Crates that should forbid unsafe code and do not.
 pub fn check_forbidden(files: &[File]) -> Vec<Violation> {
-    let bare = files.iter().filter(|file| is_crate_root(&file.path) && !forbids(&file.text));
+    let bare = files
+        .iter()
+        .filter(|file| is_crate_root(&file.path) && !forbids(&file.text));
     bare.filter(|file| member(&file.path).is_some_and(|member| !ALLOWED.contains(&member)))
-        .map(|file| Violation::new(&file.path, 1, "the crate does not say `#![forbid(unsafe_code)]`"))
+        .map(|file| {
+            Violation::new(
+                &file.path,
+                1,
+                "the crate does not say `#![forbid(unsafe_code)]`",
+            )
+        })
         .collect()
 }
 
 fn is_crate_root(path: &str) -> bool {
-    let Some(member) = member(path) else { return false };
+    let Some(member) = member(path) else {
+        return false;
+    };
     let inside = &path[member.len()..];
-    inside == "/src/lib.rs" || inside == "/src/main.rs" || (inside.starts_with("/src/bin/") && inside.ends_with(".rs"))
+    inside == "/src/lib.rs"
+        || inside == "/src/main.rs"
+        || (inside.starts_with("/src/bin/") && inside.ends_with(".rs"))
 }
 
 fn forbids(text: &str) -> bool {
     let code = Source::new(text).code;
-    let packed: Vec<u8> = code.into_iter().filter(|byte| is_word(*byte) || b"#![()]".contains(byte)).collect();
+    let packed: Vec<u8> = code
+        .into_iter()
+        .filter(|byte| is_word(*byte) || b"#![()]".contains(byte))
+        .collect();
     String::from_utf8_lossy(&packed).contains("#![forbid(unsafe_code)]")
 }

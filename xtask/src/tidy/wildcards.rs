@@ -43,12 +43,19 @@ const LEFT: &[(&str, usize)] = &[
 
 /// Matches over folds with a catch-all arm, in files that have more of them than are left over.
 pub fn check(files: &[File]) -> Vec<Violation> {
-    files.iter().filter(|file| super::shipped(&file.path)).flat_map(check_file).collect()
+    files
+        .iter()
+        .filter(|file| super::shipped(&file.path))
+        .flat_map(check_file)
+        .collect()
 }
 
 fn check_file(file: &File) -> Vec<Violation> {
     let found = catch_all(&Source::new(&file.text));
-    let left = LEFT.iter().find(|(path, _)| *path == file.path).map_or(0, |(_, left)| *left);
+    let left = LEFT
+        .iter()
+        .find(|(path, _)| *path == file.path)
+        .map_or(0, |(_, left)| *left);
     if found.len() == left {
         return Vec::new();
     }
@@ -60,19 +67,36 @@ fn check_file(file: &File) -> Vec<Violation> {
         return vec![Violation::new(&file.path, 1, what)];
     }
     let what = "a `match` over folds has a catch-all arm: name every fold, or ask `Traits`";
-    found.into_iter().map(|line| Violation::new(&file.path, line, what.to_owned())).collect()
+    found
+        .into_iter()
+        .map(|line| Violation::new(&file.path, line, what.to_owned()))
+        .collect()
 }
 
 /// The lines of matches over [`WHOLE`] that have a catch-all arm, outside tests.
 pub(super) fn catch_all(source: &Source) -> Vec<usize> {
     let tests = source.test_lines();
-    let shipped = |line: &usize| !tests.iter().any(|(first, last)| (first..=last).contains(&line));
+    let shipped = |line: &usize| {
+        !tests
+            .iter()
+            .any(|(first, last)| (first..=last).contains(&line))
+    };
     let bad = |at: &usize| {
-        let Some(open) = source.body(at + "match".len()) else { return false };
-        let arms = source.closing(open).map_or_else(Vec::new, |end| arms(&source.code[open + 1..end]));
+        let Some(open) = source.body(at + "match".len()) else {
+            return false;
+        };
+        let arms = source
+            .closing(open)
+            .map_or_else(Vec::new, |end| arms(&source.code[open + 1..end]));
         arms.iter().any(|arm| names_whole(arm)) && arms.iter().any(|arm| is_catch_all(arm))
     };
-    source.words("match").into_iter().filter(bad).map(|at| source.line(at)).filter(shipped).collect()
+    source
+        .words("match")
+        .into_iter()
+        .filter(bad)
+        .map(|at| source.line(at))
+        .filter(shipped)
+        .collect()
 }
 
 /// The patterns of the arms of a match, of the code between its braces.
@@ -85,8 +109,14 @@ fn arms(code: &[u8]) -> Vec<String> {
             (b')' | b']' | b'}', _) => {
                 depth -= 1;
                 // The block of an arm ends it, unless an expression goes on.
-                let next = code[at + 1..].iter().find(|byte| !byte.is_ascii_whitespace());
-                if depth == 0 && code[at] == b'}' && pattern.is_none() && !matches!(next, Some(b'.' | b'?' | b',')) {
+                let next = code[at + 1..]
+                    .iter()
+                    .find(|byte| !byte.is_ascii_whitespace());
+                if depth == 0
+                    && code[at] == b'}'
+                    && pattern.is_none()
+                    && !matches!(next, Some(b'.' | b'?' | b','))
+                {
                     pattern = Some(at + 1);
                 }
             }
@@ -115,9 +145,14 @@ fn names_whole(pattern: &str) -> bool {
 /// Whether a pattern takes everything: `_`, a name, or a tuple of such, whatever its guard.
 fn is_catch_all(pattern: &str) -> bool {
     let pattern = pattern.split(" if ").next().unwrap_or(pattern).trim();
-    let plain = |c: char| c == '_' || c == ',' || c == '(' || c == ')' || c.is_whitespace() || c.is_ascii_lowercase();
-    let literal =
-        ["true", "false"].iter().any(|word| pattern.split(|c: char| !c.is_ascii_lowercase()).any(|w| w == *word));
+    let plain = |c: char| {
+        c == '_' || c == ',' || c == '(' || c == ')' || c.is_whitespace() || c.is_ascii_lowercase()
+    };
+    let literal = ["true", "false"].iter().any(|word| {
+        pattern
+            .split(|c: char| !c.is_ascii_lowercase())
+            .any(|w| w == *word)
+    });
     !pattern.is_empty() && pattern.chars().all(plain) && !literal
 }
 
@@ -133,13 +168,31 @@ mod tests {
 
     #[test]
     fn catch_all_arms_over_folds_are_found() {
-        assert_eq!(lines("fn a(f: &Fold) {\n match f {\n Fold::Rows(_) => 1,\n _ => 2,\n };\n}"), [2]);
-        assert_eq!(lines("match (f, s) {\n (Fold::Rows(f), S::A(s)) => { x }\n (fold, state) => y,\n}"), [1]);
-        assert_eq!(lines("match f { Fold::Rows(f) => match g { _ => 1 }.abs(), other if is(other) => 3 }"), [1]);
-        assert_eq!(lines("match f { Fold::Rows(f) => g.map(|v| (v, 1)), Fold::Dense(_) => 3 }"), NONE);
-        assert_eq!(lines("match g { A => Fold::Rows(f), _ => Fold::Dense(d) }"), NONE);
+        assert_eq!(
+            lines("fn a(f: &Fold) {\n match f {\n Fold::Rows(_) => 1,\n _ => 2,\n };\n}"),
+            [2]
+        );
+        assert_eq!(
+            lines("match (f, s) {\n (Fold::Rows(f), S::A(s)) => { x }\n (fold, state) => y,\n}"),
+            [1]
+        );
+        assert_eq!(
+            lines("match f { Fold::Rows(f) => match g { _ => 1 }.abs(), other if is(other) => 3 }"),
+            [1]
+        );
+        assert_eq!(
+            lines("match f { Fold::Rows(f) => g.map(|v| (v, 1)), Fold::Dense(_) => 3 }"),
+            NONE
+        );
+        assert_eq!(
+            lines("match g { A => Fold::Rows(f), _ => Fold::Dense(d) }"),
+            NONE
+        );
         assert_eq!(lines("match f { Unfold::Rows(f) => 1, _ => 2 }"), NONE);
         assert_eq!(lines("// match f { Fold::Rows(f) => 1, _ => 2 }"), NONE);
-        assert_eq!(lines("#[cfg(test)]\nmod tests {\n fn a() { match f { Fold::A => 1, _ => 2 } }\n}"), NONE);
+        assert_eq!(
+            lines("#[cfg(test)]\nmod tests {\n fn a() { match f { Fold::A => 1, _ => 2 } }\n}"),
+            NONE
+        );
     }
 }

@@ -24,7 +24,9 @@ pub fn cover(levels: &Levels) -> (Vec<Case>, usize) {
     let mut covered: HashSet<Pair> = HashSet::new();
     let (mut cases, mut without) = (vec![], 0);
     for (a, b) in (0..FACTORS).flat_map(|a| (a + 1..FACTORS).map(move |b| (a, b))) {
-        for (of_a, of_b) in (0..levels.count(a)).flat_map(|l| (0..levels.count(b)).map(move |m| (l, m))) {
+        for (of_a, of_b) in
+            (0..levels.count(a)).flat_map(|l| (0..levels.count(b)).map(move |m| (l, m)))
+        {
             if covered.contains(&(a, of_a, b, of_b)) {
                 continue;
             }
@@ -41,12 +43,19 @@ pub fn cover(levels: &Levels) -> (Vec<Case>, usize) {
 }
 
 /// Of some questions with a pair of levels the one with most pairs that none had yet.
-fn fullest(levels: &Levels, numbers: &mut SplitMix, covered: &HashSet<Pair>, pair: Pair) -> Option<Case> {
+fn fullest(
+    levels: &Levels,
+    numbers: &mut SplitMix,
+    covered: &HashSet<Pair>,
+    pair: Pair,
+) -> Option<Case> {
     let (mut best, mut described): (Option<(usize, Case)>, usize) = (None, 0);
     for _ in 0..DRAWN {
         let mut case: Case = std::array::from_fn(|f| numbers.remainder(levels.count(f)));
         (case[pair.0], case[pair.2]) = (pair.1, pair.3);
-        let new = pairs_of(&case).filter(|pair| !covered.contains(pair)).count();
+        let new = pairs_of(&case)
+            .filter(|pair| !covered.contains(pair))
+            .count();
         if best.is_none_or(|(most, _)| new > most) && levels.allow(&case) {
             described += 1;
             if is_askable(levels, &case) {

@@ -81,9 +81,12 @@ impl Levels {
     /// # Errors
     /// `Internal` for definitions that are none.
     pub fn built_in() -> Result<Levels> {
-        let definition: Definition =
-            toml::from_str(DEFINITION).map_err(|e| Error::internal(format!("the definitions built in: {e}")))?;
-        Ok(Levels { definition, metrics: named::all().iter().collect() })
+        let definition: Definition = toml::from_str(DEFINITION)
+            .map_err(|e| Error::internal(format!("the definitions built in: {e}")))?;
+        Ok(Levels {
+            definition,
+            metrics: named::all().iter().collect(),
+        })
     }
     /// Levels of a factor.
     pub fn count(&self, factor: usize) -> usize {
@@ -130,18 +133,30 @@ impl Levels {
     }
     /// The same case with another level of a factor, by its word.
     pub fn with(&self, case: &Case, factor: usize, text: &str) -> Option<Case> {
-        (0..self.count(factor)).map(|level| with(case, factor, level)).find(|other| self.text(other, factor) == text)
+        (0..self.count(factor))
+            .map(|level| with(case, factor, level))
+            .find(|other| self.text(other, factor) == text)
     }
     /// The same case with its value in another spelling: a metric for a formula, or the first formula that is the metric.
     pub fn respelled(&self, case: &Case) -> Option<Case> {
         match self.metric(case) {
             Some(metric) => {
-                let at = self.definition.formula.iter().position(|f| f.metric.as_deref() == Some(metric.name))?;
+                let at = self
+                    .definition
+                    .formula
+                    .iter()
+                    .position(|f| f.metric.as_deref() == Some(metric.name))?;
                 Some(with(case, VALUE, self.metrics.len() + at))
             }
             None => {
-                let name = self.definition.formula[case[VALUE] - self.metrics.len()].metric.as_deref()?;
-                Some(with(case, VALUE, self.metrics.iter().position(|m| m.name == name)?))
+                let name = self.definition.formula[case[VALUE] - self.metrics.len()]
+                    .metric
+                    .as_deref()?;
+                Some(with(
+                    case,
+                    VALUE,
+                    self.metrics.iter().position(|m| m.name == name)?,
+                ))
             }
         }
     }
@@ -173,7 +188,11 @@ impl Levels {
     }
     /// Whether such a question is meant, as far as words say.
     pub fn allow(&self, case: &Case) -> bool {
-        let (fold, sides, weights) = (self.text(case, FOLD), self.text(case, SIDES), self.text(case, WEIGHTS));
+        let (fold, sides, weights) = (
+            self.text(case, FOLD),
+            self.text(case, SIDES),
+            self.text(case, WEIGHTS),
+        );
         let histogram = fold.starts_with("histogram");
         let summed = matches!(fold, "sum" | "mean" | "sum-columns" | "sum-all" | "softmax");
         let vector = self.is_vector(case);

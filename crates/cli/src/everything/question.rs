@@ -39,9 +39,19 @@ impl Ends {
         match (finite.first(), finite.last()) {
             (Some(lo), Some(hi)) if lo < hi => {
                 let tenth = finite[finite.len() / 10];
-                Ends { all: [*lo, *hi], tenth: if tenth > *lo { tenth } else { lo + 0.1 * (hi - lo) } }
+                Ends {
+                    all: [*lo, *hi],
+                    tenth: if tenth > *lo {
+                        tenth
+                    } else {
+                        lo + 0.1 * (hi - lo)
+                    },
+                }
             }
-            _ => Ends { all: [0.0, 1.0], tenth: 0.1 },
+            _ => Ends {
+                all: [0.0, 1.0],
+                tenth: 0.1,
+            },
         }
     }
 }
@@ -50,7 +60,9 @@ impl Ends {
 fn table(levels: &Levels, case: &Case, rows: usize, seed: u64) -> Result<Table> {
     let mut numbers = SplitMix::new(seed);
     let cols = levels.dim(case);
-    let truths = levels.metric(case).is_some_and(|m| m.domain == RowValues::Boolean);
+    let truths = levels
+        .metric(case)
+        .is_some_and(|m| m.domain == RowValues::Boolean);
     let mut number = || match truths {
         true => f64::from(u8::from(numbers.remainder(3) == 0)),
         false => 0.01 + 0.98 * numbers.unit(),
@@ -67,15 +79,27 @@ fn table(levels: &Levels, case: &Case, rows: usize, seed: u64) -> Result<Table> 
 /// # Errors
 /// Those of tables, `Internal` for definitions that are none.
 pub fn asked(levels: &Levels, case: &Case, rows: usize, ends: Option<Ends>) -> Result<Asked> {
-    let (fold, weights, dim) = (levels.text(case, FOLD), levels.text(case, WEIGHTS), levels.dim(case));
+    let (fold, weights, dim) = (
+        levels.text(case, FOLD),
+        levels.text(case, WEIGHTS),
+        levels.dim(case),
+    );
     let x = table(levels, case, rows, 1)?;
-    let y = if levels.text(case, SIDES) == "cross" { Some(table(levels, case, rows, 2)?) } else { None };
+    let y = if levels.text(case, SIDES) == "cross" {
+        Some(table(levels, case, rows, 2)?)
+    } else {
+        None
+    };
     let mut question = pairs(&x);
     if let Some(y) = &y {
         question = question.with(y);
     }
     let value = levels.text(case, VALUE);
-    question = if levels.metric(case).is_some() { question.metric(value) } else { question.formula(value) };
+    question = if levels.metric(case).is_some() {
+        question.metric(value)
+    } else {
+        question.formula(value)
+    };
     if levels.text(case, SIDES) == "no-diagonal" {
         question = question.cells(Domain::Ordered);
     }
@@ -85,7 +109,10 @@ pub fn asked(levels: &Levels, case: &Case, rows: usize, ends: Option<Ends>) -> R
         _ => question.periodic(&[1.0, 1.0, 1.0, 80.0, 85.0, 75.0]),
     };
     let given = (weights != "none").then(|| Input::named("w"));
-    let mut problem = question.fold(spec(levels, case, ends, given)?).problem().clone();
+    let mut problem = question
+        .fold(spec(levels, case, ends, given)?)
+        .problem()
+        .clone();
     problem.nan = NanPolicy::Propagate;
     if !fold.starts_with("histogram") && levels.text(case, RANGE) == "short" {
         problem.near = Some(0.2 * (dim as f64).sqrt());
@@ -95,11 +122,23 @@ pub fn asked(levels: &Levels, case: &Case, rows: usize, ends: Option<Ends>) -> R
     let weights = match weights {
         "none" => None,
         _ => {
-            let table = Table::f64(rows, wide, (0..rows * wide).map(|_| numbers.unit()).collect())?;
+            let table = Table::f64(
+                rows,
+                wide,
+                (0..rows * wide).map(|_| numbers.unit()).collect(),
+            )?;
             Some([table.clone(), table])
         }
     };
-    Ok(Asked { problem, data: Data { x, y, weights: vec![weights] }, overrides: Overrides::default() })
+    Ok(Asked {
+        problem,
+        data: Data {
+            x,
+            y,
+            weights: vec![weights],
+        },
+        overrides: Overrides::default(),
+    })
 }
 
 /// The same question of two tables that are alike.
@@ -110,34 +149,71 @@ pub fn of_two(mut asked: Asked) -> Asked {
     asked
 }
 
-fn spec(levels: &Levels, case: &Case, ends: Option<Ends>, weights: Option<Input>) -> Result<FoldSpec> {
+fn spec(
+    levels: &Levels,
+    case: &Case,
+    ends: Option<Ends>,
+    weights: Option<Input>,
+) -> Result<FoldSpec> {
     let value = match levels.metric(case) {
         Some(metric) => format!("{}(x, y)", metric.name),
         None => levels.text(case, VALUE).to_string(),
     };
-    let ends = ends.unwrap_or(Ends { all: [0.0, 1.0], tenth: 0.1 });
+    let ends = ends.unwrap_or(Ends {
+        all: [0.0, 1.0],
+        tenth: 0.1,
+    });
     let limit = ends.tenth;
-    let reduce = |op, along| FoldSpec::Reduce { op, along, weights: weights.clone() };
+    let reduce = |op, along| FoldSpec::Reduce {
+        op,
+        along,
+        weights: weights.clone(),
+    };
     let by_row = |op| reduce(op, Along::Row);
-    let nearest = |k, largest| FoldSpec::Nearest { k, largest: Some(largest) };
-    let select = |value, kept, join| FoldSpec::Select { predicate: format!("{value} < {limit:e}"), value: kept, join };
+    let nearest = |k, largest| FoldSpec::Nearest {
+        k,
+        largest: Some(largest),
+    };
+    let select = |value, kept, join| FoldSpec::Select {
+        predicate: format!("{value} < {limit:e}"),
+        value: kept,
+        join,
+    };
     let range = match levels.text(case, RANGE) {
         "whole" => Some(ends.all),
         "short" => Some([ends.all[0], limit]),
         _ => None,
     };
-    let uniform = |bins| AxisSpec { bins: Some(bins), range, ..AxisSpec::default() };
+    let uniform = |bins| AxisSpec {
+        bins: Some(bins),
+        range,
+        ..AxisSpec::default()
+    };
     let histogram = |axes, mean| {
         let weights = weights.as_ref().map(|w| w.name.clone());
-        FoldSpec::Histogram { axes, closed: Closed::Last, weights, mean }
+        FoldSpec::Histogram {
+            axes,
+            closed: Closed::Last,
+            weights,
+            mean,
+        }
     };
     let uneven = || {
         let [lo, hi] = range.unwrap_or(ends.all);
-        let edges = (0..=100).map(|k| lo + (hi - lo) * (f64::from(k) / 100.0).powi(2)).collect();
-        AxisSpec { edges: Some(edges), ..AxisSpec::default() }
+        let edges = (0..=100)
+            .map(|k| lo + (hi - lo) * (f64::from(k) / 100.0).powi(2))
+            .collect();
+        AxisSpec {
+            edges: Some(edges),
+            ..AxisSpec::default()
+        }
     };
-    let second =
-        || AxisSpec { value: Some("abs(x[0] - y[0])".into()), bins: Some(20), range: Some([0.0, 1.0]), edges: None };
+    let second = || AxisSpec {
+        value: Some("abs(x[0] - y[0])".into()),
+        bins: Some(20),
+        range: Some([0.0, 1.0]),
+        edges: None,
+    };
     Ok(match levels.text(case, FOLD) {
         "matrix" => FoldSpec::Matrix {},
         "condensed" => FoldSpec::Condensed {},
@@ -162,17 +238,25 @@ fn spec(levels: &Levels, case: &Case, ends: Option<Ends>, weights: Option<Input>
         other => match other.split_once('-') {
             Some(("nearest", k)) => nearest(k.parse().unwrap_or(1), false),
             Some(("histogram", bins)) => histogram(vec![uniform(bins.parse().unwrap_or(1))], false),
-            _ => return Err(Error::internal(format!("no fold '{other}' among the definitions"))),
+            _ => {
+                return Err(Error::internal(format!(
+                    "no fold '{other}' among the definitions"
+                )));
+            }
         },
     })
 }
 
 /// Whether the question of `case` is one: a formula may ask for more components than rows have, a box for differences.
 pub fn is_askable(levels: &Levels, case: &Case) -> bool {
-    let Ok(mut asked) = asked(levels, case, 9, None) else { return false };
+    let Ok(mut asked) = asked(levels, case, 9, None) else {
+        return false;
+    };
     for fold in &mut asked.problem.folds {
         if let FoldSpec::Histogram { axes, .. } = fold {
-            axes.iter_mut().filter(|a| a.edges.is_none() && a.range.is_none()).for_each(|a| a.range = Some([0.0, 1.0]));
+            axes.iter_mut()
+                .filter(|a| a.edges.is_none() && a.range.is_none())
+                .for_each(|a| a.range = Some([0.0, 1.0]));
         }
     }
     describe(&asked.problem, asked.data).is_ok()

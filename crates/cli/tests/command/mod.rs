@@ -49,8 +49,15 @@ impl Folder {
     pub fn run_with(&self, line: &str, input: &str) -> Done {
         use std::io::Write;
         let mut command = Command::new(env!("CARGO_BIN_EXE_zipfold"));
-        command.args(words(line)).current_dir(&self.0).stdin(Stdio::piped());
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        command
+            .args(words(line))
+            .current_dir(&self.0)
+            .stdin(Stdio::piped());
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         // The command may end without reading it.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         let done = child.wait_with_output().unwrap();
@@ -65,10 +72,21 @@ impl Folder {
     #[cfg(unix)]
     pub fn on_terminal(&self, line: &str) -> Option<String> {
         let quoted: Vec<String> = words(line).iter().map(|w| format!("'{w}'")).collect();
-        let inner = format!("stty cols 100 rows 40; {} {}", env!("CARGO_BIN_EXE_zipfold"), quoted.join(" "));
+        let inner = format!(
+            "stty cols 100 rows 40; {} {}",
+            env!("CARGO_BIN_EXE_zipfold"),
+            quoted.join(" ")
+        );
         let mut command = Command::new("script");
-        command.args(["-qec", &inner, "/dev/null"]).current_dir(&self.0).stdin(Stdio::null());
-        let done = command.env("TERM", "xterm").env_remove("NO_COLOR").output().ok()?;
+        command
+            .args(["-qec", &inner, "/dev/null"])
+            .current_dir(&self.0)
+            .stdin(Stdio::null());
+        let done = command
+            .env("TERM", "xterm")
+            .env_remove("NO_COLOR")
+            .output()
+            .ok()?;
         Some(String::from_utf8_lossy(&done.stdout).replace('\r', ""))
     }
 }
@@ -93,14 +111,33 @@ pub struct Done {
 impl Done {
     /// It succeeded.
     pub fn ok(self) -> Self {
-        assert_eq!(self.status, Some(0), "zipfold {}\n{}{}", self.line, self.out, self.err);
+        assert_eq!(
+            self.status,
+            Some(0),
+            "zipfold {}\n{}{}",
+            self.line,
+            self.out,
+            self.err
+        );
         self
     }
     /// It refused with status 2, and these words were said.
     pub fn refused(self, says: &[&str]) -> Self {
-        assert_eq!(self.status, Some(2), "zipfold {}\n{}{}", self.line, self.out, self.err);
+        assert_eq!(
+            self.status,
+            Some(2),
+            "zipfold {}\n{}{}",
+            self.line,
+            self.out,
+            self.err
+        );
         for word in says {
-            assert!(self.err.contains(word), "zipfold {}: '{word}' is not said\n{}", self.line, self.err);
+            assert!(
+                self.err.contains(word),
+                "zipfold {}: '{word}' is not said\n{}",
+                self.line,
+                self.err
+            );
         }
         self
     }

@@ -13,13 +13,19 @@ use crate::problem::{FoldSpec, Problem};
 pub(super) fn named_pair(problem: &Problem) -> Result<Option<&'static named::Named>> {
     let spec = &problem.pair;
     if spec.metric.is_some() && spec.formula.is_some() {
-        return Err(Error::request("a pair is a metric or a formula, here both").remedy(format!(
-            "{} or {}",
-            Opt::Metric,
-            Opt::Pair
-        )));
+        return Err(
+            Error::request("a pair is a metric or a formula, here both").remedy(format!(
+                "{} or {}",
+                Opt::Metric,
+                Opt::Pair
+            )),
+        );
     }
-    let predicate_only = spec.metric.is_none() && problem.folds.iter().all(|f| matches!(f, FoldSpec::Select { .. }));
+    let predicate_only = spec.metric.is_none()
+        && problem
+            .folds
+            .iter()
+            .all(|f| matches!(f, FoldSpec::Select { .. }));
     if spec.formula.is_some() || predicate_only {
         return Ok(None);
     }
@@ -30,7 +36,11 @@ pub(super) fn named_pair(problem: &Problem) -> Result<Option<&'static named::Nam
 ///
 /// # Errors
 /// `Request` for formulas and options that mean nothing.
-pub(crate) fn pair_formula(problem: &Problem, scope: &Scope<'_>, data: &Data) -> Result<(Formula, Id)> {
+pub(crate) fn pair_formula(
+    problem: &Problem,
+    scope: &Scope<'_>,
+    data: &Data,
+) -> Result<(Formula, Id)> {
     let mut formula = Formula::new();
     let root = match (&problem.pair.formula, named_pair(problem)?) {
         (Some(text), _) => parse(&mut formula, text, scope)?,
@@ -46,9 +56,14 @@ pub(crate) fn pair_formula(problem: &Problem, scope: &Scope<'_>, data: &Data) ->
 /// `Request` for a cut-off that is no number above 0.
 pub(crate) fn near_root(formula: &mut Formula, near: f64) -> Result<usize> {
     if near.is_nan() || near <= 0.0 {
-        return Err(Error::request(format!("a cut-off of {near}")).at(Opt::Cutoff).limit("a number above 0"));
+        return Err(Error::request(format!("a cut-off of {near}"))
+            .at(Opt::Cutoff)
+            .limit("a number above 0"));
     }
-    let (x, y) = (formula.leaf(Node::Row(Side::X))?, formula.leaf(Node::Row(Side::Y))?);
+    let (x, y) = (
+        formula.leaf(Node::Row(Side::X))?,
+        formula.leaf(Node::Row(Side::Y))?,
+    );
     let gap = formula.binary(Binary::Sub, x, y)?;
     let square = formula.binary(Binary::Mul, gap, gap)?;
     let total = formula.reduce(Reduce::Sum, square)?;
@@ -62,17 +77,28 @@ pub(crate) fn near_root(formula: &mut Formula, near: f64) -> Result<usize> {
 pub(crate) fn check_cell(cell: Option<usize>, formula: &Formula, data: &Data) -> Result<()> {
     let Some(dims) = cell else { return Ok(()) };
     if data.x.cols() != dims {
-        let what = format!("a box of {dims} dimensions over rows of {} components", data.x.cols());
+        let what = format!(
+            "a box of {dims} dimensions over rows of {} components",
+            data.x.cols()
+        );
         return Err(Error::request(what).at(Opt::Box).remedy(format!(
             "pick the coordinates with {}; formulas may still read the others by name",
             Opt::Columns.like("x,y,z")
         )));
     }
     let live = formula.live();
-    let uses = formula.nodes().iter().zip(&live).any(|(n, l)| *l && matches!(n, Node::Delta | Node::DeltaAt(_)));
+    let uses = formula
+        .nodes()
+        .iter()
+        .zip(&live)
+        .any(|(n, l)| *l && matches!(n, Node::Delta | Node::DeltaAt(_)));
     if !uses {
-        let e = Error::request("the formula has no difference 'x - y', so a box changes nothing").at(Opt::Box);
-        return Err(e.remedy(format!("leave out {}, or write the pair with 'x - y'", Opt::Box)));
+        let e = Error::request("the formula has no difference 'x - y', so a box changes nothing")
+            .at(Opt::Box);
+        return Err(e.remedy(format!(
+            "leave out {}, or write the pair with 'x - y'",
+            Opt::Box
+        )));
     }
     Ok(())
 }
@@ -88,11 +114,19 @@ pub(crate) fn check_components(formula: &Formula, data: &Data, periodic: bool) -
     }
     let widths = [data.x.width(), data.other().width()];
     let live = formula.live();
-    for node in formula.nodes().iter().zip(&live).filter(|(_, live)| **live).map(|(node, _)| node) {
+    for node in formula
+        .nodes()
+        .iter()
+        .zip(&live)
+        .filter(|(_, live)| **live)
+        .map(|(node, _)| node)
+    {
         let beyond = |side: Side, k: u32| k as usize >= widths[side as usize];
         let odd = match node {
             Node::At(side, k) if beyond(*side, *k) => Some((*k, cols[*side as usize])),
-            Node::DeltaAt(k) if beyond(Side::X, *k) || beyond(Side::Y, *k) => Some((*k, cols[0].min(cols[1]))),
+            Node::DeltaAt(k) if beyond(Side::X, *k) || beyond(Side::Y, *k) => {
+                Some((*k, cols[0].min(cols[1])))
+            }
             _ => None,
         };
         if let Some((k, have)) = odd {
@@ -103,9 +137,14 @@ pub(crate) fn check_components(formula: &Formula, data: &Data, periodic: bool) -
             || *node == Node::Dim
             || (periodic && matches!(node, Node::DeltaAt(_)));
         if whole {
-            let what = format!("rows of the first input have {} components, of the second {}", cols[0], cols[1]);
-            return Err(Error::input(what)
-                .remedy(format!("pick the same columns of both with {}, or name single ones", Opt::Columns)));
+            let what = format!(
+                "rows of the first input have {} components, of the second {}",
+                cols[0], cols[1]
+            );
+            return Err(Error::input(what).remedy(format!(
+                "pick the same columns of both with {}, or name single ones",
+                Opt::Columns
+            )));
         }
     }
     Ok(())

@@ -25,7 +25,11 @@ impl Holes {
     /// # Errors
     /// `Request` when the formula is full.
     pub fn mark(self, formula: &mut Formula) -> Result<()> {
-        let mut of = |side: Side| self.at[side as usize].map(|k| formula.leaf(Node::At(side, k))).transpose();
+        let mut of = |side: Side| {
+            self.at[side as usize]
+                .map(|k| formula.leaf(Node::At(side, k)))
+                .transpose()
+        };
         let root = match (of(Side::X)?, of(Side::Y)?) {
             (Some(x), Some(y)) => formula.binary(Binary::Add, x, y)?,
             (Some(one), None) | (None, Some(one)) => one,
@@ -40,7 +44,9 @@ fn missing_weight(row: usize) -> Error {
     let (skip, propagate) = (Opt::Nan.to("skip"), Opt::Nan.to("propagate"));
     Error::input("expected a number for every weight, got NaN")
         .at(format!("weights, row {row}"))
-        .remedy(format!("{skip} leaves out the pairs of such rows, {propagate} makes sums NaN"))
+        .remedy(format!(
+            "{skip} leaves out the pairs of such rows, {propagate} makes sums NaN"
+        ))
 }
 
 /// What the problem's rule for NaN does to weights: refuses them, or marks rows, which then have one attribute more.
@@ -55,33 +61,52 @@ pub(super) fn holes(problem: &Problem, data: &mut Data) -> Result<Holes> {
         // Weights belong to the rows that are folded away.
         let used = match spec {
             FoldSpec::Histogram { .. } => [true, true],
-            FoldSpec::Reduce { along: Along::Column, .. } => [true, false],
+            FoldSpec::Reduce {
+                along: Along::Column,
+                ..
+            } => [true, false],
             FoldSpec::Reduce { .. } => [false, true],
             _ => [false, false],
         };
-        for side in [0, 1].into_iter().filter(|side| used[*side] && tables[*side].rows() == rows[*side]) {
+        for side in [0, 1]
+            .into_iter()
+            .filter(|side| used[*side] && tables[*side].rows() == rows[*side])
+        {
             let table = &tables[side];
-            let Some((row, _)) = table.first_nan() else { continue };
+            let Some((row, _)) = table.first_nan() else {
+                continue;
+            };
             match problem.nan {
                 NanPolicy::Propagate => {}
                 NanPolicy::Error => return Err(missing_weight(row)),
                 NanPolicy::Skip => {
                     let mark = marks[side].get_or_insert_with(|| vec![0.0; rows[side]]);
-                    let missing = |row: usize| (0..table.cols()).any(|k| table.get(row, k).is_nan());
-                    (0..rows[side]).filter(|row| missing(*row)).for_each(|row| mark[row] = f64::NAN);
+                    let missing =
+                        |row: usize| (0..table.cols()).any(|k| table.get(row, k).is_nan());
+                    (0..rows[side])
+                        .filter(|row| missing(*row))
+                        .for_each(|row| mark[row] = f64::NAN);
                 }
             }
         }
     }
     let mut holes = Holes::default();
-    let same = data.y.is_none() && marks[0].as_ref().zip(marks[1].as_ref()).is_some_and(|(a, b)| alike(a, b));
+    let same = data.y.is_none()
+        && marks[0]
+            .as_ref()
+            .zip(marks[1].as_ref())
+            .is_some_and(|(a, b)| alike(a, b));
     for (side, mark) in marks.into_iter().enumerate() {
         let Some(mark) = mark else { continue };
         if side == 1 && same {
             holes.at[1] = holes.at[0];
             continue;
         }
-        let table = if side == 1 { data.y.as_mut().unwrap_or(&mut data.x) } else { &mut data.x };
+        let table = if side == 1 {
+            data.y.as_mut().unwrap_or(&mut data.x)
+        } else {
+            &mut data.x
+        };
         holes.at[side] = Some(table.width() as u32);
         *table = table.clone().with_mark(mark)?;
     }
@@ -97,10 +122,16 @@ fn alike(a: &[f64], b: &[f64]) -> bool {
 /// # Errors
 /// `Request` where the fold takes none, `Input` where they do not fit the rows.
 pub(super) fn weigh(fold: Fold, weights: Option<&[Table; 2]>, data: &Data) -> Result<Fold> {
-    let Some([a, b]) = weights else { return Ok(fold) };
+    let Some([a, b]) = weights else {
+        return Ok(fold);
+    };
     match fold {
         Fold::Rows(fold) => {
-            let (table, rows) = if fold.along == Along::Column { (a, data.x.rows()) } else { (b, data.other().rows()) };
+            let (table, rows) = if fold.along == Along::Column {
+                (a, data.x.rows())
+            } else {
+                (b, data.other().rows())
+            };
             weigh_rows(fold, table, rows).map(Fold::Rows)
         }
         Fold::Histogram(fold) => {
@@ -115,26 +146,45 @@ pub(super) fn weigh(fold: Fold, weights: Option<&[Table; 2]>, data: &Data) -> Re
 
 fn weigh_rows(fold: RowFold, table: &Table, rows: usize) -> Result<RowFold> {
     let op = fold.op;
-    if !matches!(op, RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax) {
+    if !matches!(
+        op,
+        RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax
+    ) {
         let e = Error::request(format!("{op:?} takes no weights").to_lowercase());
-        return Err(e.at(Opt::Weights).remedy("leave them out, or put them into the formula"));
+        return Err(e
+            .at(Opt::Weights)
+            .remedy("leave them out, or put them into the formula"));
     }
     check_weights(table, rows)?;
     if op == RowOp::Logsumexp && table.cols() > 1 {
-        return Err(Error::request("logsumexp takes one weight a row").at(Opt::Weights).remedy("pick one column"));
+        return Err(Error::request("logsumexp takes one weight a row")
+            .at(Opt::Weights)
+            .remedy("pick one column"));
     }
     let (width, weight_width) = (fold.width, table.cols());
     if width > 1 && weight_width > 1 && width != weight_width {
-        return Err(Error::request(format!("values of {width} numbers and weights of {weight_width} do not fit")));
+        return Err(Error::request(format!(
+            "values of {width} numbers and weights of {weight_width} do not fit"
+        )));
     }
     let flat = table.elements().every(1);
-    Ok(RowFold { weights: Some(flat), weight_width, ..fold })
+    Ok(RowFold {
+        weights: Some(flat),
+        weight_width,
+        ..fold
+    })
 }
 
 fn check_weights(table: &Table, rows: usize) -> Result<()> {
     if table.rows() == rows && table.cols() > 0 {
         return Ok(());
     }
-    let what = format!("weights of {} rows and {} columns for {rows} rows", table.rows(), table.cols());
-    Err(Error::input(what).at(Opt::Weights).remedy("one weight, or one row of weights, for each row"))
+    let what = format!(
+        "weights of {} rows and {} columns for {rows} rows",
+        table.rows(),
+        table.cols()
+    );
+    Err(Error::input(what)
+        .at(Opt::Weights)
+        .remedy("one weight, or one row of weights, for each row"))
 }

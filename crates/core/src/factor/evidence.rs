@@ -34,13 +34,15 @@ impl Evidence {
                 .limit(format!("{} variables", cards.len()))
         })?;
         if x >= card {
-            return Err(Error::input(format!("evidence gives variable {v} the value {x}"))
-                .limit(format!("its values are 0 to {}", card - 1)));
+            return Err(
+                Error::input(format!("evidence gives variable {v} the value {x}"))
+                    .limit(format!("its values are 0 to {}", card - 1)),
+            );
         }
         match self.0.insert(v, x) {
-            Some(before) if before != x => {
-                Err(Error::input(format!("evidence gives variable {v} both the value {before} and the value {x}")))
-            }
+            Some(before) if before != x => Err(Error::input(format!(
+                "evidence gives variable {v} both the value {before} and the value {x}"
+            ))),
             _ => Ok(()),
         }
     }

@@ -39,17 +39,25 @@ impl Network {
     /// `Input` when a domain is empty. Factors are checked when they are made ([`Factor::new`], with the same `cards`).
     pub fn new(kind: Kind, cards: Vec<usize>, factors: Vec<Factor>) -> Result<Self> {
         if let Some(v) = cards.iter().position(|c| *c == 0) {
-            return Err(
-                Error::input(format!("variable {v} has no values")).remedy("give every variable at least one value")
-            );
+            return Err(Error::input(format!("variable {v} has no values"))
+                .remedy("give every variable at least one value"));
         }
         for (at, factor) in factors.iter().enumerate() {
-            super::table::check_scope(factor.scope(), &cards).map_err(|e| e.at_least(format!("factor {at}")))?;
+            super::table::check_scope(factor.scope(), &cards)
+                .map_err(|e| e.at_least(format!("factor {at}")))?;
             if super::table::entries(factor.scope(), &cards) != Some(factor.values().len()) {
-                return Err(Error::input("the table does not match its domains").at(format!("factor {at}")));
+                return Err(
+                    Error::input("the table does not match its domains").at(format!("factor {at}"))
+                );
             }
         }
-        Ok(Network { kind, cards, factors, names: None, by_name: HashMap::new() })
+        Ok(Network {
+            kind,
+            cards,
+            factors,
+            names: None,
+            by_name: HashMap::new(),
+        })
     }
     /// The same network with names.
     ///
@@ -57,12 +65,20 @@ impl Network {
     /// `Input` when there are too few or too many names, or two variables, or two states of one, share a name.
     pub fn with_names(mut self, names: Names) -> Result<Self> {
         if names.variables.len() != self.cards.len() || names.states.len() != self.cards.len() {
-            return Err(Error::input(format!("{} names for {} variables", names.variables.len(), self.cards.len())));
+            return Err(Error::input(format!(
+                "{} names for {} variables",
+                names.variables.len(),
+                self.cards.len()
+            )));
         }
         for (v, states) in names.states.iter().enumerate() {
             if states.len() != self.cards[v] {
-                return Err(Error::input(format!("{} state names for {} values", states.len(), self.cards[v]))
-                    .at(format!("variable '{}'", names.variables[v])));
+                return Err(Error::input(format!(
+                    "{} state names for {} values",
+                    states.len(),
+                    self.cards[v]
+                ))
+                .at(format!("variable '{}'", names.variables[v])));
             }
             let mut seen: Vec<&String> = states.iter().collect();
             seen.sort_unstable();
@@ -86,18 +102,25 @@ impl Network {
     pub fn check_families(&self) -> Result<()> {
         let mut table_of = vec![None; self.cards.len()];
         for (at, factor) in self.factors.iter().enumerate() {
-            let Some(child) = factor.scope().last() else { continue };
+            let Some(child) = factor.scope().last() else {
+                continue;
+            };
             if let Some(first) = table_of[*child].replace(at) {
-                let what =
-                    format!("tables {first} and {at} are both conditional on the parents of '{}'", self.name(*child));
+                let what = format!(
+                    "tables {first} and {at} are both conditional on the parents of '{}'",
+                    self.name(*child)
+                );
                 return Err(Error::input(what)
                     .limit("one table for each variable, which stands last in its scope")
                     .remedy("put the child last, or call the network MARKOV"));
             }
         }
         // Parents first: a variable whose parents are all placed is placed.
-        let parents =
-            |v: Var| table_of[v].map_or(&[][..], |at| &self.factors[at].scope()[..self.factors[at].scope().len() - 1]);
+        let parents = |v: Var| {
+            table_of[v].map_or(&[][..], |at| {
+                &self.factors[at].scope()[..self.factors[at].scope().len() - 1]
+            })
+        };
         let mut waiting: Vec<usize> = (0..self.cards.len()).map(|v| parents(v).len()).collect();
         let mut children: Vec<Vec<Var>> = vec![Vec::new(); self.cards.len()];
         (0..self.cards.len()).for_each(|v| parents(v).iter().for_each(|p| children[*p].push(v)));
@@ -114,8 +137,12 @@ impl Network {
         }
         match waiting.iter().position(|w| *w > 0) {
             Some(v) if placed < self.cards.len() => {
-                let what = format!("'{}' depends on itself, or on variables that do", self.name(v));
-                Err(Error::input(what).remedy("take one arrow out of each circle, or call the network MARKOV"))
+                let what = format!(
+                    "'{}' depends on itself, or on variables that do",
+                    self.name(v)
+                );
+                Err(Error::input(what)
+                    .remedy("take one arrow out of each circle, or call the network MARKOV"))
             }
             _ => Ok(()),
         }
@@ -125,11 +152,19 @@ impl Network {
         /// What the allocator keeps for itself in a list or name.
         const LIST: usize = 40;
         let lists = |f: &Factor| 2 * LIST + 8 * (f.scope().len() + f.values().len());
-        let factors: usize = self.factors.iter().map(|f| size_of::<Factor>() + lists(f)).sum();
+        let factors: usize = self
+            .factors
+            .iter()
+            .map(|f| size_of::<Factor>() + lists(f))
+            .sum();
         let name = |n: &String| size_of::<String>() + LIST / 2 + n.len();
         let names = self.names.as_ref().map_or(0, |n| {
             let variables: usize = n.variables.iter().map(|v| 2 * name(v) + LIST).sum();
-            let states: usize = n.states.iter().map(|s| LIST + s.iter().map(name).sum::<usize>()).sum();
+            let states: usize = n
+                .states
+                .iter()
+                .map(|s| LIST + s.iter().map(name).sum::<usize>())
+                .sum();
             variables + states
         });
         (8 * self.cards.len() + factors + names) as u64
@@ -152,11 +187,15 @@ impl Network {
     }
     /// The name of variable `v`, or its number.
     pub fn name(&self, v: Var) -> String {
-        self.names.as_ref().map_or_else(|| v.to_string(), |n| n.variables[v].clone())
+        self.names
+            .as_ref()
+            .map_or_else(|| v.to_string(), |n| n.variables[v].clone())
     }
     /// The name of state `state` of variable `v`, or its number.
     pub fn state(&self, v: Var, state: usize) -> String {
-        self.names.as_ref().map_or_else(|| state.to_string(), |n| n.states[v][state].clone())
+        self.names
+            .as_ref()
+            .map_or_else(|| state.to_string(), |n| n.states[v][state].clone())
     }
     /// The variable called `text` (or, without such a name, numbered so from 0).
     ///
@@ -164,23 +203,30 @@ impl Network {
     /// `Request` when there is none.
     pub fn find(&self, text: &str) -> Result<Var> {
         let number = || text.parse::<usize>().ok().filter(|v| *v < self.cards.len());
-        self.by_name.get(text).copied().or_else(number).ok_or_else(|| {
-            let names = self.by_name.keys().map(String::as_str);
-            let remedy = match crate::pair::parse::nearest(text, names) {
-                Some(near) => format!("'{near}'"),
-                None => "a name from the network, or a number from 0".into(),
-            };
-            Error::request(format!("no variable '{text}'"))
-                .limit(format!("{} variables", self.cards.len()))
-                .remedy(remedy)
-        })
+        self.by_name
+            .get(text)
+            .copied()
+            .or_else(number)
+            .ok_or_else(|| {
+                let names = self.by_name.keys().map(String::as_str);
+                let remedy = match crate::pair::parse::nearest(text, names) {
+                    Some(near) => format!("'{near}'"),
+                    None => "a name from the network, or a number from 0".into(),
+                };
+                Error::request(format!("no variable '{text}'"))
+                    .limit(format!("{} variables", self.cards.len()))
+                    .remedy(remedy)
+            })
     }
     /// The state of variable `v` called `text` (or numbered so from 0).
     ///
     /// # Errors
     /// `Request` when there is none; the message lists those there are.
     pub fn find_state(&self, v: Var, text: &str) -> Result<usize> {
-        let named = self.names.as_ref().and_then(|n| n.states[v].iter().position(|s| s == text));
+        let named = self
+            .names
+            .as_ref()
+            .and_then(|n| n.states[v].iter().position(|s| s == text));
         let number = || text.parse::<usize>().ok().filter(|s| *s < self.cards[v]);
         named.or_else(number).ok_or_else(|| {
             let have = match &self.names {
@@ -200,8 +246,15 @@ impl Network {
         }
         let deviation = |f: &Factor| {
             let child = f.scope().last().map_or(1, |v| self.cards[*v]);
-            f.values().chunks(child).map(|r| (r.iter().sum::<f64>() - 1.0).abs()).fold(0.0, f64::max)
+            f.values()
+                .chunks(child)
+                .map(|r| (r.iter().sum::<f64>() - 1.0).abs())
+                .fold(0.0, f64::max)
         };
-        self.factors.iter().map(deviation).enumerate().max_by(|a, b| a.1.total_cmp(&b.1))
+        self.factors
+            .iter()
+            .map(deviation)
+            .enumerate()
+            .max_by(|a, b| a.1.total_cmp(&b.1))
     }
 }

@@ -20,7 +20,11 @@ struct Sum(f64, f64);
 impl Sum {
     fn add(&mut self, x: f64) {
         let t = self.0 + x;
-        self.1 += if self.0.abs() >= x.abs() { (self.0 - t) + x } else { (x - t) + self.0 };
+        self.1 += if self.0.abs() >= x.abs() {
+            (self.0 - t) + x
+        } else {
+            (x - t) + self.0
+        };
         self.0 = t;
     }
     fn value(self) -> f64 {
@@ -34,25 +38,34 @@ impl<'a> Oracle<'a> {
     /// # Errors
     /// `Resource` when there are more than [`ORACLE_LIMIT`] configurations.
     pub fn new(network: &'a Network, evidence: &'a Evidence) -> Result<Self> {
-        let all = network.cards().iter().try_fold(1usize, |n, c| n.checked_mul(*c).filter(|n| *n <= ORACLE_LIMIT));
+        let all = network.cards().iter().try_fold(1usize, |n, c| {
+            n.checked_mul(*c).filter(|n| *n <= ORACLE_LIMIT)
+        });
         match all {
             Some(_) => Ok(Oracle { network, evidence }),
-            None => Err(Error::resource("too many configurations to enumerate").limit(format!("{ORACLE_LIMIT}"))),
+            None => Err(Error::resource("too many configurations to enumerate")
+                .limit(format!("{ORACLE_LIMIT}"))),
         }
     }
     /// The answer to `task` (not [`Task::Samples`], which has no single answer: it returns log10 Z alone).
     pub fn answer(&self, task: &Task) -> Answer {
         match task {
-            Task::Pr | Task::Samples(_) => self.total().map_or(Answer::Impossible, |z| Answer::Pr(libm::log10(z))),
+            Task::Pr | Task::Samples(_) => self
+                .total()
+                .map_or(Answer::Impossible, |z| Answer::Pr(libm::log10(z))),
             Task::Mar => self.marginals(),
             Task::Map => {
                 let all: Vec<Var> = (0..self.network.cards().len()).collect();
                 match self.mode(&all) {
-                    Some((p, x)) => Answer::Map(libm::log10(p), x.into_iter().map(|(_, s)| s).collect()),
+                    Some((p, x)) => {
+                        Answer::Map(libm::log10(p), x.into_iter().map(|(_, s)| s).collect())
+                    }
                     None => Answer::Impossible,
                 }
             }
-            Task::Mmap(keep) => self.mode(keep).map_or(Answer::Impossible, |(p, x)| Answer::Mmap(libm::log10(p), x)),
+            Task::Mmap(keep) => self
+                .mode(keep)
+                .map_or(Answer::Impossible, |(p, x)| Answer::Mmap(libm::log10(p), x)),
             Task::Sum(keep) => Answer::Sum(keep.clone(), self.table(keep), 0.0),
         }
     }
@@ -76,15 +89,29 @@ impl<'a> Oracle<'a> {
         Some(self.table(&[])[0]).filter(|z| *z > 0.0)
     }
     fn marginals(&self) -> Answer {
-        let mut sums: Vec<Vec<Sum>> = self.network.cards().iter().map(|c| vec![Sum::default(); *c]).collect();
+        let mut sums: Vec<Vec<Sum>> = self
+            .network
+            .cards()
+            .iter()
+            .map(|c| vec![Sum::default(); *c])
+            .collect();
         self.visit(|x, w| x.iter().zip(&mut sums).for_each(|(s, row)| row[*s].add(w)));
-        let Some(z) = self.total() else { return Answer::Impossible };
-        let rows = sums.into_iter().map(|row| row.into_iter().map(|s| s.value() / z).collect()).collect();
+        let Some(z) = self.total() else {
+            return Answer::Impossible;
+        };
+        let rows = sums
+            .into_iter()
+            .map(|row| row.into_iter().map(|s| s.value() / z).collect())
+            .collect();
         Answer::Mar(libm::log10(z), rows)
     }
     fn mode(&self, keep: &[Var]) -> Option<(f64, Vec<(Var, usize)>)> {
         let table = self.table(keep);
-        let (mut at, best) = table.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let (mut at, best) = table
+            .iter()
+            .copied()
+            .enumerate()
+            .max_by(|a, b| a.1.total_cmp(&b.1))?;
         let mut states = vec![0; keep.len()];
         for (slot, v) in states.iter_mut().zip(keep).rev() {
             *slot = at % self.network.cards()[*v];
@@ -95,10 +122,14 @@ impl<'a> Oracle<'a> {
     /// Calls `see` with every configuration that agrees with the evidence, and its weight.
     fn visit(&self, mut see: impl FnMut(&[usize], f64)) {
         let cards = self.network.cards();
-        let mut x: Vec<usize> = (0..cards.len()).map(|v| self.evidence.get(v).unwrap_or(0)).collect();
+        let mut x: Vec<usize> = (0..cards.len())
+            .map(|v| self.evidence.get(v).unwrap_or(0))
+            .collect();
         loop {
             see(&x, self.weight(&x));
-            let free = (0..cards.len()).rev().filter(|v| self.evidence.get(*v).is_none());
+            let free = (0..cards.len())
+                .rev()
+                .filter(|v| self.evidence.get(*v).is_none());
             let mut done = true;
             for v in free {
                 x[v] += 1;

@@ -45,5 +45,9 @@ semiring!(/// (or, and): satisfiability.
 /// ln(eᵃ + eᵇ) without overflow.
 fn log_add(a: f64, b: f64) -> f64 {
     let (low, high) = if a < b { (a, b) } else { (b, a) };
-    if low == f64::NEG_INFINITY { high } else { high + libm::log1p(libm::exp(low - high)) }
+    if low == f64::NEG_INFINITY {
+        high
+    } else {
+        high + libm::log1p(libm::exp(low - high))
+    }
 }

@@ -19,14 +19,23 @@ impl Factor {
     pub fn new(scope: Vec<Var>, values: Vec<f64>, cards: &[usize]) -> Result<Self> {
         check_scope(&scope, cards)?;
         let want = entries(&scope, cards).ok_or_else(|| {
-            Error::input(format!("a table over {} variables has more entries than can be counted", scope.len()))
+            Error::input(format!(
+                "a table over {} variables has more entries than can be counted",
+                scope.len()
+            ))
         })?;
         if want != values.len() {
-            return Err(Error::input(format!("the table has {} numbers, its domains ask for {want}", values.len())));
+            return Err(Error::input(format!(
+                "the table has {} numbers, its domains ask for {want}",
+                values.len()
+            )));
         }
         match values.iter().position(|v| !(*v >= 0.0 && v.is_finite())) {
-            Some(at) => Err(Error::input(format!("entry {at} is {}, not a finite number of at least 0", values[at]))
-                .remedy("give potentials, not their logarithms")),
+            Some(at) => Err(Error::input(format!(
+                "entry {at} is {}, not a finite number of at least 0",
+                values[at]
+            ))
+            .remedy("give potentials, not their logarithms")),
             None => Ok(Factor { scope, values }),
         }
     }
@@ -46,7 +55,9 @@ impl Factor {
 
 /// Number of configurations of `scope`, unless it does not fit `usize`.
 pub fn entries(scope: &[Var], cards: &[usize]) -> Option<usize> {
-    scope.iter().try_fold(1usize, |n, v| n.checked_mul(cards[*v]))
+    scope
+        .iter()
+        .try_fold(1usize, |n, v| n.checked_mul(cards[*v]))
 }
 
 /// Checks that every variable of `scope` exists and stands there once.
@@ -55,12 +66,16 @@ pub fn entries(scope: &[Var], cards: &[usize]) -> Option<usize> {
 /// `Input`, naming the variable.
 pub fn check_scope(scope: &[Var], cards: &[usize]) -> Result<()> {
     if let Some(bad) = scope.iter().find(|v| **v >= cards.len()) {
-        return Err(Error::input(format!("variable {bad} does not exist")).limit(format!("{} variables", cards.len())));
+        return Err(Error::input(format!("variable {bad} does not exist"))
+            .limit(format!("{} variables", cards.len())));
     }
     let mut sorted = scope.to_vec();
     sorted.sort_unstable();
     match sorted.windows(2).find(|w| w[0] == w[1]) {
-        Some(w) => Err(Error::input(format!("variable {} stands twice in one scope", w[0]))),
+        Some(w) => Err(Error::input(format!(
+            "variable {} stands twice in one scope",
+            w[0]
+        ))),
         None => Ok(()),
     }
 }

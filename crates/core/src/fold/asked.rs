@@ -18,12 +18,14 @@ impl FoldSpec {
             FoldSpec::Nearest { k, largest } => Fold::Nearest(Nearest::asked(*k, *largest, roots)?),
             FoldSpec::Top(spec) => Fold::Top(spec.fold(roots)?),
             FoldSpec::Quantile(spec) => Fold::Quantile(spec.fold(roots)?),
-            FoldSpec::Histogram { axes, closed, mean, .. } => {
-                Fold::Histogram(Histogram::asked(axes, *closed, *mean, roots)?)
-            }
-            FoldSpec::Select { predicate, value, join } => {
-                Fold::Select(Select::asked(predicate, value.as_deref(), *join, roots)?)
-            }
+            FoldSpec::Histogram {
+                axes, closed, mean, ..
+            } => Fold::Histogram(Histogram::asked(axes, *closed, *mean, roots)?),
+            FoldSpec::Select {
+                predicate,
+                value,
+                join,
+            } => Fold::Select(Select::asked(predicate, value.as_deref(), *join, roots)?),
         })
     }
 }

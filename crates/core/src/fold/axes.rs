@@ -18,15 +18,26 @@ impl Histogram {
     ///
     /// # Errors
     /// `Request` for axes that are too many, too fine, or mean nothing.
-    pub(super) fn asked(axes: &[AxisSpec], closed: Closed, mean: bool, roots: &mut Roots<'_>) -> Result<Histogram> {
+    pub(super) fn asked(
+        axes: &[AxisSpec],
+        closed: Closed,
+        mean: bool,
+        roots: &mut Roots<'_>,
+    ) -> Result<Histogram> {
         if axes.is_empty() || axes.len() > 3 {
-            return Err(Error::request(format!("a histogram of {} axes", axes.len())).limit("1 to 3 axes"));
+            return Err(
+                Error::request(format!("a histogram of {} axes", axes.len())).limit("1 to 3 axes"),
+            );
         }
-        let axes = axes.iter().map(|spec| Axis::asked(spec, closed, roots)).collect::<Result<Vec<_>>>()?;
+        let axes = axes
+            .iter()
+            .map(|spec| Axis::asked(spec, closed, roots))
+            .collect::<Result<Vec<_>>>()?;
         let fold = Histogram::new(axes, closed, mean);
         match fold.cells() {
             0..=MOST_CELLS => Ok(fold),
-            cells => Err(Error::request(format!("a grid of {cells} bins")).limit(format!("{MOST_CELLS} bins"))),
+            cells => Err(Error::request(format!("a grid of {cells} bins"))
+                .limit(format!("{MOST_CELLS} bins"))),
         }
     }
 }
@@ -38,24 +49,34 @@ impl Axis {
             None => 0,
         };
         if !roots.is_number(at) {
-            return Err(Error::request("a histogram takes single numbers, the pair is a vector"));
+            return Err(Error::request(
+                "a histogram takes single numbers, the pair is a vector",
+            ));
         }
         let (root, squared) = roots.ordered(at);
         if let Some(edges) = &spec.edges {
-            let ascending = edges.windows(2).all(|w| w[0] < w[1]) && edges.iter().all(|e| !e.is_nan());
+            let ascending =
+                edges.windows(2).all(|w| w[0] < w[1]) && edges.iter().all(|e| !e.is_nan());
             if edges.len() < 2 || !ascending {
-                let e = Error::request("bin edges are two or more numbers, each larger than the one before");
+                let e = Error::request(
+                    "bin edges are two or more numbers, each larger than the one before",
+                );
                 return Err(e.at(Opt::Edges).remedy("sort them and drop duplicates"));
             }
             return Ok(Axis::new(root, edges.clone(), squared, closed));
         }
         let bins = spec.bins.unwrap_or(USUAL_BINS);
         let Some([lo, hi]) = spec.range else {
-            return Err(Error::internal("a histogram reached its description without a range"));
+            return Err(Error::internal(
+                "a histogram reached its description without a range",
+            ));
         };
         if bins == 0 || bins > MOST_BINS || !lo.lt(&hi) || !lo.is_finite() || !hi.is_finite() {
-            let e =
-                Error::request(format!("{bins} bins from {lo} to {hi}")).at(format!("{}, {}", Opt::Bins, Opt::Range));
+            let e = Error::request(format!("{bins} bins from {lo} to {hi}")).at(format!(
+                "{}, {}",
+                Opt::Bins,
+                Opt::Range
+            ));
             return Err(e.limit(format!("1 to {MOST_BINS} bins over a finite range LO < HI")));
         }
         Ok(Axis::uniform(root, [lo, hi], bins, squared, closed))

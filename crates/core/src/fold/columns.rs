@@ -149,19 +149,41 @@ pub struct Column<'a> {
 impl<'a> Column<'a> {
     /// A column whose name is the same among arrays and in tables.
     pub fn new(name: &'static str, role: Role, numbers: impl Into<Numbers<'a>>) -> Self {
-        Column { name, header: name.into(), role, index: false, source: Source::Held(numbers.into()) }
+        Column {
+            name,
+            header: name.into(),
+            role,
+            index: false,
+            source: Source::Held(numbers.into()),
+        }
     }
     /// A column whose numbers are made when they are asked for.
-    pub fn made(name: &'static str, role: Role, make: impl Fn(&Range<usize>) -> Numbers<'a> + 'a) -> Self {
-        Column { name, header: name.into(), role, index: false, source: Source::Made(Box::new(make)) }
+    pub fn made(
+        name: &'static str,
+        role: Role,
+        make: impl Fn(&Range<usize>) -> Numbers<'a> + 'a,
+    ) -> Self {
+        Column {
+            name,
+            header: name.into(),
+            role,
+            index: false,
+            source: Source::Made(Box::new(make)),
+        }
     }
     /// The same with another name in tables.
     pub fn called(self, header: impl Into<Cow<'static, str>>) -> Self {
-        Column { header: header.into(), ..self }
+        Column {
+            header: header.into(),
+            ..self
+        }
     }
     /// The same as part of the index.
     pub fn as_index(self) -> Self {
-        Column { index: true, ..self }
+        Column {
+            index: true,
+            ..self
+        }
     }
     /// The numbers of `lines`.
     pub fn part(&self, lines: &Range<usize>) -> Numbers<'_> {
@@ -191,7 +213,14 @@ pub struct Columns<'a> {
 impl<'a> Columns<'a> {
     /// Columns over a grid of `shape`.
     pub fn new(layout: Layout, shape: Vec<usize>, columns: Vec<Column<'a>>) -> Self {
-        Columns { layout, shape, columns, edges: vec![], beyond: vec![], rule: None }
+        Columns {
+            layout,
+            shape,
+            columns,
+            edges: vec![],
+            beyond: vec![],
+            rule: None,
+        }
     }
     /// How many lines there are.
     pub fn lines(&self) -> usize {

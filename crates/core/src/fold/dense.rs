@@ -28,29 +28,58 @@ impl Dense {
     /// # Errors
     /// `Request` for a pair that is a vector.
     pub(super) fn asked(condensed: bool, roots: &Roots<'_>) -> Result<Dense> {
-        roots.scalar(if condensed { "a condensed matrix" } else { "a matrix" })?;
+        roots.scalar(if condensed {
+            "a condensed matrix"
+        } else {
+            "a matrix"
+        })?;
         Ok(Dense { root: 0, condensed })
     }
     /// The shape of the result for `n` × `m` rows.
     pub fn shape(&self, n: usize, m: usize) -> Vec<usize> {
-        if self.condensed { vec![n * n.saturating_sub(1) / 2] } else { vec![n, m] }
+        if self.condensed {
+            vec![n * n.saturating_sub(1) / 2]
+        } else {
+            vec![n, m]
+        }
     }
     /// Elements of the result for `n` × `m` rows, at most as many as can be counted.
     pub fn elements(&self, n: usize, m: usize) -> u64 {
         let (n, m) = (n as u64, m as u64);
-        if self.condensed { n.saturating_mul(n.saturating_sub(1)) / 2 } else { n.saturating_mul(m) }
+        if self.condensed {
+            n.saturating_mul(n.saturating_sub(1)) / 2
+        } else {
+            n.saturating_mul(m)
+        }
     }
     /// The place of the value of pair (i, j).
     #[inline(always)]
     pub fn place(&self, space: &Space, i: usize, j: usize) -> usize {
-        if self.condensed { space.n * i - i * (i + 1) / 2 + j - i - 1 } else { i * space.m + j }
+        if self.condensed {
+            space.n * i - i * (i + 1) / 2 + j - i - 1
+        } else {
+            i * space.m + j
+        }
     }
     fn layout(&self) -> Layout {
-        if self.condensed { Layout::Array(None) } else { Layout::Matrix }
+        if self.condensed {
+            Layout::Array(None)
+        } else {
+            Layout::Matrix
+        }
     }
     /// The answer for `n` × `m` rows, whose values are `values`.
-    pub fn columns_of<'a>(&self, values: impl Into<Numbers<'a>>, n: usize, m: usize) -> Columns<'a> {
-        Columns::new(self.layout(), self.shape(n, m), vec![Column::new("values", Role::Value, values).called("value")])
+    pub fn columns_of<'a>(
+        &self,
+        values: impl Into<Numbers<'a>>,
+        n: usize,
+        m: usize,
+    ) -> Columns<'a> {
+        Columns::new(
+            self.layout(),
+            self.shape(n, m),
+            vec![Column::new("values", Role::Value, values).called("value")],
+        )
     }
     /// Whether a value has two places, (i, j) and (j, i).
     pub fn is_mirrored(&self, space: &Space) -> bool {
@@ -62,7 +91,12 @@ impl Accumulate for Dense {
     type State = Written;
 
     fn traits(&self) -> Traits {
-        Traits { dense: true, rounds: true, operations: 1.0, ..Traits::default() }
+        Traits {
+            dense: true,
+            rounds: true,
+            operations: 1.0,
+            ..Traits::default()
+        }
     }
     fn domain(&self, symmetric: bool) -> Domain {
         match (self.condensed, symmetric) {
@@ -97,6 +131,11 @@ impl Accumulate for Dense {
         Columns::new(self.layout(), self.shape(n, m), vec![])
     }
     fn describe(&self) -> String {
-        if self.condensed { "the values of i < j in SciPy's order" } else { "the matrix" }.into()
+        if self.condensed {
+            "the values of i < j in SciPy's order"
+        } else {
+            "the matrix"
+        }
+        .into()
     }
 }

@@ -25,7 +25,11 @@ impl Accumulate for Extremes {
         }
     }
     fn domain(&self, symmetric: bool) -> Domain {
-        if symmetric { Domain::Triangle } else { Domain::Ordered }
+        if symmetric {
+            Domain::Triangle
+        } else {
+            Domain::Ordered
+        }
     }
     fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
         self.roots.iter().any(|root| test(*root))
@@ -56,7 +60,8 @@ impl Accumulate for Extremes {
     }
     fn columns<'a>(&'a self, state: &'a ExtremesState, _: usize, _: usize) -> Columns<'a> {
         let end = |at: usize| state.ends.iter().map(|ends| ends[at]).collect::<Vec<f64>>();
-        let columns = [("least", end(0)), ("largest", end(1))].map(|(name, end)| Column::new(name, Role::Value, end));
+        let columns = [("least", end(0)), ("largest", end(1))]
+            .map(|(name, end)| Column::new(name, Role::Value, end));
         Columns::new(Layout::Table, vec![self.roots.len()], columns.into())
     }
     fn describe(&self) -> String {
@@ -73,20 +78,27 @@ pub struct ExtremesState {
 impl ExtremesState {
     /// No value yet.
     pub fn new(fold: &Extremes) -> Self {
-        ExtremesState { ends: vec![[f64::INFINITY, f64::NEG_INFINITY]; fold.roots.len()] }
+        ExtremesState {
+            ends: vec![[f64::INFINITY, f64::NEG_INFINITY]; fold.roots.len()],
+        }
     }
     /// These extremes, where there are values.
     pub fn of(ends: Vec<Option<[f64; 2]>>) -> Self {
-        ExtremesState { ends: ends.into_iter().map(|e| e.unwrap_or([f64::INFINITY, f64::NEG_INFINITY])).collect() }
+        ExtremesState {
+            ends: ends
+                .into_iter()
+                .map(|e| e.unwrap_or([f64::INFINITY, f64::NEG_INFINITY]))
+                .collect(),
+        }
     }
     /// Takes values of root number `at` of the fold.
     #[inline]
     pub fn absorb(&mut self, at: usize, values: &[f64]) {
         let [least, largest] = &mut self.ends[at];
         // Comparisons with NaN are false.
-        let (lo, hi) = values
-            .iter()
-            .fold((*least, *largest), |(lo, hi), v| (if *v < lo { *v } else { lo }, if *v > hi { *v } else { hi }));
+        let (lo, hi) = values.iter().fold((*least, *largest), |(lo, hi), v| {
+            (if *v < lo { *v } else { lo }, if *v > hi { *v } else { hi })
+        });
         (*least, *largest) = (lo, hi);
     }
     /// Adds another state.

@@ -53,12 +53,17 @@ impl Finder {
         }
         if lo >= 0.0 && hi.is_finite() {
             let range = hi.to_bits() - lo.to_bits();
-            let left_out = (u64::BITS - range.leading_zeros()).saturating_sub(parts.trailing_zeros());
+            let left_out =
+                (u64::BITS - range.leading_zeros()).saturating_sub(parts.trailing_zeros());
             keys.push(Key::Digits(lo, hi, left_out));
         }
         let all = keys.into_iter().map(|key| Self::with(key, parts, edges));
         // Without a key all edges are searched.
-        all.min_by_key(|finder| finder.span).unwrap_or(Finder { key: Key::Even(0.0, 0.0), firsts: vec![0], span: bins })
+        all.min_by_key(|finder| finder.span).unwrap_or(Finder {
+            key: Key::Even(0.0, 0.0),
+            firsts: vec![0],
+            span: bins,
+        })
     }
     fn with(key: Key, parts: usize, edges: &[f64]) -> Self {
         let bins = edges.len() - 1;
@@ -66,13 +71,21 @@ impl Finder {
         parts_of(key, parts, edges, &mut of_edges);
         // Parts rise with values: those of a bin lie from that of its lower edge to that of its upper one.
         let first = |part: u64| of_edges[1..].partition_point(|of| *of < part).min(bins - 1);
-        let last = |part: u64| of_edges[..bins].partition_point(|of| *of <= part).saturating_sub(1);
+        let last = |part: u64| {
+            of_edges[..bins]
+                .partition_point(|of| *of <= part)
+                .saturating_sub(1)
+        };
         let mut firsts: Vec<u32> = (0..parts as u64).map(|part| first(part) as u32).collect();
-        let span =
-            firsts.iter().enumerate().map(|(part, first)| (last(part as u64) + 1).saturating_sub(*first as usize));
+        let span = firsts
+            .iter()
+            .enumerate()
+            .map(|(part, first)| (last(part as u64) + 1).saturating_sub(*first as usize));
         let span = span.max().unwrap_or(bins).max(1);
         // As many bins for every part: at the end of the axis they begin before.
-        firsts.iter_mut().for_each(|first| *first = (*first).min((bins - span) as u32));
+        firsts
+            .iter_mut()
+            .for_each(|first| *first = (*first).min((bins - span) as u32));
         Finder { key, firsts, span }
     }
     /// The bins of `values` among the `edges` that this is for; of those below all edges, beyond them and of NaN any.
@@ -133,7 +146,11 @@ mod tests {
         for (value, bin) in values.iter().zip(bins) {
             assert!((bin as usize) < last, "{value}: bin {bin} of {last}");
             if *value >= edges[0] && *value < edges[last] {
-                assert_eq!(bin as usize, edges.partition_point(|e| e <= value) - 1, "{value} among {edges:?}");
+                assert_eq!(
+                    bin as usize,
+                    edges.partition_point(|e| e <= value) - 1,
+                    "{value} among {edges:?}"
+                );
             }
         }
     }
@@ -149,10 +166,17 @@ mod tests {
             vec![1.0, 1.0, 1.0, 2.0, 2.0, 3.0],
             vec![5.0, 5.0, 5.0],
             vec![-f64::MAX, 0.0, f64::MAX],
-            (0..=100).map(|k| (f64::from(k) / 100.0).powi(2) * 3.0).collect(),
-            (0..=60).map(|k| 10f64.powf(f64::from(k) / 10.0 - 3.0)).collect(),
+            (0..=100)
+                .map(|k| (f64::from(k) / 100.0).powi(2) * 3.0)
+                .collect(),
+            (0..=60)
+                .map(|k| 10f64.powf(f64::from(k) / 10.0 - 3.0))
+                .collect(),
             (0..=500).map(|k| f64::from(k).sqrt() - 7.0).collect(),
-            (0..=9).map(|k| 1.0 + f64::from(k) * f64::EPSILON).chain([2.0, 1e6, 1e12]).collect(),
+            (0..=9)
+                .map(|k| 1.0 + f64::from(k) * f64::EPSILON)
+                .chain([2.0, 1e6, 1e12])
+                .collect(),
             (0..5000).map(|k| f64::from(k * k % 7919)).collect(),
         ]
         .into_iter()
@@ -165,12 +189,31 @@ mod tests {
         let mut state = 0x9e37_79b9_7f4a_7c15u64;
         for edges in &lists {
             let (lo, hi) = (edges[0].max(-1e9), edges[edges.len() - 1].min(1e9));
-            let mut values: Vec<f64> = edges.iter().flat_map(|e| [*e, e.next_up(), e.next_down(), -e]).collect();
-            values.extend([f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, 5e-324, -5e-324, f64::MAX, f64::MIN]);
+            let mut values: Vec<f64> = edges
+                .iter()
+                .flat_map(|e| [*e, e.next_up(), e.next_down(), -e])
+                .collect();
+            values.extend([
+                f64::NAN,
+                f64::INFINITY,
+                f64::NEG_INFINITY,
+                0.0,
+                -0.0,
+                5e-324,
+                -5e-324,
+                f64::MAX,
+                f64::MIN,
+            ]);
             for _ in 0..20_000 {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
                 let u = (state >> 11) as f64 / (1u64 << 53) as f64;
-                values.extend([lo + (hi - lo) * u, f64::from_bits(state ^ (state << 23)), lo + (hi - lo) * u.powi(9)]);
+                values.extend([
+                    lo + (hi - lo) * u,
+                    f64::from_bits(state ^ (state << 23)),
+                    lo + (hi - lo) * u.powi(9),
+                ]);
             }
             check(edges, &values);
         }

@@ -63,19 +63,34 @@ impl Axis {
         }
         let (lo, hi) = (edges[0], edges[n]);
         let step = (hi - lo) / n as f64;
-        let uniform = edges.iter().enumerate().all(|(i, e)| (e - (lo + i as f64 * step)).abs() <= step * 1e-6);
-        let guess = (uniform && step > 0.0 && step.is_finite() && (1.0 / step).is_finite()).then_some((
-            lo,
-            1.0 / step,
-            squared,
-        ));
+        let uniform = edges
+            .iter()
+            .enumerate()
+            .all(|(i, e)| (e - (lo + i as f64 * step)).abs() <= step * 1e-6);
+        let guess = (uniform && step > 0.0 && step.is_finite() && (1.0 / step).is_finite())
+            .then_some((lo, 1.0 / step, squared));
         // A guess is off by one bin at most where no bins are empty for rounding.
         let rising = compared.windows(2).all(|w| w[0] < w[1]) && !(squared && edges[0] < 0.0);
         let finder = (guess.is_none() || !rising).then(|| Finder::new(&compared));
-        Axis { root, edges, compared, closed, squared, guess, rising, finder }
+        Axis {
+            root,
+            edges,
+            compared,
+            closed,
+            squared,
+            guess,
+            rising,
+            finder,
+        }
     }
     /// `bins` bins of equal width between finite ends.
-    pub fn uniform(root: usize, [lo, hi]: [f64; 2], bins: usize, squared: bool, closed: Closed) -> Self {
+    pub fn uniform(
+        root: usize,
+        [lo, hi]: [f64; 2],
+        bins: usize,
+        squared: bool,
+        closed: Closed,
+    ) -> Self {
         Self::new(root, uniform_edges([lo, hi], bins), squared, closed)
     }
     /// First and last edge, where all edges are evenly spaced between them but for a few roundings.
@@ -84,7 +99,11 @@ impl Axis {
         let (lo, hi) = (self.edges[0], self.edges[bins]);
         let step = (hi - lo) / bins as f64;
         let close = 4.0 * f64::EPSILON * lo.abs().max(hi.abs());
-        let even = self.edges.iter().enumerate().all(|(i, e)| (e - (lo + i as f64 * step)).abs() <= close);
+        let even = self
+            .edges
+            .iter()
+            .enumerate()
+            .all(|(i, e)| (e - (lo + i as f64 * step)).abs() <= close);
         (even && step > 0.0 && step.is_finite()).then_some([lo, hi])
     }
     /// Whether bins are found by a division, not by a search.
@@ -104,7 +123,11 @@ impl Axis {
             Some((lo, rate, squared)) if self.rising => {
                 let top = (bins - 1) as f64;
                 for (place, value) in places.iter_mut().zip(values) {
-                    let v = if squared { (if *value > 0.0 { *value } else { 0.0 }).sqrt() } else { *value };
+                    let v = if squared {
+                        (if *value > 0.0 { *value } else { 0.0 }).sqrt()
+                    } else {
+                        *value
+                    };
                     let at = (v - lo) * rate;
                     let at = if at < top { at } else { top };
                     let at = if at > 0.0 { at } else { 0.0 };
@@ -112,7 +135,10 @@ impl Axis {
                     *place = (at.floor() + TWO_52).to_bits() & LAST_DIGITS;
                 }
             }
-            _ => self.finder.iter().for_each(|finder| finder.bins(edges, values, places)),
+            _ => self
+                .finder
+                .iter()
+                .for_each(|finder| finder.bins(edges, values, places)),
         }
         for (place, value) in places.iter_mut().zip(values) {
             // The guess is right, or beside the right one.
@@ -123,7 +149,10 @@ impl Axis {
         }
         if self.closed {
             let last = edges[bins];
-            places.iter_mut().zip(values).for_each(|(p, v)| *p = if *v == last { bins as u64 } else { *p });
+            places
+                .iter_mut()
+                .zip(values)
+                .for_each(|(p, v)| *p = if *v == last { bins as u64 } else { *p });
         }
     }
     /// 0 for under, 1 + bin, bins + 1 for over. NaN is over.
@@ -135,7 +164,11 @@ impl Axis {
             return 0;
         }
         if value >= edges[bins] || value.is_nan() {
-            return if self.closed && value == edges[bins] { bins } else { bins + 1 };
+            return if self.closed && value == edges[bins] {
+                bins
+            } else {
+                bins + 1
+            };
         }
         let mut bin = match self.guess {
             Some((lo, rate, squared)) => {
@@ -186,7 +219,10 @@ pub struct Histogram {
 impl Histogram {
     /// Cells of the grid, under and over of every axis included.
     pub fn cells(&self) -> usize {
-        self.axes.iter().map(|a| a.bins() + 2).fold(1, usize::saturating_mul)
+        self.axes
+            .iter()
+            .map(|a| a.bins() + 2)
+            .fold(1, usize::saturating_mul)
     }
     /// How sums of weights are kept.
     pub fn weight_scale(&self) -> Scale {
@@ -199,22 +235,37 @@ impl Histogram {
     /// A histogram of pairs that weigh nothing.
     pub fn new(axes: Vec<Axis>, closed: Closed, mean: bool) -> Self {
         let value_scale = scale_of_values(&axes[0].edges);
-        Histogram { axes, closed, weights: None, weight_scale: Scale::below(1.0), value_scale, mean }
+        Histogram {
+            axes,
+            closed,
+            weights: None,
+            weight_scale: Scale::below(1.0),
+            value_scale,
+            mean,
+        }
     }
     /// The same with weights of the rows of x and of y.
     ///
     /// # Errors
     /// `Input` where the product of two is beyond double precision.
     pub fn weighted(self, weights: [Vec<f64>; 2]) -> Result<Self> {
-        let sizes = |w: &[f64]| w.iter().map(|w| w.abs()).filter(|w| *w > 0.0).collect::<Vec<f64>>();
+        let sizes = |w: &[f64]| {
+            w.iter()
+                .map(|w| w.abs())
+                .filter(|w| *w > 0.0)
+                .collect::<Vec<f64>>()
+        };
         let [a, b] = [sizes(&weights[0]), sizes(&weights[1])];
         let product = |pick: fn(f64, f64) -> f64, start: f64| {
             a.iter().fold(start, |m, w| pick(m, *w)) * b.iter().fold(start, |m, w| pick(m, *w))
         };
         let largest = product(f64::max, 0.0);
         if !largest.is_finite() {
-            let e = Error::input("the product of two weights is beyond double precision").at(Opt::Weights);
-            return Err(e.remedy("divide all weights by the same number, and leave out those that are infinite"));
+            let e = Error::input("the product of two weights is beyond double precision")
+                .at(Opt::Weights);
+            return Err(e.remedy(
+                "divide all weights by the same number, and leave out those that are infinite",
+            ));
         }
         let weight_scale = if a.is_empty() || b.is_empty() {
             Scale::below(largest)
@@ -224,7 +275,11 @@ impl Histogram {
             let lowest = |w: &[f64]| w.iter().map(|w| lowest_digit(*w)).min().unwrap_or(0);
             Scale::between(smallest, largest.max(smallest), lowest(&a) + lowest(&b))
         };
-        Ok(Histogram { weights: Some(weights), weight_scale, ..self })
+        Ok(Histogram {
+            weights: Some(weights),
+            weight_scale,
+            ..self
+        })
     }
     /// Numbers of a cell: the count, and what keeps its sums.
     pub fn numbers(&self) -> usize {
@@ -240,7 +295,11 @@ impl Histogram {
             inside &= place >= 1 && place <= axis.bins();
             cell = cell * (axis.bins() + 2) + place;
         }
-        if inside || self.axes.len() == 1 { cell } else { self.cells() - 1 }
+        if inside || self.axes.len() == 1 {
+            cell
+        } else {
+            self.cells() - 1
+        }
     }
     /// Whether one of several axes leaves a pair out. A NaN leaves none out.
     pub fn leaves_out(&self, values: impl Fn(usize) -> f64) -> bool {
@@ -266,7 +325,10 @@ impl Histogram {
     pub fn inner_cells(&self) -> Vec<usize> {
         let outer = |cells: Vec<usize>, axis: &Axis| {
             let width = axis.bins() + 2;
-            cells.iter().flat_map(|cell| (1..=axis.bins()).map(move |place| cell * width + place)).collect()
+            cells
+                .iter()
+                .flat_map(|cell| (1..=axis.bins()).map(move |place| cell * width + place))
+                .collect()
         };
         self.axes.iter().fold(vec![0], outer)
     }
@@ -290,10 +352,19 @@ impl Accumulate for Histogram {
 
     fn traits(&self) -> Traits {
         let operations = 24.0 * self.axes.len() as f64;
-        Traits { bounded: true, fixed_size: true, operations, ..Traits::default() }
+        Traits {
+            bounded: true,
+            fixed_size: true,
+            operations,
+            ..Traits::default()
+        }
     }
     fn domain(&self, symmetric: bool) -> Domain {
-        if symmetric { Domain::Triangle } else { Domain::Ordered }
+        if symmetric {
+            Domain::Triangle
+        } else {
+            Domain::Ordered
+        }
     }
     fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
         self.axes.iter().any(|axis| test(axis.root))
@@ -314,19 +385,28 @@ impl Accumulate for Histogram {
     fn absorb<T: Value>(&self, state: &mut HistogramState, line: &Line<'_, T>, _: Lent<'_>) {
         if line.len < LONG_RUN {
             for l in 0..line.len {
-                state.absorb(self, line.row, line.first + l, |root| line.scalars(root)[l].into());
+                state.absorb(self, line.row, line.first + l, |root| {
+                    line.scalars(root)[l].into()
+                });
             }
             return;
         }
         state.absorb_run(self, line.row, (line.first, line.len), |root, to| {
-            to.iter_mut().zip(line.scalars(root)).for_each(|(w, v)| *w = (*v).into());
+            to.iter_mut()
+                .zip(line.scalars(root))
+                .for_each(|(w, v)| *w = (*v).into());
         });
     }
     fn merge(&self, into: &mut HistogramState, from: HistogramState) {
         into.merge(&from);
     }
     fn identify(&self, hash: &mut Hash) {
-        hash.text(&format!("{:?} {} {}", self.closed, self.mean, self.weights.is_some()));
+        hash.text(&format!(
+            "{:?} {} {}",
+            self.closed,
+            self.mean,
+            self.weights.is_some()
+        ));
         for axis in &self.axes {
             hash.text(&format!("{} {} {}", axis.root, axis.squared, axis.closed));
             hash.doubles(&axis.edges);
@@ -349,22 +429,35 @@ impl Accumulate for Histogram {
             let (bins, faster) = (shape[at], shape[at + 1..].iter().product::<usize>().max(1));
             let edge = move |upper: usize| {
                 move |lines: &Range<usize>| -> Numbers<'a> {
-                    let edges = lines.clone().map(|line| axis.edges[line / faster % bins + upper]);
+                    let edges = lines
+                        .clone()
+                        .map(|line| axis.edges[line / faster % bins + upper]);
                     edges.collect::<Vec<f64>>().into()
                 }
             };
-            let number = if at == 0 { String::new() } else { (at + 1).to_string() };
+            let number = if at == 0 {
+                String::new()
+            } else {
+                (at + 1).to_string()
+            };
             let lower = Column::made("lo", Role::From(at), edge(0)).called(format!("lo{number}"));
             let upper = Column::made("hi", Role::To(at), edge(1)).called(format!("hi{number}"));
             columns.extend([lower.as_index(), upper.as_index()]);
         }
         let pick = |all: Vec<f64>| cells.iter().map(|cell| all[*cell]).collect::<Vec<f64>>();
         columns.push(Column::new("counts", Role::Count, counts).called("count"));
-        let weights = state.weights().map(|all| Column::new("weights", Role::Value, pick(all)).called("weight"));
-        let means = state.means().map(|all| Column::new("means", Role::Value, pick(all)).called("mean"));
+        let weights = state
+            .weights()
+            .map(|all| Column::new("weights", Role::Value, pick(all)).called("weight"));
+        let means = state
+            .means()
+            .map(|all| Column::new("means", Role::Value, pick(all)).called("mean"));
         columns.extend(weights.into_iter().chain(means));
         let beyond = match self.axes.as_slice() {
-            [_] => vec![("under", state.counts[0]), ("over", state.counts[state.counts.len() - 1])],
+            [_] => vec![
+                ("under", state.counts[0]),
+                ("over", state.counts[state.counts.len() - 1]),
+            ],
             _ => vec![("outside", state.total() - inside)],
         };
         let rule = match self.closed {
@@ -372,10 +465,19 @@ impl Accumulate for Histogram {
             Closed::HalfOpen => "bins half-open (Corrfunc)",
         };
         let edges = self.axes.iter().map(|axis| &axis.edges[..]).collect();
-        Columns { edges, beyond, rule: Some(rule), ..Columns::new(Layout::Table, shape, columns) }
+        Columns {
+            edges,
+            beyond,
+            rule: Some(rule),
+            ..Columns::new(Layout::Table, shape, columns)
+        }
     }
     fn describe(&self) -> String {
-        let bins: Vec<String> = self.axes.iter().map(|axis| axis.bins().to_string()).collect();
+        let bins: Vec<String> = self
+            .axes
+            .iter()
+            .map(|axis| axis.bins().to_string())
+            .collect();
         format!("counts in {} bins", bins.join(" × "))
     }
 }
@@ -385,7 +487,11 @@ fn scale_of_values(edges: &[f64]) -> Scale {
     let largest = edges[0].abs().max(edges[edges.len() - 1].abs());
     let ends = edges.windows(2).map(|w| w[0].abs().max(w[1].abs()));
     let smallest = ends.filter(|e| *e > 0.0).fold(largest, f64::min);
-    if largest > 0.0 { Scale::between(smallest.min(f64::MAX), largest, i32::MIN / 2) } else { Scale::below(largest) }
+    if largest > 0.0 {
+        Scale::between(smallest.min(f64::MAX), largest, i32::MIN / 2)
+    } else {
+        Scale::below(largest)
+    }
 }
 
 /// What a sum holds that is not finite, a bit each.
@@ -411,7 +517,8 @@ impl HistogramState {
     /// All zero.
     pub fn new(fold: &Histogram) -> Self {
         let cells = fold.cells();
-        let kept = |wanted: bool, scale: Scale| vec![0; if wanted { cells * scale.windows() } else { 0 }];
+        let kept =
+            |wanted: bool, scale: Scale| vec![0; if wanted { cells * scale.windows() } else { 0 }];
         HistogramState {
             counts: vec![0; cells],
             weights: kept(fold.weights.is_some(), fold.weight_scale),
@@ -425,11 +532,19 @@ impl HistogramState {
         let cells = fold.cells();
         let scales = [fold.weight_scale, fold.value_scale];
         let kept = |sums: &[i128], wanted: bool, at: usize| {
-            sums.len() == if wanted { cells.saturating_mul(scales[at].windows()) } else { 0 }
+            sums.len()
+                == if wanted {
+                    cells.saturating_mul(scales[at].windows())
+                } else {
+                    0
+                }
                 && self.odd[at].keys().all(|cell| *cell < cells as u64)
         };
         let pairs = (n as u64).saturating_mul(m as u64);
-        let counted = self.counts.iter().try_fold(0u64, |sum, count| sum.checked_add(*count));
+        let counted = self
+            .counts
+            .iter()
+            .try_fold(0u64, |sum, count| sum.checked_add(*count));
         self.counts.len() == cells
             && counted.is_some_and(|counted| counted <= pairs)
             && self.scales == scales
@@ -471,9 +586,14 @@ impl HistogramState {
                 }
             }
             let over = self.counts.len() as u64 - 1;
-            cells.iter_mut().zip(&outside).for_each(|(cell, out)| *cell = if *out != 0 { over } else { *cell });
+            cells
+                .iter_mut()
+                .zip(&outside)
+                .for_each(|(cell, out)| *cell = if *out != 0 { over } else { *cell });
         }
-        cells.iter().for_each(|cell| self.counts[*cell as usize] += 1);
+        cells
+            .iter()
+            .for_each(|cell| self.counts[*cell as usize] += 1);
         if fold.weights.is_some() || fold.mean {
             fill(fold.axes[0].root, values);
             for (at, cell) in cells.iter().enumerate() {
@@ -483,32 +603,66 @@ impl HistogramState {
     }
     /// Adds the weight and the value of pair (i, j) to the sums of its cell.
     #[inline]
-    fn sum(&mut self, fold: &Histogram, cell: usize, (i, j): (usize, usize), value: impl Fn() -> f64) {
+    fn sum(
+        &mut self,
+        fold: &Histogram,
+        cell: usize,
+        (i, j): (usize, usize),
+        value: impl Fn() -> f64,
+    ) {
         if !fold.inside(cell) {
             return;
         }
         if let Some([a, b]) = &fold.weights {
-            add(&mut self.weights, &mut self.odd[0], self.scales[0], cell, a[i] * b[j]);
+            add(
+                &mut self.weights,
+                &mut self.odd[0],
+                self.scales[0],
+                cell,
+                a[i] * b[j],
+            );
         }
         if fold.mean {
-            let v = if fold.axes[0].squared { value().sqrt() } else { value() };
+            let v = if fold.axes[0].squared {
+                value().sqrt()
+            } else {
+                value()
+            };
             add(&mut self.sums, &mut self.odd[1], self.scales[1], cell, v);
         }
     }
     /// Adds sums per bin of the only axis, as the scales of the fold keep them.
     pub fn add_sums(&mut self, weights: &[i128], values: &[i128]) {
         let [of_weights, of_values] = self.scales.map(|s| s.windows());
-        self.weights.iter_mut().skip(of_weights).zip(weights).for_each(|(a, b)| *a += b);
-        self.sums.iter_mut().skip(of_values).zip(values).for_each(|(a, b)| *a += b);
+        self.weights
+            .iter_mut()
+            .skip(of_weights)
+            .zip(weights)
+            .for_each(|(a, b)| *a += b);
+        self.sums
+            .iter_mut()
+            .skip(of_values)
+            .zip(values)
+            .for_each(|(a, b)| *a += b);
     }
     /// Adds another state.
     pub fn merge(&mut self, other: &HistogramState) {
-        self.counts.iter_mut().zip(&other.counts).for_each(|(a, b)| *a += b);
+        self.counts
+            .iter_mut()
+            .zip(&other.counts)
+            .for_each(|(a, b)| *a += b);
         // Sums of a file may be any numbers.
-        self.weights.iter_mut().zip(&other.weights).for_each(|(a, b)| *a = a.wrapping_add(*b));
-        self.sums.iter_mut().zip(&other.sums).for_each(|(a, b)| *a = a.wrapping_add(*b));
+        self.weights
+            .iter_mut()
+            .zip(&other.weights)
+            .for_each(|(a, b)| *a = a.wrapping_add(*b));
+        self.sums
+            .iter_mut()
+            .zip(&other.sums)
+            .for_each(|(a, b)| *a = a.wrapping_add(*b));
         for (mine, odd) in self.odd.iter_mut().zip(&other.odd) {
-            odd.iter().for_each(|(cell, what)| *mine.entry(*cell).or_default() |= what);
+            odd.iter()
+                .for_each(|(cell, what)| *mine.entry(*cell).or_default() |= what);
         }
     }
     /// Weight sums by cell, where weights were given.
@@ -518,16 +672,23 @@ impl HistogramState {
     /// Mean values by cell (NaN where empty), where asked for.
     pub fn means(&self) -> Option<Vec<f64>> {
         let mean = |(s, c): (f64, &u64)| s / *c as f64;
-        (!self.sums.is_empty()).then(|| self.values(&self.sums, 1).zip(&self.counts).map(mean).collect())
+        (!self.sums.is_empty()).then(|| {
+            self.values(&self.sums, 1)
+                .zip(&self.counts)
+                .map(mean)
+                .collect()
+        })
     }
     fn values<'s>(&'s self, sums: &'s [i128], which: usize) -> impl Iterator<Item = f64> + 's {
         let (scale, odd) = (self.scales[which], &self.odd[which]);
-        sums.chunks(scale.windows()).enumerate().map(move |(cell, sum)| match odd.get(&(cell as u64)) {
-            None => scale.value(sum),
-            Some(&INF) => f64::INFINITY,
-            Some(&NEGATIVE_INF) => f64::NEG_INFINITY,
-            Some(_) => f64::NAN,
-        })
+        sums.chunks(scale.windows())
+            .enumerate()
+            .map(move |(cell, sum)| match odd.get(&(cell as u64)) {
+                None => scale.value(sum),
+                Some(&INF) => f64::INFINITY,
+                Some(&NEGATIVE_INF) => f64::NEG_INFINITY,
+                Some(_) => f64::NAN,
+            })
     }
     /// Pairs counted, under and over included.
     pub fn total(&self) -> u64 {
@@ -542,7 +703,11 @@ fn add(sums: &mut [i128], odd: &mut BTreeMap<u64, u8>, scale: Scale, cell: usize
         let windows = scale.windows();
         return scale.add(&mut sums[cell * windows..(cell + 1) * windows], term);
     }
-    let what = if term.is_nan() { NAN } else { [INF, NEGATIVE_INF][usize::from(term < 0.0)] };
+    let what = if term.is_nan() {
+        NAN
+    } else {
+        [INF, NEGATIVE_INF][usize::from(term < 0.0)]
+    };
     *odd.entry(cell as u64).or_default() |= what;
 }
 
@@ -569,11 +734,29 @@ mod tests {
                 if squared && edges[0] < 0.0 {
                     continue;
                 }
-                let rule = if closed { Closed::Last } else { Closed::HalfOpen };
+                let rule = if closed {
+                    Closed::Last
+                } else {
+                    Closed::HalfOpen
+                };
                 let axis = Axis::new(0, edges.clone(), squared, rule);
-                let mut values = vec![f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, -1.0, 1e308];
+                let mut values = vec![
+                    f64::NAN,
+                    f64::INFINITY,
+                    f64::NEG_INFINITY,
+                    0.0,
+                    -0.0,
+                    -1.0,
+                    1e308,
+                ];
                 for edge in edges.iter().chain(&axis.compared) {
-                    values.extend([*edge, edge.next_up(), edge.next_down(), edge * 1.3, edge * 0.7]);
+                    values.extend([
+                        *edge,
+                        edge.next_up(),
+                        edge.next_down(),
+                        edge * 1.3,
+                        edge * 0.7,
+                    ]);
                 }
                 let wanted: Vec<u64> = values.iter().map(|v| axis.place(*v) as u64).collect();
                 let mut got = vec![0; values.len()];

@@ -39,7 +39,9 @@ impl<'a, T: Value> Line<'a, T> {
     #[inline(always)]
     pub fn widened<'w>(&self, root: usize, wide: &'w mut [f64; BLOCK]) -> &'w mut [f64] {
         let wide = &mut wide[..self.len];
-        wide.iter_mut().zip(self.scalars(root)).for_each(|(w, v)| *w = (*v).into());
+        wide.iter_mut()
+            .zip(self.scalars(root))
+            .for_each(|(w, v)| *w = (*v).into());
         wide
     }
 }

@@ -253,7 +253,11 @@ impl Fold {
     }
     /// The fold, where it keeps every value.
     pub fn dense(&self) -> Option<&Dense> {
-        if let Fold::Dense(f) = self { Some(f) } else { None }
+        if let Fold::Dense(f) = self {
+            Some(f)
+        } else {
+            None
+        }
     }
     /// Whether every value has a place of its own.
     pub fn is_dense(&self) -> bool {

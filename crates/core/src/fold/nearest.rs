@@ -39,7 +39,12 @@ impl Nearest {
             return Err(e.limit(format!("k is at least 1 and at most {MOST}")));
         }
         let (root, squared) = roots.ordered(0);
-        Ok(Nearest { root, k, largest: largest.unwrap_or(roots.similarity()), squared })
+        Ok(Nearest {
+            root,
+            k,
+            largest: largest.unwrap_or(roots.similarity()),
+            squared,
+        })
     }
 }
 
@@ -47,7 +52,12 @@ impl Accumulate for Nearest {
     type State = NearestState;
 
     fn traits(&self) -> Traits {
-        Traits { bounded: true, by_row: true, operations: 4.0, ..Traits::default() }
+        Traits {
+            bounded: true,
+            by_row: true,
+            operations: 4.0,
+            ..Traits::default()
+        }
     }
     fn domain(&self, _: bool) -> Domain {
         Domain::Ordered
@@ -62,7 +72,9 @@ impl Accumulate for Nearest {
         NearestState::part(rows.start, rows.len())
     }
     fn bytes(&self, n: usize, _: usize) -> u64 {
-        (n as u64).saturating_mul(self.k as u64).saturating_mul(size_of::<Neighbour>() as u64)
+        (n as u64)
+            .saturating_mul(self.k as u64)
+            .saturating_mul(size_of::<Neighbour>() as u64)
     }
     fn takes(&self, state: &NearestState, n: usize, m: usize) -> bool {
         state.fits(self, n, m)
@@ -72,7 +84,10 @@ impl Accumulate for Nearest {
         let values = line.widened(self.root, lent.wide);
         state.absorb(self, line.row, line.first, values);
         if line.half {
-            let others = values.iter().zip(line.first..).filter(|(_, j)| *j != line.row);
+            let others = values
+                .iter()
+                .zip(line.first..)
+                .filter(|(_, j)| *j != line.row);
             others.for_each(|(v, j)| state.absorb(self, j, line.row, &[*v]));
         }
     }
@@ -88,7 +103,11 @@ impl Accumulate for Nearest {
     fn columns<'a>(&'a self, state: &'a NearestState, n: usize, _: usize) -> Columns<'a> {
         let k = self.k.max(1);
         let place = move |lines: &Range<usize>, of: fn(usize, usize) -> usize| -> Numbers<'a> {
-            lines.clone().map(|line| of(line, k) as u64).collect::<Vec<u64>>().into()
+            lines
+                .clone()
+                .map(|line| of(line, k) as u64)
+                .collect::<Vec<u64>>()
+                .into()
         };
         // Whole rows at a time, which is how lists are written.
         let rows = move |lines: &Range<usize>| lines.start / k..lines.end.div_ceil(k);
@@ -96,21 +115,35 @@ impl Accumulate for Nearest {
             Layout::Lists,
             vec![n, self.k],
             vec![
-                Column::made("i", Role::Row(Side::X), move |lines| place(lines, |line, k| line / k)).as_index(),
-                Column::made("rank", Role::Rank, move |lines| place(lines, |line, k| line % k)).as_index(),
+                Column::made("i", Role::Row(Side::X), move |lines| {
+                    place(lines, |line, k| line / k)
+                })
+                .as_index(),
+                Column::made("rank", Role::Rank, move |lines| {
+                    place(lines, |line, k| line % k)
+                })
+                .as_index(),
                 Column::made("indices", Role::Row(Side::Y), move |lines| {
-                    state.indices_of(self, &rows(lines))[lines.start % k..][..lines.len()].to_vec().into()
+                    state.indices_of(self, &rows(lines))[lines.start % k..][..lines.len()]
+                        .to_vec()
+                        .into()
                 })
                 .called("j"),
                 Column::made("values", Role::Value, move |lines| {
-                    state.values_of(self, &rows(lines))[lines.start % k..][..lines.len()].to_vec().into()
+                    state.values_of(self, &rows(lines))[lines.start % k..][..lines.len()]
+                        .to_vec()
+                        .into()
                 })
                 .called("value"),
             ],
         )
     }
     fn describe(&self) -> String {
-        format!("the {} {} of every row", self.k, if self.largest { "largest" } else { "nearest" })
+        format!(
+            "the {} {} of every row",
+            self.k,
+            if self.largest { "largest" } else { "nearest" }
+        )
     }
 }
 
@@ -126,13 +159,21 @@ pub struct NearestState {
 
 /// By value, NaN last, then by index.
 pub fn order(a: &Neighbour, b: &Neighbour) -> Ordering {
-    let by_value = a.0.partial_cmp(&b.0).unwrap_or_else(|| a.0.is_nan().cmp(&b.0.is_nan()));
+    let by_value =
+        a.0.partial_cmp(&b.0)
+            .unwrap_or_else(|| a.0.is_nan().cmp(&b.0.is_nan()));
     by_value.then(a.1.cmp(&b.1))
 }
 
 /// Puts those of `values`, of columns from `first`, into `list` that belong there; `worst` before and after.
 #[inline(never)]
-fn offer(list: &mut Vec<Neighbour>, fold: &Nearest, first: usize, values: &[f64], mut worst: f64) -> f64 {
+fn offer(
+    list: &mut Vec<Neighbour>,
+    fold: &Nearest,
+    first: usize,
+    values: &[f64],
+    mut worst: f64,
+) -> f64 {
     for (at, value) in values.iter().enumerate() {
         let v = if fold.largest { -*value } else { *value };
         if v > worst || fold.k == 0 {
@@ -154,7 +195,10 @@ fn offer(list: &mut Vec<Neighbour>, fold: &Nearest, first: usize, values: &[f64]
 impl NearestState {
     /// No candidates, for `rows` rows from `start`.
     pub fn part(start: usize, rows: usize) -> Self {
-        NearestState { start, rows: vec![vec![]; rows] }
+        NearestState {
+            start,
+            rows: vec![vec![]; rows],
+        }
     }
     /// The lists of consecutive rows from `start`: each at most k, sorted.
     pub fn of_rows(start: usize, rows: Vec<Vec<Neighbour>>) -> Self {
@@ -162,7 +206,10 @@ impl NearestState {
     }
     /// Whether `fold` over `n` × `m` rows can have this state: at most k neighbours of each row, in order, among those there are.
     pub(super) fn fits(&self, fold: &Nearest, n: usize, m: usize) -> bool {
-        let sorted = |list: &Vec<Neighbour>| list.windows(2).all(|w| order(&w[0], &w[1]) == Ordering::Less);
+        let sorted = |list: &Vec<Neighbour>| {
+            list.windows(2)
+                .all(|w| order(&w[0], &w[1]) == Ordering::Less)
+        };
         let row = |list: &Vec<Neighbour>| {
             list.len() <= fold.k && list.iter().all(|(_, index)| *index < m as u64) && sorted(list)
         };
@@ -174,7 +221,11 @@ impl NearestState {
     pub fn absorb(&mut self, fold: &Nearest, row: usize, first: usize, values: &[f64]) {
         let list = &mut self.rows[row - self.start];
         // NaN, which nothing is worse than, while there are fewer than k.
-        let mut worst = if fold.k > 0 && list.len() >= fold.k { list[fold.k - 1].0 } else { f64::NAN };
+        let mut worst = if fold.k > 0 && list.len() >= fold.k {
+            list[fold.k - 1].0
+        } else {
+            f64::NAN
+        };
         let key = |value: f64| if fold.largest { -value } else { value };
         let (eights, rest) = values.as_chunks::<8>();
         for (at, eight) in eights.iter().enumerate() {
@@ -244,9 +295,17 @@ impl NearestState {
     /// The values of `rows`, as [`NearestState::finish`] has them.
     pub fn values_of(&self, fold: &Nearest, rows: &Range<usize>) -> Vec<f64> {
         let value = |v: f64| if fold.squared { v.sqrt() } else { v };
-        self.of(fold, rows, f64::NAN, |(v, _)| value(if fold.largest { -*v } else { *v }))
+        self.of(fold, rows, f64::NAN, |(v, _)| {
+            value(if fold.largest { -*v } else { *v })
+        })
     }
-    fn of<T: Copy>(&self, fold: &Nearest, rows: &Range<usize>, none: T, one: impl Fn(&Neighbour) -> T) -> Vec<T> {
+    fn of<T: Copy>(
+        &self,
+        fold: &Nearest,
+        rows: &Range<usize>,
+        none: T,
+        one: impl Fn(&Neighbour) -> T,
+    ) -> Vec<T> {
         let mut out = Vec::with_capacity(rows.len() * fold.k);
         for list in &self.rows[rows.start - self.start..rows.end - self.start] {
             out.extend(list.iter().take(fold.k).map(&one));

@@ -37,16 +37,26 @@ impl QuantileSpec {
         roots.scalar("a quantile")?;
         self.check()?;
         let (root, squared) = roots.ordered(0);
-        Ok(Quantile { root, q: self.q.clone(), squared })
+        Ok(Quantile {
+            root,
+            q: self.q.clone(),
+            squared,
+        })
     }
     fn check(&self) -> Result<()> {
         if !(1..=MOST).contains(&self.q.len()) {
-            let e = Error::request(format!("expected 1 to {MOST} quantiles, got {}", self.q.len())).at("q");
+            let e = Error::request(format!(
+                "expected 1 to {MOST} quantiles, got {}",
+                self.q.len()
+            ))
+            .at("q");
             return Err(e.remedy("0.5 for the median"));
         }
         if let Some(odd) = self.q.iter().find(|q| !(0.0..=1.0).contains(*q)) {
             let e = Error::request(format!("expected a quantile from 0 to 1, got {odd}")).at("q");
-            return Err(e.remedy("0.5 for the median, 0.9 for the value that nine in ten do not exceed"));
+            return Err(
+                e.remedy("0.5 for the median, 0.9 for the value that nine in ten do not exceed")
+            );
         }
         Ok(())
     }
@@ -121,8 +131,16 @@ impl Finder {
         if !self.sample.is_empty() {
             let (size, at) = (self.sample.len(), rank / STRIDE);
             let margin = (MARGIN * (size as f64).sqrt()).ceil() as usize;
-            let lo = if at < margin { f64::NEG_INFINITY } else { self.sample[at - margin] };
-            let hi = self.sample.get(at + margin).copied().unwrap_or(f64::INFINITY);
+            let lo = if at < margin {
+                f64::NEG_INFINITY
+            } else {
+                self.sample[at - margin]
+            };
+            let hi = self
+                .sample
+                .get(at + margin)
+                .copied()
+                .unwrap_or(f64::INFINITY);
             let (mut below, mut found) = (0, 0);
             for v in values.iter() {
                 self.near[found] = *v;
@@ -156,23 +174,41 @@ impl Quantile {
             return self
                 .q
                 .iter()
-                .map(|q| self.one(values.len(), *q, |at| (values[at], values.get(at + 1).copied())))
+                .map(|q| {
+                    self.one(values.len(), *q, |at| {
+                        (values[at], values.get(at + 1).copied())
+                    })
+                })
                 .collect();
         }
         finder.sample(values);
         let count = values.len();
-        self.q.iter().map(|q| self.one(count, *q, |at| finder.neighbours(values, at))).collect()
+        self.q
+            .iter()
+            .map(|q| self.one(count, *q, |at| finder.neighbours(values, at)))
+            .collect()
     }
     /// One quantile of `count` values: between two neighbours in order it is interpolated, from the nearer of them as NumPy does.
-    fn one(&self, count: usize, q: f64, neighbours: impl FnOnce(usize) -> (f64, Option<f64>)) -> f64 {
+    fn one(
+        &self,
+        count: usize,
+        q: f64,
+        neighbours: impl FnOnce(usize) -> (f64, Option<f64>),
+    ) -> f64 {
         let place = q * (count - 1) as f64;
         let part = place - place.floor();
         let (lower, upper) = neighbours(place.floor() as usize);
         let value = |v: f64| if self.squared { v.sqrt() } else { v };
         let a = value(lower);
-        let Some(b) = upper.filter(|_| part > 0.0).map(value) else { return a };
+        let Some(b) = upper.filter(|_| part > 0.0).map(value) else {
+            return a;
+        };
         let step = b - a;
-        if part < 0.5 { a + step * part } else { b - step * (1.0 - part) }
+        if part < 0.5 {
+            a + step * part
+        } else {
+            b - step * (1.0 - part)
+        }
     }
 }
 
@@ -180,7 +216,14 @@ impl Accumulate for Quantile {
     type State = QuantileState;
 
     fn traits(&self) -> Traits {
-        Traits { by_side: true, by_row: true, whole_rows: true, operations: 1.0, cycles: 40.0, ..Traits::default() }
+        Traits {
+            by_side: true,
+            by_row: true,
+            whole_rows: true,
+            operations: 1.0,
+            cycles: 40.0,
+            ..Traits::default()
+        }
     }
     fn domain(&self, _: bool) -> Domain {
         Domain::Square
@@ -192,7 +235,10 @@ impl Accumulate for Quantile {
         self.part(&(0..n))
     }
     fn part(&self, rows: &Range<usize>) -> QuantileState {
-        QuantileState { start: rows.start, rows: vec![Row::Open(vec![]); rows.len()] }
+        QuantileState {
+            start: rows.start,
+            rows: vec![Row::Open(vec![]); rows.len()],
+        }
     }
     fn bytes(&self, n: usize, _: usize) -> u64 {
         (n as u64).saturating_mul((size_of::<Row>() + 8 * self.q.len()) as u64)
@@ -206,7 +252,9 @@ impl Accumulate for Quantile {
     }
     #[inline(always)]
     fn absorb<T: Value>(&self, state: &mut QuantileState, line: &Line<'_, T>, lent: Lent<'_>) {
-        let Row::Open(values) = &mut state.rows[line.row - state.start] else { return };
+        let Row::Open(values) = &mut state.rows[line.row - state.start] else {
+            return;
+        };
         values.extend_from_slice(line.widened(self.root, lent.wide));
     }
     fn settle(&self, state: &mut QuantileState, rows: &Range<usize>) {
@@ -238,7 +286,11 @@ impl Accumulate for Quantile {
         });
         let values: Vec<f64> = quantiles.collect();
         let (rows, width) = (state.rows.len(), self.q.len());
-        let shape = if width == 1 { vec![rows] } else { vec![rows, width] };
+        let shape = if width == 1 {
+            vec![rows]
+        } else {
+            vec![rows, width]
+        };
         let column = Column::new("values", Role::Value, values).called("value");
         Columns::new(Layout::Array(Some(Side::X)), shape, vec![column])
     }
@@ -254,7 +306,11 @@ mod tests {
     use super::*;
 
     fn fold(q: &[f64], squared: bool) -> Quantile {
-        Quantile { root: 0, q: q.to_vec(), squared }
+        Quantile {
+            root: 0,
+            q: q.to_vec(),
+            squared,
+        }
     }
 
     /// `numpy.quantile` of these values (NumPy 2.3).
@@ -266,10 +322,19 @@ mod tests {
             fold(&q, false).of(&mut values, &mut Finder::default()),
             [1.0, 1.0, 1.75, 3.5, 5.25, 6.8999999999999995, 9.0]
         );
-        assert_eq!(fold(&[0.5], true).of(&mut [4.0, 9.0], &mut Finder::default()), [2.5]);
+        assert_eq!(
+            fold(&[0.5], true).of(&mut [4.0, 9.0], &mut Finder::default()),
+            [2.5]
+        );
         assert!(fold(&[0.5], false).of(&mut [], &mut Finder::default())[0].is_nan());
-        assert!(fold(&[0.5, 1.0], false).of(&mut [1.0, f64::NAN], &mut Finder::default()).iter().all(|v| v.is_nan()));
-        let infinite = fold(&[0.5, 1.0], false).of(&mut [1.0, f64::INFINITY, 3.0], &mut Finder::default());
+        assert!(
+            fold(&[0.5, 1.0], false)
+                .of(&mut [1.0, f64::NAN], &mut Finder::default())
+                .iter()
+                .all(|v| v.is_nan())
+        );
+        let infinite =
+            fold(&[0.5, 1.0], false).of(&mut [1.0, f64::INFINITY, 3.0], &mut Finder::default());
         assert_eq!(infinite, [3.0, f64::INFINITY]);
     }
 
@@ -278,14 +343,18 @@ mod tests {
     fn ranks_of_long_rows_are_those_of_a_sort() {
         let mut state = 11u64;
         let mut draw = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 11) as f64
         };
         for n in [LONG - 1, LONG, 5000, 40_001] {
             let random: Vec<f64> = (0..n).map(|_| draw()).collect();
             let ties: Vec<f64> = random.iter().map(|v| v % 3.0).collect();
             let periodic: Vec<f64> = (0..n).map(|at| (at % STRIDE) as f64).collect();
-            let outliers: Vec<f64> = (0..n).map(|at| if at % STRIDE == 0 { -1e300 } else { at as f64 }).collect();
+            let outliers: Vec<f64> = (0..n)
+                .map(|at| if at % STRIDE == 0 { -1e300 } else { at as f64 })
+                .collect();
             let mut sorted = random.clone();
             sorted.sort_by(f64::total_cmp);
             for values in [random, ties, periodic, outliers, sorted, vec![-0.0; n]] {
@@ -295,7 +364,11 @@ mod tests {
                 finder.sample(&values);
                 for rank in [0, 1, n / 7, n / 2, n - 2, n - 1] {
                     let (lower, upper) = finder.neighbours(&mut values, rank);
-                    assert_eq!((lower, upper), (wanted[rank], wanted.get(rank + 1).copied()), "{n} {rank}");
+                    assert_eq!(
+                        (lower, upper),
+                        (wanted[rank], wanted.get(rank + 1).copied()),
+                        "{n} {rank}"
+                    );
                 }
             }
         }
@@ -303,7 +376,13 @@ mod tests {
 
     #[test]
     fn odd_quantiles_are_refused() {
-        for q in [vec![], vec![-0.1], vec![1.1], vec![f64::NAN], vec![0.5; MOST + 1]] {
+        for q in [
+            vec![],
+            vec![-0.1],
+            vec![1.1],
+            vec![f64::NAN],
+            vec![0.5; MOST + 1],
+        ] {
             assert!(QuantileSpec { q }.check().is_err());
         }
     }
@@ -316,11 +395,29 @@ mod tests {
         let fold = fold(&[0.1, 0.5, 0.77], false);
         let take = |state: &mut QuantileState, i: usize, cols: Range<usize>| {
             for first in cols.clone().step_by(BLOCK) {
-                let values: Vec<f64> = (first..(first + BLOCK).min(cols.end)).map(|j| value(i, j)).collect();
+                let values: Vec<f64> = (first..(first + BLOCK).min(cols.end))
+                    .map(|j| value(i, j))
+                    .collect();
                 let len = values.len();
-                let line = Line { row: i, first, len, half: false, values: &values, stride: len, firsts: &[0, 1] };
+                let line = Line {
+                    row: i,
+                    first,
+                    len,
+                    half: false,
+                    values: &values,
+                    stride: len,
+                    firsts: &[0, 1],
+                };
                 let mut wide = [0.0; BLOCK];
-                fold.absorb(state, &line, Lent { pieces: None, weights: (&[], 0), wide: &mut wide });
+                fold.absorb(
+                    state,
+                    &line,
+                    Lent {
+                        pieces: None,
+                        weights: (&[], 0),
+                        wide: &mut wide,
+                    },
+                );
             }
         };
         let mut merged = fold.start(n, m);
@@ -340,7 +437,12 @@ mod tests {
         let numbers = columns.all(&columns.columns[0]);
         let got: Vec<f64> = (0..numbers.len()).map(|at| numbers.get(at)).collect();
         let wanted: Vec<f64> = (0..n)
-            .flat_map(|i| fold.of(&mut (0..m).map(|j| value(i, j)).collect::<Vec<_>>(), &mut Finder::default()))
+            .flat_map(|i| {
+                fold.of(
+                    &mut (0..m).map(|j| value(i, j)).collect::<Vec<_>>(),
+                    &mut Finder::default(),
+                )
+            })
             .collect();
         assert_eq!(got, wanted);
     }

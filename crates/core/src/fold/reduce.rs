@@ -20,7 +20,15 @@ impl RowFold {
             roots.scalar("this operation")?;
         }
         let width = roots.width();
-        Ok(RowFold { root: 0, width, op, along, weights: None, weight_width: 1, once: false })
+        Ok(RowFold {
+            root: 0,
+            width,
+            op,
+            along,
+            weights: None,
+            weight_width: 1,
+            once: false,
+        })
     }
 }
 
@@ -39,7 +47,11 @@ impl Accumulate for RowFold {
         }
     }
     fn domain(&self, symmetric: bool) -> Domain {
-        if symmetric { Domain::Diagonal } else { Domain::Square }
+        if symmetric {
+            Domain::Diagonal
+        } else {
+            Domain::Square
+        }
     }
     fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
         test(self.root)
@@ -62,8 +74,24 @@ impl Accumulate for RowFold {
     fn absorb<T: Value>(&self, _: &mut RowState, line: &Line<'_, T>, lent: Lent<'_>) {
         let Some(pieces) = lent.pieces else { return };
         let (weights, apart) = lent.weights;
-        let Line { row, first, len, half, stride, .. } = *line;
-        Run { row, first, len, values: line.root(self.root), stride, weights, apart }.credit(self, half, pieces);
+        let Line {
+            row,
+            first,
+            len,
+            half,
+            stride,
+            ..
+        } = *line;
+        Run {
+            row,
+            first,
+            len,
+            values: line.root(self.root),
+            stride,
+            weights,
+            apart,
+        }
+        .credit(self, half, pieces);
     }
     fn merge(&self, into: &mut RowState, from: RowState) {
         into.merge(self, &from);
@@ -72,8 +100,18 @@ impl Accumulate for RowFold {
         into.merge_sorted(self, &from, order);
     }
     fn identify(&self, hash: &mut Hash) {
-        let RowFold { root, width, op, along, weight_width, once, .. } = self;
-        hash.text(&format!("{root} {width} {op:?} {along:?} {weight_width} {once}"));
+        let RowFold {
+            root,
+            width,
+            op,
+            along,
+            weight_width,
+            once,
+            ..
+        } = self;
+        hash.text(&format!(
+            "{root} {width} {op:?} {along:?} {weight_width} {once}"
+        ));
     }
     fn identify_weights(&self, hash: &mut Hash) {
         self.weights.iter().for_each(|w| hash.doubles(w));
@@ -81,7 +119,11 @@ impl Accumulate for RowFold {
     fn columns<'a>(&'a self, state: &'a RowState, _: usize, _: usize) -> Columns<'a> {
         let (values, width) = (state.finish(self), self.out_width().max(1));
         let rows = values.len() / width;
-        let shape = if width == 1 { vec![rows] } else { vec![rows, width] };
+        let shape = if width == 1 {
+            vec![rows]
+        } else {
+            vec![rows, width]
+        };
         let whole = matches!(self.op, RowOp::Argmin | RowOp::Argmax | RowOp::Count);
         let role = match (self.op, self.along) {
             (RowOp::Argmin | RowOp::Argmax, Along::Row) => Role::Row(Side::Y),
@@ -90,7 +132,11 @@ impl Accumulate for RowFold {
             _ => Role::Value,
         };
         let numbers: Numbers<'a> = match whole {
-            true => values.iter().map(|v| *v as i64).collect::<Vec<i64>>().into(),
+            true => values
+                .iter()
+                .map(|v| *v as i64)
+                .collect::<Vec<i64>>()
+                .into(),
             false => values.into(),
         };
         let lines = match self.along {
@@ -98,7 +144,11 @@ impl Accumulate for RowFold {
             Along::Column => Some(Side::Y),
             Along::All => None,
         };
-        Columns::new(Layout::Array(lines), shape, vec![Column::new("values", role, numbers).called("value")])
+        Columns::new(
+            Layout::Array(lines),
+            shape,
+            vec![Column::new("values", role, numbers).called("value")],
+        )
     }
     fn describe(&self) -> String {
         format!("{:?} by {:?}", self.op, self.along).to_lowercase()

@@ -17,8 +17,18 @@ pub struct Roots<'a> {
 impl<'a> Roots<'a> {
     /// The roots of `formula`, in texts of `scope`, over rows of `dim` components; `similarity`: the nearest have the largest
     /// values.
-    pub fn new(formula: &'a mut Formula, scope: &'a Scope<'a>, dim: usize, similarity: bool) -> Self {
-        Roots { formula, scope, dim, similarity }
+    pub fn new(
+        formula: &'a mut Formula,
+        scope: &'a Scope<'a>,
+        dim: usize,
+        similarity: bool,
+    ) -> Self {
+        Roots {
+            formula,
+            scope,
+            dim,
+            similarity,
+        }
     }
     /// Whether the nearest have the largest values.
     pub fn similarity(&self) -> bool {
@@ -36,7 +46,9 @@ impl<'a> Roots<'a> {
         match self.width() {
             1 => Ok(()),
             width => {
-                let e = Error::request(format!("{what} takes single numbers, the pair is a vector of {width}"));
+                let e = Error::request(format!(
+                    "{what} takes single numbers, the pair is a vector of {width}"
+                ));
                 Err(e.at("formula").remedy("reduce it: 'sum(…)', 'max(…)'"))
             }
         }
@@ -54,7 +66,10 @@ impl<'a> Roots<'a> {
         let id = parse(self.formula, text, self.scope)?;
         if self.formula.ty(id).shape != Shape::Scalar {
             let e = Error::request("a single number is wanted here, this is a vector");
-            return Err(e.at("formula").span(text, 0..text.len()).remedy("reduce it: 'sum(…)'"));
+            return Err(e
+                .at("formula")
+                .span(text, 0..text.len())
+                .remedy("reduce it: 'sum(…)'"));
         }
         Ok(self.add(id))
     }
@@ -72,8 +87,13 @@ impl<'a> Roots<'a> {
             let certain = truth::certain(self.formula, id)?;
             return Ok(self.add(certain));
         }
-        let e = Error::request("the condition of a join is true or false for a pair, here it is a number or a vector");
-        Err(e.at(Opt::Where).span(text, 0..text.len()).remedy("compare: 'abs(x.a - y.a) < 1'"))
+        let e = Error::request(
+            "the condition of a join is true or false for a pair, here it is a number or a vector",
+        );
+        Err(e
+            .at(Opt::Where)
+            .span(text, 0..text.len())
+            .remedy("compare: 'abs(x.a - y.a) < 1'"))
     }
     fn add(&mut self, id: Id) -> usize {
         add_root(self.formula, id)
@@ -82,8 +102,12 @@ impl<'a> Roots<'a> {
 
 /// The place of `id` among the roots, which take it in if it is new.
 pub(crate) fn add_root(formula: &mut Formula, id: Id) -> usize {
-    formula.roots.iter().position(|root| *root == id).unwrap_or_else(|| {
-        formula.roots.push(id);
-        formula.roots.len() - 1
-    })
+    formula
+        .roots
+        .iter()
+        .position(|root| *root == id)
+        .unwrap_or_else(|| {
+            formula.roots.push(id);
+            formula.roots.len() - 1
+        })
 }

@@ -32,11 +32,17 @@ pub enum RowOp {
 impl RowOp {
     /// Whether the operation takes one of the values.
     pub fn is_extreme(self) -> bool {
-        matches!(self, RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax)
+        matches!(
+            self,
+            RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax
+        )
     }
     /// Whether the operation adds values, or exponentials of values, up, and so rounds.
     pub fn adds(self) -> bool {
-        matches!(self, RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax)
+        matches!(
+            self,
+            RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax
+        )
     }
 }
 
@@ -94,7 +100,8 @@ impl RowFold {
     }
     /// The weights of a sum over whole (not half) spaces of which each is one number.
     pub fn sums_weighted(&self, half: bool) -> Option<&[f64]> {
-        let plain = self.op == RowOp::Sum && self.weight_width == 1 && self.along != Along::Column && !half;
+        let plain =
+            self.op == RowOp::Sum && self.weight_width == 1 && self.along != Along::Column && !half;
         self.weights.as_deref().filter(|_| plain && self.width > 0)
     }
     /// Numbers in the state of a row.
@@ -127,7 +134,9 @@ impl RowFold {
         let start = &mut start[first..];
         match self.op {
             RowOp::Min | RowOp::Argmin => start.copy_from_slice(&[f64::INFINITY, f64::INFINITY]),
-            RowOp::Max | RowOp::Argmax => start.copy_from_slice(&[f64::NEG_INFINITY, f64::INFINITY]),
+            RowOp::Max | RowOp::Argmax => {
+                start.copy_from_slice(&[f64::NEG_INFINITY, f64::INFINITY])
+            }
             RowOp::Logsumexp | RowOp::Softmax => start[0] = f64::NEG_INFINITY,
             _ => {}
         }
@@ -156,7 +165,11 @@ impl RowFold {
         let top = number::max(acc[0], value);
         let (shrink, e) = (below(acc[0], top), below(value, top));
         acc[0] = top;
-        let first = if self.op == RowOp::Logsumexp { e * self.weight(other, 0) } else { e };
+        let first = if self.op == RowOp::Logsumexp {
+            e * self.weight(other, 0)
+        } else {
+            e
+        };
         acc[1] = acc[1] * shrink + first;
         for (part, a) in acc[2..].iter_mut().enumerate() {
             *a = *a * shrink + e * self.weight(other, part);
@@ -170,7 +183,10 @@ impl RowFold {
                 let top = number::max(acc[0], more[0]);
                 let (a, b) = (below(acc[0], top), below(more[0], top));
                 acc[0] = top;
-                acc[1..].iter_mut().zip(&more[1..]).for_each(|(x, y)| *x = *x * a + *y * b);
+                acc[1..]
+                    .iter_mut()
+                    .zip(&more[1..])
+                    .for_each(|(x, y)| *x = *x * a + *y * b);
             }
             _ => acc.iter_mut().zip(more).for_each(|(x, y)| *x += *y),
         }
@@ -185,7 +201,9 @@ impl RowFold {
                 out.extend(acc[..width].iter().zip(totals).map(|(a, total)| a / total));
             }
             RowOp::Min | RowOp::Max => out.push(acc[0]),
-            RowOp::Argmin | RowOp::Argmax => out.push(if acc[1].is_finite() { acc[1] } else { -1.0 }),
+            RowOp::Argmin | RowOp::Argmax => {
+                out.push(if acc[1].is_finite() { acc[1] } else { -1.0 })
+            }
             RowOp::Count => out.push(count as f64),
             RowOp::Logsumexp => out.push(acc[0] + number::log(acc[1])),
             RowOp::Softmax => out.extend(acc[2..].iter().map(|a| a / acc[1])),
@@ -196,7 +214,11 @@ impl RowFold {
 /// e to what `value` is below `top`; nothing of −∞, and 1 of the top itself, even +∞.
 #[inline(always)]
 pub(super) fn below(value: f64, top: f64) -> f64 {
-    let e = if value == top { 1.0 } else { number::exp(value - top) };
+    let e = if value == top {
+        1.0
+    } else {
+        number::exp(value - top)
+    };
     if value == f64::NEG_INFINITY { 0.0 } else { e }
 }
 
@@ -228,7 +250,11 @@ impl RowPiece {
             true => vec![0.0; rows * identity.len()],
             false => identity.repeat(rows),
         };
-        RowPiece { start, acc, counts: vec![0; rows] }
+        RowPiece {
+            start,
+            acc,
+            counts: vec![0; rows],
+        }
     }
     /// No value yet, for one row.
     pub fn restart(&mut self, fold: &RowFold, row: usize) {
@@ -283,8 +309,13 @@ impl RowPiece {
             return true;
         }
         let (least, found) = match fold.op {
-            RowOp::Min | RowOp::Argmin => (true, best_of(values, f64::INFINITY, |v, best| v < best)),
-            RowOp::Max | RowOp::Argmax => (false, best_of(values, f64::NEG_INFINITY, |v, best| v > best)),
+            RowOp::Min | RowOp::Argmin => {
+                (true, best_of(values, f64::INFINITY, |v, best| v < best))
+            }
+            RowOp::Max | RowOp::Argmax => (
+                false,
+                best_of(values, f64::NEG_INFINITY, |v, best| v > best),
+            ),
             _ => return false,
         };
         let Some(best) = found else { return false };
@@ -298,16 +329,29 @@ impl RowPiece {
         true
     }
     /// Adds sums of `count` values each to consecutive rows from `row`: `numbers` sums a row, this fold's from `first` on.
-    pub fn add_rows(&mut self, fold: &RowFold, row: usize, sums: &[f64], (numbers, first): (usize, usize), count: u64) {
+    pub fn add_rows(
+        &mut self,
+        fold: &RowFold,
+        row: usize,
+        sums: &[f64],
+        (numbers, first): (usize, usize),
+        count: u64,
+    ) {
         let (stride, width, at) = (fold.stride(), fold.width, row - self.start);
-        let rows = self.acc[at * stride..].chunks_exact_mut(stride).zip(sums.chunks_exact(numbers));
+        let rows = self.acc[at * stride..]
+            .chunks_exact_mut(stride)
+            .zip(sums.chunks_exact(numbers));
         for (acc, sums) in rows {
-            acc.iter_mut().zip(&sums[first..first + width]).for_each(|(a, s)| *a += *s);
+            acc.iter_mut()
+                .zip(&sums[first..first + width])
+                .for_each(|(a, s)| *a += *s);
             if fold.op == RowOp::Mean {
                 acc[stride - 1] += count as f64;
             }
         }
-        self.counts[at..at + sums.len() / numbers].iter_mut().for_each(|c| *c += count);
+        self.counts[at..at + sums.len() / numbers]
+            .iter_mut()
+            .for_each(|c| *c += count);
     }
 }
 
@@ -318,7 +362,11 @@ fn best_of(values: &[f64], worst: f64, better: impl Fn(f64, f64) -> bool) -> Opt
     let (eights, rest) = values.as_chunks::<8>();
     for eight in eights {
         for l in 0..8 {
-            best[l] = if better(eight[l], best[l]) { eight[l] } else { best[l] };
+            best[l] = if better(eight[l], best[l]) {
+                eight[l]
+            } else {
+                best[l]
+            };
             odd[l] |= u64::from(eight[l].is_nan());
         }
     }
@@ -336,7 +384,12 @@ fn best_of(values: &[f64], worst: f64, better: impl Fn(f64, f64) -> bool) -> Opt
 /// The sum of eight lanes, in a fixed order.
 #[inline]
 pub fn sum_of_lanes(lanes: [f64; 8]) -> f64 {
-    let pairs = [lanes[0] + lanes[4], lanes[1] + lanes[5], lanes[2] + lanes[6], lanes[3] + lanes[7]];
+    let pairs = [
+        lanes[0] + lanes[4],
+        lanes[1] + lanes[5],
+        lanes[2] + lanes[6],
+        lanes[3] + lanes[7],
+    ];
     (pairs[0] + pairs[2]) + (pairs[1] + pairs[3])
 }
 
@@ -344,13 +397,20 @@ pub fn sum_of_lanes(lanes: [f64; 8]) -> f64 {
 pub type BlockPieces = (usize, usize, usize, [RowPiece; 2]);
 
 /// No values yet, for the rows and the columns of a block, where a fold is by rows: of a `half` space, or else of one side.
-pub fn pieces(folds: &[Fold], rows: &Range<usize>, cols: &Range<usize>, half: bool) -> Vec<Option<[RowPiece; 2]>> {
+pub fn pieces(
+    folds: &[Fold],
+    rows: &Range<usize>,
+    cols: &Range<usize>,
+    half: bool,
+) -> Vec<Option<[RowPiece; 2]>> {
     let both = |f: &Fold| {
         let Fold::Rows(f) = f else { return None };
         let both = f.credits_both(half);
         let by_col = both || f.along == Along::Column;
         let by_row = both || f.along != Along::Column;
-        let of = |side: &Range<usize>, wanted| RowPiece::new(f, side.start, if wanted { side.len() } else { 0 });
+        let of = |side: &Range<usize>, wanted| {
+            RowPiece::new(f, side.start, if wanted { side.len() } else { 0 })
+        };
         Some([of(rows, by_row), of(cols, by_col)])
     };
     folds.iter().map(both).collect()
@@ -388,11 +448,19 @@ impl RowState {
     /// No value yet, for `rows` rows.
     pub fn new(fold: &RowFold, rows: usize) -> Self {
         let piece = RowPiece::new(fold, 0, rows);
-        RowState { acc: piece.acc, counts: piece.counts, pieces: vec![] }
+        RowState {
+            acc: piece.acc,
+            counts: piece.counts,
+            pieces: vec![],
+        }
     }
     /// An empty list of pieces, the state of a part of the space.
     pub fn part() -> Self {
-        RowState { acc: vec![], counts: vec![], pieces: vec![] }
+        RowState {
+            acc: vec![],
+            counts: vec![],
+            pieces: vec![],
+        }
     }
     /// Whether `fold` over `n` × `m` rows can have this state: nothing in it lies beyond its rows.
     pub(super) fn fits(&self, fold: &RowFold, n: usize, m: usize) -> bool {
@@ -400,7 +468,10 @@ impl RowState {
         let most = if fold.along == Along::Column { n } else { m }.max(n) as u64;
         // Pieces of both sides of a block may be longer than the state, where they hold no value.
         let piece = |(start, acc, counts): &(usize, Vec<f64>, Vec<u64>)| {
-            let beyond = counts.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1);
+            let beyond = counts
+                .iter()
+                .rposition(|count| *count > 0)
+                .map_or(0, |last| last + 1);
             *start <= rows
                 && beyond <= rows - start
                 && counts.len().checked_mul(stride) == Some(acc.len())
@@ -415,25 +486,39 @@ impl RowState {
     }
     /// Whether the rows that minima and maxima stand for are among `others`.
     fn indices(&self, fold: &RowFold, others: usize) -> bool {
-        if !matches!(fold.op, RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax) {
+        if !matches!(
+            fold.op,
+            RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax
+        ) {
             return true;
         }
         let known = |acc: &Vec<f64>| {
             let at = acc.iter().skip(1).step_by(2);
-            at.into_iter().all(|at| *at == f64::INFINITY || (at.fract() == 0.0 && *at >= 0.0 && *at < others as f64))
+            at.into_iter().all(|at| {
+                *at == f64::INFINITY || (at.fract() == 0.0 && *at >= 0.0 && *at < others as f64)
+            })
         };
         known(&self.acc) && self.pieces.iter().all(|(_, acc, _)| known(acc))
     }
     /// A piece of any length, of a fold whose answer does not depend on the order of values.
     pub fn of_piece(piece: RowPiece) -> Self {
-        RowState { acc: vec![], counts: vec![], pieces: vec![(piece.start, piece.acc, piece.counts)] }
+        RowState {
+            acc: vec![],
+            counts: vec![],
+            pieces: vec![(piece.start, piece.acc, piece.counts)],
+        }
     }
     /// Adds the pieces of `part`, whose row r is row `order[r]` here, one row at a time.
     pub fn merge_sorted(&mut self, fold: &RowFold, part: &RowState, order: &[u32]) {
         let stride = fold.stride();
         for (start, acc, counts) in &part.pieces {
             for (row, count) in counts.iter().enumerate() {
-                self.add(fold, order[start + row] as usize, &acc[row * stride..(row + 1) * stride], &[*count]);
+                self.add(
+                    fold,
+                    order[start + row] as usize,
+                    &acc[row * stride..(row + 1) * stride],
+                    &[*count],
+                );
             }
         }
     }
@@ -462,9 +547,14 @@ impl RowState {
         if matches!(fold.op, RowOp::Sum | RowOp::Mean) {
             // Rows without a value add nothing; those beyond the state have none.
             let rows = counts.len().min(self.counts.len().saturating_sub(start));
-            let mine = self.acc[start * stride..].iter_mut().zip(&acc[..rows * stride]);
+            let mine = self.acc[start * stride..]
+                .iter_mut()
+                .zip(&acc[..rows * stride]);
             mine.for_each(|(a, b)| *a += *b);
-            self.counts[start..].iter_mut().zip(&counts[..rows]).for_each(|(a, b)| *a += *b);
+            self.counts[start..]
+                .iter_mut()
+                .zip(&counts[..rows])
+                .for_each(|(a, b)| *a += *b);
             return;
         }
         // Rows without a value may lie beyond the state: pieces are made for both sides of a block.
@@ -472,7 +562,10 @@ impl RowState {
             let at = (start + row) * stride;
             self.counts[start + row] += count;
             if stride > 0 {
-                fold.combine(&mut self.acc[at..at + stride], &acc[row * stride..(row + 1) * stride]);
+                fold.combine(
+                    &mut self.acc[at..at + stride],
+                    &acc[row * stride..(row + 1) * stride],
+                );
             }
         }
     }
@@ -491,7 +584,11 @@ impl RowState {
             return out;
         }
         for row in 0..self.counts.len() {
-            fold.finish(&self.acc[row * stride..(row + 1) * stride], self.counts[row], &mut out);
+            fold.finish(
+                &self.acc[row * stride..(row + 1) * stride],
+                self.counts[row],
+                &mut out,
+            );
         }
         out
     }

@@ -73,9 +73,24 @@ fn single_below(value: f32, top: f32) -> (f32, i32) {
     let e = (p * (r * r) + r) + 1.0;
     let e = if depth > -690.0 { e } else { 0.0 };
     // Infinite values are 1 of themselves: their difference is no number.
-    let e = if value == top && value > f32::NEG_INFINITY { 1.0 } else { e };
-    let e = if value.is_nan() || top.is_nan() { f32::NAN } else { e };
-    (e, if value == top { 0 } else { shifted.to_bits() as i32 - SHIFT.to_bits() as i32 })
+    let e = if value == top && value > f32::NEG_INFINITY {
+        1.0
+    } else {
+        e
+    };
+    let e = if value.is_nan() || top.is_nan() {
+        f32::NAN
+    } else {
+        e
+    };
+    (
+        e,
+        if value == top {
+            0
+        } else {
+            shifted.to_bits() as i32 - SHIFT.to_bits() as i32
+        },
+    )
 }
 
 /// Values of row `row` against the rows `columns` of the other side, at most a [`BLOCK`] of them.
@@ -118,7 +133,13 @@ impl<'a, T: Value> Run<'a, T> {
     #[inline(always)]
     fn from(&self, cut: usize) -> Self {
         let weights = self.weights.get(cut..).unwrap_or(&[]);
-        Run { first: self.first + cut, len: self.len - cut, values: &self.values[cut..], weights, ..*self }
+        Run {
+            first: self.first + cut,
+            len: self.len - cut,
+            values: &self.values[cut..],
+            weights,
+            ..*self
+        }
     }
     #[inline(always)]
     fn number(&self, part: usize) -> &'a [T] {
@@ -171,7 +192,12 @@ impl<'a, T: Value> Run<'a, T> {
     }
     /// Adds the products of values and weights, number by number.
     #[inline(always)]
-    fn add_products<'v, V: Value + 'v>(&self, fold: &RowFold, values: impl Fn(usize) -> &'v [V], acc: &mut [f64]) {
+    fn add_products<'v, V: Value + 'v>(
+        &self,
+        fold: &RowFold,
+        values: impl Fn(usize) -> &'v [V],
+        acc: &mut [f64],
+    ) {
         for (part, a) in acc.iter_mut().enumerate() {
             *a += lane_products(self.first, values(part), self.weight(fold, part));
         }
@@ -199,7 +225,11 @@ impl<'a, T: Value> Run<'a, T> {
         T::below(values, top, exps);
         let mut room = [0.0; 16];
         let mut long = vec![0.0; if acc.len() > 16 { acc.len() } else { 0 }];
-        let own = if acc.len() > 16 { &mut long[..] } else { &mut room[..acc.len()] };
+        let own = if acc.len() > 16 {
+            &mut long[..]
+        } else {
+            &mut room[..acc.len()]
+        };
         own[0] = top.into();
         let exps: &[f64] = exps;
         if fold.op == RowOp::Softmax || fold.weights.is_none() {
@@ -223,7 +253,9 @@ impl<'a, T: Value> Run<'a, T> {
             *w = (*v).into();
         }
         if !piece.absorb_run(fold, self.row, self.first, wide) {
-            wide.iter().enumerate().for_each(|(l, v)| piece.absorb(fold, self.row, self.first + l, &[*v]));
+            wide.iter()
+                .enumerate()
+                .for_each(|(l, v)| piece.absorb(fold, self.row, self.first + l, &[*v]));
         }
     }
     /// Credits the run to the others: to each its value.
@@ -246,11 +278,15 @@ impl<'a, T: Value> Run<'a, T> {
             }
             RowOp::Logsumexp => {
                 count(&mut piece.counts[rows.clone()]);
-                self.add_exp_down(fold, piece.acc[rows.start * 2..rows.end * 2].as_chunks_mut().0);
+                self.add_exp_down(
+                    fold,
+                    piece.acc[rows.start * 2..rows.end * 2].as_chunks_mut().0,
+                );
             }
             RowOp::Softmax => {
                 count(&mut piece.counts[rows.clone()]);
-                let acc = piece.acc[rows.start * stride..rows.end * stride].chunks_exact_mut(stride);
+                let acc =
+                    piece.acc[rows.start * stride..rows.end * stride].chunks_exact_mut(stride);
                 for (acc, v) in acc.zip(self.number(0)) {
                     fold.absorb_exp(acc, (*v).into(), self.row);
                 }
@@ -363,7 +399,11 @@ fn lane_products<T: Value>(first: usize, values: &[T], weights: &[f64]) -> f64 {
     for l in 0..lead {
         lanes[(first + l) % 8] += values[l].into() * weights[l];
     }
-    let eights = values[lead..whole].as_chunks::<8>().0.iter().zip(weights[lead..whole].as_chunks::<8>().0);
+    let eights = values[lead..whole]
+        .as_chunks::<8>()
+        .0
+        .iter()
+        .zip(weights[lead..whole].as_chunks::<8>().0);
     for (eight, weights) in eights {
         for l in 0..8 {
             lanes[l] += eight[l].into() * weights[l];
@@ -391,7 +431,11 @@ fn count(counts: &mut [u64]) {
 }
 
 /// The weights of rows `rows`, and how far apart their numbers lie: as given where each is one number, else in `room`.
-pub fn weights<'a>(fold: &'a RowFold, rows: &Range<usize>, room: &'a mut Vec<f64>) -> (&'a [f64], usize) {
+pub fn weights<'a>(
+    fold: &'a RowFold,
+    rows: &Range<usize>,
+    room: &'a mut Vec<f64>,
+) -> (&'a [f64], usize) {
     match &fold.weights {
         Some(weights) if fold.weight_width == 1 => (&weights[rows.clone()], 0),
         _ => {
@@ -406,7 +450,12 @@ pub fn by_number(fold: &RowFold, rows: &Range<usize>, to: &mut Vec<f64>) {
     let Some(weights) = &fold.weights else { return };
     let wide = fold.weight_width;
     to.resize(wide * BLOCK, 0.0);
-    for (l, row) in weights[rows.start * wide..rows.end * wide].chunks_exact(wide).enumerate() {
-        row.iter().enumerate().for_each(|(part, w)| to[part * BLOCK + l] = *w);
+    for (l, row) in weights[rows.start * wide..rows.end * wide]
+        .chunks_exact(wide)
+        .enumerate()
+    {
+        row.iter()
+            .enumerate()
+            .for_each(|(part, w)| to[part * BLOCK + l] = *w);
     }
 }

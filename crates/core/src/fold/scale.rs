@@ -28,8 +28,16 @@ pub struct Scale {
 impl Scale {
     /// Multiples of one unit, for terms of up to `largest`.
     pub fn below(largest: f64) -> Self {
-        let exponent = if largest > 0.0 && largest.is_finite() { libm::ceil(libm::log2(largest)) } else { 0.0 };
-        Scale { unit: libm::exp2(f64::from(FRACTION) - exponent), lowest: 0, windows: 1 }
+        let exponent = if largest > 0.0 && largest.is_finite() {
+            libm::ceil(libm::log2(largest))
+        } else {
+            0.0
+        };
+        Scale {
+            unit: libm::exp2(f64::from(FRACTION) - exponent),
+            lowest: 0,
+            windows: 1,
+        }
     }
     /// For terms from `smallest` to `largest`, neither 0: exactly, or each to 2⁻⁴⁸. All terms are multiples of 2^`lowest`.
     pub fn between(smallest: f64, largest: f64, lowest: i32) -> Self {
@@ -41,8 +49,16 @@ impl Scale {
             return plain;
         }
         let lowest = (exponent(smallest) - DIGITS).max(LEAST).max(lowest);
-        let most = if largest.is_finite() { exponent(largest) } else { 1023 };
-        Scale { unit: 1.0, lowest, windows: ((most - DIGITS - lowest).max(0) / WINDOW + 1) as usize }
+        let most = if largest.is_finite() {
+            exponent(largest)
+        } else {
+            1023
+        };
+        Scale {
+            unit: 1.0,
+            lowest,
+            windows: ((most - DIGITS - lowest).max(0) / WINDOW + 1) as usize,
+        }
     }
     /// Numbers that keep a sum.
     pub fn windows(&self) -> usize {
@@ -72,7 +88,10 @@ impl Scale {
         let (bits, exponent) = parts(term);
         let above = exponent - self.lowest;
         let (window, digits) = if above >= 0 {
-            ((above / WINDOW) as usize, i128::from(bits) << (above % WINDOW))
+            (
+                (above / WINDOW) as usize,
+                i128::from(bits) << (above % WINDOW),
+            )
         } else {
             (0, i128::from(bits) >> (-above).min(63))
         };
@@ -87,9 +106,14 @@ impl Scale {
         }
         let (negative, digits) = digits(sum);
         // The first digits and whether others follow decide how the value is rounded.
-        let Some(first) = digits.iter().rposition(|d| *d != 0) else { return 0.0 };
+        let Some(first) = digits.iter().rposition(|d| *d != 0) else {
+            return 0.0;
+        };
         let taken = first.min(4);
-        let mut top = digits[first - taken..=first].iter().rev().fold(0u128, |all, d| all << WINDOW | u128::from(*d));
+        let mut top = digits[first - taken..=first]
+            .iter()
+            .rev()
+            .fold(0u128, |all, d| all << WINDOW | u128::from(*d));
         top |= u128::from(digits[..first - taken].iter().any(|d| *d != 0));
         let size = libm::ldexp(top as f64, self.lowest + (first - taken) as i32 * WINDOW);
         if negative { -size } else { size }
@@ -119,7 +143,11 @@ fn digits(sum: &[i128]) -> (bool, Vec<u32>) {
 fn parts(v: f64) -> (u64, i32) {
     let bits = v.to_bits();
     let (fraction, field) = (bits & ((1 << 52) - 1), (bits >> 52 & 0x7ff) as i32);
-    if field == 0 { (fraction, LEAST) } else { (fraction | 1 << 52, field - 1075) }
+    if field == 0 {
+        (fraction, LEAST)
+    } else {
+        (fraction | 1 << 52, field - 1075)
+    }
 }
 
 /// The exponent of the first digit of a number that is not 0.
@@ -140,7 +168,10 @@ mod tests {
 
     fn of(terms: &[f64]) -> f64 {
         let sizes = || terms.iter().map(|t| t.abs()).filter(|t| *t > 0.0);
-        let (smallest, largest) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));
+        let (smallest, largest) = (
+            sizes().fold(f64::INFINITY, f64::min),
+            sizes().fold(0.0, f64::max),
+        );
         let scale = Scale::between(smallest, largest, sizes().map(lowest_digit).min().unwrap());
         let mut sum = vec![0; scale.windows()];
         terms.iter().for_each(|t| scale.add(&mut sum, *t));
@@ -153,8 +184,14 @@ mod tests {
         assert_eq!(of(&[1e300, 1e-300, -1e300]), 1e-300);
         assert_eq!(of(&[5e-324, 5e-324, 1e308, -1e308]), 1e-323);
         assert_eq!(of(&[-1e300, -1.0, 1e300]), -1.0);
-        assert_eq!(of(&[1.0, 2f64.powi(-53), 2f64.powi(-300)]), 1.0f64.next_up());
-        assert_eq!(of(&[1.0, 2f64.powi(-53), 2f64.powi(-300), -2f64.powi(-299)]), 1.0);
+        assert_eq!(
+            of(&[1.0, 2f64.powi(-53), 2f64.powi(-300)]),
+            1.0f64.next_up()
+        );
+        assert_eq!(
+            of(&[1.0, 2f64.powi(-53), 2f64.powi(-300), -2f64.powi(-299)]),
+            1.0
+        );
         assert_eq!(of(&[1e308, 7e307]), f64::MAX.min(1.7e308));
         assert_eq!(of(&[1.5, -1.5]), 0.0);
         assert_eq!(of(&[3.0, 4.0, 100_000.0]), 100_007.0);

@@ -60,10 +60,19 @@ impl Accumulate for Select {
     type State = SelectState;
 
     fn traits(&self) -> Traits {
-        Traits { bounded: true, by_row: !self.is_inner(), operations: 3.0, ..Traits::default() }
+        Traits {
+            bounded: true,
+            by_row: !self.is_inner(),
+            operations: 3.0,
+            ..Traits::default()
+        }
     }
     fn domain(&self, symmetric: bool) -> Domain {
-        if self.is_inner() && symmetric { Domain::Triangle } else { Domain::Ordered }
+        if self.is_inner() && symmetric {
+            Domain::Triangle
+        } else {
+            Domain::Ordered
+        }
     }
     fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
         test(self.root) || self.value.is_some_and(test)
@@ -104,9 +113,14 @@ impl Accumulate for Select {
     }
     fn columns<'a>(&'a self, state: &'a SelectState, _: usize, _: usize) -> Columns<'a> {
         let wanted = self.kind == SelectKind::Semi;
-        let table = |columns: Vec<Column<'a>>, lines| Columns::new(Layout::Table, vec![lines], columns);
+        let table =
+            |columns: Vec<Column<'a>>, lines| Columns::new(Layout::Table, vec![lines], columns);
         if !self.is_inner() {
-            let rows = state.matched.iter().enumerate().filter(|(_, matched)| **matched == wanted);
+            let rows = state
+                .matched
+                .iter()
+                .enumerate()
+                .filter(|(_, matched)| **matched == wanted);
             let rows: Vec<u64> = rows.map(|(row, _)| row as u64).collect();
             let lines = rows.len();
             return table(vec![Column::new("i", Role::Row(Side::X), rows)], lines);
@@ -147,8 +161,16 @@ pub struct SelectState {
 impl SelectState {
     /// No matches, for `rows` rows from `start`.
     pub fn part(fold: &Select, start: usize, rows: usize) -> Self {
-        let matched = if fold.kind == SelectKind::Inner { vec![] } else { vec![false; rows] };
-        SelectState { matched, start, ..SelectState::default() }
+        let matched = if fold.kind == SelectKind::Inner {
+            vec![]
+        } else {
+            vec![false; rows]
+        };
+        SelectState {
+            matched,
+            start,
+            ..SelectState::default()
+        }
     }
     /// Whether `fold` over `n` × `m` rows can have this state: matches of rows there are, each with what is kept of it.
     pub(super) fn fits(&self, fold: &Select, n: usize, m: usize) -> bool {
@@ -198,6 +220,7 @@ impl SelectState {
     }
     /// Bytes held, and as many again for sorting the matches.
     pub fn bytes(&self) -> u64 {
-        (2 * 8 * (self.i.capacity() + self.j.capacity() + self.values.capacity())) as u64 + self.matched.len() as u64
+        (2 * 8 * (self.i.capacity() + self.j.capacity() + self.values.capacity())) as u64
+            + self.matched.len() as u64
     }
 }

@@ -60,15 +60,22 @@ impl<'f> SparseRow<'f> {
         self.whole.restart(self.fold, row);
         let mut at = 0;
         while at < columns.len() {
-            let (block, before) = (columns[at] as usize / BLOCK, self.is_before(row, columns[at]));
+            let (block, before) = (
+                columns[at] as usize / BLOCK,
+                self.is_before(row, columns[at]),
+            );
             let mine = |c: &u32| *c as usize / BLOCK == block && self.is_before(row, *c) == before;
             let end = at + columns[at..].iter().take_while(|c| mine(c)).count();
             self.piece.restart(self.fold, row);
             let columns = &columns[at..end];
             if before {
                 for (k, column) in columns.iter().enumerate() {
-                    self.value.iter_mut().enumerate().for_each(|(p, v)| *v = values(p)[at + k]);
-                    self.piece.absorb(self.fold, row, *column as usize, &self.value);
+                    self.value
+                        .iter_mut()
+                        .enumerate()
+                        .for_each(|(p, v)| *v = values(p)[at + k]);
+                    self.piece
+                        .absorb(self.fold, row, *column as usize, &self.value);
                 }
             } else {
                 self.runs(row, columns, others, |p| &values(p)[at..end]);
@@ -87,15 +94,28 @@ impl<'f> SparseRow<'f> {
         self.half && (column < row || (column == row && self.fold.along == Along::Column))
     }
     /// Runs of columns that follow one another, zeros between them included.
-    fn runs<'v>(&mut self, row: usize, columns: &[u32], others: Others<'_>, values: impl Fn(usize) -> &'v [f64]) {
+    fn runs<'v>(
+        &mut self,
+        row: usize,
+        columns: &[u32],
+        others: Others<'_>,
+        values: impl Fn(usize) -> &'v [f64],
+    ) {
         let follows = |a: u32, b: u32| match others {
             Others::Absent => b == a + 1,
-            Others::Zeros(gaps, _) => gaps.partition_point(|g| *g < a) == gaps.partition_point(|g| *g < b),
+            Others::Zeros(gaps, _) => {
+                gaps.partition_point(|g| *g < a) == gaps.partition_point(|g| *g < b)
+            }
         };
         let fold = self.fold;
         let mut at = 0;
         while at < columns.len() {
-            let end = at + 1 + columns[at..].windows(2).take_while(|w| follows(w[0], w[1])).count();
+            let end = at
+                + 1
+                + columns[at..]
+                    .windows(2)
+                    .take_while(|w| follows(w[0], w[1]))
+                    .count();
             let first = columns[at];
             let run = first as usize..columns[end - 1] as usize + 1;
             self.run.clear();
@@ -105,8 +125,15 @@ impl<'f> SparseRow<'f> {
                 kept.for_each(|(c, v)| numbers[(c - first) as usize] = *v);
             }
             let (weights, apart) = runs::weights(fold, &run, &mut self.weights);
-            let run =
-                Run { row, first: run.start, len: run.len(), values: &self.run, stride: run.len(), weights, apart };
+            let run = Run {
+                row,
+                first: run.start,
+                len: run.len(),
+                values: &self.run,
+                stride: run.len(),
+                weights,
+                apart,
+            };
             run.along(fold, &mut self.piece);
             at = end;
         }

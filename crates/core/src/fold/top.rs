@@ -37,11 +37,17 @@ impl TopSpec {
     pub(super) fn fold(&self, roots: &mut Roots<'_>) -> Result<Top> {
         roots.scalar("the best pairs")?;
         if !(1..=MOST).contains(&self.k) {
-            let e = Error::request(format!("expected 1 to {MOST} pairs, got k = {}", self.k)).at("k");
+            let e =
+                Error::request(format!("expected 1 to {MOST} pairs, got k = {}", self.k)).at("k");
             return Err(e.remedy("a smaller k, or a join: all pairs within a distance"));
         }
         let (root, squared) = roots.ordered(0);
-        Ok(Top { root, k: self.k, largest: self.largest.unwrap_or(roots.similarity()), squared })
+        Ok(Top {
+            root,
+            k: self.k,
+            largest: self.largest.unwrap_or(roots.similarity()),
+            squared,
+        })
     }
 }
 
@@ -70,7 +76,9 @@ pub struct TopState {
 }
 
 fn order(a: &Candidate, b: &Candidate) -> Ordering {
-    let by_value = a.0.partial_cmp(&b.0).unwrap_or_else(|| a.0.is_nan().cmp(&b.0.is_nan()));
+    let by_value =
+        a.0.partial_cmp(&b.0)
+            .unwrap_or_else(|| a.0.is_nan().cmp(&b.0.is_nan()));
     by_value.then((a.1, a.2).cmp(&(b.1, b.2)))
 }
 
@@ -84,12 +92,19 @@ impl Top {
 impl TopState {
     /// Keeps a pair, whatever its value.
     pub fn push(&mut self, fold: &Top, value: f64, i: usize, j: usize) {
-        self.candidates.push((if fold.largest { -value } else { value }, i as u64, j as u64));
+        self.candidates.push((
+            if fold.largest { -value } else { value },
+            i as u64,
+            j as u64,
+        ));
     }
     /// Offers the value of pair (i, j); whether the bound may have moved.
     pub fn offer(&mut self, fold: &Top, value: f64, i: usize, j: usize) -> bool {
         let key = if fold.largest { -value } else { value };
-        if self.bound.is_some_and(|bound| key > bound || (key.is_nan() && !bound.is_nan())) {
+        if self
+            .bound
+            .is_some_and(|bound| key > bound || (key.is_nan() && !bound.is_nan()))
+        {
             return false;
         }
         self.candidates.push((key, i as u64, j as u64));
@@ -122,10 +137,20 @@ impl Accumulate for Top {
     type State = TopState;
 
     fn traits(&self) -> Traits {
-        Traits { bounded: true, fixed_size: true, operations: 2.0, cycles: 1.0, ..Traits::default() }
+        Traits {
+            bounded: true,
+            fixed_size: true,
+            operations: 2.0,
+            cycles: 1.0,
+            ..Traits::default()
+        }
     }
     fn domain(&self, symmetric: bool) -> Domain {
-        if symmetric { Domain::Triangle } else { Domain::Ordered }
+        if symmetric {
+            Domain::Triangle
+        } else {
+            Domain::Ordered
+        }
     }
     fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
         test(self.root)
@@ -139,7 +164,9 @@ impl Accumulate for Top {
     fn bytes(&self, n: usize, m: usize) -> u64 {
         let pairs = (n as u64).saturating_mul(m as u64);
         // Two states before the worst are thrown out.
-        pairs.min(2 * self.most() as u64).saturating_mul(size_of::<Candidate>() as u64)
+        pairs
+            .min(2 * self.most() as u64)
+            .saturating_mul(size_of::<Candidate>() as u64)
     }
     fn takes(&self, state: &TopState, n: usize, m: usize) -> bool {
         let most = (self.most() as u64).min((n as u64).saturating_mul(m as u64));
@@ -167,7 +194,9 @@ impl Accumulate for Top {
         for (l, (v, beyond)) in values.iter().zip(beyond).enumerate() {
             let late = v.is_nan() && !bound.is_nan();
             if !beyond && !late {
-                state.candidates.push((*v, line.row as u64, (line.first + l) as u64));
+                state
+                    .candidates
+                    .push((*v, line.row as u64, (line.first + l) as u64));
             }
         }
         state.shrink(self, self.most());
@@ -190,14 +219,30 @@ impl Accumulate for Top {
             if self.squared { v.sqrt() } else { v }
         };
         let columns = vec![
-            Column::new("i", Role::Row(Side::X), best.iter().map(|(_, i, _)| *i).collect::<Vec<u64>>()),
-            Column::new("j", Role::Row(Side::Y), best.iter().map(|(_, _, j)| *j).collect::<Vec<u64>>()),
-            Column::new("value", Role::Value, best.iter().map(|(v, _, _)| value(*v)).collect::<Vec<f64>>()),
+            Column::new(
+                "i",
+                Role::Row(Side::X),
+                best.iter().map(|(_, i, _)| *i).collect::<Vec<u64>>(),
+            ),
+            Column::new(
+                "j",
+                Role::Row(Side::Y),
+                best.iter().map(|(_, _, j)| *j).collect::<Vec<u64>>(),
+            ),
+            Column::new(
+                "value",
+                Role::Value,
+                best.iter().map(|(v, _, _)| value(*v)).collect::<Vec<f64>>(),
+            ),
         ];
         Columns::new(Layout::Table, vec![best.len()], columns)
     }
     fn describe(&self) -> String {
-        format!("the {} pairs of the {} values", self.k, if self.largest { "largest" } else { "smallest" })
+        format!(
+            "the {} pairs of the {} values",
+            self.k,
+            if self.largest { "largest" } else { "smallest" }
+        )
     }
 }
 
@@ -210,17 +255,37 @@ mod tests {
     fn the_best_are_those_of_a_sort_of_all() {
         let mut state = 7u64;
         let mut draw = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             // Many ties, some NaN.
-            if (state >> 60) == 0 { f64::NAN } else { (state >> 56) as f64 }
+            if (state >> 60) == 0 {
+                f64::NAN
+            } else {
+                (state >> 56) as f64
+            }
         };
         let (n, m) = (40, 300);
         let values: Vec<f64> = (0..n * m).map(|_| draw()).collect();
-        for (k, largest) in [(1, false), (5, true), (700, false), (11_990, true), (20_000, false)] {
-            let fold = Top { root: 0, k, largest, squared: false };
+        for (k, largest) in [
+            (1, false),
+            (5, true),
+            (700, false),
+            (11_990, true),
+            (20_000, false),
+        ] {
+            let fold = Top {
+                root: 0,
+                k,
+                largest,
+                squared: false,
+            };
             let key = |v: f64| if largest { -v } else { v };
-            let mut wanted: Vec<Candidate> =
-                values.iter().enumerate().map(|(at, v)| (key(*v), (at / m) as u64, (at % m) as u64)).collect();
+            let mut wanted: Vec<Candidate> = values
+                .iter()
+                .enumerate()
+                .map(|(at, v)| (key(*v), (at / m) as u64, (at % m) as u64))
+                .collect();
             wanted.sort_by(order);
             wanted.truncate(k);
             let parts: Vec<TopState> = (0..n)
@@ -229,20 +294,45 @@ mod tests {
                     for first in (0..m).step_by(BLOCK) {
                         let len = BLOCK.min(m - first);
                         let values = &values[i * m + first..][..len];
-                        let line = Line { row: i, first, len, half: false, values, stride: len, firsts: &[0, 1] };
+                        let line = Line {
+                            row: i,
+                            first,
+                            len,
+                            half: false,
+                            values,
+                            stride: len,
+                            firsts: &[0, 1],
+                        };
                         let mut wide = [0.0; BLOCK];
-                        fold.absorb(&mut state, &line, Lent { pieces: None, weights: (&[], 0), wide: &mut wide });
+                        fold.absorb(
+                            &mut state,
+                            &line,
+                            Lent {
+                                pieces: None,
+                                weights: (&[], 0),
+                                wide: &mut wide,
+                            },
+                        );
                     }
                     state
                 })
                 .collect();
             let mut merged = fold.start(n, m);
-            parts.into_iter().rev().for_each(|part| fold.merge(&mut merged, part));
+            parts
+                .into_iter()
+                .rev()
+                .for_each(|part| fold.merge(&mut merged, part));
             assert!(fold.takes(&merged, n, m));
             let bits = |all: Vec<Candidate>| -> Vec<(u64, u64, u64)> {
-                all.into_iter().map(|(v, i, j)| (if v.is_nan() { 0 } else { v.to_bits() }, i, j)).collect()
+                all.into_iter()
+                    .map(|(v, i, j)| (if v.is_nan() { 0 } else { v.to_bits() }, i, j))
+                    .collect()
             };
-            assert_eq!(bits(merged.best(&fold)), bits(wanted), "k = {k}, largest: {largest}");
+            assert_eq!(
+                bits(merged.best(&fold)),
+                bits(wanted),
+                "k = {k}, largest: {largest}"
+            );
         }
     }
 }

@@ -13,10 +13,24 @@ fn arc(a: f64) -> f64 {
     let (n, d, hi, lo) = (a, 1.0, 0.0, 0.0);
     let other = |c: bool, x: [f64; 4], y: [f64; 4]| if c { x } else { y };
     let chosen = [n, d, hi, lo];
-    let at_half = [2.0 * a - 1.0, 2.0 + a, 4.636_476_090_008_061e-1, 2.269_877_745_296_168_7e-17];
+    let at_half = [
+        2.0 * a - 1.0,
+        2.0 + a,
+        4.636_476_090_008_061e-1,
+        2.269_877_745_296_168_7e-17,
+    ];
     let chosen = other(a >= 0.4375, at_half, chosen);
-    let chosen = other(a >= 0.6875, [a - 1.0, a + 1.0, FRAC_PI_4, 3.061_616_997_868_383e-17], chosen);
-    let at_three_halves = [a - 1.5, 1.0 + 1.5 * a, 9.827_937_232_473_29e-1, 1.390_331_103_123_099_8e-17];
+    let chosen = other(
+        a >= 0.6875,
+        [a - 1.0, a + 1.0, FRAC_PI_4, 3.061_616_997_868_383e-17],
+        chosen,
+    );
+    let at_three_halves = [
+        a - 1.5,
+        1.0 + 1.5 * a,
+        9.827_937_232_473_29e-1,
+        1.390_331_103_123_099_8e-17,
+    ];
     let chosen = other(a >= 1.1875, at_three_halves, chosen);
     let [n, d, hi, lo] = other(a >= 2.4375, [-1.0, a, FRAC_PI_2, HALF_PI_LO], chosen);
     let t = n / d;
@@ -49,12 +63,20 @@ pub fn atan2(y: f64, x: f64) -> f64 {
     let quotient = if a == b { 1.0 } else { a / b };
     let quotient = if a == 0.0 { 0.0 } else { quotient };
     let z = arc(quotient);
-    let left = if (a == f64::INFINITY) & (b == f64::INFINITY) { 0.75 * PI } else { PI - (z - PI_LO) };
+    let left = if (a == f64::INFINITY) & (b == f64::INFINITY) {
+        0.75 * PI
+    } else {
+        PI - (z - PI_LO)
+    };
     // Where x does not show in the angle, nothing is taken from half a turn.
     let is_left = x.is_sign_negative() & (quotient < 18_446_744_073_709_551_616.0);
     let y_angle = (if is_left { left } else { z }).copysign(y);
     // Only a sum with a NaN is one.
-    if x.is_nan() | y.is_nan() { x + y } else { y_angle }
+    if x.is_nan() | y.is_nan() {
+        x + y
+    } else {
+        y_angle
+    }
 }
 
 /// (arcsin v − v) / v of z = v², on v ≤ ½.
@@ -93,7 +115,11 @@ pub fn asin(x: f64) -> f64 {
     let end = FRAC_PI_2 - (2.0 * (s + s * r) - HALF_PI_LO);
     let middle = FRAC_PI_4 - (2.0 * s * r - (HALF_PI_LO - 2.0 * low) - (FRAC_PI_4 - 2.0 * high));
     // The high half of the limit's bits is compared by msun.
-    let y = if a >= f64::from_bits(0x3fef_3333_0000_0000) { end } else { middle };
+    let y = if a >= f64::from_bits(0x3fef_3333_0000_0000) {
+        end
+    } else {
+        middle
+    };
     (if small { a + a * r } else { y }).copysign(x)
 }
 
@@ -108,5 +134,9 @@ pub fn acos(x: f64) -> f64 {
     let left = 2.0 * (FRAC_PI_2 - (s + (r * s - HALF_PI_LO)));
     let right = 2.0 * (high + (r * s + low));
     let y = if x < 0.0 { left } else { right };
-    if small { FRAC_PI_2 - (x - (HALF_PI_LO - x * r)) } else { y }
+    if small {
+        FRAC_PI_2 - (x - (HALF_PI_LO - x * r))
+    } else {
+        y
+    }
 }

@@ -18,7 +18,11 @@ pub trait Function {
     /// The value.
     #[inline(always)]
     fn of(x: f64) -> f64 {
-        if Self::is_rare(x) { Self::rare(x) } else { Self::near(x) }
+        if Self::is_rare(x) {
+            Self::rare(x)
+        } else {
+            Self::near(x)
+        }
     }
 }
 
@@ -39,7 +43,11 @@ pub trait Function2 {
     /// The value.
     #[inline(always)]
     fn of(a: f64, b: f64) -> f64 {
-        if Self::is_rare(a, b) { Self::rare(a, b) } else { Self::near(a, b) }
+        if Self::is_rare(a, b) {
+            Self::rare(a, b)
+        } else {
+            Self::near(a, b)
+        }
     }
 }
 

@@ -9,9 +9,10 @@ use super::{LN2_HI, LN2_LO, exp_scaled};
 fn exp_rest(r: f64) -> f64 {
     let square = r * r;
     let first = r * (1.0 / 6.0) + square * (1.0 / 24.0 + r * (1.0 / 120.0));
-    let second = (1.0 / 720.0 + r * (1.0 / 5_040.0)) + square * (1.0 / 40_320.0 + r * (1.0 / 362_880.0));
-    let third =
-        (1.0 / 3_628_800.0 + r * (1.0 / 39_916_800.0)) + square * (1.0 / 479_001_600.0 + r * (1.0 / 6_227_020_800.0));
+    let second =
+        (1.0 / 720.0 + r * (1.0 / 5_040.0)) + square * (1.0 / 40_320.0 + r * (1.0 / 362_880.0));
+    let third = (1.0 / 3_628_800.0 + r * (1.0 / 39_916_800.0))
+        + square * (1.0 / 479_001_600.0 + r * (1.0 / 6_227_020_800.0));
     let fourth = square * square;
     square * (0.5 + (first + fourth * (second + fourth * third)))
 }
@@ -31,7 +32,13 @@ fn quarter_expm1(x: f64) -> (f64, f64) {
     let (first, second) = (x - k * LN2_HI, k * LN2_LO);
     let r = first - second;
     let c = (first - r) - second;
-    let unit = f64::from_bits(shifted.to_bits().wrapping_sub(SHIFT.to_bits()).wrapping_add(1021) << 52);
+    let unit = f64::from_bits(
+        shifted
+            .to_bits()
+            .wrapping_sub(SHIFT.to_bits())
+            .wrapping_add(1021)
+            << 52,
+    );
     let (base, step) = (unit - 0.25, unit * r);
     let s = base + step;
     let rest = ((base - s) + step) + unit * (exp_rest(r) + c);
@@ -61,7 +68,11 @@ pub fn sinh(x: f64) -> f64 {
     let (quarter, rest) = quarter_expm1(x.abs());
     let (half, rest) = (2.0 * quarter, 2.0 * rest);
     let d = 2.0 * half + 1.0;
-    let lost = if half > 0.5 { (2.0 * half - d) + 1.0 } else { (1.0 - d) + 2.0 * half };
+    let lost = if half > 0.5 {
+        (2.0 * half - d) + 1.0
+    } else {
+        (1.0 - d) + 2.0 * half
+    };
     let (high, low) = quotient(half, rest, d, lost + 2.0 * rest);
     let sum = half + high;
     let y = sum + (((half - sum) + high) + (low + rest));
@@ -83,7 +94,16 @@ pub fn tanh(x: f64) -> f64 {
     let (quarter, rest) = quarter_expm1(2.0 * x.abs());
     let (t, rest) = (4.0 * quarter, 4.0 * rest);
     let d = t + 2.0;
-    let (high, low) = quotient(t, rest, d, (if t > 2.0 { (t - d) + 2.0 } else { (2.0 - d) + t }) + rest);
+    let (high, low) = quotient(
+        t,
+        rest,
+        d,
+        (if t > 2.0 {
+            (t - d) + 2.0
+        } else {
+            (2.0 - d) + t
+        }) + rest,
+    );
     // From e^40 on the quotient is 1, and in the end ∞ / ∞.
     let y = if t > 1e17 { 1.0 } else { high + low };
     (if x.abs() < 1e-9 { x.abs() } else { y }).copysign(x)

@@ -30,10 +30,17 @@ const LN2_LO: f64 = 1.908_214_929_270_587_7e-10;
 #[inline(always)]
 fn split(x: f64) -> (f64, f64) {
     let tiny = x < f64::MIN_POSITIVE;
-    let scaled = if tiny { x * 18_014_398_509_481_984.0 } else { x };
+    let scaled = if tiny {
+        x * 18_014_398_509_481_984.0
+    } else {
+        x
+    };
     // Add the distance from √½ to 1 before reading the exponent.
-    let shifted = scaled.to_bits().wrapping_add(0x3ff0_0000_0000_0000 - 0x3fe6_a09e_0000_0000);
-    let mantissa = f64::from_bits((shifted & 0x000f_ffff_ffff_ffff).wrapping_add(0x3fe6_a09e_0000_0000));
+    let shifted = scaled
+        .to_bits()
+        .wrapping_add(0x3ff0_0000_0000_0000 - 0x3fe6_a09e_0000_0000);
+    let mantissa =
+        f64::from_bits((shifted & 0x000f_ffff_ffff_ffff).wrapping_add(0x3fe6_a09e_0000_0000));
     let exponent = ((shifted >> 52) as i64) - 1023;
     (mantissa, exponent as f64 - if tiny { 54.0 } else { 0.0 })
 }
@@ -43,7 +50,11 @@ fn split(x: f64) -> (f64, f64) {
 pub fn round_even(x: f64) -> f64 {
     // Adding 1.5 · 2^52 rounds to an integer; from 2^51 on that might not, and numbers from 2^52 on are integers.
     const SHIFT: f64 = 6_755_399_441_055_744.0;
-    if x.abs() < 2_251_799_813_685_248.0 { ((x + SHIFT) - SHIFT).copysign(x) } else { x.round_ties_even() }
+    if x.abs() < 2_251_799_813_685_248.0 {
+        ((x + SHIFT) - SHIFT).copysign(x)
+    } else {
+        x.round_ties_even()
+    }
 }
 
 /// e^x within 1 ulp, by Cody–Waite reduction and a degree-13 Taylor polynomial on |r| ≤ ln 2 / 2.
@@ -107,10 +118,13 @@ pub fn log(x: f64) -> f64 {
 #[inline(always)]
 fn log_tail(z: f64) -> f64 {
     let w = z * z;
-    let even = w * (3.999_999_999_940_942e-1 + w * (2.222_219_843_214_978_4e-1 + w * 1.531_383_769_920_937_3e-1));
+    let even = w
+        * (3.999_999_999_940_942e-1
+            + w * (2.222_219_843_214_978_4e-1 + w * 1.531_383_769_920_937_3e-1));
     let odd = z
         * (6.666_666_666_666_735e-1
-            + w * (2.857_142_874_366_239e-1 + w * (1.818_357_216_161_805e-1 + w * 1.479_819_860_511_658_6e-1)));
+            + w * (2.857_142_874_366_239e-1
+                + w * (1.818_357_216_161_805e-1 + w * 1.479_819_860_511_658_6e-1)));
     even + odd
 }
 
@@ -121,7 +135,11 @@ pub fn log1p(x: f64) -> f64 {
     let added = (u - 1.0) - x;
     let y = log(u) - added / u;
     // At the ends of the range u says it all.
-    if u == 0.0 || u == f64::INFINITY { log(u) } else { y }
+    if u == 0.0 || u == f64::INFINITY {
+        log(u)
+    } else {
+        y
+    }
 }
 
 /// The larger of two numbers, 0 being larger than −0, so that their order makes no difference; NaN if either is NaN.
@@ -145,7 +163,11 @@ pub fn min(a: f64, b: f64) -> f64 {
 #[inline(always)]
 pub fn popcount(x: f64) -> f64 {
     let whole = x as u64;
-    if whole as f64 == x && x < 9_007_199_254_740_992.0 { f64::from(whole.count_ones()) } else { f64::NAN }
+    if whole as f64 == x && x < 9_007_199_254_740_992.0 {
+        f64::from(whole.count_ones())
+    } else {
+        f64::NAN
+    }
 }
 
 /// −1, 0 or 1 with the sign of x; NaN for NaN.

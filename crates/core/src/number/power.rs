@@ -58,7 +58,11 @@ pub fn pow(x: f64, p: f64) -> f64 {
 #[inline(always)]
 pub fn pow_halves(x: f64, n: i32) -> f64 {
     let root = x.sqrt();
-    let power = if n.abs() == 1 { root } else { root * powi(x, n.abs() / 2) };
+    let power = if n.abs() == 1 {
+        root
+    } else {
+        root * powi(x, n.abs() / 2)
+    };
     // Not √−0 = −0: as in C, a power of −0 by a fraction is 0 or ∞.
     let power = power + 0.0;
     if n < 0 { 1.0 / power } else { power }
@@ -135,9 +139,17 @@ pub fn pow_real(x: f64, p: f64) -> f64 {
     let rest = (p_hi * l_lead - product) + p_hi * l_rest + p_lo * l_lead + p_lo * l_rest + p * l_lo;
     let e = exp(product);
     // Beyond the range of e^x the rest may be no number and does not matter.
-    let y = if e == 0.0 || e == f64::INFINITY { e } else { e + e * rest };
+    let y = if e == 0.0 || e == f64::INFINITY {
+        e
+    } else {
+        e + e * rest
+    };
     let end = if p > 0.0 { x.abs() } else { 1.0 / x.abs() };
-    let y = if x == f64::INFINITY || x == 0.0 { end } else { y };
+    let y = if x == f64::INFINITY || x == 0.0 {
+        end
+    } else {
+        y
+    };
     if x < 0.0 || x.is_nan() { f64::NAN } else { y }
 }
 
@@ -146,29 +158,47 @@ mod tests {
     use super::*;
 
     fn ulps(a: f64, b: f64) -> u64 {
-        if a == b || (a.is_nan() && b.is_nan()) { 0 } else { (a.to_bits() as i64).abs_diff(b.to_bits() as i64) }
+        if a == b || (a.is_nan() && b.is_nan()) {
+            0
+        } else {
+            (a.to_bits() as i64).abs_diff(b.to_bits() as i64)
+        }
     }
 
     #[test]
     fn powers_stay_near_libm() {
         let mut state = 99u64;
         let mut next = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 11) as f64 / (1u64 << 53) as f64
         };
         for _ in 0..300_000 {
             let (x, p) = (libm::exp((next() - 0.5) * 40.0), (next() - 0.5) * 20.0);
             let right = libm::pow(x, p);
-            assert!(ulps(pow_real(x, p), right) <= 2, "{x}^{p} = {} not {right}", pow_real(x, p));
+            assert!(
+                ulps(pow_real(x, p), right) <= 2,
+                "{x}^{p} = {} not {right}",
+                pow_real(x, p)
+            );
             let n = (next() * 32.0) as i32 * 2 - 31;
             let right = libm::pow(x, f64::from(n) / 2.0);
-            assert!(ulps(pow_halves(x, n), right) <= 12, "{x}^({n}/2) = {} not {right}", pow_halves(x, n));
+            assert!(
+                ulps(pow_halves(x, n), right) <= 12,
+                "{x}^({n}/2) = {} not {right}",
+                pow_halves(x, n)
+            );
         }
         for _ in 0..100_000 {
             let (x, p) = (libm::exp((next() - 0.5) * 1400.0), (next() - 0.5) * 2.1);
             let right = libm::pow(x, p);
             if right > 1e-300 && right.is_finite() {
-                assert!(ulps(pow_real(x, p), right) <= 20, "{x}^{p} = {} not {right}", pow_real(x, p));
+                assert!(
+                    ulps(pow_real(x, p), right) <= 20,
+                    "{x}^{p} = {} not {right}",
+                    pow_real(x, p)
+                );
             }
         }
     }
@@ -176,8 +206,35 @@ mod tests {
     #[test]
     fn powers_at_the_ends_are_those_of_c() {
         let inf = f64::INFINITY;
-        for x in [0.0, -0.0, 1.0, inf, 5e-324, f64::MAX, f64::NAN, 1e-310, 0.7, 1.4] {
-            for p in [0.3, -0.3, 1.5, -1.5, 2.5, 700.3, -700.3, 63.5, 1e300, -1e300, inf, -inf, f64::NAN, 65.0, 0.0] {
+        for x in [
+            0.0,
+            -0.0,
+            1.0,
+            inf,
+            5e-324,
+            f64::MAX,
+            f64::NAN,
+            1e-310,
+            0.7,
+            1.4,
+        ] {
+            for p in [
+                0.3,
+                -0.3,
+                1.5,
+                -1.5,
+                2.5,
+                700.3,
+                -700.3,
+                63.5,
+                1e300,
+                -1e300,
+                inf,
+                -inf,
+                f64::NAN,
+                65.0,
+                0.0,
+            ] {
                 let (got, right) = (pow(x, p), libm::pow(x, p));
                 assert!(ulps(got, right) <= 60, "{x}^{p} = {got} not {right}");
             }

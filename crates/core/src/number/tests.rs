@@ -23,12 +23,17 @@ fn integers_are_those_of_the_standard_library() {
     ]);
     values.extend((49..54).flat_map(|e| [-1.5, -0.5, 0.5, 1.5, 2.5].map(|k| 2f64.powi(e) + k)));
     values.extend((0..20_000).map(|_| {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         f64::from_bits(state ^ state >> 31)
     }));
     for v in values.iter().flat_map(|v| [*v, -v]) {
         let (got, want) = (round_even(v), v.round_ties_even());
-        assert!(got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan()), "{v}: {got}");
+        assert!(
+            got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan()),
+            "{v}: {got}"
+        );
     }
 }
 
@@ -36,16 +41,50 @@ fn integers_are_those_of_the_standard_library() {
 fn exp_and_log_stay_within_an_ulp_of_libm() {
     let mut state = 12345u64;
     for _ in 0..200_000 {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         let u = (state >> 11) as f64 / (1u64 << 53) as f64;
         let x = (u - 0.5) * 1500.0;
-        assert!(ulps(exp(x), libm::exp(x)) <= 1, "exp({x}) = {} not {}", exp(x), libm::exp(x));
+        assert!(
+            ulps(exp(x), libm::exp(x)) <= 1,
+            "exp({x}) = {} not {}",
+            exp(x),
+            libm::exp(x)
+        );
         let y = libm::exp((u - 0.5) * 1400.0);
-        assert!(ulps(log(y), libm::log(y)) <= 1, "log({y}) = {} not {}", log(y), libm::log(y));
+        assert!(
+            ulps(log(y), libm::log(y)) <= 1,
+            "log({y}) = {} not {}",
+            log(y),
+            libm::log(y)
+        );
     }
-    for x in [0.0, -0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 5e-324, 1e-310, 709.78, -745.1] {
-        assert!(ulps(exp(x), libm::exp(x)) <= 1, "exp({x}) = {} not {}", exp(x), libm::exp(x));
-        assert!(ulps(log(x), libm::log(x)) <= 1, "log({x}) = {} not {}", log(x), libm::log(x));
+    for x in [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
+        5e-324,
+        1e-310,
+        709.78,
+        -745.1,
+    ] {
+        assert!(
+            ulps(exp(x), libm::exp(x)) <= 1,
+            "exp({x}) = {} not {}",
+            exp(x),
+            libm::exp(x)
+        );
+        assert!(
+            ulps(log(x), libm::log(x)) <= 1,
+            "log({x}) = {} not {}",
+            log(x),
+            libm::log(x)
+        );
     }
 }
 
@@ -53,13 +92,29 @@ fn exp_and_log_stay_within_an_ulp_of_libm() {
 fn log1p_keeps_small_numbers() {
     let mut state = 7u64;
     for _ in 0..200_000 {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         let u = (state >> 11) as f64 / (1u64 << 53) as f64;
         for x in [u - 1.0, u, libm::exp((u - 0.5) * 1400.0), (u - 0.5) * 1e-9] {
-            assert!(ulps(log1p(x), libm::log1p(x)) <= 3, "ln(1 + {x}) = {} not {}", log1p(x), libm::log1p(x));
+            assert!(
+                ulps(log1p(x), libm::log1p(x)) <= 3,
+                "ln(1 + {x}) = {} not {}",
+                log1p(x),
+                libm::log1p(x)
+            );
         }
     }
-    for x in [0.0, -1.0, -1.5, f64::INFINITY, f64::NAN, 5e-324, -5e-324, f64::MAX] {
+    for x in [
+        0.0,
+        -1.0,
+        -1.5,
+        f64::INFINITY,
+        f64::NAN,
+        5e-324,
+        -5e-324,
+        f64::MAX,
+    ] {
         assert!(ulps(log1p(x), libm::log1p(x)) <= 1, "ln(1 + {x})");
     }
 }
@@ -115,15 +170,30 @@ fn numbers(many: usize) -> Vec<f64> {
         f64::INFINITY,
         f64::NAN,
     ];
-    let mut found: Vec<f64> = edges.into_iter().flat_map(|v| [v, v.next_up(), v.next_down()]).collect();
-    let quarters = (1..64_000).step_by(37).map(|k| f64::from(k) * std::f64::consts::FRAC_PI_2);
+    let mut found: Vec<f64> = edges
+        .into_iter()
+        .flat_map(|v| [v, v.next_up(), v.next_down()])
+        .collect();
+    let quarters = (1..64_000)
+        .step_by(37)
+        .map(|k| f64::from(k) * std::f64::consts::FRAC_PI_2);
     found.extend(quarters.flat_map(|v| [v, v.next_up(), v.next_down()]));
     found.extend((-1074..1024).map(|e| libm::ldexp(1.0, e)));
     let mut state = 31u64;
     for _ in 0..many {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         let u = (state >> 11) as f64 / (1u64 << 53) as f64;
-        found.extend([f64::from_bits(state ^ state >> 29), u, 8.0 * u, 30.0 * u, 750.0 * u, 1e5 * u, 1e-8 * u]);
+        found.extend([
+            f64::from_bits(state ^ state >> 29),
+            u,
+            8.0 * u,
+            30.0 * u,
+            750.0 * u,
+            1e5 * u,
+            1e-8 * u,
+        ]);
         found.extend([1.0 - 1e-3 * u, 1.0 + 1e-6 * u]);
     }
     found.into_iter().flat_map(|v| [v, -v]).collect()
@@ -156,7 +226,10 @@ fn functions_stay_near_libm() {
         for x in &numbers {
             let (got, wanted) = (f(*x), of_libm(*x));
             let same_sign = got.is_sign_negative() == wanted.is_sign_negative() || got.is_nan();
-            assert!(same_sign && ulps(got, wanted) <= most, "{name}({x:e}) = {got:e}, wanted {wanted:e}");
+            assert!(
+                same_sign && ulps(got, wanted) <= most,
+                "{name}({x:e}) = {got:e}, wanted {wanted:e}"
+            );
         }
     }
     for (a, b) in numbers.iter().zip(numbers.iter().skip(7)) {
@@ -174,15 +247,33 @@ fn functions_are_odd_or_even_and_stay_in_their_ranges() {
     let even = [cos, cosh];
     for x in numbers(20_000).into_iter().filter(|x| !x.is_nan()) {
         for f in odd {
-            assert!(f(-x).to_bits() == (-f(x)).to_bits() || f(x).is_nan(), "of {x:e}");
+            assert!(
+                f(-x).to_bits() == (-f(x)).to_bits() || f(x).is_nan(),
+                "of {x:e}"
+            );
         }
         for f in even {
-            assert!(f(-x).to_bits() == f(x).to_bits() || f(x).is_nan(), "of {x:e}");
+            assert!(
+                f(-x).to_bits() == f(x).to_bits() || f(x).is_nan(),
+                "of {x:e}"
+            );
         }
-        let bounded = [(sin(x), -1.0, 1.0), (cos(x), -1.0, 1.0), (tanh(x), -1.0, 1.0), (erf(x), -1.0, 1.0)];
-        let others = [(expm1(x), -1.0, f64::INFINITY), (erfc(x), 0.0, 2.0), (cosh(x), 1.0, f64::INFINITY)];
+        let bounded = [
+            (sin(x), -1.0, 1.0),
+            (cos(x), -1.0, 1.0),
+            (tanh(x), -1.0, 1.0),
+            (erf(x), -1.0, 1.0),
+        ];
+        let others = [
+            (expm1(x), -1.0, f64::INFINITY),
+            (erfc(x), 0.0, 2.0),
+            (cosh(x), 1.0, f64::INFINITY),
+        ];
         for (v, lo, hi) in bounded.into_iter().chain(others) {
-            assert!((lo..=hi).contains(&v) || x.is_infinite() && v.is_nan(), "{v:e} of {x:e}");
+            assert!(
+                (lo..=hi).contains(&v) || x.is_infinite() && v.is_nan(),
+                "{v:e} of {x:e}"
+            );
         }
     }
 }
@@ -198,10 +289,23 @@ fn exact_values_are_exact() {
     for f in [sin, tan, asin, atan, sinh, tanh, erf, expm1] {
         assert_eq!(f(0.0).to_bits(), 0);
         assert_eq!(f(-0.0).to_bits(), (-0.0f64).to_bits());
-        assert_eq!(f(5e-324), if f(1.0) == erf(1.0) { libm::erf(5e-324) } else { 5e-324 });
+        assert_eq!(
+            f(5e-324),
+            if f(1.0) == erf(1.0) {
+                libm::erf(5e-324)
+            } else {
+                5e-324
+            }
+        );
     }
-    assert_eq!([tanh(1e3), tanh(-1e3), erf(9.0), erfc(-9.0), erfc(30.0)], [1.0, -1.0, 1.0, 2.0, 0.0]);
-    assert_eq!([cos(0.0), cosh(0.0), erfc(0.0), acos(1.0), expm1(-50.0)], [1.0, 1.0, 1.0, 0.0, -1.0]);
+    assert_eq!(
+        [tanh(1e3), tanh(-1e3), erf(9.0), erfc(-9.0), erfc(30.0)],
+        [1.0, -1.0, 1.0, 2.0, 0.0]
+    );
+    assert_eq!(
+        [cos(0.0), cosh(0.0), erfc(0.0), acos(1.0), expm1(-50.0)],
+        [1.0, 1.0, 1.0, 0.0, -1.0]
+    );
 }
 
 #[test]
@@ -212,11 +316,22 @@ fn loops_have_the_bits_of_single_numbers() {
     let mut out = vec![0.0; numbers.len()];
     apply::<Sin, f64>(&mut out, &numbers);
     assert!(numbers.iter().zip(&out).all(|(x, y)| same(sin(*x), *y)));
-    let exponents: Vec<f64> =
-        (0..numbers.len()).map(|k| [0.3, 2.0, -1.5, 1e300, f64::NAN, 65.0, 16.5][k % 7]).collect();
+    let exponents: Vec<f64> = (0..numbers.len())
+        .map(|k| [0.3, 2.0, -1.5, 1e300, f64::NAN, 65.0, 16.5][k % 7])
+        .collect();
     apply2::<Pow, f64>(&mut out, &numbers, &exponents);
-    assert!(numbers.iter().zip(&exponents).zip(&out).all(|((x, p), y)| same(pow(*x, *p), *y)));
+    assert!(
+        numbers
+            .iter()
+            .zip(&exponents)
+            .zip(&out)
+            .all(|((x, p), y)| same(pow(*x, *p), *y))
+    );
     for p in numbers {
-        assert_eq!(matches!(Power::of(p), Power::Real(_)), !Pow::is_rare(0.0, p), "{p:e}");
+        assert_eq!(
+            matches!(Power::of(p), Power::Real(_)),
+            !Pow::is_rare(0.0, p),
+            "{p:e}"
+        );
     }
 }

@@ -5,7 +5,11 @@ use super::Function;
 /// The largest argument that three parts of π/2 reduce.
 const LARGEST: f64 = 1e5;
 /// π/2 in three parts. Those but the last have 37 bits at most: products with numbers of quarter turns up to 2¹⁶ are exact.
-const QUARTER: [f64; 3] = [1.570_796_326_792_333_3, 2.563_344_151_583_955_8e-12, 1.056_299_906_698_742_8e-23];
+const QUARTER: [f64; 3] = [
+    1.570_796_326_792_333_3,
+    2.563_344_151_583_955_8e-12,
+    1.056_299_906_698_742_8e-23,
+];
 
 /// (h, l, n): x = n π/2 + h + l, with the last bits of n.
 #[inline(always)]
@@ -39,8 +43,12 @@ fn sine(h: f64, l: f64) -> f64 {
 fn cosine(h: f64, l: f64) -> f64 {
     let z = h * h;
     let w = z * z;
-    let r = z * (4.166_666_666_666_66e-2 + z * (-1.388_888_888_887_411e-3 + z * 2.480_158_728_947_673e-5))
-        + w * w * (-2.755_731_435_139_066_3e-7 + z * (2.087_572_321_298_175e-9 + z * -1.135_964_755_778_819_5e-11));
+    let r = z
+        * (4.166_666_666_666_66e-2
+            + z * (-1.388_888_888_887_411e-3 + z * 2.480_158_728_947_673e-5))
+        + w * w
+            * (-2.755_731_435_139_066_3e-7
+                + z * (2.087_572_321_298_175e-9 + z * -1.135_964_755_778_819_5e-11));
     let half = 0.5 * z;
     let w = 1.0 - half;
     w + (((1.0 - w) - half) + (z * r - h * l))

@@ -18,7 +18,10 @@ impl ArtifactCache {
             return have;
         }
         let made = Arc::new(make());
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((number, made.clone()));
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push((number, made.clone()));
         made
     }
     fn find<T: Any + Send + Sync>(&self, number: u64) -> Option<Arc<T>> {

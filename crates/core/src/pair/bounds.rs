@@ -45,13 +45,21 @@ impl<'l> Bounds<'l> {
     /// Bounds of the roots of `low`, in a box if there is one; none if a root is not a single number.
     pub fn new(low: &'l Lowered, cell: Option<&'l PeriodicBox>) -> Option<Self> {
         let formula = &low.formula;
-        if formula.roots.iter().any(|r| formula.ty(*r).shape != Shape::Scalar) {
+        if formula
+            .roots
+            .iter()
+            .any(|r| formula.ty(*r).shape != Shape::Scalar)
+        {
             return None;
         }
         let n = formula.nodes().len();
         let mut out = Bounds {
             low,
-            image: if low.periodic { cell.map(PeriodicBox::image) } else { None },
+            image: if low.periodic {
+                cell.map(PeriodicBox::image)
+            } else {
+                None
+            },
             images: None,
             steps: vec![],
             slot: vec![NONE; n],
@@ -73,7 +81,11 @@ impl<'l> Bounds<'l> {
         low.streams[side as usize].len() * low.dim + low.attrs[side as usize].len()
     }
     fn width(&self, id: Id) -> usize {
-        if self.low.formula.ty(id).shape == Shape::Vector { self.low.dim } else { 1 }
+        if self.low.formula.ty(id).shape == Shape::Vector {
+            self.low.dim
+        } else {
+            1
+        }
     }
     fn room(&mut self, width: usize) -> usize {
         let at = self.slots.len();
@@ -82,7 +94,11 @@ impl<'l> Bounds<'l> {
     }
     fn place_hoisted(&mut self) {
         for side in 0..2 {
-            let ids: Vec<Id> = self.low.streams[side].iter().chain(&self.low.attrs[side]).copied().collect();
+            let ids: Vec<Id> = self.low.streams[side]
+                .iter()
+                .chain(&self.low.attrs[side])
+                .copied()
+                .collect();
             for id in ids {
                 let width = self.width(id);
                 let at = self.room(width);
@@ -119,7 +135,11 @@ impl<'l> Bounds<'l> {
             if self.image.is_some() && matches!(formula.node(id), Node::Delta | Node::DeltaAt(_)) {
                 self.magnitude[at] = self.room(width);
             }
-            self.steps.push(Step { id, slot: self.slot[at], width });
+            self.steps.push(Step {
+                id,
+                slot: self.slot[at],
+                width,
+            });
         }
     }
     /// Takes one box of `side` for all lanes: hoisted value c lies between `lo[c·stride]` and `hi[c·stride]`, both NaN where
@@ -178,7 +198,13 @@ impl<'l> Bounds<'l> {
             &self.inputs[side as usize][at..at + self.low.dim]
         };
         let (x, y) = (raw(Side::X), raw(Side::Y));
-        images.find(|lane, k| interval::binary(Binary::Sub, self.slots[x[k]].at(lane), self.slots[y[k]].at(lane)))
+        images.find(|lane, k| {
+            interval::binary(
+                Binary::Sub,
+                self.slots[x[k]].at(lane),
+                self.slots[y[k]].at(lane),
+            )
+        })
     }
     fn evaluate(&mut self, images: Option<(&Images, usize)>) {
         for at in 0..self.steps.len() {
@@ -209,7 +235,11 @@ impl<'l> Bounds<'l> {
             Node::Unary(op, a) => self.unary(*op, *a, k),
             Node::Binary(op, a, b) => self.binary(*op, *a, *b, k),
             Node::Select(c, a, b) => {
-                let (c, a, b) = (self.operand(*c, k), self.operand(*a, k), self.operand(*b, k));
+                let (c, a, b) = (
+                    self.operand(*c, k),
+                    self.operand(*a, k),
+                    self.operand(*b, k),
+                );
                 lanes(|l| interval::select(c.at(l), a.at(l), b.at(l)))
             }
             Node::Reduce(op, body) => self.reduce(*op, *body),
@@ -230,7 +260,8 @@ impl<'l> Bounds<'l> {
     }
     fn binary(&self, op: Binary, a: Id, b: Id, k: usize) -> Spans {
         let squares = op == Binary::Mul && a == b;
-        let even = || op == Binary::Pow && self.low.formula.constant(b).is_some_and(|p| p % 2.0 == 0.0);
+        let even =
+            || op == Binary::Pow && self.low.formula.constant(b).is_some_and(|p| p % 2.0 == 0.0);
         if squares || even() {
             let base = self.magnitudes(a, k).unwrap_or(self.operand(a, k));
             if squares {
@@ -263,18 +294,28 @@ impl<'l> Bounds<'l> {
     fn user_reduce(&self, op: Id, init: Option<Id>, body: Id) -> Spans {
         lanes(|l| {
             let mut values = (0..self.low.dim).map(|k| self.operand(body, k).at(l));
-            let first = init.map(|i| self.operand(i, 0).at(l)).or_else(|| values.next());
+            let first = init
+                .map(|i| self.operand(i, 0).at(l))
+                .or_else(|| values.next());
             let fold = |first| values.fold(first, |acc, v| bound(&self.low.formula, op, acc, v));
             first.map_or(Span::UNKNOWN, fold)
         })
     }
     /// Component `c` of `x − y`, of the nearest image in a box; its magnitudes go to their own slot.
-    fn difference(&mut self, id: Id, k: usize, c: usize, images: Option<(&Images, usize)>) -> Spans {
+    fn difference(
+        &mut self,
+        id: Id,
+        k: usize,
+        c: usize,
+        images: Option<(&Images, usize)>,
+    ) -> Spans {
         let side = |s: Side| match (self.low.formula.node(id), self.image) {
             (Node::DeltaAt(_), None) => self.hoisted(&Node::At(s, c as u32), 0),
             _ => self.hoisted(&Node::Row(s), c),
         };
-        let (Some(x), Some(y)) = (side(Side::X), side(Side::Y)) else { return Spans::splat(Span::UNKNOWN) };
+        let (Some(x), Some(y)) = (side(Side::X), side(Side::Y)) else {
+            return Spans::splat(Span::UNKNOWN);
+        };
         let (x, y) = (&self.slots[x], &self.slots[y]);
         let plain = lanes(|l| interval::binary(Binary::Sub, x.at(l), y.at(l)));
         let (out, magnitudes) = match (self.image, images) {
@@ -304,7 +345,10 @@ impl<'l> Bounds<'l> {
 
 #[inline(always)]
 fn lanes(f: impl Fn(usize) -> Span) -> Spans {
-    let mut out = Spans { lo: [0.0; LANES], hi: [0.0; LANES] };
+    let mut out = Spans {
+        lo: [0.0; LANES],
+        hi: [0.0; LANES],
+    };
     for l in 0..LANES {
         let s = f(l);
         out.lo[l] = s.lo;
@@ -332,10 +376,16 @@ fn wrap(d: Span, length: f64) -> (Span, Span) {
     let (turns, ends) = if d.lo.abs() <= length && d.hi.abs() <= length {
         // As in [`Orthorhombic::nearest_within`]: the quotient rounds above ½ exactly when d > L/2.
         let turn = |v: f64| f64::from(i8::from(v > 0.5 * length) - i8::from(v < -0.5 * length));
-        ([d.lo, d.hi].map(turn), [d.lo, d.hi].map(|v| Orthorhombic::nearest_within(v, length)))
+        (
+            [d.lo, d.hi].map(turn),
+            [d.lo, d.hi].map(|v| Orthorhombic::nearest_within(v, length)),
+        )
     } else {
         let turn = |v: f64| (v / length).round_ties_even();
-        ([d.lo, d.hi].map(turn), [d.lo, d.hi].map(|v| Orthorhombic::nearest(v, length)))
+        (
+            [d.lo, d.hi].map(turn),
+            [d.lo, d.hi].map(|v| Orthorhombic::nearest(v, length)),
+        )
     };
     // Rounded quotients rise with d, so that between equal ends all multiples of L are the same, and differences rise.
     if turns[0] == turns[1] {
@@ -347,7 +397,11 @@ fn wrap(d: Span, length: f64) -> (Span, Span) {
     let hull = Span::new(-most, most);
     let once = turns[0] + 1.0 == turns[1];
     // Up to one fall, values are either at least the first end or at most the second.
-    let least = if once { ends[0].min(-ends[1]).max(0.0) } else { 0.0 };
+    let least = if once {
+        ends[0].min(-ends[1]).max(0.0)
+    } else {
+        0.0
+    };
     (hull, Span::new(least, most))
 }
 
@@ -367,7 +421,12 @@ fn bound(formula: &Formula, op: Id, acc: Span, next: Span) -> Span {
 }
 
 /// What the hoisted values of a row are, in the order of [`Bounds::coordinates`].
-pub fn hoisted_into(hoister: &super::lower::Hoister<'_>, low: &Lowered, side: Side, out: &mut Vec<f64>) {
+pub fn hoisted_into(
+    hoister: &super::lower::Hoister<'_>,
+    low: &Lowered,
+    side: Side,
+    out: &mut Vec<f64>,
+) {
     out.clear();
     (0..low.streams[side as usize].len()).for_each(|s| out.extend_from_slice(hoister.stream(s)));
     out.extend((0..low.attrs[side as usize].len()).map(|a| hoister.attr(a)));

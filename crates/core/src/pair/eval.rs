@@ -49,7 +49,11 @@ fn each_of_two<const L: usize>(
 
 /// `f` folded over components in ascending order.
 #[inline(always)]
-fn fold<const L: usize>(mut acc: Lanes<L>, values: &[Lanes<L>], f: impl Fn(f64, f64) -> f64) -> Lanes<L> {
+fn fold<const L: usize>(
+    mut acc: Lanes<L>,
+    values: &[Lanes<L>],
+    f: impl Fn(f64, f64) -> f64,
+) -> Lanes<L> {
     for v in values {
         for l in 0..L {
             acc[l] = f(acc[l], v[l]);
@@ -94,7 +98,12 @@ fn unary_each<const L: usize>(op: Unary, out: &mut [Lanes<L>], a: Operand<'_, L>
     }
 }
 
-fn binary_each<const L: usize>(op: Binary, out: &mut [Lanes<L>], a: Operand<'_, L>, b: Operand<'_, L>) {
+fn binary_each<const L: usize>(
+    op: Binary,
+    out: &mut [Lanes<L>],
+    a: Operand<'_, L>,
+    b: Operand<'_, L>,
+) {
     match op {
         Binary::Add => each_of_two(out, a, b, |a, b| a + b),
         Binary::Sub => each_of_two(out, a, b, |a, b| a - b),
@@ -138,7 +147,8 @@ impl Steps {
         for at in &all {
             let id = Id(*at as u32);
             // A vector that depends on no row is there as a whole.
-            let fixed = |o: &Id| formula.ty(*o).shape == Shape::Vector && !all.contains(&(o.0 as usize));
+            let fixed =
+                |o: &Id| formula.ty(*o).shape == Shape::Vector && !all.contains(&(o.0 as usize));
             whole |= formula.operands(id).iter().any(fixed);
             late[*at] = formula.operands(id).iter().any(|o| late[o.0 as usize]);
             match (formula.node(id), formula.ty(id).shape) {
@@ -156,7 +166,14 @@ impl Steps {
                 _ => steps.before.push(*at),
             }
         }
-        if whole { Steps { before: all, ..Steps::default() } } else { steps }
+        if whole {
+            Steps {
+                before: all,
+                ..Steps::default()
+            }
+        } else {
+            steps
+        }
     }
 }
 
@@ -194,10 +211,15 @@ impl<'f, const L: usize> Evaluator<'f, L> {
         targets.iter().for_each(|t| wanted[t.0 as usize] = true);
         for at in (0..wanted.len()).rev() {
             if wanted[at] {
-                formula.operands(Id(at as u32)).iter().for_each(|o| wanted[o.0 as usize] = true);
+                formula
+                    .operands(Id(at as u32))
+                    .iter()
+                    .for_each(|o| wanted[o.0 as usize] = true);
             }
         }
-        let scalars = targets.iter().all(|t| formula.ty(*t).shape == Shape::Scalar);
+        let scalars = targets
+            .iter()
+            .all(|t| formula.ty(*t).shape == Shape::Scalar);
         Self::of(formula, wanted, dim, scalars)
     }
     fn of(formula: &'f Formula, mut wanted: Vec<bool>, dim: usize, scalars: bool) -> Self {
@@ -211,26 +233,51 @@ impl<'f, const L: usize> Evaluator<'f, L> {
         let vectors = (0..n).map(|at| vec![[0.0; L]; len(at)]).collect();
         let is_fixed = |at: &usize| formula.deps(Id(*at as u32)) & (DEP_X | DEP_Y) == 0;
         let (fixed, steps) = (0..n).filter(|at| wanted[*at]).partition(is_fixed);
-        let fixed = Steps { before: fixed, ..Steps::default() };
-        let mut made = Evaluator { formula, steps: fixed, dim, scalars: vec![[0.0; L]; n], vectors };
-        made.run(Rows { x: &[], y: &[], delta: &[] });
-        Evaluator { steps: Steps::new(formula, steps, scalars), ..made }
+        let fixed = Steps {
+            before: fixed,
+            ..Steps::default()
+        };
+        let mut made = Evaluator {
+            formula,
+            steps: fixed,
+            dim,
+            scalars: vec![[0.0; L]; n],
+            vectors,
+        };
+        made.run(Rows {
+            x: &[],
+            y: &[],
+            delta: &[],
+        });
+        Evaluator {
+            steps: Steps::new(formula, steps, scalars),
+            ..made
+        }
     }
     /// Evaluates all nodes for L pairs of rows.
     pub fn run(&mut self, rows: Rows<'_>) {
         let steps = std::mem::take(&mut self.steps);
-        steps.before.iter().for_each(|at| self.step(*at, rows, 0..self.dim));
+        steps
+            .before
+            .iter()
+            .for_each(|at| self.step(*at, rows, 0..self.dim));
         // Rows without components have the reductions of none.
         let mut start = 0;
         while !steps.pieces.is_empty() {
             let end = self.dim.min(start + NEAR);
-            steps.pieces.iter().for_each(|at| self.step(*at, rows, start..end));
+            steps
+                .pieces
+                .iter()
+                .for_each(|at| self.step(*at, rows, start..end));
             start = end;
             if start == self.dim {
                 break;
             }
         }
-        steps.after.iter().for_each(|at| self.step(*at, rows, 0..self.dim));
+        steps
+            .after
+            .iter()
+            .for_each(|at| self.step(*at, rows, 0..self.dim));
         self.steps = steps;
     }
     /// The numbers at a scalar node, after [`Self::run`].
@@ -251,7 +298,11 @@ impl<'f, const L: usize> Evaluator<'f, L> {
                 self.vectors[at] = out;
             }
             (Shape::Scalar, Node::Reduce(op, body)) => {
-                let start = if range.start == 0 { [op.identity(); L] } else { self.scalars[at] };
+                let start = if range.start == 0 {
+                    [op.identity(); L]
+                } else {
+                    self.scalars[at]
+                };
                 self.scalars[at] = reduce(*op, start, &self.vector(*body)[..range.len()]);
             }
             (Shape::Scalar, _) => self.scalars[at] = self.single(id, rows),
@@ -309,7 +360,9 @@ impl<'f, const L: usize> Evaluator<'f, L> {
     }
     fn user_reduce(&self, op: Id, init: Option<Id>, body: Id) -> Lanes<L> {
         let mut values = self.vector(body).iter();
-        let first = init.map(|i| *self.scalar(i)).or_else(|| values.next().copied());
+        let first = init
+            .map(|i| *self.scalar(i))
+            .or_else(|| values.next().copied());
         let fold = |acc: Lanes<L>, v: &Lanes<L>| from_fn(|l| bound(self.formula, op, acc[l], v[l]));
         first.map_or([f64::NAN; L], |first| values.fold(first, fold))
     }

@@ -39,13 +39,28 @@ impl Kind {
 }
 
 const fn number(name: &'static str, form: &'static str, about: &'static str) -> Function {
-    Function { name, form, about, kind: Kind::Number }
+    Function {
+        name,
+        form,
+        about,
+        kind: Kind::Number,
+    }
 }
 const fn reduce(name: &'static str, form: &'static str, about: &'static str) -> Function {
-    Function { name, form, about, kind: Kind::Reduce }
+    Function {
+        name,
+        form,
+        about,
+        kind: Kind::Reduce,
+    }
 }
 const fn other(name: &'static str, form: &'static str, about: &'static str) -> Function {
-    Function { name, form, about, kind: Kind::Other }
+    Function {
+        name,
+        form,
+        about,
+        kind: Kind::Other,
+    }
 }
 
 /// Every function, by group.
@@ -70,42 +85,102 @@ pub const ALL: &[Function] = &[
     number("tanh", "tanh(a)", "hyperbolic tangent"),
     number("erf", "erf(a)", "error function"),
     number("erfc", "erfc(a)", "1 - erf(a), exact for large a"),
-    number("lgamma", "lgamma(a)", "logarithm of the absolute value of the gamma function"),
-    number("popcount", "popcount(a)", "number of ones in binary, of a whole number from 0 to 2^53 - 1 (else NaN)"),
+    number(
+        "lgamma",
+        "lgamma(a)",
+        "logarithm of the absolute value of the gamma function",
+    ),
+    number(
+        "popcount",
+        "popcount(a)",
+        "number of ones in binary, of a whole number from 0 to 2^53 - 1 (else NaN)",
+    ),
     number("floor", "floor(a)", "the largest integer that is at most a"),
     number("ceil", "ceil(a)", "the smallest integer that is at least a"),
-    number("round", "round(a)", "the nearest integer, halves to the even one"),
+    number(
+        "round",
+        "round(a)",
+        "the nearest integer, halves to the even one",
+    ),
     number("sign", "sign(a)", "-1, 0 or 1"),
     number("isnan", "isnan(a)", "whether a is NaN"),
     number("not", "not a, !a", "true where a is false"),
     reduce("sum", "sum(v)", "sum of the components"),
     reduce("prod", "prod(v)", "product of the components"),
-    reduce("max", "max(v), max(a, b)", "the largest component, or the larger of two"),
-    reduce("min", "min(v), min(a, b)", "the smallest component, or the smaller of two"),
-    reduce("any", "any(c)", "whether the condition holds for some component"),
-    reduce("all", "all(c)", "whether the condition holds for every component"),
-    reduce("count", "count(c)", "number of components for which the condition holds"),
+    reduce(
+        "max",
+        "max(v), max(a, b)",
+        "the largest component, or the larger of two",
+    ),
+    reduce(
+        "min",
+        "min(v), min(a, b)",
+        "the smallest component, or the smaller of two",
+    ),
+    reduce(
+        "any",
+        "any(c)",
+        "whether the condition holds for some component",
+    ),
+    reduce(
+        "all",
+        "all(c)",
+        "whether the condition holds for every component",
+    ),
+    reduce(
+        "count",
+        "count(c)",
+        "number of components for which the condition holds",
+    ),
     reduce("mean", "mean(v)", "mean of the components"),
     reduce("norm", "norm(v)", "sqrt(sum(v^2))"),
     reduce("dot", "dot(u, v)", "sum(u * v)"),
-    reduce("reduce", "reduce(|a, b| a + b, 0, v)", "your own operation over the components, from a first value"),
-    other("if", "if(c, a, b)", "a where c holds, else b (where in NumPy)"),
-    other("atan2", "atan2(a, b)", "angle of the point (b, a), in radians"),
+    reduce(
+        "reduce",
+        "reduce(|a, b| a + b, 0, v)",
+        "your own operation over the components, from a first value",
+    ),
+    other(
+        "if",
+        "if(c, a, b)",
+        "a where c holds, else b (where in NumPy)",
+    ),
+    other(
+        "atan2",
+        "atan2(a, b)",
+        "angle of the point (b, a), in radians",
+    ),
     other("hypot", "hypot(a, b)", "sqrt(a^2 + b^2)"),
     other("pow", "pow(a, b), a^b, a**b", "a to the power of b"),
-    other("vec", "vec(a, b, …)", "a vector of these numbers, for sums of vectors by row"),
+    other(
+        "vec",
+        "vec(a, b, …)",
+        "a vector of these numbers, for sums of vectors by row",
+    ),
     other("dim", "dim", "number of components of a row"),
 ];
 
 /// Operators and names, for the same list.
 pub const WRITTEN: &[(&str, &str)] = &[
     ("x, y", "the two rows of a pair, as vectors"),
-    ("x[0], x.name", "one component, by number from 0 or by the name of its column"),
-    ("x[0:3]", "components 0, 1 and 2 as a vector: norm(x[0:2] - y[0:2]); x[:3], x[3:]"),
-    ("+ - * / ^", "arithmetic, component by component; ^ (or **) is a power"),
+    (
+        "x[0], x.name",
+        "one component, by number from 0 or by the name of its column",
+    ),
+    (
+        "x[0:3]",
+        "components 0, 1 and 2 as a vector: norm(x[0:2] - y[0:2]); x[:3], x[3:]",
+    ),
+    (
+        "+ - * / ^",
+        "arithmetic, component by component; ^ (or **) is a power",
+    ),
     ("< <= > >= == !=", "comparisons; they do not chain"),
     ("and or xor not", "conditions (also && || !)"),
-    ("pi, e, inf, nan", "constants; others are parameters, which a request gives values"),
+    (
+        "pi, e, inf, nan",
+        "constants; others are parameters, which a request gives values",
+    ),
     ("cosine(x, y)", "a metric by its name, of both rows"),
 ];
 
@@ -115,7 +190,10 @@ pub fn remedy(name: &str) -> String {
     match (meant(name), nearest(name, known)) {
         (Some(meant), _) => meant.to_string(),
         (None, Some(near)) => format!("'{near}'"),
-        (None, None) => format!("a function: {}", function_names().collect::<Vec<_>>().join(", ")),
+        (None, None) => format!(
+            "a function: {}",
+            function_names().collect::<Vec<_>>().join(", ")
+        ),
     }
 }
 
@@ -154,6 +232,9 @@ mod tests {
         assert_eq!(listed.len(), ALL.len(), "a function is listed twice");
         let unsaid: Vec<_> = known.difference(&listed).collect();
         let unknown: Vec<_> = listed.difference(&known).collect();
-        assert!(unsaid.is_empty() && unknown.is_empty(), "not listed: {unsaid:?}; not known: {unknown:?}");
+        assert!(
+            unsaid.is_empty() && unknown.is_empty(),
+            "not listed: {unsaid:?}; not known: {unknown:?}"
+        );
     }
 }

@@ -27,7 +27,10 @@ struct Term {
 impl Linear {
     /// The factor of what `term` has of the other row.
     fn opposite(&self, term: &Term) -> f64 {
-        let other = self.terms.iter().find(|t| t.side != term.side && (&t.by, t.at) == (&term.by, term.at));
+        let other = self
+            .terms
+            .iter()
+            .find(|t| t.side != term.side && (&t.by, t.at) == (&term.by, term.at));
         other.map_or(0.0, |o| o.factor)
     }
     /// Whether all coordinates are in differences.
@@ -53,21 +56,47 @@ pub fn by_images(formula: &Formula, dims: usize) -> Result<Formula> {
     let live = formula.live();
     let mut values: Vec<Value> = Vec::with_capacity(live.len());
     for (at, live) in live.iter().enumerate() {
-        let value = if *live { node(formula, Id(at as u32), &values, dims, &mut out)? } else { Value::Plain(Id(0)) };
+        let value = if *live {
+            node(formula, Id(at as u32), &values, dims, &mut out)?
+        } else {
+            Value::Plain(Id(0))
+        };
         // What is a difference is one from here on, so that nothing is multiplied out that was not.
         let whole = matches!(&value, Value::Linear(linear) if linear.is_balanced());
-        values.push(if whole { Value::Plain(plain(&value, &mut out)?) } else { value });
+        values.push(if whole {
+            Value::Plain(plain(&value, &mut out)?)
+        } else {
+            value
+        });
     }
-    let roots = formula.roots.iter().map(|r| plain(&values[r.0 as usize], &mut out));
+    let roots = formula
+        .roots
+        .iter()
+        .map(|r| plain(&values[r.0 as usize], &mut out));
     out.roots = roots.collect::<Result<_>>()?;
     Ok(out)
 }
 
-fn node(formula: &Formula, id: Id, values: &[Value], dims: usize, out: &mut Formula) -> Result<Value> {
+fn node(
+    formula: &Formula,
+    id: Id,
+    values: &[Value],
+    dims: usize,
+    out: &mut Formula,
+) -> Result<Value> {
     let value = |id: &Id| &values[id.0 as usize];
     let coordinate = |side, at: Option<u32>| {
-        let terms = vec![Term { factor: 1.0, by: vec![], at, side }];
-        Ok(Value::Linear(Linear { terms, rest: None, vector: at.is_none() }))
+        let terms = vec![Term {
+            factor: 1.0,
+            by: vec![],
+            at,
+            side,
+        }];
+        Ok(Value::Linear(Linear {
+            terms,
+            rest: None,
+            vector: at.is_none(),
+        }))
     };
     let made = match formula.node(id) {
         Node::Row(side) => return coordinate(*side, None),
@@ -76,13 +105,19 @@ fn node(formula: &Formula, id: Id, values: &[Value], dims: usize, out: &mut Form
             let a = linear(value(a), out);
             return negated(a, out).map(Value::Linear);
         }
-        Node::Binary(op @ (Binary::Add | Binary::Sub), a, b) if either_linear(value(a), value(b)) => {
+        Node::Binary(op @ (Binary::Add | Binary::Sub), a, b)
+            if either_linear(value(a), value(b)) =>
+        {
             let (a, b) = (linear(value(a), out), linear(value(b), out));
             return sum(*op, a, b, out).map(Value::Linear);
         }
         Node::Binary(op @ (Binary::Mul | Binary::Div), a, b) => match (op, value(a), value(b)) {
-            (_, Value::Linear(a), Value::Plain(by)) => return scaled(*op, a, *by, out).map(Value::Linear),
-            (Binary::Mul, Value::Plain(by), Value::Linear(b)) => return scaled(*op, b, *by, out).map(Value::Linear),
+            (_, Value::Linear(a), Value::Plain(by)) => {
+                return scaled(*op, a, *by, out).map(Value::Linear);
+            }
+            (Binary::Mul, Value::Plain(by), Value::Linear(b)) => {
+                return scaled(*op, b, *by, out).map(Value::Linear);
+            }
             (op, a, b) => {
                 let (a, b) = (plain(a, out)?, plain(b, out)?);
                 out.binary(*op, a, b)?
@@ -97,7 +132,11 @@ fn node(formula: &Formula, id: Id, values: &[Value], dims: usize, out: &mut Form
             out.binary(*op, a, b)?
         }
         Node::Select(c, a, b) => {
-            let [c, a, b] = [plain(value(c), out)?, plain(value(a), out)?, plain(value(b), out)?];
+            let [c, a, b] = [
+                plain(value(c), out)?,
+                plain(value(a), out)?,
+                plain(value(b), out)?,
+            ];
             out.select(c, a, b)?
         }
         Node::Reduce(op, a) => {
@@ -110,7 +149,10 @@ fn node(formula: &Formula, id: Id, values: &[Value], dims: usize, out: &mut Form
             out.user_reduce(op, init, body)?
         }
         Node::Tuple(parts) => {
-            let parts = parts.iter().map(|p| plain(value(p), out)).collect::<Result<_>>()?;
+            let parts = parts
+                .iter()
+                .map(|p| plain(value(p), out))
+                .collect::<Result<_>>()?;
             out.tuple(parts)?
         }
         Node::Const(bits) => out.number(f64::from_bits(*bits))?,
@@ -127,7 +169,11 @@ fn either_linear(a: &Value, b: &Value) -> bool {
 fn linear(value: &Value, out: &Formula) -> Linear {
     match value {
         Value::Linear(linear) => linear.clone(),
-        Value::Plain(id) => Linear { terms: vec![], rest: Some(*id), vector: out.ty(*id).shape == Shape::Vector },
+        Value::Plain(id) => Linear {
+            terms: vec![],
+            rest: Some(*id),
+            vector: out.ty(*id).shape == Shape::Vector,
+        },
     }
 }
 
@@ -147,7 +193,11 @@ fn sum(op: Binary, mut a: Linear, mut b: Linear, out: &mut Formula) -> Result<Li
         (p, q) => p.or(q),
     };
     for term in b.terms {
-        match a.terms.iter_mut().find(|t| (&t.by, t.at, t.side) == (&term.by, term.at, term.side)) {
+        match a
+            .terms
+            .iter_mut()
+            .find(|t| (&t.by, t.at, t.side) == (&term.by, term.at, term.side))
+        {
             Some(same) => same.factor += term.factor,
             None => a.terms.push(term),
         }
@@ -195,7 +245,9 @@ fn plain(value: &Value, out: &mut Formula) -> Result<Id> {
         }
     }
     match (made, linear.rest) {
-        (Some(made), Some(rest)) if out.constant(rest) != Some(0.0) => out.binary(Binary::Add, made, rest),
+        (Some(made), Some(rest)) if out.constant(rest) != Some(0.0) => {
+            out.binary(Binary::Add, made, rest)
+        }
         (Some(made), _) => Ok(made),
         (None, rest) => {
             let zero = out.number(0.0)?;
@@ -228,10 +280,13 @@ fn difference(term: &Term, out: &mut Formula) -> Result<Id> {
 
 fn alone(term: &Term) -> Error {
     let row = if term.side == Side::X { "x" } else { "y" };
-    let name = term.at.map_or_else(|| row.to_string(), |k| format!("{row}[{k}]"));
+    let name = term
+        .at
+        .map_or_else(|| row.to_string(), |k| format!("{row}[{k}]"));
     let e = Error::request(format!(
         "expected coordinates in a box only inside differences 'x - y', got '{name}' outside of one"
     ));
-    e.at(format!("formula, {}", Opt::Box))
-        .remedy("write differences as 'x - y'; numbers that no box is about are attributes of rows: x.name")
+    e.at(format!("formula, {}", Opt::Box)).remedy(
+        "write differences as 'x - y'; numbers that no box is about are attributes of rows: x.name",
+    )
 }

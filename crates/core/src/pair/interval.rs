@@ -24,14 +24,20 @@ pub struct Span {
 
 impl Span {
     /// Any value, or NaN.
-    pub const UNKNOWN: Span = Span { lo: f64::NAN, hi: f64::NAN };
+    pub const UNKNOWN: Span = Span {
+        lo: f64::NAN,
+        hi: f64::NAN,
+    };
     const FALSE_OR_TRUE: Span = Span { lo: 0.0, hi: 1.0 };
 
     /// From one end to the other; unknown where the ends are out of order, NaN, or bound nothing.
     #[inline(always)]
     pub fn new(lo: f64, hi: f64) -> Span {
         let known = (lo <= hi) & ((lo > f64::NEG_INFINITY) | (hi < f64::INFINITY));
-        Span { lo: if known { lo } else { f64::NAN }, hi: if known { hi } else { f64::NAN } }
+        Span {
+            lo: if known { lo } else { f64::NAN },
+            hi: if known { hi } else { f64::NAN },
+        }
     }
     /// One value.
     #[inline(always)]
@@ -52,7 +58,11 @@ impl Span {
     pub fn hull(self, o: Span) -> Span {
         let known = self.is_known() & o.is_known();
         let (lo, hi) = (low(self.lo, o.lo), high(self.hi, o.hi));
-        if known { Span::new(lo, hi) } else { Span::UNKNOWN }
+        if known {
+            Span::new(lo, hi)
+        } else {
+            Span::UNKNOWN
+        }
     }
     /// Whether the value is certainly true (not zero; NaN counts as true).
     #[inline(always)]
@@ -69,7 +79,14 @@ impl Span {
     pub fn abs(self) -> Span {
         let inside = (self.lo <= 0.0) & (self.hi >= 0.0);
         let (a, b) = (self.lo.abs(), self.hi.abs());
-        Span::new(if inside { 0.0 } else { low(a, b) }, if self.is_known() { high(a, b) } else { f64::NAN })
+        Span::new(
+            if inside { 0.0 } else { low(a, b) },
+            if self.is_known() {
+                high(a, b)
+            } else {
+                f64::NAN
+            },
+        )
     }
     /// `v·v`.
     #[inline(always)]
@@ -83,7 +100,10 @@ impl Span {
         Span::new(f(self.lo), f(self.hi))
     }
     fn truth(must: bool, may: bool) -> Span {
-        Span { lo: f64::from(u8::from(must)), hi: f64::from(u8::from(may)) }
+        Span {
+            lo: f64::from(u8::from(must)),
+            hi: f64::from(u8::from(may)),
+        }
     }
 }
 
@@ -132,8 +152,16 @@ pub fn binary(op: Binary, a: Span, b: Span) -> Span {
         Binary::Div => div(a, b),
         Binary::Pow => elementary::pow(a, b),
         Binary::Atan2 => elementary::atan2(a, b),
-        Binary::Min => both(a, b, Span::new(number::min(a.lo, b.lo), number::min(a.hi, b.hi))),
-        Binary::Max => both(a, b, Span::new(number::max(a.lo, b.lo), number::max(a.hi, b.hi))),
+        Binary::Min => both(
+            a,
+            b,
+            Span::new(number::min(a.lo, b.lo), number::min(a.hi, b.hi)),
+        ),
+        Binary::Max => both(
+            a,
+            b,
+            Span::new(number::max(a.lo, b.lo), number::max(a.hi, b.hi)),
+        ),
         Binary::And => Span::truth(a.must() & b.must(), a.may() & b.may()),
         Binary::Or => Span::truth(a.must() | b.must(), a.may() | b.may()),
         Binary::Xor => {
@@ -147,7 +175,10 @@ pub fn binary(op: Binary, a: Span, b: Span) -> Span {
         Binary::Eq => equal(a, b),
         Binary::Ne => {
             let e = equal(a, b);
-            Span { lo: 1.0 - e.hi, hi: 1.0 - e.lo }
+            Span {
+                lo: 1.0 - e.hi,
+                hi: 1.0 - e.lo,
+            }
         }
     }
 }
@@ -165,7 +196,11 @@ pub fn select(c: Span, a: Span, b: Span) -> Span {
 /// `out` where both operands are known.
 #[inline(always)]
 fn both(a: Span, b: Span, out: Span) -> Span {
-    if a.is_known() & b.is_known() { out } else { Span::UNKNOWN }
+    if a.is_known() & b.is_known() {
+        out
+    } else {
+        Span::UNKNOWN
+    }
 }
 
 /// A truth value that is certain, impossible, or neither (as where an end is NaN).
@@ -185,8 +220,15 @@ fn equal(a: Span, b: Span) -> Span {
 #[inline(always)]
 fn corners(p: [f64; 4]) -> Span {
     let clean = !(p[0].is_nan() | p[1].is_nan() | p[2].is_nan() | p[3].is_nan());
-    let (lo, hi) = (low(low(p[0], p[1]), low(p[2], p[3])), high(high(p[0], p[1]), high(p[2], p[3])));
-    if clean { Span::new(lo, hi) } else { Span::UNKNOWN }
+    let (lo, hi) = (
+        low(low(p[0], p[1]), low(p[2], p[3])),
+        high(high(p[0], p[1]), high(p[2], p[3])),
+    );
+    if clean {
+        Span::new(lo, hi)
+    } else {
+        Span::UNKNOWN
+    }
 }
 
 #[inline(always)]

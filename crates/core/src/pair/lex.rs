@@ -29,8 +29,8 @@ pub struct Token {
 }
 
 const SYMBOLS: &[&str] = &[
-    "**", "<=", ">=", "==", "!=", "&&", "||", "+", "-", "*", "/", "^", "<", ">", "(", ")", "[", "]", ",", ".", "|",
-    "!", ":",
+    "**", "<=", ">=", "==", "!=", "&&", "||", "+", "-", "*", "/", "^", "<", ">", "(", ")", "[",
+    "]", ",", ".", "|", "!", ":",
 ];
 
 /// The tokens of `text`, the last of which is [`TokenKind::End`].
@@ -51,7 +51,10 @@ pub fn lex(text: &str) -> Result<Vec<Token>> {
         };
         at = next;
     }
-    tokens.push(Token { kind: TokenKind::End, range: at..at });
+    tokens.push(Token {
+        kind: TokenKind::End,
+        range: at..at,
+    });
     Ok(tokens)
 }
 
@@ -62,16 +65,28 @@ fn token(text: &str, at: usize, c: char) -> Result<Token> {
         return number(text, at);
     }
     if c.is_alphabetic() || c == '_' {
-        let len = rest.find(|d: char| !(d.is_alphanumeric() || d == '_')).unwrap_or(rest.len());
-        return Ok(Token { kind: TokenKind::Name(rest[..len].to_string()), range: at..at + len });
+        let len = rest
+            .find(|d: char| !(d.is_alphanumeric() || d == '_'))
+            .unwrap_or(rest.len());
+        return Ok(Token {
+            kind: TokenKind::Name(rest[..len].to_string()),
+            range: at..at + len,
+        });
     }
     match SYMBOLS.iter().find(|s| rest.starts_with(**s)) {
-        Some(s) => Ok(Token { kind: TokenKind::Symbol(s), range: at..at + s.len() }),
+        Some(s) => Ok(Token {
+            kind: TokenKind::Symbol(s),
+            range: at..at + s.len(),
+        }),
         None => {
             if matches!(c, '\'' | '"') {
                 return quoted(text, at, c);
             }
-            let remedy = if c == '=' { "'==' compares" } else { "letters, digits and + - * / ^ ( ) [ ] < > = ! . ," };
+            let remedy = if c == '=' {
+                "'==' compares"
+            } else {
+                "letters, digits and + - * / ^ ( ) [ ] < > = ! . ,"
+            };
             let e = Error::request(format!("'{c}' means nothing here")).at("formula");
             Err(e.span(text, at..at + c.len_utf8()).remedy(remedy))
         }
@@ -82,10 +97,15 @@ fn token(text: &str, at: usize, c: char) -> Result<Token> {
 fn quoted(text: &str, at: usize, quote: char) -> Result<Token> {
     let error = |what: &str, end: usize| Error::request(what).at("formula").span(text, at..end);
     match text[at + 1..].find(quote) {
-        None => Err(error("this text does not end", text.len()).remedy("close it with a second quote")),
+        None => {
+            Err(error("this text does not end", text.len()).remedy("close it with a second quote"))
+        }
         Some(len) => {
             let kind = TokenKind::Text(text[at + 1..at + 1 + len].to_string());
-            Ok(Token { kind, range: at..at + 2 + len })
+            Ok(Token {
+                kind,
+                range: at..at + 2 + len,
+            })
         }
     }
 }
@@ -96,7 +116,11 @@ pub(crate) fn named_columns(text: &str) -> (Vec<(Side, String)>, Vec<String>) {
     let (mut columns, mut texts) = (vec![], vec![]);
     let tokens = lex(text).unwrap_or_default();
     for (at, token) in tokens.iter().enumerate() {
-        match (&token.kind, tokens.get(at + 1).map(|t| &t.kind), tokens.get(at + 2).map(|t| &t.kind)) {
+        match (
+            &token.kind,
+            tokens.get(at + 1).map(|t| &t.kind),
+            tokens.get(at + 2).map(|t| &t.kind),
+        ) {
             (TokenKind::Name(row), Some(TokenKind::Symbol(".")), Some(TokenKind::Name(column)))
                 if row == "x" || row == "y" =>
             {
@@ -140,7 +164,12 @@ fn number(text: &str, at: usize) -> Result<Token> {
         }
     }
     match text[at..end].parse::<f64>() {
-        Ok(v) => Ok(Token { kind: TokenKind::Number(v), range: at..end }),
-        Err(_) => Err(Error::request("not a number").at("formula").span(text, at..end)),
+        Ok(v) => Ok(Token {
+            kind: TokenKind::Number(v),
+            range: at..end,
+        }),
+        Err(_) => Err(Error::request("not a number")
+            .at("formula")
+            .span(text, at..end)),
     }
 }

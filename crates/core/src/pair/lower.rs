@@ -124,7 +124,9 @@ impl Lowered {
         for (at, live) in live.iter().enumerate() {
             let id = Id(at as u32);
             if *live && self.is_pair(id) && !matches!(self.formula.node(id), Node::Tuple(_)) {
-                self.operands_of(id)?.into_iter().for_each(|o| self.register(o));
+                self.operands_of(id)?
+                    .into_iter()
+                    .for_each(|o| self.register(o));
             }
         }
         Ok(())
@@ -161,7 +163,11 @@ impl Lowered {
     }
     fn constant_source(&mut self, id: Id, vector: bool) -> Source {
         let mut eval = Evaluator::<1>::of_nodes(&self.formula, &[id], self.dim);
-        eval.run(Rows { x: &[], y: &[], delta: &[] });
+        eval.run(Rows {
+            x: &[],
+            y: &[],
+            delta: &[],
+        });
         if vector {
             let values = eval.vector(id).as_flattened().to_vec();
             self.constants.push(values);
@@ -182,41 +188,73 @@ impl Lowered {
             if !live[at] || !self.is_pair(id) {
                 continue;
             }
-            let inner = self.formula.operands(id).iter().map(|o| level[o.0 as usize]).max().unwrap_or(0);
-            let reduces = matches!(self.formula.node(id), Node::Reduce(..) | Node::UserReduce { .. });
+            let inner = self
+                .formula
+                .operands(id)
+                .iter()
+                .map(|o| level[o.0 as usize])
+                .max()
+                .unwrap_or(0);
+            let reduces = matches!(
+                self.formula.node(id),
+                Node::Reduce(..) | Node::UserReduce { .. }
+            );
             level[at] = inner + usize::from(reduces);
             levels = levels.max(level[at]);
         }
-        self.stages = (0..levels).map(|s| self.collect_stage(&live, &level, s)).collect();
+        self.stages = (0..levels)
+            .map(|s| self.collect_stage(&live, &level, s))
+            .collect();
         let in_stage = |id: &Id| self.stages.iter().any(|s| s.scalars.contains(id));
-        let scalars = self.pair_nodes(&live).filter(|id| self.formula.ty(*id).shape == Shape::Scalar);
+        let scalars = self
+            .pair_nodes(&live)
+            .filter(|id| self.formula.ty(*id).shape == Shape::Scalar);
         let plain = scalars.filter(|id| !self.is_reduction(*id) && !in_stage(id));
         self.finish = plain.collect();
         let roots = self.formula.roots.clone();
-        let vector_roots: Vec<Id> = roots.into_iter().filter(|r| self.formula.ty(*r).shape == Shape::Vector).collect();
+        let vector_roots: Vec<Id> = roots
+            .into_iter()
+            .filter(|r| self.formula.ty(*r).shape == Shape::Vector)
+            .collect();
         self.vector_tail = self.vector_closure(&vector_roots);
     }
     fn is_reduction(&self, id: Id) -> bool {
-        matches!(self.formula.node(id), Node::Reduce(..) | Node::UserReduce { .. })
+        matches!(
+            self.formula.node(id),
+            Node::Reduce(..) | Node::UserReduce { .. }
+        )
     }
     fn pair_nodes<'s>(&'s self, live: &'s [bool]) -> impl Iterator<Item = Id> + 's {
-        (0..live.len()).filter(|at| live[*at]).map(|at| Id(at as u32)).filter(|id| self.is_pair(*id))
+        (0..live.len())
+            .filter(|at| live[*at])
+            .map(|at| Id(at as u32))
+            .filter(|id| self.is_pair(*id))
     }
     fn collect_stage(&self, live: &[bool], level: &[usize], stage: usize) -> Stage {
-        let reduces: Vec<Id> =
-            self.pair_nodes(live).filter(|id| self.is_reduction(*id) && level[id.0 as usize] == stage + 1).collect();
-        let bodies: Vec<Id> = reduces.iter().flat_map(|r| self.reduction_operands(*r)).collect();
+        let reduces: Vec<Id> = self
+            .pair_nodes(live)
+            .filter(|id| self.is_reduction(*id) && level[id.0 as usize] == stage + 1)
+            .collect();
+        let bodies: Vec<Id> = reduces
+            .iter()
+            .flat_map(|r| self.reduction_operands(*r))
+            .collect();
         let vectors = self.vector_closure(&bodies);
         let mut scalars = vec![];
         for id in vectors.iter().chain(&bodies) {
             let used = self.formula.operands(*id).into_iter().chain([*id]);
-            let needed = used.filter(|o| self.is_pair(*o) && self.formula.ty(*o).shape == Shape::Scalar);
+            let needed =
+                used.filter(|o| self.is_pair(*o) && self.formula.ty(*o).shape == Shape::Scalar);
             needed.for_each(|o| self.scalar_closure(o, &mut scalars));
         }
         scalars.sort_unstable();
         scalars.dedup();
         scalars.retain(|id| !self.is_reduction(*id));
-        Stage { scalars, vectors, reduces }
+        Stage {
+            scalars,
+            vectors,
+            reduces,
+        }
     }
     fn reduction_operands(&self, id: Id) -> Vec<Id> {
         match self.formula.node(id) {
@@ -243,7 +281,10 @@ impl Lowered {
             let id = Id(at as u32);
             if wanted[at] && self.is_pair(id) && self.formula.ty(id).shape == Shape::Vector {
                 out.push(id);
-                self.formula.operands(id).iter().for_each(|o| wanted[o.0 as usize] = true);
+                self.formula
+                    .operands(id)
+                    .iter()
+                    .for_each(|o| wanted[o.0 as usize] = true);
             }
         }
         out.reverse();
@@ -254,22 +295,32 @@ impl Lowered {
         if self.periodic {
             return None;
         }
-        let Node::Reduce(op, body) = self.formula.node(id) else { return None };
+        let Node::Reduce(op, body) = self.formula.node(id) else {
+            return None;
+        };
         match (op, self.formula.node(*body)) {
-            (Reduce::Sum, Node::Unary(Unary::Abs, a)) => self.gap(*a).map(|(a, b)| (ZipForm::L1, a, b)),
-            (Reduce::Max, Node::Unary(Unary::Abs, a)) => self.gap(*a).map(|(a, b)| (ZipForm::Chebyshev, a, b)),
+            (Reduce::Sum, Node::Unary(Unary::Abs, a)) => {
+                self.gap(*a).map(|(a, b)| (ZipForm::L1, a, b))
+            }
+            (Reduce::Max, Node::Unary(Unary::Abs, a)) => {
+                self.gap(*a).map(|(a, b)| (ZipForm::Chebyshev, a, b))
+            }
             (Reduce::Sum, Node::Binary(Binary::Mul, a, b)) if a == b => {
                 self.gap(*a).map(|(a, b)| (ZipForm::SqDiff, a, b))
             }
             (Reduce::Sum, Node::Binary(Binary::Mul, a, b)) => {
                 self.streams_of(*a, *b).map(|(a, b)| (ZipForm::Dot, a, b))
             }
-            (Reduce::Sum, Node::Binary(Binary::Ne, a, b)) => {
-                self.streams_of(*a, *b).map(|(a, b)| (ZipForm::Differ, a, b))
-            }
-            (Reduce::Sum, Node::Binary(Binary::Pow, a, p)) if self.formula.constant(*p) == Some(3.0) => {
+            (Reduce::Sum, Node::Binary(Binary::Ne, a, b)) => self
+                .streams_of(*a, *b)
+                .map(|(a, b)| (ZipForm::Differ, a, b)),
+            (Reduce::Sum, Node::Binary(Binary::Pow, a, p))
+                if self.formula.constant(*p) == Some(3.0) =>
+            {
                 match self.formula.node(*a) {
-                    Node::Unary(Unary::Abs, inner) => self.gap(*inner).map(|(a, b)| (ZipForm::Lp3, a, b)),
+                    Node::Unary(Unary::Abs, inner) => {
+                        self.gap(*inner).map(|(a, b)| (ZipForm::Lp3, a, b))
+                    }
                     _ => None,
                 }
             }
@@ -280,8 +331,12 @@ impl Lowered {
     fn gap(&self, id: Id) -> Option<(Id, Id)> {
         match self.formula.node(id) {
             Node::Delta => {
-                let find =
-                    |s| self.streams[s as usize].iter().find(|i| *self.formula.node(**i) == Node::Row(s)).copied();
+                let find = |s| {
+                    self.streams[s as usize]
+                        .iter()
+                        .find(|i| *self.formula.node(**i) == Node::Row(s))
+                        .copied()
+                };
                 Some((find(Side::X)?, find(Side::Y)?))
             }
             Node::Binary(Binary::Sub, a, b) => self.streams_of(*a, *b),
@@ -305,14 +360,21 @@ impl Lowered {
     }
     /// Operations per pair and component, and per pair, for cost models.
     pub fn operations(&self) -> (usize, usize) {
-        let loops: usize = self.stages.iter().map(|s| s.vectors.len() + s.reduces.len()).sum();
-        let singles: usize = self.stages.iter().map(|s| s.scalars.len()).sum::<usize>() + self.finish.len();
+        let loops: usize = self
+            .stages
+            .iter()
+            .map(|s| s.vectors.len() + s.reduces.len())
+            .sum();
+        let singles: usize =
+            self.stages.iter().map(|s| s.scalars.len()).sum::<usize>() + self.finish.len();
         (loops + self.vector_tail.len(), singles)
     }
     /// The number of the stream that is the raw row of side 0 (x) or 1 (y).
     pub fn raw_stream(&self, side: usize) -> Option<usize> {
         let wanted = Node::Row(if side == 0 { Side::X } else { Side::Y });
-        self.streams[side].iter().position(|id| *self.formula.node(*id) == wanted)
+        self.streams[side]
+            .iter()
+            .position(|id| *self.formula.node(*id) == wanted)
     }
     /// Whether the hoisted values of a row are the same on either side.
     pub fn is_mirrored(&self) -> bool {
@@ -322,10 +384,17 @@ impl Lowered {
     /// Computes the hoisted values of one row: streams end to end into `streams`, scalars into `attrs`.
     pub fn hoister(&self, side: Side) -> Hoister<'_> {
         let raw = self.raw_stream(side as usize);
-        let computed =
-            self.streams[side as usize].iter().enumerate().filter(|(at, _)| Some(*at) != raw).map(|(_, id)| id);
-        let targets: Vec<Id> = computed.chain(&self.attrs[side as usize]).copied().collect();
-        let eval = (!targets.is_empty()).then(|| Evaluator::of_nodes(&self.formula, &targets, self.dim));
+        let computed = self.streams[side as usize]
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| Some(*at) != raw)
+            .map(|(_, id)| id);
+        let targets: Vec<Id> = computed
+            .chain(&self.attrs[side as usize])
+            .copied()
+            .collect();
+        let eval =
+            (!targets.is_empty()).then(|| Evaluator::of_nodes(&self.formula, &targets, self.dim));
         Hoister {
             low: self,
             side,
@@ -388,7 +457,9 @@ impl Hoister<'_> {
     }
     /// Hoisted number `number` of the rows of the last [`Self::strip`].
     pub fn strip_attr(&self, number: usize) -> Option<&[f64; GROUP]> {
-        self.eval.as_ref().map(|eval| eval.scalar(self.low.attrs[self.side as usize][number]))
+        self.eval
+            .as_ref()
+            .map(|eval| eval.scalar(self.low.attrs[self.side as usize][number]))
     }
     fn compute(&mut self, table: &Table, first: usize) {
         let count = self.evaluate(table, first);
@@ -398,22 +469,41 @@ impl Hoister<'_> {
     fn evaluate(&mut self, table: &Table, first: usize) -> usize {
         // Rows of the two inputs may differ in length where a formula names single components only.
         let width = table.width();
-        let count = if self.eval.is_some() { GROUP.min(table.rows() - first) } else { 1 };
+        let count = if self.eval.is_some() {
+            GROUP.min(table.rows() - first)
+        } else {
+            1
+        };
         (self.held, self.width, self.cols) = (first..first + count, width, table.cols());
         self.rows.resize(GROUP * width, 0.0);
         for at in 0..count {
             table.row_into(first + at, &mut self.rows[at * width..][..width]);
         }
-        let Some(eval) = &mut self.eval else { return count };
+        let Some(eval) = &mut self.eval else {
+            return count;
+        };
         self.lanes.resize(GROUP * width, 0.0);
         // A few components of all rows at a time, which stay in the nearest cache. Rows past the last one repeat it.
-        for (part, lanes) in self.lanes.as_chunks_mut::<GROUP>().0.chunks_mut(NEAR).enumerate() {
+        for (part, lanes) in self
+            .lanes
+            .as_chunks_mut::<GROUP>()
+            .0
+            .chunks_mut(NEAR)
+            .enumerate()
+        {
             for l in 0..GROUP {
                 let row = &self.rows[l.min(count - 1) * width + part * NEAR..][..lanes.len()];
-                lanes.iter_mut().zip(row).for_each(|(lanes, v)| lanes[l] = *v);
+                lanes
+                    .iter_mut()
+                    .zip(row)
+                    .for_each(|(lanes, v)| lanes[l] = *v);
             }
         }
-        eval.run(Rows { x: &self.lanes, y: &self.lanes, delta: &[] });
+        eval.run(Rows {
+            x: &self.lanes,
+            y: &self.lanes,
+            delta: &[],
+        });
         count
     }
     /// What the evaluator made, by row.
@@ -424,9 +514,15 @@ impl Hoister<'_> {
         let wide = streams.len() * dim + attrs.len();
         self.made.resize(GROUP * wide, 0.0);
         for (l, made) in self.made.chunks_mut(wide.max(1)).take(count).enumerate() {
-            for (s, id) in streams.iter().enumerate().filter(|(s, _)| Some(*s) != self.raw) {
+            for (s, id) in streams
+                .iter()
+                .enumerate()
+                .filter(|(s, _)| Some(*s) != self.raw)
+            {
                 let to = &mut made[s * dim..][..dim];
-                to.iter_mut().zip(eval.vector(*id)).for_each(|(to, lanes)| *to = lanes[l]);
+                to.iter_mut()
+                    .zip(eval.vector(*id))
+                    .for_each(|(to, lanes)| *to = lanes[l]);
             }
             for (to, id) in made[streams.len() * dim..].iter_mut().zip(attrs) {
                 *to = eval.scalar(*id)[l];
@@ -441,7 +537,9 @@ impl Hoister<'_> {
     /// Hoisted vector `number` of the loaded row.
     pub fn stream(&self, number: usize) -> &[f64] {
         match &self.eval {
-            Some(_) if self.raw != Some(number) => &self.made()[number * self.low.dim..][..self.low.dim],
+            Some(_) if self.raw != Some(number) => {
+                &self.made()[number * self.low.dim..][..self.low.dim]
+            }
             _ => &self.rows[self.row * self.width..][..self.cols],
         }
     }

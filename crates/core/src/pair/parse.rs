@@ -52,7 +52,8 @@ impl Scope<'_> {
     }
     /// Components of a row, where known and the same for x and y.
     fn whole(&self) -> Option<usize> {
-        self.cols(Side::X).filter(|cols| self.cols(Side::Y) == Some(*cols))
+        self.cols(Side::X)
+            .filter(|cols| self.cols(Side::Y) == Some(*cols))
     }
 }
 
@@ -77,7 +78,9 @@ pub fn parse(formula: &mut Formula, text: &str, scope: &Scope<'_>) -> Result<Id>
     formula.components = scope.dim.or(formula.components);
     let slices = Slices::default();
     // A slice has the only colon of a formula.
-    let sliced = tokens.iter().any(|token| token.kind == TokenKind::Symbol(":"));
+    let sliced = tokens
+        .iter()
+        .any(|token| token.kind == TokenKind::Symbol(":"));
     let mut parser = Parser {
         formula,
         text,
@@ -141,11 +144,17 @@ const REDUCE: &[(&str, Reduce)] = &[
     ("count", Reduce::Sum),
 ];
 
-const OTHER: &[&str] = &["mean", "dot", "norm", "if", "reduce", "vec", "atan2", "hypot", "pow", "dim"];
+const OTHER: &[&str] = &[
+    "mean", "dot", "norm", "if", "reduce", "vec", "atan2", "hypot", "pow", "dim",
+];
 
 /// The name of every function, operators and metrics left out.
 pub(crate) fn function_names() -> impl Iterator<Item = &'static str> {
-    UNARY.iter().map(|u| u.0).chain(REDUCE.iter().map(|r| r.0)).chain(OTHER.iter().copied())
+    UNARY
+        .iter()
+        .map(|u| u.0)
+        .chain(REDUCE.iter().map(|r| r.0))
+        .chain(OTHER.iter().copied())
 }
 
 struct Parser<'a, 'b> {
@@ -197,7 +206,11 @@ impl Parser<'_, '_> {
         yes
     }
     fn want(&mut self, symbol: &str) -> Result<()> {
-        if self.eat(symbol) { Ok(()) } else { Err(self.unexpected(&format!("'{symbol}'"))) }
+        if self.eat(symbol) {
+            Ok(())
+        } else {
+            Err(self.unexpected(&format!("'{symbol}'")))
+        }
     }
     fn unexpected(&self, wanted: &str) -> Error {
         let found = match self.peek() {
@@ -212,13 +225,21 @@ impl Parser<'_, '_> {
     /// Gives an error of the tree the place in the text.
     fn place<T>(&self, start: usize, result: Result<T>) -> Result<T> {
         let end = self.tokens[self.at.saturating_sub(1)].range.end;
-        result.map_err(|e| if e.span_ref().is_some() { e } else { e.at_least("formula").span(self.text, start..end) })
+        result.map_err(|e| {
+            if e.span_ref().is_some() {
+                e
+            } else {
+                e.at_least("formula").span(self.text, start..end)
+            }
+        })
     }
     fn nested<T>(&mut self, go: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             let what = "the formula is nested too deeply".to_string();
-            return Err(self.error(self.range(), what).limit(format!("{MAX_DEPTH} levels")));
+            return Err(self
+                .error(self.range(), what)
+                .limit(format!("{MAX_DEPTH} levels")));
         }
         let result = go(self);
         self.depth -= 1;
@@ -257,7 +278,10 @@ impl Parser<'_, '_> {
     }
     fn not(&mut self) -> Result<Id> {
         let start = self.range().start;
-        let call = matches!(self.tokens.get(self.at + 1).map(|t| &t.kind), Some(TokenKind::Symbol("(")));
+        let call = matches!(
+            self.tokens.get(self.at + 1).map(|t| &t.kind),
+            Some(TokenKind::Symbol("("))
+        );
         if self.eat("!") || (!call && self.eat_word("not")) {
             let inner = self.nested(Self::not)?;
             let result = self.formula.unary(Unary::Not, inner);
@@ -275,8 +299,13 @@ impl Parser<'_, '_> {
         self.bump();
         let right = self.sum()?;
         let id = self.compare(start, op, left, right)?;
-        if matches!(self.peek(), TokenKind::Symbol("<" | "<=" | ">" | ">=" | "==" | "!=")) {
-            return Err(self.unexpected("'and'").remedy("comparisons do not chain: write 'a < b and b < c'"));
+        if matches!(
+            self.peek(),
+            TokenKind::Symbol("<" | "<=" | ">" | ">=" | "==" | "!=")
+        ) {
+            return Err(self
+                .unexpected("'and'")
+                .remedy("comparisons do not chain: write 'a < b and b < c'"));
         }
         Ok(id)
     }
@@ -371,7 +400,10 @@ impl Parser<'_, '_> {
             Node::Row(side) => *side,
             _ => {
                 if matches!(self.peek(), TokenKind::Symbol("." | "[")) {
-                    return Err(self.error(self.range(), "only 'x' and 'y' have columns and components".into()));
+                    return Err(self.error(
+                        self.range(),
+                        "only 'x' and 'y' have columns and components".into(),
+                    ));
                 }
                 return Ok(base);
             }
@@ -392,9 +424,12 @@ impl Parser<'_, '_> {
         let columns = self.scope.columns[side as usize];
         let Some(columns) = columns else {
             let what = format!("the input has no column names, so no '{name}'");
-            return Err(self.error(token.range, what).remedy("number the component: x[0]"));
+            return Err(self
+                .error(token.range, what)
+                .remedy("number the component: x[0]"));
         };
-        let place = crate::table::place_of(columns, &name).map_err(|e| e.span(self.text, token.range.clone()))?;
+        let place = crate::table::place_of(columns, &name)
+            .map_err(|e| e.span(self.text, token.range.clone()))?;
         match place {
             Some(k) => {
                 if self.scope.cols(side).is_none_or(|cols| k < cols) {
@@ -402,23 +437,28 @@ impl Parser<'_, '_> {
                 }
                 self.formula.leaf(Node::At(side, k as u32))
             }
-            None => Err(self.error(token.range, format!("no column '{name}'")).remedy(suggestion(
-                &name,
-                columns.iter().map(String::as_str),
-                "a column",
-            ))),
+            None => Err(self
+                .error(token.range, format!("no column '{name}'"))
+                .remedy(suggestion(
+                    &name,
+                    columns.iter().map(String::as_str),
+                    "a column",
+                ))),
         }
     }
     /// A text of the formula stands in a column of either table: here in that of the column it is compared with.
     fn as_beside(&mut self, id: Id, other: Id) -> Result<Id> {
-        let (Node::At(Side::X, k), Node::At(Side::Y, _)) = (self.formula.node(id), self.formula.node(other)) else {
+        let (Node::At(Side::X, k), Node::At(Side::Y, _)) =
+            (self.formula.node(id), self.formula.node(other))
+        else {
             return Ok(id);
         };
         if !self.own.contains(k) {
             return Ok(id);
         }
         let name = self.scope.columns[0].and_then(|names| names.get(*k as usize));
-        let place = self.scope.columns[1].and_then(|names| names.iter().position(|n| Some(n) == name));
+        let place =
+            self.scope.columns[1].and_then(|names| names.iter().position(|n| Some(n) == name));
         place.map_or(Ok(id), |k| self.formula.leaf(Node::At(Side::Y, k as u32)))
     }
     fn own_text(&mut self, text: &str, range: Range<usize>) -> Result<Id> {
@@ -429,11 +469,17 @@ impl Parser<'_, '_> {
                 self.formula.leaf(Node::At(Side::X, k as u32))
             }
             None if text.is_empty() => {
-                let e = self.error(range, "an empty text is a missing one, which is like no other".into());
+                let e = self.error(
+                    range,
+                    "an empty text is a missing one, which is like no other".into(),
+                );
                 Err(e.remedy("isnan(x.kind) finds rows without a text"))
             }
             None => {
-                let e = self.error(range, "a formula over these inputs holds no text of its own".into());
+                let e = self.error(
+                    range,
+                    "a formula over these inputs holds no text of its own".into(),
+                );
                 Err(e.remedy("compare two columns (x.event == y.event), or keep only those rows"))
             }
         }
@@ -454,7 +500,9 @@ impl Parser<'_, '_> {
             }
             TokenKind::Name(name) => self.name(&name, token.range),
             _ => {
-                self.at = self.at.saturating_sub(usize::from(token.kind != TokenKind::End));
+                self.at = self
+                    .at
+                    .saturating_sub(usize::from(token.kind != TokenKind::End));
                 Err(self.unexpected("a number, a name or '('"))
             }
         }
@@ -470,7 +518,11 @@ impl Parser<'_, '_> {
         }
         match self.scope.params.get(name) {
             Some(Param::Number(v)) => return self.formula.number(*v),
-            Some(Param::Vector(v)) => match self.scope.dim.filter(|_| self.scope.whole() != Some(v.len())) {
+            Some(Param::Vector(v)) => match self
+                .scope
+                .dim
+                .filter(|_| self.scope.whole() != Some(v.len()))
+            {
                 Some(_) if self.sliced && !v.is_empty() => return self.component_of(v, range),
                 Some(dim) if dim != v.len() => {
                     let e = self.error(range, format!("'{name}' has {} numbers", v.len()));
@@ -479,7 +531,10 @@ impl Parser<'_, '_> {
                 _ => return self.formula.given(v.clone()),
             },
             Some(Param::Word(word)) => {
-                return Err(self.error(range, format!("'{name}' is the word '{word}', not a number")));
+                return Err(self.error(
+                    range,
+                    format!("'{name}' is the word '{word}', not a number"),
+                ));
             }
             None => {}
         }
@@ -507,12 +562,22 @@ impl Parser<'_, '_> {
     }
     fn unknown(&self, name: &str, range: Range<usize>) -> Error {
         // One letter is near to every other: a hint would be noise.
-        let known = ["x", "y", "dim", "pi", "inf", "e", "nan"].into_iter().filter(|k| k.len() > 1 && name.len() > 1);
+        let known = ["x", "y", "dim", "pi", "inf", "e", "nan"]
+            .into_iter()
+            .filter(|k| k.len() > 1 && name.len() > 1);
         let known = known.chain(self.scope.params.keys().map(String::as_str));
         let hint = suggestion(name, known, "");
-        let give = format!("give it a value: {}", Opt::Param.like(format!("{name}=VALUE")));
-        let remedy = if hint.starts_with('\'') { format!("{hint}, or {give}") } else { give };
-        self.error(range, format!("unknown name '{name}'")).remedy(remedy)
+        let give = format!(
+            "give it a value: {}",
+            Opt::Param.like(format!("{name}=VALUE"))
+        );
+        let remedy = if hint.starts_with('\'') {
+            format!("{hint}, or {give}")
+        } else {
+            give
+        };
+        self.error(range, format!("unknown name '{name}'"))
+            .remedy(remedy)
     }
     fn call(&mut self, name: &str, range: Range<usize>) -> Result<Id> {
         if name == "reduce" {
@@ -549,13 +614,25 @@ impl Parser<'_, '_> {
             }
         }
     }
-    fn apply(&mut self, name: &str, args: &[Id], range: Range<usize>, place: Range<usize>) -> Result<Id> {
+    fn apply(
+        &mut self,
+        name: &str,
+        args: &[Id],
+        range: Range<usize>,
+        place: Range<usize>,
+    ) -> Result<Id> {
         let count = |n: usize| -> Result<()> {
             if args.len() == n {
                 return Ok(());
             }
-            let what = format!("'{name}' takes {n} argument{}, not {}", if n == 1 { "" } else { "s" }, args.len());
-            Err(Error::request(what).at("formula").span(self.text, place.clone()))
+            let what = format!(
+                "'{name}' takes {n} argument{}, not {}",
+                if n == 1 { "" } else { "s" },
+                args.len()
+            );
+            Err(Error::request(what)
+                .at("formula")
+                .span(self.text, place.clone()))
         };
         if let Some((_, op)) = REDUCE.iter().find(|(n, _)| *n == name) {
             return self.reduction(name, *op, args, place);
@@ -590,7 +667,13 @@ impl Parser<'_, '_> {
         }
     }
     /// `max(a, b)` of two is by components; one vector argument is reduced.
-    fn reduction(&mut self, name: &str, op: Reduce, args: &[Id], place: Range<usize>) -> Result<Id> {
+    fn reduction(
+        &mut self,
+        name: &str,
+        op: Reduce,
+        args: &[Id],
+        place: Range<usize>,
+    ) -> Result<Id> {
         if args.len() == 2 && matches!(op, Reduce::Max | Reduce::Min) {
             return self.formula.binary(op.operator(), args[0], args[1]);
         }
@@ -615,7 +698,10 @@ impl Parser<'_, '_> {
                 self.formula.unary(Unary::Sqrt, total)
             }
             _ => {
-                let (aa, bb) = (self.formula.binary(Binary::Mul, a, a)?, self.formula.binary(Binary::Mul, b, b)?);
+                let (aa, bb) = (
+                    self.formula.binary(Binary::Mul, a, a)?,
+                    self.formula.binary(Binary::Mul, b, b)?,
+                );
                 let total = self.formula.binary(Binary::Add, aa, bb)?;
                 self.formula.unary(Unary::Sqrt, total)
             }
@@ -623,23 +709,35 @@ impl Parser<'_, '_> {
     }
     /// A named metric of rows that are ready for it; the parenthesis is open.
     fn prepared(&mut self, name: &str, range: &Range<usize>) -> Result<Option<Id>> {
-        let ready = |named: &&super::named::Named| self.scope.prepared.metrics.contains(&named.name);
-        let Some(named) = super::named::find(name).filter(ready) else { return Ok(None) };
-        if !["x", ",", "y", ")"].into_iter().all(|part| self.eat(part) || self.eat_word(part)) {
-            return Err(self.error(range.clone(), format!("a metric takes both rows: '{name}(x, y)'")));
+        let ready =
+            |named: &&super::named::Named| self.scope.prepared.metrics.contains(&named.name);
+        let Some(named) = super::named::find(name).filter(ready) else {
+            return Ok(None);
+        };
+        if !["x", ",", "y", ")"]
+            .into_iter()
+            .all(|part| self.eat(part) || self.eat_word(part))
+        {
+            return Err(self.error(
+                range.clone(),
+                format!("a metric takes both rows: '{name}(x, y)'"),
+            ));
         }
         let value = (named.formula)(self.formula, &self.scope.params, self.scope.dim);
         self.place(range.start, value).map(Some)
     }
     /// Beside a metric that takes the place of rows there are no rows as they were.
     fn whole(&self, of: &str, range: Range<usize>) -> Result<()> {
-        let Some(metric) = self.scope.prepared.rows else { return Ok(()) };
+        let Some(metric) = self.scope.prepared.rows else {
+            return Ok(());
+        };
         let what = format!(
             "expected '{metric}(x, y)' alone, got '{of}' beside it: it changes whole rows before pairs are formed"
         );
-        Err(self
-            .error(range, what)
-            .remedy(format!("a run of its own for each, or numbers that {} keeps beside the rows", Opt::Attributes)))
+        Err(self.error(range, what).remedy(format!(
+            "a run of its own for each, or numbers that {} keeps beside the rows",
+            Opt::Attributes
+        )))
     }
     /// A named metric used as a function of both rows: `euclidean(x, y) < 1`.
     fn metric(&mut self, name: &str, args: &[Id], range: Range<usize>) -> Result<Id> {
@@ -651,7 +749,10 @@ impl Parser<'_, '_> {
                 (named.formula)(self.formula, &self.scope.params, self.scope.dim)
             }
             Some(named) if named.prepare.is_some() => Err(self
-                .error(range, format!("'{name}' prepares whole tables, so it cannot be part of a formula"))
+                .error(
+                    range,
+                    format!("'{name}' prepares whole tables, so it cannot be part of a formula"),
+                )
                 .remedy(Opt::Metric.to(name))),
             Some(_) => Err(self.error(range, format!("a metric takes both rows: '{name}(x, y)'"))),
             None => {
@@ -685,10 +786,14 @@ impl Parser<'_, '_> {
         let mut body_at = self.at;
         let mut body = self.expression()?;
         if self.eat(",") {
-            let single = self.formula.ty(body).shape == Shape::Scalar && self.slices.len().is_none();
+            let single =
+                self.formula.ty(body).shape == Shape::Scalar && self.slices.len().is_none();
             if !single || self.formula.deps(body) & DEP_BOUND != 0 {
                 let place = self.tokens[body_at].range.start..self.tokens[self.at - 2].range.end;
-                return Err(self.error(place, "the initial value of 'reduce' is a single number".into()));
+                return Err(self.error(
+                    place,
+                    "the initial value of 'reduce' is a single number".into(),
+                ));
             }
             init = Some(body);
             body_at = self.at;
@@ -713,7 +818,10 @@ impl Parser<'_, '_> {
         let token = self.bump();
         match token.kind {
             TokenKind::Name(name) if name != "x" && name != "y" => Ok(name),
-            _ => Err(self.error(token.range, "a name for an operand, as in 'reduce(|a, b| a + b, 0, …)'".into())),
+            _ => Err(self.error(
+                token.range,
+                "a name for an operand, as in 'reduce(|a, b| a + b, 0, …)'".into(),
+            )),
         }
     }
 }
@@ -731,8 +839,12 @@ pub fn suggestion<'s>(name: &str, known: impl Iterator<Item = &'s str>, what: &s
 /// The one of `known` that `name` is a slip of: at most a third of its letters differ, and something is left to recognise.
 pub fn nearest<'s>(name: &str, known: impl Iterator<Item = &'s str>) -> Option<&'s str> {
     let letters = name.chars().count();
-    let near = known.filter(|k| k.chars().count() > 2 || k.eq_ignore_ascii_case(name)).map(|k| (distance(name, k), k));
-    near.min().filter(|(d, _)| *d <= (letters / 3).max(1) && *d + 1 < letters.max(2)).map(|(_, k)| k)
+    let near = known
+        .filter(|k| k.chars().count() > 2 || k.eq_ignore_ascii_case(name))
+        .map(|k| (distance(name, k), k));
+    near.min()
+        .filter(|(d, _)| *d <= (letters / 3).max(1) && *d + 1 < letters.max(2))
+        .map(|(_, k)| k)
 }
 
 /// Levenshtein's distance of two short names, ignoring case.

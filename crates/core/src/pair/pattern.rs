@@ -41,11 +41,23 @@ impl<'j> Patterns<'j> {
     }
     /// The predicate `id` as a value that may be at most a limit: `v < c`, `v ≤ c`, `sqrt(v) < c`.
     pub fn threshold(&self, id: Id) -> Option<(Id, f64)> {
-        let Node::Binary(op @ (Binary::Lt | Binary::Le), a, b) = self.node(id) else { return None };
-        let Source::Const(limit) = self.low.source(*b) else { return None };
-        let holds = |v: f64| if *op == Binary::Lt { v < limit } else { v <= limit };
+        let Node::Binary(op @ (Binary::Lt | Binary::Le), a, b) = self.node(id) else {
+            return None;
+        };
+        let Source::Const(limit) = self.low.source(*b) else {
+            return None;
+        };
+        let holds = |v: f64| {
+            if *op == Binary::Lt {
+                v < limit
+            } else {
+                v <= limit
+            }
+        };
         match self.node(*a) {
-            Node::Unary(Unary::Sqrt, inner) => Some((*inner, last(limit * limit, |v| holds(v.sqrt())))),
+            Node::Unary(Unary::Sqrt, inner) => {
+                Some((*inner, last(limit * limit, |v| holds(v.sqrt()))))
+            }
             _ => Some((*a, last(limit, holds))),
         }
     }
@@ -60,11 +72,19 @@ impl<'j> Patterns<'j> {
                     _ => false,
                 };
                 let vector = self.low.formula.ty(*body).shape == Shape::Vector;
-                let terms = (0..self.low.dim).map(|k| self.difference(difference, k)).collect::<Option<_>>()?;
-                let norm = if *op == Reduce::Max { Norm::Largest } else { norm };
+                let terms = (0..self.low.dim)
+                    .map(|k| self.difference(difference, k))
+                    .collect::<Option<_>>()?;
+                let norm = if *op == Reduce::Max {
+                    Norm::Largest
+                } else {
+                    norm
+                };
                 (fits && vector).then_some((norm, terms))
             }
-            Node::Binary(op @ (Binary::Add | Binary::Max), a, b) if self.part(id).is_none() => self.chain(*op, *a, *b),
+            Node::Binary(op @ (Binary::Add | Binary::Max), a, b) if self.part(id).is_none() => {
+                self.chain(*op, *a, *b)
+            }
             _ => {
                 let (norm, difference) = self.part(id)?;
                 Some((norm, vec![self.difference(difference, 0)?]))
@@ -73,17 +93,32 @@ impl<'j> Patterns<'j> {
     }
     /// A sum (or the largest) of what went before and of one more term; addition gives the same either way round.
     fn chain(&self, op: Binary, a: Id, b: Id) -> Option<(Norm, Vec<Term>)> {
-        let (many, one) = if self.part(b).is_some() { (a, b) } else { (b, a) };
+        let (many, one) = if self.part(b).is_some() {
+            (a, b)
+        } else {
+            (b, a)
+        };
         let (kind, last) = self.part(one)?;
         let last = self.difference(last, 0)?;
-        let wanted = if op == Binary::Max { Norm::Largest } else { kind };
+        let wanted = if op == Binary::Max {
+            Norm::Largest
+        } else {
+            kind
+        };
         let (norm, mut terms) = match self.node(many) {
             Node::Binary(next @ (Binary::Add | Binary::Max), a, b) if self.part(many).is_none() => {
                 (next == &op).then(|| self.chain(op, *a, *b))??
             }
             _ => {
                 let (kind, first) = self.part(many)?;
-                (if op == Binary::Max { Norm::Largest } else { kind }, vec![self.difference(first, 0)?])
+                (
+                    if op == Binary::Max {
+                        Norm::Largest
+                    } else {
+                        kind
+                    },
+                    vec![self.difference(first, 0)?],
+                )
             }
         };
         terms.push(last);
@@ -102,28 +137,53 @@ impl<'j> Patterns<'j> {
         match self.node(id) {
             Node::Delta if self.low.periodic => self.image(k),
             Node::DeltaAt(c) if self.low.periodic => self.image(*c as usize),
-            Node::Delta => self.sides(self.find(Node::Row(Side::X))?, self.find(Node::Row(Side::Y))?, k),
-            Node::DeltaAt(c) => self.sides(self.find(Node::At(Side::X, *c))?, self.find(Node::At(Side::Y, *c))?, 0),
-            Node::Binary(Binary::Sub, a, b) => self.sides(*a, *b, k).or_else(|| self.sides(*b, *a, k)),
+            Node::Delta => self.sides(
+                self.find(Node::Row(Side::X))?,
+                self.find(Node::Row(Side::Y))?,
+                k,
+            ),
+            Node::DeltaAt(c) => self.sides(
+                self.find(Node::At(Side::X, *c))?,
+                self.find(Node::At(Side::Y, *c))?,
+                0,
+            ),
+            Node::Binary(Binary::Sub, a, b) => {
+                self.sides(*a, *b, k).or_else(|| self.sides(*b, *a, k))
+            }
             _ => None,
         }
     }
     fn find(&self, node: Node) -> Option<Id> {
-        self.low.formula.nodes().iter().position(|n| *n == node).map(|at| Id(at as u32))
+        self.low
+            .formula
+            .nodes()
+            .iter()
+            .position(|n| *n == node)
+            .map(|at| Id(at as u32))
     }
     fn sides(&self, x: Id, y: Id, k: usize) -> Option<Term> {
         let place = |side: Side, id: Id| match self.low.source(id) {
             Source::Stream(s, n) if s == side => Some(n * self.low.dim + k),
-            Source::Attr(s, n) if s == side => Some(self.low.streams[side as usize].len() * self.low.dim + n),
+            Source::Attr(s, n) if s == side => {
+                Some(self.low.streams[side as usize].len() * self.low.dim + n)
+            }
             _ => None,
         };
-        Some(Term { coordinates: [place(Side::X, x)?, place(Side::Y, y)?], period: None })
+        Some(Term {
+            coordinates: [place(Side::X, x)?, place(Side::Y, y)?],
+            period: None,
+        })
     }
     /// Component `k` of the nearest image, in a box with right angles.
     fn image(&self, k: usize) -> Option<Term> {
-        let Image::Orthorhombic(o) = self.cell?.image() else { return None };
+        let Image::Orthorhombic(o) = self.cell?.image() else {
+            return None;
+        };
         let place = |side: usize| self.low.raw_stream(side).map(|s| s * self.low.dim + k);
-        Some(Term { coordinates: [place(0)?, place(1)?], period: Some(*o.lengths().get(k)?) })
+        Some(Term {
+            coordinates: [place(0)?, place(1)?],
+            period: Some(*o.lengths().get(k)?),
+        })
     }
 }
 

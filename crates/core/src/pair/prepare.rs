@@ -10,7 +10,12 @@ use crate::table::Table;
 ///
 /// # Errors
 /// Where it was stopped.
-pub fn rank(x: &Table, y: Option<&Table>, _: &mut Params, stop: Stop<'_>) -> Result<Option<Prepared>> {
+pub fn rank(
+    x: &Table,
+    y: Option<&Table>,
+    _: &mut Params,
+    stop: Stop<'_>,
+) -> Result<Option<Prepared>> {
     let mut order = vec![];
     each_row(x, y, stop, |row, out| rank_row(row, &mut order, out)).map(Some)
 }
@@ -35,16 +40,27 @@ fn rank_row(row: &[f64], order: &mut Vec<usize>, out: &mut [f64]) {
 ///
 /// # Errors
 /// `Input` when the tables have different numbers of columns.
-pub fn variances(x: &Table, y: Option<&Table>, params: &mut Params, stop: Stop<'_>) -> Result<Option<Prepared>> {
+pub fn variances(
+    x: &Table,
+    y: Option<&Table>,
+    params: &mut Params,
+    stop: Stop<'_>,
+) -> Result<Option<Prepared>> {
     same_columns(x, y)?;
     if !params.contains_key("V") {
         let mean = means(x, y, stop, |_| true)?;
         let mut sums = vec![0.0; x.cols()];
         for_rows(x, y, stop, |row| {
-            sums.iter_mut().zip(row).zip(&mean).for_each(|((s, v), m)| *s += (v - m) * (v - m))
+            sums.iter_mut()
+                .zip(row)
+                .zip(&mean)
+                .for_each(|((s, v), m)| *s += (v - m) * (v - m))
         })?;
         let less = (x.rows() + y.map_or(0, Table::rows)) as f64 - 1.0;
-        params.insert("V".into(), Param::Vector(sums.into_iter().map(|s| s / less).collect()));
+        params.insert(
+            "V".into(),
+            Param::Vector(sums.into_iter().map(|s| s / less).collect()),
+        );
     }
     Ok(None)
 }
@@ -56,7 +72,12 @@ pub fn variances(x: &Table, y: Option<&Table>, params: &mut Params, stop: Stop<'
 /// # Errors
 /// `Input` when the tables have different numbers of columns, or too few rows for a covariance that can be inverted;
 /// `Request` when VI is not d × d.
-pub fn whiten(x: &Table, y: Option<&Table>, params: &mut Params, stop: Stop<'_>) -> Result<Option<Prepared>> {
+pub fn whiten(
+    x: &Table,
+    y: Option<&Table>,
+    params: &mut Params,
+    stop: Stop<'_>,
+) -> Result<Option<Prepared>> {
     same_columns(x, y)?;
     let d = x.cols();
     let origin = means(x, y, stop, f64::is_finite)?;
@@ -70,7 +91,11 @@ pub fn whiten(x: &Table, y: Option<&Table>, params: &mut Params, stop: Stop<'_>)
     }
     let mut moved = vec![0.0; d];
     let go = |row: &[f64], out: &mut [f64]| {
-        moved.iter_mut().zip(row).zip(&origin).for_each(|((m, v), o)| *m = v - o);
+        moved
+            .iter_mut()
+            .zip(row)
+            .zip(&origin)
+            .for_each(|((m, v), o)| *m = v - o);
         map.apply(&moved, out);
     };
     each_row(x, y, stop, go).map(Some)
@@ -96,7 +121,10 @@ impl Map {
             }
             Map::Rows(m, _) => {
                 for k in 0..d {
-                    out[k] = (0..d).filter(|j| m[k * d + j] != 0.0).map(|j| m[k * d + j] * c[j]).sum();
+                    out[k] = (0..d)
+                        .filter(|j| m[k * d + j] != 0.0)
+                        .map(|j| m[k * d + j] * c[j])
+                        .sum();
                 }
             }
         }
@@ -105,7 +133,9 @@ impl Map {
 
 fn given_inverse(params: &Params, d: usize) -> Result<Option<Vec<f64>>> {
     if d != 1 && matches!(params.get("VI"), Some(Param::Number(_))) {
-        return Err(Error::request("'VI' is a single number").at(Opt::Param).limit(format!("{d} × {d} numbers")));
+        return Err(Error::request("'VI' is a single number")
+            .at(Opt::Param)
+            .limit(format!("{d} × {d} numbers")));
     }
     let vi = vector(params, "VI", Some(d.saturating_mul(d)))?;
     match vi.iter().flatten().any(|v| !v.is_finite()) {
@@ -116,9 +146,14 @@ fn given_inverse(params: &Params, d: usize) -> Result<Option<Vec<f64>>> {
 
 /// The map of a given VI, of which only the symmetric part counts.
 fn map_of(vi: Vec<f64>, d: usize) -> Map {
-    let s: Vec<f64> = (0..d * d).map(|at| 0.5 * vi[at] + 0.5 * vi[(at % d) * d + at / d]).collect();
+    let s: Vec<f64> = (0..d * d)
+        .map(|at| 0.5 * vi[at] + 0.5 * vi[(at % d) * d + at / d])
+        .collect();
     match cholesky(&s, d) {
-        Some(l) => Map::Rows((0..d * d).map(|at| l[(at % d) * d + at / d]).collect(), None),
+        Some(l) => Map::Rows(
+            (0..d * d).map(|at| l[(at % d) * d + at / d]).collect(),
+            None,
+        ),
         None => indefinite(s, d),
     }
 }
@@ -129,30 +164,52 @@ fn indefinite(s: Vec<f64>, d: usize) -> Map {
     let largest = values.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
     let floor = largest * f64::EPSILON * d as f64;
     let kept = |v: f64| if v.abs() <= floor { 0.0 } else { v };
-    let m = (0..d * d).map(|at| kept(values[at / d]).abs().sqrt() * q[(at % d) * d + at / d]).collect();
+    let m = (0..d * d)
+        .map(|at| kept(values[at / d]).abs().sqrt() * q[(at % d) * d + at / d])
+        .collect();
     let negative = values.iter().any(|v| kept(*v) < 0.0);
-    Map::Rows(m, negative.then(|| values.iter().map(|v| if kept(*v) < 0.0 { -1.0 } else { 1.0 }).collect()))
+    Map::Rows(
+        m,
+        negative.then(|| {
+            values
+                .iter()
+                .map(|v| if kept(*v) < 0.0 { -1.0 } else { 1.0 })
+                .collect()
+        }),
+    )
 }
 
 /// The lower triangular L with L Lᵀ the covariance of all rows.
 fn covariance_root(x: &Table, y: Option<&Table>, d: usize, stop: Stop<'_>) -> Result<Vec<f64>> {
     let rows = x.rows() + y.map_or(0, Table::rows);
-    let remedy = format!("give the inverse of a covariance: {}", Opt::Param.like("VI=@VI.npy"));
+    let remedy = format!(
+        "give the inverse of a covariance: {}",
+        Opt::Param.like("VI=@VI.npy")
+    );
     if rows <= d {
         let what = format!("{rows} rows have no invertible covariance in {d} columns");
-        return Err(Error::input(what).limit(format!("at least {} rows", d + 1)).remedy(remedy));
+        return Err(Error::input(what)
+            .limit(format!("at least {} rows", d + 1))
+            .remedy(remedy));
     }
     let mean = means(x, y, stop, |_| true)?;
     let mut sums = vec![0.0; d * d];
     let mut c = vec![0.0; d];
     for_rows(x, y, stop, |row| {
-        c.iter_mut().zip(row).zip(&mean).for_each(|((c, v), m)| *c = v - m);
+        c.iter_mut()
+            .zip(row)
+            .zip(&mean)
+            .for_each(|((c, v), m)| *c = v - m);
         for (j, sums) in sums.chunks_exact_mut(d.max(1)).enumerate() {
             sums.iter_mut().zip(&c).for_each(|(s, v)| *s += c[j] * v);
         }
     })?;
     sums.iter_mut().for_each(|s| *s /= rows as f64 - 1.0);
-    let singular = || Error::input("the covariance of the rows cannot be inverted").at(Opt::Metric).remedy(remedy);
+    let singular = || {
+        Error::input("the covariance of the rows cannot be inverted")
+            .at(Opt::Metric)
+            .remedy(remedy)
+    };
     if sums.iter().any(|s| s.is_nan()) {
         return Ok(vec![f64::NAN; d * d]);
     }
@@ -184,10 +241,15 @@ fn cholesky(s: &[f64], d: usize) -> Option<Vec<f64>> {
 /// Eigenvalues of the symmetric `a`, and eigenvectors as the columns of a matrix, by Jacobi's rotations in cyclic order.
 fn eigen(mut a: Vec<f64>, d: usize) -> (Vec<f64>, Vec<f64>) {
     const SWEEPS: usize = 50;
-    let mut q: Vec<f64> = (0..d * d).map(|at| if at / d == at % d { 1.0 } else { 0.0 }).collect();
+    let mut q: Vec<f64> = (0..d * d)
+        .map(|at| if at / d == at % d { 1.0 } else { 0.0 })
+        .collect();
     let total: f64 = a.iter().map(|v| v * v).sum();
     for _ in 0..SWEEPS {
-        let off: f64 = (0..d * d).filter(|at| at / d != at % d).map(|at| a[at] * a[at]).sum();
+        let off: f64 = (0..d * d)
+            .filter(|at| at / d != at % d)
+            .map(|at| a[at] * a[at])
+            .sum();
         if off <= total * f64::EPSILON * f64::EPSILON {
             break;
         }
@@ -210,7 +272,9 @@ fn rotate(a: &mut [f64], q: &mut [f64], d: usize, i: usize, j: usize) {
     let t = theta.signum() / (theta.abs() + theta.hypot(1.0));
     let c = 1.0 / t.hypot(1.0);
     let s = t * c;
-    let turn = |m: &mut [f64], p: usize, r: usize| (m[p], m[r]) = (c * m[p] - s * m[r], s * m[p] + c * m[r]);
+    let turn = |m: &mut [f64], p: usize, r: usize| {
+        (m[p], m[r]) = (c * m[p] - s * m[r], s * m[p] + c * m[r])
+    };
     (0..d).for_each(|k| turn(a, k * d + i, k * d + j));
     (0..d).for_each(|k| turn(a, i * d + k, j * d + k));
     (0..d).for_each(|k| turn(q, k * d + i, k * d + j));
@@ -218,26 +282,44 @@ fn rotate(a: &mut [f64], q: &mut [f64], d: usize, i: usize, j: usize) {
 
 fn same_columns(x: &Table, y: Option<&Table>) -> Result<()> {
     match y {
-        Some(y) if y.cols() != x.cols() => {
-            Err(Error::input(format!("rows of {} and of {} components do not pair", x.cols(), y.cols())))
-        }
+        Some(y) if y.cols() != x.cols() => Err(Error::input(format!(
+            "rows of {} and of {} components do not pair",
+            x.cols(),
+            y.cols()
+        ))),
         _ => Ok(()),
     }
 }
 
 /// The mean of each column over the numbers of both tables that `counts`; 0 where there are none.
-fn means(x: &Table, y: Option<&Table>, stop: Stop<'_>, counts: fn(f64) -> bool) -> Result<Vec<f64>> {
+fn means(
+    x: &Table,
+    y: Option<&Table>,
+    stop: Stop<'_>,
+    counts: fn(f64) -> bool,
+) -> Result<Vec<f64>> {
     let mut sums = vec![(0.0, 0usize); x.cols()];
     for_rows(x, y, stop, |row| {
-        sums.iter_mut().zip(row).filter(|(_, v)| counts(**v)).for_each(|((s, n), v)| {
-            *s += v;
-            *n += 1;
-        });
+        sums.iter_mut()
+            .zip(row)
+            .filter(|(_, v)| counts(**v))
+            .for_each(|((s, n), v)| {
+                *s += v;
+                *n += 1;
+            });
     })?;
-    Ok(sums.into_iter().map(|(s, n)| if n == 0 { 0.0 } else { s / n as f64 }).collect())
+    Ok(sums
+        .into_iter()
+        .map(|(s, n)| if n == 0 { 0.0 } else { s / n as f64 })
+        .collect())
 }
 
-fn for_rows(x: &Table, y: Option<&Table>, stop: Stop<'_>, mut go: impl FnMut(&[f64])) -> Result<()> {
+fn for_rows(
+    x: &Table,
+    y: Option<&Table>,
+    stop: Stop<'_>,
+    mut go: impl FnMut(&[f64]),
+) -> Result<()> {
     let mut row = vec![0.0; x.cols()];
     for table in [Some(x), y].into_iter().flatten() {
         for at in 0..table.rows() {
@@ -250,11 +332,20 @@ fn for_rows(x: &Table, y: Option<&Table>, stop: Stop<'_>, mut go: impl FnMut(&[f
 }
 
 fn go_on(stop: Stop<'_>) -> Result<()> {
-    if stop() { Err(Error::new(Blame::Interrupted, "interrupted")) } else { Ok(()) }
+    if stop() {
+        Err(Error::new(Blame::Interrupted, "interrupted"))
+    } else {
+        Ok(())
+    }
 }
 
 /// Both tables with `go` applied to every row.
-fn each_row(x: &Table, y: Option<&Table>, stop: Stop<'_>, mut go: impl FnMut(&[f64], &mut [f64])) -> Result<Prepared> {
+fn each_row(
+    x: &Table,
+    y: Option<&Table>,
+    stop: Stop<'_>,
+    mut go: impl FnMut(&[f64], &mut [f64]),
+) -> Result<Prepared> {
     let mut of = |table: &Table| {
         let d = table.cols();
         let mut row = vec![0.0; d];
@@ -266,5 +357,8 @@ fn each_row(x: &Table, y: Option<&Table>, stop: Stop<'_>, mut go: impl FnMut(&[f
         }
         Table::f64(table.rows(), d, out)
     };
-    Ok(Prepared { x: of(x)?, y: y.map(of).transpose()? })
+    Ok(Prepared {
+        x: of(x)?,
+        y: y.map(of).transpose()?,
+    })
 }

@@ -28,10 +28,16 @@ fn of(formula: &Formula, node: &Node, sign: impl Fn(Id) -> Sign) -> Sign {
     let plus = |is: bool| if is { Sign::Plus } else { Sign::Unknown };
     match node {
         Node::Const(bits) => plus(f64::from_bits(*bits).is_sign_positive()),
-        Node::Given(at) => plus(formula.vectors[*at as usize].iter().all(|v| v.is_sign_positive())),
+        Node::Given(at) => plus(
+            formula.vectors[*at as usize]
+                .iter()
+                .all(|v| v.is_sign_positive()),
+        ),
         Node::Dim => Sign::Plus,
         Node::Unary(op, a) => match op {
-            Unary::Abs | Unary::Exp | Unary::Cosh | Unary::Not | Unary::IsNan | Unary::Popcount => Sign::Plus,
+            Unary::Abs | Unary::Exp | Unary::Cosh | Unary::Not | Unary::IsNan | Unary::Popcount => {
+                Sign::Plus
+            }
             Unary::Sqrt => sign(*a).max(Sign::NotBelow),
             Unary::Floor | Unary::Ceil | Unary::Round => sign(*a).min(Sign::NotBelow),
             _ => Sign::Unknown,
@@ -53,7 +59,13 @@ fn binary(op: Binary, a: Sign, b: Sign, same: bool) -> Sign {
         Binary::Max if a == Sign::Plus && b == Sign::Plus => Sign::Plus,
         Binary::Max => a.max(b).min(Sign::NotBelow),
         Binary::Pow if a == Sign::Plus => Sign::NotBelow,
-        Binary::And | Binary::Or | Binary::Xor | Binary::Lt | Binary::Le | Binary::Eq | Binary::Ne => Sign::Plus,
+        Binary::And
+        | Binary::Or
+        | Binary::Xor
+        | Binary::Lt
+        | Binary::Le
+        | Binary::Eq
+        | Binary::Ne => Sign::Plus,
         _ => Sign::Unknown,
     }
 }
@@ -70,7 +82,8 @@ impl Formula {
     /// Root `at` without an outer square root, and whether there was one that [`Self::square_under`] takes.
     pub fn without_sqrt(&self, at: usize) -> (Id, bool) {
         let id = self.roots[at];
-        self.square_under(id).map_or((id, false), |inner| (inner, true))
+        self.square_under(id)
+            .map_or((id, false), |inner| (inner, true))
     }
 }
 
@@ -96,7 +109,15 @@ mod tests {
             ("x[0]", false),
         ] {
             let mut formula = Formula::new();
-            let id = parse(&mut formula, text, &Scope { dim: Some(2), ..Scope::default() }).unwrap();
+            let id = parse(
+                &mut formula,
+                text,
+                &Scope {
+                    dim: Some(2),
+                    ..Scope::default()
+                },
+            )
+            .unwrap();
             assert_eq!(is_never_negative(&formula, id), never, "{text}");
         }
     }

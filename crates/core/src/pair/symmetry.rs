@@ -15,14 +15,21 @@ pub enum Symmetry {
 
 /// The symmetry of every root of `formula` together.
 pub fn symmetry(formula: &Formula) -> Symmetry {
-    if are_symmetric(formula, &formula.roots) { Symmetry::Symmetric } else { Symmetry::None }
+    if are_symmetric(formula, &formula.roots) {
+        Symmetry::Symmetric
+    } else {
+        Symmetry::None
+    }
 }
 
 /// Whether each of `roots` is the same with the rows exchanged.
 pub(crate) fn are_symmetric(formula: &Formula, roots: &[Id]) -> bool {
     let mut memo = HashMap::new();
     roots.iter().all(|root| {
-        let mut keys = Keys { formula, memo: &mut memo };
+        let mut keys = Keys {
+            formula,
+            memo: &mut memo,
+        };
         keys.key(*root, false, false) == keys.key(*root, true, false)
     })
 }
@@ -30,8 +37,14 @@ pub(crate) fn are_symmetric(formula: &Formula, roots: &[Id]) -> bool {
 /// Whether each node of `x`, which depends on rows of x, is one of `y` with y for x, in order: the same bits of the same row.
 pub fn mirror(formula: &Formula, x: &[Id], y: &[Id]) -> bool {
     let mut memo = HashMap::new();
-    let mut keys = Keys { formula, memo: &mut memo };
-    x.len() == y.len() && x.iter().zip(y).all(|(x, y)| keys.key(*x, false, false) == keys.key(*y, true, false))
+    let mut keys = Keys {
+        formula,
+        memo: &mut memo,
+    };
+    x.len() == y.len()
+        && x.iter()
+            .zip(y)
+            .all(|(x, y)| keys.key(*x, false, false) == keys.key(*y, true, false))
 }
 
 /// Canonical keys: equal keys mean equal bits. `swap` exchanges the rows; `even` allows a change of sign.
@@ -60,14 +73,24 @@ impl Keys<'_> {
             Node::Unary(Unary::Neg, a) if even => self.key(*a, swap, true),
             Node::Unary(op, a) => {
                 let sign_free = matches!(op, Unary::Abs | Unary::Cos | Unary::Cosh | Unary::IsNan);
-                let odd = matches!(op, Unary::Neg | Unary::Sin | Unary::Tan | Unary::Asin | Unary::Atan | Unary::Sign);
-                let inner =
-                    self.key(*a, swap, sign_free || (even && (odd || *op == Unary::Tanh || *op == Unary::Sinh)));
+                let odd = matches!(
+                    op,
+                    Unary::Neg | Unary::Sin | Unary::Tan | Unary::Asin | Unary::Atan | Unary::Sign
+                );
+                let inner = self.key(
+                    *a,
+                    swap,
+                    sign_free || (even && (odd || *op == Unary::Tanh || *op == Unary::Sinh)),
+                );
                 hash(&("unary", op, inner))
             }
             Node::Binary(op, a, b) => self.binary(*op, *a, *b, swap, even),
             Node::Select(c, a, b) => {
-                let keys = [self.key(*c, swap, false), self.key(*a, swap, even), self.key(*b, swap, even)];
+                let keys = [
+                    self.key(*c, swap, false),
+                    self.key(*a, swap, even),
+                    self.key(*b, swap, even),
+                ];
                 hash(&("select", keys))
             }
             Node::Reduce(op, a) => {
@@ -75,7 +98,8 @@ impl Keys<'_> {
                 hash(&("reduce", op, inner))
             }
             Node::UserReduce { op, init, body } => {
-                let keys = [Some(*op), *init, Some(*body)].map(|o| o.map(|o| self.key(o, swap, false)));
+                let keys =
+                    [Some(*op), *init, Some(*body)].map(|o| o.map(|o| self.key(o, swap, false)));
                 hash(&("user", keys))
             }
             Node::Tuple(parts) => {
@@ -90,8 +114,11 @@ impl Keys<'_> {
             let inner = self.key(a, swap, true);
             return hash(&("square", inner));
         }
-        let even_power =
-            op == Binary::Pow && self.formula.constant(b).is_some_and(|p| p % 2.0 == 0.0 && p.abs() <= 64.0);
+        let even_power = op == Binary::Pow
+            && self
+                .formula
+                .constant(b)
+                .is_some_and(|p| p % 2.0 == 0.0 && p.abs() <= 64.0);
         if even_power {
             let keys = [self.key(a, swap, true), self.key(b, swap, false)];
             return hash(&("pow", keys));

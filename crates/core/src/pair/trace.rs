@@ -24,7 +24,10 @@ pub struct Traced {
 /// `Request` when the function uses a vector where a number belongs, or the other way round.
 pub fn pair(f: impl FnOnce(Traced, Traced) -> Traced) -> Result<Formula> {
     let formula = Rc::new(RefCell::new(Formula::new()));
-    let row = |side| Traced { formula: formula.clone(), id: formula.borrow_mut().leaf(Node::Row(side)) };
+    let row = |side| Traced {
+        formula: formula.clone(),
+        id: formula.borrow_mut().leaf(Node::Row(side)),
+    };
     let root = f(row(Side::X), row(Side::Y)).id?;
     let mut out = formula.borrow().clone();
     out.roots = vec![root];
@@ -41,18 +44,31 @@ pub fn tuple<const N: usize>(parts: [Traced; N]) -> Traced {
 
 impl Traced {
     fn with(&self, id: Result<Id>) -> Traced {
-        Traced { formula: self.formula.clone(), id }
+        Traced {
+            formula: self.formula.clone(),
+            id,
+        }
     }
     fn unary(self, op: Unary) -> Traced {
-        let id = self.id.clone().and_then(|a| self.formula.borrow_mut().unary(op, a));
+        let id = self
+            .id
+            .clone()
+            .and_then(|a| self.formula.borrow_mut().unary(op, a));
         self.with(id)
     }
     fn binary(self, op: Binary, other: Traced) -> Traced {
-        let id = self.id.clone().and_then(|a| other.id.and_then(|b| self.formula.borrow_mut().binary(op, a, b)));
+        let id = self.id.clone().and_then(|a| {
+            other
+                .id
+                .and_then(|b| self.formula.borrow_mut().binary(op, a, b))
+        });
         self.with(id)
     }
     fn reduce(self, op: Reduce) -> Traced {
-        let id = self.id.clone().and_then(|a| self.formula.borrow_mut().reduce(op, a));
+        let id = self
+            .id
+            .clone()
+            .and_then(|a| self.formula.borrow_mut().reduce(op, a));
         self.with(id)
     }
     /// A number in the same formula.
@@ -62,11 +78,16 @@ impl Traced {
     }
     /// Component `k` of a whole row.
     pub fn at(&self, k: u32) -> Traced {
-        let node = self.id.clone().map(|id| self.formula.borrow().node(id).clone());
+        let node = self
+            .id
+            .clone()
+            .map(|id| self.formula.borrow().node(id).clone());
         let id = node.and_then(|node| match node {
             Node::Row(side) => self.formula.borrow_mut().leaf(Node::At(side, k)),
             Node::Delta => self.formula.borrow_mut().leaf(Node::DeltaAt(k)),
-            _ => Err(crate::error::Error::request("only rows and their difference have components")),
+            _ => Err(crate::error::Error::request(
+                "only rows and their difference have components",
+            )),
         });
         self.with(id)
     }
@@ -80,7 +101,11 @@ impl Traced {
     }
     /// `if self { a } else { b }`.
     pub fn select(self, a: Traced, b: Traced) -> Traced {
-        let id = (|| self.formula.borrow_mut().select(self.id.clone()?, a.id?, b.id?))();
+        let id = (|| {
+            self.formula
+                .borrow_mut()
+                .select(self.id.clone()?, a.id?, b.id?)
+        })();
         self.with(id)
     }
     /// Reduces by an associative operator given as a function of two traced numbers, from `init`.
@@ -88,7 +113,11 @@ impl Traced {
         let bound = |next| self.with(self.formula.borrow_mut().leaf(Node::Bound(next)));
         let op = op(bound(false), bound(true)).id;
         let init = self.constant(init).id;
-        let id = (|| self.formula.borrow_mut().user_reduce(op?, Some(init?), self.id.clone()?))();
+        let id = (|| {
+            self.formula
+                .borrow_mut()
+                .user_reduce(op?, Some(init?), self.id.clone()?)
+        })();
         self.with(id)
     }
     /// The mean over components.

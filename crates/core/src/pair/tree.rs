@@ -150,7 +150,10 @@ pub struct Formula {
     pub components: Option<usize>,
 }
 
-const NUMBER: Type = Type { shape: Shape::Scalar, truth: false };
+const NUMBER: Type = Type {
+    shape: Shape::Scalar,
+    truth: false,
+};
 
 impl Formula {
     /// An empty formula.
@@ -199,7 +202,14 @@ impl Formula {
                 self.vectors.len() - 1
             }
         };
-        self.add(Node::Given(at as u32), Type { shape: Shape::Vector, truth: false }, 0)
+        self.add(
+            Node::Given(at as u32),
+            Type {
+                shape: Shape::Vector,
+                truth: false,
+            },
+            0,
+        )
     }
     /// A leaf: a row, a component, the difference, the dimension, a bound operand.
     ///
@@ -214,7 +224,14 @@ impl Formula {
             Node::Bound(_) => (Shape::Scalar, DEP_BOUND),
             _ => (Shape::Scalar, 0),
         };
-        self.add(node, Type { shape, truth: false }, deps)
+        self.add(
+            node,
+            Type {
+                shape,
+                truth: false,
+            },
+            deps,
+        )
     }
     /// A function of one operand.
     ///
@@ -223,10 +240,13 @@ impl Formula {
     pub fn unary(&mut self, op: Unary, a: Id) -> Result<Id> {
         let t = self.ty(a);
         if let Shape::Short(_) = t.shape {
-            return Err(Error::request("a short vector can only be the value of a pair"));
+            return Err(Error::request(
+                "a short vector can only be the value of a pair",
+            ));
         }
         if op == Unary::Not && !t.truth {
-            return Err(Error::request("'not' takes a truth value, here a number").remedy("compare it: 'x != 0'"));
+            return Err(Error::request("'not' takes a truth value, here a number")
+                .remedy("compare it: 'x != 0'"));
         }
         let a = if op == Unary::Abs { self.even(a)? } else { a };
         if let (Unary::Neg, Node::Unary(Unary::Neg, inner)) = (op, self.node(a)) {
@@ -234,10 +254,21 @@ impl Formula {
         }
         if let Some(v) = self.constant(a) {
             let folded = operators::unary(op, v);
-            return if op == Unary::Not { self.truth_constant(folded) } else { self.number(folded) };
+            return if op == Unary::Not {
+                self.truth_constant(folded)
+            } else {
+                self.number(folded)
+            };
         }
         let truth = matches!(op, Unary::Not | Unary::IsNan);
-        self.add(Node::Unary(op, a), Type { shape: t.shape, truth }, self.deps(a))
+        self.add(
+            Node::Unary(op, a),
+            Type {
+                shape: t.shape,
+                truth,
+            },
+            self.deps(a),
+        )
     }
     /// A function of two operands; a scalar spreads over a vector.
     ///
@@ -246,20 +277,36 @@ impl Formula {
     pub fn binary(&mut self, op: Binary, a: Id, b: Id) -> Result<Id> {
         let (ta, tb) = (self.ty(a), self.ty(b));
         if matches!(ta.shape, Shape::Short(_)) || matches!(tb.shape, Shape::Short(_)) {
-            return Err(Error::request("a short vector can only be the value of a pair"));
+            return Err(Error::request(
+                "a short vector can only be the value of a pair",
+            ));
         }
         let logic = matches!(op, Binary::And | Binary::Or | Binary::Xor);
         if logic && !(ta.truth && tb.truth) {
-            return Err(Error::request("'and', 'or', 'xor' take truth values, here a number")
-                .remedy("compare it: '(x != 0) and (y != 0)'"));
+            return Err(
+                Error::request("'and', 'or', 'xor' take truth values, here a number")
+                    .remedy("compare it: '(x != 0) and (y != 0)'"),
+            );
         }
         let truth = logic || matches!(op, Binary::Lt | Binary::Le | Binary::Eq | Binary::Ne);
         if let (Some(u), Some(v)) = (self.constant(a), self.constant(b)) {
             let folded = operators::binary(op, u, v);
-            return if truth { self.truth_constant(folded) } else { self.number(folded) };
+            return if truth {
+                self.truth_constant(folded)
+            } else {
+                self.number(folded)
+            };
         }
-        let (a, b) = if op == Binary::Mul && a == b { (self.even(a)?, self.even(b)?) } else { (a, b) };
-        let shape = if ta.shape == Shape::Vector || tb.shape == Shape::Vector { Shape::Vector } else { Shape::Scalar };
+        let (a, b) = if op == Binary::Mul && a == b {
+            (self.even(a)?, self.even(b)?)
+        } else {
+            (a, b)
+        };
+        let shape = if ta.shape == Shape::Vector || tb.shape == Shape::Vector {
+            Shape::Vector
+        } else {
+            Shape::Scalar
+        };
         let node = self.difference(op, a, b).unwrap_or(Node::Binary(op, a, b));
         self.add(node, Type { shape, truth }, self.deps(a) | self.deps(b))
     }
@@ -290,7 +337,14 @@ impl Formula {
         // A constant truth keeps its type through a comparison that cannot fold away.
         let v = self.number(value)?;
         let half = self.number(0.5)?;
-        self.add(Node::Binary(Binary::Lt, half, v), Type { shape: Shape::Scalar, truth: true }, 0)
+        self.add(
+            Node::Binary(Binary::Lt, half, v),
+            Type {
+                shape: Shape::Scalar,
+                truth: true,
+            },
+            0,
+        )
     }
     /// `if(c, a, b)`.
     ///
@@ -299,13 +353,21 @@ impl Formula {
     pub fn select(&mut self, c: Id, a: Id, b: Id) -> Result<Id> {
         let types = [self.ty(c), self.ty(a), self.ty(b)];
         if !types[0].truth {
-            return Err(Error::request("the first argument of 'if' is a truth value, here a number")
-                .remedy("compare it: 'if(x != 0, …)'"));
+            return Err(Error::request(
+                "the first argument of 'if' is a truth value, here a number",
+            )
+            .remedy("compare it: 'if(x != 0, …)'"));
         }
         if types.iter().any(|t| matches!(t.shape, Shape::Short(_))) {
-            return Err(Error::request("a short vector can only be the value of a pair"));
+            return Err(Error::request(
+                "a short vector can only be the value of a pair",
+            ));
         }
-        let shape = if types.iter().any(|t| t.shape == Shape::Vector) { Shape::Vector } else { Shape::Scalar };
+        let shape = if types.iter().any(|t| t.shape == Shape::Vector) {
+            Shape::Vector
+        } else {
+            Shape::Scalar
+        };
         let truth = types[1].truth && types[2].truth;
         let deps = self.deps(c) | self.deps(a) | self.deps(b);
         self.add(Node::Select(c, a, b), Type { shape, truth }, deps)
@@ -317,19 +379,31 @@ impl Formula {
     pub fn reduce(&mut self, op: Reduce, body: Id) -> Result<Id> {
         let t = self.ty(body);
         if t.shape != Shape::Vector {
-            return Err(Error::request("a reduction takes one number per component, here there is a single number")
-                .remedy("use whole rows inside it, as in 'sum(abs(x - y))'"));
+            return Err(Error::request(
+                "a reduction takes one number per component, here there is a single number",
+            )
+            .remedy("use whole rows inside it, as in 'sum(abs(x - y))'"));
         }
         let truth = matches!(op, Reduce::Any | Reduce::All);
         if truth && !t.truth {
             return Err(
-                Error::request("'any' and 'all' take truth values, here numbers").remedy("compare: 'any(x != y)'")
+                Error::request("'any' and 'all' take truth values, here numbers")
+                    .remedy("compare: 'any(x != y)'"),
             );
         }
         if self.deps(body) & DEP_BOUND != 0 {
-            return Err(Error::request("the operator of 'reduce' works on two numbers; no reduction fits inside"));
+            return Err(Error::request(
+                "the operator of 'reduce' works on two numbers; no reduction fits inside",
+            ));
         }
-        self.add(Node::Reduce(op, body), Type { shape: Shape::Scalar, truth }, self.deps(body))
+        self.add(
+            Node::Reduce(op, body),
+            Type {
+                shape: Shape::Scalar,
+                truth,
+            },
+            self.deps(body),
+        )
     }
     /// A reduction by any associative operator; `op` is made of [`Node::Bound`] operands and constants.
     ///
@@ -337,16 +411,25 @@ impl Formula {
     /// `Request` when `body` is no vector, or `op` uses the rows, or the formula is full.
     pub fn user_reduce(&mut self, op: Id, init: Option<Id>, body: Id) -> Result<Id> {
         if self.ty(body).shape != Shape::Vector {
-            return Err(Error::request("the last argument of 'reduce' is one number per component"));
+            return Err(Error::request(
+                "the last argument of 'reduce' is one number per component",
+            ));
         }
         if self.ty(op).shape != Shape::Scalar || self.deps(op) & !DEP_BOUND != 0 {
-            return Err(Error::request("the operator of 'reduce' may use its two operands and constants only"));
+            return Err(Error::request(
+                "the operator of 'reduce' may use its two operands and constants only",
+            ));
         }
-        if init.is_some_and(|i| self.ty(i).shape != Shape::Scalar || self.deps(i) & DEP_BOUND != 0) {
-            return Err(Error::request("the initial value of 'reduce' is a single number"));
+        if init.is_some_and(|i| self.ty(i).shape != Shape::Scalar || self.deps(i) & DEP_BOUND != 0)
+        {
+            return Err(Error::request(
+                "the initial value of 'reduce' is a single number",
+            ));
         }
         if self.deps(body) & DEP_BOUND != 0 {
-            return Err(Error::request("no 'reduce' fits inside the operator of another"));
+            return Err(Error::request(
+                "no 'reduce' fits inside the operator of another",
+            ));
         }
         let deps = self.deps(body) | init.map_or(0, |i| self.deps(i));
         self.add(Node::UserReduce { op, init, body }, NUMBER, deps)
@@ -357,21 +440,34 @@ impl Formula {
     /// `Request` when a part is no single number, or there are none or more than 16.
     pub fn tuple(&mut self, parts: Vec<Id>) -> Result<Id> {
         if parts.is_empty() || parts.len() > 16 {
-            return Err(Error::request(format!("a value of {} numbers", parts.len())).limit("1 to 16 numbers"));
+            return Err(
+                Error::request(format!("a value of {} numbers", parts.len()))
+                    .limit("1 to 16 numbers"),
+            );
         }
         if parts.iter().any(|p| self.ty(*p).shape != Shape::Scalar) {
-            return Err(Error::request("'vec' takes single numbers").remedy("reduce or index the rows inside it"));
+            return Err(Error::request("'vec' takes single numbers")
+                .remedy("reduce or index the rows inside it"));
         }
         let deps = parts.iter().fold(0, |d, p| d | self.deps(*p));
         let shape = Shape::Short(parts.len());
-        self.add(Node::Tuple(parts), Type { shape, truth: false }, deps)
+        self.add(
+            Node::Tuple(parts),
+            Type {
+                shape,
+                truth: false,
+            },
+            deps,
+        )
     }
     fn add(&mut self, node: Node, ty: Type, deps: Deps) -> Result<Id> {
         if let Some(id) = self.seen.get(&node) {
             return Ok(*id);
         }
         if self.nodes.len() >= MAX_NODES {
-            return Err(Error::request("the formula is too long").limit(format!("{MAX_NODES} operations")));
+            return Err(
+                Error::request("the formula is too long").limit(format!("{MAX_NODES} operations"))
+            );
         }
         let id = Id(self.nodes.len() as u32);
         self.nodes.push(node.clone());
@@ -418,7 +514,13 @@ impl Formula {
             Node::At(_, k) | Node::DeltaAt(k) => *k as usize + 1,
             _ => 0,
         };
-        self.nodes.iter().zip(live).filter(|(_, l)| *l).map(|(n, _)| need(n)).max().unwrap_or(0)
+        self.nodes
+            .iter()
+            .zip(live)
+            .filter(|(_, l)| *l)
+            .map(|(n, _)| need(n))
+            .max()
+            .unwrap_or(0)
     }
     /// Numbers in the value of root `at` for rows of `dim` components.
     pub fn width(&self, at: usize, dim: usize) -> usize {

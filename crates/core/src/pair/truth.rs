@@ -10,7 +10,11 @@ use std::collections::HashMap;
 /// # Errors
 /// `Request` when the formula is full.
 pub fn certain(formula: &mut Formula, condition: Id) -> Result<Id> {
-    Certain { formula, known: HashMap::new() }.of(condition, true)
+    Certain {
+        formula,
+        known: HashMap::new(),
+    }
+    .of(condition, true)
 }
 
 struct Certain<'f> {
@@ -33,11 +37,18 @@ impl Certain<'_> {
             Node::Unary(Unary::Not, a) => self.of(a, !wanted),
             Node::Binary(op @ (Binary::And | Binary::Or), a, b) => {
                 let (a, b) = (self.of(a, wanted)?, self.of(b, wanted)?);
-                let op = if (op == Binary::And) == wanted { Binary::And } else { Binary::Or };
+                let op = if (op == Binary::And) == wanted {
+                    Binary::And
+                } else {
+                    Binary::Or
+                };
                 self.formula.binary(op, a, b)
             }
             Node::Binary(Binary::Xor, a, b) => {
-                let (both, neither) = (self.together(a, true, b, !wanted)?, self.together(a, false, b, wanted)?);
+                let (both, neither) = (
+                    self.together(a, true, b, !wanted)?,
+                    self.together(a, false, b, wanted)?,
+                );
                 self.formula.binary(Binary::Or, both, neither)
             }
             Node::Binary(op, a, b) => self.comparison(op, a, b, wanted, id),
@@ -51,7 +62,11 @@ impl Certain<'_> {
             }
             Node::Reduce(op @ (Reduce::Any | Reduce::All), a) => {
                 let a = self.of(a, wanted)?;
-                let op = if (op == Reduce::Any) == wanted { Reduce::Any } else { Reduce::All };
+                let op = if (op == Reduce::Any) == wanted {
+                    Reduce::Any
+                } else {
+                    Reduce::All
+                };
                 self.formula.reduce(op, a)
             }
             _ if wanted => Ok(id),
@@ -70,7 +85,10 @@ impl Certain<'_> {
             (Binary::Ne, false) => self.formula.binary(Binary::Eq, a, b),
             // Equal or unequal: of NaN neither.
             _ => {
-                let (less, more) = (self.formula.binary(Binary::Lt, a, b)?, self.formula.binary(Binary::Lt, b, a)?);
+                let (less, more) = (
+                    self.formula.binary(Binary::Lt, a, b)?,
+                    self.formula.binary(Binary::Lt, b, a)?,
+                );
                 self.formula.binary(Binary::Or, less, more)
             }
         }

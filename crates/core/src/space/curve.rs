@@ -57,25 +57,40 @@ impl Coordinates<'_> {
         }
         let spread = |c: usize| {
             let range = ends[c].1 - ends[c].0;
-            if range.is_finite() { range.max(0.0) } else { f64::MAX * f64::from(u8::from(range > 0.0)) }
+            if range.is_finite() {
+                range.max(0.0)
+            } else {
+                f64::MAX * f64::from(u8::from(range > 0.0))
+            }
         };
         // A common scale in a group; coordinates that hardly spread at that scale tell nothing.
         let scaled = self.groups.iter().flat_map(|group| {
             let largest = group.iter().map(|c| spread(*c)).fold(0.0, f64::max);
             group.iter().map(move |c| (*c, largest))
         });
-        let mut axes: Vec<(usize, f64, f64)> =
-            scaled.filter(|(c, s)| *s > 0.0 && spread(*c) > *s * 1e-3).map(|(c, s)| (c, ends[c].0, s)).collect();
-        axes.sort_by(|a, b| (spread(b.0) / b.2).total_cmp(&(spread(a.0) / a.2)).then(a.0.cmp(&b.0)));
+        let mut axes: Vec<(usize, f64, f64)> = scaled
+            .filter(|(c, s)| *s > 0.0 && spread(*c) > *s * 1e-3)
+            .map(|(c, s)| (c, ends[c].0, s))
+            .collect();
+        axes.sort_by(|a, b| {
+            (spread(b.0) / b.2)
+                .total_cmp(&(spread(a.0) / a.2))
+                .then(a.0.cmp(&b.0))
+        });
         axes.truncate(MOST_COORDINATES);
         if axes.is_empty() {
             return None;
         }
         let levels = usize::BITS - count.leading_zeros();
-        let bits = (levels.div_ceil(axes.len() as u32) + 3).min(62 / axes.len() as u32).max(1);
+        let bits = (levels.div_ceil(axes.len() as u32) + 3)
+            .min(62 / axes.len() as u32)
+            .max(1);
         let cells = f64::from((1u32 << bits.min(31)) - 1);
         axes.iter_mut().for_each(|axis| axis.2 = cells / axis.2);
-        Some(Grid { axes, bits: bits.min(31) })
+        Some(Grid {
+            axes,
+            bits: bits.min(31),
+        })
     }
     /// A grid over all rows; none if they are all in one place.
     pub fn whole(&self) -> Option<Grid> {
@@ -123,7 +138,10 @@ const MOST_TURNS: usize = 4;
 /// The machine of `dims` dimensions, made once.
 fn turns(dims: usize) -> Option<&'static Turns> {
     static MADE: [OnceLock<Turns>; MOST_TURNS] = [const { OnceLock::new() }; MOST_TURNS];
-    Some(MADE.get(dims.checked_sub(1)?)?.get_or_init(|| Turns::new(dims as u32)))
+    Some(
+        MADE.get(dims.checked_sub(1)?)?
+            .get_or_init(|| Turns::new(dims as u32)),
+    )
 }
 
 impl Turns {
@@ -133,7 +151,13 @@ impl Turns {
         let right = |v: u32, by: u32| left(v, dims - by % dims);
         let gray = |v: u32| v ^ v >> 1;
         let ungray = |v: u32| (0..dims).fold(0, |out, shift| out ^ v >> shift);
-        let entry = |digit: u32| if digit == 0 { 0 } else { gray((digit - 1) & !1) };
+        let entry = |digit: u32| {
+            if digit == 0 {
+                0
+            } else {
+                gray((digit - 1) & !1)
+            }
+        };
         let axis = |digit: u32| match digit {
             0 => 0,
             d if d & 1 == 0 => (d - 1).trailing_ones() % dims,
@@ -147,13 +171,21 @@ impl Turns {
             ((enters * dims + leaves) << dims | digit) as u16
         };
         let states = (mask + 1) * dims;
-        Turns { steps: (0..states).flat_map(|s| (0..=mask).map(move |h| step(s, h))).collect(), dims }
+        Turns {
+            steps: (0..states)
+                .flat_map(|s| (0..=mask).map(move |h| step(s, h)))
+                .collect(),
+            dims,
+        }
     }
     #[inline]
     fn key(&self, place: &[u32], bits: u32) -> u64 {
         let (mut key, mut state) = (0u64, 0usize);
         for bit in (0..bits).rev() {
-            let half = place.iter().enumerate().fold(0, |half, (k, v)| half | (v >> bit & 1) << k);
+            let half = place
+                .iter()
+                .enumerate()
+                .fold(0, |half, (k, v)| half | (v >> bit & 1) << k);
             let step = usize::from(self.steps[state << self.dims | half as usize]);
             state = step >> self.dims;
             key = key << self.dims | (step & ((1 << self.dims) - 1)) as u64;
@@ -212,7 +244,9 @@ pub fn order_of(coordinates: &Coordinates<'_>) -> Vec<u32> {
     match coordinates.whole() {
         None => (0..coordinates.rows() as u32).collect(),
         Some(grid) => {
-            let keys = (0..coordinates.rows() as u32).map(|r| grid.key(coordinates.row(r))).collect();
+            let keys = (0..coordinates.rows() as u32)
+                .map(|r| grid.key(coordinates.row(r)))
+                .collect();
             order(coordinates, &grid, keys)
         }
     }
@@ -230,7 +264,9 @@ fn refine(coordinates: &Coordinates<'_>, items: &mut [(u64, u32)], depth: usize)
             continue;
         }
         if let Some(grid) = coordinates.grid(alike.iter().map(|i| i.1), run) {
-            alike.iter_mut().for_each(|item| item.0 = grid.key(coordinates.row(item.1)));
+            alike
+                .iter_mut()
+                .for_each(|item| item.0 = grid.key(coordinates.row(item.1)));
             sort(alike, grid.length());
             refine(coordinates, alike, depth + 1);
         }
@@ -272,12 +308,19 @@ mod tests {
     fn the_curve_visits_neighbours() {
         for (dims, bits) in [(1, 5), (2, 4), (3, 3), (4, 2)] {
             let cells = 1u32 << (bits * dims);
-            let place = |c: u32| -> Vec<u32> { (0..dims).map(|k| c >> (k * bits) & ((1 << bits) - 1)).collect() };
-            let mut along: Vec<(u64, Vec<u32>)> =
-                (0..cells).map(|c| (hilbert(&mut place(c), bits), place(c))).collect();
+            let place = |c: u32| -> Vec<u32> {
+                (0..dims)
+                    .map(|k| c >> (k * bits) & ((1 << bits) - 1))
+                    .collect()
+            };
+            let mut along: Vec<(u64, Vec<u32>)> = (0..cells)
+                .map(|c| (hilbert(&mut place(c), bits), place(c)))
+                .collect();
             neighbours(along.clone(), dims);
             let turns = turns(dims as usize).unwrap();
-            along = (0..cells).map(|c| (turns.key(&place(c), bits), place(c))).collect();
+            along = (0..cells)
+                .map(|c| (turns.key(&place(c), bits), place(c)))
+                .collect();
             neighbours(along, dims);
         }
     }
@@ -286,14 +329,29 @@ mod tests {
         along.sort();
         for (at, pair) in along.windows(2).enumerate() {
             assert_eq!(pair[0].0, at as u64, "{dims} dimensions");
-            let steps: u32 = pair[0].1.iter().zip(&pair[1].1).map(|(a, b)| a.abs_diff(*b)).sum();
+            let steps: u32 = pair[0]
+                .1
+                .iter()
+                .zip(&pair[1].1)
+                .map(|(a, b)| a.abs_diff(*b))
+                .sum();
             assert_eq!(steps, 1, "{dims} dimensions at {at}");
         }
     }
 
     #[test]
     fn every_row_is_there_once_whatever_the_values() {
-        let pool = [0.0, -0.0, 1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e308, -1e308, 5e-324];
+        let pool = [
+            0.0,
+            -0.0,
+            1.0,
+            f64::NAN,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            1e308,
+            -1e308,
+            5e-324,
+        ];
         for n in [0usize, 1, 2, 40, 5000] {
             for kind in 0..4 {
                 let values: Vec<f64> = (0..n * 3)
@@ -304,11 +362,21 @@ mod tests {
                         _ => (i * 31 % 17) as f64,
                     })
                     .collect();
-                let coordinates = Coordinates { values: &values, width: 3, groups: vec![vec![0, 1], vec![2]] };
+                let coordinates = Coordinates {
+                    values: &values,
+                    width: 3,
+                    groups: vec![vec![0, 1], vec![2]],
+                };
                 let mut order = order_of(&coordinates);
-                let first_nan = order.iter().position(|r| coordinates.row(*r).iter().any(|v| v.is_nan()));
+                let first_nan = order
+                    .iter()
+                    .position(|r| coordinates.row(*r).iter().any(|v| v.is_nan()));
                 if let Some(at) = first_nan.filter(|_| kind == 0) {
-                    assert!(order[at..].iter().all(|r| coordinates.row(*r).iter().any(|v| v.is_nan())));
+                    assert!(
+                        order[at..]
+                            .iter()
+                            .all(|r| coordinates.row(*r).iter().any(|v| v.is_nan()))
+                    );
                 }
                 order.sort_unstable();
                 assert!(order.into_iter().eq(0..n as u32));

@@ -37,15 +37,35 @@ pub fn pays(low: &Lowered, precision: Precision, folds: &[Fold]) -> bool {
 /// Cycles of a value, about.
 fn value(low: &Lowered, precision: Precision) -> f64 {
     let lanes = (64 / precision.bytes()) as f64;
-    let sum = |ids: &[Id]| ids.iter().map(|id| node(low, *id, precision, lanes)).sum::<f64>();
+    let sum = |ids: &[Id]| {
+        ids.iter()
+            .map(|id| node(low, *id, precision, lanes))
+            .sum::<f64>()
+    };
     let mut cycles = sum(&low.finish) + sum(&low.vector_tail) * low.dim as f64;
     for stage in &low.stages {
         cycles += sum(&stage.scalars);
-        let known: Vec<Option<ZipForm>> = stage.reduces.iter().map(|r| low.zip_form(*r).map(|f| f.0)).collect();
-        let forms: f64 = known.iter().flatten().map(|form| operations(*form) * OPERATION / lanes).sum();
-        let own = known.iter().zip(&stage.reduces).filter(|(form, _)| form.is_none()).map(|(_, id)| *id);
+        let known: Vec<Option<ZipForm>> = stage
+            .reduces
+            .iter()
+            .map(|r| low.zip_form(*r).map(|f| f.0))
+            .collect();
+        let forms: f64 = known
+            .iter()
+            .flatten()
+            .map(|form| operations(*form) * OPERATION / lanes)
+            .sum();
+        let own = known
+            .iter()
+            .zip(&stage.reduces)
+            .filter(|(form, _)| form.is_none())
+            .map(|(_, id)| *id);
         let own: Vec<Id> = own.collect();
-        let vectors = if own.is_empty() { 0.0 } else { sum(&stage.vectors) };
+        let vectors = if own.is_empty() {
+            0.0
+        } else {
+            sum(&stage.vectors)
+        };
         cycles += (forms + sum(&own) + vectors) * low.dim as f64;
     }
     cycles
@@ -66,7 +86,9 @@ fn node(low: &Lowered, id: Id, precision: Precision, lanes: f64) -> f64 {
         Node::Unary(Unary::Exp | Unary::Log, _) => function,
         Node::Unary(op, _) if !is_plain(*op) => OTHER,
         Node::Binary(Binary::Pow, _, p) => match low.formula.constant(*p) {
-            Some(p) if (2.0 * p).fract() == 0.0 && p.abs() <= 4.0 => 2.0 * OPERATION / lanes + function / 8.0,
+            Some(p) if (2.0 * p).fract() == 0.0 && p.abs() <= 4.0 => {
+                2.0 * OPERATION / lanes + function / 8.0
+            }
             _ => OTHER,
         },
         Node::Binary(Binary::Atan2, ..) => OTHER,

@@ -17,8 +17,7 @@ const LENGTHS: Range<f64> = 1e-100..1e100;
 /// A volume below this part of the product of the lengths is called flat.
 const FLAT: f64 = 1e-10;
 const NAMES: [&str; 6] = ["LX", "LY", "LZ", "alpha", "beta", "gamma"];
-const FORMS: &str =
-    "L, LX,LY or LX,LY,LZ; with alpha,beta,gamma in degrees, or nine numbers (three vectors), if the box is triclinic";
+const FORMS: &str = "L, LX,LY or LX,LY,LZ; with alpha,beta,gamma in degrees, or nine numbers (three vectors), if the box is triclinic";
 
 /// A periodic box of one to three dimensions: orthorhombic, or triclinic (three dimensions).
 ///
@@ -47,7 +46,10 @@ impl PeriodicBox {
     pub fn orthorhombic(lengths: &[f64]) -> Result<Self> {
         match lengths.len() {
             1..=3 => Self::build(lengths).map_err(Flaw::error),
-            n => Err(Error::request(format!("a box with {n} lengths")).remedy("one to three lengths")),
+            n => {
+                Err(Error::request(format!("a box with {n} lengths"))
+                    .remedy("one to three lengths"))
+            }
         }
     }
     /// A triclinic box from its edge lengths a, b, c and the angles α (between b and c), β (a, c), γ (a, b) in degrees;
@@ -89,7 +91,10 @@ impl PeriodicBox {
             n => return Err(Error::request(format!("{n} numbers do not make a box")).remedy(FORMS)),
         }
         Self::build(&numbers).map_err(|flaw| {
-            let (first, last) = (flaw.0.start.min(places.len() - 1), flaw.0.end.clamp(1, places.len()) - 1);
+            let (first, last) = (
+                flaw.0.start.min(places.len() - 1),
+                flaw.0.end.clamp(1, places.len()) - 1,
+            );
             let place = places[first].start..places[last].end;
             flaw.error().span(text, place)
         })
@@ -109,12 +114,32 @@ impl PeriodicBox {
             check_vectors(given, &lengths)?;
         }
         if content(&vectors) < FLAT * (lengths[0] * lengths[1] * lengths[2]) {
-            return Err(Flaw(all, "the box is flat: its edges lie (nearly) in one plane".into()));
+            return Err(Flaw(
+                all,
+                "the box is flat: its edges lie (nearly) in one plane".into(),
+            ));
         }
-        let reduced = if given.len() > 3 { reduce::minkowski(&vectors) } else { Some(vectors) };
-        let reduced = reduced.ok_or_else(|| Flaw(all, "the lattice of the box cannot be reduced".into()))?;
-        let image = if given.len() > 3 { Image::new(reduced) } else { Image::orthorhombic(given) };
-        Ok(PeriodicBox { given: given.to_vec(), dims, vectors, reduced, lengths, volume: content(&reduced), image })
+        let reduced = if given.len() > 3 {
+            reduce::minkowski(&vectors)
+        } else {
+            Some(vectors)
+        };
+        let reduced =
+            reduced.ok_or_else(|| Flaw(all, "the lattice of the box cannot be reduced".into()))?;
+        let image = if given.len() > 3 {
+            Image::new(reduced)
+        } else {
+            Image::orthorhombic(given)
+        };
+        Ok(PeriodicBox {
+            given: given.to_vec(),
+            dims,
+            vectors,
+            reduced,
+            lengths,
+            volume: content(&reduced),
+            image,
+        })
     }
     /// Number of periodic dimensions, 1 to 3.
     pub fn dims(&self) -> usize {
@@ -139,13 +164,25 @@ impl PeriodicBox {
     /// Half the shortest lattice vector: no two images of one point lie within this cut-off of any place (strictly), so
     /// that one image suffices for every cut-off up to it.
     pub fn inradius(&self) -> f64 {
-        self.reduced().iter().map(|v| dot(*v, *v).sqrt() * 0.5).fold(f64::INFINITY, f64::min)
+        self.reduced()
+            .iter()
+            .map(|v| dot(*v, *v).sqrt() * 0.5)
+            .fold(f64::INFINITY, f64::min)
     }
     /// No minimum-image difference is longer than this (but for rounding). Exact for right angles.
     pub fn reach(&self) -> f64 {
         match self.image {
-            Image::Orthorhombic(_) => 0.5 * self.lengths().iter().map(|l| l * l).sum::<f64>().sqrt(),
-            Image::Oblique(ref o) => 0.5 * o.duals.iter().map(|n| 1.0 / dot(*n, *n)).sum::<f64>().sqrt(),
+            Image::Orthorhombic(_) => {
+                0.5 * self.lengths().iter().map(|l| l * l).sum::<f64>().sqrt()
+            }
+            Image::Oblique(ref o) => {
+                0.5 * o
+                    .duals
+                    .iter()
+                    .map(|n| 1.0 / dot(*n, *n))
+                    .sum::<f64>()
+                    .sqrt()
+            }
         }
     }
     /// The constants of the minimum image, for kernels that compute it themselves.
@@ -166,7 +203,10 @@ impl PeriodicBox {
     pub fn minimum_image(&self, delta: &mut [f64]) {
         match &self.image {
             Image::Orthorhombic(o) => {
-                delta.iter_mut().zip(o.lengths()).for_each(|(d, l)| *d = Orthorhombic::nearest(*d, *l));
+                delta
+                    .iter_mut()
+                    .zip(o.lengths())
+                    .for_each(|(d, l)| *d = Orthorhombic::nearest(*d, *l));
             }
             Image::Oblique(o) => {
                 if let [x, y, z, ..] = delta {
@@ -221,7 +261,12 @@ fn box_edges(given: &[f64]) -> std::result::Result<[V; 3], Flaw> {
 }
 
 fn check_length(at: usize, length: f64) -> std::result::Result<(), Flaw> {
-    let flaw = |how: &str| Err(Flaw(at..at + 1, format!("the box length {} is {length}: {how}", NAMES[at])));
+    let flaw = |how: &str| {
+        Err(Flaw(
+            at..at + 1,
+            format!("the box length {} is {length}: {how}", NAMES[at]),
+        ))
+    };
     match length {
         l if !l.is_finite() => flaw("it must be finite"),
         l if l <= 0.0 => flaw("it must be positive"),
@@ -234,12 +279,18 @@ fn check_vectors(given: &[f64], lengths: &[f64; 3]) -> std::result::Result<(), F
     if let Some(at) = given.iter().position(|v| !v.is_finite()) {
         return Err(Flaw(
             at..at + 1,
-            format!("component {} of the box vectors is {}: it must be finite", at, given[at]),
+            format!(
+                "component {} of the box vectors is {}: it must be finite",
+                at, given[at]
+            ),
         ));
     }
     match lengths.iter().position(|l| !LENGTHS.contains(l)) {
         Some(at) => {
-            let what = format!("box vector {at} has length {}: it must lie between 1e-100 and 1e100", lengths[at]);
+            let what = format!(
+                "box vector {at} has length {}: it must lie between 1e-100 and 1e100",
+                lengths[at]
+            );
             Err(Flaw(3 * at..3 * at + 3, what))
         }
         None => Ok(()),
@@ -260,25 +311,42 @@ fn edges(given: &[f64]) -> std::result::Result<[V; 3], Flaw> {
     let s = 0.5 * (angles[0] + angles[1] + angles[2]);
     let [sa, sb, sc] = angles.map(|angle| sin_degrees(s - angle));
     let unit = 2.0 * (sin_degrees(s) * sa * sb * sc).max(0.0).sqrt();
-    let c = [lengths[2] * cb, lengths[2] * ((ca - cb * cg) / sg), lengths[2] * (unit / sg)];
-    Ok([[lengths[0], 0.0, 0.0], [lengths[1] * cg, lengths[1] * sg, 0.0], c])
+    let c = [
+        lengths[2] * cb,
+        lengths[2] * ((ca - cb * cg) / sg),
+        lengths[2] * (unit / sg),
+    ];
+    Ok([
+        [lengths[0], 0.0, 0.0],
+        [lengths[1] * cg, lengths[1] * sg, 0.0],
+        c,
+    ])
 }
 
 fn check_angles(angles: [f64; 3]) -> std::result::Result<(), Flaw> {
     if let Some(k) = angles.iter().position(|a| !(*a > 0.0 && *a < 180.0)) {
-        let what = format!("the box angle {} is {}: it must lie between 0 and 180 degrees", NAMES[k + 3], angles[k]);
+        let what = format!(
+            "the box angle {} is {}: it must lie between 0 and 180 degrees",
+            NAMES[k + 3],
+            angles[k]
+        );
         return Err(Flaw(k + 3..k + 4, what));
     }
     let sum = angles[0] + angles[1] + angles[2];
     if sum >= 360.0 {
         return Err(Flaw(
             3..6,
-            format!("the box angles close no cell: they add up to {sum} degrees, not less than 360"),
+            format!(
+                "the box angles close no cell: they add up to {sum} degrees, not less than 360"
+            ),
         ));
     }
     match angles.iter().position(|a| 2.0 * a >= sum) {
         Some(k) => {
-            let what = format!("the box angles close no cell: {} is not less than the sum of the others", NAMES[k + 3]);
+            let what = format!(
+                "the box angles close no cell: {} is not less than the sum of the others",
+                NAMES[k + 3]
+            );
             Err(Flaw(k + 3..k + 4, what))
         }
         None => Ok(()),
@@ -295,5 +363,9 @@ fn cos_degrees(angle: f64) -> f64 {
 }
 
 fn sin_degrees(angle: f64) -> f64 {
-    if angle == 90.0 { 1.0 } else { libm::sin(angle.to_radians()) }
+    if angle == 90.0 {
+        1.0
+    } else {
+        libm::sin(angle.to_radians())
+    }
 }

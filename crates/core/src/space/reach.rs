@@ -28,7 +28,10 @@ pub struct Reach {
 impl Reach {
     /// Differences of `dim` components, no longer than `length`.
     pub fn ball(length: f64, dim: usize) -> Reach {
-        Reach { length, components: vec![length; dim] }
+        Reach {
+            length,
+            components: vec![length; dim],
+        }
     }
     /// Whether anything is bounded.
     pub fn is_some(&self) -> bool {
@@ -67,12 +70,20 @@ impl Windows {
             Some(Image::Orthorhombic(o)) => {
                 let edge = |k: usize| o.lengths().get(k).copied();
                 (0..dim)
-                    .map(|k| edge(k).map_or_else(|| open(reach, k), |l| periodic(reach, &[(k, 1.0 / l)], &largest)))
+                    .map(|k| {
+                        edge(k).map_or_else(
+                            || open(reach, k),
+                            |l| periodic(reach, &[(k, 1.0 / l)], &largest),
+                        )
+                    })
                     .collect()
             }
             Some(Image::Oblique(o)) => {
                 let parts = |n: [f64; 3]| [(0, n[0]), (1, n[1]), (2, n[2])];
-                inverse(o.vectors).into_iter().map(|n| periodic(reach, &parts(n), &largest)).collect()
+                inverse(o.vectors)
+                    .into_iter()
+                    .map(|n| periodic(reach, &parts(n), &largest))
+                    .collect()
             }
         };
         axes.retain(|axis: &Axis| axis.window.is_finite() && (!axis.periodic || axis.window < 0.5));
@@ -109,10 +120,18 @@ impl Windows {
             if !axis.parts.iter().all(|(k, _)| row[*k].is_finite()) {
                 return None;
             }
-            let at = axis.parts.iter().map(|(k, part)| row[*k] * part).sum::<f64>();
+            let at = axis
+                .parts
+                .iter()
+                .map(|(k, part)| row[*k] * part)
+                .sum::<f64>();
             // A place that overflows is in no edge of the box; its window is all of it.
             let inside = if at.is_finite() { at - at.floor() } else { 0.0 };
-            *to = if axis.periodic { inside.clamp(0.0, 1.0) } else { at };
+            *to = if axis.periodic {
+                inside.clamp(0.0, 1.0)
+            } else {
+                at
+            };
         }
         Some(place)
     }
@@ -120,7 +139,11 @@ impl Windows {
     #[inline]
     pub fn apart(&self, at: usize, a: &Place, b: &Place) -> f64 {
         let d = (a[at] - b[at]).abs();
-        if self.axes[at].periodic { d.min(1.0 - d) } else { d }
+        if self.axes[at].periodic {
+            d.min(1.0 - d)
+        } else {
+            d
+        }
     }
 }
 
@@ -141,24 +164,44 @@ fn ends(tables: [&Table; 2], k: usize) -> (f64, f64) {
 /// Component `k` as it is.
 fn open(reach: &Reach, k: usize) -> Axis {
     let window = reach.length.min(reach.components[k]) * WIDER + TINY;
-    Axis { parts: vec![(k, 1.0)], window, periodic: false }
+    Axis {
+        parts: vec![(k, 1.0)],
+        window,
+        periodic: false,
+    }
 }
 
 /// Parts of an edge of a box.
 fn periodic(reach: &Reach, parts: &[(usize, f64)], largest: &dyn Fn(usize) -> f64) -> Axis {
-    let norm = parts.iter().map(|(_, part)| part * part).sum::<f64>().sqrt();
-    let by_components = parts.iter().filter(|p| p.1 != 0.0).map(|(k, part)| reach.components[*k] * part.abs());
+    let norm = parts
+        .iter()
+        .map(|(_, part)| part * part)
+        .sum::<f64>()
+        .sqrt();
+    let by_components = parts
+        .iter()
+        .filter(|p| p.1 != 0.0)
+        .map(|(k, part)| reach.components[*k] * part.abs());
     let bound = (reach.length * norm).min(by_components.sum());
     // Rounding of places far outside, and of their differences, which are as long.
     let most = parts.iter().map(|(k, _)| largest(*k)).sum::<f64>();
     let window = (bound + TINY * norm) * WIDER + ROUNDINGS * (1.0 + 2.0 * most * norm);
-    Axis { parts: parts.to_vec(), window, periodic: true }
+    Axis {
+        parts: parts.to_vec(),
+        window,
+        periodic: true,
+    }
 }
 
 /// The rows n of the inverse of a basis: nₖ · bₗ is 1 for k = l, else 0.
 fn inverse(b: [[f64; 3]; 3]) -> [[f64; 3]; 3] {
-    let cross =
-        |a: [f64; 3], b: [f64; 3]| [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+    let cross = |a: [f64; 3], b: [f64; 3]| {
+        [
+            a[1] * b[2] - a[2] * b[1],
+            a[2] * b[0] - a[0] * b[2],
+            a[0] * b[1] - a[1] * b[0],
+        ]
+    };
     let normals = [cross(b[1], b[2]), cross(b[2], b[0]), cross(b[0], b[1])];
     let volume = dot(b[0], normals[0]);
     normals.map(|n| n.map(|v| v / volume))
@@ -173,7 +216,9 @@ mod tests {
     fn rows_within_reach_are_within_windows() {
         let mut state = 7u64;
         let mut unit = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 11) as f64 / (1u64 << 53) as f64
         };
         let cells = [
@@ -185,14 +230,17 @@ mod tests {
         let mut near = 0;
         for cell in &cells {
             for (scale, shift) in [(10.0, 0.0), (10.0, 1e6), (1e7, 0.0), (3.0, -1.5)] {
-                let mut items: Vec<f64> = (0..900).map(|_| (unit() - 0.5) * scale + shift).collect();
+                let mut items: Vec<f64> =
+                    (0..900).map(|_| (unit() - 0.5) * scale + shift).collect();
                 // Walls, corners, duplicates.
                 items[..18].copy_from_slice(&[
-                    0.0, 0.0, 0.0, 3.0, 2.5, 7.0, 1.5, 1.25, 3.5, -1.5, -1.25, -3.5, 0.0, 0.0, 0.0, 3.0, 0.0, 0.0,
+                    0.0, 0.0, 0.0, 3.0, 2.5, 7.0, 1.5, 1.25, 3.5, -1.5, -1.25, -3.5, 0.0, 0.0, 0.0,
+                    3.0, 0.0, 0.0,
                 ]);
                 let table = Table::f64(300, 3, items.clone()).unwrap();
                 for length in [0.3, 1.0, 2.0, 40.0, 1e-200] {
-                    let windows = Windows::new(&Reach::ball(length, 3), cell.as_ref(), [&table, &table]);
+                    let windows =
+                        Windows::new(&Reach::ball(length, 3), cell.as_ref(), [&table, &table]);
                     let row = |i: usize| [items[3 * i], items[3 * i + 1], items[3 * i + 2]];
                     for (i, j) in (0..300).flat_map(|i| (0..300).map(move |j| (i, j))) {
                         let mut d = [0, 1, 2].map(|k| row(i)[k] - row(j)[k]);
@@ -203,16 +251,28 @@ mod tests {
                             continue;
                         }
                         near += 1;
-                        let places = (windows.place(&row(i)).unwrap(), windows.place(&row(j)).unwrap());
+                        let places = (
+                            windows.place(&row(i)).unwrap(),
+                            windows.place(&row(j)).unwrap(),
+                        );
                         for at in 0..windows.len() {
-                            assert!(windows.apart(at, &places.0, &places.1) <= windows.window(at), "{i} {j} {cell:?}");
+                            assert!(
+                                windows.apart(at, &places.0, &places.1) <= windows.window(at),
+                                "{i} {j} {cell:?}"
+                            );
                         }
                     }
                 }
             }
         }
         assert!(near > 10_000, "{near}");
-        let strange = Windows { axes: vec![open(&Reach::ball(1.0, 1), 0)] };
-        assert!([f64::NAN, f64::INFINITY].iter().all(|v| strange.place(&[*v]).is_none()));
+        let strange = Windows {
+            axes: vec![open(&Reach::ball(1.0, 1), 0)],
+        };
+        assert!(
+            [f64::NAN, f64::INFINITY]
+                .iter()
+                .all(|v| strange.place(&[*v]).is_none())
+        );
     }
 }

@@ -85,7 +85,15 @@ impl Space {
                     0
                 }
             }
-            _ => rows.clone().map(|i| self.columns(i, cols).iter().map(|r| r.len() as u64).sum::<u64>()).sum(),
+            _ => rows
+                .clone()
+                .map(|i| {
+                    self.columns(i, cols)
+                        .iter()
+                        .map(|r| r.len() as u64)
+                        .sum::<u64>()
+                })
+                .sum(),
         }
     }
 }
@@ -96,12 +104,26 @@ mod tests {
 
     #[test]
     fn blocks_of_every_shape_add_up_to_its_size() {
-        for cells in [Domain::Cross, Domain::Triangle, Domain::Diagonal, Domain::Ordered, Domain::Square] {
+        for cells in [
+            Domain::Cross,
+            Domain::Triangle,
+            Domain::Diagonal,
+            Domain::Ordered,
+            Domain::Square,
+        ] {
             for n in [0usize, 1, 2, 7, 33] {
                 let m = if cells == Domain::Cross { n + 3 } else { n };
-                let space = Space { cells, n, m, near: None };
-                let blocks = |len: usize| (0..len.div_ceil(4)).map(move |b| b * 4..(b * 4 + 4).min(len));
-                let total: u64 = blocks(n).flat_map(|r| blocks(m).map(move |c| space.count(&r, &c))).sum();
+                let space = Space {
+                    cells,
+                    n,
+                    m,
+                    near: None,
+                };
+                let blocks =
+                    |len: usize| (0..len.div_ceil(4)).map(move |b| b * 4..(b * 4 + 4).min(len));
+                let total: u64 = blocks(n)
+                    .flat_map(|r| blocks(m).map(move |c| space.count(&r, &c)))
+                    .sum();
                 assert_eq!(total, space.size().unwrap(), "{cells:?} {n}");
             }
         }

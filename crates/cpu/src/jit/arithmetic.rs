@@ -18,16 +18,18 @@ impl Tile<'_> {
                 Src::Const(p) => self.power(a, p),
                 _ => Val::Nothing,
             },
-            program::Op::Binary(Binary::Div) => match reciprocal_of(&inst.src[1], self.geo.size == 4) {
-                Some(factor) => {
-                    let factor = self.constant_of(factor);
-                    Val::V(self.two(Op::Mul, factor, a))
+            program::Op::Binary(Binary::Div) => {
+                match reciprocal_of(&inst.src[1], self.geo.size == 4) {
+                    Some(factor) => {
+                        let factor = self.constant_of(factor);
+                        Val::V(self.two(Op::Mul, factor, a))
+                    }
+                    None => {
+                        let b = self.operand(&inst.src[1]);
+                        self.binary(Binary::Div, a, b)
+                    }
                 }
-                None => {
-                    let b = self.operand(&inst.src[1]);
-                    self.binary(Binary::Div, a, b)
-                }
-            },
+            }
             program::Op::Binary(op) => {
                 let b = self.operand(&inst.src[1]);
                 self.binary(op, a, b)
@@ -58,13 +60,18 @@ impl Tile<'_> {
     }
     /// Of two operands in any order, the one in memory last.
     fn ordered(a: Val, b: Val) -> (Val, Val) {
-        if matches!(a, Val::M(_, true)) { (b, a) } else { (a, b) }
+        if matches!(a, Val::M(_, true)) {
+            (b, a)
+        } else {
+            (a, b)
+        }
     }
     fn compare(&mut self, how: Compare, a: Val, b: Val) -> V {
         let a = self.number(a);
         let b = self.arg(b);
         let dst = self.mask_register();
-        self.list.push(Op::Compare(how), dst, [Arg::V(a), b, Arg::No]);
+        self.list
+            .push(Op::Compare(how), dst, [Arg::V(a), b, Arg::No]);
         dst
     }
     fn truth_op(&mut self, op: Op, a: V, b: V) -> V {
@@ -104,7 +111,11 @@ impl Tile<'_> {
             Unary::Floor => Val::V(self.one(Op::Round(1), a)),
             Unary::Ceil => Val::V(self.one(Op::Round(2), a)),
             Unary::Sign => {
-                let (zero, one, less) = (self.constant_of(0.0), self.constant_of(1.0), self.constant_of(-1.0));
+                let (zero, one, less) = (
+                    self.constant_of(0.0),
+                    self.constant_of(1.0),
+                    self.constant_of(-1.0),
+                );
                 let v = Val::V(self.number(a));
                 let above = self.compare(Compare::Lt, zero, v);
                 let below = self.compare(Compare::Lt, v, zero);
@@ -143,16 +154,21 @@ impl Tile<'_> {
     fn exponential(&mut self, a: Val) -> V {
         let a = self.number(a);
         // A NaN is the second operand, which both return.
-        let (least, most) = (self.constant_of(SINGLE.exp_range.0.into()), self.constant_of(SINGLE.exp_range.1.into()));
+        let (least, most) = (
+            self.constant_of(SINGLE.exp_range.0.into()),
+            self.constant_of(SINGLE.exp_range.1.into()),
+        );
         let a = self.two(Op::Min, most, Val::V(a));
         let a = self.two(Op::Max, least, Val::V(a));
         let log2_e = self.constant_of(SINGLE.log2_e.into());
         let n = self.two(Op::Mul, log2_e, Val::V(a));
         let n = self.one(Op::Round(0), Val::V(n));
-        let rest = [-SINGLE.ln2.0, -SINGLE.ln2.1].into_iter().fold(a, |rest, part| {
-            let part = self.number_constant(part.into());
-            self.fused(n, part, rest)
-        });
+        let rest = [-SINGLE.ln2.0, -SINGLE.ln2.1]
+            .into_iter()
+            .fold(a, |rest, part| {
+                let part = self.number_constant(part.into());
+                self.fused(n, part, rest)
+            });
         let power = self.polynomial(rest, SINGLE.exp.into_iter().chain([1.0, 1.0]));
         self.three(Op::Scale, Arg::V(power), Arg::V(n), Arg::No)
     }
@@ -165,13 +181,31 @@ impl Tile<'_> {
         if self.geo.adds_single() {
             let whole = self.one(Op::Round(0), Val::V(t));
             let rest = self.two(Op::Sub, Val::V(t), Val::V(whole));
-            #[allow(clippy::approx_constant, reason = "a coefficient of a minimax polynomial, not ln 2")]
-            let powers = [1.326_467_8e-3, 9.671_504e-3, 5.550_725_4e-2, 0.240_222_45, 0.693_147, 1.0];
+            #[allow(
+                clippy::approx_constant,
+                reason = "a coefficient of a minimax polynomial, not ln 2"
+            )]
+            let powers = [
+                1.326_467_8e-3,
+                9.671_504e-3,
+                5.550_725_4e-2,
+                0.240_222_45,
+                0.693_147,
+                1.0,
+            ];
             let power = self.polynomial(rest, powers.into_iter());
             return self.three(Op::Scale, Arg::V(power), Arg::V(whole), Arg::No);
         }
         let rest = self.one(Op::Fraction, Val::V(t));
-        let powers = [2.161_291e-4, 1.246_784_8e-3, 9.675_452e-3, 5.548_528_2e-2, 0.240_229_31, 0.693_147_06, 1.0];
+        let powers = [
+            2.161_291e-4,
+            1.246_784_8e-3,
+            9.675_452e-3,
+            5.548_528_2e-2,
+            0.240_229_31,
+            0.693_147_06,
+            1.0,
+        ];
         let power = self.polynomial(rest, powers.into_iter());
         self.three(Op::Scale, Arg::V(power), Arg::V(t), Arg::No)
     }
@@ -183,7 +217,11 @@ impl Tile<'_> {
     fn not(&mut self, a: Val) -> Val {
         match a {
             Val::Mask(m) => {
-                let ones = if self.geo.wide { m } else { self.constant(u64::MAX >> (64 - 8 * self.geo.size)) };
+                let ones = if self.geo.wide {
+                    m
+                } else {
+                    self.constant(u64::MAX >> (64 - 8 * self.geo.size))
+                };
                 Val::Mask(self.truth_op(Op::MaskNot, m, ones))
             }
             other => {
@@ -229,7 +267,11 @@ impl Tile<'_> {
             return out;
         }
         // Equal numbers differ in the sign of zero at most, so both orders together have the right one.
-        let (op, join) = if max { (Op::Max, Op::And) } else { (Op::Min, Op::Or) };
+        let (op, join) = if max {
+            (Op::Max, Op::And)
+        } else {
+            (Op::Min, Op::Or)
+        };
         let (there, back) = (self.two(op, a, b), self.two(op, b, a));
         let out = self.two(join, Val::V(there), Val::V(back));
         let odd = self.compare(Compare::Unordered, a, b);
@@ -308,7 +350,11 @@ impl Tile<'_> {
             Some(v) => v,
             None => self.number_constant(1.0),
         };
-        if n < 0 { self.reciprocal(result) } else { result }
+        if n < 0 {
+            self.reciprocal(result)
+        } else {
+            result
+        }
     }
 }
 

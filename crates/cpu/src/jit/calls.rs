@@ -78,7 +78,13 @@ pub fn function<T: Real>(wide: bool) -> Function<T> {
 /// # Safety
 /// The machine has AVX-512; the pointers are good for `n` numbers each (the second operand, where the function has one).
 #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2")]
-unsafe extern "sysv64" fn on_avx512<T: Real>(call: usize, n: usize, out: *mut T, a: *const T, b: *const T) {
+unsafe extern "sysv64" fn on_avx512<T: Real>(
+    call: usize,
+    n: usize,
+    out: *mut T,
+    a: *const T,
+    b: *const T,
+) {
     // SAFETY: the caller's promise; operands and results do not overlap in a frame.
     unsafe { apply(Isa::Avx512, call, n, out, a, b) }
 }
@@ -86,7 +92,13 @@ unsafe extern "sysv64" fn on_avx512<T: Real>(call: usize, n: usize, out: *mut T,
 /// # Safety
 /// The machine has AVX2; the pointers are good for `n` numbers each (the second operand, where the function has one).
 #[target_feature(enable = "avx2")]
-unsafe extern "sysv64" fn on_avx2<T: Real>(call: usize, n: usize, out: *mut T, a: *const T, b: *const T) {
+unsafe extern "sysv64" fn on_avx2<T: Real>(
+    call: usize,
+    n: usize,
+    out: *mut T,
+    a: *const T,
+    b: *const T,
+) {
     // SAFETY: the caller's promise; operands and results do not overlap in a frame.
     unsafe { apply(Isa::Avx2, call, n, out, a, b) }
 }
@@ -97,7 +109,12 @@ unsafe extern "sysv64" fn on_avx2<T: Real>(call: usize, n: usize, out: *mut T, a
 unsafe fn apply<T: Real>(isa: Isa, call: usize, n: usize, out: *mut T, a: *const T, b: *const T) {
     let Some(call) = LIST.get(call) else { return };
     // SAFETY: the caller's promise.
-    let (out, a) = unsafe { (std::slice::from_raw_parts_mut(out, n), std::slice::from_raw_parts(a, n)) };
+    let (out, a) = unsafe {
+        (
+            std::slice::from_raw_parts_mut(out, n),
+            std::slice::from_raw_parts(a, n),
+        )
+    };
     let second = if call.is_binary() { n } else { 0 };
     // SAFETY: the caller's promise; no number is read where there is no second operand.
     let b = unsafe { std::slice::from_raw_parts(if second == 0 { a.as_ptr() } else { b }, second) };

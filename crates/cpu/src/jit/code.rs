@@ -39,9 +39,22 @@ impl<T: Real> Code<T> {
         if !isa.is_generated() {
             return Err("the jit knows AVX2 and AVX-512 only");
         }
-        let target = Target { single: size_of::<T>() == 4, wide: isa == Isa::Avx512, given, results };
+        let target = Target {
+            single: size_of::<T>() == 4,
+            wide: isa == Isa::Avx512,
+            given,
+            results,
+        };
         let steps = steps::steps(low, program, target)?;
-        let mut maker = Maker { steps: &steps, low, isa, results, pool: vec![], bytes: vec![], frame: 0 };
+        let mut maker = Maker {
+            steps: &steps,
+            low,
+            isa,
+            results,
+            pool: vec![],
+            bytes: vec![],
+            frame: 0,
+        };
         let strips = BLOCK / lanes::<T>(isa);
         // Where there are few numbers, as many rows as leave their sums in registers.
         let most = match maker.steps.numbers {
@@ -56,10 +69,19 @@ impl<T: Real> Code<T> {
             *to = T::of_bits(*bits);
         }
         let mut vectors = Block::zeros(low.constants.len() * low.dim);
-        vectors.iter_mut().zip(low.constants.iter().flatten()).for_each(|(to, v)| *to = T::of(*v));
-        let pages =
-            memory::Executable::new(&maker.bytes).map_err(|_| "the system executes nothing that was written")?;
-        Ok(Code { pages, tiles: [many, one], frame: maker.frame, pool, vectors })
+        vectors
+            .iter_mut()
+            .zip(low.constants.iter().flatten())
+            .for_each(|(to, v)| *to = T::of(*v));
+        let pages = memory::Executable::new(&maker.bytes)
+            .map_err(|_| "the system executes nothing that was written")?;
+        Ok(Code {
+            pages,
+            tiles: [many, one],
+            frame: maker.frame,
+            pool,
+            vectors,
+        })
     }
     /// Rows that are evaluated side by side.
     pub fn rows(&self) -> usize {
@@ -75,7 +97,13 @@ impl<T: Real> Code<T> {
     /// # Safety
     /// The operands are those of the compiled formula: `rows` rows of x, as many lanes of y in strips as `lanes` ends at, and
     /// room for the results of `rows` rows: stored ones for one block of y, or for a line of blocks; `frame` holds [`Self::frame`] numbers. The machine has the instruction set.
-    pub unsafe fn run(&self, frame: &mut [f64], rows: usize, lanes: &Range<usize>, operands: &Operands<T>) {
+    pub unsafe fn run(
+        &self,
+        frame: &mut [f64],
+        rows: usize,
+        lanes: &Range<usize>,
+        operands: &Operands<T>,
+    ) {
         let (many, one) = (&self.tiles[0], &self.tiles[1]);
         let tiled = rows / many.0.rows * many.0.rows;
         for (tile, rows) in [(many, 0..tiled), (one, tiled..rows)] {
@@ -99,7 +127,8 @@ impl<T: Real> Code<T> {
         let wide = geo.lanes() * geo.strips;
         let out_step = geo.out_step() / geo.size;
         // SAFETY: the pages hold a function of this signature at `entry`.
-        let function: extern "sysv64" fn(*mut Head) = unsafe { std::mem::transmute(self.pages.address(*entry)) };
+        let function: extern "sysv64" fn(*mut Head) =
+            unsafe { std::mem::transmute(self.pages.address(*entry)) };
         let lane = lanes.start / wide * wide;
         for row in rows.step_by(geo.rows).filter(|_| lanes.end > lane) {
             let head = Head {
@@ -110,7 +139,10 @@ impl<T: Real> Code<T> {
                 vectors: self.vectors.as_ptr().cast(),
                 deltas: at.deltas.wrapping_add(row * geo.dim * BLOCK + lane).cast(),
                 zips: at.zips.wrapping_add(row * BLOCK + lane).cast(),
-                out: at.out.wrapping_add(row * geo.numbers * out_step + lane % out_step).cast(),
+                out: at
+                    .out
+                    .wrapping_add(row * geo.numbers * out_step + lane % out_step)
+                    .cast(),
                 pool: self.pool.as_ptr().cast(),
                 slice: 0,
                 strips: (lanes.end - lane).div_ceil(wide) as u64,
@@ -138,13 +170,22 @@ const LONGEST: usize = 6000;
 
 impl Maker<'_> {
     /// Writes the first of the tiles (rows, strips) whose values stay in registers, or else the last that can be written.
-    fn best<T: Real>(&mut self, shapes: &[(usize, usize)]) -> Result<(Geometry, usize), &'static str> {
+    fn best<T: Real>(
+        &mut self,
+        shapes: &[(usize, usize)],
+    ) -> Result<(Geometry, usize), &'static str> {
         let mut last = Err("no tile fits registers and addresses");
         for (at, shape) in shapes.iter().enumerate() {
             let geo = self.geometry::<T>(*shape);
-            let abreast = self.placed(geo, true).filter(|(_, placement, _)| !placement.in_memory);
-            let Some((list, placement, spare)) = abreast.or_else(|| self.placed(geo, false)) else { continue };
-            let good = placement.spilled == 0 && list.insts.len() <= LONGEST && placement.frame <= tile::FRAME / 16;
+            let abreast = self
+                .placed(geo, true)
+                .filter(|(_, placement, _)| !placement.in_memory);
+            let Some((list, placement, spare)) = abreast.or_else(|| self.placed(geo, false)) else {
+                continue;
+            };
+            let good = placement.spilled == 0
+                && list.insts.len() <= LONGEST
+                && placement.frame <= tile::FRAME / 16;
             let good = good && encode::fits(&list);
             if !good && at + 1 < shapes.len() {
                 continue;
@@ -178,12 +219,19 @@ impl Maker<'_> {
         }
     }
     /// The listing of a tile with its registers, and the first register kept free.
-    fn placed(&mut self, geo: Geometry, abreast: bool) -> Option<(ir::Listing, registers::Placement, u8)> {
+    fn placed(
+        &mut self,
+        geo: Geometry,
+        abreast: bool,
+    ) -> Option<(ir::Listing, registers::Placement, u8)> {
         for truths in [false, true] {
             let (list, frame) = tile::tile(self.steps, geo, &mut self.pool, truths, abreast);
             let all = if geo.wide { 32 } else { 16 };
             for vectors in [all, all - 3] {
-                let supply = registers::Supply { vectors, masks: (1, 8) };
+                let supply = registers::Supply {
+                    vectors,
+                    masks: (1, 8),
+                };
                 match registers::place(&list, supply, frame, geo.vector()) {
                     Some(placement) if !placement.in_memory || vectors < all => {
                         return Some((list, placement, vectors));

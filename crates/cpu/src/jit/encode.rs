@@ -98,18 +98,24 @@ fn rare(op: Op, of: impl Fn([Code; 4]) -> Code) -> Code {
             VEX_Vsqrtpd_ymm_ymmm256,
             VEX_Vsqrtps_ymm_ymmm256,
         ]),
-        Op::ReciprocalRoot => {
-            of([EVEX_Vrsqrt14pd_zmm_k1z_zmmm512b64, EVEX_Vrsqrt14ps_zmm_k1z_zmmm512b32, INVALID, INVALID])
-        }
+        Op::ReciprocalRoot => of([
+            EVEX_Vrsqrt14pd_zmm_k1z_zmmm512b64,
+            EVEX_Vrsqrt14ps_zmm_k1z_zmmm512b32,
+            INVALID,
+            INVALID,
+        ]),
         Op::Round(_) => of([
             EVEX_Vrndscalepd_zmm_k1z_zmmm512b64_imm8_sae,
             EVEX_Vrndscaleps_zmm_k1z_zmmm512b32_imm8_sae,
             VEX_Vroundpd_ymm_ymmm256_imm8,
             VEX_Vroundps_ymm_ymmm256_imm8,
         ]),
-        Op::Scale => {
-            of([EVEX_Vscalefpd_zmm_k1z_zmm_zmmm512b64_er, EVEX_Vscalefps_zmm_k1z_zmm_zmmm512b32_er, INVALID, INVALID])
-        }
+        Op::Scale => of([
+            EVEX_Vscalefpd_zmm_k1z_zmm_zmmm512b64_er,
+            EVEX_Vscalefps_zmm_k1z_zmm_zmmm512b32_er,
+            INVALID,
+            INVALID,
+        ]),
         Op::Fraction => of([
             EVEX_Vreducepd_zmm_k1z_zmmm512b64_imm8_sae,
             EVEX_Vreduceps_zmm_k1z_zmmm512b32_imm8_sae,
@@ -134,13 +140,24 @@ fn rare(op: Op, of: impl Fn([Code; 4]) -> Code) -> Code {
             VEX_Vfmadd231pd_ymm_ymm_ymmm256,
             VEX_Vfmadd231ps_ymm_ymm_ymmm256,
         ]),
-        Op::MaskAnd => {
-            of([VEX_Kandw_kr_kr_kr, VEX_Kandw_kr_kr_kr, VEX_Vandpd_ymm_ymm_ymmm256, VEX_Vandps_ymm_ymm_ymmm256])
-        }
-        Op::MaskOr => of([VEX_Korw_kr_kr_kr, VEX_Korw_kr_kr_kr, VEX_Vorpd_ymm_ymm_ymmm256, VEX_Vorps_ymm_ymm_ymmm256]),
-        Op::MaskXor | Op::MaskNot => {
-            of([VEX_Kxorw_kr_kr_kr, VEX_Kxorw_kr_kr_kr, VEX_Vxorpd_ymm_ymm_ymmm256, VEX_Vxorps_ymm_ymm_ymmm256])
-        }
+        Op::MaskAnd => of([
+            VEX_Kandw_kr_kr_kr,
+            VEX_Kandw_kr_kr_kr,
+            VEX_Vandpd_ymm_ymm_ymmm256,
+            VEX_Vandps_ymm_ymm_ymmm256,
+        ]),
+        Op::MaskOr => of([
+            VEX_Korw_kr_kr_kr,
+            VEX_Korw_kr_kr_kr,
+            VEX_Vorpd_ymm_ymm_ymmm256,
+            VEX_Vorps_ymm_ymm_ymmm256,
+        ]),
+        Op::MaskXor | Op::MaskNot => of([
+            VEX_Kxorw_kr_kr_kr,
+            VEX_Kxorw_kr_kr_kr,
+            VEX_Vxorpd_ymm_ymm_ymmm256,
+            VEX_Vxorps_ymm_ymm_ymmm256,
+        ]),
         _ => INVALID,
     }
 }
@@ -178,15 +195,34 @@ struct Writer<'l> {
 ///
 /// # Errors
 /// Where an operand does not fit an instruction.
-pub fn encode(list: &Listing, placement: &Placement, geo: Geometry, spare: u8, function: u64) -> Result<Vec<u8>> {
+pub fn encode(
+    list: &Listing,
+    placement: &Placement,
+    geo: Geometry,
+    spare: u8,
+    function: u64,
+) -> Result<Vec<u8>> {
     let (encoder, at) = (Encoder::new(64), 0);
-    let mut w = Writer { encoder, at, list, placement, geo, spare, function, open: vec![] };
+    let mut w = Writer {
+        encoder,
+        at,
+        list,
+        placement,
+        geo,
+        spare,
+        function,
+        open: vec![],
+    };
     for r in SAVED {
         w.put(Instruction::with1(Code::Push_r64, r)?)?;
     }
     // Six registers and the address to return to: the stack is a multiple of 16 again.
     w.put(Instruction::with2(Code::Sub_rm64_imm8, Register::RSP, 8)?)?;
-    w.put(Instruction::with2(Code::Mov_r64_rm64, FRAME, Register::RDI)?)?;
+    w.put(Instruction::with2(
+        Code::Mov_r64_rm64,
+        FRAME,
+        Register::RDI,
+    )?)?;
     w.head(OUT, offset_of!(Head, out))?;
     w.head(ROWS, offset_of!(Head, x))?;
     w.head(DELTAS, offset_of!(Head, deltas))?;
@@ -219,10 +255,16 @@ impl Writer<'_> {
         self.put(Instruction::with2(Code::Mov_r64_rm64, to, from)?)
     }
     fn bases(&mut self) -> Result<()> {
-        LOADED.iter().try_for_each(|(r, offset)| self.head(*r, *offset))
+        LOADED
+            .iter()
+            .try_for_each(|(r, offset)| self.head(*r, *offset))
     }
     fn vector(&self, n: u8) -> Register {
-        let first = if self.geo.wide { Register::ZMM0 } else { Register::YMM0 };
+        let first = if self.geo.wide {
+            Register::ZMM0
+        } else {
+            Register::YMM0
+        };
         first + u32::from(n)
     }
     fn half(&self, r: Register) -> Register {
@@ -263,7 +305,9 @@ impl Writer<'_> {
     /// The register of operand `v`; one in memory is loaded into spare register `slot`.
     fn read(&mut self, v: V, slot: u8) -> Result<Register> {
         match self.placement.places[v as usize] {
-            Place::Register(n) if self.list.classes[v as usize] == Class::Mask => Ok(Register::K0 + u32::from(n)),
+            Place::Register(n) if self.list.classes[v as usize] == Class::Mask => {
+                Ok(Register::K0 + u32::from(n))
+            }
             Place::Register(n) => Ok(self.vector(n)),
             Place::Memory(mem) => {
                 let to = self.vector(self.spare + slot);
@@ -316,7 +360,9 @@ impl Writer<'_> {
         }
     }
     fn store(&mut self, inst: &Inst) -> Result<()> {
-        let (Arg::V(v), Arg::M(mem)) = (inst.src[0], inst.src[1]) else { return Ok(()) };
+        let (Arg::V(v), Arg::M(mem)) = (inst.src[0], inst.src[1]) else {
+            return Ok(());
+        };
         let from = self.read(v, 0)?;
         let to = self.address(&mem, false);
         self.put(Instruction::with2(code(Op::Store, &self.geo), to, from)?)
@@ -374,7 +420,9 @@ impl Writer<'_> {
         };
         let made = match (self.in_memory(inst.src[0]), how) {
             (Some(mem), None) => Instruction::with2(code, to, self.address(&mem, mem.broadcast))?,
-            (Some(mem), Some(how)) => Instruction::with3(code, to, self.address(&mem, mem.broadcast), how)?,
+            (Some(mem), Some(how)) => {
+                Instruction::with3(code, to, self.address(&mem, mem.broadcast), how)?
+            }
             (None, how) => {
                 let a = self.operand(inst.src[0], 0)?;
                 match how {
@@ -400,8 +448,12 @@ impl Writer<'_> {
         };
         let a = self.operand(inst.src[0], 0)?;
         let made = match (self.in_memory(inst.src[1]), how) {
-            (Some(mem), None) => Instruction::with3(code, to, a, self.address(&mem, mem.broadcast))?,
-            (Some(mem), Some(how)) => Instruction::with4(code, to, a, self.address(&mem, mem.broadcast), how)?,
+            (Some(mem), None) => {
+                Instruction::with3(code, to, a, self.address(&mem, mem.broadcast))?
+            }
+            (Some(mem), Some(how)) => {
+                Instruction::with4(code, to, a, self.address(&mem, mem.broadcast), how)?
+            }
             (None, how) => {
                 let b = self.operand(inst.src[1], 1)?;
                 match how {
@@ -421,7 +473,12 @@ impl Writer<'_> {
             (Op::Keep, true) => Instruction::with2(code(Op::Load, &self.geo), to, b)?,
             (Op::Keep, false) => Instruction::with3(code(Op::And, &self.geo), to, mask, b)?,
             (op, true) => match self.in_memory(inst.src[2]) {
-                Some(mem) => Instruction::with3(code(op, &self.geo), to, b, self.address(&mem, mem.broadcast))?,
+                Some(mem) => Instruction::with3(
+                    code(op, &self.geo),
+                    to,
+                    b,
+                    self.address(&mem, mem.broadcast),
+                )?,
                 None => {
                     // A target in memory lies in the last spare register, and tied ones are read there: both read first.
                     let c = self.operand(inst.src[2], 0)?;
@@ -429,7 +486,13 @@ impl Writer<'_> {
                 }
             },
             (_, false) => match self.in_memory(inst.src[2]) {
-                Some(mem) => Instruction::with4(code(inst.op, &self.geo), to, b, self.address(&mem, false), mask)?,
+                Some(mem) => Instruction::with4(
+                    code(inst.op, &self.geo),
+                    to,
+                    b,
+                    self.address(&mem, false),
+                    mask,
+                )?,
                 None => {
                     let c = self.operand(inst.src[2], 2)?;
                     Instruction::with4(code(inst.op, &self.geo), to, b, c, mask)?
@@ -445,7 +508,11 @@ impl Writer<'_> {
     fn start(&mut self, k: usize) -> Result<()> {
         self.head(STRIP, offset_of!(Head, y))?;
         self.head(OUT, offset_of!(Head, out))?;
-        self.put(Instruction::with2(Code::Xor_r32_rm32, Register::R14D, Register::R14D)?)?;
+        self.put(Instruction::with2(
+            Code::Xor_r32_rm32,
+            Register::R14D,
+            Register::R14D,
+        )?)?;
         if k > 0 {
             self.step(COMPONENT, k * self.geo.size)?;
             self.step(STRIP, k * self.geo.vector())?;
@@ -454,28 +521,54 @@ impl Writer<'_> {
         Ok(())
     }
     fn step(&mut self, register: Register, bytes: usize) -> Result<()> {
-        self.put(Instruction::with2(Code::Add_rm64_imm32, register, bytes as i32)?)
+        self.put(Instruction::with2(
+            Code::Add_rm64_imm32,
+            register,
+            bytes as i32,
+        )?)
     }
     fn begin(&mut self, at: usize, op: Op) -> Result<()> {
         self.open.push((self.at, at));
-        let Op::Slices(slice, dim) = op else { return Ok(()) };
+        let Op::Slices(slice, dim) = op else {
+            return Ok(());
+        };
         // The end of the slice: so many components on, but not past the last.
-        let from = memory(COMPONENT, Register::None, (slice * self.geo.size) as i64, false);
+        let from = memory(
+            COMPONENT,
+            Register::None,
+            (slice * self.geo.size) as i64,
+            false,
+        );
         self.put(Instruction::with2(Code::Lea_r64_m, Register::RAX, from)?)?;
-        self.put(Instruction::with2(Code::Mov_rm64_imm32, Register::R9, (dim * self.geo.size) as i32)?)?;
-        self.put(Instruction::with2(Code::Cmp_r64_rm64, Register::RAX, Register::R9)?)?;
-        self.put(Instruction::with2(Code::Cmova_r64_rm64, Register::RAX, Register::R9)?)?;
+        self.put(Instruction::with2(
+            Code::Mov_rm64_imm32,
+            Register::R9,
+            (dim * self.geo.size) as i32,
+        )?)?;
+        self.put(Instruction::with2(
+            Code::Cmp_r64_rm64,
+            Register::RAX,
+            Register::R9,
+        )?)?;
+        self.put(Instruction::with2(
+            Code::Cmova_r64_rm64,
+            Register::RAX,
+            Register::R9,
+        )?)?;
         let to = memory(FRAME, Register::None, offset_of!(Head, slice) as i64, false);
         self.put(Instruction::with2(Code::Mov_rm64_r64, to, Register::RAX)?)
     }
     fn end(&mut self, at: usize, op: Op) -> Result<()> {
-        let Some((label, begin)) = self.open.pop() else { return Ok(()) };
+        let Some((label, begin)) = self.open.pop() else {
+            return Ok(());
+        };
         let size = self.geo.size;
         let bytes = |dim: usize| (dim * size) as i32;
         match op {
             Op::End(to) => {
                 let inside = &self.list.insts[begin..at];
-                let writes = |i: &Inst| matches!(i.src[1], Arg::M(m) if m.base == Base::Out && m.by_k);
+                let writes =
+                    |i: &Inst| matches!(i.src[1], Arg::M(m) if m.base == Base::Out && m.by_k);
                 let out = inside.iter().any(|i| i.op == Op::Store && writes(i));
                 self.step(COMPONENT, self.geo.size)?;
                 self.step(STRIP, self.geo.vector())?;
@@ -483,21 +576,32 @@ impl Writer<'_> {
                     self.step(OUT, self.geo.out_step())?;
                 }
                 match to {
-                    Some(dim) => self.put(Instruction::with2(Code::Cmp_rm64_imm32, COMPONENT, bytes(dim))?)?,
+                    Some(dim) => self.put(Instruction::with2(
+                        Code::Cmp_rm64_imm32,
+                        COMPONENT,
+                        bytes(dim),
+                    )?)?,
                     None => {
-                        let end = memory(FRAME, Register::None, offset_of!(Head, slice) as i64, false);
+                        let end =
+                            memory(FRAME, Register::None, offset_of!(Head, slice) as i64, false);
                         self.put(Instruction::with2(Code::Cmp_r64_rm64, COMPONENT, end)?)?;
                     }
                 }
             }
-            Op::EndSlices(dim) => self.put(Instruction::with2(Code::Cmp_rm64_imm32, COMPONENT, bytes(dim))?)?,
+            Op::EndSlices(dim) => self.put(Instruction::with2(
+                Code::Cmp_rm64_imm32,
+                COMPONENT,
+                bytes(dim),
+            )?)?,
             _ => {}
         }
         self.put(Instruction::with_branch(Code::Jb_rel32_64, label)?)
     }
     /// Moves all pointers of lanes to the next strips, and goes on until none are left.
     fn next_strips(&mut self) -> Result<()> {
-        let Some((label, _)) = self.open.pop() else { return Ok(()) };
+        let Some((label, _)) = self.open.pop() else {
+            return Ok(());
+        };
         let geo = self.geo;
         let lanes = geo.strips * geo.vector();
         let mut moves = vec![
@@ -519,38 +623,72 @@ impl Writer<'_> {
         }
         self.step(DELTAS, lanes)?;
         self.bases()?;
-        let left = memory(FRAME, Register::None, offset_of!(Head, strips) as i64, false);
+        let left = memory(
+            FRAME,
+            Register::None,
+            offset_of!(Head, strips) as i64,
+            false,
+        );
         self.put(Instruction::with1(Code::Dec_rm64, left)?)?;
         self.put(Instruction::with_branch(Code::Jne_rel32_64, label)?)
     }
     fn call(&mut self, call: usize, n: usize, at: [i64; 3]) -> Result<()> {
-        self.put(Instruction::with2(Code::Mov_r32_imm32, Register::EDI, call as u32)?)?;
-        self.put(Instruction::with2(Code::Mov_r32_imm32, Register::ESI, n as u32)?)?;
-        for (register, at) in [Register::RDX, Register::RCX, Register::R8].into_iter().zip(at) {
+        self.put(Instruction::with2(
+            Code::Mov_r32_imm32,
+            Register::EDI,
+            call as u32,
+        )?)?;
+        self.put(Instruction::with2(
+            Code::Mov_r32_imm32,
+            Register::ESI,
+            n as u32,
+        )?)?;
+        for (register, at) in [Register::RDX, Register::RCX, Register::R8]
+            .into_iter()
+            .zip(at)
+        {
             let from = memory(FRAME, Register::None, at.max(HEAD), false);
             self.put(Instruction::with2(Code::Lea_r64_m, register, from)?)?;
         }
-        self.put(Instruction::with2(Code::Mov_r64_imm64, Register::RAX, self.function)?)?;
+        self.put(Instruction::with2(
+            Code::Mov_r64_imm64,
+            Register::RAX,
+            self.function,
+        )?)?;
         self.put(Instruction::with1(Code::Call_rm64, Register::RAX)?)?;
         self.bases()
     }
     /// Two vectors of f64 in memory grow by the lanes of one of f32.
     fn widen_add(&mut self, inst: &Inst) -> Result<()> {
         use Code::*;
-        let (Arg::V(v), Arg::M(mem)) = (inst.src[0], inst.src[1]) else { return Ok(()) };
+        let (Arg::V(v), Arg::M(mem)) = (inst.src[0], inst.src[1]) else {
+            return Ok(());
+        };
         let (from, to) = (self.read(v, 0)?, self.target(inst)?);
         let wide = self.geo.wide;
         let pick = |a, b| if wide { a } else { b };
         let (widen, add) = (
-            pick(EVEX_Vcvtps2pd_zmm_k1z_ymmm256b32_sae, VEX_Vcvtps2pd_ymm_xmmm128),
-            pick(EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er, VEX_Vaddpd_ymm_ymm_ymmm256),
+            pick(
+                EVEX_Vcvtps2pd_zmm_k1z_ymmm256b32_sae,
+                VEX_Vcvtps2pd_ymm_xmmm128,
+            ),
+            pick(
+                EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er,
+                VEX_Vaddpd_ymm_ymm_ymmm256,
+            ),
         );
         let (store, high) = (
             pick(EVEX_Vmovupd_zmmm512_k1z_zmm, VEX_Vmovupd_ymmm256_ymm),
-            pick(EVEX_Vextractf64x4_ymmm256_k1z_zmm_imm8, VEX_Vextractf128_xmmm128_ymm_imm8),
+            pick(
+                EVEX_Vextractf64x4_ymmm256_k1z_zmm_imm8,
+                VEX_Vextractf128_xmmm128_ymm_imm8,
+            ),
         );
         for half in 0..2 {
-            let place = Mem { disp: mem.disp + (half * self.geo.vector()) as i64, ..mem };
+            let place = Mem {
+                disp: mem.disp + (half * self.geo.vector()) as i64,
+                ..mem
+            };
             let place = self.address(&place, false);
             let narrow = match half {
                 0 => self.half(from),
@@ -568,16 +706,29 @@ impl Writer<'_> {
     /// One vector of f32 from two of f64 in memory.
     fn narrow(&mut self, inst: &Inst) -> Result<()> {
         use Code::*;
-        let (Arg::V(v), Arg::M(mem)) = (inst.src[0], inst.src[1]) else { return Ok(()) };
+        let (Arg::V(v), Arg::M(mem)) = (inst.src[0], inst.src[1]) else {
+            return Ok(());
+        };
         let (room, to) = (self.read(v, 0)?, self.target(inst)?);
         let wide = self.geo.wide;
-        let narrow = if wide { EVEX_Vcvtpd2ps_ymm_k1z_zmmm512b64_er } else { VEX_Vcvtpd2ps_xmm_ymmm256 };
+        let narrow = if wide {
+            EVEX_Vcvtpd2ps_ymm_k1z_zmmm512b64_er
+        } else {
+            VEX_Vcvtpd2ps_xmm_ymmm256
+        };
         for (half, r) in [to, room].into_iter().enumerate() {
-            let place = Mem { disp: mem.disp + (half * self.geo.vector()) as i64, ..mem };
+            let place = Mem {
+                disp: mem.disp + (half * self.geo.vector()) as i64,
+                ..mem
+            };
             let place = self.address(&place, false);
             self.put(Instruction::with2(narrow, self.half(r), place)?)?;
         }
-        let join = if wide { EVEX_Vinsertf64x4_zmm_k1z_zmm_ymmm256_imm8 } else { VEX_Vinsertf128_ymm_ymm_xmmm128_imm8 };
+        let join = if wide {
+            EVEX_Vinsertf64x4_zmm_k1z_zmm_ymmm256_imm8
+        } else {
+            VEX_Vinsertf128_ymm_ymm_xmmm128_imm8
+        };
         self.put(Instruction::with4(join, to, to, self.half(room), 1)?)?;
         self.written(inst, to)
     }

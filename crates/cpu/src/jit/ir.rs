@@ -236,7 +236,12 @@ impl Geometry {
     }
     /// What the code is made for; the forms that are given are known from the steps.
     pub fn target(&self) -> Target {
-        Target { single: self.size == 4, wide: self.wide, given: false, results: self.results }
+        Target {
+            single: self.size == 4,
+            wide: self.wide,
+            given: false,
+            results: self.results,
+        }
     }
     /// Bytes of a vector.
     pub fn vector(&self) -> usize {

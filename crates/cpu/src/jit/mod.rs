@@ -92,5 +92,9 @@ pub struct Operands<T> {
 
 /// Lanes of a strip of y on `isa`.
 pub fn lanes<T>(isa: Isa) -> usize {
-    if isa == Isa::Avx512 { 64 / size_of::<T>() } else { 32 / size_of::<T>() }
+    if isa == Isa::Avx512 {
+        64 / size_of::<T>()
+    } else {
+        32 / size_of::<T>()
+    }
 }

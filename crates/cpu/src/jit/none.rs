@@ -18,7 +18,13 @@ impl<T: Real> Code<T> {
     ///
     /// # Errors
     /// Always.
-    pub fn compile(_: &Lowered, _: &Program, _: Isa, _: bool, _: Results) -> Result<Self, &'static str> {
+    pub fn compile(
+        _: &Lowered,
+        _: &Program,
+        _: Isa,
+        _: bool,
+        _: Results,
+    ) -> Result<Self, &'static str> {
         Err("code is made for AVX2 and AVX-512")
     }
     /// Rows that are evaluated side by side.

@@ -15,7 +15,14 @@ pub fn factors(steps: &mut Steps, weight: Option<Src>, wide: bool) {
     let rooted = wide && !steps.decides;
     let mut product = |a: Src, b: Src| {
         registers += 1;
-        (Src::Reg(registers - 1), Inst { op: Op::Binary(Binary::Mul), dst: registers - 1, src: [a, b, a] })
+        (
+            Src::Reg(registers - 1),
+            Inst {
+                op: Op::Binary(Binary::Mul),
+                dst: registers - 1,
+                src: [a, b, a],
+            },
+        )
     };
     for Loop { before, body, .. } in &mut steps.loops {
         let made: HashMap<usize, Inst> = body.iter().filter_map(instruction).collect();
@@ -27,7 +34,9 @@ pub fn factors(steps: &mut Steps, weight: Option<Src>, wide: bool) {
         // Shared factors times the weight.
         let mut weighted: Vec<(Src, Src)> = vec![];
         for step in body.iter_mut() {
-            let Step::Out(src, factor, ..) = step else { continue };
+            let Step::Out(src, factor, ..) = step else {
+                continue;
+            };
             let Some([a, b]) = factors_of(src, &made, &reads) else {
                 *factor = weight;
                 continue;
@@ -36,7 +45,10 @@ pub fn factors(steps: &mut Steps, weight: Option<Src>, wide: bool) {
             match weight {
                 None => (*src, *factor) = (a, Some(b)),
                 Some(weight) if shared(&b) => {
-                    let have = weighted.iter().find(|(of, _)| *of == b).map(|(_, made)| *made);
+                    let have = weighted
+                        .iter()
+                        .find(|(of, _)| *of == b)
+                        .map(|(_, made)| *made);
                     let times = have.unwrap_or_else(|| {
                         let (times, inst) = product(b, weight);
                         before.push(match root_of(&b, before).filter(|_| rooted) {
@@ -54,7 +66,9 @@ pub fn factors(steps: &mut Steps, weight: Option<Src>, wide: bool) {
     }
     let made: HashMap<usize, Inst> = steps.finish.iter().filter_map(instruction).collect();
     for step in &mut steps.finish {
-        let Step::Out(src, factor, ..) = step else { continue };
+        let Step::Out(src, factor, ..) = step else {
+            continue;
+        };
         match (weight, factors_of(src, &made, &reads)) {
             (None, Some([a, b])) => (*src, *factor) = (a, Some(b)),
             _ => *factor = weight,
@@ -65,20 +79,30 @@ pub fn factors(steps: &mut Steps, weight: Option<Src>, wide: bool) {
 }
 
 fn instruction(step: &Step) -> Option<(usize, Inst)> {
-    if let Step::Inst(inst, None) = step { Some((inst.dst, *inst)) } else { None }
+    if let Step::Inst(inst, None) = step {
+        Some((inst.dst, *inst))
+    } else {
+        None
+    }
 }
 
 /// The register that a step sets, but for accumulators.
 fn defined(step: &Step) -> Option<usize> {
     match step {
-        Step::Inst(Inst { dst, .. }, _) | Step::Power(.., dst) | Step::ReciprocalRoot(.., dst) => Some(*dst),
+        Step::Inst(Inst { dst, .. }, _) | Step::Power(.., dst) | Step::ReciprocalRoot(.., dst) => {
+            Some(*dst)
+        }
         Step::Fold(_) | Step::Out(..) => None,
     }
 }
 
 /// The base of a register that is a power of −n/2, and n.
 fn root_of(src: &Src, made: &[Step]) -> Option<(Src, i32)> {
-    let inst = made.iter().filter_map(instruction).find(|(dst, _)| Src::Reg(*dst) == *src)?.1;
+    let inst = made
+        .iter()
+        .filter_map(instruction)
+        .find(|(dst, _)| Src::Reg(*dst) == *src)?
+        .1;
     match (inst.op, inst.src[1]) {
         (Op::Binary(Binary::Pow), Src::Const(p)) => match multiplied(p, true) {
             Some(Power::Halves(n)) if n < 0 => Some((inst.src[0], -n)),
@@ -89,15 +113,24 @@ fn root_of(src: &Src, made: &[Step]) -> Option<(Src, i32)> {
 }
 
 /// The factors of a product that nothing else reads.
-fn factors_of(src: &Src, made: &HashMap<usize, Inst>, reads: &HashMap<usize, usize>) -> Option<[Src; 2]> {
+fn factors_of(
+    src: &Src,
+    made: &HashMap<usize, Inst>,
+    reads: &HashMap<usize, usize>,
+) -> Option<[Src; 2]> {
     let Src::Reg(r) = src else { return None };
-    let inst = made.get(r).filter(|inst| inst.op == Op::Binary(Binary::Mul) && reads.get(r) == Some(&1))?;
+    let inst = made
+        .get(r)
+        .filter(|inst| inst.op == Op::Binary(Binary::Mul) && reads.get(r) == Some(&1))?;
     Some([inst.src[0], inst.src[1]])
 }
 
 /// How often each register is read.
 fn times_read(steps: &Steps) -> HashMap<usize, usize> {
-    let lists = steps.loops.iter().flat_map(|l| [(&l.before, &l.folds[..]), (&l.body, &l.folds[..])]);
+    let lists = steps
+        .loops
+        .iter()
+        .flat_map(|l| [(&l.before, &l.folds[..]), (&l.body, &l.folds[..])]);
     let mut times = HashMap::new();
     for (list, folds) in lists.chain([(&steps.finish, &[][..])]) {
         for src in list.iter().flat_map(|step| reads(step, folds)) {

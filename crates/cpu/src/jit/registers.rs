@@ -46,7 +46,10 @@ struct Range {
 }
 
 fn registers(inst: &Inst) -> impl Iterator<Item = V> + '_ {
-    let read = inst.src.iter().filter_map(|a| if let Arg::V(v) = a { Some(*v) } else { None });
+    let read = inst
+        .src
+        .iter()
+        .filter_map(|a| if let Arg::V(v) = a { Some(*v) } else { None });
     read.chain((inst.dst != NONE).then_some(inst.dst))
 }
 
@@ -62,7 +65,12 @@ fn ranges(list: &Listing) -> Vec<Range> {
         }
         for v in registers(inst) {
             let weight = 16f64.powi(open.len() as i32);
-            let range = out[v as usize].get_or_insert(Range { v, first: at, last: at, weight: 0.0 });
+            let range = out[v as usize].get_or_insert(Range {
+                v,
+                first: at,
+                last: at,
+                weight: 0.0,
+            });
             range.last = at;
             range.weight += weight;
         }
@@ -75,7 +83,10 @@ fn ranges(list: &Listing) -> Vec<Range> {
     // Inner loops end first, so that a range may grow through several.
     let mut ranges: Vec<Range> = out.into_iter().flatten().collect();
     for (begin, end) in loops {
-        ranges.iter_mut().filter(|r| r.first < begin && r.last > begin).for_each(|r| r.last = r.last.max(end));
+        ranges
+            .iter_mut()
+            .filter(|r| r.first < begin && r.last > begin)
+            .for_each(|r| r.last = r.last.max(end));
     }
     ranges.sort_by_key(|r| r.first);
     ranges
@@ -115,7 +126,11 @@ pub fn place(list: &Listing, supply: Supply, mut frame: i64, vector: usize) -> O
             live
         });
         let class = list.classes[range.v as usize];
-        let have = if class == Class::Mask { free_masks.pop() } else { free.pop() };
+        let have = if class == Class::Mask {
+            free_masks.pop()
+        } else {
+            free.pop()
+        };
         if let Some(n) = have {
             places[range.v as usize] = Place::Register(n);
             active.push(range);
@@ -125,7 +140,11 @@ pub fn place(list: &Listing, supply: Supply, mut frame: i64, vector: usize) -> O
             return None;
         }
         let cost = |r: &Range| {
-            let again = if origins[r.v as usize].is_some() { 0.25 } else { 1.0 };
+            let again = if origins[r.v as usize].is_some() {
+                0.25
+            } else {
+                1.0
+            };
             again * r.weight / (r.last - r.first + 1) as f64
         };
         let cheapest = active
@@ -149,9 +168,19 @@ pub fn place(list: &Listing, supply: Supply, mut frame: i64, vector: usize) -> O
             None => {
                 spilled += 1;
                 frame += vector as i64;
-                Mem { base: Base::Frame, disp: frame - vector as i64, broadcast: false, by_k: false }
+                Mem {
+                    base: Base::Frame,
+                    disp: frame - vector as i64,
+                    broadcast: false,
+                    by_k: false,
+                }
             }
         });
     }
-    Some(Placement { places, spilled, in_memory, frame })
+    Some(Placement {
+        places,
+        spilled,
+        in_memory,
+        frame,
+    })
 }

@@ -76,7 +76,11 @@ pub struct Steps {
 /// Leaves out what nobody reads any more; whether there was something.
 pub fn drop_unread(steps: &mut Steps) -> bool {
     let mut read = vec![];
-    for (list, folds) in steps.loops.iter().flat_map(|l| [(&l.before, &l.folds), (&l.body, &l.folds)]) {
+    for (list, folds) in steps
+        .loops
+        .iter()
+        .flat_map(|l| [(&l.before, &l.folds), (&l.body, &l.folds)])
+    {
         list.iter().for_each(|s| read.extend(reads(s, folds)));
         folds.iter().for_each(|f| {
             if let Kind::User(_, Some(init)) = &f.kind {
@@ -97,7 +101,11 @@ pub fn drop_unread(steps: &mut Steps) -> bool {
 
 /// All steps, loop by loop.
 pub fn all(steps: &Steps) -> impl Iterator<Item = &Step> {
-    steps.loops.iter().flat_map(|l| l.before.iter().chain(&l.body)).chain(&steps.finish)
+    steps
+        .loops
+        .iter()
+        .flat_map(|l| l.before.iter().chain(&l.body))
+        .chain(&steps.finish)
 }
 
 /// Operands of an operation.

@@ -38,12 +38,22 @@ struct Maker<'p> {
 /// What the jit cannot express.
 pub fn steps(low: &Lowered, program: &Program, target: Target) -> Result<Steps, &'static str> {
     let Target { single, given, .. } = target;
-    let mut maker = Maker { low, single, given, zips: 0, registers: program.registers };
+    let mut maker = Maker {
+        low,
+        single,
+        given,
+        zips: 0,
+        registers: program.registers,
+    };
     let mut out = Steps::default();
     for stage in &program.stages {
         out.loops.push(maker.stage(stage)?);
     }
-    let plain = |list: &[Inst]| list.iter().map(|i| Step::Inst(*i, None)).collect::<Vec<_>>();
+    let plain = |list: &[Inst]| {
+        list.iter()
+            .map(|i| Step::Inst(*i, None))
+            .collect::<Vec<_>>()
+    };
     out.finish = plain(&program.finish);
     let mut tail = vec![];
     for (at, parts) in program.roots.iter().enumerate() {
@@ -58,7 +68,11 @@ pub fn steps(low: &Lowered, program: &Program, target: Target) -> Result<Steps, 
         // The tail may read what is computed after the loops.
         let scalars = std::mem::take(&mut out.finish);
         let body = plain(&program.tail).into_iter().chain(tail).collect();
-        out.loops.push(Loop { before: scalars, body, folds: vec![] });
+        out.loops.push(Loop {
+            before: scalars,
+            body,
+            folds: vec![],
+        });
     }
     if single && target.wide {
         powers(&mut out);
@@ -67,11 +81,17 @@ pub fn steps(low: &Lowered, program: &Program, target: Target) -> Result<Steps, 
     out.registers = maker.registers;
     let decides = all(&out).any(|s| matches!(s, Step::Inst(inst, _) if decides(inst.op)));
     out.decides = decides;
-    let weight = (target.results == Results::WeightedSums).then_some(Src::YAttr(low.attrs[1].len()));
+    let weight =
+        (target.results == Results::WeightedSums).then_some(Src::YAttr(low.attrs[1].len()));
     if single && target.results.are_added() {
         factors(&mut out, weight, target.wide);
     } else if weight.is_some() {
-        for step in out.loops.iter_mut().flat_map(|l| &mut l.body).chain(&mut out.finish) {
+        for step in out
+            .loops
+            .iter_mut()
+            .flat_map(|l| &mut l.body)
+            .chain(&mut out.finish)
+        {
             if let Step::Out(_, factor, ..) = step {
                 *factor = weight;
             }
@@ -85,10 +105,24 @@ pub fn steps(low: &Lowered, program: &Program, target: Target) -> Result<Steps, 
 
 /// Exponentials of a value times a number become powers of two of it, with one product instead of several.
 fn powers(steps: &mut Steps) {
-    let lists = steps.loops.iter_mut().flat_map(|l| [&mut l.before, &mut l.body]).chain([&mut steps.finish]);
+    let lists = steps
+        .loops
+        .iter_mut()
+        .flat_map(|l| [&mut l.before, &mut l.body])
+        .chain([&mut steps.finish]);
     for list in lists {
         for at in 0..list.len() {
-            let Step::Inst(Inst { op: Op::Unary(Unary::Exp), dst, src }, None) = list[at] else { continue };
+            let Step::Inst(
+                Inst {
+                    op: Op::Unary(Unary::Exp),
+                    dst,
+                    src,
+                },
+                None,
+            ) = list[at]
+            else {
+                continue;
+            };
             let (mut from, mut factor) = (src[0], std::f64::consts::LOG2_E);
             while let Some((inner, by)) = scaled(&list[..at], from) {
                 (from, factor) = (inner, factor * by);
@@ -103,7 +137,13 @@ fn powers(steps: &mut Steps) {
 
 /// A register as another operand times a number, where its instruction is in `list`.
 fn scaled(list: &[Step], of: Src) -> Option<(Src, f64)> {
-    let made = |s: &Step| if let Step::Inst(i, None) = s { (Src::Reg(i.dst) == of).then_some(*i) } else { None };
+    let made = |s: &Step| {
+        if let Step::Inst(i, None) = s {
+            (Src::Reg(i.dst) == of).then_some(*i)
+        } else {
+            None
+        }
+    };
     let inst = list.iter().find_map(made)?;
     match (inst.op, inst.src) {
         (Op::Unary(Unary::Neg), [a, ..]) => Some((a, -1.0)),
@@ -118,7 +158,13 @@ fn decides(op: Op) -> bool {
         Op::Select | Op::Unary(Unary::IsNan | Unary::Not | Unary::Sign) => true,
         Op::Binary(op) => !matches!(
             op,
-            Binary::Add | Binary::Sub | Binary::Mul | Binary::Div | Binary::Pow | Binary::Min | Binary::Max
+            Binary::Add
+                | Binary::Sub
+                | Binary::Mul
+                | Binary::Div
+                | Binary::Pow
+                | Binary::Min
+                | Binary::Max
         ),
         Op::Unary(_) => false,
     }
@@ -132,12 +178,22 @@ impl Maker<'_> {
         for acc in &stage.accs {
             let fold = match acc {
                 Acc::Named(Reduce::Prod, ..) | Acc::User(..) if self.single => {
-                    return Err("products and operators of users are accumulated in double precision");
+                    return Err(
+                        "products and operators of users are accumulated in double precision",
+                    );
                 }
-                Acc::Named(op, src, dst) => Fold { kind: Kind::Named(*op), src: *src, dst: *dst },
+                Acc::Named(op, src, dst) => Fold {
+                    kind: Kind::Named(*op),
+                    src: *src,
+                    dst: *dst,
+                },
                 Acc::Zip(.., dst) if self.given => {
                     self.zips += 1;
-                    Fold { kind: Kind::Given(self.zips - 1), src: Src::Const(0.0), dst: *dst }
+                    Fold {
+                        kind: Kind::Given(self.zips - 1),
+                        src: Src::Const(0.0),
+                        dst: *dst,
+                    }
                 }
                 Acc::Zip(form, sx, sy, dst) => self.zip(*form, *sx, *sy, *dst, &mut body),
                 Acc::User(op, init, src, dst) => {
@@ -145,7 +201,11 @@ impl Maker<'_> {
                     let mut list = vec![];
                     let result = self.operator(*op, (Src::Reg(*dst), *src), &mut made, &mut list);
                     after.extend(list.into_iter().map(|i| Step::Inst(i, Some(folds.len()))));
-                    Fold { kind: Kind::User(result, *init), src: *src, dst: *dst }
+                    Fold {
+                        kind: Kind::User(result, *init),
+                        src: *src,
+                        dst: *dst,
+                    }
                 }
             };
             folds.push(fold);
@@ -153,11 +213,22 @@ impl Maker<'_> {
         if self.single {
             fuse(&body, &mut folds);
         }
-        let mut body: Vec<Step> = needed(&body, &folds, &after).into_iter().map(|i| Step::Inst(i, None)).collect();
+        let mut body: Vec<Step> = needed(&body, &folds, &after)
+            .into_iter()
+            .map(|i| Step::Inst(i, None))
+            .collect();
         body.extend(after);
-        body.extend((0..folds.len()).filter(|f| !matches!(folds[*f].kind, Kind::Given(_))).map(Step::Fold));
+        body.extend(
+            (0..folds.len())
+                .filter(|f| !matches!(folds[*f].kind, Kind::Given(_)))
+                .map(Step::Fold),
+        );
         let before = stage.scalars.iter().map(|i| Step::Inst(*i, None)).collect();
-        Ok(Loop { before, body, folds })
+        Ok(Loop {
+            before,
+            body,
+            folds,
+        })
     }
     /// The register of `op` on `src`, computed by `body` already or from now on.
     fn add(&mut self, op: Op, src: [Src; 3], body: &mut Vec<Inst>) -> Src {
@@ -169,18 +240,40 @@ impl Maker<'_> {
         body.push(Inst { op, dst, src });
         Src::Reg(dst)
     }
-    fn zip(&mut self, form: ZipForm, sx: usize, sy: usize, dst: usize, body: &mut Vec<Inst>) -> Fold {
+    fn zip(
+        &mut self,
+        form: ZipForm,
+        sx: usize,
+        sy: usize,
+        dst: usize,
+        body: &mut Vec<Inst>,
+    ) -> Fold {
         let (x, y) = (Src::XStream(sx), Src::YStream(sy));
         let two = |op, a, b| (Op::Binary(op), [a, b, a]);
         if let ZipForm::Dot | ZipForm::Differ = form {
-            let (op, src) = two(if form == ZipForm::Dot { Binary::Mul } else { Binary::Ne }, x, y);
+            let (op, src) = two(
+                if form == ZipForm::Dot {
+                    Binary::Mul
+                } else {
+                    Binary::Ne
+                },
+                x,
+                y,
+            );
             let src = self.add(op, src, body);
-            return Fold { kind: Kind::Named(Reduce::Sum), src, dst };
+            return Fold {
+                kind: Kind::Named(Reduce::Sum),
+                src,
+                dst,
+            };
         }
         let (op, src) = two(Binary::Sub, x, y);
         let d = self.add(op, src, body);
-        let abs = |maker: &mut Self, body: &mut Vec<Inst>| maker.add(Op::Unary(Unary::Abs), [d; 3], body);
-        let square = |maker: &mut Self, d, body: &mut Vec<Inst>| maker.add(Op::Binary(Binary::Mul), [d; 3], body);
+        let abs =
+            |maker: &mut Self, body: &mut Vec<Inst>| maker.add(Op::Unary(Unary::Abs), [d; 3], body);
+        let square = |maker: &mut Self, d, body: &mut Vec<Inst>| {
+            maker.add(Op::Binary(Binary::Mul), [d; 3], body)
+        };
         let src = match form {
             ZipForm::SqDiff => square(self, d, body),
             ZipForm::Lp3 => {
@@ -190,11 +283,25 @@ impl Maker<'_> {
             }
             _ => abs(self, body),
         };
-        let op = if form == ZipForm::Chebyshev { Reduce::Max } else { Reduce::Sum };
-        Fold { kind: Kind::Named(op), src, dst }
+        let op = if form == ZipForm::Chebyshev {
+            Reduce::Max
+        } else {
+            Reduce::Sum
+        };
+        Fold {
+            kind: Kind::Named(op),
+            src,
+            dst,
+        }
     }
     /// Instructions of the operator `id` on the accumulated and the next value.
-    fn operator(&mut self, id: Id, ends: (Src, Src), made: &mut HashMap<Id, Src>, list: &mut Vec<Inst>) -> Src {
+    fn operator(
+        &mut self,
+        id: Id,
+        ends: (Src, Src),
+        made: &mut HashMap<Id, Src>,
+        list: &mut Vec<Inst>,
+    ) -> Src {
         if let Some(have) = made.get(&id) {
             return *have;
         }
@@ -207,11 +314,18 @@ impl Maker<'_> {
             Node::Select(c, a, b) => (Op::Select, vec![c, a, b]),
             _ => return Src::Const(f64::NAN),
         };
-        let src: Vec<Src> = operands.into_iter().map(|o| self.operator(o, ends, made, list)).collect();
+        let src: Vec<Src> = operands
+            .into_iter()
+            .map(|o| self.operator(o, ends, made, list))
+            .collect();
         let at = |i: usize| *src.get(i).unwrap_or(&src[0]);
         let dst = self.registers;
         self.registers += 1;
-        list.push(Inst { op, dst, src: [at(0), at(1), at(2)] });
+        list.push(Inst {
+            op,
+            dst,
+            src: [at(0), at(1), at(2)],
+        });
         made.insert(id, Src::Reg(dst));
         Src::Reg(dst)
     }
@@ -220,15 +334,29 @@ impl Maker<'_> {
 /// Sums of products that nothing else reads become one operation.
 fn fuse(body: &[Inst], folds: &mut [Fold]) {
     let reads = |r: usize| {
-        let of = |i: &Inst| i.src[..arity(i.op)].iter().filter(|s| **s == Src::Reg(r)).count();
+        let of = |i: &Inst| {
+            i.src[..arity(i.op)]
+                .iter()
+                .filter(|s| **s == Src::Reg(r))
+                .count()
+        };
         body.iter().map(of).sum::<usize>()
     };
     let single: Vec<bool> = folds
         .iter()
-        .map(|f| matches!(f.src, Src::Reg(r) if reads(r) == 0) && folds.iter().filter(|o| o.src == f.src).count() == 1)
+        .map(|f| {
+            matches!(f.src, Src::Reg(r) if reads(r) == 0)
+                && folds.iter().filter(|o| o.src == f.src).count() == 1
+        })
         .collect();
-    for (fold, _) in folds.iter_mut().zip(single).filter(|(f, s)| *s && f.kind == Kind::Named(Reduce::Sum)) {
-        let product = body.iter().find(|i| Src::Reg(i.dst) == fold.src && i.op == Op::Binary(Binary::Mul));
+    for (fold, _) in folds
+        .iter_mut()
+        .zip(single)
+        .filter(|(f, s)| *s && f.kind == Kind::Named(Reduce::Sum))
+    {
+        let product = body
+            .iter()
+            .find(|i| Src::Reg(i.dst) == fold.src && i.op == Op::Binary(Binary::Mul));
         if let Some(product) = product {
             fold.kind = Kind::Fused(product.src[0], product.src[1]);
             fold.src = product.src[0];
@@ -255,7 +383,9 @@ fn needed(body: &[Inst], folds: &[Fold], after: &[Step]) -> Vec<Inst> {
     let mut out = vec![];
     for inst in body.iter().rev() {
         if wanted.contains(&inst.dst) {
-            inst.src[..arity(inst.op)].iter().for_each(|s| want(s, &mut wanted));
+            inst.src[..arity(inst.op)]
+                .iter()
+                .for_each(|s| want(s, &mut wanted));
             out.push(*inst);
         }
     }
@@ -265,7 +395,9 @@ fn needed(body: &[Inst], folds: &[Fold], after: &[Step]) -> Vec<Inst> {
 
 /// The function that a step calls, where it has no instructions of its own.
 pub fn call(step: &Step, target: Target) -> Option<Call> {
-    let Step::Inst(inst, _) = step else { return None };
+    let Step::Inst(inst, _) = step else {
+        return None;
+    };
     match inst.op {
         Op::Unary(
             Unary::Neg
@@ -292,8 +424,12 @@ pub fn call(step: &Step, target: Target) -> Option<Call> {
 
 /// Registers read in another segment than that of their latest result; a call ends a segment, and so does a list of steps.
 fn crossing(steps: &Steps, target: Target) -> Vec<bool> {
-    let mut seen =
-        Seen { target, segment: 0, written: vec![0; steps.registers], crossing: vec![false; steps.registers] };
+    let mut seen = Seen {
+        target,
+        segment: 0,
+        written: vec![0; steps.registers],
+        crossing: vec![false; steps.registers],
+    };
     for one in &steps.loops {
         seen.list(&one.before, &one.folds);
         seen.segment += 1;
@@ -327,7 +463,10 @@ impl Seen {
         for step in list {
             reads(step, folds).iter().for_each(|s| self.read(s));
             self.segment += usize::from(call(step, self.target).is_some());
-            if let Step::Inst(Inst { dst, .. }, _) | Step::Power(.., dst) | Step::ReciprocalRoot(.., dst) = step {
+            if let Step::Inst(Inst { dst, .. }, _)
+            | Step::Power(.., dst)
+            | Step::ReciprocalRoot(.., dst) = step
+            {
                 // Results of a call lie in memory in any case.
                 self.written[*dst] = self.segment;
             }

@@ -66,7 +66,13 @@ pub struct Tile<'s> {
 
 /// Writes the tile out: its instructions, and the bytes of its frame. Instances go `abreast`, step by step, where registers
 /// hold what all of them have under way: the processor then finds more to do while one waits.
-pub fn tile(steps: &Steps, geo: Geometry, pool: &mut Vec<u64>, truths: bool, abreast: bool) -> (Listing, i64) {
+pub fn tile(
+    steps: &Steps,
+    geo: Geometry,
+    pool: &mut Vec<u64>,
+    truths: bool,
+    abreast: bool,
+) -> (Listing, i64) {
     let mut tile = Tile {
         steps,
         geo,
@@ -99,7 +105,8 @@ pub fn tile(steps: &Steps, geo: Geometry, pool: &mut Vec<u64>, truths: bool, abr
     tile.section(&steps.finish, &[]);
     tile.list.push(Op::EndStrips, NONE, [Arg::No; 3]);
     for (mem, sum) in std::mem::take(&mut tile.sums) {
-        tile.list.push(Op::Store, NONE, [Arg::V(sum), Arg::M(mem), Arg::No]);
+        tile.list
+            .push(Op::Store, NONE, [Arg::V(sum), Arg::M(mem), Arg::No]);
     }
     // Constants and sums are loaded before the loop.
     let lead = std::mem::take(&mut tile.lead);
@@ -132,7 +139,11 @@ impl Tile<'_> {
     }
     /// A new register for truth values.
     pub fn mask_register(&mut self) -> V {
-        self.list.register(if self.geo.wide { Class::Mask } else { Class::Vector })
+        self.list.register(if self.geo.wide {
+            Class::Mask
+        } else {
+            Class::Vector
+        })
     }
     /// Room in the frame for `count` vectors.
     fn room(&mut self, count: usize) -> i64 {
@@ -141,22 +152,40 @@ impl Tile<'_> {
         at
     }
     fn frame_at(disp: i64) -> Mem {
-        Mem { base: Base::Frame, disp, broadcast: false, by_k: false }
+        Mem {
+            base: Base::Frame,
+            disp,
+            broadcast: false,
+            by_k: false,
+        }
     }
     fn instance(&self) -> usize {
         self.row * self.geo.strips + self.strip
     }
     /// The bits of `v` as a constant.
     pub fn bits(&self, v: f64) -> u64 {
-        if self.geo.size == 4 { u64::from((v as f32).to_bits()) } else { v.to_bits() }
+        if self.geo.size == 4 {
+            u64::from((v as f32).to_bits())
+        } else {
+            v.to_bits()
+        }
     }
     /// A constant in memory.
     fn pooled(&mut self, bits: u64) -> Mem {
-        let at = self.pool.iter().position(|b| *b == bits).unwrap_or_else(|| {
-            self.pool.push(bits);
-            self.pool.len() - 1
-        });
-        Mem { base: Base::Pool, disp: (at * self.geo.size) as i64, broadcast: true, by_k: false }
+        let at = self
+            .pool
+            .iter()
+            .position(|b| *b == bits)
+            .unwrap_or_else(|| {
+                self.pool.push(bits);
+                self.pool.len() - 1
+            });
+        Mem {
+            base: Base::Pool,
+            disp: (at * self.geo.size) as i64,
+            broadcast: true,
+            by_k: false,
+        }
     }
     /// A constant in a register: loaded once for the whole tile, or once a segment where functions are called.
     pub fn constant(&mut self, bits: u64) -> V {
@@ -168,7 +197,11 @@ impl Tile<'_> {
             return *v;
         }
         let v = self.vector();
-        self.lead.push(Inst { op: Op::Load, dst: v, src: [Arg::M(mem), Arg::No, Arg::No] });
+        self.lead.push(Inst {
+            op: Op::Load,
+            dst: v,
+            src: [Arg::M(mem), Arg::No, Arg::No],
+        });
         self.constants.insert(bits, v);
         v
     }
@@ -194,13 +227,18 @@ impl Tile<'_> {
     /// `val`, whose register is `v`, times a constant: once for all instances that share it.
     pub fn times(&mut self, val: Val, v: V, factor: f64) -> V {
         let bits = self.bits(factor);
-        let key = if let Val::M(mem, _) = val { Some((mem, bits)) } else { None };
+        let key = if let Val::M(mem, _) = val {
+            Some((mem, bits))
+        } else {
+            None
+        };
         if let Some(have) = key.and_then(|key| self.scaled.get(&key)) {
             return *have;
         }
         let factor = self.constant(bits);
         let product = self.vector();
-        self.list.push(Op::Mul, product, [Arg::V(v), Arg::V(factor), Arg::No]);
+        self.list
+            .push(Op::Mul, product, [Arg::V(v), Arg::V(factor), Arg::No]);
         if let Some(key) = key {
             self.scaled.insert(key, product);
         }
@@ -210,12 +248,15 @@ impl Tile<'_> {
     pub fn number(&mut self, val: Val) -> V {
         match val {
             Val::V(v) => v,
-            Val::M(mem, _) if mem.base == Base::Pool => self.constant(self.pool[mem.disp as usize / self.geo.size]),
+            Val::M(mem, _) if mem.base == Base::Pool => {
+                self.constant(self.pool[mem.disp as usize / self.geo.size])
+            }
             Val::M(mem, _) => self.load(mem),
             Val::Mask(m) => {
                 let one = self.number_constant(1.0);
                 let v = self.vector();
-                self.list.push(Op::Keep, v, [Arg::V(m), Arg::V(one), Arg::No]);
+                self.list
+                    .push(Op::Keep, v, [Arg::V(m), Arg::V(one), Arg::No]);
                 v
             }
             Val::Nothing => self.number_constant(f64::NAN),
@@ -226,7 +267,9 @@ impl Tile<'_> {
         match val {
             Val::M(mem, once) => match self.cache.get(&mem) {
                 Some(v) => Arg::V(*v),
-                None if mem.base != Base::Pool && once && (self.geo.wide || !mem.broadcast) => Arg::M(mem),
+                None if mem.base != Base::Pool && once && (self.geo.wide || !mem.broadcast) => {
+                    Arg::M(mem)
+                }
                 None => Arg::V(self.number(val)),
             },
             _ => Arg::V(self.number(val)),
@@ -243,17 +286,39 @@ impl Tile<'_> {
             Src::Reg(r) => {
                 let value = self.env[self.instance()][*r];
                 return match value {
-                    Val::M(mem, _) => Val::M(mem, self.uses.get(&key(src)).copied().unwrap_or(1) <= 1),
+                    Val::M(mem, _) => {
+                        Val::M(mem, self.uses.get(&key(src)).copied().unwrap_or(1) <= 1)
+                    }
                     other => other,
                 };
             }
-            Src::XStream(n) => (Base::X, ((self.row * sx + n) * dim + k) * size, true, self.at.is_none()),
-            Src::YStream(n) => (Base::Y, ((self.strip * sy + n) * dim + k) * vector, false, self.at.is_none()),
+            Src::XStream(n) => (
+                Base::X,
+                ((self.row * sx + n) * dim + k) * size,
+                true,
+                self.at.is_none(),
+            ),
+            Src::YStream(n) => (
+                Base::Y,
+                ((self.strip * sy + n) * dim + k) * vector,
+                false,
+                self.at.is_none(),
+            ),
             Src::Vector(n) => (Base::Vectors, (n * dim + k) * size, true, self.at.is_none()),
             Src::XAttr(n) => (Base::XAttr, (self.row * geo.attrs + n) * size, true, false),
             Src::YAttr(n) => (Base::YAttr, n * BLOCK * size + lane, false, false),
-            Src::DeltaK => (Base::Deltas, (self.row * dim + k) * BLOCK * size + lane, false, false),
-            Src::DeltaAt(k) => (Base::Deltas, (self.row * dim + k) * BLOCK * size + lane, false, false),
+            Src::DeltaK => (
+                Base::Deltas,
+                (self.row * dim + k) * BLOCK * size + lane,
+                false,
+                false,
+            ),
+            Src::DeltaAt(k) => (
+                Base::Deltas,
+                (self.row * dim + k) * BLOCK * size + lane,
+                false,
+                false,
+            ),
             Src::Const(v) => {
                 let bits = self.bits(*v);
                 return Val::M(self.pooled(bits), false);
@@ -266,7 +331,15 @@ impl Tile<'_> {
             _ => 1,
         };
         let uses = self.uses.get(&key(src)).copied().unwrap_or(1) * sharing;
-        Val::M(Mem { base, disp: disp as i64, broadcast, by_k }, uses <= 1)
+        Val::M(
+            Mem {
+                base,
+                disp: disp as i64,
+                broadcast,
+                by_k,
+            },
+            uses <= 1,
+        )
     }
     /// Instructions of one loop over components with what comes before it.
     fn components(&mut self, one: &Loop) {
@@ -277,7 +350,10 @@ impl Tile<'_> {
             return;
         }
         let dim = self.geo.dim;
-        let headless = one.folds.iter().any(|f| matches!(f.kind, Kind::User(_, None)));
+        let headless = one
+            .folds
+            .iter()
+            .any(|f| matches!(f.kind, Kind::User(_, None)));
         if dim <= WRITTEN_OUT || self.steps_periodic(one) {
             for k in 0..dim {
                 (self.at, self.first) = (Some(k), k == 0);
@@ -291,9 +367,14 @@ impl Tile<'_> {
             self.section(&one.body, &one.folds);
             (self.at, self.first) = (None, false);
         }
-        let wide: Vec<&Fold> = one.folds.iter().filter(|f| self.geo.size == 4 && is_sum(f)).collect();
+        let wide: Vec<&Fold> = one
+            .folds
+            .iter()
+            .filter(|f| self.geo.size == 4 && is_sum(f))
+            .collect();
         if wide.is_empty() || dim <= SLICE {
-            self.list.push(Op::Start(usize::from(headless)), NONE, [Arg::No; 3]);
+            self.list
+                .push(Op::Start(usize::from(headless)), NONE, [Arg::No; 3]);
             self.looped(one, Some(dim));
         } else {
             self.sliced(one, &wide);
@@ -301,7 +382,10 @@ impl Tile<'_> {
         self.list.push(Op::Start(0), NONE, [Arg::No; 3]);
     }
     fn steps_periodic(&self, one: &Loop) -> bool {
-        one.body.iter().flat_map(|s| reads(s, &one.folds)).any(|s| s == Src::DeltaK)
+        one.body
+            .iter()
+            .flat_map(|s| reads(s, &one.folds))
+            .any(|s| s == Src::DeltaK)
     }
     fn looped(&mut self, one: &Loop, to: Option<usize>) {
         self.forget();
@@ -315,9 +399,13 @@ impl Tile<'_> {
         let n = self.geo.instances();
         let totals: Vec<i64> = wide.iter().map(|_| self.room(2 * n)).collect();
         let zero = self.constant(0);
-        for (at, total) in totals.iter().flat_map(|t| (0..2 * n).map(move |at| (at, t))) {
+        for (at, total) in totals
+            .iter()
+            .flat_map(|t| (0..2 * n).map(move |at| (at, t)))
+        {
             let mem = Self::frame_at(total + (at * self.geo.vector()) as i64);
-            self.list.push(Op::Store, NONE, [Arg::V(zero), Arg::M(mem), Arg::No]);
+            self.list
+                .push(Op::Store, NONE, [Arg::V(zero), Arg::M(mem), Arg::No]);
         }
         let dim = self.geo.dim;
         self.forget();
@@ -329,7 +417,8 @@ impl Tile<'_> {
             let (sum, zero) = (t.accumulator(dst), t.number_constant(0.0));
             let room = t.vector();
             t.copy(room, zero);
-            t.list.push(Op::WidenAdd, room, [Arg::V(sum), Arg::M(mem), Arg::No]);
+            t.list
+                .push(Op::WidenAdd, room, [Arg::V(sum), Arg::M(mem), Arg::No]);
         });
         self.forget();
         self.list.push(Op::EndSlices(dim), NONE, [Arg::No; 3]);
@@ -337,7 +426,8 @@ impl Tile<'_> {
             let (out, spare, zero) = (t.vector(), t.vector(), t.number_constant(0.0));
             t.copy(out, zero);
             t.copy(spare, zero);
-            t.list.push(Op::Narrow, out, [Arg::V(spare), Arg::M(mem), Arg::No]);
+            t.list
+                .push(Op::Narrow, out, [Arg::V(spare), Arg::M(mem), Arg::No]);
             t.assign(dst, out);
         });
     }
@@ -345,7 +435,11 @@ impl Tile<'_> {
         self.forget();
         self.each(|t| {
             for (fold, total) in wide.iter().zip(totals) {
-                each(t, fold.dst, Self::frame_at(total + (2 * t.instance() * t.geo.vector()) as i64));
+                each(
+                    t,
+                    fold.dst,
+                    Self::frame_at(total + (2 * t.instance() * t.geo.vector()) as i64),
+                );
             }
         });
     }
@@ -371,8 +465,14 @@ impl Tile<'_> {
                         t.assign(fold.dst, v);
                     }
                     Kind::Given(number) => {
-                        let at = (number * BLOCK + t.row) * BLOCK * t.geo.size + t.strip * t.geo.vector();
-                        let mem = Mem { base: Base::Zips, disp: at as i64, broadcast: false, by_k: false };
+                        let at = (number * BLOCK + t.row) * BLOCK * t.geo.size
+                            + t.strip * t.geo.vector();
+                        let mem = Mem {
+                            base: Base::Zips,
+                            disp: at as i64,
+                            broadcast: false,
+                            by_k: false,
+                        };
                         let at = t.instance();
                         t.env[at][fold.dst] = Val::M(mem, false);
                     }
@@ -395,7 +495,8 @@ impl Tile<'_> {
             Val::V(v) => v,
             _ => self.vector(),
         };
-        self.list.push(Op::Load, to, [Arg::V(from), Arg::No, Arg::No]);
+        self.list
+            .push(Op::Load, to, [Arg::V(from), Arg::No, Arg::No]);
         self.env[at][register] = Val::V(to);
     }
     /// Stores a value that another segment reads.
@@ -410,7 +511,8 @@ impl Tile<'_> {
             }
         };
         let mem = Self::frame_at(slot + (at * self.geo.vector()) as i64);
-        self.list.push(Op::Store, NONE, [Arg::V(from), Arg::M(mem), Arg::No]);
+        self.list
+            .push(Op::Store, NONE, [Arg::V(from), Arg::M(mem), Arg::No]);
         self.cache.insert(mem, from);
         self.env[at][register] = Val::M(mem, false);
     }
@@ -428,7 +530,10 @@ impl Tile<'_> {
         let target = self.geo.target();
         let mut rest = list;
         while !rest.is_empty() {
-            let cut = rest.iter().position(|s| call(s, target).is_some()).unwrap_or(rest.len());
+            let cut = rest
+                .iter()
+                .position(|s| call(s, target).is_some())
+                .unwrap_or(rest.len());
             let (segment, after) = rest.split_at(cut);
             match self.abreast {
                 true => segment.iter().for_each(|s| self.each(|t| t.step(s, folds))),
@@ -452,19 +557,31 @@ impl Tile<'_> {
     fn call(&mut self, function: Call, inst: &crate::pairs::program::Inst) {
         let (n, vector) = (self.geo.instances(), self.geo.vector());
         let out = self.room(n);
-        let rooms = [self.room(n), if function.is_binary() { self.room(n) } else { HEAD }];
+        let rooms = [
+            self.room(n),
+            if function.is_binary() {
+                self.room(n)
+            } else {
+                HEAD
+            },
+        ];
         let operands = 1 + usize::from(function.is_binary());
         self.each(|t| {
             for (src, room) in inst.src[..operands].iter().zip(rooms) {
                 let v = t.operand(src);
                 let v = t.number(v);
                 let mem = Self::frame_at(room + (t.instance() * vector) as i64);
-                t.list.push(Op::Store, NONE, [Arg::V(v), Arg::M(mem), Arg::No]);
+                t.list
+                    .push(Op::Store, NONE, [Arg::V(v), Arg::M(mem), Arg::No]);
             }
         });
         self.forget();
         let numbers = n * self.geo.lanes();
-        self.list.push(Op::Call(function.number(), numbers, out, rooms[0], rooms[1]), NONE, [Arg::No; 3]);
+        self.list.push(
+            Op::Call(function.number(), numbers, out, rooms[0], rooms[1]),
+            NONE,
+            [Arg::No; 3],
+        );
         for (at, env) in self.env.iter_mut().enumerate() {
             env[inst.dst] = Val::M(Self::frame_at(out + (at * vector) as i64), false);
         }
@@ -494,13 +611,25 @@ impl Tile<'_> {
                 let number = number + if *by_k { self.at.unwrap_or(0) } else { 0 };
                 let vector = self.geo.vector();
                 let added = self.geo.results.are_added();
-                let strip = if added { self.strip % (SUM / vector) } else { self.strip };
-                let disp = ((self.row * self.geo.numbers + number) * self.geo.out_step() + strip * vector) as i64;
+                let strip = if added {
+                    self.strip % (SUM / vector)
+                } else {
+                    self.strip
+                };
+                let disp = ((self.row * self.geo.numbers + number) * self.geo.out_step()
+                    + strip * vector) as i64;
                 let by_k = *by_k && self.at.is_none();
-                let mem = Mem { base: Base::Out, disp, broadcast: false, by_k };
+                let mem = Mem {
+                    base: Base::Out,
+                    disp,
+                    broadcast: false,
+                    by_k,
+                };
                 match added {
                     true => self.add_up(v, factor.as_ref(), mem),
-                    false => self.list.push(Op::Store, NONE, [Arg::V(v), Arg::M(mem), Arg::No]),
+                    false => self
+                        .list
+                        .push(Op::Store, NONE, [Arg::V(v), Arg::M(mem), Arg::No]),
                 }
             }
         }
@@ -512,10 +641,13 @@ impl Tile<'_> {
         let held = few && self.geo.vector() == SUM && !mem.by_k && !self.steps.calls;
         let sum = if held { self.held(mem) } else { self.vector() };
         if !held {
-            self.list.push(Op::Load, sum, [Arg::M(mem), Arg::No, Arg::No]);
+            self.list
+                .push(Op::Load, sum, [Arg::M(mem), Arg::No, Arg::No]);
         }
         match factor {
-            None => self.list.push(Op::Add, sum, [Arg::V(sum), Arg::V(v), Arg::No]),
+            None => self
+                .list
+                .push(Op::Add, sum, [Arg::V(sum), Arg::V(v), Arg::No]),
             Some(factor) => {
                 let factor = self.operand(factor);
                 let factor = self.arg(factor);
@@ -524,13 +656,16 @@ impl Tile<'_> {
                 } else {
                     // In double precision a product is rounded, as everywhere.
                     let product = self.vector();
-                    self.list.push(Op::Mul, product, [Arg::V(v), factor, Arg::No]);
-                    self.list.push(Op::Add, sum, [Arg::V(sum), Arg::V(product), Arg::No]);
+                    self.list
+                        .push(Op::Mul, product, [Arg::V(v), factor, Arg::No]);
+                    self.list
+                        .push(Op::Add, sum, [Arg::V(sum), Arg::V(product), Arg::No]);
                 }
             }
         }
         if !held {
-            self.list.push(Op::Store, NONE, [Arg::V(sum), Arg::M(mem), Arg::No]);
+            self.list
+                .push(Op::Store, NONE, [Arg::V(sum), Arg::M(mem), Arg::No]);
         }
     }
     /// The register of the sum at `mem`, loaded before the loop.
@@ -539,7 +674,11 @@ impl Tile<'_> {
             return *sum;
         }
         let sum = self.vector();
-        self.lead.push(Inst { op: Op::Load, dst: sum, src: [Arg::M(mem), Arg::No, Arg::No] });
+        self.lead.push(Inst {
+            op: Op::Load,
+            dst: sum,
+            src: [Arg::M(mem), Arg::No, Arg::No],
+        });
         self.sums.push((mem, sum));
         sum
     }
@@ -570,7 +709,8 @@ impl Tile<'_> {
                     Val::Mask(m) if self.geo.wide => {
                         let one = self.number_constant(1.0);
                         self.copy(to, acc);
-                        self.list.push(Op::AddIf, to, [Arg::V(m), Arg::V(acc), Arg::V(one)]);
+                        self.list
+                            .push(Op::AddIf, to, [Arg::V(m), Arg::V(acc), Arg::V(one)]);
                     }
                     _ => {
                         let next = self.arg(next);
@@ -613,7 +753,8 @@ impl Tile<'_> {
     }
     fn copy(&mut self, to: V, from: V) {
         if to != from {
-            self.list.push(Op::Load, to, [Arg::V(from), Arg::No, Arg::No]);
+            self.list
+                .push(Op::Load, to, [Arg::V(from), Arg::No, Arg::No]);
         }
     }
     fn settle(&mut self, register: usize, v: V) {

@@ -30,7 +30,12 @@ pub struct BitRows {
 impl BitRows {
     /// The bits of `rows` rows of `components` values that start every `stride` values of `data`; none if a value is
     /// neither 0 nor 1.
-    pub fn pack<T: Element>(data: &[T], rows: usize, components: usize, stride: usize) -> Option<BitRows> {
+    pub fn pack<T: Element>(
+        data: &[T],
+        rows: usize,
+        components: usize,
+        stride: usize,
+    ) -> Option<BitRows> {
         let per_row = components.div_ceil(64);
         let mut words = vec![0u64; rows.next_multiple_of(PANEL) * per_row];
         for r in 0..rows {
@@ -48,7 +53,11 @@ impl BitRows {
                 words[(r / PANEL * per_row + w) * PANEL + r % PANEL] = bits;
             }
         }
-        Some(BitRows { words, rows, per_row })
+        Some(BitRows {
+            words,
+            rows,
+            per_row,
+        })
     }
     /// Word `w` of the rows of a panel.
     #[inline(always)]
@@ -87,9 +96,19 @@ pub fn count_block<T: Element>(
     out: &mut [T],
     ld: usize,
 ) {
-    assert!(rows.end <= x.rows && cols.end <= y.rows && cols.len() <= ld, "cells outside the operands");
+    assert!(
+        rows.end <= x.rows && cols.end <= y.rows && cols.len() <= ld,
+        "cells outside the operands"
+    );
     assert_eq!(x.per_row, y.per_row, "operands of different components");
-    let block = Block { x, y, rows, cols, out, ld };
+    let block = Block {
+        x,
+        y,
+        rows,
+        cols,
+        out,
+        ld,
+    };
     match count {
         Count::Both => shell(isa, block, |a, b| a & b),
         Count::Either => shell(isa, block, |a, b| a ^ b),
@@ -136,7 +155,14 @@ unsafe fn narrow<T: Element>(block: Block<'_, T>, op: impl Fn(u64, u64) -> u64 +
 
 #[inline(always)]
 fn cells<T: Element>(block: Block<'_, T>, op: impl Fn(u64, u64) -> u64 + Copy) {
-    let Block { x, y, rows, cols, out, ld } = block;
+    let Block {
+        x,
+        y,
+        rows,
+        cols,
+        out,
+        ld,
+    } = block;
     for panel in cols.start / PANEL..cols.end.div_ceil(PANEL) {
         let first = panel * PANEL;
         let mine = first.max(cols.start)..(first + PANEL).min(cols.end);
@@ -155,9 +181,12 @@ fn cells<T: Element>(block: Block<'_, T>, op: impl Fn(u64, u64) -> u64 + Copy) {
                 }
             }
             for (r, sums) in sums.iter().enumerate().take(held) {
-                let to = &mut out[(start + r - rows.start) * ld + mine.start - cols.start..][..mine.len()];
+                let to = &mut out[(start + r - rows.start) * ld + mine.start - cols.start..]
+                    [..mine.len()];
                 let from = &sums[mine.start - first..];
-                to.iter_mut().zip(from).for_each(|(to, sum)| *to = T::from_f64(*sum as f64));
+                to.iter_mut()
+                    .zip(from)
+                    .for_each(|(to, sum)| *to = T::from_f64(*sum as f64));
             }
         }
     }
@@ -171,26 +200,63 @@ mod tests {
     fn counts_are_those_of_the_plain_loop() {
         let mut state = 9u64;
         let mut bit = || {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
             f64::from(u8::from(state >> 62 == 0))
         };
-        for (n, m, d) in [(1, 1, 1), (5, 17, 63), (9, 40, 64), (33, 16, 65), (4, 130, 1000)] {
+        for (n, m, d) in [
+            (1, 1, 1),
+            (5, 17, 63),
+            (9, 40, 64),
+            (33, 16, 65),
+            (4, 130, 1000),
+        ] {
             let x: Vec<f64> = (0..n * d).map(|_| bit()).collect();
             let y: Vec<f64> = (0..m * d).map(|_| bit()).collect();
-            let (px, py) = (BitRows::pack(&x, n, d, d).unwrap(), BitRows::pack(&y, m, d, d).unwrap());
-            for (isa, count) in Isa::available().into_iter().flat_map(|i| [(i, Count::Both), (i, Count::Either)]) {
+            let (px, py) = (
+                BitRows::pack(&x, n, d, d).unwrap(),
+                BitRows::pack(&y, m, d, d).unwrap(),
+            );
+            for (isa, count) in Isa::available()
+                .into_iter()
+                .flat_map(|i| [(i, Count::Both), (i, Count::Either)])
+            {
                 let (rows, cols) = (n / 3..n, m / 4..m);
                 let ld = cols.len() + 3;
                 let mut out = vec![-1.0f32; rows.len() * ld];
-                count_block(isa, count, &px, &py, rows.clone(), cols.clone(), &mut out, ld);
+                count_block(
+                    isa,
+                    count,
+                    &px,
+                    &py,
+                    rows.clone(),
+                    cols.clone(),
+                    &mut out,
+                    ld,
+                );
                 for (i, j) in rows.clone().flat_map(|i| cols.clone().map(move |j| (i, j))) {
                     let pairs = x[i * d..][..d].iter().zip(&y[j * d..][..d]);
-                    let counted = |a: f64, b: f64| if count == Count::Both { a * b } else { (a - b).abs() };
+                    let counted = |a: f64, b: f64| {
+                        if count == Count::Both {
+                            a * b
+                        } else {
+                            (a - b).abs()
+                        }
+                    };
                     let expected: f64 = pairs.map(|(a, b)| counted(*a, *b)).sum();
                     let got = out[(i - rows.start) * ld + j - cols.start];
-                    assert_eq!(f64::from(got), expected, "{isa} {count:?} {n} {m} {d} cell {i} {j}");
+                    assert_eq!(
+                        f64::from(got),
+                        expected,
+                        "{isa} {count:?} {n} {m} {d} cell {i} {j}"
+                    );
                 }
-                assert!((0..rows.len()).all(|i| out[i * ld + cols.len()..(i + 1) * ld].iter().all(|v| *v == -1.0)));
+                assert!((0..rows.len()).all(|i| {
+                    out[i * ld + cols.len()..(i + 1) * ld]
+                        .iter()
+                        .all(|v| *v == -1.0)
+                }));
             }
         }
     }

@@ -39,7 +39,10 @@ pub enum Predicate {
 impl Pages {
     /// No pages yet, and never more than `limit` of them.
     pub fn with_limit(limit: usize) -> Pages {
-        Pages { pages: Vec::new(), limit: Some(limit) }
+        Pages {
+            pages: Vec::new(),
+            limit: Some(limit),
+        }
     }
 
     /// Indices held.
@@ -103,7 +106,16 @@ pub fn append_matching<T: Element>(
     base: u32,
     pages: &mut Pages,
 ) -> Result<(), Full> {
-    T::dispatch(isa, Row { predicate, values, bound, base, pages })
+    T::dispatch(
+        isa,
+        Row {
+            predicate,
+            values,
+            bound,
+            base,
+            pages,
+        },
+    )
 }
 
 struct Row<'a, T> {
@@ -145,20 +157,36 @@ impl<T: Element> Row<'_, T> {
             last[..rest.len()].copy_from_slice(rest);
             // SAFETY: the array holds 16 ≥ N values.
             let v = unsafe { s.load(last.as_ptr()) };
-            append(s, s.bits(test(v, bound)) & first_lanes(rest.len()), self.base, at, self.pages)?;
+            append(
+                s,
+                s.bits(test(v, bound)) & first_lanes(rest.len()),
+                self.base,
+                at,
+                self.pages,
+            )?;
         }
         Ok(())
     }
 }
 
 #[inline(always)]
-fn append<T: Element, S: Lanes<T>>(s: S, bits: u32, base: u32, at: usize, pages: &mut Pages) -> Result<(), Full> {
+fn append<T: Element, S: Lanes<T>>(
+    s: S,
+    bits: u32,
+    base: u32,
+    at: usize,
+    pages: &mut Pages,
+) -> Result<(), Full> {
     if bits != 0 {
         let page = pages.room(at)?;
         let len = page.len();
         // SAFETY: `room` left at least SLACK = 16 places within the capacity, and as many as there are bits are written.
         unsafe {
-            s.store_indices(bits, base.wrapping_add(at as u32), page.as_mut_ptr().add(len));
+            s.store_indices(
+                bits,
+                base.wrapping_add(at as u32),
+                page.as_mut_ptr().add(len),
+            );
             page.set_len(len + bits.count_ones() as usize);
         }
     }
@@ -170,7 +198,15 @@ mod tests {
     use super::*;
 
     fn values(n: usize) -> Vec<f64> {
-        (0..n).map(|i| if i % 31 == 7 { f64::NAN } else { (i * 7919 % 64) as f64 }).collect()
+        (0..n)
+            .map(|i| {
+                if i % 31 == 7 {
+                    f64::NAN
+                } else {
+                    (i * 7919 % 64) as f64
+                }
+            })
+            .collect()
     }
 
     fn check<T: Element>(n: usize) {
@@ -187,7 +223,10 @@ mod tests {
                 let mut pages = Pages::default();
                 append_matching(isa, predicate, &values, bound, 5, &mut pages).unwrap();
                 let got: Vec<u32> = pages.slices().flatten().copied().collect();
-                let want: Vec<u32> = (0..n).filter(|&i| test(values[i], bound)).map(|i| i as u32 + 5).collect();
+                let want: Vec<u32> = (0..n)
+                    .filter(|&i| test(values[i], bound))
+                    .map(|i| i as u32 + 5)
+                    .collect();
                 assert_eq!(got, want, "{isa} {predicate:?} {n}");
                 assert_eq!(pages.len(), want.len());
             }
@@ -207,10 +246,19 @@ mod tests {
         let values = vec![0.0f32; 3 * PAGE];
         for isa in Isa::available() {
             let mut pages = Pages::with_limit(2);
-            let full = append_matching(isa, Predicate::Equal, &values, 0.0, 0, &mut pages).unwrap_err();
+            let full =
+                append_matching(isa, Predicate::Equal, &values, 0.0, 0, &mut pages).unwrap_err();
             assert_eq!((pages.pages(), pages.len()), (2, full.done));
             let mut more = Pages::default();
-            append_matching(isa, Predicate::Equal, &values[full.done..], 0.0, full.done as u32, &mut more).unwrap();
+            append_matching(
+                isa,
+                Predicate::Equal,
+                &values[full.done..],
+                0.0,
+                full.done as u32,
+                &mut more,
+            )
+            .unwrap();
             let all = pages.slices().chain(more.slices()).flatten().copied();
             assert!(all.eq(0..values.len() as u32), "{isa}");
         }

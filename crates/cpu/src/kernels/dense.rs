@@ -62,8 +62,14 @@ pub(super) use by_form;
 
 impl ZipReduce {
     /// All of them.
-    pub const ALL: [ZipReduce; 6] =
-        [ZipReduce::L1, ZipReduce::SqDiff, ZipReduce::Dot, ZipReduce::Chebyshev, ZipReduce::Lp3, ZipReduce::Differ];
+    pub const ALL: [ZipReduce; 6] = [
+        ZipReduce::L1,
+        ZipReduce::SqDiff,
+        ZipReduce::Dot,
+        ZipReduce::Chebyshev,
+        ZipReduce::Lp3,
+        ZipReduce::Differ,
+    ];
 }
 
 /// The cells `rows` × `cols` and where their values go: cell (i, j) at `(i − rows.start) · ld + (j − cols.start)`.
@@ -91,7 +97,16 @@ pub fn zip_reduce_block<T: Element>(
     out: &mut [T],
     ld: usize,
 ) {
-    Block { x, y, rows, cols, out, ld }.check().dispatch::<false>(isa, op);
+    Block {
+        x,
+        y,
+        rows,
+        cols,
+        out,
+        ld,
+    }
+    .check()
+    .dispatch::<false>(isa, op);
 }
 
 /// As [`zip_reduce_block`], with every sum added in ascending order of components in `f64`, multiplications and additions
@@ -108,17 +123,38 @@ pub fn zip_reduce_exact(
     out: &mut [f64],
     ld: usize,
 ) {
-    Block { x, y, rows, cols, out, ld }.check().dispatch::<true>(isa, op);
+    Block {
+        x,
+        y,
+        rows,
+        cols,
+        out,
+        ld,
+    }
+    .check()
+    .dispatch::<true>(isa, op);
 }
 
 impl<T: Element> Block<'_, T> {
     fn check(self) -> Self {
-        assert_eq!(self.x.components(), self.y.components(), "operands of different components");
-        assert!(self.rows.end <= self.x.rows() && self.cols.end <= self.y.rows(), "cells outside the operands");
+        assert_eq!(
+            self.x.components(),
+            self.y.components(),
+            "operands of different components"
+        );
+        assert!(
+            self.rows.end <= self.x.rows() && self.cols.end <= self.y.rows(),
+            "cells outside the operands"
+        );
         if !self.rows.is_empty() && !self.cols.is_empty() {
             assert!(self.cols.len() <= self.ld, "rows of the output overlap");
-            let need = (self.rows.len() - 1).checked_mul(self.ld).and_then(|n| n.checked_add(self.cols.len()));
-            assert!(need.is_some_and(|n| n <= self.out.len()), "the output is too small");
+            let need = (self.rows.len() - 1)
+                .checked_mul(self.ld)
+                .and_then(|n| n.checked_add(self.cols.len()));
+            assert!(
+                need.is_some_and(|n| n <= self.out.len()),
+                "the output is too small"
+            );
         }
         self
     }
@@ -141,7 +177,11 @@ impl<T: Element, O: Step, const EXACT: bool> Kernel<T> for Nest<'_, T, O, EXACT>
         let slices = self.0.x.components().div_ceil(SLICE).max(1);
         let a = self.0.rows.start / A_ROWS..self.0.rows.end.div_ceil(A_ROWS);
         let b = self.0.cols.start / T::PANEL..self.0.cols.end.div_ceil(T::PANEL);
-        let wide = if slices > VISIT { BLOCK_A.min(a.len()) * BLOCK_B.min(b.len()) * A_ROWS * T::PANEL } else { 0 };
+        let wide = if slices > VISIT {
+            BLOCK_A.min(a.len()) * BLOCK_B.min(b.len()) * A_ROWS * T::PANEL
+        } else {
+            0
+        };
         let mut wide = vec![0.0f64; wide];
         for b0 in b.clone().step_by(BLOCK_B) {
             let bs = b0..b.end.min(b0 + BLOCK_B);
@@ -174,10 +214,15 @@ impl<T: Element, O: Step, const EXACT: bool> Nest<'_, T, O, EXACT> {
                     let at = (i - self.0.rows.start) * self.0.ld + j - self.0.cols.start;
                     let out = self.0.out[at..].as_mut_ptr();
                     // SAFETY: the panels hold d components; the tile lies within the block, which `check` found to fit.
-                    unsafe { tile::<T, S, O, EXACT>(s, x, y, d, Sink::Write { out, ld: self.0.ld }) };
+                    unsafe {
+                        tile::<T, S, O, EXACT>(s, x, y, d, Sink::Write { out, ld: self.0.ld })
+                    };
                 } else {
                     let mut cells = [T::ZERO; A_ROWS * MAX_PANEL];
-                    let sink = Sink::Write { out: cells.as_mut_ptr(), ld: T::PANEL };
+                    let sink = Sink::Write {
+                        out: cells.as_mut_ptr(),
+                        ld: T::PANEL,
+                    };
                     // SAFETY: the panels hold d components; the array holds a tile.
                     unsafe { tile::<T, S, O, EXACT>(s, x, y, d, sink) };
                     self.copy(pa, pb, &cells);
@@ -188,7 +233,13 @@ impl<T: Element, O: Step, const EXACT: bool> Nest<'_, T, O, EXACT> {
 
     /// A cache block of several slices, [`VISIT`] of them tile by tile; sums of more wait in `wide` for the next visit.
     #[inline(always)]
-    fn wide_block<S: Lanes<T>>(&mut self, s: S, (a, b): (Range<usize>, Range<usize>), slices: usize, wide: &mut [f64]) {
+    fn wide_block<S: Lanes<T>>(
+        &mut self,
+        s: S,
+        (a, b): (Range<usize>, Range<usize>),
+        slices: usize,
+        wide: &mut [f64],
+    ) {
         let size = A_ROWS * T::PANEL;
         let d = self.0.x.components();
         let mut near = [0.0f64; A_ROWS * MAX_PANEL];
@@ -198,7 +249,11 @@ impl<T: Element, O: Step, const EXACT: bool> Nest<'_, T, O, EXACT> {
             for (ta, pa) in a.clone().enumerate() {
                 for (tb, pb) in b.clone().enumerate() {
                     let at = (ta * b.len() + tb) * size;
-                    let sums = if slices > VISIT { &mut wide[at..at + size] } else { &mut near[..size] };
+                    let sums = if slices > VISIT {
+                        &mut wide[at..at + size]
+                    } else {
+                        &mut near[..size]
+                    };
                     if visit == 0 {
                         sums.fill(0.0);
                     }
@@ -206,12 +261,18 @@ impl<T: Element, O: Step, const EXACT: bool> Nest<'_, T, O, EXACT> {
                     for slice in visit..end {
                         let k = slice * SLICE;
                         let (x, y) = (self.0.x.at(pa, k), self.0.y.at(pb, k));
-                        let sink = Sink::Add { sums: start, first: slice == 0 };
+                        let sink = Sink::Add {
+                            sums: start,
+                            first: slice == 0,
+                        };
                         // SAFETY: the panels hold so many components from k; `start` begins a tile.
                         unsafe { tile::<T, S, O, EXACT>(s, x, y, SLICE.min(d - k), sink) };
                     }
                     if end == slices {
-                        cells.iter_mut().zip(&*sums).for_each(|(cell, sum)| *cell = T::from_f64(*sum));
+                        cells
+                            .iter_mut()
+                            .zip(&*sums)
+                            .for_each(|(cell, sum)| *cell = T::from_f64(*sum));
                         self.copy(pa, pb, &cells);
                     }
                 }

@@ -47,15 +47,48 @@ impl Histogram<'_> {
     ///
     /// # Panics
     /// If the ranges end outside the points, or the frames have different dimensions.
-    pub fn add(&mut self, isa: Isa, x: &Points, rows: Range<usize>, y: &Points, cols: Range<usize>, pairs: Pairs) {
-        assert!(rows.end <= x.len() && cols.end <= y.len(), "pairs outside the points");
+    pub fn add(
+        &mut self,
+        isa: Isa,
+        x: &Points,
+        rows: Range<usize>,
+        y: &Points,
+        cols: Range<usize>,
+        pairs: Pairs,
+    ) {
+        assert!(
+            rows.end <= x.len() && cols.end <= y.len(),
+            "pairs outside the points"
+        );
         assert_eq!(x.frame(), y.frame(), "points in different frames");
         if self.fast && rows.len().saturating_mul(cols.len()) >= SMALL {
             let binning = Binning::new(self.edges, x, y);
-            let strips = &[Strip { rows, spans: vec![Span::of(cols)] }];
-            return self.add_strips(isa, &binning, &Work { x, y, strips, pairs, padded: false });
+            let strips = &[Strip {
+                rows,
+                spans: vec![Span::of(cols)],
+            }];
+            return self.add_strips(
+                isa,
+                &binning,
+                &Work {
+                    x,
+                    y,
+                    strips,
+                    pairs,
+                    padded: false,
+                },
+            );
         }
-        self.add_exactly(&Work { x, y, strips: &[Strip { rows, spans: vec![Span::of(cols)] }], pairs, padded: false });
+        self.add_exactly(&Work {
+            x,
+            y,
+            strips: &[Strip {
+                rows,
+                spans: vec![Span::of(cols)],
+            }],
+            pairs,
+            padded: false,
+        });
     }
 
     /// Counts the pairs of `work`; `binning` is of the same edges and points.
@@ -67,11 +100,15 @@ impl Histogram<'_> {
         if work.x.len().max(work.y.len()) > u32::MAX as usize {
             return self.add_exactly(work);
         }
-        let inside = |s: &Strip| s.rows.end <= work.x.len() && s.spans.iter().all(|c| c.cols.end <= work.y.len());
+        let inside = |s: &Strip| {
+            s.rows.end <= work.x.len() && s.spans.iter().all(|c| c.cols.end <= work.y.len())
+        };
         assert!(work.strips.iter().all(inside), "pairs outside the points");
         assert_eq!(work.x.frame(), work.y.frame(), "points in different frames");
         let weights = self.sums.as_ref().and_then(|sums| sums.terms.weights);
-        let weighed = |[x, y]: [&[f64]; 2]| x.len() >= work.x.len() + BEHIND && y.len() >= work.y.len() + BEHIND;
+        let weighed = |[x, y]: [&[f64]; 2]| {
+            x.len() >= work.x.len() + BEHIND && y.len() >= work.y.len() + BEHIND
+        };
         assert!(weights.is_none_or(weighed), "points without weights");
         match &binning.0 {
             Form::SingleScale(b) => self.sweep::<f32, _>(isa, work, b),
@@ -89,20 +126,52 @@ impl Histogram<'_> {
         }
     }
 
-    fn sweep_copies<T: Near, B: Binner<T>, const SHIFT: i32>(&mut self, isa: Isa, work: &Work<'_>, binner: &B) {
+    fn sweep_copies<T: Near, B: Binner<T>, const SHIFT: i32>(
+        &mut self,
+        isa: Isa,
+        work: &Work<'_>,
+        binner: &B,
+    ) {
         // Terms are of pairs that are known by name, as in a queue.
         if self.sums.is_some() || self.share_in_range(work) < SPARSE {
             let mut drain = |queue: &mut Queue<T>| {
-                T::dispatch(isa, Drain::<T, B, SHIFT> { binner, work, histogram: self, queue, isa });
+                T::dispatch(
+                    isa,
+                    Drain::<T, B, SHIFT> {
+                        binner,
+                        work,
+                        histogram: self,
+                        queue,
+                        isa,
+                    },
+                );
             };
             let mut queue = Queue::new();
             let visitor = Queueing::new(binner.far(), &mut queue, &mut drain);
-            let beyond = T::dispatch(isa, Sweep { work, visitor, near: PhantomData }).finish();
+            let beyond = T::dispatch(
+                isa,
+                Sweep {
+                    work,
+                    visitor,
+                    near: PhantomData,
+                },
+            )
+            .finish();
             let over = self.edges.bins() + 1;
             self.slots[over] = self.slots[over].wrapping_add(beyond);
         } else {
-            let visitor = Counting::<B, SHIFT> { binner, histogram: self };
-            T::dispatch(isa, Sweep { work, visitor, near: PhantomData });
+            let visitor = Counting::<B, SHIFT> {
+                binner,
+                histogram: self,
+            };
+            T::dispatch(
+                isa,
+                Sweep {
+                    work,
+                    visitor,
+                    near: PhantomData,
+                },
+            );
         }
     }
 

@@ -37,26 +37,44 @@ pub fn pack_strips<T: Element, S: Strips>(
     let mut b = right.then(|| Panels::zeros(rows, components, T::PANEL));
     let mut all = vec![T::ZERO; rows * numbers];
     let count = rows.div_ceil(T::PANEL);
-    let of_a = parts(a.as_mut().map(|a| &mut a.values[..]), T::PANEL * components, count);
-    let of_b = parts(b.as_mut().map(|b| &mut b.values[..]), T::PANEL * components, count);
+    let of_a = parts(
+        a.as_mut().map(|a| &mut a.values[..]),
+        T::PANEL * components,
+        count,
+    );
+    let of_b = parts(
+        b.as_mut().map(|b| &mut b.values[..]),
+        T::PANEL * components,
+        count,
+    );
     let of_all = parts(Some(&mut all), T::PANEL * numbers, count);
     let panels = of_a.into_par_iter().zip(of_b).zip(of_all).enumerate();
     panels.for_each_init(make, |strips, (panel, ((a, b), of_rows))| {
         for at in (0..T::PANEL.min(rows - panel * T::PANEL)).step_by(A_ROWS) {
             let held = A_ROWS.min(rows - panel * T::PANEL - at);
             let strip = &strips.strip(panel * T::PANEL + at)[..components];
-            for (to, width) in [(a.get_mut(at * components..), A_ROWS), (b.get_mut(at..), T::PANEL)] {
+            for (to, width) in [
+                (a.get_mut(at * components..), A_ROWS),
+                (b.get_mut(at..), T::PANEL),
+            ] {
                 for (to, from) in to.unwrap_or_default().chunks_mut(width).zip(strip) {
-                    to.iter_mut().zip(&from[..held]).for_each(|(to, v)| *to = T::from_f64(*v));
+                    to.iter_mut()
+                        .zip(&from[..held])
+                        .for_each(|(to, v)| *to = T::from_f64(*v));
                 }
             }
             for number in 0..numbers {
                 let to = of_rows[at * numbers + number..].iter_mut().step_by(numbers);
-                to.zip(&strips.number(number)[..held]).for_each(|(to, v)| *to = T::from_f64(*v));
+                to.zip(&strips.number(number)[..held])
+                    .for_each(|(to, v)| *to = T::from_f64(*v));
             }
         }
     });
-    Packed { a: a.map(PackedA), b: b.map(PackedB), numbers: all }
+    Packed {
+        a: a.map(PackedA),
+        b: b.map(PackedB),
+        numbers: all,
+    }
 }
 
 /// `count` parts of `size` values and the rest; empty ones where there are none.
@@ -77,21 +95,41 @@ struct Panels<T> {
 impl<T: Element> Panels<T> {
     /// Rows of zeros.
     fn zeros(rows: usize, components: usize, width: usize) -> Panels<T> {
-        Panels { values: Block::zeros(rows.div_ceil(width) * width * components), rows, components, width }
+        Panels {
+            values: Block::zeros(rows.div_ceil(width) * width * components),
+            rows,
+            components,
+            width,
+        }
     }
     /// Packs `rows` rows of `components` values that start every `stride` values of `data`.
-    fn pack<U: Element>(data: &[U], rows: usize, components: usize, stride: usize, width: usize) -> Panels<T> {
+    fn pack<U: Element>(
+        data: &[U],
+        rows: usize,
+        components: usize,
+        stride: usize,
+        width: usize,
+    ) -> Panels<T> {
         if rows > 0 && components > 0 {
-            let need = (rows - 1).checked_mul(stride).and_then(|n| n.checked_add(components));
-            assert!(need.is_some_and(|n| n <= data.len()), "{rows} rows of {components} values end outside the data");
+            let need = (rows - 1)
+                .checked_mul(stride)
+                .and_then(|n| n.checked_add(components));
+            assert!(
+                need.is_some_and(|n| n <= data.len()),
+                "{rows} rows of {components} values end outside the data"
+            );
         }
         let mut panels = Panels::zeros(rows, components, width);
         if components > 0 {
-            panels.values.par_chunks_exact_mut(width * components).enumerate().for_each(|(p, panel)| {
-                let first = p * width;
-                let held = width.min(rows.saturating_sub(first));
-                pack_panel(panel, width, data, first * stride, stride, held, components);
-            });
+            panels
+                .values
+                .par_chunks_exact_mut(width * components)
+                .enumerate()
+                .for_each(|(p, panel)| {
+                    let first = p * width;
+                    let held = width.min(rows.saturating_sub(first));
+                    pack_panel(panel, width, data, first * stride, stride, held, components);
+                });
         }
         panels
     }
@@ -104,18 +142,30 @@ impl<T: Element> Panels<T> {
         lanes: usize,
         width: usize,
     ) -> Panels<T> {
-        assert!(lanes > 0 && width.is_multiple_of(lanes), "strips of {lanes} rows in panels of {width}");
+        assert!(
+            lanes > 0 && width.is_multiple_of(lanes),
+            "strips of {lanes} rows in panels of {width}"
+        );
         let mut panels = Panels::zeros(rows, components, width);
         if components > 0 {
-            panels.values.par_chunks_exact_mut(width * components).enumerate().for_each(|(p, panel)| {
-                let held = width.min(rows - p * width).div_ceil(lanes);
-                for at in 0..held {
-                    let strip = &strip(p * (width / lanes) + at)[..components * lanes];
-                    for (to, from) in panel.chunks_exact_mut(width).zip(strip.chunks_exact(lanes)) {
-                        to[at * lanes..][..lanes].iter_mut().zip(from).for_each(|(to, v)| *to = T::from_f64(*v));
+            panels
+                .values
+                .par_chunks_exact_mut(width * components)
+                .enumerate()
+                .for_each(|(p, panel)| {
+                    let held = width.min(rows - p * width).div_ceil(lanes);
+                    for at in 0..held {
+                        let strip = &strip(p * (width / lanes) + at)[..components * lanes];
+                        for (to, from) in
+                            panel.chunks_exact_mut(width).zip(strip.chunks_exact(lanes))
+                        {
+                            to[at * lanes..][..lanes]
+                                .iter_mut()
+                                .zip(from)
+                                .for_each(|(to, v)| *to = T::from_f64(*v));
+                        }
                     }
-                }
-            });
+                });
         }
         panels
     }
@@ -147,7 +197,9 @@ fn pack_panel<T: Element, U: Element>(
         for i in 0..held {
             let row = &data[start + i * stride + k0..start + i * stride + k1];
             // Rows far apart are not fetched ahead by the machine: what is packed after the next components.
-            (0..BLOCK).step_by(64 / size_of::<U>()).for_each(|at| nearest(row.as_ptr().wrapping_add(2 * BLOCK + at)));
+            (0..BLOCK)
+                .step_by(64 / size_of::<U>())
+                .for_each(|at| nearest(row.as_ptr().wrapping_add(2 * BLOCK + at)));
             for (cell, x) in out[i..].iter_mut().step_by(width).zip(row) {
                 *cell = T::from_f64(x.to_f64());
             }
@@ -216,15 +268,27 @@ mod tests {
 
     #[test]
     fn panels_hold_the_rows_and_zeros() {
-        for (rows, components, stride) in [(0, 3, 3), (1, 0, 4), (1, 1, 1), (13, 17, 20), (33, 40, 40)] {
+        for (rows, components, stride) in
+            [(0, 3, 3), (1, 0, 4), (1, 1, 1), (13, 17, 20), (33, 40, 40)]
+        {
             let data: Vec<f32> = (0..rows * stride.max(1)).map(|i| i as f32 + 1.0).collect();
             let a = PackedA::<f64>::pack(&data, rows, components, stride);
-            assert_eq!((a.0.values.len() * 8).next_multiple_of(64), PackedA::<f64>::bytes(rows, components));
+            assert_eq!(
+                (a.0.values.len() * 8).next_multiple_of(64),
+                PackedA::<f64>::bytes(rows, components)
+            );
             for i in 0..rows.div_ceil(A_ROWS) * A_ROWS {
                 for k in 0..components {
                     // SAFETY: i and k lie within the padded panels.
                     let x = unsafe { *a.at(i / A_ROWS, k).add(i % A_ROWS) };
-                    assert_eq!(x, if i < rows { f64::from(data[i * stride + k]) } else { 0.0 });
+                    assert_eq!(
+                        x,
+                        if i < rows {
+                            f64::from(data[i * stride + k])
+                        } else {
+                            0.0
+                        }
+                    );
                 }
             }
         }
@@ -232,7 +296,14 @@ mod tests {
 
     #[test]
     fn panels_of_strips_are_those_of_rows() {
-        for (rows, components) in [(0usize, 3usize), (5, 0), (1, 1), (8, 5), (64, 17), (150, 40)] {
+        for (rows, components) in [
+            (0usize, 3usize),
+            (5, 0),
+            (1, 1),
+            (8, 5),
+            (64, 17),
+            (150, 40),
+        ] {
             let data: Vec<f64> = (0..rows * components).map(|i| i as f64 * 0.3).collect();
             let mut strips = vec![-1.0; rows.div_ceil(8) * 8 * components];
             for (at, v) in data.iter().enumerate() {
@@ -249,7 +320,11 @@ mod tests {
                     // SAFETY: the row and the component lie within the panels.
                     unsafe { *p.at(row / width, k).add(row % width) }
                 };
-                assert_eq!(at(&made), at(&packed), "row {row} component {k} of {rows} × {components}");
+                assert_eq!(
+                    at(&made),
+                    at(&packed),
+                    "row {row} component {k} of {rows} × {components}"
+                );
             }
         }
     }
@@ -285,18 +360,38 @@ mod tests {
     #[test]
     fn panels_of_computed_rows_are_those_of_rows() {
         fn check<T: Element>(rows: usize, components: usize, sides: (bool, bool)) {
-            let data: Vec<f64> = (0..rows * components).map(|i| i as f64 * 0.5 - 3.0).collect();
-            let given = || Given { rows: &data, components, strip: vec![], first: [0.0; A_ROWS] };
+            let data: Vec<f64> = (0..rows * components)
+                .map(|i| i as f64 * 0.5 - 3.0)
+                .collect();
+            let given = || Given {
+                rows: &data,
+                components,
+                strip: vec![],
+                first: [0.0; A_ROWS],
+            };
             let packed = pack_strips::<T, _>(given, (rows, components, 2), sides);
             let (a, b) = (
                 PackedA::<T>::pack(&data, rows, components, components),
                 PackedB::<T>::pack(&data, rows, components, components),
             );
             assert_eq!((packed.a.is_some(), packed.b.is_some()), sides);
-            assert!(packed.a.is_none_or(|have| have.0.values[..] == a.0.values[..]), "{rows} × {components}");
-            assert!(packed.b.is_none_or(|have| have.0.values[..] == b.0.values[..]), "{rows} × {components}");
+            assert!(
+                packed
+                    .a
+                    .is_none_or(|have| have.0.values[..] == a.0.values[..]),
+                "{rows} × {components}"
+            );
+            assert!(
+                packed
+                    .b
+                    .is_none_or(|have| have.0.values[..] == b.0.values[..]),
+                "{rows} × {components}"
+            );
             let numbers = (0..2 * rows).map(|at| T::from_f64(data[at / 2 * components]));
-            assert!(packed.numbers.iter().copied().eq(numbers), "{rows} × {components}");
+            assert!(
+                packed.numbers.iter().copied().eq(numbers),
+                "{rows} × {components}"
+            );
         }
         for rows in [0, 1, 7, 8, 9, 31, 33, 64, 130] {
             for sides in [(true, true), (true, false), (false, true)] {

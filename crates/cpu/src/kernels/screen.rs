@@ -24,10 +24,34 @@ pub struct Found {
 ///
 /// # Panics
 /// If a row ends outside `cells`, or there are fewer places than limits.
-pub fn meets(isa: Isa, cells: &[f32], ld: usize, cols: usize, limits: &[[f32; 2]], below: bool, out: &mut [Found]) {
-    assert!(cols <= 128 && cols <= ld && out.len() >= limits.len(), "rows of {cols} values");
-    assert!(limits.is_empty() || (limits.len() - 1) * ld + cols <= cells.len(), "a row ends outside");
-    f32::dispatch(isa, Meets { cells, ld, cols, limits, below, out });
+pub fn meets(
+    isa: Isa,
+    cells: &[f32],
+    ld: usize,
+    cols: usize,
+    limits: &[[f32; 2]],
+    below: bool,
+    out: &mut [Found],
+) {
+    assert!(
+        cols <= 128 && cols <= ld && out.len() >= limits.len(),
+        "rows of {cols} values"
+    );
+    assert!(
+        limits.is_empty() || (limits.len() - 1) * ld + cols <= cells.len(),
+        "a row ends outside"
+    );
+    f32::dispatch(
+        isa,
+        Meets {
+            cells,
+            ld,
+            cols,
+            limits,
+            below,
+            out,
+        },
+    );
 }
 
 struct Meets<'a> {
@@ -43,7 +67,11 @@ impl Kernel<f32> for Meets<'_> {
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<f32>>(self, s: S) {
-        if self.below { self.rows::<S, true>(s) } else { self.rows::<S, false>(s) }
+        if self.below {
+            self.rows::<S, true>(s)
+        } else {
+            self.rows::<S, false>(s)
+        }
     }
 }
 
@@ -54,8 +82,15 @@ impl Meets<'_> {
             let values = &self.cells[row * self.ld..][..self.cols];
             let may = row_meets::<S, BELOW>(s, values, *wide);
             // Few rows have any.
-            let sure = if may == 0 { 0 } else { row_meets::<S, BELOW>(s, values, *narrow) };
-            *out = Found { open: may & !sure, sure };
+            let sure = if may == 0 {
+                0
+            } else {
+                row_meets::<S, BELOW>(s, values, *narrow)
+            };
+            *out = Found {
+                open: may & !sure,
+                sure,
+            };
         }
     }
 }
@@ -63,10 +98,19 @@ impl Meets<'_> {
 #[inline(always)]
 fn row_meets<S: Lanes<f32>, const BELOW: bool>(s: S, values: &[f32], limit: f32) -> u128 {
     let (first, second) = values.split_at(values.len().min(64));
-    let (first, second) = match (<&[f32; 64]>::try_from(first), <&[f32; 64]>::try_from(second)) {
+    let (first, second) = match (
+        <&[f32; 64]>::try_from(first),
+        <&[f32; 64]>::try_from(second),
+    ) {
         // The shifts within a whole word are constants.
-        (Ok(first), Ok(second)) => (word_meets::<S, BELOW>(s, first, limit), word_meets::<S, BELOW>(s, second, limit)),
-        _ => (word_meets::<S, BELOW>(s, first, limit), word_meets::<S, BELOW>(s, second, limit)),
+        (Ok(first), Ok(second)) => (
+            word_meets::<S, BELOW>(s, first, limit),
+            word_meets::<S, BELOW>(s, second, limit),
+        ),
+        _ => (
+            word_meets::<S, BELOW>(s, first, limit),
+            word_meets::<S, BELOW>(s, second, limit),
+        ),
     };
     u128::from(first) | u128::from(second) << 64
 }
@@ -98,12 +142,29 @@ fn word_meets<S: Lanes<f32>, const BELOW: bool>(s: S, values: &[f32], limit: f32
 ///
 /// # Panics
 /// If a strip that is wanted ends outside `y`, or `out`.
-pub fn exact(isa: Isa, form: ZipReduce, x: &[f64], y: &[f64], stride: usize, wanted: u16, out: &mut [f64]) {
+pub fn exact(
+    isa: Isa,
+    form: ZipReduce,
+    x: &[f64],
+    y: &[f64],
+    stride: usize,
+    wanted: u16,
+    out: &mut [f64],
+) {
     let strips: Vec<usize> = (0..16).filter(|t| wanted >> t & 1 == 1).collect();
     for t in &strips {
-        assert!(t * stride + STRIP * x.len() <= y.len() && (t + 1) * STRIP <= out.len(), "strip {t} ends outside");
+        assert!(
+            t * stride + STRIP * x.len() <= y.len() && (t + 1) * STRIP <= out.len(),
+            "strip {t} ends outside"
+        );
     }
-    let strips = Strips { x, y, stride, strips: &strips, out };
+    let strips = Strips {
+        x,
+        y,
+        stride,
+        strips: &strips,
+        out,
+    };
     by_form!(form, Op => f64::dispatch(isa, Exact(strips, Op)));
 }
 
@@ -126,7 +187,8 @@ impl<O: Step> Kernel<f64> for Exact<'_, O> {
         for beside in chunks {
             self.beside::<S, BESIDE>(s, std::array::from_fn(|at| beside[at]));
         }
-        rest.iter().for_each(|strip| self.beside::<S, 1>(s, [*strip]));
+        rest.iter()
+            .for_each(|strip| self.beside::<S, 1>(s, [*strip]));
     }
 }
 
@@ -172,7 +234,10 @@ mod tests {
                 let (row, k) = (at / d, at % d);
                 strips[row / STRIP * STRIP * d + k * STRIP + row % STRIP] = *v;
             }
-            let (a, b) = (PackedA::<f64>::pack(&x, 1, d, d), PackedB::<f64>::pack(&y, 128, d, d));
+            let (a, b) = (
+                PackedA::<f64>::pack(&x, 1, d, d),
+                PackedB::<f64>::pack(&y, 128, d, d),
+            );
             for form in ZipReduce::ALL {
                 for isa in Isa::available() {
                     let mut want = vec![0.0; 128];
@@ -181,7 +246,11 @@ mod tests {
                         let mut got = vec![f64::NAN; 128];
                         exact(isa, form, &x, &strips, STRIP * d, wanted, &mut got);
                         for lane in (0..128).filter(|l| wanted >> (l / STRIP) & 1 == 1) {
-                            assert_eq!(got[lane].to_bits(), want[lane].to_bits(), "{form:?} {isa} d={d} lane {lane}");
+                            assert_eq!(
+                                got[lane].to_bits(),
+                                want[lane].to_bits(),
+                                "{form:?} {isa} d={d} lane {lane}"
+                            );
                         }
                     }
                 }
@@ -191,20 +260,37 @@ mod tests {
 
     #[test]
     fn limits_are_met_lane_by_lane() {
-        let values: Vec<f32> = (0..300).map(|i| if i % 11 == 3 { f32::NAN } else { ((i * 37) % 50) as f32 }).collect();
+        let values: Vec<f32> = (0..300)
+            .map(|i| {
+                if i % 11 == 3 {
+                    f32::NAN
+                } else {
+                    ((i * 37) % 50) as f32
+                }
+            })
+            .collect();
         for isa in Isa::available() {
             for cols in [0, 1, 15, 16, 100, 128] {
-                for (limit, below) in [(20.0, true), (20.0, false), (f32::INFINITY, true), (-1.0, true)] {
+                for (limit, below) in [
+                    (20.0, true),
+                    (20.0, false),
+                    (f32::INFINITY, true),
+                    (-1.0, true),
+                ] {
                     let narrow = if below { limit - 7.0 } else { limit + 7.0 };
                     let limits = [[limit, narrow], [30.0, 30.0]];
                     let mut found = [Found::default(); 2];
                     meets(isa, &values, 140, cols, &limits, below, &mut found);
                     for (row, l) in (0..2).flat_map(|row| (0..128).map(move |l| (row, l))) {
                         let v = values[row * 140 + l];
-                        let [may, sure] =
-                            limits[row].map(|limit| l < cols && if below { v <= limit } else { v >= limit });
+                        let [may, sure] = limits[row]
+                            .map(|limit| l < cols && if below { v <= limit } else { v >= limit });
                         let got = [found[row].open, found[row].sure].map(|bits| bits >> l & 1 == 1);
-                        assert_eq!(got, [may && !sure, sure], "{isa} {cols} {limit} {below} row {row} lane {l}");
+                        assert_eq!(
+                            got,
+                            [may && !sure, sure],
+                            "{isa} {cols} {limit} {below} row {row} lane {l}"
+                        );
                     }
                 }
             }

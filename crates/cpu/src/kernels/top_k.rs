@@ -23,14 +23,20 @@ fn order<T: Element>(a: &(T, u32), b: &(T, u32)) -> Ordering {
         return Ordering::Less;
     }
     let nan = |x: T| x.partial_cmp(&x).is_none();
-    let values = a.0.partial_cmp(&b.0).unwrap_or_else(|| nan(a.0).cmp(&nan(b.0)));
+    let values =
+        a.0.partial_cmp(&b.0)
+            .unwrap_or_else(|| nan(a.0).cmp(&nan(b.0)));
     values.then(a.1.cmp(&b.1))
 }
 
 impl<T: Element> TopK<T> {
     /// An empty list of at most `k`.
     pub fn new(k: usize) -> TopK<T> {
-        TopK { k, entries: Vec::with_capacity(if k <= INSERTED { k + 1 } else { capacity(k) }), worst: None }
+        TopK {
+            k,
+            entries: Vec::with_capacity(if k <= INSERTED { k + 1 } else { capacity(k) }),
+            worst: None,
+        }
     }
 
     /// Forgets the entries.
@@ -47,7 +53,14 @@ impl<T: Element> TopK<T> {
     /// Offers `values`, whose indices start at `base`. Rows may come in pieces and in any order.
     pub fn offer(&mut self, isa: Isa, values: &[T], base: u32) {
         if self.k > 0 {
-            T::dispatch(isa, Row { top: self, values, name: |at| base.wrapping_add(at as u32) });
+            T::dispatch(
+                isa,
+                Row {
+                    top: self,
+                    values,
+                    name: |at| base.wrapping_add(at as u32),
+                },
+            );
         }
     }
 
@@ -55,7 +68,14 @@ impl<T: Element> TopK<T> {
     pub fn offer_named(&mut self, isa: Isa, values: &[T], names: &[u32]) {
         if self.k > 0 {
             let values = &values[..values.len().min(names.len())];
-            T::dispatch(isa, Row { top: self, values, name: |at| names[at] });
+            T::dispatch(
+                isa,
+                Row {
+                    top: self,
+                    values,
+                    name: |at| names[at],
+                },
+            );
         }
     }
 
@@ -70,7 +90,10 @@ impl<T: Element> TopK<T> {
     #[cold]
     #[inline(never)]
     pub fn push(&mut self, entry: (T, u32)) {
-        if self.worst.is_some_and(|worst| order(&entry, &worst) != Ordering::Less) {
+        if self
+            .worst
+            .is_some_and(|worst| order(&entry, &worst) != Ordering::Less)
+        {
             return;
         }
         if self.k <= INSERTED {
@@ -84,10 +107,16 @@ impl<T: Element> TopK<T> {
                 at -= 1;
             }
             self.entries[at] = entry;
-            self.worst = if self.entries.len() == self.k { self.entries.last().copied() } else { None };
+            self.worst = if self.entries.len() == self.k {
+                self.entries.last().copied()
+            } else {
+                None
+            };
         } else {
             self.entries.push(entry);
-            if self.entries.len() == capacity(self.k) || (self.worst.is_none() && self.entries.len() == self.k) {
+            if self.entries.len() == capacity(self.k)
+                || (self.worst.is_none() && self.entries.len() == self.k)
+            {
                 let (_, &mut worst, _) = self.entries.select_nth_unstable_by(self.k - 1, order);
                 self.entries.truncate(self.k);
                 self.worst = Some(worst);
@@ -138,7 +167,9 @@ fn scan<T: Element, S: Lanes<T>>(s: S, values: &[T], mut at: usize, bound: T) ->
     let limit = s.splat(bound);
     // SAFETY (of the loads): `at` and the offsets stay N or more below the end.
     while at + 4 * S::N <= values.len() {
-        let m: [S::M; 4] = core::array::from_fn(|i| s.le(unsafe { s.load(values.as_ptr().add(at + i * S::N)) }, limit));
+        let m: [S::M; 4] = core::array::from_fn(|i| {
+            s.le(unsafe { s.load(values.as_ptr().add(at + i * S::N)) }, limit)
+        });
         if s.any(s.or(s.or(m[0], m[1]), s.or(m[2], m[3]))) {
             break;
         }
@@ -169,22 +200,42 @@ mod tests {
         let mut want: Vec<(T, u32)> = values.iter().copied().zip(10..).collect();
         want.sort_by(order);
         want.truncate(k);
-        let bits = |e: &[(T, u32)]| e.iter().map(|e| (e.0.to_f64().to_bits(), e.1)).collect::<Vec<_>>();
+        let bits = |e: &[(T, u32)]| {
+            e.iter()
+                .map(|e| (e.0.to_f64().to_bits(), e.1))
+                .collect::<Vec<_>>()
+        };
         let half = values.len() / 2;
         for isa in Isa::available() {
             let mut top = TopK::new(k);
-            for pieces in [[0..values.len(), 0..0], [0..half, half..values.len()], [half..values.len(), 0..half]] {
+            for pieces in [
+                [0..values.len(), 0..0],
+                [0..half, half..values.len()],
+                [half..values.len(), 0..half],
+            ] {
                 top.clear();
                 for piece in pieces {
                     top.offer(isa, &values[piece.clone()], 10 + piece.start as u32);
                 }
-                assert_eq!(bits(top.finish()), bits(&want), "{what} {isa} k={k} n={}", values.len());
+                assert_eq!(
+                    bits(top.finish()),
+                    bits(&want),
+                    "{what} {isa} k={k} n={}",
+                    values.len()
+                );
             }
-            let (back, names): (Vec<T>, Vec<u32>) =
-                (0..values.len()).rev().map(|at| (values[at], at as u32 + 10)).unzip();
+            let (back, names): (Vec<T>, Vec<u32>) = (0..values.len())
+                .rev()
+                .map(|at| (values[at], at as u32 + 10))
+                .unzip();
             top.clear();
             top.offer_named(isa, &back, &names);
-            assert_eq!(bits(top.finish()), bits(&want), "{what} {isa} k={k} n={} backwards", values.len());
+            assert_eq!(
+                bits(top.finish()),
+                bits(&want),
+                "{what} {isa} k={k} n={} backwards",
+                values.len()
+            );
         }
     }
 
@@ -193,9 +244,17 @@ mod tests {
         for n in [0usize, 1, 2, 9, 16, 33, 100, 1000, 5000] {
             let random: Vec<f64> = (0..n).map(|i| ((i * 7919 + 13) % 10007) as f64).collect();
             let ties: Vec<f64> = (0..n).map(|i| (i * 31 % 5) as f64 - 2.0).collect();
-            let nan = |i: usize| if i.is_multiple_of(3) { f64::NAN } else { -((i % 17) as f64) * 1e-40 };
+            let nan = |i: usize| {
+                if i.is_multiple_of(3) {
+                    f64::NAN
+                } else {
+                    -((i % 17) as f64) * 1e-40
+                }
+            };
             let strange: Vec<f64> = (0..n).map(nan).collect();
-            let infinite: Vec<f64> = (0..n).map(|i| if i % 2 == 0 { f64::INFINITY } else { f64::NAN }).collect();
+            let infinite: Vec<f64> = (0..n)
+                .map(|i| if i % 2 == 0 { f64::INFINITY } else { f64::NAN })
+                .collect();
             let falling: Vec<f64> = (0..n).map(|i| -(i as f64)).collect();
             for k in [0, 1, 2, 10, 32, 33, 100, 2000] {
                 let kinds = [

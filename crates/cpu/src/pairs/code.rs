@@ -8,7 +8,12 @@ use zipfold_core::pair::lower::Lowered;
 use zipfold_plan::Plan;
 
 /// The code of `program`, compiled once and kept with `low`; none where none can be made.
-pub fn compiled<T: Real>(plan: &Plan, low: &Lowered, program: &Program, given: bool) -> Option<Arc<Code<T>>> {
+pub fn compiled<T: Real>(
+    plan: &Plan,
+    low: &Lowered,
+    program: &Program,
+    given: bool,
+) -> Option<Arc<Code<T>>> {
     code_for(plan, low, program, given, Results::Blocks)
 }
 
@@ -21,5 +26,12 @@ pub fn code_for<T: Real>(
     results: Results,
 ) -> Option<Arc<Code<T>>> {
     let number = (plan.isa as u64 * 4 + results as u64) * 2 + u64::from(given);
-    low.made.get(number, || Code::compile(low, program, plan.isa, given, results).ok().map(Arc::new)).as_ref().clone()
+    low.made
+        .get(number, || {
+            Code::compile(low, program, plan.isa, given, results)
+                .ok()
+                .map(Arc::new)
+        })
+        .as_ref()
+        .clone()
 }

@@ -55,7 +55,11 @@ fn stream_lines<T: Shared>(atoms: &[T::Atom], run: &[T]) -> Range<usize> {
 impl<T: Shared> SharedMatrix<T> {
     /// `len` zeros, of pages that nobody has touched; none where the system has no memory.
     pub fn zeros(len: usize) -> Option<Self> {
-        const { assert!(size_of::<T>() == size_of::<T::Atom>() && align_of::<T>() == align_of::<T::Atom>()) };
+        const {
+            assert!(
+                size_of::<T>() == size_of::<T::Atom>() && align_of::<T>() == align_of::<T::Atom>()
+            )
+        };
         let layout = Layout::array::<T::Atom>(len).ok()?;
         if layout.size() == 0 {
             return Some(SharedMatrix(vec![]));
@@ -83,7 +87,10 @@ impl<T: Shared> SharedMatrix<T> {
                     false => 0..0,
                 };
                 for rest in [0..whole.start, whole.end..run.len()] {
-                    atoms[rest.clone()].iter().zip(&run[rest]).for_each(|(a, v)| v.store(a));
+                    atoms[rest.clone()]
+                        .iter()
+                        .zip(&run[rest])
+                        .for_each(|(a, v)| v.store(a));
                 }
                 true
             }
@@ -102,10 +109,20 @@ impl<T: Shared> SharedMatrix<T> {
     }
     /// The vector back (in place).
     pub fn into_vec(self) -> Vec<T> {
-        const { assert!(size_of::<T>() == size_of::<T::Atom>() && align_of::<T>() == align_of::<T::Atom>()) };
+        const {
+            assert!(
+                size_of::<T>() == size_of::<T::Atom>() && align_of::<T>() == align_of::<T::Atom>()
+            )
+        };
         let mut atoms = ManuallyDrop::new(self.0);
         // SAFETY: an atom has the size, the alignment and the bits of its number, and nobody else
         // holds the vector.
-        unsafe { Vec::from_raw_parts(atoms.as_mut_ptr().cast::<T>(), atoms.len(), atoms.capacity()) }
+        unsafe {
+            Vec::from_raw_parts(
+                atoms.as_mut_ptr().cast::<T>(),
+                atoms.len(),
+                atoms.capacity(),
+            )
+        }
     }
 }

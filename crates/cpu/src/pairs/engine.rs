@@ -33,21 +33,42 @@ pub struct Engine<'j, T> {
 
 impl<'j, T: Element> Engine<'j, T> {
     /// Hoists the rows of `job`; packs those that are reduced where they are to be `packed`, and has `code` made for the formula.
-    pub fn load(job: &'j Job, plan: &Plan, packed: bool, code: bool) -> std::result::Result<Self, Declined> {
+    pub fn load(
+        job: &'j Job,
+        plan: &Plan,
+        packed: bool,
+        code: bool,
+    ) -> std::result::Result<Self, Declined> {
         let low = &job.low;
         let program = compile(low);
         // The rows of y one after another, too, where kernels want them packed: those of x, if nothing tells the sides apart.
         let own = packed && job.y.is_none() && low.is_mirrored();
-        let computed = if packed { Zips::computed(low, &program, job, own) } else { None };
+        let computed = if packed {
+            Zips::computed(low, &program, job, own)
+        } else {
+            None
+        };
         let (zips, x, made) = match computed {
             Some((zips, x, made)) => (Some(zips), x, made),
             None => {
                 let x = Rows::by_row(low, &job.x, Side::X, true);
-                let made = if packed && !own { Some(Rows::by_row(low, job.other(), Side::Y, true)) } else { None };
+                let made = if packed && !own {
+                    Some(Rows::by_row(low, job.other(), Side::Y, true))
+                } else {
+                    None
+                };
                 let other = made.as_ref().unwrap_or(&x);
                 // Of finite rows no difference is NaN.
                 let clean = || x.is_finite() && other.is_finite();
-                (if packed { Zips::pack(low, &program, &x, other, clean) } else { None }, x, made)
+                (
+                    if packed {
+                        Zips::pack(low, &program, &x, other, clean)
+                    } else {
+                        None
+                    },
+                    x,
+                    made,
+                )
             }
         };
         if packed && zips.is_none() {
@@ -55,34 +76,79 @@ impl<'j, T: Element> Engine<'j, T> {
         }
         let other = made.as_ref().unwrap_or(&x);
         let code = match code {
-            true => Some(compiled(plan, low, &program, packed).ok_or("no code can be made for the formula")?),
+            true => Some(
+                compiled(plan, low, &program, packed)
+                    .ok_or("no code can be made for the formula")?,
+            ),
             false => None,
         };
         let adds = code.is_some() && !job.holes && sums::serve::<T>(job);
-        let scaled = if adds { sums::weights::<T>(job).map(sums::scaled::<T>) } else { None };
-        let (weights, unit) = (scaled.as_ref().map(|s| s.0.as_slice()), scaled.as_ref().map_or(1.0, |s| s.1));
-        let added = if weights.is_some() { Results::WeightedSums } else { Results::Sums };
-        let sums = if adds { code_for(plan, low, &program, packed, added) } else { None };
+        let scaled = if adds {
+            sums::weights::<T>(job).map(sums::scaled::<T>)
+        } else {
+            None
+        };
+        let (weights, unit) = (
+            scaled.as_ref().map(|s| s.0.as_slice()),
+            scaled.as_ref().map_or(1.0, |s| s.1),
+        );
+        let added = if weights.is_some() {
+            Results::WeightedSums
+        } else {
+            Results::Sums
+        };
+        let sums = if adds {
+            code_for(plan, low, &program, packed, added)
+        } else {
+            None
+        };
         let lines = match code.is_some() && !packed && is_plain(job) {
             true => code_for(plan, low, &program, false, Results::Lines),
             false => None,
         };
-        let lanes = if code.is_some() { jit::lanes::<T>(plan.isa) } else { BLOCK };
+        let lanes = if code.is_some() {
+            jit::lanes::<T>(plan.isa)
+        } else {
+            BLOCK
+        };
         let vectors = !packed || program.reads_vectors();
         let y = match vectors {
             true => Rows::by_strip(low, job.other(), lanes, weights),
             false => Rows::numbers(other, job.other().rows(), weights),
         };
-        let vm = Vm { low, program, x, y, cell: job.cell.as_ref(), isa: plan.isa, code, lines, sums, unit };
-        Ok(Engine { job, vm, zips, traversal: plan.order, kept: Kept::default() })
+        let vm = Vm {
+            low,
+            program,
+            x,
+            y,
+            cell: job.cell.as_ref(),
+            isa: plan.isa,
+            code,
+            lines,
+            sums,
+            unit,
+        };
+        Ok(Engine {
+            job,
+            vm,
+            zips,
+            traversal: plan.order,
+            kept: Kept::default(),
+        })
     }
 }
 
 impl<T: Element> Executor for Engine<'_, T> {
     fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
         let mut unit = Unit::new(self, tiles, stop);
-        let longest = tiles.iter().map(|t| t.rows.len().max(t.cols.len())).max().unwrap_or(0);
-        let gather = sink.gathers().then(|| Gather::<T>::new(sink, longest, &self.kept));
+        let longest = tiles
+            .iter()
+            .map(|t| t.rows.len().max(t.cols.len()))
+            .max()
+            .unwrap_or(0);
+        let gather = sink
+            .gathers()
+            .then(|| Gather::<T>::new(sink, longest, &self.kept));
         for tile in tiles {
             match &gather {
                 Some(gather) => unit.tile(tile, gather).and_then(|()| gather.flush())?,
@@ -97,14 +163,22 @@ impl<T: Element> Executor for Engine<'_, T> {
             gather.end(&self.kept);
         }
         super::store::settle();
-        Ok(Folded { states: unit.states, tally: unit.tally })
+        Ok(Folded {
+            states: unit.states,
+            tally: unit.tally,
+        })
     }
 }
 
 /// Whether a matrix takes every value as it comes, of a pair of points in open space, and nothing else is asked for.
 fn is_plain(job: &Job) -> bool {
-    let [Fold::Dense(fold)] = job.folds.as_slice() else { return false };
-    job.near_root.is_none() && job.nan != NanPolicy::Skip && job.cell.is_none() && !fold.is_mirrored(&job.space)
+    let [Fold::Dense(fold)] = job.folds.as_slice() else {
+        return false;
+    };
+    job.near_root.is_none()
+        && job.nan != NanPolicy::Skip
+        && job.cell.is_none()
+        && !fold.is_mirrored(&job.space)
 }
 
 /// From one line of a transposed block to the next: lines a power of two apart would share few places of the nearest cache.
@@ -158,7 +232,13 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             mirror: job
                 .folds
                 .iter()
-                .map(|f| if mirrored(f) { vec![T::default(); BLOCK * MIRROR] } else { vec![] })
+                .map(|f| {
+                    if mirrored(f) {
+                        vec![T::default(); BLOCK * MIRROR]
+                    } else {
+                        vec![]
+                    }
+                })
                 .collect(),
         }
     }
@@ -172,7 +252,12 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         for ((ib, jb), Tile { rows, cols }) in tile.blocks(self.engine.traversal) {
             self.block(jb, &rows, &cols, sink)?;
             let pieces = std::mem::take(&mut self.pieces);
-            self.made.extend(pieces.into_iter().enumerate().filter_map(|(f, p)| p.map(|p| (f, ib, jb, p))));
+            self.made.extend(
+                pieces
+                    .into_iter()
+                    .enumerate()
+                    .filter_map(|(f, p)| p.map(|p| (f, ib, jb, p))),
+            );
         }
         push_pieces(&mut self.states, std::mem::take(&mut self.made));
         Ok(())
@@ -189,11 +274,19 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
                 if job.space.is_triangular() && cols.end <= rows.start {
                     continue;
                 }
-                self.engine.vm.line(&mut self.scratch, &rows, start / BLOCK, cols.end - start);
+                self.engine
+                    .vm
+                    .line(&mut self.scratch, &rows, start / BLOCK, cols.end - start);
                 for i in rows.clone() {
                     self.unvisited(i, &cols, sink)?;
-                    for run in job.space.columns(i, &cols).into_iter().filter(|run| !run.is_empty()) {
-                        let values = &self.scratch.line(i - rows.start)[run.start - start..run.end - start];
+                    for run in job
+                        .space
+                        .columns(i, &cols)
+                        .into_iter()
+                        .filter(|run| !run.is_empty())
+                    {
+                        let values =
+                            &self.scratch.line(i - rows.start)[run.start - start..run.end - start];
                         if let Some(fold) = job.folds[0].dense() {
                             sink.put(0, fold.place(&job.space, i, run.start), T::values(values))?;
                         }
@@ -204,12 +297,22 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         }
         Ok(())
     }
-    fn block(&mut self, jb: usize, rows: &Range<usize>, cols: &Range<usize>, sink: &dyn Sink) -> Result<()> {
+    fn block(
+        &mut self,
+        jb: usize,
+        rows: &Range<usize>,
+        cols: &Range<usize>,
+        sink: &dyn Sink,
+    ) -> Result<()> {
         let job = self.engine.job;
         if job.space.is_triangular() && cols.end <= rows.start {
             return Ok(());
         }
-        let summed = if self.is_holed(jb, rows) { 0 } else { self.sum(jb, rows, cols)? };
+        let summed = if self.is_holed(jb, rows) {
+            0
+        } else {
+            self.sum(jb, rows, cols)?
+        };
         if summed.count_ones() as usize == rows.len() {
             return Ok(());
         }
@@ -227,17 +330,29 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             self.stop.check()?;
             self.unvisited(i, cols, sink)?;
             // In half of a space the columns of later rows begin later, never earlier.
-            let from = if job.space.is_triangular() { i.clamp(cols.start, cols.end) } else { cols.start };
+            let from = if job.space.is_triangular() {
+                i.clamp(cols.start, cols.end)
+            } else {
+                cols.start
+            };
             let lanes = from - jb * BLOCK..cols.end - jb * BLOCK;
             for run in job.space.columns(i, cols) {
                 if !run.is_empty() {
-                    self.engine.vm.eval(&mut self.scratch, i, rows.end, jb, &lanes);
+                    self.engine
+                        .vm
+                        .eval(&mut self.scratch, i, rows.end, jb, &lanes);
                     self.dense(i, jb, &run, sink)?;
                     self.admit(i, jb, &run);
                 }
             }
         }
-        let selected = |s: &State| if let State::Select(s) = s { s.bytes() } else { 0 };
+        let selected = |s: &State| {
+            if let State::Select(s) = s {
+                s.bytes()
+            } else {
+                0
+            }
+        };
         let bytes = self.states.iter().map(selected).sum::<u64>();
         if bytes > self.held {
             sink.hold(bytes - self.held)?;
@@ -263,20 +378,34 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         let (first, end) = (span * sums::span::<T>(), (span + 1) * sums::span::<T>());
         let blocks = first.max(self.columns.start / BLOCK)..end.min(self.columns.end / BLOCK);
         // Those before the block of a diagonal that is not visited, and those behind it.
-        let hole = blocks.clone().find(|block| self.is_holed(*block, rows)).unwrap_or(blocks.end);
-        let parts = [blocks.start..hole, hole.saturating_add(1).min(blocks.end)..blocks.end];
+        let hole = blocks
+            .clone()
+            .find(|block| self.is_holed(*block, rows))
+            .unwrap_or(blocks.end);
+        let parts = [
+            blocks.start..hole,
+            hole.saturating_add(1).min(blocks.end)..blocks.end,
+        ];
         let count = parts[0].len() + parts[1].len();
         for part in parts.into_iter().filter(|part| !part.is_empty()) {
             let together = if engine.zips.is_some() { 1 } else { part.len() };
             for block in part.step_by(together) {
                 self.stop.check()?;
                 self.fill(rows, &(block * BLOCK..(block + 1) * BLOCK));
-                engine.vm.sum(&mut self.scratch, rows, &(block..block + together));
+                engine
+                    .vm
+                    .sum(&mut self.scratch, rows, &(block..block + together));
             }
         }
         let len = rows.len() * self.scratch.numbers() * sums::lanes::<T>();
-        sums::totals(zips::isa(engine.vm.isa), &mut self.scratch.sums()[..len], &mut self.totals);
-        self.totals.iter_mut().for_each(|total| *total *= engine.vm.unit);
+        sums::totals(
+            zips::isa(engine.vm.isa),
+            &mut self.scratch.sums()[..len],
+            &mut self.totals,
+        );
+        self.totals
+            .iter_mut()
+            .for_each(|total| *total *= engine.vm.unit);
         // All rows together, or else those that can be.
         let mut pieces = pieces(&engine.job.folds, rows, &(0..0), false);
         let mut done = 0;
@@ -289,23 +418,46 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             }
         }
         let made = pieces.into_iter().enumerate();
-        self.made.extend(made.filter_map(|(f, p)| p.map(|p| (f, rows.start / BLOCK, blocks.start, p))));
+        self.made
+            .extend(made.filter_map(|(f, p)| p.map(|p| (f, rows.start / BLOCK, blocks.start, p))));
         self.summed.insert((rows.start, span), done);
         Ok(done)
     }
     /// Credits the totals of rows `at` from row `start` against so many blocks; whether it could be done.
-    fn credit(&mut self, pieces: &mut [Option<[RowPiece; 2]>], start: usize, at: Range<usize>, blocks: usize) -> bool {
+    fn credit(
+        &mut self,
+        pieces: &mut [Option<[RowPiece; 2]>],
+        start: usize,
+        at: Range<usize>,
+        blocks: usize,
+    ) -> bool {
         let (firsts, numbers) = (self.scratch.firsts(), self.scratch.numbers());
         let totals = &self.totals[at.start * numbers..at.end * numbers];
-        let done = sums::credit(self.engine.job, pieces, firsts, start + at.start, totals, blocks * BLOCK);
-        self.tally.counted += if done { (blocks * BLOCK * at.len()) as u64 } else { 0 };
+        let done = sums::credit(
+            self.engine.job,
+            pieces,
+            firsts,
+            start + at.start,
+            totals,
+            blocks * BLOCK,
+        );
+        self.tally.counted += if done {
+            (blocks * BLOCK * at.len()) as u64
+        } else {
+            0
+        };
         done
     }
     /// Computes the recognised reductions of a block of cells.
     fn fill(&mut self, rows: &Range<usize>, cols: &Range<usize>) {
         if let Some(zips) = &self.engine.zips {
             self.scratch.forget(rows.start);
-            zips.fill(zips::isa(self.engine.vm.isa), rows, cols, &mut self.scratch.zips);
+            zips.fill(
+                zips::isa(self.engine.vm.isa),
+                rows,
+                cols,
+                &mut self.scratch.zips,
+            );
         }
     }
     /// A cell of the diagonal that is not visited is NaN in a matrix.
@@ -314,9 +466,15 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         if !matches!(job.space.cells, Domain::Triangle | Domain::Ordered) || !cols.contains(&i) {
             return Ok(());
         }
-        let dense = job.folds.iter().enumerate().filter_map(|(at, fold)| Some((at, fold.dense()?)));
+        let dense = job
+            .folds
+            .iter()
+            .enumerate()
+            .filter_map(|(at, fold)| Some((at, fold.dense()?)));
         let mut matrices = dense.filter(|(_, f)| !f.condensed);
-        matrices.try_for_each(|(at, f)| sink.put(at, f.place(&job.space, i, i), T::values(&[T::of(f64::NAN)])))
+        matrices.try_for_each(|(at, f)| {
+            sink.put(at, f.place(&job.space, i, i), T::values(&[T::of(f64::NAN)]))
+        })
     }
     /// The lanes beyond the cut-off become NaN.
     fn without_far(&self, lanes: &[T], from: usize) -> Option<Lanes<T>> {
@@ -325,7 +483,11 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         let mut held = [T::of(f64::NAN); BLOCK];
         let near = &self.scratch.root(root)[0][from..from + lanes.len()];
         for ((h, v), r) in held.iter_mut().zip(lanes).zip(near) {
-            *h = if r.wide() <= limit { *v } else { T::of(f64::NAN) };
+            *h = if r.wide() <= limit {
+                *v
+            } else {
+                T::of(f64::NAN)
+            };
         }
         Some(held)
     }
@@ -347,13 +509,25 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         Ok(())
     }
     /// The transposed block of a symmetric matrix.
-    fn put_mirror(&self, jb: usize, rows: &Range<usize>, cols: &Range<usize>, sink: &dyn Sink) -> Result<()> {
+    fn put_mirror(
+        &self,
+        jb: usize,
+        rows: &Range<usize>,
+        cols: &Range<usize>,
+        sink: &dyn Sink,
+    ) -> Result<()> {
         let m = self.engine.job.space.m;
-        for (at, mirror) in self.mirror.iter().enumerate().filter(|(_, b)| !b.is_empty()) {
+        for (at, mirror) in self
+            .mirror
+            .iter()
+            .enumerate()
+            .filter(|(_, b)| !b.is_empty())
+        {
             for j in cols.clone() {
                 let end = rows.end.min(j);
                 if end > rows.start {
-                    let line = &mirror[(j - jb * BLOCK) * MIRROR..][rows.start % BLOCK..][..end - rows.start];
+                    let line = &mirror[(j - jb * BLOCK) * MIRROR..][rows.start % BLOCK..]
+                        [..end - rows.start];
                     sink.put(at, j * m + rows.start, T::values(line))?;
                 }
             }
@@ -363,7 +537,10 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
     /// Splits a run at cells that are left out, and hands what remains to the folds.
     fn admit(&mut self, i: usize, jb: usize, run: &Range<usize>) {
         let job = self.engine.job;
-        if job.near_root.is_none() && job.nan != NanPolicy::Skip && job.folds.iter().all(Fold::is_dense) {
+        if job.near_root.is_none()
+            && job.nan != NanPolicy::Skip
+            && job.folds.iter().all(Fold::is_dense)
+        {
             self.tally.counted += run.len() as u64;
             return;
         }
@@ -374,7 +551,13 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             job.meets_nan(is_nan, |root| s.root(root)[0][l].wide())
         };
         let isa = zips::isa(self.engine.vm.isa);
-        let clean = !T::dispatch(isa, AnyNan { values: self.scratch.all(), lanes: lanes.clone() });
+        let clean = !T::dispatch(
+            isa,
+            AnyNan {
+                values: self.scratch.all(),
+                lanes: lanes.clone(),
+            },
+        );
         if clean && job.near_root.is_none() {
             self.tally.counted += run.len() as u64;
             self.absorb(i, jb, run.clone());
@@ -382,14 +565,22 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         }
         let all = u128::MAX >> (BLOCK - lanes.len()) << lanes.start;
         let beyond = |(root, limit): (usize, f64)| {
-            T::dispatch(isa, Beyond { values: &self.scratch.root(root)[0], lanes: lanes.clone(), limit })
+            T::dispatch(
+                isa,
+                Beyond {
+                    values: &self.scratch.root(root)[0],
+                    lanes: lanes.clone(),
+                    limit,
+                },
+            )
         };
         let far = job.near_root.zip(job.space.near_square()).map_or(0, beyond);
         let mut inside = all & !far;
         self.tally.far += u64::from(far.count_ones());
         // Of a NaN that is no hole only the first counts.
         let cell = (i as u64, (first + lanes.start) as u64);
-        let known = job.nan != NanPolicy::Skip && self.tally.first_nan.is_some_and(|found| found <= cell);
+        let known =
+            job.nan != NanPolicy::Skip && self.tally.first_nan.is_some_and(|found| found <= cell);
         if !clean && !known {
             for l in ones(inside).filter(|l| nan_at(*l, &self.scratch)) {
                 let cell = (i as u64, (first + l) as u64);
@@ -414,22 +605,47 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         let values = &self.scratch.all().as_flattened()[lane..];
         let firsts = self.scratch.firsts();
         let half = job.space.is_triangular();
-        let line = Line { row: i, first: run.start, len: run.len(), half, values, stride: BLOCK, firsts };
+        let line = Line {
+            row: i,
+            first: run.start,
+            len: run.len(),
+            half,
+            values,
+            stride: BLOCK,
+            firsts,
+        };
         for (at, (fold, state)) in job.folds.iter().zip(&mut self.states).enumerate() {
             let pieces = self.pieces[at].as_mut();
             let weights = match fold {
                 Fold::Rows(f) if pieces.is_some() => weights_of(f, &self.weights[at], &run, lane),
                 _ => (&[][..], 0),
             };
-            let lent = Lent { pieces, weights, wide: &mut self.wide };
-            T::dispatch(zips::isa(self.engine.vm.isa), Absorb { fold, state, line, lent });
+            let lent = Lent {
+                pieces,
+                weights,
+                wide: &mut self.wide,
+            };
+            T::dispatch(
+                zips::isa(self.engine.vm.isa),
+                Absorb {
+                    fold,
+                    state,
+                    line,
+                    lent,
+                },
+            );
         }
     }
 }
 
 /// The weights of the columns `run`, which begin with lane `lane`, number after number: as given where each is one number, else
 /// those of the block.
-fn weights_of<'a>(f: &'a RowFold, block: &'a [f64], run: &Range<usize>, lane: usize) -> (&'a [f64], usize) {
+fn weights_of<'a>(
+    f: &'a RowFold,
+    block: &'a [f64],
+    run: &Range<usize>,
+    lane: usize,
+) -> (&'a [f64], usize) {
     match &f.weights {
         // Columns have the results then, rows the weights.
         Some(weights) if f.weight_width == 1 => (weights.get(run.clone()).unwrap_or(&[]), 0),
@@ -502,7 +718,12 @@ impl<T: Real + zipfold_vector::simd::Element> Kernel<T> for AnyNan<'_, T> {
 }
 
 #[inline(always)]
-#[expect(clippy::eq_op, reason = "a NaN is not even equal to itself, and this is one comparison of vectors")]
+#[expect(
+    clippy::eq_op,
+    reason = "a NaN is not even equal to itself, and this is one comparison of vectors"
+)]
 fn any_nan<T: PartialOrd>(lanes: &Lanes<T>, range: &Range<usize>) -> bool {
-    lanes[range.clone()].iter().fold(false, |any, v| any | (v != v))
+    lanes[range.clone()]
+        .iter()
+        .fold(false, |any, v| any | (v != v))
 }

@@ -40,13 +40,26 @@ struct Run {
 impl<T: Element> Lines<T> {
     /// The run that ends at `at`. Rows come one after another, so it is mostly the one used last or the next, or not long ago.
     fn find(&self, fold: usize, at: usize) -> Option<usize> {
-        let ends = |n: &usize| self.runs.get(*n).is_some_and(|r| r.fold == fold && r.start + r.len == at);
-        [self.last, self.last + 1].into_iter().find(ends).or_else(|| (0..self.runs.len()).rev().find(ends))
+        let ends = |n: &usize| {
+            self.runs
+                .get(*n)
+                .is_some_and(|r| r.fold == fold && r.start + r.len == at)
+        };
+        [self.last, self.last + 1]
+            .into_iter()
+            .find(ends)
+            .or_else(|| (0..self.runs.len()).rev().find(ends))
     }
     fn append(&mut self, fold: usize, at: usize, run: &[T]) {
-        let known = self.find(fold, at).filter(|n| self.runs[*n].len + run.len() <= self.longest);
+        let known = self
+            .find(fold, at)
+            .filter(|n| self.runs[*n].len + run.len() <= self.longest);
         let n = known.unwrap_or_else(|| {
-            self.runs.push(Run { fold, start: at, len: 0 });
+            self.runs.push(Run {
+                fold,
+                start: at,
+                len: 0,
+            });
             self.runs.len() - 1
         });
         let wanted = (n + 1) * self.longest;
@@ -69,7 +82,16 @@ impl<'s, T: Element> Gather<'s, T> {
     pub fn new(sink: &'s dyn Sink, longest: usize, kept: &Kept<T>) -> Self {
         let spare = kept.0.lock().ok().and_then(|mut kept| kept.pop());
         let (room, joined) = spare.unwrap_or_default();
-        Gather { sink, lines: Mutex::new(Lines { longest, room, runs: vec![], last: 0, joined }) }
+        Gather {
+            sink,
+            lines: Mutex::new(Lines {
+                longest,
+                room,
+                runs: vec![],
+                last: 0,
+                joined,
+            }),
+        }
     }
     /// Gives the memory back.
     pub fn end(self, kept: &Kept<T>) {
@@ -86,19 +108,33 @@ impl<'s, T: Element> Gather<'s, T> {
         let mut order: Vec<usize> = (0..lines.runs.len()).collect();
         order.sort_unstable_by_key(|n| (lines.runs[*n].fold, lines.runs[*n].start));
         let mut order = order.into_iter().peekable();
-        let Lines { longest, room, runs, joined, .. } = &mut *lines;
+        let Lines {
+            longest,
+            room,
+            runs,
+            joined,
+            ..
+        } = &mut *lines;
         while let Some(n) = order.next() {
-            let Run { fold, start, mut len } = runs[n];
+            let Run {
+                fold,
+                start,
+                mut len,
+            } = runs[n];
             // Lines that follow each other in the result leave as one, uncopied where they lie so.
             let mut last = n;
             while len == (last + 1 - n) * *longest
-                && let Some(m) = order.next_if(|m| *m == last + 1 && follows(runs, *m, fold, start + len))
+                && let Some(m) =
+                    order.next_if(|m| *m == last + 1 && follows(runs, *m, fold, start + len))
             {
                 len += runs[m].len;
                 last = m;
             }
             let whole = &room[n * *longest..][..len];
-            if !order.peek().is_some_and(|m| follows(runs, *m, fold, start + len)) {
+            if !order
+                .peek()
+                .is_some_and(|m| follows(runs, *m, fold, start + len))
+            {
                 self.sink.put(fold, start, T::values(whole))?;
                 continue;
             }
@@ -113,7 +149,9 @@ impl<'s, T: Element> Gather<'s, T> {
         Ok(())
     }
     fn lock(&self) -> Result<MutexGuard<'_, Lines<T>>> {
-        self.lines.lock().map_err(|_| Error::internal("another thread broke off while it gathered a tile"))
+        self.lines
+            .lock()
+            .map_err(|_| Error::internal("another thread broke off while it gathered a tile"))
     }
 }
 

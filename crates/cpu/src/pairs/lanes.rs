@@ -77,7 +77,9 @@ fn single_power(p: f64, isa: Isa, of: &[f32], out: &mut [f32]) -> bool {
     }
     for (of, out) in of.chunks(POWERS).zip(out.chunks_mut(POWERS)) {
         let mut wide = [1.0f64; POWERS];
-        wide.iter_mut().zip(of).for_each(|(w, v)| *w = f64::from(*v));
+        wide.iter_mut()
+            .zip(of)
+            .for_each(|(w, v)| *w = f64::from(*v));
         math::ln_in_place(isa, &mut wide);
         wide.iter_mut().for_each(|w| *w *= p);
         math::exp_in_place(isa, &mut wide);
@@ -117,7 +119,11 @@ macro_rules! real {
                 <$t>::sqrt(self)
             }
             fn lent(elements: &Elements) -> Option<&Buffer<$t>> {
-                if let Elements::$kind(items) = elements { Some(items) } else { None }
+                if let Elements::$kind(items) = elements {
+                    Some(items)
+                } else {
+                    None
+                }
             }
             fn by_lanes(op: Unary, isa: Isa, of: &[$t], out: &mut [$t]) -> bool {
                 $by_lanes(op, isa, of, out)
@@ -230,17 +236,35 @@ pub fn binary<T: Real>(op: Binary, out: &mut Lanes<T>, a: Val<'_, T>, b: Val<'_,
         Binary::Sub => map2(out, a, b, Real::sub),
         Binary::Mul => map2(out, a, b, Real::mul),
         Binary::Div => map2(out, a, b, Real::div),
-        Binary::Min => map2(out, a, b, |a, b| T::of(operators::binary(Binary::Min, a.wide(), b.wide()))),
-        Binary::Max => map2(out, a, b, |a, b| T::of(operators::binary(Binary::Max, a.wide(), b.wide()))),
-        Binary::And => map2(out, a, b, |a, b| T::of(operators::binary(Binary::And, a.wide(), b.wide()))),
-        Binary::Or => map2(out, a, b, |a, b| T::of(operators::binary(Binary::Or, a.wide(), b.wide()))),
-        Binary::Lt => map2(out, a, b, |a, b| T::of(operators::binary(Binary::Lt, a.wide(), b.wide()))),
-        Binary::Le => map2(out, a, b, |a, b| T::of(operators::binary(Binary::Le, a.wide(), b.wide()))),
-        Binary::Eq => map2(out, a, b, |a, b| T::of(operators::binary(Binary::Eq, a.wide(), b.wide()))),
-        Binary::Ne => map2(out, a, b, |a, b| T::of(operators::binary(Binary::Ne, a.wide(), b.wide()))),
+        Binary::Min => map2(out, a, b, |a, b| {
+            T::of(operators::binary(Binary::Min, a.wide(), b.wide()))
+        }),
+        Binary::Max => map2(out, a, b, |a, b| {
+            T::of(operators::binary(Binary::Max, a.wide(), b.wide()))
+        }),
+        Binary::And => map2(out, a, b, |a, b| {
+            T::of(operators::binary(Binary::And, a.wide(), b.wide()))
+        }),
+        Binary::Or => map2(out, a, b, |a, b| {
+            T::of(operators::binary(Binary::Or, a.wide(), b.wide()))
+        }),
+        Binary::Lt => map2(out, a, b, |a, b| {
+            T::of(operators::binary(Binary::Lt, a.wide(), b.wide()))
+        }),
+        Binary::Le => map2(out, a, b, |a, b| {
+            T::of(operators::binary(Binary::Le, a.wide(), b.wide()))
+        }),
+        Binary::Eq => map2(out, a, b, |a, b| {
+            T::of(operators::binary(Binary::Eq, a.wide(), b.wide()))
+        }),
+        Binary::Ne => map2(out, a, b, |a, b| {
+            T::of(operators::binary(Binary::Ne, a.wide(), b.wide()))
+        }),
         Binary::Pow => power(out, a, b),
         Binary::Atan2 => pairs::<function::Atan2, T>(out, a, b),
-        other => map2(out, a, b, |a, b| T::of(operators::binary(other, a.wide(), b.wide()))),
+        other => map2(out, a, b, |a, b| {
+            T::of(operators::binary(other, a.wide(), b.wide()))
+        }),
     }
 }
 
@@ -293,8 +317,12 @@ pub fn accumulate<T: Real>(op: Reduce, acc: &mut Lanes<f64>, v: Val<'_, T>) {
         Reduce::Prod => each(acc, v, |a, v| a * v),
         Reduce::Max => each(acc, v, |a, v| operators::binary(Binary::Max, a, v)),
         Reduce::Min => each(acc, v, |a, v| operators::binary(Binary::Min, a, v)),
-        Reduce::Any => each(acc, v, |a, v| operators::binary(Reduce::Any.operator(), a, v)),
-        Reduce::All => each(acc, v, |a, v| operators::binary(Reduce::All.operator(), a, v)),
+        Reduce::Any => each(acc, v, |a, v| {
+            operators::binary(Reduce::Any.operator(), a, v)
+        }),
+        Reduce::All => each(acc, v, |a, v| {
+            operators::binary(Reduce::All.operator(), a, v)
+        }),
     }
 }
 
@@ -315,7 +343,9 @@ pub fn zip_reduce<T: Real>(form: ZipForm, x: &[T], y: &[Lanes<T>], out: &mut Lan
             acc.add(d.mul(d))
         }),
         ZipForm::Dot => zip_with(x, y, out, |acc, a, b| acc.add(a.mul(b))),
-        ZipForm::Differ => zip_with(x, y, out, |acc, a, b| acc.add(T::of(f64::from(u8::from(a != b))))),
+        ZipForm::Differ => zip_with(x, y, out, |acc, a, b| {
+            acc.add(T::of(f64::from(u8::from(a != b))))
+        }),
         ZipForm::Lp3 => zip_with(x, y, out, |acc, a, b| {
             let d = a.sub(b).abs();
             acc.add(d.mul(d.mul(d)))
@@ -323,7 +353,11 @@ pub fn zip_reduce<T: Real>(form: ZipForm, x: &[T], y: &[Lanes<T>], out: &mut Lan
         ZipForm::Chebyshev => {
             zip_lanes(x, y, out, T::of(f64::NEG_INFINITY), false, |acc, a, b| {
                 let d = a.sub(b).abs();
-                if acc > d || acc.wide().is_nan() { acc } else { d }
+                if acc > d || acc.wide().is_nan() {
+                    acc
+                } else {
+                    d
+                }
             });
         }
     }
@@ -338,8 +372,19 @@ fn zip_with<T: Real>(x: &[T], y: &[Lanes<T>], out: &mut Lanes<T>, f: impl Fn(T, 
 const STRIP: usize = 32;
 
 #[inline(always)]
-fn zip_lanes<T: Real>(x: &[T], y: &[Lanes<T>], out: &mut Lanes<T>, start: T, sums: bool, f: impl Fn(T, T, T) -> T) {
-    let slice = if sums && T::SLICE > 0 { T::SLICE } else { x.len().max(1) };
+fn zip_lanes<T: Real>(
+    x: &[T],
+    y: &[Lanes<T>],
+    out: &mut Lanes<T>,
+    start: T,
+    sums: bool,
+    f: impl Fn(T, T, T) -> T,
+) {
+    let slice = if sums && T::SLICE > 0 {
+        T::SLICE
+    } else {
+        x.len().max(1)
+    };
     for strip in 0..BLOCK / STRIP {
         let first = strip * STRIP;
         let mut total = [0.0f64; STRIP];
@@ -358,7 +403,10 @@ fn zip_lanes<T: Real>(x: &[T], y: &[Lanes<T>], out: &mut Lanes<T>, start: T, sum
         }
         let target = &mut out[first..first + STRIP];
         if slice < x.len() {
-            target.iter_mut().zip(&total).for_each(|(o, t)| *o = T::of(*t));
+            target
+                .iter_mut()
+                .zip(&total)
+                .for_each(|(o, t)| *o = T::of(*t));
         } else {
             target.copy_from_slice(&acc);
         }

@@ -13,7 +13,10 @@ use zipfold_plan::{Plan, Strategy};
 ///
 /// # Errors
 /// `Internal` for a plan without a strategy that loads.
-pub fn load<'j, T: Element>(job: &'j Job, plan: &Plan) -> Result<(Box<dyn Executor + 'j>, Vec<String>)> {
+pub fn load<'j, T: Element>(
+    job: &'j Job,
+    plan: &Plan,
+) -> Result<(Box<dyn Executor + 'j>, Vec<String>)> {
     let mut declined = vec![];
     for strategy in &plan.strategies {
         match load_for::<T>(job, plan, strategy) {
@@ -37,6 +40,8 @@ fn load_for<'j, T: Element>(
         Strategy::Boxes(evaluator) => Box::new(Boxes::load(job, plan, *evaluator)?),
         Strategy::Points => Box::new(Counted::load(job, plan)?),
         Strategy::Screen(form) => Box::new(Screened::load(job, plan, form)?),
-        Strategy::Blocks { packed, code } => Box::new(Engine::<T>::load(job, plan, *packed, *code)?),
+        Strategy::Blocks { packed, code } => {
+            Box::new(Engine::<T>::load(job, plan, *packed, *code)?)
+        }
     })
 }

@@ -3,7 +3,8 @@
 
 use super::zips;
 use crate::kernels::histogram::{
-    BEHIND, Binning, Counts, Edges, Frame, Histogram as Sweep, Pairs, Points, Span, Strip, Terms, Work,
+    BEHIND, Binning, Counts, Edges, Frame, Histogram as Sweep, Pairs, Points, Span, Strip, Terms,
+    Work,
 };
 use zipfold_core::fold::{Fold, Histogram, HistogramState, Scale, State, Tally};
 use zipfold_core::space::periodic_box::Image;
@@ -40,14 +41,25 @@ impl Sums {
             let mut ordered: Vec<f64> = match orders {
                 None => weights.to_vec(),
                 // Places without a row are met by no pair within the edges.
-                Some(orders) => orders[side].iter().map(|r| weights.get(*r as usize).copied().unwrap_or(0.0)).collect(),
+                Some(orders) => orders[side]
+                    .iter()
+                    .map(|r| weights.get(*r as usize).copied().unwrap_or(0.0))
+                    .collect(),
             };
             ordered.resize(ordered.len() + BEHIND, 0.0);
             ordered
         };
-        let weights = h.weights.as_ref().map(|[x, y]| [ordered(0, x), ordered(1, y)]);
+        let weights = h
+            .weights
+            .as_ref()
+            .map(|[x, y]| [ordered(0, x), ordered(1, y)]);
         let scales = [h.weight_scale(), h.value_scale()];
-        (h.weights.is_some() || h.mean).then(|| Sums { weights, scales, values: h.mean, squares: !h.axes[0].squared })
+        (h.weights.is_some() || h.mean).then(|| Sums {
+            weights,
+            scales,
+            values: h.mean,
+            squares: !h.axes[0].squared,
+        })
     }
 }
 
@@ -65,9 +77,19 @@ pub struct Counted<'j> {
 impl<'j> Counted<'j> {
     /// The points and edges of `job`.
     pub fn load(job: &'j Job, plan: &Plan) -> std::result::Result<Self, Declined> {
-        let [Fold::Histogram(fold)] = job.folds.as_slice() else { return Err("it is for one histogram") };
-        let distances = if Distances::applies(job) { Distances::load(job, None) } else { None };
-        Ok(Counted { fold, isa: zips::isa(plan.isa), distances: distances.ok_or(NOT_FINITE)? })
+        let [Fold::Histogram(fold)] = job.folds.as_slice() else {
+            return Err("it is for one histogram");
+        };
+        let distances = if Distances::applies(job) {
+            Distances::load(job, None)
+        } else {
+            None
+        };
+        Ok(Counted {
+            fold,
+            isa: zips::isa(plan.isa),
+            distances: distances.ok_or(NOT_FINITE)?,
+        })
     }
 }
 
@@ -76,14 +98,24 @@ impl Executor for Counted<'_> {
         let mut sweep = self.distances.sweep();
         for tile in tiles {
             stop.check()?;
-            let strip = Strip { rows: tile.rows.clone(), spans: vec![Span::of(tile.cols.clone())] };
+            let strip = Strip {
+                rows: tile.rows.clone(),
+                spans: vec![Span::of(tile.cols.clone())],
+            };
             self.distances.add(&mut sweep, self.isa, &[strip], false);
         }
         let counts = sweep.finish();
         let mut state = HistogramState::new(self.fold);
         let counted = Distances::put(&counts, &mut state);
-        let tally = Tally { counted, nan: counts.skipped, ..Tally::default() };
-        Ok(Folded { states: vec![State::Histogram(state)], tally })
+        let tally = Tally {
+            counted,
+            nan: counts.skipped,
+            ..Tally::default()
+        };
+        Ok(Folded {
+            states: vec![State::Histogram(state)],
+            tally,
+        })
     }
 }
 
@@ -91,7 +123,9 @@ impl Distances {
     /// The points and edges of `job`, where it is one histogram of Euclidean distances, with the rows of x and of y in other
     /// orders.
     pub fn arranged(job: &Job, x: &[u32], y: &[u32]) -> Option<Self> {
-        Self::applies(job).then(|| Self::load(job, Some([x, y]))).flatten()
+        Self::applies(job)
+            .then(|| Self::load(job, Some([x, y])))
+            .flatten()
     }
     /// Whether `job` is one histogram of Euclidean distances between finite points.
     pub fn applies(job: &Job) -> bool {
@@ -104,18 +138,43 @@ impl Distances {
         let x = Points::new(&frame, &slices);
         let y = job.y.as_ref().map(|y| {
             let columns = columns(y, orders.map(|o| o[1]));
-            Points::new(&frame, &columns.iter().map(Vec::as_slice).collect::<Vec<_>>())
+            Points::new(
+                &frame,
+                &columns.iter().map(Vec::as_slice).collect::<Vec<_>>(),
+            )
         });
         Self::between(job, x, y, orders)
     }
     /// The distances of `job` between points that are loaded, whose places hold these rows of x and of y, or all as given.
-    pub fn between(job: &Job, x: Points, y: Option<Points>, orders: Option<[&[u32]; 2]>) -> Option<Self> {
-        let [Fold::Histogram(h)] = job.folds.as_slice() else { return None };
+    pub fn between(
+        job: &Job,
+        x: Points,
+        y: Option<Points>,
+        orders: Option<[&[u32]; 2]>,
+    ) -> Option<Self> {
+        let [Fold::Histogram(h)] = job.folds.as_slice() else {
+            return None;
+        };
         let edges = edges(h);
         let binning = Binning::new(&edges, &x, y.as_ref().unwrap_or(&x));
-        let pairs = if job.space.cells == Domain::Triangle { Pairs::Above } else { Pairs::All };
-        let (x, y) = if binning.is_double() { (x.with_doubles(), y.map(Points::with_doubles)) } else { (x, y) };
-        Some(Distances { x, y, edges, binning, pairs, sums: Sums::of(h, orders) })
+        let pairs = if job.space.cells == Domain::Triangle {
+            Pairs::Above
+        } else {
+            Pairs::All
+        };
+        let (x, y) = if binning.is_double() {
+            (x.with_doubles(), y.map(Points::with_doubles))
+        } else {
+            (x, y)
+        };
+        Some(Distances {
+            x,
+            y,
+            edges,
+            binning,
+            pairs,
+            sums: Sums::of(h, orders),
+        })
     }
     /// Points of x and of y.
     pub fn points(&self) -> [&Points; 2] {
@@ -124,21 +183,48 @@ impl Distances {
     /// An empty histogram of these distances.
     pub fn sweep(&self) -> Sweep<'_> {
         let sweep = Sweep::new(&self.edges);
-        let Some(Sums { weights, scales, values, squares }) = &self.sums else { return sweep };
+        let Some(Sums {
+            weights,
+            scales,
+            values,
+            squares,
+        }) = &self.sums
+        else {
+            return sweep;
+        };
         let weights = weights.as_ref().map(|[x, y]| [x.as_slice(), y.as_slice()]);
         let [weight_scale, value_scale] = *scales;
-        sweep.with_sums(Terms { weights, weight_scale, values: *values, value_scale, squares: *squares })
+        sweep.with_sums(Terms {
+            weights,
+            weight_scale,
+            values: *values,
+            value_scale,
+            squares: *squares,
+        })
     }
     /// Counts the pairs of `strips`; see [`Work::padded`].
     pub fn add(&self, sweep: &mut Sweep<'_>, isa: simd::Isa, strips: &[Strip], padded: bool) {
         let [x, y] = self.points();
-        sweep.add_strips(isa, &self.binning, &Work { x, y, strips, pairs: self.pairs, padded });
+        sweep.add_strips(
+            isa,
+            &self.binning,
+            &Work {
+                x,
+                y,
+                strips,
+                pairs: self.pairs,
+                padded,
+            },
+        );
     }
     /// Adds counts to a state of the fold; the pairs that they count.
     pub fn put(counts: &Counts, state: &mut HistogramState) -> u64 {
         let last = state.counts.len() - 1;
         state.counts[0] += counts.under;
-        state.counts[1..last].iter_mut().zip(&counts.bins).for_each(|(c, more)| *c += more);
+        state.counts[1..last]
+            .iter_mut()
+            .zip(&counts.bins)
+            .for_each(|(c, more)| *c += more);
         state.counts[last] += counts.over;
         state.add_sums(&counts.weights, &counts.values);
         counts.total() - counts.skipped
@@ -146,7 +232,14 @@ impl Distances {
     /// As [`Self::put`], where the pairs that are not below the last edge are the others of `all`.
     pub fn put_all(counts: &Counts, state: &mut HistogramState, all: u64) {
         let below = counts.under + counts.bins.iter().sum::<u64>();
-        Self::put(&Counts { over: all - below, skipped: 0, ..counts.clone() }, state);
+        Self::put(
+            &Counts {
+                over: all - below,
+                skipped: 0,
+                ..counts.clone()
+            },
+            state,
+        );
     }
 }
 
@@ -179,5 +272,9 @@ fn edges(h: &Histogram) -> Edges {
         Some([lo, hi]) => edges.evenly_from(lo, hi),
         None => edges,
     };
-    if axis.closed { edges.close_last() } else { edges }
+    if axis.closed {
+        edges.close_last()
+    } else {
+        edges
+    }
 }

@@ -92,7 +92,9 @@ pub struct Program {
 impl Program {
     /// Whether vectors of rows are read where recognised reductions are given.
     pub fn reads_vectors(&self) -> bool {
-        let body = |s: &StageProgram| !s.body.is_empty() || s.accs.iter().any(|a| !matches!(a, Acc::Zip(..)));
+        let body = |s: &StageProgram| {
+            !s.body.is_empty() || s.accs.iter().any(|a| !matches!(a, Acc::Zip(..)))
+        };
         self.periodic
             || !self.tail.is_empty()
             || self.stages.iter().any(body)
@@ -116,12 +118,26 @@ pub fn compile(low: &Lowered) -> Arc<Program> {
 }
 
 fn fresh(low: &Lowered) -> Program {
-    let mut c = Compiler { low, regs: HashMap::new() };
+    let mut c = Compiler {
+        low,
+        regs: HashMap::new(),
+    };
     let stages = low.stages.iter().map(|s| c.stage(s)).collect();
     let finish = low.finish.iter().filter_map(|id| c.inst(*id)).collect();
-    let tail = low.vector_tail.iter().filter_map(|id| c.inst(*id)).collect();
+    let tail = low
+        .vector_tail
+        .iter()
+        .filter_map(|id| c.inst(*id))
+        .collect();
     let roots = low.formula.roots.iter().map(|r| c.root(*r)).collect();
-    Program { stages, finish, tail, roots, registers: c.regs.len(), periodic: low.periodic }
+    Program {
+        stages,
+        finish,
+        tail,
+        roots,
+        registers: c.regs.len(),
+        periodic: low.periodic,
+    }
 }
 
 impl Compiler<'_> {
@@ -133,17 +149,34 @@ impl Compiler<'_> {
         *self.regs.entry(id).or_insert(next)
     }
     fn stage(&mut self, stage: &zipfold_core::pair::lower::Stage) -> StageProgram {
-        let scalars = stage.scalars.iter().filter_map(|id| self.inst(*id)).collect();
+        let scalars = stage
+            .scalars
+            .iter()
+            .filter_map(|id| self.inst(*id))
+            .collect();
         let accs: Vec<Acc> = stage.reduces.iter().map(|id| self.acc(*id)).collect();
         // Vectors that only recognised forms use need not be computed.
         let needed = accs.iter().any(|a| !matches!(a, Acc::Zip(..)));
-        let body = if needed { stage.vectors.iter().filter_map(|id| self.inst(*id)).collect() } else { vec![] };
-        StageProgram { scalars, body, accs }
+        let body = if needed {
+            stage
+                .vectors
+                .iter()
+                .filter_map(|id| self.inst(*id))
+                .collect()
+        } else {
+            vec![]
+        };
+        StageProgram {
+            scalars,
+            body,
+            accs,
+        }
     }
     fn acc(&mut self, id: Id) -> Acc {
         let dst = self.reg(id);
         if let Some((form, a, b)) = self.low.zip_form(id)
-            && let (Source::Stream(_, sx), Source::Stream(_, sy)) = (self.low.source(a), self.low.source(b))
+            && let (Source::Stream(_, sx), Source::Stream(_, sy)) =
+                (self.low.source(a), self.low.source(b))
         {
             return Acc::Zip(form, sx, sy, dst);
         }
@@ -180,17 +213,27 @@ impl Compiler<'_> {
             Node::Binary(op, a, b) => (Op::Binary(op), vec![a, b]),
             Node::Select(c, a, b) => (Op::Select, vec![c, a, b]),
             Node::Delta if !self.low.periodic => (Op::Binary(Binary::Sub), self.sides(Node::Row)),
-            Node::DeltaAt(k) if !self.low.periodic => (Op::Binary(Binary::Sub), self.sides(|s| Node::At(s, k))),
+            Node::DeltaAt(k) if !self.low.periodic => {
+                (Op::Binary(Binary::Sub), self.sides(|s| Node::At(s, k)))
+            }
             _ => return None,
         };
         let src: Vec<Src> = operands.into_iter().map(|o| self.src(o)).collect();
         let at = |i: usize| *src.get(i).unwrap_or(&src[0]);
-        Some(Inst { op, dst: self.reg(id), src: [at(0), at(1), at(2)] })
+        Some(Inst {
+            op,
+            dst: self.reg(id),
+            src: [at(0), at(1), at(2)],
+        })
     }
     fn sides(&self, make: impl Fn(Side) -> Node) -> Vec<Id> {
         let find = |side| {
             let wanted = make(side);
-            self.formula().nodes().iter().position(|n| *n == wanted).map_or(Id(0), |at| Id(at as u32))
+            self.formula()
+                .nodes()
+                .iter()
+                .position(|n| *n == wanted)
+                .map_or(Id(0), |at| Id(at as u32))
         };
         vec![find(Side::X), find(Side::Y)]
     }

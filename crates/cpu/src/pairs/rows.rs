@@ -45,11 +45,19 @@ pub struct Rows<T> {
 impl<T: Real> Rows<T> {
     /// Rows of one side, one after another; their numbers only where asked for.
     pub fn by_row(low: &Lowered, table: &Table, side: Side, numbers: bool) -> Self {
-        let (streams, attrs) = (low.streams[side as usize].len(), low.attrs[side as usize].len());
+        let (streams, attrs) = (
+            low.streams[side as usize].len(),
+            low.attrs[side as usize].len(),
+        );
         let narrow = if numbers { attrs } else { 0 };
         let mut out = Self::empty(low.dim, streams, narrow);
-        let as_given = streams == 1 && low.raw_stream(side as usize) == Some(0) && table.cols() == low.dim;
-        let lent = if as_given { T::lent(table.elements()) } else { None };
+        let as_given =
+            streams == 1 && low.raw_stream(side as usize) == Some(0) && table.cols() == low.dim;
+        let lent = if as_given {
+            T::lent(table.elements())
+        } else {
+            None
+        };
         let made = if lent.is_some() { 0 } else { streams };
         let wide = made * low.dim;
         let mut hoisted = Block::zeros(table.rows() * wide);
@@ -62,17 +70,23 @@ impl<T: Real> Rows<T> {
                 hoister.load(table, first + at);
                 for s in 0..made {
                     let to = &mut rows[at * wide + s * low.dim..][..low.dim];
-                    to.iter_mut().zip(hoister.stream(s)).for_each(|(o, v)| *o = T::of(*v));
+                    to.iter_mut()
+                        .zip(hoister.stream(s))
+                        .for_each(|(o, v)| *o = T::of(*v));
                 }
                 (0..narrow).for_each(|a| attrs[at * narrow + a] = T::of(hoister.attr(a)));
             }
         };
         match (wide, narrow) {
             (0, 0) => {}
-            (_, 0) => rows.enumerate().for_each(|(b, r)| work(b * BLOCK, r, &mut [])),
-            (0, _) => {
-                out.row_attrs.par_chunks_mut(BLOCK * narrow).enumerate().for_each(|(b, a)| work(b * BLOCK, &mut [], a))
-            }
+            (_, 0) => rows
+                .enumerate()
+                .for_each(|(b, r)| work(b * BLOCK, r, &mut [])),
+            (0, _) => out
+                .row_attrs
+                .par_chunks_mut(BLOCK * narrow)
+                .enumerate()
+                .for_each(|(b, a)| work(b * BLOCK, &mut [], a)),
             _ => rows
                 .zip(out.row_attrs.par_chunks_mut(BLOCK * narrow))
                 .enumerate()
@@ -83,7 +97,10 @@ impl<T: Real> Rows<T> {
     }
     /// Rows without vectors: `attrs` numbers each, row after row.
     pub fn of_numbers(dim: usize, attrs: usize, numbers: Vec<T>) -> Self {
-        Rows { row_attrs: numbers, ..Self::empty(dim, 0, attrs) }
+        Rows {
+            row_attrs: numbers,
+            ..Self::empty(dim, 0, attrs)
+        }
     }
     /// Rows of y: strips of `lanes` lanes; lanes past the last row repeat it.
     /// Behind the hoisted numbers of a row comes its weight, where there are `weights`.
@@ -108,7 +125,11 @@ impl<T: Real> Rows<T> {
                 for s in 0..vectors {
                     let first = (lane / lanes * streams + s) * low.dim * lanes + lane % lanes;
                     let to = &mut strips[first..];
-                    hoister.stream(s).iter().enumerate().for_each(|(k, v)| to[k * lanes] = T::of(*v));
+                    hoister
+                        .stream(s)
+                        .iter()
+                        .enumerate()
+                        .for_each(|(k, v)| to[k * lanes] = T::of(*v));
                 }
                 (0..hoisted).for_each(|a| numbers[a * BLOCK + lane] = T::of(hoister.attr(a)));
                 if let Some(weights) = weights {
@@ -122,7 +143,10 @@ impl<T: Real> Rows<T> {
             (0, 0) => {}
             (_, 0) => strips.enumerate().for_each(|(b, s)| work(b, s, &mut [])),
             (0, _) => numbers.enumerate().for_each(|(b, n)| work(b, &mut [], n)),
-            _ => strips.zip(numbers).enumerate().for_each(|(b, (s, n))| work(b, s, n)),
+            _ => strips
+                .zip(numbers)
+                .enumerate()
+                .for_each(|(b, (s, n))| work(b, s, n)),
         }
         out
     }
@@ -139,8 +163,17 @@ impl<T: Real> Rows<T> {
             for (a, lanes) in numbers.chunks_mut(BLOCK).enumerate() {
                 // Lanes past the last row repeat it.
                 let row = |lane: usize| (block * BLOCK + lane).min(count - 1);
-                let number = |row| if a < hoisted { rows.attr(a, row) } else { T::of(weights.map_or(1.0, |w| w[row])) };
-                lanes.iter_mut().enumerate().for_each(|(lane, to)| *to = number(row(lane)));
+                let number = |row| {
+                    if a < hoisted {
+                        rows.attr(a, row)
+                    } else {
+                        T::of(weights.map_or(1.0, |w| w[row]))
+                    }
+                };
+                lanes
+                    .iter_mut()
+                    .enumerate()
+                    .for_each(|(lane, to)| *to = number(row(lane)));
             }
         }
         out
@@ -154,13 +187,19 @@ impl<T: Real> Rows<T> {
     /// Hoisted rows in another order, one after another: row r is row `order[r]` of `values`, `width` numbers each (vectors
     /// by component, then single numbers).
     pub fn arranged_by_row(low: &Lowered, side: Side, values: &[f64], order: &[u32]) -> Self {
-        let (streams, attrs) = (low.streams[side as usize].len(), low.attrs[side as usize].len());
+        let (streams, attrs) = (
+            low.streams[side as usize].len(),
+            low.attrs[side as usize].len(),
+        );
         let mut out = Self::empty(low.dim, streams, attrs);
         let wide = streams * low.dim;
         let mut rows = Block::zeros(order.len() * wide);
         for (at, row) in order.iter().enumerate() {
             let row = &values[*row as usize * (wide + attrs)..][..wide + attrs];
-            rows[at * wide..][..wide].iter_mut().zip(row).for_each(|(o, v)| *o = T::of(*v));
+            rows[at * wide..][..wide]
+                .iter_mut()
+                .zip(row)
+                .for_each(|(o, v)| *o = T::of(*v));
             out.row_attrs.extend(row[wide..].iter().map(|v| T::of(*v)));
         }
         out.rows = Held::Own(rows);
@@ -174,10 +213,13 @@ impl<T: Real> Rows<T> {
         let (wide, dim) = (streams * low.dim, low.dim);
         for at in 0..blocks * BLOCK {
             // Lanes past the last row repeat it.
-            let row = &values[order[at.min(order.len() - 1)] as usize * (wide + attrs)..][..wide + attrs];
+            let row =
+                &values[order[at.min(order.len() - 1)] as usize * (wide + attrs)..][..wide + attrs];
             let (block, lane) = (at / BLOCK, at % BLOCK);
             for (s, stream) in row[..wide].chunks(dim.max(1)).enumerate() {
-                let first = block * BLOCK * wide + (lane / lanes * streams + s) * dim * lanes + lane % lanes;
+                let first = block * BLOCK * wide
+                    + (lane / lanes * streams + s) * dim * lanes
+                    + lane % lanes;
                 let to = out.strips[first..].iter_mut().step_by(lanes);
                 to.zip(stream).for_each(|(o, v)| *o = T::of(*v));
             }
@@ -202,27 +244,44 @@ impl<T: Real> Rows<T> {
     /// Takes rows `ids` of hoisted `values`, one after another, in place of what it had.
     pub fn take(&mut self, values: &[f64], ids: &[u32]) {
         let (wide, attrs) = (self.streams * self.dim, self.attrs);
-        let Held::Own(rows) = &mut self.rows else { return };
+        let Held::Own(rows) = &mut self.rows else {
+            return;
+        };
         for (at, id) in ids.iter().enumerate() {
             let row = &values[*id as usize * (wide + attrs)..][..wide + attrs];
-            rows[at * wide..][..wide].iter_mut().zip(row).for_each(|(o, v)| *o = T::of(*v));
-            self.row_attrs[at * attrs..][..attrs].iter_mut().zip(&row[wide..]).for_each(|(o, v)| *o = T::of(*v));
+            rows[at * wide..][..wide]
+                .iter_mut()
+                .zip(row)
+                .for_each(|(o, v)| *o = T::of(*v));
+            self.row_attrs[at * attrs..][..attrs]
+                .iter_mut()
+                .zip(&row[wide..])
+                .for_each(|(o, v)| *o = T::of(*v));
         }
     }
     /// Takes rows `ids` of hoisted `values` as strips, in place of what it had; lanes of the last strip behind them repeat the
     /// last of them.
     pub fn take_in_strips(&mut self, values: &[f64], ids: &[u32]) {
         let (wide, attrs, lanes) = (self.streams * self.dim, self.attrs, self.lanes);
-        let end = ids.len().next_multiple_of(lanes).min(self.strips.len().max(self.lane_attrs.len()));
+        let end = ids
+            .len()
+            .next_multiple_of(lanes)
+            .min(self.strips.len().max(self.lane_attrs.len()));
         for at in 0..end {
-            let Some(id) = ids.get(at).or(ids.last()) else { return };
+            let Some(id) = ids.get(at).or(ids.last()) else {
+                return;
+            };
             let row = &values[*id as usize * (wide + attrs)..][..wide + attrs];
             // By block, strip and component: strips of a block follow one another.
             let first = at / lanes * lanes * wide + at % lanes;
-            row[..wide].iter().enumerate().for_each(|(k, v)| self.strips[first + k * lanes] = T::of(*v));
+            row[..wide]
+                .iter()
+                .enumerate()
+                .for_each(|(k, v)| self.strips[first + k * lanes] = T::of(*v));
             let (block, lane) = (at / BLOCK, at % BLOCK);
             let numbers = row[wide..].iter().enumerate();
-            numbers.for_each(|(a, v)| self.lane_attrs[(block * attrs + a) * BLOCK + lane] = T::of(*v));
+            numbers
+                .for_each(|(a, v)| self.lane_attrs[(block * attrs + a) * BLOCK + lane] = T::of(*v));
         }
     }
     /// No rows.
@@ -247,7 +306,9 @@ impl<T: Real> Rows<T> {
     }
     /// Whether all components of rows that lie one after another are finite.
     pub fn is_finite(&self) -> bool {
-        self.rows.par_chunks(1 << 16).all(|part| part.iter().fold(true, |all, v| all & v.wide().is_finite()))
+        self.rows
+            .par_chunks(1 << 16)
+            .all(|part| part.iter().fold(true, |all, v| all & v.wide().is_finite()))
     }
     /// Rows, one after another, that have vectors.
     pub fn count(&self) -> usize {
@@ -271,7 +332,9 @@ impl<T: Real> Rows<T> {
     /// Component `k` of hoisted vector `number` of the lanes of `block`.
     #[inline(always)]
     pub fn component(&self, number: usize, block: usize, k: usize, to: &mut [f64; BLOCK]) {
-        let strips = self.block(block).chunks((self.streams * self.dim * self.lanes).max(1));
+        let strips = self
+            .block(block)
+            .chunks((self.streams * self.dim * self.lanes).max(1));
         for (to, strip) in to.chunks_mut(self.lanes).zip(strips) {
             let from = &strip[(number * self.dim + k) * self.lanes..][..self.lanes];
             to.iter_mut().zip(from).for_each(|(t, v)| *t = v.wide());

@@ -13,7 +13,9 @@ use crate::kernels::screen::{Found, STRIP, exact, meets};
 use rayon::prelude::*;
 use std::ops::Range;
 use zipfold_core::fold::rows::RowState;
-use zipfold_core::fold::{BLOCK, Fold, NearestState, RowPiece, Select, SelectState, State, Tally, Written};
+use zipfold_core::fold::{
+    BLOCK, Fold, NearestState, RowPiece, Select, SelectState, State, Tally, Written,
+};
 use zipfold_core::pair::lower::ZipForm;
 use zipfold_core::{Job, Result, Side};
 use zipfold_plan::executor::Declined;
@@ -73,7 +75,10 @@ impl<'j> Screened<'j> {
         let y = Rows::<f64>::by_strip(low, job.other(), STRIP, None);
         let strips = job.other().rows().div_ceil(STRIP);
         let most = |largest: &(dyn Fn(usize) -> Option<f64> + Sync), count: usize| {
-            (0..count).into_par_iter().map(largest).try_reduce(|| 0.0, |a, b| Some(a.max(b)))
+            (0..count)
+                .into_par_iter()
+                .map(largest)
+                .try_reduce(|| 0.0, |a, b| Some(a.max(b)))
         };
         let most_x = most(&|row| largest(x.stream(sx, row)), x.count()).ok_or(TOO_LARGE)?;
         let most_y = most(&|strip| largest(y.strip(sy, strip)), strips).ok_or(TOO_LARGE)?;
@@ -81,17 +86,41 @@ impl<'j> Screened<'j> {
         // Underflow of products, and of hoisted values that were rounded.
         let tiny = TINY * low.dim as f64 * (2.0 + most_x + most_y);
         let packed_x = x.packed(sx, PackedA::pack);
-        let packed_y = PackedB::of_strips(|strip| y.strip(sy, strip), job.other().rows(), low.dim, STRIP);
+        let packed_y = PackedB::of_strips(
+            |strip| y.strip(sy, strip),
+            job.other().rows(),
+            low.dim,
+            STRIP,
+        );
         let packed = Packed(packed_x, packed_y);
         let norms = (form.zip.0 == ZipForm::Dot).then(|| {
-            let of_x = (0..x.count()).into_par_iter().map(|row| norm(x.stream(sx, row))).collect();
-            let of_strips: Vec<f64> = (0..strips).into_par_iter().map(|strip| longest(y.strip(sy, strip))).collect();
-            let of_blocks = of_strips.chunks(BLOCK / STRIP).map(|b| b.iter().fold(0.0, |a, b| f64::max(a, *b)));
+            let of_x = (0..x.count())
+                .into_par_iter()
+                .map(|row| norm(x.stream(sx, row)))
+                .collect();
+            let of_strips: Vec<f64> = (0..strips)
+                .into_par_iter()
+                .map(|strip| longest(y.strip(sy, strip)))
+                .collect();
+            let of_blocks = of_strips
+                .chunks(BLOCK / STRIP)
+                .map(|b| b.iter().fold(0.0, |a, b| f64::max(a, *b)));
             [of_x, of_blocks.collect()]
         });
         let error = ((terms + 10.0) * ROUNDING * 1.001, tiny);
         let op = zips::reduce(form.zip.0);
-        Ok(Screened { job, form, op, isa: zips::isa(plan.isa), order: plan.order, packed, x, y, norms, error })
+        Ok(Screened {
+            job,
+            form,
+            op,
+            isa: zips::isa(plan.isa),
+            order: plan.order,
+            packed,
+            x,
+            y,
+            norms,
+            error,
+        })
     }
 }
 
@@ -105,13 +134,18 @@ impl Executor for Screened<'_> {
                 unit.hold(sink)?;
             }
         }
-        Ok(Folded { states: vec![unit.best.into_state()], tally: unit.tally })
+        Ok(Folded {
+            states: vec![unit.best.into_state()],
+            tally: unit.tally,
+        })
     }
 }
 
 /// The largest magnitude in a row; none where one is too large, or NaN.
 fn largest(row: &[f64]) -> Option<f64> {
-    row.iter().try_fold(0.0, |most: f64, v| (v.abs() <= LARGEST).then(|| most.max(v.abs())))
+    row.iter().try_fold(0.0, |most: f64, v| {
+        (v.abs() <= LARGEST).then(|| most.max(v.abs()))
+    })
 }
 
 fn norm(row: &[f64]) -> f64 {
@@ -122,7 +156,10 @@ fn norm(row: &[f64]) -> f64 {
 fn longest(strip: &[f64]) -> f64 {
     let mut squares = [0.0; STRIP];
     for lanes in strip.as_chunks::<STRIP>().0 {
-        squares.iter_mut().zip(lanes).for_each(|(sum, v)| *sum += v * v);
+        squares
+            .iter_mut()
+            .zip(lanes)
+            .for_each(|(sum, v)| *sum += v * v);
     }
     squares.into_iter().fold(0.0, f64::max).sqrt()
 }
@@ -149,7 +186,9 @@ impl<'j> Best<'j> {
         match (self, question) {
             (_, Question::Match { limit, .. }) => Some(limit),
             (Best::Nearest(f, state), _) => state.worst(f, i),
-            (Best::Row(_, piece), _) => Some(piece.acc[2 * (i - piece.start)]).filter(|v| v.is_finite()),
+            (Best::Row(_, piece), _) => {
+                Some(piece.acc[2 * (i - piece.start)]).filter(|v| v.is_finite())
+            }
             _ => None,
         }
     }
@@ -211,8 +250,10 @@ impl<'s, 'j> Unit<'s, 'j> {
     /// The limit of row `i` as the values kept so far set it.
     fn tighten(&mut self, i: usize) {
         let below = self.of.wants_below();
-        self.limits[i - self.start] =
-            self.best.bound(i, self.of.form.question).map(|bound| self.of.form.limit(bound, below));
+        self.limits[i - self.start] = self
+            .best
+            .bound(i, self.of.form.question)
+            .map(|bound| self.of.form.limit(bound, below));
     }
     fn block(&mut self, rows: &Range<usize>, cols: &Range<usize>) {
         let of = self.of;
@@ -221,7 +262,16 @@ impl<'s, 'j> Unit<'s, 'j> {
             return;
         }
         let Packed(x, y) = &of.packed;
-        zip_reduce_block(of.isa, of.op, x, y, rows.clone(), cols.clone(), &mut self.cells, BLOCK);
+        zip_reduce_block(
+            of.isa,
+            of.op,
+            x,
+            y,
+            rows.clone(),
+            cols.clone(),
+            &mut self.cells,
+            BLOCK,
+        );
         self.decide(rows, cols);
         self.tally.counted += space.count(rows, cols);
         // Rows count what they leave out; a join need not look at rows without a match.
@@ -243,10 +293,17 @@ impl<'s, 'j> Unit<'s, 'j> {
     fn decide(&mut self, rows: &Range<usize>, cols: &Range<usize>) {
         let of = self.of;
         let below = of.form.limit(0.0, of.wants_below()).below;
-        let all = if below { f32::INFINITY } else { f32::NEG_INFINITY };
+        let all = if below {
+            f32::INFINITY
+        } else {
+            f32::NEG_INFINITY
+        };
         let mut limits = [[all, -all]; BLOCK];
         for (at, i) in rows.clone().enumerate() {
-            if let Some(Limit { between: (lo, hi), .. }) = self.limits[i - self.start] {
+            if let Some(Limit {
+                between: (lo, hi), ..
+            }) = self.limits[i - self.start]
+            {
                 let slack = |z: f64| of.error(i, cols.start / BLOCK, z);
                 // Outward for what may match, inward for what must.
                 let (low, high) = (down(lo - slack(lo)), up(hi + slack(hi)));
@@ -257,7 +314,15 @@ impl<'s, 'j> Unit<'s, 'j> {
                 }
             }
         }
-        meets(of.isa, &self.cells, BLOCK, cols.len(), &limits[..rows.len()], below, &mut self.found);
+        meets(
+            of.isa,
+            &self.cells,
+            BLOCK,
+            cols.len(),
+            &limits[..rows.len()],
+            below,
+            &mut self.found,
+        );
     }
     /// Decides about `pairs` pairs of row `i`: those of the bits are looked at. Bit l is column first + l, the first of a
     /// block.
@@ -277,7 +342,9 @@ impl<'s, 'j> Unit<'s, 'j> {
         let with_values = !matches!(&self.best, Best::Select(Select { value: None, .. }, _));
         let needed = if with_values { open | sure } else { open };
         if needed != 0 {
-            let strips = (0..BLOCK / STRIP).filter(|t| needed >> (t * STRIP) & 0xff != 0).fold(0u16, |w, t| w | 1 << t);
+            let strips = (0..BLOCK / STRIP)
+                .filter(|t| needed >> (t * STRIP) & 0xff != 0)
+                .fold(0u16, |w, t| w | 1 << t);
             let (low, (_, sx, sy)) = (&of.job.low, of.form.zip);
             let y = &of.y.block(first / BLOCK)[sy * low.dim * STRIP..];
             exact(
@@ -294,7 +361,11 @@ impl<'s, 'j> Unit<'s, 'j> {
         while left != 0 {
             let l = left.trailing_zeros() as usize;
             left &= left - 1;
-            let value = if needed >> l & 1 == 1 { of.value(i, first, l, self.exact[l]) } else { 0.0 };
+            let value = if needed >> l & 1 == 1 {
+                of.value(i, first, l, self.exact[l])
+            } else {
+                0.0
+            };
             if sure >> l & 1 == 1 || matched(of.form.question, value) {
                 self.best.take(i, first + l, value);
             } else {
@@ -307,7 +378,9 @@ impl<'s, 'j> Unit<'s, 'j> {
     }
     /// Asks for what the matches found so far take.
     fn hold(&mut self, sink: &dyn Sink) -> Result<()> {
-        let Best::Select(_, state) = &self.best else { return Ok(()) };
+        let Best::Select(_, state) = &self.best else {
+            return Ok(());
+        };
         let bytes = state.bytes();
         if bytes > self.held {
             sink.hold(bytes - self.held)?;
@@ -321,9 +394,11 @@ impl<'s, 'j> Unit<'s, 'j> {
 fn matched(question: Question, value: f64) -> bool {
     match question {
         Question::Best(_) => true,
-        Question::Match { below, limit, or_equal } => {
-            (if below { value < limit } else { value > limit }) || (or_equal && value == limit)
-        }
+        Question::Match {
+            below,
+            limit,
+            or_equal,
+        } => (if below { value < limit } else { value > limit }) || (or_equal && value == limit),
     }
 }
 
@@ -350,7 +425,11 @@ impl Screened<'_> {
         if z.is_infinite() {
             return 0.0;
         }
-        self.norms.as_ref().map_or(z.abs(), |[x, y]| x[i] * y[block]) * relative + tiny
+        self.norms
+            .as_ref()
+            .map_or(z.abs(), |[x, y]| x[i] * y[block])
+            * relative
+            + tiny
     }
 }
 

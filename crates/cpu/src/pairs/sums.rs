@@ -25,7 +25,8 @@ pub const fn span<T>() -> usize {
 pub fn serve<T>(job: &Job) -> bool {
     let half = job.space.is_triangular();
     let weighted = weights::<T>(job).is_some();
-    let plain = |f: &Fold| weighted || matches!(f, Fold::Rows(f) if f.sums_runs(half) && f.width > 0);
+    let plain =
+        |f: &Fold| weighted || matches!(f, Fold::Rows(f) if f.sums_runs(half) && f.width > 0);
     !half && job.near_root.is_none() && job.space.m >= BLOCK && job.folds.iter().all(plain)
 }
 
@@ -34,9 +35,12 @@ const ORDINARY: std::ops::RangeInclusive<f64> = 1e-15..=1e15;
 
 /// The weights of the only fold of `job`, where it is a sum with one weight a row, which single precision must hold where values are of it.
 pub fn weights<T>(job: &Job) -> Option<&[f64]> {
-    let [Fold::Rows(f)] = job.folds.as_slice() else { return None };
+    let [Fold::Rows(f)] = job.folds.as_slice() else {
+        return None;
+    };
     let held = |w: &f64| size_of::<T>() == 8 || *w == 0.0 || ORDINARY.contains(&w.abs());
-    f.sums_weighted(job.space.is_triangular()).filter(|w| w.iter().all(held))
+    f.sums_weighted(job.space.is_triangular())
+        .filter(|w| w.iter().all(held))
 }
 
 /// Weights of single precision times a power of two, so that none but 0 is less than 1 in magnitude, and the unit that sums
@@ -45,7 +49,11 @@ pub fn scaled<T>(weights: &[f64]) -> (Vec<f64>, f64) {
     if size_of::<T>() == 8 {
         return (weights.to_vec(), 1.0);
     }
-    let least = weights.iter().map(|w| w.abs()).filter(|w| *w > 0.0).fold(1.0, f64::min);
+    let least = weights
+        .iter()
+        .map(|w| w.abs())
+        .filter(|w| *w > 0.0)
+        .fold(1.0, f64::min);
     let unit = 2f64.powi(least.log2().floor() as i32);
     (weights.iter().map(|w| w / unit).collect(), unit)
 }
@@ -69,12 +77,16 @@ impl<T: Dense> Kernel<T> for Totals<'_, T> {
         let total = |number: &mut [T]| {
             let mut total = [0.0; 8];
             for eight in number.chunks_exact(8) {
-                total.iter_mut().zip(eight).for_each(|(t, v)| *t += v.wide());
+                total
+                    .iter_mut()
+                    .zip(eight)
+                    .for_each(|(t, v)| *t += v.wide());
             }
             number.fill(T::ZERO);
             rows::sum_of_lanes(total)
         };
-        self.totals.extend(self.sums.chunks_exact_mut(lanes::<T>()).map(total));
+        self.totals
+            .extend(self.sums.chunks_exact_mut(lanes::<T>()).map(total));
     }
 }
 

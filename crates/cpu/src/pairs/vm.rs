@@ -133,10 +133,21 @@ impl<'j, T: Real> Vm<'j, T> {
         }
         let numbers = firsts[firsts.len() - 1];
         let group = self.group(numbers);
-        let periodic = if self.program.periodic { self.low.dim } else { 0 };
-        let registers = if self.code.is_some() { 0 } else { self.program.registers };
+        let periodic = if self.program.periodic {
+            self.low.dim
+        } else {
+            0
+        };
+        let registers = if self.code.is_some() {
+            0
+        } else {
+            self.program.registers
+        };
         let codes = [&self.code, &self.lines, &self.sums];
-        let lines = self.lines.as_ref().map_or(0, |code| code.rows() * jit::line(size_of::<T>()));
+        let lines = self
+            .lines
+            .as_ref()
+            .map_or(0, |code| code.rows() * jit::line(size_of::<T>()));
         Scratch {
             registers: (0..registers).map(|_| Some(lanes())).collect(),
             zips: Block::zeros(0),
@@ -146,17 +157,39 @@ impl<'j, T: Real> Vm<'j, T> {
             firsts,
             held: None,
             current: 0,
-            frame: Block::zeros(codes.into_iter().flatten().map(|c| c.frame()).max().unwrap_or(0)),
-            sums: Block::zeros(if self.sums.is_some() { BLOCK * numbers * sums::lanes::<T>() } else { 0 }),
+            frame: Block::zeros(
+                codes
+                    .into_iter()
+                    .flatten()
+                    .map(|c| c.frame())
+                    .max()
+                    .unwrap_or(0),
+            ),
+            sums: Block::zeros(if self.sums.is_some() {
+                BLOCK * numbers * sums::lanes::<T>()
+            } else {
+                0
+            }),
         }
     }
     /// Rows that are evaluated at once, of results of so many numbers.
     fn group(&self, numbers: usize) -> usize {
-        if self.code.is_some() { (4 * jit::GROUP / numbers.max(1)).clamp(1, jit::GROUP) } else { 1 }
+        if self.code.is_some() {
+            (4 * jit::GROUP / numbers.max(1)).clamp(1, jit::GROUP)
+        } else {
+            1
+        }
     }
     /// Evaluates row `row` of x, and perhaps rows before `end`, against `lanes` (and perhaps more) of block `block` of y;
     /// then read [`Scratch::root`]. Rows that follow in the same block ask for no other lanes than the first.
-    pub fn eval(&self, scratch: &mut Scratch<T>, row: usize, end: usize, block: usize, lanes: &Range<usize>) {
+    pub fn eval(
+        &self,
+        scratch: &mut Scratch<T>,
+        row: usize,
+        end: usize,
+        block: usize,
+        lanes: &Range<usize>,
+    ) {
         if let Some((at, rows)) = &scratch.held
             && *at == block
             && rows.contains(&row)
@@ -180,10 +213,21 @@ impl<'j, T: Real> Vm<'j, T> {
     /// on, at most a line; then read [`Scratch::line`].
     pub fn line(&self, s: &mut Scratch<T>, rows: &Range<usize>, block: usize, lanes: usize) {
         let Some(code) = &self.lines else { return };
-        let together = if self.y.is_seamless() { lanes.div_ceil(BLOCK).max(1) } else { 1 };
+        let together = if self.y.is_seamless() {
+            lanes.div_ceil(BLOCK).max(1)
+        } else {
+            1
+        };
         for first in (0..lanes.div_ceil(BLOCK)).step_by(together) {
             let out = s.out[first * BLOCK..].as_mut_ptr();
-            self.run(code, s, rows, block + first, &(0..(together * BLOCK).min(lanes - first * BLOCK)), out);
+            self.run(
+                code,
+                s,
+                rows,
+                block + first,
+                &(0..(together * BLOCK).min(lanes - first * BLOCK)),
+                out,
+            );
         }
     }
     /// Adds the results of `rows`, at most [`BLOCK`], against the whole of `blocks` of y to the sums: by row, number and lane.
@@ -191,12 +235,27 @@ impl<'j, T: Real> Vm<'j, T> {
         let Some(code) = &self.sums else { return };
         let wide = s.numbers() * sums::lanes::<T>();
         // Differences in a box are kept for a group of rows and a block at a time.
-        let group = if self.program.periodic { self.group(s.numbers()) } else { BLOCK };
-        let together = if self.program.periodic || !self.y.is_seamless() { 1 } else { blocks.len().max(1) };
+        let group = if self.program.periodic {
+            self.group(s.numbers())
+        } else {
+            BLOCK
+        };
+        let together = if self.program.periodic || !self.y.is_seamless() {
+            1
+        } else {
+            blocks.len().max(1)
+        };
         for start in rows.clone().step_by(group) {
             for block in blocks.clone().step_by(together) {
                 let out = s.sums[(start - rows.start) * wide..].as_mut_ptr();
-                self.run(code, s, &(start..rows.end.min(start + group)), block, &(0..together * BLOCK), out);
+                self.run(
+                    code,
+                    s,
+                    &(start..rows.end.min(start + group)),
+                    block,
+                    &(0..together * BLOCK),
+                    out,
+                );
             }
         }
     }
@@ -213,7 +272,10 @@ impl<'j, T: Real> Vm<'j, T> {
         if self.program.periodic {
             differences(self, rows, block, s.deltas.as_chunks_mut().0);
         }
-        let zips = s.zips.get((rows.start - s.zip_first.min(rows.start)) * BLOCK..).unwrap_or(&[]);
+        let zips = s
+            .zips
+            .get((rows.start - s.zip_first.min(rows.start)) * BLOCK..)
+            .unwrap_or(&[]);
         let blocks = block..block + lanes.end.div_ceil(BLOCK).max(1);
         let operands = jit::Operands {
             x: self.x.streams_of(rows).as_ptr(),
@@ -265,7 +327,13 @@ unsafe fn eval_avx2<T: Real>(vm: &Vm<'_, T>, s: &mut Scratch<T>, row: usize, blo
 
 #[inline(always)]
 fn eval_block<T: Real>(vm: &Vm<'_, T>, s: &mut Scratch<T>, row: usize, block: usize) {
-    let mut place = Place { vm, row, block, k: 0, zip: 0 };
+    let mut place = Place {
+        vm,
+        row,
+        block,
+        k: 0,
+        zip: 0,
+    };
     if vm.program.periodic {
         differences(vm, &(row..row + 1), block, s.deltas.as_chunks_mut().0);
     }
@@ -284,7 +352,10 @@ fn eval_block<T: Real>(vm: &Vm<'_, T>, s: &mut Scratch<T>, row: usize, block: us
                 copy(resolve(&place, parts[0], s), o);
             }
         } else {
-            parts.iter().zip(lanes).for_each(|(p, o)| copy(resolve(&place, *p, s), o));
+            parts
+                .iter()
+                .zip(lanes)
+                .for_each(|(p, o)| copy(resolve(&place, *p, s), o));
         }
     }
     s.out = out;
@@ -306,7 +377,10 @@ fn run_stage<T: Real>(place: &mut Place<'_, '_, T>, stage: &StageProgram, s: &mu
             }
             Acc::Zip(form, sx, sy, dst) => {
                 let mut out = take(s, *dst);
-                let (x, y) = (place.vm.x.stream(*sx, place.row), place.vm.y.panel(*sy, place.block));
+                let (x, y) = (
+                    place.vm.x.stream(*sx, place.row),
+                    place.vm.y.panel(*sy, place.block),
+                );
                 lanes::zip_reduce(*form, x, y, &mut out);
                 s.registers[*dst] = Some(out);
             }
@@ -330,7 +404,11 @@ fn run_stage<T: Real>(place: &mut Place<'_, '_, T>, stage: &StageProgram, s: &mu
                     let formula = &place.vm.low.formula;
                     for (l, t) in total.iter_mut().enumerate() {
                         let next = v.at(l).wide();
-                        *t = if take_first { next } else { bound(formula, *op, *t, next) };
+                        *t = if take_first {
+                            next
+                        } else {
+                            bound(formula, *op, *t, next)
+                        };
                     }
                 }
                 Acc::Zip(..) => {}
@@ -350,13 +428,17 @@ fn first<T: Real>(place: &Place<'_, '_, T>, init: Option<Src>, s: &Scratch<T>) -
     let mut out = [f64::NAN; BLOCK];
     if let Some(src) = init {
         let v = resolve(place, src, s);
-        out.iter_mut().enumerate().for_each(|(l, o)| *o = v.at(l).wide());
+        out.iter_mut()
+            .enumerate()
+            .for_each(|(l, o)| *o = v.at(l).wide());
     }
     out
 }
 
 fn take<T: Real>(s: &mut Scratch<T>, register: usize) -> Box<Lanes<T>> {
-    s.registers[register].take().unwrap_or_else(|| Box::new([T::default(); BLOCK]))
+    s.registers[register]
+        .take()
+        .unwrap_or_else(|| Box::new([T::default(); BLOCK]))
 }
 
 /// Carries out a list of instructions, compiled once for each instruction set.
@@ -408,7 +490,12 @@ fn step<T: Real>(place: &Place<'_, '_, T>, inst: &Inst, s: &mut Scratch<T>) {
     match inst.op {
         Op::Unary(op) => lanes::unary(op, &mut out, a),
         Op::Binary(op) => lanes::binary(op, &mut out, a, resolve(place, inst.src[1], s)),
-        Op::Select => lanes::select(&mut out, a, resolve(place, inst.src[1], s), resolve(place, inst.src[2], s)),
+        Op::Select => lanes::select(
+            &mut out,
+            a,
+            resolve(place, inst.src[1], s),
+            resolve(place, inst.src[2], s),
+        ),
     }
     s.registers[inst.dst] = Some(out);
 }
@@ -461,7 +548,12 @@ fn differences<T: Real>(vm: &Vm<'_, T>, rows: &Range<usize>, block: usize, to: &
 /// The machine has the features named.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2")]
-unsafe fn differences_avx512<T: Real>(vm: &Vm<'_, T>, rows: &Range<usize>, block: usize, to: &mut [Lanes<T>]) {
+unsafe fn differences_avx512<T: Real>(
+    vm: &Vm<'_, T>,
+    rows: &Range<usize>,
+    block: usize,
+    to: &mut [Lanes<T>],
+) {
     differences_by_lanes(vm, rows, block, to);
 }
 
@@ -471,19 +563,31 @@ unsafe fn differences_avx512<T: Real>(vm: &Vm<'_, T>, rows: &Range<usize>, block
 /// The machine has the features named.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn differences_avx2<T: Real>(vm: &Vm<'_, T>, rows: &Range<usize>, block: usize, to: &mut [Lanes<T>]) {
+unsafe fn differences_avx2<T: Real>(
+    vm: &Vm<'_, T>,
+    rows: &Range<usize>,
+    block: usize,
+    to: &mut [Lanes<T>],
+) {
     differences_by_lanes(vm, rows, block, to);
 }
 
 #[inline(always)]
-fn differences_by_lanes<T: Real>(vm: &Vm<'_, T>, rows: &Range<usize>, block: usize, to: &mut [Lanes<T>]) {
+fn differences_by_lanes<T: Real>(
+    vm: &Vm<'_, T>,
+    rows: &Range<usize>,
+    block: usize,
+    to: &mut [Lanes<T>],
+) {
     let Some(cell) = vm.cell else { return };
     let stream = |side: usize| vm.low.raw_stream(side).unwrap_or(0);
     let (of_x, of_y) = (stream(0), stream(1));
     let others = Others::<BLOCK>::new(vm.low.dim, |k, to| vm.y.component(of_y, block, k, to));
     for (row, to) in rows.clone().zip(to.chunks_mut(vm.low.dim.max(1))) {
         let mut x = [0.0; 3];
-        x.iter_mut().zip(vm.x.stream(of_x, row)).for_each(|(x, v)| *x = v.wide());
+        x.iter_mut()
+            .zip(vm.x.stream(of_x, row))
+            .for_each(|(x, v)| *x = v.wide());
         cell.image().differences(x, &others, T::of, to);
     }
 }

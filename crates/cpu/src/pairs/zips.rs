@@ -83,7 +83,10 @@ struct Computed<'l> {
 
 impl<'l> Computed<'l> {
     fn new(low: &'l Lowered, side: Of, table: &'l Table) -> Self {
-        Computed { hoister: low.hoister(side), table }
+        Computed {
+            hoister: low.hoister(side),
+            table,
+        }
     }
 }
 
@@ -93,7 +96,9 @@ impl Strips for Computed<'_> {
         self.hoister.strip(self.table, first, 0).unwrap_or(&[])
     }
     fn number(&self, number: usize) -> &[f64; A_ROWS] {
-        self.hoister.strip_attr(number).unwrap_or(&[f64::NAN; A_ROWS])
+        self.hoister
+            .strip_attr(number)
+            .unwrap_or(&[f64::NAN; A_ROWS])
     }
 }
 
@@ -115,9 +120,14 @@ impl<T: Dense> Zips<T> {
         job: &Job,
         own: bool,
     ) -> Option<(Self, Rows<T>, Option<Rows<T>>)> {
-        let forms: Option<Vec<ZipReduce>> =
-            program.stages.iter().flat_map(|s| &s.accs).map(|a| form(a).map(|f| f.0)).collect();
-        let forms = forms.filter(|forms| !forms.is_empty() && !forms.contains(&ZipReduce::Chebyshev))?;
+        let forms: Option<Vec<ZipReduce>> = program
+            .stages
+            .iter()
+            .flat_map(|s| &s.accs)
+            .map(|a| form(a).map(|f| f.0))
+            .collect();
+        let forms =
+            forms.filter(|forms| !forms.is_empty() && !forms.contains(&ZipReduce::Chebyshev))?;
         let raw = low.raw_stream(0).or(low.raw_stream(1)).is_some();
         let one = low.streams.iter().all(|s| s.len() == 1);
         if low.dim < WORTH || raw || !one || program.reads_vectors() {
@@ -125,13 +135,24 @@ impl<T: Dense> Zips<T> {
         }
         let x = || Computed::new(low, Of::X, &job.x);
         let y = || Computed::new(low, Of::Y, job.other());
-        let truths = |mut rows: Computed<'_>| rows.strip(0).as_flattened().iter().all(|v| *v == 0.0 || *v == 1.0);
+        let truths = |mut rows: Computed<'_>| {
+            rows.strip(0)
+                .as_flattened()
+                .iter()
+                .all(|v| *v == 0.0 || *v == 1.0)
+        };
         if truths(x()) && (own || truths(y())) {
             return None;
         }
-        let numbers = |side: Of, numbers| Rows::of_numbers(low.dim, low.attrs[side as usize].len(), numbers);
-        let shape = |side: Of, table: &Table| (table.rows(), low.dim, low.attrs[side as usize].len());
-        let Packed { a, mut b, numbers: of_x } = pack_strips(x, shape(Of::X, &job.x), (true, own));
+        let numbers =
+            |side: Of, numbers| Rows::of_numbers(low.dim, low.attrs[side as usize].len(), numbers);
+        let shape =
+            |side: Of, table: &Table| (table.rows(), low.dim, low.attrs[side as usize].len());
+        let Packed {
+            a,
+            mut b,
+            numbers: of_x,
+        } = pack_strips(x, shape(Of::X, &job.x), (true, own));
         let mut made = None;
         if !own {
             let other = pack_strips(y, shape(Of::Y, job.other()), (false, true));
@@ -139,8 +160,14 @@ impl<T: Dense> Zips<T> {
         }
         let zips = Zips {
             forms: forms.into_iter().map(|f| (How::Packed(f), 0, 0)).collect(),
-            x: Side { packed: vec![a], bits: vec![None] },
-            y: Side { packed: vec![b], bits: vec![None] },
+            x: Side {
+                packed: vec![a],
+                bits: vec![None],
+            },
+            y: Side {
+                packed: vec![b],
+                bits: vec![None],
+            },
         };
         Some((zips, numbers(Of::X, of_x), made))
     }
@@ -152,8 +179,12 @@ impl<T: Dense> Zips<T> {
         y: &Rows<T>,
         clean: impl FnOnce() -> bool,
     ) -> Option<Self> {
-        let accs: Vec<(ZipReduce, usize, usize)> =
-            program.stages.iter().flat_map(|s| &s.accs).filter_map(form).collect();
+        let accs: Vec<(ZipReduce, usize, usize)> = program
+            .stages
+            .iter()
+            .flat_map(|s| &s.accs)
+            .filter_map(form)
+            .collect();
         let chebyshev = accs.iter().any(|a| a.0 == ZipReduce::Chebyshev);
         if accs.is_empty() || low.dim < WORTH || (chebyshev && !clean()) {
             return None;
@@ -165,23 +196,41 @@ impl<T: Dense> Zips<T> {
         };
         let bits = |rows: &Rows<T>, wanted: Vec<bool>| -> Vec<Option<BitRows>> {
             let pack = |s| rows.packed(s, BitRows::pack);
-            wanted.into_iter().enumerate().map(|(s, wanted)| if wanted { pack(s) } else { None }).collect()
+            wanted
+                .into_iter()
+                .enumerate()
+                .map(|(s, wanted)| if wanted { pack(s) } else { None })
+                .collect()
         };
         let (bits_x, bits_y) = rayon::join(|| bits(x, countable(0)), || bits(y, countable(1)));
         let how = |(form, sx, sy): (ZipReduce, usize, usize)| match count(form) {
-            Some(count) if bits_x[sx].is_some() && bits_y[sy].is_some() => (How::Bits(count), sx, sy),
+            Some(count) if bits_x[sx].is_some() && bits_y[sy].is_some() => {
+                (How::Bits(count), sx, sy)
+            }
             _ => (How::Packed(form), sx, sy),
         };
         let forms: Vec<(How, usize, usize)> = accs.into_iter().map(how).collect();
         let packs = |wanted: &dyn Fn(&(How, usize, usize)) -> bool| {
-            forms.iter().any(|f| matches!(f.0, How::Packed(_)) && wanted(f))
+            forms
+                .iter()
+                .any(|f| matches!(f.0, How::Packed(_)) && wanted(f))
         };
-        let of_x =
-            |s: usize| packs(&|f| f.1 == s).then(|| x.packed(s, |d, n, dim, stride| PackedA::pack(d, n, dim, stride)));
-        let of_y =
-            |s: usize| packs(&|f| f.2 == s).then(|| y.packed(s, |d, n, dim, stride| PackedB::pack(d, n, dim, stride)));
-        let x = Side { packed: (0..low.streams[0].len()).map(of_x).collect(), bits: bits_x };
-        let y = Side { packed: (0..low.streams[1].len()).map(of_y).collect(), bits: bits_y };
+        let of_x = |s: usize| {
+            packs(&|f| f.1 == s)
+                .then(|| x.packed(s, |d, n, dim, stride| PackedA::pack(d, n, dim, stride)))
+        };
+        let of_y = |s: usize| {
+            packs(&|f| f.2 == s)
+                .then(|| y.packed(s, |d, n, dim, stride| PackedB::pack(d, n, dim, stride)))
+        };
+        let x = Side {
+            packed: (0..low.streams[0].len()).map(of_x).collect(),
+            bits: bits_x,
+        };
+        let y = Side {
+            packed: (0..low.streams[1].len()).map(of_y).collect(),
+            bits: bits_y,
+        };
         Some(Zips { forms, x, y })
     }
     /// Buffers for [`Self::fill`]: one block of cells a reduction.
@@ -225,7 +274,9 @@ fn count(form: ZipReduce) -> Option<Count> {
 }
 
 fn form(acc: &Acc) -> Option<(ZipReduce, usize, usize)> {
-    let Acc::Zip(form, x, y, _) = acc else { return None };
+    let Acc::Zip(form, x, y, _) = acc else {
+        return None;
+    };
     Some((reduce(*form), *x, *y))
 }
 

@@ -18,14 +18,20 @@ fn with_engine<R>(
     small: bool,
     then: impl FnOnce(&Job, &Plan, &Engine<'_>) -> zipfold_core::Result<R>,
 ) -> zipfold_core::Result<R> {
-    let job = if small { works::job(work, 2000, 64) } else { works::job(work, usize::MAX, usize::MAX) }?;
+    let job = if small {
+        works::job(work, 2000, 64)
+    } else {
+        works::job(work, usize::MAX, usize::MAX)
+    }?;
     let Wanted::Devices(runtime, which) = wanted else {
-        return Err(zipfold_core::Error::request("a device is wanted: cuda or opencl"));
+        return Err(zipfold_core::Error::request(
+            "a device is wanted: cuda or opencl",
+        ));
     };
     let device = open(runtime, find(runtime, which)?[0].index)?;
     let pairs = set.split(',').filter_map(|c| c.split_once('='));
-    let overrides =
-        Overrides::read([("device.tile", (1usize << 20).to_string().as_str())])?.and(&Overrides::read(pairs)?);
+    let overrides = Overrides::read([("device.tile", (1usize << 20).to_string().as_str())])?
+        .and(&Overrides::read(pairs)?);
     let plan = plan_for(
         &job,
         choose(&job, &Machine::default(), &overrides)?,
@@ -40,14 +46,20 @@ fn with_engine<R>(
 /// The median of the seconds of a workload.
 fn seconds_of(work: &Work, set: &str, wanted: Wanted, small: bool) -> zipfold_core::Result<f64> {
     with_engine(work, set, wanted, small, |job, plan, engine| {
-        let mut seconds = timed(engine, &plan.tiling.tiles(&job.space), if small { 1 } else { 5 })?;
+        let mut seconds = timed(
+            engine,
+            &plan.tiling.tiles(&job.space),
+            if small { 1 } else { 5 },
+        )?;
         seconds.sort_by(f64::total_cmp);
         Ok(seconds[seconds.len() / 2])
     })
 }
 
 fn measure(work: &Work, set: &str, wanted: Wanted, small: bool) -> zipfold_core::Result<String> {
-    with_engine(work, set, wanted, small, |job, plan, engine| report(work, set, small, (job, plan, engine)))
+    with_engine(work, set, wanted, small, |job, plan, engine| {
+        report(work, set, small, (job, plan, engine))
+    })
 }
 
 fn report(
@@ -61,9 +73,16 @@ fn report(
     let mut seconds = timed(engine, &tiles, repeats)?;
     seconds.sort_by(f64::total_cmp);
     let s = seconds[seconds.len() / 2];
-    let on = plan.device.as_ref().ok_or_else(|| zipfold_core::Error::internal("a plan for the host"))?;
+    let on = plan
+        .device
+        .as_ref()
+        .ok_or_else(|| zipfold_core::Error::internal("a plan for the host"))?;
     let pairs = job.space.size()? as f64;
-    let dims = if engine.family() == "dense" { job.low.dim as f64 } else { 1.0 };
+    let dims = if engine.family() == "dense" {
+        job.low.dim as f64
+    } else {
+        1.0
+    };
     Ok(format!(
         "{{\"work\":\"{}\",\"set\":\"{}\",\"family\":\"{}\",\"n\":{},\"m\":{},\"d\":{},\"predicted\":{:.5},\"seconds\":{s:.5},\"least\":{:.5},\"giga_per_second\":{:.1}}}",
         work.0,
@@ -82,9 +101,14 @@ fn report(
 /// Seconds of so many measurements; short kernels are launched many times in each.
 fn timed(engine: &Engine<'_>, tiles: &[Tile], repeats: usize) -> zipfold_core::Result<Vec<f64>> {
     let once = engine.time(tiles, 1)?;
-    let launches =
-        if engine.family() == "dense" && repeats > 1 { (0.02 / once.max(1e-6)).clamp(1.0, 200.0) } else { 1.0 };
-    (0..repeats).map(|_| engine.time(tiles, launches as usize)).collect()
+    let launches = if engine.family() == "dense" && repeats > 1 {
+        (0.02 / once.max(1e-6)).clamp(1.0, 200.0)
+    } else {
+        1.0
+    };
+    (0..repeats)
+        .map(|_| engine.time(tiles, launches as usize))
+        .collect()
 }
 
 const HALF: &str = r#"{ kind = "condensed" }"#;
@@ -132,7 +156,10 @@ fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let wanted = Wanted::parse(args.first().map_or("cuda", String::as_str));
     let small = args.iter().any(|a| a == "small");
-    let only = args.iter().skip(1).find(|a| *a != "small" && !a.starts_with('+'));
+    let only = args
+        .iter()
+        .skip(1)
+        .find(|a| *a != "small" && !a.starts_with('+'));
     if only.is_some_and(|o| o == "edm") {
         if let Ok(wanted) = wanted {
             triangles(wanted, small);
@@ -140,15 +167,26 @@ fn main() {
         return;
     }
     let sets: Vec<&str> = args.iter().filter_map(|a| a.strip_prefix('+')).collect();
-    for work in WORKS.iter().filter(|w| only.is_none_or(|o| w.0.contains(o.as_str()))) {
+    for work in WORKS
+        .iter()
+        .filter(|w| only.is_none_or(|o| w.0.contains(o.as_str())))
+    {
         let mut run = vec![work.7];
         if !sets.is_empty() {
-            run = if work.7.is_empty() { sets.clone() } else { vec![] };
+            run = if work.7.is_empty() {
+                sets.clone()
+            } else {
+                vec![]
+            };
         }
         for set in run {
             match wanted.clone().and_then(|w| measure(work, set, w, small)) {
                 Ok(line) => println!("{line}"),
-                Err(e) => println!("{{\"work\":\"{}\",\"set\":\"{set}\",\"error\":{:?}}}", work.0, e.to_string()),
+                Err(e) => println!(
+                    "{{\"work\":\"{}\",\"set\":\"{set}\",\"error\":{:?}}}",
+                    work.0,
+                    e.to_string()
+                ),
             }
         }
     }

@@ -13,7 +13,14 @@ pub const TILE: usize = 32;
 pub const THREADS: u32 = 256;
 
 /// The kernel `name` for root `root` of `job`. With `mirror`, values also go to their transposed place.
-pub fn kernel(name: &str, job: &Job, root: usize, precision: Precision, placing: Placing, mirror: bool) -> String {
+pub fn kernel(
+    name: &str,
+    job: &Job,
+    root: usize,
+    precision: Precision,
+    placing: Placing,
+    mirror: bool,
+) -> String {
     let low = &job.low;
     let pair = pair_text(low, job.cell.as_ref(), precision);
     let value = match &pair.roots[root] {
@@ -29,14 +36,23 @@ pub fn kernel(name: &str, job: &Job, root: usize, precision: Precision, placing:
         widths[1]
     );
     let (fragment, turned) = if placing.by_thread {
-        (include_str!("../kernels/cell.c"), "mirror[(size_t)block_j * rows + block_i] = cell;")
+        (
+            include_str!("../kernels/cell.c"),
+            "mirror[(size_t)block_j * rows + block_i] = cell;",
+        )
     } else {
-        (include_str!("../kernels/cells.c"), include_str!("../kernels/turn.c"))
+        (
+            include_str!("../kernels/cells.c"),
+            include_str!("../kernels/turn.c"),
+        )
     };
     let when = |text: String| if mirror { text } else { String::new() };
     let places = [
         ("TURNED", when(format!("ZF_SHARED {ty} turned[32 * 33];"))),
-        ("TURN", when("turned[tx * 33u + p * 8u + ty] = cell;".into())),
+        (
+            "TURN",
+            when("turned[tx * 33u + p * 8u + ty] = cell;".into()),
+        ),
         ("MIRROR", when(turned.into())),
         ("NAME", name.to_string()),
         ("MAP", maps::text(placing)),

@@ -26,20 +26,33 @@ pub fn kernel(name: &str, job: &Job, root: usize, shape: &Shape) -> String {
         ("THREADS", shape.threads().to_string()),
         ("T", ty.to_string()),
         ("BLOCKS", shape.blocks.to_string()),
-        ("SHARED", (shape.copy.stages() * text.stage_size()).to_string()),
+        (
+            "SHARED",
+            (shape.copy.stages() * text.stage_size()).to_string(),
+        ),
         ("MAP", maps::text(shape.map)),
         ("XW", width(low, 0).to_string()),
         ("YW", width(low, 1).to_string()),
         ("START", text.start(&pair.stages[0].start, carry)),
         ("CARRY", if carry { text.carry() } else { String::new() }),
-        ("CARRIED", if carry { text.carried() } else { String::new() }),
+        (
+            "CARRIED",
+            if carry { text.carried() } else { String::new() },
+        ),
         ("FINISH", pair.finish.clone()),
         ("VALUE", value),
         ("STORE_ROW", text.store("out", "p", false)),
         ("STORE_COLUMN", text.store("mirror", "q", true)),
     ];
-    let mirror = if shape.mirror { include_str!("../kernels/mirror.c") } else { "" };
-    let source = fill(include_str!("../kernels/dense.c"), &[("MIRROR", mirror.to_string())]);
+    let mirror = if shape.mirror {
+        include_str!("../kernels/mirror.c")
+    } else {
+        ""
+    };
+    let source = fill(
+        include_str!("../kernels/dense.c"),
+        &[("MIRROR", mirror.to_string())],
+    );
     let source = fill(&source, &text.places(&pair.stages[0]));
     text.macros() + &fill(&source, &places) + &text.no_macros()
 }
@@ -57,7 +70,13 @@ pub(super) struct Text<'l> {
 
 impl<'l> Text<'l> {
     pub(super) fn new(low: &'l Lowered, shape: &'l Shape, rows: usize) -> Self {
-        Text { low, shape, streams: [low.streams[0].len(), low.streams[1].len()], lanes: shape.load, rows }
+        Text {
+            low,
+            shape,
+            streams: [low.streams[0].len(), low.streams[1].len()],
+            lanes: shape.load,
+            rows,
+        }
     }
     /// Places of the fragments that bring slices in and work on them.
     pub(super) fn places(&self, stage: &StageText) -> Vec<(&'static str, String)> {
@@ -87,7 +106,15 @@ impl<'l> Text<'l> {
             ("VECTOR", self.vector().to_string()),
             ("SLICE", self.shape.slice.to_string()),
             ("FETCHES", self.fetches().to_string()),
-            ("FETCH", format!("{} ahead[{}];\n{}", self.vector(), self.fetches(), self.fetch("k0"))),
+            (
+                "FETCH",
+                format!(
+                    "{} ahead[{}];\n{}",
+                    self.vector(),
+                    self.fetches(),
+                    self.fetch("k0")
+                ),
+            ),
             ("PUT", self.put()),
             ("AHEAD", self.fetch("k1")),
             ("PUT_AHEAD", self.put()),
@@ -104,7 +131,11 @@ impl<'l> Text<'l> {
     }
     /// Rows of x and of y of a thread.
     fn cells(&self) -> [usize; 2] {
-        if self.rows == 0 { [8, self.shape.across] } else { [self.shape.across, 8] }
+        if self.rows == 0 {
+            [8, self.shape.across]
+        } else {
+            [self.shape.across, 8]
+        }
     }
     /// Rows and columns of cells of a thread.
     fn sides(&self) -> [usize; 2] {
@@ -122,19 +153,27 @@ impl<'l> Text<'l> {
         if self.low.dim.is_multiple_of(self.shape.slice) {
             return whole.to_string();
         }
-        fill(include_str!("../kernels/ragged_slices.c"), &[("WHOLE", whole.to_string())])
+        fill(
+            include_str!("../kernels/ragged_slices.c"),
+            &[("WHOLE", whole.to_string())],
+        )
     }
     /// All cells of a thread.
     fn every(&self, text: &str) -> String {
         let [rows, cols] = self.sides();
-        format!("ZF_UNROLL for (int p = 0; p < {rows}; p++) ZF_UNROLL for (int q = 0; q < {cols}; q++) {text}\n")
+        format!(
+            "ZF_UNROLL for (int p = 0; p < {rows}; p++) ZF_UNROLL for (int q = 0; q < {cols}; q++) {text}\n"
+        )
     }
     fn reduces(&self) -> impl Iterator<Item = u32> + '_ {
         self.low.stages[0].reduces.iter().map(|id| id.0)
     }
     pub(super) fn macros(&self) -> String {
         let low = self.low;
-        let mut out = format!("#define DIM {}u\n#define CV(v, k) c[(v) * {}u + k0 + kk]\n", low.dim, low.dim);
+        let mut out = format!(
+            "#define DIM {}u\n#define CV(v, k) c[(v) * {}u + k0 + kk]\n",
+            low.dim, low.dim
+        );
         for (side, (upper, lower)) in [('X', 'x'), ('Y', 'y')].into_iter().enumerate() {
             let at = if side == self.rows { 'p' } else { 'q' };
             let attrs = low.streams[side].len() * low.dim;
@@ -165,7 +204,9 @@ impl<'l> Text<'l> {
         let ty = type_name(self.shape.precision);
         let mut out = String::new();
         for (v, line) in self.reduces().zip(starts.lines()) {
-            let first = line.split_once('=').map_or("0", |(_, v)| v.trim_end_matches(';'));
+            let first = line
+                .split_once('=')
+                .map_or("0", |(_, v)| v.trim_end_matches(';'));
             let [rows, cols] = self.sides();
             let _ = writeln!(out, "{ty} sum{v}[{rows}][{cols}];");
             out += &self.every(&format!("sum{v}[p][q] = {first};"));
@@ -274,14 +315,21 @@ impl<'l> Text<'l> {
     }
     fn carry(&self) -> String {
         let every = CARRY;
-        let mut out = format!("        if ((k0 + {}u) % {every}u == 0u) {{\n", self.shape.slice);
+        let mut out = format!(
+            "        if ((k0 + {}u) % {every}u == 0u) {{\n",
+            self.shape.slice
+        );
         for v in self.reduces() {
-            out += &self.every(&format!("{{ long{v}[p][q] += sum{v}[p][q]; sum{v}[p][q] = 0; }}"));
+            out += &self.every(&format!(
+                "{{ long{v}[p][q] += sum{v}[p][q]; sum{v}[p][q] = 0; }}"
+            ));
         }
         out + "        }\n"
     }
     fn carried(&self) -> String {
-        self.reduces().map(|v| self.every(&format!("sum{v}[p][q] += long{v}[p][q];"))).collect()
+        self.reduces()
+            .map(|v| self.every(&format!("sum{v}[p][q] += long{v}[p][q];")))
+            .collect()
     }
     /// Stores four cells of a line at `at` by vectors.
     fn store(&self, to: &str, line: &str, column: bool) -> String {
@@ -298,7 +346,11 @@ impl<'l> Text<'l> {
                 };
                 let _ = write!(out, "v{lane} = {cell}; ");
             }
-            let _ = writeln!(out, "*(ZF_GLOBAL {vector}*)&{to}[at + {}u] = v; }}", part * self.lanes);
+            let _ = writeln!(
+                out,
+                "*(ZF_GLOBAL {vector}*)&{to}[at + {}u] = v; }}",
+                part * self.lanes
+            );
         }
         out
     }

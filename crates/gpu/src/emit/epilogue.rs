@@ -42,16 +42,26 @@ pub(super) fn marked(bits: &str, condition: &str) -> String {
 
 /// Enters the cells of `bits` into the queue, with `mark` added.
 pub(super) fn entered(bits: &str, mark: &str) -> String {
-    fill(include_str!("../kernels/strip_marks.c"), &[("BITS", bits.to_string()), ("MARK", mark.to_string())])
+    fill(
+        include_str!("../kernels/strip_marks.c"),
+        &[("BITS", bits.to_string()), ("MARK", mark.to_string())],
+    )
 }
 
 /// Empties the queue by all threads: `take` an entry's value `v`, then let `owners` of rows take what came; new `limits` after it.
 pub(super) fn emptied(shape: &Shape, sign: &str, take: &str, owners: &str, limits: &str) -> String {
-    let (i, j) = if shape.anchor == Side::X { ("mine", "b") } else { ("b", "mine") };
+    let (i, j) = if shape.anchor == Side::X {
+        ("mine", "b")
+    } else {
+        ("b", "mine")
+    };
     let places = [
         ("I", i.to_string()),
         ("J", j.to_string()),
-        ("EXACT", format!("{sign}zf_exact(x_wide, y_wide, c_wide, i, j)")),
+        (
+            "EXACT",
+            format!("{sign}zf_exact(x_wide, y_wide, c_wide, i, j)"),
+        ),
         ("TAKE", take.to_string()),
         ("OWNERS", owners.to_string()),
         ("LIMITS", limits.to_string()),

@@ -10,12 +10,20 @@ pub fn literal(value: f64, precision: Precision) -> String {
         return format!("ZF_NAN_{}", suffix.to_uppercase());
     }
     let single = precision == Precision::F32;
-    let infinite = if single { (value as f32).is_infinite() } else { value.is_infinite() };
+    let infinite = if single {
+        (value as f32).is_infinite()
+    } else {
+        value.is_infinite()
+    };
     if infinite {
         let sign = if value < 0.0 { "-" } else { "" };
         return format!("({sign}ZF_INF_{})", suffix.to_uppercase());
     }
-    if single { format!("({:e}f)", value as f32) } else { format!("({value:e})") }
+    if single {
+        format!("({:e}f)", value as f32)
+    } else {
+        format!("({value:e})")
+    }
 }
 
 /// `f` or `d`, the suffix of the dialect's functions.

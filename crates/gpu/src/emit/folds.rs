@@ -45,7 +45,9 @@ pub fn rows(job: &Job, f: &RowFold, shape: &Shape, truth: Option<&Truth>) -> Fol
     let ty = type_name(shape.precision);
     match f.op {
         RowOp::Sum | RowOp::Mean => sums(&mut out, f, &value, ty, (ip, shape.clean), weight, every),
-        RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax => extremes(&mut out, f.op, &value, every),
+        RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax => {
+            extremes(&mut out, f.op, &value, every)
+        }
         RowOp::Count => {
             out.state += &every("seen[q] = 0u; total[q][0] = 0.0;");
             match truth {
@@ -53,7 +55,9 @@ pub fn rows(job: &Job, f: &RowFold, shape: &Shape, truth: Option<&Truth>) -> Fol
                 Some(truth) => counted(&mut out, truth, job, shape),
             }
         }
-        RowOp::Logsumexp | RowOp::Softmax => exponentials(&mut out, f, &value, shape, weight, every),
+        RowOp::Logsumexp | RowOp::Softmax => {
+            exponentials(&mut out, f, &value, shape, weight, every)
+        }
     }
     let store = format!(
         "if (a[q] < a1) {{ const size_t slot = (size_t)ZF_GROUP_Y * (a1 - a0) + (a[q] - a0); counts[slot] = seen[q];\n        \
@@ -66,9 +70,16 @@ pub fn rows(job: &Job, f: &RowFold, shape: &Shape, truth: Option<&Truth>) -> Fol
 /// Counts what surely holds; what may hold is decided by double precision.
 fn counted(out: &mut FoldText, truth: &Truth, job: &Job, shape: &Shape) {
     let (ip, step) = (shape.anchors, super::sweep::step(&job.low, shape));
-    let (i, j) = if shape.anchor == Side::X { ("mine", "b") } else { ("b", "mine") };
+    let (i, j) = if shape.anchor == Side::X {
+        ("mine", "b")
+    } else {
+        ("b", "mine")
+    };
     out.open = "zf_u32 odd = 0u;".into();
-    out.absorb = format!("if ({}) seen[q]++; else if ({}) odd |= 1u << (q * {step}u + u);", truth.sure, truth.maybe);
+    out.absorb = format!(
+        "if ({}) seen[q]++; else if ({}) odd |= 1u << (q * {step}u + u);",
+        truth.sure, truth.maybe
+    );
     out.settle = format!(
         "while (odd != 0u) {{ const zf_u32 n = ZF_LOWEST(odd); odd &= odd - 1u; const zf_u32 mine = first + (n / {step}u) * 128u + tid, \
          b = base + jj + n % {step}u, i = {i}, j = {j};\n\
@@ -92,7 +103,11 @@ fn sums(
     out.state += &every("seen[q] = 0u;");
     let weighted = f.weights.is_some();
     for p in 0..width {
-        let term = if weighted { format!("{value} * ({ty}){}", weight(p)) } else { value.to_string() };
+        let term = if weighted {
+            format!("{value} * ({ty}){}", weight(p))
+        } else {
+            value.to_string()
+        };
         let _ = writeln!(out.absorb, "part[q][{p}] += {term};");
     }
     if f.op == RowOp::Mean {
@@ -108,8 +123,14 @@ fn sums(
 
 fn extremes(out: &mut FoldText, op: RowOp, value: &str, every: impl Fn(&str) -> String) {
     let low = matches!(op, RowOp::Min | RowOp::Argmin);
-    let (start, sign) = if low { ("ZF_INF_D", "<") } else { ("-ZF_INF_D", ">") };
-    out.state += &every(&format!("seen[q] = 0u; total[q][0] = {start}; total[q][1] = ZF_INF_D;"));
+    let (start, sign) = if low {
+        ("ZF_INF_D", "<")
+    } else {
+        ("-ZF_INF_D", ">")
+    };
+    out.state += &every(&format!(
+        "seen[q] = 0u; total[q][0] = {start}; total[q][1] = ZF_INF_D;"
+    ));
     let _ = write!(
         out.absorb,
         "{{ const double v = (double){value}; seen[q]++;\n\
@@ -139,8 +160,18 @@ fn exponentials(
     out.state += &every(&format!(
         "seen[q] = 0u; part[q][0] = -{inf}; total[q][0] = -ZF_INF_D; for (int p = 1; p < {stride}; p++) total[q][p] = 0.0; {reset}"
     ));
-    let term = |p: usize| if f.weights.is_some() { format!("e * ({ty}){}", weight(p)) } else { "e".into() };
-    let share = if f.op == RowOp::Logsumexp { term(0) } else { "e".into() };
+    let term = |p: usize| {
+        if f.weights.is_some() {
+            format!("e * ({ty}){}", weight(p))
+        } else {
+            "e".into()
+        }
+    };
+    let share = if f.op == RowOp::Logsumexp {
+        term(0)
+    } else {
+        "e".into()
+    };
     let seen = if shape.clean { "" } else { " seen[q]++;" };
     let mut absorb = format!(
         "{{ const {ty} v = {value};{seen}\n\
@@ -162,17 +193,33 @@ fn exponentials(
 }
 
 /// Counts by cell of the grid; `edges` holds the compared edges of all axes end to end.
-pub fn histogram(job: &Job, f: &Histogram, shape: &Shape, copies: usize, band: Option<Band>) -> FoldText {
+pub fn histogram(
+    job: &Job,
+    f: &Histogram,
+    shape: &Shape,
+    copies: usize,
+    band: Option<Band>,
+) -> FoldText {
     let cells = f.cells();
     let mut out = FoldText {
         args: ", ZF_IN(double) edges, ZF_OUT(zf_u32) low, ZF_OUT(zf_u32) high".into(),
         ..FoldText::default()
     };
-    let value = |root: usize| if shape.filter { "v".into() } else { number(job, root, shape.precision) };
+    let value = |root: usize| {
+        if shape.filter {
+            "v".into()
+        } else {
+            number(job, root, shape.precision)
+        }
+    };
     let place = place(f, value);
     // One counter more than cells: what single precision cannot place is counted there, without a branch.
     let count = if copies > 0 {
-        let _ = write!(out.shared, "ZF_SHARED zf_u32 bins[{}];", (cells + 1) * copies);
+        let _ = write!(
+            out.shared,
+            "ZF_SHARED zf_u32 bins[{}];",
+            (cells + 1) * copies
+        );
         out.state = format!(
             "for (zf_u32 s = tid; s < {}u; s += 128u) bins[s] = 0u;\n    const zf_u32 copy = tid % {copies}u; (void)copy;\n    ZF_BARRIER();",
             cells * copies
@@ -194,7 +241,10 @@ pub fn histogram(job: &Job, f: &Histogram, shape: &Shape, copies: usize, band: O
                 out.settle = settle_bins(ip, step, &place, &count, shape);
             }
             let spare = if copies > 0 { Some(cells) } else { None };
-            let mark = format!("odd |= 1u << (q * {}u + u);", super::sweep::step(&job.low, shape));
+            let mark = format!(
+                "odd |= 1u << (q * {}u + u);",
+                super::sweep::step(&job.low, shape)
+            );
             let count = if copies > 0 {
                 out.state += &bin_base(copies);
                 at_place(copies)
@@ -257,19 +307,38 @@ const NEAR_ZERO: f64 = 1e-7;
 
 /// Statements that count a value in single precision, or mark it where an edge is near. The bin is read off the
 /// mantissa of position + 1.5·2²³, whose rounding to the nearest integer is ⌊position + ½⌋ but for ties, which are marked.
-pub fn decide(band: &Band, value: &str, count: &str, bins: usize, mark: &str, spare: Option<usize>) -> String {
+pub fn decide(
+    band: &Band,
+    value: &str,
+    count: &str,
+    bins: usize,
+    mark: &str,
+    spare: Option<usize>,
+) -> String {
     let u = f64::from(f32::EPSILON) / 2.0;
     // |√(v + e) − √v| is at most √e anywhere, and e / 2 from a position of 1 on, where positions are rate · √v.
     let near_zero = band.absolute.sqrt() * band.rate;
     let everywhere = near_zero <= NEAR_ZERO;
     let (position, constant, slope) = if band.squared {
         // Where the value may be negative, single precision may find one where the exact value has none.
-        let value = if band.least < 0.0 { format!("zf_max_f({value}, 0.0f)") } else { value.to_string() };
+        let value = if band.least < 0.0 {
+            format!("zf_max_f({value}, 0.0f)")
+        } else {
+            value.to_string()
+        };
         let r = format!("zf_sqrt_fast({value})");
         let beyond = band.absolute * band.rate * band.rate / 2.0;
-        (r, if everywhere { near_zero } else { beyond }, band.relative / 2.0 + 5.0 * u)
+        (
+            r,
+            if everywhere { near_zero } else { beyond },
+            band.relative / 2.0 + 5.0 * u,
+        )
     } else {
-        (value.to_string(), band.absolute * band.rate, band.relative + 3.0 * u)
+        (
+            value.to_string(),
+            band.absolute * band.rate,
+            band.relative + 3.0 * u,
+        )
     };
     // The position is computed one half lower; its roundings are relative to the position or to the first edge.
     let first = band.lo * band.rate;
@@ -278,9 +347,17 @@ pub fn decide(band: &Band, value: &str, count: &str, bins: usize, mark: &str, sp
     // Under and over are cells of their own; a value far beyond all edges is brought to the one next to them.
     let at = |v: f64| (if band.squared { v.max(0.0).sqrt() } else { v }) * band.rate - first - 0.5;
     let (lowest, highest) = (at(band.least), at(band.most));
-    let floor = if lowest >= -0.5 { String::new() } else { format!("t = zf_max_f(t, {});\n", single(-0.75)) };
+    let floor = if lowest >= -0.5 {
+        String::new()
+    } else {
+        format!("t = zf_max_f(t, {});\n", single(-0.75))
+    };
     let top = bins as f64 + 0.25;
-    let ceiling = if highest < top - 0.1 { String::new() } else { format!("t = t < {0} ? t : {0};\n", single(top)) };
+    let ceiling = if highest < top - 0.1 {
+        String::new()
+    } else {
+        format!("t = t < {0} ? t : {0};\n", single(top))
+    };
     let text = format!(
         "{{ float t = zf_fma_f({position}, {}, {});\n{floor}{ceiling}const float m = t + 12582912.0f;\n\
              zf_u32 place = zf_bits_f(m);\n",
@@ -290,9 +367,16 @@ pub fn decide(band: &Band, value: &str, count: &str, bins: usize, mark: &str, sp
     if band.fast {
         return format!("{text}{count} }}");
     }
-    let low = if band.squared && !everywhere { " || t < 0.5f" } else { "" };
-    let near =
-        format!("zf_fma_f(zf_abs_f(t), {}, zf_abs_f(d)) >= {}{low}", single(slope * 1.01), single(0.5 - constant));
+    let low = if band.squared && !everywhere {
+        " || t < 0.5f"
+    } else {
+        ""
+    };
+    let near = format!(
+        "zf_fma_f(zf_abs_f(t), {}, zf_abs_f(d)) >= {}{low}",
+        single(slope * 1.01),
+        single(0.5 - constant)
+    );
     let place = match spare {
         Some(cell) => format!("if ({near}) {{ {mark} place = ZF_FIRST_BIN + {cell}u; }}\n{count}"),
         None => format!("if ({near}) {mark}\nelse {count}"),
@@ -301,12 +385,19 @@ pub fn decide(band: &Band, value: &str, count: &str, bins: usize, mark: &str, sp
 }
 /// Declarations that [`decide`] needs. The rate is a constant that compilers shall keep in a register.
 pub fn bin_rate(band: &Band) -> String {
-    format!("const float bin_rate = span == 0u ? 0.0f : {};\n", super::expression::literal(band.rate, Precision::F32))
+    format!(
+        "const float bin_rate = span == 0u ? 0.0f : {};\n",
+        super::expression::literal(band.rate, Precision::F32)
+    )
 }
 
 /// Marked values are placed by double precision.
 fn settle_bins(ip: usize, step: usize, place: &str, count: &str, shape: &Shape) -> String {
-    let (i, j) = if shape.anchor == Side::X { ("mine", "b") } else { ("b", "mine") };
+    let (i, j) = if shape.anchor == Side::X {
+        ("mine", "b")
+    } else {
+        ("b", "mine")
+    };
     format!(
         "while (odd != 0u) {{ const zf_u32 n = ZF_LOWEST(odd); odd &= odd - 1u; const zf_u32 mine = first + (n / {step}u) * 128u + tid, \
          b = base + jj + n % {step}u, i = {i}, j = {j}; (void){ip};\n\

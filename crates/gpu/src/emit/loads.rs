@@ -18,5 +18,9 @@ pub fn vector(precision: Precision, numbers: usize) -> &'static str {
 
 /// What follows a vector of so many numbers to name each of them.
 pub fn parts(numbers: usize) -> &'static [&'static str] {
-    if numbers == 1 { &[""] } else { &PARTS[..numbers] }
+    if numbers == 1 {
+        &[""]
+    } else {
+        &PARTS[..numbers]
+    }
 }

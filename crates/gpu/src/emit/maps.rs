@@ -23,7 +23,9 @@ fn map_text(map: Map, [x, y, xs]: [&str; 3]) -> String {
     let set = match map {
         Map::Cross => return format!("block_i = {y}; block_j = {x};"),
         Map::Bb => format!("const zf_u32 a = {y}, b = {x}; if (b > a || a >= across) return;"),
-        Map::Ltm(root) => lambda + &root_text(root) + "const zf_u64 b = lambda - a * (a + 1u) / 2u;",
+        Map::Ltm(root) => {
+            lambda + &root_text(root) + "const zf_u64 b = lambda - a * (a + 1u) / 2u;"
+        }
         Map::Utm => {
             lambda
                 + "const double edge = 2.0 * (double)n + 1.0;\n\
@@ -64,7 +66,9 @@ fn root_text(root: Root) -> String {
     };
     match root {
         Root::Sqrt => {
-            format!("zf_u64 a = (zf_u64)((zf_sqrt_d(8.0 * (double)lambda + 1.0) - 1.0) * 0.5);\n{CORRECT}")
+            format!(
+                "zf_u64 a = (zf_u64)((zf_sqrt_d(8.0 * (double)lambda + 1.0) - 1.0) * 0.5);\n{CORRECT}"
+            )
         }
         Root::Newton => by_reciprocal(
             "float r = zf_of_bits_f(0x5f3759dfu - (zf_bits_f(under) >> 1));\n\

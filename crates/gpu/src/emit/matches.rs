@@ -8,7 +8,10 @@ use zipfold_plan::device::sweeps::Shape;
 
 /// Declares whether the predicate of a cell surely holds, and whether it may.
 fn told(truth: &Truth) -> String {
-    format!("const zf_u32 sure = {}, maybe = {};\n", truth.sure, truth.maybe)
+    format!(
+        "const zf_u32 sure = {}, maybe = {};\n",
+        truth.sure, truth.maybe
+    )
 }
 
 /// Cells of every anchor where the predicate holds, in `seen`; `end` takes them.
@@ -19,10 +22,20 @@ fn seen(shape: &Shape, truth: &Truth, args: &str, end: &str) -> Epilogue {
         state: format!("{ENTRIES}    seen[tid] = 0u;"),
         open: marks("odd"),
         line: "zf_u32 hits = 0u;".into(),
-        absorb: format!("{{ {}hits += sure; {} }}", told(truth), marked("odd", "maybe & ~sure")),
+        absorb: format!(
+            "{{ {}hits += sure; {} }}",
+            told(truth),
+            marked("odd", "maybe & ~sure")
+        ),
         after_line: "if (hits != 0u) ZF_ADD_SHARED(&seen[row], hits);".into(),
         settle: entered("odd", "")
-            + &emptied(shape, "", "if (v != 0.0) ZF_ADD_SHARED(&seen[entry / 128u], 1u);", "", ""),
+            + &emptied(
+                shape,
+                "",
+                "if (v != 0.0) ZF_ADD_SHARED(&seen[entry / 128u], 1u);",
+                "",
+                "",
+            ),
         end: format!("ZF_BARRIER();\n    {end}"),
         ..Epilogue::default()
     }
@@ -37,13 +50,26 @@ pub(super) fn counts(shape: &Shape, truth: &Truth) -> Epilogue {
 
 /// Whether an anchor has a match.
 pub(super) fn matched(shape: &Shape, truth: &Truth) -> Epilogue {
-    seen(shape, truth, ", ZF_OUT(zf_u32) matched", "if (a_mine < a1 && seen[tid] != 0u) matched[a_mine - a0] = 1u;")
+    seen(
+        shape,
+        truth,
+        ", ZF_OUT(zf_u32) matched",
+        "if (a_mine < a1 && seen[tid] != 0u) matched[a_mine - a0] = 1u;",
+    )
 }
 
 /// Matches, to pages of `page` slots: a tile's go there whole, or the block notes the tile in `resume` and ends.
 pub(super) fn pairs(shape: &Shape, truth: &Truth, page: usize) -> Epilogue {
-    let (i, j) = if shape.anchor == Side::X { ("mine", "b") } else { ("b", "mine") };
-    let places = [("I", i.to_string()), ("J", j.to_string()), ("PAGE", page.to_string())];
+    let (i, j) = if shape.anchor == Side::X {
+        ("mine", "b")
+    } else {
+        ("b", "mine")
+    };
+    let places = [
+        ("I", i.to_string()),
+        ("J", j.to_string()),
+        ("PAGE", page.to_string()),
+    ];
     Epilogue {
         args: super::select::PAGES.into(),
         own: "ZF_SHARED zf_u32 fill; ZF_SHARED zf_u32 total; ZF_SHARED zf_u32 page; ZF_SHARED zf_u32 used; ZF_SHARED zf_u32 slot;".into(),

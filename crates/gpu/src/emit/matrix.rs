@@ -29,20 +29,40 @@ pub fn functions() -> &'static str {
 }
 
 /// The kernel `name` for root `root` of `job`. With `mirror`, values also go to their transposed place.
-pub fn kernel(name: &str, job: &Job, root: usize, half: LowPrecision, placing: Placing, mirror: bool) -> String {
+pub fn kernel(
+    name: &str,
+    job: &Job,
+    root: usize,
+    half: LowPrecision,
+    placing: Placing,
+    mirror: bool,
+) -> String {
     let low = &job.low;
     let pair = pair_text(low, None, Precision::F32);
     let value = match &pair.roots[root] {
         RootText::Numbers(n) => n[0].clone(),
         RootText::Components(..) => "0".into(),
     };
-    let mut access = format!("#define DIM {}u\n#define CV(v, k) c[(v) * {}u + (k)]\n", low.dim, low.dim);
+    let mut access = format!(
+        "#define DIM {}u\n#define CV(v, k) c[(v) * {}u + (k)]\n",
+        low.dim, low.dim
+    );
     for (upper, lower) in [("X", "x"), ("Y", "y")] {
-        let _ = writeln!(access, "#define {upper}A(a) {lower}_numbers[{lower}_at + (a) * (size_t)128]");
+        let _ = writeln!(
+            access,
+            "#define {upper}A(a) {lower}_numbers[{lower}_at + (a) * (size_t)128]"
+        );
     }
     let reduce = low.stages[0].reduces[0].0;
     let places = [
-        ("MIRROR", if mirror { include_str!("../kernels/matrix_turn.c").into() } else { String::new() }),
+        (
+            "MIRROR",
+            if mirror {
+                include_str!("../kernels/matrix_turn.c").into()
+            } else {
+                String::new()
+            },
+        ),
         ("NAME", name.to_string()),
         ("MAP", maps::text(placing)),
         ("COPY", copy()),

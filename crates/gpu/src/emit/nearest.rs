@@ -20,25 +20,50 @@ pub fn functions(f: &Nearest, shape: &Shape) -> String {
     if f.k <= FEW && !shape.filter {
         return String::new();
     }
-    let (i, j) = if shape.anchor == Side::X { ("mine", "b") } else { ("b", "mine") };
+    let (i, j) = if shape.anchor == Side::X {
+        ("mine", "b")
+    } else {
+        ("b", "mine")
+    };
     let exact = "zf_exact(x_wide, y_wide, c_wide, i, j)";
     let places = [
         ("K", f.k.to_string()),
         ("HEAP", u8::from(f.k > FEW).to_string()),
         ("I", i.into()),
         ("J", j.into()),
-        ("EXACT", if f.largest { format!("-{exact}") } else { exact.into() }),
+        (
+            "EXACT",
+            if f.largest {
+                format!("-{exact}")
+            } else {
+                exact.into()
+            },
+        ),
     ];
-    let queue = if shape.filter { include_str!("../kernels/queue.c") } else { "" };
-    fill(&[include_str!("../kernels/nearest.c"), queue].concat(), &places)
+    let queue = if shape.filter {
+        include_str!("../kernels/queue.c")
+    } else {
+        ""
+    };
+    fill(
+        &[include_str!("../kernels/nearest.c"), queue].concat(),
+        &places,
+    )
 }
 
 /// The k nearest of every anchor; `band` bounds the error of single precision: absolute, relative.
 pub fn nearest(job: &Job, f: &Nearest, shape: &Shape, band: Option<(f64, f64)>) -> FoldText {
     let value = number(job, f.root, shape.precision);
-    let value = if f.largest { format!("(-{value})") } else { value };
+    let value = if f.largest {
+        format!("(-{value})")
+    } else {
+        value
+    };
     let args = ", ZF_OUT(double) near_v, ZF_OUT(zf_u32) near_i".into();
-    let mut out = FoldText { args, ..FoldText::default() };
+    let mut out = FoldText {
+        args,
+        ..FoldText::default()
+    };
     match band {
         Some(band) => queued(&mut out, (job, f, shape), &value, band),
         None if f.k <= FEW => in_registers(&mut out, f.k, shape.anchors, &value),
@@ -55,7 +80,12 @@ pub fn is_heap(f: &Nearest) -> bool {
 /// An extreme is the nearest of one.
 pub fn of_rows(f: &RowFold) -> Nearest {
     let largest = matches!(f.op, RowOp::Max | RowOp::Argmax);
-    Nearest { root: f.root, k: 1, largest, squared: false }
+    Nearest {
+        root: f.root,
+        k: 1,
+        largest,
+        squared: false,
+    }
 }
 
 fn every(ip: usize, text: &str) -> String {
@@ -72,13 +102,14 @@ fn decide(value: &str, take: &str) -> String {
 
 fn in_registers(out: &mut FoldText, k: usize, ip: usize, value: &str) {
     let last = k - 1;
-    out.state = format!("double worst[{ip}]; int full[{ip}]; double best_v[{ip}][{k}]; zf_u32 best_i[{ip}][{k}];\n")
-        + &every(
-            ip,
-            &format!(
-                "worst[q] = 0.0; full[q] = 0; ZF_UNROLL for (int p = 0; p < {k}; p++) {{ best_v[q][p] = 0.0; best_i[q][p] = {NONE}; }}"
-            ),
-        );
+    out.state = format!(
+        "double worst[{ip}]; int full[{ip}]; double best_v[{ip}][{k}]; zf_u32 best_i[{ip}][{k}];\n"
+    ) + &every(
+        ip,
+        &format!(
+            "worst[q] = 0.0; full[q] = 0; ZF_UNROLL for (int p = 0; p < {k}; p++) {{ best_v[q][p] = 0.0; best_i[q][p] = {NONE}; }}"
+        ),
+    );
     let take = format!(
         "double cv = v; zf_u32 ci = b; int moved = 0;\n\
          ZF_UNROLL for (int p = 0; p < {k}; p++) {{ if (moved || best_i[q][p] == {NONE} || cv < best_v[q][p] || (best_v[q][p] != best_v[q][p] && cv == cv)) \
@@ -114,13 +145,21 @@ fn settled(k: usize, ip: usize) -> String {
     if k <= FEW {
         return String::new();
     }
-    every(ip, &format!("if (a[q] < a1) {{ {PLACE} zf_settle(near_v, near_i, slot, lanes); }}"))
+    every(
+        ip,
+        &format!("if (a[q] < a1) {{ {PLACE} zf_settle(near_v, near_i, slot, lanes); }}"),
+    )
 }
 
 /// Values that may beat the worst kept, by the bound of single precision, wait in the thread's queue. All threads empty
 /// theirs at the same panels, the further along the rarer, since neighbours that are not final become rare; so threads of a
 /// warp seldom wait for one of them.
-fn queued(out: &mut FoldText, (job, f, shape): (&Job, &Nearest, &Shape), value: &str, (abs, rel): (f64, f64)) {
+fn queued(
+    out: &mut FoldText,
+    (job, f, shape): (&Job, &Nearest, &Shape),
+    value: &str,
+    (abs, rel): (f64, f64),
+) {
     let (ip, step) = (shape.anchors, step(&job.low, shape));
     let room = QUEUE - ip * step;
     out.tail = "ZF_UNROLL".into();
@@ -128,7 +167,10 @@ fn queued(out: &mut FoldText, (job, f, shape): (&Job, &Nearest, &Shape), value: 
     out.state = format!(
         "{LANES}\n    const size_t seat = (size_t)ZF_GROUP_Y * (a1 - a0) + (first - a0) + tid;\n    \
          float limit[{ip}]; zf_u32 held = 0u, check = 128u;\n"
-    ) + &every(ip, "limit[q] = ZF_INF_F; if (a[q] < a1) zf_empty(near_v, near_i, seat + q * 128u, lanes);");
+    ) + &every(
+        ip,
+        "limit[q] = ZF_INF_F; if (a[q] < a1) zf_empty(near_v, near_i, seat + q * 128u, lanes);",
+    );
     let limits = every(
         ip,
         &format!(

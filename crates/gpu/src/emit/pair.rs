@@ -56,12 +56,26 @@ struct Writer<'l> {
 
 /// Writes the pair function of `low` for values of type `precision`.
 pub fn pair_text(low: &Lowered, cell: Option<&PeriodicBox>, precision: Precision) -> PairText {
-    text(Writer { low, precision, fast: false }, cell)
+    text(
+        Writer {
+            low,
+            precision,
+            fast: false,
+        },
+        cell,
+    )
 }
 
 /// As [`pair_text`] in single precision, with exponentials by the special function unit.
 pub fn fast_pair_text(low: &Lowered, cell: Option<&PeriodicBox>) -> PairText {
-    text(Writer { low, precision: Precision::F32, fast: true }, cell)
+    text(
+        Writer {
+            low,
+            precision: Precision::F32,
+            fast: true,
+        },
+        cell,
+    )
 }
 
 fn text(w: Writer<'_>, cell: Option<&PeriodicBox>) -> PairText {
@@ -69,9 +83,18 @@ fn text(w: Writer<'_>, cell: Option<&PeriodicBox>) -> PairText {
     // A number that several loops need is declared before the first of them.
     let mut known = HashSet::new();
     let stages = low.stages.iter().map(|s| w.stage(s, &mut known)).collect();
-    let finish = low.finish.iter().filter(|id| known.insert(**id)).map(|id| w.statement(*id)).collect();
+    let finish = low
+        .finish
+        .iter()
+        .filter(|id| known.insert(**id))
+        .map(|id| w.statement(*id))
+        .collect();
     PairText {
-        image: if low.periodic { w.image(cell) } else { String::new() },
+        image: if low.periodic {
+            w.image(cell)
+        } else {
+            String::new()
+        },
         stages,
         finish,
         roots: low.formula.roots.iter().map(|r| w.root(*r)).collect(),
@@ -81,7 +104,12 @@ fn text(w: Writer<'_>, cell: Option<&PeriodicBox>) -> PairText {
 
 /// The expression of node `id`.
 pub fn operand_text(low: &Lowered, id: Id, precision: Precision) -> String {
-    Writer { low, precision, fast: false }.operand(id)
+    Writer {
+        low,
+        precision,
+        fast: false,
+    }
+    .operand(id)
 }
 
 impl PairText {
@@ -89,7 +117,14 @@ impl PairText {
     pub fn whole(&self) -> String {
         let mut out = self.image.clone();
         for stage in &self.stages {
-            let _ = writeln!(out, "{}{}{}{{\n{}}}", stage.scalars, stage.start, self.loop_head(), stage.body);
+            let _ = writeln!(
+                out,
+                "{}{}{}{{\n{}}}",
+                stage.scalars,
+                stage.start,
+                self.loop_head(),
+                stage.body
+            );
         }
         out + &self.finish
     }
@@ -149,18 +184,24 @@ impl Writer<'_> {
     /// e^a as a power of two; a constant factor of `a` and log₂ e become one.
     fn fast_exponential(&self, a: Id) -> String {
         let (rest, factor) = match self.low.formula.node(a) {
-            Node::Binary(Binary::Mul, b, c) => match (self.low.formula.constant(*b), self.low.formula.constant(*c)) {
-                (_, Some(c)) => (*b, c),
-                (Some(b), _) => (*c, b),
-                _ => (a, 1.0),
-            },
+            Node::Binary(Binary::Mul, b, c) => {
+                match (self.low.formula.constant(*b), self.low.formula.constant(*c)) {
+                    (_, Some(c)) => (*b, c),
+                    (Some(b), _) => (*c, b),
+                    _ => (a, 1.0),
+                }
+            }
             Node::Binary(Binary::Div, b, c) => match self.low.formula.constant(*c) {
                 Some(c) => (*b, 1.0 / c),
                 None => (a, 1.0),
             },
             _ => (a, 1.0),
         };
-        format!("zf_exp2_fast({} * {})", self.operand(rest), self.number(factor * std::f64::consts::LOG2_E))
+        format!(
+            "zf_exp2_fast({} * {})",
+            self.operand(rest),
+            self.number(factor * std::f64::consts::LOG2_E)
+        )
     }
     fn difference(&self, leaf: impl Fn(Side) -> Node) -> String {
         let find = |side| {
@@ -190,7 +231,9 @@ impl Writer<'_> {
         match self.low.formula.node(id) {
             Node::Reduce(op, body) => {
                 let step = match (op, self.low.formula.node(*body), self.precision) {
-                    (Reduce::Sum, Node::Binary(Binary::Mul, a, b), Precision::F32) if self.in_loop(*body) => {
+                    (Reduce::Sum, Node::Binary(Binary::Mul, a, b), Precision::F32)
+                        if self.in_loop(*body) =>
+                    {
                         format!("zf_fma_f({}, {}, {v})", self.operand(*a), self.operand(*b))
                     }
                     (Reduce::Sum, Node::Binary(Binary::Pow, a, e), Precision::F32)
@@ -212,7 +255,11 @@ impl Writer<'_> {
         self.low.source(id) == Source::Pair
     }
     fn user_reduction(&self, v: &str, op: Id, init: Option<Id>, body: Id) -> (String, String) {
-        let mut step = format!("{{ const {0} bound_a = {v}; const {0} bound_b = {1};\n", self.ty(), self.operand(body));
+        let mut step = format!(
+            "{{ const {0} bound_a = {v}; const {0} bound_b = {1};\n",
+            self.ty(),
+            self.operand(body)
+        );
         for at in 0..=op.0 {
             let id = Id(at);
             if self.below(op, id) {
@@ -222,7 +269,10 @@ impl Writer<'_> {
         let result = format!("b{}", op.0);
         let (start, result) = match init {
             Some(init) => (self.operand(init), result),
-            None => (self.number(f64::NAN), format!("(k == 0 ? bound_b : {result})")),
+            None => (
+                self.number(f64::NAN),
+                format!("(k == 0 ? bound_b : {result})"),
+            ),
         };
         let _ = writeln!(step, "{v} = {result}; }}");
         (start, step)
@@ -233,7 +283,11 @@ impl Writer<'_> {
         wanted[op.0 as usize] = true;
         for at in (0..wanted.len()).rev() {
             if wanted[at] {
-                self.low.formula.operands(Id(at as u32)).iter().for_each(|o| wanted[o.0 as usize] = true);
+                self.low
+                    .formula
+                    .operands(Id(at as u32))
+                    .iter()
+                    .for_each(|o| wanted[o.0 as usize] = true);
             }
         }
         wanted.get(id.0 as usize).copied().unwrap_or(false)
@@ -255,9 +309,16 @@ impl Writer<'_> {
     }
     fn root(&self, id: Id) -> RootText {
         match (self.low.formula.node(id), self.low.formula.ty(id).shape) {
-            (Node::Tuple(parts), _) => RootText::Numbers(parts.iter().map(|p| self.operand(*p)).collect()),
+            (Node::Tuple(parts), _) => {
+                RootText::Numbers(parts.iter().map(|p| self.operand(*p)).collect())
+            }
             (_, Shape::Vector) => {
-                let body = self.low.vector_tail.iter().map(|id| self.statement(*id)).collect();
+                let body = self
+                    .low
+                    .vector_tail
+                    .iter()
+                    .map(|id| self.statement(*id))
+                    .collect();
                 RootText::Components(body, self.operand(id))
             }
             _ => RootText::Numbers(vec![self.operand(id)]),
@@ -269,7 +330,12 @@ impl Writer<'_> {
         let dim = self.low.dim;
         let mut out = String::new();
         for k in 0..dim {
-            let _ = writeln!(out, "double e{k} = (double)XS({}, {k}) - (double)YS({}, {k});", raw(0), raw(1));
+            let _ = writeln!(
+                out,
+                "double e{k} = (double)XS({}, {k}) - (double)YS({}, {k});",
+                raw(0),
+                raw(1)
+            );
         }
         match cell.map(PeriodicBox::image) {
             Some(Image::Orthorhombic(o)) => out += &orthorhombic(o, dim),
@@ -277,7 +343,13 @@ impl Writer<'_> {
             _ => {}
         }
         let parts: Vec<String> = (0..dim).map(|k| format!("({})e{k}", self.ty())).collect();
-        let _ = writeln!(out, "const {} delta[{}] = {{{}}};", self.ty(), dim.max(1), parts.join(", "));
+        let _ = writeln!(
+            out,
+            "const {} delta[{}] = {{{}}};",
+            self.ty(),
+            dim.max(1),
+            parts.join(", ")
+        );
         out
     }
 }
@@ -287,7 +359,8 @@ fn wide(value: f64) -> String {
 }
 
 fn orthorhombic(o: &Orthorhombic, dim: usize) -> String {
-    let one = |(k, l): (usize, &f64)| format!("e{k} = e{k} - {0} * zf_round_d(e{k} / {0});\n", wide(*l));
+    let one =
+        |(k, l): (usize, &f64)| format!("e{k} = e{k} - {0} * zf_round_d(e{k} / {0});\n", wide(*l));
     o.lengths().iter().enumerate().take(dim).map(one).collect()
 }
 
@@ -296,7 +369,12 @@ fn oblique(o: &Oblique) -> String {
     let mut out = String::new();
     for (n, (b, d)) in o.vectors.iter().zip(&o.duals).enumerate() {
         let list = |v: &[f64; 3]| v.map(wide).join(", ");
-        let _ = writeln!(out, "const double cell_b{n}[3] = {{{}}}, cell_n{n}[3] = {{{}}};", list(b), list(d));
+        let _ = writeln!(
+            out,
+            "const double cell_b{n}[3] = {{{}}}, cell_n{n}[3] = {{{}}};",
+            list(b),
+            list(d)
+        );
     }
     out + include_str!("../kernels/oblique.c")
 }
@@ -309,17 +387,27 @@ mod tests {
     #[test]
     fn a_number_that_two_loops_need_is_declared_once() {
         let mut formula = Formula::new();
-        let scope = Scope { dim: Some(3), ..Default::default() };
+        let scope = Scope {
+            dim: Some(3),
+            ..Default::default()
+        };
         let text = "sum(x * y * (x[0] * y[1]) * sum(abs(x - y) * (x[0] * y[1])))";
         let root = parse(&mut formula, text, &scope).unwrap();
         formula.roots = vec![root];
         let low = Lowered::new(&formula, 3, false).unwrap();
         let twice = low.stages.iter().map(|s| s.scalars.len()).sum::<usize>();
         let pair = pair_text(&low, None, Precision::F64);
-        let texts = pair.stages.iter().map(|s| s.scalars.as_str()).chain([pair.finish.as_str()]);
+        let texts = pair
+            .stages
+            .iter()
+            .map(|s| s.scalars.as_str())
+            .chain([pair.finish.as_str()]);
         let lines: Vec<&str> = texts.flat_map(str::lines).collect();
         let once: HashSet<&str> = lines.iter().copied().collect();
         assert_eq!(lines.len(), once.len(), "{lines:?}");
-        assert!(twice > once.len(), "no loop needs a number of another: {text}");
+        assert!(
+            twice > once.len(),
+            "no loop needs a number of another: {text}"
+        );
     }
 }

@@ -6,7 +6,13 @@ use zipfold_plan::overrides::Residency;
 /// Where kernels find the panel of a row: counted from the first one that is held.
 pub fn panels(job: &Job, rows: Residency) -> String {
     let constants: usize = job.low.constants.iter().map(Vec::len).sum();
-    let first = |at: usize| if rows == Residency::Streamed { format!(" - (zf_u32)c[{at}]") } else { String::new() };
+    let first = |at: usize| {
+        if rows == Residency::Streamed {
+            format!(" - (zf_u32)c[{at}]")
+        } else {
+            String::new()
+        }
+    };
     format!(
         "#define ZF_PANEL_X(row) ((row) / 128u{})\n#define ZF_PANEL_Y(row) ((row) / 128u{})\n",
         first(constants),

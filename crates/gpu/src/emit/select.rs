@@ -34,7 +34,10 @@ impl Truth {
     /// That of the root `id`; none where single precision decides nothing about it.
     pub fn of(low: &Lowered, bounds: &Bounds<'_>, id: Id) -> Option<Self> {
         let texts = Texts { low, bounds };
-        Some(Truth { maybe: texts.maybe(id)?, sure: texts.sure(id) })
+        Some(Truth {
+            maybe: texts.maybe(id)?,
+            sure: texts.sure(id),
+        })
     }
 }
 
@@ -59,14 +62,20 @@ impl Texts<'_> {
                 (Some(a), Some(b)) => Some(format!("({a} && {b})")),
                 (one, other) => one.or(other),
             },
-            Node::Binary(Binary::Or, a, b) => Some(format!("({} || {})", self.maybe(*a)?, self.maybe(*b)?)),
+            Node::Binary(Binary::Or, a, b) => {
+                Some(format!("({} || {})", self.maybe(*a)?, self.maybe(*b)?))
+            }
             Node::Binary(Binary::Lt | Binary::Le, a, b) => {
                 let gap = self.gap(*a, *b)?;
                 Some(format!("({} - {} <= {gap})", self.name(*a), self.name(*b)))
             }
             Node::Binary(Binary::Eq, a, b) => {
                 let gap = self.gap(*a, *b)?;
-                Some(format!("(zf_abs_f({} - {}) <= {gap})", self.name(*a), self.name(*b)))
+                Some(format!(
+                    "(zf_abs_f({} - {}) <= {gap})",
+                    self.name(*a),
+                    self.name(*b)
+                ))
             }
             _ => None,
         }
@@ -89,7 +98,13 @@ impl Texts<'_> {
 pub(super) const PAGES: &str = ", ZF_OUT(zf_u32) pool, ZF_OUT(zf_u32) fills, ZF_OUT(zf_u32) pairs, ZF_OUT(double) values, ZF_OUT(zf_u32) resume, zf_u32 pages";
 
 /// Text of a join; `maybe` holds wherever the predicate may hold, by the bound of single precision.
-pub fn select(job: &Job, f: &Select, shape: &Shape, output: Output, maybe: Option<&str>) -> FoldText {
+pub fn select(
+    job: &Job,
+    f: &Select,
+    shape: &Shape,
+    output: Output,
+    maybe: Option<&str>,
+) -> FoldText {
     let predicate = number(job, f.root, shape.precision);
     if f.kind != SelectKind::Inner {
         return matched(shape, &condition(&predicate, maybe));
@@ -124,7 +139,9 @@ fn matched(shape: &Shape, condition: &str) -> FoldText {
     let ip = shape.anchors;
     FoldText {
         args: ", ZF_OUT(zf_u32) matched".into(),
-        state: format!("zf_u32 found[{ip}]; ZF_UNROLL for (int q = 0; q < {ip}; q++) found[q] = 0u;\n"),
+        state: format!(
+            "zf_u32 found[{ip}]; ZF_UNROLL for (int q = 0; q < {ip}; q++) found[q] = 0u;\n"
+        ),
         absorb: format!("if (found[q] == 0u && {condition}) found[q] = 1u;"),
         finish: format!(
             "ZF_UNROLL for (int q = 0; q < {ip}; q++) if (a[q] < a1 && found[q]) matched[a[q] - a0] = 1u;\n"
@@ -135,7 +152,11 @@ fn matched(shape: &Shape, condition: &str) -> FoldText {
 
 /// Marked cells are decided by double precision.
 fn settle(shape: &Shape, step: usize, put: &str) -> String {
-    let (i, j) = if shape.anchor == Side::X { ("mine", "b") } else { ("b", "mine") };
+    let (i, j) = if shape.anchor == Side::X {
+        ("mine", "b")
+    } else {
+        ("b", "mine")
+    };
     format!(
         "while (odd != 0u) {{ const zf_u32 n = ZF_LOWEST(odd); odd &= odd - 1u; const zf_u32 mine = first + (n / {step}u) * 128u + tid, \
          b = base + jj + n % {step}u, i = {i}, j = {j};\n\

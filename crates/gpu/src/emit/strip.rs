@@ -30,18 +30,34 @@ pub struct Known<'k> {
 }
 
 /// The kernel `name` that folds `job` by what is `known` of its values; matches go to pages of `page` slots.
-pub fn kernel(name: &str, job: &Job, shape: &Shape, tile: &Tile, (known, page): (Known<'_>, usize)) -> String {
+pub fn kernel(
+    name: &str,
+    job: &Job,
+    shape: &Shape,
+    tile: &Tile,
+    (known, page): (Known<'_>, usize),
+) -> String {
     let low = &job.low;
     let (at, other) = (shape.anchor as usize, 1 - shape.anchor as usize);
-    let names = if shape.anchor == Side::X { ["x", "y"] } else { ["y", "x"] };
+    let names = if shape.anchor == Side::X {
+        ["x", "y"]
+    } else {
+        ["y", "x"]
+    };
     let text = Text::new(low, tile, at);
-    let pair = if shape.fast { fast_pair_text(low, None) } else { pair_text(low, None, Precision::F32) };
+    let pair = if shape.fast {
+        fast_pair_text(low, None)
+    } else {
+        pair_text(low, None, Precision::F32)
+    };
     let root = |root: usize| match &pair.roots[root] {
         RootText::Numbers(n) => n[0].clone(),
         RootText::Components(..) => "0".into(),
     };
     let fold = match (&job.folds[0], known.bound, known.truth) {
-        (Fold::Select(f), _, Some(truth)) if f.kind == SelectKind::Inner => matches::pairs(shape, truth, page),
+        (Fold::Select(f), _, Some(truth)) if f.kind == SelectKind::Inner => {
+            matches::pairs(shape, truth, page)
+        }
         (Fold::Select(_), _, Some(truth)) => matches::matched(shape, truth),
         (Fold::Rows(f), _, Some(truth)) if f.op == RowOp::Count => matches::counts(shape, truth),
         (Fold::Nearest(f), Some(bound), _) => best(f, shape, &root(f.root), bound),
@@ -56,10 +72,22 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, tile: &Tile, (known, page): 
         ("INPUTS", sweep::inputs(shape)),
         ("ARGS", fold.args),
         ("T", "float".into()),
-        ("SHARED", (tile.copy.stages() * text.stage_size()).max(QUEUE).to_string()),
+        (
+            "SHARED",
+            (tile.copy.stages() * text.stage_size())
+                .max(QUEUE)
+                .to_string(),
+        ),
         ("OWN", fold.own),
         ("STATE", fold.state),
-        ("ROUNDS", if fold.rounds.is_empty() { "1".into() } else { fold.rounds }),
+        (
+            "ROUNDS",
+            if fold.rounds.is_empty() {
+                "1".into()
+            } else {
+                fold.rounds
+            },
+        ),
         ("ELSEWHERE", fold.elsewhere),
         ("OPEN", fold.open),
         ("LINE", fold.line),
@@ -79,11 +107,24 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, tile: &Tile, (known, page): 
         ("AW", width(low, at).to_string()),
         ("BW", width(low, other).to_string()),
         ("BLOCKS", tile.blocks.to_string()),
-        ("SKIP", if fold.skip.is_empty() { skip } else { format!("({skip}) || {}", fold.skip) }),
+        (
+            "SKIP",
+            if fold.skip.is_empty() {
+                skip
+            } else {
+                format!("({skip}) || {}", fold.skip)
+            },
+        ),
         ("ALL", sweep::all(shape.cells, shape.anchor)),
-        ("KEEP", sweep::keep(shape.cells, shape.anchor).replace("a[q]", "a")),
+        (
+            "KEEP",
+            sweep::keep(shape.cells, shape.anchor).replace("a[q]", "a"),
+        ),
     ];
-    let source = fill(include_str!("../kernels/strip.c"), &text.places(&pair.stages[0]));
+    let source = fill(
+        include_str!("../kernels/strip.c"),
+        &text.places(&pair.stages[0]),
+    );
     text.macros() + &fill(&source, &places) + &text.no_macros()
 }
 
@@ -103,7 +144,8 @@ fn best(f: &Nearest, shape: &Shape, value: &str, (abs, rel): (f64, f64)) -> Epil
         "ZF_BARRIER();\n                for (zf_u32 n = 0u; n < batch; n++) if (entries[n] / 128u == tid) {{ {LIST} \
          zf_keep(near_v, near_i, slot, lanes, values[n], base + entries[n] % 128u); }}\n                ZF_BARRIER();"
     );
-    let settled = format!("if (first + tid < a1) {{ {LIST} zf_settle(near_v, near_i, slot, lanes); }}");
+    let settled =
+        format!("if (first + tid < a1) {{ {LIST} zf_settle(near_v, near_i, slot, lanes); }}");
     Epilogue {
         args: ", ZF_OUT(double) near_v, ZF_OUT(zf_u32) near_i".into(),
         own: "ZF_SHARED zf_u32 fill; ZF_SHARED int fresh; ZF_SHARED float limits[128]; ZF_SHARED double values[128]; ZF_SHARED zf_u32 entries[128];".into(),
@@ -132,14 +174,25 @@ fn counters(h: &Histogram, shape: &Shape, value: &str, band: Option<Band>) -> Ep
     let fast = band.is_none_or(|b| b.fast);
     let mark = marked("odd", "1");
     let absorb = band.map_or_else(String::new, |b| {
-        folds::decide(&b, value, &folds::at_place(1), h.axes[0].bins(), &mark, Some(cells))
+        folds::decide(
+            &b,
+            value,
+            &folds::at_place(1),
+            h.axes[0].bins(),
+            &mark,
+            Some(cells),
+        )
     });
     let exact = || entered("odd", "") + &emptied(shape, "", &format!("{place}{count}"), "", "");
-    let state =
-        band.map_or_else(String::new, |b| folds::bin_rate(&b) + "const zf_u32 copy = 0u;\n" + &folds::bin_base(1));
+    let state = band.map_or_else(String::new, |b| {
+        folds::bin_rate(&b) + "const zf_u32 copy = 0u;\n" + &folds::bin_base(1)
+    });
     Epilogue {
         args: ", ZF_IN(double) edges, ZF_OUT(zf_u32) low, ZF_OUT(zf_u32) high".into(),
-        own: format!("ZF_SHARED zf_u32 fill; ZF_SHARED zf_u32 bins[{}];", cells + 1),
+        own: format!(
+            "ZF_SHARED zf_u32 fill; ZF_SHARED zf_u32 bins[{}];",
+            cells + 1
+        ),
         state: format!(
             "{ENTRIES}    for (zf_u32 s = tid; s < {cells}u; s += 128u) bins[s] = 0u;\n    (void)queue;\n    {state}"
         ),
@@ -153,7 +206,11 @@ fn counters(h: &Histogram, shape: &Shape, value: &str, band: Option<Band>) -> Ep
 
 /// Sums by row: of a tile in single precision, from tile to tile in double.
 fn sums(f: &RowFold, value: &str) -> Epilogue {
-    let term = if f.weights.is_some() { format!("{value} * (float)weights[b]") } else { value.to_string() };
+    let term = if f.weights.is_some() {
+        format!("{value} * (float)weights[b]")
+    } else {
+        value.to_string()
+    };
     Epilogue {
         args: ", ZF_IN(double) weights, ZF_OUT(double) out, ZF_OUT(zf_u32) counts".into(),
         state: "ZF_SHARED_ARG float* parts = (ZF_SHARED_ARG float*)slices;\n    double total = 0.0;".into(),

@@ -53,7 +53,11 @@ pub fn number(job: &Job, root: usize, precision: Precision) -> String {
 /// Others taken at one step: those of a load.
 pub fn step(low: &Lowered, shape: &Shape) -> usize {
     let other = 1 - shape.anchor as usize;
-    if is_short(width(low, other)) { shape.load } else { 1 }
+    if is_short(width(low, other)) {
+        shape.load
+    } else {
+        1
+    }
 }
 
 /// The kernel `name` that folds root numbers of `job` by `fold`.
@@ -63,14 +67,27 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
     let widths = [width(low, at), width(low, other)];
     let short = [is_short(widths[0]), is_short(widths[1])];
     let ty = type_name(shape.precision);
-    let names = if shape.anchor == Side::X { ["x", "y"] } else { ["y", "x"] };
+    let names = if shape.anchor == Side::X {
+        ["x", "y"]
+    } else {
+        ["y", "x"]
+    };
     let step = step(low, shape);
     let mut fold = fold.clone();
     if short[1] && widths[1] > 0 && matches!(shape.input, Input::Panel | Input::Both) {
-        let _ = write!(fold.shared, "\n    ZF_SHARED {ty} panel[{}];", widths[1] * 128);
+        let _ = write!(
+            fold.shared,
+            "\n    ZF_SHARED {ty} panel[{}];",
+            widths[1] * 128
+        );
     }
     if short[0] && shape.input == Input::Both {
-        let _ = write!(fold.shared, "\n    ZF_SHARED {ty} ar[{}][{}][128];", shape.anchors, widths[0].max(1));
+        let _ = write!(
+            fold.shared,
+            "\n    ZF_SHARED {ty} ar[{}][{}][128];",
+            shape.anchors,
+            widths[0].max(1)
+        );
     }
     let places = [
         ("STEPS", steps(shape, &fold)),
@@ -87,9 +104,27 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
         ("FINISH", fold.finish.clone()),
         ("TAIL", fold.tail.clone()),
         ("BODY", body(job, shape, &fold, false)),
-        ("BODY_OWN", if shape.balanced { body(job, shape, &fold, true) } else { String::new() }),
-        ("BOWN", own_row(ty, names[1], widths[1], short[1], shape.input)),
-        ("NEXT", if shape.cells == Domain::Diagonal { "0" } else { "1" }.into()),
+        (
+            "BODY_OWN",
+            if shape.balanced {
+                body(job, shape, &fold, true)
+            } else {
+                String::new()
+            },
+        ),
+        (
+            "BOWN",
+            own_row(ty, names[1], widths[1], short[1], shape.input),
+        ),
+        (
+            "NEXT",
+            if shape.cells == Domain::Diagonal {
+                "0"
+            } else {
+                "1"
+            }
+            .into(),
+        ),
         (
             "ANCHORS",
             if short[0] && shape.input != Input::Both {
@@ -98,11 +133,21 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
                 String::new()
             },
         ),
-        ("ALOAD", load_anchor(names[0], widths[0], short[0], shape.input)),
-        ("BLOAD", load_panel(ty, names[1], widths[1], short[1], shape.input)),
+        (
+            "ALOAD",
+            load_anchor(names[0], widths[0], short[0], shape.input),
+        ),
+        (
+            "BLOAD",
+            load_panel(ty, names[1], widths[1], short[1], shape.input),
+        ),
         (
             "BREAD",
-            if short[1] { read_quads(names[1], widths[1], shape, !fold.chunk.is_empty()) } else { String::new() },
+            if short[1] {
+                read_quads(names[1], widths[1], shape, !fold.chunk.is_empty())
+            } else {
+                String::new()
+            },
         ),
         ("BROW", row(ty, names[1], widths[1], short[1], step)),
         ("A", names[0].to_string()),
@@ -125,9 +170,16 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
 /// A loop for whole panels and one for the others; one for both where the fold has blocks wait before each step. Before them,
 /// where asked for, those of the panels of a block's own rows.
 fn steps(shape: &Shape, fold: &FoldText) -> String {
-    let rest =
-        if fold.chunk.is_empty() { include_str!("../kernels/steps.c") } else { include_str!("../kernels/chunks.c") };
-    let own = if shape.balanced { include_str!("../kernels/diagonal.c") } else { "" };
+    let rest = if fold.chunk.is_empty() {
+        include_str!("../kernels/steps.c")
+    } else {
+        include_str!("../kernels/chunks.c")
+    };
+    let own = if shape.balanced {
+        include_str!("../kernels/diagonal.c")
+    } else {
+        ""
+    };
     [own, rest].concat()
 }
 
@@ -143,13 +195,24 @@ pub(super) fn inputs(shape: &Shape) -> String {
 
 /// Macros over `ar[q]`, `br` (short) or global memory.
 fn sweep_access(low: &Lowered, names: [&str; 2], short: [bool; 2], input: Input) -> String {
-    let by_side = if names[0] == "x" { short } else { [short[1], short[0]] };
+    let by_side = if names[0] == "x" {
+        short
+    } else {
+        [short[1], short[0]]
+    };
     let text = access(low, by_side);
     let (anchor, other) = (format!("{}r[", names[0]), format!("{}r[", names[1]));
     let anchored = |line: &str| {
         // An anchor in shared memory is one column of it.
-        let end = if input == Input::Both && line.contains(&anchor) { "[tid]" } else { "" };
-        format!("{}{end}\n", line.replace(&anchor, "ar[q][").replace(&other, "br["))
+        let end = if input == Input::Both && line.contains(&anchor) {
+            "[tid]"
+        } else {
+            ""
+        };
+        format!(
+            "{}{end}\n",
+            line.replace(&anchor, "ar[q][").replace(&other, "br[")
+        )
     };
     text.lines().map(anchored).collect()
 }
@@ -159,14 +222,20 @@ fn load_anchor(name: &str, width: usize, short: bool, input: Input) -> String {
         return String::new();
     }
     let column = if input == Input::Both { "[tid]" } else { "" };
-    format!("ZF_UNROLL for (zf_u32 w = 0; w < {width}u; w++) ar[q][w]{column} = {name}[{name}_at + w * 128u];")
+    format!(
+        "ZF_UNROLL for (zf_u32 w = 0; w < {width}u; w++) ar[q][w]{column} = {name}[{name}_at + w * 128u];"
+    )
 }
 
 fn load_panel(ty: &str, name: &str, width: usize, short: bool, input: Input) -> String {
     if !short || width == 0 {
         return String::new();
     }
-    let at = format!("const size_t panel_at = (size_t)ZF_PANEL_{}(base) * {}u;", name.to_uppercase(), width * 128);
+    let at = format!(
+        "const size_t panel_at = (size_t)ZF_PANEL_{}(base) * {}u;",
+        name.to_uppercase(),
+        width * 128
+    );
     match input {
         Input::Panel | Input::Both => format!(
             "{at}\n        ZF_BARRIER();\n        ZF_UNROLL for (zf_u32 w = 0; w < {width}u; w++) panel[w * 128u + tid] = \
@@ -189,7 +258,10 @@ fn read_quads(name: &str, width: usize, shape: &Shape, resumes: bool) -> String 
     if input == Input::Shuffle {
         let load = format!("warp[w] = {name}[panel_at + w * 128u + jj / 32u * 32u + tid % 32u];");
         let when = if resumes { "1" } else { "jj % 32u == 0u" };
-        let _ = writeln!(out, "if ({when}) {{ ZF_UNROLL for (zf_u32 w = 0; w < {width}u; w++) {load} }}");
+        let _ = writeln!(
+            out,
+            "if ({when}) {{ ZF_UNROLL for (zf_u32 w = 0; w < {width}u; w++) {load} }}"
+        );
         let take = format!("quad[w * {step}u + u] = ZF_SHUFFLE(warp[w], (jj + u) % 32u);");
         let _ = writeln!(
             out,
@@ -199,7 +271,10 @@ fn read_quads(name: &str, width: usize, shape: &Shape, resumes: bool) -> String 
     }
     for w in 0..width {
         let from = match input {
-            Input::Cache => format!("*(ZF_GLOBAL const {vector}*)&{name}[panel_at + {}u + jj]", w * 128),
+            Input::Cache => format!(
+                "*(ZF_GLOBAL const {vector}*)&{name}[panel_at + {}u + jj]",
+                w * 128
+            ),
             _ => format!("*(ZF_SHARED_ARG const {vector}*)&panel[{}u + jj]", w * 128),
         };
         let _ = write!(out, "{{ const {vector} v = {from}; ");
@@ -220,7 +295,11 @@ fn row(ty: &str, name: &str, width: usize, short: bool, step: usize) -> String {
             "{ty} br[{width}];\n                    ZF_UNROLL for (int w = 0; w < {width}; w++) br[w] = quad[w * {step} + u];"
         );
     }
-    format!("const size_t {name}_at = (size_t)ZF_PANEL_{}(b) * {}u + b % 128u;", name.to_uppercase(), width * 128)
+    format!(
+        "const size_t {name}_at = (size_t)ZF_PANEL_{}(b) * {}u + b % 128u;",
+        name.to_uppercase(),
+        width * 128
+    )
 }
 
 /// The other of a thread alone, row `jj` of the panel.
@@ -278,32 +357,62 @@ fn admit(job: &Job, roots: &[RootText]) -> String {
         let limit = super::expression::literal(limit, Precision::F64);
         let _ = writeln!(out, "if (!({} <= {limit})) {{ far++; continue; }}", n[0]);
     }
-    let mut used: Vec<usize> = job.folds.iter().flat_map(Fold::roots).chain(job.near_root).collect();
+    let mut used: Vec<usize> = job
+        .folds
+        .iter()
+        .flat_map(Fold::roots)
+        .chain(job.near_root)
+        .collect();
     used.sort_unstable();
     used.dedup();
     let tests: Vec<String> = used
         .into_iter()
-        .flat_map(|at| if let RootText::Numbers(n) = &roots[at] { n.clone() } else { vec![] })
+        .flat_map(|at| {
+            if let RootText::Numbers(n) = &roots[at] {
+                n.clone()
+            } else {
+                vec![]
+            }
+        })
         .map(|n| format!("{n} != {n}"))
         .collect();
-    let skip = if job.nan == NanPolicy::Skip { "nan++; continue;" } else { "" };
+    let skip = if job.nan == NanPolicy::Skip {
+        "nan++; continue;"
+    } else {
+        ""
+    };
     let first = "if (i < nan_i || (i == nan_i && j < nan_j)) { nan_i = i; nan_j = j; }";
     if !tests.is_empty() {
-        let hidden = outside(job, roots).map_or_else(String::new, |outside| format!(" && !({outside})"));
-        let _ = writeln!(out, "if (({}){hidden}) {{ {first} {skip} }}", tests.join(" || "));
+        let hidden =
+            outside(job, roots).map_or_else(String::new, |outside| format!(" && !({outside})"));
+        let _ = writeln!(
+            out,
+            "if (({}){hidden}) {{ {first} {skip} }}",
+            tests.join(" || ")
+        );
     }
     out
 }
 
 /// That one of several axes of a histogram leaves a cell out, so that a NaN on another is not looked at.
 fn outside(job: &Job, roots: &[RootText]) -> Option<String> {
-    let [Fold::Histogram(f)] = job.folds.as_slice() else { return None };
+    let [Fold::Histogram(f)] = job.folds.as_slice() else {
+        return None;
+    };
     let literal = |v: f64| super::expression::literal(v, Precision::F64);
     let one = |axis: &Axis| {
-        let RootText::Numbers(n) = &roots[axis.root] else { return None };
+        let RootText::Numbers(n) = &roots[axis.root] else {
+            return None;
+        };
         let beyond = if axis.closed { ">" } else { ">=" };
-        let (first, last) = (literal(axis.compared[0]), literal(axis.compared[axis.bins()]));
-        Some(format!("(double){0} < {first} || (double){0} {beyond} {last}", n[0]))
+        let (first, last) = (
+            literal(axis.compared[0]),
+            literal(axis.compared[axis.bins()]),
+        );
+        Some(format!(
+            "(double){0} < {first} || (double){0} {beyond} {last}",
+            n[0]
+        ))
     };
     let tests: Vec<String> = f.axes.iter().filter_map(one).collect();
     (f.axes.len() > 1).then(|| tests.join(" || "))
@@ -331,7 +440,11 @@ pub(super) fn all(cells: Domain, anchor: Side) -> String {
 }
 
 pub(super) fn keep(cells: Domain, anchor: Side) -> String {
-    let (i, j) = if anchor == Side::X { ("a[q]", "b") } else { ("b", "a[q]") };
+    let (i, j) = if anchor == Side::X {
+        ("a[q]", "b")
+    } else {
+        ("b", "a[q]")
+    };
     match cells {
         Domain::Triangle => format!("{i} < {j}"),
         Domain::Diagonal => format!("{i} <= {j}"),
@@ -363,5 +476,10 @@ pub fn exact(job: &Job, cell: Option<&PeriodicBox>, root: usize) -> String {
         "const size_t x_at = (size_t)ZF_PANEL_X(i) * {}u + i % 128u, y_at = (size_t)ZF_PANEL_Y(j) * {}u + j % 128u;\n(void)x_at; (void)y_at;\n",
         w[0], w[1]
     );
-    access(low, [false, false]) + head + &places + &pair.whole() + &format!("return {value};\n}}\n") + NO_ACCESS
+    access(low, [false, false])
+        + head
+        + &places
+        + &pair.whole()
+        + &format!("return {value};\n}}\n")
+        + NO_ACCESS
 }

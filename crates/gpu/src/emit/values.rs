@@ -18,15 +18,25 @@ pub fn width(low: &Lowered, side: usize) -> usize {
 
 /// Macros that read packed rows from global memory, or from registers where `short`.
 pub fn access(low: &Lowered, short: [bool; 2]) -> String {
-    let mut out = format!("#define DIM {}u\n#define CV(v, k) c[(v) * {}u + (k)]\n", low.dim, low.dim);
+    let mut out = format!(
+        "#define DIM {}u\n#define CV(v, k) c[(v) * {}u + (k)]\n",
+        low.dim, low.dim
+    );
     for (side, (upper, lower)) in [('X', 'x'), ('Y', 'y')].into_iter().enumerate() {
         let attrs = low.streams[side].len() * low.dim;
         let read = |w: &str| {
-            if short[side] { format!("{lower}r[{w}]") } else { format!("{lower}[{lower}_at + ({w}) * (size_t)128]") }
+            if short[side] {
+                format!("{lower}r[{w}]")
+            } else {
+                format!("{lower}[{lower}_at + ({w}) * (size_t)128]")
+            }
         };
         let stream = read(&format!("(s) * {}u + (k)", low.dim));
         let number = read(&format!("{attrs}u + (a)"));
-        let _ = write!(out, "#define {upper}S(s, k) {stream}\n#define {upper}A(a) {number}\n");
+        let _ = write!(
+            out,
+            "#define {upper}S(s, k) {stream}\n#define {upper}A(a) {number}\n"
+        );
     }
     out
 }
@@ -47,7 +57,11 @@ fn store(pair: &PairText, wanted: &[usize], low: &Lowered) -> String {
                 }
             }
             RootText::Components(body, value) => {
-                let _ = write!(out, "{}{{\n{body}out[at + ({part}u + k) * part] = {value};\n}}\n", pair.loop_head());
+                let _ = write!(
+                    out,
+                    "{}{{\n{body}out[at + ({part}u + k) * part] = {value};\n}}\n",
+                    pair.loop_head()
+                );
                 part += low.dim;
             }
         }
@@ -56,7 +70,13 @@ fn store(pair: &PairText, wanted: &[usize], low: &Lowered) -> String {
 }
 
 /// The kernel `name` (without the header) that computes the roots `wanted`.
-pub fn kernel(name: &str, low: &Lowered, cell: Option<&PeriodicBox>, precision: Precision, wanted: &[usize]) -> String {
+pub fn kernel(
+    name: &str,
+    low: &Lowered,
+    cell: Option<&PeriodicBox>,
+    precision: Precision,
+    wanted: &[usize],
+) -> String {
     let pair = pair_text(low, cell, precision);
     let widths = [width(low, 0), width(low, 1)];
     let short = widths[1] <= SHORT * 2;

@@ -35,7 +35,8 @@ pub fn get(folder: &Path, key: &str) -> Option<Vec<u8>> {
     let sum = u128::from_le_bytes(bytes.get(8..24)?.try_into().ok()?);
     let kept = bytes.get(24..24 + key.len())?;
     let body = &bytes[24 + key.len()..];
-    (kept == key.as_bytes() && body.len() == length && XxHash3_128::oneshot(body) == sum).then(|| body.to_vec())
+    (kept == key.as_bytes() && body.len() == length && XxHash3_128::oneshot(body) == sum)
+        .then(|| body.to_vec())
 }
 
 /// Keeps `binary` for `key`, whole or not at all. Says why it could not.
@@ -48,9 +49,14 @@ pub fn put(folder: &Path, key: &str, binary: &[u8]) -> Result<(), String> {
     bytes.extend(XxHash3_128::oneshot(binary).to_le_bytes());
     bytes.extend_from_slice(key.as_bytes());
     bytes.extend_from_slice(binary);
-    make(folder).and_then(|()| write_whole(&file(folder, key), folder, &bytes)).map_err(|e| {
-        format!("compiled kernels are not kept in {}: {e}; set ZIPFOLD_CACHE to another folder", folder.display())
-    })
+    make(folder)
+        .and_then(|()| write_whole(&file(folder, key), folder, &bytes))
+        .map_err(|e| {
+            format!(
+                "compiled kernels are not kept in {}: {e}; set ZIPFOLD_CACHE to another folder",
+                folder.display()
+            )
+        })
 }
 
 /// Makes the folder, for its owner alone. One that is there must be private, too.
@@ -112,7 +118,11 @@ mod tests {
         let mut flipped = kept.clone();
         *flipped.last_mut().unwrap() ^= 1;
         std::fs::write(&path, &flipped).unwrap();
-        assert_eq!(get(&folder, "kernel"), None, "a bit that changed on the disk");
+        assert_eq!(
+            get(&folder, "kernel"),
+            None,
+            "a bit that changed on the disk"
+        );
         std::fs::write(&path, &kept).unwrap();
         assert!(get(&folder, "kernel").is_some());
         std::fs::remove_dir_all(folder).unwrap();
@@ -122,22 +132,34 @@ mod tests {
     #[test]
     fn what_others_may_write_is_neither_read_nor_written() {
         use std::os::unix::fs::PermissionsExt;
-        let rights = |path: &Path, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+        let rights = |path: &Path, mode| {
+            std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap()
+        };
         let folder = fresh("open");
         put(&folder, "kernel", b"binary").unwrap();
         let path = file(&folder, "kernel");
-        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
         rights(&path, 0o666);
         assert_eq!(get(&folder, "kernel"), None);
         rights(&path, 0o600);
         assert!(get(&folder, "kernel").is_some());
         rights(&folder, 0o777);
         assert_eq!(get(&folder, "kernel"), None);
-        assert!(put(&folder, "kernel", b"binary").unwrap_err().contains("others may write"));
+        assert!(
+            put(&folder, "kernel", b"binary")
+                .unwrap_err()
+                .contains("others may write")
+        );
         std::fs::remove_dir_all(folder).unwrap();
         let made = std::env::temp_dir().join(format!("zipfold-made-{}", std::process::id()));
         put(&made, "kernel", b"binary").unwrap();
-        assert_eq!(std::fs::metadata(&made).unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(
+            std::fs::metadata(&made).unwrap().permissions().mode() & 0o777,
+            0o700
+        );
         std::fs::remove_dir_all(made).unwrap();
     }
 
@@ -160,9 +182,16 @@ mod tests {
         let folder = fresh("taken");
         std::fs::create_dir(file(&folder, "kernel")).unwrap();
         let why = put(&folder, "kernel", b"binary").unwrap_err();
-        assert!(why.contains("ZIPFOLD_CACHE") && why.contains(&folder.display().to_string()), "{why}");
+        assert!(
+            why.contains("ZIPFOLD_CACHE") && why.contains(&folder.display().to_string()),
+            "{why}"
+        );
         assert_eq!(get(&folder, "kernel"), None);
-        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "nothing is left of what was not kept");
+        assert_eq!(
+            std::fs::read_dir(&folder).unwrap().count(),
+            1,
+            "nothing is left of what was not kept"
+        );
         std::fs::remove_dir_all(folder).unwrap();
     }
 
@@ -170,7 +199,8 @@ mod tests {
     fn threads_that_keep_the_same_kernel_do_not_meet() {
         let folder = fresh("threads");
         std::thread::scope(|scope| {
-            (0..8).for_each(|_| drop(scope.spawn(|| put(&folder, "kernel", &[7; 100_000]).unwrap())));
+            (0..8)
+                .for_each(|_| drop(scope.spawn(|| put(&folder, "kernel", &[7; 100_000]).unwrap())));
         });
         assert_eq!(get(&folder, "kernel"), Some(vec![7; 100_000]));
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
@@ -182,7 +212,11 @@ mod tests {
         let folder = fresh("file");
         std::fs::write(folder.join("file"), b"").unwrap();
         let below = folder.join("file/cache");
-        assert!(put(&below, "kernel", b"binary").unwrap_err().contains("file/cache"));
+        assert!(
+            put(&below, "kernel", b"binary")
+                .unwrap_err()
+                .contains("file/cache")
+        );
         assert_eq!(get(&below, "kernel"), None);
         std::fs::remove_dir_all(folder).unwrap();
     }

@@ -20,12 +20,17 @@ fn initialise() -> Result<i32> {
     // SAFETY: only tries to load the library.
     if !unsafe { sys::is_culib_present() } {
         let e = Error::device("no NVIDIA driver (libcuda) on this machine");
-        return Err(e.remedy(format!("install the NVIDIA driver, or use {}", Opt::Device.to("cpu"))));
+        return Err(e.remedy(format!(
+            "install the NVIDIA driver, or use {}",
+            Opt::Device.to("cpu")
+        )));
     }
     result::init().map_err(|e| failed("the NVIDIA driver does not start", e))?;
     let mut version = 0;
     // SAFETY: writes one integer.
-    unsafe { sys::cuDriverGetVersion(&mut version) }.result().map_err(|e| failed("the driver's version", e))?;
+    unsafe { sys::cuDriverGetVersion(&mut version) }
+        .result()
+        .map_err(|e| failed("the driver's version", e))?;
     supported(version)
 }
 
@@ -35,10 +40,15 @@ fn initialise() -> Result<i32> {
 /// `Device` for older ones.
 pub fn supported(version: i32) -> Result<i32> {
     if version < OLDEST {
-        let e = Error::device(format!("the NVIDIA driver is for CUDA {}.{}", version / 1000, version % 1000 / 10));
-        return Err(e
-            .limit("CUDA 12.0 or newer")
-            .remedy(format!("a newer NVIDIA driver, or {}", Opt::Device.to("cpu"))));
+        let e = Error::device(format!(
+            "the NVIDIA driver is for CUDA {}.{}",
+            version / 1000,
+            version % 1000 / 10
+        ));
+        return Err(e.limit("CUDA 12.0 or newer").remedy(format!(
+            "a newer NVIDIA driver, or {}",
+            Opt::Device.to("cpu")
+        )));
     }
     Ok(version)
 }
@@ -58,10 +68,13 @@ fn facts(index: i32, version: i32) -> Result<Facts> {
     let attribute = |a: Attribute| -> Result<usize> {
         // SAFETY: the device handle comes from the driver.
         let value = unsafe { result::device::get_attribute(device, a) };
-        value.map(|v| v.max(0) as usize).map_err(|e| failed("a device attribute", e))
+        value
+            .map(|v| v.max(0) as usize)
+            .map_err(|e| failed("a device attribute", e))
     };
     // SAFETY: as above.
-    let memory = unsafe { result::device::total_mem(device) }.map_err(|e| failed("device memory", e))? as u64;
+    let memory = unsafe { result::device::total_mem(device) }
+        .map_err(|e| failed("device memory", e))? as u64;
     Ok(Facts {
         runtime: Runtime::Cuda,
         index: index as usize,
@@ -89,7 +102,8 @@ pub(super) fn open(index: usize) -> Result<(Facts, Inner)> {
     let facts = facts(index as i32, version)?;
     let device = result::device::get(index as i32).map_err(|e| failed("opening the device", e))?;
     // SAFETY: the device handle comes from the driver; the context is released when the last user is dropped.
-    let raw = unsafe { result::primary_ctx::retain(device) }.map_err(|e| failed("opening the device", e))?;
+    let raw = unsafe { result::primary_ctx::retain(device) }
+        .map_err(|e| failed("opening the device", e))?;
     let context = Context(Arc::new(Primary {
         raw,
         device,
@@ -138,11 +152,19 @@ fn pooled(device: sys::CUdevice) -> bool {
     use sys::CUmemPool_attribute as Kept;
     let mut all = u64::MAX;
     // SAFETY: the device handle comes from the driver.
-    let Ok(pool) = (unsafe { result::device::get_default_mem_pool(device) }) else { return false };
+    let Ok(pool) = (unsafe { result::device::get_default_mem_pool(device) }) else {
+        return false;
+    };
     // SAFETY: the pool is the device's own; the attribute is a 64-bit number.
-    unsafe { sys::cuMemPoolSetAttribute(pool, Kept::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, (&raw mut all).cast()) }
-        .result()
-        .is_ok()
+    unsafe {
+        sys::cuMemPoolSetAttribute(
+            pool,
+            Kept::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
+            (&raw mut all).cast(),
+        )
+    }
+    .result()
+    .is_ok()
 }
 
 // SAFETY: a primary context may be made current on any thread; every call here makes it current first.
@@ -152,10 +174,20 @@ unsafe impl Sync for Primary {}
 
 impl Drop for Primary {
     fn drop(&mut self) {
-        let way = self.way.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        let there = self.there.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let way = self
+            .way
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let there = self
+            .there
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         // SAFETY: the context is retained until below.
-        if (way.is_some() || there.is_some()) && unsafe { result::ctx::set_current(self.raw) }.is_ok() {
+        if (way.is_some() || there.is_some())
+            && unsafe { result::ctx::set_current(self.raw) }.is_ok()
+        {
             drop((way, there));
         }
         // SAFETY: retained once in `open`; everything made in it holds an `Arc` of it.
@@ -222,10 +254,20 @@ impl Drop for Module {
 impl Context {
     fn enter(&self) -> Result<()> {
         // SAFETY: the context is retained as long as `self` lives.
-        unsafe { result::ctx::set_current(self.0.raw) }.map_err(|e| failed("entering the device's context", e))
+        unsafe { result::ctx::set_current(self.0.raw) }
+            .map_err(|e| failed("entering the device's context", e))
     }
-    pub(super) fn compile(&self, source: &str, names: &[&str], facts: &Facts) -> Result<Vec<Function>> {
-        let key = format!("{} {:?}\n{source}", facts.driver, nvrtc::options(facts.capability));
+    pub(super) fn compile(
+        &self,
+        source: &str,
+        names: &[&str],
+        facts: &Facts,
+    ) -> Result<Vec<Function>> {
+        let key = format!(
+            "{} {:?}\n{source}",
+            facts.driver,
+            nvrtc::options(facts.capability)
+        );
         let folder = cache::folder();
         let kept = folder.as_ref().and_then(|folder| cache::get(folder, &key));
         let binary = match kept {
@@ -242,13 +284,19 @@ impl Context {
         // SAFETY: a whole cubin, from NVRTC or from the checked cache.
         let raw = unsafe { result::module::load_data(binary.as_ptr().cast::<c_void>()) };
         let raw = raw.map_err(|e| failed("loading a kernel", e))?;
-        let module = Arc::new(Module { raw, context: self.clone() });
+        let module = Arc::new(Module {
+            raw,
+            context: self.clone(),
+        });
         let function = |name: &&str| {
             let text = CString::new(*name).map_err(|_| Error::internal("a kernel's name"))?;
             // SAFETY: the module is loaded.
             let raw = unsafe { result::module::get_function(module.raw, text) };
             let raw = raw.map_err(|e| failed("finding a kernel", e))?;
-            Ok(Function { raw, _module: module.clone() })
+            Ok(Function {
+                raw,
+                _module: module.clone(),
+            })
         };
         names.iter().map(function).collect()
     }
@@ -256,15 +304,24 @@ impl Context {
         self.enter()?;
         // SAFETY: freed by `Allocation::drop` in the same way.
         let pointer = unsafe {
-            if self.0.pooled { result::malloc_async(std::ptr::null_mut(), bytes) } else { result::malloc_sync(bytes) }
+            if self.0.pooled {
+                result::malloc_async(std::ptr::null_mut(), bytes)
+            } else {
+                result::malloc_sync(bytes)
+            }
         };
-        let pointer = pointer.map_err(|e| failed(&format!("allocating {}", human_bytes(bytes as u64)), e))?;
-        Ok(Allocation { pointer, context: self.clone() })
+        let pointer =
+            pointer.map_err(|e| failed(&format!("allocating {}", human_bytes(bytes as u64)), e))?;
+        Ok(Allocation {
+            pointer,
+            context: self.clone(),
+        })
     }
     pub(super) fn write(&self, to: &Allocation, bytes: &[u8]) -> Result<()> {
         self.enter()?;
         // SAFETY: the caller checked that `bytes` fit.
-        unsafe { result::memcpy_htod_sync(to.pointer, bytes) }.map_err(|e| failed("copying to the device", e))
+        unsafe { result::memcpy_htod_sync(to.pointer, bytes) }
+            .map_err(|e| failed("copying to the device", e))
     }
     /// Copies `bytes` beside the work after `mark`.
     pub(super) fn write_beside(&self, to: &Allocation, bytes: &[u8], mark: &Mark) -> Result<()> {
@@ -279,14 +336,18 @@ impl Context {
     pub(super) fn clear(&self, to: &Allocation, bytes: usize) -> Result<()> {
         self.enter()?;
         // SAFETY: `bytes` is the size of the allocation.
-        unsafe { result::memset_d8_sync(to.pointer, 0, bytes) }.map_err(|e| failed("clearing device memory", e))
+        unsafe { result::memset_d8_sync(to.pointer, 0, bytes) }
+            .map_err(|e| failed("clearing device memory", e))
     }
     /// A mark behind all work so far.
     pub(super) fn mark(&self) -> Result<Mark> {
         self.enter()?;
         let odd = |e| failed("marking a place in the device's work", e);
         let raw = event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING).map_err(odd)?;
-        let mark = Mark { raw, context: self.clone() };
+        let mark = Mark {
+            raw,
+            context: self.clone(),
+        };
         // SAFETY: the event was made in this context; the default stream takes all kernels.
         unsafe { event::record(raw, std::ptr::null_mut()) }.map_err(odd)?;
         Ok(mark)
@@ -306,7 +367,10 @@ impl Context {
             // SAFETY: the caller checked that the allocation holds as many; the copy follows all work in the default stream.
             unsafe { result::memcpy_dtoh_sync(&mut all, from.pointer) }
                 .map_err(|e| failed("copying from the device", e))?;
-            return all.chunks(piece.max(1)).enumerate().try_for_each(|(at, part)| each(at * piece, part));
+            return all
+                .chunks(piece.max(1))
+                .enumerate()
+                .try_for_each(|(at, part)| each(at * piece, part));
         }
         let mut way = self.0.way.lock().unwrap_or_else(PoisonError::into_inner);
         let way = match &mut *way {
@@ -318,11 +382,20 @@ impl Context {
     pub(super) fn launch(&self, function: &Function, grid: Grid, args: &[Arg<'_>]) -> Result<()> {
         self.enter()?;
         let mut values: Vec<[u8; 8]> = args.iter().map(bytes_of).collect::<Result<_>>()?;
-        let mut pointers: Vec<*mut c_void> = values.iter_mut().map(|v| v.as_mut_ptr().cast()).collect();
+        let mut pointers: Vec<*mut c_void> =
+            values.iter_mut().map(|v| v.as_mut_ptr().cast()).collect();
         let (blocks, threads) = ((grid.x, grid.y, 1), (grid.threads, 1, 1));
         // SAFETY: the arguments match the parameters of the generated kernel in number and size, and outlive the call.
-        let started =
-            unsafe { result::launch_kernel(function.raw, blocks, threads, 0, std::ptr::null_mut(), &mut pointers) };
+        let started = unsafe {
+            result::launch_kernel(
+                function.raw,
+                blocks,
+                threads,
+                0,
+                std::ptr::null_mut(),
+                &mut pointers,
+            )
+        };
         started.map_err(|e| failed("starting a kernel", e))
     }
     pub(super) fn finish(&self) -> Result<()> {

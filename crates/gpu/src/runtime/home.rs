@@ -25,13 +25,17 @@ impl Way {
     /// `Resource` or `Device` when the driver refuses memory that does not move.
     pub fn new() -> Result<Self> {
         let refused = |e: DriverError| failed("preparing copies from the device", e);
-        let mut way =
-            Way { stream: std::ptr::null_mut(), buffers: [std::ptr::null_mut(); 2], full: [std::ptr::null_mut(); 2] };
+        let mut way = Way {
+            stream: std::ptr::null_mut(),
+            buffers: [std::ptr::null_mut(); 2],
+            full: [std::ptr::null_mut(); 2],
+        };
         way.stream = stream::create(stream::StreamKind::NonBlocking).map_err(refused)?;
         for at in 0..2 {
             // SAFETY: freed once, by `drop`, which skips what was not made.
             way.buffers[at] = unsafe { result::malloc_host(PIECE, 0) }.map_err(refused)?;
-            way.full[at] = event::create(CUevent_flags::CU_EVENT_DISABLE_TIMING).map_err(refused)?;
+            way.full[at] =
+                event::create(CUevent_flags::CU_EVENT_DISABLE_TIMING).map_err(refused)?;
         }
         Ok(way)
     }
@@ -48,17 +52,26 @@ impl Way {
     ) -> Result<()> {
         let odd = |e: DriverError| failed("copying from the device", e);
         // SAFETY: the event is recorded, and alive as long as the caller's mark.
-        unsafe { stream::wait_event(self.stream, mark, sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT) }
-            .map_err(odd)?;
+        unsafe {
+            stream::wait_event(
+                self.stream,
+                mark,
+                sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT,
+            )
+        }
+        .map_err(odd)?;
         let piece = piece.clamp(1, PIECE);
         let pieces = bytes.div_ceil(piece);
         let length = |p: usize| piece.min(bytes - p * piece);
-        (0..pieces.min(2)).try_for_each(|p| self.start(from, p * piece, length(p), p % 2)).map_err(odd)?;
+        (0..pieces.min(2))
+            .try_for_each(|p| self.start(from, p * piece, length(p), p % 2))
+            .map_err(odd)?;
         for p in 0..pieces {
             // SAFETY: the event was recorded by `start`.
             unsafe { event::synchronize(self.full[p % 2]) }.map_err(odd)?;
             // SAFETY: the copy into the buffer is done, and the next into it starts below only; it holds PIECE bytes.
-            let held = unsafe { std::slice::from_raw_parts(self.buffers[p % 2].cast::<u8>(), length(p)) };
+            let held =
+                unsafe { std::slice::from_raw_parts(self.buffers[p % 2].cast::<u8>(), length(p)) };
             let taken = each(p * piece, held);
             if taken.is_err() {
                 // SAFETY: a stream of this struct.
@@ -66,7 +79,8 @@ impl Way {
                 return taken;
             }
             if p + 2 < pieces {
-                self.start(from, (p + 2) * piece, length(p + 2), p % 2).map_err(odd)?;
+                self.start(from, (p + 2) * piece, length(p + 2), p % 2)
+                    .map_err(odd)?;
             }
         }
         Ok(())

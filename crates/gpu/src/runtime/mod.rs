@@ -116,11 +116,17 @@ impl Device {
         match &self.inner {
             Inner::Cuda(c) => {
                 let made = c.compile(source, names, &self.facts)?;
-                Ok(made.into_iter().map(|f| Kernel(KernelInner::Cuda(f))).collect())
+                Ok(made
+                    .into_iter()
+                    .map(|f| Kernel(KernelInner::Cuda(f)))
+                    .collect())
             }
             Inner::OpenCl(s) => {
                 let made = s.compile(source, names)?;
-                Ok(made.into_iter().map(|f| Kernel(KernelInner::OpenCl(f))).collect())
+                Ok(made
+                    .into_iter()
+                    .map(|f| Kernel(KernelInner::OpenCl(f)))
+                    .collect())
             }
         }
     }
@@ -133,7 +139,13 @@ impl Device {
             Runtime::Cuda => cuda::open(index)?,
             Runtime::OpenCl => opencl::open(index)?,
         };
-        Ok(Device { facts, inner, used: Arc::default(), launches: None, compiles: None })
+        Ok(Device {
+            facts,
+            inner,
+            used: Arc::default(),
+            launches: None,
+            compiles: None,
+        })
     }
     /// The same device with at most `bytes` of its memory.
     pub fn within(mut self, bytes: u64) -> Self {
@@ -162,17 +174,28 @@ impl Device {
         if memory.is_err() {
             self.used.fetch_sub(bytes as u64, Ordering::Relaxed);
         }
-        Ok(Memory { bytes, inner: memory?, used: self.used.clone() })
+        Ok(Memory {
+            bytes,
+            inner: memory?,
+            used: self.used.clone(),
+        })
     }
     /// Counts `bytes` as used, within the device's memory.
     fn take(&self, bytes: u64) -> Result<()> {
         let most = self.facts.memory;
         let more = |used: u64| used.checked_add(bytes).filter(|sum| *sum <= most);
-        match self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
+        match self
+            .used
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
+        {
             Ok(_) => Ok(()),
             Err(used) => {
                 let left = human_bytes(most.saturating_sub(used));
-                let e = Error::resource(format!("{} on {}: {left} are left", human_bytes(bytes), self.facts.id()));
+                let e = Error::resource(format!(
+                    "{} on {}: {left} are left",
+                    human_bytes(bytes),
+                    self.facts.id()
+                ));
                 Err(e.limit(human_bytes(most)).remedy(Opt::Device.to("cpu")))
             }
         }
@@ -257,16 +280,21 @@ impl Device {
     ) -> Result<()> {
         let (bytes, piece) = (count * size_of::<T>(), piece.max(1) * size_of::<T>());
         if bytes > memory.bytes {
-            return Err(Error::internal("a copy from beyond the end of device memory"));
+            return Err(Error::internal(
+                "a copy from beyond the end of device memory",
+            ));
         }
         if bytes == 0 {
             return Ok(());
         }
         let mut items: Vec<T> = vec![];
-        let mut typed =
-            |at: usize, part: &[u8]| -> Result<()> { each(at / size_of::<T>(), as_items(part, &mut items)) };
+        let mut typed = |at: usize, part: &[u8]| -> Result<()> {
+            each(at / size_of::<T>(), as_items(part, &mut items))
+        };
         match (&self.inner, &memory.inner, &mark.0) {
-            (Inner::Cuda(c), MemoryInner::Cuda(m), Some(mark)) => c.read(m, (bytes, piece), mark, &mut typed),
+            (Inner::Cuda(c), MemoryInner::Cuda(m), Some(mark)) => {
+                c.read(m, (bytes, piece), mark, &mut typed)
+            }
             (Inner::OpenCl(s), MemoryInner::OpenCl(m), _) => s.read(m, (bytes, piece), &mut typed),
             _ => Err(foreign()),
         }
@@ -277,11 +305,17 @@ impl Device {
     /// `Internal` when it holds less, `Device` when the work or the copy failed.
     pub fn read<T: Plain>(&self, memory: &Memory, items: &mut [T]) -> Result<()> {
         let mark = self.mark()?;
-        self.bring(memory, (items.len(), PIECE / size_of::<T>()), &mark, &mut |from, part: &[T]| {
-            let to = items[from..from + part.len()].par_chunks_mut(COPY);
-            to.zip(part.par_chunks(COPY)).for_each(|(to, from)| to.copy_from_slice(from));
-            Ok(())
-        })
+        self.bring(
+            memory,
+            (items.len(), PIECE / size_of::<T>()),
+            &mark,
+            &mut |from, part: &[T]| {
+                let to = items[from..from + part.len()].par_chunks_mut(COPY);
+                to.zip(part.par_chunks(COPY))
+                    .for_each(|(to, from)| to.copy_from_slice(from));
+                Ok(())
+            },
+        )
     }
     /// Starts `kernel` over `grid`.
     ///
@@ -289,7 +323,11 @@ impl Device {
     /// `Device` when it cannot start.
     pub fn launch(&self, kernel: &Kernel, grid: Grid, args: &[Arg<'_>]) -> Result<()> {
         if none_left(self.launches.as_ref()) {
-            let e = Error::device(format!("{} is lost, as {} asks", self.facts.id(), Opt::Set.like("device.launches")));
+            let e = Error::device(format!(
+                "{} is lost, as {} asks",
+                self.facts.id(),
+                Opt::Set.like("device.launches")
+            ));
             return Err(e.remedy(Opt::Device.to("cpu")));
         }
         match (&self.inner, &kernel.0) {
@@ -313,13 +351,22 @@ impl Device {
 /// Takes one of what a drill has left; whether there was none.
 fn none_left(drill: Option<&AtomicU64>) -> bool {
     let one_less = |left: u64| left.checked_sub(1);
-    drill.is_some_and(|left| left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_err())
+    drill.is_some_and(|left| {
+        left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less)
+            .is_err()
+    })
 }
 
 /// A kernel that its compiler refuses: a defect of zipfold or of that compiler, and no reason to end a run that the host can finish.
 fn refused(compiler: &str, status: &str, log: &[&str]) -> Error {
-    let e = Error::device(format!("{compiler} refused a generated kernel ({status}): {}", log.join("; ")));
-    e.remedy(format!("{}; please report the formula, since this is a defect", Opt::Device.to("cpu")))
+    let e = Error::device(format!(
+        "{compiler} refused a generated kernel ({status}): {}",
+        log.join("; ")
+    ));
+    e.remedy(format!(
+        "{}; please report the formula, since this is a defect",
+        Opt::Device.to("cpu")
+    ))
 }
 
 fn foreign() -> Error {
@@ -378,7 +425,9 @@ static WARNINGS: Mutex<Vec<String>> = Mutex::new(vec![]);
 
 /// A warning that does not stop the work, kept once until somebody takes it.
 pub(crate) fn warn(text: &str) {
-    let mut all = WARNINGS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut all = WARNINGS
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
     if !all.iter().any(|t| t == text) {
         all.push(text.into());
     }
@@ -386,5 +435,9 @@ pub(crate) fn warn(text: &str) {
 
 /// The warnings of all devices since the last call.
 pub fn take_warnings() -> Vec<String> {
-    std::mem::take(&mut WARNINGS.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    std::mem::take(
+        &mut WARNINGS
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner),
+    )
 }

@@ -33,7 +33,9 @@ pub fn compile(source: &str, capability: usize) -> Result<Vec<u8>> {
         let e = Error::device("the CUDA run-time compiler (libnvrtc) is not there");
         return Err(e.remedy(format!("install the CUDA toolkit or the Python package nvidia-cuda-nvrtc and put its folder on LD_LIBRARY_PATH, or use {} or {}", Opt::Device.to("opencl"), Opt::Device.to("cpu"))));
     }
-    with_program(source, |program| build(program, &options(capability), capability))
+    with_program(source, |program| {
+        build(program, &options(capability), capability)
+    })
 }
 
 /// What the assembler says of the kernels of `source`: registers, shared memory, spills.
@@ -43,7 +45,9 @@ pub fn compile(source: &str, capability: usize) -> Result<Vec<u8>> {
 pub fn report(source: &str, capability: usize) -> Result<String> {
     let mut options = options(capability);
     options.push("--ptxas-options=-v".into());
-    with_program(source, |program| build(program, &options, capability).map(|_| log_of(program)))
+    with_program(source, |program| {
+        build(program, &options, capability).map(|_| log_of(program))
+    })
 }
 
 fn with_program<R>(source: &str, work: impl FnOnce(sys::nvrtcProgram) -> Result<R>) -> Result<R> {
@@ -58,7 +62,10 @@ fn with_program<R>(source: &str, work: impl FnOnce(sys::nvrtcProgram) -> Result<
 fn log_of(program: sys::nvrtcProgram) -> String {
     // SAFETY: the program is alive.
     let log = unsafe { result::get_program_log(program) }.unwrap_or_default();
-    log.iter().map(|c| char::from(c.to_ne_bytes()[0])).filter(|c| *c != '\0').collect()
+    log.iter()
+        .map(|c| char::from(c.to_ne_bytes()[0]))
+        .filter(|c| *c != '\0')
+        .collect()
 }
 
 fn build(program: sys::nvrtcProgram, options: &[String], capability: usize) -> Result<Vec<u8>> {
@@ -66,18 +73,28 @@ fn build(program: sys::nvrtcProgram, options: &[String], capability: usize) -> R
     if let Err(e) = unsafe { result::compile_program(program, options) } {
         let log = log_of(program);
         if log.contains("gpu-architecture") {
-            let e = Error::device(format!("the CUDA run-time compiler does not know architecture sm_{capability}"));
+            let e = Error::device(format!(
+                "the CUDA run-time compiler does not know architecture sm_{capability}"
+            ));
             return Err(e.remedy("a newer NVRTC"));
         }
-        let first: Vec<&str> = log.lines().filter(|l| l.contains("error")).take(4).collect();
+        let first: Vec<&str> = log
+            .lines()
+            .filter(|l| l.contains("error"))
+            .take(4)
+            .collect();
         return Err(super::refused("NVRTC", &format!("{e:?}"), &first));
     }
     let mut size = 0usize;
     // SAFETY: the program is alive and compiled; `size` is written.
-    unsafe { sys::nvrtcGetCUBINSize(program, &mut size) }.result().map_err(|e| failed(&e))?;
+    unsafe { sys::nvrtcGetCUBINSize(program, &mut size) }
+        .result()
+        .map_err(|e| failed(&e))?;
     let mut binary = vec![0u8; size];
     // SAFETY: `binary` has the size that NVRTC named.
-    unsafe { sys::nvrtcGetCUBIN(program, binary.as_mut_ptr().cast()) }.result().map_err(|e| failed(&e))?;
+    unsafe { sys::nvrtcGetCUBIN(program, binary.as_mut_ptr().cast()) }
+        .result()
+        .map_err(|e| failed(&e))?;
     Ok(binary)
 }
 

@@ -21,19 +21,27 @@ const OUT_OF_MEMORY: [i32; 3] = [-4, -5, -6];
 
 fn failed(what: &str, e: opencl3::error_codes::ClError) -> Error {
     if OUT_OF_MEMORY.contains(&e.0) {
-        return Error::resource(format!("{what}: the device is out of memory")).remedy(Opt::Device.to("cpu"));
+        return Error::resource(format!("{what}: the device is out of memory"))
+            .remedy(Opt::Device.to("cpu"));
     }
     Error::device(format!("{what}: OpenCL says {e}")).remedy(Opt::Device.to("cpu"))
 }
 
 fn devices() -> Result<Vec<Raw>> {
     let none = |what: &str| {
-        Error::device(what.to_string())
-            .remedy(format!("install the OpenCL driver of the device, or use {}", Opt::Device.to("cpu")))
+        Error::device(what.to_string()).remedy(format!(
+            "install the OpenCL driver of the device, or use {}",
+            Opt::Device.to("cpu")
+        ))
     };
-    let platforms =
-        get_platforms().map_err(|e| none(&format!("no OpenCL loader or platform on this machine ({e})")))?;
-    let ids = platforms.iter().flat_map(|p| p.get_devices(CL_DEVICE_TYPE_ALL).unwrap_or_default());
+    let platforms = get_platforms().map_err(|e| {
+        none(&format!(
+            "no OpenCL loader or platform on this machine ({e})"
+        ))
+    })?;
+    let ids = platforms
+        .iter()
+        .flat_map(|p| p.get_devices(CL_DEVICE_TYPE_ALL).unwrap_or_default());
     Ok(ids.map(Raw::new).collect())
 }
 
@@ -42,11 +50,17 @@ fn devices() -> Result<Vec<Raw>> {
 /// # Errors
 /// `Device` when there is no loader or no platform.
 pub fn list() -> Result<Vec<Facts>> {
-    devices()?.iter().enumerate().map(|(index, device)| facts(index, device)).collect()
+    devices()?
+        .iter()
+        .enumerate()
+        .map(|(index, device)| facts(index, device))
+        .collect()
 }
 
 fn facts(index: usize, device: &Raw) -> Result<Facts> {
-    let text = |r: std::result::Result<String, _>| r.map(|t: String| t.trim().to_string()).unwrap_or_default();
+    let text = |r: std::result::Result<String, _>| {
+        r.map(|t: String| t.trim().to_string()).unwrap_or_default()
+    };
     let odd = |e| failed("a fact of the device", e);
     Ok(Facts {
         runtime: Runtime::OpenCl,
@@ -80,7 +94,15 @@ pub(super) fn open(index: usize) -> Result<(Facts, Inner)> {
     let queue = unsafe { CommandQueue::create(&context, raw.id(), 0) };
     let queue = queue.map_err(|e| failed("opening the device", e))?;
     let host = facts.host;
-    Ok((facts, Inner::OpenCl(Session { queue, context, device: raw.id(), host })))
+    Ok((
+        facts,
+        Inner::OpenCl(Session {
+            queue,
+            context,
+            device: raw.id(),
+            host,
+        }),
+    ))
 }
 
 /// A context and an in-order queue. The queue goes first.
@@ -109,43 +131,60 @@ unsafe impl Send for Function {}
 unsafe impl Sync for Function {}
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 impl Session {
     pub(super) fn compile(&self, source: &str, names: &[&str]) -> Result<Vec<Function>> {
-        let mut program =
-            Program::create_from_source(&self.context, source).map_err(|e| failed("taking a kernel's source", e))?;
+        let mut program = Program::create_from_source(&self.context, source)
+            .map_err(|e| failed("taking a kernel's source", e))?;
         let host = if self.host { " -DZF_HOST" } else { "" };
         if let Err(e) = program.build(&[self.device], &format!("{OPTIONS}{host}")) {
             let log = program.get_build_log(self.device).unwrap_or_default();
-            let first: Vec<&str> = log.lines().filter(|l| l.contains("error")).take(4).collect();
+            let first: Vec<&str> = log
+                .lines()
+                .filter(|l| l.contains("error"))
+                .take(4)
+                .collect();
             return Err(super::refused("OpenCL", &e.to_string(), &first));
         }
         let find = |name: &&str| {
-            let kernel = Kernel::create(&program, name).map_err(|e| failed("finding a kernel", e))?;
+            let kernel =
+                Kernel::create(&program, name).map_err(|e| failed("finding a kernel", e))?;
             Ok(Function(Mutex::new(kernel)))
         };
         names.iter().map(find).collect()
     }
     pub(super) fn allocate(&self, bytes: usize) -> Result<Allocation> {
         // SAFETY: no host pointer is given.
-        let buffer = unsafe { Buffer::<u8>::create(&self.context, CL_MEM_READ_WRITE, bytes, null_mut()) };
-        let buffer = buffer.map_err(|e| failed(&format!("allocating {}", human_bytes(bytes as u64)), e))?;
+        let buffer =
+            unsafe { Buffer::<u8>::create(&self.context, CL_MEM_READ_WRITE, bytes, null_mut()) };
+        let buffer =
+            buffer.map_err(|e| failed(&format!("allocating {}", human_bytes(bytes as u64)), e))?;
         Ok(Allocation(Mutex::new(buffer)))
     }
     pub(super) fn write(&self, to: &Allocation, bytes: &[u8]) -> Result<()> {
         // SAFETY: the caller checked that `bytes` fit; the call blocks until they are copied.
-        let done = unsafe { self.queue.enqueue_write_buffer(&mut locked(&to.0), CL_BLOCKING, 0, bytes, &[]) };
-        done.map(|_| ()).map_err(|e| failed("copying to the device", e))
+        let done = unsafe {
+            self.queue
+                .enqueue_write_buffer(&mut locked(&to.0), CL_BLOCKING, 0, bytes, &[])
+        };
+        done.map(|_| ())
+            .map_err(|e| failed("copying to the device", e))
     }
     pub(super) fn clear(&self, to: &Allocation, bytes: usize) -> Result<()> {
         if bytes == 0 {
             return Ok(());
         }
         // SAFETY: `bytes` is the size of the allocation.
-        let done = unsafe { self.queue.enqueue_fill_buffer(&mut locked(&to.0), &[0u8], 0, bytes, &[]) };
-        done.map(|_| ()).map_err(|e| failed("clearing device memory", e))
+        let done = unsafe {
+            self.queue
+                .enqueue_fill_buffer(&mut locked(&to.0), &[0u8], 0, bytes, &[])
+        };
+        done.map(|_| ())
+            .map_err(|e| failed("clearing device memory", e))
     }
     /// Hands the first `bytes` bytes to `each` in pieces of `piece` bytes, after all work: offset, piece.
     pub(super) fn read(
@@ -158,8 +197,15 @@ impl Session {
         for at in (0..bytes).step_by(held.len()) {
             let part = held.len().min(bytes - at);
             // SAFETY: the caller checked that the allocation holds as many; the call blocks until they are copied.
-            let done =
-                unsafe { self.queue.enqueue_read_buffer(&locked(&from.0), CL_BLOCKING, at, &mut held[..part], &[]) };
+            let done = unsafe {
+                self.queue.enqueue_read_buffer(
+                    &locked(&from.0),
+                    CL_BLOCKING,
+                    at,
+                    &mut held[..part],
+                    &[],
+                )
+            };
             done.map_err(|e| failed("copying from the device", e))?;
             each(at, &held[..part])?;
         }
@@ -167,9 +213,14 @@ impl Session {
     }
     pub(super) fn launch(&self, function: &Function, grid: Grid, args: &[Arg<'_>]) -> Result<()> {
         let kernel = locked(&function.0);
-        let wanted = kernel.num_args().map_err(|e| failed("starting a kernel", e))?;
+        let wanted = kernel
+            .num_args()
+            .map_err(|e| failed("starting a kernel", e))?;
         if wanted as usize != args.len() {
-            return Err(Error::internal(format!("{} arguments for a kernel of {wanted}", args.len())));
+            return Err(Error::internal(format!(
+                "{} arguments for a kernel of {wanted}",
+                args.len()
+            )));
         }
         for (at, arg) in args.iter().enumerate() {
             set(&kernel, at as u32, arg)?;
@@ -178,12 +229,23 @@ impl Session {
         let (global, local) = ([grid.x as usize * threads, grid.y as usize], [threads, 1]);
         // SAFETY: the arguments match the parameters of the generated kernel in number and type.
         let started = unsafe {
-            self.queue.enqueue_nd_range_kernel(kernel.get(), 2, null(), global.as_ptr(), local.as_ptr(), &[])
+            self.queue.enqueue_nd_range_kernel(
+                kernel.get(),
+                2,
+                null(),
+                global.as_ptr(),
+                local.as_ptr(),
+                &[],
+            )
         };
-        started.map(|_| ()).map_err(|e| failed("starting a kernel", e))
+        started
+            .map(|_| ())
+            .map_err(|e| failed("starting a kernel", e))
     }
     pub(super) fn finish(&self) -> Result<()> {
-        self.queue.finish().map_err(|e| failed("running a kernel", e))
+        self.queue
+            .finish()
+            .map_err(|e| failed("running a kernel", e))
     }
 }
 

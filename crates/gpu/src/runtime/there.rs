@@ -29,13 +29,17 @@ impl There {
     /// `Resource` or `Device` when the driver refuses memory that does not move.
     pub fn new() -> Result<Self> {
         let refused = |e: DriverError| failed("preparing copies to the device", e);
-        let mut way =
-            There { stream: std::ptr::null_mut(), buffers: [std::ptr::null_mut(); 2], free: [std::ptr::null_mut(); 2] };
+        let mut way = There {
+            stream: std::ptr::null_mut(),
+            buffers: [std::ptr::null_mut(); 2],
+            free: [std::ptr::null_mut(); 2],
+        };
         way.stream = stream::create(stream::StreamKind::NonBlocking).map_err(refused)?;
         for at in 0..2 {
             // SAFETY: freed once, by `drop`, which skips what was not made.
             way.buffers[at] = unsafe { result::malloc_host(PIECE, 0) }.map_err(refused)?;
-            way.free[at] = event::create(CUevent_flags::CU_EVENT_DISABLE_TIMING).map_err(refused)?;
+            way.free[at] =
+                event::create(CUevent_flags::CU_EVENT_DISABLE_TIMING).map_err(refused)?;
         }
         Ok(way)
     }
@@ -46,8 +50,14 @@ impl There {
     pub fn take(&mut self, to: sys::CUdeviceptr, bytes: &[u8], mark: sys::CUevent) -> Result<()> {
         let odd = |e: DriverError| failed("copying to the device", e);
         // SAFETY: the event is recorded, and alive as long as the caller's mark.
-        unsafe { stream::wait_event(self.stream, mark, sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT) }
-            .map_err(odd)?;
+        unsafe {
+            stream::wait_event(
+                self.stream,
+                mark,
+                sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT,
+            )
+        }
+        .map_err(odd)?;
         for (p, piece) in bytes.chunks(PIECE).enumerate() {
             let sent = self.send(to + (p * PIECE) as u64, piece, p);
             if sent.is_err() {
@@ -59,15 +69,23 @@ impl There {
         // SAFETY: a stream of this struct.
         unsafe { stream::synchronize(self.stream) }.map_err(odd)
     }
-    fn send(&mut self, to: sys::CUdeviceptr, piece: &[u8], p: usize) -> std::result::Result<(), DriverError> {
+    fn send(
+        &mut self,
+        to: sys::CUdeviceptr,
+        piece: &[u8],
+        p: usize,
+    ) -> std::result::Result<(), DriverError> {
         let at = p % 2;
         if p >= 2 {
             // SAFETY: recorded two pieces before.
             unsafe { event::synchronize(self.free[at]) }?;
         }
         // SAFETY: the buffer holds PIECE bytes, and the copy out of it, if there was one, is done.
-        let held = unsafe { std::slice::from_raw_parts_mut(self.buffers[at].cast::<u8>(), piece.len()) };
-        held.par_chunks_mut(COPY).zip(piece.par_chunks(COPY)).for_each(|(to, from)| to.copy_from_slice(from));
+        let held =
+            unsafe { std::slice::from_raw_parts_mut(self.buffers[at].cast::<u8>(), piece.len()) };
+        held.par_chunks_mut(COPY)
+            .zip(piece.par_chunks(COPY))
+            .for_each(|(to, from)| to.copy_from_slice(from));
         // SAFETY: the buffer is not written before the event recorded here; the caller checked that the bytes fit.
         unsafe {
             result::memcpy_htod_async(to, held, self.stream)?;

@@ -19,7 +19,9 @@ pub fn tile(map: Map, n: u64, x: u64, y: u64, grid_x: u64, launch: u32) -> Optio
 
 /// The table of [`Root::Table`] for `n` rows: the row of every λ.
 pub fn table(n: u32) -> Vec<u32> {
-    (0..n).flat_map(|a| std::iter::repeat_n(a, a as usize + 1)).collect()
+    (0..n)
+        .flat_map(|a| std::iter::repeat_n(a, a as usize + 1))
+        .collect()
 }
 
 /// A guess at the row of λ. The table's is exact.
@@ -75,7 +77,11 @@ pub fn rb(n: u64, x: u64, y: u64) -> Option<(u64, u64)> {
         return None;
     }
     let below = if odd == 1 { y >= x } else { y > x };
-    Some(if below { (y + odd - 1, x) } else { (n - 1 - y, n - 1 + odd - x) })
+    Some(if below {
+        (y + odd - 1, x)
+    } else {
+        (n - 1 - y, n - 1 + odd - x)
+    })
 }
 
 /// Level `launch` of squares of side 2^(launch − 1); launch 0 is the diagonal. Any n: squares beyond the end are wasted.
@@ -109,7 +115,11 @@ mod tests {
 
     fn visits(placing: Placing, n: u64) -> u64 {
         let mut seen = HashSet::new();
-        let by = if placing.by_thread { u64::from(SIDE) } else { 1 };
+        let by = if placing.by_thread {
+            u64::from(SIDE)
+        } else {
+            1
+        };
         for (gx, gy, launch) in placing.grids(n as u32) {
             for y in 0..u64::from(gy) * by {
                 for x in 0..u64::from(gx) * by {
@@ -129,7 +139,11 @@ mod tests {
             for map in MAPS {
                 for by_thread in [false, true] {
                     if !(by_thread && map == Map::Rec) {
-                        assert_eq!(visits(Placing { map, by_thread }, n), n * (n + 1) / 2, "{map:?} {n}");
+                        assert_eq!(
+                            visits(Placing { map, by_thread }, n),
+                            n * (n + 1) / 2,
+                            "{map:?} {n}"
+                        );
                     }
                 }
             }
@@ -140,8 +154,9 @@ mod tests {
     #[test]
     fn maps_by_roots_are_exact_to_the_end() {
         let n = 1u64 << 31;
-        let rows =
-            (0..4000u64).map(|k| k * (n / 4000)).chain((0..31).flat_map(|k| [(1 << k) - 1, 1 << k, (1 << k) + 1]));
+        let rows = (0..4000u64)
+            .map(|k| k * (n / 4000))
+            .chain((0..31).flat_map(|k| [(1 << k) - 1, 1 << k, (1 << k) + 1]));
         for a in rows.chain([n - 2, n - 1]).filter(|a| *a < n) {
             let first = a * (a + 1) / 2;
             for root in ROOTS {
@@ -160,7 +175,10 @@ mod tests {
     fn the_table_holds_the_row_of_every_tile() {
         let table = table(40);
         for (lambda, a) in table.iter().enumerate() {
-            assert_eq!(ltm(Root::Sqrt, 40, lambda as u64).map(|t| t.0), Some(u64::from(*a)));
+            assert_eq!(
+                ltm(Root::Sqrt, 40, lambda as u64).map(|t| t.0),
+                Some(u64::from(*a))
+            );
         }
         assert_eq!(table.len(), 820);
     }

@@ -12,7 +12,10 @@ pub struct Lcg(pub u64);
 
 impl Lcg {
     pub fn next(&mut self, below: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 33) as usize) % below.max(1)
     }
     /// `bytes` with up to four of them changed, inserted or removed.
@@ -47,18 +50,36 @@ fn parse(format: Format, bytes: &[u8]) -> zipfold_core::Result<zipfold_core::Tab
 fn stored_npz() -> Vec<u8> {
     let scratch = Scratch::new();
     let path = scratch.path("a.npz");
-    write_columns(&path, &[("x", Column::F64(&[1.0, 2.0, 3.0]))], &[], OutputOptions::default()).unwrap();
+    write_columns(
+        &path,
+        &[("x", Column::F64(&[1.0, 2.0, 3.0]))],
+        &[],
+        OutputOptions::default(),
+    )
+    .unwrap();
     assert_eq!(values(&read(&path).unwrap()), [1.0, 2.0, 3.0]);
     std::fs::read(&path).unwrap()
 }
 
 fn samples() -> Vec<(Format, Vec<u8>)> {
-    let array = npy(1, "{'descr': '<f8', 'fortran_order': True, 'shape': (2, 2), }", &[7; 32]);
-    let xyz = b"2\nLattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3\nO 1 2 3\nH 4 5 6\n";
+    let array = npy(
+        1,
+        "{'descr': '<f8', 'fortran_order': True, 'shape': (2, 2), }",
+        &[7; 32],
+    );
+    let xyz =
+        b"2\nLattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3\nO 1 2 3\nH 4 5 6\n";
     vec![
         (Format::Npz, stored_npz()),
         (Format::Npz, deflated(&array, array.len() as u32, 8, 0)),
-        (Format::Npy, npy(2, "{'descr': '>i4', 'fortran_order': False, 'shape': (3,), }", &[1; 12])),
+        (
+            Format::Npy,
+            npy(
+                2,
+                "{'descr': '>i4', 'fortran_order': False, 'shape': (3,), }",
+                &[1; 12],
+            ),
+        ),
         (Format::Npy, array),
         (Format::Csv, b"# c\nx,\"y\"\n1,2\n3,NA\n".to_vec()),
         (Format::Tsv, b"1\t2\n3\t4\n".to_vec()),
@@ -71,7 +92,10 @@ fn samples() -> Vec<(Format, Vec<u8>)> {
 fn files_cut_at_every_byte_are_refused() {
     for (format, bytes) in samples() {
         assert!(parse(format, &bytes).is_ok(), "{format:?}");
-        let text = matches!(format, Format::Csv | Format::Tsv | Format::Blanks | Format::Xyz);
+        let text = matches!(
+            format,
+            Format::Csv | Format::Tsv | Format::Blanks | Format::Xyz
+        );
         for cut in 0..bytes.len() {
             let table = parse(format, &bytes[..cut]);
             assert!(text || table.is_err(), "{format:?} cut at {cut} is read");
@@ -105,7 +129,9 @@ fn noise_never_panics_in_any_format() {
         Format::Arrow,
     ];
     for round in 0..400 {
-        let noise: Vec<u8> = (0..random.next(round + 1)).map(|_| random.next(256) as u8).collect();
+        let noise: Vec<u8> = (0..random.next(round + 1))
+            .map(|_| random.next(256) as u8)
+            .collect();
         for format in formats {
             let _ = parse(format, &noise);
         }
@@ -114,7 +140,11 @@ fn noise_never_panics_in_any_format() {
 
 /// Rounds of a random test: a hundred times as many where long tests are asked for.
 pub fn rounds(short: usize) -> usize {
-    if std::env::var_os("ZIPFOLD_LONG").is_some() { 100 * short } else { short }
+    if std::env::var_os("ZIPFOLD_LONG").is_some() {
+        100 * short
+    } else {
+        short
+    }
 }
 
 #[test]
@@ -128,12 +158,19 @@ fn damaged_networks_give_networks_or_errors_with_a_place() {
     let mut seeds = vec![("a.erg".to_owned(), ergo), ("a.uai".to_owned(), uai)];
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        seeds.push((path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read(&path).unwrap()));
+        seeds.push((
+            path.file_name().unwrap().to_string_lossy().into_owned(),
+            std::fs::read(&path).unwrap(),
+        ));
     }
     let mut read = 0;
     for (name, bytes) in &seeds {
         for round in 0..rounds(200) {
-            let damaged = if round == 0 { bytes.clone() } else { random.damage(bytes) };
+            let damaged = if round == 0 {
+                bytes.clone()
+            } else {
+                random.damage(bytes)
+            };
             let path = scratch.file(name, &damaged);
             let budget = zipfold_core::Budget::new(16 << 20);
             match zipfold_io::network::read_network(path.as_ref(), &budget) {
@@ -141,7 +178,10 @@ fn damaged_networks_give_networks_or_errors_with_a_place() {
                     read += 1;
                     let _ = zipfold_io::network::read_evidence(path.as_ref(), &network, &budget);
                 }
-                Err(e) => assert!(e.place().is_some() && e.to_string().len() < 5000, "{name}: {e}"),
+                Err(e) => assert!(
+                    e.place().is_some() && e.to_string().len() < 5000,
+                    "{name}: {e}"
+                ),
             }
             assert_eq!(budget.free(), 16 << 20, "{name}: something stays");
         }

@@ -35,7 +35,10 @@ fn packed_bombs_are_refused_within_the_budget() {
         ("commas.csv.gz", gzip(b"", &commas, 30, b"\n")),
         ("names.csv.gz", gzip(names.as_bytes(), b"", 0, b"last\n")),
         ("rows.csv.gz", gzip(b"", &b"0\n".repeat(MIB / 2), 20, b"")),
-        ("points.xyz.gz", gzip(b"10000000\nc\n", &b"O 0 0 0\n".repeat(MIB / 8), 20, b"")),
+        (
+            "points.xyz.gz",
+            gzip(b"10000000\nc\n", &b"O 0 0 0\n".repeat(MIB / 8), 20, b""),
+        ),
         ("line.txt.gz", gzip(b"1 ", &b"1".repeat(MIB), 40, b"\n")),
     ];
     for (name, bytes) in bombs {
@@ -46,15 +49,30 @@ fn packed_bombs_are_refused_within_the_budget() {
         assert_eq!(budget.free(), 16 << 20, "{name}: something stays");
     }
     let comment = gzip(b"1\n", &[0xff; MIB], 3, b"\nO 0 0 0\n");
-    explained(&read(&scratch.file("comment.xyz.gz", &comment)).unwrap_err(), Blame::Input, &["comment", "1.0 MiB"]);
+    explained(
+        &read(&scratch.file("comment.xyz.gz", &comment)).unwrap_err(),
+        Blame::Input,
+        &["comment", "1.0 MiB"],
+    );
 }
 
 #[test]
 fn what_unpacks_without_end_stops() {
     let scratch = Scratch::new();
-    let blank =
-        scratch.file("blank.csv.gz", &gzip(b"1,2\n", &b"\n".repeat(MIB), (UNPACKED_FREE >> 20) as usize + 1, b""));
-    explained(&read(&blank).unwrap_err(), Blame::Input, &["256.0 MiB", "200 times", "unpack it"]);
+    let blank = scratch.file(
+        "blank.csv.gz",
+        &gzip(
+            b"1,2\n",
+            &b"\n".repeat(MIB),
+            (UNPACKED_FREE >> 20) as usize + 1,
+            b"",
+        ),
+    );
+    explained(
+        &read(&blank).unwrap_err(),
+        Blame::Input,
+        &["256.0 MiB", "200 times", "unpack it"],
+    );
     let blanks = scratch.file("blanks.uai.xz", include_bytes!("blanks.uai.xz"));
     let budget = Budget::new(16 << 20);
     let error = read_network(blanks.as_ref(), &budget).unwrap_err();
@@ -67,8 +85,9 @@ fn what_unpacks_without_end_stops() {
 #[test]
 fn tables_packed_by_xz_are_read() {
     const TABLE: &str = "fd377a585a000004e6d6b4460200210116000000742fe5a301000b782c790a312c320a332c340a00781daa182974d9640001240ca618d8d81fb6f37d010000000004595a";
-    let bytes: Vec<u8> =
-        (0..TABLE.len() / 2).map(|i| u8::from_str_radix(&TABLE[2 * i..2 * i + 2], 16).unwrap()).collect();
+    let bytes: Vec<u8> = (0..TABLE.len() / 2)
+        .map(|i| u8::from_str_radix(&TABLE[2 * i..2 * i + 2], 16).unwrap())
+        .collect();
     let scratch = Scratch::new();
     let table = read(&scratch.file("t.csv.xz", &bytes)).unwrap();
     assert_eq!(values(&table), [1.0, 2.0, 3.0, 4.0]);
@@ -79,33 +98,80 @@ fn tables_packed_by_xz_are_read() {
 
 #[test]
 fn first_rows_with_a_slip_of_the_pen_are_no_headers() {
-    refused("a.csv", b"0x10,1\n2,3\n", Blame::Input, &["line 1", "'0x10'", "header"]);
+    refused(
+        "a.csv",
+        b"0x10,1\n2,3\n",
+        Blame::Input,
+        &["line 1", "'0x10'", "header"],
+    );
     refused("a.csv", b"1,5e\n2,3\n", Blame::Input, &["column 2", "'5e'"]);
     let scratch = Scratch::new();
-    for header in ["id,2019,2020\n1,2,3\n", "1st,2nd,x\n1,2,3\n", ",,\n1,2,3\n", "x,,y\n1,2,3\n"] {
+    for header in [
+        "id,2019,2020\n1,2,3\n",
+        "1st,2nd,x\n1,2,3\n",
+        ",,\n1,2,3\n",
+        "x,,y\n1,2,3\n",
+    ] {
         let table = read(&scratch.file("h.csv", header.as_bytes())).unwrap();
-        assert_eq!((table.rows(), table.cols()), (if header.starts_with(',') { 2 } else { 1 }, 3), "{header}");
+        assert_eq!(
+            (table.rows(), table.cols()),
+            (if header.starts_with(',') { 2 } else { 1 }, 3),
+            "{header}"
+        );
     }
 }
 
 #[test]
 fn numbers_that_no_double_holds_are_refused() {
-    refused("a.csv", b"a\n1e999\n", Blame::Input, &["'1e999'", "double precision"]);
+    refused(
+        "a.csv",
+        b"a\n1e999\n",
+        Blame::Input,
+        &["'1e999'", "double precision"],
+    );
     refused("a.xyz", b"1\n\nH 1e999 0 0\n", Blame::Input, &["'1e999'"]);
-    refused("a.csv", b"id\n18446744073709551617\n", Blame::Input, &["18446744073709551617"]);
-    refused("a.csv", &[&b"a\n"[..], &[b'9'; 400], b"\n"].concat(), Blame::Input, &["9999"]);
+    refused(
+        "a.csv",
+        b"id\n18446744073709551617\n",
+        Blame::Input,
+        &["18446744073709551617"],
+    );
+    refused(
+        "a.csv",
+        &[&b"a\n"[..], &[b'9'; 400], b"\n"].concat(),
+        Blame::Input,
+        &["9999"],
+    );
     let scratch = Scratch::new();
-    let table = read(&scratch.file("i.csv", b"a\ninf\n-Infinity\n18446744073709551616\n1e300\n")).unwrap();
-    assert_eq!(values(&table), [f64::INFINITY, f64::NEG_INFINITY, 18446744073709551616.0, 1e300]);
+    let table =
+        read(&scratch.file("i.csv", b"a\ninf\n-Infinity\n18446744073709551616\n1e300\n")).unwrap();
+    assert_eq!(
+        values(&table),
+        [
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            18446744073709551616.0,
+            1e300
+        ]
+    );
 }
 
 #[test]
 fn empty_lines_are_empty_cells_of_one_column() {
     let scratch = Scratch::new();
     let one = values(&read(&scratch.file("a.csv", b"\na\n1\n\n  \n3\n\n\n")).unwrap());
-    assert!(one.len() == 4 && one[0] == 1.0 && one[1].is_nan() && one[2].is_nan() && one[3] == 3.0, "{one:?}");
-    assert_eq!(values(&read(&scratch.file("b.csv", b"1,2\n\n3,4\n")).unwrap()), [1.0, 2.0, 3.0, 4.0]);
-    assert_eq!(values(&read(&scratch.file("c.txt", b"1\n\n3\n")).unwrap()), [1.0, 3.0]);
+    assert!(
+        one.len() == 4 && one[0] == 1.0 && one[1].is_nan() && one[2].is_nan() && one[3] == 3.0,
+        "{one:?}"
+    );
+    assert_eq!(
+        values(&read(&scratch.file("b.csv", b"1,2\n\n3,4\n")).unwrap()),
+        [1.0, 2.0, 3.0, 4.0]
+    );
+    assert_eq!(
+        values(&read(&scratch.file("c.txt", b"1\n\n3\n")).unwrap()),
+        [1.0, 3.0]
+    );
 }
 
 #[test]
@@ -122,25 +188,47 @@ fn quoted_cells_and_line_ends_are_those_of_rfc_4180() {
     ];
     for (text, expected) in cases {
         let table = read(&scratch.file("q.csv", text)).unwrap();
-        assert_eq!(values(&table), expected, "{}", String::from_utf8_lossy(text));
+        assert_eq!(
+            values(&table),
+            expected,
+            "{}",
+            String::from_utf8_lossy(text)
+        );
     }
     let named = read(&scratch.file("n.csv", b"\"a,\"\"b\",\"c\nd\"\n1,2\n")).unwrap();
     assert_eq!(named.names().unwrap(), ["a,\"b", "c\nd"]);
-    refused("o.csv", b"a,b\n1,\"2\n3,4\n", Blame::Input, &["line 2", "does not end"]);
+    refused(
+        "o.csv",
+        b"a,b\n1,\"2\n3,4\n",
+        Blame::Input,
+        &["line 2", "does not end"],
+    );
     // Across the reader's own pieces of text.
     let long = format!("a,b\r\n{}", "1.5,\"2\r\n\"\r\n".repeat(20_000));
-    assert_eq!(read(&scratch.file("l.csv", long.as_bytes())).unwrap().rows(), 20_000);
+    assert_eq!(
+        read(&scratch.file("l.csv", long.as_bytes()))
+            .unwrap()
+            .rows(),
+        20_000
+    );
 }
 
 #[test]
 fn many_columns_are_found_in_time() {
     let scratch = Scratch::new();
     let names: Vec<String> = (0..40_000).map(|i| format!("c{i}")).collect();
-    let text = format!("{}\n{}\n", names.join(","), vec!["1"; names.len()].join(","));
+    let text = format!(
+        "{}\n{}\n",
+        names.join(","),
+        vec!["1"; names.len()].join(",")
+    );
     let path = scratch.file("w.csv", text.as_bytes());
     let start = std::time::Instant::now();
     let wanted: Vec<String> = names.iter().rev().cloned().collect();
-    let options = ReadOptions { columns: Some(wanted.clone()), ..ReadOptions::default() };
+    let options = ReadOptions {
+        columns: Some(wanted.clone()),
+        ..ReadOptions::default()
+    };
     let table = read_table(&path, &options, &Budget::new(1 << 28)).unwrap();
     assert_eq!(table.names().unwrap(), wanted);
     let again = table.select(&names, &Budget::new(1 << 28)).unwrap();

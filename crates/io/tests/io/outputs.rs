@@ -5,8 +5,14 @@ use std::io::Write;
 use zipfold_core::Blame;
 use zipfold_io::{Column, NpyFile, Output, OutputOptions, write_array, write_columns};
 
-const KEEP: OutputOptions = OutputOptions { force: false, durable: false };
-const FORCE: OutputOptions = OutputOptions { force: true, durable: true };
+const KEEP: OutputOptions = OutputOptions {
+    force: false,
+    durable: false,
+};
+const FORCE: OutputOptions = OutputOptions {
+    force: true,
+    durable: true,
+};
 
 #[test]
 fn an_output_appears_whole_or_not_at_all() {
@@ -21,7 +27,11 @@ fn an_output_appears_whole_or_not_at_all() {
     out.write_all(b"whole").unwrap();
     out.commit().unwrap();
     assert_eq!(scratch.names(), ["a.txt"]);
-    explained(&Output::create(&path, KEEP).unwrap_err(), Blame::Request, &["exists", "force"]);
+    explained(
+        &Output::create(&path, KEEP).unwrap_err(),
+        Blame::Request,
+        &["exists", "force"],
+    );
     let mut out = Output::create(&path, FORCE).unwrap();
     out.write_all(b"new").unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), b"whole");
@@ -60,7 +70,10 @@ fn symbolic_links_and_devices_stay() {
 fn a_full_disk_is_a_resource_error() {
     if std::path::Path::new("/dev/full").exists() {
         let mut out = Output::create("/dev/full", KEEP).unwrap();
-        let written = out.write_all(&[0; 1 << 20]).map_err(|e| out.error(&e)).and_then(|()| out.commit());
+        let written = out
+            .write_all(&[0; 1 << 20])
+            .map_err(|e| out.error(&e))
+            .and_then(|()| out.commit());
         explained(&written.unwrap_err(), Blame::Resource, &["full"]);
     }
 }
@@ -74,10 +87,18 @@ fn places_that_cannot_be_written_are_refused_at_the_start() {
         (format!("{file}/a.csv"), "not a folder"),
         (scratch.path(""), "folder"),
     ] {
-        explained(&Output::create(&path, KEEP).unwrap_err(), Blame::Request, &[word]);
+        explained(
+            &Output::create(&path, KEEP).unwrap_err(),
+            Blame::Request,
+            &[word],
+        );
     }
     let long = scratch.path(&"n".repeat(300));
-    explained(&Output::create(&long, KEEP).unwrap_err(), Blame::Request, &["long"]);
+    explained(
+        &Output::create(&long, KEEP).unwrap_err(),
+        Blame::Request,
+        &["long"],
+    );
     explained(
         &NpyFile::create::<f64>(&scratch.path("none/d.npy"), &[2], KEEP).unwrap_err(),
         Blame::Request,
@@ -88,22 +109,44 @@ fn places_that_cannot_be_written_are_refused_at_the_start() {
 #[test]
 fn columns_return_from_text() {
     let scratch = Scratch::new();
-    let columns =
-        [("lo", Column::F64(&[0.0, 0.1])), ("count", Column::U64(&[3, 1 << 60])), ("v,w", Column::F32(&[1e-7, 1e20]))];
+    let columns = [
+        ("lo", Column::F64(&[0.0, 0.1])),
+        ("count", Column::U64(&[3, 1 << 60])),
+        ("v,w", Column::F32(&[1e-7, 1e20])),
+    ];
     let comments = ["rule: right-open".to_owned(), "a\nb".to_owned()];
     let path = scratch.path("h.csv");
     write_columns(&path, &columns, &comments, KEEP).unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
-    assert_eq!(text, "# rule: right-open\n# a\n# b\nlo,count,\"v,w\"\n0.0,3,1e-7\n0.1,1152921504606846976,1e20\n");
+    assert_eq!(
+        text,
+        "# rule: right-open\n# a\n# b\nlo,count,\"v,w\"\n0.0,3,1e-7\n0.1,1152921504606846976,1e20\n"
+    );
     let table = read(&path).unwrap();
     assert_eq!(table.names().unwrap(), ["lo", "count", "v,w"]);
     assert_eq!(table.get(1, 0), 0.1);
     write_columns(&scratch.path("h.tsv"), &columns[..2], &[], KEEP).unwrap();
-    assert_eq!(read(&scratch.path("h.tsv")).unwrap().get(1, 1), (1u64 << 60) as f64);
-    explained(&write_columns(&scratch.path("h.xls"), &columns, &[], KEEP).unwrap_err(), Blame::Request, &[".csv .tsv"]);
-    explained(&write_columns(&scratch.path("h.csv.gz"), &columns, &[], KEEP).unwrap_err(), Blame::Request, &["suffix"]);
+    assert_eq!(
+        read(&scratch.path("h.tsv")).unwrap().get(1, 1),
+        (1u64 << 60) as f64
+    );
+    explained(
+        &write_columns(&scratch.path("h.xls"), &columns, &[], KEEP).unwrap_err(),
+        Blame::Request,
+        &[".csv .tsv"],
+    );
+    explained(
+        &write_columns(&scratch.path("h.csv.gz"), &columns, &[], KEEP).unwrap_err(),
+        Blame::Request,
+        &["suffix"],
+    );
     let uneven = [("a", Column::I64(&[1])), ("b", Column::I64(&[]))];
-    assert_eq!(write_columns(&scratch.path("u.csv"), &uneven, &[], KEEP).unwrap_err().blame(), Blame::Internal);
+    assert_eq!(
+        write_columns(&scratch.path("u.csv"), &uneven, &[], KEEP)
+            .unwrap_err()
+            .blame(),
+        Blame::Internal
+    );
     assert_eq!(scratch.names(), ["h.csv", "h.tsv"]);
 }
 
@@ -113,14 +156,20 @@ fn arrays_return_from_text() {
     let data = [1.0, -0.0, f64::MIN_POSITIVE, 1.0 / 3.0, f64::MAX, f64::NAN];
     write_array(&scratch.path("a.csv"), &[2, 3], Column::F64(&data), KEEP).unwrap();
     let back = values(&read(&scratch.path("a.csv")).unwrap());
-    assert!(back.iter().zip(data).all(|(a, b)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())));
+    assert!(
+        back.iter()
+            .zip(data)
+            .all(|(a, b)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()))
+    );
     explained(
         &write_array(&scratch.path("b.csv"), &[1, 2, 3], Column::F64(&data), KEEP).unwrap_err(),
         Blame::Request,
         &["3 dimensions"],
     );
     assert_eq!(
-        write_array(&scratch.path("b.npy"), &[7], Column::F64(&data), KEEP).unwrap_err().blame(),
+        write_array(&scratch.path("b.npy"), &[7], Column::F64(&data), KEEP)
+            .unwrap_err()
+            .blame(),
         Blame::Internal
     );
 }
@@ -146,8 +195,17 @@ fn threads_fill_an_array_in_place() {
     assert!(!std::path::Path::new(&path).exists());
     file.publish().unwrap();
     let table = read(&path).unwrap();
-    assert!(values(&table).iter().enumerate().all(|(at, v)| *v == at as f64));
-    explained(&NpyFile::create::<f64>(&path, &[1], KEEP).unwrap_err(), Blame::Request, &["exists"]);
+    assert!(
+        values(&table)
+            .iter()
+            .enumerate()
+            .all(|(at, v)| *v == at as f64)
+    );
+    explained(
+        &NpyFile::create::<f64>(&path, &[1], KEEP).unwrap_err(),
+        Blame::Request,
+        &["exists"],
+    );
     assert_eq!(scratch.names(), ["d.npy"]);
 }
 
@@ -159,24 +217,42 @@ fn explained_internal(done: zipfold_core::Result<()>) {
 fn an_unfinished_array_is_resumed_or_removed() {
     let scratch = Scratch::new();
     let path = scratch.path("d.npy");
-    explained(&NpyFile::resume::<f32>(&path, &[4], KEEP).unwrap_err(), Blame::Request, &["resume"]);
+    explained(
+        &NpyFile::resume::<f32>(&path, &[4], KEEP).unwrap_err(),
+        Blame::Request,
+        &["resume"],
+    );
     drop(NpyFile::create::<f32>(&path, &[4], KEEP).unwrap());
     assert!(scratch.names().is_empty());
     let first = NpyFile::create::<f32>(&path, &[4], KEEP).unwrap();
     first.write(0, &[1.0f32, 2.0]).unwrap();
     first.sync().unwrap();
-    explained(&NpyFile::create::<f32>(&path, &[4], KEEP).unwrap_err(), Blame::Request, &["another run"]);
+    explained(
+        &NpyFile::create::<f32>(&path, &[4], KEEP).unwrap_err(),
+        Blame::Request,
+        &["another run"],
+    );
     first.keep();
     drop(first);
-    explained(&NpyFile::resume::<f64>(&path, &[4], KEEP).unwrap_err(), Blame::Request, &["<f8"]);
-    explained(&NpyFile::resume::<f32>(&path, &[5], KEEP).unwrap_err(), Blame::Request, &["(5,)"]);
+    explained(
+        &NpyFile::resume::<f64>(&path, &[4], KEEP).unwrap_err(),
+        Blame::Request,
+        &["<f8"],
+    );
+    explained(
+        &NpyFile::resume::<f32>(&path, &[5], KEEP).unwrap_err(),
+        Blame::Request,
+        &["(5,)"],
+    );
     let second = NpyFile::resume::<f32>(&path, &[4], FORCE).unwrap();
     second.write(2, &[3.0f32, 4.0]).unwrap();
     second.publish().unwrap();
     assert_eq!(values(&read(&path).unwrap()), [1.0, 2.0, 3.0, 4.0]);
-    let huge = NpyFile::create::<f64>(&scratch.path("e.npy"), &[1 << 40, 1 << 40], KEEP).unwrap_err();
+    let huge =
+        NpyFile::create::<f64>(&scratch.path("e.npy"), &[1 << 40, 1 << 40], KEEP).unwrap_err();
     explained(&huge, Blame::Request, &["larger than any file"]);
-    let large = NpyFile::create::<f64>(&scratch.path("e.npy"), &[1 << 31, 1 << 30], KEEP).unwrap_err();
+    let large =
+        NpyFile::create::<f64>(&scratch.path("e.npy"), &[1 << 31, 1 << 30], KEEP).unwrap_err();
     explained(&large, Blame::Request, &["larger than any file"]);
     assert_eq!(scratch.names(), ["d.npy"]);
 }

@@ -10,7 +10,11 @@ pub struct Scratch(PathBuf);
 impl Scratch {
     pub fn new() -> Self {
         static SERIAL: AtomicU64 = AtomicU64::new(0);
-        let name = format!("zipfold-io-{}-{}", std::process::id(), SERIAL.fetch_add(1, Relaxed));
+        let name = format!(
+            "zipfold-io-{}-{}",
+            std::process::id(),
+            SERIAL.fetch_add(1, Relaxed)
+        );
         let path = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&path).unwrap();
         Scratch(path)
@@ -45,11 +49,20 @@ pub fn read(path: &str) -> Result<Table> {
 
 pub fn read_columns(path: &str, columns: &[&str]) -> Result<Table> {
     let columns = Some(columns.iter().map(ToString::to_string).collect());
-    read_table(path, &ReadOptions { columns, ..ReadOptions::default() }, &Budget::new(1 << 26))
+    read_table(
+        path,
+        &ReadOptions {
+            columns,
+            ..ReadOptions::default()
+        },
+        &Budget::new(1 << 26),
+    )
 }
 
 pub fn values(table: &Table) -> Vec<f64> {
-    (0..table.elements().len()).map(|at| table.elements().get(at)).collect()
+    (0..table.elements().len())
+        .map(|at| table.elements().get(at))
+        .collect()
 }
 
 /// `bytes` in a file of this name are refused by `blame`, with all `words` in the message, a place and a remedy.
@@ -58,7 +71,10 @@ pub fn refused(name: &str, bytes: &[u8], blame: Blame, words: &[&str]) -> Error 
     let scratch = Scratch::new();
     let error = read(&scratch.file(name, bytes)).expect_err("refused");
     explained(&error, blame, words);
-    assert!(error.place().is_some_and(|p| p.to_string().contains(name)), "{error}");
+    assert!(
+        error.place().is_some_and(|p| p.to_string().contains(name)),
+        "{error}"
+    );
     error
 }
 
@@ -68,5 +84,7 @@ pub fn explained(error: &Error, blame: Blame, words: &[&str]) {
     assert_eq!(error.blame(), blame, "{text}");
     assert!(error.remedy_text().is_some(), "no remedy: {text}");
     assert!(error.place().is_some(), "no place: {text}");
-    words.iter().for_each(|w| assert!(text.contains(w), "'{w}' is not in: {text}"));
+    words
+        .iter()
+        .for_each(|w| assert!(text.contains(w), "'{w}' is not in: {text}"));
 }

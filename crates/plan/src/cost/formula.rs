@@ -20,21 +20,41 @@ struct Mix {
 impl Mix {
     fn plus(self, o: Mix) -> Mix {
         let calls = [self.calls[0] + o.calls[0], self.calls[1] + o.calls[1]];
-        Mix { plain: self.plain + o.plain, divisions: self.divisions + o.divisions, calls }
+        Mix {
+            plain: self.plain + o.plain,
+            divisions: self.divisions + o.divisions,
+            calls,
+        }
     }
     fn times(self, n: f64) -> Mix {
-        Mix { plain: self.plain * n, divisions: self.divisions * n, calls: self.calls.map(|c| c * n) }
+        Mix {
+            plain: self.plain * n,
+            divisions: self.divisions * n,
+            calls: self.calls.map(|c| c * n),
+        }
     }
 }
 
 const fn plain(plain: f64) -> Mix {
-    Mix { plain, divisions: 0.0, calls: [0.0; 2] }
+    Mix {
+        plain,
+        divisions: 0.0,
+        calls: [0.0; 2],
+    }
 }
 const fn division(plain: f64) -> Mix {
-    Mix { plain, divisions: 1.0, calls: [0.0; 2] }
+    Mix {
+        plain,
+        divisions: 1.0,
+        calls: [0.0; 2],
+    }
 }
 const fn call(calls: [f64; 2]) -> Mix {
-    Mix { plain: 0.0, divisions: 0.0, calls }
+    Mix {
+        plain: 0.0,
+        divisions: 0.0,
+        calls,
+    }
 }
 
 fn of_node(rates: &Rates, job: &Job, id: Id) -> Mix {
@@ -51,7 +71,9 @@ fn unary(functions: &Functions, op: Unary) -> Mix {
         Unary::Sqrt => division(0.0),
         Unary::Exp => call(functions.exp),
         Unary::Log => call(functions.log),
-        Unary::Neg | Unary::Not | Unary::Abs | Unary::Floor | Unary::Ceil | Unary::Round => plain(1.0),
+        Unary::Neg | Unary::Not | Unary::Abs | Unary::Floor | Unary::Ceil | Unary::Round => {
+            plain(1.0)
+        }
         Unary::Sign | Unary::IsNan => plain(2.0),
         Unary::Tanh | Unary::Sinh => call(functions.hyperbolic),
         Unary::Erf | Unary::Erfc => call(functions.error),
@@ -65,8 +87,12 @@ fn binary(functions: &Functions, op: Binary, constant: Option<f64>) -> Mix {
         Binary::Div if constant.is_some() => plain(1.0),
         Binary::Div => division(0.0),
         Binary::Pow if constant.is_some_and(|p| p.fract() == 0.0 && p.abs() <= 4.0) => plain(2.0),
-        Binary::Pow if constant.is_some_and(|p| p.fract() == 0.0 && p.abs() <= 64.0) => whole(constant.unwrap_or(1.0)),
-        Binary::Pow if constant.is_some_and(|p| (2.0 * p).fract() == 0.0 && p.abs() <= 2.5) => call(rates::HALVES),
+        Binary::Pow if constant.is_some_and(|p| p.fract() == 0.0 && p.abs() <= 64.0) => {
+            whole(constant.unwrap_or(1.0))
+        }
+        Binary::Pow if constant.is_some_and(|p| (2.0 * p).fract() == 0.0 && p.abs() <= 2.5) => {
+            call(rates::HALVES)
+        }
         Binary::Pow if constant.is_some() => call(functions.power),
         Binary::Pow => call([functions.any_power; 2]),
         Binary::Atan2 => call(functions.hyperbolic),
@@ -77,7 +103,11 @@ fn binary(functions: &Functions, op: Binary, constant: Option<f64>) -> Mix {
 /// A whole power by products, which single precision takes a number at a time.
 fn whole(p: f64) -> Mix {
     let divisions = if p < 0.0 { 1.0 } else { 0.0 };
-    Mix { plain: 1.0 + 1.5 * p.abs().max(1.0).log2(), divisions, calls: [0.0, rates::WHOLE] }
+    Mix {
+        plain: 1.0 + 1.5 * p.abs().max(1.0).log2(),
+        divisions,
+        calls: [0.0, rates::WHOLE],
+    }
 }
 
 /// Operations of a recognised reduction where the formula's own code computes it; in single precision a product and its
@@ -96,7 +126,11 @@ fn of_form(form: ZipForm, single: bool) -> Mix {
 fn mixes(work: &Work<'_>) -> [Mix; 2] {
     let (job, given, single) = (work.job, work.family == Family::Dense, work.is_single());
     let low = &job.low;
-    let sum = |ids: &[Id]| ids.iter().map(|id| of_node(work.rates(), job, *id)).fold(Mix::default(), Mix::plus);
+    let sum = |ids: &[Id]| {
+        ids.iter()
+            .map(|id| of_node(work.rates(), job, *id))
+            .fold(Mix::default(), Mix::plus)
+    };
     let (mut component, mut pair) = (Mix::default(), sum(&low.finish));
     for stage in &low.stages {
         pair = pair.plus(sum(&stage.scalars));
@@ -106,7 +140,13 @@ fn mixes(work: &Work<'_>) -> [Mix; 2] {
             own |= form.is_none();
             let more = form.map_or_else(
                 || of_node(work.rates(), job, id),
-                |(form, ..)| if given { plain(0.0) } else { of_form(form, single) },
+                |(form, ..)| {
+                    if given {
+                        plain(0.0)
+                    } else {
+                        of_form(form, single)
+                    }
+                },
             );
             component = component.plus(more);
         }
@@ -125,9 +165,17 @@ fn cycles(rates: &Rates, mix: Mix, single: bool, lanes: f64) -> f64 {
 
 /// Cycles of the nearest image of a vector of pairs, found in double precision before the formula is.
 fn image(work: &Work<'_>) -> f64 {
-    let oblique = work.job.cell.as_ref().is_some_and(|c| matches!(c.image(), Image::Oblique(_)));
+    let oblique = work
+        .job
+        .cell
+        .as_ref()
+        .is_some_and(|c| matches!(c.image(), Image::Oblique(_)));
     let each = work.rates().image[usize::from(oblique)];
-    if work.job.low.periodic { each * work.lanes() } else { 0.0 }
+    if work.job.low.periodic {
+        each * work.lanes()
+    } else {
+        0.0
+    }
 }
 
 /// Cycles of one vector of pairs.
@@ -137,7 +185,9 @@ pub(super) fn vector(work: &Work<'_>) -> f64 {
     let dim = work.job.low.dim as f64;
     if work.family == Family::Vm {
         let all = component.times(dim).plus(pair);
-        return (all.plain + 2.0 * all.divisions) * work.rates().stepwise + all.calls[0] * work.lanes() + image;
+        return (all.plain + 2.0 * all.divisions) * work.rates().stepwise
+            + all.calls[0] * work.lanes()
+            + image;
     }
     let one = |mix| cycles(work.rates(), mix, work.is_single(), work.lanes());
     let looped = component != Mix::default() && work.job.low.dim > rates::WRITTEN_OUT;
@@ -152,10 +202,20 @@ pub(super) fn term(work: &Work<'_>) -> Term {
     let rates = work.rates();
     let parts = [
         (all.plain * rates.operation, "arithmetic of the formula"),
-        (all.divisions * rates.division[usize::from(!work.is_single())], "divisions and roots"),
-        (all.calls[usize::from(work.is_single())] * work.lanes(), "functions of the formula"),
+        (
+            all.divisions * rates.division[usize::from(!work.is_single())],
+            "divisions and roots",
+        ),
+        (
+            all.calls[usize::from(work.is_single())] * work.lanes(),
+            "functions of the formula",
+        ),
         (image(work), "nearest images"),
     ];
-    let largest = parts.into_iter().fold((0.0, "arithmetic of the formula"), |a, b| if b.0 > a.0 { b } else { a });
+    let largest = parts
+        .into_iter()
+        .fold((0.0, "arithmetic of the formula"), |a, b| {
+            if b.0 > a.0 { b } else { a }
+        });
     work.shared(largest.1, work.computed() / work.lanes() * vector(work))
 }

@@ -67,16 +67,25 @@ impl Work<'_> {
     }
     /// Seconds of `cycles` that all threads share.
     fn shared(&self, what: &str, cycles: f64) -> Term {
-        Term { what: what.into(), seconds: cycles / (self.machine.clock * self.threads()) }
+        Term {
+            what: what.into(),
+            seconds: cycles / (self.machine.clock * self.threads()),
+        }
     }
     /// Seconds of `cycles` of one thread.
     fn alone(&self, what: &str, cycles: f64) -> Term {
-        Term { what: what.into(), seconds: cycles / self.machine.clock }
+        Term {
+            what: what.into(),
+            seconds: cycles / self.machine.clock,
+        }
     }
     /// Cells that are computed: blocks across the diagonal of a half space are computed whole.
     fn computed(&self) -> f64 {
-        let diagonal =
-            if self.job.space.is_triangular() { self.job.space.n * BLOCK.min(self.job.space.n) / 2 } else { 0 };
+        let diagonal = if self.job.space.is_triangular() {
+            self.job.space.n * BLOCK.min(self.job.space.n) / 2
+        } else {
+            0
+        };
         self.cells as f64 + diagonal as f64
     }
     fn is_single(&self) -> bool {
@@ -87,7 +96,11 @@ impl Work<'_> {
 /// The terms of a run, the largest first.
 pub fn terms(work: &Work<'_>) -> Vec<Term> {
     let mut terms = vec![start(work), laid(work)];
-    terms.extend(if work.prune.is_on() { pruned::terms(work) } else { of_pairs(work) });
+    terms.extend(if work.prune.is_on() {
+        pruned::terms(work)
+    } else {
+        of_pairs(work)
+    });
     terms.push(grids(work));
     terms.extend(results(work));
     terms.retain(|t| t.seconds > 0.0);
@@ -97,7 +110,9 @@ pub fn terms(work: &Work<'_>) -> Vec<Term> {
 
 /// Cycles in which all pairs are evaluated, one by one, and go into the folds.
 pub fn cycles_of_pairs(work: &Work<'_>) -> f64 {
-    of_pairs(work).iter().map(|term| term.seconds).sum::<f64>() * work.machine.clock * work.threads()
+    of_pairs(work).iter().map(|term| term.seconds).sum::<f64>()
+        * work.machine.clock
+        * work.threads()
 }
 
 /// The terms of all pairs, evaluated one by one.
@@ -106,20 +121,39 @@ fn of_pairs(work: &Work<'_>) -> Vec<Term> {
         return vec![counted(work)];
     }
     if work.family == Family::Screen {
-        return vec![reductions(work), work.shared("looking at values", work.cells as f64 * rates::SCREENED)];
+        return vec![
+            reductions(work),
+            work.shared("looking at values", work.cells as f64 * rates::SCREENED),
+        ];
     }
     let mut terms = vec![reductions(work), formula::term(work)];
     terms.extend(work.job.folds.iter().map(|fold| folded(work, fold)));
-    let cut = if work.job.near_root.is_some() { rates::CUT } else { 0.0 };
+    let cut = if work.job.near_root.is_some() {
+        rates::CUT
+    } else {
+        0.0
+    };
     terms.push(work.shared("cut-off", work.cells as f64 * cut));
     terms
 }
 
 /// Description, plan, threads.
 fn start(work: &Work<'_>) -> Term {
-    let sampled = if work.prune.evaluated.is_some() { rates::SAMPLED } else { 0.0 };
+    let sampled = if work.prune.evaluated.is_some() {
+        rates::SAMPLED
+    } else {
+        0.0
+    };
     let one_block = work.job.space.n <= BLOCK && work.job.space.m <= BLOCK;
-    work.alone("start", sampled + if one_block { rates::START / 10.0 } else { rates::START })
+    work.alone(
+        "start",
+        sampled
+            + if one_block {
+                rates::START / 10.0
+            } else {
+                rates::START
+            },
+    )
 }
 
 /// Rows hoisted, and laid out for the kernels.
@@ -128,30 +162,54 @@ fn laid(work: &Work<'_>) -> Term {
     let width = |side: usize| low.streams[side].len() * low.dim + low.attrs[side].len();
     let numbers = space.n * width(0) + space.m * width(1);
     // Rows of one table that are the same on either side are hoisted once for the dense kernels.
-    let once = work.family == Family::Dense && work.job.y.is_none() && low.vector_tail.is_empty() && low.is_mirrored();
+    let once = work.family == Family::Dense
+        && work.job.y.is_none()
+        && low.vector_tail.is_empty()
+        && low.is_mirrored();
     let others = if once { 0 } else { space.m };
-    let hoisted = (space.n * hoisted(work.job, DEP_X) + others * hoisted(work.job, DEP_Y)) * low.dim;
-    work.shared("laying out rows", numbers as f64 * rates::LAID + hoisted as f64 * rates::HOISTED)
+    let hoisted =
+        (space.n * hoisted(work.job, DEP_X) + others * hoisted(work.job, DEP_Y)) * low.dim;
+    work.shared(
+        "laying out rows",
+        numbers as f64 * rates::LAID + hoisted as f64 * rates::HOISTED,
+    )
 }
 
 /// Operations on every element of a row that are done once a row.
 fn hoisted(job: &Job, side: Deps) -> usize {
     let formula = &job.low.formula;
     let live = formula.live();
-    let ids = (0..live.len()).filter(|at| live[*at]).map(|at| Id(at as u32));
+    let ids = (0..live.len())
+        .filter(|at| live[*at])
+        .map(|at| Id(at as u32));
     let plain = |id: &Id| matches!(formula.node(*id), Node::Row(_) | Node::At(..) | Node::Delta);
-    let by_element = |id: &Id| formula.ty(*id).shape == Shape::Vector || matches!(formula.node(*id), Node::Reduce(..));
-    ids.filter(|id| formula.deps(*id) == side && !plain(id) && by_element(id)).count()
+    let by_element = |id: &Id| {
+        formula.ty(*id).shape == Shape::Vector || matches!(formula.node(*id), Node::Reduce(..))
+    };
+    ids.filter(|id| formula.deps(*id) == side && !plain(id) && by_element(id))
+        .count()
 }
 
 /// The recognised reductions of the dense family.
 fn reductions(work: &Work<'_>) -> Term {
     let low = &work.job.low;
     let dense = matches!(work.family, Family::Dense | Family::Screen);
-    let forms = low.stages.iter().flat_map(|s| &s.reduces).filter_map(|r| low.zip_form(*r));
+    let forms = low
+        .stages
+        .iter()
+        .flat_map(|s| &s.reduces)
+        .filter_map(|r| low.zip_form(*r));
     let screen = work.family == Family::Screen;
-    let lanes = if screen { 2.0 * work.lanes() } else { work.lanes() };
-    let table = if work.is_single() || screen { &work.rates().dense_single } else { &work.rates().dense_double };
+    let lanes = if screen {
+        2.0 * work.lanes()
+    } else {
+        work.lanes()
+    };
+    let table = if work.is_single() || screen {
+        &work.rates().dense_single
+    } else {
+        &work.rates().dense_double
+    };
     let cycles = |form: ZipForm| match form {
         ZipForm::L1 => table[0],
         ZipForm::SqDiff => table[1],
@@ -162,9 +220,18 @@ fn reductions(work: &Work<'_>) -> Term {
     };
     let truths = |a, b| low.formula.ty(a).truth && low.formula.ty(b).truth;
     let words = low.dim.div_ceil(64) as f64 * work.rates().bits * lanes;
-    let one = |(form, a, b)| if truths(a, b) { words } else { cycles(form) * low.dim as f64 };
+    let one = |(form, a, b)| {
+        if truths(a, b) {
+            words
+        } else {
+            cycles(form) * low.dim as f64
+        }
+    };
     let each: f64 = forms.filter(|_| dense).map(one).sum();
-    work.shared("arithmetic of the reductions", work.computed() / lanes * each)
+    work.shared(
+        "arithmetic of the reductions",
+        work.computed() / lanes * each,
+    )
 }
 
 /// Pairs of points counted by their own kernel.
@@ -192,7 +259,11 @@ fn each(work: &Work<'_>, fold: &Fold) -> f64 {
     let half = work.job.space.is_triangular();
     let [matrix, mirrored, nearest, bins, select] = rates::FOLD;
     if let Fold::Dense(f) = fold {
-        return if f.is_mirrored(&work.job.space) { mirrored } else { matrix };
+        return if f.is_mirrored(&work.job.space) {
+            mirrored
+        } else {
+            matrix
+        };
     }
     if let Fold::Rows(f) = fold {
         return credited(work, f);
@@ -205,7 +276,9 @@ fn each(work: &Work<'_>, fold: &Fold) -> f64 {
         let [weight, mean] = rates::TERMS;
         let search = |a: &Axis| if a.is_even() { 0.0 } else { rates::SEARCHED };
         let placed: f64 = h.axes.iter().map(|a| bins + search(a)).sum();
-        return placed + if h.weights.is_some() { weight } else { 0.0 } + if h.mean { mean } else { 0.0 };
+        return placed
+            + if h.weights.is_some() { weight } else { 0.0 }
+            + if h.mean { mean } else { 0.0 };
     }
     if let Fold::Select(_) = fold {
         return select;
@@ -218,7 +291,11 @@ fn each(work: &Work<'_>, fold: &Fold) -> f64 {
 fn listed(k: usize, m: usize) -> f64 {
     let (k, m) = (k.min(m).max(1) as f64, m.max(1) as f64);
     let taken = k * (1.0 + (m / k).ln());
-    if k <= rates::SHORT_LIST { 0.0 } else { taken / m * rates::LISTED[0] }
+    if k <= rates::SHORT_LIST {
+        0.0
+    } else {
+        taken / m * rates::LISTED[0]
+    }
 }
 
 /// Cycles of a cell that is credited to its row, and in half of a space to its column.
@@ -228,11 +305,19 @@ fn credited(work: &Work<'_>, fold: &RowFold) -> f64 {
     let weighted = fold.sums_weighted(half).is_some() && one;
     // Pruned runs and the evaluator hand values over; code that was made for a formula adds them up itself.
     let added = !work.prune.is_on() && work.family != Family::Vm && work.job.near_root.is_none();
-    let all = work.job.folds.iter().all(|f| matches!(f, Fold::Rows(f) if f.sums_runs(half)));
+    let all = work
+        .job
+        .folds
+        .iter()
+        .all(|f| matches!(f, Fold::Rows(f) if f.sums_runs(half)));
     let [value, number, to_column, of_single, best] = rates::CREDITED;
     // Columns take theirs in double precision.
     let of_double = work.rates().functions.exp[0];
-    let exponential = if work.is_single() { of_single } else { of_double };
+    let exponential = if work.is_single() {
+        of_single
+    } else {
+        of_double
+    };
     let numbers = fold.out_width() as f64;
     let sides = if half { 1.0 } else { 0.0 };
     match fold.op {
@@ -248,7 +333,13 @@ fn credited(work: &Work<'_>, fold: &RowFold) -> f64 {
 
 /// Bins of histograms: their edges, and the counts of all units.
 fn grids(work: &Work<'_>) -> Term {
-    let histograms = work.job.folds.iter().filter_map(|f| if let Fold::Histogram(h) = f { Some(h) } else { None });
+    let histograms = work.job.folds.iter().filter_map(|f| {
+        if let Fold::Histogram(h) = f {
+            Some(h)
+        } else {
+            None
+        }
+    });
     let [edge, counter] = rates::BINS;
     let cycles = |h: &Histogram| {
         let edges: usize = h.axes.iter().map(Axis::bins).sum();
@@ -260,7 +351,18 @@ fn grids(work: &Work<'_>) -> Term {
 /// Bytes of dense results.
 fn results(work: &Work<'_>) -> [Term; 2] {
     let (n, m) = (work.job.space.n, work.job.space.m);
-    let bytes = work.job.folds.iter().map(|f| dense_bytes(f, n, m, work.precision)).sum::<u64>() as f64;
-    let term = |what: &str, rate: f64| Term { what: what.into(), seconds: bytes / rate };
-    [term("writing the result", work.machine.write_rate), term(FRESH, work.machine.fresh_rate)]
+    let bytes = work
+        .job
+        .folds
+        .iter()
+        .map(|f| dense_bytes(f, n, m, work.precision))
+        .sum::<u64>() as f64;
+    let term = |what: &str, rate: f64| Term {
+        what: what.into(),
+        seconds: bytes / rate,
+    };
+    [
+        term("writing the result", work.machine.write_rate),
+        term(FRESH, work.machine.fresh_rate),
+    ]
 }

@@ -23,8 +23,11 @@ pub fn meshed(job: &Job, mesh: &Mesh) -> f64 {
 
 /// Cycles of a counted pair for weights and values that are summed beside it.
 pub(super) fn summed(job: &Job) -> f64 {
-    let [Fold::Histogram(h)] = job.folds.as_slice() else { return 0.0 };
-    f64::from(u8::from(h.weights.is_some())) * rates::SUMMED[0] + f64::from(u8::from(h.mean)) * rates::SUMMED[1]
+    let [Fold::Histogram(h)] = job.folds.as_slice() else {
+        return 0.0;
+    };
+    f64::from(u8::from(h.weights.is_some())) * rates::SUMMED[0]
+        + f64::from(u8::from(h.mean)) * rates::SUMMED[1]
 }
 
 /// The terms of a pruned run.
@@ -34,36 +37,74 @@ pub(super) fn terms(work: &Work<'_>) -> Vec<Term> {
     let doubled = walked(work.job, work.prune).cells != work.job.space.cells;
     let pairs = if doubled { 2.0 * pairs } else { pairs };
     if let Some(mesh) = &work.prune.mesh {
-        let rows = (work.job.space.n + if work.job.y.is_some() { work.job.space.m } else { 0 }) as f64;
+        let rows = (work.job.space.n
+            + if work.job.y.is_some() {
+                work.job.space.m
+            } else {
+                0
+            }) as f64;
         return vec![
             work.shared("placing rows in columns", rows * rates::MESH[2]),
             work.shared("looking for pairs", meshed(work.job, mesh)),
-            work.shared("counting", work.cells as f64 * mesh.below * (rates::MESH[3] + summed(work.job))),
+            work.shared(
+                "counting",
+                work.cells as f64 * mesh.below * (rates::MESH[3] + summed(work.job)),
+            ),
         ];
     }
     if let Some(grid) = &work.prune.grid {
         return cells(work, grid, pairs);
     }
-    vec![sorted(work), boxes(work, kernel, pairs), evaluated(work, kernel, pairs)]
+    vec![
+        sorted(work),
+        boxes(work, kernel, pairs),
+        evaluated(work, kernel, pairs),
+    ]
 }
 
 /// Folds by row of pairs that a grid of cells finds.
 fn cells(work: &Work<'_>, grid: &Grid, pairs: f64) -> Vec<Term> {
-    let rows = (work.job.space.n + if work.job.y.is_some() { work.job.space.m } else { 0 }) as f64;
+    let rows = (work.job.space.n
+        + if work.job.y.is_some() {
+            work.job.space.m
+        } else {
+            0
+        }) as f64;
     let within = pairs * grid.within / grid.evaluated.max(f64::MIN_POSITIVE);
     let [placed, gathered, looked, kept] = rates::GRID;
-    let folds: f64 = work.job.folds.iter().map(|f| if let Fold::Rows(f) = f { f.width as f64 } else { 1.0 }).sum();
+    let folds: f64 = work
+        .job
+        .folds
+        .iter()
+        .map(|f| {
+            if let Fold::Rows(f) = f {
+                f.width as f64
+            } else {
+                1.0
+            }
+        })
+        .sum();
     vec![
         work.shared("placing rows in cells", rows * placed),
         work.shared("gathering neighbours", pairs / grid.together * gathered),
-        work.shared("pairs within reach", pairs * (formula::vector(work) / work.lanes() + looked)),
+        work.shared(
+            "pairs within reach",
+            pairs * (formula::vector(work) / work.lanes() + looked),
+        ),
         work.shared("folding values", within * folds * kept),
     ]
 }
 
 /// Rows sorted along the curve; the sides at the same time.
 fn sorted(work: &Work<'_>) -> Term {
-    let (n, m) = (work.job.space.n, if work.job.y.is_some() { work.job.space.m } else { 0 });
+    let (n, m) = (
+        work.job.space.n,
+        if work.job.y.is_some() {
+            work.job.space.m
+        } else {
+            0
+        },
+    );
     let numbers = |rows: usize| rows as f64 * (rows.max(2) as f64).log2() / 17.0;
     match work.threads() > 1.0 {
         true => work.alone("sorting rows", numbers(n).max(numbers(m)) * rates::SORTED),
@@ -77,9 +118,12 @@ fn boxes(work: &Work<'_>, kernel: Kernel, pairs: f64) -> Term {
     let cycles = match kernel {
         Kernel::Points => rows / GROUP * rates::GROUP[0] + pairs / (GROUP * LEAF) * rates::GROUP[1],
         Kernel::Nearest => {
-            let [Fold::Nearest(f)] = work.job.folds.as_slice() else { return work.shared("bounding boxes", 0.0) };
+            let [Fold::Nearest(f)] = work.job.folds.as_slice() else {
+                return work.shared("bounding boxes", 0.0);
+            };
             let beyond = (f.k.min(work.job.space.m) as f64 - rates::SHORT_LIST).max(0.0);
-            rows * (rates::NEAREST[0] + beyond * rates::LISTED[1]) + pairs / LEAF * rates::NEAREST[1]
+            rows * (rates::NEAREST[0] + beyond * rates::LISTED[1])
+                + pairs / LEAF * rates::NEAREST[1]
         }
         Kernel::Within => rows * rates::WITHIN[0] + pairs / LEAF * rates::WITHIN[1],
         Kernel::Ends => rows * rates::ENDS[0] + pairs / LEAF * rates::ENDS[1],
@@ -105,5 +149,12 @@ fn evaluated(work: &Work<'_>, kernel: Kernel, pairs: f64) -> Term {
             formula::vector(work) / work.lanes() + folds
         }
     };
-    work.shared(if kernel == Kernel::Points { "counting" } else { "pairs that bounds leave" }, pairs * each)
+    work.shared(
+        if kernel == Kernel::Points {
+            "counting"
+        } else {
+            "pairs that bounds leave"
+        },
+        pairs * each,
+    )
 }

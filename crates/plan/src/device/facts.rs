@@ -95,6 +95,13 @@ impl Facts {
 
 /// Devices of one runtime as the option that names devices takes them: `cuda:0`, `cuda:0,1`.
 pub fn ids(devices: &[Facts]) -> String {
-    let numbers: Vec<String> = devices.iter().map(|facts| facts.index.to_string()).collect();
-    format!("{}:{}", devices.first().map_or("", |facts| facts.runtime.name()), numbers.join(","))
+    let numbers: Vec<String> = devices
+        .iter()
+        .map(|facts| facts.index.to_string())
+        .collect();
+    format!(
+        "{}:{}",
+        devices.first().map_or("", |facts| facts.runtime.name()),
+        numbers.join(",")
+    )
 }

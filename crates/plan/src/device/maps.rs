@@ -36,7 +36,10 @@ pub const SIDE: u32 = 16;
 
 impl Placing {
     /// The map of whole rectangles.
-    pub const CROSS: Placing = Placing { map: Map::Cross, by_thread: false };
+    pub const CROSS: Placing = Placing {
+        map: Map::Cross,
+        by_thread: false,
+    };
 
     /// The placing of a triangle that `overrides` ask for; else blocks by the map of a rectangular box.
     ///
@@ -52,8 +55,8 @@ impl Placing {
         };
         let by_thread = overrides.tile_by == Some(Placed::Thread);
         if by_thread && matches!(map, Map::Rec | Map::Ltm(Root::Table)) {
-            let e =
-                Error::request("this triangle map places blocks of threads, not threads").at(Opt::Set.like("tile.by"));
+            let e = Error::request("this triangle map places blocks of threads, not threads")
+                .at(Opt::Set.like("tile.by"));
             return Err(e.remedy("block; by thread: bb, utm, rb, or ltm without a table"));
         }
         Ok(Placing { map, by_thread })
@@ -64,7 +67,10 @@ impl Placing {
         if !self.by_thread {
             return grids;
         }
-        grids.into_iter().map(|(x, y, launch)| (x.div_ceil(SIDE), y.div_ceil(SIDE), launch)).collect()
+        grids
+            .into_iter()
+            .map(|(x, y, launch)| (x.div_ceil(SIDE), y.div_ceil(SIDE), launch))
+            .collect()
     }
 }
 
@@ -89,7 +95,11 @@ impl Map {
                 let side = (total as f64).sqrt().ceil() as u32;
                 vec![(side, (total.div_ceil(u64::from(side.max(1)))) as u32, 0)]
             }
-            Map::Rb => vec![if n.is_multiple_of(2) { (n / 2, n + 1, 0) } else { (n.div_ceil(2), n, 0) }],
+            Map::Rb => vec![if n.is_multiple_of(2) {
+                (n / 2, n + 1, 0)
+            } else {
+                (n.div_ceil(2), n, 0)
+            }],
             Map::Rec => {
                 let mut out = vec![(n, 1, 0)];
                 let mut side = 1;

@@ -47,7 +47,11 @@ impl Matrix {
         if !is_matrix(job) || overrides.device_family == Some(DeviceFamily::Values) {
             return Ok(None);
         }
-        let triangle = if job.space.is_triangular() { Some(Placing::triangle(overrides)?) } else { None };
+        let triangle = if job.space.is_triangular() {
+            Some(Placing::triangle(overrides)?)
+        } else {
+            None
+        };
         let kernel = match half {
             Some(half) => Kernel::Products(half),
             None if fits(job) && overrides.device_family != Some(DeviceFamily::Domain) => {
@@ -82,8 +86,12 @@ impl Kernel {
 
 /// Whether `job` is one matrix of numbers.
 fn is_matrix(job: &Job) -> bool {
-    let [Fold::Dense(f)] = job.folds.as_slice() else { return false };
-    job.low.formula.width(f.root, job.low.dim) == 1 && job.near_root.is_none() && job.nan != NanPolicy::Skip
+    let [Fold::Dense(f)] = job.folds.as_slice() else {
+        return false;
+    };
+    job.low.formula.width(f.root, job.low.dim) == 1
+        && job.near_root.is_none()
+        && job.nan != NanPolicy::Skip
 }
 
 /// Rows and columns of a tile of cells.
@@ -150,9 +158,14 @@ pub fn carries(low: &Lowered, precision: Precision) -> bool {
 pub fn fits(job: &Job) -> bool {
     let low = &job.low;
     let streams = [low.streams[0].len(), low.streams[1].len()];
-    let plain =
-        low.stages.len() == 1 && low.stages[0].scalars.is_empty() && !low.periodic && low.vector_tail.is_empty();
-    plain && low.dim >= 8 && low.stages[0].reduces.len() <= 1 && streams.iter().all(|s| (1..=2).contains(s))
+    let plain = low.stages.len() == 1
+        && low.stages[0].scalars.is_empty()
+        && !low.periodic
+        && low.vector_tail.is_empty();
+    plain
+        && low.dim >= 8
+        && low.stages[0].reduces.len() <= 1
+        && streams.iter().all(|s| (1..=2).contains(s))
 }
 
 /// Components of a slice by default: shared memory of 32 KiB for two stages of both sides.
@@ -173,7 +186,9 @@ pub fn pipe_slice(low: &Lowered, precision: Precision, stages: usize) -> usize {
     let streams = low.streams.iter().map(Vec::len).sum::<usize>();
     let one = streams.max(1) * TILE * precision.bytes() * stages;
     let most = ((48 << 10) / one).max(2);
-    (1usize << most.ilog2()).min(16).min(low.dim.next_power_of_two())
+    (1usize << most.ilog2())
+        .min(16)
+        .min(low.dim.next_power_of_two())
 }
 
 /// Bytes of shared memory of a block.
@@ -186,30 +201,63 @@ pub fn shared_bytes(low: &Lowered, shape: &Shape) -> usize {
 ///
 /// # Errors
 /// `Request` for settings that make no sense.
-fn shape(job: &Job, precision: Precision, runtime: Runtime, overrides: &Overrides) -> Result<Shape> {
+fn shape(
+    job: &Job,
+    precision: Precision,
+    runtime: Runtime,
+    overrides: &Overrides,
+) -> Result<Shape> {
     let low = &job.low;
-    let mirror = job.folds.iter().filter_map(Fold::dense).any(|f| f.is_mirrored(&job.space));
+    let mirror = job
+        .folds
+        .iter()
+        .filter_map(Fold::dense)
+        .any(|f| f.is_mirrored(&job.space));
     let single = precision == Precision::F32;
     let piped = single && runtime == Runtime::Cuda;
     // OpenCL has no copies that run on their own; double precision waits for its arithmetic, not for its slices.
-    let stages = overrides.dense_stages.map_or(if piped { 3 } else { 0 }, |v| v.get());
-    let copy = if stages < 2 { Copying::Ahead } else { Copying::Pipe(stages) };
+    let stages = overrides
+        .dense_stages
+        .map_or(if piped { 3 } else { 0 }, |v| v.get());
+    let copy = if stages < 2 {
+        Copying::Ahead
+    } else {
+        Copying::Pipe(stages)
+    };
     let across = overrides.dense_across.map_or(8, |v| v.get());
     let (slice, blocks) = match copy {
-        Copying::Ahead => (default_slice(low, precision), if single && !mirror { 2 } else { 1 }),
+        Copying::Ahead => (
+            default_slice(low, precision),
+            if single && !mirror { 2 } else { 1 },
+        ),
         // Second accumulators take the registers of a second block.
-        Copying::Pipe(_) => (pipe_slice(low, precision, stages), if carries(low, precision) { 1 } else { 2 }),
+        Copying::Pipe(_) => (
+            pipe_slice(low, precision, stages),
+            if carries(low, precision) { 1 } else { 2 },
+        ),
     };
     let slice = overrides.dense_slice.map_or(slice, |v| v.get());
     let blocks = overrides.dense_blocks.map_or(blocks, |v| v.get());
     let load = load_width(precision, overrides)?;
     let unroll = overrides.dense_unroll.map_or(slice, |v| v.get());
-    let shape = Shape { precision, slice, copy, across, blocks, map: Placing::CROSS, mirror, load, unroll };
+    let shape = Shape {
+        precision,
+        slice,
+        copy,
+        across,
+        blocks,
+        map: Placing::CROSS,
+        mirror,
+        load,
+        unroll,
+    };
     if !slice.is_power_of_two() || slice < 2 || shared_bytes(low, &shape) > 48 << 10 {
-        let e = Error::request(format!("{slice} components a slice")).at(Opt::Set.like("dense.slice"));
-        return Err(e
-            .limit("48 KiB of shared memory")
-            .remedy(format!("a smaller power of two, or fewer {}", Opt::Set.like("dense.stages"))));
+        let e =
+            Error::request(format!("{slice} components a slice")).at(Opt::Set.like("dense.slice"));
+        return Err(e.limit("48 KiB of shared memory").remedy(format!(
+            "a smaller power of two, or fewer {}",
+            Opt::Set.like("dense.stages")
+        )));
     }
     Ok(shape)
 }

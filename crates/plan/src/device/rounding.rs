@@ -30,34 +30,84 @@ pub struct Bound {
 impl Bound {
     /// Of numbers between `lo` and `hi`, each held exactly or rounded once.
     pub fn held(lo: f64, hi: f64, exact: bool) -> Option<Self> {
-        let b = if exact { Bound { lo, hi, abs: 0.0, rel: 0.0 } } else { Bound { lo, hi, abs: TINY, rel: U } };
+        let b = if exact {
+            Bound {
+                lo,
+                hi,
+                abs: 0.0,
+                rel: 0.0,
+            }
+        } else {
+            Bound {
+                lo,
+                hi,
+                abs: TINY,
+                rel: U,
+            }
+        };
         b.sane()
     }
     fn sane(self) -> Option<Self> {
-        (self.lo.abs() < LARGE && self.hi.abs() < LARGE && self.abs < LARGE && self.rel < 0.01).then_some(self)
+        (self.lo.abs() < LARGE && self.hi.abs() < LARGE && self.abs < LARGE && self.rel < 0.01)
+            .then_some(self)
     }
     fn top(&self) -> f64 {
         self.lo.abs().max(self.hi.abs())
     }
     /// After one rounding.
     fn rounded(self) -> Option<Self> {
-        Bound { abs: self.abs * (1.0 + U) + TINY, rel: self.rel + U * (1.0 + self.rel), ..self }.sane()
+        Bound {
+            abs: self.abs * (1.0 + U) + TINY,
+            rel: self.rel + U * (1.0 + self.rel),
+            ..self
+        }
+        .sane()
     }
     fn add(&self, b: &Bound, sign: f64) -> Option<Self> {
-        let (blo, bhi) = if sign > 0.0 { (b.lo, b.hi) } else { (-b.hi, -b.lo) };
+        let (blo, bhi) = if sign > 0.0 {
+            (b.lo, b.hi)
+        } else {
+            (-b.hi, -b.lo)
+        };
         let same = (self.lo >= 0.0 && blo >= 0.0) || (self.hi <= 0.0 && bhi <= 0.0);
         let (abs, rel) = if same {
             (self.abs + b.abs, self.rel.max(b.rel))
         } else {
-            (self.abs + b.abs + self.rel * self.top() + b.rel * b.top(), 0.0)
+            (
+                self.abs + b.abs + self.rel * self.top() + b.rel * b.top(),
+                0.0,
+            )
         };
-        Bound { lo: self.lo + blo, hi: self.hi + bhi, abs, rel }.rounded()
+        Bound {
+            lo: self.lo + blo,
+            hi: self.hi + bhi,
+            abs,
+            rel,
+        }
+        .rounded()
     }
     fn mul(&self, b: &Bound) -> Option<Self> {
-        let ends = [self.lo * b.lo, self.lo * b.hi, self.hi * b.lo, self.hi * b.hi];
-        let (lo, hi) = ends.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
-        let abs = self.top() * b.abs * (1.0 + self.rel) + b.top() * self.abs * (1.0 + b.rel) + self.abs * b.abs;
-        Bound { lo, hi, abs, rel: self.rel + b.rel + self.rel * b.rel }.rounded()
+        let ends = [
+            self.lo * b.lo,
+            self.lo * b.hi,
+            self.hi * b.lo,
+            self.hi * b.hi,
+        ];
+        let (lo, hi) = ends
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| {
+                (l.min(*v), h.max(*v))
+            });
+        let abs = self.top() * b.abs * (1.0 + self.rel)
+            + b.top() * self.abs * (1.0 + b.rel)
+            + self.abs * b.abs;
+        Bound {
+            lo,
+            hi,
+            abs,
+            rel: self.rel + b.rel + self.rel * b.rel,
+        }
+        .rounded()
     }
     /// By a value that is never near zero.
     fn over(&self, b: &Bound) -> Option<Self> {
@@ -67,24 +117,47 @@ impl Bound {
             return None;
         }
         // Devices may round a quotient less well than to nearest.
-        let turned = Bound { lo: 1.0 / b.hi, hi: 1.0 / b.lo, abs: 0.0, rel: error / (1.0 - error) + 4.0 * U };
+        let turned = Bound {
+            lo: 1.0 / b.hi,
+            hi: 1.0 / b.lo,
+            abs: 0.0,
+            rel: error / (1.0 - error) + 4.0 * U,
+        };
         self.mul(&turned)
     }
     fn square(&self) -> Option<Self> {
         let mut s = self.mul(self)?;
-        s.lo = if self.lo <= 0.0 && self.hi >= 0.0 { 0.0 } else { s.lo.max(0.0) };
+        s.lo = if self.lo <= 0.0 && self.hi >= 0.0 {
+            0.0
+        } else {
+            s.lo.max(0.0)
+        };
         Some(s)
     }
     fn magnitude(&self) -> Self {
-        let lo = if self.lo <= 0.0 && self.hi >= 0.0 { 0.0 } else { self.lo.abs().min(self.hi.abs()) };
-        Bound { lo, hi: self.top(), ..*self }
+        let lo = if self.lo <= 0.0 && self.hi >= 0.0 {
+            0.0
+        } else {
+            self.lo.abs().min(self.hi.abs())
+        };
+        Bound {
+            lo,
+            hi: self.top(),
+            ..*self
+        }
     }
     fn root(&self) -> Option<Self> {
         if self.lo < 0.0 {
             return None;
         }
         let abs = self.abs.sqrt();
-        Bound { lo: self.lo.sqrt(), hi: self.hi.sqrt(), abs, rel: self.rel + 2.0 * U }.rounded()
+        Bound {
+            lo: self.lo.sqrt(),
+            hi: self.hi.sqrt(),
+            abs,
+            rel: self.rel + 2.0 * U,
+        }
+        .rounded()
     }
     fn exponential(&self) -> Option<Self> {
         if self.hi > 80.0 || self.abs > 1e-3 {
@@ -95,15 +168,31 @@ impl Bound {
         if delta > 1e-3 {
             return None;
         }
-        Bound { lo: self.lo.exp(), hi: self.hi.exp(), abs: TINY, rel: 1.01 * delta + 4.0 * U }.rounded()
+        Bound {
+            lo: self.lo.exp(),
+            hi: self.hi.exp(),
+            abs: TINY,
+            rel: 1.01 * delta + 4.0 * U,
+        }
+        .rounded()
     }
     fn either(&self, b: &Bound, pick: impl Fn(f64, f64) -> f64) -> Self {
         let (lo, hi) = (pick(self.lo, b.lo), pick(self.hi, b.hi));
-        Bound { lo, hi, abs: self.abs.max(b.abs), rel: self.rel.max(b.rel) }.shifted(self.top().max(b.top()))
+        Bound {
+            lo,
+            hi,
+            abs: self.abs.max(b.abs),
+            rel: self.rel.max(b.rel),
+        }
+        .shifted(self.top().max(b.top()))
     }
     /// The relative part turned absolute: the operand that wins may differ.
     fn shifted(self, top: f64) -> Self {
-        Bound { abs: self.abs + self.rel * top, rel: 0.0, ..self }
+        Bound {
+            abs: self.abs + self.rel * top,
+            rel: 0.0,
+            ..self
+        }
     }
     /// Σ of `terms` such values, in any order.
     fn sum(&self, terms: usize) -> Option<Self> {
@@ -114,9 +203,19 @@ impl Bound {
         }
         let (lo, hi) = (self.lo * d, self.hi * d);
         let b = if self.lo >= 0.0 {
-            Bound { lo, hi, abs: d * self.abs * (1.0 + grow) + d * TINY, rel: self.rel + grow * (1.0 + self.rel) }
+            Bound {
+                lo,
+                hi,
+                abs: d * self.abs * (1.0 + grow) + d * TINY,
+                rel: self.rel + grow * (1.0 + self.rel),
+            }
         } else {
-            Bound { lo, hi, abs: d * (self.abs + self.rel * self.top()) + grow * d * self.top() + d * TINY, rel: 0.0 }
+            Bound {
+                lo,
+                hi,
+                abs: d * (self.abs + self.rel * self.top()) + grow * d * self.top() + d * TINY,
+                rel: 0.0,
+            }
         };
         b.sane()
     }
@@ -127,25 +226,52 @@ pub type Ranges = Vec<Option<Bound>>;
 
 /// Ranges in packed rows of `width` numbers: streams of `dim` components first. None where a number is not finite.
 pub fn ranges(packed: &[f64], low: &Lowered, side: Side) -> Ranges {
-    let (streams, attrs) = (low.streams[side as usize].len(), low.attrs[side as usize].len());
+    let (streams, attrs) = (
+        low.streams[side as usize].len(),
+        low.attrs[side as usize].len(),
+    );
     let width = streams * low.dim + attrs;
-    let group = |w: usize| if w < streams * low.dim { w / low.dim.max(1) } else { streams + w - streams * low.dim };
-    let mut found: Vec<(f64, f64, bool, bool)> = vec![(f64::INFINITY, f64::NEG_INFINITY, true, true); streams + attrs];
+    let group = |w: usize| {
+        if w < streams * low.dim {
+            w / low.dim.max(1)
+        } else {
+            streams + w - streams * low.dim
+        }
+    };
+    let mut found: Vec<(f64, f64, bool, bool)> =
+        vec![(f64::INFINITY, f64::NEG_INFINITY, true, true); streams + attrs];
     for (at, line) in packed.chunks(BLOCK).enumerate() {
         let f = &mut found[group(at % width.max(1))];
         for v in line {
-            *f = (f.0.min(*v), f.1.max(*v), f.2 && f64::from(*v as f32) == *v, f.3 && v.is_finite());
+            *f = (
+                f.0.min(*v),
+                f.1.max(*v),
+                f.2 && f64::from(*v as f32) == *v,
+                f.3 && v.is_finite(),
+            );
         }
     }
-    found.into_iter().map(|(lo, hi, exact, finite)| if finite { Bound::held(lo, hi, exact) } else { None }).collect()
+    found
+        .into_iter()
+        .map(|(lo, hi, exact, finite)| {
+            if finite {
+                Bound::held(lo, hi, exact)
+            } else {
+                None
+            }
+        })
+        .collect()
 }
 
 /// Ranges of two parts of the rows, as those of both.
 pub fn joined(a: &Ranges, b: &Ranges) -> Ranges {
     let both = |(a, b): (&Option<Bound>, &Option<Bound>)| match (a, b) {
-        (Some(a), Some(b)) => {
-            Some(Bound { lo: a.lo.min(b.lo), hi: a.hi.max(b.hi), abs: a.abs.max(b.abs), rel: a.rel.max(b.rel) })
-        }
+        (Some(a), Some(b)) => Some(Bound {
+            lo: a.lo.min(b.lo),
+            hi: a.hi.max(b.hi),
+            abs: a.abs.max(b.abs),
+            rel: a.rel.max(b.rel),
+        }),
         _ => None,
     };
     a.iter().zip(b).map(both).collect()
@@ -162,7 +288,11 @@ pub struct Bounds<'l> {
 impl<'l> Bounds<'l> {
     /// Analyses `low` over data of these ranges.
     pub fn new(low: &'l Lowered, sides: [Ranges; 2]) -> Self {
-        let mut bounds = Bounds { low, sides, known: HashMap::new() };
+        let mut bounds = Bounds {
+            low,
+            sides,
+            known: HashMap::new(),
+        };
         let live = low.formula.live();
         for (at, live) in live.into_iter().enumerate() {
             let id = Id(at as u32);
@@ -179,10 +309,16 @@ impl<'l> Bounds<'l> {
     pub fn get(&self, id: Id) -> Option<Bound> {
         match self.low.source(id) {
             Source::Stream(side, s) => self.sides[side as usize][s],
-            Source::Attr(side, a) => self.sides[side as usize][self.low.streams[side as usize].len() + a],
+            Source::Attr(side, a) => {
+                self.sides[side as usize][self.low.streams[side as usize].len() + a]
+            }
             Source::Vector(v) => {
                 let c = &self.low.constants[v];
-                let (lo, hi) = c.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
+                let (lo, hi) = c
+                    .iter()
+                    .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| {
+                        (l.min(*v), h.max(*v))
+                    });
                 Bound::held(lo, hi, c.iter().all(|v| f64::from(*v as f32) == *v))
             }
             Source::Const(c) => Bound::held(c, c, f64::from(c as f32) == c),
@@ -194,7 +330,11 @@ impl<'l> Bounds<'l> {
         match self.low.formula.node(id) {
             Node::Delta if !self.low.periodic => self.difference(Node::Row),
             Node::DeltaAt(k) if !self.low.periodic => self.difference(|s| Node::At(s, *k)),
-            Node::Unary(Unary::Neg, a) => g(a).map(|a| Bound { lo: -a.hi, hi: -a.lo, ..a }),
+            Node::Unary(Unary::Neg, a) => g(a).map(|a| Bound {
+                lo: -a.hi,
+                hi: -a.lo,
+                ..a
+            }),
             Node::Unary(Unary::Abs, a) => g(a).map(|a| a.magnitude()),
             Node::Unary(Unary::Sqrt, a) => g(a)?.root(),
             Node::Unary(Unary::Exp, a) => g(a)?.exponential(),
@@ -212,7 +352,9 @@ impl<'l> Bounds<'l> {
                 _ => None,
             },
             Node::Reduce(Reduce::Sum, body) => g(body)?.sum(self.low.dim.max(1)),
-            Node::Reduce(Reduce::Max | Reduce::Min, body) if self.low.dim > 0 => g(body).map(|b| b.shifted(b.top())),
+            Node::Reduce(Reduce::Max | Reduce::Min, body) if self.low.dim > 0 => {
+                g(body).map(|b| b.shifted(b.top()))
+            }
             _ => None,
         }
     }
@@ -223,10 +365,19 @@ impl<'l> Bounds<'l> {
         let (p, q) = self.equal(condition)?;
         let (near, p_bound) = (self.get(q)?, self.get(p)?);
         let ends = [self.limited(b, p, near.lo)?, self.limited(b, p, near.hi)?];
-        let gap = ends.iter().map(|end| (end - constant).abs()).fold(0.0, f64::max);
+        let gap = ends
+            .iter()
+            .map(|end| (end - constant).abs())
+            .fold(0.0, f64::max);
         let error = |of: &Bound| of.abs + of.rel * of.top();
         let abs = error(&b_bound) + error(&p_bound) + error(&near) + gap;
-        Bound { lo: b_bound.lo.min(constant), hi: b_bound.hi.max(constant), abs, rel: 0.0 }.sane()
+        Bound {
+            lo: b_bound.lo.min(constant),
+            hi: b_bound.hi.max(constant),
+            abs,
+            rel: 0.0,
+        }
+        .sane()
     }
     /// The sides of an equality that `condition` implies.
     fn equal(&self, condition: Id) -> Option<(Id, Id)> {
@@ -242,8 +393,12 @@ impl<'l> Bounds<'l> {
             return Some(at);
         }
         match self.low.formula.node(id) {
-            Node::Binary(Binary::Min, a, c) => Some(self.limited(*a, p, at)?.min(self.low.formula.constant(*c)?)),
-            Node::Binary(Binary::Max, a, c) => Some(self.limited(*a, p, at)?.max(self.low.formula.constant(*c)?)),
+            Node::Binary(Binary::Min, a, c) => {
+                Some(self.limited(*a, p, at)?.min(self.low.formula.constant(*c)?))
+            }
+            Node::Binary(Binary::Max, a, c) => {
+                Some(self.limited(*a, p, at)?.max(self.low.formula.constant(*c)?))
+            }
             _ => None,
         }
     }
@@ -267,7 +422,9 @@ impl<'l> Bounds<'l> {
     /// Whether every number under the truth value `id` is bounded, so that none is NaN.
     pub fn covers(&self, id: Id) -> bool {
         match self.low.formula.node(id) {
-            Node::Binary(Binary::And | Binary::Or | Binary::Xor, a, b) => self.covers(*a) && self.covers(*b),
+            Node::Binary(Binary::And | Binary::Or | Binary::Xor, a, b) => {
+                self.covers(*a) && self.covers(*b)
+            }
             Node::Unary(Unary::Not, a) => self.covers(*a),
             Node::Binary(_, a, b) => self.get(*a).is_some() && self.get(*b).is_some(),
             _ => false,
@@ -296,13 +453,19 @@ pub fn is_exact(low: &Lowered) -> bool {
         _ => true,
     };
     let on_pair = |id: Id| low.source(id) == Source::Pair || low.formula.deps(id) & DEP_BOUND != 0;
-    (0..live.len()).map(|at| Id(at as u32)).filter(|id| live[id.0 as usize] && on_pair(*id)).all(exact)
+    (0..live.len())
+        .map(|at| Id(at as u32))
+        .filter(|id| live[id.0 as usize] && on_pair(*id))
+        .all(exact)
 }
 
 /// Whether the device gives the bits of the reference for this function in double precision.
 pub fn unary_is_exact(op: Unary) -> bool {
     use Unary::*;
-    matches!(op, Neg | Not | IsNan | Abs | Sqrt | Exp | Log | Popcount | Floor | Ceil | Round | Sign)
+    matches!(
+        op,
+        Neg | Not | IsNan | Abs | Sqrt | Exp | Log | Popcount | Floor | Ceil | Round | Sign
+    )
 }
 
 #[cfg(test)]
@@ -315,14 +478,20 @@ mod tests {
         let part = |lo, hi, exact| vec![Bound::held(lo, hi, exact)];
         let joined = joined(&part(0.0, 1.0, true), &part(-2.0, 0.5, false));
         assert_eq!(joined, part(-2.0, 1.0, false));
-        assert_eq!(super::joined(&part(0.0, 1.0, true), &vec![None]), vec![None]);
+        assert_eq!(
+            super::joined(&part(0.0, 1.0, true), &vec![None]),
+            vec![None]
+        );
     }
 
     /// Random rows: the single-precision value stays within the bound of the double-precision one.
     #[test]
     fn the_squared_distance_stays_within_its_bound() {
         let mut formula = Formula::new();
-        let scope = Scope { dim: Some(3), ..Default::default() };
+        let scope = Scope {
+            dim: Some(3),
+            ..Default::default()
+        };
         let root = parse(&mut formula, "sum((x - y)^2)", &scope).unwrap();
         formula.roots = vec![root];
         let low = Lowered::new(&formula, 3, false).unwrap();
@@ -331,7 +500,9 @@ mod tests {
         let bound = bounds.get(root).unwrap();
         let mut state = 7u64;
         let mut draw = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 11) as f64 / (1u64 << 53) as f64 * 10.0 - 5.0
         };
         for _ in 0..200_000 {

@@ -6,7 +6,9 @@ use super::loads::load_width;
 use super::maps::Placing;
 use super::matrix::{self, Copying};
 use super::rounding::{Bound, Bounds, Ranges, is_exact};
-use crate::overrides::{Bins, Diagonal, Filter as Choice, FoldTiles, Input, Overrides, SelectOutput};
+use crate::overrides::{
+    Bins, Diagonal, Filter as Choice, FoldTiles, Input, Overrides, SelectOutput,
+};
 use crate::sweep as tree;
 use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{Axis, Fold, Histogram, Nearest, RowFold, RowOp, Select, SelectKind};
@@ -58,11 +60,19 @@ impl<'f> Swept<'f> {
 
 /// Whether a device folds `job` itself; of other folds than matrices it else computes values, and the host folds them.
 pub fn folds(job: &Job) -> bool {
-    let scalar = job.low.formula.roots.iter().enumerate().all(|(at, _)| job.low.formula.width(at, job.low.dim) == 1);
+    let scalar = job
+        .low
+        .formula
+        .roots
+        .iter()
+        .enumerate()
+        .all(|(at, _)| job.low.formula.width(at, job.low.dim) == 1);
     if !scalar {
         return false;
     }
-    let [fold] = job.folds.as_slice() else { return false };
+    let [fold] = job.folds.as_slice() else {
+        return false;
+    };
     Swept::of(fold).is_some_and(|fold| match fold {
         Swept::Rows(f) => f.width == 1 && f.stride() <= MOST_STATE,
         Swept::Nearest(_) | Swept::Select(_) => true,
@@ -103,8 +113,13 @@ pub struct Filter {
 }
 
 impl Filter {
-    const PREDICATE: Filter =
-        Filter { absolute: 0.0, relative: 0.0, least: f64::NEG_INFINITY, most: f64::INFINITY, predicate: true };
+    const PREDICATE: Filter = Filter {
+        absolute: 0.0,
+        relative: 0.0,
+        least: f64::NEG_INFINITY,
+        most: f64::INFINITY,
+        predicate: true,
+    };
 }
 
 impl Sweeps {
@@ -119,14 +134,21 @@ impl Sweeps {
         overrides: &Overrides,
         ranges: Option<&[Ranges; 2]>,
     ) -> Result<Option<Sweeps>> {
-        let Some(fold) = job.folds.first().and_then(Swept::of).filter(|_| folds(job)) else { return Ok(None) };
+        let Some(fold) = job.folds.first().and_then(Swept::of).filter(|_| folds(job)) else {
+            return Ok(None);
+        };
         let filter = match ranges {
             _ if overrides.filter == Some(Choice::Off) => None,
             Some(ranges) => filter(job, ranges),
             None => filtered(job).map(|_| Filter::PREDICATE),
         };
-        let single = sums_single(job) || ranges.map_or(exponents(job), |ranges| exponents_single(job, ranges));
-        let precision = if filter.is_some() || single { Precision::F32 } else { Precision::F64 };
+        let single = sums_single(job)
+            || ranges.map_or(exponents(job), |ranges| exponents_single(job, ranges));
+        let precision = if filter.is_some() || single {
+            Precision::F32
+        } else {
+            Precision::F64
+        };
         let widest = tree::width(job, 0).max(tree::width(job, 1));
         let leaf = tree::sweep(tree::Work::of(job), widest, precision);
         let counts_first = counts_first(job, overrides);
@@ -136,7 +158,8 @@ impl Sweeps {
             let input = overrides.points_input.unwrap_or(Input::Panel);
             shuffles(input, runtime)?;
             room(job, anchor, input, (anchors, precision))?;
-            let clean = filter.is_some() || ranges.map_or(job.near_root.is_none(), |ranges| is_clean(job, ranges));
+            let clean = filter.is_some()
+                || ranges.map_or(job.near_root.is_none(), |ranges| is_clean(job, ranges));
             let shape = Shape {
                 anchor,
                 anchors,
@@ -158,15 +181,31 @@ impl Sweeps {
                 false => shape,
             };
             let taken = shared_rows(&job.low, &shape);
-            let cells = if let Fold::Histogram(h) = &job.folds[0] { Some(h.cells()) } else { None };
-            passes.push(Shape { copies: cells.map_or(0, |cells| copies(cells, runtime, overrides, taken)), ..shape });
+            let cells = if let Fold::Histogram(h) = &job.folds[0] {
+                Some(h.cells())
+            } else {
+                None
+            };
+            passes.push(Shape {
+                copies: cells.map_or(0, |cells| copies(cells, runtime, overrides, taken)),
+                ..shape
+            });
         }
         let reason = match passes.iter().any(|pass| pass.tiled.is_some()) {
-            true => "rows too wide for registers: cells of register-blocked tiles go straight to the fold",
+            true => {
+                "rows too wide for registers: cells of register-blocked tiles go straight to the fold"
+            }
             false => leaf.reason,
         };
         let fast_bins = overrides.bins == Some(Bins::Fast);
-        Ok(Some(Sweeps { passes, filter, ranges: ranges.cloned(), counts_first, fast_bins, reason }))
+        Ok(Some(Sweeps {
+            passes,
+            filter,
+            ranges: ranges.cloned(),
+            counts_first,
+            fast_bins,
+            reason,
+        }))
     }
     /// Whether cells come from register-blocked tiles.
     pub fn is_tiled(&self) -> bool {
@@ -174,7 +213,8 @@ impl Sweeps {
     }
     /// How single precision decides the bins of `h`.
     pub fn band(&self, h: &Histogram) -> Option<Band> {
-        self.filter.and_then(|filter| bin_band(&filter, h, self.fast_bins))
+        self.filter
+            .and_then(|filter| bin_band(&filter, h, self.fast_bins))
     }
 }
 
@@ -220,9 +260,23 @@ pub fn is_short(width: usize) -> bool {
 pub fn shared_rows(low: &Lowered, shape: &Shape) -> usize {
     let width = |side: usize| low.streams[side].len() * low.dim + low.attrs[side].len();
     let (at, other) = (shape.anchor as usize, 1 - shape.anchor as usize);
-    let others = if matches!(shape.input, Input::Panel | Input::Both) { 1 } else { 0 };
-    let anchors = if shape.input == Input::Both { shape.anchors } else { 0 };
-    let row = |side: usize| if is_short(width(side)) { width(side).max(1) } else { 0 };
+    let others = if matches!(shape.input, Input::Panel | Input::Both) {
+        1
+    } else {
+        0
+    };
+    let anchors = if shape.input == Input::Both {
+        shape.anchors
+    } else {
+        0
+    };
+    let row = |side: usize| {
+        if is_short(width(side)) {
+            width(side).max(1)
+        } else {
+            0
+        }
+    };
     (row(other) * others + row(at) * anchors) * THREADS * shape.precision.bytes()
 }
 
@@ -231,7 +285,11 @@ pub fn uniform(axis: &Axis) -> Option<(f64, f64)> {
     let n = axis.bins();
     let (lo, hi) = (axis.edges[0], axis.edges[n]);
     let step = (hi - lo) / n as f64;
-    let even = axis.edges.iter().enumerate().all(|(i, e)| (e - (lo + i as f64 * step)).abs() <= step * 1e-9);
+    let even = axis
+        .edges
+        .iter()
+        .enumerate()
+        .all(|(i, e)| (e - (lo + i as f64 * step)).abs() <= step * 1e-9);
     (even && step.is_finite() && (1.0 / step).is_finite()).then_some((lo, 1.0 / step))
 }
 
@@ -261,7 +319,9 @@ impl Band {
     pub fn pays(&self, bins: usize) -> bool {
         let u = f64::from(f32::EPSILON);
         bins < 1 << 20
-            && (self.absolute * self.rate * self.rate.max(1.0) + (self.relative + 8.0 * u) * bins as f64) < 0.2
+            && (self.absolute * self.rate * self.rate.max(1.0)
+                + (self.relative + 8.0 * u) * bins as f64)
+                < 0.2
     }
 }
 
@@ -273,10 +333,18 @@ const STAGES: usize = 2;
 fn tiled(job: &Job, runtime: Runtime, overrides: &Overrides, shape: Shape) -> Shape {
     // Loop and fold shall fit the instruction cache together, and the registers. Lists of neighbours leave none of these for a
     // longer loop.
-    let along = if matches!(tree::Work::of(job), tree::Work::Best(_)) { 1 } else { 4 };
+    let along = if matches!(tree::Work::of(job), tree::Work::Best(_)) {
+        1
+    } else {
+        4
+    };
     let unroll = overrides.points_unroll.map_or(along, |v| v.get());
     let slice = matrix::pipe_slice(&job.low, Precision::F32, STAGES).min(SLICE);
-    let copy = if runtime == Runtime::Cuda { Copying::Pipe(STAGES) } else { Copying::Ahead };
+    let copy = if runtime == Runtime::Cuda {
+        Copying::Pipe(STAGES)
+    } else {
+        Copying::Ahead
+    };
     let tile = matrix::Shape {
         precision: Precision::F32,
         slice,
@@ -288,22 +356,31 @@ fn tiled(job: &Job, runtime: Runtime, overrides: &Overrides, shape: Shape) -> Sh
         load: shape.load,
         unroll: unroll.min(slice),
     };
-    Shape { anchors: 1, unroll, tiled: Some(tile), ..shape }
+    Shape {
+        anchors: 1,
+        unroll,
+        tiled: Some(tile),
+        ..shape
+    }
 }
 
 /// Whether the cells of `job` come from register-blocked tiles: rows too wide for registers, and a fold that takes them there.
 fn is_tiled(job: &Job, overrides: &Overrides, shape: &Shape) -> Result<bool> {
+    let fits = tree::tiles(job)
+        && matrix::fits(job)
+        && shape.clean
+        && shape.precision == Precision::F32
+        && !shape.balanced;
     let fits =
-        tree::tiles(job) && matrix::fits(job) && shape.clean && shape.precision == Precision::F32 && !shape.balanced;
-    let fits = fits && (shape.filter || matches!(&job.folds[0], Fold::Rows(f) if f.op == RowOp::Sum));
+        fits && (shape.filter || matches!(&job.folds[0], Fold::Rows(f) if f.op == RowOp::Sum));
     let fits = fits && !counts_first(job, overrides);
     match overrides.fold_tiles {
         None => Ok(fits && tree::is_wide(job)),
         Some(FoldTiles::Sweep) => Ok(false),
         Some(FoldTiles::Dense) if fits => Ok(true),
         Some(FoldTiles::Dense) => {
-            let e =
-                Error::request("this fold does not take its cells from dense tiles").at(Opt::Set.like("fold.tiles"));
+            let e = Error::request("this fold does not take its cells from dense tiles")
+                .at(Opt::Set.like("fold.tiles"));
             Err(e.remedy("sweep; dense is for sums, counts, extremes, neighbours, histograms and joins without values, of finite single-precision rows of 8 components or more"))
         }
     }
@@ -313,9 +390,14 @@ fn is_tiled(job: &Job, overrides: &Overrides, shape: &Shape) -> Result<bool> {
 fn is_balanced(job: &Job, overrides: &Overrides) -> Result<bool> {
     match overrides.tile_diagonal {
         None | Some(Diagonal::Plain) => Ok(false),
-        Some(Diagonal::Balanced) if job.space.is_triangular() && matches!(job.folds[0], Fold::Histogram(_)) => Ok(true),
+        Some(Diagonal::Balanced)
+            if job.space.is_triangular() && matches!(job.folds[0], Fold::Histogram(_)) =>
+        {
+            Ok(true)
+        }
         Some(Diagonal::Balanced) => {
-            let e = Error::request("no diagonal whose pairs any thread may take").at(Opt::Set.like("tile.diagonal"));
+            let e = Error::request("no diagonal whose pairs any thread may take")
+                .at(Opt::Set.like("tile.diagonal"));
             Err(e.remedy(format!(
                 "plain; balanced is for histograms of half spaces, {} or {}",
                 Opt::Cells.to("triangle"),
@@ -331,19 +413,36 @@ pub const THREADS: usize = 128;
 const SHARED_MEMORY: usize = 48 << 10;
 
 /// Refuses anchors in shared memory that do not fit beside a panel of others and counters.
-fn room(job: &Job, anchor: Side, input: Input, (anchors, precision): (usize, Precision)) -> Result<()> {
+fn room(
+    job: &Job,
+    anchor: Side,
+    input: Input,
+    (anchors, precision): (usize, Precision),
+) -> Result<()> {
     let rows = [anchors, 1].map(|rows| rows * THREADS * precision.bytes());
     let at = anchor as usize;
     let bytes = tree::width(job, at) * rows[0] + tree::width(job, 1 - at) * rows[1];
     // Counters, or the queues of candidates.
-    let taken = if matches!(job.folds[0], Fold::Histogram(_)) { tree::SHARED } else { tree::SHARED / 2 };
+    let taken = if matches!(job.folds[0], Fold::Histogram(_)) {
+        tree::SHARED
+    } else {
+        tree::SHARED / 2
+    };
     let most = SHARED_MEMORY - taken;
     if input != Input::Both || bytes <= most {
         return Ok(());
     }
-    let e = Error::request(format!("{anchors} anchors a thread and a panel of others take {bytes} bytes"));
-    let e = e.at(Opt::Set.like("points.input")).limit(format!("{most} bytes of shared memory"));
-    Err(e.remedy(format!("fewer {}, or {}", Opt::Set.like("points.anchors"), Opt::Set.to("points.input=panel"))))
+    let e = Error::request(format!(
+        "{anchors} anchors a thread and a panel of others take {bytes} bytes"
+    ));
+    let e = e
+        .at(Opt::Set.like("points.input"))
+        .limit(format!("{most} bytes of shared memory"));
+    Err(e.remedy(format!(
+        "fewer {}, or {}",
+        Opt::Set.like("points.anchors"),
+        Opt::Set.to("points.input=panel")
+    )))
 }
 
 /// Which sides are anchors, over which cells.
@@ -356,14 +455,19 @@ fn sides(job: &Job, fold: Swept<'_>) -> Vec<(Side, Domain)> {
         Swept::Nearest(_) if half => both,
         Swept::Select(f) if f.kind != SelectKind::Inner && half => both,
         Swept::Rows(f) if f.along == Along::Column => vec![(Side::Y, cells)],
-        Swept::Rows(_) | Swept::Nearest(_) | Swept::Select(_) | Swept::Histogram(_) => vec![(Side::X, cells)],
+        Swept::Rows(_) | Swept::Nearest(_) | Swept::Select(_) | Swept::Histogram(_) => {
+            vec![(Side::X, cells)]
+        }
     }
 }
 
 /// Sums of single-precision inputs are computed in single precision, in double precision from panel to panel.
 pub fn sums_single(job: &Job) -> bool {
     let sums = |f: &Fold| matches!(f, Fold::Rows(f) if matches!(f.op, RowOp::Sum | RowOp::Mean));
-    job.precision == Precision::F32 && job.near_root.is_none() && folds(job) && job.folds.iter().all(sums)
+    job.precision == Precision::F32
+        && job.near_root.is_none()
+        && folds(job)
+        && job.folds.iter().all(sums)
 }
 
 /// An exponent's error is the relative one of its term: single precision serves where it is proven to be this small.
@@ -371,20 +475,26 @@ const EXPONENT: f64 = 2e-6;
 
 /// Whether `job` sums exponentials of single-precision inputs.
 fn exponents(job: &Job) -> bool {
-    let [Fold::Rows(f)] = job.folds.as_slice() else { return false };
+    let [Fold::Rows(f)] = job.folds.as_slice() else {
+        return false;
+    };
     let single = job.precision == Precision::F32 && job.near_root.is_none() && !job.low.periodic;
     single && matches!(f.op, RowOp::Logsumexp | RowOp::Softmax)
 }
 
 /// Sums of exponentials of single-precision inputs are computed in single precision where exponents are exact enough.
 fn exponents_single(job: &Job, ranges: &[Ranges; 2]) -> bool {
-    let [Fold::Rows(f)] = job.folds.as_slice() else { return false };
+    let [Fold::Rows(f)] = job.folds.as_slice() else {
+        return false;
+    };
     if !exponents(job) {
         return false;
     }
     let bounds = Bounds::new(&job.low, ranges.clone());
     let error = |b: Bound| b.abs + b.rel * b.lo.abs().max(b.hi.abs());
-    bounds.get(job.low.formula.roots[f.root]).is_some_and(|b| error(b) <= EXPONENT)
+    bounds
+        .get(job.low.formula.roots[f.root])
+        .is_some_and(|b| error(b) <= EXPONENT)
 }
 
 /// The root that single precision may filter, and whether it is a predicate: where no cut-off decides beside it, and devices
@@ -398,7 +508,9 @@ pub fn filtered(job: &Job) -> Option<(usize, bool)> {
         Swept::Rows(f) if is_extreme(f) => Some((f.root, false)),
         Swept::Rows(f) if f.op == RowOp::Count => Some((f.root, true)),
         Swept::Nearest(f) => Some((f.root, false)),
-        Swept::Histogram(h) if h.axes.len() == 1 && uniform(&h.axes[0]).is_some() => Some((h.axes[0].root, false)),
+        Swept::Histogram(h) if h.axes.len() == 1 && uniform(&h.axes[0]).is_some() => {
+            Some((h.axes[0].root, false))
+        }
         Swept::Select(f) if f.value.is_none() => Some((f.root, true)),
         Swept::Rows(_) | Swept::Histogram(_) | Swept::Select(_) => None,
     }
@@ -417,12 +529,23 @@ fn filter(job: &Job, ranges: &[Ranges; 2]) -> Option<Filter> {
     }
     if predicate {
         // A NaN inside the predicate would be an error or a skip: all operands must be bounded.
-        return (bounds.decides(roots[root]) && bounds.covers(roots[root])).then_some(Filter::PREDICATE);
+        return (bounds.decides(roots[root]) && bounds.covers(roots[root]))
+            .then_some(Filter::PREDICATE);
     }
     let b = bounds.get(roots[root])?;
-    let found = Filter { absolute: b.abs, relative: b.rel, least: b.lo, most: b.hi, predicate };
-    let Fold::Histogram(h) = &job.folds[0] else { return Some(found) };
-    bin_band(&found, h, false).is_some_and(|band| band.pays(h.axes[0].bins())).then_some(found)
+    let found = Filter {
+        absolute: b.abs,
+        relative: b.rel,
+        least: b.lo,
+        most: b.hi,
+        predicate,
+    };
+    let Fold::Histogram(h) = &job.folds[0] else {
+        return Some(found);
+    };
+    bin_band(&found, h, false)
+        .is_some_and(|band| band.pays(h.axes[0].bins()))
+        .then_some(found)
 }
 
 /// Every root is a bounded number for every pair: no NaN, and nothing beyond a cut-off.
@@ -438,7 +561,10 @@ fn is_clean(job: &Job, ranges: &[Ranges; 2]) -> bool {
 
 /// Whether a row keeps one of its values.
 pub fn is_extreme(f: &RowFold) -> bool {
-    matches!(f.op, RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax)
+    matches!(
+        f.op,
+        RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax
+    )
 }
 
 /// Whether a join counts its matches first, for comparison with the buffer of pages.
@@ -452,7 +578,8 @@ fn shuffles(input: Input, runtime: Runtime) -> Result<()> {
     if input != Input::Shuffle || runtime == Runtime::Cuda {
         return Ok(());
     }
-    let e = Error::request("this device has no shuffles between threads").at(Opt::Set.like("points.input"));
+    let e = Error::request("this device has no shuffles between threads")
+        .at(Opt::Set.like("points.input"));
     Err(e.remedy("panel, cache or both"))
 }
 

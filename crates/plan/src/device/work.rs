@@ -32,9 +32,18 @@ pub enum Work {
 impl fmt::Display for Work {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Work::Matrix(Matrix { kernel: Kernel::Products(_), .. }) => "matrix units",
-            Work::Matrix(Matrix { kernel: Kernel::Blocks(_), .. }) => "register-blocked tiles",
-            Work::Matrix(Matrix { kernel: Kernel::Pairs, .. }) => "a thread a pair",
+            Work::Matrix(Matrix {
+                kernel: Kernel::Products(_),
+                ..
+            }) => "matrix units",
+            Work::Matrix(Matrix {
+                kernel: Kernel::Blocks(_),
+                ..
+            }) => "register-blocked tiles",
+            Work::Matrix(Matrix {
+                kernel: Kernel::Pairs,
+                ..
+            }) => "a thread a pair",
             Work::Sweeps(sweeps) => match (sweeps.is_tiled(), sweeps.filter.is_some()) {
                 (true, true) => "register-blocked tiles, single precision where it can decide",
                 (true, false) => "register-blocked tiles",

@@ -66,7 +66,11 @@ pub fn evaluated(job: &Job, kernel: Kernel) -> Option<f64> {
 }
 
 /// What is found for every box of y.
-fn against<'l, V>(bounds: &mut Bounds<'l>, y: &Boxes, find: impl Fn(&Bounds<'l>, usize) -> V) -> Vec<V> {
+fn against<'l, V>(
+    bounds: &mut Bounds<'l>,
+    y: &Boxes,
+    find: impl Fn(&Bounds<'l>, usize) -> V,
+) -> Vec<V> {
     let mut found = Vec::with_capacity(y.count);
     for first in (0..y.count).step_by(LANES) {
         bounds.set_lanes(Side::Y, &y.lo[first..], &y.hi[first..], y.stride);
@@ -86,22 +90,37 @@ struct Best {
 impl Best {
     fn of(fold: &Fold, job: &Job) -> Option<Best> {
         match fold {
-            Fold::Nearest(f) => Some(Best { root: f.root, largest: f.largest, k: f.k }),
+            Fold::Nearest(f) => Some(Best {
+                root: f.root,
+                largest: f.largest,
+                k: f.k,
+            }),
             // As if every row had its share of the pairs.
-            Fold::Top(f) => Some(Best { root: f.root, largest: f.largest, k: (2 * f.k).div_ceil(job.space.n.max(1)) }),
-            Fold::Rows(f) if f.op != RowOp::Count => {
-                Some(Best { root: f.root, largest: matches!(f.op, RowOp::Max | RowOp::Argmax), k: 1 })
-            }
+            Fold::Top(f) => Some(Best {
+                root: f.root,
+                largest: f.largest,
+                k: (2 * f.k).div_ceil(job.space.n.max(1)),
+            }),
+            Fold::Rows(f) if f.op != RowOp::Count => Some(Best {
+                root: f.root,
+                largest: matches!(f.op, RowOp::Max | RowOp::Argmax),
+                k: 1,
+            }),
             _ => None,
         }
     }
     /// The share of boxes of y that may hold a value better than the worst of those that some rows of x will keep.
     fn share(&self, job: &Job, bounds: &mut Bounds<'_>, y: &Boxes, rows: usize) -> f64 {
-        let (x, others) = (points(job, &job.x, Side::X), points(job, job.other(), Side::Y));
+        let (x, others) = (
+            points(job, &job.x, Side::X),
+            points(job, job.other(), Side::Y),
+        );
         let (mut open, mut all) = (0usize, 0usize);
         for at in (0..x.count).step_by(x.count.div_ceil(QUERIES)) {
             bounds.set_one(Side::X, &x.lo[at..], &x.hi[at..], x.stride);
-            let best = |bounds: &Bounds<'_>, lane: usize| lowest(bounds.root(self.root).at(lane), self.largest);
+            let best = |bounds: &Bounds<'_>, lane: usize| {
+                lowest(bounds.root(self.root).at(lane), self.largest)
+            };
             let mut values = against(bounds, &others, best);
             if job.y.is_none() {
                 // The row itself.
@@ -123,7 +142,10 @@ fn ends_share(job: &Job, fold: &Extremes, bounds: &mut Bounds<'_>, y: &Boxes) ->
     let ends = ends_of_sample(job, &fold.roots, bounds);
     let x = points(job, &job.x, Side::X);
     let beyond = |spans: &&Vec<Span>| {
-        let mut roots = ends.iter().zip(&fold.roots).map(|(ends, root)| (ends, spans[*root]));
+        let mut roots = ends
+            .iter()
+            .zip(&fold.roots)
+            .map(|(ends, root)| (ends, spans[*root]));
         roots.any(|([least, largest], s)| !s.is_known() || s.lo < *least || s.hi > *largest)
     };
     let (mut open, mut all) = (0, 0);
@@ -139,19 +161,29 @@ fn ends_share(job: &Job, fold: &Extremes, bounds: &mut Bounds<'_>, y: &Boxes) ->
 /// The least and the largest value of some roots over pairs of a sample; NaN where there are none.
 pub fn sampled_ends(job: &Job, roots: &[usize]) -> Vec<[f64; 2]> {
     match Bounds::new(&job.low, job.cell.as_ref()) {
-        Some(mut bounds) if job.space.n > 0 && job.space.m > 0 => ends_of_sample(job, roots, &mut bounds),
+        Some(mut bounds) if job.space.n > 0 && job.space.m > 0 => {
+            ends_of_sample(job, roots, &mut bounds)
+        }
         _ => vec![[f64::NAN; 2]; roots.len()],
     }
 }
 
 fn ends_of_sample(job: &Job, wanted: &[usize], bounds: &mut Bounds<'_>) -> Vec<[f64; 2]> {
-    let (x, others) = (points(job, &job.x, Side::X), points(job, job.other(), Side::Y));
+    let (x, others) = (
+        points(job, &job.x, Side::X),
+        points(job, job.other(), Side::Y),
+    );
     let mut ends = vec![[f64::INFINITY, f64::NEG_INFINITY]; wanted.len()];
     for at in (0..x.count).step_by(x.count.div_ceil(QUERIES)) {
         bounds.set_one(Side::X, &x.lo[at..], &x.hi[at..], x.stride);
         let found = against(bounds, &others, |bounds, lane| roots(job, bounds, lane));
         let own = |other: usize| job.y.is_none() && other == at;
-        for spans in found.iter().enumerate().filter(|(other, _)| !own(*other)).map(|(_, spans)| spans) {
+        for spans in found
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| !own(*other))
+            .map(|(_, spans)| spans)
+        {
             for ([least, largest], root) in ends.iter_mut().zip(wanted) {
                 (*least, *largest) = (least.min(spans[*root].lo), largest.max(spans[*root].hi));
             }
@@ -162,28 +194,42 @@ fn ends_of_sample(job: &Job, wanted: &[usize], bounds: &mut Bounds<'_>) -> Vec<[
 
 /// The k-th best of `all` values of which `values` are a sample.
 fn foretold(mut values: Vec<f64>, k: usize, all: usize) -> f64 {
-    values.iter_mut().filter(|v| v.is_nan()).for_each(|v| *v = f64::INFINITY);
+    values
+        .iter_mut()
+        .filter(|v| v.is_nan())
+        .for_each(|v| *v = f64::INFINITY);
     values.sort_by(f64::total_cmp);
     let rank = k as f64 * values.len() as f64 / all.max(1) as f64;
     let tail = TAIL.min(values.len().saturating_sub(1));
     let first = values.first().copied().unwrap_or(f64::INFINITY);
     if rank >= 1.0 || tail < 2 || first <= 0.0 || !values[tail].is_finite() {
-        return values.get((rank.ceil() as usize).max(1) - 1).copied().unwrap_or(f64::INFINITY);
+        return values
+            .get((rank.ceil() as usize).max(1) - 1)
+            .copied()
+            .unwrap_or(f64::INFINITY);
     }
     // The best values of a sample fall as a power of their rank (Hill 1975); so do those of all rows.
-    let power = values[..tail].iter().map(|v| (values[tail] / v).ln()).sum::<f64>() / tail as f64;
+    let power = values[..tail]
+        .iter()
+        .map(|v| (values[tail] / v).ln())
+        .sum::<f64>()
+        / tail as f64;
     values[tail] * (rank / (tail + 1) as f64).powf(power)
 }
 
 fn roots(job: &Job, bounds: &Bounds<'_>, lane: usize) -> Vec<Span> {
-    (0..job.low.formula.roots.len()).map(|r| bounds.root(r).at(lane)).collect()
+    (0..job.low.formula.roots.len())
+        .map(|r| bounds.root(r).at(lane))
+        .collect()
 }
 
 /// How many of the boxes of y that a box of x meets are left open.
 fn unsettled(job: &Job, found: &[Vec<Span>]) -> f64 {
     let near = job.near_root.zip(job.space.near_square());
     let far = |spans: &Vec<Span>| near.is_some_and(|(root, limit)| spans[root].lo > limit);
-    let cut = |spans: &Vec<Span>| near.is_some_and(|(root, limit)| spans[root].hi.is_nan() || spans[root].hi > limit);
+    let cut = |spans: &Vec<Span>| {
+        near.is_some_and(|(root, limit)| spans[root].hi.is_nan() || spans[root].hi > limit)
+    };
     let open = |spans: &&Vec<Span>| {
         let known = spans.iter().all(|s| s.is_known());
         let done = |fold: &Fold| is_outside(fold, spans) || (known && settled(fold, spans));
@@ -204,7 +250,9 @@ fn settled(fold: &Fold, spans: &[Span]) -> bool {
 
 /// Whether one of several axes leaves all pairs out.
 fn is_outside(fold: &Fold, spans: &[Span]) -> bool {
-    let Fold::Histogram(f) = fold else { return false };
+    let Fold::Histogram(f) = fold else {
+        return false;
+    };
     let outside = |a: &zipfold_core::fold::Axis| {
         let s = spans[a.root];
         let at = a.place(s.lo);
@@ -214,7 +262,10 @@ fn is_outside(fold: &Fold, spans: &[Span]) -> bool {
 }
 
 fn one_cell(f: &Histogram, spans: &[Span]) -> bool {
-    let one = f.axes.iter().all(|a| a.place(spans[a.root].lo) == a.place(spans[a.root].hi));
+    let one = f
+        .axes
+        .iter()
+        .all(|a| a.place(spans[a.root].lo) == a.place(spans[a.root].hi));
     let outside = f.axes.iter().any(|a| {
         let at = a.place(spans[a.root].lo);
         at == 0 || at > a.bins()
@@ -244,8 +295,16 @@ fn points(job: &Job, table: &Table, side: Side) -> Boxes {
     let count = values.len() / width.max(1);
     let stride = count + LANES;
     let mut lo = vec![f64::NAN; stride * width];
-    values.iter().enumerate().for_each(|(at, v)| lo[at % width * stride + at / width] = *v);
-    Boxes { stride, count, hi: lo.clone(), lo }
+    values
+        .iter()
+        .enumerate()
+        .for_each(|(at, v)| lo[at % width * stride + at / width] = *v);
+    Boxes {
+        stride,
+        count,
+        hi: lo.clone(),
+        lo,
+    }
 }
 
 /// Boxes around sampled rows, as large as those of `of` rows of a pruned run would be.
@@ -258,10 +317,16 @@ fn boxes(job: &Job, table: &Table, side: Side, of: usize) -> Boxes {
     let (values, width) = sampled(job, table, side);
     let sample = values.len() / width.max(1);
     let streams = low.streams[side as usize].len();
-    let mut groups: Vec<Vec<usize>> = (0..streams).map(|s| (s * low.dim..(s + 1) * low.dim).collect()).collect();
+    let mut groups: Vec<Vec<usize>> = (0..streams)
+        .map(|s| (s * low.dim..(s + 1) * low.dim).collect())
+        .collect();
     groups.extend((streams * low.dim..width).map(|c| vec![c]));
     let axes = width.clamp(1, zipfold_core::space::curve::MOST_COORDINATES);
-    let order = order_of(&Coordinates { values: &values, width, groups });
+    let order = order_of(&Coordinates {
+        values: &values,
+        width,
+        groups,
+    });
     // As many rows of the sample as fill a box, at least a few; the box shrinks by the root of what they are too many, and
     // grows as the hull of more rows reaches further into their part of the space.
     let wanted = of as f64 * sample as f64 / n.max(1) as f64;
@@ -272,14 +337,28 @@ fn boxes(job: &Job, table: &Table, side: Side, of: usize) -> Boxes {
     let shrink = if wanted < rows as f64 { shrink } else { 1.0 };
     let count = sample / rows.max(1);
     let stride = count + LANES;
-    let mut out = Boxes { stride, count, lo: vec![f64::NAN; stride * width], hi: vec![f64::NAN; stride * width] };
+    let mut out = Boxes {
+        stride,
+        count,
+        lo: vec![f64::NAN; stride * width],
+        hi: vec![f64::NAN; stride * width],
+    };
     for b in 0..count {
         for c in 0..width {
-            let mine = order[b * rows..(b + 1) * rows].iter().map(|r| values[*r as usize * width + c]);
+            let mine = order[b * rows..(b + 1) * rows]
+                .iter()
+                .map(|r| values[*r as usize * width + c]);
             let ends = mine.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| {
-                if v.is_nan() || lo.is_nan() { (f64::NAN, f64::NAN) } else { (lo.min(v), hi.max(v)) }
+                if v.is_nan() || lo.is_nan() {
+                    (f64::NAN, f64::NAN)
+                } else {
+                    (lo.min(v), hi.max(v))
+                }
             });
-            let (middle, half) = (0.5 * ends.0 + 0.5 * ends.1, 0.5 * (ends.1 - ends.0) * shrink);
+            let (middle, half) = (
+                0.5 * ends.0 + 0.5 * ends.1,
+                0.5 * (ends.1 - ends.0) * shrink,
+            );
             out.lo[c * stride + b] = middle - half;
             out.hi[c * stride + b] = middle + half;
         }
@@ -293,7 +372,9 @@ pub fn picked(n: usize) -> Vec<usize> {
         return (0..n).collect();
     }
     let place = |k: u64| k.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-    let mut rows: Vec<usize> = (0..SAMPLE as u64).map(|k| ((place(k) * n as u64) >> 32) as usize).collect();
+    let mut rows: Vec<usize> = (0..SAMPLE as u64)
+        .map(|k| ((place(k) * n as u64) >> 32) as usize)
+        .collect();
     rows.dedup();
     rows
 }

@@ -20,7 +20,9 @@ const MISSED: f64 = 0.02;
 
 /// Bytes of what a thread finds near the rows of a cell of `grid`: the columns of the cell, those of each row, and their values.
 pub fn list_bytes(job: &Job, grid: &Grid) -> u64 {
-    let numbers: usize = (0..job.low.formula.roots.len()).map(|root| job.low.formula.width(root, job.low.dim)).sum();
+    let numbers: usize = (0..job.low.formula.roots.len())
+        .map(|root| job.low.formula.width(root, job.low.dim))
+        .sum();
     let one = 4 + 8 * numbers as u64;
     let m = (job.space.m as f64 * grid.densest).ceil() as u64;
     // Sixteen rows of a cell; what more of them need shrinks as 1/2 + 1/3 + … + 1/16 of what they may hold.
@@ -32,13 +34,18 @@ pub fn list_bytes(job: &Job, grid: &Grid) -> u64 {
 pub fn choose(job: &Job) -> Option<Grid> {
     let reach = super::reach(job)?;
     let windows = Windows::new(&reach, job.cell.as_ref(), [&job.x, job.other()]);
-    let (x, y) = (sample(&windows, &job.x, QUERIES), sample(&windows, job.other(), usize::MAX));
+    let (x, y) = (
+        sample(&windows, &job.x, QUERIES),
+        sample(&windows, job.other(), usize::MAX),
+    );
     let (mut looked, mut within, mut together, mut all) = (0u64, 0u64, 0u64, 0u64);
     let mut densest = 0;
     for x in &x {
         let before = looked;
         for y in y.iter() {
-            let widest = |times: f64| (0..windows.len()).all(|k| windows.apart(k, x, y) <= times * windows.window(k));
+            let widest = |times: f64| {
+                (0..windows.len()).all(|k| windows.apart(k, x, y) <= times * windows.window(k))
+            };
             all += 1;
             looked += u64::from(widest(LOOK));
             within += u64::from(widest(1.0));
@@ -48,7 +55,11 @@ pub fn choose(job: &Job) -> Option<Grid> {
     }
     let share = |count: u64| count as f64 / all.max(1) as f64;
     // The ball of a bound in its cube.
-    let ball = if reach.length.is_finite() { [1.0, 1.0, 0.785, 0.524][windows.len()] } else { 1.0 };
+    let ball = if reach.length.is_finite() {
+        [1.0, 1.0, 0.785, 0.524][windows.len()]
+    } else {
+        1.0
+    };
     let densest = (DENSER * densest as f64 / y.len().max(1) as f64).clamp(MISSED, 1.0);
     let others = 1.0 / job.space.m.max(1) as f64;
     Some(Grid {

@@ -33,10 +33,15 @@ struct Sample {
 /// The best mesh for `job`, which is one plain histogram of distances, or that of as many `parts` as are asked for; none where
 /// the last edge is infinite or the box oblique.
 pub fn choose(job: &Job, parts: Option<u32>) -> Option<Mesh> {
-    let [Fold::Histogram(h)] = job.folds.as_slice() else { return None };
+    let [Fold::Histogram(h)] = job.folds.as_slice() else {
+        return None;
+    };
     let axis = &h.axes[0];
     let last = axis.compared[axis.bins()];
-    let whole = matches!(job.space.cells, Domain::Cross | Domain::Square | Domain::Triangle);
+    let whole = matches!(
+        job.space.cells,
+        Domain::Cross | Domain::Square | Domain::Triangle
+    );
     if !(whole && last > 0.0 && last.is_finite() && job.space.n > 0 && job.space.m > 0) {
         return None;
     }
@@ -66,41 +71,67 @@ impl Sample {
         let points = |table: &Table, most: usize| -> Vec<[f64; 4]> {
             let rows = picked(table.rows());
             let step = rows.len().div_ceil(most).max(1);
-            let point = |row: &usize| std::array::from_fn(|k| if k < axes { table.get(*row, k) } else { 0.0 });
+            let point = |row: &usize| {
+                std::array::from_fn(|k| if k < axes { table.get(*row, k) } else { 0.0 })
+            };
             rows.iter().step_by(step).map(point).collect()
         };
         let (mut x, mut y) = (points(&job.x, QUERIES), points(job.other(), usize::MAX));
         let spread = |k: usize| {
             let values = x.iter().chain(&y).map(|p| p[k]).filter(|v| v.is_finite());
-            let (lo, hi) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
+            let (lo, hi) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| {
+                (lo.min(v), hi.max(v))
+            });
             (hi - lo).max(0.0)
         };
         let mut extents: [f64; 4] = std::array::from_fn(|k| if k < axes { spread(k) } else { 0.0 });
         if let Some(lengths) = &lengths {
             extents[..axes].copy_from_slice(lengths);
             let inside = |v: f64, l: f64| v - l * round_even(v / l);
-            x.iter_mut().chain(&mut y).for_each(|p| (0..axes).for_each(|k| p[k] = inside(p[k], lengths[k])));
+            x.iter_mut()
+                .chain(&mut y)
+                .for_each(|p| (0..axes).for_each(|k| p[k] = inside(p[k], lengths[k])));
         }
         let longest = (0..axes).max_by(|a, b| extents[*a].total_cmp(&extents[*b]))?;
-        x.iter_mut().chain(&mut y).for_each(|p| p.swap(longest, axes - 1));
+        x.iter_mut()
+            .chain(&mut y)
+            .for_each(|p| p.swap(longest, axes - 1));
         extents.swap(longest, axes - 1);
-        Some(Sample { x, y, extents, periodic: lengths.is_some(), axes })
+        Some(Sample {
+            x,
+            y,
+            extents,
+            periodic: lengths.is_some(),
+            axes,
+        })
     }
     /// What a mesh of cells a `parts`-th of `reach` wide would leave.
     fn mesh(&self, job: &Job, reach: f64, parts: u32) -> Mesh {
         let across = self.axes - 1;
         let points = (job.space.n + if job.y.is_some() { job.space.m } else { 0 }) as f64;
         let most = (points / FEWEST).powf(1.0 / across.max(1) as f64).max(1.0);
-        let cells: Vec<f64> =
-            (0..across).map(|k| (self.extents[k] / reach * f64::from(parts)).clamp(1.0, most).floor()).collect();
+        let cells: Vec<f64> = (0..across)
+            .map(|k| {
+                (self.extents[k] / reach * f64::from(parts))
+                    .clamp(1.0, most)
+                    .floor()
+            })
+            .collect();
         let widths: Vec<f64> = (0..across).map(|k| self.extents[k] / cells[k]).collect();
         // Rows of a group follow one another along a column.
         let columns: f64 = cells.iter().product();
         let group = 0.5 * (GROUP - 1.0) * self.extents[across] * columns / points;
         // Coordinates in cells, but along the axis.
-        let scales: [f64; 4] = std::array::from_fn(|k| if k < across { 1.0 / widths[k] } else { 1.0 });
+        let scales: [f64; 4] =
+            std::array::from_fn(|k| if k < across { 1.0 / widths[k] } else { 1.0 });
         let placed = |p: &[f64; 4]| -> [f64; 4] {
-            std::array::from_fn(|k| if k < across { (p[k] * scales[k] + 1e6).trunc() } else { p[k] })
+            std::array::from_fn(|k| {
+                if k < across {
+                    (p[k] * scales[k] + 1e6).trunc()
+                } else {
+                    p[k]
+                }
+            })
         };
         let y: Vec<[f64; 4]> = self.y.iter().map(placed).collect();
         let (mut near, mut below, mut seen) = (0, 0, 0);
@@ -115,34 +146,53 @@ impl Sample {
                     continue;
                 }
                 let left = (0..across).fold(reach * reach, |left, k| {
-                    let gap = (self.apart((x[k] - y[k]).abs(), cells[k]) - 1.0).max(0.0) * widths[k];
+                    let gap =
+                        (self.apart((x[k] - y[k]).abs(), cells[k]) - 1.0).max(0.0) * widths[k];
                     left - gap * gap
                 });
                 if left > 0.0 && along <= left.sqrt() + group {
-                    let apart = |k: usize| self.apart((self.x[at][k] - other[k]).abs(), self.extents[k]);
+                    let apart =
+                        |k: usize| self.apart((self.x[at][k] - other[k]).abs(), self.extents[k]);
                     near += 1;
-                    below += usize::from((0..self.axes).map(|k| apart(k) * apart(k)).sum::<f64>() < reach * reach);
+                    below += usize::from(
+                        (0..self.axes).map(|k| apart(k) * apart(k)).sum::<f64>() < reach * reach,
+                    );
                 }
             }
         }
         let share = |count: usize| count as f64 / seen.max(1) as f64;
         let (evaluated, below) = (share(near), share(below));
-        Mesh { parts, met: self.met(reach, &cells, &widths) * half(job), evaluated, below }
+        Mesh {
+            parts,
+            met: self.met(reach, &cells, &widths) * half(job),
+            evaluated,
+            below,
+        }
     }
     /// The distance of coordinates `d` apart, in a box of `edge`.
     #[inline]
     fn apart(&self, d: f64, edge: f64) -> f64 {
-        if self.periodic && d > 0.5 * edge { edge - d } else { d }
+        if self.periodic && d > 0.5 * edge {
+            edge - d
+        } else {
+            d
+        }
     }
     /// Columns that may hold points within `reach` of those of one.
     fn met(&self, reach: f64, cells: &[f64], widths: &[f64]) -> f64 {
         let mut squares = vec![0.0];
         for (cells, width) in cells.iter().zip(widths) {
             // Columns at the border of open space meet fewer.
-            let most = if self.periodic { 0.5 * cells } else { (reach / width + 1.0).min(cells - 1.0) };
+            let most = if self.periodic {
+                0.5 * cells
+            } else {
+                (reach / width + 1.0).min(cells - 1.0)
+            };
             let steps = (reach / width + 1.0).min(most).floor() as i64;
             let gap = |d: i64| (d.abs() - 1).max(0) as f64 * width;
-            let wider = squares.iter().flat_map(|s| (-steps..=steps).map(move |d| s + gap(d) * gap(d)));
+            let wider = squares
+                .iter()
+                .flat_map(|s| (-steps..=steps).map(move |d| s + gap(d) * gap(d)));
             squares = wider.filter(|s| *s < reach * reach).collect();
         }
         squares.len() as f64
@@ -151,5 +201,9 @@ impl Sample {
 
 /// The part of all columns that rows meet.
 fn half(job: &Job) -> f64 {
-    if job.space.cells == Domain::Triangle { 0.5 } else { 1.0 }
+    if job.space.cells == Domain::Triangle {
+        0.5
+    } else {
+        1.0
+    }
 }

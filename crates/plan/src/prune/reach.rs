@@ -12,7 +12,9 @@ const WIDER: f64 = 1.0 + 1e-12;
 /// How far apart the rows of `job` can be that count, where that is known: a cut-off under folds by row, or edges of a histogram
 /// that the points kernels do not count.
 pub fn reach(job: &Job) -> Option<Reach> {
-    let countable = [job.space.n, job.space.m].iter().all(|r| *r > 0 && u32::try_from(*r).is_ok());
+    let countable = [job.space.n, job.space.m]
+        .iter()
+        .all(|r| *r > 0 && u32::try_from(*r).is_ok());
     let dim = job.x.cols();
     // A pair of a half space that is folded once belongs to one of its rows alone, and rows without weight to none.
     let once = |f: &Fold| matches!(f, Fold::Rows(f) if f.once);
@@ -22,13 +24,18 @@ pub fn reach(job: &Job) -> Option<Reach> {
     if !countable || dim == 0 || dim != job.low.dim || dim != job.other().cols() {
         return None;
     }
-    let near = job.space.near.filter(|near| job.near_root.is_some() && (near * near).is_finite());
+    let near = job
+        .space
+        .near
+        .filter(|near| job.near_root.is_some() && (near * near).is_finite());
     let near = near.map(|near| Reach::ball(near, dim));
     let by_row = |f: &Fold| matches!(f, Fold::Rows(f) if f.along != Along::Column || job.space.is_triangular());
     match job.folds.as_slice() {
         folds if folds.iter().all(by_row) => near.or_else(|| of_conditions(job)),
         [Fold::Histogram(_)] if near.is_some() => near,
-        [Fold::Histogram(h)] if job.near_root.is_none() && !crate::points::apply(job) => of_axes(job, h),
+        [Fold::Histogram(h)] if job.near_root.is_none() && !crate::points::apply(job) => {
+            of_axes(job, h)
+        }
         _ => None,
     }
 }
@@ -37,7 +44,10 @@ pub fn reach(job: &Job) -> Option<Reach> {
 fn of_axes(job: &Job, h: &Histogram) -> Option<Reach> {
     let mut limits = Limits::none(job);
     for axis in &h.axes {
-        let (id, ends) = (job.low.formula.roots[axis.root], [axis.compared[0], axis.compared[axis.bins()]]);
+        let (id, ends) = (
+            job.low.formula.roots[axis.root],
+            [axis.compared[0], axis.compared[axis.bins()]],
+        );
         // A value that is NaN is not over.
         if limits.is_number(id) {
             limits.at_most(id, ends[1]);
@@ -57,16 +67,27 @@ fn of_conditions(job: &Job) -> Option<Reach> {
         let Fold::Rows(f) = f else { return false };
         let finite = |w: &Vec<f64>| w.iter().all(|w| w.is_finite());
         let weights = f.weights.as_ref();
-        (f.op == RowOp::Sum && weights.is_none_or(finite)) || (f.op == RowOp::Mean && weights.is_none())
+        (f.op == RowOp::Sum && weights.is_none_or(finite))
+            || (f.op == RowOp::Mean && weights.is_none())
     };
     if job.near_root.is_some() || job.precision != Precision::F64 || !job.folds.iter().all(sums) {
         return None;
     }
-    let roots = job.folds.iter().map(|f| if let Fold::Rows(f) = f { f.root } else { 0 });
-    let reaches = roots.map(|root| vanishing(job, job.low.formula.roots[root])).collect::<Option<Vec<_>>>()?;
+    let roots = job
+        .folds
+        .iter()
+        .map(|f| if let Fold::Rows(f) = f { f.root } else { 0 });
+    let reaches = roots
+        .map(|root| vanishing(job, job.low.formula.roots[root]))
+        .collect::<Option<Vec<_>>>()?;
     // Zero times a difference that overflows would be NaN.
-    let tame = |table: &Table| (0..table.elements().len()).all(|at| table.elements().get(at).abs() < 1e300);
-    reaches.into_iter().reduce(wider).filter(|reach| reach.is_some() && tame(&job.x) && tame(job.other()))
+    let tame = |table: &Table| {
+        (0..table.elements().len()).all(|at| table.elements().get(at).abs() < 1e300)
+    };
+    reaches
+        .into_iter()
+        .reduce(wider)
+        .filter(|reach| reach.is_some() && tame(&job.x) && tame(job.other()))
 }
 
 /// How far apart rows are whose value is no zero.
@@ -94,9 +115,14 @@ fn vanishing(job: &Job, id: Id) -> Option<Reach> {
         Node::Unary(Unary::Neg, a) => vanishing(job, *a),
         Node::Binary(Binary::Mul, a, b) if is_finite(*b) => vanishing(job, *a),
         Node::Binary(Binary::Mul, a, b) if is_finite(*a) => vanishing(job, *b),
-        Node::Binary(Binary::Add | Binary::Sub, a, b) => Some(wider(vanishing(job, *a)?, vanishing(job, *b)?)),
+        Node::Binary(Binary::Add | Binary::Sub, a, b) => {
+            Some(wider(vanishing(job, *a)?, vanishing(job, *b)?))
+        }
         Node::Tuple(parts) => {
-            let parts = parts.iter().map(|part| vanishing(job, *part)).collect::<Option<Vec<_>>>()?;
+            let parts = parts
+                .iter()
+                .map(|part| vanishing(job, *part))
+                .collect::<Option<Vec<_>>>()?;
             parts.into_iter().reduce(wider)
         }
         _ => None,
@@ -105,8 +131,16 @@ fn vanishing(job: &Job, id: Id) -> Option<Reach> {
 
 /// What holds where either does.
 fn wider(a: Reach, b: Reach) -> Reach {
-    let components = a.components.iter().zip(&b.components).map(|(a, b)| a.max(*b)).collect();
-    Reach { length: a.length.max(b.length), components }
+    let components = a
+        .components
+        .iter()
+        .zip(&b.components)
+        .map(|(a, b)| a.max(*b))
+        .collect();
+    Reach {
+        length: a.length.max(b.length),
+        components,
+    }
 }
 
 /// Limits of differences, as values of a formula imply them.
@@ -117,7 +151,13 @@ struct Limits<'j> {
 
 impl<'j> Limits<'j> {
     fn none(job: &'j Job) -> Self {
-        Limits { job, reach: Reach { length: f64::INFINITY, components: vec![f64::INFINITY; job.low.dim] } }
+        Limits {
+            job,
+            reach: Reach {
+                length: f64::INFINITY,
+                components: vec![f64::INFINITY; job.low.dim],
+            },
+        }
     }
     /// What it takes for a condition to hold.
     fn holds(&mut self, condition: Id) {
@@ -185,7 +225,9 @@ impl<'j> Limits<'j> {
     fn reduced(&mut self, op: Reduce, body: Id, most: f64) {
         let most = match self.node(body) {
             Node::Unary(Unary::Abs, a) if self.is_difference(*a) => most,
-            Node::Binary(Binary::Mul, a, b) if a == b && self.is_difference(*a) => most.sqrt() * WIDER,
+            Node::Binary(Binary::Mul, a, b) if a == b && self.is_difference(*a) => {
+                most.sqrt() * WIDER
+            }
             _ => return,
         };
         if op == Reduce::Sum {
@@ -202,9 +244,9 @@ impl<'j> Limits<'j> {
             Node::At(_, k) => (*k as usize) < self.job.low.dim,
             Node::Unary(Unary::Neg | Unary::Abs, a) => self.is_number(*a),
             Node::Unary(Unary::Sqrt, a) => self.is_number(*a) && self.is_magnitude(*a),
-            Node::Binary(Binary::Sub, a, b) => {
-                [a, b].iter().all(|id| matches!(self.node(**id), Node::Row(_) | Node::At(..)) && self.is_number(**id))
-            }
+            Node::Binary(Binary::Sub, a, b) => [a, b].iter().all(|id| {
+                matches!(self.node(**id), Node::Row(_) | Node::At(..)) && self.is_number(**id)
+            }),
             Node::Binary(Binary::Mul, a, b) if a == b => self.is_number(*a),
             Node::Binary(Binary::Mul, a, b) => [(a, b), (b, a)].iter().any(|(a, factor)| {
                 constant(**factor).is_some_and(|c| c.is_finite() && c != 0.0) && self.is_number(**a)
@@ -212,8 +254,12 @@ impl<'j> Limits<'j> {
             Node::Binary(Binary::Div, a, b) => {
                 constant(*b).is_some_and(|c| c.is_finite() && c != 0.0) && self.is_number(*a)
             }
-            Node::Binary(Binary::Add, a, b) => [a, b].iter().all(|id| self.is_number(**id) && self.is_magnitude(**id)),
-            Node::Binary(Binary::Max | Binary::Min, a, b) => self.is_number(*a) && self.is_number(*b),
+            Node::Binary(Binary::Add, a, b) => [a, b]
+                .iter()
+                .all(|id| self.is_number(**id) && self.is_magnitude(**id)),
+            Node::Binary(Binary::Max | Binary::Min, a, b) => {
+                self.is_number(*a) && self.is_number(*b)
+            }
             Node::Reduce(Reduce::Sum, body) => self.is_number(*body) && self.is_magnitude(*body),
             Node::Reduce(Reduce::Max | Reduce::Min, body) => self.is_number(*body),
             _ => constant(id).is_some_and(f64::is_finite),
@@ -223,8 +269,12 @@ impl<'j> Limits<'j> {
     fn is_magnitude(&self, id: Id) -> bool {
         match self.node(id) {
             Node::Unary(Unary::Abs | Unary::Sqrt, _) => true,
-            Node::Binary(Binary::Mul, a, b) => a == b || (self.is_magnitude(*a) && self.is_magnitude(*b)),
-            Node::Binary(Binary::Add | Binary::Max, a, b) => self.is_magnitude(*a) && self.is_magnitude(*b),
+            Node::Binary(Binary::Mul, a, b) => {
+                a == b || (self.is_magnitude(*a) && self.is_magnitude(*b))
+            }
+            Node::Binary(Binary::Add | Binary::Max, a, b) => {
+                self.is_magnitude(*a) && self.is_magnitude(*b)
+            }
             Node::Reduce(Reduce::Sum | Reduce::Max, body) => self.is_magnitude(*body),
             _ => self.job.low.formula.constant(id).is_some_and(|c| c >= 0.0),
         }
@@ -235,7 +285,8 @@ impl<'j> Limits<'j> {
         let k = match self.node(id) {
             Node::DeltaAt(k) => *k,
             Node::Binary(Binary::Sub, a, b) => match (self.node(*a), self.node(*b)) {
-                (Node::At(Side::X, k), Node::At(Side::Y, l)) | (Node::At(Side::Y, k), Node::At(Side::X, l))
+                (Node::At(Side::X, k), Node::At(Side::Y, l))
+                | (Node::At(Side::Y, k), Node::At(Side::X, l))
                     if k == l =>
                 {
                     *k

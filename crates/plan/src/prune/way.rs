@@ -52,15 +52,29 @@ impl Prune {
 pub fn mode(job: &Job) -> Option<Mode> {
     let by_row = job.folds.iter().all(|f| matches!(f, Fold::Rows(_)));
     if by_row && reach(job).is_some() {
-        return Some(if job.space.is_triangular() { Mode::Doubled } else { Mode::Once });
+        return Some(if job.space.is_triangular() {
+            Mode::Doubled
+        } else {
+            Mode::Once
+        });
     }
     let formula = &job.low.formula;
-    let numbers = formula.roots.iter().all(|r| formula.ty(*r).shape == Shape::Scalar);
+    let numbers = formula
+        .roots
+        .iter()
+        .all(|r| formula.ty(*r).shape == Shape::Scalar);
     let width = |s: usize| job.low.streams[s].len() * job.low.dim + job.low.attrs[s].len();
     let rows = [job.space.n, job.space.m];
-    let boxed = [0, 1].into_iter().all(|s| (1..=MOST_COORDINATES).contains(&width(s)));
+    let boxed = [0, 1]
+        .into_iter()
+        .all(|s| (1..=MOST_COORDINATES).contains(&width(s)));
     let countable = rows.iter().all(|r| *r > 0 && u32::try_from(*r).is_ok());
-    if !(numbers && boxed && countable && !job.holes && job.folds.iter().all(|fold| fold.traits().bounded)) {
+    if !(numbers
+        && boxed
+        && countable
+        && !job.holes
+        && job.folds.iter().all(|fold| fold.traits().bounded))
+    {
         return None;
     }
     if !job.space.is_triangular() {

@@ -32,15 +32,31 @@ pub struct Bounds {
 
 impl Bounds {
     /// The bounds of the product of tables with the bounds `inputs`, folded as `shape` says.
-    pub fn of_product<T: Real>(shape: &Shape, inputs: impl Iterator<Item = Ends>, fold: Fold) -> Self {
+    pub fn of_product<T: Real>(
+        shape: &Shape,
+        inputs: impl Iterator<Item = Ends>,
+        fold: Fold,
+    ) -> Self {
         let inputs: Vec<Ends> = inputs.collect();
         let exponent = inputs.iter().map(|t| t.exponent).sum();
-        let high = inputs.iter().map(|t| t.high).sum::<i32>() + if fold == Fold::Sum { shape.summed_log2() } else { 0 };
+        let high = inputs.iter().map(|t| t.high).sum::<i32>()
+            + if fold == Fold::Sum {
+                shape.summed_log2()
+            } else {
+                0
+            };
         // Partial products of three and more tables stay within the sums of the one-sided bounds.
         let least: i32 = inputs.iter().map(|t| t.low.min(0)).sum();
         let most: i32 = inputs.iter().map(|t| t.high.max(0)).sum::<i32>().max(high);
         let low = inputs.iter().map(|t| t.low).sum();
         let fits = least > -T::LIMIT && most < T::LIMIT;
-        Bounds { exponent, linear: fits.then_some(Ends { exponent, low, high }) }
+        Bounds {
+            exponent,
+            linear: fits.then_some(Ends {
+                exponent,
+                low,
+                high,
+            }),
+        }
     }
 }

@@ -60,17 +60,39 @@ const LISTED: usize = 4096;
 impl Depths {
     fn of<T: Real>(layout: &Layout<'_, T>) -> Option<Self> {
         let of = |run: bool| {
-            let is = |i: &usize| matches!((&layout.access[*i], run), (Access::Run, true) | (Access::Constant, false));
+            let is = |i: &usize| {
+                matches!(
+                    (&layout.access[*i], run),
+                    (Access::Run, true) | (Access::Constant, false)
+                )
+            };
             (0..layout.tables.len()).filter(is).collect::<Vec<_>>()
         };
         let (constants, runs) = (of(false), of(true));
         let depth: usize = layout.inner.iter().map(|d| d.card).product();
         let all = constants.len() + runs.len() == layout.tables.len();
-        if layout.mode != Mode::Sum || !all || runs.len() > MOST_RUNS || runs.is_empty() || depth > LISTED {
+        if layout.mode != Mode::Sum
+            || !all
+            || runs.len() > MOST_RUNS
+            || runs.is_empty()
+            || depth > LISTED
+        {
             return None;
         }
-        let list = |i| offsets(&layout.inner.iter().map(|d| (d.card, d.strides[i])).collect::<Vec<_>>());
-        Some(Depths { offsets: (0..layout.tables.len()).map(list).collect(), constants, runs })
+        let list = |i| {
+            offsets(
+                &layout
+                    .inner
+                    .iter()
+                    .map(|d| (d.card, d.strides[i]))
+                    .collect::<Vec<_>>(),
+            )
+        };
+        Some(Depths {
+            offsets: (0..layout.tables.len()).map(list).collect(),
+            constants,
+            runs,
+        })
     }
 }
 
@@ -93,7 +115,11 @@ impl Mode {
     }
     /// The identity of the fold.
     fn zero<T: Real>(self) -> T {
-        if self.log() { T::from_f64(f64::NEG_INFINITY) } else { T::default() }
+        if self.log() {
+            T::from_f64(f64::NEG_INFINITY)
+        } else {
+            T::default()
+        }
     }
     fn fold<T: Real>(self, a: T, b: T) -> T {
         match self {
@@ -116,14 +142,19 @@ pub fn contract<T: Real>(shape: &Shape, inputs: &[&[T]], mode: Mode, out: &mut [
     let strip = (TASK / work).max(1);
     if rows <= strip || rows * work < ALONE {
         let mut walk = Walk::new(&layout);
-        return out.chunks_mut(layout.out_block).enumerate().for_each(|(row, to)| walk.row(row, 0..depth, to));
+        return out
+            .chunks_mut(layout.out_block)
+            .enumerate()
+            .for_each(|(row, to)| walk.row(row, 0..depth, to));
     }
-    out.par_chunks_mut(layout.out_block * strip).enumerate().for_each(|(task, part)| {
-        let mut walk = Walk::new(&layout);
-        for (at, to) in part.chunks_mut(layout.out_block).enumerate() {
-            walk.row(task * strip + at, 0..depth, to);
-        }
-    });
+    out.par_chunks_mut(layout.out_block * strip)
+        .enumerate()
+        .for_each(|(task, part)| {
+            let mut walk = Walk::new(&layout);
+            for (at, to) in part.chunks_mut(layout.out_block).enumerate() {
+                walk.row(task * strip + at, 0..depth, to);
+            }
+        });
 }
 
 impl<'a, T: Real> Layout<'a, T> {
@@ -136,10 +167,25 @@ impl<'a, T: Real> Layout<'a, T> {
         let out_block = fast.iter().filter(|d| !d.summed).map(|d| d.card).product();
         let fall = match fast.iter().any(|d| d.summed) {
             false => Fall::Run,
-            true => Fall::Pattern(offsets(&fast.iter().map(|d| (d.card, d.out)).collect::<Vec<_>>())),
+            true => Fall::Pattern(offsets(
+                &fast.iter().map(|d| (d.card, d.out)).collect::<Vec<_>>(),
+            )),
         };
-        let (tables, access) = (Vec::with_capacity(inputs.len()), Vec::with_capacity(inputs.len()));
-        let mut out = Layout { tables, access, fall, block, out_block, outer, inner, depths: None, mode };
+        let (tables, access) = (
+            Vec::with_capacity(inputs.len()),
+            Vec::with_capacity(inputs.len()),
+        );
+        let mut out = Layout {
+            tables,
+            access,
+            fall,
+            block,
+            out_block,
+            outer,
+            inner,
+            depths: None,
+            mode,
+        };
         for (i, table) in inputs.iter().enumerate() {
             out.add(i, table, fast, shape.visits());
         }
@@ -147,15 +193,27 @@ impl<'a, T: Real> Layout<'a, T> {
         out
     }
     fn add(&mut self, i: usize, table: &'a [T], fast: &[Digit], visits: f64) {
-        let pattern = offsets(&fast.iter().map(|d| (d.card, d.strides[i])).collect::<Vec<_>>());
+        let pattern = offsets(
+            &fast
+                .iter()
+                .map(|d| (d.card, d.strides[i]))
+                .collect::<Vec<_>>(),
+        );
         let access = if pattern.iter().all(|o| *o == 0) {
             Access::Constant
         } else if pattern.iter().enumerate().all(|(at, o)| *o == at) {
             Access::Run
         } else {
-            let own: usize =
-                self.outer.iter().chain(&self.inner).filter(|d| d.strides[i] > 0).map(|d| d.card).product();
-            if (own * self.block) as f64 <= (visits / 8.0).max(4096.0) && own * self.block <= 1 << 22 {
+            let own: usize = self
+                .outer
+                .iter()
+                .chain(&self.inner)
+                .filter(|d| d.strides[i] > 0)
+                .map(|d| d.card)
+                .product();
+            if (own * self.block) as f64 <= (visits / 8.0).max(4096.0)
+                && own * self.block <= 1 << 22
+            {
                 return self.restructure(i, table, &pattern);
             }
             let last = pattern.iter().copied().max().unwrap_or(0);
@@ -166,9 +224,17 @@ impl<'a, T: Real> Layout<'a, T> {
     }
     /// Copies a table so that the block is a run in it.
     fn restructure(&mut self, i: usize, table: &[T], pattern: &[usize]) {
-        let mut own: Vec<&mut Digit> =
-            self.outer.iter_mut().chain(&mut self.inner).filter(|d| d.strides[i] > 0).collect();
-        let bases = offsets(&own.iter().map(|d| (d.card, d.strides[i])).collect::<Vec<_>>());
+        let mut own: Vec<&mut Digit> = self
+            .outer
+            .iter_mut()
+            .chain(&mut self.inner)
+            .filter(|d| d.strides[i] > 0)
+            .collect();
+        let bases = offsets(
+            &own.iter()
+                .map(|d| (d.card, d.strides[i]))
+                .collect::<Vec<_>>(),
+        );
         let mut stride = self.block;
         for d in own.iter_mut().rev() {
             d.strides[i] = stride;
@@ -196,7 +262,9 @@ impl<'a, T: Real> Layout<'a, T> {
             .collect();
         out.fill(self.mode.zero());
         for part in sums {
-            out.iter_mut().zip(part).for_each(|(o, p)| *o = self.mode.fold(*o, p));
+            out.iter_mut()
+                .zip(part)
+                .for_each(|(o, p)| *o = self.mode.fold(*o, p));
         }
     }
 }
@@ -210,9 +278,20 @@ fn cut_block(digits: &mut Vec<Digit>) -> usize {
     }
     if cut > 0 && len < BLOCK / 4 {
         let digit = digits[cut - 1];
-        let part = (1..=BLOCK / len).rev().find(|p| digit.card.is_multiple_of(*p)).unwrap_or(1);
-        let part = if len == 1 && part < 16 { digit.card } else { part };
-        let mut slow = Digit { card: digit.card / part, out: digit.out * part, ..digit };
+        let part = (1..=BLOCK / len)
+            .rev()
+            .find(|p| digit.card.is_multiple_of(*p))
+            .unwrap_or(1);
+        let part = if len == 1 && part < 16 {
+            digit.card
+        } else {
+            part
+        };
+        let mut slow = Digit {
+            card: digit.card / part,
+            out: digit.out * part,
+            ..digit
+        };
         slow.strides.iter_mut().for_each(|s| *s *= part);
         digits[cut - 1].card = part;
         cut -= 1;
@@ -235,23 +314,43 @@ struct Walk<'l, 'a, T: Real> {
 
 impl<'l, 'a, T: Real> Walk<'l, 'a, T> {
     fn new(layout: &'l Layout<'a, T>) -> Self {
-        let gathered = layout.access.iter().map(|_| (usize::MAX, Vec::new())).collect();
-        let sums = if matches!(layout.fall, Fall::Run) { Vec::new() } else { vec![T::default(); layout.block] };
-        Walk { layout, sums, peaks: Vec::new(), gathered, scratch: Vec::new() }
+        let gathered = layout
+            .access
+            .iter()
+            .map(|_| (usize::MAX, Vec::new()))
+            .collect();
+        let sums = if matches!(layout.fall, Fall::Run) {
+            Vec::new()
+        } else {
+            vec![T::default(); layout.block]
+        };
+        Walk {
+            layout,
+            sums,
+            peaks: Vec::new(),
+            gathered,
+            scratch: Vec::new(),
+        }
     }
     /// Addresses of all tables at configuration `index` of `digits`.
     fn locate(digits: &[Digit], mut index: usize, base: &mut [usize], state: &mut [usize]) {
         for (at, d) in digits.iter().enumerate().rev() {
             state[at] = index % d.card;
             index /= d.card;
-            base.iter_mut().zip(&d.strides).for_each(|(b, s)| *b += state[at] * s);
+            base.iter_mut()
+                .zip(&d.strides)
+                .for_each(|(b, s)| *b += state[at] * s);
         }
     }
     /// Computes one block of the result over part of the depth.
     fn row(&mut self, row: usize, depth: std::ops::Range<usize>, to: &mut [T]) {
         let layout = self.layout;
         let mut sums = std::mem::take(&mut self.sums);
-        let target = if matches!(layout.fall, Fall::Run) { &mut *to } else { &mut sums[..] };
+        let target = if matches!(layout.fall, Fall::Run) {
+            &mut *to
+        } else {
+            &mut sums[..]
+        };
         match layout.mode {
             Mode::Sum => match &layout.depths {
                 Some(depths) => self.sums(row, depth, depths, target),
@@ -263,9 +362,14 @@ impl<'l, 'a, T: Real> Walk<'l, 'a, T> {
                 let mut peaks = std::mem::take(&mut self.peaks);
                 peaks.resize(target.len(), T::default());
                 self.pass(row, depth.clone(), Step::LogMax, &mut peaks);
-                peaks.iter_mut().for_each(|p| *p = p.larger(T::from_f64(f64::MIN)));
+                peaks
+                    .iter_mut()
+                    .for_each(|p| *p = p.larger(T::from_f64(f64::MIN)));
                 self.pass(row, depth, Step::LogAdd(&peaks), target);
-                target.iter_mut().zip(&peaks).for_each(|(t, p)| *t = T::from_f64(t.to_f64().ln() + p.to_f64()));
+                target
+                    .iter_mut()
+                    .zip(&peaks)
+                    .for_each(|(t, p)| *t = T::from_f64(t.to_f64().ln() + p.to_f64()));
                 self.peaks = peaks;
             }
         }
@@ -279,22 +383,44 @@ impl<'l, 'a, T: Real> Walk<'l, 'a, T> {
         let layout = self.layout;
         let mut base = [0usize; super::shape::MOST_INPUTS];
         let mut state = [0usize; 64];
-        Self::locate(&layout.outer, row, &mut base[..layout.tables.len()], &mut state);
-        let mut products = [Product { constant: T::ONE, runs: [&[][..]; MOST_RUNS] }; DEEP];
+        Self::locate(
+            &layout.outer,
+            row,
+            &mut base[..layout.tables.len()],
+            &mut state,
+        );
+        let mut products = [Product {
+            constant: T::ONE,
+            runs: [&[][..]; MOST_RUNS],
+        }; DEEP];
         for begin in depth.clone().step_by(DEEP) {
             let many = DEEP.min(depth.end - begin);
             for (turn, product) in (begin..).zip(&mut products[..many]) {
                 let at = |i: &usize| base[*i] + depths.offsets[*i][turn];
-                product.constant = depths.constants.iter().fold(T::ONE, |c, i| c * layout.tables[*i][at(i)]);
+                product.constant = depths
+                    .constants
+                    .iter()
+                    .fold(T::ONE, |c, i| c * layout.tables[*i][at(i)]);
                 for (run, i) in product.runs.iter_mut().zip(&depths.runs) {
                     *run = &layout.tables[*i][at(i)..][..layout.block];
                 }
             }
-            sum_products(target, begin == depth.start, &products[..many], depths.runs.len());
+            sum_products(
+                target,
+                begin == depth.start,
+                &products[..many],
+                depths.runs.len(),
+            );
         }
     }
     /// Folds all products of one block over part of the depth into `target`.
-    fn pass(&mut self, row: usize, depth: std::ops::Range<usize>, step: Step<'_, T>, target: &mut [T]) {
+    fn pass(
+        &mut self,
+        row: usize,
+        depth: std::ops::Range<usize>,
+        step: Step<'_, T>,
+        target: &mut [T],
+    ) {
         let layout = self.layout;
         let tables = layout.tables.len();
         let mut base = [0usize; super::shape::MOST_INPUTS];
@@ -306,11 +432,17 @@ impl<'l, 'a, T: Real> Walk<'l, 'a, T> {
             for (at, d) in layout.inner.iter().enumerate().rev() {
                 state[at] += 1;
                 if state[at] < d.card {
-                    base[..tables].iter_mut().zip(&d.strides).for_each(|(b, s)| *b += s);
+                    base[..tables]
+                        .iter_mut()
+                        .zip(&d.strides)
+                        .for_each(|(b, s)| *b += s);
                     break;
                 }
                 state[at] = 0;
-                base[..tables].iter_mut().zip(&d.strides).for_each(|(b, s)| *b -= (d.card - 1) * s);
+                base[..tables]
+                    .iter_mut()
+                    .zip(&d.strides)
+                    .for_each(|(b, s)| *b -= (d.card - 1) * s);
             }
         }
     }
@@ -318,7 +450,9 @@ impl<'l, 'a, T: Real> Walk<'l, 'a, T> {
     fn add(&mut self, base: &[usize], first: bool, step: Step<'_, T>, to: &mut [T]) {
         let layout = self.layout;
         for (i, access) in layout.access.iter().enumerate() {
-            let Access::Pattern(pattern, last) = access else { continue };
+            let Access::Pattern(pattern, last) = access else {
+                continue;
+            };
             let (at, copy) = &mut self.gathered[i];
             if *at != base[i] {
                 *at = base[i];

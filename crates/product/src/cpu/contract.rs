@@ -13,7 +13,12 @@ use zipfold_core::{Blame, Result};
 ///
 /// # Errors
 /// `Resource` when the budget is spent.
-pub fn contract<T: Real>(shape: &Shape, inputs: &[&Scaled<T>], fold: Fold, room: &Room) -> Result<Scaled<T>> {
+pub fn contract<T: Real>(
+    shape: &Shape,
+    inputs: &[&Scaled<T>],
+    fold: Fold,
+    room: &Room,
+) -> Result<Scaled<T>> {
     let bounds = Bounds::of_product::<T>(shape, inputs.iter().map(|t| t.bounds()), fold);
     let linear: Option<Vec<&[T]>> = inputs
         .iter()
@@ -52,7 +57,12 @@ fn logarithmic<T: Real>(
     let mut made = Vec::with_capacity(inputs.len());
     for table in inputs {
         made.push(match &table.data {
-            Data::Linear(_) => Some(Held::make(table.len(), room, "logarithms of a table", |at| table.ln(at))?),
+            Data::Linear(_) => Some(Held::make(
+                table.len(),
+                room,
+                "logarithms of a table",
+                |at| table.ln(at),
+            )?),
             Data::Log(_) => None,
         });
     }
@@ -73,7 +83,16 @@ fn logarithmic<T: Real>(
         }
     }
     let mut out = Held::blank(shape.out_len, room, "a table of the contraction")?;
-    bucket::contract(shape, &views, if fold == Fold::Max { Mode::LogMax } else { Mode::LogSum }, &mut out.items);
+    bucket::contract(
+        shape,
+        &views,
+        if fold == Fold::Max {
+            Mode::LogMax
+        } else {
+            Mode::LogSum
+        },
+        &mut out.items,
+    );
     back_to_linear(out, exponent, room)
 }
 
@@ -82,13 +101,31 @@ fn back_to_linear<T: Real>(logs: Held<f64>, exponent: i64, room: &Room) -> Resul
     let (low, high) = log_range(&logs.items);
     let bits = (high - low) * std::f64::consts::LOG2_E;
     if high > f64::NEG_INFINITY && bits > f64::from(T::LIMIT) {
-        return Ok(Scaled { data: Data::Log(logs), exponent, low: 0, high: 0 });
+        return Ok(Scaled {
+            data: Data::Log(logs),
+            exponent,
+            low: 0,
+            high: 0,
+        });
     }
-    let middle = if high > f64::NEG_INFINITY { ((low + high) / 2.0 * std::f64::consts::LOG2_E).round() } else { 0.0 };
+    let middle = if high > f64::NEG_INFINITY {
+        ((low + high) / 2.0 * std::f64::consts::LOG2_E).round()
+    } else {
+        0.0
+    };
     // Without room for a copy it stays as it is.
     let Ok(mut items) = Held::blank(logs.items.len(), room, "a table of the contraction") else {
-        return Ok(Scaled { data: Data::Log(logs), exponent, low: 0, high: 0 });
+        return Ok(Scaled {
+            data: Data::Log(logs),
+            exponent,
+            low: 0,
+            high: 0,
+        });
     };
-    exponentials(&logs.items, middle * std::f64::consts::LN_2, &mut items.items);
+    exponentials(
+        &logs.items,
+        middle * std::f64::consts::LN_2,
+        &mut items.items,
+    );
     Ok(Scaled::linear(items, exponent + middle as i64))
 }

@@ -33,11 +33,17 @@ pub struct Copies<T: Real> {
 
 impl<T: Real> Copies<T> {
     /// No copy.
-    pub const NONE: Self = Copies { here: None, there: None };
+    pub const NONE: Self = Copies {
+        here: None,
+        there: None,
+    };
 
     /// A table on the host.
     pub fn here(table: Scaled<T>) -> Self {
-        Copies { here: Some(table), there: None }
+        Copies {
+            here: Some(table),
+            there: None,
+        }
     }
     /// Sees to it that a copy is on the device; `false` for a table of logarithms, which stays on the host.
     ///
@@ -47,10 +53,18 @@ impl<T: Real> Copies<T> {
         if self.there.is_some() {
             return Ok(true);
         }
-        let Some(table) = &self.here else { return Ok(false) };
-        let Data::Linear(items) = &table.data else { return Ok(false) };
+        let Some(table) = &self.here else {
+            return Ok(false);
+        };
+        let Data::Linear(items) = &table.data else {
+            return Ok(false);
+        };
         let numbers = remote.send(T::items(&items.items))?;
-        self.there = Some(There { numbers, len: table.len(), ends: table.bounds() });
+        self.there = Some(There {
+            numbers,
+            len: table.len(),
+            ends: table.bounds(),
+        });
         Ok(true)
     }
     /// Sees to it that a copy is on the host.
@@ -62,12 +76,23 @@ impl<T: Real> Copies<T> {
             return Ok(());
         }
         let (Some(there), Some(remote)) = (&self.there, remote) else {
-            return Err(Error::internal("a table that is neither on the host nor on a device"));
+            return Err(Error::internal(
+                "a table that is neither on the host nor on a device",
+            ));
         };
         let mut items = Held::blank(there.len, room, "a table of the contraction")?;
         remote.bring(&there.numbers, T::items_mut(&mut items.items))?;
-        let Ends { exponent, low, high } = there.ends;
-        self.here = Some(Scaled { data: Data::Linear(items), exponent, low, high });
+        let Ends {
+            exponent,
+            low,
+            high,
+        } = there.ends;
+        self.here = Some(Scaled {
+            data: Data::Linear(items),
+            exponent,
+            low,
+            high,
+        });
         Ok(())
     }
 }
@@ -76,9 +101,16 @@ impl<T: Real> Copies<T> {
 ///
 /// # Errors
 /// Those of `remote`.
-pub fn contract<T: Real>(shape: &Shape, inputs: &[&There], fold: Fold, remote: &dyn Remote) -> Result<Option<There>> {
+pub fn contract<T: Real>(
+    shape: &Shape,
+    inputs: &[&There],
+    fold: Fold,
+    remote: &dyn Remote,
+) -> Result<Option<There>> {
     let bounds = Bounds::of_product::<T>(shape, inputs.iter().map(|t| t.ends), fold);
-    let Some(mut ends) = bounds.linear else { return Ok(None) };
+    let Some(mut ends) = bounds.linear else {
+        return Ok(None);
+    };
     let tables: Vec<&Numbers> = inputs.iter().map(|t| &t.numbers).collect();
     let numbers = remote.contract(shape, &tables, fold)?;
     if ends.are_far::<T>() {
@@ -86,9 +118,16 @@ pub fn contract<T: Real>(shape: &Shape, inputs: &[&There], fold: Fold, remote: &
         if ends.are_far::<T>() {
             let middle = (ends.low + ends.high) / 2;
             remote.scale(&numbers, f64::from(-middle).exp2())?;
-            ends =
-                Ends { exponent: ends.exponent + i64::from(middle), low: ends.low - middle, high: ends.high - middle };
+            ends = Ends {
+                exponent: ends.exponent + i64::from(middle),
+                low: ends.low - middle,
+                high: ends.high - middle,
+            };
         }
     }
-    Ok(Some(There { numbers, len: shape.out_len, ends }))
+    Ok(Some(There {
+        numbers,
+        len: shape.out_len,
+        ends,
+    }))
 }

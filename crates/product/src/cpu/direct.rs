@@ -121,7 +121,10 @@ pub struct Logs<T> {
 
 impl<T> Logs<T> {
     /// Values in and out.
-    pub const NONE: Self = Logs { shifts: [None, None], out: None };
+    pub const NONE: Self = Logs {
+        shifts: [None, None],
+        out: None,
+    };
 }
 
 fn size(digits: &[Digit]) -> usize {
@@ -140,7 +143,12 @@ fn strides(scope: &[usize], cards: &[usize]) -> Vec<(usize, usize)> {
 }
 
 fn places(digits: &[Digit], table: usize) -> Vec<usize> {
-    offsets(&digits.iter().map(|d| (d.card, d.strides[table])).collect::<Vec<_>>())
+    offsets(
+        &digits
+            .iter()
+            .map(|d| (d.card, d.strides[table]))
+            .collect::<Vec<_>>(),
+    )
 }
 
 /// Offsets in the result.
@@ -150,31 +158,76 @@ fn outs(digits: &[Digit]) -> Vec<usize> {
 
 /// A digit in two, the fast one as long as a row may be.
 fn divide(digit: Digit) -> Vec<Digit> {
-    let part = (1..=digit.card.min(LONGEST)).rev().find(|p| digit.card.is_multiple_of(*p)).unwrap_or(1);
-    let slow =
-        Digit { card: digit.card / part, strides: digit.strides.map(|s| s * part), out: digit.out * part, ..digit };
-    [slow, Digit { card: part, ..digit }].into_iter().filter(|d| d.card > 1).collect()
+    let part = (1..=digit.card.min(LONGEST))
+        .rev()
+        .find(|p| digit.card.is_multiple_of(*p))
+        .unwrap_or(1);
+    let slow = Digit {
+        card: digit.card / part,
+        strides: digit.strides.map(|s| s * part),
+        out: digit.out * part,
+        ..digit
+    };
+    [
+        slow,
+        Digit {
+            card: part,
+            ..digit
+        },
+    ]
+    .into_iter()
+    .filter(|d| d.card > 1)
+    .collect()
 }
 
 impl Way {
     /// The cheapest way through tables over `scopes`, for tables that hold what `domain` says; variables that are not `kept` are summed.
-    pub fn of(cards: &[usize], scopes: [&[usize]; 2], kept: &dyn Fn(usize) -> bool, domain: Domain) -> Option<Self> {
+    pub fn of(
+        cards: &[usize],
+        scopes: [&[usize]; 2],
+        kept: &dyn Fn(usize) -> bool,
+        domain: Domain,
+    ) -> Option<Self> {
         let mut best: Option<Way> = None;
         for first in 0..2 {
             let own = strides(scopes[first], cards);
             let other = strides(scopes[1 - first], cards);
-            let of = |list: &[(usize, usize)], v: usize| list.iter().find(|s| s.0 == v).map_or(0, |s| s.1);
-            let digit = |v: usize| Digit { var: v, card: cards[v], strides: [of(&own, v), of(&other, v)], out: 0 };
+            let of = |list: &[(usize, usize)], v: usize| {
+                list.iter().find(|s| s.0 == v).map_or(0, |s| s.1)
+            };
+            let digit = |v: usize| Digit {
+                var: v,
+                card: cards[v],
+                strides: [of(&own, v), of(&other, v)],
+                out: 0,
+            };
             let wide = |list: &[(usize, usize)]| -> Vec<Digit> {
-                list.iter().map(|s| digit(s.0)).filter(|d| d.card > 1).collect()
+                list.iter()
+                    .map(|s| digit(s.0))
+                    .filter(|d| d.card > 1)
+                    .collect()
             };
             let (own, other) = (wide(&own), wide(&other));
-            let beside: Vec<Digit> = other.iter().copied().filter(|d| d.strides[0] == 0).collect();
+            let beside: Vec<Digit> = other
+                .iter()
+                .copied()
+                .filter(|d| d.strides[0] == 0)
+                .collect();
             let columns: Vec<Digit> = beside.iter().copied().filter(|d| kept(d.var)).collect();
-            let depth: Vec<Digit> = own.iter().chain(&beside).copied().filter(|d| !kept(d.var)).collect();
+            let depth: Vec<Digit> = own
+                .iter()
+                .chain(&beside)
+                .copied()
+                .filter(|d| !kept(d.var))
+                .collect();
             let natural: Vec<Digit> = own.iter().copied().filter(|d| kept(d.var)).collect();
-            let (alone, shared): (Vec<Digit>, Vec<Digit>) = natural.iter().partition(|d| d.strides[1] == 0);
-            let orders = [natural, [&shared[..], &alone[..]].concat(), [&alone[..], &shared[..]].concat()];
+            let (alone, shared): (Vec<Digit>, Vec<Digit>) =
+                natural.iter().partition(|d| d.strides[1] == 0);
+            let orders = [
+                natural,
+                [&shared[..], &alone[..]].concat(),
+                [&alone[..], &shared[..]].concat(),
+            ];
             for order in orders {
                 for cut in 0..=order.len() {
                     let run = size(&order[cut..]);
@@ -205,7 +258,12 @@ impl Way {
     /// copied. The predicted cycles are those of values.
     pub fn within(shape: &Shape, lanes: usize) -> Option<Self> {
         let mut best: Option<Way> = None;
-        let deep: usize = shape.digits.iter().filter(|d| d.summed).map(|d| d.card).product();
+        let deep: usize = shape
+            .digits
+            .iter()
+            .filter(|d| d.summed)
+            .map(|d| d.card)
+            .product();
         let all = |d: &shape::Digit| d.strides[0] > 0 || d.strides[1] > 0;
         if shape.inputs != 2 || deep > SHALLOW || !shape.digits.iter().all(all) {
             return None;
@@ -217,7 +275,13 @@ impl Way {
                 strides: [d.strides[first], d.strides[1 - first]],
                 out: d.out,
             };
-            let of = |summed: bool| shape.digits.iter().filter(move |d| d.summed == summed).map(digit);
+            let of = |summed: bool| {
+                shape
+                    .digits
+                    .iter()
+                    .filter(move |d| d.summed == summed)
+                    .map(digit)
+            };
             let mut kept: Vec<Digit> = of(false).filter(|d| d.strides[0] > 0).collect();
             let columns: Vec<Digit> = of(false).filter(|d| d.strides[0] == 0).collect();
             kept.sort_by_key(|d| std::cmp::Reverse(d.out));
@@ -246,8 +310,15 @@ impl Way {
                     ahead: false,
                     cost: 0.0,
                 };
-                way.predict(Domain { lanes, logs: [false; 2], out: false });
-                if size(run) >= LONG && !way.vectors() && best.as_ref().is_none_or(|b| way.cost < b.cost) {
+                way.predict(Domain {
+                    lanes,
+                    logs: [false; 2],
+                    out: false,
+                });
+                if size(run) >= LONG
+                    && !way.vectors()
+                    && best.as_ref().is_none_or(|b| way.cost < b.cost)
+                {
                     best = Some(way);
                 }
             }
@@ -268,8 +339,16 @@ impl Way {
     /// Entries of the packed second table.
     fn packed(&self, lanes: usize) -> f64 {
         let (outer, run) = self.kept.split_at(self.cut);
-        let shared: f64 = outer.iter().filter(|d| d.strides[1] > 0).map(|d| d.card as f64).product();
-        let entry = if self.vectors() { size(run).next_multiple_of(lanes) } else { 1 };
+        let shared: f64 = outer
+            .iter()
+            .filter(|d| d.strides[1] > 0)
+            .map(|d| d.card as f64)
+            .product();
+        let entry = if self.vectors() {
+            size(run).next_multiple_of(lanes)
+        } else {
+            1
+        };
         let columns = size(&self.columns).next_multiple_of(self.wide);
         shared * (entry * columns * size(&self.depth)) as f64
     }
@@ -282,32 +361,66 @@ impl Way {
         let (columns, depth) = (size(&self.columns), size(&self.depth) as f64);
         let tile = |wide: usize| {
             let tiles = rows.div_ceil(ROWS) as f64 * columns.div_ceil(wide) as f64;
-            let step = if self.vectors() { (ROWS * wide) as f64 * 1.5 } else { (ROWS * wide) as f64 } + 4.0;
+            let step = if self.vectors() {
+                (ROWS * wide) as f64 * 1.5
+            } else {
+                (ROWS * wide) as f64
+            } + 4.0;
             tiles * (depth * step + (ROWS * wide) as f64 * 1.5 + 16.0)
         };
-        let best =
-            WIDE.into_iter().map(|w| (w, tile(w))).fold((1, f64::INFINITY), |b, o| if o.1 < b.1 { o } else { b });
+        let best = WIDE
+            .into_iter()
+            .map(|w| (w, tile(w)))
+            .fold((1, f64::INFINITY), |b, o| if o.1 < b.1 { o } else { b });
         let how = Run::of(&places(run, 0), lanes);
         let picked = rows as f64 * depth;
         let whole = |digits: &[Digit]| size(digits) as f64 * depth / lanes as f64;
-        let copies = if matches!(how, Run::Straight) { 0.0 } else { picked * how.cost() };
+        let copies = if matches!(how, Run::Straight) {
+            0.0
+        } else {
+            picked * how.cost()
+        };
         // Exponentials of what is picked, in vectors that are not all full, or of the whole table ahead.
-        let lead = [picked * (how.cost() + LOGS), whole(&self.kept) * (LOGS + 4.0) + copies];
+        let lead = [
+            picked * (how.cost() + LOGS),
+            whole(&self.kept) * (LOGS + 4.0) + copies,
+        ];
         let logs = [self.first, 1 - self.first].map(|at| domain.logs[at]);
         self.ahead = lead[1] < lead[0];
         self.wide = best.0;
         self.cost = best.1 + size(outer) as f64 * 2.0 + self.packed(lanes) * 1.2;
-        self.cost += if logs[0] { lead[0].min(lead[1]) } else { copies };
-        let shared: f64 = self.kept.iter().filter(|d| d.strides[1] > 0).map(|d| d.card as f64).product();
-        self.cost += if logs[1] { shared * whole(&self.columns) * LOGS } else { 0.0 };
-        self.cost += if domain.out { (rows * columns) as f64 * LOGS } else { 0.0 };
+        self.cost += if logs[0] {
+            lead[0].min(lead[1])
+        } else {
+            copies
+        };
+        let shared: f64 = self
+            .kept
+            .iter()
+            .filter(|d| d.strides[1] > 0)
+            .map(|d| d.card as f64)
+            .product();
+        self.cost += if logs[1] {
+            shared * whole(&self.columns) * LOGS
+        } else {
+            0.0
+        };
+        self.cost += if domain.out {
+            (rows * columns) as f64 * LOGS
+        } else {
+            0.0
+        };
         if self.packed(lanes) > PACKED as f64 || size(outer) > MOST_ROWS {
             self.cost = f64::INFINITY;
         }
     }
     /// Variables of the result, slowest first.
     pub fn scope(&self) -> Scope {
-        self.columns.iter().chain(&self.kept).map(|d| d.var).collect()
+        self.columns
+            .iter()
+            .chain(&self.kept)
+            .map(|d| d.var)
+            .collect()
     }
     /// The offsets of everything.
     pub fn plan(&self, lens: [usize; 2], lanes: usize) -> Direct {
@@ -353,8 +466,18 @@ impl Way {
         let (lead, other) = (places(outer, 0), offsets(&blocks));
         let run_len = size(run);
         let rows = lead.iter().zip(&other).zip(outs(outer));
-        let rows = rows.map(|((lead, other), out)| Row { lead: *lead, other: *other, out }).collect();
-        let lens = if self.first == 0 { lens } else { [lens[1], lens[0]] };
+        let rows = rows
+            .map(|((lead, other), out)| Row {
+                lead: *lead,
+                other: *other,
+                out,
+            })
+            .collect();
+        let lens = if self.first == 0 {
+            lens
+        } else {
+            [lens[1], lens[0]]
+        };
         Direct {
             first: self.first,
             lens,
@@ -380,7 +503,13 @@ impl Direct {
     ///
     /// # Panics
     /// Where a table or `out` has not as many entries as the plan was made for.
-    pub fn run<T: Real>(&self, tables: [&[T]; 2], logs: Logs<T>, buffers: &mut Buffers<T>, out: &mut [T]) {
+    pub fn run<T: Real>(
+        &self,
+        tables: [&[T]; 2],
+        logs: Logs<T>,
+        buffers: &mut Buffers<T>,
+        out: &mut [T],
+    ) {
         let order = [self.first, 1 - self.first];
         let [lead, other] = order.map(|at| tables[at]);
         let [mut shift, other_shift] = order.map(|at| logs.shifts[at]);
@@ -388,8 +517,17 @@ impl Direct {
             lead.len() == self.lens[0] && other.len() == self.lens[1] && out.len() == self.len,
             "tables of other sizes"
         );
-        let threads = if self.cost < ALONE { 1 } else { rayon::current_num_threads() };
-        let Buffers { exponentials, ahead, other: packed_other, rows: panels } = buffers;
+        let threads = if self.cost < ALONE {
+            1
+        } else {
+            rayon::current_num_threads()
+        };
+        let Buffers {
+            exponentials,
+            ahead,
+            other: packed_other,
+            rows: panels,
+        } = buffers;
         let other = match other_shift {
             Some(shift) => exponentials_of(other, shift, threads, exponentials),
             None => other,
@@ -422,7 +560,10 @@ impl Direct {
             "offset beyond a table"
         );
         let per_row = self.run.div_ceil(lanes) * lanes * self.depth.len();
-        let part = (HELD / per_row).min(self.rows.len() / threads / 4).max(ROWS).next_multiple_of(ROWS);
+        let part = (HELD / per_row)
+            .min(self.rows.len() / threads / 4)
+            .max(ROWS)
+            .next_multiple_of(ROWS);
         let past = size_of_val(out) >= LARGE;
         let target = Shared(out.as_mut_ptr());
         let far = size_of_val(lead) > FAR;
@@ -433,9 +574,21 @@ impl Direct {
             let mut job = Job { rows, ..whole };
             if packed {
                 buffer.at_least(rows.len() * per_row);
-                let packing = Packing { from: lead, rows, depth: &self.depth, run: self.run, how: &self.how, shift };
+                let packing = Packing {
+                    from: lead,
+                    rows,
+                    depth: &self.depth,
+                    run: self.run,
+                    how: &self.how,
+                    shift,
+                };
                 T::pack(&packing, buffer);
-                job = Job { lead: buffer, packed: true, depth: &self.packed_depth, ..job };
+                job = Job {
+                    lead: buffer,
+                    packed: true,
+                    depth: &self.packed_depth,
+                    ..job
+                };
             }
             // SAFETY: the assertion above holds all rows within the tables and the result, the panel has room for its rows, and
             // rows write different entries.
@@ -443,20 +596,29 @@ impl Direct {
         };
         panels.resize_with(threads.max(panels.len()), Block::default);
         if threads == 1 {
-            return self.rows.chunks(part).for_each(|rows| task(rows, &mut panels[0]));
+            return self
+                .rows
+                .chunks(part)
+                .for_each(|rows| task(rows, &mut panels[0]));
         }
         let next = AtomicUsize::new(0);
-        panels[..threads].par_iter_mut().with_max_len(1).for_each(|buffer| {
-            loop {
-                let first = next.fetch_add(part, Ordering::Relaxed);
-                let Some(rows) = self.rows.get(first..(first + part).min(self.rows.len())) else { break };
-                if rows.is_empty() {
-                    break;
+        panels[..threads]
+            .par_iter_mut()
+            .with_max_len(1)
+            .for_each(|buffer| {
+                loop {
+                    let first = next.fetch_add(part, Ordering::Relaxed);
+                    let Some(rows) = self.rows.get(first..(first + part).min(self.rows.len()))
+                    else {
+                        break;
+                    };
+                    if rows.is_empty() {
+                        break;
+                    }
+                    task(rows, buffer);
                 }
-                task(rows, buffer);
-            }
-            settle();
-        });
+                settle();
+            });
     }
 }
 
@@ -484,13 +646,20 @@ fn settle() {
 const SHARED: usize = 1 << 15;
 
 /// Exponentials of a table, in a buffer.
-fn exponentials_of<'b, T: Real>(from: &[T], shift: T, threads: usize, buffer: &'b mut Block<T>) -> &'b [T] {
+fn exponentials_of<'b, T: Real>(
+    from: &[T],
+    shift: T,
+    threads: usize,
+    buffer: &'b mut Block<T>,
+) -> &'b [T] {
     buffer.at_least(from.len());
     let to = &mut buffer[..from.len()];
     if threads == 1 || from.len() < SHARED {
         super::slices::exponentials(from, shift, to);
     } else {
-        let parts = to.par_chunks_mut(SHARED / 4).zip(from.par_chunks(SHARED / 4));
+        let parts = to
+            .par_chunks_mut(SHARED / 4)
+            .zip(from.par_chunks(SHARED / 4));
         parts.for_each(|(to, from)| super::slices::exponentials(from, shift, to));
     }
     to
@@ -500,11 +669,17 @@ fn exponentials_of<'b, T: Real>(from: &[T], shift: T, threads: usize, buffer: &'
 fn pack_other<T: Real>(list: &[u32], from: &[T], threads: usize, buffer: &mut Block<T>) {
     buffer.at_least(list.len());
     let to = &mut buffer[..list.len()];
-    let gather = |to: &mut [T], list: &[u32]| to.iter_mut().zip(list).for_each(|(t, at)| *t = from[*at as usize]);
+    let gather = |to: &mut [T], list: &[u32]| {
+        to.iter_mut()
+            .zip(list)
+            .for_each(|(t, at)| *t = from[*at as usize])
+    };
     if threads == 1 || to.len() < SHARED {
         gather(to, list);
     } else {
-        to.par_chunks_mut(SHARED / 4).zip(list.par_chunks(SHARED / 4)).for_each(|(to, list)| gather(to, list));
+        to.par_chunks_mut(SHARED / 4)
+            .zip(list.par_chunks(SHARED / 4))
+            .for_each(|(to, list)| gather(to, list));
     }
 }
 
@@ -513,7 +688,12 @@ fn ask<T>(from: &[T], rows: &[Row], depth: &[usize], run: usize) {
     for row in rows {
         for d in depth {
             for at in (0..run * size_of::<T>()).step_by(64) {
-                prefetch::second(from.as_ptr().wrapping_add(row.lead + d).cast::<u8>().wrapping_add(at));
+                prefetch::second(
+                    from.as_ptr()
+                        .wrapping_add(row.lead + d)
+                        .cast::<u8>()
+                        .wrapping_add(at),
+                );
             }
         }
     }
@@ -533,21 +713,40 @@ mod tests {
                 (strides[first], strides[1 - first]) = (own[0], own[1]);
                 strides
             };
-            let digit = |card, own, out, summed| shape::Digit { card, strides: put(own), out, summed };
+            let digit = |card, own, out, summed| shape::Digit {
+                card,
+                strides: put(own),
+                out,
+                summed,
+            };
             let digits = vec![
                 digit(3, [2200, 5], 0, true),
                 digit(2, [1100, 0], 5500, false),
                 digit(5, [0, 1], 1100, false),
                 digit(1100, [1, 0], 1, false),
             ];
-            let shape = Shape { digits, inputs: 2, out_len: 11_000 };
+            let shape = Shape {
+                digits,
+                inputs: 2,
+                out_len: 11_000,
+            };
             let lens = if first == 0 { [6600, 15] } else { [15, 6600] };
-            let [a, b] = lens.map(|n| (0..n).map(|i| 0.5 + f64::from((i * 7) as u32 % 13)).collect::<Vec<f64>>());
+            let [a, b] = lens.map(|n| {
+                (0..n)
+                    .map(|i| 0.5 + f64::from((i * 7) as u32 % 13))
+                    .collect::<Vec<f64>>()
+            });
             let (mut want, mut got) = (vec![0.0; 11_000], vec![7.0; 11_000]);
             bucket::contract(&shape, &[&a, &b], Mode::Sum, &mut want);
             let way = Way::within(&shape, 8).expect("a way");
-            way.plan(lens, 8).run([&a, &b], Logs::NONE, &mut Buffers::default(), &mut got);
-            assert!(want.iter().zip(&got).all(|(w, g)| (w - g).abs() <= 1e-12 * w), "{first}");
+            way.plan(lens, 8)
+                .run([&a, &b], Logs::NONE, &mut Buffers::default(), &mut got);
+            assert!(
+                want.iter()
+                    .zip(&got)
+                    .all(|(w, g)| (w - g).abs() <= 1e-12 * w),
+                "{first}"
+            );
         }
     }
 }

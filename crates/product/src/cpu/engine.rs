@@ -51,23 +51,46 @@ pub type Marginals = Vec<Vec<Scalar>>;
 
 impl<'a> Engine<'a> {
     /// An executor for `plan` over the tables it was made for.
-    pub fn new(plan: &'a Plan, tables: &'a [Table], fold: Fold, pass: Pass, budget: &'a Budget) -> Self {
-        Engine { plan, tables, fold, pass, room: Room::new(budget), entries: Entries::Values, remote: None }
+    pub fn new(
+        plan: &'a Plan,
+        tables: &'a [Table],
+        fold: Fold,
+        pass: Pass,
+        budget: &'a Budget,
+    ) -> Self {
+        Engine {
+            plan,
+            tables,
+            fold,
+            pass,
+            room: Room::new(budget),
+            entries: Entries::Values,
+            remote: None,
+        }
     }
     /// The same with some of the joins on `device`.
     pub fn beside(self, device: &'a dyn Remote, places: &'a Places) -> Self {
         Engine {
-            remote: Some(Beside { device, places, lost: AtomicBool::new(false), full: AtomicBool::new(false) }),
+            remote: Some(Beside {
+                device,
+                places,
+                lost: AtomicBool::new(false),
+                full: AtomicBool::new(false),
+            }),
             ..self
         }
     }
     /// The device, while it works.
     fn device(&self) -> Option<&dyn Remote> {
-        self.remote.as_ref().filter(|r| !r.lost.load(Relaxed)).map(|r| r.device)
+        self.remote
+            .as_ref()
+            .filter(|r| !r.lost.load(Relaxed))
+            .map(|r| r.device)
     }
     /// The device where the join of node `at` runs there.
     fn device_of(&self, at: usize) -> Option<&dyn Remote> {
-        self.device().filter(|_| self.remote.as_ref().is_some_and(|r| r.places.remote[at]))
+        self.device()
+            .filter(|_| self.remote.as_ref().is_some_and(|r| r.places.remote[at]))
     }
     /// Whether `e` leaves a join of the device to the host: where there was no room for it.
     fn leave(&self, e: &Error) -> bool {
@@ -85,15 +108,24 @@ impl<'a> Engine<'a> {
     ///
     /// Returns whether there was one.
     pub fn lose_device(&self) -> bool {
-        self.remote.as_ref().is_some_and(|r| !r.lost.swap(true, Relaxed))
+        self.remote
+            .as_ref()
+            .is_some_and(|r| !r.lost.swap(true, Relaxed))
     }
     /// The same over tables of natural logarithms.
     pub fn of_logs(self) -> Self {
-        Engine { entries: Entries::Logs, ..self }
+        Engine {
+            entries: Entries::Logs,
+            ..self
+        }
     }
     /// Number of slices: independent tiles whose results are summed (or maximised).
     pub fn slices(&self) -> usize {
-        self.plan.sliced.iter().map(|v| self.plan.cards[*v]).product()
+        self.plan
+            .sliced
+            .iter()
+            .map(|v| self.plan.cards[*v])
+            .product()
     }
     /// Values of the sliced variables in slice `index`.
     pub fn slice(&self, mut index: usize) -> Vec<(usize, usize)> {
@@ -111,13 +143,21 @@ impl<'a> Engine<'a> {
     pub fn forward<T: Real>(&self, slice: &[(usize, usize)]) -> Result<Forward<T>> {
         let mut cards = self.plan.cards.clone();
         slice.iter().for_each(|(v, _)| cards[*v] = 1);
-        let mut out: Forward<T> = Forward { tables: Vec::with_capacity(self.plan.nodes.len()), cards };
+        let mut out: Forward<T> = Forward {
+            tables: Vec::with_capacity(self.plan.nodes.len()),
+            cards,
+        };
         for (at, node) in self.plan.nodes.iter().enumerate() {
             let table = match &node.source {
-                Source::Input(at) => Copies::here(self.input(&self.tables[*at], &node.scope, slice)?),
+                Source::Input(at) => {
+                    Copies::here(self.input(&self.tables[*at], &node.scope, slice)?)
+                }
                 Source::Join(inputs) => {
-                    let shape =
-                        self.shape(inputs.iter().map(|n| &self.plan.nodes[*n].scope[..]), &node.scope, &out.cards);
+                    let shape = self.shape(
+                        inputs.iter().map(|n| &self.plan.nodes[*n].scope[..]),
+                        &node.scope,
+                        &out.cards,
+                    );
                     let table = self.join(self.device_of(at), &shape, inputs, &mut out.tables)?;
                     if self.pass == Pass::Forward {
                         inputs.iter().for_each(|n| out.tables[*n] = Copies::NONE);
@@ -130,7 +170,10 @@ impl<'a> Engine<'a> {
         // A traceback reads all tables on the host, and every pass the roots.
         let all = self.pass == Pass::Trace;
         let wanted = (0..out.tables.len()).filter(|n| all || self.plan.roots.contains(n));
-        wanted.collect::<Vec<_>>().into_iter().try_for_each(|n| out.tables[n].bring(self.device(), &self.room))?;
+        wanted
+            .collect::<Vec<_>>()
+            .into_iter()
+            .try_for_each(|n| out.tables[n].bring(self.device(), &self.room))?;
         Ok(out)
     }
     /// Joins tables on `device`, where there is one and it can, else on the host. Where the budget has no room for copies of
@@ -144,7 +187,12 @@ impl<'a> Engine<'a> {
     ) -> Result<Copies<T>> {
         if let Some(device) = device {
             match self.join_there(device, shape, inputs, all) {
-                Ok(Some(there)) => return Ok(Copies { here: None, there: Some(there) }),
+                Ok(Some(there)) => {
+                    return Ok(Copies {
+                        here: None,
+                        there: Some(there),
+                    });
+                }
                 Ok(None) => {}
                 Err(e) if self.leave(&e) => {}
                 Err(e) => return Err(e),
@@ -154,7 +202,10 @@ impl<'a> Engine<'a> {
             all[*n].bring(self.device(), &self.room)?;
         }
         let refs = |all: &[Copies<T>]| -> Result<Scaled<T>> {
-            let tables: Vec<&Scaled<T>> = inputs.iter().filter_map(|n| all[*n].here.as_ref()).collect();
+            let tables: Vec<&Scaled<T>> = inputs
+                .iter()
+                .filter_map(|n| all[*n].here.as_ref())
+                .collect();
             contract(shape, &tables, self.fold, &self.room)
         };
         let table = match refs(all) {
@@ -182,50 +233,114 @@ impl<'a> Engine<'a> {
                 return Ok(None);
             }
         }
-        let tables: Vec<&There> = inputs.iter().filter_map(|n| all[*n].there.as_ref()).collect();
+        let tables: Vec<&There> = inputs
+            .iter()
+            .filter_map(|n| all[*n].there.as_ref())
+            .collect();
         copies::contract::<T>(shape, &tables, self.fold, device)
     }
-    fn shape<'s>(&self, scopes: impl Iterator<Item = &'s [usize]>, out: &[usize], cards: &[usize]) -> Shape {
+    fn shape<'s>(
+        &self,
+        scopes: impl Iterator<Item = &'s [usize]>,
+        out: &[usize],
+        cards: &[usize],
+    ) -> Shape {
         Shape::new(&scopes.collect::<Vec<_>>(), out, &self.plan.rank, cards)
     }
     /// A table in the global order, with sliced variables fixed.
-    fn input<T: Real>(&self, table: &Table, scope: &[usize], slice: &[(usize, usize)]) -> Result<Scaled<T>> {
+    fn input<T: Real>(
+        &self,
+        table: &Table,
+        scope: &[usize],
+        slice: &[(usize, usize)],
+    ) -> Result<Scaled<T>> {
         let mut strides = vec![1usize; table.scope.len()];
         for at in (1..strides.len()).rev() {
             strides[at - 1] = strides[at] * self.plan.cards[table.scope[at]];
         }
-        let stride = |v: usize| table.scope.iter().position(|u| *u == v).map_or(0, |at| strides[at]);
+        let stride = |v: usize| {
+            table
+                .scope
+                .iter()
+                .position(|u| *u == v)
+                .map_or(0, |at| strides[at])
+        };
         let fixed = |v: usize| slice.iter().find(|(u, _)| *u == v).map(|(_, s)| *s);
-        let base: usize = table.scope.iter().filter_map(|v| fixed(*v).map(|s| s * stride(*v))).sum();
-        let digits: Vec<(usize, usize)> =
-            scope.iter().filter(|v| fixed(**v).is_none()).map(|v| (self.plan.cards[*v], stride(*v))).collect();
-        Scaled::gathered(&Picked { values: &table.values, base, digits: &digits }, self.entries, &self.room)
+        let base: usize = table
+            .scope
+            .iter()
+            .filter_map(|v| fixed(*v).map(|s| s * stride(*v)))
+            .sum();
+        let digits: Vec<(usize, usize)> = scope
+            .iter()
+            .filter(|v| fixed(**v).is_none())
+            .map(|v| (self.plan.cards[*v], stride(*v)))
+            .collect();
+        Scaled::gathered(
+            &Picked {
+                values: &table.values,
+                base,
+                digits: &digits,
+            },
+            self.entries,
+            &self.room,
+        )
     }
     /// The product of all roots that hold no variable.
     pub fn total<T: Real>(&self, forward: &Forward<T>) -> Scalar {
-        let roots = self.plan.roots.iter().filter(|r| self.plan.nodes[**r].scope.is_empty());
-        roots.filter_map(|r| forward.tables[*r].here.as_ref()).fold(Scalar::ONE, |z, t| z.times(t.scalar(0)))
+        let roots = self
+            .plan
+            .roots
+            .iter()
+            .filter(|r| self.plan.nodes[**r].scope.is_empty());
+        roots
+            .filter_map(|r| forward.tables[*r].here.as_ref())
+            .fold(Scalar::ONE, |z, t| z.times(t.scalar(0)))
     }
     /// The table over the kept variables, in the global order, with those variables.
     ///
     /// # Errors
     /// `Resource` when the budget is spent.
     pub fn kept<T: Real>(&self, forward: &Forward<T>) -> Result<(Vec<usize>, Vec<Scalar>)> {
-        let roots: Vec<usize> =
-            self.plan.roots.iter().copied().filter(|r| !self.plan.nodes[*r].scope.is_empty()).collect();
-        let mut scope: Vec<usize> = roots.iter().flat_map(|r| self.plan.nodes[*r].scope.iter().copied()).collect();
+        let roots: Vec<usize> = self
+            .plan
+            .roots
+            .iter()
+            .copied()
+            .filter(|r| !self.plan.nodes[*r].scope.is_empty())
+            .collect();
+        let mut scope: Vec<usize> = roots
+            .iter()
+            .flat_map(|r| self.plan.nodes[*r].scope.iter().copied())
+            .collect();
         scope.sort_by_key(|v| self.plan.rank[*v]);
         let total = self.total(forward);
-        let parts: Vec<&Scaled<T>> = roots.iter().filter_map(|r| forward.tables[*r].here.as_ref()).collect();
-        let len = scope.iter().try_fold(1usize, |n, v| n.checked_mul(forward.cards[*v])).unwrap_or(usize::MAX);
-        let _room = self.room.reserve((len as u64).saturating_mul(16), "the table over the kept variables")?;
-        let strides: Vec<Vec<usize>> =
-            roots.iter().map(|r| self.strides(&self.plan.nodes[*r].scope, &scope, &forward.cards)).collect();
+        let parts: Vec<&Scaled<T>> = roots
+            .iter()
+            .filter_map(|r| forward.tables[*r].here.as_ref())
+            .collect();
+        let len = scope
+            .iter()
+            .try_fold(1usize, |n, v| n.checked_mul(forward.cards[*v]))
+            .unwrap_or(usize::MAX);
+        let _room = self.room.reserve(
+            (len as u64).saturating_mul(16),
+            "the table over the kept variables",
+        )?;
+        let strides: Vec<Vec<usize>> = roots
+            .iter()
+            .map(|r| self.strides(&self.plan.nodes[*r].scope, &scope, &forward.cards))
+            .collect();
         let mut state = vec![0usize; scope.len()];
         let mut out = Vec::with_capacity(len);
         for _ in 0..len {
             let at = |s: &Vec<usize>| s.iter().zip(&state).map(|(a, b)| a * b).sum::<usize>();
-            out.push(parts.iter().zip(&strides).fold(total, |p, (t, s)| p.times(t.scalar(at(s)))));
+            out.push(
+                parts
+                    .iter()
+                    .zip(&strides)
+                    .fold(total, |p, (t, s)| p.times(t.scalar(at(s)))),
+            );
             crate::plan::reduced::step(&mut state, |i| forward.cards[scope[i]]);
         }
         Ok((scope, out))
@@ -254,30 +369,65 @@ impl<'a> Engine<'a> {
         let mut steps = Vec::new();
         let mut places = 0;
         for node in self.plan.nodes.iter().rev() {
-            let Source::Join(inputs) = &node.source else { continue };
+            let Source::Join(inputs) = &node.source else {
+                continue;
+            };
             if node.summed.iter().all(|v| forward.cards[*v] == 1) {
                 continue;
             }
             let step = self.step(forward, inputs, &node.summed);
-            places += step.inputs.iter().map(|i| i.offsets.len() + 2 * i.given.len() + 16).sum::<usize>();
+            places += step
+                .inputs
+                .iter()
+                .map(|i| i.offsets.len() + 2 * i.given.len() + 16)
+                .sum::<usize>();
             steps.push(step);
         }
-        let room = self.room.reserve(8 * places as u64, "the places of a traceback")?;
-        Ok(Tracer { steps, cards: &forward.cards, slice, variables: self.plan.cards.len(), _room: room })
+        let room = self
+            .room
+            .reserve(8 * places as u64, "the places of a traceback")?;
+        Ok(Tracer {
+            steps,
+            cards: &forward.cards,
+            slice,
+            variables: self.plan.cards.len(),
+            _room: room,
+        })
     }
     /// The choice of values for `summed`, by the tables that were joined.
-    fn step<'f, T: Real>(&'f self, forward: &'f Forward<T>, inputs: &[usize], summed: &'f [usize]) -> Step<'f, T> {
+    fn step<'f, T: Real>(
+        &'f self,
+        forward: &'f Forward<T>,
+        inputs: &[usize],
+        summed: &'f [usize],
+    ) -> Step<'f, T> {
         let many: usize = summed.iter().map(|v| forward.cards[*v]).product();
         let weigh = |n: &usize| {
             let table = forward.tables[*n].here.as_ref()?;
             let scope = &self.plan.nodes[*n].scope;
             let all = self.strides(scope, scope, &forward.cards);
-            let given = scope.iter().copied().zip(all).filter(|(v, _)| !summed.contains(v) && forward.cards[*v] > 1);
+            let given = scope
+                .iter()
+                .copied()
+                .zip(all)
+                .filter(|(v, _)| !summed.contains(v) && forward.cards[*v] > 1);
             let own = self.strides(scope, summed, &forward.cards);
-            let digits: Vec<(usize, usize)> = summed.iter().zip(own).map(|(v, s)| (forward.cards[*v], s)).collect();
-            Some(Weighed { table, given: given.collect(), offsets: super::shape::offsets(&digits) })
+            let digits: Vec<(usize, usize)> = summed
+                .iter()
+                .zip(own)
+                .map(|(v, s)| (forward.cards[*v], s))
+                .collect();
+            Some(Weighed {
+                table,
+                given: given.collect(),
+                offsets: super::shape::offsets(&digits),
+            })
         };
-        Step { summed, many, inputs: inputs.iter().filter_map(weigh).collect() }
+        Step {
+            summed,
+            many,
+            inputs: inputs.iter().filter_map(weigh).collect(),
+        }
     }
     /// The backward sweep: adds every variable's unnormalised marginal in this slice to `marginals`.
     ///
@@ -289,19 +439,33 @@ impl<'a> Engine<'a> {
         slice: &[(usize, usize)],
         marginals: &mut Marginals,
     ) -> Result<()> {
-        let totals: Vec<Scalar> =
-            self.plan.roots.iter().filter_map(|r| forward.tables[*r].here.as_ref()).map(|t| t.scalar(0)).collect();
+        let totals: Vec<Scalar> = self
+            .plan
+            .roots
+            .iter()
+            .filter_map(|r| forward.tables[*r].here.as_ref())
+            .map(|t| t.scalar(0))
+            .collect();
         let all = totals.iter().fold(Scalar::ONE, |z, t| z.times(*t));
         let mut gradients: Vec<Copies<T>> = self.plan.nodes.iter().map(|_| Copies::NONE).collect();
         for (r, own) in self.plan.roots.iter().zip(&totals) {
-            let rest = Scalar { mantissa: all.mantissa / own.mantissa, exponent: all.exponent - own.exponent };
+            let rest = Scalar {
+                mantissa: all.mantissa / own.mantissa,
+                exponent: all.exponent - own.exponent,
+            };
             let mut one = Scaled::of(&[rest.mantissa], &self.room)?;
             one.exponent += rest.exponent;
             gradients[*r] = Copies::here(one);
         }
         for at in (0..self.plan.nodes.len()).rev() {
-            let Source::Join(inputs) = &self.plan.nodes[at].source else { continue };
-            let wanted: Vec<usize> = inputs.iter().copied().filter(|n| self.plan.sweep.gradient[*n]).collect();
+            let Source::Join(inputs) = &self.plan.nodes[at].source else {
+                continue;
+            };
+            let wanted: Vec<usize> = inputs
+                .iter()
+                .copied()
+                .filter(|n| self.plan.sweep.gradient[*n])
+                .collect();
             for n in wanted {
                 gradients[n] = self.gradient(&mut forward, &mut gradients[at], at, inputs, n)?;
             }
@@ -311,7 +475,9 @@ impl<'a> Engine<'a> {
             gradients[at] = Copies::NONE;
             forward.tables[at] = Copies::NONE;
             for n in inputs {
-                if !self.plan.sweep.gradient[*n] || matches!(self.plan.nodes[*n].source, Source::Input(_)) {
+                if !self.plan.sweep.gradient[*n]
+                    || matches!(self.plan.nodes[*n].source, Source::Input(_))
+                {
                     gradients[*n] = Copies::NONE;
                     forward.tables[*n] = Copies::NONE;
                 }
@@ -339,7 +505,10 @@ impl<'a> Engine<'a> {
             &forward.cards,
         );
         // The gradient stands with the tables for the time of the join, in the place of the table that it is for.
-        let own = std::mem::replace(&mut forward.tables[n], std::mem::replace(above, Copies::NONE));
+        let own = std::mem::replace(
+            &mut forward.tables[n],
+            std::mem::replace(above, Copies::NONE),
+        );
         let joined: Vec<usize> = std::iter::once(n).chain(others).collect();
         let made = self.join(self.device_of(at), &shape, &joined, &mut forward.tables);
         *above = std::mem::replace(&mut forward.tables[n], own);
@@ -355,24 +524,37 @@ impl<'a> Engine<'a> {
         marginals: &mut Marginals,
     ) -> Result<()> {
         let scope = &self.plan.nodes[n].scope[..];
-        let free: Vec<usize> = vars.iter().copied().filter(|v| forward.cards[*v] > 1).collect();
+        let free: Vec<usize> = vars
+            .iter()
+            .copied()
+            .filter(|v| forward.cards[*v] > 1)
+            .collect();
         let mut sorted = free.clone();
         sorted.sort_by_key(|v| self.plan.rank[*v]);
         let shape = self.shape([scope, scope].into_iter(), &sorted, &forward.cards);
-        let mut pair =
-            [std::mem::replace(&mut forward.tables[n], Copies::NONE), std::mem::replace(gradient, Copies::NONE)];
+        let mut pair = [
+            std::mem::replace(&mut forward.tables[n], Copies::NONE),
+            std::mem::replace(gradient, Copies::NONE),
+        ];
         // Where either lies on the device only, what is read off there is smaller than what would come home.
-        let device = self.device().filter(|_| pair.iter().any(|t| t.here.is_none() && t.there.is_some()));
+        let device = self
+            .device()
+            .filter(|_| pair.iter().any(|t| t.here.is_none() && t.there.is_some()));
         let joint = self.join(device, &shape, &[0, 1], &mut pair);
         let [table, above] = pair;
         (forward.tables[n], *gradient) = (table, above);
         let mut joint = joint?;
         joint.bring(self.device(), &self.room)?;
-        let Some(joint) = &joint.here else { return Ok(()) };
+        let Some(joint) = &joint.here else {
+            return Ok(());
+        };
         for v in free {
             let shape = self.shape([&sorted[..]].into_iter(), &[v], &forward.cards);
             let one = contract(&shape, &[joint], self.fold, &self.room)?;
-            marginals[v].iter_mut().enumerate().for_each(|(s, m)| *m = m.plus(one.scalar(s)));
+            marginals[v]
+                .iter_mut()
+                .enumerate()
+                .for_each(|(s, m)| *m = m.plus(one.scalar(s)));
         }
         Ok(())
     }
@@ -417,7 +599,9 @@ impl<T: Real> Tracer<'_, T> {
             logs.resize(step.many, 0.0);
             for input in &step.inputs {
                 let base: usize = input.given.iter().map(|(v, s)| state[*v] * s).sum();
-                logs.iter_mut().zip(&input.offsets).for_each(|(l, o)| *l += input.table.ln(base + o));
+                logs.iter_mut()
+                    .zip(&input.offsets)
+                    .for_each(|(l, o)| *l += input.table.ln(base + o));
             }
             let mut pick = choose(&mut logs, random.as_deref_mut());
             for v in step.summed.iter().rev() {
@@ -432,8 +616,14 @@ impl<T: Real> Tracer<'_, T> {
 
 /// The largest of `logs`, or one drawn in proportion to their exponentials.
 fn choose(logs: &mut [f64], random: Option<&mut Random>) -> usize {
-    let best =
-        logs.iter().copied().enumerate().fold((0, f64::NEG_INFINITY), |b, (at, l)| if l > b.1 { (at, l) } else { b });
+    let best = logs
+        .iter()
+        .copied()
+        .enumerate()
+        .fold(
+            (0, f64::NEG_INFINITY),
+            |b, (at, l)| if l > b.1 { (at, l) } else { b },
+        );
     let Some(random) = random else { return best.0 };
     logs.iter_mut().for_each(|l| *l = (*l - best.1).exp());
     let mut left = random.unit() * logs.iter().sum::<f64>();

@@ -68,19 +68,37 @@ impl Tiles {
             cut -= 1;
             block *= both[cut].0;
         }
-        let inner =
-            if straight { Vec::new() } else { offsets(&both[cut..].iter().map(|d| (d.0, d.1)).collect::<Vec<_>>()) };
+        let inner = if straight {
+            Vec::new()
+        } else {
+            offsets(&both[cut..].iter().map(|d| (d.0, d.1)).collect::<Vec<_>>())
+        };
         let mut slow = both[..cut].to_vec();
-        let tile = if straight || len < FAR { Vec::new() } else { near(&mut slow, &both[cut..]) };
-        Tiles { block, inner, blocks: pairs(&tile), tiles: pairs(&slow) }
+        let tile = if straight || len < FAR {
+            Vec::new()
+        } else {
+            near(&mut slow, &both[cut..])
+        };
+        Tiles {
+            block,
+            inner,
+            blocks: pairs(&tile),
+            tiles: pairs(&slow),
+        }
     }
 }
 
 /// Takes the digits out of `slow` that run fastest in the source, until they and those of `fast` make a line there.
-fn near(slow: &mut Vec<(usize, usize, usize)>, fast: &[(usize, usize, usize)]) -> Vec<(usize, usize, usize)> {
+fn near(
+    slow: &mut Vec<(usize, usize, usize)>,
+    fast: &[(usize, usize, usize)],
+) -> Vec<(usize, usize, usize)> {
     let mut strides: Vec<usize> = slow.iter().chain(fast).map(|d| d.1).collect();
     strides.sort_unstable();
-    let line = strides.iter().rposition(|s| *s < LINE).map_or(0, |at| strides[at]);
+    let line = strides
+        .iter()
+        .rposition(|s| *s < LINE)
+        .map_or(0, |at| strides[at]);
     let (tile, rest) = slow.iter().partition(|d| d.1 <= line);
     *slow = rest;
     tile
@@ -116,7 +134,9 @@ impl Picked<'_> {
                 return to.iter_mut().zip(from).for_each(|(t, f)| *t = of(*f));
             }
             // SAFETY: no offset of a block is beyond `from`.
-            to.iter_mut().zip(inner).for_each(|(t, o)| *t = of(unsafe { *from.get_unchecked(*o) }));
+            to.iter_mut()
+                .zip(inner)
+                .for_each(|(t, o)| *t = of(unsafe { *from.get_unchecked(*o) }));
         });
     }
     /// Writes `e^(entry - shift)` of every entry to `to`.
@@ -128,7 +148,9 @@ impl Picked<'_> {
             let mut near = [0.0; NEAR];
             for (to, inner) in to.chunks_mut(NEAR).zip(inner.chunks(NEAR)) {
                 // SAFETY: no offset of a block is beyond `from`.
-                near.iter_mut().zip(inner).for_each(|(n, o)| *n = unsafe { *from.get_unchecked(*o) });
+                near.iter_mut()
+                    .zip(inner)
+                    .for_each(|(n, o)| *n = unsafe { *from.get_unchecked(*o) });
                 slices::exponentials_of_wide(&near[..to.len()], shift, to);
             }
         });
@@ -142,9 +164,15 @@ impl Picked<'_> {
         let tile = |(source, result): &(usize, usize)| {
             for (s, r) in &tiles.blocks {
                 let from = &self.values[self.base + source + s..];
-                let from = if tiles.inner.is_empty() { from } else { &from[..=last] };
+                let from = if tiles.inner.is_empty() {
+                    from
+                } else {
+                    &from[..=last]
+                };
                 // SAFETY: a block belongs to one tile and is written once, within the life of `to`.
-                put(from, &tiles.inner, unsafe { target.block(result + r, tiles.block) });
+                put(from, &tiles.inner, unsafe {
+                    target.block(result + r, tiles.block)
+                });
             }
         };
         if to.len() < SHARED {

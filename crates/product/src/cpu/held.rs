@@ -58,7 +58,10 @@ const SPARE_BYTES: u64 = 4 << 30;
 impl Room {
     /// The room that `budget` gives.
     pub fn new(budget: &Budget) -> Self {
-        Room { budget: budget.clone(), spares: Arc::default() }
+        Room {
+            budget: budget.clone(),
+            spares: Arc::default(),
+        }
     }
     /// Takes `bytes`; waiting blocks go where the budget would refuse.
     ///
@@ -71,20 +74,34 @@ impl Room {
         self.budget.reserve(bytes, purpose)
     }
     fn clear(&self) {
-        self.spares.doubles.lock().unwrap_or_else(|e| e.into_inner()).clear();
-        self.spares.singles.lock().unwrap_or_else(|e| e.into_inner()).clear();
+        self.spares
+            .doubles
+            .lock()
+            .unwrap_or_else(|e| e.into_inner())
+            .clear();
+        self.spares
+            .singles
+            .lock()
+            .unwrap_or_else(|e| e.into_inner())
+            .clear();
     }
     /// The smallest waiting block of at least `len` items that is not much larger.
     fn again<T: Kept>(&self, len: usize) -> Option<Spare<T>> {
-        let mut spares = T::spares(&self.spares).lock().unwrap_or_else(|e| e.into_inner());
+        let mut spares = T::spares(&self.spares)
+            .lock()
+            .unwrap_or_else(|e| e.into_inner());
         let fits = |v: &Block<T>| v.capacity() >= len && v.capacity() <= 2 * len;
         let fitting = spares.iter().enumerate().filter(|(_, s)| fits(&s.0));
-        let at = fitting.min_by_key(|(_, s)| s.0.capacity()).map(|(at, _)| at)?;
+        let at = fitting
+            .min_by_key(|(_, s)| s.0.capacity())
+            .map(|(at, _)| at)?;
         Some(spares.swap_remove(at))
     }
     fn keep<T: Kept>(&self, block: Spare<T>) {
         let most = SPARE_BYTES.min(self.budget.limit() / 2) as usize;
-        let mut spares = T::spares(&self.spares).lock().unwrap_or_else(|e| e.into_inner());
+        let mut spares = T::spares(&self.spares)
+            .lock()
+            .unwrap_or_else(|e| e.into_inner());
         let bytes = |s: &Spare<T>| s.0.capacity() * size_of::<T>();
         spares.push(block);
         while spares.len() > SPARES || spares.iter().map(bytes).sum::<usize>() > most {
@@ -116,11 +133,19 @@ impl<T: Kept> Held<T> {
             && let Some((mut items, taken)) = room.again::<T>(len)
         {
             items.resize(len);
-            return Ok(Held { items, taken: Some(taken), home: Some(room.clone()) });
+            return Ok(Held {
+                items,
+                taken: Some(taken),
+                home: Some(room.clone()),
+            });
         }
         let taken = Some(room.reserve(bytes, purpose)?);
         let items = Block::try_zeros(len).ok_or_else(|| {
-            Error::resource(format!("the system has no {} for {purpose}", human_bytes(bytes))).remedy(format!(
+            Error::resource(format!(
+                "the system has no {} for {purpose}",
+                human_bytes(bytes)
+            ))
+            .remedy(format!(
                 "close other programs or give a smaller {}, so that the network is sliced",
                 Opt::Memory
             ))
@@ -132,13 +157,25 @@ impl<T: Kept> Held<T> {
     ///
     /// # Errors
     /// As [`Held::blank`].
-    pub fn make(len: usize, room: &Room, purpose: &str, make: impl Fn(usize) -> T + Sync) -> Result<Self> {
+    pub fn make(
+        len: usize,
+        room: &Room,
+        purpose: &str,
+        make: impl Fn(usize) -> T + Sync,
+    ) -> Result<Self> {
         use rayon::prelude::*;
         let mut out = Self::blank(len, room, purpose)?;
         if len < 1 << 15 {
-            out.items.iter_mut().enumerate().for_each(|(at, slot)| *slot = make(at));
+            out.items
+                .iter_mut()
+                .enumerate()
+                .for_each(|(at, slot)| *slot = make(at));
         } else {
-            out.items.par_iter_mut().with_min_len(1 << 13).enumerate().for_each(|(at, slot)| *slot = make(at));
+            out.items
+                .par_iter_mut()
+                .with_min_len(1 << 13)
+                .enumerate()
+                .for_each(|(at, slot)| *slot = make(at));
         }
         Ok(out)
     }

@@ -34,13 +34,20 @@ impl<T: Number, L: Loop> Kernel<T> for Compiled<L> {
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<T>>(self, _: S) {
-        if const { S::FUSED } { self.0.run::<true>() } else { self.0.run::<false>() }
+        if const { S::FUSED } {
+            self.0.run::<true>()
+        } else {
+            self.0.run::<false>()
+        }
     }
 }
 
 /// Runs `work` over `len` entries with the widest vectors that the machine has.
 fn widest<T: Number>(len: usize, work: impl Loop) {
-    T::dispatch(if len >= 8 { Isa::detect() } else { Isa::Scalar }, Compiled(work));
+    T::dispatch(
+        if len >= 8 { Isa::detect() } else { Isa::Scalar },
+        Compiled(work),
+    );
 }
 
 /// `to ⊕= constant ⊗ terms`, entry by entry (`first`: `to =`). `scratch` holds products of more than three runs.
@@ -52,14 +59,24 @@ pub fn accumulate<T: Number>(
     step: Step<'_, T>,
     scratch: &mut Vec<T>,
 ) {
-    struct Accumulate<'a, 't, T>(&'a mut [T], bool, T, &'a [Term<'t, T>], Step<'a, T>, &'a mut Vec<T>);
+    struct Accumulate<'a, 't, T>(
+        &'a mut [T],
+        bool,
+        T,
+        &'a [Term<'t, T>],
+        Step<'a, T>,
+        &'a mut Vec<T>,
+    );
     impl<T: Number> Loop for Accumulate<'_, '_, T> {
         #[inline(always)]
         fn run<const FMA: bool>(self) {
             plain::<T, FMA>(self.0, self.1, self.2, self.3, self.4, self.5);
         }
     }
-    widest::<T>(to.len(), Accumulate(to, first, constant, terms, step, scratch));
+    widest::<T>(
+        to.len(),
+        Accumulate(to, first, constant, terms, step, scratch),
+    );
 }
 
 /// Products that [`sum_products`] adds in one go, and their most runs.
@@ -77,7 +94,12 @@ pub struct Product<'a, T> {
 }
 
 /// `to += Σ products` (`first`: `to =`), each of `runs` runs as long as `to`; sums stay in registers along the depth.
-pub fn sum_products<T: Number>(to: &mut [T], first: bool, products: &[Product<'_, T>], runs: usize) {
+pub fn sum_products<T: Number>(
+    to: &mut [T],
+    first: bool,
+    products: &[Product<'_, T>],
+    runs: usize,
+) {
     struct Sum<'a, 't, T>(&'a mut [T], bool, &'a [Product<'t, T>], usize);
     impl<T: Number> Loop for Sum<'_, '_, T> {
         #[inline(always)]
@@ -97,7 +119,11 @@ pub fn sum_products<T: Number>(to: &mut [T], first: bool, products: &[Product<'_
 const COLUMN: usize = 32;
 
 #[inline(always)]
-fn columns<T: Number, const R: usize, const FMA: bool>(to: &mut [T], first: bool, products: &[Product<'_, T>]) {
+fn columns<T: Number, const R: usize, const FMA: bool>(
+    to: &mut [T],
+    first: bool,
+    products: &[Product<'_, T>],
+) {
     let wide = to.len() / COLUMN * COLUMN;
     for at in (0..wide).step_by(COLUMN) {
         column::<T, R, COLUMN, FMA>(&mut to[at..at + COLUMN], at, first, products);
@@ -160,7 +186,11 @@ fn plain<T: Number, const FMA: bool>(
             total(constant, terms, scratch, to.len());
             for (sum, peak) in scratch.iter_mut().zip(peaks) {
                 // Where all are nothing, so is the sum: not their difference, which is no number.
-                let peak = if *peak > T::from_f64(f64::NEG_INFINITY) { *peak } else { T::ZERO };
+                let peak = if *peak > T::from_f64(f64::NEG_INFINITY) {
+                    *peak
+                } else {
+                    T::ZERO
+                };
                 *sum = *sum - peak;
             }
             slices::exponentials_in_place(scratch);
@@ -185,17 +215,40 @@ fn total<T: Number>(constant: T, terms: &[Term<'_, T>], scratch: &mut Vec<T>, le
 }
 
 #[inline(always)]
-fn linear<T: Number>(to: &mut [T], first: bool, constant: T, terms: &[Term<'_, T>], max: bool, scratch: &mut Vec<T>) {
+fn linear<T: Number>(
+    to: &mut [T],
+    first: bool,
+    constant: T,
+    terms: &[Term<'_, T>],
+    max: bool,
+    scratch: &mut Vec<T>,
+) {
     match terms {
         [] => put(to, first, max, std::iter::repeat(constant)),
         [a] => put(to, first, max, a.iter().map(|a| constant * *a)),
-        [a, b] => put(to, first, max, a.iter().zip(*b).map(|(a, b)| constant * *a * *b)),
-        [a, b, c] => put(to, first, max, a.iter().zip(*b).zip(*c).map(|((a, b), c)| constant * *a * *b * *c)),
+        [a, b] => put(
+            to,
+            first,
+            max,
+            a.iter().zip(*b).map(|(a, b)| constant * *a * *b),
+        ),
+        [a, b, c] => put(
+            to,
+            first,
+            max,
+            a.iter()
+                .zip(*b)
+                .zip(*c)
+                .map(|((a, b), c)| constant * *a * *b * *c),
+        ),
         [a, b, rest @ ..] => {
             scratch.clear();
             scratch.extend(a.iter().zip(*b).map(|(a, b)| constant * *a * *b));
             for more in rest {
-                scratch.iter_mut().zip(*more).for_each(|(s, m)| *s = *s * *m);
+                scratch
+                    .iter_mut()
+                    .zip(*more)
+                    .for_each(|(s, m)| *s = *s * *m);
             }
             put(to, first, max, scratch.iter().copied());
         }
@@ -207,6 +260,9 @@ fn put<T: Number>(to: &mut [T], first: bool, max: bool, values: impl Iterator<It
     match (first, max) {
         (true, _) => to.iter_mut().zip(values).for_each(|(t, v)| *t = v),
         (false, false) => to.iter_mut().zip(values).for_each(|(t, v)| *t += v),
-        (false, true) => to.iter_mut().zip(values).for_each(|(t, v)| *t = t.larger(v)),
+        (false, true) => to
+            .iter_mut()
+            .zip(values)
+            .for_each(|(t, v)| *t = t.larger(v)),
     }
 }

@@ -15,7 +15,10 @@ use std::ops::Range;
 use zipfold_vector::memory::Block;
 
 /// Packed columns.
-const WIDE: Form = Form { width: COLUMNS, unit: COLUMNS };
+const WIDE: Form = Form {
+    width: COLUMNS,
+    unit: COLUMNS,
+};
 /// Depth of a packed block of one product, and of several together.
 const DEPTH: usize = 256;
 const SHORT_DEPTH: usize = 128;
@@ -43,9 +46,20 @@ pub fn cost(shape: &Shape) -> f64 {
     let stride = |d: &Digit, table: usize| if table < 2 { d.strides[table] } else { d.out };
     let entry = |table: usize| {
         let fastest = shape.digits.iter().rfind(|d| stride(d, table) > 0);
-        if fastest.is_some_and(|d| d.card >= LINE && role(d) != Role::Batch) { 4.0 } else { 20.0 }
+        if fastest.is_some_and(|d| d.card >= LINE && role(d) != Role::Batch) {
+            4.0
+        } else {
+            20.0
+        }
     };
-    let size = |r: Role| shape.digits.iter().filter(|d| role(d) == r).map(|d| d.card as f64).product::<f64>();
+    let size = |r: Role| {
+        shape
+            .digits
+            .iter()
+            .filter(|d| role(d) == r)
+            .map(|d| d.card as f64)
+            .product::<f64>()
+    };
     let (m, n, k) = (size(Role::First), size(Role::Second), size(Role::Depth));
     let padded = |x: f64| (x / LINE as f64).ceil() * LINE as f64 / x;
     padded(m) * padded(n) + entry(0) / n + entry(1) / m + entry(2) / k.min(SHORT_DEPTH as f64)
@@ -100,7 +114,14 @@ struct Part {
 impl Matrices {
     /// `shape` as matrix products, where that is both possible and worth it.
     pub fn of(shape: &Shape) -> Option<Self> {
-        let size = |r: Role| shape.digits.iter().filter(|d| role(d) == r).map(|d| d.card).product::<usize>();
+        let size = |r: Role| {
+            shape
+                .digits
+                .iter()
+                .filter(|d| role(d) == r)
+                .map(|d| d.card)
+                .product::<usize>()
+        };
         if shape.inputs != 2 || shape.digits.iter().any(|d| role(d) == Role::Other) {
             return None;
         }
@@ -122,8 +143,10 @@ impl Matrices {
         let [sides, tables] = [[Role::First, Role::Second], [Role::Second, Role::First]];
         let [row, column] = if swap { tables } else { sides };
         let all = &shape.digits[..];
-        let side =
-            |r: Role, input: usize| Side { input: list(all, r, &|d| d.strides[input]), out: list(all, r, &|d| d.out) };
+        let side = |r: Role, input: usize| Side {
+            input: list(all, r, &|d| d.strides[input]),
+            out: list(all, r, &|d| d.out),
+        };
         let products = |digits: &[Digit]| {
             let [a, b] = [x, y].map(|input| list(digits, Role::Batch, &|d| d.strides[input]));
             [a, b, list(digits, Role::Batch, &|d| d.out)]
@@ -137,17 +160,29 @@ impl Matrices {
             batch: products(&far),
             group: {
                 let near = products(&near);
-                (0..near[0].len()).map(|i| near.each_ref().map(|places| places.at(i))).collect()
+                (0..near[0].len())
+                    .map(|i| near.each_ref().map(|places| places.at(i)))
+                    .collect()
             },
         })
     }
     /// Writes all products to `out`: sums, or maxima of non-negative numbers.
     pub fn run<T: Real>(&self, inputs: [&[T]; 2], max: bool, out: &mut [T]) {
-        let inputs = if self.swap { [inputs[1], inputs[0]] } else { inputs };
-        let (m, n, depth) = (self.rows.input.len(), self.columns.input.len(), self.depth[0].len());
+        let inputs = if self.swap {
+            [inputs[1], inputs[0]]
+        } else {
+            inputs
+        };
+        let (m, n, depth) = (
+            self.rows.input.len(),
+            self.columns.input.len(),
+            self.depth[0].len(),
+        );
         let work = m * n * depth * self.group.len();
         let least = if work > TASK / 2 { 4 } else { 1 };
-        let parts = (depth / PART).min(PARTS).min(PART_ENTRIES / out.len().max(1));
+        let parts = (depth / PART)
+            .min(PARTS)
+            .min(PART_ENTRIES / out.len().max(1));
         if self.batch[0].len() < 2 && m * n * self.group.len() < BLOCK && parts > 1 {
             return self.deep(inputs, max, parts, out);
         }
@@ -155,25 +190,42 @@ impl Matrices {
             .next_multiple_of(240)
             .min(m.div_ceil(2).next_multiple_of(ROWS * LINE))
             .max(ROWS * LINE);
-        let (strip, wide) = if self.batch[0].len() < least { (strip, self.wide()) } else { (m, self.wide()) };
-        let tasks: Vec<(usize, usize)> =
-            (0..n).step_by(wide).flat_map(|c| (0..m).step_by(strip).map(move |r| (c, r))).collect();
-        let several = if tasks.len() > 1 { 1 } else { (TASK / work).max(1) };
+        let (strip, wide) = if self.batch[0].len() < least {
+            (strip, self.wide())
+        } else {
+            (m, self.wide())
+        };
+        let tasks: Vec<(usize, usize)> = (0..n)
+            .step_by(wide)
+            .flat_map(|c| (0..m).step_by(strip).map(move |r| (c, r)))
+            .collect();
+        let several = if tasks.len() > 1 {
+            1
+        } else {
+            (TASK / work).max(1)
+        };
         let target = Target::new(out);
         let count = (self.batch[0].len() * tasks.len()).div_ceil(several);
-        spread(count, work * self.batch[0].len(), Panels::default, |panels, task| {
-            for one in task * several..((task + 1) * several).min(self.batch[0].len() * tasks.len()) {
-                let (c, r) = tasks[one % tasks.len()];
-                let part = Part {
-                    group: one / tasks.len(),
-                    rows: r..(r + strip).min(m),
-                    columns: c..(c + wide).min(n),
-                    depth: 0..depth,
-                };
-                self.part(inputs, &part, max, panels, &target);
-            }
-            target.settle();
-        });
+        spread(
+            count,
+            work * self.batch[0].len(),
+            Panels::default,
+            |panels, task| {
+                for one in
+                    task * several..((task + 1) * several).min(self.batch[0].len() * tasks.len())
+                {
+                    let (c, r) = tasks[one % tasks.len()];
+                    let part = Part {
+                        group: one / tasks.len(),
+                        rows: r..(r + strip).min(m),
+                        columns: c..(c + wide).min(n),
+                        depth: 0..depth,
+                    };
+                    self.part(inputs, &part, max, panels, &target);
+                }
+                target.settle();
+            },
+        );
     }
     /// Splits the depth; partial results are merged in order.
     fn deep<T: Real>(&self, inputs: [&[T]; 2], max: bool, parts: usize, out: &mut [T]) {
@@ -205,27 +257,56 @@ impl Matrices {
     }
     /// Depth of a packed block, at most.
     fn most(&self) -> usize {
-        if self.group.len() == 1 { DEPTH } else { SHORT_DEPTH }
+        if self.group.len() == 1 {
+            DEPTH
+        } else {
+            SHORT_DEPTH
+        }
     }
     /// Some rows and columns of the products of a group, over part of the depth.
-    fn part<T: Real>(&self, [a, b]: [&[T]; 2], part: &Part, max: bool, panels: &mut Panels<T>, out: &Target<T>) {
+    fn part<T: Real>(
+        &self,
+        [a, b]: [&[T]; 2],
+        part: &Part,
+        max: bool,
+        panels: &mut Panels<T>,
+        out: &Target<T>,
+    ) {
         let base = self.batch.each_ref().map(|places| places.at(part.group));
         let many = self.group.len();
         let most = self.most();
-        let high = Form { width: ROWS * T::LANES, unit: T::LANES };
+        let high = Form {
+            width: ROWS * T::LANES,
+            unit: T::LANES,
+        };
         let deepest = part.depth.len().min(most);
         let block_rows = (BLOCK / deepest / many / high.width).max(1) * high.width;
         let mut offsets = std::mem::take(&mut panels.offsets);
         let [of_rows, of_columns] = &mut offsets;
-        self.columns.input.list(part.columns.clone(), &mut of_columns[0]);
-        self.columns.out.list(part.columns.clone(), &mut of_columns[2]);
+        self.columns
+            .input
+            .list(part.columns.clone(), &mut of_columns[0]);
+        self.columns
+            .out
+            .list(part.columns.clone(), &mut of_columns[2]);
         for k in part.depth.clone().step_by(most) {
             let ks = k..(k + most).min(part.depth.end);
             self.depth[0].list(ks.clone(), &mut of_rows[1]);
             self.depth[1].list(ks.clone(), &mut of_columns[1]);
-            let columns = Picked { rows: &of_columns[0], depth: &of_columns[1] };
-            panels.b.at_least(many * WIDE.entries(columns.rows.len(), ks.len()));
-            pack(b, self.group.iter().map(|product| base[1] + product[1]), columns, WIDE, &mut panels.b);
+            let columns = Picked {
+                rows: &of_columns[0],
+                depth: &of_columns[1],
+            };
+            panels
+                .b
+                .at_least(many * WIDE.entries(columns.rows.len(), ks.len()));
+            pack(
+                b,
+                self.group.iter().map(|product| base[1] + product[1]),
+                columns,
+                WIDE,
+                &mut panels.b,
+            );
             let put = match (k > part.depth.start, ks.end == part.depth.end) {
                 (true, _) => Put::more(max),
                 (false, true) => Put::Last,
@@ -235,11 +316,28 @@ impl Matrices {
                 let rs = r..(r + block_rows).min(part.rows.end);
                 self.rows.input.list(rs.clone(), &mut of_rows[0]);
                 self.rows.out.list(rs, &mut of_rows[2]);
-                let rows = Picked { rows: &of_rows[0], depth: &of_rows[1] };
-                panels.a.at_least(many * high.entries(rows.rows.len(), ks.len()));
-                pack(a, self.group.iter().map(|product| base[0] + product[0]), rows, high, &mut panels.a);
-                let tiles =
-                    Tiles { base: base[2], rows: &of_rows[2], columns: &of_columns[2], depth: ks.len(), put, max };
+                let rows = Picked {
+                    rows: &of_rows[0],
+                    depth: &of_rows[1],
+                };
+                panels
+                    .a
+                    .at_least(many * high.entries(rows.rows.len(), ks.len()));
+                pack(
+                    a,
+                    self.group.iter().map(|product| base[0] + product[0]),
+                    rows,
+                    high,
+                    &mut panels.a,
+                );
+                let tiles = Tiles {
+                    base: base[2],
+                    rows: &of_rows[2],
+                    columns: &of_columns[2],
+                    depth: ks.len(),
+                    put,
+                    max,
+                };
                 self.block(&tiles, panels, out);
             }
         }
@@ -248,13 +346,23 @@ impl Matrices {
     /// All register tiles of one packed block.
     fn block<T: Real>(&self, tiles: &Tiles<'_>, panels: &Panels<T>, out: &Target<T>) {
         let height = ROWS * T::LANES;
-        let Tiles { depth, put, max, .. } = *tiles;
-        let high = Form { width: height, unit: T::LANES };
-        let apart = [high.entries(tiles.rows.len(), depth), WIDE.entries(tiles.columns.len(), depth)];
+        let Tiles {
+            depth, put, max, ..
+        } = *tiles;
+        let high = Form {
+            width: height,
+            unit: T::LANES,
+        };
+        let apart = [
+            high.entries(tiles.rows.len(), depth),
+            WIDE.entries(tiles.columns.len(), depth),
+        ];
         let mut tile = Tile([T::default(); ROWS * 16 * COLUMNS]);
         let Tiles { rows, columns, .. } = *tiles;
         // Rows between two lines of the result.
-        let line = rows.get(1).map_or(1, |next| (LINE / (next - rows[0]).max(1)).max(1));
+        let line = rows
+            .get(1)
+            .map_or(1, |next| (LINE / (next - rows[0]).max(1)).max(1));
         let past = put == Put::Last && out.past() && rows.chunks(LINE).all(straight);
         for (j, columns) in columns.chunks(COLUMNS).enumerate() {
             for (i, rows) in rows.chunks(height).enumerate() {
@@ -263,7 +371,11 @@ impl Matrices {
                 for (g, product) in self.group.iter().enumerate() {
                     let base = tiles.base + product[2];
                     if g == 0 && !past {
-                        columns.iter().for_each(|c| rows.iter().step_by(line).for_each(|r| out.ask(base + c + r)));
+                        columns.iter().for_each(|c| {
+                            rows.iter()
+                                .step_by(line)
+                                .for_each(|r| out.ask(base + c + r))
+                        });
                     }
                     let a = &panels.a[g * apart[0] + i * height * depth..][..width * depth];
                     let b = &panels.b[g * apart[1] + j * COLUMNS * depth..][..COLUMNS * depth];
@@ -292,14 +404,33 @@ struct Tile<T>([T; ROWS * 16 * COLUMNS]);
 /// The batch as digits between groups and digits within one: those whose entries share lines in some table.
 fn together(shape: &Shape) -> (Vec<Digit>, Vec<Digit>) {
     let (mut far, mut near, mut len) = (Vec::new(), Vec::new(), 1);
-    let size = |r: Role| shape.digits.iter().filter(|d| role(d) == r).map(|d| d.card).product::<usize>();
-    let small = HELD / (size(Role::First) + size(Role::Second)) / size(Role::Depth).min(SHORT_DEPTH);
+    let size = |r: Role| {
+        shape
+            .digits
+            .iter()
+            .filter(|d| role(d) == r)
+            .map(|d| d.card)
+            .product::<usize>()
+    };
+    let small =
+        HELD / (size(Role::First) + size(Role::Second)) / size(Role::Depth).min(SHORT_DEPTH);
     for d in shape.digits.iter().rev().filter(|d| role(d) == Role::Batch) {
         let least = d.strides[0].min(d.strides[1]).min(d.out);
         let shares_lines = if least < LINE { TOGETHER } else { 1 };
-        let most = if least < NEAR { small.max(shares_lines) } else { 1 };
-        let part = (1..=most / len).rev().find(|p| d.card.is_multiple_of(*p)).unwrap_or(1);
-        let mut slow = Digit { card: d.card / part, out: d.out * part, ..*d };
+        let most = if least < NEAR {
+            small.max(shares_lines)
+        } else {
+            1
+        };
+        let part = (1..=most / len)
+            .rev()
+            .find(|p| d.card.is_multiple_of(*p))
+            .unwrap_or(1);
+        let mut slow = Digit {
+            card: d.card / part,
+            out: d.out * part,
+            ..*d
+        };
         slow.strides.iter_mut().for_each(|s| *s *= part);
         len *= part;
         near.push(Digit { card: part, ..*d });
@@ -316,7 +447,14 @@ fn straight(rows: &[usize]) -> bool {
 }
 
 /// Stores a tile of `width` rows a column.
-fn store<T: Real>(out: &Target<T>, base: usize, [rows, cols]: [&[usize]; 2], tile: &[T], width: usize, put: Put) {
+fn store<T: Real>(
+    out: &Target<T>,
+    base: usize,
+    [rows, cols]: [&[usize]; 2],
+    tile: &[T],
+    width: usize,
+    put: Put,
+) {
     if straight(rows) {
         for (col, from) in cols.iter().zip(tile.chunks(width)) {
             out.run(base + col + rows[0], &from[..rows.len()], put);

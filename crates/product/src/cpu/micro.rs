@@ -27,12 +27,19 @@ pub const COLUMNS: usize = 8;
 /// the maximum. Slices hold at least `depth` rows; shorter ones leave the tile zero.
 pub fn tile<T: Number>(rows: usize, depth: usize, a: &[T], b: &[T], max: bool, tile: &mut [T]) {
     let width = rows * T::LANES;
-    let short = a.len() < depth * width || b.len() < depth * COLUMNS || tile.len() < width * COLUMNS;
+    let short =
+        a.len() < depth * width || b.len() < depth * COLUMNS || tile.len() < width * COLUMNS;
     if !(1..=ROWS).contains(&rows) || short {
         tile.fill(T::ZERO);
         return;
     }
-    let tile = Outer { width, depth, a: a.as_ptr(), b: b.as_ptr(), tile: tile.as_mut_ptr() };
+    let tile = Outer {
+        width,
+        depth,
+        a: a.as_ptr(),
+        b: b.as_ptr(),
+        tile: tile.as_mut_ptr(),
+    };
     tile.on(Isa::detect(), rows, max);
 }
 
@@ -133,19 +140,40 @@ impl<T: Number> Outer<T> {
 /// `sum ⊕ x · y`.
 #[inline(always)]
 fn taken<T: Number, S: Lanes<T>, const MAX: bool>(s: S, sum: S::V, x: S::V, y: S::V) -> S::V {
-    if MAX { s.max(sum, s.mul(x, y)) } else { s.mul_add(x, y, sum) }
+    if MAX {
+        s.max(sum, s.mul(x, y))
+    } else {
+        s.mul_add(x, y, sum)
+    }
 }
 
 /// `tile[r][c][lane] = ⊕_k a[k][r][lane] · b[k][c][lane]` for `sides.0` rows and `sides.1` columns. Slices that are too
 /// short leave the tile zero.
-pub fn vector_tile<T: Number>(sides: (usize, usize), depth: usize, a: &[T], b: &[T], max: bool, tile: &mut [T]) {
+pub fn vector_tile<T: Number>(
+    sides: (usize, usize),
+    depth: usize,
+    a: &[T],
+    b: &[T],
+    max: bool,
+    tile: &mut [T],
+) {
     let (rows, columns) = (sides.0 * T::LANES, sides.1 * T::LANES);
     if a.len() < depth * rows || b.len() < depth * columns || tile.len() < sides.0 * columns {
         tile.fill(T::ZERO);
         return;
     }
-    let tile = Inner { sides, depth, a: a.as_ptr(), b: b.as_ptr(), tile: tile.as_mut_ptr() };
-    if max { tile.on::<true>(Isa::detect()) } else { tile.on::<false>(Isa::detect()) }
+    let tile = Inner {
+        sides,
+        depth,
+        a: a.as_ptr(),
+        b: b.as_ptr(),
+        tile: tile.as_mut_ptr(),
+    };
+    if max {
+        tile.on::<true>(Isa::detect())
+    } else {
+        tile.on::<false>(Isa::detect())
+    }
 }
 
 /// A tile of [`super::vectors`]: vectors by vectors, lane by lane. The pointers hold whole panels and a whole tile.
@@ -161,7 +189,9 @@ struct Inner<T> {
 /// An [`Inner`] tile in blocks of `R` by `C` vectors, or half of one where the registers are few.
 struct InnerOf<T, const R: usize, const C: usize, const MAX: bool>(Inner<T>);
 
-impl<T: Number, const R: usize, const C: usize, const MAX: bool> Kernel<T> for InnerOf<T, R, C, MAX> {
+impl<T: Number, const R: usize, const C: usize, const MAX: bool> Kernel<T>
+    for InnerOf<T, R, C, MAX>
+{
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<T>>(self, s: S) {
@@ -215,7 +245,10 @@ impl<T: Number> Inner<T> {
         // SAFETY: `a` holds depth · rows entries, `b` depth · columns and the tile its entries, of which the block takes its own;
         // the steps end one past the end.
         unsafe {
-            let (mut a, mut b) = (self.a.add(row * T::LANES + lane), self.b.add(column * T::LANES + lane));
+            let (mut a, mut b) = (
+                self.a.add(row * T::LANES + lane),
+                self.b.add(column * T::LANES + lane),
+            );
             for _ in 0..self.depth {
                 // The shorter side is held, the longer one passes.
                 if R < C {
@@ -245,7 +278,11 @@ impl<T: Number> Inner<T> {
             }
             for (r, sums) in sums.iter().enumerate() {
                 for (c, sum) in sums.iter().enumerate() {
-                    s.store(*sum, self.tile.add(((row + r) * self.sides.1 + column + c) * T::LANES + lane));
+                    s.store(
+                        *sum,
+                        self.tile
+                            .add(((row + r) * self.sides.1 + column + c) * T::LANES + lane),
+                    );
                 }
             }
         }
@@ -257,24 +294,41 @@ mod tests {
     use super::*;
 
     fn panel<T: Number>(len: usize, seed: usize) -> Vec<T> {
-        (0..len).map(|i| T::from_f64(((i * 7919 + seed) % 97) as f64 / 64.0)).collect()
+        (0..len)
+            .map(|i| T::from_f64(((i * 7919 + seed) % 97) as f64 / 64.0))
+            .collect()
     }
 
     /// Every instruction set, shape, depth and operation, against loops over entries whose sums are exact.
     fn check<T: Number>() {
         for isa in Isa::available() {
-            for (depth, max) in [0, 1, 2, 7, 33].into_iter().flat_map(|depth| [(depth, false), (depth, true)]) {
+            for (depth, max) in [0, 1, 2, 7, 33]
+                .into_iter()
+                .flat_map(|depth| [(depth, false), (depth, true)])
+            {
                 let take = |sum: f64, term: f64| if max { sum.max(term) } else { sum + term };
                 for rows in 1..=ROWS {
                     let width = rows * T::LANES;
                     let (a, b) = (panel::<T>(depth * width, 1), panel::<T>(depth * COLUMNS, 5));
                     let mut got = vec![T::ONE; width * COLUMNS];
                     let (from, with, tile) = (a.as_ptr(), b.as_ptr(), got.as_mut_ptr());
-                    Outer { width, depth, a: from, b: with, tile }.on(isa, rows, max);
+                    Outer {
+                        width,
+                        depth,
+                        a: from,
+                        b: with,
+                        tile,
+                    }
+                    .on(isa, rows, max);
                     for (at, got) in got.iter().enumerate() {
                         let (c, r) = (at / width, at % width);
-                        let term = |k: usize| a[k * width + r].to_f64() * b[k * COLUMNS + c].to_f64();
-                        assert_eq!(got.to_f64(), (0..depth).map(term).fold(0.0, take), "{isa} {rows} {depth} {max}");
+                        let term =
+                            |k: usize| a[k * width + r].to_f64() * b[k * COLUMNS + c].to_f64();
+                        assert_eq!(
+                            got.to_f64(),
+                            (0..depth).map(term).fold(0.0, take),
+                            "{isa} {rows} {depth} {max}"
+                        );
                     }
                 }
                 for sides in [(4, 4), (2, 8), (8, 2), (1, 16), (16, 1), (3, 5)] {
@@ -282,7 +336,13 @@ mod tests {
                     let (a, b) = (panel::<T>(depth * rows, 2), panel::<T>(depth * columns, 3));
                     let mut got = vec![T::ONE; rows * sides.1];
                     let (from, with, tile) = (a.as_ptr(), b.as_ptr(), got.as_mut_ptr());
-                    let tile = Inner { sides, depth, a: from, b: with, tile };
+                    let tile = Inner {
+                        sides,
+                        depth,
+                        a: from,
+                        b: with,
+                        tile,
+                    };
                     if max {
                         tile.on::<true>(isa)
                     } else {
@@ -291,9 +351,14 @@ mod tests {
                     for (at, got) in got.iter().enumerate() {
                         let (r, c, lane) = (at / columns, at % columns / T::LANES, at % T::LANES);
                         let term = |k: usize| {
-                            a[k * rows + r * T::LANES + lane].to_f64() * b[k * columns + c * T::LANES + lane].to_f64()
+                            a[k * rows + r * T::LANES + lane].to_f64()
+                                * b[k * columns + c * T::LANES + lane].to_f64()
                         };
-                        assert_eq!(got.to_f64(), (0..depth).map(term).fold(0.0, take), "{isa} {sides:?} {depth} {max}");
+                        assert_eq!(
+                            got.to_f64(),
+                            (0..depth).map(term).fold(0.0, take),
+                            "{isa} {sides:?} {depth} {max}"
+                        );
                     }
                 }
             }

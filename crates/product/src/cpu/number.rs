@@ -33,7 +33,11 @@ macro_rules! number {
             }
             #[inline(always)]
             fn fused<const FMA: bool>(self, factor: Self, more: Self) -> Self {
-                if FMA { self.mul_add(factor, more) } else { self * factor + more }
+                if FMA {
+                    self.mul_add(factor, more)
+                } else {
+                    self * factor + more
+                }
             }
         }
     };

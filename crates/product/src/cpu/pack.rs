@@ -58,12 +58,18 @@ pub fn pack<T: Transpose>(
     let apart = form.entries(rows.len(), depth.len());
     let most = |offsets: &[usize]| offsets.iter().copied().max().unwrap_or(0);
     let reach = most(rows) + most(depth) + bases.clone().max().unwrap_or(0);
-    assert!(reach < from.len() && to.len() >= bases.clone().count() * apart, "offset beyond a table");
+    assert!(
+        reach < from.len() && to.len() >= bases.clone().count() * apart,
+        "offset beyond a table"
+    );
     let parts: Vec<Part<'_>> = parts(rows, depth.len(), form);
     let products = bases.zip((0..).step_by(apart.max(1)));
     // SAFETY: the assertion holds every row and depth of every product within the table, and all panels within `to`.
     unsafe {
-        if depth.len() >= STRAIGHT && depth.len() <= LONGEST && depth[depth.len() - 1] == depth[0] + depth.len() - 1 {
+        if depth.len() >= STRAIGHT
+            && depth.len() <= LONGEST
+            && depth[depth.len() - 1] == depth[0] + depth.len() - 1
+        {
             by_rows(from, &parts, depth, products, to.as_mut_ptr());
         } else {
             by_depths(from, &parts, depth, products, to.as_mut_ptr());
@@ -96,7 +102,11 @@ unsafe fn by_rows<T: Transpose>(
                 near.0[r * APART..][..depth.len()].copy_from_slice(from);
             }
             let rows: [usize; HIGH] = std::array::from_fn(|r| r * APART);
-            let part = Part { rows: &rows[..part.rows.len()], straight: false, ..*part };
+            let part = Part {
+                rows: &rows[..part.rows.len()],
+                straight: false,
+                ..*part
+            };
             for k in (0..depth.len()).step_by(DEEP) {
                 let step = &near_depth[k..(k + DEEP).min(depth.len())];
                 // SAFETY: the buffer holds eight rows of the longest depth; the caller's promise.
@@ -128,15 +138,28 @@ unsafe fn by_depths<T: Transpose>(
     products: impl Iterator<Item = (usize, usize)> + Clone,
     to: *mut T,
 ) {
-    let steps = steps(depth, if parts.iter().all(|part| part.straight) { 1 } else { BUNDLE });
+    let steps = steps(
+        depth,
+        if parts.iter().all(|part| part.straight) {
+            1
+        } else {
+            BUNDLE
+        },
+    );
     let many = products.clone().count();
     let group = (NEAREST / (depth.len() * many * HIGH).max(1)).max(3);
     let far = size_of_val(from) > FAR;
     for parts in parts.chunks(group) {
-        let lines: usize = parts.iter().map(|part| part.lines.count_ones() as usize).sum();
+        let lines: usize = parts
+            .iter()
+            .map(|part| part.lines.count_ones() as usize)
+            .sum();
         for (first, len) in &steps {
             let ahead = first + (AHEAD / lines.max(1)).max(*len);
-            let next = depth.get(ahead..(ahead + len).min(depth.len())).filter(|_| far).unwrap_or(&[]);
+            let next = depth
+                .get(ahead..(ahead + len).min(depth.len()))
+                .filter(|_| far)
+                .unwrap_or(&[]);
             for (base, place) in products.clone() {
                 for part in parts {
                     part.ask(from, base, next, *len == DEEP);
@@ -156,11 +179,17 @@ unsafe fn by_depths<T: Transpose>(
 
 /// The depth in steps, by the first and their number: rectangles, and up to `bundle` others.
 fn steps(depth: &[usize], bundle: usize) -> Vec<(usize, usize)> {
-    let run = |at: usize| depth.get(at + DEEP - 1).is_some_and(|last| *last == depth[at] + DEEP - 1);
+    let run = |at: usize| {
+        depth
+            .get(at + DEEP - 1)
+            .is_some_and(|last| *last == depth[at] + DEEP - 1)
+    };
     let mut out = Vec::with_capacity(depth.len());
     let mut at = 0;
     while at < depth.len() {
-        let singles = (at..depth.len().min(at + bundle)).take_while(|k| !run(*k)).count();
+        let singles = (at..depth.len().min(at + bundle))
+            .take_while(|k| !run(*k))
+            .count();
         let len = if singles == 0 { DEEP } else { singles };
         out.push((at, len));
         at += len;
@@ -190,9 +219,20 @@ fn parts(rows: &[usize], depth: usize, form: Form) -> Vec<Part<'_>> {
             let straight = rows.len() == HIGH && rows[HIGH - 1] == rows[0] + HIGH - 1;
             let last = (at + 1) * HIGH >= of_panel.len();
             let filled = if last { padded - at * HIGH } else { HIGH };
-            let begins = |r: &usize| *r == 0 || rows[*r] >= rows[r - 1] + LINE || (*r).is_multiple_of(4) && !straight;
-            let lines = (0..rows.len()).filter(begins).fold(0, |bits, r| bits | 1 << r);
-            out.push(Part { rows, straight, lines, padded, filled, first: panel + at * HIGH });
+            let begins = |r: &usize| {
+                *r == 0 || rows[*r] >= rows[r - 1] + LINE || (*r).is_multiple_of(4) && !straight
+            };
+            let lines = (0..rows.len())
+                .filter(begins)
+                .fold(0, |bits, r| bits | 1 << r);
+            out.push(Part {
+                rows,
+                straight,
+                lines,
+                padded,
+                filled,
+                first: panel + at * HIGH,
+            });
         }
         panel += padded * depth;
     }
@@ -207,7 +247,11 @@ impl Part<'_> {
     /// Asks for the lines of the rows at some depths; those of a `run` share lines.
     #[inline(always)]
     fn ask<T>(&self, from: &[T], base: usize, depth: &[usize], run: bool) {
-        for d in if run { &depth[..depth.len().min(1)] } else { depth } {
+        for d in if run {
+            &depth[..depth.len().min(1)]
+        } else {
+            depth
+        } {
             let mut left = self.lines;
             while left > 0 {
                 let row = self.rows[left.trailing_zeros() as usize];
@@ -225,7 +269,11 @@ impl Part<'_> {
             match <&[usize; HIGH]>::try_from(self.rows) {
                 Ok(rows) if self.straight => {
                     for (k, d) in depth.iter().enumerate() {
-                        std::ptr::copy_nonoverlapping(from.add(rows[0] + d), to.add(k * self.padded), HIGH);
+                        std::ptr::copy_nonoverlapping(
+                            from.add(rows[0] + d),
+                            to.add(k * self.padded),
+                            HIGH,
+                        );
                     }
                 }
                 Ok(rows) if depth.len() == DEEP && depth[DEEP - 1] == depth[0] + DEEP - 1 => {
@@ -340,8 +388,14 @@ mod tests {
         let forms: [(Vec<usize>, Vec<usize>); 5] = [
             ((0..30).collect(), (0..24).map(|k| 100 * k).collect()),
             ((0..30).map(|r| 64 * r).collect(), (0..32).collect()),
-            ((0..31).map(|r| 64 * r).collect(), (0..27).map(|k| k / 6 * 9 + k % 6).collect()),
-            ((0..29).map(|r| r * r).collect(), (0..13).map(|k| 1000 * k).collect()),
+            (
+                (0..31).map(|r| 64 * r).collect(),
+                (0..27).map(|k| k / 6 * 9 + k % 6).collect(),
+            ),
+            (
+                (0..29).map(|r| r * r).collect(),
+                (0..13).map(|k| 1000 * k).collect(),
+            ),
             (vec![5], vec![7, 3]),
         ];
         for (rows, depth) in forms {
@@ -349,13 +403,25 @@ mod tests {
                 let form = Form { width, unit };
                 let one = form.entries(rows.len(), depth.len());
                 let mut to = vec![7.0; 2 * one];
-                pack(&table, [11, 600].into_iter(), Picked { rows: &rows, depth: &depth }, form, &mut to);
+                pack(
+                    &table,
+                    [11, 600].into_iter(),
+                    Picked {
+                        rows: &rows,
+                        depth: &depth,
+                    },
+                    form,
+                    &mut to,
+                );
                 for (product, base) in [11, 600].into_iter().enumerate() {
                     let mut at = product * one;
                     for panel in rows.chunks(width) {
                         for d in &depth {
                             for r in 0..panel.len().next_multiple_of(unit) {
-                                assert_eq!(to[at], panel.get(r).map_or(0.0, |row| table[base + row + d]));
+                                assert_eq!(
+                                    to[at],
+                                    panel.get(r).map_or(0.0, |row| table[base + row + d])
+                                );
                                 at += 1;
                             }
                         }

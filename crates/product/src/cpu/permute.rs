@@ -10,7 +10,10 @@ use zipfold_vector::simd::{Element, Isa, Kernel, Lanes, first_lanes};
 #[derive(Clone, Copy, Debug)]
 pub struct Piece {
     /// Where the table's vector begins, after the row's offset.
-    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "read by AVX-512"))]
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        allow(dead_code, reason = "read by AVX-512")
+    )]
     first: usize,
     /// The lanes that come from it.
     mask: u16,
@@ -44,9 +47,11 @@ impl Run {
     pub fn cost(&self) -> f64 {
         match self {
             Run::Straight => 2.0,
-            Run::Offsets(_, vectors) => {
-                vectors.iter().map(|v| v.len() + 2).max().map_or(24.0, |most| most as f64 * 1.5)
-            }
+            Run::Offsets(_, vectors) => vectors
+                .iter()
+                .map(|v| v.len() + 2)
+                .max()
+                .map_or(24.0, |most| most as f64 * 1.5),
         }
     }
 }
@@ -55,7 +60,11 @@ fn pieces(offsets: &[usize], lanes: usize) -> Vec<Piece> {
     let mut out: Vec<Piece> = Vec::new();
     let mut left: Vec<(usize, usize)> = offsets.iter().copied().enumerate().collect();
     while let Some(first) = left.iter().map(|l| l.1).min() {
-        let mut piece = Piece { first, mask: 0, lanes: [0; 16] };
+        let mut piece = Piece {
+            first,
+            mask: 0,
+            lanes: [0; 16],
+        };
         left.retain(|(lane, offset)| {
             let near = offset - first < lanes;
             if near {
@@ -96,32 +105,38 @@ macro_rules! permute {
                 let vectors = job.run.div_ceil(w::LANES);
                 let all = job.rows.len() * vectors * job.depth.len() * w::LANES;
                 let last = |list: &mut dyn Iterator<Item = usize>| list.max().unwrap_or(0);
-                let most = last(&mut job.rows.iter().map(|r| r.lead)) + last(&mut job.depth.iter().copied());
+                let most = last(&mut job.rows.iter().map(|r| r.lead))
+                    + last(&mut job.depth.iter().copied());
                 let reach = match job.how {
                     Run::Straight => job.run - 1,
                     Run::Offsets(offsets, _) => last(&mut offsets.iter().copied()),
                 };
-                assert!(all <= to.len() && most + reach < job.from.len(), "offset beyond a table");
+                assert!(
+                    all <= to.len() && most + reach < job.from.len(),
+                    "offset beyond a table"
+                );
                 // SAFETY: the feature was just detected, and the assertion holds all rows within the table and the panel.
                 return unsafe {
                     match (job.how, job.shift.is_some()) {
                         (Run::Straight, false) => $avx::<0, false>(job, to),
                         (Run::Straight, true) => $avx::<0, true>(job, to),
-                        (Run::Offsets(_, p), exps) => match (p.iter().map(Vec::len).max().unwrap_or(0), exps) {
-                            (0, _) => $gathered(job, to),
-                            (1, false) => $avx::<1, false>(job, to),
-                            (2, false) => $avx::<2, false>(job, to),
-                            (3, false) => $avx::<3, false>(job, to),
-                            (4, false) => $avx::<4, false>(job, to),
-                            (5 | 6, false) => $avx::<6, false>(job, to),
-                            (_, false) => $avx::<8, false>(job, to),
-                            (1, true) => $avx::<1, true>(job, to),
-                            (2, true) => $avx::<2, true>(job, to),
-                            (3, true) => $avx::<3, true>(job, to),
-                            (4, true) => $avx::<4, true>(job, to),
-                            (5 | 6, true) => $avx::<6, true>(job, to),
-                            (_, true) => $avx::<8, true>(job, to),
-                        },
+                        (Run::Offsets(_, p), exps) => {
+                            match (p.iter().map(Vec::len).max().unwrap_or(0), exps) {
+                                (0, _) => $gathered(job, to),
+                                (1, false) => $avx::<1, false>(job, to),
+                                (2, false) => $avx::<2, false>(job, to),
+                                (3, false) => $avx::<3, false>(job, to),
+                                (4, false) => $avx::<4, false>(job, to),
+                                (5 | 6, false) => $avx::<6, false>(job, to),
+                                (_, false) => $avx::<8, false>(job, to),
+                                (1, true) => $avx::<1, true>(job, to),
+                                (2, true) => $avx::<2, true>(job, to),
+                                (3, true) => $avx::<3, true>(job, to),
+                                (4, true) => $avx::<4, true>(job, to),
+                                (5 | 6, true) => $avx::<6, true>(job, to),
+                                (_, true) => $avx::<8, true>(job, to),
+                            }
+                        }
                     }
                 };
             }
@@ -148,7 +163,10 @@ macro_rules! permute {
                             let place = ((at * vectors + vector) * deep + k) * w::LANES;
                             // SAFETY: within the table and the panel by the caller's promise.
                             unsafe {
-                                let mut x = w::load_some(some, job.from.as_ptr().add(row.lead + d + vector * w::LANES));
+                                let mut x = w::load_some(
+                                    some,
+                                    job.from.as_ptr().add(row.lead + d + vector * w::LANES),
+                                );
                                 if EXP {
                                     x = w::exp(w::sub(x, shift));
                                 }
@@ -181,7 +199,12 @@ macro_rules! permute {
                             let mut x = w::splat(0.0);
                             if base + reach <= job.from.len() {
                                 for k in 0..K {
-                                    x = w::permute(x, masks[k], indices[k], w::load(from.add(firsts[k])));
+                                    x = w::permute(
+                                        x,
+                                        masks[k],
+                                        indices[k],
+                                        w::load(from.add(firsts[k])),
+                                    );
                                 }
                             } else {
                                 x = w::load(one_by_one(job, from, vector).as_ptr());
@@ -254,7 +277,10 @@ impl Permute for f64 {
 unsafe fn one_by_one<T: Number>(job: &Packing<'_, T>, from: *const T, vector: usize) -> [T; 16] {
     let mut near = [T::default(); 16];
     if let Run::Offsets(offsets, _) = job.how {
-        for (n, o) in near.iter_mut().zip(&offsets[vector * T::LANES..job.run.min((vector + 1) * T::LANES)]) {
+        for (n, o) in near
+            .iter_mut()
+            .zip(&offsets[vector * T::LANES..job.run.min((vector + 1) * T::LANES)])
+        {
             // SAFETY: the caller's promise.
             *n = unsafe { *from.add(*o) };
         }
@@ -284,7 +310,9 @@ impl<T: Number> Kernel<T> for Rows<'_, T> {
                     match job.how {
                         Run::Straight => to[..many].copy_from_slice(&from[first..first + many]),
                         Run::Offsets(offsets, _) => {
-                            to.iter_mut().zip(&offsets[first..first + many]).for_each(|(t, o)| *t = from[*o]);
+                            to.iter_mut()
+                                .zip(&offsets[first..first + many])
+                                .for_each(|(t, o)| *t = from[*o]);
                         }
                     }
                     if let Some(shift) = job.shift {

@@ -23,7 +23,10 @@ pub struct Pick {
     /// The entries' places after the first; lanes that the vector has not repeat the first.
     lanes: [u32; MOST],
     /// The places to read where all lie within one vector; 0 where they do not.
-    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "read by AVX-512"))]
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        allow(dead_code, reason = "read by AVX-512")
+    )]
     mask: u16,
 }
 
@@ -56,8 +59,17 @@ impl Pick {
         for (lane, offset) in lanes.iter_mut().zip(offsets) {
             *lane = u32::try_from(offset - first).ok()?;
         }
-        let mask = if last < width { ((1u32 << (last + 1)) - 1) as u16 } else { 0 };
-        Some(Pick { first, last, lanes, mask })
+        let mask = if last < width {
+            ((1u32 << (last + 1)) - 1) as u16
+        } else {
+            0
+        };
+        Some(Pick {
+            first,
+            last,
+            lanes,
+            mask,
+        })
     }
 }
 
@@ -79,7 +91,10 @@ impl Places<'_> {
     fn ahead(&self, i: usize, many: usize) -> usize {
         match self.offsets.get(i + many) {
             Some(offset) => self.base + offset,
-            None => self.next + self.offsets[(i + many - self.offsets.len()).min(self.offsets.len() - 1)],
+            None => {
+                self.next
+                    + self.offsets[(i + many - self.offsets.len()).min(self.offsets.len() - 1)]
+            }
         }
     }
 }
@@ -127,14 +142,20 @@ macro_rules! pick {
             for (i, offset) in places.offsets.iter().enumerate() {
                 let (place, next) = (places.base + offset, places.ahead(i, ahead));
                 let at = steps.of(i);
-                assert!(place + reach < from.len() && at + wide <= to.len(), "offset beyond a table");
+                assert!(
+                    place + reach < from.len() && at + wide <= to.len(),
+                    "offset beyond a table"
+                );
                 for (v, pick) in picks.iter().enumerate() {
                     ask(from, next + pick.first);
                     // SAFETY: the mask reaches `last`, within `from` by the assertion; so is the vector within `to`.
                     unsafe {
                         let near = $load(pick.mask as $mask, from.as_ptr().add(place + pick.first));
                         let indices = $indices(pick.lanes.as_ptr());
-                        $store(to.as_mut_ptr().add(at + v * steps.apart), $permute(indices, near));
+                        $store(
+                            to.as_mut_ptr().add(at + v * steps.apart),
+                            $permute(indices, near),
+                        );
                     }
                 }
             }
@@ -167,8 +188,28 @@ unsafe fn sixteen(lanes: *const u32) -> std::arch::x86_64::__m512i {
     unsafe { std::arch::x86_64::_mm512_loadu_si512(lanes.cast()) }
 }
 
-pick!(pick_f64, avx_f64, f64, 8, u8, eight, _mm512_maskz_loadu_pd, _mm512_permutexvar_pd, _mm512_storeu_pd);
-pick!(pick_f32, avx_f32, f32, 16, u16, sixteen, _mm512_maskz_loadu_ps, _mm512_permutexvar_ps, _mm512_storeu_ps);
+pick!(
+    pick_f64,
+    avx_f64,
+    f64,
+    8,
+    u8,
+    eight,
+    _mm512_maskz_loadu_pd,
+    _mm512_permutexvar_pd,
+    _mm512_storeu_pd
+);
+pick!(
+    pick_f32,
+    avx_f32,
+    f32,
+    16,
+    u16,
+    sixteen,
+    _mm512_maskz_loadu_ps,
+    _mm512_permutexvar_ps,
+    _mm512_storeu_ps
+);
 
 /// Numbers whose vectors are picked.
 pub trait Pickable: Number {

@@ -28,14 +28,20 @@ impl Places {
         if let Some(((card, stride), slow)) = digits.split_last()
             && *card > LISTED
         {
-            return Places { slow: offsets(slow), fast: Fast::Digit(*card, *stride) };
+            return Places {
+                slow: offsets(slow),
+                fast: Fast::Digit(*card, *stride),
+            };
         }
         let (mut cut, mut len) = (digits.len(), 1);
         while cut > 0 && len * digits[cut - 1].0 <= LISTED {
             cut -= 1;
             len *= digits[cut].0;
         }
-        Places { slow: offsets(&digits[..cut]), fast: Fast::List(offsets(&digits[cut..])) }
+        Places {
+            slow: offsets(&digits[..cut]),
+            fast: Fast::List(offsets(&digits[cut..])),
+        }
     }
     fn period(&self) -> usize {
         match &self.fast {
@@ -79,11 +85,20 @@ mod tests {
 
     #[test]
     fn places_are_the_offsets() {
-        for digits in [vec![], vec![(3, 7)], vec![(2, 90_000), (9000, 3)], vec![(5, 1), (50, 40), (60, 2000), (3, 9)]] {
+        for digits in [
+            vec![],
+            vec![(3, 7)],
+            vec![(2, 90_000), (9000, 3)],
+            vec![(5, 1), (50, 40), (60, 2000), (3, 9)],
+        ] {
             let (all, places) = (offsets(&digits), Places::new(&digits));
             assert_eq!(places.len(), all.len());
             let mut list = Vec::new();
-            for range in [0..all.len(), all.len() / 3..all.len() / 2, all.len() - 1..all.len()] {
+            for range in [
+                0..all.len(),
+                all.len() / 3..all.len() / 2,
+                all.len() - 1..all.len(),
+            ] {
                 places.list(range.clone(), &mut list);
                 assert_eq!(list, all[range.clone()]);
                 range.for_each(|i| assert_eq!(places.at(i), all[i]));

@@ -58,10 +58,20 @@ impl<T: Real> Prepared<T> {
     /// # Errors
     /// `Request` for no table or more than eight, a variable that `cards` does not have or that a table names twice, and sizes
     /// beyond what one address can hold; tables that are all too large to be packed.
-    pub fn new(cards: &[usize], scopes: &[Scope], summed: &[usize], entries: Entries) -> Result<Self> {
+    pub fn new(
+        cards: &[usize],
+        scopes: &[Scope],
+        summed: &[usize],
+        entries: Entries,
+    ) -> Result<Self> {
         let lens = check(cards, scopes)?;
         // One table is multiplied by 1.
-        let mut left: Left = scopes.iter().cloned().enumerate().map(|(i, s)| (s, Source::Table(i))).collect();
+        let mut left: Left = scopes
+            .iter()
+            .cloned()
+            .enumerate()
+            .map(|(i, s)| (s, Source::Table(i)))
+            .collect();
         if left.len() == 1 {
             left.push((Vec::new(), Source::Table(1)));
         }
@@ -80,11 +90,23 @@ impl<T: Real> Prepared<T> {
                 direct: way.plan([len(&scopes[0]), len(&scopes[1])], T::LANES),
             })
             .collect();
-        let scope = steps.last().map(|s| s.direct.scope.clone()).unwrap_or_default();
+        let scope = steps
+            .last()
+            .map(|s| s.direct.scope.clone())
+            .unwrap_or_default();
         let shape = shape(cards, scopes, &scope, summed);
         let summed_log2 = summed.iter().map(|v| (cards[*v] as f64).log2()).sum();
         let made = steps.iter().map(|_| Block::default()).collect();
-        Ok(Prepared { steps, made, buffers: Buffers::default(), lens, shape, summed_log2, scope, entries })
+        Ok(Prepared {
+            steps,
+            made,
+            buffers: Buffers::default(),
+            lens,
+            shape,
+            summed_log2,
+            scope,
+            entries,
+        })
     }
     /// The result's variables that have several values, slowest first.
     pub fn scope(&self) -> &[usize] {
@@ -111,8 +133,10 @@ impl<T: Real> Prepared<T> {
         Ok(())
     }
     fn logs(&mut self, tables: &[&[T]], out: &mut [T]) {
-        let ends: Vec<(f64, f64)> =
-            tables.iter().map(|t| slices::shared_ends(t, T::from_f64(f64::NEG_INFINITY))).collect();
+        let ends: Vec<(f64, f64)> = tables
+            .iter()
+            .map(|t| slices::shared_ends(t, T::from_f64(f64::NEG_INFINITY)))
+            .collect();
         let empty = ends.iter().any(|(low, high)| low > high);
         let widths: f64 = ends.iter().map(|(low, high)| high - low).sum();
         let most = f64::from(T::LIMIT) * std::f64::consts::LN_2;
@@ -124,15 +148,26 @@ impl<T: Real> Prepared<T> {
     }
     fn sizes(&self, tables: &[&[T]], out: &[T]) -> Result<()> {
         if tables.len() != self.lens.len() {
-            return Err(Error::input(format!("{} tables for a bucket of {}", tables.len(), self.lens.len())));
+            return Err(Error::input(format!(
+                "{} tables for a bucket of {}",
+                tables.len(),
+                self.lens.len()
+            )));
         }
         for (i, (table, len)) in tables.iter().zip(&self.lens).enumerate() {
             if table.len() != *len {
-                return Err(Error::input(format!("table {i} has {} entries; its scope has {len}", table.len())));
+                return Err(Error::input(format!(
+                    "table {i} has {} entries; its scope has {len}",
+                    table.len()
+                )));
             }
         }
         if out.len() != self.len() {
-            return Err(Error::input(format!("the result has {} entries; its scope has {}", out.len(), self.len())));
+            return Err(Error::input(format!(
+                "the result has {} entries; its scope has {}",
+                out.len(),
+                self.len()
+            )));
         }
         Ok(())
     }
@@ -150,14 +185,21 @@ impl<T: Real> Prepared<T> {
                 Source::Table(i) => shifts.and_then(|s| s.get(*i).copied()),
                 Source::Made(_) => None,
             };
-            let logs =
-                Logs { shifts: step.inputs.each_ref().map(shift), out: shifts.map(total).filter(|_| at == last) };
+            let logs = Logs {
+                shifts: step.inputs.each_ref().map(shift),
+                out: shifts.map(total).filter(|_| at == last),
+            };
             let inputs = step.inputs.each_ref().map(table);
             if at == last {
                 step.direct.run(inputs, logs, &mut self.buffers, out);
             } else {
                 own[0].at_least(step.direct.len);
-                step.direct.run(inputs, logs, &mut self.buffers, &mut own[0][..step.direct.len]);
+                step.direct.run(
+                    inputs,
+                    logs,
+                    &mut self.buffers,
+                    &mut own[0][..step.direct.len],
+                );
             }
         }
     }
@@ -166,22 +208,34 @@ impl<T: Real> Prepared<T> {
 /// Entries of each table.
 fn check(cards: &[usize], scopes: &[Scope]) -> Result<Vec<usize>> {
     if scopes.is_empty() || scopes.len() > MOST_INPUTS {
-        return Err(Error::request(format!("{} tables in one bucket", scopes.len()))
-            .remedy(format!("give one to {MOST_INPUTS}, or contract them by a plan")));
+        return Err(
+            Error::request(format!("{} tables in one bucket", scopes.len())).remedy(format!(
+                "give one to {MOST_INPUTS}, or contract them by a plan"
+            )),
+        );
     }
     let mut lens = Vec::with_capacity(scopes.len());
     for (i, scope) in scopes.iter().enumerate() {
         let mut len = 1usize;
         for (at, v) in scope.iter().enumerate() {
-            let card = cards
-                .get(*v)
-                .ok_or_else(|| Error::request(format!("table {i} names variable {v}; there are {}", cards.len())))?;
-            if *card == 0 || scope[..at].contains(v) {
-                return Err(Error::request(format!("table {i}: variable {v} has no value or stands there twice")));
-            }
-            len = len.checked_mul(*card).filter(|l| *l <= u32::MAX as usize).ok_or_else(|| {
-                Error::request(format!("table {i} has more than 2³² entries")).remedy("fix a variable of it")
+            let card = cards.get(*v).ok_or_else(|| {
+                Error::request(format!(
+                    "table {i} names variable {v}; there are {}",
+                    cards.len()
+                ))
             })?;
+            if *card == 0 || scope[..at].contains(v) {
+                return Err(Error::request(format!(
+                    "table {i}: variable {v} has no value or stands there twice"
+                )));
+            }
+            len = len
+                .checked_mul(*card)
+                .filter(|l| *l <= u32::MAX as usize)
+                .ok_or_else(|| {
+                    Error::request(format!("table {i} has more than 2³² entries"))
+                        .remedy("fix a variable of it")
+                })?;
         }
         lens.push(len);
     }
@@ -222,7 +276,9 @@ impl Search<'_> {
             let mut rest = left.clone();
             let (second, first) = (rest.remove(j), rest.remove(i));
             rest.push((way.scope(), Source::Made(made)));
-            let Some((more, joins)) = self.cheapest(rest, made + 1) else { continue };
+            let Some((more, joins)) = self.cheapest(rest, made + 1) else {
+                continue;
+            };
             if best.as_ref().is_none_or(|b| cost + more < b.0) {
                 let mut all: Joins = vec![([first.1, second.1], way, [first.0, second.0])];
                 all.extend(joins);
@@ -233,10 +289,18 @@ impl Search<'_> {
     }
     /// The way through two tables; variables that no other table holds are summed where they may.
     fn join(&self, left: &Left, [i, j]: [usize; 2]) -> Option<Way> {
-        let elsewhere = |v: &usize| left.iter().enumerate().any(|(at, t)| at != i && at != j && t.0.contains(v));
+        let elsewhere = |v: &usize| {
+            left.iter()
+                .enumerate()
+                .any(|(at, t)| at != i && at != j && t.0.contains(v))
+        };
         let kept = |v: usize| !self.summed.contains(&v) || elsewhere(&v);
         let logs = [i, j].map(|at| self.logs && matches!(left[at].1, Source::Table(_)));
-        let domain = Domain { lanes: self.lanes, logs, out: self.logs && left.len() == 2 };
+        let domain = Domain {
+            lanes: self.lanes,
+            logs,
+            out: self.logs && left.len() == 2,
+        };
         Way::of(self.cards, [&left[i].0, &left[j].0], &kept, domain)
     }
 }
@@ -247,15 +311,29 @@ fn shape(cards: &[usize], scopes: &[Scope], out: &[usize], summed: &[usize]) -> 
         let at = scope.iter().position(|u| *u == v)?;
         Some(scope[at + 1..].iter().map(|u| cards[*u]).product::<usize>())
     };
-    let wide = summed.iter().filter(|v| cards[**v] > 1 && scopes.iter().any(|s| s.contains(v)));
+    let wide = summed
+        .iter()
+        .filter(|v| cards[**v] > 1 && scopes.iter().any(|s| s.contains(v)));
     let digit = |v: &usize| {
         let mut strides = [0; MOST_INPUTS];
-        strides.iter_mut().zip(scopes).for_each(|(s, scope)| *s = stride(scope, *v).unwrap_or(0));
+        strides
+            .iter_mut()
+            .zip(scopes)
+            .for_each(|(s, scope)| *s = stride(scope, *v).unwrap_or(0));
         let kept = stride(out, *v);
-        Digit { card: cards[*v], strides, out: kept.unwrap_or(0), summed: kept.is_none() }
+        Digit {
+            card: cards[*v],
+            strides,
+            out: kept.unwrap_or(0),
+            summed: kept.is_none(),
+        }
     };
     let digits: Vec<Digit> = wide.chain(out).map(digit).collect();
-    Shape { digits, inputs: scopes.len(), out_len: out.iter().map(|v| cards[*v]).product() }
+    Shape {
+        digits,
+        inputs: scopes.len(),
+        out_len: out.iter().map(|v| cards[*v]).product(),
+    }
 }
 
 #[cfg(test)]
@@ -280,8 +358,15 @@ mod tests {
             })
             .collect();
         let held = |v: &usize| scopes.iter().any(|s| s.contains(v));
-        let summed = (0..many).filter(held).filter(|_| random.below(3) == 0).collect();
-        Case { cards, scopes, summed }
+        let summed = (0..many)
+            .filter(held)
+            .filter(|_| random.below(3) == 0)
+            .collect();
+        Case {
+            cards,
+            scopes,
+            summed,
+        }
     }
 
     /// Sums of products by plain counting over all variables, in the order of `out`.
@@ -289,7 +374,11 @@ mod tests {
         let shape = shape(&case.cards, &case.scopes, out, &case.summed);
         let mut sums = vec![0.0; shape.out_len];
         super::super::semiring::visit(&shape.digits, shape.inputs, |to, from| {
-            sums[to] += tables.iter().zip(from).map(|(t, at)| t[*at]).product::<f64>();
+            sums[to] += tables
+                .iter()
+                .zip(from)
+                .map(|(t, at)| t[*at])
+                .product::<f64>();
         });
         sums
     }
@@ -301,14 +390,29 @@ mod tests {
             let case = case(&mut random);
             let len = |s: &Scope| s.iter().map(|v| case.cards[*v]).product::<usize>();
             let mut fill = |s: &Scope| -> Vec<f64> {
-                (0..len(s)).map(|_| if random.below(9) == 0 { 0.0 } else { random.unit() + 0.1 }).collect()
+                (0..len(s))
+                    .map(|_| {
+                        if random.below(9) == 0 {
+                            0.0
+                        } else {
+                            random.unit() + 0.1
+                        }
+                    })
+                    .collect()
             };
             let tables: Vec<Vec<f64>> = case.scopes.iter().map(&mut fill).collect();
             for held in [Entries::Values, Entries::Logs] {
-                let own = |v: &f64| T::from_f64(if held == Entries::Logs { v.ln() - 3.0 } else { *v });
+                let own = |v: &f64| {
+                    T::from_f64(if held == Entries::Logs {
+                        v.ln() - 3.0
+                    } else {
+                        *v
+                    })
+                };
                 let own: Vec<Vec<T>> = tables.iter().map(|t| t.iter().map(own).collect()).collect();
                 let views: Vec<&[T]> = own.iter().map(|t| &t[..]).collect();
-                let mut bucket = Prepared::<T>::new(&case.cards, &case.scopes, &case.summed, held).unwrap();
+                let mut bucket =
+                    Prepared::<T>::new(&case.cards, &case.scopes, &case.summed, held).unwrap();
                 let want = count(&case, &tables, bucket.scope());
                 let mut got = vec![T::from_f64(7.0); bucket.len()];
                 for _ in 0..2 {
@@ -319,7 +423,12 @@ mod tests {
                         } else {
                             g.to_f64()
                         };
-                        assert!((g - w).abs() <= bound * w, "{held:?} {:?} {:?}: {g} {w}", case.cards, case.scopes);
+                        assert!(
+                            (g - w).abs() <= bound * w,
+                            "{held:?} {:?} {:?}: {g} {w}",
+                            case.cards,
+                            case.scopes
+                        );
                     }
                 }
                 entries += want.len();
@@ -341,17 +450,34 @@ mod tests {
             scopes: vec![vec![3, 2, 1, 0, 5], vec![4, 0, 2, 3]],
             summed: vec![2, 0],
         };
-        let tables = [9 * 16 * 5 * 30 * 40, 9 * 5 * 30 * 7].map(|n| (0..n).map(|i| 0.1 + f64::from(i % 97)).collect());
-        let mut bucket = Prepared::<f64>::new(&case.cards, &case.scopes, &case.summed, Entries::Values).unwrap();
+        let tables = [9 * 16 * 5 * 30 * 40, 9 * 5 * 30 * 7]
+            .map(|n| (0..n).map(|i| 0.1 + f64::from(i % 97)).collect());
+        let mut bucket =
+            Prepared::<f64>::new(&case.cards, &case.scopes, &case.summed, Entries::Values).unwrap();
         let want = count(&case, &tables, bucket.scope());
         let mut got = vec![0.0; bucket.len()];
-        bucket.run(&tables.each_ref().map(|t| &t[..]), &mut got).unwrap();
-        assert!(got.iter().zip(&want).all(|(g, w)| (g - w).abs() <= 1e-12 * w));
-        let logs = tables.each_ref().map(|t: &Vec<f64>| t.iter().map(|v| v.ln()).collect::<Vec<f64>>());
-        let mut bucket = Prepared::<f64>::new(&case.cards, &case.scopes, &case.summed, Entries::Logs).unwrap();
-        bucket.run(&logs.each_ref().map(|t| &t[..]), &mut got).unwrap();
+        bucket
+            .run(&tables.each_ref().map(|t| &t[..]), &mut got)
+            .unwrap();
+        assert!(
+            got.iter()
+                .zip(&want)
+                .all(|(g, w)| (g - w).abs() <= 1e-12 * w)
+        );
+        let logs = tables
+            .each_ref()
+            .map(|t: &Vec<f64>| t.iter().map(|v| v.ln()).collect::<Vec<f64>>());
+        let mut bucket =
+            Prepared::<f64>::new(&case.cards, &case.scopes, &case.summed, Entries::Logs).unwrap();
+        bucket
+            .run(&logs.each_ref().map(|t| &t[..]), &mut got)
+            .unwrap();
         let want = count(&case, &tables, bucket.scope());
-        assert!(got.iter().zip(&want).all(|(g, w)| (g - w.ln()).abs() <= 1e-13));
+        assert!(
+            got.iter()
+                .zip(&want)
+                .all(|(g, w)| (g - w.ln()).abs() <= 1e-13)
+        );
     }
 
     #[test]
@@ -362,28 +488,40 @@ mod tests {
         let mut out = [0.0; 8];
         bucket.run(&[&logs, &logs[..8]], &mut out).unwrap();
         for (at, got) in out.into_iter().enumerate() {
-            let terms: Vec<f64> = (0..8).map(|i| f64::from(logs[8 * i + at]) + f64::from(logs[i])).collect();
+            let terms: Vec<f64> = (0..8)
+                .map(|i| f64::from(logs[8 * i + at]) + f64::from(logs[i]))
+                .collect();
             let peak = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let want = peak + terms.iter().map(|t| (t - peak).exp()).sum::<f64>().ln();
-            assert!((f64::from(got) - want).abs() <= 1e-6 * want.abs().max(1.0), "{got} {want}");
+            assert!(
+                (f64::from(got) - want).abs() <= 1e-6 * want.abs().max(1.0),
+                "{got} {want}"
+            );
         }
-        bucket.run(&[&[f32::NEG_INFINITY; 64], &logs[..8]], &mut out).unwrap();
+        bucket
+            .run(&[&[f32::NEG_INFINITY; 64], &logs[..8]], &mut out)
+            .unwrap();
         assert_eq!(out, [f32::NEG_INFINITY; 8]);
     }
 
     #[test]
     fn what_is_no_number_stays_so() {
         for entries in [Entries::Values, Entries::Logs] {
-            let mut bucket = Prepared::<f32>::new(&[2, 2], &[vec![0, 1], vec![0]], &[0], entries).unwrap();
+            let mut bucket =
+                Prepared::<f32>::new(&[2, 2], &[vec![0, 1], vec![0]], &[0], entries).unwrap();
             let mut out = [0.0; 2];
-            bucket.run(&[&[f32::NAN, 1.0, 1.0, 1.0], &[0.5, 0.25]], &mut out).unwrap();
+            bucket
+                .run(&[&[f32::NAN, 1.0, 1.0, 1.0], &[0.5, 0.25]], &mut out)
+                .unwrap();
             assert!(out[0].is_nan() && out[1].is_finite(), "{entries:?}");
         }
     }
 
     #[test]
     fn bad_buckets_are_refused() {
-        let new = |cards: &[usize], scopes: &[Scope]| Prepared::<f64>::new(cards, scopes, &[0], Entries::Values).err();
+        let new = |cards: &[usize], scopes: &[Scope]| {
+            Prepared::<f64>::new(cards, scopes, &[0], Entries::Values).err()
+        };
         assert!(new(&[2], &[]).is_some());
         assert!(new(&[2], &vec![vec![0]; 9]).is_some());
         assert!(new(&[2], &[vec![1]]).is_some());
@@ -392,7 +530,8 @@ mod tests {
         assert!(new(&[1 << 20, 1 << 20], &[vec![0, 1]]).is_some());
         // Both tables have more entries than are packed.
         assert!(new(&[4096, 4096], &[vec![0, 1], vec![1, 0]]).is_some());
-        let mut bucket = Prepared::<f64>::new(&[2, 3], &[vec![0, 1]], &[0], Entries::Values).unwrap();
+        let mut bucket =
+            Prepared::<f64>::new(&[2, 3], &[vec![0, 1]], &[0], Entries::Values).unwrap();
         assert!(bucket.run(&[&[1.0; 6]], &mut [0.0; 2]).is_err());
         assert!(bucket.run(&[&[1.0; 5]], &mut [0.0; 3]).is_err());
         assert!(bucket.run(&[], &mut [0.0; 3]).is_err());

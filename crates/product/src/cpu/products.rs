@@ -29,13 +29,22 @@ pub(super) fn products<T: Real>(shape: &Shape, tables: &[&[T]], fold: Fold, out:
     let max = fold == Fold::Max;
     if let [a, b] = tables {
         let matrices = Matrices::of(shape);
-        let most = if matrices.is_some() { matrix::cost(shape) } else { BUCKET };
+        let most = if matrices.is_some() {
+            matrix::cost(shape)
+        } else {
+            BUCKET
+        };
         if !max
             && shape.visits() >= DIRECT
             && let Some(way) = Way::within(shape, T::LANES)
             && way.cost < SPARED * most * shape.visits() / T::LANES as f64
         {
-            return way.plan([a.len(), b.len()], T::LANES).run([a, b], Logs::NONE, &mut Buffers::default(), out);
+            return way.plan([a.len(), b.len()], T::LANES).run(
+                [a, b],
+                Logs::NONE,
+                &mut Buffers::default(),
+                out,
+            );
         }
         if let Some(vectors) = Vectors::of(shape, T::LANES, most) {
             return vectors.run([a, b], max, out);

@@ -43,18 +43,33 @@ pub fn contract(shape: &Shape, logs: &[&[f64]], room: &Room) -> Result<Option<He
         mantissas.push(scaled);
     }
     let mut out = Held::blank(shape.out_len, room, "a table of the contraction")?;
-    products(shape, &mantissas.iter().map(|m| &m.items[..]).collect::<Vec<_>>(), Fold::Sum, &mut out.items);
+    products(
+        shape,
+        &mantissas.iter().map(|m| &m.items[..]).collect::<Vec<_>>(),
+        Fold::Sum,
+        &mut out.items,
+    );
     if deepest < DEEP && out.items.iter().any(|v| *v < SURE) {
         return Ok(None);
     }
-    let shown: Vec<Shown<'_>> = peaks.iter().enumerate().map(|(i, p)| Shown::new(shape, i, &p.values.items)).collect();
-    out.items.par_chunks_mut(shown.first().map_or(1, |s| s.block)).enumerate().with_min_len(16).for_each(|(at, to)| {
-        slices::logarithms_in_place(to);
-        for s in &shown {
-            let base = s.outer[at];
-            to.iter_mut().zip(&s.inner).for_each(|(t, o)| *t += s.peaks[base + o]);
-        }
-    });
+    let shown: Vec<Shown<'_>> = peaks
+        .iter()
+        .enumerate()
+        .map(|(i, p)| Shown::new(shape, i, &p.values.items))
+        .collect();
+    out.items
+        .par_chunks_mut(shown.first().map_or(1, |s| s.block))
+        .enumerate()
+        .with_min_len(16)
+        .for_each(|(at, to)| {
+            slices::logarithms_in_place(to);
+            for s in &shown {
+                let base = s.outer[at];
+                to.iter_mut()
+                    .zip(&s.inner)
+                    .for_each(|(t, o)| *t += s.peaks[base + o]);
+            }
+        });
     Ok(Some(out))
 }
 
@@ -82,8 +97,11 @@ impl Peaks {
         places.reverse();
         let (taken, block) = cut(own.iter().map(|d| d.card));
         let (slow, fast) = places.split_at(places.len() - taken);
-        let mut out =
-            Peaks { values: Held::blank(len, room, "exponents of rows")?, outer: offsets(slow), inner: offsets(fast) };
+        let mut out = Peaks {
+            values: Held::blank(len, room, "exponents of rows")?,
+            outer: offsets(slow),
+            inner: offsets(fast),
+        };
         out.values.items.fill(f64::NEG_INFINITY);
         for (part, base) in table.chunks(block).zip(&out.outer) {
             for (l, o) in part.iter().zip(&out.inner) {
@@ -92,7 +110,11 @@ impl Peaks {
             }
         }
         // A row of zeros has no exponent.
-        out.values.items.iter_mut().filter(|p| **p == f64::NEG_INFINITY).for_each(|p| *p = 0.0);
+        out.values
+            .items
+            .iter_mut()
+            .filter(|p| **p == f64::NEG_INFINITY)
+            .for_each(|p| *p = 0.0);
         Ok(out)
     }
     /// Entries by the largest of their row; the least finite logarithm of a mantissa.
@@ -100,12 +122,19 @@ impl Peaks {
         let block = self.inner.len();
         let one = |((to, from), base): ((&mut [f64], &[f64]), &usize)| {
             let peaks = &self.values.items[*base..];
-            to.iter_mut().zip(from).zip(&self.inner).for_each(|((t, f), o)| *t = f - peaks[*o]);
+            to.iter_mut()
+                .zip(from)
+                .zip(&self.inner)
+                .for_each(|((t, f), o)| *t = f - peaks[*o]);
             let least = slices::ends_above(to, f64::NEG_INFINITY).0;
             slices::exponentials_in_place(to);
             least
         };
-        let parts = to.par_chunks_mut(block).zip(table.par_chunks(block)).zip(&self.outer).with_min_len(16);
+        let parts = to
+            .par_chunks_mut(block)
+            .zip(table.par_chunks(block))
+            .zip(&self.outer)
+            .with_min_len(16);
         parts.map(one).reduce(|| 0.0, f64::min)
     }
 }
@@ -130,6 +159,11 @@ impl<'a> Shown<'a> {
         places.reverse();
         let (taken, block) = cut(places.iter().map(|p| p.0));
         let (slow, fast) = places.split_at(places.len() - taken);
-        Shown { peaks, block, outer: offsets(slow), inner: offsets(fast) }
+        Shown {
+            peaks,
+            block,
+            outer: offsets(slow),
+            inner: offsets(fast),
+        }
     }
 }

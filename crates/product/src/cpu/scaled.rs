@@ -34,7 +34,12 @@ pub struct Scaled<T: Real> {
 impl<T: Real> Scaled<T> {
     /// A linear table with unknown bounds and `exponent`, brought to the middle of the type's range.
     pub fn linear(items: Held<T>, exponent: i64) -> Self {
-        let mut out = Scaled { data: Data::Linear(items), exponent, low: 0, high: 0 };
+        let mut out = Scaled {
+            data: Data::Linear(items),
+            exponent,
+            low: 0,
+            high: 0,
+        };
         out.settle();
         out
     }
@@ -43,7 +48,15 @@ impl<T: Real> Scaled<T> {
     /// # Errors
     /// `Resource` when the budget is spent.
     pub fn of(values: &[f64], room: &Room) -> Result<Self> {
-        Self::gathered(&Picked { values, base: 0, digits: &[(values.len(), 1)] }, Entries::Values, room)
+        Self::gathered(
+            &Picked {
+                values,
+                base: 0,
+                digits: &[(values.len(), 1)],
+            },
+            Entries::Values,
+            room,
+        )
     }
     /// The table that `picked` says, of values or of natural logarithms.
     ///
@@ -62,14 +75,22 @@ impl<T: Real> Scaled<T> {
         if (high - low) / 2 >= T::LIMIT {
             let mut logs = Held::blank(picked.len(), room, "a table")?;
             picked.copy(&mut logs.items, |v| v.ln());
-            return Ok(Scaled { data: Data::Log(logs), exponent: 0, low: 0, high: 0 });
+            return Ok(Scaled {
+                data: Data::Log(logs),
+                exponent: 0,
+                low: 0,
+                high: 0,
+            });
         }
         let mut items = Held::blank(picked.len(), room, "a table")?;
         if shift == 0 {
             picked.copy(&mut items.items, T::from_f64);
         } else {
             // Two exact steps, so that subnormal numbers and far shifts survive.
-            let steps = [f64::from(shift / 2).exp2(), f64::from(shift - shift / 2).exp2()];
+            let steps = [
+                f64::from(shift / 2).exp2(),
+                f64::from(shift - shift / 2).exp2(),
+            ];
             picked.copy(&mut items.items, |v| T::from_f64(v * steps[0] * steps[1]));
         }
         Ok(Scaled {
@@ -85,11 +106,19 @@ impl<T: Real> Scaled<T> {
         if low > high {
             return Self::of(&vec![0.0; picked.len()], room);
         }
-        let (low, high) = (low * std::f64::consts::LOG2_E, high * std::f64::consts::LOG2_E);
+        let (low, high) = (
+            low * std::f64::consts::LOG2_E,
+            high * std::f64::consts::LOG2_E,
+        );
         if (high - low) / 2.0 >= f64::from(T::LIMIT) - 2.0 {
             let mut logs = Held::blank(picked.len(), room, "a table")?;
             picked.copy(&mut logs.items, |v| v);
-            return Ok(Scaled { data: Data::Log(logs), exponent: 0, low: 0, high: 0 });
+            return Ok(Scaled {
+                data: Data::Log(logs),
+                exponent: 0,
+                low: 0,
+                high: 0,
+            });
         }
         let middle = ((low + high) / 2.0).round();
         let mut items = Held::blank(picked.len(), room, "a table")?;
@@ -114,11 +143,13 @@ impl<T: Real> Scaled<T> {
         }
         let chunks = out.items.par_chunks_mut(PART).enumerate();
         match &self.data {
-            Data::Linear(x) => {
-                chunks.for_each(|(at, to)| slices::logarithms_of(&x.items[at * PART..][..to.len()], shift, to))
-            }
+            Data::Linear(x) => chunks.for_each(|(at, to)| {
+                slices::logarithms_of(&x.items[at * PART..][..to.len()], shift, to)
+            }),
             Data::Log(x) => chunks.for_each(|(at, to)| {
-                to.iter_mut().zip(&x.items[at * PART..]).for_each(|(t, l)| *t = l + shift);
+                to.iter_mut()
+                    .zip(&x.items[at * PART..])
+                    .for_each(|(t, l)| *t = l + shift);
             }),
         }
         Ok(out)
@@ -133,25 +164,40 @@ impl<T: Real> Scaled<T> {
             Data::Linear(items) => Data::Log(in_logs(items, room)?),
             logs => logs,
         };
-        Ok(Scaled { data, exponent, low: 0, high: 0 })
+        Ok(Scaled {
+            data,
+            exponent,
+            low: 0,
+            high: 0,
+        })
     }
     /// Finds the true bounds and, where they are far from the middle, moves the mantissas there (exactly).
     pub fn settle(&mut self) {
-        let Data::Linear(items) = &mut self.data else { return };
+        let Data::Linear(items) = &mut self.data else {
+            return;
+        };
         (self.low, self.high) = range(&items.items);
         let middle = (self.low + self.high) / 2;
         if self.low >= -T::LIMIT / 8 && self.high <= T::LIMIT / 8 {
             return;
         }
         let factor = T::from_f64(f64::from(-middle).exp2());
-        items.items.par_iter_mut().with_min_len(1 << 15).for_each(|v| *v = *v * factor);
+        items
+            .items
+            .par_iter_mut()
+            .with_min_len(1 << 15)
+            .for_each(|v| *v = *v * factor);
         self.exponent += i64::from(middle);
         self.low -= middle;
         self.high -= middle;
     }
     /// What is known of its mantissas.
     pub(super) fn bounds(&self) -> Ends {
-        Ends { exponent: self.exponent, low: self.low, high: self.high }
+        Ends {
+            exponent: self.exponent,
+            low: self.low,
+            high: self.high,
+        }
     }
     /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
@@ -177,7 +223,14 @@ impl<T: Real> Scaled<T> {
             Data::Linear(x) => Scalar::of(x.items[at].to_f64()),
             Data::Log(x) => Scalar::exp(x.items[at]),
         };
-        if one.is_zero() { one } else { Scalar { exponent: one.exponent + self.exponent, ..one } }
+        if one.is_zero() {
+            one
+        } else {
+            Scalar {
+                exponent: one.exponent + self.exponent,
+                ..one
+            }
+        }
     }
     /// Whether every entry is zero.
     pub fn is_zero(&self) -> bool {
@@ -193,13 +246,16 @@ fn in_logs<T: Real>(items: Held<T>, room: &Room) -> Result<Held<f64>> {
     let any: Box<dyn std::any::Any> = Box::new(items);
     match any.downcast::<Held<f64>>() {
         Ok(mut logs) => {
-            logs.items.par_iter_mut().with_min_len(PART).for_each(|v| *v = v.ln());
+            logs.items
+                .par_iter_mut()
+                .with_min_len(PART)
+                .for_each(|v| *v = v.ln());
             Ok(*logs)
         }
         Err(any) => match any.downcast::<Held<T>>() {
-            Ok(items) => {
-                Held::make(items.items.len(), room, "logarithms of a table", |at| items.items[at].to_f64().ln())
-            }
+            Ok(items) => Held::make(items.items.len(), room, "logarithms of a table", |at| {
+                items.items[at].to_f64().ln()
+            }),
             Err(_) => Held::blank(0, room, "no table"),
         },
     }
@@ -240,7 +296,11 @@ fn range<T: Real>(values: &[T]) -> (i32, i32) {
 
 /// Exponents of the least and one above the greatest number above zero.
 pub(super) fn exponents((low, high): (f64, f64)) -> (i32, i32) {
-    if high == 0.0 { (0, 0) } else { (exponent(low), exponent(high) + 1) }
+    if high == 0.0 {
+        (0, 0)
+    } else {
+        (exponent(low), exponent(high) + 1)
+    }
 }
 
 fn exponent(v: f64) -> i32 {

@@ -18,22 +18,36 @@ pub fn visit(digits: &[Digit], inputs: usize, mut see: impl FnMut(usize, &[usize
             let d = &digits[at];
             state[at] += 1;
             if state[at] < d.card {
-                base[..inputs].iter_mut().zip(&d.strides).for_each(|(b, s)| *b += s);
+                base[..inputs]
+                    .iter_mut()
+                    .zip(&d.strides)
+                    .for_each(|(b, s)| *b += s);
                 out += d.out;
                 break;
             }
             state[at] = 0;
-            base[..inputs].iter_mut().zip(&d.strides).for_each(|(b, s)| *b -= (d.card - 1) * s);
+            base[..inputs]
+                .iter_mut()
+                .zip(&d.strides)
+                .for_each(|(b, s)| *b -= (d.card - 1) * s);
             out -= (d.card - 1) * d.out;
         }
     }
 }
 
 /// Contracts tables over `semiring` into `out`, which the call overwrites.
-pub fn contract<S: Semiring>(semiring: &S, shape: &Shape, inputs: &[&[S::Value]], out: &mut [S::Value]) {
+pub fn contract<S: Semiring>(
+    semiring: &S,
+    shape: &Shape,
+    inputs: &[&[S::Value]],
+    out: &mut [S::Value],
+) {
     out.fill(semiring.zero());
     visit(&shape.digits, shape.inputs, |to, from| {
-        let product = inputs.iter().zip(from).fold(semiring.one(), |p, (t, at)| semiring.mul(p, t[*at]));
+        let product = inputs
+            .iter()
+            .zip(from)
+            .fold(semiring.one(), |p, (t, at)| semiring.mul(p, t[*at]));
         out[to] = semiring.add(out[to], product);
     });
 }

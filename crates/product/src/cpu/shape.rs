@@ -33,12 +33,23 @@ impl Shape {
     /// The contraction of tables over `scopes` to one over `out`. All scopes are sorted by `rank`; `cards` are the domain
     /// sizes now in force (1 for a variable that is conditioned on).
     pub fn new(scopes: &[&[usize]], out: &[usize], rank: &[u32], cards: &[usize]) -> Self {
-        let mut union: Vec<usize> = scopes.iter().flat_map(|s| s.iter().copied()).chain(out.iter().copied()).collect();
+        let mut union: Vec<usize> = scopes
+            .iter()
+            .flat_map(|s| s.iter().copied())
+            .chain(out.iter().copied())
+            .collect();
         union.sort_unstable_by_key(|v| rank[*v]);
         union.dedup();
         union.retain(|v| cards[*v] > 1);
-        let mut digits: Vec<Digit> =
-            union.iter().map(|v| Digit { card: cards[*v], strides: [0; MOST_INPUTS], out: 0, summed: true }).collect();
+        let mut digits: Vec<Digit> = union
+            .iter()
+            .map(|v| Digit {
+                card: cards[*v],
+                strides: [0; MOST_INPUTS],
+                out: 0,
+                summed: true,
+            })
+            .collect();
         let fill = |scope: &[usize], digits: &mut Vec<Digit>, put: &dyn Fn(&mut Digit, usize)| {
             let (mut stride, mut at) = (1, union.len());
             for v in scope.iter().rev().filter(|v| cards[**v] > 1) {
@@ -57,7 +68,11 @@ impl Shape {
             d.out = s;
             d.summed = false;
         });
-        Shape { digits: merge(digits), inputs: scopes.len(), out_len }
+        Shape {
+            digits: merge(digits),
+            inputs: scopes.len(),
+            out_len,
+        }
     }
     /// Digits of the result, slowest first.
     pub fn kept(&self) -> impl Iterator<Item = &Digit> {
@@ -66,9 +81,18 @@ impl Shape {
     /// What the model of a cache needs to know.
     pub fn bucket(&self) -> Bucket {
         let summed = |held: &dyn Fn(&Digit) -> bool| -> usize {
-            self.digits.iter().filter(|d| d.summed && held(d)).map(|d| d.card).product()
+            self.digits
+                .iter()
+                .filter(|d| d.summed && held(d))
+                .map(|d| d.card)
+                .product()
         };
-        let function = |i: usize| (self.kept().map(|d| d.strides[i] > 0).collect(), summed(&|d| d.strides[i] > 0));
+        let function = |i: usize| {
+            (
+                self.kept().map(|d| d.strides[i] > 0).collect(),
+                summed(&|d| d.strides[i] > 0),
+            )
+        };
         Bucket {
             out: self.kept().map(|d| d.card).collect(),
             summed: summed(&|_| true),
@@ -81,7 +105,12 @@ impl Shape {
     }
     /// log2 of the number of summed configurations, rounded up.
     pub fn summed_log2(&self) -> i32 {
-        self.digits.iter().filter(|d| d.summed).map(|d| (d.card as f64).log2()).sum::<f64>().ceil() as i32
+        self.digits
+            .iter()
+            .filter(|d| d.summed)
+            .map(|d| (d.card as f64).log2())
+            .sum::<f64>()
+            .ceil() as i32
     }
 }
 
@@ -95,9 +124,16 @@ fn merge(digits: Vec<Digit>) -> Vec<Digit> {
         };
         let together = last.summed == d.summed
             && last.out == d.out * d.card
-            && last.strides.iter().zip(&d.strides).all(|(l, s)| *l == s * d.card);
+            && last
+                .strides
+                .iter()
+                .zip(&d.strides)
+                .all(|(l, s)| *l == s * d.card);
         if together {
-            *last = Digit { card: last.card * d.card, ..d };
+            *last = Digit {
+                card: last.card * d.card,
+                ..d
+            };
         } else {
             out.push(d);
         }

@@ -52,7 +52,11 @@ impl<T: Number, const EXP: bool> Kernel<T> for InPlace<'_, T, EXP> {
             // SAFETY: no more lanes than the part has.
             unsafe {
                 let x = s.load_some(some, part.as_ptr());
-                s.store_some(some, if EXP { s.fast_exp(x) } else { s.fast_ln(x) }, part.as_mut_ptr());
+                s.store_some(
+                    some,
+                    if EXP { s.fast_exp(x) } else { s.fast_ln(x) },
+                    part.as_mut_ptr(),
+                );
             }
         }
     }
@@ -64,7 +68,9 @@ pub fn exponentials_of_wide<T: Number>(from: &[f64], shift: f64, to: &mut [T]) {
     for (from, to) in from.chunks(BLOCK).zip(to.chunks_mut(BLOCK)) {
         let wide = &mut wide[..from.len().min(to.len())];
         exponentials(from, shift, wide);
-        to.iter_mut().zip(wide).for_each(|(to, x)| *to = T::from_f64(*x));
+        to.iter_mut()
+            .zip(wide)
+            .for_each(|(to, x)| *to = T::from_f64(*x));
     }
 }
 
@@ -97,7 +103,10 @@ pub fn shared_ends<T: Number>(values: &[T], floor: T) -> (f64, f64) {
         return of(values);
     }
     let merge = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
-    values.par_chunks(PART).map(of).reduce(|| (f64::INFINITY, floor.to_f64()), merge)
+    values
+        .par_chunks(PART)
+        .map(of)
+        .reduce(|| (f64::INFINITY, floor.to_f64()), merge)
 }
 
 /// Values that one thread takes at a time.
@@ -151,23 +160,44 @@ mod tests {
         let logs: Vec<T> = logs.iter().map(|x| T::from_f64(*x)).collect();
         for isa in Isa::available() {
             let mut got = vec![T::ZERO; logs.len()];
-            T::dispatch(isa, Exponentials { from: &logs, shift: T::ZERO, to: &mut got });
+            T::dispatch(
+                isa,
+                Exponentials {
+                    from: &logs,
+                    shift: T::ZERO,
+                    to: &mut got,
+                },
+            );
             for (x, got) in logs.iter().zip(&got) {
                 let (want, got) = (x.to_f64().exp(), got.to_f64());
-                assert!((got - want).abs() <= 2.0 * unit * want, "{isa} {x:?}: {got} {want}");
+                assert!(
+                    (got - want).abs() <= 2.0 * unit * want,
+                    "{isa} {x:?}: {got} {want}"
+                );
             }
             let mut got = [T::ONE; 3];
             let far = [T::from_f64(f64::NEG_INFINITY), T::ZERO, T::from_f64(-1e30)];
-            T::dispatch(isa, Exponentials { from: &far, shift: T::ZERO, to: &mut got });
+            T::dispatch(
+                isa,
+                Exponentials {
+                    from: &far,
+                    shift: T::ZERO,
+                    to: &mut got,
+                },
+            );
             assert_eq!(got, [T::ZERO, T::ONE, T::ZERO], "{isa}");
         }
     }
 
     #[test]
     fn exponentials_are_good_to_two_places() {
-        let wide: Vec<f64> = (0..200_001).map(|i| f64::from(i - 100_000) * 0.007).collect();
+        let wide: Vec<f64> = (0..200_001)
+            .map(|i| f64::from(i - 100_000) * 0.007)
+            .collect();
         exponentials_of::<f64>(&wide, f64::EPSILON);
-        let single: Vec<f64> = (0..170_001).map(|i| f64::from(i - 85_000) * 0.001).collect();
+        let single: Vec<f64> = (0..170_001)
+            .map(|i| f64::from(i - 85_000) * 0.001)
+            .collect();
         exponentials_of::<f32>(&single, f64::from(f32::EPSILON));
     }
 
@@ -178,7 +208,10 @@ mod tests {
             T::dispatch(isa, InPlace::<T, false>(&mut got));
             for (x, got) in values.iter().zip(&got) {
                 let (want, got) = (x.to_f64().ln(), got.to_f64());
-                assert!((got - want).abs() <= 2.0 * unit * want.abs().max(1.0 / 16.0), "{isa} {x:?}: {got} {want}");
+                assert!(
+                    (got - want).abs() <= 2.0 * unit * want.abs().max(1.0 / 16.0),
+                    "{isa} {x:?}: {got} {want}"
+                );
             }
             let mut got = [T::ZERO; 16];
             T::dispatch(isa, InPlace::<T, false>(&mut got));
@@ -189,27 +222,56 @@ mod tests {
     #[test]
     fn logarithms_are_good_to_two_places() {
         let near = |i: i32| 0.7 + f64::from(i) * 4e-6;
-        let wide = |i: i32| if i % 2 == 0 { (f64::from(i - 100_000) * 0.007).exp() } else { near(i) };
+        let wide = |i: i32| {
+            if i % 2 == 0 {
+                (f64::from(i - 100_000) * 0.007).exp()
+            } else {
+                near(i)
+            }
+        };
         let single = |i: i32| (f64::from(i - 100_000) * 0.0008).exp();
         logarithms_of::<f64>(&(0..200_000).map(wide).collect::<Vec<f64>>(), f64::EPSILON);
-        logarithms_of::<f32>(&(0..200_000).map(single).collect::<Vec<f64>>(), f64::from(f32::EPSILON));
+        logarithms_of::<f32>(
+            &(0..200_000).map(single).collect::<Vec<f64>>(),
+            f64::from(f32::EPSILON),
+        );
     }
 
     #[test]
     fn ends_are_those_of_finite_logarithms() {
         for len in [0usize, 1, 15, 16, 17, 64, 65, 1000] {
-            let logs: Vec<f32> =
-                (0..len).map(|i| if i % 5 == 1 { f32::NEG_INFINITY } else { (i * 7 % 13) as f32 - 20.0 }).collect();
+            let logs: Vec<f32> = (0..len)
+                .map(|i| {
+                    if i % 5 == 1 {
+                        f32::NEG_INFINITY
+                    } else {
+                        (i * 7 % 13) as f32 - 20.0
+                    }
+                })
+                .collect();
             let wide: Vec<f64> = logs.iter().map(|l| f64::from(*l)).collect();
             let finite = || wide.iter().copied().filter(|l| l.is_finite());
-            let want = (finite().fold(f64::INFINITY, f64::min), finite().fold(f64::NEG_INFINITY, f64::max));
+            let want = (
+                finite().fold(f64::INFINITY, f64::min),
+                finite().fold(f64::NEG_INFINITY, f64::max),
+            );
             for isa in Isa::available() {
                 let (low, high) = f32::dispatch(isa, Ends(&logs, f32::NEG_INFINITY));
                 assert_eq!((f64::from(low), f64::from(high)), want, "{isa}");
-                assert_eq!(f64::dispatch(isa, Ends(&wide, f64::NEG_INFINITY)), want, "{isa}");
-                let values: Vec<f64> = wide.iter().map(|l| if l.is_finite() { l + 20.0 } else { f64::NAN }).collect();
+                assert_eq!(
+                    f64::dispatch(isa, Ends(&wide, f64::NEG_INFINITY)),
+                    want,
+                    "{isa}"
+                );
+                let values: Vec<f64> = wide
+                    .iter()
+                    .map(|l| if l.is_finite() { l + 20.0 } else { f64::NAN })
+                    .collect();
                 let above = || values.iter().copied().filter(|v| *v > 0.0);
-                let want = (above().fold(f64::INFINITY, f64::min), above().fold(0.0, f64::max));
+                let want = (
+                    above().fold(f64::INFINITY, f64::min),
+                    above().fold(0.0, f64::max),
+                );
                 assert_eq!(f64::dispatch(isa, Ends(&values, 0.0)), want, "{isa}");
             }
         }

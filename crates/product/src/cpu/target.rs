@@ -42,7 +42,11 @@ const LINE: usize = 64;
 impl<T: Number> Target<T> {
     /// The entries of `out`, which must outlive it.
     pub fn new(out: &mut [T]) -> Self {
-        Target { start: out.as_mut_ptr(), len: out.len(), large: size_of_val(out) >= LARGE }
+        Target {
+            start: out.as_mut_ptr(),
+            len: out.len(),
+            large: size_of_val(out) >= LARGE,
+        }
     }
     /// Asks for the line of entry `at` ahead of its change.
     #[inline(always)]
@@ -70,13 +74,19 @@ impl<T: Number> Target<T> {
     /// The same for entries at `offsets` from `base`.
     #[inline(always)]
     pub fn scatter(&self, base: usize, offsets: &[usize], from: &[T], put: Put) {
-        assert!(offsets.iter().all(|o| base + o < self.len), "offset beyond the result");
+        assert!(
+            offsets.iter().all(|o| base + o < self.len),
+            "offset beyond the result"
+        );
         // SAFETY: in bounds by the assertion, and these entries belong to this task alone.
         let to = |offset: &usize| unsafe { &mut *self.start.add(base + offset) };
         match put {
             Put::Over | Put::Last => offsets.iter().zip(from).for_each(|(o, f)| *to(o) = *f),
             Put::Add => offsets.iter().zip(from).for_each(|(o, f)| *to(o) += *f),
-            Put::Larger => offsets.iter().zip(from).for_each(|(o, f)| *to(o) = to(o).larger(*f)),
+            Put::Larger => offsets
+                .iter()
+                .zip(from)
+                .for_each(|(o, f)| *to(o) = to(o).larger(*f)),
         }
     }
     /// Makes what went past the caches seen by all threads; every task calls it last.
@@ -96,7 +106,10 @@ fn past<T: Number>(to: &mut [T], from: &[T]) {
     if (to.as_ptr() as usize).is_multiple_of(LINE) && size_of_val(from).is_multiple_of(LINE) {
         use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
         let pieces = size_of_val(from) / size_of::<__m128i>();
-        let (to, from) = (to.as_mut_ptr().cast::<__m128i>(), from.as_ptr().cast::<__m128i>());
+        let (to, from) = (
+            to.as_mut_ptr().cast::<__m128i>(),
+            from.as_ptr().cast::<__m128i>(),
+        );
         for at in 0..pieces {
             // SAFETY: `pieces` lie within both slices, which are equally long, and `to` begins at a line.
             unsafe { _mm_stream_si128(to.add(at), _mm_loadu_si128(from.add(at))) };

@@ -58,7 +58,11 @@ pub struct Job<'a, T> {
 impl<T> Job<'_, T> {
     /// Entries of the packed second table that belong to a vector of `lanes`.
     pub fn step(&self, lanes: usize) -> usize {
-        if self.vectors { self.columns.len() * self.depth.len() * lanes } else { 0 }
+        if self.vectors {
+            self.columns.len() * self.depth.len() * lanes
+        } else {
+            0
+        }
     }
     /// The largest offsets that the rows reach in the three tables, with whole vectors where they are packed.
     pub fn reach(&self, lanes: usize) -> [usize; 3] {
@@ -73,7 +77,11 @@ impl<T> Job<'_, T> {
         let other = most(&|r| r.other)
             + vectors.saturating_sub(1) * self.step(lanes)
             + self.columns.len() * self.depth.len() * entry;
-        [lead, other, most(&|r| r.out) + last(self.columns) + self.run]
+        [
+            lead,
+            other,
+            most(&|r| r.out) + last(self.columns) + self.run,
+        ]
     }
 }
 
@@ -150,7 +158,9 @@ impl<T: Number, const C: usize, const VECTORS: bool> Tiles<'_, T, C, VECTORS> {
                 for lane in (0..T::LANES).step_by(S::N) {
                     for first in (0..C).step_by(K) {
                         // SAFETY: whoever makes the job promises its tables and the result.
-                        unsafe { self.part::<S, K>(s, &group, lane, (first, &columns[first..first + K])) };
+                        unsafe {
+                            self.part::<S, K>(s, &group, lane, (first, &columns[first..first + K]))
+                        };
                     }
                 }
             }
@@ -164,7 +174,12 @@ impl<T: Number, const C: usize, const VECTORS: bool> Tiles<'_, T, C, VECTORS> {
         let (step, entry) = (job.step(T::LANES), if VECTORS { T::LANES } else { 1 });
         let last = job.run - (vectors - 1) * T::LANES;
         let (lead, other) = ([job.lead.as_ptr(); ROWS], [job.other.as_ptr(); ROWS]);
-        let mut group = Group { lead, other, to: [self.out; ROWS], live: [T::LANES; ROWS] };
+        let mut group = Group {
+            lead,
+            other,
+            to: [self.out; ROWS],
+            live: [T::LANES; ROWS],
+        };
         for r in 0..ROWS {
             if r >= left {
                 // Rows beyond the last are the one before once more.
@@ -176,17 +191,31 @@ impl<T: Number, const C: usize, const VECTORS: bool> Tiles<'_, T, C, VECTORS> {
             let (row, vector) = *next;
             let at = &job.rows[row];
             let packed = (row * vectors + vector) * deep * T::LANES;
-            let first = if job.packed { packed } else { at.lead + vector * T::LANES };
+            let first = if job.packed {
+                packed
+            } else {
+                at.lead + vector * T::LANES
+            };
             group.lead[r] = job.lead.as_ptr().wrapping_add(first);
-            group.other[r] = job.other.as_ptr().wrapping_add(at.other + vector * step + tile * C * deep * entry);
+            group.other[r] = job
+                .other
+                .as_ptr()
+                .wrapping_add(at.other + vector * step + tile * C * deep * entry);
             group.to[r] = self.out.wrapping_add(at.out + vector * T::LANES);
             let ends = vector + 1 == vectors;
             group.live[r] = if ends { last } else { T::LANES };
-            *next = if ends { (row + 1, 0) } else { (row, vector + 1) };
+            *next = if ends {
+                (row + 1, 0)
+            } else {
+                (row, vector + 1)
+            };
         }
         group
     }
-    #[allow(clippy::needless_range_loop, reason = "sums in arrays that iterators borrow leave their registers")]
+    #[allow(
+        clippy::needless_range_loop,
+        reason = "sums in arrays that iterators borrow leave their registers"
+    )]
     /// Lanes from `lane` on of a group, for `K` of its columns from `first` on.
     ///
     /// # Safety
@@ -213,10 +242,18 @@ impl<T: Number, const C: usize, const VECTORS: bool> Tiles<'_, T, C, VECTORS> {
                 // SAFETY: within the tables by the caller's promise.
                 unsafe {
                     let from = group.lead[r].add(*d + lane);
-                    let x = if !S::MASKED && whole[r] { s.load(from) } else { s.load_some(mask[r], from) };
+                    let x = if !S::MASKED && whole[r] {
+                        s.load(from)
+                    } else {
+                        s.load_some(mask[r], from)
+                    };
                     for c in 0..K {
                         let from = group.other[r].add(at + c * entry);
-                        let y = if VECTORS { s.load(from) } else { s.splat(*from) };
+                        let y = if VECTORS {
+                            s.load(from)
+                        } else {
+                            s.splat(*from)
+                        };
                         sums[r][c] = s.mul_add(x, y, sums[r][c]);
                     }
                 }
@@ -261,18 +298,40 @@ mod tests {
     use super::*;
 
     fn table<T: Number>(len: usize, seed: usize) -> Vec<T> {
-        (0..len).map(|i| T::from_f64(((i * 7919 + seed) % 89) as f64 / 64.0)).collect()
+        (0..len)
+            .map(|i| T::from_f64(((i * 7919 + seed) % 89) as f64 / 64.0))
+            .collect()
     }
 
     /// A job of `rows` rows of `run` entries, `deep` deep, against loops over entries whose sums are exact.
-    fn check<T: Number>(isa: Isa, rows: usize, run: usize, deep: usize, [wide, tiles]: [usize; 2], vectors: bool) {
+    fn check<T: Number>(
+        isa: Isa,
+        rows: usize,
+        run: usize,
+        deep: usize,
+        [wide, tiles]: [usize; 2],
+        vectors: bool,
+    ) {
         let (columns, per_row) = (wide * tiles, run.div_ceil(T::LANES));
         let depth: Vec<usize> = (0..deep).map(|k| k * 700).collect();
         let places: Vec<usize> = (0..columns).map(|c| c * rows * 400).collect();
         let entry = if vectors { T::LANES } else { 1 };
-        let apart = if vectors { per_row * columns * deep * entry } else { columns * deep };
-        let of_rows: Vec<Row> = (0..rows).map(|r| Row { lead: r * 50, other: r % 2 * apart, out: r * 400 }).collect();
-        let (lead, other) = (table::<T>(700 * deep + 50 * rows + run, 1), table::<T>(2 * apart, 3));
+        let apart = if vectors {
+            per_row * columns * deep * entry
+        } else {
+            columns * deep
+        };
+        let of_rows: Vec<Row> = (0..rows)
+            .map(|r| Row {
+                lead: r * 50,
+                other: r % 2 * apart,
+                out: r * 400,
+            })
+            .collect();
+        let (lead, other) = (
+            table::<T>(700 * deep + 50 * rows + run, 1),
+            table::<T>(2 * apart, 3),
+        );
         let job = Job {
             lead: &lead,
             rows: &of_rows,
@@ -290,23 +349,40 @@ mod tests {
         // SAFETY: the assertion, and tables that are made as long.
         unsafe { tiles_on(isa, &job, out.as_mut_ptr(), wide == 3) };
         let mut want = vec![T::from_f64(-1.0); out.len()];
-        for (row, c, i) in (0..rows * columns * run).map(|n| (n / (columns * run), n / run % columns, n % run)) {
+        for (row, c, i) in
+            (0..rows * columns * run).map(|n| (n / (columns * run), n / run % columns, n % run))
+        {
             let row = &of_rows[row];
             let first = row.other
                 + i / T::LANES * job.step(T::LANES)
                 + (c / wide * wide * deep + c % wide) * entry
                 + if vectors { i % T::LANES } else { 0 };
-            let term = |k: usize| lead[row.lead + depth[k] + i].to_f64() * other[first + k * wide * entry].to_f64();
+            let term = |k: usize| {
+                lead[row.lead + depth[k] + i].to_f64() * other[first + k * wide * entry].to_f64()
+            };
             want[row.out + places[c] + i] = T::from_f64((0..deep).map(term).sum());
         }
-        assert!(out == want, "{isa} {rows} {run} {deep} {wide} {tiles} {vectors}");
+        assert!(
+            out == want,
+            "{isa} {rows} {run} {deep} {wide} {tiles} {vectors}"
+        );
     }
 
     #[test]
     fn tiles_are_those_of_loops_over_entries() {
         for isa in Isa::available() {
-            for (wide, vectors) in [1, 2, 3, 4, 6].into_iter().flat_map(|wide| [(wide, false), (wide, true)]) {
-                for (rows, run, deep) in [(1, 1, 1), (1, 16, 3), (3, 17, 2), (5, 8, 4), (4, 47, 1), (7, 3, 5)] {
+            for (wide, vectors) in [1, 2, 3, 4, 6]
+                .into_iter()
+                .flat_map(|wide| [(wide, false), (wide, true)])
+            {
+                for (rows, run, deep) in [
+                    (1, 1, 1),
+                    (1, 16, 3),
+                    (3, 17, 2),
+                    (5, 8, 4),
+                    (4, 47, 1),
+                    (7, 3, 5),
+                ] {
                     check::<f64>(isa, rows, run, deep, [wide, 2], vectors);
                     check::<f32>(isa, rows, run, deep, [wide, 1], vectors);
                 }

@@ -71,26 +71,44 @@ const SECOND: (bool, bool, bool) = (false, true, false);
 const SUMMED: (bool, bool, bool) = (true, true, true);
 
 fn size<'a>(digits: impl IntoIterator<Item = &'a Digit>, of: (bool, bool, bool)) -> usize {
-    digits.into_iter().filter(|d| kind(d) == of).map(|d| d.card).product()
+    digits
+        .into_iter()
+        .filter(|d| kind(d) == of)
+        .map(|d| d.card)
+        .product()
 }
 
 /// Multiply-adds of vectors that the products take for each that they need, with the best register tile.
 fn cost(run: usize, [rows, columns, depth]: [usize; 3], lanes: usize) -> ((usize, usize), f64) {
     let of = |(r, c): (usize, usize)| {
         let tiles = (rows.div_ceil(r) * columns.div_ceil(c) * (r * c).max(r + c)) as f64;
-        let moved = PACKED * (rows + columns) as f64 + STORED * (rows * columns) as f64 / depth as f64;
+        let moved =
+            PACKED * (rows + columns) as f64 + STORED * (rows * columns) as f64 / depth as f64;
         let needed = (run * rows * columns) as f64 / lanes as f64;
         // Longer runs are read better.
         let short = 1.0 + lanes as f64 / (8 * run) as f64;
-        ((r, c), run.div_ceil(lanes) as f64 * (tiles + moved) / needed * short)
+        (
+            (r, c),
+            run.div_ceil(lanes) as f64 * (tiles + moved) / needed * short,
+        )
     };
-    TILES.map(of).into_iter().fold(((4, 4), f64::INFINITY), |best, one| if one.1 < best.1 { one } else { best })
+    TILES
+        .map(of)
+        .into_iter()
+        .fold(((4, 4), f64::INFINITY), |best, one| {
+            if one.1 < best.1 { one } else { best }
+        })
 }
 
 impl Split {
     /// The cheapest run of neighbours of the result.
     fn of(shape: &Shape, lanes: usize) -> Option<Self> {
-        if shape.inputs != 2 || shape.digits.iter().any(|d| ![BOTH, FIRST, SECOND, SUMMED].contains(&kind(d))) {
+        if shape.inputs != 2
+            || shape
+                .digits
+                .iter()
+                .any(|d| ![BOTH, FIRST, SECOND, SUMMED].contains(&kind(d)))
+        {
             return None;
         }
         let mut best: Option<Split> = None;
@@ -98,7 +116,9 @@ impl Split {
         let mut len = 1;
         while let Some(at) = rest.iter().rposition(|d| !d.summed) {
             let digit = rest.remove(at);
-            for part in (2..=digit.card).filter(|p| digit.card.is_multiple_of(*p) && len * p <= LONGEST) {
+            for part in
+                (2..=digit.card).filter(|p| digit.card.is_multiple_of(*p) && len * p <= LONGEST)
+            {
                 let (slow, fast) = divide(digit, part);
                 let more = (slow.card > 1).then_some(slow);
                 let sides = [FIRST, SECOND, SUMMED].map(|k| size(rest.iter().chain(&more), k));
@@ -107,7 +127,12 @@ impl Split {
                     let (mut run, mut rest) = (run.clone(), rest.clone());
                     run.push(fast);
                     more.iter().for_each(|d| rest.insert(at, *d));
-                    best = Some(Split { run, rest, tile, cost });
+                    best = Some(Split {
+                        run,
+                        rest,
+                        tile,
+                        cost,
+                    });
                 }
             }
             len *= digit.card;
@@ -125,9 +150,19 @@ impl Split {
 
 /// A digit as a slow and a fast one of `part` values.
 fn divide(digit: Digit, part: usize) -> (Digit, Digit) {
-    let mut slow = Digit { card: digit.card / part, out: digit.out * part, ..digit };
+    let mut slow = Digit {
+        card: digit.card / part,
+        out: digit.out * part,
+        ..digit
+    };
     slow.strides.iter_mut().for_each(|s| *s *= part);
-    (slow, Digit { card: part, ..digit })
+    (
+        slow,
+        Digit {
+            card: part,
+            ..digit
+        },
+    )
 }
 
 impl Vectors {
@@ -145,8 +180,16 @@ impl Vectors {
         let out = |d: &Digit| d.out;
         let (a, b, c) = (list(BOTH, &first), list(BOTH, &second), list(BOTH, &out));
         let pick = |input: usize| -> Option<Vec<Pick>> {
-            let own = offsets(&split.run.iter().map(|d| (d.card, d.strides[input])).collect::<Vec<_>>());
-            own.chunks(lanes).map(|part| Pick::of(part, lanes)).collect()
+            let own = offsets(
+                &split
+                    .run
+                    .iter()
+                    .map(|d| (d.card, d.strides[input]))
+                    .collect::<Vec<_>>(),
+            );
+            own.chunks(lanes)
+                .map(|part| Pick::of(part, lanes))
+                .collect()
         };
         let picks = [pick(0)?, pick(1)?];
         Some(Vectors {
@@ -163,38 +206,77 @@ impl Vectors {
     /// Writes all products to `out`: sums, or maxima of non-negative numbers.
     pub fn run<T: Real>(&self, [a, b]: [&[T]; 2], max: bool, out: &mut [T]) {
         let target = Target::new(out);
-        let (rows, columns, depth) = (self.rows[0].len(), self.columns[0].len(), self.depth[0].len());
+        let (rows, columns, depth) = (
+            self.rows[0].len(),
+            self.columns[0].len(),
+            self.depth[0].len(),
+        );
         let vectors = self.picks[0].len();
         let packed = (rows.min(ROWS) + columns.min(COLUMNS)) * depth.min(DEPTH);
         let beside = (HELD / packed).clamp(1, BESIDE).min(vectors);
-        let strip = if depth > DEPTH { STRIP } else { (1 << 22) / (rows.min(ROWS) * depth * beside * T::LANES) };
+        let strip = if depth > DEPTH {
+            STRIP
+        } else {
+            (1 << 22) / (rows.min(ROWS) * depth * beside * T::LANES)
+        };
         let strip = strip.next_multiple_of(COLUMNS).min(columns);
-        let parts = [vectors.div_ceil(beside), rows.div_ceil(ROWS), columns.div_ceil(strip)];
+        let parts = [
+            vectors.div_ceil(beside),
+            rows.div_ceil(ROWS),
+            columns.div_ceil(strip),
+        ];
         let work = rows * columns * depth * self.batch.len() * self.run;
-        spread(self.batch.len() * parts.iter().product::<usize>(), work, Panels::default, |buffers, task| {
-            let (c, task) = (task % parts[2], task / parts[2]);
-            let (r, task) = (task % parts[1], task / parts[1]);
-            let (v, g) = (task % parts[0], task / parts[0]);
-            let block = Part {
-                base: self.batch[g],
-                vectors: v * beside..((v + 1) * beside).min(vectors),
-                rows: r * ROWS..((r + 1) * ROWS).min(rows),
-                columns: c * strip..((c + 1) * strip).min(columns),
-            };
-            self.block([a, b], &block, max, buffers, &target);
-            target.settle();
-        });
+        spread(
+            self.batch.len() * parts.iter().product::<usize>(),
+            work,
+            Panels::default,
+            |buffers, task| {
+                let (c, task) = (task % parts[2], task / parts[2]);
+                let (r, task) = (task % parts[1], task / parts[1]);
+                let (v, g) = (task % parts[0], task / parts[0]);
+                let block = Part {
+                    base: self.batch[g],
+                    vectors: v * beside..((v + 1) * beside).min(vectors),
+                    rows: r * ROWS..((r + 1) * ROWS).min(rows),
+                    columns: c * strip..((c + 1) * strip).min(columns),
+                };
+                self.block([a, b], &block, max, buffers, &target);
+                target.settle();
+            },
+        );
     }
-    fn block<T: Real>(&self, [a, b]: [&[T]; 2], block: &Part, max: bool, buffers: &mut Panels<T>, out: &Target<T>) {
+    fn block<T: Real>(
+        &self,
+        [a, b]: [&[T]; 2],
+        block: &Part,
+        max: bool,
+        buffers: &mut Panels<T>,
+        out: &Target<T>,
+    ) {
         let [base_a, base_b, _] = block.base;
         let picks = [0, 1].map(|input| &self.picks[input][block.vectors.clone()]);
         for k in (0..self.depth[0].len()).step_by(DEPTH) {
-            let [of_a, of_b] = [0, 1].map(|i| &self.depth[i][k..(k + DEPTH).min(self.depth[i].len())]);
+            let [of_a, of_b] =
+                [0, 1].map(|i| &self.depth[i][k..(k + DEPTH).min(self.depth[i].len())]);
             let rows = &self.rows[0][block.rows.clone()];
-            pack(&a[base_a..], picks[0], rows, of_a, self.tile.0, &mut buffers.a);
+            pack(
+                &a[base_a..],
+                picks[0],
+                rows,
+                of_a,
+                self.tile.0,
+                &mut buffers.a,
+            );
             for c in block.columns.clone().step_by(COLUMNS) {
                 let columns = c..(c + COLUMNS).min(block.columns.end);
-                pack(&b[base_b..], picks[1], &self.columns[0][columns.clone()], of_b, self.tile.1, &mut buffers.b);
+                pack(
+                    &b[base_b..],
+                    picks[1],
+                    &self.columns[0][columns.clone()],
+                    of_b,
+                    self.tile.1,
+                    &mut buffers.b,
+                );
                 let put = match (k > 0, k + DEPTH >= self.depth[0].len()) {
                     (true, _) => Put::more(max),
                     (false, true) => Put::Last,
@@ -227,7 +309,8 @@ impl Vectors {
                     let (a, b) = (&a[i * panel_a..][..panel_a], &b[j * panel_b..][..panel_b]);
                     let base = block.base[2] + v * T::LANES;
                     if put != Put::Last || !out.past() {
-                        rows.iter().for_each(|r| columns.iter().for_each(|c| out.ask(base + r + c)));
+                        rows.iter()
+                            .for_each(|r| columns.iter().for_each(|c| out.ask(base + r + c)));
                     }
                     super::micro::vector_tile(self.tile, depth, a, b, max, &mut tile.0);
                     for (row, from) in rows.iter().zip(tile.0.chunks(wide * T::LANES)) {
@@ -263,22 +346,53 @@ fn panel<T: Real>(depth: usize, side: usize) -> usize {
 
 /// Packs the vectors at every (row, depth) into panels of `side` rows, vector by vector. Rows beyond the last keep what was
 /// there before: nothing computed with them is stored. The side that runs faster in memory goes by within the other.
-fn pack<T: Real>(from: &[T], picks: &[Pick], rows: &[usize], depth: &[usize], side: usize, to: &mut Block<T>) {
+fn pack<T: Real>(
+    from: &[T],
+    picks: &[Pick],
+    rows: &[usize],
+    depth: &[usize],
+    side: usize,
+    to: &mut Block<T>,
+) {
     let panel = panel::<T>(depth.len(), side);
     let apart = rows.len().div_ceil(side) * panel;
     to.at_least(picks.len() * apart);
     let inner_rows = rows.len() > 1 && (depth.len() == 1 || rows[1] < depth[1]);
     if inner_rows {
-        let steps = Steps { group: side, far: panel, near: T::LANES, apart };
+        let steps = Steps {
+            group: side,
+            far: panel,
+            near: T::LANES,
+            apart,
+        };
         for (k, d) in depth.iter().enumerate() {
-            let places = Places { offsets: rows, base: *d, next: depth[(k + 1).min(depth.len() - 1)] };
+            let places = Places {
+                offsets: rows,
+                base: *d,
+                next: depth[(k + 1).min(depth.len() - 1)],
+            };
             T::pick(from, places, picks, steps, &mut to[k * side * T::LANES..]);
         }
     } else {
-        let steps = Steps { group: 1, far: side * T::LANES, near: 0, apart };
+        let steps = Steps {
+            group: 1,
+            far: side * T::LANES,
+            near: 0,
+            apart,
+        };
         for (r, row) in rows.iter().enumerate() {
-            let places = Places { offsets: depth, base: *row, next: rows[(r + 1).min(rows.len() - 1)] };
-            T::pick(from, places, picks, steps, &mut to[r / side * panel + r % side * T::LANES..]);
+            let places = Places {
+                offsets: depth,
+                base: *row,
+                next: rows[(r + 1).min(rows.len() - 1)],
+            };
+            T::pick(
+                from,
+                places,
+                picks,
+                steps,
+                &mut to[r / side * panel + r % side * T::LANES..],
+            );
         }
     }
 }
@@ -296,17 +410,32 @@ mod tests {
         let (mut first, mut second, mut out, mut digits) = (1, 1, 1, Vec::new());
         for _ in 0..9 {
             let (card, kind) = (2 + random.below(4), random.below(4));
-            let mut digit = Digit { card, strides: [0; MOST_INPUTS], out: 0, summed: kind == 3 };
+            let mut digit = Digit {
+                card,
+                strides: [0; MOST_INPUTS],
+                out: 0,
+                summed: kind == 3,
+            };
             let [one, two, ..] = &mut digit.strides;
-            let places =
-                [(one, &mut first, kind != 2), (two, &mut second, kind != 1), (&mut digit.out, &mut out, kind != 3)];
+            let places = [
+                (one, &mut first, kind != 2),
+                (two, &mut second, kind != 1),
+                (&mut digit.out, &mut out, kind != 3),
+            ];
             for (stride, len, _) in places.into_iter().filter(|(_, _, holds)| *holds) {
                 *stride = *len;
                 *len *= card;
             }
             digits.insert(0, digit);
         }
-        (Shape { digits, inputs: 2, out_len: out }, [first, second])
+        (
+            Shape {
+                digits,
+                inputs: 2,
+                out_len: out,
+            },
+            [first, second],
+        )
     }
 
     fn agree<T: Real>(bound: f64, seed: u64) -> usize {
@@ -317,7 +446,11 @@ mod tests {
             if shape.visits() > 3e6 {
                 continue;
             }
-            let [a, b] = sizes.map(|len| (0..len).map(|_| T::from_f64(random.unit() + 0.1)).collect::<Vec<T>>());
+            let [a, b] = sizes.map(|len| {
+                (0..len)
+                    .map(|_| T::from_f64(random.unit() + 0.1))
+                    .collect::<Vec<T>>()
+            });
             let of = |run: &dyn Fn(&mut [T])| {
                 let mut out = vec![T::from_f64(7.0); shape.out_len];
                 run(&mut out);
@@ -335,7 +468,11 @@ mod tests {
                     got.push(of(&|out| kernel.run([&a, &b], max, out)));
                 }
                 for (w, g) in got.iter().flat_map(|got| want.iter().zip(got)) {
-                    assert!((w.to_f64() - g.to_f64()).abs() <= bound * w.to_f64(), "{max} {:?}", shape.digits);
+                    assert!(
+                        (w.to_f64() - g.to_f64()).abs() <= bound * w.to_f64(),
+                        "{max} {:?}",
+                        shape.digits
+                    );
                 }
             }
         }

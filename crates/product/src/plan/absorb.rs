@@ -15,8 +15,16 @@ pub fn absorb(out: &mut Reduced) {
     order.sort_by_key(|at| out.tables[*at].scope.len());
     let mut gone = vec![false; out.tables.len()];
     for at in order {
-        let Some(home) = wider(&out.tables, at, &of_var, &gone) else { continue };
-        let small = std::mem::replace(&mut out.tables[at], Table { scope: Vec::new(), values: Vec::new() });
+        let Some(home) = wider(&out.tables, at, &of_var, &gone) else {
+            continue;
+        };
+        let small = std::mem::replace(
+            &mut out.tables[at],
+            Table {
+                scope: Vec::new(),
+                values: Vec::new(),
+            },
+        );
         if multiply(&mut out.tables[home], &small, &out.cards) {
             gone[at] = true;
         } else {

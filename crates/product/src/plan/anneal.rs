@@ -62,8 +62,19 @@ pub fn anneal(
 impl<'a> State<'a> {
     fn new(local: &'a Local, weights: &'a Weights, tree: Topology) -> Self {
         let bits = tree.scopes(local);
-        let size = bits.chunks(local.words.max(1)).map(|b| local.log2(b)).collect();
-        let mut out = State { local, weights, bits, size, cost: vec![0.0; tree.children.len()], total: 0.0, tree };
+        let size = bits
+            .chunks(local.words.max(1))
+            .map(|b| local.log2(b))
+            .collect();
+        let mut out = State {
+            local,
+            weights,
+            bits,
+            size,
+            cost: vec![0.0; tree.children.len()],
+            total: 0.0,
+            tree,
+        };
         for at in out.tree.leaves..out.tree.children.len() {
             let [a, b] = out.tree.children[at].map(|c| c as usize);
             out.cost[at] = weights.join(out.union_log2(a, b), out.size[at]);
@@ -77,7 +88,11 @@ impl<'a> State<'a> {
     fn union_log2(&self, a: usize, b: usize) -> f64 {
         let w = self.local.words;
         let (x, y) = (&self.bits[a * w..][..w], &self.bits[b * w..][..w]);
-        x.iter().zip(y).zip(&self.local.weight).map(|((x, y), l)| f64::from((x | y).count_ones()) * l).sum()
+        x.iter()
+            .zip(y)
+            .zip(&self.local.weight)
+            .map(|((x, y), l)| f64::from((x | y).count_ones()) * l)
+            .sum()
     }
     fn visit(&mut self, p: usize, cooling: f64, random: &mut Random) {
         let coin = random.bits();
@@ -91,9 +106,15 @@ impl<'a> State<'a> {
         }
         let c = self.tree.children[p][side ^ 1] as usize;
         let out = (coin >> 1 & 1) as usize;
-        let (a, b) = (self.tree.children[x][out] as usize, self.tree.children[x][out ^ 1] as usize);
+        let (a, b) = (
+            self.tree.children[x][out] as usize,
+            self.tree.children[x][out ^ 1] as usize,
+        );
         let (inner, middle, outer) = self.measure(p, a, b, c);
-        let (new_x, new_p) = (self.weights.join(inner, middle), self.weights.join(outer, self.size[p]));
+        let (new_x, new_p) = (
+            self.weights.join(inner, middle),
+            self.weights.join(outer, self.size[p]),
+        );
         let (before, after) = (self.cost[x] + self.cost[p], new_x + new_p);
         if after > before && random.unit() >= ((before / after).log2() * cooling).exp2() {
             return;
@@ -108,7 +129,12 @@ impl<'a> State<'a> {
         let w = self.local.words;
         let (mut inner, mut middle, mut outer) = (0.0, 0.0, 0.0);
         let row = |n: usize| &self.bits[n * w..][..w];
-        let rows = row(p).iter().zip(row(a)).zip(row(b)).zip(row(c)).zip(&self.local.weight);
+        let rows = row(p)
+            .iter()
+            .zip(row(a))
+            .zip(row(b))
+            .zip(row(c))
+            .zip(&self.local.weight);
         for ((((p, a), b), c), l) in rows {
             let union = b | c;
             let kept = union & (p | a);
@@ -125,8 +151,8 @@ impl<'a> State<'a> {
         self.tree.parent[a] = p as u32;
         let w = self.local.words;
         for i in 0..w {
-            self.bits[x * w + i] =
-                (self.bits[b * w + i] | self.bits[c * w + i]) & (self.bits[p * w + i] | self.bits[a * w + i]);
+            self.bits[x * w + i] = (self.bits[b * w + i] | self.bits[c * w + i])
+                & (self.bits[p * w + i] | self.bits[a * w + i]);
         }
     }
 }

@@ -31,12 +31,20 @@ pub struct Relevant {
 impl<'a> Relevance<'a> {
     /// The tables of `network`.
     pub fn new(network: &'a Reduced) -> Self {
-        let constants = network.tables.iter().map(|t| vec![OnceCell::new(); t.scope.len()]).collect();
+        let constants = network
+            .tables
+            .iter()
+            .map(|t| vec![OnceCell::new(); t.scope.len()])
+            .collect();
         let mut tables_of: Vec<Vec<usize>> = vec![Vec::new(); network.cards.len()];
         for (at, table) in network.tables.iter().enumerate() {
             table.scope.iter().for_each(|v| tables_of[*v].push(at));
         }
-        Relevance { network, tables_of, constants }
+        Relevance {
+            network,
+            tables_of,
+            constants,
+        }
     }
     /// Sums out, one after another, variables that stand in one table of `among` and leave a constant; kept ones stay.
     /// The leaves of a Bayesian network without evidence below them go this way, whatever their tables hold.
@@ -48,14 +56,22 @@ impl<'a> Relevance<'a> {
             order: Vec::new(),
             scale: Scalar::ONE,
         };
-        let mut many: Vec<usize> = self.tables_of.iter().map(|all| all.iter().filter(|t| among[**t]).count()).collect();
+        let mut many: Vec<usize> = self
+            .tables_of
+            .iter()
+            .map(|all| all.iter().filter(|t| among[**t]).count())
+            .collect();
         let mut work: Vec<usize> = (0..cards.len()).collect();
         while let Some(v) = work.pop() {
             if many[v] != 1 || kept[v] || !out.variables[v] {
                 continue;
             }
-            let Some(at) = self.tables_of[v].iter().copied().find(|t| out.tables[*t]) else { continue };
-            let Some(constant) = self.constant(at, v) else { continue };
+            let Some(at) = self.tables_of[v].iter().copied().find(|t| out.tables[*t]) else {
+                continue;
+            };
+            let Some(constant) = self.constant(at, v) else {
+                continue;
+            };
             out.tables[at] = false;
             out.variables[v] = false;
             out.order.push(v);
@@ -82,7 +98,11 @@ impl<'a> Relevance<'a> {
         let mut seen = std::collections::BTreeSet::from([at]);
         let mut work = vec![at];
         while let Some(at) = work.pop() {
-            for next in self.network.tables[at].scope.iter().flat_map(|v| &self.tables_of[*v]) {
+            for next in self.network.tables[at]
+                .scope
+                .iter()
+                .flat_map(|v| &self.tables_of[*v])
+            {
                 if among[*next] && seen.insert(*next) {
                     work.push(*next);
                 }
@@ -129,9 +149,23 @@ fn renumber(out: &mut Reduced, stays: &[bool]) {
     };
     let new: Vec<Option<usize>> = stays.iter().map(|s| s.then(&mut number)).collect();
     let left = |v: &usize| stays[*v];
-    out.cards = (0..stays.len()).filter(left).map(|v| out.cards[v]).collect();
-    out.origin = (0..stays.len()).filter(left).map(|v| out.origin[v]).collect();
-    out.states = (0..stays.len()).filter(left).map(|v| std::mem::take(&mut out.states[v])).collect();
-    out.number.iter_mut().for_each(|n| *n = n.and_then(|v| new[v]));
-    out.tables.iter_mut().flat_map(|t| &mut t.scope).for_each(|v| *v = new[*v].unwrap_or(0));
+    out.cards = (0..stays.len())
+        .filter(left)
+        .map(|v| out.cards[v])
+        .collect();
+    out.origin = (0..stays.len())
+        .filter(left)
+        .map(|v| out.origin[v])
+        .collect();
+    out.states = (0..stays.len())
+        .filter(left)
+        .map(|v| std::mem::take(&mut out.states[v]))
+        .collect();
+    out.number
+        .iter_mut()
+        .for_each(|n| *n = n.and_then(|v| new[v]));
+    out.tables
+        .iter_mut()
+        .flat_map(|t| &mut t.scope)
+        .for_each(|v| *v = new[*v].unwrap_or(0));
 }

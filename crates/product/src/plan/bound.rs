@@ -41,13 +41,24 @@ impl Minor {
         let mut near = vec![0u64; words * words * 64];
         for at in 0..local.tables() {
             let scope = local.scope(at);
-            each(scope, |v| near[v * words..][..words].iter_mut().zip(scope).for_each(|(r, s)| *r |= s));
+            each(scope, |v| {
+                near[v * words..][..words]
+                    .iter_mut()
+                    .zip(scope)
+                    .for_each(|(r, s)| *r |= s)
+            });
         }
         for v in &local.variables {
             near[v * words + v / 64] &= !(1 << (v % 64));
         }
         let weight: Vec<f64> = (0..words * 64).map(|v| local.weight[v / 64]).collect();
-        let mut out = Minor { words, near, bag: weight.clone(), weight, alive: local.variables.clone() };
+        let mut out = Minor {
+            words,
+            near,
+            bag: weight.clone(),
+            weight,
+            alive: local.variables.clone(),
+        };
         for v in &local.variables {
             out.weigh(*v);
         }
@@ -62,14 +73,22 @@ impl Minor {
         self.bag[v] = sum;
     }
     fn lightest(&self) -> Option<(usize, f64)> {
-        let least = self.alive.iter().min_by(|a, b| self.bag[**a].total_cmp(&self.bag[**b]))?;
+        let least = self
+            .alive
+            .iter()
+            .min_by(|a, b| self.bag[**a].total_cmp(&self.bag[**b]))?;
         Some((*least, self.bag[*least]))
     }
     /// Contracts `v` into one of its neighbours; a lone vertex goes.
     fn contract(&mut self, v: usize) {
         self.alive.retain(|u| *u != v);
         let row = self.row(v).to_vec();
-        let shared = |u: usize| row.iter().zip(self.row(u)).map(|(a, b)| (a & b).count_ones()).sum::<u32>();
+        let shared = |u: usize| {
+            row.iter()
+                .zip(self.row(u))
+                .map(|(a, b)| (a & b).count_ones())
+                .sum::<u32>()
+        };
         let mut into: Option<(u32, usize)> = None;
         each(&row, |u| {
             let next = (shared(u), u);
@@ -85,7 +104,10 @@ impl Minor {
         });
         self.weight[into] = self.weight[into].min(self.weight[v]);
         let mut changed = row;
-        changed.iter_mut().zip(self.row(into)).for_each(|(c, r)| *c |= r);
+        changed
+            .iter_mut()
+            .zip(self.row(into))
+            .for_each(|(c, r)| *c |= r);
         changed[into / 64] |= 1 << (into % 64);
         changed[v / 64] &= !(1 << (v % 64));
         each(&changed, |u| self.weigh(u));
@@ -99,17 +121,26 @@ mod tests {
 
     fn bound(cards: &[usize], scopes: Vec<Vec<usize>>) -> f64 {
         let nodes: Vec<usize> = (0..scopes.len()).collect();
-        visits_log2(&Local::new(&Forest::new(cards, vec![false; cards.len()], scopes.into_iter()), &nodes))
+        visits_log2(&Local::new(
+            &Forest::new(cards, vec![false; cards.len()], scopes.into_iter()),
+            &nodes,
+        ))
     }
 
     #[test]
     fn cliques_grids_and_chains_have_their_width() {
-        let clique = (0..40).flat_map(|a| (0..a).map(move |b| vec![a, b])).collect();
+        let clique = (0..40)
+            .flat_map(|a| (0..a).map(move |b| vec![a, b]))
+            .collect();
         assert_eq!(bound(&[2; 40], clique), 40.0);
         let chain = (1..50).map(|v| vec![v - 1, v]).collect();
         assert_eq!(bound(&[4; 50], chain), 4.0);
-        let grid = (0..64).flat_map(|v| [(v % 8 < 7, v + 1), (v < 56, v + 8)].map(|(ok, u)| (ok, vec![v, u])));
-        let grid = bound(&[2; 64], grid.filter(|(ok, _)| *ok).map(|(_, s)| s).collect());
+        let grid = (0..64)
+            .flat_map(|v| [(v % 8 < 7, v + 1), (v < 56, v + 8)].map(|(ok, u)| (ok, vec![v, u])));
+        let grid = bound(
+            &[2; 64],
+            grid.filter(|(ok, _)| *ok).map(|(_, s)| s).collect(),
+        );
         assert!((4.0..=9.0).contains(&grid), "{grid}");
     }
     #[test]

@@ -47,27 +47,54 @@ impl Bucket {
     /// Without a cache: every operand is fetched for every operation.
     pub fn uncached(&self) -> Traffic {
         let read = self.written() * (self.summed * self.functions.len()) as f64;
-        Traffic { operations: self.operations(), read, written: self.written() }
+        Traffic {
+            operations: self.operations(),
+            read,
+            written: self.written(),
+        }
     }
     /// With a cache of `entries`.
     pub fn cached(&self, entries: f64) -> Traffic {
         let outer = self.outer(entries);
-        let read = self.functions.iter().map(|f| self.segment(f, outer) * self.fetches(f, outer)).sum();
-        Traffic { operations: self.operations(), read, written: self.written() }
+        let read = self
+            .functions
+            .iter()
+            .map(|f| self.segment(f, outer) * self.fetches(f, outer))
+            .sum();
+        Traffic {
+            operations: self.operations(),
+            read,
+            written: self.written(),
+        }
     }
     /// Result variables that stay outside: the fewest with which all segments fit.
     fn outer(&self, entries: f64) -> usize {
-        let fits = |outer: &usize| self.functions.iter().map(|f| self.segment(f, *outer)).sum::<f64>() <= entries;
+        let fits = |outer: &usize| {
+            self.functions
+                .iter()
+                .map(|f| self.segment(f, *outer))
+                .sum::<f64>()
+                <= entries
+        };
         (0..self.out.len()).find(fits).unwrap_or(self.out.len())
     }
     /// Entries of a function that belong to the variables beyond the first `outer`.
     pub(super) fn segment(&self, (holds, summed): &(Vec<bool>, usize), outer: usize) -> f64 {
-        let own = self.out.iter().zip(holds).skip(outer).filter(|(_, h)| **h).map(|(c, _)| *c as f64);
+        let own = self
+            .out
+            .iter()
+            .zip(holds)
+            .skip(outer)
+            .filter(|(_, h)| **h)
+            .map(|(c, _)| *c as f64);
         own.product::<f64>() * *summed as f64
     }
     /// How often a function's segment changes: configurations of the outer variables down to the fastest that it holds.
     fn fetches(&self, (holds, _): &(Vec<bool>, usize), outer: usize) -> f64 {
-        let last = holds[..outer].iter().rposition(|h| *h).map_or(0, |at| at + 1);
+        let last = holds[..outer]
+            .iter()
+            .rposition(|h| *h)
+            .map_or(0, |at| at + 1);
         self.out[..last].iter().map(|c| *c as f64).product()
     }
 }
@@ -78,15 +105,26 @@ mod tests {
 
     /// `C[i, k] = Σ_j A[i, j] B[j, k]`.
     fn matrix(m: usize, n: usize, k: usize) -> Bucket {
-        Bucket { out: vec![m, k], summed: n, functions: vec![(vec![true, false], n), (vec![false, true], n)] }
+        Bucket {
+            out: vec![m, k],
+            summed: n,
+            functions: vec![(vec![true, false], n), (vec![false, true], n)],
+        }
     }
 
     #[test]
     fn a_product_of_two_functions_does_one_operation_for_three_accesses() {
         let same = (vec![true], 1);
-        let product = Bucket { out: vec![1000], summed: 1, functions: vec![same.clone(), same] };
+        let product = Bucket {
+            out: vec![1000],
+            summed: 1,
+            functions: vec![same.clone(), same],
+        };
         assert!((product.uncached().intensity() - 1.0 / 3.0).abs() < 1e-12);
-        assert!((product.cached(1e9).intensity() - 1.0 / 3.0).abs() < 1e-12, "nothing is used twice");
+        assert!(
+            (product.cached(1e9).intensity() - 1.0 / 3.0).abs() < 1e-12,
+            "nothing is used twice"
+        );
     }
 
     #[test]

@@ -37,7 +37,13 @@ pub struct Rates {
 impl Default for Rates {
     /// Two cores with AVX-512, fitted to the runs in `bench/records` (fresh memory, whose first touch costs more than its traffic, included).
     fn default() -> Self {
-        Rates { matrix: 20e9, bucket: 1.5e9, runs: 8e9, memory: 5e9, start: 2e-6 }
+        Rates {
+            matrix: 20e9,
+            bucket: 1.5e9,
+            runs: 8e9,
+            memory: 5e9,
+            start: 2e-6,
+        }
     }
 }
 

@@ -60,7 +60,11 @@ impl Forest {
             of_var: vec![Vec::new(); cards.len()],
         };
         for (at, scope) in scopes.enumerate() {
-            out.push(Node { source: Source::Input(at), scope, summed: Vec::new() });
+            out.push(Node {
+                source: Source::Input(at),
+                scope,
+                summed: Vec::new(),
+            });
         }
         out
     }
@@ -77,14 +81,19 @@ impl Forest {
     }
     /// The variables of `nodes`, sorted.
     fn union(&self, nodes: &[usize]) -> Vec<usize> {
-        let mut out: Vec<usize> = nodes.iter().flat_map(|n| self.nodes[*n].scope.iter().copied()).collect();
+        let mut out: Vec<usize> = nodes
+            .iter()
+            .flat_map(|n| self.nodes[*n].scope.iter().copied())
+            .collect();
         out.sort_unstable();
         out.dedup();
         out
     }
     /// Splits `union` into what a join of `nodes` keeps and what it sums: variables that stand nowhere else.
     fn outcome(&self, nodes: &[usize], union: &[usize]) -> (Vec<usize>, Vec<usize>) {
-        union.iter().partition(|v| self.kept[**v] || self.of_var[**v].iter().any(|n| !nodes.contains(n)))
+        union
+            .iter()
+            .partition(|v| self.kept[**v] || self.of_var[**v].iter().any(|n| !nodes.contains(n)))
     }
     /// Joins active nodes into one, summing every variable that stands nowhere else.
     pub fn join(&mut self, nodes: &[usize]) -> usize {
@@ -97,16 +106,23 @@ impl Forest {
                 self.nodes[*n].scope.push(v);
             }
         }
-        self.push(Node { source: Source::Join(nodes.to_vec()), scope, summed })
+        self.push(Node {
+            source: Source::Join(nodes.to_vec()),
+            scope,
+            summed,
+        })
     }
     /// Eliminates variables as long as the new table is no larger than one it replaces: no order needs to be sought
     /// for those (chains, trees, leaves, series and everything else of treewidth near the widest input).
     pub fn eliminate_easy(&mut self) {
         let mut queued: Vec<bool> = self.kept.iter().map(|k| !k).collect();
-        let mut work: std::collections::VecDeque<usize> = (0..self.cards.len()).filter(|v| queued[*v]).collect();
+        let mut work: std::collections::VecDeque<usize> =
+            (0..self.cards.len()).filter(|v| queued[*v]).collect();
         while let Some(v) = work.pop_front() {
             queued[v] = false;
-            let Some(node) = self.try_easy(v) else { continue };
+            let Some(node) = self.try_easy(v) else {
+                continue;
+            };
             for u in self.nodes[node].scope.clone() {
                 if !self.kept[u] && !std::mem::replace(&mut queued[u], true) {
                     work.push_back(u);
@@ -126,7 +142,10 @@ impl Forest {
         }
         let union = self.union(&nodes);
         let (scope, _) = self.outcome(&nodes, &union);
-        let widest = nodes.iter().map(|n| self.size(&self.nodes[*n].scope)).fold(0.0, f64::max);
+        let widest = nodes
+            .iter()
+            .map(|n| self.size(&self.nodes[*n].scope))
+            .fold(0.0, f64::max);
         (self.size(&scope) <= widest).then(|| self.join_wide(nodes))
     }
     /// Joins any number of nodes: first each table's own variables are summed, then the smallest tables are joined while
@@ -134,13 +153,20 @@ impl Forest {
     pub fn join_wide(&mut self, mut nodes: Vec<usize>) -> usize {
         if nodes.len() > 1 {
             for n in &mut nodes {
-                if self.nodes[*n].scope.iter().any(|v| !self.kept[*v] && self.of_var[*v].len() == 1) {
+                if self.nodes[*n]
+                    .scope
+                    .iter()
+                    .any(|v| !self.kept[*v] && self.of_var[*v].len() == 1)
+                {
                     *n = self.join(&[*n]);
                 }
             }
         }
         while nodes.len() > WIDEST_JOIN {
-            nodes.sort_by(|a, b| self.size(&self.nodes[*b].scope).total_cmp(&self.size(&self.nodes[*a].scope)));
+            nodes.sort_by(|a, b| {
+                self.size(&self.nodes[*b].scope)
+                    .total_cmp(&self.size(&self.nodes[*a].scope))
+            });
             let some = nodes.split_off(nodes.len() - 2);
             nodes.push(self.join(&some));
         }
@@ -163,7 +189,8 @@ impl Forest {
                 let pair = [nodes[a], nodes[b]];
                 let union = self.union(&pair);
                 let (scope, summed) = self.outcome(&pair, &union);
-                let rest = at_once / self.size(&summed) * (nodes.len() - 1) as f64 / nodes.len() as f64;
+                let rest =
+                    at_once / self.size(&summed) * (nodes.len() - 1) as f64 / nodes.len() as f64;
                 let cost = 2.0 * self.size(&union) + WRITTEN * self.size(&scope) + rest;
                 if cost < best.0 {
                     best = (cost, Some((a, b)));
@@ -175,7 +202,9 @@ impl Forest {
     /// Multiplies a small table into one that holds all its variables.
     fn merge_small(&mut self, node: usize) {
         let scope = &self.nodes[node].scope;
-        let Some(rarest) = scope.iter().min_by_key(|v| self.of_var[**v].len()) else { return };
+        let Some(rarest) = scope.iter().min_by_key(|v| self.of_var[**v].len()) else {
+            return;
+        };
         let home = self.of_var[*rarest].iter().copied().find(|n| {
             let other = &self.nodes[*n].scope;
             *n != node && self.size(other) <= SMALL && scope.iter().all(|v| other.contains(v))
@@ -196,7 +225,11 @@ impl Forest {
             group[start] = out.len();
             let mut at = 0;
             while at < members.len() {
-                for n in self.nodes[members[at]].scope.iter().flat_map(|v| &self.of_var[*v]) {
+                for n in self.nodes[members[at]]
+                    .scope
+                    .iter()
+                    .flat_map(|v| &self.of_var[*v])
+                {
                     if group[*n] == usize::MAX {
                         group[*n] = out.len();
                         members.push(*n);

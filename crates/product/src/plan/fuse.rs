@@ -13,14 +13,25 @@ pub fn fuse(forest: &mut Forest, rates: &Rates) {
     let sizes: Vec<f64> = forest.nodes.iter().map(|n| size(&n.scope)).collect();
     let seconds = |inputs: &[usize], out: f64, summed: &[usize], free: bool| {
         let entries = inputs.iter().map(|n| sizes[*n].exp2()).sum::<f64>() + out.exp2();
-        join_seconds(rates, out + size(summed), entries, &sizes, inputs, out, free)
+        join_seconds(
+            rates,
+            out + size(summed),
+            entries,
+            &sizes,
+            inputs,
+            out,
+            free,
+        )
     };
     for at in 0..forest.nodes.len() {
         let free = forest.active[at] && !forest.nodes[at].scope.is_empty();
         while let Some(input) = joins(forest, at).into_iter().find(|input| {
             let (inputs, summed) = fused(forest, at, *input);
             let (own, below) = (&forest.nodes[at], &forest.nodes[*input]);
-            let (Source::Join(of_own), Source::Join(of_below)) = (&own.source, &below.source) else { return false };
+            let (Source::Join(of_own), Source::Join(of_below)) = (&own.source, &below.source)
+            else {
+                return false;
+            };
             inputs.len() <= WIDEST_JOIN
                 && seconds(&inputs, sizes[at], &summed, free)
                     < seconds(of_own, sizes[at], &own.summed, free)
@@ -35,8 +46,14 @@ pub fn fuse(forest: &mut Forest, rates: &Rates) {
 
 /// The inputs of `at` that are joins themselves.
 fn joins(forest: &Forest, at: usize) -> Vec<usize> {
-    let Source::Join(inputs) = &forest.nodes[at].source else { return Vec::new() };
-    inputs.iter().copied().filter(|n| matches!(forest.nodes[*n].source, Source::Join(_))).collect()
+    let Source::Join(inputs) = &forest.nodes[at].source else {
+        return Vec::new();
+    };
+    inputs
+        .iter()
+        .copied()
+        .filter(|n| matches!(forest.nodes[*n].source, Source::Join(_)))
+        .collect()
 }
 
 /// Inputs and summed variables of `at` when its input `below` is not made.
@@ -46,8 +63,14 @@ fn fused(forest: &Forest, at: usize, below: usize) -> (Vec<usize>, Vec<usize>) {
         Source::Input(_) => &[],
     };
     let rest = inputs(at).iter().copied().filter(|n| *n != below);
-    let summed = forest.nodes[at].summed.iter().chain(&forest.nodes[below].summed);
-    (rest.chain(inputs(below).iter().copied()).collect(), summed.copied().collect())
+    let summed = forest.nodes[at]
+        .summed
+        .iter()
+        .chain(&forest.nodes[below].summed);
+    (
+        rest.chain(inputs(below).iter().copied()).collect(),
+        summed.copied().collect(),
+    )
 }
 
 #[cfg(test)]
@@ -68,14 +91,22 @@ mod tests {
 
     #[test]
     fn a_product_that_is_only_written_and_read_is_not_made() {
-        let forest = chain(&[3, 48, 96, 12], [vec![0, 1], vec![0, 3], vec![0, 2]], &[1, 2, 3]);
+        let forest = chain(
+            &[3, 48, 96, 12],
+            [vec![0, 1], vec![0, 3], vec![0, 2]],
+            &[1, 2, 3],
+        );
         assert_eq!(forest.nodes[4].source, Source::Join(vec![2, 0, 1]));
         assert_eq!(forest.nodes[4].summed, [0]);
     }
 
     #[test]
     fn a_sum_that_saves_visits_is_made() {
-        let forest = chain(&[64, 64, 64, 64], [vec![0, 1], vec![1, 2], vec![2, 3]], &[0, 3]);
+        let forest = chain(
+            &[64, 64, 64, 64],
+            [vec![0, 1], vec![1, 2], vec![2, 3]],
+            &[0, 3],
+        );
         assert_eq!(forest.nodes[4].source, Source::Join(vec![3, 2]));
     }
 }

@@ -39,7 +39,12 @@ impl<'a> Graph<'a> {
         for v in &local.variables {
             adjacent[v * words + v / 64] &= !(1 << (v % 64));
         }
-        Graph { local, words, adjacent, card: local.weight.iter().map(|w| w.exp2().round()).collect() }
+        Graph {
+            local,
+            words,
+            adjacent,
+            card: local.weight.iter().map(|w| w.exp2().round()).collect(),
+        }
     }
     fn row(&self, v: usize) -> &[u64] {
         &self.adjacent[v * self.words..][..self.words]
@@ -60,7 +65,11 @@ impl<'a> Graph<'a> {
             let mut missing = 0.0;
             for (word, (r, o)) in row.iter().zip(other).enumerate() {
                 let many = f64::from((r & !o).count_ones());
-                missing += if weighted { many * self.card[word] } else { many };
+                missing += if weighted {
+                    many * self.card[word]
+                } else {
+                    many
+                };
             }
             let own = if weighted { self.card[u / 64] } else { 1.0 };
             total += (missing - own) * own;
@@ -75,7 +84,10 @@ impl<'a> Graph<'a> {
             let words = self.words;
             let other = &mut self.adjacent[u * words..][..words];
             if wide {
-                touched.iter_mut().zip(other.iter()).for_each(|(t, o)| *t |= o);
+                touched
+                    .iter_mut()
+                    .zip(other.iter())
+                    .for_each(|(t, o)| *t |= o);
             }
             other.iter_mut().zip(&row).for_each(|(o, r)| *o |= r);
             other[v / 64] &= !(1 << (v % 64));
@@ -90,7 +102,12 @@ impl<'a> Graph<'a> {
 pub fn order(local: &Local, rule: Rule, noise: f64, random: &mut Random) -> (Vec<usize>, f64) {
     let mut graph = Graph::new(local);
     let mut score = vec![f64::INFINITY; local.words * 64];
-    let mut live: Vec<usize> = local.variables.iter().copied().filter(|v| !has(&local.kept, *v)).collect();
+    let mut live: Vec<usize> = local
+        .variables
+        .iter()
+        .copied()
+        .filter(|v| !has(&local.kept, *v))
+        .collect();
     live.iter().for_each(|v| score[*v] = graph.score(*v, rule));
     let mut out = Vec::with_capacity(live.len());
     let mut touched = vec![0u64; local.words];
@@ -99,7 +116,11 @@ pub fn order(local: &Local, rule: Rule, noise: f64, random: &mut Random) -> (Vec
     while !live.is_empty() {
         let mut best = (f64::INFINITY, 0);
         for (at, v) in live.iter().enumerate() {
-            let s = if noise > 0.0 { (score[*v] + 1.0) * (1.0 + noise * random.unit()) } else { score[*v] };
+            let s = if noise > 0.0 {
+                (score[*v] + 1.0) * (1.0 + noise * random.unit())
+            } else {
+                score[*v]
+            };
             if s < best.0 {
                 best = (s, at);
             }
@@ -112,7 +133,8 @@ pub fn order(local: &Local, rule: Rule, noise: f64, random: &mut Random) -> (Vec
         touched.iter_mut().zip(&done).for_each(|(t, d)| *t &= !d);
         each(&touched, |u| {
             score[u] = graph.score(u, rule);
-            effort += f64::from(graph.row(u).iter().map(|w| w.count_ones()).sum::<u32>() + 4) * local.words as f64;
+            effort += f64::from(graph.row(u).iter().map(|w| w.count_ones()).sum::<u32>() + 4)
+                * local.words as f64;
         });
         effort += live.len() as f64;
     }

@@ -84,7 +84,11 @@ impl Split {
     }
     /// Z, from the sums of the groups.
     pub fn total(&self, sums: &[Scalar]) -> Scalar {
-        let factors = self.groups.iter().zip(sums).filter_map(|(g, sum)| Some(sum.over(g.extra?)));
+        let factors = self
+            .groups
+            .iter()
+            .zip(sums)
+            .filter_map(|(g, sum)| Some(sum.over(g.extra?)));
         factors.fold(self.scale, Scalar::times)
     }
 }
@@ -116,7 +120,12 @@ pub fn worthwhile(joint: &Result<Plan>, grouping: Grouping) -> bool {
 }
 
 /// The groups of `network`, if they are predicted to take less than `joint`; `network` as [`super::reduce()`] leaves it whole.
-pub fn divide(network: &Reduced, joint: &Result<Plan>, grouping: Grouping, options: &Options) -> Option<Split> {
+pub fn divide(
+    network: &Reduced,
+    joint: &Result<Plan>,
+    grouping: Grouping,
+    options: &Options,
+) -> Option<Split> {
     let most = match (grouping, joint) {
         (Grouping::Auto, Ok(plan)) => plan.prediction.seconds,
         _ => f64::INFINITY,
@@ -125,28 +134,62 @@ pub fn divide(network: &Reduced, joint: &Result<Plan>, grouping: Grouping, optio
         Grouping::Split => f64::INFINITY,
         Grouping::Auto | Grouping::Joint => (TRIED * most).min(PATIENCE),
     };
-    let worth = if grouping == Grouping::Split { 0.0 } else { WORTH };
+    let worth = if grouping == Grouping::Split {
+        0.0
+    } else {
+        WORTH
+    };
     let limit = options.time_limit.min(most);
-    let glance = Options { order_seconds: None, patience: GLANCE, time_limit: LOOSE * options.time_limit, ..*options };
+    let glance = Options {
+        order_seconds: None,
+        patience: GLANCE,
+        time_limit: LOOSE * options.time_limit,
+        ..*options
+    };
     let relevance = Relevance::new(network);
-    let needed = relevance.of(&vec![true; network.tables.len()], &vec![false; network.cards.len()]);
-    let mut divider = Divider { network, relevance, needed, options: glance, left, worth };
+    let needed = relevance.of(
+        &vec![true; network.tables.len()],
+        &vec![false; network.cards.len()],
+    );
+    let mut divider = Divider {
+        network,
+        relevance,
+        needed,
+        options: glance,
+        left,
+        worth,
+    };
     let seeds = divider.seeds()?;
     let widest = seeds.iter().map(|s| s.tables.len()).max().unwrap_or(0) as f64;
     let whole = network.tables.len() as f64 * if joint.is_ok() { NEARLY } else { 1.0 };
     if grouping == Grouping::Auto && widest >= whole {
         return None;
     }
-    let groups: Vec<Group> = seeds.into_iter().map(|s| divider.planned(s)).collect::<Option<_>>()?;
+    let groups: Vec<Group> = seeds
+        .into_iter()
+        .map(|s| divider.planned(s))
+        .collect::<Option<_>>()?;
     let groups = divider.narrowed(groups);
     let groups = divider.refined(groups);
     let groups = divider.merged(groups);
-    let order_seconds = options.order_seconds.map(|s| s / groups.len().max(1) as f64);
-    divider.options = Options { order_seconds, ..*options };
+    let order_seconds = options
+        .order_seconds
+        .map(|s| s / groups.len().max(1) as f64);
+    divider.options = Options {
+        order_seconds,
+        ..*options
+    };
     let groups = groups.into_iter().map(|g| divider.searched(g)).collect();
     let scale = network.scale.times(divider.needed.scale);
-    let joint = joint.as_ref().map_or_else(|e| Joint::Refused(e.clone()), |p| Joint::Predicted(p.prediction));
-    let out = Split { groups, scale, joint };
+    let joint = joint.as_ref().map_or_else(
+        |e| Joint::Refused(e.clone()),
+        |p| Joint::Predicted(p.prediction),
+    );
+    let out = Split {
+        groups,
+        scale,
+        joint,
+    };
     (out.prediction().seconds <= limit).then_some(out)
 }
 
@@ -182,7 +225,10 @@ impl Divider<'_> {
         out
     }
     fn variables(&self, tables: &[usize]) -> Vec<usize> {
-        let mut out: Vec<usize> = tables.iter().flat_map(|t| self.network.tables[*t].scope.iter().copied()).collect();
+        let mut out: Vec<usize> = tables
+            .iter()
+            .flat_map(|t| self.network.tables[*t].scope.iter().copied())
+            .collect();
         out.sort_unstable();
         out.dedup();
         out
@@ -194,7 +240,10 @@ impl Divider<'_> {
         let mut open = vec![true; cards];
         let mut out = Vec::new();
         let mut seen = vec![false; tables];
-        for at in (0..tables).filter(|t| self.needed.tables[*t]).collect::<Vec<_>>() {
+        for at in (0..tables)
+            .filter(|t| self.needed.tables[*t])
+            .collect::<Vec<_>>()
+        {
             if seen[at] {
                 continue;
             }
@@ -203,14 +252,25 @@ impl Divider<'_> {
             part.iter().for_each(|t| seen[*t] = true);
             let asked = self.variables(&part);
             asked.iter().for_each(|v| open[*v] = false);
-            out.push(Seed { tables: part, asked, extra: Some(Scalar::ONE), pass: Pass::Sweep });
+            out.push(Seed {
+                tables: part,
+                asked,
+                extra: Some(Scalar::ONE),
+                pass: Pass::Sweep,
+            });
         }
         let all = vec![true; tables];
-        let free = |v: &usize| self.needed.variables[*v] && self.relevance.table_of(&all, *v).is_none();
+        let free =
+            |v: &usize| self.needed.variables[*v] && self.relevance.table_of(&all, *v).is_none();
         let loose: Vec<usize> = (0..cards).filter(free).collect();
         if !loose.is_empty() {
             loose.iter().for_each(|v| open[*v] = false);
-            out.push(Seed { tables: Vec::new(), asked: loose, extra: Some(Scalar::ONE), pass: Pass::Sweep });
+            out.push(Seed {
+                tables: Vec::new(),
+                asked: loose,
+                extra: Some(Scalar::ONE),
+                pass: Pass::Sweep,
+            });
         }
         out.extend(self.cover(open)?);
         Some(out)
@@ -230,11 +290,23 @@ impl Divider<'_> {
             kept[v] = true;
             let left = self.relevance.of(&all, &kept).tables;
             kept[v] = false;
-            let part = self.relevance.table_of(&left, v).map_or_else(Vec::new, |t| self.relevance.connected(&left, t));
+            let part = self
+                .relevance
+                .table_of(&left, v)
+                .map_or_else(Vec::new, |t| self.relevance.connected(&left, t));
             open[v] = false;
             let mut asked = vec![v];
-            asked.extend(self.variables(&part).into_iter().filter(|u| std::mem::take(&mut open[*u])));
-            out.push(Seed { tables: part, asked, extra: None, pass: Pass::Sweep });
+            asked.extend(
+                self.variables(&part)
+                    .into_iter()
+                    .filter(|u| std::mem::take(&mut open[*u])),
+            );
+            out.push(Seed {
+                tables: part,
+                asked,
+                extra: None,
+                pass: Pass::Sweep,
+            });
         }
         Some(out)
     }
@@ -243,10 +315,23 @@ impl Divider<'_> {
         self.spend(PLANNED * seed.tables.len() as f64)?;
         let part = part(self.network, &seed.tables, &seed.asked);
         let asked = places(&part, &seed.asked);
-        match plan(&part, &asked, &Options { pass: seed.pass, ..self.options }) {
+        match plan(
+            &part,
+            &asked,
+            &Options {
+                pass: seed.pass,
+                ..self.options
+            },
+        ) {
             Ok(plan) => {
                 self.spend(plan.searched)?;
-                Some(Group { tables: seed.tables, asked: seed.asked, extra: seed.extra, pass: seed.pass, plan })
+                Some(Group {
+                    tables: seed.tables,
+                    asked: seed.asked,
+                    extra: seed.extra,
+                    pass: seed.pass,
+                    plan,
+                })
             }
             Err(_) => {
                 self.spend(self.options.patience)?;
@@ -260,8 +345,17 @@ impl Divider<'_> {
             return group;
         }
         let part = group.part(self.network);
-        match plan(&part, &places(&part, &group.asked), &Options { pass: group.pass, ..self.options }) {
-            Ok(plan) if plan.prediction.seconds < group.plan.prediction.seconds => Group { plan, ..group },
+        match plan(
+            &part,
+            &places(&part, &group.asked),
+            &Options {
+                pass: group.pass,
+                ..self.options
+            },
+        ) {
+            Ok(plan) if plan.prediction.seconds < group.plan.prediction.seconds => {
+                Group { plan, ..group }
+            }
             _ => group,
         }
     }
@@ -269,7 +363,10 @@ impl Divider<'_> {
     fn refined(&mut self, mut open: Vec<Group>) -> Vec<Group> {
         let mut out = Vec::new();
         while let Some(group) = open.pop() {
-            match (group.plan.prediction.seconds >= self.worth).then(|| self.apart(&group)).flatten() {
+            match (group.plan.prediction.seconds >= self.worth)
+                .then(|| self.apart(&group))
+                .flatten()
+            {
                 Some(parts) => open.extend(parts),
                 None => out.push(group),
             }
@@ -290,7 +387,12 @@ impl Divider<'_> {
             }
             _ => group.tables.clone(),
         };
-        let alone = Seed { tables, asked: first.to_vec(), extra: group.extra, pass: Pass::Forward };
+        let alone = Seed {
+            tables,
+            asked: first.to_vec(),
+            extra: group.extra,
+            pass: Pass::Forward,
+        };
         let mut out = vec![self.planned(alone)?];
         open.fill(false);
         rest.iter().for_each(|v| open[*v] = true);
@@ -328,9 +430,16 @@ impl Divider<'_> {
                 at += 1;
                 continue;
             };
-            let key = (groups[at].asked.first().copied(), groups[other].asked.first().copied());
+            let key = (
+                groups[at].asked.first().copied(),
+                groups[other].asked.first().copied(),
+            );
             let parts = groups[at].plan.prediction.seconds + groups[other].plan.prediction.seconds;
-            let gain = groups[at].plan.prediction.seconds.min(groups[other].plan.prediction.seconds);
+            let gain = groups[at]
+                .plan
+                .prediction
+                .seconds
+                .min(groups[other].plan.prediction.seconds);
             let tables = groups[at].tables.len() + groups[other].tables.len();
             if gain < 2.0 * PLANNED * tables as f64 || !tried.insert(key) || self.left < 0.0 {
                 at += 1;
@@ -355,8 +464,13 @@ impl Divider<'_> {
         }
         let own = self.mask(&groups[at].tables);
         let shared = |g: &Group| g.tables.iter().filter(|t| own[**t]).count();
-        let others = (0..groups.len()).filter(|o| *o != at && together(&groups[*o])).map(|o| (shared(&groups[o]), o));
-        others.max_by_key(|(many, o)| (*many, usize::MAX - o)).filter(|(many, _)| *many > 0).map(|(_, o)| o)
+        let others = (0..groups.len())
+            .filter(|o| *o != at && together(&groups[*o]))
+            .map(|o| (shared(&groups[o]), o));
+        others
+            .max_by_key(|(many, o)| (*many, usize::MAX - o))
+            .filter(|(many, _)| *many > 0)
+            .map(|(_, o)| o)
     }
     /// Both groups as one, if it takes no longer than `parts` seconds.
     fn union(&mut self, a: &Group, b: &Group, parts: f64) -> Option<Group> {
@@ -369,7 +483,10 @@ impl Divider<'_> {
         tables.sort_unstable();
         tables.dedup();
         // What a variable of one group keeps of the other's: their sums would not be constant side by side.
-        let left = self.relevance.of(&vec![true; self.network.tables.len()], &kept).tables;
+        let left = self
+            .relevance
+            .of(&vec![true; self.network.tables.len()], &kept)
+            .tables;
         for v in &asked {
             if let Some(at) = self.relevance.table_of(&left, *v) {
                 tables.extend(self.relevance.connected(&left, at));
@@ -380,7 +497,12 @@ impl Divider<'_> {
         let none = vec![false; self.network.cards.len()];
         let extra = extra.then(|| self.relevance.of(&self.mask(&tables), &none).scale);
         let usual = std::mem::replace(&mut self.options.time_limit, parts);
-        let union = self.planned(Seed { tables, asked, extra, pass: Pass::Sweep });
+        let union = self.planned(Seed {
+            tables,
+            asked,
+            extra,
+            pass: Pass::Sweep,
+        });
         self.options.time_limit = usual;
         union.filter(|u| u.plan.prediction.seconds <= parts)
     }
@@ -389,17 +511,28 @@ impl Divider<'_> {
 /// The part of `network` with these tables and at least the variables `asked`, numbered by their order in the network.
 fn part(network: &Reduced, tables: &[usize], asked: &[usize]) -> Reduced {
     let mut number = vec![None; network.cards.len()];
-    let held = tables.iter().flat_map(|t| &network.tables[*t].scope).chain(asked);
+    let held = tables
+        .iter()
+        .flat_map(|t| &network.tables[*t].scope)
+        .chain(asked);
     held.for_each(|v| number[*v] = Some(0));
     let origin: Vec<usize> = (0..number.len()).filter(|v| number[*v].is_some()).collect();
-    origin.iter().enumerate().for_each(|(at, v)| number[*v] = Some(at));
+    origin
+        .iter()
+        .enumerate()
+        .for_each(|(at, v)| number[*v] = Some(at));
     let scope = |t: &Table| t.scope.iter().filter_map(|v| number[*v]).collect();
     let own = tables.iter().map(|t| &network.tables[*t]);
     let mut out = Reduced {
         cards: origin.iter().map(|v| network.cards[*v]).collect(),
         states: Vec::new(),
         settled: Vec::new(),
-        tables: own.map(|t| Table { scope: scope(t), values: t.values.clone() }).collect(),
+        tables: own
+            .map(|t| Table {
+                scope: scope(t),
+                values: t.values.clone(),
+            })
+            .collect(),
         scale: Scalar::ONE,
         impossible: false,
         origin,

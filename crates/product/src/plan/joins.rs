@@ -75,5 +75,8 @@ pub(super) fn refuse_memory(needed: f64, plan: &Plan, options: &Options) -> Erro
         plan.prediction.largest
     ))
     .limit(format!("memory {}", human_bytes(options.memory)))
-    .remedy(format!("{} or more", Opt::Memory.to(human_bytes_up(needed.min(1.8e19) as u64))))
+    .remedy(format!(
+        "{} or more",
+        Opt::Memory.to(human_bytes_up(needed.min(1.8e19) as u64))
+    ))
 }

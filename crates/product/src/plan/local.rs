@@ -26,7 +26,10 @@ pub struct Local {
 impl Local {
     /// The component of `forest` made of `nodes`.
     pub fn new(forest: &Forest, nodes: &[usize]) -> Self {
-        let mut vars: Vec<usize> = nodes.iter().flat_map(|n| forest.nodes[*n].scope.iter().copied()).collect();
+        let mut vars: Vec<usize> = nodes
+            .iter()
+            .flat_map(|n| forest.nodes[*n].scope.iter().copied())
+            .collect();
         vars.sort_unstable_by_key(|v| (forest.cards[*v], *v));
         vars.dedup();
         let mut bit = std::collections::HashMap::new();
@@ -56,14 +59,19 @@ impl Local {
                 set(&mut out.scopes[at * words..][..words], bit[v]);
             }
         }
-        vars.iter().filter(|v| forest.kept[**v]).for_each(|v| set(&mut out.kept, bit[v]));
+        vars.iter()
+            .filter(|v| forest.kept[**v])
+            .for_each(|v| set(&mut out.kept, bit[v]));
         out.variables = vars.iter().map(|v| bit[v]).collect();
         out
     }
     /// Bytes that the component made of `nodes` takes as bits: its scopes, and those of one tree while it is built. A search
     /// takes [`Local::chain_bytes`] more for each tree that it changes.
     pub fn bytes(forest: &Forest, nodes: &[usize]) -> u64 {
-        let mut vars: Vec<usize> = nodes.iter().flat_map(|n| forest.nodes[*n].scope.iter().copied()).collect();
+        let mut vars: Vec<usize> = nodes
+            .iter()
+            .flat_map(|n| forest.nodes[*n].scope.iter().copied())
+            .collect();
         vars.sort_unstable();
         vars.dedup();
         let mut cards: Vec<usize> = vars.iter().map(|v| forest.cards[*v]).collect();
@@ -71,7 +79,11 @@ impl Local {
         cards.dedup();
         // Each domain size begins a word of its own.
         let words = (vars.len() / 64 + cards.len() + 1) as u64;
-        let pairs = if words * 64 > DENSE_BITS as u64 { 0 } else { words * words * 64 * 8 };
+        let pairs = if words * 64 > DENSE_BITS as u64 {
+            0
+        } else {
+            words * words * 64 * 8
+        };
         3 * 8 * words * nodes.len() as u64 + pairs + 64 * vars.len() as u64
     }
     /// Bytes of the bits of one tree over the tables.
@@ -88,7 +100,10 @@ impl Local {
     }
     /// log2 of the number of configurations of `bits`.
     pub fn log2(&self, bits: &[u64]) -> f64 {
-        bits.iter().zip(&self.weight).map(|(b, w)| f64::from(b.count_ones()) * w).sum()
+        bits.iter()
+            .zip(&self.weight)
+            .map(|(b, w)| f64::from(b.count_ones()) * w)
+            .sum()
     }
 }
 

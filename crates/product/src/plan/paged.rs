@@ -72,43 +72,93 @@ impl Paged {
     pub fn new(bucket: &Bucket, unit: &Unit, knapsack: Knapsack) -> Self {
         let mut best: Option<Paged> = None;
         for (variable, card) in bucket.out.iter().enumerate().rev() {
-            for values in (0..usize::BITS).map(|p| 1 << p).take_while(|v| v < card).chain([*card]) {
+            for values in (0..usize::BITS)
+                .map(|p| 1 << p)
+                .take_while(|v| v < card)
+                .chain([*card])
+            {
                 let found = Self::with_page(bucket, unit, knapsack, (variable, values));
                 if best.as_ref().is_none_or(|b| found.seconds < b.seconds) {
                     best = Some(found);
                 }
             }
         }
-        best.unwrap_or_else(|| Self::with_page(&Bucket { out: vec![1], ..bucket.alone() }, unit, knapsack, (0, 1)))
+        best.unwrap_or_else(|| {
+            Self::with_page(
+                &Bucket {
+                    out: vec![1],
+                    ..bucket.alone()
+                },
+                unit,
+                knapsack,
+                (0, 1),
+            )
+        })
     }
     /// The segments of pages of so many `values` of a result `variable` and all values of the faster ones.
-    pub fn with_page(bucket: &Bucket, unit: &Unit, knapsack: Knapsack, (variable, values): (usize, usize)) -> Self {
+    pub fn with_page(
+        bucket: &Bucket,
+        unit: &Unit,
+        knapsack: Knapsack,
+        (variable, values): (usize, usize),
+    ) -> Self {
         let divided = bucket.divided(variable, values);
         let outer = variable + 1;
         let page = divided.out[outer..].iter().product::<usize>();
         let pages = divided.out[..outer].iter().product::<usize>();
         let pages_per_block = (pages / (WAVES * unit.blocks.max(1))).max(1);
-        let valid: Vec<usize> =
-            divided.functions.iter().map(|(holds, _)| valid(&divided.out[..outer], holds)).collect();
+        let valid: Vec<usize> = divided
+            .functions
+            .iter()
+            .map(|(holds, _)| valid(&divided.out[..outer], holds))
+            .collect();
         let visits = divided.out.iter().map(|c| *c as f64).product::<f64>() * bucket.summed as f64;
         let items: Vec<Item> = (divided.functions.iter().zip(&valid))
             .map(|(f, valid)| {
                 let size = divided.segment(f, outer);
-                Item { size, fetched: size * fetches(pages, pages_per_block, *valid) as f64, direct: visits }
+                Item {
+                    size,
+                    fetched: size * fetches(pages, pages_per_block, *valid) as f64,
+                    direct: visits,
+                }
             })
             .collect();
         let chosen = choose(&items, unit.entries as f64, knapsack);
-        let read = items.iter().zip(&chosen).map(|(i, held)| if *held { i.fetched } else { i.direct }).sum();
-        let traffic = Traffic { operations: bucket.operations(), read, written: bucket.written() };
+        let read = items
+            .iter()
+            .zip(&chosen)
+            .map(|(i, held)| if *held { i.fetched } else { i.direct })
+            .sum();
+        let traffic = Traffic {
+            operations: bucket.operations(),
+            read,
+            written: bucket.written(),
+        };
         let threads = page.next_multiple_of(WARP).min(unit.threads);
         // Threads without an entry, and multiprocessors without a thread block, wait.
         let lanes = page as f64 / page.next_multiple_of(threads) as f64;
         let blocks = pages.div_ceil(pages_per_block);
         let busy = (blocks as f64 * threads as f64 / (unit.blocks * unit.threads) as f64).min(1.0);
-        let seconds =
-            (traffic.operations / (unit.operations * lanes)).max((read + traffic.written) / unit.memory) / busy;
-        let segments = items.iter().zip(chosen).map(|(i, held)| held.then_some(i.size as usize)).collect();
-        Paged { variable, values, page, pages, pages_per_block, threads, segments, valid, traffic, seconds }
+        let seconds = (traffic.operations / (unit.operations * lanes))
+            .max((read + traffic.written) / unit.memory)
+            / busy;
+        let segments = items
+            .iter()
+            .zip(chosen)
+            .map(|(i, held)| held.then_some(i.size as usize))
+            .collect();
+        Paged {
+            variable,
+            values,
+            page,
+            pages,
+            pages_per_block,
+            threads,
+            segments,
+            valid,
+            traffic,
+            seconds,
+        }
     }
     /// Thread blocks.
     pub fn blocks(&self) -> usize {
@@ -123,14 +173,24 @@ impl Paged {
 impl Bucket {
     /// The bucket of one entry: the result variables left out.
     fn alone(&self) -> Bucket {
-        let functions = self.functions.iter().map(|(_, summed)| (vec![false], *summed)).collect();
-        Bucket { out: vec![], summed: self.summed, functions }
+        let functions = self
+            .functions
+            .iter()
+            .map(|(_, summed)| (vec![false], *summed))
+            .collect();
+        Bucket {
+            out: vec![],
+            summed: self.summed,
+            functions,
+        }
     }
     /// The bucket with one result `variable` as two: blocks of so many `values`, and the values of a block.
     fn divided(&self, variable: usize, values: usize) -> Bucket {
         let mut divided = self.clone();
         let card = divided.out[variable];
-        divided.out.splice(variable..=variable, [card.div_ceil(values), values]);
+        divided
+            .out
+            .splice(variable..=variable, [card.div_ceil(values), values]);
         for (holds, _) in &mut divided.functions {
             holds.insert(variable, holds[variable]);
         }
@@ -164,8 +224,12 @@ fn choose(items: &[Item], room: f64, knapsack: Knapsack) -> Vec<bool> {
 }
 
 fn greedy(items: &[Item], room: f64) -> Vec<bool> {
-    let mut order: Vec<usize> = (0..items.len()).filter(|i| items[*i].saves() > 0.0).collect();
-    order.sort_by(|a, b| (items[*b].saves() / items[*b].size).total_cmp(&(items[*a].saves() / items[*a].size)));
+    let mut order: Vec<usize> = (0..items.len())
+        .filter(|i| items[*i].saves() > 0.0)
+        .collect();
+    order.sort_by(|a, b| {
+        (items[*b].saves() / items[*b].size).total_cmp(&(items[*a].saves() / items[*a].size))
+    });
     let (mut chosen, mut left) = (vec![false; items.len()], room);
     for i in order {
         if items[i].size <= left {
@@ -180,10 +244,17 @@ fn greedy(items: &[Item], room: f64) -> Vec<bool> {
 fn exact(items: &[Item], room: f64) -> Vec<bool> {
     let holds = |subset: usize, i: usize| subset >> i & 1 == 1;
     let sum = |subset: usize, of: fn(&Item) -> f64| -> f64 {
-        items.iter().enumerate().filter(|(i, _)| holds(subset, *i)).map(|(_, item)| of(item)).sum()
+        items
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| holds(subset, *i))
+            .map(|(_, item)| of(item))
+            .sum()
     };
     let fits = (0..1 << items.len()).filter(|s| sum(*s, |i| i.size) <= room);
-    let best = fits.max_by(|a, b| sum(*a, Item::saves).total_cmp(&sum(*b, Item::saves))).unwrap_or(0);
+    let best = fits
+        .max_by(|a, b| sum(*a, Item::saves).total_cmp(&sum(*b, Item::saves)))
+        .unwrap_or(0);
     (0..items.len()).map(|i| holds(best, i)).collect()
 }
 
@@ -202,7 +273,11 @@ fn fetches(pages: usize, pages_per_block: usize, valid: usize) -> usize {
 }
 
 fn greatest_divisor(a: usize, b: usize) -> usize {
-    if b == 0 { a } else { greatest_divisor(b, a % b) }
+    if b == 0 {
+        a
+    } else {
+        greatest_divisor(b, a % b)
+    }
 }
 
 #[cfg(test)]
@@ -210,13 +285,30 @@ mod tests {
     use super::*;
     use zipfold_core::Random;
 
-    const UNIT: Unit = Unit { entries: 12 << 10, threads: 256, blocks: 264, operations: 6e13, memory: 1e12 };
+    const UNIT: Unit = Unit {
+        entries: 12 << 10,
+        threads: 256,
+        blocks: 264,
+        operations: 6e13,
+        memory: 1e12,
+    };
 
     fn random_bucket(random: &mut Random) -> Bucket {
-        let out: Vec<usize> = (0..1 + random.below(4)).map(|_| 1 + random.below(7)).collect();
-        let function = |random: &mut Random| (out.iter().map(|_| random.below(2) == 0).collect(), 1 + random.below(9));
+        let out: Vec<usize> = (0..1 + random.below(4))
+            .map(|_| 1 + random.below(7))
+            .collect();
+        let function = |random: &mut Random| {
+            (
+                out.iter().map(|_| random.below(2) == 0).collect(),
+                1 + random.below(9),
+            )
+        };
         let functions = (0..1 + random.below(4)).map(|_| function(random)).collect();
-        Bucket { summed: 9, functions, out }
+        Bucket {
+            summed: 9,
+            functions,
+            out,
+        }
     }
 
     #[test]
@@ -226,17 +318,30 @@ mod tests {
             let bucket = random_bucket(&mut random);
             let variable = random.below(bucket.out.len());
             let values = 1 + random.below(bucket.out[variable]);
-            let unit = Unit { blocks: 1 + random.below(5), ..UNIT };
+            let unit = Unit {
+                blocks: 1 + random.below(5),
+                ..UNIT
+            };
             let plan = Paged::with_page(&bucket, &unit, Knapsack::Exact, (variable, values));
             let outer = &bucket.divided(variable, values).out[..=variable];
             for (f, (holds, _)) in bucket.functions.iter().enumerate() {
                 let address = |page: usize| -> Vec<usize> {
-                    let digit = |at: usize| page / outer[at + 1..].iter().product::<usize>() % outer[at];
-                    (0..outer.len()).filter(|at| holds[*at]).map(digit).collect()
+                    let digit =
+                        |at: usize| page / outer[at + 1..].iter().product::<usize>() % outer[at];
+                    (0..outer.len())
+                        .filter(|at| holds[*at])
+                        .map(digit)
+                        .collect()
                 };
-                let new = |p: &usize| p.is_multiple_of(plan.pages_per_block) || address(*p) != address(p - 1);
+                let new = |p: &usize| {
+                    p.is_multiple_of(plan.pages_per_block) || address(*p) != address(p - 1)
+                };
                 let walked = (0..plan.pages).filter(new).count();
-                assert_eq!(fetches(plan.pages, plan.pages_per_block, plan.valid[f]), walked, "{bucket:?} {plan:?}");
+                assert_eq!(
+                    fetches(plan.pages, plan.pages_per_block, plan.valid[f]),
+                    walked,
+                    "{bucket:?} {plan:?}"
+                );
             }
         }
     }
@@ -246,16 +351,26 @@ mod tests {
         let mut random = Random::new(6);
         for _ in 0..2000 {
             let bucket = random_bucket(&mut random);
-            let unit = Unit { entries: random.below(30), ..UNIT };
+            let unit = Unit {
+                entries: random.below(30),
+                ..UNIT
+            };
             let variable = random.below(bucket.out.len());
             let page = (variable, 1 + random.below(bucket.out[variable]));
-            let [greedy, exact, none] =
-                [Knapsack::Greedy, Knapsack::Exact, Knapsack::None].map(|k| Paged::with_page(&bucket, &unit, k, page));
+            let [greedy, exact, none] = [Knapsack::Greedy, Knapsack::Exact, Knapsack::None]
+                .map(|k| Paged::with_page(&bucket, &unit, k, page));
             assert!(greedy.entries() <= unit.entries && exact.entries() <= unit.entries);
-            assert!(exact.traffic.read <= greedy.traffic.read && greedy.traffic.read <= none.traffic.read);
+            assert!(
+                exact.traffic.read <= greedy.traffic.read
+                    && greedy.traffic.read <= none.traffic.read
+            );
         }
         // The greedy one takes what saves most by entry, and then has no room for two others that save more in all.
-        let item = |size, saves| Item { size, fetched: 0.0, direct: saves };
+        let item = |size, saves| Item {
+            size,
+            fetched: 0.0,
+            direct: saves,
+        };
         let items = [item(6.0, 10.0), item(5.0, 8.0), item(5.0, 8.0)];
         assert_eq!(choose(&items, 10.0, Knapsack::Greedy), [true, false, false]);
         assert_eq!(choose(&items, 10.0, Knapsack::Exact), [false, true, true]);
@@ -270,22 +385,48 @@ mod tests {
             functions: vec![(vec![true, false], 100), (vec![false, true], 100)],
         };
         let with = |entries, page| {
-            Paged::with_page(&product, &Unit { entries, blocks: 1, ..UNIT }, Knapsack::Exact, page).traffic.intensity()
+            Paged::with_page(
+                &product,
+                &Unit {
+                    entries,
+                    blocks: 1,
+                    ..UNIT
+                },
+                Knapsack::Exact,
+                page,
+            )
+            .traffic
+            .intensity()
         };
         assert!((with(0, (1, 79)) - 0.99).abs() < 1e-2);
         let whole = 1.99 / (2.0 / 79.0 + 1.0 / 100.0);
-        let one_block = Unit { entries: 79 * 100 + 100, blocks: 1, ..UNIT };
+        let one_block = Unit {
+            entries: 79 * 100 + 100,
+            blocks: 1,
+            ..UNIT
+        };
         let mut kept = Paged::with_page(&product, &one_block, Knapsack::Exact, (1, 79));
         assert_eq!(kept.segments, [Some(100), Some(7900)]);
         assert_eq!(kept.valid, [1, 79]);
-        assert!(kept.traffic.intensity() > 20.0 && kept.traffic.intensity() <= whole, "{}", kept.traffic.intensity());
+        assert!(
+            kept.traffic.intensity() > 20.0 && kept.traffic.intensity() <= whole,
+            "{}",
+            kept.traffic.intensity()
+        );
         kept = Paged::new(&product, &one_block, Knapsack::Greedy);
-        assert!(kept.seconds <= Paged::with_page(&product, &one_block, Knapsack::Greedy, (1, 79)).seconds);
+        assert!(
+            kept.seconds
+                <= Paged::with_page(&product, &one_block, Knapsack::Greedy, (1, 79)).seconds
+        );
     }
 
     #[test]
     fn a_bucket_without_result_variables_is_one_page_of_one_entry() {
-        let sum = Bucket { out: vec![], summed: 30, functions: vec![(vec![], 30), (vec![], 5)] };
+        let sum = Bucket {
+            out: vec![],
+            summed: 30,
+            functions: vec![(vec![], 30), (vec![], 5)],
+        };
         let plan = Paged::new(&sum, &UNIT, Knapsack::Greedy);
         assert_eq!((plan.page, plan.pages, plan.blocks()), (1, 1, 1));
     }

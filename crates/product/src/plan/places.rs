@@ -54,24 +54,48 @@ struct Best {
 impl Places {
     /// The best places for the joins of `plan`. A plan is a forest, so the best of a node follows from the best of its inputs.
     pub fn new(plan: &Plan, rates: &Rates, link: &Link, pass: Pass) -> Self {
-        let log2 = |v: &usize| if plan.sliced.contains(v) { 0.0 } else { (plan.cards[*v] as f64).log2() };
-        let sizes: Vec<f64> = plan.nodes.iter().map(|n| n.scope.iter().map(log2).sum()).collect();
-        let unions: Vec<f64> =
-            plan.nodes.iter().zip(&sizes).map(|(n, s)| s + n.summed.iter().map(log2).sum::<f64>()).collect();
+        let log2 = |v: &usize| {
+            if plan.sliced.contains(v) {
+                0.0
+            } else {
+                (plan.cards[*v] as f64).log2()
+            }
+        };
+        let sizes: Vec<f64> = plan
+            .nodes
+            .iter()
+            .map(|n| n.scope.iter().map(log2).sum())
+            .collect();
+        let unions: Vec<f64> = plan
+            .nodes
+            .iter()
+            .zip(&sizes)
+            .map(|(n, s)| s + n.summed.iter().map(log2).sum::<f64>())
+            .collect();
         let free = free(plan);
         let sends = |at: usize| link.transfer(sizes[at].exp2());
         let mut best: Vec<Best> = Vec::with_capacity(plan.nodes.len());
         for (at, node) in plan.nodes.iter().enumerate() {
             let Source::Join(inputs) = &node.source else {
-                best.push(Best { seconds: [0.0, sends(at)], runs: [false, false] });
+                best.push(Best {
+                    seconds: [0.0, sends(at)],
+                    runs: [false, false],
+                });
                 continue;
             };
             let entries = inputs.iter().map(|n| sizes[*n].exp2()).sum::<f64>() + sizes[at].exp2();
             let times = 1.0 + gradients(plan, at);
-            let here = times * join_seconds(rates, unions[at], entries, &sizes, inputs, sizes[at], free[at]);
+            let here = times
+                * join_seconds(
+                    rates, unions[at], entries, &sizes, inputs, sizes[at], free[at],
+                );
             let there = times * link.join(unions[at].exp2() * inputs.len() as f64, entries);
             // A traceback reads all tables on the host.
-            let home = if pass == Pass::Forward { 0.0 } else { sends(at) };
+            let home = if pass == Pass::Forward {
+                0.0
+            } else {
+                sends(at)
+            };
             let of = |place: usize| inputs.iter().map(|n| best[*n].seconds[place]).sum::<f64>();
             let (host, device) = (of(0) + here, of(1) + there + home);
             best.push(Best {
@@ -87,7 +111,9 @@ impl Places {
         let mut remote = vec![false; plan.nodes.len()];
         let (mut all, mut there) = (0.0, 0.0);
         for (at, node) in plan.nodes.iter().enumerate().rev() {
-            let Source::Join(inputs) = &node.source else { continue };
+            let Source::Join(inputs) = &node.source else {
+                continue;
+            };
             remote[at] = best[at].runs[usize::from(wanted[at])];
             inputs.iter().for_each(|n| wanted[*n] = remote[at]);
             let work = unions[at].exp2() * inputs.len() as f64;
@@ -96,7 +122,11 @@ impl Places {
         }
         let slices: f64 = plan.sliced.iter().map(|v| plan.cards[*v] as f64).product();
         let seconds = plan.roots.iter().map(|r| best[*r].seconds[0]).sum::<f64>() * slices;
-        Places { remote, seconds, share: if all > 0.0 { there / all } else { 0.0 } }
+        Places {
+            remote,
+            seconds,
+            share: if all > 0.0 { there / all } else { 0.0 },
+        }
     }
     /// Joins on the device.
     pub fn many(&self) -> usize {

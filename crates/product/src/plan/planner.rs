@@ -23,17 +23,33 @@ pub fn plan(reduced: &Reduced, asked: &[usize], options: &Options) -> Result<Pla
     if options.pass != Pass::Sweep {
         asked.iter().for_each(|v| keep[*v] = true);
     }
-    let mut forest = Forest::new(&reduced.cards, keep, reduced.tables.iter().map(|t| t.scope.clone()));
+    let mut forest = Forest::new(
+        &reduced.cards,
+        keep,
+        reduced.tables.iter().map(|t| t.scope.clone()),
+    );
     forest.eliminate_easy();
-    let weights = Weights { entry: ENTRY, cap: (options.memory as f64 / 32.0).log2(), start: 2000.0 };
-    let passes = if options.pass == Pass::Sweep { 3.0 } else { 1.0 };
+    let weights = Weights {
+        entry: ENTRY,
+        cap: (options.memory as f64 / 32.0).log2(),
+        start: 2000.0,
+    };
+    let passes = if options.pass == Pass::Sweep {
+        3.0
+    } else {
+        1.0
+    };
     let unit = passes / options.rates.matrix;
     let (seed, seconds, limit) = (options.seed, options.order_seconds, options.time_limit);
     let mut hard = Vec::new();
     let mut searched = 0.0;
     for component in forest.components() {
         if component.len() == 1 {
-            if !forest.nodes[component[0]].scope.iter().all(|v| forest.kept[*v]) {
+            if !forest.nodes[component[0]]
+                .scope
+                .iter()
+                .all(|v| forest.kept[*v])
+            {
                 forest.join(&component);
             }
             continue;
@@ -49,7 +65,14 @@ pub fn plan(reduced: &Reduced, asked: &[usize], options: &Options) -> Result<Pla
             .remedy(format!("{} or more", Opt::Memory.to(human_bytes_up(graph)))));
         };
         let local = Local::new(&forest, &component);
-        let effort = Effort { seed, seconds, patience: options.patience, unit, limit, room };
+        let effort = Effort {
+            seed,
+            seconds,
+            patience: options.patience,
+            unit,
+            limit,
+            room,
+        };
         let tree = match search(&local, &weights, effort) {
             Found::Tree(tree, cost, seconds) => {
                 hard.push((local.variables.len(), cost));
@@ -112,7 +135,10 @@ fn refuse_hopeless(plan: &Plan, options: &Options) -> Result<()> {
     if p.seconds <= options.time_limit {
         return Ok(());
     }
-    let slices = plan.sliced.iter().fold(0.0, |sum, v| sum + (plan.cards[*v] as f64).log2());
+    let slices = plan
+        .sliced
+        .iter()
+        .fold(0.0, |sum, v| sum + (plan.cards[*v] as f64).log2());
     Err(Error::resource(format!(
         "the network is too wide for exact inference here: width {}, {:.3e} operations, 2^{slices:.0} slices of at most 2^{:.0} entries, about {:.3e} seconds, by the best order of {:.1} seconds of search",
         p.width, p.flops, p.largest, p.seconds, plan.searched
@@ -123,15 +149,22 @@ fn refuse_hopeless(plan: &Plan, options: &Options) -> Result<()> {
 
 /// Numbers the nodes in the order of execution and sorts every scope by the global variable order.
 fn assemble(forest: Forest, asked: &[usize], options: &Options) -> Plan {
-    let roots: Vec<usize> = (0..forest.nodes.len()).filter(|n| forest.active[*n]).collect();
+    let roots: Vec<usize> = (0..forest.nodes.len())
+        .filter(|n| forest.active[*n])
+        .collect();
     let weight = subtree_peaks(&forest);
     let order = execution_order(&forest, &roots, &weight);
     let mut new = vec![0; forest.nodes.len()];
     order.iter().enumerate().for_each(|(at, n)| new[*n] = at);
-    let summed = order.iter().flat_map(|n| forest.nodes[*n].summed.iter().copied());
+    let summed = order
+        .iter()
+        .flat_map(|n| forest.nodes[*n].summed.iter().copied());
     let kept = free_order(&forest, &roots);
     let mut rank = vec![0u32; forest.cards.len()];
-    summed.chain(kept).enumerate().for_each(|(place, v)| rank[v] = place as u32);
+    summed
+        .chain(kept)
+        .enumerate()
+        .for_each(|(place, v)| rank[v] = place as u32);
     let mut nodes: Vec<Node> = order.iter().map(|n| forest.nodes[*n].clone()).collect();
     for node in &mut nodes {
         node.scope.sort_by_key(|v| rank[*v]);
@@ -140,7 +173,11 @@ fn assemble(forest: Forest, asked: &[usize], options: &Options) -> Plan {
             inputs.iter_mut().for_each(|n| *n = new[*n]);
         }
     }
-    let sweep = if options.pass == Pass::Sweep { Sweep::of(&nodes, &forest.cards, asked) } else { Sweep::default() };
+    let sweep = if options.pass == Pass::Sweep {
+        Sweep::of(&nodes, &forest.cards, asked)
+    } else {
+        Sweep::default()
+    };
     Plan {
         cards: forest.cards,
         nodes,
@@ -158,13 +195,19 @@ fn assemble(forest: Forest, asked: &[usize], options: &Options) -> Plan {
 fn free_order(forest: &Forest, roots: &[usize]) -> Vec<usize> {
     let mut largest = vec![0.0f64; forest.cards.len()];
     for root in roots {
-        let Source::Join(inputs) = &forest.nodes[*root].source else { continue };
+        let Source::Join(inputs) = &forest.nodes[*root].source else {
+            continue;
+        };
         for scope in inputs.iter().map(|n| &forest.nodes[*n].scope) {
             let entries = forest.size(scope);
-            scope.iter().for_each(|v| largest[*v] = largest[*v].max(entries));
+            scope
+                .iter()
+                .for_each(|v| largest[*v] = largest[*v].max(entries));
         }
     }
-    let mut out: Vec<usize> = (0..forest.cards.len()).filter(|v| forest.kept[*v]).collect();
+    let mut out: Vec<usize> = (0..forest.cards.len())
+        .filter(|v| forest.kept[*v])
+        .collect();
     out.sort_by(|a, b| largest[*a].total_cmp(&largest[*b]));
     out
 }

@@ -30,7 +30,9 @@ pub fn reduce(network: &Network, evidence: &Evidence, need: Need, keep: &[Var]) 
     }
     for factor in network.factors() {
         match restrict(factor.scope(), factor.values(), cards, &out) {
-            table if table.scope.is_empty() => out.scale = out.scale.times(Scalar::of(table.values[0])),
+            table if table.scope.is_empty() => {
+                out.scale = out.scale.times(Scalar::of(table.values[0]))
+            }
             table => out.tables.push(table),
         }
     }
@@ -49,9 +51,15 @@ pub fn reduce(network: &Network, evidence: &Evidence, need: Need, keep: &[Var]) 
 /// Gives every variable without a table a table of ones.
 pub(super) fn cover_free(out: &mut Reduced) {
     let mut seen = vec![false; out.cards.len()];
-    out.tables.iter().flat_map(|t| &t.scope).for_each(|v| seen[*v] = true);
+    out.tables
+        .iter()
+        .flat_map(|t| &t.scope)
+        .for_each(|v| seen[*v] = true);
     for v in (0..out.cards.len()).filter(|v| !seen[*v]) {
-        out.tables.push(Table { scope: vec![v], values: vec![1.0; out.cards[v]] });
+        out.tables.push(Table {
+            scope: vec![v],
+            values: vec![1.0; out.cards[v]],
+        });
     }
 }
 
@@ -66,8 +74,14 @@ impl Alive {
     fn new(cards: &[usize], evidence: &Evidence) -> Self {
         let mut start = Vec::with_capacity(cards.len() + 1);
         start.push(0);
-        cards.iter().for_each(|c| start.push(start.last().copied().unwrap_or(0) + c));
-        let mut out = Alive { alive: vec![true; start[cards.len()]], start, left: cards.to_vec() };
+        cards
+            .iter()
+            .for_each(|c| start.push(start.last().copied().unwrap_or(0) + c));
+        let mut out = Alive {
+            alive: vec![true; start[cards.len()]],
+            start,
+            left: cards.to_vec(),
+        };
         for (v, x) in evidence.iter() {
             out.of_mut(v).fill(false);
             out.of_mut(v)[x] = true;
@@ -90,12 +104,21 @@ impl Alive {
             f.scope().iter().for_each(|v| of_var[*v].push(at as u32));
         }
         let mut queued = zeros.clone();
-        let mut work: Vec<u32> = (0..factors.len() as u32).filter(|at| zeros[*at as usize]).rev().collect();
+        let mut work: Vec<u32> = (0..factors.len() as u32)
+            .filter(|at| zeros[*at as usize])
+            .rev()
+            .collect();
         while let Some(at) = work.pop() {
             queued[at as usize] = false;
             let f = &factors[at as usize];
-            let Some(changed) = self.revise(f.scope(), f.values(), network.cards()) else { return false };
-            for next in changed.iter().flat_map(|v| &of_var[*v]).filter(|next| **next != at) {
+            let Some(changed) = self.revise(f.scope(), f.values(), network.cards()) else {
+                return false;
+            };
+            for next in changed
+                .iter()
+                .flat_map(|v| &of_var[*v])
+                .filter(|next| **next != at)
+            {
                 if !std::mem::replace(&mut queued[*next as usize], true) {
                     work.push(*next);
                 }
@@ -109,16 +132,29 @@ impl Alive {
         let mut any = false;
         let mut x = vec![0usize; scope.len()];
         for value in values {
-            if *value > 0.0 && scope.iter().zip(&x).all(|(v, s)| self.alive[self.start[*v] + s]) {
+            if *value > 0.0
+                && scope
+                    .iter()
+                    .zip(&x)
+                    .all(|(v, s)| self.alive[self.start[*v] + s])
+            {
                 any = true;
-                support.iter_mut().zip(&x).for_each(|(row, s)| row[*s] = true);
+                support
+                    .iter_mut()
+                    .zip(&x)
+                    .for_each(|(row, s)| row[*s] = true);
             }
             step(&mut x, |at| cards[scope[at]]);
         }
         let mut changed = Vec::new();
         for (v, row) in scope.iter().zip(&support) {
-            let lost =
-                self.of_mut(*v).iter_mut().zip(row).filter(|(a, s)| **a && !**s).map(|(a, _)| *a = false).count();
+            let lost = self
+                .of_mut(*v)
+                .iter_mut()
+                .zip(row)
+                .filter(|(a, s)| **a && !**s)
+                .map(|(a, _)| *a = false)
+                .count();
             self.left[*v] -= lost;
             if lost > 0 {
                 changed.push(*v);
@@ -138,7 +174,12 @@ impl Alive {
             impossible: false,
         };
         for v in 0..cards.len() {
-            let states = self.of(v).iter().enumerate().filter(|(_, a)| **a).map(|(s, _)| s as u32);
+            let states = self
+                .of(v)
+                .iter()
+                .enumerate()
+                .filter(|(_, a)| **a)
+                .map(|(s, _)| s as u32);
             if self.left[v] == 1 {
                 out.settled[v] = states.into_iter().next();
             } else {
@@ -168,15 +209,25 @@ fn restrict(scope: &[Var], values: &[f64], cards: &[usize], out: &Reduced) -> Ta
         }
     }
     if kept.iter().map(|(n, _)| out.cards[*n]).product::<usize>() == values.len() {
-        return Table { scope: kept.into_iter().map(|(n, _)| n).collect(), values: values.to_vec() };
+        return Table {
+            scope: kept.into_iter().map(|(n, _)| n).collect(),
+            values: values.to_vec(),
+        };
     }
     let total: usize = kept.iter().map(|(n, _)| out.cards[*n]).product();
     let mut x = vec![0usize; kept.len()];
     let mut picked = Vec::with_capacity(total);
     for _ in 0..total {
-        let at: usize = kept.iter().zip(&x).map(|((n, stride), s)| out.states[*n][*s] as usize * stride).sum();
+        let at: usize = kept
+            .iter()
+            .zip(&x)
+            .map(|((n, stride), s)| out.states[*n][*s] as usize * stride)
+            .sum();
         picked.push(values[base + at]);
         step(&mut x, |at| out.cards[kept[at].0]);
     }
-    Table { scope: kept.into_iter().map(|(n, _)| n).collect(), values: picked }
+    Table {
+        scope: kept.into_iter().map(|(n, _)| n).collect(),
+        values: picked,
+    }
 }

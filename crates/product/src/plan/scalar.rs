@@ -17,9 +17,15 @@ impl Default for Scalar {
 
 impl Scalar {
     /// 1.
-    pub const ONE: Scalar = Scalar { mantissa: 1.0, exponent: 0 };
+    pub const ONE: Scalar = Scalar {
+        mantissa: 1.0,
+        exponent: 0,
+    };
     /// 0.
-    pub const ZERO: Scalar = Scalar { mantissa: 0.0, exponent: 0 };
+    pub const ZERO: Scalar = Scalar {
+        mantissa: 0.0,
+        exponent: 0,
+    };
 
     /// The number `value` (finite, at least 0).
     pub fn of(value: f64) -> Self {
@@ -32,7 +38,14 @@ impl Scalar {
     /// `value · 2^exponent`.
     pub fn scaled(value: f64, exponent: i64) -> Self {
         let one = Self::of(value);
-        if one.is_zero() { one } else { Scalar { exponent: one.exponent + exponent, ..one } }
+        if one.is_zero() {
+            one
+        } else {
+            Scalar {
+                exponent: one.exponent + exponent,
+                ..one
+            }
+        }
     }
     /// e^x.
     pub fn exp(x: f64) -> Self {
@@ -44,15 +57,22 @@ impl Scalar {
     }
     /// The product.
     pub fn times(self, other: Self) -> Self {
-        Self::scaled(self.mantissa * other.mantissa, self.exponent + other.exponent)
+        Self::scaled(
+            self.mantissa * other.mantissa,
+            self.exponent + other.exponent,
+        )
     }
     /// The quotient by a number that is not 0.
     pub fn over(self, other: Self) -> Self {
-        Self::scaled(self.mantissa / other.mantissa, self.exponent - other.exponent)
+        Self::scaled(
+            self.mantissa / other.mantissa,
+            self.exponent - other.exponent,
+        )
     }
     /// The sum.
     pub fn plus(self, other: Self) -> Self {
-        let (low, high) = if self.is_zero() || (!other.is_zero() && self.exponent < other.exponent) {
+        let (low, high) = if self.is_zero() || (!other.is_zero() && self.exponent < other.exponent)
+        {
             (self, other)
         } else {
             (other, self)
@@ -61,7 +81,10 @@ impl Scalar {
             return high;
         }
         let shift = (low.exponent - high.exponent).max(-1074) as i32;
-        Self::scaled(high.mantissa + low.mantissa * (f64::from(shift)).exp2(), high.exponent)
+        Self::scaled(
+            high.mantissa + low.mantissa * (f64::from(shift)).exp2(),
+            high.exponent,
+        )
     }
     /// Whether it is 0.
     pub fn is_zero(self) -> bool {
@@ -91,6 +114,9 @@ fn split(value: f64) -> (f64, i64) {
             let (m, e) = split(value * (1u64 << 54) as f64);
             (m, e - 54)
         }
-        field => (f64::from_bits((bits & ((1 << 52) - 1)) | (1023 << 52)), field - 1023),
+        field => (
+            f64::from_bits((bits & ((1 << 52) - 1)) | (1023 << 52)),
+            field - 1023,
+        ),
     }
 }

@@ -81,8 +81,14 @@ pub fn search(local: &Local, weights: &Weights, effort: Effort) -> Found {
     let mut slice = 0.01f64;
     let mut stale = 0;
     loop {
-        let worth = if seconds(cost) > HOPELESS { 3.0 } else { 0.5 * seconds(cost) };
-        let allowed = effort.seconds.unwrap_or(worth.min(most).min(effort.patience));
+        let worth = if seconds(cost) > HOPELESS {
+            3.0
+        } else {
+            0.5 * seconds(cost)
+        };
+        let allowed = effort
+            .seconds
+            .unwrap_or(worth.min(most).min(effort.patience));
         let enough = match effort.seconds {
             Some(_) => spent > 0.99 * allowed || spent > ENOUGH * seconds(cost),
             None => spent + 0.5 * slice > allowed || stale >= STALE,
@@ -98,8 +104,19 @@ pub fn search(local: &Local, weights: &Weights, effort: Effort) -> Found {
         let sweeps = ((chain * 2.0 * MOVES / CHAINS as f64 / joins as f64) as usize).max(2);
         let chain_of = |c: usize| {
             let hot = [0.4, 1.0, 2.0, 4.0][c % 4];
-            let mut random = Random::new(effort.seed ^ (round * 64 + c as u64).wrapping_mul(0x9e37_79b9));
-            anneal(local, weights, &from, Schedule { sweeps, hot, cold: 0.05 }, &mut random)
+            let mut random =
+                Random::new(effort.seed ^ (round * 64 + c as u64).wrapping_mul(0x9e37_79b9));
+            anneal(
+                local,
+                weights,
+                &from,
+                Schedule {
+                    sweeps,
+                    hot,
+                    cold: 0.05,
+                },
+                &mut random,
+            )
         };
         let found: Vec<_> = match effort.room >= CHAINS as u64 * local.chain_bytes() {
             true => (0..CHAINS).into_par_iter().map(chain_of).collect(),
@@ -114,7 +131,11 @@ pub fn search(local: &Local, weights: &Weights, effort: Effort) -> Found {
         if from_cost < cost {
             (best, cost) = (from.clone(), from_cost);
         }
-        stale = if from_cost < 0.98 * before { 0 } else { stale + 1 };
+        stale = if from_cost < 0.98 * before {
+            0
+        } else {
+            stale + 1
+        };
         spent += chain;
         slice *= 1.6;
         round += 1;
@@ -151,7 +172,11 @@ fn greedy(local: &Local, weights: &Weights, effort: Effort) -> (Topology, f64) {
     let one = words * WORD + local.tables() as f64 * JOIN;
     let mut spent = one;
     for attempt in 1..64 {
-        let allowed = effort.seconds.map_or(0.2 * (best.1 * effort.unit), |s| 0.2 * s).min(1.0).min(effort.patience);
+        let allowed = effort
+            .seconds
+            .map_or(0.2 * (best.1 * effort.unit), |s| 0.2 * s)
+            .min(1.0)
+            .min(effort.patience);
         if spent + one > allowed && (attempt > 1 || one > 1.0) {
             break;
         }

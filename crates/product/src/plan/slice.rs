@@ -30,7 +30,13 @@ pub fn fit(plan: &mut Plan, options: &Options) -> zipfold_core::Result<()> {
 
 /// Predicts the plan, which has its slices, again.
 pub(super) fn again(plan: &mut Plan, options: &Options) {
-    let size = |v: usize| if plan.sliced.contains(&v) { 0.0 } else { (plan.cards[v] as f64).log2() };
+    let size = |v: usize| {
+        if plan.sliced.contains(&v) {
+            0.0
+        } else {
+            (plan.cards[v] as f64).log2()
+        }
+    };
     let log2: Vec<f64> = (0..plan.cards.len()).map(size).collect();
     plan.prediction = predict(plan, &log2, options);
 }
@@ -39,8 +45,12 @@ pub(super) fn again(plan: &mut Plan, options: &Options) {
 fn best_slice(plan: &Plan, log2: &[f64], options: &Options) -> Option<(usize, Prediction)> {
     let size = |n: &Node| n.scope.iter().map(|v| log2[*v]).sum::<f64>();
     let largest = plan.nodes.iter().map(size).fold(0.0, f64::max);
-    let mut candidates: Vec<usize> =
-        plan.nodes.iter().filter(|n| size(n) > largest - 1.0).flat_map(|n| n.scope.iter().copied()).collect();
+    let mut candidates: Vec<usize> = plan
+        .nodes
+        .iter()
+        .filter(|n| size(n) > largest - 1.0)
+        .flat_map(|n| n.scope.iter().copied())
+        .collect();
     candidates.sort_unstable();
     candidates.dedup();
     let kept = |v: &usize| plan.roots.iter().any(|r| plan.nodes[*r].scope.contains(v));
@@ -52,8 +62,13 @@ fn best_slice(plan: &Plan, log2: &[f64], options: &Options) -> Option<(usize, Pr
         let slower = (after.seconds / plan.prediction.seconds).max(1.0);
         (v, after, slower.ln() / saved.ln().max(1e-9))
     };
-    let graded = candidates.into_iter().filter(|v| log2[*v] > 0.0 && !kept(v)).map(grade);
-    graded.min_by(|a, b| a.2.total_cmp(&b.2)).map(|(v, after, _)| (v, after))
+    let graded = candidates
+        .into_iter()
+        .filter(|v| log2[*v] > 0.0 && !kept(v))
+        .map(grade);
+    graded
+        .min_by(|a, b| a.2.total_cmp(&b.2))
+        .map(|(v, after, _)| (v, after))
 }
 
 fn predict(plan: &Plan, log2: &[f64], options: &Options) -> Prediction {
@@ -64,18 +79,40 @@ fn predict(plan: &Plan, log2: &[f64], options: &Options) -> Prediction {
 fn predict_sliced(plan: &Plan, log2: &[f64], options: &Options, more: &[usize]) -> Prediction {
     let mut out = Prediction::default();
     let free = free(plan);
-    let sizes: Vec<f64> = plan.nodes.iter().map(|n| n.scope.iter().map(|v| log2[*v]).sum()).collect();
+    let sizes: Vec<f64> = plan
+        .nodes
+        .iter()
+        .map(|n| n.scope.iter().map(|v| log2[*v]).sum())
+        .collect();
     for (at, node) in plan.nodes.iter().enumerate() {
-        let Source::Join(inputs) = &node.source else { continue };
+        let Source::Join(inputs) = &node.source else {
+            continue;
+        };
         let union = sizes[at] + node.summed.iter().map(|v| log2[*v]).sum::<f64>();
         let contractions = 1.0 + gradients(plan, at);
         let entries: f64 = inputs.iter().map(|n| sizes[*n].exp2()).sum::<f64>() + sizes[at].exp2();
         out.flops += contractions * union.exp2() * inputs.len() as f64;
         out.bytes += contractions * entries * 8.0;
-        out.seconds += contractions * join_seconds(&options.rates, union, entries, &sizes, inputs, sizes[at], free[at]);
-        out.width = out.width.max((node.scope.len() + node.summed.len()).saturating_sub(1));
+        out.seconds += contractions
+            * join_seconds(
+                &options.rates,
+                union,
+                entries,
+                &sizes,
+                inputs,
+                sizes[at],
+                free[at],
+            );
+        out.width = out
+            .width
+            .max((node.scope.len() + node.summed.len()).saturating_sub(1));
     }
-    let slices: f64 = plan.sliced.iter().chain(more).map(|v| plan.cards[*v] as f64).product();
+    let slices: f64 = plan
+        .sliced
+        .iter()
+        .chain(more)
+        .map(|v| plan.cards[*v] as f64)
+        .product();
     out.flops *= slices;
     out.bytes *= slices;
     out.seconds *= slices;
@@ -101,15 +138,26 @@ fn trace_seconds(plan: &Plan, log2: &[f64]) -> f64 {
 
 /// Predicted seconds of every join over all slices, its gradients of the backward sweep included; by node, 0 for inputs.
 pub fn join_times(plan: &Plan, rates: &Rates) -> Vec<f64> {
-    let log2 = |v: &usize| if plan.sliced.contains(v) { 0.0 } else { (plan.cards[*v] as f64).log2() };
-    let sizes: Vec<f64> = plan.nodes.iter().map(|n| n.scope.iter().map(log2).sum()).collect();
+    let log2 = |v: &usize| {
+        if plan.sliced.contains(v) {
+            0.0
+        } else {
+            (plan.cards[*v] as f64).log2()
+        }
+    };
+    let sizes: Vec<f64> = plan
+        .nodes
+        .iter()
+        .map(|n| n.scope.iter().map(log2).sum())
+        .collect();
     let slices: f64 = plan.sliced.iter().map(|v| plan.cards[*v] as f64).product();
     let free = free(plan);
     let of = |(at, node): (usize, &Node)| match &node.source {
         Source::Input(_) => 0.0,
         Source::Join(inputs) => {
             let union = sizes[at] + node.summed.iter().map(log2).sum::<f64>();
-            let entries: f64 = inputs.iter().map(|n| sizes[*n].exp2()).sum::<f64>() + sizes[at].exp2();
+            let entries: f64 =
+                inputs.iter().map(|n| sizes[*n].exp2()).sum::<f64>() + sizes[at].exp2();
             slices
                 * (1.0 + gradients(plan, at))
                 * join_seconds(rates, union, entries, &sizes, inputs, sizes[at], free[at])
@@ -121,7 +169,9 @@ pub fn join_times(plan: &Plan, rates: &Rates) -> Vec<f64> {
 /// Whether the order of each node's result is free: kept variables only.
 pub(super) fn free(plan: &Plan) -> Vec<bool> {
     let mut out = vec![false; plan.nodes.len()];
-    plan.roots.iter().for_each(|r| out[*r] = !plan.nodes[*r].scope.is_empty());
+    plan.roots
+        .iter()
+        .for_each(|r| out[*r] = !plan.nodes[*r].scope.is_empty());
     out
 }
 
@@ -149,9 +199,16 @@ pub(super) fn join_seconds(
     out: f64,
     free: bool,
 ) -> f64 {
-    let large = inputs.iter().filter(|n| sizes[**n] > union - SMALLER).count();
+    let large = inputs
+        .iter()
+        .filter(|n| sizes[**n] > union - SMALLER)
+        .count();
     let runs = free && inputs.len() > 2 && large < 2;
-    let bucket = if runs { (rates.runs / inputs.len() as f64).max(rates.bucket) } else { rates.bucket };
+    let bucket = if runs {
+        (rates.runs / inputs.len() as f64).max(rates.bucket)
+    } else {
+        rates.bucket
+    };
     let rate = match inputs {
         [a, b] => {
             // Rows and columns of the product: what one input lacks of the union.
@@ -166,7 +223,8 @@ pub(super) fn join_seconds(
         _ => bucket,
     };
     // Setting out a contraction takes time for each of its tables.
-    rates.start * inputs.len() as f64 / 2.0 + (union.exp2() / rate).max(entries * 8.0 / rates.memory)
+    rates.start * inputs.len() as f64 / 2.0
+        + (union.exp2() / rate).max(entries * 8.0 / rates.memory)
 }
 
 /// Bytes held at one time, following the executor: inputs are copied once, tables go after their last use.
@@ -184,13 +242,17 @@ fn peak(plan: &Plan, sizes: &[f64], pass: Pass) -> f64 {
         return most;
     }
     for (at, node) in plan.nodes.iter().enumerate().rev() {
-        let Source::Join(inputs) = &node.source else { continue };
+        let Source::Join(inputs) = &node.source else {
+            continue;
+        };
         let wanted = inputs.iter().filter(|n| plan.sweep.gradient[**n]);
         live += wanted.map(|n| bytes(*n)).sum::<f64>();
         most = most.max(live);
         inputs
             .iter()
-            .filter(|n| !plan.sweep.gradient[**n] || matches!(plan.nodes[**n].source, Source::Input(_)))
+            .filter(|n| {
+                !plan.sweep.gradient[**n] || matches!(plan.nodes[**n].source, Source::Input(_))
+            })
             .for_each(|n| {
                 live -= bytes(*n) * if plan.sweep.gradient[*n] { 2.0 } else { 1.0 };
             });

@@ -15,9 +15,16 @@ pub fn order(local: &Local, dense: usize) -> Vec<usize> {
             adjacent[*v].extend(scope.iter().filter(|u| *u != v));
         }
     }
-    let mut live: BTreeSet<usize> = local.variables.iter().copied().filter(|v| !has(&local.kept, *v)).collect();
-    let mut heap: BinaryHeap<Reverse<(usize, usize)>> =
-        live.iter().map(|v| Reverse((adjacent[*v].len(), *v))).collect();
+    let mut live: BTreeSet<usize> = local
+        .variables
+        .iter()
+        .copied()
+        .filter(|v| !has(&local.kept, *v))
+        .collect();
+    let mut heap: BinaryHeap<Reverse<(usize, usize)>> = live
+        .iter()
+        .map(|v| Reverse((adjacent[*v].len(), *v)))
+        .collect();
     let mut out = Vec::with_capacity(live.len());
     while let Some(Reverse((degree, v))) = heap.pop() {
         if !live.contains(&v) || degree != adjacent[v].len() {

@@ -19,13 +19,29 @@ impl Sweep {
     pub fn of(nodes: &[Node], cards: &[usize], asked: &[usize]) -> Self {
         let mut read = vec![false; cards.len()];
         asked.iter().for_each(|v| read[*v] = true);
-        let size = |n: usize| nodes[n].scope.iter().map(|v| cards[*v] as f64).product::<f64>();
-        let mut out = Sweep { gradient: vec![false; nodes.len()], readouts: vec![Vec::new(); nodes.len()] };
+        let size = |n: usize| {
+            nodes[n]
+                .scope
+                .iter()
+                .map(|v| cards[*v] as f64)
+                .product::<f64>()
+        };
+        let mut out = Sweep {
+            gradient: vec![false; nodes.len()],
+            readouts: vec![Vec::new(); nodes.len()],
+        };
         for (at, node) in nodes.iter().enumerate() {
-            let Source::Join(inputs) = &node.source else { continue };
+            let Source::Join(inputs) = &node.source else {
+                continue;
+            };
             for v in node.summed.iter().filter(|v| read[**v]) {
-                let holders = inputs.iter().copied().filter(|n| nodes[*n].scope.contains(v));
-                let Some(home) = holders.min_by(|a, b| size(*a).total_cmp(&size(*b))) else { continue };
+                let holders = inputs
+                    .iter()
+                    .copied()
+                    .filter(|n| nodes[*n].scope.contains(v));
+                let Some(home) = holders.min_by(|a, b| size(*a).total_cmp(&size(*b))) else {
+                    continue;
+                };
                 out.gradient[home] = true;
                 match out.readouts[at].iter_mut().find(|(n, _)| *n == home) {
                     Some((_, vars)) => vars.push(*v),

@@ -30,8 +30,10 @@ impl Topology {
         };
         (0..local.tables()).for_each(|t| build.register(t));
         for v in order {
-            let bucket: Vec<usize> =
-                std::mem::take(&mut build.holders[*v]).into_iter().filter(|t| build.alive[*t]).collect();
+            let bucket: Vec<usize> = std::mem::take(&mut build.holders[*v])
+                .into_iter()
+                .filter(|t| build.alive[*t])
+                .collect();
             build.join_all(bucket);
         }
         let rest: Vec<usize> = (0..build.alive.len()).filter(|t| build.alive[*t]).collect();
@@ -44,7 +46,12 @@ impl Topology {
         for (at, pair) in children.iter().enumerate().skip(leaves) {
             pair.iter().for_each(|c| parent[*c as usize] = at as u32);
         }
-        Topology { leaves, children, parent, root }
+        Topology {
+            leaves,
+            children,
+            parent,
+            root,
+        }
     }
     /// Joins in an order in which children come before parents.
     pub fn post_order(&self) -> Vec<usize> {
@@ -83,11 +90,16 @@ impl Topology {
     }
     /// The cost of the whole tree by `weights`.
     pub fn cost(&self, local: &Local, weights: &Weights) -> f64 {
-        self.joins(local).into_iter().map(|(union, out)| weights.join(union, out)).sum()
+        self.joins(local)
+            .into_iter()
+            .map(|(union, out)| weights.join(union, out))
+            .sum()
     }
     /// log2 of the configurations that the widest join visits.
     pub fn widest(&self, local: &Local) -> f64 {
-        self.joins(local).into_iter().fold(0.0, |widest, (union, _)| widest.max(union))
+        self.joins(local)
+            .into_iter()
+            .fold(0.0, |widest, (union, _)| widest.max(union))
     }
     /// log2 of the configurations that every join visits, and of the entries that it leaves.
     fn joins(&self, local: &Local) -> Vec<(f64, f64)> {
@@ -95,7 +107,9 @@ impl Topology {
         let w = local.words;
         let join = |at: usize| {
             let [a, b] = self.children[at].map(|c| c as usize);
-            let union: Vec<u64> = (0..w).map(|i| scopes[a * w + i] | scopes[b * w + i]).collect();
+            let union: Vec<u64> = (0..w)
+                .map(|i| scopes[a * w + i] | scopes[b * w + i])
+                .collect();
             (local.log2(&union), local.log2(&scopes[at * w..][..w]))
         };
         (self.leaves..self.children.len()).map(join).collect()
@@ -145,7 +159,8 @@ impl Builder<'_> {
     }
     /// Joins the tables of a bucket two by two.
     fn join_all(&mut self, bucket: Vec<usize>) {
-        let mut heap: std::collections::BinaryHeap<Sized> = bucket.into_iter().map(|t| self.sized(t)).collect();
+        let mut heap: std::collections::BinaryHeap<Sized> =
+            bucket.into_iter().map(|t| self.sized(t)).collect();
         while let (Some(a), Some(b)) = (heap.pop(), heap.pop()) {
             let joined = self.join(a.1, b.1);
             heap.push(self.sized(joined));
@@ -156,7 +171,12 @@ impl Builder<'_> {
     }
     fn join(&mut self, a: usize, b: usize) -> usize {
         let id = self.children.len();
-        let mut bits: Vec<u64> = self.of(a).iter().zip(self.of(b)).map(|(x, y)| x | y).collect();
+        let mut bits: Vec<u64> = self
+            .of(a)
+            .iter()
+            .zip(self.of(b))
+            .map(|(x, y)| x | y)
+            .collect();
         self.alive[a] = false;
         self.alive[b] = false;
         let (first, second) = (self.of(a).to_vec(), self.of(b).to_vec());

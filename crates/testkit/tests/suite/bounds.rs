@@ -15,21 +15,38 @@ const ROWS: usize = 5;
 fn boxed(job: &Job, side: Side, rows: std::ops::Range<usize>) -> Vec<Span> {
     let table = if side == Side::X { &job.x } else { job.other() };
     let mut hoister = job.low.hoister(side);
-    let mut out = vec![Span { lo: f64::INFINITY, hi: f64::NEG_INFINITY }; Bounds::coordinates(&job.low, side)];
+    let mut out = vec![
+        Span {
+            lo: f64::INFINITY,
+            hi: f64::NEG_INFINITY
+        };
+        Bounds::coordinates(&job.low, side)
+    ];
     let mut values = vec![];
     for row in rows {
         hoister.load(table, row);
         hoisted_into(&hoister, &job.low, side, &mut values);
         for (span, v) in out.iter_mut().zip(&values) {
-            span.lo = if v.is_nan() || span.lo.is_nan() { f64::NAN } else { span.lo.min(*v) };
-            span.hi = if v.is_nan() || span.hi.is_nan() { f64::NAN } else { span.hi.max(*v) };
+            span.lo = if v.is_nan() || span.lo.is_nan() {
+                f64::NAN
+            } else {
+                span.lo.min(*v)
+            };
+            span.hi = if v.is_nan() || span.hi.is_nan() {
+                f64::NAN
+            } else {
+                span.hi.max(*v)
+            };
         }
     }
     out
 }
 
 fn set_x(bounds: &mut Bounds<'_>, job: &Job) {
-    let (lo, hi): (Vec<f64>, Vec<f64>) = boxed(job, Side::X, 0..ROWS).iter().map(|s| (s.lo, s.hi)).unzip();
+    let (lo, hi): (Vec<f64>, Vec<f64>) = boxed(job, Side::X, 0..ROWS)
+        .iter()
+        .map(|s| (s.lo, s.hi))
+        .unzip();
     bounds.set_one(Side::X, &lo, &hi, 1);
 }
 
@@ -40,7 +57,10 @@ fn check(job: &Job, what: &str) -> usize {
     let width = Bounds::coordinates(&job.low, Side::Y);
     let (mut lo, mut hi) = (vec![0.0; width * LANES], vec![0.0; width * LANES]);
     for lane in 0..LANES {
-        for (c, span) in boxed(job, Side::Y, lane * ROWS..(lane + 1) * ROWS).into_iter().enumerate() {
+        for (c, span) in boxed(job, Side::Y, lane * ROWS..(lane + 1) * ROWS)
+            .into_iter()
+            .enumerate()
+        {
             lo[c * LANES + lane] = span.lo;
             hi[c * LANES + lane] = span.hi;
         }
@@ -54,22 +74,43 @@ fn check(job: &Job, what: &str) -> usize {
             values.get(i, j, &mut roots);
             for (at, root) in roots.iter().enumerate() {
                 let span = bounds.root(at).at(j / ROWS);
-                assert!(span.holds(root[0]), "{what}: root {at} of ({i}, {j}) is {:e}, outside {span:?}", root[0]);
+                assert!(
+                    span.holds(root[0]),
+                    "{what}: root {at} of ({i}, {j}) is {:e}, outside {span:?}",
+                    root[0]
+                );
             }
         }
     }
-    let known = |at: usize| (0..LANES).filter(|l| bounds.root(at).at(*l).is_known()).count();
+    let known = |at: usize| {
+        (0..LANES)
+            .filter(|l| bounds.root(at).at(*l).is_known())
+            .count()
+    };
     (0..roots.len()).map(known).sum()
 }
 
 /// Boxes of rows: `boxes` places, rows around each, now and then with values that break things.
 fn table(lcg: &mut Lcg, boxes: usize, dim: usize, wild: bool) -> Table {
-    let strange = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, -1e300, 5e-324, -0.0, 0.0];
+    let strange = [
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        1e300,
+        -1e300,
+        5e-324,
+        -0.0,
+        0.0,
+    ];
     let mut items = vec![];
     for _ in 0..boxes {
         let extent = [0.0, 1e-3, 0.1, 1.0, 20.0][lcg.below(5)];
         let middle: Vec<f64> = (0..dim).map(|_| lcg.between(-3.0, 3.0)).collect();
-        let odd = if wild && lcg.below(3) == 0 { Some(strange[lcg.below(8)]) } else { None };
+        let odd = if wild && lcg.below(3) == 0 {
+            Some(strange[lcg.below(8)])
+        } else {
+            None
+        };
         for _ in 0..ROWS {
             items.extend(middle.iter().map(|m| match odd {
                 Some(v) if lcg.below(4) == 0 => v,
@@ -84,7 +125,9 @@ fn cell(lcg: &mut Lcg, dim: usize) -> Option<Vec<f64>> {
     let lengths: Vec<f64> = (0..dim.min(3)).map(|_| lcg.between(0.5, 8.0)).collect();
     match lcg.below(3) {
         0 if dim <= 3 => Some(lengths),
-        1 if dim == 3 => Some([lengths, (0..3).map(|_| lcg.between(65.0, 110.0)).collect()].concat()),
+        1 if dim == 3 => {
+            Some([lengths, (0..3).map(|_| lcg.between(65.0, 110.0)).collect()].concat())
+        }
         _ => None,
     }
 }
@@ -96,12 +139,29 @@ fn random(seed: u64, rounds: usize, wild: bool) -> usize {
         let dim = 1 + lcg.below(4);
         let depth = 1 + lcg.below(3);
         let text = formulas::scalar(&mut lcg, depth, dim);
-        let (x, y) = (table(&mut lcg, 1, dim, wild), table(&mut lcg, LANES, dim, wild));
+        let (x, y) = (
+            table(&mut lcg, 1, dim, wild),
+            table(&mut lcg, LANES, dim, wild),
+        );
         let asked = pairs(&x).with(&y).formula(&text).fold(FoldSpec::Matrix {});
-        let problem = Problem { nan: NanPolicy::Propagate, cell: cell(&mut lcg, dim), ..asked.problem().clone() };
+        let problem = Problem {
+            nan: NanPolicy::Propagate,
+            cell: cell(&mut lcg, dim),
+            ..asked.problem().clone()
+        };
         // A box is refused where the formula has no difference.
-        if let Ok(job) = describe(&problem, Data { x, y: Some(y), weights: vec![] }) {
-            known += check(&job, &format!("round {round}, box {:?}: {text}", problem.cell));
+        if let Ok(job) = describe(
+            &problem,
+            Data {
+                x,
+                y: Some(y),
+                weights: vec![],
+            },
+        ) {
+            known += check(
+                &job,
+                &format!("round {round}, box {:?}: {text}", problem.cell),
+            );
         }
     }
     known
@@ -124,10 +184,23 @@ fn every_metric_stays_within_its_bounds() {
     let mut lcg = Lcg::new(41);
     for named in zipfold_core::pair::named::all() {
         for dim in [1, 2, 3, 7] {
-            let (x, y) = (table(&mut lcg, 1, dim, false), table(&mut lcg, LANES, dim, false));
+            let (x, y) = (
+                table(&mut lcg, 1, dim, false),
+                table(&mut lcg, LANES, dim, false),
+            );
             let (x, y) = (positive(&x), positive(&y));
-            let asked = pairs(&x).with(&y).metric(named.name).fold(FoldSpec::Matrix {});
-            if let Ok(job) = describe(asked.problem(), Data { x, y: Some(y), weights: vec![] }) {
+            let asked = pairs(&x)
+                .with(&y)
+                .metric(named.name)
+                .fold(FoldSpec::Matrix {});
+            if let Ok(job) = describe(
+                asked.problem(),
+                Data {
+                    x,
+                    y: Some(y),
+                    weights: vec![],
+                },
+            ) {
                 check(&job, &format!("{} of {dim} components", named.name));
             }
         }
@@ -135,7 +208,9 @@ fn every_metric_stays_within_its_bounds() {
 }
 
 fn positive(t: &Table) -> Table {
-    let items = (0..t.rows() * t.cols()).map(|at| t.elements().get(at).abs().min(0.999)).collect();
+    let items = (0..t.rows() * t.cols())
+        .map(|at| t.elements().get(at).abs().min(0.999))
+        .collect();
     Table::f64(t.rows(), t.cols(), items).unwrap()
 }
 
@@ -154,22 +229,41 @@ fn periodic_distances_are_bounded_closely() {
             let mut items = vec![];
             for _ in 0..boxes {
                 let middle: Vec<f64> = (0..3).map(|_| lcg.between(-far, far)).collect();
-                (0..ROWS).for_each(|_| items.extend(middle.iter().map(|m| m + extent * lcg.unit())));
+                (0..ROWS)
+                    .for_each(|_| items.extend(middle.iter().map(|m| m + extent * lcg.unit())));
             }
             Table::f64(boxes * ROWS, 3, items).unwrap()
         };
         let extent = 0.05;
         let (x, y) = (rows(1, extent), rows(LANES, extent));
-        let asked = pairs(&x).with(&y).metric("sqeuclidean").periodic(&cell).cells(Domain::Cross);
+        let asked = pairs(&x)
+            .with(&y)
+            .metric("sqeuclidean")
+            .periodic(&cell)
+            .cells(Domain::Cross);
         let asked = asked.fold(FoldSpec::Matrix {});
-        let job = describe(asked.problem(), Data { x, y: Some(y), weights: vec![] }).unwrap();
+        let job = describe(
+            asked.problem(),
+            Data {
+                x,
+                y: Some(y),
+                weights: vec![],
+            },
+        )
+        .unwrap();
         assert_eq!(check(&job, &format!("round {round}")), LANES);
         let mut bounds = Bounds::new(&job.low, job.cell.as_ref()).unwrap();
         set_x(&mut bounds, &job);
-        let (lo, hi): (Vec<f64>, Vec<f64>) = boxed(&job, Side::Y, 0..ROWS).iter().map(|s| (s.lo, s.hi)).unzip();
+        let (lo, hi): (Vec<f64>, Vec<f64>) = boxed(&job, Side::Y, 0..ROWS)
+            .iter()
+            .map(|s| (s.lo, s.hi))
+            .unzip();
         bounds.set_one(Side::Y, &lo, &hi, 1);
         bounds.run();
         let root = bounds.root(0).at(0);
-        assert!(root.hi.sqrt() - root.lo.sqrt() < 8.0 * extent, "round {round}: {root:?}");
+        assert!(
+            root.hi.sqrt() - root.lo.sqrt() < 8.0 * extent,
+            "round {round}: {root:?}"
+        );
     }
 }

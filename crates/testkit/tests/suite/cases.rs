@@ -6,7 +6,13 @@ fn run(folder: &str, least: usize) {
     let cases = load(folder).unwrap();
     assert!(cases.len() >= least, "{folder} has {} cases", cases.len());
     let failures: Vec<String> = cases.iter().flat_map(check).collect();
-    assert!(failures.is_empty(), "{} of {} cases:\n{}", failures.len(), cases.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} of {} cases:\n{}",
+        failures.len(),
+        cases.len(),
+        failures.join("\n")
+    );
 }
 
 macro_rules! folders {
@@ -20,11 +26,16 @@ folders!(pairs 40, histogram 20, join 8, neighbours 8, reduce 60, near 8, nan 10
 #[test]
 fn no_folder_is_left_out() {
     let all = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../cases")).unwrap();
-    let folders = all.map(|entry| entry.unwrap()).filter(|entry| entry.path().is_dir());
+    let folders = all
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.path().is_dir());
     for folder in folders {
         let name = folder.file_name().into_string().unwrap();
         // These have tests of their own: of the command, of network files, of inference.
         let elsewhere = ["refuse-command", "refuse-network", "networks"].contains(&name.as_str());
-        assert!(elsewhere || FOLDERS.contains(&name.as_str()), "cases/{name} is run by no test");
+        assert!(
+            elsewhere || FOLDERS.contains(&name.as_str()),
+            "cases/{name} is run by no test"
+        );
     }
 }

@@ -17,14 +17,22 @@ use zipfold_testkit::{Lcg, Question, specification};
 const DATA: usize = 10;
 
 fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is no whole number: {text}")))
+    std::env::var(name).ok().map(|text| {
+        text.parse()
+            .unwrap_or_else(|_| panic!("{name} is no whole number: {text}"))
+    })
 }
 
 /// The questions of part `part` of two. `ZIPFOLD_PROBLEMS` says how many problems there are in all, `ZIPFOLD_SEED` the first question.
 fn questions(part: u64, problems: u64) -> impl Iterator<Item = Question> {
-    let (first, problems) = (number("ZIPFOLD_SEED").unwrap_or(1), number("ZIPFOLD_PROBLEMS").unwrap_or(problems));
+    let (first, problems) = (
+        number("ZIPFOLD_SEED").unwrap_or(1),
+        number("ZIPFOLD_PROBLEMS").unwrap_or(problems),
+    );
     let count = problems.div_ceil(DATA as u64);
-    (first..first + count).filter(move |seed| seed % 2 == part).map(Question::new)
+    (first..first + count)
+        .filter(move |seed| seed % 2 == part)
+        .map(Question::new)
 }
 
 /// What came of the problems of some questions.
@@ -38,16 +46,27 @@ struct Told {
 impl Told {
     fn ask(&mut self, question: &Question, at: usize, device: Wanted) {
         let data = question.data(at);
-        let options = zipfold::Options { threads: 1, ..Default::default() };
+        let options = zipfold::Options {
+            threads: 1,
+            ..Default::default()
+        };
         // Questions that zipfold refuses, whatever answers them, are none of a device.
-        let Ok(problem) = zipfold::ranges::with_ranges(&question.problem, &data, &options) else { return };
-        let Ok(job) = describe(&problem, data) else { return };
-        let Ok(answer) = oracle::run(&job) else { return };
+        let Ok(problem) = zipfold::ranges::with_ranges(&question.problem, &data, &options) else {
+            return;
+        };
+        let Ok(job) = describe(&problem, data) else {
+            return;
+        };
+        let Ok(answer) = oracle::run(&job) else {
+            return;
+        };
         self.asked += 1;
         let wanted = numbers(&job, &answer);
         let (n, m, d) = (job.space.n, job.space.m, job.low.dim);
-        let what =
-            format!("ZIPFOLD_SEED={} data {at}, {n} x {m} of {d}, {:?} {problem:?}", question.seed, question.set);
+        let what = format!(
+            "ZIPFOLD_SEED={} data {at}, {n} x {m} of {d}, {:?} {problem:?}",
+            question.seed, question.set
+        );
         match answered(&problem, &job, device, &question.set) {
             Ok(outcome) => {
                 self.on_device += usize::from(outcome.plan.backend != "cpu");
@@ -56,8 +75,11 @@ impl Told {
                 for (fold, f) in job.folds.iter().enumerate() {
                     let host = single.as_ref().map(|host| &host[fold]);
                     let odd = odd(&job, f, &got[fold], &wanted[fold], host);
-                    let odd = odd.filter(|_| host.is_some() || !specification::differences(&job, &got).is_empty());
-                    self.failures.extend(odd.map(|d| format!("{what}: fold {fold}: {d}")));
+                    let odd = odd.filter(|_| {
+                        host.is_some() || !specification::differences(&job, &got).is_empty()
+                    });
+                    self.failures
+                        .extend(odd.map(|d| format!("{what}: fold {fold}: {d}")));
                 }
             }
             // A value that is NaN, which the policy refuses; the oracle takes it.
@@ -78,26 +100,42 @@ fn on_host(problem: &Problem, job: &Job) -> Vec<Numbers> {
 
 /// What differs in `got`: decisions have the bits of the oracle. Sums, and values of functions, are within 10⁻⁹ of the largest; what
 /// `host` answers in single precision within 10⁻⁵ of it, or four times as far off as the host.
-fn odd(job: &Job, fold: &Fold, got: &Numbers, wanted: &Numbers, host: Option<&Numbers>) -> Option<String> {
-    let adds =
-        matches!(fold, Fold::Rows(f) if matches!(f.op, RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax));
-    let rounds = adds || fold.is_dense() || matches!(fold, Fold::Histogram(h) if h.weights.is_some() || h.mean);
+fn odd(
+    job: &Job,
+    fold: &Fold,
+    got: &Numbers,
+    wanted: &Numbers,
+    host: Option<&Numbers>,
+) -> Option<String> {
+    let adds = matches!(fold, Fold::Rows(f) if matches!(f.op, RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax));
+    let rounds = adds
+        || fold.is_dense()
+        || matches!(fold, Fold::Histogram(h) if h.weights.is_some() || h.mean);
     if !rounds || (!adds && fold.is_dense() && is_exact(&job.low) && host.is_none()) {
         return difference(got, wanted, same);
     }
     let finite = |numbers: &Numbers| {
-        numbers.iter().flat_map(|(_, v)| v).filter(|v| v.is_finite()).fold(0.0f64, |a, v| a.max(v.abs()))
+        numbers
+            .iter()
+            .flat_map(|(_, v)| v)
+            .filter(|v| v.is_finite())
+            .fold(0.0f64, |a, v| a.max(v.abs()))
     };
     let most = finite(wanted);
     let Some(host) = host else {
-        return difference(got, wanted, |a, b| close(a, b, 1e-9) || (a - b).abs() <= 1e-9 * most);
+        return difference(got, wanted, |a, b| {
+            close(a, b, 1e-9) || (a - b).abs() <= 1e-9 * most
+        });
     };
     let mut found = None;
     for ((part, got), ((_, wanted), (_, host))) in got.iter().zip(wanted.iter().zip(host)) {
         for (at, ((a, b), h)) in got.iter().zip(wanted).zip(host).enumerate() {
-            let within = close(*a, *b, 1e-5) || (a - b).abs() <= (1e-5 * most).max(4.0 * (h - b).abs());
+            let within =
+                close(*a, *b, 1e-5) || (a - b).abs() <= (1e-5 * most).max(4.0 * (h - b).abs());
             if !within && h.is_finite() && found.is_none() {
-                found = Some(format!("{part}[{at}] is {a:e}, wanted {b:e}, {h:e} on the host"));
+                found = Some(format!(
+                    "{part}[{at}] is {a:e}, wanted {b:e}, {h:e} on the host"
+                ));
             }
         }
     }
@@ -112,14 +150,32 @@ fn random(part: u64) {
         for at in 0..DATA {
             let asked = std::panic::AssertUnwindSafe(|| told.ask(&question, at, device));
             if std::panic::catch_unwind(asked).is_err() {
-                told.failures.push(format!("ZIPFOLD_SEED={} data {at} {:?}: a panic", question.seed, question.problem));
+                told.failures.push(format!(
+                    "ZIPFOLD_SEED={} data {at} {:?}: a panic",
+                    question.seed, question.problem
+                ));
             }
         }
     }
-    let Told { asked, on_device, failures } = told;
-    println!("{asked} problems, {on_device} answered by the device, {} wrong", failures.len());
-    assert!(failures.is_empty(), "{} of {asked} failed:\n{}", failures.len(), failures.join("\n"));
-    assert!(on_device * 10 > asked * 6, "only {on_device} of {asked} problems were answered by the device");
+    let Told {
+        asked,
+        on_device,
+        failures,
+    } = told;
+    println!(
+        "{asked} problems, {on_device} answered by the device, {} wrong",
+        failures.len()
+    );
+    assert!(
+        failures.is_empty(),
+        "{} of {asked} failed:\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
+    assert!(
+        on_device * 10 > asked * 6,
+        "only {on_device} of {asked} problems were answered by the device"
+    );
 }
 
 #[test]
@@ -143,19 +199,36 @@ fn sources_of_random_questions_compile_for_nvidia() {
     let (mut seen, mut failures) = (BTreeSet::new(), String::new());
     for question in (0..2).flat_map(|part| questions(part, 300 * DATA as u64)) {
         let data = question.data(0);
-        let options = zipfold::Options { threads: 1, ..Default::default() };
-        let Ok(problem) = zipfold::ranges::with_ranges(&question.problem, &data, &options) else { continue };
-        let Ok(job) = describe(&problem, data.clone()) else { continue };
+        let options = zipfold::Options {
+            threads: 1,
+            ..Default::default()
+        };
+        let Ok(problem) = zipfold::ranges::with_ranges(&question.problem, &data, &options) else {
+            continue;
+        };
+        let Ok(job) = describe(&problem, data.clone()) else {
+            continue;
+        };
         let overrides = zipfold::plan::Overrides::read(question.set.iter().copied()).unwrap();
-        let Ok(plan) = zipfold::plan::choose(&job, &zipfold::cpu::detect(1, 1 << 32), &overrides) else { continue };
-        let (facts, ranges) = (Facts::described(Runtime::Cuda), zipfold::gpu::rows::data_ranges(&job));
+        let Ok(plan) = zipfold::plan::choose(&job, &zipfold::cpu::detect(1, 1 << 32), &overrides)
+        else {
+            continue;
+        };
+        let (facts, ranges) = (
+            Facts::described(Runtime::Cuda),
+            zipfold::gpu::rows::data_ranges(&job),
+        );
         let plan = zipfold::plan::device::plan_for(&job, plan, &facts, &overrides, ranges.as_ref());
         // Choices by hand that do not go together.
         let Ok(plan) = plan else { continue };
         for (name, source) in zipfold::gpu::engine::sources(&job, &plan, Runtime::Cuda).unwrap() {
             let arch = [80, 90, 100][seen.len() % 3];
             if let (true, Err(e)) = (seen.insert(source.clone()), nvrtc::compile(&source, arch)) {
-                let _ = writeln!(failures, "ZIPFOLD_SEED={} {name} sm_{arch}: {e}\n  {problem:?}", question.seed);
+                let _ = writeln!(
+                    failures,
+                    "ZIPFOLD_SEED={} {name} sm_{arch}: {e}\n  {problem:?}",
+                    question.seed
+                );
             }
         }
     }
@@ -172,9 +245,24 @@ fn questions_that_went_wrong_are_right() {
     let lcg = &mut Lcg::new(9);
     let cases = [
         // Values below the first edge, which is 0.
-        (3, "sum(x * y)", "{ kind = \"histogram\", axes = [{ bins = 10, range = [0.0, 2.0] }] }", true),
-        (64, "sum(x * y)", "{ kind = \"histogram\", axes = [{ bins = 10, range = [0.0, 2.0] }] }", true),
-        (2, "x[0] - y[0]", "{ kind = \"histogram\", axes = [{ bins = 10, range = [0.0, 2.0] }] }", true),
+        (
+            3,
+            "sum(x * y)",
+            "{ kind = \"histogram\", axes = [{ bins = 10, range = [0.0, 2.0] }] }",
+            true,
+        ),
+        (
+            64,
+            "sum(x * y)",
+            "{ kind = \"histogram\", axes = [{ bins = 10, range = [0.0, 2.0] }] }",
+            true,
+        ),
+        (
+            2,
+            "x[0] - y[0]",
+            "{ kind = \"histogram\", axes = [{ bins = 10, range = [0.0, 2.0] }] }",
+            true,
+        ),
         (
             3,
             "sqrt(sum(x*x) + sum(y*y) - 2*sum(x*y))",
@@ -182,15 +270,39 @@ fn questions_that_went_wrong_are_right() {
             true,
         ),
         // A reduction without a start in a dense tile.
-        (12, "reduce(|a, b| max(a, b), abs(x - y))", "{ kind = \"matrix\" }", false),
-        (16, "reduce(|a, b| a * 0.5 + b, x - y)", "{ kind = \"matrix\" }", true),
+        (
+            12,
+            "reduce(|a, b| max(a, b), abs(x - y))",
+            "{ kind = \"matrix\" }",
+            false,
+        ),
+        (
+            16,
+            "reduce(|a, b| a * 0.5 + b, x - y)",
+            "{ kind = \"matrix\" }",
+            true,
+        ),
         // A branch of threads before the barrier of a join's next step: padded rows were taken for rows.
-        (16, "pearson(x, y)", "{ kind = \"select\", predicate = \"x[0] < y[0] and abs(x[0] - y[0]) < 0.3\" }", false),
+        (
+            16,
+            "pearson(x, y)",
+            "{ kind = \"select\", predicate = \"x[0] < y[0] and abs(x[0] - y[0]) < 0.3\" }",
+            false,
+        ),
         // Many bins beside rows of 31 numbers in double precision.
-        (31, "euclidean(x, y)", "{ kind = \"histogram\", axes = [{ bins = 5000, range = [0.0, 9.0] }] }", false),
+        (
+            31,
+            "euclidean(x, y)",
+            "{ kind = \"histogram\", axes = [{ bins = 5000, range = [0.0, 9.0] }] }",
+            false,
+        ),
     ];
     for (d, formula, fold, single) in cases {
-        let near = if formula.starts_with("pearson") { "near = 2.1\n" } else { "" };
+        let near = if formula.starts_with("pearson") {
+            "near = 2.1\n"
+        } else {
+            ""
+        };
         let text = format!(
             "schema = 1\nx = {{ name = \"x\" }}\npair = {{ formula = \"{formula}\" }}\nnan = \"skip\"\n{near}folds = [{fold}]"
         );
@@ -201,10 +313,23 @@ fn questions_that_went_wrong_are_right() {
             true => Table::f32(300, d, items.iter().map(|v| *v as f32).collect()).unwrap(),
             false => Table::f64(300, d, items).unwrap(),
         };
-        let job = describe(&problem, Data { x, y: None, weights: vec![None] }).unwrap();
+        let job = describe(
+            &problem,
+            Data {
+                x,
+                y: None,
+                weights: vec![None],
+            },
+        )
+        .unwrap();
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
-        let got = on_device(&problem, &job, device, &[]).unwrap_or_else(|e| panic!("{formula}: {e}"));
-        assert_eq!(difference(&got[0], &wanted[0], same), None, "{formula}, {fold}");
+        let got =
+            on_device(&problem, &job, device, &[]).unwrap_or_else(|e| panic!("{formula}: {e}"));
+        assert_eq!(
+            difference(&got[0], &wanted[0], same),
+            None,
+            "{formula}, {fold}"
+        );
     }
 }
 
@@ -214,7 +339,11 @@ fn questions_that_went_wrong_are_right() {
 fn sums_have_the_same_bits_for_every_tile() {
     let (device, _turn) = device();
     let lcg = &mut Lcg::new(4);
-    for (single, cells) in [(false, Domain::Cross), (true, Domain::Diagonal), (false, Domain::Square)] {
+    for (single, cells) in [
+        (false, Domain::Cross),
+        (true, Domain::Diagonal),
+        (false, Domain::Square),
+    ] {
         let text = "schema = 1\nx = { name = \"x\" }\npair = { formula = \"exp(-sum((x - y)^2) * 10)\" }\nfolds = [{ kind = \"reduce\", op = \"sum\" }]";
         let mut problem: Problem = toml::from_str(text).unwrap();
         problem.cells = Some(cells);
@@ -227,11 +356,23 @@ fn sums_have_the_same_bits_for_every_tile() {
         };
         let x = table(lcg);
         let y = (cells == Domain::Cross).then(|| table(lcg));
-        let job = describe(&problem, Data { x, y, weights: vec![None] }).unwrap();
+        let job = describe(
+            &problem,
+            Data {
+                x,
+                y,
+                weights: vec![None],
+            },
+        )
+        .unwrap();
         let whole = on_device(&problem, &job, device, &[]).unwrap();
         for tile in ["128", "1000", "2048"] {
             let got = on_device(&problem, &job, device, &[("device.tile", tile)]).unwrap();
-            assert_eq!(difference(&got[0], &whole[0], same), None, "{cells:?}, tiles of {tile}");
+            assert_eq!(
+                difference(&got[0], &whole[0], same),
+                None,
+                "{cells:?}, tiles of {tile}"
+            );
         }
     }
 }

@@ -23,41 +23,74 @@ fn several(me: &str) -> Vec<Wanted> {
     if !named && std::env::var_os(SEVERAL).is_none() {
         // The last of them has as many threads as the machine has cores.
         let done = std::process::Command::new(std::env::current_exe().unwrap())
-            .args([&format!("devices::{me}"), "--exact", "--ignored", "--nocapture"])
+            .args([
+                &format!("devices::{me}"),
+                "--exact",
+                "--ignored",
+                "--nocapture",
+            ])
             .envs([(SEVERAL, "1"), ("POCL_DEVICES", "basic basic pthread")])
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&done.stdout).to_string() + &String::from_utf8_lossy(&done.stderr);
+        let said = String::from_utf8_lossy(&done.stdout).to_string()
+            + &String::from_utf8_lossy(&done.stderr);
         assert!(done.status.success() && said.contains("1 passed"), "{said}");
         return vec![];
     }
-    let Wanted::Devices(runtime, which) = device().0 else { panic!("no device") };
+    let Wanted::Devices(runtime, which) = device().0 else {
+        panic!("no device")
+    };
     let name = runtime.name();
-    let all = if named { find(runtime, which).unwrap() } else { zipfold::device::list(runtime).unwrap() };
+    let all = if named {
+        find(runtime, which).unwrap()
+    } else {
+        zipfold::device::list(runtime).unwrap()
+    };
     assert!(named || all.len() == 3, "{} devices", all.len());
     let ids: Vec<String> = all.iter().map(|facts| facts.index.to_string()).collect();
-    (1..=ids.len()).map(|count| Wanted::parse(&format!("{name}:{}", ids[..count].join(","))).unwrap()).collect()
+    (1..=ids.len())
+        .map(|count| Wanted::parse(&format!("{name}:{}", ids[..count].join(","))).unwrap())
+        .collect()
 }
 
 fn cloud(seed: u64, n: usize, d: usize) -> Table {
     let mut lcg = Lcg::new(seed);
-    Table::f32(n, d, (0..n * d).map(|_| lcg.between(0.0, 8.0) as f32).collect()).unwrap()
+    Table::f32(
+        n,
+        d,
+        (0..n * d).map(|_| lcg.between(0.0, 8.0) as f32).collect(),
+    )
+    .unwrap()
 }
 
 fn asked(folds: &str, cells: Domain, rows: usize) -> (Problem, Job) {
     let text = format!("schema = 1\nx = {{ name = \"x\" }}\nfolds = [{folds}]");
     let problem: Problem = toml::from_str(&text).unwrap();
-    let problem = Problem { cells: Some(cells), ..problem };
+    let problem = Problem {
+        cells: Some(cells),
+        ..problem
+    };
     let y = (cells == Domain::Cross).then(|| cloud(42, rows - 200, 3));
     let other = y.as_ref().map_or(rows, Table::rows);
     let weights = |fold: &FoldSpec| match fold {
-        FoldSpec::Reduce { weights: Some(_), .. } | FoldSpec::Histogram { weights: Some(_), .. } => {
-            Some([weights_of(rows), weights_of(other)])
+        FoldSpec::Reduce {
+            weights: Some(_), ..
         }
+        | FoldSpec::Histogram {
+            weights: Some(_), ..
+        } => Some([weights_of(rows), weights_of(other)]),
         _ => None,
     };
     let made = problem.folds.iter().map(weights).collect();
-    let job = describe(&problem, Data { x: cloud(41, rows, 3), y, weights: made }).unwrap();
+    let job = describe(
+        &problem,
+        Data {
+            x: cloud(41, rows, 3),
+            y,
+            weights: made,
+        },
+    )
+    .unwrap();
     (problem, job)
 }
 
@@ -68,7 +101,17 @@ fn weights_of(rows: usize) -> Table {
 
 fn ran((problem, job): &(Problem, Job), device: Wanted, set: &[(&str, &str)]) -> Outcome {
     let overrides = Overrides::read(set.iter().copied()).unwrap();
-    ran_by(problem, job, &Options { threads: 2, device, overrides, ..Options::default() }).unwrap()
+    ran_by(
+        problem,
+        job,
+        &Options {
+            threads: 2,
+            device,
+            overrides,
+            ..Options::default()
+        },
+    )
+    .unwrap()
 }
 
 fn ran_by(problem: &Problem, job: &Job, options: &Options<'_>) -> zipfold::Result<Outcome> {
@@ -110,7 +153,11 @@ fn several_devices_have_the_bits_of_one() {
     for wanted in several("several_devices_have_the_bits_of_one").chunks(3) {
         for (at, folds) in FOLDS.iter().enumerate() {
             let domains = [Domain::Triangle, Domain::Cross, Domain::Ordered];
-            let cells = if at == 7 || at == 8 { Domain::Cross } else { domains[at % 3] };
+            let cells = if at == 7 || at == 8 {
+                Domain::Cross
+            } else {
+                domains[at % 3]
+            };
             let asked = asked(folds, cells, 900);
             // A tile of its own for each, and those that the plan makes for their number.
             for set in [&[("device.tile", "256"), ("unit", "1")][..], &[]] {
@@ -119,7 +166,11 @@ fn several_devices_have_the_bits_of_one() {
                 for device in &wanted[1..] {
                     let got = ran(&asked, *device, set);
                     let what = format!("{folds} {cells:?} {device:?} {set:?}");
-                    assert!(got.plan.backend.contains(','), "{what}: {}", got.plan.backend);
+                    assert!(
+                        got.plan.backend.contains(','),
+                        "{what}: {}",
+                        got.plan.backend
+                    );
                     assert!(got.warnings.is_empty(), "{what}: {:?}", got.warnings);
                     equal(&asked.1, &got, &numbers, &what);
                 }
@@ -136,18 +187,35 @@ const TURNS: usize = 50;
 #[ignore = "needs opencl"]
 fn lost_devices_leave_their_tiles_to_the_others() {
     let wanted = several("lost_devices_leave_their_tiles_to_the_others");
-    let Some(all) = wanted.last().filter(|_| wanted.len() > 1) else { return };
+    let Some(all) = wanted.last().filter(|_| wanted.len() > 1) else {
+        return;
+    };
     let count = wanted.len();
     for folds in [FOLDS[1], FOLDS[3], FOLDS[5], FOLDS[9], FOLDS[0]] {
         // Tiles of sums are as wide as their spans.
         let rows = if folds == FOLDS[9] { 4200 } else { 900 };
         let (problem, _) = asked(folds, Domain::Triangle, rows);
-        let problem = Problem { precision: Some(Precision::F64), ..problem };
-        let job = describe(&problem, Data { x: cloud(41, rows, 3), y: None, weights: vec![None] }).unwrap();
+        let problem = Problem {
+            precision: Some(Precision::F64),
+            ..problem
+        };
+        let job = describe(
+            &problem,
+            Data {
+                x: cloud(41, rows, 3),
+                y: None,
+                weights: vec![None],
+            },
+        )
+        .unwrap();
         let asked = (problem, job);
         let small = [("device.tile", "128"), ("unit", "1")];
         let one = all_numbers(&asked.1, &ran(&asked, wanted[0], &small));
-        for drill in [("device.launches", "3"), ("device.launches", "0"), ("device.compiles", "0")] {
+        for drill in [
+            ("device.launches", "3"),
+            ("device.launches", "0"),
+            ("device.compiles", "0"),
+        ] {
             for faulty in 1..=count {
                 let many = faulty.to_string();
                 let set = [small[0], small[1], drill, ("device.faulty", &many)];
@@ -156,21 +224,36 @@ fn lost_devices_leave_their_tiles_to_the_others() {
                     let got = ran(&asked, *all, &set);
                     let said: Vec<String> = got.warnings.iter().map(ToString::to_string).collect();
                     let what = format!("{folds} {set:?}: {} {said:?}", got.plan.backend);
-                    let others = said.iter().filter(|w| w.contains("on the other device")).count();
+                    let others = said
+                        .iter()
+                        .filter(|w| w.contains("on the other device"))
+                        .count();
                     let host = said.iter().any(|w| w.contains("on the host's processor"));
                     let lost = said.len();
                     assert!(lost <= faulty, "{what}");
-                    assert_eq!((host, others), (lost == count, lost.min(count - 1)), "{what}");
+                    assert_eq!(
+                        (host, others),
+                        (lost == count, lost.min(count - 1)),
+                        "{what}"
+                    );
                     // A sum of the host is one of other spans, within rounding.
                     if !(host && folds == FOLDS[9]) {
                         equal(&asked.1, &got, &one, &what);
                     }
                     lost == faulty
                 });
-                assert!(exact, "{folds} {set:?}: not all of the faulty devices were lost in {TURNS} runs");
+                assert!(
+                    exact,
+                    "{folds} {set:?}: not all of the faulty devices were lost in {TURNS} runs"
+                );
             }
         }
-        let poor = [small[0], small[1], ("device.memory", "60000"), ("device.faulty", "1")];
+        let poor = [
+            small[0],
+            small[1],
+            ("device.memory", "60000"),
+            ("device.faulty", "1"),
+        ];
         equal(&asked.1, &ran(&asked, *all, &poor), &one, "little memory");
     }
 }
@@ -183,13 +266,25 @@ fn a_run_goes_on_with_another_number_of_devices() {
     let folder = std::env::temp_dir().join(format!("zipfold-devices-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let mut resumed = 0;
-    for folds in [FOLDS[1], FOLDS[3], FOLDS[9], FOLDS[0]].into_iter().filter(|_| !wanted.is_empty()) {
+    for folds in [FOLDS[1], FOLDS[3], FOLDS[9], FOLDS[0]]
+        .into_iter()
+        .filter(|_| !wanted.is_empty())
+    {
         let (problem, job) = asked(folds, Domain::Cross, 9000);
         let small = Overrides::read([("unit", "1")]).unwrap();
-        let whole = Options { threads: 2, device: wanted[0], overrides: small.clone(), ..Options::default() };
+        let whole = Options {
+            threads: 2,
+            device: wanted[0],
+            overrides: small.clone(),
+            ..Options::default()
+        };
         let one = all_numbers(&job, &ran_by(&problem, &job, &whole).unwrap());
         let path = folder.join(format!("run{}", folds.len()));
-        for (at, device) in [wanted.len() - 1, 0].into_iter().chain(0..wanted.len()).enumerate() {
+        for (at, device) in [wanted.len() - 1, 0]
+            .into_iter()
+            .chain(0..wanted.len())
+            .enumerate()
+        {
             let (stop, more) = (AtomicBool::new(false), at < 2);
             let tell = |_: zipfold::Progress| stop.store(more, Ordering::Relaxed);
             let options = Options {
@@ -210,7 +305,10 @@ fn a_run_goes_on_with_another_number_of_devices() {
                     equal(&job, &done, &one, folds);
                     break;
                 }
-                Err(e) => assert!(more && e.blame() == zipfold::Blame::Interrupted, "{folds}: {e}"),
+                Err(e) => assert!(
+                    more && e.blame() == zipfold::Blame::Interrupted,
+                    "{folds}: {e}"
+                ),
             }
         }
     }

@@ -59,16 +59,32 @@ impl Executor for Numbered<'_> {
         }
         log.tiles.lock().unwrap().extend_from_slice(tiles);
         self.busy.fetch_sub(1, Ordering::SeqCst);
-        let states = self.job.folds.iter().map(|fold: &Fold| fold.part(&(0..0))).collect();
+        let states = self
+            .job
+            .folds
+            .iter()
+            .map(|fold: &Fold| fold.part(&(0..0)))
+            .collect();
         Ok(Folded { states, tally })
     }
     fn devices(&self) -> usize {
         self.devices
     }
-    fn run_on(&self, at: usize, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Option<Folded>> {
+    fn run_on(
+        &self,
+        at: usize,
+        tiles: &[Tile],
+        sink: &dyn Sink,
+        stop: Stop<'_>,
+    ) -> Result<Option<Folded>> {
         assert!(at < self.devices);
-        let lost = self.taken[at].fetch_add(1, Ordering::SeqCst) >= self.lost_after.saturating_mul(at + 1);
-        if lost { Ok(None) } else { self.run(tiles, sink, stop).map(Some) }
+        let lost =
+            self.taken[at].fetch_add(1, Ordering::SeqCst) >= self.lost_after.saturating_mul(at + 1);
+        if lost {
+            Ok(None)
+        } else {
+            self.run(tiles, sink, stop).map(Some)
+        }
     }
     fn backend(&self) -> String {
         "numbered".into()
@@ -85,7 +101,15 @@ fn asked(n: usize, m: Option<usize>, fold: FoldSpec) -> (Problem, Job) {
         asked = asked.cells(Domain::Ordered);
     }
     let problem = asked.problem().clone();
-    let job = describe(&problem, Data { x, y, weights: vec![] }).unwrap();
+    let job = describe(
+        &problem,
+        Data {
+            x,
+            y,
+            weights: vec![],
+        },
+    )
+    .unwrap();
     (problem, job)
 }
 
@@ -95,38 +119,75 @@ fn run_numbered(
     (devices, fails_after): (usize, usize),
     log: &Log,
 ) -> Result<Outcome> {
-    let plan = zipfold::plan::choose(job, &zipfold::cpu::detect(options.threads, 1 << 32), &options.overrides)?;
+    let plan = zipfold::plan::choose(
+        job,
+        &zipfold::cpu::detect(options.threads, 1 << 32),
+        &options.overrides,
+    )?;
     run_by(problem, job, plan, &Target::Memory, options, |_| {
         let (busy, taken) = Default::default();
         // Where several are at work, each is lost in the end.
         let lost_after = if devices > 1 { 3 } else { usize::MAX };
-        Ok(Box::new(Numbered { job, devices, lost_after, taken, busy, fails_after, log }) as Box<dyn Executor>)
+        Ok(Box::new(Numbered {
+            job,
+            devices,
+            lost_after,
+            taken,
+            busy,
+            fails_after,
+            log,
+        }) as Box<dyn Executor>)
     })
 }
 
 fn options(threads: usize, tile: &str, unit: &str) -> Options<'static> {
-    let made = [("tile.rows", tile), ("tile.cols", tile), ("unit", unit), ("prune", "off")];
+    let made = [
+        ("tile.rows", tile),
+        ("tile.cols", tile),
+        ("unit", unit),
+        ("prune", "off"),
+    ];
     let overrides = Overrides::read(made).unwrap();
-    Options { threads, overrides, budget: Budget::unlimited(), ..Options::default() }
+    Options {
+        threads,
+        overrides,
+        budget: Budget::unlimited(),
+        ..Options::default()
+    }
 }
 
 #[test]
 fn every_pair_reaches_the_executor_once() {
-    for (n, m) in [(1, Some(1)), (3, Some(700)), (129, Some(257)), (300, None), (0, Some(5))] {
+    for (n, m) in [
+        (1, Some(1)),
+        (3, Some(700)),
+        (129, Some(257)),
+        (300, None),
+        (0, Some(5)),
+    ] {
         for (threads, devices) in [(1, 0), (3, 0), (3, 1), (1, 2), (2, 4)] {
             for unit in ["1", "3"] {
                 let (problem, job) = asked(n, m, FoldSpec::Matrix {});
                 let (options, log) = (options(threads, "128", unit), Log::default());
-                let done = run_numbered((&problem, &job), &options, (devices, usize::MAX), &log).unwrap();
+                let done =
+                    run_numbered((&problem, &job), &options, (devices, usize::MAX), &log).unwrap();
                 assert_eq!(done.tally.counted, job.space.size().unwrap());
                 assert_eq!(done.plan.backend, "numbered");
-                let [Output::F64(values)] = done.outputs.as_slice() else { panic!("no matrix") };
+                let [Output::F64(values)] = done.outputs.as_slice() else {
+                    panic!("no matrix")
+                };
                 for (at, value) in values.iter().enumerate() {
                     let own = m.is_none() && at / job.space.m == at % job.space.m;
-                    assert!(own || *value == at as f64, "{n} x {m:?}: pair {at} has {value}");
+                    assert!(
+                        own || *value == at as f64,
+                        "{n} x {m:?}: pair {at} has {value}"
+                    );
                 }
                 let most = log.most.load(Ordering::SeqCst);
-                assert!(devices != 1 || most <= 1, "{most} units of a device at the same time");
+                assert!(
+                    devices != 1 || most <= 1,
+                    "{most} units of a device at the same time"
+                );
             }
         }
     }
@@ -134,14 +195,35 @@ fn every_pair_reaches_the_executor_once() {
 
 #[test]
 fn shares_are_disjoint_and_cover_all() {
-    let (problem, job) = asked(900, Some(700), FoldSpec::Reduce { op: RowOp::Sum, along: Along::Row, weights: None });
+    let (problem, job) = asked(
+        900,
+        Some(700),
+        FoldSpec::Reduce {
+            op: RowOp::Sum,
+            along: Along::Row,
+            weights: None,
+        },
+    );
     let mut seen = vec![];
     for index in 0..5 {
-        let (options, log) = (Options { shard: Some((index, 5)), ..options(2, "128", "2") }, Log::default());
+        let (options, log) = (
+            Options {
+                shard: Some((index, 5)),
+                ..options(2, "128", "2")
+            },
+            Log::default(),
+        );
         run_numbered((&problem, &job), &options, (0, usize::MAX), &log).unwrap();
         seen.extend(log.tiles.into_inner().unwrap());
     }
-    let key = |tile: &Tile| (tile.rows.start, tile.cols.start, tile.rows.end, tile.cols.end);
+    let key = |tile: &Tile| {
+        (
+            tile.rows.start,
+            tile.cols.start,
+            tile.rows.end,
+            tile.cols.end,
+        )
+    };
     seen.sort_by_key(key);
     let all = zipfold::plan::Tiling::new(128, 128).tiles(&job.space);
     assert_eq!(seen, all);
@@ -152,11 +234,24 @@ fn an_executor_that_fails_ends_the_run_and_one_that_is_told_to_stop_does_nothing
     let (problem, job) = asked(600, Some(600), FoldSpec::Matrix {});
     for devices in [0, 1, 3] {
         let log = Log::default();
-        let refused = run_numbered((&problem, &job), &options(2, "128", "1"), (devices, 4), &log).unwrap_err();
-        assert!(refused.to_string().contains("the device is gone"), "{refused}");
+        let refused = run_numbered(
+            (&problem, &job),
+            &options(2, "128", "1"),
+            (devices, 4),
+            &log,
+        )
+        .unwrap_err();
+        assert!(
+            refused.to_string().contains("the device is gone"),
+            "{refused}"
+        );
         let (stop, log) = (AtomicBool::new(true), Log::default());
-        let stopped = Options { stop: Some(&stop), ..options(2, "128", "1") };
-        let refused = run_numbered((&problem, &job), &stopped, (devices, usize::MAX), &log).unwrap_err();
+        let stopped = Options {
+            stop: Some(&stop),
+            ..options(2, "128", "1")
+        };
+        let refused =
+            run_numbered((&problem, &job), &stopped, (devices, usize::MAX), &log).unwrap_err();
         assert_eq!(refused.blame(), zipfold::Blame::Interrupted);
         assert!(log.tiles.into_inner().unwrap().is_empty());
     }

@@ -9,8 +9,10 @@ use zipfold_testkit::runner::{isas, numbers, on_engine, plain};
 use zipfold_testkit::{Lcg, formulas};
 
 fn rows(lcg: &mut Lcg, n: usize, d: usize) -> Table {
-    let items = (0..n * d)
-        .map(|_| (lcg.between(-3.0, 3.0) * 8.0).round() / 8.0 + if lcg.below(2) == 0 { lcg.unit() } else { 0.0 });
+    let items = (0..n * d).map(|_| {
+        (lcg.between(-3.0, 3.0) * 8.0).round() / 8.0
+            + if lcg.below(2) == 0 { lcg.unit() } else { 0.0 }
+    });
     Table::f64(n, d, items.collect()).unwrap()
 }
 
@@ -24,8 +26,19 @@ fn random_formulas_have_the_bits_of_the_oracle() {
         let text = formulas::scalar(&mut lcg, depth, dim);
         let (x, y) = (rows(&mut lcg, 2, dim), rows(&mut lcg, 131, dim));
         let asked = pairs(&x).with(&y).formula(&text).fold(FoldSpec::Matrix {});
-        let problem = Problem { nan: NanPolicy::Propagate, precision: Some(Precision::F64), ..asked.problem().clone() };
-        let job = match describe(&problem, Data { x, y: Some(y), weights: vec![] }) {
+        let problem = Problem {
+            nan: NanPolicy::Propagate,
+            precision: Some(Precision::F64),
+            ..asked.problem().clone()
+        };
+        let job = match describe(
+            &problem,
+            Data {
+                x,
+                y: Some(y),
+                weights: vec![],
+            },
+        ) {
             Ok(job) => job,
             Err(e) => {
                 refused.push(format!("{text}: {e}"));
@@ -36,10 +49,19 @@ fn random_formulas_have_the_bits_of_the_oracle() {
         for isa in isas() {
             let got = on_engine(&problem, &job, &plain(isa, 1, 0)).unwrap();
             let odd = difference(&got[0], &wanted[0], same);
-            assert!(odd.is_none(), "round {round} {isa}: {text}: {}", odd.unwrap_or_default());
+            assert!(
+                odd.is_none(),
+                "round {round} {isa}: {text}: {}",
+                odd.unwrap_or_default()
+            );
         }
     }
-    assert!(refused.is_empty(), "{} refused, such as {}", refused.len(), refused[0]);
+    assert!(
+        refused.is_empty(),
+        "{} refused, such as {}",
+        refused.len(),
+        refused[0]
+    );
 }
 
 #[test]
@@ -52,8 +74,19 @@ fn formulas_called_symmetric_are_so_to_the_bit() {
         let text = formulas::scalar(&mut lcg, depth, dim);
         let pool = [0.0, -0.0, 1.0, -1.0, 0.1, -2.7, 1e300, f64::INFINITY];
         let x = Table::f64(7, dim, (0..7 * dim).map(|_| pool[lcg.below(8)]).collect()).unwrap();
-        let asked = pairs(&x).formula(&text).cells(zipfold_core::Domain::Square).fold(FoldSpec::Matrix {});
-        let job = describe(asked.problem(), Data { x, y: None, weights: vec![] }).unwrap();
+        let asked = pairs(&x)
+            .formula(&text)
+            .cells(zipfold_core::Domain::Square)
+            .fold(FoldSpec::Matrix {});
+        let job = describe(
+            asked.problem(),
+            Data {
+                x,
+                y: None,
+                weights: vec![],
+            },
+        )
+        .unwrap();
         if !job.symmetric {
             continue;
         }

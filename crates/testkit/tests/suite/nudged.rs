@@ -22,7 +22,10 @@ fn nudged(text: &str, lcg: &mut Lcg) -> String {
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let after_word = out.ends_with(|c: char| c.is_ascii_alphanumeric());
-        if let Some(name) = INEXACT.iter().find(|name| rest.starts_with(**name) && !after_word) {
+        if let Some(name) = INEXACT
+            .iter()
+            .find(|name| rest.starts_with(**name) && !after_word)
+        {
             out += "(";
             out += name;
             open.push(true);
@@ -48,7 +51,14 @@ fn nudged(text: &str, lcg: &mut Lcg) -> String {
 /// 1 and one or eight of its last bits, up or down: OpenCL lets a function of double precision err by four, some by more.
 fn factor(lcg: &mut Lcg) -> String {
     let step = [f64::EPSILON, 8.0 * f64::EPSILON][lcg.below(2)];
-    format!("{:?}", if lcg.below(2) == 0 { 1.0 + step } else { 1.0 - step })
+    format!(
+        "{:?}",
+        if lcg.below(2) == 0 {
+            1.0 + step
+        } else {
+            1.0 - step
+        }
+    )
 }
 
 /// Whether `got` is explained by last bits of functions: it is what some way gives, or lies among what all of them give.
@@ -57,7 +67,10 @@ pub fn explains(job: &Job, text: &str, (i, j): (usize, usize), wanted: f64, got:
     let mut values = vec![wanted];
     for _ in 0..WAYS {
         let mut formula = Formula::new();
-        let scope = Scope { dim: Some(job.low.dim), ..Default::default() };
+        let scope = Scope {
+            dim: Some(job.low.dim),
+            ..Default::default()
+        };
         let root = parse(&mut formula, &nudged(text, &mut lcg), &scope).unwrap();
         formula.roots = vec![root];
         let low = Arc::new(Lowered::new(&formula, job.low.dim, false).unwrap());
@@ -70,15 +83,23 @@ pub fn explains(job: &Job, text: &str, (i, j): (usize, usize), wanted: f64, got:
         return true;
     }
     let finite = values.iter().filter(|v| v.is_finite());
-    let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
+    let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| {
+        (l.min(*v), h.max(*v))
+    });
     (low..=high).contains(&got)
 }
 
 #[test]
 fn every_inexact_function_is_moved_and_nothing_else() {
-    let text = nudged("sum(sin(x) + sin(cos(y[0])) + asin(x)) + (abs(x[0])^1.5)", &mut Lcg::new(1));
+    let text = nudged(
+        "sum(sin(x) + sin(cos(y[0])) + asin(x)) + (abs(x[0])^1.5)",
+        &mut Lcg::new(1),
+    );
     assert_eq!(text.matches(" * ").count(), 4, "{text}");
-    assert!(text.starts_with("sum((sin(x) * ") && text.contains("+ asin(x))"), "{text}");
+    assert!(
+        text.starts_with("sum((sin(x) * ") && text.contains("+ asin(x))"),
+        "{text}"
+    );
 }
 
 /// Wrong code is not explained, also where a formula jumps.
@@ -86,15 +107,35 @@ fn every_inexact_function_is_moved_and_nothing_else() {
 fn only_last_bits_are_explained() {
     use zipfold_core::problem::{FoldSpec, NanPolicy, Problem};
     use zipfold_core::{Data, Precision, Table};
-    let rows = |seed: f64| Table::f64(4, 2, (0..8).map(|at| seed + f64::from(at) * 0.37).collect()).unwrap();
+    let rows = |seed: f64| {
+        Table::f64(4, 2, (0..8).map(|at| seed + f64::from(at) * 0.37).collect()).unwrap()
+    };
     let (x, y) = (rows(0.1), rows(-1.3));
-    let asked = zipfold::pairs(&x).with(&y).formula("sum(x * y)").fold(FoldSpec::Matrix {});
-    let problem = Problem { nan: NanPolicy::Propagate, precision: Some(Precision::F64), ..asked.problem().clone() };
-    let job = describe(&problem, Data { x, y: Some(y), weights: vec![] }).unwrap();
+    let asked = zipfold::pairs(&x)
+        .with(&y)
+        .formula("sum(x * y)")
+        .fold(FoldSpec::Matrix {});
+    let problem = Problem {
+        nan: NanPolicy::Propagate,
+        precision: Some(Precision::F64),
+        ..asked.problem().clone()
+    };
+    let job = describe(
+        &problem,
+        Data {
+            x,
+            y: Some(y),
+            weights: vec![],
+        },
+    )
+    .unwrap();
     // A tie that the last bit of the cosine decides; a comparison far from any tie.
     let tie = "if(cos(x[0] * 0) * 3.25 < 3.25, 7, 8)";
     assert!(explains(&job, tie, (0, 0), 8.0, 7.0) && !explains(&job, tie, (0, 0), 8.0, 9.0));
     let clear = "if(sin(x[0]) < 5, 7, 8)";
     assert!(explains(&job, clear, (1, 1), 7.0, 7.0) && !explains(&job, clear, (1, 1), 7.0, 8.0));
-    assert!(!explains(&job, clear, (1, 1), 7.0, f64::NAN) && !explains(&job, clear, (1, 1), 7.0, f64::INFINITY));
+    assert!(
+        !explains(&job, clear, (1, 1), 7.0, f64::NAN)
+            && !explains(&job, clear, (1, 1), 7.0, f64::INFINITY)
+    );
 }

@@ -35,46 +35,92 @@ fn job(cells: Domain) -> (Problem, Job) {
     let x = Table::f64(n, 3, (0..n * 3).map(|_| lcg.between(0.0, 8.0)).collect()).unwrap();
     let w = Table::f64(n, 1, (0..n).map(|_| lcg.unit()).collect()).unwrap();
     let problem: Problem = toml::from_str(ALL).unwrap();
-    let problem = Problem { cells: Some(cells), precision: Some(Precision::F64), ..problem };
+    let problem = Problem {
+        cells: Some(cells),
+        precision: Some(Precision::F64),
+        ..problem
+    };
     let weigh = |f: &FoldSpec| match f {
         FoldSpec::Histogram { .. } => Some([w.clone(), w.clone()]),
-        FoldSpec::Reduce { op: zipfold_core::fold::RowOp::Softmax, .. } => Some([w.clone(), w.clone()]),
+        FoldSpec::Reduce {
+            op: zipfold_core::fold::RowOp::Softmax,
+            ..
+        } => Some([w.clone(), w.clone()]),
         _ => None,
     };
     let weights = problem.folds.iter().map(weigh).collect();
-    let job = describe(&problem, Data { x, y: None, weights }).unwrap();
+    let job = describe(
+        &problem,
+        Data {
+            x,
+            y: None,
+            weights,
+        },
+    )
+    .unwrap();
     (problem, job)
 }
 
 fn share(problem: &Problem, job: &Job, shard: Option<(usize, usize)>) -> Vec<Output> {
-    let options = zipfold::Options { shard, ..plain("scalar", 2, 128).options() };
-    let plan = zipfold::plan::choose(job, &zipfold::cpu::detect(2, 1 << 32), &options.overrides).unwrap();
-    run(problem, job, plan, &Target::Memory, &options).unwrap().outputs
+    let options = zipfold::Options {
+        shard,
+        ..plain("scalar", 2, 128).options()
+    };
+    let plan =
+        zipfold::plan::choose(job, &zipfold::cpu::detect(2, 1 << 32), &options.overrides).unwrap();
+    run(problem, job, plan, &Target::Memory, &options)
+        .unwrap()
+        .outputs
 }
 
 fn states(outputs: Vec<Output>) -> Vec<State> {
-    outputs.into_iter().map(|o| if let Output::State(s) = o { s } else { State::Dense(Written) }).collect()
+    outputs
+        .into_iter()
+        .map(|o| {
+            if let Output::State(s) = o {
+                s
+            } else {
+                State::Dense(Written)
+            }
+        })
+        .collect()
 }
 
 #[test]
 fn merged_shares_have_the_bits_of_the_whole() {
-    for cells in [Domain::Square, Domain::Diagonal, Domain::Triangle, Domain::Ordered] {
+    for cells in [
+        Domain::Square,
+        Domain::Diagonal,
+        Domain::Triangle,
+        Domain::Ordered,
+    ] {
         let (problem, job) = job(cells);
         let whole = share(&problem, &job, None);
         for parts in [1, 2, 3, 7] {
-            let mut merged: Vec<State> = job.folds.iter().map(|f| f.start(job.space.n, job.space.m)).collect();
+            let mut merged: Vec<State> = job
+                .folds
+                .iter()
+                .map(|f| f.start(job.space.n, job.space.m))
+                .collect();
             for index in 0..parts {
-                let bytes =
-                    encode(&Partial::start(Identity::default(), states(share(&problem, &job, Some((index, parts))))))
-                        .unwrap();
+                let bytes = encode(&Partial::start(
+                    Identity::default(),
+                    states(share(&problem, &job, Some((index, parts)))),
+                ))
+                .unwrap();
                 let part = decode(&bytes, "part").unwrap();
                 for ((fold, into), from) in job.folds.iter().zip(&mut merged).zip(part.states) {
                     fold.merge(into, from);
                 }
             }
-            for (at, ((fold, got), wanted)) in job.folds.iter().zip(&merged).zip(&whole).enumerate() {
+            for (at, ((fold, got), wanted)) in job.folds.iter().zip(&merged).zip(&whole).enumerate()
+            {
                 let odd = difference(&of_state(fold, got), &of_output(fold, wanted), same);
-                assert!(odd.is_none(), "{cells:?} fold {at} of {parts} parts: {}", odd.unwrap_or_default());
+                assert!(
+                    odd.is_none(),
+                    "{cells:?} fold {at} of {parts} parts: {}",
+                    odd.unwrap_or_default()
+                );
             }
         }
     }
@@ -86,10 +132,16 @@ fn identity_is_neutral_and_absorbs_nothing() {
     for (fold, state) in job.folds.iter().zip(states(share(&problem, &job, None))) {
         let mut left = fold.start(job.space.n, job.space.m);
         fold.merge(&mut left, state.clone());
-        assert_eq!(difference(&of_state(fold, &left), &of_state(fold, &state), same), None);
+        assert_eq!(
+            difference(&of_state(fold, &left), &of_state(fold, &state), same),
+            None
+        );
         let mut right = state.clone();
         fold.merge(&mut right, fold.start(job.space.n, job.space.m));
-        assert_eq!(difference(&of_state(fold, &right), &of_state(fold, &state), same), None);
+        assert_eq!(
+            difference(&of_state(fold, &right), &of_state(fold, &state), same),
+            None
+        );
     }
 }
 
@@ -114,7 +166,15 @@ impl States {
         let problem: Problem = toml::from_str(ALL).unwrap();
         let x = Table::f64(4, 3, (0..12).map(f64::from).collect()).unwrap();
         let weights = problem.folds.iter().map(|_| None).collect();
-        let job = describe(&problem, Data { x, y: None, weights }).unwrap();
+        let job = describe(
+            &problem,
+            Data {
+                x,
+                y: None,
+                weights,
+            },
+        )
+        .unwrap();
         states(share(&problem, &job, None))
     }
 }
@@ -140,7 +200,10 @@ fn mutated(lcg: &mut Lcg, bytes: &[u8], other: &[u8]) -> Vec<u8> {
             2 => bytes.truncate(at.max(1)),
             3 => {
                 let (from, len) = (lcg.below(other.len()), lcg.below(40));
-                bytes.splice(at..at, other[from..other.len().min(from + len)].iter().copied());
+                bytes.splice(
+                    at..at,
+                    other[from..other.len().min(from + len)].iter().copied(),
+                );
             }
             4 => {
                 let end = bytes.len().min(at + 1 + lcg.below(20));
@@ -148,7 +211,12 @@ fn mutated(lcg: &mut Lcg, bytes: &[u8], other: &[u8]) -> Vec<u8> {
                 bytes.push(0);
             }
             // The largest numbers that there are, where the format has whole ones.
-            _ => bytes.splice(at..at + 1, [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]).for_each(drop),
+            _ => bytes
+                .splice(
+                    at..at + 1,
+                    [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1],
+                )
+                .for_each(drop),
         }
     }
     bytes
@@ -161,27 +229,54 @@ fn partials_of_any_content_merge_or_are_refused() {
     let n = 200;
     let x = Table::f64(n, 3, (0..n * 3).map(|_| lcg.between(0.0, 3.0)).collect()).unwrap();
     let w = Table::f64(n, 1, (0..n).map(|_| lcg.unit()).collect()).unwrap();
-    let options = || zipfold::Options { budget: zipfold::Budget::new(1 << 28), ..plain("scalar", 1, 128).options() };
-    let rounds = if std::env::var_os("ZIPFOLD_LONG").is_some() { 3000 } else { 250 };
+    let options = || zipfold::Options {
+        budget: zipfold::Budget::new(1 << 28),
+        ..plain("scalar", 1, 128).options()
+    };
+    let rounds = if std::env::var_os("ZIPFOLD_LONG").is_some() {
+        3000
+    } else {
+        250
+    };
     let (mut refused, mut taken) = (0, 0);
     for fold in toml::from_str::<Problem>(ALL).unwrap().folds {
         let weighed = matches!(fold, FoldSpec::Histogram { .. });
-        let problem = Problem { folds: vec![fold], cells: Some(Domain::Square), ..toml::from_str(ALL).unwrap() };
-        let data = Data { x: x.clone(), y: None, weights: vec![weighed.then(|| [w.clone(), w.clone()])] };
+        let problem = Problem {
+            folds: vec![fold],
+            cells: Some(Domain::Square),
+            ..toml::from_str(ALL).unwrap()
+        };
+        let data = Data {
+            x: x.clone(),
+            y: None,
+            weights: vec![weighed.then(|| [w.clone(), w.clone()])],
+        };
         let share = |index: usize| {
-            let options = zipfold::Options { shard: Some((index, 2)), ..options() };
-            let outcome = zipfold::Query::new(&problem, &data, &options).run(|_| Target::Memory).unwrap().outcome;
+            let options = zipfold::Options {
+                shard: Some((index, 2)),
+                ..options()
+            };
+            let outcome = zipfold::Query::new(&problem, &data, &options)
+                .run(|_| Target::Memory)
+                .unwrap()
+                .outcome;
             encode(&zipfold::shards::part(&problem, &outcome, (index, 2)).unwrap()).unwrap()
         };
         let parts = [share(0), share(1)];
         let first = decode(&parts[0], "first").unwrap();
         let merge = |second: Partial| {
-            let parts = vec![("first".to_string(), first.clone()), ("second".to_string(), second)];
+            let parts = vec![
+                ("first".to_string(), first.clone()),
+                ("second".to_string(), second),
+            ];
             zipfold::shards::merge(&problem, &data, parts, &options())
         };
         merge(decode(&parts[1], "second").unwrap()).unwrap();
         for _ in 0..rounds {
-            let bad = seal(b"ZFPART\x00\x09", &mutated(&mut lcg, &parts[1][24..], &parts[0][24..]));
+            let bad = seal(
+                b"ZFPART\x00\x09",
+                &mutated(&mut lcg, &parts[1][24..], &parts[0][24..]),
+            );
             let done = catch_unwind(AssertUnwindSafe(|| decode(&bad, "second").and_then(merge)));
             match done {
                 Ok(Ok((job, outcome))) => {
@@ -198,6 +293,8 @@ fn partials_of_any_content_merge_or_are_refused() {
             }
         }
     }
-    println!("{refused} refused, {taken} taken: their numbers were changed, which nothing tells from results");
+    println!(
+        "{refused} refused, {taken} taken: their numbers were changed, which nothing tells from results"
+    );
     assert!(refused > taken);
 }

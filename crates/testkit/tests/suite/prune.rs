@@ -34,7 +34,14 @@ const MORE: [&str; 3] = [
 /// Rows of a kind, on a coarse grid now and then, so that values tie.
 fn table(lcg: &mut Lcg, kind: usize, n: usize, d: usize) -> Table {
     let mut middle = vec![0.0; d];
-    let strange = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 5e-324, 1e300];
+    let strange = [
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        -0.0,
+        5e-324,
+        1e300,
+    ];
     let mut items = vec![];
     for i in 0..n {
         if i % 60 == 0 {
@@ -55,24 +62,47 @@ fn table(lcg: &mut Lcg, kind: usize, n: usize, d: usize) -> Table {
 }
 
 fn problem(folds: &str, metric: &str) -> Problem {
-    let text = format!("schema = 1\nx = {{ name = \"x\" }}\npair = {{ metric = \"{metric}\" }}\nfolds = [{folds}]\n");
+    let text = format!(
+        "schema = 1\nx = {{ name = \"x\" }}\npair = {{ metric = \"{metric}\" }}\nfolds = [{folds}]\n"
+    );
     toml::from_str(&text).unwrap()
 }
 
 fn weights(problem: &Problem, n: usize, m: usize) -> Vec<Option<[Table; 2]>> {
     let one = |n: usize| Table::f64(n, 1, (0..n).map(|i| 0.25 + (i % 7) as f64).collect()).unwrap();
-    let weighed = |f: &FoldSpec| matches!(f, FoldSpec::Histogram { weights: Some(_), .. });
-    problem.folds.iter().map(|f| weighed(f).then(|| [one(n), one(m)])).collect()
+    let weighed = |f: &FoldSpec| {
+        matches!(
+            f,
+            FoldSpec::Histogram {
+                weights: Some(_),
+                ..
+            }
+        )
+    };
+    problem
+        .folds
+        .iter()
+        .map(|f| weighed(f).then(|| [one(n), one(m)]))
+        .collect()
 }
 
-fn pruned(isa: &'static str, threads: usize, tile: usize, shard: Option<(usize, usize)>) -> Options<'static> {
-    let mut options = Options { shard, ..plain(isa, threads, tile).options() };
+fn pruned(
+    isa: &'static str,
+    threads: usize,
+    tile: usize,
+    shard: Option<(usize, usize)>,
+) -> Options<'static> {
+    let mut options = Options {
+        shard,
+        ..plain(isa, threads, tile).options()
+    };
     options.overrides.set("prune", "on").unwrap();
     options
 }
 
 fn outcome(problem: &Problem, job: &Job, options: &Options<'_>) -> (Vec<Output>, Tally) {
-    let plan = zipfold::plan::choose(job, &zipfold::cpu::detect(2, 1 << 32), &options.overrides).unwrap();
+    let plan =
+        zipfold::plan::choose(job, &zipfold::cpu::detect(2, 1 << 32), &options.overrides).unwrap();
     let done = run(problem, job, plan, &Target::Memory, options).unwrap();
     (done.outputs, done.tally)
 }
@@ -83,14 +113,37 @@ fn check(problem: &Problem, job: &Job, what: &str) -> [u64; 2] {
     let wanted = numbers(job, &answer);
     let mut left_out = 0;
     for (at, isa) in isas().into_iter().rev().enumerate() {
-        for (threads, tile) in if at == 0 { vec![(2, 0), (1, 128), (1, 384)] } else { vec![(1, 0)] } {
+        for (threads, tile) in if at == 0 {
+            vec![(2, 0), (1, 128), (1, 384)]
+        } else {
+            vec![(1, 0)]
+        } {
             let (outputs, tally) = outcome(problem, job, &pruned(isa, threads, tile, None));
-            for (fold, (output, wanted)) in job.folds.iter().zip(&outputs).zip(&wanted).map(|((f, o), w)| (f, (o, w))) {
+            for (fold, (output, wanted)) in job
+                .folds
+                .iter()
+                .zip(&outputs)
+                .zip(&wanted)
+                .map(|((f, o), w)| (f, (o, w)))
+            {
                 let odd = difference(&of_output(fold, output), wanted, same);
-                assert!(odd.is_none(), "{what} {isa} x{threads} tile {tile}: {}", odd.unwrap_or_default());
+                assert!(
+                    odd.is_none(),
+                    "{what} {isa} x{threads} tile {tile}: {}",
+                    odd.unwrap_or_default()
+                );
             }
-            let theirs = (answer.tally.counted, answer.tally.far, answer.tally.nan, answer.tally.first_nan);
-            assert_eq!((tally.counted, tally.far, tally.nan, tally.first_nan), theirs, "{what} {isa} tile {tile}");
+            let theirs = (
+                answer.tally.counted,
+                answer.tally.far,
+                answer.tally.nan,
+                answer.tally.first_nan,
+            );
+            assert_eq!(
+                (tally.counted, tally.far, tally.nan, tally.first_nan),
+                theirs,
+                "{what} {isa} tile {tile}"
+            );
             left_out = tally.skipped + tally.settled;
         }
     }
@@ -99,12 +152,28 @@ fn check(problem: &Problem, job: &Job, what: &str) -> [u64; 2] {
 
 fn shares(problem: &Problem, job: &Job, what: &str) {
     let whole = outcome(problem, job, &pruned("scalar", 2, 256, None)).0;
-    let mut merged: Vec<State> = job.folds.iter().map(|f| f.start(job.space.n, job.space.m)).collect();
+    let mut merged: Vec<State> = job
+        .folds
+        .iter()
+        .map(|f| f.start(job.space.n, job.space.m))
+        .collect();
     for index in 0..3 {
         let (outputs, _) = outcome(problem, job, &pruned("scalar", 2, 256, Some((index, 3))));
-        let states =
-            outputs.into_iter().map(|o| if let Output::State(s) = o { s } else { State::Dense(Written) }).collect();
-        let part = decode(&encode(&Partial::start(Identity::default(), states)).unwrap(), "part").unwrap();
+        let states = outputs
+            .into_iter()
+            .map(|o| {
+                if let Output::State(s) = o {
+                    s
+                } else {
+                    State::Dense(Written)
+                }
+            })
+            .collect();
+        let part = decode(
+            &encode(&Partial::start(Identity::default(), states)).unwrap(),
+            "part",
+        )
+        .unwrap();
         for ((fold, into), from) in job.folds.iter().zip(&mut merged).zip(part.states) {
             fold.merge(into, from);
         }
@@ -118,7 +187,13 @@ fn shares(problem: &Problem, job: &Job, what: &str) {
 #[test]
 fn every_fold_in_every_space() {
     let mut lcg = Lcg::new(61);
-    let spaces = [None, Some(Domain::Square), Some(Domain::Ordered), Some(Domain::Triangle), Some(Domain::Diagonal)];
+    let spaces = [
+        None,
+        Some(Domain::Square),
+        Some(Domain::Ordered),
+        Some(Domain::Triangle),
+        Some(Domain::Diagonal),
+    ];
     let mut sum = [0, 0];
     for fold in FOLDS.iter().chain(&MORE) {
         for cells in spaces {
@@ -133,8 +208,13 @@ fn every_fold_in_every_space() {
                 let y = cells.is_none().then(|| table(&mut lcg, kind, m, 2));
                 let m = if cells.is_none() { m } else { n };
                 let weights = weights(&problem, n, m);
-                let Ok(job) = describe(&problem, Data { x, y, weights }) else { continue };
-                let what = format!("{cells:?} kind {kind} box {:?} near {:?} {fold}", problem.cell, problem.near);
+                let Ok(job) = describe(&problem, Data { x, y, weights }) else {
+                    continue;
+                };
+                let what = format!(
+                    "{cells:?} kind {kind} box {:?} near {:?} {fold}",
+                    problem.cell, problem.near
+                );
                 let [left_out, all] = check(&problem, &job, &what);
                 sum = [sum[0] + left_out, sum[1] + all];
                 if kind == 1 {
@@ -157,7 +237,15 @@ fn strange_rows_and_small_inputs() {
                 problem.nan = NanPolicy::Propagate;
                 let x = table(&mut lcg, kind, n, dim);
                 let weights = weights(&problem, n, n);
-                let job = describe(&problem, Data { x, y: None, weights }).unwrap();
+                let job = describe(
+                    &problem,
+                    Data {
+                        x,
+                        y: None,
+                        weights,
+                    },
+                )
+                .unwrap();
                 if zipfold::plan::prune::mode(&job).is_some() {
                     check(&problem, &job, &format!("{n} rows of kind {kind} {fold}"));
                 }
@@ -171,14 +259,26 @@ fn several_folds_in_one_walk() {
     let mut lcg = Lcg::new(71);
     for cells in [Domain::Square, Domain::Ordered, Domain::Triangle] {
         let half = cells == Domain::Triangle;
-        let folds = if half { [&FOLDS[2..4], &FOLDS[6..8]].concat() } else { FOLDS.to_vec() };
+        let folds = if half {
+            [&FOLDS[2..4], &FOLDS[6..8]].concat()
+        } else {
+            FOLDS.to_vec()
+        };
         for kind in [0, 1, 6] {
             let mut problem = problem(&folds.join(","), "euclidean");
             problem.cells = Some(cells);
             problem.nan = NanPolicy::Skip;
             let x = table(&mut lcg, kind, 500, 3);
             let weights = weights(&problem, 500, 500);
-            let job = describe(&problem, Data { x, y: None, weights }).unwrap();
+            let job = describe(
+                &problem,
+                Data {
+                    x,
+                    y: None,
+                    weights,
+                },
+            )
+            .unwrap();
             check(&problem, &job, &format!("{cells:?} kind {kind}"));
         }
     }
@@ -188,13 +288,24 @@ fn several_folds_in_one_walk() {
 fn oblique_boxes() {
     let mut lcg = Lcg::new(73);
     for fold in &FOLDS[..7] {
-        for cell in [vec![3.0, 4.0, 5.0, 70.0, 80.0, 100.0], vec![2.0, 2.0, 6.0, 60.0, 60.0, 60.0]] {
+        for cell in [
+            vec![3.0, 4.0, 5.0, 70.0, 80.0, 100.0],
+            vec![2.0, 2.0, 6.0, 60.0, 60.0, 60.0],
+        ] {
             for kind in [0, 1] {
                 let mut problem = problem(fold, "euclidean");
                 problem.cell = Some(cell.clone());
                 let x = table(&mut lcg, kind, 500, 3);
                 let weights = weights(&problem, 500, 500);
-                let job = describe(&problem, Data { x, y: None, weights }).unwrap();
+                let job = describe(
+                    &problem,
+                    Data {
+                        x,
+                        y: None,
+                        weights,
+                    },
+                )
+                .unwrap();
                 check(&problem, &job, &format!("box {cell:?} kind {kind} {fold}"));
             }
         }
@@ -215,12 +326,24 @@ fn inequality_joins() {
         "if(x.time < 1, x.price < y.time, x.price > y.time + 3.5)",
     ] {
         for kind in [0, 1, 2] {
-            let x = table(&mut lcg, kind, 600, 2).with_names(names(&["time", "price"])).unwrap();
-            let y = table(&mut lcg, kind, 500, 3).with_names(names(&["price", "id", "time"])).unwrap();
+            let x = table(&mut lcg, kind, 600, 2)
+                .with_names(names(&["time", "price"]))
+                .unwrap();
+            let y = table(&mut lcg, kind, 500, 3)
+                .with_names(names(&["price", "id", "time"]))
+                .unwrap();
             let fold = format!(r#"{{ kind = "select", predicate = "{text}" }}"#);
             let mut problem = problem(&fold, "euclidean");
             problem.pair.metric = None;
-            let job = describe(&problem, Data { x, y: Some(y), weights: vec![None] }).unwrap();
+            let job = describe(
+                &problem,
+                Data {
+                    x,
+                    y: Some(y),
+                    weights: vec![None],
+                },
+            )
+            .unwrap();
             check(&problem, &job, &format!("{text} kind {kind}"));
         }
     }
@@ -251,8 +374,13 @@ fn meshes_of_columns() {
         let wx = weights(n);
         let wy = if second { weights(500) } else { wx.clone() };
         let weights = vec![fold.contains("weights").then_some([wx, wy])];
-        let Ok(job) = describe(&problem, Data { x, y, weights }) else { continue };
-        let what = format!("{:?} kind {kind} dim {dim} box {:?} {fold}", problem.cells, problem.cell);
+        let Ok(job) = describe(&problem, Data { x, y, weights }) else {
+            continue;
+        };
+        let what = format!(
+            "{:?} kind {kind} dim {dim} box {:?} {fold}",
+            problem.cells, problem.cell
+        );
         let [left_out, all] = check(&problem, &job, &what);
         sum = [sum[0] + left_out, sum[1] + all];
         shares(&problem, &job, &what);
@@ -261,19 +389,45 @@ fn meshes_of_columns() {
         for parts in ["1", "2", "3", "7", "off"] {
             let mut options = pruned(isas().pop().unwrap(), 2, [0, 256][lcg.below(2)], None);
             options.overrides.set("mesh", parts).unwrap();
-            let plan = zipfold::plan::choose(&job, &zipfold::cpu::detect(2, 1 << 32), &options.overrides).unwrap();
-            meshes += usize::from(plan.prune.mesh.is_some_and(|m| m.parts.to_string() == parts));
+            let plan =
+                zipfold::plan::choose(&job, &zipfold::cpu::detect(2, 1 << 32), &options.overrides)
+                    .unwrap();
+            meshes += usize::from(
+                plan.prune
+                    .mesh
+                    .is_some_and(|m| m.parts.to_string() == parts),
+            );
             let key = Identity::of(&problem, &job, &plan, None);
-            assert!(!keys.contains(&key), "{what}, {parts} cells: tiles of other rows with the same key");
+            assert!(
+                !keys.contains(&key),
+                "{what}, {parts} cells: tiles of other rows with the same key"
+            );
             keys.push(key);
             let got = outcome(&problem, &job, &options).0;
-            let odd = difference(&of_output(&job.folds[0], &got[0]), &of_output(&job.folds[0], &wanted[0]), same);
-            assert!(odd.is_none(), "{what}, {parts} cells: {}", odd.unwrap_or_default());
+            let odd = difference(
+                &of_output(&job.folds[0], &got[0]),
+                &of_output(&job.folds[0], &wanted[0]),
+                same,
+            );
+            assert!(
+                odd.is_none(),
+                "{what}, {parts} cells: {}",
+                odd.unwrap_or_default()
+            );
         }
     }
-    assert!(meshes > 120 && sum[0] * 2 > sum[1], "{meshes} meshes, {sum:?}");
-    let job =
-        describe(&problem(folds[0], "euclidean"), Data { x: table(&mut lcg, 0, 9, 2), y: None, weights: vec![None] });
+    assert!(
+        meshes > 120 && sum[0] * 2 > sum[1],
+        "{meshes} meshes, {sum:?}"
+    );
+    let job = describe(
+        &problem(folds[0], "euclidean"),
+        Data {
+            x: table(&mut lcg, 0, 9, 2),
+            y: None,
+            weights: vec![None],
+        },
+    );
     drop(job.unwrap());
     let refused = Overrides::read([("prune", "on"), ("mesh", "none")]).unwrap_err();
     assert!(refused.to_string().contains("overrides.mesh"), "{refused}");
@@ -285,7 +439,17 @@ fn meshes_of_columns() {
 fn folds_by_row_within_a_cut_off() {
     let mut lcg = Lcg::new(89);
     let (mut left, mut all) = (0, 0);
-    let ops = ["sum", "mean", "min", "max", "argmin", "argmax", "count", "logsumexp", "softmax"];
+    let ops = [
+        "sum",
+        "mean",
+        "min",
+        "max",
+        "argmin",
+        "argmax",
+        "count",
+        "logsumexp",
+        "softmax",
+    ];
     let formulas = [
         "1 / (0.1 + sum((x - y)^2))",
         "(x - y) / (0.1 + sum((x - y)^2))",
@@ -293,12 +457,21 @@ fn folds_by_row_within_a_cut_off() {
         "log(sum((x - y)^2) - 0.01)",
         "x[0] - 2 * y[0]",
     ];
-    let spaces = [None, Some(Domain::Square), Some(Domain::Ordered), Some(Domain::Triangle), Some(Domain::Diagonal)];
+    let spaces = [
+        None,
+        Some(Domain::Square),
+        Some(Domain::Ordered),
+        Some(Domain::Triangle),
+        Some(Domain::Diagonal),
+    ];
     for turn in 0..600 {
         let (op, formula) = (ops[turn % ops.len()], formulas[lcg.below(formulas.len())]);
         let along = ["row", "all", "row"][lcg.below(3)];
         let dim = 1 + lcg.below(4);
-        let mut problem = problem(&format!(r#"{{ kind = "reduce", op = "{op}", along = "{along}" }}"#), "euclidean");
+        let mut problem = problem(
+            &format!(r#"{{ kind = "reduce", op = "{op}", along = "{along}" }}"#),
+            "euclidean",
+        );
         problem.pair.metric = None;
         problem.pair.formula = Some(formula.into());
         problem.cells = spaces[lcg.below(spaces.len())];
@@ -312,18 +485,48 @@ fn folds_by_row_within_a_cut_off() {
         };
         let kind = [0, 1, 2, 3, 4, 5, 6, 0, 1, 2][lcg.below(10)];
         let few = [0, 1, 2, 3, 130];
-        let mut rows = || if lcg.below(4) == 0 { few[lcg.below(5)] } else { 150 + lcg.below(300) };
+        let mut rows = || {
+            if lcg.below(4) == 0 {
+                few[lcg.below(5)]
+            } else {
+                150 + lcg.below(300)
+            }
+        };
         let (n, m) = (rows(), rows());
         let x = table(&mut lcg, kind, n, dim);
-        let y = problem.cells.is_none().then(|| table(&mut lcg, kind, m, dim));
+        let y = problem
+            .cells
+            .is_none()
+            .then(|| table(&mut lcg, kind, m, dim));
         let others = if y.is_some() { m } else { n };
-        let weighs = matches!(op, "sum" | "mean" | "logsumexp" | "softmax") && (op == "softmax" || lcg.below(2) == 0);
-        let wide = if op == "logsumexp" || formula.starts_with('(') { 1 } else { 1 + lcg.below(2) };
+        let weighs = matches!(op, "sum" | "mean" | "logsumexp" | "softmax")
+            && (op == "softmax" || lcg.below(2) == 0);
+        let wide = if op == "logsumexp" || formula.starts_with('(') {
+            1
+        } else {
+            1 + lcg.below(2)
+        };
         let weights = weighs.then(|| {
-            let one = |n: usize| Table::f64(n, wide, (0..n * wide).map(|i| 0.25 + (i % 7) as f64).collect()).unwrap();
+            let one = |n: usize| {
+                Table::f64(
+                    n,
+                    wide,
+                    (0..n * wide).map(|i| 0.25 + (i % 7) as f64).collect(),
+                )
+                .unwrap()
+            };
             [one(n), one(others)]
         });
-        let Ok(job) = describe(&problem, Data { x, y, weights: vec![weights] }) else { continue };
+        let Ok(job) = describe(
+            &problem,
+            Data {
+                x,
+                y,
+                weights: vec![weights],
+            },
+        ) else {
+            continue;
+        };
         if zipfold::plan::prune::mode(&job).is_none() {
             continue;
         }
@@ -332,9 +535,19 @@ fn folds_by_row_within_a_cut_off() {
             problem.cells, problem.near, problem.cell, problem.nan
         );
         if problem.nan == NanPolicy::Error && oracle::run(&job).unwrap().tally.first_nan.is_some() {
-            let plan =
-                zipfold::plan::choose(&job, &zipfold::cpu::detect(2, 1 << 32), &pruned("scalar", 2, 0, None).overrides);
-            run(&problem, &job, plan.unwrap(), &Target::Memory, &pruned("scalar", 2, 0, None)).unwrap_err();
+            let plan = zipfold::plan::choose(
+                &job,
+                &zipfold::cpu::detect(2, 1 << 32),
+                &pruned("scalar", 2, 0, None).overrides,
+            );
+            run(
+                &problem,
+                &job,
+                plan.unwrap(),
+                &Target::Memory,
+                &pruned("scalar", 2, 0, None),
+            )
+            .unwrap_err();
             continue;
         }
         let [skipped, cells] = check(&problem, &job, &what);
@@ -350,16 +563,32 @@ fn folds_by_row_within_a_cut_off() {
 #[test]
 fn several_folds_by_row_within_a_cut_off() {
     let mut lcg = Lcg::new(97);
-    let folds =
-        ["sum", "mean", "count", "logsumexp", "argmax"].map(|op| format!(r#"{{ kind = "reduce", op = "{op}" }}"#));
-    for (turn, cells) in
-        [Domain::Square, Domain::Ordered, Domain::Triangle, Domain::Diagonal].into_iter().cycle().take(12).enumerate()
+    let folds = ["sum", "mean", "count", "logsumexp", "argmax"]
+        .map(|op| format!(r#"{{ kind = "reduce", op = "{op}" }}"#));
+    for (turn, cells) in [
+        Domain::Square,
+        Domain::Ordered,
+        Domain::Triangle,
+        Domain::Diagonal,
+    ]
+    .into_iter()
+    .cycle()
+    .take(12)
+    .enumerate()
     {
         let mut problem = problem(&folds.join(","), "euclidean");
         (problem.cells, problem.near) = (Some(cells), Some(0.4));
         problem.cell = (turn % 3 == 0).then(|| vec![4.0, 4.0, 4.0]);
         let x = table(&mut lcg, turn % 3, 700, 3);
-        let job = describe(&problem, Data { x, y: None, weights: vec![None; folds.len()] }).unwrap();
+        let job = describe(
+            &problem,
+            Data {
+                x,
+                y: None,
+                weights: vec![None; folds.len()],
+            },
+        )
+        .unwrap();
         check(&problem, &job, &format!("{cells:?} {turn}"));
     }
 }
@@ -369,7 +598,8 @@ fn several_folds_by_row_within_a_cut_off() {
 #[test]
 fn grids_of_histograms() {
     let mut lcg = Lcg::new(101);
-    let rp = r#"{ value = "sqrt((x[0] - y[0])^2 + (x[1] - y[1])^2)", edges = [0.05, 0.1, 0.3, 0.6] }"#;
+    let rp =
+        r#"{ value = "sqrt((x[0] - y[0])^2 + (x[1] - y[1])^2)", edges = [0.05, 0.1, 0.3, 0.6] }"#;
     let axes = [
         format!(r#"[{rp}, {{ value = "abs(x[2] - y[2])", bins = 4, range = [0.0, 0.8] }}]"#),
         format!(r#"[{rp}, {{ value = "x[2] - y[2]", bins = 4, range = [-0.5, 0.8] }}]"#),
@@ -379,11 +609,22 @@ fn grids_of_histograms() {
         r#"[{ value = "max(abs(x - y)) + 2 * abs(x[0] - y[0])", bins = 3, range = [0.0, 1.0] }]"#.into(),
         r#"[{ value = "log(sum((x - y)^2))", bins = 3, range = [-2.0, 1.0] }, { bins = 2, range = [0.0, 1.5] }]"#.into(),
     ];
-    let spaces = [None, Some(Domain::Square), Some(Domain::Ordered), Some(Domain::Triangle), Some(Domain::Diagonal)];
+    let spaces = [
+        None,
+        Some(Domain::Square),
+        Some(Domain::Ordered),
+        Some(Domain::Triangle),
+        Some(Domain::Diagonal),
+    ];
     let (mut grids, mut sum) = (0, [0, 0]);
     for turn in 0..220 {
         let axes = &axes[turn % axes.len()];
-        let rest = ["", ", weights = \"w\"", ", mean = true", ", closed = \"half-open\""][lcg.below(4)];
+        let rest = [
+            "",
+            ", weights = \"w\"",
+            ", mean = true",
+            ", closed = \"half-open\"",
+        ][lcg.below(4)];
         let fold = format!(r#"{{ kind = "histogram", axes = {axes}{rest} }}"#);
         let mut problem = problem(&fold, "euclidean");
         problem.cells = spaces[lcg.below(spaces.len())];
@@ -397,10 +638,15 @@ fn grids_of_histograms() {
         let kind = [0, 1, 2, 3, 0, 4, 5, 6][lcg.below(8)];
         let n = [0, 1, 2, 200 + lcg.below(300), 300 + lcg.below(300)][lcg.below(5)];
         let x = table(&mut lcg, kind, n, 3);
-        let y = problem.cells.is_none().then(|| table(&mut lcg, kind, 280, 3));
+        let y = problem
+            .cells
+            .is_none()
+            .then(|| table(&mut lcg, kind, 280, 3));
         let m = if problem.cells.is_none() { 280 } else { n };
         let weights = weights(&problem, n, m);
-        let Ok(job) = describe(&problem, Data { x, y, weights }) else { continue };
+        let Ok(job) = describe(&problem, Data { x, y, weights }) else {
+            continue;
+        };
         if zipfold::plan::prune::mode(&job).is_none() {
             continue;
         }
@@ -415,7 +661,8 @@ fn grids_of_histograms() {
         }
         let mut options = pruned(isas().pop().unwrap(), 2, 0, None);
         let plan = |options: &Options<'_>| {
-            zipfold::plan::choose(&job, &zipfold::cpu::detect(2, 1 << 32), &options.overrides).unwrap()
+            zipfold::plan::choose(&job, &zipfold::cpu::detect(2, 1 << 32), &options.overrides)
+                .unwrap()
         };
         grids += usize::from(plan(&options).prune.grid.is_some());
         options.overrides.set("mesh", "off").unwrap();
@@ -423,7 +670,11 @@ fn grids_of_histograms() {
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
         let got = outcome(&problem, &job, &options).0;
         let odd = difference(&of_output(&job.folds[0], &got[0]), &wanted[0], same);
-        assert!(odd.is_none(), "{what} by boxes: {}", odd.unwrap_or_default());
+        assert!(
+            odd.is_none(),
+            "{what} by boxes: {}",
+            odd.unwrap_or_default()
+        );
     }
     assert!(grids > 80 && sum[0] * 3 > sum[1], "{grids} grids, {sum:?}");
 }
@@ -438,20 +689,39 @@ fn nan_of_pairs_that_another_axis_leaves_out() {
     };
     // The first two are one point: 0 / 0 on the second axis.
     let x = Table::f64(4, 2, vec![0.0, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0, 9.0]).unwrap();
-    for set in [vec![], vec![("prune", "on")], vec![("prune", "on"), ("mesh", "off")], vec![("family", "vm")]] {
+    for set in [
+        vec![],
+        vec![("prune", "on")],
+        vec![("prune", "on"), ("mesh", "off")],
+        vec![("family", "vm")],
+    ] {
         let mut options = plain(isas().pop().unwrap(), 1, 0).options();
-        set.iter().for_each(|(key, value)| options.overrides.set(key, value).unwrap());
-        let plan =
-            |job: &Job| zipfold::plan::choose(job, &zipfold::cpu::detect(2, 1 << 32), &options.overrides).unwrap();
+        set.iter()
+            .for_each(|(key, value)| options.overrides.set(key, value).unwrap());
+        let plan = |job: &Job| {
+            zipfold::plan::choose(job, &zipfold::cpu::detect(2, 1 << 32), &options.overrides)
+                .unwrap()
+        };
         let problem_from = |from| problem(&fold(from), "euclidean");
-        let data = || Data { x: x.clone(), y: None, weights: vec![None] };
+        let data = || Data {
+            x: x.clone(),
+            y: None,
+            weights: vec![None],
+        };
         let left_out = describe(&problem_from(0.1), data()).unwrap();
         let (outputs, tally) = outcome(&problem_from(0.1), &left_out, &options);
         let counts = &of_output(&left_out.folds[0], &outputs[0])[0].1;
         let (all, outside) = (counts.iter().sum::<f64>(), counts[counts.len() - 1]);
         assert_eq!((all, outside, tally.first_nan), (6.0, 4.0, None), "{set:?}");
         let taken_in = describe(&problem_from(0.0), data()).unwrap();
-        let e = run(&problem_from(0.0), &taken_in, plan(&taken_in), &Target::Memory, &options).unwrap_err();
+        let e = run(
+            &problem_from(0.0),
+            &taken_in,
+            plan(&taken_in),
+            &Target::Memory,
+            &options,
+        )
+        .unwrap_err();
         assert!(e.to_string().contains("NaN"), "{set:?} {e}");
     }
 }
@@ -466,14 +736,23 @@ fn sums_of_formulas_that_vanish() {
         "if(sum((x - y)^2) < 0.3, 1 / (0.1 + sum((x - y)^2)), 0) * (x - y)",
         "2 * if(max(abs(x - y)) < 0.4, x[0] - 2.5, 0) - if(sum(abs(x - y)) < 0.6, y[0] * 3, 0)",
     ];
-    let spaces = [None, Some(Domain::Square), Some(Domain::Ordered), Some(Domain::Triangle), Some(Domain::Diagonal)];
+    let spaces = [
+        None,
+        Some(Domain::Square),
+        Some(Domain::Ordered),
+        Some(Domain::Triangle),
+        Some(Domain::Diagonal),
+    ];
     let (mut left, mut all, mut grids) = (0, 0, 0);
     for turn in 0..160 {
         let formula = formulas[turn % formulas.len()];
         let op = ["sum", "mean"][lcg.below(2)];
         let along = ["row", "all"][lcg.below(2)];
         let dim = 2 + lcg.below(2);
-        let mut problem = problem(&format!(r#"{{ kind = "reduce", op = "{op}", along = "{along}" }}"#), "euclidean");
+        let mut problem = problem(
+            &format!(r#"{{ kind = "reduce", op = "{op}", along = "{along}" }}"#),
+            "euclidean",
+        );
         problem.pair.metric = None;
         problem.pair.formula = Some(formula.into());
         problem.cells = spaces[lcg.below(spaces.len())];
@@ -486,20 +765,40 @@ fn sums_of_formulas_that_vanish() {
         let (n, m) = ([1, 2, 260, 450][lcg.below(4)], 300);
         let kind = [0, 1, 2, 3, 6][lcg.below(5)];
         let x = table(&mut lcg, kind, n, dim);
-        let y = problem.cells.is_none().then(|| table(&mut lcg, kind, m, dim));
+        let y = problem
+            .cells
+            .is_none()
+            .then(|| table(&mut lcg, kind, m, dim));
         let others = if y.is_some() { m } else { n };
         let weights = (op == "sum" && lcg.below(3) == 0).then(|| {
-            let one = |n: usize| Table::f64(n, 1, (0..n).map(|i| 0.25 + (i % 7) as f64).collect()).unwrap();
+            let one = |n: usize| {
+                Table::f64(n, 1, (0..n).map(|i| 0.25 + (i % 7) as f64).collect()).unwrap()
+            };
             [one(n), one(others)]
         });
-        let Ok(job) = describe(&problem, Data { x, y, weights: vec![weights] }) else { continue };
+        let Ok(job) = describe(
+            &problem,
+            Data {
+                x,
+                y,
+                weights: vec![weights],
+            },
+        ) else {
+            continue;
+        };
         if zipfold::plan::prune::mode(&job).is_none() {
             continue;
         }
         grids += 1;
-        let what = format!("turn {turn} {op} {along} {formula} {:?} {n} kind {kind} {:?}", problem.cells, problem.cell);
+        let what = format!(
+            "turn {turn} {op} {along} {formula} {:?} {n} kind {kind} {:?}",
+            problem.cells, problem.cell
+        );
         let [skipped, cells] = check(&problem, &job, &what);
         (left, all) = (left + skipped, all + cells);
     }
-    assert!(grids > 60 && left * 3 > all, "{grids} grids, {left} of {all}");
+    assert!(
+        grids > 60 && left * 3 > all,
+        "{grids} grids, {left} of {all}"
+    );
 }

@@ -31,11 +31,19 @@ fn rows(lcg: &mut Lcg, n: usize, d: usize, kind: usize) -> Table {
 }
 
 fn select(predicate: &str, value: Option<&str>, join: SelectKind) -> FoldSpec {
-    FoldSpec::Select { predicate: predicate.into(), value: value.map(Into::into), join }
+    FoldSpec::Select {
+        predicate: predicate.into(),
+        value: value.map(Into::into),
+        join,
+    }
 }
 
 fn reduce(op: RowOp) -> FoldSpec {
-    FoldSpec::Reduce { op, along: Along::Row, weights: None }
+    FoldSpec::Reduce {
+        op,
+        along: Along::Row,
+        weights: None,
+    }
 }
 
 /// Runs the job on every instruction set and compares it with the oracle; whether it could be screened.
@@ -47,7 +55,15 @@ fn check(problem: &Problem, data: &Data, what: &str) -> bool {
     let reference = numbers(&job, &oracle::run(&job).unwrap());
     for isa in isas() {
         let overrides = chosen([("family", "screen")]);
-        let got = on_engine(problem, &job, &Variant { overrides, ..plain(isa, 2, 0) }).unwrap();
+        let got = on_engine(
+            problem,
+            &job,
+            &Variant {
+                overrides,
+                ..plain(isa, 2, 0)
+            },
+        )
+        .unwrap();
         let odd = difference(&got[0], &reference[0], same);
         assert!(odd.is_none(), "{what} {isa}: {}", odd.unwrap_or_default());
     }
@@ -56,22 +72,48 @@ fn check(problem: &Problem, data: &Data, what: &str) -> bool {
 
 /// Checks `value` of all rows of `x` and of `y` in each of the folds: how many were screened.
 fn across(x: &Table, y: &Table, value: &str, folds: &[FoldSpec], what: &str) -> usize {
-    let data = Data { x: x.clone(), y: Some(y.clone()), weights: vec![] };
+    let data = Data {
+        x: x.clone(),
+        y: Some(y.clone()),
+        weights: vec![],
+    };
     let checked = folds.iter().filter(|fold| {
         let question = pairs(x).with(y).formula(value).fold((*fold).clone());
-        check(question.problem(), &data, &format!("{what} {value} {fold:?}"))
+        check(
+            question.problem(),
+            &data,
+            &format!("{what} {value} {fold:?}"),
+        )
     });
     checked.count()
 }
 
 /// The same of all rows of `x` and themselves; joins take every pair once.
 fn within(x: &Table, value: &str, folds: &[FoldSpec], what: &str) -> usize {
-    let data = Data { x: x.clone(), y: None, weights: vec![] };
+    let data = Data {
+        x: x.clone(),
+        y: None,
+        weights: vec![],
+    };
     let checked = folds.iter().filter(|fold| {
-        let inner = matches!(fold, FoldSpec::Select { join: SelectKind::Inner, .. });
-        let cells = if inner { Domain::Triangle } else { Domain::Ordered };
+        let inner = matches!(
+            fold,
+            FoldSpec::Select {
+                join: SelectKind::Inner,
+                ..
+            }
+        );
+        let cells = if inner {
+            Domain::Triangle
+        } else {
+            Domain::Ordered
+        };
         let question = pairs(x).formula(value).cells(cells).fold((*fold).clone());
-        check(question.problem(), &data, &format!("self {what} {value} {fold:?}"))
+        check(
+            question.problem(),
+            &data,
+            &format!("self {what} {value} {fold:?}"),
+        )
     });
     checked.count()
 }
@@ -92,17 +134,28 @@ fn screened_answers_are_those_of_the_oracle() {
     ];
     for round in 0..16 {
         let kind = round % 8;
-        let (n, m, d) = (1 + lcg.below(150), 300 + lcg.below(200), 16 + lcg.below(300));
+        let (n, m, d) = (
+            1 + lcg.below(150),
+            300 + lcg.below(200),
+            16 + lcg.below(300),
+        );
         let (x, y) = (rows(&mut lcg, n, d, kind), rows(&mut lcg, m, d, kind));
         let value = values[(round * 5 + round / 8) % 8];
         // A limit that is the very value of a pair.
         let probe = pairs(&x).with(&y).formula(value).matrix().unwrap();
         let limit = probe[lcg.below(probe.len())];
         let folds = [
-            FoldSpec::Nearest { k: 1 + lcg.below(2), largest: Some(round % 3 == 0) },
+            FoldSpec::Nearest {
+                k: 1 + lcg.below(2),
+                largest: Some(round % 3 == 0),
+            },
             reduce([RowOp::Min, RowOp::Argmin, RowOp::Max, RowOp::Argmax][round % 4]),
             select(&format!("{value} < {limit}"), None, SelectKind::Inner),
-            select(&format!("{value} <= {limit}"), Some(value), SelectKind::Inner),
+            select(
+                &format!("{value} <= {limit}"),
+                Some(value),
+                SelectKind::Inner,
+            ),
             select(&format!("{value} > {limit}"), None, SelectKind::Anti),
         ];
         let what = format!("round {round} {n}×{m} d={d}");
@@ -115,19 +168,39 @@ fn screened_answers_are_those_of_the_oracle() {
 fn rows_with_nan_are_not_screened_but_answered() {
     let mut lcg = Lcg::new(5);
     let clean = rows(&mut lcg, 400, 32, 0);
-    let mut items: Vec<f32> = (0..400 * 32).map(|at| clean.elements().get(at) as f32).collect();
+    let mut items: Vec<f32> = (0..400 * 32)
+        .map(|at| clean.elements().get(at) as f32)
+        .collect();
     items[77 * 32 + 3] = f32::NAN;
     let x = Table::f32(400, 32, items).unwrap();
-    let question =
-        pairs(&x).metric("euclidean").cells(Domain::Ordered).fold(FoldSpec::Nearest { k: 1, largest: Some(false) });
-    let problem = Problem { nan: NanPolicy::Skip, ..question.problem().clone() };
-    assert!(check(&problem, &Data { x, y: None, weights: vec![] }, "a row with NaN"));
+    let question = pairs(&x)
+        .metric("euclidean")
+        .cells(Domain::Ordered)
+        .fold(FoldSpec::Nearest {
+            k: 1,
+            largest: Some(false),
+        });
+    let problem = Problem {
+        nan: NanPolicy::Skip,
+        ..question.problem().clone()
+    };
+    assert!(check(
+        &problem,
+        &Data {
+            x,
+            y: None,
+            weights: vec![]
+        },
+        "a row with NaN"
+    ));
 }
 
 /// Rows of few directions: equal rows, multiples of each other of either sign from the smallest to the largest numbers of
 /// single precision, neighbours in the last place, and zero rows where `zeros`.
 fn directions(lcg: &mut Lcg, n: usize, d: usize, zeros: bool) -> Table {
-    let few: Vec<Vec<f32>> = (0..5).map(|_| (0..d).map(|_| lcg.between(-1.0, 1.0) as f32).collect()).collect();
+    let few: Vec<Vec<f32>> = (0..5)
+        .map(|_| (0..d).map(|_| lcg.between(-1.0, 1.0) as f32).collect())
+        .collect();
     let scales = [1.0, -1.0, 1.0, 3.0, -0.1, 1e-40, 1e-30, -1e30, 3e38];
     let mut items = vec![];
     for _ in 0..n {
@@ -137,7 +210,11 @@ fn directions(lcg: &mut Lcg, n: usize, d: usize, zeros: bool) -> Table {
         let near = lcg.below(4) == 0;
         items.extend(row.iter().enumerate().map(|(k, v)| {
             let v = if zero { 0.0 } else { v * scale };
-            if near && k == d / 2 && !zero { f32::from_bits(v.to_bits() ^ 1) } else { v }
+            if near && k == d / 2 && !zero {
+                f32::from_bits(v.to_bits() ^ 1)
+            } else {
+                v
+            }
         }));
     }
     Table::f32(n, d, items).unwrap()
@@ -148,7 +225,11 @@ fn check_angles(value: &str, zeros: bool) {
     let mut lcg = Lcg::new(78);
     let mut screened = 0;
     for kind in 0..8 {
-        let (n, m, d) = (1 + lcg.below(60), 300 + lcg.below(100), 16 + lcg.below(if kind == 1 { 300 } else { 40 }));
+        let (n, m, d) = (
+            1 + lcg.below(60),
+            300 + lcg.below(100),
+            16 + lcg.below(if kind == 1 { 300 } else { 40 }),
+        );
         let mut made = |n| match kind {
             0..4 => directions(&mut lcg, n, d, zeros),
             // Not too large, since these rows are brought to length 1.
@@ -158,16 +239,44 @@ fn check_angles(value: &str, zeros: bool) {
         let (x, y) = (made(n), made(m));
         let probe = pairs(&x).with(&y).formula(value).matrix().unwrap();
         // The very value of a pair, the ends of the range, and beyond.
-        let limits = [probe[lcg.below(probe.len())], 0.0, 1.0, -1.0, 2.0, 1.5, -1.5, 1.0 - 1e-16, 2e-16];
-        let limit = limits[if kind == 0 { 0 } else { lcg.below(limits.len()) }];
+        let limits = [
+            probe[lcg.below(probe.len())],
+            0.0,
+            1.0,
+            -1.0,
+            2.0,
+            1.5,
+            -1.5,
+            1.0 - 1e-16,
+            2e-16,
+        ];
+        let limit = limits[if kind == 0 {
+            0
+        } else {
+            lcg.below(limits.len())
+        }];
         let folds = [
-            FoldSpec::Nearest { k: 1 + lcg.below(2), largest: Some(kind % 3 == 0) },
-            FoldSpec::Nearest { k: 1, largest: Some(kind % 3 != 0) },
+            FoldSpec::Nearest {
+                k: 1 + lcg.below(2),
+                largest: Some(kind % 3 == 0),
+            },
+            FoldSpec::Nearest {
+                k: 1,
+                largest: Some(kind % 3 != 0),
+            },
             reduce([RowOp::Min, RowOp::Max][kind % 2]),
             reduce([RowOp::Argmin, RowOp::Argmax][kind % 2]),
             select(&format!("{value} < {limit}"), None, SelectKind::Inner),
-            select(&format!("{value} <= {limit}"), Some(value), SelectKind::Inner),
-            select(&format!("{value} > {limit}"), Some(value), SelectKind::Inner),
+            select(
+                &format!("{value} <= {limit}"),
+                Some(value),
+                SelectKind::Inner,
+            ),
+            select(
+                &format!("{value} > {limit}"),
+                Some(value),
+                SelectKind::Inner,
+            ),
             select(&format!("{value} >= {limit}"), None, SelectKind::Anti),
         ];
         let what = format!("{value}, kind {kind}, {n}×{m} d={d}");
@@ -213,7 +322,14 @@ fn branches_that_are_apart_are_answered() {
             .map(|predicate| select(&predicate, Some(&value), SelectKind::Inner))
             .collect();
         folds.extend([RowOp::Argmin, RowOp::Argmax].map(reduce));
-        folds.push(FoldSpec::Nearest { k: 1, largest: Some(false) });
-        assert_eq!(within(&x, &value, &folds, same), folds.len(), "screened with {same}");
+        folds.push(FoldSpec::Nearest {
+            k: 1,
+            largest: Some(false),
+        });
+        assert_eq!(
+            within(&x, &value, &folds, same),
+            folds.len(),
+            "screened with {same}"
+        );
     }
 }

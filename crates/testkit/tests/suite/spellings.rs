@@ -24,13 +24,22 @@ fn two(lcg: &mut Lcg, a: String, ways: &[String]) -> Two {
 /// Spellings of a vector of differences.
 fn gap(lcg: &mut Lcg) -> Two {
     // Of differences that are not 0 all these are exact.
-    let ways = ["(-(y - x))", "(-y + x)", "((0.5*x - 0.5*y) * 2)", "((x/4 - y/4) * 4)"].map(str::to_string);
+    let ways = [
+        "(-(y - x))",
+        "(-y + x)",
+        "((0.5*x - 0.5*y) * 2)",
+        "((x/4 - y/4) * 4)",
+    ]
+    .map(str::to_string);
     two(lcg, "(x - y)".into(), &ways)
 }
 
 fn component(lcg: &mut Lcg) -> Two {
     let k = lcg.below(DIM);
-    let ways = [format!("(-(y[{k}] - x[{k}]))"), format!("(2*x[{k}] - 2*y[{k}]) / 2")];
+    let ways = [
+        format!("(-(y[{k}] - x[{k}]))"),
+        format!("(2*x[{k}] - 2*y[{k}]) / 2"),
+    ];
     two(lcg, format!("(x[{k}] - y[{k}])"), &ways)
 }
 
@@ -45,7 +54,11 @@ fn scalar(lcg: &mut Lcg, depth: usize) -> Two {
             }
             _ => {
                 let [a, b] = gap(lcg);
-                let ways = [format!("sum({b} * {b})"), "sum((y - x)^2)".into(), format!("dot({b}, {b})")];
+                let ways = [
+                    format!("sum({b} * {b})"),
+                    "sum((y - x)^2)".into(),
+                    format!("dot({b}, {b})"),
+                ];
                 two(lcg, format!("sum({a}^2)"), &ways)
             }
         };
@@ -59,10 +72,16 @@ fn scalar(lcg: &mut Lcg, depth: usize) -> Two {
         3 => [format!("({a} / 8)"), format!("({a2} * (1 / 8))")],
         4 => [format!("max({a}, {b})"), format!("max({b2}, {a2})")],
         5 => [format!("({a} - {b})^2"), format!("({b2} - {a2})^2")],
-        6 => [format!("(norm(x - y) + {a})"), format!("({a2} + sqrt(sum((y - x)^2)))")],
+        6 => [
+            format!("(norm(x - y) + {a})"),
+            format!("({a2} + sqrt(sum((y - x)^2)))"),
+        ],
         _ => {
             let [p, p2] = truth(lcg, depth - 1);
-            [format!("if({p}, {a}, {b})"), format!("if(not ({p2}), {b2}, {a2})")]
+            [
+                format!("if({p}, {a}, {b})"),
+                format!("if(not ({p2}), {b2}, {a2})"),
+            ]
         }
     }
 }
@@ -75,7 +94,10 @@ fn truth(lcg: &mut Lcg, depth: usize) -> Two {
         1 => [format!("({a} <= {b})"), format!("({b2} >= {a2})")],
         2 => [format!("({a} != {b})"), format!("(not ({a2} == {b2}))")],
         3 => [format!("({a} == {b})"), format!("(not ({b2} != {a2}))")],
-        4 => ["(norm(x - y) < 1.5)".into(), "(1.5 > sqrt(sum((y - x)^2)))".into()],
+        4 => [
+            "(norm(x - y) < 1.5)".into(),
+            "(1.5 > sqrt(sum((y - x)^2)))".into(),
+        ],
         _ => [format!("({a} > {b})"), format!("({b2} < {a2})")],
     };
     if depth == 0 || lcg.below(2) == 0 {
@@ -84,7 +106,10 @@ fn truth(lcg: &mut Lcg, depth: usize) -> Two {
     let ([p, p2], [q, q2]) = (plain, truth(lcg, depth - 1));
     match lcg.below(4) {
         0 => [format!("({p} and {q})"), format!("({q2} and {p2})")],
-        1 => [format!("({p} or {q})"), format!("(not (not {p2} and not {q2}))")],
+        1 => [
+            format!("({p} or {q})"),
+            format!("(not (not {p2} and not {q2}))"),
+        ],
         2 => [format!("({p} xor {q})"), format!("({q2} xor {p2})")],
         _ => [format!("(not {p})"), format!("(not (not (not {p2})))")],
     }
@@ -93,23 +118,59 @@ fn truth(lcg: &mut Lcg, depth: usize) -> Two {
 fn rows(lcg: &mut Lcg, n: usize, nulls: bool) -> Table {
     // No two components are equal: the sign of a zero is no part of the law.
     let items = (0..n * DIM).map(|_| lcg.between(-3.0, 3.0)).collect();
-    let of_w = |lcg: &mut Lcg| if nulls && lcg.below(4) == 0 { f64::NAN } else { lcg.below(9) as f64 * 0.25 };
-    let beside = Table::f64(n, 1, (0..n).map(|_| of_w(lcg)).collect()).unwrap().with_names(vec!["w".into()]).unwrap();
-    Table::f64(n, DIM, items).unwrap().with_attributes(beside).unwrap()
+    let of_w = |lcg: &mut Lcg| {
+        if nulls && lcg.below(4) == 0 {
+            f64::NAN
+        } else {
+            lcg.below(9) as f64 * 0.25
+        }
+    };
+    let beside = Table::f64(n, 1, (0..n).map(|_| of_w(lcg)).collect())
+        .unwrap()
+        .with_names(vec!["w".into()])
+        .unwrap();
+    Table::f64(n, DIM, items)
+        .unwrap()
+        .with_attributes(beside)
+        .unwrap()
 }
 
 fn folds(predicate: &str) -> Vec<FoldSpec> {
-    let axis = AxisSpec { bins: Some(7), range: Some([-3.0, 9.0]), ..Default::default() };
-    let reduce = |op, along| FoldSpec::Reduce { op, along, weights: None };
+    let axis = AxisSpec {
+        bins: Some(7),
+        range: Some([-3.0, 9.0]),
+        ..Default::default()
+    };
+    let reduce = |op, along| FoldSpec::Reduce {
+        op,
+        along,
+        weights: None,
+    };
     vec![
         FoldSpec::Matrix {},
         reduce(RowOp::Sum, Along::Row),
         reduce(RowOp::Min, Along::Column),
         reduce(RowOp::Count, Along::All),
-        FoldSpec::Nearest { k: 3, largest: Some(false) },
-        FoldSpec::Histogram { axes: vec![axis], closed: Closed::Last, weights: None, mean: true },
-        FoldSpec::Select { predicate: predicate.into(), value: None, join: SelectKind::Inner },
-        FoldSpec::Select { predicate: predicate.into(), value: None, join: SelectKind::Anti },
+        FoldSpec::Nearest {
+            k: 3,
+            largest: Some(false),
+        },
+        FoldSpec::Histogram {
+            axes: vec![axis],
+            closed: Closed::Last,
+            weights: None,
+            mean: true,
+        },
+        FoldSpec::Select {
+            predicate: predicate.into(),
+            value: None,
+            join: SelectKind::Inner,
+        },
+        FoldSpec::Select {
+            predicate: predicate.into(),
+            value: None,
+            join: SelectKind::Anti,
+        },
     ]
 }
 
@@ -124,7 +185,10 @@ fn spellings_have_one_answer() {
     for round in 0..400 {
         let (nulls, boxed, near) = (round % 3 == 0, round % 2 == 0, round % 5 == 0);
         let (x, y) = (rows(&mut lcg, 9, nulls), rows(&mut lcg, 14, nulls));
-        let (value, condition) = (scalar(&mut lcg, 1 + round % 3), truth(&mut lcg, 1 + round % 2));
+        let (value, condition) = (
+            scalar(&mut lcg, 1 + round % 3),
+            truth(&mut lcg, 1 + round % 2),
+        );
         let answers: Vec<Vec<Numbers>> = (0..2)
             .map(|which| {
                 let mut asked = pairs(&x).with(&y).formula(&value[which]);
@@ -133,15 +197,24 @@ fn spellings_have_one_answer() {
                 }
                 // Every question has a difference for the box to be about.
                 let mut problem = asked.problem().clone();
-                problem.nan = if nulls { NanPolicy::Propagate } else { NanPolicy::Error };
+                problem.nan = if nulls {
+                    NanPolicy::Propagate
+                } else {
+                    NanPolicy::Error
+                };
                 problem.near = (near || boxed).then_some(2.5);
                 problem.cell = boxed.then(|| vec![4.0, 5.0, 6.0]);
                 problem.precision = Some(Precision::F64);
-                let data = Data { x: x.clone(), y: Some(y.clone()), weights: vec![None; problem.folds.len()] };
+                let data = Data {
+                    x: x.clone(),
+                    y: Some(y.clone()),
+                    weights: vec![None; problem.folds.len()],
+                };
                 match round % 10 {
                     0 => everywhere(&problem, &data).unwrap(),
                     _ => {
-                        let job = describe(&problem, data).unwrap_or_else(|e| panic!("{}: {e}", value[which]));
+                        let job = describe(&problem, data)
+                            .unwrap_or_else(|e| panic!("{}: {e}", value[which]));
                         numbers(&job, &oracle::run(&job).unwrap())
                     }
                 }
@@ -149,21 +222,35 @@ fn spellings_have_one_answer() {
             .collect();
         for (fold, (a, b)) in answers[0].iter().zip(&answers[1]).enumerate() {
             let odd = difference(a, b, alike);
-            assert!(odd.is_none(), "round {round} fold {fold}: {value:?} {condition:?}: {}", odd.unwrap_or_default());
+            assert!(
+                odd.is_none(),
+                "round {round} fold {fold}: {value:?} {condition:?}: {}",
+                odd.unwrap_or_default()
+            );
         }
     }
 }
 
 fn matrix(problem: &Problem, x: &Table) -> Result<Vec<f64>, String> {
-    let data = Data { x: x.clone(), y: None, weights: vec![None] };
-    everywhere(problem, &data).map(|n| n[0][0].1.clone()).map_err(|e| e.to_string())
+    let data = Data {
+        x: x.clone(),
+        y: None,
+        weights: vec![None],
+    };
+    everywhere(problem, &data)
+        .map(|n| n[0][0].1.clone())
+        .map_err(|e| e.to_string())
 }
 
 #[test]
 fn in_a_box_every_difference_crosses_the_walls() {
     let x = Table::f64(2, 2, vec![1.0, 1.0, 9.0, 9.5]).unwrap();
     let of = |text: &str| {
-        let asked = pairs(&x).formula(text).cells(Domain::Square).periodic(&[10.0, 10.0]).fold(FoldSpec::Matrix {});
+        let asked = pairs(&x)
+            .formula(text)
+            .cells(Domain::Square)
+            .periodic(&[10.0, 10.0])
+            .fold(FoldSpec::Matrix {});
         matrix(asked.problem(), &x)
     };
     for (text, wanted) in [
@@ -193,49 +280,99 @@ fn in_a_box_every_difference_crosses_the_walls() {
         "sum(x - y) + norm(x)",
     ] {
         let e = of(text).unwrap_err();
-        assert!(e.contains("expected coordinates in a box only inside differences"), "{text}: {e}");
+        assert!(
+            e.contains("expected coordinates in a box only inside differences"),
+            "{text}: {e}"
+        );
     }
     // Beside coordinates there may be anything.
-    let beside = Table::f64(2, 1, vec![3.0, 5.0]).unwrap().with_names(vec!["m".into()]).unwrap();
+    let beside = Table::f64(2, 1, vec![3.0, 5.0])
+        .unwrap()
+        .with_names(vec!["m".into()])
+        .unwrap();
     let massive = x.clone().with_attributes(beside).unwrap();
-    let asked = pairs(&massive).formula("y.m * (y[0] - x[0])").periodic(&[10.0, 10.0]).fold(FoldSpec::Matrix {});
+    let asked = pairs(&massive)
+        .formula("y.m * (y[0] - x[0])")
+        .periodic(&[10.0, 10.0])
+        .fold(FoldSpec::Matrix {});
     assert_eq!(matrix(asked.problem(), &massive).unwrap()[1], -10.0);
-    let asked = pairs(&x).metric("spearman").periodic(&[10.0, 10.0]).fold(FoldSpec::Matrix {});
+    let asked = pairs(&x)
+        .metric("spearman")
+        .periodic(&[10.0, 10.0])
+        .fold(FoldSpec::Matrix {});
     assert!(matrix(asked.problem(), &x).unwrap_err().contains("box"));
 }
 
 #[test]
 fn nulls_match_nothing() {
     let values = [f64::NAN, 1.0, 2.0];
-    let column = |name: &str| Table::f64(3, 1, values.to_vec()).unwrap().with_names(vec![name.into()]).unwrap();
+    let column = |name: &str| {
+        Table::f64(3, 1, values.to_vec())
+            .unwrap()
+            .with_names(vec![name.into()])
+            .unwrap()
+    };
     let (x, y) = (column("v"), column("v"));
     // True, false, or neither, as SQL has it.
     type Logic = fn(f64, f64) -> Option<bool>;
     let cases: [(&str, Logic); 9] = [
-        ("x.v != y.v", |a, b| (!a.is_nan() && !b.is_nan()).then_some(a != b)),
-        ("not (x.v == y.v)", |a, b| (!a.is_nan() && !b.is_nan()).then_some(a != b)),
-        ("not (x.v > y.v)", |a, b| (!a.is_nan() && !b.is_nan()).then_some(a <= b)),
-        ("x.v == y.v or x.v != y.v", |a, b| (!a.is_nan() && !b.is_nan()).then_some(true)),
+        ("x.v != y.v", |a, b| {
+            (!a.is_nan() && !b.is_nan()).then_some(a != b)
+        }),
+        ("not (x.v == y.v)", |a, b| {
+            (!a.is_nan() && !b.is_nan()).then_some(a != b)
+        }),
+        ("not (x.v > y.v)", |a, b| {
+            (!a.is_nan() && !b.is_nan()).then_some(a <= b)
+        }),
+        ("x.v == y.v or x.v != y.v", |a, b| {
+            (!a.is_nan() && !b.is_nan()).then_some(true)
+        }),
         ("x.v < y.v or y.v == 1", |a, b| {
             let p = (!a.is_nan() && !b.is_nan()).then_some(a < b);
             let q = (!b.is_nan()).then_some(b == 1.0);
-            if p == Some(true) || q == Some(true) { Some(true) } else { p.and(q) }
+            if p == Some(true) || q == Some(true) {
+                Some(true)
+            } else {
+                p.and(q)
+            }
         }),
         ("not (x.v < y.v and y.v == 1)", |a, b| {
             let p = (!a.is_nan() && !b.is_nan()).then_some(a < b);
             let q = (!b.is_nan()).then_some(b == 1.0);
-            if p == Some(false) || q == Some(false) { Some(true) } else { p.and(q).map(|_| false) }
+            if p == Some(false) || q == Some(false) {
+                Some(true)
+            } else {
+                p.and(q).map(|_| false)
+            }
         }),
-        ("x.v == 1 xor y.v == 1", |a, b| (!a.is_nan() && !b.is_nan()).then_some((a == 1.0) != (b == 1.0))),
-        ("isnan(x.v) and not isnan(y.v)", |a, b| Some(a.is_nan() && !b.is_nan())),
-        ("any(x != y)", |a, b| (!a.is_nan() && !b.is_nan()).then_some(a != b)),
+        ("x.v == 1 xor y.v == 1", |a, b| {
+            (!a.is_nan() && !b.is_nan()).then_some((a == 1.0) != (b == 1.0))
+        }),
+        ("isnan(x.v) and not isnan(y.v)", |a, b| {
+            Some(a.is_nan() && !b.is_nan())
+        }),
+        ("any(x != y)", |a, b| {
+            (!a.is_nan() && !b.is_nan()).then_some(a != b)
+        }),
     ];
     for (text, logic) in cases {
         for policy in [NanPolicy::Propagate, NanPolicy::Skip] {
-            let spec = FoldSpec::Select { predicate: text.into(), value: None, join: SelectKind::Inner };
+            let spec = FoldSpec::Select {
+                predicate: text.into(),
+                value: None,
+                join: SelectKind::Inner,
+            };
             let asked = pairs(&x).with(&y).fold(spec);
-            let problem = Problem { nan: policy, ..asked.problem().clone() };
-            let data = Data { x: x.clone(), y: Some(y.clone()), weights: vec![None] };
+            let problem = Problem {
+                nan: policy,
+                ..asked.problem().clone()
+            };
+            let data = Data {
+                x: x.clone(),
+                y: Some(y.clone()),
+                weights: vec![None],
+            };
             let got = everywhere(&problem, &data).unwrap()[0][0].1.clone();
             let all = (0..3).flat_map(|i| (0..3).map(move |j| (i, j)));
             let wanted: Vec<f64> = all
@@ -251,14 +388,31 @@ fn nulls_match_nothing() {
 fn text_is_compared_and_nothing_else() {
     let table = |items: Vec<f64>| {
         let names = vec!["n".into(), "v".into()];
-        Table::f64(2, 2, items).unwrap().with_names(names).unwrap().with_texts(vec![0])
+        Table::f64(2, 2, items)
+            .unwrap()
+            .with_names(names)
+            .unwrap()
+            .with_texts(vec![0])
     };
-    let (x, y) = (table(vec![0.0, 5.0, 2.0, 6.0]), table(vec![1.0, 5.0, 2.0, 7.0]));
+    let (x, y) = (
+        table(vec![0.0, 5.0, 2.0, 6.0]),
+        table(vec![1.0, 5.0, 2.0, 7.0]),
+    );
     let ask = |text: &str| {
-        let spec = FoldSpec::Select { predicate: text.into(), value: None, join: SelectKind::Inner };
+        let spec = FoldSpec::Select {
+            predicate: text.into(),
+            value: None,
+            join: SelectKind::Inner,
+        };
         let asked = pairs(&x).with(&y).fold(spec);
-        let data = Data { x: x.clone(), y: Some(y.clone()), weights: vec![None] };
-        everywhere(asked.problem(), &data).map(|n| n[0][0].1.clone()).map_err(|e| e.to_string())
+        let data = Data {
+            x: x.clone(),
+            y: Some(y.clone()),
+            weights: vec![None],
+        };
+        everywhere(asked.problem(), &data)
+            .map(|n| n[0][0].1.clone())
+            .map_err(|e| e.to_string())
     };
     assert_eq!(ask("x.n == y.n").unwrap(), [1.0, 1.0]);
     assert_eq!(ask("x.n < y.n and x.v < 9").unwrap(), [0.0, 0.0, 0.0, 1.0]);
@@ -275,41 +429,84 @@ fn text_is_compared_and_nothing_else() {
         "if(x.v < 1, x.n, y.n) == y.n",
     ] {
         let e = ask(text).unwrap_err();
-        assert!(e.contains("text column 'x.n'") || e.contains("text column 'y.n'"), "{text}: {e}");
+        assert!(
+            e.contains("text column 'x.n'") || e.contains("text column 'y.n'"),
+            "{text}: {e}"
+        );
     }
 }
 
 #[test]
 fn metrics_that_prepare_tables_are_the_same_in_formulas() {
     let mut lcg = Lcg::new(77);
-    let mut table =
-        |rows: usize| Table::f64(rows, 4, (0..rows * 4).map(|_| lcg.between(-3.0, 3.0).round()).collect()).unwrap();
+    let mut table = |rows: usize| {
+        Table::f64(
+            rows,
+            4,
+            (0..rows * 4)
+                .map(|_| lcg.between(-3.0, 3.0).round())
+                .collect(),
+        )
+        .unwrap()
+    };
     let (x, y) = (table(60), table(41));
     let mass = |rows: usize| Table::f64(rows, 1, (0..rows).map(|k| k as f64).collect()).unwrap();
     let beside = |t: &Table| {
         let names = vec!["mass".to_string()];
-        t.clone().with_attributes(mass(t.rows()).with_names(names).unwrap()).unwrap()
+        t.clone()
+            .with_attributes(mass(t.rows()).with_names(names).unwrap())
+            .unwrap()
     };
     let (x, y) = (beside(&x), beside(&y));
-    let propagate = |problem: &Problem| Problem { nan: NanPolicy::Propagate, ..problem.clone() };
-    let select = |text: String| FoldSpec::Select { predicate: text, value: None, join: SelectKind::Inner };
-    for (metric, limit) in [("spearman", 0.5), ("mahalanobis", 1.5), ("seuclidean", 1.5), ("mahal", 1.5)] {
+    let propagate = |problem: &Problem| Problem {
+        nan: NanPolicy::Propagate,
+        ..problem.clone()
+    };
+    let select = |text: String| FoldSpec::Select {
+        predicate: text,
+        value: None,
+        join: SelectKind::Inner,
+    };
+    for (metric, limit) in [
+        ("spearman", 0.5),
+        ("mahalanobis", 1.5),
+        ("seuclidean", 1.5),
+        ("mahal", 1.5),
+    ] {
         for other in [Some(&y), None] {
-            let data = |folds| Data { x: x.clone(), y: other.cloned(), weights: vec![None; folds] };
+            let data = |folds| Data {
+                x: x.clone(),
+                y: other.cloned(),
+                weights: vec![None; folds],
+            };
             let one = || other.map_or_else(|| pairs(&x), |y| pairs(&x).with(y));
             let named = one().metric(metric).fold(FoldSpec::Matrix {});
-            let wanted = everywhere(&propagate(named.problem()), &data(1)).unwrap()[0][0].1.clone();
+            let wanted = everywhere(&propagate(named.problem()), &data(1)).unwrap()[0][0]
+                .1
+                .clone();
             let call = format!("{metric}(x, y)");
             let condition = format!("x.mass < 40 and {call} < {limit}");
-            let asked = one().formula(&format!("{call} * 2")).fold(FoldSpec::Matrix {}).fold(select(condition));
+            let asked = one()
+                .formula(&format!("{call} * 2"))
+                .fold(FoldSpec::Matrix {})
+                .fold(select(condition));
             let mut problem = propagate(asked.problem());
             problem.cells = other.is_none().then_some(zipfold_core::Domain::Square);
             let got = everywhere(&problem, &data(2)).unwrap();
             let doubled: Vec<u64> = wanted.iter().map(|v| (v * 2.0).to_bits()).collect();
-            assert_eq!(got[0][0].1.iter().map(|v| v.to_bits()).collect::<Vec<_>>(), doubled, "{call}");
+            assert_eq!(
+                got[0][0].1.iter().map(|v| v.to_bits()).collect::<Vec<_>>(),
+                doubled,
+                "{call}"
+            );
             let cols = other.unwrap_or(&x).rows();
-            let found = wanted.iter().enumerate().filter(|(at, v)| at / cols < 40 && **v < limit);
-            let matches: Vec<f64> = found.flat_map(|(at, _)| [(at / cols) as f64, (at % cols) as f64]).collect();
+            let found = wanted
+                .iter()
+                .enumerate()
+                .filter(|(at, v)| at / cols < 40 && **v < limit);
+            let matches: Vec<f64> = found
+                .flat_map(|(at, _)| [(at / cols) as f64, (at % cols) as f64])
+                .collect();
             assert_eq!(got[1][0].1, matches, "{call}");
         }
     }
@@ -321,16 +518,26 @@ fn rows_that_a_metric_changed_are_not_read_beside_it() {
     let x = x.with_names(vec!["a".into(), "b".into()]).unwrap();
     let refused = |text: &str| {
         let asked = pairs(&x).formula(text).fold(FoldSpec::Matrix {});
-        zipfold_core::describe(asked.problem(), Data { x: x.clone(), y: None, weights: vec![None] })
-            .unwrap_err()
-            .to_string()
+        zipfold_core::describe(
+            asked.problem(),
+            Data {
+                x: x.clone(),
+                y: None,
+                weights: vec![None],
+            },
+        )
+        .unwrap_err()
+        .to_string()
     };
     for (text, got) in [
         ("spearman(x, y) + sum(x * y)", "got 'x'"),
         ("x[0] * spearman(x, y)", "got 'x'"),
         ("if(x.a < y.a, spearman(x, y), 0)", "got 'a'"),
         ("mahalanobis(x, y) + euclidean(x, y)", "got 'x'"),
-        ("spearman(x, y) + mahalanobis(x, y)", "'spearman' and 'mahalanobis'"),
+        (
+            "spearman(x, y) + mahalanobis(x, y)",
+            "'spearman' and 'mahalanobis'",
+        ),
         ("spearman(y, x)", "'spearman(x, y)'"),
         ("spearman(x[0:1], y)", "'spearman(x, y)'"),
     ] {
@@ -338,14 +545,38 @@ fn rows_that_a_metric_changed_are_not_read_beside_it() {
         assert!(e.contains(got), "{text}: {e}");
     }
     // Variances of columns leave rows as they are.
-    let asked = pairs(&x).formula("seuclidean(x, y) + x[0]").fold(FoldSpec::Matrix {});
-    zipfold_core::describe(asked.problem(), Data { x: x.clone(), y: None, weights: vec![None] }).unwrap();
+    let asked = pairs(&x)
+        .formula("seuclidean(x, y) + x[0]")
+        .fold(FoldSpec::Matrix {});
+    zipfold_core::describe(
+        asked.problem(),
+        Data {
+            x: x.clone(),
+            y: None,
+            weights: vec![None],
+        },
+    )
+    .unwrap();
 }
 
 #[test]
 fn ones_are_counted_in_whole_numbers_alone() {
     let top = 2f64.powi(53);
-    let mut values = vec![0.0, -0.0, 1.0, 3.0, 255.0, 256.0, 0.5, -1.0, top - 1.0, top, top + 2.0, 1e300, 1e-300];
+    let mut values = vec![
+        0.0,
+        -0.0,
+        1.0,
+        3.0,
+        255.0,
+        256.0,
+        0.5,
+        -1.0,
+        top - 1.0,
+        top,
+        top + 2.0,
+        1e300,
+        1e-300,
+    ];
     values.extend([
         f64::NAN,
         f64::INFINITY,
@@ -358,30 +589,65 @@ fn ones_are_counted_in_whole_numbers_alone() {
     values.extend((0..300).map(|k| f64::from(k * k * 7919)));
     let ones = |v: &f64| {
         let whole = (0.0..top).contains(v) && v.fract() == 0.0;
-        if whole { format!("{:b}", *v as u64).matches('1').count() as f64 } else { f64::NAN }
+        if whole {
+            format!("{:b}", *v as u64).matches('1').count() as f64
+        } else {
+            f64::NAN
+        }
     };
     let rows = values.len();
-    let (x, y) = (Table::f64(rows, 1, values.clone()).unwrap(), Table::f64(2, 1, vec![0.0, 1.0]).unwrap());
-    let select =
-        FoldSpec::Select { predicate: "popcount(x[0] * y[0]) > 3".into(), value: None, join: SelectKind::Inner };
-    let asked = pairs(&x).with(&y).formula("popcount(x[0] * y[0])").fold(FoldSpec::Matrix {}).fold(select);
-    let problem = Problem { nan: NanPolicy::Propagate, ..asked.problem().clone() };
-    let data = Data { x, y: Some(y), weights: vec![None, None] };
+    let (x, y) = (
+        Table::f64(rows, 1, values.clone()).unwrap(),
+        Table::f64(2, 1, vec![0.0, 1.0]).unwrap(),
+    );
+    let select = FoldSpec::Select {
+        predicate: "popcount(x[0] * y[0]) > 3".into(),
+        value: None,
+        join: SelectKind::Inner,
+    };
+    let asked = pairs(&x)
+        .with(&y)
+        .formula("popcount(x[0] * y[0])")
+        .fold(FoldSpec::Matrix {})
+        .fold(select);
+    let problem = Problem {
+        nan: NanPolicy::Propagate,
+        ..asked.problem().clone()
+    };
+    let data = Data {
+        x,
+        y: Some(y),
+        weights: vec![None, None],
+    };
     let got = everywhere(&problem, &data).unwrap();
     let wanted: Vec<f64> = values.iter().map(ones).collect();
     for (at, (value, wanted)) in values.iter().zip(&wanted).enumerate() {
         let got = got[0][0].1[at * 2 + 1];
-        assert!(got == *wanted || got.is_nan() && wanted.is_nan(), "{value}: {got}, wanted {wanted}");
+        assert!(
+            got == *wanted || got.is_nan() && wanted.is_nan(),
+            "{value}: {got}, wanted {wanted}"
+        );
     }
-    let many = wanted.iter().enumerate().filter(|(_, w)| **w > 3.0).flat_map(|(i, _)| [i as f64, 1.0]);
+    let many = wanted
+        .iter()
+        .enumerate()
+        .filter(|(_, w)| **w > 3.0)
+        .flat_map(|(i, _)| [i as f64, 1.0]);
     assert_eq!(got[1][0].1, many.collect::<Vec<_>>());
 }
 
 #[test]
 fn error_and_gamma_functions_are_those_of_the_reference() {
     let values: Vec<f64> = (0..300).map(|k| f64::from(k) * 0.037 - 5.0).collect();
-    let (x, y) = (Table::f64(300, 1, values.clone()).unwrap(), Table::f64(2, 1, vec![0.0, 1.5]).unwrap());
-    let select = |text: &str| FoldSpec::Select { predicate: text.into(), value: None, join: SelectKind::Inner };
+    let (x, y) = (
+        Table::f64(300, 1, values.clone()).unwrap(),
+        Table::f64(2, 1, vec![0.0, 1.5]).unwrap(),
+    );
+    let select = |text: &str| FoldSpec::Select {
+        predicate: text.into(),
+        value: None,
+        join: SelectKind::Inner,
+    };
     type One = (&'static str, fn(f64) -> f64);
     let of: [One; 4] = [
         ("erf(x[0] - y[0])", libm::erf),
@@ -390,12 +656,23 @@ fn error_and_gamma_functions_are_those_of_the_reference() {
         ("ln(e^(x[0] - y[0]))", |v| v),
     ];
     for (text, f) in of {
-        let asked = pairs(&x).with(&y).formula(text).fold(FoldSpec::Matrix {}).fold(select(&format!("{text} > 0.25")));
-        let data = Data { x: x.clone(), y: Some(y.clone()), weights: vec![None, None] };
+        let asked = pairs(&x)
+            .with(&y)
+            .formula(text)
+            .fold(FoldSpec::Matrix {})
+            .fold(select(&format!("{text} > 0.25")));
+        let data = Data {
+            x: x.clone(),
+            y: Some(y.clone()),
+            weights: vec![None, None],
+        };
         let got = everywhere(asked.problem(), &data).unwrap();
         for (at, v) in values.iter().enumerate() {
             let (got, wanted) = (got[0][0].1[at * 2 + 1], f(v - 1.5));
-            assert!(got == wanted || (got - wanted).abs() < 1e-12, "{text} of {v}: {got}, wanted {wanted}");
+            assert!(
+                got == wanted || (got - wanted).abs() < 1e-12,
+                "{text} of {v}: {got}, wanted {wanted}"
+            );
         }
     }
 }

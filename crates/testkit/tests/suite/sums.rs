@@ -51,10 +51,24 @@ fn wide(lcg: &mut Lcg, op: RowOp, vector: bool) -> usize {
 }
 
 fn asked(lcg: &mut Lcg, op: RowOp, value: &str, precision: Precision) -> Option<(Problem, Job)> {
-    let (d, n, odd) = (1 + lcg.below(3), [1, 7, 130, 300][lcg.below(4)], lcg.below(4) == 0);
-    let d = if lcg.below(3) == 0 { 16 + lcg.below(5) } else { d };
+    let (d, n, odd) = (
+        1 + lcg.below(3),
+        [1, 7, 130, 300][lcg.below(4)],
+        lcg.below(4) == 0,
+    );
+    let d = if lcg.below(3) == 0 {
+        16 + lcg.below(5)
+    } else {
+        d
+    };
     let x = table(lcg, n, d, odd);
-    let cells = [None, Some(Domain::Triangle), Some(Domain::Diagonal), Some(Domain::Ordered), Some(Domain::Square)];
+    let cells = [
+        None,
+        Some(Domain::Triangle),
+        Some(Domain::Diagonal),
+        Some(Domain::Ordered),
+        Some(Domain::Square),
+    ];
     let (y, cells) = match lcg.below(3) {
         0 => {
             let m = [5, 128, 270][lcg.below(3)];
@@ -65,19 +79,51 @@ fn asked(lcg: &mut Lcg, op: RowOp, value: &str, precision: Precision) -> Option<
     let along = [Along::Row, Along::Row, Along::Column, Along::All][lcg.below(4)];
     let vector = matches!(value, "abs(x - y)" | "(x - y) / (sum((x - y)^2) + 0.1)");
     let columns = wide(lcg, op, vector && d > 1);
-    let rows = if along == Along::Column { n } else { y.as_ref().map_or(n, Table::rows) };
+    let rows = if along == Along::Column {
+        n
+    } else {
+        y.as_ref().map_or(n, Table::rows)
+    };
     let weights = (columns > 0).then(|| {
-        let w = Table::f64(rows, columns, (0..rows * columns).map(|_| lcg.between(-1.0, 2.0)).collect()).unwrap();
+        let w = Table::f64(
+            rows,
+            columns,
+            (0..rows * columns)
+                .map(|_| lcg.between(-1.0, 2.0))
+                .collect(),
+        )
+        .unwrap();
         [w.clone(), w]
     });
     let input = weights.as_ref().map(|_| Input::named("w"));
-    let mut question = pairs(&x).formula(value).fold(FoldSpec::Reduce { op, along, weights: input });
+    let mut question = pairs(&x).formula(value).fold(FoldSpec::Reduce {
+        op,
+        along,
+        weights: input,
+    });
     if let Some(y) = &y {
         question = question.with(y);
     }
-    let nan = if odd { [NanPolicy::Propagate, NanPolicy::Skip][lcg.below(2)] } else { NanPolicy::Error };
-    let problem = Problem { nan, cells, precision: Some(precision), ..question.problem().clone() };
-    let job = describe(&problem, Data { x, y, weights: vec![weights] }).ok()?;
+    let nan = if odd {
+        [NanPolicy::Propagate, NanPolicy::Skip][lcg.below(2)]
+    } else {
+        NanPolicy::Error
+    };
+    let problem = Problem {
+        nan,
+        cells,
+        precision: Some(precision),
+        ..question.problem().clone()
+    };
+    let job = describe(
+        &problem,
+        Data {
+            x,
+            y,
+            weights: vec![weights],
+        },
+    )
+    .ok()?;
     Some((problem, job))
 }
 
@@ -85,20 +131,38 @@ fn asked(lcg: &mut Lcg, op: RowOp, value: &str, precision: Precision) -> Option<
 fn folds_by_rows_have_the_bits_of_the_oracle() {
     let mut lcg = Lcg::new(71);
     let mut compared = 0;
-    for (op, value) in (0..8).flat_map(|_| OPS).flat_map(|op| VALUES.map(|value| (op, value))) {
-        let Some((problem, job)) = asked(&mut lcg, op, value, Precision::F64) else { continue };
+    for (op, value) in (0..8)
+        .flat_map(|_| OPS)
+        .flat_map(|op| VALUES.map(|value| (op, value)))
+    {
+        let Some((problem, job)) = asked(&mut lcg, op, value, Precision::F64) else {
+            continue;
+        };
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
-        for (isa, (tile, family)) in
-            isas().into_iter().flat_map(|isa| [(0, ""), (128, ""), (0, "vm")].map(|v| (isa, v)))
+        for (isa, (tile, family)) in isas()
+            .into_iter()
+            .flat_map(|isa| [(0, ""), (128, ""), (0, "vm")].map(|v| (isa, v)))
         {
             let mut overrides = chosen([("prune", "off")]);
             if !family.is_empty() {
                 overrides.set("family", family).unwrap();
             }
-            let got = on_engine(&problem, &job, &Variant { overrides, ..plain(isa, 2, tile) }).unwrap();
+            let got = on_engine(
+                &problem,
+                &job,
+                &Variant {
+                    overrides,
+                    ..plain(isa, 2, tile)
+                },
+            )
+            .unwrap();
             let odd = difference(&got[0], &wanted[0], same);
             let (space, fold) = (job.space, &problem.folds[0]);
-            assert!(odd.is_none(), "{value} {fold:?} {space:?} {isa} {tile} '{family}': {}", odd.unwrap_or_default());
+            assert!(
+                odd.is_none(),
+                "{value} {fold:?} {space:?} {isa} {tile} '{family}': {}",
+                odd.unwrap_or_default()
+            );
         }
         compared += 1;
     }
@@ -109,23 +173,47 @@ fn folds_by_rows_have_the_bits_of_the_oracle() {
 #[test]
 fn a_table_with_itself_has_the_answer_of_a_table_and_its_copy() {
     let mut lcg = Lcg::new(72);
-    for (value, op) in VALUES[..4].iter().flat_map(|v| [RowOp::Sum, RowOp::Mean, RowOp::Logsumexp].map(|op| (*v, op))) {
+    for (value, op) in VALUES[..4]
+        .iter()
+        .flat_map(|v| [RowOp::Sum, RowOp::Mean, RowOp::Logsumexp].map(|op| (*v, op)))
+    {
         for (n, d) in [(300, 1), (1100, 3), (200, 17)] {
             if op == RowOp::Logsumexp && (value == VALUES[2] || value == VALUES[3]) {
                 continue;
             }
             let items = (0..n * d).map(|_| lcg.between(-1.0, 1.0) as f32).collect();
             let x = Table::f32(n, d, items).unwrap();
-            let fold = FoldSpec::Reduce { op, along: Along::Row, weights: None };
+            let fold = FoldSpec::Reduce {
+                op,
+                along: Along::Row,
+                weights: None,
+            };
             let of_itself = pairs(&x).formula(value).fold(fold.clone());
             let of_copies = pairs(&x).with(&x.clone()).formula(value).fold(fold);
             let run = |question: &zipfold::library::Pairs, y: Option<Table>| {
-                let job = describe(question.problem(), Data { x: x.clone(), y, weights: vec![None] }).unwrap();
-                on_engine(question.problem(), &job, &plain(isas()[isas().len() - 1], 2, 0)).unwrap()
+                let job = describe(
+                    question.problem(),
+                    Data {
+                        x: x.clone(),
+                        y,
+                        weights: vec![None],
+                    },
+                )
+                .unwrap();
+                on_engine(
+                    question.problem(),
+                    &job,
+                    &plain(isas()[isas().len() - 1], 2, 0),
+                )
+                .unwrap()
             };
             let (a, b) = (run(&of_itself, None), run(&of_copies, Some(x.clone())));
             let odd = difference(&a[0], &b[0], |a, b| close(a, b, 1e-5));
-            assert!(odd.is_none(), "{value} {op:?} {n} × {d}: {}", odd.unwrap_or_default());
+            assert!(
+                odd.is_none(),
+                "{value} {op:?} {n} × {d}: {}",
+                odd.unwrap_or_default()
+            );
         }
     }
 }
@@ -135,29 +223,66 @@ fn a_table_with_itself_has_the_answer_of_a_table_and_its_copy() {
 fn halves_are_for_values_that_cost_more() {
     let mut lcg = Lcg::new(73);
     let x = table(&mut lcg, 40, 3, false);
-    let fold = |op, along| FoldSpec::Reduce { op, along, weights: None };
+    let fold = |op, along| FoldSpec::Reduce {
+        op,
+        along,
+        weights: None,
+    };
     let cells = |value: &str, spec: FoldSpec, cells: Option<Domain>| {
         let question = pairs(&x).formula(value).fold(spec);
-        let problem = Problem { cells, ..question.problem().clone() };
-        describe(&problem, Data { x: x.clone(), y: None, weights: vec![None] }).unwrap().space.cells
+        let problem = Problem {
+            cells,
+            ..question.problem().clone()
+        };
+        describe(
+            &problem,
+            Data {
+                x: x.clone(),
+                y: None,
+                weights: vec![None],
+            },
+        )
+        .unwrap()
+        .space
+        .cells
     };
     let by_row = || fold(RowOp::Sum, Along::Row);
     assert_eq!(cells(VALUES[0], by_row(), None), Domain::Square);
-    assert_eq!(cells(VALUES[0], by_row(), Some(Domain::Triangle)), Domain::Ordered);
+    assert_eq!(
+        cells(VALUES[0], by_row(), Some(Domain::Triangle)),
+        Domain::Ordered
+    );
     assert_eq!(cells(VALUES[1], by_row(), None), Domain::Diagonal);
-    assert_eq!(cells(VALUES[1], by_row(), Some(Domain::Triangle)), Domain::Triangle);
-    assert_eq!(cells(VALUES[0], fold(RowOp::Min, Along::Row), None), Domain::Diagonal);
+    assert_eq!(
+        cells(VALUES[1], by_row(), Some(Domain::Triangle)),
+        Domain::Triangle
+    );
+    assert_eq!(
+        cells(VALUES[0], fold(RowOp::Min, Along::Row), None),
+        Domain::Diagonal
+    );
     // Whoever asks for half of the cells of one number gets that half.
-    assert_eq!(cells(VALUES[0], fold(RowOp::Sum, Along::All), Some(Domain::Triangle)), Domain::Triangle);
-    assert_eq!(cells(VALUES[0], FoldSpec::Matrix {}, None), Domain::Diagonal);
+    assert_eq!(
+        cells(
+            VALUES[0],
+            fold(RowOp::Sum, Along::All),
+            Some(Domain::Triangle)
+        ),
+        Domain::Triangle
+    );
+    assert_eq!(
+        cells(VALUES[0], FoldSpec::Matrix {}, None),
+        Domain::Diagonal
+    );
 }
 
 /// Sums taken the plain way, one value after another: what the oracle and the engines share is held to it.
 #[test]
 fn sums_are_those_of_one_value_after_another() {
     let mut lcg = Lcg::new(74);
-    for (n, cells) in
-        [0usize, 1, 2, 9, 131, 260].into_iter().flat_map(|n| [Domain::Triangle, Domain::Square].map(|c| (n, c)))
+    for (n, cells) in [0usize, 1, 2, 9, 131, 260]
+        .into_iter()
+        .flat_map(|n| [Domain::Triangle, Domain::Square].map(|c| (n, c)))
     {
         for columns in [0usize, 1, 3, 4, 7, 9] {
             let x = table(&mut lcg, n, 2, false);
@@ -168,30 +293,65 @@ fn sums_are_those_of_one_value_after_another() {
                     continue;
                 }
                 let input = weights.as_ref().map(|_| Input::named("w"));
-                let question =
-                    pairs(&x).formula(VALUES[0]).fold(FoldSpec::Reduce { op, along: Along::Row, weights: input });
-                let problem = Problem { cells: Some(cells), ..question.problem().clone() };
+                let question = pairs(&x).formula(VALUES[0]).fold(FoldSpec::Reduce {
+                    op,
+                    along: Along::Row,
+                    weights: input,
+                });
+                let problem = Problem {
+                    cells: Some(cells),
+                    ..question.problem().clone()
+                };
                 let both = weights.clone().map(|w| [w.clone(), w]);
-                let Ok(job) = describe(&problem, Data { x: x.clone(), y: None, weights: vec![both] }) else { continue };
+                let Ok(job) = describe(
+                    &problem,
+                    Data {
+                        x: x.clone(),
+                        y: None,
+                        weights: vec![both],
+                    },
+                ) else {
+                    continue;
+                };
                 let got = numbers(&job, &oracle::run(&job).unwrap());
                 let mut wanted = vec![];
                 for i in 0..n {
                     let others = || (0..n).filter(|j| cells == Domain::Square || *j != i);
-                    let value = |j: usize| (0..2).map(|k| (x.get(i, k) - x.get(j, k)).powi(2)).sum::<f64>();
-                    let weight = |j: usize, c: usize| if columns == 0 { 1.0 } else { items[j * columns + c] };
+                    let value = |j: usize| {
+                        (0..2)
+                            .map(|k| (x.get(i, k) - x.get(j, k)).powi(2))
+                            .sum::<f64>()
+                    };
+                    let weight = |j: usize, c: usize| {
+                        if columns == 0 {
+                            1.0
+                        } else {
+                            items[j * columns + c]
+                        }
+                    };
                     let sum = |term: &dyn Fn(usize) -> f64| others().map(term).sum::<f64>();
                     for c in 0..columns.max(1) {
                         wanted.push(match op {
                             RowOp::Sum => sum(&|j| value(j) * weight(j, c)),
-                            RowOp::Mean => sum(&|j| value(j) * weight(j, c)) / sum(&|j| weight(j, c)),
-                            RowOp::Softmax => sum(&|j| value(j).exp() * weight(j, c)) / sum(&|j| value(j).exp()),
+                            RowOp::Mean => {
+                                sum(&|j| value(j) * weight(j, c)) / sum(&|j| weight(j, c))
+                            }
+                            RowOp::Softmax => {
+                                sum(&|j| value(j).exp() * weight(j, c)) / sum(&|j| value(j).exp())
+                            }
                             _ => sum(&|j| value(j).exp() * weight(j, c)).ln(),
                         });
                     }
                 }
                 let (what, values) = got[0][0].clone();
-                let odd = difference(&vec![(what, values)], &vec![(what, wanted)], |a, b| close(a, b, 1e-9));
-                assert!(odd.is_none(), "{op:?} {n} {cells:?} {columns}: {}", odd.unwrap_or_default());
+                let odd = difference(&vec![(what, values)], &vec![(what, wanted)], |a, b| {
+                    close(a, b, 1e-9)
+                });
+                assert!(
+                    odd.is_none(),
+                    "{op:?} {n} {cells:?} {columns}: {}",
+                    odd.unwrap_or_default()
+                );
             }
         }
     }
@@ -204,25 +364,47 @@ fn log_sums_of_single_precision_are_near_those_of_double() {
     for scale in [1e-3, 1.0, 30.0, 400.0] {
         for (n, m) in [(1, 1), (3, 129), (40, 300)] {
             let side = |lcg: &mut Lcg, rows: usize| {
-                let items = (0..rows * 2).map(|_| lcg.between(-scale, scale) as f32).collect();
+                let items = (0..rows * 2)
+                    .map(|_| lcg.between(-scale, scale) as f32)
+                    .collect();
                 Table::f32(rows, 2, items).unwrap()
             };
             let (x, y) = (side(&mut lcg, n), side(&mut lcg, m));
             let items: Vec<f64> = (0..m).map(|_| lcg.between(0.0, 2.0)).collect();
             let w = Table::f64(m, 1, items).unwrap();
             for op in [RowOp::Logsumexp, RowOp::Softmax] {
-                let spec = FoldSpec::Reduce { op, along: Along::Row, weights: Some(Input::named("w")) };
-                let question = pairs(&x).with(&y).formula("x[0] - y[0] + x[1] * 0.5").fold(spec);
+                let spec = FoldSpec::Reduce {
+                    op,
+                    along: Along::Row,
+                    weights: Some(Input::named("w")),
+                };
+                let question = pairs(&x)
+                    .with(&y)
+                    .formula("x[0] - y[0] + x[1] * 0.5")
+                    .fold(spec);
                 let both = || vec![Some([w.clone(), w.clone()])];
-                let job =
-                    describe(question.problem(), Data { x: x.clone(), y: Some(y.clone()), weights: both() }).unwrap();
+                let job = describe(
+                    question.problem(),
+                    Data {
+                        x: x.clone(),
+                        y: Some(y.clone()),
+                        weights: both(),
+                    },
+                )
+                .unwrap();
                 assert_eq!(job.precision, Precision::F32);
                 let wanted = numbers(&job, &oracle::run(&job).unwrap());
                 for isa in isas() {
                     let got = on_engine(question.problem(), &job, &plain(isa, 2, 0)).unwrap();
                     // A value itself errs by that much of its size.
-                    let odd = difference(&got[0], &wanted[0], |a, b| (a - b).abs() <= 1e-6 * (b.abs() + scale + 1.0));
-                    assert!(odd.is_none(), "{op:?} {scale} {n} × {m} {isa}: {}", odd.unwrap_or_default());
+                    let odd = difference(&got[0], &wanted[0], |a, b| {
+                        (a - b).abs() <= 1e-6 * (b.abs() + scale + 1.0)
+                    });
+                    assert!(
+                        odd.is_none(),
+                        "{op:?} {scale} {n} × {m} {isa}: {}",
+                        odd.unwrap_or_default()
+                    );
                 }
             }
         }

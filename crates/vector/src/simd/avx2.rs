@@ -1,5 +1,8 @@
 //! AVX2, FMA and BMI2.
-#![allow(clippy::undocumented_unsafe_blocks, reason = "the macro `op!` states the reason once")]
+#![allow(
+    clippy::undocumented_unsafe_blocks,
+    reason = "the macro `op!` states the reason once"
+)]
 
 use super::{Element, Kernel, Lanes, Widen};
 use core::arch::x86_64::*;
@@ -105,7 +108,10 @@ impl Lanes<f32> for Avx2 {
     }
     #[inline(always)]
     fn max_abs(self, acc: __m256, a: __m256) -> __m256 {
-        op!(_mm256_max_ps(_mm256_andnot_ps(_mm256_set1_ps(-0.0), a), acc))
+        op!(_mm256_max_ps(
+            _mm256_andnot_ps(_mm256_set1_ps(-0.0), a),
+            acc
+        ))
     }
     #[inline(always)]
     fn sqrt(self, a: __m256) -> __m256 {
@@ -157,11 +163,17 @@ impl Lanes<f32> for Avx2 {
     }
     #[inline(always)]
     unsafe fn store_i32<const SHIFT: i32>(self, v: __m256, p: *mut i32) {
-        op!(_mm256_storeu_si256(p.cast(), _mm256_slli_epi32::<SHIFT>(_mm256_cvttps_epi32(v))))
+        op!(_mm256_storeu_si256(
+            p.cast(),
+            _mm256_slli_epi32::<SHIFT>(_mm256_cvttps_epi32(v))
+        ))
     }
     #[inline(always)]
     unsafe fn store_compressed(self, v: __m256, bits: u32, p: *mut f32) {
-        op!(_mm256_storeu_ps(p, _mm256_permutevar8x32_ps(v, front(bits))))
+        op!(_mm256_storeu_ps(
+            p,
+            _mm256_permutevar8x32_ps(v, front(bits))
+        ))
     }
     #[inline(always)]
     unsafe fn store_indices(self, bits: u32, base: u32, p: *mut u32) {
@@ -193,19 +205,36 @@ impl Lanes<f32> for Avx2 {
     #[inline(always)]
     fn scale2(self, a: __m256, n: __m256) -> __m256 {
         op!({
-            let n = _mm256_cvtps_epi32(_mm256_max_ps(_mm256_set1_ps(-250.0), _mm256_min_ps(n, _mm256_set1_ps(250.0))));
+            let n = _mm256_cvtps_epi32(_mm256_max_ps(
+                _mm256_set1_ps(-250.0),
+                _mm256_min_ps(n, _mm256_set1_ps(250.0)),
+            ));
             let half = _mm256_srai_epi32::<1>(n);
-            let power = |e| _mm256_castsi256_ps(_mm256_slli_epi32::<23>(_mm256_add_epi32(e, _mm256_set1_epi32(127))));
-            _mm256_mul_ps(_mm256_mul_ps(a, power(half)), power(_mm256_sub_epi32(n, half)))
+            let power = |e| {
+                _mm256_castsi256_ps(_mm256_slli_epi32::<23>(_mm256_add_epi32(
+                    e,
+                    _mm256_set1_epi32(127),
+                )))
+            };
+            _mm256_mul_ps(
+                _mm256_mul_ps(a, power(half)),
+                power(_mm256_sub_epi32(n, half)),
+            )
         })
     }
     #[inline(always)]
     fn split(self, a: __m256) -> (__m256, __m256) {
         op!({
             let bits = _mm256_castps_si256(a);
-            let over = _mm256_sub_epi32(bits, _mm256_set1_epi32(core::f32::consts::FRAC_1_SQRT_2.to_bits() as i32));
+            let over = _mm256_sub_epi32(
+                bits,
+                _mm256_set1_epi32(core::f32::consts::FRAC_1_SQRT_2.to_bits() as i32),
+            );
             let e = _mm256_srai_epi32::<23>(over);
-            (_mm256_castsi256_ps(_mm256_sub_epi32(bits, _mm256_slli_epi32::<23>(e))), _mm256_cvtepi32_ps(e))
+            (
+                _mm256_castsi256_ps(_mm256_sub_epi32(bits, _mm256_slli_epi32::<23>(e))),
+                _mm256_cvtepi32_ps(e),
+            )
         })
     }
 }
@@ -275,7 +304,10 @@ impl Lanes<f64> for Avx2 {
     }
     #[inline(always)]
     fn max_abs(self, acc: __m256d, a: __m256d) -> __m256d {
-        op!(_mm256_max_pd(_mm256_andnot_pd(_mm256_set1_pd(-0.0), a), acc))
+        op!(_mm256_max_pd(
+            _mm256_andnot_pd(_mm256_set1_pd(-0.0), a),
+            acc
+        ))
     }
     #[inline(always)]
     fn sqrt(self, a: __m256d) -> __m256d {
@@ -327,13 +359,19 @@ impl Lanes<f64> for Avx2 {
     }
     #[inline(always)]
     unsafe fn store_i32<const SHIFT: i32>(self, v: __m256d, p: *mut i32) {
-        op!(_mm_storeu_si128(p.cast(), _mm_slli_epi32::<SHIFT>(_mm256_cvttpd_epi32(v))))
+        op!(_mm_storeu_si128(
+            p.cast(),
+            _mm_slli_epi32::<SHIFT>(_mm256_cvttpd_epi32(v))
+        ))
     }
     #[inline(always)]
     unsafe fn store_compressed(self, v: __m256d, bits: u32, p: *mut f64) {
         op!({
             let halves = front(_pdep_u32(bits & 0xf, 0x55) * 3);
-            _mm256_storeu_ps(p.cast(), _mm256_permutevar8x32_ps(_mm256_castpd_ps(v), halves))
+            _mm256_storeu_ps(
+                p.cast(),
+                _mm256_permutevar8x32_ps(_mm256_castpd_ps(v), halves),
+            )
         })
     }
     #[inline(always)]
@@ -361,14 +399,24 @@ impl Lanes<f64> for Avx2 {
     fn scale2(self, a: __m256d, n: __m256d) -> __m256d {
         op!({
             let limit = _mm256_set1_pd(2040.0);
-            let n = _mm256_max_pd(_mm256_sub_pd(_mm256_setzero_pd(), limit), _mm256_min_pd(n, limit));
+            let n = _mm256_max_pd(
+                _mm256_sub_pd(_mm256_setzero_pd(), limit),
+                _mm256_min_pd(n, limit),
+            );
             let n = _mm256_cvtepi32_epi64(_mm256_cvtpd_epi32(n));
-            let half = _mm256_cvtepi32_epi64(_mm_srai_epi32::<1>(_mm256_castsi256_si128(_mm256_permutevar8x32_epi32(
-                n,
-                _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6),
-            ))));
-            let power = |e| _mm256_castsi256_pd(_mm256_slli_epi64::<52>(_mm256_add_epi64(e, _mm256_set1_epi64x(1023))));
-            _mm256_mul_pd(_mm256_mul_pd(a, power(half)), power(_mm256_sub_epi64(n, half)))
+            let half = _mm256_cvtepi32_epi64(_mm_srai_epi32::<1>(_mm256_castsi256_si128(
+                _mm256_permutevar8x32_epi32(n, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6)),
+            )));
+            let power = |e| {
+                _mm256_castsi256_pd(_mm256_slli_epi64::<52>(_mm256_add_epi64(
+                    e,
+                    _mm256_set1_epi64x(1023),
+                )))
+            };
+            _mm256_mul_pd(
+                _mm256_mul_pd(a, power(half)),
+                power(_mm256_sub_epi64(n, half)),
+            )
         })
     }
     #[inline(always)]
@@ -377,7 +425,8 @@ impl Lanes<f64> for Avx2 {
             // There is no arithmetic shift of 64-bit lanes: the exponent is shifted up by 1024 and, as a number, back.
             let bits = _mm256_castpd_si256(a);
             let origin = (1024u64 << 52).wrapping_sub(core::f64::consts::FRAC_1_SQRT_2.to_bits());
-            let e = _mm256_srli_epi64::<52>(_mm256_add_epi64(bits, _mm256_set1_epi64x(origin as i64)));
+            let e =
+                _mm256_srli_epi64::<52>(_mm256_add_epi64(bits, _mm256_set1_epi64x(origin as i64)));
             let magic = _mm256_set1_epi64x(0x4330_0000_0000_0000);
             let exponent = _mm256_sub_pd(
                 _mm256_castsi256_pd(_mm256_or_si256(e, magic)),
@@ -392,6 +441,9 @@ impl Lanes<f64> for Avx2 {
 impl Widen for Avx2 {
     #[inline(always)]
     fn widen(self, v: __m256) -> [__m256d; 2] {
-        op!([_mm256_cvtps_pd(_mm256_castps256_ps128(v)), _mm256_cvtps_pd(_mm256_extractf128_ps::<1>(v))])
+        op!([
+            _mm256_cvtps_pd(_mm256_castps256_ps128(v)),
+            _mm256_cvtps_pd(_mm256_extractf128_ps::<1>(v))
+        ])
     }
 }

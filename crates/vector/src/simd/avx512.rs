@@ -1,5 +1,8 @@
 //! AVX-512 F, BW, DQ and VL.
-#![allow(clippy::undocumented_unsafe_blocks, reason = "the macro `op!` states the reason once")]
+#![allow(
+    clippy::undocumented_unsafe_blocks,
+    reason = "the macro `op!` states the reason once"
+)]
 
 use super::{Element, Kernel, Lanes, Widen, tables};
 use core::arch::asm;
@@ -201,27 +204,39 @@ impl Lanes<f32> for Avx512 {
     }
     #[inline(always)]
     unsafe fn store_i32<const SHIFT: i32>(self, v: __m512, p: *mut i32) {
-        op!(_mm512_storeu_si512(p.cast(), _mm512_sll_epi32(_mm512_cvttps_epi32(v), _mm_cvtsi32_si128(SHIFT))))
+        op!(_mm512_storeu_si512(
+            p.cast(),
+            _mm512_sll_epi32(_mm512_cvttps_epi32(v), _mm_cvtsi32_si128(SHIFT))
+        ))
     }
     #[inline(always)]
     unsafe fn store_keys(self, v: __m512, shift: u32, base: i32, max: i32, p: *mut i32) {
         op!({
             let key = _mm512_srl_epi32(_mm512_castps_si512(v), _mm_cvtsi32_si128(shift as i32));
             let key = _mm512_sub_epi32(key, _mm512_set1_epi32(base));
-            let key = _mm512_max_epi32(_mm512_setzero_si512(), _mm512_min_epi32(key, _mm512_set1_epi32(max)));
+            let key = _mm512_max_epi32(
+                _mm512_setzero_si512(),
+                _mm512_min_epi32(key, _mm512_set1_epi32(max)),
+            );
             _mm512_storeu_si512(p.cast(), key)
         })
     }
     #[inline(always)]
     unsafe fn store_compressed(self, v: __m512, bits: u32, p: *mut f32) {
-        op!(_mm512_storeu_ps(p, _mm512_maskz_compress_ps(bits as __mmask16, v)))
+        op!(_mm512_storeu_ps(
+            p,
+            _mm512_maskz_compress_ps(bits as __mmask16, v)
+        ))
     }
     #[inline(always)]
     unsafe fn store_indices(self, bits: u32, base: u32, p: *mut u32) {
         op!({
             let lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
             let index = _mm512_add_epi32(lane, _mm512_set1_epi32(base as i32));
-            _mm512_storeu_si512(p.cast(), _mm512_maskz_compress_epi32(bits as __mmask16, index))
+            _mm512_storeu_si512(
+                p.cast(),
+                _mm512_maskz_compress_epi32(bits as __mmask16, index),
+            )
         })
     }
     #[inline(always)]
@@ -260,9 +275,15 @@ impl Lanes<f32> for Avx512 {
     fn split(self, a: __m512) -> (__m512, __m512) {
         op!({
             let bits = _mm512_castps_si512(a);
-            let over = _mm512_sub_epi32(bits, _mm512_set1_epi32(core::f32::consts::FRAC_1_SQRT_2.to_bits() as i32));
+            let over = _mm512_sub_epi32(
+                bits,
+                _mm512_set1_epi32(core::f32::consts::FRAC_1_SQRT_2.to_bits() as i32),
+            );
             let e = _mm512_srai_epi32::<23>(over);
-            (_mm512_castsi512_ps(_mm512_sub_epi32(bits, _mm512_slli_epi32::<23>(e))), _mm512_cvtepi32_ps(e))
+            (
+                _mm512_castsi512_ps(_mm512_sub_epi32(bits, _mm512_slli_epi32::<23>(e))),
+                _mm512_cvtepi32_ps(e),
+            )
         })
     }
 }
@@ -388,11 +409,17 @@ impl Lanes<f64> for Avx512 {
     }
     #[inline(always)]
     unsafe fn store_i32<const SHIFT: i32>(self, v: __m512d, p: *mut i32) {
-        op!(_mm256_storeu_si256(p.cast(), _mm256_slli_epi32::<SHIFT>(_mm512_cvttpd_epi32(v))))
+        op!(_mm256_storeu_si256(
+            p.cast(),
+            _mm256_slli_epi32::<SHIFT>(_mm512_cvttpd_epi32(v))
+        ))
     }
     #[inline(always)]
     unsafe fn store_compressed(self, v: __m512d, bits: u32, p: *mut f64) {
-        op!(_mm512_storeu_pd(p, _mm512_maskz_compress_pd(bits as __mmask8, v)))
+        op!(_mm512_storeu_pd(
+            p,
+            _mm512_maskz_compress_pd(bits as __mmask8, v)
+        ))
     }
     #[inline(always)]
     unsafe fn store_indices(self, bits: u32, base: u32, p: *mut u32) {
@@ -431,9 +458,15 @@ impl Lanes<f64> for Avx512 {
     fn split(self, a: __m512d) -> (__m512d, __m512d) {
         op!({
             let bits = _mm512_castpd_si512(a);
-            let over = _mm512_sub_epi64(bits, _mm512_set1_epi64(core::f64::consts::FRAC_1_SQRT_2.to_bits() as i64));
+            let over = _mm512_sub_epi64(
+                bits,
+                _mm512_set1_epi64(core::f64::consts::FRAC_1_SQRT_2.to_bits() as i64),
+            );
             let e = _mm512_srai_epi64::<52>(over);
-            (_mm512_castsi512_pd(_mm512_sub_epi64(bits, _mm512_slli_epi64::<52>(e))), _mm512_cvtepi64_pd(e))
+            (
+                _mm512_castsi512_pd(_mm512_sub_epi64(bits, _mm512_slli_epi64::<52>(e))),
+                _mm512_cvtepi64_pd(e),
+            )
         })
     }
 }
@@ -441,6 +474,9 @@ impl Lanes<f64> for Avx512 {
 impl Widen for Avx512 {
     #[inline(always)]
     fn widen(self, v: __m512) -> [__m512d; 2] {
-        op!([_mm512_cvtps_pd(_mm512_castps512_ps256(v)), _mm512_cvtps_pd(_mm512_extractf32x8_ps::<1>(v))])
+        op!([
+            _mm512_cvtps_pd(_mm512_castps512_ps256(v)),
+            _mm512_cvtps_pd(_mm512_extractf32x8_ps::<1>(v))
+        ])
     }
 }

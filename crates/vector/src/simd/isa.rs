@@ -27,7 +27,9 @@ impl Isa {
             Isa::Neon => true,
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => {
-                is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("bmi2")
+                is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("fma")
+                    && is_x86_feature_detected!("bmi2")
             }
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 => {
@@ -67,7 +69,9 @@ impl Isa {
     }
     #[cold]
     fn wanted() -> Isa {
-        let asked = std::env::var("ZIPFOLD_ISA").ok().and_then(|name| name.parse().ok());
+        let asked = std::env::var("ZIPFOLD_ISA")
+            .ok()
+            .and_then(|name| name.parse().ok());
         asked.unwrap_or(Isa::Avx512).clamp_to_hardware()
     }
 
@@ -85,7 +89,11 @@ impl Isa {
         if there & bit(self) != 0 {
             return self;
         }
-        Isa::ALL.into_iter().rev().find(|isa| *isa <= self && there & bit(*isa) != 0).unwrap_or(Isa::Scalar)
+        Isa::ALL
+            .into_iter()
+            .rev()
+            .find(|isa| *isa <= self && there & bit(*isa) != 0)
+            .unwrap_or(Isa::Scalar)
     }
 
     /// The name that [`std::str::FromStr`] reads.
@@ -102,7 +110,9 @@ impl Isa {
 impl std::str::FromStr for Isa {
     type Err = String;
     fn from_str(s: &str) -> Result<Isa, String> {
-        let found = Isa::ALL.into_iter().find(|i| i.name().eq_ignore_ascii_case(s.trim()));
+        let found = Isa::ALL
+            .into_iter()
+            .find(|i| i.name().eq_ignore_ascii_case(s.trim()));
         found.ok_or_else(|| format!("unknown instruction set `{s}`: scalar, neon, avx2 or avx512"))
     }
 }

@@ -83,7 +83,14 @@ impl<T: Element, F: Function<T>> Kernel<T> for Map<'_, T, F> {
 /// two parts.
 #[inline(always)]
 fn third_power<S: Lanes<f32>>(s: S, x: S::V) -> S::V {
-    const ROOT: [f32; 6] = [0.026_954_921, -0.179_556_85, 0.510_965_8, -0.836_069_76, 1.056_015_1, 0.421_689_78];
+    const ROOT: [f32; 6] = [
+        0.026_954_921,
+        -0.179_556_85,
+        0.510_965_8,
+        -0.836_069_76,
+        1.056_015_1,
+        0.421_689_78,
+    ];
     const SLOPE: [f32; 3] = [-0.172_136_62, 0.580_073_24, -0.741_969_76];
     // The roots of 2 and of ½, and what single precision leaves of them.
     const TWO: (f32, f32) = (1.259_921_1, -2.401_870_2e-8);
@@ -107,7 +114,13 @@ fn third_power<S: Lanes<f32>>(s: S, x: S::V) -> S::V {
     let residual = s.fma(lost, y, s.fma(square, y, s.sub(zero, m)));
     let step = s.mul(residual, slope);
     let (up, down) = (s.lt(zero, r), s.lt(r, zero));
-    let of = |none: f32, two: f32, half: f32| s.blend(up, s.splat(two), s.blend(down, s.splat(half), s.splat(none)));
+    let of = |none: f32, two: f32, half: f32| {
+        s.blend(
+            up,
+            s.splat(two),
+            s.blend(down, s.splat(half), s.splat(none)),
+        )
+    };
     let (root, rest) = (of(1.0, TWO.0, HALF.0), of(0.0, TWO.1, HALF.1));
     let y = s.scale2(s.fma(root, y, s.fma(rest, y, s.mul(root, step))), k);
     let y = s.blend(s.lt(x, infinity), y, s.add(x, infinity));
@@ -132,7 +145,14 @@ pub const SINGLE: Constants<f32, 6> = Constants {
     exp_range: (-104.0, 89.0),
     log2_e: core::f32::consts::LOG2_E,
     ln2: (0.693_359_4, -2.121_944_4e-4),
-    exp: [1.987_569_1e-4, 1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 0.166_666_65, 0.5],
+    exp: [
+        1.987_569_1e-4,
+        1.398_199_9e-3,
+        8.333_452e-3,
+        4.166_579_6e-2,
+        0.166_666_65,
+        0.5,
+    ],
 };
 
 #[inline(always)]
@@ -141,7 +161,11 @@ fn exp<T: Element, S: Lanes<T>, const E: usize>(s: S, c: &Constants<T, E>, x: S:
     let x = s.max(s.splat(c.exp_range.0), s.min(s.splat(c.exp_range.1), x));
     let n = s.round(s.mul(x, s.splat(c.log2_e)));
     let minus_n = s.sub(s.splat(T::ZERO), n);
-    let r = s.fma(minus_n, s.splat(c.ln2.1), s.fma(minus_n, s.splat(c.ln2.0), x));
+    let r = s.fma(
+        minus_n,
+        s.splat(c.ln2.1),
+        s.fma(minus_n, s.splat(c.ln2.0), x),
+    );
     let mut p = s.splat(c.exp[0]);
     for &coefficient in &c.exp[1..] {
         p = s.fma(p, r, s.splat(coefficient));
@@ -162,7 +186,11 @@ struct LnConstants<T, const A: usize, const B: usize> {
 }
 
 #[inline(always)]
-fn ln<T: Element, S: Lanes<T>, const A: usize, const B: usize>(s: S, c: &LnConstants<T, A, B>, x: S::V) -> S::V {
+fn ln<T: Element, S: Lanes<T>, const A: usize, const B: usize>(
+    s: S,
+    c: &LnConstants<T, A, B>,
+    x: S::V,
+) -> S::V {
     let (zero, one, infinity) = (s.splat(T::ZERO), s.splat(T::ONE), s.splat(T::INFINITY));
     let denormal = s.lt(x, s.splat(c.smallest));
     let (m, e) = s.split(s.blend(denormal, s.mul(x, s.splat(c.lift)), x));
@@ -172,7 +200,9 @@ fn ln<T: Element, S: Lanes<T>, const A: usize, const B: usize>(s: S, c: &LnConst
     let z = s.mul(q, q);
     let w = s.mul(z, z);
     let horner = |coefficients: &[T]| {
-        coefficients.iter().fold(zero, |sum, &coefficient| s.mul_add(sum, w, s.splat(coefficient)))
+        coefficients.iter().fold(zero, |sum, &coefficient| {
+            s.mul_add(sum, w, s.splat(coefficient))
+        })
     };
     let rest = s.add(s.mul(z, horner(&c.odd)), s.mul(w, horner(&c.even)));
     let half = s.mul(s.splat(T::from_f64(0.5)), s.mul(f, f));
@@ -238,7 +268,11 @@ impl Transcendental for f64 {
                 2.857_142_874_366_239e-1,
                 6.666_666_666_666_735e-1,
             ],
-            even: [1.531_383_769_920_937_3e-1, 2.222_219_843_214_978_4e-1, 3.999_999_999_940_942e-1],
+            even: [
+                1.531_383_769_920_937_3e-1,
+                2.222_219_843_214_978_4e-1,
+                3.999_999_999_940_942e-1,
+            ],
             smallest: f64::MIN_POSITIVE,
             lift: 18_014_398_509_481_984.0,
             lifted: 54.0,
@@ -279,11 +313,18 @@ mod tests {
             if rounded.is_finite() {
                 let next = f32::from_bits(rounded.abs().to_bits() + 1);
                 let ulp = f64::from(next) - f64::from(rounded.abs());
-                let error = if ulp.is_finite() { (f64::from(y) - want).abs() / ulp } else { 0.0 };
+                let error = if ulp.is_finite() {
+                    (f64::from(y) - want).abs() / ulp
+                } else {
+                    0.0
+                };
                 assert!(error <= 1.0, "{isa} f({x:e}) = {y:e}, not {want:e}");
                 worst = worst.max(error);
             } else {
-                assert!(y.to_bits() == rounded.to_bits() || y.is_nan() && rounded.is_nan(), "{isa} f({x:e}) = {y:e}");
+                assert!(
+                    y.to_bits() == rounded.to_bits() || y.is_nan() && rounded.is_nan(),
+                    "{isa} f({x:e}) = {y:e}"
+                );
             }
         }
         worst
@@ -295,22 +336,33 @@ mod tests {
         run(isa, &mut got);
         for (&x, &y) in x.iter().zip(&got) {
             let want = reference(x);
-            let near = y.is_sign_negative() == want.is_sign_negative() && y.to_bits().abs_diff(want.to_bits()) <= 1;
-            assert!(near || y == want || y.is_nan() && want.is_nan(), "{isa} f({x:e}) = {y:e}, not {want:e}");
+            let near = y.is_sign_negative() == want.is_sign_negative()
+                && y.to_bits().abs_diff(want.to_bits()) <= 1;
+            assert!(
+                near || y == want || y.is_nan() && want.is_nan(),
+                "{isa} f({x:e}) = {y:e}, not {want:e}"
+            );
         }
     }
 
     #[test]
     fn single_precision_is_within_one_unit() {
         let all = (0..u32::MAX).step_by(4999).map(f32::from_bits);
-        let near_one = (0x3f00_0000u32..0x4000_0000).step_by(101).map(f32::from_bits);
+        let near_one = (0x3f00_0000u32..0x4000_0000)
+            .step_by(101)
+            .map(f32::from_bits);
         let range = (-1100..=900).flat_map(|i| [i as f32 * 0.1, i as f32 * 0.1 + 1e-3]);
-        let x: Vec<f32> = all.chain(near_one).chain(range).chain(STRANGE.map(|x| x as f32)).collect();
+        let x: Vec<f32> = all
+            .chain(near_one)
+            .chain(range)
+            .chain(STRANGE.map(|x| x as f32))
+            .collect();
         for isa in Isa::available() {
             let exp = worst_f32(isa, &x, exp_in_place, f64::exp);
             let ln = worst_f32(isa, &x, ln_in_place, f64::ln);
-            let third =
-                worst_f32(isa, &x, third_power_in_place, |x| if x < 0.0 { f64::NAN } else { x.powf(1.0 / 3.0) });
+            let third = worst_f32(isa, &x, third_power_in_place, |x| {
+                if x < 0.0 { f64::NAN } else { x.powf(1.0 / 3.0) }
+            });
             println!("{isa}: exp {exp:.3} ln {ln:.3} third power {third:.3} units");
         }
     }

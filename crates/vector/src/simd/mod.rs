@@ -38,7 +38,9 @@ pub trait Kernel<T: Element> {
 }
 
 /// An element type that vectors exist for: `f32` or `f64`.
-pub trait Element: crate::memory::Plain + Default + PartialOrd + Send + Sync + core::fmt::Debug + 'static {
+pub trait Element:
+    crate::memory::Plain + Default + PartialOrd + Send + Sync + core::fmt::Debug + 'static
+{
     /// Zero.
     const ZERO: Self;
     /// One.
@@ -70,7 +72,10 @@ macro_rules! element {
                 f64::from(self)
             }
             #[inline(always)]
-            #[allow(clippy::unnecessary_cast, reason = "the cast rounds in the f32 instance")]
+            #[allow(
+                clippy::unnecessary_cast,
+                reason = "the cast rounds in the f32 instance"
+            )]
             fn from_f64(x: f64) -> Self {
                 x as $t
             }
@@ -214,7 +219,8 @@ pub trait Lanes<T: Element>: Copy + Send + Sync + 'static {
         unsafe {
             self.store(v, lanes.as_mut_ptr());
             for (i, x) in lanes.iter().take(Self::N).enumerate() {
-                p.add(i).write(((x.high_bits() >> shift) as i32 - base).clamp(0, max));
+                p.add(i)
+                    .write(((x.high_bits() >> shift) as i32 - base).clamp(0, max));
             }
         }
     }

@@ -1,5 +1,8 @@
 //! NEON.
-#![allow(clippy::undocumented_unsafe_blocks, reason = "the macro `op!` states the reason once")]
+#![allow(
+    clippy::undocumented_unsafe_blocks,
+    reason = "the macro `op!` states the reason once"
+)]
 
 use super::{Element, Kernel, Lanes, Widen};
 use core::arch::aarch64::*;
@@ -214,7 +217,11 @@ impl Lanes<f32> for Neon {
     unsafe fn store_compressed(self, v: float32x4_t, bits: u32, p: *mut f32) {
         op!({
             // The four bytes of each lane to move.
-            let bytes = vmlaq_u32(vdupq_n_u32(0x0302_0100), front(bits), vdupq_n_u32(0x0404_0404));
+            let bytes = vmlaq_u32(
+                vdupq_n_u32(0x0302_0100),
+                front(bits),
+                vdupq_n_u32(0x0404_0404),
+            );
             let moved = vqtbl1q_u8(vreinterpretq_u8_f32(v), vreinterpretq_u8_u32(bytes));
             vst1q_f32(p, vreinterpretq_f32_u8(moved))
         })
@@ -236,7 +243,10 @@ impl Lanes<f32> for Neon {
     fn scale2(self, a: float32x4_t, n: float32x4_t) -> float32x4_t {
         op!({
             let n = vcvtq_s32_f32(n);
-            let n = vaddq_s32(vmaxq_s32(vdupq_n_s32(-1000), vminq_s32(n, vdupq_n_s32(1000))), vdupq_n_s32(1023));
+            let n = vaddq_s32(
+                vmaxq_s32(vdupq_n_s32(-1000), vminq_s32(n, vdupq_n_s32(1000))),
+                vdupq_n_s32(1023),
+            );
             let power = |e| vreinterpretq_f64_s64(vshlq_n_s64::<52>(e));
             let [low, high] = self.widen(a);
             let low = vmulq_f64(low, power(vmovl_s32(vget_low_s32(n))));
@@ -248,9 +258,15 @@ impl Lanes<f32> for Neon {
     fn split(self, a: float32x4_t) -> (float32x4_t, float32x4_t) {
         op!({
             let bits = vreinterpretq_s32_f32(a);
-            let over = vsubq_s32(bits, vdupq_n_s32(core::f32::consts::FRAC_1_SQRT_2.to_bits() as i32));
+            let over = vsubq_s32(
+                bits,
+                vdupq_n_s32(core::f32::consts::FRAC_1_SQRT_2.to_bits() as i32),
+            );
             let e = vshrq_n_s32::<23>(over);
-            (vreinterpretq_f32_s32(vsubq_s32(bits, vshlq_n_s32::<23>(e))), vcvtq_f32_s32(e))
+            (
+                vreinterpretq_f32_s32(vsubq_s32(bits, vshlq_n_s32::<23>(e))),
+                vcvtq_f32_s32(e),
+            )
         })
     }
 }
@@ -379,12 +395,18 @@ impl Lanes<f64> for Neon {
     }
     #[inline(always)]
     unsafe fn store_i32<const SHIFT: i32>(self, v: float64x2_t, p: *mut i32) {
-        op!(vst1_s32(p, vshl_n_s32::<SHIFT>(vmovn_s64(vcvtq_s64_f64(v)))))
+        op!(vst1_s32(
+            p,
+            vshl_n_s32::<SHIFT>(vmovn_s64(vcvtq_s64_f64(v)))
+        ))
     }
     #[inline(always)]
     unsafe fn store_keys(self, v: float64x2_t, shift: u32, base: i32, max: i32, p: *mut i32) {
         op!({
-            let key = vshl_u32(vshrn_n_u64::<32>(vreinterpretq_u64_f64(v)), vdup_n_s32(-(shift as i32)));
+            let key = vshl_u32(
+                vshrn_n_u64::<32>(vreinterpretq_u64_f64(v)),
+                vdup_n_s32(-(shift as i32)),
+            );
             let key = vsub_s32(vreinterpret_s32_u32(key), vdup_n_s32(base));
             let key = vmax_s32(vdup_n_s32(0), vmin_s32(key, vdup_n_s32(max)));
             vst1_s32(p, key)
@@ -420,16 +442,25 @@ impl Lanes<f64> for Neon {
             let rest = vsubq_f64(n, last);
             let second = within(rest);
             let first = within(vsubq_f64(rest, second));
-            vmulq_f64(vmulq_f64(vmulq_f64(a, power(first)), power(second)), power(last))
+            vmulq_f64(
+                vmulq_f64(vmulq_f64(a, power(first)), power(second)),
+                power(last),
+            )
         })
     }
     #[inline(always)]
     fn split(self, a: float64x2_t) -> (float64x2_t, float64x2_t) {
         op!({
             let bits = vreinterpretq_s64_f64(a);
-            let over = vsubq_s64(bits, vdupq_n_s64(core::f64::consts::FRAC_1_SQRT_2.to_bits() as i64));
+            let over = vsubq_s64(
+                bits,
+                vdupq_n_s64(core::f64::consts::FRAC_1_SQRT_2.to_bits() as i64),
+            );
             let e = vshrq_n_s64::<52>(over);
-            (vreinterpretq_f64_s64(vsubq_s64(bits, vshlq_n_s64::<52>(e))), vcvtq_f64_s64(e))
+            (
+                vreinterpretq_f64_s64(vsubq_s64(bits, vshlq_n_s64::<52>(e))),
+                vcvtq_f64_s64(e),
+            )
         })
     }
 }

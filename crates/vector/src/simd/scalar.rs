@@ -133,7 +133,10 @@ macro_rules! scalar {
             #[inline(always)]
             unsafe fn store_i32<const SHIFT: i32>(self, v: Self::V, p: *mut i32) {
                 // SAFETY: the caller promises `N` writable values.
-                unsafe { p.cast::<[i32; $n]>().write_unaligned(v.map(|x| (x as i32) << SHIFT)) }
+                unsafe {
+                    p.cast::<[i32; $n]>()
+                        .write_unaligned(v.map(|x| (x as i32) << SHIFT))
+                }
             }
             #[inline(always)]
             unsafe fn store_compressed(self, v: Self::V, bits: u32, p: *mut $t) {
@@ -167,7 +170,9 @@ macro_rules! scalar {
             #[inline(always)]
             fn split(self, a: Self::V) -> (Self::V, Self::V) {
                 let e: Self::V = std::array::from_fn(|i| {
-                    let over = a[i].to_bits().wrapping_sub((core::f64::consts::FRAC_1_SQRT_2 as $t).to_bits());
+                    let over = a[i]
+                        .to_bits()
+                        .wrapping_sub((core::f64::consts::FRAC_1_SQRT_2 as $t).to_bits());
                     ((over as $bits) >> $mant) as $t
                 });
                 let m = std::array::from_fn(|i| {
@@ -196,6 +201,9 @@ fn libm_scale(a: f64, n: i32) -> f64 {
 impl Widen for Scalar {
     #[inline(always)]
     fn widen(self, v: [f32; 8]) -> [[f64; 4]; 2] {
-        [std::array::from_fn(|i| f64::from(v[i])), std::array::from_fn(|i| f64::from(v[i + 4]))]
+        [
+            std::array::from_fn(|i| f64::from(v[i])),
+            std::array::from_fn(|i| f64::from(v[i + 4])),
+        ]
     }
 }

@@ -4,7 +4,10 @@
 //! Both functions take a table of sixteen steps and a short polynomial. Exponentials are good to two units in the last place,
 //! logarithms to two units of the larger of the result and 1/16.
 
-#![allow(clippy::missing_safety_doc, reason = "the only promise is that the processor has AVX-512 F")]
+#![allow(
+    clippy::missing_safety_doc,
+    reason = "the only promise is that the processor has AVX-512 F"
+)]
 
 use std::arch::x86_64::*;
 
@@ -31,12 +34,14 @@ const POWERS: [f64; 16] = [
 /// What a mantissa in [1, 2) is multiplied with to come near 1, by its first four bits.
 #[allow(clippy::approx_constant)]
 const INVERSES: [f64; 16] = [
-    1.0, 0.90625, 0.875, 0.8125, 0.78125, 0.75, 0.71875, 0.6875, 0.65625, 0.625, 0.59375, 0.59375, 0.5625, 0.53125,
-    0.53125, 0.5,
+    1.0, 0.90625, 0.875, 0.8125, 0.78125, 0.75, 0.71875, 0.6875, 0.65625, 0.625, 0.59375, 0.59375,
+    0.5625, 0.53125, 0.53125, 0.5,
 ];
 /// The power of two that goes to the exponent with it.
 #[allow(clippy::approx_constant)]
-const STEPS: [f64; 16] = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+const STEPS: [f64; 16] = [
+    0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0,
+];
 /// Minus the logarithm of the inverse, less that power of two.
 #[allow(clippy::approx_constant)]
 const LOGARITHMS: [f64; 16] = [
@@ -82,7 +87,12 @@ fn look_f32(table: &[f32; 16], at: __m512i) -> __m512 {
 #[inline]
 fn look_f64(table: &[f64; 16], at: __m512i) -> __m512d {
     // SAFETY: the table holds sixteen entries.
-    let (low, high) = unsafe { (_mm512_loadu_pd(table.as_ptr()), _mm512_loadu_pd(table.as_ptr().add(8))) };
+    let (low, high) = unsafe {
+        (
+            _mm512_loadu_pd(table.as_ptr()),
+            _mm512_loadu_pd(table.as_ptr().add(8)),
+        )
+    };
     _mm512_permutex2var_pd(low, at, high)
 }
 
@@ -95,9 +105,10 @@ macro_rules! wide {
         pub mod $module {
             use std::arch::x86_64::*;
             pub use std::arch::x86_64::{
-                $add as add, $fma as fma, $least_of as least, $load as load, $max as max, $most_of as most,
-                $over as load_over, $permute as permute, $set as splat, $some as load_some, $store as store,
-                $store_some as store_some, $stream as stream, $sub as sub,
+                $add as add, $fma as fma, $least_of as least, $load as load, $max as max,
+                $most_of as most, $over as load_over, $permute as permute, $set as splat,
+                $some as load_some, $store as store, $store_some as store_some, $stream as stream,
+                $sub as sub,
             };
             /// A bit for each lane.
             pub type Mask = $m;
@@ -119,14 +130,20 @@ macro_rules! wide {
 
             /// The first `many` lanes.
             pub fn mask(many: usize) -> Mask {
-                if many >= LANES { Mask::MAX } else { ((1u32 << many) - 1) as Mask }
+                if many >= LANES {
+                    Mask::MAX
+                } else {
+                    ((1u32 << many) - 1) as Mask
+                }
             }
             /// Places of entries as a permutation takes them.
             #[target_feature(enable = "avx512f")]
             #[inline]
             pub fn indices(lanes: &[u8; 16]) -> __m512i {
                 let mut wide = [0; LANES];
-                wide.iter_mut().zip(lanes).for_each(|(w, l)| *w = $index::from(*l));
+                wide.iter_mut()
+                    .zip(lanes)
+                    .for_each(|(w, l)| *w = $index::from(*l));
                 // SAFETY: as many integers as a vector has lanes.
                 unsafe { _mm512_loadu_si512(wide.as_ptr().cast()) }
             }
@@ -142,7 +159,11 @@ macro_rules! wide {
             pub fn exp(x: $v) -> $v {
                 // The second operand stays where one is no number.
                 let x = $max($set(LEAST), x);
-                let shifted = $fma(x, $set(16.0 * (std::f64::consts::LOG2_E as $t)), $set(MAGIC));
+                let shifted = $fma(
+                    x,
+                    $set(16.0 * (std::f64::consts::LOG2_E as $t)),
+                    $set(MAGIC),
+                );
                 let n = $sub(shifted, $set(MAGIC));
                 let r = $fnma(n, $set(LN2[0] / 16.0), x);
                 let r = $fnma(n, $set(LN2[1] / 16.0), r);
@@ -166,7 +187,11 @@ macro_rules! wide {
                     p = $fma(p, r, $set(*c));
                 }
                 let tail = $fma($mul(r, r), p, $mul(n, $set(LN2[1])));
-                $fma(n, $set(LN2[0]), $add($add(super::$look(&LOGARITHMS, at), r), tail))
+                $fma(
+                    n,
+                    $set(LN2[0]),
+                    $add($add(super::$look(&LOGARITHMS, at), r), tail),
+                )
             }
         }
     };
@@ -222,7 +247,15 @@ wide!(
     6_755_399_441_055_744.0,
     [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10],
     -750.0,
-    [1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0],
+    [
+        1.0 / 5040.0,
+        1.0 / 720.0,
+        1.0 / 120.0,
+        1.0 / 24.0,
+        1.0 / 6.0,
+        0.5,
+        1.0
+    ],
     [
         1.0 / 13.0,
         -1.0 / 12.0,

@@ -16,7 +16,11 @@ impl<T: Element> Kernel<T> for Operations<'_, T> {
             unsafe { s.store(v, out.as_mut_ptr()) };
             out[..S::N].iter().map(|x| x.to_f64()).collect::<Vec<f64>>()
         };
-        let truth = |m: S::M| (0..S::N).map(|i| f64::from(s.bits(m) >> i & 1)).collect::<Vec<f64>>();
+        let truth = |m: S::M| {
+            (0..S::N)
+                .map(|i| f64::from(s.bits(m) >> i & 1))
+                .collect::<Vec<f64>>()
+        };
         let (m, e) = s.split(s.add(s.abs(a), one));
         let bits = s.bits(s.lt(a, b));
         assert_eq!(s.count(s.lt(a, b)), bits.count_ones());
@@ -52,13 +56,27 @@ impl<T: Element> Kernel<T> for Operations<'_, T> {
             };
             let shown = show(loaded);
             let same = |x: &f64, y: &T| x.to_bits() == y.to_f64().to_bits();
-            assert!(shown[..many].iter().zip(self.0).all(|(x, y)| same(x, y)), "{many} lanes");
+            assert!(
+                shown[..many].iter().zip(self.0).all(|(x, y)| same(x, y)),
+                "{many} lanes"
+            );
             assert!(shown[many..].iter().all(|x| *x == 0.0), "{many} lanes");
-            assert!(to[..many].iter().zip(self.0).all(|(x, y)| same(&x.to_f64(), y)), "{many} lanes");
-            assert!(to[many..].iter().all(|x| x.to_f64() == -1.0), "{many} lanes");
+            assert!(
+                to[..many]
+                    .iter()
+                    .zip(self.0)
+                    .all(|(x, y)| same(&x.to_f64(), y)),
+                "{many} lanes"
+            );
+            assert!(
+                to[many..].iter().all(|x| x.to_f64() == -1.0),
+                "{many} lanes"
+            );
         }
         let count = bits.count_ones() as usize;
-        assert!(integers[..S::N].iter().all(|&i| i == 40) && wide[..S::N].iter().all(|&x| x == 2.5));
+        assert!(
+            integers[..S::N].iter().all(|&i| i == 40) && wide[..S::N].iter().all(|&x| x == 2.5)
+        );
         let mut results = vec![
             ("add", show(s.add(a, b))),
             ("sub", show(s.sub(a, b))),
@@ -79,7 +97,10 @@ impl<T: Element> Kernel<T> for Operations<'_, T> {
             ("split m", show(m)),
             ("split e", show(e)),
             ("fract", show(s.abs(s.fract(b)))),
-            ("store_keys", keys[..S::N].iter().map(|k| f64::from(*k)).collect()),
+            (
+                "store_keys",
+                keys[..S::N].iter().map(|k| f64::from(*k)).collect(),
+            ),
             ("lt", truth(s.lt(a, b))),
             ("le", truth(s.le(a, b))),
             ("eq", truth(s.eq(a, b))),
@@ -90,7 +111,11 @@ impl<T: Element> Kernel<T> for Operations<'_, T> {
         let expected: Vec<f64> = fronts.clone().map(|i| self.0[i].to_f64()).collect();
         let got: Vec<f64> = packed[..count].iter().map(|x| x.to_f64()).collect();
         assert_eq!(format!("{got:?}"), format!("{expected:?}"));
-        assert!(fronts.zip(indices).all(|(i, index)| index == 100 + i as u32));
+        assert!(
+            fronts
+                .zip(indices)
+                .all(|(i, index)| index == 100 + i as u32)
+        );
         for (_, values) in &mut results {
             values.resize(16, f64::NAN);
         }
@@ -106,7 +131,10 @@ fn check<T: Element>(a: [f64; 16], b: [f64; 16]) {
         for ((name, got), (_, want)) in rows(isa, &a, &b).into_iter().zip(&want) {
             for lane in 0..16 {
                 let (x, y) = (got[lane], want[lane]);
-                assert!(x.to_bits() == y.to_bits() || x.is_nan() && y.is_nan(), "{isa} {name} {lane}: {x:e} not {y:e}");
+                assert!(
+                    x.to_bits() == y.to_bits() || x.is_nan() && y.is_nan(),
+                    "{isa} {name} {lane}: {x:e} not {y:e}"
+                );
             }
         }
     }
@@ -142,13 +170,25 @@ impl<T: Element> Kernel<T> for Count {
 
 #[test]
 fn operations_agree_with_scalar_ones() {
-    let a = [0.0, -0.0, 1.5, -2.5, 1e-40, -1e-40, 3.0, 0.1, 1e30, -7.25, 2.0, 2.0, 0.5, 1e-45, 123.456, -0.3];
-    let b = [1.0, 2.0, 1.5, -3.0, 2e-40, 1e-40, 0.1, 0.1, -20.0, 3.0, -100.0, 100.0, -126.0, -148.0, -1.0, 20.0];
+    let a = [
+        0.0, -0.0, 1.5, -2.5, 1e-40, -1e-40, 3.0, 0.1, 1e30, -7.25, 2.0, 2.0, 0.5, 1e-45, 123.456,
+        -0.3,
+    ];
+    let b = [
+        1.0, 2.0, 1.5, -3.0, 2e-40, 1e-40, 0.1, 0.1, -20.0, 3.0, -100.0, 100.0, -126.0, -148.0,
+        -1.0, 20.0,
+    ];
     check::<f32>(a, b);
     check::<f64>(a, b);
     let strange = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0];
-    check::<f32>(std::array::from_fn(|i| strange[i % 4]), std::array::from_fn(|i| [1.0, -2.0, 3.0][i % 3]));
-    check::<f64>(std::array::from_fn(|i| strange[i % 4]), std::array::from_fn(|i| [1.0, -2.0, 3.0][i % 3]));
+    check::<f32>(
+        std::array::from_fn(|i| strange[i % 4]),
+        std::array::from_fn(|i| [1.0, -2.0, 3.0][i % 3]),
+    );
+    check::<f64>(
+        std::array::from_fn(|i| strange[i % 4]),
+        std::array::from_fn(|i| [1.0, -2.0, 3.0][i % 3]),
+    );
 }
 
 #[test]

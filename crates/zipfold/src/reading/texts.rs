@@ -16,7 +16,11 @@ pub(super) fn wanted(input: &Input, named: &[String]) -> Vec<String> {
 
 /// Whether the column `name` was read as text.
 pub(super) fn is_text(table: &Table, name: &str) -> bool {
-    table.labels().is_some_and(|all| all.columns().iter().any(|words| words.text && words.name == name))
+    table.labels().is_some_and(|all| {
+        all.columns()
+            .iter()
+            .any(|words| words.text && words.name == name)
+    })
 }
 
 /// Makes attributes of the columns of text that formulas name, and of texts that formulas hold: numbers from 0 in ascending order
@@ -42,21 +46,46 @@ pub(super) fn number(
     if sides.iter().all(Vec::is_empty) && named.texts.is_empty() {
         return Ok(());
     }
-    let all = || sides.iter().flatten().flat_map(|words| (0..words.rows()).map(|row| words.get(row)));
-    let (mut words, mut room) = (HashSet::new(), budget.tab("the order of the words of text columns"));
-    for word in all().chain(named.texts.iter().map(String::as_str)).filter(|word| !word.is_empty()) {
+    let all = || {
+        sides
+            .iter()
+            .flatten()
+            .flat_map(|words| (0..words.rows()).map(|row| words.get(row)))
+    };
+    let (mut words, mut room) = (
+        HashSet::new(),
+        budget.tab("the order of the words of text columns"),
+    );
+    for word in all()
+        .chain(named.texts.iter().map(String::as_str))
+        .filter(|word| !word.is_empty())
+    {
         if words.insert(word) {
             room.add(WORD + 2 * word.len() as u64)?;
         }
     }
     let mut words: Vec<&str> = words.into_iter().collect();
     words.sort_unstable();
-    let order: HashMap<&str, f64> = words.iter().enumerate().map(|(at, word)| (*word, at as f64)).collect();
+    let order: HashMap<&str, f64> = words
+        .iter()
+        .enumerate()
+        .map(|(at, word)| (*word, at as f64))
+        .collect();
     let known = Words::of("", words.iter().copied());
-    let made = |(table, found): (&Table, &Vec<Words>)| numbered(table, found, &named.texts, &order, budget);
-    let tables = [Some(&*x), y.as_deref()].into_iter().flatten().zip(&sides).map(made).collect::<Result<Vec<_>>>()?;
-    for ((table, input), made) in
-        [Some(x), y.take()].into_iter().flatten().zip(inputs.into_iter().flatten()).zip(tables)
+    let made = |(table, found): (&Table, &Vec<Words>)| {
+        numbered(table, found, &named.texts, &order, budget)
+    };
+    let tables = [Some(&*x), y.as_deref()]
+        .into_iter()
+        .flatten()
+        .zip(&sides)
+        .map(made)
+        .collect::<Result<Vec<_>>>()?;
+    for ((table, input), made) in [Some(x), y.take()]
+        .into_iter()
+        .flatten()
+        .zip(inputs.into_iter().flatten())
+        .zip(tables)
     {
         let labels = ids(made.labels(), input);
         *table = made.with_labels(labels)?.with_words(known.clone());
@@ -72,8 +101,16 @@ pub(super) fn number(
 fn columns(table: &Table, wanted: &[String]) -> Result<Vec<Words>> {
     let all = table.labels().map_or(&[][..], Labels::columns);
     let names: Vec<String> = all.iter().map(|words| words.name.clone()).collect();
-    let places = wanted.iter().map(|name| place_of(&names, name)).collect::<Result<Vec<_>>>()?;
-    Ok(places.into_iter().flatten().map(|at| all[at].clone()).filter(|words| words.text).collect())
+    let places = wanted
+        .iter()
+        .map(|name| place_of(&names, name))
+        .collect::<Result<Vec<_>>>()?;
+    Ok(places
+        .into_iter()
+        .flatten()
+        .map(|at| all[at].clone())
+        .filter(|words| words.text)
+        .collect())
 }
 
 /// `table` with the numbers of `found`, and of texts that formulas hold, after its attributes.
@@ -94,8 +131,14 @@ fn numbered(
     let mut items = budget.with_capacity(total, "the numbers of text columns")?;
     let number = |word: &str| order.get(word).copied().unwrap_or(f64::NAN);
     for row in 0..table.rows() {
-        items.items.extend(beside.iter().flat_map(|beside| (0..old).map(|at| beside.get(row, at))));
-        items.items.extend(found.iter().map(|words| number(words.get(row))));
+        items.items.extend(
+            beside
+                .iter()
+                .flat_map(|beside| (0..old).map(|at| beside.get(row, at))),
+        );
+        items
+            .items
+            .extend(found.iter().map(|words| number(words.get(row))));
         items.items.extend(texts.iter().map(|text| number(text)));
     }
     let mut names: Vec<String> = beside.and_then(Table::names).unwrap_or_default().to_vec();
@@ -103,12 +146,23 @@ fn numbered(
     names.extend(texts.iter().map(|text| zipfold_core::pair::own_text(text)));
     let made = Table::new(table.rows(), width, Elements::F64(items.into()))?.with_names(names)?;
     let made = made.with_texts((old..width).collect());
-    if table.cols() == 0 { made.with_labels(table.labels().cloned()) } else { table.clone().with_attributes(made) }
+    if table.cols() == 0 {
+        made.with_labels(table.labels().cloned())
+    } else {
+        table.clone().with_attributes(made)
+    }
 }
 
 /// The words that name rows: all columns of text where nothing is said, else those said.
 fn ids(labels: Option<&Labels>, input: &Input) -> Option<Labels> {
     let guessed = input.ids.is_empty() && input.columns.is_none();
     let names_rows = |words: &&Words| guessed || input.ids.contains(&words.name);
-    Labels::new(labels?.columns().iter().filter(names_rows).cloned().collect())
+    Labels::new(
+        labels?
+            .columns()
+            .iter()
+            .filter(names_rows)
+            .cloned()
+            .collect(),
+    )
 }

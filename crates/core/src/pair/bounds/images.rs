@@ -30,9 +30,18 @@ impl Images {
     /// For a box in which no shortest image is longer than `reach`.
     pub fn new(cell: &Oblique, reach: f64) -> Images {
         let radius = 4.0 * reach;
-        let places: f64 = cell.duals.iter().map(|n| 2.0 * steps(*n, radius) + 1.0).product();
+        let places: f64 = cell
+            .duals
+            .iter()
+            .map(|n| 2.0 * steps(*n, radius) + 1.0)
+            .product();
         let radius = if places <= PLACES { radius } else { 0.0 };
-        Images { cell: cell.clone(), lattice: lattice(cell, radius), radius, found: vec![] }
+        Images {
+            cell: cell.clone(),
+            lattice: lattice(cell, radius),
+            radius,
+            found: vec![],
+        }
     }
     /// Finds the images of the differences `d(lane, component)`; the number of rounds that hold some.
     pub fn find(&mut self, d: impl Fn(usize, usize) -> Span) -> usize {
@@ -43,7 +52,11 @@ impl Images {
             for (round, image) in images.iter().enumerate() {
                 if self.found.len() <= round {
                     // Lanes with fewer images repeat their first one.
-                    let first = self.found.first().copied().unwrap_or([[Span::UNKNOWN; 3]; LANES]);
+                    let first = self
+                        .found
+                        .first()
+                        .copied()
+                        .unwrap_or([[Span::UNKNOWN; 3]; LANES]);
                     self.found.push(first);
                 }
                 self.found[round][lane] = *image;
@@ -56,7 +69,10 @@ impl Images {
     }
     /// The bounds of component `c` of image `round` in `lane`.
     pub fn component(&self, lane: usize, round: usize, c: usize) -> Span {
-        self.found[round][lane].get(c).copied().unwrap_or(Span::UNKNOWN)
+        self.found[round][lane]
+            .get(c)
+            .copied()
+            .unwrap_or(Span::UNKNOWN)
     }
     /// The images of one box of differences; at least one, unknown if there are too many.
     fn of_box(&self, d: [Span; 3]) -> Vec<[Span; 3]> {
@@ -69,7 +85,9 @@ impl Images {
         let shift: V = std::array::from_fn(|k| near[k] - middle[k]);
         let half = norm(d.map(|s| 0.5 * (s.hi - s.lo)));
         // Roundings of the image, of the middle and of the shift, many times over.
-        let far = d.iter().fold(0.0, |m: f64, s| m.max(s.lo.abs()).max(s.hi.abs()));
+        let far = d
+            .iter()
+            .fold(0.0, |m: f64, s| m.max(s.lo.abs()).max(s.hi.abs()));
         let give = 256.0 * f64::EPSILON * (far + self.radius);
         let most = 2.0 * (norm(near) + half) + give;
         let listed = most < self.radius && give <= 1e-3 * self.radius;
@@ -85,8 +103,15 @@ impl Images {
         let longest = |b: &[Span; 3]| norm(b.map(|s| s.abs().hi));
         let shortest = |b: &[Span; 3]| norm(b.map(|s| s.abs().lo));
         let limit = around.iter().map(longest).fold(f64::INFINITY, f64::min) + give;
-        let kept: Vec<[Span; 3]> = around.into_iter().filter(|b| shortest(b) <= limit).collect();
-        if kept.is_empty() || kept.len() > MOST { unknown } else { kept }
+        let kept: Vec<[Span; 3]> = around
+            .into_iter()
+            .filter(|b| shortest(b) <= limit)
+            .collect();
+        if kept.is_empty() || kept.len() > MOST {
+            unknown
+        } else {
+            kept
+        }
     }
 }
 

@@ -17,12 +17,18 @@ pub struct Spans {
 impl Spans {
     /// The same interval in every lane.
     pub fn splat(s: Span) -> Spans {
-        Spans { lo: [s.lo; LANES], hi: [s.hi; LANES] }
+        Spans {
+            lo: [s.lo; LANES],
+            hi: [s.hi; LANES],
+        }
     }
     /// The interval of a lane.
     #[inline(always)]
     pub fn at(&self, lane: usize) -> Span {
-        Span { lo: self.lo[lane], hi: self.hi[lane] }
+        Span {
+            lo: self.lo[lane],
+            hi: self.hi[lane],
+        }
     }
     #[inline(always)]
     pub(super) fn set(&mut self, lane: usize, s: Span) {

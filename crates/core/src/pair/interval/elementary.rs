@@ -16,7 +16,11 @@ const LARGEST_ANGLE: f64 = 1e8;
 pub fn down(v: f64) -> f64 {
     let lower = v - (v.abs() * WIDER + f64::MIN_POSITIVE);
     // ∞ − ∞ is NaN: the value may be the largest finite number.
-    if v == f64::INFINITY { f64::MAX * (1.0 - WIDER) } else { lower }
+    if v == f64::INFINITY {
+        f64::MAX * (1.0 - WIDER)
+    } else {
+        lower
+    }
 }
 
 /// A number surely above any that should be `v`.
@@ -28,7 +32,14 @@ pub fn up(v: f64) -> f64 {
 /// A function that never falls but for its error.
 fn rising(a: Span, f: impl Fn(f64) -> f64) -> Span {
     let (lo, hi) = (f(a.lo), f(a.hi));
-    Span::new(if lo == f64::NEG_INFINITY { lo } else { down(lo) }, if hi == f64::INFINITY { hi } else { up(hi) })
+    Span::new(
+        if lo == f64::NEG_INFINITY {
+            lo
+        } else {
+            down(lo)
+        },
+        if hi == f64::INFINITY { hi } else { up(hi) },
+    )
 }
 
 /// A function that never rises but for its error.
@@ -77,8 +88,16 @@ fn wave(a: Span, crest: f64, f: impl Fn(f64) -> f64) -> Span {
         return Span::new(-1.0, 1.0);
     }
     let ends = [f(a.lo), f(a.hi)];
-    let top = if reaches(a, crest) { 1.0 } else { up(number::max(ends[0], ends[1])) };
-    let bottom = if reaches(a, crest + PI) { -1.0 } else { down(number::min(ends[0], ends[1])) };
+    let top = if reaches(a, crest) {
+        1.0
+    } else {
+        up(number::max(ends[0], ends[1]))
+    };
+    let bottom = if reaches(a, crest + PI) {
+        -1.0
+    } else {
+        down(number::min(ends[0], ends[1]))
+    };
     within(Span::new(bottom, top), -1.0, 1.0)
 }
 
@@ -90,13 +109,23 @@ fn reaches(a: Span, place: f64) -> bool {
 
 fn tan(a: Span) -> Span {
     let branch = |v: f64, give: f64| ((v + give) / PI + 0.5).floor();
-    let one = a.lo.abs() < LARGEST_ANGLE && a.hi.abs() < LARGEST_ANGLE && branch(a.lo, -1e-6) == branch(a.hi, 1e-6);
-    if one { rising(a, number::tan) } else { Span::UNKNOWN }
+    let one = a.lo.abs() < LARGEST_ANGLE
+        && a.hi.abs() < LARGEST_ANGLE
+        && branch(a.lo, -1e-6) == branch(a.hi, 1e-6);
+    if one {
+        rising(a, number::tan)
+    } else {
+        Span::UNKNOWN
+    }
 }
 
 /// Any angle, unless an operand may be NaN.
 pub(super) fn atan2(a: Span, b: Span) -> Span {
-    if a.is_known() && b.is_known() { Span::new(down(-PI), up(PI)) } else { Span::UNKNOWN }
+    if a.is_known() && b.is_known() {
+        Span::new(down(-PI), up(PI))
+    } else {
+        Span::UNKNOWN
+    }
 }
 
 /// `a^b`, tight for constant exponents and for positive bases.
@@ -113,9 +142,17 @@ pub(super) fn pow(a: Span, b: Span) -> Span {
     if a.lo <= 0.0 {
         return Span::UNKNOWN;
     }
-    let ends = [(a.lo, b.lo), (a.lo, b.hi), (a.hi, b.lo), (a.hi, b.hi)].map(|(a, b)| number::pow(a, b));
+    let ends =
+        [(a.lo, b.lo), (a.lo, b.hi), (a.hi, b.lo), (a.hi, b.hi)].map(|(a, b)| number::pow(a, b));
     let hull = super::corners(ends);
-    Span::new(if hull.lo == 0.0 { 0.0 } else { number::max(down(hull.lo), 0.0) }, rising(hull, |v| v).hi)
+    Span::new(
+        if hull.lo == 0.0 {
+            0.0
+        } else {
+            number::max(down(hull.lo), 0.0)
+        },
+        rising(hull, |v| v).hi,
+    )
 }
 
 /// `a^p` for one exponent, by the cases of [`number::pow`].
@@ -125,7 +162,11 @@ fn power(a: Span, p: f64) -> Span {
         let n = p.abs() as i32;
         let base = if n % 2 == 0 { a.abs() } else { a };
         let whole = Span::new(number::powi(base.lo, n), number::powi(base.hi, n));
-        return if p < 0.0 { super::div(Span::point(1.0), whole) } else { whole };
+        return if p < 0.0 {
+            super::div(Span::point(1.0), whole)
+        } else {
+            whole
+        };
     }
     if p == 0.5 {
         return a.rising(f64::sqrt);
@@ -134,5 +175,9 @@ fn power(a: Span, p: f64) -> Span {
         return Span::UNKNOWN;
     }
     let f = |v: f64| libm::pow(v, p);
-    within(if p > 0.0 { rising(a, f) } else { falling(a, f) }, 0.0, f64::INFINITY)
+    within(
+        if p > 0.0 { rising(a, f) } else { falling(a, f) },
+        0.0,
+        f64::INFINITY,
+    )
 }

@@ -38,7 +38,10 @@ fn plain(params: Params) -> Counts {
         ones: ["count(x != 0)", "count(y != 0)"],
         differ: "(count(x != 0) + count(y != 0) - 2 * sum((x != 0) * (y != 0)))",
         both: "sum((x != 0) * (y != 0))",
-        only: ["(count(x != 0) - sum((x != 0) * (y != 0)))", "(count(y != 0) - sum((x != 0) * (y != 0)))"],
+        only: [
+            "(count(x != 0) - sum((x != 0) * (y != 0)))",
+            "(count(y != 0) - sum((x != 0) * (y != 0)))",
+        ],
         neither: "(dim - (count(x != 0) + count(y != 0)) + sum((x != 0) * (y != 0)))",
         all: "dim",
         params,
@@ -50,7 +53,10 @@ fn weighted(params: Params) -> Counts {
         ones: ["sum(w * (x != 0))", "sum(w * (y != 0))"],
         differ: "sum(abs(w * (x != 0) - w * (y != 0)))",
         both: "sum(w * ((x != 0) and (y != 0)))",
-        only: ["sum(w * ((x != 0) and (y == 0)))", "sum(w * ((x == 0) and (y != 0)))"],
+        only: [
+            "sum(w * ((x != 0) and (y == 0)))",
+            "sum(w * ((x == 0) and (y != 0)))",
+        ],
         neither: "sum(w * ((x == 0) and (y == 0)))",
         all: "sum(w)",
         params,

@@ -11,7 +11,10 @@ pub const BRAYCURTIS: Named = Named {
     aliases: &[],
     options: &["w"],
     formula: |f, params, dim| {
-        let (plain, with_w) = ("sum(abs(x - y)) / sum(abs(x + y))", "sum(w * abs(x - y)) / sum(w * abs(x + y))");
+        let (plain, with_w) = (
+            "sum(abs(x - y)) / sum(abs(x + y))",
+            "sum(w * abs(x - y)) / sum(w * abs(x + y))",
+        );
         weighted(f, params, dim, plain, with_w)
     },
     prepare: None,

@@ -12,11 +12,23 @@ pub const CANBERRA: Named = Named {
     options: &["w"],
     formula: |f, params, dim| {
         let term = "if(abs(x) + abs(y) == 0, 0, abs(x - y) / (abs(x) + abs(y)))";
-        weighted(f, params, dim, &format!("sum({term})"), &format!("sum(w * {term})"))
+        weighted(
+            f,
+            params,
+            dim,
+            &format!("sum({term})"),
+            &format!("sum(w * {term})"),
+        )
     },
     prepare: None,
     reference: |x, y, params| {
-        let term = |a: f64, b: f64| if a == 0.0 && b == 0.0 { 0.0 } else { (a - b).abs() / (a.abs() + b.abs()) };
+        let term = |a: f64, b: f64| {
+            if a == 0.0 && b == 0.0 {
+                0.0
+            } else {
+                (a - b).abs() / (a.abs() + b.abs())
+            }
+        };
         weighted_sum(x, y, params, term)
     },
     symmetric: true,

@@ -12,7 +12,10 @@ pub const CHEBYSHEV: Named = Named {
     aliases: &["chebychev", "cheby", "cheb", "ch", "linf", "infinity"],
     options: &["w"],
     formula: |f, params, dim| {
-        let (plain, with_w) = ("max(abs(x - y))", "max(abs(if(w > 0, x, 0) - if(w > 0, y, 0)))");
+        let (plain, with_w) = (
+            "max(abs(x - y))",
+            "max(abs(if(w > 0, x, 0) - if(w > 0, y, 0)))",
+        );
         match dim {
             // The largest of no differences is 0 here, not −∞.
             Some(0) => text(f, &format!("max({plain}, 0)"), params, dim),
@@ -22,7 +25,9 @@ pub const CHEBYSHEV: Named = Named {
     prepare: None,
     reference: |x, y, params| {
         let used = |k: &usize| component(params, "w", *k, 1.0) > 0.0;
-        (0..x.len()).filter(used).fold(0.0, |far, k| number::max((x[k] - y[k]).abs(), far))
+        (0..x.len())
+            .filter(used)
+            .fold(0.0, |far, k| number::max((x[k] - y[k]).abs(), far))
     },
     symmetric: true,
     domain: RowValues::Real,

@@ -6,7 +6,13 @@ use super::{Named, Params, RowValues, Scale, option, text};
 const TERM: &str = "if(x + y == 0, 0, (x - y)^2 / (x + y))";
 
 fn additive(x: &[f64], y: &[f64], _: &Params) -> f64 {
-    let term = |k: usize| if x[k] + y[k] == 0.0 { 0.0 } else { (x[k] - y[k]).powi(2) / (x[k] + y[k]) };
+    let term = |k: usize| {
+        if x[k] + y[k] == 0.0 {
+            0.0
+        } else {
+            (x[k] - y[k]).powi(2) / (x[k] + y[k])
+        }
+    };
     -(0..x.len()).map(term).sum::<f64>()
 }
 
@@ -36,7 +42,11 @@ pub const CHI2: Named = Named {
     aliases: &["chi2_kernel"],
     options: &["gamma"],
     formula: |f, params, dim| {
-        let gamma = if params.contains_key("gamma") { "gamma" } else { "1" };
+        let gamma = if params.contains_key("gamma") {
+            "gamma"
+        } else {
+            "1"
+        };
         text(f, &format!("exp(-{gamma} * sum({TERM}))"), params, dim)
     },
     reference: |x, y, params| (option(params, "gamma", 1.0) * additive(x, y, params)).exp(),

@@ -18,10 +18,21 @@ fn centred_weighted(r: &str) -> String {
 }
 
 /// Appends `shape` (`{}` where the correlation belongs) of the correlation of x and y.
-pub(super) fn correlation(formula: &mut Formula, params: &Params, dim: Option<usize>, shape: &str) -> Result<Id> {
+pub(super) fn correlation(
+    formula: &mut Formula,
+    params: &Params,
+    dim: Option<usize>,
+    shape: &str,
+) -> Result<Id> {
     let plain = cosine::similarity(&centred("x"), &centred("y"), dim);
     let with_w = cosine::similarity(&centred_weighted("x"), &centred_weighted("y"), dim);
-    weighted(formula, params, dim, &shape.replace("{}", &plain), &shape.replace("{}", &with_w))
+    weighted(
+        formula,
+        params,
+        dim,
+        &shape.replace("{}", &plain),
+        &shape.replace("{}", &with_w),
+    )
 }
 
 /// The correlation by its definition, for reference evaluations.
@@ -31,9 +42,14 @@ pub(super) fn coefficient(x: &[f64], y: &[f64], params: &Params) -> f64 {
     let mean = |r: &[f64]| (0..r.len()).map(|k| weight(k) * r[k]).sum::<f64>() / total;
     let (mx, my) = (mean(x), mean(y));
     let less = |r: &[f64], m: f64| {
-        let counts: Vec<f64> = (0..r.len()).filter(|k| weight(*k) > 0.0).map(|k| r[k]).collect();
+        let counts: Vec<f64> = (0..r.len())
+            .filter(|k| weight(*k) > 0.0)
+            .map(|k| r[k])
+            .collect();
         let constant = counts.windows(2).all(|w| w[0] == w[1]);
-        r.iter().map(|v| if constant { 0.0 } else { v - m }).collect::<Vec<f64>>()
+        r.iter()
+            .map(|v| if constant { 0.0 } else { v - m })
+            .collect::<Vec<f64>>()
     };
     cosine::coefficient(&less(x, mx), &less(y, my), params)
 }

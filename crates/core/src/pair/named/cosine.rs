@@ -24,7 +24,9 @@ pub(super) fn scaled(r: &str) -> String {
 /// The inner product of rows `u` of x and `v` of y of length 1, within [−1, 1]; `same` for equal ones.
 fn inner(u: &str, v: &str, same: &str) -> String {
     let dot = format!("sum({u} * {v})");
-    format!("if({dot} == sum({u} * {u}) and {dot} == sum({v} * {v}), {same}, max(min({dot}, 1), -1))")
+    format!(
+        "if({dot} == sum({u} * {u}) and {dot} == sum({v} * {v}), {same}, max(min({dot}, 1), -1))"
+    )
 }
 
 /// The cosine by its definition, for reference evaluations.
@@ -43,7 +45,13 @@ pub const COSINE: Named = Named {
     options: &["w"],
     formula: |f, params, dim| {
         let with_w = format!("1 - {}", similarity("(sqrt(w) * x)", "(sqrt(w) * y)", dim));
-        weighted(f, params, dim, &format!("1 - {}", similarity("x", "y", dim)), &with_w)
+        weighted(
+            f,
+            params,
+            dim,
+            &format!("1 - {}", similarity("x", "y", dim)),
+            &with_w,
+        )
     },
     prepare: None,
     reference: |x, y, params| 1.0 - coefficient(x, y, params),
@@ -64,11 +72,20 @@ pub const COSINE_SIMILARITY: Named = Named {
     formula: |f, params, dim| {
         let unit = |r: &str| format!("{0} / if(norm({0}) == 0, 1, norm({0}))", scaled(r));
         let (u, v) = (format!("({})", unit("x")), format!("({})", unit("y")));
-        text(f, &inner(&u, &v, &format!("if(sum({u} * {v}) == 0, 0, 1)")), params, dim)
+        text(
+            f,
+            &inner(&u, &v, &format!("if(sum({u} * {v}) == 0, 0, 1)")),
+            params,
+            dim,
+        )
     },
     reference: |x, y, params| {
         let zero = |r: &[f64]| r.iter().all(|v| *v == 0.0);
-        if zero(x) || zero(y) { 0.0 } else { coefficient(x, y, params) }
+        if zero(x) || zero(y) {
+            0.0
+        } else {
+            coefficient(x, y, params)
+        }
     },
     ..COSINE
 };

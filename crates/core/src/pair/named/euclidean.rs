@@ -14,7 +14,15 @@ pub const EUCLIDEAN: Named = Named {
     values: (0.0, f64::INFINITY),
     aliases: &["l2", "euclid", "eu", "e"],
     options: &["w"],
-    formula: |f, params, dim| weighted(f, params, dim, "sqrt(sum((x - y)^2))", "sqrt(sum(w * (x - y)^2))"),
+    formula: |f, params, dim| {
+        weighted(
+            f,
+            params,
+            dim,
+            "sqrt(sum((x - y)^2))",
+            "sqrt(sum(w * (x - y)^2))",
+        )
+    },
     prepare: None,
     reference: |x, y, params| squares(x, y, params).sqrt(),
     symmetric: true,

@@ -10,7 +10,15 @@ pub const HAMMING: Named = Named {
     values: (0.0, 1.0),
     aliases: &["matching", "hamm", "ha", "h"],
     options: &["w"],
-    formula: |f, params, dim| weighted(f, params, dim, "count(x != y) / dim", "sum(w * (x != y)) / sum(w)"),
+    formula: |f, params, dim| {
+        weighted(
+            f,
+            params,
+            dim,
+            "count(x != y) / dim",
+            "sum(w * (x != y)) / sum(w)",
+        )
+    },
     prepare: None,
     reference: |x, y, params| {
         let differ = weighted_sum(x, y, params, |a, b| f64::from(u8::from(a != b)));

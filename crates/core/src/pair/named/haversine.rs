@@ -7,8 +7,7 @@ use crate::error::{Error, Result};
 use crate::opt::Opt;
 use crate::pair::parse::Param;
 
-const FORMULA: &str =
-    "2 * asin(sqrt(min(sin((x[0] - y[0]) / 2)^2 + cos(x[0]) * cos(y[0]) * sin((x[1] - y[1]) / 2)^2, 1)))";
+const FORMULA: &str = "2 * asin(sqrt(min(sin((x[0] - y[0]) / 2)^2 + cos(x[0]) * cos(y[0]) * sin((x[1] - y[1]) / 2)^2, 1)))";
 
 /// The same of rows in degrees: the halves of differences and the latitudes are multiplied by what makes them radians.
 const OF_DEGREES: &str = "2 * asin(sqrt(min(sin((x[0] - y[0]) * (pi / 360))^2 + cos(x[0] * (pi / 180)) * cos(y[0] * (pi / 180)) \
@@ -18,13 +17,21 @@ const OF_DEGREES: &str = "2 * asin(sqrt(min(sin((x[0] - y[0]) * (pi / 360))^2 + 
 const UNITS: &[&str] = &["rad", "deg"];
 
 fn formula_of(params: &Params) -> Result<String> {
-    let angle = if word(params, "unit", UNITS)? == "deg" { OF_DEGREES } else { FORMULA };
+    let angle = if word(params, "unit", UNITS)? == "deg" {
+        OF_DEGREES
+    } else {
+        FORMULA
+    };
     let radius = number(params, "radius", 1.0)?;
     if !(radius > 0.0 && radius.is_finite()) {
         let e = Error::request(format!("a sphere of radius {radius}")).at(Opt::Param);
         return Err(e.limit("a finite number above 0"));
     }
-    Ok(if params.contains_key("radius") { format!("radius * ({angle})") } else { angle.into() })
+    Ok(if params.contains_key("radius") {
+        format!("radius * ({angle})")
+    } else {
+        angle.into()
+    })
 }
 
 /// `haversine`.
@@ -37,7 +44,8 @@ pub const HAVERSINE: Named = Named {
     options: &["unit", "radius"],
     formula: |f, params, dim| match dim {
         Some(d) if d != 2 => {
-            let e = Error::request(format!("'haversine' of rows of {d} components")).at(Opt::Metric);
+            let e =
+                Error::request(format!("'haversine' of rows of {d} components")).at(Opt::Metric);
             Err(e.remedy("rows of latitude and longitude, two columns"))
         }
         _ => text(f, &formula_of(params)?, params, dim),
@@ -48,7 +56,11 @@ pub const HAVERSINE: Named = Named {
             let degrees = matches!(params.get("unit"), Some(Param::Word(word)) if word == "deg");
             let rad = |v: f64| if degrees { v.to_radians() } else { v };
             let half = |u: f64, v: f64| (rad(u - v) / 2.0).sin().powi(2);
-            let angle = 2.0 * (half(*a, *c) + rad(*a).cos() * rad(*c).cos() * half(*b, *d)).sqrt().min(1.0).asin();
+            let angle = 2.0
+                * (half(*a, *c) + rad(*a).cos() * rad(*c).cos() * half(*b, *d))
+                    .sqrt()
+                    .min(1.0)
+                    .asin();
             option(params, "radius", 1.0) * angle
         }
         _ => f64::NAN,

@@ -10,11 +10,22 @@ pub const HELLINGER: Named = Named {
     values: (0.0, 1.0),
     aliases: &[],
     options: &[],
-    formula: |f, params, dim| text(f, "sqrt(sum((sqrt(x / sum(x)) - sqrt(y / sum(y)))^2) / 2)", params, dim),
+    formula: |f, params, dim| {
+        text(
+            f,
+            "sqrt(sum((sqrt(x / sum(x)) - sqrt(y / sum(y)))^2) / 2)",
+            params,
+            dim,
+        )
+    },
     prepare: None,
     reference: |x, y, _| {
         let (sx, sy) = (x.iter().sum::<f64>(), y.iter().sum::<f64>());
-        let squares = x.iter().zip(y).map(|(a, b)| ((a / sx).sqrt() - (b / sy).sqrt()).powi(2)).sum::<f64>();
+        let squares = x
+            .iter()
+            .zip(y)
+            .map(|(a, b)| ((a / sx).sqrt() - (b / sy).sqrt()).powi(2))
+            .sum::<f64>();
         (squares / 2.0).sqrt()
     },
     symmetric: true,

@@ -22,7 +22,11 @@ pub const JACCARD: Named = Named {
     reference: |x, y, params| {
         let t = table(x, y, params);
         let union = t.tt + t.tf + t.ft;
-        if union == 0.0 { 0.0 } else { (t.tf + t.ft) / union }
+        if union == 0.0 {
+            0.0
+        } else {
+            (t.tf + t.ft) / union
+        }
     },
     symmetric: true,
     domain: RowValues::Boolean,

@@ -16,7 +16,8 @@ fn total(r: &str) -> String {
 fn formula(base: Option<&str>) -> String {
     let (sx, sy) = (total("x"), total("y"));
     let (p, q) = (format!("(x / {sx})"), format!("(y / {sy})"));
-    let term = |p: &str, q: &str| format!("if({p} == 0, 0, {p} * log1p(({p} - {q}) / ({p} + {q})))");
+    let term =
+        |p: &str, q: &str| format!("if({p} == 0, 0, {p} * log1p(({p} - {q}) / ({p} + {q})))");
     let sum = format!("sum({} + {})", term(&p, &q), term(&q, &p));
     let twice = base.map_or("2".into(), |base| format!("(2 * log({base}))"));
     format!("sqrt(if(min({sx}, {sy}) == 0, inf, max({sum}, 0) / {twice}))")
@@ -45,13 +46,17 @@ pub const JENSENSHANNON: Named = Named {
     options: &["base"],
     formula: |f, params, dim| match params.contains_key("base") {
         true if super::number(params, "base", 2.0)? <= 1.0 => {
-            Err(Error::request("the base of a logarithm").at(Opt::Param).limit("more than 1"))
+            Err(Error::request("the base of a logarithm")
+                .at(Opt::Param)
+                .limit("more than 1"))
         }
         true => text(f, &formula(Some("base")), params, dim),
         false => text(f, &formula(None), params, dim),
     },
     prepare: None,
-    reference: |x, y, params| (reference(x, y) / option(params, "base", std::f64::consts::E).ln() / 2.0).sqrt(),
+    reference: |x, y, params| {
+        (reference(x, y) / option(params, "base", std::f64::consts::E).ln() / 2.0).sqrt()
+    },
     symmetric: true,
     domain: RowValues::NonNegative,
     scale: Scale::Fixed(1.0),

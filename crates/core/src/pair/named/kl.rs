@@ -9,12 +9,21 @@ pub const KL: Named = Named {
     about: "Σ pₖ ln(pₖ/qₖ), p = x / Σx, q = y / Σy",
     similarity: false,
     values: (0.0, f64::INFINITY),
-    aliases: &["kullback_leibler", "kullback-leibler", "relative_entropy", "entropy"],
+    aliases: &[
+        "kullback_leibler",
+        "kullback-leibler",
+        "relative_entropy",
+        "entropy",
+    ],
     options: &["base"],
     formula: |f, params, dim| {
         let (p, q) = ("(x / sum(x))", "(y / sum(y))");
         let sum = format!("sum(if({p} == 0, 0, {p} * (log({p}) - log({q}))))");
-        let base = if params.contains_key("base") { " / log(base)" } else { "" };
+        let base = if params.contains_key("base") {
+            " / log(base)"
+        } else {
+            ""
+        };
         text(f, &format!("{sum}{base}"), params, dim)
     },
     prepare: None,

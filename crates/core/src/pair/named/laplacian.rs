@@ -11,7 +11,11 @@ pub const LAPLACIAN: Named = Named {
     aliases: &["laplacian_kernel"],
     options: &["gamma"],
     formula: |f, params, dim| {
-        let gamma = if params.contains_key("gamma") { "gamma" } else { "(1 / dim)" };
+        let gamma = if params.contains_key("gamma") {
+            "gamma"
+        } else {
+            "(1 / dim)"
+        };
         text(f, &format!("exp(-{gamma} * sum(abs(x - y)))"), params, dim)
     },
     prepare: None,

@@ -1,6 +1,9 @@
 //! Minkowski distance: (Σ wₖ |xₖ − yₖ|^p)^(1/p), any p > 0, also ∞ (SciPy).
 
-use super::{Named, RowValues, Scale, chebyshev, cityblock, euclidean, number, option, weighted, weighted_sum, with};
+use super::{
+    Named, RowValues, Scale, chebyshev, cityblock, euclidean, number, option, weighted,
+    weighted_sum, with,
+};
 use crate::error::Error;
 use crate::opt::Opt;
 use crate::pair::parse::Param;
@@ -16,14 +19,21 @@ pub const MINKOWSKI: Named = Named {
     formula: |f, params, dim| {
         let p = number(params, "p", 2.0)?;
         if p.is_nan() || p <= 0.0 {
-            return Err(Error::request(format!("p = {p}")).at(Opt::Param).limit("p is more than 0"));
+            return Err(Error::request(format!("p = {p}"))
+                .at(Opt::Param)
+                .limit("p is more than 0"));
         }
-        let known = [cityblock::CITYBLOCK, euclidean::EUCLIDEAN, chebyshev::CHEBYSHEV];
+        let known = [
+            cityblock::CITYBLOCK,
+            euclidean::EUCLIDEAN,
+            chebyshev::CHEBYSHEV,
+        ];
         match [1.0, 2.0, f64::INFINITY].iter().position(|have| *have == p) {
             Some(at) => (known[at].formula)(f, params, dim),
             None => {
                 let params = with(params, "p", Param::Number(p));
-                let (plain, with_w) = ("sum(abs(x - y)^p)^(1 / p)", "sum(w * abs(x - y)^p)^(1 / p)");
+                let (plain, with_w) =
+                    ("sum(abs(x - y)^p)^(1 / p)", "sum(w * abs(x - y)^p)^(1 / p)");
                 weighted(f, &params, dim, plain, with_w)
             }
         }

@@ -39,7 +39,12 @@ pub enum Scale {
 /// Changes both tables before pairs are formed (rank, whiten), or completes the options from them (variances).
 ///
 /// It asks `stop` for every row, and ends with an error that says it was interrupted where the answer is yes.
-pub type Prepare = fn(x: &Table, y: Option<&Table>, params: &mut Params, stop: Stop<'_>) -> Result<Option<Prepared>>;
+pub type Prepare = fn(
+    x: &Table,
+    y: Option<&Table>,
+    params: &mut Params,
+    stop: Stop<'_>,
+) -> Result<Option<Prepared>>;
 
 /// Whether work is to end.
 pub type Stop<'a> = &'a dyn Fn() -> bool;
@@ -160,12 +165,16 @@ pub fn all() -> &'static [Named] {
 /// The named pair called `name`, or by an alias, in any case.
 pub fn find(name: &str) -> Option<&'static Named> {
     let lower = name.to_lowercase();
-    ALL.iter().find(|m| m.name == lower || m.aliases.contains(&lower.as_str()))
+    ALL.iter()
+        .find(|m| m.name == lower || m.aliases.contains(&lower.as_str()))
 }
 
 /// The metrics that a formula calls and that need whole tables first.
 pub(crate) fn prepared_in(formula: &str) -> impl Iterator<Item = &'static Named> {
-    super::lex::called(formula).into_iter().filter_map(|name| find(&name)).filter(|named| named.prepare.is_some())
+    super::lex::called(formula)
+        .into_iter()
+        .filter_map(|name| find(&name))
+        .filter(|named| named.prepare.is_some())
 }
 
 /// As [`find`], with a suggestion where there is none.
@@ -174,16 +183,25 @@ pub(crate) fn prepared_in(formula: &str) -> impl Iterator<Item = &'static Named>
 /// `Request` for an unknown name or an option that the metric does not take.
 pub fn require(name: &str, params: &Params) -> Result<&'static Named> {
     let Some(named) = find(name) else {
-        let known = ALL.iter().flat_map(|m| std::iter::once(m.name).chain(m.aliases.iter().copied()));
+        let known = ALL
+            .iter()
+            .flat_map(|m| std::iter::once(m.name).chain(m.aliases.iter().copied()));
         let remedy = match meant(name) {
             Some(advice) => advice.to_string(),
             None => suggestion(name, known, "a metric"),
         };
-        return Err(Error::request(format!("unknown metric '{name}'")).at(Opt::Metric).remedy(remedy));
+        return Err(Error::request(format!("unknown metric '{name}'"))
+            .at(Opt::Metric)
+            .remedy(remedy));
     };
     if let Some(odd) = params.keys().find(|k| !named.options.contains(&k.as_str())) {
-        let e = Error::request(format!("the metric '{}' has no option '{odd}'", named.name)).at(Opt::Param);
-        let takes = if named.options.is_empty() { "leave it out".into() } else { named.options.join(", ") };
+        let e = Error::request(format!("the metric '{}' has no option '{odd}'", named.name))
+            .at(Opt::Param);
+        let takes = if named.options.is_empty() {
+            "leave it out".into()
+        } else {
+            named.options.join(", ")
+        };
         return Err(e.remedy(takes));
     }
     Ok(named)
@@ -193,9 +211,9 @@ pub fn require(name: &str, params: &Params) -> Result<&'static Named> {
 fn meant(name: &str) -> Option<&'static str> {
     match name.to_lowercase().as_str() {
         "tanimoto" => Some("'jaccard', which is 1 − Tanimoto's coefficient of rows of 0 and 1"),
-        "levenshtein" | "edit" => {
-            Some("'hamming' for rows of equal length; words of other lengths are no rows of numbers")
-        }
+        "levenshtein" | "edit" => Some(
+            "'hamming' for rows of equal length; words of other lengths are no rows of numbers",
+        ),
         "kendall" | "kendalltau" => Some("'spearman' or 'pearson'"),
         "dtw" => Some("a metric of rows of equal length, such as 'euclidean'"),
         _ => None,
@@ -203,8 +221,21 @@ fn meant(name: &str) -> Option<&'static str> {
 }
 
 /// Appends the formula `text` with `params` bound, for metrics that are formulas.
-pub(crate) fn text(formula: &mut Formula, text: &str, params: &Params, dim: Option<usize>) -> Result<Id> {
-    parse(formula, text, &Scope { params: params.clone(), dim, ..Scope::default() })
+pub(crate) fn text(
+    formula: &mut Formula,
+    text: &str,
+    params: &Params,
+    dim: Option<usize>,
+) -> Result<Id> {
+    parse(
+        formula,
+        text,
+        &Scope {
+            params: params.clone(),
+            dim,
+            ..Scope::default()
+        },
+    )
 }
 
 /// The number `name`, or `default`.
@@ -212,7 +243,9 @@ pub(crate) fn number(params: &Params, name: &str, default: f64) -> Result<f64> {
     match params.get(name) {
         None => Ok(default),
         Some(Param::Number(v)) => Ok(*v),
-        Some(Param::Vector(_)) => Err(Error::request(format!("'{name}' is a single number")).at(Opt::Param)),
+        Some(Param::Vector(_)) => {
+            Err(Error::request(format!("'{name}' is a single number")).at(Opt::Param))
+        }
         Some(Param::Word(word)) => {
             Err(Error::request(format!("'{name}' is a single number, got '{word}'")).at(Opt::Param))
         }
@@ -230,7 +263,9 @@ pub(crate) fn word<'p>(params: &'p Params, name: &str, choices: &[&'p str]) -> R
                 _ => "a number".into(),
             };
             let quoted: Vec<String> = choices.iter().map(|c| format!("'{c}'")).collect();
-            Err(Error::request(format!("the option '{name}' is {got}")).at(Opt::Param).limit(quoted.join(" or ")))
+            Err(Error::request(format!("the option '{name}' is {got}"))
+                .at(Opt::Param)
+                .limit(quoted.join(" or ")))
         }
     }
 }
@@ -242,12 +277,14 @@ pub(crate) fn vector(params: &Params, name: &str, dim: Option<usize>) -> Result<
         Some(Param::Vector(v)) if dim.is_none_or(|d| d == v.len()) => Ok(Some(v.clone())),
         Some(Param::Vector(v)) => {
             let what = format!("'{name}' has {} numbers", v.len());
-            Err(Error::request(what).at(Opt::Param).limit(format!("one for each of {} components", dim.unwrap_or(0))))
+            Err(Error::request(what)
+                .at(Opt::Param)
+                .limit(format!("one for each of {} components", dim.unwrap_or(0))))
         }
         Some(Param::Number(v)) => Ok(Some(vec![*v; dim.unwrap_or(1)])),
-        Some(Param::Word(word)) => {
-            Err(Error::request(format!("'{name}' is the word '{word}'")).at(Opt::Param).limit("numbers"))
-        }
+        Some(Param::Word(word)) => Err(Error::request(format!("'{name}' is the word '{word}'"))
+            .at(Opt::Param)
+            .limit("numbers")),
     }
 }
 
@@ -255,7 +292,9 @@ pub(crate) fn vector(params: &Params, name: &str, dim: Option<usize>) -> Result<
 pub(crate) fn weights(params: &Params, dim: Option<usize>) -> Result<Option<Vec<f64>>> {
     let w = vector(params, "w", dim)?;
     match w.iter().flatten().find(|w| w.is_nan() || **w < 0.0) {
-        Some(odd) => Err(Error::request(format!("the weight {odd}")).at(Opt::Param).limit("weights are at least 0")),
+        Some(odd) => Err(Error::request(format!("the weight {odd}"))
+            .at(Opt::Param)
+            .limit("weights are at least 0")),
         None => Ok(w),
     }
 }
@@ -299,6 +338,13 @@ pub(crate) fn option(params: &Params, name: &str, default: f64) -> f64 {
 }
 
 /// Σ w·g(x, y) over components, for reference evaluations.
-pub(crate) fn weighted_sum(x: &[f64], y: &[f64], params: &Params, g: impl Fn(f64, f64) -> f64) -> f64 {
-    (0..x.len()).map(|k| component(params, "w", k, 1.0) * g(x[k], y[k])).sum()
+pub(crate) fn weighted_sum(
+    x: &[f64],
+    y: &[f64],
+    params: &Params,
+    g: impl Fn(f64, f64) -> f64,
+) -> f64 {
+    (0..x.len())
+        .map(|k| component(params, "w", k, 1.0) * g(x[k], y[k]))
+        .sum()
 }

@@ -13,11 +13,21 @@ pub const NAN_EUCLIDEAN: Named = Named {
     options: &[],
     formula: |f, params, dim| {
         let sum = "sum(if(isnan(x - y), 0, (x - y)^2))";
-        text(f, &format!("sqrt({sum} * dim / count(not isnan(x - y)))"), params, dim)
+        text(
+            f,
+            &format!("sqrt({sum} * dim / count(not isnan(x - y)))"),
+            params,
+            dim,
+        )
     },
     prepare: None,
     reference: |x, y, _| {
-        let both: Vec<f64> = x.iter().zip(y).map(|(a, b)| a - b).filter(|gap| !gap.is_nan()).collect();
+        let both: Vec<f64> = x
+            .iter()
+            .zip(y)
+            .map(|(a, b)| a - b)
+            .filter(|gap| !gap.is_nan())
+            .collect();
         let squares: f64 = both.iter().map(|gap| gap.powi(2)).sum();
         (squares * x.len() as f64 / both.len() as f64).sqrt()
     },

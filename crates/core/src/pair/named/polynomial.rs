@@ -11,15 +11,33 @@ pub const POLYNOMIAL: Named = Named {
     aliases: &["poly", "polynomial_kernel"],
     options: &["gamma", "coef0", "degree"],
     formula: |f, params, dim| {
-        let gamma = if params.contains_key("gamma") { "gamma" } else { "(1 / dim)" };
-        let coef0 = if params.contains_key("coef0") { "coef0" } else { "1" };
-        let degree = if params.contains_key("degree") { "degree" } else { "3" };
-        text(f, &format!("({gamma} * sum(x * y) + {coef0})^{degree}"), params, dim)
+        let gamma = if params.contains_key("gamma") {
+            "gamma"
+        } else {
+            "(1 / dim)"
+        };
+        let coef0 = if params.contains_key("coef0") {
+            "coef0"
+        } else {
+            "1"
+        };
+        let degree = if params.contains_key("degree") {
+            "degree"
+        } else {
+            "3"
+        };
+        text(
+            f,
+            &format!("({gamma} * sum(x * y) + {coef0})^{degree}"),
+            params,
+            dim,
+        )
     },
     prepare: None,
     reference: |x, y, params| {
         let dot: f64 = x.iter().zip(y).map(|(a, b)| a * b).sum();
-        let inner = option(params, "gamma", 1.0 / x.len() as f64) * dot + option(params, "coef0", 1.0);
+        let inner =
+            option(params, "gamma", 1.0 / x.len() as f64) * dot + option(params, "coef0", 1.0);
         inner.powf(option(params, "degree", 3.0))
     },
     symmetric: true,

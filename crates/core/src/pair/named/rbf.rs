@@ -11,7 +11,11 @@ pub const RBF: Named = Named {
     aliases: &["rbf_kernel", "gaussian"],
     options: &["gamma"],
     formula: |f, params, dim| {
-        let gamma = if params.contains_key("gamma") { "gamma" } else { "(1 / dim)" };
+        let gamma = if params.contains_key("gamma") {
+            "gamma"
+        } else {
+            "(1 / dim)"
+        };
         text(f, &format!("exp(-{gamma} * sum((x - y)^2))"), params, dim)
     },
     prepare: None,

@@ -16,9 +16,9 @@ pub const SEUCLIDEAN: Named = Named {
     options: &["V"],
     formula: |f, params, dim| match vector(params, "V", dim)? {
         Some(_) => text(f, "sqrt(sum(1 / V * (x - y)^2))", params, dim),
-        None => {
-            Err(Error::request("'seuclidean' without variances").at(Opt::Metric).remedy(Opt::Param.like("V=@V.npy")))
-        }
+        None => Err(Error::request("'seuclidean' without variances")
+            .at(Opt::Metric)
+            .remedy(Opt::Param.like("V=@V.npy"))),
     },
     prepare: Some(variances),
     reference: |x, y, params| {

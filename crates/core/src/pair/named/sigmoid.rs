@@ -11,9 +11,22 @@ pub const SIGMOID: Named = Named {
     aliases: &["sigmoid_kernel"],
     options: &["gamma", "coef0"],
     formula: |f, params, dim| {
-        let gamma = if params.contains_key("gamma") { "gamma" } else { "(1 / dim)" };
-        let coef0 = if params.contains_key("coef0") { "coef0" } else { "1" };
-        text(f, &format!("tanh({gamma} * sum(x * y) + {coef0})"), params, dim)
+        let gamma = if params.contains_key("gamma") {
+            "gamma"
+        } else {
+            "(1 / dim)"
+        };
+        let coef0 = if params.contains_key("coef0") {
+            "coef0"
+        } else {
+            "1"
+        };
+        text(
+            f,
+            &format!("tanh({gamma} * sum(x * y) + {coef0})"),
+            params,
+            dim,
+        )
     },
     prepare: None,
     reference: |x, y, params| {

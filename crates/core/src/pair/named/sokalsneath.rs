@@ -14,7 +14,10 @@ pub const SOKALSNEATH: Named = Named {
     options: &["w"],
     formula: |f, params, dim| {
         let c = counts(params, dim)?;
-        let formula = format!("4 * {0} / ({1} + {2} + 3 * {0})", c.differ, c.ones[0], c.ones[1]);
+        let formula = format!(
+            "4 * {0} / ({1} + {2} + 3 * {0})",
+            c.differ, c.ones[0], c.ones[1]
+        );
         text(f, &formula, &c.params, dim)
     },
     prepare: None,

@@ -15,14 +15,21 @@ pub const YULE: Named = Named {
     formula: |f, params, dim| {
         let c = counts(params, dim)?;
         let half = format!("({} * {})", c.only[0], c.only[1]);
-        let formula = format!("if({half} == 0, 0, 2 * {half} / ({} * {} + {half}))", c.both, c.neither);
+        let formula = format!(
+            "if({half} == 0, 0, 2 * {half} / ({} * {} + {half}))",
+            c.both, c.neither
+        );
         text(f, &formula, &c.params, dim)
     },
     prepare: None,
     reference: |x, y, params| {
         let t = table(x, y, params);
         let half = t.tf * t.ft;
-        if half == 0.0 { 0.0 } else { 2.0 * half / (t.tt * t.ff + half) }
+        if half == 0.0 {
+            0.0
+        } else {
+            2.0 * half / (t.tt * t.ff + half)
+        }
     },
     symmetric: true,
     domain: RowValues::Boolean,

@@ -32,7 +32,11 @@ impl Slices {
 impl Parser<'_, '_> {
     /// Component `first` of a row, or the slice that begins there; the bracket is open.
     pub(super) fn component(&mut self, side: Side, start: usize) -> Result<Id> {
-        let first = if self.is_symbol(":") { 0 } else { self.index()? };
+        let first = if self.is_symbol(":") {
+            0
+        } else {
+            self.index()?
+        };
         if !self.eat(":") {
             self.want("]")?;
             self.check_components(side, first, start)?;
@@ -41,12 +45,19 @@ impl Parser<'_, '_> {
         let end = match (self.is_symbol("]"), self.scope.cols(side)) {
             (false, _) => self.index()?,
             (true, Some(cols)) => cols as u32,
-            (true, None) => return Err(self.unexpected("the end of the slice: rows have no known length here; it")),
+            (true, None) => {
+                return Err(
+                    self.unexpected("the end of the slice: rows have no known length here; it")
+                );
+            }
         };
         self.want("]")?;
         let place = start..self.tokens[self.at - 1].range.end;
         if first >= end {
-            let e = self.error(place, format!("expected a slice with components, got [{first}:{end}]"));
+            let e = self.error(
+                place,
+                format!("expected a slice with components, got [{first}:{end}]"),
+            );
             return Err(e.remedy("the end is left out: x[0:3] has components 0, 1 and 2"));
         }
         self.check_components(side, end - 1, start)?;
@@ -65,9 +76,10 @@ impl Parser<'_, '_> {
     /// Slices of one reduction have one length.
     fn meet(&mut self, len: u32, place: Range<usize>) -> Result<()> {
         match self.slices.len.replace(len) {
-            Some(other) if other != len => {
-                Err(self.error(place, format!("expected a slice of {other} components as before, got one of {len}")))
-            }
+            Some(other) if other != len => Err(self.error(
+                place,
+                format!("expected a slice of {other} components as before, got one of {len}"),
+            )),
             _ => Ok(()),
         }
     }
@@ -95,12 +107,16 @@ impl Parser<'_, '_> {
     pub(super) fn value_of_the_pair(&mut self) -> Result<Id> {
         let begin = self.at;
         let first = self.expression()?;
-        let Some(len) = self.slices.len else { return Ok(first) };
+        let Some(len) = self.slices.len else {
+            return Ok(first);
+        };
         let end = self.at;
         let place = 0..self.text.len();
         let mut parts = vec![self.one_number(first, len, place.clone())?];
         if len > 16 {
-            return Err(self.error(place, format!("a value of {len} numbers")).limit("1 to 16 numbers"));
+            return Err(self
+                .error(place, format!("a value of {len} numbers"))
+                .limit("1 to 16 numbers"));
         }
         for at in 1..len {
             self.begin_part(begin, at, len, &place)?;
@@ -135,10 +151,16 @@ impl Parser<'_, '_> {
     /// Goes back to parse a part once more, for the component `at` of slices of `len` components.
     fn begin_part(&mut self, begin: usize, at: u32, len: u32, place: &Range<usize>) -> Result<()> {
         if self.steps > MAX_STEPS {
-            let e = self.error(place.clone(), "the formula has too many components in slices".into());
+            let e = self.error(
+                place.clone(),
+                "the formula has too many components in slices".into(),
+            );
             return Err(e
                 .limit(format!("{MAX_NODES} operations in all"))
-                .remedy(format!("choose columns instead: {}", Opt::Columns.like("0-99"))));
+                .remedy(format!(
+                    "choose columns instead: {}",
+                    Opt::Columns.like("0-99")
+                )));
         }
         self.at = begin;
         self.slices = Slices { at, len: Some(len) };
@@ -149,13 +171,21 @@ impl Parser<'_, '_> {
         match self.formula.ty(id).shape {
             Shape::Scalar => Ok(id),
             _ => {
-                let what = format!("expected vectors of one length, got slices of {len} components and whole rows");
-                Err(self.error(place, what).remedy("take the same slice of each row: x[0:3] - y[0:3]"))
+                let what = format!(
+                    "expected vectors of one length, got slices of {len} components and whole rows"
+                );
+                Err(self
+                    .error(place, what)
+                    .remedy("take the same slice of each row: x[0:3] - y[0:3]"))
             }
         }
     }
     /// The arguments of a reduction `name` and, where they hold slices, its value.
-    pub(super) fn reduced(&mut self, name: &str, range: &Range<usize>) -> Result<(Vec<Id>, Option<Id>)> {
+    pub(super) fn reduced(
+        &mut self,
+        name: &str,
+        range: &Range<usize>,
+    ) -> Result<(Vec<Id>, Option<Id>)> {
         let begin = self.at;
         let outer = std::mem::take(&mut self.slices);
         let first = self.arguments()?;
@@ -180,12 +210,16 @@ impl Parser<'_, '_> {
         let wanted = if name == "dot" { 2 } else { 1 };
         if arguments.len() != wanted {
             let (s, got) = (if wanted == 1 { "" } else { "s" }, arguments.len());
-            return Err(self.error(place.clone(), format!("'{name}' takes {wanted} argument{s}, not {got}")));
+            return Err(self.error(
+                place.clone(),
+                format!("'{name}' takes {wanted} argument{s}, not {got}"),
+            ));
         }
         for id in arguments {
             self.one_number(*id, len, place.clone())?;
             if self.formula.deps(*id) & DEP_BOUND != 0 {
-                let what = "the operator of 'reduce' works on two numbers; no reduction fits inside";
+                let what =
+                    "the operator of 'reduce' works on two numbers; no reduction fits inside";
                 return Err(self.error(place.clone(), what.into()));
             }
         }
@@ -198,7 +232,10 @@ impl Parser<'_, '_> {
     }
     fn joined(&mut self, name: &str, parts: Vec<Id>) -> Result<Id> {
         let len = parts.len();
-        let op = REDUCE.iter().find(|(n, _)| *n == name).map_or(Reduce::Sum, |(_, op)| *op);
+        let op = REDUCE
+            .iter()
+            .find(|(n, _)| *n == name)
+            .map_or(Reduce::Sum, |(_, op)| *op);
         let joined = self.by_halves(op.operator(), parts)?;
         match name {
             "mean" => {
@@ -270,7 +307,11 @@ impl Parser<'_, '_> {
         if !truth || self.formula.ty(id).truth {
             return Ok(());
         }
-        let what = if name == "count" { "'count' counts" } else { "'any' and 'all' take" };
+        let what = if name == "count" {
+            "'count' counts"
+        } else {
+            "'any' and 'all' take"
+        };
         let e = self.error(place.clone(), format!("{what} truth values, here numbers"));
         Err(e.remedy(format!("compare: '{name}(x != y)'")))
     }

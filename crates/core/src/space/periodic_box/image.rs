@@ -17,7 +17,11 @@ pub fn dot(a: V, b: V) -> f64 {
 
 /// `a × b`.
 pub fn cross(a: V, b: V) -> V {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    [
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    ]
 }
 
 /// `d − k·v`.
@@ -54,12 +58,19 @@ impl Image {
                 }
             }
         }
-        if lengths.contains(&0.0) { Image::Oblique(Oblique::new(reduced)) } else { Self::orthorhombic(&lengths) }
+        if lengths.contains(&0.0) {
+            Image::Oblique(Oblique::new(reduced))
+        } else {
+            Self::orthorhombic(&lengths)
+        }
     }
     pub(super) fn orthorhombic(given: &[f64]) -> Self {
         let mut lengths = [0.0; 3];
         lengths.iter_mut().zip(given).for_each(|(l, g)| *l = *g);
-        Image::Orthorhombic(Orthorhombic { lengths, dims: given.len().min(3) })
+        Image::Orthorhombic(Orthorhombic {
+            lengths,
+            dims: given.len().min(3),
+        })
     }
 }
 
@@ -122,7 +133,10 @@ impl Oblique {
         let n1 = over(b[0], dot(b[0], b[0]));
         let up2 = minus(b[1], dot(b[1], n1), b[0]);
         let up3 = cross(b[0], b[1]);
-        Oblique { vectors: b, duals: [n1, over(up2, dot(up2, b[1])), over(up3, dot(up3, b[2]))] }
+        Oblique {
+            vectors: b,
+            duals: [n1, over(up2, dot(up2, b[1])), over(up3, dot(up3, b[2]))],
+        }
     }
     /// The shortest image of `d`, by four candidates in this order: nearest layer and nearest line, nearest layer and
     /// next line, next layer and nearest line, next layer and next line; each the nearest point on its line.
@@ -226,7 +240,13 @@ impl Image {
 }
 
 #[inline(always)]
-fn each<T, const N: usize>(x: V, wraps: [Wrap; 3], others: &Others<N>, narrow: impl Fn(f64) -> T, to: &mut [[T; N]]) {
+fn each<T, const N: usize>(
+    x: V,
+    wraps: [Wrap; 3],
+    others: &Others<N>,
+    narrow: impl Fn(f64) -> T,
+    to: &mut [[T; N]],
+) {
     // Loops over indices: a closure of an iterator may be compiled apart, without the instruction set of the caller.
     for (k, to) in to.iter_mut().enumerate().take(3) {
         let (x, y) = (x[k], &others.components[k]);
@@ -259,5 +279,12 @@ fn over(v: V, by: f64) -> V {
 fn closer(a: (V, f64), b: (V, f64)) -> (V, f64) {
     let second = b.1 < a.1;
     let pick = |a: f64, b: f64| if second { b } else { a };
-    ([pick(a.0[0], b.0[0]), pick(a.0[1], b.0[1]), pick(a.0[2], b.0[2])], pick(a.1, b.1))
+    (
+        [
+            pick(a.0[0], b.0[0]),
+            pick(a.0[1], b.0[1]),
+            pick(a.0[2], b.0[2]),
+        ],
+        pick(a.1, b.1),
+    )
 }

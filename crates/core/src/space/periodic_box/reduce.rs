@@ -19,8 +19,8 @@ struct Member {
 
 /// A Minkowski-reduced basis of the lattice of `given`, ascending in length; none if rounding keeps it from settling.
 pub fn minkowski(given: &[V; 3]) -> Option<[V; 3]> {
-    let mut basis =
-        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(|coefficients| Member::new(given, coefficients));
+    let mut basis = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+        .map(|coefficients| Member::new(given, coefficients));
     for _ in 0..ROUNDS {
         basis.sort_by(|a, b| a.norm.total_cmp(&b.norm));
         let better = shorten_second(given, &basis).map(|m| (1, m));
@@ -61,8 +61,13 @@ fn nearest_multiple(d: V, v: V) -> f64 {
 
 impl Member {
     fn new(given: &[V; 3], coefficients: V) -> Self {
-        let vector = [0, 1, 2].map(|k| precise_dot(coefficients, [given[0][k], given[1][k], given[2][k]]));
-        Member { coefficients, vector, norm: dot(vector, vector) }
+        let vector =
+            [0, 1, 2].map(|k| precise_dot(coefficients, [given[0][k], given[1][k], given[2][k]]));
+        Member {
+            coefficients,
+            vector,
+            norm: dot(vector, vector),
+        }
     }
     fn less(&self, given: &[V; 3], k: f64, other: &Member) -> Self {
         Self::new(given, minus(self.coefficients, k, other.coefficients))

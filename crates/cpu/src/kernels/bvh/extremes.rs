@@ -26,19 +26,30 @@ pub struct Ends {
 
 impl Default for Ends {
     fn default() -> Self {
-        Ends { least: AtomicU64::new(u64::MAX), largest: AtomicU64::new(0) }
+        Ends {
+            least: AtomicU64::new(u64::MAX),
+            largest: AtomicU64::new(0),
+        }
     }
 }
 
 impl Ends {
     /// The least and the largest value, if there is one.
     pub fn get(&self) -> Option<[f64; 2]> {
-        let (least, largest) = (self.least.load(Ordering::Relaxed), self.largest.load(Ordering::Relaxed));
-        (largest > 0 && least < u64::MAX).then(|| [f64::from_bits(least), f64::from_bits(largest - 1)])
+        let (least, largest) = (
+            self.least.load(Ordering::Relaxed),
+            self.largest.load(Ordering::Relaxed),
+        );
+        (largest > 0 && least < u64::MAX)
+            .then(|| [f64::from_bits(least), f64::from_bits(largest - 1)])
     }
     /// What a value must be beyond.
     fn limit(&self, largest: bool) -> f64 {
-        match (largest, self.least.load(Ordering::Relaxed), self.largest.load(Ordering::Relaxed)) {
+        match (
+            largest,
+            self.least.load(Ordering::Relaxed),
+            self.largest.load(Ordering::Relaxed),
+        ) {
             (true, _, 0) => -1.0,
             (true, _, bits) => f64::from_bits(bits - 1),
             (false, u64::MAX, _) => f64::INFINITY,
@@ -48,7 +59,8 @@ impl Ends {
     /// Takes the value of a pair.
     fn take(&self, value: f64) {
         self.least.fetch_min(value.to_bits(), Ordering::Relaxed);
-        self.largest.fetch_max(value.to_bits() + 1, Ordering::Relaxed);
+        self.largest
+            .fetch_max(value.to_bits() + 1, Ordering::Relaxed);
     }
 }
 
@@ -150,7 +162,9 @@ impl Extremes<'_> {
             let mut bits = 0;
             for at in (0..FAN).step_by(S::N) {
                 // SAFETY: a level has FAN places of padding, and N divides FAN.
-                let some = unsafe { Self::open::<S, D, F, L>(s, boxes, &mine, (lengths, slack), first + at, limit) };
+                let some = unsafe {
+                    Self::open::<S, D, F, L>(s, boxes, &mine, (lengths, slack), first + at, limit)
+                };
                 bits |= (some & first_lanes(S::N)) << at;
             }
             bits &= first_lanes(boxes.count - first);
@@ -181,7 +195,9 @@ impl Extremes<'_> {
         let (mut best, mut seen) = (none, 0);
         for batch in (0..found.leaves.len()).step_by(S::N) {
             // SAFETY: the boxes side by side have FAN ≥ N places of padding.
-            let bits = unsafe { Self::open::<S, D, F, L>(s, &found.boxes, &mine, (lengths, slack), batch, limit) };
+            let bits = unsafe {
+                Self::open::<S, D, F, L>(s, &found.boxes, &mine, (lengths, slack), batch, limit)
+            };
             let mut bits = bits & first_lanes(S::N) & first_lanes(found.leaves.len() - batch);
             while bits != 0 {
                 let first = found.leaves[batch + bits.trailing_zeros() as usize] as usize * LEAF;
@@ -192,9 +208,17 @@ impl Extremes<'_> {
                     // SAFETY: columns are padded to whole leaves.
                     let value = unsafe { values::<S, D, F>(s, self.y, &x, lengths, first + at) };
                     let value = s.blend(s.mask(lanes >> at & first_lanes(S::N)), value, none);
-                    best = if L { s.max(best, value) } else { s.min(best, value) };
+                    best = if L {
+                        s.max(best, value)
+                    } else {
+                        s.min(best, value)
+                    };
                 }
-                limit = if L { s.max(limit, best) } else { s.min(limit, best) };
+                limit = if L {
+                    s.max(limit, best)
+                } else {
+                    s.min(limit, best)
+                };
             }
         }
         let mut kept = [0.0; 16];
@@ -240,9 +264,14 @@ impl Sample<'_> {
         let (mut from, mut to, mut at) = (x, y, 0);
         for step in 0..sampled + STEPS {
             if step <= sampled {
-                at = if step < sampled { step * x.len / sampled } else { 0 };
+                at = if step < sampled {
+                    step * x.len / sampled
+                } else {
+                    0
+                };
             }
-            let farthest = self.row::<S, D, F>(s, (from, at), to, if own { None } else { Some(at) });
+            let farthest =
+                self.row::<S, D, F>(s, (from, at), to, if own { None } else { Some(at) });
             seen += to.len as u64;
             if step >= sampled {
                 (from, to, at) = (to, from, farthest);
@@ -299,7 +328,12 @@ impl Sample<'_> {
             .find(|at| {
                 let mut lanes = [0.0; 16];
                 // SAFETY: columns have LEAF ≥ N places of padding, and the array holds N ≤ 16 lanes.
-                unsafe { s.store(values::<S, D, F>(s, y, &point, &lengths, *at), lanes.as_mut_ptr()) };
+                unsafe {
+                    s.store(
+                        values::<S, D, F>(s, y, &point, &lengths, *at),
+                        lanes.as_mut_ptr(),
+                    )
+                };
                 lanes[0] == largest
             })
             .unwrap_or(far.start)
@@ -313,8 +347,10 @@ impl Sample<'_> {
             s.store(least, low.as_mut_ptr());
             s.store(largest, high.as_mut_ptr());
         }
-        let (low, high) =
-            (low.iter().fold(f64::INFINITY, |a, b| a.min(*b)), high.iter().fold(-1.0f64, |a, b| a.max(*b)));
+        let (low, high) = (
+            low.iter().fold(f64::INFINITY, |a, b| a.min(*b)),
+            high.iter().fold(-1.0f64, |a, b| a.max(*b)),
+        );
         if high >= 0.0 {
             self.0.ends.take(low);
             self.0.ends.take(high);
@@ -327,6 +363,9 @@ impl Sample<'_> {
 #[inline(always)]
 fn narrow<S: Lanes<f64>>(s: S, [least, largest]: [S::V; 2], value: S::V, live: usize) -> [S::V; 2] {
     let live = s.mask(first_lanes(live) & first_lanes(S::N));
-    let (low, high) = (s.blend(live, value, s.splat(f64::INFINITY)), s.blend(live, value, s.splat(-1.0)));
+    let (low, high) = (
+        s.blend(live, value, s.splat(f64::INFINITY)),
+        s.blend(live, value, s.splat(-1.0)),
+    );
     [s.min(least, low), s.max(largest, high)]
 }

@@ -46,11 +46,21 @@ pub(super) use by_form;
 /// Reference values of differences or of gaps, that is of magnitudes.
 #[inline(always)]
 fn value<S: Lanes<f64>, const D: usize, const F: u8>(s: S, d: [S::V; D]) -> S::V {
-    let part = |d: S::V| if F == SQUARES || F == PERIODIC { s.mul(d, d) } else { s.abs(d) };
+    let part = |d: S::V| {
+        if F == SQUARES || F == PERIODIC {
+            s.mul(d, d)
+        } else {
+            s.abs(d)
+        }
+    };
     let mut sum = part(d[0]);
     for d in d.into_iter().skip(1) {
         // No multiply-add: the reference rounds the square and the sum.
-        sum = if F == LARGEST { s.max(sum, part(d)) } else { s.add(sum, part(d)) };
+        sum = if F == LARGEST {
+            s.max(sum, part(d))
+        } else {
+            s.add(sum, part(d))
+        };
     }
     sum
 }
@@ -58,7 +68,11 @@ fn value<S: Lanes<f64>, const D: usize, const F: u8>(s: S, d: [S::V; D]) -> S::V
 #[inline(always)]
 fn difference<S: Lanes<f64>, const F: u8>(s: S, x: S::V, y: S::V, length: S::V) -> S::V {
     let d = s.sub(x, y);
-    if F == PERIODIC { s.sub(d, s.mul(length, s.round(s.div(d, length)))) } else { d }
+    if F == PERIODIC {
+        s.sub(d, s.mul(length, s.round(s.div(d, length))))
+    } else {
+        d
+    }
 }
 
 /// The values of point `x` with the points from `first` on.
@@ -92,13 +106,20 @@ impl<V: Copy, const D: usize> Extent<V, D> {
     /// Of a point; `slack` is [`slacks`] of its cloud.
     #[inline(always)]
     pub(super) fn point<const F: u8>(x: [V; D], slack: &[V; D]) -> Self {
-        Extent { first: x, second: if F == PERIODIC { *slack } else { x } }
+        Extent {
+            first: x,
+            second: if F == PERIODIC { *slack } else { x },
+        }
     }
 }
 
 /// What the images of a bounding volume hierarchy's points may err by, in all lanes.
 #[inline(always)]
-pub(super) fn slacks<S: Lanes<f64>, const D: usize>(s: S, measure: &Measure, bvh: &Bvh) -> [S::V; D] {
+pub(super) fn slacks<S: Lanes<f64>, const D: usize>(
+    s: S,
+    measure: &Measure,
+    bvh: &Bvh,
+) -> [S::V; D] {
     let lengths = measure.periods.unwrap_or_default();
     std::array::from_fn(|k| s.splat(super::slack(bvh.most, lengths[k])))
 }
@@ -120,13 +141,19 @@ pub(super) unsafe fn least<S: Lanes<f64>, const D: usize, const F: u8>(
         // SAFETY: the caller promises the places; a coordinate has `stride` of them.
         let (first, second) = unsafe {
             let place = k * level.stride + at;
-            (s.load(level.first.as_ptr().add(place)), s.load(level.second.as_ptr().add(place)))
+            (
+                s.load(level.first.as_ptr().add(place)),
+                s.load(level.second.as_ptr().add(place)),
+            )
         };
         if F == PERIODIC {
             let apart = s.abs(difference::<S, F>(s, mine.first[k], first, lengths[k]));
             s.max(s.sub(apart, s.add(second, mine.second[k])), zero)
         } else {
-            s.max(s.max(s.sub(first, mine.second[k]), s.sub(mine.first[k], second)), zero)
+            s.max(
+                s.max(s.sub(first, mine.second[k]), s.sub(mine.first[k], second)),
+                zero,
+            )
         }
     });
     value::<S, D, F>(s, gaps)
@@ -148,7 +175,10 @@ pub(super) unsafe fn most<S: Lanes<f64>, const D: usize, const F: u8>(
         // SAFETY: the caller promises the places; a coordinate has `stride` of them.
         let (first, second) = unsafe {
             let place = k * level.stride + at;
-            (s.load(level.first.as_ptr().add(place)), s.load(level.second.as_ptr().add(place)))
+            (
+                s.load(level.first.as_ptr().add(place)),
+                s.load(level.second.as_ptr().add(place)),
+            )
         };
         if F == PERIODIC {
             // No image is farther than half an edge.

@@ -78,19 +78,37 @@ pub struct Bvh {
 impl Bvh {
     /// Points in the order of `names`, whose coordinate `k` is `at(name, k)`; none if a coordinate is not finite, or is too
     /// large for the box.
-    pub fn new(measure: &Measure, names: &[u32], at: impl Fn(u32, usize) -> f64 + Sync) -> Option<Bvh> {
+    pub fn new(
+        measure: &Measure,
+        names: &[u32],
+        at: impl Fn(u32, usize) -> f64 + Sync,
+    ) -> Option<Bvh> {
         let stride = names.len().next_multiple_of(LEAF) + LEAF;
         let mut columns = vec![0.0; stride * measure.terms];
         for (k, column) in columns.chunks_exact_mut(stride).enumerate() {
-            column.iter_mut().zip(names).for_each(|(to, name)| *to = at(*name, k));
+            column
+                .iter_mut()
+                .zip(names)
+                .for_each(|(to, name)| *to = at(*name, k));
         }
         let most = columns.iter().fold(0.0f64, |most, v| most.max(v.abs()));
         let finite = columns.iter().fold(true, |all, v| all & v.is_finite());
         let wide = |lengths: [f64; MOST]| lengths[..measure.terms].iter().all(|l| *l > 1.0 / LARGE);
-        if !(finite && measure.periods.is_none_or(|lengths| most < LARGE && wide(lengths))) {
+        if !(finite
+            && measure
+                .periods
+                .is_none_or(|lengths| most < LARGE && wide(lengths)))
+        {
             return None;
         }
-        let mut bvh = Bvh { len: names.len(), stride, columns, names: names.to_vec(), most, levels: vec![] };
+        let mut bvh = Bvh {
+            len: names.len(),
+            stride,
+            columns,
+            names: names.to_vec(),
+            most,
+            levels: vec![],
+        };
         bvh.levels = bvh.boxes(measure);
         Some(bvh)
     }
@@ -113,14 +131,23 @@ impl Bvh {
     /// The hierarchy, from the leaves up to one batch of boxes.
     fn boxes(&self, measure: &Measure) -> Vec<Level> {
         let mut levels = vec![];
-        let mut spans: Vec<Vec<(f64, f64)>> =
-            (0..measure.terms).map(|k| self.column(k)[..self.len].chunks(LEAF).map(hull_of_values).collect()).collect();
+        let mut spans: Vec<Vec<(f64, f64)>> = (0..measure.terms)
+            .map(|k| {
+                self.column(k)[..self.len]
+                    .chunks(LEAF)
+                    .map(hull_of_values)
+                    .collect()
+            })
+            .collect();
         loop {
             levels.push(Level::new(measure, &spans, self.most));
             if spans[0].len() <= FAN {
                 return levels;
             }
-            spans = spans.iter().map(|s| s.chunks(FAN).map(hull_of_spans).collect()).collect();
+            spans = spans
+                .iter()
+                .map(|s| s.chunks(FAN).map(hull_of_spans).collect())
+                .collect();
         }
     }
 }
@@ -129,8 +156,12 @@ impl Level {
     fn new(measure: &Measure, spans: &[Vec<(f64, f64)>], most: f64) -> Level {
         let count = spans[0].len();
         let stride = count + FAN;
-        let mut level =
-            Level { count, stride, first: vec![0.0; stride * spans.len()], second: vec![0.0; stride * spans.len()] };
+        let mut level = Level {
+            count,
+            stride,
+            first: vec![0.0; stride * spans.len()],
+            second: vec![0.0; stride * spans.len()],
+        };
         for (k, spans) in spans.iter().enumerate() {
             for (at, span) in spans.iter().enumerate() {
                 let (first, second) = match measure.periods {
@@ -158,11 +189,19 @@ fn slack(most: f64, length: f64) -> f64 {
 }
 
 fn hull_of_values(values: &[f64]) -> (f64, f64) {
-    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(*v), hi.max(*v)))
+    values
+        .iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| {
+            (lo.min(*v), hi.max(*v))
+        })
 }
 
 fn hull_of_spans(spans: &[(f64, f64)]) -> (f64, f64) {
-    spans.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), s| (lo.min(s.0), hi.max(s.1)))
+    spans
+        .iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), s| {
+            (lo.min(s.0), hi.max(s.1))
+        })
 }
 
 /// The lanes of the leaf that starts at column `first` which a row may meet.
@@ -174,7 +213,13 @@ fn live(cut: Cut, row: usize, cols: &Range<usize>, first: usize) -> u32 {
         Cut::All | Cut::Others => cols.start,
     };
     // All lanes from place `at` on.
-    let from = |at: usize| if at >= first + LEAF { 0 } else { u32::MAX << at.saturating_sub(first) };
+    let from = |at: usize| {
+        if at >= first + LEAF {
+            0
+        } else {
+            u32::MAX << at.saturating_sub(first)
+        }
+    };
     let mut lanes = from(start) & !from(cols.end);
     if cut == Cut::Others && row >= first && row < first + LEAF {
         lanes &= !(1 << (row - first));

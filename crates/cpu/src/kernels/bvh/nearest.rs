@@ -40,7 +40,9 @@ struct Batch {
     first: usize,
 }
 
-impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Kernel<f64> for Nearest<'_, B, T> {
+impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Kernel<f64>
+    for Nearest<'_, B, T>
+{
     /// Pairs evaluated, those whose column is behind the row apart.
     type Output = [u64; 2];
     #[inline(always)]
@@ -52,11 +54,15 @@ impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Kernel<f6
 impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Nearest<'_, B, T> {
     #[inline(always)]
     fn rows_of<S: Lanes<f64>, const D: usize, const F: u8>(mut self, s: S) -> [u64; 2] {
-        let box_of = (self.measure.lengths::<S, D>(s), slacks::<S, D>(s, self.measure, self.x));
+        let box_of = (
+            self.measure.lengths::<S, D>(s),
+            slacks::<S, D>(s, self.measure, self.x),
+        );
         let mut top = TopK::new(self.k);
         let mut seen = [0; 2];
         // Rows that follow each other lie near each other.
-        let same = self.cut == Cut::All || (self.cut == Cut::Others && self.cols == (0..self.y.len));
+        let same =
+            self.cut == Cut::All || (self.cut == Cut::Others && self.cols == (0..self.y.len));
         let mut limit = f64::INFINITY;
         for row in self.rows.clone() {
             top.clear();
@@ -110,7 +116,11 @@ impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Nearest<'
     ) {
         let mine = Extent::point::<F>(*x, slack);
         let highest = self.y.levels.len() - 1;
-        let mut batches = [Batch { least: [0.0; FAN], open: 0, first: 0 }; DEPTH];
+        let mut batches = [Batch {
+            least: [0.0; FAN],
+            open: 0,
+            first: 0,
+        }; DEPTH];
         let mut level = highest;
         batches[level] = self.enter::<S, D, F>(s, level, 0, &mine, lengths);
         loop {
@@ -142,7 +152,11 @@ impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Nearest<'
         lengths: &[S::V; D],
     ) -> Batch {
         let boxes = &self.y.levels[level];
-        let mut batch = Batch { least: [0.0; FAN], open: first_lanes(boxes.count - first), first };
+        let mut batch = Batch {
+            least: [0.0; FAN],
+            open: first_lanes(boxes.count - first),
+            first,
+        };
         for at in (0..FAN).step_by(S::N) {
             // SAFETY: a level has FAN places of padding, and N divides FAN.
             unsafe {
@@ -207,9 +221,15 @@ fn nearest_open<S: Lanes<f64>>(s: S, batch: &mut Batch, bound: f64) -> Option<us
     let at = |at: usize| {
         // SAFETY: `least` holds FAN values, and N divides FAN.
         let value = unsafe { s.load(batch.least.as_ptr().add(at)) };
-        s.blend(s.mask(batch.open >> at & first_lanes(S::N)), value, s.splat(f64::INFINITY))
+        s.blend(
+            s.mask(batch.open >> at & first_lanes(S::N)),
+            value,
+            s.splat(f64::INFINITY),
+        )
     };
-    let least = (S::N..FAN).step_by(S::N).fold(at(0), |least, next| s.min(least, at(next)));
+    let least = (S::N..FAN)
+        .step_by(S::N)
+        .fold(at(0), |least, next| s.min(least, at(next)));
     let mut lanes = [f64::INFINITY; 16];
     // SAFETY: the array holds N ≤ 16 lanes.
     unsafe { s.store(least, lanes.as_mut_ptr()) };

@@ -23,7 +23,9 @@ fn reference(measure: &Measure, x: &[f64], y: &[f64]) -> f64 {
 fn rows(kind: usize, n: usize, terms: usize, seed: u64) -> Vec<f64> {
     let mut state = seed;
     let mut draw = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (state >> 11) as f64 / (1u64 << 53) as f64
     };
     (0..n * terms)
@@ -40,8 +42,18 @@ fn rows(kind: usize, n: usize, terms: usize, seed: u64) -> Vec<f64> {
 
 fn measures() -> Vec<Measure> {
     let norms = [Norm::Squares, Norm::Magnitudes, Norm::Largest];
-    let plain = norms.iter().flat_map(|norm| (1..=MOST).map(|terms| Measure { norm: *norm, terms, periods: None }));
-    let boxed = (1..=3).map(|terms| Measure { norm: Norm::Squares, terms, periods: Some([3.0, 2.5, 4.0, 1.0]) });
+    let plain = norms.iter().flat_map(|norm| {
+        (1..=MOST).map(|terms| Measure {
+            norm: *norm,
+            terms,
+            periods: None,
+        })
+    });
+    let boxed = (1..=3).map(|terms| Measure {
+        norm: Norm::Squares,
+        terms,
+        periods: Some([3.0, 2.5, 4.0, 1.0]),
+    });
     plain.chain(boxed).collect()
 }
 
@@ -58,17 +70,40 @@ fn allowed(cut: Cut, i: usize, j: usize) -> bool {
 fn each(mut check: impl FnMut(Isa, &Measure, Cut, [&[f64]; 2], [&Bvh; 2])) {
     for measure in measures() {
         let d = measure.terms;
-        let kinds = [(0, Cut::All), (1, Cut::Others), (1, Cut::Above), (2, Cut::From), (3, Cut::Above), (4, Cut::All)];
-        let near = [(3, Cut::Others), (4, Cut::Others), (5, Cut::All), (5, Cut::Others)];
+        let kinds = [
+            (0, Cut::All),
+            (1, Cut::Others),
+            (1, Cut::Above),
+            (2, Cut::From),
+            (3, Cut::Above),
+            (4, Cut::All),
+        ];
+        let near = [
+            (3, Cut::Others),
+            (4, Cut::Others),
+            (5, Cut::All),
+            (5, Cut::Others),
+        ];
         for (kind, cut) in kinds.into_iter().chain(near) {
-            let n = if cut == Cut::Others { 300 } else { [1, 33, 700][kind % 3] };
+            let n = if cut == Cut::Others {
+                300
+            } else {
+                [1, 33, 700][kind % 3]
+            };
             let x = rows(kind, n, d, 7);
-            let y = if cut == Cut::All { rows(kind, 600, d, 11) } else { x.clone() };
+            let y = if cut == Cut::All {
+                rows(kind, 600, d, 11)
+            } else {
+                x.clone()
+            };
             // Names that are not the places.
             let names = |len: usize| (0..len as u32).rev().collect::<Vec<u32>>();
             let bvh = |v: &[f64]| {
                 let len = v.len() / d;
-                Bvh::new(&measure, &names(len), |name, k| v[(len - 1 - name as usize) * d + k]).unwrap()
+                Bvh::new(&measure, &names(len), |name, k| {
+                    v[(len - 1 - name as usize) * d + k]
+                })
+                .unwrap()
             };
             let (cx, cy) = (bvh(&x), bvh(&y));
             for isa in Isa::available() {
@@ -104,11 +139,20 @@ fn neighbours_are_those_of_all_pairs() {
                 let mut want: Vec<(f64, u32)> = cols
                     .clone()
                     .filter(|j| allowed(cut, i, *j))
-                    .map(|j| (reference(measure, &x[i * d..], &y[j * d..]), (m - 1 - j) as u32))
+                    .map(|j| {
+                        (
+                            reference(measure, &x[i * d..], &y[j * d..]),
+                            (m - 1 - j) as u32,
+                        )
+                    })
                     .collect();
                 want.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
                 want.truncate(7);
-                let bits = |list: &[(f64, u32)]| list.iter().map(|e| (e.0.to_bits(), e.1)).collect::<Vec<_>>();
+                let bits = |list: &[(f64, u32)]| {
+                    list.iter()
+                        .map(|e| (e.0.to_bits(), e.1))
+                        .collect::<Vec<_>>()
+                };
                 assert_eq!(bits(&got), bits(&want), "{isa} {measure:?} {cut:?} row {i}");
             }
         }
@@ -122,19 +166,38 @@ fn matches_are_those_of_all_pairs() {
         let (n, m) = (cx.len(), cy.len());
         let (rows, cols) = (n / 3..n, m / 5..m - m / 7);
         // Limits that values tie with.
-        for limit in [-1.0, 0.0, 1.0, reference(measure, x, &y[(m / 2) * d..]), f64::INFINITY] {
+        for limit in [
+            -1.0,
+            0.0,
+            1.0,
+            reference(measure, x, &y[(m / 2) * d..]),
+            f64::INFINITY,
+        ] {
             let mut got = vec![];
             let take = |row: usize, found: &[u32]| {
                 got.extend(found.iter().map(|j| (row, *j as usize)));
                 Ok::<(), ()>(())
             };
-            let search = Within { x: cx, y: cy, measure, rows: rows.clone(), cols: cols.clone(), cut, limit, take };
+            let search = Within {
+                x: cx,
+                y: cy,
+                measure,
+                rows: rows.clone(),
+                cols: cols.clone(),
+                cut,
+                limit,
+                take,
+            };
             f64::dispatch(isa, search).unwrap();
             got.sort_unstable();
-            let close =
-                |i: usize, j: usize| allowed(cut, i, j) && reference(measure, &x[i * d..], &y[j * d..]) <= limit;
-            let want: Vec<_> =
-                rows.clone().flat_map(|i| cols.clone().map(move |j| (i, j))).filter(|(i, j)| close(*i, *j)).collect();
+            let close = |i: usize, j: usize| {
+                allowed(cut, i, j) && reference(measure, &x[i * d..], &y[j * d..]) <= limit
+            };
+            let want: Vec<_> = rows
+                .clone()
+                .flat_map(|i| cols.clone().map(move |j| (i, j)))
+                .filter(|(i, j)| close(*i, *j))
+                .collect();
             assert_eq!(got, want, "{isa} {measure:?} {cut:?} {limit}");
         }
     });
@@ -142,7 +205,11 @@ fn matches_are_those_of_all_pairs() {
 
 #[test]
 fn a_search_that_is_refused_stops() {
-    let measure = Measure { norm: Norm::Squares, terms: 2, periods: None };
+    let measure = Measure {
+        norm: Norm::Squares,
+        terms: 2,
+        periods: None,
+    };
     let v = rows(2, 400, 2, 3);
     let names: Vec<u32> = (0..400).collect();
     let bvh = Bvh::new(&measure, &names, |name, k| v[name as usize * 2 + k]).unwrap();
@@ -152,17 +219,40 @@ fn a_search_that_is_refused_stops() {
         Err("full")
     };
     let (x, y) = (&bvh, &bvh);
-    let search = Within { x, y, measure: &measure, rows: 0..400, cols: 0..400, cut: Cut::All, limit: 1.0, take };
+    let search = Within {
+        x,
+        y,
+        measure: &measure,
+        rows: 0..400,
+        cols: 0..400,
+        cut: Cut::All,
+        limit: 1.0,
+        take,
+    };
     assert_eq!(f64::dispatch(Isa::detect(), search), Err("full"));
     assert_eq!(calls, 1);
 }
 
 #[test]
 fn coordinates_that_are_not_finite_are_refused() {
-    let measure = Measure { norm: Norm::Squares, terms: 1, periods: None };
+    let measure = Measure {
+        norm: Norm::Squares,
+        terms: 1,
+        periods: None,
+    };
     for bad in [f64::NAN, f64::INFINITY] {
-        assert!(Bvh::new(&measure, &[0, 1], |name, _| if name == 1 { bad } else { 0.0 }).is_none());
+        assert!(
+            Bvh::new(&measure, &[0, 1], |name, _| if name == 1 {
+                bad
+            } else {
+                0.0
+            })
+            .is_none()
+        );
     }
-    let boxed = Measure { periods: Some([1e-200; MOST]), ..measure };
+    let boxed = Measure {
+        periods: Some([1e-200; MOST]),
+        ..measure
+    };
     assert!(Bvh::new(&boxed, &[0], |_, _| 1.0).is_none());
 }

@@ -126,7 +126,9 @@ impl<E, T: FnMut(usize, &[u32]) -> Result<(), E>> Within<'_, T> {
                     let value = unsafe { values::<S, D, F>(s, self.y, &x, lengths, first + at) };
                     let inside = s.bits(s.le(value, limit)) & lanes >> at & first_lanes(S::N);
                     // SAFETY: below ROOM + LEAF, with 16 places behind; N are added at most.
-                    unsafe { s.store_indices(inside, (first + at) as u32, matches.as_mut_ptr().add(len)) };
+                    unsafe {
+                        s.store_indices(inside, (first + at) as u32, matches.as_mut_ptr().add(len))
+                    };
                     len += inside.count_ones() as usize;
                 }
                 if len >= ROOM {
@@ -157,7 +159,10 @@ pub(super) fn extent<S: Lanes<f64>, const D: usize>(
             None => (lo, hi),
         }
     });
-    Extent { first: ends.map(|e| s.splat(e.0)), second: ends.map(|e| s.splat(e.1)) }
+    Extent {
+        first: ends.map(|e| s.splat(e.0)),
+        second: ends.map(|e| s.splat(e.1)),
+    }
 }
 
 impl Found {
@@ -167,12 +172,18 @@ impl Found {
         let stride = count + FAN;
         self.boxes.count = count;
         self.boxes.stride = stride;
-        self.boxes.first.resize(self.boxes.first.len().max(stride * terms), 0.0);
-        self.boxes.second.resize(self.boxes.second.len().max(stride * terms), 0.0);
+        self.boxes
+            .first
+            .resize(self.boxes.first.len().max(stride * terms), 0.0);
+        self.boxes
+            .second
+            .resize(self.boxes.second.len().max(stride * terms), 0.0);
         for k in 0..terms {
             for (at, leaf) in self.leaves.iter().enumerate() {
-                self.boxes.first[k * stride + at] = leaves.first[k * leaves.stride + *leaf as usize];
-                self.boxes.second[k * stride + at] = leaves.second[k * leaves.stride + *leaf as usize];
+                self.boxes.first[k * stride + at] =
+                    leaves.first[k * leaves.stride + *leaf as usize];
+                self.boxes.second[k * stride + at] =
+                    leaves.second[k * leaves.stride + *leaf as usize];
             }
         }
     }

@@ -43,19 +43,52 @@ macro_rules! form {
         }
     };
 }
-form!("Σ |x − y|.", L1, false, |s, one, acc, x, y, _exact| s.add(acc, s.abs(s.sub_on_mul_at(one, y, x))));
-form!("Σ (x − y)².", SqDiff, false, |s, _one, acc, x, y, exact| {
-    let t = s.sub_at(y, x);
-    if exact { s.add(acc, s.mul(t, t)) } else { s.mul_add(t, t, acc) }
-});
+form!("Σ |x − y|.", L1, false, |s, one, acc, x, y, _exact| s
+    .add(acc, s.abs(s.sub_on_mul_at(one, y, x))));
+form!(
+    "Σ (x − y)².",
+    SqDiff,
+    false,
+    |s, _one, acc, x, y, exact| {
+        let t = s.sub_at(y, x);
+        if exact {
+            s.add(acc, s.mul(t, t))
+        } else {
+            s.mul_add(t, t, acc)
+        }
+    }
+);
 form!("Σ x·y.", Dot, false, |s, _one, acc, x, y, exact| {
     let x = s.splat(*x);
-    if exact { s.add(acc, s.mul(x, y)) } else { s.mul_add(x, y, acc) }
+    if exact {
+        s.add(acc, s.mul(x, y))
+    } else {
+        s.mul_add(x, y, acc)
+    }
 });
-form!("max |x − y|.", Chebyshev, true, |s, one, acc, x, y, _exact| s.max_abs(acc, s.sub_on_mul_at(one, y, x)));
-form!("Σ |x − y|³.", Lp3, false, |s, _one, acc, x, y, exact| {
-    let t = s.abs(s.sub_at(y, x));
-    let square = s.mul(t, t);
-    if exact { s.add(acc, s.mul(square, t)) } else { s.mul_add(square, t, acc) }
-});
-form!("Σ [x ≠ y].", Differ, false, |s, one, acc, x, y, _exact| s.blend(s.eq(s.splat(*x), y), acc, s.add(acc, one)));
+form!(
+    "max |x − y|.",
+    Chebyshev,
+    true,
+    |s, one, acc, x, y, _exact| s.max_abs(acc, s.sub_on_mul_at(one, y, x))
+);
+form!(
+    "Σ |x − y|³.",
+    Lp3,
+    false,
+    |s, _one, acc, x, y, exact| {
+        let t = s.abs(s.sub_at(y, x));
+        let square = s.mul(t, t);
+        if exact {
+            s.add(acc, s.mul(square, t))
+        } else {
+            s.mul_add(square, t, acc)
+        }
+    }
+);
+form!(
+    "Σ [x ≠ y].",
+    Differ,
+    false,
+    |s, one, acc, x, y, _exact| s.blend(s.eq(s.splat(*x), y), acc, s.add(acc, one))
+);

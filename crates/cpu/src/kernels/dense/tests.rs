@@ -5,7 +5,10 @@ pub(crate) struct Lcg(pub u64);
 
 impl Lcg {
     fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
 }
@@ -65,7 +68,11 @@ fn exact_sums_are_the_bits_of_the_plain_loop() {
                 for (at, &v) in out.iter().enumerate() {
                     let (i, j) = (at / n, at % n);
                     let want = oracle(op, &x[i * d..][..d], &y[j * d..][..d]);
-                    assert_eq!(v.to_bits(), want.to_bits(), "{isa} {op:?} {kind} {m}x{n}x{d} ({i},{j})");
+                    assert_eq!(
+                        v.to_bits(),
+                        want.to_bits(),
+                        "{isa} {op:?} {kind} {m}x{n}x{d} ({i},{j})"
+                    );
                 }
             }
         }
@@ -77,7 +84,10 @@ fn check_fast<T: Element>(isa: Isa, kind: usize, (m, n, d): (usize, usize, usize
     let narrow = |v: Vec<f64>| v.into_iter().map(T::from_f64).collect::<Vec<T>>();
     let wide = |v: &[T]| v.iter().map(|x| x.to_f64()).collect::<Vec<f64>>();
     let (x, y) = (narrow(data(kind, m * d, 3)), narrow(data(kind, n * d, 4)));
-    let (px, py) = (PackedA::<T>::pack(&x, m, d, d), PackedB::<T>::pack(&y, n, d, d));
+    let (px, py) = (
+        PackedA::<T>::pack(&x, m, d, d),
+        PackedB::<T>::pack(&y, n, d, d),
+    );
     let (x, y) = (wide(&x), wide(&y));
     for op in ZipReduce::ALL {
         let mut out = vec![T::ZERO; m * n];
@@ -86,10 +96,21 @@ fn check_fast<T: Element>(isa: Isa, kind: usize, (m, n, d): (usize, usize, usize
             let (i, j) = (at / n, at % n);
             let (x, y) = (&x[i * d..][..d], &y[j * d..][..d]);
             let want = oracle(op, x, y);
-            let size = if op == ZipReduce::Dot { x.iter().zip(y).map(|(x, y)| (x * y).abs()).sum() } else { want };
+            let size = if op == ZipReduce::Dot {
+                x.iter().zip(y).map(|(x, y)| (x * y).abs()).sum()
+            } else {
+                want
+            };
             let error = (v.to_f64() - want).abs();
-            let tiny = if size_of::<T>() == 4 { 1.5e-45 * d as f64 } else { 1e-300 };
-            assert!(error <= bound * size + tiny, "{isa} {op:?} {kind} {m}x{n}x{d} ({i},{j}): {v:?} not {want}");
+            let tiny = if size_of::<T>() == 4 {
+                1.5e-45 * d as f64
+            } else {
+                1e-300
+            };
+            assert!(
+                error <= bound * size + tiny,
+                "{isa} {op:?} {kind} {m}x{n}x{d} ({i},{j}): {v:?} not {want}"
+            );
         }
     }
 }
@@ -110,20 +131,44 @@ fn fast_sums_are_within_their_bound() {
 fn blocks_write_their_cells_only() {
     let (m, n, d) = (40, 100, 300);
     let (x, y) = (data(0, m * (d + 3), 5), data(0, n * (d + 1), 6));
-    let (px, py) = (PackedA::<f64>::pack(&x, m, d, d + 3), PackedB::<f64>::pack(&y, n, d, d + 1));
+    let (px, py) = (
+        PackedA::<f64>::pack(&x, m, d, d + 3),
+        PackedB::<f64>::pack(&y, n, d, d + 1),
+    );
     for isa in Isa::available() {
-        for (rows, cols) in [(0..40, 0..100), (5..29, 7..90), (12..24, 16..32), (39..40, 99..100), (3..3, 0..9)] {
+        for (rows, cols) in [
+            (0..40, 0..100),
+            (5..29, 7..90),
+            (12..24, 16..32),
+            (39..40, 99..100),
+            (3..3, 0..9),
+        ] {
             for d in [d, 64] {
-                let (px, py) =
-                    if d == 300 { (&px, &py) } else { (&PackedA::pack(&x, m, d, 303), &PackedB::pack(&y, n, d, 301)) };
+                let (px, py) = if d == 300 {
+                    (&px, &py)
+                } else {
+                    (&PackedA::pack(&x, m, d, 303), &PackedB::pack(&y, n, d, 301))
+                };
                 let ld = cols.len() + 3;
                 let mut out = vec![-7.0; rows.len() * ld];
-                zip_reduce_exact(isa, ZipReduce::L1, px, py, rows.clone(), cols.clone(), &mut out, ld);
+                zip_reduce_exact(
+                    isa,
+                    ZipReduce::L1,
+                    px,
+                    py,
+                    rows.clone(),
+                    cols.clone(),
+                    &mut out,
+                    ld,
+                );
                 for (at, &v) in out.iter().enumerate() {
                     let (i, j) = (rows.start + at / ld, cols.start + at % ld);
                     let inside = j < cols.end;
-                    let want =
-                        if inside { oracle(ZipReduce::L1, &x[i * 303..][..d], &y[j * 301..][..d]) } else { -7.0 };
+                    let want = if inside {
+                        oracle(ZipReduce::L1, &x[i * 303..][..d], &y[j * 301..][..d])
+                    } else {
+                        -7.0
+                    };
                     assert_eq!(v.to_bits(), want.to_bits(), "{isa} ({i},{j})");
                 }
             }
@@ -134,6 +179,18 @@ fn blocks_write_their_cells_only() {
 #[test]
 #[should_panic(expected = "too small")]
 fn short_output_is_refused() {
-    let (px, py) = (PackedA::<f32>::pack(&[0.0f32; 4], 2, 2, 2), PackedB::<f32>::pack(&[0.0f32; 4], 2, 2, 2));
-    zip_reduce_block(Isa::detect(), ZipReduce::L1, &px, &py, 0..2, 0..2, &mut [0.0; 3], 2);
+    let (px, py) = (
+        PackedA::<f32>::pack(&[0.0f32; 4], 2, 2, 2),
+        PackedB::<f32>::pack(&[0.0f32; 4], 2, 2, 2),
+    );
+    zip_reduce_block(
+        Isa::detect(),
+        ZipReduce::L1,
+        &px,
+        &py,
+        0..2,
+        0..2,
+        &mut [0.0; 3],
+        2,
+    );
 }

@@ -42,7 +42,14 @@ pub(super) unsafe fn tile<T: Element, S: Lanes<T>, O: Step, const EXACT: bool>(
 /// # Safety
 /// `a` and `b` hold a whole slice of a packed panel each, `d` components long.
 #[inline(always)]
-unsafe fn sub_tiles<T: Element, S: Lanes<T>, O: Step, const EXACT: bool, const R: usize, const C: usize>(
+unsafe fn sub_tiles<
+    T: Element,
+    S: Lanes<T>,
+    O: Step,
+    const EXACT: bool,
+    const R: usize,
+    const C: usize,
+>(
     s: S,
     a: *const T,
     b: *const T,
@@ -85,7 +92,14 @@ unsafe fn sub_tiles<T: Element, S: Lanes<T>, O: Step, const EXACT: bool, const R
 /// # Safety
 /// `a` and `b` are valid for `d` components of their panels.
 #[inline(always)]
-unsafe fn sum<T: Element, S: Lanes<T>, O: Step, const EXACT: bool, const R: usize, const C: usize>(
+unsafe fn sum<
+    T: Element,
+    S: Lanes<T>,
+    O: Step,
+    const EXACT: bool,
+    const R: usize,
+    const C: usize,
+>(
     s: S,
     mut a: *const T,
     mut b: *const T,

@@ -9,5 +9,9 @@ const COPIED: usize = 1024;
 
 /// Private copies of the counters of a histogram.
 pub(super) fn copies(edges: &Edges) -> usize {
-    if edges.bins() + 3 <= COPIED { COPIES } else { 1 }
+    if edges.bins() + 3 <= COPIED {
+        COPIES
+    } else {
+        1
+    }
 }

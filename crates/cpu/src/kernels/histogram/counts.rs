@@ -63,7 +63,10 @@ impl<'e> Histogram<'e> {
 
     /// Also sums `terms` of the pairs in bins.
     pub fn with_sums(self, terms: Terms<'e>) -> Histogram<'e> {
-        Histogram { sums: Some(Sums::new(terms, self.slots.len())), ..self }
+        Histogram {
+            sums: Some(Sums::new(terms, self.slots.len())),
+            ..self
+        }
     }
 
     /// Evaluates every pair in `f64`: slow, and the same counts.
@@ -104,7 +107,8 @@ impl<'e> Histogram<'e> {
     /// The slot of a pair, which is near `guess`, in `f64`.
     pub(super) fn slot_near(&mut self, work: &Work<'_>, i: usize, j: usize, guess: usize) -> usize {
         self.undecided += 1;
-        self.edges.slot_near(work.x.squared_distance(i, work.y, j), guess)
+        self.edges
+            .slot_near(work.x.squared_distance(i, work.y, j), guess)
     }
 
     /// Makes room for `increments` of any one private counter.
@@ -116,8 +120,14 @@ impl<'e> Histogram<'e> {
     }
 
     fn flush(&mut self) {
-        for (slot, private) in self.slots.iter_mut().zip(self.private.chunks_exact(self.copies)) {
-            *slot = private.iter().fold(*slot, |sum, &n| sum.wrapping_add(u64::from(n)));
+        for (slot, private) in self
+            .slots
+            .iter_mut()
+            .zip(self.private.chunks_exact(self.copies))
+        {
+            *slot = private
+                .iter()
+                .fold(*slot, |sum, &n| sum.wrapping_add(u64::from(n)));
         }
         self.private.fill(0);
         self.pending = 0;
@@ -131,7 +141,9 @@ impl<'e> Histogram<'e> {
         let [weights, values] = self.sums.take().map(Sums::finish).unwrap_or_default();
         let inside = |sums: Vec<i128>| {
             let windows = sums.len() / self.slots.len();
-            sums.get(windows..(bins + 1) * windows).map(<[i128]>::to_vec).unwrap_or_default()
+            sums.get(windows..(bins + 1) * windows)
+                .map(<[i128]>::to_vec)
+                .unwrap_or_default()
         };
         Counts {
             bins: self.slots[1..=bins].to_vec(),
@@ -150,10 +162,23 @@ impl Counts {
     /// # Panics
     /// If the numbers of bins differ.
     pub fn merge(&mut self, other: &Counts) {
-        assert_eq!(self.bins.len(), other.bins.len(), "counts of different edges");
-        self.bins.iter_mut().zip(&other.bins).for_each(|(a, b)| *a += b);
-        self.weights.iter_mut().zip(&other.weights).for_each(|(a, b)| *a += b);
-        self.values.iter_mut().zip(&other.values).for_each(|(a, b)| *a += b);
+        assert_eq!(
+            self.bins.len(),
+            other.bins.len(),
+            "counts of different edges"
+        );
+        self.bins
+            .iter_mut()
+            .zip(&other.bins)
+            .for_each(|(a, b)| *a += b);
+        self.weights
+            .iter_mut()
+            .zip(&other.weights)
+            .for_each(|(a, b)| *a += b);
+        self.values
+            .iter_mut()
+            .zip(&other.values)
+            .for_each(|(a, b)| *a += b);
         self.under += other.under;
         self.over += other.over;
         self.skipped += other.skipped;

@@ -22,7 +22,10 @@ impl Edges {
     /// # Panics
     /// If there is no bin, an edge is not finite, or `lo` ≥ `hi`.
     pub fn uniform(lo: f64, hi: f64, bins: usize) -> Edges {
-        assert!(bins > 0 && lo.is_finite() && hi.is_finite() && lo < hi, "no bins between {lo} and {hi}");
+        assert!(
+            bins > 0 && lo.is_finite() && hi.is_finite() && lo < hi,
+            "no bins between {lo} and {hi}"
+        );
         let edge = |i: usize| lo + i as f64 * (hi - lo) / bins as f64;
         let squares = (0..=bins).map(|i| signed_square(edge(i))).collect();
         Edges::from_squares(squares).evenly_from(lo, hi)
@@ -41,9 +44,19 @@ impl Edges {
     /// # Panics
     /// If there are fewer than two edges, or they do not ascend.
     pub fn from_squares(squares: Vec<f64>) -> Edges {
-        assert!(squares.len() > 1 && squares.iter().all(|e| !e.is_nan()), "a histogram needs two edges or more");
-        assert!(squares.windows(2).all(|w| w[0] <= w[1]), "edges do not ascend");
-        Edges { squares, uniform: None, closed: false }
+        assert!(
+            squares.len() > 1 && squares.iter().all(|e| !e.is_nan()),
+            "a histogram needs two edges or more"
+        );
+        assert!(
+            squares.windows(2).all(|w| w[0] <= w[1]),
+            "edges do not ascend"
+        );
+        Edges {
+            squares,
+            uniform: None,
+            closed: false,
+        }
     }
 
     /// Counts values equal to the last edge in the last bin, as `numpy.histogram` does.
@@ -56,7 +69,10 @@ impl Edges {
     /// each.
     pub fn evenly_from(self, lo: f64, hi: f64) -> Edges {
         let bins = self.bins();
-        Edges { uniform: Some(Uniform { lo, hi, bins }), ..self }
+        Edges {
+            uniform: Some(Uniform { lo, hi, bins }),
+            ..self
+        }
     }
 
     /// Bins.
@@ -108,7 +124,11 @@ impl Edges {
     fn close(&self, r2: f64, slot: usize) -> usize {
         let bins = self.bins();
         // All edges of a run of equal last ones count as the last edge.
-        if self.closed && slot == bins + 1 && r2 == self.squares[bins] { bins } else { slot }
+        if self.closed && slot == bins + 1 && r2 == self.squares[bins] {
+            bins
+        } else {
+            slot
+        }
     }
 }
 

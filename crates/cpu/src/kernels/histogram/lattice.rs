@@ -30,8 +30,17 @@ impl Lattice {
         let axes = [axis(0), axis(1), axis(2)];
         let [_, b2, b3] = cell.vectors;
         let shifts = [dot(b2, axes[0]), dot(b3, axes[0]), dot(b3, axes[1])];
-        let longest = cell.vectors.iter().fold(0.0f64, |most, b| most.max(dot(*b, *b).sqrt()));
-        Lattice { cell: cell.clone(), axes, heights, shifts, longest }
+        let longest = cell
+            .vectors
+            .iter()
+            .fold(0.0f64, |most, b| most.max(dot(*b, *b).sqrt()));
+        Lattice {
+            cell: cell.clone(),
+            axes,
+            heights,
+            shifts,
+            longest,
+        }
     }
 
     /// Length of the longest basis vector.
@@ -73,13 +82,27 @@ impl Lattice {
 /// √(10² + 7.5² + 3²) + 1 ≤ 9 √3. Where rounding takes the next line (or layer) to be on the other side, the place is so
 /// near to the line through zero that no other line counts.
 #[inline(always)]
-pub(super) fn squared<T: Element, S: Lanes<T>>(s: S, [x, y, z]: [S::V; 3], constants: &[S::V; 7]) -> S::V {
+pub(super) fn squared<T: Element, S: Lanes<T>>(
+    s: S,
+    [x, y, z]: [S::V; 3],
+    constants: &[S::V; 7],
+) -> S::V {
     let [minus_s, minus_h2, per_h2, p, q, h3, unit] = *constants;
     let here = s.mul_add(z, z, in_layer::<T, S>(s, x, y, constants));
-    let (x, y, beyond) = (s.sub(x, s.toward(p, z)), s.sub(y, s.toward(q, z)), s.sub(s.abs(z), h3));
+    let (x, y, beyond) = (
+        s.sub(x, s.toward(p, z)),
+        s.sub(y, s.toward(q, z)),
+        s.sub(s.abs(z), h3),
+    );
     let lines = s.round(s.mul(y, per_h2));
     let (x, y) = (s.mul_add(lines, minus_s, x), s.mul_add(lines, minus_h2, y));
-    s.mul(unit, s.min(here, s.mul_add(beyond, beyond, in_layer::<T, S>(s, x, y, constants))))
+    s.mul(
+        unit,
+        s.min(
+            here,
+            s.mul_add(beyond, beyond, in_layer::<T, S>(s, x, y, constants)),
+        ),
+    )
 }
 
 /// r² to the nearest lattice point of a layer, from a place no farther from the line through zero than the next one.
@@ -87,6 +110,13 @@ pub(super) fn squared<T: Element, S: Lanes<T>>(s: S, [x, y, z]: [S::V; 3], const
 fn in_layer<T: Element, S: Lanes<T>>(s: S, x: S::V, y: S::V, constants: &[S::V; 7]) -> S::V {
     let [minus_s, minus_h2, ..] = *constants;
     let on_line = |x: S::V| s.sub(x, s.round(x));
-    let (near, next, beyond) = (on_line(x), on_line(s.add(x, s.toward(minus_s, y))), s.add(s.abs(y), minus_h2));
-    s.min(s.mul_add(near, near, s.mul(y, y)), s.mul_add(next, next, s.mul(beyond, beyond)))
+    let (near, next, beyond) = (
+        on_line(x),
+        on_line(s.add(x, s.toward(minus_s, y))),
+        s.add(s.abs(y), minus_h2),
+    );
+    s.min(
+        s.mul_add(near, near, s.mul(y, y)),
+        s.mul_add(next, next, s.mul(beyond, beyond)),
+    )
 }

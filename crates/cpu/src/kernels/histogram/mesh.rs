@@ -96,24 +96,45 @@ impl Mesh {
         let dimensions = of.dimensions;
         let extent = |k: &usize| of.ends[*k].1 - of.ends[*k].0;
         let along = (0..dimensions).max_by(|a, b| extent(a).total_cmp(&extent(b)))?;
-        let most = of.ends[..dimensions].iter().fold(0.0f64, |most, (a, b)| most.max(b.abs()).max(a.abs()));
+        let most = of.ends[..dimensions]
+            .iter()
+            .fold(0.0f64, |most, (a, b)| most.max(b.abs()).max(a.abs()));
         let slack = of.error + 64.0 * f64::EPSILON * most;
         let reach = reach * (1.0 + WIDER);
         if !(reach > slack * 16.0 && most < 1e30 && reach < 1e15) {
             return None;
         }
         // As many columns as points would be too many.
-        let most = ((of.points / PADDING) as f64).powf(1.0 / (dimensions - 1).max(1) as f64).max(1.0);
+        let most = ((of.points / PADDING) as f64)
+            .powf(1.0 / (dimensions - 1).max(1) as f64)
+            .max(1.0);
         let cut = |axis: usize| {
             // A little wider than a part of the reach, so that cells `parts` apart are out of it.
             let width = (reach + slack * 4.0) * (1.0 + WIDER) / parts as f64;
             let cells = (extent(&axis) / width).clamp(1.0, most) as usize;
-            let width = if cells == 1 { extent(&axis).max(width) } else { extent(&axis) / cells as f64 };
-            Across { axis, first: of.ends[axis].0, width, per_unit: 1.0 / width, cells, periodic: of.periods.is_some() }
+            let width = if cells == 1 {
+                extent(&axis).max(width)
+            } else {
+                extent(&axis) / cells as f64
+            };
+            Across {
+                axis,
+                first: of.ends[axis].0,
+                width,
+                per_unit: 1.0 / width,
+                cells,
+                periodic: of.periods.is_some(),
+            }
         };
         let across: Vec<Across> = (0..dimensions).filter(|k| *k != along).map(cut).collect();
         let meets = meets(&across, reach, slack);
-        Some(Mesh { along, period: of.periods.map(|l| l[along]), across, meets, slack })
+        Some(Mesh {
+            along,
+            period: of.periods.map(|l| l[along]),
+            across,
+            meets,
+            slack,
+        })
     }
     /// Number of columns.
     fn columns(&self) -> usize {
@@ -142,7 +163,11 @@ impl Mesh {
         let (mut at, mut image) = (0, [0; 4]);
         for (k, a) in self.across.iter().enumerate() {
             let (cell, count) = (cells[k] as isize + step.cells[k], a.cells as isize);
-            let inside = if a.periodic { cell.rem_euclid(count) } else { cell };
+            let inside = if a.periodic {
+                cell.rem_euclid(count)
+            } else {
+                cell
+            };
             if !(0..count).contains(&inside) {
                 return None;
             }
@@ -155,11 +180,21 @@ impl Mesh {
 
 /// The steps between columns whose points may be within `reach`.
 fn meets(across: &[Across], reach: f64, slack: f64) -> Vec<Step> {
-    let mut meets = vec![Step { cells: [0; 3], reach: 0.0, alone: true }];
+    let mut meets = vec![Step {
+        cells: [0; 3],
+        reach: 0.0,
+        alone: true,
+    }];
     for (k, a) in across.iter().enumerate() {
-        let (cells, gap) = (a.cells as isize, |d: isize| ((d.abs() - 1).max(0) as f64 * a.width - slack).max(0.0));
+        let (cells, gap) = (a.cells as isize, |d: isize| {
+            ((d.abs() - 1).max(0) as f64 * a.width - slack).max(0.0)
+        });
         // In a box every cell is met once, by the shorter way.
-        let steps = if a.periodic { -(cells - 1) / 2..=cells / 2 } else { 1 - cells..=cells - 1 };
+        let steps = if a.periodic {
+            -(cells - 1) / 2..=cells / 2
+        } else {
+            1 - cells..=cells - 1
+        };
         let near: Vec<isize> = steps.filter(|d| gap(*d) < reach).collect();
         let wider = meets.iter().flat_map(|step| {
             near.iter().map(move |d| {
@@ -173,7 +208,9 @@ fn meets(across: &[Across], reach: f64, slack: f64) -> Vec<Step> {
         });
         meets = wider.filter(|step| step.reach < reach * reach).collect();
     }
-    meets.iter_mut().for_each(|step| step.reach = (reach * reach - step.reach).sqrt() + slack);
+    meets
+        .iter_mut()
+        .for_each(|step| step.reach = (reach * reach - step.reach).sqrt() + slack);
     meets
 }
 
@@ -204,9 +241,20 @@ impl Meshed {
             error.max(f64::from(f32::EPSILON) * near + 16.0 * f64::EPSILON * exact)
         });
         let points = sides.iter().map(|s| s.len() / dimensions).sum();
-        let mesh = Mesh::new(&Extent { dimensions, ends, periods, points, error: 2.0 * error }, reach, parts)?;
-        let far =
-            2.0 * (ends[mesh.along].1.abs().max(ends[mesh.along].0.abs()) + mesh.period.unwrap_or(0.0)) + 4.0 * reach;
+        let mesh = Mesh::new(
+            &Extent {
+                dimensions,
+                ends,
+                periods,
+                points,
+                error: 2.0 * error,
+            },
+            reach,
+            parts,
+        )?;
+        let far = 2.0
+            * (ends[mesh.along].1.abs().max(ends[mesh.along].0.abs()) + mesh.period.unwrap_or(0.0))
+            + 4.0 * reach;
         let place = |side: &&[f64]| {
             let key = |row: &[f64]| {
                 let near = frame.place(row);
@@ -219,7 +267,11 @@ impl Meshed {
             (columns, points)
         };
         let (columns, points) = sides.iter().map(place).unzip();
-        Some(Meshed { mesh, columns, points })
+        Some(Meshed {
+            mesh,
+            columns,
+            points,
+        })
     }
 }
 
@@ -227,8 +279,13 @@ impl Meshed {
 fn hull(sides: &[&[f64]], dimensions: usize) -> ([[f64; 4]; 2], bool) {
     let none = ([[f64::INFINITY; 4], [f64::NEG_INFINITY; 4]], true);
     let both = |([lo, hi], finite): ([[f64; 4]; 2], bool), other: ([[f64; 4]; 2], bool)| {
-        let of = |a: [f64; 4], b: [f64; 4], pick: fn(f64, f64) -> f64| std::array::from_fn(|k| pick(a[k], b[k]));
-        ([of(lo, other.0[0], f64::min), of(hi, other.0[1], f64::max)], finite & other.1)
+        let of = |a: [f64; 4], b: [f64; 4], pick: fn(f64, f64) -> f64| {
+            std::array::from_fn(|k| pick(a[k], b[k]))
+        };
+        (
+            [of(lo, other.0[0], f64::min), of(hi, other.0[1], f64::max)],
+            finite & other.1,
+        )
     };
     let one = |rows: &[f64]| {
         let ([mut lo, mut hi], mut finite) = none;
@@ -241,7 +298,11 @@ fn hull(sides: &[&[f64]], dimensions: usize) -> ([[f64; 4]; 2], bool) {
         }
         ([lo, hi], finite)
     };
-    let of_side = |side: &&[f64]| side.par_chunks(CHUNK * dimensions).map(one).reduce(|| none, both);
+    let of_side = |side: &&[f64]| {
+        side.par_chunks(CHUNK * dimensions)
+            .map(one)
+            .reduce(|| none, both)
+    };
     sides.iter().map(of_side).fold(none, both)
 }
 
@@ -259,18 +320,35 @@ impl Columns {
             *to += 1;
         }
         let slices = split(&mut sorted, starts.windows(2).map(|s| s[1] - s[0]));
-        slices.into_par_iter().with_min_len(16).for_each(<[u64]>::sort_unstable);
-        Columns { order: sorted.par_iter().with_min_len(CHUNK).map(|s| *s as u32).collect(), starts }
+        slices
+            .into_par_iter()
+            .with_min_len(16)
+            .for_each(<[u64]>::sort_unstable);
+        Columns {
+            order: sorted
+                .par_iter()
+                .with_min_len(CHUNK)
+                .map(|s| *s as u32)
+                .collect(),
+            starts,
+        }
     }
     /// The row in every place of its points; one beyond all rows in the places behind each column.
     pub fn places(&self) -> Block<u32> {
         let mut places = Block::zeros(self.order.len() + PADDING * (self.starts.len() - 1));
-        let slices = split(&mut places, self.starts.windows(2).map(|s| s[1] - s[0] + PADDING));
-        slices.into_par_iter().enumerate().with_min_len(16).for_each(|(c, places)| {
-            let (rows, behind) = places.split_at_mut(places.len() - PADDING);
-            rows.copy_from_slice(&self.order[self.starts[c]..self.starts[c + 1]]);
-            behind.fill(GAP);
-        });
+        let slices = split(
+            &mut places,
+            self.starts.windows(2).map(|s| s[1] - s[0] + PADDING),
+        );
+        slices
+            .into_par_iter()
+            .enumerate()
+            .with_min_len(16)
+            .for_each(|(c, places)| {
+                let (rows, behind) = places.split_at_mut(places.len() - PADDING);
+                rows.copy_from_slice(&self.order[self.starts[c]..self.starts[c + 1]]);
+                behind.fill(GAP);
+            });
         places
     }
     /// The places of a column's points among the sorted `rows`.
@@ -284,7 +362,11 @@ impl Columns {
 /// An integer that ascends with a number.
 fn ascending(v: f32) -> u32 {
     let bits = v.to_bits();
-    if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
+    if bits >> 31 == 1 {
+        !bits
+    } else {
+        bits | 1 << 31
+    }
 }
 
 /// Two sides in a mesh, and which of their pairs are looked at.
@@ -316,12 +398,20 @@ struct Passing {
 impl Meeting<'_> {
     /// Gives the pairs of sorted `rows` and `cols` that may be below the last edge as strips, in places, those of a column
     /// at a time; returns how many they are.
-    pub fn strips(&self, rows: &Range<usize>, cols: &Range<usize>, mut take: impl FnMut(&[Strip])) -> u64 {
+    pub fn strips(
+        &self,
+        rows: &Range<usize>,
+        cols: &Range<usize>,
+        mut take: impl FnMut(&[Strip]),
+    ) -> u64 {
         let mut seen = 0;
         let mut passing = vec![];
         let mut strips: Vec<Strip> = vec![];
         let [x, y] = self.columns;
-        let first = x.starts.partition_point(|s| *s <= rows.start).saturating_sub(1);
+        let first = x
+            .starts
+            .partition_point(|s| *s <= rows.start)
+            .saturating_sub(1);
         for column in (first..x.starts.len() - 1).take_while(|c| x.starts[*c] < rows.end) {
             let mine = x.within(column, rows);
             if mine.is_empty() {
@@ -330,13 +420,23 @@ impl Meeting<'_> {
             let cells = self.mesh.cells(column);
             passing.clear();
             for step in &self.mesh.meets {
-                let Some((other, image)) = self.mesh.step(&cells, step) else { continue };
+                let Some((other, image)) = self.mesh.step(&cells, step) else {
+                    continue;
+                };
                 let places = y.within(other, cols);
                 if !places.is_empty() && (!self.above || other >= column) {
                     let start = places.start;
                     let image = step.alone.then_some(image);
                     let reach = step.reach;
-                    passing.push(Passing { places, reach, image, start, end: start, prefix: start, suffix: start });
+                    passing.push(Passing {
+                        places,
+                        reach,
+                        image,
+                        start,
+                        end: start,
+                        prefix: start,
+                        suffix: start,
+                    });
                 }
             }
             let groups = mine.len().div_ceil(GROUP);
@@ -356,7 +456,10 @@ impl Meeting<'_> {
     /// The spans of a group of rows.
     fn meet(&self, strip: &mut Strip, passing: &mut [Passing]) {
         let [x, y] = self.points.map(|p| f32::column(p, self.mesh.along));
-        let ends = (f64::from(x[strip.rows.start]), f64::from(x[strip.rows.end - 1]));
+        let ends = (
+            f64::from(x[strip.rows.start]),
+            f64::from(x[strip.rows.end - 1]),
+        );
         let least = if self.above { strip.rows.start + 1 } else { 0 };
         for other in passing {
             let all = other.places.start.max(least).min(other.places.end)..other.places.end;
@@ -381,12 +484,16 @@ impl Meeting<'_> {
             other.advance(y, lo, hi);
             let spans = strip.spans.len();
             if hi > 0.5 * period {
-                forward(&mut other.prefix, &other.places, |place| f64::from(y[place]) <= hi - period);
+                forward(&mut other.prefix, &other.places, |place| {
+                    f64::from(y[place]) <= hi - period
+                });
                 add(&mut strip.spans, &all, all.start..other.prefix, before);
             }
             join(&mut strip.spans, spans, &all, other.start..other.end, here);
             if lo < -0.5 * period {
-                forward(&mut other.suffix, &other.places, |place| f64::from(y[place]) < lo + period);
+                forward(&mut other.suffix, &other.places, |place| {
+                    f64::from(y[place]) < lo + period
+                });
                 join(&mut strip.spans, spans, &all, other.suffix..all.end, behind);
             }
         }
@@ -394,7 +501,11 @@ impl Meeting<'_> {
     /// Pairs of a strip.
     fn count(&self, strip: &Strip) -> u64 {
         let one = |Span { cols, .. }: &Span| match self.above {
-            true => strip.rows.clone().map(|i| cols.end.saturating_sub(cols.start.max(i + 1))).sum::<usize>(),
+            true => strip
+                .rows
+                .clone()
+                .map(|i| cols.end.saturating_sub(cols.start.max(i + 1)))
+                .sum::<usize>(),
             false => strip.rows.len() * cols.len(),
         };
         strip.spans.iter().map(one).sum::<usize>() as u64
@@ -405,8 +516,12 @@ impl Passing {
     /// Moves on to the points between `lo` and `hi`.
     #[inline]
     fn advance(&mut self, y: &[f32], lo: f64, hi: f64) {
-        forward(&mut self.start, &self.places, |place| f64::from(y[place]) < lo);
-        forward(&mut self.end, &self.places, |place| f64::from(y[place]) <= hi);
+        forward(&mut self.start, &self.places, |place| {
+            f64::from(y[place]) < lo
+        });
+        forward(&mut self.end, &self.places, |place| {
+            f64::from(y[place]) <= hi
+        });
     }
 }
 
@@ -430,7 +545,13 @@ fn add(spans: &mut Vec<Span>, all: &Range<usize>, cols: Range<usize>, image: Opt
 /// As `add`, after the spans from `from` on of the same column: one with the last, of whatever images, where a vector of that
 /// might reach it.
 #[inline]
-fn join(spans: &mut Vec<Span>, from: usize, all: &Range<usize>, cols: Range<usize>, image: Option<[i8; 4]>) {
+fn join(
+    spans: &mut Vec<Span>,
+    from: usize,
+    all: &Range<usize>,
+    cols: Range<usize>,
+    image: Option<[i8; 4]>,
+) {
     match spans[from..].last_mut() {
         Some(last) if !cols.is_empty() && cols.start < last.cols.end + PADDING => {
             last.cols.end = last.cols.end.max(cols.end.min(all.end));

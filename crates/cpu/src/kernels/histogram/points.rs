@@ -49,21 +49,34 @@ impl Frame {
     /// # Panics
     /// If there are no dimensions or more than four.
     pub fn open_rows(rows: &[f64], dimensions: usize) -> Frame {
-        Self::around(dimensions, |k| rows.iter().skip(k).step_by(dimensions).copied())
+        Self::around(dimensions, |k| {
+            rows.iter().skip(k).step_by(dimensions).copied()
+        })
     }
 
     fn around<I: Iterator<Item = f64>>(dimensions: usize, column: impl Fn(usize) -> I) -> Frame {
-        assert!((1..=4).contains(&dimensions), "points of one to four dimensions");
+        assert!(
+            (1..=4).contains(&dimensions),
+            "points of one to four dimensions"
+        );
         let mut origin = [0.0; 4];
         for (k, origin) in origin.iter_mut().enumerate().take(dimensions) {
-            let (single, lo, hi) = column(k).fold((true, f64::INFINITY, f64::NEG_INFINITY), |(single, lo, hi), x| {
-                (single & (x == f64::from(x as f32)), lo.min(x), hi.max(x))
-            });
+            let (single, lo, hi) = column(k).fold(
+                (true, f64::INFINITY, f64::NEG_INFINITY),
+                |(single, lo, hi), x| (single & (x == f64::from(x as f32)), lo.min(x), hi.max(x)),
+            );
             let middle = lo / 2.0 + hi / 2.0;
             // Values that f32 holds exactly are best left alone: differences of them err by one rounding only.
-            *origin = if single || !middle.is_finite() { 0.0 } else { middle };
+            *origin = if single || !middle.is_finite() {
+                0.0
+            } else {
+                middle
+            };
         }
-        Frame { dimensions, space: Space::Open(origin) }
+        Frame {
+            dimensions,
+            space: Space::Open(origin),
+        }
     }
 
     /// A periodic orthorhombic box; distances are between nearest images, d − L · round(d / L), ties to even.
@@ -71,16 +84,28 @@ impl Frame {
     /// # Panics
     /// If there are no lengths or more than four, or one is not positive and finite.
     pub fn periodic(lengths: &[f64]) -> Frame {
-        assert!((1..=4).contains(&lengths.len()), "boxes of one to four dimensions");
-        assert!(lengths.iter().all(|&l| l.is_finite() && l > 0.0), "lengths of the box must be positive");
+        assert!(
+            (1..=4).contains(&lengths.len()),
+            "boxes of one to four dimensions"
+        );
+        assert!(
+            lengths.iter().all(|&l| l.is_finite() && l > 0.0),
+            "lengths of the box must be positive"
+        );
         let mut periods = [0.0; 4];
         periods[..lengths.len()].copy_from_slice(lengths);
-        Frame { dimensions: lengths.len(), space: Space::Orthorhombic(periods) }
+        Frame {
+            dimensions: lengths.len(),
+            space: Space::Orthorhombic(periods),
+        }
     }
 
     /// An oblique periodic box of three dimensions; distances are those of [`Oblique::nearest`].
     pub fn oblique(cell: &Oblique) -> Frame {
-        Frame { dimensions: 3, space: Space::Oblique(Arc::new(Lattice::new(cell))) }
+        Frame {
+            dimensions: 3,
+            space: Space::Oblique(Arc::new(Lattice::new(cell))),
+        }
     }
 
     /// Dimensions.
@@ -142,7 +167,10 @@ impl Points {
     pub fn new<T: Element>(frame: &Frame, columns: &[&[T]]) -> Points {
         assert_eq!(columns.len(), frame.dimensions, "columns and dimensions");
         let len = columns[0].len();
-        assert!(columns.iter().all(|c| c.len() == len), "columns of different lengths");
+        assert!(
+            columns.iter().all(|c| c.len() == len),
+            "columns of different lengths"
+        );
         let mut points = Points {
             frame: frame.clone(),
             len,
@@ -161,7 +189,11 @@ impl Points {
             for (k, (x, column)) in point.iter_mut().zip(columns).enumerate() {
                 *x = column[at].to_f64();
                 exact[k * len + at] = *x;
-                points.reach = if x.is_finite() { points.reach.max(x.abs()) } else { f64::INFINITY };
+                points.reach = if x.is_finite() {
+                    points.reach.max(x.abs())
+                } else {
+                    f64::INFINITY
+                };
             }
             for (k, near) in frame.place(point).into_iter().enumerate().take(point.len()) {
                 let single = near as f32;
@@ -179,24 +211,39 @@ impl Points {
         let (len, dimensions) = (places.len(), frame.dimensions);
         let mut single = Block::<f32>::zeros((len + PAD) * dimensions);
         let mut exact = Block::<f64>::zeros(len * dimensions);
-        let mut columns: Vec<_> = single.chunks_exact_mut(len + PAD).map(|c| c[..len].chunks_mut(CHUNK)).collect();
+        let mut columns: Vec<_> = single
+            .chunks_exact_mut(len + PAD)
+            .map(|c| c[..len].chunks_mut(CHUNK))
+            .collect();
         let mut chunks = vec![];
-        for (places, exact) in places.chunks(CHUNK).zip(exact.chunks_mut(CHUNK * dimensions)) {
+        for (places, exact) in places
+            .chunks(CHUNK)
+            .zip(exact.chunks_mut(CHUNK * dimensions))
+        {
             let single: Vec<&mut [f32]> = columns.iter_mut().filter_map(Iterator::next).collect();
             chunks.push((places, exact, single));
         }
         let put = |(places, exact, mut to): (&[u32], &mut [f64], Vec<&mut [f32]>)| {
             let (mut rounding, mut reach) = (0.0f64, 0.0f64);
-            for (at, (place, exact)) in places.iter().zip(exact.chunks_exact_mut(dimensions)).enumerate() {
+            for (at, (place, exact)) in places
+                .iter()
+                .zip(exact.chunks_exact_mut(dimensions))
+                .enumerate()
+            {
                 if *place == GAP {
                     to[far.0][at] = far.1 as f32;
                     exact.fill(f64::NAN);
                     continue;
                 }
                 // Rows in another order: each is asked for before its turn.
-                let soon = places.get(at + SOON).map_or(0, |place| *place as usize * dimensions);
+                let soon = places
+                    .get(at + SOON)
+                    .map_or(0, |place| *place as usize * dimensions);
                 nearest(rows.as_ptr().wrapping_add(soon));
-                exact.iter_mut().zip(&rows[*place as usize * dimensions..]).for_each(|(to, v)| *to = *v);
+                exact
+                    .iter_mut()
+                    .zip(&rows[*place as usize * dimensions..])
+                    .for_each(|(to, v)| *to = *v);
                 for ((k, x), near) in exact.iter().enumerate().zip(frame.place(exact)) {
                     let single = near as f32;
                     to[k][at] = single;
@@ -207,8 +254,19 @@ impl Points {
             (rounding, reach)
         };
         let larger = |a: (f64, f64), b: (f64, f64)| (a.0.max(b.0), a.1.max(b.1));
-        let (rounding, reach) = chunks.into_par_iter().map(put).reduce(|| (0.0, 0.0), larger);
-        Points { frame: frame.clone(), len, exact: Exact::Places(exact), near: vec![], single, rounding, reach }
+        let (rounding, reach) = chunks
+            .into_par_iter()
+            .map(put)
+            .reduce(|| (0.0, 0.0), larger);
+        Points {
+            frame: frame.clone(),
+            len,
+            exact: Exact::Places(exact),
+            near: vec![],
+            single,
+            rounding,
+            reach,
+        }
     }
 
     /// Makes near coordinates in double precision too; gaps lie as in single precision.
@@ -218,7 +276,13 @@ impl Points {
             let stride = self.len + PAD;
             let points = exact.chunks_exact(self.frame.dimensions).enumerate();
             for (at, point) in points.filter(|(_, point)| !point[0].is_nan()) {
-                for (k, near) in self.frame.place(point).into_iter().enumerate().take(point.len()) {
+                for (k, near) in self
+                    .frame
+                    .place(point)
+                    .into_iter()
+                    .enumerate()
+                    .take(point.len())
+                {
                     self.near[k * stride + at] = near;
                 }
             }
@@ -255,8 +319,14 @@ impl Points {
             Space::Orthorhombic(l) => (1.0, l.iter().copied().fold(0.0, f64::max), 3.0, 8.0),
             Space::Oblique(lattice) => (lattice.unit(), lattice.longest(), 9.0, 64.0),
         };
-        let singles = if size_of::<T>() == 4 { unit * (self.rounding + other.rounding) } else { 0.0 };
-        singles + doubles * f64::EPSILON * (self.reach + other.reach + length) + roundings * T::UNIT * length
+        let singles = if size_of::<T>() == 4 {
+            unit * (self.rounding + other.rounding)
+        } else {
+            0.0
+        };
+        singles
+            + doubles * f64::EPSILON * (self.reach + other.reach + length)
+            + roundings * T::UNIT * length
     }
 
     /// Coordinate `k` as given; NaN in a gap.

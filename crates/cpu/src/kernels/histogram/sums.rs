@@ -53,29 +53,56 @@ impl<'w> Sums<'w> {
         let of = |which: usize| if wanted[which] { slots } else { 0 };
         let scales = [terms.weight_scale, terms.value_scale];
         let totals = [0, 1].map(|which| vec![0; of(which) * scales[which].windows()]);
-        let parts = [0, 1].map(|which| vec![[0.0; 3]; if scales[which].is_plain() { of(which) * COPIES } else { 0 }]);
-        Sums { terms, totals, parts, pending: 0 }
+        let parts = [0, 1].map(|which| {
+            vec![
+                [0.0; 3];
+                if scales[which].is_plain() {
+                    of(which) * COPIES
+                } else {
+                    0
+                }
+            ]
+        });
+        Sums {
+            terms,
+            totals,
+            parts,
+            pending: 0,
+        }
     }
     /// Adds the terms of pair (i, j), which lies in `slot`; `r2` is its squared distance.
     pub fn add(&mut self, i: usize, j: usize, slot: usize, r2: f64) {
         self.reserve(1);
-        let weight = self.terms.weights.map(|[x, y]| x[i] * y[j] * self.terms.weight_scale.unit());
+        let weight = self
+            .terms
+            .weights
+            .map(|[x, y]| x[i] * y[j] * self.terms.weight_scale.unit());
         let value = self.terms.values.then(|| self.terms.value(r2));
         let scales = [self.terms.weight_scale, self.terms.value_scale];
         for (which, term) in [weight, value].into_iter().enumerate() {
             let Some(term) = term else { continue };
             if !scales[which].is_plain() {
-                scales[which].add_to_window(windows_of(&mut self.totals[which], scales[which], slot), term);
+                scales[which].add_to_window(
+                    windows_of(&mut self.totals[which], scales[which], slot),
+                    term,
+                );
                 continue;
             }
-            self.parts[which][slot * COPIES].iter_mut().zip(apart(term)).for_each(|(sum, part)| *sum += part);
+            self.parts[which][slot * COPIES]
+                .iter_mut()
+                .zip(apart(term))
+                .for_each(|(sum, part)| *sum += part);
         }
     }
     /// Adds weights, or values: term k to the slot that k's number of `slots` names, shifted left by `shift`. Sums of slots that
     /// are no bins hold anything.
     pub fn add_all(&mut self, isa: Isa, values: bool, terms: &[f64], slots: &[i32], shift: i32) {
         use zipfold_vector::simd::Element;
-        let scale = if values { self.terms.value_scale } else { self.terms.weight_scale };
+        let scale = if values {
+            self.terms.value_scale
+        } else {
+            self.terms.weight_scale
+        };
         if !scale.is_plain() {
             let totals = &mut self.totals[usize::from(values)];
             for (term, slot) in terms.iter().zip(slots).filter(|(term, _)| term.is_finite()) {
@@ -85,7 +112,15 @@ impl<'w> Sums<'w> {
         }
         self.reserve(terms.len());
         let parts = &mut self.parts[usize::from(values)];
-        f64::dispatch(isa, Scatter { terms, slots, shift, parts });
+        f64::dispatch(
+            isa,
+            Scatter {
+                terms,
+                slots,
+                shift,
+                parts,
+            },
+        );
     }
     /// Makes room for so many terms.
     fn reserve(&mut self, terms: usize) {
@@ -148,7 +183,8 @@ impl Kernel<f64> for Scatter<'_> {
     #[inline(always)]
     fn run<S: Lanes<f64>>(self, s: S) {
         let mut apart = [[0.0; SOME]; 3];
-        let [high, low_of_high, mid, low_of_mid] = [1.0 / HIGH, -HIGH, 1.0 / MID, -MID].map(|x| s.splat(x));
+        let [high, low_of_high, mid, low_of_mid] =
+            [1.0 / HIGH, -HIGH, 1.0 / MID, -MID].map(|x| s.splat(x));
         let mut padded = [0.0; SOME];
         for (terms, slots) in self.terms.chunks(SOME).zip(self.slots.chunks(SOME)) {
             // Whole vectors: behind the last terms are others.
@@ -164,7 +200,10 @@ impl Kernel<f64> for Scatter<'_> {
                     let m = s.round(s.mul(rest, mid));
                     s.store(h, apart[0].as_mut_ptr().add(at));
                     s.store(m, apart[1].as_mut_ptr().add(at));
-                    s.store(s.mul_add(m, low_of_mid, rest), apart[2].as_mut_ptr().add(at));
+                    s.store(
+                        s.mul_add(m, low_of_mid, rest),
+                        apart[2].as_mut_ptr().add(at),
+                    );
                 }
             }
             for (at, slot) in slots.iter().enumerate().take(terms.len()) {
@@ -188,10 +227,25 @@ mod tests {
 
     /// Terms of all sizes and signs, about whole numbers and about what parts begin with.
     fn some_terms() -> Vec<f64> {
-        let mut terms = vec![0.0, -0.0, 0.75, 1e-20, 5e-324, 1.234_567_890_1e23, (1u128 << 80) as f64];
+        let mut terms = vec![
+            0.0,
+            -0.0,
+            0.75,
+            1e-20,
+            5e-324,
+            1.234_567_890_1e23,
+            (1u128 << 80) as f64,
+        ];
         for power in [0, 1, 26, 27, 28, 52, 53, 54, 55, 79] {
             let at = (1u128 << power) as f64;
-            terms.extend([at, at + 0.5, at * 1.5, at * 1.25 - 0.25, at.next_down(), at.next_up()]);
+            terms.extend([
+                at,
+                at + 0.5,
+                at * 1.5,
+                at * 1.25 - 0.25,
+                at.next_down(),
+                at.next_up(),
+            ]);
         }
         terms.iter().flat_map(|t| [*t, -t]).collect()
     }
@@ -200,7 +254,10 @@ mod tests {
     fn parts_add_up_to_whole_terms() {
         for term in some_terms() {
             assert_eq!(whole(apart(term)), term as i128, "{term}");
-            assert!(apart(term).iter().all(|p| p.abs() <= MID * 0.5 + 1.0), "{term}");
+            assert!(
+                apart(term).iter().all(|p| p.abs() <= MID * 0.5 + 1.0),
+                "{term}"
+            );
         }
     }
 
@@ -213,16 +270,29 @@ mod tests {
                 let weights = [0.0; 1];
                 let weights = Some([&weights[..]; 2]);
                 let unit = Scale::below((1u128 << 80) as f64);
-                let of = Terms { weights, weight_scale: unit, values: true, value_scale: unit, squares: false };
+                let of = Terms {
+                    weights,
+                    weight_scale: unit,
+                    values: true,
+                    value_scale: unit,
+                    squares: false,
+                };
                 let mut sums = Sums::new(of, 5);
                 sums.add_all(isa, false, &terms[..count], &slots, 3);
                 sums.add_all(isa, true, &terms[..count / 2], &slots, 3);
                 let want = |count| {
                     let mut want = vec![0i128; 5];
-                    terms[..count].iter().zip(&slots).for_each(|(t, slot)| want[*slot as usize >> 3] += *t as i128);
+                    terms[..count]
+                        .iter()
+                        .zip(&slots)
+                        .for_each(|(t, slot)| want[*slot as usize >> 3] += *t as i128);
                     want
                 };
-                assert_eq!(sums.finish(), [want(count), want(count / 2)], "{isa} {count}");
+                assert_eq!(
+                    sums.finish(),
+                    [want(count), want(count / 2)],
+                    "{isa} {count}"
+                );
             }
         }
     }
@@ -249,6 +319,9 @@ mod tests {
         sums.add(0, 0, 1, 6.25);
         assert_eq!((sums.pending, sums.totals[0][1]), (1, 2 * want));
         assert!(MOST as f64 * (MID * 0.5 + 1.0) <= (1u64 << 53) as f64);
-        assert_eq!(sums.finish(), [vec![0, 2 * want + (1i128 << 80), 0], vec![0, 20, 0]]);
+        assert_eq!(
+            sums.finish(),
+            [vec![0, 2 * want + (1i128 << 80), 0], vec![0, 20, 0]]
+        );
     }
 }

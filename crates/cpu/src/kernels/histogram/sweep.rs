@@ -104,7 +104,10 @@ impl<T: Near, V: Visitor<T>> Kernel<T> for Sweep<'_, T, V> {
     type Output = V;
     #[inline(always)]
     fn run<S: Lanes<T>>(mut self, s: S) -> V {
-        match (self.work.x.frame().dimensions(), self.work.x.frame().space()) {
+        match (
+            self.work.x.frame().dimensions(),
+            self.work.x.frame().space(),
+        ) {
             (1, Space::Open(_)) => self.rows::<S, 1, OPEN>(s),
             (2, Space::Open(_)) => self.rows::<S, 2, OPEN>(s),
             (3, Space::Open(_)) => self.rows::<S, 3, OPEN>(s),
@@ -143,7 +146,12 @@ impl<T: Near, V: Visitor<T>> Sweep<'_, T, V> {
 
     /// Takes the pairs of `A` anchors with the columns.
     #[inline(always)]
-    fn group<S: Lanes<T>, const D: usize, const P: u8, const A: usize>(&mut self, s: S, i: usize, spans: &[Span]) {
+    fn group<S: Lanes<T>, const D: usize, const P: u8, const A: usize>(
+        &mut self,
+        s: S,
+        i: usize,
+        spans: &[Span],
+    ) {
         // Loops, not closures: what is not inlined into the shell has not its instruction set.
         let mut here = [[s.splat(T::ZERO); D]; A];
         for (a, anchor) in here.iter_mut().enumerate() {
@@ -153,7 +161,11 @@ impl<T: Near, V: Visitor<T>> Sweep<'_, T, V> {
         }
         let lengths = lengths(self.work);
         let mut kept = self.visitor.begin::<A>();
-        let least = if self.work.pairs == Pairs::Above { i + 1 } else { 0 };
+        let least = if self.work.pairs == Pairs::Above {
+            i + 1
+        } else {
+            0
+        };
         for span in spans {
             let straight = P == RIGHT && span.image.is_some();
             let image = span.image.unwrap_or_default();
@@ -168,11 +180,18 @@ impl<T: Near, V: Visitor<T>> Sweep<'_, T, V> {
             }
             let mut first = span.cols.start.max(least);
             while first < span.cols.end {
-                let piece = Piece { i, cols: first..span.cols.end.min(first + V::COLUMNS) };
+                let piece = Piece {
+                    i,
+                    cols: first..span.cols.end.min(first + V::COLUMNS),
+                };
                 first = piece.cols.end;
                 match straight {
-                    true => self.visitor.visit::<S, D, OPEN, A>(s, self.work, &anchors, &piece, &mut kept),
-                    false => self.visitor.visit::<S, D, P, A>(s, self.work, &anchors, &piece, &mut kept),
+                    true => self
+                        .visitor
+                        .visit::<S, D, OPEN, A>(s, self.work, &anchors, &piece, &mut kept),
+                    false => self
+                        .visitor
+                        .visit::<S, D, P, A>(s, self.work, &anchors, &piece, &mut kept),
                 }
             }
         }
@@ -192,7 +211,11 @@ fn columns<'a, T: Near, const D: usize>(work: &Work<'a>) -> [&'a [T]; D] {
 
 /// The lanes of columns from `j` on that each anchor meets.
 #[inline(always)]
-fn lives<T: Near, S: Lanes<T>, const A: usize>(work: &Work<'_>, piece: &Piece, j: usize) -> [u32; A] {
+fn lives<T: Near, S: Lanes<T>, const A: usize>(
+    work: &Work<'_>,
+    piece: &Piece,
+    j: usize,
+) -> [u32; A] {
     let end = if work.padded { 16 } else { piece.cols.end - j };
     let mut lives = [first_lanes(end) & all::<T, S>(); A];
     // Of an anchor of a triangle, the columns behind it.
@@ -228,8 +251,17 @@ fn walls<T: Near, S: Lanes<T>, const P: u8>(s: S, work: &Work<'_>) -> [S::V; 7] 
 
 impl<'a, T: Near> Queueing<'a, T> {
     /// Queues pairs nearer than `far`; `drain` empties the queue.
-    pub(super) fn new(far: T, queue: &'a mut Queue<T>, drain: &'a mut dyn FnMut(&mut Queue<T>)) -> Self {
-        Queueing { far, queue, visited: 0, drain }
+    pub(super) fn new(
+        far: T,
+        queue: &'a mut Queue<T>,
+        drain: &'a mut dyn FnMut(&mut Queue<T>),
+    ) -> Self {
+        Queueing {
+            far,
+            queue,
+            visited: 0,
+            drain,
+        }
     }
 
     /// Counts what is left; the pairs that were seen and not counted.
@@ -293,7 +325,10 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Visitor<T> for Counting<'_, '_, B,
 
     #[inline(always)]
     fn begin<const A: usize>(&mut self) -> Late<A> {
-        Late { index: [[[0i32; 16]; A]; 2], round: 0 }
+        Late {
+            index: [[[0i32; 16]; A]; 2],
+            round: 0,
+        }
     }
 
     #[inline(always)]
@@ -305,7 +340,8 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Visitor<T> for Counting<'_, '_, B,
         piece: &Piece,
         late: &mut Late<A>,
     ) {
-        self.histogram.reserve((piece.cols.len() as u64 + 32) * A as u64);
+        self.histogram
+            .reserve((piece.cols.len() as u64 + 32) * A as u64);
         let columns = columns::<T, D>(work);
         let lengths = walls::<T, S, P>(s, work);
         let constants = self.binner.constants(s);
@@ -317,12 +353,19 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Visitor<T> for Counting<'_, '_, B,
                 *y = unsafe { s.load(column.as_ptr().add(j)) };
             }
             let [even, odd] = &mut late.index;
-            let (now, before) = if late.round.is_multiple_of(2) { (even, odd) } else { (odd, even) };
+            let (now, before) = if late.round.is_multiple_of(2) {
+                (even, odd)
+            } else {
+                (odd, even)
+            };
             let mut undecided = [0u32; A];
             for a in 0..A {
                 let r2 = squared::<T, S, D, P>(s, &anchors[a], &y, &lengths);
                 // SAFETY: `now[a]` holds N values.
-                undecided[a] = unsafe { self.binner.place::<S, SHIFT>(s, constants, r2, now[a].as_mut_ptr()) };
+                undecided[a] = unsafe {
+                    self.binner
+                        .place::<S, SHIFT>(s, constants, r2, now[a].as_mut_ptr())
+                };
                 if late.round > 0 {
                     // SAFETY: `place` stored indices of private counters in the round before.
                     unsafe { bump::<SHIFT>(counters, &before[a], S::N) };
@@ -338,7 +381,8 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Visitor<T> for Counting<'_, '_, B,
             if any != 0 {
                 for a in 0..A {
                     let of = |lane: usize| (piece.i + a, j + lane);
-                    let (exact, wrong) = (undecided[a] & lives[a], undecided[a] | (lives[a] ^ whole));
+                    let (exact, wrong) =
+                        (undecided[a] & lives[a], undecided[a] | (lives[a] ^ whole));
                     settle::<SHIFT>(self.histogram, work, of, exact, wrong, &now[a]);
                 }
             }
@@ -399,7 +443,13 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Kernel<T> for Drain<'_, '_, T, B, 
         if self.histogram.sums.is_some() {
             return self.with_terms(s);
         }
-        let Drain { binner, work, histogram, queue, .. } = self;
+        let Drain {
+            binner,
+            work,
+            histogram,
+            queue,
+            ..
+        } = self;
         let constants = binner.constants(s);
         histogram.reserve(queue.len as u64 + 32);
         let counters = histogram.private.as_mut_ptr();
@@ -411,7 +461,8 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Kernel<T> for Drain<'_, '_, T, B, 
             // the round before.
             let undecided = unsafe {
                 let r2 = s.load(queue.r2.as_ptr().add(at));
-                let undecided = binner.place::<S, SHIFT>(s, constants, r2, index[last].as_mut_ptr());
+                let undecided =
+                    binner.place::<S, SHIFT>(s, constants, r2, index[last].as_mut_ptr());
                 if round > 0 {
                     bump::<SHIFT>(counters, &index[1 - last], S::N);
                 }
@@ -421,7 +472,14 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Kernel<T> for Drain<'_, '_, T, B, 
             let live = first_lanes(queue.len - at) & all::<T, S>();
             let wrong = undecided | (live ^ all::<T, S>());
             if wrong != 0 {
-                settle::<SHIFT>(histogram, work, |lane| queue.pair(at + lane), undecided & live, wrong, &index[last]);
+                settle::<SHIFT>(
+                    histogram,
+                    work,
+                    |lane| queue.pair(at + lane),
+                    undecided & live,
+                    wrong,
+                    &index[last],
+                );
             }
         }
         if queue.len > 0 {
@@ -436,7 +494,13 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Drain<'_, '_, T, B, SHIFT> {
     /// Counts the pairs with their terms.
     #[inline(always)]
     fn with_terms<S: Lanes<T>>(self, s: S) {
-        let Drain { binner, work, histogram, queue, isa } = self;
+        let Drain {
+            binner,
+            work,
+            histogram,
+            queue,
+            isa,
+        } = self;
         let constants = binner.constants(s);
         let mut index = [0i32; QUEUE + 16];
         let mask = histogram.private.len() / 2 - 1;
@@ -444,7 +508,12 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Drain<'_, '_, T, B, SHIFT> {
         for at in (0..queue.len).step_by(S::N) {
             // SAFETY: there are 16 ≥ N places behind the queue, and behind the indices.
             let undecided = unsafe {
-                binner.place::<S, SHIFT>(s, constants, s.load(queue.r2.as_ptr().add(at)), index.as_mut_ptr().add(at))
+                binner.place::<S, SHIFT>(
+                    s,
+                    constants,
+                    s.load(queue.r2.as_ptr().add(at)),
+                    index.as_mut_ptr().add(at),
+                )
             };
             for lane in lanes(undecided & first_lanes(queue.len - at)) {
                 let (i, j) = queue.pair(at + lane);
@@ -462,7 +531,17 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Drain<'_, '_, T, B, SHIFT> {
             let mut terms = [0.0; QUEUE + 16];
             if let Some([x, y]) = of.weights {
                 let (from, terms) = (&queue.from[..queue.vectors], &mut terms);
-                f64::dispatch(isa, Weigh { from, x, y, unit: of.weight_scale.unit(), lanes: S::N, terms });
+                f64::dispatch(
+                    isa,
+                    Weigh {
+                        from,
+                        x,
+                        y,
+                        unit: of.weight_scale.unit(),
+                        lanes: S::N,
+                        terms,
+                    },
+                );
                 sums.add_all(isa, false, &terms[..queue.len], index, SHIFT);
             }
             if of.values {
@@ -505,7 +584,11 @@ impl Kernel<f64> for Weigh<'_> {
                 // SAFETY: 16 weights lie behind the last point's, and 16 terms behind those of a full queue.
                 unsafe {
                     let y = s.load(self.y.as_ptr().add(*j as usize + part));
-                    s.store_compressed(s.mul(s.mul(x, y), unit), bits, self.terms.as_mut_ptr().add(end));
+                    s.store_compressed(
+                        s.mul(s.mul(x, y), unit),
+                        bits,
+                        self.terms.as_mut_ptr().add(end),
+                    );
                 }
                 end += bits.count_ones() as usize;
             }
@@ -530,7 +613,12 @@ impl<T: Near> Ends<T> {
         // SAFETY: 16 ≥ N places lie behind the room of a queue; a vector that moves `from` on queues one pair or more.
         unsafe {
             s.store_compressed(r2, bits, self.r2.add(self.len as usize));
-            self.from.write(From { i: i as u32, j: j as u32, bits, start: self.len });
+            self.from.write(From {
+                i: i as u32,
+                j: j as u32,
+                bits,
+                start: self.len,
+            });
             self.from = self.from.add(usize::from(bits != 0));
         }
         self.len += bits.count_ones();
@@ -540,14 +628,24 @@ impl<T: Near> Ends<T> {
 impl<T: Near> Queue<T> {
     /// An empty one.
     pub(super) fn new() -> Self {
-        Queue { r2: [T::ZERO; QUEUE + 16], len: 0, from: [From::default(); QUEUE + 1], vectors: 0, all: 0 }
+        Queue {
+            r2: [T::ZERO; QUEUE + 16],
+            len: 0,
+            from: [From::default(); QUEUE + 1],
+            vectors: 0,
+            all: 0,
+        }
     }
     /// Where it ends.
     #[inline(always)]
     fn ends(&mut self) -> Ends<T> {
         debug_assert!(self.len <= QUEUE - ROOM && self.vectors <= self.len);
         let from = self.from[self.vectors..].as_mut_ptr();
-        Ends { r2: self.r2.as_mut_ptr(), len: self.len as u32, from }
+        Ends {
+            r2: self.r2.as_mut_ptr(),
+            len: self.len as u32,
+            from,
+        }
     }
     /// Takes in what was added.
     #[inline(always)]
@@ -558,9 +656,12 @@ impl<T: Near> Queue<T> {
     }
     /// The pair in a place of the queue.
     fn pair(&self, at: usize) -> (usize, usize) {
-        let vector = self.from[..self.vectors].partition_point(|from| from.start as usize <= at) - 1;
+        let vector =
+            self.from[..self.vectors].partition_point(|from| from.start as usize <= at) - 1;
         let from = self.from[vector];
-        let lane = lanes(from.bits).nth(at - from.start as usize).unwrap_or_default();
+        let lane = lanes(from.bits)
+            .nth(at - from.start as usize)
+            .unwrap_or_default();
         (from.i as usize, from.j as usize + lane)
     }
 }
@@ -575,7 +676,11 @@ fn squared<T: Near, S: Lanes<T>, const D: usize, const P: u8>(
     lengths: &[S::V; 7],
 ) -> S::V {
     if P == OBLIQUE {
-        return lattice::squared::<T, S>(s, [s.sub(x[0], y[0]), s.sub(x[1], y[1]), s.sub(x[2], y[2])], lengths);
+        return lattice::squared::<T, S>(
+            s,
+            [s.sub(x[0], y[0]), s.sub(x[1], y[1]), s.sub(x[2], y[2])],
+            lengths,
+        );
     }
     let mut sum = s.splat(T::ZERO);
     for k in 0..D {
@@ -584,7 +689,11 @@ fn squared<T: Near, S: Lanes<T>, const D: usize, const P: u8>(
             d = s.abs(d);
             d = s.min(d, s.sub(lengths[k], d));
         }
-        sum = if k == 0 { s.mul(d, d) } else { s.mul_add(d, d, sum) };
+        sum = if k == 0 {
+            s.mul(d, d)
+        } else {
+            s.mul_add(d, d, sum)
+        };
     }
     sum
 }
@@ -622,7 +731,10 @@ unsafe fn four<const SHIFT: i32>(counters: *mut u32, index: &[i32; 16], lane: us
     unsafe {
         let a = index.as_ptr().add(lane).cast::<u64>().read_unaligned();
         let b = index.as_ptr().add(lane + 2).cast::<u64>().read_unaligned();
-        for (at, half) in [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32].into_iter().enumerate() {
+        for (at, half) in [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32]
+            .into_iter()
+            .enumerate()
+        {
             one::<SHIFT>(counters, half, lane + at);
         }
     }

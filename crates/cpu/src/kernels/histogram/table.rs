@@ -27,7 +27,11 @@ impl<T: Near> Table<T> {
         let reach = x.reach() + y.reach();
         let overflow = if size_of::<T>() == 4 { 1e18 } else { 1e150 };
         let last = edges.squares()[edges.bins()];
-        let first = edges.squares().iter().copied().find(|&e| e > last * 1e-12)?;
+        let first = edges
+            .squares()
+            .iter()
+            .copied()
+            .find(|&e| e > last * 1e-12)?;
         if !(reach < overflow && last > 1e-30 && last < overflow && first > 1e-30) {
             return None;
         }
@@ -40,10 +44,22 @@ impl<T: Near> Table<T> {
         let error = x.difference_error::<T>(y) * (x.frame().dimensions() as f64).sqrt()
             + if size_of::<T>() == 4 { 1e-22 } else { 1e-160 };
         let relative = 4.0 * T::UNIT + 8.0 * f64::EPSILON;
-        let start = |c: usize| T::from_high_bits(((c as i32 + base) as u32) << shift).to_f64().sqrt();
+        let start = |c: usize| {
+            T::from_high_bits(((c as i32 + base) as u32) << shift)
+                .to_f64()
+                .sqrt()
+        };
         let cell = |c: usize| {
-            let low = if c == 0 { 0.0 } else { (start(c) * (1.0 - relative) - error).max(0.0) };
-            let high = if c + 1 == count { f64::INFINITY } else { start(c + 1) * (1.0 + relative) + error };
+            let low = if c == 0 {
+                0.0
+            } else {
+                (start(c) * (1.0 - relative) - error).max(0.0)
+            };
+            let high = if c + 1 == count {
+                f64::INFINITY
+            } else {
+                start(c + 1) * (1.0 + relative) + error
+            };
             let (low, high) = (edges.slot(low * low), edges.slot(high * high));
             (low * copies + if low == high { 0 } else { undecided }) as u32
         };
@@ -53,7 +69,13 @@ impl<T: Near> Table<T> {
         let lost = cells.iter().filter(|&&c| c & undecided as u32 != 0).count();
         let telling = size_of::<T>() == 8 || lost <= edges.bins() * 2 + 2 || lost * 16 < count;
         let settled = cells.last() == Some(&(((edges.bins() + 1) * copies) as u32));
-        (telling && settled && base >= 0).then_some(Table { cells, shift, base, undecided: undecided as u32, end })
+        (telling && settled && base >= 0).then_some(Table {
+            cells,
+            shift,
+            base,
+            undecided: undecided as u32,
+            end,
+        })
     }
 }
 
@@ -69,10 +91,22 @@ impl<T: Near> Binner<T> for Table<T> {
     }
 
     #[inline(always)]
-    unsafe fn place<S: Lanes<T>, const SHIFT: i32>(&self, s: S, (): (), r2: S::V, index: *mut i32) -> u32 {
+    unsafe fn place<S: Lanes<T>, const SHIFT: i32>(
+        &self,
+        s: S,
+        (): (),
+        r2: S::V,
+        index: *mut i32,
+    ) -> u32 {
         // SAFETY: the caller promises N values; keys are clamped to the cells.
         unsafe {
-            s.store_keys(r2, self.shift, self.base, self.cells.len() as i32 - 1, index);
+            s.store_keys(
+                r2,
+                self.shift,
+                self.base,
+                self.cells.len() as i32 - 1,
+                index,
+            );
             let mut seen = 0;
             for lane in 0..S::N {
                 let cell = *self.cells.get_unchecked(*index.add(lane) as usize);
@@ -82,7 +116,9 @@ impl<T: Near> Binner<T> for Table<T> {
             if seen & self.undecided == 0 {
                 return 0;
             }
-            (0..S::N).map(|lane| u32::from(*index.add(lane) as u32 & self.undecided != 0) << lane).sum()
+            (0..S::N)
+                .map(|lane| u32::from(*index.add(lane) as u32 & self.undecided != 0) << lane)
+                .sum()
         }
     }
 }

@@ -7,7 +7,10 @@ struct Lcg(u64);
 
 impl Lcg {
     fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
 }
@@ -26,7 +29,9 @@ impl Around<'_> {
             Around::Open => open(),
             Around::Right(lengths) => Frame::periodic(lengths),
             Around::Oblique(cell) => {
-                let Image::Oblique(oblique) = cell.image() else { panic!("a box with right angles") };
+                let Image::Oblique(oblique) = cell.image() else {
+                    panic!("a box with right angles")
+                };
                 Frame::oblique(oblique)
             }
         }
@@ -34,7 +39,10 @@ impl Around<'_> {
     fn nearest(self, d: &mut [f64]) {
         match self {
             Around::Open => {}
-            Around::Right(l) => d.iter_mut().zip(l).for_each(|(d, l)| *d -= l * (*d / l).round_ties_even()),
+            Around::Right(l) => d
+                .iter_mut()
+                .zip(l)
+                .for_each(|(d, l)| *d -= l * (*d / l).round_ties_even()),
             Around::Oblique(cell) => cell.minimum_image(d),
         }
     }
@@ -42,9 +50,23 @@ impl Around<'_> {
 
 /// The definition, with an edge search that knows nothing of the product's.
 #[allow(clippy::needless_range_loop, reason = "pairs are numbered")]
-fn oracle(x: &[Vec<f64>], y: &[Vec<f64>], space: Around<'_>, edges: &Edges, closed: bool, pairs: Pairs) -> Counts {
+fn oracle(
+    x: &[Vec<f64>],
+    y: &[Vec<f64>],
+    space: Around<'_>,
+    edges: &Edges,
+    closed: bool,
+    pairs: Pairs,
+) -> Counts {
     let bins = edges.bins();
-    let mut counts = Counts { bins: vec![0; bins], under: 0, over: 0, skipped: 0, weights: vec![], values: vec![] };
+    let mut counts = Counts {
+        bins: vec![0; bins],
+        under: 0,
+        over: 0,
+        skipped: 0,
+        weights: vec![],
+        values: vec![],
+    };
     for i in 0..x[0].len() {
         for j in 0..y[0].len() {
             if pairs == Pairs::Above && j <= i {
@@ -80,15 +102,32 @@ fn bvh(kind: usize, dimensions: usize, n: usize, seed: u64) -> Vec<Vec<f64>> {
         4 => (g.next() * 40.0).floor() / 4.0 - 3.0,
         _ => g.next() * 1e-24,
     };
-    (0..dimensions).map(|_| (0..n).map(|_| value()).collect()).collect()
+    (0..dimensions)
+        .map(|_| (0..n).map(|_| value()).collect())
+        .collect()
 }
 
-fn check<T: Element>(x: &[Vec<f64>], y: &[Vec<f64>], space: Around<'_>, edges: &Edges, closed: bool, what: &str) {
-    let narrow =
-        |v: &[Vec<f64>]| v.iter().map(|c| c.iter().map(|&x| T::from_f64(x)).collect::<Vec<T>>()).collect::<Vec<_>>();
-    let widen = |v: &[Vec<T>]| v.iter().map(|c| c.iter().map(|x| x.to_f64()).collect::<Vec<f64>>()).collect::<Vec<_>>();
+fn check<T: Element>(
+    x: &[Vec<f64>],
+    y: &[Vec<f64>],
+    space: Around<'_>,
+    edges: &Edges,
+    closed: bool,
+    what: &str,
+) {
+    let narrow = |v: &[Vec<f64>]| {
+        v.iter()
+            .map(|c| c.iter().map(|&x| T::from_f64(x)).collect::<Vec<T>>())
+            .collect::<Vec<_>>()
+    };
+    let widen = |v: &[Vec<T>]| {
+        v.iter()
+            .map(|c| c.iter().map(|x| x.to_f64()).collect::<Vec<f64>>())
+            .collect::<Vec<_>>()
+    };
     let (x, y) = (narrow(x), narrow(y));
-    let slices = |v: &[Vec<T>]| -> Vec<&'static [T]> { v.iter().map(|c| &*c.clone().leak()).collect() };
+    let slices =
+        |v: &[Vec<T>]| -> Vec<&'static [T]> { v.iter().map(|c| &*c.clone().leak()).collect() };
     let (xs, ys) = (slices(&x), slices(&y));
     let frame = space.frame(|| Frame::open(&xs));
     let (px, py) = (Points::new(&frame, &xs), Points::new(&frame, &ys));
@@ -121,9 +160,26 @@ fn edge_sets(scale: f64) -> Vec<(Edges, bool)> {
         (Edges::uniform(-scale, 2.5 * scale, 7), false),
         (Edges::uniform(0.0, 12.0 * scale, 5000), false),
         (Edges::from_edges(&log), false),
-        (Edges::from_edges(&[0.0, scale, scale, 2.0 * scale, 3.0 * scale]).close_last(), true),
-        (Edges::from_squares(vec![scale * scale, 2.0 * scale * scale, 9.0 * scale * scale]), false),
-        (Edges::from_squares((0..3000).map(|i| f64::from(i) * 0.05 * scale * scale).collect()), false),
+        (
+            Edges::from_edges(&[0.0, scale, scale, 2.0 * scale, 3.0 * scale]).close_last(),
+            true,
+        ),
+        (
+            Edges::from_squares(vec![
+                scale * scale,
+                2.0 * scale * scale,
+                9.0 * scale * scale,
+            ]),
+            false,
+        ),
+        (
+            Edges::from_squares(
+                (0..3000)
+                    .map(|i| f64::from(i) * 0.05 * scale * scale)
+                    .collect(),
+            ),
+            false,
+        ),
     ]
 }
 
@@ -133,7 +189,11 @@ fn each_form_counts_what_the_definition_counts() {
     let cell = PeriodicBox::parse("10,8,4,80,85,75").expect("a box");
     for kind in [0, 3] {
         let (x, y) = (bvh(kind, 3, 41, 41), bvh(kind, 3, 50, 42));
-        for space in [Around::Open, Around::Right(&[10.0, 8.0, 4.0]), Around::Oblique(&cell)] {
+        for space in [
+            Around::Open,
+            Around::Right(&[10.0, 8.0, 4.0]),
+            Around::Oblique(&cell),
+        ] {
             for (n, (edges, closed)) in edge_sets(0.5).iter().enumerate() {
                 let what = format!("kind {kind}, edges {n}");
                 check::<f32>(&x, &y, space, edges, *closed, &what);
@@ -148,7 +208,10 @@ fn counts_are_those_of_the_definition() {
     for kind in 0..6 {
         for dimensions in 1..=4 {
             let (x, y) = (bvh(kind, dimensions, 101, 1), bvh(kind, dimensions, 87, 2));
-            for (n, (edges, closed)) in edge_sets(if kind == 5 { 1e-25 } else { 1.0 }).iter().enumerate() {
+            for (n, (edges, closed)) in edge_sets(if kind == 5 { 1e-25 } else { 1.0 })
+                .iter()
+                .enumerate()
+            {
                 let what = format!("kind {kind}, {dimensions}-D, edges {n}");
                 check::<f32>(&x, &y, Around::Open, edges, *closed, &what);
                 check::<f64>(&x, &y, Around::Open, edges, *closed, &what);
@@ -165,8 +228,22 @@ fn periodic_counts_are_those_of_the_definition() {
             for periods in [[10.0, 8.0, 4.0, 2.0], [3.3, 7.7, 1.1, 100.0]] {
                 for (n, (edges, closed)) in edge_sets(0.5).iter().enumerate() {
                     let what = format!("kind {kind}, {dimensions}-D, edges {n}, box {periods:?}");
-                    check::<f32>(&x, &y, Around::Right(&periods[..dimensions]), edges, *closed, &what);
-                    check::<f64>(&x, &y, Around::Right(&periods[..dimensions]), edges, *closed, &what);
+                    check::<f32>(
+                        &x,
+                        &y,
+                        Around::Right(&periods[..dimensions]),
+                        edges,
+                        *closed,
+                        &what,
+                    );
+                    check::<f64>(
+                        &x,
+                        &y,
+                        Around::Right(&periods[..dimensions]),
+                        edges,
+                        *closed,
+                        &what,
+                    );
                 }
             }
         }
@@ -200,10 +277,20 @@ fn most_pairs_in_oblique_boxes_are_decided_in_single_precision() {
     let x = bvh(0, 3, 1000, 33);
     let columns: Vec<&[f64]> = x.iter().map(|c| &c[..]).collect();
     let cell = PeriodicBox::parse("10,10,10,80,85,75").expect("a box");
-    let points = Points::new(&Around::Oblique(&cell).frame(|| Frame::open(&columns)), &columns);
+    let points = Points::new(
+        &Around::Oblique(&cell).frame(|| Frame::open(&columns)),
+        &columns,
+    );
     let edges = Edges::uniform(0.0, 9.0, 300);
     let mut h = Histogram::new(&edges);
-    h.add(Isa::detect(), &points, 0..1000, &points, 0..1000, Pairs::Above);
+    h.add(
+        Isa::detect(),
+        &points,
+        0..1000,
+        &points,
+        0..1000,
+        Pairs::Above,
+    );
     assert!(h.undecided() < 1000, "{} of 499500", h.undecided());
     assert_eq!(h.finish().total(), 499_500);
 }
@@ -234,7 +321,14 @@ fn most_pairs_are_decided_in_single_precision() {
     let points = Points::new(&Frame::open(&columns), &columns);
     let edges = Edges::uniform(0.0, 18.0, 300);
     let mut h = Histogram::new(&edges);
-    h.add(Isa::detect(), &points, 0..1000, &points, 0..1000, Pairs::Above);
+    h.add(
+        Isa::detect(),
+        &points,
+        0..1000,
+        &points,
+        0..1000,
+        Pairs::Above,
+    );
     assert!(h.undecided() < 5000, "{} of 499500", h.undecided());
     assert_eq!(h.finish().total(), 499_500);
 }
@@ -252,8 +346,16 @@ fn private_counts_are_flushed_before_they_overflow() {
 /// Counts by a mesh, in two parts of rows, and by parts of the columns too where vectors end with their spans.
 fn by_mesh(meshed: &Meshed, edges: &Edges, isa: Isa, pairs: Pairs, halves: bool) -> Counts {
     let last = meshed.points.len() - 1;
-    let (columns, points) = ([0, last].map(|s| &meshed.columns[s]), [0, last].map(|s| &meshed.points[s]));
-    let meeting = Meeting { mesh: &meshed.mesh, columns, points, above: pairs == Pairs::Above };
+    let (columns, points) = (
+        [0, last].map(|s| &meshed.columns[s]),
+        [0, last].map(|s| &meshed.points[s]),
+    );
+    let meeting = Meeting {
+        mesh: &meshed.mesh,
+        columns,
+        points,
+        above: pairs == Pairs::Above,
+    };
     let binning = Binning::new(edges, points[0], points[1]);
     let doubles = points.map(|p| p.clone().with_doubles());
     let points = [&doubles[0], &doubles[1]];
@@ -263,7 +365,13 @@ fn by_mesh(meshed: &Meshed, edges: &Edges, isa: Isa, pairs: Pairs, halves: bool)
     for rows in [0..m / 3, m / 3..m] {
         for cols in [0..middle, middle..n] {
             meeting.strips(&rows, &cols, |strips| {
-                let work = Work { x: points[0], y: points[1], strips, pairs, padded: !halves };
+                let work = Work {
+                    x: points[0],
+                    y: points[1],
+                    strips,
+                    pairs,
+                    padded: !halves,
+                };
                 h.add_strips(isa, &binning, &work);
             });
         }
@@ -274,25 +382,55 @@ fn by_mesh(meshed: &Meshed, edges: &Edges, isa: Isa, pairs: Pairs, halves: bool)
 #[test]
 fn meshes_count_what_the_definition_counts() {
     let mut meshes = 0;
-    let boxes = [None, Some([10.0, 8.0, 4.0, 2.0]), Some([3.3, 7.7, 1.1, 100.0])];
+    let boxes = [
+        None,
+        Some([10.0, 8.0, 4.0, 2.0]),
+        Some([3.3, 7.7, 1.1, 100.0]),
+    ];
     for (kind, dimensions) in (0..6).flat_map(|k| (1..=4).map(move |d| (k, d))) {
-        let (x, y) = (bvh(kind, dimensions, 111, 11), bvh(kind, dimensions, 93, 12));
+        let (x, y) = (
+            bvh(kind, dimensions, 111, 11),
+            bvh(kind, dimensions, 93, 12),
+        );
         let rows = |c: &[Vec<f64>]| -> Vec<f64> {
-            (0..c[0].len()).flat_map(|i| c.iter().map(move |column| column[i])).collect()
+            (0..c[0].len())
+                .flat_map(|i| c.iter().map(move |column| column[i]))
+                .collect()
         };
         let (rows_x, rows_y) = (rows(&x), rows(&y));
         for periods in boxes.iter().filter(|b| b.is_none() || kind != 5) {
             let periods = periods.as_ref().map(|p| &p[..dimensions]);
             let space = periods.map_or(Around::Open, Around::Right);
             let frame = space.frame(|| Frame::open_rows(&rows_x, dimensions));
-            for (n, (edges, closed)) in edge_sets(if kind == 5 { 1e-25 } else { 0.3 }).iter().enumerate() {
+            for (n, (edges, closed)) in edge_sets(if kind == 5 { 1e-25 } else { 0.3 })
+                .iter()
+                .enumerate()
+            {
                 let reach = edges.squares()[edges.bins()].sqrt();
-                for (parts, pairs) in [(1, Pairs::All), (2, Pairs::Above), (3, Pairs::All), (5, Pairs::Above)] {
+                for (parts, pairs) in [
+                    (1, Pairs::All),
+                    (2, Pairs::Above),
+                    (3, Pairs::All),
+                    (5, Pairs::Above),
+                ] {
                     let above = pairs == Pairs::Above;
-                    let sides = if above { vec![&rows_x[..]] } else { vec![&rows_x[..], &rows_y] };
-                    let Some(meshed) = Meshed::new(&frame, &sides, reach, parts) else { continue };
+                    let sides = if above {
+                        vec![&rows_x[..]]
+                    } else {
+                        vec![&rows_x[..], &rows_y]
+                    };
+                    let Some(meshed) = Meshed::new(&frame, &sides, reach, parts) else {
+                        continue;
+                    };
                     meshes += 1;
-                    let want = oracle(&x, if above { &x } else { &y }, space, edges, *closed, pairs);
+                    let want = oracle(
+                        &x,
+                        if above { &x } else { &y },
+                        space,
+                        edges,
+                        *closed,
+                        pairs,
+                    );
                     for isa in Isa::available() {
                         for halves in [false, true] {
                             let got = by_mesh(&meshed, edges, isa, pairs, halves);
@@ -312,7 +450,9 @@ fn meshes_count_what_the_definition_counts() {
 #[test]
 fn meshes_leave_most_pairs_out() {
     let x = bvh(0, 3, 4000, 21);
-    let rows: Vec<f64> = (0..4000).flat_map(|i| x.iter().map(move |c| c[i])).collect();
+    let rows: Vec<f64> = (0..4000)
+        .flat_map(|i| x.iter().map(move |c| c[i]))
+        .collect();
     for frame in [Frame::open_rows(&rows, 3), Frame::periodic(&[10.0; 3])] {
         let meshed = Meshed::new(&frame, &[&rows], 1.0, 2).expect("a mesh");
         let meeting = Meeting {

@@ -42,14 +42,28 @@ impl Work<'_> {
     pub(super) fn share_in_range(&self, edges: &Edges) -> f64 {
         const SAMPLE: usize = 256;
         let last = edges.squares()[edges.bins()];
-        let at = |n: usize, r: &Range<usize>, step: usize| r.start + (n * step + step / 2) % r.len().max(1);
+        let at = |n: usize, r: &Range<usize>, step: usize| {
+            r.start + (n * step + step / 2) % r.len().max(1)
+        };
         let inside = (0..SAMPLE).filter(|n| {
             let strip = &self.strips[at(*n, &(0..self.strips.len()), 31_337)];
-            let Some(span) = strip.spans.get(at(*n, &(0..strip.spans.len()), 15_485_863)) else { return false };
+            let Some(span) = strip.spans.get(at(*n, &(0..strip.spans.len()), 15_485_863)) else {
+                return false;
+            };
             let some = !strip.rows.is_empty() && !span.cols.is_empty();
-            let pair = || self.x.squared_distance(at(*n, &strip.rows, 7919), self.y, at(*n, &span.cols, 104_729));
+            let pair = || {
+                self.x.squared_distance(
+                    at(*n, &strip.rows, 7919),
+                    self.y,
+                    at(*n, &span.cols, 104_729),
+                )
+            };
             some && pair() < last
         });
-        if self.strips.is_empty() { 0.0 } else { inside.count() as f64 / SAMPLE as f64 }
+        if self.strips.is_empty() {
+            0.0
+        } else {
+            inside.count() as f64 / SAMPLE as f64
+        }
     }
 }

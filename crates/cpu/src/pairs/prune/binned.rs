@@ -40,14 +40,27 @@ impl<'e, 'j> Binned<'e, 'j> {
     ///
     /// # Errors
     /// `Interrupted` when told to stop.
-    pub fn run(near: &'e Near<'j>, fold: &'j Histogram, tiles: &[Tile], stop: Stop<'_>) -> Result<Folded> {
+    pub fn run(
+        near: &'e Near<'j>,
+        fold: &'j Histogram,
+        tiles: &[Tile],
+        stop: Stop<'_>,
+    ) -> Result<Folded> {
         let vm = near.vm();
         let scratch = vm.scratch();
         let limit = |axis: &zipfold_core::fold::Axis| {
             let (first, last) = (axis.compared[0], axis.compared[axis.bins()]);
             // What is under the only axis is counted there.
-            let lo = if fold.axes.len() > 1 { first } else { f64::NEG_INFINITY };
-            Limit { root: axis.root, lo, hi: if axis.closed { last } else { last.next_down() } }
+            let lo = if fold.axes.len() > 1 {
+                first
+            } else {
+                f64::NEG_INFINITY
+            };
+            Limit {
+                root: axis.root,
+                lo,
+                hi: if axis.closed { last } else { last.next_down() },
+            }
         };
         let mut walk = Binned {
             near,
@@ -64,12 +77,16 @@ impl<'e, 'j> Binned<'e, 'j> {
         near.groups(tiles, stop, |rows| walk.group(rows))?;
         walk.tally.counted -= walk.tally.nan;
         let outside = walk.tally.counted.checked_sub(walk.state.total());
-        let outside = outside.ok_or_else(|| Error::internal("more pairs in a histogram than were counted"))?;
+        let outside = outside
+            .ok_or_else(|| Error::internal("more pairs in a histogram than were counted"))?;
         // What was not placed is over the last edge, or over all of several axes.
         if let Some(last) = walk.state.counts.last_mut() {
             *last += outside;
         }
-        Ok(Folded { states: vec![State::Histogram(walk.state)], tally: walk.tally })
+        Ok(Folded {
+            states: vec![State::Histogram(walk.state)],
+            tally: walk.tally,
+        })
     }
     /// Sorted rows of one cell.
     fn group(&mut self, rows: Range<usize>) {
@@ -82,7 +99,9 @@ impl<'e, 'j> Binned<'e, 'j> {
         }
         for start in rows.clone().step_by(ROWS) {
             let rows = start..rows.end.min(start + ROWS);
-            self.vm.x.take(&near.x.values, &near.grid.order()[rows.clone()]);
+            self.vm
+                .x
+                .take(&near.x.values, &near.grid.order()[rows.clone()]);
             let mut counted = [0u64; ROWS];
             for columns in found.chunks(BLOCKS * BLOCK) {
                 self.vm.y.take_in_strips(&near.y.values, columns);
@@ -90,10 +109,17 @@ impl<'e, 'j> Binned<'e, 'j> {
                 for (block, columns) in columns.chunks(BLOCK).enumerate() {
                     self.ranks.clear();
                     if near.job.space.is_self() {
-                        self.ranks.extend(columns.iter().map(|row| near.ranks[*row as usize]));
+                        self.ranks
+                            .extend(columns.iter().map(|row| near.ranks[*row as usize]));
                     }
                     for (at, counted) in counted[..rows.len()].iter_mut().enumerate() {
-                        self.vm.eval(&mut self.scratch, at, rows.len(), block, &(0..columns.len()));
+                        self.vm.eval(
+                            &mut self.scratch,
+                            at,
+                            rows.len(),
+                            block,
+                            &(0..columns.len()),
+                        );
                         *counted += self.take(rows.start + at, columns);
                     }
                 }
@@ -113,8 +139,19 @@ impl<'e, 'j> Binned<'e, 'j> {
         let within = match near.limit {
             None => 0,
             Some((root, limit)) => {
-                let of = [Limit { root, lo: f64::NEG_INFINITY, hi: limit }];
-                f64::dispatch(isa, Mark { scratch: &self.scratch, limits: &of, marks: &mut *marks });
+                let of = [Limit {
+                    root,
+                    lo: f64::NEG_INFINITY,
+                    hi: limit,
+                }];
+                f64::dispatch(
+                    isa,
+                    Mark {
+                        scratch: &self.scratch,
+                        limits: &of,
+                        marks: &mut *marks,
+                    },
+                );
                 marks.iter().map(|m| u64::from(*m)).sum()
             }
         };
@@ -124,7 +161,14 @@ impl<'e, 'j> Binned<'e, 'j> {
             self.take_one_by_one(i, columns);
             return within;
         }
-        f64::dispatch(isa, Mark { scratch: &self.scratch, limits: &self.limits, marks: &mut *marks });
+        f64::dispatch(
+            isa,
+            Mark {
+                scratch: &self.scratch,
+                limits: &self.limits,
+                marks: &mut *marks,
+            },
+        );
         // Every lane is written where the next one that counts goes.
         let mut lanes = [0u8; BLOCK + 1];
         let mut count = 0;
@@ -134,20 +178,32 @@ impl<'e, 'j> Binned<'e, 'j> {
         }
         for lane in &lanes[..count] {
             let lane = usize::from(*lane);
-            self.state.absorb(self.fold, i, columns[lane] as usize, |root| self.scratch.root(root)[0][lane]);
+            self.state
+                .absorb(self.fold, i, columns[lane] as usize, |root| {
+                    self.scratch.root(root)[0][lane]
+                });
         }
         within
     }
     /// Where some values are NaN.
     fn take_one_by_one(&mut self, i: usize, columns: &[u32]) {
         let near = self.near;
-        for (lane, j) in columns.iter().enumerate().filter(|(lane, _)| self.marks[*lane] != 0) {
+        for (lane, j) in columns
+            .iter()
+            .enumerate()
+            .filter(|(lane, _)| self.marks[*lane] != 0)
+        {
             let value = |root: usize| self.scratch.root(root)[0][lane];
             let is_nan = |root: usize| value(root).is_nan();
             if near.job.folds[0].meets_nan(is_nan, value) {
                 let (a, b) = (i as u64, u64::from(*j));
-                let cell = if near.job.space.is_triangular() { (a.min(b), a.max(b)) } else { (a, b) };
-                self.tally.first_nan = Some(self.tally.first_nan.map_or(cell, |first| first.min(cell)));
+                let cell = if near.job.space.is_triangular() {
+                    (a.min(b), a.max(b))
+                } else {
+                    (a, b)
+                };
+                self.tally.first_nan =
+                    Some(self.tally.first_nan.map_or(cell, |first| first.min(cell)));
                 if near.job.nan == NanPolicy::Skip {
                     self.tally.nan += 1;
                     continue;
@@ -158,7 +214,11 @@ impl<'e, 'j> Binned<'e, 'j> {
     }
     /// Counts what is left of a sorted row, of so many columns that were looked at.
     fn close(&mut self, row: usize, within: u64, looked: u64) {
-        let all = self.near.job.space.count(&(row..row + 1), &(0..self.near.job.space.m));
+        let all = self
+            .near
+            .job
+            .space
+            .count(&(row..row + 1), &(0..self.near.job.space.m));
         let looked = looked.min(all);
         match self.near.limit {
             None => self.tally.counted += all,
@@ -175,15 +235,28 @@ impl<'e, 'j> Binned<'e, 'j> {
 fn mark_space(cells: Domain, row: u32, ranks: &[u32], marks: &mut [u8]) {
     match cells {
         Domain::Cross | Domain::Square => marks.fill(1),
-        Domain::Triangle => marks.iter_mut().zip(ranks).for_each(|(m, rank)| *m = u8::from(*rank > row)),
-        Domain::Diagonal => marks.iter_mut().zip(ranks).for_each(|(m, rank)| *m = u8::from(*rank >= row)),
-        Domain::Ordered => marks.iter_mut().zip(ranks).for_each(|(m, rank)| *m = u8::from(*rank != row)),
+        Domain::Triangle => marks
+            .iter_mut()
+            .zip(ranks)
+            .for_each(|(m, rank)| *m = u8::from(*rank > row)),
+        Domain::Diagonal => marks
+            .iter_mut()
+            .zip(ranks)
+            .for_each(|(m, rank)| *m = u8::from(*rank >= row)),
+        Domain::Ordered => marks
+            .iter_mut()
+            .zip(ranks)
+            .for_each(|(m, rank)| *m = u8::from(*rank != row)),
     }
 }
 
 /// Whether a value of a marked lane is NaN.
 fn any_nan(values: &[[f64; BLOCK]], marks: &[u8]) -> bool {
-    values.iter().any(|v| v.iter().zip(marks).fold(false, |any, (v, mark)| any | (v.is_nan() & (*mark != 0))))
+    values.iter().any(|v| {
+        v.iter()
+            .zip(marks)
+            .fold(false, |any, (v, mark)| any | (v.is_nan() & (*mark != 0)))
+    })
 }
 
 /// Takes the mark of lanes whose values are beyond a limit.

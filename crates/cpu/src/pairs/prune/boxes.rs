@@ -53,7 +53,10 @@ impl<'j> Boxes<'j> {
         }
         let program = compile(low);
         let code = match evaluator {
-            Evaluator::Code => Some(compiled(plan, low, &program, false).ok_or("no code can be made for the formula")?),
+            Evaluator::Code => Some(
+                compiled(plan, low, &program, false)
+                    .ok_or("no code can be made for the formula")?,
+            ),
             Evaluator::Points | Evaluator::Steps => None,
         };
         let Sorted { x, y, orders } = Sorted::new(job);
@@ -64,10 +67,31 @@ impl<'j> Boxes<'j> {
         // Points meet leaves by groups, not by rows.
         let none = || Rows::empty(low.dim, 0, 0);
         let singles: &[u32] = if by_points { &[] } else { order_x };
-        let rows = || if by_points { none() } else { Rows::arranged_by_row(low, Side::X, &x.values, order_x) };
-        let lanes = if code.is_some() { jit::lanes::<f64>(plan.isa) } else { BLOCK };
-        let panels = || if by_points { none() } else { Rows::arranged_by_strip(low, &y.values, of_y, lanes) };
-        let boxes = || (Level::over_rows(&x, singles, 1), Level::over_rows(&x, order_x, GROUP));
+        let rows = || {
+            if by_points {
+                none()
+            } else {
+                Rows::arranged_by_row(low, Side::X, &x.values, order_x)
+            }
+        };
+        let lanes = if code.is_some() {
+            jit::lanes::<f64>(plan.isa)
+        } else {
+            BLOCK
+        };
+        let panels = || {
+            if by_points {
+                none()
+            } else {
+                Rows::arranged_by_strip(low, &y.values, of_y, lanes)
+            }
+        };
+        let boxes = || {
+            (
+                Level::over_rows(&x, singles, 1),
+                Level::over_rows(&x, order_x, GROUP),
+            )
+        };
         let columns = || (panels(), Tree::new(&y, of_y, leaf));
         let ((rows, (points, groups)), (panels, tree)) = rayon::join(|| (rows(), boxes()), columns);
         let distances = match by_points {
@@ -87,7 +111,20 @@ impl<'j> Boxes<'j> {
             unit: 1.0,
         };
         let (best_first, limits) = (looks_for_best(job), Limits::new(&job.folds));
-        Ok(Boxes { job, vm, bounds, space, doubled, best_first, orders, points, groups, tree, distances, limits })
+        Ok(Boxes {
+            job,
+            vm,
+            bounds,
+            space,
+            doubled,
+            best_first,
+            orders,
+            points,
+            groups,
+            tree,
+            distances,
+            limits,
+        })
     }
     /// Which rows of `side` the sorted ones are.
     pub fn order(&self, side: Side) -> &[u32] {

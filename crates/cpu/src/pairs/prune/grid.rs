@@ -48,7 +48,11 @@ impl Grid {
         };
         let lost = (0..places_x.len()).filter(|row| places_x[*row].is_none());
         grid.order.extend(lost.map(|row| row as u32));
-        grid.places = grid.order.iter().map(|row| places_x[*row as usize]).collect();
+        grid.places = grid
+            .order
+            .iter()
+            .map(|row| places_x[*row as usize])
+            .collect();
         grid
     }
     /// Cells a window wide, no more than there are rows.
@@ -59,11 +63,19 @@ impl Grid {
             let of = places.iter().flatten().map(|p| p[at]);
             let (lo, hi) = match self.windows.is_periodic(at) {
                 true => (0.0, 1.0),
-                false => of.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v))),
+                false => of.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| {
+                    (lo.min(v), hi.max(v))
+                }),
             };
-            let extent = if hi > lo { (hi - lo).min(f64::MAX) } else { 0.0 };
+            let extent = if hi > lo {
+                (hi - lo).min(f64::MAX)
+            } else {
+                0.0
+            };
             // A little wider than a window, so that rows of a cell look at one more to either side.
-            *wanted = (extent / (self.windows.window(at) * (1.0 + 1e-6))).floor().max(1.0);
+            *wanted = (extent / (self.windows.window(at) * (1.0 + 1e-6)))
+                .floor()
+                .max(1.0);
             (self.first[at], self.per_unit[at]) = (if lo.is_finite() { lo } else { 0.0 }, extent);
         }
         let most = places.len().max(1) as f64;
@@ -84,13 +96,18 @@ impl Grid {
     }
     #[inline]
     fn cell(&self, place: &Place) -> usize {
-        (0..MOST).fold(0, |cell, at| cell * self.cells[at] + self.along(at, place[at]))
+        (0..MOST).fold(0, |cell, at| {
+            cell * self.cells[at] + self.along(at, place[at])
+        })
     }
     /// Rows by cell, and where cells begin.
     fn sorted(&self, places: &[Option<Place>]) -> (Vec<u32>, Vec<u32>) {
         let cells: usize = self.cells.iter().product();
         let mut starts = vec![0u32; cells + 1];
-        let of: Vec<Option<usize>> = places.iter().map(|place| place.as_ref().map(|place| self.cell(place))).collect();
+        let of: Vec<Option<usize>> = places
+            .iter()
+            .map(|place| place.as_ref().map(|place| self.cell(place)))
+            .collect();
         of.iter().flatten().for_each(|cell| starts[cell + 1] += 1);
         (0..cells).for_each(|cell| starts[cell + 1] += starts[cell]);
         let mut next = starts.clone();
@@ -112,7 +129,10 @@ impl Grid {
         let end = rows.end.min(rows.start + TOGETHER);
         let cell = |row: usize| self.places[row].as_ref().map(|place| self.cell(place));
         let mine = cell(rows.start);
-        rows.start..(rows.start..end).find(|row| cell(*row) != mine).unwrap_or(end)
+        rows.start
+            ..(rows.start..end)
+                .find(|row| cell(*row) != mine)
+                .unwrap_or(end)
     }
     /// The rows of y, ascending, that may be within reach of one of the sorted `rows`, which share a cell.
     pub fn near(&self, rows: &Range<usize>, found: &mut Vec<u32>) {
@@ -130,7 +150,8 @@ impl Grid {
             for b in met[1].cells() {
                 let line = (a * self.cells[1] + b) * self.cells[2];
                 for c in met[2].runs() {
-                    let cells = self.starts[line + c.start] as usize..self.starts[line + c.end] as usize;
+                    let cells =
+                        self.starts[line + c.start] as usize..self.starts[line + c.end] as usize;
                     found.extend_from_slice(&self.others[cells]);
                 }
             }
@@ -141,16 +162,31 @@ impl Grid {
     fn met(&self, at: usize, lo: f64, hi: f64) -> Met {
         let count = self.cells[at];
         if at >= self.windows.len() {
-            return Met { first: 0, many: 1, count: 1 };
+            return Met {
+                first: 0,
+                many: 1,
+                count: 1,
+            };
         }
         let (lo, hi) = (lo - self.windows.window(at), hi + self.windows.window(at));
         if !self.windows.is_periodic(at) {
             let (first, last) = (self.along(at, lo), self.along(at, hi));
-            return Met { first, many: last - first + 1, count };
+            return Met {
+                first,
+                many: last - first + 1,
+                count,
+            };
         }
-        let (first, last) = ((lo * count as f64).floor() as i64, (hi * count as f64).floor() as i64);
+        let (first, last) = (
+            (lo * count as f64).floor() as i64,
+            (hi * count as f64).floor() as i64,
+        );
         let many = (last - first + 1).clamp(1, count as i64) as usize;
-        Met { first: first.rem_euclid(count as i64) as usize, many, count }
+        Met {
+            first: first.rem_euclid(count as i64) as usize,
+            many,
+            count,
+        }
     }
 }
 
@@ -165,7 +201,10 @@ struct Met {
 impl Met {
     fn runs(self) -> [Range<usize>; 2] {
         let end = self.first + self.many;
-        [self.first..end.min(self.count), 0..end.saturating_sub(self.count)]
+        [
+            self.first..end.min(self.count),
+            0..end.saturating_sub(self.count),
+        ]
     }
     fn cells(self) -> impl Iterator<Item = usize> {
         self.runs().into_iter().flatten()

@@ -17,9 +17,21 @@ pub struct Limits {
 impl Limits {
     /// No value yet of `folds`.
     pub fn new(folds: &[Fold]) -> Self {
-        let roots = if let [Fold::Extremes(f)] = folds { f.roots.len() } else { 0 };
-        let ends = (0..roots).map(|_| [f64::INFINITY, f64::NEG_INFINITY].map(|v| AtomicU64::new(key(v)))).collect();
-        Limits { ends, worst: folds.iter().map(|_| AtomicU64::new(key(f64::INFINITY))).collect() }
+        let roots = if let [Fold::Extremes(f)] = folds {
+            f.roots.len()
+        } else {
+            0
+        };
+        let ends = (0..roots)
+            .map(|_| [f64::INFINITY, f64::NEG_INFINITY].map(|v| AtomicU64::new(key(v))))
+            .collect();
+        Limits {
+            ends,
+            worst: folds
+                .iter()
+                .map(|_| AtomicU64::new(key(f64::INFINITY)))
+                .collect(),
+        }
     }
     /// What a value of fold `at`, a `Top`, must not exceed to matter.
     pub fn worst(&self, at: usize) -> f64 {
@@ -33,7 +45,9 @@ impl Limits {
     }
     /// The least and the largest value of root number `at`.
     pub fn ends(&self, at: usize) -> [f64; 2] {
-        self.ends[at].each_ref().map(|end| number(end.load(Ordering::Relaxed)))
+        self.ends[at]
+            .each_ref()
+            .map(|end| number(end.load(Ordering::Relaxed)))
     }
     /// Takes what one thread has found.
     pub fn widen(&self, found: &ExtremesState) {
@@ -54,11 +68,19 @@ impl Limits {
 /// Bits in the order of the numbers.
 fn key(v: f64) -> u64 {
     let bits = v.to_bits();
-    if v.is_sign_negative() { !bits } else { bits | 1 << 63 }
+    if v.is_sign_negative() {
+        !bits
+    } else {
+        bits | 1 << 63
+    }
 }
 
 fn number(key: u64) -> f64 {
-    f64::from_bits(if key >> 63 == 1 { key & !(1 << 63) } else { !key })
+    f64::from_bits(if key >> 63 == 1 {
+        key & !(1 << 63)
+    } else {
+        !key
+    })
 }
 
 #[cfg(test)]
@@ -67,8 +89,23 @@ mod tests {
 
     #[test]
     fn keys_are_in_the_order_of_numbers() {
-        let numbers = [f64::NEG_INFINITY, -1e300, -1.0, -5e-324, -0.0, 0.0, 5e-324, 1.0, 1e300, f64::INFINITY];
+        let numbers = [
+            f64::NEG_INFINITY,
+            -1e300,
+            -1.0,
+            -5e-324,
+            -0.0,
+            0.0,
+            5e-324,
+            1.0,
+            1e300,
+            f64::INFINITY,
+        ];
         assert!(numbers.windows(2).all(|w| key(w[0]) < key(w[1])));
-        assert!(numbers.iter().all(|v| number(key(*v)).to_bits() == v.to_bits()));
+        assert!(
+            numbers
+                .iter()
+                .all(|v| number(key(*v)).to_bits() == v.to_bits())
+        );
     }
 }

@@ -27,28 +27,56 @@ impl<'j> Meshes<'j> {
     /// Places the rows of `job` in columns of cells as wide as the last edge over `parts`; none where the job is of another
     /// kind, or its points too wide apart for single precision.
     pub fn load(job: &'j Job, plan: &Plan, parts: u32) -> std::result::Result<Self, Declined> {
-        let [Fold::Histogram(h)] = job.folds.as_slice() else { return Err("it is for one histogram") };
+        let [Fold::Histogram(h)] = job.folds.as_slice() else {
+            return Err("it is for one histogram");
+        };
         let axis = &h.axes[0];
         let last = axis.compared[axis.bins()].sqrt();
         if !Distances::applies(job) || !last.is_finite() {
             return Err(NOT_FINITE);
         }
         let rows = |table, side| Hoisted::new(&job.low, table, side).values;
-        let (x, y) = (rows(&job.x, Side::X), job.y.as_ref().map(|y| rows(y, Side::Y)));
-        let sides: Vec<&[f64]> = [Some(&x), y.as_ref()].into_iter().flatten().map(|side| &side[..]).collect();
+        let (x, y) = (
+            rows(&job.x, Side::X),
+            job.y.as_ref().map(|y| rows(y, Side::Y)),
+        );
+        let sides: Vec<&[f64]> = [Some(&x), y.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(|side| &side[..])
+            .collect();
         let frame = frame(job, || Frame::open_rows(&x, job.low.dim));
-        let Meshed { mesh, columns, points } = Meshed::new(&frame, &sides, last, parts as usize)
+        let Meshed {
+            mesh,
+            columns,
+            points,
+        } = Meshed::new(&frame, &sides, last, parts as usize)
             .ok_or("the points are too far apart for single precision")?;
         let mut points = points.into_iter();
-        let places =
-            if h.weights.is_some() { columns.iter().map(Columns::places).collect() } else { vec![Block::default()] };
+        let places = if h.weights.is_some() {
+            columns.iter().map(Columns::places).collect()
+        } else {
+            vec![Block::default()]
+        };
         let orders = [&places[0][..], &places[places.len() - 1]];
-        let distances =
-            points.next().and_then(|x| Distances::between(job, x, points.next(), Some(orders))).ok_or(NOT_FINITE)?;
-        Ok(Meshes { job, isa: zips::isa(plan.isa), mesh, columns, distances })
+        let distances = points
+            .next()
+            .and_then(|x| Distances::between(job, x, points.next(), Some(orders)))
+            .ok_or(NOT_FINITE)?;
+        Ok(Meshes {
+            job,
+            isa: zips::isa(plan.isa),
+            mesh,
+            columns,
+            distances,
+        })
     }
     fn side(&self, side: Side) -> &Columns {
-        if side == Side::Y { &self.columns[self.columns.len() - 1] } else { &self.columns[0] }
+        if side == Side::Y {
+            &self.columns[self.columns.len() - 1]
+        } else {
+            &self.columns[0]
+        }
     }
 }
 
@@ -85,6 +113,9 @@ impl Executor for Meshes<'_> {
         }
         let mut state = HistogramState::new(fold);
         Distances::put_all(&sweep.finish(), &mut state, tally.counted);
-        Ok(Folded { states: vec![State::Histogram(state)], tally })
+        Ok(Folded {
+            states: vec![State::Histogram(state)],
+            tally,
+        })
     }
 }

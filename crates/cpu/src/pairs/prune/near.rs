@@ -46,26 +46,52 @@ impl<'j> Near<'j> {
         let reach = prune::reach(job).ok_or("nothing bounds how far apart rows may be")?;
         let program = compile(&job.low);
         let code = match code {
-            true => Some(compiled(plan, &job.low, &program, false).ok_or("no code can be made for the formula")?),
+            true => Some(
+                compiled(plan, &job.low, &program, false)
+                    .ok_or("no code can be made for the formula")?,
+            ),
             false => None,
         };
         let windows = Windows::new(&reach, job.cell.as_ref(), [&job.x, job.other()]);
         let low = &job.low;
-        let sides = || rayon::join(|| Hoisted::new(low, &job.x, Side::X), || Hoisted::new(low, job.other(), Side::Y));
+        let sides = || {
+            rayon::join(
+                || Hoisted::new(low, &job.x, Side::X),
+                || Hoisted::new(low, job.other(), Side::Y),
+            )
+        };
         let ((x, y), grid) = rayon::join(sides, || Grid::new(windows, &job.x, job.y.as_ref()));
         let own = job.space.is_self();
         let mut ranks = vec![0; if own { job.space.n } else { 0 }];
         if own {
-            grid.order().iter().enumerate().for_each(|(rank, row)| ranks[*row as usize] = rank as u32);
+            grid.order()
+                .iter()
+                .enumerate()
+                .for_each(|(rank, row)| ranks[*row as usize] = rank as u32);
         }
         let space = prune::walked(job, plan.prune);
         let limit = job.near_root.zip(job.space.near_square());
-        Ok(Near { job, space, isa: plan.isa, program, code, x, y, grid, ranks, limit })
+        Ok(Near {
+            job,
+            space,
+            isa: plan.isa,
+            program,
+            code,
+            x,
+            y,
+            grid,
+            ranks,
+            limit,
+        })
     }
     /// An evaluator with room for some rows of x, and for blocks of rows of y.
     pub(super) fn vm(&self) -> Vm<'j, f64> {
         let low = &self.job.low;
-        let lanes = if self.code.is_some() { jit::lanes::<f64>(self.isa) } else { BLOCK };
+        let lanes = if self.code.is_some() {
+            jit::lanes::<f64>(self.isa)
+        } else {
+            BLOCK
+        };
         Vm {
             low,
             program: self.program.clone(),
@@ -83,7 +109,12 @@ impl<'j> Near<'j> {
     ///
     /// # Errors
     /// `Interrupted` when told to stop.
-    pub(super) fn groups(&self, tiles: &[Tile], stop: Stop<'_>, mut take: impl FnMut(Range<usize>)) -> Result<()> {
+    pub(super) fn groups(
+        &self,
+        tiles: &[Tile],
+        stop: Stop<'_>,
+        mut take: impl FnMut(Range<usize>),
+    ) -> Result<()> {
         for tile in tiles {
             let mut left = tile.rows.clone();
             while !left.is_empty() {

@@ -20,8 +20,14 @@ impl Executor for Near<'_> {
         }
         let mut walk = Walk::new(self, tiles::rows(tiles));
         self.groups(tiles, stop, |rows| walk.group(rows))?;
-        let states = walk.pieces.into_iter().map(|piece| State::Rows(RowState::of_piece(piece)));
-        Ok(Folded { states: states.collect(), tally: walk.tally })
+        let states = walk
+            .pieces
+            .into_iter()
+            .map(|piece| State::Rows(RowState::of_piece(piece)));
+        Ok(Folded {
+            states: states.collect(),
+            tally: walk.tally,
+        })
     }
 }
 
@@ -53,14 +59,25 @@ impl<'e, 'j> Walk<'e, 'j> {
         let job = near.job;
         let vm = near.vm();
         let scratch = vm.scratch();
-        let by_row = || job.folds.iter().filter_map(|f| if let Fold::Rows(f) = f { Some(f) } else { None });
-        let list = List { columns: vec![], values: vec![vec![]; scratch.numbers()] };
+        let by_row = || {
+            job.folds
+                .iter()
+                .filter_map(|f| if let Fold::Rows(f) = f { Some(f) } else { None })
+        };
+        let list = List {
+            columns: vec![],
+            values: vec![vec![]; scratch.numbers()],
+        };
         Walk {
             near,
             vm,
             scratch,
-            sparse: by_row().map(|f| SparseRow::new(f, job.space.is_triangular())).collect(),
-            pieces: by_row().map(|f| RowPiece::new(f, rows.start, rows.len())).collect(),
+            sparse: by_row()
+                .map(|f| SparseRow::new(f, job.space.is_triangular()))
+                .collect(),
+            pieces: by_row()
+                .map(|f| RowPiece::new(f, rows.start, rows.len()))
+                .collect(),
             tally: Tally::default(),
             found: vec![],
             lists: vec![list; ROWS],
@@ -74,13 +91,21 @@ impl<'e, 'j> Walk<'e, 'j> {
         let together = (zipfold_plan::prune::NEAR_TOGETHER / found.len().max(1)).clamp(1, ROWS);
         for start in rows.clone().step_by(together) {
             let rows = start..rows.end.min(start + together);
-            self.vm.x.take(&self.near.x.values, &self.near.grid.order()[rows.clone()]);
+            self.vm
+                .x
+                .take(&self.near.x.values, &self.near.grid.order()[rows.clone()]);
             for columns in found.chunks(BLOCKS * BLOCK) {
                 self.vm.y.take_in_strips(&self.near.y.values, columns);
                 self.scratch.forget(0);
                 for (block, columns) in columns.chunks(BLOCK).enumerate() {
                     for row in 0..rows.len() {
-                        self.vm.eval(&mut self.scratch, row, rows.len(), block, &(0..columns.len()));
+                        self.vm.eval(
+                            &mut self.scratch,
+                            row,
+                            rows.len(),
+                            block,
+                            &(0..columns.len()),
+                        );
                         self.collect(row, self.near.grid.order()[rows.start + row], columns);
                     }
                 }
@@ -108,12 +133,15 @@ impl<'e, 'j> Walk<'e, 'j> {
             let numbers = self.scratch.all();
             for (lane, column) in columns.iter().enumerate() {
                 lanes[count] = lane as u8;
-                let some = numbers.iter().fold(false, |some, values| some | (values[lane] != 0.0));
+                let some = numbers
+                    .iter()
+                    .fold(false, |some, values| some | (values[lane] != 0.0));
                 count += usize::from(some && !(own && *column == row));
             }
         }
         let lanes = &lanes[..count];
-        list.columns.extend(lanes.iter().map(|lane| columns[usize::from(*lane)]));
+        list.columns
+            .extend(lanes.iter().map(|lane| columns[usize::from(*lane)]));
         for (to, from) in list.values.iter_mut().zip(self.scratch.all()) {
             to.extend(lanes.iter().map(|lane| from[usize::from(*lane)]));
         }
@@ -122,7 +150,10 @@ impl<'e, 'j> Walk<'e, 'j> {
     fn fold(&mut self, row: usize, at: usize, looked: u64) {
         let near = self.near;
         let list = &mut self.lists[at];
-        let all = near.job.space.count(&(row..row + 1), &(0..near.job.space.m));
+        let all = near
+            .job
+            .space
+            .count(&(row..row + 1), &(0..near.job.space.m));
         let before = self.tally.nan;
         self.gaps.clear();
         note_nan(near, row, list, &mut self.tally, &mut self.gaps);
@@ -134,21 +165,43 @@ impl<'e, 'j> Walk<'e, 'j> {
             let at = self.gaps.partition_point(|gap| (*gap as usize) < own);
             self.gaps.insert(at, own as u32);
         }
-        let others = if near.limit.is_some() { Others::Absent } else { Others::Zeros(&self.gaps, zeros) };
+        let others = if near.limit.is_some() {
+            Others::Absent
+        } else {
+            Others::Zeros(&self.gaps, zeros)
+        };
         for (sparse, piece) in self.sparse.iter_mut().zip(&mut self.pieces) {
             let (fold, first) = (sparse.row_fold(), firsts[sparse.row_fold().root]);
-            piece.put(fold, row, sparse.fold(own, &list.columns, others, |part| &list.values[first + part]));
+            piece.put(
+                fold,
+                row,
+                sparse.fold(own, &list.columns, others, |part| {
+                    &list.values[first + part]
+                }),
+            );
         }
         let counted = match near.limit {
-            Some(_) => list.columns.iter().filter(|column| near.counts(row, **column)).count() as u64,
+            Some(_) => list
+                .columns
+                .iter()
+                .filter(|column| near.counts(row, **column))
+                .count() as u64,
             None => all - (self.tally.nan - before),
         };
         let far = all - counted - (self.tally.nan - before);
-        let looked = if near.job.space.is_triangular() { looked / 2 } else { looked };
+        let looked = if near.job.space.is_triangular() {
+            looked / 2
+        } else {
+            looked
+        };
         self.tally.counted += counted;
         self.tally.far += far;
         let unseen = all - looked.min(all);
-        self.tally.skipped += if near.limit.is_some() { far.min(unseen) } else { unseen };
+        self.tally.skipped += if near.limit.is_some() {
+            far.min(unseen)
+        } else {
+            unseen
+        };
         list.columns.clear();
         list.values.iter_mut().for_each(Vec::clear);
     }
@@ -156,20 +209,39 @@ impl<'e, 'j> Walk<'e, 'j> {
 
 /// Notes values that are NaN, and leaves them out where they are to be skipped.
 fn note_nan(near: &Near<'_>, row: usize, list: &mut List, tally: &mut Tally, gaps: &mut Vec<u32>) {
-    if !list.values.iter().any(|v| v.iter().fold(false, |any, v| any | v.is_nan())) {
+    if !list
+        .values
+        .iter()
+        .any(|v| v.iter().fold(false, |any, v| any | v.is_nan()))
+    {
         return;
     }
     let is_nan = |at: usize| list.values.iter().any(|v| v[at].is_nan());
     let nan: Vec<bool> = (0..list.columns.len()).map(is_nan).collect();
     let skip = near.job.nan == NanPolicy::Skip;
-    for (column, _) in list.columns.iter().zip(&nan).filter(|(column, nan)| **nan && near.counts(row, **column)) {
+    for (column, _) in list
+        .columns
+        .iter()
+        .zip(&nan)
+        .filter(|(column, nan)| **nan && near.counts(row, **column))
+    {
         let (i, j) = (u64::from(near.grid.order()[row]), u64::from(*column));
-        let cell = if near.job.space.is_triangular() { (i.min(j), i.max(j)) } else { (i, j) };
+        let cell = if near.job.space.is_triangular() {
+            (i.min(j), i.max(j))
+        } else {
+            (i, j)
+        };
         tally.first_nan = Some(tally.first_nan.map_or(cell, |first| first.min(cell)));
         tally.nan += u64::from(skip);
     }
     if skip {
-        gaps.extend(list.columns.iter().zip(&nan).filter(|(_, nan)| **nan).map(|(column, _)| *column));
+        gaps.extend(
+            list.columns
+                .iter()
+                .zip(&nan)
+                .filter(|(_, nan)| **nan)
+                .map(|(column, _)| *column),
+        );
         let mut kept = nan.iter();
         list.columns.retain(|_| kept.next() == Some(&false));
         for values in &mut list.values {

@@ -44,14 +44,27 @@ impl<'j> RangeSearch<'j> {
         let Sorted { x, y, orders } = Sorted::new(job);
         let (isa, space) = (zips::isa(plan.isa), prune::walked(job, plan.prune));
         let sides = [(&x, orders.of(Side::X)), (&y, orders.of(Side::Y))];
-        let Search { norm, terms, question } = search;
+        let Search {
+            norm,
+            terms,
+            question,
+        } = search;
         let mut lengths = [1.0; MOST];
-        lengths.iter_mut().zip(terms).for_each(|(l, t)| *l = t.period.unwrap_or(1.0));
+        lengths
+            .iter_mut()
+            .zip(terms)
+            .for_each(|(l, t)| *l = t.period.unwrap_or(1.0));
         let periodic = terms.iter().any(|t| t.period.is_some());
-        let measure = Measure { norm: *norm, terms: terms.len(), periods: periodic.then_some(lengths) };
+        let measure = Measure {
+            norm: *norm,
+            terms: terms.len(),
+            periods: periodic.then_some(lengths),
+        };
         let bvh = |side: usize| {
             let (rows, order) = sides[side];
-            let at = |name: u32, k: usize| rows.values[name as usize * rows.width + terms[k].coordinates[side]];
+            let at = |name: u32, k: usize| {
+                rows.values[name as usize * rows.width + terms[k].coordinates[side]]
+            };
             Bvh::new(&measure, order, at)
         };
         let same = job.y.is_none() && terms.iter().all(|t| t.coordinates[0] == t.coordinates[1]);
@@ -83,7 +96,9 @@ impl<'j> RangeSearch<'j> {
         };
         if range_search.question == Question::Extremes {
             let sample = Sample(range_search.extreme(false, 0..0, 0..0));
-            range_search.sampled.store(f64::dispatch(isa, sample), Ordering::Relaxed);
+            range_search
+                .sampled
+                .store(f64::dispatch(isa, sample), Ordering::Relaxed);
         }
         Ok(range_search)
     }
@@ -106,14 +121,30 @@ impl<'j> RangeSearch<'j> {
     fn step(&self, part: &mut Part<'_>, rows: Range<usize>, cols: Range<usize>) -> Result<u64> {
         match (part, self.question) {
             (Part::Ends, Question::Extremes) => {
-                let look = |largest| f64::dispatch(self.isa, self.extreme(largest, rows.clone(), cols.clone()));
+                let look = |largest| {
+                    f64::dispatch(self.isa, self.extreme(largest, rows.clone(), cols.clone()))
+                };
                 Ok(look(false) + look(true) + self.sampled.swap(0, Ordering::Relaxed))
             }
-            (Part::Lists(first, lists), Question::Nearest(k)) => Ok(self.nearest(*first, lists, k, rows, cols)),
+            (Part::Lists(first, lists), Question::Nearest(k)) => {
+                Ok(self.nearest(*first, lists, k, rows, cols))
+            }
             (Part::Matches(matches), Question::Within(limit)) => {
                 let take = |row: usize, found: &[u32]| matches.keep(row, found);
                 let (x, y, measure, cut) = (&self.x, self.other(), &self.measure, self.cut);
-                f64::dispatch(self.isa, Within { x, y, measure, rows, cols, cut, limit, take })
+                f64::dispatch(
+                    self.isa,
+                    Within {
+                        x,
+                        y,
+                        measure,
+                        rows,
+                        cols,
+                        cut,
+                        limit,
+                        take,
+                    },
+                )
             }
             _ => Err(Error::internal("a question and its state do not fit")),
         }
@@ -134,10 +165,27 @@ impl<'j> RangeSearch<'j> {
             }
         };
         let take = |row: usize, top: &mut TopK<f64>| {
-            lists.borrow_mut()[row - first] = top.finish().iter().map(|(v, j)| (*v, u64::from(*j))).collect();
+            lists.borrow_mut()[row - first] = top
+                .finish()
+                .iter()
+                .map(|(v, j)| (*v, u64::from(*j)))
+                .collect();
         };
         let (x, y, measure, cut) = (&self.x, self.other(), &self.measure, self.cut);
-        let [all, behind] = f64::dispatch(self.isa, Nearest { x, y, measure, rows, cols, cut, k, begin, take });
+        let [all, behind] = f64::dispatch(
+            self.isa,
+            Nearest {
+                x,
+                y,
+                measure,
+                rows,
+                cols,
+                cut,
+                k,
+                begin,
+                take,
+            },
+        );
         // A half space is walked from both rows of a cell; its cells are those behind the row.
         let doubled = self.space.cells != self.job.space.cells;
         if doubled { behind } else { all }
@@ -150,7 +198,12 @@ impl Executor for RangeSearch<'_> {
         let mut tally = Tally::default();
         let order = [self.orders.of(Side::X), self.orders.of(Side::Y)];
         let mut part = match &self.job.folds[0] {
-            Fold::Select(fold) => Part::Matches(Matches::new(fold, sink, self.job.space.is_triangular(), order)),
+            Fold::Select(fold) => Part::Matches(Matches::new(
+                fold,
+                sink,
+                self.job.space.is_triangular(),
+                order,
+            )),
             Fold::Extremes(_) => Part::Ends,
             _ => Part::Lists(rows.start, vec![vec![]; rows.len()]),
         };
@@ -170,7 +223,10 @@ impl Executor for RangeSearch<'_> {
             Part::Lists(start, lists) => State::Nearest(NearestState::of_rows(start, lists)),
             Part::Ends => State::Extremes(ExtremesState::of(vec![self.ends.get()])),
         };
-        Ok(Folded { states: vec![state], tally })
+        Ok(Folded {
+            states: vec![state],
+            tally,
+        })
     }
     fn order(&self) -> Option<&[u32]> {
         Some(self.orders.of(Side::X))
@@ -197,7 +253,13 @@ struct Matches<'s> {
 
 impl<'s> Matches<'s> {
     fn new(fold: &'s Select, sink: &'s dyn Sink, half: bool, order: [&'s [u32]; 2]) -> Self {
-        Matches { fold, state: SelectState::part(fold, 0, 0), sink, order, half }
+        Matches {
+            fold,
+            state: SelectState::part(fold, 0, 0),
+            sink,
+            order,
+            half,
+        }
     }
     fn keep(&mut self, row: usize, columns: &[u32]) -> Result<()> {
         let (to_i, to_j) = (&mut self.state.i, &mut self.state.j);
@@ -211,7 +273,9 @@ impl<'s> Matches<'s> {
         }
         debug_assert_eq!(self.fold.value, None);
         let i = u64::from(self.order[0][row]);
-        let names = columns.iter().map(|j| u64::from(self.order[1][*j as usize]));
+        let names = columns
+            .iter()
+            .map(|j| u64::from(self.order[1][*j as usize]));
         match self.half {
             true => names.for_each(|j| {
                 to_i.push(i.min(j));

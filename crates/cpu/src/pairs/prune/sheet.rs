@@ -10,8 +10,8 @@ use std::ops::Range;
 use zipfold_core::Job;
 use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{
-    ExtremesState, Fold, Histogram, HistogramState, Nearest, NearestState, RowPiece, RowState, Select, SelectKind,
-    SelectState, State, TopState,
+    ExtremesState, Fold, Histogram, HistogramState, Nearest, NearestState, RowPiece, RowState,
+    Select, SelectKind, SelectState, State, TopState,
 };
 use zipfold_vector::simd::Isa;
 
@@ -73,7 +73,10 @@ impl<'e> Sheet<'e> {
             if let Fold::Histogram(f) = f {
                 Part::Histogram(HistogramState::new(f))
             } else if let Fold::Select(f) = f {
-                Part::Select(SelectState::part(f, rows.start, rows.len()), Pages::default())
+                Part::Select(
+                    SelectState::part(f, rows.start, rows.len()),
+                    Pages::default(),
+                )
             } else if let Fold::Nearest(f) = f {
                 Part::Nearest((0..rows.len()).map(|_| TopK::new(f.k)).collect())
             } else if let Fold::Rows(f) = f {
@@ -88,7 +91,16 @@ impl<'e> Sheet<'e> {
             }
         };
         let parts = job.folds.iter().map(part).collect();
-        Sheet { job, isa, rows, order, half, parts, negated: vec![], limits }
+        Sheet {
+            job,
+            isa,
+            rows,
+            order,
+            half,
+            parts,
+            negated: vec![],
+            limits,
+        }
     }
     /// What a value of fold `at` must not exceed to matter to any of `rows`; NaN while everything matters.
     pub fn worst(&self, at: usize, rows: &Range<usize>) -> f64 {
@@ -100,10 +112,20 @@ impl<'e> Sheet<'e> {
                 let sign = if wants_largest(f) { -1.0 } else { 1.0 };
                 // One result in all: what is beaten by any row is beaten.
                 if f.along == Along::All {
-                    let best = piece.acc.chunks_exact(2).zip(&piece.counts).filter(|(_, c)| **c > 0);
+                    let best = piece
+                        .acc
+                        .chunks_exact(2)
+                        .zip(&piece.counts)
+                        .filter(|(_, c)| **c > 0);
                     return best.map(|(a, _)| sign * a[0]).fold(f64::INFINITY, f64::min);
                 }
-                let mine = local.map(|r| if piece.counts[r] > 0 { sign * piece.acc[r * 2] } else { f64::NAN });
+                let mine = local.map(|r| {
+                    if piece.counts[r] > 0 {
+                        sign * piece.acc[r * 2]
+                    } else {
+                        f64::NAN
+                    }
+                });
                 mine.fold(f64::NEG_INFINITY, worse)
             }
             _ => f64::NAN,
@@ -125,14 +147,25 @@ impl<'e> Sheet<'e> {
                     }
                 }
                 (Fold::Extremes(f), Part::Extremes(s)) => {
-                    f.roots.iter().enumerate().for_each(|(at, root)| s.absorb(at, run.values(*root)));
+                    f.roots
+                        .iter()
+                        .enumerate()
+                        .for_each(|(at, root)| s.absorb(at, run.values(*root)));
                     self.limits.widen(s);
                 }
                 (Fold::Top(f), Part::Top(s)) => {
                     let i = self.order[0][run.row] as usize;
-                    for (v, j) in run.values(f.root).iter().zip(&self.order[1][run.cols.clone()]) {
+                    for (v, j) in run
+                        .values(f.root)
+                        .iter()
+                        .zip(&self.order[1][run.cols.clone()])
+                    {
                         let j = *j as usize;
-                        let (i, j) = if self.half { (i.min(j), i.max(j)) } else { (i, j) };
+                        let (i, j) = if self.half {
+                            (i.min(j), i.max(j))
+                        } else {
+                            (i, j)
+                        };
                         if s.offer(f, *v, i, j) {
                             self.limits.tighten(at, s.bound());
                         }
@@ -148,7 +181,9 @@ impl<'e> Sheet<'e> {
     /// Bytes of matches found, with those of `more` to come.
     pub fn bytes(&self, more: u64) -> u64 {
         let one = |(part, fold): (&Part, &Fold)| match (part, fold) {
-            (Part::Select(s, _), Fold::Select(f)) if f.kind == SelectKind::Inner => s.bytes() + more.saturating_mul(32),
+            (Part::Select(s, _), Fold::Select(f)) if f.kind == SelectKind::Inner => {
+                s.bytes() + more.saturating_mul(32)
+            }
             _ => 0,
         };
         self.parts.iter().zip(&self.job.folds).map(one).sum()
@@ -183,10 +218,15 @@ impl<'e> Sheet<'e> {
             match (&mut self.parts[at], &self.job.folds[at], whole) {
                 (Part::Rows(piece), Fold::Rows(f), whole) => {
                     let counted = f.stride() > 0 || *whole == Whole::All;
-                    piece.counts[row - self.rows.start] += if counted { cols.len() as u64 } else { 0 };
+                    piece.counts[row - self.rows.start] +=
+                        if counted { cols.len() as u64 } else { 0 };
                 }
                 (Part::Select(s, _), Fold::Select(f), Whole::All) => {
-                    let enough = if f.kind == SelectKind::Inner { cols.len() } else { 1 };
+                    let enough = if f.kind == SelectKind::Inner {
+                        cols.len()
+                    } else {
+                        1
+                    };
                     for j in cols.clone().take(enough) {
                         keep(f, s, row, j, None, self.order, self.half);
                     }
@@ -202,7 +242,12 @@ impl<'e> Sheet<'e> {
             Part::Histogram(s) => State::Histogram(s),
             Part::Select(s, _) => State::Select(s),
             Part::Nearest(tops) => {
-                let lists = tops.into_iter().map(|mut t| t.finish().iter().map(|(v, j)| (*v, u64::from(*j))).collect());
+                let lists = tops.into_iter().map(|mut t| {
+                    t.finish()
+                        .iter()
+                        .map(|(v, j)| (*v, u64::from(*j)))
+                        .collect()
+                });
                 State::Nearest(NearestState::of_rows(start, lists.collect()))
             }
             Part::Rows(piece) => State::Rows(RowState::of_piece(piece)),
@@ -210,7 +255,11 @@ impl<'e> Sheet<'e> {
             Part::Top(s) => State::Top(s),
             Part::None => fold.part(&self.rows),
         };
-        self.parts.into_iter().zip(&self.job.folds).map(finish).collect()
+        self.parts
+            .into_iter()
+            .zip(&self.job.folds)
+            .map(finish)
+            .collect()
     }
 }
 
@@ -221,17 +270,28 @@ fn worse(a: f64, b: f64) -> f64 {
 
 /// The worst of the k-th values of some lists; NaN while one has fewer than k.
 fn top_worst(tops: &[TopK<f64>]) -> f64 {
-    tops.iter().map(|t| t.bound().unwrap_or(f64::NAN)).fold(f64::NEG_INFINITY, worse)
+    tops.iter()
+        .map(|t| t.bound().unwrap_or(f64::NAN))
+        .fold(f64::NEG_INFINITY, worse)
 }
 
 fn bins(f: &Histogram, s: &mut HistogramState, run: &Run<'_>, order: [&[u32]; 2]) {
     let i = order[0][run.row] as usize;
     for (l, j) in run.cols.clone().enumerate() {
-        s.absorb(f, i, order[1][j] as usize, |r| run.values.root(r)[0][run.lane + l]);
+        s.absorb(f, i, order[1][j] as usize, |r| {
+            run.values.root(r)[0][run.lane + l]
+        });
     }
 }
 
-fn nearest(f: &Nearest, top: &mut TopK<f64>, run: &Run<'_>, order: &[u32], isa: Isa, negated: &mut Vec<f64>) {
+fn nearest(
+    f: &Nearest,
+    top: &mut TopK<f64>,
+    run: &Run<'_>,
+    order: &[u32],
+    isa: Isa,
+    negated: &mut Vec<f64>,
+) {
     let ids = &order[run.cols.clone()];
     let values = run.values(f.root);
     if f.largest {
@@ -258,12 +318,28 @@ fn matches(
     debug_assert!(!full, "a page is larger than a block");
     for l in pages.slices().flatten() {
         let value = f.value.map(|v| run.values(v)[*l as usize]);
-        keep(f, s, run.row, run.cols.start + *l as usize, value, order, half);
+        keep(
+            f,
+            s,
+            run.row,
+            run.cols.start + *l as usize,
+            value,
+            order,
+            half,
+        );
     }
 }
 
 #[inline]
-fn keep(f: &Select, s: &mut SelectState, row: usize, j: usize, value: Option<f64>, order: [&[u32]; 2], half: bool) {
+fn keep(
+    f: &Select,
+    s: &mut SelectState,
+    row: usize,
+    j: usize,
+    value: Option<f64>,
+    order: [&[u32]; 2],
+    half: bool,
+) {
     if f.kind != SelectKind::Inner {
         s.absorb(f, row, j, None);
         return;

@@ -45,6 +45,13 @@ impl Sorted {
                 (y, order)
             },
         );
-        Sorted { x, y, orders: Orders { x: order_x, y: order_y } }
+        Sorted {
+            x,
+            y,
+            orders: Orders {
+                x: order_x,
+                y: order_y,
+            },
+        }
     }
 }

@@ -26,37 +26,53 @@ impl Hoisted {
         let width = Bounds::coordinates(low, side);
         let mut values = Block::zeros(table.rows() * width);
         if let Some(columns) = raw_columns(low, side) {
-            values.par_chunks_mut((CHUNK * width).max(1)).enumerate().for_each(|(chunk, out)| {
-                let mut whole = vec![0.0; table.width()];
-                for (at, out) in out.chunks_exact_mut(width).enumerate() {
-                    let row = chunk * CHUNK + at;
-                    if table.width() > 4 * width {
-                        out.iter_mut().zip(&columns).for_each(|(o, c)| *o = table.get(row, *c));
-                        continue;
+            values
+                .par_chunks_mut((CHUNK * width).max(1))
+                .enumerate()
+                .for_each(|(chunk, out)| {
+                    let mut whole = vec![0.0; table.width()];
+                    for (at, out) in out.chunks_exact_mut(width).enumerate() {
+                        let row = chunk * CHUNK + at;
+                        if table.width() > 4 * width {
+                            out.iter_mut()
+                                .zip(&columns)
+                                .for_each(|(o, c)| *o = table.get(row, *c));
+                            continue;
+                        }
+                        table.row_into(row, &mut whole);
+                        out.iter_mut()
+                            .zip(&columns)
+                            .for_each(|(o, c)| *o = whole[*c]);
                     }
-                    table.row_into(row, &mut whole);
-                    out.iter_mut().zip(&columns).for_each(|(o, c)| *o = whole[*c]);
-                }
-            });
+                });
             return Hoisted { values, width };
         }
-        values.par_chunks_mut((CHUNK * width).max(1)).enumerate().for_each(|(chunk, out)| {
-            let mut hoister = low.hoister(side);
-            let mut row = vec![];
-            for (at, out) in out.chunks_exact_mut(width).enumerate() {
-                hoister.load(table, chunk * CHUNK + at);
-                hoisted_into(&hoister, low, side, &mut row);
-                out.copy_from_slice(&row);
-            }
-        });
+        values
+            .par_chunks_mut((CHUNK * width).max(1))
+            .enumerate()
+            .for_each(|(chunk, out)| {
+                let mut hoister = low.hoister(side);
+                let mut row = vec![];
+                for (at, out) in out.chunks_exact_mut(width).enumerate() {
+                    hoister.load(table, chunk * CHUNK + at);
+                    hoisted_into(&hoister, low, side, &mut row);
+                    out.copy_from_slice(&row);
+                }
+            });
         Hoisted { values, width }
     }
     /// The order of the rows along the curve: components of a vector share a scale, numbers have their own.
     pub fn order(&self, low: &Lowered, side: Side) -> Vec<u32> {
         let streams = low.streams[side as usize].len();
-        let mut groups: Vec<Vec<usize>> = (0..streams).map(|s| (s * low.dim..(s + 1) * low.dim).collect()).collect();
+        let mut groups: Vec<Vec<usize>> = (0..streams)
+            .map(|s| (s * low.dim..(s + 1) * low.dim).collect())
+            .collect();
         groups.extend((streams * low.dim..self.width).map(|c| vec![c]));
-        let coordinates = Coordinates { values: &self.values, width: self.width, groups };
+        let coordinates = Coordinates {
+            values: &self.values,
+            width: self.width,
+            groups,
+        };
         match coordinates.whole() {
             None => (0..coordinates.rows() as u32).collect(),
             Some(grid) => {
@@ -75,13 +91,21 @@ impl Hoisted {
 
 /// The columns of the table that the hoisted values of a side are, where they are as given.
 fn raw_columns(low: &Lowered, side: Side) -> Option<Vec<usize>> {
-    let nodes = low.streams[side as usize].iter().chain(&low.attrs[side as usize]);
+    let nodes = low.streams[side as usize]
+        .iter()
+        .chain(&low.attrs[side as usize]);
     let columns = nodes.map(|id| match low.formula.node(*id) {
         Node::Row(s) if *s == side => Some(0..low.dim),
         Node::At(s, k) if *s == side => Some(*k as usize..*k as usize + 1),
         _ => None,
     });
-    Some(columns.collect::<Option<Vec<_>>>()?.into_iter().flatten().collect())
+    Some(
+        columns
+            .collect::<Option<Vec<_>>>()?
+            .into_iter()
+            .flatten()
+            .collect(),
+    )
 }
 
 /// Boxes over runs of rows or of smaller boxes: hoisted value c of box b lies between `lo[c·stride + b]` and
@@ -102,7 +126,12 @@ impl Level {
     /// No bounds yet.
     fn new(count: usize, width: usize) -> Level {
         let stride = count + LANES;
-        Level { count, stride, lo: vec![f64::INFINITY; stride * width], hi: vec![f64::NEG_INFINITY; stride * width] }
+        Level {
+            count,
+            stride,
+            lo: vec![f64::INFINITY; stride * width],
+            hi: vec![f64::NEG_INFINITY; stride * width],
+        }
     }
     fn widen(&mut self, at: usize, lo: f64, hi: f64) {
         let (l, h) = (&mut self.lo[at], &mut self.hi[at]);
@@ -114,7 +143,9 @@ impl Level {
     pub fn over_rows(hoisted: &Hoisted, order: &[u32], size: usize) -> Level {
         let mut level = Level::new(order.len().div_ceil(size), hoisted.width);
         for row in 0..order.len() {
-            let Some(values) = hoisted.row(order, row) else { continue };
+            let Some(values) = hoisted.row(order, row) else {
+                continue;
+            };
             for (c, v) in values.iter().enumerate() {
                 level.widen(c * level.stride + row / size, *v, *v);
             }

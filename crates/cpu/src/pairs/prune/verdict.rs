@@ -44,12 +44,22 @@ impl<'j> Judge<'j> {
     /// A judge.
     pub fn new(job: &'j Job, limits: &'j Limits) -> Self {
         let near = job.near_root.zip(job.space.near_square());
-        Judge { job, near, limits, wholes: vec![Whole::Nothing; job.folds.len()] }
+        Judge {
+            job,
+            near,
+            limits,
+            wholes: vec![Whole::Nothing; job.folds.len()],
+        }
     }
     /// The verdict on lane `lane` of `bounds`; `worst(fold)` is what a value must not exceed to matter (for minima and
     /// neighbours, after [`falling`]), NaN while everything matters.
     #[inline]
-    pub fn judge(&mut self, bounds: &Bounds<'_>, lane: usize, worst: impl Fn(usize) -> f64) -> Verdict {
+    pub fn judge(
+        &mut self,
+        bounds: &Bounds<'_>,
+        lane: usize,
+        worst: impl Fn(usize) -> f64,
+    ) -> Verdict {
         let job = self.job;
         if let Some((root, limit)) = self.near {
             let r = bounds.root(root).at(lane);
@@ -61,7 +71,8 @@ impl<'j> Judge<'j> {
                 return Verdict::Evaluate;
             }
         }
-        let known = (0..job.low.formula.roots.len()).all(|root| bounds.root(root).at(lane).is_known());
+        let known =
+            (0..job.low.formula.roots.len()).all(|root| bounds.root(root).at(lane).is_known());
         for (at, fold) in job.folds.iter().enumerate() {
             let whole = match fold {
                 // One axis that leaves all pairs out says enough, whatever the values of others.
@@ -71,13 +82,19 @@ impl<'j> Judge<'j> {
                 _ if !known => None,
                 Fold::Histogram(f) => histogram(f, |root| bounds.root(root).at(lane)),
                 Fold::Select(f) => select(f, bounds.root(f.root).at(lane)),
-                Fold::Nearest(f) => beaten(falling(bounds.root(f.root).at(lane), f.largest), worst(at)),
+                Fold::Nearest(f) => {
+                    beaten(falling(bounds.root(f.root).at(lane), f.largest), worst(at))
+                }
                 Fold::Rows(f) => rows(f, bounds.root(f.root).at(lane), || worst(at)),
                 // By one list of all threads, whatever the rows.
-                Fold::Top(f) => beaten(falling(bounds.root(f.root).at(lane), f.largest), self.limits.worst(at)),
-                Fold::Extremes(f) => {
-                    self.limits.enclose(f, |root| bounds.root(root).at(lane)).then_some(Whole::Nothing)
-                }
+                Fold::Top(f) => beaten(
+                    falling(bounds.root(f.root).at(lane), f.largest),
+                    self.limits.worst(at),
+                ),
+                Fold::Extremes(f) => self
+                    .limits
+                    .enclose(f, |root| bounds.root(root).at(lane))
+                    .then_some(Whole::Nothing),
                 _ => None,
             };
             match whole {
@@ -89,14 +106,23 @@ impl<'j> Judge<'j> {
     }
     /// Whether the pairs of a settled box change the answer.
     pub fn matters(&self) -> bool {
-        self.wholes.iter().any(|w| matches!(w, Whole::All | Whole::PeriodicBox(_, true)))
+        self.wholes
+            .iter()
+            .any(|w| matches!(w, Whole::All | Whole::PeriodicBox(_, true)))
     }
 }
 
 /// The interval in which smaller is better.
 #[inline]
 pub fn falling(s: Span, largest: bool) -> Span {
-    if largest { Span { lo: -s.hi, hi: -s.lo } } else { s }
+    if largest {
+        Span {
+            lo: -s.hi,
+            hi: -s.lo,
+        }
+    } else {
+        s
+    }
 }
 
 /// Whether a row fold looks for the largest value.
@@ -112,7 +138,9 @@ fn rows(f: &RowFold, s: Span, worst: impl Fn() -> f64) -> Option<Whole> {
     match f.op {
         RowOp::Count if s.must() => Some(Whole::All),
         RowOp::Count => (!s.may()).then_some(Whole::Nothing),
-        RowOp::Min | RowOp::Argmin | RowOp::Max | RowOp::Argmax => beaten(falling(s, wants_largest(f)), worst()),
+        RowOp::Min | RowOp::Argmin | RowOp::Max | RowOp::Argmax => {
+            beaten(falling(s, wants_largest(f)), worst())
+        }
         _ => None,
     }
 }

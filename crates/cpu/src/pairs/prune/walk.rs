@@ -76,13 +76,22 @@ impl PartialOrd for Waiting {
 impl Ord for Waiting {
     // The heap gives the largest first.
     fn cmp(&self, other: &Self) -> cmp::Ordering {
-        other.best.total_cmp(&self.best).then(other.level.cmp(&self.level)).then(other.at.cmp(&self.at))
+        other
+            .best
+            .total_cmp(&self.best)
+            .then(other.level.cmp(&self.level))
+            .then(other.at.cmp(&self.at))
     }
 }
 
 impl<'e, 'j> Walk<'e, 'j> {
     /// Nothing visited; `rows` are all that tiles will have.
-    pub fn new(pruned: &'e Boxes<'j>, rows: Range<usize>, sink: &'e dyn Sink, stop: Stop<'e>) -> Self {
+    pub fn new(
+        pruned: &'e Boxes<'j>,
+        rows: Range<usize>,
+        sink: &'e dyn Sink,
+        stop: Stop<'e>,
+    ) -> Self {
         let job = pruned.job;
         let isa = crate::pairs::zips::isa(pruned.vm.isa);
         let half = job.space.is_triangular() && !pruned.doubled;
@@ -91,7 +100,14 @@ impl<'e, 'j> Walk<'e, 'j> {
             bounds: pruned.bounds.clone(),
             stop,
             judge: Judge::new(job, &pruned.limits),
-            sheet: Sheet::new(job, isa, rows, [pruned.order(Side::X), pruned.order(Side::Y)], half, &pruned.limits),
+            sheet: Sheet::new(
+                job,
+                isa,
+                rows,
+                [pruned.order(Side::X), pruned.order(Side::Y)],
+                half,
+                &pruned.limits,
+            ),
             tally: Tally::default(),
             sweep: pruned.distances.as_ref().map(|d| (d, d.sweep())),
             strips: vec![Strip::default(); LANES],
@@ -138,19 +154,28 @@ impl<'e, 'j> Walk<'e, 'j> {
         start..((at + 1) * span).min(self.cols.end).max(start)
     }
     fn is_empty(&self, rows: &Range<usize>, cols: &Range<usize>) -> bool {
-        let before = matches!(self.pruned.space.cells, Domain::Triangle | Domain::Diagonal) && cols.end <= rows.start;
+        let before = matches!(self.pruned.space.cells, Domain::Triangle | Domain::Diagonal)
+            && cols.end <= rows.start;
         cols.is_empty() || before
     }
     /// All leaves for a block of rows, in their order.
     fn block(&mut self, rows: Range<usize>) -> Result<()> {
-        let (lo, hi) = hull(&self.pruned.groups, rows.start / GROUP..rows.end.div_ceil(GROUP));
+        let (lo, hi) = hull(
+            &self.pruned.groups,
+            rows.start / GROUP..rows.end.div_ceil(GROUP),
+        );
         self.bounds.set_one(Side::X, &lo, &hi, 1);
         let mut leaves = vec![];
         let top = self.pruned.tree.levels.len() - 1;
         let mut open = vec![(top, 0)];
         while let Some((level, first)) = open.pop() {
             let boxes = &self.pruned.tree.levels[level];
-            self.bounds.set_lanes(Side::Y, &boxes.lo[first..], &boxes.hi[first..], boxes.stride);
+            self.bounds.set_lanes(
+                Side::Y,
+                &boxes.lo[first..],
+                &boxes.hi[first..],
+                boxes.stride,
+            );
             self.bounds.run();
             for lane in 0..LANES.min(boxes.count - first) {
                 let cols = self.columns(level, first + lane);
@@ -175,13 +200,21 @@ impl<'e, 'j> Walk<'e, 'j> {
         if let Some((_, sweep)) = self.sweep {
             self.tally.counted += self.sheet.put_counts(&sweep.finish());
         }
-        Folded { tally: self.tally, states: self.sheet.finish() }
+        Folded {
+            tally: self.tally,
+            states: self.sheet.finish(),
+        }
     }
     /// Counts the strips of a block of rows, and clears them.
     fn sweep_strips(&mut self) {
         if let Some((distances, sweep)) = &mut self.sweep {
             self.strips.retain(|s| !s.spans.is_empty());
-            distances.add(sweep, crate::pairs::zips::isa(self.pruned.vm.isa), &self.strips, false);
+            distances.add(
+                sweep,
+                crate::pairs::zips::isa(self.pruned.vm.isa),
+                &self.strips,
+                false,
+            );
             self.strips.clear();
             self.strips.resize(LANES, Strip::default());
         }
@@ -201,15 +234,26 @@ impl<'e, 'j> Walk<'e, 'j> {
         let first = rows.start / GROUP;
         let groups = &self.pruned.groups;
         self.set_leaf(leaf);
-        self.bounds.set_lanes(Side::X, &groups.lo[first..], &groups.hi[first..], groups.stride);
+        self.bounds.set_lanes(
+            Side::X,
+            &groups.lo[first..],
+            &groups.hi[first..],
+            groups.stride,
+        );
         self.bounds.run();
         let mut open = [false; LANES];
-        for (lane, open) in open.iter_mut().enumerate().take(rows.end.div_ceil(GROUP) - first) {
-            let mine = ((first + lane) * GROUP).max(rows.start)..((first + lane + 1) * GROUP).min(rows.end);
+        for (lane, open) in open
+            .iter_mut()
+            .enumerate()
+            .take(rows.end.div_ceil(GROUP) - first)
+        {
+            let mine = ((first + lane) * GROUP).max(rows.start)
+                ..((first + lane + 1) * GROUP).min(rows.end);
             *open = !self.is_empty(&mine, &cols) && !self.settle(lane, &mine, &cols)?;
         }
         for lane in (0..LANES).filter(|l| open[*l]) {
-            let mine = ((first + lane) * GROUP).max(rows.start)..((first + lane + 1) * GROUP).min(rows.end);
+            let mine = ((first + lane) * GROUP).max(rows.start)
+                ..((first + lane + 1) * GROUP).min(rows.end);
             match self.sweep {
                 Some(_) => self.note(lane, mine, cols.clone()),
                 None => self.rows(&mine, leaf)?,
@@ -219,15 +263,26 @@ impl<'e, 'j> Walk<'e, 'j> {
     }
     fn set_leaf(&mut self, leaf: usize) {
         let leaves = &self.pruned.tree.levels[0];
-        self.bounds.set_one(Side::Y, &leaves.lo[leaf..], &leaves.hi[leaf..], leaves.stride);
+        self.bounds.set_one(
+            Side::Y,
+            &leaves.lo[leaf..],
+            &leaves.hi[leaf..],
+            leaves.stride,
+        );
     }
     /// The rows of a group against a leaf; the bounds of y are set.
     fn rows(&mut self, rows: &Range<usize>, leaf: usize) -> Result<()> {
         let cols = self.columns(0, leaf);
-        let lanes = cols.start - leaf * self.pruned.tree.leaf..cols.end - leaf * self.pruned.tree.leaf;
+        let lanes =
+            cols.start - leaf * self.pruned.tree.leaf..cols.end - leaf * self.pruned.tree.leaf;
         let points = &self.pruned.points;
         let first = rows.start;
-        self.bounds.set_lanes(Side::X, &points.lo[first..], &points.hi[first..], points.stride);
+        self.bounds.set_lanes(
+            Side::X,
+            &points.lo[first..],
+            &points.hi[first..],
+            points.stride,
+        );
         self.bounds.run();
         for row in rows.clone() {
             for run in self.pruned.space.columns(row, &cols) {
@@ -239,7 +294,9 @@ impl<'e, 'j> Walk<'e, 'j> {
                 seen[0] += run.len() as u64;
                 seen[1] += self.pruned.job.space.count(&one, &run);
                 if !self.settle(row - first, &one, &run)? {
-                    self.pruned.vm.eval(&mut self.scratch, row, row + 1, leaf, &lanes);
+                    self.pruned
+                        .vm
+                        .eval(&mut self.scratch, row, row + 1, leaf, &lanes);
                     self.admit(row, leaf, &run);
                 }
             }
@@ -249,7 +306,10 @@ impl<'e, 'j> Walk<'e, 'j> {
     /// Settles the pairs of `rows` and `cols` if the bounds of `lane` tell enough.
     fn settle(&mut self, lane: usize, rows: &Range<usize>, cols: &Range<usize>) -> Result<bool> {
         let sheet = &self.sheet;
-        match self.judge.judge(&self.bounds, lane, |fold| sheet.worst(fold, rows)) {
+        match self
+            .judge
+            .judge(&self.bounds, lane, |fold| sheet.worst(fold, rows))
+        {
             Verdict::Evaluate => return Ok(false),
             Verdict::Far => {
                 let cells = self.pruned.job.space.count(rows, cols);
@@ -317,12 +377,20 @@ impl<'e, 'j> Walk<'e, 'j> {
             }
             // Cells are told of once; those evaluated again count as not left out.
             let again: u64 = self.seen.iter().map(|[_, cells]| cells).sum();
-            self.tally = Tally { skipped: before.skipped.saturating_sub(again), ..before };
+            self.tally = Tally {
+                skipped: before.skipped.saturating_sub(again),
+                ..before
+            };
         }
         Ok(())
     }
     /// Leaves in ascending order of the best value of a root they may hold, until none has one up to `limit`.
-    fn search(&mut self, rows: &Range<usize>, best: (usize, bool), limit: impl Fn(&Self) -> f64) -> Result<()> {
+    fn search(
+        &mut self,
+        rows: &Range<usize>,
+        best: (usize, bool),
+        limit: impl Fn(&Self) -> f64,
+    ) -> Result<()> {
         self.seen = [[0; 2]; GROUP];
         let mut heap = BinaryHeap::new();
         let top = self.pruned.tree.levels.len() - 1;
@@ -368,19 +436,34 @@ impl<'e, 'j> Walk<'e, 'j> {
     ) {
         let (groups, boxes) = (&self.pruned.groups, &self.pruned.tree.levels[level]);
         let group = rows.start / GROUP;
-        self.bounds.set_one(Side::X, &groups.lo[group..], &groups.hi[group..], groups.stride);
-        self.bounds.set_lanes(Side::Y, &boxes.lo[first..], &boxes.hi[first..], boxes.stride);
+        self.bounds.set_one(
+            Side::X,
+            &groups.lo[group..],
+            &groups.hi[group..],
+            groups.stride,
+        );
+        self.bounds.set_lanes(
+            Side::Y,
+            &boxes.lo[first..],
+            &boxes.hi[first..],
+            boxes.stride,
+        );
         self.bounds.run();
         for lane in 0..LANES.min(boxes.count - first) {
             if self.columns(level, first + lane).is_empty() {
                 continue;
             }
-            let known = (0..self.pruned.job.low.formula.roots.len()).all(|r| self.bounds.root(r).at(lane).is_known());
+            let known = (0..self.pruned.job.low.formula.roots.len())
+                .all(|r| self.bounds.root(r).at(lane).is_known());
             let best = falling(self.bounds.root(root).at(lane), largest).lo;
             let best = if known { best } else { f64::NEG_INFINITY };
             let beaten = best > worst;
             if !beaten {
-                heap.push(Waiting { best, level, at: first + lane });
+                heap.push(Waiting {
+                    best,
+                    level,
+                    at: first + lane,
+                });
             }
         }
     }
@@ -392,13 +475,24 @@ impl<'e, 'j> Walk<'e, 'j> {
         let lanes = run.start - first..run.end - first;
         let nan_at = |l: usize| {
             let is_nan = |root: usize| values.root(root).iter().any(|v| v[l].is_nan());
-            job.folds.iter().any(|fold| fold.meets_nan(is_nan, |root| values.root(root)[0][l]))
+            job.folds
+                .iter()
+                .any(|fold| fold.meets_nan(is_nan, |root| values.root(root)[0][l]))
         };
-        let clean = !values.all().iter().any(|v| v[lanes.clone()].iter().fold(false, |any, v| any | v.is_nan()));
+        let clean = !values.all().iter().any(|v| {
+            v[lanes.clone()]
+                .iter()
+                .fold(false, |any, v| any | v.is_nan())
+        });
         let near = job.near_root.zip(job.space.near_square());
         if clean && near.is_none() {
             self.tally.counted += job.space.count(&(row..row + 1), run);
-            self.sheet.absorb(&Run { row, cols: run.clone(), values, lane: lanes.start });
+            self.sheet.absorb(&Run {
+                row,
+                cols: run.clone(),
+                values,
+                lane: lanes.start,
+            });
             return;
         }
         let mut open: Option<usize> = None;
@@ -406,10 +500,21 @@ impl<'e, 'j> Walk<'e, 'j> {
             let far = near.is_some_and(|(root, limit)| !values.root(root)[0][l].le(&limit));
             let nan = !far && !clean && nan_at(l);
             let column = first + l;
-            let cells = if self.pruned.doubled { job.space.count(&(row..row + 1), &(column..column + 1)) } else { 1 };
+            let cells = if self.pruned.doubled {
+                job.space.count(&(row..row + 1), &(column..column + 1))
+            } else {
+                1
+            };
             if nan && cells > 0 {
-                let (i, j) = (self.pruned.order(Side::X)[row] as u64, self.pruned.order(Side::Y)[column] as u64);
-                let cell = if job.space.is_triangular() { (i.min(j), i.max(j)) } else { (i, j) };
+                let (i, j) = (
+                    self.pruned.order(Side::X)[row] as u64,
+                    self.pruned.order(Side::Y)[column] as u64,
+                );
+                let cell = if job.space.is_triangular() {
+                    (i.min(j), i.max(j))
+                } else {
+                    (i, j)
+                };
                 self.tally.first_nan = Some(self.tally.first_nan.map_or(cell, |f| f.min(cell)));
             }
             let out = far || (nan && job.nan == NanPolicy::Skip);
@@ -419,14 +524,24 @@ impl<'e, 'j> Walk<'e, 'j> {
             match (out, open) {
                 (false, None) => open = Some(l),
                 (true, Some(from)) => {
-                    self.sheet.absorb(&Run { row, cols: first + from..column, values, lane: from });
+                    self.sheet.absorb(&Run {
+                        row,
+                        cols: first + from..column,
+                        values,
+                        lane: from,
+                    });
                     open = None;
                 }
                 _ => {}
             }
         }
         if let Some(from) = open {
-            self.sheet.absorb(&Run { row, cols: first + from..run.end, values, lane: from });
+            self.sheet.absorb(&Run {
+                row,
+                cols: first + from..run.end,
+                values,
+                lane: from,
+            });
         }
     }
 }
@@ -436,8 +551,17 @@ fn hull(level: &Level, boxes: Range<usize>) -> (Vec<f64>, Vec<f64>) {
     let width = level.lo.len() / level.stride.max(1);
     let of = |side: &[f64], pick: fn(f64, f64) -> f64| -> Vec<f64> {
         (0..width)
-            .map(|c| side[c * level.stride..][boxes.clone()].iter().copied().reduce(pick).unwrap_or(f64::NAN))
+            .map(|c| {
+                side[c * level.stride..][boxes.clone()]
+                    .iter()
+                    .copied()
+                    .reduce(pick)
+                    .unwrap_or(f64::NAN)
+            })
             .collect()
     };
-    (of(&level.lo, zipfold_core::number::min), of(&level.hi, zipfold_core::number::max))
+    (
+        of(&level.lo, zipfold_core::number::min),
+        of(&level.hi, zipfold_core::number::max),
+    )
 }
