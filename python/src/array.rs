@@ -14,7 +14,8 @@ struct Borrowed<T> {
     _owner: Py<PyAny>,
 }
 
-// SAFETY: the elements are plain numbers that nothing here writes, and the owner may be released from any thread.
+// SAFETY: the elements are plain numbers that nothing here writes, and the owner may be released
+// from any thread.
 unsafe impl<T: Sync> Send for Borrowed<T> {}
 // SAFETY: as above; shared reads of plain numbers.
 unsafe impl<T: Sync> Sync for Borrowed<T> {}
@@ -24,8 +25,9 @@ impl<T> AsRef<[T]> for Borrowed<T> {
         if self.len == 0 {
             return &[];
         }
-        // SAFETY: `start` points at `len` contiguous, aligned elements of an array that `_owner` keeps alive. As with every
-        // NumPy function that releases the interpreter, callers must not write to an input while a call reads it.
+        // SAFETY: `start` points at `len` contiguous, aligned elements of an array that `_owner`
+        // keeps alive. As with every NumPy function that releases the interpreter, callers must not
+        // write to an input while a call reads it.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 }
@@ -50,7 +52,8 @@ fn borrow<T: Element + Sync + 'static>(
     ))
 }
 
-/// A table over a two-dimensional, C-contiguous array of f32 or f64. `arrays.py` makes everything else into one.
+/// A table over a two-dimensional, C-contiguous array of f32 or f64. `arrays.py` makes everything
+/// else into one.
 pub fn table(array: &Bound<'_, PyAny>) -> PyResult<Table> {
     let made = if let Ok(double) = array.cast::<PyArray2<f64>>() {
         borrow(double).map(|(rows, cols, items)| Table::new(rows, cols, Elements::F64(items)))

@@ -17,12 +17,12 @@ use std::sync::Arc;
 /// The name that the interface gives capsules of streams.
 const STREAM: &std::ffi::CStr = c"arrow_array_stream";
 
-/// A column as numbers, a row of them for each row where it holds lists; text is numbered by first appearance, and comes with its
-/// words.
+/// A column as numbers, a row of them for each row where it holds lists; text is numbered by first
+/// appearance, and comes with its words.
 type Column<'py> = (String, Bound<'py, PyAny>, Option<Vec<String>>);
 
-/// The columns of a stream, or those `wanted`. Nulls are NaN, times are seconds since 1970, text is numbered. Columns that nobody
-/// wants may be of any kind.
+/// The columns of a stream, or those `wanted`. Nulls are NaN, times are seconds since 1970, text is
+/// numbered. Columns that nobody wants may be of any kind.
 #[pyfunction]
 #[pyo3(signature = (capsule, wanted))]
 pub fn arrow_columns<'py>(
@@ -33,7 +33,8 @@ pub fn arrow_columns<'py>(
     let start = capsule
         .pointer_checked(Some(STREAM))?
         .cast::<FFI_ArrowArrayStream>();
-    // SAFETY: a capsule of this name holds a stream, by the interface; it is moved out and an empty one left behind.
+    // SAFETY: a capsule of this name holds a stream, by the interface; it is moved out and an empty
+    // one left behind.
     let stream = unsafe { FFI_ArrowArrayStream::from_raw(start.as_ptr()) };
     let refused =
         |e: ArrowError| PyValueError::new_err(format!("the Arrow stream cannot be read: {e}"));
@@ -271,7 +272,8 @@ fn append(items: &mut Vec<f64>, words: &mut Words, array: &ArrayRef) -> Result<(
     Ok(())
 }
 
-/// `count` units of 1000^−`thousands` seconds, rounded once, so that a moment is one number whatever unit it comes in.
+/// `count` units of 1000^−`thousands` seconds, rounded once, so that a moment is one number
+/// whatever unit it comes in.
 fn seconds(count: i64, thousands: u32) -> Result<f64, String> {
     let (mut whole, mut left) = (count, thousands);
     while left > 0 && whole % 1000 == 0 {

@@ -50,7 +50,8 @@ pub fn words(opt: Opt, given: Given<'_>) -> String {
     }
 }
 
-/// Columns `0-99`, `!name` or `x,y` of a table `X`; names that only stand for some are its first columns.
+/// Columns `0-99`, `!name` or `x,y` of a table `X`; names that only stand for some are its first
+/// columns.
 fn columns(list: &str, exact: bool) -> String {
     if let Some((first, last)) = list.split_once('-')
         && let (Ok(first), Ok(last)) = (first.parse::<usize>(), last.parse::<usize>())

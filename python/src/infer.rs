@@ -59,7 +59,8 @@ impl Model {
     }
 }
 
-/// How a network is asked: `(task, keep, samples, evidence file, observations, f32, memory, seed, order seconds, limit, threads, device)`.
+/// How a network is asked: `(task, keep, samples, evidence file, observations, f32, memory, seed,
+/// order seconds, limit, threads, device)`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Question {

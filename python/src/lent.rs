@@ -22,7 +22,8 @@ enum Start {
     F64(*mut f64),
 }
 
-// SAFETY: runs written by different threads never overlap, and the owner may be released from any thread.
+// SAFETY: runs written by different threads never overlap, and the owner may be released from any
+// thread.
 unsafe impl Send for Place {}
 // SAFETY: as above: `put` writes disjoint runs, and nothing reads before the run has ended.
 unsafe impl Sync for Place {}
@@ -96,8 +97,8 @@ impl Sink for Place {
         }
         let bypass = self.len.saturating_mul(self.start.size()) >= LONG;
         match (self.start, values) {
-            // SAFETY: `at + run` was checked against the elements that `_owner` keeps alive, and no other thread writes this
-            // run.
+            // SAFETY: `at + run` was checked against the elements that `_owner` keeps alive, and no
+            // other thread writes this run.
             (Start::F64(to), Values::F64(v)) => unsafe {
                 copy(to.add(at).cast(), v.as_ptr().cast(), size_of_val(v), bypass);
             },

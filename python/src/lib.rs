@@ -1,4 +1,5 @@
-//! The compiled half of the Python package: NumPy arrays become tables, states become arrays. It decides nothing.
+//! The compiled half of the Python package: NumPy arrays become tables, states become arrays. It
+//! decides nothing.
 
 mod array;
 mod arrow;

@@ -19,7 +19,8 @@ const SHORT: f64 = 2e6;
 /// Bytes that such a call may hold: its values take some MiB, a grid of bins may take more.
 const SHORT_MEMORY: u64 = 2 << 30;
 
-/// Arguments of a call that say how, not what: `(threads, memory, settings, shard, progress, device)`.
+/// Arguments of a call that say how, not what: `(threads, memory, settings, shard, progress,
+/// device)`.
 #[derive(FromPyObject)]
 pub struct Given(
     usize,
@@ -31,7 +32,8 @@ pub struct Given(
 );
 
 impl Given {
-    /// Whether the work on `folds` over `data` takes less than a person notices, and its results little memory.
+    /// Whether the work on `folds` over `data` takes less than a person notices, and its results
+    /// little memory.
     pub fn is_short(&self, data: &Data, folds: &[FoldSpec]) -> bool {
         let (n, m, d) = (
             data.x.rows() as f64,
@@ -65,8 +67,8 @@ impl Given {
     pub fn memory(&self) -> u64 {
         self.1.unwrap_or_else(available_memory)
     }
-    /// The options of a run. What is short has a budget that does not depend on the machine unless one was given: finding what is
-    /// free takes longer.
+    /// The options of a run. What is short has a budget that does not depend on the machine unless
+    /// one was given: finding what is free takes longer.
     pub fn options<'a>(
         &self,
         shared: &'a Shared,
@@ -152,7 +154,8 @@ pub fn check_device(py: Python<'_>, name: &str) -> PyResult<()> {
     Wanted::parse(name).map(drop).map_err(|e| raise(py, &e))
 }
 
-/// A device: its name in `device=`, what it is, bytes of memory, whether it is the host's processor.
+/// A device: its name in `device=`, what it is, bytes of memory, whether it is the host's
+/// processor.
 type Device = (String, String, u64, bool);
 
 /// The devices there are, and for every runtime without any why.

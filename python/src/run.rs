@@ -11,7 +11,8 @@ use zipfold::query::{Query, plan_json};
 use zipfold::run::Target;
 use zipfold::{Data, Error, Job, Message, Outcome, Problem, Table, partial, shards};
 
-/// An array with the names of its columns, the named columns beside it, and which of all these are text.
+/// An array with the names of its columns, the named columns beside it, and which of all these are
+/// text.
 type Named<'py> = (
     Bound<'py, PyAny>,
     Option<Vec<String>>,
@@ -200,7 +201,8 @@ pub fn explain<'py>(
     Ok(explained)
 }
 
-/// A named pair: name, aliases, options, symmetry, domain, kind, least and largest value, what it is.
+/// A named pair: name, aliases, options, symmetry, domain, kind, least and largest value, what it
+/// is.
 type Metric = (
     String,
     Vec<String>,
@@ -212,8 +214,8 @@ type Metric = (
     &'static str,
 );
 
-/// Every named pair: name, aliases, options, whether it is symmetric, what rows it is for, distance or similarity, the range of
-/// its values, and what it is in a line.
+/// Every named pair: name, aliases, options, whether it is symmetric, what rows it is for, distance
+/// or similarity, the range of its values, and what it is in a line.
 #[pyfunction]
 pub fn metrics() -> Vec<Metric> {
     let words = |list: &[&str]| list.iter().map(|w| (*w).to_string()).collect();

@@ -31,8 +31,9 @@ impl Shared {
     }
 }
 
-/// Runs `work` with the interpreter released. Short work runs on this thread. Long work runs on its own, while this one
-/// looks for signals (Ctrl-C raises KeyboardInterrupt) and calls `progress(cells, total)`.
+/// Runs `work` with the interpreter released. Short work runs on this thread. Long work runs on its
+/// own, while this one looks for signals (Ctrl-C raises KeyboardInterrupt) and calls
+/// `progress(cells, total)`.
 pub fn attended<R: Send>(
     py: Python<'_>,
     short: bool,

@@ -1,5 +1,5 @@
-//! Holds the locked dependencies to a dated copy of RustSec's advisories, `.ci/advisories.toml`: no network is asked, so
-//! that the answer of a commit stays the same.
+//! Holds the locked dependencies to a dated copy of RustSec's advisories, `.ci/advisories.toml`: no
+//! network is asked, so that the answer of a commit stays the same.
 
 use crate::Violation;
 use semver::{Version, VersionReq};
@@ -50,7 +50,8 @@ struct Package {
 pub struct Findings {
     /// One line: when the copy was made, and how much it holds.
     pub summary: String,
-    /// Locked versions that an advisory is about, packages that nobody looked up, and advisories accepted in vain.
+    /// Locked versions that an advisory is about, packages that nobody looked up, and advisories
+    /// accepted in vain.
     pub breaches: Vec<Violation>,
 }
 

@@ -1,4 +1,5 @@
-//! Holds every dependency to the licences that `deny.toml` allows, and to crates.io as the one source.
+//! Holds every dependency to the licences that `deny.toml` allows, and to crates.io as the one
+//! source.
 
 use crate::Violation;
 use serde_json::Value;
@@ -10,7 +11,8 @@ const CRATES_IO: [&str; 2] = [
     "sparse+https://index.crates.io/",
 ];
 
-/// Dependencies with a licence or a source that is not allowed. Errors when cargo or `deny.toml` cannot be asked.
+/// Dependencies with a licence or a source that is not allowed. Errors when cargo or `deny.toml`
+/// cannot be asked.
 pub fn check(root: &Path) -> Result<Vec<Violation>, String> {
     let path = root.join("deny.toml");
     let deny =
@@ -89,7 +91,8 @@ fn fault(package: &Value, allowed: &[String]) -> Option<Violation> {
     }
 }
 
-/// Whether an SPDX expression can be met with allowed licences alone. What cannot be parsed is not met.
+/// Whether an SPDX expression can be met with allowed licences alone. What cannot be parsed is not
+/// met.
 pub fn permits(expression: &str, allowed: &[String]) -> bool {
     let spaced = expression
         .replace('(', " ( ")

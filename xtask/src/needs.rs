@@ -1,5 +1,6 @@
-//! Tests that need something which not every machine has. Such a test says so, `#[ignore = "needs opencl, data"]`, so that runners
-//! count it as skipped where nobody asked for it, and fails where it is asked for and the thing is missing.
+//! Tests that need something which not every machine has. Such a test says so, `#[ignore = "needs
+//! opencl, data"]`, so that runners count it as skipped where nobody asked for it, and fails where
+//! it is asked for and the thing is missing.
 
 use crate::Violation;
 use crate::tree::File;
@@ -60,7 +61,8 @@ fn of_text(text: &str) -> Vec<Test> {
         .collect()
 }
 
-/// The filter of nextest that leaves out the tests whose needs are not all in `there`, and those tests.
+/// The filter of nextest that leaves out the tests whose needs are not all in `there`, and those
+/// tests.
 pub fn filter<'t>(tests: &'t [Test], there: &[&str]) -> (String, Vec<&'t Test>) {
     let met = |test: &&Test| test.needs.iter().all(|need| there.contains(&need.as_str()));
     let out: Vec<&Test> = tests.iter().filter(|test| !met(test)).collect();
@@ -78,8 +80,8 @@ pub fn filter<'t>(tests: &'t [Test], there: &[&str]) -> (String, Vec<&'t Test>) 
     )
 }
 
-/// A test that prints that it was skipped has passed all the same; needs that nobody knows are never met; and a filter goes by name, so
-/// that no other test may have the name of one with needs.
+/// A test that prints that it was skipped has passed all the same; needs that nobody knows are
+/// never met; and a filter goes by name, so that no other test may have the name of one with needs.
 pub fn check(files: &[File]) -> Vec<Violation> {
     let mut found = clashes(files);
     for file in files

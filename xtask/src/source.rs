@@ -1,4 +1,5 @@
-//! Source text split into code and comments, so that a check never mistakes a word in a string for code.
+//! Source text split into code and comments, so that a check never mistakes a word in a string for
+//! code.
 
 /// A source file with two views of it, both as long as the text itself and with the same line ends.
 pub struct Source {
@@ -92,7 +93,8 @@ impl Source {
         None
     }
 
-    /// The brace that opens the body of an item whose signature starts at `at`; none if a semicolon comes first.
+    /// The brace that opens the body of an item whose signature starts at `at`; none if a semicolon
+    /// comes first.
     pub fn body(&self, at: usize) -> Option<usize> {
         let mut depth = 0i32;
         for (i, byte) in self.code.iter().enumerate().skip(at) {

@@ -1,4 +1,5 @@
-//! The checks of `cargo xtask tidy`. Each takes the files of the workspace and returns what it found.
+//! The checks of `cargo xtask tidy`. Each takes the files of the workspace and returns what it
+//! found.
 
 pub mod arrows;
 pub mod calls;

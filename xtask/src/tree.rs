@@ -40,8 +40,8 @@ pub fn root() -> PathBuf {
     here.parent().unwrap_or(here).to_path_buf()
 }
 
-/// Every text file under `root` that git tracks or does not ignore; without git, every one outside `target` and hidden
-/// folders. Binary files are left out.
+/// Every text file under `root` that git tracks or does not ignore; without git, every one outside
+/// `target` and hidden folders. Binary files are left out.
 pub fn files(root: &Path) -> Result<Vec<File>, String> {
     let mut paths = match listed_by_git(root) {
         Some(paths) => paths,

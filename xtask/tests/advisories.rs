@@ -13,7 +13,8 @@ name = "ours"
 version = "0.1.0"
 "#;
 
-/// What the check says of `LOCK` under a copy that looked up `packages` and holds one advisory with `more` lines.
+/// What the check says of `LOCK` under a copy that looked up `packages` and holds one advisory with
+/// `more` lines.
 fn said(packages: &str, more: &str) -> Vec<String> {
     let copy = format!(
         "copied = '2026-01-02'\nnewest = '2026-01-01'\npackages = [{packages}]\n[[advisory]]\nid = 'RUSTSEC-1'\n\

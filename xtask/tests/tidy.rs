@@ -1,4 +1,5 @@
-//! The workspace keeps its habits, and every check fires on a snippet that breaks one and stays silent beside it.
+//! The workspace keeps its habits, and every check fires on a snippet that breaks one and stays
+//! silent beside it.
 
 use xtask::source::Source;
 use xtask::tidy::{arrows, calls, check, docs, duties, lengths, names, panics, safety};

@@ -302,7 +302,8 @@ fn notes(answer: &Columns<'_>, outcome: &Outcome) -> Vec<String> {
     notes
 }
 
-/// Matches by row, the arrays of a compressed sparse matrix: row i's are `indices[indptr[i]..indptr[i + 1]]`.
+/// Matches by row, the arrays of a compressed sparse matrix: row i's are
+/// `indices[indptr[i]..indptr[i + 1]]`.
 fn csr(
     path: &str,
     answer: &Columns<'_>,

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 /// Compute over all pairs of rows, and exact inference on graphical models.
 ///
-/// Choose what to compute for each pair (a metric or a formula) and what to keep: the distance matrix, nearest neighbours, a
-/// histogram, per-row sums, matching pairs.
+/// Choose what to compute for each pair (a metric or a formula) and what to keep: the distance
+/// matrix, nearest neighbours, a histogram, per-row sums, matching pairs.
 #[derive(Parser)]
 #[command(
     name = "zipfold",
@@ -41,9 +41,11 @@ pub enum Verb {
         #[command(subcommand)]
         what: Explained,
     },
-    /// Write the kernels that would answer a question, readable and compilable by themselves; needs no GPU
+    /// Write the kernels that would answer a question, readable and compilable by themselves; needs
+    /// no GPU
     Emit {
-        /// The device: cuda, opencl, an architecture (sm_80), or FILE.json with its facts, an entry of `devices --json`
+        /// The device: cuda, opencl, an architecture (sm_80), or FILE.json with its facts, an entry
+        /// of `devices --json`
         #[arg(long, default_value = "cuda")]
         target: String,
         /// The question; its -o names the file, without it standard output.
@@ -127,8 +129,8 @@ pub struct PairArgs {
     /// Only these columns, by name or number from 0: x,y,z or 0-63 or 'gene*' or '!id'
     #[arg(long, value_delimiter = ',', help_heading = "Input")]
     pub columns: Option<Vec<String>>,
-    /// Columns that name the rows: kept beside the results, left out of the numbers [default: columns of text, unless
-    /// --columns chooses]
+    /// Columns that name the rows: kept beside the results, left out of the numbers [default:
+    /// columns of text, unless --columns chooses]
     #[arg(
         long,
         value_delimiter = ',',
@@ -136,7 +138,8 @@ pub struct PairArgs {
         help_heading = "Input"
     )]
     pub id: Option<Vec<String>>,
-    /// Columns beside the coordinates, for formulas to read by name (x.charge); distances and boxes leave them out
+    /// Columns beside the coordinates, for formulas to read by name (x.charge); distances and boxes
+    /// leave them out
     #[arg(
         long,
         value_delimiter = ',',
@@ -154,7 +157,8 @@ pub struct PairArgs {
     /// A named metric; `zipfold metrics` lists them [default: euclidean]
     #[arg(long, conflicts_with = "pair", value_parser = OneOf::metric(), hide_possible_values = true)]
     pub metric: Option<String>,
-    /// A formula in x and y: 'sum(abs(x - y))', 'abs(x.price - y.price)'; `zipfold functions` lists what it may hold
+    /// A formula in x and y: 'sum(abs(x - y))', 'abs(x.price - y.price)'; `zipfold functions` lists
+    /// what it may hold
     #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
     pub pair: Option<String>,
     /// A value of the formula or option of the metric: h=0.5, w=1,2,3, VI=@vi.npy
@@ -163,7 +167,8 @@ pub struct PairArgs {
     /// Unit of angles, for haversine: rad or deg [default: rad]
     #[arg(long, value_parser = ["rad", "deg"], hide_short_help = true)]
     pub unit: Option<String>,
-    /// A periodic box: LX,LY,LZ; or LX,LY,LZ,α,β,γ (degrees); or nine numbers, its three vectors; formulas use coordinates through differences 'x - y' alone
+    /// A periodic box: LX,LY,LZ; or LX,LY,LZ,α,β,γ (degrees); or nine numbers, its three vectors;
+    /// formulas use coordinates through differences 'x - y' alone
     #[arg(long = "box", value_name = "LENGTHS", allow_hyphen_values = true)]
     pub cell: Option<String>,
     /// Only pairs of rows at most this far apart
@@ -212,7 +217,8 @@ pub struct RunArgs {
         allow_hyphen_values = true
     )]
     pub memory: Option<String>,
-    /// Where to run: auto, cpu, cuda or opencl (all GPUs of a runtime), cuda:1, cuda:0,1; `zipfold devices` lists them
+    /// Where to run: auto, cpu, cuda or opencl (all GPUs of a runtime), cuda:1, cuda:0,1; `zipfold
+    /// devices` lists them
     #[arg(long, default_value = "auto", value_name = "DEVICE", help_heading = "Run", value_parser = OneOf::device(), hide_possible_values = true)]
     pub device: String,
     /// Force a plan choice: isa=avx2, tile.rows=256; `zipfold settings` lists them
@@ -242,7 +248,8 @@ pub struct RunArgs {
 pub struct Dist {
     #[command(flatten)]
     pub pair: PairArgs,
-    /// The pair as a function in C, for a device: double pair(const double *x, const double *y, int d). Needs --run-code
+    /// The pair as a function in C, for a device: double pair(const double *x, const double *y, int
+    /// d). Needs --run-code
     #[arg(long, value_name = "FILE.c", help_heading = "Pair", hide_short_help = true, conflicts_with_all = ["metric", "pair", "condensed", "cell", "cutoff"])]
     pub pair_source: Option<String>,
     /// Run the code of --pair-source: it can read this machine's memory and never end
@@ -332,7 +339,8 @@ pub struct Reduce {
         help_heading = "Result"
     )]
     pub quantiles: Vec<f64>,
-    /// Weights of the rows folded away: a file with one row each; a mean divides by their sum, column by column
+    /// Weights of the rows folded away: a file with one row each; a mean divides by their sum,
+    /// column by column
     #[arg(long, value_name = "FILE", help_heading = "Result", value_hint = clap::ValueHint::FilePath)]
     pub weights: Option<String>,
     /// Results per row, per column, or one of all ordered pairs
@@ -351,7 +359,8 @@ pub struct Reduce {
 pub struct Join {
     #[command(flatten)]
     pub pair: PairArgs,
-    /// The condition: 'abs(x.time - y.time) < 0.5 and x.origin == y.origin'; as in SQL no comparison with a null is true
+    /// The condition: 'abs(x.time - y.time) < 0.5 and x.origin == y.origin'; as in SQL no
+    /// comparison with a null is true
     #[arg(
         long = "where",
         value_name = "EXPR",
@@ -403,7 +412,8 @@ pub struct Merge {
 pub struct BenchArgs {
     /// Only these workloads; of everything, only questions whose description holds these texts
     pub names: Vec<String>,
-    /// Small questions of every kind, each against its prediction and the questions beside it; seconds of one thread's processor
+    /// Small questions of every kind, each against its prediction and the questions beside it;
+    /// seconds of one thread's processor
     #[arg(long)]
     pub everything: bool,
     /// Of everything, only predictions, without the questions beside
@@ -438,8 +448,9 @@ pub struct InferArgs {
     /// One more observation (may be repeated)
     #[arg(long, value_name = "NAME=STATE", help_heading = "Input")]
     pub observe: Vec<String>,
-    /// What is asked: pr is log10 of the partition function, mar the probabilities of all variables, map the most probable
-    /// states (mmap: of some variables), sum the table of some variables, samples draws
+    /// What is asked: pr is log10 of the partition function, mar the probabilities of all
+    /// variables, map the most probable states (mmap: of some variables), sum the table of some
+    /// variables, samples draws
     #[arg(long, default_value = "mar", help_heading = "Question", ignore_case = true,
         value_parser = ["pr", "mar", "map", "mpe", "mmap", "sum", "samples"])]
     pub task: String,

@@ -12,8 +12,8 @@ use zipfold::io::{ReadOptions, read_table};
 use zipfold::plan::Overrides;
 use zipfold::{Budget, Error, Result};
 
-/// Copies of a list of numbers that a run holds: the problem's, the formula's or the axis's own, squares, and the text
-/// that a checkpoint's key is made of.
+/// Copies of a list of numbers that a run holds: the problem's, the formula's or the axis's own,
+/// squares, and the text that a checkpoint's key is made of.
 const COPIES: u64 = 6;
 
 /// A file as a list of numbers, row-major. They stay in the budget as long as the run.

@@ -1,4 +1,5 @@
-//! `zipfold bench`: the workloads of `bench/definitions/pairs.toml` on this machine, with what the planner predicts of them.
+//! `zipfold bench`: the workloads of `bench/definitions/pairs.toml` on this machine, with what the
+//! planner predicts of them.
 
 use crate::args::BenchArgs;
 use crate::ask;

@@ -1,5 +1,5 @@
-//! `zipfold bench --everything`: small questions that cover every pair of levels of two factors, each timed against its own
-//! prediction and against the questions beside it.
+//! `zipfold bench --everything`: small questions that cover every pair of levels of two factors,
+//! each timed against its own prediction and against the questions beside it.
 
 mod clock;
 mod cover;
@@ -33,7 +33,8 @@ const NOISE: f64 = 2e-4;
 /// What is so many times slower, or predicted so wrongly, is listed.
 const OFF: f64 = 3.0;
 
-/// Measured and predicted seconds, what these are made of, the family, and whether bounds left pairs out.
+/// Measured and predicted seconds, what these are made of, the family, and whether bounds left
+/// pairs out.
 struct Timed {
     actual: f64,
     predicted: f64,
@@ -121,7 +122,8 @@ struct Beside {
     case: Case,
     overrides: Overrides,
     two: bool,
-    /// How many times its time the other may take for doing more: twice the bytes, ten times the neighbours.
+    /// How many times its time the other may take for doing more: twice the bytes, ten times the
+    /// neighbours.
     more: f64,
 }
 
@@ -215,7 +217,8 @@ fn beside(levels: &Levels, case: &Case, plain: &Timed) -> Vec<Beside> {
     all
 }
 
-/// The fold that does the same or less, and how many times as long a question may take for giving more.
+/// The fold that does the same or less, and how many times as long a question may take for giving
+/// more.
 fn plainer(fold: &str) -> Option<(&'static str, f64)> {
     Some(match fold {
         "mean" | "sum-columns" | "sum-all" => ("sum", 1.0),
@@ -252,7 +255,8 @@ struct Found {
     refused: Vec<(String, String)>,
     /// Every question in numbers, where they were asked for.
     all: Vec<serde_json::Value>,
-    /// Sums of logarithms of predicted over actual seconds, and of their magnitudes, of questions longer than noise.
+    /// Sums of logarithms of predicted over actual seconds, and of their magnitudes, of questions
+    /// longer than noise.
     logs: (f64, f64, usize),
 }
 

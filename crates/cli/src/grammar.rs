@@ -1,4 +1,5 @@
-//! The command's grammar with what the parser's derive cannot say: groups of verbs, what each verb writes, examples.
+//! The command's grammar with what the parser's derive cannot say: groups of verbs, what each verb
+//! writes, examples.
 
 use crate::args::Cli;
 use crate::lists;

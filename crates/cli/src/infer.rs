@@ -102,7 +102,8 @@ pub fn run(args: InferArgs) -> Result<()> {
     Ok(())
 }
 
-/// Whether the answer is written as it is found: samples are, but for tables, which are cut, and reports alone.
+/// Whether the answer is written as it is found: samples are, but for tables, which are cut, and
+/// reports alone.
 fn streams(args: &InferArgs, ready: &Prepared) -> bool {
     let report_alone = args.run.json && args.run.output.is_none();
     matches!(ready.task, Task::Samples(_))
@@ -155,7 +156,8 @@ pub fn run_explain(args: InferArgs) -> Result<()> {
     Ok(())
 }
 
-/// Threads for each core that are started at most: more only wait, and look through each other's work for some.
+/// Threads for each core that are started at most: more only wait, and look through each other's
+/// work for some.
 const MOST_WAITING: usize = 16;
 
 /// Options of other verbs that mean nothing here are refused, with the reason.
@@ -265,7 +267,8 @@ fn prepare(args: &InferArgs) -> Result<Prepared> {
     })
 }
 
-/// The form of the answer: as asked, by the extension, a table for a person, the competition's for a program.
+/// The form of the answer: as asked, by the extension, a table for a person, the competition's for
+/// a program.
 fn form(args: &InferArgs) -> Result<Form> {
     if let Some(name) = &args.format {
         return Ok(Form::named(name));

@@ -11,7 +11,8 @@ use zipfold::product::plan::{Group, Joint, Plan, Rates, Reduced, Source, Split};
 /// Joins listed in the table of buckets.
 const LISTED: usize = 12;
 
-/// What the plan does and is predicted to take. `seconds` is what simplification and the order search took.
+/// What the plan does and is predicted to take. `seconds` is what simplification and the order
+/// search took.
 pub fn text(
     network: &Network,
     reduced: &Reduced,

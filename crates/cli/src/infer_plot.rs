@@ -42,7 +42,8 @@ const LETTER: f64 = 7.5;
 const NAME: usize = 24;
 const BESIDE: usize = 60;
 
-/// One bar a variable, split by its states' probabilities, which stand beside it (the first sixty variables).
+/// One bar a variable, split by its states' probabilities, which stand beside it (the first sixty
+/// variables).
 ///
 /// # Errors
 /// `Internal` where it cannot be drawn.

@@ -1,4 +1,5 @@
-//! Answers of inference as text: tables for people, CSV, TSV and JSON with names, the UAI competition's format.
+//! Answers of inference as text: tables for people, CSV, TSV and JSON with names, the UAI
+//! competition's format.
 
 use crate::terminal::Table;
 use serde_json::{Value, json};
@@ -9,8 +10,8 @@ use zipfold::io::csv_write::text_cell;
 use zipfold::io::uai_result;
 use zipfold::{Blame, Error};
 
-/// What is said of evidence that cannot happen: there is nothing to ask after it, and its probability is an answer of its
-/// own (`--task pr`).
+/// What is said of evidence that cannot happen: there is nothing to ask after it, and its
+/// probability is an answer of its own (`--task pr`).
 pub fn impossible() -> Error {
     Error::new(
         Blame::Impossible,

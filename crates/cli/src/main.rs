@@ -1,4 +1,5 @@
-//! The zipfold command: arguments to a problem, a problem to a result, a result to files and pictures.
+//! The zipfold command: arguments to a problem, a problem to a result, a result to files and
+//! pictures.
 #![forbid(unsafe_code)]
 
 mod answer;
@@ -34,7 +35,8 @@ use clap::FromArgMatches;
 use zipfold::{Blame, Budget, Error, Problem, Result};
 
 fn main() {
-    // A file that grows beyond a limit is then an error of the write, which can be told, and not the end.
+    // A file that grows beyond a limit is then an error of the write, which can be told, and not
+    // the end.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Default::default());
     let parsed = grammar::grammar()
         .try_get_matches()

@@ -26,7 +26,8 @@ impl Names {
     pub fn get(&self, side: usize, row: usize) -> Option<&str> {
         Some(self.side(side)?.first().get(row))
     }
-    /// Columns of words for the rows of x and y that a table lists, called `x.name` and `y.name`. Archives of arrays hold none.
+    /// Columns of words for the rows of x and y that a table lists, called `x.name` and `y.name`.
+    /// Archives of arrays hold none.
     pub fn columns<'a>(&'a self, path: &str, rows: [&'a [i64]; 2]) -> Vec<(String, Column<'a>)> {
         if path.ends_with(".npz") {
             return vec![];

@@ -1,4 +1,5 @@
-//! Pictures of results, as SVG: histograms as steps, matrices as heat maps, rows as lines, joins as points.
+//! Pictures of results, as SVG: histograms as steps, matrices as heat maps, rows as lines, joins as
+//! points.
 
 use crate::text_file::write_text;
 use plotters::prelude::*;

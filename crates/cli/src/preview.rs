@@ -1,4 +1,5 @@
-//! Results without an output file: tables and bars on a terminal, the whole of a short result elsewhere.
+//! Results without an output file: tables and bars on a terminal, the whole of a short result
+//! elsewhere.
 
 use crate::answer::write_one;
 use crate::named::Names;

@@ -1,4 +1,5 @@
-//! A bar with the phase, the rate, the time passed and the time left, on a terminal; nothing elsewhere.
+//! A bar with the phase, the rate, the time passed and the time left, on a terminal; nothing
+//! elsewhere.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -121,8 +122,8 @@ fn whole(text: &str) -> String {
     text.replace(".00 s", " s").replace(".0 s", " s")
 }
 
-/// A line with the phase of an inference and the time it has taken, on a terminal; nothing elsewhere. It is removed when it goes
-/// out of scope, and by Ctrl-C.
+/// A line with the phase of an inference and the time it has taken, on a terminal; nothing
+/// elsewhere. It is removed when it goes out of scope, and by Ctrl-C.
 pub struct Phases(Option<Shown>);
 
 struct Shown {

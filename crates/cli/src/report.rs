@@ -1,4 +1,5 @@
-//! `--report`: one self-contained HTML page about a run: what was asked, the plan, the counts, the seconds, the picture.
+//! `--report`: one self-contained HTML page about a run: what was asked, the plan, the counts, the
+//! seconds, the picture.
 
 use crate::plot;
 use crate::show::Told;

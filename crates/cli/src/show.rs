@@ -88,7 +88,8 @@ pub fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
     Ok(())
 }
 
-/// `109 M pairs (98.9 % pruned) in 48 ms · 2.30 G pairs/s · peak 6.2 MiB`: time and rate are those of the pairs of this run.
+/// `109 M pairs (98.9 % pruned) in 48 ms · 2.30 G pairs/s · peak 6.2 MiB`: time and rate are those
+/// of the pairs of this run.
 fn summary(told: &Told<'_>) -> String {
     let Told {
         outcome,

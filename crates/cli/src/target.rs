@@ -3,10 +3,12 @@
 use zipfold::device::{Facts, Runtime};
 use zipfold::{Budget, Error, Result};
 
-/// Reads `cuda`, `opencl`, `sm_90`, or the name of a JSON file with an entry of `zipfold devices --json`.
+/// Reads `cuda`, `opencl`, `sm_90`, or the name of a JSON file with an entry of `zipfold devices
+/// --json`.
 ///
 /// # Errors
-/// `Request` for other texts, unknown facts and facts that make no sense; `Input` when the file cannot be read.
+/// `Request` for other texts, unknown facts and facts that make no sense; `Input` when the file
+/// cannot be read.
 pub fn facts(text: &str, budget: &Budget) -> Result<Facts> {
     match text {
         "cuda" => Ok(Facts::described(Runtime::Cuda)),

@@ -1,4 +1,5 @@
-//! What a person sees on a terminal: colours, aligned tables cut to the window, histograms as bars of blocks.
+//! What a person sees on a terminal: colours, aligned tables cut to the window, histograms as bars
+//! of blocks.
 
 use crate::flags;
 use std::io::{IsTerminal, Write};
@@ -40,7 +41,8 @@ fn is_coloured() -> bool {
     std::io::stderr().is_terminal() && !plain
 }
 
-/// The message of an error, its heading and its remedy coloured as those about the command line are.
+/// The message of an error, its heading and its remedy coloured as those about the command line
+/// are.
 pub fn error(error: &Error) {
     let text = error.told(flags::words);
     say(&painted("error:", &text, is_coloured()));
@@ -95,7 +97,8 @@ pub fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// A table with a heading. Cells are made on demand, so that a table of millions of rows costs what is shown of it.
+/// A table with a heading. Cells are made on demand, so that a table of millions of rows costs what
+/// is shown of it.
 pub struct Table<'a> {
     /// Headings of the columns.
     pub head: Vec<String>,
@@ -192,7 +195,8 @@ fn cut(cell: &str, width: usize) -> String {
         .collect()
 }
 
-/// Bins of a histogram as lines with bars; neighbouring bins share a line where there are more than `most`.
+/// Bins of a histogram as lines with bars; neighbouring bins share a line where there are more than
+/// `most`.
 pub fn bars(lo: &[f64], hi: &[f64], counts: &[u64], most: usize, width: usize) -> String {
     let together = counts.len().div_ceil(most.max(1)).max(1);
     let groups = counts.len().div_ceil(together);

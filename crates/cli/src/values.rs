@@ -4,7 +4,8 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::{Error, ErrorKind};
 use std::ffi::OsStr;
 
-/// A text for which there are well-known values. Others go through: what checks them later can say more.
+/// A text for which there are well-known values. Others go through: what checks them later can say
+/// more.
 #[derive(Clone, Copy)]
 pub struct OneOf {
     known: fn() -> Vec<(String, &'static str)>,

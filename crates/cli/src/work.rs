@@ -27,7 +27,8 @@ use zipfold::run::Target;
 use zipfold::shards;
 use zipfold::{Blame, Budget, Data, Error, Job, Options, Outcome, Problem, Result, Table};
 
-/// The longest text of a problem, and what reading one takes for each of its bytes: a TOML array of numbers is the worst.
+/// The longest text of a problem, and what reading one takes for each of its bytes: a TOML array of
+/// numbers is the worst.
 const LONGEST_PROBLEM: u64 = 64 << 20;
 const PER_BYTE: u64 = 48;
 
@@ -38,7 +39,8 @@ pub fn problem_file(path: &str, budget: &Budget) -> Result<Problem> {
     let text = text.as_str();
     let purpose = format!("the problem of {path}");
     let _tree = budget.reserve(text.len() as u64 * PER_BYTE, &purpose)?;
-    // Its lists of numbers stay: two bytes of text give one number, which the run holds several times.
+    // Its lists of numbers stay: two bytes of text give one number, which the run holds several
+    // times.
     budget.spend(text.len() as u64 * 4, &purpose)?;
     if path.ends_with(".json") {
         return serde_json::from_str(text)

@@ -1,5 +1,5 @@
-//! One thing changes between an interrupted run and its resumption, or between two shares: the run is refused, or its answer is that
-//! of a run that saw only what is there now.
+//! One thing changes between an interrupted run and its resumption, or between two shares: the run
+//! is refused, or its answer is that of a run that saw only what is there now.
 #![cfg(unix)]
 
 mod command;
@@ -20,7 +20,8 @@ enum Change {
 }
 use Change::{File, Left, Words};
 
-/// Ends `words` midway, changes one thing and resumes: true where that is refused, false where the answer is right.
+/// Ends `words` midway, changes one thing and resumes: true where that is refused, false where the
+/// answer is right.
 fn refused(folder: &Folder, words: &str, suffix: &str, change: &Change) -> bool {
     inputs(folder);
     more_inputs(folder);

@@ -1,4 +1,5 @@
-//! Outputs, temporaries and what killed runs leave: nothing of others is touched, nothing of ours stays.
+//! Outputs, temporaries and what killed runs leave: nothing of others is touched, nothing of ours
+//! stays.
 #![cfg(unix)]
 
 mod command;

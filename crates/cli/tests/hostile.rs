@@ -1,4 +1,5 @@
-//! Requests and files that ask for more than there is: refused near `--memory`, quietly, and without an abort.
+//! Requests and files that ask for more than there is: refused near `--memory`, quietly, and
+//! without an abort.
 #![cfg(target_os = "linux")]
 
 mod command;
@@ -11,7 +12,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const MIB: u64 = 1 << 20;
-/// What `--memory` is in these tests, and what the program takes itself: code, stacks, tables of threads.
+/// What `--memory` is in these tests, and what the program takes itself: code, stacks, tables of
+/// threads.
 const LIMIT: u64 = 64;
 const ITSELF: u64 = 32;
 
@@ -87,7 +89,8 @@ fn run(folder: &Path, words: &[&str]) -> Done {
     }
 }
 
-/// The run is refused with one of `statuses` in words, in little memory, without a panic or an abort.
+/// The run is refused with one of `statuses` in words, in little memory, without a panic or an
+/// abort.
 #[track_caller]
 fn refused(folder: &Folder, words: &[&str], statuses: &[i32], says: &str) {
     let memory = format!("{LIMIT}MiB");

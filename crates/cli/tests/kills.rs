@@ -1,7 +1,8 @@
-//! A run that is killed at random moments, again and again, and resumed each time, gives the bits of an undisturbed one: every verb,
-//! every form of its answer.
+//! A run that is killed at random moments, again and again, and resumed each time, gives the bits
+//! of an undisturbed one: every verb, every form of its answer.
 //!
-//! `ZIPFOLD_LONG=1` kills each fifty times, and the matrix of 30 000 points under `--memory 256MiB` too.
+//! `ZIPFOLD_LONG=1` kills each fifty times, and the matrix of 30 000 points under `--memory 256MiB`
+//! too.
 #![cfg(unix)]
 
 mod command;
@@ -15,8 +16,8 @@ fn long() -> bool {
     std::env::var_os("ZIPFOLD_LONG").is_some()
 }
 
-/// Kills a run `kills` times, resuming each time from checkpoints `every` so many seconds, and compares every result that comes
-/// whole; how often there was a checkpoint to go on from.
+/// Kills a run `kills` times, resuming each time from checkpoints `every` so many seconds, and
+/// compares every result that comes whole; how often there was a checkpoint to go on from.
 fn disturb(folder: &Folder, Form { words, suffix }: &Form, every: f64, kills: usize) -> usize {
     folder.clear("right.");
     folder.clear("out.");
@@ -33,7 +34,8 @@ fn disturb(folder: &Folder, Form { words, suffix }: &Form, every: f64, kills: us
             killed += 1;
         }
         let done = child.wait_with_output().unwrap();
-        // Killed between the result's appearance and its own end, the run has nothing left to do; of several results, some.
+        // Killed between the result's appearance and its own end, the run has nothing left to do;
+        // of several results, some.
         let results = folder.results("out.");
         if !results.is_empty() {
             let right = folder.results("right.");

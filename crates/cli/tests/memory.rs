@@ -1,4 +1,5 @@
-//! `--memory` is a promise: the resident memory of the process stays below it and what the program itself takes.
+//! `--memory` is a promise: the resident memory of the process stays below it and what the program
+//! itself takes.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -28,7 +29,8 @@ fn points(name: &str, rows: usize, cols: usize) -> PathBuf {
     folder
 }
 
-/// The largest resident memory of a process, as far as it was seen, until it ends; its status and message.
+/// The largest resident memory of a process, as far as it was seen, until it ends; its status and
+/// message.
 fn peak(folder: &PathBuf, words: &[&str]) -> (u64, bool, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_zipfold"));
     command
@@ -159,8 +161,8 @@ fn runs_stay_within_their_memory() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Lists of the rows near a row take what a thread finds, not what it might find if all rows lay in one place: else many threads
-/// leave no room for the grid, and all pairs are evaluated.
+/// Lists of the rows near a row take what a thread finds, not what it might find if all rows lay in
+/// one place: else many threads leave no room for the grid, and all pairs are evaluated.
 #[test]
 fn many_threads_keep_the_grid_in_a_small_memory() {
     let folder = points("grid", 300_000, 3);
@@ -249,7 +251,8 @@ fn what_does_not_fit_is_refused_before_work() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Bounds that memory does not hold are given up in words, before a run that takes long without them, and the plan says so.
+/// Bounds that memory does not hold are given up in words, before a run that takes long without
+/// them, and the plan says so.
 #[test]
 fn what_is_slower_for_want_of_memory_is_said() {
     let folder = points("slower", 100_000, 3);

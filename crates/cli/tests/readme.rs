@@ -1,5 +1,5 @@
-//! Every command of README.md runs as it stands there, writes what it names, and what it writes has the numbers of an independent
-//! computation.
+//! Every command of README.md runs as it stands there, writes what it names, and what it writes has
+//! the numbers of an independent computation.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -182,8 +182,8 @@ fn triangle(rows: &[Vec<f64>], f: impl Fn(&[f64], &[f64]) -> f64) -> Vec<f64> {
         .collect()
 }
 
-/// What `numpy.histogram` counts of `values` between the edges that a histogram's file names, against the file's counts. A value
-/// within rounding of an edge may stand on either side of it.
+/// What `numpy.histogram` counts of `values` between the edges that a histogram's file names,
+/// against the file's counts. A value within rounding of an edge may stand on either side of it.
 fn histogram(path: &Path, values: &[f64], spans: bool) {
     let bins = cells(path);
     let counts: Vec<i64> = bins.iter().map(|b| b[2].parse().unwrap()).collect();

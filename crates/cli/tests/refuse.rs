@@ -1,5 +1,5 @@
-//! `cases/refuse-command`: requests and files that the command must refuse, with the exit code and the words listed,
-//! and without leaving anything behind.
+//! `cases/refuse-command`: requests and files that the command must refuse, with the exit code and
+//! the words listed, and without leaving anything behind.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! Named metrics of the command against SciPy and scikit-learn: `crates/testkit/tests/scipy/metrics.py`, with the Python
-//! that `ZIPFOLD_PYTHON` names.
+//! Named metrics of the command against SciPy and scikit-learn:
+//! `crates/testkit/tests/scipy/metrics.py`, with the Python that `ZIPFOLD_PYTHON` names.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! Columns of text in formulas: compared in the order of their words, over both tables; missing ones are like no other.
+//! Columns of text in formulas: compared in the order of their words, over both tables; missing
+//! ones are like no other.
 
 mod command;
 use command::Folder;

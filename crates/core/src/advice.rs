@@ -1,4 +1,5 @@
-//! Rows that a metric computes something of, but not what a person means: degrees taken as radians, bytes of bits taken as truth.
+//! Rows that a metric computes something of, but not what a person means: degrees taken as radians,
+//! bytes of bits taken as truth.
 
 use crate::data::Data;
 use crate::message::Message;

@@ -1,4 +1,5 @@
-//! Memory is asked for before it is used: a [`Budget`] hands out [`Reservation`]s and refuses when it is spent.
+//! Memory is asked for before it is used: a [`Budget`] hands out [`Reservation`]s and refuses when
+//! it is spent.
 
 use crate::error::{Error, Result};
 use crate::opt::Opt;
@@ -48,7 +49,8 @@ impl Budget {
     pub fn peak(&self) -> u64 {
         self.0.peak.load(Relaxed)
     }
-    /// Takes `bytes` for `purpose` ("the distance matrix"), or says the smallest budget that would have sufficed.
+    /// Takes `bytes` for `purpose` ("the distance matrix"), or says the smallest budget that would
+    /// have sufficed.
     ///
     /// # Errors
     /// `Resource` when the budget does not hold that many more bytes.
@@ -72,7 +74,8 @@ impl Budget {
             Err(used) => Err(refusal(account.limit, used, bytes, purpose)),
         }
     }
-    /// Takes `bytes` for `purpose` for as long as the budget lives: for what is passed on without its reservation.
+    /// Takes `bytes` for `purpose` for as long as the budget lives: for what is passed on without
+    /// its reservation.
     ///
     /// # Errors
     /// As [`Budget::reserve`].
@@ -187,7 +190,8 @@ impl Drop for Reservation {
     }
 }
 
-/// A vector together with the reservation that covers it. Pushing beyond its capacity is not covered: ask for more.
+/// A vector together with the reservation that covers it. Pushing beyond its capacity is not
+/// covered: ask for more.
 #[derive(Debug)]
 pub struct Reserved<T> {
     /// The items.
@@ -217,7 +221,8 @@ pub fn human_bytes(bytes: u64) -> String {
     format!("{value:.1} EiB")
 }
 
-/// Units of sizes in small letters; those without an `i` before the `b` are of ten, but single letters of two.
+/// Units of sizes in small letters; those without an `i` before the `b` are of ten, but single
+/// letters of two.
 const UNITS: [(&str, f64); 16] = [
     ("", 1.0),
     ("b", 1.0),

@@ -4,12 +4,12 @@ use crate::error::{Error, Result};
 use crate::opt::Opt;
 use std::collections::{HashMap, HashSet};
 
-/// The numbers of the columns that `wanted` names, each once, in the order asked. `text` says which columns are text: patterns, ranges
-/// and what an exclusion leaves do not take them up.
+/// The numbers of the columns that `wanted` names, each once, in the order asked. `text` says which
+/// columns are text: patterns, ranges and what an exclusion leaves do not take them up.
 ///
-/// An item is, in this order: the name of a column, `!` and an item (those columns are left out), a pattern with `*` or `?`, a
-/// number from 0, or two names or numbers with `-` between them, both included. Where the first item is an exclusion, all
-/// columns are there to be excluded from.
+/// An item is, in this order: the name of a column, `!` and an item (those columns are left out), a
+/// pattern with `*` or `?`, a number from 0, or two names or numbers with `-` between them, both
+/// included. Where the first item is an exclusion, all columns are there to be excluded from.
 ///
 /// # Errors
 /// `Request` for what names nothing, and for a column that is named twice.

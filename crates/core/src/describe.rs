@@ -1,4 +1,5 @@
-//! From a problem and its tables to a [`Job`]: everything named is resolved and checked, nothing is computed yet.
+//! From a problem and its tables to a [`Job`]: everything named is resolved and checked, nothing is
+//! computed yet.
 
 use self::pair::named_pair;
 use crate::data::Data;
@@ -21,7 +22,8 @@ pub(crate) mod weights;
 /// A problem ready to be planned and run.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The formula, lowered; the same for all jobs that ask the same question of rows of the same kind.
+    /// The formula, lowered; the same for all jobs that ask the same question of rows of the same
+    /// kind.
     pub low: Arc<Lowered>,
     /// The cells.
     pub space: Space,
@@ -46,7 +48,8 @@ pub struct Job {
 }
 
 impl Job {
-    /// Whether a pair has a NaN that counts: of a row without weight, of the distance that a cut-off compares, or one that a fold meets.
+    /// Whether a pair has a NaN that counts: of a row without weight, of the distance that a
+    /// cut-off compares, or one that a fold meets.
     pub fn meets_nan(&self, is_nan: impl Fn(usize) -> bool, value: impl Fn(usize) -> f64) -> bool {
         // The root that marks rows without weight is the last one.
         let mark = (self.holes).then(|| self.low.formula.roots.len() - 1);
@@ -62,7 +65,8 @@ impl Job {
 /// Resolves `problem` over `data`.
 ///
 /// # Errors
-/// `Request` for formulas, metrics, options and combinations that mean nothing; `Input` for data that do not fit.
+/// `Request` for formulas, metrics, options and combinations that mean nothing; `Input` for data
+/// that do not fit.
 pub fn describe(problem: &Problem, data: Data) -> Result<Job> {
     describe_until(problem, data, &|| false)
 }
@@ -146,7 +150,8 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
     })
 }
 
-/// A fold of all pairs into one result folds each pair once where half of them were asked for: i < j, or i <= j.
+/// A fold of all pairs into one result folds each pair once where half of them were asked for: i <
+/// j, or i <= j.
 fn once(fold: Fold, problem: &Problem, weighted: bool) -> Result<Fold> {
     let half = matches!(problem.cells, Some(Domain::Triangle | Domain::Diagonal));
     match fold {
@@ -249,7 +254,8 @@ fn input_name(problem: &Problem) -> &str {
         .map_or("the second input", |y| y.name.as_str())
 }
 
-/// Lets metrics, that of the pair and those in formulas, prepare the tables and complete their options.
+/// Lets metrics, that of the pair and those in formulas, prepare the tables and complete their
+/// options.
 fn prepare(
     problem: &Problem,
     data: &mut Data,
@@ -294,7 +300,8 @@ fn prepare(
     Ok(out)
 }
 
-/// The cells: as asked, or what the folds suggest. `weighed` is whether the value would be symmetric if no weight were missing.
+/// The cells: as asked, or what the folds suggest. `weighed` is whether the value would be
+/// symmetric if no weight were missing.
 fn space(
     problem: &Problem,
     folds: &[Fold],
@@ -354,8 +361,8 @@ fn space(
     Ok(space)
 }
 
-/// The whole of a half space, whose folds by row and by column it gives the same; a fold of all its cells only where nobody asked
-/// for half of them.
+/// The whole of a half space, whose folds by row and by column it gives the same; a fold of all its
+/// cells only where nobody asked for half of them.
 fn whole(space: Space, problem: &Problem, folds: &[Fold]) -> Space {
     let free = problem.cells.is_none() || folds.iter().all(|fold| fold.traits().by_side);
     let cells = match space.cells {

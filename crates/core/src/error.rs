@@ -47,8 +47,8 @@ struct Parts {
     span: Option<Span>,
 }
 
-/// `word` as a POSIX shell reads it back: in single quotes, unless every character of it is plain. Every hint that shows words of a
-/// command takes them from here.
+/// `word` as a POSIX shell reads it back: in single quotes, unless every character of it is plain.
+/// Every hint that shows words of a command takes them from here.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_./=:,@%+-".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -61,7 +61,8 @@ pub fn quoted(word: &str) -> String {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// An error blamed on `blame`, saying `what` happened (a lower-case sentence without a full stop).
+    /// An error blamed on `blame`, saying `what` happened (a lower-case sentence without a full
+    /// stop).
     pub fn new(blame: Blame, what: impl Into<Message>) -> Self {
         Error(Box::new(Parts {
             blame,
@@ -140,8 +141,8 @@ impl Error {
     pub fn span_ref(&self) -> Option<&Span> {
         self.0.span.as_ref()
     }
-    /// All of it, options in the words of `wording`. What comes from files and requests is cleaned here, and only here: no control
-    /// characters, no endless words.
+    /// All of it, options in the words of `wording`. What comes from files and requests is cleaned
+    /// here, and only here: no control characters, no endless words.
     pub fn told(&self, wording: Wording) -> String {
         let p = &self.0;
         let said = |message: &Message| part(message, wording, false);
@@ -170,8 +171,8 @@ impl Error {
         }
         out
     }
-    /// Exit code of the command: 2 when the request or the input is wrong, 3 when what was observed cannot happen, 130 when
-    /// interrupted, else 1.
+    /// Exit code of the command: 2 when the request or the input is wrong, 3 when what was observed
+    /// cannot happen, 130 when interrupted, else 1.
     pub fn exit_code(&self) -> i32 {
         match self.0.blame {
             Blame::Input | Blame::Request => 2,
@@ -182,7 +183,8 @@ impl Error {
     }
 }
 
-/// Characters of one part of a message that are shown: what is longer lists more than anybody reads.
+/// Characters of one part of a message that are shown: what is longer lists more than anybody
+/// reads.
 const LONGEST_PART: usize = 4000;
 
 impl fmt::Display for Error {
@@ -207,7 +209,8 @@ fn part(message: &Message, wording: Wording, lines: bool) -> String {
 
 impl std::error::Error for Error {}
 
-/// The line of the span's text that holds the span's start, with carets below it; of a long line the part around it.
+/// The line of the span's text that holds the span's start, with carets below it; of a long line
+/// the part around it.
 fn caret(span: &Span) -> String {
     let start = floor_boundary(&span.text, span.range.start);
     let end = floor_boundary(&span.text, span.range.end.max(start));

@@ -1,4 +1,5 @@
-//! Numbers of a problem in text, to the bit: what JSON has no number for is the text `inf`, `-inf` or `nan`.
+//! Numbers of a problem in text, to the bit: what JSON has no number for is the text `inf`, `-inf`
+//! or `nan`.
 //!
 //! For `#[serde(with = "crate::exact")]` on numbers, lists of numbers and options of these.
 

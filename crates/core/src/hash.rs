@@ -1,5 +1,5 @@
-//! A hash of data at the speed of memory (XXH3 of 128 bits, Collet): it tells data apart that differ by accident, not by an
-//! adversary's hand.
+//! A hash of data at the speed of memory (XXH3 of 128 bits, Collet): it tells data apart that
+//! differ by accident, not by an adversary's hand.
 
 use crate::table::{Elements, Table};
 use twox_hash::XxHash3_128;
@@ -32,7 +32,8 @@ impl Hash {
         self.0.write(bytemuck::cast_slice(items));
         self.word(items.len() as u64);
     }
-    /// Mixes a table in: its shape, the type and bits of its elements, its names and what is beside it.
+    /// Mixes a table in: its shape, the type and bits of its elements, its names and what is beside
+    /// it.
     pub fn table(&mut self, table: &Table) {
         self.word(table.rows() as u64);
         self.word(table.cols() as u64);

@@ -15,7 +15,8 @@ pub struct Words {
 }
 
 impl Words {
-    /// The column `name`: row r is `text` from the end of row r − 1 to `ends[r]`. Ends beyond the text are taken as its end.
+    /// The column `name`: row r is `text` from the end of row r − 1 to `ends[r]`. Ends beyond the
+    /// text are taken as its end.
     pub fn new(name: String, text: Buffer<u8>, ends: Buffer<u64>) -> Self {
         Words {
             name,

@@ -1,5 +1,6 @@
-//! What a problem means whatever rows it is asked of: its formula resolved, checked and lowered. The meanings of the last
-//! few problems are kept, since parsing and lowering take longer than a small matrix.
+//! What a problem means whatever rows it is asked of: its formula resolved, checked and lowered.
+//! The meanings of the last few problems are kept, since parsing and lowering take longer than a
+//! small matrix.
 
 use crate::data::Data;
 use crate::describe::pair::{check_cell, check_components, near_root, pair_formula};
@@ -137,7 +138,8 @@ fn same(a: &Params, b: &Params) -> bool {
 /// The meaning of a problem over rows like those of its data.
 ///
 /// # Errors
-/// `Request` for formulas, options and folds that mean nothing, `Input` where the two inputs do not fit each other.
+/// `Request` for formulas, options and folds that mean nothing, `Input` where the two inputs do not
+/// fit each other.
 pub(crate) fn meaning(asked: &Asked<'_>) -> Result<Arc<Meaning>> {
     // A lock that is taken is not waited for: a fork may have copied it taken.
     let mut latest = match LATEST.try_lock() {

@@ -7,7 +7,8 @@ use std::fmt;
 /// How an interface writes an option: the command as a flag, Python as an argument.
 pub type Wording = fn(Opt, Given<'_>) -> String;
 
-/// A text that may hold marks of options ([`Opt`]). Shown as it is, it names them as problem files and the library do.
+/// A text that may hold marks of options ([`Opt`]). Shown as it is, it names them as problem files
+/// and the library do.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Message(String);
 

@@ -1,5 +1,6 @@
-//! Histogram axes without a range: their first and last edge are the least and the largest value of all pairs, as in
-//! `numpy.histogram`. Those are questions of their own, which are answered before any pair is counted.
+//! Histogram axes without a range: their first and last edge are the least and the largest value of
+//! all pairs, as in `numpy.histogram`. Those are questions of their own, which are answered before
+//! any pair is counted.
 
 use crate::data::Data;
 use crate::describe::{Job, describe};
@@ -79,7 +80,8 @@ impl OpenAxes {
             let root = place(&mut roots, histogram.axes[axis].root);
             axes.push(OpenAxis { fold, axis, root });
         }
-        // A pair with any value NaN is left out of every fold, so that values which need no range decide, too.
+        // A pair with any value NaN is left out of every fold, so that values which need no range
+        // decide, too.
         for root in job.folds.iter().flat_map(Fold::roots).filter(|_| skips) {
             place(&mut roots, root);
         }
@@ -176,8 +178,8 @@ fn place(roots: &mut Vec<usize>, root: usize) -> usize {
     })
 }
 
-/// First and last edge around values from `lo` to `hi`, as `numpy.histogram` has them. Half-open bins end right above the
-/// largest value.
+/// First and last edge around values from `lo` to `hi`, as `numpy.histogram` has them. Half-open
+/// bins end right above the largest value.
 fn range([lo, hi]: [f64; 2], closed: Closed) -> Result<[f64; 2]> {
     let refused = |what: String| {
         Error::request(what)

@@ -1,10 +1,11 @@
-//! The options of a request as messages name them. A library does not know how its caller writes an option: the command has flags, Python
-//! has arguments, a file has keys. So a message holds a mark for an option, and whoever shows the message says it in words of its own
-//! ([`crate::message`]).
+//! The options of a request as messages name them. A library does not know how its caller writes an
+//! option: the command has flags, Python has arguments, a file has keys. So a message holds a mark
+//! for an option, and whoever shows the message says it in words of its own ([`crate::message`]).
 
 use std::fmt;
 
-/// The characters of a mark. Unicode keeps them for use inside a program, so no text that people write has them.
+/// The characters of a mark. Unicode keeps them for use inside a program, so no text that people
+/// write has them.
 const OPEN: char = '\u{fdd0}';
 const VALUE: char = '\u{fdd1}';
 const LIKE: char = '\u{fdd2}';
@@ -12,7 +13,8 @@ const CLOSE: char = '\u{fdd3}';
 
 macro_rules! opts {
     ($($opt:ident = $key:literal, $about:literal;)+) => {
-        /// An option that messages name. Its text is a mark, which belongs in a message and nowhere else.
+        /// An option that messages name. Its text is a mark, which belongs in a message and nowhere
+        /// else.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Opt {
             $(#[doc = $about] $opt,)+

@@ -132,7 +132,8 @@ pub fn run(job: &Job) -> Result<Answer> {
     })
 }
 
-/// Values of consecutive columns of one row, from the first: as many numbers each as the fold is wide.
+/// Values of consecutive columns of one row, from the first: as many numbers each as the fold is
+/// wide.
 type Run = (usize, Vec<f64>);
 
 /// Adds a value to the run of row `i`, which ends where a column is left out.

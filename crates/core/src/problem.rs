@@ -1,5 +1,6 @@
-//! A problem as data: what is asked, with inputs by name, never the data themselves. Numbers keep their bits in every
-//! text; JSON, which has none that are not finite, has the texts "inf", "-inf" and "nan".
+//! A problem as data: what is asked, with inputs by name, never the data themselves. Numbers keep
+//! their bits in every text; JSON, which has none that are not finite, has the texts "inf", "-inf"
+//! and "nan".
 
 use crate::fold::rows::Along;
 use crate::fold::{Closed, QuantileSpec, RowOp, SelectKind, TopSpec};
@@ -71,14 +72,17 @@ pub struct Input {
     /// Only these columns, in this order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<Vec<String>>,
-    /// The hash of the data, as `--json` tells it under `inputs`: other data are refused. It is of names, shape, type and bits of
-    /// what is used, with the weight columns of histograms, in 16 hexadecimal digits.
+    /// The hash of the data, as `--json` tells it under `inputs`: other data are refused. It is of
+    /// names, shape, type and bits of what is used, with the weight columns of histograms, in 16
+    /// hexadecimal digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
-    /// Columns that name the rows: kept as words, left out of the numbers. Without columns chosen, those of text.
+    /// Columns that name the rows: kept as words, left out of the numbers. Without columns chosen,
+    /// those of text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ids: Vec<String>,
-    /// Columns beside the components of a row, which formulas read by name (`x.charge`) and distances leave out.
+    /// Columns beside the components of a row, which formulas read by name (`x.charge`) and
+    /// distances leave out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attributes: Vec<String>,
     /// Whether the first row of a text is its header; found out from its cells when not said.
@@ -218,8 +222,8 @@ pub enum FoldSpec {
     Reduce {
         /// The operation.
         op: RowOp,
-        /// Results by row (default), column, or one. Of half of the pairs (triangle, diagonal) a row or column has all pairs that
-        /// it is in, and the one result in all has each pair once.
+        /// Results by row (default), column, or one. Of half of the pairs (triangle, diagonal) a
+        /// row or column has all pairs that it is in, and the one result in all has each pair once.
         #[serde(default = "row")]
         along: Along,
         /// Weights of the rows folded away: as many rows, one or more columns.
@@ -230,8 +234,8 @@ pub enum FoldSpec {
     Nearest {
         /// How many.
         k: usize,
-        /// Those of the largest values (true) or of the smallest (false); by default the largest of a named similarity,
-        /// the smallest of anything else.
+        /// Those of the largest values (true) or of the smallest (false); by default the largest of
+        /// a named similarity, the smallest of anything else.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         largest: Option<bool>,
     },

@@ -1,5 +1,5 @@
-//! Deterministic generators of random numbers. Plans, samples and records depend on their bits, so these never change; a crate's
-//! may with its version.
+//! Deterministic generators of random numbers. Plans, samples and records depend on their bits, so
+//! these never change; a crate's may with its version.
 
 /// SplitMix64 of Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
 #[derive(Clone, Debug)]
@@ -27,8 +27,8 @@ impl SplitMix {
     }
 }
 
-/// xoshiro256++ of Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021, seeded by [`SplitMix`] as they
-/// advise.
+/// xoshiro256++ of Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021,
+/// seeded by [`SplitMix`] as they advise.
 #[derive(Clone, Debug)]
 pub struct Random([u64; 4]);
 

@@ -1,26 +1,27 @@
-//! Text from outside (names in files, words of a request) as it may stand in a message or on a terminal: no control
-//! characters, nothing invisible, nothing endless.
+//! Text from outside (names in files, words of a request) as it may stand in a message or on a
+//! terminal: no control characters, nothing invisible, nothing endless.
 
 use std::fmt::Write as _;
 
 /// Characters of one word, or of one quoted piece, that are shown.
 pub const LONGEST_PIECE: usize = 300;
 
-/// Whether a terminal would act on `c`, or show nothing for it: controls, marks of direction, the byte-order mark and the
-/// like.
+/// Whether a terminal would act on `c`, or show nothing for it: controls, marks of direction, the
+/// byte-order mark and the like.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
         || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{fdd0}'..='\u{fdef}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// `text` with every hidden character written as its escape (`\u{1b}`), and every word and quoted piece of more than
-/// [`LONGEST_PIECE`] characters cut in its middle.
+/// `text` with every hidden character written as its escape (`\u{1b}`), and every word and quoted
+/// piece of more than [`LONGEST_PIECE`] characters cut in its middle.
 pub fn shown(text: &str) -> String {
     bounded(text, false)
 }
 
-/// As [`shown`], but line ends stay: for the logs of compilers, and other text of several lines that is ours.
+/// As [`shown`], but line ends stay: for the logs of compilers, and other text of several lines
+/// that is ours.
 pub fn shown_lines(text: &str) -> String {
     bounded(text, true)
 }
@@ -69,7 +70,8 @@ fn put(out: &mut String, c: char) {
     }
 }
 
-/// Bytes of the piece that `text` starts with: a quotation up to the quote that ends it, else a word, or blanks.
+/// Bytes of the piece that `text` starts with: a quotation up to the quote that ends it, else a
+/// word, or blanks.
 fn piece_len(text: &str) -> usize {
     let Some(first) = text.chars().next() else {
         return 0;

@@ -159,8 +159,9 @@ impl Table {
         self.names = Some(names.into());
         Ok(self)
     }
-    /// The same table with numbers beside its components: a formula reads them by name (`x.mass`), while the row itself and
-    /// its differences leave them out. Components without names are called by their numbers.
+    /// The same table with numbers beside its components: a formula reads them by name (`x.mass`),
+    /// while the row itself and its differences leave them out. Components without names are called
+    /// by their numbers.
     ///
     /// # Errors
     /// `Input` when the rows are not as many, or when an attribute has no name of its own.
@@ -220,7 +221,8 @@ impl Table {
     pub fn labels(&self) -> Option<&Labels> {
         self.labels.as_ref()
     }
-    /// The same table with the attributes of `other`, whose rows these are, with its names, and with what is text.
+    /// The same table with the attributes of `other`, whose rows these are, with its names, and
+    /// with what is text.
     pub(crate) fn beside(mut self, other: &Table) -> Self {
         if self.cols == other.cols && self.rows == other.rows {
             self.names = other.names.clone();
@@ -230,8 +232,9 @@ impl Table {
         }
         self
     }
-    /// The same table, of which these columns (attributes are counted on after the columns) hold words by their numbers in
-    /// ascending order. A formula may compare them with each other, and nothing else.
+    /// The same table, of which these columns (attributes are counted on after the columns) hold
+    /// words by their numbers in ascending order. A formula may compare them with each other, and
+    /// nothing else.
     pub fn with_texts(mut self, columns: Vec<usize>) -> Self {
         self.texts = (!columns.is_empty()).then(|| columns.into());
         self
@@ -310,7 +313,8 @@ impl Table {
             _ => self.elements.get(row * self.cols + col),
         }
     }
-    /// Copies row `row`, widened to f64, into `out`: of length `cols`, or with its attributes of length `width`.
+    /// Copies row `row`, widened to f64, into `out`: of length `cols`, or with its attributes of
+    /// length `width`.
     pub fn row_into(&self, row: usize, out: &mut [f64]) {
         if let (Some(attributes), true) = (self.attributes(), out.len() > self.cols) {
             attributes.row_into(row, &mut out[self.cols..]);
@@ -324,7 +328,8 @@ impl Table {
             Elements::F64(b) => out[..self.cols].copy_from_slice(&b[at..at + self.cols]),
         }
     }
-    /// The position of the first NaN, as (row, column); attributes are counted on after the columns.
+    /// The position of the first NaN, as (row, column); attributes are counted on after the
+    /// columns.
     pub fn first_nan(&self) -> Option<(usize, usize)> {
         self.first_nan_component().or_else(|| {
             let (row, at) = self.attributes()?.first_nan()?;
@@ -349,7 +354,8 @@ impl Table {
     /// Only the named or numbered columns, in the order given (a copy within `budget`).
     ///
     /// # Errors
-    /// `Request` when a column does not exist or is named twice; `Resource` when the budget does not hold the copy.
+    /// `Request` when a column does not exist or is named twice; `Resource` when the budget does
+    /// not hold the copy.
     pub fn select(&self, columns: &[String], budget: &Budget) -> Result<Self> {
         let picked = find_columns(columns, self.names(), self.cols)?;
         self.picked(&picked, budget, "the chosen columns")
@@ -428,7 +434,8 @@ fn these(names: Option<&[String]>, count: usize) -> String {
     }
 }
 
-/// The numbers of the `wanted` columns, by name or (where no column is called so) by number from 0, each once.
+/// The numbers of the `wanted` columns, by name or (where no column is called so) by number from 0,
+/// each once.
 ///
 /// # Errors
 /// `Request` when a column does not exist, is chosen twice, or shares its name.

@@ -1,4 +1,5 @@
-//! Parts of a problem that a text alone may stand for: the name of an input, the metric or the formula of a pair.
+//! Parts of a problem that a text alone may stand for: the name of an input, the metric or the
+//! formula of a pair.
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};

@@ -55,7 +55,8 @@ fn skewed(random: &mut Random, low: f64, high: f64) -> PeriodicBox {
     }
 }
 
-/// How many steps along the vectors as given the brute force needs: reach over height, and half a box for the start.
+/// How many steps along the vectors as given the brute force needs: reach over height, and half a
+/// box for the start.
 fn steps(cell: &PeriodicBox) -> i32 {
     let v = cell.vectors();
     let area = |a: [f64; 3], b: [f64; 3]| {
@@ -326,8 +327,8 @@ fn halves_go_to_the_even_multiple() {
 fn the_first_of_equal_candidates_wins() {
     let cell =
         PeriodicBox::from_vectors([[2.0, 0.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 4.0]]).unwrap();
-    // Equally far, in exact arithmetic and in f64, from (0, 0), (2, 0) and (1, 2): the nearest line wins over the next
-    // one, and on it the even multiple.
+    // Equally far, in exact arithmetic and in f64, from (0, 0), (2, 0) and (1, 2): the nearest line
+    // wins over the next one, and on it the even multiple.
     for (d, want) in [
         ([1.0, 0.75, 0.0], [1.0, 0.75, 0.0]),
         ([3.0, 0.75, 0.0], [-1.0, 0.75, 0.0]),
@@ -354,7 +355,8 @@ fn lattice_points_become_zero_and_holes_are_odd() {
     let hex = PeriodicBox::triclinic([1.0, 1.0, 2.0], [90.0, 90.0, 120.0]).unwrap();
     for cell in [&fcc, &bcc, &hex] {
         assert!(matches!(cell.image(), Image::Oblique(_)));
-        // Lattice points, and all places on the grid of halves and quarters: holes, faces, edges of the Voronoi cell.
+        // Lattice points, and all places on the grid of halves and quarters: holes, faces, edges of
+        // the Voronoi cell.
         for n in 0..9 * 9 * 9 {
             let f = [n / 81, n / 9 % 9, n % 9].map(|k| (f64::from(k) - 4.0) * 0.5);
             let v = cell.vectors();

@@ -1,4 +1,5 @@
-//! Named metrics against their reference evaluations; what the parser accepts and refuses; what lowering makes of them.
+//! Named metrics against their reference evaluations; what the parser accepts and refuses; what
+//! lowering makes of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use zipfold_core::pair::lower::{Lowered, Source, ZipForm};

@@ -1,5 +1,5 @@
-//! Rates of the dense kernels on one core: `cargo run --release -p zipfold-cpu --example dense_rate [n] [d] [isa]`.
-//! Prints the best of several runs in 10⁹ pair-dims a second.
+//! Rates of the dense kernels on one core: `cargo run --release -p zipfold-cpu --example dense_rate
+//! [n] [d] [isa]`. Prints the best of several runs in 10⁹ pair-dims a second.
 
 use zipfold_cpu::kernels::dense::{ZipReduce, zip_reduce_block, zip_reduce_exact};
 use zipfold_cpu::kernels::panels::{PackedA, PackedB};

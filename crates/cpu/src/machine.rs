@@ -5,14 +5,16 @@ use std::sync::OnceLock;
 use std::time::Instant;
 use zipfold_plan::{Isa, Machine};
 
-/// Threads that this process may use. Asking the system reads files, which takes longer than a small matrix.
+/// Threads that this process may use. Asking the system reads files, which takes longer than a
+/// small matrix.
 fn threads() -> usize {
     static ALL: OnceLock<usize> = OnceLock::new();
     *ALL.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// Cycles a second of a core, by a chain of multiplications that wait for each other: shift, exclusive or and product take
-/// one, one and three cycles on the processors we know. To a tenth of a gigahertz; the fastest of a few turns counts.
+/// Cycles a second of a core, by a chain of multiplications that wait for each other: shift,
+/// exclusive or and product take one, one and three cycles on the processors we know. To a tenth of
+/// a gigahertz; the fastest of a few turns counts.
 fn clock() -> f64 {
     static CLOCK: OnceLock<f64> = OnceLock::new();
     const CYCLES: f64 = 5.0;

@@ -1,9 +1,12 @@
-//! Random buckets of the sum-product paper (section 7.2.2) on a device: `buckets FILE.jsonl DEVICE [COUNT=40]`.
+//! Random buckets of the sum-product paper (section 7.2.2) on a device: `buckets FILE.jsonl DEVICE
+//! [COUNT=40]`.
 //!
-//! Each line of the file has `dom`, `scopes`, `summed` and `flop`, the paper's count; COUNT of them are taken evenly over their
-//! complexity. All tables stay on the device. By bucket and type: seconds of the plan's joins one after another, of the paper's
-//! kernel with its cache, and of that kernel with the caches of the hardware alone; the seconds that its model predicts; the bytes
-//! of all tables once. Each time is the median of five, host clock around the work and the wait for it.
+//! Each line of the file has `dom`, `scopes`, `summed` and `flop`, the paper's count; COUNT of them
+//! are taken evenly over their complexity. All tables stay on the device. By bucket and type:
+//! seconds of the plan's joins one after another, of the paper's kernel with its cache, and of that
+//! kernel with the caches of the hardware alone; the seconds that its model predicts; the bytes of
+//! all tables once. Each time is the median of five, host clock around the work and the wait for
+//! it.
 
 use std::time::Instant;
 use zipfold_core::{Precision, Random, Result};

@@ -1,7 +1,9 @@
-//! Contractions of a network's tables on a device: two tables by tiles in registers, any number of them entry by entry.
+//! Contractions of a network's tables on a device: two tables by tiles in registers, any number of
+//! them entry by entry.
 //!
-//! The kernels take sizes and strides as arguments, so that a few of them serve all shapes: a network has hundreds of shapes, and
-//! a compiler takes longer for one than the device takes for the contraction.
+//! The kernels take sizes and strides as arguments, so that a few of them serve all shapes: a
+//! network has hundreds of shapes, and a compiler takes longer for one than the device takes for
+//! the contraction.
 
 use crate::emit::{fill, header, type_name};
 use crate::runtime::{Arg, Device, Grid, Kernel, Memory, Plain};
@@ -31,7 +33,8 @@ impl Tile {
     fn threads(self) -> usize {
         self.rows * self.columns / (self.tall * self.wide)
     }
-    /// The share of the peak that a thread's operands leave: each pair of fragments is read from shared memory.
+    /// The share of the peak that a thread's operands leave: each pair of fragments is read from
+    /// shared memory.
     fn share(self) -> f64 {
         let (tall, wide) = (self.tall as f64, self.wide as f64);
         let operations = tall * wide;
@@ -200,7 +203,8 @@ impl Contractor {
     }
     /// What the planner needs to know of a device.
     pub fn link(facts: &Facts, precision: Precision) -> Link {
-        // Of a vector unit for each multiprocessor: 128 lanes in single precision, half as many in double, on the chips for computing.
+        // Of a vector unit for each multiprocessor: 128 lanes in single precision, half as many in
+        // double, on the chips for computing.
         let lanes = if precision == Precision::F32 {
             128.0
         } else {
@@ -435,7 +439,8 @@ fn is_wide(shape: &Shape, parts: usize) -> bool {
     largest >= 1 << 31
 }
 
-/// The kernel for `shape` that is predicted to take the least time, with its arguments on the device.
+/// The kernel for `shape` that is predicted to take the least time, with its arguments on the
+/// device.
 fn set_out(shape: &Shape, max: bool, precision: Precision, device: &Device) -> Result<Ready> {
     let kept: Vec<&Digit> = shape.kept().collect();
     let summed: Vec<&Digit> = shape.digits.iter().filter(|d| d.summed).collect();
@@ -449,7 +454,8 @@ fn set_out(shape: &Shape, max: bool, precision: Precision, device: &Device) -> R
         let best = tiles
             .into_iter()
             .min_by(|a, b| cost(a).total_cmp(&cost(b)))?;
-        // A visit takes a load of every table for each operation of a tile, and at least eight times as long.
+        // A visit takes a load of every table for each operation of a tile, and at least eight
+        // times as long.
         (cost(&best) < 8.0 * entry).then_some(best)
     });
     match (roles, tiled) {

@@ -133,7 +133,8 @@ impl<'j> Dense<'j> {
             triangle,
         })
     }
-    /// Writes the cells of `tiles` to their places. A tile comes home while the next one is computed.
+    /// Writes the cells of `tiles` to their places. A tile comes home while the next one is
+    /// computed.
     ///
     /// # Errors
     /// Those of the device and of the sink.

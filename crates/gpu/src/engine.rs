@@ -137,8 +137,8 @@ impl<'j> Engine<'j> {
             }
         }
     }
-    /// Seconds of the kernels of `tiles`, `launches` times in a row, a launch. Dense results stay on the device, in memory that is
-    /// there before. For measurements.
+    /// Seconds of the kernels of `tiles`, `launches` times in a row, a launch. Dense results stay
+    /// on the device, in memory that is there before. For measurements.
     ///
     /// # Errors
     /// Those of the device.
@@ -173,7 +173,8 @@ impl<'j> Engine<'j> {
         self.device.finish()?;
         Ok(start.elapsed().as_secs_f64() / launches.max(1) as f64)
     }
-    /// What the device does: `dense`, `points` (with a filter in single precision or without), `values`.
+    /// What the device does: `dense`, `points` (with a filter in single precision or without),
+    /// `values`.
     pub fn family(&self) -> &'static str {
         match &self.family {
             Family::Dense(_) => "dense",
@@ -242,7 +243,8 @@ impl Executor for Engine<'_> {
         let least = zipfold_plan::sweep::span(self.job).unwrap_or(BLOCK);
         loop {
             match self.attempt(&work, sink) {
-                // Out of device memory: nothing of the unit counts yet, so it begins again in smaller tiles.
+                // Out of device memory: nothing of the unit counts yet, so it begins again in
+                // smaller tiles.
                 Err(e)
                     if e.blame() == Blame::Resource
                         && work.iter().any(|t| t.rows.len().max(t.cols.len()) > least) =>
@@ -307,7 +309,8 @@ pub(crate) fn single_only(facts: &Facts) -> Error {
     .at(Opt::Device)
 }
 
-/// The kernels of `plan` for `job`, readable and compilable by themselves: names of families and sources. Needs no device.
+/// The kernels of `plan` for `job`, readable and compilable by themselves: names of families and
+/// sources. Needs no device.
 ///
 /// # Errors
 /// `Internal` for a plan for the host.
@@ -335,7 +338,8 @@ pub fn sources(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Vec<(String, 
     }
 }
 
-/// The numbers of all roots of `job` for all cells, in double precision: by part, then row-major. For tests of generated code.
+/// The numbers of all roots of `job` for all cells, in double precision: by part, then row-major.
+/// For tests of generated code.
 ///
 /// # Errors
 /// Those of the device.

@@ -1,4 +1,5 @@
-//! Folds values that a device computed, on the host, in the canonical order of blocks. Serves every fold.
+//! Folds values that a device computed, on the host, in the canonical order of blocks. Serves every
+//! fold.
 
 use crate::rectangle::{Number, Rectangle};
 use std::ops::Range;

@@ -7,7 +7,8 @@ use zipfold_core::{Error, Result};
 use zipfold_plan::device::matrix::TILE;
 
 impl Launch<'_> {
-    /// The direct output buffer of the two-body paper: drained, and the kernel started again, until all blocks are done.
+    /// The direct output buffer of the two-body paper: drained, and the kernel started again, until
+    /// all blocks are done.
     pub(crate) fn pairs(&self, f: &Select, state: &mut SelectState) -> Result<Tally> {
         if let Some(place) = &self.pass.place {
             return self.counted_pairs(place, f, state);
@@ -42,7 +43,8 @@ impl Launch<'_> {
         }
         self.tallied(&tally)
     }
-    /// Pages of the pool: one for every block and more, within a sixteenth of the device's memory; the matches of a tile fit.
+    /// Pages of the pool: one for every block and more, within a sixteenth of the device's memory;
+    /// the matches of a tile fit.
     fn pages(&self, blocks: usize) -> usize {
         let most =
             (self.device.facts.memory / 16).min(self.device.facts.largest) as usize / (PAGE * 8);
@@ -77,7 +79,8 @@ impl Launch<'_> {
         }
         Ok(())
     }
-    /// Two passes: matches are counted by block, then computed again and put after those of the blocks before.
+    /// Two passes: matches are counted by block, then computed again and put after those of the
+    /// blocks before.
     fn counted_pairs(&self, place: &Kernel, f: &Select, state: &mut SelectState) -> Result<Tally> {
         let blocks = self.grid.x as usize * self.grid.y as usize;
         let counts = self.device.upload(&vec![0u32; blocks])?;

@@ -1,5 +1,6 @@
-//! The GPU backend of zipfold: kernels generated from the lowered formula, compiled at run time by NVRTC (CUDA) or by the
-//! OpenCL runtime. Drivers are loaded dynamically; their absence is an ordinary state.
+//! The GPU backend of zipfold: kernels generated from the lowered formula, compiled at run time by
+//! NVRTC (CUDA) or by the OpenCL runtime. Drivers are loaded dynamically; their absence is an
+//! ordinary state.
 
 pub mod contract;
 pub mod dense;

@@ -1,4 +1,5 @@
-//! Packed rows: hoisted vectors and numbers of 128 rows a panel, component by component, as every kernel reads them.
+//! Packed rows: hoisted vectors and numbers of 128 rows a panel, component by component, as every
+//! kernel reads them.
 
 use crate::emit::matrix::{GROUP, groups};
 use rayon::prelude::*;
@@ -59,8 +60,8 @@ pub fn pack_panels(
     out
 }
 
-/// Panels of rows of 16-bit numbers: groups of 8 components of 128 rows, one vector a row, and zeros after the last component;
-/// and the hoisted numbers of the rows, in panels of their own.
+/// Panels of rows of 16-bit numbers: groups of 8 components of 128 rows, one vector a row, and
+/// zeros after the last component; and the hoisted numbers of the rows, in panels of their own.
 pub fn pack_halves(
     low: &Lowered,
     table: &Table,

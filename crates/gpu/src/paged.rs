@@ -1,6 +1,8 @@
-//! Sum-product buckets by the paper's kernel: the result page by page, segments of the functions in shared memory.
+//! Sum-product buckets by the paper's kernel: the result page by page, segments of the functions in
+//! shared memory.
 //!
-//! The kernel is text made for one shape: every size and stride is a literal. Its plan is [`zipfold_product::plan::paged`].
+//! The kernel is text made for one shape: every size and stride is a literal. Its plan is
+//! [`zipfold_product::plan::paged`].
 
 use crate::emit::{fill, header, type_name};
 use crate::runtime::{Arg, Device, Grid, Kernel, Memory};
@@ -55,8 +57,8 @@ impl Contraction {
     /// Compiles the kernel of `bucket`.
     ///
     /// # Errors
-    /// `Request` when the bucket has no entry or more pages than a launch has thread blocks; `Resource` when its segments exceed the
-    /// shared memory; `Device` when the compiler refuses.
+    /// `Request` when the bucket has no entry or more pages than a launch has thread blocks;
+    /// `Resource` when its segments exceed the shared memory; `Device` when the compiler refuses.
     pub fn new(device: &Device, bucket: &Bucket) -> Result<Self> {
         let bytes = bucket.plan.entries() * bucket.bytes();
         if bytes > device.facts.shared {
@@ -90,7 +92,8 @@ impl Contraction {
             precision: bucket.precision,
         })
     }
-    /// Starts the kernel on `inputs`, tables in the order of the shape's functions, and writes all of `out`.
+    /// Starts the kernel on `inputs`, tables in the order of the shape's functions, and writes all
+    /// of `out`.
     ///
     /// # Errors
     /// `Internal` when `out` is too small, `Device` when the kernel cannot start.
@@ -263,7 +266,8 @@ impl<'b> Text<'b> {
         }
         out
     }
-    /// The digits of a segment with their strides in the table, slowest first: those summed, then those within the page.
+    /// The digits of a segment with their strides in the table, slowest first: those summed, then
+    /// those within the page.
     fn segment_digits(&self, f: usize) -> Vec<(usize, usize, bool)> {
         let held = |d: &&Digit| d.strides[f] > 0;
         let summed = self

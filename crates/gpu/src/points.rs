@@ -1,5 +1,5 @@
-//! Family *points*: folds on the device. Anchors are rows of x, of y, or of both in turn for half spaces, where a cell is
-//! credited to its row and to its column.
+//! Family *points*: folds on the device. Anchors are rows of x, of y, or of both in turn for half
+//! spaces, where a cell is credited to its row and to its column.
 
 use crate::emit::folds;
 use crate::emit::header;
@@ -178,7 +178,8 @@ impl<'j> Points<'j> {
     }
 }
 
-/// Others a block takes where their order does not matter: enough blocks to fill the device, enough panels in each to pay for its end.
+/// Others a block takes where their order does not matter: enough blocks to fill the device, enough
+/// panels in each to pay for its end.
 fn span(fold: &Fold, tiled: bool, units: usize, groups: usize, others: usize) -> usize {
     let panels = others.div_ceil(128);
     // Neighbours and extremes look for candidates anew in every span: one wave of blocks.
@@ -262,7 +263,8 @@ pub fn source(
     Ok(before + &kernels)
 }
 
-/// Functions that kernels call: the value in double precision where single precision filters, lists of neighbours.
+/// Functions that kernels call: the value in double precision where single precision filters, lists
+/// of neighbours.
 fn functions(job: &Job, shape: &Shape, fold: Swept<'_>) -> String {
     let exact = if shape.filter {
         sweep::exact(job, job.cell.as_ref(), fold.root())

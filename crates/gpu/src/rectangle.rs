@@ -44,7 +44,8 @@ impl<T: Number> Rectangle<T> {
     pub fn at(&self, part: usize, i: usize, j: usize) -> f64 {
         self.items[self.place(part, i, j)].wide()
     }
-    /// The numbers of the cells of row `i` from column `j` on, and how far apart those of one cell are.
+    /// The numbers of the cells of row `i` from column `j` on, and how far apart those of one cell
+    /// are.
     pub fn numbers(&self, i: usize, j: usize) -> (&[T], usize) {
         (
             &self.items[self.place(0, i, j)..],

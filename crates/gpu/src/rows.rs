@@ -1,4 +1,5 @@
-//! The rows of a job on a device: all of them, or those of one tile at a time where they do not fit.
+//! The rows of a job on a device: all of them, or those of one tile at a time where they do not
+//! fit.
 
 use crate::emit::matrix::{GROUP, groups};
 use crate::emit::values::width;
@@ -23,8 +24,8 @@ pub struct Kinds {
     pub half: Option<LowPrecision>,
 }
 
-/// Packed rows in device memory, in one or both precisions, and constant vectors, behind which stand the first panels of x and
-/// of y that are held.
+/// Packed rows in device memory, in one or both precisions, and constant vectors, behind which
+/// stand the first panels of x and of y that are held.
 pub struct Loaded {
     wide: Option<[Memory; 3]>,
     narrow: Option<[Memory; 3]>,
@@ -97,7 +98,8 @@ impl Loaded {
             },
         })
     }
-    /// Packs the rows of a [`Self::room`] and copies them there; beside the work after `mark`, if there is one.
+    /// Packs the rows of a [`Self::room`] and copies them there; beside the work after `mark`, if
+    /// there is one.
     fn fill(
         &self,
         job: &Job,
@@ -149,7 +151,8 @@ impl Loaded {
             .as_ref()
             .map_or(Ok(()), |wide| put(&wide[2], as_bytes(&flat)))
     }
-    /// Arguments of a kernel over rows of 16-bit numbers: rows of x, of y, hoisted numbers of both, constants.
+    /// Arguments of a kernel over rows of 16-bit numbers: rows of x, of y, hoisted numbers of both,
+    /// constants.
     ///
     /// # Errors
     /// `Internal` when they were not loaded so.
@@ -229,8 +232,8 @@ impl<'j> Rows<'j> {
             self.job, device, self.kinds, rows,
         )?)))
     }
-    /// Does `work` on every tile with its rows. Where these come tile by tile, those of the next tile are packed and copied beside
-    /// the work on one, as long as the device has room for both.
+    /// Does `work` on every tile with its rows. Where these come tile by tile, those of the next
+    /// tile are packed and copied beside the work on one, as long as the device has room for both.
     ///
     /// # Errors
     /// Those of the device and of `work`.
@@ -280,7 +283,8 @@ impl<'j> Rows<'j> {
 /// Rows whose ranges are found at a time.
 const AT_A_TIME: usize = 1 << 16;
 
-/// Ranges of the rows of both sides, where the planner of a device wants them: for folds of its own.
+/// Ranges of the rows of both sides, where the planner of a device wants them: for folds of its
+/// own.
 pub fn data_ranges(job: &Job) -> Option<[Ranges; 2]> {
     if !zipfold_plan::device::folds(job) {
         return None;

@@ -1,5 +1,6 @@
-//! The generic skeleton (Steuwer, Friese, Albers & Gorlatch 2013, section 3.1): a pair function given as C source, for any
-//! function of two rows. Correct for all, fast for few: the compiler sees no structure to reuse.
+//! The generic skeleton (Steuwer, Friese, Albers & Gorlatch 2013, section 3.1): a pair function
+//! given as C source, for any function of two rows. Correct for all, fast for few: the compiler
+//! sees no structure to reuse.
 
 use crate::emit::header;
 use crate::runtime::{Arg, Device, Grid};
@@ -12,7 +13,8 @@ const MOST: usize = 1024;
 /// Bytes of values brought home at a time.
 const AT_A_TIME: usize = 256 << 20;
 
-/// A pair source has no lines for the preprocessor, in any of C's spellings: they could bring in files of this machine.
+/// A pair source has no lines for the preprocessor, in any of C's spellings: they could bring in
+/// files of this machine.
 fn without_directives(function: &str) -> Result<()> {
     let Some(found) = ["#", "%:", "??="]
         .iter()
@@ -26,7 +28,8 @@ fn without_directives(function: &str) -> Result<()> {
     Err(e.remedy("write constants and helpers as 'static' functions, without #include and #define"))
 }
 
-/// The kernel around `function`, which defines `double pair(const double *x, const double *y, int d)`.
+/// The kernel around `function`, which defines `double pair(const double *x, const double *y, int
+/// d)`.
 pub fn source(device: &Device, function: &str, cols: [usize; 2]) -> String {
     let kernel = format!(
         "ZF_KERNEL void zf_skeleton(ZF_IN(double) x, ZF_IN(double) y, ZF_OUT(double) out, zf_u32 row0, zf_u32 rows, zf_u32 m)\n{{\n    \
@@ -65,7 +68,8 @@ fn of_source(e: Error) -> Error {
         .remedy("define 'double pair(const double *x, const double *y, int d)' in plain C")
 }
 
-/// The matrix of `function` over all rows of `x` and `y`, row-major, handed to `put` some rows at a time.
+/// The matrix of `function` over all rows of `x` and `y`, row-major, handed to `put` some rows at a
+/// time.
 ///
 /// # Errors
 /// `Request` when the function does not compile, with the compiler's words; those of the device.

@@ -20,7 +20,8 @@ fn a_device_that_does_not_exist_is_named_with_those_that_do() {
     }
 }
 
-/// The environment of this process may name a folder with NVRTC; the test then runs again without it.
+/// The environment of this process may name a folder with NVRTC; the test then runs again without
+/// it.
 #[test]
 fn a_missing_run_time_compiler_is_named_with_its_remedy() {
     let me = "a_missing_run_time_compiler_is_named_with_its_remedy";

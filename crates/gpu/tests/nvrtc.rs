@@ -110,7 +110,8 @@ fn failure(what: &str, arch: usize, source: &str) -> Option<String> {
     }
 }
 
-/// Some pairs with every fold and precision, each for an architecture: what it is, the architecture, the source.
+/// Some pairs with every fold and precision, each for an architecture: what it is, the
+/// architecture, the source.
 fn kernels(pairs: std::ops::Range<usize>) -> Vec<(String, usize, String)> {
     let mut out = vec![];
     for (at, (pair, dim)) in PAIRS

@@ -37,7 +37,8 @@ fn random_shape(random: &mut Random, tables: usize, largest: usize) -> Shape {
     )
 }
 
-/// A product of matrices with digits in any order: in both and kept, rows, columns, in both and summed.
+/// A product of matrices with digits in any order: in both and kept, rows, columns, in both and
+/// summed.
 fn random_product(random: &mut Random) -> Shape {
     let variables = 4 + random.below(5);
     let cards: Vec<usize> = (0..variables).map(|_| 1 + random.below(9)).collect();

@@ -18,12 +18,13 @@ use arrow_ipc::{Block, CompressionType, RecordBatch as RawBatch};
 use arrow_schema::{DataType, Schema};
 use zipfold_core::{Budget, Buffer, Elements, Error, Opt, Reservation, Result, Table};
 
-/// Reads the chosen columns (all when `None`) of the Arrow file `source`. A column of lists of one length gives as many
-/// components; columns of text (or those that the options call `ids`) are kept as words. Columns that are all single precision give f32, else f64.
+/// Reads the chosen columns (all when `None`) of the Arrow file `source`. A column of lists of one
+/// length gives as many components; columns of text (or those that the options call `ids`) are kept
+/// as words. Columns that are all single precision give f32, else f64.
 ///
 /// # Errors
-/// `Input` when the file is damaged, a column is not numeric, lists differ in length or an integer is beyond 2^53; `Request`
-/// for columns that are not there; `Resource` beyond the budget.
+/// `Input` when the file is damaged, a column is not numeric, lists differ in length or an integer
+/// is beyond 2^53; `Request` for columns that are not there; `Resource` beyond the budget.
 pub fn read_arrow(source: &Source, options: &ReadOptions, budget: &Budget) -> Result<Table> {
     contained(source, "Arrow", || {
         let held = check_claims(source, budget)?;

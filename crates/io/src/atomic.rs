@@ -1,4 +1,5 @@
-//! Outputs that appear whole or not at all: written beside the target, renamed when complete, removed when not.
+//! Outputs that appear whole or not at all: written beside the target, renamed when complete,
+//! removed when not.
 
 use crate::output_error::write_error;
 use crate::unfinished::temporary;
@@ -56,10 +57,12 @@ impl Drop for Partial {
 }
 
 impl Output {
-    /// Starts the output `path`; finds out now whether the target exists and its folder can be written.
+    /// Starts the output `path`; finds out now whether the target exists and its folder can be
+    /// written.
     ///
     /// # Errors
-    /// `Request` when the target exists and `force` is not set, or the folder is missing or not writable.
+    /// `Request` when the target exists and `force` is not set, or the folder is missing or not
+    /// writable.
     pub fn create(path: &str, options: OutputOptions) -> Result<Self> {
         if path != "-" {
             return Self::create_at(Path::new(path), options);
@@ -96,7 +99,8 @@ impl Output {
     /// Completes the output: it takes its name only now.
     ///
     /// # Errors
-    /// `Resource` when the disk is full, `Request` when the target appeared meanwhile without `force`.
+    /// `Resource` when the disk is full, `Request` when the target appeared meanwhile without
+    /// `force`.
     pub fn commit(mut self) -> Result<()> {
         self.flush().map_err(|e| write_error(&self.name, &e))?;
         if let Some(trouble) = self.trouble.take() {
@@ -171,7 +175,8 @@ fn open_target(target: &Path, path: &str, options: OutputOptions) -> Result<To> 
     })
 }
 
-/// Gives `file` the owner and the rights of the file `target` that it will replace. Who may not give it away keeps it.
+/// Gives `file` the owner and the rights of the file `target` that it will replace. Who may not
+/// give it away keeps it.
 pub(crate) fn keep_rights(file: &File, target: &Path) {
     let Ok(facts) = fs::metadata(target) else {
         return;

@@ -187,7 +187,8 @@ impl Draft {
     /// The network.
     ///
     /// # Errors
-    /// `Input` when there is no variable, a variable has no table, or variables depend on themselves.
+    /// `Input` when there is no variable, a variable has no table, or variables depend on
+    /// themselves.
     pub fn finish(self) -> Result<Network> {
         if self.names.is_empty() {
             let e = Error::input("the text describes no variable of a network");

@@ -1,4 +1,5 @@
-//! Tables in text: CSV, TSV, and columns separated by blanks; what is packed is unpacked as it comes.
+//! Tables in text: CSV, TSV, and columns separated by blanks; what is packed is unpacked as it
+//! comes.
 
 use crate::growing::Growing;
 use crate::guard::{LONGEST_LINE, Lines, Source};
@@ -16,13 +17,15 @@ pub enum Separator {
     Blanks,
 }
 
-/// Reads a table of numbers from text. A first row with a cell that is no number is the header (unless the options say
-/// otherwise); lines that start with `#` are skipped; empty cells and NA are NaN. An empty line is skipped, but between the
-/// rows of a CSV or TSV of one column it is an empty cell.
+/// Reads a table of numbers from text. A first row with a cell that is no number is the header
+/// (unless the options say otherwise); lines that start with `#` are skipped; empty cells and NA
+/// are NaN. An empty line is skipped, but between the rows of a CSV or TSV of one column it is an
+/// empty cell.
 ///
 /// # Errors
-/// `Input` with line and column for what is no number, with line and both lengths for rows of different lengths, for a
-/// file without rows; `Request` for columns that are not there; `Resource` beyond the budget.
+/// `Input` with line and column for what is no number, with line and both lengths for rows of
+/// different lengths, for a file without rows; `Request` for columns that are not there; `Resource`
+/// beyond the budget.
 pub fn read_csv(
     source: &Source,
     separator: Separator,
@@ -37,7 +40,8 @@ pub fn read_csv(
     rows.finish()
 }
 
-/// The separator that the first row shows, where it is another than the suffix says: `;` in .csv, commas in .txt.
+/// The separator that the first row shows, where it is another than the suffix says: `;` in .csv,
+/// commas in .txt.
 fn as_written(source: &Source, separator: Separator, budget: &Budget) -> Result<Separator> {
     let mut lines = Lines::new(source, matches!(separator, Separator::Byte(_)), budget)?;
     while lines.next()? {
@@ -58,7 +62,8 @@ fn as_written(source: &Source, separator: Separator, budget: &Budget) -> Result<
     Ok(separator)
 }
 
-/// Whether `byte` stands after every word of `row` but the last: `1.5, 2.5` or `1.5,2.5`, not `a,b 2`.
+/// Whether `byte` stands after every word of `row` but the last: `1.5, 2.5` or `1.5,2.5`, not `a,b
+/// 2`.
 fn parts_cells(row: &[u8], byte: u8) -> bool {
     let words: Vec<&[u8]> = row
         .split(u8::is_ascii_whitespace)
@@ -96,7 +101,8 @@ fn blanks(source: &Source, rows: &mut TextRows<'_>, budget: &Budget) -> Result<(
     Ok(())
 }
 
-/// The cells of one row after another; a quoted cell may hold separators, doubled quotes and line ends.
+/// The cells of one row after another; a quoted cell may hold separators, doubled quotes and line
+/// ends.
 struct Record {
     lines: Lines,
     separator: u8,

@@ -31,7 +31,8 @@ pub fn write_csv(
     out.commit()
 }
 
-/// Writes rows without a header, as NumPy's `savetxt` does: the 2-D form of an array in row-major order.
+/// Writes rows without a header, as NumPy's `savetxt` does: the 2-D form of an array in row-major
+/// order.
 ///
 /// # Errors
 /// `Resource` when the disk is full.
@@ -115,8 +116,9 @@ fn header(out: &mut Output, separator: u8, columns: &[(&str, Column<'_>)]) -> io
     out.write_all(b"\n")
 }
 
-/// A name or label as a cell: quoted where it must be, and with an apostrophe before what a spreadsheet would take for a
-/// formula (`=`, `+`, `-`, `@`, a tab or a carriage return at its start), unless it is a number.
+/// A name or label as a cell: quoted where it must be, and with an apostrophe before what a
+/// spreadsheet would take for a formula (`=`, `+`, `-`, `@`, a tab or a carriage return at its
+/// start), unless it is a number.
 pub fn text_cell(text: &str, separator: u8) -> Cow<'_, str> {
     let formula =
         text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();

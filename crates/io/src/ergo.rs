@@ -62,7 +62,8 @@ fn split_comments(text: &str) -> Result<(String, bool)> {
     Ok((out, any))
 }
 
-/// Names of variables, then of states, where the file gives both and they are usable; without them numbers serve.
+/// Names of variables, then of states, where the file gives both and they are usable; without them
+/// numbers serve.
 fn names(
     t: &mut Tokens<'_>,
     cards: &[usize],

@@ -1,4 +1,5 @@
-//! Evidence files: the UAI dialects (with and without the leading number of samples), Ergo's, and `name=state` lines.
+//! Evidence files: the UAI dialects (with and without the leading number of samples), Ergo's, and
+//! `name=state` lines.
 
 use crate::tokens::{Tokens, short};
 use zipfold_core::factor::{Evidence, Network};
@@ -6,8 +7,9 @@ use zipfold_core::{Budget, Error, Result};
 
 /// Reads evidence on `network`.
 ///
-/// Numbers: `k v₁ x₁ … v_k x_k`, or the same after a count of samples that is 1; nothing, or a single 0, is no evidence.
-/// Otherwise one `name = state` a line (names or numbers, `#` starts a comment).
+/// Numbers: `k v₁ x₁ … v_k x_k`, or the same after a count of samples that is 1; nothing, or a
+/// single 0, is no evidence. Otherwise one `name = state` a line (names or numbers, `#` starts a
+/// comment).
 ///
 /// # Errors
 /// `Input` when the text is neither, and as [`Evidence::new`].

@@ -1,4 +1,5 @@
-//! What foreign decoders are wrapped in: their panics become errors, and they read only bytes that are there.
+//! What foreign decoders are wrapped in: their panics become errors, and they read only bytes that
+//! are there.
 
 use crate::guard::Source;
 use std::cell::Cell;
@@ -8,7 +9,8 @@ use zipfold_core::shown::short;
 use zipfold_core::{Error, Opt, Result};
 
 thread_local! {
-    /// Whether a foreign decoder runs on this thread, whose panics are damage of a file and nobody's business.
+    /// Whether a foreign decoder runs on this thread, whose panics are damage of a file and
+    /// nobody's business.
     static CONTAINED: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -25,7 +27,8 @@ fn hush() {
     });
 }
 
-/// Runs a foreign decoder of `source`; should hostile bytes make it panic, that is damage of the file.
+/// Runs a foreign decoder of `source`; should hostile bytes make it panic, that is damage of the
+/// file.
 pub(crate) fn contained<T>(
     source: &Source,
     format: &str,

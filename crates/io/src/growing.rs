@@ -1,4 +1,5 @@
-//! A vector whose growth is asked of the budget first, for data whose size is known only when it ends.
+//! A vector whose growth is asked of the budget first, for data whose size is known only when it
+//! ends.
 
 use zipfold_core::{Budget, Error, Reservation, Result};
 
@@ -39,8 +40,8 @@ impl<T: Copy> Growing<T> {
         self.items.extend_from_slice(more);
         Ok(())
     }
-    /// Makes room for `more` items: half as much again as there is, at least 1024 items; near the limit a quarter of what is
-    /// left.
+    /// Makes room for `more` items: half as much again as there is, at least 1024 items; near the
+    /// limit a quarter of what is left.
     fn room(&mut self, more: usize) -> Result<()> {
         let free = self.items.capacity() - self.items.len();
         if more <= free {

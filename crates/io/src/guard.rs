@@ -1,4 +1,5 @@
-//! Opening what is to be read: its real size is known, and declared sizes are checked against it before allocation.
+//! Opening what is to be read: its real size is known, and declared sizes are checked against it
+//! before allocation.
 
 use crate::growing::Growing;
 use flate2::bufread::MultiGzDecoder;
@@ -14,9 +15,11 @@ use zipfold_core::{Budget, Error, Result};
 /// The longest line that text formats may have; a longer one is not a table but something else.
 pub const LONGEST_LINE: u64 = 64 << 20;
 
-/// A packed text may hold this many bytes, whatever its own size; more only up to [`UNPACKED_TIMES`] times its own size.
+/// A packed text may hold this many bytes, whatever its own size; more only up to
+/// [`UNPACKED_TIMES`] times its own size.
 pub const UNPACKED_FREE: u64 = 256 << 20;
-/// Times its own size that a packed text may hold beyond [`UNPACKED_FREE`]: no table of measurements packs better.
+/// Times its own size that a packed text may hold beyond [`UNPACKED_FREE`]: no table of
+/// measurements packs better.
 pub const UNPACKED_TIMES: u64 = 200;
 
 /// How the bytes of a text are packed.
@@ -48,10 +51,12 @@ enum Store {
 }
 
 impl Source {
-    /// Opens the file `path`; `-` is standard input. Pipes and standard input are read whole, within `budget`.
+    /// Opens the file `path`; `-` is standard input. Pipes and standard input are read whole,
+    /// within `budget`.
     ///
     /// # Errors
-    /// `Input` when there is no such file or it cannot be read; `Resource` when a pipe gives more than the budget.
+    /// `Input` when there is no such file or it cannot be read; `Resource` when a pipe gives more
+    /// than the budget.
     pub fn open(path: impl AsRef<Path>, budget: &Budget) -> Result<Self> {
         let path = path.as_ref();
         if path.as_os_str() == "-" {
@@ -144,8 +149,9 @@ impl Source {
             at: offset,
         }
     }
-    /// The text of the file from its beginning, unpacked when it starts as gzip or xz does: no further than
-    /// [`UNPACKED_FREE`] and [`UNPACKED_TIMES`] allow, by a dictionary within `budget`.
+    /// The text of the file from its beginning, unpacked when it starts as gzip or xz does: no
+    /// further than [`UNPACKED_FREE`] and [`UNPACKED_TIMES`] allow, by a dictionary within
+    /// `budget`.
     ///
     /// # Errors
     /// `Input` when its beginning cannot be read.

@@ -5,7 +5,8 @@ use crate::lexer::{Lexer, Token};
 use zipfold_core::factor::Network;
 use zipfold_core::{Budget, Error, Result};
 
-/// Reads the text of a `.net` file. Numbers of `data` run with the child fastest and the last parent next.
+/// Reads the text of a `.net` file. Numbers of `data` run with the child fastest and the last
+/// parent next.
 ///
 /// # Errors
 /// `Input`, with the line, for everything that the format does not allow.

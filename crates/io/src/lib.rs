@@ -1,8 +1,9 @@
 //! Readers and writers of zipfold: inputs and outputs are opened here alone.
 //!
-//! Any bytes give data or an error that names the file, the position, what is wrong, the limit and a remedy; never a
-//! panic, and never an allocation larger than the data. Sizes that a file declares are checked against its real bytes
-//! and the [`Budget`](zipfold_core::Budget) before anything is allocated. Outputs appear whole or not at all.
+//! Any bytes give data or an error that names the file, the position, what is wrong, the limit and
+//! a remedy; never a panic, and never an allocation larger than the data. Sizes that a file
+//! declares are checked against its real bytes and the [`Budget`](zipfold_core::Budget) before
+//! anything is allocated. Outputs appear whole or not at all.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "parquet")]

@@ -1,15 +1,18 @@
-//! How much memory this process may use: what the system has free, and every limit that is set on the process.
+//! How much memory this process may use: what the system has free, and every limit that is set on
+//! the process.
 //!
-//! Own code: the crate `sysinfo` (0.40) walks up the groups as well, but counts the page cache as used, so that a table just read
-//! would take its own size from what is free. It knows neither `memory.high` nor `ulimit` nor Slurm.
+//! Own code: the crate `sysinfo` (0.40) walks up the groups as well, but counts the page cache as
+//! used, so that a table just read would take its own size from what is free. It knows neither
+//! `memory.high` nor `ulimit` nor Slurm.
 
 use std::path::{Path, PathBuf};
 
 /// Bytes assumed where the system says nothing.
 const UNKNOWN: u64 = 4 << 30;
 
-/// Bytes that may still be used: the least of what the system has free, what control groups of either version leave (ours
-/// and those above it), what `ulimit -v` and `ulimit -d` leave, and what Slurm gave the job.
+/// Bytes that may still be used: the least of what the system has free, what control groups of
+/// either version leave (ours and those above it), what `ulimit -v` and `ulimit -d` leave, and what
+/// Slurm gave the job.
 pub fn available() -> u64 {
     Place {
         root: PathBuf::from("/"),
@@ -68,7 +71,8 @@ impl Place<'_> {
             .chain(self.slurm())
             .fold(free, u64::min)
     }
-    /// The hierarchies that hold this process, as `/proc/self/cgroup` and the table of mounts name them.
+    /// The hierarchies that hold this process, as `/proc/self/cgroup` and the table of mounts name
+    /// them.
     fn hierarchies(&self) -> Vec<Hierarchy> {
         let own = self.text("/proc/self/cgroup").unwrap_or_default();
         let mounts = self.text("/proc/self/mountinfo").unwrap_or_default();
@@ -80,7 +84,8 @@ impl Place<'_> {
                 return None;
             }
             let (mount, top) = mounts.lines().find_map(|line| mount_of(line, unified))?;
-            // A group beyond what is mounted (another name space) is seen from the mount's own folder.
+            // A group beyond what is mounted (another name space) is seen from the mount's own
+            // folder.
             let group = Path::new(path)
                 .strip_prefix(&top)
                 .or_else(|_| Path::new(path).strip_prefix("/"));
@@ -175,7 +180,8 @@ fn kib(text: &str, name: &str) -> Option<u64> {
         .map(|kib| kib.saturating_mul(1024))
 }
 
-/// Where a line of the table of mounts mounts groups of the wanted kind, and which group that folder is.
+/// Where a line of the table of mounts mounts groups of the wanted kind, and which group that
+/// folder is.
 fn mount_of(line: &str, unified: bool) -> Option<(PathBuf, PathBuf)> {
     let (before, after) = line.split_once(" - ")?;
     let mut after = after.split(' ');

@@ -21,8 +21,8 @@ pub const SUFFIXES: &[(&str, &str)] = &[
 /// Reads a network: `.uai`, `.erg`, `.bif`, `.xmlbif` or `.xml`, `.net`.
 ///
 /// # Errors
-/// `Input` for anything the format does not allow, with the place; `Request` for an unknown suffix; `Resource` when the
-/// text alone exceeds the budget.
+/// `Input` for anything the format does not allow, with the place; `Request` for an unknown suffix;
+/// `Resource` when the text alone exceeds the budget.
 pub fn read_network(path: &Path, budget: &Budget) -> Result<Network> {
     let text = read_text(path, budget)?;
     let format = if path.as_os_str() == "-" {
@@ -42,7 +42,8 @@ pub fn read_network(path: &Path, budget: &Budget) -> Result<Network> {
     network.map_err(|e| inside(e, path))
 }
 
-/// Reads evidence on `network`: numbers as UAI and Ergo write them, or (`.json`, `.csv`, `.txt`) `name=state` lines.
+/// Reads evidence on `network`: numbers as UAI and Ergo write them, or (`.json`, `.csv`, `.txt`)
+/// `name=state` lines.
 ///
 /// # Errors
 /// As [`read_network`].

@@ -22,7 +22,8 @@ pub struct Array {
 /// Reads the NPY file `source` as a table: a vector is one column.
 ///
 /// # Errors
-/// `Input` when the file is damaged or not numeric, or has no table's shape; `Resource` beyond the budget.
+/// `Input` when the file is damaged or not numeric, or has no table's shape; `Resource` beyond the
+/// budget.
 pub fn read_npy(source: &Source, budget: &Budget) -> Result<Table> {
     let header = source_header(source)?;
     let (rows, cols) = header.table_shape(source.name())?;
@@ -53,8 +54,8 @@ fn source_header(source: &Source) -> Result<Header> {
     })
 }
 
-/// Reads the elements that `header` promises (and whose size is checked) from `reader`; `base` is where the array
-/// begins in the file `name`.
+/// Reads the elements that `header` promises (and whose size is checked) from `reader`; `base` is
+/// where the array begins in the file `name`.
 pub(crate) fn read_elements(
     reader: &mut dyn Read,
     header: &Header,

@@ -1,5 +1,5 @@
-//! An NPY file of known shape that many threads fill at any place, that a later run can resume, and that takes its
-//! name only when it is complete.
+//! An NPY file of known shape that many threads fill at any place, that a later run can resume, and
+//! that takes its name only when it is complete.
 
 use crate::atomic::{OutputOptions, exists, keep_rights, no_file, publish, real_target};
 use crate::npy::{NpyElement, each_chunk};
@@ -16,8 +16,8 @@ use zipfold_core::{Error, Opt, Result};
 const MAGIC: &[u8; 16] = b"zipfold unfinish";
 const MARK: u64 = 32;
 
-/// The array being written, in a file beside its target. Dropped without [`NpyFile::publish`], the file is removed
-/// unless [`NpyFile::keep`] was called.
+/// The array being written, in a file beside its target. Dropped without [`NpyFile::publish`], the
+/// file is removed unless [`NpyFile::keep`] was called.
 #[derive(Debug)]
 pub struct NpyFile {
     name: String,
@@ -34,11 +34,12 @@ pub struct NpyFile {
 }
 
 impl NpyFile {
-    /// Starts the array of `shape` that will become the file `path`; what an earlier run left of it is discarded.
+    /// Starts the array of `shape` that will become the file `path`; what an earlier run left of it
+    /// is discarded.
     ///
     /// # Errors
-    /// `Request` when the target exists without `force`, another run writes it, or the folder cannot be written;
-    /// `Resource` when the file system refuses a file of this size.
+    /// `Request` when the target exists without `force`, another run writes it, or the folder
+    /// cannot be written; `Resource` when the file system refuses a file of this size.
     pub fn create<T: NpyElement>(
         path: &str,
         shape: &[usize],
@@ -46,8 +47,8 @@ impl NpyFile {
     ) -> Result<Self> {
         Self::create_for::<T>(path, shape, options, None, &|| Ok(()))
     }
-    /// The same for the run of number `run`, which stays in the file until it is published. `before` is called when the name is
-    /// ours, before anything that an earlier run left goes.
+    /// The same for the run of number `run`, which stays in the file until it is published.
+    /// `before` is called when the name is ours, before anything that an earlier run left goes.
     ///
     /// # Errors
     /// As [`NpyFile::create`], and those of `before`.
@@ -79,7 +80,8 @@ impl NpyFile {
             this.laid_out(shape)
         }
     }
-    /// Starts an array that lives in the file `path` itself until it is dropped or kept, never to be published.
+    /// Starts an array that lives in the file `path` itself until it is dropped or kept, never to
+    /// be published.
     ///
     /// # Errors
     /// As [`NpyFile::create`].
@@ -101,7 +103,8 @@ impl NpyFile {
     /// Continues the array that an earlier run left: type and shape must be the same.
     ///
     /// # Errors
-    /// `Request` when there is nothing to resume or it is another array; else as [`NpyFile::create`].
+    /// `Request` when there is nothing to resume or it is another array; else as
+    /// [`NpyFile::create`].
     pub fn resume<T: NpyElement>(
         path: &str,
         shape: &[usize],
@@ -227,7 +230,8 @@ impl NpyFile {
     pub fn partial_path(&self) -> &Path {
         &self.partial
     }
-    /// Writes `items` from element `offset` on (in C order). Threads may write different places at one time.
+    /// Writes `items` from element `offset` on (in C order). Threads may write different places at
+    /// one time.
     ///
     /// # Errors
     /// `Resource` when the disk is full; `Internal` for a place outside the array or another type.
@@ -286,7 +290,8 @@ impl NpyFile {
     /// Gives the complete array its name.
     ///
     /// # Errors
-    /// `Request` when the target appeared meanwhile without `force`; `Resource` when the disk fails.
+    /// `Request` when the target appeared meanwhile without `force`; `Resource` when the disk
+    /// fails.
     pub fn publish(self) -> Result<()> {
         if self.run.is_some() {
             self.file
@@ -310,7 +315,8 @@ impl Drop for NpyFile {
     }
 }
 
-/// `d.npy` is written as `d.npy.zipfold-partial`, under the same name in every run, so that it can be resumed.
+/// `d.npy` is written as `d.npy.zipfold-partial`, under the same name in every run, so that it can
+/// be resumed.
 fn partial_path(target: &Path, name: &str) -> Result<PathBuf> {
     let last = target.file_name().ok_or_else(|| {
         Error::request("is no file name")

@@ -71,10 +71,12 @@ enum Need {
 const LONGEST: usize = 1 << 20;
 
 impl Header {
-    /// Reads the header of an array of `size` real bytes by `more(n)`, which gives the first n bytes of it.
+    /// Reads the header of an array of `size` real bytes by `more(n)`, which gives the first n
+    /// bytes of it.
     ///
     /// # Errors
-    /// `Input` when the header is damaged, the type is not numeric, or the claimed size exceeds `size`.
+    /// `Input` when the header is damaged, the type is not numeric, or the claimed size exceeds
+    /// `size`.
     pub fn read(
         name: &str,
         base: u64,
@@ -397,7 +399,8 @@ impl Words<'_> {
     }
 }
 
-/// The header, magic and padding included, of a little-endian array in C order of type `descr` ("<f8").
+/// The header, magic and padding included, of a little-endian array in C order of type `descr`
+/// ("<f8").
 pub fn header_bytes(descr: &str, shape: &[usize]) -> Vec<u8> {
     let text = format!(
         "{{'descr': '{descr}', 'fortran_order': False, 'shape': {}, }}",

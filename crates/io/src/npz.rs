@@ -14,7 +14,8 @@ use zipfold_core::{Budget, Error, Result, Table};
 /// Deflate packs no better than 1032 to 1; a larger claim is a lie.
 const BEST_DEFLATE: u64 = 1032;
 
-/// Elements that are summed and written together: they stay in the second-level cache from one to the other.
+/// Elements that are summed and written together: they stay in the second-level cache from one to
+/// the other.
 const PART: usize = 1 << 15;
 
 /// The names of the arrays in the archive `source`, without `.npy`.
@@ -31,8 +32,8 @@ pub fn npz_names(source: &Source, budget: &Budget) -> Result<Vec<String>> {
 /// Reads the array `member` of the archive `source` (or its only one) as a table.
 ///
 /// # Errors
-/// `Request` when the choice is missing or there is no such array; `Input` when the file is damaged or not numeric;
-/// `Resource` beyond the budget.
+/// `Request` when the choice is missing or there is no such array; `Input` when the file is damaged
+/// or not numeric; `Resource` beyond the budget.
 pub fn read_npz(source: &Source, member: Option<&str>, budget: &Budget) -> Result<Table> {
     let (member, place) = pick(source, member, budget)?;
     let (header, at) = member_header(source, &member, &place)?;
@@ -199,8 +200,8 @@ impl NpzWriter {
             items.chunks(PART).try_for_each(&mut *put)
         })
     }
-    /// Adds the array `name` of `shape`, whose elements `each` hands over in order, a run after another; where the output
-    /// is no file it is asked twice.
+    /// Adds the array `name` of `shape`, whose elements `each` hands over in order, a run after
+    /// another; where the output is no file it is asked twice.
     ///
     /// # Errors
     /// As [`NpzWriter::add`], and those of `each`.
@@ -300,7 +301,8 @@ fn narrow(value: u64) -> [u8; 4] {
 }
 
 impl Record {
-    /// Version, flags (names are UTF-8), method (stored), time and day (1980-01-01), checksum, sizes, length of the name.
+    /// Version, flags (names are UTF-8), method (stored), time and day (1980-01-01), checksum,
+    /// sizes, length of the name.
     fn common(&self) -> Vec<u8> {
         let mut out = Vec::from([45, 0, 0, 8, 0, 0, 0, 0, 0x21, 0]);
         out.extend(self.crc.to_le_bytes());

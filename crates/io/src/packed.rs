@@ -1,5 +1,5 @@
-//! What packed parts of Parquet and Arrow files unpack to, before their decoders are let at them: those take what comes,
-//! whatever size the file claims.
+//! What packed parts of Parquet and Arrow files unpack to, before their decoders are let at them:
+//! those take what comes, whatever size the file claims.
 
 use crate::foreign::damaged;
 use crate::guard::Source;
@@ -31,7 +31,8 @@ const LZ4: u64 = 255;
 /// The most that a block of Zstandard unpacks to.
 const ZSTD_BLOCK: u64 = 128 << 10;
 
-/// Refuses a part that unpacks to more than the `claimed` bytes. What cannot exceed `room` bytes is not looked into.
+/// Refuses a part that unpacks to more than the `claimed` bytes. What cannot exceed `room` bytes is
+/// not looked into.
 pub(crate) fn check(
     part: Part<'_>,
     codec: Codec,
@@ -78,7 +79,8 @@ fn count(mut reader: impl Read, most: u64) -> std::io::Result<u64> {
     Ok(found)
 }
 
-/// The most that the blocks of Zstandard frames can unpack to, by their headers; all that can be where they make no sense.
+/// The most that the blocks of Zstandard frames can unpack to, by their headers; all that can be
+/// where they make no sense.
 fn zstd_most(part: Part<'_>) -> u64 {
     zstd_blocks(part).unwrap_or(u64::MAX)
 }

@@ -23,8 +23,8 @@ struct Header {
 /// A header is this long at most: it may hold the least and the greatest value of its page.
 const LONGEST_HEADER: usize = 1 << 20;
 
-/// Bytes that reading the column `chunk` holds at one time: its largest page and its dictionary, packed and unpacked. `room`
-/// is what may be taken without looking closer.
+/// Bytes that reading the column `chunk` holds at one time: its largest page and its dictionary,
+/// packed and unpacked. `room` is what may be taken without looking closer.
 ///
 /// # Errors
 /// `Input` when a page claims more than is there, or holds more than it claims.
@@ -231,7 +231,8 @@ mod tests {
 
     #[test]
     fn a_header_is_read_past_what_it_holds_beside_its_sizes() {
-        // kind 3, 100 bytes unpacked, 50 packed, then a header of version 2 with levels of 4 and 2 bytes and statistics.
+        // kind 3, 100 bytes unpacked, 50 packed, then a header of version 2 with levels of 4 and 2
+        // bytes and statistics.
         let bytes = [
             0x15, 6, 0x15, 200, 1, 0x15, 100, 0x5c, 0x15, 2, 0x45, 8, 0x15, 4, 0x2c, 0x18, 2, 9, 9,
             0, 0, 0, 77,

@@ -20,7 +20,8 @@ use zipfold_core::{Budget, Elements, Error, Reserved, Result, Table};
 /// Rows that are turned from columns to rows at one time.
 const BATCH: usize = 8192;
 
-/// Columns that are read side by side: as many double-precision numbers as a line of the cache holds.
+/// Columns that are read side by side: as many double-precision numbers as a line of the cache
+/// holds.
 const ABREAST: usize = 8;
 
 /// Bytes that reading a column takes beside its pages: a batch of it, and what the decoder keeps.
@@ -80,13 +81,13 @@ impl Chosen {
     }
 }
 
-/// Reads the chosen columns (all when `None`) of the Parquet file `source`. A column of lists of one length gives as many
-/// components; columns of text (or those that the options call `ids`) are kept as words. Columns that are all single precision give f32,
-/// else f64.
+/// Reads the chosen columns (all when `None`) of the Parquet file `source`. A column of lists of
+/// one length gives as many components; columns of text (or those that the options call `ids`) are
+/// kept as words. Columns that are all single precision give f32, else f64.
 ///
 /// # Errors
-/// `Input` when the file is damaged, a column is not numeric, lists differ in length or an integer is beyond 2^53; `Request`
-/// for columns that are not there; `Resource` beyond the budget.
+/// `Input` when the file is damaged, a column is not numeric, lists differ in length or an integer
+/// is beyond 2^53; `Request` for columns that are not there; `Resource` beyond the budget.
 pub fn read_parquet(source: &Source, options: &ReadOptions, budget: &Budget) -> Result<Table> {
     contained(source, "Parquet", || {
         let _footer = budget.reserve(
@@ -443,7 +444,8 @@ fn read_block<T: Copy>(
     }
 }
 
-/// The next values of one column, of at most `rows` rows; those of the items of lists stand one after another.
+/// The next values of one column, of at most `rows` rows; those of the items of lists stand one
+/// after another.
 fn values(
     source: &Source,
     reader: &mut ColumnReader,

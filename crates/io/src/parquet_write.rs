@@ -75,7 +75,8 @@ fn write_groups(
     writer.into_inner()
 }
 
-/// Indices and counts as differences of neighbours, which rise slowly; no dictionaries, whose making costs more than all else.
+/// Indices and counts as differences of neighbours, which rise slowly; no dictionaries, whose
+/// making costs more than all else.
 fn properties(columns: &[(&str, Column<'_>)], note: Option<Vec<KeyValue>>) -> WriterProperties {
     let start = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)

@@ -25,13 +25,14 @@ pub const SUFFIXES: &[(&str, Format)] = &[
     ("extxyz", Format::Xyz),
 ];
 
-/// Reads the table in the file `path` (`-` is standard input; `file.npz:name` an array of an archive).
+/// Reads the table in the file `path` (`-` is standard input; `file.npz:name` an array of an
+/// archive).
 ///
 /// Numbers of text and integers become f64; single-precision files stay f32.
 ///
 /// # Errors
-/// `Request` for an unknown suffix, column or array; `Input` when the file is damaged or holds no table of numbers;
-/// `Resource` beyond the budget.
+/// `Request` for an unknown suffix, column or array; `Input` when the file is damaged or holds no
+/// table of numbers; `Resource` beyond the budget.
 pub fn read_table(path: &str, options: &ReadOptions, budget: &Budget) -> Result<Table> {
     let (file, member) = split_member(path);
     let member = member.or(options.member.as_deref());

@@ -1,4 +1,5 @@
-//! Rows of text cells becoming a table: header, column choice, numbers, and the messages when they are wrong.
+//! Rows of text cells becoming a table: header, column choice, numbers, and the messages when they
+//! are wrong.
 
 use crate::growing::Growing;
 use crate::guard::at_line;
@@ -14,11 +15,13 @@ use zipfold_core::{Budget, Buffer, Elements, Error, Opt, Result, Table};
 /// More columns than this in a text are taken for a wrong separator or a missing line end.
 pub(crate) const MOST_COLUMNS: usize = 1 << 22;
 
-/// Bytes that a column takes beside its numbers: its place, and what its name takes while it is checked and kept.
+/// Bytes that a column takes beside its numbers: its place, and what its name takes while it is
+/// checked and kept.
 const COLUMN: u64 = 24;
 const NAME: u64 = 160;
 
-/// Rows, and bytes of them, that are held at most until a column whose first cells are empty shows whether it is text.
+/// Rows, and bytes of them, that are held at most until a column whose first cells are empty shows
+/// whether it is text.
 const HELD: usize = 1000;
 const HELD_BYTES: u64 = 1 << 20;
 
@@ -106,7 +109,8 @@ impl<'a> TextRows<'a> {
         }
     }
 
-    /// Takes a row of data; until every column has shown a cell, or many rows have passed, it is held.
+    /// Takes a row of data; until every column has shown a cell, or many rows have passed, it is
+    /// held.
     fn row_of_data<'c>(
         &mut self,
         line: u64,
@@ -180,8 +184,9 @@ impl<'a> TextRows<'a> {
         self.row(line, cells)
     }
 
-    /// Whether a first row is the header: some cell is no number. Where all of those look like numbers with a slip of the
-    /// pen, it is neither a header nor a row, and a row must not be lost.
+    /// Whether a first row is the header: some cell is no number. Where all of those look like
+    /// numbers with a slip of the pen, it is neither a header nor a row, and a row must not be
+    /// lost.
     fn is_header<'c>(
         &self,
         line: u64,
@@ -213,7 +218,8 @@ impl<'a> TextRows<'a> {
             .remedy("fill empty cells with NaN, and check the separator against the suffix (.csv ',', .tsv tab, .txt blanks)")
     }
 
-    /// Decides which cells of a row are numbers, and which are words: by the first cells below a header.
+    /// Decides which cells of a row are numbers, and which are words: by the first cells below a
+    /// header.
     fn decide<'c>(
         &mut self,
         count: usize,
@@ -293,7 +299,8 @@ impl<'a> TextRows<'a> {
         Ok(())
     }
 
-    /// Whether what was taken for the header has numbers for all columns of numbers, which do not just count them.
+    /// Whether what was taken for the header has numbers for all columns of numbers, which do not
+    /// just count them.
     fn reads_like_data(&self, chosen: &[usize]) -> bool {
         let Some(names) = &self.names else {
             return false;
@@ -472,8 +479,8 @@ fn is_whole(cell: &[u8]) -> bool {
     !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
 }
 
-/// Whether `value` only approximates what `cell` says: a whole number with more digits than a double has, or a number
-/// beyond all doubles that is not spelled as infinity.
+/// Whether `value` only approximates what `cell` says: a whole number with more digits than a
+/// double has, or a number beyond all doubles that is not spelled as infinity.
 pub(crate) fn is_coarse(cell: &[u8], value: f64) -> bool {
     if value.abs() < 9_007_199_254_740_992.0 || value.is_nan() {
         return false;
@@ -488,7 +495,8 @@ pub(crate) fn is_coarse(cell: &[u8], value: f64) -> bool {
     !digits.copied().eq(format!("{:.0}", value.abs()).bytes())
 }
 
-/// Whether `cell` begins as a number does and has at most one letter: a slip of the pen rather than a name.
+/// Whether `cell` begins as a number does and has at most one letter: a slip of the pen rather than
+/// a name.
 fn like_number(cell: &[u8]) -> bool {
     let cell = cell.trim_ascii();
     let digits = cell

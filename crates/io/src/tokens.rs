@@ -2,8 +2,8 @@
 
 use zipfold_core::{Error, Result};
 
-/// Words between white space, one after another, with the line of each; a word that begins with `#` starts a comment to the
-/// end of its line.
+/// Words between white space, one after another, with the line of each; a word that begins with `#`
+/// starts a comment to the end of its line.
 #[derive(Debug)]
 pub struct Tokens<'a> {
     rest: std::str::SplitAsciiWhitespace<'a>,
@@ -68,8 +68,8 @@ impl<'a> Tokens<'a> {
             Error::input(format!("'{}' stands where {what} should", short(word))).at(self.place())
         })
     }
-    /// A count of things that each take at least one more byte of the text, so that it cannot ask for more memory than the
-    /// text has.
+    /// A count of things that each take at least one more byte of the text, so that it cannot ask
+    /// for more memory than the text has.
     ///
     /// # Errors
     /// As [`Tokens::count`], and `Input` when the text is too short for that many.

@@ -1,4 +1,5 @@
-//! UAI networks: `MARKOV` or `BAYES`, domain sizes, scopes, tables with the last variable of a scope fastest.
+//! UAI networks: `MARKOV` or `BAYES`, domain sizes, scopes, tables with the last variable of a
+//! scope fastest.
 
 use crate::tokens::{Tokens, short};
 use zipfold_core::budget::Tab;

@@ -1,5 +1,6 @@
-//! Files that are not complete yet. Their names can be foreseen, so they are made anew and never through a link, and what
-//! an earlier run left is used again only where it is a plain file of our own that nobody holds.
+//! Files that are not complete yet. Their names can be foreseen, so they are made anew and never
+//! through a link, and what an earlier run left is used again only where it is a plain file of our
+//! own that nobody holds.
 
 use crate::output_error::{folder_error, write_error};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -52,7 +53,8 @@ fn old_file(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Whether `path` still names the file that `file` is: one that was published or removed while it was being opened is another.
+/// Whether `path` still names the file that `file` is: one that was published or removed while it
+/// was being opened is another.
 fn is_still(file: &File, path: &Path) -> bool {
     match (file.metadata(), fs::symlink_metadata(path)) {
         (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
@@ -68,8 +70,8 @@ pub(crate) fn remove(file: &File, path: &Path) {
     }
 }
 
-/// A new file under the name `path` of the output `name`, held by this run. What an earlier run left under it is removed, not written
-/// to; `before` is called first.
+/// A new file under the name `path` of the output `name`, held by this run. What an earlier run
+/// left under it is removed, not written to; `before` is called first.
 ///
 /// # Errors
 /// `Request` when another run holds it, or when it is no plain file; those of the folder.
@@ -117,7 +119,8 @@ pub(crate) fn anew(path: &Path, name: &str, before: &dyn Fn() -> Result<()>) -> 
 /// What an earlier run left under `path`, held by this run.
 ///
 /// # Errors
-/// `Request` when there is nothing, another run holds it, or it is no plain file of our own under this one name.
+/// `Request` when there is nothing, another run holds it, or it is no plain file of our own under
+/// this one name.
 pub(crate) fn again(path: &Path, name: &str) -> Result<File> {
     let file = match old_file(path) {
         Ok(file) => file,
@@ -155,7 +158,8 @@ fn our_owner(path: &Path, name: &str) -> Result<u32> {
     owner
 }
 
-/// A temporary file for the output `name` that will be `target`, held by this run; those that killed runs left go.
+/// A temporary file for the output `name` that will be `target`, held by this run; those that
+/// killed runs left go.
 ///
 /// # Errors
 /// Those of the folder.

@@ -61,7 +61,8 @@ impl WordColumn {
     }
 }
 
-/// Names of the components of a row, where some columns hold lists: `embedding[0]`, `embedding[1]`, …
+/// Names of the components of a row, where some columns hold lists: `embedding[0]`, `embedding[1]`,
+/// …
 pub(crate) fn spread_names(columns: impl Iterator<Item = (String, Option<usize>)>) -> Vec<String> {
     let all = |(name, width): (String, Option<usize>)| match width {
         None => vec![name],

@@ -8,12 +8,12 @@ use crate::npz::NpzWriter;
 use crate::read::{is_packed, suffix};
 use zipfold_core::{Error, Opt, Result, Words};
 
-/// Writes named columns of one length to `path`: .csv, .tsv, .parquet, .npz (an array each), or CSV to `-`.
-/// `comments` go into `#` lines of text and the metadata of Parquet.
+/// Writes named columns of one length to `path`: .csv, .tsv, .parquet, .npz (an array each), or CSV
+/// to `-`. `comments` go into `#` lines of text and the metadata of Parquet.
 ///
 /// # Errors
-/// `Request` for another suffix, an existing file without `force`, or a folder that cannot be written; `Resource` when
-/// the disk is full.
+/// `Request` for another suffix, an existing file without `force`, or a folder that cannot be
+/// written; `Resource` when the disk is full.
 pub fn write_columns(
     path: &str,
     columns: &[(&str, Column<'_>)],
@@ -45,7 +45,8 @@ pub fn write_columns(
     }
 }
 
-/// Writes one array of `shape` (in C order) to `path`: .npy, or .csv and .tsv for one or two dimensions; NPY to `-`.
+/// Writes one array of `shape` (in C order) to `path`: .npy, or .csv and .tsv for one or two
+/// dimensions; NPY to `-`.
 ///
 /// # Errors
 /// As [`write_columns`]; `Internal` when `data` do not fill `shape`.
@@ -87,7 +88,8 @@ pub fn write_array(
     write_csv_rows(Output::create(path, options)?, separator, cols, data)
 }
 
-/// Writes a matrix as text with the names of its rows before them and those of its columns above them.
+/// Writes a matrix as text with the names of its rows before them and those of its columns above
+/// them.
 ///
 /// # Errors
 /// As [`write_columns`].

@@ -1,4 +1,5 @@
-//! XMLBIF 0.3: `VARIABLE` with `NAME` and `OUTCOME`s, `DEFINITION` with `FOR`, `GIVEN`s and `TABLE`.
+//! XMLBIF 0.3: `VARIABLE` with `NAME` and `OUTCOME`s, `DEFINITION` with `FOR`, `GIVEN`s and
+//! `TABLE`.
 
 use crate::bayes::Draft;
 use crate::tokens::short;
@@ -17,12 +18,14 @@ struct Entry {
     table: String,
 }
 
-/// Reads the text of an `.xmlbif` file. Tables run with the child fastest and the last `GIVEN` next.
+/// Reads the text of an `.xmlbif` file. Tables run with the child fastest and the last `GIVEN`
+/// next.
 ///
 /// # Errors
 /// `Input`, with the byte, for everything that the format does not allow.
 pub fn parse(text: &str, budget: &Budget) -> Result<Network> {
-    // What stands between tags is never more than the text; numbers of a table take four times their digits at most.
+    // What stands between tags is never more than the text; numbers of a table take four times
+    // their digits at most.
     let _words = budget.reserve(text.len() as u64 * 6, "the parts of the network's XML")?;
     let mut reader = Reader::from_str(text);
     let mut draft = Draft::new(budget);

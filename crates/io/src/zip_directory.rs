@@ -1,4 +1,5 @@
-//! The directory of a ZIP archive (as NPZ files are), 64-bit sizes included, read without trust in its sizes.
+//! The directory of a ZIP archive (as NPZ files are), 64-bit sizes included, read without trust in
+//! its sizes.
 
 use crate::guard::{Source, at_byte, check_claim};
 use std::collections::HashSet;
@@ -139,7 +140,8 @@ fn find_directory(source: &Source) -> Result<Place> {
     if entries == 0xffff || bytes == 0xffff_ffff || begin == 0xffff_ffff {
         return find_directory_64(source, end_at);
     }
-    // A writer that knew no sizes before, as one to a pipe, adds the records of 64 bits where none are needed.
+    // A writer that knew no sizes before, as one to a pipe, adds the records of 64 bits where none
+    // are needed.
     adjoining(
         source,
         Place {
@@ -162,8 +164,9 @@ fn find_directory(source: &Source) -> Result<Place> {
     })
 }
 
-/// `place` where its directory ends at `end`, at which the record that tells it begins. Else places do not count from the
-/// start of the file, as in an archive that was written behind another, and would be those of the other one.
+/// `place` where its directory ends at `end`, at which the record that tells it begins. Else places
+/// do not count from the start of the file, as in an archive that was written behind another, and
+/// would be those of the other one.
 fn adjoining(source: &Source, place: Place, end: u64) -> Result<Place> {
     if place.at.checked_add(place.bytes) == Some(end) {
         return Ok(place);

@@ -1,4 +1,5 @@
-//! `cases/refuse-network`: every file there is refused, as input or request, with the words listed beside it.
+//! `cases/refuse-network`: every file there is refused, as input or request, with the words listed
+//! beside it.
 
 use std::path::Path;
 use zipfold_core::{Blame, Budget};

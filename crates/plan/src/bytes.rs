@@ -27,7 +27,8 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
     } else {
         (tiling.rows + tiling.cols) as u64 * 64
     };
-    // A matrix on its way into a file is gathered tile by tile, with the transposed tile of a symmetric one.
+    // A matrix on its way into a file is gathered tile by tile, with the transposed tile of a
+    // symmetric one.
     let gathered = 3
         * job.folds.iter().filter(|f| f.is_dense()).count() as u64
         * (tiling.rows * tiling.cols * 8) as u64;
@@ -42,8 +43,9 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
             Kernel::Nearest | Kernel::Within
         )
     {
-        // Hierarchies: hoisted rows of both sides; then keys on their way to an order, or sorted rows with names and boxes. Long
-        // rows are kept once more (resident for neighbours of one table: 115 bytes a row of 3, 438 of 8).
+        // Hierarchies: hoisted rows of both sides; then keys on their way to an order, or sorted
+        // rows with names and boxes. Long rows are kept once more (resident for neighbours of one
+        // table: 115 bytes a row of 3, 438 of 8).
         let sorted = job.space.n + if job.y.is_some() { job.space.m } else { 0 };
         let lists = if matches!(job.folds[0], Fold::Nearest(_)) {
             24 * job.space.n as u64
@@ -60,7 +62,8 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
     } else {
         0
     };
-    // Other bounds: hoisted and sorted rows, boxes of single rows and of groups, order and keys. Else packed copies of long rows.
+    // Other bounds: hoisted and sorted rows, boxes of single rows and of groups, order and keys.
+    // Else packed copies of long rows.
     let copies = match prune.is_on() {
         true => 7,
         false if Form::of(job).is_some() => 3,

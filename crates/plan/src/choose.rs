@@ -134,8 +134,8 @@ struct Short {
     warning: Message,
 }
 
-/// Bounds by fewer threads, where these have the room and take less time than all threads over all pairs; else all pairs. `room`
-/// is the bytes of a plan, `seconds` its time.
+/// Bounds by fewer threads, where these have the room and take less time than all threads over all
+/// pairs; else all pairs. `room` is the bytes of a plan, `seconds` its time.
 fn short_of_memory(
     machine: &Machine,
     prune: Prune,
@@ -193,8 +193,8 @@ fn isa(machine: &Machine, overrides: &Overrides) -> Result<Isa> {
     Err(e.at(Opt::Set.like("isa")).remedy(have.join(", ")))
 }
 
-/// Matrices and sums are computed in the precision asked for; counts, joins, neighbours and extremes always in f64,
-/// exactly. Sums are kept in f64 in any case.
+/// Matrices and sums are computed in the precision asked for; counts, joins, neighbours and
+/// extremes always in f64, exactly. Sums are kept in f64 in any case.
 fn precision(job: &Job) -> Precision {
     let rounded = job.folds.iter().all(|fold| fold.traits().rounds);
     // A cut-off decides in f64, like every predicate.
@@ -214,7 +214,8 @@ fn tiling(
 ) -> Result<Tiling> {
     let screened = Form::of(job).is_some_and(|form| matches!(form.question, Question::Best(_)));
     let nearest = screened || job.folds.iter().any(|f| matches!(f, Fold::Nearest(_)));
-    // A block of columns (one panel) stays in the second-level cache while the rows of the tile pass over it.
+    // A block of columns (one panel) stays in the second-level cache while the rows of the tile
+    // pass over it.
     let panel = BLOCK * job.low.dim.max(1) * 8;
     let wide = if nearest { 64 * BLOCK } else { 8 * BLOCK };
     let rows = if nearest { 2 * BLOCK } else { 8 * BLOCK };
@@ -250,14 +251,16 @@ fn tiling(
         _ => (rows, wide),
     };
     let (rows, wide) = match prune.is_on() {
-        // All columns, so that the tree is walked from its top; enough tiles for every thread to find work at the end.
+        // All columns, so that the tree is walked from its top; enough tiles for every thread to
+        // find work at the end.
         true => (
             (job.space.n / (8 * PARTS)).clamp(2 * BLOCK, 32 * BLOCK),
             job.space.m,
         ),
         false => (rows, wide),
     };
-    // The best that are screened: the longer a row goes on, the fewer of its values need a second look.
+    // The best that are screened: the longer a row goes on, the fewer of its values need a second
+    // look.
     let wide = match screened {
         true => wide.max(
             job.space

@@ -41,10 +41,12 @@ pub fn plan_for(
     plan_for_all(job, host, std::slice::from_ref(facts), overrides, ranges)
 }
 
-/// Turns a plan for the host into one for `devices` of one runtime, which share out its tiles: large tiles, so that launches are
-/// few, and enough of them that no device waits for another at the end. All devices run the same kernels.
+/// Turns a plan for the host into one for `devices` of one runtime, which share out its tiles:
+/// large tiles, so that launches are few, and enough of them that no device waits for another at
+/// the end. All devices run the same kernels.
 ///
-/// Ranges of the rows decide the precision of folds; without them the plan is that for rows that a filter serves.
+/// Ranges of the rows decide the precision of folds; without them the plan is that for rows that a
+/// filter serves.
 ///
 /// # Errors
 /// `Request` for choices that make no sense, `Internal` without a device.
@@ -96,7 +98,8 @@ pub fn plan_for_all(
         };
     }
     plan.tiles = plan.tiling.tiles(&job.space).len();
-    // One tile comes home while the next is computed, and its rows are copied beside the work on the one before.
+    // One tile comes home while the next is computed, and its rows are copied beside the work on
+    // the one before.
     if overrides.unit.is_none() {
         plan.tiles_per_unit = tiles_of_a_unit(plan.tiles, devices.len());
     }
@@ -121,8 +124,8 @@ fn tiles_of_a_unit(tiles: usize, devices: usize) -> usize {
     most.clamp(1, TOGETHER)
 }
 
-/// Predicted seconds of the kernels of all `devices`, each of which takes the next unit when it is done with one: their rates add up.
-/// `plan` learns the rate of each.
+/// Predicted seconds of the kernels of all `devices`, each of which takes the next unit when it is
+/// done with one: their rates add up. `plan` learns the rate of each.
 fn shared_seconds(job: &Job, devices: &[Facts], work: &Work, plan: &mut Plan) -> f64 {
     let mut rates = 0.0;
     for facts in devices {
@@ -142,8 +145,8 @@ fn shared_seconds(job: &Job, devices: &[Facts], work: &Work, plan: &mut Plan) ->
     1.0 / rates
 }
 
-/// Cuts the space of a plan for devices by `tiling`, as a run did that another number of devices goes on with. A cut that `job`
-/// cannot have is left aside.
+/// Cuts the space of a plan for devices by `tiling`, as a run did that another number of devices
+/// goes on with. A cut that `job` cannot have is left aside.
 pub fn cut_as(job: &Job, plan: &mut Plan, tiling: Tiling) {
     let span = crate::sweep::span(job).unwrap_or(BLOCK);
     let whole = [tiling.rows, tiling.cols]
@@ -157,7 +160,8 @@ pub fn cut_as(job: &Job, plan: &mut Plan, tiling: Tiling) {
     plan.tiles_per_unit = plan.tiles_per_unit.clamp(1, plan.tiles.max(1));
 }
 
-/// Sides of the tiles of a dense result that the host walks where a device was to: a device's own are as large as its memory.
+/// Sides of the tiles of a dense result that the host walks where a device was to: a device's own
+/// are as large as its memory.
 const HOST_SIDE: usize = 1024;
 
 fn is_dense(job: &Job) -> bool {
@@ -168,7 +172,8 @@ fn is_only_dense(job: &Job) -> bool {
     job.folds.iter().all(Fold::is_dense)
 }
 
-/// Sides of the tiles that threads of the host hold under `plan`, if need be in the place of its device.
+/// Sides of the tiles that threads of the host hold under `plan`, if need be in the place of its
+/// device.
 pub fn host_tiling(job: &Job, plan: &Plan) -> Tiling {
     if plan.backend == "cpu" {
         return plan.tiling;
@@ -185,8 +190,8 @@ pub fn host_tiling(job: &Job, plan: &Plan) -> Tiling {
     )
 }
 
-/// The tiles in whose place the host walks those of a device: parts of a dense result alone, which have nothing to merge; none
-/// for other jobs, since sums are merged tile by tile.
+/// The tiles in whose place the host walks those of a device: parts of a dense result alone, which
+/// have nothing to merge; none for other jobs, since sums are merged tile by tile.
 pub fn host_tiles(job: &Job, tiles: &[Tile]) -> Option<Vec<Tile>> {
     if !is_only_dense(job) {
         return None;
@@ -213,7 +218,8 @@ pub fn host_tiles(job: &Job, tiles: &[Tile]) -> Option<Vec<Tile>> {
 const TOGETHER: usize = 8;
 /// Units for each of several devices: at the end of a run a device waits for about half a unit.
 const UNITS_EACH: usize = 8;
-/// Least side of a tile that is made smaller for several devices: launches and copies of smaller ones take as long as their pairs.
+/// Least side of a tile that is made smaller for several devices: launches and copies of smaller
+/// ones take as long as their pairs.
 const LEAST_SIDE: usize = 1 << 12;
 /// Least rows of such a tile of all columns.
 const LEAST_STRIP: usize = 1 << 10;
@@ -234,7 +240,8 @@ fn residency(job: &Job, facts: &Facts, overrides: &Overrides) -> Residency {
     })
 }
 
-/// Why the kernels are built as they are: the leaf of the decision tree, or the blocks of a triangle map that do nothing.
+/// Why the kernels are built as they are: the leaf of the decision tree, or the blocks of a
+/// triangle map that do nothing.
 fn reasons(job: &Job, plan: &Plan, work: &Work) -> Vec<String> {
     let loads = |numbers: usize| format!("loads of {numbers} numbers");
     match work {
@@ -288,14 +295,17 @@ const HOME: f64 = 8e9;
 
 /// Bytes a second from the host into a device: an estimate.
 const UP: f64 = 8e9;
-/// Seconds of opening a device and of leaving it: an estimate between 0.32 and 0.41 s, what whole calls took on one NVIDIA H200.
+/// Seconds of opening a device and of leaving it: an estimate between 0.32 and 0.41 s, what whole
+/// calls took on one NVIDIA H200.
 pub const OPENING: f64 = 0.35;
-/// Seconds of opening a device beside another: an estimate, that of a context and its release without the driver's start.
+/// Seconds of opening a device beside another: an estimate, that of a context and its release
+/// without the driver's start.
 const ONE_MORE: f64 = 0.15;
-/// Bytes of the host that a driver may take beside the run's own: an estimate. PoCL with its compiler takes 60 MiB, a
-/// context of CUDA some hundreds.
+/// Bytes of the host that a driver may take beside the run's own: an estimate. PoCL with its
+/// compiler takes 60 MiB, a context of CUDA some hundreds.
 pub const DRIVER: u64 = 512 << 20;
-/// Seconds in which kernels that nobody has kept are compiled, and those of every power or logarithm in them: estimates.
+/// Seconds in which kernels that nobody has kept are compiled, and those of every power or
+/// logarithm in them: estimates.
 const COMPILED: [f64; 2] = [0.3, 1.5];
 /// Cells a second whose values come home to be folded by one thread of the host: an estimate.
 const BY_HOST: f64 = 40e6;
@@ -322,12 +332,14 @@ pub fn whole_seconds(job: &Job, plan: &Plan) -> f64 {
     plan.seconds + OPENING + COMPILED[0] + COMPILED[1] * dear as f64 + up + more * (ONE_MORE + up)
 }
 
-/// Whether the device of `there` is the faster one by prediction: `there` is the plan for it, `here` that for the host.
+/// Whether the device of `there` is the faster one by prediction: `there` is the plan for it,
+/// `here` that for the host.
 pub fn is_faster(job: &Job, there: &Plan, here: &Plan) -> bool {
     whole_seconds(job, there) < here.seconds
 }
 
-/// Predicts the seconds of a run whose kernels take `compute`, with those of bringing dense results home.
+/// Predicts the seconds of a run whose kernels take `compute`, with those of bringing dense results
+/// home.
 fn predict(job: &Job, compute: f64, plan: &mut Plan) {
     let (per_component, per_pair) = job.low.operations();
     plan.operations = (per_component * job.low.dim + per_pair) as f64;
@@ -349,8 +361,9 @@ fn predict(job: &Job, compute: f64, plan: &mut Plan) {
     .into();
 }
 
-/// Square tiles; dense results leave the device tile by tile, so theirs are smaller, and so are those that several devices share
-/// out. The nearest of a row are looked for in all columns at once: theirs are strips.
+/// Square tiles; dense results leave the device tile by tile, so theirs are smaller, and so are
+/// those that several devices share out. The nearest of a row are looked for in all columns at
+/// once: theirs are strips.
 fn tiling(job: &Job, facts: &Facts, devices: usize, overrides: &Overrides) -> Tiling {
     let dense = is_dense(job);
     let side = match overrides.device_tile {
@@ -374,7 +387,8 @@ fn tiling(job: &Job, facts: &Facts, devices: usize, overrides: &Overrides) -> Ti
     Tiling::new(side, side).in_spans(job)
 }
 
-/// Rows of a square tile that fits the device: its rows, and of dense results two tiles on their way, each with its transpose.
+/// Rows of a square tile that fits the device: its rows, and of dense results two tiles on their
+/// way, each with its transpose.
 fn most_rows(job: &Job, facts: &Facts, dense: bool) -> usize {
     let rows = facts.memory / 4 / row_bytes(job).max(1);
     let cells = if dense {
@@ -394,7 +408,8 @@ mod tests {
     use zipfold_core::problem::{AxisSpec, FoldSpec, Input, PairSpec, Problem, SCHEMA};
     use zipfold_core::{Data, Precision, Table, describe};
 
-    /// A job of `rows` rows of three components, of which only a few are there, and the plans for the host and an H200.
+    /// A job of `rows` rows of three components, of which only a few are there, and the plans for
+    /// the host and an H200.
     fn plans(formula: &str, fold: FoldSpec, rows: usize) -> (Job, Plan, Plan) {
         let items = (0..300).map(|at| (at as f32 * 0.618).fract()).collect();
         let x = Table::f32(100, 3, items).unwrap();

@@ -1,4 +1,5 @@
-//! What every backend implements: an executor folds the pairs of tiles. The run loop knows executors alone.
+//! What every backend implements: an executor folds the pairs of tiles. The run loop knows
+//! executors alone.
 
 use crate::tiles::Tile;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,13 +17,14 @@ pub trait Executor: Send + Sync {
     fn order(&self) -> Option<&[u32]> {
         None
     }
-    /// Devices that take a unit of tiles each at a time, with all threads of the host at their service; none where threads of the
-    /// host take units.
+    /// Devices that take a unit of tiles each at a time, with all threads of the host at their
+    /// service; none where threads of the host take units.
     fn devices(&self) -> usize {
         0
     }
-    /// Folds `tiles` on device number `at`, below [`Executor::devices`]. None where that device is lost: it takes no unit any
-    /// more, and another device, or the host by [`Executor::run`], takes this one.
+    /// Folds `tiles` on device number `at`, below [`Executor::devices`]. None where that device is
+    /// lost: it takes no unit any more, and another device, or the host by [`Executor::run`], takes
+    /// this one.
     ///
     /// # Errors
     /// As [`Executor::run`].
@@ -125,14 +127,16 @@ pub trait Sink: Sync {
     /// # Errors
     /// `Resource` when they cannot be stored.
     fn put(&self, fold: usize, at: usize, values: Values<'_>) -> Result<()>;
-    /// Asks for `bytes` more that a result of unknown size (the matches of a join) takes until it is merged.
+    /// Asks for `bytes` more that a result of unknown size (the matches of a join) takes until it
+    /// is merged.
     ///
     /// # Errors
     /// `Resource` when there is no room.
     fn hold(&self, _bytes: u64) -> Result<()> {
         Ok(())
     }
-    /// Whether long runs are much cheaper than short ones: the runs of a tile are then gathered before they are put.
+    /// Whether long runs are much cheaper than short ones: the runs of a tile are then gathered
+    /// before they are put.
     fn gathers(&self) -> bool {
         false
     }

@@ -1,4 +1,5 @@
-//! A plan for people: in words of the question first, in those of the engine where more is asked for.
+//! A plan for people: in words of the question first, in those of the engine where more is asked
+//! for.
 
 use crate::plan::Plan;
 use zipfold_core::budget::human_bytes;
@@ -8,7 +9,8 @@ use zipfold_core::{Domain, Job, Message, Precision, figures};
 /// Share of the predicted time below which a part of it is not told apart.
 const TOLD: f64 = 0.01;
 
-/// The pairs, how they are computed, memory and predicted time, a line each, with the marks of options.
+/// The pairs, how they are computed, memory and predicted time, a line each, with the marks of
+/// options.
 fn short(job: &Job, plan: &Plan) -> String {
     let mut lines = vec![
         format!("pairs      {}", pairs(job, plan)),

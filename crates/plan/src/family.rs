@@ -6,12 +6,13 @@ use crate::screen::{Form, LONG};
 use zipfold_core::pair::tree::{Node, Reduce};
 use zipfold_core::{Error, Job, Message, Opt, Precision, Result};
 
-/// Components of all vectors together that offsets of 31 bits reach, a block or a tile of 8 rows of them.
+/// Components of all vectors together that offsets of 31 bits reach, a block or a tile of 8 rows of
+/// them.
 const REACH: usize = 1 << 19;
 
-/// What the CPU backend will use: a sweep for plain histograms of distances, single precision that screens where few pairs
-/// matter, blocks of packed rows where the kernels know
-/// every reduction of long rows, else code made for the formula; step by step where code cannot be made.
+/// What the CPU backend will use: a sweep for plain histograms of distances, single precision that
+/// screens where few pairs matter, blocks of packed rows where the kernels know every reduction of
+/// long rows, else code made for the formula; step by step where code cannot be made.
 ///
 /// # Errors
 /// `Request` for a family that cannot compute `job`.

@@ -1,5 +1,6 @@
-//! Predicted seconds of device kernels: operations a cell by family and fold. The constants are rates of one NVIDIA H200
-//! (`bench/records`), as single-precision operations of a lane, so that they scale with units and clock.
+//! Predicted seconds of device kernels: operations a cell by family and fold. The constants are
+//! rates of one NVIDIA H200 (`bench/records`), as single-precision operations of a lane, so that
+//! they scale with units and clock.
 
 use crate::device::matrix::{Kernel, Matrix};
 use crate::device::sweeps::Sweeps;
@@ -9,7 +10,8 @@ use zipfold_core::fold::{Fold, RowOp, SelectKind};
 use zipfold_core::pair::tree::{Binary, Id, Node, Reduce, Unary};
 use zipfold_core::{Job, Precision};
 
-/// Lanes of a unit: single-precision operations that it starts a cycle; half as many in double precision.
+/// Lanes of a unit: single-precision operations that it starts a cycle; half as many in double
+/// precision.
 const LANES: f64 = 128.0;
 /// Share of the operations that can start which register-blocked tiles do start.
 const TILED: f64 = 0.83;
@@ -21,7 +23,8 @@ const BEHIND: f64 = 18.0;
 const WRITE: f64 = 30.0;
 /// Operations that could start while a number that belongs to a row is read for a cell of a tile.
 const NUMBER: f64 = 25.0;
-/// Cycles of a unit for one level of a row's sorted list of neighbours, when one of them is replaced; of one in a heap.
+/// Cycles of a unit for one level of a row's sorted list of neighbours, when one of them is
+/// replaced; of one in a heap.
 const LEVEL: f64 = 55.0;
 const HEAP: f64 = 27.0;
 /// Components of a slice: rows that are no longer leave nothing to fetch beside the work.
@@ -109,7 +112,8 @@ fn sweep_operations(job: &Job, work: &device::Work) -> f64 {
     pair + job.low.operations().1 as f64 + fold
 }
 
-/// Operations that could start while a number of a row too long to be kept at hand comes from device memory.
+/// Operations that could start while a number of a row too long to be kept at hand comes from
+/// device memory.
 fn far(folds: &[Fold]) -> f64 {
     match folds.first() {
         Some(Fold::Rows(f))
@@ -122,8 +126,8 @@ fn far(folds: &[Fold]) -> f64 {
     }
 }
 
-/// Operations of the components of a pair. A magnitude costs nothing, x² and x·y are added at once in single precision, and a
-/// power takes a product less than it has factors.
+/// Operations of the components of a pair. A magnitude costs nothing, x² and x·y are added at once
+/// in single precision, and a power takes a product less than it has factors.
 fn pair_operations(job: &Job) -> f64 {
     let single = job.precision == Precision::F32;
     let of = |id: &Id| match job.low.formula.node(*id) {
@@ -188,12 +192,14 @@ fn fold_operations(fold: &Fold, work: &device::Work, widest: usize) -> f64 {
     }
 }
 
-/// Cycles of all units for the lists of neighbours: of rows in random order, the n-th is among the k best with probability k / n.
+/// Cycles of all units for the lists of neighbours: of rows in random order, the n-th is among the
+/// k best with probability k / n.
 fn list_cycles(fold: &Fold, job: &Job, facts: &Facts, tiled: bool) -> f64 {
     let Work::Best(k) = Work::of_fold(fold) else {
         return 0.0;
     };
-    // Each span of others begins with empty lists; there are as many as fill the device, of 256 panels at least.
+    // Each span of others begins with empty lists; there are as many as fill the device, of 256
+    // panels at least.
     let (rows, blocks) = if tiled { (128, 3) } else { (256, 6) };
     let groups = job.space.n.div_ceil(rows).max(1);
     let spans = (facts.units * blocks)

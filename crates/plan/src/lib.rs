@@ -1,4 +1,5 @@
-//! The planner of zipfold: a pure function from a problem, a machine and a budget to a plan. No I/O, no clock.
+//! The planner of zipfold: a pure function from a problem, a machine and a budget to a plan. No
+//! I/O, no clock.
 #![forbid(unsafe_code)]
 
 mod bytes;

@@ -44,7 +44,8 @@ impl LowPrecision {
     }
 }
 
-/// Components up to which sums of products of 16-bit numbers stay in one accumulator: one rounding every 16 of them.
+/// Components up to which sums of products of 16-bit numbers stay in one accumulator: one rounding
+/// every 16 of them.
 const LONGEST: usize = 8192;
 
 fn no_products() -> Error {
@@ -60,8 +61,8 @@ fn no_products() -> Error {
         ))
 }
 
-/// How rows of `job` are multiplied on a device: as 16-bit numbers where every number of an inner product is one, or where
-/// `dense.input` asks for it; none for single precision.
+/// How rows of `job` are multiplied on a device: as 16-bit numbers where every number of an inner
+/// product is one, or where `dense.input` asks for it; none for single precision.
 ///
 /// # Errors
 /// `Request` for formulas that are no inner products, and for numbers beyond f16.

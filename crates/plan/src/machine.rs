@@ -52,7 +52,8 @@ impl Isa {
     }
 }
 
-/// Bytes a second into memory that was written before, and into memory that is new to the process, all cores together.
+/// Bytes a second into memory that was written before, and into memory that is new to the process,
+/// all cores together.
 pub const WRITE: f64 = 16e9;
 /// See [`WRITE`].
 pub const FRESH: f64 = 1.5e9;
@@ -77,7 +78,8 @@ pub struct Machine {
     pub clock: f64,
     /// Bytes a second to memory, all cores together.
     pub write_rate: f64,
-    /// Bytes a second to memory that is new to the process, which the system hands out page by page.
+    /// Bytes a second to memory that is new to the process, which the system hands out page by
+    /// page.
     pub fresh_rate: f64,
     /// Memory that this process may use, in bytes.
     pub memory: u64,

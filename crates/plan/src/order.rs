@@ -1,5 +1,5 @@
-//! The order in which the blocks of a tile are visited. Partial results are merged in one fixed order, so it changes
-//! nothing but what caches hold.
+//! The order in which the blocks of a tile are visited. Partial results are merged in one fixed
+//! order, so it changes nothing but what caches hold.
 
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -14,8 +14,8 @@ pub enum Order {
     Column,
     /// Row after row.
     Row,
-    /// Row after row, every other one backwards: what the end of a row read last begins the next (the scheme for the Cell
-    /// processor of Sarje and Aluru 2013).
+    /// Row after row, every other one backwards: what the end of a row read last begins the next
+    /// (the scheme for the Cell processor of Sarje and Aluru 2013).
     Snake,
     /// Along Hilbert's curve: near in time is near in rows and in columns.
     Hilbert,

@@ -1,5 +1,5 @@
-//! Plan choices that a person makes: `--set key=value`. One table holds their keys, types and meanings; help, errors and
-//! completions come from it, and planners read typed values.
+//! Plan choices that a person makes: `--set key=value`. One table holds their keys, types and
+//! meanings; help, errors and completions come from it, and planners read typed values.
 
 use crate::machine::Isa;
 use crate::order::Order;
@@ -126,7 +126,8 @@ words! {
         Cache = "cache",
         /// Anchors and others in shared memory.
         Both = "both",
-        /// Anchors in registers, others in those of the lanes of a warp, by shuffles. CUDA alone has them.
+        /// Anchors in registers, others in those of the lanes of a warp, by shuffles. CUDA alone
+        /// has them.
         Shuffle = "shuffle",
     }
     /// How a device finds bins of equal width.

@@ -1,5 +1,5 @@
-//! The passes over the pairs that a question takes. Most questions take one. A histogram without a range takes another one
-//! before it, which finds the least and the largest value.
+//! The passes over the pairs that a question takes. Most questions take one. A histogram without a
+//! range takes another one before it, which finds the least and the largest value.
 
 use crate::machine::Machine;
 use crate::overrides::Overrides;
@@ -36,9 +36,9 @@ impl Purpose {
     }
 }
 
-/// The passes that find the ends of `open`. The host takes all roots in one sweep, or one after the other where that is
-/// predicted to take less time. A device takes one end of one root at a time; `on_device` says whether a device would run
-/// such a job.
+/// The passes that find the ends of `open`. The host takes all roots in one sweep, or one after the
+/// other where that is predicted to take less time. A device takes one end of one root at a time;
+/// `on_device` says whether a device would run such a job.
 ///
 /// # Errors
 /// Those of [`choose()`] and of `on_device`.
@@ -81,8 +81,8 @@ pub fn for_ranges(
     Ok(vec![together])
 }
 
-/// The ends of the roots of `open` in a sample of its rows, for a plan before anything is computed; 0 and 1 where the sample
-/// has no finite ones.
+/// The ends of the roots of `open` in a sample of its rows, for a plan before anything is computed;
+/// 0 and 1 where the sample has no finite ones.
 pub fn sampled_ends(open: &OpenAxes) -> Vec<[f64; 2]> {
     let finite = |[lo, hi]: [f64; 2]| lo <= hi && lo.is_finite() && hi.is_finite();
     let mut ends = prune::sampled_ends(open.job(), open.roots());

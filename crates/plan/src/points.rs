@@ -1,4 +1,5 @@
-//! Jobs that the points kernels answer: one histogram of Euclidean distances between points of one to four coordinates.
+//! Jobs that the points kernels answer: one histogram of Euclidean distances between points of one
+//! to four coordinates.
 
 use zipfold_core::fold::{Fold, Histogram, Scale};
 use zipfold_core::pair::lower::ZipForm;
@@ -6,8 +7,9 @@ use zipfold_core::pair::tree::{Binary, Formula, Id, Node, Reduce};
 use zipfold_core::space::periodic_box::Image;
 use zipfold_core::{Domain, Job};
 
-/// Whether `job` is one histogram of Euclidean distances that the points kernels count, if its points are finite. Boxes are
-/// orthorhombic with a length for every coordinate, or oblique around three.
+/// Whether `job` is one histogram of Euclidean distances that the points kernels count, if its
+/// points are finite. Boxes are orthorhombic with a length for every coordinate, or oblique around
+/// three.
 pub fn apply(job: &Job) -> bool {
     let [Fold::Histogram(h)] = job.folds.as_slice() else {
         return false;
@@ -29,8 +31,8 @@ pub fn apply(job: &Job) -> bool {
     whole && plain && boxed && distance
 }
 
-/// Terms that are whole numbers of units with an end, and weights that are the same both ways round where a pair may be met
-/// either way.
+/// Terms that are whole numbers of units with an end, and weights that are the same both ways round
+/// where a pair may be met either way.
 fn are_plain(h: &Histogram, cells: Domain) -> bool {
     let usable =
         |scale: Scale| !scale.is_plain() || (scale.unit().is_finite() && scale.unit() > 0.0);

@@ -23,7 +23,8 @@ const WORTH_CYCLES: f64 = 1.6e7;
 const WORTH_ENDS: usize = 1 << 14;
 /// Pairs that it evaluates, by row.
 const LEFT_BY_ENDS: f64 = 64.0;
-/// The largest share of pairs left to evaluate for which bounds pay: they are not swept as fast as a plain run sweeps.
+/// The largest share of pairs left to evaluate for which bounds pay: they are not swept as fast as
+/// a plain run sweeps.
 const WORTH_SHARE: f64 = 0.4;
 
 /// As much for a mesh, whose pairs are swept as fast as those of a plain run.
@@ -31,7 +32,8 @@ const WORTH_MESH: f64 = 0.7;
 /// Boxes that leave this part of what a mesh leaves are better than that.
 const WORTH_BOXES: f64 = 0.5;
 
-/// Whether and how to prune `job`, all of whose pairs take `cycles`: as set by hand, or where it pays.
+/// Whether and how to prune `job`, all of whose pairs take `cycles`: as set by hand, or where it
+/// pays.
 ///
 /// # Errors
 /// `Request` for a setting that is none, or that asks for what is impossible.
@@ -95,8 +97,9 @@ pub fn choose(
     }
 }
 
-/// Whether `job` is large enough to try bounds: a run of all its pairs takes `cycles`. These are of an instruction set, not of
-/// clocks and cores, so that a run that goes on elsewhere is planned alike.
+/// Whether `job` is large enough to try bounds: a run of all its pairs takes `cycles`. These are of
+/// an instruction set, not of clocks and cores, so that a run that goes on elsewhere is planned
+/// alike.
 fn is_large(job: &Job, overrides: &Overrides, cycles: f64) -> bool {
     let family = overrides.family.unwrap_or(Family::Points);
     match kernel(job, family) {

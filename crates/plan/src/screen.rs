@@ -1,6 +1,7 @@
-//! Jobs that single precision screens: one reduction that the dense kernels know, a monotone chain of operations on it, and
-//! a fold that keeps few of the values. A value in single precision with a bound of its error decides most pairs; the
-//! others are computed in double precision, so that the answer is that of double precision.
+//! Jobs that single precision screens: one reduction that the dense kernels know, a monotone chain
+//! of operations on it, and a fold that keeps few of the values. A value in single precision with a
+//! bound of its error decides most pairs; the others are computed in double precision, so that the
+//! answer is that of double precision.
 
 use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{Fold, RowOp, SelectKind};
@@ -39,8 +40,9 @@ pub enum Step {
     Choice(Choice),
 }
 
-/// `if(z == a and z == b, same, v)` of the reduction z, where a is a number of the row of x and b one of the row of y, as
-/// the inner products of these rows with themselves: equal rows have a cosine of 1 in bits. `same` depends on z alone.
+/// `if(z == a and z == b, same, v)` of the reduction z, where a is a number of the row of x and b
+/// one of the row of y, as the inner products of these rows with themselves: equal rows have a
+/// cosine of 1 in bits. `same` depends on z alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice {
     /// a and b: hoisted numbers of x and of y.
@@ -89,7 +91,8 @@ pub struct Form {
     pub steps: Vec<Step>,
     /// What decides.
     pub question: Question,
-    /// How far the branches of a choice are apart where rows may take the first. See [`Self::over`].
+    /// How far the branches of a choice are apart where rows may take the first. See
+    /// [`Self::over`].
     pub gap: f64,
 }
 
@@ -132,7 +135,8 @@ impl Form {
         // A random order of columns beats the k-th best so far about k ln(m/k) times.
         let rare =
             !matches!(question, Question::Best(_)) || k * (1.0 + (m / k).max(1.0).ln()) <= m * FEW;
-        // Counts of what differs are whole numbers: ties, which single precision leaves open, are the rule among the best.
+        // Counts of what differs are whole numbers: ties, which single precision leaves open, are
+        // the rule among the best.
         let tied = zip.0 == ZipForm::Differ && matches!(question, Question::Best(_));
         (exact && rare && !tied).then_some(Form {
             zip,
@@ -151,8 +155,9 @@ impl Form {
             }
         })
     }
-    /// The same form for rows of x whose numbers of the choice are `numbers`. The reduction of a pair that takes its first
-    /// branch is one of them, so the gap between the branches there bounds the gap of every pair.
+    /// The same form for rows of x whose numbers of the choice are `numbers`. The reduction of a
+    /// pair that takes its first branch is one of them, so the gap between the branches there
+    /// bounds the gap of every pair.
     pub fn over(self, numbers: impl Iterator<Item = f64>) -> Form {
         let Some(choice) = self.choice() else {
             return self;
@@ -168,12 +173,13 @@ impl Form {
             ..self
         }
     }
-    /// The value of the reduction `z` with the roundings of the reference; `numbers` are those of the choice.
+    /// The value of the reduction `z` with the roundings of the reference; `numbers` are those of
+    /// the choice.
     pub fn value(&self, z: f64, numbers: [f64; 2]) -> f64 {
         through(&self.steps, z, numbers)
     }
-    /// The reductions whose values are up to (or from) `v`: those beyond the wider end of the limit surely are not, those
-    /// within the narrower surely are, but for values equal to `v`.
+    /// The reductions whose values are up to (or from) `v`: those beyond the wider end of the limit
+    /// surely are not, those within the narrower surely are, but for values equal to `v`.
     pub fn limit(&self, v: f64, below: bool) -> Limit {
         let (mut lo, mut hi, mut below) = (v, v, below);
         let widen = |(a, b): (f64, f64), by: f64| {
@@ -400,7 +406,8 @@ mod tests {
                     let limit = form.limit(v, below);
                     let (lo, hi) = limit.between;
                     assert!(lo <= z && z <= hi, "{:?} {z}: {limit:?}", form.steps);
-                    // What lies beyond by more than the slack has another value, if anything lies there.
+                    // What lies beyond by more than the slack has another value, if anything lies
+                    // there.
                     let outside =
                         |z: f64| (z.abs() < f64::INFINITY).then(|| form.value(z, [0.0; 2]));
                     let far = outside(if limit.below {

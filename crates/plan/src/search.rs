@@ -1,5 +1,5 @@
-//! Jobs that a search in a bounding volume hierarchy answers: the nearest, all within a limit, or the extremes of a norm of
-//! differences of a few coordinates.
+//! Jobs that a search in a bounding volume hierarchy answers: the nearest, all within a limit, or
+//! the extremes of a norm of differences of a few coordinates.
 
 use zipfold_core::Job;
 use zipfold_core::fold::{Fold, SelectKind};
@@ -33,7 +33,8 @@ pub struct Search {
 }
 
 impl Search {
-    /// The search that answers `job`, if its one fold asks for the nearest, for all within a limit or for the extremes.
+    /// The search that answers `job`, if its one fold asks for the nearest, for all within a limit
+    /// or for the extremes.
     pub fn of(job: &Job) -> Option<Search> {
         let [fold] = job.folds.as_slice() else {
             return None;
@@ -73,7 +74,8 @@ impl Search {
     }
 }
 
-/// Whether no other root decides which pairs are left out: all others are the square root of root `at`, or NaN is an error.
+/// Whether no other root decides which pairs are left out: all others are the square root of root
+/// `at`, or NaN is an error.
 fn alone(job: &Job, at: usize) -> bool {
     let roots = &job.low.formula.roots;
     let own = |id: &Id| {

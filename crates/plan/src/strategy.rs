@@ -1,5 +1,6 @@
-//! How the pairs of a job are computed: a list of strategies, each with every number that its executor needs beside the job
-//! and the plan. The first that loads runs; the last one always loads.
+//! How the pairs of a job are computed: a list of strategies, each with every number that its
+//! executor needs beside the job and the plan. The first that loads runs; the last one always
+//! loads.
 
 use crate::overrides::Family;
 use crate::prune::{self, Prune};
@@ -52,8 +53,8 @@ pub enum Evaluator {
 }
 
 impl Strategy {
-    /// The strategies for `job` by kernels of `family`, the best first. `code` says whether code can be made for the formula,
-    /// `by_hand` whether a person chose the family.
+    /// The strategies for `job` by kernels of `family`, the best first. `code` says whether code
+    /// can be made for the formula, `by_hand` whether a person chose the family.
     pub fn list(
         job: &Job,
         family: Family,

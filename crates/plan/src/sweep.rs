@@ -1,5 +1,6 @@
-//! The decision tree of family *points* on devices: how anchors and others reach the arithmetic, and where the answer is kept.
-//! A pure function of what is asked; each leaf says why. The figures behind it are in `bench/records`.
+//! The decision tree of family *points* on devices: how anchors and others reach the arithmetic,
+//! and where the answer is kept. A pure function of what is asked; each leaf says why. The figures
+//! behind it are in `bench/records`.
 
 use crate::tiles::SPAN;
 use zipfold_core::fold::rows::Along;
@@ -51,8 +52,8 @@ pub fn width(job: &Job, side: usize) -> usize {
 
 /// Numbers of a row up to which it is kept at hand.
 pub const HELD: usize = 32;
-/// Numbers of a row from which on predicates take their cells from tiles: an H200 joins rows of 12 numbers 1.15 times as fast, rows
-/// of 16 1.3 times.
+/// Numbers of a row from which on predicates take their cells from tiles: an H200 joins rows of 12
+/// numbers 1.15 times as fast, rows of 16 1.3 times.
 const TRUTHS: usize = 12;
 
 /// Whether the rows of `job` are wide enough for tiles to serve its fold better than a sweep.
@@ -94,8 +95,9 @@ const ANCHORS: usize = 256;
 /// Bytes of the rows of a span at most, so that every device holds the rows of a tile.
 const SPAN_BYTES: usize = 64 << 20;
 
-/// Others whose terms a device adds up in one piece, where the fold of `job` rounds sums by row. It depends on the job alone and
-/// tiles are whole spans, so that a sum has the same bits on every device and for every tiling.
+/// Others whose terms a device adds up in one piece, where the fold of `job` rounds sums by row. It
+/// depends on the job alone and tiles are whole spans, so that a sum has the same bits on every
+/// device and for every tiling.
 pub fn span(job: &Job) -> Option<usize> {
     let [Fold::Rows(f)] = job.folds.as_slice() else {
         return None;
@@ -147,8 +149,8 @@ pub struct Sweep {
 
 /// Numbers of a row from which on one anchor fills the registers.
 pub const WIDE: usize = 8;
-/// Neighbours up to which a row's list stays sorted, in registers where every value is one of double precision; longer ones
-/// are heaps.
+/// Neighbours up to which a row's list stays sorted, in registers where every value is one of
+/// double precision; longer ones are heaps.
 pub const FEW: usize = 16;
 /// Bytes of shared memory that counters take.
 pub const SHARED: usize = 32 << 10;
@@ -215,8 +217,9 @@ const BLOCKS: usize = 16;
 /// How near to the fewest steps is near enough.
 const NEAR: f64 = 1.1;
 
-/// Private copies where they fit a block's shared memory: as many as the model of collisions and occupancy finds fastest.
-/// `merges`: the device adds what lanes of a warp add to one place in one step, as NVIDIA's do.
+/// Private copies where they fit a block's shared memory: as many as the model of collisions and
+/// occupancy finds fastest. `merges`: the device adds what lanes of a warp add to one place in one
+/// step, as NVIDIA's do.
 pub fn counters(cells: usize, merges: bool) -> Counters {
     if cells * 4 > SHARED {
         return Counters::Global;
@@ -239,8 +242,9 @@ pub fn counters(cells: usize, merges: bool) -> Counters {
     )
 }
 
-/// Steps that the 32 increments of a warp take, when they go to random cells: the most that meet in one bank, and one for every
-/// 16 places; the mean of many draws. On an NVIDIA H200, 7.9 T increments/s go to 10 cells, 4.0 T to 50, 2.5 T to 300: 1, 2 and 3 steps.
+/// Steps that the 32 increments of a warp take, when they go to random cells: the most that meet in
+/// one bank, and one for every 16 places; the mean of many draws. On an NVIDIA H200, 7.9 T
+/// increments/s go to 10 cells, 4.0 T to 50, 2.5 T to 300: 1, 2 and 3 steps.
 pub fn collisions(cells: usize, copies: usize, merges: bool) -> f64 {
     const DRAWS: usize = 64;
     let mut state = 1u64;
@@ -344,7 +348,8 @@ mod tests {
         }
     }
 
-    /// Where every increment of one place waits for the one before, few cells want many copies; elsewhere one serves.
+    /// Where every increment of one place waits for the one before, few cells want many copies;
+    /// elsewhere one serves.
     #[test]
     fn copies_follow_what_the_device_does_with_one_place() {
         assert_eq!(counters(302, true), Counters::Private(1));

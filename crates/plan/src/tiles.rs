@@ -16,7 +16,8 @@ pub struct Tile {
 }
 
 impl Tile {
-    /// The blocks of the tile in `order`, by the numbers of their rows and of their columns, cut off at its ends.
+    /// The blocks of the tile in `order`, by the numbers of their rows and of their columns, cut
+    /// off at its ends.
     pub fn blocks(&self, order: Order) -> impl Iterator<Item = ((usize, usize), Tile)> {
         let numbers = |side: &Range<usize>| side.start / BLOCK..side.end.div_ceil(BLOCK);
         let clip = |b: usize, side: &Range<usize>| {
@@ -43,7 +44,8 @@ pub fn rows(tiles: &[Tile]) -> Range<usize> {
     start..tiles.iter().map(|t| t.rows.end).max().unwrap_or(start)
 }
 
-/// The rows that pairs in `tiles` are credited to: those of x, and in half of a space those of both sides.
+/// The rows that pairs in `tiles` are credited to: those of x, and in half of a space those of both
+/// sides.
 pub fn credited(space: &Space, tiles: &[Tile]) -> Range<usize> {
     let Range { start, end } = rows(tiles);
     let columns = tiles
@@ -53,11 +55,12 @@ pub fn credited(space: &Space, tiles: &[Tile]) -> Range<usize> {
     start..columns.fold(end, usize::max)
 }
 
-/// Columns whose results may be added up in single precision, [`BLOCK`]s of them: tiles of sums by row are as wide or a
-/// multiple, so that sums have the same bits for every tiling.
+/// Columns whose results may be added up in single precision, [`BLOCK`]s of them: tiles of sums by
+/// row are as wide or a multiple, so that sums have the same bits for every tiling.
 pub const SPAN: usize = 8 * BLOCK;
 
-/// How a space is cut. Sides are multiples of [`BLOCK`], or widths of [`SPAN`], so that sums have the same bits for every tiling.
+/// How a space is cut. Sides are multiples of [`BLOCK`], or widths of [`SPAN`], so that sums have
+/// the same bits for every tiling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tiling {
     /// Rows of a tile.
@@ -75,7 +78,8 @@ impl Tiling {
             cols: up(cols),
         }
     }
-    /// As wide that the spans of sums by row are whole, where `job` asks for such sums of single precision.
+    /// As wide that the spans of sums by row are whole, where `job` asks for such sums of single
+    /// precision.
     pub fn in_spans(self, job: &Job) -> Self {
         let half = job.space.is_triangular();
         let summed = |f: &Fold| matches!(f, Fold::Rows(f) if f.sums_runs(half) || f.sums_weighted(half).is_some());
@@ -106,7 +110,8 @@ impl Tiling {
         }
         out
     }
-    /// The share `index` of `parts` of `tiles`, balanced by cells: shares are consecutive and cover all.
+    /// The share `index` of `parts` of `tiles`, balanced by cells: shares are consecutive and cover
+    /// all.
     pub fn share(&self, space: &Space, tiles: Vec<Tile>, index: usize, parts: usize) -> Vec<Tile> {
         let cells = |t: &Tile| space.count(&t.rows, &t.cols) as u128;
         let total: u128 = tiles.iter().map(cells).sum();

@@ -1,8 +1,10 @@
-//! The sum-product paper's random buckets (section 7.2.2): GFLOP/s against complexity, linear and in the log domain.
+//! The sum-product paper's random buckets (section 7.2.2): GFLOP/s against complexity, linear and
+//! in the log domain.
 //!
-//! `buckets FILE.jsonl [LIMIT]` measures buckets given as JSON lines (`dom`, `scopes`, `summed`, `flop`), evenly over their
-//! complexity; `buckets --generate COUNT SEED` writes such lines, in which some functions miss some summed variables.
-//! `--cache ENTRIES` is the cache of the paper's model, whose traffic is printed beside the seconds.
+//! `buckets FILE.jsonl [LIMIT]` measures buckets given as JSON lines (`dom`, `scopes`, `summed`,
+//! `flop`), evenly over their complexity; `buckets --generate COUNT SEED` writes such lines, in
+//! which some functions miss some summed variables. `--cache ENTRIES` is the cache of the paper's
+//! model, whose traffic is printed beside the seconds.
 
 use std::time::Instant;
 use zipfold_core::Budget;
@@ -24,7 +26,8 @@ struct Bucket {
     flop: f64,
 }
 
-/// What is measured: linear and logarithmic input and output, the contractions alone, and the kernel of the true log domain.
+/// What is measured: linear and logarithmic input and output, the contractions alone, and the
+/// kernel of the true log domain.
 const NAMES: [&str; 8] = [
     "f32",
     "f64",
@@ -80,7 +83,8 @@ fn main() {
     }
 }
 
-/// Operations and the entries that the paper's model says go to and from beyond a cache of `--cache ENTRIES`.
+/// Operations and the entries that the paper's model says go to and from beyond a cache of `--cache
+/// ENTRIES`.
 fn traffic(b: &Bucket, args: &[String]) -> serde_json::Value {
     let at = args
         .iter()
@@ -109,7 +113,8 @@ fn traffic(b: &Bucket, args: &[String]) -> serde_json::Value {
         "uncached": model.uncached().read})
 }
 
-/// 2–4 functions, 2–32 summation values, 1–18 shared variables, 5–25 variables a function of 1–10 values each.
+/// 2–4 functions, 2–32 summation values, 1–18 shared variables, 5–25 variables a function of 1–10
+/// values each.
 fn generate(random: &mut Random) -> Bucket {
     let target = 10f64.powf(3.0 + 6.5 * random.unit());
     loop {
@@ -168,7 +173,8 @@ fn generate(random: &mut Random) -> Bucket {
 }
 
 fn tables(b: &Bucket) -> Vec<Table> {
-    // A rule that any language repeats exactly: 24 bits of a multiplicative hash of the table's and the entry's number.
+    // A rule that any language repeats exactly: 24 bits of a multiplicative hash of the table's and
+    // the entry's number.
     let entry = |table: u64, at: u64| {
         let bits = ((table << 32) + at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
         f64::from(0.1f32 + 0.9f32 * (bits as f32 / 16_777_216.0))
@@ -251,7 +257,8 @@ fn contractions(b: &Bucket, tables: &[Table]) -> (f64, f64) {
     )
 }
 
-/// A bucket that is planned once: tables of the type as they lie, the result in the order that the plan chose.
+/// A bucket that is planned once: tables of the type as they lie, the result in the order that the
+/// plan chose.
 fn prepared<T: Real>(b: &Bucket, tables: &[Table], entries: Entries) -> (f64, f64) {
     let held: Vec<Vec<T>> = tables
         .iter()
@@ -271,8 +278,8 @@ fn prepared<T: Real>(b: &Bucket, tables: &[Table], entries: Entries) -> (f64, f6
     (seconds, out.iter().map(value).sum())
 }
 
-/// The planned contraction, inputs restructured and scaled in every call; of logarithms, to logarithms. Seconds, and the sum
-/// of all entries of the result.
+/// The planned contraction, inputs restructured and scaled in every call; of logarithms, to
+/// logarithms. Seconds, and the sum of all entries of the result.
 fn run<T: Real>(b: &Bucket, tables: &[Table], entries: Entries) -> (f64, f64) {
     let plan = planned(b, tables, Pass::Forward);
     let budget = Budget::unlimited();
@@ -303,7 +310,8 @@ fn run<T: Real>(b: &Bucket, tables: &[Table], entries: Entries) -> (f64, f64) {
     (seconds, plan.roots.iter().map(total).product())
 }
 
-/// The n-ary bucket kernel on logarithms, with a maximum for every entry: what tables beyond the range of f64 fall back to.
+/// The n-ary bucket kernel on logarithms, with a maximum for every entry: what tables beyond the
+/// range of f64 fall back to.
 fn true_logs(b: &Bucket, tables: &[Table]) -> (f64, f64) {
     let out: Vec<usize> = (0..b.dom.len()).filter(|v| !b.summed.contains(v)).collect();
     let mut order = b.summed.clone();

@@ -1,9 +1,10 @@
-//! Contractions of two tables by the form of their digits, timed as JSON lines: `shapes "k16 r16 c16 r393216" ...`, or
-//! `shapes -` with one form a line on standard input (the `digits` of the example `joins` of crate zipfold).
+//! Contractions of two tables by the form of their digits, timed as JSON lines: `shapes "k16 r16
+//! c16 r393216" ...`, or `shapes -` with one form a line on standard input (the `digits` of the
+//! example `joins` of crate zipfold).
 //!
-//! Digits stand from the slowest, in the one order that all three tables share: `b` in both inputs and kept, `r` in the first and
-//! kept, `c` in the second and kept, `k` in both and summed. `moved` are the bytes of the three tables, once; operations
-//! are two for each visited configuration.
+//! Digits stand from the slowest, in the one order that all three tables share: `b` in both inputs
+//! and kept, `r` in the first and kept, `c` in the second and kept, `k` in both and summed. `moved`
+//! are the bytes of the three tables, once; operations are two for each visited configuration.
 
 use std::time::Instant;
 use zipfold_core::{Budget, Error, Result};

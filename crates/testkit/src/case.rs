@@ -1,8 +1,9 @@
 //! Cases as data: TOML files of `[[case]]` tables.
 //!
-//! A case holds the fields of a problem (`pair`, `cells`, `near`, `box`, `folds`, `precision`, `nan`), its inputs `x`, `y`
-//! and `weights`, and either expected values (`expect`, a list by fold; without it the oracle alone decides) or `error`.
-//! `each = { op = ["sum", "max"] }` makes one case of every value: texts `"$op"` are replaced by it.
+//! A case holds the fields of a problem (`pair`, `cells`, `near`, `box`, `folds`, `precision`,
+//! `nan`), its inputs `x`, `y` and `weights`, and either expected values (`expect`, a list by fold;
+//! without it the oracle alone decides) or `error`. `each = { op = ["sum", "max"] }` makes one case
+//! of every value: texts `"$op"` are replaced by it.
 
 use crate::inputs::Rows;
 use serde::Deserialize;
@@ -31,7 +32,8 @@ pub struct Rest {
     y: Option<Rows>,
     #[serde(default)]
     weights: Vec<Rows>,
-    /// By fold: matrix values, counts by bin (under and over included), indices, flat pairs, results by row.
+    /// By fold: matrix values, counts by bin (under and over included), indices, flat pairs,
+    /// results by row.
     #[serde(default)]
     pub expect: Vec<Vec<f64>>,
     /// Means by bin of the first fold, under and over included.

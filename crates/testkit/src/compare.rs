@@ -47,7 +47,8 @@ pub fn of_state(fold: &Fold, state: &State) -> Numbers {
     }
 }
 
-/// The numbers of an answer that is a table, line by line; its columns do not depend on the number of rows.
+/// The numbers of an answer that is a table, line by line; its columns do not depend on the number
+/// of rows.
 fn lines(fold: &Fold, state: &State) -> Numbers {
     let Some(answer) = fold.columns(state, 0, 0) else {
         return vec![];

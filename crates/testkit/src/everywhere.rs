@@ -1,4 +1,5 @@
-//! A problem asked of the oracle and of the engine in all its ways, whose answers must have the same bits.
+//! A problem asked of the oracle and of the engine in all its ways, whose answers must have the
+//! same bits.
 
 use crate::compare::{Numbers, difference, same};
 use crate::runner::{Variant, chosen, isas, numbers, on_engine};

@@ -57,7 +57,8 @@ const BINARY: [&str; 8] = ["+", "-", "*", "/", "-", "*", "min", "max"];
 const REDUCE: [&str; 6] = ["sum", "prod", "max", "min", "mean", "norm"];
 const COMPARE: [&str; 6] = ["<", "<=", ">", ">=", "==", "!="];
 
-/// A formula of all functions whose value is one number, nested at most `depth` deep, over rows of `dim` components.
+/// A formula of all functions whose value is one number, nested at most `depth` deep, over rows of
+/// `dim` components.
 pub fn scalar(lcg: &mut Lcg, depth: usize, dim: usize) -> String {
     ALL.scalar(lcg, depth, dim)
 }
@@ -68,7 +69,8 @@ pub fn vector(lcg: &mut Lcg, depth: usize, dim: usize) -> String {
 }
 
 impl Words {
-    /// A formula whose value is one number, nested at most `depth` deep, over rows of `dim` components.
+    /// A formula whose value is one number, nested at most `depth` deep, over rows of `dim`
+    /// components.
     pub fn scalar(&self, lcg: &mut Lcg, depth: usize, dim: usize) -> String {
         if depth == 0 {
             return match lcg.below(4) {

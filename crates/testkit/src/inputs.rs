@@ -34,7 +34,8 @@ impl Lcg {
     }
 }
 
-/// An input: `rows`, or one of the generators `random`, `clustered` (seeds) and `lattice` (points on each axis).
+/// An input: `rows`, or one of the generators `random`, `clustered` (seeds) and `lattice` (points
+/// on each axis).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rows {

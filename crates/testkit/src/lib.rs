@@ -1,5 +1,6 @@
-//! The case suite: problems, inputs and expected values or errors as data (`cases/`), run on the oracle and on the CPU
-//! engine for every instruction set, number of threads and tiling; and generators for property tests.
+//! The case suite: problems, inputs and expected values or errors as data (`cases/`), run on the
+//! oracle and on the CPU engine for every instruction set, number of threads and tiling; and
+//! generators for property tests.
 #![forbid(unsafe_code)]
 
 pub mod case;

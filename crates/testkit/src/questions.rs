@@ -1,8 +1,9 @@
-//! Random questions by number: verbs, metrics and formulas, shapes, types, kinds of data, boxes, cut-offs, weights, edges, policies of
-//! NaN, kinds of join and choices by hand, in any combination.
+//! Random questions by number: verbs, metrics and formulas, shapes, types, kinds of data, boxes,
+//! cut-offs, weights, edges, policies of NaN, kinds of join and choices by hand, in any
+//! combination.
 //!
-//! A question is asked of several data. All of them have the rows of the first, in another order and some of them twice, so that
-//! kernels that know the ranges of the rows are the same.
+//! A question is asked of several data. All of them have the rows of the first, in another order
+//! and some of them twice, so that kernels that know the ranges of the rows are the same.
 
 use crate::formulas::{EXACT, SMOOTH};
 use crate::inputs::Lcg;
@@ -51,8 +52,8 @@ enum Values {
     Missing,
 }
 
-/// Formulas whose values single precision filters, and such that it does not: signs, quotients, functions, reductions without a
-/// start.
+/// Formulas whose values single precision filters, and such that it does not: signs, quotients,
+/// functions, reductions without a start.
 const FORMULAS: [&str; 18] = [
     "sum((x - y)^2)",
     "sqrt(sum((x - y)^2))",
@@ -300,7 +301,8 @@ fn policy(lcg: &mut Lcg) -> NanPolicy {
 }
 
 fn any_formula(lcg: &mut Lcg, asked: &mut Asked, verb: usize) {
-    // Functions that devices round otherwise decide nothing there: of them matrices and sums alone are asked.
+    // Functions that devices round otherwise decide nothing there: of them matrices and sums alone
+    // are asked.
     let depth = 1 + lcg.below(3);
     let smooth = (verb < 2 || verb == 6) && lcg.below(3) == 0;
     if smooth {

@@ -1,4 +1,5 @@
-//! Runs a case on the oracle and on the engine, for every instruction set present, 1 and 2 threads, and two tilings.
+//! Runs a case on the oracle and on the engine, for every instruction set present, 1 and 2 threads,
+//! and two tilings.
 
 use crate::case::{Case, Wanted};
 use crate::compare::{Numbers, close, difference, of_output, of_state, same};
@@ -169,8 +170,8 @@ pub fn isas() -> Vec<&'static str> {
         .collect()
 }
 
-/// Every instruction set, 1 and 2 threads, two tilings; by the planner's family and step by step; pruned and not, where the
-/// case can be pruned.
+/// Every instruction set, 1 and 2 threads, two tilings; by the planner's family and step by step;
+/// pruned and not, where the case can be pruned.
 fn variants(case: &Case, prunable: bool) -> Vec<Variant> {
     let given = &case.rest.set;
     let ways: &[&str] = if prunable && !given.contains_key("prune") {
@@ -227,7 +228,8 @@ fn differences(got: &[Numbers], wanted: &[Numbers], variant: &Variant) -> Vec<St
     .collect()
 }
 
-/// How values in single precision are bounded: named metrics have a scale, and matrices alone are computed so.
+/// How values in single precision are bounded: named metrics have a scale, and matrices alone are
+/// computed so.
 fn bound(problem: &Problem, job: &Job) -> Option<Scale> {
     let dense = job.folds.iter().all(Fold::is_dense);
     let named = named::find(problem.pair.metric.as_deref()?)?;

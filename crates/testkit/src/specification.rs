@@ -1,8 +1,9 @@
-//! What every answer means, as plainly as it can be said: a double loop over pairs. Nothing of the engine is used but the value of a
-//! pair, whether a NaN leaves it out, and what was asked.
+//! What every answer means, as plainly as it can be said: a double loop over pairs. Nothing of the
+//! engine is used but the value of a pair, whether a NaN leaves it out, and what was asked.
 //!
-//! Counts, pairs, neighbours, extremes and quantiles must be equal. Sums are added in twice the precision here, and engines may
-//! differ from them by what rounding allows: [`SUMS`] times the sum of magnitudes.
+//! Counts, pairs, neighbours, extremes and quantiles must be equal. Sums are added in twice the
+//! precision here, and engines may differ from them by what rounding allows: [`SUMS`] times the sum
+//! of magnitudes.
 
 use crate::compare::Numbers;
 use std::cmp::Ordering;
@@ -15,7 +16,8 @@ use zipfold_core::oracle::PairValues;
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Domain, Job};
 
-/// Rounding errors of a sum, relative to the sum of magnitudes: each of 100 blocks, lanes and terms may add one.
+/// Rounding errors of a sum, relative to the sum of magnitudes: each of 100 blocks, lanes and terms
+/// may add one.
 const SUMS: f64 = 100.0 * f64::EPSILON;
 
 /// A number, and how far from it an answer may be.
@@ -44,7 +46,8 @@ struct Pair {
     roots: Vec<Vec<f64>>,
 }
 
-/// What differs between the numbers of all folds, as [`crate::compare::of_state`] has them, and what they should be; one line each.
+/// What differs between the numbers of all folds, as [`crate::compare::of_state`] has them, and
+/// what they should be; one line each.
 pub fn differences(job: &Job, got: &[Numbers]) -> Vec<String> {
     let pairs = pairs(job);
     let mut found = vec![];
@@ -294,7 +297,8 @@ fn mean(f: &RowFold, taken: &[Taken<'_>], part: usize) -> Wanted {
     )
 }
 
-/// The best value and the row that it is of, the first of equals; the first that is no number is better than all, as in NumPy.
+/// The best value and the row that it is of, the first of equals; the first that is no number is
+/// better than all, as in NumPy.
 fn best(taken: &[Taken<'_>], better: fn(f64, f64) -> bool) -> Option<(f64, usize)> {
     let mut best: Option<(f64, usize)> = None;
     for (value, other) in taken.iter().map(|(value, other)| (value[0], *other)) {

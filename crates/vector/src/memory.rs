@@ -4,7 +4,8 @@ use memmap2::MmapMut;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
-/// Bytes that every block is aligned to: a line of the cache, and a vector. A vector across two lines takes twice the time.
+/// Bytes that every block is aligned to: a line of the cache, and a vector. A vector across two
+/// lines takes twice the time.
 const ALIGNED: usize = 64;
 
 /// Bytes from which fresh memory is asked for in large pages: a first touch then costs a tenth.
@@ -48,8 +49,8 @@ impl Drop for Memory {
 }
 
 impl Memory {
-    /// So many zeros, of pages that nobody has touched where these are many: an allocator that uses memory again would write
-    /// zeros into it at once, on one thread.
+    /// So many zeros, of pages that nobody has touched where these are many: an allocator that uses
+    /// memory again would write zeros into it at once, on one thread.
     fn zeros(bytes: usize, align: usize) -> Option<Self> {
         if bytes >= LARGE {
             // Where the system gives no pages the allocator is asked.
@@ -99,8 +100,8 @@ impl<T> Default for Block<T> {
 }
 
 impl<T: Plain> Block<T> {
-    /// `len` zeros, where large straight from the system, where the threads that fill them fault the pages in; `None` where
-    /// there is no more memory.
+    /// `len` zeros, where large straight from the system, where the threads that fill them fault
+    /// the pages in; `None` where there is no more memory.
     pub fn try_zeros(len: usize) -> Option<Self> {
         if len == 0 {
             return Some(Self::default());
@@ -109,7 +110,8 @@ impl<T: Plain> Block<T> {
         let mut memory = Memory::zeros(bytes, align_of::<T>())?;
         let whole = memory.start();
         let skip = whole.as_ptr().align_offset(ALIGNED).min(ALIGNED);
-        // SAFETY: `skip` is at most the bytes that the memory has beyond the entries, and a multiple of the type's alignment.
+        // SAFETY: `skip` is at most the bytes that the memory has beyond the entries, and a
+        // multiple of the type's alignment.
         let start = unsafe { whole.add(skip) }.cast::<T>();
         Some(Block {
             start,
@@ -130,8 +132,8 @@ impl<T: Plain> Block<T> {
     pub fn resize(&mut self, len: usize) {
         self.len = len.min(self.capacity);
     }
-    /// At least `len` entries; what they hold is unspecified. Packed panels are small: a refusal ends the program as that of a
-    /// vector would.
+    /// At least `len` entries; what they hold is unspecified. Packed panels are small: a refusal
+    /// ends the program as that of a vector would.
     pub fn at_least(&mut self, len: usize) {
         if self.capacity < len {
             *self = Self::zeros(len);
@@ -151,7 +153,8 @@ impl<T: Plain> Clone for Block<T> {
 impl<T> std::ops::Deref for Block<T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
-        // SAFETY: `capacity ≥ len` entries were allocated as zeros, which are values: only plain types are allocated; an empty block has an aligned start.
+        // SAFETY: `capacity ≥ len` entries were allocated as zeros, which are values: only plain
+        // types are allocated; an empty block has an aligned start.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
@@ -163,12 +166,14 @@ impl<T> std::ops::DerefMut for Block<T> {
     }
 }
 
-/// Asks the system to back fresh memory by large pages; it may refuse, which changes nothing but the speed.
+/// Asks the system to back fresh memory by large pages; it may refuse, which changes nothing but
+/// the speed.
 #[cfg(target_os = "linux")]
 pub fn large_pages<T>(fresh: &mut [T]) {
     const PAGE: usize = 4096;
     const HUGE: i32 = 14;
-    // SAFETY: this is the declaration of the system's C library, which every program of the standard library is linked with.
+    // SAFETY: this is the declaration of the system's C library, which every program of the
+    // standard library is linked with.
     unsafe extern "C" {
         fn madvise(start: *mut std::ffi::c_void, len: usize, advice: i32) -> i32;
     }

@@ -1,14 +1,16 @@
-//! Requests for lines of memory ahead of their use. They read nothing, so any address will do; where the architecture is not
-//! known they do nothing.
+//! Requests for lines of memory ahead of their use. They read nothing, so any address will do;
+//! where the architecture is not known they do nothing.
 
-/// A function that asks for the line of an address: its name, the hint of x86-64 and the operation of 64-bit ARM.
+/// A function that asks for the line of an address: its name, the hint of x86-64 and the operation
+/// of 64-bit ARM.
 macro_rules! request {
     ($(#[$doc:meta])* $name:ident, $hint:ident, $operation:literal) => {
         $(#[$doc])*
         #[inline(always)]
         pub fn $name<T>(at: *const T) {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: a prefetch reads and writes nothing, and every machine of this architecture has it.
+            // SAFETY: a prefetch reads and writes nothing, and every machine of this architecture
+            // has it.
             unsafe {
                 use std::arch::x86_64::{$hint, _mm_prefetch};
                 _mm_prefetch::<$hint>(at.cast());

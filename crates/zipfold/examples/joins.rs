@@ -1,7 +1,8 @@
-//! Every contraction of a network's two passes (all marginals) above LIMIT operations, timed alone, as JSON lines:
-//! `joins NETWORK EVIDENCE|- [LIMIT=1e9]`. Operations are two for each visited configuration; `moved` are the bytes of both
-//! inputs and of the result, once; `digits` are the variables from the slowest, with a letter for where they stand:
-//! `b` in both inputs and kept, `r` in the first and kept, `c` in the second and kept, `k` in both and summed.
+//! Every contraction of a network's two passes (all marginals) above LIMIT operations, timed alone,
+//! as JSON lines: `joins NETWORK EVIDENCE|- [LIMIT=1e9]`. Operations are two for each visited
+//! configuration; `moved` are the bytes of both inputs and of the result, once; `digits` are the
+//! variables from the slowest, with a letter for where they stand: `b` in both inputs and kept, `r`
+//! in the first and kept, `c` in the second and kept, `k` in both and summed.
 
 use std::path::Path;
 use std::time::Instant;

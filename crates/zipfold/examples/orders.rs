@@ -1,5 +1,6 @@
 //! The simplified network and zipfold's contraction tree for it, as JSON for `bench/orders.py`:
-//! `orders NETWORK EVIDENCE|- [SECONDS]`, where SECONDS are those of the order search (default: its own budget).
+//! `orders NETWORK EVIDENCE|- [SECONDS]`, where SECONDS are those of the order search (default: its
+//! own budget).
 
 use std::path::Path;
 use std::time::Instant;

@@ -1,7 +1,8 @@
-//! What a call on 100 × 3 rows costs from Rust, by metric and step: `cargo run --release -p zipfold --example small_calls`.
+//! What a call on 100 × 3 rows costs from Rust, by metric and step: `cargo run --release -p zipfold
+//! --example small_calls`.
 //!
-//! Steps are description, choice of the plan, and everything (matrix of two tables, new memory), in microseconds; the least
-//! mean of several turns counts.
+//! Steps are description, choice of the plan, and everything (matrix of two tables, new memory), in
+//! microseconds; the least mean of several turns counts.
 
 use std::time::Instant;
 use zipfold::core::problem::{FoldSpec, Input, NanPolicy, PairSpec, Problem, SCHEMA};

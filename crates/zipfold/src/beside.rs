@@ -71,8 +71,8 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
-    /// The device that the settings ask for, where a join of `plan` is to run there. Where nobody names a device, one is opened
-    /// that shortens the run by more than its start takes.
+    /// The device that the settings ask for, where a join of `plan` is to run there. Where nobody
+    /// names a device, one is opened that shortens the run by more than its start takes.
     ///
     /// # Errors
     /// `Device` when a device named outright is missing.

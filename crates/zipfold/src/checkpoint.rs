@@ -35,8 +35,8 @@ impl<'a> Keeper<'a> {
     /// Keeps `merged`, if it is time.
     ///
     /// # Errors
-    /// `Resource` when what was written of the output does not reach the disk. A checkpoint that cannot be written is warned of,
-    /// once, and the run goes on.
+    /// `Resource` when what was written of the output does not reach the disk. A checkpoint that
+    /// cannot be written is warned of, once, and the run goes on.
     pub fn now_and_then<T: Typed>(
         &mut self,
         job: &Job,

@@ -1,9 +1,11 @@
-//! The generic escape: any Rust function of two rows. It lives in its process: no serialising, sharding or resuming.
+//! The generic escape: any Rust function of two rows. It lives in its process: no serialising,
+//! sharding or resuming.
 
 use rayon::prelude::*;
 use zipfold_core::{Budget, Reserved, Result};
 
-/// All values `f(a, b)` for rows `a` of `x` and `b` of `y`, row-major; row types and the result type are free.
+/// All values `f(a, b)` for rows `a` of `x` and `b` of `y`, row-major; row types and the result
+/// type are free.
 ///
 /// # Errors
 /// `Resource` when the budget does not hold the matrix.

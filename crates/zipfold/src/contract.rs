@@ -15,12 +15,14 @@ use zipfold_product::plan::{Pass, Plan, Rates, Reduced, Scalar, Source, Table, p
 /// A table: its scope, and its entries with the last variable of the scope fastest.
 pub type Bare<V> = (Vec<Var>, Vec<V>);
 
-/// Folds away every variable that is not in `keep`; the result has the last variable of `keep` fastest. `cards` are the domain
-/// sizes. Joins follow the planner's order and are done by counting; sums and maxima of numbers are faster by
-/// [`crate::infer::infer`], log-sum-exps by [`contract_logs`], and one bucket of numbers many times by [`Prepared`].
+/// Folds away every variable that is not in `keep`; the result has the last variable of `keep`
+/// fastest. `cards` are the domain sizes. Joins follow the planner's order and are done by
+/// counting; sums and maxima of numbers are faster by [`crate::infer::infer`], log-sum-exps by
+/// [`contract_logs`], and one bucket of numbers many times by [`Prepared`].
 ///
 /// # Errors
-/// `Input` for scopes or tables that do not match `cards`; `Resource` when the plan exceeds `settings`.
+/// `Input` for scopes or tables that do not match `cards`; `Resource` when the plan exceeds
+/// `settings`.
 pub fn contract<S: Semiring>(
     semiring: &S,
     cards: &[usize],
@@ -91,8 +93,9 @@ fn check<V>(cards: &[usize], tables: &[Bare<V>], keep: &[Var]) -> Result<()> {
     Ok(())
 }
 
-/// [`contract`] over the log semiring (log-sum-exp of sums of natural logarithms) at the speed of the linear kernels: tables
-/// become mantissas with one exponent each, or stay logarithms where their range exceeds f64. Slices where memory demands.
+/// [`contract`] over the log semiring (log-sum-exp of sums of natural logarithms) at the speed of
+/// the linear kernels: tables become mantissas with one exponent each, or stay logarithms where
+/// their range exceeds f64. Slices where memory demands.
 ///
 /// # Errors
 /// As [`contract`], and `Input` for entries that are NaN or +∞.
@@ -144,7 +147,8 @@ pub fn contract_logs(
         .into_owned())
 }
 
-/// `tables`, and one of `one`s for every variable that none holds, so that folding it away counts its values.
+/// `tables`, and one of `one`s for every variable that none holds, so that folding it away counts
+/// its values.
 fn with_free<V: Copy>(cards: &[usize], tables: &[Bare<V>], one: V) -> Vec<Bare<V>> {
     let mut all = tables.to_vec();
     let held: std::collections::HashSet<Var> =

@@ -15,7 +15,8 @@ pub use zipfold_gpu::{Facts, Runtime, Wanted, Which, find, list};
 use zipfold_plan::overrides::Overrides;
 use zipfold_plan::{Executor, Folded, Plan, Sink, Stop, Strategy, Tile, device};
 
-/// Devices with the host behind them: the work of a device that fails is that of the others, and the host's where none is left.
+/// Devices with the host behind them: the work of a device that fails is that of the others, and
+/// the host's where none is left.
 struct OnDevices<'j, T> {
     engines: Vec<Mutex<Option<gpu::Engine<'j>>>>,
     /// Devices that are not lost.
@@ -32,7 +33,8 @@ struct OnDevices<'j, T> {
 /// A plan, and the devices it is for; none for the host.
 pub type Placed = (Plan, Vec<gpu::Device>);
 
-/// The plan for the devices that `options` ask for, with the devices opened; the plan as it is for the host.
+/// The plan for the devices that `options` ask for, with the devices opened; the plan as it is for
+/// the host.
 ///
 /// # Errors
 /// `Device` when a device named outright is missing.
@@ -73,7 +75,8 @@ fn opened(found: Vec<Facts>, warnings: &Warnings) -> Result<Vec<gpu::Device>> {
     Ok(out)
 }
 
-/// The plan for `opened`; the plan as it is for the host where there are none, or bits decide that a device may round otherwise.
+/// The plan for `opened`; the plan as it is for the host where there are none, or bits decide that
+/// a device may round otherwise.
 fn on(job: &Job, plan: Plan, opened: Vec<gpu::Device>, options: &Options<'_>) -> Result<Placed> {
     if opened.is_empty() {
         return Ok((plan, opened));
@@ -112,8 +115,8 @@ pub(crate) fn drilled(mut device: gpu::Device, set: &Overrides) -> gpu::Device {
     device
 }
 
-/// The device for work that only one device does, the first of those wanted; `auto` takes a GPU, or else a processor that poses as
-/// a device.
+/// The device for work that only one device does, the first of those wanted; `auto` takes a GPU, or
+/// else a processor that poses as a device.
 ///
 /// # Errors
 /// `Request` for the host, `Device` when there is none.
@@ -161,15 +164,16 @@ fn unsuited(job: &Job) -> Option<&'static str> {
     )
 }
 
-/// The GPUs there are, opened, one or all, where they are the faster ones by prediction, with all that it takes to begin there; none
-/// otherwise. `plan` learns why, or why not.
+/// The GPUs there are, opened, one or all, where they are the faster ones by prediction, with all
+/// that it takes to begin there; none otherwise. `plan` learns why, or why not.
 fn faster(
     job: &Job,
     plan: &mut Plan,
     driver: Option<u64>,
     options: &Options<'_>,
 ) -> Result<Vec<gpu::Device>> {
-    // Drivers take tens of megabytes and of milliseconds before they answer: shorter work does not ask them.
+    // Drivers take tens of megabytes and of milliseconds before they answer: shorter work does not
+    // ask them.
     if plan.seconds <= 2.0 * device::OPENING || unsuited(job).is_some() {
         return Ok(vec![]);
     }
@@ -221,7 +225,8 @@ fn faster(
     Ok(opened.filter_map(Result::ok).collect())
 }
 
-/// Whether a driver of version `driver` would do, where `device.driver` has one count as such: a drill for old ones.
+/// Whether a driver of version `driver` would do, where `device.driver` has one count as such: a
+/// drill for old ones.
 pub(crate) fn drill(runtime: Runtime, driver: Option<u64>) -> Result<()> {
     match (runtime, driver) {
         (Runtime::Cuda, Some(version)) => {
@@ -248,8 +253,8 @@ pub(crate) fn gpus(driver: Option<u64>) -> Vec<Facts> {
         .unwrap_or_default()
 }
 
-/// Loads `job` on `devices`, or on the host. `warnings` takes why another does what a device was to do, or computes in another way
-/// than the plan had first.
+/// Loads `job` on `devices`, or on the host. `warnings` takes why another does what a device was to
+/// do, or computes in another way than the plan had first.
 ///
 /// # Errors
 /// None but those of a request: what no device can hold, the host runs.
@@ -283,8 +288,8 @@ pub fn load<'j, T: Element>(
     }))
 }
 
-/// Loads `job` for the first strategy of `plan` that loads on the host. Pairs that bounds were to leave out take long: why none
-/// are left out is a warning.
+/// Loads `job` for the first strategy of `plan` that loads on the host. Pairs that bounds were to
+/// leave out take long: why none are left out is a warning.
 fn on_host<'j, T: Element>(
     job: &'j Job,
     plan: &Plan,
@@ -301,7 +306,8 @@ fn on_host<'j, T: Element>(
 }
 
 impl<T: Element> OnDevices<'_, T> {
-    /// The host, loaded where the last device is lost. No lock is held meanwhile: threads that load may take another unit.
+    /// The host, loaded where the last device is lost. No lock is held meanwhile: threads that load
+    /// may take another unit.
     fn host(&self) -> Result<&dyn Executor> {
         if self.host.get().is_none() {
             let _ = self

@@ -1,5 +1,6 @@
-//! What inference holds beside the tables of its contraction: the network, its simplification, the plan, the answer.
-//! Estimates from the sizes of the structures, rounded up; a test holds chains of 2·10⁵ variables to them (`crates/cli/tests/hostile.rs`).
+//! What inference holds beside the tables of its contraction: the network, its simplification, the
+//! plan, the answer. Estimates from the sizes of the structures, rounded up; a test holds chains of
+//! 2·10⁵ variables to them (`crates/cli/tests/hostile.rs`).
 
 use zipfold_core::factor::Network;
 use zipfold_product::plan::{Group, Pass, Reduced, Split};
@@ -10,7 +11,8 @@ const SIMPLIFIED: [u64; 3] = [160, 200, 32];
 const REDUCED: [u64; 3] = [120, 120, 8];
 /// The same for a forest, its plan and the search.
 const PLANNED: [u64; 3] = [260, 560, 64];
-/// Bytes of a table of the plan while it is executed: its place and what describes it, and its gradient.
+/// Bytes of a table of the plan while it is executed: its place and what describes it, and its
+/// gradient.
 const HELD: u64 = 260;
 const GRADIENT: u64 = 420;
 
@@ -41,7 +43,8 @@ pub(crate) fn of_reduced(network: &Network, reduced: &Reduced) -> u64 {
     ) + (8 * values + 4 * states + numbers) as u64
 }
 
-/// Bytes of the plan for a simplified network, and of what its execution holds for each of its tables.
+/// Bytes of the plan for a simplified network, and of what its execution holds for each of its
+/// tables.
 pub(crate) fn of_plan(reduced: &Reduced, pass: Pass) -> u64 {
     // A join for each variable at most.
     let nodes = (reduced.tables.len() + reduced.cards.len()) as u64;

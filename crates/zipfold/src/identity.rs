@@ -1,10 +1,12 @@
-//! What decides an answer and its bits, as one key by parts: partial results go together where these are the same.
+//! What decides an answer and its bits, as one key by parts: partial results go together where
+//! these are the same.
 
 use serde::{Deserialize, Serialize};
 use zipfold_core::{Error, Hash, Job, Precision, Problem};
 use zipfold_plan::Plan;
 
-/// The parts, as messages call them. What comes before [`TILES`] decides the answer, the rest how it was cut and computed.
+/// The parts, as messages call them. What comes before [`TILES`] decides the answer, the rest how
+/// it was cut and computed.
 const PARTS: [&str; 10] = [
     "the data of x",
     "the data of y",
@@ -92,8 +94,8 @@ fn formula(hash: &mut Hash, job: &Job) {
     ));
 }
 
-/// What computes, where the bits of an answer depend on it: values in single precision, and sums or values of devices, whose number
-/// changes none.
+/// What computes, where the bits of an answer depend on it: values in single precision, and sums or
+/// values of devices, whose number changes none.
 fn arithmetic(job: &Job, plan: &Plan) -> String {
     let single = plan.precision == Precision::F32;
     let runtime = plan.backend.split(':').next();

@@ -23,7 +23,8 @@ use zipfold_product::plan::{
 /// Takes the name of a phase and its predicted seconds.
 type Told = dyn Fn(&str, f64) + Send + Sync;
 
-/// Who is told of the phases: the name of one that begins, and the seconds it is predicted to take (0 where nobody knows).
+/// Who is told of the phases: the name of one that begins, and the seconds it is predicted to take
+/// (0 where nobody knows).
 #[derive(Clone)]
 pub struct Listener(std::sync::Arc<Told>);
 
@@ -135,7 +136,8 @@ impl Default for Settings {
 pub struct Inferred {
     /// The answer.
     pub answer: Answer,
-    /// The plan that was executed (for MMAP that of its last stage); `None` when simplification settled everything.
+    /// The plan that was executed (for MMAP that of its last stage); `None` when simplification
+    /// settled everything.
     pub plan: Planned,
     /// The device beside the host, and the joins that ran there, if any did.
     pub device: Option<OnDevice>,
@@ -187,7 +189,8 @@ impl Planned {
 /// Answers `task` about `network` given `evidence`.
 ///
 /// # Errors
-/// `Request` for variables that do not exist or are named twice; `Resource` when the network is too wide.
+/// `Request` for variables that do not exist or are named twice; `Resource` when the network is too
+/// wide.
 pub fn infer(
     network: &Network,
     evidence: &Evidence,
@@ -234,7 +237,8 @@ pub fn explain(
     Ok((run.reduced, run.plan, device))
 }
 
-/// Rows of conditional tables that do not sum to one are used as they are, and reported when they are off by more than 1e-3.
+/// Rows of conditional tables that do not sum to one are used as they are, and reported when they
+/// are off by more than 1e-3.
 fn check_rows(network: &Network, warnings: &Warnings) {
     let Some((at, off)) = network.worst_row().filter(|(_, off)| *off > 1e-3) else {
         return;
@@ -256,8 +260,9 @@ const SAMPLE: f64 = 1e-8;
 /// What takes log10 Z and a sample.
 type Sink<'a> = dyn FnMut(Log10, Assignment) -> Result<()> + 'a;
 
-/// Samples of the posterior, given to `sink` one after another with log10 Z: none is held. Otherwise as [`infer`] with
-/// [`Task::Samples`], whose samples these are; its answer here holds none.
+/// Samples of the posterior, given to `sink` one after another with log10 Z: none is held.
+/// Otherwise as [`infer`] with [`Task::Samples`], whose samples these are; its answer here holds
+/// none.
 ///
 /// # Errors
 /// As [`infer`], and those of `sink`.
@@ -787,7 +792,8 @@ impl<'a> Run<'a> {
         })?;
         Ok(log10.map_or(Answer::Impossible, |log10| Answer::Samples(log10, all)))
     }
-    /// Gives log10 Z and each of `many` samples to `sink`; log10 Z, or nothing where no sample exists.
+    /// Gives log10 Z and each of `many` samples to `sink`; log10 Z, or nothing where no sample
+    /// exists.
     fn sampled<T: Real>(
         &self,
         many: usize,
@@ -878,7 +884,8 @@ impl<'a> Run<'a> {
         }
         self.spread(keep, &scope, &sum, budget)
     }
-    /// The table over original states of `keep`, in the order asked, with zeros where evidence or zeros forbid.
+    /// The table over original states of `keep`, in the order asked, with zeros where evidence or
+    /// zeros forbid.
     fn spread(
         &self,
         keep: &[Var],
@@ -956,7 +963,8 @@ fn draw(share: &[f64], mut at: f64) -> usize {
     last
 }
 
-/// MMAP in two stages: the other variables are summed out, component by component, and a MAP of what is left follows.
+/// MMAP in two stages: the other variables are summed out, component by component, and a MAP of
+/// what is left follows.
 fn marginal_map(
     network: &Network,
     evidence: &Evidence,

@@ -1,4 +1,5 @@
-//! All-pairs and sum-product computing: say what one pair is, and what you want to know about all of them.
+//! All-pairs and sum-product computing: say what one pair is, and what you want to know about all
+//! of them.
 //!
 //! ```
 //! use zipfold::{Table, pairs};

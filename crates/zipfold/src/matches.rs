@@ -26,7 +26,8 @@ pub fn sort(matches: &mut SelectState) {
     }
 }
 
-/// Sorts matches of rows below `rows` and columns below `columns`: into buckets in parts of the whole, then bucket by bucket.
+/// Sorts matches of rows below `rows` and columns below `columns`: into buckets in parts of the
+/// whole, then bucket by bucket.
 fn sort_as<M: Match>(matches: &mut SelectState, rows: u64, columns: u64) {
     let items = matches.i.len();
     let taken = |at: usize| {

@@ -1,5 +1,5 @@
-//! Partials: what checkpoints, shards and workers exchange. A file is magic, version, length, checksum, payload; the payload
-//! says which problem, data and cut it is of.
+//! Partials: what checkpoints, shards and workers exchange. A file is magic, version, length,
+//! checksum, payload; the payload says which problem, data and cut it is of.
 
 use crate::identity::{Identity, differs};
 use serde::de::DeserializeOwned;
@@ -24,7 +24,8 @@ pub struct Partial {
     pub identity: Identity,
     /// The run that writes it, by a number of its own; unfinished files of the run carry the same.
     pub run: u128,
-    /// How the space is cut, where that was for devices: those that go on with it, of whatever number, cut it in the same way.
+    /// How the space is cut, where that was for devices: those that go on with it, of whatever
+    /// number, cut it in the same way.
     pub tiling: Option<Tiling>,
     /// Tiles folded so far.
     pub tiles_done: usize,
@@ -139,7 +140,8 @@ pub fn decode(bytes: &[u8], name: &str) -> Result<Partial> {
     get(reader(), name)
 }
 
-/// A payload behind its magic and version, length and checksum: what a file of this format is, whatever it holds.
+/// A payload behind its magic and version, length and checksum: what a file of this format is,
+/// whatever it holds.
 pub fn seal(magic: &[u8; 8], payload: &[u8]) -> Vec<u8> {
     let sum = XxHash3_64::oneshot(payload);
     [
@@ -299,7 +301,8 @@ pub fn read(path: &Path, budget: &Budget) -> Result<Partial> {
     read_sealed(MAGIC, path, budget)
 }
 
-/// What a sealed file holds. Its head is looked at first and its checksum next, so that nothing is made of what cannot be one.
+/// What a sealed file holds. Its head is looked at first and its checksum next, so that nothing is
+/// made of what cannot be one.
 pub(crate) fn read_sealed<T: DeserializeOwned>(
     magic: &[u8; 8],
     path: &Path,
@@ -318,7 +321,8 @@ pub(crate) fn read_sealed<T: DeserializeOwned>(
     get(payload(), &name)
 }
 
-/// The checkpoint at `path`, if there is one; whether it is of this run is for [`Partial::of`] to say.
+/// The checkpoint at `path`, if there is one; whether it is of this run is for [`Partial::of`] to
+/// say.
 ///
 /// # Errors
 /// As [`read`].
@@ -333,7 +337,8 @@ pub fn read_if_there(path: &Path, budget: &Budget) -> Result<Option<Partial>> {
 /// Whether there is a checkpoint at `path`.
 ///
 /// # Errors
-/// `Request` for a link, which would have another file read or replaced, and for what is no plain file.
+/// `Request` for a link, which would have another file read or replaced, and for what is no plain
+/// file.
 pub(crate) fn is_there(path: &Path) -> Result<bool> {
     match std::fs::symlink_metadata(path) {
         Err(_) => Ok(false),

@@ -1,4 +1,5 @@
-//! Where dense results are while a run goes on (memory, a file, memory of the caller), and what of them a checkpoint vouches for.
+//! Where dense results are while a run goes on (memory, a file, memory of the caller), and what of
+//! them a checkpoint vouches for.
 
 use crate::options::{Lent, Target};
 use crate::outcome::Output;
@@ -41,7 +42,8 @@ impl Typed for f64 {
 pub(crate) enum Place<T: Shared> {
     /// In its state.
     None,
-    /// In memory. What a checkpoint vouches for is in a file beside it too, from the first checkpoint on.
+    /// In memory. What a checkpoint vouches for is in a file beside it too, from the first
+    /// checkpoint on.
     Memory(SharedMatrix<T>, OnceLock<NpyFile>),
     /// In the file that becomes the output.
     File(NpyFile),
@@ -223,7 +225,8 @@ impl<T: Typed> Places<T> {
         }
         Ok(())
     }
-    /// Brings what `tiles` gave to where it outlives this process; by fold, what their hashes add up to.
+    /// Brings what `tiles` gave to where it outlives this process; by fold, what their hashes add
+    /// up to.
     ///
     /// # Errors
     /// `Resource` when the disk is full.

@@ -1,4 +1,5 @@
-//! Where the tiles of a run are computed: on the caller's thread when that is quicker, else in a pool that is kept.
+//! Where the tiles of a run are computed: on the caller's thread when that is quicker, else in a
+//! pool that is kept.
 
 use rayon::ThreadPool;
 use std::collections::HashMap;
@@ -13,7 +14,8 @@ const SHORT: f64 = 2e-4;
 /// The most pools kept.
 const KEPT: usize = 8;
 
-/// Pools by process and number of threads. A process that was forked has none of its parent's threads.
+/// Pools by process and number of threads. A process that was forked has none of its parent's
+/// threads.
 static POOLS: Mutex<Option<Pools>> = Mutex::new(None);
 type Pools = HashMap<(u32, usize), Arc<ThreadPool>>;
 
@@ -32,10 +34,12 @@ impl Workers {
     /// `Resource` when the system refuses threads.
     pub(crate) fn of(job: &Job, plan: &Plan) -> Result<Workers> {
         if let Some(on) = &plan.device {
-            // A thread waits for each device, so none of them may be the caller's: this pool is nobody else's.
+            // A thread waits for each device, so none of them may be the caller's: this pool is
+            // nobody else's.
             return start(plan.threads.max(on.devices)).map(|pool| Workers::Pool(Arc::new(pool)));
         }
-        // One block a side, whose rows are not packed: nothing below this would look for a pool of its own.
+        // One block a side, whose rows are not packed: nothing below this would look for a pool of
+        // its own.
         let one_block = job.space.n <= BLOCK
             && job.space.m <= BLOCK
             && !plan.strategy().is_some_and(Strategy::is_packed);
@@ -54,7 +58,8 @@ impl Workers {
     }
 }
 
-/// Runs `work` with a kept pool of `threads` threads (0: all there are) as the place of its parallel iterators.
+/// Runs `work` with a kept pool of `threads` threads (0: all there are) as the place of its
+/// parallel iterators.
 ///
 /// # Errors
 /// `Resource` when the system refuses threads.
@@ -66,7 +71,8 @@ pub fn within<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> Resul
 /// The pool of `threads` threads of this process, started on first use.
 fn kept(threads: usize) -> Result<Arc<ThreadPool>> {
     let key = (std::process::id(), threads);
-    // A lock that is taken is not waited for: a fork may have copied it taken, and a pool more does no harm.
+    // A lock that is taken is not waited for: a fork may have copied it taken, and a pool more does
+    // no harm.
     let Ok(mut pools) = POOLS.try_lock() else {
         return start(threads).map(Arc::new);
     };

@@ -213,7 +213,8 @@ impl Explained {
     pub fn text(&self, all: bool) -> Message {
         explain::explain_all(&self.job, &self.plan, &self.ranges, all)
     }
-    /// The plan as JSON, options in the words of `wording`; the plans for missing ranges are its member `range`.
+    /// The plan as JSON, options in the words of `wording`; the plans for missing ranges are its
+    /// member `range`.
     ///
     /// # Errors
     /// `Internal` where a plan cannot be written.

@@ -62,7 +62,8 @@ pub fn with_ranges<'p>(
 /// As [`with_ranges`], with what it took.
 ///
 /// # Errors
-/// `Request` when there is no value to find a range of; those of [`zipfold_core::describe()`] and [`run`].
+/// `Request` when there is no value to find a range of; those of [`zipfold_core::describe()`] and
+/// [`run`].
 pub fn find<'p>(problem: &'p Problem, data: &Data, options: &Options<'_>) -> Result<Ranged<'p>> {
     let Some(open) = OpenAxes::of(problem, data)? else {
         return Ok(Ranged {
@@ -100,8 +101,8 @@ pub fn find<'p>(problem: &'p Problem, data: &Data, options: &Options<'_>) -> Res
     })
 }
 
-/// The problem with ranges as a sample of its rows has them, and the plans by which the real ones would be found. Nothing
-/// else is computed.
+/// The problem with ranges as a sample of its rows has them, and the plans by which the real ones
+/// would be found. Nothing else is computed.
 ///
 /// # Errors
 /// Those of [`zipfold_core::describe()`] and [`zipfold_plan::choose()`].

@@ -7,8 +7,9 @@ use zipfold_core::problem::{FoldSpec, Input, Problem};
 use zipfold_core::{Budget, Error, Opt, Result, Table};
 use zipfold_io::{ReadOptions, read_table};
 
-/// Reads one input: the components of its rows, the attributes beside them, the words that name them or that formulas compare.
-/// Where coordinates are chosen by their names, the others of `named`, which formulas read, are attributes.
+/// Reads one input: the components of its rows, the attributes beside them, the words that name
+/// them or that formulas compare. Where coordinates are chosen by their names, the others of
+/// `named`, which formulas read, are attributes.
 ///
 /// # Errors
 /// Those of [`read_table`], and `Request` for attributes without names.
@@ -76,8 +77,8 @@ fn read_input(input: &Input, named: &[String], budget: &Budget) -> Result<Table>
         .with_attributes(attributes)
 }
 
-/// Reads everything that `problem` names. The weight column of a histogram is split off the coordinates; columns of text that
-/// formulas name are numbered in the order of their words.
+/// Reads everything that `problem` names. The weight column of a histogram is split off the
+/// coordinates; columns of text that formulas name are numbered in the order of their words.
 ///
 /// # Errors
 /// Those of the readers, and `Request` for weights that do not fit.

@@ -1,4 +1,5 @@
-//! The run loop: units of tiles in parallel, partials merged in tile order, progress, checkpoints, the conservation law.
+//! The run loop: units of tiles in parallel, partials merged in tile order, progress, checkpoints,
+//! the conservation law.
 
 use crate::checkpoint::Keeper;
 use crate::identity::Identity;
@@ -20,8 +21,8 @@ use zipfold_plan::device::{self, host_tiling};
 use zipfold_plan::{Executor, Folded, Plan, Stop, Tile};
 use zipfold_plan::{dense_bytes, working_bytes};
 
-/// Bytes of the grids of all histograms: edges as asked for and as compared, and a count for each cell. Asked for before the
-/// edges are made.
+/// Bytes of the grids of all histograms: edges as asked for and as compared, and a count for each
+/// cell. Asked for before the edges are made.
 pub(crate) fn grid_bytes(problem: &Problem) -> u64 {
     // More bins than there may be are refused by name when the problem is described.
     let asked = |a: &AxisSpec| a.bins.filter(|bins| *bins <= 100_000_000).unwrap_or(100);
@@ -59,7 +60,8 @@ const EDGE: u64 = 32;
 /// Runs `job` by `plan`.
 ///
 /// # Errors
-/// `Resource` when the budget does not hold it; `Input` for NaN under the policy `error`; those of the files.
+/// `Resource` when the budget does not hold it; `Input` for NaN under the policy `error`; those of
+/// the files.
 pub fn run(
     problem: &Problem,
     job: &Job,
@@ -244,7 +246,8 @@ fn reserve(
             _ => held.push(options.budget.reserve(fold.bytes(n, m), "the result")?),
         }
     }
-    // Each unit counts on its own: the merged counts, those of one unit, and of more where there is room.
+    // Each unit counts on its own: the merged counts, those of one unit, and of more where there is
+    // room.
     held.push(options.budget.reserve(
         counters.saturating_mul(2),
         "the counts, and those of a unit",
@@ -290,7 +293,8 @@ fn cells(job: &Job, tiles: &[Tile]) -> u64 {
 /// The states before any value.
 fn states(job: &Job, plan: &Plan, options: &Options<'_>) -> Vec<State> {
     let start = |f: &Fold| match f {
-        // A share keeps its pieces apart, so that a merge adds them in the order, and to the bits, of the whole.
+        // A share keeps its pieces apart, so that a merge adds them in the order, and to the bits,
+        // of the whole.
         Fold::Rows(_) if options.shard.is_some() && !plan.prune.is_on() => {
             f.part(&(0..job.space.n))
         }
@@ -401,8 +405,9 @@ impl<T: Typed> Sweep<'_, T> {
         };
         Error::new(Blame::Interrupted, words)
     }
-    /// Has devices take `units`. Each has a thread that waits for it, beside the pool: a thread of the pool would keep others from what
-    /// the unit under way has them do, or wait for itself. What devices that are lost leave is the host's.
+    /// Has devices take `units`. Each has a thread that waits for it, beside the pool: a thread of
+    /// the pool would keep others from what the unit under way has them do, or wait for itself.
+    /// What devices that are lost leave is the host's.
     fn on_devices(
         &self,
         executor: &dyn Executor,
@@ -444,7 +449,8 @@ struct Growth {
 }
 
 impl Growth {
-    /// Holds as much as `merged` takes: what the unit that was merged has reserved, and more or less.
+    /// Holds as much as `merged` takes: what the unit that was merged has reserved, and more or
+    /// less.
     fn cover(
         &mut self,
         merged: &Partial,

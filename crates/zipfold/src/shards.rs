@@ -52,8 +52,8 @@ pub fn problem_of(name: &str, part: &Partial) -> Result<Problem> {
 /// Merges the named partial results of all shares of `problem` over `data`.
 ///
 /// # Errors
-/// `Request` when a share is missing, there twice, of another problem or of other data; `Input` when one is damaged or the shares
-/// do not cover the space; and those of [`Query::ready`].
+/// `Request` when a share is missing, there twice, of another problem or of other data; `Input`
+/// when one is damaged or the shares do not cover the space; and those of [`Query::ready`].
 pub fn merge(
     problem: &Problem,
     data: &Data,

@@ -1,4 +1,5 @@
-//! Slices of a network as tiles: as many at a time as the memory holds, added in their order, kept in a checkpoint meanwhile.
+//! Slices of a network as tiles: as many at a time as the memory holds, added in their order, kept
+//! in a checkpoint meanwhile.
 
 use crate::partial::{is_there, keep, read_sealed};
 use crate::warnings::Warnings;
@@ -14,7 +15,8 @@ const MAGIC: &[u8; 8] = b"ZFSLICE\x03";
 /// Where a run over slices keeps what it has.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
-    /// The file. Stages of MMAP append their number. It stays until the answer is kept: [`crate::partial::discard`] removes it.
+    /// The file. Stages of MMAP append their number. It stays until the answer is kept:
+    /// [`crate::partial::discard`] removes it.
     pub path: PathBuf,
     /// Time between two writes.
     pub every: Duration,
@@ -102,8 +104,8 @@ impl Slices<'_> {
     /// Runs `one` for every slice that no checkpoint holds, and merges in the order of slices.
     ///
     /// # Errors
-    /// Those of `one`; `Request` for the checkpoint of another run, `Input` for a damaged one. One that cannot be written is
-    /// warned of, once, and the run goes on.
+    /// Those of `one`; `Request` for the checkpoint of another run, `Input` for a damaged one. One
+    /// that cannot be written is warned of, once, and the run goes on.
     pub fn fold(
         &self,
         one: impl Fn(usize) -> Result<Folded> + Sync,

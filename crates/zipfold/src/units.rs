@@ -1,4 +1,5 @@
-//! Units of work by all threads, or by devices, begun in order and taken in order as they are done, without a pause in between.
+//! Units of work by all threads, or by devices, begun in order and taken in order as they are done,
+//! without a pause in between.
 
 use crate::pool::Workers;
 use rayon::ScopeFifo;
@@ -16,8 +17,8 @@ pub(crate) enum Then {
     End,
 }
 
-/// Runs `work` of each unit with `workers` and hands what it gives to `take`, in the order of units; no unit is begun `ahead` or
-/// more beyond the last one taken.
+/// Runs `work` of each unit with `workers` and hands what it gives to `take`, in the order of
+/// units; no unit is begun `ahead` or more beyond the last one taken.
 ///
 /// # Errors
 /// The first of `take`; units that are not begun yet are left out then.
@@ -80,8 +81,8 @@ struct State<U> {
 }
 
 impl<U: Send, W: Fn(usize) -> U + Sync, F: FnMut(usize, U) -> Result<Then> + Send> Line<U, W, F> {
-    /// Calls a thread for each unit that may be begun. Which one it is is said when it comes, so that none is left out between
-    /// those that are begun.
+    /// Calls a thread for each unit that may be begun. Which one it is is said when it comes, so
+    /// that none is left out between those that are begun.
     fn call<'s>(&'s self, scope: &ScopeFifo<'s>, state: &mut State<U>) {
         while state.goes_on() && state.called < self.end.min(state.head + self.ahead) {
             state.called += 1;
@@ -142,14 +143,16 @@ impl<U> State<U> {
     }
 }
 
-/// What devices leave of their units: the first that was not taken, and those behind it that are done.
+/// What devices leave of their units: the first that was not taken, and those behind it that are
+/// done.
 pub(crate) struct Left<U> {
     pub(crate) next: usize,
     pub(crate) done: BTreeMap<usize, U>,
 }
 
-/// As [`in_order`], by `devices` devices, each of which takes the next unit when it is done with one. A device whose `work` gives
-/// nothing is lost: it takes no unit any more, and another takes this one.
+/// As [`in_order`], by `devices` devices, each of which takes the next unit when it is done with
+/// one. A device whose `work` gives nothing is lost: it takes no unit any more, and another takes
+/// this one.
 ///
 /// # Errors
 /// The first of `take`; units that are not begun yet are left out then.
@@ -216,7 +219,8 @@ struct Shared<U> {
     busy: usize,
 }
 
-/// A unit under way: it is not any more when this is dropped, and where that is by a panic no more are begun.
+/// A unit under way: it is not any more when this is dropped, and where that is by a panic no more
+/// are begun.
 struct Busy<'q, U, W, F>(&'q Queue<U, W, F>);
 
 impl<U, W, F> Drop for Busy<'_, U, W, F> {

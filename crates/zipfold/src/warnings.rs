@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use zipfold_core::Message;
 
-/// A list of warnings that the parts of a run share. Each is kept once. Nothing is printed: whoever asked for the run shows them,
-/// at its end or as they come.
+/// A list of warnings that the parts of a run share. Each is kept once. Nothing is printed: whoever
+/// asked for the run shows them, at its end or as they come.
 #[derive(Clone, Debug, Default)]
 pub struct Warnings(Arc<Shared>);
 
@@ -25,7 +25,8 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Warnings {
-    /// An empty list that tells `listener` each warning when it is added: while the run may still be stopped because of it.
+    /// An empty list that tells `listener` each warning when it is added: while the run may still
+    /// be stopped because of it.
     pub fn told(listener: impl Fn(&Message) + Send + Sync + 'static) -> Self {
         Warnings(Arc::new(Shared {
             all: Mutex::default(),

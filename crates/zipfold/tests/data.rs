@@ -1,6 +1,8 @@
-//! The networks of `ZIPFOLD_DATA` with their references: the UAI 2014 competition and log10 Z of the 2008 evaluation.
+//! The networks of `ZIPFOLD_DATA` with their references: the UAI 2014 competition and log10 Z of
+//! the 2008 evaluation.
 //!
-//! Networks of a fraction of a second always run; all of them, minutes and gigabytes, where `ZIPFOLD_LONG` is set.
+//! Networks of a fraction of a second always run; all of them, minutes and gigabytes, where
+//! `ZIPFOLD_LONG` is set.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -11,7 +13,8 @@ use zipfold_core::{Blame, Budget};
 use zipfold_io::network::{read_evidence, read_network};
 use zipfold_io::uai_result::{read_mar, read_pr};
 
-/// Left out, with tests of their own: `relational_1`, which is refused, and those whose references belong to other tables.
+/// Left out, with tests of their own: `relational_1`, which is refused, and those whose references
+/// belong to other tables.
 const LEFT_OUT: [&str; 4] = ["relational_1", "relational_3", "relational_5", "linkage_15"];
 /// Of each family of 2014 those that take a fraction of a second.
 const QUICK_2014: [&str; 12] = [
@@ -113,11 +116,13 @@ fn uai_2014_partition_functions_and_marginals() {
     names.iter().for_each(|name| check_2014(&root, name));
 }
 
-/// The published answers of `linkage_15` are not those of its published tables, whatever the evidence.
+/// The published answers of `linkage_15` are not those of its published tables, whatever the
+/// evidence.
 ///
-/// Its `.MAR` gives fourteen states probability one. Were it a posterior of this network given some evidence, adding those
-/// states to that evidence would change nothing, so their own probability could not be below the `.PR`; it is, by a factor
-/// of 5000. Both numbers here were found independently by contracting the tables with NumPy along a tree of omeco's
+/// Its `.MAR` gives fourteen states probability one. Were it a posterior of this network given some
+/// evidence, adding those states to that evidence would change nothing, so their own probability
+/// could not be below the `.PR`; it is, by a factor of 5000. Both numbers here were found
+/// independently by contracting the tables with NumPy along a tree of omeco's
 /// (`bench/peers/numpy_tree.py`).
 #[test]
 #[ignore = "needs data"]
@@ -198,8 +203,9 @@ fn relational_1_is_refused_with_its_size_within_ten_seconds() {
     assert!(seconds < 10.0, "{seconds} s");
 }
 
-/// `relational_3` (width 7) and `relational_5` (width 10) are easy, and their published answers are not those of their
-/// tables and evidence: NumPy along a tree of omeco's (`bench/peers/numpy_tree.py`) finds the number below for the first.
+/// `relational_3` (width 7) and `relational_5` (width 10) are easy, and their published answers are
+/// not those of their tables and evidence: NumPy along a tree of omeco's
+/// (`bench/peers/numpy_tree.py`) finds the number below for the first.
 #[test]
 #[ignore = "needs data"]
 fn relational_3_has_references_of_other_tables() {
@@ -213,7 +219,8 @@ fn relational_3_has_references_of_other_tables() {
     assert!((log10 - reference(&root, "relational_3").0).abs() > 300.0);
 }
 
-/// All marginals of this circuit at once are refused (10⁸ seconds); by groups of variables they take half a minute.
+/// All marginals of this circuit at once are refused (10⁸ seconds); by groups of variables they
+/// take half a minute.
 #[test]
 #[ignore = "needs long, data"]
 fn marginals_of_a_circuit_by_groups() {

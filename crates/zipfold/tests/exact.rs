@@ -1,4 +1,5 @@
-//! Networks of up to 25 binary variables with whole-number tables, against exact integer arithmetic; size, slices, refusals.
+//! Networks of up to 25 binary variables with whole-number tables, against exact integer
+//! arithmetic; size, slices, refusals.
 
 use zipfold::infer::{Settings, infer};
 use zipfold_core::Blame;

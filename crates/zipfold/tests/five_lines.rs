@@ -20,7 +20,8 @@ fn manhattan() -> Result<()> {
     Ok(())
 }
 
-/// Every ```rust block of the README has at most five lines, and all of them are lines of this file, in order.
+/// Every ```rust block of the README has at most five lines, and all of them are lines of this
+/// file, in order.
 #[test]
 fn the_readme_says_the_same() {
     let here: Vec<&str> = include_str!("five_lines.rs")

@@ -21,7 +21,8 @@ fn marginals(net: &Network) -> Vec<Vec<f64>> {
     }
 }
 
-/// Asserts that `other` has the variables, states and marginals of `bif`; pyAgrum writes XMLBIF with six digits.
+/// Asserts that `other` has the variables, states and marginals of `bif`; pyAgrum writes XMLBIF
+/// with six digits.
 fn same(bif: &Path, other: &Path) {
     let (a, b) = (read(bif), read(other));
     let (p, q) = (marginals(&a), marginals(&b));

@@ -1,4 +1,5 @@
-//! Numbers of a problem go through every text unchanged, to the bit: JSON, TOML, and the header of a partial result.
+//! Numbers of a problem go through every text unchanged, to the bit: JSON, TOML, and the header of
+//! a partial result.
 
 use zipfold::core::fold::Closed;
 use zipfold::core::pair::parse::Param;
@@ -7,7 +8,8 @@ use zipfold::partial::{self, Partial};
 use zipfold::{Problem, Table, pairs, shards};
 use zipfold_core::Random;
 
-/// Numbers of all sizes: random bits, decimals, the ends of the range, and what is no finite number.
+/// Numbers of all sizes: random bits, decimals, the ends of the range, and what is no finite
+/// number.
 fn numbers(count: usize) -> Vec<f64> {
     let mut random = Random::new(20_261_122);
     let mut out = vec![

@@ -1,4 +1,5 @@
-//! Random networks against enumeration: every task, with zeros, evidence, one-state variables, repeated scopes and slices.
+//! Random networks against enumeration: every task, with zeros, evidence, one-state variables,
+//! repeated scopes and slices.
 
 use zipfold::infer::{Planned, explain};
 use zipfold::infer::{Settings, infer};
@@ -209,8 +210,8 @@ fn bare_tables_over_any_semiring() {
     }
 }
 
-/// A random Bayesian network of up to `most` variables, in one or more components, with deterministic tables and rows without
-/// any parent; sometimes a table twice.
+/// A random Bayesian network of up to `most` variables, in one or more components, with
+/// deterministic tables and rows without any parent; sometimes a table twice.
 fn bayesian(random: &mut Random, most: usize) -> Network {
     let n = random.below(most + 1);
     let mut total = 1usize;
@@ -256,7 +257,8 @@ fn bayesian(random: &mut Random, most: usize) -> Network {
     Network::new(Kind::Markov, cards, factors).unwrap()
 }
 
-/// Marginals planned all at once and by groups, against enumeration; each variable is asked in one group.
+/// Marginals planned all at once and by groups, against enumeration; each variable is asked in one
+/// group.
 #[test]
 fn groups_of_variables_answer_as_all_at_once() {
     let mut random = Random::new(20_261_124);

@@ -1,7 +1,9 @@
-//! The BIF networks of `ZIPFOLD_DATA` against pyAgrum (all marginals, with and without evidence) and toulbar2 (MAP).
+//! The BIF networks of `ZIPFOLD_DATA` against pyAgrum (all marginals, with and without evidence)
+//! and toulbar2 (MAP).
 //!
-//! Both peers get the tables that were read here, in double precision (`peers.py`; `formats.rs` holds the reader to pyAgrum's
-//! own). Networks of seconds always run where `ZIPFOLD_PYTHON` has the peers; all of them where `ZIPFOLD_LONG` is set.
+//! Both peers get the tables that were read here, in double precision (`peers.py`; `formats.rs`
+//! holds the reader to pyAgrum's own). Networks of seconds always run where `ZIPFOLD_PYTHON` has
+//! the peers; all of them where `ZIPFOLD_LONG` is set.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -183,7 +185,8 @@ fn bif_networks_agree_with_pyagrum_and_toulbar2() {
     );
 }
 
-/// Where pyAgrum has no answer: every marginal is the probability of its state as evidence, by a plan of its own.
+/// Where pyAgrum has no answer: every marginal is the probability of its state as evidence, by a
+/// plan of its own.
 #[test]
 #[ignore = "needs data"]
 fn marginals_of_link_are_probabilities_of_evidence() {

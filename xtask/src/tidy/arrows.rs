@@ -1,6 +1,6 @@
-//! Dependencies between the crates point one way:
-//! `core ← plan ← {cpu, gpu} ← zipfold ← {cli, python}`, `core ← io ← zipfold`, `core ← product ← {gpu, zipfold}` and
-//! `vector ← {cpu, product}`.
+//! Dependencies between the crates point one way: `core ← plan ← {cpu, gpu} ← zipfold ← {cli,
+//! python}`, `core ← io ← zipfold`, `core ← product ← {gpu, zipfold}` and `vector ← {cpu,
+//! product}`.
 
 use crate::Violation;
 use crate::tree::File;
@@ -109,7 +109,8 @@ fn dependencies(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The table of dependencies that a section is, and the dependency it is about when it is about one.
+/// The table of dependencies that a section is, and the dependency it is about when it is about
+/// one.
 fn dependency_table(section: &str) -> Option<(&str, &str)> {
     let at = section.rfind("dependencies")?;
     let start = section[..at].rfind('.').map_or(0, |dot| dot + 1);

@@ -1,14 +1,17 @@
-//! Files of a crate import each other in one direction: a file that is part of a circle cannot be read alone.
+//! Files of a crate import each other in one direction: a file that is part of a circle cannot be
+//! read alone.
 //!
-//! What a file needs is in its `use` lines and its paths from `crate` and `super`. A name that a module re-exports is looked for where it is
-//! defined, so that a module that only gathers its parts is in no circle with them. Tests are left out.
+//! What a file needs is in its `use` lines and its paths from `crate` and `super`. A name that a
+//! module re-exports is looked for where it is defined, so that a module that only gathers its
+//! parts is in no circle with them. Tests are left out.
 
 use crate::Violation;
 use crate::source::{Source, is_word};
 use crate::tree::File;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Files in circles from before the rule, by crate: a number may only fall. A crate that is not here has none.
+/// Files in circles from before the rule, by crate: a number may only fall. A crate that is not
+/// here has none.
 const LEFT: &[(&str, usize)] = &[("crates/core", 4)];
 
 /// Circles in crates that have more files in some than are left over.
@@ -91,7 +94,8 @@ impl Modules {
         modules
     }
 
-    /// The module that `path`, seen from `module`, leads to, and what of the path is left there; none outside the crate.
+    /// The module that `path`, seen from `module`, leads to, and what of the path is left there;
+    /// none outside the crate.
     fn locate<'p>(&self, module: &str, path: &'p [String]) -> Option<(String, &'p [String])> {
         let mut at: Vec<&str> = module.split('/').filter(|part| !part.is_empty()).collect();
         let mut rest = path;
@@ -292,7 +296,8 @@ fn inline(code: &str) -> Vec<Path> {
     found
 }
 
-/// The strongly connected parts of a graph that have several members: of each module, those it reaches that reach it.
+/// The strongly connected parts of a graph that have several members: of each module, those it
+/// reaches that reach it.
 fn circles(graph: &BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
     let reached = |from: &String| {
         let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
@@ -365,7 +370,8 @@ mod tests {
             ]),
             none
         );
-        // Through a name that the module of both re-exports: where it is defined, not where it passes.
+        // Through a name that the module of both re-exports: where it is defined, not where it
+        // passes.
         let parts = [
             (
                 "m/mod.rs",

@@ -1,5 +1,5 @@
-//! Every public item says what it is. Fields and variants are left to rustc's `missing_docs`, which every member must
-//! take from the workspace.
+//! Every public item says what it is. Fields and variants are left to rustc's `missing_docs`, which
+//! every member must take from the workspace.
 
 use super::shipped;
 use crate::Violation;
@@ -42,7 +42,8 @@ fn check_file(file: &File, files: &[File]) -> Vec<Violation> {
         .collect()
 }
 
-/// The item a line declares as public, without its `pub`. A macro's items carry their docs as `$doc`: rustc sees to those.
+/// The item a line declares as public, without its `pub`. A macro's items carry their docs as
+/// `$doc`: rustc sees to those.
 fn public_item(code: &str) -> Option<String> {
     let rest = code.trim_start().strip_prefix("pub ")?.trim();
     let first = rest.split(|c: char| !c.is_alphanumeric()).next()?;

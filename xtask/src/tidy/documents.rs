@@ -1,5 +1,5 @@
-//! Documents tell the truth about files: a path between backticks is that of a file, and a decision that is referred to has its
-//! number in DESIGN.md.
+//! Documents tell the truth about files: a path between backticks is that of a file, and a decision
+//! that is referred to has its number in DESIGN.md.
 
 use crate::Violation;
 use crate::tree::File;

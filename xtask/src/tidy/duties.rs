@@ -1,5 +1,6 @@
-//! A crate exists for what it forbids: core and the planners do no I/O, start no threads and read no clock; core knows no
-//! platform. The planner of sum-products searches on the threads of its caller.
+//! A crate exists for what it forbids: core and the planners do no I/O, start no threads and read
+//! no clock; core knows no platform. The planner of sum-products searches on the threads of its
+//! caller.
 
 use super::shipped;
 use crate::Violation;

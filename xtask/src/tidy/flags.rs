@@ -1,5 +1,5 @@
-//! Libraries name no flags of the command: Python and Rust have none. A message names an option by `Opt` of `core`, and each interface
-//! says it in its own words.
+//! Libraries name no flags of the command: Python and Rust have none. A message names an option by
+//! `Opt` of `core`, and each interface says it in its own words.
 
 use crate::Violation;
 use crate::source::Source;

@@ -67,7 +67,8 @@ pub(super) fn functions(source: &Source) -> Vec<Function> {
         .collect()
 }
 
-/// The function whose `fn` stands at `at`; none for the type of a function pointer or a declaration without a body.
+/// The function whose `fn` stands at `at`; none for the type of a function pointer or a declaration
+/// without a body.
 fn rust_function(source: &Source, at: usize) -> Option<Function> {
     let start = source.next(at + 2)?;
     let name = name_at(source, start);
@@ -99,7 +100,8 @@ fn span(source: &Source, name: String, from: usize, to: usize) -> Span {
     }
 }
 
-/// Blocks that follow a closing parenthesis, outside any other such block: in C those are functions.
+/// Blocks that follow a closing parenthesis, outside any other such block: in C those are
+/// functions.
 fn c(source: &Source) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut end = 0;

@@ -1,4 +1,5 @@
-//! Measures of the code that crates ship, as a table: of this checkout, or of another one to compare with.
+//! Measures of the code that crates ship, as a table: of this checkout, or of another one to
+//! compare with.
 
 use super::{circles, density, member, shipped, wildcards};
 use crate::source::Source;

@@ -58,7 +58,8 @@ pub fn check_paths(files: &[File]) -> Vec<Violation> {
     found
 }
 
-/// Whether `folder` stands in `line` at the start of a path and not inside a longer one or an address.
+/// Whether `folder` stands in `line` at the start of a path and not inside a longer one or an
+/// address.
 fn holds_absolute(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(at, _)| {
         let before = line[..at].chars().next_back();

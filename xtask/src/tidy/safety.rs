@@ -16,8 +16,8 @@ const ALLOWED: [&str; 5] = [
     "python",
 ];
 
-/// Uses of `unsafe` without a `SAFETY:` comment (for functions and traits: a `# Safety` section). The functions of an
-/// `impl … for …` need none: their trait says what callers owe.
+/// Uses of `unsafe` without a `SAFETY:` comment (for functions and traits: a `# Safety` section).
+/// The functions of an `impl … for …` need none: their trait says what callers owe.
 pub fn check_comments(files: &[File]) -> Vec<Violation> {
     files
         .iter()

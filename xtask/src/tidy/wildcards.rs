@@ -1,4 +1,5 @@
-//! A `match` over folds names every fold: behind a catch-all arm a new fold's values vanish without a word.
+//! A `match` over folds names every fold: behind a catch-all arm a new fold's values vanish without
+//! a word.
 
 use crate::Violation;
 use crate::source::{Source, is_word};
@@ -7,7 +8,8 @@ use crate::tree::File;
 /// Enumerations whose every variant a `match` names.
 const WHOLE: [&str; 2] = ["Fold", "FoldSpec"];
 
-/// Files with matches from before the rule, and how many: a number may only fall. A file that is not here has none.
+/// Files with matches from before the rule, and how many: a number may only fall. A file that is
+/// not here has none.
 const LEFT: &[(&str, usize)] = &[
     ("crates/cli/src/bench.rs", 1),
     ("crates/core/src/describe.rs", 1),

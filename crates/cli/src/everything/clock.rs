@@ -1,5 +1,5 @@
-//! Seconds of the processor, which other work on the machine does not lengthen much, where one thread works; else of the clock,
-//! which are what is predicted.
+//! Seconds of the processor, which other work on the machine does not lengthen much, where one
+//! thread works; else of the clock, which are what is predicted.
 
 use std::time::Instant;
 

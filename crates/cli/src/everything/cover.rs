@@ -5,7 +5,8 @@ use super::question::is_askable;
 use std::collections::HashSet;
 use zipfold::core::random::SplitMix;
 
-/// Ways to complete a pair of levels to a question: drawn, and of those that may mean something described.
+/// Ways to complete a pair of levels to a question: drawn, and of those that may mean something
+/// described.
 const DRAWN: usize = 600;
 const DESCRIBED: usize = 12;
 
@@ -17,8 +18,8 @@ fn pairs_of(case: &Case) -> impl Iterator<Item = Pair> {
     (0..FACTORS).flat_map(move |a| (a + 1..FACTORS).map(move |b| (a, case[a], b, case[b])))
 }
 
-/// Cases in which every pair of levels of two factors is, and how many pairs of levels no case was found for, as most of those
-/// have no meaning (weights of a minimum, a histogram of vectors).
+/// Cases in which every pair of levels of two factors is, and how many pairs of levels no case was
+/// found for, as most of those have no meaning (weights of a minimum, a histogram of vectors).
 pub fn cover(levels: &Levels) -> (Vec<Case>, usize) {
     let mut numbers = SplitMix::new(20);
     let mut covered: HashSet<Pair> = HashSet::new();

@@ -137,7 +137,8 @@ impl Levels {
             .map(|level| with(case, factor, level))
             .find(|other| self.text(other, factor) == text)
     }
-    /// The same case with its value in another spelling: a metric for a formula, or the first formula that is the metric.
+    /// The same case with its value in another spelling: a metric for a formula, or the first
+    /// formula that is the metric.
     pub fn respelled(&self, case: &Case) -> Option<Case> {
         match self.metric(case) {
             Some(metric) => {

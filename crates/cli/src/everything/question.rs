@@ -247,7 +247,8 @@ fn spec(
     })
 }
 
-/// Whether the question of `case` is one: a formula may ask for more components than rows have, a box for differences.
+/// Whether the question of `case` is one: a formula may ask for more components than rows have, a
+/// box for differences.
 pub fn is_askable(levels: &Levels, case: &Case) -> bool {
     let Ok(mut asked) = asked(levels, case, 9, None) else {
         return false;

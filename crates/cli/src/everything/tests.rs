@@ -1,4 +1,5 @@
-//! Every question of the definitions has the answer of the specification, at a size that takes no time.
+//! Every question of the definitions has the answer of the specification, at a size that takes no
+//! time.
 
 use super::cover::cover;
 use super::levels::{Case, FOLD, Levels};
@@ -27,7 +28,8 @@ fn odd(levels: &Levels, case: &Case) -> Result<Option<String>> {
         .map(|(f, o)| of_output(f, o))
         .collect();
     let wanted = numbers(&job, &oracle::run(&job)?);
-    // Values in single precision are sums of roundings; all others have the bits of the specification.
+    // Values in single precision are sums of roundings; all others have the bits of the
+    // specification.
     let equal = |a, b| {
         if rounded {
             close(a, b, 1e-3)

@@ -1,4 +1,5 @@
-//! The command as a person runs it: folders with inputs, runs that end well or are ended, what they leave.
+//! The command as a person runs it: folders with inputs, runs that end well or are ended, what they
+//! leave.
 #![allow(dead_code, reason = "each test takes its part")]
 
 pub use crate::command::Folder;
@@ -92,7 +93,8 @@ impl Folder {
             .map(|n| (n[stem.len()..].to_string(), self.path(&n)))
             .collect()
     }
-    /// Starts `words -o OUT` afresh and ends it when its first checkpoint is there; false when it was done before.
+    /// Starts `words -o OUT` afresh and ends it when its first checkpoint is there; false when it
+    /// was done before.
     pub fn end_midway(&self, words: &str, out: &str, signal: &str) -> bool {
         for _ in 0..20 {
             self.clear("out.");

@@ -1,4 +1,5 @@
-//! Weights that come with the data: which fold they belong to, and what happens where one is missing.
+//! Weights that come with the data: which fold they belong to, and what happens where one is
+//! missing.
 
 use crate::data::Data;
 use crate::error::{Error, Result};
@@ -9,7 +10,8 @@ use crate::pair::tree::{Binary, Formula, Node, Side};
 use crate::problem::{FoldSpec, NanPolicy, Problem};
 use crate::table::Table;
 
-/// Attributes of rows that are NaN where a weight is missing, and pairs with it are left out: of x, and of y.
+/// Attributes of rows that are NaN where a weight is missing, and pairs with it are left out: of x,
+/// and of y.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Holes {
     at: [Option<u32>; 2],
@@ -49,7 +51,8 @@ fn missing_weight(row: usize) -> Error {
         ))
 }
 
-/// What the problem's rule for NaN does to weights: refuses them, or marks rows, which then have one attribute more.
+/// What the problem's rule for NaN does to weights: refuses them, or marks rows, which then have
+/// one attribute more.
 ///
 /// # Errors
 /// `Input` for a weight that is NaN where that is an error.

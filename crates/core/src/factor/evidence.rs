@@ -16,7 +16,8 @@ impl Evidence {
     /// Evidence from (variable, value) pairs.
     ///
     /// # Errors
-    /// `Input` when a variable or value does not exist, or a variable is given two different values.
+    /// `Input` when a variable or value does not exist, or a variable is given two different
+    /// values.
     pub fn new(pairs: impl IntoIterator<Item = (Var, usize)>, cards: &[usize]) -> Result<Self> {
         let mut out = Self::default();
         for (v, x) in pairs {

@@ -1,6 +1,8 @@
-//! Sum-product problems: networks of discrete variables and factor tables, evidence, tasks, semirings and their oracle.
+//! Sum-product problems: networks of discrete variables and factor tables, evidence, tasks,
+//! semirings and their oracle.
 //!
-//! A table over variables `(a, b, c)` is stored with the last variable of its scope running fastest, as in UAI files.
+//! A table over variables `(a, b, c)` is stored with the last variable of its scope running
+//! fastest, as in UAI files.
 
 pub mod evidence;
 pub mod network;

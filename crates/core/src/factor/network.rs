@@ -36,7 +36,8 @@ impl Network {
     /// A network over variables with domain sizes `cards`.
     ///
     /// # Errors
-    /// `Input` when a domain is empty. Factors are checked when they are made ([`Factor::new`], with the same `cards`).
+    /// `Input` when a domain is empty. Factors are checked when they are made ([`Factor::new`],
+    /// with the same `cards`).
     pub fn new(kind: Kind, cards: Vec<usize>, factors: Vec<Factor>) -> Result<Self> {
         if let Some(v) = cards.iter().position(|c| *c == 0) {
             return Err(Error::input(format!("variable {v} has no values"))
@@ -62,7 +63,8 @@ impl Network {
     /// The same network with names.
     ///
     /// # Errors
-    /// `Input` when there are too few or too many names, or two variables, or two states of one, share a name.
+    /// `Input` when there are too few or too many names, or two variables, or two states of one,
+    /// share a name.
     pub fn with_names(mut self, names: Names) -> Result<Self> {
         if names.variables.len() != self.cards.len() || names.states.len() != self.cards.len() {
             return Err(Error::input(format!(
@@ -95,7 +97,8 @@ impl Network {
         self.names = Some(names);
         Ok(self)
     }
-    /// Refuses what is no Bayesian network: a variable that is the child of two tables, or that depends on itself.
+    /// Refuses what is no Bayesian network: a variable that is the child of two tables, or that
+    /// depends on itself.
     ///
     /// # Errors
     /// `Input`, naming the variable.
@@ -237,9 +240,11 @@ impl Network {
                 .remedy(format!("one of {have}"))
         })
     }
-    /// The largest deviation from one of a row of a conditional table, with its factor; `None` for Markov networks.
+    /// The largest deviation from one of a row of a conditional table, with its factor; `None` for
+    /// Markov networks.
     ///
-    /// Tables are used as they are given: a row that does not sum to one is reported, never repaired.
+    /// Tables are used as they are given: a row that does not sum to one is reported, never
+    /// repaired.
     pub fn worst_row(&self) -> Option<(usize, f64)> {
         if self.kind == Kind::Markov {
             return None;

@@ -1,4 +1,5 @@
-//! The specification: every task by enumeration of all configurations, in exactly rounded-up f64 sums.
+//! The specification: every task by enumeration of all configurations, in exactly rounded-up f64
+//! sums.
 
 use super::{Answer, Evidence, Network, Task, Var};
 use crate::error::{Error, Result};
@@ -13,7 +14,8 @@ pub struct Oracle<'a> {
     evidence: &'a Evidence,
 }
 
-/// A sum that carries its rounding error along (Neumaier), so that enumeration is good to the last bits.
+/// A sum that carries its rounding error along (Neumaier), so that enumeration is good to the last
+/// bits.
 #[derive(Clone, Copy, Default)]
 struct Sum(f64, f64);
 
@@ -47,7 +49,8 @@ impl<'a> Oracle<'a> {
                 .limit(format!("{ORACLE_LIMIT}"))),
         }
     }
-    /// The answer to `task` (not [`Task::Samples`], which has no single answer: it returns log10 Z alone).
+    /// The answer to `task` (not [`Task::Samples`], which has no single answer: it returns log10 Z
+    /// alone).
     pub fn answer(&self, task: &Task) -> Answer {
         match task {
             Task::Pr | Task::Samples(_) => self

@@ -2,7 +2,8 @@
 
 use std::fmt::Debug;
 
-/// A commutative semiring. ⊕ and ⊗ are associative and commutative, ⊗ distributes over ⊕, and `zero` annihilates.
+/// A commutative semiring. ⊕ and ⊗ are associative and commutative, ⊗ distributes over ⊕, and
+/// `zero` annihilates.
 pub trait Semiring: Sync {
     /// The values of tables.
     type Value: Copy + Send + Sync + PartialEq + Debug;

@@ -11,11 +11,13 @@ pub struct Factor {
 }
 
 impl Factor {
-    /// A factor over `scope` (variables of a network whose domain sizes are `cards`) with row-major `values`.
+    /// A factor over `scope` (variables of a network whose domain sizes are `cards`) with row-major
+    /// `values`.
     ///
     /// # Errors
-    /// `Input` when a variable does not exist or stands twice in the scope, when the number of values is not the product
-    /// of the domain sizes, or when a value is negative, infinite or not a number.
+    /// `Input` when a variable does not exist or stands twice in the scope, when the number of
+    /// values is not the product of the domain sizes, or when a value is negative, infinite or not
+    /// a number.
     pub fn new(scope: Vec<Var>, values: Vec<f64>, cards: &[usize]) -> Result<Self> {
         check_scope(&scope, cards)?;
         let want = entries(&scope, cards).ok_or_else(|| {

@@ -38,7 +38,8 @@ pub enum Answer {
     Map(Log10, Assignment),
     /// log10 of the largest sum, and the values of the asked variables, in the order asked.
     Mmap(Log10, Vec<(Var, usize)>),
-    /// A table over the kept variables, in the order asked, last fastest: entries and log10 of their common factor.
+    /// A table over the kept variables, in the order asked, last fastest: entries and log10 of
+    /// their common factor.
     Sum(Vec<Var>, Vec<f64>, Log10),
     /// log10 Z and samples.
     Samples(Log10, Vec<Assignment>),

@@ -1,4 +1,5 @@
-//! Folds as problem files ask for them: the registration of names. What each needs and refuses stands in its own file.
+//! Folds as problem files ask for them: the registration of names. What each needs and refuses
+//! stands in its own file.
 
 use super::roots::Roots;
 use super::{Dense, Fold, Histogram, Nearest, RowFold, Select};

@@ -1,7 +1,9 @@
-//! An answer as named, typed columns: all that files, terminals, pictures and Python know of a fold.
+//! An answer as named, typed columns: all that files, terminals, pictures and Python know of a
+//! fold.
 //!
-//! A line of the columns is a place of a grid: a row, a bin, a match, a neighbour of a row. Columns that only say which place a line
-//! is (its row, the edges of its bin) are its index: tables have them, arrays of the grid's shape have no need of them.
+//! A line of the columns is a place of a grid: a row, a bin, a match, a neighbour of a row. Columns
+//! that only say which place a line is (its row, the edges of its bin) are its index: tables have
+//! them, arrays of the grid's shape have no need of them.
 
 use crate::pair::Side;
 use std::borrow::Cow;

@@ -1,5 +1,5 @@
-//! All values, each at its own place: the matrix, or the upper triangle in SciPy's condensed order. Engines put the values into
-//! their places as they come; nothing is kept beside them.
+//! All values, each at its own place: the matrix, or the upper triangle in SciPy's condensed order.
+//! Engines put the values into their places as they come; nothing is kept beside them.
 
 use super::roots::Roots;
 use super::{Accumulate, Column, Columns, Layout, Lent, Line, Numbers, Role, Traits, Value};
@@ -14,7 +14,8 @@ use std::ops::Range;
 pub struct Dense {
     /// Which root.
     pub root: usize,
-    /// SciPy's condensed order of the pairs i < j, rather than the matrix, which of half spaces is mirrored.
+    /// SciPy's condensed order of the pairs i < j, rather than the matrix, which of half spaces is
+    /// mirrored.
     pub condensed: bool,
 }
 

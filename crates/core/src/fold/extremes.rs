@@ -1,4 +1,5 @@
-//! The least and the largest value of some roots over all cells: the range of a histogram that was given none.
+//! The least and the largest value of some roots over all cells: the range of a histogram that was
+//! given none.
 
 use super::{Accumulate, Column, Columns, Layout, Lent, Line, Role, Traits, Value};
 use crate::hash::Hash;
@@ -69,7 +70,8 @@ impl Accumulate for Extremes {
     }
 }
 
-/// The least and the largest value by root, of those that are numbers; ∞ and −∞ where there is none.
+/// The least and the largest value by root, of those that are numbers; ∞ and −∞ where there is
+/// none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExtremesState {
     ends: Vec<[f64; 2]>,

@@ -1,5 +1,5 @@
-//! Bins among edges of any distances: a table says between which edges the values of a part of the axis lie, and halving does the
-//! rest, the same number of steps for every value.
+//! Bins among edges of any distances: a table says between which edges the values of a part of the
+//! axis lie, and halving does the rest, the same number of steps for every value.
 
 use std::hint::select_unpredictable;
 
@@ -15,7 +15,8 @@ fn parts(bins: usize) -> usize {
     (PARTS * bins).next_power_of_two().min(MOST)
 }
 
-/// Bytes of the table for so many bins, of which two stand side by side while the better one is found.
+/// Bytes of the table for so many bins, of which two stand side by side while the better one is
+/// found.
 pub fn table_bytes(bins: u64) -> u64 {
     2 * 4 * parts(bins.min(MOST as u64) as usize) as u64
 }
@@ -25,8 +26,8 @@ pub fn table_bytes(bins: u64) -> u64 {
 enum Key {
     /// Parts of equal width: `(first edge, parts per unit)`.
     Even(f64, f64),
-    /// Parts of equal width in the digits of numbers from 0 on, which is nearly their logarithm: `(first edge, last edge, digits
-    /// left out)`.
+    /// Parts of equal width in the digits of numbers from 0 on, which is nearly their logarithm:
+    /// `(first edge, last edge, digits left out)`.
     Digits(f64, f64, u32),
 }
 
@@ -69,7 +70,8 @@ impl Finder {
         let bins = edges.len() - 1;
         let mut of_edges = vec![0; edges.len()];
         parts_of(key, parts, edges, &mut of_edges);
-        // Parts rise with values: those of a bin lie from that of its lower edge to that of its upper one.
+        // Parts rise with values: those of a bin lie from that of its lower edge to that of its
+        // upper one.
         let first = |part: u64| of_edges[1..].partition_point(|of| *of < part).min(bins - 1);
         let last = |part: u64| {
             of_edges[..bins]
@@ -88,7 +90,8 @@ impl Finder {
             .for_each(|first| *first = (*first).min((bins - span) as u32));
         Finder { key, firsts, span }
     }
-    /// The bins of `values` among the `edges` that this is for; of those below all edges, beyond them and of NaN any.
+    /// The bins of `values` among the `edges` that this is for; of those below all edges, beyond
+    /// them and of NaN any.
     #[inline(always)]
     pub(super) fn bins(&self, edges: &[f64], values: &[f64], bins: &mut [u64]) {
         let firsts = &self.firsts[..];
@@ -96,8 +99,8 @@ impl Finder {
         for bin in bins.iter_mut() {
             *bin = u64::from(firsts[*bin as usize]);
         }
-        // A step of all searches at a time: in a search by itself each step waits for the one before. No branch: it would be
-        // foretold wrongly half of the time.
+        // A step of all searches at a time: in a search by itself each step waits for the one
+        // before. No branch: it would be foretold wrongly half of the time.
         let mut left = self.span;
         while left > 1 {
             let half = left / 2;

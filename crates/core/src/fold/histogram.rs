@@ -1,5 +1,6 @@
-//! Histograms of values on one to three axes, with weights and means per bin, exact in every tiling: counts are u64, and
-//! weighted sums are whole numbers of 128 bits, whose addition is associative.
+//! Histograms of values on one to three axes, with weights and means per bin, exact in every
+//! tiling: counts are u64, and weighted sums are whole numbers of 128 bits, whose addition is
+//! associative.
 
 use super::BLOCK;
 use super::finder::{Finder, LAST_DIGITS, TWO_52};
@@ -31,9 +32,10 @@ pub struct Axis {
     pub root: usize,
     /// The edges as asked for.
     pub edges: Vec<f64>,
-    /// The edges that roots are compared with, so that each falls where its value does among `edges`: where the root is the
-    /// square s of the value, the smallest s with √s ≥ edge, and of a closed last edge the smallest with √s > edge. Some are
-    /// equal where no square has a root between two edges, beyond 10¹⁵⁴ or below 10⁻¹⁶².
+    /// The edges that roots are compared with, so that each falls where its value does among
+    /// `edges`: where the root is the square s of the value, the smallest s with √s ≥ edge, and of
+    /// a closed last edge the smallest with √s > edge. Some are equal where no square has a root
+    /// between two edges, beyond 10¹⁵⁴ or below 10⁻¹⁶².
     pub compared: Vec<f64>,
     /// Whether roots that equal the last compared edge are in the last bin.
     pub closed: bool,
@@ -48,14 +50,16 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// An axis over `edges` (ascending, at least two); `squared` when the root is the square of what is binned.
+    /// An axis over `edges` (ascending, at least two); `squared` when the root is the square of
+    /// what is binned.
     pub fn new(root: usize, edges: Vec<f64>, squared: bool, closed: Closed) -> Self {
         let mut compared = edges.clone();
         let n = edges.len() - 1;
         let mut closed = closed == Closed::Last;
         if squared {
             compared.iter_mut().for_each(|e| *e = least_square(*e));
-            // The squares of a closed last edge are below one that is none of them, if there is one.
+            // The squares of a closed last edge are below one that is none of them, if there is
+            // one.
             if closed && edges[n] < f64::INFINITY {
                 compared[n] = least_square(edges[n].next_up());
                 closed = false;
@@ -114,7 +118,8 @@ impl Axis {
     pub fn bins(&self) -> usize {
         self.edges.len() - 1
     }
-    /// The places of `values`, as [`Axis::place`] has them one by one, without branches that depend on a value.
+    /// The places of `values`, as [`Axis::place`] has them one by one, without branches that depend
+    /// on a value.
     #[inline(always)]
     fn places(&self, values: &[f64], places: &mut [u64]) {
         let edges = &self.compared[..];
@@ -285,8 +290,8 @@ impl Histogram {
     pub fn numbers(&self) -> usize {
         1 + 2 * (self.weight_scale.windows() + self.value_scale.windows())
     }
-    /// Where a pair's values fall in the grid. Of several axes a pair that one of them leaves out is over all of them, whatever
-    /// the others say.
+    /// Where a pair's values fall in the grid. Of several axes a pair that one of them leaves out
+    /// is over all of them, whatever the others say.
     #[inline]
     pub fn cell(&self, values: impl Fn(usize) -> f64) -> usize {
         let (mut cell, mut inside) = (0, true);
@@ -310,7 +315,8 @@ impl Histogram {
         };
         self.axes.len() > 1 && self.axes.iter().any(outside)
     }
-    /// Puts the pairs that one of several axes leaves out over all of them, where they were counted by axis.
+    /// Puts the pairs that one of several axes leaves out over all of them, where they were counted
+    /// by axis.
     pub fn gather_outside(&self, counts: &mut [u64]) {
         if self.axes.len() == 1 {
             return;
@@ -321,7 +327,8 @@ impl Histogram {
         }
         counts[self.cells() - 1] = outside;
     }
-    /// The cells of the grid that are bins, neither under nor over on any axis, the last axis fastest.
+    /// The cells of the grid that are bins, neither under nor over on any axis, the last axis
+    /// fastest.
     pub fn inner_cells(&self) -> Vec<usize> {
         let outer = |cells: Vec<usize>, axis: &Axis| {
             let width = axis.bins() + 2;
@@ -332,7 +339,8 @@ impl Histogram {
         };
         self.axes.iter().fold(vec![0], outer)
     }
-    /// Whether a cell of the grid is neither under nor over on any axis: only those keep sums of weights and values.
+    /// Whether a cell of the grid is neither under nor over on any axis: only those keep sums of
+    /// weights and values.
     #[inline]
     fn inside(&self, cell: usize) -> bool {
         let mut rest = cell;
@@ -502,8 +510,8 @@ const NEGATIVE_INF: u8 = 4;
 /// Counts and sums of a histogram.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HistogramState {
-    /// Pairs by cell of the grid (under, bins, over on every axis, last axis fastest); of several axes all that one of them leaves
-    /// out are in the last cell.
+    /// Pairs by cell of the grid (under, bins, over on every axis, last axis fastest); of several
+    /// axes all that one of them leaves out are in the last cell.
     pub counts: Vec<u64>,
     /// By cell, as many numbers as the scale has windows.
     weights: Vec<i128>,
@@ -527,7 +535,8 @@ impl HistogramState {
             odd: [BTreeMap::new(), BTreeMap::new()],
         }
     }
-    /// Whether `fold` over `n` × `m` rows can have this state: its grid, its units, and no more pairs than there are.
+    /// Whether `fold` over `n` × `m` rows can have this state: its grid, its units, and no more
+    /// pairs than there are.
     pub(super) fn fits(&self, fold: &Histogram, n: usize, m: usize) -> bool {
         let cells = fold.cells();
         let scales = [fold.weight_scale, fold.value_scale];
@@ -560,7 +569,8 @@ impl HistogramState {
             self.sum(fold, cell, (i, j), || values(fold.axes[0].root));
         }
     }
-    /// Counts the pairs of row `i` and the rows from `first` on, at most a block of them: `fill` gives their values by root.
+    /// Counts the pairs of row `i` and the rows from `first` on, at most a block of them: `fill`
+    /// gives their values by root.
     #[inline(always)]
     pub fn absorb_run(
         &mut self,
@@ -715,7 +725,8 @@ fn add(sums: &mut [i128], odd: &mut BTreeMap<u64, u8>, scale: Scale, cell: usize
 mod tests {
     use super::*;
 
-    /// Edges of several kinds, with those that are the same for rounding, and values on, beside and beyond them.
+    /// Edges of several kinds, with those that are the same for rounding, and values on, beside and
+    /// beyond them.
     #[test]
     fn places_of_a_run_are_those_of_its_values() {
         let even = |lo: f64, hi: f64, bins: usize| uniform_edges([lo, hi], bins);

@@ -4,8 +4,9 @@ use super::BLOCK;
 use super::rows::RowPiece;
 use super::runs::Value;
 
-/// The values of row `row` against at most a [`BLOCK`] of rows from `first` on. A run that an engine evaluated is one line; all folds
-/// of a job take the same line, each the roots that it needs.
+/// The values of row `row` against at most a [`BLOCK`] of rows from `first` on. A run that an
+/// engine evaluated is one line; all folds of a job take the same line, each the roots that it
+/// needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a, T> {
     /// The row of x.
@@ -49,9 +50,11 @@ impl<'a, T: Value> Line<'a, T> {
 /// What an engine lends to the folds that take a line.
 #[derive(Debug)]
 pub struct Lent<'a> {
-    /// Pieces of the block of pairs that the line is part of, of a fold by rows: credited to its rows, and to its columns.
+    /// Pieces of the block of pairs that the line is part of, of a fold by rows: credited to its
+    /// rows, and to its columns.
     pub pieces: Option<&'a mut [RowPiece; 2]>,
-    /// The weights of the rows of y, of a fold by rows: number after number, and how far apart these begin.
+    /// The weights of the rows of y, of a fold by rows: number after number, and how far apart
+    /// these begin.
     pub weights: (&'a [f64], usize),
     /// Room for values in double precision.
     pub wide: &'a mut [f64; BLOCK],

@@ -1,10 +1,10 @@
 //! Folds: what is kept of the values. A state absorbs lines of values, merges, and finishes.
 //!
-//! A fold is one file here: what it is asked for, its state, and [`Accumulate`], which says all that engines, plans and outputs ask
-//! of it. The list [`folds!`] registers it.
+//! A fold is one file here: what it is asked for, its state, and [`Accumulate`], which says all
+//! that engines, plans and outputs ask of it. The list [`folds!`] registers it.
 //!
-//! Laws (tested): merging in the canonical order of blocks gives the same bits for every tiling; `absorb` after `merge`
-//! equals `merge` after `absorb` for counts.
+//! Laws (tested): merging in the canonical order of blocks gives the same bits for every tiling;
+//! `absorb` after `merge` equals `merge` after `absorb` for counts.
 
 mod asked;
 pub(crate) mod axes;
@@ -46,8 +46,9 @@ pub use select::{Select, SelectKind, SelectState};
 pub use sparse::{Others, SparseRow};
 pub use top::{Top, TopSpec, TopState};
 
-/// Side of the square blocks in which values are summed (eight of them side by side where sums by row are taken in single
-/// precision); sums of blocks are added in ascending order, whatever the tiles.
+/// Side of the square blocks in which values are summed (eight of them side by side where sums by
+/// row are taken in single precision); sums of blocks are added in ascending order, whatever the
+/// tiles.
 pub const BLOCK: usize = 128;
 
 /// What plans and engines need to know of a fold.
@@ -55,15 +56,18 @@ pub const BLOCK: usize = 128;
 pub struct Traits {
     /// Every value has a place of its own in the result; there is nothing to merge.
     pub dense: bool,
-    /// The answer is rounded anyway, so that values may be computed in the precision of the job, and the instruction set or the
-    /// device decides its last bits. Other answers are exact: counts, pairs, neighbours, extremes.
+    /// The answer is rounded anyway, so that values may be computed in the precision of the job,
+    /// and the instruction set or the device decides its last bits. Other answers are exact:
+    /// counts, pairs, neighbours, extremes.
     pub rounds: bool,
-    /// Bounds can tell that no pair of two boxes of rows changes the answer, which has the same bits in any order of pairs: such
-    /// pairs are left out, and rows are sorted.
+    /// Bounds can tell that no pair of two boxes of rows changes the answer, which has the same
+    /// bits in any order of pairs: such pairs are left out, and rows are sorted.
     pub bounded: bool,
-    /// Something is kept for each row of x, so that a pair of a half space counts for both of its rows.
+    /// Something is kept for each row of x, so that a pair of a half space counts for both of its
+    /// rows.
     pub by_row: bool,
-    /// A row is finished once all of its values are there: tiles are as wide as the rows of y are many.
+    /// A row is finished once all of its values are there: tiles are as wide as the rows of y are
+    /// many.
     pub whole_rows: bool,
     /// The state has the same size whatever the part of the space: the fewer parts, the better.
     pub fixed_size: bool,
@@ -71,7 +75,8 @@ pub struct Traits {
     pub by_side: bool,
     /// Operations of a value, as `explain` counts them.
     pub operations: f64,
-    /// Cycles of a core that a value takes, where backends have no kernel of their own for the fold.
+    /// Cycles of a core that a value takes, where backends have no kernel of their own for the
+    /// fold.
     pub cycles: f64,
 }
 
@@ -82,7 +87,8 @@ pub trait Accumulate: Debug {
 
     /// What plans and engines need to know.
     fn traits(&self) -> Traits;
-    /// The cells of one input that the fold visits where nobody says which; `symmetric`: half of them stand for all.
+    /// The cells of one input that the fold visits where nobody says which; `symmetric`: half of
+    /// them stand for all.
     fn domain(&self, symmetric: bool) -> Domain;
     /// Whether `test` holds for one of the roots whose values the fold takes.
     fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool;
@@ -90,9 +96,11 @@ pub trait Accumulate: Debug {
     fn start(&self, n: usize, m: usize) -> Self::State;
     /// The state of a unit of work before any value: only rows in `rows` are credited.
     fn part(&self, rows: &Range<usize>) -> Self::State;
-    /// Bytes of the state for `n` × `m` rows; where its size depends on the values, of the state before any.
+    /// Bytes of the state for `n` × `m` rows; where its size depends on the values, of the state
+    /// before any.
     fn bytes(&self, n: usize, m: usize) -> u64;
-    /// Whether `state` is one that this fold over `n` × `m` rows can have: what comes from a file is asked before it is merged.
+    /// Whether `state` is one that this fold over `n` × `m` rows can have: what comes from a file
+    /// is asked before it is merged.
     fn takes(&self, state: &Self::State, n: usize, m: usize) -> bool;
     /// Takes a line of values, none of which is left out.
     fn absorb<T: Value>(&self, state: &mut Self::State, line: &Line<'_, T>, lent: Lent<'_>);
@@ -100,7 +108,8 @@ pub trait Accumulate: Debug {
     fn settle(&self, _state: &mut Self::State, _rows: &Range<usize>) {}
     /// Adds the state of a later part of the space.
     fn merge(&self, into: &mut Self::State, from: Self::State);
-    /// Adds a state of sorted rows, row r of which is row `order[r]` here. For folds that bounds serve.
+    /// Adds a state of sorted rows, row r of which is row `order[r]` here. For folds that bounds
+    /// serve.
     fn merge_sorted(&self, into: &mut Self::State, from: Self::State, _order: &[u32]) {
         self.merge(into, from);
     }
@@ -186,7 +195,8 @@ macro_rules! folds {
                     _ => debug_assert!(false, "states of different folds"),
                 }
             }
-            /// Adds a state of sorted rows, row r of which is row `order[r]` here. For folds that bounds serve.
+            /// Adds a state of sorted rows, row r of which is row `order[r]` here. For folds that
+            /// bounds serve.
             pub fn merge_sorted(&self, into: &mut State, from: State, order: &[u32]) {
                 match (self, into, from) {
                     $((Fold::$name(f), State::$name(a), State::$name(b)) => f.merge_sorted(a, b, order),)+
@@ -203,7 +213,8 @@ macro_rules! folds {
                 match self { $(Fold::$name(f) => f.identify_weights(hash),)+ }
                 hash.word(1);
             }
-            /// Whether a NaN among the values of a pair reaches the fold: one of several axes that leaves the pair out hides it.
+            /// Whether a NaN among the values of a pair reaches the fold: one of several axes that
+            /// leaves the pair out hides it.
             pub fn meets_nan(&self, is_nan: impl Fn(usize) -> bool, value: impl Fn(usize) -> f64) -> bool {
                 self.any_root(&mut |root| is_nan(root)) && !match self { $(Fold::$name(f) => f.leaves_out(&value),)+ }
             }

@@ -1,4 +1,5 @@
-//! The k nearest (or farthest) of every row: values ascending (descending), ties by index, NaN last.
+//! The k nearest (or farthest) of every row: values ascending (descending), ties by index, NaN
+//! last.
 
 use super::roots::Roots;
 use super::{Accumulate, Column, Columns, Layout, Lent, Line, Numbers, Role, Traits, Value};
@@ -165,7 +166,8 @@ pub fn order(a: &Neighbour, b: &Neighbour) -> Ordering {
     by_value.then(a.1.cmp(&b.1))
 }
 
-/// Puts those of `values`, of columns from `first`, into `list` that belong there; `worst` before and after.
+/// Puts those of `values`, of columns from `first`, into `list` that belong there; `worst` before
+/// and after.
 #[inline(never)]
 fn offer(
     list: &mut Vec<Neighbour>,
@@ -204,7 +206,8 @@ impl NearestState {
     pub fn of_rows(start: usize, rows: Vec<Vec<Neighbour>>) -> Self {
         NearestState { start, rows }
     }
-    /// Whether `fold` over `n` × `m` rows can have this state: at most k neighbours of each row, in order, among those there are.
+    /// Whether `fold` over `n` × `m` rows can have this state: at most k neighbours of each row, in
+    /// order, among those there are.
     pub(super) fn fits(&self, fold: &Nearest, n: usize, m: usize) -> bool {
         let sorted = |list: &Vec<Neighbour>| {
             list.windows(2)
@@ -215,8 +218,8 @@ impl NearestState {
         };
         self.start == 0 && self.rows.len() == n && self.rows.iter().all(row)
     }
-    /// Offers a run of values of row `row` for columns from `first`. Most values are worse than the worst that is kept: eight at a time
-    /// are compared with it before any is looked at.
+    /// Offers a run of values of row `row` for columns from `first`. Most values are worse than the
+    /// worst that is kept: eight at a time are compared with it before any is looked at.
     #[inline(always)]
     pub fn absorb(&mut self, fold: &Nearest, row: usize, first: usize, values: &[f64]) {
         let list = &mut self.rows[row - self.start];

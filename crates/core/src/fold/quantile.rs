@@ -1,7 +1,9 @@
-//! Quantiles of the values of every row of x: the median and others, exact, interpolated as NumPy does by default.
+//! Quantiles of the values of every row of x: the median and others, exact, interpolated as NumPy
+//! does by default.
 //!
-//! The values of a row are kept until all of them are there, then its quantiles take their place: tiles are as wide as the
-//! rows of y are many, so that a unit of work ends with finished rows and the answer takes no more than its numbers.
+//! The values of a row are kept until all of them are there, then its quantiles take their place:
+//! tiles are as wide as the rows of y are many, so that a unit of work ends with finished rows and
+//! the answer takes no more than its numbers.
 
 use super::roots::Roots;
 use super::{Accumulate, Column, Columns, Layout, Lent, Line, Role, Traits, Value};
@@ -101,8 +103,9 @@ impl QuantileState {
 
 /// Quantiles from which on a row is sorted.
 const MANY: usize = 16;
-/// Values from which on a sample narrows down where a rank is, values for one of the sample, and how far off a rank may be
-/// in the sample: in halves of the root of its size, three standard deviations at the median.
+/// Values from which on a sample narrows down where a rank is, values for one of the sample, and
+/// how far off a rank may be in the sample: in halves of the root of its size, three standard
+/// deviations at the median.
 const LONG: usize = 1024;
 const STRIDE: usize = 32;
 const MARGIN: f64 = 1.5;
@@ -126,7 +129,8 @@ impl Finder {
             self.near.resize(values.len(), 0.0);
         }
     }
-    /// The value of rank `rank`, and the next one: among the few values that the sample brackets, or among all.
+    /// The value of rank `rank`, and the next one: among the few values that the sample brackets,
+    /// or among all.
     fn neighbours(&mut self, values: &mut [f64], rank: usize) -> (f64, Option<f64>) {
         if !self.sample.is_empty() {
             let (size, at) = (self.sample.len(), rank / STRIDE);
@@ -188,7 +192,8 @@ impl Quantile {
             .map(|q| self.one(count, *q, |at| finder.neighbours(values, at)))
             .collect()
     }
-    /// One quantile of `count` values: between two neighbours in order it is interpolated, from the nearer of them as NumPy does.
+    /// One quantile of `count` values: between two neighbours in order it is interpolated, from the
+    /// nearer of them as NumPy does.
     fn one(
         &self,
         count: usize,
@@ -338,7 +343,8 @@ mod tests {
         assert_eq!(infinite, [3.0, f64::INFINITY]);
     }
 
-    /// A sample brackets ranks, or fails to: of random values, ties, sorted ones and of a period that strides meet.
+    /// A sample brackets ranks, or fails to: of random values, ties, sorted ones and of a period
+    /// that strides meet.
     #[test]
     fn ranks_of_long_rows_are_those_of_a_sort() {
         let mut state = 11u64;
@@ -387,7 +393,8 @@ mod tests {
         }
     }
 
-    /// Rows of units that are finished, of parts of rows, and rows that come late are those of all values at once.
+    /// Rows of units that are finished, of parts of rows, and rows that come late are those of all
+    /// values at once.
     #[test]
     fn parts_merge_to_the_whole() {
         let (n, m) = (7, 300);

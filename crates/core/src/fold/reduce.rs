@@ -1,4 +1,5 @@
-//! Folds by rows as engines, plans and outputs see them: what is in `rows.rs` and `runs.rs`, behind [`Accumulate`].
+//! Folds by rows as engines, plans and outputs see them: what is in `rows.rs` and `runs.rs`, behind
+//! [`Accumulate`].
 
 use super::roots::Roots;
 use super::rows::{Along, RowFold, RowOp, RowState};
@@ -59,7 +60,8 @@ impl Accumulate for RowFold {
     fn start(&self, n: usize, m: usize) -> RowState {
         RowState::new(self, self.rows(n, m))
     }
-    /// Pieces of blocks, which [`super::rows::push_pieces`] adds tile by tile: sums have the same bits for every tiling.
+    /// Pieces of blocks, which [`super::rows::push_pieces`] adds tile by tile: sums have the same
+    /// bits for every tiling.
     fn part(&self, _: &Range<usize>) -> RowState {
         RowState::part()
     }

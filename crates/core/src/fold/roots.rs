@@ -15,8 +15,8 @@ pub struct Roots<'a> {
 }
 
 impl<'a> Roots<'a> {
-    /// The roots of `formula`, in texts of `scope`, over rows of `dim` components; `similarity`: the nearest have the largest
-    /// values.
+    /// The roots of `formula`, in texts of `scope`, over rows of `dim` components; `similarity`:
+    /// the nearest have the largest values.
     pub fn new(
         formula: &'a mut Formula,
         scope: &'a Scope<'a>,
@@ -53,7 +53,8 @@ impl<'a> Roots<'a> {
             }
         }
     }
-    /// Root `at`; where it is a square root, the root of what is under it, whose order is the same, and true.
+    /// Root `at`; where it is a square root, the root of what is under it, whose order is the same,
+    /// and true.
     pub fn ordered(&mut self, at: usize) -> (usize, bool) {
         let (id, squared) = self.formula.without_sqrt(at);
         (self.add(id), squared)

@@ -1,4 +1,5 @@
-//! Folds by rows: sum, mean, minimum, log-sum-exp, … of all values of a row (or column, or everything).
+//! Folds by rows: sum, mean, minimum, log-sum-exp, … of all values of a row (or column, or
+//! everything).
 
 use super::{BLOCK, Fold, State};
 use crate::number;
@@ -78,7 +79,8 @@ pub struct RowFold {
 }
 
 impl RowFold {
-    /// Rows of the state; one result in all is kept by rows and added last, so that its bits do not depend on tiles.
+    /// Rows of the state; one result in all is kept by rows and added last, so that its bits do not
+    /// depend on tiles.
     pub fn rows(&self, n: usize, m: usize) -> usize {
         if self.along == Along::Column { m } else { n }
     }
@@ -295,8 +297,9 @@ impl RowPiece {
         self.counts[at] += 1;
         fold.absorb(&mut self.acc[at * stride..(at + 1) * stride], value, other);
     }
-    /// Counts a run of values of one row, or takes the best of them (the first of equals), as one by one would; false,
-    /// and nothing done, where the operation or a NaN among the values needs them one by one.
+    /// Counts a run of values of one row, or takes the best of them (the first of equals), as one
+    /// by one would; false, and nothing done, where the operation or a NaN among the values needs
+    /// them one by one.
     #[inline(always)]
     pub fn absorb_run(&mut self, fold: &RowFold, row: usize, first: usize, values: &[f64]) -> bool {
         let at = row - self.start;
@@ -328,7 +331,8 @@ impl RowPiece {
         }
         true
     }
-    /// Adds sums of `count` values each to consecutive rows from `row`: `numbers` sums a row, this fold's from `first` on.
+    /// Adds sums of `count` values each to consecutive rows from `row`: `numbers` sums a row, this
+    /// fold's from `first` on.
     pub fn add_rows(
         &mut self,
         fold: &RowFold,
@@ -355,7 +359,8 @@ impl RowPiece {
     }
 }
 
-/// The best of values that are none of them NaN, in eight lanes; what is no better than `worst` is that.
+/// The best of values that are none of them NaN, in eight lanes; what is no better than `worst` is
+/// that.
 #[inline(always)]
 fn best_of(values: &[f64], worst: f64, better: impl Fn(f64, f64) -> bool) -> Option<f64> {
     let (mut best, mut odd) = ([worst; 8], [0u64; 8]);
@@ -393,10 +398,12 @@ pub fn sum_of_lanes(lanes: [f64; 8]) -> f64 {
     (pairs[0] + pairs[2]) + (pairs[1] + pairs[3])
 }
 
-/// What a block of cells gave fold number `fold`: (fold, block of rows, block of columns, pieces of its rows and columns).
+/// What a block of cells gave fold number `fold`: (fold, block of rows, block of columns, pieces of
+/// its rows and columns).
 pub type BlockPieces = (usize, usize, usize, [RowPiece; 2]);
 
-/// No values yet, for the rows and the columns of a block, where a fold is by rows: of a `half` space, or else of one side.
+/// No values yet, for the rows and the columns of a block, where a fold is by rows: of a `half`
+/// space, or else of one side.
 pub fn pieces(
     folds: &[Fold],
     rows: &Range<usize>,
@@ -416,8 +423,8 @@ pub fn pieces(
     folds.iter().map(both).collect()
 }
 
-/// Adds the pieces of a tile's blocks: column-side pieces (row blocks ascending) before row-side pieces (column blocks
-/// ascending), for every row.
+/// Adds the pieces of a tile's blocks: column-side pieces (row blocks ascending) before row-side
+/// pieces (column blocks ascending), for every row.
 pub fn push_pieces(states: &mut [State], mut made: Vec<BlockPieces>) {
     made.sort_by_key(|(_, ib, jb, _)| (*jb, *ib));
     let mut by_row = vec![];

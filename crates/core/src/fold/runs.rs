@@ -1,9 +1,10 @@
-//! Runs of values on their way into folds by rows: values of one row against consecutive others, credited to the row, to the
-//! others, or to both.
+//! Runs of values on their way into folds by rows: values of one row against consecutive others,
+//! credited to the row, to the others, or to both.
 //!
-//! The loops are straight, so that they vectorise for the instruction set of the caller (long closures would be compiled apart,
-//! without it); nothing is contracted, so that the bits are those of any other. A row takes a run in eight lanes (lane = column modulo 8), products with weights one by one;
-//! a column takes its values one after another.
+//! The loops are straight, so that they vectorise for the instruction set of the caller (long
+//! closures would be compiled apart, without it); nothing is contracted, so that the bits are those
+//! of any other. A row takes a run in eight lanes (lane = column modulo 8), products with weights
+//! one by one; a column takes its values one after another.
 
 use super::BLOCK;
 use super::rows::{Along, RowFold, RowOp, RowPiece, below, sum_of_lanes};
@@ -16,8 +17,8 @@ pub trait Value: Copy + Into<f64> {
     const LEAST: Self;
     /// The larger of two; NaN if either is.
     fn max(a: Self, b: Self) -> Self;
-    /// e to what each of up to a [`BLOCK`] of values is below `top`, the largest. In single precision within some 10⁻⁷ of what it
-    /// is below, and nothing of what is 690 below.
+    /// e to what each of up to a [`BLOCK`] of values is below `top`, the largest. In single
+    /// precision within some 10⁻⁷ of what it is below, and nothing of what is 690 below.
     fn below(values: &[Self], top: Self, exps: &mut [f64]);
 }
 
@@ -113,7 +114,8 @@ pub struct Run<'a, T> {
 }
 
 impl<'a, T: Value> Run<'a, T> {
-    /// Credits the run to the row, and to the others along columns, or in a `half` space whose pairs count for both rows.
+    /// Credits the run to the row, and to the others along columns, or in a `half` space whose
+    /// pairs count for both rows.
     #[inline(always)]
     pub fn credit(&self, fold: &RowFold, half: bool, [by_row, by_col]: &mut [RowPiece; 2]) {
         let half = fold.credits_both(half);
@@ -430,7 +432,8 @@ fn count(counts: &mut [u64]) {
     }
 }
 
-/// The weights of rows `rows`, and how far apart their numbers lie: as given where each is one number, else in `room`.
+/// The weights of rows `rows`, and how far apart their numbers lie: as given where each is one
+/// number, else in `room`.
 pub fn weights<'a>(
     fold: &'a RowFold,
     rows: &Range<usize>,

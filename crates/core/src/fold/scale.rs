@@ -1,5 +1,6 @@
-//! Sums that no order of terms changes: whole numbers in 128 bits. Terms of like size are multiples of one unit; terms of any size
-//! go into windows of exponents, a number each, and none is too small to count.
+//! Sums that no order of terms changes: whole numbers in 128 bits. Terms of like size are multiples
+//! of one unit; terms of any size go into windows of exponents, a number each, and none is too
+//! small to count.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +8,8 @@ use serde::{Deserialize, Serialize};
 const WINDOW: i32 = 20;
 /// Digits below the largest term that a unit keeps.
 const FRACTION: i32 = 80;
-/// Terms so much smaller than the largest (as a power of two) are still multiples of the unit to 2⁻⁴⁸ of their own.
+/// Terms so much smaller than the largest (as a power of two) are still multiples of the unit to
+/// 2⁻⁴⁸ of their own.
 const ALIKE: i32 = 32;
 /// The exponents of the lowest digits of numbers.
 const LEAST: i32 = -1074;
@@ -39,7 +41,8 @@ impl Scale {
             windows: 1,
         }
     }
-    /// For terms from `smallest` to `largest`, neither 0: exactly, or each to 2⁻⁴⁸. All terms are multiples of 2^`lowest`.
+    /// For terms from `smallest` to `largest`, neither 0: exactly, or each to 2⁻⁴⁸. All terms are
+    /// multiples of 2^`lowest`.
     pub fn between(smallest: f64, largest: f64, lowest: i32) -> Self {
         let plain = Scale::below(largest);
         let usable = largest.is_finite() && plain.unit.is_finite() && plain.unit > 0.0;

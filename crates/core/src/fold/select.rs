@@ -172,7 +172,8 @@ impl SelectState {
             ..SelectState::default()
         }
     }
-    /// Whether `fold` over `n` × `m` rows can have this state: matches of rows there are, each with what is kept of it.
+    /// Whether `fold` over `n` × `m` rows can have this state: matches of rows there are, each with
+    /// what is kept of it.
     pub(super) fn fits(&self, fold: &Select, n: usize, m: usize) -> bool {
         let (pairs, inner) = (self.i.len(), fold.kind == SelectKind::Inner);
         let below = |rows: &[u64], end: usize| rows.iter().all(|row| *row < end as u64);

@@ -1,8 +1,9 @@
-//! A row of which few columns count: the others lie beyond a cut-off and reach no fold, or their values are zeros.
+//! A row of which few columns count: the others lie beyond a cut-off and reach no fold, or their
+//! values are zeros.
 //!
-//! Values are folded as in a run that visits every column: within blocks of [`BLOCK`] columns, runs of columns that follow one
-//! another, blocks in ascending order. What is left out adds nothing there, and zeros change no sum (one that begins with 0 is
-//! never −0), so the bits are the same.
+//! Values are folded as in a run that visits every column: within blocks of [`BLOCK`] columns, runs
+//! of columns that follow one another, blocks in ascending order. What is left out adds nothing
+//! there, and zeros change no sum (one that begins with 0 is never −0), so the bits are the same.
 
 use super::rows::Along;
 use super::runs::{self, Run};
@@ -48,8 +49,8 @@ impl<'f> SparseRow<'f> {
     pub fn row_fold(&self) -> &'f RowFold {
         self.fold
     }
-    /// Folds the values of `row` at the ascending `columns`, number by number of a value: those of number p are
-    /// `values(p)`. Zeros are for sums and means alone.
+    /// Folds the values of `row` at the ascending `columns`, number by number of a value: those of
+    /// number p are `values(p)`. Zeros are for sums and means alone.
     pub fn fold<'v>(
         &mut self,
         row: usize,

@@ -1,8 +1,9 @@
-//! The k smallest (or largest) values of all pairs, each with its pair: values ascending (descending), ties by row of x, then of y,
-//! NaN last.
+//! The k smallest (or largest) values of all pairs, each with its pair: values ascending
+//! (descending), ties by row of x, then of y, NaN last.
 //!
-//! A state keeps candidates in any order, at most twice as many as are wanted: a value is compared with a bound, the worst of the best
-//! k when candidates were last thrown out, and nothing else is done with most values.
+//! A state keeps candidates in any order, at most twice as many as are wanted: a value is compared
+//! with a bound, the worst of the best k when candidates were last thrown out, and nothing else is
+//! done with most values.
 
 use super::roots::Roots;
 use super::{Accumulate, BLOCK, Column, Columns, Layout, Lent, Line, Role, Traits, Value};
@@ -23,8 +24,8 @@ const MOST: usize = 100_000_000;
 pub struct TopSpec {
     /// How many pairs.
     pub k: usize,
-    /// Those of the largest values (true) or of the smallest (false); by default the largest of a named similarity, the
-    /// smallest of anything else.
+    /// Those of the largest values (true) or of the smallest (false); by default the largest of a
+    /// named similarity, the smallest of anything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest: Option<bool>,
 }
@@ -110,7 +111,8 @@ impl TopState {
         self.candidates.push((key, i as u64, j as u64));
         self.shrink(fold, fold.most())
     }
-    /// What a value (negated where the largest are wanted) must not exceed to be among the best, where k are known.
+    /// What a value (negated where the largest are wanted) must not exceed to be among the best,
+    /// where k are known.
     pub fn bound(&self) -> Option<f64> {
         self.bound
     }
@@ -181,7 +183,8 @@ impl Accumulate for Top {
             values.iter_mut().for_each(|v| *v = -*v);
         }
         let bound = state.bound.unwrap_or(f64::NAN);
-        // Beyond the bound nothing matters; NaN compares with nothing, so that it is looked at, and so is all before there is a bound.
+        // Beyond the bound nothing matters; NaN compares with nothing, so that it is looked at, and
+        // so is all before there is a bound.
         let mut beyond = [false; BLOCK];
         let mut open = false;
         for (beyond, v) in beyond.iter_mut().zip(&*values) {

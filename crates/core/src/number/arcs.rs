@@ -1,12 +1,13 @@
-//! Inverse functions of the sine, the cosine and the tangent, after FreeBSD's msun, whose bits they have.
+//! Inverse functions of the sine, the cosine and the tangent, after FreeBSD's msun, whose bits they
+//! have.
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
 const HALF_PI_LO: f64 = 6.123_233_995_736_766e-17;
 const PI_LO: f64 = 1.224_646_799_147_353_2e-16;
 
-/// arctan |x|: of x, of (2x − 1) / (2 + x), (x − 1) / (x + 1), (x − 3/2) / (1 + 3/2 x) or −1 / x, with what is to be added in
-/// two parts.
+/// arctan |x|: of x, of (2x − 1) / (2 + x), (x − 1) / (x + 1), (x − 3/2) / (1 + 3/2 x) or −1 / x,
+/// with what is to be added in two parts.
 #[inline(always)]
 fn arc(a: f64) -> f64 {
     // Each choice overrules the one before.

@@ -1,12 +1,13 @@
-//! The error function and its complement, after FreeBSD's msun `s_erf.c`: a quotient of polynomials for each of four ranges, of
-//! which every number takes the coefficients of its own.
+//! The error function and its complement, after FreeBSD's msun `s_erf.c`: a quotient of polynomials
+//! for each of four ranges, of which every number takes the coefficients of its own.
 
 use super::{exp, exp_tail};
 
 /// erf 1 in single precision, to which the second range adds.
 const ERX: f64 = 8.450_629_115_104_675e-1;
 
-/// Numerators of the ranges, lowest power first: up to 0.84375 in x², to 1.25 in |x| − 1, to 1 / 0.35 and from there in 1 / x².
+/// Numerators of the ranges, lowest power first: up to 0.84375 in x², to 1.25 in |x| − 1, to 1 /
+/// 0.35 and from there in 1 / x².
 const ABOVE: [[f64; 4]; 8] = [
     [
         1.283_791_670_955_125_6e-1,

@@ -1,7 +1,8 @@
-//! How a function of numbers is given to loops: straight-line code for nearly all numbers, and another way for the rare rest.
+//! How a function of numbers is given to loops: straight-line code for nearly all numbers, and
+//! another way for the rare rest.
 
-/// A function of one number. A loop takes [`Self::near`] of all its numbers, and [`Self::rare`] of those that ask for it: the
-/// bits of a result depend on its own number alone.
+/// A function of one number. A loop takes [`Self::near`] of all its numbers, and [`Self::rare`] of
+/// those that ask for it: the bits of a result depend on its own number alone.
 pub trait Function {
     /// The value, by straight-line code; of no meaning where [`Self::is_rare`].
     fn near(x: f64) -> f64;
@@ -51,8 +52,8 @@ pub trait Function2 {
     }
 }
 
-/// What is done with a function that is known by its name only. No closure: long ones are compiled apart, without the
-/// instruction set of the caller.
+/// What is done with a function that is known by its name only. No closure: long ones are compiled
+/// apart, without the instruction set of the caller.
 pub trait Visit {
     /// What comes of it.
     type Out;

@@ -3,8 +3,9 @@
 use super::power::lead;
 use super::{LN2_HI, LN2_LO, exp_scaled};
 
-/// e^r − 1 − r on |r| ≤ 0.35, Taylor coefficients 1/n! as in `exp`, but by pairs and pairs of pairs, which wait for each other
-/// less. What is added to ½ is small, so that it is rounded once in effect.
+/// e^r − 1 − r on |r| ≤ 0.35, Taylor coefficients 1/n! as in `exp`, but by pairs and pairs of
+/// pairs, which wait for each other less. What is added to ½ is small, so that it is rounded once
+/// in effect.
 #[inline(always)]
 fn exp_rest(r: f64) -> f64 {
     let square = r * r;
@@ -17,10 +18,11 @@ fn exp_rest(r: f64) -> f64 {
     square * (0.5 + (first + fourth * (second + fourth * third)))
 }
 
-/// A quarter of e^x − 1, so that it is in range wherever sinh x is, and what its rounding left; of no meaning near the subnormal
-/// numbers.
+/// A quarter of e^x − 1, so that it is in range wherever sinh x is, and what its rounding left; of
+/// no meaning near the subnormal numbers.
 ///
-/// With x = k ln 2 + r it is (2^k − 1 + 2^k r) / 4, held in two parts, and 2^k / 4 times what is left of e^r.
+/// With x = k ln 2 + r it is (2^k − 1 + 2^k r) / 4, held in two parts, and 2^k / 4 times what is
+/// left of e^r.
 #[inline(always)]
 fn quarter_expm1(x: f64) -> (f64, f64) {
     const SHIFT: f64 = 6_755_399_441_055_744.0; // 1.5 · 2^52, as in `exp`
@@ -53,7 +55,8 @@ pub fn expm1(x: f64) -> f64 {
     if x.abs() < 1e-17 || x.is_nan() { x } else { y }
 }
 
-/// (n + m) / (d + e) in two parts, the first of 26 bits, for m and e that are next to nothing beside n and d.
+/// (n + m) / (d + e) in two parts, the first of 26 bits, for m and e that are next to nothing
+/// beside n and d.
 #[inline(always)]
 fn quotient(n: f64, m: f64, d: f64, e: f64) -> (f64, f64) {
     let inverse = 1.0 / d;
@@ -62,7 +65,8 @@ fn quotient(n: f64, m: f64, d: f64, e: f64) -> (f64, f64) {
     (high, (left + m) * inverse)
 }
 
-/// sinh x within 2 ulp: with h = (e^|x| − 1) / 2 it is h + h / (2h + 1), as in FreeBSD's msun `e_sinh.c`.
+/// sinh x within 2 ulp: with h = (e^|x| − 1) / 2 it is h + h / (2h + 1), as in FreeBSD's msun
+/// `e_sinh.c`.
 #[inline(always)]
 pub fn sinh(x: f64) -> f64 {
     let (quarter, rest) = quarter_expm1(x.abs());

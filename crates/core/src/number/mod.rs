@@ -1,7 +1,8 @@
 //! The elementary functions behind every reference value: the same bits on every machine.
 //!
-//! They are straight-line code, so that a loop over them vectorises and still gives the bits of the scalar call (no contraction is
-//! ever allowed). What is rare, and the logarithm of the gamma function, comes from the pinned crate `libm`.
+//! They are straight-line code, so that a loop over them vectorises and still gives the bits of the
+//! scalar call (no contraction is ever allowed). What is rare, and the logarithm of the gamma
+//! function, comes from the pinned crate `libm`.
 
 mod arcs;
 mod errors;
@@ -45,10 +46,12 @@ fn split(x: f64) -> (f64, f64) {
     (mantissa, exponent as f64 - if tiny { 54.0 } else { 0.0 })
 }
 
-/// The nearest integer, halves to even: as `round_ties_even`, which is a call where the processor is not known to have it.
+/// The nearest integer, halves to even: as `round_ties_even`, which is a call where the processor
+/// is not known to have it.
 #[inline(always)]
 pub fn round_even(x: f64) -> f64 {
-    // Adding 1.5 · 2^52 rounds to an integer; from 2^51 on that might not, and numbers from 2^52 on are integers.
+    // Adding 1.5 · 2^52 rounds to an integer; from 2^51 on that might not, and numbers from 2^52 on
+    // are integers.
     const SHIFT: f64 = 6_755_399_441_055_744.0;
     if x.abs() < 2_251_799_813_685_248.0 {
         ((x + SHIFT) - SHIFT).copysign(x)
@@ -72,8 +75,9 @@ fn exp_scaled(x: f64, scale: f64) -> f64 {
     let k = shifted - SHIFT;
     let r = (clamped - k * LN2_HI) - k * LN2_LO;
     let p = exp_tail(r);
-    // 2^k in two factors, so that the ends of the range (subnormal results, 2^1024) come out right. The half of k is rounded as
-    // k is, since AVX2 shifts no signed numbers of 64 bits; of a NaN all is wrong, and passed over.
+    // 2^k in two factors, so that the ends of the range (subnormal results, 2^1024) come out right.
+    // The half of k is rounded as k is, since AVX2 shifts no signed numbers of 64 bits; of a NaN
+    // all is wrong, and passed over.
     let halved = k * 0.5 + SHIFT;
     let power = |k: u64| f64::from_bits(k.wrapping_add(1023) << 52);
     let a = power(halved.to_bits().wrapping_sub(SHIFT.to_bits()));
@@ -142,7 +146,8 @@ pub fn log1p(x: f64) -> f64 {
     }
 }
 
-/// The larger of two numbers, 0 being larger than −0, so that their order makes no difference; NaN if either is NaN.
+/// The larger of two numbers, 0 being larger than −0, so that their order makes no difference; NaN
+/// if either is NaN.
 #[inline(always)]
 pub fn max(a: f64, b: f64) -> f64 {
     // Equal numbers differ in the sign of zero at most.

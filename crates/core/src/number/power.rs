@@ -1,4 +1,5 @@
-//! Powers. Which way is taken depends on the exponent alone, so that a loop over bases takes one way throughout.
+//! Powers. Which way is taken depends on the exponent alone, so that a loop over bases takes one
+//! way throughout.
 
 use super::{LN2_HI, LN2_LO, exp, split};
 
@@ -96,8 +97,8 @@ pub(super) fn lead(v: f64) -> f64 {
 
 /// ln x of a positive, finite x as the sum of two numbers, with 58 bits or more in all.
 ///
-/// x = 2^k m with m in [√½, √2); ln m = 2 artanh(s) with s = (m − 1)/(m + 1) held in two parts, its series summed in f64
-/// from the third power on, where it is less than a hundredth of the whole.
+/// x = 2^k m with m in [√½, √2); ln m = 2 artanh(s) with s = (m − 1)/(m + 1) held in two parts, its
+/// series summed in f64 from the third power on, where it is less than a hundredth of the whole.
 #[inline(always)]
 fn log_parts(x: f64) -> (f64, f64) {
     let (m, k) = split(x);
@@ -129,7 +130,8 @@ fn log_parts(x: f64) -> (f64, f64) {
     (high, low - (high - sum))
 }
 
-/// x^p = e^(p ln x) for an exponent that is no whole number, ln x and its product with p in two parts each; NaN for x < 0.
+/// x^p = e^(p ln x) for an exponent that is no whole number, ln x and its product with p in two
+/// parts each; NaN for x < 0.
 #[inline(always)]
 pub fn pow_real(x: f64, p: f64) -> f64 {
     let (l_hi, l_lo) = log_parts(x);

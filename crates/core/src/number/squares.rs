@@ -1,7 +1,9 @@
-//! Limits of squares: √s compared with a number as s is compared with another, for every s. Roots are rounded to nearest,
-//! and rounding never reverses an order, so the squares whose roots reach a number are all from one square on.
+//! Limits of squares: √s compared with a number as s is compared with another, for every s. Roots
+//! are rounded to nearest, and rounding never reverses an order, so the squares whose roots reach a
+//! number are all from one square on.
 
-/// The smallest s with √s ≥ `root`, for s ≥ 0: −∞ below zero, ∞ where only an infinite s has such a root.
+/// The smallest s with √s ≥ `root`, for s ≥ 0: −∞ below zero, ∞ where only an infinite s has such a
+/// root.
 pub fn least_square(root: f64) -> f64 {
     if root <= 0.0 || root.is_nan() {
         return if root < 0.0 {
@@ -10,7 +12,8 @@ pub fn least_square(root: f64) -> f64 {
             root.abs()
         };
     }
-    // A few steps from the rounded square: roots lie less close than squares, but where squares are the smallest numbers.
+    // A few steps from the rounded square: roots lie less close than squares, but where squares are
+    // the smallest numbers.
     let mut square = (root * root).min(f64::MAX);
     while square.sqrt() < root {
         square = square.next_up();

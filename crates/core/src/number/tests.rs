@@ -128,7 +128,8 @@ fn integer_powers_multiply() {
     assert_eq!(pow(-8.0, 3.0), -512.0);
 }
 
-/// Numbers of every kind: special ones, any bits, dense regions, and those next to where a function takes another way.
+/// Numbers of every kind: special ones, any bits, dense regions, and those next to where a function
+/// takes another way.
 fn numbers(many: usize) -> Vec<f64> {
     let edges = [
         0.0,

@@ -1,10 +1,12 @@
-//! Sine, cosine and tangent: after Cody–Waite reduction by straight-line code up to [`LARGEST`], from `libm` beyond.
+//! Sine, cosine and tangent: after Cody–Waite reduction by straight-line code up to [`LARGEST`],
+//! from `libm` beyond.
 
 use super::Function;
 
 /// The largest argument that three parts of π/2 reduce.
 const LARGEST: f64 = 1e5;
-/// π/2 in three parts. Those but the last have 37 bits at most: products with numbers of quarter turns up to 2¹⁶ are exact.
+/// π/2 in three parts. Those but the last have 37 bits at most: products with numbers of quarter
+/// turns up to 2¹⁶ are exact.
 const QUARTER: [f64; 3] = [
     1.570_796_326_792_333_3,
     2.563_344_151_583_955_8e-12,

@@ -11,8 +11,8 @@ type Entry = (u64, Arc<dyn Any + Send + Sync>);
 pub struct ArtifactCache(Mutex<Vec<Entry>>);
 
 impl ArtifactCache {
-    /// The `T` of this `number`, made by `make` when it is asked for first. `make` may run more than once when several
-    /// threads ask at the same time, and must give the same each time.
+    /// The `T` of this `number`, made by `make` when it is asked for first. `make` may run more
+    /// than once when several threads ask at the same time, and must give the same each time.
     pub fn get<T: Any + Send + Sync>(&self, number: u64, make: impl FnOnce() -> T) -> Arc<T> {
         if let Some(have) = self.find(number) {
             return have;

@@ -1,8 +1,10 @@
-//! Bounds of a formula over boxes of rows: [`LANES`] boxes of rows of x and of y at a time, or one against as many.
+//! Bounds of a formula over boxes of rows: [`LANES`] boxes of rows of x and of y at a time, or one
+//! against as many.
 //!
-//! Boxes are over the *hoisted* values of a side (what [`Lowered`] computes once per row), so that whatever depends on
-//! one row alone is bounded by its least and largest value in the box, however it is computed. What depends on both rows
-//! is evaluated in interval arithmetic, and encloses the reference value of every pair of rows of the two boxes.
+//! Boxes are over the *hoisted* values of a side (what [`Lowered`] computes once per row), so that
+//! whatever depends on one row alone is bounded by its least and largest value in the box, however
+//! it is computed. What depends on both rows is evaluated in interval arithmetic, and encloses the
+//! reference value of every pair of rows of the two boxes.
 
 mod images;
 mod spans;
@@ -15,7 +17,8 @@ use crate::space::periodic_box::{Image, Orthorhombic};
 use images::Images;
 pub use spans::{LANES, Spans};
 
-/// A pair node to evaluate: its slot, the slot of its operands, and how many of its components are kept.
+/// A pair node to evaluate: its slot, the slot of its operands, and how many of its components are
+/// kept.
 #[derive(Clone, Debug)]
 struct Step {
     id: Id,
@@ -42,7 +45,8 @@ pub struct Bounds<'l> {
 const NONE: usize = usize::MAX;
 
 impl<'l> Bounds<'l> {
-    /// Bounds of the roots of `low`, in a box if there is one; none if a root is not a single number.
+    /// Bounds of the roots of `low`, in a box if there is one; none if a root is not a single
+    /// number.
     pub fn new(low: &'l Lowered, cell: Option<&'l PeriodicBox>) -> Option<Self> {
         let formula = &low.formula;
         if formula
@@ -76,7 +80,8 @@ impl<'l> Bounds<'l> {
         }
         Some(out)
     }
-    /// Hoisted values of a row of `side`: those of its vectors, component by component, then its numbers.
+    /// Hoisted values of a row of `side`: those of its vectors, component by component, then its
+    /// numbers.
     pub fn coordinates(low: &Lowered, side: Side) -> usize {
         low.streams[side as usize].len() * low.dim + low.attrs[side as usize].len()
     }
@@ -142,14 +147,15 @@ impl<'l> Bounds<'l> {
             });
         }
     }
-    /// Takes one box of `side` for all lanes: hoisted value c lies between `lo[c·stride]` and `hi[c·stride]`, both NaN where
-    /// one may be NaN.
+    /// Takes one box of `side` for all lanes: hoisted value c lies between `lo[c·stride]` and
+    /// `hi[c·stride]`, both NaN where one may be NaN.
     pub fn set_one(&mut self, side: Side, lo: &[f64], hi: &[f64], stride: usize) {
         for (c, slot) in self.inputs[side as usize].iter().enumerate() {
             self.slots[*slot] = Spans::splat(Span::new(lo[c * stride], hi[c * stride]));
         }
     }
-    /// Takes a box of `side` for each lane: hoisted value c of lane l lies between `lo[c·stride + l]` and `hi[c·stride + l]`.
+    /// Takes a box of `side` for each lane: hoisted value c of lane l lies between `lo[c·stride +
+    /// l]` and `hi[c·stride + l]`.
     pub fn set_lanes(&mut self, side: Side, lo: &[f64], hi: &[f64], stride: usize) {
         for (c, slot) in self.inputs[side as usize].iter().enumerate() {
             let (lo, hi) = (&lo[c * stride..][..LANES], &hi[c * stride..][..LANES]);
@@ -221,7 +227,8 @@ impl<'l> Bounds<'l> {
         let vector = self.low.formula.ty(id).shape == Shape::Vector;
         &self.slots[self.slot[id.0 as usize] + if vector { k } else { 0 }]
     }
-    /// The magnitudes of `id` at component `k`, where it is a periodic difference: tighter than those of its hull.
+    /// The magnitudes of `id` at component `k`, where it is a periodic difference: tighter than
+    /// those of its hull.
     fn magnitudes(&self, id: Id, k: usize) -> Option<&Spans> {
         let at = self.magnitude[id.0 as usize];
         let vector = self.low.formula.ty(id).shape == Shape::Vector;
@@ -301,7 +308,8 @@ impl<'l> Bounds<'l> {
             first.map_or(Span::UNKNOWN, fold)
         })
     }
-    /// Component `c` of `x − y`, of the nearest image in a box; its magnitudes go to their own slot.
+    /// Component `c` of `x − y`, of the nearest image in a box; its magnitudes go to their own
+    /// slot.
     fn difference(
         &mut self,
         id: Id,
@@ -357,7 +365,8 @@ fn lanes(f: impl Fn(usize) -> Span) -> Spans {
     out
 }
 
-/// The nearest images of differences in a period, and their magnitudes: two pieces where the sawtooth falls once.
+/// The nearest images of differences in a period, and their magnitudes: two pieces where the
+/// sawtooth falls once.
 fn wrapped(d: &Spans, length: f64) -> (Spans, Spans) {
     let mut out = (*d, *d);
     for l in 0..LANES {
@@ -387,7 +396,8 @@ fn wrap(d: Span, length: f64) -> (Span, Span) {
             [d.lo, d.hi].map(|v| Orthorhombic::nearest(v, length)),
         )
     };
-    // Rounded quotients rise with d, so that between equal ends all multiples of L are the same, and differences rise.
+    // Rounded quotients rise with d, so that between equal ends all multiples of L are the same,
+    // and differences rise.
     if turns[0] == turns[1] {
         let hull = Span::new(ends[0], ends[1]);
         return (hull, hull.abs());

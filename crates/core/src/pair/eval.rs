@@ -21,7 +21,8 @@ impl<const L: usize> Operand<'_, L> {
     }
 }
 
-/// `f` of every component; a loop of its own for each function, which the compiler can make vectors of.
+/// `f` of every component; a loop of its own for each function, which the compiler can make vectors
+/// of.
 #[inline(always)]
 fn each<const L: usize>(out: &mut [Lanes<L>], a: Operand<'_, L>, f: impl Fn(f64) -> f64) {
     for (k, out) in out.iter_mut().enumerate() {
@@ -69,7 +70,8 @@ fn reduce<const L: usize>(op: Reduce, start: Lanes<L>, values: &[Lanes<L>]) -> L
     }
 }
 
-/// [`each`] of a function of straight-line code, which is called for those numbers alone that are rare.
+/// [`each`] of a function of straight-line code, which is called for those numbers alone that are
+/// rare.
 struct Each<'o, 'v, const L: usize> {
     out: &'o mut [Lanes<L>],
     a: Operand<'v, L>,
@@ -113,8 +115,8 @@ fn binary_each<const L: usize>(
     }
 }
 
-/// The rows of L pairs, and their differences (by the minimum image where there is a box): component by component, one
-/// number for each pair.
+/// The rows of L pairs, and their differences (by the minimum image where there is a box):
+/// component by component, one number for each pair.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a> {
     /// The rows of x.
@@ -125,7 +127,8 @@ pub struct Rows<'a> {
     pub delta: &'a [f64],
 }
 
-/// Components that are evaluated at once where they can be, so that the vectors of all nodes stay in the nearest cache.
+/// Components that are evaluated at once where they can be, so that the vectors of all nodes stay
+/// in the nearest cache.
 const NEAR: usize = 64;
 
 /// Nodes that depend on rows, in order.
@@ -140,7 +143,8 @@ struct Steps {
 }
 
 impl Steps {
-    /// The steps `all`, by pieces where `scalars` are all that is wanted and vectors depend on each other alone.
+    /// The steps `all`, by pieces where `scalars` are all that is wanted and vectors depend on each
+    /// other alone.
     fn new(formula: &Formula, all: Vec<usize>, scalars: bool) -> Steps {
         let mut late = vec![false; formula.nodes().len()];
         let (mut steps, mut whole) = (Steps::default(), !scalars);
@@ -177,7 +181,8 @@ impl Steps {
     }
 }
 
-/// Evaluates formulas node by node, for L pairs at once. Keeps its buffers, so that one evaluator serves many pairs.
+/// Evaluates formulas node by node, for L pairs at once. Keeps its buffers, so that one evaluator
+/// serves many pairs.
 #[derive(Debug)]
 pub struct Evaluator<'f, const L: usize = 1> {
     formula: &'f Formula,

@@ -1,5 +1,5 @@
-//! The functions of formulas as a list for people: how each is called and what it gives. The parser's own tables decide what
-//! is known; a test holds the two to each other.
+//! The functions of formulas as a list for people: how each is called and what it gives. The
+//! parser's own tables decide what is known; a test holds the two to each other.
 
 use super::parse::{function_names, nearest};
 
@@ -184,7 +184,8 @@ pub const WRITTEN: &[(&str, &str)] = &[
     ("cosine(x, y)", "a metric by its name, of both rows"),
 ];
 
-/// What to try for an unknown function: what is meant by the name elsewhere, the nearest name, or all of them.
+/// What to try for an unknown function: what is meant by the name elsewhere, the nearest name, or
+/// all of them.
 pub fn remedy(name: &str) -> String {
     let known = function_names().chain(super::named::all().iter().map(|m| m.name));
     match (meant(name), nearest(name, known)) {

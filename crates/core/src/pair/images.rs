@@ -1,6 +1,7 @@
-//! Coordinates in a periodic box: a formula may use them through differences of the two rows alone, in whatever way these are
-//! written. `y - x`, `x[0] - y[0]`, `w*x - w*y` and `(x - 1) - (y - 1)` become the difference that is taken by the minimum
-//! image; what is no such difference depends on the wall that a row happens to be near, and is refused.
+//! Coordinates in a periodic box: a formula may use them through differences of the two rows alone,
+//! in whatever way these are written. `y - x`, `x[0] - y[0]`, `w*x - w*y` and `(x - 1) - (y - 1)`
+//! become the difference that is taken by the minimum image; what is no such difference depends on
+//! the wall that a row happens to be near, and is refused.
 
 use super::tree::{Binary, Formula, Id, Node, Shape, Side, Unary};
 use crate::error::{Error, Result};
@@ -46,7 +47,8 @@ enum Value {
     Linear(Linear),
 }
 
-/// `formula` with all differences of coordinates taken by the minimum image; numbers of a row from `dims` on are attributes.
+/// `formula` with all differences of coordinates taken by the minimum image; numbers of a row from
+/// `dims` on are attributes.
 ///
 /// # Errors
 /// `Request` for a coordinate that stands in no difference, or when the formula is full.

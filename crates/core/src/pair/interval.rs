@@ -1,8 +1,9 @@
 //! Interval arithmetic that encloses reference values (Moore 1966; IEEE 1788 calls it set-based).
 //!
-//! The reference value is f64 with every operation rounded to nearest. Rounding is monotone, so the ends of an interval
-//! computed in the same arithmetic enclose the *rounded* results exactly: nothing is widened but what is not correctly
-//! rounded (the elementary functions). Where a NaN is possible nothing is known, and [`Span::UNKNOWN`] says so.
+//! The reference value is f64 with every operation rounded to nearest. Rounding is monotone, so the
+//! ends of an interval computed in the same arithmetic enclose the *rounded* results exactly:
+//! nothing is widened but what is not correctly rounded (the elementary functions). Where a NaN is
+//! possible nothing is known, and [`Span::UNKNOWN`] says so.
 
 mod elementary;
 
@@ -11,7 +12,8 @@ use crate::pair::tree::{Binary, Unary};
 
 pub use elementary::{down, up};
 
-/// All values between two ends, or nothing known (both ends NaN): then the value may be anything, NaN included.
+/// All values between two ends, or nothing known (both ends NaN): then the value may be anything,
+/// NaN included.
 ///
 /// The whole line from −∞ to ∞ bounds nothing, and counts as unknown.
 #[derive(Clone, Copy, Debug)]

@@ -110,8 +110,8 @@ fn quoted(text: &str, at: usize, quote: char) -> Result<Token> {
     }
 }
 
-/// The columns that a formula reads by name (`x.mass`), with their sides, and the texts that it holds. A formula that has no
-/// meaning has none: whoever parses it says why.
+/// The columns that a formula reads by name (`x.mass`), with their sides, and the texts that it
+/// holds. A formula that has no meaning has none: whoever parses it says why.
 pub(crate) fn named_columns(text: &str) -> (Vec<(Side, String)>, Vec<String>) {
     let (mut columns, mut texts) = (vec![], vec![]);
     let tokens = lex(text).unwrap_or_default();

@@ -1,5 +1,6 @@
-//! From formula to what a backend runs: parts that depend on one row alone are hoisted and computed once per row (in
-//! f64, to the bits of the reference); what is left is a sequence of stages, each one loop over components.
+//! From formula to what a backend runs: parts that depend on one row alone are hoisted and computed
+//! once per row (in f64, to the bits of the reference); what is left is a sequence of stages, each
+//! one loop over components.
 
 use super::artifacts::ArtifactCache;
 use super::eval::{Evaluator, Rows};
@@ -81,7 +82,8 @@ pub struct Lowered {
 }
 
 impl Lowered {
-    /// Lowers `formula` for rows of `dim` components; `periodic` when a box turns differences into minimum images.
+    /// Lowers `formula` for rows of `dim` components; `periodic` when a box turns differences into
+    /// minimum images.
     ///
     /// # Errors
     /// `Request` when the formula is full.
@@ -290,7 +292,8 @@ impl Lowered {
         out.reverse();
         out
     }
-    /// The kernel form of reduction `id` with its two hoisted operands (x side first), if it has one.
+    /// The kernel form of reduction `id` with its two hoisted operands (x side first), if it has
+    /// one.
     pub fn zip_form(&self, id: Id) -> Option<(ZipForm, Id, Id)> {
         if self.periodic {
             return None;
@@ -350,7 +353,8 @@ impl Lowered {
             _ => None,
         }
     }
-    /// Whether every reduction of a pair is an inner product of hoisted rows: the formula runs on matrix units.
+    /// Whether every reduction of a pair is an inner product of hoisted rows: the formula runs on
+    /// matrix units.
     pub fn is_inner_product(&self) -> bool {
         let mut reduces = self.stages.iter().flat_map(|s| &s.reduces).peekable();
         reduces.peek().is_some()
@@ -381,7 +385,8 @@ impl Lowered {
         let mirrored = |of: &[Vec<Id>; 2]| mirror(&self.formula, &of[0], &of[1]);
         mirrored(&self.streams) && mirrored(&self.attrs)
     }
-    /// Computes the hoisted values of one row: streams end to end into `streams`, scalars into `attrs`.
+    /// Computes the hoisted values of one row: streams end to end into `streams`, scalars into
+    /// `attrs`.
     pub fn hoister(&self, side: Side) -> Hoister<'_> {
         let raw = self.raw_stream(side as usize);
         let computed = self.streams[side as usize]
@@ -439,15 +444,16 @@ pub struct Hoister<'l> {
 }
 
 impl Hoister<'_> {
-    /// Loads row `at` of `table`, the same for all calls; then read [`Self::stream`] and [`Self::attr`].
+    /// Loads row `at` of `table`, the same for all calls; then read [`Self::stream`] and
+    /// [`Self::attr`].
     pub fn load(&mut self, table: &Table, at: usize) {
         if !self.held.contains(&at) {
             self.compute(table, at);
         }
         self.row = at - self.held.start;
     }
-    /// Hoisted vector `number` of the rows from `first` on, by component, a lane each; lanes past the last row repeat it. None
-    /// where the vector is the row itself.
+    /// Hoisted vector `number` of the rows from `first` on, by component, a lane each; lanes past
+    /// the last row repeat it. None where the vector is the row itself.
     pub fn strip(&mut self, table: &Table, first: usize, number: usize) -> Option<&[[f64; GROUP]]> {
         self.evaluate(table, first);
         // Nothing is kept by row.
@@ -483,7 +489,8 @@ impl Hoister<'_> {
             return count;
         };
         self.lanes.resize(GROUP * width, 0.0);
-        // A few components of all rows at a time, which stay in the nearest cache. Rows past the last one repeat it.
+        // A few components of all rows at a time, which stay in the nearest cache. Rows past the
+        // last one repeat it.
         for (part, lanes) in self
             .lanes
             .as_chunks_mut::<GROUP>()

@@ -82,7 +82,8 @@ fn single(op: Unary, a: f64) -> f64 {
     function(op, At(a)).unwrap_or(f64::NAN)
 }
 
-/// Does something with a function that straight-line code computes; nothing with others. It alone says which those are.
+/// Does something with a function that straight-line code computes; nothing with others. It alone
+/// says which those are.
 #[inline(always)]
 pub fn function<V: Visit>(op: Unary, visit: V) -> Option<V::Out> {
     Some(match op {

@@ -1,7 +1,8 @@
-//! Text to formula: `sum(abs(x - y))`, `exp(-sum((x - y)^2) / (2*h^2))`, `abs(x.price - y.price) < eps`.
+//! Text to formula: `sum(abs(x - y))`, `exp(-sum((x - y)^2) / (2*h^2))`, `abs(x.price - y.price) <
+//! eps`.
 //!
-//! Precedence from loose to tight: `or`, `and`, `not`, comparisons (not chained), `+ -`, `* /`, unary `-`, `^` (also `**`,
-//! to the right), `.name`, `[k]` and `[a:b]`.
+//! Precedence from loose to tight: `or`, `and`, `not`, comparisons (not chained), `+ -`, `* /`,
+//! unary `-`, `^` (also `**`, to the right), `.name`, `[k]` and `[a:b]`.
 
 mod slices;
 
@@ -37,7 +38,8 @@ pub struct Scope<'a> {
     pub params: BTreeMap<String, Param>,
     /// Column names of x and of y, where the inputs have them.
     pub columns: [Option<&'a [String]>; 2],
-    /// Components of a row, where known: indices are checked against it. Of rows of two lengths the larger.
+    /// Components of a row, where known: indices are checked against it. Of rows of two lengths the
+    /// larger.
     pub dim: Option<usize>,
     /// Components of a row of x and of y, where they may differ.
     pub cols: Option<[usize; 2]>,
@@ -326,7 +328,8 @@ impl Parser<'_, '_> {
         };
         self.binary_at(start, kind, a, b)
     }
-    /// `a < b` (or `a <= b`), of which one is a square root and the other a number, as the same question about the square.
+    /// `a < b` (or `a <= b`), of which one is a square root and the other a number, as the same
+    /// question about the square.
     fn without_roots(&mut self, or_equal: bool, a: Id, b: Id) -> Result<(Id, Id)> {
         let (least, largest) = (number::least_square, number::largest_square);
         if let (Some(square), Some(c)) = (self.formula.square_under(a), self.formula.constant(b)) {
@@ -446,7 +449,8 @@ impl Parser<'_, '_> {
                 ))),
         }
     }
-    /// A text of the formula stands in a column of either table: here in that of the column it is compared with.
+    /// A text of the formula stands in a column of either table: here in that of the column it is
+    /// compared with.
     fn as_beside(&mut self, id: Id, other: Id) -> Result<Id> {
         let (Node::At(Side::X, k), Node::At(Side::Y, _)) =
             (self.formula.node(id), self.formula.node(other))
@@ -761,7 +765,8 @@ impl Parser<'_, '_> {
             }
         }
     }
-    /// `reduce(|a, b| op, init, body)` or `reduce(|a, b| op, body)`; the opening parenthesis is eaten.
+    /// `reduce(|a, b| op, init, body)` or `reduce(|a, b| op, body)`; the opening parenthesis is
+    /// eaten.
     fn user_reduce(&mut self, start: usize) -> Result<Id> {
         if self.bound.is_some() {
             return Err(self.unexpected("no second 'reduce' inside an operator"));
@@ -836,7 +841,8 @@ pub fn suggestion<'s>(name: &str, known: impl Iterator<Item = &'s str>, what: &s
     }
 }
 
-/// The one of `known` that `name` is a slip of: at most a third of its letters differ, and something is left to recognise.
+/// The one of `known` that `name` is a slip of: at most a third of its letters differ, and
+/// something is left to recognise.
 pub fn nearest<'s>(name: &str, known: impl Iterator<Item = &'s str>) -> Option<&'s str> {
     let letters = name.chars().count();
     let near = known

@@ -91,7 +91,8 @@ impl<'j> Patterns<'j> {
             }
         }
     }
-    /// A sum (or the largest) of what went before and of one more term; addition gives the same either way round.
+    /// A sum (or the largest) of what went before and of one more term; addition gives the same
+    /// either way round.
     fn chain(&self, op: Binary, a: Id, b: Id) -> Option<(Norm, Vec<Term>)> {
         let (many, one) = if self.part(b).is_some() {
             (a, b)

@@ -6,7 +6,8 @@ use crate::error::{Blame, Error, Result};
 use crate::opt::Opt;
 use crate::table::Table;
 
-/// Ranks of the components within each row, from 1; equal components share their mean rank. A row with a NaN is all NaN.
+/// Ranks of the components within each row, from 1; equal components share their mean rank. A row
+/// with a NaN is all NaN.
 ///
 /// # Errors
 /// Where it was stopped.
@@ -36,7 +37,8 @@ fn rank_row(row: &[f64], order: &mut Vec<usize>, out: &mut [f64]) {
     }
 }
 
-/// Completes the option `V` with the variances of the columns of both tables together, divided by n − 1.
+/// Completes the option `V` with the variances of the columns of both tables together, divided by n
+/// − 1.
 ///
 /// # Errors
 /// `Input` when the tables have different numbers of columns.
@@ -65,13 +67,13 @@ pub fn variances(
     Ok(None)
 }
 
-/// Moves all rows to a common origin and maps them so that (x − y)ᵀ VI (x − y) is a sum of squares, or, for an
-/// indefinite VI, one with the signs left in the option `signs`. Without VI it is the inverse of the covariance of all
-/// rows (divided by n − 1).
+/// Moves all rows to a common origin and maps them so that (x − y)ᵀ VI (x − y) is a sum of squares,
+/// or, for an indefinite VI, one with the signs left in the option `signs`. Without VI it is the
+/// inverse of the covariance of all rows (divided by n − 1).
 ///
 /// # Errors
-/// `Input` when the tables have different numbers of columns, or too few rows for a covariance that can be inverted;
-/// `Request` when VI is not d × d.
+/// `Input` when the tables have different numbers of columns, or too few rows for a covariance that
+/// can be inverted; `Request` when VI is not d × d.
 pub fn whiten(
     x: &Table,
     y: Option<&Table>,
@@ -216,8 +218,9 @@ fn covariance_root(x: &Table, y: Option<&Table>, d: usize, stop: Stop<'_>) -> Re
     cholesky(&sums, d).ok_or_else(singular)
 }
 
-// Factors of small dense matrices are found by own code: the crate faer 0.24, with its linear algebra alone, brings 27 packages that
-// the workspace has not, and takes a minute of one core to build.
+// Factors of small dense matrices are found by own code: the crate faer 0.24, with its linear
+// algebra alone, brings 27 packages that the workspace has not, and takes a minute of one core to
+// build.
 
 /// The lower triangular L with L Lᵀ = `s`, where `s` is positive definite to working precision.
 fn cholesky(s: &[f64], d: usize) -> Option<Vec<f64>> {
@@ -238,7 +241,8 @@ fn cholesky(s: &[f64], d: usize) -> Option<Vec<f64>> {
     Some(l)
 }
 
-/// Eigenvalues of the symmetric `a`, and eigenvectors as the columns of a matrix, by Jacobi's rotations in cyclic order.
+/// Eigenvalues of the symmetric `a`, and eigenvectors as the columns of a matrix, by Jacobi's
+/// rotations in cyclic order.
 fn eigen(mut a: Vec<f64>, d: usize) -> (Vec<f64>, Vec<f64>) {
     const SWEEPS: usize = 50;
     let mut q: Vec<f64> = (0..d * d)

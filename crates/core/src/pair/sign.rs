@@ -1,4 +1,5 @@
-//! Which values of a formula are never below zero, by its shape alone, and so the roots that order as what is under them.
+//! Which values of a formula are never below zero, by its shape alone, and so the roots that order
+//! as what is under them.
 
 use super::tree::{Binary, Formula, Id, Node, Reduce, Unary};
 
@@ -71,15 +72,16 @@ fn binary(op: Binary, a: Sign, b: Sign, same: bool) -> Sign {
 }
 
 impl Formula {
-    /// What `id` is the square root of, where that is never below zero: r² then orders and bins as r does, while
-    /// the root of a number below zero is NaN.
+    /// What `id` is the square root of, where that is never below zero: r² then orders and bins as
+    /// r does, while the root of a number below zero is NaN.
     pub fn square_under(&self, id: Id) -> Option<Id> {
         match self.node(id) {
             Node::Unary(Unary::Sqrt, inner) if is_never_negative(self, *inner) => Some(*inner),
             _ => None,
         }
     }
-    /// Root `at` without an outer square root, and whether there was one that [`Self::square_under`] takes.
+    /// Root `at` without an outer square root, and whether there was one that
+    /// [`Self::square_under`] takes.
     pub fn without_sqrt(&self, at: usize) -> (Id, bool) {
         let id = self.roots[at];
         self.square_under(id)

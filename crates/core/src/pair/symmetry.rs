@@ -34,7 +34,8 @@ pub(crate) fn are_symmetric(formula: &Formula, roots: &[Id]) -> bool {
     })
 }
 
-/// Whether each node of `x`, which depends on rows of x, is one of `y` with y for x, in order: the same bits of the same row.
+/// Whether each node of `x`, which depends on rows of x, is one of `y` with y for x, in order: the
+/// same bits of the same row.
 pub fn mirror(formula: &Formula, x: &[Id], y: &[Id]) -> bool {
     let mut memo = HashMap::new();
     let mut keys = Keys {
@@ -47,7 +48,8 @@ pub fn mirror(formula: &Formula, x: &[Id], y: &[Id]) -> bool {
             .all(|(x, y)| keys.key(*x, false, false) == keys.key(*y, true, false))
 }
 
-/// Canonical keys: equal keys mean equal bits. `swap` exchanges the rows; `even` allows a change of sign.
+/// Canonical keys: equal keys mean equal bits. `swap` exchanges the rows; `even` allows a change of
+/// sign.
 struct Keys<'a> {
     formula: &'a Formula,
     memo: &'a mut HashMap<(Id, bool, bool), u128>,

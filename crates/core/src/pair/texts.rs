@@ -1,4 +1,5 @@
-//! Columns of text: their numbers stand for words in ascending order, so they compare with each other and do nothing else.
+//! Columns of text: their numbers stand for words in ascending order, so they compare with each
+//! other and do nothing else.
 
 use super::tree::{Binary, Formula, Id, Node, Side, Unary};
 use crate::error::{Error, Result};
@@ -10,7 +11,8 @@ pub(crate) struct Texts<'a> {
     pub names: [Option<&'a [String]>; 2],
 }
 
-/// The name of the column that holds a text of the formula itself: no column that a formula can name is called so.
+/// The name of the column that holds a text of the formula itself: no column that a formula can
+/// name is called so.
 pub fn own(text: &str) -> String {
     format!("\"{text}\"")
 }

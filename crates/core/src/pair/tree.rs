@@ -72,7 +72,8 @@ pub enum Node {
     Row(Side),
     /// Component `k` of a row.
     At(Side, u32),
-    /// A vector that belongs to the formula, as weights `w` or variances `V`; an index into [`Formula::vectors`].
+    /// A vector that belongs to the formula, as weights `w` or variances `V`; an index into
+    /// [`Formula::vectors`].
     Given(u32),
     /// `x − y`, by the minimum image where the problem has a box.
     Delta,
@@ -88,7 +89,8 @@ pub enum Node {
     Select(Id, Id, Id),
     /// A named reduction of a vector.
     Reduce(Reduce, Id),
-    /// A reduction by any associative operator `op` over [`Node::Bound`] operands: `reduce(|a, b| op, init, body)`.
+    /// A reduction by any associative operator `op` over [`Node::Bound`] operands: `reduce(|a, b|
+    /// op, init, body)`.
     UserReduce {
         #[allow(missing_docs)]
         op: Id,
@@ -135,7 +137,8 @@ pub const DEP_BOUND: Deps = 4;
 /// The most nodes a formula may have.
 pub const MAX_NODES: usize = 4096;
 
-/// A formula: nodes in an order where operands come first, and one or more roots (the pair's value first).
+/// A formula: nodes in an order where operands come first, and one or more roots (the pair's value
+/// first).
 #[derive(Clone, Debug, Default)]
 pub struct Formula {
     nodes: Vec<Node>,
@@ -146,7 +149,8 @@ pub struct Formula {
     pub vectors: Vec<Vec<f64>>,
     /// What is computed for every pair, in the order in which folds refer to it.
     pub roots: Vec<Id>,
-    /// Components of a row, where they are known; numbers beyond them are attributes, which no box is about.
+    /// Components of a row, where they are known; numbers beyond them are attributes, which no box
+    /// is about.
     pub components: Option<usize>,
 }
 
@@ -322,7 +326,8 @@ impl Formula {
             _ => None,
         }
     }
-    /// `a`, or what differs from it in its sign alone: `−a` as `a`, and `y − x` as the difference `x − y`.
+    /// `a`, or what differs from it in its sign alone: `−a` as `a`, and `y − x` as the difference
+    /// `x − y`.
     fn even(&mut self, a: Id) -> Result<Id> {
         match *self.node(a) {
             Node::Unary(Unary::Neg, inner) => self.even(inner),
@@ -405,7 +410,8 @@ impl Formula {
             self.deps(body),
         )
     }
-    /// A reduction by any associative operator; `op` is made of [`Node::Bound`] operands and constants.
+    /// A reduction by any associative operator; `op` is made of [`Node::Bound`] operands and
+    /// constants.
     ///
     /// # Errors
     /// `Request` when `body` is no vector, or `op` uses the rows, or the formula is full.

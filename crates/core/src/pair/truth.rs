@@ -1,11 +1,13 @@
-//! Conditions of joins as in SQL: a comparison with NaN, which stands for what is missing, is neither true nor false; `not` of
-//! such is such; `and` and `or` know what follows from the other operand. A condition holds where it is true.
+//! Conditions of joins as in SQL: a comparison with NaN, which stands for what is missing, is
+//! neither true nor false; `not` of such is such; `and` and `or` know what follows from the other
+//! operand. A condition holds where it is true.
 
 use super::tree::{Binary, Formula, Id, Node, Reduce, Unary};
 use crate::error::Result;
 use std::collections::HashMap;
 
-/// What is true, as a number 1, exactly where `condition` is true for sure. Numbers inside comparisons stay as they are.
+/// What is true, as a number 1, exactly where `condition` is true for sure. Numbers inside
+/// comparisons stay as they are.
 ///
 /// # Errors
 /// `Request` when the formula is full.

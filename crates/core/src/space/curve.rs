@@ -1,7 +1,8 @@
 //! Rows in the order of Hilbert's curve, so that rows that follow one another are near one another.
 //!
-//! Keys after Skilling, *Programming the Hilbert curve*, AIP Conf. Proc. 707 (2004) 381. They are taken on a grid over
-//! the rows' bounds; rows that share a cell are sorted again on a grid over theirs, so that clusters are resolved too.
+//! Keys after Skilling, *Programming the Hilbert curve*, AIP Conf. Proc. 707 (2004) 381. They are
+//! taken on a grid over the rows' bounds; rows that share a cell are sorted again on a grid over
+//! theirs, so that clusters are resolved too.
 
 use std::sync::OnceLock;
 
@@ -121,10 +122,11 @@ impl Grid {
     }
 }
 
-/// Hilbert's curve in few dimensions as a machine: in each state, a halving of all axes has a digit and a next state.
+/// Hilbert's curve in few dimensions as a machine: in each state, a halving of all axes has a digit
+/// and a next state.
 ///
-/// After Hamilton, *Compact Hilbert Indices*, Dalhousie CS-2006-07 (2006), algorithm 2. A state is where the curve enters
-/// a cell (`entry`) and along which axis it leaves (`axis`).
+/// After Hamilton, *Compact Hilbert Indices*, Dalhousie CS-2006-07 (2006), algorithm 2. A state is
+/// where the curve enters a cell (`entry`) and along which axis it leaves (`axis`).
 #[derive(Debug)]
 struct Turns {
     /// By state and half (bit k: the upper half along axis k): next state · 2ⁿ + digit.
@@ -203,7 +205,8 @@ fn hilbert(x: &mut [u32], bits: u32) -> u64 {
     while q > 1 {
         let low = q - 1;
         for i in 0..n {
-            // Inverts the low bits of the first coordinate, or exchanges them with those of this one.
+            // Inverts the low bits of the first coordinate, or exchanges them with those of this
+            // one.
             let set = 0u32.wrapping_sub(u32::from(x[i] & q != 0));
             let exchange = (x[0] ^ x[i]) & low & !set;
             x[0] ^= (low & set) | exchange;
@@ -231,7 +234,8 @@ fn hilbert(x: &mut [u32], bits: u32) -> u64 {
     key
 }
 
-/// The rows in the order of `keys` on `grid` (as [`Grid::key`] gives them), cells with many rows refined.
+/// The rows in the order of `keys` on `grid` (as [`Grid::key`] gives them), cells with many rows
+/// refined.
 pub fn order(coordinates: &Coordinates<'_>, grid: &Grid, keys: Vec<u64>) -> Vec<u32> {
     let mut items: Vec<(u64, u32)> = keys.into_iter().zip(0..).collect();
     sort(&mut items, grid.length());

@@ -1,14 +1,17 @@
-//! Whether a fold by rows of one table visits half of the cells and credits both rows of each, or visits all of them.
+//! Whether a fold by rows of one table visits half of the cells and credits both rows of each, or
+//! visits all of them.
 //!
-//! Sums of a block are added differently either way, so that the choice is one of the problem alone: shares made on different machines
-//! fit together. Its figures are rough, in cycles of a core with vectors of 64 bytes; what a run takes is predicted elsewhere.
+//! Sums of a block are added differently either way, so that the choice is one of the problem
+//! alone: shares made on different machines fit together. Its figures are rough, in cycles of a
+//! core with vectors of 64 bytes; what a run takes is predicted elsewhere.
 
 use crate::fold::{Fold, RowOp};
 use crate::pair::lower::{Lowered, ZipForm};
 use crate::pair::tree::{Binary, Id, Node, Unary};
 use crate::table::Precision;
 
-/// Cycles of a value on its way to both its rows more than to one, where sums are taken; where exponentials are.
+/// Cycles of a value on its way to both its rows more than to one, where sums are taken; where
+/// exponentials are.
 const BOTH: [f64; 2] = [1.8, 5.0];
 /// Cycles of an operation of a vector; of a division or root.
 const OPERATION: f64 = 0.75;
@@ -19,8 +22,8 @@ const OTHER: f64 = 12.0;
 /// Cycles of a minimum image of one component.
 const IMAGE: f64 = 3.0;
 
-/// Whether half of the cells, credited to both sides, are the faster way to the folds of a formula whose value is the same with
-/// the rows exchanged. Only folds by rows have a choice.
+/// Whether half of the cells, credited to both sides, are the faster way to the folds of a formula
+/// whose value is the same with the rows exchanged. Only folds by rows have a choice.
 pub fn pays(low: &Lowered, precision: Precision, folds: &[Fold]) -> bool {
     let cycles = value(low, precision);
     folds.iter().any(|fold| match fold {

@@ -1,7 +1,7 @@
 //! Periodic boxes: what they are, how they are written down, and the minimum-image difference.
 //!
-//! Everything is in the unit of the coordinates; angles are in degrees. A space without a box is simply a
-//! space without a [`PeriodicBox`].
+//! Everything is in the unit of the coordinates; angles are in degrees. A space without a box is
+//! simply a space without a [`PeriodicBox`].
 
 mod image;
 mod reduce;
@@ -21,8 +21,8 @@ const FORMS: &str = "L, LX,LY or LX,LY,LZ; with alpha,beta,gamma in degrees, or 
 
 /// A periodic box of one to three dimensions: orthorhombic, or triclinic (three dimensions).
 ///
-/// It is serialised as the numbers it was made from: one to three lengths, three lengths and three angles, or the nine
-/// components of three lattice vectors.
+/// It is serialised as the numbers it was made from: one to three lengths, three lengths and three
+/// angles, or the nine components of three lattice vectors.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "Vec<f64>", into = "Vec<f64>")]
 pub struct PeriodicBox {
@@ -42,7 +42,8 @@ impl PeriodicBox {
     /// A box of one to three dimensions with right angles and these edge lengths along the axes.
     ///
     /// # Errors
-    /// `Request` when there are none or more than three lengths, or one is not a positive finite number.
+    /// `Request` when there are none or more than three lengths, or one is not a positive finite
+    /// number.
     pub fn orthorhombic(lengths: &[f64]) -> Result<Self> {
         match lengths.len() {
             1..=3 => Self::build(lengths).map_err(Flaw::error),
@@ -52,8 +53,8 @@ impl PeriodicBox {
             }
         }
     }
-    /// A triclinic box from its edge lengths a, b, c and the angles α (between b and c), β (a, c), γ (a, b) in degrees;
-    /// a lies along x and b in the xy plane.
+    /// A triclinic box from its edge lengths a, b, c and the angles α (between b and c), β (a, c),
+    /// γ (a, b) in degrees; a lies along x and b in the xy plane.
     ///
     /// # Errors
     /// `Request` when a length is not a positive finite number, or the angles close no cell.
@@ -63,15 +64,17 @@ impl PeriodicBox {
     /// A triclinic box from three lattice vectors of either handedness.
     ///
     /// # Errors
-    /// `Request` when a component is not finite, or the vectors are zero, huge or (nearly) in one plane.
+    /// `Request` when a component is not finite, or the vectors are zero, huge or (nearly) in one
+    /// plane.
     pub fn from_vectors(vectors: [[f64; 3]; 3]) -> Result<Self> {
         Self::build(&vectors.concat()).map_err(Flaw::error)
     }
-    /// A box from text: `L` (a cube), `LX,LY`, `LX,LY,LZ`, `LX,LY,LZ,alpha,beta,gamma` (degrees), or the nine numbers of its
-    /// three vectors.
+    /// A box from text: `L` (a cube), `LX,LY`, `LX,LY,LZ`, `LX,LY,LZ,alpha,beta,gamma` (degrees),
+    /// or the nine numbers of its three vectors.
     ///
     /// # Errors
-    /// `Request`, underlining the number to blame, as the constructors; or when the text is no such list.
+    /// `Request`, underlining the number to blame, as the constructors; or when the text is no such
+    /// list.
     pub fn parse(text: &str) -> Result<Self> {
         let mut numbers = Vec::new();
         let mut places: Vec<Range<usize>> = Vec::new();
@@ -153,7 +156,8 @@ impl PeriodicBox {
     pub fn vectors(&self) -> &[[f64; 3]] {
         &self.vectors[..self.dims]
     }
-    /// A shortest basis of the same lattice, ascending in length when the box is triclinic (Minkowski-reduced).
+    /// A shortest basis of the same lattice, ascending in length when the box is triclinic
+    /// (Minkowski-reduced).
     pub fn reduced(&self) -> &[[f64; 3]] {
         &self.reduced[..self.dims]
     }
@@ -161,8 +165,8 @@ impl PeriodicBox {
     pub fn volume(&self) -> f64 {
         self.volume
     }
-    /// Half the shortest lattice vector: no two images of one point lie within this cut-off of any place (strictly), so
-    /// that one image suffices for every cut-off up to it.
+    /// Half the shortest lattice vector: no two images of one point lie within this cut-off of any
+    /// place (strictly), so that one image suffices for every cut-off up to it.
     pub fn inradius(&self) -> f64 {
         self.reduced()
             .iter()
@@ -189,16 +193,18 @@ impl PeriodicBox {
     pub fn image(&self) -> &Image {
         &self.image
     }
-    /// Replaces a difference vector by the shortest of its periodic images. **This is the reference.**
+    /// Replaces a difference vector by the shortest of its periodic images. **This is the
+    /// reference.**
     ///
-    /// Right angles: each component becomes `d − L·rint(d / L)`, where `rint` rounds halves to even: of two images half
-    /// a box away, the one an even number of boxes from `d` wins. Oblique boxes: [`Oblique::nearest`] says how, and
-    /// which of several shortest images wins. Both are odd functions: the image of `−delta` is the negative of the image
-    /// of `delta` (zeros have either sign), so that r² is the same in bits both ways round. NaN and infinite components
+    /// Right angles: each component becomes `d − L·rint(d / L)`, where `rint` rounds halves to
+    /// even: of two images half a box away, the one an even number of boxes from `d` wins. Oblique
+    /// boxes: [`Oblique::nearest`] says how, and which of several shortest images wins. Both are
+    /// odd functions: the image of `−delta` is the negative of the image of `delta` (zeros have
+    /// either sign), so that r² is the same in bits both ways round. NaN and infinite components
     /// give NaN.
     ///
-    /// Components beyond [`PeriodicBox::dims`] are not periodic and stay. A box with right angles serves shorter rows too; an
-    /// oblique one leaves them as they are.
+    /// Components beyond [`PeriodicBox::dims`] are not periodic and stay. A box with right angles
+    /// serves shorter rows too; an oblique one leaves them as they are.
     #[inline]
     pub fn minimum_image(&self, delta: &mut [f64]) {
         match &self.image {
@@ -250,7 +256,8 @@ fn row(given: &[f64], at: usize) -> V {
     [given[at], given[at + 1], given[at + 2]]
 }
 
-/// The diagonal box of one to three lengths; absent dimensions get length one, so that products come out right.
+/// The diagonal box of one to three lengths; absent dimensions get length one, so that products
+/// come out right.
 fn box_edges(given: &[f64]) -> std::result::Result<[V; 3], Flaw> {
     let mut vectors = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     for (at, length) in given.iter().enumerate().take(3) {
@@ -307,7 +314,8 @@ fn edges(given: &[f64]) -> std::result::Result<[V; 3], Flaw> {
     }
     let [ca, cb, cg] = angles.map(cos_degrees);
     let sg = sin_degrees(angles[2]);
-    // The sine product for the volume of the unit cell: it has no cancellation where 1 − ca² − cb² − cg² + 2·ca·cb·cg has.
+    // The sine product for the volume of the unit cell: it has no cancellation where 1 − ca² − cb²
+    // − cg² + 2·ca·cb·cg has.
     let s = 0.5 * (angles[0] + angles[1] + angles[2]);
     let [sa, sb, sc] = angles.map(|angle| sin_degrees(s - angle));
     let unit = 2.0 * (sin_degrees(s) * sa * sb * sc).max(0.0).sqrt();

@@ -1,16 +1,18 @@
-//! How far apart the rows of a pair can be that counts, and the coordinates in which the others are out of reach.
+//! How far apart the rows of a pair can be that counts, and the coordinates in which the others are
+//! out of reach.
 //!
-//! A [`Reach`] bounds the differences of rows: their length, or that of components. [`Windows`] turn it into up to three
-//! coordinates of single rows, such that two rows within reach differ by no more than a window in each of them, in every
-//! arithmetic of this crate; in a periodic box coordinates are parts of its edges, and differ modulo 1.
+//! A [`Reach`] bounds the differences of rows: their length, or that of components. [`Windows`]
+//! turn it into up to three coordinates of single rows, such that two rows within reach differ by
+//! no more than a window in each of them, in every arithmetic of this crate; in a periodic box
+//! coordinates are parts of its edges, and differ modulo 1.
 
 use super::periodic_box::{Image, PeriodicBox, dot};
 use crate::table::Table;
 
 /// Coordinates at most.
 pub const MOST: usize = 3;
-/// What bounds are wider than they say, relative and absolute: far beyond the rounding of a sum of squares, and beyond what a
-/// square loses where it underflows.
+/// What bounds are wider than they say, relative and absolute: far beyond the rounding of a sum of
+/// squares, and beyond what a square loses where it underflows.
 const WIDER: f64 = 1.0 + 1e-9;
 const TINY: f64 = 1e-150;
 /// Roundings of a place in a box, and of a difference in it.
@@ -59,8 +61,8 @@ pub struct Windows {
 pub type Place = [f64; MOST];
 
 impl Windows {
-    /// Of rows of `tables` that are within `reach`, whose differences are the shortest in `cell`; without a coordinate where
-    /// none tells rows apart.
+    /// Of rows of `tables` that are within `reach`, whose differences are the shortest in `cell`;
+    /// without a coordinate where none tells rows apart.
     pub fn new(reach: &Reach, cell: Option<&PeriodicBox>, tables: [&Table; 2]) -> Windows {
         let dim = tables[0].cols();
         let ends: Vec<(f64, f64)> = (0..dim).map(|k| ends(tables, k)).collect();
@@ -112,7 +114,8 @@ impl Windows {
     pub fn is_periodic(&self, at: usize) -> bool {
         self.axes[at].periodic
     }
-    /// The place of a row; none where a component is not finite that is bounded, so that nothing is within reach of it.
+    /// The place of a row; none where a component is not finite that is bounded, so that nothing is
+    /// within reach of it.
     #[inline]
     pub fn place(&self, row: &[f64]) -> Option<Place> {
         let mut place = [0.0; MOST];
@@ -211,7 +214,8 @@ fn inverse(b: [[f64; 3]; 3]) -> [[f64; 3]; 3] {
 mod tests {
     use super::*;
 
-    /// Pairs of random and of strange rows within reach, in every kind of box, are within all windows.
+    /// Pairs of random and of strange rows within reach, in every kind of box, are within all
+    /// windows.
     #[test]
     fn rows_within_reach_are_within_windows() {
         let mut state = 7u64;

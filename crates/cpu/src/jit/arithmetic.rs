@@ -149,8 +149,9 @@ impl Tile<'_> {
             self.fused(sum, x, coefficient)
         })
     }
-    /// eᵃ in single precision with AVX-512, as `kernels/math.rs` computes it, within a unit in the last place: the argument
-    /// less a multiple of ln 2 in two parts, and a polynomial of what is left.
+    /// eᵃ in single precision with AVX-512, as `kernels/math.rs` computes it, within a unit in the
+    /// last place: the argument less a multiple of ln 2 in two parts, and a polynomial of what is
+    /// left.
     fn exponential(&mut self, a: Val) -> V {
         let a = self.number(a);
         // A NaN is the second operand, which both return.
@@ -172,9 +173,10 @@ impl Tile<'_> {
         let power = self.polynomial(rest, SINGLE.exp.into_iter().chain([1.0, 1.0]));
         self.three(Op::Scale, Arg::V(power), Arg::V(n), Arg::No)
     }
-    /// 2^(a·factor) in single precision with AVX-512: the power of the whole part, and a polynomial of the fraction
-    /// (minimax, 1.1 units in the last place). The product is rounded, as that of a formula is. Of a term of a sum the nearest
-    /// whole part is taken, which leaves less and spares a power (1.6·10⁻⁷ of the value).
+    /// 2^(a·factor) in single precision with AVX-512: the power of the whole part, and a polynomial
+    /// of the fraction (minimax, 1.1 units in the last place). The product is rounded, as that of a
+    /// formula is. Of a term of a sum the nearest whole part is taken, which leaves less and spares
+    /// a power (1.6·10⁻⁷ of the value).
     pub fn power_of_two(&mut self, a: Val, factor: f64) -> V {
         let factor = self.constant_of(factor);
         let t = self.two(Op::Mul, factor, a);
@@ -266,7 +268,8 @@ impl Tile<'_> {
             self.list.push(Op::AddIf, out, [Arg::V(odd), a, b]);
             return out;
         }
-        // Equal numbers differ in the sign of zero at most, so both orders together have the right one.
+        // Equal numbers differ in the sign of zero at most, so both orders together have the right
+        // one.
         let (op, join) = if max {
             (Op::Max, Op::And)
         } else {
@@ -282,7 +285,8 @@ impl Tile<'_> {
         let x = self.number(a);
         match multiplied(p, self.geo.size == 4) {
             Some(Power::Whole(n)) => Val::V(self.whole(x, n)),
-            // A sum that is not finite is taken value by value, by the code below, where NaN reaches it.
+            // A sum that is not finite is taken value by value, by the code below, where NaN
+            // reaches it.
             Some(Power::Halves(n)) if n < 0 && self.geo.adds_single() && !self.decides() => {
                 Val::V(self.reciprocal_root(x, -n, None))
             }
@@ -302,8 +306,9 @@ impl Tile<'_> {
             _ => Val::Nothing,
         }
     }
-    /// x^(−n/2), n odd, in single precision with AVX-512: r ≈ 1/√x to 14 bits, and rⁿ·(1 + n/2·(1 − x·r²)), times a `factor`
-    /// where there is one, within a few units in the last place. What is 0, infinite or leaves the range may come out as NaN.
+    /// x^(−n/2), n odd, in single precision with AVX-512: r ≈ 1/√x to 14 bits, and rⁿ·(1 + n/2·(1 −
+    /// x·r²)), times a `factor` where there is one, within a few units in the last place. What is
+    /// 0, infinite or leaves the range may come out as NaN.
     pub fn reciprocal_root(&mut self, x: V, n: i32, factor: Option<&Src>) -> V {
         let r = self.one(Op::ReciprocalRoot, Val::V(x));
         let square = self.two(Op::Mul, Val::V(r), Val::V(r));
@@ -358,8 +363,8 @@ impl Tile<'_> {
     }
 }
 
-/// 1/v of a power of two: multiplying by it rounds as dividing by v does. In single precision of any v far from the ends:
-/// one more rounding of half a unit.
+/// 1/v of a power of two: multiplying by it rounds as dividing by v does. In single precision of
+/// any v far from the ends: one more rounding of half a unit.
 fn reciprocal_of(src: &Src, single: bool) -> Option<f64> {
     let Src::Const(v) = src else { return None };
     // Far from the ends of both precisions.

@@ -1,5 +1,6 @@
-//! Functions without instructions of their own: called from generated code on buffers of numbers, with the bits of the
-//! evaluator in double precision; in single precision exponentials and logarithms are those of the lanes.
+//! Functions without instructions of their own: called from generated code on buffers of numbers,
+//! with the bits of the evaluator in double precision; in single precision exponentials and
+//! logarithms are those of the lanes.
 
 use crate::pairs::lanes::Real;
 use zipfold_core::number::function::{self, Visit};
@@ -8,7 +9,8 @@ use zipfold_core::pair::operators;
 use zipfold_core::pair::tree::Unary;
 use zipfold_vector::simd::Isa;
 
-/// A function of every number. No closure: long ones are compiled apart, without the instruction set of the caller.
+/// A function of every number. No closure: long ones are compiled apart, without the instruction
+/// set of the caller.
 macro_rules! each {
     ($out:expr, $a:expr, $v:ident => $f:expr) => {{
         for (out, a) in $out.iter_mut().zip($a) {
@@ -67,7 +69,8 @@ impl Call {
     }
 }
 
-/// The signature of what generated code calls: number of the function, how many numbers, results, operands.
+/// The signature of what generated code calls: number of the function, how many numbers, results,
+/// operands.
 pub type Function<T> = unsafe extern "sysv64" fn(usize, usize, *mut T, *const T, *const T);
 
 /// The function compiled for an instruction set.
@@ -76,7 +79,8 @@ pub fn function<T: Real>(wide: bool) -> Function<T> {
 }
 
 /// # Safety
-/// The machine has AVX-512; the pointers are good for `n` numbers each (the second operand, where the function has one).
+/// The machine has AVX-512; the pointers are good for `n` numbers each (the second operand, where
+/// the function has one).
 #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2")]
 unsafe extern "sysv64" fn on_avx512<T: Real>(
     call: usize,
@@ -90,7 +94,8 @@ unsafe extern "sysv64" fn on_avx512<T: Real>(
 }
 
 /// # Safety
-/// The machine has AVX2; the pointers are good for `n` numbers each (the second operand, where the function has one).
+/// The machine has AVX2; the pointers are good for `n` numbers each (the second operand, where the
+/// function has one).
 #[target_feature(enable = "avx2")]
 unsafe extern "sysv64" fn on_avx2<T: Real>(
     call: usize,

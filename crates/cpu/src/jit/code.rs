@@ -24,11 +24,13 @@ pub struct Code<T> {
 }
 
 impl<T: Real> Code<T> {
-    /// Compiles `program` for `isa`; recognised reductions are `given` by the dense kernels, or computed too. Results are
-    /// stored lane by lane, or added to sums: [`super::SUM`] bytes a row and number, lane = column modulo their count.
+    /// Compiles `program` for `isa`; recognised reductions are `given` by the dense kernels, or
+    /// computed too. Results are stored lane by lane, or added to sums: [`super::SUM`] bytes a row
+    /// and number, lane = column modulo their count.
     ///
     /// # Errors
-    /// What stands against it, where the jit cannot express the formula or the system executes nothing that was written.
+    /// What stands against it, where the jit cannot express the formula or the system executes
+    /// nothing that was written.
     pub fn compile(
         low: &Lowered,
         program: &Program,
@@ -91,12 +93,15 @@ impl<T: Real> Code<T> {
     pub fn frame(&self) -> usize {
         self.frame
     }
-    /// Evaluates `rows` rows against `lanes` of a block, and perhaps more of them; or of blocks, where results are added up or
-    /// stored in lines, and nothing is read that is held by blocks (differences in a box, given reductions, several numbers of a column).
+    /// Evaluates `rows` rows against `lanes` of a block, and perhaps more of them; or of blocks,
+    /// where results are added up or stored in lines, and nothing is read that is held by blocks
+    /// (differences in a box, given reductions, several numbers of a column).
     ///
     /// # Safety
-    /// The operands are those of the compiled formula: `rows` rows of x, as many lanes of y in strips as `lanes` ends at, and
-    /// room for the results of `rows` rows: stored ones for one block of y, or for a line of blocks; `frame` holds [`Self::frame`] numbers. The machine has the instruction set.
+    /// The operands are those of the compiled formula: `rows` rows of x, as many lanes of y in
+    /// strips as `lanes` ends at, and room for the results of `rows` rows: stored ones for one
+    /// block of y, or for a line of blocks; `frame` holds [`Self::frame`] numbers. The machine has
+    /// the instruction set.
     pub unsafe fn run(
         &self,
         frame: &mut [f64],
@@ -169,7 +174,8 @@ struct Maker<'s> {
 const LONGEST: usize = 6000;
 
 impl Maker<'_> {
-    /// Writes the first of the tiles (rows, strips) whose values stay in registers, or else the last that can be written.
+    /// Writes the first of the tiles (rows, strips) whose values stay in registers, or else the
+    /// last that can be written.
     fn best<T: Real>(
         &mut self,
         shapes: &[(usize, usize)],

@@ -1,5 +1,6 @@
-//! Differences whose sign nothing reads: the number of the row of x comes last, where an instruction takes it from memory for
-//! all lanes. Spreading it into a register first costs two thirds of an addition (Zen 4), and the bits are the same.
+//! Differences whose sign nothing reads: the number of the row of x comes last, where an
+//! instruction takes it from memory for all lanes. Spreading it into a register first costs two
+//! thirds of an addition (Zen 4), and the bits are the same.
 
 use super::step::{Fold, Kind, Step, Steps, reads};
 use crate::pairs::program::{Inst, Op, Src};

@@ -162,7 +162,8 @@ fn rare(op: Op, of: impl Fn([Code; 4]) -> Code) -> Code {
     }
 }
 
-/// Registers that hold the bases of addresses. Those of the second kind are loaded again after a call.
+/// Registers that hold the bases of addresses. Those of the second kind are loaded again after a
+/// call.
 const ROWS: Register = Register::RBX;
 const STRIP: Register = Register::R12;
 const FRAME: Register = Register::R13;
@@ -191,7 +192,8 @@ struct Writer<'l> {
     open: Vec<(u64, usize)>,
 }
 
-/// The bytes of a function `extern "sysv64" fn(frame: *mut Head)`; `function` is the address of what it calls.
+/// The bytes of a function `extern "sysv64" fn(frame: *mut Head)`; `function` is the address of
+/// what it calls.
 ///
 /// # Errors
 /// Where an operand does not fit an instruction.
@@ -480,7 +482,8 @@ impl Writer<'_> {
                     self.address(&mem, mem.broadcast),
                 )?,
                 None => {
-                    // A target in memory lies in the last spare register, and tied ones are read there: both read first.
+                    // A target in memory lies in the last spare register, and tied ones are read
+                    // there: both read first.
                     let c = self.operand(inst.src[2], 0)?;
                     Instruction::with3(code(op, &self.geo), to, b, c)?
                 }

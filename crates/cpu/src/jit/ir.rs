@@ -1,4 +1,5 @@
-//! What the jit computes with between a program and machine code: instructions over virtual registers of one tile.
+//! What the jit computes with between a program and machine code: instructions over virtual
+//! registers of one tile.
 
 use super::steps::Target;
 use super::{Results, SUM, line};
@@ -155,7 +156,8 @@ pub enum Op {
     Strips,
     /// End of it: pointers move on to the next strips.
     EndStrips,
-    /// Calls function `.0` on `.1` numbers: results at byte `.2` of the frame, operands at `.3` and `.4`.
+    /// Calls function `.0` on `.1` numbers: results at byte `.2` of the frame, operands at `.3` and
+    /// `.4`.
     Call(usize, usize, i64, i64, i64),
 }
 

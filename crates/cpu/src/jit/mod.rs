@@ -1,8 +1,9 @@
 //! Family *jit*: any formula as straight-line AVX2 or AVX-512 code for a register tile.
 //!
-//! A tile is R rows of x and one vector of lanes of y (or one row and S vectors): as many accumulators as registers hold. The
-//! components run in a loop inside the code, in ascending order; f64 is never contracted, so it has the bits of the
-//! evaluator (`pairs/vm.rs`). Functions without instructions are called on the lanes of a whole tile.
+//! A tile is R rows of x and one vector of lanes of y (or one row and S vectors): as many
+//! accumulators as registers hold. The components run in a loop inside the code, in ascending
+//! order; f64 is never contracted, so it has the bits of the evaluator (`pairs/vm.rs`). Functions
+//! without instructions are called on the lanes of a whole tile.
 
 #[cfg(target_arch = "x86_64")]
 mod arithmetic;
@@ -46,7 +47,8 @@ pub const GROUP: usize = 16;
 /// Bytes of the lanes of a sum: column modulo so many numbers, whatever the instruction set.
 pub const SUM: usize = 64;
 
-/// Results of a row that are stored one after another, numbers of `size` bytes: a group of rows stays in the nearest cache.
+/// Results of a row that are stored one after another, numbers of `size` bytes: a group of rows
+/// stays in the nearest cache.
 pub const fn line(size: usize) -> usize {
     2048 / size
 }

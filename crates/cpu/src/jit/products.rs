@@ -1,5 +1,5 @@
-//! Sums of results that are products, in single precision: a product and its addition are one operation, and a weight goes
-//! into the factor that components share.
+//! Sums of results that are products, in single precision: a product and its addition are one
+//! operation, and a weight goes into the factor that components share.
 
 use super::step::{Loop, Step, Steps, drop_unread, multiplied, reads};
 use crate::pairs::program::{Inst, Op, Src};
@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet};
 use zipfold_core::number::Power;
 use zipfold_core::pair::tree::Binary;
 
-/// Gives results that are added up a factor: of a product one of its two, else the `weight`, where there is one. With AVX-512
-/// (`wide`) a weight goes into powers that reciprocal roots give.
+/// Gives results that are added up a factor: of a product one of its two, else the `weight`, where
+/// there is one. With AVX-512 (`wide`) a weight goes into powers that reciprocal roots give.
 pub fn factors(steps: &mut Steps, weight: Option<Src>, wide: bool) {
     let reads = times_read(steps);
     let mut registers = steps.registers;

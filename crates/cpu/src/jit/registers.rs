@@ -1,5 +1,5 @@
-//! Registers of the machine for those of a listing: a linear scan over live ranges. What does not fit lies in the frame, or is
-//! loaded again where it came from memory.
+//! Registers of the machine for those of a listing: a linear scan over live ranges. What does not
+//! fit lies in the frame, or is loaded again where it came from memory.
 
 use super::ir::{Arg, Base, Class, Inst, Listing, Mem, NONE, Op, V};
 

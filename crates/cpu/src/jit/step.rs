@@ -37,9 +37,11 @@ pub enum Step {
     Fold(usize),
     /// Register `.2` is 2 to the power of operand `.0` times a number.
     Power(Src, f64, usize),
-    /// Register `.3` is operand `.0` to the power of −`.1`/2, times operand `.2`: of sums in single precision with AVX-512.
+    /// Register `.3` is operand `.0` to the power of −`.1`/2, times operand `.2`: of sums in single
+    /// precision with AVX-512.
     ReciprocalRoot(Src, i32, Src, usize),
-    /// Number `.2` of a result is operand `.0`, times `.1` where it is added to a sum; the component is added where `.3`.
+    /// Number `.2` of a result is operand `.0`, times `.1` where it is added to a sum; the
+    /// component is added where `.3`.
     Out(Src, Option<Src>, usize, bool),
 }
 
@@ -67,7 +69,8 @@ pub struct Steps {
     pub numbers: usize,
     /// Whether functions are called.
     pub calls: bool,
-    /// Whether a NaN might not reach the result: there are comparisons, choices or questions for NaN.
+    /// Whether a NaN might not reach the result: there are comparisons, choices or questions for
+    /// NaN.
     pub decides: bool,
     /// Registers that are read in another segment than the one that writes them.
     pub crossing: Vec<bool>,
@@ -132,7 +135,8 @@ pub fn reads(step: &Step, folds: &[Fold]) -> Vec<Src> {
     }
 }
 
-/// The power that is taken by multiplications. In single precision these are few, or the rounding would show.
+/// The power that is taken by multiplications. In single precision these are few, or the rounding
+/// would show.
 pub fn multiplied(p: f64, single: bool) -> Option<Power> {
     let p = if single { f64::from(p as f32) } else { p };
     match Power::of(p) {

@@ -1,5 +1,5 @@
-//! A program made ready for the jit: recognised reductions and operators of users as instructions, what nobody reads
-//! left out, and where calls of functions cut the instructions into segments.
+//! A program made ready for the jit: recognised reductions and operators of users as instructions,
+//! what nobody reads left out, and where calls of functions cut the instructions into segments.
 
 use super::Results;
 use super::calls::Call;
@@ -103,7 +103,8 @@ pub fn steps(low: &Lowered, program: &Program, target: Target) -> Result<Steps, 
     Ok(out)
 }
 
-/// Exponentials of a value times a number become powers of two of it, with one product instead of several.
+/// Exponentials of a value times a number become powers of two of it, with one product instead of
+/// several.
 fn powers(steps: &mut Steps) {
     let lists = steps
         .loops
@@ -422,7 +423,8 @@ pub fn call(step: &Step, target: Target) -> Option<Call> {
     }
 }
 
-/// Registers read in another segment than that of their latest result; a call ends a segment, and so does a list of steps.
+/// Registers read in another segment than that of their latest result; a call ends a segment, and
+/// so does a list of steps.
 fn crossing(steps: &Steps, target: Target) -> Vec<bool> {
     let mut seen = Seen {
         target,

@@ -1,7 +1,9 @@
-//! From steps to instructions of a tile: the formula for R rows of x and S vectors of lanes of y, instances abreast where
-//! registers hold them, else one after another; what instances share (lanes of y, constants) is loaded once.
+//! From steps to instructions of a tile: the formula for R rows of x and S vectors of lanes of y,
+//! instances abreast where registers hold them, else one after another; what instances share (lanes
+//! of y, constants) is loaded once.
 //!
-//! Where functions are called no register outlives the call: what is read in another segment lies in the frame.
+//! Where functions are called no register outlives the call: what is read in another segment lies
+//! in the frame.
 
 use super::SUM;
 use super::calls::Call;
@@ -64,8 +66,9 @@ pub struct Tile<'s> {
     abreast: bool,
 }
 
-/// Writes the tile out: its instructions, and the bytes of its frame. Instances go `abreast`, step by step, where registers
-/// hold what all of them have under way: the processor then finds more to do while one waits.
+/// Writes the tile out: its instructions, and the bytes of its frame. Instances go `abreast`, step
+/// by step, where registers hold what all of them have under way: the processor then finds more to
+/// do while one waits.
 pub fn tile(
     steps: &Steps,
     geo: Geometry,
@@ -187,7 +190,8 @@ impl Tile<'_> {
             by_k: false,
         }
     }
-    /// A constant in a register: loaded once for the whole tile, or once a segment where functions are called.
+    /// A constant in a register: loaded once for the whole tile, or once a segment where functions
+    /// are called.
     pub fn constant(&mut self, bits: u64) -> V {
         let mem = self.pooled(bits);
         if self.steps.calls {
@@ -634,8 +638,8 @@ impl Tile<'_> {
             }
         }
     }
-    /// Adds `v`, times a `factor` where there is one, to a sum, which stays in a register where all strips add to one place
-    /// and few sums do.
+    /// Adds `v`, times a `factor` where there is one, to a sum, which stays in a register where all
+    /// strips add to one place and few sums do.
     fn add_up(&mut self, v: V, factor: Option<&Src>, mem: Mem) {
         let few = self.geo.rows * self.geo.numbers <= HELD;
         let held = few && self.geo.vector() == SUM && !mem.by_k && !self.steps.calls;

@@ -1,6 +1,8 @@
-//! Rows of truth values as bit sets: how many components two rows have both, or have only one of, by counting bits.
+//! Rows of truth values as bit sets: how many components two rows have both, or have only one of,
+//! by counting bits.
 //!
-//! A count is an integer, so it is the sum that the formula asks for in bits, whatever the order of its terms.
+//! A count is an integer, so it is the sum that the formula asks for in bits, whatever the order of
+//! its terms.
 
 use std::ops::Range;
 use zipfold_vector::simd::{Element, Isa};
@@ -19,7 +21,8 @@ pub enum Count {
     Either,
 }
 
-/// Rows of bits in panels of `PANEL` rows: word w of row r lies at `(r / PANEL · words + w) · PANEL + r % PANEL`.
+/// Rows of bits in panels of `PANEL` rows: word w of row r lies at `(r / PANEL · words + w) · PANEL
+/// + r % PANEL`.
 #[derive(Clone, Debug)]
 pub struct BitRows {
     words: Vec<u64>,
@@ -28,8 +31,8 @@ pub struct BitRows {
 }
 
 impl BitRows {
-    /// The bits of `rows` rows of `components` values that start every `stride` values of `data`; none if a value is
-    /// neither 0 nor 1.
+    /// The bits of `rows` rows of `components` values that start every `stride` values of `data`;
+    /// none if a value is neither 0 nor 1.
     pub fn pack<T: Element>(
         data: &[T],
         rows: usize,
@@ -81,7 +84,8 @@ struct Block<'a, T> {
     ld: usize,
 }
 
-/// Writes the counts of the cells `rows` × `cols` to `out`, row-major with `ld` values from row to row.
+/// Writes the counts of the cells `rows` × `cols` to `out`, row-major with `ld` values from row to
+/// row.
 ///
 /// # Panics
 /// If the ranges end outside the operands, or `out` or `ld` is too small.

@@ -1,4 +1,5 @@
-//! Indices of the cells of a row that meet a predicate, appended to pages that grow without copying.
+//! Indices of the cells of a row that meet a predicate, appended to pages that grow without
+//! copying.
 
 use zipfold_vector::simd::{Element, Isa, Kernel, Lanes, first_lanes};
 
@@ -7,7 +8,8 @@ pub const PAGE: usize = 1 << 14;
 /// Room behind the last index of a page for the rest of a whole vector.
 const SLACK: usize = 16;
 
-/// Indices in pages of [`PAGE`]: memory is asked for a page at a time and what is written never moves.
+/// Indices in pages of [`PAGE`]: memory is asked for a page at a time and what is written never
+/// moves.
 #[derive(Debug, Default)]
 pub struct Pages {
     pages: Vec<Vec<u32>>,
@@ -180,7 +182,8 @@ fn append<T: Element, S: Lanes<T>>(
     if bits != 0 {
         let page = pages.room(at)?;
         let len = page.len();
-        // SAFETY: `room` left at least SLACK = 16 places within the capacity, and as many as there are bits are written.
+        // SAFETY: `room` left at least SLACK = 16 places within the capacity, and as many as there
+        // are bits are written.
         unsafe {
             s.store_indices(
                 bits,

@@ -1,8 +1,9 @@
 //! Register-blocked zip-reduce over packed panels: Σₖ zip(xᵢ[k], yⱼ[k]) for every cell of a block.
 //!
-//! Components are summed in slices of [`SLICE`] in registers, and slices in `f64`: the relative error of an `f32` sum of
-//! non-negative terms stays below 10⁻⁵ for any number of components. The exact form ([`zip_reduce_exact`]) adds in
-//! ascending order in `f64` without contraction, so that its bits are those of the plain loop.
+//! Components are summed in slices of [`SLICE`] in registers, and slices in `f64`: the relative
+//! error of an `f32` sum of non-negative terms stays below 10⁻⁵ for any number of components. The
+//! exact form ([`zip_reduce_exact`]) adds in ascending order in `f64` without contraction, so that
+//! its bits are those of the plain loop.
 
 use super::panels::{A_ROWS, PackedA, PackedB};
 use std::ops::Range;
@@ -16,12 +17,13 @@ mod tile;
 use step::Step;
 use tile::{Sink, tile};
 
-/// Components that are summed in registers before they join the wider sum: their panel slice stays in the L1 cache, and
-/// 256 terms keep the worst error of `f32` below 128 roundings.
+/// Components that are summed in registers before they join the wider sum: their panel slice stays
+/// in the L1 cache, and 256 terms keep the worst error of `f32` below 128 roundings.
 pub const SLICE: usize = 256;
 /// Slices that a tile takes before the next tile, its wide sums in the nearest cache.
 const VISIT: usize = 2;
-/// Panels of the left and of the right operand in a cache block: the slices of a visit fit in 1 MiB of L2.
+/// Panels of the left and of the right operand in a cache block: the slices of a visit fit in 1 MiB
+/// of L2.
 const BLOCK_A: usize = 16;
 const BLOCK_B: usize = 4;
 /// The most columns of a panel of the right operand.
@@ -72,7 +74,8 @@ impl ZipReduce {
     ];
 }
 
-/// The cells `rows` × `cols` and where their values go: cell (i, j) at `(i − rows.start) · ld + (j − cols.start)`.
+/// The cells `rows` × `cols` and where their values go: cell (i, j) at `(i − rows.start) · ld + (j
+/// − cols.start)`.
 struct Block<'a, T> {
     x: &'a PackedA<T>,
     y: &'a PackedB<T>,
@@ -82,10 +85,12 @@ struct Block<'a, T> {
     ld: usize,
 }
 
-/// Writes Σₖ op(xᵢ[k], yⱼ[k]) for i in `rows`, j in `cols` to `out`, row-major with `ld` values from row to row.
+/// Writes Σₖ op(xᵢ[k], yⱼ[k]) for i in `rows`, j in `cols` to `out`, row-major with `ld` values
+/// from row to row.
 ///
 /// # Panics
-/// If the ranges end outside the operands, the operands differ in components, or `out` or `ld` is too small.
+/// If the ranges end outside the operands, the operands differ in components, or `out` or `ld` is
+/// too small.
 #[allow(clippy::too_many_arguments, reason = "a BLAS-like interface")]
 pub fn zip_reduce_block<T: Element>(
     isa: Isa,
@@ -109,9 +114,9 @@ pub fn zip_reduce_block<T: Element>(
     .dispatch::<false>(isa, op);
 }
 
-/// As [`zip_reduce_block`], with every sum added in ascending order of components in `f64`, multiplications and additions
-/// rounded separately: for [`ZipReduce::SqDiff`] the bits of `for k { s += (x[k] - y[k]) * (x[k] - y[k]) }`.
-/// The term of [`ZipReduce::Lp3`] is (|t|·|t|)·|t|.
+/// As [`zip_reduce_block`], with every sum added in ascending order of components in `f64`,
+/// multiplications and additions rounded separately: for [`ZipReduce::SqDiff`] the bits of `for k {
+/// s += (x[k] - y[k]) * (x[k] - y[k]) }`. The term of [`ZipReduce::Lp3`] is (|t|·|t|)·|t|.
 #[allow(clippy::too_many_arguments, reason = "a BLAS-like interface")]
 pub fn zip_reduce_exact(
     isa: Isa,
@@ -213,7 +218,8 @@ impl<T: Element, O: Step, const EXACT: bool> Nest<'_, T, O, EXACT> {
                 if whole {
                     let at = (i - self.0.rows.start) * self.0.ld + j - self.0.cols.start;
                     let out = self.0.out[at..].as_mut_ptr();
-                    // SAFETY: the panels hold d components; the tile lies within the block, which `check` found to fit.
+                    // SAFETY: the panels hold d components; the tile lies within the block, which
+                    // `check` found to fit.
                     unsafe {
                         tile::<T, S, O, EXACT>(s, x, y, d, Sink::Write { out, ld: self.0.ld })
                     };
@@ -231,7 +237,8 @@ impl<T: Element, O: Step, const EXACT: bool> Nest<'_, T, O, EXACT> {
         }
     }
 
-    /// A cache block of several slices, [`VISIT`] of them tile by tile; sums of more wait in `wide` for the next visit.
+    /// A cache block of several slices, [`VISIT`] of them tile by tile; sums of more wait in `wide`
+    /// for the next visit.
     #[inline(always)]
     fn wide_block<S: Lanes<T>>(
         &mut self,

@@ -1,8 +1,9 @@
 //! Histograms of distances between points of one to four dimensions, exact at the speed of `f32`.
 //!
-//! A pair's bin is decided by its reference r² in `f64` ([`Points::squared_distance`]). The fast path computes in `f32`
-//! with a proved bound of its error, counts what is clear of every edge, and re-evaluates the rest. Counts are kept in
-//! private `u32` copies of the bins, one per lane (modulo [`COPIES`]), and flushed before they can overflow.
+//! A pair's bin is decided by its reference r² in `f64` ([`Points::squared_distance`]). The fast
+//! path computes in `f32` with a proved bound of its error, counts what is clear of every edge, and
+//! re-evaluates the rest. Counts are kept in private `u32` copies of the bins, one per lane (modulo
+//! [`COPIES`]), and flushed before they can overflow.
 
 mod binner;
 mod copies;
@@ -37,7 +38,8 @@ use strips::Form;
 use sweep::{Counting, Drain, Queue, Queueing, Sweep};
 use zipfold_vector::simd::Isa;
 
-/// The share of pairs below the last edge up to which the others are dropped before they are counted.
+/// The share of pairs below the last edge up to which the others are dropped before they are
+/// counted.
 const SPARSE: f64 = 0.5;
 /// Fewer pairs are not worth any preparation.
 const SMALL: usize = 256;
@@ -94,7 +96,8 @@ impl Histogram<'_> {
     /// Counts the pairs of `work`; `binning` is of the same edges and points.
     ///
     /// # Panics
-    /// If the ranges end outside the points, the frames have different dimensions, or points have no weights.
+    /// If the ranges end outside the points, the frames have different dimensions, or points have
+    /// no weights.
     pub fn add_strips(&mut self, isa: Isa, binning: &Binning, work: &Work<'_>) {
         // Queues name pairs by 32 bits.
         if work.x.len().max(work.y.len()) > u32::MAX as usize {
@@ -175,7 +178,8 @@ impl Histogram<'_> {
         }
     }
 
-    /// The share of pairs below the last edge: of padded strips, which are alike, that of the first.
+    /// The share of pairs below the last edge: of padded strips, which are alike, that of the
+    /// first.
     fn share_in_range(&mut self, work: &Work<'_>) -> f64 {
         let known = self.share.filter(|_| work.padded);
         let share = known.unwrap_or_else(|| work.share_in_range(self.edges));

@@ -1,4 +1,5 @@
-//! Packed panels: rows of a table, a few at a time, stored component by component, padded with zeros.
+//! Packed panels: rows of a table, a few at a time, stored component by component, padded with
+//! zeros.
 
 use rayon::prelude::*;
 use zipfold_vector::memory::Block;
@@ -26,8 +27,8 @@ pub struct Packed<T> {
     pub numbers: Vec<T>,
 }
 
-/// Packs `rows` rows of `components` values, with so many `numbers` each, from strips that each thread makes for itself: for
-/// the left operand where `left`, for the right one where `right`.
+/// Packs `rows` rows of `components` values, with so many `numbers` each, from strips that each
+/// thread makes for itself: for the left operand where `left`, for the right one where `right`.
 pub fn pack_strips<T: Element, S: Strips>(
     make: impl Fn() -> S + Send + Sync,
     (rows, components, numbers): (usize, usize, usize),
@@ -84,7 +85,8 @@ fn parts<T>(values: Option<&mut [T]>, size: usize, count: usize) -> Vec<&mut [T]
     parts
 }
 
-/// Rows as panels of `width` rows: value k of row i lies at `(i / width · d + k) · width + i % width`.
+/// Rows as panels of `width` rows: value k of row i lies at `(i / width · d + k) · width + i %
+/// width`.
 struct Panels<T> {
     values: Block<T>,
     rows: usize,
@@ -196,7 +198,8 @@ fn pack_panel<T: Element, U: Element>(
         let out = &mut panel[k0 * width..k1 * width];
         for i in 0..held {
             let row = &data[start + i * stride + k0..start + i * stride + k1];
-            // Rows far apart are not fetched ahead by the machine: what is packed after the next components.
+            // Rows far apart are not fetched ahead by the machine: what is packed after the next
+            // components.
             (0..BLOCK)
                 .step_by(64 / size_of::<U>())
                 .for_each(|at| nearest(row.as_ptr().wrapping_add(2 * BLOCK + at)));
@@ -213,15 +216,16 @@ macro_rules! packed {
         pub struct $name<T>(Panels<T>);
 
         impl<T: Element> $name<T> {
-            /// Packs `rows` rows of `components` values that start every `stride` values of `data`; `f32` data may be
-            /// packed as `f64`.
+            /// Packs `rows` rows of `components` values that start every `stride` values of `data`;
+            /// `f32` data may be packed as `f64`.
             ///
             /// # Panics
             /// If a row ends outside `data`.
             pub fn pack<U: Element>(data: &[U], rows: usize, components: usize, stride: usize) -> Self {
                 $name(Panels::pack(data, rows, components, stride, $width))
             }
-            /// Packs `rows` rows from strips of `lanes` rows each, component by component; `lanes` divides a panel.
+            /// Packs `rows` rows from strips of `lanes` rows each, component by component; `lanes`
+            /// divides a panel.
             ///
             /// # Panics
             /// If a strip is shorter than `components` · `lanes`.

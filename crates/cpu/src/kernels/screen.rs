@@ -1,5 +1,5 @@
-//! Two passes over reductions of long rows: which of a run of values in single precision meet a limit, and the exact values
-//! of those that single precision leaves open.
+//! Two passes over reductions of long rows: which of a run of values in single precision meet a
+//! limit, and the exact values of those that single precision leaves open.
 
 use super::dense::step::Step;
 use super::dense::{ZipReduce, by_form};
@@ -19,8 +19,9 @@ pub struct Found {
     pub sure: u128,
 }
 
-/// For every row of `cells`, `ld` values apart, which of its first `cols` values (up to 128) are up to its limits (`below`),
-/// else from them on: bit l is value l. `limits` are the wider and the narrower of each row.
+/// For every row of `cells`, `ld` values apart, which of its first `cols` values (up to 128) are up
+/// to its limits (`below`), else from them on: bit l is value l. `limits` are the wider and the
+/// narrower of each row.
 ///
 /// # Panics
 /// If a row ends outside `cells`, or there are fewer places than limits.
@@ -136,9 +137,10 @@ fn word_meets<S: Lanes<f32>, const BELOW: bool>(s: S, values: &[f32], limit: f32
     bits
 }
 
-/// The reductions of row `x` and the columns of a block: columns in strips of [`STRIP`] lanes, component-major, of which
-/// strip t begins at number `t · stride` of `y`. `out[l]` is that of lane l, where bit `l / STRIP` of `wanted` is set, with
-/// the bits of [`super::dense::zip_reduce_exact`].
+/// The reductions of row `x` and the columns of a block: columns in strips of [`STRIP`] lanes,
+/// component-major, of which strip t begins at number `t · stride` of `y`. `out[l]` is that of lane
+/// l, where bit `l / STRIP` of `wanted` is set, with the bits of
+/// [`super::dense::zip_reduce_exact`].
 ///
 /// # Panics
 /// If a strip that is wanted ends outside `y`, or `out`.

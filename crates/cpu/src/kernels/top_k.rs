@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 use zipfold_vector::simd::{Element, Isa, Kernel, Lanes, first_lanes};
 
-/// Entries up to which every candidate is inserted at once; beyond, candidates gather and are selected in bulk.
+/// Entries up to which every candidate is inserted at once; beyond, candidates gather and are
+/// selected in bulk.
 const INSERTED: usize = 32;
 
 /// The k smallest values seen so far, with their indices.

@@ -1,5 +1,6 @@
-//! Dense results in memory, filled by many threads at once. Elements are atomics stored relaxed, which needs no promise that
-//! runs are disjoint; whole lines of long results are stored past the caches.
+//! Dense results in memory, filled by many threads at once. Elements are atomics stored relaxed,
+//! which needs no promise that runs are disjoint; whole lines of long results are stored past the
+//! caches.
 
 use super::store::{LINE, LONG, LONGEST, stream, streams};
 use std::alloc::Layout;
@@ -46,8 +47,9 @@ fn stream_lines<T: Shared>(atoms: &[T::Atom], run: &[T]) -> Range<usize> {
     let (to, size) = (atoms.as_ptr().cast::<u8>().cast_mut(), size_of::<T>());
     let lead = (to.align_offset(LINE) / size).min(run.len());
     let lines = (run.len() - lead) * size / LINE;
-    // SAFETY: an atom has the size of its number and may be written through a shared reference; these lines lie within the
-    // atoms and the run. Stores of the machine by other threads to the same numbers would be as with relaxed atomics.
+    // SAFETY: an atom has the size of its number and may be written through a shared reference;
+    // these lines lie within the atoms and the run. Stores of the machine by other threads to the
+    // same numbers would be as with relaxed atomics.
     unsafe { stream(to.add(lead * size), run.as_ptr().add(lead).cast(), lines) };
     lead..lead + lines * LINE / size
 }
@@ -97,7 +99,8 @@ impl<T: Shared> SharedMatrix<T> {
             None => false,
         }
     }
-    /// Fills `run` with what was put from element `at` on; false, and nothing read, when it reaches beyond the end.
+    /// Fills `run` with what was put from element `at` on; false, and nothing read, when it reaches
+    /// beyond the end.
     pub fn get(&self, at: usize, run: &mut [T]) -> bool {
         match self.0.get(at..at + run.len()) {
             Some(atoms) => {

@@ -32,7 +32,8 @@ pub struct Engine<'j, T> {
 }
 
 impl<'j, T: Element> Engine<'j, T> {
-    /// Hoists the rows of `job`; packs those that are reduced where they are to be `packed`, and has `code` made for the formula.
+    /// Hoists the rows of `job`; packs those that are reduced where they are to be `packed`, and
+    /// has `code` made for the formula.
     pub fn load(
         job: &'j Job,
         plan: &Plan,
@@ -41,7 +42,8 @@ impl<'j, T: Element> Engine<'j, T> {
     ) -> std::result::Result<Self, Declined> {
         let low = &job.low;
         let program = compile(low);
-        // The rows of y one after another, too, where kernels want them packed: those of x, if nothing tells the sides apart.
+        // The rows of y one after another, too, where kernels want them packed: those of x, if
+        // nothing tells the sides apart.
         let own = packed && job.y.is_none() && low.is_mirrored();
         let computed = if packed {
             Zips::computed(low, &program, job, own)
@@ -170,7 +172,8 @@ impl<T: Element> Executor for Engine<'_, T> {
     }
 }
 
-/// Whether a matrix takes every value as it comes, of a pair of points in open space, and nothing else is asked for.
+/// Whether a matrix takes every value as it comes, of a pair of points in open space, and nothing
+/// else is asked for.
 fn is_plain(job: &Job) -> bool {
     let [Fold::Dense(fold)] = job.folds.as_slice() else {
         return false;
@@ -181,7 +184,8 @@ fn is_plain(job: &Job) -> bool {
         && !fold.is_mirrored(&job.space)
 }
 
-/// From one line of a transposed block to the next: lines a power of two apart would share few places of the nearest cache.
+/// From one line of a transposed block to the next: lines a power of two apart would share few
+/// places of the nearest cache.
 const MIRROR: usize = BLOCK + 16;
 
 /// One unit in progress.
@@ -193,11 +197,13 @@ struct Unit<'e, 'j, T> {
     tally: Tally,
     pieces: Vec<Option<[RowPiece; 2]>>,
     made: Vec<BlockPieces>,
-    /// Of folds by rows the weights of the block's columns, number after number, where there are several.
+    /// Of folds by rows the weights of the block's columns, number after number, where there are
+    /// several.
     weights: Vec<Vec<f64>>,
     /// Columns of the tile.
     columns: Range<usize>,
-    /// Of the first row of a block and a span of blocks of columns: which rows are summed, a bit each.
+    /// Of the first row of a block and a span of blocks of columns: which rows are summed, a bit
+    /// each.
     summed: HashMap<(usize, usize), u128>,
     mirror: Vec<Vec<T>>,
     totals: Vec<f64>,
@@ -364,8 +370,8 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
     fn is_holed(&self, jb: usize, rows: &Range<usize>) -> bool {
         self.engine.job.space.cells == Domain::Ordered && jb == rows.start / BLOCK
     }
-    /// Sums without values in between: of all whole blocks of the tile in the span of block `jb`, when the first of them is
-    /// met. Which rows are done, a bit each.
+    /// Sums without values in between: of all whole blocks of the tile in the span of block `jb`,
+    /// when the first of them is met. Which rows are done, a bit each.
     fn sum(&mut self, jb: usize, rows: &Range<usize>, cols: &Range<usize>) -> Result<u128> {
         let engine = self.engine;
         if engine.vm.sums.is_none() || cols.len() < BLOCK {
@@ -423,7 +429,8 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         self.summed.insert((rows.start, span), done);
         Ok(done)
     }
-    /// Credits the totals of rows `at` from row `start` against so many blocks; whether it could be done.
+    /// Credits the totals of rows `at` from row `start` against so many blocks; whether it could be
+    /// done.
     fn credit(
         &mut self,
         pieces: &mut [Option<[RowPiece; 2]>],
@@ -638,8 +645,8 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
     }
 }
 
-/// The weights of the columns `run`, which begin with lane `lane`, number after number: as given where each is one number, else
-/// those of the block.
+/// The weights of the columns `run`, which begin with lane `lane`, number after number: as given
+/// where each is one number, else those of the block.
 fn weights_of<'a>(
     f: &'a RowFold,
     block: &'a [f64],

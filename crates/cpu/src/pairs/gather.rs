@@ -5,7 +5,8 @@ use std::sync::{Mutex, MutexGuard};
 use zipfold_core::{Error, Result};
 use zipfold_plan::executor::{Sink, Values};
 
-/// A sink before a sink: a run that goes on where another ended is appended to it, and all leave at [`Gather::flush`].
+/// A sink before a sink: a run that goes on where another ended is appended to it, and all leave at
+/// [`Gather::flush`].
 pub struct Gather<'s, T> {
     sink: &'s dyn Sink,
     lines: Mutex<Lines<T>>,
@@ -38,7 +39,8 @@ struct Run {
 }
 
 impl<T: Element> Lines<T> {
-    /// The run that ends at `at`. Rows come one after another, so it is mostly the one used last or the next, or not long ago.
+    /// The run that ends at `at`. Rows come one after another, so it is mostly the one used last or
+    /// the next, or not long ago.
     fn find(&self, fold: usize, at: usize) -> Option<usize> {
         let ends = |n: &usize| {
             self.runs

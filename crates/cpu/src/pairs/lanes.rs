@@ -1,5 +1,6 @@
-//! Loops over the lanes of a block, written so that the compiler vectorises them for the instruction set of the caller.
-//! They never contract, so f64 lanes have the bits of the reference value.
+//! Loops over the lanes of a block, written so that the compiler vectorises them for the
+//! instruction set of the caller. They never contract, so f64 lanes have the bits of the reference
+//! value.
 
 use zipfold_core::fold::BLOCK;
 use zipfold_core::fold::runs::Value;
@@ -43,11 +44,12 @@ pub trait Real:
     fn sqrt(self) -> Self;
     /// The elements of a table, where they are of this type.
     fn lent(elements: &Elements) -> Option<&Buffer<Self>>;
-    /// Exponentials or logarithms of numbers with the lanes of `isa`, within a unit in the last place. False, and nothing
-    /// done, for other functions and in double precision, which has the bits of the scalar functions.
+    /// Exponentials or logarithms of numbers with the lanes of `isa`, within a unit in the last
+    /// place. False, and nothing done, for other functions and in double precision, which has the
+    /// bits of the scalar functions.
     fn by_lanes(op: Unary, isa: Isa, of: &[Self], out: &mut [Self]) -> bool;
-    /// Powers by an exponent that is no small one, of numbers of any sign, with the lanes of `isa`. False, and nothing done,
-    /// in double precision.
+    /// Powers by an exponent that is no small one, of numbers of any sign, with the lanes of `isa`.
+    /// False, and nothing done, in double precision.
     fn power_by_lanes(p: f64, isa: Isa, of: &[Self], out: &mut [Self]) -> bool;
     /// Components summed before the sum is widened; 0 for never.
     const SLICE: usize;
@@ -67,7 +69,8 @@ fn single_by_lanes(op: Unary, isa: Isa, of: &[f32], out: &mut [f32]) -> bool {
 /// Numbers whose powers are taken together.
 const POWERS: usize = 32;
 
-/// In double precision, so that the rounding of the logarithm does not show; cube roots have a kernel of their own.
+/// In double precision, so that the rounding of the logarithm does not show; cube roots have a
+/// kernel of their own.
 fn single_power(p: f64, isa: Isa, of: &[f32], out: &mut [f32]) -> bool {
     // Exponents come in single precision, too.
     if p as f32 == 1.0 / 3.0 {
@@ -268,7 +271,8 @@ pub fn binary<T: Real>(op: Binary, out: &mut Lanes<T>, a: Val<'_, T>, b: Val<'_,
     }
 }
 
-/// Powers; of a constant exponent the way is chosen once for all lanes (the ways of [`number::pow`]).
+/// Powers; of a constant exponent the way is chosen once for all lanes (the ways of
+/// [`number::pow`]).
 #[inline(always)]
 fn power<T: Real>(out: &mut Lanes<T>, a: Val<'_, T>, b: Val<'_, T>) {
     let Val::Splat(p) = b else {
@@ -333,7 +337,8 @@ fn each<T: Real>(acc: &mut Lanes<f64>, v: &Lanes<T>, f: impl Fn(f64, f64) -> f64
     }
 }
 
-/// A recognised reduction of row `x` against the panel `y` (component-major, [`BLOCK`] lanes each), in ascending order.
+/// A recognised reduction of row `x` against the panel `y` (component-major, [`BLOCK`] lanes each),
+/// in ascending order.
 #[inline(always)]
 pub fn zip_reduce<T: Real>(form: ZipForm, x: &[T], y: &[Lanes<T>], out: &mut Lanes<T>) {
     match form {

@@ -9,7 +9,8 @@ use zipfold_core::{Error, Job, Result};
 use zipfold_plan::executor::{Declined, Executor};
 use zipfold_plan::{Plan, Strategy};
 
-/// Loads `job` for the first of the strategies of `plan` that loads; with it, why the ones before did not.
+/// Loads `job` for the first of the strategies of `plan` that loads; with it, why the ones before
+/// did not.
 ///
 /// # Errors
 /// `Internal` for a plan without a strategy that loads.

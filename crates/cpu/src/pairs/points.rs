@@ -1,5 +1,5 @@
-//! Family *points*: a histogram of distances in one to four dimensions, with weights and means, swept by its own kernel with
-//! the exact-edge rule.
+//! Family *points*: a histogram of distances in one to four dimensions, with weights and means,
+//! swept by its own kernel with the exact-edge rule.
 
 use super::zips;
 use crate::kernels::histogram::{
@@ -120,8 +120,8 @@ impl Executor for Counted<'_> {
 }
 
 impl Distances {
-    /// The points and edges of `job`, where it is one histogram of Euclidean distances, with the rows of x and of y in other
-    /// orders.
+    /// The points and edges of `job`, where it is one histogram of Euclidean distances, with the
+    /// rows of x and of y in other orders.
     pub fn arranged(job: &Job, x: &[u32], y: &[u32]) -> Option<Self> {
         Self::applies(job)
             .then(|| Self::load(job, Some([x, y])))
@@ -145,7 +145,8 @@ impl Distances {
         });
         Self::between(job, x, y, orders)
     }
-    /// The distances of `job` between points that are loaded, whose places hold these rows of x and of y, or all as given.
+    /// The distances of `job` between points that are loaded, whose places hold these rows of x and
+    /// of y, or all as given.
     pub fn between(
         job: &Job,
         x: Points,

@@ -1,4 +1,5 @@
-//! From a lowered formula to instructions over lanes: one register a pair node, operands resolved to their source.
+//! From a lowered formula to instructions over lanes: one register a pair node, operands resolved
+//! to their source.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -81,7 +82,8 @@ pub struct Program {
     pub finish: Vec<Inst>,
     /// For vector-valued roots: for each component.
     pub tail: Vec<Inst>,
-    /// For every root its numbers: one operand, several of a tuple, or the vector computed by `tail`.
+    /// For every root its numbers: one operand, several of a tuple, or the vector computed by
+    /// `tail`.
     pub roots: Vec<Vec<Src>>,
     /// Registers used.
     pub registers: usize,
@@ -205,7 +207,8 @@ impl Compiler<'_> {
             },
         }
     }
-    /// The instruction that computes pair node `id`; none for differences in a box, which are computed once.
+    /// The instruction that computes pair node `id`; none for differences in a box, which are
+    /// computed once.
     fn inst(&mut self, id: Id) -> Option<Inst> {
         let node = self.formula().node(id).clone();
         let (op, operands) = match node {

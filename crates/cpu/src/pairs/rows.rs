@@ -150,7 +150,8 @@ impl<T: Real> Rows<T> {
         }
         out
     }
-    /// The numbers of `count` rows that lie one after another, and their weights, for lanes of y; without vectors.
+    /// The numbers of `count` rows that lie one after another, and their weights, for lanes of y;
+    /// without vectors.
     pub fn numbers(rows: &Self, count: usize, weights: Option<&[f64]>) -> Self {
         let hoisted = rows.attrs;
         let attrs = hoisted + usize::from(weights.is_some());
@@ -184,8 +185,8 @@ impl<T: Real> Rows<T> {
         self.lane_attrs = Block::zeros(blocks * BLOCK * self.attrs);
         self
     }
-    /// Hoisted rows in another order, one after another: row r is row `order[r]` of `values`, `width` numbers each (vectors
-    /// by component, then single numbers).
+    /// Hoisted rows in another order, one after another: row r is row `order[r]` of `values`,
+    /// `width` numbers each (vectors by component, then single numbers).
     pub fn arranged_by_row(low: &Lowered, side: Side, values: &[f64], order: &[u32]) -> Self {
         let (streams, attrs) = (
             low.streams[side as usize].len(),
@@ -259,8 +260,8 @@ impl<T: Real> Rows<T> {
                 .for_each(|(o, v)| *o = T::of(*v));
         }
     }
-    /// Takes rows `ids` of hoisted `values` as strips, in place of what it had; lanes of the last strip behind them repeat the
-    /// last of them.
+    /// Takes rows `ids` of hoisted `values` as strips, in place of what it had; lanes of the last
+    /// strip behind them repeat the last of them.
     pub fn take_in_strips(&mut self, values: &[f64], ids: &[u32]) {
         let (wide, attrs, lanes) = (self.streams * self.dim, self.attrs, self.lanes);
         let end = ids

@@ -1,9 +1,11 @@
-//! Family *screen*: reductions of long rows in single precision decide about most pairs; the others are computed in double
-//! precision, with the bits of the reference, so that the answer is that of double precision.
+//! Family *screen*: reductions of long rows in single precision decide about most pairs; the others
+//! are computed in double precision, with the bits of the reference, so that the answer is that of
+//! double precision.
 //!
-//! The bound: a reduction of at most s terms that are summed in single precision, each of at most r roundings, errs by at
-//! most (s + r) · 2⁻²⁴ times the sum of magnitudes of its terms (Higham, Accuracy and Stability, section 3.1), which for
-//! inner products is at most ‖x‖‖y‖. Rows beyond 10¹⁰ in magnitude, or not finite, are not screened.
+//! The bound: a reduction of at most s terms that are summed in single precision, each of at most r
+//! roundings, errs by at most (s + r) · 2⁻²⁴ times the sum of magnitudes of its terms (Higham,
+//! Accuracy and Stability, section 3.1), which for inner products is at most ‖x‖‖y‖. Rows beyond
+//! 10¹⁰ in magnitude, or not finite, are not screened.
 
 use super::rows::Rows;
 use super::zips;
@@ -289,7 +291,8 @@ impl<'s, 'j> Unit<'s, 'j> {
             }
         }
     }
-    /// What single precision says of a block: the pairs that it leaves open, and those that surely match.
+    /// What single precision says of a block: the pairs that it leaves open, and those that surely
+    /// match.
     fn decide(&mut self, rows: &Range<usize>, cols: &Range<usize>) {
         let of = self.of;
         let below = of.form.limit(0.0, of.wants_below()).below;
@@ -324,8 +327,8 @@ impl<'s, 'j> Unit<'s, 'j> {
             &mut self.found,
         );
     }
-    /// Decides about `pairs` pairs of row `i`: those of the bits are looked at. Bit l is column first + l, the first of a
-    /// block.
+    /// Decides about `pairs` pairs of row `i`: those of the bits are looked at. Bit l is column
+    /// first + l, the first of a block.
     #[inline(always)]
     fn row(&mut self, i: usize, first: usize, pairs: u64, open: u128, sure: u128) {
         let looked = u64::from((open | sure).count_ones());

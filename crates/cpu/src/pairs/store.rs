@@ -1,14 +1,16 @@
-//! Runs of results on their way to memory. Long results bypass the caches: lines that are written whole are not read first,
-//! which halves the traffic. The runs of a tile leave the longest results together.
+//! Runs of results on their way to memory. Long results bypass the caches: lines that are written
+//! whole are not read first, which halves the traffic. The runs of a tile leave the longest results
+//! together.
 //!
-//! The copies are machine code, not accesses of the language, so that they may meet relaxed atomic stores of other threads
-//! elsewhere in the same result. [`settle`] orders them before what a thread does next.
+//! The copies are machine code, not accesses of the language, so that they may meet relaxed atomic
+//! stores of other threads elsewhere in the same result. [`settle`] orders them before what a
+//! thread does next.
 
 /// Bytes of a result from which the caches are bypassed: more than they hold.
 pub const LONG: usize = 32 << 20;
 
-/// Bytes of a result in memory from which the runs of a tile leave it together: runs of one block of columns, each in another
-/// page, wait for memory more than they take.
+/// Bytes of a result in memory from which the runs of a tile leave it together: runs of one block
+/// of columns, each in another page, wait for memory more than they take.
 pub const LONGEST: usize = 256 << 20;
 
 /// Bytes of a line.
@@ -25,8 +27,8 @@ pub fn streams() -> bool {
 /// Copies `bytes` bytes, whole lines past the caches where `bypass`.
 ///
 /// # Safety
-/// `from` is readable and `to` is writable for so many bytes, which do not overlap; no other thread reads or writes them
-/// meanwhile.
+/// `from` is readable and `to` is writable for so many bytes, which do not overlap; no other thread
+/// reads or writes them meanwhile.
 pub unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize, bypass: bool) {
     let lead = to.align_offset(LINE).min(bytes);
     let lines = (bytes - lead) / LINE;
@@ -46,7 +48,8 @@ pub unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize, bypass: bool) {
 /// Copies whole lines past the caches.
 ///
 /// # Safety
-/// `from` is readable for so many lines and `to` writable, and aligned to one; they do not overlap, and [`streams`] said so.
+/// `from` is readable for so many lines and `to` writable, and aligned to one; they do not overlap,
+/// and [`streams`] said so.
 pub unsafe fn stream(to: *mut u8, from: *const u8, lines: usize) {
     if lines > 0 {
         #[cfg(target_arch = "x86_64")]

@@ -1,7 +1,9 @@
-//! Sums by row without values in between, plain or of one fold with weights: compiled code adds the results of whole blocks of columns up, lane by lane.
+//! Sums by row without values in between, plain or of one fold with weights: compiled code adds the
+//! results of whole blocks of columns up, lane by lane.
 //!
-//! Lanes are columns modulo 8 in double precision, modulo 16 in single, whatever the instruction set. A lane adds the values
-//! of a span of blocks in single precision, 64 of them, before they are widened.
+//! Lanes are columns modulo 8 in double precision, modulo 16 in single, whatever the instruction
+//! set. A lane adds the values of a span of blocks in single precision, 64 of them, before they are
+//! widened.
 
 use super::zips::Dense;
 use crate::jit::SUM;
@@ -15,13 +17,14 @@ pub const fn lanes<T>() -> usize {
     SUM / size_of::<T>()
 }
 
-/// Blocks of columns whose results are added up together, where they are in one tile: of one block in double precision, so
-/// that sums have the bits of the reference.
+/// Blocks of columns whose results are added up together, where they are in one tile: of one block
+/// in double precision, so that sums have the bits of the reference.
 pub const fn span<T>() -> usize {
     if size_of::<T>() == 4 { SPAN / BLOCK } else { 1 }
 }
 
-/// Whether every fold of `job` is a plain sum or mean, or the only one a weighted sum, and some block of columns is whole.
+/// Whether every fold of `job` is a plain sum or mean, or the only one a weighted sum, and some
+/// block of columns is whole.
 pub fn serve<T>(job: &Job) -> bool {
     let half = job.space.is_triangular();
     let weighted = weights::<T>(job).is_some();
@@ -33,7 +36,8 @@ pub fn serve<T>(job: &Job) -> bool {
 /// Magnitudes of weights whose products with ordinary values lie well within single precision.
 const ORDINARY: std::ops::RangeInclusive<f64> = 1e-15..=1e15;
 
-/// The weights of the only fold of `job`, where it is a sum with one weight a row, which single precision must hold where values are of it.
+/// The weights of the only fold of `job`, where it is a sum with one weight a row, which single
+/// precision must hold where values are of it.
 pub fn weights<T>(job: &Job) -> Option<&[f64]> {
     let [Fold::Rows(f)] = job.folds.as_slice() else {
         return None;
@@ -43,8 +47,9 @@ pub fn weights<T>(job: &Job) -> Option<&[f64]> {
         .filter(|w| w.iter().all(held))
 }
 
-/// Weights of single precision times a power of two, so that none but 0 is less than 1 in magnitude, and the unit that sums
-/// are then in: the weight of a factor must not make it too small. Those of double precision are taken as they are.
+/// Weights of single precision times a power of two, so that none but 0 is less than 1 in
+/// magnitude, and the unit that sums are then in: the weight of a factor must not make it too
+/// small. Those of double precision are taken as they are.
 pub fn scaled<T>(weights: &[f64]) -> (Vec<f64>, f64) {
     if size_of::<T>() == 8 {
         return (weights.to_vec(), 1.0);
@@ -58,8 +63,8 @@ pub fn scaled<T>(weights: &[f64]) -> (Vec<f64>, f64) {
     (weights.iter().map(|w| w / unit).collect(), unit)
 }
 
-/// The totals of all lanes of consecutive sums, each in the order of [`sum_of_lanes`](rows::sum_of_lanes); the sums become
-/// zeros.
+/// The totals of all lanes of consecutive sums, each in the order of
+/// [`sum_of_lanes`](rows::sum_of_lanes); the sums become zeros.
 pub fn totals<T: Dense>(isa: Isa, sums: &mut [T], totals: &mut Vec<f64>) {
     totals.clear();
     T::dispatch(isa, Totals { sums, totals });
@@ -90,8 +95,9 @@ impl<T: Dense> Kernel<T> for Totals<'_, T> {
     }
 }
 
-/// Credits `totals` of `count` columns to consecutive rows from `row`, `numbers` each; `firsts` says where the
-/// numbers of a root begin. False, and nothing done, where one is not finite, so that values must be looked at one by one.
+/// Credits `totals` of `count` columns to consecutive rows from `row`, `numbers` each; `firsts`
+/// says where the numbers of a root begin. False, and nothing done, where one is not finite, so
+/// that values must be looked at one by one.
 pub fn credit(
     job: &Job,
     pieces: &mut [Option<[RowPiece; 2]>],

@@ -1,5 +1,5 @@
-//! The evaluator of pairs: compiled code for groups of rows (family *jit*), or a program over the lanes of one block of
-//! columns, one row of x at a time (family *vm*).
+//! The evaluator of pairs: compiled code for groups of rows (family *jit*), or a program over the
+//! lanes of one block of columns, one row of x at a time (family *vm*).
 
 use super::lanes::{self, Lanes, Real, Val};
 use super::program::{Acc, Inst, Op, Program, Src, StageProgram, compile};
@@ -25,14 +25,16 @@ pub struct Scratch<T> {
     pub zips: Block<T>,
     /// First row of the block.
     pub zip_first: usize,
-    /// Results by row of the group, number and lane, or by row and lane of a line; where the numbers of a root begin, and their end.
+    /// Results by row of the group, number and lane, or by row and lane of a line; where the
+    /// numbers of a root begin, and their end.
     out: Block<T>,
     firsts: Vec<usize>,
     /// The block and the rows that `out` holds, and the current one of these.
     held: Option<(usize, Range<usize>)>,
     current: usize,
     frame: Block<f64>,
-    /// Sums by row, number and lane, of at most [`BLOCK`] rows; zeros but where sums are in the making.
+    /// Sums by row, number and lane, of at most [`BLOCK`] rows; zeros but where sums are in the
+    /// making.
     sums: Block<T>,
 }
 
@@ -180,8 +182,9 @@ impl<'j, T: Real> Vm<'j, T> {
             1
         }
     }
-    /// Evaluates row `row` of x, and perhaps rows before `end`, against `lanes` (and perhaps more) of block `block` of y;
-    /// then read [`Scratch::root`]. Rows that follow in the same block ask for no other lanes than the first.
+    /// Evaluates row `row` of x, and perhaps rows before `end`, against `lanes` (and perhaps more)
+    /// of block `block` of y; then read [`Scratch::root`]. Rows that follow in the same block ask
+    /// for no other lanes than the first.
     pub fn eval(
         &self,
         scratch: &mut Scratch<T>,
@@ -209,8 +212,8 @@ impl<'j, T: Real> Vm<'j, T> {
             None => self.interpret(scratch, row, block),
         }
     }
-    /// Evaluates `rows`, at most as many as the code of lines takes side by side, against so many `lanes` from block `block`
-    /// on, at most a line; then read [`Scratch::line`].
+    /// Evaluates `rows`, at most as many as the code of lines takes side by side, against so many
+    /// `lanes` from block `block` on, at most a line; then read [`Scratch::line`].
     pub fn line(&self, s: &mut Scratch<T>, rows: &Range<usize>, block: usize, lanes: usize) {
         let Some(code) = &self.lines else { return };
         let together = if self.y.is_seamless() {
@@ -230,7 +233,8 @@ impl<'j, T: Real> Vm<'j, T> {
             );
         }
     }
-    /// Adds the results of `rows`, at most [`BLOCK`], against the whole of `blocks` of y to the sums: by row, number and lane.
+    /// Adds the results of `rows`, at most [`BLOCK`], against the whole of `blocks` of y to the
+    /// sums: by row, number and lane.
     pub fn sum(&self, s: &mut Scratch<T>, rows: &Range<usize>, blocks: &Range<usize>) {
         let Some(code) = &self.sums else { return };
         let wide = s.numbers() * sums::lanes::<T>();
@@ -259,7 +263,8 @@ impl<'j, T: Real> Vm<'j, T> {
             }
         }
     }
-    /// Runs compiled code over a group of rows and the lanes from block `block` on; `out` is where it leaves results.
+    /// Runs compiled code over a group of rows and the lanes from block `block` on; `out` is where
+    /// it leaves results.
     fn run(
         &self,
         code: &Code<T>,
@@ -286,16 +291,18 @@ impl<'j, T: Real> Vm<'j, T> {
             zips: zips.as_ptr(),
             out,
         };
-        // SAFETY: the slices above hold what the formula, for which the code was made, reads of these rows and blocks
-        // (`zips` was filled for the block that holds the rows; lanes go beyond one block where blocks are seamless and nothing
-        // else is read by blocks); `out` has room for a group, and the frame is the code's.
+        // SAFETY: the slices above hold what the formula, for which the code was made, reads of
+        // these rows and blocks (`zips` was filled for the block that holds the rows; lanes go
+        // beyond one block where blocks are seamless and nothing else is read by blocks); `out` has
+        // room for a group, and the frame is the code's.
         unsafe { code.run(&mut s.frame, rows.len(), lanes, &operands) };
     }
     /// Evaluates one row by the program.
     fn interpret(&self, scratch: &mut Scratch<T>, row: usize, block: usize) {
         match self.isa {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the planner offers an instruction set only where `detect` found it on this machine.
+            // SAFETY: the planner offers an instruction set only where `detect` found it on this
+            // machine.
             Isa::Avx512 => unsafe { eval_avx512(self, scratch, row, block) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
@@ -446,7 +453,8 @@ fn take<T: Real>(s: &mut Scratch<T>, register: usize) -> Box<Lanes<T>> {
 fn steps<T: Real>(place: &Place<'_, '_, T>, list: &[Inst], s: &mut Scratch<T>) {
     match place.vm.isa {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the planner offers an instruction set only where `detect` found it on this machine.
+        // SAFETY: the planner offers an instruction set only where `detect` found it on this
+        // machine.
         Isa::Avx512 => unsafe { steps_avx512(place, list, s) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
@@ -527,13 +535,15 @@ fn copy<T: Real>(v: Val<'_, T>, out: &mut Lanes<T>) {
     }
 }
 
-/// Differences of `rows` to every lane of a block by the minimum image, in f64, by row and component; compiled once for each
-/// instruction set: without instructions that round, every rounding of an oblique box is a call.
+/// Differences of `rows` to every lane of a block by the minimum image, in f64, by row and
+/// component; compiled once for each instruction set: without instructions that round, every
+/// rounding of an oblique box is a call.
 #[inline(always)]
 fn differences<T: Real>(vm: &Vm<'_, T>, rows: &Range<usize>, block: usize, to: &mut [Lanes<T>]) {
     match vm.isa {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the planner offers an instruction set only where `detect` found it on this machine.
+        // SAFETY: the planner offers an instruction set only where `detect` found it on this
+        // machine.
         Isa::Avx512 => unsafe { differences_avx512(vm, rows, block, to) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.

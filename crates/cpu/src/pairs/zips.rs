@@ -1,5 +1,5 @@
-//! Family *dense*: the recognised reductions of a whole block of cells at once, by register-blocked kernels on packed
-//! rows; the rest of the formula then runs over their values.
+//! Family *dense*: the recognised reductions of a whole block of cells at once, by register-blocked
+//! kernels on packed rows; the rest of the formula then runs over their values.
 
 use super::lanes::Real;
 use super::program::{Acc, Program};
@@ -20,7 +20,8 @@ pub use zipfold_plan::screen::LONG as WORTH;
 
 /// Element types with dense kernels.
 pub trait Dense: Real + zipfold_vector::simd::Element {
-    /// Σ zip over a block of cells: f32 with contraction in slices, f64 to the bits of the reference.
+    /// Σ zip over a block of cells: f32 with contraction in slices, f64 to the bits of the
+    /// reference.
     fn zip_block(
         isa: Isa,
         form: ZipReduce,
@@ -110,10 +111,10 @@ pub struct Zips<T> {
 }
 
 impl<T: Dense> Zips<T> {
-    /// Packs rows as they are computed, where nothing but the reductions of one computed vector a side reads them (cosines,
-    /// correlations); `own` where both sides have the same. With them the numbers of the rows of x, and those of y if not own.
-    /// None where rows may hold truth values alone, which are counted as bits, and where a maximum needs to know whether all
-    /// are finite.
+    /// Packs rows as they are computed, where nothing but the reductions of one computed vector a
+    /// side reads them (cosines, correlations); `own` where both sides have the same. With them the
+    /// numbers of the rows of x, and those of y if not own. None where rows may hold truth values
+    /// alone, which are counted as bits, and where a maximum needs to know whether all are finite.
     pub fn computed(
         low: &Lowered,
         program: &Program,
@@ -171,7 +172,8 @@ impl<T: Dense> Zips<T> {
         };
         Some((zips, numbers(Of::X, of_x), made))
     }
-    /// Packs what `program` reduces; none where rows are too short to pay, or where NaN must reach a maximum.
+    /// Packs what `program` reduces; none where rows are too short to pay, or where NaN must reach
+    /// a maximum.
     pub fn pack(
         low: &Lowered,
         program: &Program,
@@ -237,8 +239,8 @@ impl<T: Dense> Zips<T> {
     pub fn buffers(&self) -> Block<T> {
         Block::zeros(self.forms.len() * BLOCK * BLOCK)
     }
-    /// Computes all reductions of the cells `rows` × `cols`: row i, lane j at `(i − rows.start)·BLOCK + j − cols.start` of a
-    /// block each.
+    /// Computes all reductions of the cells `rows` × `cols`: row i, lane j at `(i −
+    /// rows.start)·BLOCK + j − cols.start` of a block each.
     pub fn fill(&self, isa: Isa, rows: &Range<usize>, cols: &Range<usize>, out: &mut [T]) {
         for ((how, sx, sy), out) in self.forms.iter().zip(out.chunks_mut(BLOCK * BLOCK)) {
             let (rows, cols) = (rows.clone(), cols.clone());

@@ -1,6 +1,6 @@
-//! Rates of device kernels: `device_rate [cuda|opencl[:i]] [small] [NAME|edm] [+key=value,…]…`. One JSON line a workload; dense
-//! results stay on the device. With choices after `+`, the workloads of that name without choices of their own are run with
-//! each of them.
+//! Rates of device kernels: `device_rate [cuda|opencl[:i]] [small] [NAME|edm] [+key=value,…]…`. One
+//! JSON line a workload; dense results stay on the device. With choices after `+`, the workloads of
+//! that name without choices of their own are run with each of them.
 
 mod works;
 
@@ -113,7 +113,8 @@ fn timed(engine: &Engine<'_>, tiles: &[Tile], repeats: usize) -> zipfold_core::R
 
 const HALF: &str = r#"{ kind = "condensed" }"#;
 
-/// Choices of the triangle maps, the bounding box by block first: others are told as times faster than it.
+/// Choices of the triangle maps, the bounding box by block first: others are told as times faster
+/// than it.
 const MAPS: [&str; 11] = [
     "tile.map=bb",
     "tile.map=bb,tile.by=thread",

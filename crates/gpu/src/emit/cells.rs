@@ -1,5 +1,5 @@
-//! Matrices of any pair function with one number, rows of any length: family *dense* where there are no slices of components
-//! to reuse. A thread computes whole cells.
+//! Matrices of any pair function with one number, rows of any length: family *dense* where there
+//! are no slices of components to reuse. A thread computes whole cells.
 
 use super::maps::{self, Placing};
 use super::pair::{RootText, SHORT, pair_text};
@@ -12,7 +12,8 @@ pub const TILE: usize = 32;
 /// Threads of a block.
 pub const THREADS: u32 = 256;
 
-/// The kernel `name` for root `root` of `job`. With `mirror`, values also go to their transposed place.
+/// The kernel `name` for root `root` of `job`. With `mirror`, values also go to their transposed
+/// place.
 pub fn kernel(
     name: &str,
     job: &Job,

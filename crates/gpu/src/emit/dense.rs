@@ -1,6 +1,7 @@
-//! Family *dense*: register-blocked zip-reduce over slices of components in shared memory, for matrices of any formula with
-//! one loop over components. The tuple ⟨c, r, s, d'⟩ of the all-pairs paper is here r = 16 rows of c = 16 or 8 threads, s = 8 × 8
-//! or 8 × 16 cells each, and d' components a slice.
+//! Family *dense*: register-blocked zip-reduce over slices of components in shared memory, for
+//! matrices of any formula with one loop over components. The tuple ⟨c, r, s, d'⟩ of the all-pairs
+//! paper is here r = 16 rows of c = 16 or 8 threads, s = 8 × 8 or 8 × 16 cells each, and d'
+//! components a slice.
 
 use super::pair::{RootText, StageText, pair_text};
 use super::values::width;

@@ -1,4 +1,5 @@
-//! What a fold adds to the kernel of dense tiles, and the queue of cells that double precision decides.
+//! What a fold adds to the kernel of dense tiles, and the queue of cells that double precision
+//! decides.
 
 use super::fill;
 use zipfold_core::pair::tree::Side;
@@ -26,7 +27,8 @@ pub(super) struct Epilogue {
     pub end: String,
 }
 
-/// Entries of the cells that double precision decides, in the place of the slices when these are worked off.
+/// Entries of the cells that double precision decides, in the place of the slices when these are
+/// worked off.
 pub(super) const ENTRIES: &str =
     "ZF_SHARED_ARG zf_u16* queue = (ZF_SHARED_ARG zf_u16*)slices;\n    if (tid == 0u) fill = 0u;\n";
 
@@ -48,7 +50,8 @@ pub(super) fn entered(bits: &str, mark: &str) -> String {
     )
 }
 
-/// Empties the queue by all threads: `take` an entry's value `v`, then let `owners` of rows take what came; new `limits` after it.
+/// Empties the queue by all threads: `take` an entry's value `v`, then let `owners` of rows take
+/// what came; new `limits` after it.
 pub(super) fn emptied(shape: &Shape, sign: &str, take: &str, owners: &str, limits: &str) -> String {
     let (i, j) = if shape.anchor == Side::X {
         ("mine", "b")

@@ -139,8 +139,9 @@ fn extremes(out: &mut FoldText, op: RowOp, value: &str, every: impl Fn(&str) -> 
     );
 }
 
-/// The largest exponent so far and the sums scaled by it (core: `RowFold::absorb_exp`, `combine`); the sums of a panel in the
-/// sweep's precision. The largest is kept from panel to panel, so that sums are seldom scaled again.
+/// The largest exponent so far and the sums scaled by it (core: `RowFold::absorb_exp`, `combine`);
+/// the sums of a panel in the sweep's precision. The largest is kept from panel to panel, so that
+/// sums are seldom scaled again.
 fn exponentials(
     out: &mut FoldText,
     f: &RowFold,
@@ -183,7 +184,8 @@ fn exponentials(
         let _ = writeln!(absorb, "part[q][{p}] += {};", term(p - 2));
     }
     out.absorb = absorb + "}";
-    // Without a branch: PoCL (3.1) takes a branch between the last statement and a barrier as the first thread of a block does.
+    // Without a branch: PoCL (3.1) takes a branch between the last statement and a barrier as the
+    // first thread of a block does.
     out.after = every(&format!(
         "{{ const double top = (double)part[q][0];\n\
          const double shrink = total[q][0] == -ZF_INF_D ? 0.0 : total[q][0] == top ? 1.0 : zf_exp_d(total[q][0] - top);\n\
@@ -213,7 +215,8 @@ pub fn histogram(
         }
     };
     let place = place(f, value);
-    // One counter more than cells: what single precision cannot place is counted there, without a branch.
+    // One counter more than cells: what single precision cannot place is counted there, without a
+    // branch.
     let count = if copies > 0 {
         let _ = write!(
             out.shared,
@@ -294,7 +297,8 @@ pub fn gather(cells: usize, copies: usize) -> String {
     )
 }
 
-/// The kernel's first guess of a bin: kind (0 none, 1 linear, 2 by the root), first edge, bins a unit.
+/// The kernel's first guess of a bin: kind (0 none, 1 linear, 2 by the root), first edge, bins a
+/// unit.
 fn guess(axis: &zipfold_core::fold::Axis) -> String {
     match sweeps::uniform(axis) {
         Some((lo, rate)) => format!("{}, {lo:e}, {rate:e}", if axis.squared { 2 } else { 1 }),
@@ -302,11 +306,13 @@ fn guess(axis: &zipfold_core::fold::Axis) -> String {
     }
 }
 
-/// The most, in bins, that the absolute error of a square may move its root where no value is left to double precision for that.
+/// The most, in bins, that the absolute error of a square may move its root where no value is left
+/// to double precision for that.
 const NEAR_ZERO: f64 = 1e-7;
 
-/// Statements that count a value in single precision, or mark it where an edge is near. The bin is read off the
-/// mantissa of position + 1.5·2²³, whose rounding to the nearest integer is ⌊position + ½⌋ but for ties, which are marked.
+/// Statements that count a value in single precision, or mark it where an edge is near. The bin is
+/// read off the mantissa of position + 1.5·2²³, whose rounding to the nearest integer is ⌊position
+/// + ½⌋ but for ties, which are marked.
 pub fn decide(
     band: &Band,
     value: &str,
@@ -320,7 +326,8 @@ pub fn decide(
     let near_zero = band.absolute.sqrt() * band.rate;
     let everywhere = near_zero <= NEAR_ZERO;
     let (position, constant, slope) = if band.squared {
-        // Where the value may be negative, single precision may find one where the exact value has none.
+        // Where the value may be negative, single precision may find one where the exact value has
+        // none.
         let value = if band.least < 0.0 {
             format!("zf_max_f({value}, 0.0f)")
         } else {
@@ -340,11 +347,13 @@ pub fn decide(
             band.relative + 3.0 * u,
         )
     };
-    // The position is computed one half lower; its roundings are relative to the position or to the first edge.
+    // The position is computed one half lower; its roundings are relative to the position or to the
+    // first edge.
     let first = band.lo * band.rate;
     let constant = (constant + (first.abs() + 1.0) * (slope + 4.0 * u)) * 1.01 + 1e-6;
     let single = |v: f64| super::expression::literal(v, Precision::F32);
-    // Under and over are cells of their own; a value far beyond all edges is brought to the one next to them.
+    // Under and over are cells of their own; a value far beyond all edges is brought to the one
+    // next to them.
     let at = |v: f64| (if band.squared { v.max(0.0).sqrt() } else { v }) * band.rate - first - 0.5;
     let (lowest, highest) = (at(band.least), at(band.most));
     let floor = if lowest >= -0.5 {
@@ -383,7 +392,8 @@ pub fn decide(
     };
     format!("{text}const float d = t - (m - 12582912.0f);\n{place} }}")
 }
-/// Declarations that [`decide`] needs. The rate is a constant that compilers shall keep in a register.
+/// Declarations that [`decide`] needs. The rate is a constant that compilers shall keep in a
+/// register.
 pub fn bin_rate(band: &Band) -> String {
     format!(
         "const float bin_rate = span == 0u ? 0.0f : {};\n",

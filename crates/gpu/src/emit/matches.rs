@@ -1,4 +1,5 @@
-//! Predicates as epilogues of dense tiles: counts by row, rows that have a match, and the matches of joins.
+//! Predicates as epilogues of dense tiles: counts by row, rows that have a match, and the matches
+//! of joins.
 
 use super::epilogue::{ENTRIES, Epilogue, emptied, entered, marked, marks};
 use super::fill;
@@ -58,7 +59,8 @@ pub(super) fn matched(shape: &Shape, truth: &Truth) -> Epilogue {
     )
 }
 
-/// Matches, to pages of `page` slots: a tile's go there whole, or the block notes the tile in `resume` and ends.
+/// Matches, to pages of `page` slots: a tile's go there whole, or the block notes the tile in
+/// `resume` and ends.
 pub(super) fn pairs(shape: &Shape, truth: &Truth, page: usize) -> Epilogue {
     let (i, j) = if shape.anchor == Side::X {
         ("mine", "b")

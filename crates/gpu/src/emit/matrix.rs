@@ -1,4 +1,5 @@
-//! Family *matrix*: inner products of rows of 16-bit numbers, by the matrix units where a device has them.
+//! Family *matrix*: inner products of rows of 16-bit numbers, by the matrix units where a device
+//! has them.
 
 use super::fill;
 use super::maps::{self, Placing};
@@ -28,7 +29,8 @@ pub fn functions() -> &'static str {
     include_str!("../kernels/halves.h")
 }
 
-/// The kernel `name` for root `root` of `job`. With `mirror`, values also go to their transposed place.
+/// The kernel `name` for root `root` of `job`. With `mirror`, values also go to their transposed
+/// place.
 pub fn kernel(
     name: &str,
     job: &Job,

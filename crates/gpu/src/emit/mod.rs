@@ -1,4 +1,5 @@
-//! From space × pair × fold to kernel source: fragments of `kernels/` composed with code generated from the formula.
+//! From space × pair × fold to kernel source: fragments of `kernels/` composed with code generated
+//! from the formula.
 
 pub mod cells;
 pub mod dense;

@@ -1,4 +1,5 @@
-//! The k nearest of every anchor: lists in registers or in device memory; candidates of single precision wait in a queue.
+//! The k nearest of every anchor: lists in registers or in device memory; candidates of single
+//! precision wait in a queue.
 
 use super::fill;
 use super::sweep::{FoldText, number, step};
@@ -151,9 +152,9 @@ fn settled(k: usize, ip: usize) -> String {
     )
 }
 
-/// Values that may beat the worst kept, by the bound of single precision, wait in the thread's queue. All threads empty
-/// theirs at the same panels, the further along the rarer, since neighbours that are not final become rare; so threads of a
-/// warp seldom wait for one of them.
+/// Values that may beat the worst kept, by the bound of single precision, wait in the thread's
+/// queue. All threads empty theirs at the same panels, the further along the rarer, since
+/// neighbours that are not final become rare; so threads of a warp seldom wait for one of them.
 fn queued(
     out: &mut FoldText,
     (job, f, shape): (&Job, &Nearest, &Shape),

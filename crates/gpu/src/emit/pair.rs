@@ -1,5 +1,5 @@
-//! The pair function of a lowered formula as C statements over the macros `XS(s, k)`, `XA(a)` (stream and number of the row
-//! of x), `YS`, `YA` (of y), `CV(v, k)` (constant vectors) and `DIM`.
+//! The pair function of a lowered formula as C statements over the macros `XS(s, k)`, `XA(a)`
+//! (stream and number of the row of x), `YS`, `YA` (of y), `CV(v, k)` (constant vectors) and `DIM`.
 
 use super::expression::{binary, literal, power, select, unary};
 use super::type_name;

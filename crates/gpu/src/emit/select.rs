@@ -1,4 +1,5 @@
-//! What joins add to the sweep: matches go to a buffer of pages, or are counted first and then put where they belong.
+//! What joins add to the sweep: matches go to a buffer of pages, or are counted first and then put
+//! where they belong.
 
 use super::expression::literal;
 use super::pair;
@@ -13,7 +14,8 @@ use zipfold_plan::device::sweeps::Shape;
 /// How matches leave a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// To pages of so many slots: a block that finds the pool empty notes its place in `resume` and ends.
+    /// To pages of so many slots: a block that finds the pool empty notes its place in `resume` and
+    /// ends.
     Pages(usize),
     /// Not at all: they are counted by block.
     Count,

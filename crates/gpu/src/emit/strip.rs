@@ -1,5 +1,5 @@
-//! Folds as epilogues of dense tiles: rows too wide for registers are compared by register-blocked tiles, and the fold takes the
-//! cells from there. No matrix is ever in memory.
+//! Folds as epilogues of dense tiles: rows too wide for registers are compared by register-blocked
+//! tiles, and the fold takes the cells from there. No matrix is ever in memory.
 
 use super::dense::Text;
 use super::epilogue::{ENTRIES, Epilogue, emptied, entered, marked, marks};
@@ -29,7 +29,8 @@ pub struct Known<'k> {
     pub truth: Option<&'k Truth>,
 }
 
-/// The kernel `name` that folds `job` by what is `known` of its values; matches go to pages of `page` slots.
+/// The kernel `name` that folds `job` by what is `known` of its values; matches go to pages of
+/// `page` slots.
 pub fn kernel(
     name: &str,
     job: &Job,
@@ -131,8 +132,8 @@ pub fn kernel(
 /// Where the list of a thread's row is; told anew at each use, since registers are scarce.
 const LIST: &str = "const zf_u32 lanes = ZF_GROUPS_Y * (a1 - a0), slot = ZF_GROUP_Y * (a1 - a0) + (first + tid - a0);";
 
-/// The k best of every anchor: a thread owns the list of a row. The first tile is taken by quarters, so that the worst kept is
-/// known soon.
+/// The k best of every anchor: a thread owns the list of a row. The first tile is taken by
+/// quarters, so that the worst kept is known soon.
 fn best(f: &Nearest, shape: &Shape, value: &str, (abs, rel): (f64, f64)) -> Epilogue {
     let sign = if f.largest { "-" } else { "" };
     let limits = format!(

@@ -1,4 +1,5 @@
-//! Family *points*: anchors in registers, the other side through shared memory, a fold in registers, shared or global memory.
+//! Family *points*: anchors in registers, the other side through shared memory, a fold in
+//! registers, shared or global memory.
 
 use super::pair::{RootText, SHORT, fast_pair_text, pair_text};
 use super::values::{NO_ACCESS, access, width};
@@ -15,7 +16,8 @@ use zipfold_plan::overrides::Input;
 /// Threads of a block, and rows of a panel.
 pub const THREADS: u32 = 128;
 
-/// What a fold adds to the kernel. Texts may use `q`, `a[q]`, `b`, `i`, `j`, `tid`, `first`, and the numbers of roots.
+/// What a fold adds to the kernel. Texts may use `q`, `a[q]`, `b`, `i`, `j`, `tid`, `first`, and
+/// the numbers of roots.
 #[derive(Clone, Debug, Default)]
 pub struct FoldText {
     /// Parameters, each with a comma before it.
@@ -167,8 +169,8 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
     sweep_access(low, names, short, shape.input) + &text + NO_ACCESS
 }
 
-/// A loop for whole panels and one for the others; one for both where the fold has blocks wait before each step. Before them,
-/// where asked for, those of the panels of a block's own rows.
+/// A loop for whole panels and one for the others; one for both where the fold has blocks wait
+/// before each step. Before them, where asked for, those of the panels of a block's own rows.
 fn steps(shape: &Shape, fold: &FoldText) -> String {
     let rest = if fold.chunk.is_empty() {
         include_str!("../kernels/steps.c")
@@ -246,8 +248,8 @@ fn load_panel(ty: &str, name: &str, width: usize, short: bool, input: Input) -> 
     }
 }
 
-/// Reads the others of a step: each component by one load, or from the lanes that hold them. Where the sweep may begin
-/// anew within a panel (`resumes`), lanes are filled at every step.
+/// Reads the others of a step: each component by one load, or from the lanes that hold them. Where
+/// the sweep may begin anew within a panel (`resumes`), lanes are filled at every step.
 fn read_quads(name: &str, width: usize, shape: &Shape, resumes: bool) -> String {
     if width == 0 {
         return String::new();
@@ -316,7 +318,8 @@ fn own_row(ty: &str, name: &str, width: usize, short: bool, input: Input) -> Str
     )
 }
 
-/// The pair function and the fold for anchor `a[q]` and other `b`; `swapped` where the anchor may be the later row.
+/// The pair function and the fold for anchor `a[q]` and other `b`; `swapped` where the anchor may
+/// be the later row.
 fn body(job: &Job, shape: &Shape, fold: &FoldText, swapped: bool) -> String {
     let pair = if shape.fast {
         fast_pair_text(&job.low, job.cell.as_ref())
@@ -394,7 +397,8 @@ fn admit(job: &Job, roots: &[RootText]) -> String {
     out
 }
 
-/// That one of several axes of a histogram leaves a cell out, so that a NaN on another is not looked at.
+/// That one of several axes of a histogram leaves a cell out, so that a NaN on another is not
+/// looked at.
 fn outside(job: &Job, roots: &[RootText]) -> Option<String> {
     let [Fold::Histogram(f)] = job.folds.as_slice() else {
         return None;

@@ -1,6 +1,6 @@
-//! Compiled kernels on disk, by hash of source, options and architecture. A cache that cannot be used is only a lost saving.
-//! Its files have no names that users give, and are never resumed: `tempfile` writes them, not `Output` of the crate io, of which
-//! this crate is independent.
+//! Compiled kernels on disk, by hash of source, options and architecture. A cache that cannot be
+//! used is only a lost saving. Its files have no names that users give, and are never resumed:
+//! `tempfile` writes them, not `Output` of the crate io, of which this crate is independent.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -23,8 +23,9 @@ fn file(folder: &Path, key: &str) -> PathBuf {
     folder.join(format!("{:032x}.bin", XxHash3_128::oneshot(key.as_bytes())))
 }
 
-/// The binary kept for `key`. It is checked: owner and rights, length, the key itself, and the checksum of the body. A binary is code
-/// that the device runs, so one that somebody else may have written is none.
+/// The binary kept for `key`. It is checked: owner and rights, length, the key itself, and the
+/// checksum of the body. A binary is code that the device runs, so one that somebody else may have
+/// written is none.
 pub fn get(folder: &Path, key: &str) -> Option<Vec<u8>> {
     private(&std::fs::symlink_metadata(folder).ok()?, "folder").ok()?;
     let path = file(folder, key);
@@ -69,8 +70,8 @@ fn make(folder: &Path) -> io::Result<()> {
     private(&std::fs::symlink_metadata(folder)?, "folder")
 }
 
-/// Writes `path` in `folder` under another name first, which only the user may read: two threads that compile the same kernel do
-/// not meet in it.
+/// Writes `path` in `folder` under another name first, which only the user may read: two threads
+/// that compile the same kernel do not meet in it.
 fn write_whole(path: &Path, folder: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
     temporary.write_all(bytes)?;

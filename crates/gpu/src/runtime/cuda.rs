@@ -101,7 +101,8 @@ pub(super) fn open(index: usize) -> Result<(Facts, Inner)> {
     let version = initialise()?;
     let facts = facts(index as i32, version)?;
     let device = result::device::get(index as i32).map_err(|e| failed("opening the device", e))?;
-    // SAFETY: the device handle comes from the driver; the context is released when the last user is dropped.
+    // SAFETY: the device handle comes from the driver; the context is released when the last user
+    // is dropped.
     let raw = unsafe { result::primary_ctx::retain(device) }
         .map_err(|e| failed("opening the device", e))?;
     let context = Context(Arc::new(Primary {
@@ -167,7 +168,8 @@ fn pooled(device: sys::CUdevice) -> bool {
     .is_ok()
 }
 
-// SAFETY: a primary context may be made current on any thread; every call here makes it current first.
+// SAFETY: a primary context may be made current on any thread; every call here makes it current
+// first.
 unsafe impl Send for Primary {}
 // SAFETY: as above; the driver itself locks.
 unsafe impl Sync for Primary {}
@@ -208,8 +210,8 @@ pub struct Allocation {
 impl Drop for Allocation {
     fn drop(&mut self) {
         if self.context.enter().is_ok() {
-            // SAFETY: allocated once by `allocate`, in this context and from its pool where there is one; all work that uses
-            // it was put into the same stream before.
+            // SAFETY: allocated once by `allocate`, in this context and from its pool where there
+            // is one; all work that uses it was put into the same stream before.
             let _ = unsafe {
                 if self.context.0.pooled {
                     result::free_async(self.pointer, std::ptr::null_mut())
@@ -352,7 +354,8 @@ impl Context {
         unsafe { event::record(raw, std::ptr::null_mut()) }.map_err(odd)?;
         Ok(mark)
     }
-    /// Hands the first `bytes` bytes to `each` in pieces of `piece` bytes, after `mark`: offset, piece.
+    /// Hands the first `bytes` bytes to `each` in pieces of `piece` bytes, after `mark`: offset,
+    /// piece.
     pub(super) fn read(
         &self,
         from: &Allocation,
@@ -364,7 +367,8 @@ impl Context {
         let (bytes, piece) = sizes;
         if bytes <= SMALL {
             let mut all = vec![0u8; bytes];
-            // SAFETY: the caller checked that the allocation holds as many; the copy follows all work in the default stream.
+            // SAFETY: the caller checked that the allocation holds as many; the copy follows all
+            // work in the default stream.
             unsafe { result::memcpy_dtoh_sync(&mut all, from.pointer) }
                 .map_err(|e| failed("copying from the device", e))?;
             return all
@@ -385,7 +389,8 @@ impl Context {
         let mut pointers: Vec<*mut c_void> =
             values.iter_mut().map(|v| v.as_mut_ptr().cast()).collect();
         let (blocks, threads) = ((grid.x, grid.y, 1), (grid.threads, 1, 1));
-        // SAFETY: the arguments match the parameters of the generated kernel in number and size, and outlive the call.
+        // SAFETY: the arguments match the parameters of the generated kernel in number and size,
+        // and outlive the call.
         let started = unsafe {
             result::launch_kernel(
                 function.raw,

@@ -1,5 +1,6 @@
-//! The way home from a CUDA device: pieces come through two buffers that the device writes by itself, in a stream of their own,
-//! so that one piece is taken on the host while the next one and the next kernel are under way.
+//! The way home from a CUDA device: pieces come through two buffers that the device writes by
+//! itself, in a stream of their own, so that one piece is taken on the host while the next one and
+//! the next kernel are under way.
 
 use super::PIECE;
 use super::failure::failed;
@@ -39,7 +40,8 @@ impl Way {
         }
         Ok(way)
     }
-    /// Hands `bytes` bytes from `from` on to `each` in pieces of `piece` bytes, after `mark`: offset, piece.
+    /// Hands `bytes` bytes from `from` on to `each` in pieces of `piece` bytes, after `mark`:
+    /// offset, piece.
     ///
     /// # Errors
     /// `Device` when the work before or a copy failed, and those of `each`.
@@ -69,7 +71,8 @@ impl Way {
         for p in 0..pieces {
             // SAFETY: the event was recorded by `start`.
             unsafe { event::synchronize(self.full[p % 2]) }.map_err(odd)?;
-            // SAFETY: the copy into the buffer is done, and the next into it starts below only; it holds PIECE bytes.
+            // SAFETY: the copy into the buffer is done, and the next into it starts below only; it
+            // holds PIECE bytes.
             let held =
                 unsafe { std::slice::from_raw_parts(self.buffers[p % 2].cast::<u8>(), length(p)) };
             let taken = each(p * piece, held);
@@ -92,8 +95,8 @@ impl Way {
         length: usize,
         buffer: usize,
     ) -> std::result::Result<(), DriverError> {
-        // SAFETY: the buffer holds PIECE bytes, `length` at most; nobody reads it until its event has been waited for. The
-        // caller keeps the device memory alive until all pieces are home.
+        // SAFETY: the buffer holds PIECE bytes, `length` at most; nobody reads it until its event
+        // has been waited for. The caller keeps the device memory alive until all pieces are home.
         unsafe {
             let to = std::slice::from_raw_parts_mut(self.buffers[buffer].cast::<u8>(), length);
             result::memcpy_dtoh_async(to, from + at as u64, self.stream)?;
@@ -105,7 +108,8 @@ impl Way {
 impl Drop for Way {
     fn drop(&mut self) {
         for at in 0..2 {
-            // SAFETY: made once by `new`; the owner makes the context current before it drops the way.
+            // SAFETY: made once by `new`; the owner makes the context current before it drops the
+            // way.
             unsafe {
                 if !self.full[at].is_null() {
                     let _ = event::destroy(self.full[at]);

@@ -103,7 +103,8 @@ impl Device {
     /// Compiles `source` and finds its kernels `names`.
     ///
     /// # Errors
-    /// `Device` when the compiler is missing or refuses; the latter is a defect of zipfold, or of a pair source.
+    /// `Device` when the compiler is missing or refuses; the latter is a defect of zipfold, or of a
+    /// pair source.
     pub fn compile(&self, source: &str, names: &[&str]) -> Result<Vec<Kernel>> {
         let broken;
         let source = match none_left(self.compiles.as_ref()) {
@@ -158,7 +159,8 @@ impl Device {
         self.launches = Some(AtomicU64::new(launches));
         self
     }
-    /// The same device, whose compiler refuses every source after so many: a drill for what happens then.
+    /// The same device, whose compiler refuses every source after so many: a drill for what happens
+    /// then.
     pub fn refusing_after(mut self, sources: u64) -> Self {
         self.compiles = Some(AtomicU64::new(sources));
         self
@@ -232,8 +234,8 @@ impl Device {
             _ => Err(foreign()),
         }
     }
-    /// Copies `bytes` to the start of `memory`, which was allocated before `mark`. On CUDA, kernels started after the mark run on
-    /// meanwhile.
+    /// Copies `bytes` to the start of `memory`, which was allocated before `mark`. On CUDA, kernels
+    /// started after the mark run on meanwhile.
     ///
     /// # Errors
     /// `Internal` when they do not fit, `Device` when the copy fails.
@@ -266,11 +268,13 @@ impl Device {
             Inner::OpenCl(_) => Ok(Mark(None)),
         }
     }
-    /// Waits for the work before `mark`, then hands the first `count` items to `each` in pieces: first item, items. On CUDA the
-    /// next piece, and kernels started after the mark, are under way meanwhile.
+    /// Waits for the work before `mark`, then hands the first `count` items to `each` in pieces:
+    /// first item, items. On CUDA the next piece, and kernels started after the mark, are under way
+    /// meanwhile.
     ///
     /// # Errors
-    /// `Internal` when the memory holds less, `Device` when the work or the copy failed, and those of `each`.
+    /// `Internal` when the memory holds less, `Device` when the work or the copy failed, and those
+    /// of `each`.
     pub fn bring<T: Plain>(
         &self,
         memory: &Memory,
@@ -357,7 +361,8 @@ fn none_left(drill: Option<&AtomicU64>) -> bool {
     })
 }
 
-/// A kernel that its compiler refuses: a defect of zipfold or of that compiler, and no reason to end a run that the host can finish.
+/// A kernel that its compiler refuses: a defect of zipfold or of that compiler, and no reason to
+/// end a run that the host can finish.
 fn refused(compiler: &str, status: &str, log: &[&str]) -> Error {
     let e = Error::device(format!(
         "{compiler} refused a generated kernel ({status}): {}",

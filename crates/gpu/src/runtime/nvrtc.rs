@@ -10,7 +10,8 @@ pub fn is_present() -> bool {
     unsafe { sys::is_culib_present() }
 }
 
-/// Options that keep the meaning of arithmetic: no contraction, correctly rounded division and square root.
+/// Options that keep the meaning of arithmetic: no contraction, correctly rounded division and
+/// square root.
 pub fn options(capability: usize) -> Vec<String> {
     let arch = format!("--gpu-architecture=sm_{capability}");
     let plain = [

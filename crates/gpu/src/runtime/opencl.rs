@@ -15,7 +15,9 @@ use zipfold_core::budget::human_bytes;
 use zipfold_core::{Error, Opt, Result};
 use zipfold_plan::device::{Facts, Runtime};
 
-/// Options that keep the meaning of arithmetic; contraction is switched off in the source. Warnings are off: they are about code that nobody wrote by hand, and some compilers print them on the terminal.
+/// Options that keep the meaning of arithmetic; contraction is switched off in the source. Warnings
+/// are off: they are about code that nobody wrote by hand, and some compilers print them on the
+/// terminal.
 const OPTIONS: &str = "-w -cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt";
 const OUT_OF_MEMORY: [i32; 3] = [-4, -5, -6];
 
@@ -114,7 +116,8 @@ pub struct Session {
     host: bool,
 }
 
-// SAFETY: OpenCL objects may be used from any thread (all calls but clSetKernelArg are thread-safe).
+// SAFETY: OpenCL objects may be used from any thread (all calls but clSetKernelArg are
+// thread-safe).
 unsafe impl Send for Session {}
 // SAFETY: as above.
 unsafe impl Sync for Session {}
@@ -186,7 +189,8 @@ impl Session {
         done.map(|_| ())
             .map_err(|e| failed("clearing device memory", e))
     }
-    /// Hands the first `bytes` bytes to `each` in pieces of `piece` bytes, after all work: offset, piece.
+    /// Hands the first `bytes` bytes to `each` in pieces of `piece` bytes, after all work: offset,
+    /// piece.
     pub(super) fn read(
         &self,
         from: &Allocation,
@@ -196,7 +200,8 @@ impl Session {
         let mut held = vec![0u8; piece.clamp(1, bytes)];
         for at in (0..bytes).step_by(held.len()) {
             let part = held.len().min(bytes - at);
-            // SAFETY: the caller checked that the allocation holds as many; the call blocks until they are copied.
+            // SAFETY: the caller checked that the allocation holds as many; the call blocks until
+            // they are copied.
             let done = unsafe {
                 self.queue.enqueue_read_buffer(
                     &locked(&from.0),
@@ -254,8 +259,9 @@ fn set(kernel: &Kernel, at: u32, arg: &Arg<'_>) -> Result<()> {
         Arg::Memory(memory) => match &memory.inner {
             MemoryInner::OpenCl(m) => {
                 let handle = locked(&m.0).get();
-                // SAFETY: the kernel's parameter is a pointer, and the memory outlives the launch's completion (in-order
-                // queue; every buffer is read or finished before it is dropped).
+                // SAFETY: the kernel's parameter is a pointer, and the memory outlives the launch's
+                // completion (in-order queue; every buffer is read or finished before it is
+                // dropped).
                 unsafe { kernel.set_arg(at, &handle) }
             }
             MemoryInner::Cuda(_) => return Err(super::foreign()),

@@ -1,5 +1,5 @@
-//! The way to a CUDA device beside its work: pieces go through two buffers that the device reads by itself, in a stream of
-//! their own, so that kernels run on meanwhile.
+//! The way to a CUDA device beside its work: pieces go through two buffers that the device reads by
+//! itself, in a stream of their own, so that kernels run on meanwhile.
 
 use super::PIECE;
 use super::failure::failed;
@@ -86,7 +86,8 @@ impl There {
         held.par_chunks_mut(COPY)
             .zip(piece.par_chunks(COPY))
             .for_each(|(to, from)| to.copy_from_slice(from));
-        // SAFETY: the buffer is not written before the event recorded here; the caller checked that the bytes fit.
+        // SAFETY: the buffer is not written before the event recorded here; the caller checked that
+        // the bytes fit.
         unsafe {
             result::memcpy_htod_async(to, held, self.stream)?;
             event::record(self.free[at], self.stream)
@@ -97,7 +98,8 @@ impl There {
 impl Drop for There {
     fn drop(&mut self) {
         for at in 0..2 {
-            // SAFETY: made once by `new`; the owner makes the context current before it drops the way.
+            // SAFETY: made once by `new`; the owner makes the context current before it drops the
+            // way.
             unsafe {
                 if !self.free[at].is_null() {
                     let _ = event::destroy(self.free[at]);

@@ -1,11 +1,13 @@
-//! Triangle maps (Navarro & Hitschfeld 2013, sections 3–4), made exact in integers. The lower triangle has a ≥ b.
+//! Triangle maps (Navarro & Hitschfeld 2013, sections 3–4), made exact in integers. The lower
+//! triangle has a ≥ b.
 //!
-//! Printed errors corrected: the strict form of LTM needs j = λ − i(i−1)/2, and the column of RB drops the thread's offset.
+//! Printed errors corrected: the strict form of LTM needs j = λ − i(i−1)/2, and the column of RB
+//! drops the thread's offset.
 
 use crate::emit::maps::{Map, Root};
 
-/// Tile (a, b), a ≥ b, of block (x, y) of grid `launch` of `grid_x` blocks across; none where the block is wasted. The same
-/// for threads and their cells, where (x, y) are those of a thread.
+/// Tile (a, b), a ≥ b, of block (x, y) of grid `launch` of `grid_x` blocks across; none where the
+/// block is wasted. The same for threads and their cells, where (x, y) are those of a thread.
 pub fn tile(map: Map, n: u64, x: u64, y: u64, grid_x: u64, launch: u32) -> Option<(u64, u64)> {
     match map {
         Map::Cross => Some((x, y)),
@@ -53,7 +55,8 @@ pub fn ltm(root: Root, n: u64, lambda: u64) -> Option<(u64, u64)> {
     Some((a, lambda - a * (a + 1) / 2))
 }
 
-/// λ to the triangle column by column (Avril, Gouranton & Arnaldi 2012), corrected where the root rounds.
+/// λ to the triangle column by column (Avril, Gouranton & Arnaldi 2012), corrected where the root
+/// rounds.
 pub fn utm(n: u64, lambda: u64) -> Option<(u64, u64)> {
     if lambda >= n * (n + 1) / 2 {
         return None;
@@ -70,7 +73,8 @@ pub fn utm(n: u64, lambda: u64) -> Option<(u64, u64)> {
     Some((b + lambda - before(b), b))
 }
 
-/// The rectangle of ⌈n/2⌉ × n (n + 1 where n is even): what lies above its diagonal is turned around.
+/// The rectangle of ⌈n/2⌉ × n (n + 1 where n is even): what lies above its diagonal is turned
+/// around.
 pub fn rb(n: u64, x: u64, y: u64) -> Option<(u64, u64)> {
     let odd = n % 2;
     if x >= (n + odd) / 2 || y >= n + 1 - odd {
@@ -84,7 +88,8 @@ pub fn rb(n: u64, x: u64, y: u64) -> Option<(u64, u64)> {
     })
 }
 
-/// Level `launch` of squares of side 2^(launch − 1); launch 0 is the diagonal. Any n: squares beyond the end are wasted.
+/// Level `launch` of squares of side 2^(launch − 1); launch 0 is the diagonal. Any n: squares
+/// beyond the end are wasted.
 pub fn rec(n: u64, x: u64, y: u64, launch: u32) -> Option<(u64, u64)> {
     if launch == 0 {
         return Some((x, x));

@@ -65,7 +65,8 @@ pub fn values(table: &Table) -> Vec<f64> {
         .collect()
 }
 
-/// `bytes` in a file of this name are refused by `blame`, with all `words` in the message, a place and a remedy.
+/// `bytes` in a file of this name are refused by `blame`, with all `words` in the message, a place
+/// and a remedy.
 #[track_caller]
 pub fn refused(name: &str, bytes: &[u8], blame: Blame, words: &[&str]) -> Error {
     let scratch = Scratch::new();

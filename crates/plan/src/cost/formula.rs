@@ -1,4 +1,5 @@
-//! What a formula takes for every pair: the instruction mix of code made for it, or of the evaluator step by step.
+//! What a formula takes for every pair: the instruction mix of code made for it, or of the
+//! evaluator step by step.
 
 use super::rates::{self, Functions, Rates};
 use super::{Term, Work};
@@ -110,8 +111,8 @@ fn whole(p: f64) -> Mix {
     }
 }
 
-/// Operations of a recognised reduction where the formula's own code computes it; in single precision a product and its
-/// addition are one.
+/// Operations of a recognised reduction where the formula's own code computes it; in single
+/// precision a product and its addition are one.
 fn of_form(form: ZipForm, single: bool) -> Mix {
     match form {
         ZipForm::Dot if single => plain(1.0),
@@ -163,7 +164,8 @@ fn cycles(rates: &Rates, mix: Mix, single: bool, lanes: f64) -> f64 {
         + mix.calls[usize::from(single)] * lanes
 }
 
-/// Cycles of the nearest image of a vector of pairs, found in double precision before the formula is.
+/// Cycles of the nearest image of a vector of pairs, found in double precision before the formula
+/// is.
 fn image(work: &Work<'_>) -> f64 {
     let oblique = work
         .job

@@ -1,7 +1,9 @@
-//! The cost model of the CPU: predicted seconds, a term for each thing that takes time, a function for each term.
+//! The cost model of the CPU: predicted seconds, a term for each thing that takes time, a function
+//! for each term.
 //!
-//! Terms are cycles of one core by the table in [`rates`], divided by the clock and the threads of the machine, or bytes by
-//! bandwidths. Terms add up: each is an upper bound of what does not overlap, and the largest is what bounds the run.
+//! Terms are cycles of one core by the table in [`rates`], divided by the clock and the threads of
+//! the machine, or bytes by bandwidths. Terms add up: each is an upper bound of what does not
+//! overlap, and the largest is what bounds the run.
 
 mod formula;
 mod pruned;
@@ -31,7 +33,8 @@ pub struct Term {
     pub seconds: f64,
 }
 
-/// Pages of a result in memory that is new to the process; nothing where the caller lends memory that was written before.
+/// Pages of a result in memory that is new to the process; nothing where the caller lends memory
+/// that was written before.
 pub const FRESH: &str = "new pages of the result";
 
 /// What the terms depend on.
@@ -287,7 +290,8 @@ fn each(work: &Work<'_>, fold: &Fold) -> f64 {
     fold.traits().cycles
 }
 
-/// Cycles of a cell for a list of `k` neighbours: of `m` in random order the n-th is among the best with probability k / n.
+/// Cycles of a cell for a list of `k` neighbours: of `m` in random order the n-th is among the best
+/// with probability k / n.
 fn listed(k: usize, m: usize) -> f64 {
     let (k, m) = (k.min(m).max(1) as f64, m.max(1) as f64);
     let taken = k * (1.0 + (m / k).ln());
@@ -303,7 +307,8 @@ fn credited(work: &Work<'_>, fold: &RowFold) -> f64 {
     let half = work.job.space.is_triangular();
     let one = work.job.folds.len() == 1;
     let weighted = fold.sums_weighted(half).is_some() && one;
-    // Pruned runs and the evaluator hand values over; code that was made for a formula adds them up itself.
+    // Pruned runs and the evaluator hand values over; code that was made for a formula adds them up
+    // itself.
     let added = !work.prune.is_on() && work.family != Family::Vm && work.job.near_root.is_none();
     let all = work
         .job

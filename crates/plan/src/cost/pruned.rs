@@ -13,7 +13,8 @@ const GROUP: f64 = 16.0;
 /// Lanes of a vector of distances.
 const VECTOR: f64 = 16.0;
 
-/// Cycles that a mesh takes to find the pairs of `job` and their r²: spans of columns for groups of rows, and vectors in them.
+/// Cycles that a mesh takes to find the pairs of `job` and their r²: spans of columns for groups of
+/// rows, and vectors in them.
 pub fn meshed(job: &Job, mesh: &Mesh) -> f64 {
     let (n, m) = (job.space.n as f64, job.space.m as f64);
     let half = if job.space.is_triangular() { 0.5 } else { 1.0 };

@@ -1,25 +1,28 @@
 //! What the terms of the cost model take: cycles of one core, and bytes a second of the machine.
 //!
-//! Those of AVX-512 are fitted to `zipfold bench` on an AMD EPYC of family 25, model 17 (Zen 4), 2 cores at 3.7 GHz; the
-//! records are `bench/records/epyc-2core/2026-11-21-predictions.md` and `2026-11-22-broadcasts.md` (where powers, boxes and the
-//! mesh were scaled to the ratios seen, not measured alone); functions but `exp`, `log` and powers by constants, cut-offs, weights
-//! and means are estimates there. Those of AVX2 are fitted to `zipfold bench --everything` of a release build on two cores that
-//! have no more (`2026-11-23-everything.md`), its functions to `2026-11-23-functions.md`. Those of the scalar set are estimates
-//! from them, those of NEON estimates from the instructions of a loop; neither is measured. Another machine is taken to need as
-//! many cycles: its clock, its cores and its lanes scale the times.
+//! Those of AVX-512 are fitted to `zipfold bench` on an AMD EPYC of family 25, model 17 (Zen 4), 2
+//! cores at 3.7 GHz; the records are `bench/records/epyc-2core/2026-11-21-predictions.md` and
+//! `2026-11-22-broadcasts.md` (where powers, boxes and the mesh were scaled to the ratios seen, not
+//! measured alone); functions but `exp`, `log` and powers by constants, cut-offs, weights and means
+//! are estimates there. Those of AVX2 are fitted to `zipfold bench --everything` of a release build
+//! on two cores that have no more (`2026-11-23-everything.md`), its functions to
+//! `2026-11-23-functions.md`. Those of the scalar set are estimates from them, those of NEON
+//! estimates from the instructions of a loop; neither is measured. Another machine is taken to need
+//! as many cycles: its clock, its cores and its lanes scale the times.
 
 use crate::machine::Isa;
 
 /// Cycles of one core for one instruction set. "A vector" is as many cells as a register has lanes.
 pub struct Rates {
-    /// A component of a vector of cells in the dense kernels, single precision summed in slices: Σ|d|, Σd², Σab, max|d|,
-    /// Σ|d|³, Σ[a ≠ b].
+    /// A component of a vector of cells in the dense kernels, single precision summed in slices:
+    /// Σ|d|, Σd², Σab, max|d|, Σ|d|³, Σ[a ≠ b].
     pub dense_single: [f64; 6],
     /// The same in double precision, rounded as the reference value.
     pub dense_double: [f64; 6],
     /// 64 components of one cell as bit sets, where the formula says that rows are truth values.
     pub bits: f64,
-    /// Code made for a formula: a loop over components, once a component; an addition, product, comparison or choice.
+    /// Code made for a formula: a loop over components, once a component; an addition, product,
+    /// comparison or choice.
     pub step: f64,
     /// An operation in that code.
     pub operation: f64,
@@ -31,7 +34,8 @@ pub struct Rates {
     pub functions: Functions,
     /// The nearest image of a cell, in boxes with right angles and in oblique ones.
     pub image: [f64; 2],
-    /// A pair of points counted in a histogram, in open space, in a box with right angles and in an oblique one.
+    /// A pair of points counted in a histogram, in open space, in a box with right angles and in an
+    /// oblique one.
     pub counted: [f64; 3],
 }
 
@@ -42,7 +46,8 @@ pub struct Functions {
     pub exp: [f64; 2],
     /// `log`.
     pub log: [f64; 2],
-    /// `log1p`, logarithms by other bases, `expm1`, `cosh`, waves and their inverses: in either precision by lanes of double.
+    /// `log1p`, logarithms by other bases, `expm1`, `cosh`, waves and their inverses: in either
+    /// precision by lanes of double.
     pub elementary: [f64; 2],
     /// `sinh`, `tanh` and `atan2`.
     pub hyperbolic: [f64; 2],
@@ -128,8 +133,8 @@ const SCALAR: Rates = Rates {
     counted: [12.0, 20.0, 40.0],
 };
 
-/// NEON, estimated: the arithmetic of a loop on a core that starts two vectors of 128 bits in a cycle. No code is made for
-/// formulas, so its rates stand for the evaluator's.
+/// NEON, estimated: the arithmetic of a loop on a core that starts two vectors of 128 bits in a
+/// cycle. No code is made for formulas, so its rates stand for the evaluator's.
 const NEON: Rates = Rates {
     dense_single: [1.2, 1.2, 0.7, 2.0, 2.0, 1.5],
     dense_double: [1.2, 1.7, 1.2, 2.0, 2.2, 1.5],
@@ -153,37 +158,44 @@ pub fn of(isa: Isa) -> &'static Rates {
     }
 }
 
-/// Cycles of a whole power beyond the fourth in single precision, a lane; an estimate, not measured alone.
+/// Cycles of a whole power beyond the fourth in single precision, a lane; an estimate, not measured
+/// alone.
 pub const WHOLE: f64 = 2.0;
 /// Components of a loop that generated code writes out.
 pub const WRITTEN_OUT: usize = 4;
-/// Cycles of a power of some halves, by a root and a division, or in single precision a reciprocal root, a lane.
+/// Cycles of a power of some halves, by a root and a division, or in single precision a reciprocal
+/// root, a lane.
 pub const HALVES: [f64; 2] = [1.4, 0.4];
 
-/// Cycles of a cell on its way into a fold: into a matrix, a mirrored matrix, lists of neighbours, bins of a general histogram
-/// (an axis), matches.
+/// Cycles of a cell on its way into a fold: into a matrix, a mirrored matrix, lists of neighbours,
+/// bins of a general histogram (an axis), matches.
 pub const FOLD: [f64; 5] = [0.25, 1.5, 8.0, 7.0, 8.0];
 /// Cycles of a cell of half of a space whose value goes into a list of the column, too.
 pub const NEAREST_OF_OTHER: f64 = 20.0;
-/// Cycles of a search among uneven edges, by a table and a few halvings; of a term of a weight, and of a mean, in a general histogram.
+/// Cycles of a search among uneven edges, by a table and a few halvings; of a term of a weight, and
+/// of a mean, in a general histogram.
 pub const SEARCHED: f64 = 10.0;
 /// See [`SEARCHED`].
 pub const TERMS: [f64; 2] = [35.0, 35.0];
 /// Cycles of an edge, and of a number of a bin for every unit: zeroed, and merged.
 pub const BINS: [f64; 2] = [60.0, 3.0];
-/// Cycles of a cell that is compared with a cut-off in a sweep over all pairs, and of a fold that takes values in short runs for it.
+/// Cycles of a cell that is compared with a cut-off in a sweep over all pairs, and of a fold that
+/// takes values in short runs for it.
 pub const CUT: f64 = 8.0;
-/// Cycles of a cell that is credited to its row by vectors: that it is looked at, each number of its sum, each number of that of
-/// its column, an exponential of single precision, a comparison with the best.
+/// Cycles of a cell that is credited to its row by vectors: that it is looked at, each number of
+/// its sum, each number of that of its column, an exponential of single precision, a comparison
+/// with the best.
 pub const CREDITED: [f64; 5] = [0.8, 0.4, 0.6, 2.6, 0.6];
 /// Neighbours up to which a list costs what any does.
 pub const SHORT_LIST: f64 = 32.0;
-/// Cycles of a value that a longer list takes; of a neighbour of it that a bounding volume hierarchy finds.
+/// Cycles of a value that a longer list takes; of a neighbour of it that a bounding volume
+/// hierarchy finds.
 pub const LISTED: [f64; 2] = [100.0, 450.0];
 /// Cycles of a cell that generated code adds to the sum of its row.
 pub const ADDED: f64 = 0.03;
 
-/// Cycles of a value of single precision that is compared with a bound, with its share of those computed again.
+/// Cycles of a value of single precision that is compared with a bound, with its share of those
+/// computed again.
 pub const SCREENED: f64 = 2.0;
 
 /// Cycles of an element of a row that is hoisted and laid out.
@@ -194,21 +206,23 @@ pub const HOISTED: f64 = 7.0;
 pub const SORTED: f64 = 250.0;
 /// Cycles of the way of a group of points down the boxes, and of a leaf that it looks at.
 pub const GROUP: [f64; 2] = [50e3, 90.0];
-/// Cycles of a row's way down the boxes of a bounding volume hierarchy, of a leaf that it meets, and of a pair: the nearest; those within.
+/// Cycles of a row's way down the boxes of a bounding volume hierarchy, of a leaf that it meets,
+/// and of a pair: the nearest; those within.
 pub const NEAREST: [f64; 3] = [2500.0, 300.0, 5.0];
 /// See [`NEAREST`].
 pub const WITHIN: [f64; 3] = [400.0, 60.0, 6.0];
 /// See [`NEAREST`]; of both extremes together. Estimates, not measured alone.
 pub const ENDS: [f64; 3] = [250.0, 30.0, 3.0];
-/// Cycles of a mesh: a column that a group of rows meets, a vector of distances in it, a row placed, a pair counted.
+/// Cycles of a mesh: a column that a group of rows meets, a vector of distances in it, a row
+/// placed, a pair counted.
 pub const MESH: [f64; 4] = [250.0, 19.0, 180.0, 2.4];
-/// Cycles of a grid of cells: a row placed, a row of y laid out for a cell of x, a pair looked at, a value folded. Estimates, not
-/// measured alone.
+/// Cycles of a grid of cells: a row placed, a row of y laid out for a cell of x, a pair looked at,
+/// a value folded. Estimates, not measured alone.
 pub const GRID: [f64; 4] = [400.0, 60.0, 3.0, 25.0];
 /// Cycles of bounds of a pair of boxes, for each operation of a formula.
 pub const BOUND: f64 = 1.5;
-/// Cycles of the description of a job, of waking threads and of planning; of sampling rows for the estimate of what bounds
-/// leave, a number of a sampled row.
+/// Cycles of the description of a job, of waking threads and of planning; of sampling rows for the
+/// estimate of what bounds leave, a number of a sampled row.
 pub const START: f64 = 150e3;
 /// See [`START`].
 pub const SAMPLED: f64 = 3e6;

@@ -51,7 +51,8 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// A device that nobody opened, for plans and kernels without one: an NVIDIA H200, or a GPU of middling size.
+    /// A device that nobody opened, for plans and kernels without one: an NVIDIA H200, or a GPU of
+    /// middling size.
     pub fn described(runtime: Runtime) -> Self {
         let gib = |n: u64| n << 30;
         match runtime {

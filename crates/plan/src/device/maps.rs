@@ -1,5 +1,5 @@
-//! How the blocks, or the threads, of a grid become places of a triangle: the maps of the triangle paper (Navarro and Hitschfeld
-//! 2013).
+//! How the blocks, or the threads, of a grid become places of a triangle: the maps of the triangle
+//! paper (Navarro and Hitschfeld 2013).
 
 pub use crate::overrides::Root;
 use crate::overrides::{Overrides, Placed, TriangleMap};
@@ -41,7 +41,8 @@ impl Placing {
         by_thread: false,
     };
 
-    /// The placing of a triangle that `overrides` ask for; else blocks by the map of a rectangular box.
+    /// The placing of a triangle that `overrides` ask for; else blocks by the map of a rectangular
+    /// box.
     ///
     /// # Errors
     /// `Request` for what does not go together.

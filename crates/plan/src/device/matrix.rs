@@ -16,7 +16,8 @@ use zipfold_core::{Error, Job, Opt, Precision, Result};
 pub struct Matrix {
     /// The kernel.
     pub kernel: Kernel,
-    /// How tiles on the diagonal of a half space are placed; those of other tiles are all of a rectangle.
+    /// How tiles on the diagonal of a half space are placed; those of other tiles are all of a
+    /// rectangle.
     pub triangle: Option<Placing>,
 }
 
@@ -32,8 +33,8 @@ pub enum Kernel {
 }
 
 impl Matrix {
-    /// The matrix of `job`, whose rows are multiplied as `half` if at all; none where the job is another, or where
-    /// `overrides` leave the folding to the host.
+    /// The matrix of `job`, whose rows are multiplied as `half` if at all; none where the job is
+    /// another, or where `overrides` leave the folding to the host.
     ///
     /// # Errors
     /// `Request` for choices that do not go together.
@@ -96,7 +97,8 @@ fn is_matrix(job: &Job) -> bool {
 
 /// Rows and columns of a tile of cells.
 pub const TILE: usize = 128;
-/// Components after which sums in single precision go to a second accumulator, which bounds their error.
+/// Components after which sums in single precision go to a second accumulator, which bounds their
+/// error.
 pub const CARRY: usize = 1024;
 
 /// How a register-blocked kernel is built.
@@ -215,7 +217,8 @@ fn shape(
         .any(|f| f.is_mirrored(&job.space));
     let single = precision == Precision::F32;
     let piped = single && runtime == Runtime::Cuda;
-    // OpenCL has no copies that run on their own; double precision waits for its arithmetic, not for its slices.
+    // OpenCL has no copies that run on their own; double precision waits for its arithmetic, not
+    // for its slices.
     let stages = overrides
         .dense_stages
         .map_or(if piped { 3 } else { 0 }, |v| v.get());

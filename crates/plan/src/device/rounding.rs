@@ -1,6 +1,7 @@
-//! How far single precision may be from the exact value: for every node of a formula a bound `abs + rel·|value|`, by
-//! forward error analysis over the ranges of the data (Higham, Accuracy and Stability of Numerical Algorithms, ch. 2–3).
-//! Values outside the bound of a decision are decided by single precision alone; the others are computed again.
+//! How far single precision may be from the exact value: for every node of a formula a bound `abs +
+//! rel·|value|`, by forward error analysis over the ranges of the data (Higham, Accuracy and
+//! Stability of Numerical Algorithms, ch. 2–3). Values outside the bound of a decision are decided
+//! by single precision alone; the others are computed again.
 
 use std::collections::HashMap;
 use zipfold_core::fold::BLOCK;
@@ -163,7 +164,8 @@ impl Bound {
         if self.hi > 80.0 || self.abs > 1e-3 {
             return None;
         }
-        // e^(a + δ) = e^a(1 + δ + …), and a few roundings of the argument's size in the function itself.
+        // e^(a + δ) = e^a(1 + δ + …), and a few roundings of the argument's size in the function
+        // itself.
         let delta = self.abs + self.rel * self.top() + 2.0 * U * self.top();
         if delta > 1e-3 {
             return None;
@@ -224,7 +226,8 @@ impl Bound {
 /// Ranges of the hoisted vectors and numbers of one side: by stream, then by number.
 pub type Ranges = Vec<Option<Bound>>;
 
-/// Ranges in packed rows of `width` numbers: streams of `dim` components first. None where a number is not finite.
+/// Ranges in packed rows of `width` numbers: streams of `dim` components first. None where a number
+/// is not finite.
 pub fn ranges(packed: &[f64], low: &Lowered, side: Side) -> Ranges {
     let (streams, attrs) = (
         low.streams[side as usize].len(),
@@ -358,8 +361,9 @@ impl<'l> Bounds<'l> {
             _ => None,
         }
     }
-    /// Of `if(p == q …, a, b)` with a constant `a`, where `b` is `p` within limits: where the condition holds, `p` is in the
-    /// range of `q`, so that `a` is near `b`, and it does not matter much which of them single precision takes.
+    /// Of `if(p == q …, a, b)` with a constant `a`, where `b` is `p` within limits: where the
+    /// condition holds, `p` is in the range of `q`, so that `a` is near `b`, and it does not matter
+    /// much which of them single precision takes.
     fn choice(&self, condition: Id, a: Id, b: Id) -> Option<Bound> {
         let (constant, b_bound) = (self.low.formula.constant(a)?, self.get(b)?);
         let (p, q) = self.equal(condition)?;
@@ -387,7 +391,8 @@ impl<'l> Bounds<'l> {
             _ => None,
         }
     }
-    /// The value of `id` where it is nothing but `p` within limits and `p` is `at`. It moves no faster than `p`.
+    /// The value of `id` where it is nothing but `p` within limits and `p` is `at`. It moves no
+    /// faster than `p`.
     fn limited(&self, id: Id, p: Id, at: f64) -> Option<f64> {
         if id == p {
             return Some(at);
@@ -430,7 +435,8 @@ impl<'l> Bounds<'l> {
             _ => false,
         }
     }
-    /// How far the computed difference of two values may be from the exact one where a comparison is undecided.
+    /// How far the computed difference of two values may be from the exact one where a comparison
+    /// is undecided.
     pub fn gap(&self, a: Id, b: Id) -> Option<f64> {
         let (x, y) = (self.get(a)?, self.get(b)?);
         // Near a tie both are of the size of the smaller bound.

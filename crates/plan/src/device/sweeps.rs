@@ -1,5 +1,5 @@
-//! How a device folds: sweeps of anchors over others, and what decides their precision, their source of values and where their
-//! counters are.
+//! How a device folds: sweeps of anchors over others, and what decides their precision, their
+//! source of values and where their counters are.
 
 use super::facts::Runtime;
 use super::loads::load_width;
@@ -19,7 +19,8 @@ use zipfold_core::{Domain, Error, Job, Opt, Precision, Result};
 /// Numbers in the state of a row that a device keeps at hand.
 pub const MOST_STATE: usize = 20;
 
-/// The folds that devices have kernels for. Of any other fold a device computes values, and the host folds them.
+/// The folds that devices have kernels for. Of any other fold a device computes values, and the
+/// host folds them.
 #[derive(Clone, Copy, Debug)]
 pub enum Swept<'f> {
     /// A result a row.
@@ -58,7 +59,8 @@ impl<'f> Swept<'f> {
     }
 }
 
-/// Whether a device folds `job` itself; of other folds than matrices it else computes values, and the host folds them.
+/// Whether a device folds `job` itself; of other folds than matrices it else computes values, and
+/// the host folds them.
 pub fn folds(job: &Job) -> bool {
     let scalar = job
         .low
@@ -97,7 +99,8 @@ pub struct Sweeps {
     pub reason: &'static str,
 }
 
-/// How single precision decides most pairs: a value is off by `absolute + relative·|value|` at most.
+/// How single precision decides most pairs: a value is off by `absolute + relative·|value|` at
+/// most.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Filter {
     /// The absolute part of the error.
@@ -123,8 +126,8 @@ impl Filter {
 }
 
 impl Sweeps {
-    /// The sweeps that fold `job`, whose rows are of these `ranges`; where nobody has looked at the rows, as for rows that a
-    /// filter serves.
+    /// The sweeps that fold `job`, whose rows are of these `ranges`; where nobody has looked at the
+    /// rows, as for rows that a filter serves.
     ///
     /// # Errors
     /// `Request` for choices that do not go together.
@@ -233,7 +236,8 @@ pub struct Shape {
     pub input: Input,
     /// Type of the sweep.
     pub precision: Precision,
-    /// Whether values are candidates only, decided by `zf_exact` in double precision; then NaN and cut-offs are not looked for.
+    /// Whether values are candidates only, decided by `zf_exact` in double precision; then NaN and
+    /// cut-offs are not looked for.
     pub filter: bool,
     /// Cells that are visited.
     pub cells: Domain,
@@ -247,7 +251,8 @@ pub struct Shape {
     pub balanced: bool,
     /// The register-blocked tiles that compute cells, if they do.
     pub tiled: Option<matrix::Shape>,
-    /// Private copies of the counters of a block; none where they are in device memory, or there are none.
+    /// Private copies of the counters of a block; none where they are in device memory, or there
+    /// are none.
     pub copies: usize,
 }
 
@@ -331,8 +336,8 @@ const STAGES: usize = 2;
 
 /// `shape` with register-blocked tiles that compute its cells.
 fn tiled(job: &Job, runtime: Runtime, overrides: &Overrides, shape: Shape) -> Shape {
-    // Loop and fold shall fit the instruction cache together, and the registers. Lists of neighbours leave none of these for a
-    // longer loop.
+    // Loop and fold shall fit the instruction cache together, and the registers. Lists of
+    // neighbours leave none of these for a longer loop.
     let along = if matches!(tree::Work::of(job), tree::Work::Best(_)) {
         1
     } else {
@@ -364,7 +369,8 @@ fn tiled(job: &Job, runtime: Runtime, overrides: &Overrides, shape: Shape) -> Sh
     }
 }
 
-/// Whether the cells of `job` come from register-blocked tiles: rows too wide for registers, and a fold that takes them there.
+/// Whether the cells of `job` come from register-blocked tiles: rows too wide for registers, and a
+/// fold that takes them there.
 fn is_tiled(job: &Job, overrides: &Overrides, shape: &Shape) -> Result<bool> {
     let fits = tree::tiles(job)
         && matrix::fits(job)
@@ -386,7 +392,8 @@ fn is_tiled(job: &Job, overrides: &Overrides, shape: &Shape) -> Result<bool> {
     }
 }
 
-/// Whether the pairs of a block's own rows are shared evenly by its threads (the two-body paper's load-balanced diagonal).
+/// Whether the pairs of a block's own rows are shared evenly by its threads (the two-body paper's
+/// load-balanced diagonal).
 fn is_balanced(job: &Job, overrides: &Overrides) -> Result<bool> {
     match overrides.tile_diagonal {
         None | Some(Diagonal::Plain) => Ok(false),
@@ -461,7 +468,8 @@ fn sides(job: &Job, fold: Swept<'_>) -> Vec<(Side, Domain)> {
     }
 }
 
-/// Sums of single-precision inputs are computed in single precision, in double precision from panel to panel.
+/// Sums of single-precision inputs are computed in single precision, in double precision from panel
+/// to panel.
 pub fn sums_single(job: &Job) -> bool {
     let sums = |f: &Fold| matches!(f, Fold::Rows(f) if matches!(f.op, RowOp::Sum | RowOp::Mean));
     job.precision == Precision::F32
@@ -470,7 +478,8 @@ pub fn sums_single(job: &Job) -> bool {
         && job.folds.iter().all(sums)
 }
 
-/// An exponent's error is the relative one of its term: single precision serves where it is proven to be this small.
+/// An exponent's error is the relative one of its term: single precision serves where it is proven
+/// to be this small.
 const EXPONENT: f64 = 2e-6;
 
 /// Whether `job` sums exponentials of single-precision inputs.
@@ -482,7 +491,8 @@ fn exponents(job: &Job) -> bool {
     single && matches!(f.op, RowOp::Logsumexp | RowOp::Softmax)
 }
 
-/// Sums of exponentials of single-precision inputs are computed in single precision where exponents are exact enough.
+/// Sums of exponentials of single-precision inputs are computed in single precision where exponents
+/// are exact enough.
 fn exponents_single(job: &Job, ranges: &[Ranges; 2]) -> bool {
     let [Fold::Rows(f)] = job.folds.as_slice() else {
         return false;
@@ -497,8 +507,8 @@ fn exponents_single(job: &Job, ranges: &[Ranges; 2]) -> bool {
         .is_some_and(|b| error(b) <= EXPONENT)
 }
 
-/// The root that single precision may filter, and whether it is a predicate: where no cut-off decides beside it, and devices
-/// have the bits of the reference in double precision.
+/// The root that single precision may filter, and whether it is a predicate: where no cut-off
+/// decides beside it, and devices have the bits of the reference in double precision.
 pub fn filtered(job: &Job) -> Option<(usize, bool)> {
     if job.near_root.is_some() || job.low.periodic || !is_exact(&job.low) {
         return None;
@@ -516,13 +526,14 @@ pub fn filtered(job: &Job) -> Option<(usize, bool)> {
     }
 }
 
-/// What single precision can filter of rows of these ranges: one root with a bound, and every root a finite number, since
-/// filters do not look for NaN.
+/// What single precision can filter of rows of these ranges: one root with a bound, and every root
+/// a finite number, since filters do not look for NaN.
 fn filter(job: &Job, ranges: &[Ranges; 2]) -> Option<Filter> {
     let (root, predicate) = filtered(job)?;
     let roots = &job.low.formula.roots;
     let bounds = Bounds::new(&job.low, ranges.clone());
-    // Roots that no fold uses may be anything that is derived from the same bounded value (its square root, say).
+    // Roots that no fold uses may be anything that is derived from the same bounded value (its
+    // square root, say).
     let others = (0..roots.len()).filter(|at| *at != root);
     if !others.into_iter().all(|at| bounds.get(roots[at]).is_some()) {
         return None;
@@ -597,7 +608,8 @@ fn bin_band(f: &Filter, h: &Histogram, fast: bool) -> Option<Band> {
     })
 }
 
-/// Private copies of the counters of a block beside `taken` bytes of shared memory; none where they are in device memory.
+/// Private copies of the counters of a block beside `taken` bytes of shared memory; none where they
+/// are in device memory.
 fn copies(cells: usize, runtime: Runtime, overrides: &Overrides, taken: usize) -> usize {
     let default = match tree::counters(cells, runtime == Runtime::Cuda) {
         tree::Counters::Private(copies) => copies,

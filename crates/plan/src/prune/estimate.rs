@@ -1,7 +1,8 @@
 //! The share of pairs that bounds would leave to evaluate, by bounding a sample of boxes.
 //!
-//! Boxes of the real size are needed, but not all of them: some rows are picked at random, and each is given a box as
-//! large as a group of rows along the curve would have, estimated from the spacing of the sample.
+//! Boxes of the real size are needed, but not all of them: some rows are picked at random, and each
+//! is given a box as large as a group of rows along the curve would have, estimated from the
+//! spacing of the sample.
 
 use super::kernel::Kernel;
 use zipfold_core::fold::{Extremes, Fold, Histogram, RowOp};
@@ -20,7 +21,8 @@ const FEWEST: usize = 4;
 /// Values of a sample from which the best of all rows are foretold.
 const TAIL: usize = 16;
 
-/// Boxes of one side: hoisted value c of box b lies between `lo[c·stride + b]` and `hi[c·stride + b]`.
+/// Boxes of one side: hoisted value c of box b lies between `lo[c·stride + b]` and `hi[c·stride +
+/// b]`.
 struct Boxes {
     stride: usize,
     count: usize,
@@ -37,7 +39,8 @@ fn sizes(kernel: Kernel) -> [usize; 2] {
     }
 }
 
-/// The share of pairs that a pruned run of `job` would evaluate; none where its bounds cannot be had.
+/// The share of pairs that a pruned run of `job` would evaluate; none where its bounds cannot be
+/// had.
 pub fn evaluated(job: &Job, kernel: Kernel) -> Option<f64> {
     let mut bounds = Bounds::new(&job.low, job.cell.as_ref())?;
     let [of_x, of_y] = sizes(kernel);
@@ -109,7 +112,8 @@ impl Best {
             _ => None,
         }
     }
-    /// The share of boxes of y that may hold a value better than the worst of those that some rows of x will keep.
+    /// The share of boxes of y that may hold a value better than the worst of those that some rows
+    /// of x will keep.
     fn share(&self, job: &Job, bounds: &mut Bounds<'_>, y: &Boxes, rows: usize) -> f64 {
         let (x, others) = (
             points(job, &job.x, Side::X),
@@ -137,7 +141,8 @@ impl Best {
     }
 }
 
-/// The share of boxes of y that may hold a value beyond those of pairs of sampled rows, of a root of `fold`.
+/// The share of boxes of y that may hold a value beyond those of pairs of sampled rows, of a root
+/// of `fold`.
 fn ends_share(job: &Job, fold: &Extremes, bounds: &mut Bounds<'_>, y: &Boxes) -> f64 {
     let ends = ends_of_sample(job, &fold.roots, bounds);
     let x = points(job, &job.x, Side::X);
@@ -208,7 +213,8 @@ fn foretold(mut values: Vec<f64>, k: usize, all: usize) -> f64 {
             .copied()
             .unwrap_or(f64::INFINITY);
     }
-    // The best values of a sample fall as a power of their rank (Hill 1975); so do those of all rows.
+    // The best values of a sample fall as a power of their rank (Hill 1975); so do those of all
+    // rows.
     let power = values[..tail]
         .iter()
         .map(|v| (values[tail] / v).ln())
@@ -327,8 +333,9 @@ fn boxes(job: &Job, table: &Table, side: Side, of: usize) -> Boxes {
         width,
         groups,
     });
-    // As many rows of the sample as fill a box, at least a few; the box shrinks by the root of what they are too many, and
-    // grows as the hull of more rows reaches further into their part of the space.
+    // As many rows of the sample as fill a box, at least a few; the box shrinks by the root of what
+    // they are too many, and grows as the hull of more rows reaches further into their part of the
+    // space.
     let wanted = of as f64 * sample as f64 / n.max(1) as f64;
     let rows = (wanted.round() as usize).clamp(FEWEST, sample.max(FEWEST));
     let reach = |rows: f64| (rows - 1.0) / (rows + 1.0);

@@ -1,4 +1,5 @@
-//! The grid of cells in which folds by row look for the pairs within a cut-off, and what it would leave: by a sample of them.
+//! The grid of cells in which folds by row look for the pairs within a cut-off, and what it would
+//! leave: by a sample of them.
 
 use super::estimate::picked;
 use super::way::Grid;
@@ -7,30 +8,36 @@ use zipfold_core::{Job, Table, Windows};
 
 /// Rows of x that are held against a sample of y.
 const QUERIES: usize = 128;
-/// How far rows of a cell look, in windows: to the next cell on either side, from anywhere in their own.
+/// How far rows of a cell look, in windows: to the next cell on either side, from anywhere in their
+/// own.
 const LOOK: f64 = 1.5;
 
-/// Columns that the lists of rows which are computed together may hold in all; a row by itself may have more.
+/// Columns that the lists of rows which are computed together may hold in all; a row by itself may
+/// have more.
 pub const NEAR_TOGETHER: usize = 1 << 18;
 
-/// How many times the largest share of a sample the largest of all is taken to be, and the share of the rows that a sample may have
-/// missed altogether: of rows of which one in fifty is in one place, [`QUERIES`] miss that place one time in thirteen.
+/// How many times the largest share of a sample the largest of all is taken to be, and the share of
+/// the rows that a sample may have missed altogether: of rows of which one in fifty is in one
+/// place, [`QUERIES`] miss that place one time in thirteen.
 const DENSER: f64 = 4.0;
 const MISSED: f64 = 0.02;
 
-/// Bytes of what a thread finds near the rows of a cell of `grid`: the columns of the cell, those of each row, and their values.
+/// Bytes of what a thread finds near the rows of a cell of `grid`: the columns of the cell, those
+/// of each row, and their values.
 pub fn list_bytes(job: &Job, grid: &Grid) -> u64 {
     let numbers: usize = (0..job.low.formula.roots.len())
         .map(|root| job.low.formula.width(root, job.low.dim))
         .sum();
     let one = 4 + 8 * numbers as u64;
     let m = (job.space.m as f64 * grid.densest).ceil() as u64;
-    // Sixteen rows of a cell; what more of them need shrinks as 1/2 + 1/3 + … + 1/16 of what they may hold.
+    // Sixteen rows of a cell; what more of them need shrinks as 1/2 + 1/3 + … + 1/16 of what they
+    // may hold.
     let others = (15 * m).min(5 * NEAR_TOGETHER as u64 / 2);
     (m * (4 + one)).saturating_add(others * one)
 }
 
-/// What a grid would leave of `job`; none where nothing bounds how far apart the rows of its pairs are.
+/// What a grid would leave of `job`; none where nothing bounds how far apart the rows of its pairs
+/// are.
 pub fn choose(job: &Job) -> Option<Grid> {
     let reach = super::reach(job)?;
     let windows = Windows::new(&reach, job.cell.as_ref(), [&job.x, job.other()]);

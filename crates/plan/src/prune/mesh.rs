@@ -1,4 +1,5 @@
-//! The mesh of columns in which a histogram of distances looks for its pairs, and what it would leave: by a sample of them.
+//! The mesh of columns in which a histogram of distances looks for its pairs, and what it would
+//! leave: by a sample of them.
 
 use super::estimate::picked;
 use super::way::Mesh;
@@ -8,7 +9,8 @@ use zipfold_core::number::round_even;
 use zipfold_core::space::periodic_box::Image;
 use zipfold_core::{Domain, Job, Table};
 
-/// Rows of x whose pairs with a sample of y are looked at: at most, and at least if they meet enough.
+/// Rows of x whose pairs with a sample of y are looked at: at most, and at least if they meet
+/// enough.
 const QUERIES: usize = 128;
 const FEW: usize = 24;
 /// Pairs that tell their share.
@@ -30,8 +32,8 @@ struct Sample {
     axes: usize,
 }
 
-/// The best mesh for `job`, which is one plain histogram of distances, or that of as many `parts` as are asked for; none where
-/// the last edge is infinite or the box oblique.
+/// The best mesh for `job`, which is one plain histogram of distances, or that of as many `parts`
+/// as are asked for; none where the last edge is infinite or the box oblique.
 pub fn choose(job: &Job, parts: Option<u32>) -> Option<Mesh> {
     let [Fold::Histogram(h)] = job.folds.as_slice() else {
         return None;

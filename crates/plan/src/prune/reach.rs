@@ -1,5 +1,5 @@
-//! How far apart the rows of a job's pairs can be that count: those within a cut-off, those that no axis of a histogram leaves
-//! out, or those whose value is no zero.
+//! How far apart the rows of a job's pairs can be that count: those within a cut-off, those that no
+//! axis of a histogram leaves out, or those whose value is no zero.
 
 use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{Fold, Histogram, RowOp};
@@ -9,14 +9,15 @@ use zipfold_core::{Job, Precision, Reach, Table};
 /// What limits are wider than they are where their squares and roots are rounded.
 const WIDER: f64 = 1.0 + 1e-12;
 
-/// How far apart the rows of `job` can be that count, where that is known: a cut-off under folds by row, or edges of a histogram
-/// that the points kernels do not count.
+/// How far apart the rows of `job` can be that count, where that is known: a cut-off under folds by
+/// row, or edges of a histogram that the points kernels do not count.
 pub fn reach(job: &Job) -> Option<Reach> {
     let countable = [job.space.n, job.space.m]
         .iter()
         .all(|r| *r > 0 && u32::try_from(*r).is_ok());
     let dim = job.x.cols();
-    // A pair of a half space that is folded once belongs to one of its rows alone, and rows without weight to none.
+    // A pair of a half space that is folded once belongs to one of its rows alone, and rows without
+    // weight to none.
     let once = |f: &Fold| matches!(f, Fold::Rows(f) if f.once);
     if job.holes || (job.space.is_triangular() && job.folds.iter().any(once)) {
         return None;
@@ -40,7 +41,8 @@ pub fn reach(job: &Job) -> Option<Reach> {
     }
 }
 
-/// How far apart rows are that every axis of `h` takes in. Of one axis the others are over its last edge.
+/// How far apart rows are that every axis of `h` takes in. Of one axis the others are over its last
+/// edge.
 fn of_axes(job: &Job, h: &Histogram) -> Option<Reach> {
     let mut limits = Limits::none(job);
     for axis in &h.axes {
@@ -60,8 +62,9 @@ fn of_axes(job: &Job, h: &Histogram) -> Option<Reach> {
     (limits.reach.is_some() && finite(&job.x) && finite(job.other())).then_some(limits.reach)
 }
 
-/// How far apart rows are of which a sum takes more than zeros: those for which the condition of an `if(…, …, 0)` holds. In single
-/// precision sums have other bits than one value after another has, so they are not for it.
+/// How far apart rows are of which a sum takes more than zeros: those for which the condition of an
+/// `if(…, …, 0)` holds. In single precision sums have other bits than one value after another has,
+/// so they are not for it.
 fn of_conditions(job: &Job) -> Option<Reach> {
     let sums = |f: &Fold| {
         let Fold::Rows(f) = f else { return false };
@@ -279,8 +282,8 @@ impl<'j> Limits<'j> {
             _ => self.job.low.formula.constant(id).is_some_and(|c| c >= 0.0),
         }
     }
-    /// The component of which a number is the difference. That of the nearest image and that of rows as they are tell the same
-    /// rows apart, since coordinates are compared modulo the box.
+    /// The component of which a number is the difference. That of the nearest image and that of
+    /// rows as they are tell the same rows apart, since coordinates are compared modulo the box.
     fn component(&self, id: Id) -> Option<usize> {
         let k = match self.node(id) {
             Node::DeltaAt(k) => *k,

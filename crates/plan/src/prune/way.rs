@@ -47,8 +47,8 @@ impl Prune {
     }
 }
 
-/// How `job` can be pruned, if it can: its folds must not depend on the order of pairs, or take them in the order given, and
-/// its values must be numbers.
+/// How `job` can be pruned, if it can: its folds must not depend on the order of pairs, or take
+/// them in the order given, and its values must be numbers.
 pub fn mode(job: &Job) -> Option<Mode> {
     let by_row = job.folds.iter().all(|f| matches!(f, Fold::Rows(_)));
     if by_row && reach(job).is_some() {
@@ -88,7 +88,8 @@ pub fn mode(job: &Job) -> Option<Mode> {
     }
 }
 
-/// The space that is walked: a half space whose folds credit rows is walked from both rows of a cell.
+/// The space that is walked: a half space whose folds credit rows is walked from both rows of a
+/// cell.
 pub fn walked(job: &Job, prune: Prune) -> Space {
     let doubled = prune.on && mode(job) == Some(Mode::Doubled);
     let cells = match (job.space.cells, doubled) {
@@ -126,6 +127,7 @@ pub struct Grid {
     pub within: f64,
     /// Rows of x that share a cell.
     pub together: f64,
-    /// The largest share of the rows of y that one row of x looks at, with room for rows that no sample met.
+    /// The largest share of the rows of y that one row of x looks at, with room for rows that no
+    /// sample met.
     pub densest: f64,
 }

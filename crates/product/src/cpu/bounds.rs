@@ -4,7 +4,8 @@ use super::products::Fold;
 use super::real::Real;
 use super::shape::Shape;
 
-/// Bounds of the nonzero mantissas of a table: they lie in [2^low, 2^high], and the entries are 2^exponent times that.
+/// Bounds of the nonzero mantissas of a table: they lie in [2^low, 2^high], and the entries are
+/// 2^exponent times that.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends {
     /// The common power of two.
@@ -16,7 +17,8 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// So far from the middle of the type's range that the table should be looked at, and moved there.
+    /// So far from the middle of the type's range that the table should be looked at, and moved
+    /// there.
     pub fn are_far<T: Real>(self) -> bool {
         self.low < -T::LIMIT / 8 || self.high > T::LIMIT / 8
     }

@@ -1,7 +1,9 @@
-//! The paper's bucket kernel: any number of tables at once, no intermediate, addresses in mixed radix.
+//! The paper's bucket kernel: any number of tables at once, no intermediate, addresses in mixed
+//! radix.
 //!
-//! A block of the fastest digits is computed at a time: each table contributes to it a run, a constant or a pattern. Small
-//! patterned tables are restructured once, so that the block becomes a run in them too.
+//! A block of the fastest digits is computed at a time: each table contributes to it a run, a
+//! constant or a pattern. Small patterned tables are restructured once, so that the block becomes a
+//! run in them too.
 
 use super::lanes::{DEEP, MOST_RUNS, Product, Step, Term, accumulate, sum_products};
 use super::logs;
@@ -44,7 +46,8 @@ struct Layout<'a, T: Real> {
     mode: Mode,
 }
 
-/// Offsets of the tables at every configuration of the summed variables, for tables that are runs or constants along the block.
+/// Offsets of the tables at every configuration of the summed variables, for tables that are runs
+/// or constants along the block.
 struct Depths {
     /// By table.
     offsets: Vec<Vec<usize>>,
@@ -249,7 +252,8 @@ impl<'a, T: Real> Layout<'a, T> {
         self.tables.push(copy.into());
         self.access.push(Access::Run);
     }
-    /// One row whose depth is split into a number of parts that depends on its size alone; parts are merged in order.
+    /// One row whose depth is split into a number of parts that depends on its size alone; parts
+    /// are merged in order.
     fn deep(&self, depth: usize, out: &mut [T]) {
         let parts = (depth * self.block / TASK).clamp(2, 64).min(depth);
         let sums: Vec<Vec<T>> = (0..parts)
@@ -269,7 +273,8 @@ impl<'a, T: Real> Layout<'a, T> {
     }
 }
 
-/// Where the block begins: the longest run of fastest digits of at most [`BLOCK`] configurations. A longer digit is split.
+/// Where the block begins: the longest run of fastest digits of at most [`BLOCK`] configurations. A
+/// longer digit is split.
 fn cut_block(digits: &mut Vec<Digit>) -> usize {
     let (mut cut, mut len) = (digits.len(), 1);
     while cut > 0 && len * digits[cut - 1].card <= BLOCK {

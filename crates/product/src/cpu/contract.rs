@@ -45,7 +45,8 @@ pub fn contract<T: Real>(
     }
 }
 
-/// The log domain: rows with exponents of their own, or true log-sum-exp with a maximum for every entry of the result.
+/// The log domain: rows with exponents of their own, or true log-sum-exp with a maximum for every
+/// entry of the result.
 fn logarithmic<T: Real>(
     shape: &Shape,
     inputs: &[&Scaled<T>],

@@ -45,7 +45,8 @@ impl<T: Real> Copies<T> {
             there: None,
         }
     }
-    /// Sees to it that a copy is on the device; `false` for a table of logarithms, which stays on the host.
+    /// Sees to it that a copy is on the device; `false` for a table of logarithms, which stays on
+    /// the host.
     ///
     /// # Errors
     /// Those of [`Remote::send`].
@@ -70,7 +71,8 @@ impl<T: Real> Copies<T> {
     /// Sees to it that a copy is on the host.
     ///
     /// # Errors
-    /// `Resource` when the budget is spent, `Internal` where there is no copy within reach, and those of [`Remote::bring`].
+    /// `Resource` when the budget is spent, `Internal` where there is no copy within reach, and
+    /// those of [`Remote::bring`].
     pub fn bring(&mut self, remote: Option<&dyn Remote>, room: &Room) -> Result<()> {
         if self.here.is_some() {
             return Ok(());
@@ -97,7 +99,8 @@ impl<T: Real> Copies<T> {
     }
 }
 
-/// Contracts tables on the device as `shape` says; `None` where a product would leave the type's range, which takes logarithms.
+/// Contracts tables on the device as `shape` says; `None` where a product would leave the type's
+/// range, which takes logarithms.
 ///
 /// # Errors
 /// Those of `remote`.

@@ -1,8 +1,9 @@
 //! Two tables multiplied and summed where they lie, for the short depths of the paper's buckets.
 //!
-//! The first table is read by vectors along its own fastest variables, which also run fastest in the result: where they lie side
-//! by side it is not copied at all. The second one is small or used often, and is packed for the register tiles. The plan
-//! ([`Direct::of`]) is made once and knows every offset; a call ([`Direct::run`]) only computes.
+//! The first table is read by vectors along its own fastest variables, which also run fastest in
+//! the result: where they lie side by side it is not copied at all. The second one is small or used
+//! often, and is packed for the register tiles. The plan ([`Direct::of`]) is made once and knows
+//! every offset; a call ([`Direct::run`]) only computes.
 
 use super::permute::{Packing, Run};
 use super::real::Real;
@@ -15,9 +16,11 @@ use zipfold_vector::prefetch;
 
 /// Cycles of a vector of exponentials or logarithms.
 const LOGS: f64 = 16.0;
-/// Entries of a row, at least, of a table that is read as it lies for a result whose order is given: long pieces of memory.
+/// Entries of a row, at least, of a table that is read as it lies for a result whose order is
+/// given: long pieces of memory.
 const LONG: usize = 512;
-/// Depth, at most, of a table that is not packed because it fits a contraction whose result's order is given.
+/// Depth, at most, of a table that is not packed because it fits a contraction whose result's order
+/// is given.
 const SHALLOW: usize = 64;
 /// Entries of a row, at most.
 const LONGEST: usize = 4096;
@@ -181,7 +184,8 @@ fn divide(digit: Digit) -> Vec<Digit> {
 }
 
 impl Way {
-    /// The cheapest way through tables over `scopes`, for tables that hold what `domain` says; variables that are not `kept` are summed.
+    /// The cheapest way through tables over `scopes`, for tables that hold what `domain` says;
+    /// variables that are not `kept` are summed.
     pub fn of(
         cards: &[usize],
         scopes: [&[usize]; 2],
@@ -254,8 +258,8 @@ impl Way {
         }
         best
     }
-    /// The cheapest way to a result whose order is given, where the first table is read as it lies: nothing but the second one is
-    /// copied. The predicted cycles are those of values.
+    /// The cheapest way to a result whose order is given, where the first table is read as it lies:
+    /// nothing but the second one is copied. The predicted cycles are those of values.
     pub fn within(shape: &Shape, lanes: usize) -> Option<Self> {
         let mut best: Option<Way> = None;
         let deep: usize = shape
@@ -380,7 +384,8 @@ impl Way {
         } else {
             picked * how.cost()
         };
-        // Exponentials of what is picked, in vectors that are not all full, or of the whole table ahead.
+        // Exponentials of what is picked, in vectors that are not all full, or of the whole table
+        // ahead.
         let lead = [
             picked * (how.cost() + LOGS),
             whole(&self.kept) * (LOGS + 4.0) + copies,
@@ -499,7 +504,8 @@ impl Way {
 }
 
 impl Direct {
-    /// Writes the result to `out`. `logs` says which tables hold logarithms, in the order of the tables.
+    /// Writes the result to `out`. `logs` says which tables hold logarithms, in the order of the
+    /// tables.
     ///
     /// # Panics
     /// Where a table or `out` has not as many entries as the plan was made for.
@@ -590,8 +596,8 @@ impl Direct {
                     ..job
                 };
             }
-            // SAFETY: the assertion above holds all rows within the tables and the result, the panel has room for its rows, and
-            // rows write different entries.
+            // SAFETY: the assertion above holds all rows within the tables and the result, the
+            // panel has room for its rows, and rows write different entries.
             unsafe { super::tiles::tiles(&job, target.start(), past) };
         };
         panels.resize_with(threads.max(panels.len()), Block::default);
@@ -706,7 +712,8 @@ mod tests {
 
     #[test]
     fn results_in_a_given_order_agree_with_the_bucket_kernel() {
-        // k3 r2 c5 r1100, and its mirror image: rows of 1100 entries lie in the result between columns.
+        // k3 r2 c5 r1100, and its mirror image: rows of 1100 entries lie in the result between
+        // columns.
         for first in 0..2 {
             let put = |own: [usize; 2]| {
                 let mut strides = [0; shape::MOST_INPUTS];

@@ -176,8 +176,8 @@ impl<'a> Engine<'a> {
             .try_for_each(|n| out.tables[n].bring(self.device(), &self.room))?;
         Ok(out)
     }
-    /// Joins tables on `device`, where there is one and it can, else on the host. Where the budget has no room for copies of
-    /// logarithms, the tables become logarithms themselves.
+    /// Joins tables on `device`, where there is one and it can, else on the host. Where the budget
+    /// has no room for copies of logarithms, the tables become logarithms themselves.
     fn join<T: Real>(
         &self,
         device: Option<&dyn Remote>,
@@ -429,7 +429,8 @@ impl<'a> Engine<'a> {
             inputs: inputs.iter().filter_map(weigh).collect(),
         }
     }
-    /// The backward sweep: adds every variable's unnormalised marginal in this slice to `marginals`.
+    /// The backward sweep: adds every variable's unnormalised marginal in this slice to
+    /// `marginals`.
     ///
     /// # Errors
     /// `Resource` when the budget is spent.
@@ -488,7 +489,8 @@ impl<'a> Engine<'a> {
         }
         Ok(())
     }
-    /// The gradient of the table of node `n`: that of the join `at` above it, times the other tables of that join.
+    /// The gradient of the table of node `n`: that of the join `at` above it, times the other
+    /// tables of that join.
     fn gradient<T: Real>(
         &self,
         forward: &mut Forward<T>,
@@ -504,7 +506,8 @@ impl<'a> Engine<'a> {
             &self.plan.nodes[n].scope,
             &forward.cards,
         );
-        // The gradient stands with the tables for the time of the join, in the place of the table that it is for.
+        // The gradient stands with the tables for the time of the join, in the place of the table
+        // that it is for.
         let own = std::mem::replace(
             &mut forward.tables[n],
             std::mem::replace(above, Copies::NONE),
@@ -536,7 +539,8 @@ impl<'a> Engine<'a> {
             std::mem::replace(&mut forward.tables[n], Copies::NONE),
             std::mem::replace(gradient, Copies::NONE),
         ];
-        // Where either lies on the device only, what is read off there is smaller than what would come home.
+        // Where either lies on the device only, what is read off there is smaller than what would
+        // come home.
         let device = self
             .device()
             .filter(|_| pair.iter().any(|t| t.here.is_none() && t.there.is_some()));
@@ -590,7 +594,8 @@ struct Weighed<'f, T: Real> {
 }
 
 impl<T: Real> Tracer<'_, T> {
-    /// Values for all variables: the maximising ones, or (with `random`) a sample in proportion to the product.
+    /// Values for all variables: the maximising ones, or (with `random`) a sample in proportion to
+    /// the product.
     pub fn trace(&self, mut random: Option<&mut Random>) -> Vec<usize> {
         let mut state = vec![0usize; self.variables];
         let mut logs = Vec::new();

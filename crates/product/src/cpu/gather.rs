@@ -1,4 +1,5 @@
-//! A part of a table with its variables in another order, copied tile by tile so that both sides go by whole cache lines.
+//! A part of a table with its variables in another order, copied tile by tile so that both sides go
+//! by whole cache lines.
 
 use super::number::Number;
 use super::shape::offsets;
@@ -28,7 +29,8 @@ const NEAR: usize = 64;
 /// Entries from which both threads copy.
 const SHARED: usize = 1 << 16;
 
-/// How the copy goes: blocks of the fastest digits of the result, a few of them to a tile, tiles one after another.
+/// How the copy goes: blocks of the fastest digits of the result, a few of them to a tile, tiles
+/// one after another.
 struct Tiles {
     /// Entries of a block.
     block: usize,
@@ -40,7 +42,8 @@ struct Tiles {
     tiles: Vec<(usize, usize)>,
 }
 
-/// Offsets in source and result of all configurations of some digits (domain size, stride, stride in the result).
+/// Offsets in source and result of all configurations of some digits (domain size, stride, stride
+/// in the result).
 fn pairs(digits: &[(usize, usize, usize)]) -> Vec<(usize, usize)> {
     let source = offsets(&digits.iter().map(|d| (d.0, d.1)).collect::<Vec<_>>());
     let result = offsets(&digits.iter().map(|d| (d.0, d.2)).collect::<Vec<_>>());
@@ -56,7 +59,8 @@ impl Tiles {
             len *= card;
         }
         both.reverse();
-        // The fastest variables, as far as they lie in the same order; a longer block where that is short.
+        // The fastest variables, as far as they lie in the same order; a longer block where that is
+        // short.
         let (mut cut, mut block) = (both.len(), 1);
         while cut > 0 && both[cut - 1].1 == block {
             cut -= 1;
@@ -88,7 +92,8 @@ impl Tiles {
     }
 }
 
-/// Takes the digits out of `slow` that run fastest in the source, until they and those of `fast` make a line there.
+/// Takes the digits out of `slow` that run fastest in the source, until they and those of `fast`
+/// make a line there.
 fn near(
     slow: &mut Vec<(usize, usize, usize)>,
     fast: &[(usize, usize, usize)],
@@ -155,8 +160,9 @@ impl Picked<'_> {
             }
         });
     }
-    /// Calls `put` with every block: the table from where the block begins, offsets of its entries there (none where they lie in
-    /// the same order, and else none beyond the slice), and its place in `to`.
+    /// Calls `put` with every block: the table from where the block begins, offsets of its entries
+    /// there (none where they lie in the same order, and else none beyond the slice), and its place
+    /// in `to`.
     fn blocks<U: Number>(&self, to: &mut [U], put: impl Fn(&[f64], &[usize], &mut [U]) + Sync) {
         let tiles = Tiles::new(self.digits);
         let target = Target(to.as_mut_ptr(), to.len());

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use zipfold_core::{Budget, Error, Opt, Reservation, Result, budget::human_bytes};
 use zipfold_vector::memory::Block;
 
-/// A block and its reservation. When it goes, a large block waits in its [`Room`] for the next table of its size.
+/// A block and its reservation. When it goes, a large block waits in its [`Room`] for the next
+/// table of its size.
 #[derive(Debug)]
 pub struct Held<T: Kept> {
     /// The entries.
@@ -14,7 +15,8 @@ pub struct Held<T: Kept> {
     home: Option<Room>,
 }
 
-/// A budget, and blocks under it that wait to be used again: a fresh page costs more than its traffic.
+/// A budget, and blocks under it that wait to be used again: a fresh page costs more than its
+/// traffic.
 #[derive(Clone, Debug)]
 pub struct Room {
     budget: Budget,
@@ -51,7 +53,8 @@ pub type Spare<T> = (Block<T>, Reservation);
 
 /// Bytes from which a block is worth keeping: smaller ones the allocator keeps itself.
 const KEPT: usize = 1 << 16;
-/// Blocks of a type that wait at one time, and the bytes that they may take together: half the budget, at most this.
+/// Blocks of a type that wait at one time, and the bytes that they may take together: half the
+/// budget, at most this.
 const SPARES: usize = 64;
 const SPARE_BYTES: u64 = 4 << 30;
 
@@ -122,8 +125,8 @@ impl<T: Kept> Drop for Held<T> {
 }
 
 impl<T: Kept> Held<T> {
-    /// `len` numbers for the caller to overwrite: of a block that waited, or zeros straight from the system, where the threads
-    /// that fill them fault the pages in.
+    /// `len` numbers for the caller to overwrite: of a block that waited, or zeros straight from
+    /// the system, where the threads that fill them fault the pages in.
     ///
     /// # Errors
     /// `Resource` when the budget or the allocator refuses.

@@ -22,8 +22,8 @@ pub enum Step<'a, T> {
 
 /// A loop that is compiled for every instruction set.
 trait Loop {
-    /// Runs it; implementations are `#[inline(always)]`, so that they take the features of the caller.
-    /// `FMA`: the machine multiplies and adds in one instruction.
+    /// Runs it; implementations are `#[inline(always)]`, so that they take the features of the
+    /// caller. `FMA`: the machine multiplies and adds in one instruction.
     fn run<const FMA: bool>(self);
 }
 
@@ -50,7 +50,8 @@ fn widest<T: Number>(len: usize, work: impl Loop) {
     );
 }
 
-/// `to ⊕= constant ⊗ terms`, entry by entry (`first`: `to =`). `scratch` holds products of more than three runs.
+/// `to ⊕= constant ⊗ terms`, entry by entry (`first`: `to =`). `scratch` holds products of more
+/// than three runs.
 pub fn accumulate<T: Number>(
     to: &mut [T],
     first: bool,
@@ -93,7 +94,8 @@ pub struct Product<'a, T> {
     pub runs: [Term<'a, T>; MOST_RUNS],
 }
 
-/// `to += Σ products` (`first`: `to =`), each of `runs` runs as long as `to`; sums stay in registers along the depth.
+/// `to += Σ products` (`first`: `to =`), each of `runs` runs as long as `to`; sums stay in
+/// registers along the depth.
 pub fn sum_products<T: Number>(
     to: &mut [T],
     first: bool,

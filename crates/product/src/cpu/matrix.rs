@@ -1,7 +1,9 @@
-//! Contraction of two tables as a batch of matrix products, packed straight from any layout (no transposed copies).
+//! Contraction of two tables as a batch of matrix products, packed straight from any layout (no
+//! transposed copies).
 //!
-//! Products whose entries share lines of memory are taken together, so that every line is read and written once. A deep product
-//! with a small result is split along its depth, in parts that depend on its size alone.
+//! Products whose entries share lines of memory are taken together, so that every line is read and
+//! written once. A deep product with a small result is split along its depth, in parts that depend
+//! on its size alone.
 
 use super::micro::{COLUMNS, ROWS};
 use super::pack::{Form, Panels, Picked, pack};
@@ -22,7 +24,8 @@ const WIDE: Form = Form {
 /// Depth of a packed block of one product, and of several together.
 const DEPTH: usize = 256;
 const SHORT_DEPTH: usize = 128;
-/// Most products that are taken together because they share lines, and entries of more that lie near each other.
+/// Most products that are taken together because they share lines, and entries of more that lie
+/// near each other.
 const TOGETHER: usize = 16;
 const HELD: usize = 96 << 10;
 /// Entries within which products lie near each other.
@@ -35,13 +38,14 @@ const BLOCK_COLUMNS: usize = 1024;
 const LINE: usize = 8;
 /// Multiply-adds that one task should hold.
 const TASK: usize = 1 << 22;
-/// Depth of the least part of a deep product, most parts, and entries that the parts' results may take together.
+/// Depth of the least part of a deep product, most parts, and entries that the parts' results may
+/// take together.
 const PART: usize = 512;
 const PARTS: usize = 64;
 const PART_ENTRIES: usize = 1 << 20;
 
-/// Predicted time of products of matrices over that of their arithmetic: what packing both inputs and storing the result adds.
-/// Entries that lie side by side go by vectors, others one by one.
+/// Predicted time of products of matrices over that of their arithmetic: what packing both inputs
+/// and storing the result adds. Entries that lie side by side go by vectors, others one by one.
 pub fn cost(shape: &Shape) -> f64 {
     let stride = |d: &Digit, table: usize| if table < 2 { d.strides[table] } else { d.out };
     let entry = |table: usize| {
@@ -65,7 +69,8 @@ pub fn cost(shape: &Shape) -> f64 {
     padded(m) * padded(n) + entry(0) / n + entry(1) / m + entry(2) / k.min(SHORT_DEPTH as f64)
 }
 
-/// A contraction seen as products of matrices: offsets of rows, columns, depth and batch in every table.
+/// A contraction seen as products of matrices: offsets of rows, columns, depth and batch in every
+/// table.
 #[derive(Debug)]
 pub struct Matrices {
     swap: bool,
@@ -401,7 +406,8 @@ struct Tiles<'a> {
 #[repr(align(64))]
 struct Tile<T>([T; ROWS * 16 * COLUMNS]);
 
-/// The batch as digits between groups and digits within one: those whose entries share lines in some table.
+/// The batch as digits between groups and digits within one: those whose entries share lines in
+/// some table.
 fn together(shape: &Shape) -> (Vec<Digit>, Vec<Digit>) {
     let (mut far, mut near, mut len) = (Vec::new(), Vec::new(), 1);
     let size = |r: Role| {

@@ -1,7 +1,7 @@
 //! The register tiles of the matrix kernels, over packed panels.
 //!
-//! Panels are packed in logical vectors of [`Number::LANES`] entries, whatever the machine. A register tile keeps its sums in
-//! registers along the whole depth:
+//! Panels are packed in logical vectors of [`Number::LANES`] entries, whatever the machine. A
+//! register tile keeps its sums in registers along the whole depth:
 //!
 //! ```text
 //! for each block of R vectors and C columns of the tile, as large as the registers allow
@@ -11,9 +11,9 @@
 //!     tile = sums
 //! ```
 //!
-//! Every entry takes its terms one after another along the depth, so that its bits do not depend on the shape of a block. A
-//! machine with 32 registers of 512 bits takes a tile in one block. Others take it in several, which read the panels
-//! again from the nearest cache.
+//! Every entry takes its terms one after another along the depth, so that its bits do not depend on
+//! the shape of a block. A machine with 32 registers of 512 bits takes a tile in one block. Others
+//! take it in several, which read the panels again from the nearest cache.
 
 use super::number::Number;
 use zipfold_vector::simd::{Isa, Kernel, Lanes};
@@ -23,8 +23,9 @@ pub const ROWS: usize = 3;
 /// Columns of such a tile.
 pub const COLUMNS: usize = 8;
 
-/// `tile[c · rows·lanes + r] = ⊕_k a[k · rows·lanes + r] · b[k · 8 + c]`, with ⊕ the sum or (for non-negative numbers)
-/// the maximum. Slices hold at least `depth` rows; shorter ones leave the tile zero.
+/// `tile[c · rows·lanes + r] = ⊕_k a[k · rows·lanes + r] · b[k · 8 + c]`, with ⊕ the sum or (for
+/// non-negative numbers) the maximum. Slices hold at least `depth` rows; shorter ones leave the
+/// tile zero.
 pub fn tile<T: Number>(rows: usize, depth: usize, a: &[T], b: &[T], max: bool, tile: &mut [T]) {
     let width = rows * T::LANES;
     let short =
@@ -43,7 +44,8 @@ pub fn tile<T: Number>(rows: usize, depth: usize, a: &[T], b: &[T], max: bool, t
     tile.on(Isa::detect(), rows, max);
 }
 
-/// A tile of the matrix kernel: vectors by numbers. The pointers hold whole panels and a whole tile.
+/// A tile of the matrix kernel: vectors by numbers. The pointers hold whole panels and a whole
+/// tile.
 #[derive(Clone, Copy)]
 struct Outer<T> {
     width: usize,
@@ -53,8 +55,8 @@ struct Outer<T> {
     tile: *mut T,
 }
 
-/// An [`Outer`] tile of `ROWS` logical vectors. Each form is a kernel of its own: in one function their sums would not stay in
-/// registers.
+/// An [`Outer`] tile of `ROWS` logical vectors. Each form is a kernel of its own: in one function
+/// their sums would not stay in registers.
 struct OuterOf<T, const ROWS: usize, const MAX: bool>(Outer<T>);
 
 impl<T: Number, const ROWS: usize, const MAX: bool> Kernel<T> for OuterOf<T, ROWS, MAX> {
@@ -66,7 +68,8 @@ impl<T: Number, const ROWS: usize, const MAX: bool> Kernel<T> for OuterOf<T, ROW
         } else if const { S::REGISTERS >= 32 } {
             self.0.blocks::<S, 4, 4, MAX>(s);
         } else if const { ROWS == 1 } {
-            // Two vectors of the machine to a logical one: eight sums, or twelve, of sixteen registers.
+            // Two vectors of the machine to a logical one: eight sums, or twelve, of sixteen
+            // registers.
             self.0.blocks::<S, 2, 4, MAX>(s);
         } else if const { ROWS == 2 } {
             self.0.blocks::<S, 4, 2, MAX>(s);
@@ -111,8 +114,8 @@ impl<T: Number> Outer<T> {
     ) {
         let width = self.width;
         let mut sums = [[s.splat(T::ZERO); R]; C];
-        // SAFETY: `a` holds depth · width entries, `b` depth · COLUMNS and the tile width · COLUMNS, of which the block takes its
-        // own; the steps end one past the end.
+        // SAFETY: `a` holds depth · width entries, `b` depth · COLUMNS and the tile width ·
+        // COLUMNS, of which the block takes its own; the steps end one past the end.
         unsafe {
             let (mut a, mut b) = (self.a.add(row), self.b.add(column));
             for _ in 0..self.depth {
@@ -147,8 +150,8 @@ fn taken<T: Number, S: Lanes<T>, const MAX: bool>(s: S, sum: S::V, x: S::V, y: S
     }
 }
 
-/// `tile[r][c][lane] = ⊕_k a[k][r][lane] · b[k][c][lane]` for `sides.0` rows and `sides.1` columns. Slices that are too
-/// short leave the tile zero.
+/// `tile[r][c][lane] = ⊕_k a[k][r][lane] · b[k][c][lane]` for `sides.0` rows and `sides.1` columns.
+/// Slices that are too short leave the tile zero.
 pub fn vector_tile<T: Number>(
     sides: (usize, usize),
     depth: usize,
@@ -176,7 +179,8 @@ pub fn vector_tile<T: Number>(
     }
 }
 
-/// A tile of [`super::vectors`]: vectors by vectors, lane by lane. The pointers hold whole panels and a whole tile.
+/// A tile of [`super::vectors`]: vectors by vectors, lane by lane. The pointers hold whole panels
+/// and a whole tile.
 #[derive(Clone, Copy)]
 struct Inner<T> {
     sides: (usize, usize),
@@ -242,8 +246,8 @@ impl<T: Number> Inner<T> {
     ) {
         let (rows, columns) = (self.sides.0 * T::LANES, self.sides.1 * T::LANES);
         let mut sums = [[s.splat(T::ZERO); C]; R];
-        // SAFETY: `a` holds depth · rows entries, `b` depth · columns and the tile its entries, of which the block takes its own;
-        // the steps end one past the end.
+        // SAFETY: `a` holds depth · rows entries, `b` depth · columns and the tile its entries, of
+        // which the block takes its own; the steps end one past the end.
         unsafe {
             let (mut a, mut b) = (
                 self.a.add(row * T::LANES + lane),
@@ -299,7 +303,8 @@ mod tests {
             .collect()
     }
 
-    /// Every instruction set, shape, depth and operation, against loops over entries whose sums are exact.
+    /// Every instruction set, shape, depth and operation, against loops over entries whose sums are
+    /// exact.
     fn check<T: Number>() {
         for isa in Isa::available() {
             for (depth, max) in [0, 1, 2, 7, 33]

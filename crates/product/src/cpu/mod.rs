@@ -1,4 +1,5 @@
-//! Execution of sum-product plans: matrix and bucket kernels over scaled tables, forward and backward.
+//! Execution of sum-product plans: matrix and bucket kernels over scaled tables, forward and
+//! backward.
 
 mod bounds;
 pub mod bucket;

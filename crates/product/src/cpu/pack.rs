@@ -29,12 +29,14 @@ const DEEP: usize = 4;
 const LINE: usize = 8;
 /// Entries of panels that are filled at one time: they stay in the nearest cache.
 const NEAREST: usize = 3 << 10;
-/// Lines that are asked for before they are read, where the table has more bytes than the second cache.
+/// Lines that are asked for before they are read, where the table has more bytes than the second
+/// cache.
 const AHEAD: usize = 24;
 const FAR: usize = 1 << 20;
 /// Depths that scattered rows are read at in one go.
 const BUNDLE: usize = 8;
-/// Entries of a straight depth from which its rows are copied one by one before they are transposed, and the most of them.
+/// Entries of a straight depth from which its rows are copied one by one before they are
+/// transposed, and the most of them.
 const STRAIGHT: usize = 32;
 const LONGEST: usize = 256;
 
@@ -45,8 +47,8 @@ impl Form {
     }
 }
 
-/// Packs rows over the depth of the products that begin at `bases` into panels, a product's after another's, padded with zeros.
-/// What lies side by side in the table is read together.
+/// Packs rows over the depth of the products that begin at `bases` into panels, a product's after
+/// another's, padded with zeros. What lies side by side in the table is read together.
 pub fn pack<T: Transpose>(
     from: &[T],
     bases: impl Iterator<Item = usize> + Clone,
@@ -64,7 +66,8 @@ pub fn pack<T: Transpose>(
     );
     let parts: Vec<Part<'_>> = parts(rows, depth.len(), form);
     let products = bases.zip((0..).step_by(apart.max(1)));
-    // SAFETY: the assertion holds every row and depth of every product within the table, and all panels within `to`.
+    // SAFETY: the assertion holds every row and depth of every product within the table, and all
+    // panels within `to`.
     unsafe {
         if depth.len() >= STRAIGHT
             && depth.len() <= LONGEST
@@ -77,11 +80,12 @@ pub fn pack<T: Transpose>(
     }
 }
 
-/// Packs rows whose depth is one run: they are copied to a buffer one after another, so that memory is read in long pieces, and
-/// transposed there.
+/// Packs rows whose depth is one run: they are copied to a buffer one after another, so that memory
+/// is read in long pieces, and transposed there.
 ///
 /// # Safety
-/// `from` holds every row of every product (its base and place) at every depth, and `to` all its panels.
+/// `from` holds every row of every product (its base and place) at every depth, and `to` all its
+/// panels.
 unsafe fn by_rows<T: Transpose>(
     from: &[T],
     parts: &[Part<'_>],
@@ -203,7 +207,8 @@ struct Part<'a> {
     straight: bool,
     /// The rows that begin a line at one depth, by bit.
     lines: u8,
-    /// Rows of the panel, and those that this part fills: more than it has at the end of the last panel.
+    /// Rows of the panel, and those that this part fills: more than it has at the end of the last
+    /// panel.
     padded: usize,
     filled: usize,
     /// The first row's place.
@@ -261,7 +266,8 @@ impl Part<'_> {
         }
     }
     /// # Safety
-    /// `from` holds every row at every depth, and `to` the part's places at these depths. Several depths lie side by side.
+    /// `from` holds every row at every depth, and `to` the part's places at these depths. Several
+    /// depths lie side by side.
     #[inline(always)]
     unsafe fn pack<T: Transpose>(&self, from: *const T, depth: &[usize], to: *mut T) {
         // SAFETY: the caller's promise.

@@ -1,6 +1,7 @@
 //! Entries of a table brought side by side, vector by vector, and their exponentials on the way.
 //!
-//! A vector is put together from the pieces of the table that hold its entries: a permutation in registers for each of them.
+//! A vector is put together from the pieces of the table that hold its entries: a permutation in
+//! registers for each of them.
 
 use super::number::Number;
 use super::tiles::Row;
@@ -115,7 +116,8 @@ macro_rules! permute {
                     all <= to.len() && most + reach < job.from.len(),
                     "offset beyond a table"
                 );
-                // SAFETY: the feature was just detected, and the assertion holds all rows within the table and the panel.
+                // SAFETY: the feature was just detected, and the assertion holds all rows within
+                // the table and the panel.
                 return unsafe {
                     match (job.how, job.shift.is_some()) {
                         (Run::Straight, false) => $avx::<0, false>(job, to),
@@ -192,8 +194,8 @@ macro_rules! permute {
                     let mut place = (at * vectors + vector) * deep * w::LANES;
                     for d in job.depth {
                         let base = row.lead + d;
-                        // SAFETY: within the table by the caller's promise, and where the last vector would reach beyond it,
-                        // its entries one by one.
+                        // SAFETY: within the table by the caller's promise, and where the last
+                        // vector would reach beyond it, its entries one by one.
                         unsafe {
                             let from = job.from.as_ptr().add(base);
                             let mut x = w::splat(0.0);
@@ -288,7 +290,8 @@ unsafe fn one_by_one<T: Number>(job: &Packing<'_, T>, from: *const T, vector: us
     near
 }
 
-/// The same on any machine: what lies side by side by vectors, other entries one by one, exponentials by vectors.
+/// The same on any machine: what lies side by side by vectors, other entries one by one,
+/// exponentials by vectors.
 struct Rows<'a, T> {
     job: &'a Packing<'a, T>,
     to: &'a mut [T],

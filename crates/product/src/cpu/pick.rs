@@ -1,4 +1,5 @@
-//! Vectors of entries that lie near each other in a table, for the packed blocks of [`super::vectors`].
+//! Vectors of entries that lie near each other in a table, for the packed blocks of
+//! [`super::vectors`].
 
 use super::number::Number;
 #[cfg(target_arch = "x86_64")]
@@ -6,8 +7,8 @@ use zipfold_vector::{prefetch, simd::Isa};
 
 /// Most lanes of a vector.
 pub const MOST: usize = 16;
-/// Places between the request for a line of memory and its use, at most, and vectors. Places are often powers of two apart: more
-/// lines than this would push each other out of the nearest cache.
+/// Places between the request for a line of memory and its use, at most, and vectors. Places are
+/// often powers of two apart: more lines than this would push each other out of the nearest cache.
 #[cfg(target_arch = "x86_64")]
 const AHEAD: usize = 16;
 #[cfg(target_arch = "x86_64")]
@@ -30,7 +31,8 @@ pub struct Pick {
     mask: u16,
 }
 
-/// Where vectors go: those of a place at `place / group · far + place % group · near`, `apart` from each other.
+/// Where vectors go: those of a place at `place / group · far + place % group · near`, `apart` from
+/// each other.
 #[derive(Clone, Copy, Debug)]
 pub struct Steps {
     /// Places of a group: a power of two.
@@ -51,7 +53,8 @@ impl Steps {
 }
 
 impl Pick {
-    /// The pick for entries at `offsets`, at most `width` of them; `None` where they lie too far apart.
+    /// The pick for entries at `offsets`, at most `width` of them; `None` where they lie too far
+    /// apart.
     pub fn of(offsets: &[usize], width: usize) -> Option<Self> {
         let first = offsets.iter().copied().min()?;
         let last = offsets.iter().copied().max()? - first;
@@ -73,7 +76,8 @@ impl Pick {
     }
 }
 
-/// Places of a table, each this far from one of the bases: those visited now, and those visited next.
+/// Places of a table, each this far from one of the bases: those visited now, and those visited
+/// next.
 #[derive(Clone, Copy, Debug)]
 pub struct Places<'a> {
     /// From the bases.
@@ -148,7 +152,8 @@ macro_rules! pick {
                 );
                 for (v, pick) in picks.iter().enumerate() {
                     ask(from, next + pick.first);
-                    // SAFETY: the mask reaches `last`, within `from` by the assertion; so is the vector within `to`.
+                    // SAFETY: the mask reaches `last`, within `from` by the assertion; so is the
+                    // vector within `to`.
                     unsafe {
                         let near = $load(pick.mask as $mask, from.as_ptr().add(place + pick.first));
                         let indices = $indices(pick.lanes.as_ptr());

@@ -3,8 +3,8 @@
 use super::shape::offsets;
 use std::ops::Range;
 
-/// Offsets of the configurations of digits, the last digit fastest: those of the slow digits and those of the fast ones are
-/// listed, and every offset is a sum of two.
+/// Offsets of the configurations of digits, the last digit fastest: those of the slow digits and
+/// those of the fast ones are listed, and every offset is a sum of two.
 #[derive(Debug)]
 pub struct Places {
     slow: Vec<usize>,

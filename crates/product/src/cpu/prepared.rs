@@ -1,8 +1,10 @@
-//! A bucket that is planned once and executed many times: tables as they lie in memory, in f32 or f64, of values or of logarithms.
+//! A bucket that is planned once and executed many times: tables as they lie in memory, in f32 or
+//! f64, of values or of logarithms.
 //!
-//! Tables are taken two at a time by [`super::direct`], in the order that is predicted to be the cheapest; a summed variable
-//! leaves with the last table that holds it. That is made for the paper's buckets, of up to some hundred summed configurations;
-//! deeper products are faster by a plan, which packs both sides.
+//! Tables are taken two at a time by [`super::direct`], in the order that is predicted to be the
+//! cheapest; a summed variable leaves with the last table that holds it. That is made for the
+//! paper's buckets, of up to some hundred summed configurations; deeper products are faster by a
+//! plan, which packs both sides.
 
 use super::bucket::{self, Mode};
 use super::direct::{Buffers, Direct, Domain, Logs, PACKED, Scope, Way};
@@ -30,8 +32,9 @@ struct Step {
 
 /// A bucket `Σ over the summed variables of the product of all tables`, ready to be executed.
 ///
-/// Sums are those of the type: nothing keeps products of values within its range. In logarithms every table is scaled by its
-/// largest entry, and tables whose products would still leave the range go by the log-sum-exp kernel.
+/// Sums are those of the type: nothing keeps products of values within its range. In logarithms
+/// every table is scaled by its largest entry, and tables whose products would still leave the
+/// range go by the log-sum-exp kernel.
 #[derive(Debug)]
 pub struct Prepared<T: Real> {
     steps: Vec<Step>,
@@ -52,12 +55,13 @@ type Left = Vec<(Scope, Source)>;
 type Joins = Vec<([Source; 2], Way, [Scope; 2])>;
 
 impl<T: Real> Prepared<T> {
-    /// A plan for tables over `scopes` (variables, slowest first) with `cards` values a variable; `summed` variables leave.
-    /// Tables and result hold `entries`.
+    /// A plan for tables over `scopes` (variables, slowest first) with `cards` values a variable;
+    /// `summed` variables leave. Tables and result hold `entries`.
     ///
     /// # Errors
-    /// `Request` for no table or more than eight, a variable that `cards` does not have or that a table names twice, and sizes
-    /// beyond what one address can hold; tables that are all too large to be packed.
+    /// `Request` for no table or more than eight, a variable that `cards` does not have or that a
+    /// table names twice, and sizes beyond what one address can hold; tables that are all too large
+    /// to be packed.
     pub fn new(
         cards: &[usize],
         scopes: &[Scope],

@@ -1,8 +1,9 @@
 //! Log-sum-exp at the cost of sums of products: every row of a table has an exponent of its own.
 //!
-//! A row is the entries of a table that differ in summed variables only. Divided by their largest, they are mantissas in [0, 1];
-//! the logarithm of that largest depends on kept variables alone, so it leaves the sum. One exponential for an entry of an
-//! input and one logarithm for an entry of the result are left, and the linear kernels do the rest.
+//! A row is the entries of a table that differ in summed variables only. Divided by their largest,
+//! they are mantissas in [0, 1]; the logarithm of that largest depends on kept variables alone, so
+//! it leaves the sum. One exponential for an entry of an input and one logarithm for an entry of
+//! the result are left, and the linear kernels do the rest.
 
 use super::held::{Held, Room};
 use super::products::{Fold, products};
@@ -26,7 +27,8 @@ struct Peaks {
     inner: Vec<usize>,
 }
 
-/// The log-sum-exp contraction of tables of logarithms; `None` where a row's range exceeds f64 and a sum may have lost terms.
+/// The log-sum-exp contraction of tables of logarithms; `None` where a row's range exceeds f64 and
+/// a sum may have lost terms.
 ///
 /// # Errors
 /// `Resource` when the budget is spent.

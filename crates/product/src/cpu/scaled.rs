@@ -1,4 +1,5 @@
-//! Tables as mantissas and one power of two, with bounds on the mantissas: the log domain at the speed of the linear one.
+//! Tables as mantissas and one power of two, with bounds on the mantissas: the log domain at the
+//! speed of the linear one.
 
 use super::bounds::Ends;
 use super::gather::Picked;
@@ -14,7 +15,8 @@ use zipfold_core::Result;
 pub enum Data<T: Real> {
     /// Mantissas: the entry is `mantissa · 2^exponent`.
     Linear(Held<T>),
-    /// Natural logarithms, for tables whose dynamic range exceeds the type: the entry is `e^log · 2^exponent`.
+    /// Natural logarithms, for tables whose dynamic range exceeds the type: the entry is `e^log ·
+    /// 2^exponent`.
     Log(Held<f64>),
 }
 
@@ -32,7 +34,8 @@ pub struct Scaled<T: Real> {
 }
 
 impl<T: Real> Scaled<T> {
-    /// A linear table with unknown bounds and `exponent`, brought to the middle of the type's range.
+    /// A linear table with unknown bounds and `exponent`, brought to the middle of the type's
+    /// range.
     pub fn linear(items: Held<T>, exponent: i64) -> Self {
         let mut out = Scaled {
             data: Data::Linear(items),
@@ -171,7 +174,8 @@ impl<T: Real> Scaled<T> {
             high: 0,
         })
     }
-    /// Finds the true bounds and, where they are far from the middle, moves the mantissas there (exactly).
+    /// Finds the true bounds and, where they are far from the middle, moves the mantissas there
+    /// (exactly).
     pub fn settle(&mut self) {
         let Data::Linear(items) = &mut self.data else {
             return;

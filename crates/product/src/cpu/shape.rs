@@ -1,8 +1,10 @@
-//! The geometry of one contraction: every variable as a digit of a mixed-radix counter, with its stride in each table.
+//! The geometry of one contraction: every variable as a digit of a mixed-radix counter, with its
+//! stride in each table.
 
 use crate::plan::cache::Bucket;
 
-/// Most tables that one contraction takes (a gradient takes the result's gradient and all other inputs).
+/// Most tables that one contraction takes (a gradient takes the result's gradient and all other
+/// inputs).
 pub const MOST_INPUTS: usize = 8;
 
 /// One variable, or several that lie side by side in every table.
@@ -18,7 +20,8 @@ pub struct Digit {
     pub summed: bool,
 }
 
-/// A contraction: its digits in the global order (slowest first), those of one value left out, neighbours merged.
+/// A contraction: its digits in the global order (slowest first), those of one value left out,
+/// neighbours merged.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     /// The digits.
@@ -30,8 +33,8 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The contraction of tables over `scopes` to one over `out`. All scopes are sorted by `rank`; `cards` are the domain
-    /// sizes now in force (1 for a variable that is conditioned on).
+    /// The contraction of tables over `scopes` to one over `out`. All scopes are sorted by `rank`;
+    /// `cards` are the domain sizes now in force (1 for a variable that is conditioned on).
     pub fn new(scopes: &[&[usize]], out: &[usize], rank: &[u32], cards: &[usize]) -> Self {
         let mut union: Vec<usize> = scopes
             .iter()

@@ -88,7 +88,8 @@ pub fn logarithms_of<T: Number>(from: &[T], shift: f64, to: &mut [f64]) {
 /// Entries that stay in the nearest cache between two loops over them.
 const BLOCK: usize = 512;
 
-/// The least and the greatest of `values` above `floor`; (∞, `floor`) if none is. What is no number is passed over.
+/// The least and the greatest of `values` above `floor`; (∞, `floor`) if none is. What is no number
+/// is passed over.
 pub fn ends_above<T: Number>(values: &[T], floor: T) -> (T, T) {
     T::dispatch(Isa::detect(), Ends(values, floor))
 }
@@ -127,7 +128,8 @@ impl<T: Number> Kernel<T> for Ends<'_, T> {
         for step in values.chunks(MANY * S::N) {
             for (i, part) in step.chunks(S::N).enumerate() {
                 let some = s.mask(first_lanes(part.len()));
-                // SAFETY: no more lanes than the part has; the others are as if they were not there.
+                // SAFETY: no more lanes than the part has; the others are as if they were not
+                // there.
                 let x = s.blend(some, unsafe { s.load_some(some, part.as_ptr()) }, none);
                 low[i] = s.blend(s.lt(none, x), s.min(x, low[i]), low[i]);
                 // Of a pair with one that is no number, `max` gives the second.

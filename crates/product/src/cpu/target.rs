@@ -10,7 +10,8 @@ pub struct Target<T> {
     /// Whether it is larger than the caches, so that whole lines go past them.
     large: bool,
 }
-// SAFETY: tasks write disjoint entries: every (batch, vector, row, column) belongs to one task, and offsets are one-to-one.
+// SAFETY: tasks write disjoint entries: every (batch, vector, row, column) belongs to one task, and
+// offsets are one-to-one.
 unsafe impl<T: Send> Sync for Target<T> {}
 
 /// How a value comes to an entry.
@@ -99,7 +100,8 @@ impl<T: Number> Target<T> {
     }
 }
 
-/// Copies whole lines past the caches, which otherwise read a line before they write it; other entries as usual.
+/// Copies whole lines past the caches, which otherwise read a line before they write it; other
+/// entries as usual.
 #[inline(always)]
 fn past<T: Number>(to: &mut [T], from: &[T]) {
     #[cfg(target_arch = "x86_64")]
@@ -111,7 +113,8 @@ fn past<T: Number>(to: &mut [T], from: &[T]) {
             from.as_ptr().cast::<__m128i>(),
         );
         for at in 0..pieces {
-            // SAFETY: `pieces` lie within both slices, which are equally long, and `to` begins at a line.
+            // SAFETY: `pieces` lie within both slices, which are equally long, and `to` begins at a
+            // line.
             unsafe { _mm_stream_si128(to.add(at), _mm_loadu_si128(from.add(at))) };
         }
         return;

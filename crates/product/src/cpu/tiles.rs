@@ -1,4 +1,5 @@
-//! The register tiles of [`super::direct`]: four vectors of one table by a few columns of the other, over a short depth.
+//! The register tiles of [`super::direct`]: four vectors of one table by a few columns of the
+//! other, over a short depth.
 //!
 //! ```text
 //! for each tile of C columns, for each four logical vectors of the rows
@@ -10,7 +11,8 @@
 //!         result = sums
 //! ```
 //!
-//! K is C if the registers hold as many sums. Columns lie packed by C, so that the layout is the same on all machines.
+//! K is C if the registers hold as many sums. Columns lie packed by C, so that the layout is the
+//! same on all machines.
 
 use super::number::Number;
 use zipfold_vector::simd::{Isa, Kernel, Lanes, first_lanes};
@@ -18,8 +20,8 @@ use zipfold_vector::simd::{Isa, Kernel, Lanes, first_lanes};
 /// Vectors of a tile.
 pub const ROWS: usize = 4;
 
-/// Where a row (some vectors of the result side by side) lies: in the table that is read by vectors, in the packed other one,
-/// and in the result.
+/// Where a row (some vectors of the result side by side) lies: in the table that is read by
+/// vectors, in the packed other one, and in the result.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Row {
     /// Of the first table.
@@ -43,7 +45,8 @@ pub struct Job<'a, T> {
     pub depth: &'a [usize],
     /// Entries of a row.
     pub run: usize,
-    /// The second table, packed: for a row (and, if `vectors`, for a vector of it), by tiles, depth and columns.
+    /// The second table, packed: for a row (and, if `vectors`, for a vector of it), by tiles, depth
+    /// and columns.
     pub other: &'a [T],
     /// Offsets of the columns in the result, padded to whole tiles.
     pub columns: &'a [usize],
@@ -64,7 +67,8 @@ impl<T> Job<'_, T> {
             0
         }
     }
-    /// The largest offsets that the rows reach in the three tables, with whole vectors where they are packed.
+    /// The largest offsets that the rows reach in the three tables, with whole vectors where they
+    /// are packed.
     pub fn reach(&self, lanes: usize) -> [usize; 3] {
         let most = |of: &dyn Fn(&Row) -> usize| self.rows.iter().map(of).max().unwrap_or(0);
         let last = |list: &[usize]| list.iter().copied().max().unwrap_or(0);
@@ -85,7 +89,8 @@ impl<T> Job<'_, T> {
     }
 }
 
-/// Makes all rows of `job` at `out`, whose entries no other thread touches; `past`: whole lines go past the caches.
+/// Makes all rows of `job` at `out`, whose entries no other thread touches; `past`: whole lines go
+/// past the caches.
 ///
 /// # Safety
 /// `out` holds as many entries as [`Job::reach`] says, and so do the tables.
@@ -113,7 +118,8 @@ unsafe fn tiles_on<T: Number>(isa: Isa, job: &Job<'_, T>, out: *mut T, past: boo
     }
 }
 
-/// All tiles of a job, of `C` columns each. The tables and `out` hold as many entries as [`Job::reach`] says.
+/// All tiles of a job, of `C` columns each. The tables and `out` hold as many entries as
+/// [`Job::reach`] says.
 struct Tiles<'a, T, const C: usize, const VECTORS: bool> {
     job: &'a Job<'a, T>,
     out: *mut T,
@@ -276,8 +282,8 @@ impl<T: Number, const C: usize, const VECTORS: bool> Tiles<'_, T, C, VECTORS> {
         }
         for r in 0..ROWS {
             for c in 0..K {
-                // SAFETY: within the result by the caller's promise; whole vectors that begin at a line go past the caches
-                // where that is wanted, and so do the vectors after them.
+                // SAFETY: within the result by the caller's promise; whole vectors that begin at a
+                // line go past the caches where that is wanted, and so do the vectors after them.
                 unsafe {
                     let place = group.to[r].wrapping_add(columns[c] + lane);
                     if !whole[r] {
@@ -303,7 +309,8 @@ mod tests {
             .collect()
     }
 
-    /// A job of `rows` rows of `run` entries, `deep` deep, against loops over entries whose sums are exact.
+    /// A job of `rows` rows of `run` entries, `deep` deep, against loops over entries whose sums
+    /// are exact.
     fn check<T: Number>(
         isa: Isa,
         rows: usize,

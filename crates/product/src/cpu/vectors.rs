@@ -1,5 +1,6 @@
-//! Products of matrices whose entries are vectors. A vector is neighbours of the result, whatever variables they differ in, so
-//! that any interleaving of rows, columns and batch is stored by whole vectors; packing lays out both inputs to match.
+//! Products of matrices whose entries are vectors. A vector is neighbours of the result, whatever
+//! variables they differ in, so that any interleaving of rows, columns and batch is stored by whole
+//! vectors; packing lays out both inputs to match.
 
 use super::pack::Panels;
 use super::pick::{Pick, Places, Steps};
@@ -15,9 +16,11 @@ const DEPTH: usize = 64;
 const ROWS: usize = 64;
 /// Columns of a packed block.
 const COLUMNS: usize = 64;
-/// Columns of a task where the depth has several blocks: the result is read and written again for each.
+/// Columns of a task where the depth has several blocks: the result is read and written again for
+/// each.
 const STRIP: usize = 64;
-/// Vectors that are packed side by side, at most: what lies beside an entry in memory is read with it.
+/// Vectors that are packed side by side, at most: what lies beside an entry in memory is read with
+/// it.
 const BESIDE: usize = 8;
 /// Vectors that the packed blocks of a task hold, at most.
 const HELD: usize = 16 << 10;
@@ -78,7 +81,8 @@ fn size<'a>(digits: impl IntoIterator<Item = &'a Digit>, of: (bool, bool, bool))
         .product()
 }
 
-/// Multiply-adds of vectors that the products take for each that they need, with the best register tile.
+/// Multiply-adds of vectors that the products take for each that they need, with the best register
+/// tile.
 fn cost(run: usize, [rows, columns, depth]: [usize; 3], lanes: usize) -> ((usize, usize), f64) {
     let of = |(r, c): (usize, usize)| {
         let tiles = (rows.div_ceil(r) * columns.div_ceil(c) * (r * c).max(r + c)) as f64;
@@ -339,13 +343,15 @@ struct Part {
 #[repr(align(64))]
 struct Tile<T>([T; 16 * 16]);
 
-/// Entries of a packed panel; a few more than it holds, so that panels do not fall on the same lines of the cache.
+/// Entries of a packed panel; a few more than it holds, so that panels do not fall on the same
+/// lines of the cache.
 fn panel<T: Real>(depth: usize, side: usize) -> usize {
     (depth * side + 4) * T::LANES
 }
 
-/// Packs the vectors at every (row, depth) into panels of `side` rows, vector by vector. Rows beyond the last keep what was
-/// there before: nothing computed with them is stored. The side that runs faster in memory goes by within the other.
+/// Packs the vectors at every (row, depth) into panels of `side` rows, vector by vector. Rows
+/// beyond the last keep what was there before: nothing computed with them is stored. The side that
+/// runs faster in memory goes by within the other.
 fn pack<T: Real>(
     from: &[T],
     picks: &[Pick],

@@ -35,7 +35,8 @@ pub fn absorb(out: &mut Reduced) {
     out.tables.retain(|_| keep.next().unwrap_or(true));
 }
 
-/// The smallest other table whose scope holds that of table `at` (each candidate list is short: the rarest variable's).
+/// The smallest other table whose scope holds that of table `at` (each candidate list is short: the
+/// rarest variable's).
 fn wider(tables: &[Table], at: usize, of_var: &[Vec<usize>], gone: &[bool]) -> Option<usize> {
     let scope = &tables[at].scope;
     let rarest = scope.iter().min_by_key(|v| of_var[**v].len())?;

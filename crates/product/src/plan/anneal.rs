@@ -1,7 +1,9 @@
-//! Simulated annealing over contraction trees by local rotations (Kalachev, Panteleev & Yung 2021), warm-started.
+//! Simulated annealing over contraction trees by local rotations (Kalachev, Panteleev & Yung 2021),
+//! warm-started.
 //!
-//! At a node P = (X, c) with X = (a, b) a move exchanges c with a or b. Only X's scope changes, so a move costs a few
-//! population counts; it is accepted by the ratio of the two joins' costs after and before.
+//! At a node P = (X, c) with X = (a, b) a move exchanges c with a or b. Only X's scope changes, so
+//! a move costs a few population counts; it is accepted by the ratio of the two joins' costs after
+//! and before.
 
 use super::cost::Weights;
 use super::local::Local;

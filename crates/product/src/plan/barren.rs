@@ -6,7 +6,8 @@ use std::cell::OnceCell;
 
 /// Which tables matter for which variables: the one place that decides what is barren.
 ///
-/// A table is a conditional distribution if its sum over one of its variables is constant, whatever the network is called.
+/// A table is a conditional distribution if its sum over one of its variables is constant, whatever
+/// the network is called.
 #[derive(Debug)]
 pub struct Relevance<'a> {
     network: &'a Reduced,
@@ -46,8 +47,9 @@ impl<'a> Relevance<'a> {
             constants,
         }
     }
-    /// Sums out, one after another, variables that stand in one table of `among` and leave a constant; kept ones stay.
-    /// The leaves of a Bayesian network without evidence below them go this way, whatever their tables hold.
+    /// Sums out, one after another, variables that stand in one table of `among` and leave a
+    /// constant; kept ones stay. The leaves of a Bayesian network without evidence below them go
+    /// this way, whatever their tables hold.
     pub fn of(&self, among: &[bool], kept: &[bool]) -> Relevant {
         let Reduced { cards, tables, .. } = self.network;
         let mut out = Relevant {
@@ -125,7 +127,8 @@ pub fn drop_barren(out: &mut Reduced, kept: &[bool]) {
     renumber(out, &left.variables);
 }
 
-/// The sum over the variable at `place` when it is the same (to four units in the last place) for all other variables' values.
+/// The sum over the variable at `place` when it is the same (to four units in the last place) for
+/// all other variables' values.
 fn constant_sum(table: &Table, place: usize, cards: &[usize]) -> Option<f64> {
     let inner: usize = table.scope[place + 1..].iter().map(|u| cards[*u]).product();
     let mut first = None;

@@ -1,4 +1,5 @@
-//! A lower bound on what every contraction tree must visit: the network's own width, whatever the order.
+//! A lower bound on what every contraction tree must visit: the network's own width, whatever the
+//! order.
 
 use super::local::{Local, each, has};
 
@@ -7,10 +8,11 @@ const MOST_WORDS: usize = 1 << 22;
 
 /// log2 of configurations that some join (or some input table) of every contraction tree has.
 ///
-/// Minor-min-width with weights: the joins of a tree are the bags of a tree decomposition, so one of them holds a vertex of
-/// every minor of the interaction graph together with that vertex's neighbours. A vertex stands for what was contracted
-/// into it and weighs as little as the smallest domain there. Vertices are taken by least weight and contracted into the
-/// neighbour with which they share fewest others.
+/// Minor-min-width with weights: the joins of a tree are the bags of a tree decomposition, so one
+/// of them holds a vertex of every minor of the interaction graph together with that vertex's
+/// neighbours. A vertex stands for what was contracted into it and weighs as little as the smallest
+/// domain there. Vertices are taken by least weight and contracted into the neighbour with which
+/// they share fewest others.
 pub fn visits_log2(local: &Local) -> f64 {
     if local.words * local.variables.len() > MOST_WORDS {
         return 0.0;
@@ -145,7 +147,8 @@ mod tests {
     }
     #[test]
     fn a_contracted_vertex_weighs_its_smallest_domain() {
-        // A cycle of large domains with one small one: every tree has a join of two large ones and the small one at least.
+        // A cycle of large domains with one small one: every tree has a join of two large ones and
+        // the small one at least.
         let cycle = (0..5).map(|v| vec![v, (v + 1) % 5]).collect();
         assert!((bound(&[8, 8, 2, 8, 8], cycle) - 7.0).abs() < 1e-12);
     }

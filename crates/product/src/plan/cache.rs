@@ -1,16 +1,20 @@
-//! The sum-product paper's model of a cache (section 5): arithmetic intensity with misses, and the rate that it allows.
+//! The sum-product paper's model of a cache (section 5): arithmetic intensity with misses, and the
+//! rate that it allows.
 //!
-//! Results are made in the global order. A cache holds the segments of all functions that belong to the fastest result
-//! variables; a segment is fetched again whenever a slower variable of its function has moved.
+//! Results are made in the global order. A cache holds the segments of all functions that belong to
+//! the fastest result variables; a segment is fetched again whenever a slower variable of its
+//! function has moved.
 
-/// One bucket: `O` entries of a result, each the sum over `N` configurations of a product of `m` functions.
+/// One bucket: `O` entries of a result, each the sum over `N` configurations of a product of `m`
+/// functions.
 #[derive(Clone, Debug)]
 pub struct Bucket {
     /// Domain sizes of the result's variables, slowest first.
     pub out: Vec<usize>,
     /// Configurations of the summed variables.
     pub summed: usize,
-    /// By function: whether it holds each result variable, and its configurations of the summed variables.
+    /// By function: whether it holds each result variable, and its configurations of the summed
+    /// variables.
     pub functions: Vec<(Vec<bool>, usize)>,
 }
 
@@ -30,7 +34,8 @@ impl Traffic {
     pub fn intensity(&self) -> f64 {
         self.operations / (self.read + self.written)
     }
-    /// Operations a second: `min(P, M A)`, with `peak` operations and `memory` bytes a second and `entry` bytes an entry.
+    /// Operations a second: `min(P, M A)`, with `peak` operations and `memory` bytes a second and
+    /// `entry` bytes an entry.
     pub fn rate(&self, peak: f64, memory: f64, entry: f64) -> f64 {
         peak.min(memory / entry * self.intensity())
     }
@@ -89,7 +94,8 @@ impl Bucket {
             .map(|(c, _)| *c as f64);
         own.product::<f64>() * *summed as f64
     }
-    /// How often a function's segment changes: configurations of the outer variables down to the fastest that it holds.
+    /// How often a function's segment changes: configurations of the outer variables down to the
+    /// fastest that it holds.
     fn fetches(&self, (holds, _): &(Vec<bool>, usize), outer: usize) -> f64 {
         let last = holds[..outer]
             .iter()
@@ -129,12 +135,14 @@ mod tests {
 
     #[test]
     fn matrix_products_have_the_intensities_of_the_closed_forms() {
-        // Without a cache (2 - 1/N) / (2 + 1/N), with everything in it (2 - 1/N) / (1/M + 1/N + 1/K).
+        // Without a cache (2 - 1/N) / (2 + 1/N), with everything in it (2 - 1/N) / (1/M + 1/N +
+        // 1/K).
         let product = matrix(79, 100, 79);
         assert!((product.uncached().intensity() - 0.99).abs() < 1e-3);
         let whole = 1.99 / (1.0 / 79.0 + 1.0 / 100.0 + 1.0 / 79.0);
         assert!((product.cached(1e9).intensity() - whole).abs() < 1e-9);
-        // A row of A and all of B: the same traffic. One row of A, one column of B: B comes again for every row.
+        // A row of A and all of B: the same traffic. One row of A, one column of B: B comes again
+        // for every row.
         assert!((product.cached(79.0 * 100.0 + 100.0).intensity() - whole).abs() < 1e-9);
         let rows = 1.99 / (1.0 / 79.0 + 1.0 / 100.0 + 1.0);
         assert!((product.cached(200.0).intensity() - rows).abs() < 1e-9);

@@ -1,11 +1,13 @@
-//! The cost of a join on a device: arithmetic at the kernel's rate, bytes at the memory's, and a fixed start.
+//! The cost of a join on a device: arithmetic at the kernel's rate, bytes at the memory's, and a
+//! fixed start.
 
 /// What the order search minimises, in units of one multiply-add of the matrix kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Weights {
     /// Cost of one entry of a join's result, written once and read once.
     pub entry: f64,
-    /// log2 of the entries above which a table's cost grows steeply, because it would have to be sliced.
+    /// log2 of the entries above which a table's cost grows steeply, because it would have to be
+    /// sliced.
     pub cap: f64,
     /// Fixed cost of a join.
     pub start: f64,
@@ -35,7 +37,8 @@ pub struct Rates {
 }
 
 impl Default for Rates {
-    /// Two cores with AVX-512, fitted to the runs in `bench/records` (fresh memory, whose first touch costs more than its traffic, included).
+    /// Two cores with AVX-512, fitted to the runs in `bench/records` (fresh memory, whose first
+    /// touch costs more than its traffic, included).
     fn default() -> Self {
         Rates {
             matrix: 20e9,

@@ -1,4 +1,5 @@
-//! A contraction forest under construction: tables joined one after another, and the eliminations that can only help.
+//! A contraction forest under construction: tables joined one after another, and the eliminations
+//! that can only help.
 
 /// What makes a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +47,8 @@ pub struct Forest {
 pub const WIDEST_JOIN: usize = 6;
 /// Tables up to this many entries are multiplied into wider ones at once.
 const SMALL: f64 = 4096.0;
-/// Cost of an entry that is written and read again, in visits of a configuration by the n-ary kernel.
+/// Cost of an entry that is written and read again, in visits of a configuration by the n-ary
+/// kernel.
 const WRITTEN: f64 = 8.0;
 
 impl Forest {
@@ -89,7 +91,8 @@ impl Forest {
         out.dedup();
         out
     }
-    /// Splits `union` into what a join of `nodes` keeps and what it sums: variables that stand nowhere else.
+    /// Splits `union` into what a join of `nodes` keeps and what it sums: variables that stand
+    /// nowhere else.
     fn outcome(&self, nodes: &[usize], union: &[usize]) -> (Vec<usize>, Vec<usize>) {
         union
             .iter()
@@ -112,8 +115,9 @@ impl Forest {
             summed,
         })
     }
-    /// Eliminates variables as long as the new table is no larger than one it replaces: no order needs to be sought
-    /// for those (chains, trees, leaves, series and everything else of treewidth near the widest input).
+    /// Eliminates variables as long as the new table is no larger than one it replaces: no order
+    /// needs to be sought for those (chains, trees, leaves, series and everything else of treewidth
+    /// near the widest input).
     pub fn eliminate_easy(&mut self) {
         let mut queued: Vec<bool> = self.kept.iter().map(|k| !k).collect();
         let mut work: std::collections::VecDeque<usize> =
@@ -148,8 +152,9 @@ impl Forest {
             .fold(0.0, f64::max);
         (self.size(&scope) <= widest).then(|| self.join_wide(nodes))
     }
-    /// Joins any number of nodes: first each table's own variables are summed, then the smallest tables are joined while
-    /// there are more than [`WIDEST_JOIN`], then two at a time as long as that visits fewer configurations than all at once.
+    /// Joins any number of nodes: first each table's own variables are summed, then the smallest
+    /// tables are joined while there are more than [`WIDEST_JOIN`], then two at a time as long as
+    /// that visits fewer configurations than all at once.
     pub fn join_wide(&mut self, mut nodes: Vec<usize>) -> usize {
         if nodes.len() > 1 {
             for n in &mut nodes {
@@ -177,7 +182,8 @@ impl Forest {
         }
         self.join(&nodes)
     }
-    /// The places of the two of at least three nodes whose join first saves most, if it saves anything.
+    /// The places of the two of at least three nodes whose join first saves most, if it saves
+    /// anything.
     fn worthwhile_pair(&self, nodes: &[usize]) -> Option<(usize, usize)> {
         if nodes.len() < 3 {
             return None;
@@ -213,7 +219,8 @@ impl Forest {
             self.join(&[home, node]);
         }
     }
-    /// Active nodes grouped so that nodes of different groups share no variable; lone nodes included.
+    /// Active nodes grouped so that nodes of different groups share no variable; lone nodes
+    /// included.
     pub fn components(&self) -> Vec<Vec<usize>> {
         let mut group = vec![usize::MAX; self.nodes.len()];
         let mut out = Vec::new();

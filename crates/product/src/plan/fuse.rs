@@ -1,12 +1,12 @@
-//! Joins that become one bucket: the paper's n-ary kernel makes no intermediate, which pays where the intermediate would be
-//! written and read again and saves few visits.
+//! Joins that become one bucket: the paper's n-ary kernel makes no intermediate, which pays where
+//! the intermediate would be written and read again and saves few visits.
 
 use super::cost::Rates;
 use super::forest::{Forest, Source, WIDEST_JOIN};
 use super::slice::join_seconds;
 
-/// Fuses a join into the one that uses it wherever that is predicted to take less time. Not for backward sweeps: they visit
-/// all configurations of a join again for each of its inputs.
+/// Fuses a join into the one that uses it wherever that is predicted to take less time. Not for
+/// backward sweeps: they visit all configurations of a join again for each of its inputs.
 pub fn fuse(forest: &mut Forest, rates: &Rates) {
     let log2: Vec<f64> = forest.cards.iter().map(|c| (*c as f64).log2()).collect();
     let size = |vars: &[usize]| vars.iter().map(|v| log2[*v]).sum::<f64>();

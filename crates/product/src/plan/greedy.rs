@@ -1,4 +1,5 @@
-//! Greedy elimination orders: min-degree, min-weight, min-fill and weighted min-fill, with noise for restarts.
+//! Greedy elimination orders: min-degree, min-weight, min-fill and weighted min-fill, with noise
+//! for restarts.
 
 use super::local::{Local, each, has, set};
 use zipfold_core::Random;
@@ -76,7 +77,8 @@ impl<'a> Graph<'a> {
         });
         total / 2.0
     }
-    /// Connects the neighbours of `v` and removes it; `touched` receives every variable whose score may change.
+    /// Connects the neighbours of `v` and removes it; `touched` receives every variable whose score
+    /// may change.
     fn eliminate(&mut self, v: usize, touched: &mut [u64], wide: bool) {
         let row = self.row(v).to_vec();
         touched.copy_from_slice(&row);
@@ -97,8 +99,8 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// An elimination order of the variables of `local` that are not kept, and about how many words it took to find.
-/// `noise` above 0 perturbs the scores.
+/// An elimination order of the variables of `local` that are not kept, and about how many words it
+/// took to find. `noise` above 0 perturbs the scores.
 pub fn order(local: &Local, rule: Rule, noise: f64, random: &mut Random) -> (Vec<usize>, f64) {
     let mut graph = Graph::new(local);
     let mut score = vec![f64::INFINITY; local.words * 64];

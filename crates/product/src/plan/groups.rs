@@ -1,8 +1,10 @@
-//! Marginals by groups of variables: each group takes only the tables that matter for its variables.
+//! Marginals by groups of variables: each group takes only the tables that matter for its
+//! variables.
 //!
-//! A variable that nothing observed or asked depends on is barren for the other variables. One sweep for all variables keeps
-//! every table; a group without its barren variables may be far narrower. The sweep of a group answers for every variable of
-//! its tables, so that groups begin from the variables that no other group holds.
+//! A variable that nothing observed or asked depends on is barren for the other variables. One
+//! sweep for all variables keeps every table; a group without its barren variables may be far
+//! narrower. The sweep of a group answers for every variable of its tables, so that groups begin
+//! from the variables that no other group holds.
 
 use super::absorb::absorb;
 use super::barren::{Relevance, Relevant};
@@ -35,7 +37,8 @@ pub struct Group {
     pub asked: Vec<usize>,
     /// Where its sum is a factor of Z: what the tables that Z does not need multiply it by.
     pub extra: Option<Scalar>,
-    /// A backward sweep; or forward alone, which leaves the table of the one variable that is asked.
+    /// A backward sweep; or forward alone, which leaves the table of the one variable that is
+    /// asked.
     pub pass: Pass,
     /// Its plan, over the variables of [`Group::part`].
     pub plan: Plan,
@@ -93,7 +96,8 @@ impl Split {
     }
 }
 
-/// Predicted seconds of all marginals at once below which groups are not tried, and of a group below which it stays as it is.
+/// Predicted seconds of all marginals at once below which groups are not tried, and of a group
+/// below which it stays as it is.
 const WORTH: f64 = 0.05;
 /// Seconds that groups of a refused network may take to be chosen.
 const PATIENCE: f64 = 15.0;
@@ -101,8 +105,8 @@ const PATIENCE: f64 = 15.0;
 const TRIED: f64 = 0.05;
 /// Seconds of search for each plan while groups are chosen.
 const GLANCE: f64 = 0.5;
-/// Seconds of planning for each table of a plan, and of finding what matters for each table of the network; both as counted,
-/// so that a plan depends on no clock.
+/// Seconds of planning for each table of a plan, and of finding what matters for each table of the
+/// network; both as counted, so that a plan depends on no clock.
 const PLANNED: f64 = 2e-5;
 const FOUND: f64 = 1e-7;
 /// Share of the tables with which one group takes about as long as all variables at once.
@@ -119,7 +123,8 @@ pub fn worthwhile(joint: &Result<Plan>, grouping: Grouping) -> bool {
     }
 }
 
-/// The groups of `network`, if they are predicted to take less than `joint`; `network` as [`super::reduce()`] leaves it whole.
+/// The groups of `network`, if they are predicted to take less than `joint`; `network` as
+/// [`super::reduce()`] leaves it whole.
 pub fn divide(
     network: &Reduced,
     joint: &Result<Plan>,
@@ -233,7 +238,8 @@ impl Divider<'_> {
         out.dedup();
         out
     }
-    /// The parts that Z needs, one for each component; then one for each variable that none so far holds, barren ones first.
+    /// The parts that Z needs, one for each component; then one for each variable that none so far
+    /// holds, barren ones first.
     fn seeds(&mut self) -> Option<Vec<Seed>> {
         let (cards, tables) = (self.network.cards.len(), self.network.tables.len());
         self.spend(FOUND * (cards + tables) as f64)?;
@@ -275,8 +281,8 @@ impl Divider<'_> {
         out.extend(self.cover(open)?);
         Some(out)
     }
-    /// Seeds that hold every `open` variable once: each the tables that matter for one variable, those first that are barren
-    /// first.
+    /// Seeds that hold every `open` variable once: each the tables that matter for one variable,
+    /// those first that are barren first.
     fn cover(&mut self, mut open: Vec<bool>) -> Option<Vec<Seed>> {
         let (cards, tables) = (self.network.cards.len(), self.network.tables.len());
         let all = vec![true; tables];
@@ -359,7 +365,8 @@ impl Divider<'_> {
             _ => group,
         }
     }
-    /// Takes the first variable out of groups that take long, where it alone and new groups of the others take less.
+    /// Takes the first variable out of groups that take long, where it alone and new groups of the
+    /// others take less.
     fn refined(&mut self, mut open: Vec<Group>) -> Vec<Group> {
         let mut out = Vec::new();
         while let Some(group) = open.pop() {
@@ -373,7 +380,8 @@ impl Divider<'_> {
         }
         out
     }
-    /// The first variable of `group` by a forward pass, and groups of the others, if they take less.
+    /// The first variable of `group` by a forward pass, and groups of the others, if they take
+    /// less.
     fn apart(&mut self, group: &Group) -> Option<Vec<Group>> {
         if group.pass != Pass::Sweep || group.tables.is_empty() {
             return None;
@@ -402,7 +410,8 @@ impl Divider<'_> {
         let seconds: f64 = out.iter().map(|g| g.plan.prediction.seconds).sum();
         (seconds < group.plan.prediction.seconds).then_some(out)
     }
-    /// Every variable in the cheapest group that holds it alone; groups that nothing needs any more go.
+    /// Every variable in the cheapest group that holds it alone; groups that nothing needs any more
+    /// go.
     fn narrowed(&self, mut groups: Vec<Group>) -> Vec<Group> {
         let mut home = vec![usize::MAX; self.network.cards.len()];
         let seconds: Vec<f64> = groups.iter().map(|g| g.plan.prediction.seconds).collect();
@@ -421,7 +430,8 @@ impl Divider<'_> {
         groups.retain(|g| !g.asked.is_empty() || g.extra.is_some());
         groups
     }
-    /// Merges groups that share tables as long as the union is predicted to take no longer and to pay for its planning.
+    /// Merges groups that share tables as long as the union is predicted to take no longer and to
+    /// pay for its planning.
     fn merged(&mut self, mut groups: Vec<Group>) -> Vec<Group> {
         let mut tried = std::collections::HashSet::new();
         let mut at = 0;
@@ -482,7 +492,8 @@ impl Divider<'_> {
         let mut tables = [&a.tables[..], &b.tables[..]].concat();
         tables.sort_unstable();
         tables.dedup();
-        // What a variable of one group keeps of the other's: their sums would not be constant side by side.
+        // What a variable of one group keeps of the other's: their sums would not be constant side
+        // by side.
         let left = self
             .relevance
             .of(&vec![true; self.network.tables.len()], &kept)
@@ -508,7 +519,8 @@ impl Divider<'_> {
     }
 }
 
-/// The part of `network` with these tables and at least the variables `asked`, numbered by their order in the network.
+/// The part of `network` with these tables and at least the variables `asked`, numbered by their
+/// order in the network.
 fn part(network: &Reduced, tables: &[usize], asked: &[usize]) -> Reduced {
     let mut number = vec![None; network.cards.len()];
     let held = tables

@@ -1,4 +1,5 @@
-//! The plan of a sum-product problem: joins in the order of execution, over one global variable order.
+//! The plan of a sum-product problem: joins in the order of execution, over one global variable
+//! order.
 
 use super::cost::{Prediction, Rates};
 use super::forest::Node;
@@ -42,8 +43,9 @@ pub enum Pass {
     Sweep,
 }
 
-/// Joins in the order of execution. Scopes follow one global order: the variable summed first stands first (slowest), so
-/// that variables which live long, and stand in most tables, run fastest.
+/// Joins in the order of execution. Scopes follow one global order: the variable summed first
+/// stands first (slowest), so that variables which live long, and stand in most tables, run
+/// fastest.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Domain sizes.
@@ -60,7 +62,8 @@ pub struct Plan {
     pub sweep: Sweep,
     /// What the run will take.
     pub prediction: Prediction,
-    /// Tree cost of each component with more than one table left after easy eliminations, and its variables.
+    /// Tree cost of each component with more than one table left after easy eliminations, and its
+    /// variables.
     pub hard: Vec<(usize, f64)>,
     /// Seconds of the order search, by its own count of moves.
     pub searched: f64,

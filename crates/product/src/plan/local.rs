@@ -5,8 +5,8 @@ use super::forest::Forest;
 /// Above this many bits the interaction graph is kept sparse.
 pub const DENSE_BITS: usize = 1 << 14;
 
-/// Bit sets over the variables of one component. Each word holds variables of one domain size, so that the logarithm of a
-/// table's size is a weighted population count.
+/// Bit sets over the variables of one component. Each word holds variables of one domain size, so
+/// that the logarithm of a table's size is a weighted population count.
 #[derive(Clone, Debug)]
 pub struct Local {
     /// Words of a bit set.
@@ -65,8 +65,8 @@ impl Local {
         out.variables = vars.iter().map(|v| bit[v]).collect();
         out
     }
-    /// Bytes that the component made of `nodes` takes as bits: its scopes, and those of one tree while it is built. A search
-    /// takes [`Local::chain_bytes`] more for each tree that it changes.
+    /// Bytes that the component made of `nodes` takes as bits: its scopes, and those of one tree
+    /// while it is built. A search takes [`Local::chain_bytes`] more for each tree that it changes.
     pub fn bytes(forest: &Forest, nodes: &[usize]) -> u64 {
         let mut vars: Vec<usize> = nodes
             .iter()

@@ -1,4 +1,5 @@
-//! The sum-product paper's cache in software (section 5), planned: pages of the result, segments of functions, their validity.
+//! The sum-product paper's cache in software (section 5), planned: pages of the result, segments of
+//! functions, their validity.
 //!
 //! ```text
 //! a page is a contiguous run of the result: all values of its fastest variables, some values of the next one
@@ -62,7 +63,8 @@ pub struct Paged {
     pub seconds: f64,
 }
 
-/// The least pages that a device should have for each thread block that runs, so that none waits at the end.
+/// The least pages that a device should have for each thread block that runs, so that none waits at
+/// the end.
 const WAVES: usize = 4;
 /// Threads that run in step.
 const WARP: usize = 32;
@@ -95,7 +97,8 @@ impl Paged {
             )
         })
     }
-    /// The segments of pages of so many `values` of a result `variable` and all values of the faster ones.
+    /// The segments of pages of so many `values` of a result `variable` and all values of the
+    /// faster ones.
     pub fn with_page(
         bucket: &Bucket,
         unit: &Unit,
@@ -184,7 +187,8 @@ impl Bucket {
             functions,
         }
     }
-    /// The bucket with one result `variable` as two: blocks of so many `values`, and the values of a block.
+    /// The bucket with one result `variable` as two: blocks of so many `values`, and the values of
+    /// a block.
     fn divided(&self, variable: usize, values: usize) -> Bucket {
         let mut divided = self.clone();
         let card = divided.out[variable];
@@ -258,14 +262,16 @@ fn exact(items: &[Item], room: f64) -> Vec<bool> {
     (0..items.len()).map(|i| holds(best, i)).collect()
 }
 
-/// Pages, one after another, with the same segment: configurations of the outer variables faster than the last that the function holds.
+/// Pages, one after another, with the same segment: configurations of the outer variables faster
+/// than the last that the function holds.
 fn valid(outer: &[usize], holds: &[bool]) -> usize {
     let moves = |at: &usize| holds[*at] && outer[*at] > 1;
     let first = (0..outer.len()).rev().find(moves).map_or(0, |at| at + 1);
     outer[first..].iter().product()
 }
 
-/// How often a segment is fetched: whenever it changes, and by each thread block for its first page.
+/// How often a segment is fetched: whenever it changes, and by each thread block for its first
+/// page.
 fn fetches(pages: usize, pages_per_block: usize, valid: usize) -> usize {
     let blocks = pages.div_ceil(pages_per_block);
     let aligned = valid / greatest_divisor(valid, pages_per_block);
@@ -365,7 +371,8 @@ mod tests {
                     && greedy.traffic.read <= none.traffic.read
             );
         }
-        // The greedy one takes what saves most by entry, and then has no room for two others that save more in all.
+        // The greedy one takes what saves most by entry, and then has no room for two others that
+        // save more in all.
         let item = |size, saves| Item {
             size,
             fetched: 0.0,
@@ -378,7 +385,8 @@ mod tests {
 
     #[test]
     fn a_matrix_product_has_the_intensities_that_the_paper_prints() {
-        // Section 5.1: 0.99 without a cache; 1.4 and more with rows, then columns, in it; 52 with everything.
+        // Section 5.1: 0.99 without a cache; 1.4 and more with rows, then columns, in it; 52 with
+        // everything.
         let product = Bucket {
             out: vec![79, 79],
             summed: 100,

@@ -1,4 +1,5 @@
-//! Where each join of a plan runs, the host or a device beside it: the split with the least predicted time, transfers included.
+//! Where each join of a plan runs, the host or a device beside it: the split with the least
+//! predicted time, transfers included.
 
 use super::cost::Rates;
 use super::forest::Source;
@@ -52,7 +53,8 @@ struct Best {
 }
 
 impl Places {
-    /// The best places for the joins of `plan`. A plan is a forest, so the best of a node follows from the best of its inputs.
+    /// The best places for the joins of `plan`. A plan is a forest, so the best of a node follows
+    /// from the best of its inputs.
     pub fn new(plan: &Plan, rates: &Rates, link: &Link, pass: Pass) -> Self {
         let log2 = |v: &usize| {
             if plan.sliced.contains(v) {

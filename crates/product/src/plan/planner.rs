@@ -1,4 +1,5 @@
-//! From a simplified network to its plan: eliminations that need no search, the search for an order, fused joins, slices.
+//! From a simplified network to its plan: eliminations that need no search, the search for an
+//! order, fused joins, slices.
 
 use super::cost::{Prediction, Weights};
 use super::forest::{Forest, Node, Source};
@@ -9,15 +10,16 @@ use super::search::{Effort, Found, search};
 use super::sweep::Sweep;
 use zipfold_core::{Error, Opt, Result, budget::human_bytes, budget::human_bytes_up};
 
-/// Cost of an entry that is written and read once, in multiply-adds of the matrix kernel: what fresh memory and its traffic
-/// take on the machine of [`Rates::default`].
+/// Cost of an entry that is written and read once, in multiply-adds of the matrix kernel: what
+/// fresh memory and its traffic take on the machine of [`Rates::default`].
 const ENTRY: f64 = 64.0;
 
-/// Plans the contraction of `reduced`. The reduced variables `asked` are never summed; before a backward sweep they are, and
-/// it reads their marginals.
+/// Plans the contraction of `reduced`. The reduced variables `asked` are never summed; before a
+/// backward sweep they are, and it reads their marginals.
 ///
 /// # Errors
-/// `Resource` when the cheapest plan found needs more memory or time than allowed; the message says how much.
+/// `Resource` when the cheapest plan found needs more memory or time than allowed; the message says
+/// how much.
 pub fn plan(reduced: &Reduced, asked: &[usize], options: &Options) -> Result<Plan> {
     let mut keep = vec![false; reduced.cards.len()];
     if options.pass != Pass::Sweep {
@@ -191,7 +193,8 @@ fn assemble(forest: Forest, asked: &[usize], options: &Options) -> Plan {
     }
 }
 
-/// The kept variables, those of the largest table that makes the result last: it is then read run by run.
+/// The kept variables, those of the largest table that makes the result last: it is then read run
+/// by run.
 fn free_order(forest: &Forest, roots: &[usize]) -> Vec<usize> {
     let mut largest = vec![0.0f64; forest.cards.len()];
     for root in roots {

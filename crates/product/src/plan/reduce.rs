@@ -1,7 +1,9 @@
-//! Simplification: what evidence, impossible states, single states and subsumed factors make superfluous.
+//! Simplification: what evidence, impossible states, single states and subsumed factors make
+//! superfluous.
 //!
-//! States that some factor gives no support (every entry zero) are removed until nothing changes (generalised arc
-//! consistency), so the zeros of deterministic tables shrink domains before any order is sought.
+//! States that some factor gives no support (every entry zero) are removed until nothing changes
+//! (generalised arc consistency), so the zeros of deterministic tables shrink domains before any
+//! order is sought.
 
 use super::reduced::{Reduced, Table, step};
 use super::scalar::Scalar;
@@ -126,7 +128,8 @@ impl Alive {
         }
         true
     }
-    /// Removes the states that one table does not support; the variables that lost some, or `None` when nothing is left.
+    /// Removes the states that one table does not support; the variables that lost some, or `None`
+    /// when nothing is left.
     fn revise(&mut self, scope: &[Var], values: &[f64], cards: &[usize]) -> Option<Vec<Var>> {
         let mut support: Vec<Vec<bool>> = scope.iter().map(|v| vec![false; cards[*v]]).collect();
         let mut any = false;

@@ -1,4 +1,5 @@
-//! One non-negative number as mantissa × 2^exponent, so that products of thousands of tables neither over- nor underflow.
+//! One non-negative number as mantissa × 2^exponent, so that products of thousands of tables
+//! neither over- nor underflow.
 
 /// `mantissa · 2^exponent`; the mantissa is 0 or in [1, 2).
 #[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, serde::Serialize)]

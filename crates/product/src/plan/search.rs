@@ -1,6 +1,7 @@
 //! The order portfolio: greedy orders first, then annealing from the best, for as long as it pays.
 //!
-//! Effort is counted in moves and never by a clock, so a plan depends on the problem, the options and the seed alone.
+//! Effort is counted in moves and never by a clock, so a plan depends on the problem, the options
+//! and the seed alone.
 
 use super::anneal::{Schedule, anneal};
 use super::bound;
@@ -25,8 +26,9 @@ pub struct Effort {
     pub unit: f64,
     /// Seconds of execution beyond which the problem is refused.
     pub limit: f64,
-    /// Bytes that trees may take while they are changed. With too few for all at a time they are changed one after another,
-    /// which changes no plan; with too few for one, the greedy tree stays.
+    /// Bytes that trees may take while they are changed. With too few for all at a time they are
+    /// changed one after another, which changes no plan; with too few for one, the greedy tree
+    /// stays.
     pub room: u64,
 }
 
@@ -35,7 +37,8 @@ pub struct Effort {
 pub enum Found {
     /// The best tree, its cost, and the seconds that the search took by its own count of moves.
     Tree(Topology, f64, f64),
-    /// No tree can be executed within the limit: log2 of the configurations that some join of every tree visits.
+    /// No tree can be executed within the limit: log2 of the configurations that some join of every
+    /// tree visits.
     Hopeless(f64),
 }
 
@@ -47,19 +50,20 @@ const WORD: f64 = 1e-9;
 const JOIN: f64 = 1e-6;
 /// Chains of one round, whatever the number of threads.
 const CHAINS: usize = 4;
-/// Rounds, each longer than the last, without a gain of two per cent that end the search; where its seconds were asked for,
-/// the next round then begins from another greedy order.
+/// Rounds, each longer than the last, without a gain of two per cent that end the search; where its
+/// seconds were asked for, the next round then begins from another greedy order.
 const STALE: usize = 5;
-/// Seconds of search, for each of the predicted execution, that end even a search whose seconds were asked for: nothing that
-/// it could still find would pay for it.
+/// Seconds of search, for each of the predicted execution, that end even a search whose seconds
+/// were asked for: nothing that it could still find would pay for it.
 const ENOUGH: f64 = 1000.0;
-/// Seconds of search where the greedy tree is beyond the limit and no tree has a narrower widest join.
+/// Seconds of search where the greedy tree is beyond the limit and no tree has a narrower widest
+/// join.
 const SETTLED: f64 = 0.1;
 /// Predicted seconds beyond which a network is hopeless and only a short search is spent on it.
 const HOPELESS: f64 = 1e12;
 
-/// The best tree found for one component. Where the greedy ones are beyond the limit, a lower bound decides first whether
-/// annealing could change that.
+/// The best tree found for one component. Where the greedy ones are beyond the limit, a lower bound
+/// decides first whether annealing could change that.
 pub fn search(local: &Local, weights: &Weights, effort: Effort) -> Found {
     let seconds = |cost: f64| cost * effort.unit;
     let (mut best, mut cost) = greedy(local, weights, effort);
@@ -155,7 +159,8 @@ fn another(local: &Local, weights: &Weights, seed: u64) -> (Topology, f64) {
     (tree, cost)
 }
 
-/// The best of the greedy orders; restarts with noise as long as the predicted execution is worth them.
+/// The best of the greedy orders; restarts with noise as long as the predicted execution is worth
+/// them.
 fn greedy(local: &Local, weights: &Weights, effort: Effort) -> (Topology, f64) {
     let grade = |order: &[usize]| {
         let tree = Topology::from_order(local, order);

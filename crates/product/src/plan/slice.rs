@@ -122,7 +122,8 @@ fn predict_sliced(plan: &Plan, log2: &[f64], options: &Options, more: &[usize]) 
     out
 }
 
-/// Seconds of one traceback: for each summed variable the weights of its values, from each table that has it.
+/// Seconds of one traceback: for each summed variable the weights of its values, from each table
+/// that has it.
 fn trace_seconds(plan: &Plan, log2: &[f64]) -> f64 {
     const INPUT: f64 = 6e-8;
     const ENTRY: f64 = 1.2e-8;
@@ -136,7 +137,8 @@ fn trace_seconds(plan: &Plan, log2: &[f64]) -> f64 {
     plan.nodes.iter().map(of).sum()
 }
 
-/// Predicted seconds of every join over all slices, its gradients of the backward sweep included; by node, 0 for inputs.
+/// Predicted seconds of every join over all slices, its gradients of the backward sweep included;
+/// by node, 0 for inputs.
 pub fn join_times(plan: &Plan, rates: &Rates) -> Vec<f64> {
     let log2 = |v: &usize| {
         if plan.sliced.contains(v) {
@@ -185,11 +187,13 @@ pub(super) fn gradients(plan: &Plan, at: usize) -> f64 {
     }
 }
 
-/// Tables that are this much smaller (log2) than the visited configurations are restructured once, to lie as blocks need them.
+/// Tables that are this much smaller (log2) than the visited configurations are restructured once,
+/// to lie as blocks need them.
 const SMALLER: f64 = 6.0;
 
-/// Seconds of one join: the matrix kernel where both inputs have rows of their own, else the bucket kernel. Where the order
-/// of the result is free, blocks are runs in its largest table and, once restructured, in three and more small ones.
+/// Seconds of one join: the matrix kernel where both inputs have rows of their own, else the bucket
+/// kernel. Where the order of the result is free, blocks are runs in its largest table and, once
+/// restructured, in three and more small ones.
 pub(super) fn join_seconds(
     rates: &Rates,
     union: f64,
@@ -227,7 +231,8 @@ pub(super) fn join_seconds(
         + (union.exp2() / rate).max(entries * 8.0 / rates.memory)
 }
 
-/// Bytes held at one time, following the executor: inputs are copied once, tables go after their last use.
+/// Bytes held at one time, following the executor: inputs are copied once, tables go after their
+/// last use.
 fn peak(plan: &Plan, sizes: &[f64], pass: Pass) -> f64 {
     let bytes = |n: usize| sizes[n].exp2() * 8.0;
     let (mut live, mut most) = (0.0f64, 0.0f64);

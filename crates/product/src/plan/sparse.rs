@@ -4,8 +4,9 @@ use super::local::{Local, each, has};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-/// A min-degree order of the variables of `local` that are not kept, ties by variable. Once every remaining variable
-/// has more than `dense` neighbours the graph is as good as complete and the rest follows by number.
+/// A min-degree order of the variables of `local` that are not kept, ties by variable. Once every
+/// remaining variable has more than `dense` neighbours the graph is as good as complete and the
+/// rest follows by number.
 pub fn order(local: &Local, dense: usize) -> Vec<usize> {
     let mut adjacent: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); local.words * 64];
     for at in 0..local.tables() {

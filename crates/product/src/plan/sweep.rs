@@ -1,7 +1,9 @@
-//! The backward sweep: which tables need a gradient, and where each variable's marginal is read off.
+//! The backward sweep: which tables need a gradient, and where each variable's marginal is read
+//! off.
 //!
-//! Reverse-mode differentiation of log Z over the contraction tree gives every node the table of all that is outside it;
-//! node table times gradient, summed to a variable, is that variable's unnormalised marginal.
+//! Reverse-mode differentiation of log Z over the contraction tree gives every node the table of
+//! all that is outside it; node table times gradient, summed to a variable, is that variable's
+//! unnormalised marginal.
 
 use super::forest::{Node, Source};
 

@@ -17,7 +17,8 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// The tree of bucket elimination along `order`; tables of one bucket are joined smallest first.
+    /// The tree of bucket elimination along `order`; tables of one bucket are joined smallest
+    /// first.
     pub fn from_order(local: &Local, order: &[usize]) -> Self {
         let words = local.words;
         let mut build = Builder {

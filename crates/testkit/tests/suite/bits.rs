@@ -1,4 +1,5 @@
-//! Metrics of boolean rows are counted in bits where the rows hold nothing but 0 and 1, and have the numbers of the oracle.
+//! Metrics of boolean rows are counted in bits where the rows hold nothing but 0 and 1, and have
+//! the numbers of the oracle.
 
 use zipfold::pairs;
 use zipfold_core::problem::{FoldSpec, NanPolicy, Problem};

@@ -1,4 +1,5 @@
-//! Bounds over boxes enclose the oracle's value of every pair of rows in them, for random formulas, boxes and rows.
+//! Bounds over boxes enclose the oracle's value of every pair of rows in them, for random formulas,
+//! boxes and rows.
 
 use zipfold::pairs;
 use zipfold_core::oracle::PairValues;
@@ -50,7 +51,8 @@ fn set_x(bounds: &mut Bounds<'_>, job: &Job) {
     bounds.set_one(Side::X, &lo, &hi, 1);
 }
 
-/// Checks all pairs of one box of x with the boxes of y; the number of roots of lanes that were bounded.
+/// Checks all pairs of one box of x with the boxes of y; the number of roots of lanes that were
+/// bounded.
 fn check(job: &Job, what: &str) -> usize {
     let mut bounds = Bounds::new(&job.low, job.cell.as_ref()).unwrap();
     set_x(&mut bounds, job);
@@ -214,7 +216,8 @@ fn positive(t: &Table) -> Table {
     Table::f64(t.rows(), t.cols(), items).unwrap()
 }
 
-/// Distances in boxes of every kind, between rows anywhere: the magnitudes of images, not their hull, bound them.
+/// Distances in boxes of every kind, between rows anywhere: the magnitudes of images, not their
+/// hull, bound them.
 #[test]
 fn periodic_distances_are_bounded_closely() {
     let mut lcg = Lcg::new(43);

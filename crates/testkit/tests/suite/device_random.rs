@@ -1,5 +1,6 @@
-//! Random questions on a device beside the oracle. Counts, joins, neighbours and extremes must be those of the oracle to the bit, sums
-//! and matrices within rounding. Every source also compiles for NVIDIA architectures.
+//! Random questions on a device beside the oracle. Counts, joins, neighbours and extremes must be
+//! those of the oracle to the bit, sums and matrices within rounding. Every source also compiles
+//! for NVIDIA architectures.
 
 use crate::gpu::{all_numbers, answered, device, on_device, outcome_of};
 use std::collections::BTreeSet;
@@ -23,7 +24,8 @@ fn number(name: &str) -> Option<u64> {
     })
 }
 
-/// The questions of part `part` of two. `ZIPFOLD_PROBLEMS` says how many problems there are in all, `ZIPFOLD_SEED` the first question.
+/// The questions of part `part` of two. `ZIPFOLD_PROBLEMS` says how many problems there are in all,
+/// `ZIPFOLD_SEED` the first question.
 fn questions(part: u64, problems: u64) -> impl Iterator<Item = Question> {
     let (first, problems) = (
         number("ZIPFOLD_SEED").unwrap_or(1),
@@ -98,8 +100,9 @@ fn on_host(problem: &Problem, job: &Job) -> Vec<Numbers> {
     all_numbers(job, &outcome_of(problem, job, Wanted::Cpu, &[]).unwrap())
 }
 
-/// What differs in `got`: decisions have the bits of the oracle. Sums, and values of functions, are within 10⁻⁹ of the largest; what
-/// `host` answers in single precision within 10⁻⁵ of it, or four times as far off as the host.
+/// What differs in `got`: decisions have the bits of the oracle. Sums, and values of functions, are
+/// within 10⁻⁹ of the largest; what `host` answers in single precision within 10⁻⁵ of it, or four
+/// times as far off as the host.
 fn odd(
     job: &Job,
     fold: &Fold,
@@ -282,7 +285,8 @@ fn questions_that_went_wrong_are_right() {
             "{ kind = \"matrix\" }",
             true,
         ),
-        // A branch of threads before the barrier of a join's next step: padded rows were taken for rows.
+        // A branch of threads before the barrier of a join's next step: padded rows were taken for
+        // rows.
         (
             16,
             "pearson(x, y)",
@@ -333,7 +337,8 @@ fn questions_that_went_wrong_are_right() {
     }
 }
 
-/// Sums by row have the same bits for every tiling: spans are those of the job, not of the device's grid.
+/// Sums by row have the same bits for every tiling: spans are those of the job, not of the device's
+/// grid.
 #[test]
 #[ignore = "needs opencl"]
 fn sums_have_the_same_bits_for_every_tile() {

@@ -1,5 +1,6 @@
-//! Several devices in one run: the bits of one device for every fold, also where some are lost, and where a run goes on with others.
-//! PoCL gives as many devices as its environment says, so these tests run in a process of their own.
+//! Several devices in one run: the bits of one device for every fold, also where some are lost, and
+//! where a run goes on with others. PoCL gives as many devices as its environment says, so these
+//! tests run in a process of their own.
 
 use crate::gpu::{all_numbers, device};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,8 +17,8 @@ use zipfold_testkit::compare::{Numbers, difference, same};
 /// What says that this process has several devices.
 const SEVERAL: &str = "ZIPFOLD_SEVERAL_DEVICES";
 
-/// The devices by their first `count`, for counts from 1 on; none in a process that has one device, where the test `me` was run in
-/// another process instead.
+/// The devices by their first `count`, for counts from 1 on; none in a process that has one device,
+/// where the test `me` was run in another process instead.
 fn several(me: &str) -> Vec<Wanted> {
     let named = std::env::var("ZIPFOLD_TEST_DEVICE").is_ok();
     if !named && std::env::var_os(SEVERAL).is_none() {
@@ -182,7 +183,8 @@ fn several_devices_have_the_bits_of_one() {
 /// Runs until the faulty devices have all had units.
 const TURNS: usize = 50;
 
-/// One, two or all of the devices are lost in mid-run, or none of their kernels compile, or one has little memory.
+/// One, two or all of the devices are lost in mid-run, or none of their kernels compile, or one has
+/// little memory.
 #[test]
 #[ignore = "needs opencl"]
 fn lost_devices_leave_their_tiles_to_the_others() {
@@ -219,7 +221,8 @@ fn lost_devices_leave_their_tiles_to_the_others() {
             for faulty in 1..=count {
                 let many = faulty.to_string();
                 let set = [small[0], small[1], drill, ("device.faulty", &many)];
-                // A device that the others leave no unit to is not lost: such a run is right and shows nothing, and is made again.
+                // A device that the others leave no unit to is not lost: such a run is right and
+                // shows nothing, and is made again.
                 let exact = (0..TURNS).any(|_| {
                     let got = ran(&asked, *all, &set);
                     let said: Vec<String> = got.warnings.iter().map(ToString::to_string).collect();

@@ -1,4 +1,5 @@
-//! The run loop on executors of the test's own: every pair reaches an executor once, whoever that is.
+//! The run loop on executors of the test's own: every pair reaches an executor once, whoever that
+//! is.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,7 +11,8 @@ use zipfold_core::fold::{Fold, RowOp, Tally};
 use zipfold_core::problem::{FoldSpec, Problem};
 use zipfold_core::{Data, Domain, Job, Result, Table, describe};
 
-/// An executor that gives every pair its number, i · m + j, and keeps a record of what it was asked for.
+/// An executor that gives every pair its number, i · m + j, and keeps a record of what it was asked
+/// for.
 struct Numbered<'j> {
     job: &'j Job,
     /// Devices that take units each at a time.

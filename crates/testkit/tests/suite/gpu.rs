@@ -35,8 +35,8 @@ pub(crate) fn device() -> (Wanted, MutexGuard<'static, ()>) {
     }
 }
 
-/// Every how many cases one is run. PoCL compiles for seconds a kernel: all are run where `ZIPFOLD_LONG` is set, or where
-/// `ZIPFOLD_TEST_DEVICE` names a device.
+/// Every how many cases one is run. PoCL compiles for seconds a kernel: all are run where
+/// `ZIPFOLD_LONG` is set, or where `ZIPFOLD_TEST_DEVICE` names a device.
 pub(crate) fn every(many: usize) -> usize {
     let all = ["ZIPFOLD_LONG", "ZIPFOLD_TEST_DEVICE"]
         .iter()
@@ -62,7 +62,8 @@ pub(crate) fn all_numbers(job: &Job, outcome: &zipfold::run::Outcome) -> Vec<Num
         .collect()
 }
 
-/// What a device answers. An answer that the host gave in its place is an error, but where a choice asks for that.
+/// What a device answers. An answer that the host gave in its place is an error, but where a choice
+/// asks for that.
 pub(crate) fn answered(
     problem: &Problem,
     job: &Job,
@@ -102,7 +103,8 @@ pub(crate) fn outcome_of(
     run(problem, job, plan, &Target::Memory, &options)
 }
 
-/// Sums may be added in another order, and functions may differ in the last bits; all else has the bits of the oracle.
+/// Sums may be added in another order, and functions may differ in the last bits; all else has the
+/// bits of the oracle.
 fn equal(fold: &Fold, exact: bool) -> fn(f64, f64) -> bool {
     let summed = |op| {
         matches!(
@@ -377,7 +379,8 @@ fn exact_folds_of_single_precision_rows_are_exact() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Slices that are copied past the registers, and threads of 8 × 16 cells: what CUDA does by default, and other shapes.
+/// Slices that are copied past the registers, and threads of 8 × 16 cells: what CUDA does by
+/// default, and other shapes.
 #[test]
 #[ignore = "needs opencl"]
 fn dense_tiles_by_a_pipeline_are_those_of_the_oracle() {
@@ -461,7 +464,8 @@ fn dense_tiles_by_a_pipeline_are_those_of_the_oracle() {
     }
 }
 
-/// The panel of a block's own rows, shared evenly by its threads: every pair once, whatever the anchors and their inputs.
+/// The panel of a block's own rows, shared evenly by its threads: every pair once, whatever the
+/// anchors and their inputs.
 #[test]
 #[ignore = "needs opencl"]
 fn a_balanced_diagonal_counts_every_pair_once() {
@@ -517,7 +521,8 @@ fn a_balanced_diagonal_counts_every_pair_once() {
     assert!(refused.to_string().contains("half spaces"), "{refused}");
 }
 
-/// Rows too wide for registers: cells of dense tiles go straight to the fold, of whole and of half spaces, ragged ends included.
+/// Rows too wide for registers: cells of dense tiles go straight to the fold, of whole and of half
+/// spaces, ragged ends included.
 #[test]
 #[ignore = "needs opencl"]
 fn folds_of_wide_rows_take_their_cells_from_dense_tiles() {
@@ -579,8 +584,8 @@ fn folds_of_wide_rows_take_their_cells_from_dense_tiles() {
     }
 }
 
-/// Predicates over wide rows: joins whose tiles fill several pages, rows with a match, counts by row and by column, and cosines,
-/// whose equal rows are a case of their own.
+/// Predicates over wide rows: joins whose tiles fill several pages, rows with a match, counts by
+/// row and by column, and cosines, whose equal rows are a case of their own.
 #[test]
 #[ignore = "needs opencl"]
 fn predicates_of_wide_rows_take_their_cells_from_dense_tiles() {
@@ -693,7 +698,8 @@ fn predicates_and_cosines_of_short_rows_are_exact() {
     }
 }
 
-/// Rows of numbers of 16 bits, as float16 containers hold them: multiplied as such where every number is one, or where asked.
+/// Rows of numbers of 16 bits, as float16 containers hold them: multiplied as such where every
+/// number is one, or where asked.
 #[test]
 #[ignore = "needs opencl"]
 fn inner_products_of_16_bit_rows_are_those_of_single_precision() {
@@ -799,7 +805,8 @@ fn inner_products_of_16_bit_rows_are_those_of_single_precision() {
     );
 }
 
-/// Rows too short for slices of components, and formulas without one loop: whole cells by thread, under every map.
+/// Rows too short for slices of components, and formulas without one loop: whole cells by thread,
+/// under every map.
 #[test]
 #[ignore = "needs opencl"]
 fn short_rows_have_the_bits_of_the_oracle_under_every_map() {
@@ -868,7 +875,8 @@ fn short_rows_have_the_bits_of_the_oracle_under_every_map() {
     }
 }
 
-/// Rows, results and both in device memory that is made small: tile by tile, in halves, and on the host where nothing fits.
+/// Rows, results and both in device memory that is made small: tile by tile, in halves, and on the
+/// host where nothing fits.
 #[test]
 #[ignore = "needs opencl"]
 fn memory_that_is_too_small_changes_no_answer() {
@@ -979,7 +987,8 @@ fn the_host_goes_on_where_a_device_is_lost() {
     }
 }
 
-/// A source that the device's compiler refuses: the host answers, and a warning names the compiler and who goes on.
+/// A source that the device's compiler refuses: the host answers, and a warning names the compiler
+/// and who goes on.
 #[test]
 #[ignore = "needs opencl"]
 fn the_host_answers_where_generated_code_does_not_compile() {
@@ -1040,7 +1049,8 @@ fn dense_tiles_have_the_bits_of_the_oracle_under_every_map() {
         "correlation",
     ];
     let maps = ["bb", "ltm", "utm", "rb", "rec"];
-    // Each metric under one shape and precision in turn: kernels are large, and PoCL compiles them slowly.
+    // Each metric under one shape and precision in turn: kernels are large, and PoCL compiles them
+    // slowly.
     for (at, metric) in metrics.iter().enumerate().step_by(every(7)) {
         let cells = [Domain::Diagonal, Domain::Square, Domain::Triangle][at % 3];
         let precision = [Precision::F64, Precision::F32][at % 2];
@@ -1109,7 +1119,8 @@ fn sums_of_single_precision_rows_stay_within_their_bound() {
     }
 }
 
-/// Ranges of histograms are found on the device, by its folds, with the bits of the host; no pair is outside of them.
+/// Ranges of histograms are found on the device, by its folds, with the bits of the host; no pair
+/// is outside of them.
 #[test]
 #[ignore = "needs opencl"]
 fn ranges_are_found_on_the_device() {

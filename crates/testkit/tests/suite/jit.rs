@@ -1,5 +1,6 @@
-//! Code made for a formula gives the bits of the evaluator that takes it step by step: random formulas, with what numbers can
-//! be, for more rows than a tile, on every instruction set. 2 000 formulas; 10⁵ where `ZIPFOLD_LONG` is set.
+//! Code made for a formula gives the bits of the evaluator that takes it step by step: random
+//! formulas, with what numbers can be, for more rows than a tile, on every instruction set. 2 000
+//! formulas; 10⁵ where `ZIPFOLD_LONG` is set.
 
 use std::sync::Arc;
 use zipfold::cpu::jit::{Code, Results};
@@ -152,8 +153,8 @@ fn code_has_the_bits_of_the_evaluator_and_of_the_oracle() {
     }
 }
 
-/// Of more columns than a line has, whatever the cells and tiles; with two numbers of a column, which do not go on from block
-/// to block.
+/// Of more columns than a line has, whatever the cells and tiles; with two numbers of a column,
+/// which do not go on from block to block.
 #[test]
 fn lines_of_matrices_have_the_bits_of_the_oracle() {
     let mut lcg = Lcg::new(48);
@@ -310,7 +311,8 @@ fn single(lcg: &mut Lcg, n: usize, d: usize) -> Table {
     .unwrap()
 }
 
-/// Results that are a number, products of numbers, a vector, and a vector times a number of the pair or of a row.
+/// Results that are a number, products of numbers, a vector, and a vector times a number of the
+/// pair or of a row.
 const SUMMED: [&str; 9] = [
     "exp(-sum((x - y)^2))",
     "(y - x) / (sum((x - y)^2) + 0.1)",
@@ -323,8 +325,8 @@ const SUMMED: [&str; 9] = [
     "if(sum((x - y)^2)^(-0.5) > 0.4, y, x)",
 ];
 
-/// In single precision, without weights, and with weights of which one is nothing or next to it, or too large for single
-/// precision.
+/// In single precision, without weights, and with weights of which one is nothing or next to it, or
+/// too large for single precision.
 #[test]
 fn sums_are_those_of_the_oracle() {
     let mut lcg = Lcg::new(42);
@@ -505,8 +507,9 @@ fn sums_of_many_numbers_in_a_box_are_those_of_the_oracle() {
     }
 }
 
-/// Rows that have no finite sum, or not in single precision, beside rows that do: in a span and in the columns behind the last whole one; with NaN
-/// skipped and not, of rows too short for dense kernels and not, sums and means of two numbers of a pair together.
+/// Rows that have no finite sum, or not in single precision, beside rows that do: in a span and in
+/// the columns behind the last whole one; with NaN skipped and not, of rows too short for dense
+/// kernels and not, sums and means of two numbers of a pair together.
 #[test]
 fn sums_of_rows_that_fail_are_those_of_the_oracle() {
     let mut lcg = Lcg::new(47);
@@ -754,8 +757,8 @@ fn reciprocal_roots_of_odd_numbers_are_those_of_the_oracle() {
             let wanted = numbers(&job, &oracle::run(&job).unwrap());
             for isa in isas() {
                 let got = on_engine(asked.problem(), &job, &plain(isa, 1, 0)).unwrap();
-                // Of 700 terms each may be half a unit of the smallest numbers off, and the 64 of a lane, nearly all
-                // equal, may be rounded alike.
+                // Of 700 terms each may be half a unit of the smallest numbers off, and the 64 of a
+                // lane, nearly all equal, may be rounded alike.
                 let within = |a: f64, b: f64| (a - b).abs() <= 2e-6 * b + 1e-42;
                 let near =
                     |a: f64, b: f64| a == b || within(a, b) || (b > 3e38 && a == f64::INFINITY);

@@ -1,5 +1,6 @@
-//! What a formula may come to where devices round the last bits of its functions otherwise: the oracle's values of the formula
-//! with each such function moved by a few of its last bits, this way or that.
+//! What a formula may come to where devices round the last bits of its functions otherwise: the
+//! oracle's values of the formula with each such function moved by a few of its last bits, this way
+//! or that.
 
 use std::sync::Arc;
 use zipfold_core::oracle::PairValues;
@@ -48,7 +49,8 @@ fn nudged(text: &str, lcg: &mut Lcg) -> String {
     out
 }
 
-/// 1 and one or eight of its last bits, up or down: OpenCL lets a function of double precision err by four, some by more.
+/// 1 and one or eight of its last bits, up or down: OpenCL lets a function of double precision err
+/// by four, some by more.
 fn factor(lcg: &mut Lcg) -> String {
     let step = [f64::EPSILON, 8.0 * f64::EPSILON][lcg.below(2)];
     format!(
@@ -61,7 +63,8 @@ fn factor(lcg: &mut Lcg) -> String {
     )
 }
 
-/// Whether `got` is explained by last bits of functions: it is what some way gives, or lies among what all of them give.
+/// Whether `got` is explained by last bits of functions: it is what some way gives, or lies among
+/// what all of them give.
 pub fn explains(job: &Job, text: &str, (i, j): (usize, usize), wanted: f64, got: f64) -> bool {
     let mut lcg = Lcg::new(5);
     let mut values = vec![wanted];

@@ -1,4 +1,5 @@
-//! Partials: shares merged through their file format give the bits of the whole, for every fold; damaged bytes are refused.
+//! Partials: shares merged through their file format give the bits of the whole, for every fold;
+//! damaged bytes are refused.
 
 use zipfold::identity::Identity;
 use zipfold::partial::{Partial, decode, encode, seal};

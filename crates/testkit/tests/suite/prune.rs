@@ -1,4 +1,5 @@
-//! Pruned runs give the bits of the oracle: folds, spaces, boxes, formulas and rows of every kind, in shares too.
+//! Pruned runs give the bits of the oracle: folds, spaces, boxes, formulas and rows of every kind,
+//! in shares too.
 
 use zipfold::identity::Identity;
 use zipfold::partial::{Partial, decode, encode};
@@ -349,7 +350,8 @@ fn inequality_joins() {
     }
 }
 
-/// Short histograms of distances, as cells of every width leave them: also the same number of pairs visited by shares.
+/// Short histograms of distances, as cells of every width leave them: also the same number of pairs
+/// visited by shares.
 #[test]
 fn meshes_of_columns() {
     let mut lcg = Lcg::new(83);
@@ -433,8 +435,8 @@ fn meshes_of_columns() {
     assert!(refused.to_string().contains("overrides.mesh"), "{refused}");
 }
 
-/// Folds by row within a cut-off: every operation, space, box, weights, width and policy, with the bits of a run that looks at
-/// every pair.
+/// Folds by row within a cut-off: every operation, space, box, weights, width and policy, with the
+/// bits of a run that looks at every pair.
 #[test]
 fn folds_by_row_within_a_cut_off() {
     let mut lcg = Lcg::new(89);
@@ -593,8 +595,8 @@ fn several_folds_by_row_within_a_cut_off() {
     }
 }
 
-/// Histograms that the points kernels do not count: several axes, other values, weights, spaces and boxes, with a cut-off and
-/// without, by a grid and by boxes.
+/// Histograms that the points kernels do not count: several axes, other values, weights, spaces and
+/// boxes, with a cut-off and without, by a grid and by boxes.
 #[test]
 fn grids_of_histograms() {
     let mut lcg = Lcg::new(101);
@@ -726,7 +728,8 @@ fn nan_of_pairs_that_another_axis_leaves_out() {
     }
 }
 
-/// Sums of formulas that are 0 beyond a limit look at near pairs alone, with the bits of a run that looks at every pair.
+/// Sums of formulas that are 0 beyond a limit look at near pairs alone, with the bits of a run that
+/// looks at every pair.
 #[test]
 fn sums_of_formulas_that_vanish() {
     let mut lcg = Lcg::new(103);

@@ -1,5 +1,5 @@
-//! Histograms without a range: first and last edge are the least and the largest value, and every bin counts what
-//! `numpy.histogram` counts of the same values.
+//! Histograms without a range: first and last edge are the least and the largest value, and every
+//! bin counts what `numpy.histogram` counts of the same values.
 
 use zipfold::plan::overrides::Pruning;
 use zipfold::{Options, Output, Target, ranges, run};
@@ -85,7 +85,8 @@ fn values(problem: &Problem, data: &Data, space: &zipfold_core::Space) -> Vec<f6
         .collect()
 }
 
-/// Counts by the rule alone: the last edge that is not above the value; the last bin holds its upper edge.
+/// Counts by the rule alone: the last edge that is not above the value; the last bin holds its
+/// upper edge.
 fn numpy(values: &[f64], edges: &[f64], closed: Closed) -> Vec<u64> {
     let bins = edges.len() - 1;
     let mut counts = vec![0; bins + 2];
@@ -248,7 +249,8 @@ fn no_pair_is_outside_its_own_range_and_bins_are_those_of_numpy() {
     assert!(answered > 150, "{answered} answered");
 }
 
-/// The law of edges: the bin of √s is where √s lies among the edges, for every s, also where squares overflow and underflow.
+/// The law of edges: the bin of √s is where √s lies among the edges, for every s, also where
+/// squares overflow and underflow.
 #[test]
 fn squares_are_in_the_bins_of_their_roots() {
     let mut lcg = Lcg::new(7);
@@ -296,7 +298,8 @@ fn squares_are_in_the_bins_of_their_roots() {
     }
 }
 
-/// The range of many points is found by looking at few of their pairs, whatever their form has bounds for.
+/// The range of many points is found by looking at few of their pairs, whatever their form has
+/// bounds for.
 #[test]
 fn ranges_of_many_points_take_few_pairs() {
     let mut lcg = Lcg::new(3);

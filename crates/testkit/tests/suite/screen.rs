@@ -1,5 +1,5 @@
-//! What single precision screens has the answer of the oracle, to the last bit: on random rows and on those that are made to
-//! mislead single precision.
+//! What single precision screens has the answer of the oracle, to the last bit: on random rows and
+//! on those that are made to mislead single precision.
 
 use zipfold::pairs;
 use zipfold_core::fold::rows::Along;
@@ -10,8 +10,8 @@ use zipfold_testkit::Lcg;
 use zipfold_testkit::compare::{difference, same};
 use zipfold_testkit::runner::{Variant, chosen, isas, numbers, on_engine, plain};
 
-/// Rows of a kind: plain; far from 0; on a lattice, with ties; one row and its neighbours in the last place; huge; tiny; too
-/// large to screen; rows of small integers.
+/// Rows of a kind: plain; far from 0; on a lattice, with ties; one row and its neighbours in the
+/// last place; huge; tiny; too large to screen; rows of small integers.
 fn rows(lcg: &mut Lcg, n: usize, d: usize, kind: usize) -> Table {
     let row: Vec<f32> = (0..d).map(|_| lcg.between(-1.0, 1.0) as f32).collect();
     let items = (0..n * d).map(|at| {
@@ -46,7 +46,8 @@ fn reduce(op: RowOp) -> FoldSpec {
     }
 }
 
-/// Runs the job on every instruction set and compares it with the oracle; whether it could be screened.
+/// Runs the job on every instruction set and compares it with the oracle; whether it could be
+/// screened.
 fn check(problem: &Problem, data: &Data, what: &str) -> bool {
     let job: Job = describe(problem, data.clone()).unwrap();
     if zipfold::plan::screen::Form::of(&job).is_none() {
@@ -195,8 +196,9 @@ fn rows_with_nan_are_not_screened_but_answered() {
     ));
 }
 
-/// Rows of few directions: equal rows, multiples of each other of either sign from the smallest to the largest numbers of
-/// single precision, neighbours in the last place, and zero rows where `zeros`.
+/// Rows of few directions: equal rows, multiples of each other of either sign from the smallest to
+/// the largest numbers of single precision, neighbours in the last place, and zero rows where
+/// `zeros`.
 fn directions(lcg: &mut Lcg, n: usize, d: usize, zeros: bool) -> Table {
     let few: Vec<Vec<f32>> = (0..5)
         .map(|_| (0..d).map(|_| lcg.between(-1.0, 1.0) as f32).collect())
@@ -308,7 +310,8 @@ fn screened_coefficients_of_pearson_are_those_of_the_oracle() {
 #[test]
 fn branches_that_are_apart_are_answered() {
     let mut lcg = Lcg::new(79);
-    // Equal rows have inner products from 4e-7 on, whose error is far below the gap to some of the values that they get.
+    // Equal rows have inner products from 4e-7 on, whose error is far below the gap to some of the
+    // values that they get.
     let few = rows(&mut lcg, 40, 20, 0);
     let items = (0..300 * 20).map(|at| few.elements().get(at % (40 * 20)) as f32 * 3e-4);
     let x = Table::f32(300, 20, items.collect()).unwrap();

@@ -1,5 +1,5 @@
-//! A formula may be written in many ways: those that mean the same have the same answer, whatever is kept of the values, in a
-//! box or not, within a cut-off, with nulls.
+//! A formula may be written in many ways: those that mean the same have the same answer, whatever
+//! is kept of the values, in a box or not, within a cut-off, with nulls.
 
 use zipfold::pairs;
 use zipfold_core::fold::rows::Along;

@@ -1,5 +1,6 @@
-//! Folds by rows, along columns and of everything, of one table with itself and of two, with weights of one column and of
-//! several: the bits of the oracle, whatever the instruction set, the threads, the tiles and the family.
+//! Folds by rows, along columns and of everything, of one table with itself and of two, with
+//! weights of one column and of several: the bits of the oracle, whatever the instruction set, the
+//! threads, the tiles and the family.
 
 use zipfold::pairs;
 use zipfold_core::fold::RowOp;
@@ -22,7 +23,8 @@ const OPS: [RowOp; 9] = [
     RowOp::Count,
 ];
 
-/// A cheap value, one that is dear, one that decides, one of several numbers, one that is not symmetric.
+/// A cheap value, one that is dear, one that decides, one of several numbers, one that is not
+/// symmetric.
 const VALUES: [&str; 6] = [
     "sum((x - y)^2)",
     "sin(exp(-sum(abs(x - y)))) * cos(sum((x - y)^2))",
@@ -169,7 +171,8 @@ fn folds_by_rows_have_the_bits_of_the_oracle() {
     assert!(compared > 200, "{compared}");
 }
 
-/// In single precision, a table with itself against itself beside a copy, which no half of a space is for.
+/// In single precision, a table with itself against itself beside a copy, which no half of a space
+/// is for.
 #[test]
 fn a_table_with_itself_has_the_answer_of_a_table_and_its_copy() {
     let mut lcg = Lcg::new(72);
@@ -276,7 +279,8 @@ fn halves_are_for_values_that_cost_more() {
     );
 }
 
-/// Sums taken the plain way, one value after another: what the oracle and the engines share is held to it.
+/// Sums taken the plain way, one value after another: what the oracle and the engines share is held
+/// to it.
 #[test]
 fn sums_are_those_of_one_value_after_another() {
     let mut lcg = Lcg::new(74);
@@ -357,7 +361,8 @@ fn sums_are_those_of_one_value_after_another() {
     }
 }
 
-/// Exponentials of single precision, from the smallest differences to those that single precision cannot hold.
+/// Exponentials of single precision, from the smallest differences to those that single precision
+/// cannot hold.
 #[test]
 fn log_sums_of_single_precision_are_near_those_of_double() {
     let mut lcg = Lcg::new(75);

@@ -1,4 +1,5 @@
-//! Weights of pairs: none is too light to count, none that is missing counts, and means divide by what they add up.
+//! Weights of pairs: none is too light to count, none that is missing counts, and means divide by
+//! what they add up.
 
 use zipfold::pairs;
 use zipfold_core::fold::rows::Along;

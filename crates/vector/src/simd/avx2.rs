@@ -23,7 +23,8 @@ where
     kernel.run(Avx2(()))
 }
 
-// SAFETY (of every use): a value of `Avx2` exists, so `shell` ran, so the processor has the features.
+// SAFETY (of every use): a value of `Avx2` exists, so `shell` ran, so the processor has the
+// features.
 macro_rules! op {
     ($e:expr) => {
         unsafe { $e }
@@ -422,7 +423,8 @@ impl Lanes<f64> for Avx2 {
     #[inline(always)]
     fn split(self, a: __m256d) -> (__m256d, __m256d) {
         op!({
-            // There is no arithmetic shift of 64-bit lanes: the exponent is shifted up by 1024 and, as a number, back.
+            // There is no arithmetic shift of 64-bit lanes: the exponent is shifted up by 1024 and,
+            // as a number, back.
             let bits = _mm256_castpd_si256(a);
             let origin = (1024u64 << 52).wrapping_sub(core::f64::consts::FRAC_1_SQRT_2.to_bits());
             let e =

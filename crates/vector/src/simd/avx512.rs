@@ -24,14 +24,16 @@ where
     kernel.run(Avx512(()))
 }
 
-// SAFETY (of every use): a value of `Avx512` exists, so `shell` ran, so the processor has the features.
+// SAFETY (of every use): a value of `Avx512` exists, so `shell` ran, so the processor has the
+// features.
 macro_rules! op {
     ($e:expr) => {
         unsafe { $e }
     };
 }
 
-/// Differences from a number in memory: the compiler would load one that several read into a register first.
+/// Differences from a number in memory: the compiler would load one that several read into a
+/// register first.
 macro_rules! sub_at {
     ($name:ident, $on_mul:ident, $t:ty, $v:ty, $sub:literal, $fused:literal) => {
         /// a − the number at `p`.

@@ -49,8 +49,8 @@ impl Isa {
         Isa::ALL.into_iter().filter(|i| i.is_available()).collect()
     }
 
-    /// The best one, or what the environment variable `ZIPFOLD_ISA` names if the processor has that. Asked for every register
-    /// tile, so that it takes a load.
+    /// The best one, or what the environment variable `ZIPFOLD_ISA` names if the processor has
+    /// that. Asked for every register tile, so that it takes a load.
     #[inline]
     pub fn detect() -> Isa {
         /// One more than the instruction set's number; 0 before anybody asked.
@@ -75,10 +75,12 @@ impl Isa {
         asked.unwrap_or(Isa::Avx512).clamp_to_hardware()
     }
 
-    /// This one, or the best below it that the processor has. Asked for every line of values, so that it takes a load and a test.
+    /// This one, or the best below it that the processor has. Asked for every line of values, so
+    /// that it takes a load and a test.
     #[inline]
     pub fn clamp_to_hardware(self) -> Isa {
-        /// A bit for each instruction set that is there; 0 before anybody asked, since portable code always is.
+        /// A bit for each instruction set that is there; 0 before anybody asked, since portable
+        /// code always is.
         static THERE: AtomicU8 = AtomicU8::new(0);
         let bit = |isa: Isa| 1u8 << isa as u8;
         let mut there = THERE.load(Ordering::Relaxed);

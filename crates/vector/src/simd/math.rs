@@ -1,7 +1,9 @@
-//! Exponential, logarithm and (in single precision) cube root of vectors, within one unit in the last place.
+//! Exponential, logarithm and (in single precision) cube root of vectors, within one unit in the
+//! last place.
 //!
-//! Both reduce the argument by powers of two and use the polynomials of Cephes (`exp` of `f32`), Taylor (`exp` of `f64`)
-//! and fdlibm (logarithms). They take and return infinities, NaN, zeros and denormals as the scalar functions do.
+//! Both reduce the argument by powers of two and use the polynomials of Cephes (`exp` of `f32`),
+//! Taylor (`exp` of `f64`) and fdlibm (logarithms). They take and return infinities, NaN, zeros and
+//! denormals as the scalar functions do.
 
 use super::{Element, Isa, Kernel, Lanes};
 
@@ -78,9 +80,9 @@ impl<T: Element, F: Function<T>> Kernel<T> for Map<'_, T, F> {
     }
 }
 
-/// x = m · 2^(3k + r) with m in [√½, √2) and r of −1, 0, 1: the root of m by a polynomial (relative error 1.3 · 10⁻⁶) and one
-/// step of Newton's, whose slope another polynomial gives (5 · 10⁻³), the residual without rounding; times the root of 2^r in
-/// two parts.
+/// x = m · 2^(3k + r) with m in [√½, √2) and r of −1, 0, 1: the root of m by a polynomial (relative
+/// error 1.3 · 10⁻⁶) and one step of Newton's, whose slope another polynomial gives (5 · 10⁻³), the
+/// residual without rounding; times the root of 2^r in two parts.
 #[inline(always)]
 fn third_power<S: Lanes<f32>>(s: S, x: S::V) -> S::V {
     const ROOT: [f32; 6] = [

@@ -1,8 +1,10 @@
-//! A small vector layer: kernels are written once over [`Lanes`] and compiled for every instruction set of [`Isa`].
+//! A small vector layer: kernels are written once over [`Lanes`] and compiled for every instruction
+//! set of [`Isa`].
 //!
-//! A kernel is a value that implements [`Kernel`]; [`Element::dispatch`] runs it inside a function that was compiled with
-//! the features of the instruction set. Everything between that shell and the intrinsics is `#[inline(always)]`, because a
-//! function that is not inlined would be compiled without those features.
+//! A kernel is a value that implements [`Kernel`]; [`Element::dispatch`] runs it inside a function
+//! that was compiled with the features of the instruction set. Everything between that shell and
+//! the intrinsics is `#[inline(always)]`, because a function that is not inlined would be compiled
+//! without those features.
 
 mod isa;
 pub mod math;
@@ -108,9 +110,11 @@ macro_rules! element {
 element!(f32, u32, 0);
 element!(f64, u64, 32);
 
-/// Vectors of `T` for one instruction set. A value of an implementing type proves that the processor has it.
+/// Vectors of `T` for one instruction set. A value of an implementing type proves that the
+/// processor has it.
 ///
-/// `min` and `max` return their second argument when one of the two is NaN, on every instruction set.
+/// `min` and `max` return their second argument when one of the two is NaN, on every instruction
+/// set.
 pub trait Lanes<T: Element>: Copy + Send + Sync + 'static {
     /// A vector.
     type V: Copy;
@@ -153,11 +157,11 @@ pub trait Lanes<T: Element>: Copy + Send + Sync + 'static {
     fn mul_add(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V;
     /// a · b + c with one rounding, whatever it costs.
     fn fma(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V;
-    /// a - b for a vector `one` of ones that the compiler cannot see through: on the multiply-add pipes where these are
-    /// not the adding pipes. The bits are those of `sub`.
+    /// a - b for a vector `one` of ones that the compiler cannot see through: on the multiply-add
+    /// pipes where these are not the adding pipes. The bits are those of `sub`.
     fn sub_on_mul(self, one: Self::V, a: Self::V, b: Self::V) -> Self::V;
-    /// a - b for the number `b` at `p` in every lane. An instruction that takes it from memory spares one that spreads it,
-    /// which on Zen 4 costs two thirds of an addition.
+    /// a - b for the number `b` at `p` in every lane. An instruction that takes it from memory
+    /// spares one that spreads it, which on Zen 4 costs two thirds of an addition.
     ///
     /// # Safety
     /// `p` is valid for reading.
@@ -208,7 +212,8 @@ pub trait Lanes<T: Element>: Copy + Send + Sync + 'static {
     /// # Safety
     /// `p` is valid for writing `N` values.
     unsafe fn store_i32<const SHIFT: i32>(self, v: Self::V, p: *mut i32);
-    /// Stores `(upper 32 bits >> shift) - base` of every lane, clamped to 0 ..= `max`; for lanes that are not negative.
+    /// Stores `(upper 32 bits >> shift) - base` of every lane, clamped to 0 ..= `max`; for lanes
+    /// that are not negative.
     ///
     /// # Safety
     /// `p` is valid for writing `N` values.
@@ -224,7 +229,8 @@ pub trait Lanes<T: Element>: Copy + Send + Sync + 'static {
             }
         }
     }
-    /// Moves the lanes whose bit is set to the front, in order, and stores `N` lanes; those behind are unspecified.
+    /// Moves the lanes whose bit is set to the front, in order, and stores `N` lanes; those behind
+    /// are unspecified.
     ///
     /// # Safety
     /// `p` is valid for writing `N` values.
@@ -279,7 +285,8 @@ pub trait Lanes<T: Element>: Copy + Send + Sync + 'static {
         // SAFETY: the caller's promise.
         unsafe { self.store(v, p) }
     }
-    /// eˣ within two units in the last place, 0 for what the type cannot hold; for x below the logarithm of the largest number.
+    /// eˣ within two units in the last place, 0 for what the type cannot hold; for x below the
+    /// logarithm of the largest number.
     #[inline(always)]
     fn fast_exp(self, x: Self::V) -> Self::V
     where

@@ -14,7 +14,8 @@ pub struct Neon(());
 /// Runs a kernel with the feature enabled.
 ///
 /// # Safety
-/// The processor has NEON, as every one of the architecture has under the systems that Rust's standard library knows.
+/// The processor has NEON, as every one of the architecture has under the systems that Rust's
+/// standard library knows.
 #[target_feature(enable = "neon")]
 pub unsafe fn shell<T: Element, K: Kernel<T>>(kernel: K) -> K::Output
 where
@@ -427,8 +428,8 @@ impl Lanes<f64> for Neon {
     unsafe fn add_to_f64(self, v: float64x2_t, p: *mut f64) {
         op!(vst1q_f64(p, vaddq_f64(vld1q_f64(p), v)))
     }
-    // Three products: an exponent of 2098 takes the least number to the greatest. The whole part is the last. One before it
-    // is inexact only where the result is 0 or infinite in any case.
+    // Three products: an exponent of 2098 takes the least number to the greatest. The whole part is
+    // the last. One before it is inexact only where the result is 0 or infinite in any case.
     #[inline(always)]
     fn scale2(self, a: float64x2_t, n: float64x2_t) -> float64x2_t {
         op!({

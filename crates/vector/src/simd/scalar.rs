@@ -6,7 +6,8 @@ use super::{Element, Kernel, Lanes, Widen};
 #[derive(Clone, Copy, Debug)]
 pub struct Scalar;
 
-/// Runs a kernel in a function of its own, whose stack the ways to other instruction sets do not pay for.
+/// Runs a kernel in a function of its own, whose stack the ways to other instruction sets do not
+/// pay for.
 #[inline(never)]
 pub fn shell<T: Element, K: Kernel<T>>(kernel: K) -> K::Output
 where
@@ -186,7 +187,8 @@ macro_rules! scalar {
 scalar!(f32, 8, i32, 23);
 scalar!(f64, 4, i64, 52);
 
-/// a · 2ⁿ in two steps, of which only the second may round. For `f32` results the first is exact in any case.
+/// a · 2ⁿ in two steps, of which only the second may round. For `f32` results the first is exact in
+/// any case.
 #[inline(always)]
 fn libm_scale(a: f64, n: i32) -> f64 {
     let power = |e: i32| f64::from_bits(((1023 + e) as u64) << 52);

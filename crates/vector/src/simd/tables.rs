@@ -1,8 +1,9 @@
-//! Vectors of 512 bits of both types under the same names, with exponentials and logarithms by tables in registers, which
-//! take half the time of those of [`super::math`] and have twice their error.
+//! Vectors of 512 bits of both types under the same names, with exponentials and logarithms by
+//! tables in registers, which take half the time of those of [`super::math`] and have twice their
+//! error.
 //!
-//! Both functions take a table of sixteen steps and a short polynomial. Exponentials are good to two units in the last place,
-//! logarithms to two units of the larger of the result and 1/16.
+//! Both functions take a table of sixteen steps and a short polynomial. Exponentials are good to
+//! two units in the last place, logarithms to two units of the larger of the result and 1/16.
 
 #![allow(
     clippy::missing_safety_doc,
@@ -153,7 +154,8 @@ macro_rules! wide {
             pub fn lower(low: $v, x: $v, floor: $v) -> $v {
                 $min_some(low, $above::<_CMP_GT_OQ>(x, floor), low, x)
             }
-            /// e^x of every lane, 0 for what the type cannot hold, for x below the logarithm of the largest number.
+            /// e^x of every lane, 0 for what the type cannot hold, for x below the logarithm of the
+            /// largest number.
             #[target_feature(enable = "avx512f")]
             #[inline]
             pub fn exp(x: $v) -> $v {

@@ -1,4 +1,5 @@
-//! Columns of text that formulas compare: their words become numbers in ascending order, one order for both tables.
+//! Columns of text that formulas compare: their words become numbers in ascending order, one order
+//! for both tables.
 
 use std::collections::{HashMap, HashSet};
 use zipfold_core::problem::{Input, NamedColumns, Problem};
@@ -8,7 +9,8 @@ use zipfold_core::{Budget, Elements, Labels, Result, Table, Words};
 /// Bytes that a word takes in the order beside its letters.
 const WORD: u64 = 96;
 
-/// The columns of `input` that are compared where they are text: those that formulas name, and its attributes.
+/// The columns of `input` that are compared where they are text: those that formulas name, and its
+/// attributes.
 pub(super) fn wanted(input: &Input, named: &[String]) -> Vec<String> {
     let more = input.attributes.iter().filter(|name| !named.contains(name));
     named.iter().chain(more).cloned().collect()
@@ -23,8 +25,9 @@ pub(super) fn is_text(table: &Table, name: &str) -> bool {
     })
 }
 
-/// Makes attributes of the columns of text that formulas name, and of texts that formulas hold: numbers from 0 in ascending order
-/// of all their words, NaN where there is none. A table of nothing but text has them as its components.
+/// Makes attributes of the columns of text that formulas name, and of texts that formulas hold:
+/// numbers from 0 in ascending order of all their words, NaN where there is none. A table of
+/// nothing but text has them as its components.
 ///
 /// # Errors
 /// `Request` for a name of two columns, `Resource` beyond the budget.

@@ -1,6 +1,8 @@
-//! The lattice translations that may bring a difference of two boxes to its shortest image in an oblique box.
+//! The lattice translations that may bring a difference of two boxes to its shortest image in an
+//! oblique box.
 //!
-//! Let c be the middle of the differences, h half their diagonal, c′ the shortest image of c. A difference d = c + e with
+//! Let c be the middle of the differences, h half their diagonal, c′ the shortest image of c. A
+//! difference d = c + e with
 //! |e| ≤ h has the image c′ + e − u for a lattice vector u, and as no image is longer than c′ + e itself,
 //! |u| ≤ 2·(|c′| + h). Of these u, those whose images are all longer than the longest image by another one drop out.
 
@@ -10,7 +12,8 @@ use crate::space::periodic_box::Oblique;
 
 type V = [f64; 3];
 
-/// More translations than this, and a box of differences is too large for its images to tell anything.
+/// More translations than this, and a box of differences is too large for its images to tell
+/// anything.
 const MOST: usize = 48;
 /// A lattice with more places to search than this is too skewed to be worth it.
 const PLACES: f64 = 1e5;
@@ -43,7 +46,8 @@ impl Images {
             found: vec![],
         }
     }
-    /// Finds the images of the differences `d(lane, component)`; the number of rounds that hold some.
+    /// Finds the images of the differences `d(lane, component)`; the number of rounds that hold
+    /// some.
     pub fn find(&mut self, d: impl Fn(usize, usize) -> Span) -> usize {
         self.found.clear();
         for lane in 0..LANES {
@@ -123,8 +127,8 @@ fn norm(v: V) -> f64 {
     (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]).sqrt()
 }
 
-/// The lattice vectors up to `radius`, ascending in length. `k₃ = u·n₃`, then `k₂ = (u − k₃b₃)·n₂`, then k₁: with the
-/// Gram–Schmidt duals each is bounded by the length that the later ones leave.
+/// The lattice vectors up to `radius`, ascending in length. `k₃ = u·n₃`, then `k₂ = (u − k₃b₃)·n₂`,
+/// then k₁: with the Gram–Schmidt duals each is bounded by the length that the later ones leave.
 fn lattice(cell: &Oblique, radius: f64) -> Vec<(f64, V)> {
     let [b1, b2, b3] = cell.vectors;
     let [n1, n2, n3] = cell.duals;

@@ -1,17 +1,19 @@
-//! Intervals of the elementary functions. They are faithful to a few ulps but not monotone to the last bit, so their
-//! ends are widened by more than any error they have.
+//! Intervals of the elementary functions. They are faithful to a few ulps but not monotone to the
+//! last bit, so their ends are widened by more than any error they have.
 
 use super::Span;
 use crate::number;
 use crate::pair::tree::Unary;
 use std::f64::consts::{FRAC_PI_2, PI};
 
-/// Relative widening: 64 ulps, where the functions err by 3 at most, and powers by 20, by 60 at the ends of the range.
+/// Relative widening: 64 ulps, where the functions err by 3 at most, and powers by 20, by 60 at the
+/// ends of the range.
 const WIDER: f64 = 64.0 * f64::EPSILON;
 /// Arguments beyond lose their place in the period.
 const LARGEST_ANGLE: f64 = 1e8;
 
-/// A number surely below any that should be `v`. An end that should overflow stays finite, as a value may.
+/// A number surely below any that should be `v`. An end that should overflow stays finite, as a
+/// value may.
 #[inline]
 pub fn down(v: f64) -> f64 {
     let lower = v - (v.abs() * WIDER + f64::MIN_POSITIVE);
@@ -158,7 +160,8 @@ pub(super) fn pow(a: Span, b: Span) -> Span {
 /// `a^p` for one exponent, by the cases of [`number::pow`].
 fn power(a: Span, p: f64) -> Span {
     if p == p.trunc() && p.abs() <= 64.0 {
-        // Products of numbers that are not negative rise with them, rounded too; signs and reciprocals keep that.
+        // Products of numbers that are not negative rise with them, rounded too; signs and
+        // reciprocals keep that.
         let n = p.abs() as i32;
         let base = if n % 2 == 0 { a.abs() } else { a };
         let whole = Span::new(number::powi(base.lo, n), number::powi(base.hi, n));

@@ -1,7 +1,9 @@
-//! What the dissimilarities of boolean rows share: weighted counts of components that are true, as text and as numbers.
+//! What the dissimilarities of boolean rows share: weighted counts of components that are true, as
+//! text and as numbers.
 //!
-//! Without weights every count comes from Σ [xₖ ≠ 0]·[yₖ ≠ 0], an inner product of hoisted rows, exact in integers. With
-//! weights the differing components are summed on their own, so that equal rows are at distance 0.
+//! Without weights every count comes from Σ [xₖ ≠ 0]·[yₖ ≠ 0], an inner product of hoisted rows,
+//! exact in integers. With weights the differing components are summed on their own, so that equal
+//! rows are at distance 0.
 
 use super::{Params, Result, component, weights, with};
 use crate::pair::parse::Param;

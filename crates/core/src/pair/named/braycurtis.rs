@@ -1,4 +1,5 @@
-//! Bray and Curtis' dissimilarity: Σ |xₖ − yₖ| / Σ |xₖ + yₖ|, optionally weighted (SciPy). 0/0 is NaN.
+//! Bray and Curtis' dissimilarity: Σ |xₖ − yₖ| / Σ |xₖ + yₖ|, optionally weighted (SciPy). 0/0 is
+//! NaN.
 
 use super::{Named, RowValues, Scale, weighted, weighted_sum};
 

@@ -1,4 +1,5 @@
-//! Canberra distance: Σ |xₖ − yₖ| / (|xₖ| + |yₖ|), a component where both are 0 counting 0, optionally weighted (SciPy).
+//! Canberra distance: Σ |xₖ − yₖ| / (|xₖ| + |yₖ|), a component where both are 0 counting 0,
+//! optionally weighted (SciPy).
 
 use super::{Named, RowValues, Scale, weighted, weighted_sum};
 

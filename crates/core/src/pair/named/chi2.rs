@@ -1,5 +1,5 @@
-//! χ² kernels of histograms: −Σ (xₖ − yₖ)² / (xₖ + yₖ), components where both are 0 left out, and the exponential of γ
-//! times it (scikit-learn).
+//! χ² kernels of histograms: −Σ (xₖ − yₖ)² / (xₖ + yₖ), components where both are 0 left out, and
+//! the exponential of γ times it (scikit-learn).
 
 use super::{Named, Params, RowValues, Scale, option, text};
 

@@ -1,16 +1,19 @@
-//! Correlation distance: 1 − the correlation of the components of x with those of y, optionally weighted (SciPy). Rows
-//! are centred and brought to length 1 once, so that pairs are inner products. A constant row gives NaN.
+//! Correlation distance: 1 − the correlation of the components of x with those of y, optionally
+//! weighted (SciPy). Rows are centred and brought to length 1 once, so that pairs are inner
+//! products. A constant row gives NaN.
 
 use super::{Named, Params, Result, RowValues, Scale, cosine, option, weighted};
 use crate::pair::tree::{Formula, Id};
 
-/// Row `r` less its mean; zeros where all components are equal, whose mean may be rounded to another number.
+/// Row `r` less its mean; zeros where all components are equal, whose mean may be rounded to
+/// another number.
 fn centred(r: &str) -> String {
     let r = cosine::scaled(r);
     format!("if(max({r}) == min({r}), 0 * {r}, {r} - mean({r}))")
 }
 
-/// Row `r` less its weighted mean, times the root of the weights; zeros where all components that weigh are equal.
+/// Row `r` less its weighted mean, times the root of the weights; zeros where all components that
+/// weigh are equal.
 fn centred_weighted(r: &str) -> String {
     let r = cosine::scaled(r);
     let equal = format!("max(if(w > 0, {r}, -inf)) == min(if(w > 0, {r}, inf))");

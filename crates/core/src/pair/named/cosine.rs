@@ -1,11 +1,12 @@
-//! Cosine of the angle between two rows, as a distance (1 − cosine, SciPy, optionally weighted) and as a similarity
-//! (scikit-learn). Rows are brought to length 1 once, so that pairs are inner products.
+//! Cosine of the angle between two rows, as a distance (1 − cosine, SciPy, optionally weighted) and
+//! as a similarity (scikit-learn). Rows are brought to length 1 once, so that pairs are inner
+//! products.
 
 use super::{Named, Params, RowValues, Scale, text, weighted, weighted_sum};
 
-/// The cosine of rows `a` of x and `b` of y as text, within [−1, 1]; NaN for a zero row and for rows of no components.
-/// Equal rows give 1 in bits: their inner product is that of each with itself, and by Cauchy and Schwarz no other rows
-/// come so near.
+/// The cosine of rows `a` of x and `b` of y as text, within [−1, 1]; NaN for a zero row and for
+/// rows of no components. Equal rows give 1 in bits: their inner product is that of each with
+/// itself, and by Cauchy and Schwarz no other rows come so near.
 pub(super) fn similarity(a: &str, b: &str, dim: Option<usize>) -> String {
     if dim == Some(0) {
         return format!("sum({a} * {b}) / (norm({a}) * norm({b}))");
@@ -21,7 +22,8 @@ pub(super) fn scaled(r: &str) -> String {
     format!("({r} * if({size} > 2^500, 2^-600, if({size} < 2^-500, 2^600, 1)))")
 }
 
-/// The inner product of rows `u` of x and `v` of y of length 1, within [−1, 1]; `same` for equal ones.
+/// The inner product of rows `u` of x and `v` of y of length 1, within [−1, 1]; `same` for equal
+/// ones.
 fn inner(u: &str, v: &str, same: &str) -> String {
     let dot = format!("sum({u} * {v})");
     format!(

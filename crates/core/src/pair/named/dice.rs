@@ -1,5 +1,5 @@
-//! Dice's dissimilarity of boolean rows: c / (2·both + c), c = components that differ, optionally weighted (SciPy). Two
-//! rows without a true component give NaN.
+//! Dice's dissimilarity of boolean rows: c / (2·both + c), c = components that differ, optionally
+//! weighted (SciPy). Two rows without a true component give NaN.
 
 use super::booleans::{counts, table};
 use super::{Named, RowValues, Scale, text};

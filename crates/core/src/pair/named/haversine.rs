@@ -1,6 +1,7 @@
 //! Angle between two points of a sphere given by latitude and longitude, in radians (scikit-learn):
-//! 2·asin √(sin²(Δφ/2) + cos φ₁ cos φ₂ sin²(Δλ/2)). The option `unit` says whether the rows are in radians (`rad`, the default) or in
-//! degrees (`deg`); `radius` multiplies the angle, so that the distance is along the surface of that sphere.
+//! 2·asin √(sin²(Δφ/2) + cos φ₁ cos φ₂ sin²(Δλ/2)). The option `unit` says whether the rows are in
+//! radians (`rad`, the default) or in degrees (`deg`); `radius` multiplies the angle, so that the
+//! distance is along the surface of that sphere.
 
 use super::{Named, Params, RowValues, Scale, number, option, text, word};
 use crate::error::{Error, Result};
@@ -9,7 +10,8 @@ use crate::pair::parse::Param;
 
 const FORMULA: &str = "2 * asin(sqrt(min(sin((x[0] - y[0]) / 2)^2 + cos(x[0]) * cos(y[0]) * sin((x[1] - y[1]) / 2)^2, 1)))";
 
-/// The same of rows in degrees: the halves of differences and the latitudes are multiplied by what makes them radians.
+/// The same of rows in degrees: the halves of differences and the latitudes are multiplied by what
+/// makes them radians.
 const OF_DEGREES: &str = "2 * asin(sqrt(min(sin((x[0] - y[0]) * (pi / 360))^2 + cos(x[0] * (pi / 180)) * cos(y[0] * (pi / 180)) \
      * sin((x[1] - y[1]) * (pi / 360))^2, 1)))";
 

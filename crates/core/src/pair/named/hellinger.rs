@@ -1,4 +1,5 @@
-//! Hellinger distance of two distributions: √(½ Σ (√pₖ − √qₖ)²), p = x / Σx, q = y / Σy. A zero row gives NaN.
+//! Hellinger distance of two distributions: √(½ Σ (√pₖ − √qₖ)²), p = x / Σx, q = y / Σy. A zero row
+//! gives NaN.
 
 use super::{Named, RowValues, Scale, text};
 

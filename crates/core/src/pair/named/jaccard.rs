@@ -1,5 +1,5 @@
-//! Jaccard's dissimilarity of boolean rows: differing / not both false, optionally weighted (SciPy since 1.15, which
-//! takes any nonzero number as true). Two rows without a true component are at 0.
+//! Jaccard's dissimilarity of boolean rows: differing / not both false, optionally weighted (SciPy
+//! since 1.15, which takes any nonzero number as true). Two rows without a true component are at 0.
 
 use super::booleans::{counts, table};
 use super::{Named, RowValues, Scale, text};

@@ -1,6 +1,6 @@
-//! Jensen and Shannon's distance of two distributions: √(½ Σ pₖ ln(pₖ/mₖ) + ½ Σ qₖ ln(qₖ/mₖ)), p = x / Σx, q = y / Σy,
-//! m = (p + q)/2, optionally with logarithms to `base` (SciPy). As in SciPy's `cdist`, a zero row or a negative component
-//! is at ∞.
+//! Jensen and Shannon's distance of two distributions: √(½ Σ pₖ ln(pₖ/mₖ) + ½ Σ qₖ ln(qₖ/mₖ)), p =
+//! x / Σx, q = y / Σy, m = (p + q)/2, optionally with logarithms to `base` (SciPy). As in SciPy's
+//! `cdist`, a zero row or a negative component is at ∞.
 //!
 //! pₖ/mₖ is taken as 1 + (pₖ − qₖ)/(pₖ + qₖ), which keeps the digits of close distributions.
 

@@ -1,5 +1,6 @@
-//! Kullback and Leibler's divergence of distribution p = x / Σx from q = y / Σy: Σ pₖ ln(pₖ/qₖ), optionally to `base`
-//! (SciPy's `scipy.stats.entropy(x, y)`). Not symmetric; ∞ where q is 0 and p is not.
+//! Kullback and Leibler's divergence of distribution p = x / Σx from q = y / Σy: Σ pₖ ln(pₖ/qₖ),
+//! optionally to `base` (SciPy's `scipy.stats.entropy(x, y)`). Not symmetric; ∞ where q is 0 and p
+//! is not.
 
 use super::{Named, RowValues, Scale, option, text};
 

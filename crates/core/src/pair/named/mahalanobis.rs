@@ -1,7 +1,9 @@
-//! Mahalanobis distance: √((x − y)ᵀ VI (x − y)), VI row-major, or the inverse of the covariance of all rows (SciPy).
+//! Mahalanobis distance: √((x − y)ᵀ VI (x − y)), VI row-major, or the inverse of the covariance of
+//! all rows (SciPy).
 //!
-//! `prepare` moves all rows to a common origin and whitens them in double precision, which turns the distance into the
-//! Euclidean one; an indefinite VI leaves a sign for each component in the option `signs`.
+//! `prepare` moves all rows to a common origin and whitens them in double precision, which turns
+//! the distance into the Euclidean one; an indefinite VI leaves a sign for each component in the
+//! option `signs`.
 
 use super::{Named, RowValues, Scale, component, text};
 use crate::pair::prepare::whiten;

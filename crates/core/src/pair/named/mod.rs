@@ -1,4 +1,5 @@
-//! Named pairs: one file each, holding formula, reference evaluation, cost, symmetry, domain and test range together.
+//! Named pairs: one file each, holding formula, reference evaluation, cost, symmetry, domain and
+//! test range together.
 
 use super::parse::{Param, Scope, parse, suggestion};
 use super::tree::{Formula, Id};
@@ -36,9 +37,11 @@ pub enum Scale {
     Norms,
 }
 
-/// Changes both tables before pairs are formed (rank, whiten), or completes the options from them (variances).
+/// Changes both tables before pairs are formed (rank, whiten), or completes the options from them
+/// (variances).
 ///
-/// It asks `stop` for every row, and ends with an error that says it was interrupted where the answer is yes.
+/// It asks `stop` for every row, and ends with an error that says it was interrupted where the
+/// answer is yes.
 pub type Prepare = fn(
     x: &Table,
     y: Option<&Table>,

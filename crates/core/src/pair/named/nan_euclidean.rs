@@ -1,5 +1,5 @@
-//! Euclidean distance where components may be missing (NaN): √(d / present · Σ (xₖ − yₖ)²) over the components present
-//! in both rows (scikit-learn); NaN where there are none.
+//! Euclidean distance where components may be missing (NaN): √(d / present · Σ (xₖ − yₖ)²) over the
+//! components present in both rows (scikit-learn); NaN where there are none.
 
 use super::{Named, RowValues, Scale, text};
 

@@ -1,4 +1,5 @@
-//! Pearson's correlation of the components of x with those of y, a similarity in [−1, 1]. A constant row gives NaN.
+//! Pearson's correlation of the components of x with those of y, a similarity in [−1, 1]. A
+//! constant row gives NaN.
 
 use super::correlation::{coefficient, correlation};
 use super::{Named, RowValues, Scale};

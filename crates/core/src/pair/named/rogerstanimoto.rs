@@ -1,5 +1,5 @@
-//! Rogers and Tanimoto's dissimilarity of boolean rows: 2c / (both + neither + 2c), c = components that differ,
-//! optionally weighted (SciPy).
+//! Rogers and Tanimoto's dissimilarity of boolean rows: 2c / (both + neither + 2c), c = components
+//! that differ, optionally weighted (SciPy).
 
 use super::booleans::{counts, table};
 use super::{Named, RowValues, Scale, text};

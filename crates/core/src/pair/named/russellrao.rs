@@ -1,5 +1,5 @@
-//! Russell and Rao's dissimilarity of boolean rows: (d − both) / d, optionally weighted (SciPy). A row without a true
-//! component is at 1 from itself.
+//! Russell and Rao's dissimilarity of boolean rows: (d − both) / d, optionally weighted (SciPy). A
+//! row without a true component is at 1 from itself.
 
 use super::booleans::{counts, table};
 use super::{Named, RowValues, Scale, text};

@@ -1,5 +1,5 @@
-//! Standardised Euclidean distance: √Σ (xₖ − yₖ)² / Vₖ, V the variances of the columns of all rows (with n − 1) unless
-//! given (SciPy).
+//! Standardised Euclidean distance: √Σ (xₖ − yₖ)² / Vₖ, V the variances of the columns of all rows
+//! (with n − 1) unless given (SciPy).
 
 use super::{Named, RowValues, Scale, component, text, vector};
 use crate::error::Error;

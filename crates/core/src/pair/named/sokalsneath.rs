@@ -1,5 +1,5 @@
-//! Sokal and Sneath's dissimilarity of boolean rows: 2c / (both + 2c), c = components that differ, optionally weighted
-//! (SciPy). Two rows without a true component give NaN, as SciPy's `cdist`.
+//! Sokal and Sneath's dissimilarity of boolean rows: 2c / (both + 2c), c = components that differ,
+//! optionally weighted (SciPy). Two rows without a true component give NaN, as SciPy's `cdist`.
 
 use super::booleans::{counts, table};
 use super::{Named, RowValues, Scale, text};

@@ -1,5 +1,5 @@
-//! Spearman's correlation: Pearson's correlation of ranks within each row, equal components sharing their mean rank
-//! (SciPy's `spearmanr`). A constant row gives NaN.
+//! Spearman's correlation: Pearson's correlation of ranks within each row, equal components sharing
+//! their mean rank (SciPy's `spearmanr`). A constant row gives NaN.
 
 use super::correlation::{coefficient, correlation};
 use super::{Named, RowValues, Scale};

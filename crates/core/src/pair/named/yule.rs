@@ -1,5 +1,5 @@
-//! Yule's dissimilarity of boolean rows: 2·(only x)(only y) / (both·neither + (only x)(only y)), optionally weighted
-//! (SciPy); 0 where one of the rows contains the other.
+//! Yule's dissimilarity of boolean rows: 2·(only x)(only y) / (both·neither + (only x)(only y)),
+//! optionally weighted (SciPy); 0 where one of the rows contains the other.
 
 use super::booleans::{counts, table};
 use super::{Named, RowValues, Scale, text};

@@ -1,7 +1,8 @@
 //! `x[a:b]`: some components of a row as a vector, within reductions or as the value of a pair.
 //!
-//! The tree has no vectors of other lengths than whole rows. The argument of a reduction that holds slices is parsed once
-//! for each component, in which a slice is the component at hand, and the operator joins what comes of it by halves.
+//! The tree has no vectors of other lengths than whole rows. The argument of a reduction that holds
+//! slices is parsed once for each component, in which a slice is the component at hand, and the
+//! operator joins what comes of it by halves.
 
 use super::{Parser, REDUCE};
 use crate::error::{Error, Result};
@@ -68,7 +69,8 @@ impl Parser<'_, '_> {
         self.meet(end - first, place)?;
         self.formula.leaf(Node::At(side, first + self.slices.at))
     }
-    /// The component at hand of a vector of other length than rows, which goes with slices of its length.
+    /// The component at hand of a vector of other length than rows, which goes with slices of its
+    /// length.
     pub(super) fn component_of(&mut self, vector: &[f64], place: Range<usize>) -> Result<Id> {
         self.meet(vector.len() as u32, place)?;
         self.formula.number(vector[self.slices.at as usize])
@@ -247,7 +249,8 @@ impl Parser<'_, '_> {
             _ => self.as_number(joined),
         }
     }
-    /// A truth value as a number: what a reduction gives of one component alone is what it gives of more.
+    /// A truth value as a number: what a reduction gives of one component alone is what it gives of
+    /// more.
     fn as_number(&mut self, id: Id) -> Result<Id> {
         if !self.formula.ty(id).truth {
             return Ok(id);
@@ -266,8 +269,9 @@ impl Parser<'_, '_> {
         // INVARIANT: slices are not empty, so there is a part.
         Ok(parts[0])
     }
-    /// A `reduce` over slices: the operator, from the token `op` on, is parsed for each component with the accumulated and
-    /// the next number in place of `names`. `body` is where the last argument begins, `first` its first component.
+    /// A `reduce` over slices: the operator, from the token `op` on, is parsed for each component
+    /// with the accumulated and the next number in place of `names`. `body` is where the last
+    /// argument begins, `first` its first component.
     pub(super) fn user_reduced(
         &mut self,
         op: usize,

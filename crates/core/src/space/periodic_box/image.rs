@@ -1,8 +1,10 @@
-//! The minimum image as straight-line code, whose loops over many differences vectorise and keep the bits.
+//! The minimum image as straight-line code, whose loops over many differences vectorise and keep
+//! the bits.
 //!
-//! No operation here is contracted, and every sum runs in ascending order of components: these operations, in this
-//! order, *are* the definition. All of them are odd functions of the difference (halves round to even), so negating the
-//! difference negates every intermediate number exactly and takes every decision alike.
+//! No operation here is contracted, and every sum runs in ascending order of components: these
+//! operations, in this order, *are* the definition. All of them are odd functions of the difference
+//! (halves round to even), so negating the difference negates every intermediate number exactly and
+//! takes every decision alike.
 
 use crate::number::round_even;
 
@@ -30,7 +32,8 @@ pub fn minus(d: V, k: f64, v: V) -> V {
     [d[0] - k * v[0], d[1] - k * v[1], d[2] - k * v[2]]
 }
 
-/// The next multiple to try beside the nearest one: towards the remainder `t`, or none when there is no remainder.
+/// The next multiple to try beside the nearest one: towards the remainder `t`, or none when there
+/// is no remainder.
 #[inline(always)]
 pub fn step(t: f64) -> f64 {
     let up = if t > 0.0 { 1.0 } else { 0.0 };
@@ -47,8 +50,8 @@ pub enum Image {
 }
 
 impl Image {
-    /// Of a box of three dimensions with this Minkowski-reduced basis. It counts as orthorhombic if its reduced basis
-    /// lies along the axes, however it was described.
+    /// Of a box of three dimensions with this Minkowski-reduced basis. It counts as orthorhombic if
+    /// its reduced basis lies along the axes, however it was described.
     pub(super) fn new(reduced: [V; 3]) -> Self {
         let mut lengths = [0.0; 3];
         for v in reduced {
@@ -94,8 +97,9 @@ impl Orthorhombic {
     }
     /// [`Self::nearest`] in the same bits, without the division, for |d| ≤ l.
     ///
-    /// The quotient rounds above ½ exactly when d > l/2: the next number above l/2 exceeds it by more than 2⁻⁵⁴·l, which
-    /// is half the distance from ½ to the number above it. Multiples −1, 0 and 1 of l are exact.
+    /// The quotient rounds above ½ exactly when d > l/2: the next number above l/2 exceeds it by
+    /// more than 2⁻⁵⁴·l, which is half the distance from ½ to the number above it. Multiples −1, 0
+    /// and 1 of l are exact.
     #[inline(always)]
     pub fn nearest_within(d: f64, l: f64) -> f64 {
         let half = 0.5 * l;
@@ -106,25 +110,28 @@ impl Orthorhombic {
 
 /// The minimum image in an oblique box: the nearest of four candidates.
 ///
-/// Let b₁, b₂, b₃ be a Minkowski-reduced basis, h₂ the height of b₂ over the line of b₁, h₃ that of b₃ over the plane of
-/// b₁ and b₂, and ρ₁, ρ₂ the largest distance of a place on that line (in that plane) from its lattice. Then ρ₁ ≤ h₂ and
-/// ρ₂ ≤ h₃: b₃ is the shortest of its images along the plane, so its part in the plane is no longer than ρ₂ and
-/// h₃² ≥ |b₃|² − ρ₂²; and 4ρ₂² ≤ |b₁|² + h₂² ≤ 2|b₃|². Likewise h₂² ≥ |b₂|² − ρ₁² with 4ρ₁² = |b₁|² ≤ |b₂|².
+/// Let b₁, b₂, b₃ be a Minkowski-reduced basis, h₂ the height of b₂ over the line of b₁, h₃ that of
+/// b₃ over the plane of b₁ and b₂, and ρ₁, ρ₂ the largest distance of a place on that line (in that
+/// plane) from its lattice. Then ρ₁ ≤ h₂ and ρ₂ ≤ h₃: b₃ is the shortest of its images along the
+/// plane, so its part in the plane is no longer than ρ₂ and h₃² ≥ |b₃|² − ρ₂²; and 4ρ₂² ≤ |b₁|² +
+/// h₂² ≤ 2|b₃|². Likewise h₂² ≥ |b₂|² − ρ₁² with 4ρ₁² = |b₁|² ≤ |b₂|².
 ///
-/// The lattice is a stack of layers h₃ apart. Seen from a place at height t·h₃ over its nearest layer, 0 ≤ t ≤ ½,
-/// that layer has a lattice point within t²h₃² + ρ₂² (squared). The layer on the far side is (1 + t)·h₃ away, and
-/// (1 + t)²h₃² ≥ t²h₃² + h₃² is no less; nor is (2 − t)²h₃², that of the layer after the next one. So the nearest layer and
-/// the next one towards the place suffice, in each of them (with ρ₁ ≤ h₂) two lines, and on each line rounding is exact:
-/// four candidates instead of the 27 neighbours of the usual search.
+/// The lattice is a stack of layers h₃ apart. Seen from a place at height t·h₃ over its nearest
+/// layer, 0 ≤ t ≤ ½, that layer has a lattice point within t²h₃² + ρ₂² (squared). The layer on the
+/// far side is (1 + t)·h₃ away, and (1 + t)²h₃² ≥ t²h₃² + h₃² is no less; nor is (2 − t)²h₃², that
+/// of the layer after the next one. So the nearest layer and the next one towards the place
+/// suffice, in each of them (with ρ₁ ≤ h₂) two lines, and on each line rounding is exact: four
+/// candidates instead of the 27 neighbours of the usual search.
 ///
-/// See Nguyen & Stehlé, *Low-dimensional lattice basis reduction revisited*, ACM Trans. Algorithms 5 (2009) 46, for the
-/// reduction, and Agrell, Eriksson, Vardy & Zeger, *Closest point search in lattices*, IEEE Trans. Inf. Theory 48 (2002)
-/// 2201, for the search by layers.
+/// See Nguyen & Stehlé, *Low-dimensional lattice basis reduction revisited*, ACM Trans. Algorithms
+/// 5 (2009) 46, for the reduction, and Agrell, Eriksson, Vardy & Zeger, *Closest point search in
+/// lattices*, IEEE Trans. Inf. Theory 48 (2002) 2201, for the search by layers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Oblique {
     /// The reduced basis b₁, b₂, b₃, ascending in length.
     pub vectors: [V; 3],
-    /// n₁, n₂, n₃ with nₖ·bₖ = 1, nₖ perpendicular to the earlier b and in the span of b₁ … bₖ (Gram–Schmidt).
+    /// n₁, n₂, n₃ with nₖ·bₖ = 1, nₖ perpendicular to the earlier b and in the span of b₁ … bₖ
+    /// (Gram–Schmidt).
     pub duals: [V; 3],
 }
 
@@ -138,12 +145,14 @@ impl Oblique {
             duals: [n1, over(up2, dot(up2, b[1])), over(up3, dot(up3, b[2]))],
         }
     }
-    /// The shortest image of `d`, by four candidates in this order: nearest layer and nearest line, nearest layer and
-    /// next line, next layer and nearest line, next layer and next line; each the nearest point on its line.
+    /// The shortest image of `d`, by four candidates in this order: nearest layer and nearest line,
+    /// nearest layer and next line, next layer and nearest line, next layer and next line; each the
+    /// nearest point on its line.
     ///
-    /// A later candidate replaces an earlier one only if its r² = (x·x + y·y) + z·z in f64 is smaller; nearest layers,
-    /// lines and points come from `rint` (halves to even) of `d·nₖ`. There is no next layer (line) where the remainder
-    /// is zero: by the proof above the nearest one then holds a shortest image.
+    /// A later candidate replaces an earlier one only if its r² = (x·x + y·y) + z·z in f64 is
+    /// smaller; nearest layers, lines and points come from `rint` (halves to even) of `d·nₖ`. There
+    /// is no next layer (line) where the remainder is zero: by the proof above the nearest one then
+    /// holds a shortest image.
     #[inline(always)]
     pub fn nearest(&self, d: V) -> V {
         let (near, next) = self.layers(d, 2);
@@ -177,7 +186,8 @@ pub struct Others<const N: usize> {
 }
 
 impl<const N: usize> Others<N> {
-    /// Points of up to three components; `fill` writes component `k`, and those from `dims` on stay 0.
+    /// Points of up to three components; `fill` writes component `k`, and those from `dims` on stay
+    /// 0.
     #[inline(always)]
     pub fn new(dims: usize, mut fill: impl FnMut(usize, &mut [f64; N])) -> Self {
         let (mut components, mut ends) = ([[0.0; N]; 3], [(0.0, 0.0); 3]);
@@ -207,7 +217,8 @@ enum Wrap {
 
 impl Image {
     /// `x − y` for every y of `others`, replaced by the shortest image, by component: the bits of
-    /// [`PeriodicBox::minimum_image`](super::PeriodicBox::minimum_image). `to` has as many components as the points.
+    /// [`PeriodicBox::minimum_image`](super::PeriodicBox::minimum_image). `to` has as many
+    /// components as the points.
     #[inline(always)]
     pub fn differences<T, const N: usize>(
         &self,
@@ -247,7 +258,8 @@ fn each<T, const N: usize>(
     narrow: impl Fn(f64) -> T,
     to: &mut [[T; N]],
 ) {
-    // Loops over indices: a closure of an iterator may be compiled apart, without the instruction set of the caller.
+    // Loops over indices: a closure of an iterator may be compiled apart, without the instruction
+    // set of the caller.
     for (k, to) in to.iter_mut().enumerate().take(3) {
         let (x, y) = (x[k], &others.components[k]);
         match wraps[k] {
@@ -274,7 +286,8 @@ fn over(v: V, by: f64) -> V {
     v.map(|c| c / by)
 }
 
-/// The candidate of smaller r², the first of equals. Written by component, so that it becomes a blend of lanes.
+/// The candidate of smaller r², the first of equals. Written by component, so that it becomes a
+/// blend of lanes.
 #[inline(always)]
 fn closer(a: (V, f64), b: (V, f64)) -> (V, f64) {
     let second = b.1 < a.1;

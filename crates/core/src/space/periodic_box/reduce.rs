@@ -1,12 +1,15 @@
-//! Minkowski reduction of a lattice basis in three dimensions by the greedy algorithm of Nguyen & Stehlé (2009): shorten
-//! each vector as far as the shorter ones allow, sort, repeat. In two dimensions it is Lagrange's (Gauss's) algorithm.
+//! Minkowski reduction of a lattice basis in three dimensions by the greedy algorithm of Nguyen &
+//! Stehlé (2009): shorten each vector as far as the shorter ones allow, sort, repeat. In two
+//! dimensions it is Lagrange's (Gauss's) algorithm.
 //!
-//! The integer coefficients are the state; vectors are computed from them afresh, as if in twice the precision, so that
-//! the reduced basis spans the lattice given and not a neighbour of it, however many steps a skewed basis takes.
+//! The integer coefficients are the state; vectors are computed from them afresh, as if in twice
+//! the precision, so that the reduced basis spans the lattice given and not a neighbour of it,
+//! however many steps a skewed basis takes.
 
 use super::image::{V, dot, minus, step};
 
-/// Far more rounds than any basis that passes the test of flatness needs (about the logarithm of its skewness).
+/// Far more rounds than any basis that passes the test of flatness needs (about the logarithm of
+/// its skewness).
 const ROUNDS: usize = 1000;
 
 /// A lattice vector: integer coefficients over the basis given, its components, its squared length.
@@ -17,7 +20,8 @@ struct Member {
     norm: f64,
 }
 
-/// A Minkowski-reduced basis of the lattice of `given`, ascending in length; none if rounding keeps it from settling.
+/// A Minkowski-reduced basis of the lattice of `given`, ascending in length; none if rounding keeps
+/// it from settling.
 pub fn minkowski(given: &[V; 3]) -> Option<[V; 3]> {
     let mut basis = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
         .map(|coefficients| Member::new(given, coefficients));
@@ -38,8 +42,8 @@ fn shorten_second(given: &[V; 3], basis: &[Member; 3]) -> Option<Member> {
     basis[1].less(given, k, &basis[0]).shorter_than(&basis[1])
 }
 
-/// The third vector less the lattice vector of the first two nearest to it, if that is shorter. The first two are
-/// reduced, so that two lines of their lattice suffice (see [`super::Oblique`]).
+/// The third vector less the lattice vector of the first two nearest to it, if that is shorter. The
+/// first two are reduced, so that two lines of their lattice suffice (see [`super::Oblique`]).
 fn shorten_third(given: &[V; 3], basis: &[Member; 3]) -> Option<Member> {
     let [first, second, third] = basis;
     let along = dot(second.vector, first.vector) / first.norm;

@@ -1,5 +1,6 @@
-//! The least and the largest value of all pairs: a limit that all threads share, and down the boxes only where a pair may be
-//! beyond it. Values are not below zero, so that their bits are in their order.
+//! The least and the largest value of all pairs: a limit that all threads share, and down the boxes
+//! only where a pair may be beyond it. Values are not below zero, so that their bits are in their
+//! order.
 
 use super::measure::{Extent, by_form, least, most, slacks, values};
 use super::within::Found;
@@ -233,8 +234,8 @@ impl Extremes<'_> {
     }
 }
 
-/// Values of some pairs, so that a search begins with limits near the extremes: of rows that follow one another, of a few rows
-/// with all columns, and of the farthest of the farthest.
+/// Values of some pairs, so that a search begins with limits near the extremes: of rows that follow
+/// one another, of a few rows with all columns, and of the farthest of the farthest.
 pub struct Sample<'a>(pub Extremes<'a>);
 
 impl Kernel<f64> for Sample<'_> {
@@ -259,7 +260,8 @@ impl Sample<'_> {
         if std::ptr::eq(x, y) && x.len > 1 {
             seen += self.neighbours::<S, D, F>(s, x);
         }
-        // Rows spread over the table, then from the first row to the farthest of the farthest: one loop, so that it stands once.
+        // Rows spread over the table, then from the first row to the farthest of the farthest: one
+        // loop, so that it stands once.
         let sampled = SAMPLED.min(x.len);
         let (mut from, mut to, mut at) = (x, y, 0);
         for step in 0..sampled + STEPS {
@@ -327,7 +329,8 @@ impl Sample<'_> {
         far.clone()
             .find(|at| {
                 let mut lanes = [0.0; 16];
-                // SAFETY: columns have LEAF ≥ N places of padding, and the array holds N ≤ 16 lanes.
+                // SAFETY: columns have LEAF ≥ N places of padding, and the array holds N ≤ 16
+                // lanes.
                 unsafe {
                     s.store(
                         values::<S, D, F>(s, y, &point, &lengths, *at),

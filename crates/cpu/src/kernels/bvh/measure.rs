@@ -95,7 +95,8 @@ pub(super) unsafe fn values<S: Lanes<f64>, const D: usize, const F: u8>(
     value::<S, D, F>(s, d)
 }
 
-/// A point or a box that boxes are compared with: least and largest coordinates, or in a periodic box middles and halves.
+/// A point or a box that boxes are compared with: least and largest coordinates, or in a periodic
+/// box middles and halves.
 #[derive(Clone, Copy)]
 pub(super) struct Extent<V, const D: usize> {
     pub(super) first: [V; D],

@@ -1,10 +1,10 @@
-//! Bounding volume hierarchies: sorted points of one to four coordinates under a small hierarchy of boxes, for neighbours and pairs within a
-//! distance.
+//! Bounding volume hierarchies: sorted points of one to four coordinates under a small hierarchy of
+//! boxes, for neighbours and pairs within a distance.
 //!
-//! Every value is the reference value: f64, terms in ascending order, nothing contracted. A box is left out by the same
-//! operations on the gaps between it and a point: rounding never falls as its argument rises, so the value of the gaps,
-//! rounded as that of a pair is, is at most that of any pair. No error bound is needed but for the limit that a row takes over
-//! from the row before.
+//! Every value is the reference value: f64, terms in ascending order, nothing contracted. A box is
+//! left out by the same operations on the gaps between it and a point: rounding never falls as its
+//! argument rises, so the value of the gaps, rounded as that of a pair is, is at most that of any
+//! pair. No error bound is needed but for the limit that a row takes over from the row before.
 
 mod extremes;
 mod measure;
@@ -35,7 +35,8 @@ pub struct Measure {
     pub norm: Norm,
     /// Coordinates.
     pub terms: usize,
-    /// Edges of a periodic box along the coordinates: d − L · round(d / L), ties to even. For [`Norm::Squares`] only.
+    /// Edges of a periodic box along the coordinates: d − L · round(d / L), ties to even. For
+    /// [`Norm::Squares`] only.
     pub periods: Option<[f64; MOST]>,
 }
 
@@ -52,7 +53,8 @@ pub enum Cut {
     Others,
 }
 
-/// Boxes of one level by coordinate: of least and largest values, or in a periodic box of middles and half sides.
+/// Boxes of one level by coordinate: of least and largest values, or in a periodic box of middles
+/// and half sides.
 #[derive(Clone, Debug, Default)]
 struct Level {
     count: usize,
@@ -76,8 +78,8 @@ pub struct Bvh {
 }
 
 impl Bvh {
-    /// Points in the order of `names`, whose coordinate `k` is `at(name, k)`; none if a coordinate is not finite, or is too
-    /// large for the box.
+    /// Points in the order of `names`, whose coordinate `k` is `at(name, k)`; none if a coordinate
+    /// is not finite, or is too large for the box.
     pub fn new(
         measure: &Measure,
         names: &[u32],
@@ -176,14 +178,15 @@ impl Level {
     }
 }
 
-/// Middle and half side of a span of coordinates up to `most`, so wide that the rounding of images is covered.
+/// Middle and half side of a span of coordinates up to `most`, so wide that the rounding of images
+/// is covered.
 fn middle((lo, hi): (f64, f64), most: f64, length: f64) -> (f64, f64) {
     let middle = 0.5 * lo + 0.5 * hi;
     (middle, (hi - middle).max(middle - lo) + slack(most, length))
 }
 
-/// More than what an image of a difference of coordinates up to `most` errs by: roundings of the difference, of the quotient
-/// times L and of the subtraction, a few units each.
+/// More than what an image of a difference of coordinates up to `most` errs by: roundings of the
+/// difference, of the quotient times L and of the subtraction, a few units each.
 fn slack(most: f64, length: f64) -> f64 {
     64.0 * f64::EPSILON * (most + length)
 }

@@ -9,8 +9,8 @@ use zipfold_vector::simd::{Kernel, Lanes, first_lanes};
 /// Levels that a hierarchy may have: FAN¹² boxes are more than addresses.
 const DEPTH: usize = 12;
 
-/// A search for the neighbours of some rows among some columns. `take` gets a row and its list, and gives the list with
-/// which the next search of this row goes on.
+/// A search for the neighbours of some rows among some columns. `take` gets a row and its list, and
+/// gives the list with which the next search of this row goes on.
 pub struct Nearest<'a, B, T> {
     /// Sorted rows.
     pub x: &'a Bvh,
@@ -77,8 +77,9 @@ impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Nearest<'
         }
         seen
     }
-    /// More than the value of the k-th neighbour of the row behind `row`, of which it is `bound`: not farther than that and
-    /// the way between the rows. Where rows leave themselves out, one takes the place of the other.
+    /// More than the value of the k-th neighbour of the row behind `row`, of which it is `bound`:
+    /// not farther than that and the way between the rows. Where rows leave themselves out, one
+    /// takes the place of the other.
     fn next_limit<const F: u8>(&self, row: usize, bound: f64) -> f64 {
         let (mut way, mut error) = (0.0f64, 0.0);
         for k in 0..self.measure.terms {

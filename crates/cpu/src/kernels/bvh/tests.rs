@@ -18,8 +18,8 @@ fn reference(measure: &Measure, x: &[f64], y: &[f64]) -> f64 {
     sum
 }
 
-/// Rows of a kind: random, a coarse lattice, one place, far from zero, on a line with outliers, so near that squares lose
-/// digits or are 0.
+/// Rows of a kind: random, a coarse lattice, one place, far from zero, on a line with outliers, so
+/// near that squares lose digits or are 0.
 fn rows(kind: usize, n: usize, terms: usize, seed: u64) -> Vec<f64> {
     let mut state = seed;
     let mut draw = || {

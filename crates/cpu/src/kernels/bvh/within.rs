@@ -1,4 +1,5 @@
-//! The pairs whose value is at most a limit: leaves for a group of rows, then for each row, then their points.
+//! The pairs whose value is at most a limit: leaves for a group of rows, then for each row, then
+//! their points.
 
 use super::measure::{Extent, by_form, least, slacks, values};
 use super::{Bvh, Cut, FAN, LEAF, Level, Measure, live, meets};
@@ -10,7 +11,8 @@ const GROUP: usize = 16;
 /// Matches handed on at a time.
 const ROOM: usize = 1024;
 
-/// A search for all columns within `limit` of some rows. `take` gets a row and columns of it, each once, in any order.
+/// A search for all columns within `limit` of some rows. `take` gets a row and columns of it, each
+/// once, in any order.
 pub struct Within<'a, T> {
     /// Sorted rows.
     pub x: &'a Bvh,

@@ -2,8 +2,8 @@
 
 use zipfold_vector::simd::{Element, Lanes};
 
-/// acc ⊕ zip(x, y) for a number x at `x` and lanes y. Differences may have either sign. `one` is a vector of ones that the
-/// compiler cannot see through, for `Lanes::sub_on_mul`.
+/// acc ⊕ zip(x, y) for a number x at `x` and lanes y. Differences may have either sign. `one` is a
+/// vector of ones that the compiler cannot see through, for `Lanes::sub_on_mul`.
 pub(crate) trait Step: Copy + Send + Sync {
     /// Slices combine by maximum, not by sum.
     const MAX: bool;

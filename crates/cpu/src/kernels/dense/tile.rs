@@ -10,15 +10,16 @@ use zipfold_vector::simd::{Element, Lanes};
 pub(super) enum Sink<T> {
     /// Written to rows of `ld` values.
     Write { out: *mut T, ld: usize },
-    /// Combined with the wide sums of the tile; the exact form takes its sums up from there, unless this is the first.
+    /// Combined with the wide sums of the tile; the exact form takes its sums up from there, unless
+    /// this is the first.
     Add { sums: *mut f64, first: bool },
 }
 
 /// Computes `d` components of a panel pair.
 ///
 /// # Safety
-/// `a` and `b` are valid for reading `d` components of their panels; the sink is valid for a tile of
-/// `A_ROWS` × `T::PANEL` cells.
+/// `a` and `b` are valid for reading `d` components of their panels; the sink is valid for a tile
+/// of `A_ROWS` × `T::PANEL` cells.
 #[inline(always)]
 pub(super) unsafe fn tile<T: Element, S: Lanes<T>, O: Step, const EXACT: bool>(
     s: S,
@@ -58,7 +59,8 @@ unsafe fn sub_tiles<
 ) {
     for j in (0..T::PANEL).step_by(C * S::N) {
         for i in (0..A_ROWS).step_by(R) {
-            // SAFETY: R divides A_ROWS and C · N divides PANEL, so the sub-tile lies within the panels and the sink.
+            // SAFETY: R divides A_ROWS and C · N divides PANEL, so the sub-tile lies within the
+            // panels and the sink.
             unsafe {
                 match sink {
                     Sink::Write { out, ld } => {
@@ -108,7 +110,8 @@ unsafe fn sum<
 ) -> [[S::V; C]; R] {
     let one = s.splat(black_box(T::ONE));
     for _ in 0..d {
-        // SAFETY: the caller promises that component k < d of both panels is readable; a and b point to it.
+        // SAFETY: the caller promises that component k < d of both panels is readable; a and b
+        // point to it.
         unsafe {
             let y: [S::V; C] = core::array::from_fn(|c| s.load(b.add(c * S::N)));
             for (r, row) in acc.iter_mut().enumerate() {

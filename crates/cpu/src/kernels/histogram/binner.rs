@@ -9,8 +9,8 @@ pub(super) trait Binner<T: Near> {
     type Constants<S: Lanes<T>>: Copy;
     /// Loads the constants.
     fn constants<S: Lanes<T>>(&self, s: S) -> Self::Constants<S>;
-    /// Stores the counter of every lane (its slot times 2^SHIFT) and returns the bits of the undecided lanes. Every index
-    /// lies within the private counters, whatever r² is.
+    /// Stores the counter of every lane (its slot times 2^SHIFT) and returns the bits of the
+    /// undecided lanes. Every index lies within the private counters, whatever r² is.
     ///
     /// # Safety
     /// `index` is valid for `N` values.

@@ -16,7 +16,8 @@ pub struct Counts {
     pub over: u64,
     /// Pairs whose distance is NaN.
     pub skipped: u64,
-    /// Sums of products of weights per bin, by the scale of [`Terms`]; empty where they are not wanted.
+    /// Sums of products of weights per bin, by the scale of [`Terms`]; empty where they are not
+    /// wanted.
     pub weights: Vec<i128>,
     /// Sums of values per bin, likewise.
     pub values: Vec<i128>,
@@ -26,7 +27,8 @@ pub struct Counts {
 #[derive(Debug)]
 pub struct Histogram<'e> {
     pub(super) edges: &'e Edges,
-    /// One count per slot of [`Edges::slot`]; may wrap below zero until the private counts are added.
+    /// One count per slot of [`Edges::slot`]; may wrap below zero until the private counts are
+    /// added.
     pub(super) slots: Vec<u64>,
     /// `copies` counters per slot.
     pub(super) private: Vec<u32>,

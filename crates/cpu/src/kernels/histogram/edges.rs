@@ -1,6 +1,7 @@
 //! The edges of a histogram of distances and the rule that assigns a value to a bin.
 
-/// Ascending edges, held as squares. A pair belongs to the last bin whose lower edge² is at most its r².
+/// Ascending edges, held as squares. A pair belongs to the last bin whose lower edge² is at most
+/// its r².
 #[derive(Clone, Debug)]
 pub struct Edges {
     squares: Vec<f64>,
@@ -65,8 +66,8 @@ impl Edges {
         self
     }
 
-    /// The same edges, which are known to be the squares of evenly spaced ones from `lo` to `hi`, but for a few roundings of
-    /// each.
+    /// The same edges, which are known to be the squares of evenly spaced ones from `lo` to `hi`,
+    /// but for a few roundings of each.
     pub fn evenly_from(self, lo: f64, hi: f64) -> Edges {
         let bins = self.bins();
         Edges {
@@ -89,7 +90,8 @@ impl Edges {
         self.uniform
     }
 
-    /// The slot of a squared distance: 0 below the first edge, 1 + bin, bins + 1 above the last, bins + 2 for NaN.
+    /// The slot of a squared distance: 0 below the first edge, 1 + bin, bins + 1 above the last,
+    /// bins + 2 for NaN.
     pub fn slot(&self, r2: f64) -> usize {
         let bins = self.bins();
         if r2.is_nan() {

@@ -1,10 +1,11 @@
 //! The minimum image in an oblique box, for vectors of points that lie in a brick about the origin.
 //!
-//! Let b₁, b₂, b₃ be the reduced basis of [`Oblique`]. In the frame of its Gram–Schmidt vectors b₁ = (h₁, 0, 0),
-//! b₂ = (s, h₂, 0) and b₃ = (p, q, h₃), and every point has one image in the brick |xₖ| ≤ hₖ/2. The difference of two
-//! such points is at most h₃ along the third axis: it lies between the layer through zero and the next one to its side.
-//! By the proof at [`Oblique`] these two layers suffice, and in each of them two lines, and on each line rounding. The
-//! unit of length is h₁, so that the multiples of b₁ are whole numbers.
+//! Let b₁, b₂, b₃ be the reduced basis of [`Oblique`]. In the frame of its Gram–Schmidt vectors b₁
+//! = (h₁, 0, 0), b₂ = (s, h₂, 0) and b₃ = (p, q, h₃), and every point has one image in the brick
+//! |xₖ| ≤ hₖ/2. The difference of two such points is at most h₃ along the third axis: it lies
+//! between the layer through zero and the next one to its side. By the proof at [`Oblique`] these
+//! two layers suffice, and in each of them two lines, and on each line rounding. The unit of length
+//! is h₁, so that the multiples of b₁ are whole numbers.
 
 use zipfold_core::space::periodic_box::{Oblique, dot, minus};
 use zipfold_vector::simd::{Element, Lanes};
@@ -76,11 +77,12 @@ impl Lattice {
 
 /// r² of the nearest images of differences of points in the brick.
 ///
-/// Of each coordinate no more than 9 roundings of the longest basis vector are lost: along x, on the far line of the far
-/// layer, 1 in the difference, 2 in p, 3.5 in multiples of s, 3.5 in the next line, and none in whole numbers: 10; along
-/// y 1 in the difference, 2 in q, 2.5 in multiples of h₂ and 2 in the next line; along z 3; in the unit of r 1:
-/// √(10² + 7.5² + 3²) + 1 ≤ 9 √3. Where rounding takes the next line (or layer) to be on the other side, the place is so
-/// near to the line through zero that no other line counts.
+/// Of each coordinate no more than 9 roundings of the longest basis vector are lost: along x, on
+/// the far line of the far layer, 1 in the difference, 2 in p, 3.5 in multiples of s, 3.5 in the
+/// next line, and none in whole numbers: 10; along y 1 in the difference, 2 in q, 2.5 in multiples
+/// of h₂ and 2 in the next line; along z 3; in the unit of r 1: √(10² + 7.5² + 3²) + 1 ≤ 9 √3.
+/// Where rounding takes the next line (or layer) to be on the other side, the place is so near to
+/// the line through zero that no other line counts.
 #[inline(always)]
 pub(super) fn squared<T: Element, S: Lanes<T>>(
     s: S,
@@ -105,7 +107,8 @@ pub(super) fn squared<T: Element, S: Lanes<T>>(
     )
 }
 
-/// r² to the nearest lattice point of a layer, from a place no farther from the line through zero than the next one.
+/// r² to the nearest lattice point of a layer, from a place no farther from the line through zero
+/// than the next one.
 #[inline(always)]
 fn in_layer<T: Element, S: Lanes<T>>(s: S, x: S::V, y: S::V, constants: &[S::V; 7]) -> S::V {
     let [minus_s, minus_h2, ..] = *constants;

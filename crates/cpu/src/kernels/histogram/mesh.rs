@@ -1,10 +1,11 @@
-//! A mesh of columns: points in cells across all axes but one, and sorted along that one, for histograms whose last edge is
-//! short beside the points' extent.
+//! A mesh of columns: points in cells across all axes but one, and sorted along that one, for
+//! histograms whose last edge is short beside the points' extent.
 //!
-//! The points of a column that may be below the last edge of a point follow one another: those whose coordinate along the
-//! column is at most √(last² − gap²) away, where the gap is that between the cells. What is left out is certain to be
-//! beyond the edge in the reference's arithmetic too. Cell lists as in Hockney & Eastwood, *Computer Simulation Using
-//! Particles* (1988), chapter 8, with the innermost axis sorted (Sinha & Garrison, MNRAS 491 (2020) 3022).
+//! The points of a column that may be below the last edge of a point follow one another: those
+//! whose coordinate along the column is at most √(last² − gap²) away, where the gap is that between
+//! the cells. What is left out is certain to be beyond the edge in the reference's arithmetic too.
+//! Cell lists as in Hockney & Eastwood, *Computer Simulation Using Particles* (1988), chapter 8,
+//! with the innermost axis sorted (Sinha & Garrison, MNRAS 491 (2020) 3022).
 
 use super::points::{Frame, GAP, Near, Points, Space};
 use super::strips::{Span, Strip};
@@ -91,7 +92,8 @@ struct Extent {
 }
 
 impl Mesh {
-    /// Columns whose cells are `reach / parts` wide; none where single precision cannot place the points.
+    /// Columns whose cells are `reach / parts` wide; none where single precision cannot place the
+    /// points.
     fn new(of: &Extent, reach: f64, parts: usize) -> Option<Mesh> {
         let dimensions = of.dimensions;
         let extent = |k: &usize| of.ends[*k].1 - of.ends[*k].0;
@@ -157,7 +159,8 @@ impl Mesh {
         }
         cells
     }
-    /// The column a step from the one with `cells`, where there is one, and the edges of the box in between by axis.
+    /// The column a step from the one with `cells`, where there is one, and the edges of the box in
+    /// between by axis.
     #[inline]
     fn step(&self, cells: &[usize; 3], step: &Step) -> Option<(usize, [i8; 4])> {
         let (mut at, mut image) = (0, [0; 4]);
@@ -215,8 +218,9 @@ fn meets(across: &[Across], reach: f64, slack: f64) -> Vec<Step> {
 }
 
 impl Meshed {
-    /// Places the points of `sides`, whose exact coordinates are given row-major, in columns for distances up to `reach`,
-    /// with cells `reach / parts` wide; none where single precision cannot place them, one is not finite or the box oblique.
+    /// Places the points of `sides`, whose exact coordinates are given row-major, in columns for
+    /// distances up to `reach`, with cells `reach / parts` wide; none where single precision cannot
+    /// place them, one is not finite or the box oblique.
     pub fn new(frame: &Frame, sides: &[&[f64]], reach: f64, parts: usize) -> Option<Meshed> {
         let dimensions = frame.dimensions();
         let ([lo, hi], finite) = hull(sides, dimensions);
@@ -386,7 +390,8 @@ pub struct Meeting<'a> {
 struct Passing {
     places: Range<usize>,
     reach: f64,
-    /// Edges of the box by which rows are moved to be beside it, where no other image is within reach.
+    /// Edges of the box by which rows are moved to be beside it, where no other image is within
+    /// reach.
     image: Option<[i8; 4]>,
     start: usize,
     end: usize,
@@ -396,8 +401,8 @@ struct Passing {
 }
 
 impl Meeting<'_> {
-    /// Gives the pairs of sorted `rows` and `cols` that may be below the last edge as strips, in places, those of a column
-    /// at a time; returns how many they are.
+    /// Gives the pairs of sorted `rows` and `cols` that may be below the last edge as strips, in
+    /// places, those of a column at a time; returns how many they are.
     pub fn strips(
         &self,
         rows: &Range<usize>,
@@ -542,8 +547,8 @@ fn add(spans: &mut Vec<Span>, all: &Range<usize>, cols: Range<usize>, image: Opt
     }
 }
 
-/// As `add`, after the spans from `from` on of the same column: one with the last, of whatever images, where a vector of that
-/// might reach it.
+/// As `add`, after the spans from `from` on of the same column: one with the last, of whatever
+/// images, where a vector of that might reach it.
 #[inline]
 fn join(
     spans: &mut Vec<Span>,

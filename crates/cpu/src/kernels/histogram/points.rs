@@ -18,7 +18,8 @@ const PAD: usize = 16;
 /// Places from a row that is asked for to the one in work.
 const SOON: usize = 16;
 
-/// What the coordinates of several point sets share: the number of dimensions, a common origin or a periodic box.
+/// What the coordinates of several point sets share: the number of dimensions, a common origin or a
+/// periodic box.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
     dimensions: usize,
@@ -36,7 +37,8 @@ pub(super) enum Space {
 }
 
 impl Frame {
-    /// An open space with the origin at the middle of the first set: pairs far from zero lose nothing.
+    /// An open space with the origin at the middle of the first set: pairs far from zero lose
+    /// nothing.
     ///
     /// # Panics
     /// If there are no columns or more than four.
@@ -66,7 +68,8 @@ impl Frame {
                 |(single, lo, hi), x| (single & (x == f64::from(x as f32)), lo.min(x), hi.max(x)),
             );
             let middle = lo / 2.0 + hi / 2.0;
-            // Values that f32 holds exactly are best left alone: differences of them err by one rounding only.
+            // Values that f32 holds exactly are best left alone: differences of them err by one
+            // rounding only.
             *origin = if single || !middle.is_finite() {
                 0.0
             } else {
@@ -79,7 +82,8 @@ impl Frame {
         }
     }
 
-    /// A periodic orthorhombic box; distances are between nearest images, d − L · round(d / L), ties to even.
+    /// A periodic orthorhombic box; distances are between nearest images, d − L · round(d / L),
+    /// ties to even.
     ///
     /// # Panics
     /// If there are no lengths or more than four, or one is not positive and finite.
@@ -206,7 +210,8 @@ impl Points {
         points
     }
 
-    /// Takes finite row-major coordinates: `places` says the row in each place, or [`GAP`]; gaps lie at `far` along its axis.
+    /// Takes finite row-major coordinates: `places` says the row in each place, or [`GAP`]; gaps
+    /// lie at `far` along its axis.
     pub(super) fn placed(frame: &Frame, rows: &[f64], places: &[u32], far: (usize, f64)) -> Points {
         let (len, dimensions) = (places.len(), frame.dimensions);
         let mut single = Block::<f32>::zeros((len + PAD) * dimensions);
@@ -310,10 +315,11 @@ impl Points {
         self.reach
     }
 
-    /// How far a difference of near coordinates may be from the exact one in one coordinate, apart from the rounding of
-    /// the difference itself.
+    /// How far a difference of near coordinates may be from the exact one in one coordinate, apart
+    /// from the rounding of the difference itself.
     pub(super) fn difference_error<T: Near>(&self, other: &Points) -> f64 {
-        // Roundings in T of a length: an image is computed from lengths that are rounded to T, and differences or sums.
+        // Roundings in T of a length: an image is computed from lengths that are rounded to T, and
+        // differences or sums.
         let (unit, length, roundings, doubles) = match &self.frame.space {
             Space::Open(_) => (1.0, 0.0, 0.0, 8.0),
             Space::Orthorhombic(l) => (1.0, l.iter().copied().fold(0.0, f64::max), 3.0, 8.0),

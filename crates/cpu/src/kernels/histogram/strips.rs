@@ -1,4 +1,5 @@
-//! Strips: runs of rows, each with the columns it meets, swept in one go by a binning that was prepared once.
+//! Strips: runs of rows, each with the columns it meets, swept in one go by a binning that was
+//! prepared once.
 
 use super::copies::{COPIES, copies};
 use super::edges::Edges;
@@ -21,7 +22,8 @@ pub struct Strip {
 pub struct Span {
     /// The columns.
     pub cols: Range<usize>,
-    /// Edges of the box by which rows are moved to be beside them; none where each pair takes its nearest image.
+    /// Edges of the box by which rows are moved to be beside them; none where each pair takes its
+    /// nearest image.
     pub image: Option<[i8; 4]>,
 }
 
@@ -32,7 +34,8 @@ impl Span {
     }
 }
 
-/// How values of some points become bins of some edges: by the least precise arithmetic that can tell them apart.
+/// How values of some points become bins of some edges: by the least precise arithmetic that can
+/// tell them apart.
 #[derive(Clone, Debug)]
 pub struct Binning(pub(super) Form);
 

@@ -1,5 +1,6 @@
-//! Sums by bin beside the counts: products of weights, and values. Terms are whole numbers of a small unit, so that sums are
-//! exact and the same in every order, as those of [`zipfold_core::fold::HistogramState`].
+//! Sums by bin beside the counts: products of weights, and values. Terms are whole numbers of a
+//! small unit, so that sums are exact and the same in every order, as those of
+//! [`zipfold_core::fold::HistogramState`].
 
 use zipfold_core::fold::Scale;
 use zipfold_vector::simd::{Isa, Kernel, Lanes};
@@ -7,13 +8,15 @@ use zipfold_vector::simd::{Isa, Kernel, Lanes};
 /// What is summed for the pairs of two sets of points.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms<'w> {
-    /// Weights of the points of x and of y, all finite, and [`BEHIND`] numbers more each; a pair weighs the product.
+    /// Weights of the points of x and of y, all finite, and [`BEHIND`] numbers more each; a pair
+    /// weighs the product.
     pub weights: Option<[&'w [f64]; 2]>,
     /// How sums of weights are kept. Where by one unit, no product of weights has more than 2⁸⁰.
     pub weight_scale: Scale,
     /// Values are summed too: the distance, or its square where `squares`.
     pub values: bool,
-    /// How sums of values are kept. Where by one unit, no value below the last edge has more than 2⁸⁰.
+    /// How sums of values are kept. Where by one unit, no value below the last edge has more than
+    /// 2⁸⁰.
     pub value_scale: Scale,
     /// Values are squares.
     pub squares: bool,
@@ -28,7 +31,8 @@ pub(super) struct Sums<'w> {
     pub terms: Terms<'w>,
     /// By slot: the sums of weights and of values, as many numbers each as their scale has windows.
     totals: [Vec<i128>; 2],
-    /// The same, what is not in `totals` yet: multiples of 2⁵⁴, of 2²⁷, and the rest; [`COPIES`] of each slot.
+    /// The same, what is not in `totals` yet: multiples of 2⁵⁴, of 2²⁷, and the rest; [`COPIES`] of
+    /// each slot.
     parts: [Vec<Parts>; 2],
     /// Terms in `parts`.
     pending: usize,
@@ -37,7 +41,8 @@ pub(super) struct Sums<'w> {
 /// A whole number, h · 2⁵⁴ + m · 2²⁷ + l.
 type Parts = [f64; 3];
 
-/// Sums of a slot, which terms take in turn: most pairs lie in few slots, and a sum would wait for its last term.
+/// Sums of a slot, which terms take in turn: most pairs lie in few slots, and a sum would wait for
+/// its last term.
 const COPIES: usize = 4;
 const HIGH: f64 = (1u64 << 54) as f64;
 const MID: f64 = (1u64 << 27) as f64;
@@ -94,8 +99,8 @@ impl<'w> Sums<'w> {
                 .for_each(|(sum, part)| *sum += part);
         }
     }
-    /// Adds weights, or values: term k to the slot that k's number of `slots` names, shifted left by `shift`. Sums of slots that
-    /// are no bins hold anything.
+    /// Adds weights, or values: term k to the slot that k's number of `slots` names, shifted left
+    /// by `shift`. Sums of slots that are no bins hold anything.
     pub fn add_all(&mut self, isa: Isa, values: bool, terms: &[f64], slots: &[i32], shift: i32) {
         use zipfold_vector::simd::Element;
         let scale = if values {

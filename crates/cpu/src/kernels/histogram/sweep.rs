@@ -21,8 +21,8 @@ pub(super) struct Sweep<'a, T, V> {
     pub near: PhantomData<T>,
 }
 
-/// What is done with the pairs that a sweep comes by. The loops stand once for each way to go on from there, not for each bin
-/// that a pair may end in.
+/// What is done with the pairs that a sweep comes by. The loops stand once for each way to go on
+/// from there, not for each bin that a pair may end in.
 pub(super) trait Visitor<T: Near> {
     /// Columns between two looks at what has gathered.
     const COLUMNS: usize;
@@ -43,7 +43,8 @@ pub(super) trait Visitor<T: Near> {
     fn end<S: Lanes<T>, const A: usize>(&mut self, kept: &Self::Kept<A>);
 }
 
-/// Queues pairs that may be below the last edge: where most are not. Whatever counts them then stands in a shell of its own.
+/// Queues pairs that may be below the last edge: where most are not. Whatever counts them then
+/// stands in a shell of its own.
 pub(super) struct Queueing<'a, T> {
     /// From this r² on a pair is not counted.
     far: T,
@@ -69,7 +70,8 @@ pub(super) struct Queue<T> {
     /// Pairs ever queued.
     all: u64,
 }
-/// A vector of which lanes were queued: its row and first column, and where they begin in the queue.
+/// A vector of which lanes were queued: its row and first column, and where they begin in the
+/// queue.
 #[derive(Clone, Copy, Default)]
 struct From {
     i: u32,
@@ -82,8 +84,8 @@ const QUEUE: usize = 1024;
 const SHORT: usize = 128;
 const ROOM: usize = 4 * (SHORT + 16);
 
-/// Counters that a group of anchors has yet to bump: one round late, for loads of parts of a vector that was just stored would
-/// wait for it.
+/// Counters that a group of anchors has yet to bump: one round late, for loads of parts of a vector
+/// that was just stored would wait for it.
 pub(super) struct Late<const A: usize> {
     index: [[[i32; 16]; A]; 2],
     round: usize,
@@ -127,11 +129,13 @@ impl<T: Near, V: Visitor<T>> Sweep<'_, T, V> {
     fn rows<S: Lanes<T>, const D: usize, const P: u8>(&mut self, s: S) {
         for strip in self.work.strips {
             let mut i = strip.rows.start;
-            // Four anchors and three coordinates, a vector and constants fit in 32 registers; half of it in 16.
+            // Four anchors and three coordinates, a vector and constants fit in 32 registers; half
+            // of it in 16.
             let step = S::REGISTERS / 8;
             while i < strip.rows.end {
                 let anchors = if i + step <= strip.rows.end { step } else { 1 };
-                // Constants, so that a loop stands in the program only for the instruction sets that run it.
+                // Constants, so that a loop stands in the program only for the instruction sets
+                // that run it.
                 if anchors == 1 {
                     self.group::<S, D, P, 1>(s, i, &strip.spans);
                 } else if const { S::REGISTERS >= 32 } {
@@ -291,7 +295,8 @@ impl<T: Near> Visitor<T> for Queueing<'_, T> {
         let lengths = walls::<T, S, P>(s, work);
         let far = s.splat(self.far);
         let mut visited = 0;
-        // Ends in registers: as numbers of the queue they went through memory from vector to vector.
+        // Ends in registers: as numbers of the queue they went through memory from vector to
+        // vector.
         let mut ends = self.queue.ends();
         for j in piece.cols.clone().step_by(S::N) {
             let mut y = [s.splat(T::ZERO); D];
@@ -400,8 +405,8 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Visitor<T> for Counting<'_, '_, B,
     }
 }
 
-/// Counts lanes `exact` in f64, near the slots of `index`, and takes back the counts of lanes `wrong`; `of` says the pair of a
-/// lane.
+/// Counts lanes `exact` in f64, near the slots of `index`, and takes back the counts of lanes
+/// `wrong`; `of` says the pair of a lane.
 #[cold]
 #[inline(never)]
 fn settle<const SHIFT: i32>(
@@ -457,8 +462,8 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Kernel<T> for Drain<'_, '_, T, B, 
         let mut last = 0;
         for (round, at) in (0..queue.len).step_by(S::N).enumerate() {
             last = round % 2;
-            // SAFETY: there are 16 ≥ N places behind the queue; `place` stores N indices of private counters, and did so in
-            // the round before.
+            // SAFETY: there are 16 ≥ N places behind the queue; `place` stores N indices of private
+            // counters, and did so in the round before.
             let undecided = unsafe {
                 let r2 = s.load(queue.r2.as_ptr().add(at));
                 let undecided =
@@ -581,7 +586,8 @@ impl Kernel<f64> for Weigh<'_> {
             let x = s.splat(self.x[*i as usize]);
             for part in (0..self.lanes).step_by(S::N) {
                 let bits = bits >> part & first_lanes(S::N);
-                // SAFETY: 16 weights lie behind the last point's, and 16 terms behind those of a full queue.
+                // SAFETY: 16 weights lie behind the last point's, and 16 terms behind those of a
+                // full queue.
                 unsafe {
                     let y = s.load(self.y.as_ptr().add(*j as usize + part));
                     s.store_compressed(
@@ -610,7 +616,8 @@ impl<T: Near> Ends<T> {
     /// The queue has room for a vector.
     #[inline(always)]
     unsafe fn push<S: Lanes<T>>(&mut self, s: S, r2: S::V, (i, j): (usize, usize), bits: u32) {
-        // SAFETY: 16 ≥ N places lie behind the room of a queue; a vector that moves `from` on queues one pair or more.
+        // SAFETY: 16 ≥ N places lie behind the room of a queue; a vector that moves `from` on
+        // queues one pair or more.
         unsafe {
             s.store_compressed(r2, bits, self.r2.add(self.len as usize));
             self.from.write(From {
@@ -666,7 +673,8 @@ impl<T: Near> Queue<T> {
     }
 }
 
-/// r² of the lanes, of the nearest images in boxes. In those with right angles coordinates lie within half an edge of 0, so
+/// r² of the lanes, of the nearest images in boxes. In those with right angles coordinates lie
+/// within half an edge of 0, so
 /// |d| ≤ L; in oblique ones they lie in the brick of their [`lattice::Lattice`].
 #[inline(always)]
 fn squared<T: Near, S: Lanes<T>, const D: usize, const P: u8>(
@@ -701,7 +709,8 @@ fn squared<T: Near, S: Lanes<T>, const D: usize, const P: u8>(
 /// Increments `n` (two, or a multiple of four) counters, lane after lane into its own copy.
 ///
 /// # Safety
-/// The first `n` of `index` are slots times 2^SHIFT, whose 2^SHIFT counters lie within the private counters at `counters`.
+/// The first `n` of `index` are slots times 2^SHIFT, whose 2^SHIFT counters lie within the private
+/// counters at `counters`.
 #[inline(always)]
 unsafe fn bump<const SHIFT: i32>(counters: *mut u32, index: &[i32; 16], n: usize) {
     // SAFETY: the lanes read are below n ≤ 16; the caller promises the counters.

@@ -1,12 +1,14 @@
-//! Arbitrary bins: a table over the leading bits of r², whose cells say the slot or that it is undecided.
+//! Arbitrary bins: a table over the leading bits of r², whose cells say the slot or that it is
+//! undecided.
 
 use super::binner::Binner;
 use super::edges::Edges;
 use super::points::{Near, Points};
 use zipfold_vector::simd::Lanes;
 
-/// Cells of a table for few edges. Most pairs lie in the last octaves of r², whose part of 64 KiB stays in the L1 cache beside
-/// the counters; fewer cells leave more pairs undecided: with 4096, deciding them was 18 % of the samples of Corrfunc's Mr19.
+/// Cells of a table for few edges. Most pairs lie in the last octaves of r², whose part of 64 KiB
+/// stays in the L1 cache beside the counters; fewer cells leave more pairs undecided: with 4096,
+/// deciding them was 18 % of the samples of Corrfunc's Mr19.
 const CELLS: usize = 1 << 14;
 
 /// A table of counter indices.
@@ -15,7 +17,8 @@ pub(super) struct Table<T> {
     cells: Vec<u32>,
     shift: u32,
     base: i32,
-    /// A bit above all counter indices that marks undecided cells; the index below it is that of the lowest slot.
+    /// A bit above all counter indices that marks undecided cells; the index below it is that of
+    /// the lowest slot.
     undecided: u32,
     /// Start of the last cell, from which on values are beyond the last edge.
     end: T,

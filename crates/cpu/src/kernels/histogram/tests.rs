@@ -183,7 +183,8 @@ fn edge_sets(scale: f64) -> Vec<(Edges, bool)> {
     ]
 }
 
-/// One cloud for every kind of box and of edges, in single and in double precision: short enough for an emulator.
+/// One cloud for every kind of box and of edges, in single and in double precision: short enough
+/// for an emulator.
 #[test]
 fn each_form_counts_what_the_definition_counts() {
     let cell = PeriodicBox::parse("10,8,4,80,85,75").expect("a box");
@@ -343,7 +344,8 @@ fn private_counts_are_flushed_before_they_overflow() {
     assert_eq!(h.finish().bins[0], u64::from(u32::MAX));
 }
 
-/// Counts by a mesh, in two parts of rows, and by parts of the columns too where vectors end with their spans.
+/// Counts by a mesh, in two parts of rows, and by parts of the columns too where vectors end with
+/// their spans.
 fn by_mesh(meshed: &Meshed, edges: &Edges, isa: Isa, pairs: Pairs, halves: bool) -> Counts {
     let last = meshed.points.len() - 1;
     let (columns, points) = (

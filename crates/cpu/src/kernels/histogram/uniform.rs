@@ -5,8 +5,9 @@ use super::edges::Uniform;
 use super::points::{Near, Points};
 use zipfold_vector::simd::Lanes;
 
-/// t = r · scale + offset, so that slot i (see [`super::Edges::slot`]) is i ≤ t < i + 1 up to an error of half `band`, by
-/// which t is too large: it is decided unless its fraction is below `band`.
+/// t = r · scale + offset, so that slot i (see [`super::Edges::slot`]) is i ≤ t < i + 1 up to an
+/// error of half `band`, by which t is too large: it is decided unless its fraction is below
+/// `band`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scale<T> {
     scale: T,
@@ -25,8 +26,9 @@ impl<T: Near> Scale<T> {
         let bins = u.bins as f64;
         let scale = bins / (u.hi - u.lo);
         let far = u.lo.abs().max(u.hi.abs());
-        // Differences, squares, sums and the root of r² err by 3.5 roundings of r; scale, offset and t by the rest. The
-        // edges themselves and the reference err by roundings of f64. What underflows is below 10⁻²² for f32.
+        // Differences, squares, sums and the root of r² err by 3.5 roundings of r; scale, offset
+        // and t by the rest. The edges themselves and the reference err by roundings of f64. What
+        // underflows is below 10⁻²² for f32.
         let coordinates = x.difference_error::<T>(y) * (x.frame().dimensions() as f64).sqrt();
         let tiny = if size_of::<T>() == 4 { 1e-22 } else { 1e-160 };
         let distance = coordinates + tiny + (5.0 * T::UNIT + 8.0 * f64::EPSILON) * far;

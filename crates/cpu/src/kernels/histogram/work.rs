@@ -25,8 +25,8 @@ pub struct Work<'a> {
     pub strips: &'a [Strip],
     /// Which of their pairs.
     pub pairs: Pairs,
-    /// What follows a span, up to a vector, may be counted with it: it is beyond the last edge. Pairs beyond are not all
-    /// counted then.
+    /// What follows a span, up to a vector, may be counted with it: it is beyond the last edge.
+    /// Pairs beyond are not all counted then.
     pub padded: bool,
 }
 

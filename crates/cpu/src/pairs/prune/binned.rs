@@ -1,5 +1,5 @@
-//! Histograms of pairs whose rows lie in a grid: values of rows within reach are computed as ever, those that an axis leaves out
-//! are told by vectors, and the rest placed in bins.
+//! Histograms of pairs whose rows lie in a grid: values of rows within reach are computed as ever,
+//! those that an axis leaves out are told by vectors, and the rest placed in bins.
 
 use super::near::{BLOCKS, Near, ROWS};
 use crate::pairs::vm::{Scratch, Vm};

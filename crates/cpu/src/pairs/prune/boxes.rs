@@ -1,4 +1,5 @@
-//! Any formula by bounds over a hierarchy of boxes: its pairs are skipped, settled whole, or evaluated as ever.
+//! Any formula by bounds over a hierarchy of boxes: its pairs are skipped, settled whole, or
+//! evaluated as ever.
 
 use super::limits::Limits;
 use super::sorted::{Orders, Sorted};

@@ -134,7 +134,8 @@ impl Grid {
                 .find(|row| cell(*row) != mine)
                 .unwrap_or(end)
     }
-    /// The rows of y, ascending, that may be within reach of one of the sorted `rows`, which share a cell.
+    /// The rows of y, ascending, that may be within reach of one of the sorted `rows`, which share
+    /// a cell.
     pub fn near(&self, rows: &Range<usize>, found: &mut Vec<u32>) {
         found.clear();
         let mut places = self.places[rows.clone()].iter().flatten();

@@ -1,5 +1,5 @@
-//! The least and the largest values found so far, by all threads: what lies between them changes nothing. And what a value must not
-//! exceed to be among the best of all pairs.
+//! The least and the largest values found so far, by all threads: what lies between them changes
+//! nothing. And what a value must not exceed to be among the best of all pairs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use zipfold_core::fold::{Extremes, ExtremesState, Fold};

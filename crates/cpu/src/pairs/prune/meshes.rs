@@ -24,8 +24,8 @@ pub struct Meshes<'j> {
 }
 
 impl<'j> Meshes<'j> {
-    /// Places the rows of `job` in columns of cells as wide as the last edge over `parts`; none where the job is of another
-    /// kind, or its points too wide apart for single precision.
+    /// Places the rows of `job` in columns of cells as wide as the last edge over `parts`; none
+    /// where the job is of another kind, or its points too wide apart for single precision.
     pub fn load(job: &'j Job, plan: &Plan, parts: u32) -> std::result::Result<Self, Declined> {
         let [Fold::Histogram(h)] = job.folds.as_slice() else {
             return Err("it is for one histogram");
@@ -97,10 +97,12 @@ impl Executor for Meshes<'_> {
         let mut sweep = self.distances.sweep();
         let mut tally = Tally::default();
         for tile in tiles {
-            // Vectors may run over the end of a span where all that follows in the column is of the tile.
+            // Vectors may run over the end of a span where all that follows in the column is of the
+            // tile.
             let padded = tile.cols == (0..self.job.space.m);
             let take = |strips: &[_]| {
-                // A tile of many near points takes long: its columns are passed by once told to stop.
+                // A tile of many near points takes long: its columns are passed by once told to
+                // stop.
                 if !stop.is_set() {
                     self.distances.add(&mut sweep, self.isa, strips, padded);
                 }

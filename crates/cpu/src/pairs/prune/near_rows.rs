@@ -1,4 +1,5 @@
-//! Folds of the rows in a grid: those by row of the columns within a cut-off, in the order given, and histograms.
+//! Folds of the rows in a grid: those by row of the columns within a cut-off, in the order given,
+//! and histograms.
 
 use super::binned::Binned;
 use super::near::{BLOCKS, Near, ROWS};

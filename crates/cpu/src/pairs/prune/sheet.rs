@@ -1,4 +1,5 @@
-//! The states of the folds while one thread works on a run of sorted rows; indices are those of the rows as given.
+//! The states of the folds while one thread works on a run of sorted rows; indices are those of the
+//! rows as given.
 
 use super::limits::Limits;
 use crate::kernels::compress::{Pages, Predicate, append_matching};
@@ -28,7 +29,8 @@ enum Part {
     None,
 }
 
-/// A run of evaluated pairs: row `row` against the sorted columns `cols`, whose values by root start at lane `lane`.
+/// A run of evaluated pairs: row `row` against the sorted columns `cols`, whose values by root
+/// start at lane `lane`.
 pub struct Run<'v> {
     /// Sorted row.
     pub row: usize,
@@ -102,7 +104,8 @@ impl<'e> Sheet<'e> {
             limits,
         }
     }
-    /// What a value of fold `at` must not exceed to matter to any of `rows`; NaN while everything matters.
+    /// What a value of fold `at` must not exceed to matter to any of `rows`; NaN while everything
+    /// matters.
     pub fn worst(&self, at: usize, rows: &Range<usize>) -> f64 {
         let local = rows.start - self.rows.start..rows.end - self.rows.start;
         match (&self.parts[at], &self.job.folds[at]) {
@@ -212,7 +215,8 @@ impl<'e> Sheet<'e> {
         };
         self.parts.iter().zip(wholes).any(by_row)
     }
-    /// Settles the pairs of sorted `row` with the columns `cols`, as judged, for folds that keep something by row.
+    /// Settles the pairs of sorted `row` with the columns `cols`, as judged, for folds that keep
+    /// something by row.
     pub fn settle_row(&mut self, wholes: &[Whole], row: usize, cols: &Range<usize>) {
         for (at, whole) in wholes.iter().enumerate() {
             match (&mut self.parts[at], &self.job.folds[at], whole) {
@@ -313,7 +317,8 @@ fn matches(
     isa: Isa,
 ) {
     pages.clear();
-    // Truth values are 0 and 1. A page holds more than a block of columns, so that there is always room.
+    // Truth values are 0 and 1. A page holds more than a block of columns, so that there is always
+    // room.
     let full = append_matching(isa, Predicate::AtLeast, run.values(f.root), 1.0, 0, pages).is_err();
     debug_assert!(!full, "a page is larger than a block");
     for l in pages.slices().flatten() {

@@ -61,7 +61,8 @@ impl Hoisted {
             });
         Hoisted { values, width }
     }
-    /// The order of the rows along the curve: components of a vector share a scale, numbers have their own.
+    /// The order of the rows along the curve: components of a vector share a scale, numbers have
+    /// their own.
     pub fn order(&self, low: &Lowered, side: Side) -> Vec<u32> {
         let streams = low.streams[side as usize].len();
         let mut groups: Vec<Vec<usize>> = (0..streams)
@@ -108,8 +109,9 @@ fn raw_columns(low: &Lowered, side: Side) -> Option<Vec<usize>> {
     )
 }
 
-/// Boxes over runs of rows or of smaller boxes: hoisted value c of box b lies between `lo[c·stride + b]` and
-/// `hi[c·stride + b]`, both NaN where one is NaN. A batch of [`LANES`] may be read from any box on.
+/// Boxes over runs of rows or of smaller boxes: hoisted value c of box b lies between `lo[c·stride
+/// + b]` and `hi[c·stride + b]`, both NaN where one is NaN. A batch of [`LANES`] may be read from
+/// any box on.
 #[derive(Clone, Debug)]
 pub struct Level {
     /// Boxes.

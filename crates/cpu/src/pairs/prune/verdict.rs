@@ -1,4 +1,5 @@
-//! What the bounds of a box of pairs settle: for every fold, whether its values need not be computed.
+//! What the bounds of a box of pairs settle: for every fold, whether its values need not be
+//! computed.
 
 use super::limits::Limits;
 use zipfold_core::Job;
@@ -51,8 +52,8 @@ impl<'j> Judge<'j> {
             wholes: vec![Whole::Nothing; job.folds.len()],
         }
     }
-    /// The verdict on lane `lane` of `bounds`; `worst(fold)` is what a value must not exceed to matter (for minima and
-    /// neighbours, after [`falling`]), NaN while everything matters.
+    /// The verdict on lane `lane` of `bounds`; `worst(fold)` is what a value must not exceed to
+    /// matter (for minima and neighbours, after [`falling`]), NaN while everything matters.
     #[inline]
     pub fn judge(
         &mut self,

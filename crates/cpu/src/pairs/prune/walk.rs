@@ -1,5 +1,5 @@
-//! The walk over pairs of boxes: from the top of the tree of y down for each block of rows of x, until bounds settle a
-//! pair of boxes or single rows meet leaves, whose pairs are evaluated.
+//! The walk over pairs of boxes: from the top of the tree of y down for each block of rows of x,
+//! until bounds settle a pair of boxes or single rows meet leaves, whose pairs are evaluated.
 
 use super::boxes::{Boxes, GROUP};
 use super::sheet::{Run, Sheet};
@@ -344,7 +344,8 @@ impl<'e, 'j> Walk<'e, 'j> {
         }
         Ok(())
     }
-    /// Leaves in ascending order of the best value they may hold, until none can improve any row of the group.
+    /// Leaves in ascending order of the best value they may hold, until none can improve any row of
+    /// the group.
     fn nearest_first(&mut self, rows: Range<usize>) -> Result<()> {
         let fold = &self.pruned.job.folds[0];
         let (root, largest) = if let Fold::Nearest(f) = fold {
@@ -360,13 +361,15 @@ impl<'e, 'j> Walk<'e, 'j> {
         self.rest(rows);
         Ok(())
     }
-    /// Leaves in the order of the least, then of the largest values that they may hold, until none can be beyond the limits.
+    /// Leaves in the order of the least, then of the largest values that they may hold, until none
+    /// can be beyond the limits.
     fn extremes(&mut self, fold: &Extremes, rows: Range<usize>) -> Result<()> {
         let ends = (0..fold.roots.len()).flat_map(|at| [(at, false), (at, true)]);
         for (round, (at, largest)) in ends.enumerate() {
             let limit = move |walk: &Self| {
                 let [least, most] = walk.pruned.limits.ends(at);
-                // What is as good as the limit changes nothing; where there is none yet, anything does.
+                // What is as good as the limit changes nothing; where there is none yet, anything
+                // does.
                 (if largest { -most } else { least }).next_down()
             };
             let before = self.tally;
@@ -384,7 +387,8 @@ impl<'e, 'j> Walk<'e, 'j> {
         }
         Ok(())
     }
-    /// Leaves in ascending order of the best value of a root they may hold, until none has one up to `limit`.
+    /// Leaves in ascending order of the best value of a root they may hold, until none has one up
+    /// to `limit`.
     fn search(
         &mut self,
         rows: &Range<usize>,
