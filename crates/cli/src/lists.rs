@@ -213,7 +213,7 @@ pub fn functions(asked: &Named) -> Result<()> {
             .find(|f| f.name.eq_ignore_ascii_case(name))
         else {
             let e = Error::request(format!("unknown function '{name}'")).at("zipfold functions");
-            return Err(e.remedy(functions::remedy(name)));
+            return Err(e.remedy(functions::remedy(name, named::all().iter().map(|m| m.name))));
         };
         let text = columns(&[vec![found.form.to_string(), found.about.to_string()]]);
         return print_line(&if asked.json {
@@ -253,7 +253,7 @@ pub fn settings(asked: &Named) -> Result<()> {
     if let Some(name) = &asked.name {
         let Some(found) = table.iter().find(|s| s.key == name) else {
             let near =
-                zipfold::core::pair::parse::suggestion(name, table.iter().map(|s| s.key), "one of");
+                zipfold::core::suggest::suggestion(name, table.iter().map(|s| s.key), "one of");
             return Err(Error::request(format!("no plan choice '{name}'"))
                 .at("zipfold settings")
                 .remedy(near));

@@ -149,7 +149,7 @@ impl<'a> Columns<'a> {
         };
         let near = self.names.and_then(|n| {
             let item = what.split('\'').nth(1)?;
-            crate::pair::parse::nearest(item, n.iter().map(String::as_str)).map(str::to_string)
+            crate::suggest::nearest(item, n.iter().map(String::as_str)).map(str::to_string)
         });
         match near {
             Some(near) => Error::request(what).remedy(format!("'{near}', or some of {have}")),

@@ -26,6 +26,7 @@ pub mod random;
 pub mod shown;
 pub mod slices;
 pub mod space;
+pub mod suggest;
 pub mod table;
 mod text_or;
 

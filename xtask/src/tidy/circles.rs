@@ -10,11 +10,7 @@ use crate::source::{Source, is_word};
 use crate::tree::File;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Files in circles from before the rule, by crate: a number may only fall. A crate that is not
-/// here has none.
-const LEFT: &[(&str, usize)] = &[("crates/core", 4)];
-
-/// Circles in crates that have more files in some than are left over.
+/// Circles of files within a crate.
 pub fn check(files: &[File]) -> Vec<Violation> {
     let mut crates: BTreeMap<&str, Vec<&File>> = BTreeMap::new();
     for file in files.iter().filter(|file| super::shipped(&file.path)) {
@@ -38,21 +34,6 @@ pub(super) fn count(folder: &str, files: &[&File]) -> usize {
 }
 
 fn check_crate(folder: &str, files: &[&File]) -> Vec<Violation> {
-    let circles = circles(&Modules::new(folder, files).graph());
-    let count: usize = circles.iter().map(Vec::len).sum();
-    let left = LEFT
-        .iter()
-        .find(|(name, _)| *name == folder)
-        .map_or(0, |(_, left)| *left);
-    if count < left {
-        let what = format!(
-            "{count} files of {folder} import each other in circles, {left} are allowed: write the lower number"
-        );
-        return vec![Violation::new(folder, 1, what)];
-    }
-    if count == left {
-        return Vec::new();
-    }
     let tell = |circle: Vec<String>| {
         let what = format!(
             "files that import each other in a circle: {}",
@@ -60,7 +41,10 @@ fn check_crate(folder: &str, files: &[&File]) -> Vec<Violation> {
         );
         Violation::new(&format!("{folder}/src"), 1, what)
     };
-    circles.into_iter().map(tell).collect()
+    circles(&Modules::new(folder, files).graph())
+        .into_iter()
+        .map(tell)
+        .collect()
 }
 
 /// A path: the names between its colons.

@@ -5,8 +5,8 @@ use crate::error::{Error, Result};
 use crate::fold::roots::add_root;
 use crate::opt::Opt;
 use crate::pair::named;
-use crate::pair::parse::{Scope, parse};
 use crate::pair::tree::{Binary, Formula, Id, Node, Reduce, Side};
+use crate::pair::{Scope, parse};
 use crate::problem::{FoldSpec, Problem};
 
 /// The named pair of `problem`, unless it has a formula, or a condition alone.

@@ -212,7 +212,7 @@ impl Network {
             .or_else(number)
             .ok_or_else(|| {
                 let names = self.by_name.keys().map(String::as_str);
-                let remedy = match crate::pair::parse::nearest(text, names) {
+                let remedy = match crate::suggest::nearest(text, names) {
                     Some(near) => format!("'{near}'"),
                     None => "a name from the network, or a number from 0".into(),
                 };

@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::opt::Opt;
-use crate::pair::parse::{Scope, parse};
 use crate::pair::tree::{Formula, Id};
+use crate::pair::{Scope, parse};
 use crate::pair::{Shape, truth};
 
 /// The formula of a pair, to which folds add the roots that they take. The pair's value is root 0.

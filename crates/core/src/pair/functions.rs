@@ -1,7 +1,8 @@
-//! The functions of formulas as a list for people: how each is called and what it gives. The
-//! parser's own tables decide what is known; a test holds the two to each other.
+//! The functions of formulas: the tables by which the parser knows them, and a list for people that
+//! says how each is called and what it gives. A test holds the two to each other.
 
-use super::parse::{function_names, nearest};
+use super::tree::{Reduce, Unary};
+use crate::suggest::nearest;
 
 /// A function, an operator or a constant of formulas.
 #[derive(Clone, Copy, Debug)]
@@ -184,10 +185,67 @@ pub const WRITTEN: &[(&str, &str)] = &[
     ("cosine(x, y)", "a metric by its name, of both rows"),
 ];
 
-/// What to try for an unknown function: what is meant by the name elsewhere, the nearest name, or
-/// all of them.
-pub fn remedy(name: &str) -> String {
-    let known = function_names().chain(super::named::all().iter().map(|m| m.name));
+/// The functions of one number, by name.
+pub const UNARY: &[(&str, Unary)] = &[
+    ("abs", Unary::Abs),
+    ("sqrt", Unary::Sqrt),
+    ("exp", Unary::Exp),
+    ("log", Unary::Log),
+    ("ln", Unary::Log),
+    ("log2", Unary::Log2),
+    ("log10", Unary::Log10),
+    ("log1p", Unary::Log1p),
+    ("expm1", Unary::Expm1),
+    ("sin", Unary::Sin),
+    ("cos", Unary::Cos),
+    ("tan", Unary::Tan),
+    ("asin", Unary::Asin),
+    ("acos", Unary::Acos),
+    ("atan", Unary::Atan),
+    ("sinh", Unary::Sinh),
+    ("cosh", Unary::Cosh),
+    ("tanh", Unary::Tanh),
+    ("erf", Unary::Erf),
+    ("erfc", Unary::Erfc),
+    ("lgamma", Unary::Lgamma),
+    ("popcount", Unary::Popcount),
+    ("floor", Unary::Floor),
+    ("ceil", Unary::Ceil),
+    ("round", Unary::Round),
+    ("sign", Unary::Sign),
+    ("isnan", Unary::IsNan),
+    ("not", Unary::Not),
+];
+
+/// The reductions, by name.
+pub(super) const REDUCE: &[(&str, Reduce)] = &[
+    ("sum", Reduce::Sum),
+    ("prod", Reduce::Prod),
+    ("max", Reduce::Max),
+    ("min", Reduce::Min),
+    ("any", Reduce::Any),
+    ("all", Reduce::All),
+    ("count", Reduce::Sum),
+];
+
+/// The functions that the parser takes one by one.
+const OTHER: &[&str] = &[
+    "mean", "dot", "norm", "if", "reduce", "vec", "atan2", "hypot", "pow", "dim",
+];
+
+/// The name of every function, operators and metrics left out.
+fn function_names() -> impl Iterator<Item = &'static str> {
+    UNARY
+        .iter()
+        .map(|u| u.0)
+        .chain(REDUCE.iter().map(|r| r.0))
+        .chain(OTHER.iter().copied())
+}
+
+/// What to try for an unknown function: what is meant by the name elsewhere, the nearest name of a
+/// function or of `metrics`, or all functions.
+pub fn remedy(name: &str, metrics: impl Iterator<Item = &'static str>) -> String {
+    let known = function_names().chain(metrics);
     match (meant(name), nearest(name, known)) {
         (Some(meant), _) => meant.to_string(),
         (None, Some(near)) => format!("'{near}'"),

@@ -8,11 +8,13 @@ pub mod images;
 pub mod interval;
 pub(crate) mod lex;
 pub mod lower;
+pub mod metric;
 pub mod named;
 pub mod operators;
 pub mod parse;
 pub mod pattern;
 pub mod prepare;
+pub mod scope;
 mod sign;
 pub mod symmetry;
 pub(crate) mod texts;
@@ -21,7 +23,18 @@ pub mod tree;
 pub mod truth;
 
 pub use eval::{Evaluator, Rows};
-pub use parse::{Param, Scope, parse};
+pub use parse::{Param, Scope};
 pub use symmetry::{Symmetry, symmetry};
 pub use texts::own as own_text;
 pub use tree::{Formula, Id, Node, Shape, Side};
+
+use crate::error::Result;
+
+/// Parses `text` as one more root's worth of nodes of `formula`; the caller makes it a root. The
+/// text may call every named pair.
+///
+/// # Errors
+/// `Request`, with the place underlined, when the text does not parse or does not type.
+pub fn parse(formula: &mut Formula, text: &str, scope: &Scope<'_>) -> Result<Id> {
+    parse::parse_with(formula, text, scope, named::all())
+}

@@ -5,80 +5,40 @@
 //! unary `-`, `^` (also `**`, to the right), `.name`, `[k]` and `[a:b]`.
 
 mod slices;
+mod state;
 
-use self::slices::Slices;
-use super::lex::{Token, TokenKind, lex};
+use self::state::Parser;
+use super::functions::{self, REDUCE, UNARY};
+use super::lex::{TokenKind, lex};
+use super::metric::Named;
+pub use super::metric::Param;
+pub use super::scope::{Prepared, Scope};
 use super::tree::{Binary, DEP_BOUND, Formula, Id, Node, Reduce, Shape, Side, Unary};
 use crate::error::{Error, Result};
 use crate::number;
 use crate::opt::Opt;
-use std::collections::BTreeMap;
+use crate::suggest::suggestion;
 use std::ops::Range;
 
-/// The most bytes of text, and the deepest nesting, a formula may have.
+/// The most bytes of text that a formula may have.
 pub const MAX_TEXT: usize = 64 * 1024;
-const MAX_DEPTH: usize = 100;
 
-/// A value bound to a name by `--param`.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(untagged)]
-pub enum Param {
-    /// A number.
-    Number(#[serde(with = "crate::exact")] f64),
-    /// A vector as long as a row has components.
-    Vector(#[serde(with = "crate::exact")] Vec<f64>),
-    /// A word: the choice of an option, such as a unit.
-    Word(String),
-}
-
-/// What names in a formula mean.
-#[derive(Clone, Debug, Default)]
-pub struct Scope<'a> {
-    /// Named values.
-    pub params: BTreeMap<String, Param>,
-    /// Column names of x and of y, where the inputs have them.
-    pub columns: [Option<&'a [String]>; 2],
-    /// Components of a row, where known: indices are checked against it. Of rows of two lengths the
-    /// larger.
-    pub dim: Option<usize>,
-    /// Components of a row of x and of y, where they may differ.
-    pub cols: Option<[usize; 2]>,
-    /// What was done to the tables.
-    pub prepared: Prepared,
-}
-
-impl Scope<'_> {
-    /// Components of a row of `side`, where known.
-    fn cols(&self, side: Side) -> Option<usize> {
-        self.cols.map(|cols| cols[side as usize]).or(self.dim)
-    }
-    /// Components of a row, where known and the same for x and y.
-    fn whole(&self) -> Option<usize> {
-        self.cols(Side::X)
-            .filter(|cols| self.cols(Side::Y) == Some(*cols))
-    }
-}
-
-/// Metrics that are made ready for, by what is done to whole tables first.
-#[derive(Clone, Debug, Default)]
-pub struct Prepared {
-    /// Their names.
-    pub metrics: Vec<&'static str>,
-    /// The one of them that has taken the place of the rows: a formula has no others.
-    pub rows: Option<&'static str>,
-}
-
-/// Parses `text` as one more root's worth of nodes of `formula`; the caller makes it a root.
+/// Parses `text` as one more root's worth of nodes of `formula`; the caller makes it a root. The
+/// text may call `metrics` by their names.
 ///
 /// # Errors
 /// `Request`, with the place underlined, when the text does not parse or does not type.
-pub fn parse(formula: &mut Formula, text: &str, scope: &Scope<'_>) -> Result<Id> {
+pub fn parse_with(
+    formula: &mut Formula,
+    text: &str,
+    scope: &Scope<'_>,
+    metrics: &'static [Named],
+) -> Result<Id> {
     if text.len() > MAX_TEXT {
         return Err(Error::request("the formula is too long").limit(format!("{MAX_TEXT} bytes")));
     }
     let tokens = lex(text)?;
     formula.components = scope.dim.or(formula.components);
-    let slices = Slices::default();
     // A slice has the only colon of a formula.
     let sliced = tokens
         .iter()
@@ -93,8 +53,9 @@ pub fn parse(formula: &mut Formula, text: &str, scope: &Scope<'_>) -> Result<Id>
         depth: 0,
         bound: None,
         operands: None,
-        slices,
+        slices: Default::default(),
         sliced,
+        metrics,
         own: vec![],
     };
     let id = parser.value_of_the_pair()?;
@@ -104,149 +65,7 @@ pub fn parse(formula: &mut Formula, text: &str, scope: &Scope<'_>) -> Result<Id>
     }
 }
 
-/// The functions of one number, by name.
-pub const UNARY: &[(&str, Unary)] = &[
-    ("abs", Unary::Abs),
-    ("sqrt", Unary::Sqrt),
-    ("exp", Unary::Exp),
-    ("log", Unary::Log),
-    ("ln", Unary::Log),
-    ("log2", Unary::Log2),
-    ("log10", Unary::Log10),
-    ("log1p", Unary::Log1p),
-    ("expm1", Unary::Expm1),
-    ("sin", Unary::Sin),
-    ("cos", Unary::Cos),
-    ("tan", Unary::Tan),
-    ("asin", Unary::Asin),
-    ("acos", Unary::Acos),
-    ("atan", Unary::Atan),
-    ("sinh", Unary::Sinh),
-    ("cosh", Unary::Cosh),
-    ("tanh", Unary::Tanh),
-    ("erf", Unary::Erf),
-    ("erfc", Unary::Erfc),
-    ("lgamma", Unary::Lgamma),
-    ("popcount", Unary::Popcount),
-    ("floor", Unary::Floor),
-    ("ceil", Unary::Ceil),
-    ("round", Unary::Round),
-    ("sign", Unary::Sign),
-    ("isnan", Unary::IsNan),
-    ("not", Unary::Not),
-];
-
-const REDUCE: &[(&str, Reduce)] = &[
-    ("sum", Reduce::Sum),
-    ("prod", Reduce::Prod),
-    ("max", Reduce::Max),
-    ("min", Reduce::Min),
-    ("any", Reduce::Any),
-    ("all", Reduce::All),
-    ("count", Reduce::Sum),
-];
-
-const OTHER: &[&str] = &[
-    "mean", "dot", "norm", "if", "reduce", "vec", "atan2", "hypot", "pow", "dim",
-];
-
-/// The name of every function, operators and metrics left out.
-pub(crate) fn function_names() -> impl Iterator<Item = &'static str> {
-    UNARY
-        .iter()
-        .map(|u| u.0)
-        .chain(REDUCE.iter().map(|r| r.0))
-        .chain(OTHER.iter().copied())
-}
-
-struct Parser<'a, 'b> {
-    formula: &'a mut Formula,
-    text: &'a str,
-    tokens: Vec<Token>,
-    at: usize,
-    scope: &'a Scope<'b>,
-    depth: usize,
-    /// Tokens that were read, those of slices for each component.
-    steps: usize,
-    bound: Option<[String; 2]>,
-    /// What the names of `bound` stand for, where the operator is applied to slices.
-    operands: Option<[Id; 2]>,
-    slices: Slices,
-    /// Whether a slice stands anywhere in the formula.
-    sliced: bool,
-    /// Columns of x that hold texts of the formula.
-    own: Vec<u32>,
-}
-
 impl Parser<'_, '_> {
-    fn peek(&self) -> &TokenKind {
-        &self.tokens[self.at].kind
-    }
-    fn range(&self) -> Range<usize> {
-        self.tokens[self.at].range.clone()
-    }
-    fn bump(&mut self) -> Token {
-        let token = self.tokens[self.at].clone();
-        self.steps += 1;
-        if self.at + 1 < self.tokens.len() {
-            self.at += 1;
-        }
-        token
-    }
-    fn eat(&mut self, symbol: &str) -> bool {
-        let yes = matches!(self.peek(), TokenKind::Symbol(s) if *s == symbol);
-        if yes {
-            self.bump();
-        }
-        yes
-    }
-    fn eat_word(&mut self, word: &str) -> bool {
-        let yes = matches!(self.peek(), TokenKind::Name(n) if n == word);
-        if yes {
-            self.bump();
-        }
-        yes
-    }
-    fn want(&mut self, symbol: &str) -> Result<()> {
-        if self.eat(symbol) {
-            Ok(())
-        } else {
-            Err(self.unexpected(&format!("'{symbol}'")))
-        }
-    }
-    fn unexpected(&self, wanted: &str) -> Error {
-        let found = match self.peek() {
-            TokenKind::End => "the formula ends".to_string(),
-            _ => format!("found '{}'", &self.text[self.range()]),
-        };
-        self.error(self.range(), format!("{found} where {wanted} should stand"))
-    }
-    fn error(&self, range: Range<usize>, what: String) -> Error {
-        Error::request(what).at("formula").span(self.text, range)
-    }
-    /// Gives an error of the tree the place in the text.
-    fn place<T>(&self, start: usize, result: Result<T>) -> Result<T> {
-        let end = self.tokens[self.at.saturating_sub(1)].range.end;
-        result.map_err(|e| {
-            if e.span_ref().is_some() {
-                e
-            } else {
-                e.at_least("formula").span(self.text, start..end)
-            }
-        })
-    }
-    fn nested<T>(&mut self, go: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            let what = "the formula is nested too deeply".to_string();
-            return Err(self
-                .error(self.range(), what)
-                .limit(format!("{MAX_DEPTH} levels")));
-        }
-        let result = go(self);
-        self.depth -= 1;
-        result
-    }
     fn binary_at(&mut self, start: usize, op: Binary, a: Id, b: Id) -> Result<Id> {
         let result = self.formula.binary(op, a, b);
         self.place(start, result)
@@ -711,11 +530,13 @@ impl Parser<'_, '_> {
             }
         }
     }
+    fn metric_named(&self, name: &str) -> Option<&'static Named> {
+        self.metrics.iter().find(|metric| metric.is_called(name))
+    }
     /// A named metric of rows that are ready for it; the parenthesis is open.
     fn prepared(&mut self, name: &str, range: &Range<usize>) -> Result<Option<Id>> {
-        let ready =
-            |named: &&super::named::Named| self.scope.prepared.metrics.contains(&named.name);
-        let Some(named) = super::named::find(name).filter(ready) else {
+        let ready = |named: &&Named| self.scope.prepared.metrics.contains(&named.name);
+        let Some(named) = self.metric_named(name).filter(ready) else {
             return Ok(None);
         };
         if !["x", ",", "y", ")"]
@@ -748,7 +569,7 @@ impl Parser<'_, '_> {
         let rows = args.len() == 2
             && *self.formula.node(args[0]) == Node::Row(Side::X)
             && *self.formula.node(args[1]) == Node::Row(Side::Y);
-        match super::named::find(name) {
+        match self.metric_named(name) {
             Some(named) if rows && named.prepare.is_none() => {
                 (named.formula)(self.formula, &self.scope.params, self.scope.dim)
             }
@@ -761,7 +582,8 @@ impl Parser<'_, '_> {
             Some(_) => Err(self.error(range, format!("a metric takes both rows: '{name}(x, y)'"))),
             None => {
                 let e = self.error(range, format!("unknown function '{name}'"));
-                Err(e.remedy(super::functions::remedy(name)))
+                let metrics = self.metrics.iter().map(|metric| metric.name);
+                Err(e.remedy(functions::remedy(name, metrics)))
             }
         }
     }
@@ -783,7 +605,7 @@ impl Parser<'_, '_> {
         let op = self.expression();
         self.bound = None;
         let op = op?;
-        if self.slices.len().is_some() {
+        if self.slices.len.is_some() {
             return Err(self.operands_only(start));
         }
         self.want(",")?;
@@ -791,8 +613,7 @@ impl Parser<'_, '_> {
         let mut body_at = self.at;
         let mut body = self.expression()?;
         if self.eat(",") {
-            let single =
-                self.formula.ty(body).shape == Shape::Scalar && self.slices.len().is_none();
+            let single = self.formula.ty(body).shape == Shape::Scalar && self.slices.len.is_none();
             if !single || self.formula.deps(body) & DEP_BOUND != 0 {
                 let place = self.tokens[body_at].range.start..self.tokens[self.at - 2].range.end;
                 return Err(self.error(
@@ -808,7 +629,7 @@ impl Parser<'_, '_> {
         if self.formula.ty(op).shape != Shape::Scalar || self.formula.deps(op) & !DEP_BOUND != 0 {
             return Err(self.operands_only(start));
         }
-        let result = match self.slices.len() {
+        let result = match self.slices.len {
             Some(_) => self.user_reduced(op_at, &names, init, (body_at, body)),
             None => self.formula.user_reduce(op, init, body),
         };
@@ -829,42 +650,4 @@ impl Parser<'_, '_> {
             )),
         }
     }
-}
-
-/// A remedy that names the nearest of `known`, or says what would do.
-pub fn suggestion<'s>(name: &str, known: impl Iterator<Item = &'s str>, what: &str) -> String {
-    let known: Vec<&str> = known.collect();
-    match nearest(name, known.iter().copied()) {
-        Some(near) => format!("'{near}'"),
-        None if known.len() <= 40 => format!("{what}: {}", known.join(", ")),
-        None => what.to_string(),
-    }
-}
-
-/// The one of `known` that `name` is a slip of: at most a third of its letters differ, and
-/// something is left to recognise.
-pub fn nearest<'s>(name: &str, known: impl Iterator<Item = &'s str>) -> Option<&'s str> {
-    let letters = name.chars().count();
-    let near = known
-        .filter(|k| k.chars().count() > 2 || k.eq_ignore_ascii_case(name))
-        .map(|k| (distance(name, k), k));
-    near.min()
-        .filter(|(d, _)| *d <= (letters / 3).max(1) && *d + 1 < letters.max(2))
-        .map(|(_, k)| k)
-}
-
-/// Levenshtein's distance of two short names, ignoring case.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.to_lowercase().chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.to_lowercase().chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let cost = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = cost.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }

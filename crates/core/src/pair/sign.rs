@@ -92,7 +92,7 @@ impl Formula {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pair::parse::{Scope, parse};
+    use crate::pair::{Scope, parse};
 
     #[test]
     fn squares_magnitudes_and_what_is_made_of_them_are_never_negative() {

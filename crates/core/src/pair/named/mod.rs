@@ -1,96 +1,12 @@
 //! Named pairs: one file each, holding formula, reference evaluation, cost, symmetry, domain and
 //! test range together.
 
-use super::parse::{Param, Scope, parse, suggestion};
+pub use super::metric::{Named, Params, Prepare, Prepared, RowValues, Scale, Stop};
+use super::parse::{Param, Scope, parse_with};
 use super::tree::{Formula, Id};
 use crate::error::{Error, Result};
 use crate::opt::Opt;
-use crate::table::Table;
-use std::collections::BTreeMap;
-
-/// Options of a metric: `p`, `w`, `V`, `VI`, `gamma`, …
-pub type Params = BTreeMap<String, Param>;
-
-/// What rows a metric is made for; refused or converted elsewhere, used for test inputs here.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum RowValues {
-    /// Any finite numbers.
-    Real,
-    /// Numbers ≥ 0.
-    NonNegative,
-    /// Zero or not zero.
-    Boolean,
-    /// Latitude and longitude in radians, two components.
-    LatLon,
-    /// Any finite numbers, NaN where one is missing.
-    Missing,
-}
-
-/// How the error of a value is measured.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Scale {
-    /// Relative to the value (translation-invariant pairs, computed from differences).
-    Relative,
-    /// Relative to this magnitude (bounded similarities).
-    Fixed(f64),
-    /// Relative to the product of the norms of the rows (inner products).
-    Norms,
-}
-
-/// Changes both tables before pairs are formed (rank, whiten), or completes the options from them
-/// (variances).
-///
-/// It asks `stop` for every row, and ends with an error that says it was interrupted where the
-/// answer is yes.
-pub type Prepare = fn(
-    x: &Table,
-    y: Option<&Table>,
-    params: &mut Params,
-    stop: Stop<'_>,
-) -> Result<Option<Prepared>>;
-
-/// Whether work is to end.
-pub type Stop<'a> = &'a dyn Fn() -> bool;
-
-/// Tables after [`Prepare`]: double precision, same numbers of rows.
-#[derive(Clone, Debug)]
-pub struct Prepared {
-    /// The first table.
-    pub x: Table,
-    /// The second, if there is one.
-    pub y: Option<Table>,
-}
-
-/// A named pair.
-#[derive(Clone, Copy, Debug)]
-pub struct Named {
-    /// The name, as in SciPy or scikit-learn.
-    pub name: &'static str,
-    /// What it is, in a line.
-    pub about: &'static str,
-    /// Whether more alike rows have larger values, so that the nearest are those of the largest.
-    pub similarity: bool,
-    /// The least and the largest value over rows of its domain, with the options it has by default.
-    pub values: (f64, f64),
-    /// Other names it is known by.
-    pub aliases: &'static [&'static str],
-    /// The options it takes.
-    pub options: &'static [&'static str],
-    /// Appends its formula.
-    pub formula: fn(&mut Formula, &Params, Option<usize>) -> Result<Id>,
-    /// What is done to whole tables first.
-    pub prepare: Option<Prepare>,
-    /// An independent evaluation on rows (after `prepare`), straight from the definition.
-    pub reference: fn(&[f64], &[f64], &Params) -> f64,
-    /// Whether the value is the same with the rows exchanged.
-    pub symmetric: bool,
-    /// Rows it is made for.
-    pub domain: RowValues,
-    /// How its error is measured.
-    pub scale: Scale,
-    /// Range of components for tests.
-    pub range: (f64, f64),
-}
+use crate::suggest::suggestion;
 
 mod booleans;
 mod braycurtis;
@@ -167,9 +83,7 @@ pub fn all() -> &'static [Named] {
 
 /// The named pair called `name`, or by an alias, in any case.
 pub fn find(name: &str) -> Option<&'static Named> {
-    let lower = name.to_lowercase();
-    ALL.iter()
-        .find(|m| m.name == lower || m.aliases.contains(&lower.as_str()))
+    ALL.iter().find(|metric| metric.is_called(name))
 }
 
 /// The metrics that a formula calls and that need whole tables first.
@@ -223,14 +137,15 @@ fn meant(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Appends the formula `text` with `params` bound, for metrics that are formulas.
+/// Appends the formula `text` with `params` bound, for metrics that are formulas. It may not call
+/// other metrics, so that no metric is defined by itself.
 pub(crate) fn text(
     formula: &mut Formula,
     text: &str,
     params: &Params,
     dim: Option<usize>,
 ) -> Result<Id> {
-    parse(
+    parse_with(
         formula,
         text,
         &Scope {
@@ -238,6 +153,7 @@ pub(crate) fn text(
             dim,
             ..Scope::default()
         },
+        &[],
     )
 }
 

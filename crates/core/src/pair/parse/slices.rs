@@ -4,31 +4,16 @@
 //! slices is parsed once for each component, in which a slice is the component at hand, and the
 //! operator joins what comes of it by halves.
 
-use super::{Parser, REDUCE};
+use super::state::{Parser, Slices};
 use crate::error::{Error, Result};
 use crate::opt::Opt;
+use crate::pair::functions::REDUCE;
 use crate::pair::lex::TokenKind;
 use crate::pair::tree::{Binary, DEP_BOUND, Id, MAX_NODES, Node, Reduce, Shape, Side, Unary};
 use std::ops::Range;
 
 /// The most tokens that are read for one formula, slices read again for each component.
 const MAX_STEPS: usize = 1 << 22;
-
-/// Where the parser is in the slices around it.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Slices {
-    /// The component at hand, counted from the beginning of each slice.
-    at: u32,
-    /// How long the slices are that were met since the innermost reduction began.
-    len: Option<u32>,
-}
-
-impl Slices {
-    /// How many components the slices have, if any were met.
-    pub(super) fn len(self) -> Option<u32> {
-        self.len
-    }
-}
 
 impl Parser<'_, '_> {
     /// Component `first` of a row, or the slice that begins there; the bracket is open.
