@@ -5,7 +5,7 @@ use numpy::{Element, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use zipfold::Table;
-use zipfold::core::{Buffer, Elements};
+use zipfold::internals::core::{Buffer, Elements};
 
 /// The elements of a C-contiguous array, and the array that keeps them alive.
 struct Borrowed<T> {

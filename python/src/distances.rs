@@ -10,11 +10,11 @@ use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
-use zipfold::core::problem::{FoldSpec, Input, NanPolicy, PairSpec, Problem, SCHEMA};
-use zipfold::core::{Domain, Precision};
-use zipfold::query::Query;
-use zipfold::run::{Lent, Target};
+use zipfold::Query;
+use zipfold::problem::{FoldSpec, Input, NanPolicy, PairSpec, Problem, SCHEMA};
 use zipfold::{Data, Error, Output};
+use zipfold::{Lent, Target};
+use zipfold::{Precision, problem::Domain};
 
 /// The matrix of all pairs (or SciPy's condensed order), new or into `out`.
 #[pyfunction]

@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use zipfold::core::opt::{Given, Opt};
+use zipfold::internals::core::opt::{Given, Opt};
 use zipfold::{Blame, Error};
 
 /// The exception for `error`.

@@ -6,11 +6,11 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
-use zipfold::core::Precision;
-use zipfold::core::factor::{Answer, Evidence, Factor, Kind, Names, Network, Task};
-use zipfold::device::Wanted;
-use zipfold::infer::{Inferred, Settings};
-use zipfold::io::{evidence, network};
+use zipfold::Precision;
+use zipfold::devices::Wanted;
+use zipfold::internals::io::{evidence, network};
+use zipfold::network::{Answer, Evidence, Factor, Kind, Names, Network, Task};
+use zipfold::network::{Inferred, Settings};
 use zipfold::{Budget, Error, Result};
 
 /// A network as `(bayes, cards, variable names, state names, [(scope, values)])`.
@@ -136,13 +136,13 @@ pub fn infer<'py>(
     question: Question,
 ) -> PyResult<Bound<'py, PyDict>> {
     let done = attended(py, false, None, |_| {
-        zipfold::pool::within(question.threads, || {
+        zipfold::internals::pool::within(question.threads, || {
             let settings = question.settings()?;
             let budget = Budget::new(settings.memory);
             let model = model.read(&budget)?;
             let seen = question.seen(&model, &budget)?;
             let task = question.task(&model)?;
-            let done = zipfold::infer::infer(&model, &seen, &task, &settings)?;
+            let done = zipfold::network::infer(&model, &seen, &task, &settings)?;
             Ok((model, done))
         })
     })?;

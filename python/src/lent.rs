@@ -5,8 +5,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use zipfold::cpu::pairs::store::{LONG, LONGEST, copy};
-use zipfold::plan::{Sink, Values};
+use zipfold::internals::cpu::pairs::store::{LONG, LONGEST, copy};
+use zipfold::internals::plan::{Sink, Values};
 use zipfold::{Error, Result};
 
 /// Memory of a C-contiguous array, in either precision.

@@ -8,10 +8,10 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
-use zipfold::core::pair::parse::Param;
-use zipfold::core::problem::{AxisSpec, FoldSpec};
-use zipfold::device::{Runtime, Wanted, list};
-use zipfold::plan::Overrides;
+use zipfold::Overrides;
+use zipfold::devices::{Runtime, Wanted, list};
+use zipfold::problem::Param;
+use zipfold::problem::{AxisSpec, FoldSpec};
 use zipfold::{Budget, Data, Options, Progress, Result};
 
 /// Pair-components below which a call is done before anybody could interrupt it.
@@ -138,13 +138,13 @@ fn param(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Param> {
 /// Bytes that a call without a limit of its own may hold.
 #[pyfunction]
 pub fn available_memory() -> u64 {
-    zipfold::io::memory::usual()
+    zipfold::internals::io::memory::usual()
 }
 
 /// Bytes of `"2GiB"`, `"500MB"`.
 #[pyfunction]
 pub fn parse_bytes(py: Python<'_>, text: &str) -> PyResult<u64> {
-    zipfold::core::budget::parse_bytes(text)
+    zipfold::internals::core::budget::parse_bytes(text)
         .map_err(|e| raise(py, &e.at("memory").remedy("memory='2GiB'")))
 }
 

@@ -4,9 +4,9 @@ use crate::errors::raise;
 use crate::watch::attended;
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use zipfold::contract::{Bare, contract, contract_logs};
-use zipfold::core::factor::{MaxProduct, MinSum, OrAnd, SumProduct};
-use zipfold::infer::Settings;
+use zipfold::network::Settings;
+use zipfold::network::{Bare, contract, contract_logs};
+use zipfold::network::{MaxProduct, MinSum, OrAnd, SumProduct};
 use zipfold::{Error, Result};
 
 /// The table over `keep` of the product of all tables; rows-major, the last variable fastest.
@@ -22,7 +22,7 @@ pub fn sum_product<'py>(
     threads: usize,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let done = attended(py, false, None, |_| {
-        zipfold::pool::within(threads, || {
+        zipfold::internals::pool::within(threads, || {
             let memory = memory.unwrap_or_else(crate::options::available_memory);
             let settings = Settings {
                 memory,

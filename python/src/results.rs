@@ -5,7 +5,7 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use zipfold::Output;
-use zipfold::core::fold::{Fold, Layout, Numbers, Role, Tally};
+use zipfold::internals::core::fold::{Fold, Layout, Numbers, Role, Tally};
 
 /// What `fold` gave over `n` × `m` rows.
 pub fn result<'py>(

@@ -7,9 +7,10 @@ use crate::results::{result, tally};
 use crate::watch::attended;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use zipfold::query::{Query, plan_json};
-use zipfold::run::Target;
-use zipfold::{Data, Error, Job, Message, Outcome, Problem, Table, partial, shards};
+use zipfold::Target;
+use zipfold::internals::query::{Query, plan_json};
+use zipfold::internals::{partial, shards};
+use zipfold::{Data, Error, Job, Message, Outcome, Problem, Table};
 
 /// An array with the names of its columns, the named columns beside it, and which of all these are
 /// text.
@@ -219,7 +220,7 @@ type Metric = (
 #[pyfunction]
 pub fn metrics() -> Vec<Metric> {
     let words = |list: &[&str]| list.iter().map(|w| (*w).to_string()).collect();
-    let all = zipfold::core::pair::named::all().iter();
+    let all = zipfold::internals::core::pair::named::all().iter();
     all.map(|m| {
         let kind = if m.similarity {
             "similarity"
@@ -244,7 +245,7 @@ pub fn metrics() -> Vec<Metric> {
 /// The refusal of a name that is no metric.
 #[pyfunction]
 pub fn unknown_metric(py: Python<'_>, name: &str) -> PyErr {
-    match zipfold::core::pair::named::require(name, &Default::default()) {
+    match zipfold::internals::core::pair::named::require(name, &Default::default()) {
         Err(e) => raise(py, &e),
         Ok(_) => raise(py, &Error::internal(format!("'{name}' is a metric"))),
     }

@@ -4,11 +4,11 @@ use crate::args::RunArgs;
 use crate::lists;
 use crate::named::Names;
 use std::path::Path;
-use zipfold::core::Side;
-use zipfold::core::fold::{Columns, Layout, Numbers, Role};
-use zipfold::core::problem::FoldSpec;
-use zipfold::io::npz::NpzWriter;
-use zipfold::io::{Column, OutputOptions, write_array, write_columns};
+use zipfold::columns::Side;
+use zipfold::columns::{Columns, Layout, Numbers, Role};
+use zipfold::internals::io::npz::NpzWriter;
+use zipfold::internals::io::{Column, OutputOptions, write_array, write_columns};
+use zipfold::problem::FoldSpec;
 use zipfold::{Error, Job, Outcome, Problem, Result};
 
 /// Suffixes that promise what a share is not.
@@ -196,7 +196,7 @@ fn array(path: &str, answer: &Columns<'_>, names: &Names, options: OutputOptions
     let values = answer.all(values);
     match (names.side(0), names.side(1), answer.layout) {
         (Some(x), Some(y), Layout::Matrix) if path.ends_with(".csv") || path.ends_with(".tsv") => {
-            zipfold::io::write::write_matrix(
+            zipfold::internals::io::write::write_matrix(
                 path,
                 [x.first(), y.first()],
                 written(&values),
@@ -216,7 +216,7 @@ fn lists(path: &str, answer: &Columns<'_>, options: OutputOptions) -> Result<()>
             .step_by(some)
             .map(|start| start..(start + some).min(lines))
     };
-    let mut archive = NpzWriter::new(zipfold::io::Output::create(path, options)?);
+    let mut archive = NpzWriter::new(zipfold::internals::io::Output::create(path, options)?);
     for column in answer.arrays() {
         macro_rules! add {
             ($kind:ident) => {
@@ -338,5 +338,5 @@ fn csr(
             .iter()
             .map(|values| ("data", &found[..], written(values))),
     );
-    zipfold::io::write::write_arrays(path, &arrays, options)
+    zipfold::internals::io::write::write_arrays(path, &arrays, options)
 }

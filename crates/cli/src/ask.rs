@@ -2,15 +2,15 @@
 
 use crate::args::{Dist, Hist, Join, Knn, PairArgs, Reduce, RunArgs, Top};
 use std::collections::BTreeMap;
-use zipfold::core::budget::parse_bytes;
-use zipfold::core::fold::rows::Along;
-use zipfold::core::fold::{Closed, QuantileSpec, RowOp, SelectKind, TopSpec};
-use zipfold::core::pair::parse::Param;
-use zipfold::core::problem::{AxisSpec, FoldSpec, Input, NanPolicy, PairSpec, Problem, SCHEMA};
-use zipfold::core::{Domain, Precision};
+use zipfold::Overrides;
+use zipfold::internals::core::budget::parse_bytes;
 use zipfold::io::{ReadOptions, read_table};
-use zipfold::plan::Overrides;
+use zipfold::problem::Along;
+use zipfold::problem::Param;
+use zipfold::problem::{AxisSpec, FoldSpec, Input, NanPolicy, PairSpec, Problem, SCHEMA};
+use zipfold::problem::{Closed, QuantileSpec, RowOp, SelectKind, TopSpec};
 use zipfold::{Budget, Error, Result};
+use zipfold::{Precision, problem::Domain};
 
 /// Copies of a list of numbers that a run holds: the problem's, the formula's or the axis's own,
 /// squares, and the text that a checkpoint's key is made of.
@@ -79,7 +79,7 @@ fn problem(
     let cell = args
         .cell
         .as_deref()
-        .map(zipfold::core::PeriodicBox::parse)
+        .map(zipfold::internals::core::PeriodicBox::parse)
         .transpose()?;
     Ok(Problem {
         schema: SCHEMA,

@@ -16,12 +16,12 @@ use cover::cover;
 use levels::{BOX, Case, FOLD, Levels, PRECISION, RANGE, SIDES, WEIGHTS};
 use question::{Asked, Ends, asked, of_two};
 use std::collections::BTreeMap;
-use zipfold::core::figures;
-use zipfold::plan::cost::Term;
-use zipfold::plan::overrides::{Family, Overrides, Pruning};
-use zipfold::query::Query;
-use zipfold::run::{Output, Target};
+use zipfold::Query;
+use zipfold::internals::core::figures;
+use zipfold::internals::plan::cost::Term;
+use zipfold::internals::plan::overrides::{Family, Overrides, Pruning};
 use zipfold::{Blame, Options, Result};
+use zipfold::{Output, Target};
 
 /// Predicted seconds of a question, above which it has fewer rows, and the fewest it has.
 const LONG: f64 = 0.012;

@@ -1,8 +1,8 @@
 //! Options in the words of the command: what a library calls `nan` is `--nan` here.
 
 use zipfold::Message;
-use zipfold::core::error::quoted;
-use zipfold::core::opt::{Given, Opt};
+use zipfold::internals::core::error::quoted;
+use zipfold::internals::core::opt::{Given, Opt};
 
 /// An option as the command takes it: `--range LO HI`, `--nan skip`.
 pub fn words(opt: Opt, given: Given<'_>) -> String {

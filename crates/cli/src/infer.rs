@@ -7,17 +7,17 @@ use crate::terminal::say;
 use crate::text_file::write_text;
 use crate::{answer, ask, infer_explain, infer_plot, infer_report, lists, terminal};
 use std::time::{Duration, Instant};
-use zipfold::core::budget::human_bytes;
-use zipfold::core::factor::{Answer, Evidence, Network, Task};
-use zipfold::core::figures;
-use zipfold::core::shown::shown;
-use zipfold::core::{Budget, Error, Precision, Result};
-use zipfold::device::Wanted;
-use zipfold::infer::{Inferred, Listener, Settings, explain, infer};
-use zipfold::io::{OutputOptions, evidence, network};
-use zipfold::product::plan::Grouping;
-use zipfold::slices::Checkpoint;
-use zipfold::warnings::Warnings;
+use zipfold::Warnings;
+use zipfold::devices::Wanted;
+use zipfold::internals::core::budget::human_bytes;
+use zipfold::internals::core::figures;
+use zipfold::internals::core::shown::shown;
+use zipfold::internals::infer::{Inferred, Listener, Settings, explain, infer};
+use zipfold::internals::io::{OutputOptions, evidence, network};
+use zipfold::internals::product::plan::Grouping;
+use zipfold::internals::slices::Checkpoint;
+use zipfold::network::{Answer, Evidence, Network, Task};
+use zipfold::{Budget, Error, Precision, Result};
 
 /// Everything that is read and checked before work.
 struct Prepared {
@@ -70,7 +70,7 @@ pub fn run(args: InferArgs) -> Result<()> {
         .settings
         .checkpoint
         .iter()
-        .for_each(|checkpoint| zipfold::partial::discard(&checkpoint.path));
+        .for_each(|checkpoint| zipfold::internals::partial::discard(&checkpoint.path));
     let total = start.elapsed().as_secs_f64();
     if let Some(path) = &args.run.report {
         infer_report::write(path, &ready.network, &args, &done, total, options(&args))?;
@@ -309,7 +309,7 @@ fn settings(args: &InferArgs) -> Result<Settings> {
             .run
             .memory
             .as_deref()
-            .map_or_else(|| Ok(zipfold::io::memory::usual()), ask::bytes)?,
+            .map_or_else(|| Ok(zipfold::internals::io::memory::usual()), ask::bytes)?,
         precision: if args.precision == "f32" {
             Precision::F32
         } else {

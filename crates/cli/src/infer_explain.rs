@@ -2,11 +2,11 @@
 
 use serde_json::json;
 use std::fmt::Write as _;
-use zipfold::core::factor::Network;
-use zipfold::core::figures;
-use zipfold::infer::{OnDevice, Planned};
-use zipfold::product::plan::slice::join_times;
-use zipfold::product::plan::{Group, Joint, Plan, Rates, Reduced, Source, Split};
+use zipfold::internals::core::figures;
+use zipfold::internals::infer::{OnDevice, Planned};
+use zipfold::internals::product::plan::slice::join_times;
+use zipfold::internals::product::plan::{Group, Joint, Plan, Rates, Reduced, Source, Split};
+use zipfold::network::Network;
 
 /// Joins listed in the table of buckets.
 const LISTED: usize = 12;
@@ -56,7 +56,7 @@ pub fn text(
     let _ = writeln!(
         out,
         "memory       {}",
-        zipfold::core::budget::human_bytes(p.peak_bytes as u64)
+        zipfold::internals::core::budget::human_bytes(p.peak_bytes as u64)
     );
     let sliced: usize = planned.plans().iter().map(|plan| plan.sliced.len()).sum();
     if sliced == 0 {
@@ -253,7 +253,7 @@ fn joins(plan: &Plan) -> Vec<Join> {
     };
     let log2 = |vars: &[usize]| vars.iter().map(size).sum::<f64>();
     let times = join_times(plan, &Rates::default());
-    let of = |(at, n): (usize, &zipfold::product::plan::Node)| match &n.source {
+    let of = |(at, n): (usize, &zipfold::internals::product::plan::Node)| match &n.source {
         Source::Input(_) => None,
         Source::Join(inputs) => Some(Join {
             at,

@@ -4,7 +4,7 @@ use crate::plot::{Drawn, SvgArea, axes, drawn};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use zipfold::Result;
-use zipfold::core::factor::Network;
+use zipfold::network::Network;
 
 /// log2 of the configurations that the joins of a plan visit, in the order of execution.
 ///

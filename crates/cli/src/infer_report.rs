@@ -5,11 +5,11 @@ use crate::infer_plot::marginals_svg;
 use crate::infer_tables::{self as tables, Form};
 use crate::report::{STYLE, plain, table};
 use crate::text_file::write_text;
-use zipfold::core::budget::human_bytes;
-use zipfold::core::factor::{Answer, Network};
-use zipfold::core::{Result, figures};
-use zipfold::infer::{Inferred, Planned};
+use zipfold::internals::core::budget::human_bytes;
+use zipfold::internals::core::{Result, figures};
 use zipfold::io::OutputOptions;
+use zipfold::network::{Answer, Network};
+use zipfold::network::{Inferred, Planned};
 
 /// Letters of an answer that a page shows.
 const SHOWN: usize = 20_000;

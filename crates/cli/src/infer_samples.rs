@@ -4,11 +4,11 @@ use crate::args::InferArgs;
 use crate::infer_tables::{Form, impossible, object};
 use serde_json::Value;
 use std::io::{self, Write};
-use zipfold::core::Result;
-use zipfold::core::factor::{Answer, Evidence, Network};
-use zipfold::infer::{Inferred, Settings, samples};
-use zipfold::io::csv_write::text_cell;
-use zipfold::io::{Output, OutputOptions};
+use zipfold::Result;
+use zipfold::internals::io::csv_write::text_cell;
+use zipfold::internals::io::{Output, OutputOptions};
+use zipfold::network::{Answer, Evidence, Network};
+use zipfold::network::{Inferred, Settings, samples};
 
 /// Draws `many` samples and writes them in `form`.
 pub fn run(

@@ -4,10 +4,10 @@
 use crate::terminal::Table;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use zipfold::core::factor::{Answer, Network};
-use zipfold::core::figures;
-use zipfold::io::csv_write::text_cell;
-use zipfold::io::uai_result;
+use zipfold::internals::core::figures;
+use zipfold::internals::io::csv_write::text_cell;
+use zipfold::internals::io::uai_result;
+use zipfold::network::{Answer, Network};
 use zipfold::{Blame, Error};
 
 /// What is said of evidence that cannot happen: there is nothing to ask after it, and its

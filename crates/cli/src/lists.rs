@@ -3,9 +3,9 @@
 
 use crate::terminal::print_line;
 use serde_json::json;
-use zipfold::core::pair::functions::{self, Kind};
-use zipfold::core::pair::named::{self, RowValues};
-use zipfold::plan::overrides::{Override, Overrides};
+use zipfold::internals::core::pair::functions::{self, Kind};
+use zipfold::internals::core::pair::named::{self, RowValues};
+use zipfold::internals::plan::overrides::{Override, Overrides};
 use zipfold::{Error, Result};
 
 /// A list, or one of its entries.
@@ -252,8 +252,11 @@ pub fn settings(asked: &Named) -> Result<()> {
     let table = Overrides::table();
     if let Some(name) = &asked.name {
         let Some(found) = table.iter().find(|s| s.key == name) else {
-            let near =
-                zipfold::core::suggest::suggestion(name, table.iter().map(|s| s.key), "one of");
+            let near = zipfold::internals::core::suggest::suggestion(
+                name,
+                table.iter().map(|s| s.key),
+                "one of",
+            );
             return Err(Error::request(format!("no plan choice '{name}'"))
                 .at("zipfold settings")
                 .remedy(near));
@@ -345,8 +348,8 @@ pub fn dotted(suffixes: &[&str]) -> String {
 
 /// `zipfold formats`.
 pub fn formats(as_json: bool) -> Result<()> {
-    let tables = zipfold::io::read::SUFFIXES;
-    let networks = zipfold::io::network::SUFFIXES;
+    let tables = zipfold::internals::io::read::SUFFIXES;
+    let networks = zipfold::internals::io::network::SUFFIXES;
     if as_json {
         let writes: serde_json::Map<String, serde_json::Value> = WRITTEN
             .iter()

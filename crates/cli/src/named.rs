@@ -1,7 +1,7 @@
 //! Names of rows, from the inputs to the results.
 
-use zipfold::core::Labels;
-use zipfold::io::Column;
+use zipfold::internals::core::Labels;
+use zipfold::internals::io::Column;
 use zipfold::{Data, Table};
 
 /// The words beside the rows of x and of y.

@@ -3,8 +3,8 @@
 
 use crate::text_file::write_text;
 use plotters::prelude::*;
-use zipfold::core::Side;
-use zipfold::core::fold::{Fold, Numbers, Role};
+use zipfold::columns::Side;
+use zipfold::internals::core::fold::{Fold, Numbers, Role};
 use zipfold::io::OutputOptions;
 use zipfold::{Error, Job, Outcome, Result};
 

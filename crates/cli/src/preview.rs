@@ -4,9 +4,9 @@
 use crate::answer::write_one;
 use crate::named::Names;
 use crate::terminal::{self, Table, print_line};
-use zipfold::core::Side;
-use zipfold::core::figures;
-use zipfold::core::fold::{Column, Columns, Layout, Numbers, Role};
+use zipfold::columns::Side;
+use zipfold::columns::{Column, Columns, Layout, Numbers, Role};
+use zipfold::internals::core::figures;
 use zipfold::io::OutputOptions;
 use zipfold::{Job, Outcome, Result};
 

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use zipfold::Progress;
-use zipfold::core::figures;
-use zipfold::warnings::Warnings;
+use zipfold::Warnings;
+use zipfold::internals::core::figures;
 
 /// A progress bar; it is removed when it goes out of scope, so also when a run is interrupted.
 pub struct Bar(Option<(ProgressBar, Mutex<Clock>)>);

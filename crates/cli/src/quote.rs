@@ -1,6 +1,6 @@
 //! Commands in hints, as a POSIX shell reads them back.
 
-use zipfold::core::error::quoted;
+use zipfold::internals::core::error::quoted;
 
 /// The command that is running, with `--resume`.
 pub fn resuming() -> String {

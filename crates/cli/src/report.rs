@@ -31,14 +31,14 @@ pub fn table(rows: &[(&str, String)]) -> String {
 
 fn page(told: &Told<'_>) -> String {
     let (tally, seconds) = (&told.outcome.tally, told.seconds);
-    let whole = zipfold::core::figures::grouped;
+    let whole = zipfold::internals::core::figures::grouped;
     let counts = table(&[
         ("pairs", whole(told.outcome.cells)),
         ("counted", whole(tally.counted)),
         ("beyond the cut-off", whole(tally.far)),
         ("left out as NaN", whole(tally.nan)),
     ]);
-    let time = zipfold::core::figures::duration;
+    let time = zipfold::internals::core::figures::duration;
     let times = table(&[
         ("read", time(seconds.read)),
         ("plan", time(seconds.plan)),
@@ -47,7 +47,7 @@ fn page(told: &Told<'_>) -> String {
         ("in all", time(seconds.total)),
     ]);
     let command: Vec<String> = std::env::args().collect();
-    let plan = zipfold::plan::explain::verbose(told.job, &told.outcome.plan);
+    let plan = zipfold::internals::plan::explain::verbose(told.job, &told.outcome.plan);
     // A matrix that went into its file is not held, and not drawn.
     let picture = plot::svg(told.job, told.outcome).unwrap_or_default();
     format!(
@@ -55,7 +55,7 @@ fn page(told: &Told<'_>) -> String {
          <h1>zipfold {verb}</h1><pre>{}</pre>{picture}<h2>Pairs</h2>{counts}<h2>Time</h2>{times}<p>{} of memory at most</p>\
          <h2>Plan</h2><pre>{}</pre><h2>Written</h2><pre>{}</pre></html>\n",
         plain(&command.join(" ")),
-        zipfold::core::budget::human_bytes(told.peak_bytes),
+        zipfold::internals::core::budget::human_bytes(told.peak_bytes),
         plain(&plan.told(crate::flags::words)),
         plain(&told.outputs.join("\n")),
         verb = told.verb,

@@ -3,11 +3,11 @@
 use crate::args::RunArgs;
 use crate::flags;
 use crate::terminal::{print_line, say};
-use zipfold::core::budget::human_bytes;
-use zipfold::core::figures;
-use zipfold::core::shown::shown;
-use zipfold::device::{Facts, Runtime};
-use zipfold::query::plan_json;
+use zipfold::devices::{Facts, Runtime};
+use zipfold::internals::core::budget::human_bytes;
+use zipfold::internals::core::figures;
+use zipfold::internals::core::shown::shown;
+use zipfold::internals::query::plan_json;
 use zipfold::{Job, Outcome, Result};
 
 /// Seconds of every phase.
@@ -26,7 +26,7 @@ pub struct Seconds {
 #[allow(missing_docs)]
 pub struct Told<'a> {
     pub verb: &'a str,
-    pub range: Option<&'a zipfold::ranges::Found>,
+    pub range: Option<&'a zipfold::internals::ranges::Found>,
     pub job: &'a Job,
     pub outcome: &'a Outcome,
     pub seconds: &'a Seconds,
@@ -156,8 +156,8 @@ fn summary(told: &Told<'_>) -> String {
 
 /// `zipfold devices`.
 pub fn devices(json: bool) -> Result<()> {
-    let machine = zipfold::cpu::detect(0, zipfold::io::memory::available());
-    let found = [Runtime::Cuda, Runtime::OpenCl].map(|r| (r, zipfold::device::list(r)));
+    let machine = zipfold::internals::cpu::detect(0, zipfold::internals::io::memory::available());
+    let found = [Runtime::Cuda, Runtime::OpenCl].map(|r| (r, zipfold::devices::list(r)));
     if json {
         let mut value = serde_json::to_value(&machine).unwrap_or_default();
         for (runtime, devices) in &found {

@@ -2,8 +2,8 @@
 
 use crate::args::Dist;
 use crate::work;
-use zipfold::device::{Wanted, required};
-use zipfold::io::{NpyFile, OutputOptions};
+use zipfold::internals::device::{Wanted, required};
+use zipfold::internals::io::{NpyFile, OutputOptions};
 use zipfold::{Error, Result};
 
 /// The longest source of a function.
@@ -25,7 +25,7 @@ pub fn dist(args: &Dist) -> Result<()> {
         let e = Error::request("the matrix of a pair source goes to an .npy file").at("-o");
         return Err(e.remedy("-o d.npy"));
     };
-    let text = zipfold::io::guard::Source::open(file, &work::budget(&args.run)?)?;
+    let text = zipfold::internals::io::guard::Source::open(file, &work::budget(&args.run)?)?;
     let function = text.whole_text(LONGEST, &work::budget(&args.run)?)?;
     let device = required(Wanted::parse(&args.run.device)?)?;
     let (x, y) = work::tables(&args.pair, &args.run)?;
@@ -36,9 +36,13 @@ pub fn dist(args: &Dist) -> Result<()> {
     };
     let out = NpyFile::create::<f64>(path, &[x.rows(), y.rows()], options)?;
     let m = y.rows() as u64;
-    zipfold::gpu::skeleton::matrix(&device, function.as_str(), &x, y, &mut |row, values| {
-        out.write(row as u64 * m, values)
-    })?;
+    zipfold::internals::gpu::skeleton::matrix(
+        &device,
+        function.as_str(),
+        &x,
+        y,
+        &mut |row, values| out.write(row as u64 * m, values),
+    )?;
     out.publish()?;
     if !args.run.quiet {
         crate::terminal::say(&format!("wrote {path}"));

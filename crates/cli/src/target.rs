@@ -1,6 +1,6 @@
 //! The device that kernels are written for: a runtime, an architecture, or facts in a file.
 
-use zipfold::device::{Facts, Runtime};
+use zipfold::devices::{Facts, Runtime};
 use zipfold::{Budget, Error, Result};
 
 /// Reads `cuda`, `opencl`, `sm_90`, or the name of a JSON file with an entry of `zipfold devices
@@ -41,7 +41,8 @@ pub fn facts(text: &str, budget: &Budget) -> Result<Facts> {
 const LONGEST: u64 = 1 << 20;
 
 fn of_file(path: &str, budget: &Budget) -> Result<Facts> {
-    let text = zipfold::io::guard::Source::open(path, budget)?.whole_text(LONGEST, budget)?;
+    let text =
+        zipfold::internals::io::guard::Source::open(path, budget)?.whole_text(LONGEST, budget)?;
     let odd = |what: String| Error::request(what).at(path);
     let value: serde_json::Value =
         serde_json::from_str(text.as_str()).map_err(|e| odd(format!("no JSON: {e}")))?;

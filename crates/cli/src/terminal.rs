@@ -3,8 +3,8 @@
 
 use crate::flags;
 use std::io::{IsTerminal, Write};
-use zipfold::core::figures;
-use zipfold::core::shown::shown_lines;
+use zipfold::internals::core::figures;
+use zipfold::internals::core::shown::shown_lines;
 use zipfold::{Error, Message, Result};
 
 /// Rows of a table that a terminal is shown, unless its window has more.

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use zipfold::Result;
-use zipfold::io::{Output, OutputOptions};
+use zipfold::internals::io::{Output, OutputOptions};
 
 /// A file whole or not at all.
 ///

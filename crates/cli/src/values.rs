@@ -16,7 +16,7 @@ impl OneOf {
     /// A metric.
     pub fn metric() -> Self {
         let known = || {
-            zipfold::core::pair::named::all()
+            zipfold::internals::core::pair::named::all()
                 .iter()
                 .map(|m| (m.name.to_string(), m.about))
                 .collect()
@@ -29,7 +29,7 @@ impl OneOf {
     /// A plan choice.
     pub fn setting() -> Self {
         let known = || {
-            zipfold::plan::Overrides::table()
+            zipfold::Overrides::table()
                 .into_iter()
                 .map(|s| (format!("{}=", s.key), s.about))
                 .collect()

@@ -15,16 +15,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
-use zipfold::core::pair::named;
-use zipfold::core::problem::NanPolicy;
-use zipfold::core::shown::shown;
-use zipfold::device::Wanted;
+use zipfold::Query;
+use zipfold::Target;
+use zipfold::devices::Wanted;
+use zipfold::internals::core::pair::named;
+use zipfold::internals::core::shown::shown;
+use zipfold::internals::partial::{self, Partial};
+use zipfold::internals::shards;
+use zipfold::io::read_data;
 use zipfold::io::{OutputOptions, ReadOptions, read_table};
-use zipfold::partial::{self, Partial};
-use zipfold::query::Query;
-use zipfold::reading::read_data;
-use zipfold::run::Target;
-use zipfold::shards;
+use zipfold::problem::NanPolicy;
 use zipfold::{Blame, Budget, Data, Error, Job, Options, Outcome, Problem, Result, Table};
 
 /// The longest text of a problem, and what reading one takes for each of its bytes: a TOML array of
@@ -34,7 +34,7 @@ const PER_BYTE: u64 = 48;
 
 /// A problem from a TOML or JSON file.
 pub fn problem_file(path: &str, budget: &Budget) -> Result<Problem> {
-    let source = zipfold::io::guard::Source::open(path, budget)?;
+    let source = zipfold::internals::io::guard::Source::open(path, budget)?;
     let text = source.whole_text(LONGEST_PROBLEM, budget)?;
     let text = text.as_str();
     let purpose = format!("the problem of {path}");
@@ -59,7 +59,7 @@ pub fn problem_file(path: &str, budget: &Budget) -> Result<Problem> {
 pub fn budget(run: &RunArgs) -> Result<Budget> {
     let bytes = match &run.memory {
         Some(text) => ask::bytes(text)?,
-        None => zipfold::io::memory::usual(),
+        None => zipfold::internals::io::memory::usual(),
     };
     Ok(Budget::new(bytes))
 }
@@ -158,13 +158,13 @@ pub fn run(problem: &Problem, args: &RunArgs, verb: &str, budget: &Budget) -> Re
 /// What was asked, of what.
 struct Who<'a> {
     verb: &'a str,
-    range: Option<&'a zipfold::ranges::Found>,
+    range: Option<&'a zipfold::internals::ranges::Found>,
     inputs: serde_json::Value,
 }
 
 /// Names and hashes of the data, for a report that asks for them.
 fn inputs(problem: &Problem, data: &zipfold::Data, args: &RunArgs) -> serde_json::Value {
-    let one = |(input, hash): (&zipfold::core::problem::Input, String)| serde_json::json!({"name": input.name, "hash": hash});
+    let one = |(input, hash): (&zipfold::problem::Input, String)| serde_json::json!({"name": input.name, "hash": hash});
     if args.json {
         data.hashes(problem).into_iter().map(one).collect()
     } else {
@@ -354,8 +354,10 @@ fn interrupts() -> Arc<AtomicBool> {
 /// Whether SIGHUP would end this process, as far as the system says.
 fn hangs_up() -> bool {
     let mut text = [0; 4096];
-    let source =
-        zipfold::io::guard::Source::open("/proc/self/status", &Budget::new(text.len() as u64));
+    let source = zipfold::internals::io::guard::Source::open(
+        "/proc/self/status",
+        &Budget::new(text.len() as u64),
+    );
     let got = source
         .ok()
         .and_then(|s| s.read_at(0, &mut text).ok())
@@ -533,16 +535,16 @@ pub fn emit(problem: &Problem, args: &RunArgs, target: &str, budget: &Budget) ->
         ..Options::default()
     };
     let mut explained = Query::new(problem, &data, &options).explain_on_host()?;
-    let ranges = zipfold::gpu::rows::data_ranges(&explained.job);
-    let plan = zipfold::plan::device::plan_for(
+    let ranges = zipfold::internals::gpu::rows::data_ranges(&explained.job);
+    let plan = zipfold::internals::plan::device::plan_for(
         &explained.job,
         explained.plan,
         &facts,
         &options.overrides,
         ranges.as_ref(),
     )?;
-    zipfold::gpu::engine::check_double(&facts, plan.precision)?;
-    let sources = zipfold::gpu::engine::sources(&explained.job, &plan, facts.runtime)?;
+    zipfold::internals::gpu::engine::check_double(&facts, plan.precision)?;
+    let sources = zipfold::internals::gpu::engine::sources(&explained.job, &plan, facts.runtime)?;
     explained.plan = plan;
     let told: String = explained
         .text(true)

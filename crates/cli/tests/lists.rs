@@ -7,7 +7,7 @@ use command::Folder;
 fn every_metric_is_listed_and_told_of() {
     let folder = Folder::new("lists-metrics");
     let list = folder.run("metrics").ok().out;
-    for metric in zipfold::core::pair::named::all() {
+    for metric in zipfold::internals::core::pair::named::all() {
         assert!(
             list.lines()
                 .any(|l| l.split_whitespace().next() == Some(metric.name)),
@@ -42,7 +42,7 @@ fn every_metric_is_listed_and_told_of() {
         serde_json::from_str(&folder.run("metrics --json").ok().out).unwrap();
     assert_eq!(
         json.as_array().unwrap().len(),
-        zipfold::core::pair::named::all().len()
+        zipfold::internals::core::pair::named::all().len()
     );
 }
 
@@ -50,7 +50,7 @@ fn every_metric_is_listed_and_told_of() {
 fn functions_settings_and_formats_are_listed() {
     let folder = Folder::new("lists-functions").with("a.csv", "x,y\n1,2\n3,4\n");
     let list = folder.run("functions").ok().out;
-    for function in zipfold::core::pair::functions::ALL {
+    for function in zipfold::internals::core::pair::functions::ALL {
         assert!(
             list.contains(function.form),
             "{} is not listed",

@@ -42,7 +42,7 @@ opts! {
     Columns = "columns", "The columns that are read.";
     Cutoff = "near", "The largest distance of a pair.";
     Device = "device", "Where the run computes.";
-    Devices = "zipfold::device::list", "No option: the list of the devices there are, which every interface has.";
+    Devices = "zipfold::devices::list", "No option: the list of the devices there are, which every interface has.";
     Edges = "edges", "The edges of a histogram.";
     Force = "force", "An existing output is replaced.";
     Ids = "ids", "The columns that name rows.";

@@ -34,7 +34,7 @@ pub fn of_state(fold: &Fold, state: &State) -> Numbers {
         }
         (Fold::Select(_), State::Select(s)) => {
             let mut s = s.clone();
-            zipfold::matches::sort(&mut s);
+            zipfold::internals::matches::sort(&mut s);
             let mut flat: Vec<f64> =
                 s.i.iter()
                     .zip(&s.j)

@@ -4,7 +4,7 @@
 use crate::compare::{Numbers, difference, same};
 use crate::runner::{Variant, chosen, isas, numbers, on_engine};
 use crate::specification;
-use zipfold::ranges::with_ranges;
+use zipfold::internals::ranges::with_ranges;
 use zipfold_core::{Data, Error, Precision, Problem, describe, oracle};
 
 /// The numbers of every fold.
@@ -33,7 +33,7 @@ pub fn everywhere(problem: &Problem, data: &Data) -> Result<Vec<Numbers>, Error>
     let odd = specification::differences(&job, &wanted);
     assert!(odd.is_empty(), "{}", odd.join("\n"));
     let isa = isas()[isas().len() - 1];
-    let prunable = zipfold::plan::prune::mode(&job).is_some();
+    let prunable = zipfold::internals::plan::prune::mode(&job).is_some();
     let ways = [("", ""), ("family", "vm"), ("prune", "on"), ("mesh", "2")];
     for (key, value) in ways
         .into_iter()

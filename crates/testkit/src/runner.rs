@@ -4,9 +4,10 @@
 use crate::case::{Case, Wanted};
 use crate::compare::{Numbers, close, difference, of_output, of_state, same};
 use crate::specification;
-use zipfold::plan::Overrides;
-use zipfold::ranges::with_ranges;
-use zipfold::{Options, Target, run};
+use zipfold::Overrides;
+use zipfold::internals::ranges::with_ranges;
+use zipfold::internals::run::run;
+use zipfold::{Options, Target};
 use zipfold_core::fold::Fold;
 use zipfold_core::opt::is_mark;
 use zipfold_core::oracle::{self, Answer};
@@ -54,13 +55,13 @@ fn value(case: &Case) -> Result<Vec<String>, Error> {
     };
     let problem = with_ranges(&problem, &data, &options)?.into_owned();
     let job = describe(&problem, data.clone())?;
-    let machine = zipfold::cpu::detect(1, 1 << 32);
-    zipfold::plan::choose(&job, &machine, &Overrides::read(&case.rest.set)?)?;
+    let machine = zipfold::internals::cpu::detect(1, 1 << 32);
+    zipfold::internals::plan::choose(&job, &machine, &Overrides::read(&case.rest.set)?)?;
     let answer = oracle::run(&job)?;
     let by_oracle = numbers(&job, &answer);
     let mut found = expected(case, &by_oracle);
     found.extend(specification::differences(&job, &by_oracle));
-    let prunable = zipfold::plan::prune::mode(&job).is_some();
+    let prunable = zipfold::internals::plan::prune::mode(&job).is_some();
     for variant in variants(case, prunable) {
         let wide = Problem {
             precision: Some(Precision::F64),
@@ -163,10 +164,10 @@ pub fn chosen<K: AsRef<str>, V: AsRef<str>>(texts: impl IntoIterator<Item = (K, 
 
 /// The instruction sets of this machine.
 pub fn isas() -> Vec<&'static str> {
-    zipfold::cpu::machine::isa()
+    zipfold::internals::cpu::machine::isa()
         .up_to()
         .into_iter()
-        .map(zipfold::plan::Isa::name)
+        .map(zipfold::internals::plan::Isa::name)
         .collect()
 }
 
@@ -205,8 +206,8 @@ fn variants(case: &Case, prunable: bool) -> Vec<Variant> {
 /// Those of the run.
 pub fn on_engine(problem: &Problem, job: &Job, variant: &Variant) -> Result<Vec<Numbers>, Error> {
     let options = variant.options();
-    let machine = zipfold::cpu::detect(options.threads, 1 << 32);
-    let plan = zipfold::plan::choose(job, &machine, &options.overrides)?;
+    let machine = zipfold::internals::cpu::detect(options.threads, 1 << 32);
+    let plan = zipfold::internals::plan::choose(job, &machine, &options.overrides)?;
     let outcome = run(problem, job, plan, &Target::Memory, &options)?;
     Ok(job
         .folds

@@ -6,16 +6,16 @@
 
 use std::path::Path;
 use std::time::Instant;
-use zipfold::core::factor::{Evidence, Task};
-use zipfold::core::{Budget, Result};
-use zipfold::infer::{Planned, Settings, explain};
-use zipfold::io::network::{read_evidence, read_network};
-use zipfold::product::cpu::contract::contract;
-use zipfold::product::cpu::held::Room;
-use zipfold::product::cpu::scaled::Scaled;
-use zipfold::product::cpu::shape::{Digit, Shape};
-use zipfold::product::cpu::{Engine, Fold};
-use zipfold::product::plan::{Grouping, Pass, Plan, Source};
+use zipfold::internals::core::{Budget, Result};
+use zipfold::internals::product::cpu::contract::contract;
+use zipfold::internals::product::cpu::held::Room;
+use zipfold::internals::product::cpu::scaled::Scaled;
+use zipfold::internals::product::cpu::shape::{Digit, Shape};
+use zipfold::internals::product::cpu::{Engine, Fold};
+use zipfold::internals::product::plan::{Grouping, Pass, Plan, Source};
+use zipfold::network::{Evidence, Task};
+use zipfold::network::{Planned, Settings, explain};
+use zipfold::network::{read_evidence, read_network};
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();

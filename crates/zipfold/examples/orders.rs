@@ -4,11 +4,11 @@
 
 use std::path::Path;
 use std::time::Instant;
-use zipfold::core::factor::{Evidence, Task};
-use zipfold::core::{Budget, Result};
-use zipfold::infer::{Settings, explain};
-use zipfold::io::network::{read_evidence, read_network};
-use zipfold::product::plan::{Plan, Source};
+use zipfold::internals::core::{Budget, Result};
+use zipfold::internals::product::plan::{Plan, Source};
+use zipfold::network::{Evidence, Task};
+use zipfold::network::{Settings, explain};
+use zipfold::network::{read_evidence, read_network};
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -5,10 +5,10 @@
 //! microseconds; the least mean of several turns counts.
 
 use std::time::Instant;
-use zipfold::core::problem::{FoldSpec, Input, NanPolicy, PairSpec, Problem, SCHEMA};
-use zipfold::query::Query;
-use zipfold::run::{Options, Target};
+use zipfold::Query;
+use zipfold::problem::{FoldSpec, Input, NanPolicy, PairSpec, Problem, SCHEMA};
 use zipfold::{Data, Result, Table};
+use zipfold::{Options, Target};
 
 const ROWS: usize = 100;
 const COLUMNS: usize = 3;
@@ -90,8 +90,9 @@ fn main() -> Result<()> {
         let query = Query::new(&problem, &data, &options);
         let described = microseconds(|| query.describe().map(|_| ()))?;
         let (job, machine) = query.describe()?;
-        let planned =
-            microseconds(|| zipfold::plan::choose(&job, &machine, &options.overrides).map(|_| ()))?;
+        let planned = microseconds(|| {
+            zipfold::internals::plan::choose(&job, &machine, &options.overrides).map(|_| ())
+        })?;
         let whole = microseconds(|| query.run(|_| Target::Memory).map(|_| ()))?;
         println!("{metric:<16} {described:>9.1} {planned:>9.1} {whole:>9.1}");
     }

@@ -13,7 +13,7 @@ use zipfold_core::{Budget, Reserved, Result};
 /// ```
 /// let words = ["kitten", "sitting"];
 /// let gap = |a: &&str, b: &&str| a.len().abs_diff(b.len());
-/// let m = zipfold::closure::all_pairs(&words, &words, gap, &zipfold::Budget::new(1 << 20)).unwrap();
+/// let m = zipfold::all_pairs(&words, &words, gap, &zipfold::Budget::new(1 << 20)).unwrap();
 /// assert_eq!(m.items, [0, 1, 1, 0]);
 /// ```
 pub fn all_pairs<A: Sync, B: Sync, C: Send + Clone + Default>(

@@ -8,44 +8,100 @@
 //! assert_eq!(d, [0.0, 5.0, 5.0, 0.0]);
 //! # Ok::<(), zipfold::Error>(())
 //! ```
+//!
+//! [`pairs`] begins a question. [`Query`] is the one handle of it: [`Query::plan`],
+//! [`Query::explain`] and [`Query::run`], whose [`Answer`] has columns. [`network`] has sum-products.
 #![forbid(unsafe_code)]
 
 mod beside;
 mod checkpoint;
-pub mod closure;
-pub mod device;
+mod closure;
+mod contract;
+mod device;
 mod footprint;
-pub mod identity;
-pub mod library;
-pub mod matches;
+mod identity;
+mod infer;
+pub mod internals;
+mod library;
+mod matches;
 mod options;
 mod outcome;
-pub mod partial;
+mod partial;
 mod places;
-pub mod pool;
-pub mod query;
-pub mod ranges;
-pub mod reading;
-pub mod run;
-pub mod shards;
-pub mod slices;
+mod pool;
+mod query;
+mod ranges;
+mod reading;
+mod run;
+mod shards;
+mod slices;
 mod units;
-pub mod warnings;
+mod warnings;
 
-pub use library::{Pairs, pairs};
-pub use options::{Lent, Options, Progress, Target};
-pub use outcome::{Outcome, Output};
-pub use query::{Answer, Query};
-pub use run::run;
-pub use zipfold_core as core;
-pub use zipfold_core::{
-    Blame, Budget, Data, Error, Job, Message, Problem, Result, Table, describe,
-};
-pub use zipfold_cpu as cpu;
-pub use zipfold_gpu as gpu;
-pub use zipfold_io as io;
-pub use zipfold_plan as plan;
-pub use zipfold_product as product;
+pub use crate::closure::all_pairs;
+pub use crate::library::{Pairs, pairs};
+pub use crate::options::{Lent, Options, Progress, Target};
+pub use crate::outcome::{Outcome, Output};
+pub use crate::query::{Answer, Explained, Query};
+pub use crate::warnings::Warnings;
+pub use zipfold_core::budget::Budget;
+pub use zipfold_core::data::Data;
+pub use zipfold_core::describe::Job;
+pub use zipfold_core::error::{Blame, Error, Result};
+pub use zipfold_core::message::Message;
+pub use zipfold_core::problem::Problem;
+pub use zipfold_core::table::{Precision, Table};
+pub use zipfold_plan::Plan;
+pub use zipfold_plan::overrides::Overrides;
 
-pub mod contract;
-pub mod infer;
+/// The words of a [`Problem`]: what one pair is, which pairs are visited and what is kept of them.
+pub mod problem {
+    pub use zipfold_core::fold::rows::{Along, RowOp};
+    pub use zipfold_core::fold::{Closed, QuantileSpec, SelectKind, TopSpec};
+    pub use zipfold_core::pair::parse::Param;
+    pub use zipfold_core::problem::{
+        AxisSpec, FoldSpec, Input, NanPolicy, PairSpec, Problem, SCHEMA,
+    };
+    pub use zipfold_core::space::Domain;
+}
+
+/// The columns of an [`Answer`].
+pub mod columns {
+    pub use zipfold_core::fold::Tally;
+    pub use zipfold_core::fold::columns::{Column, Columns, Layout, Numbers, Role};
+    pub use zipfold_core::pair::tree::Side;
+}
+
+/// Tables from files, and how files are written.
+pub mod io {
+    pub use crate::reading::read_data;
+    pub use zipfold_io::atomic::OutputOptions;
+    pub use zipfold_io::read::ReadOptions;
+    pub use zipfold_io::read::read_table;
+}
+
+/// The devices of this machine, and the choice among them.
+pub mod devices {
+    pub use zipfold_gpu::wanted::{Wanted, Which, list};
+    pub use zipfold_plan::device::{Facts, Runtime};
+}
+
+/// Shares of a run: made anywhere, merged to the bits of one run.
+pub mod shares {
+    pub use crate::partial::{Partial, decode, encode, read, write};
+    pub use crate::shards::{merge, part, problem_of};
+}
+
+/// Sum-products: exact inference in networks, and contraction of bare tables over a semiring.
+pub mod network {
+    pub use crate::contract::{Bare, contract, contract_logs};
+    pub use crate::infer::{Inferred, Planned, Settings, explain, infer, samples};
+    pub use zipfold_core::factor::evidence::Evidence;
+    pub use zipfold_core::factor::network::{Kind, Names, Network};
+    pub use zipfold_core::factor::semiring::{
+        LogSumExp, MaxProduct, MinSum, OrAnd, Semiring, SumProduct,
+    };
+    pub use zipfold_core::factor::table::Factor;
+    pub use zipfold_core::factor::task::{Answer, Task};
+    pub use zipfold_io::network::{read_evidence, read_network};
+}

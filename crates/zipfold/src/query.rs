@@ -21,7 +21,7 @@ use zipfold_plan::{Machine, Plan, choose, explain};
 /// ```
 /// use zipfold::{Options, Output, Table, Target, pairs};
 /// let x = Table::f64(3, 1, vec![0.0, 1.0, 3.0])?;
-/// let asked = pairs(&x).metric("cityblock").fold(zipfold::core::problem::FoldSpec::Matrix {});
+/// let asked = pairs(&x).metric("cityblock").fold(zipfold::problem::FoldSpec::Matrix {});
 /// let options = Options::default();
 /// let query = asked.query(&options);
 /// assert!(query.explain()?.text(false).to_string().starts_with("pairs "));
@@ -94,7 +94,7 @@ impl<'a> Query<'a> {
     /// Describes the question for this machine. Ranges that are missing are found first.
     ///
     /// # Errors
-    /// Those of [`crate::describe()`].
+    /// Those of [`zipfold_core::describe()`].
     pub fn describe(&self) -> Result<(Job, Machine)> {
         let problem = with_ranges(self.problem, self.data, self.options)?;
         self.described(&problem)
@@ -122,7 +122,7 @@ impl<'a> Query<'a> {
     /// Runs the passes before the last one, and plans the last one.
     ///
     /// # Errors
-    /// Those of [`crate::describe()`], [`choose()`] and [`run`].
+    /// Those of [`zipfold_core::describe()`], [`choose()`] and [`run`].
     pub fn ready(&self) -> Result<Ready<'a>> {
         let ranged = ranges::find(self.problem, self.data, self.options)?;
         let start = Instant::now();
@@ -141,7 +141,7 @@ impl<'a> Query<'a> {
     /// Plans all passes and runs none.
     ///
     /// # Errors
-    /// Those of [`crate::describe()`], [`choose()`] and [`place`].
+    /// Those of [`zipfold_core::describe()`], [`choose()`] and [`place`].
     pub fn explain(&self) -> Result<Explained> {
         let (job, plan, ranges) = self.foreseen()?;
         let (plan, devices) = place(&job, plan, self.options)?;
@@ -155,7 +155,7 @@ impl<'a> Query<'a> {
     /// The plan of the host for every pass, without running one.
     ///
     /// # Errors
-    /// Those of [`crate::describe()`] and [`choose()`].
+    /// Those of [`zipfold_core::describe()`] and [`choose()`].
     pub fn explain_on_host(&self) -> Result<Explained> {
         let (job, plan, ranges) = self.foreseen()?;
         Ok(Explained {

@@ -6,8 +6,8 @@
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use zipfold::infer::{Settings, infer};
-use zipfold::product::plan::Grouping;
+use zipfold::internals::product::plan::Grouping;
+use zipfold::network::{Settings, infer};
 use zipfold_core::factor::{Answer, Evidence, Network, Task};
 use zipfold_core::{Blame, Budget};
 use zipfold_io::network::{read_evidence, read_network};

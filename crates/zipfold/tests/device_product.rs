@@ -1,8 +1,8 @@
 //! Networks with joins on a device against the host alone.
 
-use zipfold::device::{Runtime, Wanted, Which};
-use zipfold::infer::{Inferred, Settings, infer};
-use zipfold::plan::Overrides;
+use zipfold::Overrides;
+use zipfold::devices::{Runtime, Wanted, Which};
+use zipfold::network::{Inferred, Settings, infer};
 use zipfold_core::factor::{Answer, Evidence, Factor, Kind, Network, Task};
 use zipfold_core::{Precision, Random};
 

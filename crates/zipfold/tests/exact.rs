@@ -1,7 +1,7 @@
 //! Networks of up to 25 binary variables with whole-number tables, against exact integer
 //! arithmetic; size, slices, refusals.
 
-use zipfold::infer::{Settings, infer};
+use zipfold::network::{Settings, infer};
 use zipfold_core::Blame;
 use zipfold_core::Random;
 use zipfold_core::factor::{Answer, Evidence, Factor, Kind, Network, Task};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
-use zipfold::infer::{Settings, infer};
+use zipfold::network::{Settings, infer};
 use zipfold_core::Budget;
 use zipfold_core::factor::{Answer, Evidence, Network, Task};
 use zipfold_io::network::read_network;

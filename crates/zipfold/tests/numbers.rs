@@ -1,11 +1,12 @@
 //! Numbers of a problem go through every text unchanged, to the bit: JSON, TOML, and the header of
 //! a partial result.
 
-use zipfold::core::fold::Closed;
-use zipfold::core::pair::parse::Param;
-use zipfold::core::problem::{AxisSpec, FoldSpec, Input, PairSpec};
-use zipfold::partial::{self, Partial};
-use zipfold::{Problem, Table, pairs, shards};
+use zipfold::internals::partial::{self, Partial};
+use zipfold::internals::shards;
+use zipfold::problem::Closed;
+use zipfold::problem::Param;
+use zipfold::problem::{AxisSpec, FoldSpec, Input, PairSpec};
+use zipfold::{Problem, Table, pairs};
 use zipfold_core::Random;
 
 /// Numbers of all sizes: random bits, decimals, the ends of the range, and what is no finite

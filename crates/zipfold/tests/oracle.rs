@@ -1,9 +1,9 @@
 //! Random networks against enumeration: every task, with zeros, evidence, one-state variables,
 //! repeated scopes and slices.
 
-use zipfold::infer::{Planned, explain};
-use zipfold::infer::{Settings, infer};
-use zipfold::product::plan::Grouping;
+use zipfold::internals::product::plan::Grouping;
+use zipfold::network::{Planned, explain};
+use zipfold::network::{Settings, infer};
 use zipfold_core::Random;
 use zipfold_core::factor::{Answer, Evidence, Factor, Kind, Network, Oracle, Task};
 
@@ -134,7 +134,7 @@ fn every_task_agrees_with_enumeration() {
 
 #[test]
 fn bare_tables_over_any_semiring() {
-    use zipfold::contract::{contract, contract_logs};
+    use zipfold::network::{contract, contract_logs};
     use zipfold_core::factor::{LogSumExp, MaxProduct, MinSum, OrAnd, SumProduct};
     let mut random = Random::new(77);
     for round in 0..200 {

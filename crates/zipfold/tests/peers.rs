@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use zipfold::infer::{Settings, infer};
+use zipfold::network::{Settings, infer};
 use zipfold_core::Budget;
 use zipfold_core::Random;
 use zipfold_core::factor::{Answer, Evidence, Network, Task};

@@ -3,7 +3,7 @@
 use super::levels::{Case, FACTORS, Levels};
 use super::question::is_askable;
 use std::collections::HashSet;
-use zipfold::core::random::SplitMix;
+use zipfold::internals::core::random::SplitMix;
 
 /// Ways to complete a pair of levels to a question: drawn, and of those that may mean something
 /// described.

@@ -1,7 +1,7 @@
 //! The factors of `bench/definitions/everything.toml` and their levels.
 
 use serde::Deserialize;
-use zipfold::core::pair::named::{self, Named};
+use zipfold::internals::core::pair::named::{self, Named};
 use zipfold::{Error, Result};
 
 /// The factors and their levels.

@@ -1,15 +1,16 @@
 //! The question of a case: rows, formula, fold.
 
 use super::levels::{BOX, Case, FOLD, Levels, PRECISION, RANGE, SIDES, VALUE, WEIGHTS};
-use zipfold::core::Domain;
-use zipfold::core::fold::rows::Along;
-use zipfold::core::fold::{Closed, RowOp, SelectKind};
-use zipfold::core::pair::named::RowValues;
-use zipfold::core::problem::{AxisSpec, FoldSpec, Input, NanPolicy};
-use zipfold::core::random::SplitMix;
-use zipfold::library::pairs;
-use zipfold::plan::Overrides;
-use zipfold::{Data, Error, Problem, Result, Table, describe};
+use zipfold::Overrides;
+use zipfold::internals::core::pair::named::RowValues;
+use zipfold::internals::core::random::SplitMix;
+use zipfold::internals::describe;
+use zipfold::pairs;
+use zipfold::problem::Along;
+use zipfold::problem::Domain;
+use zipfold::problem::{AxisSpec, FoldSpec, Input, NanPolicy};
+use zipfold::problem::{Closed, RowOp, SelectKind};
+use zipfold::{Data, Error, Problem, Result, Table};
 
 /// What a case asks.
 #[derive(Clone)]

@@ -4,9 +4,9 @@
 use super::cover::cover;
 use super::levels::{Case, FOLD, Levels};
 use super::question::asked;
-use zipfold::core::{Precision, oracle};
-use zipfold::query::Query;
-use zipfold::run::Target;
+use zipfold::Query;
+use zipfold::Target;
+use zipfold::internals::core::{Precision, oracle};
 use zipfold::{Options, Result};
 use zipfold_testkit::compare::{Numbers, close, difference, of_output, same};
 use zipfold_testkit::runner::numbers;

@@ -5,8 +5,8 @@
 use crate::gpu::{all_numbers, answered, device, on_device, outcome_of};
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use zipfold::device::{Facts, Runtime, Wanted};
-use zipfold::plan::device::rounding::is_exact;
+use zipfold::devices::{Facts, Runtime, Wanted};
+use zipfold::internals::plan::device::rounding::is_exact;
 use zipfold_core::fold::{Fold, RowOp};
 use zipfold_core::problem::{NanPolicy, Problem};
 use zipfold_core::{Data, Domain, Job, Precision, Table, describe, oracle};
@@ -53,7 +53,9 @@ impl Told {
             ..Default::default()
         };
         // Questions that zipfold refuses, whatever answers them, are none of a device.
-        let Ok(problem) = zipfold::ranges::with_ranges(&question.problem, &data, &options) else {
+        let Ok(problem) =
+            zipfold::internals::ranges::with_ranges(&question.problem, &data, &options)
+        else {
             return;
         };
         let Ok(job) = describe(&problem, data) else {
@@ -197,7 +199,7 @@ fn random_questions_of_odd_numbers_have_the_answers_of_the_oracle() {
 #[test]
 #[ignore = "needs nvrtc"]
 fn sources_of_random_questions_compile_for_nvidia() {
-    use zipfold::gpu::runtime::nvrtc;
+    use zipfold::internals::gpu::runtime::nvrtc;
     assert!(nvrtc::is_present(), "no libnvrtc");
     let (mut seen, mut failures) = (BTreeSet::new(), String::new());
     for question in (0..2).flat_map(|part| questions(part, 300 * DATA as u64)) {
@@ -206,25 +208,38 @@ fn sources_of_random_questions_compile_for_nvidia() {
             threads: 1,
             ..Default::default()
         };
-        let Ok(problem) = zipfold::ranges::with_ranges(&question.problem, &data, &options) else {
+        let Ok(problem) =
+            zipfold::internals::ranges::with_ranges(&question.problem, &data, &options)
+        else {
             continue;
         };
         let Ok(job) = describe(&problem, data.clone()) else {
             continue;
         };
-        let overrides = zipfold::plan::Overrides::read(question.set.iter().copied()).unwrap();
-        let Ok(plan) = zipfold::plan::choose(&job, &zipfold::cpu::detect(1, 1 << 32), &overrides)
-        else {
+        let overrides = zipfold::Overrides::read(question.set.iter().copied()).unwrap();
+        let Ok(plan) = zipfold::internals::plan::choose(
+            &job,
+            &zipfold::internals::cpu::detect(1, 1 << 32),
+            &overrides,
+        ) else {
             continue;
         };
         let (facts, ranges) = (
             Facts::described(Runtime::Cuda),
-            zipfold::gpu::rows::data_ranges(&job),
+            zipfold::internals::gpu::rows::data_ranges(&job),
         );
-        let plan = zipfold::plan::device::plan_for(&job, plan, &facts, &overrides, ranges.as_ref());
+        let plan = zipfold::internals::plan::device::plan_for(
+            &job,
+            plan,
+            &facts,
+            &overrides,
+            ranges.as_ref(),
+        );
         // Choices by hand that do not go together.
         let Ok(plan) = plan else { continue };
-        for (name, source) in zipfold::gpu::engine::sources(&job, &plan, Runtime::Cuda).unwrap() {
+        for (name, source) in
+            zipfold::internals::gpu::engine::sources(&job, &plan, Runtime::Cuda).unwrap()
+        {
             let arch = [80, 90, 100][seen.len() % 3];
             if let (true, Err(e)) = (seen.insert(source.clone()), nvrtc::compile(&source, arch)) {
                 let _ = writeln!(

@@ -5,10 +5,11 @@
 use crate::gpu::{all_numbers, device};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use zipfold::device::{Wanted, find};
-use zipfold::plan::Overrides;
-use zipfold::run::Outcome;
-use zipfold::{Options, Target, run};
+use zipfold::Outcome;
+use zipfold::Overrides;
+use zipfold::internals::device::{Wanted, find};
+use zipfold::internals::run::run;
+use zipfold::{Options, Target};
 use zipfold_core::problem::{FoldSpec, Problem};
 use zipfold_core::{Data, Domain, Job, Precision, Table, describe};
 use zipfold_testkit::Lcg;
@@ -45,7 +46,7 @@ fn several(me: &str) -> Vec<Wanted> {
     let all = if named {
         find(runtime, which).unwrap()
     } else {
-        zipfold::device::list(runtime).unwrap()
+        zipfold::devices::list(runtime).unwrap()
     };
     assert!(named || all.len() == 3, "{} devices", all.len());
     let ids: Vec<String> = all.iter().map(|facts| facts.index.to_string()).collect();
@@ -116,8 +117,8 @@ fn ran((problem, job): &(Problem, Job), device: Wanted, set: &[(&str, &str)]) ->
 }
 
 fn ran_by(problem: &Problem, job: &Job, options: &Options<'_>) -> zipfold::Result<Outcome> {
-    let machine = zipfold::cpu::detect(options.threads, 1 << 32);
-    let plan = zipfold::plan::choose(job, &machine, &options.overrides)?;
+    let machine = zipfold::internals::cpu::detect(options.threads, 1 << 32);
+    let plan = zipfold::internals::plan::choose(job, &machine, &options.overrides)?;
     run(problem, job, plan, &Target::Memory, options)
 }
 

@@ -3,8 +3,8 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use zipfold::plan::{Executor, Folded, Overrides, Sink, Stop, Tile, Values};
-use zipfold::run::{Outcome, Output, run_by};
+use zipfold::internals::plan::{Executor, Folded, Overrides, Sink, Stop, Tile, Values};
+use zipfold::internals::run::{Outcome, Output, run_by};
 use zipfold::{Budget, Error, Options, Target, pairs};
 use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{Fold, RowOp, Tally};
@@ -121,9 +121,9 @@ fn run_numbered(
     (devices, fails_after): (usize, usize),
     log: &Log,
 ) -> Result<Outcome> {
-    let plan = zipfold::plan::choose(
+    let plan = zipfold::internals::plan::choose(
         job,
-        &zipfold::cpu::detect(options.threads, 1 << 32),
+        &zipfold::internals::cpu::detect(options.threads, 1 << 32),
         &options.overrides,
     )?;
     run_by(problem, job, plan, &Target::Memory, options, |_| {
@@ -227,7 +227,7 @@ fn shares_are_disjoint_and_cover_all() {
         )
     };
     seen.sort_by_key(key);
-    let all = zipfold::plan::Tiling::new(128, 128).tiles(&job.space);
+    let all = zipfold::internals::plan::Tiling::new(128, 128).tiles(&job.space);
     assert_eq!(seen, all);
 }
 

@@ -2,11 +2,12 @@
 
 use crate::nudged;
 use std::sync::{Mutex, MutexGuard};
-use zipfold::device::{Runtime, Wanted, Which, find, list};
-use zipfold::plan::device::Work;
-use zipfold::plan::device::matrix::Kernel;
-use zipfold::plan::low_precision::LowPrecision;
-use zipfold::{Options, Target, run};
+use zipfold::internals::device::{Runtime, Wanted, Which, find, list};
+use zipfold::internals::plan::device::Work;
+use zipfold::internals::plan::device::matrix::Kernel;
+use zipfold::internals::plan::low_precision::LowPrecision;
+use zipfold::internals::run::run;
+use zipfold::{Options, Target};
 use zipfold_core::fold::{Fold, RowOp};
 use zipfold_core::oracle;
 use zipfold_core::pair::lower::Lowered;
@@ -54,7 +55,7 @@ pub(crate) fn on_device(
 }
 
 /// The numbers of every fold.
-pub(crate) fn all_numbers(job: &Job, outcome: &zipfold::run::Outcome) -> Vec<Numbers> {
+pub(crate) fn all_numbers(job: &Job, outcome: &zipfold::Outcome) -> Vec<Numbers> {
     job.folds
         .iter()
         .zip(&outcome.outputs)
@@ -69,7 +70,7 @@ pub(crate) fn answered(
     job: &Job,
     device: Wanted,
     set: &[(&str, &str)],
-) -> Result<zipfold::run::Outcome, zipfold::Error> {
+) -> Result<zipfold::Outcome, zipfold::Error> {
     let outcome = outcome_of(problem, job, device, set)?;
     let asked_for = set
         .iter()
@@ -91,15 +92,19 @@ pub(crate) fn outcome_of(
     job: &Job,
     device: Wanted,
     set: &[(&str, &str)],
-) -> Result<zipfold::run::Outcome, zipfold::Error> {
-    let overrides = zipfold::plan::Overrides::read(set.iter().copied())?;
+) -> Result<zipfold::Outcome, zipfold::Error> {
+    let overrides = zipfold::Overrides::read(set.iter().copied())?;
     let options = Options {
         threads: 1,
         device,
         overrides,
         ..Options::default()
     };
-    let plan = zipfold::plan::choose(job, &zipfold::cpu::detect(1, 1 << 32), &options.overrides)?;
+    let plan = zipfold::internals::plan::choose(
+        job,
+        &zipfold::internals::cpu::detect(1, 1 << 32),
+        &options.overrides,
+    )?;
     run(problem, job, plan, &Target::Memory, &options)
 }
 
@@ -131,7 +136,7 @@ fn check(folder: &str) {
     {
         let problem = case.problem().unwrap();
         let data = case.data(&problem).unwrap();
-        let problem = zipfold::ranges::with_ranges(&problem, &data, &Options::default())
+        let problem = zipfold::internals::ranges::with_ranges(&problem, &data, &Options::default())
             .unwrap()
             .into_owned();
         let wide = Problem {
@@ -140,7 +145,7 @@ fn check(folder: &str) {
         };
         let job = describe(&wide, data.clone()).unwrap();
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
-        let exact = zipfold::plan::device::rounding::is_exact(&job.low);
+        let exact = zipfold::internals::plan::device::rounding::is_exact(&job.low);
         // Small tiles for some: every other kernel is another one to compile.
         let sets = [&[][..], &[("device.tile", "128"), ("filter", "off")][..]];
         for set in &sets[..if at % 5 == 0 { 2 } else { 1 }] {
@@ -216,12 +221,13 @@ fn random_formulas_on_the_device_have_the_bits_of_the_oracle() {
     let Wanted::Devices(runtime, which) = wanted else {
         return;
     };
-    let device = zipfold::gpu::open(runtime, find(runtime, which).unwrap()[0].index).unwrap();
+    let device =
+        zipfold::internals::gpu::open(runtime, find(runtime, which).unwrap()[0].index).unwrap();
     let (count, seed) = formulas_wanted();
     let mut lcg = Lcg::new(seed);
     for program in 0..count.div_ceil(50) {
         let (texts, job) = random_job(&mut lcg, 50);
-        let got = zipfold::gpu::engine::values_of(&device, &job);
+        let got = zipfold::internals::gpu::engine::values_of(&device, &job);
         let got = got.unwrap_or_else(|e| panic!("program {program} of seed {seed}: {e}"));
         let cells = job.space.n * job.space.m;
         let mut pair = oracle::PairValues::new(&job);
@@ -289,8 +295,9 @@ fn random_job(lcg: &mut Lcg, count: usize) -> (Vec<(String, bool)>, Job) {
         let root = parse(&mut formula, &text, &scope).unwrap();
         let mut alone = formula.clone();
         alone.roots = vec![root];
-        let exact =
-            zipfold::plan::device::rounding::is_exact(&Lowered::new(&alone, dim, false).unwrap());
+        let exact = zipfold::internals::plan::device::rounding::is_exact(
+            &Lowered::new(&alone, dim, false).unwrap(),
+        );
         formula.roots.push(root);
         texts.push((text, exact));
     }
@@ -734,7 +741,7 @@ fn inner_products_of_16_bit_rows_are_those_of_single_precision() {
             "matrix",
         ),
     ];
-    let machine = zipfold::cpu::detect(1, 1 << 32);
+    let machine = zipfold::internals::cpu::detect(1, 1 << 32);
     for (pair, dim, cells, half, kind) in cases.into_iter().step_by(every(2)) {
         let text = format!("pair = {{ formula = \"{pair}\" }}\nfolds = [{{ kind = \"{kind}\" }}]");
         let problem = Problem {
@@ -759,10 +766,16 @@ fn inner_products_of_16_bit_rows_are_those_of_single_precision() {
             .ok()
             .and_then(|f| f.into_iter().next());
         if let Some(facts) = facts {
-            let plan = zipfold::plan::choose(&job, &machine, &Default::default()).unwrap();
             let plan =
-                zipfold::plan::device::plan_for(&job, plan, &facts, &Default::default(), None)
-                    .unwrap();
+                zipfold::internals::plan::choose(&job, &machine, &Default::default()).unwrap();
+            let plan = zipfold::internals::plan::device::plan_for(
+                &job,
+                plan,
+                &facts,
+                &Default::default(),
+                None,
+            )
+            .unwrap();
             let Some(Work::Matrix(matrix)) = plan.device.map(|on| on.work) else {
                 panic!("{pair}")
             };
@@ -1150,8 +1163,8 @@ fn ranges_are_found_on_the_device() {
             device,
             ..Options::default()
         };
-        let host = zipfold::ranges::find(&problem, &data, &on(Wanted::Cpu)).unwrap();
-        let ranged = zipfold::ranges::find(&problem, &data, &on(device)).unwrap();
+        let host = zipfold::internals::ranges::find(&problem, &data, &on(Wanted::Cpu)).unwrap();
+        let ranged = zipfold::internals::ranges::find(&problem, &data, &on(device)).unwrap();
         assert_eq!(ranged.problem, host.problem, "{pair}");
         let found = ranged.found.unwrap();
         assert!(

@@ -3,11 +3,11 @@
 //! formulas; 10⁵ where `ZIPFOLD_LONG` is set.
 
 use std::sync::Arc;
-use zipfold::cpu::jit::{Code, Results};
-use zipfold::cpu::pairs::code::compiled;
-use zipfold::cpu::pairs::program::compile;
+use zipfold::internals::cpu::jit::{Code, Results};
+use zipfold::internals::cpu::pairs::code::compiled;
+use zipfold::internals::cpu::pairs::program::compile;
+use zipfold::internals::plan::{Family, Isa, Machine, Overrides};
 use zipfold::pairs;
-use zipfold::plan::{Family, Isa, Machine, Overrides};
 use zipfold_core::fold::RowOp;
 use zipfold_core::fold::rows::Along;
 use zipfold_core::problem::{FoldSpec, NanPolicy, Problem};
@@ -256,9 +256,9 @@ fn code_is_made_once_for_a_question() {
         )
         .unwrap()
     };
-    let plan = zipfold::plan::choose(
+    let plan = zipfold::internals::plan::choose(
         &job(),
-        &zipfold::cpu::detect(1, 1 << 30),
+        &zipfold::internals::cpu::detect(1, 1 << 30),
         &Overrides::default(),
     )
     .unwrap();
@@ -288,8 +288,9 @@ fn no_code_is_made_for_neon() {
         executable: true,
         ..Machine::default()
     };
-    let choose =
-        |key: &str, value: &str| zipfold::plan::choose(&job, &machine, &chosen([(key, value)]));
+    let choose = |key: &str, value: &str| {
+        zipfold::internals::plan::choose(&job, &machine, &chosen([(key, value)]))
+    };
     let plan = choose("isa", "neon").unwrap();
     assert_eq!((plan.isa, plan.family), (Isa::Neon, Family::Vm));
     assert!(

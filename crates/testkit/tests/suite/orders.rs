@@ -1,7 +1,7 @@
 //! The order in which the blocks of a tile are visited changes no bit of an answer.
 
+use zipfold::internals::plan::Order;
 use zipfold::pairs;
-use zipfold::plan::Order;
 use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{Closed, RowOp};
 use zipfold_core::problem::{AxisSpec, FoldSpec};

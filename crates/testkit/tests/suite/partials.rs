@@ -1,9 +1,10 @@
 //! Partials: shares merged through their file format give the bits of the whole, for every fold;
 //! damaged bytes are refused.
 
-use zipfold::identity::Identity;
-use zipfold::partial::{Partial, decode, encode, seal};
-use zipfold::{Output, Target, run};
+use zipfold::internals::identity::Identity;
+use zipfold::internals::partial::{Partial, decode, encode, seal};
+use zipfold::internals::run::run;
+use zipfold::{Output, Target};
 use zipfold_core::fold::{State, Written};
 use zipfold_core::problem::{FoldSpec, Problem};
 use zipfold_core::{Data, Domain, Job, Precision, Table, describe};
@@ -67,8 +68,12 @@ fn share(problem: &Problem, job: &Job, shard: Option<(usize, usize)>) -> Vec<Out
         shard,
         ..plain("scalar", 2, 128).options()
     };
-    let plan =
-        zipfold::plan::choose(job, &zipfold::cpu::detect(2, 1 << 32), &options.overrides).unwrap();
+    let plan = zipfold::internals::plan::choose(
+        job,
+        &zipfold::internals::cpu::detect(2, 1 << 32),
+        &options.overrides,
+    )
+    .unwrap();
     run(problem, job, plan, &Target::Memory, &options)
         .unwrap()
         .outputs
@@ -261,7 +266,7 @@ fn partials_of_any_content_merge_or_are_refused() {
                 .run(|_| Target::Memory)
                 .unwrap()
                 .outcome;
-            encode(&zipfold::shards::part(&problem, &outcome, (index, 2)).unwrap()).unwrap()
+            encode(&zipfold::shares::part(&problem, &outcome, (index, 2)).unwrap()).unwrap()
         };
         let parts = [share(0), share(1)];
         let first = decode(&parts[0], "first").unwrap();
@@ -270,7 +275,7 @@ fn partials_of_any_content_merge_or_are_refused() {
                 ("first".to_string(), first.clone()),
                 ("second".to_string(), second),
             ];
-            zipfold::shards::merge(&problem, &data, parts, &options())
+            zipfold::shares::merge(&problem, &data, parts, &options())
         };
         merge(decode(&parts[1], "second").unwrap()).unwrap();
         for _ in 0..rounds {

@@ -1,10 +1,11 @@
 //! Pruned runs give the bits of the oracle: folds, spaces, boxes, formulas and rows of every kind,
 //! in shares too.
 
-use zipfold::identity::Identity;
-use zipfold::partial::{Partial, decode, encode};
-use zipfold::plan::Overrides;
-use zipfold::{Options, Output, Target, run};
+use zipfold::Overrides;
+use zipfold::internals::identity::Identity;
+use zipfold::internals::run::run;
+use zipfold::shares::{Partial, decode, encode};
+use zipfold::{Options, Output, Target};
 use zipfold_core::fold::{State, Written};
 use zipfold_core::problem::{FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Data, Domain, Job, Table, Tally, describe, oracle};
@@ -102,8 +103,12 @@ fn pruned(
 }
 
 fn outcome(problem: &Problem, job: &Job, options: &Options<'_>) -> (Vec<Output>, Tally) {
-    let plan =
-        zipfold::plan::choose(job, &zipfold::cpu::detect(2, 1 << 32), &options.overrides).unwrap();
+    let plan = zipfold::internals::plan::choose(
+        job,
+        &zipfold::internals::cpu::detect(2, 1 << 32),
+        &options.overrides,
+    )
+    .unwrap();
     let done = run(problem, job, plan, &Target::Memory, options).unwrap();
     (done.outputs, done.tally)
 }
@@ -247,7 +252,7 @@ fn strange_rows_and_small_inputs() {
                     },
                 )
                 .unwrap();
-                if zipfold::plan::prune::mode(&job).is_some() {
+                if zipfold::internals::plan::prune::mode(&job).is_some() {
                     check(&problem, &job, &format!("{n} rows of kind {kind} {fold}"));
                 }
             }
@@ -391,9 +396,12 @@ fn meshes_of_columns() {
         for parts in ["1", "2", "3", "7", "off"] {
             let mut options = pruned(isas().pop().unwrap(), 2, [0, 256][lcg.below(2)], None);
             options.overrides.set("mesh", parts).unwrap();
-            let plan =
-                zipfold::plan::choose(&job, &zipfold::cpu::detect(2, 1 << 32), &options.overrides)
-                    .unwrap();
+            let plan = zipfold::internals::plan::choose(
+                &job,
+                &zipfold::internals::cpu::detect(2, 1 << 32),
+                &options.overrides,
+            )
+            .unwrap();
             meshes += usize::from(
                 plan.prune
                     .mesh
@@ -529,7 +537,7 @@ fn folds_by_row_within_a_cut_off() {
         ) else {
             continue;
         };
-        if zipfold::plan::prune::mode(&job).is_none() {
+        if zipfold::internals::plan::prune::mode(&job).is_none() {
             continue;
         }
         let what = format!(
@@ -537,9 +545,9 @@ fn folds_by_row_within_a_cut_off() {
             problem.cells, problem.near, problem.cell, problem.nan
         );
         if problem.nan == NanPolicy::Error && oracle::run(&job).unwrap().tally.first_nan.is_some() {
-            let plan = zipfold::plan::choose(
+            let plan = zipfold::internals::plan::choose(
                 &job,
-                &zipfold::cpu::detect(2, 1 << 32),
+                &zipfold::internals::cpu::detect(2, 1 << 32),
                 &pruned("scalar", 2, 0, None).overrides,
             );
             run(
@@ -649,7 +657,7 @@ fn grids_of_histograms() {
         let Ok(job) = describe(&problem, Data { x, y, weights }) else {
             continue;
         };
-        if zipfold::plan::prune::mode(&job).is_none() {
+        if zipfold::internals::plan::prune::mode(&job).is_none() {
             continue;
         }
         let what = format!(
@@ -663,8 +671,12 @@ fn grids_of_histograms() {
         }
         let mut options = pruned(isas().pop().unwrap(), 2, 0, None);
         let plan = |options: &Options<'_>| {
-            zipfold::plan::choose(&job, &zipfold::cpu::detect(2, 1 << 32), &options.overrides)
-                .unwrap()
+            zipfold::internals::plan::choose(
+                &job,
+                &zipfold::internals::cpu::detect(2, 1 << 32),
+                &options.overrides,
+            )
+            .unwrap()
         };
         grids += usize::from(plan(&options).prune.grid.is_some());
         options.overrides.set("mesh", "off").unwrap();
@@ -701,8 +713,12 @@ fn nan_of_pairs_that_another_axis_leaves_out() {
         set.iter()
             .for_each(|(key, value)| options.overrides.set(key, value).unwrap());
         let plan = |job: &Job| {
-            zipfold::plan::choose(job, &zipfold::cpu::detect(2, 1 << 32), &options.overrides)
-                .unwrap()
+            zipfold::internals::plan::choose(
+                job,
+                &zipfold::internals::cpu::detect(2, 1 << 32),
+                &options.overrides,
+            )
+            .unwrap()
         };
         let problem_from = |from| problem(&fold(from), "euclidean");
         let data = || Data {
@@ -789,7 +805,7 @@ fn sums_of_formulas_that_vanish() {
         ) else {
             continue;
         };
-        if zipfold::plan::prune::mode(&job).is_none() {
+        if zipfold::internals::plan::prune::mode(&job).is_none() {
             continue;
         }
         grids += 1;

@@ -1,8 +1,10 @@
 //! Histograms without a range: first and last edge are the least and the largest value, and every
 //! bin counts what `numpy.histogram` counts of the same values.
 
-use zipfold::plan::overrides::Pruning;
-use zipfold::{Options, Output, Target, ranges, run};
+use zipfold::internals::plan::overrides::Pruning;
+use zipfold::internals::ranges;
+use zipfold::internals::run::run;
+use zipfold::{Options, Output, Target};
 use zipfold_core::fold::{Axis, Closed, Fold, State};
 use zipfold_core::pair::named::{self, RowValues};
 use zipfold_core::problem::{FoldSpec, NanPolicy, Problem};
@@ -107,7 +109,11 @@ fn counted(
 ) -> zipfold::Result<(Job, Vec<u64>)> {
     let ranged = ranges::find(problem, data, options)?;
     let job = describe(&ranged.problem, data.clone())?;
-    let plan = zipfold::plan::choose(&job, &zipfold::cpu::detect(2, 1 << 32), &options.overrides)?;
+    let plan = zipfold::internals::plan::choose(
+        &job,
+        &zipfold::internals::cpu::detect(2, 1 << 32),
+        &options.overrides,
+    )?;
     let outcome = run(&ranged.problem, &job, plan, &Target::Memory, options)?;
     match &outcome.outputs[0] {
         Output::State(State::Histogram(s)) => Ok((job, s.counts.clone())),

@@ -193,7 +193,7 @@ fn a_table_with_itself_has_the_answer_of_a_table_and_its_copy() {
             };
             let of_itself = pairs(&x).formula(value).fold(fold.clone());
             let of_copies = pairs(&x).with(&x.clone()).formula(value).fold(fold);
-            let run = |question: &zipfold::library::Pairs, y: Option<Table>| {
+            let run = |question: &zipfold::Pairs, y: Option<Table>| {
                 let job = describe(
                     question.problem(),
                     Data {

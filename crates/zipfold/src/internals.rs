@@ -1,0 +1,81 @@
+//! Everything else, for the command, the Python package and the tests of this workspace. There is
+//! no promise of stability: an item here may change or vanish with any version.
+
+pub use zipfold_core as core;
+pub use zipfold_cpu as cpu;
+pub use zipfold_gpu as gpu;
+pub use zipfold_io as io;
+pub use zipfold_plan as plan;
+pub use zipfold_product as product;
+
+pub use zipfold_core::describe;
+
+/// Sum-products of bare tables.
+pub mod contract {
+    pub use crate::contract::*;
+}
+
+/// Devices: found, opened, and given their part of a run.
+pub mod device {
+    pub use crate::device::*;
+}
+
+/// What decides an answer.
+pub mod identity {
+    pub use crate::identity::*;
+}
+
+/// Exact inference.
+pub mod infer {
+    pub use crate::infer::*;
+}
+
+/// Matches of a join, in order.
+pub mod matches {
+    pub use crate::matches::*;
+}
+
+/// Partial results as bytes and files.
+pub mod partial {
+    pub use crate::partial::*;
+}
+
+/// Threads.
+pub mod pool {
+    pub use crate::pool::*;
+}
+
+/// Questions and their answers.
+pub mod query {
+    pub use crate::query::*;
+}
+
+/// Ranges of histograms.
+pub mod ranges {
+    pub use crate::ranges::*;
+}
+
+/// Tables of a problem.
+pub mod reading {
+    pub use crate::reading::*;
+}
+
+/// The run loop.
+pub mod run {
+    pub use crate::run::*;
+}
+
+/// Shares of a run.
+pub mod shards {
+    pub use crate::shards::*;
+}
+
+/// Slices of a sum-product, and their checkpoints.
+pub mod slices {
+    pub use crate::slices::*;
+}
+
+/// Warnings of a run.
+pub mod warnings {
+    pub use crate::warnings::*;
+}
