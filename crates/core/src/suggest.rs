@@ -1,6 +1,7 @@
-//! What a reader may have meant by a name that is not known.
+//! Guesses what a reader meant by an unknown name, for the remedy of an error.
 
-/// A remedy that names the nearest of `known`, or says what would do.
+/// Returns a remedy for an unknown name: the nearest of `known`, or `what` with a list of at most
+/// 40.
 pub fn suggestion<'s>(name: &str, known: impl Iterator<Item = &'s str>, what: &str) -> String {
     let known: Vec<&str> = known.collect();
     match nearest(name, known.iter().copied()) {
@@ -10,8 +11,12 @@ pub fn suggestion<'s>(name: &str, known: impl Iterator<Item = &'s str>, what: &s
     }
 }
 
-/// The one of `known` that `name` is a slip of: at most a third of its letters differ, and
-/// something is left to recognise.
+/// Returns the one of `known` that `name` is a slip of: at most a third of its letters differ, and
+/// at least two letters agree. Known names of one or two letters match only in another case.
+///
+/// ```text
+/// euclidian → euclidean (1 of 9 letters)      cosin → cosine (1 of 5)      ln → nothing of 2 letters
+/// ```
 pub fn nearest<'s>(name: &str, known: impl Iterator<Item = &'s str>) -> Option<&'s str> {
     let letters = name.chars().count();
     let near = known
@@ -22,7 +27,9 @@ pub fn nearest<'s>(name: &str, known: impl Iterator<Item = &'s str>) -> Option<&
         .map(|(_, k)| k)
 }
 
-/// Levenshtein's distance of two short names, ignoring case.
+/// Computes the distance of two short names (Levenshtein 1966), ignoring case, with one row of the
+/// table: `row[j]` is the distance of the letters of `a` so far from the first `j` of `b`, and
+/// `diagonal` what `row[j]` was before this letter of `a`.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.to_lowercase().chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

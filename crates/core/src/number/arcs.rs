@@ -1,13 +1,17 @@
-//! Inverse functions of the sine, the cosine and the tangent, after FreeBSD's msun, whose bits they
-//! have.
+//! Inverse sine, cosine and tangent, after FreeBSD's msun (Ng 1993), with its bits.
+//!
+//! msun branches between ranges of the argument. Here every number goes through one rational
+//! function, and its range picks the reduction by blends, so that loops vectorise.
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
+/// π/2 less its nearest f64, and the same of π: sums with these constants are good to 100 bits.
 const HALF_PI_LO: f64 = 6.123_233_995_736_766e-17;
 const PI_LO: f64 = 1.224_646_799_147_353_2e-16;
 
-/// arctan |x|: of x, of (2x − 1) / (2 + x), (x − 1) / (x + 1), (x − 3/2) / (1 + 3/2 x) or −1 / x,
-/// with what is to be added in two parts.
+/// Computes arctan a for a ≥ 0. The argument is reduced by arctan a = arctan c + arctan((a − c)/(1
+/// + a c)) with c = 0, ½, 1, 3/2 or ∞, whichever is near, and arctan c is added in two parts. The
+/// reduced argument is at most 7/16, where a polynomial of degree 11 in its square suffices.
 #[inline(always)]
 fn arc(a: f64) -> f64 {
     // Each choice overrules the one before.
@@ -51,13 +55,13 @@ fn arc(a: f64) -> f64 {
     hi - ((t * (z * even + w * odd) - lo) - t)
 }
 
-/// arctan x within 1 ulp: `s_atan.c`.
+/// Computes arctan x within 1 ulp: msun's `s_atan.c`.
 #[inline(always)]
 pub fn atan(x: f64) -> f64 {
     arc(x.abs()).copysign(x)
 }
 
-/// The angle of the point (x, y) within 1 ulp: `e_atan2.c`.
+/// Computes the angle of the point (x, y) within 1 ulp: msun's `e_atan2.c`.
 #[inline(always)]
 pub fn atan2(y: f64, x: f64) -> f64 {
     let (a, b) = (y.abs(), x.abs());
@@ -80,7 +84,7 @@ pub fn atan2(y: f64, x: f64) -> f64 {
     }
 }
 
-/// (arcsin v − v) / v of z = v², on v ≤ ½.
+/// Evaluates (arcsin v − v) / v as a rational function of z = v², for v ≤ ½.
 #[inline(always)]
 fn ratio(z: f64) -> f64 {
     let p = 3.479_331_075_960_212e-5;
@@ -96,7 +100,7 @@ fn ratio(z: f64) -> f64 {
     z * p / (1.0 + z * q)
 }
 
-/// The root of z in two parts, the first of 21 bits.
+/// Returns √z, and √z in two parts of which the first has 21 bits, so that its square is exact.
 #[inline(always)]
 fn root(z: f64) -> (f64, f64, f64) {
     let s = z.sqrt();
@@ -105,7 +109,8 @@ fn root(z: f64) -> (f64, f64, f64) {
     (s, high, if z == 0.0 { 0.0 } else { low })
 }
 
-/// arcsin x within 1 ulp: `e_asin.c`.
+/// Computes arcsin x within 1 ulp: msun's `e_asin.c`. Above ½ it is π/2 − 2 arcsin √((1 − x)/2),
+/// which avoids the vertical tangent at 1.
 #[inline(always)]
 pub fn asin(x: f64) -> f64 {
     let a = x.abs();
@@ -124,7 +129,7 @@ pub fn asin(x: f64) -> f64 {
     (if small { a + a * r } else { y }).copysign(x)
 }
 
-/// arccos x within 1 ulp: `e_acos.c`.
+/// Computes arccos x within 1 ulp: msun's `e_acos.c`, with the same reductions.
 #[inline(always)]
 pub fn acos(x: f64) -> f64 {
     let a = x.abs();

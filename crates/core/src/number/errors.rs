@@ -1,12 +1,22 @@
-//! The error function and its complement, after FreeBSD's msun `s_erf.c`: a quotient of polynomials
-//! for each of four ranges, of which every number takes the coefficients of its own.
+//! The error function and its complement, after FreeBSD's msun `s_erf.c` (Ng 1993).
+//!
+//! msun has a rational approximation for each of four ranges of |x| and branches between them. Here
+//! all numbers evaluate one quotient of polynomials, and each picks the coefficients of its range:
+//! a loop over numbers of all ranges then vectorises. Short polynomials are padded with zeros,
+//! which changes no bit.
+//!
+//! ```text
+//! |x| in [0, 0.84375)     erf x = x + x·R(x²)
+//!        [0.84375, 1.25)  erf |x| = c + R(|x| − 1), c = erf 1 rounded to single precision
+//!        [1.25, 28)       erfc |x| = e^(−x² − 0.5625 + R(1/x²)) / |x|, in two ranges split at 1/0.35
+//! ```
 
 use super::{exp, exp_tail};
 
 /// erf 1 in single precision, to which the second range adds.
 const ERX: f64 = 8.450_629_115_104_675e-1;
 
-/// Numerators of the ranges, lowest power first: up to 0.84375 in x², to 1.25 in |x| − 1, to 1 /
+/// Numerators by power, lowest first, and range: up to 0.84375 in x², to 1.25 in |x| − 1, to 1 /
 /// 0.35 and from there in 1 / x².
 const ABOVE: [[f64; 4]; 8] = [
     [
@@ -53,7 +63,7 @@ const ABOVE: [[f64; 4]; 8] = [
     ],
     [0.0, 0.0, -9.814_329_344_169_145, 0.0],
 ];
-/// Denominators of the ranges less 1, from the first power on.
+/// Denominators by power and range, less their leading 1, from the first power on.
 const BELOW: [[f64; 4]; 8] = [
     [
         3.979_172_239_591_553_5e-1,
@@ -95,7 +105,7 @@ const BELOW: [[f64; 4]; 8] = [
     [0.0, 0.0, -6.042_441_521_485_81e-2, 0.0],
 ];
 
-/// What erf and erfc are made of.
+/// What erf and erfc are both made of.
 struct Parts {
     /// The quotient of the polynomials.
     quotient: f64,
@@ -103,6 +113,11 @@ struct Parts {
     tail: f64,
 }
 
+/// Evaluates the quotient and the tail for a = |x|.
+///
+/// In the tail e^(−x²) would lose digits, since the error of x² is multiplied by x². z is x without
+/// its last 32 bits, so z² is exact, and −x² = −z² + (z − x)(z + x) puts the rest into a second
+/// exponential.
 #[inline(always)]
 fn parts(a: f64) -> Parts {
     // Beyond, erfc is zero. NaN passes.
@@ -134,10 +149,10 @@ fn parts(a: f64) -> Parts {
     }
 }
 
-/// About 1 / 0.35.
+/// The border of the last two ranges, about 1 / 0.35, as msun compares it.
 const LAST: f64 = f64::from_bits(0x4006_db6d_0000_0000);
 
-/// erf x within 2 ulp.
+/// Computes erf x within 2 ulp.
 #[inline(always)]
 pub fn erf(x: f64) -> f64 {
     let a = x.abs();
@@ -147,7 +162,8 @@ pub fn erf(x: f64) -> f64 {
     y.copysign(x)
 }
 
-/// erfc x within 2 ulp, 3 in its tail.
+/// Computes erfc x within 2 ulp, 3 in its tail. Around ½ it is written as ½ − (…), since 1 − erf x
+/// would cancel.
 #[inline(always)]
 pub fn erfc(x: f64) -> f64 {
     let a = x.abs();

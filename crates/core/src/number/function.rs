@@ -1,22 +1,30 @@
-//! How a function of numbers is given to loops: straight-line code for nearly all numbers, and
-//! another way for the rare rest.
+//! How an elementary function is given to loops.
+//!
+//! A function has two ways: straight-line code for nearly all numbers, which vectorises, and a call
+//! for the rare rest (a sine of 10⁶, say). A loop runs the first way for all its numbers and
+//! remembers whether one was rare; only then it goes over them again. The result for a number
+//! depends on that number alone, so scalar code, vectors and the reference agree.
+//!
+//! Functions are types, not function pointers or closures: a generic loop is compiled for each of
+//! them with the instruction set of its caller, while a long closure is compiled apart, without it.
 
 /// A function of one number. A loop takes [`Self::near`] of all its numbers, and [`Self::rare`] of
-/// those that ask for it: the bits of a result depend on its own number alone.
+/// those for which [`Self::is_rare`] is true.
 pub trait Function {
-    /// The value, by straight-line code; of no meaning where [`Self::is_rare`].
+    /// Computes the value by straight-line code. The result has no meaning if [`Self::is_rare`].
     fn near(x: f64) -> f64;
-    /// Whether the value comes from [`Self::rare`].
+    /// Returns whether the value comes from [`Self::rare`]. It must be cheap: it runs for every
+    /// number.
     #[inline(always)]
     fn is_rare(_: f64) -> bool {
         false
     }
-    /// The value where [`Self::is_rare`].
+    /// Computes the value if [`Self::is_rare`].
     #[inline(always)]
     fn rare(x: f64) -> f64 {
         Self::near(x)
     }
-    /// The value.
+    /// Computes the value, by either way: the reference of a single number.
     #[inline(always)]
     fn of(x: f64) -> f64 {
         if Self::is_rare(x) {
@@ -29,19 +37,19 @@ pub trait Function {
 
 /// A function of two numbers, as [`Function`].
 pub trait Function2 {
-    /// The value, by straight-line code; of no meaning where [`Self::is_rare`].
+    /// Computes the value by straight-line code. The result has no meaning if [`Self::is_rare`].
     fn near(a: f64, b: f64) -> f64;
-    /// Whether the value comes from [`Self::rare`].
+    /// Returns whether the value comes from [`Self::rare`].
     #[inline(always)]
     fn is_rare(_: f64, _: f64) -> bool {
         false
     }
-    /// The value where [`Self::is_rare`].
+    /// Computes the value if [`Self::is_rare`].
     #[inline(always)]
     fn rare(a: f64, b: f64) -> f64 {
         Self::near(a, b)
     }
-    /// The value.
+    /// Computes the value, by either way.
     #[inline(always)]
     fn of(a: f64, b: f64) -> f64 {
         if Self::is_rare(a, b) {
@@ -52,20 +60,22 @@ pub trait Function2 {
     }
 }
 
-/// What is done with a function that is known by its name only. No closure: long ones are compiled
-/// apart, without the instruction set of the caller.
+/// Work on a function that is known at run time by its operator.
+/// [`crate::pair::operators::function`] turns the operator into a type and calls [`Self::visit`]
+/// with it, so the match happens once per loop and not once per number.
 pub trait Visit {
-    /// What comes of it.
+    /// The result of the work.
     type Out;
-    /// Does it.
+    /// Does the work for `F`.
     fn visit<F: Function>(self) -> Self::Out;
 }
 
-/// A number of a loop, in whatever precision it is held.
+/// A number of a loop, in the precision in which it is held. Functions compute in f64 and round
+/// once.
 pub trait Number: Copy {
-    /// Rounds.
+    /// Rounds to this precision.
     fn of(v: f64) -> Self;
-    /// Widens.
+    /// Widens to f64, which is exact.
     fn wide(self) -> f64;
 }
 
@@ -91,7 +101,7 @@ impl Number for f32 {
     }
 }
 
-/// `F` of all numbers in `a`, by vectors of the caller's instruction set.
+/// Computes `F` of all numbers in `a`. Without rare numbers it is one loop that vectorises.
 #[inline(always)]
 pub fn apply<F: Function, T: Number>(out: &mut [T], a: &[T]) {
     let mut rare = 0u64;
@@ -109,7 +119,8 @@ pub fn apply<F: Function, T: Number>(out: &mut [T], a: &[T]) {
     }
 }
 
-/// `F` of all pairs of numbers in `a` and `b`, as [`apply`].
+/// Computes `F` of all pairs of numbers in `a` and `b`. If all are rare, as for one whole exponent
+/// throughout, the straight-line loop is left out.
 #[inline(always)]
 pub fn apply2<F: Function2, T: Number>(out: &mut [T], a: &[T], b: &[T]) {
     let mut rare = 0usize;
@@ -130,7 +141,7 @@ pub fn apply2<F: Function2, T: Number>(out: &mut [T], a: &[T], b: &[T]) {
     }
 }
 
-/// The value at a number.
+/// Visits a function to get its value at a number.
 #[derive(Debug)]
 pub struct At(pub f64);
 
@@ -200,7 +211,8 @@ impl Function2 for Atan2 {
     }
 }
 
-/// Powers, [`super::pow`]: by straight-line code where the exponent asks for a logarithm.
+/// Powers, [`super::pow`]: by straight-line code if the exponent needs a logarithm, else the rare
+/// way, which multiplies.
 #[derive(Debug)]
 pub struct Pow;
 

@@ -1,11 +1,14 @@
-//! e^x − 1 and the hyperbolic functions that come of it.
+//! e^x − 1 and the hyperbolic functions that are made of it.
+//!
+//! All need e^x − 1 with more than 53 bits where terms cancel, so [`quarter_expm1`] returns it in
+//! two parts. Dividing by four keeps it finite where sinh x is finite and e^x is not.
 
 use super::power::lead;
 use super::{LN2_HI, LN2_LO, exp_scaled};
 
-/// e^r − 1 − r on |r| ≤ 0.35, Taylor coefficients 1/n! as in `exp`, but by pairs and pairs of
-/// pairs, which wait for each other less. What is added to ½ is small, so that it is rounded once
-/// in effect.
+/// Computes e^r − 1 − r for |r| ≤ 0.35 by the Taylor series, as in `exp`. Terms are grouped by
+/// pairs and pairs of pairs (Estrin 1960), which wait for each other less than Horner's chain. What
+/// is added to ½ is small, so the sum is rounded once in effect.
 #[inline(always)]
 fn exp_rest(r: f64) -> f64 {
     let square = r * r;
@@ -18,11 +21,10 @@ fn exp_rest(r: f64) -> f64 {
     square * (0.5 + (first + fourth * (second + fourth * third)))
 }
 
-/// A quarter of e^x − 1, so that it is in range wherever sinh x is, and what its rounding left; of
-/// no meaning near the subnormal numbers.
+/// Returns (e^x − 1)/4 and what its rounding left; without meaning near the subnormal numbers.
 ///
-/// With x = k ln 2 + r it is (2^k − 1 + 2^k r) / 4, held in two parts, and 2^k / 4 times what is
-/// left of e^r.
+/// With x = k ln 2 + r it is (2^k − 1 + 2^k r) / 4, summed in two parts, and 2^k / 4 times the rest
+/// of e^r.
 #[inline(always)]
 fn quarter_expm1(x: f64) -> (f64, f64) {
     const SHIFT: f64 = 6_755_399_441_055_744.0; // 1.5 · 2^52, as in `exp`
@@ -48,15 +50,16 @@ fn quarter_expm1(x: f64) -> (f64, f64) {
     (y, rest - (y - s))
 }
 
-/// e^x − 1 within 2 ulp.
+/// Computes e^x − 1 within 2 ulp. Below 10⁻¹⁷ it is x itself.
 #[inline(always)]
 pub fn expm1(x: f64) -> f64 {
     let y = 4.0 * quarter_expm1(x).0;
     if x.abs() < 1e-17 || x.is_nan() { x } else { y }
 }
 
-/// (n + m) / (d + e) in two parts, the first of 26 bits, for m and e that are next to nothing
-/// beside n and d.
+/// Returns (n + m) / (d + e) in two parts, the first of 26 bits, for m and e that are tiny against
+/// n and d. A product of two parts of 26 bits is exact, so the remainder loses nothing that
+/// matters.
 #[inline(always)]
 fn quotient(n: f64, m: f64, d: f64, e: f64) -> (f64, f64) {
     let inverse = 1.0 / d;
@@ -65,8 +68,8 @@ fn quotient(n: f64, m: f64, d: f64, e: f64) -> (f64, f64) {
     (high, (left + m) * inverse)
 }
 
-/// sinh x within 2 ulp: with h = (e^|x| − 1) / 2 it is h + h / (2h + 1), as in FreeBSD's msun
-/// `e_sinh.c`.
+/// Computes sinh x within 2 ulp: with h = (e^|x| − 1) / 2 it is h + h / (2h + 1), as in msun's
+/// `e_sinh.c`. This form does not cancel near zero, where (e^x − e^−x)/2 does.
 #[inline(always)]
 pub fn sinh(x: f64) -> f64 {
     let (quarter, rest) = quarter_expm1(x.abs());
@@ -85,14 +88,14 @@ pub fn sinh(x: f64) -> f64 {
     (if x.abs() < 1e-9 { x.abs() } else { y }).copysign(x)
 }
 
-/// cosh x within 2 ulp: h + 1 / 4h of h = e^|x| / 2.
+/// Computes cosh x within 2 ulp: h + 1 / 4h with h = e^|x| / 2.
 #[inline(always)]
 pub fn cosh(x: f64) -> f64 {
     let half = exp_scaled(x.abs(), 0.5);
     half + 0.25 / half
 }
 
-/// tanh x within 1 ulp: with t = e^2|x| − 1 it is t / (t + 2), after FreeBSD's msun `s_tanh.c`.
+/// Computes tanh x within 1 ulp: with t = e^2|x| − 1 it is t / (t + 2), after msun's `s_tanh.c`.
 #[inline(always)]
 pub fn tanh(x: f64) -> f64 {
     let (quarter, rest) = quarter_expm1(2.0 * x.abs());

@@ -1,8 +1,16 @@
 //! The elementary functions behind every reference value: the same bits on every machine.
 //!
-//! They are straight-line code, so that a loop over them vectorises and still gives the bits of the
-//! scalar call (no contraction is ever allowed). What is rare, and the logarithm of the gamma
-//! function, comes from the pinned crate `libm`.
+//! The mathematical library of a system differs between systems and versions by an ulp or two, and
+//! so would counts in bins and neighbours. These functions are therefore written out. They are
+//! straight-line code (choices are blends, not branches), so that a loop over them vectorises and
+//! still gives the bits of the scalar call; no operation is ever contracted to a fused
+//! multiply-add. Kernels for vectors (`zipfold-vector`) repeat the same operations in the same
+//! order.
+//!
+//! Each function states its largest error in ulps, to which tests hold it. The algorithms are those
+//! of FreeBSD's msun (Ng and others, 1984–2004) where it has one of that form, with its
+//! coefficients; else textbook reductions. What is rare (huge angles, whole powers beyond 64), and
+//! the logarithm of the gamma function, comes from the pinned crate `libm`.
 
 mod arcs;
 mod errors;
@@ -23,11 +31,17 @@ pub use power::{Power, pow, pow_halves, pow_real, powi};
 pub use squares::{largest_square, least_square};
 pub use trigonometric::{Cos, Sin, Tan, cos, sin, tan};
 
-/// ln 2 in two parts, the first with 20 zero bits at its end.
+/// ln 2 in two parts. The first has 20 zero bits at its end, so that its product with an exponent
+/// of up to 20 bits is exact (Cody and Waite, *Software Manual for the Elementary Functions*,
+/// 1980).
 const LN2_HI: f64 = 6.931_471_803_691_238e-1;
 const LN2_LO: f64 = 1.908_214_929_270_587_7e-10;
 
-/// (m, k) of a positive, finite x = m · 2^k with m in [√½, √2).
+/// Splits a positive, finite x into (m, k) with x = m · 2^k and m in [√½, √2), so that the
+/// logarithm of m lies around 0 on both sides. Subnormal numbers are scaled by 2⁵⁴ first.
+///
+/// The constant added to the bits moves the border between two exponents from 1 to √2: mantissas
+/// above √2 carry into the exponent.
 #[inline(always)]
 fn split(x: f64) -> (f64, f64) {
     let tiny = x < f64::MIN_POSITIVE;
@@ -46,8 +60,8 @@ fn split(x: f64) -> (f64, f64) {
     (mantissa, exponent as f64 - if tiny { 54.0 } else { 0.0 })
 }
 
-/// The nearest integer, halves to even: as `round_ties_even`, which is a call where the processor
-/// is not known to have it.
+/// Rounds to the nearest integer, halves to even: as `round_ties_even`, which is a call where the
+/// processor is not known to have the instruction.
 #[inline(always)]
 pub fn round_even(x: f64) -> f64 {
     // Adding 1.5 · 2^52 rounds to an integer; from 2^51 on that might not, and numbers from 2^52 on
@@ -60,13 +74,15 @@ pub fn round_even(x: f64) -> f64 {
     }
 }
 
-/// e^x within 1 ulp, by Cody–Waite reduction and a degree-13 Taylor polynomial on |r| ≤ ln 2 / 2.
+/// Computes e^x within 1 ulp: x = k ln 2 + r with |r| ≤ ln 2 / 2 (Cody and Waite), then a Taylor
+/// polynomial of degree 13 in r, whose remainder r¹⁴/14! is below 2⁻⁵⁷ of the result.
 #[inline(always)]
 pub fn exp(x: f64) -> f64 {
     exp_scaled(x, 1.0)
 }
 
-/// `scale` · e^x for a scale of 1 or ½, which is in range a little further.
+/// Computes `scale` · e^x for a scale of 1 or ½. With ½ the result stays in range where e^x
+/// overflows but cosh x does not.
 #[inline(always)]
 fn exp_scaled(x: f64, scale: f64) -> f64 {
     const SHIFT: f64 = 6_755_399_441_055_744.0; // 1.5 · 2^52: adding it rounds to an integer
@@ -86,7 +102,7 @@ fn exp_scaled(x: f64, scale: f64) -> f64 {
     if x.is_nan() { x } else { y }
 }
 
-/// e^r − 1 on |r| ≤ 0.35, Taylor coefficients 1/n!.
+/// Computes e^r − 1 on |r| ≤ 0.35 by its Taylor series, Horner's scheme, coefficients 1/n!.
 #[inline(always)]
 fn exp_tail(r: f64) -> f64 {
     let q = 1.0 / 6_227_020_800.0;
@@ -104,7 +120,9 @@ fn exp_tail(r: f64) -> f64 {
     r + r * r * q
 }
 
-/// ln x within 1 ulp, after the argument reduction and coefficients of FreeBSD's msun `e_log.c`.
+/// Computes ln x within 1 ulp, after msun's `e_log.c`: x = 2^k m, and ln m = 2 artanh s of s = f/(2
+/// + f), f = m − 1. The series of artanh has odd powers only; f − f²/2 is split off, because it is
+/// known exactly.
 #[inline(always)]
 pub fn log(x: f64) -> f64 {
     let (mantissa, k) = split(x);
@@ -118,7 +136,8 @@ pub fn log(x: f64) -> f64 {
     if x < 0.0 || x.is_nan() { f64::NAN } else { y }
 }
 
-/// The minimax polynomial of msun's log in z = s².
+/// Evaluates msun's minimax polynomial of the logarithm in z = s², even and odd powers apart, which
+/// can run at the same time.
 #[inline(always)]
 fn log_tail(z: f64) -> f64 {
     let w = z * z;
@@ -132,7 +151,8 @@ fn log_tail(z: f64) -> f64 {
     even + odd
 }
 
-/// ln(1 + x) within 2 ulp: ln of u = 1 + x as rounded, less what the rounding of u added.
+/// Computes ln(1 + x) within 2 ulp: ln of u = 1 + x as rounded, less the relative amount that
+/// rounding added to u.
 #[inline(always)]
 pub fn log1p(x: f64) -> f64 {
     let u = 1.0 + x;
@@ -146,8 +166,9 @@ pub fn log1p(x: f64) -> f64 {
     }
 }
 
-/// The larger of two numbers, 0 being larger than −0, so that their order makes no difference; NaN
-/// if either is NaN.
+/// Returns the larger of two numbers; 0 is larger than −0, so that the order of the operands makes
+/// no difference; NaN if either is NaN. `f64::max` does neither. The bits of equal numbers are
+/// combined by `and`: they differ in the sign of zero at most.
 #[inline(always)]
 pub fn max(a: f64, b: f64) -> f64 {
     // Equal numbers differ in the sign of zero at most.
@@ -156,7 +177,7 @@ pub fn max(a: f64, b: f64) -> f64 {
     if a == b { tie } else { other }
 }
 
-/// The smaller of two numbers, −0 being smaller than 0; NaN if either is NaN.
+/// Returns the smaller of two numbers; −0 is smaller than 0; NaN if either is NaN.
 #[inline(always)]
 pub fn min(a: f64, b: f64) -> f64 {
     let tie = f64::from_bits(a.to_bits() | b.to_bits());
@@ -164,7 +185,9 @@ pub fn min(a: f64, b: f64) -> f64 {
     if a == b { tie } else { other }
 }
 
-/// The number of ones among the bits of a whole number from 0 to 2⁵³ − 1; NaN for everything else.
+/// Counts the ones among the bits of a whole number from 0 to 2⁵³ − 1; NaN for any other number.
+/// Beyond 2⁵³ an f64 does not hold all whole numbers, so the bits would not be those that the user
+/// wrote.
 #[inline(always)]
 pub fn popcount(x: f64) -> f64 {
     let whole = x as u64;
@@ -175,7 +198,7 @@ pub fn popcount(x: f64) -> f64 {
     }
 }
 
-/// −1, 0 or 1 with the sign of x; NaN for NaN.
+/// Returns −1, 0 or 1 with the sign of x; NaN for NaN.
 #[inline(always)]
 pub fn sign(x: f64) -> f64 {
     if x > 0.0 {

@@ -1,23 +1,27 @@
-//! Powers. Which way is taken depends on the exponent alone, so that a loop over bases takes one
-//! way throughout.
+//! Powers x^p.
+//!
+//! Which algorithm computes a power depends on the exponent alone. A formula has one exponent for
+//! all pairs, so a loop over bases takes one way throughout and has no branch. Whole and half
+//! exponents are products and a root: they are exact in their sign, fast, and monotone, which
+//! interval bounds need. Real exponents are e^(p ln x) with the logarithm in two parts.
 
 use super::{LN2_HI, LN2_LO, exp, split};
 
-/// The way to a power.
+/// The algorithm for an exponent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Power {
-    /// x^n by multiplication.
+    /// x^n by multiplication, |n| ≤ 64. Up to 11 roundings.
     Whole(i32),
-    /// x^(n/2) for odd n, by one square root and multiplication.
+    /// x^(n/2) for odd n, |n/2| ≤ 16: one square root, then multiplication.
     Halves(i32),
     /// x^p by logarithm and exponential.
     Real(f64),
-    /// Exponents without end, and whole ones too large to multiply: libm.
+    /// By `libm`: infinite and NaN exponents, and whole ones that are too large to multiply.
     Rare(f64),
 }
 
 impl Power {
-    /// The way to x^p.
+    /// Returns the algorithm for x^p.
     #[inline(always)]
     pub fn of(p: f64) -> Self {
         let whole = p == p.trunc();
@@ -33,7 +37,8 @@ impl Power {
     }
 }
 
-/// Whether [`Power::of`] is [`Power::Real`], by straight-line code.
+/// Returns whether [`Power::of`] is [`Power::Real`], by straight-line code for loops over
+/// exponents.
 #[inline(always)]
 pub(super) fn is_real(p: f64) -> bool {
     // Numbers from 2^52 on are whole, and below them adding it rounds to one.
@@ -44,7 +49,7 @@ pub(super) fn is_real(p: f64) -> bool {
     !(is_whole(a) | p.is_nan() | (is_whole(2.0 * a) & (a <= 16.0)))
 }
 
-/// x^p.
+/// Computes x^p.
 #[inline]
 pub fn pow(x: f64, p: f64) -> f64 {
     match Power::of(p) {
@@ -55,7 +60,8 @@ pub fn pow(x: f64, p: f64) -> f64 {
     }
 }
 
-/// x^(n/2) for odd n: √x times a whole power of x; NaN for x < 0, and for n < 0 the reciprocal.
+/// Computes x^(n/2) for odd n: √x times a whole power of x; NaN for x < 0, and the reciprocal for n
+/// < 0.
 #[inline(always)]
 pub fn pow_halves(x: f64, n: i32) -> f64 {
     let root = x.sqrt();
@@ -69,7 +75,9 @@ pub fn pow_halves(x: f64, n: i32) -> f64 {
     if n < 0 { 1.0 / power } else { power }
 }
 
-/// x^n by repeated squaring, lowest bit first; negative n is the reciprocal of the positive power.
+/// Computes x^n by repeated squaring, the lowest bit of n first; a negative n gives the reciprocal
+/// of the positive power. x^13 = x · x⁴ · x⁸ (13 is 1101 in binary). The order of products is part
+/// of the definition: kernels repeat it.
 #[inline]
 pub fn powi(x: f64, n: i32) -> f64 {
     let mut result = 1.0;
@@ -89,13 +97,16 @@ pub fn powi(x: f64, n: i32) -> f64 {
     if n < 0 { 1.0 / result } else { result }
 }
 
-/// The leading 26 bits of a number: products of two such are exact.
+/// Returns the leading 26 bits of a number. A product of two such numbers has 52 bits and is exact
+/// (Dekker 1971), which replaces a fused multiply-add.
 #[inline(always)]
 pub(super) fn lead(v: f64) -> f64 {
     f64::from_bits(v.to_bits() & 0xffff_ffff_f800_0000)
 }
 
-/// ln x of a positive, finite x as the sum of two numbers, with 58 bits or more in all.
+/// Returns ln x of a positive, finite x as the sum of two numbers, with 58 bits or more in all. A
+/// power multiplies the error of the logarithm by p ln x, up to 700, so the 53 bits of `log` would
+/// not do.
 ///
 /// x = 2^k m with m in [√½, √2); ln m = 2 artanh(s) with s = (m − 1)/(m + 1) held in two parts, its
 /// series summed in f64 from the third power on, where it is less than a hundredth of the whole.
@@ -130,8 +141,8 @@ fn log_parts(x: f64) -> (f64, f64) {
     (high, low - (high - sum))
 }
 
-/// x^p = e^(p ln x) for an exponent that is no whole number, ln x and its product with p in two
-/// parts each; NaN for x < 0.
+/// Computes x^p = e^(p ln x) for an exponent that is not whole, with ln x and its product with p in
+/// two parts each; NaN for x < 0. The low part of the product enters as e^(a + b) ≈ e^a (1 + b).
 #[inline(always)]
 pub fn pow_real(x: f64, p: f64) -> f64 {
     let (l_hi, l_lo) = log_parts(x);

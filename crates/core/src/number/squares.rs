@@ -1,9 +1,20 @@
-//! Limits of squares: √s compared with a number as s is compared with another, for every s. Roots
-//! are rounded to nearest, and rounding never reverses an order, so the squares whose roots reach a
-//! number are all from one square on.
+//! Limits of squares: how to compare √s with a number by comparing s with another one, for every s
+//! and in all bits.
+//!
+//! Square roots are correctly rounded, and rounding never reverses an order. So for a number r the
+//! squares s with √s ≥ r are all numbers from some s₀ on, and √s ≥ r ⇔ s ≥ s₀. The limit s₀ is near
+//! r² but need not be fl(r²): √(fl(r²)) may round to r from below. It is found by trying
+//! neighbours.
+//!
+//! ```text
+//! r = 5        s₀ = 25 − 2⁻⁴⁸, the number before 25: its root rounds to 5
+//! ```
+//!
+//! Thresholds (`parse.rs`) and edges of histograms (`fold/histogram.rs`) use it to compare squares
+//! of distances and take no root per pair.
 
-/// The smallest s with √s ≥ `root`, for s ≥ 0: −∞ below zero, ∞ where only an infinite s has such a
-/// root.
+/// Returns the smallest s ≥ 0 with √s ≥ `root`: −∞ for a root below zero, which every s exceeds; ∞
+/// if only an infinite s has such a root; NaN for NaN.
 pub fn least_square(root: f64) -> f64 {
     if root <= 0.0 || root.is_nan() {
         return if root < 0.0 {
@@ -24,7 +35,8 @@ pub fn least_square(root: f64) -> f64 {
     square
 }
 
-/// The largest s with √s ≤ `root`, for s ≥ 0: −∞ below zero, where there is none.
+/// Returns the largest s ≥ 0 with √s ≤ `root`: −∞ below zero, where none exists. The number before
+/// the least square of the next root is the last one whose root is at most `root`.
 pub fn largest_square(root: f64) -> f64 {
     match root {
         below if below < 0.0 => f64::NEG_INFINITY,

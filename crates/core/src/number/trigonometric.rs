@@ -1,19 +1,24 @@
-//! Sine, cosine and tangent: after Cody–Waite reduction by straight-line code up to [`LARGEST`],
-//! from `libm` beyond.
+//! Sine, cosine and tangent.
+//!
+//! x is reduced to a quarter turn by straight-line code in three parts of π/2 (Cody and Waite
+//! 1980), up to [`LARGEST`]; larger angles come from `libm`, which has the reduction of Payne and
+//! Hanek (1983). Then the polynomials of msun's kernels apply to the rest, which is held in two
+//! parts because x may be close to a zero of the sine.
 
 use super::Function;
 
-/// The largest argument that three parts of π/2 reduce.
+/// The largest argument that three parts of π/2 reduce: about 2¹⁶ quarter turns.
 const LARGEST: f64 = 1e5;
-/// π/2 in three parts. Those but the last have 37 bits at most: products with numbers of quarter
-/// turns up to 2¹⁶ are exact.
+/// π/2 in three parts. The first two have at most 37 bits: products with numbers of quarter turns
+/// of up to 2¹⁶ are exact.
 const QUARTER: [f64; 3] = [
     1.570_796_326_792_333_3,
     2.563_344_151_583_955_8e-12,
     1.056_299_906_698_742_8e-23,
 ];
 
-/// (h, l, n): x = n π/2 + h + l, with the last bits of n.
+/// Returns (h, l, n) with x = n π/2 + h + l. The low bits of n, the quarter, are read from the bits
+/// of the shifted number; its high bits are of no use.
 #[inline(always)]
 fn reduced(x: f64) -> (f64, f64, u64) {
     const SHIFT: f64 = 6_755_399_441_055_744.0; // 1.5 · 2^52: adding it rounds to an integer, in the last bits
@@ -28,7 +33,8 @@ fn reduced(x: f64) -> (f64, f64, u64) {
     (h, (r - h) + lost, shifted.to_bits())
 }
 
-/// sin(h + l) on |h| ≤ π/4, the polynomial of FreeBSD's msun `k_sin.c`.
+/// Computes sin(h + l) for |h| ≤ π/4 by the polynomial of msun's `k_sin.c`; l enters to first
+/// order.
 #[inline(always)]
 fn sine(h: f64, l: f64) -> f64 {
     let z = h * h;
@@ -40,7 +46,8 @@ fn sine(h: f64, l: f64) -> f64 {
     h - ((z * (0.5 * l - v * r) - l) - v * -1.666_666_666_666_663_2e-1)
 }
 
-/// cos(h + l) on |h| ≤ π/4, the polynomial of FreeBSD's msun `k_cos.c`.
+/// Computes cos(h + l) for |h| ≤ π/4 by the polynomial of msun's `k_cos.c`. 1 − h²/2 is taken first
+/// and its rounding error is put back.
 #[inline(always)]
 fn cosine(h: f64, l: f64) -> f64 {
     let z = h * h;
@@ -56,7 +63,8 @@ fn cosine(h: f64, l: f64) -> f64 {
     w + (((1.0 - w) - half) + (z * r - h * l))
 }
 
-/// The sine of a number `turn` quarter turns on.
+/// Computes the sine of the angle `turn` quarter turns after x: 1 gives the cosine. Bit 0 of the
+/// quarter picks sine or cosine, bit 1 the sign: `(n & 2) << 62` moves it to the sign bit.
 #[inline(always)]
 fn wave(x: f64, turn: u64) -> f64 {
     let (h, l, n) = reduced(x);
@@ -66,13 +74,15 @@ fn wave(x: f64, turn: u64) -> f64 {
     f64::from_bits(y.to_bits() ^ ((n & 2) << 62))
 }
 
+/// Returns whether the straight-line code cannot reduce x. Infinities are not far: it turns them
+/// into NaN, as it should.
 #[inline(always)]
 fn is_far(x: f64) -> bool {
     // Of what is no number the straight-line code makes none.
     (x.abs() > LARGEST) & (x.abs() < f64::INFINITY)
 }
 
-/// Sines of numbers up to [`LARGEST`], within 1 ulp.
+/// The sine, within 1 ulp.
 #[derive(Debug)]
 pub struct Sin;
 
@@ -92,7 +102,7 @@ impl Function for Sin {
     }
 }
 
-/// Cosines of numbers up to [`LARGEST`], within 1 ulp.
+/// The cosine, within 1 ulp.
 #[derive(Debug)]
 pub struct Cos;
 
@@ -111,7 +121,7 @@ impl Function for Cos {
     }
 }
 
-/// Tangents of numbers up to [`LARGEST`], sine by cosine, within 3 ulp.
+/// The tangent, sine by cosine, within 3 ulp.
 #[derive(Debug)]
 pub struct Tan;
 
@@ -134,17 +144,17 @@ impl Function for Tan {
     }
 }
 
-/// sin x within 1 ulp.
+/// Computes sin x within 1 ulp.
 pub fn sin(x: f64) -> f64 {
     Sin::of(x)
 }
 
-/// cos x within 1 ulp.
+/// Computes cos x within 1 ulp.
 pub fn cos(x: f64) -> f64 {
     Cos::of(x)
 }
 
-/// tan x within 3 ulp.
+/// Computes tan x within 3 ulp.
 pub fn tan(x: f64) -> f64 {
     Tan::of(x)
 }

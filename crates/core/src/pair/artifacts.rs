@@ -1,18 +1,26 @@
-//! What backends make of a formula, kept beside it: a program, machine code.
+//! A cache of what backends make of a formula: programs and machine code.
+//!
+//! Compiling a formula may take longer than a small question. The artifacts are kept with the
+//! lowered formula, so that asking the same question again reuses them. `core` does not know their
+//! types, which belong to the backends: they are stored as `Any` and found by type and number.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A made thing, with the number it was asked for under.
+/// An artifact with the number that it was requested under.
 type Entry = (u64, Arc<dyn Any + Send + Sync>);
 
-/// Things made of one formula, by type and number. A clone of the formula begins with none.
+/// The artifacts of one formula, by type and number (such as an instruction set). A clone of the
+/// formula begins with none, because it may be changed.
 #[derive(Default)]
 pub struct ArtifactCache(Mutex<Vec<Entry>>);
 
 impl ArtifactCache {
-    /// The `T` of this `number`, made by `make` when it is asked for first. `make` may run more
-    /// than once when several threads ask at the same time, and must give the same each time.
+    /// Returns the `T` of this `number`, made by `make` on the first request.
+    ///
+    /// `make` runs without the lock, so other threads are not blocked while it compiles. Two
+    /// threads may therefore both make one; `make` must give the same each time, and one of the two
+    /// is never found.
     pub fn get<T: Any + Send + Sync>(&self, number: u64, make: impl FnOnce() -> T) -> Arc<T> {
         if let Some(have) = self.find(number) {
             return have;
@@ -24,6 +32,7 @@ impl ArtifactCache {
             .push((number, made.clone()));
         made
     }
+    /// Finds an artifact. A poisoned lock is used all the same: entries are only ever added whole.
     fn find<T: Any + Send + Sync>(&self, number: u64) -> Option<Arc<T>> {
         let entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut same = entries.iter().filter(|(n, _)| *n == number);

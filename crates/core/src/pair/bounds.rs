@@ -1,10 +1,23 @@
-//! Bounds of a formula over boxes of rows: [`LANES`] boxes of rows of x and of y at a time, or one
-//! against as many.
+//! Bounds of a formula over boxes of rows.
 //!
-//! Boxes are over the *hoisted* values of a side (what [`Lowered`] computes once per row), so that
-//! whatever depends on one row alone is bounded by its least and largest value in the box, however
-//! it is computed. What depends on both rows is evaluated in interval arithmetic, and encloses the
-//! reference value of every pair of rows of the two boxes.
+//! A box holds the least and the largest value of each *hoisted* number over a group of rows (what
+//! [`Lowered`] computes once per row). For one box of x and one of y, [`Bounds`] gives an interval
+//! for every root that holds the reference value of every pair of their rows. Pruning asks it for
+//! many pairs of boxes, so it answers [`LANES`] of them in one call.
+//!
+//! Boxes are over hoisted values and not over coordinates, because then anything that depends on
+//! one row alone is bounded by its values in the box, however complicated it is: a norm, a rank, a
+//! mass. Only what depends on both rows goes through interval arithmetic.
+//!
+//! ```text
+//! formula    sqrt(sum((x - y)^2)), two components
+//! box of x   [0, 1] × [0, 1]            box of y   [3, 4] × [0, 1]
+//! x − y      [−4, −2] × [−1, 1]
+//! squares    [4, 16] × [0, 1]           sum [4, 17]      root [2, 4.12…]
+//! ```
+//!
+//! The module bounds values and decides nothing. The rules that turn an interval into "leave out"
+//! are in `cpu/src/pairs/prune/verdict.rs`.
 
 mod images;
 mod spans;
@@ -17,36 +30,48 @@ use crate::space::periodic_box::{Image, Orthorhombic};
 use images::Images;
 pub use spans::{LANES, Spans};
 
-/// A pair node to evaluate: its slot, the slot of its operands, and how many of its components are
-/// kept.
+/// A pair node to evaluate, in the order of nodes.
 #[derive(Clone, Debug)]
 struct Step {
+    /// The node.
     id: Id,
+    /// Where its first component goes.
     slot: usize,
+    /// How many components it has: `dim` for a vector, else one.
     width: usize,
 }
 
-/// Evaluates the roots of a formula over boxes.
+/// Evaluates the roots of a formula over boxes. It owns its buffers, so a thread makes one and
+/// reuses it for all its boxes.
+///
+/// All intervals live in one array of slots, one slot per scalar and per component of a vector. The
+/// slots of constants are filled once, those of hoisted values by [`Bounds::set_one`] and
+/// [`Bounds::set_lanes`], the others by [`Bounds::run`].
 #[derive(Clone, Debug)]
 pub struct Bounds<'l> {
     low: &'l Lowered,
+    /// How differences are folded back into the box, if there is one.
     image: Option<&'l Image>,
+    /// Candidate translations, in a triclinic box only.
     images: Option<Images>,
     steps: Vec<Step>,
-    /// First slot of a node, and of the magnitudes of a periodic difference.
+    /// First slot by node; [`NONE`] for nodes that are not evaluated.
     slot: Vec<usize>,
+    /// First slot of |δ| by node, of periodic differences. The hull of δ in a box is often [−L/2,
+    /// L/2], whose magnitudes say nothing, while |δ| itself has a useful lower end; see [`wrap`].
     magnitude: Vec<usize>,
     slots: Vec<Spans>,
-    /// Where the hoisted values of each side go, one slot each.
+    /// The slots of the hoisted values by side, in the order of [`Bounds::coordinates`].
     inputs: [Vec<usize>; 2],
     roots: Vec<Spans>,
 }
 
+/// Marks a node without a slot.
 const NONE: usize = usize::MAX;
 
 impl<'l> Bounds<'l> {
-    /// Bounds of the roots of `low`, in a box if there is one; none if a root is not a single
-    /// number.
+    /// Returns bounds of the roots of `low`, in the box `cell` if there is one. Returns `None` if a
+    /// root is not a single number: folds of vectors are not pruned.
     pub fn new(low: &'l Lowered, cell: Option<&'l PeriodicBox>) -> Option<Self> {
         let formula = &low.formula;
         if formula
@@ -80,11 +105,12 @@ impl<'l> Bounds<'l> {
         }
         Some(out)
     }
-    /// Hoisted values of a row of `side`: those of its vectors, component by component, then its
-    /// numbers.
+    /// Counts the hoisted values of a row of `side`: those of its vectors, component by component,
+    /// then its scalars. This is the order of a box's numbers everywhere.
     pub fn coordinates(low: &Lowered, side: Side) -> usize {
         low.streams[side as usize].len() * low.dim + low.attrs[side as usize].len()
     }
+    /// Counts the slots of a node.
     fn width(&self, id: Id) -> usize {
         if self.low.formula.ty(id).shape == Shape::Vector {
             self.low.dim
@@ -92,11 +118,13 @@ impl<'l> Bounds<'l> {
             1
         }
     }
+    /// Reserves `width` slots and returns the first.
     fn room(&mut self, width: usize) -> usize {
         let at = self.slots.len();
         self.slots.resize(at + width, Spans::splat(Span::UNKNOWN));
         at
     }
+    /// Reserves slots for hoisted values, in the order of [`Bounds::coordinates`].
     fn place_hoisted(&mut self) {
         for side in 0..2 {
             let ids: Vec<Id> = self.low.streams[side]
@@ -112,6 +140,8 @@ impl<'l> Bounds<'l> {
             }
         }
     }
+    /// Reserves and fills slots for what depends on no row. A constant NaN becomes unknown in
+    /// `Span::new`.
     fn place_constants(&mut self) {
         for at in 0..self.slot.len() {
             let values = match self.low.source(Id(at as u32)) {
@@ -126,6 +156,8 @@ impl<'l> Bounds<'l> {
             }
         }
     }
+    /// Reserves slots for pair nodes and lists them as steps. Nodes inside the operator of a
+    /// `reduce(|a, b| …)` are left out: [`bound`] walks them with the operands at hand.
     fn place_pairs(&mut self) {
         let formula: &Formula = &self.low.formula;
         let live = formula.live();
@@ -147,22 +179,26 @@ impl<'l> Bounds<'l> {
             });
         }
     }
-    /// Takes one box of `side` for all lanes: hoisted value c lies between `lo[c·stride]` and
-    /// `hi[c·stride]`, both NaN where one may be NaN.
+    /// Sets one box of `side` for all lanes: hoisted value c lies between `lo[c·stride]` and
+    /// `hi[c·stride]`, both NaN if a row of the box has a NaN there.
     pub fn set_one(&mut self, side: Side, lo: &[f64], hi: &[f64], stride: usize) {
         for (c, slot) in self.inputs[side as usize].iter().enumerate() {
             self.slots[*slot] = Spans::splat(Span::new(lo[c * stride], hi[c * stride]));
         }
     }
-    /// Takes a box of `side` for each lane: hoisted value c of lane l lies between `lo[c·stride +
-    /// l]` and `hi[c·stride + l]`.
+    /// Sets one box of `side` for each lane: hoisted value c of lane l lies between `lo[c·stride +
+    /// l]` and `hi[c·stride + l]`. Boxes are stored number by number, so that 16 of them are one
+    /// read.
     pub fn set_lanes(&mut self, side: Side, lo: &[f64], hi: &[f64], stride: usize) {
         for (c, slot) in self.inputs[side as usize].iter().enumerate() {
             let (lo, hi) = (&lo[c * stride..][..LANES], &hi[c * stride..][..LANES]);
             self.slots[*slot] = lanes(|l| Span::new(lo[l], hi[l]));
         }
     }
-    /// Bounds every root; read [`Self::root`].
+    /// Bounds every root; then read [`Self::root`].
+    ///
+    /// In a triclinic box the formula is evaluated once per candidate translation, and the root is
+    /// the hull over them. A hull of the differences before the evaluation would be far wider.
     pub fn run(&mut self) {
         match self.images.take() {
             None => {
@@ -179,11 +215,11 @@ impl<'l> Bounds<'l> {
             }
         }
     }
-    /// The bounds of root `at`, by lane.
+    /// Returns the bounds of root `at`, by lane.
     pub fn root(&self, at: usize) -> &Spans {
         &self.roots[at]
     }
-    /// Keeps the roots, or widens them by those of another image.
+    /// Stores the roots; after the first round, widens them by those of another translation.
     fn collect(&mut self, first: bool) {
         for (root, out) in self.low.formula.roots.iter().zip(&mut self.roots) {
             let now = &self.slots[self.slot[root.0 as usize]];
@@ -197,7 +233,8 @@ impl<'l> Bounds<'l> {
             }
         }
     }
-    /// The images that a difference of the boxes may have, by lane.
+    /// Finds the translations that the difference of the boxes may need, by lane, and returns the
+    /// number of rounds.
     fn oblique(&self, images: &mut Images) -> usize {
         let raw = |side: Side| {
             let at = self.low.raw_stream(side as usize).unwrap_or(0) * self.low.dim;
@@ -212,6 +249,7 @@ impl<'l> Bounds<'l> {
             )
         })
     }
+    /// Evaluates all pair nodes, operands first. `images` names the translation in a triclinic box.
     fn evaluate(&mut self, images: Option<(&Images, usize)>) {
         for at in 0..self.steps.len() {
             let step = self.steps[at].clone();
@@ -221,19 +259,20 @@ impl<'l> Bounds<'l> {
             }
         }
     }
-    /// Operand `id` at component `k`: single numbers spread.
+    /// Returns operand `id` at component `k`. A single number serves every component.
     #[inline(always)]
     fn operand(&self, id: Id, k: usize) -> &Spans {
         let vector = self.low.formula.ty(id).shape == Shape::Vector;
         &self.slots[self.slot[id.0 as usize] + if vector { k } else { 0 }]
     }
-    /// The magnitudes of `id` at component `k`, where it is a periodic difference: tighter than
-    /// those of its hull.
+    /// Returns the magnitudes of `id` at component `k` if it is a periodic difference. They are
+    /// tighter than the magnitudes of its hull.
     fn magnitudes(&self, id: Id, k: usize) -> Option<&Spans> {
         let at = self.magnitude[id.0 as usize];
         let vector = self.low.formula.ty(id).shape == Shape::Vector;
         (at != NONE).then(|| &self.slots[at + if vector { k } else { 0 }])
     }
+    /// Evaluates component `k` of a node for all lanes.
     fn component(&mut self, id: Id, k: usize, images: Option<(&Images, usize)>) -> Spans {
         let low = self.low;
         match low.formula.node(id) {
@@ -254,6 +293,8 @@ impl<'l> Bounds<'l> {
             _ => Spans::splat(Span::UNKNOWN),
         }
     }
+    /// Evaluates a function of one operand. The common operations are matched outside of the loop
+    /// over lanes, so that the compiler makes a vector loop of each.
     fn unary(&self, op: Unary, a: Id, k: usize) -> Spans {
         if let (Unary::Abs, Some(m)) = (op, self.magnitudes(a, k)) {
             return *m;
@@ -265,6 +306,8 @@ impl<'l> Bounds<'l> {
             _ => lanes(|l| interval::unary(op, a.at(l))),
         }
     }
+    /// Evaluates a function of two operands. A square or an even power of a periodic difference
+    /// reads its magnitudes, which is where pruning in a box gets its lower ends from.
     fn binary(&self, op: Binary, a: Id, b: Id, k: usize) -> Spans {
         let squares = op == Binary::Mul && a == b;
         let even =
@@ -287,6 +330,8 @@ impl<'l> Bounds<'l> {
             _ => lanes(|l| interval::binary(op, a.at(l), b.at(l))),
         }
     }
+    /// Folds the components in ascending order, as the reference does, so that rounding is the same
+    /// at the ends.
     fn reduce(&self, op: Reduce, body: Id) -> Spans {
         let mut acc = Spans::splat(Span::point(op.identity()));
         for k in 0..self.low.dim {
@@ -298,6 +343,8 @@ impl<'l> Bounds<'l> {
         }
         acc
     }
+    /// Folds the components with the operator of the formula, from its first value or the first
+    /// component.
     fn user_reduce(&self, op: Id, init: Option<Id>, body: Id) -> Spans {
         lanes(|l| {
             let mut values = (0..self.low.dim).map(|k| self.operand(body, k).at(l));
@@ -308,8 +355,8 @@ impl<'l> Bounds<'l> {
             first.map_or(Span::UNKNOWN, fold)
         })
     }
-    /// Component `c` of `x − y`, of the nearest image in a box; its magnitudes go to their own
-    /// slot.
+    /// Computes component `c` of `x − y`, of the nearest image if there is a box, and stores its
+    /// magnitudes in their own slot.
     fn difference(
         &mut self,
         id: Id,
@@ -344,13 +391,16 @@ impl<'l> Bounds<'l> {
         }
         out
     }
-    /// The slot of component `k` of a hoisted node.
+    /// Finds the slot of component `k` of a hoisted node by its content; a difference has no
+    /// operands that could name it.
     fn hoisted(&self, node: &Node, k: usize) -> Option<usize> {
         let id = self.low.formula.nodes().iter().position(|n| n == node)?;
         (self.slot[id] != NONE).then(|| self.slot[id] + k)
     }
 }
 
+/// Evaluates `f` for every lane. The two arrays are written apart, so that the loop becomes vector
+/// code.
 #[inline(always)]
 fn lanes(f: impl Fn(usize) -> Span) -> Spans {
     let mut out = Spans {
@@ -365,8 +415,7 @@ fn lanes(f: impl Fn(usize) -> Span) -> Spans {
     out
 }
 
-/// The nearest images of differences in a period, and their magnitudes: two pieces where the
-/// sawtooth falls once.
+/// Folds differences back into a period `length`, by lane: returns the images and their magnitudes.
 fn wrapped(d: &Spans, length: f64) -> (Spans, Spans) {
     let mut out = (*d, *d);
     for l in 0..LANES {
@@ -377,7 +426,16 @@ fn wrapped(d: &Spans, length: f64) -> (Spans, Spans) {
     out
 }
 
-/// `d − L·rint(d / L)` over an interval, and its magnitude.
+/// Bounds d − L·rint(d / L) and its magnitude over an interval.
+///
+/// The image is a sawtooth: it rises with d and falls by L at L/2, 3L/2, …
+///
+/// ```text
+///  L/2   /|   /|   /      no fall inside d:   the ends are the extremes
+///       / |  / |  /       one fall inside:    values are above the first end or below the last,
+///  0   /  | /  | /                            so the smaller distance of these from 0 is a bound
+///     /   |/   |/         more:               anything from 0 to L/2
+/// ```
 fn wrap(d: Span, length: f64) -> (Span, Span) {
     if !(d.lo.is_finite() && d.hi.is_finite()) {
         return (Span::UNKNOWN, Span::UNKNOWN);
@@ -415,7 +473,7 @@ fn wrap(d: Span, length: f64) -> (Span, Span) {
     (hull, Span::new(least, most))
 }
 
-/// The operator of a user reduction over intervals.
+/// Applies the operator `op` of a user reduction to two intervals, by walking its nodes.
 fn bound(formula: &Formula, op: Id, acc: Span, next: Span) -> Span {
     let go = |id: Id| bound(formula, id, acc, next);
     match formula.node(op) {
@@ -430,7 +488,7 @@ fn bound(formula: &Formula, op: Id, acc: Span, next: Span) -> Span {
     }
 }
 
-/// What the hoisted values of a row are, in the order of [`Bounds::coordinates`].
+/// Writes the hoisted values of the loaded row to `out`, in the order of [`Bounds::coordinates`].
 pub fn hoisted_into(
     hoister: &super::lower::Hoister<'_>,
     low: &Lowered,

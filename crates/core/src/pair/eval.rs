@@ -1,4 +1,13 @@
-//! The reference value of a formula: f64, components in ascending order, no contraction.
+//! Computes the reference value of a formula: f64, components in ascending order, no contraction.
+//!
+//! This evaluator *is* the meaning of a formula (invariant REFERENCE-VALUE). All kernels are held
+//! to its bits, or, in single precision, to a bound around them. So it is written to be evidently
+//! right and fast enough for three uses: the oracle, hoisting ([`super::lower`]) and formulas for
+//! which no code can be generated.
+//!
+//! It evaluates node by node over L pairs at once. A node is a loop over lanes that the compiler
+//! turns into vector instructions, which divides the cost of interpreting a node by L. Lanes do not
+//! interact, so the bits do not depend on L.
 
 use super::operators::{binary, function, unary};
 use super::tree::{Binary, DEP_X, DEP_Y, Formula, Id, Node, Reduce, Shape, Side, Unary};
@@ -10,19 +19,20 @@ use std::ops::Range;
 /// One number for each pair that is evaluated at once.
 type Lanes<const L: usize> = [f64; L];
 
-/// The numbers at an operand: one for every component, or one for all.
+/// The numbers of an operand: one set of lanes for every component, or one for all.
 #[derive(Clone, Copy)]
 struct Operand<'v, const L: usize>(&'v [Lanes<L>]);
 
 impl<const L: usize> Operand<'_, L> {
+    /// Returns the lanes of component `k`. A scalar has one element, which serves every component.
     #[inline(always)]
     fn at(&self, k: usize) -> &Lanes<L> {
         self.0.get(k).unwrap_or(&self.0[0])
     }
 }
 
-/// `f` of every component; a loop of its own for each function, which the compiler can make vectors
-/// of.
+/// Applies `f` to every component and lane. Each function has its own copy of the loop, which the
+/// compiler can vectorise; a match inside the loop would prevent that.
 #[inline(always)]
 fn each<const L: usize>(out: &mut [Lanes<L>], a: Operand<'_, L>, f: impl Fn(f64) -> f64) {
     for (k, out) in out.iter_mut().enumerate() {
@@ -33,6 +43,7 @@ fn each<const L: usize>(out: &mut [Lanes<L>], a: Operand<'_, L>, f: impl Fn(f64)
     }
 }
 
+/// Applies `f` to every component and lane of two operands.
 #[inline(always)]
 fn each_of_two<const L: usize>(
     out: &mut [Lanes<L>],
@@ -48,7 +59,7 @@ fn each_of_two<const L: usize>(
     }
 }
 
-/// `f` folded over components in ascending order.
+/// Folds components in ascending order, lane by lane. The compiler may not reorder the additions.
 #[inline(always)]
 fn fold<const L: usize>(
     mut acc: Lanes<L>,
@@ -63,6 +74,8 @@ fn fold<const L: usize>(
     acc
 }
 
+/// Folds components from `start`, which is the identity or the result of the components before. A
+/// sum begins with +0, so a sum of −0 alone is +0.
 fn reduce<const L: usize>(op: Reduce, start: Lanes<L>, values: &[Lanes<L>]) -> Lanes<L> {
     match op {
         Reduce::Sum => fold(start, values, |a, b| a + b),
@@ -70,8 +83,8 @@ fn reduce<const L: usize>(op: Reduce, start: Lanes<L>, values: &[Lanes<L>]) -> L
     }
 }
 
-/// [`each`] of a function of straight-line code, which is called for those numbers alone that are
-/// rare.
+/// Applies a function of `number`: straight-line code for all lanes, and a call for the few numbers
+/// that need another way. A visitor instead of a closure, because the function is a type parameter.
 struct Each<'o, 'v, const L: usize> {
     out: &'o mut [Lanes<L>],
     a: Operand<'v, L>,
@@ -87,6 +100,7 @@ impl<const L: usize> Visit for Each<'_, '_, L> {
     }
 }
 
+/// Applies a function of one operand to all components and lanes.
 fn unary_each<const L: usize>(op: Unary, out: &mut [Lanes<L>], a: Operand<'_, L>) {
     match op {
         Unary::Neg => each(out, a, |a| -a),
@@ -100,6 +114,7 @@ fn unary_each<const L: usize>(op: Unary, out: &mut [Lanes<L>], a: Operand<'_, L>
     }
 }
 
+/// Applies a function of two operands to all components and lanes.
 fn binary_each<const L: usize>(
     op: Binary,
     out: &mut [Lanes<L>],
@@ -115,8 +130,10 @@ fn binary_each<const L: usize>(
     }
 }
 
-/// The rows of L pairs, and their differences (by the minimum image where there is a box):
-/// component by component, one number for each pair.
+/// The rows of L pairs and their differences, by the minimum image if there is a box.
+///
+/// Component k of pair l is at `k * L + l`: components are apart and pairs next to each other, so
+/// that one component of all pairs is one vector.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a> {
     /// The rows of x.
@@ -127,24 +144,30 @@ pub struct Rows<'a> {
     pub delta: &'a [f64],
 }
 
-/// Components that are evaluated at once where they can be, so that the vectors of all nodes stay
-/// in the nearest cache.
+/// Components that are evaluated at once if the formula allows it. A piece of 64 components of 8
+/// lanes takes 4 KiB per node, so a formula of several nodes stays in the first cache; whole rows
+/// of 1000 components would not.
 const NEAR: usize = 64;
 
-/// Nodes that depend on rows, in order.
+/// Nodes that depend on rows, in the order in which they are computed.
 #[derive(Debug, Default)]
 struct Steps {
-    /// Before components are looked at, or all.
+    /// Computed before the loop over pieces; or all nodes, if the loop is not possible.
     before: Vec<usize>,
-    /// For some components after others: vectors, and the reductions that they are folded into.
+    /// Computed for each piece of components: vectors, and the reductions that fold them.
     pieces: Vec<usize>,
-    /// After all components.
+    /// Computed after the last piece: what needs a finished reduction.
     after: Vec<usize>,
 }
 
 impl Steps {
-    /// The steps `all`, by pieces where `scalars` are all that is wanted and vectors depend on each
-    /// other alone.
+    /// Sorts the nodes `all` into steps. `scalars` says that no vector is a result.
+    ///
+    /// Pieces need vectors that exist only within a piece. They are not possible if a vector is a
+    /// result, if a vector depends on a reduction (its first component needs the last one of
+    /// another vector), if a vector depends on no row (it was computed whole and is not read by
+    /// pieces), or for a `reduce` with an operator of the formula. Then every node is computed over
+    /// all components in turn.
     fn new(formula: &Formula, all: Vec<usize>, scalars: bool) -> Steps {
         let mut late = vec![false; formula.nodes().len()];
         let (mut steps, mut whole) = (Steps::default(), !scalars);
@@ -181,20 +204,21 @@ impl Steps {
     }
 }
 
-/// Evaluates formulas node by node, for L pairs at once. Keeps its buffers, so that one evaluator
-/// serves many pairs.
+/// Evaluates formulas node by node, for L pairs at once. It keeps its buffers, so one evaluator
+/// serves many pairs without allocation.
 #[derive(Debug)]
 pub struct Evaluator<'f, const L: usize = 1> {
     formula: &'f Formula,
-    /// What depends on no row is computed once.
+    /// What is computed in every run. Nodes that depend on no row were computed when it was made.
     steps: Steps,
     dim: usize,
     scalars: Vec<Lanes<L>>,
+    /// By node, component and lane; empty for scalars.
     vectors: Vec<Vec<Lanes<L>>>,
 }
 
 impl<'f> Evaluator<'f> {
-    /// An evaluator of the roots of `formula` on rows of `dim` components.
+    /// Returns an evaluator of the roots of `formula` on rows of `dim` components.
     pub fn new(formula: &'f Formula, dim: usize) -> Self {
         Self::of(formula, formula.live(), dim, false)
     }
@@ -210,7 +234,7 @@ impl<'f> Evaluator<'f> {
 }
 
 impl<'f, const L: usize> Evaluator<'f, L> {
-    /// An evaluator of the nodes in `targets` (and what they need).
+    /// Returns an evaluator of the nodes in `targets` and what they need.
     pub fn of_nodes(formula: &'f Formula, targets: &[Id], dim: usize) -> Self {
         let mut wanted = vec![false; formula.nodes().len()];
         targets.iter().for_each(|t| wanted[t.0 as usize] = true);
@@ -227,6 +251,8 @@ impl<'f, const L: usize> Evaluator<'f, L> {
             .all(|t| formula.ty(*t).shape == Shape::Scalar);
         Self::of(formula, wanted, dim, scalars)
     }
+    /// Returns an evaluator of the nodes that are `wanted`, in which everything that depends on no
+    /// row is computed already.
     fn of(formula: &'f Formula, mut wanted: Vec<bool>, dim: usize, scalars: bool) -> Self {
         // Operators of user reductions are evaluated inside the reduction, not on their own.
         for (at, flag) in wanted.iter_mut().enumerate() {
@@ -259,14 +285,14 @@ impl<'f, const L: usize> Evaluator<'f, L> {
             ..made
         }
     }
-    /// Evaluates all nodes for L pairs of rows.
+    /// Evaluates all nodes for L pairs of rows; then read [`Self::scalar`] and [`Self::vector`].
     pub fn run(&mut self, rows: Rows<'_>) {
         let steps = std::mem::take(&mut self.steps);
         steps
             .before
             .iter()
             .for_each(|at| self.step(*at, rows, 0..self.dim));
-        // Rows without components have the reductions of none.
+        // At least once: rows without components have the reductions of none.
         let mut start = 0;
         while !steps.pieces.is_empty() {
             let end = self.dim.min(start + NEAR);
@@ -285,15 +311,17 @@ impl<'f, const L: usize> Evaluator<'f, L> {
             .for_each(|at| self.step(*at, rows, 0..self.dim));
         self.steps = steps;
     }
-    /// The numbers at a scalar node, after [`Self::run`].
+    /// Returns the numbers of a scalar node, after [`Self::run`].
     pub fn scalar(&self, id: Id) -> &Lanes<L> {
         &self.scalars[id.0 as usize]
     }
-    /// The numbers at a vector node by component, after [`Self::run`].
+    /// Returns the numbers of a vector node by component, after [`Self::run`]. They are complete
+    /// only if the node is a target of [`Self::of_nodes`] or a root.
     pub fn vector(&self, id: Id) -> &[Lanes<L>] {
         &self.vectors[id.0 as usize]
     }
-    /// Computes a node: of a vector the components `range`, which a reduction folds in.
+    /// Computes a node for the components `range`. A reduction goes on from the components before.
+    /// The buffer of a vector is taken out while it is written, so that its operands can be read.
     fn step(&mut self, at: usize, rows: Rows<'_>, range: Range<usize>) {
         let id = Id(at as u32);
         match (self.formula.ty(id).shape, self.formula.node(id)) {
@@ -320,6 +348,8 @@ impl<'f, const L: usize> Evaluator<'f, L> {
             _ => Operand(std::slice::from_ref(self.scalar(id))),
         }
     }
+    /// Computes the components `range` of a vector node. Leaves read their own range; operands hold
+    /// the same range at the beginning of their buffers.
     fn components(&self, id: Id, rows: Rows<'_>, range: &Range<usize>, out: &mut [Lanes<L>]) {
         match self.formula.node(id) {
             Node::Row(Side::X) => out.copy_from_slice(&rows.x.as_chunks().0[range.clone()]),
@@ -333,7 +363,7 @@ impl<'f, const L: usize> Evaluator<'f, L> {
             _ => {}
         }
     }
-    /// The operation at `id` of all components in `out`.
+    /// Applies the operation of a node to as many components as `out` has.
     fn apply(&self, id: Id, out: &mut [Lanes<L>]) {
         match self.formula.node(id) {
             Node::Unary(op, a) => unary_each(*op, out, self.operand(*a)),
@@ -348,6 +378,7 @@ impl<'f, const L: usize> Evaluator<'f, L> {
             _ => out.fill([f64::NAN; L]),
         }
     }
+    /// Computes a scalar node.
     fn single(&self, id: Id, rows: Rows<'_>) -> Lanes<L> {
         match self.formula.node(id) {
             Node::Const(bits) => [f64::from_bits(*bits); L],
@@ -363,6 +394,8 @@ impl<'f, const L: usize> Evaluator<'f, L> {
             }
         }
     }
+    /// Folds a vector by an operator of the formula, from its first value or the first component.
+    /// Without either the result is NaN.
     fn user_reduce(&self, op: Id, init: Option<Id>, body: Id) -> Lanes<L> {
         let mut values = self.vector(body).iter();
         let first = init
@@ -373,7 +406,8 @@ impl<'f, const L: usize> Evaluator<'f, L> {
     }
 }
 
-/// The operator `op` of a user reduction applied to two numbers.
+/// Applies the operator `op` of a user reduction to two numbers, by walking its nodes. Only nodes
+/// that [`Formula::user_reduce`] admits can occur.
 pub fn bound(formula: &Formula, op: Id, acc: f64, next: f64) -> f64 {
     let go = |id: Id| bound(formula, id, acc, next);
     match formula.node(op) {

@@ -1,10 +1,14 @@
 //! The functions of formulas: the tables by which the parser knows them, and a list for people that
-//! says how each is called and what it gives. A test holds the two to each other.
+//! says how each is written and what it gives.
+//!
+//! `zipfold functions` and the documents print the list. A test holds the list and the tables to
+//! each other, so neither can have a name that the other lacks. The module also says what to try
+//! instead of an unknown function. What a function computes is in `operators.rs`.
 
 use super::tree::{Reduce, Unary};
 use crate::suggest::nearest;
 
-/// A function, an operator or a constant of formulas.
+/// A function, an operator or a constant of formulas, as the list shows it.
 #[derive(Clone, Copy, Debug)]
 pub struct Function {
     /// The name that the parser knows.
@@ -17,7 +21,7 @@ pub struct Function {
     pub kind: Kind,
 }
 
-/// Groups of functions, in the order of a list.
+/// Groups of functions, in the order of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Of one number, component by component of a vector.
@@ -39,6 +43,7 @@ impl Kind {
     }
 }
 
+/// An entry of the first group.
 const fn number(name: &'static str, form: &'static str, about: &'static str) -> Function {
     Function {
         name,
@@ -47,6 +52,7 @@ const fn number(name: &'static str, form: &'static str, about: &'static str) -> 
         kind: Kind::Number,
     }
 }
+/// An entry of the second group.
 const fn reduce(name: &'static str, form: &'static str, about: &'static str) -> Function {
     Function {
         name,
@@ -55,6 +61,7 @@ const fn reduce(name: &'static str, form: &'static str, about: &'static str) -> 
         kind: Kind::Reduce,
     }
 }
+/// An entry of the third group.
 const fn other(name: &'static str, form: &'static str, about: &'static str) -> Function {
     Function {
         name,
@@ -161,7 +168,8 @@ pub const ALL: &[Function] = &[
     other("dim", "dim", "number of components of a row"),
 ];
 
-/// Operators and names, for the same list.
+/// What is written without a call: operators, rows, constants. They follow the functions in the
+/// list.
 pub const WRITTEN: &[(&str, &str)] = &[
     ("x, y", "the two rows of a pair, as vectors"),
     (
@@ -233,7 +241,7 @@ const OTHER: &[&str] = &[
     "mean", "dot", "norm", "if", "reduce", "vec", "atan2", "hypot", "pow", "dim",
 ];
 
-/// The name of every function, operators and metrics left out.
+/// Lists the names of all functions, for suggestions. Operators and metrics are not among them.
 fn function_names() -> impl Iterator<Item = &'static str> {
     UNARY
         .iter()
@@ -242,8 +250,8 @@ fn function_names() -> impl Iterator<Item = &'static str> {
         .chain(OTHER.iter().copied())
 }
 
-/// What to try for an unknown function: what is meant by the name elsewhere, the nearest name of a
-/// function or of `metrics`, or all functions.
+/// Returns what to try for an unknown function: the function that other languages call by this
+/// name, the nearest known name, or all names.
 pub fn remedy(name: &str, metrics: impl Iterator<Item = &'static str>) -> String {
     let known = function_names().chain(metrics);
     match (meant(name), nearest(name, known)) {
@@ -256,7 +264,8 @@ pub fn remedy(name: &str, metrics: impl Iterator<Item = &'static str>) -> String
     }
 }
 
-/// What people of other languages mean by names that are none here.
+/// Returns what people of other languages (NumPy, SQL, C, R) mean by a name that is unknown here.
+/// An edit distance would not find these: `where` is far from `if`.
 fn meant(name: &str) -> Option<&'static str> {
     Some(match name.to_lowercase().as_str() {
         "where" | "select" | "ifelse" | "iif" | "case" => "'if(condition, a, b)'",

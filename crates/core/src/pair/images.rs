@@ -1,32 +1,55 @@
-//! Coordinates in a periodic box: a formula may use them through differences of the two rows alone,
-//! in whatever way these are written. `y - x`, `x[0] - y[0]`, `w*x - w*y` and `(x - 1) - (y - 1)`
-//! become the difference that is taken by the minimum image; what is no such difference depends on
-//! the wall that a row happens to be near, and is refused.
+//! Rewrites a formula for a periodic box: every difference of coordinates becomes the minimum
+//! image.
+//!
+//! In a periodic box a row has infinitely many copies, so a coordinate has no meaning by itself.
+//! Only the difference of two rows has one, after the nearest copy was chosen. A formula may spell
+//! the difference in many ways, and all must give the same answer:
+//!
+//! ```text
+//! y - x               →  −δ             δ is the node [`Node::Delta`], x − y by the minimum image
+//! x[0] - y[0]         →  δ[0]
+//! w*x - w*y           →  w·δ
+//! (x - 1) - (y - 1)   →  δ              the constants cancel: −1 and −(−1)
+//! 2*(x - y)           →  2·δ            a difference is recognised first, and not multiplied out
+//! x[0] + y[0]         →  refused        depends on the wall that a row happens to be near
+//! ```
+//!
+//! The method: every node becomes a [`Linear`] combination of coordinates plus a rest that has
+//! none. Operations that are not linear take only values whose coordinates cancel. The result is
+//! exact in the sense of the problem (the right image), not in the bits of the original spelling; a
+//! test (`testkit/tests/suite/spellings.rs`) holds spellings with the same bits to the same
+//! answers.
 
 use super::tree::{Binary, Formula, Id, Node, Shape, Side, Unary};
 use crate::error::{Error, Result};
 use crate::opt::Opt;
 
-/// A sum of coordinates with coefficients, and of something else.
+/// A sum of coordinates with coefficients, and of a rest.
 #[derive(Clone, Debug, Default)]
 struct Linear {
     terms: Vec<Term>,
-    /// What depends on no coordinate alone.
+    /// What depends on no coordinate outside of differences.
     rest: Option<Id>,
+    /// Whether the value has one number for each component.
     vector: bool,
 }
 
-/// A coordinate, or all of a row, times a number, times or divided by what else is named.
+/// A coordinate, or a whole row, with its coefficient: `factor` times the product of `by`.
 #[derive(Clone, Debug, PartialEq)]
 struct Term {
+    /// The part of the coefficient that is a number. Numbers are multiplied here so that `2*x -
+    /// 2*y` and `2*(x - y)` have the same coefficients.
     factor: f64,
+    /// Factors and divisors that are nodes of the new formula, sorted, so that products in any
+    /// order are equal.
     by: Vec<(Binary, Id)>,
+    /// The component; none for the whole row.
     at: Option<u32>,
     side: Side,
 }
 
 impl Linear {
-    /// The factor of what `term` has of the other row.
+    /// Returns the factor that the other row has in place of `term`; 0 if it has none.
     fn opposite(&self, term: &Term) -> f64 {
         let other = self
             .terms
@@ -34,24 +57,28 @@ impl Linear {
             .find(|t| t.side != term.side && (&t.by, t.at) == (&term.by, term.at));
         other.map_or(0.0, |o| o.factor)
     }
-    /// Whether all coordinates are in differences.
+    /// Returns whether every coordinate of one row is subtracted by the same of the other, with the
+    /// same coefficient. Then the value is a combination of differences.
     fn is_balanced(&self) -> bool {
         self.terms.iter().all(|t| self.opposite(t) == -t.factor)
     }
 }
 
+/// What a node of the old formula became.
 #[derive(Clone, Debug)]
 enum Value {
-    /// Depends on no coordinate alone.
+    /// A node of the new formula that depends on no coordinate outside of differences.
     Plain(Id),
+    /// Not written yet: its coordinates may still cancel in a later operation.
     Linear(Linear),
 }
 
-/// `formula` with all differences of coordinates taken by the minimum image; numbers of a row from
-/// `dims` on are attributes.
+/// Returns `formula` with all differences of coordinates taken by the minimum image. The box has
+/// `dims` dimensions; numbers of a row from `dims` on are attributes (a mass, a charge), which
+/// formulas may use freely.
 ///
 /// # Errors
-/// `Request` for a coordinate that stands in no difference, or when the formula is full.
+/// `Request` for a coordinate outside of differences, with the place, or when the formula is full.
 pub fn by_images(formula: &Formula, dims: usize) -> Result<Formula> {
     let mut out = Formula::new();
     (out.vectors, out.components) = (formula.vectors.clone(), formula.components);
@@ -79,6 +106,8 @@ pub fn by_images(formula: &Formula, dims: usize) -> Result<Formula> {
     Ok(out)
 }
 
+/// Translates one node. Sums, products and negations of combinations stay combinations; all other
+/// operations need finished values.
 fn node(
     formula: &Formula,
     id: Id,
@@ -164,10 +193,12 @@ fn node(
     Ok(Value::Plain(made))
 }
 
+/// A sum of two plain values is written at once, with the operation of the formula.
 fn either_linear(a: &Value, b: &Value) -> bool {
     matches!(a, Value::Linear(_)) || matches!(b, Value::Linear(_))
 }
 
+/// Returns a plain value as a combination that is all rest.
 fn linear(value: &Value, out: &Formula) -> Linear {
     match value {
         Value::Linear(linear) => linear.clone(),
@@ -185,6 +216,8 @@ fn negated(mut a: Linear, out: &mut Formula) -> Result<Linear> {
     Ok(a)
 }
 
+/// Adds or subtracts two combinations, and adds the factors of equal coordinates. A factor may
+/// become zero; the term stays, because a zero on both sides is balanced.
 fn sum(op: Binary, mut a: Linear, mut b: Linear, out: &mut Formula) -> Result<Linear> {
     if op == Binary::Sub {
         b.terms.iter_mut().for_each(|t| t.factor = -t.factor);
@@ -208,6 +241,7 @@ fn sum(op: Binary, mut a: Linear, mut b: Linear, out: &mut Formula) -> Result<Li
     Ok(a)
 }
 
+/// Multiplies a combination by `by`, or divides it.
 fn scaled(op: Binary, a: &Linear, by: Id, out: &mut Formula) -> Result<Linear> {
     let mut a = a.clone();
     let constant = out.constant(by);
@@ -227,7 +261,10 @@ fn scaled(op: Binary, a: &Linear, by: Id, out: &mut Formula) -> Result<Linear> {
     Ok(a)
 }
 
-/// A value with its differences by the minimum image.
+/// Writes a value as a node. Refuses a combination with a coordinate that has no counterpart.
+///
+/// Only terms of x are written: each represents its difference to the term of y, whose factor is
+/// the opposite.
 fn plain(value: &Value, out: &mut Formula) -> Result<Id> {
     let linear = match value {
         Value::Plain(id) => return Ok(*id),
@@ -252,6 +289,8 @@ fn plain(value: &Value, out: &mut Formula) -> Result<Id> {
         }
         (Some(made), _) => Ok(made),
         (None, rest) => {
+            // All coordinates cancelled, as in `x - x`. The value must still be a vector if it was
+            // one, so that reductions over it count its components.
             let zero = out.number(0.0)?;
             let rest = rest.unwrap_or(zero);
             if linear.vector && out.ty(rest).shape != Shape::Vector {
@@ -264,6 +303,8 @@ fn plain(value: &Value, out: &mut Formula) -> Result<Id> {
     }
 }
 
+/// Writes factor · δ · by…, with δ the minimum image. Factors of ±1 are left out, since they would
+/// be operations for every pair.
 fn difference(term: &Term, out: &mut Formula) -> Result<Id> {
     let gap = out.leaf(term.at.map_or(Node::Delta, Node::DeltaAt))?;
     let mut made = match term.factor {
@@ -280,6 +321,7 @@ fn difference(term: &Term, out: &mut Formula) -> Result<Id> {
     Ok(made)
 }
 
+/// The refusal of a coordinate outside of differences, with the way to write it.
 fn alone(term: &Term) -> Error {
     let row = if term.side == Side::X { "x" } else { "y" };
     let name = term

@@ -1,9 +1,26 @@
-//! Interval arithmetic that encloses reference values (Moore 1966; IEEE 1788 calls it set-based).
+//! Interval arithmetic that encloses reference values (Moore, *Interval Analysis*, 1966; IEEE 1788
+//! calls this flavour set-based).
 //!
-//! The reference value is f64 with every operation rounded to nearest. Rounding is monotone, so the
-//! ends of an interval computed in the same arithmetic enclose the *rounded* results exactly:
-//! nothing is widened but what is not correctly rounded (the elementary functions). Where a NaN is
-//! possible nothing is known, and [`Span::UNKNOWN`] says so.
+//! An interval holds every value that a node can have for any pair of rows of two boxes. Pruning
+//! reads it: if the interval of a distance lies beyond the cut-off, no pair of the two boxes is
+//! evaluated.
+//!
+//! The reference value is f64 with every operation rounded to nearest, and the interval must hold
+//! *that* value, not the exact one. Rounding to nearest is monotone: a ≤ b implies fl(a) ≤ fl(b).
+//! So for an operation that is monotone in each operand and correctly rounded, the ends of the
+//! interval computed in the same arithmetic enclose all rounded results. Nothing is widened there,
+//! unlike in interval libraries, which round ends outwards to hold the exact value. Only the
+//! elementary functions are widened (`elementary.rs`): they are accurate to a few ulps and not
+//! monotone to the last bit.
+//!
+//! ```text
+//! [1, 2] − [0.5, 3]  =  [1 − 3, 2 − 0.5]  =  [−2, 1.5]
+//! sqrt([−1, 4])      =  unknown, because a value below zero has no root
+//! ```
+//!
+//! NaN is outside of the order. Where a value may be NaN nothing is known, and [`Span::UNKNOWN`]
+//! says so; an interval that is known promises that no value is NaN. Functions are inlined and
+//! branch-free where possible, because `bounds.rs` runs them for 16 pairs of boxes at a time.
 
 mod elementary;
 
@@ -12,10 +29,11 @@ use crate::pair::tree::{Binary, Unary};
 
 pub use elementary::{down, up};
 
-/// All values between two ends, or nothing known (both ends NaN): then the value may be anything,
-/// NaN included.
+/// All values between two ends; or nothing known, if both ends are NaN. Then the value may be any
+/// number or NaN.
 ///
-/// The whole line from −∞ to ∞ bounds nothing, and counts as unknown.
+/// The whole line from −∞ to ∞ bounds nothing and counts as unknown, so that a caller tests one
+/// thing.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
     /// No value is below.
@@ -30,9 +48,13 @@ impl Span {
         lo: f64::NAN,
         hi: f64::NAN,
     };
+    /// A truth value of which nothing is known. It is bounded all the same: a comparison is never
+    /// NaN.
     const FALSE_OR_TRUE: Span = Span { lo: 0.0, hi: 1.0 };
 
-    /// From one end to the other; unknown where the ends are out of order, NaN, or bound nothing.
+    /// Returns the interval from `lo` to `hi`. Ends that are out of order, NaN or both infinite
+    /// give [`Span::UNKNOWN`], so that a NaN which an operation produced at an end spreads by
+    /// itself.
     #[inline(always)]
     pub fn new(lo: f64, hi: f64) -> Span {
         let known = (lo <= hi) & ((lo > f64::NEG_INFINITY) | (hi < f64::INFINITY));
@@ -41,21 +63,21 @@ impl Span {
             hi: if known { hi } else { f64::NAN },
         }
     }
-    /// One value.
+    /// Returns the interval of one value.
     #[inline(always)]
     pub fn point(v: f64) -> Span {
         Span { lo: v, hi: v }
     }
-    /// Whether values are bounded, and none is NaN.
+    /// Returns whether the values are bounded, and none is NaN.
     #[inline(always)]
     pub fn is_known(self) -> bool {
         self.lo <= self.hi
     }
-    /// Whether `v` is allowed.
+    /// Returns whether `v` is a possible value. Tests hold every reference value to this.
     pub fn holds(self, v: f64) -> bool {
         !self.is_known() || (self.lo <= v && v <= self.hi)
     }
-    /// Every value of both.
+    /// Returns the smallest interval that holds both.
     #[inline(always)]
     pub fn hull(self, o: Span) -> Span {
         let known = self.is_known() & o.is_known();
@@ -66,17 +88,19 @@ impl Span {
             Span::UNKNOWN
         }
     }
-    /// Whether the value is certainly true (not zero; NaN counts as true).
+    /// Returns whether the value is certainly true: not zero. A NaN counts as true, as in `if`, but
+    /// it never makes this certain, because it makes the interval unknown.
     #[inline(always)]
     pub fn must(self) -> bool {
         (self.lo > 0.0) | (self.hi < 0.0)
     }
-    /// Whether the value may be true.
+    /// Returns whether the value may be true. Only the point 0 is certainly false.
     #[inline(always)]
     pub fn may(self) -> bool {
         !((self.lo == 0.0) & (self.hi == 0.0))
     }
-    /// Values without their signs.
+    /// Returns the magnitudes. An interval around zero reaches down to 0; others keep their order
+    /// or turn it around.
     #[inline(always)]
     pub fn abs(self) -> Span {
         let inside = (self.lo <= 0.0) & (self.hi >= 0.0);
@@ -90,17 +114,19 @@ impl Span {
             },
         )
     }
-    /// `v·v`.
+    /// Returns `v·v`. This is tighter than the product of two intervals, which does not know that
+    /// both operands are the same: [−1, 2]·[−1, 2] = [−2, 4], and the square is [0, 4].
     #[inline(always)]
     pub fn square(self) -> Span {
         let a = self.abs();
         Span::new(a.lo * a.lo, a.hi * a.hi)
     }
-    /// A function that never falls and is correctly rounded, applied to both ends.
+    /// Applies a function that never falls and is correctly rounded to both ends.
     #[inline(always)]
     fn rising(self, f: impl Fn(f64) -> f64) -> Span {
         Span::new(f(self.lo), f(self.hi))
     }
+    /// Returns a truth value as an interval of the numbers 0 and 1.
     fn truth(must: bool, may: bool) -> Span {
         Span {
             lo: f64::from(u8::from(must)),
@@ -109,7 +135,8 @@ impl Span {
     }
 }
 
-/// The smaller of two numbers that are not NaN.
+/// Returns the smaller of two numbers that are not NaN. `f64::min` has to handle NaN, which costs
+/// an instruction for nothing.
 #[inline(always)]
 fn low(a: f64, b: f64) -> f64 {
     if a < b { a } else { b }
@@ -121,7 +148,7 @@ fn high(a: f64, b: f64) -> f64 {
     if a > b { a } else { b }
 }
 
-/// A function of one operand.
+/// Returns the interval of a function of one operand.
 #[inline(always)]
 pub fn unary(op: Unary, a: Span) -> Span {
     match op {
@@ -144,7 +171,8 @@ pub fn unary(op: Unary, a: Span) -> Span {
     }
 }
 
-/// A function of two operands.
+/// Returns the interval of a function of two operands. The operands are taken to be independent, so
+/// the interval may be wider than needed if both contain the same row.
 #[inline(always)]
 pub fn binary(op: Binary, a: Span, b: Span) -> Span {
     match op {
@@ -185,7 +213,7 @@ pub fn binary(op: Binary, a: Span, b: Span) -> Span {
     }
 }
 
-/// `if(c, a, b)`.
+/// Returns the interval of `if(c, a, b)`: one branch if the condition is certain, else both.
 #[inline(always)]
 pub fn select(c: Span, a: Span, b: Span) -> Span {
     match (c.must(), c.may()) {
@@ -195,7 +223,7 @@ pub fn select(c: Span, a: Span, b: Span) -> Span {
     }
 }
 
-/// `out` where both operands are known.
+/// Returns `out` if both operands are known: a minimum with an unknown number is unknown.
 #[inline(always)]
 fn both(a: Span, b: Span, out: Span) -> Span {
     if a.is_known() & b.is_known() {
@@ -205,12 +233,14 @@ fn both(a: Span, b: Span, out: Span) -> Span {
     }
 }
 
-/// A truth value that is certain, impossible, or neither (as where an end is NaN).
+/// Returns a truth value that is certain, impossible or neither. Comparisons with a NaN end are
+/// false, so an unknown operand gives neither.
 #[inline(always)]
 fn decided(certain: bool, impossible: bool) -> Span {
     Span::truth(certain, !impossible)
 }
 
+/// Equal for certain needs two points; unequal for certain needs intervals that do not meet.
 #[inline(always)]
 fn equal(a: Span, b: Span) -> Span {
     let one = (a.lo == a.hi) & (b.lo == b.hi) & (a.lo == b.lo);
@@ -218,7 +248,8 @@ fn equal(a: Span, b: Span) -> Span {
     decided(one, apart)
 }
 
-/// The hull of four numbers; unknown if one is NaN.
+/// Returns the hull of the values at the four corners of a rectangle; unknown if one is NaN, as 0·∞
+/// is. A function that is monotone in each operand has its extremes at corners.
 #[inline(always)]
 fn corners(p: [f64; 4]) -> Span {
     let clean = !(p[0].is_nan() | p[1].is_nan() | p[2].is_nan() | p[3].is_nan());
@@ -238,7 +269,7 @@ fn mul(a: Span, b: Span) -> Span {
     corners([a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi])
 }
 
-/// Unknown where the divisor may be zero.
+/// Divides; unknown if the divisor may be zero, since 1/x is not monotone across zero.
 #[inline(always)]
 fn div(a: Span, b: Span) -> Span {
     let clear = (b.lo > 0.0) | (b.hi < 0.0);

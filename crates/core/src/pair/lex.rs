@@ -1,4 +1,8 @@
-//! Tokens of a formula.
+//! Splits the text of a formula into tokens, and answers two questions about a text before it is
+//! parsed: which columns it names, and which functions it calls.
+//!
+//! `abs(x.a) <= 1e-3` has the tokens `abs ( x . a ) <= 1e-3` and the end. Tokens keep their bytes
+//! in the text, from which errors underline the place.
 
 use super::tree::Side;
 use crate::error::{Error, Result};
@@ -19,21 +23,23 @@ pub enum TokenKind {
     End,
 }
 
-/// A token and its bytes in the text.
+/// A token and the bytes that it takes in the text.
 #[derive(Clone, Debug)]
 pub struct Token {
     /// What it is.
     pub kind: TokenKind,
-    /// Where it stands.
+    /// Its bytes.
     pub range: Range<usize>,
 }
 
+/// All symbols. Longer ones come first, so that `<=` is not read as `<` and `=`.
 const SYMBOLS: &[&str] = &[
     "**", "<=", ">=", "==", "!=", "&&", "||", "+", "-", "*", "/", "^", "<", ">", "(", ")", "[",
     "]", ",", ".", "|", "!", ":",
 ];
 
-/// The tokens of `text`, the last of which is [`TokenKind::End`].
+/// Returns the tokens of `text`. The last one is [`TokenKind::End`], so the parser never runs off
+/// the list.
 ///
 /// # Errors
 /// `Request` at the first character that belongs to no token.
@@ -58,6 +64,8 @@ pub fn lex(text: &str) -> Result<Vec<Token>> {
     Ok(tokens)
 }
 
+/// Reads the token that begins at byte `at` with the character `c`. A dot begins a number only
+/// before a digit; otherwise it is the dot of `x.name`.
 fn token(text: &str, at: usize, c: char) -> Result<Token> {
     let rest = &text[at..];
     let digit_after_dot = || rest[1..].starts_with(|d: char| d.is_ascii_digit());
@@ -93,7 +101,8 @@ fn token(text: &str, at: usize, c: char) -> Result<Token> {
     }
 }
 
-/// A text from one quote to the next of its kind.
+/// Reads a text from one quote to the next of its kind. There are no escapes: a text with one kind
+/// of quote goes between the other.
 fn quoted(text: &str, at: usize, quote: char) -> Result<Token> {
     let error = |what: &str, end: usize| Error::request(what).at("formula").span(text, at..end);
     match text[at + 1..].find(quote) {
@@ -110,8 +119,9 @@ fn quoted(text: &str, at: usize, quote: char) -> Result<Token> {
     }
 }
 
-/// The columns that a formula reads by name (`x.mass`), with their sides, and the texts that it
-/// holds. A formula that has no meaning has none: whoever parses it says why.
+/// Returns the columns that a formula reads by name (`x.mass`), with their sides, and the texts
+/// that it holds. Readers load these columns before the formula is parsed. A text without meaning
+/// has none here: the parser reports the error.
 pub(crate) fn named_columns(text: &str) -> (Vec<(Side, String)>, Vec<String>) {
     let (mut columns, mut texts) = (vec![], vec![]);
     let tokens = lex(text).unwrap_or_default();
@@ -134,7 +144,7 @@ pub(crate) fn named_columns(text: &str) -> (Vec<(Side, String)>, Vec<String>) {
     (columns, texts)
 }
 
-/// The names that a formula calls as functions.
+/// Returns the names that a formula calls as functions: a name before a parenthesis.
 pub(crate) fn called(text: &str) -> Vec<String> {
     let tokens = lex(text).unwrap_or_default();
     let call = |pair: &[Token]| match (&pair[0].kind, &pair[1].kind) {
@@ -144,6 +154,8 @@ pub(crate) fn called(text: &str) -> Vec<String> {
     tokens.windows(2).filter_map(call).collect()
 }
 
+/// Reads a number: digits, a dot and digits, an exponent. An `e` without digits behind it is left
+/// for the next token, so that `2e` is refused as `2` and `e`.
 fn number(text: &str, at: usize) -> Result<Token> {
     let bytes = text.as_bytes();
     let mut end = at;

@@ -1,6 +1,23 @@
-//! From formula to what a backend runs: parts that depend on one row alone are hoisted and computed
-//! once per row (in f64, to the bits of the reference); what is left is a sequence of stages, each
-//! one loop over components.
+//! Lowers a formula to what a backend runs.
+//!
+//! A formula is a graph of nodes over two rows. Most of its work depends on one row alone, and a
+//! run visits every row many times. Lowering therefore splits the graph in three:
+//!
+//! * what depends on no row is computed once, here;
+//! * what depends on one row is *hoisted*: computed once per row, in f64 and with the bits of the
+//!   reference, before pairs are formed ([`Hoister`]);
+//! * what depends on both rows is ordered into *stages*, each one loop over components that feeds
+//!   one or more reductions, followed by the operations on single numbers that come after.
+//!
+//! ```text
+//! exp(-sum((x/norm(x) - y/norm(y))^2) / 2)
+//!   streams[X] = [x/norm(x)]     streams[Y] = [y/norm(y)]      one vector per row
+//!   stage 0: vectors = [u - v, (u - v)·(u - v)], reduces = [sum]
+//!   finish:  -s, -s / 2, exp(…)                                numbers per pair
+//! ```
+//!
+//! This module decides no kernel and no precision; `plan` does, from what is recorded here. It also
+//! proves nothing about values: see `bounds.rs` and `symmetry.rs` for that.
 
 use super::artifacts::ArtifactCache;
 use super::eval::{Evaluator, Rows};
@@ -11,33 +28,39 @@ use crate::table::Table;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Where the operand of a pair node comes from.
+/// Says where a kernel finds the operand of a pair node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Source {
-    /// Hoisted vector number `.1` of a side: one number per row and component.
+    /// A hoisted vector, number `.1` of its side: one number per row and component.
     Stream(Side, usize),
-    /// Hoisted scalar number `.1` of a side: one number per row.
+    /// A hoisted scalar, number `.1` of its side: one number per row.
     Attr(Side, usize),
     /// A vector that depends on no row: number `.0` of [`Lowered::constants`].
     Vector(usize),
-    /// A number.
+    /// A number that depends on no row, already folded.
     Const(f64),
-    /// Computed for every pair.
+    /// A node that depends on both rows and is computed for every pair.
     Pair,
 }
 
 /// One loop over components that feeds one or more reductions.
+///
+/// A second stage exists only where a reduction needs the result of another one, as in `sum(abs(x -
+/// y) / max(abs(x - y)))`. Vectors are not kept between stages, because that would need `dim`
+/// numbers per pair: a vector that two stages use is in both lists and is computed twice.
 #[derive(Clone, Debug, Default)]
 pub struct Stage {
-    /// Scalar pair nodes to compute before the loop.
+    /// Single numbers per pair that this loop reads, in the order in which they are computed before
+    /// it.
     pub scalars: Vec<Id>,
-    /// Vector pair nodes, in order, computed for each component.
+    /// Vectors per pair in order, operands first. Each is computed for one component at a time.
     pub vectors: Vec<Id>,
     /// Reductions fed by the loop.
     pub reduces: Vec<Id>,
 }
 
-/// A reduction that has a kernel of its own.
+/// A reduction over the components of two hoisted vectors a and b that kernels compute with
+/// specialised code. All other reductions run through generated code or the evaluator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ZipForm {
     /// Σ |a − b|
@@ -54,29 +77,34 @@ pub enum ZipForm {
     Differ,
 }
 
-/// A formula ready to run on rows of `dim` components.
+/// A formula that is ready to run on rows of `dim` components.
+///
+/// Nothing but the cache of artifacts changes after [`Lowered::new`], so threads share it.
 #[derive(Clone, Debug)]
 pub struct Lowered {
-    /// The formula (with the nodes that lowering added).
+    /// The formula, with the leaves that lowering added. Ids of the original formula stay valid.
     pub formula: Formula,
     /// Components of a row.
     pub dim: usize,
-    /// Hoisted vectors of x and of y.
+    /// Hoisted vectors, by side (`Side as usize`). [`Source::Stream`] counts in this list.
     pub streams: [Vec<Id>; 2],
-    /// Hoisted scalars of x and of y.
+    /// Hoisted scalars, by side. [`Source::Attr`] counts in this list.
     pub attrs: [Vec<Id>; 2],
     /// Vectors that depend on no row.
     pub constants: Vec<Vec<f64>>,
     /// Loops over components, in order.
     pub stages: Vec<Stage>,
-    /// Scalar pair nodes to compute after the last stage.
+    /// Scalar pair nodes in order that no stage computes: what follows the last reduction.
     pub finish: Vec<Id>,
-    /// Vector pair nodes to compute for vector-valued roots.
+    /// Vector pair nodes in order that a vector-valued root needs, such as the value `x - y`.
     pub vector_tail: Vec<Id>,
-    /// Whether the difference is by the minimum image.
+    /// Whether a box turns differences into minimum images. Then `x − y` is not a subtraction of
+    /// two hoisted vectors, and no [`ZipForm`] applies.
     pub periodic: bool,
-    /// What backends made of it.
+    /// What backends built from this formula (programs, machine code), cached with it.
     pub made: ArtifactCache,
+    /// The source of every node that is an operand of a pair node or a root, and no pair node
+    /// itself.
     sources: HashMap<Id, Source>,
     constant_ids: Vec<Id>,
 }
@@ -86,7 +114,7 @@ impl Lowered {
     /// minimum images.
     ///
     /// # Errors
-    /// `Request` when the formula is full.
+    /// `Request` when the formula is full: lowering may add the leaves `x` and `y` to it.
     pub fn new(formula: &Formula, dim: usize, periodic: bool) -> Result<Self> {
         let mut low = Lowered {
             formula: formula.clone(),
@@ -106,13 +134,18 @@ impl Lowered {
         low.stage();
         Ok(low)
     }
-    /// Where `id` comes from.
+    /// Returns where `id` comes from.
     pub fn source(&self, id: Id) -> Source {
         self.sources.get(&id).copied().unwrap_or(Source::Pair)
     }
+    /// A pair node depends on both rows, so it is computed per pair and cannot be hoisted.
     fn is_pair(&self, id: Id) -> bool {
         self.formula.deps(id) & (DEP_X | DEP_Y) == DEP_X | DEP_Y
     }
+    /// Registers every node at the border between one row and two: the operands of pair nodes that
+    /// are no pair nodes, and roots that depend on one row or on none.
+    ///
+    /// Nodes below the border need no entry, since the hoister evaluates them on the way.
     fn register_operands(&mut self) -> Result<()> {
         let live = self.formula.live();
         let roots = self.formula.roots.clone();
@@ -133,7 +166,13 @@ impl Lowered {
         }
         Ok(())
     }
-    /// Operands of a pair node; without a box the difference is an ordinary subtraction.
+    /// Returns the operands of a pair node as kernels need them.
+    ///
+    /// The tree has the difference `x − y` as one node without operands. A kernel subtracts two
+    /// hoisted vectors instead, so the whole rows (or the two components) become operands here. In
+    /// a box the executor forms the image from whole rows, even for one component, because a
+    /// triclinic image mixes components. The operator of a `reduce(|a, b| …)` is left out: it runs
+    /// inside the loop, on numbers that no row holds.
     fn operands_of(&mut self, id: Id) -> Result<Vec<Id>> {
         let pair = |f: &mut Formula, make: &dyn Fn(Side) -> Node| -> Result<Vec<Id>> {
             Ok(vec![f.leaf(make(Side::X))?, f.leaf(make(Side::Y))?])
@@ -146,6 +185,7 @@ impl Lowered {
             _ => Ok(self.formula.operands(id)),
         }
     }
+    /// Gives `id` its source, unless it is a pair node or has one.
     fn register(&mut self, id: Id) {
         if self.sources.contains_key(&id) || self.is_pair(id) {
             return;
@@ -163,6 +203,8 @@ impl Lowered {
         };
         self.sources.insert(id, source);
     }
+    /// Evaluates a node that depends on no row. The evaluator is the reference, so that a constant
+    /// has the same bits here as in a kernel that would compute it.
     fn constant_source(&mut self, id: Id, vector: bool) -> Source {
         let mut eval = Evaluator::<1>::of_nodes(&self.formula, &[id], self.dim);
         eval.run(Rows {
@@ -179,7 +221,18 @@ impl Lowered {
             Source::Const(eval.scalar(id)[0])
         }
     }
-    /// Puts every pair node into the earliest stage that can compute it.
+    /// Puts every reduction into the earliest stage that can compute it, and the rest around the
+    /// stages.
+    ///
+    /// The level of a node is the number of reductions on the longest path below it. A reduction of
+    /// level s + 1 runs in stage s. Nodes come after their operands, so one pass in order finds all
+    /// levels:
+    ///
+    /// ```text
+    /// d = max(abs(x - y))        level 1   → stage 0
+    /// s = sum(abs(x - y) / d)    level 2   → stage 1
+    /// sqrt(s)                    level 2, no reduction → finish
+    /// ```
     fn stage(&mut self) {
         let live = self.formula.live();
         let n = live.len();
@@ -220,18 +273,25 @@ impl Lowered {
             .collect();
         self.vector_tail = self.vector_closure(&vector_roots);
     }
+    /// Both kinds of reductions end a loop over components.
     fn is_reduction(&self, id: Id) -> bool {
         matches!(
             self.formula.node(id),
             Node::Reduce(..) | Node::UserReduce { .. }
         )
     }
+    /// Lists the pair nodes that a root needs, operands first.
     fn pair_nodes<'s>(&'s self, live: &'s [bool]) -> impl Iterator<Item = Id> + 's {
         (0..live.len())
             .filter(|at| live[*at])
             .map(|at| Id(at as u32))
             .filter(|id| self.is_pair(*id))
     }
+    /// Collects what one loop computes: its reductions, the vectors they read, and the single
+    /// numbers that those read.
+    ///
+    /// Results of earlier reductions are dropped from `scalars`: they are there when the loop
+    /// begins.
     fn collect_stage(&self, live: &[bool], level: &[usize], stage: usize) -> Stage {
         let reduces: Vec<Id> = self
             .pair_nodes(live)
@@ -258,6 +318,7 @@ impl Lowered {
             reduces,
         }
     }
+    /// Returns the operands of a reduction that are values, not its operator.
     fn reduction_operands(&self, id: Id) -> Vec<Id> {
         match self.formula.node(id) {
             Node::Reduce(_, body) => vec![*body],
@@ -265,6 +326,8 @@ impl Lowered {
             _ => vec![],
         }
     }
+    /// Appends the scalar pair nodes that `id` needs, operands first, and `id` itself. It ends at
+    /// reductions, which another stage computes.
     fn scalar_closure(&self, id: Id, out: &mut Vec<Id>) {
         if out.contains(&id) || !self.is_pair(id) || self.is_reduction(id) {
             return;
@@ -274,7 +337,10 @@ impl Lowered {
         }
         out.push(id);
     }
-    /// The vector pair nodes that `targets` need, operands first.
+    /// Returns the vector pair nodes that `targets` need, operands first.
+    ///
+    /// One pass from the last node to the first suffices, because a node is always later than its
+    /// operands. It does not pass through scalars: a reduction ends another loop.
     fn vector_closure(&self, targets: &[Id]) -> Vec<Id> {
         let mut wanted = vec![false; self.formula.nodes().len()];
         targets.iter().for_each(|t| wanted[t.0 as usize] = true);
@@ -292,8 +358,11 @@ impl Lowered {
         out.reverse();
         out
     }
-    /// The kernel form of reduction `id` with its two hoisted operands (x side first), if it has
-    /// one.
+    /// Recognises a reduction that has specialised kernels, and returns its form with the two
+    /// hoisted vectors, x first. Returns `None` for other nodes and in a box.
+    ///
+    /// The match is on the tree alone, so `sum((x - y)^2)` and `sum((y - x) * (y - x))` both match:
+    /// the tree has already brought them to one spelling.
     pub fn zip_form(&self, id: Id) -> Option<(ZipForm, Id, Id)> {
         if self.periodic {
             return None;
@@ -330,7 +399,8 @@ impl Lowered {
             _ => None,
         }
     }
-    /// `id` as the difference of a hoisted vector of x and one of y.
+    /// Returns the hoisted vectors a of x and b of y if `id` is a − b or b − a. The sign is lost,
+    /// so callers use it below |·| and (·)² only, where it does not matter.
     fn gap(&self, id: Id) -> Option<(Id, Id)> {
         match self.formula.node(id) {
             Node::Delta => {
@@ -346,6 +416,8 @@ impl Lowered {
             _ => None,
         }
     }
+    /// Returns `a` and `b` with the vector of x first, if they are hoisted vectors of different
+    /// sides.
     fn streams_of(&self, a: Id, b: Id) -> Option<(Id, Id)> {
         match (self.source(a), self.source(b)) {
             (Source::Stream(Side::X, _), Source::Stream(Side::Y, _)) => Some((a, b)),
@@ -353,8 +425,8 @@ impl Lowered {
             _ => None,
         }
     }
-    /// Whether every reduction of a pair is an inner product of hoisted rows: the formula runs on
-    /// matrix units.
+    /// Returns whether every reduction of the formula is an inner product of hoisted vectors. Such
+    /// a formula is a matrix product with operations on its elements, so matrix units can run it.
     pub fn is_inner_product(&self) -> bool {
         let mut reduces = self.stages.iter().flat_map(|s| &s.reduces).peekable();
         reduces.peek().is_some()
@@ -362,7 +434,9 @@ impl Lowered {
             && self.vector_tail.is_empty()
             && reduces.all(|r| matches!(self.zip_form(*r), Some((ZipForm::Dot, ..))))
     }
-    /// Operations per pair and component, and per pair, for cost models.
+    /// Counts the operations per pair and component, and those per pair. Cost models multiply the
+    /// first by `dim`. All operations count one; `plan/src/cost/formula.rs` weighs expensive
+    /// functions.
     pub fn operations(&self) -> (usize, usize) {
         let loops: usize = self
             .stages
@@ -373,20 +447,21 @@ impl Lowered {
             self.stages.iter().map(|s| s.scalars.len()).sum::<usize>() + self.finish.len();
         (loops + self.vector_tail.len(), singles)
     }
-    /// The number of the stream that is the raw row of side 0 (x) or 1 (y).
+    /// Returns the number of the hoisted vector that is the row itself, of side 0 (x) or 1 (y). It
+    /// needs no computation, so engines may read it from the table.
     pub fn raw_stream(&self, side: usize) -> Option<usize> {
         let wanted = Node::Row(if side == 0 { Side::X } else { Side::Y });
         self.streams[side]
             .iter()
             .position(|id| *self.formula.node(*id) == wanted)
     }
-    /// Whether the hoisted values of a row are the same on either side.
+    /// Returns whether the hoisted values of a row are the same on either side, in the same order.
+    /// Then one table needs one set of hoisted values, not two.
     pub fn is_mirrored(&self) -> bool {
         let mirrored = |of: &[Vec<Id>; 2]| mirror(&self.formula, &of[0], &of[1]);
         mirrored(&self.streams) && mirrored(&self.attrs)
     }
-    /// Computes the hoisted values of one row: streams end to end into `streams`, scalars into
-    /// `attrs`.
+    /// Returns what computes the hoisted values of rows of `side`, several rows at a time.
     pub fn hoister(&self, side: Side) -> Hoister<'_> {
         let raw = self.raw_stream(side as usize);
         let computed = self.streams[side as usize]
@@ -416,52 +491,63 @@ impl Lowered {
     }
 }
 
-/// Rows that are hoisted at once.
+/// Rows that are hoisted at once: the lanes of the evaluator. Eight f64 fill one AVX-512 register
+/// or two of AVX2.
 pub const GROUP: usize = 8;
-/// Components that are turned from rows into lanes at once.
+/// Components that are transposed from rows to lanes at once. 64 components of 8 rows are 4 KiB,
+/// which stay in the first cache while they are read by row and written by component.
 const NEAR: usize = 64;
 
-/// Computes the hoisted values of rows of one side, a few rows that follow each other at once.
+/// Computes the hoisted values of rows of one side, [`GROUP`] consecutive rows at once.
+///
+/// The evaluator is slow per call and fast per lane. A caller that asks for rows one after another
+/// therefore gets rows that were computed together; one that jumps pays for eight rows each time.
 #[derive(Debug)]
 pub struct Hoister<'l> {
     low: &'l Lowered,
     side: Side,
-    /// The hoisted vector that is the row itself.
+    /// The hoisted vector that is the row itself. It is copied, not evaluated.
     raw: Option<usize>,
-    /// Of all others, if there are any.
+    /// Evaluates the other hoisted values; `None` if the row itself is all that is hoisted.
     eval: Option<Evaluator<'l, GROUP>>,
-    /// The rows that are computed, and the current one of these.
+    /// The rows that are computed, and the place of the current one among them.
     held: Range<usize>,
     row: usize,
-    /// Numbers of a row of the table, and its components.
+    /// Numbers of a row of the table (attributes included), and its components.
     width: usize,
     cols: usize,
-    /// Rows as they are, by row; then by component and row.
+    /// The rows as they are, one after another.
     rows: Vec<f64>,
+    /// The same transposed: component k of row l is at `k * GROUP + l`.
     lanes: Vec<f64>,
-    /// By row: all hoisted vectors, then all numbers.
+    /// What was hoisted, row by row: all vectors of a row, then all its scalars.
     made: Vec<f64>,
 }
 
 impl Hoister<'_> {
-    /// Loads row `at` of `table`, the same for all calls; then read [`Self::stream`] and
-    /// [`Self::attr`].
+    /// Loads row `at` of `table`; then read [`Self::stream`] and [`Self::attr`].
+    ///
+    /// `table` must be the same in all calls: rows that were computed are not looked at again.
     pub fn load(&mut self, table: &Table, at: usize) {
         if !self.held.contains(&at) {
             self.compute(table, at);
         }
         self.row = at - self.held.start;
     }
-    /// Hoisted vector `number` of the rows from `first` on, by component, a lane each; lanes past
-    /// the last row repeat it. None where the vector is the row itself.
+    /// Returns hoisted vector `number` of [`GROUP`] rows from `first` on, transposed: element k
+    /// holds component k of all rows. Lanes past the last row repeat it. Returns `None` if the
+    /// vector is the row itself, which the caller reads from the table.
+    ///
+    /// Engines that store panels by component use this; it saves the transposition to rows and
+    /// back.
     pub fn strip(&mut self, table: &Table, first: usize, number: usize) -> Option<&[[f64; GROUP]]> {
         self.evaluate(table, first);
-        // Nothing is kept by row.
+        // Nothing is kept by row, so a later `load` must compute anew.
         self.held = 0..0;
         let eval = self.eval.as_ref().filter(|_| self.raw != Some(number))?;
         Some(eval.vector(self.low.streams[self.side as usize][number]))
     }
-    /// Hoisted number `number` of the rows of the last [`Self::strip`].
+    /// Returns hoisted scalar `number` of the rows of the last [`Self::strip`], a lane for each.
     pub fn strip_attr(&self, number: usize) -> Option<&[f64; GROUP]> {
         self.eval
             .as_ref()
@@ -471,7 +557,8 @@ impl Hoister<'_> {
         let count = self.evaluate(table, first);
         self.keep(count);
     }
-    /// Takes up to [`GROUP`] rows and computes what depends on them; how many.
+    /// Evaluates up to [`GROUP`] rows from `first` on and returns how many. Without an evaluator it
+    /// takes one row, since nothing is gained from more.
     fn evaluate(&mut self, table: &Table, first: usize) -> usize {
         // Rows of the two inputs may differ in length where a formula names single components only.
         let width = table.width();
@@ -513,7 +600,7 @@ impl Hoister<'_> {
         });
         count
     }
-    /// What the evaluator made, by row.
+    /// Transposes what the evaluator holds by component to `made`, which holds it by row.
     fn keep(&mut self, count: usize) {
         let Some(eval) = &self.eval else { return };
         let (side, dim) = (self.side as usize, self.low.dim);
@@ -536,12 +623,13 @@ impl Hoister<'_> {
             }
         }
     }
+    /// Returns what was hoisted of the loaded row.
     fn made(&self) -> &[f64] {
         let side = self.side as usize;
         let wide = self.low.streams[side].len() * self.low.dim + self.low.attrs[side].len();
         self.made.get(self.row * wide..).unwrap_or(&[])
     }
-    /// Hoisted vector `number` of the loaded row.
+    /// Returns hoisted vector `number` of the loaded row.
     pub fn stream(&self, number: usize) -> &[f64] {
         match &self.eval {
             Some(_) if self.raw != Some(number) => {
@@ -550,13 +638,14 @@ impl Hoister<'_> {
             _ => &self.rows[self.row * self.width..][..self.cols],
         }
     }
-    /// Hoisted number `number` of the loaded row.
+    /// Returns hoisted scalar `number` of the loaded row.
     pub fn attr(&self, number: usize) -> f64 {
         let first = self.low.streams[self.side as usize].len() * self.low.dim;
         self.made().get(first + number).copied().unwrap_or(f64::NAN)
     }
 }
 
+/// Returns the place of `id` in `list`, to which it is appended if it is new.
 fn push(list: &mut Vec<Id>, id: Id) -> usize {
     match list.iter().position(|have| *have == id) {
         Some(at) => at,

@@ -1,12 +1,17 @@
-//! What a named pair consists of. The parser calls named pairs without knowing which there are, and
-//! `named` lists them.
+//! What a named metric consists of.
+//!
+//! The parser calls metrics by name (`euclidean(x, y) < 1`), and metrics are written as text that
+//! the parser reads. This module is what both know, so that neither imports the other: a metric as
+//! data, with functions for its formula and its reference. `named` lists the metrics there are.
 
 use super::tree::{Formula, Id};
 use crate::error::Result;
 use crate::table::Table;
 use std::collections::BTreeMap;
 
-/// A value bound to a name by the option `param`.
+/// A value that a request binds to a name.
+///
+/// A problem file writes it as a number, a list or a text; the variants are tried in this order.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(untagged)]
 pub enum Param {
@@ -21,7 +26,8 @@ pub enum Param {
 /// Options of a metric: `p`, `w`, `V`, `VI`, `gamma`, …
 pub type Params = BTreeMap<String, Param>;
 
-/// What rows a metric is made for; refused or converted elsewhere, used for test inputs here.
+/// The rows that a metric is defined for. Tests draw rows from it. Runs do not check it: a metric
+/// of booleans reads any number but 0 as true.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RowValues {
     /// Any finite numbers.
@@ -36,7 +42,7 @@ pub enum RowValues {
     Missing,
 }
 
-/// How the error of a value is measured.
+/// The magnitude to which the error of a value is compared in tests of single precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
     /// Relative to the value (translation-invariant pairs, computed from differences).
@@ -47,11 +53,11 @@ pub enum Scale {
     Norms,
 }
 
-/// Changes both tables before pairs are formed (rank, whiten), or completes the options from them
-/// (variances).
+/// Changes both tables before pairs are formed (ranks, whitening), or completes the options from
+/// them (variances).
 ///
-/// It asks `stop` for every row, and ends with an error that says it was interrupted where the
-/// answer is yes.
+/// It asks `stop` for every row, and returns an error of kind `Interrupted` once the answer is yes.
+/// It returns `None` if the tables stay as they are.
 pub type Prepare = fn(
     x: &Table,
     y: Option<&Table>,
@@ -59,10 +65,10 @@ pub type Prepare = fn(
     stop: Stop<'_>,
 ) -> Result<Option<Prepared>>;
 
-/// Whether work is to end.
+/// Returns whether work is to end. The caller connects it to Ctrl-C.
 pub type Stop<'a> = &'a dyn Fn() -> bool;
 
-/// Tables after [`Prepare`]: double precision, same numbers of rows.
+/// Tables after [`Prepare`], in double precision, with the numbers of rows that they had.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     /// The first table.
@@ -71,28 +77,32 @@ pub struct Prepared {
     pub y: Option<Table>,
 }
 
-/// A named pair.
+/// A named metric.
 #[derive(Clone, Copy, Debug)]
 pub struct Named {
     /// The name, as in SciPy or scikit-learn.
     pub name: &'static str,
     /// What it is, in a line.
     pub about: &'static str,
-    /// Whether more alike rows have larger values, so that the nearest are those of the largest.
+    /// Whether more alike rows have larger values. The nearest neighbours of a similarity are those
+    /// with the largest values.
     pub similarity: bool,
-    /// The least and the largest value over rows of its domain, with the options it has by default.
+    /// The least and the largest value over rows of the domain, with default options, as lists of
+    /// metrics show it.
     pub values: (f64, f64),
-    /// Other names it is known by.
+    /// Other names: those of SciPy, scikit-learn and common abbreviations.
     pub aliases: &'static [&'static str],
     /// The options it takes.
     pub options: &'static [&'static str],
-    /// Appends its formula.
+    /// Appends the formula to a formula, given the options and the number of components if it is
+    /// known.
     pub formula: fn(&mut Formula, &Params, Option<usize>) -> Result<Id>,
     /// What is done to whole tables first.
     pub prepare: Option<Prepare>,
     /// An independent evaluation on rows (after `prepare`), straight from the definition.
     pub reference: fn(&[f64], &[f64], &Params) -> f64,
-    /// Whether the value is the same with the rows exchanged.
+    /// Whether the value is the same with the rows exchanged. Tests hold the derived symmetry to
+    /// it; runs use the derived one.
     pub symmetric: bool,
     /// Rows it is made for.
     pub domain: RowValues,

@@ -30,8 +30,8 @@ pub use tree::{Formula, Id, Node, Shape, Side};
 
 use crate::error::Result;
 
-/// Parses `text` as one more root's worth of nodes of `formula`; the caller makes it a root. The
-/// text may call every named pair.
+/// Parses `text` into `formula` and returns the node of its value. The caller makes it a root, so
+/// that folds can add theirs to the same formula and share nodes.
 ///
 /// # Errors
 /// `Request`, with the place underlined, when the text does not parse or does not type.

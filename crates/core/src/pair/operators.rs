@@ -1,4 +1,9 @@
-//! The operators of formulas, and their reference values.
+//! The operators of formulas, and what they compute.
+//!
+//! [`unary`] and [`binary`] are the reference: the oracle and the evaluator call them, generated
+//! code is held to their bits. Elementary functions come from [`number`], not from the system's
+//! mathematical library, because that one differs between machines. Truth values are the numbers 1
+//! and 0, and any number but 0 is true; NaN is true as well, since it does not equal 0.
 
 use crate::number;
 use crate::number::function::{self, At, Visit};
@@ -58,7 +63,8 @@ pub enum Binary {
     Ne,
 }
 
-/// A function of one number.
+/// Computes a function of one number. It is inlined so that a caller with a constant `op` gets only
+/// the code of that function.
 #[inline(always)]
 pub fn unary(op: Unary, a: f64) -> f64 {
     match op {
@@ -76,14 +82,15 @@ pub fn unary(op: Unary, a: f64) -> f64 {
     }
 }
 
-/// A function of straight-line code, of a single number.
+/// Computes an elementary function of a single number. It is kept out of line: the code of 18
+/// functions in every caller would fill the instruction cache.
 #[inline(never)]
 fn single(op: Unary, a: f64) -> f64 {
     function(op, At(a)).unwrap_or(f64::NAN)
 }
 
-/// Does something with a function that straight-line code computes; nothing with others. It alone
-/// says which those are.
+/// Calls `visit` with the elementary function of `op`, as a type; returns `None` for operators that
+/// are none. This table alone says which operators are elementary functions.
 #[inline(always)]
 pub fn function<V: Visit>(op: Unary, visit: V) -> Option<V::Out> {
     Some(match op {
@@ -109,7 +116,7 @@ pub fn function<V: Visit>(op: Unary, visit: V) -> Option<V::Out> {
     })
 }
 
-/// A function of two numbers.
+/// Computes a function of two numbers. Comparisons with NaN are false, but for `!=`.
 #[inline(always)]
 pub fn binary(op: Binary, a: f64, b: f64) -> f64 {
     match op {
@@ -131,11 +138,13 @@ pub fn binary(op: Binary, a: f64, b: f64) -> f64 {
     }
 }
 
+/// Kept out of line, as [`single`].
 #[inline(never)]
 fn angle(y: f64, x: f64) -> f64 {
     number::atan2(y, x)
 }
 
+/// Returns a truth value as a number.
 #[inline(always)]
 fn truth(yes: bool) -> f64 {
     if yes { 1.0 } else { 0.0 }

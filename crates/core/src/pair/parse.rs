@@ -1,8 +1,17 @@
-//! Text to formula: `sum(abs(x - y))`, `exp(-sum((x - y)^2) / (2*h^2))`, `abs(x.price - y.price) <
-//! eps`.
+//! Parses the text of a formula: `sum(abs(x - y))`, `exp(-sum((x - y)^2) / (2*h^2))`, `abs(x.price
+//! - y.price) < eps`.
 //!
-//! Precedence from loose to tight: `or`, `and`, `not`, comparisons (not chained), `+ -`, `* /`,
-//! unary `-`, `^` (also `**`, to the right), `.name`, `[k]` and `[a:b]`.
+//! A parser by recursive descent, one function for each level of precedence, from loose to tight:
+//! `or` and `xor`, `and`, `not`, comparisons (not chained), `+ -`, `* /`, unary `-`, `^` (also
+//! `**`, which binds to the right), then `.name`, `[k]` and `[a:b]`. So `-a^2` is −(a²), and `2^-1`
+//! is allowed.
+//!
+//! The parser writes nodes of [`Formula`] directly, without a syntax tree. The formula checks types
+//! and simplifies, and this module gives its errors their place in the text. What it guarantees for
+//! text of a stranger (invariant TOTAL-FORMULA): the length, the nesting and the number of nodes
+//! are bounded, so parsing ends, and so does evaluation, since the language has no loops.
+//!
+//! It does not decide what names mean: [`Scope`] brings parameters and columns.
 
 mod slices;
 mod state;
@@ -20,7 +29,7 @@ use crate::opt::Opt;
 use crate::suggest::suggestion;
 use std::ops::Range;
 
-/// The most bytes of text that a formula may have.
+/// The most bytes of text of a formula.
 pub const MAX_TEXT: usize = 64 * 1024;
 
 /// Parses `text` as one more root's worth of nodes of `formula`; the caller makes it a root. The
@@ -66,6 +75,7 @@ pub fn parse_with(
 }
 
 impl Parser<'_, '_> {
+    /// Adds a node for an operator whose left operand begins at `start`.
     fn binary_at(&mut self, start: usize, op: Binary, a: Id, b: Id) -> Result<Id> {
         let result = self.formula.binary(op, a, b);
         self.place(start, result)
@@ -73,6 +83,7 @@ impl Parser<'_, '_> {
     fn expression(&mut self) -> Result<Id> {
         self.nested(Self::or)
     }
+    /// `a or b`, `a || b`, `a xor b`: one level, from left to right.
     fn or(&mut self) -> Result<Id> {
         let start = self.range().start;
         let mut left = self.and()?;
@@ -88,6 +99,7 @@ impl Parser<'_, '_> {
             left = self.binary_at(start, op, left, right)?;
         }
     }
+    /// `a and b`, `a && b`.
     fn and(&mut self) -> Result<Id> {
         let start = self.range().start;
         let mut left = self.not()?;
@@ -97,6 +109,8 @@ impl Parser<'_, '_> {
         }
         Ok(left)
     }
+    /// `not a`, `!a`. With a parenthesis, `not(a)` is a call like any other function, which gives
+    /// the same node; without, the operator takes a whole comparison: `not a < b` is `not (a < b)`.
     fn not(&mut self) -> Result<Id> {
         let start = self.range().start;
         let call = matches!(
@@ -110,6 +124,8 @@ impl Parser<'_, '_> {
         }
         self.comparison()
     }
+    /// `a < b` and the like. A second comparison is refused, because readers of mathematics and of
+    /// C expect different things of `a < b < c`.
     fn comparison(&mut self) -> Result<Id> {
         let start = self.range().start;
         let left = self.sum()?;
@@ -130,7 +146,8 @@ impl Parser<'_, '_> {
         }
         Ok(id)
     }
-    /// A comparison; `sqrt(a) < c` becomes `a < s` with the s that tells the same squares apart.
+    /// Adds a comparison. `>` and `>=` exchange their operands, so that two operators suffice;
+    /// `sqrt(a) < c` becomes a comparison of `a`.
     fn compare(&mut self, start: usize, op: &str, a: Id, b: Id) -> Result<Id> {
         let (a, b) = (self.as_beside(a, b)?, self.as_beside(b, a)?);
         let (kind, a, b) = match op {
@@ -147,8 +164,12 @@ impl Parser<'_, '_> {
         };
         self.binary_at(start, kind, a, b)
     }
-    /// `a < b` (or `a <= b`), of which one is a square root and the other a number, as the same
-    /// question about the square.
+    /// Replaces the operands of `a < b` (or `a <= b`) if one is a square root and the other a
+    /// number: asks the same of the square.
+    ///
+    /// Roots are rounded to nearest and never change an order, so for every c there is a number s
+    /// with √a < c ⇔ a < s in all bits ([`number::least_square`]). The comparison then costs no
+    /// root, and pruning sees a square, whose bounds are exact.
     fn without_roots(&mut self, or_equal: bool, a: Id, b: Id) -> Result<(Id, Id)> {
         let (least, largest) = (number::least_square, number::largest_square);
         if let (Some(square), Some(c)) = (self.formula.square_under(a), self.formula.constant(b)) {
@@ -161,6 +182,7 @@ impl Parser<'_, '_> {
         }
         Ok((a, b))
     }
+    /// `a + b`, `a - b`, from left to right: the order of additions is the order of the text.
     fn sum(&mut self) -> Result<Id> {
         let start = self.range().start;
         let mut left = self.product()?;
@@ -176,6 +198,7 @@ impl Parser<'_, '_> {
             left = self.binary_at(start, op, left, right)?;
         }
     }
+    /// `a * b`, `a / b`, from left to right.
     fn product(&mut self) -> Result<Id> {
         let start = self.range().start;
         let mut left = self.negation()?;
@@ -191,6 +214,7 @@ impl Parser<'_, '_> {
             left = self.binary_at(start, op, left, right)?;
         }
     }
+    /// `-a`, `+a`. Below the power, so that `-a^2` is −(a²).
     fn negation(&mut self) -> Result<Id> {
         let start = self.range().start;
         if self.eat("-") {
@@ -203,6 +227,9 @@ impl Parser<'_, '_> {
         }
         self.power()
     }
+    /// `a^b`, `a**b`. The exponent may have a sign and may be a power, so the operator binds to the
+    /// right. A square becomes a product: it costs one multiplication, and symmetry, bounds and
+    /// kernels look for products of a node with itself.
     fn power(&mut self) -> Result<Id> {
         let start = self.range().start;
         let base = self.postfix()?;
@@ -215,6 +242,7 @@ impl Parser<'_, '_> {
         }
         Ok(base)
     }
+    /// `x.name`, `x[k]`, `x[a:b]`. Only the two rows have columns and components.
     fn postfix(&mut self) -> Result<Id> {
         let start = self.range().start;
         let base = self.primary()?;
@@ -238,6 +266,7 @@ impl Parser<'_, '_> {
         }
         Ok(base)
     }
+    /// A column by its name, after the dot.
     fn column(&mut self, side: Side) -> Result<Id> {
         let token = self.bump();
         let TokenKind::Name(name) = token.kind else {
@@ -268,8 +297,11 @@ impl Parser<'_, '_> {
                 ))),
         }
     }
-    /// A text of the formula stands in a column of either table: here in that of the column it is
-    /// compared with.
+    /// Moves a text of the formula to the side of the column that it is compared with.
+    ///
+    /// A text of the formula (`x.kind == 'ion'`) is held as a constant column of both tables. It is
+    /// parsed as a column of x. If the other operand is a column of y, the comparison must depend
+    /// on rows of y alone, so that it can be hoisted.
     fn as_beside(&mut self, id: Id, other: Id) -> Result<Id> {
         let (Node::At(Side::X, k), Node::At(Side::Y, _)) =
             (self.formula.node(id), self.formula.node(other))
@@ -284,6 +316,9 @@ impl Parser<'_, '_> {
             self.scope.columns[1].and_then(|names| names.iter().position(|n| Some(n) == name));
         place.map_or(Ok(id), |k| self.formula.leaf(Node::At(Side::Y, k as u32)))
     }
+    /// A text between quotes. Columns of text hold numbers that stand for words in ascending order,
+    /// so a text of the formula must be among the words: the tables have a column for it, named by
+    /// [`own`](super::texts::own), which was added before parsing.
     fn own_text(&mut self, text: &str, range: Range<usize>) -> Result<Id> {
         let name = super::texts::own(text);
         match self.scope.columns[0].and_then(|names| names.iter().position(|n| *n == name)) {
@@ -307,6 +342,7 @@ impl Parser<'_, '_> {
             }
         }
     }
+    /// A number, a text, a name, a call or a parenthesis.
     fn primary(&mut self) -> Result<Id> {
         let token = self.bump();
         match token.kind {
@@ -330,6 +366,8 @@ impl Parser<'_, '_> {
             }
         }
     }
+    /// What a name means: an operand of `reduce`, then a parameter, then a row or a constant. A
+    /// parameter may therefore hide a constant such as `e`.
     fn name(&mut self, name: &str, range: Range<usize>) -> Result<Id> {
         if let Some(bound) = &self.bound
             && let Some(which) = bound.iter().position(|b| b == name)
@@ -376,15 +414,16 @@ impl Parser<'_, '_> {
             _ => Err(self.unknown(name, range)),
         }
     }
-    /// In the formulas of folds, the value of the pair itself.
+    /// Returns the value of the pair, which formulas of folds may use by the name `value`.
     fn value(&mut self, range: Range<usize>) -> Result<Id> {
         match self.formula.roots.first() {
             Some(root) if !matches!(self.formula.node(*root), Node::Const(_)) => Ok(*root),
             _ => Err(self.unknown("value", range)),
         }
     }
+    /// The error of an unknown name, with the nearest known one.
     fn unknown(&self, name: &str, range: Range<usize>) -> Error {
-        // One letter is near to every other: a hint would be noise.
+        // One letter is one slip away from any other, so a hint would be noise.
         let known = ["x", "y", "dim", "pi", "inf", "e", "nan"]
             .into_iter()
             .filter(|k| k.len() > 1 && name.len() > 1);
@@ -402,6 +441,8 @@ impl Parser<'_, '_> {
         self.error(range, format!("unknown name '{name}'"))
             .remedy(remedy)
     }
+    /// A call; the parenthesis is taken. Reductions are parsed on their own, because their
+    /// arguments may hold slices, which are read once for each component.
     fn call(&mut self, name: &str, range: Range<usize>) -> Result<Id> {
         if name == "reduce" {
             return self.user_reduce(range.start);
@@ -422,6 +463,7 @@ impl Parser<'_, '_> {
         let result = self.apply(name, &args, range, place);
         self.place(start, result)
     }
+    /// The arguments of a call up to the closing parenthesis.
     fn arguments(&mut self) -> Result<Vec<Id>> {
         let mut args = vec![];
         if self.eat(")") {
@@ -437,6 +479,7 @@ impl Parser<'_, '_> {
             }
         }
     }
+    /// Adds the node of function `name`. `range` is the name in the text, `place` the whole call.
     fn apply(
         &mut self,
         name: &str,
@@ -489,7 +532,8 @@ impl Parser<'_, '_> {
             _ => self.metric(name, args, range),
         }
     }
-    /// `max(a, b)` of two is by components; one vector argument is reduced.
+    /// `max(a, b)` of two arguments works by components, as in most languages; with one argument
+    /// the components of a vector are reduced.
     fn reduction(
         &mut self,
         name: &str,
@@ -507,6 +551,8 @@ impl Parser<'_, '_> {
         self.check_truth(name, args[0], &place)?;
         self.formula.reduce(op, args[0])
     }
+    /// Adds functions that are short for others, so that no backend knows them: mean, dot, norm,
+    /// hypot.
     fn composed(&mut self, name: &str, a: Id, b: Id) -> Result<Id> {
         if name == "mean" {
             let total = self.formula.reduce(Reduce::Sum, a)?;
@@ -533,7 +579,9 @@ impl Parser<'_, '_> {
     fn metric_named(&self, name: &str) -> Option<&'static Named> {
         self.metrics.iter().find(|metric| metric.is_called(name))
     }
-    /// A named metric of rows that are ready for it; the parenthesis is open.
+    /// A metric whose preparation was done, such as `spearman(x, y)`; the parenthesis is open. Its
+    /// rows are the prepared ones, so it must be read before `x` and `y` are refused by
+    /// [`Self::whole`].
     fn prepared(&mut self, name: &str, range: &Range<usize>) -> Result<Option<Id>> {
         let ready = |named: &&Named| self.scope.prepared.metrics.contains(&named.name);
         let Some(named) = self.metric_named(name).filter(ready) else {
@@ -551,7 +599,7 @@ impl Parser<'_, '_> {
         let value = (named.formula)(self.formula, &self.scope.params, self.scope.dim);
         self.place(range.start, value).map(Some)
     }
-    /// Beside a metric that takes the place of rows there are no rows as they were.
+    /// Refuses rows as they were next to a metric whose preparation replaced them.
     fn whole(&self, of: &str, range: Range<usize>) -> Result<()> {
         let Some(metric) = self.scope.prepared.rows else {
             return Ok(());
@@ -564,7 +612,7 @@ impl Parser<'_, '_> {
             Opt::Attributes
         )))
     }
-    /// A named metric used as a function of both rows: `euclidean(x, y) < 1`.
+    /// A metric as a function of both rows: `euclidean(x, y) < 1`.
     fn metric(&mut self, name: &str, args: &[Id], range: Range<usize>) -> Result<Id> {
         let rows = args.len() == 2
             && *self.formula.node(args[0]) == Node::Row(Side::X)
@@ -588,7 +636,12 @@ impl Parser<'_, '_> {
         }
     }
     /// `reduce(|a, b| op, init, body)` or `reduce(|a, b| op, body)`; the opening parenthesis is
-    /// eaten.
+    /// taken.
+    ///
+    /// The operator is parsed with its two names bound. The last argument is the body; whether the
+    /// second is the first value or the body is known after it. The user promises that the operator
+    /// is associative; nothing depends on it but the meaning, because components are folded in
+    /// ascending order.
     fn user_reduce(&mut self, start: usize) -> Result<Id> {
         if self.bound.is_some() {
             return Err(self.unexpected("no second 'reduce' inside an operator"));
@@ -636,10 +689,12 @@ impl Parser<'_, '_> {
         self.slices = outer;
         self.place(start, result)
     }
+    /// The error of an operator that reads rows: it runs inside the loop over components.
     fn operands_only(&self, start: usize) -> Error {
         let what = "the operator of 'reduce' may use its two operands and numbers only".to_string();
         self.error(start..self.tokens[self.at - 1].range.end, what)
     }
+    /// The name of an operand between bars. The rows keep their names.
     fn binder(&mut self) -> Result<String> {
         let token = self.bump();
         match token.kind {

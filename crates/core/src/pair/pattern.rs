@@ -1,4 +1,15 @@
-//! Patterns that formulas have: recognised here once, used by the planner and by every backend.
+//! Recognises the patterns of formulas that planner and backends treat specially: a norm of
+//! differences, and a threshold on a value.
+//!
+//! Recognition happens here once, on the lowered formula, so that all backends agree on what a
+//! question is. `plan` decides from the pattern which strategy fits. A pattern says what the
+//! formula *is*; it proves no bound and picks no kernel.
+//!
+//! ```text
+//! sqrt((x.a - y.a)^2 + (x.b - y.b)^2) < 3
+//!   threshold: (value under the root, 9)       the limit on the square, exact to the bit
+//!   norm:      Squares, terms [a, b]           in the order in which they are added
+//! ```
 
 use super::lower::{Lowered, Source};
 use super::tree::{Binary, Id, Node, Reduce, Shape, Side, Unary};
@@ -15,12 +26,12 @@ pub enum Norm {
     Largest,
 }
 
-/// The difference of a hoisted number of x and one of y.
+/// One difference: a hoisted number of x less one of y.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Term {
-    /// The places of the two numbers among those that are hoisted of a row of x and of y.
+    /// The places of the two numbers in the order of [`super::bounds::Bounds::coordinates`].
     pub coordinates: [usize; 2],
-    /// Edge of the box, where the difference is that of the nearest image.
+    /// The edge of the box along this term, if the difference is that of the nearest image.
     pub period: Option<f64>,
 }
 
@@ -32,14 +43,19 @@ pub struct Patterns<'j> {
 }
 
 impl<'j> Patterns<'j> {
-    /// Those of `low`, whose differences are of nearest images in `cell`.
+    /// Returns the patterns of `low`, whose differences are minimum images in `cell` if there is
+    /// one.
     pub fn new(low: &'j Lowered, cell: Option<&'j PeriodicBox>) -> Self {
         Patterns { low, cell }
     }
     fn node(&self, id: Id) -> &Node {
         self.low.formula.node(id)
     }
-    /// The predicate `id` as a value that may be at most a limit: `v < c`, `v ≤ c`, `sqrt(v) < c`.
+    /// Returns the value and its largest accepted number, if the predicate `id` is `v < c`, `v ≤ c`
+    /// or one of these for `sqrt(v)`.
+    ///
+    /// The limit is a number of the value itself, found by trying neighbouring f64, so that `v <=
+    /// limit` decides every v exactly as the predicate does. `v < 1` becomes `v ≤ 1 − 2⁻⁵³`.
     pub fn threshold(&self, id: Id) -> Option<(Id, f64)> {
         let Node::Binary(op @ (Binary::Lt | Binary::Le), a, b) = self.node(id) else {
             return None;
@@ -61,7 +77,11 @@ impl<'j> Patterns<'j> {
             _ => Some((*a, last(limit, holds))),
         }
     }
-    /// The value `id` as a norm of differences, in the order in which its terms are added.
+    /// Returns the norm and its terms if `id` is a norm of differences. The terms are in the order
+    /// of addition, so that a kernel that adds them in this order has the bits of the reference.
+    ///
+    /// Both spellings match: a reduction over components (`sum((x - y)^2)`) and a chain of single
+    /// terms (`(x.a - y.a)^2 + (x.b - y.b)^2`). A single square or magnitude is a norm of one term.
     pub fn norm(&self, id: Id) -> Option<(Norm, Vec<Term>)> {
         match self.node(id) {
             Node::Reduce(op, body) => {
@@ -91,8 +111,9 @@ impl<'j> Patterns<'j> {
             }
         }
     }
-    /// A sum (or the largest) of what went before and of one more term; addition gives the same
-    /// either way round.
+    /// Recognises a chain ((t₁ + t₂) + t₃) + … or the same with `max`. One operand must be a single
+    /// term, and the other the chain so far. The order of the two operands does not matter, since
+    /// rounded addition commutes; the grouping does matter, so `(a + b) + (c + d)` is none.
     fn chain(&self, op: Binary, a: Id, b: Id) -> Option<(Norm, Vec<Term>)> {
         let (many, one) = if self.part(b).is_some() {
             (a, b)
@@ -125,7 +146,7 @@ impl<'j> Patterns<'j> {
         terms.push(last);
         (norm == wanted && (op == Binary::Add || kind == Norm::Magnitudes)).then_some((norm, terms))
     }
-    /// The difference whose square or magnitude `id` is.
+    /// Returns the difference whose square or magnitude `id` is.
     fn part(&self, id: Id) -> Option<(Norm, Id)> {
         match self.node(id) {
             Node::Unary(Unary::Abs, a) => Some((Norm::Magnitudes, *a)),
@@ -133,7 +154,8 @@ impl<'j> Patterns<'j> {
             _ => None,
         }
     }
-    /// Component `k` of a difference of hoisted values.
+    /// Returns component `k` of a difference of hoisted values, in either direction: squares and
+    /// magnitudes ignore the sign.
     fn difference(&self, id: Id, k: usize) -> Option<Term> {
         match self.node(id) {
             Node::Delta if self.low.periodic => self.image(k),
@@ -154,6 +176,7 @@ impl<'j> Patterns<'j> {
             _ => None,
         }
     }
+    /// Finds a node by its content: a difference names no operands.
     fn find(&self, node: Node) -> Option<Id> {
         self.low
             .formula
@@ -162,6 +185,7 @@ impl<'j> Patterns<'j> {
             .position(|n| *n == node)
             .map(|at| Id(at as u32))
     }
+    /// Returns the term for hoisted nodes `x` and `y`, if they belong to these sides.
     fn sides(&self, x: Id, y: Id, k: usize) -> Option<Term> {
         let place = |side: Side, id: Id| match self.low.source(id) {
             Source::Stream(s, n) if s == side => Some(n * self.low.dim + k),
@@ -175,7 +199,8 @@ impl<'j> Patterns<'j> {
             period: None,
         })
     }
-    /// Component `k` of the nearest image, in a box with right angles.
+    /// Returns component `k` of the minimum image in a box with right angles. In a triclinic box
+    /// the image mixes components, so it is not a term.
     fn image(&self, k: usize) -> Option<Term> {
         let Image::Orthorhombic(o) = self.cell?.image() else {
             return None;
@@ -188,7 +213,9 @@ impl<'j> Patterns<'j> {
     }
 }
 
-/// The last value of which `holds` is true, near `guess`; below zero if there is none from zero on.
+/// Returns the largest number for which `holds` is true, near `guess`; −1 or the number below zero
+/// if it is true for none from zero on. `holds` must be true up to some number and false beyond it.
+/// The guess is off by a few roundings, so the loops take a few steps.
 fn last(guess: f64, holds: impl Fn(f64) -> bool) -> f64 {
     let mut v = guess.clamp(0.0, f64::MAX);
     if guess.is_nan() {

@@ -1,4 +1,13 @@
-//! Named preparations of whole tables: rank, whiten, variances. Each metric names the one it needs.
+//! Preparations of whole tables for metrics that are not functions of two rows alone: ranks within
+//! a row, variances of columns, whitening.
+//!
+//! A metric names the preparation that it needs ([`super::named::Named::prepare`]). It runs once,
+//! before pairs are formed, and either replaces both tables (ranks, whitening) or completes the
+//! options of the metric (variances). After it the metric is an ordinary formula over pairs:
+//! Mahalanobis' distance of the rows is the Euclidean distance of the whitened rows.
+//!
+//! All work is in f64, in the order of rows, in one thread: O(n·d) for ranks and variances, O(n·d²)
+//! for whitening. Every loop over rows asks `stop`, so that a run can be interrupted.
 
 use super::named::{Params, Prepared, Stop, vector};
 use super::parse::Param;
@@ -6,11 +15,11 @@ use crate::error::{Blame, Error, Result};
 use crate::opt::Opt;
 use crate::table::Table;
 
-/// Ranks of the components within each row, from 1; equal components share their mean rank. A row
-/// with a NaN is all NaN.
+/// Replaces every component by its rank within its row, from 1; equal components share their mean
+/// rank (`[3, 1, 3]` becomes `[2.5, 1, 2.5]`). A row with a NaN becomes all NaN.
 ///
 /// # Errors
-/// Where it was stopped.
+/// `Interrupted` when `stop` says so.
 pub fn rank(
     x: &Table,
     y: Option<&Table>,
@@ -21,6 +30,7 @@ pub fn rank(
     each_row(x, y, stop, |row, out| rank_row(row, &mut order, out)).map(Some)
 }
 
+/// Ranks one row. `order` is a buffer that is reused from row to row.
 fn rank_row(row: &[f64], order: &mut Vec<usize>, out: &mut [f64]) {
     if row.iter().any(|v| v.is_nan()) {
         return out.fill(f64::NAN);
@@ -37,8 +47,8 @@ fn rank_row(row: &[f64], order: &mut Vec<usize>, out: &mut [f64]) {
     }
 }
 
-/// Completes the option `V` with the variances of the columns of both tables together, divided by n
-/// − 1.
+/// Completes the option `V` with the variances of the columns over the rows of both tables, divided
+/// by n − 1 as in SciPy. Two passes, mean first: the one-pass formula Σv² − n·mean² cancels.
 ///
 /// # Errors
 /// `Input` when the tables have different numbers of columns.
@@ -67,9 +77,15 @@ pub fn variances(
     Ok(None)
 }
 
-/// Moves all rows to a common origin and maps them so that (x − y)ᵀ VI (x − y) is a sum of squares,
-/// or, for an indefinite VI, one with the signs left in the option `signs`. Without VI it is the
-/// inverse of the covariance of all rows (divided by n − 1).
+/// Maps all rows so that (x − y)ᵀ VI (x − y) becomes a sum of squares of differences.
+///
+/// VI is the option, or else the inverse of the covariance of all rows (divided by n − 1). With the
+/// Cholesky factor VI = L Lᵀ the map is z = Lᵀ r; for a covariance C = L Lᵀ it is the solution of L
+/// z = r, which needs no inverse. An indefinite VI has no such factor: its eigenvectors give a sum
+/// of squares with signs, which go into the option `signs`.
+///
+/// Rows are moved to a common origin first. Differences do not change by that, and rows far from
+/// zero would lose the digits of their differences in the map.
 ///
 /// # Errors
 /// `Input` when the tables have different numbers of columns, or too few rows for a covariance that
@@ -103,7 +119,7 @@ pub fn whiten(
     each_row(x, y, stop, go).map(Some)
 }
 
-/// A linear map of rows.
+/// A linear map of rows, in d² operations per row.
 enum Map {
     /// The solution z of L z = c, L lower triangular.
     Solve(Vec<f64>),
@@ -112,6 +128,8 @@ enum Map {
 }
 
 impl Map {
+    /// Maps row `c` to `out`. Zeros of the matrix are skipped, so that an infinite component meets
+    /// only the coefficients that it has: 0·∞ is NaN.
     fn apply(&self, c: &[f64], out: &mut [f64]) {
         let d = c.len();
         match self {
@@ -133,6 +151,7 @@ impl Map {
     }
 }
 
+/// Returns the option `VI` as d × d finite numbers, row by row.
 fn given_inverse(params: &Params, d: usize) -> Result<Option<Vec<f64>>> {
     if d != 1 && matches!(params.get("VI"), Some(Param::Number(_))) {
         return Err(Error::request("'VI' is a single number")
@@ -146,7 +165,7 @@ fn given_inverse(params: &Params, d: usize) -> Result<Option<Vec<f64>>> {
     }
 }
 
-/// The map of a given VI, of which only the symmetric part counts.
+/// Returns the map of a given VI. Only its symmetric part counts in a quadratic form.
 fn map_of(vi: Vec<f64>, d: usize) -> Map {
     let s: Vec<f64> = (0..d * d)
         .map(|at| 0.5 * vi[at] + 0.5 * vi[(at % d) * d + at / d])
@@ -160,7 +179,8 @@ fn map_of(vi: Vec<f64>, d: usize) -> Map {
     }
 }
 
-/// z = √|Λ| Qᵀ c for S = Q Λ Qᵀ, with the signs of Λ.
+/// Returns z = √|Λ| Qᵀ c for S = Q Λ Qᵀ, with the signs of Λ. Eigenvalues within d·ε of the largest
+/// are rounding errors of zero and are taken as zero.
 fn indefinite(s: Vec<f64>, d: usize) -> Map {
     let (values, q) = eigen(s, d);
     let largest = values.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
@@ -181,7 +201,9 @@ fn indefinite(s: Vec<f64>, d: usize) -> Map {
     )
 }
 
-/// The lower triangular L with L Lᵀ the covariance of all rows.
+/// Returns the lower triangular L with L Lᵀ the covariance of all rows. Refuses n ≤ d rows, whose
+/// covariance has a rank of n − 1 < d, and a covariance that is singular to working precision. A
+/// NaN in the rows makes every value NaN, as in SciPy.
 fn covariance_root(x: &Table, y: Option<&Table>, d: usize, stop: Stop<'_>) -> Result<Vec<f64>> {
     let rows = x.rows() + y.map_or(0, Table::rows);
     let remedy = format!(
@@ -222,7 +244,9 @@ fn covariance_root(x: &Table, y: Option<&Table>, d: usize, stop: Stop<'_>) -> Re
 // algebra alone, brings 27 packages that the workspace has not, and takes a minute of one core to
 // build.
 
-/// The lower triangular L with L Lᵀ = `s`, where `s` is positive definite to working precision.
+/// Returns the lower triangular L with L Lᵀ = `s` (row by row), or `None` if `s` is not positive
+/// definite to working precision: a pivot that is left with less than d·ε of its diagonal is a
+/// rounding error.
 fn cholesky(s: &[f64], d: usize) -> Option<Vec<f64>> {
     let mut l = vec![0.0; d * d];
     for i in 0..d {
@@ -241,8 +265,10 @@ fn cholesky(s: &[f64], d: usize) -> Option<Vec<f64>> {
     Some(l)
 }
 
-/// Eigenvalues of the symmetric `a`, and eigenvectors as the columns of a matrix, by Jacobi's
-/// rotations in cyclic order.
+/// Returns the eigenvalues of the symmetric `a`, and the eigenvectors as columns, by rotations in
+/// cyclic order (Jacobi 1846; Golub and Van Loan, *Matrix Computations*, 8.5). It ends when the
+/// square sum off the diagonal is below ε² of the whole; convergence is quadratic, so 50 sweeps are
+/// never reached in practice.
 fn eigen(mut a: Vec<f64>, d: usize) -> (Vec<f64>, Vec<f64>) {
     const SWEEPS: usize = 50;
     let mut q: Vec<f64> = (0..d * d)
@@ -266,7 +292,9 @@ fn eigen(mut a: Vec<f64>, d: usize) -> (Vec<f64>, Vec<f64>) {
     ((0..d).map(|k| a[k * d + k]).collect(), q)
 }
 
-/// One rotation that makes `a[i, j]` zero.
+/// Rotates rows and columns i and j of `a` so that a[i, j] becomes zero, and the columns of `q`
+/// with them. t is the smaller root of t² + 2θt − 1 = 0, so the angle is at most 45°, which
+/// convergence needs.
 fn rotate(a: &mut [f64], q: &mut [f64], d: usize, i: usize, j: usize) {
     let off = a[i * d + j];
     if off == 0.0 {
@@ -284,6 +312,7 @@ fn rotate(a: &mut [f64], q: &mut [f64], d: usize, i: usize, j: usize) {
     (0..d).for_each(|k| turn(q, k * d + i, k * d + j));
 }
 
+/// Refuses tables that cannot share columns.
 fn same_columns(x: &Table, y: Option<&Table>) -> Result<()> {
     match y {
         Some(y) if y.cols() != x.cols() => Err(Error::input(format!(
@@ -295,7 +324,8 @@ fn same_columns(x: &Table, y: Option<&Table>) -> Result<()> {
     }
 }
 
-/// The mean of each column over the numbers of both tables that `counts`; 0 where there are none.
+/// Returns the mean of each column over the numbers of both tables for which `counts` is true; 0
+/// for a column without any.
 fn means(
     x: &Table,
     y: Option<&Table>,
@@ -318,6 +348,7 @@ fn means(
         .collect())
 }
 
+/// Calls `go` with every row of both tables in f64, and ends with an error when `stop` says so.
 fn for_rows(
     x: &Table,
     y: Option<&Table>,
@@ -335,6 +366,7 @@ fn for_rows(
     Ok(())
 }
 
+/// Turns the answer of `stop` into an error.
 fn go_on(stop: Stop<'_>) -> Result<()> {
     if stop() {
         Err(Error::new(Blame::Interrupted, "interrupted"))
@@ -343,7 +375,7 @@ fn go_on(stop: Stop<'_>) -> Result<()> {
     }
 }
 
-/// Both tables with `go` applied to every row.
+/// Returns both tables with `go` applied to every row, in double precision.
 fn each_row(
     x: &Table,
     y: Option<&Table>,

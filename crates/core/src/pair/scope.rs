@@ -1,42 +1,45 @@
-//! What a formula may name besides functions: parameters, columns, metrics of prepared tables.
+//! What a formula may name besides functions: parameters, columns, and metrics whose preparation of
+//! the tables was done.
 
 use super::metric::Param;
 use super::tree::Side;
 use std::collections::BTreeMap;
 
-/// What names in a formula mean.
+/// Says what names in a formula mean, and how long rows are.
 #[derive(Clone, Debug, Default)]
 pub struct Scope<'a> {
     /// Named values.
     pub params: BTreeMap<String, Param>,
-    /// Column names of x and of y, where the inputs have them.
+    /// Column names of x and of y, if the inputs have names.
     pub columns: [Option<&'a [String]>; 2],
-    /// Components of a row, where known: indices are checked against it. Of rows of two lengths the
-    /// larger.
+    /// The number of components of a row, if it is known; indices are checked against it. If rows
+    /// of x and y have different lengths, the larger.
     pub dim: Option<usize>,
-    /// Components of a row of x and of y, where they may differ.
+    /// The numbers of components of a row of x and of y, if they may differ.
     pub cols: Option<[usize; 2]>,
-    /// What was done to the tables.
+    /// The metrics for which the tables were changed before parsing.
     pub prepared: Prepared,
 }
 
 impl Scope<'_> {
-    /// Components of a row of `side`, where known.
+    /// Returns the number of components of a row of `side`, if it is known.
     pub(super) fn cols(&self, side: Side) -> Option<usize> {
         self.cols.map(|cols| cols[side as usize]).or(self.dim)
     }
-    /// Components of a row, where known and the same for x and y.
+    /// Returns the number of components if it is known and the same for x and y: only then do whole
+    /// rows combine.
     pub(super) fn whole(&self) -> Option<usize> {
         self.cols(Side::X)
             .filter(|cols| self.cols(Side::Y) == Some(*cols))
     }
 }
 
-/// Metrics that are made ready for, by what is done to whole tables first.
+/// The metrics whose preparation of whole tables (ranks, whitening) was done. Other metrics of this
+/// kind are refused inside a formula.
 #[derive(Clone, Debug, Default)]
 pub struct Prepared {
     /// Their names.
     pub metrics: Vec<&'static str>,
-    /// The one of them that has taken the place of the rows: a formula has no others.
+    /// The metric whose preparation replaced the rows. The formula then has no rows as they were.
     pub rows: Option<&'static str>,
 }

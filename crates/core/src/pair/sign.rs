@@ -1,20 +1,28 @@
-//! Which values of a formula are never below zero, by its shape alone, and so the roots that order
-//! as what is under them.
+//! Proves from the form of a formula which values are never below zero, and so which square roots
+//! can be dropped.
+//!
+//! √ never changes an order, so a histogram or a threshold of √s can work on s and spare the root:
+//! the bin of s among the squared edges is the bin of √s among the edges. That is only right if s
+//! is never negative, since √ of a negative number is NaN, and s is not. `sqrt(sum((x - y)^2))`
+//! qualifies; `sqrt(x[0] - y[0])` does not.
+//!
+//! The proof is one pass over the nodes. It distinguishes "not below zero" from "the sign is plus",
+//! because −0 is not below zero, and yet 1/−0 is −∞.
 
 use super::tree::{Binary, Formula, Id, Node, Reduce, Unary};
 
-/// What is known of the sign of a value that is a number.
+/// What is known of the sign of a value, if the value is a number. NaN is always possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Sign {
     /// Nothing.
     Unknown,
-    /// It is not below zero; it may be −0.
+    /// It is not below zero. It may be −0, by which a quotient would be negative.
     NotBelow,
     /// Its sign is plus.
     Plus,
 }
 
-/// Whether value `id` is never below zero; it may be NaN.
+/// Returns whether value `id` is never below zero; it may be NaN.
 fn is_never_negative(formula: &Formula, id: Id) -> bool {
     let mut signs: Vec<Sign> = Vec::with_capacity(id.0 as usize + 1);
     // Operands come first.
@@ -25,6 +33,7 @@ fn is_never_negative(formula: &Formula, id: Id) -> bool {
     signs[id.0 as usize] > Sign::Unknown
 }
 
+/// Returns the sign of a node from the signs of its operands.
 fn of(formula: &Formula, node: &Node, sign: impl Fn(Id) -> Sign) -> Sign {
     let plus = |is: bool| if is { Sign::Plus } else { Sign::Unknown };
     match node {
@@ -51,6 +60,8 @@ fn of(formula: &Formula, node: &Node, sign: impl Fn(Id) -> Sign) -> Sign {
     }
 }
 
+/// Returns the sign of a function of two operands; `same` if both are one node, whose square is
+/// then never negative.
 fn binary(op: Binary, a: Sign, b: Sign, same: bool) -> Sign {
     match op {
         Binary::Mul if same => Sign::Plus,
@@ -72,16 +83,16 @@ fn binary(op: Binary, a: Sign, b: Sign, same: bool) -> Sign {
 }
 
 impl Formula {
-    /// What `id` is the square root of, where that is never below zero: r² then orders and bins as
-    /// r does, while the root of a number below zero is NaN.
+    /// Returns the operand of the square root `id`, if it is never below zero. It then orders and
+    /// bins as the root does.
     pub fn square_under(&self, id: Id) -> Option<Id> {
         match self.node(id) {
             Node::Unary(Unary::Sqrt, inner) if is_never_negative(self, *inner) => Some(*inner),
             _ => None,
         }
     }
-    /// Root `at` without an outer square root, and whether there was one that
-    /// [`Self::square_under`] takes.
+    /// Returns root `at` without an outer square root that [`Self::square_under`] can drop, and
+    /// whether there was one.
     pub fn without_sqrt(&self, at: usize) -> (Id, bool) {
         let id = self.roots[at];
         self.square_under(id)

@@ -1,19 +1,37 @@
-//! Whether exchanging x and y changes the value of a formula, derived from its form.
+//! Proves that exchanging x and y does not change a formula, to the last bit.
+//!
+//! A symmetric formula over one table needs half of the pairs, so the proof is worth a factor of
+//! two. It works on the form of the formula: every node gets a *key* such that equal keys mean
+//! equal bits, once with the rows as they are and once exchanged. If a root has the same key both
+//! ways, it is symmetric.
+//!
+//! ```text
+//! sum((x - y)^2)       keys agree: a square loses the sign of x − y          → symmetric
+//! sum(x * y)           keys agree: the keys of a product are sorted          → symmetric
+//! sum(x - y)           x − y and y − x differ in sign                        → unknown
+//! x[0]*y[1] + x[1]*y[0]  products and sums commute in f64                    → symmetric
+//! sum(x*x*y*y)         ((x·x)·y)·y and ((y·y)·x)·x round apart           → unknown
+//! ```
+//!
+//! The answer is one-sided. [`Symmetry::None`] means that no proof was found, and costs time only.
+//! The proof uses commutativity, which holds for rounded addition and multiplication, and never
+//! associativity, which does not. Numbers of rows are not looked at.
 
 use super::tree::{Binary, Formula, Id, Node, Side, Unary};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// How root values change when x and y change places.
+/// Says how the values of a formula change when x and y change places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Symmetry {
-    /// f(x, y) = f(y, x), to the bit.
+    /// f(x, y) = f(y, x) for all rows, to the bit.
     Symmetric,
-    /// Nothing is known.
+    /// No proof was found. The formula may be symmetric all the same.
     None,
 }
 
-/// The symmetry of every root of `formula` together.
+/// Returns [`Symmetry::Symmetric`] if every root of `formula` is symmetric. All folds of a problem
+/// share one domain, so one root without a proof decides for all.
 pub fn symmetry(formula: &Formula) -> Symmetry {
     if are_symmetric(formula, &formula.roots) {
         Symmetry::Symmetric
@@ -22,7 +40,7 @@ pub fn symmetry(formula: &Formula) -> Symmetry {
     }
 }
 
-/// Whether each of `roots` is the same with the rows exchanged.
+/// Returns whether each of `roots` is proved to be the same with the rows exchanged.
 pub(crate) fn are_symmetric(formula: &Formula, roots: &[Id]) -> bool {
     let mut memo = HashMap::new();
     roots.iter().all(|root| {
@@ -34,8 +52,9 @@ pub(crate) fn are_symmetric(formula: &Formula, roots: &[Id]) -> bool {
     })
 }
 
-/// Whether each node of `x`, which depends on rows of x, is one of `y` with y for x, in order: the
-/// same bits of the same row.
+/// Returns whether node k of `x` is node k of `y` with y in place of x, for every k: then both have
+/// the same bits for the same row. The nodes of `x` depend on rows of x alone, those of `y` on rows
+/// of y.
 pub fn mirror(formula: &Formula, x: &[Id], y: &[Id]) -> bool {
     let mut memo = HashMap::new();
     let mut keys = Keys {
@@ -48,14 +67,22 @@ pub fn mirror(formula: &Formula, x: &[Id], y: &[Id]) -> bool {
             .all(|(x, y)| keys.key(*x, false, false) == keys.key(*y, true, false))
 }
 
-/// Canonical keys: equal keys mean equal bits. `swap` exchanges the rows; `even` allows a change of
-/// sign.
+/// Computes keys of nodes. A key is a 128-bit hash of a canonical form; equal keys mean equal bits.
+///
+/// Hashes instead of trees keep the work linear in the number of nodes, since a node used twice is
+/// hashed once. Two of the at most 4 · 4096 keys agree by chance with a probability below 10⁻³⁰, so
+/// a collision is not handled.
 struct Keys<'a> {
     formula: &'a Formula,
+    /// The key of (node, `swap`, `even`).
     memo: &'a mut HashMap<(Id, bool, bool), u128>,
 }
 
 impl Keys<'_> {
+    /// Returns the key of `id`. With `swap` the rows are exchanged. With `even` the user of the
+    /// value ignores its sign, so the key is that of the value up to its sign.
+    ///
+    /// The memo bounds the work: each node is visited once for each of the four settings.
     fn key(&mut self, id: Id, swap: bool, even: bool) -> u128 {
         if let Some(key) = self.memo.get(&(id, swap, even)) {
             return *key;
@@ -64,6 +91,13 @@ impl Keys<'_> {
         self.memo.insert((id, swap, even), key);
         key
     }
+    /// Computes a key that the memo does not have.
+    ///
+    /// Rounding to nearest is symmetric about zero, so fl(y − x) = −fl(x − y). This is what `even`
+    /// rests on: below a function that ignores the sign, exchanging the rows of a difference
+    /// changes nothing. `even` passes through odd functions, since f(−a) = −f(a); `number` computes
+    /// them with that symmetry. It stops at other functions and at reductions, because a sum of
+    /// values with unknown signs is not known up to its sign.
     fn fresh(&mut self, id: Id, swap: bool, even: bool) -> u128 {
         let formula = self.formula;
         let side = |s: Side| if swap { s.other() } else { s };
@@ -111,6 +145,11 @@ impl Keys<'_> {
             leaf => hash(leaf),
         }
     }
+    /// Computes the key of a function of two operands.
+    ///
+    /// A square and an even power (within the range that `number::pow` computes by multiplication)
+    /// ignore the sign of the base. A product or quotient whose sign is ignored ignores the signs
+    /// of its operands.
     fn binary(&mut self, op: Binary, a: Id, b: Id, swap: bool, even: bool) -> u128 {
         if op == Binary::Mul && a == b {
             let inner = self.key(a, swap, true);
@@ -147,6 +186,8 @@ impl Keys<'_> {
     }
 }
 
+/// Hashes to 128 bits: two runs of the standard hasher, begun with different bytes.
+/// `DefaultHasher::new` has fixed keys, so keys are the same in every run.
 fn hash(value: &impl Hash) -> u128 {
     let mut low = DefaultHasher::new();
     let mut high = DefaultHasher::new();

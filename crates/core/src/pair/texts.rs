@@ -1,29 +1,39 @@
-//! Columns of text: their numbers stand for words in ascending order, so they compare with each
-//! other and do nothing else.
+//! Columns of text in formulas.
+//!
+//! A column of text is read as numbers: each word is the number of its place among all words in
+//! ascending order, over both tables. Comparing the numbers compares the words. Anything else would
+//! compute with numbers that mean nothing, so it is refused here, with the name of the column.
+//!
+//! ```text
+//! x.kind == y.kind     allowed        x.kind < 'm'         allowed
+//! x.kind + 1           refused        sum(x) with a text among the components: refused
+//! ```
 
 use super::tree::{Binary, Formula, Id, Node, Side, Unary};
 use crate::error::{Error, Result};
 
-/// Columns of text by side, the number of components of a row, and the names of all columns.
+/// The columns of text by side, the number of components of a row by side, and the names of all
+/// columns.
 pub(crate) struct Texts<'a> {
     pub columns: [&'a [usize]; 2],
     pub cols: [usize; 2],
     pub names: [Option<&'a [String]>; 2],
 }
 
-/// The name of the column that holds a text of the formula itself: no column that a formula can
-/// name is called so.
+/// Returns the name of the column that holds a text of the formula itself. The quotes make it a
+/// name that no formula can write after a dot.
 pub fn own(text: &str) -> String {
     format!("\"{text}\"")
 }
 
-/// Whether a column holds a text of the formula itself.
+/// Returns whether a column holds a text of the formula itself.
 pub(crate) fn is_own(name: &str) -> bool {
     name.starts_with('"')
 }
 
 impl Texts<'_> {
-    /// Columns of text are only compared with columns of text.
+    /// Checks that columns of text are only compared with columns of text, or tested for being
+    /// missing.
     ///
     /// # Errors
     /// `Request` where numbers are made of text.
@@ -44,6 +54,7 @@ impl Texts<'_> {
         }
         Ok(())
     }
+    /// Checks one node: each kind of node says how it would misuse a text.
     fn check_node(&self, formula: &Formula, node: &Node) -> Result<()> {
         let text = |id: &Id| self.text(formula, *id);
         let first = |side: Side| {
@@ -90,6 +101,7 @@ impl Texts<'_> {
             _ => Ok(()),
         }
     }
+    /// Returns the column of text that `id` is.
     fn text(&self, formula: &Formula, id: Id) -> Option<(Side, usize)> {
         match formula.node(id) {
             Node::At(side, k) => self.columns[*side as usize]
@@ -98,6 +110,7 @@ impl Texts<'_> {
             _ => None,
         }
     }
+    /// The error of a text used as a number, with the column by name.
     fn misused(&self, (side, k): (Side, usize), how: &str) -> Error {
         let row = if side == Side::X { "x" } else { "y" };
         let name = self.names[side as usize]

@@ -1,4 +1,8 @@
-//! Formulas from Rust by operator overloading: `pair(|x, y| (x - y).abs().sum())`.
+//! Builds formulas in Rust by operator overloading: `pair(|x, y| (x - y).abs().sum())`.
+//!
+//! The closure runs once. Its operators record nodes in a formula, and nothing is computed. The
+//! result is the same [`Formula`] that [`super::parse()`] makes of a text, so everything after it
+//! is shared. The Python package has a tracer of its own, which writes a text.
 //!
 //! ```
 //! use zipfold_core::pair::trace::pair;
@@ -11,7 +15,10 @@ use crate::error::Result;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// A traced value. Errors (a reduction of a single number, say) are kept and returned by [`pair`].
+/// A traced value: a node of a formula that all values of one trace share, or the first error.
+///
+/// Operators of Rust cannot return a `Result` and stay readable, so an error (a reduction of a
+/// single number, say) travels inside the value and is returned by [`pair`].
 #[derive(Clone, Debug)]
 pub struct Traced {
     formula: Rc<RefCell<Formula>>,
@@ -34,7 +41,7 @@ pub fn pair(f: impl FnOnce(Traced, Traced) -> Traced) -> Result<Formula> {
     Ok(out)
 }
 
-/// A short-vector value made of single numbers.
+/// Returns a short vector of single numbers, as the value of a pair.
 pub fn tuple<const N: usize>(parts: [Traced; N]) -> Traced {
     let formula = parts[0].formula.clone();
     let ids: Result<Vec<Id>> = parts.into_iter().map(|p| p.id).collect();
@@ -43,12 +50,16 @@ pub fn tuple<const N: usize>(parts: [Traced; N]) -> Traced {
 }
 
 impl Traced {
+    // Errors travel inside a `Traced`, so that a chain of operators needs no `?`; the first one is
+    // returned by [`trace`].
+    /// Returns another value of the same formula.
     fn with(&self, id: Result<Id>) -> Traced {
         Traced {
             formula: self.formula.clone(),
             id,
         }
     }
+    /// Records a function of one operand, unless the operand is an error.
     fn unary(self, op: Unary) -> Traced {
         let id = self
             .id
@@ -56,6 +67,7 @@ impl Traced {
             .and_then(|a| self.formula.borrow_mut().unary(op, a));
         self.with(id)
     }
+    /// Records a function of two operands. Of two errors the left one is kept.
     fn binary(self, op: Binary, other: Traced) -> Traced {
         let id = self.id.clone().and_then(|a| {
             other
@@ -64,6 +76,7 @@ impl Traced {
         });
         self.with(id)
     }
+    /// Records a reduction over components.
     fn reduce(self, op: Reduce) -> Traced {
         let id = self
             .id
@@ -71,12 +84,12 @@ impl Traced {
             .and_then(|a| self.formula.borrow_mut().reduce(op, a));
         self.with(id)
     }
-    /// A number in the same formula.
+    /// Returns a number in the same formula.
     pub fn constant(&self, value: f64) -> Traced {
         let id = self.formula.borrow_mut().number(value);
         self.with(id)
     }
-    /// Component `k` of a whole row.
+    /// Returns component `k` of a whole row, or of the difference of the two rows.
     pub fn at(&self, k: u32) -> Traced {
         let node = self
             .id
@@ -91,7 +104,8 @@ impl Traced {
         });
         self.with(id)
     }
-    /// This to the power `p`.
+    /// Raises to the power `p`. A square becomes a product, as in the parser, so that both
+    /// spellings are one formula.
     pub fn powf(self, p: f64) -> Traced {
         if p == 2.0 {
             return self.clone() * self;
@@ -99,7 +113,7 @@ impl Traced {
         let p = self.constant(p);
         self.binary(Binary::Pow, p)
     }
-    /// `if self { a } else { b }`.
+    /// Returns `a` if this is true, else `b`.
     pub fn select(self, a: Traced, b: Traced) -> Traced {
         let id = (|| {
             self.formula
@@ -108,7 +122,8 @@ impl Traced {
         })();
         self.with(id)
     }
-    /// Reduces by an associative operator given as a function of two traced numbers, from `init`.
+    /// Reduces by an associative operator from `init`. The operator is traced once, with the
+    /// accumulated and the next number as its operands.
     pub fn fold(self, init: f64, op: impl FnOnce(Traced, Traced) -> Traced) -> Traced {
         let bound = |next| self.with(self.formula.borrow_mut().leaf(Node::Bound(next)));
         let op = op(bound(false), bound(true)).id;
@@ -120,7 +135,7 @@ impl Traced {
         })();
         self.with(id)
     }
-    /// The mean over components.
+    /// Returns the mean over components.
     pub fn mean(self) -> Traced {
         let dim = self.with(self.formula.borrow_mut().leaf(Node::Dim));
         self.sum() / dim

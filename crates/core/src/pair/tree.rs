@@ -1,11 +1,25 @@
-//! The typed tree of a pair formula: a hash-consed graph of nodes, total and bounded in size.
+//! The typed graph of a pair formula.
+//!
+//! A formula is a list of nodes in which operands come before their users, and equal nodes exist
+//! once (hash-consing; Ershov, *On programming of arithmetic operations*, 1958). A common
+//! subexpression is therefore computed once, and passes over the formula are loops over a list,
+//! without recursion.
+//!
+//! Adding a node also brings it to one spelling: constants are folded, `x − y` becomes
+//! [`Node::Delta`], `−(−a)` becomes `a`, and below |·| and (·)² the sign of an operand is dropped.
+//! Later analyses (symmetry, patterns, bounds) look for one spelling only. Every rewrite keeps the
+//! bits of the value.
+//!
+//! The graph knows nothing of text (`parse.rs`), of tables or of kernels (`lower.rs`). It is total:
+//! it has no loops, at most [`MAX_NODES`] nodes, and its only leaves are the two rows and
+//! constants.
 
 use super::operators;
 pub use super::operators::{Binary, Unary};
 use crate::error::{Error, Result};
 use std::collections::HashMap;
 
-/// A node of a [`Formula`]; nodes refer to earlier nodes only.
+/// A node of a [`Formula`], by its place in the list. Nodes refer to earlier nodes only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Id(pub u32);
 
@@ -19,7 +33,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// The other side.
+    /// Returns the other side.
     pub fn other(self) -> Side {
         match self {
             Side::X => Side::Y,
@@ -41,7 +55,7 @@ pub enum Reduce {
 }
 
 impl Reduce {
-    /// The value of a reduction over no components.
+    /// Returns the value of a reduction over no components.
     pub fn identity(self) -> f64 {
         match self {
             Reduce::Sum | Reduce::Any => 0.0,
@@ -50,7 +64,7 @@ impl Reduce {
             Reduce::Min => f64::INFINITY,
         }
     }
-    /// The operator that folds one more component in.
+    /// Returns the operator that folds one more component in.
     pub fn operator(self) -> Binary {
         match self {
             Reduce::Sum => Binary::Add,
@@ -63,19 +77,20 @@ impl Reduce {
     }
 }
 
-/// One node. Truth values are the numbers 0 and 1.
+/// One node. Truth values are the numbers 0 and 1, so that they can be summed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Node {
-    /// A number, by its bits.
+    /// A number, by its bits: NaN and −0 are then equal to themselves and nothing else.
     Const(u64),
     /// A whole row.
     Row(Side),
     /// Component `k` of a row.
     At(Side, u32),
-    /// A vector that belongs to the formula, as weights `w` or variances `V`; an index into
+    /// A vector that belongs to the formula, such as weights `w` or variances `V`; an index into
     /// [`Formula::vectors`].
     Given(u32),
-    /// `x − y`, by the minimum image where the problem has a box.
+    /// `x − y`, by the minimum image if the problem has a box. It is a node and not a subtraction,
+    /// because a box changes it as a whole.
     Delta,
     /// Component `k` of [`Node::Delta`].
     DeltaAt(u32),
@@ -89,7 +104,7 @@ pub enum Node {
     Select(Id, Id, Id),
     /// A named reduction of a vector.
     Reduce(Reduce, Id),
-    /// A reduction by any associative operator `op` over [`Node::Bound`] operands: `reduce(|a, b|
+    /// A reduction by an associative operator `op` over [`Node::Bound`] operands: `reduce(|a, b|
     /// op, init, body)`.
     UserReduce {
         #[allow(missing_docs)]
@@ -99,13 +114,14 @@ pub enum Node {
         #[allow(missing_docs)]
         body: Id,
     },
-    /// An operand of the operator of a user reduction: false the accumulated, true the next.
+    /// An operand of the operator of a user reduction: `false` is the accumulated number, `true`
+    /// the next.
     Bound(bool),
-    /// A short-vector value, a root only.
+    /// A short vector of scalars, as a value of the pair only.
     Tuple(Vec<Id>),
 }
 
-/// How many numbers a node stands for.
+/// Says how many numbers a node has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// One number.
@@ -116,7 +132,7 @@ pub enum Shape {
     Short(usize),
 }
 
-/// The type of a node.
+/// The type of a node. Truth values are kept apart from numbers so that `not 3` is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Type {
     /// How many numbers.
@@ -125,7 +141,8 @@ pub struct Type {
     pub truth: bool,
 }
 
-/// What a node depends on: bits 1 (x), 2 (y), 4 (bound operands).
+/// Says what a node depends on, as a set of bits: 1 is x, 2 is y, 4 the operands of a user
+/// reduction.
 pub type Deps = u8;
 /// Depends on the row of x.
 pub const DEP_X: Deps = 1;
@@ -134,26 +151,28 @@ pub const DEP_Y: Deps = 2;
 /// Depends on the operands of a user reduction.
 pub const DEP_BOUND: Deps = 4;
 
-/// The most nodes a formula may have.
+/// The most nodes of a formula. It bounds the cost of a pair and the size of generated code.
 pub const MAX_NODES: usize = 4096;
 
-/// A formula: nodes in an order where operands come first, and one or more roots (the pair's value
-/// first).
+/// A formula: nodes in an order in which operands come first, and roots, the value of the pair
+/// first.
 #[derive(Clone, Debug, Default)]
 pub struct Formula {
     nodes: Vec<Node>,
     types: Vec<Type>,
     deps: Vec<Deps>,
+    /// The place of every node, for sharing.
     seen: HashMap<Node, Id>,
-    /// Vectors that belong to the formula, each as long as a row has components.
+    /// Vectors that belong to the formula, each with one number per component.
     pub vectors: Vec<Vec<f64>>,
-    /// What is computed for every pair, in the order in which folds refer to it.
+    /// What is computed for every pair. Folds refer to a root by its place here.
     pub roots: Vec<Id>,
-    /// Components of a row, where they are known; numbers beyond them are attributes, which no box
-    /// is about.
+    /// The number of components of a row, if it is known. Numbers of a row beyond them are
+    /// attributes, which a box does not change.
     pub components: Option<usize>,
 }
 
+/// The type of one number.
 const NUMBER: Type = Type {
     shape: Shape::Scalar,
     truth: false,
@@ -164,37 +183,37 @@ impl Formula {
     pub fn new() -> Self {
         Self::default()
     }
-    /// All nodes, operands before users.
+    /// Returns all nodes, operands before users.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
-    /// The node `id`.
+    /// Returns the node `id`.
     pub fn node(&self, id: Id) -> &Node {
         &self.nodes[id.0 as usize]
     }
-    /// The type of `id`.
+    /// Returns the type of `id`.
     pub fn ty(&self, id: Id) -> Type {
         self.types[id.0 as usize]
     }
-    /// What `id` depends on.
+    /// Returns what `id` depends on.
     pub fn deps(&self, id: Id) -> Deps {
         self.deps[id.0 as usize]
     }
-    /// The value of a constant node.
+    /// Returns the number of a constant node.
     pub fn constant(&self, id: Id) -> Option<f64> {
         match self.node(id) {
             Node::Const(bits) => Some(f64::from_bits(*bits)),
             _ => None,
         }
     }
-    /// The number `value`.
+    /// Adds the number `value`.
     ///
     /// # Errors
     /// `Request` when the formula is full.
     pub fn number(&mut self, value: f64) -> Result<Id> {
         self.add(Node::Const(value.to_bits()), NUMBER, 0)
     }
-    /// A vector that belongs to the formula.
+    /// Adds a vector that belongs to the formula; equal vectors are one.
     ///
     /// # Errors
     /// `Request` when the formula is full.
@@ -215,7 +234,7 @@ impl Formula {
             0,
         )
     }
-    /// A leaf: a row, a component, the difference, the dimension, a bound operand.
+    /// Adds a leaf: a row, a component, the difference, the dimension, a bound operand.
     ///
     /// # Errors
     /// `Request` when the formula is full.
@@ -237,7 +256,7 @@ impl Formula {
             deps,
         )
     }
-    /// A function of one operand.
+    /// Adds a function of one operand, by components on vectors.
     ///
     /// # Errors
     /// `Request` on a short vector, on `not` of a number, or when the formula is full.
@@ -274,7 +293,7 @@ impl Formula {
             self.deps(a),
         )
     }
-    /// A function of two operands; a scalar spreads over a vector.
+    /// Adds a function of two operands; a scalar serves every component of a vector.
     ///
     /// # Errors
     /// `Request` on short vectors, on logic of numbers, or when the formula is full.
@@ -314,7 +333,8 @@ impl Formula {
         let node = self.difference(op, a, b).unwrap_or(Node::Binary(op, a, b));
         self.add(node, Type { shape, truth }, self.deps(a) | self.deps(b))
     }
-    /// `x − y` and `x[k] − y[k]` as the difference that a box turns into the minimum image.
+    /// Returns the node for `x − y` or `x[k] − y[k]`, if `op` of `a` and `b` is one. Attributes (k
+    /// from `components` on) stay subtractions, since no box is about them.
     fn difference(&self, op: Binary, a: Id, b: Id) -> Option<Node> {
         match (op, self.node(a), self.node(b)) {
             (Binary::Sub, Node::Row(Side::X), Node::Row(Side::Y)) => Some(Node::Delta),
@@ -326,8 +346,9 @@ impl Formula {
             _ => None,
         }
     }
-    /// `a`, or what differs from it in its sign alone: `−a` as `a`, and `y − x` as the difference
-    /// `x − y`.
+    /// Returns `a` without its sign, for users that ignore it: `−a` becomes `a`, and `y − x`
+    /// becomes the difference `x − y`. Rounding is symmetric, so magnitudes and squares keep their
+    /// bits.
     fn even(&mut self, a: Id) -> Result<Id> {
         match *self.node(a) {
             Node::Unary(Unary::Neg, inner) => self.even(inner),
@@ -338,6 +359,8 @@ impl Formula {
             _ => Ok(a),
         }
     }
+    /// Adds a constant truth value. A constant node has the type of numbers, so a truth value is
+    /// kept as the comparison ½ < v, which is added without folding.
     fn truth_constant(&mut self, value: f64) -> Result<Id> {
         // A constant truth keeps its type through a comparison that cannot fold away.
         let v = self.number(value)?;
@@ -351,10 +374,10 @@ impl Formula {
             0,
         )
     }
-    /// `if(c, a, b)`.
+    /// Adds `if(c, a, b)`. Both branches are values like any other; one of them is chosen.
     ///
     /// # Errors
-    /// `Request` when `c` is no truth value, on short vectors, or when the formula is full.
+    /// `Request` when `c` is a number, on short vectors, or when the formula is full.
     pub fn select(&mut self, c: Id, a: Id, b: Id) -> Result<Id> {
         let types = [self.ty(c), self.ty(a), self.ty(b)];
         if !types[0].truth {
@@ -377,10 +400,11 @@ impl Formula {
         let deps = self.deps(c) | self.deps(a) | self.deps(b);
         self.add(Node::Select(c, a, b), Type { shape, truth }, deps)
     }
-    /// A named reduction over components.
+    /// Adds a named reduction over components.
     ///
     /// # Errors
-    /// `Request` when `body` is no vector, when any/all meet numbers, or when the formula is full.
+    /// `Request` when `body` is a single number, when any/all meet numbers, or when the formula is
+    /// full.
     pub fn reduce(&mut self, op: Reduce, body: Id) -> Result<Id> {
         let t = self.ty(body);
         if t.shape != Shape::Vector {
@@ -410,11 +434,12 @@ impl Formula {
             self.deps(body),
         )
     }
-    /// A reduction by any associative operator; `op` is made of [`Node::Bound`] operands and
-    /// constants.
+    /// Adds a reduction by an associative operator. `op` consists of [`Node::Bound`] operands and
+    /// constants, because it runs inside the loop over components, where no row is at hand.
     ///
     /// # Errors
-    /// `Request` when `body` is no vector, or `op` uses the rows, or the formula is full.
+    /// `Request` when `body` is a single number, when `op` uses the rows, or when the formula is
+    /// full.
     pub fn user_reduce(&mut self, op: Id, init: Option<Id>, body: Id) -> Result<Id> {
         if self.ty(body).shape != Shape::Vector {
             return Err(Error::request(
@@ -440,10 +465,10 @@ impl Formula {
         let deps = self.deps(body) | init.map_or(0, |i| self.deps(i));
         self.add(Node::UserReduce { op, init, body }, NUMBER, deps)
     }
-    /// A short-vector value from scalars.
+    /// Adds a short vector of scalars.
     ///
     /// # Errors
-    /// `Request` when a part is no single number, or there are none or more than 16.
+    /// `Request` when a part is a vector, or there are none or more than 16.
     pub fn tuple(&mut self, parts: Vec<Id>) -> Result<Id> {
         if parts.is_empty() || parts.len() > 16 {
             return Err(
@@ -466,6 +491,7 @@ impl Formula {
             deps,
         )
     }
+    /// Returns the place of `node`, which is appended if it is new.
     fn add(&mut self, node: Node, ty: Type, deps: Deps) -> Result<Id> {
         if let Some(id) = self.seen.get(&node) {
             return Ok(*id);
@@ -482,7 +508,7 @@ impl Formula {
         self.seen.insert(node, id);
         Ok(id)
     }
-    /// The operands of `id`, in order.
+    /// Returns the operands of `id`, in order.
     pub fn operands(&self, id: Id) -> Vec<Id> {
         match self.node(id) {
             Node::Unary(_, a) | Node::Reduce(_, a) => vec![*a],
@@ -498,7 +524,8 @@ impl Formula {
             _ => vec![],
         }
     }
-    /// Which nodes the roots need, by node.
+    /// Returns for each node whether a root needs it. Rewrites leave nodes behind that nobody uses;
+    /// passes skip them.
     pub fn live(&self) -> Vec<bool> {
         let mut live = vec![false; self.nodes.len()];
         for root in &self.roots {
@@ -513,7 +540,7 @@ impl Formula {
         }
         live
     }
-    /// The most components an index in the formula asks for: `x[2]` needs 3.
+    /// Returns the least number of components that the indices need: `x[2]` needs 3.
     pub fn min_dim(&self) -> usize {
         let live = self.live();
         let need = |n: &Node| match n {
@@ -528,7 +555,7 @@ impl Formula {
             .max()
             .unwrap_or(0)
     }
-    /// Numbers in the value of root `at` for rows of `dim` components.
+    /// Returns how many numbers root `at` has for rows of `dim` components.
     pub fn width(&self, at: usize, dim: usize) -> usize {
         match self.ty(self.roots[at]).shape {
             Shape::Scalar => 1,
@@ -538,6 +565,7 @@ impl Formula {
     }
 }
 
+/// Returns the bit of a side in [`Deps`].
 fn side_bit(side: Side) -> Deps {
     match side {
         Side::X => DEP_X,

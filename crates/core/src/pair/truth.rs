@@ -1,12 +1,24 @@
-//! Conditions of joins as in SQL: a comparison with NaN, which stands for what is missing, is
-//! neither true nor false; `not` of such is such; `and` and `or` know what follows from the other
-//! operand. A condition holds where it is true.
+//! Conditions of joins as in SQL, with three truth values.
+//!
+//! A missing value is NaN, and a comparison with it is unknown: neither true nor false. `not` of
+//! unknown is unknown; `and` and `or` follow from the other operand if it decides. A join keeps a
+//! pair if its condition is true.
+//!
+//! Kernels know two truth values, so the condition is rewritten: [`certain`] returns a formula of
+//! two values that is true exactly where the condition is true. Negations are pushed down to
+//! comparisons (De Morgan), where "surely false" is another comparison:
+//!
+//! ```text
+//! not (a < b)              →  b <= a           false for NaN, as the plain `not` would not be
+//! not (a < b and c == d)   →  b <= a or (c < d or d < c)
+//! a != b                   →  a < b or b < a
+//! ```
 
 use super::tree::{Binary, Formula, Id, Node, Reduce, Unary};
 use crate::error::Result;
 use std::collections::HashMap;
 
-/// What is true, as a number 1, exactly where `condition` is true for sure. Numbers inside
+/// Returns a truth value that is 1 exactly where `condition` is surely true. Numbers inside
 /// comparisons stay as they are.
 ///
 /// # Errors
@@ -19,13 +31,15 @@ pub fn certain(formula: &mut Formula, condition: Id) -> Result<Id> {
     .of(condition, true)
 }
 
+/// Rewrites conditions. `known` holds what was rewritten by (node, wanted truth), so that a shared
+/// node is rewritten twice at most.
 struct Certain<'f> {
     formula: &'f mut Formula,
     known: HashMap<(Id, bool), Id>,
 }
 
 impl Certain<'_> {
-    /// Where `id` is surely `wanted`.
+    /// Returns a formula that is true where `id` is surely `wanted`.
     fn of(&mut self, id: Id, wanted: bool) -> Result<Id> {
         if let Some(known) = self.known.get(&(id, wanted)) {
             return Ok(*known);
@@ -34,6 +48,8 @@ impl Certain<'_> {
         self.known.insert((id, wanted), made);
         Ok(made)
     }
+    /// Rewrites a node. `and` is surely true if both operands are, and surely false if one is; `or`
+    /// the other way round; `any` and `all` likewise over components.
     fn fresh(&mut self, id: Id, wanted: bool) -> Result<Id> {
         match self.formula.node(id).clone() {
             Node::Unary(Unary::Not, a) => self.of(a, !wanted),
@@ -75,10 +91,13 @@ impl Certain<'_> {
             _ => self.formula.unary(Unary::Not, id),
         }
     }
+    /// Returns a formula that is true where `a` is surely `is_a` and `b` surely `is_b`.
     fn together(&mut self, a: Id, is_a: bool, b: Id, is_b: bool) -> Result<Id> {
         let (a, b) = (self.of(a, is_a)?, self.of(b, is_b)?);
         self.formula.binary(Binary::And, a, b)
     }
+    /// Returns the comparison that is true where `a op b` is surely `wanted`. Comparisons of f64
+    /// are false for NaN, all but `!=`, which therefore becomes two.
     fn comparison(&mut self, op: Binary, a: Id, b: Id, wanted: bool, id: Id) -> Result<Id> {
         match (op, wanted) {
             (Binary::Lt | Binary::Le | Binary::Eq, true) => Ok(id),

@@ -1,10 +1,17 @@
-//! The lattice translations that may bring a difference of two boxes to its shortest image in an
-//! oblique box.
+//! Finds the lattice translations that a difference of two boxes may need in a triclinic box.
 //!
-//! Let c be the middle of the differences, h half their diagonal, c′ the shortest image of c. A
-//! difference d = c + e with
-//! |e| ≤ h has the image c′ + e − u for a lattice vector u, and as no image is longer than c′ + e itself,
-//! |u| ≤ 2·(|c′| + h). Of these u, those whose images are all longer than the longest image by another one drop out.
+//! The minimum image of a difference d is d − u for the lattice vector u nearest to d. A box of
+//! differences may need several u, and the bounds of a formula are the hull over all of them. This
+//! module lists them, as few as a proof allows.
+//!
+//! Let c be the middle of the differences, h half their diagonal, and c′ the shortest image of c. A
+//! difference d = c + e with |e| ≤ h has the image c′ + e itself among its images, so its shortest
+//! image c′ + e − u satisfies |c′ + e − u| ≤ |c′ + e|, hence |u| ≤ 2·(|c′| + h). Of these u, a
+//! translation whose images are all longer than the longest image by another one is never the
+//! nearest, and is dropped.
+//!
+//! The list of lattice vectors is made once per box, sorted by length, so that a search reads a
+//! prefix.
 
 use super::spans::LANES;
 use crate::pair::interval::Span;
@@ -12,25 +19,27 @@ use crate::space::periodic_box::Oblique;
 
 type V = [f64; 3];
 
-/// More translations than this, and a box of differences is too large for its images to tell
-/// anything.
+/// More translations than this mean that the box of differences is about as large as the cell. Its
+/// bounds would say nothing and cost 48 evaluations.
 const MOST: usize = 48;
-/// A lattice with more places to search than this is too skewed to be worth it.
+/// A lattice with more coefficients to try than this is so skewed that listing it would cost more
+/// than pruning gains. Then the list is empty and all bounds are unknown.
 const PLACES: f64 = 1e5;
 
-/// Translations by lane, found for one box of x.
+/// Translations by lane, found for one box of x against a box of y in each lane.
 #[derive(Clone, Debug)]
 pub(super) struct Images {
     cell: Oblique,
-    /// Lattice vectors, ascending in length, complete up to `radius`.
+    /// Lattice vectors with their lengths, ascending. All vectors up to `radius` are in it.
     lattice: Vec<(f64, V)>,
     radius: f64,
-    /// By lane and round, the components of the image; unknown where nothing is.
+    /// By round and lane, the components of the image; unknown if nothing could be proved.
     found: Vec<[[Span; 3]; LANES]>,
 }
 
 impl Images {
-    /// For a box in which no shortest image is longer than `reach`.
+    /// Lists the translations of a box in which no shortest image is longer than `reach`. A radius
+    /// of 4·`reach` serves boxes of differences with a half diagonal of up to `reach`.
     pub fn new(cell: &Oblique, reach: f64) -> Images {
         let radius = 4.0 * reach;
         let places: f64 = cell
@@ -46,8 +55,9 @@ impl Images {
             found: vec![],
         }
     }
-    /// Finds the images of the differences `d(lane, component)`; the number of rounds that hold
-    /// some.
+    /// Finds the images of the differences `d(lane, component)` and returns the number of rounds:
+    /// the most images that a lane has. Lanes with fewer repeat their first image, which changes no
+    /// hull.
     pub fn find(&mut self, d: impl Fn(usize, usize) -> Span) -> usize {
         self.found.clear();
         for lane in 0..LANES {
@@ -71,14 +81,15 @@ impl Images {
         }
         self.found.len()
     }
-    /// The bounds of component `c` of image `round` in `lane`.
+    /// Returns the bounds of component `c` of image `round` in `lane`. A triclinic box has three
+    /// components; others are unknown.
     pub fn component(&self, lane: usize, round: usize, c: usize) -> Span {
         self.found[round][lane]
             .get(c)
             .copied()
             .unwrap_or(Span::UNKNOWN)
     }
-    /// The images of one box of differences; at least one, unknown if there are too many.
+    /// Returns the images of one box of differences: at least one, unknown if there are too many.
     fn of_box(&self, d: [Span; 3]) -> Vec<[Span; 3]> {
         let unknown = vec![[Span::UNKNOWN; 3]];
         if d.iter().any(|s| !(s.lo.is_finite() && s.hi.is_finite())) {
@@ -88,7 +99,8 @@ impl Images {
         let near = self.cell.nearest(middle);
         let shift: V = std::array::from_fn(|k| near[k] - middle[k]);
         let half = norm(d.map(|s| 0.5 * (s.hi - s.lo)));
-        // Roundings of the image, of the middle and of the shift, many times over.
+        // The sum of the roundings of the image, of the middle and of the shift, many times over:
+        // `give` widens every image, so that the reference value of a pair is inside.
         let far = d
             .iter()
             .fold(0.0, |m: f64, s| m.max(s.lo.abs()).max(s.hi.abs()));
@@ -119,6 +131,7 @@ impl Images {
     }
 }
 
+/// Shifts an interval and widens it by `give` on both sides.
 fn moved(s: Span, by: f64, give: f64) -> Span {
     Span::new(s.lo + by - give, s.hi + by + give)
 }
@@ -127,8 +140,11 @@ fn norm(v: V) -> f64 {
     (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]).sqrt()
 }
 
-/// The lattice vectors up to `radius`, ascending in length. `k₃ = u·n₃`, then `k₂ = (u − k₃b₃)·n₂`,
-/// then k₁: with the Gram–Schmidt duals each is bounded by the length that the later ones leave.
+/// Lists the lattice vectors u = k₁b₁ + k₂b₂ + k₃b₃ with |u| ≤ `radius`, ascending in length.
+///
+/// With the Gram–Schmidt duals nᵢ, k₃ = u·n₃, k₂ = (u − k₃b₃)·n₂ and k₁ = (u − k₃b₃ − k₂b₂)·n₁.
+/// Each coefficient therefore lies within `radius`·|nᵢ| of a centre that the later ones fix, which
+/// is the enumeration of Fincke and Pohst (1985) in three dimensions.
 fn lattice(cell: &Oblique, radius: f64) -> Vec<(f64, V)> {
     let [b1, b2, b3] = cell.vectors;
     let [n1, n2, n3] = cell.duals;
@@ -149,12 +165,13 @@ fn lattice(cell: &Oblique, radius: f64) -> Vec<(f64, V)> {
     out
 }
 
-/// The most that a coefficient with dual `n` is away from where it is centred, rounded there.
+/// Returns how far a coefficient with dual `n` can be from its centre, rounded up, and one more for
+/// the rounding of the centre.
 fn steps(n: V, radius: f64) -> f64 {
     (norm(n) * radius).ceil() + 1.0
 }
 
-/// Whole numbers around `middle`.
+/// Lists the whole numbers up to `steps` away from `middle`.
 fn around(middle: f64, steps: f64) -> impl Iterator<Item = f64> {
     let first = middle.round() - steps;
     (0..=(2.0 * steps) as usize).map(move |k| first + k as f64)

@@ -1,19 +1,27 @@
-//! Intervals of the elementary functions. They are faithful to a few ulps but not monotone to the
-//! last bit, so their ends are widened by more than any error they have.
+//! Intervals of the elementary functions.
+//!
+//! `number` computes these functions to a few ulps, and not monotonically to the last bit: for a <
+//! b the computed exp(a) may exceed the computed exp(b) by an ulp. The ends of an interval are
+//! therefore widened by more than the largest error of any of them. The widening is relative and
+//! generous ([`WIDER`]): an interval that is 10⁻¹⁴ wider prunes as well.
 
 use super::Span;
 use crate::number;
 use crate::pair::tree::Unary;
 use std::f64::consts::{FRAC_PI_2, PI};
 
-/// Relative widening: 64 ulps, where the functions err by 3 at most, and powers by 20, by 60 at the
-/// ends of the range.
+/// Relative widening of an end: 64 ulps. The functions err by at most 3 ulps; powers by at most 20,
+/// and by at most 60 at the ends of the range.
 const WIDER: f64 = 64.0 * f64::EPSILON;
-/// Arguments beyond lose their place in the period.
+/// Beyond this angle the reduction below ([`reaches`]) is not trusted to 10⁻⁶ of a radian, and a
+/// wave is bounded by −1 and 1.
 const LARGEST_ANGLE: f64 = 1e8;
 
-/// A number surely below any that should be `v`. An end that should overflow stays finite, as a
-/// value may.
+/// Returns a number that is surely below any computed value of something that should be `v`.
+///
+/// An end that overflows becomes the largest finite number less the widening, since the value of a
+/// pair may have stayed finite. `MIN_POSITIVE` covers subnormal results, whose relative error is
+/// not small.
 #[inline]
 pub fn down(v: f64) -> f64 {
     let lower = v - (v.abs() * WIDER + f64::MIN_POSITIVE);
@@ -25,13 +33,14 @@ pub fn down(v: f64) -> f64 {
     }
 }
 
-/// A number surely above any that should be `v`.
+/// Returns a number that is surely above any computed value of something that should be `v`.
 #[inline]
 pub fn up(v: f64) -> f64 {
     -down(-v)
 }
 
-/// A function that never falls but for its error.
+/// Applies a function that would never fall without its rounding errors. Infinite ends stay: the
+/// functions return an infinity only if the value is one.
 fn rising(a: Span, f: impl Fn(f64) -> f64) -> Span {
     let (lo, hi) = (f(a.lo), f(a.hi));
     Span::new(
@@ -44,17 +53,19 @@ fn rising(a: Span, f: impl Fn(f64) -> f64) -> Span {
     )
 }
 
-/// A function that never rises but for its error.
+/// Applies a function that would never rise without its rounding errors: the ends change places.
 fn falling(a: Span, f: impl Fn(f64) -> f64) -> Span {
     rising(Span { lo: a.hi, hi: a.lo }, f)
 }
 
-/// `span` without what lies outside `lo..=hi`, where no value can.
+/// Cuts `span` to `lo..=hi`. The widening may leave the range of the function; the computed value
+/// never does, and a bound of exactly 0 lets a square root above it stay known.
 fn within(span: Span, lo: f64, hi: f64) -> Span {
     Span::new(number::max(span.lo, lo), number::min(span.hi, hi))
 }
 
-/// Functions of one operand that are not correctly rounded.
+/// Returns the interval of a function that is not correctly rounded. Functions without a rule here
+/// (`lgamma`, `popcount`) give [`Span::UNKNOWN`], which is always right.
 pub(super) fn unary(op: Unary, a: Span) -> Span {
     if !a.is_known() {
         return Span::UNKNOWN;
@@ -81,7 +92,9 @@ pub(super) fn unary(op: Unary, a: Span) -> Span {
     }
 }
 
-/// A sine wave with a crest at `crest`.
+/// Bounds a sine wave with a crest at `crest` (π/2 for the sine, 0 for the cosine). Between two
+/// crests and troughs the wave is monotone, so the ends decide unless a crest or a trough lies
+/// inside.
 fn wave(a: Span, crest: f64, f: impl Fn(f64) -> f64) -> Span {
     if !(a.lo.is_finite() && a.hi.is_finite()) {
         return Span::UNKNOWN;
@@ -103,12 +116,15 @@ fn wave(a: Span, crest: f64, f: impl Fn(f64) -> f64) -> Span {
     within(Span::new(bottom, top), -1.0, 1.0)
 }
 
-/// Whether `place` or a point a whole number of turns from it lies in `a`, give or take.
+/// Returns whether `place + 2πk` for a whole k may lie in `a`. Both ends are moved out by 10⁻⁶: a
+/// crest that is counted although it lies just outside widens the interval by 10⁻¹² at most, and a
+/// crest that is missed would be wrong.
 fn reaches(a: Span, place: f64) -> bool {
     let turn = |v: f64, give: f64| (v - place + give) / (2.0 * PI);
     turn(a.hi, 1e-6).floor() >= turn(a.lo, -1e-6).ceil()
 }
 
+/// Bounds the tangent: monotone between two poles, unknown if the interval may touch one.
 fn tan(a: Span) -> Span {
     let branch = |v: f64, give: f64| ((v + give) / PI + 0.5).floor();
     let one = a.lo.abs() < LARGEST_ANGLE
@@ -121,7 +137,8 @@ fn tan(a: Span) -> Span {
     }
 }
 
-/// Any angle, unless an operand may be NaN.
+/// Bounds an angle by the whole circle. A tighter rule would have to treat the cut along the
+/// negative axis.
 pub(super) fn atan2(a: Span, b: Span) -> Span {
     if a.is_known() && b.is_known() {
         Span::new(down(-PI), up(PI))
@@ -130,7 +147,8 @@ pub(super) fn atan2(a: Span, b: Span) -> Span {
     }
 }
 
-/// `a^b`, tight for constant exponents and for positive bases.
+/// Bounds `a^b`: tight for constant exponents and for positive bases, unknown otherwise. `a^0` is 1
+/// for every a, NaN included, as in [`number::pow`].
 pub(super) fn pow(a: Span, b: Span) -> Span {
     if b.lo == 0.0 && b.hi == 0.0 {
         return Span::point(1.0);
@@ -157,7 +175,9 @@ pub(super) fn pow(a: Span, b: Span) -> Span {
     )
 }
 
-/// `a^p` for one exponent, by the cases of [`number::pow`].
+/// Bounds `a^p` for one exponent, by the cases of [`number::pow`]: whole exponents up to 64 are
+/// products and monotone to the bit, 0.5 is a square root, and others are `libm::pow` with its
+/// error.
 fn power(a: Span, p: f64) -> Span {
     if p == p.trunc() && p.abs() <= 64.0 {
         // Products of numbers that are not negative rise with them, rounded too; signs and

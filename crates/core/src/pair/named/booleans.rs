@@ -1,14 +1,18 @@
 //! What the dissimilarities of boolean rows share: weighted counts of components that are true, as
 //! text and as numbers.
 //!
-//! Without weights every count comes from Σ [xₖ ≠ 0]·[yₖ ≠ 0], an inner product of hoisted rows,
-//! exact in integers. With weights the differing components are summed on their own, so that equal
-//! rows are at distance 0.
+//! Without weights every count comes from Σ [xₖ ≠ 0]·[yₖ ≠ 0] and the hoisted counts of each row.
+//! That sum is an inner product of hoisted rows, which matrix kernels compute, and exact in
+//! integers. The others follow: with a and b true components and c common ones, only x has a − c,
+//! both differ in a + b − 2c, and neither has d − (a + b) + c.
+//!
+//! With weights the subtraction would round, and equal rows would not be at distance 0. There the
+//! differing components are summed on their own.
 
 use super::{Params, Result, component, weights, with};
 use crate::pair::parse::Param;
 
-/// Counts as formula text.
+/// The counts of a pair as text of a formula.
 pub(super) struct Counts {
     /// Components where x is true, and where y is.
     pub ones: [&'static str; 2],
@@ -26,7 +30,7 @@ pub(super) struct Counts {
     pub params: Params,
 }
 
-/// The counts for these options.
+/// Returns the counts for these options.
 pub(super) fn counts(params: &Params, dim: Option<usize>) -> Result<Counts> {
     Ok(match weights(params, dim)? {
         None => plain(params.clone()),
@@ -35,6 +39,7 @@ pub(super) fn counts(params: &Params, dim: Option<usize>) -> Result<Counts> {
     })
 }
 
+/// The counts without weights, by one inner product.
 fn plain(params: Params) -> Counts {
     Counts {
         ones: ["count(x != 0)", "count(y != 0)"],
@@ -50,6 +55,7 @@ fn plain(params: Params) -> Counts {
     }
 }
 
+/// The counts with weights, each summed on its own.
 fn weighted(params: Params) -> Counts {
     Counts {
         ones: ["sum(w * (x != 0))", "sum(w * (y != 0))"],
@@ -78,7 +84,7 @@ pub(super) struct Table2 {
     pub ff: f64,
 }
 
-/// The 2×2 table of two rows.
+/// Counts the components of two rows by what each row has there, for reference evaluations.
 pub(super) fn table(x: &[f64], y: &[f64], params: &Params) -> Table2 {
     let mut t = Table2::default();
     for k in 0..x.len() {

@@ -1,5 +1,6 @@
-//! Bray and Curtis' dissimilarity: Σ |xₖ − yₖ| / Σ |xₖ + yₖ|, optionally weighted (SciPy). 0/0 is
-//! NaN.
+//! Dissimilarity of Bray and Curtis (1957): Σ |xₖ − yₖ| / Σ |xₖ + yₖ|, optionally weighted (SciPy).
+//! For rows of counts it is the share of what the two do not have in common. Two zero rows give
+//! 0/0, NaN.
 
 use super::{Named, RowValues, Scale, weighted, weighted_sum};
 

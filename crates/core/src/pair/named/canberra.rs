@@ -1,5 +1,5 @@
-//! Canberra distance: Σ |xₖ − yₖ| / (|xₖ| + |yₖ|), a component where both are 0 counting 0,
-//! optionally weighted (SciPy).
+//! Canberra distance (Lance and Williams 1967): Σ |xₖ − yₖ| / (|xₖ| + |yₖ|), optionally weighted
+//! (SciPy). Each component counts at most 1; one that is 0 in both rows counts 0.
 
 use super::{Named, RowValues, Scale, weighted, weighted_sum};
 

@@ -1,10 +1,12 @@
-//! χ² kernels of histograms: −Σ (xₖ − yₖ)² / (xₖ + yₖ), components where both are 0 left out, and
-//! the exponential of γ times it (scikit-learn).
+//! The χ² kernels of histograms: −Σ (xₖ − yₖ)² / (xₖ + yₖ), and the exponential of γ times it
+//! (scikit-learn). Components that are 0 in both rows add nothing, instead of 0/0.
 
 use super::{Named, Params, RowValues, Scale, option, text};
 
+/// The term of one component.
 const TERM: &str = "if(x + y == 0, 0, (x - y)^2 / (x + y))";
 
+/// Computes the sum by its definition, for reference evaluations.
 fn additive(x: &[f64], y: &[f64], _: &Params) -> f64 {
     let term = |k: usize| {
         if x[k] + y[k] == 0.0 {

@@ -1,26 +1,30 @@
-//! Correlation distance: 1 − the correlation of the components of x with those of y, optionally
-//! weighted (SciPy). Rows are centred and brought to length 1 once, so that pairs are inner
-//! products. A constant row gives NaN.
+//! Correlation distance: 1 − Pearson's correlation of the components of x with those of y,
+//! optionally weighted (SciPy).
+//!
+//! Rows are centred and brought to length 1, which is hoisted, so that a pair is an inner product:
+//! the correlation is the cosine of centred rows. A constant row has no direction and gives NaN. To
+//! be recognised it must be centred to exact zeros, although its rounded mean may differ from its
+//! components; the formula therefore compares the largest with the smallest component.
 
 use super::{Named, Params, Result, RowValues, Scale, cosine, option, weighted};
 use crate::pair::tree::{Formula, Id};
 
-/// Row `r` less its mean; zeros where all components are equal, whose mean may be rounded to
-/// another number.
+/// Returns the text of row `r` less its mean; zeros if all components are equal.
 fn centred(r: &str) -> String {
     let r = cosine::scaled(r);
     format!("if(max({r}) == min({r}), 0 * {r}, {r} - mean({r}))")
 }
 
-/// Row `r` less its weighted mean, times the root of the weights; zeros where all components that
-/// weigh are equal.
+/// Returns the text of row `r` less its weighted mean, times the root of the weights: the inner
+/// product of two such rows is the weighted sum of products. Zeros if all components with a weight
+/// are equal.
 fn centred_weighted(r: &str) -> String {
     let r = cosine::scaled(r);
     let equal = format!("max(if(w > 0, {r}, -inf)) == min(if(w > 0, {r}, inf))");
     format!("if({equal}, 0 * {r}, sqrt(w) * ({r} - sum(w * {r}) / sum(w)))")
 }
 
-/// Appends `shape` (`{}` where the correlation belongs) of the correlation of x and y.
+/// Appends `shape`, in which `{}` marks the correlation of x and y.
 pub(super) fn correlation(
     formula: &mut Formula,
     params: &Params,
@@ -38,7 +42,7 @@ pub(super) fn correlation(
     )
 }
 
-/// The correlation by its definition, for reference evaluations.
+/// Computes the correlation by its definition, for reference evaluations.
 pub(super) fn coefficient(x: &[f64], y: &[f64], params: &Params) -> f64 {
     let weight = |k: usize| super::component(params, "w", k, 1.0);
     let total: f64 = (0..x.len()).map(weight).sum();

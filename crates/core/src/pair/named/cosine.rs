@@ -1,12 +1,18 @@
-//! Cosine of the angle between two rows, as a distance (1 − cosine, SciPy, optionally weighted) and
-//! as a similarity (scikit-learn). Rows are brought to length 1 once, so that pairs are inner
-//! products.
+//! The cosine of the angle between two rows, as a distance (1 − cosine, SciPy, optionally weighted)
+//! and as a similarity (scikit-learn).
+//!
+//! Rows are brought to length 1, which is hoisted: it happens once per row, and a pair costs an
+//! inner product. That is the form of a matrix product, which kernels compute fastest. The price is
+//! rounding: the norms are applied before the product and not after it. The formula makes up for it
+//! in two ways. Values are clamped to [−1, 1], and equal rows give exactly 1.
 
 use super::{Named, Params, RowValues, Scale, text, weighted, weighted_sum};
 
-/// The cosine of rows `a` of x and `b` of y as text, within [−1, 1]; NaN for a zero row and for
-/// rows of no components. Equal rows give 1 in bits: their inner product is that of each with
-/// itself, and by Cauchy and Schwarz no other rows come so near.
+/// Returns the text of the cosine of rows `a` of x and `b` of y, within [−1, 1]; NaN for a zero row
+/// and for rows without components.
+///
+/// Equal rows give 1 in bits: their inner product has the bits of that of each with itself, which
+/// [`inner`] tests. By the inequality of Cauchy and Schwarz only parallel rows come so near to it.
 pub(super) fn similarity(a: &str, b: &str, dim: Option<usize>) -> String {
     if dim == Some(0) {
         return format!("sum({a} * {b}) / (norm({a}) * norm({b}))");
@@ -16,14 +22,15 @@ pub(super) fn similarity(a: &str, b: &str, dim: Option<usize>) -> String {
     inner(&u, &v, "1")
 }
 
-/// Row `r`, times a power of two where squares of its components would leave the range of numbers.
+/// Returns the text of row `r`, times a power of two if squares of its components would overflow or
+/// underflow. A power of two is exact, and the cosine does not depend on the length.
 pub(super) fn scaled(r: &str) -> String {
     let size = format!("max(abs({r}))");
     format!("({r} * if({size} > 2^500, 2^-600, if({size} < 2^-500, 2^600, 1)))")
 }
 
-/// The inner product of rows `u` of x and `v` of y of length 1, within [−1, 1]; `same` for equal
-/// ones.
+/// Returns the text of the inner product of rows `u` of x and `v` of y of length 1, within [−1, 1];
+/// `same` for equal rows.
 fn inner(u: &str, v: &str, same: &str) -> String {
     let dot = format!("sum({u} * {v})");
     format!(
@@ -31,7 +38,7 @@ fn inner(u: &str, v: &str, same: &str) -> String {
     )
 }
 
-/// The cosine by its definition, for reference evaluations.
+/// Computes the cosine by its definition, for reference evaluations.
 pub(super) fn coefficient(x: &[f64], y: &[f64], params: &Params) -> f64 {
     let dot = |a: &[f64], b: &[f64]| weighted_sum(a, b, params, |u, v| u * v);
     (dot(x, y) / (dot(x, x).sqrt() * dot(y, y).sqrt())).clamp(-1.0, 1.0)

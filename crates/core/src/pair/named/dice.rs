@@ -1,5 +1,6 @@
-//! Dice's dissimilarity of boolean rows: c / (2·both + c), c = components that differ, optionally
-//! weighted (SciPy). Two rows without a true component give NaN.
+//! Dissimilarity of boolean rows of Dice (1945): c / (2·both + c), c = components that differ,
+//! optionally weighted (SciPy). The denominator is computed as the sum of true components of both
+//! rows, which is hoisted. Two rows without a true component give NaN.
 
 use super::booleans::{counts, table};
 use super::{Named, RowValues, Scale, text};

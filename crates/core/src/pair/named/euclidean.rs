@@ -1,7 +1,12 @@
-//! Euclidean distance and its square: √Σ (xₖ − yₖ)², optionally weighted, always by differences.
+//! Euclidean distance and its square: √Σ (xₖ − yₖ)², optionally weighted.
+//!
+//! It is always computed by differences. The expansion |x|² + |y|² − 2 x·y, which makes a matrix
+//! product of it, cancels for near rows: equal rows can then be at a distance of √ε, some 10⁻⁸ of
+//! their length.
 
 use super::{Named, Params, RowValues, Scale, weighted, weighted_sum};
 
+/// Computes the weighted sum of squared differences, for reference evaluations.
 fn squares(x: &[f64], y: &[f64], params: &Params) -> f64 {
     weighted_sum(x, y, params, |a, b| (a - b).powi(2))
 }

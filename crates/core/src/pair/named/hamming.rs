@@ -1,4 +1,6 @@
-//! Hamming distance: the share of components that differ, optionally weighted (SciPy).
+//! Hamming distance: the share of components that differ, optionally weighted (SciPy). SciPy
+//! divides by the number of components (or the sum of weights); the count itself is `count(x !=
+//! y)`.
 
 use super::{Named, RowValues, Scale, weighted, weighted_sum};
 

@@ -1,7 +1,11 @@
-//! Angle between two points of a sphere given by latitude and longitude, in radians (scikit-learn):
-//! 2·asin √(sin²(Δφ/2) + cos φ₁ cos φ₂ sin²(Δλ/2)). The option `unit` says whether the rows are in
-//! radians (`rad`, the default) or in degrees (`deg`); `radius` multiplies the angle, so that the
-//! distance is along the surface of that sphere.
+//! The distance of two points on a sphere given by latitude and longitude (scikit-learn): 2·asin
+//! √(sin²(Δφ/2) + cos φ₁ cos φ₂ sin²(Δλ/2)).
+//!
+//! The haversine form is accurate for close points, where the law of cosines loses all digits
+//! (Sinnott, *Virtues of the Haversine*, 1984). Rounding may bring the sum above 1 for antipodes;
+//! it is clamped. The option `unit` says whether rows are in radians (`rad`, the default) or in
+//! degrees (`deg`); `radius` multiplies the angle, so that the distance is along the surface of
+//! that sphere.
 
 use super::{Named, Params, RowValues, Scale, number, option, text, word};
 use crate::error::{Error, Result};
@@ -10,14 +14,15 @@ use crate::pair::parse::Param;
 
 const FORMULA: &str = "2 * asin(sqrt(min(sin((x[0] - y[0]) / 2)^2 + cos(x[0]) * cos(y[0]) * sin((x[1] - y[1]) / 2)^2, 1)))";
 
-/// The same of rows in degrees: the halves of differences and the latitudes are multiplied by what
-/// makes them radians.
+/// The same for rows in degrees. Halves of differences and latitudes are multiplied by a constant,
+/// so that cosines of latitudes are still hoisted.
 const OF_DEGREES: &str = "2 * asin(sqrt(min(sin((x[0] - y[0]) * (pi / 360))^2 + cos(x[0] * (pi / 180)) * cos(y[0] * (pi / 180)) \
      * sin((x[1] - y[1]) * (pi / 360))^2, 1)))";
 
-/// The units of angles.
+/// The units of angles; the first is the default.
 const UNITS: &[&str] = &["rad", "deg"];
 
+/// Returns the text for these options, and refuses a radius that is not a positive length.
 fn formula_of(params: &Params) -> Result<String> {
     let angle = if word(params, "unit", UNITS)? == "deg" {
         OF_DEGREES

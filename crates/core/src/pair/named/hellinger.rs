@@ -1,5 +1,6 @@
-//! Hellinger distance of two distributions: √(½ Σ (√pₖ − √qₖ)²), p = x / Σx, q = y / Σy. A zero row
-//! gives NaN.
+//! Hellinger distance (1909) of two distributions: √(½ Σ (√pₖ − √qₖ)²), p = x / Σx, q = y / Σy. The
+//! roots depend on one row alone and are hoisted, so a pair costs what the Euclidean distance
+//! costs. A zero row is not a distribution and gives NaN.
 
 use super::{Named, RowValues, Scale, text};
 

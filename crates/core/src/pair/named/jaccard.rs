@@ -1,5 +1,9 @@
-//! Jaccard's dissimilarity of boolean rows: differing / not both false, optionally weighted (SciPy
-//! since 1.15, which takes any nonzero number as true). Two rows without a true component are at 0.
+//! Dissimilarity of boolean rows of Jaccard (1901): the components that differ, divided by those
+//! that are not false in both, optionally weighted (SciPy since 1.15, which takes any nonzero
+//! number as true). Two rows without a true component are at 0, by convention, as in SciPy.
+//!
+//! With a and b true components and c that differ, the denominator both + c is (a + b + c)/2, so
+//! the formula needs the hoisted counts and one inner product.
 
 use super::booleans::{counts, table};
 use super::{Named, RowValues, Scale, text};

@@ -1,18 +1,21 @@
-//! Jensen and Shannon's distance of two distributions: √(½ Σ pₖ ln(pₖ/mₖ) + ½ Σ qₖ ln(qₖ/mₖ)), p =
-//! x / Σx, q = y / Σy, m = (p + q)/2, optionally with logarithms to `base` (SciPy). As in SciPy's
-//! `cdist`, a zero row or a negative component is at ∞.
+//! Distance of two distributions of Jensen and Shannon (Lin 1991): √(½ Σ pₖ ln(pₖ/mₖ) + ½ Σ qₖ
+//! ln(qₖ/mₖ)), p = x / Σx, q = y / Σy, m = (p + q)/2, optionally with logarithms to `base` (SciPy).
+//! As in SciPy's `cdist`, a zero row or a negative component is at ∞.
 //!
-//! pₖ/mₖ is taken as 1 + (pₖ − qₖ)/(pₖ + qₖ), which keeps the digits of close distributions.
+//! pₖ/mₖ is taken as 1 + (pₖ − qₖ)/(pₖ + qₖ), which keeps the digits of close distributions. The
+//! sum is then clamped at 0: its terms have both signs, and rounding could leave a negative number
+//! under the root.
 
 use super::{Named, RowValues, Scale, option, text};
 use crate::error::Error;
 use crate::opt::Opt;
 
-/// The sum of row `r`, 0 where a component is negative.
+/// Returns the text of the sum of row `r`, 0 if a component is negative.
 fn total(r: &str) -> String {
     format!("if(any({r} < 0), 0, sum({r}))")
 }
 
+/// Returns the text of the distance; the infinite case is decided by hoisted sums.
 fn formula(base: Option<&str>) -> String {
     let (sx, sy) = (total("x"), total("y"));
     let (p, q) = (format!("(x / {sx})"), format!("(y / {sy})"));
@@ -23,6 +26,7 @@ fn formula(base: Option<&str>) -> String {
     format!("sqrt(if(min({sx}, {sy}) == 0, inf, max({sum}, 0) / {twice}))")
 }
 
+/// Computes twice the divergence by its definition, for reference evaluations.
 fn reference(x: &[f64], y: &[f64]) -> f64 {
     let (sx, sy) = (x.iter().sum::<f64>(), y.iter().sum::<f64>());
     if sx == 0.0 || sy == 0.0 || x.iter().chain(y).any(|v| *v < 0.0) {

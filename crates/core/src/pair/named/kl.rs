@@ -1,6 +1,7 @@
-//! Kullback and Leibler's divergence of distribution p = x / Σx from q = y / Σy: Σ pₖ ln(pₖ/qₖ),
-//! optionally to `base` (SciPy's `scipy.stats.entropy(x, y)`). Not symmetric; ∞ where q is 0 and p
-//! is not.
+//! Divergence of distribution p = x / Σx from q = y / Σy (Kullback and Leibler 1951): Σ pₖ
+//! ln(pₖ/qₖ), optionally to `base` (SciPy's `scipy.stats.entropy(x, y)`). It is not symmetric, and
+//! ∞ if q is 0 where p is not. The formula takes ln p − ln q and not ln(p/q): both logarithms
+//! depend on one row and are hoisted, so a pair costs no logarithm.
 
 use super::{Named, RowValues, Scale, option, text};
 

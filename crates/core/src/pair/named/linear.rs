@@ -1,4 +1,5 @@
-//! Linear kernel: Σ xₖyₖ (scikit-learn), also inner product.
+//! Linear kernel: the inner product Σ xₖyₖ (scikit-learn). Its error is measured against the
+//! product of the norms, since terms of both signs may cancel to a value of any size.
 
 use super::{Named, RowValues, Scale, text};
 

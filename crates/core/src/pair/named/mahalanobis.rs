@@ -1,9 +1,10 @@
-//! Mahalanobis distance: √((x − y)ᵀ VI (x − y)), VI row-major, or the inverse of the covariance of
+//! Mahalanobis distance: √((x − y)ᵀ VI (x − y)), VI row by row, or the inverse of the covariance of
 //! all rows (SciPy).
 //!
-//! `prepare` moves all rows to a common origin and whitens them in double precision, which turns
-//! the distance into the Euclidean one; an indefinite VI leaves a sign for each component in the
-//! option `signs`.
+//! A quadratic form costs d² operations per pair. `prepare` whitens the rows in double precision
+//! once, in d² operations per row, and the distance of a pair becomes Euclidean, with d operations
+//! and all kernels of that form. An indefinite VI leaves a sign for each component in the option
+//! `signs`; its value may be the root of a negative number, NaN, as in SciPy.
 
 use super::{Named, RowValues, Scale, component, text};
 use crate::pair::prepare::whiten;

@@ -1,4 +1,8 @@
-//! Minkowski distance: (Σ wₖ |xₖ − yₖ|^p)^(1/p), any p > 0, also ∞ (SciPy).
+//! Minkowski distance: (Σ wₖ |xₖ − yₖ|^p)^(1/p) for any p > 0, also ∞ (SciPy).
+//!
+//! p = 1, 2 and ∞ become the formulas of `cityblock`, `euclidean` and `chebyshev`: those have no
+//! powers, and kernels and bounds of their own. A p below 1 is not a metric in the mathematical
+//! sense and is allowed, as in SciPy.
 
 use super::{
     Named, RowValues, Scale, chebyshev, cityblock, euclidean, number, option, weighted,

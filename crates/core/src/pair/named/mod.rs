@@ -1,5 +1,14 @@
-//! Named pairs: one file each, holding formula, reference evaluation, cost, symmetry, domain and
-//! test range together.
+//! Named metrics: one file each, holding the formula, an independent reference evaluation,
+//! symmetry, domain and test ranges together.
+//!
+//! A metric here is a formula with a name, nothing more: `euclidean` is the text `sqrt(sum((x -
+//! y)^2))`. No backend knows a metric by name. Planner and kernels recognise the *form* of a
+//! formula (`pattern.rs`, `lower.rs`), so that a metric and the same formula written out run
+//! equally fast and give the same bits.
+//!
+//! To add one: a file with a [`Named`] constant, a line in `ALL`, and a case in `cases/pairs/`. The
+//! field `reference` is evaluated by tests only. It is written from the definition and must not
+//! share code with the formula, since it would share its mistakes.
 
 pub use super::metric::{Named, Params, Prepare, Prepared, RowValues, Scale, Stop};
 use super::parse::{Param, Scope, parse_with};
@@ -81,12 +90,12 @@ pub fn all() -> &'static [Named] {
     ALL
 }
 
-/// The named pair called `name`, or by an alias, in any case.
+/// Returns the metric called `name`, or known by this alias, in any case of letters.
 pub fn find(name: &str) -> Option<&'static Named> {
     ALL.iter().find(|metric| metric.is_called(name))
 }
 
-/// The metrics that a formula calls and that need whole tables first.
+/// Lists the metrics that the text of a formula calls and that need whole tables first.
 pub(crate) fn prepared_in(formula: &str) -> impl Iterator<Item = &'static Named> {
     super::lex::called(formula)
         .into_iter()
@@ -94,10 +103,11 @@ pub(crate) fn prepared_in(formula: &str) -> impl Iterator<Item = &'static Named>
         .filter(|named| named.prepare.is_some())
 }
 
-/// As [`find`], with a suggestion where there is none.
+/// Returns the metric called `name`, with its options checked.
 ///
 /// # Errors
-/// `Request` for an unknown name or an option that the metric does not take.
+/// `Request` for an unknown name, with the nearest one, or for an option that the metric does not
+/// take.
 pub fn require(name: &str, params: &Params) -> Result<&'static Named> {
     let Some(named) = find(name) else {
         let known = ALL
@@ -124,7 +134,7 @@ pub fn require(name: &str, params: &Params) -> Result<&'static Named> {
     Ok(named)
 }
 
-/// What is meant by names of other fields.
+/// Returns what to use for names of other fields that no metric here has.
 fn meant(name: &str) -> Option<&'static str> {
     match name.to_lowercase().as_str() {
         "tanimoto" => Some("'jaccard', which is 1 − Tanimoto's coefficient of rows of 0 and 1"),
@@ -137,8 +147,7 @@ fn meant(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Appends the formula `text` with `params` bound, for metrics that are formulas. It may not call
-/// other metrics, so that no metric is defined by itself.
+/// Appends the formula `text` with `params` bound: how most metrics write their formula.
 pub(crate) fn text(
     formula: &mut Formula,
     text: &str,
@@ -157,7 +166,7 @@ pub(crate) fn text(
     )
 }
 
-/// The number `name`, or `default`.
+/// Returns the option `name` as a number, or `default`.
 pub(crate) fn number(params: &Params, name: &str, default: f64) -> Result<f64> {
     match params.get(name) {
         None => Ok(default),
@@ -171,7 +180,7 @@ pub(crate) fn number(params: &Params, name: &str, default: f64) -> Result<f64> {
     }
 }
 
-/// The word `name`, one of `choices`, or the first of them.
+/// Returns the option `name` as one of `choices`; the first is the default.
 pub(crate) fn word<'p>(params: &'p Params, name: &str, choices: &[&'p str]) -> Result<&'p str> {
     match params.get(name) {
         None => Ok(choices[0]),
@@ -189,7 +198,8 @@ pub(crate) fn word<'p>(params: &'p Params, name: &str, choices: &[&'p str]) -> R
     }
 }
 
-/// The vector `name`, of `dim` components where that is known.
+/// Returns the option `name` as a vector of `dim` components, if it is given. A single number means
+/// a vector of that number.
 pub(crate) fn vector(params: &Params, name: &str, dim: Option<usize>) -> Result<Option<Vec<f64>>> {
     match params.get(name) {
         None => Ok(None),
@@ -207,7 +217,7 @@ pub(crate) fn vector(params: &Params, name: &str, dim: Option<usize>) -> Result<
     }
 }
 
-/// The weights `w`: one number ≥ 0 for each component, as SciPy asks.
+/// Returns the weights `w`: one number for each component, none below 0, as SciPy requires.
 pub(crate) fn weights(params: &Params, dim: Option<usize>) -> Result<Option<Vec<f64>>> {
     let w = vector(params, "w", dim)?;
     match w.iter().flatten().find(|w| w.is_nan() || **w < 0.0) {
@@ -218,7 +228,9 @@ pub(crate) fn weights(params: &Params, dim: Option<usize>) -> Result<Option<Vec<
     }
 }
 
-/// Appends the formula `plain`, or `with_w` where weights are given.
+/// Appends the formula `plain`, or `with_w` if weights are given. Metrics write both, because
+/// weights of 1 would cost a multiplication per component, and most metrics without weights have
+/// kernels of their own.
 pub(crate) fn weighted(
     formula: &mut Formula,
     params: &Params,
@@ -234,14 +246,14 @@ pub(crate) fn weighted(
     }
 }
 
-/// `params` and one more.
+/// Returns `params` with one more.
 pub(crate) fn with(params: &Params, name: &str, value: Param) -> Params {
     let mut all = params.clone();
     all.insert(name.to_string(), value);
     all
 }
 
-/// Component `k` of the vector `name` for reference evaluations; `default` where it is not given.
+/// Returns component `k` of the option `name` for reference evaluations, or `default`.
 pub(crate) fn component(params: &Params, name: &str, k: usize, default: f64) -> f64 {
     match params.get(name) {
         None => default,
@@ -251,12 +263,12 @@ pub(crate) fn component(params: &Params, name: &str, k: usize, default: f64) -> 
     }
 }
 
-/// The number `name` for reference evaluations; `default` where it is not given.
+/// Returns the option `name` for reference evaluations, or `default`.
 pub(crate) fn option(params: &Params, name: &str, default: f64) -> f64 {
     component(params, name, 0, default)
 }
 
-/// Σ w·g(x, y) over components, for reference evaluations.
+/// Computes Σ w·g(x, y) over components, for reference evaluations.
 pub(crate) fn weighted_sum(
     x: &[f64],
     y: &[f64],

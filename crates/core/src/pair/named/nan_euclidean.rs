@@ -1,5 +1,7 @@
-//! Euclidean distance where components may be missing (NaN): √(d / present · Σ (xₖ − yₖ)²) over the
-//! components present in both rows (scikit-learn); NaN where there are none.
+//! Euclidean distance of rows with missing components (NaN): √(d / present · Σ (xₖ − yₖ)²) over the
+//! components present in both rows (scikit-learn). The factor makes up for the missing part, so
+//! that rows with gaps are not nearer than whole ones. The value is NaN if no component is present
+//! in both.
 
 use super::{Named, RowValues, Scale, text};
 

@@ -1,5 +1,6 @@
-//! Standardised Euclidean distance: √Σ (xₖ − yₖ)² / Vₖ, V the variances of the columns of all rows
-//! (with n − 1) unless given (SciPy).
+//! Standardised Euclidean distance: √Σ (xₖ − yₖ)² / Vₖ (SciPy). V are the variances of the columns
+//! over all rows, divided by n − 1, unless given; `prepare` computes them, since a formula sees two
+//! rows only. The formula multiplies by 1/V, which depends on no row and is computed once.
 
 use super::{Named, RowValues, Scale, component, text, vector};
 use crate::error::Error;

@@ -1,5 +1,6 @@
-//! Spearman's correlation: Pearson's correlation of ranks within each row, equal components sharing
-//! their mean rank (SciPy's `spearmanr`). A constant row gives NaN.
+//! Spearman's correlation (1904): Pearson's correlation of ranks within each row, equal components
+//! sharing their mean rank (SciPy's `spearmanr`). Ranks are no formula, so `prepare` computes them
+//! for whole tables. A constant row gives NaN.
 
 use super::correlation::{coefficient, correlation};
 use super::{Named, RowValues, Scale};

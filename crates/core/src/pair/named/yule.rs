@@ -1,5 +1,6 @@
-//! Yule's dissimilarity of boolean rows: 2·(only x)(only y) / (both·neither + (only x)(only y)),
-//! optionally weighted (SciPy); 0 where one of the rows contains the other.
+//! Dissimilarity of boolean rows of Yule (1912): 2·(only x)(only y) / (both·neither + (only x)(only
+//! y)), optionally weighted (SciPy). It is 0 if one of the rows contains the other, also where the
+//! quotient would be 0/0.
 
 use super::booleans::{counts, table};
 use super::{Named, RowValues, Scale, text};

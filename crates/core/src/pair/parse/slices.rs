@@ -1,8 +1,21 @@
-//! `x[a:b]`: some components of a row as a vector, within reductions or as the value of a pair.
+//! Slices of rows in formulas: `x[a:b]`, some components of a row as a vector.
 //!
-//! The tree has no vectors of other lengths than whole rows. The argument of a reduction that holds
-//! slices is parsed once for each component, in which a slice is the component at hand, and the
-//! operator joins what comes of it by halves.
+//! The tree has vectors of one length only, that of a row, because kernels loop over all
+//! components. A slice is therefore written out. The argument of a reduction that holds slices is
+//! parsed once for each component; each time a slice is the component with the current number, and
+//! the operator joins the results:
+//!
+//! ```text
+//! sum((x[0:3] - y[1:4])^2)
+//! →  ((x[0]-y[1])² + (x[1]-y[2])²) + (x[2]-y[3])²      joined by halves: pairs, then pairs of pairs
+//! ```
+//!
+//! Results are joined by halves, not in a chain, so that a sum of a thousand components is ten
+//! nodes deep. A slice of a whole row is the row itself. Slices outside of a reduction are the
+//! value of the pair: a short vector.
+//!
+//! The alternative, vectors of several lengths in the tree, would reach every kernel for a feature
+//! that serves a few components.
 
 use super::state::{Parser, Slices};
 use crate::error::{Error, Result};
@@ -12,11 +25,12 @@ use crate::pair::lex::TokenKind;
 use crate::pair::tree::{Binary, DEP_BOUND, Id, MAX_NODES, Node, Reduce, Shape, Side, Unary};
 use std::ops::Range;
 
-/// The most tokens that are read for one formula, slices read again for each component.
+/// The most tokens that are read for one formula. Reading again multiplies: a reduction inside
+/// another one with slices of 1000 each would read its tokens a million times.
 const MAX_STEPS: usize = 1 << 22;
 
 impl Parser<'_, '_> {
-    /// Component `first` of a row, or the slice that begins there; the bracket is open.
+    /// Parses `[k]`, `[a:b]`, `[:b]` or `[a:]` of a row; the bracket is open.
     pub(super) fn component(&mut self, side: Side, start: usize) -> Result<Id> {
         let first = if self.is_symbol(":") {
             0
@@ -54,13 +68,13 @@ impl Parser<'_, '_> {
         self.meet(end - first, place)?;
         self.formula.leaf(Node::At(side, first + self.slices.at))
     }
-    /// The component at hand of a vector of other length than rows, which goes with slices of its
-    /// length.
+    /// Returns the current component of a parameter that is a vector of the length of slices: in
+    /// `sum(w * x[0:3])`, `w` may have three numbers.
     pub(super) fn component_of(&mut self, vector: &[f64], place: Range<usize>) -> Result<Id> {
         self.meet(vector.len() as u32, place)?;
         self.formula.number(vector[self.slices.at as usize])
     }
-    /// Slices of one reduction have one length.
+    /// Records the length of a slice. All slices of one reduction must agree.
     fn meet(&mut self, len: u32, place: Range<usize>) -> Result<()> {
         match self.slices.len.replace(len) {
             Some(other) if other != len => Err(self.error(
@@ -70,6 +84,7 @@ impl Parser<'_, '_> {
             _ => Ok(()),
         }
     }
+    /// Takes a whole number from 0.
     fn index(&mut self) -> Result<u32> {
         let token = self.bump();
         match token.kind {
@@ -77,6 +92,7 @@ impl Parser<'_, '_> {
             _ => Err(self.error(token.range, "a component is numbered 0, 1, 2, …".into())),
         }
     }
+    /// Refuses a component that rows do not have, if their length is known.
     fn check_components(&self, side: Side, last: u32, start: usize) -> Result<()> {
         match self.scope.cols(side).filter(|cols| last as usize >= *cols) {
             Some(cols) => {
@@ -90,7 +106,8 @@ impl Parser<'_, '_> {
     fn is_symbol(&self, symbol: &str) -> bool {
         matches!(self.peek(), TokenKind::Symbol(s) if *s == symbol)
     }
-    /// The value of a whole formula: slices outside of reductions make a short vector.
+    /// Parses a whole formula. Slices outside of reductions make a short vector: `x[0:2] - y[0:2]`
+    /// is two numbers per pair.
     pub(super) fn value_of_the_pair(&mut self) -> Result<Id> {
         let begin = self.at;
         let first = self.expression()?;
@@ -113,7 +130,8 @@ impl Parser<'_, '_> {
         let result = self.formula.tuple(parts);
         self.place(0, result)
     }
-    /// Whether the arguments of `name`, whose parenthesis is open, are reduced over components.
+    /// Returns whether the arguments of `name`, whose parenthesis is open, are reduced over
+    /// components. `max` and `min` of two arguments are not, so the commas are counted first.
     pub(super) fn reduces(&self, name: &str) -> bool {
         match name {
             "max" | "min" => self.commas() == 0,
@@ -121,7 +139,7 @@ impl Parser<'_, '_> {
             _ => REDUCE.iter().any(|(n, _)| *n == name),
         }
     }
-    /// Commas up to the closing parenthesis that belong to it.
+    /// Counts the commas up to the closing parenthesis, outside of inner parentheses.
     fn commas(&self) -> usize {
         let (mut depth, mut commas) = (0, 0);
         for token in &self.tokens[self.at..] {
@@ -135,7 +153,7 @@ impl Parser<'_, '_> {
         }
         commas
     }
-    /// Goes back to parse a part once more, for the component `at` of slices of `len` components.
+    /// Goes back to token `begin` to parse a part once more, for component `at` of slices of `len`.
     fn begin_part(&mut self, begin: usize, at: u32, len: u32, place: &Range<usize>) -> Result<()> {
         if self.steps > MAX_STEPS {
             let e = self.error(
@@ -153,7 +171,7 @@ impl Parser<'_, '_> {
         self.slices = Slices { at, len: Some(len) };
         Ok(())
     }
-    /// A number for one component of slices, not a vector of whole rows.
+    /// Refuses a part that is a vector: it mixes slices with whole rows.
     fn one_number(&self, id: Id, len: u32, place: Range<usize>) -> Result<Id> {
         match self.formula.ty(id).shape {
             Shape::Scalar => Ok(id),
@@ -167,7 +185,8 @@ impl Parser<'_, '_> {
             }
         }
     }
-    /// The arguments of a reduction `name` and, where they hold slices, its value.
+    /// Parses the arguments of reduction `name`. If they hold slices, returns the finished value,
+    /// else the arguments.
     pub(super) fn reduced(
         &mut self,
         name: &str,
@@ -192,7 +211,8 @@ impl Parser<'_, '_> {
         let result = self.joined(name, parts);
         Ok((vec![], Some(self.place(range.start, result)?)))
     }
-    /// What the reduction `name` joins: its argument, or the product of its arguments.
+    /// Returns what reduction `name` joins for one component: its argument, or a product of
+    /// arguments.
     fn part(&mut self, name: &str, arguments: &[Id], len: u32, place: &Range<usize>) -> Result<Id> {
         let wanted = if name == "dot" { 2 } else { 1 };
         if arguments.len() != wanted {
@@ -217,6 +237,7 @@ impl Parser<'_, '_> {
             _ => Ok(arguments[0]),
         }
     }
+    /// Joins the parts and finishes what `name` computes.
     fn joined(&mut self, name: &str, parts: Vec<Id>) -> Result<Id> {
         let len = parts.len();
         let op = REDUCE
@@ -234,8 +255,8 @@ impl Parser<'_, '_> {
             _ => self.as_number(joined),
         }
     }
-    /// A truth value as a number: what a reduction gives of one component alone is what it gives of
-    /// more.
+    /// Turns a truth value into a number. A sum of one truth value is that value, and must have the
+    /// type of a sum of two.
     fn as_number(&mut self, id: Id) -> Result<Id> {
         if !self.formula.ty(id).truth {
             return Ok(id);
@@ -243,6 +264,8 @@ impl Parser<'_, '_> {
         let (one, zero) = (self.formula.number(1.0)?, self.formula.number(0.0)?);
         self.formula.select(id, one, zero)
     }
+    /// Joins neighbours until one part is left. The order is fixed by the number of parts, so the
+    /// bits of a sum are too.
     fn by_halves(&mut self, op: Binary, mut parts: Vec<Id>) -> Result<Id> {
         while parts.len() > 1 {
             let pairs = parts.chunks(2).map(|two| match two {
@@ -254,9 +277,9 @@ impl Parser<'_, '_> {
         // INVARIANT: slices are not empty, so there is a part.
         Ok(parts[0])
     }
-    /// A `reduce` over slices: the operator, from the token `op` on, is parsed for each component
-    /// with the accumulated and the next number in place of `names`. `body` is where the last
-    /// argument begins, `first` its first component.
+    /// Writes out a `reduce` over slices. The operator, from token `op` on, is parsed for each
+    /// component, with `names` meaning the accumulated and the next number. `body` is the token at
+    /// which the last argument begins, and its first component.
     pub(super) fn user_reduced(
         &mut self,
         op: usize,
@@ -290,7 +313,7 @@ impl Parser<'_, '_> {
         let total = total.ok_or_else(|| Error::internal("a slice without components"))?;
         self.as_number(total)
     }
-    /// Conditions are counted, and met by any or all; numbers are not.
+    /// Refuses numbers for `count`, `any` and `all`, which take truth values.
     pub(super) fn check_truth(&self, name: &str, id: Id, place: &Range<usize>) -> Result<()> {
         let truth = matches!(name, "count" | "any" | "all");
         if !truth || self.formula.ty(id).truth {

@@ -7,19 +7,20 @@ use crate::pair::scope::Scope;
 use crate::pair::tree::{Formula, Id};
 use std::ops::Range;
 
-/// The deepest nesting that a formula may have.
+/// The deepest nesting. Each level takes a few stack frames of the parser, so this bounds the
+/// stack.
 const MAX_DEPTH: usize = 100;
 
-/// Where the parser is in the slices around it.
+/// The component that is parsed, and the length of the slices around it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Slices {
-    /// The component at hand, counted from the beginning of each slice.
+    /// The number of the component, counted from the beginning of each slice.
     pub at: u32,
-    /// How long the slices are that were met since the innermost reduction began.
+    /// The length of the slices met since the innermost reduction began.
     pub len: Option<u32>,
 }
 
-/// A formula of which the tokens before `at` are read.
+/// The state of parsing one text.
 pub(super) struct Parser<'a, 'b> {
     /// Where the nodes go.
     pub formula: &'a mut Formula,
@@ -27,29 +28,29 @@ pub(super) struct Parser<'a, 'b> {
     pub text: &'a str,
     /// What the text consists of; the last one is its end.
     pub tokens: Vec<Token>,
-    /// The token at hand.
+    /// The next token. The last token is the end, which is never passed.
     pub at: usize,
     /// What names mean.
     pub scope: &'a Scope<'b>,
-    /// How deep the parser is in parentheses and operators.
+    /// Open calls of [`Parser::nested`].
     pub depth: usize,
-    /// Tokens that were read, those of slices for each component.
+    /// Tokens read so far. Slices read tokens again for each component, so this bounds their work.
     pub steps: usize,
-    /// Names of the operands of a `reduce` around it.
+    /// The names of the two operands, inside the operator of a `reduce`.
     pub bound: Option<[String; 2]>,
-    /// What the names of `bound` stand for, where the operator is applied to slices.
+    /// The values of these names, while the operator is applied to slices.
     pub operands: Option<[Id; 2]>,
     pub slices: Slices,
-    /// Whether a slice stands anywhere in the formula.
+    /// Whether the text has a slice anywhere.
     pub sliced: bool,
-    /// Columns of x that hold texts of the formula.
+    /// Columns of x that hold texts of the formula; see [`Parser::own_text`].
     pub own: Vec<u32>,
     /// Metrics that the formula may call.
     pub metrics: &'static [Named],
 }
 
 impl Parser<'_, '_> {
-    /// The token at hand.
+    /// Returns the next token without taking it.
     pub fn peek(&self) -> &TokenKind {
         &self.tokens[self.at].kind
     }
@@ -57,7 +58,7 @@ impl Parser<'_, '_> {
     pub fn range(&self) -> Range<usize> {
         self.tokens[self.at].range.clone()
     }
-    /// Takes the token at hand; the end is taken again and again.
+    /// Takes the next token. At the end it returns the end again.
     pub fn bump(&mut self) -> Token {
         let token = self.tokens[self.at].clone();
         self.steps += 1;
@@ -66,7 +67,7 @@ impl Parser<'_, '_> {
         }
         token
     }
-    /// Takes the token at hand if it is `symbol`.
+    /// Takes the next token if it is `symbol`.
     pub fn eat(&mut self, symbol: &str) -> bool {
         let yes = matches!(self.peek(), TokenKind::Symbol(s) if *s == symbol);
         if yes {
@@ -74,7 +75,7 @@ impl Parser<'_, '_> {
         }
         yes
     }
-    /// Takes the token at hand if it is the name `word`.
+    /// Takes the next token if it is the name `word`, an operator written as a word.
     pub fn eat_word(&mut self, word: &str) -> bool {
         let yes = matches!(self.peek(), TokenKind::Name(n) if n == word);
         if yes {
@@ -82,7 +83,7 @@ impl Parser<'_, '_> {
         }
         yes
     }
-    /// Takes `symbol`, or refuses what is there.
+    /// Takes `symbol` or refuses the text.
     pub fn want(&mut self, symbol: &str) -> Result<()> {
         if self.eat(symbol) {
             Ok(())
@@ -90,7 +91,7 @@ impl Parser<'_, '_> {
             Err(self.unexpected(&format!("'{symbol}'")))
         }
     }
-    /// An error that says what is there, and what was `wanted`.
+    /// The error of a token that does not belong here.
     pub fn unexpected(&self, wanted: &str) -> Error {
         let found = match self.peek() {
             TokenKind::End => "the formula ends".to_string(),
@@ -98,11 +99,12 @@ impl Parser<'_, '_> {
         };
         self.error(self.range(), format!("{found} where {wanted} should stand"))
     }
-    /// An error at a place of the text.
+    /// An error with its place in the text.
     pub fn error(&self, range: Range<usize>, what: String) -> Error {
         Error::request(what).at("formula").span(self.text, range)
     }
-    /// Gives an error of the tree the place in the text.
+    /// Gives an error of the formula the place in the text: from `start` to the token taken last.
+    /// The formula knows types and no text. An error that has a place keeps it.
     pub fn place<T>(&self, start: usize, result: Result<T>) -> Result<T> {
         let end = self.tokens[self.at.saturating_sub(1)].range.end;
         result.map_err(|e| {
@@ -113,7 +115,8 @@ impl Parser<'_, '_> {
             }
         })
     }
-    /// Goes one level deeper for the time of `go`. The limit of depth keeps the stack bounded.
+    /// Runs `go` one level deeper, or refuses: every recursion passes through here. After an error
+    /// the depth is not restored, since parsing ends.
     pub fn nested<T>(&mut self, go: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
