@@ -10,10 +10,12 @@ use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
+use zipfold::Problem;
 use zipfold::Query;
-use zipfold::problem::{FoldSpec, Input, NanPolicy, PairSpec, Problem, SCHEMA};
+use zipfold::Target;
+use zipfold::internals::run::Lent;
+use zipfold::problem::{FoldSpec, Input, NanPolicy, PairSpec, SCHEMA};
 use zipfold::{Data, Error, Output};
-use zipfold::{Lent, Target};
 use zipfold::{Precision, problem::Domain};
 
 /// The matrix of all pairs (or SciPy's condensed order), new or into `out`.
@@ -84,7 +86,7 @@ pub fn dense<'py>(
         let tell = |p| shared.tell(p);
         let options = given.options(shared, &tell, short)?;
         Ok(Query::new(&problem, &data, &options)
-            .run(|_| target.clone())?
+            .run_to(&target)?
             .outcome)
     })?;
     let outcome = done.map_err(|e| raise(py, &e))?;

@@ -7,10 +7,10 @@ use crate::results::{result, tally};
 use crate::watch::attended;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use zipfold::Target;
+use zipfold::internals::Job;
 use zipfold::internals::query::{Query, plan_json};
 use zipfold::internals::{partial, shards};
-use zipfold::{Data, Error, Job, Message, Outcome, Problem, Table};
+use zipfold::{Data, Error, Message, Outcome, Problem, Table};
 
 /// An array with the names of its columns, the named columns beside it, and which of all these are
 /// text.
@@ -65,7 +65,7 @@ pub fn run<'py>(
     let done = attended(py, short, given.progress(), |shared| {
         let tell = |p| shared.tell(p);
         let options = given.options(shared, &tell, short)?;
-        let answer = Query::new(&problem, &data, &options).run(|_| Target::Memory)?;
+        let answer = Query::new(&problem, &data, &options).run()?;
         let part = match given.shard() {
             Some(shard) => Some(partial::encode(&shards::part(
                 &answer.problem,

@@ -8,6 +8,7 @@ pub mod density;
 pub mod docs;
 pub mod documents;
 pub mod duties;
+pub mod facade;
 pub mod flags;
 pub mod lengths;
 pub mod measures;
@@ -29,6 +30,7 @@ pub fn check(files: &[File]) -> Vec<Violation> {
         docs::check,
         documents::check,
         duties::check,
+        facade::check,
         flags::check,
         lengths::check,
         names::check_names,

@@ -6,10 +6,11 @@ use crate::named::Names;
 use std::path::Path;
 use zipfold::columns::Side;
 use zipfold::columns::{Columns, Layout, Numbers, Role};
+use zipfold::internals::Job;
 use zipfold::internals::io::npz::NpzWriter;
 use zipfold::internals::io::{Column, OutputOptions, write_array, write_columns};
 use zipfold::problem::FoldSpec;
-use zipfold::{Error, Job, Outcome, Problem, Result};
+use zipfold::{Error, Outcome, Problem, Result};
 
 /// Suffixes that promise what a share is not.
 const TABLES: &[&str] = &[

@@ -3,11 +3,12 @@
 use crate::args::{Dist, Hist, Join, Knn, PairArgs, Reduce, RunArgs, Top};
 use std::collections::BTreeMap;
 use zipfold::Overrides;
+use zipfold::Problem;
 use zipfold::internals::core::budget::parse_bytes;
 use zipfold::io::{ReadOptions, read_table};
 use zipfold::problem::Along;
 use zipfold::problem::Param;
-use zipfold::problem::{AxisSpec, FoldSpec, Input, NanPolicy, PairSpec, Problem, SCHEMA};
+use zipfold::problem::{AxisSpec, FoldSpec, Input, NanPolicy, PairSpec, SCHEMA};
 use zipfold::problem::{Closed, QuantileSpec, RowOp, SelectKind, TopSpec};
 use zipfold::{Budget, Error, Result};
 use zipfold::{Precision, problem::Domain};

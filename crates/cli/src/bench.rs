@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 use zipfold::Target;
+use zipfold::internals::Job;
 use zipfold::internals::core::figures;
 use zipfold::internals::core::fold::{Closed, Fold, RowOp, SelectKind};
 use zipfold::internals::core::random::SplitMix;
@@ -16,9 +17,10 @@ use zipfold::internals::cpu::pairs::{Shared, SharedMatrix};
 use zipfold::internals::plan::cost::FRESH;
 use zipfold::internals::plan::{Overrides, Plan, Sink, Values};
 use zipfold::internals::query::{Query, Ready};
+use zipfold::internals::run::Lent;
 use zipfold::problem::Along;
 use zipfold::problem::{AxisSpec, FoldSpec};
-use zipfold::{Data, Error, Job, Lent, Options, Outcome, Result, Table};
+use zipfold::{Data, Error, Options, Outcome, Result, Table};
 use zipfold::{Pairs, pairs};
 use zipfold::{Precision, problem::Domain};
 
@@ -171,7 +173,7 @@ fn line(workload: &Workload, args: &BenchArgs, style: Style) -> Result<String> {
     };
     let turn = || -> Result<(f64, Outcome)> {
         let start = Instant::now();
-        let mut outcome = query.run(|_| target.clone())?.outcome;
+        let mut outcome = query.run_to(&target)?.outcome;
         let seconds = start.elapsed().as_secs_f64();
         outcome.outputs.clear();
         Ok((seconds, outcome))

@@ -16,12 +16,12 @@ use cover::cover;
 use levels::{BOX, Case, FOLD, Levels, PRECISION, RANGE, SIDES, WEIGHTS};
 use question::{Asked, Ends, asked, of_two};
 use std::collections::BTreeMap;
+use zipfold::Output;
 use zipfold::Query;
 use zipfold::internals::core::figures;
 use zipfold::internals::plan::cost::Term;
 use zipfold::internals::plan::overrides::{Family, Overrides, Pruning};
 use zipfold::{Blame, Options, Result};
-use zipfold::{Output, Target};
 
 /// Predicted seconds of a question, above which it has fewer rows, and the fewest it has.
 const LONG: f64 = 0.012;
@@ -66,7 +66,7 @@ fn timed(asked: &Asked, turns: usize, threads: usize) -> Result<Timed> {
     for turn in 0..=turns.max(1) {
         let watch = Watch::start(threads);
         let outcome = Query::new(&asked.problem, &asked.data, &options)
-            .run(|_| Target::Memory)?
+            .run()?
             .outcome;
         let actual = watch.seconds();
         // The first turn starts threads and makes code.
@@ -107,7 +107,7 @@ fn ends(levels: &Levels, case: &Case) -> Result<Ends> {
         ..Options::default()
     };
     let outcome = Query::new(&asked.problem, &asked.data, &options)
-        .run(|_| Target::Memory)?
+        .run()?
         .outcome;
     Ok(match outcome.outputs.first() {
         Some(Output::F64(values)) => Ends::of(values.iter().copied()),

@@ -4,9 +4,10 @@
 use crate::text_file::write_text;
 use plotters::prelude::*;
 use zipfold::columns::Side;
+use zipfold::internals::Job;
 use zipfold::internals::core::fold::{Fold, Numbers, Role};
 use zipfold::io::OutputOptions;
-use zipfold::{Error, Job, Outcome, Result};
+use zipfold::{Error, Outcome, Result};
 
 const SIZE: (u32, u32) = (720, 480);
 

@@ -6,9 +6,10 @@ use crate::named::Names;
 use crate::terminal::{self, Table, print_line};
 use zipfold::columns::Side;
 use zipfold::columns::{Column, Columns, Layout, Numbers, Role};
+use zipfold::internals::Job;
 use zipfold::internals::core::figures;
 use zipfold::io::OutputOptions;
-use zipfold::{Job, Outcome, Result};
+use zipfold::{Outcome, Result};
 
 /// Numbers of a result that are printed whole.
 const MOST: usize = 10_000;

@@ -4,11 +4,12 @@ use crate::args::RunArgs;
 use crate::flags;
 use crate::terminal::{print_line, say};
 use zipfold::devices::{Facts, Runtime};
+use zipfold::internals::Job;
 use zipfold::internals::core::budget::human_bytes;
 use zipfold::internals::core::figures;
 use zipfold::internals::core::shown::shown;
 use zipfold::internals::query::plan_json;
-use zipfold::{Job, Outcome, Result};
+use zipfold::{Outcome, Result};
 
 /// Seconds of every phase.
 #[derive(Default)]

@@ -18,14 +18,15 @@ use std::time::{Duration, Instant};
 use zipfold::Query;
 use zipfold::Target;
 use zipfold::devices::Wanted;
+use zipfold::internals::Job;
 use zipfold::internals::core::pair::named;
 use zipfold::internals::core::shown::shown;
 use zipfold::internals::partial::{self, Partial};
 use zipfold::internals::shards;
 use zipfold::io::read_data;
 use zipfold::io::{OutputOptions, ReadOptions, read_table};
-use zipfold::problem::NanPolicy;
-use zipfold::{Blame, Budget, Data, Error, Job, Options, Outcome, Problem, Result, Table};
+use zipfold::problem::{FoldSpec, NanPolicy};
+use zipfold::{Blame, Budget, Data, Error, Options, Outcome, Problem, Result, Table};
 
 /// The longest text of a problem, and what reading one takes for each of its bytes: a TOML array of
 /// numbers is the worst.
@@ -127,7 +128,7 @@ pub fn run(problem: &Problem, args: &RunArgs, verb: &str, budget: &Budget) -> Re
     if !args.json {
         options.warnings = progress.warnings();
     }
-    let answer = Query::new(problem, &data, &options).run(|job| target(args, job, output));
+    let answer = Query::new(problem, &data, &options).run_to(&target(args, problem, output));
     let answer = answer.map_err(|e| resume_hint(e, &options))?;
     let (problem, job, outcome, range) = (
         &*answer.problem,
@@ -315,8 +316,11 @@ fn options<'a>(
     })
 }
 
-fn target(args: &RunArgs, job: &Job, output: OutputOptions) -> Target {
-    let one_dense = job.folds.len() == 1 && job.folds[0].is_dense();
+fn target(args: &RunArgs, problem: &Problem, output: OutputOptions) -> Target {
+    let one_dense = matches!(
+        problem.folds[..],
+        [FoldSpec::Matrix {} | FoldSpec::Condensed {}]
+    );
     match &args.output {
         // What is no plain file takes the matrix in one go, from the beginning to the end.
         Some(path)

@@ -42,6 +42,7 @@ impl Budget {
         self.0.limit
     }
     /// Bytes still free now.
+    #[doc(hidden)]
     pub fn free(&self) -> u64 {
         self.0.limit - self.0.used.load(Relaxed).min(self.0.limit)
     }
@@ -54,6 +55,7 @@ impl Budget {
     ///
     /// # Errors
     /// `Resource` when the budget does not hold that many more bytes.
+    #[doc(hidden)]
     pub fn reserve(&self, bytes: u64, purpose: &str) -> Result<Reservation> {
         self.take(bytes, purpose).map(|()| Reservation {
             account: self.0.clone(),
@@ -79,10 +81,12 @@ impl Budget {
     ///
     /// # Errors
     /// As [`Budget::reserve`].
+    #[doc(hidden)]
     pub fn spend(&self, bytes: u64, purpose: &str) -> Result<()> {
         self.take(bytes, purpose)
     }
     /// A running account of many small things for `purpose`.
+    #[doc(hidden)]
     pub fn tab(&self, purpose: impl Into<String>) -> Tab {
         let held = Reservation {
             account: self.0.clone(),
@@ -99,6 +103,7 @@ impl Budget {
     ///
     /// # Errors
     /// `Resource` when the budget or the allocator refuses.
+    #[doc(hidden)]
     pub fn vec<T: Clone>(&self, len: usize, value: T, purpose: &str) -> Result<Reserved<T>> {
         let mut out = self.with_capacity(len, purpose)?;
         out.items.resize(len, value);
@@ -108,6 +113,7 @@ impl Budget {
     ///
     /// # Errors
     /// `Resource` when the budget or the allocator refuses.
+    #[doc(hidden)]
     pub fn with_capacity<T>(&self, len: usize, purpose: &str) -> Result<Reserved<T>> {
         let bytes = (len as u64).saturating_mul(size_of::<T>() as u64);
         let reservation = self.reserve(bytes, purpose)?;

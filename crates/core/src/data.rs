@@ -21,6 +21,7 @@ impl Data {
         self.y.as_ref().unwrap_or(&self.x)
     }
     /// The inputs of `problem` and the hashes of their data.
+    #[doc(hidden)]
     pub fn hashes<'p>(&self, problem: &'p Problem) -> Vec<(&'p Input, String)> {
         let sides = [
             (Some(&problem.x), Some(&self.x)),

@@ -74,46 +74,56 @@ impl Error {
         }))
     }
     /// The data are wrong.
+    #[doc(hidden)]
     pub fn input(what: impl Into<Message>) -> Self {
         Self::new(Blame::Input, what)
     }
     /// The request is wrong.
+    #[doc(hidden)]
     pub fn request(what: impl Into<Message>) -> Self {
         Self::new(Blame::Request, what)
     }
     /// The machine has too little of something.
+    #[doc(hidden)]
     pub fn resource(what: impl Into<Message>) -> Self {
         Self::new(Blame::Resource, what)
     }
     /// A device is missing or failed.
+    #[doc(hidden)]
     pub fn device(what: impl Into<Message>) -> Self {
         Self::new(Blame::Device, what)
     }
     /// A defect of zipfold itself.
+    #[doc(hidden)]
     pub fn internal(what: impl Into<Message>) -> Self {
         Self::new(Blame::Internal, what)
     }
     /// Says where: a file with line or byte, an option, a row and column.
+    #[doc(hidden)]
     pub fn at(mut self, place: impl Into<Message>) -> Self {
         self.0.place = Some(place.into());
         self
     }
     /// Says where, unless a place is known already (outer layers know less).
+    #[doc(hidden)]
     pub fn at_least(mut self, place: impl Into<Message>) -> Self {
         self.0.place.get_or_insert_with(|| place.into());
         self
     }
     /// Says the limit that was exceeded.
+    #[doc(hidden)]
     pub fn limit(mut self, limit: impl Into<Message>) -> Self {
         self.0.limit = Some(limit.into());
         self
     }
     /// Says what to do about it.
+    #[doc(hidden)]
     pub fn remedy(mut self, remedy: impl Into<Message>) -> Self {
         self.0.remedy = Some(remedy.into());
         self
     }
     /// Underlines `range` of `text` in the message.
+    #[doc(hidden)]
     pub fn span(mut self, text: impl Into<String>, range: std::ops::Range<usize>) -> Self {
         self.0.span = Some(Span {
             text: text.into(),
@@ -138,11 +148,13 @@ impl Error {
         self.0.remedy.as_ref()
     }
     /// The text to underline, if there is one.
+    #[doc(hidden)]
     pub fn span_ref(&self) -> Option<&Span> {
         self.0.span.as_ref()
     }
     /// All of it, options in the words of `wording`. What comes from files and requests is cleaned
     /// here, and only here: no control characters, no endless words.
+    #[doc(hidden)]
     pub fn told(&self, wording: Wording) -> String {
         let p = &self.0;
         let said = |message: &Message| part(message, wording, false);
@@ -173,6 +185,7 @@ impl Error {
     }
     /// Exit code of the command: 2 when the request or the input is wrong, 3 when what was observed
     /// cannot happen, 130 when interrupted, else 1.
+    #[doc(hidden)]
     pub fn exit_code(&self) -> i32 {
         match self.0.blame {
             Blame::Input | Blame::Request => 2,

@@ -14,10 +14,12 @@ pub struct Message(String);
 
 impl Message {
     /// The text in the words of `wording`.
+    #[doc(hidden)]
     pub fn told(&self, wording: Wording) -> String {
         unmarked(&self.0, wording)
     }
     /// The text with its marks, for another message that takes it up.
+    #[doc(hidden)]
     pub fn marked(&self) -> &str {
         &self.0
     }

@@ -101,6 +101,7 @@ pub struct NamedColumns {
 
 impl Problem {
     /// Its formulas: that of the pair, and those of the folds.
+    #[doc(hidden)]
     pub fn formulas(&self) -> Vec<&str> {
         let mut out: Vec<&str> = self.pair.formula.as_deref().into_iter().collect();
         for fold in &self.folds {
@@ -120,6 +121,7 @@ impl Problem {
         out
     }
     /// The columns that its formulas read by name, and the texts that these are compared with.
+    #[doc(hidden)]
     pub fn named_columns(&self) -> NamedColumns {
         let mut out = NamedColumns::default();
         let add = |to: &mut Vec<String>, name: &String| {

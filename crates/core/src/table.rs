@@ -21,6 +21,7 @@ pub enum Precision {
 
 impl Precision {
     /// Bytes of one value.
+    #[doc(hidden)]
     pub fn bytes(self) -> usize {
         match self {
             Precision::F32 => 4,
@@ -104,6 +105,7 @@ impl Table {
     ///
     /// # Errors
     /// `Input` when the number of elements is not `rows * cols`.
+    #[doc(hidden)]
     pub fn new(rows: usize, cols: usize, elements: Elements) -> Result<Self> {
         if rows.checked_mul(cols) != Some(elements.len()) {
             return Err(Error::input(format!(
@@ -201,6 +203,7 @@ impl Table {
     ///
     /// # Errors
     /// `Input` when the rows are not as many.
+    #[doc(hidden)]
     pub fn with_labels(mut self, labels: Option<Labels>) -> Result<Self> {
         if let Some(odd) = labels
             .iter()
@@ -218,6 +221,7 @@ impl Table {
         Ok(self)
     }
     /// Words beside the rows.
+    #[doc(hidden)]
     pub fn labels(&self) -> Option<&Labels> {
         self.labels.as_ref()
     }
@@ -235,15 +239,18 @@ impl Table {
     /// The same table, of which these columns (attributes are counted on after the columns) hold
     /// words by their numbers in ascending order. A formula may compare them with each other, and
     /// nothing else.
+    #[doc(hidden)]
     pub fn with_texts(mut self, columns: Vec<usize>) -> Self {
         self.texts = (!columns.is_empty()).then(|| columns.into());
         self
     }
     /// Columns and attributes that are text.
+    #[doc(hidden)]
     pub fn texts(&self) -> &[usize] {
         self.texts.as_deref().unwrap_or(&[])
     }
     /// The same table, of which the numbers of text stand for `words` from 0 on.
+    #[doc(hidden)]
     pub fn with_words(self, words: Words) -> Self {
         Table {
             words: Some(words),
@@ -251,6 +258,7 @@ impl Table {
         }
     }
     /// What the numbers of text stand for, where that is known.
+    #[doc(hidden)]
     pub fn words(&self) -> Option<&Words> {
         self.words.as_ref()
     }
@@ -280,6 +288,7 @@ impl Table {
         self.attributes.as_deref()
     }
     /// Numbers of a row: components, then attributes.
+    #[doc(hidden)]
     pub fn width(&self) -> usize {
         self.cols + self.attributes().map_or(0, Table::cols)
     }
@@ -292,6 +301,7 @@ impl Table {
         self.cols
     }
     /// The elements, row-major.
+    #[doc(hidden)]
     pub fn elements(&self) -> &Elements {
         &self.elements
     }
@@ -315,6 +325,7 @@ impl Table {
     }
     /// Copies row `row`, widened to f64, into `out`: of length `cols`, or with its attributes of
     /// length `width`.
+    #[doc(hidden)]
     pub fn row_into(&self, row: usize, out: &mut [f64]) {
         if let (Some(attributes), true) = (self.attributes(), out.len() > self.cols) {
             attributes.row_into(row, &mut out[self.cols..]);
@@ -330,6 +341,7 @@ impl Table {
     }
     /// The position of the first NaN, as (row, column); attributes are counted on after the
     /// columns.
+    #[doc(hidden)]
     pub fn first_nan(&self) -> Option<(usize, usize)> {
         self.first_nan_component().or_else(|| {
             let (row, at) = self.attributes()?.first_nan()?;
@@ -337,6 +349,7 @@ impl Table {
         })
     }
     /// What a NaN in column `col` is.
+    #[doc(hidden)]
     pub fn missing(&self, col: usize) -> &'static str {
         if self.texts().contains(&col) {
             "a missing text (NaN) in the data"
@@ -356,6 +369,7 @@ impl Table {
     /// # Errors
     /// `Request` when a column does not exist or is named twice; `Resource` when the budget does
     /// not hold the copy.
+    #[doc(hidden)]
     pub fn select(&self, columns: &[String], budget: &Budget) -> Result<Self> {
         let picked = find_columns(columns, self.names(), self.cols)?;
         self.picked(&picked, budget, "the chosen columns")
@@ -364,6 +378,7 @@ impl Table {
     ///
     /// # Errors
     /// `Resource` when the budget does not hold the copy.
+    #[doc(hidden)]
     pub fn picked(&self, columns: &[usize], budget: &Budget, purpose: &str) -> Result<Self> {
         fn copy<T: Copy + Send + Sync + 'static>(
             items: &[T],
@@ -403,6 +418,7 @@ impl Table {
     ///
     /// # Errors
     /// `Request` when there is none; the message lists the names there are.
+    #[doc(hidden)]
     pub fn column(&self, name: &str) -> Result<usize> {
         let by_name = match &self.names {
             Some(names) => place_of(names, name)?,

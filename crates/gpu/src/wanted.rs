@@ -26,6 +26,7 @@ pub enum Which {
 
 impl Which {
     /// The device of this number alone; none for a number above 63.
+    #[doc(hidden)]
     pub fn one(number: usize) -> Self {
         Which::Numbers(if number > MOST { 0 } else { 1 << number })
     }

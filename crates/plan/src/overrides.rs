@@ -339,6 +339,7 @@ macro_rules! overrides {
             ///
             /// # Errors
             /// `Request` for a key that does not exist and for a value that it does not take.
+            #[doc(hidden)]
             pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
                 match key {
                     $($key => self.$field = Some(read::<$type>(key, value)?),)+
@@ -347,12 +348,14 @@ macro_rules! overrides {
                 Ok(())
             }
             /// The choices that were made, as texts by key.
+            #[doc(hidden)]
             pub fn texts(&self) -> BTreeMap<&'static str, String> {
                 let all = [$(self.$field.as_ref().map(|value| ($key, value.text()))),+];
                 all.into_iter().flatten().collect()
             }
             /// These choices, and those of `more` in their place.
             #[must_use]
+            #[doc(hidden)]
             pub fn and(mut self, more: &Overrides) -> Self {
                 $(self.$field = more.$field.or(self.$field);)+
                 self

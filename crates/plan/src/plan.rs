@@ -58,10 +58,12 @@ pub struct Plan {
 
 impl Plan {
     /// What a processor is to run.
+    #[doc(hidden)]
     pub fn strategy(&self) -> Option<&Strategy> {
         self.strategies.first()
     }
     /// Predicted seconds where dense results go to memory that was written before.
+    #[doc(hidden)]
     pub fn seconds_into_lent(&self) -> f64 {
         self.terms
             .iter()

@@ -5,10 +5,11 @@
 //! microseconds; the least mean of several turns counts.
 
 use std::time::Instant;
+use zipfold::Options;
+use zipfold::Problem;
 use zipfold::Query;
-use zipfold::problem::{FoldSpec, Input, NanPolicy, PairSpec, Problem, SCHEMA};
+use zipfold::problem::{FoldSpec, Input, NanPolicy, PairSpec, SCHEMA};
 use zipfold::{Data, Result, Table};
-use zipfold::{Options, Target};
 
 const ROWS: usize = 100;
 const COLUMNS: usize = 3;
@@ -93,7 +94,7 @@ fn main() -> Result<()> {
         let planned = microseconds(|| {
             zipfold::internals::plan::choose(&job, &machine, &options.overrides).map(|_| ())
         })?;
-        let whole = microseconds(|| query.run(|_| Target::Memory).map(|_| ()))?;
+        let whole = microseconds(|| query.run().map(|_| ()))?;
         println!("{metric:<16} {described:>9.1} {planned:>9.1} {whole:>9.1}");
     }
     Ok(())

@@ -162,6 +162,7 @@ pub enum Planned {
 
 impl Planned {
     /// All plans, in the order of execution.
+    #[doc(hidden)]
     pub fn plans(&self) -> Vec<&Plan> {
         match self {
             Planned::Settled => Vec::new(),
@@ -170,6 +171,7 @@ impl Planned {
         }
     }
     /// What the execution will take; `None` when there is none.
+    #[doc(hidden)]
     pub fn prediction(&self) -> Option<Prediction> {
         match self {
             Planned::Settled => None,
@@ -178,6 +180,7 @@ impl Planned {
         }
     }
     /// The plan for all variables at once, where there is one.
+    #[doc(hidden)]
     pub fn whole(&self) -> Option<&Plan> {
         match self {
             Planned::Whole(plan) => Some(plan),

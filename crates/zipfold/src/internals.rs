@@ -8,7 +8,7 @@ pub use zipfold_io as io;
 pub use zipfold_plan as plan;
 pub use zipfold_product as product;
 
-pub use zipfold_core::describe;
+pub use zipfold_core::{Job, describe};
 
 /// Sum-products of bare tables.
 pub mod contract {

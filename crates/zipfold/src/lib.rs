@@ -40,13 +40,12 @@ mod warnings;
 
 pub use crate::closure::all_pairs;
 pub use crate::library::{Pairs, pairs};
-pub use crate::options::{Lent, Options, Progress, Target};
+pub use crate::options::{Options, Progress, Target};
 pub use crate::outcome::{Outcome, Output};
 pub use crate::query::{Answer, Explained, Query};
 pub use crate::warnings::Warnings;
 pub use zipfold_core::budget::Budget;
 pub use zipfold_core::data::Data;
-pub use zipfold_core::describe::Job;
 pub use zipfold_core::error::{Blame, Error, Result};
 pub use zipfold_core::message::Message;
 pub use zipfold_core::problem::Problem;
@@ -58,10 +57,8 @@ pub use zipfold_plan::overrides::Overrides;
 pub mod problem {
     pub use zipfold_core::fold::rows::{Along, RowOp};
     pub use zipfold_core::fold::{Closed, QuantileSpec, SelectKind, TopSpec};
-    pub use zipfold_core::pair::parse::Param;
-    pub use zipfold_core::problem::{
-        AxisSpec, FoldSpec, Input, NanPolicy, PairSpec, Problem, SCHEMA,
-    };
+    pub use zipfold_core::pair::Param;
+    pub use zipfold_core::problem::{AxisSpec, FoldSpec, Input, NanPolicy, PairSpec, SCHEMA};
     pub use zipfold_core::space::Domain;
 }
 
@@ -88,7 +85,7 @@ pub mod devices {
 
 /// Shares of a run: made anywhere, merged to the bits of one run.
 pub mod shares {
-    pub use crate::partial::{Partial, decode, encode, read, write};
+    pub use crate::partial::{Partial, read, write};
     pub use crate::shards::{merge, part, problem_of};
 }
 
@@ -98,9 +95,7 @@ pub mod network {
     pub use crate::infer::{Inferred, Planned, Settings, explain, infer, samples};
     pub use zipfold_core::factor::evidence::Evidence;
     pub use zipfold_core::factor::network::{Kind, Names, Network};
-    pub use zipfold_core::factor::semiring::{
-        LogSumExp, MaxProduct, MinSum, OrAnd, Semiring, SumProduct,
-    };
+    pub use zipfold_core::factor::semiring::{MaxProduct, MinSum, OrAnd, Semiring, SumProduct};
     pub use zipfold_core::factor::table::Factor;
     pub use zipfold_core::factor::task::{Answer, Task};
     pub use zipfold_io::network::{read_evidence, read_network};

@@ -1,8 +1,8 @@
 //! The short way in from Rust: `pairs(&a).with(&b).metric("cityblock").matrix()`.
 
-use crate::options::{Options, Target};
+use crate::options::Options;
 use crate::outcome::{Outcome, Output};
-use crate::query::Query;
+use crate::query::{Answer, Query};
 use zipfold_core::data::Data;
 use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{Fold, RowOp, State};
@@ -84,6 +84,7 @@ impl Pairs {
         self
     }
     /// The problem so far.
+    #[doc(hidden)]
     pub fn problem(&self) -> &Problem {
         &self.problem
     }
@@ -95,8 +96,13 @@ impl Pairs {
     ///
     /// # Errors
     /// Those of [`Query::run`].
-    pub fn run(&self, options: &Options<'_>) -> Result<(Job, Outcome)> {
-        let answer = self.query(options).run(|_| Target::Memory)?;
+    pub fn run<'a>(&'a self, options: &'a Options<'a>) -> Result<Answer<'a>> {
+        self.query(options).run()
+    }
+    /// Runs all folds with the options that are usual.
+    fn answered(&self) -> Result<(Job, Outcome)> {
+        let options = Options::default();
+        let answer = self.run(&options)?;
         Ok((answer.job, answer.outcome))
     }
     /// The n × m matrix, row-major.
@@ -129,7 +135,7 @@ impl Pairs {
             weights: None,
             mean: false,
         };
-        let (_, outcome) = self.fold(spec).run(&Options::default())?;
+        let (_, outcome) = self.fold(spec).answered()?;
         match outcome.outputs.into_iter().next() {
             Some(Output::State(State::Histogram(h))) => Ok(h.counts[1..=bins].to_vec()),
             _ => Err(Error::internal("a histogram gave no counts")),
@@ -146,7 +152,7 @@ impl Pairs {
                 along: Along::Row,
                 weights: None,
             })
-            .run(&Options::default())?;
+            .answered()?;
         match (outcome.outputs.into_iter().next(), &job.folds[0]) {
             (Some(Output::State(State::Rows(s))), Fold::Rows(f)) => Ok(s.finish(f)),
             _ => Err(Error::internal("a fold by rows gave no rows")),
@@ -159,7 +165,7 @@ impl Pairs {
     pub fn nearest(self, k: usize) -> Result<(Vec<i64>, Vec<f64>)> {
         let (job, outcome) = self
             .fold(FoldSpec::Nearest { k, largest: None })
-            .run(&Options::default())?;
+            .answered()?;
         match (outcome.outputs.into_iter().next(), &job.folds[0]) {
             (Some(Output::State(State::Nearest(s))), Fold::Nearest(f)) => Ok(s.finish(f)),
             _ => Err(Error::internal("a fold to neighbours gave none")),
@@ -168,7 +174,7 @@ impl Pairs {
 }
 
 fn dense(pairs: Pairs) -> Result<Vec<f64>> {
-    let (_, outcome) = pairs.run(&Options::default())?;
+    let (_, outcome) = pairs.answered()?;
     match outcome.outputs.into_iter().next() {
         Some(Output::F64(v)) => Ok(v),
         Some(Output::F32(v)) => Ok(v.into_iter().map(f64::from).collect()),

@@ -76,6 +76,7 @@ pub enum Target {
     /// Into an `.npy` file, by positional writes.
     Npy(String, OutputOptions),
     /// Into memory that the caller owns.
+    #[doc(hidden)]
     Lent(Lent),
 }
 

@@ -23,6 +23,7 @@ impl Output {
     ///
     /// # Errors
     /// `Internal` where the state is that of another fold.
+    #[doc(hidden)]
     pub fn columns<'a>(
         &'a self,
         fold: &'a Fold,

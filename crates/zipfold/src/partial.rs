@@ -45,6 +45,7 @@ pub struct Partial {
 
 impl Partial {
     /// Nothing folded yet.
+    #[doc(hidden)]
     pub fn start(identity: Identity, states: Vec<State>) -> Self {
         Partial {
             identity,
@@ -63,6 +64,7 @@ impl Partial {
     ///
     /// # Errors
     /// `Request` with what differs.
+    #[doc(hidden)]
     pub fn of(self, identity: &Identity, path: &Path) -> Result<Self> {
         let Some(what) = identity.difference(&self.identity) else {
             return Ok(self);
@@ -77,6 +79,7 @@ impl Partial {
     ///
     /// # Errors
     /// `Input` for states of other folds, rows beyond those there are, or cells that do not add up.
+    #[doc(hidden)]
     pub fn check(&self, job: &Job, name: &str) -> Result<()> {
         let (n, m) = (job.space.n, job.space.m);
         let fits = self.states.len() == job.folds.len()

@@ -19,13 +19,13 @@ use zipfold_plan::{Machine, Plan, choose, explain};
 /// A problem, its data, and how it is to be run.
 ///
 /// ```
-/// use zipfold::{Options, Output, Table, Target, pairs};
+/// use zipfold::{Options, Output, Table, pairs};
 /// let x = Table::f64(3, 1, vec![0.0, 1.0, 3.0])?;
 /// let asked = pairs(&x).metric("cityblock").fold(zipfold::problem::FoldSpec::Matrix {});
 /// let options = Options::default();
 /// let query = asked.query(&options);
 /// assert!(query.explain()?.text(false).to_string().starts_with("pairs "));
-/// let answer = query.run(|_| Target::Memory)?;
+/// let answer = query.run()?;
 /// let Some(Output::F64(matrix)) = answer.outcome.outputs.first() else { panic!("no matrix") };
 /// assert_eq!(matrix[..3], [0.0, 1.0, 3.0]);
 /// # Ok::<(), zipfold::Error>(())
@@ -43,6 +43,7 @@ pub struct Ready<'a> {
     /// The problem, with the ranges that were found.
     pub problem: Cow<'a, Problem>,
     /// The problem described.
+    #[doc(hidden)]
     pub job: Job,
     /// How the host would run it.
     pub plan: Plan,
@@ -58,6 +59,7 @@ pub struct Ready<'a> {
 #[derive(Debug)]
 pub struct Explained {
     /// The problem described. A range that is missing is that of a sample.
+    #[doc(hidden)]
     pub job: Job,
     /// The plan of the last pass, for the device where one would run it.
     pub plan: Plan,
@@ -73,6 +75,7 @@ pub struct Answer<'a> {
     /// The problem, with the ranges that were found.
     pub problem: Cow<'a, Problem>,
     /// The problem described.
+    #[doc(hidden)]
     pub job: Job,
     /// What the run gave.
     pub outcome: Outcome,
@@ -95,6 +98,7 @@ impl<'a> Query<'a> {
     ///
     /// # Errors
     /// Those of [`zipfold_core::describe()`].
+    #[doc(hidden)]
     pub fn describe(&self) -> Result<(Job, Machine)> {
         let problem = with_ranges(self.problem, self.data, self.options)?;
         self.described(&problem)
@@ -123,6 +127,7 @@ impl<'a> Query<'a> {
     ///
     /// # Errors
     /// Those of [`zipfold_core::describe()`], [`choose()`] and [`run`].
+    #[doc(hidden)]
     pub fn ready(&self) -> Result<Ready<'a>> {
         let ranged = ranges::find(self.problem, self.data, self.options)?;
         let start = Instant::now();
@@ -137,6 +142,13 @@ impl<'a> Query<'a> {
             seconds,
             _held: ranged.held,
         })
+    }
+    /// Plans the last pass: its strategies, tiles, and predicted seconds and bytes. Runs nothing.
+    ///
+    /// # Errors
+    /// Those of [`Query::explain`].
+    pub fn plan(&self) -> Result<Plan> {
+        Ok(self.explain()?.plan)
     }
     /// Plans all passes and runs none.
     ///
@@ -156,6 +168,7 @@ impl<'a> Query<'a> {
     ///
     /// # Errors
     /// Those of [`zipfold_core::describe()`] and [`choose()`].
+    #[doc(hidden)]
     pub fn explain_on_host(&self) -> Result<Explained> {
         let (job, plan, ranges) = self.foreseen()?;
         Ok(Explained {
@@ -171,11 +184,18 @@ impl<'a> Query<'a> {
         let plan = choose(&job, &machine, &self.options.overrides)?;
         Ok((job, plan, ranges))
     }
+    /// Runs all passes. Dense results stay in memory, within the budget.
+    ///
+    /// # Errors
+    /// Those of [`zipfold_core::describe()`], [`choose()`] and the run.
+    pub fn run(&self) -> Result<Answer<'a>> {
+        self.run_to(&Target::Memory)
+    }
     /// Runs all passes. Dense results go to `target`.
     ///
     /// # Errors
-    /// Those of [`Query::ready`] and [`run`].
-    pub fn run(&self, target: impl FnOnce(&Job) -> Target) -> Result<Answer<'a>> {
+    /// Those of [`Query::run`].
+    pub fn run_to(&self, target: &Target) -> Result<Answer<'a>> {
         let Ready {
             problem,
             job,
@@ -184,7 +204,7 @@ impl<'a> Query<'a> {
             seconds,
             _held,
         } = self.ready()?;
-        let outcome = run(&problem, &job, plan, &target(&job), self.options)?;
+        let outcome = run(&problem, &job, plan, target, self.options)?;
         Ok(Answer {
             problem,
             job,
@@ -218,6 +238,7 @@ impl Explained {
     ///
     /// # Errors
     /// `Internal` where a plan cannot be written.
+    #[doc(hidden)]
     pub fn json(&self, wording: Wording) -> Result<serde_json::Value> {
         let mut value = plan_json(&self.plan, wording)?;
         if !self.ranges.is_empty() {

@@ -34,11 +34,13 @@ impl Warnings {
         }))
     }
     /// An empty list, of one answer, whose warnings go to this list too.
+    #[doc(hidden)]
     pub fn of_one_answer(&self) -> Self {
         let all = self.clone();
         Self::told(move |text| all.add(text.clone()))
     }
     /// Keeps `text`, unless it is there already.
+    #[doc(hidden)]
     pub fn add(&self, text: impl Into<Message>) {
         let text = text.into();
         let mut all = self.0.all.lock().unwrap_or_else(PoisonError::into_inner);

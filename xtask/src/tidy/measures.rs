@@ -1,7 +1,7 @@
 //! Measures of the code that crates ship, as a table: of this checkout, or of another one to
 //! compare with.
 
-use super::{circles, density, member, shipped, wildcards};
+use super::{circles, density, facade, member, shipped, wildcards};
 use crate::source::Source;
 use crate::tree::File;
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ struct Crate {
     wildcards: usize,
 }
 
-/// The table, in Markdown: a line for each crate, and one for all.
+/// The table, in Markdown: a line for each crate, and one for all. Below it the items of the façade.
 pub fn table(files: &[File]) -> String {
     let mut crates: BTreeMap<&str, Vec<&File>> = BTreeMap::new();
     for file in files.iter().filter(|file| shipped(&file.path)) {
@@ -55,7 +55,15 @@ pub fn table(files: &[File]) -> String {
         out += &measured.line(name);
         all.add(measured);
     }
-    out + &all.line("all")
+    out += &all.line("all");
+    match facade::items(files).len() {
+        0 => out,
+        items => {
+            out + &format!(
+                "\nItems of the façade, which `zipfold` names outside `internals`: {items}\n"
+            )
+        }
+    }
 }
 
 impl Crate {

@@ -5,7 +5,6 @@ use super::cover::cover;
 use super::levels::{Case, FOLD, Levels};
 use super::question::asked;
 use zipfold::Query;
-use zipfold::Target;
 use zipfold::internals::core::{Precision, oracle};
 use zipfold::{Options, Result};
 use zipfold_testkit::compare::{Numbers, close, difference, of_output, same};
@@ -18,7 +17,7 @@ fn odd(levels: &Levels, case: &Case) -> Result<Option<String>> {
         threads: 1,
         ..Options::default()
     };
-    let answer = Query::new(&asked.problem, &asked.data, &options).run(|_| Target::Memory)?;
+    let answer = Query::new(&asked.problem, &asked.data, &options).run()?;
     let (job, outcome) = (answer.job, answer.outcome);
     let rounded = outcome.plan.precision == Precision::F32;
     let got: Vec<Numbers> = job

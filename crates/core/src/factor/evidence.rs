@@ -52,14 +52,17 @@ impl Evidence {
         self.0.get(&v).copied()
     }
     /// Number of observed variables.
+    #[doc(hidden)]
     pub fn len(&self) -> usize {
         self.0.len()
     }
     /// Whether nothing is observed.
+    #[doc(hidden)]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
     /// (variable, value), by variable.
+    #[doc(hidden)]
     pub fn iter(&self) -> impl Iterator<Item = (Var, usize)> + '_ {
         self.0.iter().map(|(v, x)| (*v, *x))
     }

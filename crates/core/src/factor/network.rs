@@ -102,6 +102,7 @@ impl Network {
     ///
     /// # Errors
     /// `Input`, naming the variable.
+    #[doc(hidden)]
     pub fn check_families(&self) -> Result<()> {
         let mut table_of = vec![None; self.cards.len()];
         for (at, factor) in self.factors.iter().enumerate() {
@@ -151,6 +152,7 @@ impl Network {
         }
     }
     /// Bytes that the network holds.
+    #[doc(hidden)]
     pub fn bytes(&self) -> u64 {
         /// What the allocator keeps for itself in a list or name.
         const LIST: usize = 40;
@@ -173,6 +175,7 @@ impl Network {
         (8 * self.cards.len() + factors + names) as u64
     }
     /// Bayesian or Markov.
+    #[doc(hidden)]
     pub fn kind(&self) -> Kind {
         self.kind
     }
@@ -185,6 +188,7 @@ impl Network {
         &self.factors
     }
     /// Names, if the source had any.
+    #[doc(hidden)]
     pub fn names(&self) -> Option<&Names> {
         self.names.as_ref()
     }
@@ -225,6 +229,7 @@ impl Network {
     ///
     /// # Errors
     /// `Request` when there is none; the message lists those there are.
+    #[doc(hidden)]
     pub fn find_state(&self, v: Var, text: &str) -> Result<usize> {
         let named = self
             .names
@@ -245,6 +250,7 @@ impl Network {
     ///
     /// Tables are used as they are given: a row that does not sum to one is reported, never
     /// repaired.
+    #[doc(hidden)]
     pub fn worst_row(&self) -> Option<(usize, f64)> {
         if self.kind == Kind::Markov {
             return None;

@@ -50,6 +50,7 @@ impl Factor {
         &self.values
     }
     /// The parts.
+    #[doc(hidden)]
     pub fn into_parts(self) -> (Vec<Var>, Vec<f64>) {
         (self.scope, self.values)
     }

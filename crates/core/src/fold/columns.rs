@@ -84,6 +84,7 @@ impl Numbers<'_> {
         }
     }
     /// Those of `lines`.
+    #[doc(hidden)]
     pub fn part(&self, lines: &Range<usize>) -> Numbers<'_> {
         let lines = lines.clone();
         match self {
@@ -150,6 +151,7 @@ pub struct Column<'a> {
 
 impl<'a> Column<'a> {
     /// A column whose name is the same among arrays and in tables.
+    #[doc(hidden)]
     pub fn new(name: &'static str, role: Role, numbers: impl Into<Numbers<'a>>) -> Self {
         Column {
             name,
@@ -160,6 +162,7 @@ impl<'a> Column<'a> {
         }
     }
     /// A column whose numbers are made when they are asked for.
+    #[doc(hidden)]
     pub fn made(
         name: &'static str,
         role: Role,
@@ -174,6 +177,7 @@ impl<'a> Column<'a> {
         }
     }
     /// The same with another name in tables.
+    #[doc(hidden)]
     pub fn called(self, header: impl Into<Cow<'static, str>>) -> Self {
         Column {
             header: header.into(),
@@ -181,6 +185,7 @@ impl<'a> Column<'a> {
         }
     }
     /// The same as part of the index.
+    #[doc(hidden)]
     pub fn as_index(self) -> Self {
         Column {
             index: true,
@@ -214,6 +219,7 @@ pub struct Columns<'a> {
 
 impl<'a> Columns<'a> {
     /// Columns over a grid of `shape`.
+    #[doc(hidden)]
     pub fn new(layout: Layout, shape: Vec<usize>, columns: Vec<Column<'a>>) -> Self {
         Columns {
             layout,

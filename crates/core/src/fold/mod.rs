@@ -295,10 +295,12 @@ pub struct Tally {
 
 impl Tally {
     /// The cells that these add up to; none where they are too many to have been counted.
+    #[doc(hidden)]
     pub fn seen(&self) -> Option<u64> {
         self.counted.checked_add(self.far)?.checked_add(self.nan)
     }
     /// Adds another tally.
+    #[doc(hidden)]
     pub fn merge(&mut self, other: &Tally) {
         self.counted += other.counted;
         self.far += other.far;

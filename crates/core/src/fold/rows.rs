@@ -32,6 +32,7 @@ pub enum RowOp {
 
 impl RowOp {
     /// Whether the operation takes one of the values.
+    #[doc(hidden)]
     pub fn is_extreme(self) -> bool {
         matches!(
             self,
@@ -39,6 +40,7 @@ impl RowOp {
         )
     }
     /// Whether the operation adds values, or exponentials of values, up, and so rounds.
+    #[doc(hidden)]
     pub fn adds(self) -> bool {
         matches!(
             self,

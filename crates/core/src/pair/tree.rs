@@ -34,6 +34,7 @@ pub enum Side {
 
 impl Side {
     /// Returns the other side.
+    #[doc(hidden)]
     pub fn other(self) -> Side {
         match self {
             Side::X => Side::Y,

@@ -53,6 +53,7 @@ pub struct Facts {
 impl Facts {
     /// A device that nobody opened, for plans and kernels without one: an NVIDIA H200, or a GPU of
     /// middling size.
+    #[doc(hidden)]
     pub fn described(runtime: Runtime) -> Self {
         let gib = |n: u64| n << 30;
         match runtime {

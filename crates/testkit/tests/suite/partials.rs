@@ -263,7 +263,7 @@ fn partials_of_any_content_merge_or_are_refused() {
                 ..options()
             };
             let outcome = zipfold::Query::new(&problem, &data, &options)
-                .run(|_| Target::Memory)
+                .run()
                 .unwrap()
                 .outcome;
             encode(&zipfold::shares::part(&problem, &outcome, (index, 2)).unwrap()).unwrap()

@@ -3,8 +3,8 @@
 
 use zipfold::Overrides;
 use zipfold::internals::identity::Identity;
+use zipfold::internals::partial::{Partial, decode, encode};
 use zipfold::internals::run::run;
-use zipfold::shares::{Partial, decode, encode};
 use zipfold::{Options, Output, Target};
 use zipfold_core::fold::{State, Written};
 use zipfold_core::problem::{FoldSpec, NanPolicy, Problem};
