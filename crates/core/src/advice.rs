@@ -1,5 +1,6 @@
-//! Rows that a metric computes something of, but not what a person means: degrees taken as radians,
-//! bytes of bits taken as truth.
+//! Finds rows for which a metric computes something, but not what the user means: degrees taken as
+//! radians, bytes of packed bits taken as truth values. These are warnings, not errors: the numbers
+//! may be meant.
 
 use crate::data::Data;
 use crate::message::Message;
@@ -9,7 +10,7 @@ use crate::problem::Problem;
 use crate::table::Table;
 use std::f64::consts::PI;
 
-/// What should be said about `problem` over `data` before it is answered.
+/// Returns what should be said about `problem` over `data` before it is answered.
 pub fn advice(problem: &Problem, data: &Data) -> Vec<Message> {
     let Some(metric) = problem.pair.metric.as_deref().and_then(named::find) else {
         return vec![];
@@ -29,13 +30,14 @@ pub fn advice(problem: &Problem, data: &Data) -> Vec<Message> {
     said.into_iter().map(Message::from).collect()
 }
 
-/// The first number of `table` that `odd` says is one, with its row and column.
+/// Returns the first number of `table` for which `odd` is true, with its row and column.
 fn first(table: &Table, odd: impl Fn(usize, f64) -> bool) -> Option<(usize, usize, f64)> {
     let (cols, elements) = (table.cols(), table.elements());
     let at = (0..elements.len()).find(|at| odd(at % cols, elements.get(*at)))?;
     Some((at / cols, at % cols, elements.get(at)))
 }
 
+/// The warning about numbers other than 0 and 1 for a metric of booleans.
 fn no_truth(metric: &str, table: &Table, side: &str) -> Option<String> {
     let (row, col, value) = first(table, |_, v| v != 0.0 && v != 1.0 && !v.is_nan())?;
     Some(format!(
@@ -44,6 +46,8 @@ fn no_truth(metric: &str, table: &Table, side: &str) -> Option<String> {
     ))
 }
 
+/// The warning about angles that are too large for radians: latitudes beyond 90°, longitudes beyond
+/// 360°.
 fn no_radians(metric: &str, table: &Table, side: &str) -> Option<String> {
     let (row, _, value) = first(table, |col, v| {
         v.abs() > if col == 0 { PI / 2.0 } else { 2.0 * PI } * (1.0 + 1e-9)

@@ -1,5 +1,17 @@
-//! Memory is asked for before it is used: a [`Budget`] hands out [`Reservation`]s and refuses when
-//! it is spent.
+//! Memory is reserved before it is used: a [`Budget`] gives [`Reservation`]s and refuses when it is
+//! spent.
+//!
+//! A run that needs more memory than it may have should say so before it starts, with the size that
+//! would suffice, and not be killed by the system in the middle. Everything that grows with the
+//! data is therefore reserved here first (invariant RESERVE-FIRST). The account is a few atomics; a
+//! refusal is an ordinary error.
+//!
+//! ```text
+//! let budget = Budget::new(1 << 30);
+//! let room = budget.reserve(600 << 20, "the distance matrix")?;     // 600 MiB taken
+//! budget.reserve(600 << 20, "a copy")                               // refused: 1200 MiB would do
+//! drop(room);                                                       // and given back
+//! ```
 
 use crate::error::{Error, Result};
 use crate::opt::Opt;
@@ -10,6 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 #[derive(Clone, Debug)]
 pub struct Budget(Arc<Account>);
 
+/// The account. Relaxed atomics suffice: the numbers guard no other memory.
 #[derive(Debug)]
 struct Account {
     limit: u64,
@@ -17,7 +30,7 @@ struct Account {
     peak: AtomicU64,
 }
 
-/// Bytes taken from a [`Budget`]; they return when the reservation is dropped.
+/// Bytes taken from a [`Budget`]. They return when the reservation is dropped.
 #[derive(Debug)]
 pub struct Reservation {
     account: Arc<Account>,
@@ -25,7 +38,7 @@ pub struct Reservation {
 }
 
 impl Budget {
-    /// A budget of `limit` bytes.
+    /// Returns a budget of `limit` bytes.
     pub fn new(limit: u64) -> Self {
         Budget(Arc::new(Account {
             limit,
@@ -33,20 +46,20 @@ impl Budget {
             peak: AtomicU64::new(0),
         }))
     }
-    /// A budget that refuses nothing, for tests (`cargo xtask tidy` refuses it elsewhere).
+    /// Returns a budget that refuses nothing, for tests (`cargo xtask tidy` refuses it elsewhere).
     pub fn unlimited() -> Self {
         Self::new(u64::MAX)
     }
-    /// The limit in bytes.
+    /// Returns the limit in bytes.
     pub fn limit(&self) -> u64 {
         self.0.limit
     }
-    /// Bytes still free now.
+    /// Returns the bytes that are free now; another thread may take them.
     #[doc(hidden)]
     pub fn free(&self) -> u64 {
         self.0.limit - self.0.used.load(Relaxed).min(self.0.limit)
     }
-    /// The most bytes that were reserved at one time.
+    /// Returns the most bytes that were reserved at one time.
     pub fn peak(&self) -> u64 {
         self.0.peak.load(Relaxed)
     }
@@ -62,6 +75,7 @@ impl Budget {
             bytes,
         })
     }
+    /// Adds to the account, or refuses without changing it.
     fn take(&self, bytes: u64, purpose: &str) -> Result<()> {
         let account = &self.0;
         let taken = account.used.fetch_update(Relaxed, Relaxed, |used| {
@@ -85,7 +99,7 @@ impl Budget {
     pub fn spend(&self, bytes: u64, purpose: &str) -> Result<()> {
         self.take(bytes, purpose)
     }
-    /// A running account of many small things for `purpose`.
+    /// Returns a running account of many small things for `purpose`.
     #[doc(hidden)]
     pub fn tab(&self, purpose: impl Into<String>) -> Tab {
         let held = Reservation {
@@ -135,6 +149,7 @@ impl Budget {
     }
 }
 
+/// The error of a refusal, with the smallest limit that would have sufficed.
 fn refusal(limit: u64, used: u64, bytes: u64, purpose: &str) -> Error {
     let needed = used.saturating_add(bytes);
     Error::resource(format!(
@@ -156,7 +171,8 @@ impl Reservation {
     }
 }
 
-/// Small things that add up: asked of the budget in steps, before each step is exceeded.
+/// An account of small things that add up, such as cells of a text file. It reserves in steps of 64
+/// KiB, so that most additions touch no atomic.
 #[derive(Debug)]
 pub struct Tab {
     budget: Budget,
@@ -184,7 +200,7 @@ impl Tab {
         self.unpaid -= bytes;
         Ok(())
     }
-    /// What was taken, to be held on.
+    /// Returns what was taken, as one reservation.
     pub fn close(self) -> Reservation {
         self.held
     }
@@ -197,7 +213,7 @@ impl Drop for Reservation {
 }
 
 /// A vector together with the reservation that covers it. Pushing beyond its capacity is not
-/// covered: ask for more.
+/// covered.
 #[derive(Debug)]
 pub struct Reserved<T> {
     /// The items.
@@ -211,7 +227,7 @@ impl<T> AsRef<[T]> for Reserved<T> {
     }
 }
 
-/// `bytes` for people: `1.5 GiB`, `300 B`.
+/// Writes `bytes` for people: `1.5 GiB`, `300 B`.
 pub fn human_bytes(bytes: u64) -> String {
     let mut value = bytes as f64;
     for unit in ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] {
@@ -248,7 +264,7 @@ const UNITS: [(&str, f64); 16] = [
     ("pib", 1125899906842624.0),
 ];
 
-/// Bytes of a size as people write it: `8GiB`, `1.5 gb`, `1e9`.
+/// Reads a size as people write it: `8GiB`, `1.5 gb`, `1e9`.
 ///
 /// # Errors
 /// `Request` for what is no size, or none from 1 byte to 2⁶³ − 1.

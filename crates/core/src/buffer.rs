@@ -1,4 +1,8 @@
-//! Items that several tables share.
+//! Read-only items that several tables share, whoever owns them.
+//!
+//! A table made from a NumPy array borrows its memory, one from a file owns a vector, one from a
+//! reader owns a reservation too. A buffer hides the difference, so that tables are cloned without
+//! copying.
 
 use crate::budget::Reserved;
 use std::fmt;

@@ -1,15 +1,25 @@
-//! Columns as people write them: `price`, `3`, `0-63`, `first-last`, `gene*`, `!id`.
+//! Columns as people write them in a request: `price`, `3`, `0-63`, `first-last`, `gene*`, `!id`.
+//!
+//! ```text
+//! columns  id, x, y, z, gene1, gene2
+//! x-z            x y z             gene*      gene1 gene2
+//! !id            all but id        0-2        id x y (numbers count from 0)
+//! ```
+//!
+//! A name wins over its other readings: a column that is really called `0-63` is found by that
+//! name.
 
 use crate::error::{Error, Result};
 use crate::opt::Opt;
 use std::collections::{HashMap, HashSet};
 
-/// The numbers of the columns that `wanted` names, each once, in the order asked. `text` says which
-/// columns are text: patterns, ranges and what an exclusion leaves do not take them up.
+/// Returns the numbers of the columns that `wanted` names, each once, in the requested order.
+/// `text` says which columns are text: patterns, ranges and what an exclusion leaves do not include
+/// them.
 ///
 /// An item is, in this order: the name of a column, `!` and an item (those columns are left out), a
 /// pattern with `*` or `?`, a number from 0, or two names or numbers with `-` between them, both
-/// included. Where the first item is an exclusion, all columns are there to be excluded from.
+/// included. If the first item is an exclusion, it starts from all columns.
 ///
 /// # Errors
 /// `Request` for what names nothing, and for a column that is named twice.
@@ -69,7 +79,7 @@ impl Picked {
     }
 }
 
-/// The columns there are.
+/// The columns of the input.
 struct Columns<'a> {
     names: Option<&'a [String]>,
     /// The first and the last column of each name.
@@ -78,6 +88,7 @@ struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
+    /// Indexes the names.
     fn new(names: Option<&'a [String]>, count: usize) -> Self {
         let mut by_name: HashMap<&str, (usize, usize)> = HashMap::new();
         for (at, name) in names.unwrap_or_default().iter().enumerate().take(count) {
@@ -89,7 +100,7 @@ impl<'a> Columns<'a> {
             count,
         }
     }
-    /// The one column called so.
+    /// Returns the only column with this name; refuses a name that several have.
     fn named(&self, name: &str) -> Result<Option<usize>> {
         match self.by_name.get(name) {
             Some((first, last)) if first != last => {
@@ -99,12 +110,12 @@ impl<'a> Columns<'a> {
             found => Ok(found.map(|(at, _)| *at)),
         }
     }
-    /// The one column called or numbered so.
+    /// Returns the only column with this name or number.
     fn one(&self, item: &str) -> Option<usize> {
         let number = || item.parse::<usize>().ok().filter(|at| *at < self.count);
         self.named(item).ok()?.or_else(number)
     }
-    /// The columns of one item, and whether it is a pattern or a range.
+    /// Returns the columns of one item, and whether it is a pattern or a range.
     fn of(&self, item: &str) -> Result<(Vec<usize>, bool)> {
         if let Some(at) = self.named(item)? {
             return Ok((vec![at], false));
@@ -138,6 +149,7 @@ impl<'a> Columns<'a> {
         }
         Err(self.none(format!("there is no column '{item}'")))
     }
+    /// The error of an item that names nothing, with the nearest name.
     fn none(&self, what: String) -> Error {
         let have = match self.names {
             Some(names) if names.len() > 20 => {
@@ -161,7 +173,8 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Whether `name` is like `pattern`: `*` stands for any letters, `?` for one.
+/// Returns whether `name` matches `pattern`: `*` is any letters, `?` one. On a mismatch only the
+/// last star is extended by one letter, so the time is O(pattern · name), without recursion.
 fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), name.chars().collect());

@@ -1,4 +1,4 @@
-//! The tables that a problem is asked of.
+//! The tables that a problem is asked of, and their hashes.
 
 use crate::hash::Hash;
 use crate::problem::{FoldSpec, Input, Problem};
@@ -11,16 +11,17 @@ pub struct Data {
     pub x: Table,
     /// The rows called y, if they are others.
     pub y: Option<Table>,
-    /// For every fold: weights of the rows of x and of y (of one input: the same twice).
+    /// For every fold, the weights of the rows of x and of y; the same twice for one input.
     pub weights: Vec<Option<[Table; 2]>>,
 }
 
 impl Data {
-    /// The rows of y, or of x paired with itself.
+    /// Returns the rows of y, or those of x paired with itself.
     pub fn other(&self) -> &Table {
         self.y.as_ref().unwrap_or(&self.x)
     }
-    /// The inputs of `problem` and the hashes of their data.
+    /// Returns the inputs of `problem` with the hashes of their data. Weight columns of histograms
+    /// belong to the hash of their input; weights of other folds are inputs of their own.
     #[doc(hidden)]
     pub fn hashes<'p>(&self, problem: &'p Problem) -> Vec<(&'p Input, String)> {
         let sides = [
@@ -64,19 +65,19 @@ impl Data {
             .map(|(input, hash)| (input, format!("{:032x}", hash.finish())))
             .collect()
     }
-    /// The largest number of components.
+    /// Returns the larger number of components.
     pub(crate) fn widest(&self) -> usize {
         self.x.cols().max(self.other().cols())
     }
-    /// Components of a row of x and of y.
+    /// Returns the components of a row of x and of y.
     pub(crate) fn cols(&self) -> [usize; 2] {
         [self.x.cols(), self.other().cols()]
     }
-    /// Names of the columns of x and of y.
+    /// Returns the names of the columns of x and of y.
     pub(crate) fn names(&self) -> [Option<&[String]>; 2] {
         [self.x.names(), self.other().names()]
     }
-    /// Columns of x and of y that are text.
+    /// Returns the columns of x and of y that are text.
     pub(crate) fn texts(&self) -> [&[usize]; 2] {
         [self.x.texts(), self.other().texts()]
     }

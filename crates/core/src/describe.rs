@@ -1,5 +1,21 @@
-//! From a problem and its tables to a [`Job`]: everything named is resolved and checked, nothing is
-//! computed yet.
+//! Turns a problem and its tables into a [`Job`]: names are resolved, everything is checked, and
+//! the formula is lowered. No pair is computed yet.
+//!
+//! All refusals of a wrong request are made here, before any work. After [`describe`] a job can be
+//! planned and run on any backend, and the backends need not check again. The steps, in order:
+//!
+//! 1. the schema, NaN in the tables, the hashes of the data;
+//! 2. metrics that need whole tables prepare them (ranks, whitening);
+//! 3. rows whose weight is missing are marked ([`weights`]);
+//! 4. the meaning of the problem: formula, folds, roots, symmetry (`meaning.rs`, which caches it);
+//! 5. weights go into their folds;
+//! 6. the domain: as requested, or what the folds suggest, triangular only with a proof of
+//!    symmetry.
+//!
+//! ```text
+//! problem  metric "euclidean", histogram of 100 bins in [0, 2]
+//! job      low: sum((x − y)²)   space: triangle, n × n   folds: edges compared as squares
+//! ```
 
 use self::pair::named_pair;
 use crate::data::Data;
@@ -19,44 +35,46 @@ use std::sync::Arc;
 pub(crate) mod pair;
 pub(crate) mod weights;
 
-/// A problem ready to be planned and run.
+/// A problem that is ready to be planned and run: everything is resolved, nothing is a name any
+/// more.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The formula, lowered; the same for all jobs that ask the same question of rows of the same
-    /// kind.
+    /// The lowered formula, shared by all jobs that ask the same question of rows of the same kind.
     pub low: Arc<Lowered>,
-    /// The cells.
+    /// The domain.
     pub space: Space,
     /// The folds.
     pub folds: Vec<Fold>,
-    /// The root that a cut-off compares with `near²`: the squared length of the difference.
+    /// The root that a cut-off compares with its square: the squared length of the difference.
     pub near_root: Option<usize>,
     /// What happens to NaN.
     pub nan: NanPolicy,
-    /// The periodic box.
+    /// The periodic box, if there is one.
     pub cell: Option<PeriodicBox>,
     /// Rows of x, prepared.
     pub x: Table,
-    /// Rows of y, prepared, if they are others.
+    /// Rows of y, prepared; `None` if x is paired with itself.
     pub y: Option<Table>,
-    /// The type in which matrices are computed and kept; every other fold works in f64.
+    /// The type in which values are computed if all folds round, and matrices are kept. Decisions
+    /// are those of f64 in any case.
     pub precision: Precision,
-    /// Whether the value is the same with the rows exchanged.
+    /// Whether it is proved that the value is the same with the rows exchanged.
     pub symmetric: bool,
-    /// Whether pairs are left out for a weight that is missing: one of the roots is NaN for them.
+    /// Whether pairs are left out because a weight is missing. One of the roots is then NaN for
+    /// them.
     pub holes: bool,
 }
 
 impl Job {
-    /// Whether a pair has a NaN that counts: of a row without weight, of the distance that a
-    /// cut-off compares, or one that a fold meets.
+    /// Returns whether a pair has a NaN that matters: the mark of a row without weight, the
+    /// distance that a cut-off compares, or a value that some fold would take.
     pub fn meets_nan(&self, is_nan: impl Fn(usize) -> bool, value: impl Fn(usize) -> f64) -> bool {
         // The root that marks rows without weight is the last one.
         let mark = (self.holes).then(|| self.low.formula.roots.len() - 1);
         mark.into_iter().chain(self.near_root).any(&is_nan)
             || self.folds.iter().any(|f| f.meets_nan(&is_nan, &value))
     }
-    /// The rows of y, or of x paired with itself.
+    /// Returns the rows of y, or those of x paired with itself.
     pub fn other(&self) -> &Table {
         self.y.as_ref().unwrap_or(&self.x)
     }
@@ -71,6 +89,7 @@ pub fn describe(problem: &Problem, data: Data) -> Result<Job> {
     describe_until(problem, data, &|| false)
 }
 
+/// The refusal of quantiles over half of the pairs: a row needs all of its values.
 fn half_of_rows() -> Error {
     let (ordered, square) = (Opt::Cells.to("ordered"), Opt::Cells.to("square"));
     Error::request("quantiles of rows need all pairs of a row, half of them were asked for")
@@ -78,10 +97,10 @@ fn half_of_rows() -> Error {
         .remedy(format!("{ordered} or {square}, or one run for each fold"))
 }
 
-/// As [`describe`]; what it does to whole tables ends where `stop` says so.
+/// As [`describe`]; preparations of whole tables end when `stop` says so.
 ///
 /// # Errors
-/// Those of [`describe`]; `Interrupted` where it was stopped.
+/// As [`describe`]; `Interrupted` when it was stopped.
 pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<Job> {
     if problem.schema != SCHEMA {
         let e = Error::request(format!("a problem of schema {}", problem.schema)).at("schema");
@@ -89,6 +108,7 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
             .limit(format!("schema {SCHEMA}"))
             .remedy(format!("schema = {SCHEMA}")));
     }
+    // Before anything is computed: a NaN in the tables may make every later step meaningless.
     check_tables(problem, &data)?;
     check_hashes(problem, &data)?;
     let (mut data, mut params) = (data, problem.pair.params.clone());
@@ -98,6 +118,7 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
         .clone()
         .map(PeriodicBox::try_from)
         .transpose()?;
+    // After the preparation, which replaces tables; the marks become attributes of the new ones.
     let holes = weights::holes(problem, &mut data)?;
     if problem.folds.is_empty() {
         return Err(Error::request("nothing to keep: the problem has no fold").at("folds"));
@@ -111,6 +132,8 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
         holes,
         prepared,
     })?;
+    // Folds of the cached meaning have no weights, because weights are data and differ from call to
+    // call.
     let weighed = what.folds.iter().enumerate().map(|(at, fold)| {
         let weights = data.weights.get(at).and_then(Option::as_ref);
         weights::weigh(
@@ -126,6 +149,7 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
         .precision
         .unwrap_or_else(|| natural_precision(&data));
     let rows = folds.iter().any(|fold| fold.traits().whole_rows);
+    // The domain allows half of the pairs; whether that is faster is decided by the problem alone.
     let space = if half::pays(&low, precision, &folds) && !rows {
         space
     } else {
@@ -150,8 +174,8 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
     })
 }
 
-/// A fold of all pairs into one result folds each pair once where half of them were asked for: i <
-/// j, or i <= j.
+/// Makes a fold of all pairs into one result fold each pair once if the user chose half of the
+/// pairs (i < j or i ≤ j). Without such a choice both (i, j) and (j, i) count.
 fn once(fold: Fold, problem: &Problem, weighted: bool) -> Result<Fold> {
     let half = matches!(problem.cells, Some(Domain::Triangle | Domain::Diagonal));
     match fold {
@@ -172,6 +196,8 @@ fn once(fold: Fold, problem: &Problem, weighted: bool) -> Result<Fold> {
     }
 }
 
+/// Returns f32 if all inputs are f32, else f64: values of f32 inputs gain nothing from a wider
+/// type.
 fn natural_precision(data: &Data) -> Precision {
     let all_single = [Some(&data.x), data.y.as_ref()]
         .into_iter()
@@ -184,6 +210,7 @@ fn natural_precision(data: &Data) -> Precision {
     }
 }
 
+/// Refuses NaN in the tables if the policy is to refuse, with row and column of the first one.
 fn check_tables(problem: &Problem, data: &Data) -> Result<()> {
     if problem.nan != NanPolicy::Error {
         return Ok(());
@@ -213,7 +240,8 @@ fn check_tables(problem: &Problem, data: &Data) -> Result<()> {
     Ok(())
 }
 
-/// Refuses data of another hash than the problem says.
+/// Refuses data whose hash differs from the one in the problem. Nothing is hashed if the problem
+/// has none, because hashing reads all data.
 fn check_hashes(problem: &Problem, data: &Data) -> Result<()> {
     let weights = problem.folds.iter().filter_map(|f| {
         if let FoldSpec::Reduce { weights, .. } = f {
@@ -247,6 +275,7 @@ fn check_hashes(problem: &Problem, data: &Data) -> Result<()> {
     Ok(())
 }
 
+/// Returns the name of the second input for messages.
 fn input_name(problem: &Problem) -> &str {
     problem
         .y
@@ -254,8 +283,9 @@ fn input_name(problem: &Problem) -> &str {
         .map_or("the second input", |y| y.name.as_str())
 }
 
-/// Lets metrics, that of the pair and those in formulas, prepare the tables and complete their
-/// options.
+/// Lets metrics prepare the tables and complete their options: the metric of the pair, and metrics
+/// that formulas call. At most one of them may replace the rows, since each would need the rows as
+/// they were.
 fn prepare(
     problem: &Problem,
     data: &mut Data,
@@ -300,8 +330,8 @@ fn prepare(
     Ok(out)
 }
 
-/// The cells: as asked, or what the folds suggest. `weighed` is whether the value would be
-/// symmetric if no weight were missing.
+/// Returns the domain: as requested, or what the first fold suggests. `weighed` says whether the
+/// value would be symmetric if no weight were missing, for a message that names the cause.
 fn space(
     problem: &Problem,
     folds: &[Fold],
@@ -325,6 +355,8 @@ fn space(
         (Some(given), false) => given,
         (None, false) => folds[0].domain(symmetric),
     };
+    // Half of the pairs represents all of them only if the value is the same with the rows
+    // exchanged.
     let half = matches!(cells, Domain::Triangle | Domain::Diagonal);
     if half && !symmetric && weighed {
         let e = Error::input(
@@ -361,8 +393,9 @@ fn space(
     Ok(space)
 }
 
-/// The whole of a half space, whose folds by row and by column it gives the same; a fold of all its
-/// cells only where nobody asked for half of them.
+/// Returns the domain with all pairs instead of half of them, if the answer stays the same: it does
+/// for folds with a result for each row. One result over half of the pairs stays if the user chose
+/// the half.
 fn whole(space: Space, problem: &Problem, folds: &[Fold]) -> Space {
     let free = problem.cells.is_none() || folds.iter().all(|fold| fold.traits().by_side);
     let cells = match space.cells {

@@ -1,10 +1,21 @@
-//! The one error type of zipfold: who must act, what went wrong, where, the limit and the remedy.
+//! The one error type of zipfold: who must act, what went wrong, where, the limit, and the remedy.
+//!
+//! An error is data, not a sentence. Its parts are messages that may name options by marks
+//! ([`crate::opt`]), so the command and Python render the same error in their own words. Texts from
+//! files and requests are cleaned when an error is shown, in one place (invariant CLEAN-MESSAGE).
+//!
+//! ```text
+//! PLACE: WHAT (limit: LIMIT)
+//!     the line of the formula, or of the file
+//!         ^^^
+//!   try: REMEDY
+//! ```
 
 use crate::message::{Message, Wording, keys};
 use crate::shown::{short, shown, shown_lines};
 use std::fmt;
 
-/// Who is to blame for an error, and so who must act. Decides the exit code of the command.
+/// Who must act on an error. It decides the exit code of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
     /// The data are wrong: a file, an array, a value in them.
@@ -32,11 +43,12 @@ pub struct Span {
     pub range: std::ops::Range<usize>,
 }
 
-/// An error with everything its reader needs. Build it with [`Error::input`] and friends, then
-/// add a place, a limit, a remedy.
+/// An error with everything its reader needs. Build it with [`Error::input`] and friends, then add
+/// a place, a limit, a remedy. It is boxed, so that a `Result` stays small.
 #[derive(Clone, Debug)]
 pub struct Error(Box<Parts>);
 
+/// The parts of an error.
 #[derive(Clone, Debug)]
 struct Parts {
     blame: Blame,
@@ -47,8 +59,8 @@ struct Parts {
     span: Option<Span>,
 }
 
-/// `word` as a POSIX shell reads it back: in single quotes, unless every character of it is plain.
-/// Every hint that shows words of a command takes them from here.
+/// Writes `word` such that a POSIX shell reads it back: in single quotes unless every character is
+/// plain. Every hint that shows words of a command takes them from here.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_./=:,@%+-".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -98,13 +110,13 @@ impl Error {
     pub fn internal(what: impl Into<Message>) -> Self {
         Self::new(Blame::Internal, what)
     }
-    /// Says where: a file with line or byte, an option, a row and column.
+    /// Adds where: a file with line or byte, an option, a row and column.
     #[doc(hidden)]
     pub fn at(mut self, place: impl Into<Message>) -> Self {
         self.0.place = Some(place.into());
         self
     }
-    /// Says where, unless a place is known already (outer layers know less).
+    /// Adds where, unless a place is known: inner layers know it more precisely.
     #[doc(hidden)]
     pub fn at_least(mut self, place: impl Into<Message>) -> Self {
         self.0.place.get_or_insert_with(|| place.into());
@@ -152,8 +164,8 @@ impl Error {
     pub fn span_ref(&self) -> Option<&Span> {
         self.0.span.as_ref()
     }
-    /// All of it, options in the words of `wording`. What comes from files and requests is cleaned
-    /// here, and only here: no control characters, no endless words.
+    /// Renders the error, with options in the words of `wording`. Control characters and endless
+    /// words from outside are removed here, and only here.
     #[doc(hidden)]
     pub fn told(&self, wording: Wording) -> String {
         let p = &self.0;
@@ -183,8 +195,8 @@ impl Error {
         }
         out
     }
-    /// Exit code of the command: 2 when the request or the input is wrong, 3 when what was observed
-    /// cannot happen, 130 when interrupted, else 1.
+    /// Returns the exit code of the command: 2 if the request or the input is wrong, 3 if what was
+    /// observed cannot happen, 130 if interrupted (128 + SIGINT), else 1.
     #[doc(hidden)]
     pub fn exit_code(&self) -> i32 {
         match self.0.blame {
@@ -196,8 +208,7 @@ impl Error {
     }
 }
 
-/// Characters of one part of a message that are shown: what is longer lists more than anybody
-/// reads.
+/// Characters of one part of a message that are shown.
 const LONGEST_PART: usize = 4000;
 
 impl fmt::Display for Error {
@@ -206,7 +217,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// One part of a message, cleaned and cut.
+/// Renders one part of a message, cleaned and cut.
 fn part(message: &Message, wording: Wording, lines: bool) -> String {
     let text = message.told(wording);
     let text = if lines {
@@ -222,8 +233,8 @@ fn part(message: &Message, wording: Wording, lines: bool) -> String {
 
 impl std::error::Error for Error {}
 
-/// The line of the span's text that holds the span's start, with carets below it; of a long line
-/// the part around it.
+/// Renders the line of a text that holds the start of a span, with carets below it. Of a long line
+/// only the part around the span is shown.
 fn caret(span: &Span) -> String {
     let start = floor_boundary(&span.text, span.range.start);
     let end = floor_boundary(&span.text, span.range.end.max(start));
@@ -251,6 +262,7 @@ fn caret(span: &Span) -> String {
 /// Characters that are shown before the place in a line, and half of those shown in all.
 const AROUND: usize = 120;
 
+/// Returns `at`, or the start of the character that it is inside of.
 fn floor_boundary(text: &str, mut at: usize) -> usize {
     at = at.min(text.len());
     while !text.is_char_boundary(at) {

@@ -1,13 +1,14 @@
-//! Numbers of a problem in text, to the bit: what JSON has no number for is the text `inf`, `-inf`
-//! or `nan`.
+//! Numbers of a problem in text, with all their bits. JSON has no infinities and no NaN; they
+//! become the texts `inf`, `-inf` and `nan`. Finite numbers are written in the shortest form that
+//! reads back to the same bits.
 //!
-//! For `#[serde(with = "crate::exact")]` on numbers, lists of numbers and options of these.
+//! Use it as `#[serde(with = "crate::exact")]` on numbers, lists of numbers and options of these.
 
 use serde::de::{DeserializeOwned, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// What holds numbers.
+/// A container of numbers, and the same container with every number as [`Exact`].
 pub(crate) trait Numbers {
     /// The same as text holds it.
     type Text: Serialize + DeserializeOwned;
@@ -63,7 +64,7 @@ pub(crate) fn deserialize<'de, T: Numbers, D: Deserializer<'de>>(from: D) -> Res
     T::Text::deserialize(from).map(T::of_text)
 }
 
-/// A number, or its name.
+/// A number, or its name in formats for people. Binary formats keep the number.
 pub(crate) struct Exact(f64);
 
 impl Serialize for Exact {

@@ -1,6 +1,10 @@
 //! Numbers as people read them: `109 M`, `48 ms`, `1 770`, `54.5 %`.
+//!
+//! Three significant digits suffice for a message. Limits such as 99.95 are where rounding to the
+//! shown digits would carry to the next unit: 999.6 ms is written as 1.00 s, not as 1000 ms.
 
-/// Three digits and a step of a thousand: `642 M`, `2.30 G`, `15 753`.
+/// Writes three digits and a step of a thousand: `642 M`, `2.30 G`; whole numbers below 100 000 in
+/// full: `15 753`.
 pub fn si(value: f64) -> String {
     if value.abs() < 99_999.5 {
         return if value == value.trunc() {
@@ -28,7 +32,7 @@ pub fn si(value: f64) -> String {
     format!("{} {}", digits(value / step.0), step.1)
 }
 
-/// Three significant digits without an exponent.
+/// Writes three significant digits without an exponent.
 fn digits(value: f64) -> String {
     match value.abs() {
         v if v >= 99.95 => format!("{value:.0}"),
@@ -38,7 +42,7 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// An integer with its digits in groups of three.
+/// Writes an integer with its digits in groups of three.
 pub fn grouped(value: u64) -> String {
     let text = value.to_string();
     let mut out = String::new();
@@ -51,7 +55,7 @@ pub fn grouped(value: u64) -> String {
     out
 }
 
-/// A time: `850 µs`, `48 ms`, `4.44 s`, `3 min 20 s`, `2 h 05 min`, `3 d 4 h`.
+/// Writes a time: `850 µs`, `48 ms`, `4.44 s`, `3 min 20 s`, `2 h 05 min`, `3 d 4 h`.
 pub fn duration(seconds: f64) -> String {
     match seconds {
         s if !s.is_finite() => "an unknown time".into(),
@@ -90,7 +94,7 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// A share of one: `98.9 %`, and never `100 %` of what is not all.
+/// Writes a share: `98.9 %`. A part that is not all is never `100 %`.
 pub fn percent(part: u64, whole: u64) -> String {
     let share = 100.0 * part as f64 / whole.max(1) as f64;
     match part {

@@ -1,10 +1,11 @@
-//! A hash of data at the speed of memory (XXH3 of 128 bits, Collet): it tells data apart that
-//! differ by accident, not by an adversary's hand.
+//! A hash of data at the speed of memory (XXH3 of 128 bits, Collet 2019). It tells data apart that
+//! differ by accident; it does not resist an adversary.
 
 use crate::table::{Elements, Table};
 use twox_hash::XxHash3_128;
 
-/// A hash under construction. What is added in two calls differs from the same in one.
+/// A hash under construction. Lengths are mixed in after the items, so that ("ab", "c") and ("a",
+/// "bc") differ.
 #[derive(Clone, Default)]
 pub struct Hash(XxHash3_128);
 

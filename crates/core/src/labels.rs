@@ -1,4 +1,8 @@
-//! Words beside the rows of a table: who each row is. Distances leave them out; results carry them.
+//! Words that name the rows of a table: identifiers, gene names, labels. Distances leave them out;
+//! results carry them.
+//!
+//! The words of a column are one buffer of letters with the end of each word, so that a million
+//! names are two allocations.
 
 use crate::buffer::Buffer;
 use std::sync::Arc;
@@ -15,8 +19,8 @@ pub struct Words {
 }
 
 impl Words {
-    /// The column `name`: row r is `text` from the end of row r − 1 to `ends[r]`. Ends beyond the
-    /// text are taken as its end.
+    /// Returns the column `name`: the word of row r is `text` from the end of row r − 1 to
+    /// `ends[r]`. Ends beyond the text are taken as its end.
     pub fn new(name: String, text: Buffer<u8>, ends: Buffer<u64>) -> Self {
         Words {
             name,
@@ -46,7 +50,7 @@ impl Words {
     pub fn rows(&self) -> usize {
         self.ends.len()
     }
-    /// The word of `row`; empty where there is none.
+    /// Returns the word of `row`; empty if it has none.
     pub fn get(&self, row: usize) -> &str {
         let end = |r: usize| {
             self.ends
@@ -82,7 +86,7 @@ impl Labels {
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|w| w.name.as_str())
     }
-    /// The word that names a row best: that of the first column.
+    /// Returns the column that names rows best: the first.
     pub fn first(&self) -> &Words {
         // INVARIANT: `new` refuses to make labels of no columns.
         &self.0[0]

@@ -1,4 +1,18 @@
-//! The words of zipfold and their meaning. No I/O, threads, clock, `unsafe` or platform `cfg`.
+//! The vocabulary of zipfold and its meaning: problems, formulas, domains, folds, the oracle,
+//! budgets.
+//!
+//! This crate says what an answer *is*. Everything that decides a bit of an answer is here or is
+//! held to what is here; the planner, the kernels and the interfaces decide only how fast it comes
+//! and how it looks.
+//!
+//! What it must not have: I/O, threads, a clock, `unsafe`, or code that differs between platforms.
+//! So it can be tested by itself, and its results are reproducible. The way through it:
+//!
+//! ```text
+//! Problem + Data ──describe──→ Job { low, space, folds, … }      (describe.rs)
+//!   text ──parse──→ Formula ──by_images──→ ──Lowered::new──→     (pair/)
+//!   Job ──oracle::run──→ states ──columns──→ the answer          (oracle.rs, fold/)
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod advice;

@@ -1,6 +1,13 @@
-//! What a problem means whatever rows it is asked of: its formula resolved, checked and lowered.
-//! The meanings of the last few problems are kept, since parsing and lowering take longer than a
-//! small matrix.
+//! What a problem means, regardless of the numbers in its rows: its formula resolved, checked and
+//! lowered, and its folds without weights.
+//!
+//! Parsing, checking and lowering take longer than a small matrix, and programs ask the same
+//! question many times. The meanings of the last 32 problems are therefore kept, with what backends
+//! made of their formulas. The key, [`Question`], holds everything that a meaning depends on;
+//! comparing it is exact, so no hash can collide.
+//!
+//! The cache is a lock that is never waited for: if another thread holds it, the meaning is made
+//! afresh.
 
 use crate::data::Data;
 use crate::describe::pair::{check_cell, check_components, near_root, pair_formula};
@@ -17,17 +24,17 @@ use crate::pair::texts::Texts;
 use crate::problem::{AxisSpec, FoldSpec, PairSpec, Problem};
 use std::sync::{Arc, Mutex, TryLockError};
 
-/// The most meanings kept, and the most numbers and letters of a question that is.
+/// The most meanings kept, and the most numbers and letters of a question that is worth keeping.
 const KEPT: usize = 32;
 const LARGE: usize = 1 << 14;
 
-/// The latest meanings, the last used at the end.
+/// The kept meanings, the last used at the end.
 static LATEST: Mutex<Vec<(Question, Arc<Meaning>)>> = Mutex::new(vec![]);
 
-/// The meaning of a problem. Everything in it depends on the [`Question`] alone.
+/// The meaning of a problem. Everything in it depends on its [`Question`] alone.
 #[derive(Debug)]
 pub(crate) struct Meaning {
-    /// The formula with a root for everything that the folds want, lowered.
+    /// The lowered formula, with a root for everything that the folds take.
     pub low: Arc<Lowered>,
     /// The folds, without their weights.
     pub folds: Vec<Fold>,
@@ -35,24 +42,25 @@ pub(crate) struct Meaning {
     pub near_root: Option<usize>,
     /// Whether the value is the same with the rows exchanged.
     pub symmetric: bool,
-    /// Whether it would be if no weight were missing.
+    /// Whether it would be symmetric if no weight were missing.
     pub weighed_symmetric: bool,
 }
 
-/// What is asked for a meaning.
+/// What a meaning is made from.
 pub(crate) struct Asked<'a> {
     pub problem: &'a Problem,
-    /// As completed from the data.
+    /// Options and parameters, as completed from the data.
     pub params: &'a Params,
     /// Dimensions of the periodic box.
     pub cell: Option<usize>,
     pub data: &'a Data,
     pub holes: Holes,
-    /// What the metrics of the problem made of the tables: it follows from the problem.
+    /// The metrics whose preparation was done. It follows from the problem, so the question does
+    /// not hold it.
     pub prepared: Prepared,
 }
 
-/// All that a meaning depends on.
+/// Everything that a meaning depends on.
 #[derive(Debug)]
 struct Question {
     pair: PairSpec,
@@ -71,6 +79,7 @@ struct Question {
 }
 
 impl Question {
+    /// Copies what the meaning depends on.
     fn of(asked: &Asked<'_>) -> Self {
         let Asked {
             problem,
@@ -92,6 +101,7 @@ impl Question {
             holes,
         }
     }
+    /// Returns whether this is the question of `asked`. Cheap comparisons come first.
     fn is(&self, asked: &Asked<'_>) -> bool {
         let Asked {
             problem,
@@ -118,7 +128,8 @@ impl Question {
     }
 }
 
-/// Whether options are the same to the bit: −0 and 0 are two options.
+/// Returns whether options are the same to the bit: −0 and 0 are two options, and NaN equals
+/// itself.
 fn same(a: &Params, b: &Params) -> bool {
     let bits = |a: &f64, b: &f64| a.to_bits() == b.to_bits();
     let param = |a: &Param, b: &Param| match (a, b) {
@@ -135,13 +146,14 @@ fn same(a: &Params, b: &Params) -> bool {
             .all(|((k, a), (l, b))| k == l && param(a, b))
 }
 
-/// The meaning of a problem over rows like those of its data.
+/// Returns the meaning of a problem over rows like those of its data.
 ///
 /// # Errors
 /// `Request` for formulas, options and folds that mean nothing, `Input` where the two inputs do not
 /// fit each other.
 pub(crate) fn meaning(asked: &Asked<'_>) -> Result<Arc<Meaning>> {
-    // A lock that is taken is not waited for: a fork may have copied it taken.
+    // A fork may have copied the lock in its locked state, and nobody in the child would ever
+    // unlock it.
     let mut latest = match LATEST.try_lock() {
         Ok(latest) => latest,
         Err(TryLockError::Poisoned(latest)) => latest.into_inner(),
@@ -161,6 +173,7 @@ pub(crate) fn meaning(asked: &Asked<'_>) -> Result<Arc<Meaning>> {
     Ok(made)
 }
 
+/// Makes a meaning.
 fn fresh(asked: &Asked<'_>) -> Result<Meaning> {
     let Asked {
         problem,

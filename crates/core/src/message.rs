@@ -1,4 +1,5 @@
-//! A text for people that may name options of the request, said in the words of whoever shows it.
+//! A text for people that may name options of the request. Whoever shows it chooses the words for
+//! the options.
 
 use crate::opt::{Given, Opt, unmarked};
 use serde::{Serialize, Serializer};
@@ -7,25 +8,25 @@ use std::fmt;
 /// How an interface writes an option: the command as a flag, Python as an argument.
 pub type Wording = fn(Opt, Given<'_>) -> String;
 
-/// A text that may hold marks of options ([`Opt`]). Shown as it is, it names them as problem files
-/// and the library do.
+/// A text that may hold marks of options ([`Opt`]). Displayed without a wording, it names options
+/// by the keys of problem files.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Message(String);
 
 impl Message {
-    /// The text in the words of `wording`.
+    /// Returns the text with options in the words of `wording`.
     #[doc(hidden)]
     pub fn told(&self, wording: Wording) -> String {
         unmarked(&self.0, wording)
     }
-    /// The text with its marks, for another message that takes it up.
+    /// Returns the text with its marks, for another message that contains it.
     #[doc(hidden)]
     pub fn marked(&self) -> &str {
         &self.0
     }
 }
 
-/// Options as problem files and the library name them: `range`, `nan = "skip"`, `params.p = 3`.
+/// Names an option as problem files do: `range`, `nan = "skip"`, `params.p = 3`.
 pub fn keys(opt: Opt, given: Given<'_>) -> String {
     let (value, exact) = match given {
         Given::Nothing => return opt.key().to_string(),

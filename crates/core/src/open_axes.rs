@@ -1,6 +1,14 @@
-//! Histogram axes without a range: their first and last edge are the least and the largest value of
-//! all pairs, as in `numpy.histogram`. Those are questions of their own, which are answered before
-//! any pair is counted.
+//! Histogram axes without a range: which values must be known before the histogram can be
+//! described.
+//!
+//! A histogram without `range` takes the least and the largest value, as in NumPy. They are not
+//! known before the pairs are computed, so another pass finds them. This module says what that pass
+//! asks (jobs with the fold `Extremes`, or minima and maxima for devices) and closes the axes with
+//! what it found.
+//!
+//! ```text
+//! hist without range → OpenAxes::of → both_ends(roots) → run → learn → closed(problem) → describe → run
+//! ```
 
 use crate::data::Data;
 use crate::describe::{Job, describe};
@@ -16,11 +24,11 @@ pub struct OpenAxes {
     /// The problem, described with a range that means nothing.
     job: Job,
     axes: Vec<OpenAxis>,
-    /// The roots of the formula whose ends are asked for.
+    /// The roots of the formula whose ends are wanted, each once.
     roots: Vec<usize>,
 }
 
-/// One axis without a range.
+/// One axis without a range: which fold, which axis of it, and its value's place in `roots`.
 #[derive(Debug)]
 struct OpenAxis {
     fold: usize,
@@ -29,12 +37,13 @@ struct OpenAxis {
     root: usize,
 }
 
+/// Returns whether an axis has neither edges nor a range.
 fn is_open(axis: &AxisSpec) -> bool {
     axis.edges.is_none() && axis.range.is_none()
 }
 
 impl OpenAxes {
-    /// The open axes of `problem`; none where every axis has a range, or edges of its own.
+    /// Returns the open axes of `problem`; `None` if every axis has a range or edges.
     ///
     /// # Errors
     /// Those of [`describe()`].
@@ -54,6 +63,7 @@ impl OpenAxes {
                 .enumerate()
                 .filter(|(_, spec)| is_open(spec))
             {
+                // Any range will do: the description needs one, and its roots do not depend on it.
                 (spec.range, spec.bins) = (Some([0.0, 1.0]), Some(1));
                 open.push((fold, axis));
             }
@@ -87,25 +97,27 @@ impl OpenAxes {
         }
         Ok(Some(OpenAxes { job, axes, roots }))
     }
-    /// The problem, described with a range that means nothing.
+    /// Returns the problem, described with a range that means nothing.
     pub fn job(&self) -> &Job {
         &self.job
     }
-    /// The roots of the formula whose ends are asked for, each once.
+    /// Returns the roots whose ends are wanted, each once.
     pub fn roots(&self) -> &[usize] {
         &self.roots
     }
-    /// Whether a pair counts only if no root of it is NaN, so that one sweep has to see them all.
+    /// Returns whether a pair counts only if none of its roots is NaN. Then one pass must see all
+    /// roots.
     pub fn belong_together(&self) -> bool {
         self.roots.len() > 1 && self.job.nan == NanPolicy::Skip
     }
-    /// The question for both ends of `roots` in one sweep.
+    /// Returns the job that finds both ends of `roots` in one pass.
     pub fn both_ends(&self, roots: &[usize]) -> Job {
         self.asking(Fold::Extremes(Extremes {
             roots: roots.to_vec(),
         }))
     }
-    /// The question for one end of one root; `op` is `Min` or `Max`. Devices answer those.
+    /// Returns the job that finds one end of one root; `op` is `Min` or `Max`. Devices have kernels
+    /// for these.
     pub fn one_end(&self, root: usize, op: RowOp) -> Job {
         let along = Along::All;
         self.asking(Fold::Rows(RowFold {
@@ -118,6 +130,8 @@ impl OpenAxes {
             once: false,
         }))
     }
+    /// Returns the job of this problem with another fold. NaN is skipped unless it is an error: a
+    /// range has no use for it.
     fn asking(&self, fold: Fold) -> Job {
         let nan = if self.job.nan == NanPolicy::Error {
             NanPolicy::Error
@@ -130,11 +144,11 @@ impl OpenAxes {
             ..self.job.clone()
         }
     }
-    /// Ends that nobody knows yet, by root.
+    /// Returns ends that are not known yet, by root.
     pub fn unknown(&self) -> Vec<[f64; 2]> {
         vec![[f64::NAN; 2]; self.roots.len()]
     }
-    /// Writes into `ends` what the answer of `job`, one of this problem's questions, says.
+    /// Writes what the answer of `job`, one of this problem's passes, says into `ends`.
     pub fn learn(&self, job: &Job, state: &State, ends: &mut [[f64; 2]]) {
         let place = |root: usize| self.roots.iter().position(|r| *r == root);
         if let (Fold::Extremes(fold), State::Extremes(state)) = (&job.folds[0], state) {
@@ -149,7 +163,7 @@ impl OpenAxes {
                 .for_each(|at| ends[at][usize::from(fold.op == RowOp::Max)] = value);
         }
     }
-    /// `problem` with a range for each open axis, from the `ends` of its root.
+    /// Returns `problem` with a range for each open axis, from the `ends` of its root.
     ///
     /// # Errors
     /// `Request` where there is no finite value.
@@ -170,7 +184,7 @@ impl OpenAxes {
     }
 }
 
-/// The place of `root` in `roots`, which takes it in if it is new.
+/// Returns the place of `root` in `roots`, to which it is appended if it is new.
 fn place(roots: &mut Vec<usize>, root: usize) -> usize {
     roots.iter().position(|r| *r == root).unwrap_or_else(|| {
         roots.push(root);
@@ -178,8 +192,9 @@ fn place(roots: &mut Vec<usize>, root: usize) -> usize {
     })
 }
 
-/// First and last edge around values from `lo` to `hi`, as `numpy.histogram` has them. Half-open
-/// bins end right above the largest value.
+/// Returns the first and last edge around values from `lo` to `hi`, as `numpy.histogram` does:
+/// equal ends are moved apart by ½. Half-open bins end right above the largest value, so that it is
+/// in the last bin.
 fn range([lo, hi]: [f64; 2], closed: Closed) -> Result<[f64; 2]> {
     let refused = |what: String| {
         Error::request(what)

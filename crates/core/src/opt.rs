@@ -1,6 +1,12 @@
-//! The options of a request as messages name them. A library does not know how its caller writes an
-//! option: the command has flags, Python has arguments, a file has keys. So a message holds a mark
-//! for an option, and whoever shows the message says it in words of its own ([`crate::message`]).
+//! The options of a request, as messages name them.
+//!
+//! A library does not know how its caller writes an option: the command has `--nan skip`, Python
+//! has `nan="skip"`, a problem file has `nan = "skip"`. So a message holds a *mark* for an option,
+//! and whoever shows the message puts the option into words ([`crate::message`]).
+//!
+//! A mark is the option's key between characters that Unicode reserves for use inside programs
+//! (U+FDD0 to U+FDD3), so it travels inside ordinary strings and cannot be confused with text that
+//! people write.
 
 use std::fmt;
 
@@ -66,7 +72,7 @@ opts! {
     Where = "where", "The condition of a join.";
 }
 
-/// What a message says of an option's value.
+/// What a message says about the value of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Given<'a> {
     /// Nothing: it names the option.
@@ -78,11 +84,11 @@ pub enum Given<'a> {
 }
 
 impl Opt {
-    /// The option with `value`, for a message.
+    /// Returns the mark of the option with `value`.
     pub fn to(self, value: impl fmt::Display) -> String {
         format!("{OPEN}{}{VALUE}{value}{CLOSE}", self.key())
     }
-    /// The option with words that stand for a value, for a message.
+    /// Returns the mark of the option with words that represent a value, such as `LO HI`.
     pub fn like(self, words: impl fmt::Display) -> String {
         format!("{OPEN}{}{LIKE}{words}{CLOSE}", self.key())
     }
@@ -100,12 +106,12 @@ impl From<Opt> for String {
     }
 }
 
-/// Whether `c` is a character of marks: a text that is shown to people has none.
+/// Returns whether `c` is a character of marks. Tests look for them in texts that are shown.
 pub fn is_mark(c: char) -> bool {
     matches!(c, OPEN | VALUE | LIKE | CLOSE)
 }
 
-/// `text` with `words` in place of every mark; what only looks like one stays.
+/// Returns `text` with `words` in place of every mark. What only looks like a mark stays.
 pub fn unmarked(text: &str, words: impl Fn(Opt, Given<'_>) -> String) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -118,7 +124,7 @@ pub fn unmarked(text: &str, words: impl Fn(Opt, Given<'_>) -> String) -> String 
     out
 }
 
-/// The first mark of `text`, what stands before it and what after it.
+/// Finds the first mark of `text`, with the text before and after it.
 fn next_mark(text: &str) -> Option<(&str, (Opt, Given<'_>), &str)> {
     text.match_indices(OPEN).find_map(|(at, _)| {
         let inside = &text[at + OPEN.len_utf8()..];

@@ -1,4 +1,13 @@
-//! Any problem the slow obvious way, in f64: the specification that every backend is held to.
+//! Answers any problem the slow, obvious way, in f64: what every backend is held to, bit for bit.
+//!
+//! The oracle visits pairs block by block in canonical order, evaluates each with the reference
+//! evaluator, and gives the values to the same folds that engines use. It shares `absorb` and the
+//! order of blocks with them, because that order *is* the definition of a float sum. The tests hold
+//! the oracle itself to a specification that shares neither: a double loop over pairs
+//! (`testkit/src/specification.rs`).
+//!
+//! It has no tiles, threads, precision or pruning. It is also not a fallback: engines that cannot
+//! run a formula use the evaluator, not this.
 
 use crate::describe::Job;
 use crate::error::Result;
@@ -11,15 +20,15 @@ use crate::problem::NanPolicy;
 /// What the oracle found.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// For every fold its state (matrices: [`crate::fold::Written`]).
+    /// The state of each fold; a matrix has [`crate::fold::Written`].
     pub states: Vec<State>,
-    /// For every fold the matrix or condensed values (empty for the others).
+    /// The values of each matrix; empty for other folds.
     pub values: Vec<Vec<f64>>,
     /// What happened to the cells.
     pub tally: Tally,
 }
 
-/// Values of one pair by root.
+/// Evaluates single pairs, with buffers that are reused.
 pub struct PairValues<'j> {
     job: &'j Job,
     eval: Evaluator<'j>,
@@ -29,7 +38,7 @@ pub struct PairValues<'j> {
 }
 
 impl<'j> PairValues<'j> {
-    /// An evaluator of the pairs of `job`.
+    /// Returns an evaluator of the pairs of `job`.
     pub fn new(job: &'j Job) -> Self {
         let widths = (job.x.width(), job.other().width());
         let eval = Evaluator::new(&job.low.formula, job.low.dim);
@@ -41,7 +50,8 @@ impl<'j> PairValues<'j> {
             delta: vec![],
         }
     }
-    /// Evaluates pair (i, j); `out[root]` receives the numbers of each root.
+    /// Evaluates pair (i, j); `out[root]` receives the numbers of each root. Attributes are
+    /// subtracted too, which nothing reads; only components are wrapped by the box.
     pub fn get(&mut self, i: usize, j: usize, out: &mut Vec<Vec<f64>>) {
         self.job.x.row_into(i, &mut self.x);
         self.job.other().row_into(j, &mut self.y);
@@ -86,6 +96,8 @@ pub fn run(job: &Job) -> Result<Answer> {
             let cols = jb * BLOCK..((jb + 1) * BLOCK).min(m);
             let mut pieces = pieces(&job.folds, &rows, &cols, job.space.is_triangular());
             for i in rows.clone() {
+                // Folds by rows take runs of consecutive columns, as engines give them: the order
+                // of additions in a run is part of the definition.
                 let mut runs: Vec<Run> = vec![(cols.start, vec![]); job.folds.len()];
                 for j in job.space.columns(i, &cols).into_iter().flatten() {
                     pair.get(i, j, &mut roots);
@@ -132,11 +144,10 @@ pub fn run(job: &Job) -> Result<Answer> {
     })
 }
 
-/// Values of consecutive columns of one row, from the first: as many numbers each as the fold is
-/// wide.
+/// The first column of a run, and its values: as many numbers each as the fold is wide.
 type Run = (usize, Vec<f64>);
 
-/// Adds a value to the run of row `i`, which ends where a column is left out.
+/// Adds a value to the run of row `i`. The run ends where a column is left out.
 fn lengthen(
     run: &mut Run,
     fold: (&RowFold, bool),
@@ -151,6 +162,8 @@ fn lengthen(
     run.1.extend(value);
 }
 
+/// Credits a run and empties it. Values are collected pair by pair and turned number by number
+/// here.
 fn flush(run: &mut Run, (fold, half): (&RowFold, bool), pieces: &mut [RowPiece; 2], row: usize) {
     let (first, len) = (run.0, run.1.len() / fold.width.max(1));
     if len > 0 {
@@ -174,11 +187,12 @@ fn flush(run: &mut Run, (fold, half): (&RowFold, bool), pieces: &mut [RowPiece; 
     run.1.clear();
 }
 
+/// Returns the number of values of a matrix; 0 for other folds.
 fn dense_len(fold: &Fold, n: usize, m: usize) -> usize {
     fold.dense().map_or(0, |f| f.shape(n, m).iter().product())
 }
 
-/// What happens to the values of a cell.
+/// What happens to the values of a pair.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     /// They reach the folds.
@@ -189,7 +203,8 @@ enum Fate {
     Nan,
 }
 
-/// Counts the cell, and says whether its values reach the folds.
+/// Counts the pair, and decides whether its values reach the folds. The cut-off decides first: a
+/// pair beyond it is not looked at for NaN. A distance that is NaN is not beyond.
 fn admit(job: &Job, roots: &[Vec<f64>], i: usize, j: usize, tally: &mut Tally) -> Fate {
     let far = job
         .near_root
@@ -216,6 +231,8 @@ fn admit(job: &Job, roots: &[Vec<f64>], i: usize, j: usize, tally: &mut Tally) -
     Fate::Counted
 }
 
+/// Gives the values of a pair to a fold that is not by rows. In a triangular domain a pair counts
+/// for both of its rows, unless it is on the diagonal.
 #[allow(clippy::too_many_arguments)]
 fn credit(
     job: &Job,

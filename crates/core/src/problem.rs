@@ -1,6 +1,15 @@
-//! A problem as data: what is asked, with inputs by name, never the data themselves. Numbers keep
-//! their bits in every text; JSON, which has none that are not finite, has the texts "inf", "-inf"
-//! and "nan".
+//! A problem as data: what is asked, with inputs by name, never the data themselves.
+//!
+//! It is what a `.toml` file, the command and Python all turn into. It round-trips through JSON and
+//! TOML with all bits of its numbers (`exact.rs`), and unknown keys are refused, so that a typing
+//! error is not ignored.
+//!
+//! ```text
+//! schema = 1
+//! x = "points.csv"
+//! pair = "euclidean"
+//! folds = [{ kind = "histogram", axes = [{ bins = 100, range = [0, 2] }] }]
+//! ```
 
 use crate::fold::rows::Along;
 use crate::fold::{Closed, QuantileSpec, RowOp, SelectKind, TopSpec};

@@ -1,5 +1,5 @@
 //! Deterministic generators of random numbers. Plans, samples and records depend on their bits, so
-//! these never change; a crate's may with its version.
+//! these never change; the generators of a crate may change with its version.
 
 /// SplitMix64 of Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
 #[derive(Clone, Debug)]

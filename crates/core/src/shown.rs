@@ -1,32 +1,34 @@
-//! Text from outside (names in files, words of a request) as it may stand in a message or on a
-//! terminal: no control characters, nothing invisible, nothing endless.
+//! Cleans text from outside (names in files, words of a request) for messages and terminals: no
+//! control characters, nothing invisible, nothing endless.
+//!
+//! A file may contain an escape sequence that rewrites the terminal, or characters that reverse the
+//! direction of what follows. Such characters are written as their escapes.
 
 use std::fmt::Write as _;
 
 /// Characters of one word, or of one quoted piece, that are shown.
 pub const LONGEST_PIECE: usize = 300;
 
-/// Whether a terminal would act on `c`, or show nothing for it: controls, marks of direction, the
-/// byte-order mark and the like.
+/// Returns whether a terminal would act on `c` or show nothing for it: controls, marks of
+/// direction, the byte-order mark and the like.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
         || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{fdd0}'..='\u{fdef}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// `text` with every hidden character written as its escape (`\u{1b}`), and every word and quoted
+/// Returns `text` with every hidden character as its escape (`\u{1b}`), and every word or quoted
 /// piece of more than [`LONGEST_PIECE`] characters cut in its middle.
 pub fn shown(text: &str) -> String {
     bounded(text, false)
 }
 
-/// As [`shown`], but line ends stay: for the logs of compilers, and other text of several lines
-/// that is ours.
+/// As [`shown`], but line ends stay: for logs of compilers.
 pub fn shown_lines(text: &str) -> String {
     bounded(text, true)
 }
 
-/// [`shown`] for a name between other text, cut to `most` characters.
+/// As [`shown`] for a name between other text, cut to `most` characters.
 pub fn short(text: &str, most: usize) -> String {
     let mut out = String::new();
     let mut all = text.chars();
@@ -37,6 +39,8 @@ pub fn short(text: &str, most: usize) -> String {
     out
 }
 
+/// Cleans piece by piece. A long piece keeps two thirds of the limit from its start and a third
+/// from its end, which is where paths differ.
 fn bounded(text: &str, lines: bool) -> String {
     let mut out = String::with_capacity(text.len().min(4096));
     let mut rest = text;
@@ -62,6 +66,7 @@ fn bounded(text: &str, lines: bool) -> String {
     out
 }
 
+/// Appends a character, or its escape.
 fn put(out: &mut String, c: char) {
     if is_hidden(c) {
         let _ = write!(out, "{}", c.escape_unicode());
@@ -70,8 +75,8 @@ fn put(out: &mut String, c: char) {
     }
 }
 
-/// Bytes of the piece that `text` starts with: a quotation up to the quote that ends it, else a
-/// word, or blanks.
+/// Returns the bytes of the piece that `text` starts with: a quotation up to its closing quote,
+/// else a word, or blanks.
 fn piece_len(text: &str) -> usize {
     let Some(first) = text.chars().next() else {
         return 0;

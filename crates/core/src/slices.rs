@@ -1,4 +1,4 @@
-//! Slices cut up for many threads.
+//! Cuts a slice into consecutive parts for threads.
 
 /// Consecutive parts of these lengths; what is left is left out.
 ///

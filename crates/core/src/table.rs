@@ -1,4 +1,14 @@
 //! Tables: n rows of d numbers, as every reader makes them and every backend takes them.
+//!
+//! A table is row-major and of one type, f32 or f64. Next to the components a row may have
+//! *attributes* (numbers that formulas read by name and distances ignore), columns of text (held as
+//! numbers, see `pair/texts.rs`) and *labels* (words that name rows and take no part). Elements are
+//! shared ([`Buffer`]), so a clone copies no data.
+//!
+//! ```text
+//! columns  x y z  |  attributes  mass charge       width = 5, cols = 3
+//! row      x.x x.y x.z are components; x.mass is an attribute; norm(x) is over three numbers
+//! ```
 
 use crate::budget::Budget;
 use crate::buffer::Buffer;
@@ -30,7 +40,7 @@ impl Precision {
     }
 }
 
-/// Elements of a table, row-major.
+/// The elements of a table, row by row.
 #[derive(Clone, Debug)]
 pub enum Elements {
     /// Single precision.
@@ -40,7 +50,7 @@ pub enum Elements {
 }
 
 impl Elements {
-    /// Number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         match self {
             Elements::F32(b) => b.len(),
@@ -51,9 +61,10 @@ impl Elements {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Whether all are finite.
+    /// Returns whether all elements are finite.
     pub fn is_finite(&self) -> bool {
-        // Many at once, which the compiler can make vectors of.
+        // A chunk is folded without early exit, which vectorises; a bad element ends the search at
+        // its chunk.
         const MANY: usize = 1024;
         match self {
             Elements::F32(b) => b
@@ -64,7 +75,7 @@ impl Elements {
                 .all(|part| part.iter().fold(true, |all, v| all & v.is_finite())),
         }
     }
-    /// The first element and every `step`-th after it.
+    /// Returns the first element and every `step`-th after it.
     pub fn every(&self, step: usize) -> Vec<f64> {
         match self {
             Elements::F32(b) => b
@@ -75,7 +86,7 @@ impl Elements {
             Elements::F64(b) => b.iter().step_by(step.max(1)).copied().collect(),
         }
     }
-    /// Element `at` widened to f64.
+    /// Returns element `at` in f64.
     pub fn get(&self, at: usize) -> f64 {
         match self {
             Elements::F32(b) => f64::from(b[at]),
@@ -84,18 +95,19 @@ impl Elements {
     }
 }
 
-/// `rows` rows of `cols` numbers each, row-major, with optional column names.
+/// `rows` rows of `cols` numbers, row by row, with optional names, attributes, texts and labels.
 #[derive(Clone, Debug)]
 pub struct Table {
     rows: usize,
     cols: usize,
     elements: Elements,
-    /// Of the columns, then of the attributes.
+    /// Names of the columns, then of the attributes.
     names: Option<Arc<[String]>>,
+    /// The attributes, a table with as many rows.
     attributes: Option<Arc<Table>>,
-    /// Columns and attributes that are text.
+    /// Which columns and attributes are text.
     texts: Option<Arc<[usize]>>,
-    /// What the numbers of columns of text stand for, where that is known.
+    /// What the numbers of text stand for, if that is known.
     words: Option<Words>,
     labels: Option<Labels>,
 }
@@ -124,21 +136,21 @@ impl Table {
             labels: None,
         })
     }
-    /// A double-precision table.
+    /// Returns a table in double precision.
     ///
     /// # Errors
     /// As [`Table::new`].
     pub fn f64(rows: usize, cols: usize, items: Vec<f64>) -> Result<Self> {
         Self::new(rows, cols, Elements::F64(items.into()))
     }
-    /// A single-precision table.
+    /// Returns a table in single precision.
     ///
     /// # Errors
     /// As [`Table::new`].
     pub fn f32(rows: usize, cols: usize, items: Vec<f32>) -> Result<Self> {
         Self::new(rows, cols, Elements::F32(items.into()))
     }
-    /// The same table with its columns named.
+    /// Returns the table with its columns named.
     ///
     /// # Errors
     /// `Input` when there are not `cols` names, or two are equal.
@@ -161,9 +173,9 @@ impl Table {
         self.names = Some(names.into());
         Ok(self)
     }
-    /// The same table with numbers beside its components: a formula reads them by name (`x.mass`),
-    /// while the row itself and its differences leave them out. Components without names are called
-    /// by their numbers.
+    /// Returns the table with attributes: formulas read them by name (`x.mass`), while the row
+    /// itself and its differences leave them out. Components without names are called by their
+    /// numbers.
     ///
     /// # Errors
     /// `Input` when the rows are not as many, or when an attribute has no name of its own.
@@ -220,13 +232,13 @@ impl Table {
         self.labels = labels;
         Ok(self)
     }
-    /// Words beside the rows.
+    /// Returns the words that name rows.
     #[doc(hidden)]
     pub fn labels(&self) -> Option<&Labels> {
         self.labels.as_ref()
     }
-    /// The same table with the attributes of `other`, whose rows these are, with its names, and
-    /// with what is text.
+    /// Returns the table with names, attributes and texts of `other`, whose rows these are after a
+    /// preparation.
     pub(crate) fn beside(mut self, other: &Table) -> Self {
         if self.cols == other.cols && self.rows == other.rows {
             self.names = other.names.clone();
@@ -236,8 +248,8 @@ impl Table {
         }
         self
     }
-    /// The same table, of which these columns (attributes are counted on after the columns) hold
-    /// words by their numbers in ascending order. A formula may compare them with each other, and
+    /// Returns the table in which these columns (attributes are counted on after the columns) hold
+    /// words, by their numbers in ascending order. A formula may compare them with each other and
     /// nothing else.
     #[doc(hidden)]
     pub fn with_texts(mut self, columns: Vec<usize>) -> Self {
@@ -262,7 +274,8 @@ impl Table {
     pub fn words(&self) -> Option<&Words> {
         self.words.as_ref()
     }
-    /// The same table with one more attribute, which no formula can name.
+    /// Returns the table with one more attribute, whose name no formula can write. It marks rows
+    /// without weight.
     pub(crate) fn with_mark(self, mark: Vec<f64>) -> Result<Self> {
         let (old, rows) = (self.attributes.clone(), self.rows);
         let wide = old.as_ref().map_or(0, |t| t.cols);
@@ -283,11 +296,11 @@ impl Table {
         };
         marked.with_attributes(Table::f64(rows, wide + 1, items)?.with_names(names)?)
     }
-    /// Numbers beside the components of a row, with names of their own.
+    /// Returns the attributes.
     pub fn attributes(&self) -> Option<&Table> {
         self.attributes.as_deref()
     }
-    /// Numbers of a row: components, then attributes.
+    /// Returns the numbers of a row: components, then attributes.
     #[doc(hidden)]
     pub fn width(&self) -> usize {
         self.cols + self.attributes().map_or(0, Table::cols)
@@ -316,15 +329,15 @@ impl Table {
             Elements::F64(_) => Precision::F64,
         }
     }
-    /// Element (`row`, `col`) widened to f64; attributes are counted on after the columns.
+    /// Returns element (`row`, `col`) in f64; attributes are counted on after the columns.
     pub fn get(&self, row: usize, col: usize) -> f64 {
         match self.attributes() {
             Some(beside) if col >= self.cols => beside.get(row, col - self.cols),
             _ => self.elements.get(row * self.cols + col),
         }
     }
-    /// Copies row `row`, widened to f64, into `out`: of length `cols`, or with its attributes of
-    /// length `width`.
+    /// Copies row `row` in f64 into `out`, which is `cols` long, or `width` long for the attributes
+    /// too.
     #[doc(hidden)]
     pub fn row_into(&self, row: usize, out: &mut [f64]) {
         if let (Some(attributes), true) = (self.attributes(), out.len() > self.cols) {
@@ -339,7 +352,7 @@ impl Table {
             Elements::F64(b) => out[..self.cols].copy_from_slice(&b[at..at + self.cols]),
         }
     }
-    /// The position of the first NaN, as (row, column); attributes are counted on after the
+    /// Returns the position of the first NaN as (row, column); attributes are counted on after the
     /// columns.
     #[doc(hidden)]
     pub fn first_nan(&self) -> Option<(usize, usize)> {
@@ -348,7 +361,7 @@ impl Table {
             Some((row, self.cols + at))
         })
     }
-    /// What a NaN in column `col` is.
+    /// Returns what a NaN in column `col` is called in messages.
     #[doc(hidden)]
     pub fn missing(&self, col: usize) -> &'static str {
         if self.texts().contains(&col) {
@@ -497,7 +510,7 @@ pub fn find_columns(
     Ok(out)
 }
 
-/// The place of the one column called `name`.
+/// Returns the place of the only column called `name`.
 ///
 /// # Errors
 /// `Request` when several columns are called so.

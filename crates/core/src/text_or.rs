@@ -1,5 +1,5 @@
-//! Parts of a problem that a text alone may stand for: the name of an input, the metric or the
-//! formula of a pair.
+//! Lets a text alone represent a part of a problem: `x = "points.csv"` instead of `x = { name =
+//! "points.csv" }`.
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};

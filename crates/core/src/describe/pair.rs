@@ -1,4 +1,5 @@
-//! The pair of a problem: its formula, its cut-off and its box, checked against the tables.
+//! Resolves the pair of a problem: its formula, its cut-off and its box, and checks them against
+//! the tables.
 
 use crate::data::Data;
 use crate::error::{Error, Result};
@@ -9,7 +10,9 @@ use crate::pair::tree::{Binary, Formula, Id, Node, Reduce, Side};
 use crate::pair::{Scope, parse};
 use crate::problem::{FoldSpec, Problem};
 
-/// The named pair of `problem`, unless it has a formula, or a condition alone.
+/// Returns the metric of `problem`; `None` if it has a formula, or if it has only conditions of
+/// joins, which need no value. Without a metric, a formula or a condition the pair is the Euclidean
+/// distance.
 pub(super) fn named_pair(problem: &Problem) -> Result<Option<&'static named::Named>> {
     let spec = &problem.pair;
     if spec.metric.is_some() && spec.formula.is_some() {
@@ -32,7 +35,8 @@ pub(super) fn named_pair(problem: &Problem) -> Result<Option<&'static named::Nam
     named::require(spec.metric.as_deref().unwrap_or("euclidean"), &spec.params).map(Some)
 }
 
-/// The pair's value: that of a metric with its options completed, or of a formula.
+/// Returns the formula of the pair's value: that of a metric with its options completed from the
+/// data, or the text of the problem. A job of conditions only gets the constant 0.
 ///
 /// # Errors
 /// `Request` for formulas and options that mean nothing.
@@ -50,7 +54,9 @@ pub(crate) fn pair_formula(
     Ok((formula, root))
 }
 
-/// A root with the squared length of the difference.
+/// Adds a root with the squared length of the difference, which the cut-off is compared with. It is
+/// the same node as the distance's own sum of squares if the formula has one, so it costs nothing
+/// then.
 ///
 /// # Errors
 /// `Request` for a cut-off that is no number above 0.
@@ -70,7 +76,8 @@ pub(crate) fn near_root(formula: &mut Formula, near: f64) -> Result<usize> {
     Ok(add_root(formula, total))
 }
 
-/// A box of `cell` dimensions fits the rows and changes something.
+/// Checks that a box of `cell` dimensions fits the rows and changes something: a box that no
+/// difference uses is probably a mistake.
 ///
 /// # Errors
 /// `Request` where it does not.
@@ -103,7 +110,8 @@ pub(crate) fn check_cell(cell: Option<usize>, formula: &Formula, data: &Data) ->
     Ok(())
 }
 
-/// Rows of two inputs with different numbers of components pair by single components only.
+/// Checks inputs with different numbers of components: a formula may pair single components of
+/// them, but not whole rows.
 ///
 /// # Errors
 /// `Request` for components that there are not, `Input` for whole rows of different lengths.

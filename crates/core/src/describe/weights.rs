@@ -1,5 +1,10 @@
-//! Weights that come with the data: which fold they belong to, and what happens where one is
-//! missing.
+//! Weights that come with the data: which fold they belong to, and what happens if one is missing.
+//!
+//! Weights are tables next to the rows. A NaN among them is an error, makes results NaN, or leaves
+//! out the pairs of its row, as the problem's policy for NaN says. To leave out pairs, the rows get
+//! one more attribute that is NaN where the weight is missing, and the formula one more root that
+//! reads it. Every engine then treats such a pair like any pair whose value is NaN, and no engine
+//! has to know about missing weights.
 
 use crate::data::Data;
 use crate::error::{Error, Result};
@@ -10,19 +15,19 @@ use crate::pair::tree::{Binary, Formula, Node, Side};
 use crate::problem::{FoldSpec, NanPolicy, Problem};
 use crate::table::Table;
 
-/// Attributes of rows that are NaN where a weight is missing, and pairs with it are left out: of x,
-/// and of y.
+/// The attributes, of x and of y, that are NaN in rows whose weight is missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Holes {
     at: [Option<u32>; 2],
 }
 
 impl Holes {
-    /// Whether there are any.
+    /// Returns whether there are any.
     pub fn any(self) -> bool {
         self.at.iter().any(Option::is_some)
     }
-    /// Adds the root that is NaN for the pairs that are left out.
+    /// Adds the root that is NaN for the pairs that are left out: the mark, or the sum of both
+    /// marks.
     ///
     /// # Errors
     /// `Request` when the formula is full.
@@ -42,6 +47,7 @@ impl Holes {
     }
 }
 
+/// The refusal of a missing weight.
 fn missing_weight(row: usize) -> Error {
     let (skip, propagate) = (Opt::Nan.to("skip"), Opt::Nan.to("propagate"));
     Error::input("expected a number for every weight, got NaN")
@@ -51,8 +57,7 @@ fn missing_weight(row: usize) -> Error {
         ))
 }
 
-/// What the problem's rule for NaN does to weights: refuses them, or marks rows, which then have
-/// one attribute more.
+/// Applies the policy for NaN to the weights: refuses them, lets them through, or marks their rows.
 ///
 /// # Errors
 /// `Input` for a weight that is NaN where that is an error.
@@ -116,11 +121,13 @@ pub(super) fn holes(problem: &Problem, data: &mut Data) -> Result<Holes> {
     Ok(holes)
 }
 
+/// Returns whether the same rows are marked. Then x and y of one table share one attribute, and the
+/// formula stays symmetric.
 fn alike(a: &[f64], b: &[f64]) -> bool {
     a.iter().zip(b).all(|(a, b)| a.is_nan() == b.is_nan())
 }
 
-/// `fold` with the weights that come with the data.
+/// Returns `fold` with the weights that come with the data.
 ///
 /// # Errors
 /// `Request` where the fold takes none, `Input` where they do not fit the rows.
@@ -147,6 +154,8 @@ pub(super) fn weigh(fold: Fold, weights: Option<&[Table; 2]>, data: &Data) -> Re
     }
 }
 
+/// Gives a fold by rows its weights, one number or several for each row. Minima and counts have no
+/// use for weights and refuse them.
 fn weigh_rows(fold: RowFold, table: &Table, rows: usize) -> Result<RowFold> {
     let op = fold.op;
     if !matches!(
@@ -178,6 +187,7 @@ fn weigh_rows(fold: RowFold, table: &Table, rows: usize) -> Result<RowFold> {
     })
 }
 
+/// Refuses weights that are not one row for each of `rows`.
 fn check_weights(table: &Table, rows: usize) -> Result<()> {
     if table.rows() == rows && table.cols() > 0 {
         return Ok(());

@@ -1,8 +1,11 @@
-//! Sum-product problems: networks of discrete variables and factor tables, evidence, tasks,
-//! semirings and their oracle.
+//! Sum-products as data: networks of discrete variables and factor tables, evidence, tasks,
+//! semirings, and their oracle.
 //!
-//! A table over variables `(a, b, c)` is stored with the last variable of its scope running
-//! fastest, as in UAI files.
+//! The value of a task is ⊕ over the states of some variables of ⊗ over all factors. This module
+//! says what that means; the planner and the kernels are in the crate `product`.
+//!
+//! A table over variables `(a, b, c)` is stored with the last variable of its scope fastest, as in
+//! UAI files: for domains of 2, 3 and 4 states, entry (a, b, c) is at (a·3 + b)·4 + c.
 
 pub mod evidence;
 pub mod network;

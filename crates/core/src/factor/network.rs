@@ -1,4 +1,8 @@
-//! Networks: variables with finite domains and factors over them.
+//! Networks: variables with finite domains, and factors over them.
+//!
+//! A Bayesian network is one whose factors are conditional tables, one for each variable, without
+//! cycles; the last variable of a scope is the child. In a Markov network factors are any tables.
+//! Only checks and names differ.
 
 use super::{Factor, Var};
 use crate::error::{Error, Result};
@@ -97,8 +101,9 @@ impl Network {
         self.names = Some(names);
         Ok(self)
     }
-    /// Refuses what is no Bayesian network: a variable that is the child of two tables, or that
-    /// depends on itself.
+    /// Refuses a network that is not Bayesian: a variable that is the child of two tables, or that
+    /// depends on itself. Places variables whose parents are placed until none is left (Kahn 1962);
+    /// what cannot be placed is on or behind a cycle.
     ///
     /// # Errors
     /// `Input`, naming the variable.
@@ -151,7 +156,7 @@ impl Network {
             _ => Ok(()),
         }
     }
-    /// Bytes that the network holds.
+    /// Estimates the bytes that the network holds, with what the allocator adds to each list.
     #[doc(hidden)]
     pub fn bytes(&self) -> u64 {
         /// What the allocator keeps for itself in a list or name.
@@ -245,10 +250,10 @@ impl Network {
                 .remedy(format!("one of {have}"))
         })
     }
-    /// The largest deviation from one of a row of a conditional table, with its factor; `None` for
-    /// Markov networks.
+    /// Returns the largest deviation from one of a row of a conditional table, with its factor;
+    /// `None` for Markov networks.
     ///
-    /// Tables are used as they are given: a row that does not sum to one is reported, never
+    /// Tables are used as they are given. A row that does not sum to one is reported, never
     /// repaired.
     #[doc(hidden)]
     pub fn worst_row(&self) -> Option<(usize, f64)> {

@@ -1,5 +1,7 @@
-//! The specification: every task by enumeration of all configurations, in exactly rounded-up f64
-//! sums.
+//! The specification of sum-products: every task by enumeration of all configurations, with
+//! compensated sums.
+//!
+//! The engine of the crate `product` never enumerates; it is compared with this on small networks.
 
 use super::{Answer, Evidence, Network, Task, Var};
 use crate::error::{Error, Result};
@@ -14,8 +16,8 @@ pub struct Oracle<'a> {
     evidence: &'a Evidence,
 }
 
-/// A sum that carries its rounding error along (Neumaier), so that enumeration is good to the last
-/// bits.
+/// A sum that carries its rounding error along (Neumaier 1974), so that enumeration is good to the
+/// last bits.
 #[derive(Clone, Copy, Default)]
 struct Sum(f64, f64);
 
@@ -72,7 +74,8 @@ impl<'a> Oracle<'a> {
             Task::Sum(keep) => Answer::Sum(keep.clone(), self.table(keep), 0.0),
         }
     }
-    /// The product of all factors at configuration `x`.
+    /// Returns the product of all factors at configuration `x`. The place in a table is its index
+    /// by Horner's scheme.
     pub fn weight(&self, x: &[usize]) -> f64 {
         let cards = self.network.cards();
         self.network
@@ -88,9 +91,12 @@ impl<'a> Oracle<'a> {
         self.visit(|x, w| sums[keep.iter().fold(0, |at, v| at * cards[*v] + x[*v])].add(w));
         sums.into_iter().map(Sum::value).collect()
     }
+    /// Returns the partition function; `None` if it is zero.
     fn total(&self) -> Option<f64> {
         Some(self.table(&[])[0]).filter(|z| *z > 0.0)
     }
+    /// Sums the weight of every configuration into the entry of each variable's state, and divides
+    /// by the total.
     fn marginals(&self) -> Answer {
         let mut sums: Vec<Vec<Sum>> = self
             .network
@@ -108,6 +114,7 @@ impl<'a> Oracle<'a> {
             .collect();
         Answer::Mar(libm::log10(z), rows)
     }
+    /// Returns the largest entry of the table over `keep`, and its states, decoded from its place.
     fn mode(&self, keep: &[Var]) -> Option<(f64, Vec<(Var, usize)>)> {
         let table = self.table(keep);
         let (mut at, best) = table
@@ -122,7 +129,8 @@ impl<'a> Oracle<'a> {
         }
         (best > 0.0).then(|| (best, keep.iter().copied().zip(states).collect()))
     }
-    /// Calls `see` with every configuration that agrees with the evidence, and its weight.
+    /// Calls `see` with every configuration that agrees with the evidence, and its weight. Free
+    /// variables count like the digits of an odometer, the last one fastest.
     fn visit(&self, mut see: impl FnMut(&[usize], f64)) {
         let cards = self.network.cards();
         let mut x: Vec<usize> = (0..cards.len())

@@ -1,4 +1,6 @@
-//! Semirings: what ⊕ and ⊗ mean in `Ψ(O) = ⊕_M ⊗_f f`.
+//! Semirings: what ⊕ and ⊗ mean in ⊕ over states of ⊗ over factors (Aji and McEliece 2000, "the
+//! generalized distributive law"). Elimination is right for every commutative semiring, because it
+//! only uses associativity, commutativity and distributivity.
 
 use std::fmt::Debug;
 
@@ -43,7 +45,7 @@ semiring!(/// (min, +): least cost.
 semiring!(/// (or, and): satisfiability.
     OrAnd, bool, false, true, |a, b| a || b, |a, b| a && b);
 
-/// ln(eᵃ + eᵇ) without overflow.
+/// Computes ln(eᵃ + eᵇ) without overflow, by the difference of the two. Two −∞ give −∞.
 fn log_add(a: f64, b: f64) -> f64 {
     let (low, high) = if a < b { (a, b) } else { (b, a) };
     if low == f64::NEG_INFINITY {

@@ -1,4 +1,7 @@
-//! Histograms and their axes, as problem files ask for them.
+//! Histograms and their axes as problem files describe them: checks, defaults and limits.
+//!
+//! `{ bins = 100, range = [0, 2] }` becomes an [`Axis`] with 101 edges over root 0. A range must be
+//! there: if the problem has none, `open_axes.rs` has found one before.
 
 use super::roots::Roots;
 use super::{Axis, Closed, Histogram};
@@ -6,11 +9,11 @@ use crate::error::{Error, Result};
 use crate::opt::Opt;
 use crate::problem::AxisSpec;
 
-/// The most cells of a grid, those under and over included.
+/// The most cells of a grid: 2³² counters take 32 GiB.
 const MOST_CELLS: usize = 1 << 32;
 /// The most bins of an axis.
 const MOST_BINS: usize = 100_000_000;
-/// The bins of an axis where nobody says how many.
+/// The bins of an axis if the problem does not say.
 pub(crate) const USUAL_BINS: usize = 100;
 
 impl Histogram {

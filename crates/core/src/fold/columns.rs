@@ -39,7 +39,7 @@ pub enum Role {
     Value,
 }
 
-/// Numbers of a column.
+/// The numbers of a column, owned or borrowed from a state.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Numbers<'a> {
     /// Counts and rows.
@@ -53,7 +53,7 @@ pub enum Numbers<'a> {
 }
 
 impl Numbers<'_> {
-    /// How many there are.
+    /// Returns how many there are.
     pub fn len(&self) -> usize {
         match self {
             Numbers::U64(v) => v.len(),
@@ -66,7 +66,7 @@ impl Numbers<'_> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Number `at` in double precision.
+    /// Returns number `at` in double precision.
     pub fn get(&self, at: usize) -> f64 {
         match self {
             Numbers::U64(v) => v[at] as f64,
@@ -75,7 +75,7 @@ impl Numbers<'_> {
             Numbers::F32(v) => f64::from(v[at]),
         }
     }
-    /// Number `at` as a row; none where it is below 0.
+    /// Returns number `at` as a row; none if it is negative.
     pub fn row(&self, at: usize) -> Option<usize> {
         match self {
             Numbers::U64(v) => usize::try_from(v[at]).ok(),
@@ -83,7 +83,7 @@ impl Numbers<'_> {
             Numbers::F64(_) | Numbers::F32(_) => None,
         }
     }
-    /// Those of `lines`.
+    /// Returns the numbers of `lines`, without a copy.
     #[doc(hidden)]
     pub fn part(&self, lines: &Range<usize>) -> Numbers<'_> {
         let lines = lines.clone();
@@ -130,6 +130,7 @@ impl<'a> From<&'a [u64]> for Numbers<'a> {
 /// Makes the numbers of some lines.
 type Make<'a> = Box<dyn Fn(&Range<usize>) -> Numbers<'a> + 'a>;
 
+/// Where the numbers of a column come from.
 enum Source<'a> {
     Held(Numbers<'a>),
     /// Made when they are asked for: long answers are not held twice.
@@ -234,15 +235,15 @@ impl<'a> Columns<'a> {
     pub fn lines(&self) -> usize {
         self.shape.iter().product()
     }
-    /// All numbers of a column.
+    /// Returns all numbers of a column.
     pub fn all<'s>(&self, column: &'s Column<'_>) -> Numbers<'s> {
         column.part(&(0..self.lines()))
     }
-    /// The columns that are no index.
+    /// Returns the columns that are not part of the index.
     pub fn arrays(&self) -> impl Iterator<Item = &Column<'a>> {
         self.columns.iter().filter(|column| !column.index)
     }
-    /// The first column of this role.
+    /// Returns the first column of this role.
     pub fn of(&self, role: Role) -> Option<&Column<'a>> {
         self.columns.iter().find(|column| column.role == role)
     }

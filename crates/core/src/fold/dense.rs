@@ -1,5 +1,9 @@
-//! All values, each at its own place: the matrix, or the upper triangle in SciPy's condensed order.
-//! Engines put the values into their places as they come; nothing is kept beside them.
+//! Keeps every value at its own place: the matrix, or the upper triangle in SciPy's condensed
+//! order.
+//!
+//! Engines write values straight to their places, in memory or in a file, so the fold has no state,
+//! and `absorb` does nothing. The place of pair (i, j) in the condensed order of n rows is n·i −
+//! i(i + 1)/2 + j − i − 1: the rows before i hold n − 1, n − 2, … values.
 
 use super::roots::Roots;
 use super::{Accumulate, Column, Columns, Layout, Lent, Line, Numbers, Role, Traits, Value};
@@ -14,12 +18,12 @@ use std::ops::Range;
 pub struct Dense {
     /// Which root.
     pub root: usize,
-    /// SciPy's condensed order of the pairs i < j, rather than the matrix, which of half spaces is
-    /// mirrored.
+    /// SciPy's condensed order of the pairs i < j, instead of a matrix. A matrix over a triangular
+    /// domain is mirrored.
     pub condensed: bool,
 }
 
-/// Values are where they belong: there is nothing to merge.
+/// The empty state: values are at their places already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Written;
 
@@ -36,7 +40,7 @@ impl Dense {
         })?;
         Ok(Dense { root: 0, condensed })
     }
-    /// The shape of the result for `n` × `m` rows.
+    /// Returns the shape of the result for `n` × `m` rows.
     pub fn shape(&self, n: usize, m: usize) -> Vec<usize> {
         if self.condensed {
             vec![n * n.saturating_sub(1) / 2]
@@ -44,7 +48,7 @@ impl Dense {
             vec![n, m]
         }
     }
-    /// Elements of the result for `n` × `m` rows, at most as many as can be counted.
+    /// Returns the number of elements of the result, saturated: refusals must not overflow.
     pub fn elements(&self, n: usize, m: usize) -> u64 {
         let (n, m) = (n as u64, m as u64);
         if self.condensed {
@@ -53,7 +57,7 @@ impl Dense {
             n.saturating_mul(m)
         }
     }
-    /// The place of the value of pair (i, j).
+    /// Returns the place of the value of pair (i, j).
     #[inline(always)]
     pub fn place(&self, space: &Space, i: usize, j: usize) -> usize {
         if self.condensed {
@@ -69,7 +73,7 @@ impl Dense {
             Layout::Matrix
         }
     }
-    /// The answer for `n` × `m` rows, whose values are `values`.
+    /// Returns the answer for `n` × `m` rows from `values`, which the engine holds.
     pub fn columns_of<'a>(
         &self,
         values: impl Into<Numbers<'a>>,
@@ -82,7 +86,7 @@ impl Dense {
             vec![Column::new("values", Role::Value, values).called("value")],
         )
     }
-    /// Whether a value has two places, (i, j) and (j, i).
+    /// Returns whether a value has two places, (i, j) and (j, i).
     pub fn is_mirrored(&self, space: &Space) -> bool {
         !self.condensed && space.is_triangular()
     }

@@ -1,5 +1,6 @@
-//! The least and the largest value of some roots over all cells: the range of a histogram that was
-//! given none.
+//! The least and the largest value of some roots over all pairs: the range of a histogram that was
+//! given none. It runs as a pass before the histogram. NaN are left out, since a range has no use
+//! for them; the histogram reports them.
 
 use super::{Accumulate, Column, Columns, Layout, Lent, Line, Role, Traits, Value};
 use crate::hash::Hash;
@@ -70,8 +71,7 @@ impl Accumulate for Extremes {
     }
 }
 
-/// The least and the largest value by root, of those that are numbers; ∞ and −∞ where there is
-/// none.
+/// The least and the largest value by root, among those that are numbers; ∞ and −∞ without any.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExtremesState {
     ends: Vec<[f64; 2]>,
@@ -84,7 +84,7 @@ impl ExtremesState {
             ends: vec![[f64::INFINITY, f64::NEG_INFINITY]; fold.roots.len()],
         }
     }
-    /// These extremes, where there are values.
+    /// Returns the state with these extremes.
     pub fn of(ends: Vec<Option<[f64; 2]>>) -> Self {
         ExtremesState {
             ends: ends
@@ -93,7 +93,8 @@ impl ExtremesState {
                 .collect(),
         }
     }
-    /// Takes values of root number `at` of the fold.
+    /// Takes values of root number `at` of the fold. Comparisons with NaN are false, so NaN changes
+    /// nothing.
     #[inline]
     pub fn absorb(&mut self, at: usize, values: &[f64]) {
         let [least, largest] = &mut self.ends[at];
@@ -109,7 +110,7 @@ impl ExtremesState {
             (*least, *largest) = (least.min(*lo), largest.max(*hi));
         }
     }
-    /// The least and the largest value by root.
+    /// Returns the least and the largest value by root.
     pub fn ends(&self) -> &[[f64; 2]] {
         &self.ends
     }

@@ -1,6 +1,20 @@
-//! Histograms of values on one to three axes, with weights and means per bin, exact in every
-//! tiling: counts are u64, and weighted sums are whole numbers of 128 bits, whose addition is
-//! associative.
+//! Histograms of values on one to three axes, with weights and means per bin.
+//!
+//! The answer has the same bits for every tiling and every order of pairs. Counts are u64. Sums of
+//! weights and values are whole numbers of 128 bits ([`Scale`]), whose addition is associative;
+//! only the finished sum is rounded.
+//!
+//! A value is placed by comparing it with edges, never by arithmetic alone: a division may guess
+//! the bin, and the two edges around the guess decide. If the value is a distance, the square under
+//! its root is compared with squared edges (`number/squares.rs`), which decides every value as the
+//! root would and costs no root.
+//!
+//! ```text
+//! edges 0, 1, 2, 3        places: 0 under | 1 2 3 bins | 4 over      value 1.0 → place 2
+//! ```
+//!
+//! Of several axes the grid has all places of each axis, last axis fastest. A pair that one axis
+//! leaves out is counted in the last cell, whatever the other axes say.
 
 use super::BLOCK;
 use super::finder::{Finder, LAST_DIGITS, TWO_52};
@@ -25,33 +39,37 @@ pub enum Closed {
     HalfOpen,
 }
 
-/// One axis: edges ascending; a value's bin is the largest i with edge[i] ≤ value.
+/// One axis. Edges ascend; the bin of a value is the largest i with edge[i] ≤ value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// Which root is binned.
     pub root: usize,
-    /// The edges as asked for.
+    /// The edges as requested, in units of the value.
     pub edges: Vec<f64>,
-    /// The edges that roots are compared with, so that each falls where its value does among
-    /// `edges`: where the root is the square s of the value, the smallest s with √s ≥ edge, and of
-    /// a closed last edge the smallest with √s > edge. Some are equal where no square has a root
-    /// between two edges, beyond 10¹⁵⁴ or below 10⁻¹⁶².
+    /// The edges that roots are compared with, such that each root falls where its value falls
+    /// among `edges`.
+    ///
+    /// If the root is the square s of the value, it is the smallest s with √s ≥ edge, and for a
+    /// closed last edge the smallest s with √s > edge. Some are equal if no square has a root
+    /// between two edges, which happens beyond 10¹⁵⁴ and below 10⁻¹⁶².
     pub compared: Vec<f64>,
-    /// Whether roots that equal the last compared edge are in the last bin.
+    /// Whether roots equal to the last compared edge are in the last bin. A closed edge of squares
+    /// was moved instead, so it is false there.
     pub closed: bool,
     /// Whether the root is the square of what is binned.
     pub squared: bool,
-    /// `(first edge, bins per unit, squared)` for a first guess where edges are uniform.
+    /// (first edge, bins per unit, squared), for a first guess by a multiplication if edges are
+    /// uniform.
     guess: Option<(f64, f64, bool)>,
-    /// Whether the guess is the bin or one beside it.
+    /// Whether the guess is at most one bin off, so that two comparisons correct it.
     rising: bool,
-    /// What finds bins where there is no such guess.
+    /// What finds bins if there is no such guess.
     finder: Option<Finder>,
 }
 
 impl Axis {
-    /// An axis over `edges` (ascending, at least two); `squared` when the root is the square of
-    /// what is binned.
+    /// Returns an axis over `edges`, ascending, at least two; `squared` if the root is the square
+    /// of what is binned.
     pub fn new(root: usize, edges: Vec<f64>, squared: bool, closed: Closed) -> Self {
         let mut compared = edges.clone();
         let n = edges.len() - 1;
@@ -67,6 +85,7 @@ impl Axis {
         }
         let (lo, hi) = (edges[0], edges[n]);
         let step = (hi - lo) / n as f64;
+        // Evenly spaced to a millionth of a bin suffices for a guess; comparisons decide.
         let uniform = edges
             .iter()
             .enumerate()
@@ -87,7 +106,7 @@ impl Axis {
             finder,
         }
     }
-    /// `bins` bins of equal width between finite ends.
+    /// Returns an axis of `bins` bins of equal width between finite ends.
     pub fn uniform(
         root: usize,
         [lo, hi]: [f64; 2],
@@ -97,7 +116,8 @@ impl Axis {
     ) -> Self {
         Self::new(root, uniform_edges([lo, hi], bins), squared, closed)
     }
-    /// First and last edge, where all edges are evenly spaced between them but for a few roundings.
+    /// Returns the first and the last edge if all edges are evenly spaced between them up to a few
+    /// roundings: then two numbers describe the axis.
     pub fn ends(&self) -> Option<[f64; 2]> {
         let bins = self.bins();
         let (lo, hi) = (self.edges[0], self.edges[bins]);
@@ -110,7 +130,7 @@ impl Axis {
             .all(|(i, e)| (e - (lo + i as f64 * step)).abs() <= close);
         (even && step > 0.0 && step.is_finite()).then_some([lo, hi])
     }
-    /// Whether bins are found by a division, not by a search.
+    /// Returns whether bins are found by a multiplication, not by a search.
     pub fn is_even(&self) -> bool {
         self.guess.is_some() && self.rising
     }
@@ -118,8 +138,12 @@ impl Axis {
     pub fn bins(&self) -> usize {
         self.edges.len() - 1
     }
-    /// The places of `values`, as [`Axis::place`] has them one by one, without branches that depend
-    /// on a value.
+    /// Places a run of values as [`Axis::place`] does one by one, without branches that depend on a
+    /// value: such branches are mispredicted about every other time.
+    ///
+    /// First a guess for all values, then one correction: the guess is right or next to the right
+    /// bin, so the two edges around it decide. Places of NaN and of a closed last edge are patched
+    /// at the end.
     #[inline(always)]
     fn places(&self, values: &[f64], places: &mut [u64]) {
         let edges = &self.compared[..];
@@ -136,7 +160,8 @@ impl Axis {
                     let at = (v - lo) * rate;
                     let at = if at < top { at } else { top };
                     let at = if at > 0.0 { at } else { 0.0 };
-                    // Whole numbers are the last digits of what is added to 2⁵².
+                    // 2⁵² plus a whole number below it has that number as its low bits: this
+                    // converts without an instruction that AVX2 lacks.
                     *place = (at.floor() + TWO_52).to_bits() & LAST_DIGITS;
                 }
             }
@@ -160,7 +185,8 @@ impl Axis {
                 .for_each(|(p, v)| *p = if *v == last { bins as u64 } else { *p });
         }
     }
-    /// 0 for under, 1 + bin, bins + 1 for over. NaN is over.
+    /// Returns 0 for a value below all edges, 1 + bin, or bins + 1 for a value above; NaN is above.
+    /// This is the reference of [`Self::places`].
     #[inline]
     pub fn place(&self, value: f64) -> usize {
         let edges = &self.compared;
@@ -192,7 +218,9 @@ impl Axis {
     }
 }
 
-/// The edges of `numpy.linspace`, bit for bit; also where the width is beyond the largest number.
+/// Returns the edges of `numpy.linspace`, bit for bit. NumPy multiplies by the step, or divides
+/// first if the step underflows; a width beyond the largest number is interpolated, which NumPy
+/// does not do.
 fn uniform_edges([lo, hi]: [f64; 2], bins: usize) -> Vec<f64> {
     let n = bins as f64;
     let (width, step) = (hi - lo, (hi - lo) / n);
@@ -213,31 +241,33 @@ pub struct Histogram {
     pub axes: Vec<Axis>,
     /// The rule for the last edge.
     pub closed: Closed,
-    /// Weights of the rows of x and of y; a pair weighs their product.
+    /// Weights of the rows of x and of y; the weight of a pair is their product.
     pub weights: Option<[Vec<f64>; 2]>,
+    /// How sums of weights are kept.
     weight_scale: Scale,
+    /// How sums of values are kept.
     value_scale: Scale,
-    /// Also keep the mean value per bin of the first axis.
+    /// Whether the mean value of each bin is kept, of the first axis.
     pub mean: bool,
 }
 
 impl Histogram {
-    /// Cells of the grid, under and over of every axis included.
+    /// Counts the cells of the grid, places under and over of every axis included.
     pub fn cells(&self) -> usize {
         self.axes
             .iter()
             .map(|a| a.bins() + 2)
             .fold(1, usize::saturating_mul)
     }
-    /// How sums of weights are kept.
+    /// Returns how sums of weights are kept.
     pub fn weight_scale(&self) -> Scale {
         self.weight_scale
     }
-    /// How sums of values (of the first axis) are kept.
+    /// Returns how sums of values of the first axis are kept.
     pub fn value_scale(&self) -> Scale {
         self.value_scale
     }
-    /// A histogram of pairs that weigh nothing.
+    /// Returns a histogram without weights.
     pub fn new(axes: Vec<Axis>, closed: Closed, mean: bool) -> Self {
         let value_scale = scale_of_values(&axes[0].edges);
         Histogram {
@@ -249,7 +279,10 @@ impl Histogram {
             mean,
         }
     }
-    /// The same with weights of the rows of x and of y.
+    /// Returns the same histogram with weights of the rows of x and of y.
+    ///
+    /// The scale must hold every product, so the smallest and the largest product are found from
+    /// the weights of each side alone: O(n + m), not O(n·m).
     ///
     /// # Errors
     /// `Input` where the product of two is beyond double precision.
@@ -286,12 +319,12 @@ impl Histogram {
             ..self
         })
     }
-    /// Numbers of a cell: the count, and what keeps its sums.
+    /// Counts the numbers of a cell: its count, and two words for each window of its sums.
     pub fn numbers(&self) -> usize {
         1 + 2 * (self.weight_scale.windows() + self.value_scale.windows())
     }
-    /// Where a pair's values fall in the grid. Of several axes a pair that one of them leaves out
-    /// is over all of them, whatever the others say.
+    /// Returns the cell of a pair from its values by root. Of several axes, a pair that one of them
+    /// leaves out is in the last cell.
     #[inline]
     pub fn cell(&self, values: impl Fn(usize) -> f64) -> usize {
         let (mut cell, mut inside) = (0, true);
@@ -306,7 +339,8 @@ impl Histogram {
             self.cells() - 1
         }
     }
-    /// Whether one of several axes leaves a pair out. A NaN leaves none out.
+    /// Returns whether one of several axes leaves a pair out. A NaN leaves none out: it is an
+    /// error, or skipped.
     pub fn leaves_out(&self, values: impl Fn(usize) -> f64) -> bool {
         let outside = |axis: &Axis| {
             let value = values(axis.root);
@@ -315,7 +349,7 @@ impl Histogram {
         };
         self.axes.len() > 1 && self.axes.iter().any(outside)
     }
-    /// Puts the pairs that one of several axes leaves out over all of them, where they were counted
+    /// Moves the pairs that one of several axes leaves out to the last cell, for kernels that count
     /// by axis.
     pub fn gather_outside(&self, counts: &mut [u64]) {
         if self.axes.len() == 1 {
@@ -327,8 +361,8 @@ impl Histogram {
         }
         counts[self.cells() - 1] = outside;
     }
-    /// The cells of the grid that are bins, neither under nor over on any axis, the last axis
-    /// fastest.
+    /// Lists the cells that are bins, neither under nor over on any axis, the last axis fastest:
+    /// the lines of the answer.
     pub fn inner_cells(&self) -> Vec<usize> {
         let outer = |cells: Vec<usize>, axis: &Axis| {
             let width = axis.bins() + 2;
@@ -339,8 +373,7 @@ impl Histogram {
         };
         self.axes.iter().fold(vec![0], outer)
     }
-    /// Whether a cell of the grid is neither under nor over on any axis: only those keep sums of
-    /// weights and values.
+    /// Returns whether a cell is a bin on every axis. Only bins keep sums of weights and values.
     #[inline]
     fn inside(&self, cell: usize) -> bool {
         let mut rest = cell;
@@ -352,7 +385,7 @@ impl Histogram {
     }
 }
 
-/// Values that are put into bins together, rather than one by one, at least.
+/// Runs of at least this length are placed together; shorter ones one by one.
 const LONG_RUN: usize = 8;
 
 impl Accumulate for Histogram {
@@ -490,7 +523,8 @@ impl Accumulate for Histogram {
     }
 }
 
-/// How values between `edges` are summed: those of a bin to 2⁻⁴⁸ of its ends.
+/// Returns how values between `edges` are summed: to 2⁻⁴⁸ of the ends of their bin. The smallest
+/// bin end that is not zero stands in for the smallest value.
 fn scale_of_values(edges: &[f64]) -> Scale {
     let largest = edges[0].abs().max(edges[edges.len() - 1].abs());
     let ends = edges.windows(2).map(|w| w[0].abs().max(w[1].abs()));
@@ -502,7 +536,7 @@ fn scale_of_values(edges: &[f64]) -> Scale {
     }
 }
 
-/// What a sum holds that is not finite, a bit each.
+/// What a sum holds that is not finite, a bit each: whole numbers have no infinities.
 const NAN: u8 = 1;
 const INF: u8 = 2;
 const NEGATIVE_INF: u8 = 4;
@@ -510,19 +544,18 @@ const NEGATIVE_INF: u8 = 4;
 /// Counts and sums of a histogram.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HistogramState {
-    /// Pairs by cell of the grid (under, bins, over on every axis, last axis fastest); of several
-    /// axes all that one of them leaves out are in the last cell.
+    /// Pairs by cell of the grid.
     pub counts: Vec<u64>,
-    /// By cell, as many numbers as the scale has windows.
+    /// Sums by cell, as many numbers each as the scale has windows; empty without weights.
     weights: Vec<i128>,
     sums: Vec<i128>,
     scales: [Scale; 2],
-    /// By cell: terms that are not finite, of weights and of values.
+    /// By cell, which terms that are not finite its sums of weights and of values have had.
     odd: [BTreeMap<u64, u8>; 2],
 }
 
 impl HistogramState {
-    /// All zero.
+    /// Returns a state without pairs.
     pub fn new(fold: &Histogram) -> Self {
         let cells = fold.cells();
         let kept =
@@ -535,8 +568,8 @@ impl HistogramState {
             odd: [BTreeMap::new(), BTreeMap::new()],
         }
     }
-    /// Whether `fold` over `n` × `m` rows can have this state: its grid, its units, and no more
-    /// pairs than there are.
+    /// Returns whether `fold` over `n` × `m` rows can have this state: its grid, its scales, and at
+    /// most n·m pairs.
     pub(super) fn fits(&self, fold: &Histogram, n: usize, m: usize) -> bool {
         let cells = fold.cells();
         let scales = [fold.weight_scale, fold.value_scale];
@@ -569,8 +602,9 @@ impl HistogramState {
             self.sum(fold, cell, (i, j), || values(fold.axes[0].root));
         }
     }
-    /// Counts the pairs of row `i` and the rows from `first` on, at most a block of them: `fill`
-    /// gives their values by root.
+    /// Counts the pairs of row `i` with the rows from `first` on, at most a block; `fill` gives
+    /// their values by root. All axes are placed in loops over the run, then the counts are
+    /// incremented one by one, since two values of a run may share a cell.
     #[inline(always)]
     pub fn absorb_run(
         &mut self,
@@ -641,7 +675,8 @@ impl HistogramState {
             add(&mut self.sums, &mut self.odd[1], self.scales[1], cell, v);
         }
     }
-    /// Adds sums per bin of the only axis, as the scales of the fold keep them.
+    /// Adds sums per bin of the only axis that a kernel computed with the scales of the fold. They
+    /// begin with the first bin, after the cell for values under all edges.
     pub fn add_sums(&mut self, weights: &[i128], values: &[i128]) {
         let [of_weights, of_values] = self.scales.map(|s| s.windows());
         self.weights
@@ -661,7 +696,7 @@ impl HistogramState {
             .iter_mut()
             .zip(&other.counts)
             .for_each(|(a, b)| *a += b);
-        // Sums of a file may be any numbers.
+        // Sums of a file may be any numbers, so additions wrap instead of panicking.
         self.weights
             .iter_mut()
             .zip(&other.weights)
@@ -675,11 +710,11 @@ impl HistogramState {
                 .for_each(|(cell, what)| *mine.entry(*cell).or_default() |= what);
         }
     }
-    /// Weight sums by cell, where weights were given.
+    /// Returns the sum of weights by cell, if weights were given.
     pub fn weights(&self) -> Option<Vec<f64>> {
         (!self.weights.is_empty()).then(|| self.values(&self.weights, 0).collect())
     }
-    /// Mean values by cell (NaN where empty), where asked for.
+    /// Returns the mean value by cell (NaN for an empty one), if requested.
     pub fn means(&self) -> Option<Vec<f64>> {
         let mean = |(s, c): (f64, &u64)| s / *c as f64;
         (!self.sums.is_empty()).then(|| {
@@ -689,6 +724,7 @@ impl HistogramState {
                 .collect()
         })
     }
+    /// Returns sums as f64, each rounded once. A cell that has had ∞ and −∞, or a NaN, is NaN.
     fn values<'s>(&'s self, sums: &'s [i128], which: usize) -> impl Iterator<Item = f64> + 's {
         let (scale, odd) = (self.scales[which], &self.odd[which]);
         sums.chunks(scale.windows())
@@ -700,13 +736,13 @@ impl HistogramState {
                 Some(_) => f64::NAN,
             })
     }
-    /// Pairs counted, under and over included.
+    /// Returns the number of pairs, those under and over included.
     pub fn total(&self) -> u64 {
         self.counts.iter().sum()
     }
 }
 
-/// Adds a term to the sum of a cell.
+/// Adds a term to the sum of a cell, or notes that it is not finite.
 #[inline]
 fn add(sums: &mut [i128], odd: &mut BTreeMap<u64, u8>, scale: Scale, cell: usize, term: f64) {
     if term.is_finite() {

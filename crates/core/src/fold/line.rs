@@ -4,9 +4,8 @@ use super::BLOCK;
 use super::rows::RowPiece;
 use super::runs::Value;
 
-/// The values of row `row` against at most a [`BLOCK`] of rows from `first` on. A run that an
-/// engine evaluated is one line; all folds of a job take the same line, each the roots that it
-/// needs.
+/// The values of row `row` against at most a [`BLOCK`] of rows from `first` on. Engines evaluate
+/// one line at a time; all folds of a job take the same line, each the roots that it needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a, T> {
     /// The row of x.
@@ -15,28 +14,29 @@ pub struct Line<'a, T> {
     pub first: usize,
     /// How many rows of y there are.
     pub len: usize,
-    /// Whether a pair (i, j) stands for (j, i), too.
+    /// Whether a pair (i, j) also represents (j, i), as in a triangular domain.
     pub half: bool,
-    /// Number after number of the values, each from `stride` on after the one before.
+    /// The values, number after number: number p of all pairs begins at `p * stride`.
     pub values: &'a [T],
     /// See `values`.
     pub stride: usize,
-    /// The first number of each root.
+    /// The number at which each root begins; a root may have several numbers.
     pub firsts: &'a [usize],
 }
 
 impl<'a, T: Value> Line<'a, T> {
-    /// The numbers of a root, from the first value of its first number on.
+    /// Returns the numbers of a root, from the first value of its first number on.
     #[inline(always)]
     pub fn root(&self, root: usize) -> &'a [T] {
         &self.values[self.firsts[root] * self.stride..]
     }
-    /// The values of a root whose values are one number each.
+    /// Returns the values of a root that is one number per pair.
     #[inline(always)]
     pub fn scalars(&self, root: usize) -> &'a [T] {
         &self.root(root)[..self.len]
     }
-    /// The values of a root, widened into `wide`.
+    /// Returns the values of a root in double precision, in the buffer `wide`. The caller may
+    /// change them.
     #[inline(always)]
     pub fn widened<'w>(&self, root: usize, wide: &'w mut [f64; BLOCK]) -> &'w mut [f64] {
         let wide = &mut wide[..self.len];

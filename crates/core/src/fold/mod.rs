@@ -1,10 +1,19 @@
-//! Folds: what is kept of the values. A state absorbs lines of values, merges, and finishes.
+//! Folds: what is kept of the values of all pairs. A state absorbs lines of values, merges with
+//! other states, and finishes as columns.
 //!
-//! A fold is one file here: what it is asked for, its state, and [`Accumulate`], which says all
-//! that engines, plans and outputs ask of it. The list [`folds!`] registers it.
+//! A fold is one file here: its specification in a problem file, its state, and [`Accumulate`],
+//! which answers everything that engines, plans and outputs need to know. The list `folds!`
+//! registers it and makes the enums [`Fold`] and [`State`]; no other code has to know every fold.
 //!
-//! Laws (tested): merging in the canonical order of blocks gives the same bits for every tiling;
-//! `absorb` after `merge` equals `merge` after `absorb` for counts.
+//! ```text
+//! fold.part(rows)  →  state of a unit of work        fold.absorb(state, line, …)   one line at a time
+//! fold.settle(…)   →  rows that are complete          fold.merge(into, from)        in the order of tiles
+//! fold.columns(…)  →  the answer
+//! ```
+//!
+//! Laws, which tests hold: merging in the canonical order of blocks gives the same bits for every
+//! tiling; counts are the same for any order of `absorb` and `merge`. A fold decides nothing about
+//! precision or kernels; its [`Traits`] tell the planner what is allowed.
 
 mod asked;
 pub(crate) mod axes;
@@ -46,84 +55,96 @@ pub use select::{Select, SelectKind, SelectState};
 pub use sparse::{Others, SparseRow};
 pub use top::{Top, TopSpec, TopState};
 
-/// Side of the square blocks in which values are summed (eight of them side by side where sums by
-/// row are taken in single precision); sums of blocks are added in ascending order, whatever the
-/// tiles.
+/// Side of the square blocks in which float sums are taken: the values of a block are added first,
+/// then the blocks in ascending order. Tiles are whole blocks, so a sum has the same bits for every
+/// tiling. Sums by row in single precision use eight blocks side by side (`SPAN` of the planner).
+///
+/// 128 is a compromise: a block of two inputs of a few components stays in the first cache, and a
+/// sum of 128 values has lost few bits.
 pub const BLOCK: usize = 128;
 
-/// What plans and engines need to know of a fold.
+/// What the planner and engines need to know of a fold. Each flag is a promise of the fold.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Traits {
-    /// Every value has a place of its own in the result; there is nothing to merge.
+    /// Every value has a place of its own in the result, so nothing is merged.
     pub dense: bool,
-    /// The answer is rounded anyway, so that values may be computed in the precision of the job,
-    /// and the instruction set or the device decides its last bits. Other answers are exact:
-    /// counts, pairs, neighbours, extremes.
+    /// The answer is rounded anyway: values may be computed in the precision of the job, and the
+    /// instruction set or the device decides the last bits. Without it the answer is exact (counts,
+    /// pairs, neighbours, extremes), and values are those of the reference.
     pub rounds: bool,
-    /// Bounds can tell that no pair of two boxes of rows changes the answer, which has the same
-    /// bits in any order of pairs: such pairs are left out, and rows are sorted.
+    /// Bounds can prove that no pair of two boxes of rows changes the answer, and the answer has
+    /// the same bits in any order of pairs. Such pairs are left out, and rows are sorted.
     pub bounded: bool,
-    /// Something is kept for each row of x, so that a pair of a half space counts for both of its
-    /// rows.
+    /// Something is kept for each row of x. A pair of a triangular domain then counts for both of
+    /// its rows.
     pub by_row: bool,
-    /// A row is finished once all of its values are there: tiles are as wide as the rows of y are
-    /// many.
+    /// A row can be finished only when all its values are there: tiles are as wide as the rows of y
+    /// are many.
     pub whole_rows: bool,
-    /// The state has the same size whatever the part of the space: the fewer parts, the better.
+    /// The state has the same size for any part of the domain, so fewer and larger units are
+    /// better.
     pub fixed_size: bool,
-    /// Each result is of one row of x or of y: all cells of one input give what half of them gives.
+    /// Each result belongs to one row of x or of y. Then all cells of one input give the answer
+    /// that half of them gives, and the engine may choose.
     pub by_side: bool,
-    /// Operations of a value, as `explain` counts them.
+    /// Operations per value, which `explain` adds to those of the formula.
     pub operations: f64,
-    /// Cycles of a core that a value takes, where backends have no kernel of their own for the
-    /// fold.
+    /// Cycles of a core per value, for the cost model; read only for folds that no kernel fuses.
     pub cycles: f64,
 }
 
-/// A fold: what is kept of the values of pairs.
+/// A fold. Implementations are pure: a state changes only through the calls below, and no call
+/// reads a clock, a thread or a file.
 pub trait Accumulate: Debug {
-    /// What is kept so far of some of the pairs.
+    /// What is kept of some of the pairs. It is serialised into partial results and checkpoints.
     type State: Clone + Debug + Serialize;
 
-    /// What plans and engines need to know.
+    /// Returns what planner and engines need to know.
     fn traits(&self) -> Traits;
-    /// The cells of one input that the fold visits where nobody says which; `symmetric`: half of
-    /// them stand for all.
+    /// Returns the cells of one input that the fold visits if the problem does not say; `symmetric`
+    /// says that half of them represent all.
     fn domain(&self, symmetric: bool) -> Domain;
-    /// Whether `test` holds for one of the roots whose values the fold takes.
+    /// Returns whether `test` is true for one of the roots whose values the fold takes.
     fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool;
-    /// The state before any value, for `n` × `m` rows.
+    /// Returns the state before any value, for `n` × `m` rows: the neutral element of
+    /// [`Self::merge`].
     fn start(&self, n: usize, m: usize) -> Self::State;
-    /// The state of a unit of work before any value: only rows in `rows` are credited.
+    /// Returns the state of a unit of work before any value. Only rows in `rows` are credited, so
+    /// states by row are as long as that and remember where they begin.
     fn part(&self, rows: &Range<usize>) -> Self::State;
-    /// Bytes of the state for `n` × `m` rows; where its size depends on the values, of the state
-    /// before any.
+    /// Returns the bytes of the state for `n` × `m` rows, which are reserved before the run. If the
+    /// size depends on the values (a join), it is the size before any, and the run reserves more as
+    /// it goes.
     fn bytes(&self, n: usize, m: usize) -> u64;
-    /// Whether `state` is one that this fold over `n` × `m` rows can have: what comes from a file
-    /// is asked before it is merged.
+    /// Returns whether this fold over `n` × `m` rows can have `state`. A state from a file is
+    /// checked before it is merged, so a damaged file cannot make an index run out of bounds.
     fn takes(&self, state: &Self::State, n: usize, m: usize) -> bool;
-    /// Takes a line of values, none of which is left out.
+    /// Takes a line of values. Pairs beyond a cut-off and NaN that are skipped were removed by the
+    /// engine.
     fn absorb<T: Value>(&self, state: &mut Self::State, line: &Line<'_, T>, lent: Lent<'_>);
-    /// Finishes these rows of x, all of whose values were taken.
+    /// Finishes these rows of x, all of whose values were taken. Only folds of
+    /// [`Traits::whole_rows`] need it.
     fn settle(&self, _state: &mut Self::State, _rows: &Range<usize>) {}
-    /// Adds the state of a later part of the space.
+    /// Adds the state of a later part of the domain. Called in the order of tiles.
     fn merge(&self, into: &mut Self::State, from: Self::State);
-    /// Adds a state of sorted rows, row r of which is row `order[r]` here. For folds that bounds
-    /// serve.
+    /// Adds a state of a pruned run, whose rows were sorted: its row r is row `order[r]` here.
+    /// Called in any order, hence only for folds that are [`Traits::bounded`].
     fn merge_sorted(&self, into: &mut Self::State, from: Self::State, _order: &[u32]) {
         self.merge(into, from);
     }
-    /// Mixes in what decides the answer, but for weights.
+    /// Mixes in everything that decides the answer, except the weights. Partial results of
+    /// different folds then have different identities and do not merge.
     fn identify(&self, hash: &mut Hash);
-    /// Mixes in the weights.
+    /// Mixes in the weights, which are data.
     fn identify_weights(&self, _hash: &mut Hash) {}
-    /// Whether a pair that has a NaN is left out all the same, for its other values.
+    /// Returns whether a pair with a NaN is left out for its other values. Then the NaN is no
+    /// error.
     fn leaves_out(&self, _value: &dyn Fn(usize) -> f64) -> bool {
         false
     }
-    /// The answer for `n` × `m` rows, of all of whose pairs `state` is.
+    /// Returns the answer from the state of all pairs of `n` × `m` rows.
     fn columns<'a>(&'a self, state: &'a Self::State, n: usize, m: usize) -> Columns<'a>;
-    /// What is kept, in words.
+    /// Returns what is kept, in words for `explain`.
     fn describe(&self) -> String;
 }
 
@@ -253,7 +274,7 @@ folds! {
 }
 
 impl Fold {
-    /// The roots whose values the fold takes.
+    /// Returns the roots whose values the fold takes.
     pub fn roots(&self) -> Vec<usize> {
         let mut roots = vec![];
         self.any_root(&mut |root| {
@@ -262,7 +283,7 @@ impl Fold {
         });
         roots
     }
-    /// The fold, where it keeps every value.
+    /// Returns the fold if it keeps every value.
     pub fn dense(&self) -> Option<&Dense> {
         if let Fold::Dense(f) = self {
             Some(f)
@@ -270,13 +291,14 @@ impl Fold {
             None
         }
     }
-    /// Whether every value has a place of its own.
+    /// Returns whether every value has a place of its own.
     pub fn is_dense(&self) -> bool {
         self.dense().is_some()
     }
 }
 
-/// What happened to the cells of a space: the conservation law is `counted + far + nan = cells`.
+/// Counts what happened to the cells of a domain. The run checks the law of conservation at its
+/// end: `counted + far + nan` is the number of cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Cells whose value reached the folds.
@@ -285,21 +307,23 @@ pub struct Tally {
     pub far: u64,
     /// Cells left out because their value is NaN.
     pub nan: u64,
-    /// Cells, counted or far, that bounds left out: no value of theirs could change the answer.
+    /// Cells, counted or far, that bounds left out: their values cannot change the answer.
     pub skipped: u64,
-    /// Cells, counted, whose part in the answer bounds settled.
+    /// Cells, counted, that bounds took whole without their values.
     pub settled: u64,
     /// The first cell (i, j) whose value is NaN, if any.
     pub first_nan: Option<(u64, u64)>,
 }
 
 impl Tally {
-    /// The cells that these add up to; none where they are too many to have been counted.
+    /// Returns the number of cells that the counts add up to; `None` if they overflow, which a
+    /// damaged file can cause.
     #[doc(hidden)]
     pub fn seen(&self) -> Option<u64> {
         self.counted.checked_add(self.far)?.checked_add(self.nan)
     }
-    /// Adds another tally.
+    /// Adds another tally. The first NaN is the one with the smallest (i, j), so it does not depend
+    /// on threads.
     #[doc(hidden)]
     pub fn merge(&mut self, other: &Tally) {
         self.counted += other.counted;

@@ -1,5 +1,13 @@
-//! The k nearest (or farthest) of every row: values ascending (descending), ties by index, NaN
+//! The k nearest (or farthest) rows of every row: values ascending (descending), ties by index, NaN
 //! last.
+//!
+//! Each row has a sorted list of at most k candidates. Most values are worse than the worst of a
+//! full list, so a run of values is compared with it eight at a time before anything else happens.
+//! Order and ties are a total order of (value, index), so the answer does not depend on the order
+//! of pairs, and bounds may leave pairs out.
+//!
+//! Values are kept negated if the largest are wanted, and squared if the distance is a root: both
+//! change no order, and are undone when the answer is written.
 
 use super::roots::Roots;
 use super::{Accumulate, Column, Columns, Layout, Lent, Line, Numbers, Role, Traits, Value};
@@ -21,7 +29,7 @@ pub struct Nearest {
     pub k: usize,
     /// The largest values rather than the smallest.
     pub largest: bool,
-    /// The values are squares: report their roots.
+    /// Whether the root is the square of the value: the answer takes roots.
     pub squared: bool,
 }
 
@@ -29,7 +37,7 @@ pub struct Nearest {
 const MOST: usize = 1 << 32;
 
 impl Nearest {
-    /// The fold of the pair's value, as it is asked for.
+    /// Returns the fold of the pair's value as a problem file requests it.
     ///
     /// # Errors
     /// `Request` for no neighbours or too many, and for a pair that is a vector.
@@ -148,17 +156,17 @@ impl Accumulate for Nearest {
     }
 }
 
-/// A neighbour: value (negated when the largest are wanted) and index.
+/// A candidate: its value (negated if the largest are wanted) and its index.
 pub type Neighbour = (f64, u64);
 
-/// Candidates of consecutive rows from `start`, each at most k, sorted.
+/// Candidates of consecutive rows from `start` on: at most k each, sorted.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NearestState {
     start: usize,
     rows: Vec<Vec<Neighbour>>,
 }
 
-/// By value, NaN last, then by index.
+/// Orders candidates by value, NaN last, then by index.
 pub fn order(a: &Neighbour, b: &Neighbour) -> Ordering {
     let by_value =
         a.0.partial_cmp(&b.0)
@@ -166,8 +174,9 @@ pub fn order(a: &Neighbour, b: &Neighbour) -> Ordering {
     by_value.then(a.1.cmp(&b.1))
 }
 
-/// Puts those of `values`, of columns from `first`, into `list` that belong there; `worst` before
-/// and after.
+/// Inserts the values that belong into `list`; values are of columns from `first` on. Takes and
+/// returns the worst value kept. It is kept out of line: it runs rarely, and the loop around it
+/// should stay small.
 #[inline(never)]
 fn offer(
     list: &mut Vec<Neighbour>,
@@ -195,19 +204,18 @@ fn offer(
 }
 
 impl NearestState {
-    /// No candidates, for `rows` rows from `start`.
+    /// Returns a state without candidates for `rows` rows from `start` on.
     pub fn part(start: usize, rows: usize) -> Self {
         NearestState {
             start,
             rows: vec![vec![]; rows],
         }
     }
-    /// The lists of consecutive rows from `start`: each at most k, sorted.
+    /// Returns the state with these lists, each at most k long and sorted.
     pub fn of_rows(start: usize, rows: Vec<Vec<Neighbour>>) -> Self {
         NearestState { start, rows }
     }
-    /// Whether `fold` over `n` × `m` rows can have this state: at most k neighbours of each row, in
-    /// order, among those there are.
+    /// Returns whether `fold` over `n` × `m` rows can have this state.
     pub(super) fn fits(&self, fold: &Nearest, n: usize, m: usize) -> bool {
         let sorted = |list: &Vec<Neighbour>| {
             list.windows(2)
@@ -218,8 +226,9 @@ impl NearestState {
         };
         self.start == 0 && self.rows.len() == n && self.rows.iter().all(row)
     }
-    /// Offers a run of values of row `row` for columns from `first`. Most values are worse than the
-    /// worst that is kept: eight at a time are compared with it before any is looked at.
+    /// Offers a run of values of row `row` for columns from `first` on. The comparison `beyond` is
+    /// false for NaN on either side, so a list that is not full and a value that is NaN are both
+    /// looked at.
     #[inline(always)]
     pub fn absorb(&mut self, fold: &Nearest, row: usize, first: usize, values: &[f64]) {
         let list = &mut self.rows[row - self.start];
@@ -245,18 +254,18 @@ impl NearestState {
             offer(list, fold, first + 8 * eights.len(), rest, worst);
         }
     }
-    /// The worst value kept of row `row`, where it has all its neighbours.
+    /// Returns the worst value kept of row `row` if its list is full: bounds beyond it are pruned.
     pub fn worst(&self, fold: &Nearest, row: usize) -> Option<f64> {
         let (value, _) = self.rows[row - self.start].get(fold.k.checked_sub(1)?)?;
         Some(if fold.largest { -value } else { *value })
     }
-    /// Adds candidates of another part.
+    /// Adds the candidates of another part.
     pub fn merge(&mut self, fold: &Nearest, part: &NearestState) {
         for (at, theirs) in part.rows.iter().enumerate() {
             self.merge_row(fold, part.start + at, theirs);
         }
     }
-    /// Adds candidates of another part; lists of rows that had none are moved.
+    /// Adds the candidates of another part. Lists of rows without candidates are moved, not copied.
     pub fn take(&mut self, fold: &Nearest, part: NearestState) {
         for (at, theirs) in part.rows.into_iter().enumerate() {
             let row = part.start + at;
@@ -267,7 +276,7 @@ impl NearestState {
             }
         }
     }
-    /// Adds candidates of another part, whose row r is row `order[r]` here.
+    /// Adds the candidates of a pruned part, whose row r is row `order[r]` here.
     pub fn merge_sorted(&mut self, fold: &Nearest, part: NearestState, order: &[u32]) {
         for (at, theirs) in part.rows.into_iter().enumerate() {
             let row = order[part.start + at] as usize;
@@ -277,6 +286,7 @@ impl NearestState {
             }
         }
     }
+    /// Merges two lists by sorting them together, and keeps the best k.
     fn merge_row(&mut self, fold: &Nearest, row: usize, theirs: &[Neighbour]) {
         let mine = &mut self.rows[row - self.start];
         let first = mine.is_empty();
@@ -286,22 +296,23 @@ impl NearestState {
             mine.truncate(fold.k);
         }
     }
-    /// Indices (−1 where a row has fewer than k) and values (NaN there), each rows × k.
+    /// Returns indices (−1 if a row has fewer than k) and values (NaN there), rows × k each.
     pub fn finish(&self, fold: &Nearest) -> (Vec<i64>, Vec<f64>) {
         let all = self.start..self.start + self.rows.len();
         (self.indices_of(fold, &all), self.values_of(fold, &all))
     }
-    /// The indices of `rows`, as [`NearestState::finish`] has them.
+    /// Returns the indices of `rows`, as [`NearestState::finish`] does.
     pub fn indices_of(&self, fold: &Nearest, rows: &Range<usize>) -> Vec<i64> {
         self.of(fold, rows, -1, |(_, index)| *index as i64)
     }
-    /// The values of `rows`, as [`NearestState::finish`] has them.
+    /// Returns the values of `rows`, as [`NearestState::finish`] does.
     pub fn values_of(&self, fold: &Nearest, rows: &Range<usize>) -> Vec<f64> {
         let value = |v: f64| if fold.squared { v.sqrt() } else { v };
         self.of(fold, rows, f64::NAN, |(v, _)| {
             value(if fold.largest { -*v } else { *v })
         })
     }
+    /// Returns something of every candidate of `rows`, padded to k with `none`.
     fn of<T: Copy>(
         &self,
         fold: &Nearest,

@@ -1,9 +1,17 @@
 //! Quantiles of the values of every row of x: the median and others, exact, interpolated as NumPy
-//! does by default.
+//! does by default (type 7 of Hyndman and Fan, *Sample Quantiles in Statistical Packages*, 1996).
 //!
-//! The values of a row are kept until all of them are there, then its quantiles take their place:
-//! tiles are as wide as the rows of y are many, so that a unit of work ends with finished rows and
-//! the answer takes no more than its numbers.
+//! A quantile needs all values of a row at once. Tiles are therefore as wide as the rows of y are
+//! many; the values of a row are collected, and when the unit of work ends its quantiles take their
+//! place. The answer takes no more than its numbers, and a unit holds the values of its own rows
+//! only.
+//!
+//! A value is found by its rank in expected linear time: by a selection, or for long rows by a
+//! sample that brackets the rank, in the manner of Floyd and Rivest (1975).
+//!
+//! ```text
+//! values 1, 2, 10, 20    q = 0.5: place 0.5 · 3 = 1.5 → between 2 and 10 → 6
+//! ```
 
 use super::roots::Roots;
 use super::{Accumulate, Column, Columns, Layout, Lent, Line, Role, Traits, Value};
@@ -14,10 +22,10 @@ use crate::space::Domain;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Quantiles that can be asked for, at most.
+/// The most quantiles of a request.
 const MOST: usize = 10_000;
 
-/// How the fold is asked for.
+/// The fold in a problem file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QuantileSpec {
@@ -26,6 +34,7 @@ pub struct QuantileSpec {
     pub q: Vec<f64>,
 }
 
+/// The default: the median.
 fn median() -> Vec<f64> {
     vec![0.5]
 }
@@ -45,6 +54,7 @@ impl QuantileSpec {
             squared,
         })
     }
+    /// Refuses numbers that are not between 0 and 1, none, or too many.
     fn check(&self) -> Result<()> {
         if !(1..=MOST).contains(&self.q.len()) {
             let e = Error::request(format!(
@@ -71,7 +81,7 @@ pub struct Quantile {
     pub root: usize,
     /// Which quantiles.
     pub q: Vec<f64>,
-    /// The values are squares: report those of their roots.
+    /// Whether the root is the square of the value: roots are taken before interpolation.
     pub squared: bool,
 }
 
@@ -84,7 +94,7 @@ enum Row {
     Done(Vec<f64>),
 }
 
-/// The rows of a part of the space.
+/// The rows of a part of the domain, from `start` on.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct QuantileState {
     /// The first of them.
@@ -101,26 +111,27 @@ impl QuantileState {
     }
 }
 
-/// Quantiles from which on a row is sorted.
+/// From this many quantiles on a row is sorted once, instead of selected from for each.
 const MANY: usize = 16;
-/// Values from which on a sample narrows down where a rank is, values for one of the sample, and
-/// how far off a rank may be in the sample: in halves of the root of its size, three standard
-/// deviations at the median.
+/// From this many values on a sample narrows down where a rank is: one value of every [`STRIDE`].
 const LONG: usize = 1024;
 const STRIDE: usize = 32;
+/// How far a rank may be off in the sample, in units of the root of its size. The rank of the
+/// median in a sample of s values has a standard deviation of √s/2, so 1.5 √s are three of them.
 const MARGIN: f64 = 1.5;
 
-/// Finds values by their rank, those of one row after those of another.
+/// Finds values by rank, for one row after another. It keeps its buffers.
 #[derive(Default)]
 struct Finder {
-    /// Some of the values, sorted.
+    /// Some of the values, sorted; empty for short rows.
     sample: Vec<f64>,
-    /// Room for those near a rank.
+    /// Buffer for the values near a rank.
     near: Vec<f64>,
 }
 
 impl Finder {
-    /// Looks at a sample of `values`, none of which is NaN.
+    /// Takes a sample of `values`, none of which is NaN. The stride is fixed, so the result is
+    /// reproducible; a row that is periodic in it makes the search slower, never wrong.
     fn sample(&mut self, values: &[f64]) {
         self.sample.clear();
         if values.len() >= LONG {
@@ -129,8 +140,12 @@ impl Finder {
             self.near.resize(values.len(), 0.0);
         }
     }
-    /// The value of rank `rank`, and the next one: among the few values that the sample brackets,
-    /// or among all.
+    /// Returns the value of rank `rank` and the next one.
+    ///
+    /// The sample gives an interval that holds the rank in all likelihood. One pass copies the
+    /// values inside it and counts those below, without branches: every value is written, and the
+    /// position advances only for those inside. If the counts prove that the rank is inside, the
+    /// selection runs over a few values; else over all.
     fn neighbours(&mut self, values: &mut [f64], rank: usize) -> (f64, Option<f64>) {
         if !self.sample.is_empty() {
             let (size, at) = (self.sample.len(), rank / STRIDE);
@@ -161,14 +176,15 @@ impl Finder {
     }
 }
 
-/// The value of rank `rank`, and the next one if there is one.
+/// Returns the value of rank `rank` and the next one, by a selection that leaves larger values
+/// behind it.
 fn select(values: &mut [f64], rank: usize) -> (f64, Option<f64>) {
     let (_, lower, above) = values.select_nth_unstable_by(rank, f64::total_cmp);
     (*lower, above.iter().copied().reduce(f64::min))
 }
 
 impl Quantile {
-    /// The quantiles of `values`: NaN where there is none, or one is NaN.
+    /// Returns the quantiles of `values`: NaN without values, or if one is NaN, as NumPy.
     fn of(&self, values: &mut [f64], finder: &mut Finder) -> Vec<f64> {
         if values.is_empty() || values.iter().any(|v| v.is_nan()) {
             return vec![f64::NAN; self.q.len()];
@@ -192,8 +208,9 @@ impl Quantile {
             .map(|q| self.one(count, *q, |at| finder.neighbours(values, at)))
             .collect()
     }
-    /// One quantile of `count` values: between two neighbours in order it is interpolated, from the
-    /// nearer of them as NumPy does.
+    /// Returns one quantile of `count` values: interpolated between two neighbours in order, from
+    /// the nearer of the two, as NumPy's `_lerp` does, so that equal neighbours give their value
+    /// exactly.
     fn one(
         &self,
         count: usize,

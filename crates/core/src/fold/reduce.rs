@@ -1,5 +1,9 @@
-//! Folds by rows as engines, plans and outputs see them: what is in `rows.rs` and `runs.rs`, behind
-//! [`Accumulate`].
+//! Folds by rows behind the trait [`Accumulate`]: the connection of `rows.rs` (states) and
+//! `runs.rs` (loops) with engines, plans and outputs.
+//!
+//! The state of a unit of work is a list of pieces, one for each block, which
+//! [`super::rows::push_pieces`] puts in order. So this file's `absorb` fills the pieces that the
+//! engine lends, and not the state.
 
 use super::roots::Roots;
 use super::rows::{Along, RowFold, RowOp, RowState};
@@ -12,7 +16,8 @@ use crate::space::Domain;
 use std::ops::Range;
 
 impl RowFold {
-    /// The fold of the pair's value, as it is asked for.
+    /// Returns the fold of the pair's value as a problem file requests it. Sums and means take
+    /// vectors; other operations would have to say what the order of vectors is.
     ///
     /// # Errors
     /// `Request` for an operation that takes single numbers, of a vector.
@@ -60,8 +65,7 @@ impl Accumulate for RowFold {
     fn start(&self, n: usize, m: usize) -> RowState {
         RowState::new(self, self.rows(n, m))
     }
-    /// Pieces of blocks, which [`super::rows::push_pieces`] adds tile by tile: sums have the same
-    /// bits for every tiling.
+    /// Returns an empty list of pieces.
     fn part(&self, _: &Range<usize>) -> RowState {
         RowState::part()
     }
@@ -71,7 +75,8 @@ impl Accumulate for RowFold {
     fn takes(&self, state: &RowState, n: usize, m: usize) -> bool {
         state.fits(self, n, m)
     }
-    /// Credits the line to the pieces of its block; without any, its rows have their sums already.
+    /// Credits the line to the pieces of its block. Without pieces a kernel has added the values
+    /// already.
     #[inline(always)]
     fn absorb<T: Value>(&self, _: &mut RowState, line: &Line<'_, T>, lent: Lent<'_>) {
         let Some(pieces) = lent.pieces else { return };

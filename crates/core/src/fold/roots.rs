@@ -1,4 +1,9 @@
-//! What folds are resolved with: the formula of the pair, whose roots they name.
+//! What folds are resolved with: the formula of the pair, to which folds add the roots that they
+//! take.
+//!
+//! A fold refers to values by the number of a root. Root 0 is the pair's value; a condition of a
+//! join or the formula of an axis becomes another root of the same formula, so that common parts
+//! are computed once.
 
 use crate::error::{Error, Result};
 use crate::opt::Opt;
@@ -6,7 +11,7 @@ use crate::pair::tree::{Formula, Id};
 use crate::pair::{Scope, parse};
 use crate::pair::{Shape, truth};
 
-/// The formula of a pair, to which folds add the roots that they take. The pair's value is root 0.
+/// The formula of a pair, open for more roots.
 pub struct Roots<'a> {
     formula: &'a mut Formula,
     scope: &'a Scope<'a>,
@@ -15,8 +20,8 @@ pub struct Roots<'a> {
 }
 
 impl<'a> Roots<'a> {
-    /// The roots of `formula`, in texts of `scope`, over rows of `dim` components; `similarity`:
-    /// the nearest have the largest values.
+    /// Returns the roots of `formula`, over rows of `dim` components. `similarity` says that the
+    /// nearest rows have the largest values.
     pub fn new(
         formula: &'a mut Formula,
         scope: &'a Scope<'a>,
@@ -30,11 +35,11 @@ impl<'a> Roots<'a> {
             similarity,
         }
     }
-    /// Whether the nearest have the largest values.
+    /// Returns whether the nearest rows have the largest values.
     pub fn similarity(&self) -> bool {
         self.similarity
     }
-    /// Numbers of the pair's value.
+    /// Returns the numbers of the pair's value.
     pub fn width(&self) -> usize {
         self.formula.width(0, self.dim)
     }
@@ -53,13 +58,13 @@ impl<'a> Roots<'a> {
             }
         }
     }
-    /// Root `at`; where it is a square root, the root of what is under it, whose order is the same,
-    /// and true.
+    /// Returns root `at` and false; or, if it is a square root that can be dropped, a root for what
+    /// is under it and true. Folds that need the order of values only save a square root per pair.
     pub fn ordered(&mut self, at: usize) -> (usize, bool) {
         let (id, squared) = self.formula.without_sqrt(at);
         (self.add(id), squared)
     }
-    /// The root of `text`, a single number.
+    /// Returns the root of `text`, a single number.
     ///
     /// # Errors
     /// `Request` for a text that means nothing, and for a vector.
@@ -74,11 +79,12 @@ impl<'a> Roots<'a> {
         }
         Ok(self.add(id))
     }
-    /// Whether root `at` is a single number for each pair.
+    /// Returns whether root `at` is a single number for each pair.
     pub fn is_number(&self, at: usize) -> bool {
         self.formula.width(at, self.scope.dim.unwrap_or(1)) == 1
     }
-    /// The root of `text`, a condition: its value is 1 or 0.
+    /// Returns the root of `text`, a condition: its value is 1 where the condition is surely true,
+    /// else 0.
     ///
     /// # Errors
     /// `Request` for a text that means nothing, and for what is no condition.
@@ -101,7 +107,7 @@ impl<'a> Roots<'a> {
     }
 }
 
-/// The place of `id` among the roots, which take it in if it is new.
+/// Returns the place of `id` among the roots, to which it is appended if it is new.
 pub(crate) fn add_root(formula: &mut Formula, id: Id) -> usize {
     formula
         .roots

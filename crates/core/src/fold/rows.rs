@@ -1,5 +1,21 @@
-//! Folds by rows: sum, mean, minimum, log-sum-exp, … of all values of a row (or column, or
-//! everything).
+//! Folds by rows: sum, mean, minimum, log-sum-exp and others of all values of a row, a column, or
+//! all.
+//!
+//! States are kept by row. A block of pairs fills a [`RowPiece`] for its rows and one for its
+//! columns; pieces are added to the [`RowState`] in a fixed order, so float sums have the same bits
+//! for every tiling and every number of threads. Kernels may fill pieces themselves; `runs.rs` is
+//! how the others do.
+//!
+//! State of a row by operation, in f64 numbers (and a count of values):
+//!
+//! ```text
+//! sum            Σ v·w                          one for each number of a result
+//! mean           Σ v·w …, Σ w …
+//! min, argmin    best value, its index          also max, argmax
+//! count          –                              the count itself
+//! logsumexp      top, Σ w·e^(v − top)
+//! softmax        top, Σ e^(v − top), Σ w·e^(v − top) …
+//! ```
 
 use super::{BLOCK, Fold, State};
 use crate::number;
@@ -31,7 +47,7 @@ pub enum RowOp {
 }
 
 impl RowOp {
-    /// Whether the operation takes one of the values.
+    /// Returns whether the result is one of the values or its place.
     #[doc(hidden)]
     pub fn is_extreme(self) -> bool {
         matches!(
@@ -39,7 +55,7 @@ impl RowOp {
             RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax
         )
     }
-    /// Whether the operation adds values, or exponentials of values, up, and so rounds.
+    /// Returns whether the operation adds values, or exponentials of values, and therefore rounds.
     #[doc(hidden)]
     pub fn adds(self) -> bool {
         matches!(
@@ -49,7 +65,7 @@ impl RowOp {
     }
 }
 
-/// Along what a fold runs.
+/// The direction of a fold by rows: which rows have a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Along {
@@ -66,49 +82,53 @@ pub enum Along {
 pub struct RowFold {
     /// Which root is folded.
     pub root: usize,
-    /// Numbers in a value.
+    /// Numbers of a value.
     pub width: usize,
     /// The operation.
     pub op: RowOp,
     /// Results by row, column, or one.
     pub along: Along,
-    /// Weights of the rows folded away: `weight_width` numbers each, row-major.
+    /// Weights of the rows that are folded away: `weight_width` numbers for each, row by row.
     pub weights: Option<Vec<f64>>,
     /// Numbers in a weight.
     pub weight_width: usize,
-    /// A pair of a half space is folded once, not once for each of its two rows.
+    /// Whether a pair of a triangular domain is folded once, not once for each of its rows. Set for
+    /// one result over half of the pairs that the user chose.
     pub once: bool,
 }
 
 impl RowFold {
-    /// Rows of the state; one result in all is kept by rows and added last, so that its bits do not
-    /// depend on tiles.
+    /// Returns the number of rows of the state. One result in all is kept by rows and added last,
+    /// so that its bits do not depend on tiles.
     pub fn rows(&self, n: usize, m: usize) -> usize {
         if self.along == Along::Column { m } else { n }
     }
-    /// Numbers in a result.
+    /// Returns the numbers of a result: several values with one weight, or one value with several
+    /// weights.
     pub fn out_width(&self) -> usize {
         match self.op {
             RowOp::Sum | RowOp::Mean | RowOp::Softmax => self.width.max(self.weight_width),
             _ => 1,
         }
     }
-    /// Whether a pair counts for both of its rows, in a `half` space.
+    /// Returns whether a pair counts for both of its rows, in a `half` domain.
     pub fn credits_both(&self, half: bool) -> bool {
         half && !self.once
     }
-    /// Whether compiled code may add values up: plain sums and means where pairs count for one row.
+    /// Returns whether generated code may add the values itself: plain sums and means whose pairs
+    /// count for one row.
     pub fn sums_runs(&self, half: bool) -> bool {
         let plain = matches!(self.op, RowOp::Sum | RowOp::Mean) && self.weights.is_none();
         plain && self.along != Along::Column && !self.credits_both(half)
     }
-    /// The weights of a sum over whole (not half) spaces of which each is one number.
+    /// Returns the weights if generated code may add products with them: sums over all cells with
+    /// one number per weight.
     pub fn sums_weighted(&self, half: bool) -> Option<&[f64]> {
         let plain =
             self.op == RowOp::Sum && self.weight_width == 1 && self.along != Along::Column && !half;
         self.weights.as_deref().filter(|_| plain && self.width > 0)
     }
-    /// Numbers in the state of a row.
+    /// Returns the numbers in the state of a row; see the table of the module.
     pub fn stride(&self) -> usize {
         match self.op {
             RowOp::Sum => self.out_width(),
@@ -118,6 +138,7 @@ impl RowFold {
             RowOp::Softmax => 2 + self.out_width(),
         }
     }
+    /// Returns number `part` of the weight of `row`, 1 without weights.
     #[inline(always)]
     pub(super) fn weight(&self, row: usize, part: usize) -> f64 {
         match &self.weights {
@@ -126,12 +147,14 @@ impl RowFold {
             Some(w) => w[row * self.weight_width + part],
         }
     }
+    /// Returns the state of a row before any value.
     fn identity(&self) -> Vec<f64> {
         let mut start = vec![];
         self.start_into(&mut start);
         start
     }
-    /// Appends the state of a row before any value.
+    /// Appends the state of a row before any value. An index of ∞ means "none yet" and loses every
+    /// tie.
     fn start_into(&self, start: &mut Vec<f64>) {
         let first = start.len();
         start.resize(first + self.stride(), 0.0);
@@ -145,7 +168,7 @@ impl RowFold {
             _ => {}
         }
     }
-    /// Folds one value (of `width` numbers) against row `other` into `acc`.
+    /// Folds one value of `width` numbers, against row `other`, into a state.
     fn absorb(&self, acc: &mut [f64], value: &[f64], other: usize) {
         match self.op {
             RowOp::Sum | RowOp::Mean => {
@@ -163,7 +186,9 @@ impl RowFold {
             RowOp::Logsumexp | RowOp::Softmax => self.absorb_exp(acc, value[0], other),
         }
     }
-    /// A value is added to exponentials of what lies below the largest so far.
+    /// Adds an exponential relative to the largest value so far. If the value is a new largest one,
+    /// the sums are scaled down to it (the streaming log-sum-exp; Milakov and Gimelshein 2018), so
+    /// one pass suffices and nothing overflows.
     #[inline(always)]
     pub(super) fn absorb_exp(&self, acc: &mut [f64], value: f64, other: usize) {
         let top = number::max(acc[0], value);
@@ -179,6 +204,7 @@ impl RowFold {
             *a = *a * shrink + e * self.weight(other, part);
         }
     }
+    /// Adds the state of later values of the same row.
     pub(super) fn combine(&self, acc: &mut [f64], more: &[f64]) {
         match self.op {
             RowOp::Min | RowOp::Argmin => better(acc, more[0], more[1], more[0] < acc[0]),
@@ -195,7 +221,8 @@ impl RowFold {
             _ => acc.iter_mut().zip(more).for_each(|(x, y)| *x += *y),
         }
     }
-    /// The result of one row from its state and count.
+    /// Appends the result of one row, from its state and count. A row without values has the sum 0,
+    /// the minimum ∞ and the index −1.
     pub fn finish(&self, acc: &[f64], count: u64, out: &mut Vec<f64>) {
         let width = self.out_width();
         match self.op {
@@ -215,7 +242,8 @@ impl RowFold {
     }
 }
 
-/// e to what `value` is below `top`; nothing of −∞, and 1 of the top itself, even +∞.
+/// Computes e^(`value` − `top`): 0 for −∞, and 1 for the top itself, also +∞, whose difference is
+/// NaN.
 #[inline(always)]
 pub(super) fn below(value: f64, top: f64) -> f64 {
     let e = if value == top {
@@ -226,7 +254,8 @@ pub(super) fn below(value: f64, top: f64) -> f64 {
     if value == f64::NEG_INFINITY { 0.0 } else { e }
 }
 
-/// Takes a better value, or an equal one at a lower index; NaN wins and stays.
+/// Takes a better value, or an equal one at a lower index. A NaN wins over numbers and stays, the
+/// one with the lowest index, so the result does not depend on the order of values.
 fn better(acc: &mut [f64], value: f64, index: f64, wins: bool) {
     let tie = value == acc[0] && index < acc[1];
     if wins || tie || (value.is_nan() && (!acc[0].is_nan() || index < acc[1])) {
@@ -235,19 +264,20 @@ fn better(acc: &mut [f64], value: f64, index: f64, wins: bool) {
     }
 }
 
-/// States of consecutive rows, from one block of cells.
+/// States of consecutive rows, from one block of pairs.
 #[derive(Clone, Debug)]
 pub struct RowPiece {
     /// First row.
     pub start: usize,
-    /// Rows of y rather than x are folded away here: the piece belongs to rows of x.
+    /// The states, row by row, `stride` numbers each.
     pub acc: Vec<f64>,
     /// Values folded, by row.
     pub counts: Vec<u64>,
 }
 
 impl RowPiece {
-    /// No value yet, for `rows` rows from `start`.
+    /// Returns a piece without values for `rows` rows from `start` on. A state of zeros is
+    /// allocated as zeros, which the system gives for free.
     pub fn new(fold: &RowFold, start: usize, rows: usize) -> Self {
         let identity = fold.identity();
         let acc = match identity.iter().all(|v| *v == 0.0) {
@@ -260,7 +290,7 @@ impl RowPiece {
             counts: vec![0; rows],
         }
     }
-    /// No value yet, for one row.
+    /// Makes this a piece without values for one row, reusing its memory.
     pub fn restart(&mut self, fold: &RowFold, row: usize) {
         self.start = row;
         self.acc.clear();
@@ -268,27 +298,28 @@ impl RowPiece {
         self.counts.clear();
         self.counts.push(0);
     }
-    /// Counts so many values of the only row, of a sum or mean of equal weights.
+    /// Sets the number of values of the only row, for a sum or mean without weights: values that
+    /// are zero were not visited and still count.
     pub fn recount(&mut self, fold: &RowFold, count: u64) {
         self.counts[0] = count;
         if fold.op == RowOp::Mean {
             self.acc[fold.out_width()] = count as f64;
         }
     }
-    /// Adds what `more` has of the row that both are of.
+    /// Adds the state of the only row of `more`, which is the same row.
     pub fn combine(&mut self, fold: &RowFold, more: &RowPiece) {
         self.counts[0] += more.counts[0];
         if !self.acc.is_empty() {
             fold.combine(&mut self.acc, &more.acc);
         }
     }
-    /// Takes the place of what there is of `row` here.
+    /// Replaces the state of `row` by that of the only row of `one`.
     pub fn put(&mut self, fold: &RowFold, row: usize, one: &RowPiece) {
         let (at, stride) = (row - self.start, fold.stride());
         self.acc[at * stride..(at + 1) * stride].copy_from_slice(&one.acc);
         self.counts[at] = one.counts[0];
     }
-    /// Folds a value of row `row` against row `other`.
+    /// Folds one value of row `row` against row `other`.
     pub fn absorb(&mut self, fold: &RowFold, row: usize, other: usize, value: &[f64]) {
         let at = row - self.start;
         let stride = fold.stride();
@@ -299,9 +330,12 @@ impl RowPiece {
         self.counts[at] += 1;
         fold.absorb(&mut self.acc[at * stride..(at + 1) * stride], value, other);
     }
-    /// Counts a run of values of one row, or takes the best of them (the first of equals), as one
-    /// by one would; false, and nothing done, where the operation or a NaN among the values needs
-    /// them one by one.
+    /// Counts a run of values of one row, or takes the best of them (the first of equals), with the
+    /// result that value after value would give. Returns `false` and does nothing if the operation,
+    /// or a NaN, needs the values one by one.
+    ///
+    /// The best value is found without its place, which vectorises. Its place is looked up only if
+    /// the value can change the state, which is rare after a few runs.
     #[inline(always)]
     pub fn absorb_run(&mut self, fold: &RowFold, row: usize, first: usize, values: &[f64]) -> bool {
         let at = row - self.start;
@@ -333,8 +367,8 @@ impl RowPiece {
         }
         true
     }
-    /// Adds sums of `count` values each to consecutive rows from `row`: `numbers` sums a row, this
-    /// fold's from `first` on.
+    /// Adds sums that a kernel computed: `count` values each, for consecutive rows from `row` on.
+    /// `sums` has `numbers` sums per row, of which those of this fold begin at `first`.
     pub fn add_rows(
         &mut self,
         fold: &RowFold,
@@ -361,8 +395,8 @@ impl RowPiece {
     }
 }
 
-/// The best of values that are none of them NaN, in eight lanes; what is no better than `worst` is
-/// that.
+/// Returns the best of the values in eight lanes, or `worst` if none is better; `None` if one is
+/// NaN.
 #[inline(always)]
 fn best_of(values: &[f64], worst: f64, better: impl Fn(f64, f64) -> bool) -> Option<f64> {
     let (mut best, mut odd) = ([worst; 8], [0u64; 8]);
@@ -388,7 +422,8 @@ fn best_of(values: &[f64], worst: f64, better: impl Fn(f64, f64) -> bool) -> Opt
     (odd == [0; 8]).then_some(all)
 }
 
-/// The sum of eight lanes, in a fixed order.
+/// Adds eight lanes in a fixed order: lane l with lane l + 4, which is adding the halves of a
+/// register of eight, then quarters, then the last two. Generated code reduces registers this way.
 #[inline]
 pub fn sum_of_lanes(lanes: [f64; 8]) -> f64 {
     let pairs = [
@@ -400,12 +435,12 @@ pub fn sum_of_lanes(lanes: [f64; 8]) -> f64 {
     (pairs[0] + pairs[2]) + (pairs[1] + pairs[3])
 }
 
-/// What a block of cells gave fold number `fold`: (fold, block of rows, block of columns, pieces of
-/// its rows and columns).
+/// What a block of pairs gave a fold: (number of the fold, block of rows, block of columns, pieces
+/// of its rows and of its columns).
 pub type BlockPieces = (usize, usize, usize, [RowPiece; 2]);
 
-/// No values yet, for the rows and the columns of a block, where a fold is by rows: of a `half`
-/// space, or else of one side.
+/// Returns empty pieces for the rows and the columns of a block, for every fold by rows. A side
+/// that the fold does not credit gets a piece of no rows.
 pub fn pieces(
     folds: &[Fold],
     rows: &Range<usize>,
@@ -425,8 +460,12 @@ pub fn pieces(
     folds.iter().map(both).collect()
 }
 
-/// Adds the pieces of a tile's blocks: column-side pieces (row blocks ascending) before row-side
-/// pieces (column blocks ascending), for every row.
+/// Adds the pieces of a tile's blocks to the states, in canonical order.
+///
+/// Threads compute blocks in any order. A row in a triangular domain is credited from both sides:
+/// as a column by the blocks above its diagonal block, and as a row by the others. Column-side
+/// pieces come first, by ascending row block, then row-side pieces by ascending column block:
+/// ascending in the other row overall.
 pub fn push_pieces(states: &mut [State], mut made: Vec<BlockPieces>) {
     made.sort_by_key(|(_, ib, jb, _)| (*jb, *ib));
     let mut by_row = vec![];
@@ -444,17 +483,18 @@ pub fn push_pieces(states: &mut [State], mut made: Vec<BlockPieces>) {
     }
 }
 
-/// States of all rows, or the pieces of one part of the space in canonical order.
+/// States of all rows; or, for a part of the domain, its pieces in canonical order, not yet added.
+/// Adding pieces within a part would group sums by parts, and the bits would depend on the tiling.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RowState {
     acc: Vec<f64>,
     counts: Vec<u64>,
-    /// Pieces not yet added, each with its first row: sums of [`BLOCK`]-sized blocks.
+    /// Pieces that are not added yet: first row, states, counts.
     pieces: Vec<(usize, Vec<f64>, Vec<u64>)>,
 }
 
 impl RowState {
-    /// No value yet, for `rows` rows.
+    /// Returns the state of `rows` rows without values.
     pub fn new(fold: &RowFold, rows: usize) -> Self {
         let piece = RowPiece::new(fold, 0, rows);
         RowState {
@@ -463,7 +503,7 @@ impl RowState {
             pieces: vec![],
         }
     }
-    /// An empty list of pieces, the state of a part of the space.
+    /// Returns an empty list of pieces, the state of a part of the domain.
     pub fn part() -> Self {
         RowState {
             acc: vec![],
@@ -471,7 +511,8 @@ impl RowState {
             pieces: vec![],
         }
     }
-    /// Whether `fold` over `n` × `m` rows can have this state: nothing in it lies beyond its rows.
+    /// Returns whether `fold` over `n` × `m` rows can have this state: no row, count or index
+    /// beyond them.
     pub(super) fn fits(&self, fold: &RowFold, n: usize, m: usize) -> bool {
         let (rows, stride) = (fold.rows(n, m), fold.stride());
         let most = if fold.along == Along::Column { n } else { m }.max(n) as u64;
@@ -493,7 +534,7 @@ impl RowState {
             && self.pieces.iter().all(piece)
             && self.indices(fold, if fold.along == Along::Column { n } else { m })
     }
-    /// Whether the rows that minima and maxima stand for are among `others`.
+    /// Returns whether the indices that minima and maxima keep are below `others`, or ∞ for none.
     fn indices(&self, fold: &RowFold, others: usize) -> bool {
         if !matches!(
             fold.op,
@@ -509,7 +550,8 @@ impl RowState {
         };
         known(&self.acc) && self.pieces.iter().all(|(_, acc, _)| known(acc))
     }
-    /// A piece of any length, of a fold whose answer does not depend on the order of values.
+    /// Returns the state that is one piece of any length, for a fold whose answer does not depend
+    /// on the order of values.
     pub fn of_piece(piece: RowPiece) -> Self {
         RowState {
             acc: vec![],
@@ -517,7 +559,7 @@ impl RowState {
             pieces: vec![(piece.start, piece.acc, piece.counts)],
         }
     }
-    /// Adds the pieces of `part`, whose row r is row `order[r]` here, one row at a time.
+    /// Adds the pieces of a pruned part, whose row r is row `order[r]` here, one row at a time.
     pub fn merge_sorted(&mut self, fold: &RowFold, part: &RowState, order: &[u32]) {
         let stride = fold.stride();
         for (start, acc, counts) in &part.pieces {
@@ -531,14 +573,15 @@ impl RowState {
             }
         }
     }
-    /// Appends a piece; pieces of a row must come in canonical order (column blocks ascending).
+    /// Appends a piece. Pieces of a row must come in canonical order; pieces without values are
+    /// dropped.
     pub fn push(&mut self, piece: RowPiece) {
         debug_assert!(piece.counts.len() <= BLOCK);
         if piece.counts.iter().any(|count| *count > 0) {
             self.pieces.push((piece.start, piece.acc, piece.counts));
         }
     }
-    /// Adds the pieces of `part` in their order.
+    /// Adds the pieces of `part` in their order, or appends them if this is a part, too.
     pub fn merge(&mut self, fold: &RowFold, part: &RowState) {
         if self.counts.is_empty() {
             self.pieces.extend(part.pieces.iter().cloned());
@@ -551,6 +594,8 @@ impl RowState {
             self.add(fold, 0, &part.acc, &part.counts);
         }
     }
+    /// Adds a piece to the states. Sums are one loop over all numbers; other operations go row by
+    /// row.
     fn add(&mut self, fold: &RowFold, start: usize, acc: &[f64], counts: &[u64]) {
         let stride = fold.stride();
         if matches!(fold.op, RowOp::Sum | RowOp::Mean) {
@@ -578,7 +623,8 @@ impl RowState {
             }
         }
     }
-    /// The results: `out_width` numbers per row, or in all.
+    /// Returns the results: `out_width` numbers per row, or once for all rows, added in ascending
+    /// order.
     pub fn finish(&self, fold: &RowFold) -> Vec<f64> {
         let stride = fold.stride();
         let mut out = Vec::new();
@@ -601,7 +647,7 @@ impl RowState {
         }
         out
     }
-    /// Values folded, by row.
+    /// Returns the number of values by row.
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }

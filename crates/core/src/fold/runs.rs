@@ -1,24 +1,38 @@
-//! Runs of values on their way into folds by rows: values of one row against consecutive others,
-//! credited to the row, to the others, or to both.
+//! Runs of values on their way into folds by rows: the values of one row of x against consecutive
+//! rows of y, credited to the row, to the others, or to both.
 //!
-//! The loops are straight, so that they vectorise for the instruction set of the caller (long
-//! closures would be compiled apart, without it); nothing is contracted, so that the bits are those
-//! of any other. A row takes a run in eight lanes (lane = column modulo 8), products with weights
-//! one by one; a column takes its values one after another.
+//! This is the innermost loop of sums, so it is written for the compiler. Loops are straight and
+//! work on slices of known length, so that they become vector code for the instruction set of the
+//! caller; long closures would be compiled apart, without it. Nothing is contracted, so the bits
+//! are the same for every instruction set.
+//!
+//! The order of additions is fixed (invariant CANONICAL-BLOCKS):
+//!
+//! * A row adds a run in eight lanes, and a value belongs to the lane (column modulo 8), not
+//!   (position in the run modulo 8). Where a run begins or ends therefore does not matter. The
+//!   lanes are added by [`sum_of_lanes`].
+//! * A column takes its values one after another, in the order of rows.
+//!
+//! ```text
+//! run of columns 5 … 18:   5 6 7 | 8 9 10 11 12 13 14 15 | 16 17 18
+//! lanes                    5 6 7 | 0 1  2  3  4  5  6  7 |  0  1  2
+//!                          lead    whole eights             rest
+//! ```
 
 use super::BLOCK;
 use super::rows::{Along, RowFold, RowOp, RowPiece, below, sum_of_lanes};
 use crate::number;
 use std::ops::Range;
 
-/// A number that is folded.
+/// A number that is folded: f64, or f32 in matrices and sums of single precision.
 pub trait Value: Copy + Into<f64> {
-    /// What is below any.
+    /// A number that no value is below.
     const LEAST: Self;
-    /// The larger of two; NaN if either is.
+    /// Returns the larger of two; NaN if either is.
     fn max(a: Self, b: Self) -> Self;
-    /// e to what each of up to a [`BLOCK`] of values is below `top`, the largest. In single
-    /// precision within some 10⁻⁷ of what it is below, and nothing of what is 690 below.
+    /// Computes e^(v − `top`) for each of up to a [`BLOCK`] of values, `top` being the largest. In
+    /// single precision the result is within some 10⁻⁷ of its exact value, and 0 for values more
+    /// than 690 below.
     fn below(values: &[Self], top: Self, exps: &mut [f64]);
 }
 
@@ -55,10 +69,15 @@ impl Value for f32 {
     }
 }
 
-/// (f, k) of f · 2^k, which is e to what `value` is below `top`. Coefficients of Cephes.
+/// Returns (f, k) such that f · 2^k is e^(`value` − `top`), with the reduction and coefficients of
+/// Cephes (Moshier 1992).
+///
+/// The power of two is returned apart, because the result may be far below the range of f32: it is
+/// put together in f64. Infinite values: the largest value itself gives 1 even if it is +∞, whose
+/// difference from itself is NaN.
 #[inline(always)]
 fn single_below(value: f32, top: f32) -> (f32, i32) {
-    /// Adding it rounds to an integer.
+    /// 1.5 · 2²³: adding it rounds to an integer, which the low bits of the sum then hold.
     const SHIFT: f32 = 12_582_912.0;
     let depth = value - top;
     let depth = if depth > -690.0 { depth } else { -690.0 };
@@ -94,7 +113,8 @@ fn single_below(value: f32, top: f32) -> (f32, i32) {
     )
 }
 
-/// Values of row `row` against the rows `columns` of the other side, at most a [`BLOCK`] of them.
+/// The values of row `row` against `len` rows of the other side from `first` on, at most a
+/// [`BLOCK`] and within one block.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a, T> {
     /// The row.
@@ -103,19 +123,23 @@ pub struct Run<'a, T> {
     pub first: usize,
     /// How many there are.
     pub len: usize,
-    /// Number after number of the values, each from `stride` on after the one before.
+    /// The values, number after number; number p begins at `p * stride`.
     pub values: &'a [T],
     /// See `values`.
     pub stride: usize,
-    /// The weights of the others, where the fold has some: number after number, as the values.
+    /// The weights of the other rows, if the fold has weights: number after number, `apart` between
+    /// them.
     pub weights: &'a [f64],
     /// See `weights`.
     pub apart: usize,
 }
 
 impl<'a, T: Value> Run<'a, T> {
-    /// Credits the run to the row, and to the others along columns, or in a `half` space whose
-    /// pairs count for both rows.
+    /// Credits the run to its row, to the other rows, or to both in a `half` domain whose pairs
+    /// count for both.
+    ///
+    /// The pair on the diagonal (i, i) is one pair of one row, so it is credited once: the run
+    /// without its first value goes to the second side.
     #[inline(always)]
     pub fn credit(&self, fold: &RowFold, half: bool, [by_row, by_col]: &mut [RowPiece; 2]) {
         let half = fold.credits_both(half);
@@ -131,7 +155,7 @@ impl<'a, T: Value> Run<'a, T> {
             run.down(fold, by_col);
         }
     }
-    /// The run without its first `cut` values.
+    /// Returns the run without its first `cut` values.
     #[inline(always)]
     fn from(&self, cut: usize) -> Self {
         let weights = self.weights.get(cut..).unwrap_or(&[]);
@@ -143,11 +167,12 @@ impl<'a, T: Value> Run<'a, T> {
             ..*self
         }
     }
+    /// Returns number `part` of all values.
     #[inline(always)]
     fn number(&self, part: usize) -> &'a [T] {
         &self.values[part * self.stride..][..self.len]
     }
-    /// Number `part` of the weights; of weights of one number each that one.
+    /// Returns number `part` of the weights. A weight of one number serves all numbers of a value.
     #[inline(always)]
     fn weight(&self, fold: &RowFold, part: usize) -> &'a [f64] {
         let part = if fold.weight_width == 1 { 0 } else { part };
@@ -172,6 +197,7 @@ impl<'a, T: Value> Run<'a, T> {
             _ => self.best(fold, piece),
         }
     }
+    /// Adds the run to a sum or mean. A mean keeps the sum of weights behind its sums.
     #[inline(always)]
     fn add(&self, fold: &RowFold, acc: &mut [f64]) {
         let width = fold.out_width();
@@ -204,7 +230,9 @@ impl<'a, T: Value> Run<'a, T> {
             *a += lane_products(self.first, values(part), self.weight(fold, part));
         }
     }
-    /// Exponentials below the largest of the run.
+    /// Adds exponentials below the largest of the run, and combines the result with the state: e^v
+    /// would overflow, e^(v − top) cannot. One pass finds the largest, one the exponentials, one
+    /// adds them.
     #[inline(always)]
     fn add_exp(&self, fold: &RowFold, acc: &mut [f64]) {
         let values = self.number(0);
@@ -225,6 +253,7 @@ impl<'a, T: Value> Run<'a, T> {
         let mut exps = [0.0f64; BLOCK];
         let exps = &mut exps[..self.len];
         T::below(values, top, exps);
+        // States of up to 16 numbers need no allocation; wider ones are rare.
         let mut room = [0.0; 16];
         let mut long = vec![0.0; if acc.len() > 16 { acc.len() } else { 0 }];
         let own = if acc.len() > 16 {
@@ -246,7 +275,8 @@ impl<'a, T: Value> Run<'a, T> {
         }
         fold.combine(acc, own);
     }
-    /// Counts, and the best of the run: what needs every value looked at goes one by one.
+    /// Counts, or takes the smallest or largest of the run. [`RowPiece::absorb_run`] does it at
+    /// once unless a NaN makes it go value by value.
     #[inline(always)]
     fn best(&self, fold: &RowFold, piece: &mut RowPiece) {
         let mut wide = [0.0f64; BLOCK];
@@ -260,7 +290,7 @@ impl<'a, T: Value> Run<'a, T> {
                 .for_each(|(l, v)| piece.absorb(fold, self.row, self.first + l, &[*v]));
         }
     }
-    /// Credits the run to the others: to each its value.
+    /// Credits the run to the other rows: each takes its one value.
     #[inline(always)]
     pub fn down(&self, fold: &RowFold, piece: &mut RowPiece) {
         if self.len == 0 {
@@ -297,6 +327,8 @@ impl<'a, T: Value> Run<'a, T> {
             RowOp::Max | RowOp::Argmax => self.best_down(fold, piece, |v, best| v < best),
         }
     }
+    /// Adds one value to each of `len` sums. Strides 1 and 2 (a sum, a mean) have loops of their
+    /// own, which vectorise; others step through the states.
     #[inline(always)]
     fn add_down(&self, fold: &RowFold, acc: &mut [f64]) {
         let (width, stride) = (fold.out_width(), fold.stride());
@@ -330,7 +362,8 @@ impl<'a, T: Value> Run<'a, T> {
             }
         }
     }
-    /// As [`RowFold::absorb_exp`] for each, with tops and sums apart, so that the loop vectorises.
+    /// As [`RowFold::absorb_exp`] for each of the others, with tops and sums copied to arrays of
+    /// their own, so that the loop vectorises.
     #[inline(always)]
     fn add_exp_down(&self, fold: &RowFold, acc: &mut [[f64; 2]]) {
         let (mut tops, mut sums) = ([0.0; BLOCK], [0.0; BLOCK]);
@@ -349,7 +382,9 @@ impl<'a, T: Value> Run<'a, T> {
             *to = [tops[l], sums[l]];
         }
     }
-    /// Only what is not worse (a tie and a NaN are neither) is looked at.
+    /// Offers one value to each of `len` minima or maxima. Most values are worse than what is kept,
+    /// so a vector loop marks the others first. A tie and a NaN are not `worse`: both are looked
+    /// at.
     #[inline(always)]
     fn best_down(&self, fold: &RowFold, piece: &mut RowPiece, worse: impl Fn(f64, f64) -> bool) {
         let at = self.first - piece.start;
@@ -374,7 +409,7 @@ impl<'a, T: Value> Run<'a, T> {
     }
 }
 
-/// The sum of values in eight lanes by column, the first of which is `first`.
+/// Adds values in eight lanes by column; `first` is the first column.
 #[inline(always)]
 fn lane_sum<T: Value>(first: usize, values: &[T]) -> f64 {
     let mut lanes = [0.0; 8];
@@ -393,7 +428,7 @@ fn lane_sum<T: Value>(first: usize, values: &[T]) -> f64 {
     sum_of_lanes(lanes)
 }
 
-/// As [`lane_sum`], of products.
+/// Adds products of values and weights in eight lanes by column.
 #[inline(always)]
 fn lane_products<T: Value>(first: usize, values: &[T], weights: &[f64]) -> f64 {
     let mut lanes = [0.0; 8];
@@ -418,13 +453,16 @@ fn lane_products<T: Value>(first: usize, values: &[T], weights: &[f64]) -> f64 {
     sum_of_lanes(lanes)
 }
 
-/// Where whole eights of columns begin and end among so many, the first of which is `first`.
+/// Returns where whole eights of columns begin and end within a run of `len` columns from `first`
+/// on: the first position whose column is a multiple of 8, and the end of the last whole eight
+/// after it.
 #[inline(always)]
 fn eights(first: usize, len: usize) -> (usize, usize) {
     let lead = ((8 - first % 8) % 8).min(len);
     (lead, lead + (len - lead) / 8 * 8)
 }
 
+/// Adds one to each count.
 #[inline(always)]
 fn count(counts: &mut [u64]) {
     for c in counts {
@@ -432,8 +470,8 @@ fn count(counts: &mut [u64]) {
     }
 }
 
-/// The weights of rows `rows`, and how far apart their numbers lie: as given where each is one
-/// number, else in `room`.
+/// Returns the weights of rows `rows`, and how far apart their numbers lie: in place if each weight
+/// is one number, else transposed into `room`.
 pub fn weights<'a>(
     fold: &'a RowFold,
     rows: &Range<usize>,
@@ -448,7 +486,8 @@ pub fn weights<'a>(
     }
 }
 
-/// A block of the weights of rows `rows` number after number, each [`BLOCK`] after the one before.
+/// Transposes a block of weights from row by row to number by number, [`BLOCK`] apart, so that the
+/// loops over a run read them in order.
 pub fn by_number(fold: &RowFold, rows: &Range<usize>, to: &mut Vec<f64>) {
     let Some(weights) = &fold.weights else { return };
     let wide = fold.weight_width;

@@ -1,34 +1,47 @@
-//! Sums that no order of terms changes: whole numbers in 128 bits. Terms of like size are multiples
-//! of one unit; terms of any size go into windows of exponents, a number each, and none is too
-//! small to count.
+//! Sums that do not depend on the order of their terms: whole numbers of 128 bits.
+//!
+//! Adding floats in another order changes the last bits; adding integers does not. So each term is
+//! written as a multiple of a unit, and the multiples are added. Two cases:
+//!
+//! * Terms of like size (within 2³²), or terms that are all multiples of the unit: one number per
+//!   sum, unit 2⁻⁸⁰ of the largest term. A product of two weights below 1 keeps 48 bits even if it
+//!   is 2⁻³² of the largest.
+//! * Terms of any size: windows of exponents, one number each, 20 bits apart. A term goes to the
+//!   window of its lowest bit and is exact; a sum of up to 2⁵⁴ terms of 53 + 20 bits stays within
+//!   127 bits. This is the superaccumulator of Kulisch with lazy carries.
+//!
+//! ```text
+//! plain    term 0.75, unit 2⁸⁰:  sum += 0.75 · 2⁸⁰
+//! windows  term 3 · 2⁻¹⁰⁰⁰ :     window ⌊(−1000 − lowest)/20⌋ += 3 << ((−1000 − lowest) mod 20)
+//! ```
 
 use serde::{Deserialize, Serialize};
 
-/// Binary digits of a window: terms of 53 digits and 2⁵⁴ of them stay within 127.
+/// Bits between windows: a term of 53 bits, shifted by up to 19, and 2⁵⁴ terms need 126 bits.
 const WINDOW: i32 = 20;
-/// Digits below the largest term that a unit keeps.
+/// Bits below the largest term that a unit keeps.
 const FRACTION: i32 = 80;
-/// Terms so much smaller than the largest (as a power of two) are still multiples of the unit to
-/// 2⁻⁴⁸ of their own.
+/// Terms down to 2⁻³² of the largest are kept to 2⁻⁴⁸ of their own size, since 80 − 32 = 48.
 const ALIKE: i32 = 32;
-/// The exponents of the lowest digits of numbers.
+/// The exponent of the lowest bit of any f64.
 const LEAST: i32 = -1074;
-/// Digits of a number behind its first.
+/// Bits of an f64 behind its first.
 const DIGITS: i32 = 52;
 
-/// How the terms of a sum are kept.
+/// How the terms of a sum are kept. It depends on the data, so partial results carry it and must
+/// agree.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scale {
-    /// Multiples of a term that are kept; 1 where there are windows.
+    /// What a term is multiplied by; 1 with windows.
     unit: f64,
-    /// The exponent of the lowest digit of the first window.
+    /// The exponent of the lowest bit of the first window.
     lowest: i32,
-    /// Numbers that keep a sum.
+    /// Numbers per sum.
     windows: usize,
 }
 
 impl Scale {
-    /// Multiples of one unit, for terms of up to `largest`.
+    /// Returns the scale with one unit, for terms of up to `largest`.
     pub fn below(largest: f64) -> Self {
         let exponent = if largest > 0.0 && largest.is_finite() {
             libm::ceil(libm::log2(largest))
@@ -41,8 +54,8 @@ impl Scale {
             windows: 1,
         }
     }
-    /// For terms from `smallest` to `largest`, neither 0: exactly, or each to 2⁻⁴⁸. All terms are
-    /// multiples of 2^`lowest`.
+    /// Returns the scale for terms from `smallest` to `largest`, neither 0, all multiples of
+    /// 2^`lowest`. Sums are exact, or each term is kept to 2⁻⁴⁸ of its size.
     pub fn between(smallest: f64, largest: f64, lowest: i32) -> Self {
         let plain = Scale::below(largest);
         let usable = largest.is_finite() && plain.unit.is_finite() && plain.unit > 0.0;
@@ -63,20 +76,20 @@ impl Scale {
             windows: ((most - DIGITS - lowest).max(0) / WINDOW + 1) as usize,
         }
     }
-    /// Numbers that keep a sum.
+    /// Returns the numbers per sum.
     pub fn windows(&self) -> usize {
         self.windows
     }
-    /// Whether sums are multiples of one unit.
+    /// Returns whether sums are multiples of one unit.
     #[inline]
     pub fn is_plain(&self) -> bool {
         self.windows == 1 && self.lowest == 0
     }
-    /// Multiples of a term that are added, where one number keeps a sum.
+    /// Returns what a term is multiplied by, if one number keeps a sum. Kernels read it.
     pub fn unit(&self) -> f64 {
         self.unit
     }
-    /// Adds a finite `term` to the numbers of a sum.
+    /// Adds a finite `term` to a sum.
     #[inline]
     pub fn add(&self, sum: &mut [i128], term: f64) {
         if self.is_plain() {
@@ -85,7 +98,8 @@ impl Scale {
             self.add_to_window(sum, term);
         }
     }
-    /// Adds a term where there are windows; one beyond them is left out.
+    /// Adds a term to its window. Bits below the first window are cut off; a term beyond the last
+    /// is left out, which only a damaged state can cause.
     #[inline]
     pub fn add_to_window(&self, sum: &mut [i128], term: f64) {
         let (bits, exponent) = parts(term);
@@ -102,7 +116,11 @@ impl Scale {
             *sum += if term < 0.0 { -digits } else { digits };
         }
     }
-    /// The value of a sum, rounded once.
+    /// Returns the value of a sum, rounded once.
+    ///
+    /// With windows the carries are resolved first. The first five digits hold at least 81 bits;
+    /// whether any bit follows them decides a tie, so it is or-ed into the lowest bit ("sticky
+    /// bit") before the conversion rounds to nearest.
     pub fn value(&self, sum: &[i128]) -> f64 {
         if self.is_plain() {
             return sum[0] as f64 / self.unit;
@@ -123,7 +141,9 @@ impl Scale {
     }
 }
 
-/// Whether a sum is below 0, and the digits of its size to the base 2^[`WINDOW`], the lowest first.
+/// Returns whether a sum is negative, and the digits of its magnitude to the base 2^[`WINDOW`],
+/// lowest first. A negative sum leaves a carry of −1 at the end and is spread again with its sign
+/// turned.
 fn digits(sum: &[i128]) -> (bool, Vec<u32>) {
     let spread = |sign: i128| {
         let mut carry = 0i128;
@@ -141,7 +161,7 @@ fn digits(sum: &[i128]) -> (bool, Vec<u32>) {
     }
 }
 
-/// A finite number as ± bits · 2^exponent.
+/// Returns a finite number's magnitude as bits · 2^exponent.
 #[inline]
 fn parts(v: f64) -> (u64, i32) {
     let bits = v.to_bits();
@@ -153,13 +173,14 @@ fn parts(v: f64) -> (u64, i32) {
     }
 }
 
-/// The exponent of the first digit of a number that is not 0.
+/// Returns the exponent of the first bit of a number that is not 0.
 fn exponent(v: f64) -> i32 {
     let (bits, exponent) = parts(v);
     exponent + 63 - (bits.max(1).leading_zeros() as i32)
 }
 
-/// The exponent of the last digit of a number that is not 0.
+/// Returns the exponent of the last bit that is set, of a number that is not 0. Products of two
+/// numbers are multiples of 2 to the sum of theirs.
 pub fn lowest_digit(v: f64) -> i32 {
     let (bits, exponent) = parts(v);
     exponent + bits.trailing_zeros().min(63) as i32

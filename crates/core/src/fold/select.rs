@@ -1,4 +1,8 @@
-//! Joins: the cells where a predicate holds, with nothing truncated.
+//! Joins: the pairs for which a predicate is true, none left out.
+//!
+//! An inner join keeps matches as lists of i and j, in the order of tiles. Their number is not
+//! known before the run, so memory is reserved as it grows, and the run ends with an error rather
+//! than a truncated answer. Semi and anti joins keep one truth value for each row of x.
 
 use super::roots::Roots;
 use super::{Accumulate, Column, Columns, Layout, Lent, Line, Role, Traits, Value};
@@ -33,14 +37,15 @@ pub struct Select {
 }
 
 impl Select {
-    /// Whether matches are kept, rather than which rows have one.
+    /// Returns whether matches are kept, and not which rows have one.
     pub fn is_inner(&self) -> bool {
         self.kind == SelectKind::Inner
     }
 }
 
 impl Select {
-    /// The join, as it is asked for.
+    /// Returns the join as a problem file requests it. The predicate is rewritten to be true only
+    /// where it is surely true (`pair/truth.rs`).
     ///
     /// # Errors
     /// `Request` for a condition or a value that means nothing.
@@ -144,7 +149,7 @@ impl Accumulate for Select {
     }
 }
 
-/// Matches found.
+/// The matches found.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SelectState {
     /// Rows of x of the matches, for an inner join.
@@ -159,7 +164,7 @@ pub struct SelectState {
 }
 
 impl SelectState {
-    /// No matches, for `rows` rows from `start`.
+    /// Returns a state without matches for `rows` rows from `start` on.
     pub fn part(fold: &Select, start: usize, rows: usize) -> Self {
         let matched = if fold.kind == SelectKind::Inner {
             vec![]
@@ -172,8 +177,7 @@ impl SelectState {
             ..SelectState::default()
         }
     }
-    /// Whether `fold` over `n` × `m` rows can have this state: matches of rows there are, each with
-    /// what is kept of it.
+    /// Returns whether `fold` over `n` × `m` rows can have this state.
     pub(super) fn fits(&self, fold: &Select, n: usize, m: usize) -> bool {
         let (pairs, inner) = (self.i.len(), fold.kind == SelectKind::Inner);
         let below = |rows: &[u64], end: usize| rows.iter().all(|row| *row < end as u64);
@@ -195,7 +199,7 @@ impl SelectState {
             self.matched[i - self.start] = true;
         }
     }
-    /// Adds the matches of another state.
+    /// Appends matches. The first list is moved, not copied.
     fn take(&mut self, i: Vec<u64>, j: Vec<u64>, values: Vec<f64>) {
         if self.i.is_empty() {
             (self.i, self.j, self.values) = (i, j, values);
@@ -212,14 +216,16 @@ impl SelectState {
             self.matched[other.start - self.start + at] |= yes;
         }
     }
-    /// Adds another state, whose row r is row `order[r]` here.
+    /// Adds the state of a pruned part, whose row r is row `order[r]` here. Its matches have the
+    /// row numbers of the problem already.
     pub fn merge_sorted(&mut self, other: SelectState, order: &[u32]) {
         self.take(other.i, other.j, other.values);
         for (at, yes) in other.matched.iter().enumerate() {
             self.matched[order[other.start + at] as usize - self.start] |= yes;
         }
     }
-    /// Bytes held, and as many again for sorting the matches.
+    /// Returns the bytes held, and as many again, because sorting the matches at the end copies
+    /// them.
     pub fn bytes(&self) -> u64 {
         (2 * 8 * (self.i.capacity() + self.j.capacity() + self.values.capacity())) as u64
             + self.matched.len() as u64

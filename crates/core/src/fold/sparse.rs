@@ -1,23 +1,29 @@
-//! A row of which few columns count: the others lie beyond a cut-off and reach no fold, or their
+//! Rows of which few columns count: the others lie beyond a cut-off and reach no fold, or their
 //! values are zeros.
 //!
-//! Values are folded as in a run that visits every column: within blocks of [`BLOCK`] columns, runs
-//! of columns that follow one another, blocks in ascending order. What is left out adds nothing
-//! there, and zeros change no sum (one that begins with 0 is never −0), so the bits are the same.
+//! A grid of cells finds the pairs within a cut-off and leaves out the rest. The fold must then
+//! have the bits of a run that visits all pairs. It does, because values are folded as that run
+//! would: within blocks of [`BLOCK`] columns, in runs of consecutive columns, blocks in ascending
+//! order. Pairs beyond the cut-off add nothing there either; and zeros change no sum, because a sum
+//! that begins with +0 is never −0.
 
 use super::rows::Along;
 use super::runs::{self, Run};
 use super::{BLOCK, RowFold, RowPiece};
 
-/// Folds one row at a time.
+/// Folds one row at a time, with buffers that are reused.
 #[derive(Clone, Debug)]
 pub struct SparseRow<'f> {
     fold: &'f RowFold,
-    /// A cell of the space is credited to both its rows.
+    /// Whether a cell of the domain is credited to both of its rows.
     half: bool,
+    /// The state of the row.
     whole: RowPiece,
+    /// The state of the current block.
     piece: RowPiece,
+    /// One value, for columns that are credited one by one.
     value: Vec<f64>,
+    /// The values of a run, with zeros in its gaps.
     run: Vec<f64>,
     weights: Vec<f64>,
 }
@@ -25,14 +31,15 @@ pub struct SparseRow<'f> {
 /// What the columns are that a row does not name.
 #[derive(Clone, Copy, Debug)]
 pub enum Others<'a> {
-    /// Left out.
+    /// They are left out.
     Absent,
-    /// Zeros, but for those named here, ascending, which are left out; so many of them.
+    /// They are zeros, except the columns named here, ascending, which are left out; and the number
+    /// of zeros.
     Zeros(&'a [u32], u64),
 }
 
 impl<'f> SparseRow<'f> {
-    /// For `fold`, over a `half` space or a whole one.
+    /// Returns what folds rows for `fold`, over a `half` domain or a whole one.
     pub fn new(fold: &'f RowFold, half: bool) -> Self {
         let piece = RowPiece::new(fold, 0, 1);
         SparseRow {
@@ -49,8 +56,12 @@ impl<'f> SparseRow<'f> {
     pub fn row_fold(&self) -> &'f RowFold {
         self.fold
     }
-    /// Folds the values of `row` at the ascending `columns`, number by number of a value: those of
-    /// number p are `values(p)`. Zeros are for sums and means alone.
+    /// Folds the values of `row` at the ascending `columns`; number p of the values is `values(p)`.
+    /// Zeros are allowed for sums and means only.
+    ///
+    /// A block of the full run has two sides for a row in a triangular domain: columns before the
+    /// row were credited to it from their own rows, one value at a time. Such columns are absorbed
+    /// one by one, the others in runs.
     pub fn fold<'v>(
         &mut self,
         row: usize,
@@ -89,12 +100,13 @@ impl<'f> SparseRow<'f> {
         }
         &self.whole
     }
-    /// Whether a column is credited as the row of its cell: those of a half space come first.
+    /// Returns whether the pair is credited to `row` as its column: in a triangular domain, pairs
+    /// with earlier rows.
     fn is_before(&self, row: usize, column: u32) -> bool {
         let column = column as usize;
         self.half && (column < row || (column == row && self.fold.along == Along::Column))
     }
-    /// Runs of columns that follow one another, zeros between them included.
+    /// Folds runs of consecutive columns, zeros between them included.
     fn runs<'v>(
         &mut self,
         row: usize,

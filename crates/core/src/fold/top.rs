@@ -1,9 +1,12 @@
 //! The k smallest (or largest) values of all pairs, each with its pair: values ascending
 //! (descending), ties by row of x, then of y, NaN last.
 //!
-//! A state keeps candidates in any order, at most twice as many as are wanted: a value is compared
-//! with a bound, the worst of the best k when candidates were last thrown out, and nothing else is
-//! done with most values.
+//! A heap of k would move log k elements for every accepted value. Here a state is an unsorted list
+//! of at most 2k candidates with a bound, the worst of the best k known. A value beyond the bound
+//! is dropped by one comparison. When the list is full, a selection in linear time throws out the
+//! worse half and lowers the bound: O(1) per accepted value.
+//!
+//! The bound may be too large, never too small, so what is dropped is never among the best.
 
 use super::roots::Roots;
 use super::{Accumulate, BLOCK, Column, Columns, Layout, Lent, Line, Role, Traits, Value};
@@ -15,10 +18,10 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// Pairs that can be asked for, at most.
+/// The most pairs that a request may keep.
 const MOST: usize = 100_000_000;
 
-/// How the fold is asked for.
+/// The fold in a problem file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TopSpec {
@@ -31,7 +34,7 @@ pub struct TopSpec {
 }
 
 impl TopSpec {
-    /// The fold of the pair's value.
+    /// Returns the fold of the pair's value.
     ///
     /// # Errors
     /// `Request` for no pairs, for too many, and for a pair that is a vector.
@@ -65,17 +68,18 @@ pub struct Top {
     pub squared: bool,
 }
 
-/// A value (negated where the largest are wanted) and its pair.
+/// A value (negated if the largest are wanted) and its pair.
 type Candidate = (f64, u64, u64);
 
-/// The best pairs so far, and others.
+/// The best pairs so far, and others that are not thrown out yet.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TopState {
     candidates: Vec<Candidate>,
-    /// What a value must not exceed to be among the best; none before there are k.
+    /// The value that candidates must not exceed; none before k are known.
     bound: Option<f64>,
 }
 
+/// Orders candidates by value, NaN last, then by pair.
 fn order(a: &Candidate, b: &Candidate) -> Ordering {
     let by_value =
         a.0.partial_cmp(&b.0)
@@ -84,14 +88,15 @@ fn order(a: &Candidate, b: &Candidate) -> Ordering {
 }
 
 impl Top {
-    /// Candidates that a state holds before the worst are thrown out.
+    /// Returns the most candidates that a state holds before the worse half is thrown out. At least
+    /// twice a block, so that a small k does not select after every line.
     fn most(&self) -> usize {
         2 * self.k.max(BLOCK)
     }
 }
 
 impl TopState {
-    /// Keeps a pair, whatever its value.
+    /// Keeps a pair without comparing its value: the oracle keeps all.
     pub fn push(&mut self, fold: &Top, value: f64, i: usize, j: usize) {
         self.candidates.push((
             if fold.largest { -value } else { value },
@@ -99,7 +104,8 @@ impl TopState {
             j as u64,
         ));
     }
-    /// Offers the value of pair (i, j); whether the bound may have moved.
+    /// Offers the value of pair (i, j) and returns whether the bound may have moved. A NaN is
+    /// dropped once k numbers are known.
     pub fn offer(&mut self, fold: &Top, value: f64, i: usize, j: usize) -> bool {
         let key = if fold.largest { -value } else { value };
         if self
@@ -111,12 +117,12 @@ impl TopState {
         self.candidates.push((key, i as u64, j as u64));
         self.shrink(fold, fold.most())
     }
-    /// What a value (negated where the largest are wanted) must not exceed to be among the best,
-    /// where k are known.
+    /// Returns the value (negated if the largest are wanted) that candidates must not exceed, if k
+    /// are known.
     pub fn bound(&self) -> Option<f64> {
         self.bound
     }
-    /// Throws out all but the best k, where there are too many; whether there were.
+    /// Throws out all but the best k if there are more than `most`, and returns whether it did.
     fn shrink(&mut self, fold: &Top, most: usize) -> bool {
         if self.candidates.len() <= most {
             return false;
@@ -126,7 +132,7 @@ impl TopState {
         self.candidates.truncate(fold.k);
         true
     }
-    /// The best k in their order.
+    /// Returns the best k in order.
     fn best(&self, fold: &Top) -> Vec<Candidate> {
         let mut best = self.candidates.clone();
         best.sort_unstable_by(order);

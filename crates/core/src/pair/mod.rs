@@ -1,4 +1,10 @@
-//! The pair formula: what one cell's value is.
+//! The pair formula: what the value of one pair is.
+//!
+//! In the order in which a formula passes through them: `lex` and `parse` (text to [`Formula`]),
+//! `tree` (the graph), `operators` and `eval` (the reference value), `images` (periodic boxes),
+//! `truth` (nulls), `symmetry` and `sign` (proofs from the form), `lower` (what is computed per
+//! row, per component, per pair), `pattern` (special forms), `interval` and `bounds` (values over
+//! boxes of rows). `named` has the metrics, which are formulas with names.
 
 pub mod artifacts;
 pub mod bounds;

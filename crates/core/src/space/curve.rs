@@ -1,51 +1,74 @@
-//! Rows in the order of Hilbert's curve, so that rows that follow one another are near one another.
+//! Sorts rows along Hilbert's curve, so that rows that follow one another are near one another.
 //!
-//! Keys after Skilling, *Programming the Hilbert curve*, AIP Conf. Proc. 707 (2004) 381. They are
-//! taken on a grid over the rows' bounds; rows that share a cell are sorted again on a grid over
-//! theirs, so that clusters are resolved too.
+//! Pruning groups consecutive rows into boxes, and the boxes are small if the order is good. The
+//! Hilbert curve visits the cells of a grid without jumps: consecutive cells share a side, unlike
+//! in Z-order, whose jumps would make boxes that span the space.
+//!
+//! Method: a grid over the bounds of the rows; each row's cell gets its place along the curve as a
+//! key of at most 62 bits; a radix sort orders the keys. Rows that share a cell are sorted again on
+//! a grid over their own bounds, so that clusters are resolved: a single grid fine enough for them
+//! would need too many bits.
+//!
+//! ```text
+//! 1 bit per axis         2 bits per axis: 16 cells by key, in one of the orientations
+//!   1 → 2                     5   6   9  10
+//!   ↑   ↓                     4   7   8  11
+//!   0   3                     3   2  13  12
+//!                             0   1  14  15
+//! ```
+//!
+//! Keys in up to four dimensions come from a state machine (Hamilton 2006), in more from Skilling's
+//! transposition (2004). The orders are deterministic: ties go by row.
 
 use std::sync::OnceLock;
 
-/// The most coordinates that make a key.
+/// The most coordinates of a key. More would leave fewer than seven bits for each.
 pub const MOST_COORDINATES: usize = 8;
-/// Rows that share a cell and are not worth sorting further.
+/// Rows that share a cell and are not worth sorting further: about the size of a box.
 const ALIKE: usize = 32;
-/// Grids within grids.
+/// The most grids within grids, for rows that agree in nearly all bits.
 const DEPTH: usize = 8;
-/// Bits of a digit of the radix sort.
+/// Bits of a digit of the radix sort: 2048 counters stay in the first cache.
 const DIGIT: u32 = 11;
 
-/// Coordinates of rows: `width` numbers each, row-major, and which of them make keys.
+/// Coordinates of rows: `width` numbers for each, row by row, and which of them make keys.
 #[derive(Clone, Debug)]
 pub struct Coordinates<'a> {
     /// The numbers.
     pub values: &'a [f64],
     /// Numbers in a row.
     pub width: usize,
-    /// Coordinates by unit of measure: those of one group share a scale.
+    /// Coordinates by unit of measure. Those of one group share a scale: x, y and z of a point, but
+    /// not a mass.
     pub groups: Vec<Vec<usize>>,
 }
 
-/// A grid over some rows, and the keys of its cells along the curve.
+/// A grid over some rows, whose cells have keys along the curve.
 #[derive(Clone, Debug)]
 pub struct Grid {
-    /// Coordinate, least value, cells per unit.
+    /// For each axis the coordinate, its least value, and cells per unit.
     axes: Vec<(usize, f64, f64)>,
+    /// Bits of a key for each axis.
     bits: u32,
 }
 
-/// The key of a row without a place: it goes last.
+/// The key of a row without a place (a NaN): it goes last.
 const NOWHERE: u64 = u64::MAX;
 
 impl Coordinates<'_> {
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.values.len().checked_div(self.width).unwrap_or(0)
     }
+    /// Returns the numbers of a row.
     fn row(&self, row: u32) -> &[f64] {
         &self.values[row as usize * self.width..][..self.width]
     }
-    /// A grid over `rows`; none if they are all in one place.
+    /// Returns a grid over `count` of the rows, or `None` if they are all in one place.
+    ///
+    /// Coordinates are ranked by their spread relative to their group, and the first eight are
+    /// used. Bits per axis: log₂ of the count, shared by the axes, and three more, so that most
+    /// cells have one row; at most 62 in all, which leaves [`NOWHERE`] free.
     fn grid(&self, rows: impl Iterator<Item = u32>, count: usize) -> Option<Grid> {
         let mut ends = vec![(f64::INFINITY, f64::NEG_INFINITY); self.width];
         for row in rows {
@@ -93,14 +116,15 @@ impl Coordinates<'_> {
             bits: bits.min(31),
         })
     }
-    /// A grid over all rows; none if they are all in one place.
+    /// Returns a grid over all rows, or `None` if they are all in one place.
     pub fn whole(&self) -> Option<Grid> {
         self.grid(0..self.rows() as u32, self.rows())
     }
 }
 
 impl Grid {
-    /// The place of a row along the curve.
+    /// Returns the place of a row along the curve. Infinite coordinates saturate at the ends of the
+    /// grid.
     #[inline]
     pub fn key(&self, row: &[f64]) -> u64 {
         let mut place = [0u32; MOST_COORDINATES];
@@ -116,28 +140,31 @@ impl Grid {
             None => hilbert(&mut place[..self.axes.len()], self.bits),
         }
     }
-    /// Bits of a key.
+    /// Returns the bits of a key.
     fn length(&self) -> u32 {
         self.bits * self.axes.len() as u32
     }
 }
 
-/// Hilbert's curve in few dimensions as a machine: in each state, a halving of all axes has a digit
-/// and a next state.
+/// Hilbert's curve in few dimensions as a state machine: one table look-up for each bit of the
+/// coordinates.
 ///
-/// After Hamilton, *Compact Hilbert Indices*, Dalhousie CS-2006-07 (2006), algorithm 2. A state is
-/// where the curve enters a cell (`entry`) and along which axis it leaves (`axis`).
+/// After Hamilton, *Compact Hilbert Indices*, Dalhousie CS-2006-07 (2006), algorithm 2. The curve
+/// inside a cell is the base curve, reflected and rotated. A state is where the curve enters the
+/// cell (`entry`, a corner) and along which axis it leaves (`axis`). Halving all axes names a
+/// sub-cell (bit k: the upper half along axis k); the table gives the sub-cell's position along the
+/// curve and its state.
 #[derive(Debug)]
 struct Turns {
-    /// By state and half (bit k: the upper half along axis k): next state · 2ⁿ + digit.
+    /// By state · 2ⁿ + half: next state · 2ⁿ + digit.
     steps: Vec<u16>,
     dims: u32,
 }
 
-/// The most dimensions for which a machine is kept: 64 states of 16 halves.
+/// The most dimensions for which a table is kept: 64 states of 16 halves, 2 KiB.
 const MOST_TURNS: usize = 4;
 
-/// The machine of `dims` dimensions, made once.
+/// Returns the machine of `dims` dimensions, which is made once.
 fn turns(dims: usize) -> Option<&'static Turns> {
     static MADE: [OnceLock<Turns>; MOST_TURNS] = [const { OnceLock::new() }; MOST_TURNS];
     Some(
@@ -147,6 +174,9 @@ fn turns(dims: usize) -> Option<&'static Turns> {
 }
 
 impl Turns {
+    /// Makes the table. `left` and `right` rotate `dims` bits; `gray` and `ungray` are the
+    /// reflected Gray code, in whose order the base curve visits the corners of a cube; `entry` and
+    /// `axis` are e(i) and d(i) of the paper.
     fn new(dims: u32) -> Turns {
         let mask = (1u32 << dims) - 1;
         let left = |v: u32, by: u32| (v << (by % dims) | v >> ((dims - by % dims) % dims)) & mask;
@@ -180,6 +210,7 @@ impl Turns {
             dims,
         }
     }
+    /// Walks from the most significant bit down: one digit of `dims` bits per step.
     #[inline]
     fn key(&self, place: &[u32], bits: u32) -> u64 {
         let (mut key, mut state) = (0u64, 0usize);
@@ -196,7 +227,12 @@ impl Turns {
     }
 }
 
-/// The place along Hilbert's curve of a cell of a grid of 2^bits cells a side.
+/// Returns the place along the curve of a cell of a grid with 2^bits cells a side, in any number of
+/// dimensions: Skilling's transposition, AIP Conf. Proc. 707 (2004) 381.
+///
+/// First loop: undo the reflections and exchanges of each level, from the top bit down. Then
+/// Gray-encode, and interleave the bits of the coordinates. Branches are replaced by masks, since
+/// they would be random.
 #[inline]
 fn hilbert(x: &mut [u32], bits: u32) -> u64 {
     let n = x.len();
@@ -234,8 +270,8 @@ fn hilbert(x: &mut [u32], bits: u32) -> u64 {
     key
 }
 
-/// The rows in the order of `keys` on `grid` (as [`Grid::key`] gives them), cells with many rows
-/// refined.
+/// Returns the rows in the order of `keys` on `grid`. Threads of the caller may have computed the
+/// keys.
 pub fn order(coordinates: &Coordinates<'_>, grid: &Grid, keys: Vec<u64>) -> Vec<u32> {
     let mut items: Vec<(u64, u32)> = keys.into_iter().zip(0..).collect();
     sort(&mut items, grid.length());
@@ -243,7 +279,7 @@ pub fn order(coordinates: &Coordinates<'_>, grid: &Grid, keys: Vec<u64>) -> Vec<
     items.into_iter().map(|(_, row)| row).collect()
 }
 
-/// The rows in the order of the curve.
+/// Returns the rows in the order of the curve.
 pub fn order_of(coordinates: &Coordinates<'_>) -> Vec<u32> {
     match coordinates.whole() {
         None => (0..coordinates.rows() as u32).collect(),
@@ -256,7 +292,8 @@ pub fn order_of(coordinates: &Coordinates<'_>) -> Vec<u32> {
     }
 }
 
-/// Sorts runs of equal keys by keys on a grid of their own.
+/// Sorts runs of equal keys by keys on a grid of their own, recursively. Runs of few rows, or of
+/// rows in one place, stay as they are.
 fn refine(coordinates: &Coordinates<'_>, items: &mut [(u64, u32)], depth: usize) {
     let mut start = 0;
     while start < items.len() {
@@ -277,7 +314,9 @@ fn refine(coordinates: &Coordinates<'_>, items: &mut [(u64, u32)], depth: usize)
     }
 }
 
-/// Sorts by key, ties by row: radix sort over the low `bits` of keys; [`NOWHERE`] stays last.
+/// Sorts by key, ties by row: a radix sort from the low digit up, which is stable, over the low
+/// `bits` of the keys. Short lists are sorted by comparison, since clearing 2048 counters would
+/// take longer.
 fn sort(items: &mut [(u64, u32)], bits: u32) {
     if items.len() < 1 << DIGIT {
         items.sort_unstable();

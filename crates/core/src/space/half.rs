@@ -1,29 +1,33 @@
-//! Whether a fold by rows of one table visits half of the cells and credits both rows of each, or
-//! visits all of them.
+//! Decides whether folds by row of one table visit half of the pairs and credit both rows of each,
+//! or visit all pairs.
 //!
-//! Sums of a block are added differently either way, so that the choice is one of the problem
-//! alone: shares made on different machines fit together. Its figures are rough, in cycles of a
-//! core with vectors of 64 bytes; what a run takes is predicted elsewhere.
+//! Half of the pairs is half of the arithmetic, but crediting a value to its column costs more than
+//! to its row: the columns of a run are different sums. So it pays if a value is expensive.
+//!
+//! The two ways add a row's values in different orders, so they differ in the last bits. The choice
+//! therefore depends on the problem alone and on fixed figures, never on the machine: shares made
+//! on different machines fit together. The figures are rough cycles of a core with vectors of 64
+//! bytes. `plan/src/cost` predicts what a run really takes.
 
 use crate::fold::{Fold, RowOp};
 use crate::pair::lower::{Lowered, ZipForm};
 use crate::pair::tree::{Binary, Id, Node, Unary};
 use crate::table::Precision;
 
-/// Cycles of a value on its way to both its rows more than to one, where sums are taken; where
-/// exponentials are.
+/// Cycles more that a value takes on its way to both of its rows than to one: into sums, into
+/// exponentials.
 const BOTH: [f64; 2] = [1.8, 5.0];
-/// Cycles of an operation of a vector; of a division or root.
+/// Cycles of an operation on a vector, and of a division or root.
 const OPERATION: f64 = 0.75;
 const DIVISION: f64 = 5.0;
-/// Cycles of a function of one number in double and in single precision.
+/// Cycles of an elementary function per number, in double and in single precision.
 const FUNCTION: [f64; 2] = [9.0, 0.5];
 const OTHER: f64 = 12.0;
 /// Cycles of a minimum image of one component.
 const IMAGE: f64 = 3.0;
 
-/// Whether half of the cells, credited to both sides, are the faster way to the folds of a formula
-/// whose value is the same with the rows exchanged. Only folds by rows have a choice.
+/// Returns whether half of the pairs, credited to both sides, is the faster way to the folds of a
+/// symmetric formula. Only folds by rows have a choice; others get half of the pairs.
 pub fn pays(low: &Lowered, precision: Precision, folds: &[Fold]) -> bool {
     let cycles = value(low, precision);
     folds.iter().any(|fold| match fold {
@@ -37,7 +41,8 @@ pub fn pays(low: &Lowered, precision: Precision, folds: &[Fold]) -> bool {
     })
 }
 
-/// Cycles of a value, about.
+/// Estimates the cycles of a value. A recognised reduction costs what its kernel takes; vectors of
+/// a stage count only if some reduction of it has no kernel.
 fn value(low: &Lowered, precision: Precision) -> f64 {
     let lanes = (64 / precision.bytes()) as f64;
     let sum = |ids: &[Id]| {
@@ -74,6 +79,7 @@ fn value(low: &Lowered, precision: Precision) -> f64 {
     cycles
 }
 
+/// Vector operations per component of a recognised reduction.
 fn operations(form: ZipForm) -> f64 {
     match form {
         ZipForm::Dot => 1.5,
@@ -82,6 +88,7 @@ fn operations(form: ZipForm) -> f64 {
     }
 }
 
+/// Estimates the cycles of one operation per number.
 fn node(low: &Lowered, id: Id, precision: Precision, lanes: f64) -> f64 {
     let function = FUNCTION[usize::from(precision == Precision::F32)];
     match low.formula.node(id) {
@@ -100,6 +107,7 @@ fn node(low: &Lowered, id: Id, precision: Precision, lanes: f64) -> f64 {
     }
 }
 
+/// Functions that are one or two vector instructions.
 fn is_plain(op: Unary) -> bool {
     use Unary::{Abs, Ceil, Floor, IsNan, Neg, Not, Round, Sign};
     matches!(op, Abs | Ceil | Floor | IsNan | Neg | Not | Round | Sign)

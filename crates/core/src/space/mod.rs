@@ -1,4 +1,7 @@
-//! The cells to visit, and the periodic boxes that differences live in.
+//! Which pairs a question visits, and the periodic boxes that differences live in.
+//!
+//! `shape` is the domain and its size; `half` decides whether half of it suffices; `reach` and
+//! `curve` arrange rows so that far pairs are not visited; `periodic_box` has the minimum image.
 
 pub mod curve;
 pub mod half;

@@ -1,7 +1,12 @@
-//! Periodic boxes: what they are, how they are written down, and the minimum-image difference.
+//! Periodic boxes: what they are, how they are written, and the minimum-image difference.
 //!
-//! Everything is in the unit of the coordinates; angles are in degrees. A space without a box is
-//! simply a space without a [`PeriodicBox`].
+//! A box is one to three lengths (right angles), three lengths and three angles, or three lattice
+//! vectors. All are in the unit of the coordinates; angles are in degrees. Regardless of the form,
+//! the lattice is reduced to its shortest basis (`reduce.rs`), because the minimum image is only
+//! found reliably in that one; a box whose reduced basis lies along the axes then counts as one
+//! with right angles, which is much cheaper.
+//!
+//! A question without a box has no [`PeriodicBox`]; there is no box of infinite size.
 
 mod image;
 mod reduce;
@@ -12,17 +17,18 @@ use crate::{Error, Result};
 use image::{V, cross};
 use std::ops::Range;
 
-/// Lengths outside these bounds are refused, so that no square or volume can overflow or vanish.
+/// Lengths outside of these limits are refused, so that no square or volume overflows or vanishes.
 const LENGTHS: Range<f64> = 1e-100..1e100;
-/// A volume below this part of the product of the lengths is called flat.
+/// A box whose volume is below this part of the product of its lengths is flat: its basis cannot be
+/// reduced in f64.
 const FLAT: f64 = 1e-10;
 const NAMES: [&str; 6] = ["LX", "LY", "LZ", "alpha", "beta", "gamma"];
 const FORMS: &str = "L, LX,LY or LX,LY,LZ; with alpha,beta,gamma in degrees, or nine numbers (three vectors), if the box is triclinic";
 
-/// A periodic box of one to three dimensions: orthorhombic, or triclinic (three dimensions).
+/// A periodic box of one to three dimensions with right angles, or a triclinic one of three
+/// dimensions.
 ///
-/// It is serialised as the numbers it was made from: one to three lengths, three lengths and three
-/// angles, or the nine components of three lattice vectors.
+/// It is serialised as the numbers it was made from, so that it comes back with the same bits.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "Vec<f64>", into = "Vec<f64>")]
 pub struct PeriodicBox {
@@ -35,11 +41,13 @@ pub struct PeriodicBox {
     image: Image,
 }
 
-/// What is wrong with a list of numbers: which of them, and how.
+/// What is wrong with a list of numbers: which of them, and how. [`PeriodicBox::parse`] underlines
+/// them.
 struct Flaw(Range<usize>, String);
 
 impl PeriodicBox {
-    /// A box of one to three dimensions with right angles and these edge lengths along the axes.
+    /// Returns a box of one to three dimensions with right angles and these edge lengths along the
+    /// axes.
     ///
     /// # Errors
     /// `Request` when there are none or more than three lengths, or one is not a positive finite
@@ -53,15 +61,16 @@ impl PeriodicBox {
             }
         }
     }
-    /// A triclinic box from its edge lengths a, b, c and the angles α (between b and c), β (a, c),
-    /// γ (a, b) in degrees; a lies along x and b in the xy plane.
+    /// Returns a triclinic box from its edge lengths a, b, c and the angles α (between b and c), β
+    /// (a, c), γ (a, b) in degrees; a lies along x and b in the xy plane, the convention of
+    /// crystallography and MD packages.
     ///
     /// # Errors
     /// `Request` when a length is not a positive finite number, or the angles close no cell.
     pub fn triclinic(lengths: [f64; 3], angles: [f64; 3]) -> Result<Self> {
         Self::build(&[lengths, angles].concat()).map_err(Flaw::error)
     }
-    /// A triclinic box from three lattice vectors of either handedness.
+    /// Returns a triclinic box from three lattice vectors of either handedness.
     ///
     /// # Errors
     /// `Request` when a component is not finite, or the vectors are zero, huge or (nearly) in one
@@ -69,8 +78,8 @@ impl PeriodicBox {
     pub fn from_vectors(vectors: [[f64; 3]; 3]) -> Result<Self> {
         Self::build(&vectors.concat()).map_err(Flaw::error)
     }
-    /// A box from text: `L` (a cube), `LX,LY`, `LX,LY,LZ`, `LX,LY,LZ,alpha,beta,gamma` (degrees),
-    /// or the nine numbers of its three vectors.
+    /// Reads a box from text: `L` (a cube), `LX,LY`, `LX,LY,LZ`, `LX,LY,LZ,alpha,beta,gamma`
+    /// (degrees), or the nine numbers of its three vectors.
     ///
     /// # Errors
     /// `Request`, underlining the number to blame, as the constructors; or when the text is no such
@@ -102,6 +111,8 @@ impl PeriodicBox {
             flaw.error().span(text, place)
         })
     }
+    /// Makes a box of 1, 2, 3, 6 or 9 numbers: vectors, checks, reduction, constants of the minimum
+    /// image.
     fn build(given: &[f64]) -> std::result::Result<Self, Flaw> {
         let dims = given.len().min(3);
         let vectors = match given.len() {
@@ -144,36 +155,37 @@ impl PeriodicBox {
             image,
         })
     }
-    /// Number of periodic dimensions, 1 to 3.
+    /// Returns the number of periodic dimensions, 1 to 3.
     pub fn dims(&self) -> usize {
         self.dims
     }
-    /// Lengths of the edges.
+    /// Returns the lengths of the edges.
     pub fn lengths(&self) -> &[f64] {
         &self.lengths[..self.dims]
     }
-    /// The lattice vectors as given, one per periodic dimension.
+    /// Returns the lattice vectors as given, one for each periodic dimension.
     pub fn vectors(&self) -> &[[f64; 3]] {
         &self.vectors[..self.dims]
     }
-    /// A shortest basis of the same lattice, ascending in length when the box is triclinic
-    /// (Minkowski-reduced).
+    /// Returns a shortest basis of the same lattice (Minkowski-reduced), ascending in length if the
+    /// box is triclinic.
     pub fn reduced(&self) -> &[[f64; 3]] {
         &self.reduced[..self.dims]
     }
-    /// Volume (area, length) of the box.
+    /// Returns the volume (area, length) of the box.
     pub fn volume(&self) -> f64 {
         self.volume
     }
-    /// Half the shortest lattice vector: no two images of one point lie within this cut-off of any
-    /// place (strictly), so that one image suffices for every cut-off up to it.
+    /// Returns half the shortest lattice vector. Two images of one point are never both strictly
+    /// within this distance of a place, so one image suffices for every cut-off up to it.
     pub fn inradius(&self) -> f64 {
         self.reduced()
             .iter()
             .map(|v| dot(*v, *v).sqrt() * 0.5)
             .fold(f64::INFINITY, f64::min)
     }
-    /// No minimum-image difference is longer than this (but for rounding). Exact for right angles.
+    /// Returns a length that no minimum image exceeds, except by rounding. Exact for right angles
+    /// (half the diagonal); for triclinic boxes half the diagonal of the Gram–Schmidt box.
     pub fn reach(&self) -> f64 {
         match self.image {
             Image::Orthorhombic(_) => {
@@ -189,7 +201,7 @@ impl PeriodicBox {
             }
         }
     }
-    /// The constants of the minimum image, for kernels that compute it themselves.
+    /// Returns the constants of the minimum image, for kernels that compute it themselves.
     pub fn image(&self) -> &Image {
         &self.image
     }
@@ -242,22 +254,24 @@ impl From<PeriodicBox> for Vec<f64> {
 }
 
 impl Flaw {
+    /// Returns the flaw as an error.
     fn error(self) -> Error {
         Error::request(self.1)
     }
 }
 
-/// Volume of the box with these edges.
+/// Returns the volume of the box with these edges.
 fn content(v: &[V; 3]) -> f64 {
     dot(v[0], cross(v[1], v[2])).abs()
 }
 
+/// Returns the three numbers from `at` on.
 fn row(given: &[f64], at: usize) -> V {
     [given[at], given[at + 1], given[at + 2]]
 }
 
-/// The diagonal box of one to three lengths; absent dimensions get length one, so that products
-/// come out right.
+/// Returns the edges of a box with right angles. Missing dimensions get length one, so that
+/// products are right.
 fn box_edges(given: &[f64]) -> std::result::Result<[V; 3], Flaw> {
     let mut vectors = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     for (at, length) in given.iter().enumerate().take(3) {
@@ -267,6 +281,7 @@ fn box_edges(given: &[f64]) -> std::result::Result<[V; 3], Flaw> {
     Ok(vectors)
 }
 
+/// Refuses a length that is not finite, positive and within [`LENGTHS`].
 fn check_length(at: usize, length: f64) -> std::result::Result<(), Flaw> {
     let flaw = |how: &str| {
         Err(Flaw(
@@ -282,6 +297,7 @@ fn check_length(at: usize, length: f64) -> std::result::Result<(), Flaw> {
     }
 }
 
+/// Refuses vectors with a component that is not finite or a length outside of [`LENGTHS`].
 fn check_vectors(given: &[f64], lengths: &[f64; 3]) -> std::result::Result<(), Flaw> {
     if let Some(at) = given.iter().position(|v| !v.is_finite()) {
         return Err(Flaw(
@@ -304,7 +320,7 @@ fn check_vectors(given: &[f64], lengths: &[f64; 3]) -> std::result::Result<(), F
     }
 }
 
-/// Edges from three lengths and three angles. Right angles, 60° and 120° come out exact.
+/// Returns the edges from three lengths and three angles. Right angles, 60° and 120° are exact.
 fn edges(given: &[f64]) -> std::result::Result<[V; 3], Flaw> {
     let square = box_edges(&given[..3])?;
     let (lengths, angles) = (row(given, 0), row(given, 3));
@@ -331,6 +347,8 @@ fn edges(given: &[f64]) -> std::result::Result<[V; 3], Flaw> {
     ])
 }
 
+/// Refuses angles that close no cell: three edges from one corner need each angle below the sum of
+/// the other two, and all three below 360°.
 fn check_angles(angles: [f64; 3]) -> std::result::Result<(), Flaw> {
     if let Some(k) = angles.iter().position(|a| !(*a > 0.0 && *a < 180.0)) {
         let what = format!(
@@ -361,6 +379,8 @@ fn check_angles(angles: [f64; 3]) -> std::result::Result<(), Flaw> {
     }
 }
 
+/// Computes the cosine of an angle in degrees, exact for the angles of common cells: the nearest
+/// f64 to π/3 does not have a cosine of exactly ½.
 fn cos_degrees(angle: f64) -> f64 {
     match angle {
         60.0 => 0.5,
@@ -370,6 +390,7 @@ fn cos_degrees(angle: f64) -> f64 {
     }
 }
 
+/// Computes the sine of an angle in degrees.
 fn sin_degrees(angle: f64) -> f64 {
     if angle == 90.0 {
         1.0

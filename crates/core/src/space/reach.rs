@@ -1,41 +1,49 @@
-//! How far apart the rows of a pair can be that counts, and the coordinates in which the others are
-//! out of reach.
+//! Turns "only rows within this distance count" into coordinates by which rows can be sorted into
+//! cells.
 //!
-//! A [`Reach`] bounds the differences of rows: their length, or that of components. [`Windows`]
-//! turn it into up to three coordinates of single rows, such that two rows within reach differ by
-//! no more than a window in each of them, in every arithmetic of this crate; in a periodic box
-//! coordinates are parts of its edges, and differ modulo 1.
+//! A [`Reach`] bounds the differences of rows: their length, or single components. [`Windows`]
+//! makes up to three coordinates of single rows such that two rows within reach differ by at most a
+//! window in each. The grid of cells uses cells one window wide and visits neighbouring cells only.
+//!
+//! The bound must hold in floating point, for the difference as it is computed, not for the exact
+//! one. Windows are therefore widened by far more than any rounding error ([`WIDER`],
+//! [`ROUNDINGS`]).
+//!
+//! In a periodic box a coordinate is the position along an edge in units of the edge, from 0 to 1,
+//! and two positions differ modulo 1. In a triclinic box the coordinates are those of the lattice
+//! basis; a difference of length r moves coordinate k by at most r·|nₖ|, nₖ being row k of the
+//! inverse basis.
 
 use super::periodic_box::{Image, PeriodicBox, dot};
 use crate::table::Table;
 
-/// Coordinates at most.
+/// The most coordinates: a cell then has 27 neighbours at most.
 pub const MOST: usize = 3;
-/// What bounds are wider than they say, relative and absolute: far beyond the rounding of a sum of
-/// squares, and beyond what a square loses where it underflows.
+/// The factor and the amount by which windows are wider than the bound: far beyond the rounding of
+/// a sum of squares, and beyond what a square loses when it underflows.
 const WIDER: f64 = 1.0 + 1e-9;
 const TINY: f64 = 1e-150;
-/// Roundings of a place in a box, and of a difference in it.
+/// A bound on the rounding errors of a position in a box and of a difference of two, in edges.
 const ROUNDINGS: f64 = 64.0 * f64::EPSILON;
 
-/// How far apart the rows of a pair can be.
+/// A bound on how far apart the rows of a pair can be that counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reach {
-    /// The length of the difference; infinite where it is not bounded.
+    /// The length of the difference; infinite if it is not bounded.
     pub length: f64,
-    /// The magnitude of every component of it.
+    /// The magnitude of each component of the difference; infinite if it is not bounded.
     pub components: Vec<f64>,
 }
 
 impl Reach {
-    /// Differences of `dim` components, no longer than `length`.
+    /// Returns the bound of differences of `dim` components that are no longer than `length`.
     pub fn ball(length: f64, dim: usize) -> Reach {
         Reach {
             length,
             components: vec![length; dim],
         }
     }
-    /// Whether anything is bounded.
+    /// Returns whether anything is bounded.
     pub fn is_some(&self) -> bool {
         self.length.is_finite() || self.components.iter().any(|c| c.is_finite())
     }
@@ -44,10 +52,11 @@ impl Reach {
 /// A coordinate of rows.
 #[derive(Clone, Debug, PartialEq)]
 struct Axis {
-    /// Components, and what each counts.
+    /// The components it is made of, with their coefficients.
     parts: Vec<(usize, f64)>,
-    /// Rows within reach differ by no more.
+    /// Rows within reach differ by no more than this.
     window: f64,
+    /// Whether it is a position in a box, modulo 1.
     periodic: bool,
 }
 
@@ -57,12 +66,13 @@ pub struct Windows {
     axes: Vec<Axis>,
 }
 
-/// The coordinates of a row; those that [`Windows`] do not have are 0.
+/// The coordinates of a row; unused ones are 0.
 pub type Place = [f64; MOST];
 
 impl Windows {
-    /// Of rows of `tables` that are within `reach`, whose differences are the shortest in `cell`;
-    /// without a coordinate where none tells rows apart.
+    /// Returns the coordinates for rows of `tables` within `reach`, whose differences are minimum
+    /// images in `cell` if there is one. It has none if no coordinate tells rows apart: a window of
+    /// half a box covers all of it.
     pub fn new(reach: &Reach, cell: Option<&PeriodicBox>, tables: [&Table; 2]) -> Windows {
         let dim = tables[0].cols();
         let ends: Vec<(f64, f64)> = (0..dim).map(|k| ends(tables, k)).collect();
@@ -89,7 +99,7 @@ impl Windows {
             }
         };
         axes.retain(|axis: &Axis| axis.window.is_finite() && (!axis.periodic || axis.window < 0.5));
-        // Those that tell most rows apart.
+        // The number of cells along the axis: the more, the fewer rows share one.
         let told = |axis: &Axis| match axis.periodic {
             true => 1.0 / axis.window,
             false => (ends[axis.parts[0].0].1 - ends[axis.parts[0].0].0) / axis.window,
@@ -98,24 +108,24 @@ impl Windows {
         axes.truncate(MOST);
         Windows { axes }
     }
-    /// The number of coordinates.
+    /// Returns the number of coordinates.
     pub fn len(&self) -> usize {
         self.axes.len()
     }
-    /// Whether there is none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.axes.is_empty()
     }
-    /// Most that rows within reach differ by in coordinate `at`.
+    /// Returns the most that rows within reach differ by in coordinate `at`.
     pub fn window(&self, at: usize) -> f64 {
         self.axes[at].window
     }
-    /// Whether coordinate `at` is from 0 to 1, and differs modulo 1.
+    /// Returns whether coordinate `at` goes from 0 to 1 and differs modulo 1.
     pub fn is_periodic(&self, at: usize) -> bool {
         self.axes[at].periodic
     }
-    /// The place of a row; none where a component is not finite that is bounded, so that nothing is
-    /// within reach of it.
+    /// Returns the coordinates of a row; `None` if a component that they use is not finite, since
+    /// nothing is within reach of it.
     #[inline]
     pub fn place(&self, row: &[f64]) -> Option<Place> {
         let mut place = [0.0; MOST];
@@ -138,7 +148,7 @@ impl Windows {
         }
         Some(place)
     }
-    /// How far apart two places are along coordinate `at`.
+    /// Returns how far apart two rows are along coordinate `at`, around the box if that is shorter.
     #[inline]
     pub fn apart(&self, at: usize, a: &Place, b: &Place) -> f64 {
         let d = (a[at] - b[at]).abs();
@@ -150,7 +160,7 @@ impl Windows {
     }
 }
 
-/// Least and largest finite numbers of column `k`.
+/// Returns the least and the largest finite number of column `k`.
 fn ends(tables: [&Table; 2], k: usize) -> (f64, f64) {
     let mut ends = (f64::INFINITY, f64::NEG_INFINITY);
     for table in tables {
@@ -164,7 +174,7 @@ fn ends(tables: [&Table; 2], k: usize) -> (f64, f64) {
     if ends.0 <= ends.1 { ends } else { (0.0, 0.0) }
 }
 
-/// Component `k` as it is.
+/// Returns component `k` as a coordinate, without a box.
 fn open(reach: &Reach, k: usize) -> Axis {
     let window = reach.length.min(reach.components[k]) * WIDER + TINY;
     Axis {
@@ -174,7 +184,9 @@ fn open(reach: &Reach, k: usize) -> Axis {
     }
 }
 
-/// Parts of an edge of a box.
+/// Returns a position in a box as a coordinate. The bound is the smaller of two: by the length of
+/// the difference (Cauchy and Schwarz), and by its components. Rows far outside the box lose digits
+/// when they are folded into it, so the largest coordinates enter the rounding error.
 fn periodic(reach: &Reach, parts: &[(usize, f64)], largest: &dyn Fn(usize) -> f64) -> Axis {
     let norm = parts
         .iter()
@@ -196,7 +208,8 @@ fn periodic(reach: &Reach, parts: &[(usize, f64)], largest: &dyn Fn(usize) -> f6
     }
 }
 
-/// The rows n of the inverse of a basis: nₖ · bₗ is 1 for k = l, else 0.
+/// Returns the rows n of the inverse of a basis: nₖ · bₗ is 1 for k = l, else 0. By Cramer's rule,
+/// with cross products.
 fn inverse(b: [[f64; 3]; 3]) -> [[f64; 3]; 3] {
     let cross = |a: [f64; 3], b: [f64; 3]| {
         [

@@ -1,10 +1,20 @@
-//! Shapes of the space of cells and their sizes.
+//! The domain of a question: which pairs (i, j) it visits, and how many.
+//!
+//! For n rows of x and m rows of y:
+//!
+//! ```text
+//! cross      all n·m pairs of two inputs          triangle   i < j        n(n − 1)/2
+//! square     all n² pairs of one input            diagonal   i ≤ j        n(n + 1)/2
+//! ordered    i ≠ j                 n(n − 1)
+//! ```
+//!
+//! Engines ask for the columns of a row inside a tile; they do not know the kinds of domains.
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Which cells (i, j) are visited.
+/// Which pairs (i, j) are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Domain {
@@ -20,7 +30,7 @@ pub enum Domain {
     Square,
 }
 
-/// A space: a shape over n × m cells, optionally only where rows are near.
+/// A domain over n × m rows, optionally only where rows are near.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Space {
     /// The shape.
@@ -29,24 +39,25 @@ pub struct Space {
     pub n: usize,
     /// Rows of y (equal to `n` for one input).
     pub m: usize,
-    /// Visit only cells whose difference is at most this long; the others are counted as skipped.
+    /// The cut-off: pairs whose difference is longer are not folded, and are counted as beyond it.
     pub near: Option<f64>,
 }
 
 impl Space {
-    /// The largest squared length within the cut-off.
+    /// Returns the largest squared length within the cut-off. Comparing squares decides as the root
+    /// would.
     pub fn near_square(&self) -> Option<f64> {
         self.near.map(crate::number::largest_square)
     }
-    /// Whether x and y are one input.
+    /// Returns whether x and y are one input.
     pub fn is_self(&self) -> bool {
         self.cells != Domain::Cross
     }
-    /// Whether a cell stands for (i, j) and (j, i).
+    /// Returns whether a cell represents (i, j) and (j, i).
     pub fn is_triangular(&self) -> bool {
         matches!(self.cells, Domain::Triangle | Domain::Diagonal)
     }
-    /// The number of cells.
+    /// Returns the number of pairs, computed in 128 bits.
     ///
     /// # Errors
     /// `Request` when it is beyond 2^64.
@@ -60,7 +71,8 @@ impl Space {
         };
         u64::try_from(size).map_err(|_| Error::request(format!("{size} cells")).limit("2^64 cells"))
     }
-    /// The columns of row `i` inside `cols`, as up to two ranges (the diagonal may be cut out).
+    /// Returns the columns of row `i` inside `cols`, as up to two ranges: `ordered` cuts out the
+    /// diagonal.
     pub fn columns(&self, i: usize, cols: &Range<usize>) -> [Range<usize>; 2] {
         let none = cols.end..cols.end;
         match self.cells {
@@ -71,7 +83,9 @@ impl Space {
             Domain::Ordered => [cols.clone(), none],
         }
     }
-    /// The number of cells inside a block of rows and columns.
+    /// Returns the number of pairs inside a block of rows and columns. Blocks away from the
+    /// diagonal are whole or empty; the others are counted row by row, which is cheap because they
+    /// are few.
     pub fn count(&self, rows: &Range<usize>, cols: &Range<usize>) -> u64 {
         let whole = rows.len() as u64 * cols.len() as u64;
         let apart = cols.start >= rows.end || cols.end <= rows.start;

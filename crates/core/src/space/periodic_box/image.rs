@@ -11,13 +11,13 @@ use crate::number::round_even;
 /// A vector or point.
 pub type V = [f64; 3];
 
-/// `a·b`, ascending.
+/// Computes a·b, components in ascending order.
 #[inline(always)]
 pub fn dot(a: V, b: V) -> f64 {
     (a[0] * b[0] + a[1] * b[1]) + a[2] * b[2]
 }
 
-/// `a × b`.
+/// Computes a × b.
 pub fn cross(a: V, b: V) -> V {
     [
         a[1] * b[2] - a[2] * b[1],
@@ -26,14 +26,14 @@ pub fn cross(a: V, b: V) -> V {
     ]
 }
 
-/// `d − k·v`.
+/// Computes d − k·v, one rounding for the product and one for the difference.
 #[inline(always)]
 pub fn minus(d: V, k: f64, v: V) -> V {
     [d[0] - k * v[0], d[1] - k * v[1], d[2] - k * v[2]]
 }
 
-/// The next multiple to try beside the nearest one: towards the remainder `t`, or none when there
-/// is no remainder.
+/// Returns the next multiple to try after the nearest one: ±1 towards the remainder `t`, or 0
+/// without a remainder.
 #[inline(always)]
 pub fn step(t: f64) -> f64 {
     let up = if t > 0.0 { 1.0 } else { 0.0 };

@@ -8,11 +8,11 @@
 
 use super::image::{V, dot, minus, step};
 
-/// Far more rounds than any basis that passes the test of flatness needs (about the logarithm of
-/// its skewness).
+/// Far more rounds than any basis needs that is not flat: their number grows with the logarithm of
+/// its skewness.
 const ROUNDS: usize = 1000;
 
-/// A lattice vector: integer coefficients over the basis given, its components, its squared length.
+/// A lattice vector: integer coefficients over the given basis, its components, its squared length.
 #[derive(Clone, Copy)]
 struct Member {
     coefficients: V,
@@ -36,7 +36,7 @@ pub fn minkowski(given: &[V; 3]) -> Option<[V; 3]> {
     None
 }
 
-/// The second vector less the multiple of the first that leaves least, if that is shorter.
+/// Returns the second vector less the multiple of the first that leaves least, if that is shorter.
 fn shorten_second(given: &[V; 3], basis: &[Member; 3]) -> Option<Member> {
     let k = nearest_multiple(basis[1].vector, basis[0].vector);
     basis[1].less(given, k, &basis[0]).shorter_than(&basis[1])
@@ -59,6 +59,7 @@ fn shorten_third(given: &[V; 3], basis: &[Member; 3]) -> Option<Member> {
     best.shorter_than(third)
 }
 
+/// Returns the k for which d − k·v is shortest.
 fn nearest_multiple(d: V, v: V) -> f64 {
     (dot(d, v) / dot(v, v)).round_ties_even()
 }
@@ -73,15 +74,19 @@ impl Member {
             norm: dot(vector, vector),
         }
     }
+    /// Returns this less k times `other`, computed from the coefficients.
     fn less(&self, given: &[V; 3], k: f64, other: &Member) -> Self {
         Self::new(given, minus(self.coefficients, k, other.coefficients))
     }
+    /// Returns this if it is shorter. Strictly shorter, so that the loop ends.
     fn shorter_than(self, other: &Member) -> Option<Self> {
         (self.norm < other.norm).then_some(self)
     }
 }
 
-/// a·b as if in twice the precision, then rounded (Dot2 of Ogita, Rump & Oishi 2005).
+/// Computes a·b as if in twice the precision, then rounded (Dot2 of Ogita, Rump and Oishi 2005):
+/// the error of each product comes from a fused multiply-add, the error of each sum from Knuth's
+/// two-sum.
 fn precise_dot(a: V, b: V) -> f64 {
     let (mut high, mut low) = (0.0, 0.0);
     for k in 0..3 {
