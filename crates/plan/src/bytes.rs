@@ -1,4 +1,8 @@
-//! Bytes that a run takes beside its inputs.
+//! The bytes that a run takes in addition to its inputs, as functions of job and plan.
+//!
+//! The run reserves them from its budget before it starts, so they must be upper bounds, and near
+//! ones: too large a bound refuses questions that would fit. They are sums over what each strategy
+//! allocates; the comments name the arrays.
 
 use crate::overrides::Family;
 use crate::prune::{self, Kernel, Prune};
@@ -7,19 +11,22 @@ use crate::tiles::Tiling;
 use zipfold_core::fold::{BLOCK, Fold};
 use zipfold_core::{Job, Precision};
 
-/// Bytes of a dense result.
+/// Returns the bytes of a dense result; 0 for other folds.
 pub fn dense_bytes(fold: &Fold, n: usize, m: usize, precision: Precision) -> u64 {
     fold.dense().map_or(0, |f| {
         f.elements(n, m).saturating_mul(precision.bytes() as u64)
     })
 }
 
-/// Bytes of hoisted rows and of what the threads hold.
+/// Returns the bytes of hoisted rows, copies of them, and of what each thread holds.
 pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) -> u64 {
+    // Hoisted rows of a side, in f64.
     let side = |s: usize, rows: usize| {
         (rows * (job.low.streams[s].len() * job.low.dim + job.low.attrs[s].len()) * 8) as u64
     };
     let nodes = job.low.formula.nodes().len() as u64;
+    // What one thread needs to evaluate a block: a vector of 128 numbers for each node, and a few
+    // more.
     let registers = (nodes + 8 + BLOCK as u64 * 2) * (BLOCK * 8) as u64;
     // With bounds a tile may have all rows, and threads hold none of them.
     let tile = if prune.is_on() {

@@ -1,4 +1,12 @@
-//! The choice of a plan: tile sides from caches and folds, precision, predicted time.
+//! Chooses a plan for the CPU.
+//!
+//! The order of decisions matters, since each reads the ones before: instruction set and precision,
+//! kernel family, pruning (does leaving out pairs pay?), threads (is there memory for all of
+//! them?), tiles, tiles per unit of work, and at last the predicted time of exactly that.
+//!
+//! Tile sides come from the problem, not from the machine, so that shares of one question that are
+//! made on different machines fit together. What a machine changes is threads, family and the batch
+//! of tiles.
 
 use crate::bytes::working_bytes;
 use crate::cost::{self, Term, Work};
@@ -13,19 +21,21 @@ use zipfold_core::budget::{human_bytes, human_bytes_up};
 use zipfold_core::fold::{BLOCK, Fold};
 use zipfold_core::{Error, Job, Message, Opt, Precision, Result};
 
-/// Rows of tiles that keep threads busy to the end, where there are so many.
+/// Rows of tiles that a problem is cut into if it is large enough, so that threads stay busy to the
+/// end.
 const PARTS: usize = 16;
 
 /// Plans `job` for `machine`.
 ///
 /// # Errors
-/// `Request` for settings that do not exist or do not apply.
+/// `Request` for overrides that do not exist, do not apply, or exclude each other.
 pub fn choose(job: &Job, machine: &Machine, overrides: &Overrides) -> Result<Plan> {
     let isa = isa(machine, overrides)?;
     let precision = precision(job);
     let cells = job.space.size()?;
     let mut of_family = vec![];
     let family = crate::family::choose(job, machine, isa, precision, overrides, &mut of_family)?;
+    // The cost model is asked several times, with and without pruning and with fewer threads.
     let work = |machine, prune, units| Work {
         job,
         machine,
@@ -38,12 +48,14 @@ pub fn choose(job: &Job, machine: &Machine, overrides: &Overrides) -> Result<Pla
     };
     let code = crate::family::hindrance(job, machine, isa, precision).is_none();
     let mut reasons: Vec<Message> = vec![];
+    // Pruning is worth trying only if evaluating all pairs takes longer than sampling and sorting.
     let cycles = cost::cycles_of_pairs(&work(machine, Prune::default(), 1));
     let mut prune = prune::choose(job, overrides, cycles, &mut reasons)?;
     let inputs = [Some(&job.x), job.y.as_ref()].into_iter().flatten();
     let inputs: u64 = inputs
         .map(|t| (t.rows() * t.cols() * t.precision().bytes()) as u64)
         .sum();
+    // Memory of a plan: inputs, states of folds, and what threads hold.
     let room = |machine: &Machine, prune| {
         let states: u64 = job
             .folds
@@ -60,6 +72,8 @@ pub fn choose(job: &Job, machine: &Machine, overrides: &Overrides) -> Result<Pla
     };
     let mut warnings = vec![];
     let mut at_work = machine.clone();
+    // A user who asked for pruning gets it, or an error when memory is reserved; the planner's own
+    // choice gives way.
     if prune.is_on() && overrides.prune.is_none() {
         let seconds = |machine: &Machine, prune| {
             seconds(&cost::terms(&Work {
@@ -123,19 +137,21 @@ pub fn choose(job: &Job, machine: &Machine, overrides: &Overrides) -> Result<Pla
     })
 }
 
+/// Adds up the terms: each is an upper bound of something that does not overlap with the others.
 fn seconds(terms: &[Term]) -> f64 {
     terms.iter().map(|t| t.seconds).sum()
 }
 
-/// What is given up where the memory has no room for bounds by all threads.
+/// What is given up if memory has no room for pruning by all threads.
 struct Short {
     threads: usize,
     bounds: bool,
     warning: Message,
 }
 
-/// Bounds by fewer threads, where these have the room and take less time than all threads over all
-/// pairs; else all pairs. `room` is the bytes of a plan, `seconds` its time.
+/// Returns what to give up if a pruned run does not fit the memory: some threads, if the rest are
+/// still faster than all threads over all pairs; else pruning. `room` gives the bytes of a plan,
+/// `seconds` its time. One sixteenth of the memory is kept free for what no plan counts.
 fn short_of_memory(
     machine: &Machine,
     prune: Prune,
@@ -177,6 +193,7 @@ fn short_of_memory(
     }))
 }
 
+/// Returns the instruction set: the machine's best, or a lesser one that the user names.
 fn isa(machine: &Machine, overrides: &Overrides) -> Result<Isa> {
     let Some(isa) = overrides.isa else {
         return Ok(machine.isa);
@@ -193,8 +210,9 @@ fn isa(machine: &Machine, overrides: &Overrides) -> Result<Isa> {
     Err(e.at(Opt::Set.like("isa")).remedy(have.join(", ")))
 }
 
-/// Matrices and sums are computed in the precision asked for; counts, joins, neighbours and
-/// extremes always in f64, exactly. Sums are kept in f64 in any case.
+/// Returns the type of values: the precision of the job if every fold rounds anyway (matrices,
+/// sums), else f64. Counts, joins, neighbours and extremes are decided by the reference value, and
+/// so is a cut-off. Sums are kept in f64 in any case.
 fn precision(job: &Job) -> Precision {
     let rounded = job.folds.iter().all(|fold| fold.traits().rounds);
     // A cut-off decides in f64, like every predicate.
@@ -205,6 +223,18 @@ fn precision(job: &Job) -> Precision {
     }
 }
 
+/// Returns the sides of tiles.
+///
+/// A tile is swept block by block: a panel of 128 columns stays in the second cache while the rows
+/// of the tile pass over it. Beyond that each kind of fold has its own wish:
+///
+/// | fold | tile | why |
+/// |---|---|---|
+/// | nearest, screened extremes | few rows, wide | the k-th best so far is beaten less and less often along a row |
+/// | matrix into a file | whole rows if they fit | lines of the file follow each other |
+/// | symmetric matrix | squares | the transposed lines are as long |
+/// | pruned | few rows, all columns | the tree of boxes is walked from its top |
+/// | quantiles | a block of rows, all columns | a row is finished when all its values are there |
 fn tiling(
     job: &Job,
     machine: &Machine,
@@ -219,7 +249,8 @@ fn tiling(
     let panel = BLOCK * job.low.dim.max(1) * 8;
     let wide = if nearest { 64 * BLOCK } else { 8 * BLOCK };
     let rows = if nearest { 2 * BLOCK } else { 8 * BLOCK };
-    // Sides depend on the problem alone, so that shares made on different machines fit together.
+    // Sides depend on the problem alone: shares made on different machines must have the same
+    // tiles.
     let rows = rows.min(job.space.n.div_ceil(PARTS).max(1));
     reasons.push(
         format!(
@@ -243,7 +274,8 @@ fn tiling(
             let wide = job.space.m.next_multiple_of(BLOCK).clamp(BLOCK, 32 * BLOCK);
             (rows.min(32 * BLOCK * BLOCK / wide), wide)
         }
-        // Squares, so that the transposed lines are as long.
+        // Squares, so that the transposed lines are as long. An eighth of the side leaves 36 tiles
+        // for the threads.
         (true, true) => {
             let side = (job.space.n / 8).clamp(BLOCK, 8 * BLOCK);
             (side, side)
@@ -289,6 +321,17 @@ fn tiling(
     Ok(Tiling::new(by_hand.0.unwrap_or(rows), by_hand.1.unwrap_or(wide)).in_spans(job))
 }
 
+/// Returns how many consecutive tiles a thread folds into one partial state.
+///
+/// Merging a state of fixed size (a histogram) costs as much as its counters, so a unit should
+/// evaluate at least 16 pairs per counter. On the other side there should be 8 units per thread, so
+/// that no thread waits long at the end. If a state is so large that even that is too many merges,
+/// there is one unit per thread.
+///
+/// ```text
+/// 100 bins, 10⁸ pairs in 1024 tiles, 8 threads: 510 words, a tile has 10⁵ pairs > 16 · 510  →  1 tile per unit
+/// 10⁷ bins:  5·10⁷ words, 16 · 5·10⁷ > all pairs  →  1024 / 8 = 128 tiles per unit
+/// ```
 fn unit(job: &Job, tiles: usize, threads: usize, overrides: &Overrides) -> Result<usize> {
     if let Some(by_hand) = overrides.unit {
         return Ok(by_hand.get());
@@ -312,6 +355,7 @@ fn unit(job: &Job, tiles: usize, threads: usize, overrides: &Overrides) -> Resul
     Ok(by_state.clamp(1, (tiles / parts).max(1)))
 }
 
+/// Adds up the operations per value of all folds, as `explain` shows them.
 fn fold_operations(job: &Job) -> f64 {
     job.folds.iter().map(|fold| fold.traits().operations).sum()
 }

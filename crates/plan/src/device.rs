@@ -1,4 +1,16 @@
-//! Facts of a device, and the plan for it.
+//! Turns a plan for the CPU into one for devices, and predicts its time.
+//!
+//! A device sweeps all pairs: it does not prune. Its kernels are chosen from the question, the
+//! override keys, and the ranges of the rows, which decide whether single precision can filter
+//! ([`rounding`]). Several devices of one runtime share out the tiles and run the same kernels, so
+//! their number changes no bit (invariant DEVICES-SAME).
+//!
+//! * [`matrix`]: one matrix, by matrix units, register-blocked tiles, or a thread per pair;
+//! * [`sweeps`]: one fold, by sweeps of anchors over others, or from register-blocked tiles;
+//! * otherwise the device computes values and the host folds them.
+//!
+//! This module opens no device. [`Facts`] describe one that the crate `gpu` found, or one that is
+//! only imagined.
 
 mod facts;
 mod loads;
@@ -27,7 +39,7 @@ use zipfold_core::fold::{BLOCK, Fold};
 use zipfold_core::pair::tree::{Binary, Node, Unary};
 use zipfold_core::{Error, Job, Message, Result, figures};
 
-/// The plan for one device, as [`plan_for_all`] makes it.
+/// Returns the plan for one device.
 ///
 /// # Errors
 /// Those of [`plan_for_all`].
@@ -41,12 +53,11 @@ pub fn plan_for(
     plan_for_all(job, host, std::slice::from_ref(facts), overrides, ranges)
 }
 
-/// Turns a plan for the host into one for `devices` of one runtime, which share out its tiles:
-/// large tiles, so that launches are few, and enough of them that no device waits for another at
-/// the end. All devices run the same kernels.
+/// Turns a plan for the host into one for `devices` of one runtime: large tiles, so that launches
+/// are few, and enough of them that no device waits for another at the end.
 ///
-/// Ranges of the rows decide the precision of folds; without them the plan is that for rows that a
-/// filter serves.
+/// `ranges` of the rows decide the precision of folds. Without them (nobody has read the rows yet)
+/// the plan assumes rows that a filter serves.
 ///
 /// # Errors
 /// `Request` for choices that make no sense, `Internal` without a device.
@@ -62,7 +73,8 @@ pub fn plan_for_all(
     let facts = smallest.ok_or_else(|| Error::internal("a plan for no device"))?;
     let mut plan = host;
     plan.backend = facts::ids(devices);
-    // Devices sweep all pairs; the host, should it take over, must walk the same cells.
+    // Devices sweep all pairs. The host, should it take over, must walk the same cells, so the
+    // strategies that prune go, too.
     plan.prune = Prune::default();
     plan.strategies.retain(|strategy| !strategy.is_pruned());
     let rows = residency(job, facts, overrides);
@@ -90,6 +102,7 @@ pub fn plan_for_all(
     if overrides.tile_rows.is_none() && overrides.tile_cols.is_none() {
         plan.tiling = tiling(job, facts, devices.len(), overrides);
     }
+    // Sums are grouped by spans of the problem; a tile must not cut one.
     if let Some(span) = crate::sweep::span(job) {
         let whole = |side: usize| side.next_multiple_of(span);
         plan.tiling = Tiling {
@@ -115,6 +128,8 @@ pub fn plan_for_all(
     Ok(plan)
 }
 
+/// Returns the tiles of a unit of work: while one tile is computed, the one before is copied back
+/// and the rows of the next are copied in. Several devices get eight units each.
 fn tiles_of_a_unit(tiles: usize, devices: usize) -> usize {
     let most = if devices > 1 {
         tiles / (devices * UNITS_EACH)
@@ -124,8 +139,8 @@ fn tiles_of_a_unit(tiles: usize, devices: usize) -> usize {
     most.clamp(1, TOGETHER)
 }
 
-/// Predicted seconds of the kernels of all `devices`, each of which takes the next unit when it is
-/// done with one: their rates add up. `plan` learns the rate of each.
+/// Predicts the seconds of the kernels of all `devices`. Each takes the next unit when it is done
+/// with one, so their rates add. Pushes the rate of each to the reasons.
 fn shared_seconds(job: &Job, devices: &[Facts], work: &Work, plan: &mut Plan) -> f64 {
     let mut rates = 0.0;
     for facts in devices {
@@ -145,8 +160,8 @@ fn shared_seconds(job: &Job, devices: &[Facts], work: &Work, plan: &mut Plan) ->
     1.0 / rates
 }
 
-/// Cuts the space of a plan for devices by `tiling`, as a run did that another number of devices
-/// goes on with. A cut that `job` cannot have is left aside.
+/// Sets the tiling of a plan for devices to that of an earlier run, which another number of devices
+/// continues from a checkpoint. A tiling that `job` cannot have is ignored.
 pub fn cut_as(job: &Job, plan: &mut Plan, tiling: Tiling) {
     let span = crate::sweep::span(job).unwrap_or(BLOCK);
     let whole = [tiling.rows, tiling.cols]
@@ -160,19 +175,21 @@ pub fn cut_as(job: &Job, plan: &mut Plan, tiling: Tiling) {
     plan.tiles_per_unit = plan.tiles_per_unit.clamp(1, plan.tiles.max(1));
 }
 
-/// Sides of the tiles of a dense result that the host walks where a device was to: a device's own
-/// are as large as its memory.
+/// Sides of the tiles of a dense result that the host walks in place of a device, whose own are as
+/// large as its memory.
 const HOST_SIDE: usize = 1024;
 
+/// Returns whether some fold is a matrix.
 fn is_dense(job: &Job) -> bool {
     job.folds.iter().any(Fold::is_dense)
 }
 
+/// Returns whether all folds are matrices.
 fn is_only_dense(job: &Job) -> bool {
     job.folds.iter().all(Fold::is_dense)
 }
 
-/// Sides of the tiles that threads of the host hold under `plan`, if need be in the place of its
+/// Returns the sides of the tiles that threads of the host hold under `plan`, also in place of its
 /// device.
 pub fn host_tiling(job: &Job, plan: &Plan) -> Tiling {
     if plan.backend == "cpu" {
@@ -190,8 +207,8 @@ pub fn host_tiling(job: &Job, plan: &Plan) -> Tiling {
     )
 }
 
-/// The tiles in whose place the host walks those of a device: parts of a dense result alone, which
-/// have nothing to merge; none for other jobs, since sums are merged tile by tile.
+/// Returns smaller tiles that the host walks in place of those of a device. Only dense results have
+/// nothing to merge; other jobs get `None`, since their sums are merged tile by tile.
 pub fn host_tiles(job: &Job, tiles: &[Tile]) -> Option<Vec<Tile>> {
     if !is_only_dense(job) {
         return None;
@@ -214,22 +231,23 @@ pub fn host_tiles(job: &Job, tiles: &[Tile]) -> Option<Vec<Tile>> {
     Some(parts.filter(some).collect())
 }
 
-/// Tiles of a unit of work.
+/// The most tiles of a unit of work.
 const TOGETHER: usize = 8;
 /// Units for each of several devices: at the end of a run a device waits for about half a unit.
 const UNITS_EACH: usize = 8;
-/// Least side of a tile that is made smaller for several devices: launches and copies of smaller
-/// ones take as long as their pairs.
+/// The least side of a tile that is made smaller for several devices: launches and copies of
+/// smaller ones take as long as their pairs.
 const LEAST_SIDE: usize = 1 << 12;
-/// Least rows of such a tile of all columns.
+/// The least rows of such a tile of all columns.
 const LEAST_STRIP: usize = 1 << 10;
 
-/// Bytes of a packed row of both sides, in both precisions.
+/// Returns the bytes of a packed row of both sides, in both precisions.
 fn row_bytes(job: &Job) -> u64 {
     12 * (width(job, 0) + width(job, 1)) as u64
 }
 
-/// Where the rows lie: in the device's memory, unless they take more than half of it.
+/// Returns where the rows are kept: in the memory of the device, unless they take more than half of
+/// it.
 fn residency(job: &Job, facts: &Facts, overrides: &Overrides) -> Residency {
     let bytes = row_bytes(job).saturating_mul(job.space.n.max(job.space.m) as u64);
     let fits = bytes <= facts.memory / 2;
@@ -240,8 +258,8 @@ fn residency(job: &Job, facts: &Facts, overrides: &Overrides) -> Residency {
     })
 }
 
-/// Why the kernels are built as they are: the leaf of the decision tree, or the blocks of a
-/// triangle map that do nothing.
+/// Returns why the kernels are built as they are, for `explain`: the leaf of the decision tree, or
+/// the blocks of a triangle map that do nothing.
 fn reasons(job: &Job, plan: &Plan, work: &Work) -> Vec<String> {
     let loads = |numbers: usize| format!("loads of {numbers} numbers");
     match work {
@@ -290,26 +308,27 @@ fn reasons(job: &Job, plan: &Plan, work: &Work) -> Vec<String> {
     }
 }
 
-/// Bytes a second from a device into ordinary memory of the host.
+/// Bytes per second from a device into ordinary memory of the host.
 const HOME: f64 = 8e9;
 
-/// Bytes a second from the host into a device: an estimate.
+/// Bytes per second from the host into a device: an estimate.
 const UP: f64 = 8e9;
-/// Seconds of opening a device and of leaving it: an estimate between 0.32 and 0.41 s, what whole
-/// calls took on one NVIDIA H200.
+/// Seconds of opening a device and of leaving it: whole calls on one NVIDIA H200 took between 0.32
+/// and 0.41 s more.
 pub const OPENING: f64 = 0.35;
-/// Seconds of opening a device beside another: an estimate, that of a context and its release
-/// without the driver's start.
+/// Seconds of opening one more device: an estimate, a context and its release without the start of
+/// the driver.
 const ONE_MORE: f64 = 0.15;
-/// Bytes of the host that a driver may take beside the run's own: an estimate. PoCL with its
-/// compiler takes 60 MiB, a context of CUDA some hundreds.
+/// Bytes of the host that a driver may take: an estimate. PoCL with its compiler takes 60 MiB, a
+/// context of CUDA some hundreds.
 pub const DRIVER: u64 = 512 << 20;
-/// Seconds in which kernels that nobody has kept are compiled, and those of every power or
-/// logarithm in them: estimates.
+/// Seconds of compiling kernels that are not cached, and of every power or logarithm in them:
+/// estimates.
 const COMPILED: [f64; 2] = [0.3, 1.5];
-/// Cells a second whose values come home to be folded by one thread of the host: an estimate.
+/// Pairs per second whose values come back to be folded by one thread of the host: an estimate.
 const BY_HOST: f64 = 40e6;
-/// Seconds of a run by `plan`, one for a device, with everything that a process does once for it.
+/// Predicts the seconds of a run by `plan`, one for devices, with everything that a process does
+/// once for it: opening, compiling, copying rows.
 pub fn whole_seconds(job: &Job, plan: &Plan) -> f64 {
     let formula = &job.low.formula;
     let dear = |node: &Node| match node {
@@ -332,14 +351,13 @@ pub fn whole_seconds(job: &Job, plan: &Plan) -> f64 {
     plan.seconds + OPENING + COMPILED[0] + COMPILED[1] * dear as f64 + up + more * (ONE_MORE + up)
 }
 
-/// Whether the device of `there` is the faster one by prediction: `there` is the plan for it,
-/// `here` that for the host.
+/// Returns whether the plan for devices is predicted to be faster than that for the host.
 pub fn is_faster(job: &Job, there: &Plan, here: &Plan) -> bool {
     whole_seconds(job, there) < here.seconds
 }
 
-/// Predicts the seconds of a run whose kernels take `compute`, with those of bringing dense results
-/// home.
+/// Predicts the seconds of a run whose kernels take `compute`: copying dense results back is added,
+/// and folding by the host if it has to.
 fn predict(job: &Job, compute: f64, plan: &mut Plan) {
     let (per_component, per_pair) = job.low.operations();
     plan.operations = (per_component * job.low.dim + per_pair) as f64;
@@ -361,9 +379,9 @@ fn predict(job: &Job, compute: f64, plan: &mut Plan) {
     .into();
 }
 
-/// Square tiles; dense results leave the device tile by tile, so theirs are smaller, and so are
-/// those that several devices share out. The nearest of a row are looked for in all columns at
-/// once: theirs are strips.
+/// Returns square tiles, as large as the memory of the device allows. Dense results leave the
+/// device tile by tile, so theirs are smaller, and so are tiles that several devices share out. The
+/// nearest of a row are looked for in all columns at once: those tiles are strips.
 fn tiling(job: &Job, facts: &Facts, devices: usize, overrides: &Overrides) -> Tiling {
     let dense = is_dense(job);
     let side = match overrides.device_tile {
@@ -387,8 +405,8 @@ fn tiling(job: &Job, facts: &Facts, devices: usize, overrides: &Overrides) -> Ti
     Tiling::new(side, side).in_spans(job)
 }
 
-/// Rows of a square tile that fits the device: its rows, and of dense results two tiles on their
-/// way, each with its transpose.
+/// Returns the rows of a square tile that fits the device: a quarter of its memory for rows; for
+/// dense results an eighth for two tiles on their way, each with its transpose.
 fn most_rows(job: &Job, facts: &Facts, dense: bool) -> usize {
     let rows = facts.memory / 4 / row_bytes(job).max(1);
     let cells = if dense {

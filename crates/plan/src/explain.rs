@@ -1,16 +1,27 @@
-//! A plan for people: in words of the question first, in those of the engine where more is asked
-//! for.
+//! Renders a plan as text for `explain`: a short form in words of the question, and a long one in
+//! words of the engine.
+//!
+//! It only reads a plan. If something that `explain` should say is not in the plan, the planner
+//! must put it there: what is printed is what runs. Options are named by marks, which the interface
+//! puts into its own words.
+//!
+//! ```text
+//! pairs      54 481 141: i < j of 10 439 rows, 3 numbers a row
+//! keeps      counts in 100 bins
+//! computes   on the CPU, 8 threads, avx512, double precision, by a sweep of points
+//! pruning    off: …
+//! ```
 
 use crate::plan::Plan;
 use zipfold_core::budget::human_bytes;
 use zipfold_core::fold::Fold;
 use zipfold_core::{Domain, Job, Message, Precision, figures};
 
-/// Share of the predicted time below which a part of it is not told apart.
+/// Terms below this share of the predicted time are not listed.
 const TOLD: f64 = 0.01;
 
-/// The pairs, how they are computed, memory and predicted time, a line each, with the marks of
-/// options.
+/// Renders the short form: pairs, folds, how they are computed, memory and predicted time, a line
+/// each.
 fn short(job: &Job, plan: &Plan) -> String {
     let mut lines = vec![
         format!("pairs      {}", pairs(job, plan)),
@@ -47,11 +58,13 @@ fn short(job: &Job, plan: &Plan) -> String {
     lines.join("\n")
 }
 
-/// All of the plan in short, and how the engine goes about it.
+/// Renders the long form.
 pub fn verbose(job: &Job, plan: &Plan) -> Message {
     long(job, plan).into()
 }
 
+/// Renders the short form and then formula, hoisting, symmetry, strategies, tiles, terms and
+/// reasons.
 fn long(job: &Job, plan: &Plan) -> String {
     let low = &job.low;
     let (loops, singles) = low.operations();
@@ -121,7 +134,7 @@ fn long(job: &Job, plan: &Plan) -> String {
     lines.join("\n")
 }
 
-/// The plan in short, or as [`verbose`], with the search for ranges before it by `ranges`.
+/// Renders a plan with the passes that find ranges before it; `all` for the long form.
 pub fn explain_all(job: &Job, plan: &Plan, ranges: &[Plan], all: bool) -> Message {
     let text = if all {
         long(job, plan)
@@ -163,7 +176,7 @@ pub fn explain_all(job: &Job, plan: &Plan, ranges: &[Plan], all: bool) -> Messag
     lines.join("\n").into()
 }
 
-/// `54 481 141: i < j of 10 439 rows, of 3 numbers each`.
+/// Renders the pairs: `54 481 141: i < j of 10 439 rows, 3 numbers a row`.
 fn pairs(job: &Job, plan: &Plan) -> String {
     let rows = |n: usize| figures::grouped(n as u64);
     let (n, m) = (job.space.n, job.space.m);
@@ -188,7 +201,7 @@ fn pairs(job: &Job, plan: &Plan) -> String {
     )
 }
 
-/// What runs, and what would run where that does not load.
+/// Renders what runs, and what would run if that does not load.
 fn ways(plan: &Plan) -> String {
     let device = plan
         .device
@@ -200,7 +213,7 @@ fn ways(plan: &Plan) -> String {
         .join("; else ")
 }
 
-/// `on cpu, 2 threads, avx512, double precision`.
+/// Renders where and how: `on the CPU, 2 threads, avx512, double precision, by a sweep of points`.
 fn computes(plan: &Plan) -> String {
     let precision = match plan.precision {
         Precision::F32 => "single precision",
@@ -228,6 +241,7 @@ fn computes(plan: &Plan) -> String {
     )
 }
 
+/// Renders whether pairs are left out, by what, and what share remains; or why not.
 fn pruning(job: &Job, plan: &Plan) -> String {
     let expected = |share: f64| match share {
         s if s < 1e-5 => "less than 0.001 %".to_string(),

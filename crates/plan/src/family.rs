@@ -1,4 +1,14 @@
-//! The kernel family of a job on a CPU.
+//! Chooses the kernel family of a job on a CPU: which kind of kernel evaluates pairs.
+//!
+//! A family is a coarse word that users may set; the strategies of the plan follow from it. The
+//! choice is a short decision tree on the form of the question:
+//!
+//! ```text
+//! one histogram of Euclidean distances in 1–4 numbers  → points
+//! f32 rows, long, and a fold that keeps few values     → screen
+//! all reductions recognised, rows of 16 or more        → dense
+//! otherwise, if code can be generated                  → jit, else vm
+//! ```
 
 use crate::machine::{Isa, Machine};
 use crate::overrides::{Family, Overrides};
@@ -6,13 +16,11 @@ use crate::screen::{Form, LONG};
 use zipfold_core::pair::tree::{Node, Reduce};
 use zipfold_core::{Error, Job, Message, Opt, Precision, Result};
 
-/// Components of all vectors together that offsets of 31 bits reach, a block or a tile of 8 rows of
-/// them.
+/// Components of all vectors together that generated code can address: its offsets have 31 bits,
+/// and must reach a block of columns, or a tile of 8 rows, of that many components.
 const REACH: usize = 1 << 19;
 
-/// What the CPU backend will use: a sweep for plain histograms of distances, single precision that
-/// screens where few pairs matter, blocks of packed rows where the kernels know every reduction of
-/// long rows, else code made for the formula; step by step where code cannot be made.
+/// Returns what the CPU will use, and pushes the reasons.
 ///
 /// # Errors
 /// `Request` for a family that cannot compute `job`.
@@ -64,7 +72,7 @@ pub fn choose(
     Ok(family)
 }
 
-/// What stands against code made for the formula.
+/// Returns why no code can be generated for the formula, if so.
 pub(crate) fn hindrance(
     job: &Job,
     machine: &Machine,

@@ -1,6 +1,9 @@
-//! Predicted seconds of device kernels: operations a cell by family and fold. The constants are
-//! rates of one NVIDIA H200 (`bench/records`), as single-precision operations of a lane, so that
-//! they scale with units and clock.
+//! Predicts the seconds of device kernels.
+//!
+//! The unit of account is "operations that a unit could have started meanwhile": everything that
+//! takes time (a write, a read, a collision) is expressed in single-precision operations of a lane,
+//! so that predictions scale with the number of units and the clock of a device. The constants are
+//! rates of one NVIDIA H200, measured in `bench/records`.
 
 use crate::device::matrix::{Kernel, Matrix};
 use crate::device::sweeps::Sweeps;
@@ -10,12 +13,11 @@ use zipfold_core::fold::{Fold, RowOp, SelectKind};
 use zipfold_core::pair::tree::{Binary, Id, Node, Reduce, Unary};
 use zipfold_core::{Job, Precision};
 
-/// Lanes of a unit: single-precision operations that it starts a cycle; half as many in double
-/// precision.
+/// Single-precision operations that a unit starts in a cycle; half as many in double precision.
 const LANES: f64 = 128.0;
-/// Share of the operations that can start which register-blocked tiles do start.
+/// The share of these that register-blocked tiles do start.
 const TILED: f64 = 0.83;
-/// Products of 16-bit numbers that matrix units add in the place of one operation.
+/// Products of 16-bit numbers that matrix units add in the time of one operation.
 const MATRIX: f64 = 5.2;
 /// Operations that could start while one of a pair's own runs behind matrix units.
 const BEHIND: f64 = 18.0;
@@ -32,7 +34,8 @@ const SLICE: usize = 16;
 /// Seconds of a run beside its kernels: memory, launches, results.
 const BESIDE: f64 = 1.8e-4;
 
-/// Predicted seconds of the kernels alone.
+/// Predicts the seconds of the kernels alone: operations per pair times pairs, divided by what the
+/// device starts per second.
 pub fn kernel_seconds(job: &Job, facts: &Facts, cells: u64, work: &device::Work) -> f64 {
     let lanes = if job.precision == Precision::F32 {
         LANES
@@ -59,7 +62,8 @@ pub fn kernel_seconds(job: &Job, facts: &Facts, cells: u64, work: &device::Work)
     (cells as f64 * cell / lanes + lists) / cycles + beside
 }
 
-/// Operations of a cell of a matrix.
+/// Operations of a pair of a matrix: its reductions, its own operations, and writing it, twice if
+/// it is mirrored.
 fn matrix_operations(job: &Job, work: &device::Work) -> f64 {
     let mirrored = job.folds[0]
         .dense()
@@ -78,7 +82,8 @@ fn matrix_operations(job: &Job, work: &device::Work) -> f64 {
     pair_operations(job) / TILED + single + write
 }
 
-/// Operations of a cell that goes from a register-blocked tile to the fold.
+/// Operations of a pair that goes from a register-blocked tile to the fold. The number for each
+/// fold is what it costs to take a value out of a tile.
 fn tiled_operations(job: &Job) -> f64 {
     let fold = match &job.folds[0] {
         Fold::Histogram(_) => 80.0,
@@ -94,7 +99,8 @@ fn tiled_operations(job: &Job) -> f64 {
     pair_operations(job) / TILED + job.low.operations().1 as f64 + numbers * NUMBER + fold
 }
 
-/// Operations of a cell of a sweep.
+/// Operations of a pair of a sweep. Rows of more than 32 numbers come from device memory for every
+/// pair, which sets the pace.
 fn sweep_operations(job: &Job, work: &device::Work) -> f64 {
     let widest = width(job, 0).max(width(job, 1));
     let dim = job.low.dim as f64;
@@ -112,8 +118,8 @@ fn sweep_operations(job: &Job, work: &device::Work) -> f64 {
     pair + job.low.operations().1 as f64 + fold
 }
 
-/// Operations that could start while a number of a row too long to be kept at hand comes from
-/// device memory.
+/// Operations that could start while one number of a row comes from device memory, by what the fold
+/// leaves of the registers.
 fn far(folds: &[Fold]) -> f64 {
     match folds.first() {
         Some(Fold::Rows(f))
@@ -126,8 +132,9 @@ fn far(folds: &[Fold]) -> f64 {
     }
 }
 
-/// Operations of the components of a pair. A magnitude costs nothing, x² and x·y are added at once
-/// in single precision, and a power takes a product less than it has factors.
+/// Operations of the components of a pair. A magnitude is a flag of the next operation and costs
+/// nothing; a product that is summed is one fused operation in single precision; a whole power
+/// takes one product less than it has factors.
 fn pair_operations(job: &Job) -> f64 {
     let single = job.precision == Precision::F32;
     let of = |id: &Id| match job.low.formula.node(*id) {
@@ -146,7 +153,7 @@ fn pair_operations(job: &Job) -> f64 {
     (loops + job.low.vector_tail.len() as f64) * job.low.dim as f64
 }
 
-/// A small whole exponent.
+/// Returns a whole exponent from 2 to 64.
 fn factors(job: &Job, power: Id) -> Option<f64> {
     job.low
         .formula
@@ -154,6 +161,7 @@ fn factors(job: &Job, power: Id) -> Option<f64> {
         .filter(|p| *p == p.trunc() && (2.0..=64.0).contains(p))
 }
 
+/// Returns whether the last operation of a summed body is a product.
 fn is_product(job: &Job, body: Id) -> bool {
     match job.low.formula.node(body) {
         Node::Binary(Binary::Mul, ..) => true,
@@ -162,7 +170,7 @@ fn is_product(job: &Job, body: Id) -> bool {
     }
 }
 
-/// Operations of a fold for every cell of a sweep, the sweep's own among them.
+/// Operations of a fold for every pair of a sweep, with the loop of the sweep.
 fn fold_operations(fold: &Fold, work: &device::Work, widest: usize) -> f64 {
     let sweeps = if let device::Work::Sweeps(sweeps) = work {
         Some(sweeps)
@@ -192,8 +200,9 @@ fn fold_operations(fold: &Fold, work: &device::Work, widest: usize) -> f64 {
     }
 }
 
-/// Cycles of all units for the lists of neighbours: of rows in random order, the n-th is among the
-/// k best with probability k / n.
+/// Cycles of all units for the lists of neighbours. If rows come in random order, the n-th is among
+/// the k best with probability k/n, so a list of m rows is changed about k·(1 + ln(m/k)) times, and
+/// each change moves log₂ k levels.
 fn list_cycles(fold: &Fold, job: &Job, facts: &Facts, tiled: bool) -> f64 {
     let Work::Best(k) = Work::of_fold(fold) else {
         return 0.0;

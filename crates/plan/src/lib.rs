@@ -1,5 +1,21 @@
-//! The planner of zipfold: a pure function from a problem, a machine and a budget to a plan. No
-//! I/O, no clock.
+//! The planner of zipfold: from a job, a machine and the user's overrides to a plan.
+//!
+//! A plan holds every decision about how a question runs: strategies, tiles, precision, instruction
+//! set, memory and predicted time. It changes speed, never an answer. Executors take its numbers as
+//! they are and decide nothing again.
+//!
+//! Planning is a pure function: no I/O, no threads, no clock, no look at the hardware (a
+//! [`Machine`] is an argument). So a plan can be tested, printed by `explain`, and made for a
+//! machine that is somewhere else.
+//!
+//! ```text
+//! choose(job, machine, overrides) → Plan      for the CPU (choose.rs)
+//! device::plan_for(job, plan, facts, …) → Plan      the same with the work of a device
+//! passes::for_ranges(…)                        a pass before it, if a histogram has no range
+//! ```
+//!
+//! `cost` predicts seconds, `prune` decides whether pairs are left out, `screen`, `search` and
+//! `points` recognise the questions that have kernels of their own.
 #![forbid(unsafe_code)]
 
 mod bytes;

@@ -1,4 +1,8 @@
-//! Numbers of 16 bits, and where rows can be multiplied as such.
+//! Rows as numbers of 16 bits, for matrix units of devices.
+//!
+//! Matrix units multiply 16-bit numbers and add in single precision. That is exact only if every
+//! number of the rows is one of 16 bits (small integers, bits, data stored as f16), so it is chosen
+//! by itself in that case only; otherwise the user must ask for it by `dense.input`.
 
 use crate::overrides::{DenseInput, Overrides};
 use half::{bf16, f16};
@@ -7,7 +11,7 @@ use zipfold_core::pair::lower::ZipForm;
 use zipfold_core::pair::tree::{Node, Side};
 use zipfold_core::{Error, Job, Opt, Precision, Result, Table};
 
-/// A number of 16 bits.
+/// A type of 16 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LowPrecision {
     /// IEEE binary16: 11 bits of precision, up to 65504.
@@ -24,7 +28,7 @@ impl LowPrecision {
             LowPrecision::Bf16 => "bf16",
         }
     }
-    /// The nearest number of 16 bits, ties to even.
+    /// Returns the nearest number of 16 bits, ties to even, as its bits.
     pub fn of(self, value: f32) -> u16 {
         match self {
             LowPrecision::F16 => f16::from_f32(value).to_bits(),
@@ -38,16 +42,17 @@ impl LowPrecision {
             LowPrecision::Bf16 => bf16::from_bits(bits).to_f32(),
         }
     }
-    /// Whether `value` is one of these numbers.
+    /// Returns whether `value` is one of these numbers.
     pub fn holds(self, value: f32) -> bool {
         self.value(self.of(value)) == value
     }
 }
 
-/// Components up to which sums of products of 16-bit numbers stay in one accumulator: one rounding
-/// every 16 of them.
+/// Components up to which a sum of products stays in one accumulator: it rounds once for every 16
+/// of them.
 const LONGEST: usize = 8192;
 
+/// The refusal of 16-bit numbers for a job that is not a matrix of inner products.
 fn no_products() -> Error {
     let (product, cosine, single) = (
         Opt::Pair.to("sum(x*y)"),
@@ -61,8 +66,8 @@ fn no_products() -> Error {
         ))
 }
 
-/// How rows of `job` are multiplied on a device: as 16-bit numbers where every number of an inner
-/// product is one, or where `dense.input` asks for it; none for single precision.
+/// Returns how rows of `job` are multiplied on a device: as 16-bit numbers if every number is one,
+/// or if the user asks for it; `None` for single precision.
 ///
 /// # Errors
 /// `Request` for formulas that are no inner products, and for numbers beyond f16.
@@ -98,7 +103,8 @@ pub fn input(job: &Job, overrides: &Overrides) -> Result<Option<LowPrecision>> {
     Ok(Some(half))
 }
 
-/// Whether `job` is a matrix whose one reduction is an inner product of a vector of x and one of y.
+/// Returns whether `job` is a matrix whose one reduction is an inner product of a vector of x and
+/// one of y.
 fn is_product(job: &Job) -> bool {
     let low = &job.low;
     let matrix =
@@ -118,13 +124,15 @@ fn is_product(job: &Job) -> bool {
             .is_some_and(|(form, ..)| form == ZipForm::Dot)
 }
 
-/// Whether the vectors are the rows themselves.
+/// Returns whether these vectors are the rows themselves: hoisted ones, such as normalised rows,
+/// are rarely exact in 16 bits.
 fn is_raw(job: &Job) -> bool {
     let row =
         |side: Side| *job.low.formula.node(job.low.streams[side as usize][0]) == Node::Row(side);
     row(Side::X) && row(Side::Y)
 }
 
+/// Returns whether `test` is true for all numbers of both tables.
 fn all(job: &Job, test: impl Fn(f32) -> bool) -> bool {
     let numbers = |t: &Table| (0..t.elements().len()).all(|at| test(t.elements().get(at) as f32));
     numbers(&job.x) && job.y.as_ref().is_none_or(numbers)

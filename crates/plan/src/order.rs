@@ -1,5 +1,5 @@
-//! The order in which the blocks of a tile are visited. Partial results are merged in one fixed
-//! order, so it changes nothing but what caches hold.
+//! The order in which the blocks of a tile are visited. It changes which rows are still in a cache,
+//! and no answer: results of blocks are put in canonical order before they are added.
 
 use serde::{Deserialize, Serialize};
 use std::ops::Range;

@@ -1,5 +1,8 @@
-//! The passes over the pairs that a question takes. Most questions take one. A histogram without a
-//! range takes another one before it, which finds the least and the largest value.
+//! The passes over the pairs that a question takes.
+//!
+//! Most questions take one. A histogram without a range takes another one before it, which finds
+//! the least and the largest value. A pass is a job and a plan like any other, so it is explained,
+//! predicted, pruned and reported like any other.
 
 use crate::machine::Machine;
 use crate::overrides::Overrides;
@@ -28,7 +31,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// The word for it in progress, reports and plans.
+    /// Returns the word for it in progress, reports and plans.
     pub fn name(self) -> &'static str {
         match self {
             Purpose::Range => "range",
@@ -36,9 +39,11 @@ impl Purpose {
     }
 }
 
-/// The passes that find the ends of `open`. The host takes all roots in one sweep, or one after the
-/// other where that is predicted to take less time. A device takes one end of one root at a time;
-/// `on_device` says whether a device would run such a job.
+/// Returns the passes that find the ends of `open`.
+///
+/// The host takes all roots in one pass, or one after the other if pruning makes that faster:
+/// bounds prune the extremes of one root well and of several together badly. A device has kernels
+/// for one end of one root at a time; `on_device` says whether a device would run such a job.
 ///
 /// # Errors
 /// Those of [`choose()`] and of `on_device`.

@@ -1,4 +1,5 @@
-//! A plan: all that is decided before a run.
+//! A plan: everything that is decided before a run. It is data, with no behaviour; `choose.rs`
+//! makes it, `explain.rs` prints it, the run loop and executors read it.
 
 use crate::cost::{self, Term};
 use crate::device::OnDevice;
@@ -18,7 +19,8 @@ pub struct Plan {
     pub backend: String,
     /// The kernels of a processor.
     pub family: Family,
-    /// What a processor runs: the first of these that loads.
+    /// What the CPU runs: the first of these that loads. The list is ordered, best first, and its
+    /// last entry always loads.
     pub strategies: Vec<Strategy>,
     /// Instruction set.
     pub isa: Isa,
@@ -28,7 +30,7 @@ pub struct Plan {
     pub tiling: Tiling,
     /// The order of the blocks of a tile.
     pub order: Order,
-    /// Consecutive tiles that one thread folds into one partial.
+    /// Consecutive tiles that one thread folds into one partial state.
     pub tiles_per_unit: usize,
     /// The type in which values are computed.
     pub precision: Precision,
@@ -42,27 +44,29 @@ pub struct Plan {
     pub peak_bytes: u64,
     /// Predicted seconds.
     pub seconds: f64,
-    /// What bounds them.
+    /// What takes most of the time: the largest term.
     pub bound: String,
-    /// What they are made of, the largest first.
+    /// What the time is made of, the largest first.
     pub terms: Vec<Term>,
     /// Whether bounds leave pairs out.
     pub prune: Prune,
-    /// Why each choice was made.
+    /// Why each choice was made, as `explain` shows it.
     pub reasons: Vec<Message>,
-    /// What a device runs, where the plan is for one.
+    /// What a device runs, if the plan is for one. The strategies are then for the host, should the
+    /// device fail.
     pub device: Option<OnDevice>,
     /// What makes the run slower than it could be, and what would help.
     pub warnings: Vec<Message>,
 }
 
 impl Plan {
-    /// What a processor is to run.
+    /// Returns what the CPU tries first.
     #[doc(hidden)]
     pub fn strategy(&self) -> Option<&Strategy> {
         self.strategies.first()
     }
-    /// Predicted seconds where dense results go to memory that was written before.
+    /// Returns the predicted seconds if dense results go to memory that was written before: new
+    /// pages cost a fault each, pages of the caller's array do not.
     #[doc(hidden)]
     pub fn seconds_into_lent(&self) -> f64 {
         self.terms

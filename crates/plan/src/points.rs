@@ -1,5 +1,9 @@
-//! Jobs that the points kernels answer: one histogram of Euclidean distances between points of one
-//! to four coordinates.
+//! Recognises the jobs that the points kernels answer: one histogram of Euclidean distances between
+//! points of one to four coordinates.
+//!
+//! This is the most common question, and the only one whose kernel goes from coordinates to
+//! counters without storing a value. The conditions below are what the kernel assumes; a job that
+//! misses one is answered by the general ways.
 
 use zipfold_core::fold::{Fold, Histogram, Scale};
 use zipfold_core::pair::lower::ZipForm;
@@ -7,9 +11,9 @@ use zipfold_core::pair::tree::{Binary, Formula, Id, Node, Reduce};
 use zipfold_core::space::periodic_box::Image;
 use zipfold_core::{Domain, Job};
 
-/// Whether `job` is one histogram of Euclidean distances that the points kernels count, if its
-/// points are finite. Boxes are orthorhombic with a length for every coordinate, or oblique around
-/// three.
+/// Returns whether `job` is one histogram of Euclidean distances that the points kernels count,
+/// provided that its points are finite. A box has right angles and a length for every coordinate,
+/// or is triclinic around three.
 pub fn apply(job: &Job) -> bool {
     let [Fold::Histogram(h)] = job.folds.as_slice() else {
         return false;
@@ -31,8 +35,9 @@ pub fn apply(job: &Job) -> bool {
     whole && plain && boxed && distance
 }
 
-/// Terms that are whole numbers of units with an end, and weights that are the same both ways round
-/// where a pair may be met either way.
+/// Returns whether the kernel can keep the sums of `h`: terms that are whole numbers of a unit, or
+/// windows; weights that are finite, and, if a pair may be met either way round, the same on both
+/// sides.
 fn are_plain(h: &Histogram, cells: Domain) -> bool {
     let usable =
         |scale: Scale| !scale.is_plain() || (scale.unit().is_finite() && scale.unit() > 0.0);
@@ -45,7 +50,7 @@ fn are_plain(h: &Histogram, cells: Domain) -> bool {
         && h.weights.as_ref().is_none_or(finite)
 }
 
-/// The binned root is Σ (x − y)² of the raw rows.
+/// Returns whether the binned root is Σ (x − y)² of the raw rows.
 fn is_squared_distance(job: &Job, h: &Histogram) -> bool {
     let low = &job.low;
     let root = low.formula.roots[h.axes[0].root];
@@ -57,6 +62,7 @@ fn is_squared_distance(job: &Job, h: &Histogram) -> bool {
     }
 }
 
+/// Returns whether a root is Σ δ² of the periodic difference.
 fn is_periodic_square(formula: &Formula, root: Id) -> bool {
     let Node::Reduce(Reduce::Sum, body) = formula.node(root) else {
         return false;

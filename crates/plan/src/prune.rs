@@ -1,4 +1,19 @@
-//! Whether bounds may leave pairs out, and whether that pays.
+//! Decides whether pairs may be left out, how, and whether that pays.
+//!
+//! Three ways leave out pairs: a grid of cells (folds by row within a cut-off), a mesh of columns
+//! (histograms of short distances), and bounds over a hierarchy of boxes (everything whose answer
+//! does not depend on the order of pairs). Each estimates, from a sample of the rows, which share
+//! of the pairs it would leave to evaluate. Pruning is on if that share is small enough: pruned
+//! pairs are not evaluated as fast as a plain sweep does.
+//!
+//! ```text
+//! cut-off 0.1 in a unit cube, 10⁶ rows:   a row sees (3 · 0.1)³ = 2.7 % of the rows        → a grid pays
+//! histogram over all distances:            bounds settle few boxes                           → all pairs
+//! ```
+//!
+//! Whether pruning is *possible* is a question of the job (`way.rs`: `mode`); whether it *pays*
+//! also depends on the data. Neither depends on clocks or cores, so a checkpoint can be continued
+//! elsewhere.
 
 mod estimate;
 mod grid;
@@ -17,26 +32,26 @@ use crate::overrides::{Family, MeshCells, Overrides, Pruning};
 use zipfold_core::fold::Fold;
 use zipfold_core::{Error, Job, Message, Opt, Result};
 
-/// What takes fewer cycles is sooner evaluated than sampled, sorted and boxed.
+/// Cycles below which all pairs are sooner evaluated than sampled, sorted and put into boxes: some
+/// milliseconds.
 const WORTH_CYCLES: f64 = 1.6e7;
-/// Pairs from which on a bounding volume hierarchy looks for extremes, which takes no sample.
+/// Pairs from which on extremes are looked for in a hierarchy, which takes no sample.
 const WORTH_ENDS: usize = 1 << 14;
-/// Pairs that it evaluates, by row.
+/// Pairs per row that such a search evaluates, about.
 const LEFT_BY_ENDS: f64 = 64.0;
-/// The largest share of pairs left to evaluate for which bounds pay: they are not swept as fast as
-/// a plain run sweeps.
+/// The largest share of pairs left to evaluate for which bounds pay.
 const WORTH_SHARE: f64 = 0.4;
 
-/// As much for a mesh, whose pairs are swept as fast as those of a plain run.
+/// The same for a mesh, whose pairs are swept nearly as fast as those of a plain run.
 const WORTH_MESH: f64 = 0.7;
-/// Boxes that leave this part of what a mesh leaves are better than that.
+/// Boxes are preferred to a mesh if they leave less than this part of what the mesh leaves.
 const WORTH_BOXES: f64 = 0.5;
 
-/// Whether and how to prune `job`, all of whose pairs take `cycles`: as set by hand, or where it
-/// pays.
+/// Decides whether and how to prune `job`, all of whose pairs take `cycles`: as the user set it, or
+/// if it pays.
 ///
 /// # Errors
-/// `Request` for a setting that is none, or that asks for what is impossible.
+/// `Request` if the user asks for pruning that is not possible.
 pub fn choose(
     job: &Job,
     overrides: &Overrides,
@@ -97,9 +112,8 @@ pub fn choose(
     }
 }
 
-/// Whether `job` is large enough to try bounds: a run of all its pairs takes `cycles`. These are of
-/// an instruction set, not of clocks and cores, so that a run that goes on elsewhere is planned
-/// alike.
+/// Returns whether `job` is large enough to try. Cycles are those of an instruction set, not of
+/// clocks and cores, so that a run that continues elsewhere is planned alike.
 fn is_large(job: &Job, overrides: &Overrides, cycles: f64) -> bool {
     let family = overrides.family.unwrap_or(Family::Points);
     match kernel(job, family) {
@@ -108,11 +122,12 @@ fn is_large(job: &Job, overrides: &Overrides, cycles: f64) -> bool {
     }
 }
 
-/// How `job` would be pruned, and what that would leave.
+/// Returns how `job` would be pruned, and what that would leave.
 fn expected(job: &Job, overrides: &Overrides) -> Prune {
     let by_hand = overrides.prune == Some(Pruning::On);
     let off = overrides.mesh == Some(MeshCells::Off);
-    // Boxes are for what does not depend on the order of pairs.
+    // A job that boxes serve too takes the grid only if it leaves few pairs; one that needs the
+    // order of pairs has no other way.
     let worth = |grid: &Grid| !off && (by_hand || grid.evaluated <= WORTH_SHARE);
     if let Some(grid) = grid::choose(job).filter(|grid| !takes_boxes(job) || worth(grid)) {
         return Prune {
@@ -123,6 +138,7 @@ fn expected(job: &Job, overrides: &Overrides) -> Prune {
     }
     let family = overrides.family.unwrap_or(Family::Points);
     let kernel = kernel(job, family);
+    // Extremes prune themselves: after a few rows the best value so far excludes nearly all boxes.
     if kernel == Kernel::Ends {
         let evaluated = Some((LEFT_BY_ENDS / job.space.m.max(1) as f64).min(WORTH_SHARE));
         return Prune {
@@ -157,7 +173,7 @@ fn expected(job: &Job, overrides: &Overrides) -> Prune {
     if fewer { of_boxes } else { of_mesh }
 }
 
-/// Cells to the last edge as the choice `mesh` has them, 0 for none.
+/// Returns the cells to the last edge that the user set; 0 for no mesh.
 fn parts(overrides: &Overrides) -> Option<u32> {
     match overrides.mesh? {
         MeshCells::Auto => None,

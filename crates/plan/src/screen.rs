@@ -1,7 +1,18 @@
-//! Jobs that single precision screens: one reduction that the dense kernels know, a monotone chain
-//! of operations on it, and a fold that keeps few of the values. A value in single precision with a
-//! bound of its error decides most pairs; the others are computed in double precision, so that the
-//! answer is that of double precision.
+//! Recognises the jobs that single precision can screen, and computes the limits that it decides
+//! with.
+//!
+//! A job is screened if it is one reduction that the dense kernels know, a monotone chain of
+//! operations on it, and a fold that keeps few of the values. The value of a pair in single
+//! precision, with a bound of its error, then decides about most pairs; the others are computed in
+//! double precision. The answer has the bits of double precision (invariant SCREEN-SAME). This is
+//! the floating-point filter of computational geometry (Fortune and Van Wyk 1993).
+//!
+//! The chain is walked backwards: "value ≤ v" becomes "reduction ≤ z" for some z, once per row or
+//! question, so a pair costs its reduction and a comparison.
+//!
+//! ```text
+//! cosine distance < 0.1:   1 − clamp(dot) < 0.1   ⇔   dot > 0.9 (± roundings)      limit: between 0.9 − ε and 0.9 + ε, from it on
+//! ```
 
 use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{Fold, RowOp, SelectKind};
@@ -9,13 +20,13 @@ use zipfold_core::pair::lower::{Lowered, Source, ZipForm};
 use zipfold_core::pair::tree::{Binary, Id, Node, Side, Unary};
 use zipfold_core::{Job, Precision, number};
 
-/// Components from which packed rows and their kernels pay.
+/// Components from which on packed rows and their kernels pay.
 pub const LONG: usize = 16;
 
-/// The share of the pairs that neighbours may need in double precision.
+/// The largest share of the pairs that may need double precision.
 const FEW: f64 = 1.0 / 32.0;
 
-/// An operation on the way from the reduction to the value.
+/// An operation on the way from the reduction to the value. Each is monotone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
     /// √v.
@@ -41,8 +52,8 @@ pub enum Step {
 }
 
 /// `if(z == a and z == b, same, v)` of the reduction z, where a is a number of the row of x and b
-/// one of the row of y, as the inner products of these rows with themselves: equal rows have a
-/// cosine of 1 in bits. `same` depends on z alone.
+/// one of the row of y: their inner products with themselves. This is how the cosine gives exactly
+/// 1 for equal rows. `same` depends on z alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice {
     /// a and b: hoisted numbers of x and of y.
@@ -52,15 +63,16 @@ pub struct Choice {
 }
 
 impl Choice {
+    /// Returns the value of equal rows.
     fn same(&self, z: f64) -> f64 {
         self.same[usize::from(z != 0.0)]
     }
 }
 
-/// Values on one side of a limit.
+/// A limit of the reduction, with its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
-    /// The limit lies between these two, whatever was rounded.
+    /// The limit lies between these two, however operations were rounded.
     pub between: (f64, f64),
     /// Values up to it, else from it on.
     pub below: bool,
@@ -85,7 +97,7 @@ pub enum Question {
 /// A job that is screened.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Form {
-    /// The reduction, with its hoisted vectors of x and of y.
+    /// The reduction, with the numbers of its hoisted vectors of x and of y.
     pub zip: (ZipForm, usize, usize),
     /// From the reduction to the value.
     pub steps: Vec<Step>,
@@ -97,12 +109,13 @@ pub struct Form {
 }
 
 impl Form {
-    /// The form of `job`, if single precision can screen it.
+    /// Returns the form of `job` if single precision can screen it.
     pub fn of(job: &Job) -> Option<Form> {
         let low = &job.low;
         let [fold] = job.folds.as_slice() else {
             return None;
         };
+        // Inputs in f32 are exact in the kernel; f64 rows would lose digits before any arithmetic.
         let tables = [&job.x, job.y.as_ref().unwrap_or(&job.x)];
         let single = tables.iter().all(|t| t.precision() == Precision::F32);
         if low.dim < LONG || !single || job.near_root.is_some() {
@@ -145,7 +158,7 @@ impl Form {
             gap: 0.0,
         })
     }
-    /// The choice on the way, if there is one.
+    /// Returns the choice on the way, if there is one.
     pub fn choice(&self) -> Option<Choice> {
         self.steps.iter().find_map(|step| {
             if let Step::Choice(choice) = step {
@@ -155,9 +168,11 @@ impl Form {
             }
         })
     }
-    /// The same form for rows of x whose numbers of the choice are `numbers`. The reduction of a
-    /// pair that takes its first branch is one of them, so the gap between the branches there
-    /// bounds the gap of every pair.
+    /// Returns the same form for rows of x whose numbers of the choice are `numbers`.
+    ///
+    /// The reduction of a pair that takes the first branch is one of these numbers, so the largest
+    /// gap between the two branches there bounds the gap of every pair; [`Self::limit`] widens its
+    /// limits by it.
     pub fn over(self, numbers: impl Iterator<Item = f64>) -> Form {
         let Some(choice) = self.choice() else {
             return self;
@@ -173,13 +188,17 @@ impl Form {
             ..self
         }
     }
-    /// The value of the reduction `z` with the roundings of the reference; `numbers` are those of
-    /// the choice.
+    /// Computes the value from the reduction `z` with the roundings of the reference; `numbers` are
+    /// those of the choice.
     pub fn value(&self, z: f64, numbers: [f64; 2]) -> f64 {
         through(&self.steps, z, numbers)
     }
-    /// The reductions whose values are up to (or from) `v`: those beyond the wider end of the limit
-    /// surely are not, those within the narrower surely are, but for values equal to `v`.
+    /// Returns which reductions have values up to `v` (or from `v` on, without `below`).
+    ///
+    /// Reductions beyond the wider end of the limit surely have not; those within the narrower
+    /// surely have, except for values equal to `v`. The steps are inverted from the last to the
+    /// first. Each inverse rounds, so the interval is widened by a few ulps of the operands; a step
+    /// that falls turns the direction.
     pub fn limit(&self, v: f64, below: bool) -> Limit {
         let (mut lo, mut hi, mut below) = (v, v, below);
         let widen = |(a, b): (f64, f64), by: f64| {
@@ -222,7 +241,7 @@ impl Form {
     }
 }
 
-/// What `steps` make of the reduction `z`.
+/// Applies `steps` to the reduction `z`.
 fn through(steps: &[Step], z: f64, [a, b]: [f64; 2]) -> f64 {
     steps.iter().fold(z, |v, step| match step {
         Step::Sqrt => v.sqrt(),
@@ -239,7 +258,7 @@ fn through(steps: &[Step], z: f64, [a, b]: [f64; 2]) -> f64 {
     })
 }
 
-/// A comparison of a value with a constant.
+/// Recognises a comparison of a value with a constant, either way round.
 fn predicate(low: &Lowered, id: Id) -> Option<(Id, Question)> {
     let Node::Binary(op @ (Binary::Lt | Binary::Le), a, b) = low.formula.node(id) else {
         return None;
@@ -268,10 +287,11 @@ fn predicate(low: &Lowered, id: Id) -> Option<(Id, Question)> {
 
 /// A reduction with its hoisted vectors of x and of y.
 type Zip = (ZipForm, usize, usize);
-/// A reduction and the steps from it to a value.
+/// A reduction, and the steps from it to a value.
 type Chain = (Zip, Vec<Step>);
 
-/// The reduction and the steps that make value `id`.
+/// Returns the reduction and the steps that make value `id`. Constants are bounded to 10^±100, so
+/// that no inverse overflows; a root is accepted only where nothing below it can be negative.
 fn chain(low: &Lowered, id: Id) -> Option<Chain> {
     if let Some((form, a, b)) = low.zip_form(id) {
         let (Source::Stream(_, sx), Source::Stream(_, sy)) = (low.source(a), low.source(b)) else {
@@ -329,7 +349,7 @@ fn chain(low: &Lowered, id: Id) -> Option<Chain> {
     Some((zip, steps))
 }
 
-/// The choice of `same` on `condition`, both of the reduction `zip`.
+/// Recognises the choice of `same` on `condition`, both of the reduction `zip`.
 fn choice(low: &Lowered, zip: Zip, condition: Id, same: Id) -> Option<Choice> {
     let Node::Binary(Binary::And, p, q) = low.formula.node(condition) else {
         return None;
@@ -355,7 +375,7 @@ fn choice(low: &Lowered, zip: Zip, condition: Id, same: Id) -> Option<Choice> {
     Some(Choice { numbers, same })
 }
 
-/// What the truth value `id` compares the reduction `zip` with.
+/// Returns what the truth value `id` compares the reduction `zip` with.
 fn equals(low: &Lowered, zip: Zip, id: Id) -> Option<Source> {
     let Node::Binary(Binary::Eq, a, b) = low.formula.node(id) else {
         return None;

@@ -1,5 +1,9 @@
-//! Jobs that a search in a bounding volume hierarchy answers: the nearest, all within a limit, or
-//! the extremes of a norm of differences of a few coordinates.
+//! Recognises the jobs that a search in a bounding-volume hierarchy answers: the nearest, all
+//! within a limit, or the extremes of a norm of differences of one to four coordinates.
+//!
+//! The hierarchy is pruned by evaluating the norm on the gaps between a row and a box, so it needs
+//! a norm whose terms can be told (`pair/pattern.rs`). Other formulas use boxes with interval
+//! bounds.
 
 use zipfold_core::Job;
 use zipfold_core::fold::{Fold, SelectKind};
@@ -7,10 +11,10 @@ use zipfold_core::pair::pattern::{Norm, Patterns, Term};
 use zipfold_core::pair::tree::{Id, Node, Unary};
 use zipfold_core::problem::NanPolicy;
 
-/// The most coordinates of a point.
+/// The most coordinates of a point: kernels are written out for each number.
 pub const MOST: usize = 4;
 
-/// What is asked of the values.
+/// What is asked about the values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Question {
     /// The `k` smallest of every row.
@@ -33,8 +37,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// The search that answers `job`, if its one fold asks for the nearest, for all within a limit
-    /// or for the extremes.
+    /// Returns the search that answers `job`, if there is one.
     pub fn of(job: &Job) -> Option<Search> {
         let [fold] = job.folds.as_slice() else {
             return None;
@@ -74,8 +77,8 @@ impl Search {
     }
 }
 
-/// Whether no other root decides which pairs are left out: all others are the square root of root
-/// `at`, or NaN is an error.
+/// Returns whether no other root decides which pairs are left out: NaN is an error, or all other
+/// roots are root `at` or its square root.
 fn alone(job: &Job, at: usize) -> bool {
     let roots = &job.low.formula.roots;
     let own = |id: &Id| {

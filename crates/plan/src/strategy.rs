@@ -1,6 +1,17 @@
-//! How the pairs of a job are computed: a list of strategies, each with every number that its
-//! executor needs beside the job and the plan. The first that loads runs; the last one always
-//! loads.
+//! How the pairs of a job are computed: an ordered list of strategies.
+//!
+//! A strategy carries every number that its executor needs besides the job and the plan. Loading
+//! one may fail on the rows themselves (a point that is not finite, say); the run then takes the
+//! next. The last of the list, blocks of the formula step by step, takes any rows.
+//!
+//! ```text
+//! histogram, short edges    [Mesh, Boxes(Points), Boxes(Code), Boxes(Steps), Points, Blocks …]
+//! k nearest in 3 numbers    [Search, Boxes(Code), Boxes(Steps), Blocks …]
+//! matrix of long rows       [Blocks { packed, code }, …, Blocks { step by step }]
+//! ```
+//!
+//! A new strategy is one variant here, its place in [`Strategy::list`], and an executor in the
+//! crate `cpu`.
 
 use crate::overrides::Family;
 use crate::prune::{self, Prune};
@@ -14,25 +25,27 @@ use zipfold_core::pair::bounds::Bounds;
 /// A way to compute the pairs of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Strategy {
-    /// Rows in a grid of cells; folds in the order of the columns as given.
+    /// A grid of cells finds the pairs within a cut-off; folds take them in the order of the
+    /// columns as given, so sums have the bits of a full run.
     Grid {
         /// Values by machine code made for the formula, else step by step.
         code: bool,
     },
-    /// Points in a mesh of columns, for one histogram of distances.
+    /// Points sorted into a mesh of columns, for one histogram of distances with short edges.
     Mesh {
         /// Cells to the last edge.
         parts: u32,
     },
-    /// A search in a bounding volume hierarchy.
+    /// A search in a bounding-volume hierarchy, for neighbours, pairs within a limit, and extremes
+    /// of a norm.
     Search(Search),
-    /// Bounds over a hierarchy of boxes settle or leave out pairs; what is left is evaluated.
+    /// Bounds over a hierarchy of boxes settle or leave out pairs; the rest is evaluated.
     Boxes(Evaluator),
-    /// A sweep of points, for one histogram of distances.
+    /// A sweep of all points, for one histogram of distances.
     Points,
     /// Single precision decides most pairs, double precision the others.
     Screen(Form),
-    /// All pairs, block by block.
+    /// All pairs, block by block: any formula, any fold.
     Blocks {
         /// Reductions of packed rows by register-blocked kernels.
         packed: bool,
@@ -41,7 +54,7 @@ pub enum Strategy {
     },
 }
 
-/// What evaluates the pairs that bounds leave.
+/// What evaluates the pairs that bounds leave open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evaluator {
     /// The kernel of points.
@@ -53,8 +66,9 @@ pub enum Evaluator {
 }
 
 impl Strategy {
-    /// The strategies for `job` by kernels of `family`, the best first. `code` says whether code
-    /// can be made for the formula, `by_hand` whether a person chose the family.
+    /// Returns the strategies for `job` by kernels of `family`, the best first. `code` says whether
+    /// code can be generated for the formula, `by_hand` whether the user chose the family: then no
+    /// kernel that the family does not have comes before it.
     pub fn list(
         job: &Job,
         family: Family,
@@ -62,6 +76,7 @@ impl Strategy {
         code: bool,
         prune: &Prune,
     ) -> Vec<Strategy> {
+        // The family `vm` is the request for no generated code.
         let code = code && family != Family::Vm;
         let mut list = vec![];
         if prune.is_on() {
@@ -100,14 +115,15 @@ impl Strategy {
         }
         list
     }
-    /// Whether rows of one side are copied into packed panels, which all threads help with.
+    /// Returns whether rows of one side are copied into packed panels, with the help of all
+    /// threads.
     pub fn is_packed(&self) -> bool {
         matches!(
             self,
             Strategy::Screen(_) | Strategy::Blocks { packed: true, .. }
         )
     }
-    /// Whether rows are sorted and pairs left out.
+    /// Returns whether rows are sorted and pairs left out. A device runs none of these.
     pub fn is_pruned(&self) -> bool {
         match self {
             Strategy::Grid { .. }

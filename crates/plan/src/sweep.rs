@@ -1,31 +1,35 @@
-//! The decision tree of family *points* on devices: how anchors and others reach the arithmetic,
-//! and where the answer is kept. A pure function of what is asked; each leaf says why. The figures
-//! behind it are in `bench/records`.
+//! The decision tree of sweeps on devices: how anchors and others reach the arithmetic, and where
+//! the answer is kept.
+//!
+//! In a sweep a thread holds one or more rows of one side (*anchors*) in registers and visits all
+//! rows of the other side (*others*), which a block of threads loads together in panels. The tree
+//! is a pure function of the question; each leaf says why in words, which `explain` prints. The
+//! figures behind it are measurements in `bench/records`.
 
 use crate::tiles::SPAN;
 use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{BLOCK, Fold, RowOp};
 use zipfold_core::{Job, Precision};
 
-/// What is folded, as far as the sweep's shape depends on it.
+/// What is folded, as far as the shape of a sweep depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// Sums by row, and other folds that keep a few numbers a row.
     Sums,
-    /// The best so many of every row; an extreme is the best one.
+    /// The k best of every row; an extreme is the best one.
     Best(usize),
-    /// Counters: so many cells.
+    /// Counters, with the number of cells.
     Counters(usize),
     /// Matches of a join.
     Matches,
 }
 
 impl Work {
-    /// Of the first fold of `job`.
+    /// Returns the work of the first fold of `job`; a device folds one.
     pub fn of(job: &Job) -> Self {
         job.folds.first().map_or(Work::Sums, Work::of_fold)
     }
-    /// Of `fold`.
+    /// Returns the work of `fold`.
     pub fn of_fold(fold: &Fold) -> Self {
         match fold {
             Fold::Nearest(f) => Work::Best(f.k),
@@ -44,19 +48,19 @@ impl Work {
     }
 }
 
-/// Numbers of a packed row of side 0 (x) or 1 (y).
+/// Returns the numbers of a packed row of side 0 (x) or 1 (y).
 pub fn width(job: &Job, side: usize) -> usize {
     let low = &job.low;
     low.streams[side].len() * low.dim + low.attrs[side].len()
 }
 
-/// Numbers of a row up to which it is kept at hand.
+/// Numbers of a row up to which a thread keeps it in registers.
 pub const HELD: usize = 32;
 /// Numbers of a row from which on predicates take their cells from tiles: an H200 joins rows of 12
-/// numbers 1.15 times as fast, rows of 16 1.3 times.
+/// numbers 1.15 times as fast that way, rows of 16 1.3 times.
 const TRUTHS: usize = 12;
 
-/// Whether the rows of `job` are wide enough for tiles to serve its fold better than a sweep.
+/// Returns whether the rows of `job` are so wide that tiles serve its fold better than a sweep.
 pub fn is_wide(job: &Job) -> bool {
     let predicate = match job.folds.first() {
         Some(Fold::Rows(f)) => f.op == RowOp::Count,
@@ -66,12 +70,13 @@ pub fn is_wide(job: &Job) -> bool {
     width(job, 0).max(width(job, 1)) > if predicate { TRUTHS - 1 } else { HELD }
 }
 
-/// Cells of the grid of a histogram up to which its counters fit beside the slices of a tile.
+/// Cells of a histogram up to which its counters fit the shared memory that the slices of a tile
+/// leave.
 const BESIDE: usize = 3000;
 /// Components up to which sums of a tile stay in single precision.
 const LONGEST: usize = 1024;
 
-/// Whether the fold of `job` can take cells from register-blocked tiles.
+/// Returns whether the fold of `job` can take its values from register-blocked tiles.
 pub fn tiles(job: &Job) -> bool {
     match job.folds.as_slice() {
         [Fold::Nearest(_)] => true,
@@ -92,12 +97,16 @@ pub fn tiles(job: &Job) -> bool {
 const FILL: usize = 132 * 16;
 /// Anchors of a block, about.
 const ANCHORS: usize = 256;
-/// Bytes of the rows of a span at most, so that every device holds the rows of a tile.
+/// The most bytes of the rows of a span, so that every device holds the rows of a tile.
 const SPAN_BYTES: usize = 64 << 20;
 
-/// Others whose terms a device adds up in one piece, where the fold of `job` rounds sums by row. It
-/// depends on the job alone and tiles are whole spans, so that a sum has the same bits on every
-/// device and for every tiling.
+/// Returns the rows whose terms a device adds in one piece, if the fold of `job` rounds sums by
+/// row.
+///
+/// The grouping of a sum decides its last bits, so it depends on the job alone, not on the device:
+/// every device, any number of them, and every tiling (tiles are whole spans) give the same bits.
+/// Longer spans mean fewer pieces to add; shorter ones fill a large device when there are few
+/// anchors.
 pub fn span(job: &Job) -> Option<usize> {
     let [Fold::Rows(f)] = job.folds.as_slice() else {
         return None;
@@ -125,10 +134,10 @@ pub fn span(job: &Job) -> Option<usize> {
     Some(panels.min(1 << most.ilog2()).min(1 << 13) * BLOCK)
 }
 
-/// Where counters are kept.
+/// Where counters of a histogram are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counters {
-    /// So many copies in the shared memory of a block.
+    /// Copies in the shared memory of a block, this many.
     Private(usize),
     /// In device memory, by global atomics.
     Global,
@@ -141,7 +150,7 @@ pub struct Sweep {
     pub anchors: usize,
     /// Steps of whole panels in a row without a jump.
     pub unroll: usize,
-    /// Blocks that should fit a multiprocessor: the registers that a thread may take.
+    /// Blocks that should fit a multiprocessor, which bounds the registers of a thread.
     pub blocks: usize,
     /// Why.
     pub reason: &'static str,
@@ -149,13 +158,17 @@ pub struct Sweep {
 
 /// Numbers of a row from which on one anchor fills the registers.
 pub const WIDE: usize = 8;
-/// Neighbours up to which a row's list stays sorted, in registers where every value is one of
-/// double precision; longer ones are heaps.
+/// Neighbours up to which the list of a row stays sorted in registers; longer ones are heaps in
+/// memory.
 pub const FEW: usize = 16;
 /// Bytes of shared memory that counters take.
 pub const SHARED: usize = 32 << 10;
 
-/// The shape for `work` on rows of up to `width` numbers that are swept in `precision`.
+/// Returns the shape for `work` on rows of up to `width` numbers that are swept in `precision`.
+///
+/// More anchors per thread mean more arithmetic for each row that is loaded, and more registers.
+/// Unrolling hides the latency of loads and fills the instruction cache. The leaves are where
+/// measurements put the balance.
 pub fn sweep(work: Work, width: usize, precision: Precision) -> Sweep {
     let shape = |anchors, unroll, reason| Sweep {
         anchors,
@@ -208,18 +221,22 @@ pub fn sweep(work: Work, width: usize, precision: Precision) -> Sweep {
     }
 }
 
-/// Lanes of a warp, and banks of shared memory.
+/// Lanes of a warp; there are as many banks of shared memory.
 const LANES: usize = 32;
-/// Bytes of shared memory of a multiprocessor, and blocks of 128 threads that it takes.
+/// Bytes of shared memory of a multiprocessor (Hopper), and blocks of 128 threads that it takes.
 const UNIT: usize = 228 << 10;
 const BLOCKS: usize = 16;
 
-/// How near to the fewest steps is near enough.
+/// Copies whose predicted steps are within this factor of the fewest are good enough.
 const NEAR: f64 = 1.1;
 
-/// Private copies where they fit a block's shared memory: as many as the model of collisions and
-/// occupancy finds fastest. `merges`: the device adds what lanes of a warp add to one place in one
-/// step, as NVIDIA's do.
+/// Chooses where counters live: private copies if they fit the shared memory of a block, as many as
+/// are fastest by a model of collisions and occupancy. `merges` says whether the device adds what
+/// lanes of a warp add to one place in one step, as NVIDIA's does.
+///
+/// More copies mean fewer collisions of the lanes of a warp, but also fewer blocks per
+/// multiprocessor, and more to clear and add up. Of nearly equal choices the one with the fewest
+/// copies is taken.
 pub fn counters(cells: usize, merges: bool) -> Counters {
     if cells * 4 > SHARED {
         return Counters::Global;
@@ -242,9 +259,10 @@ pub fn counters(cells: usize, merges: bool) -> Counters {
     )
 }
 
-/// Steps that the 32 increments of a warp take, when they go to random cells: the most that meet in
-/// one bank, and one for every 16 places; the mean of many draws. On an NVIDIA H200, 7.9 T
-/// increments/s go to 10 cells, 4.0 T to 50, 2.5 T to 300: 1, 2 and 3 steps.
+/// Estimates the steps that the 32 increments of a warp take if they go to random cells: the most
+/// that meet in one bank, and one for every 16 places. It is the mean of 64 draws with a fixed
+/// generator, so it is reproducible. On an H200, 7.9 T increments/s go to 10 cells, 4.0 T to 50,
+/// 2.5 T to 300: 1, 2 and 3 steps.
 pub fn collisions(cells: usize, copies: usize, merges: bool) -> f64 {
     const DRAWS: usize = 64;
     let mut state = 1u64;
@@ -275,7 +293,8 @@ pub fn collisions(cells: usize, copies: usize, merges: bool) -> f64 {
     steps as f64 / DRAWS as f64
 }
 
-/// The share of the blocks of a multiprocessor that fit beside so many bytes each.
+/// Returns the share of the blocks of a multiprocessor that fit if each takes `bytes` for counters
+/// and 2 KiB for a panel.
 fn occupancy(bytes: usize) -> f64 {
     // Beside counters a block holds a panel of others.
     (UNIT / (bytes + 2048)).min(BLOCKS) as f64 / BLOCKS as f64

@@ -1,4 +1,15 @@
-//! Tiles: numbered rectangles of cells that cover a space, in row-major order (the merge order).
+//! Tiles: rectangles of pairs that cover a domain, numbered in row-major order, which is the order
+//! in which their results are merged.
+//!
+//! The order of merging decides the last bits of float sums, so it depends on the problem and the
+//! tiling alone. Tiles whose sides are multiples of a block ([`BLOCK`]) then give the same bits for
+//! every tiling, because sums are taken within blocks and blocks are added in order.
+//!
+//! ```text
+//! n = 300, triangle, tiles of 128 × 128:     (0,0) (0,1) (0,2)
+//!                                                  (1,1) (1,2)
+//!                                                        (2,2)     6 tiles, the last ones cut off at 300
+//! ```
 
 use crate::order::Order;
 use serde::{Deserialize, Serialize};
@@ -6,7 +17,7 @@ use std::ops::Range;
 use zipfold_core::fold::{BLOCK, Fold};
 use zipfold_core::{Domain, Job, Precision, Space};
 
-/// A rectangle of cells.
+/// A rectangle of pairs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tile {
     /// Rows of x.
@@ -16,8 +27,9 @@ pub struct Tile {
 }
 
 impl Tile {
-    /// The blocks of the tile in `order`, by the numbers of their rows and of their columns, cut
-    /// off at its ends.
+    /// Lists the blocks of the tile in `order`, with their numbers (row of blocks, column of
+    /// blocks), cut off at the tile's ends. Numbers count from the beginning of the domain, not of
+    /// the tile.
     pub fn blocks(&self, order: Order) -> impl Iterator<Item = ((usize, usize), Tile)> {
         let numbers = |side: &Range<usize>| side.start / BLOCK..side.end.div_ceil(BLOCK);
         let clip = |b: usize, side: &Range<usize>| {
@@ -38,14 +50,14 @@ impl Tile {
     }
 }
 
-/// The rows of x that `tiles` have.
+/// Returns the rows of x that `tiles` span.
 pub fn rows(tiles: &[Tile]) -> Range<usize> {
     let start = tiles.iter().map(|t| t.rows.start).min().unwrap_or(0);
     start..tiles.iter().map(|t| t.rows.end).max().unwrap_or(start)
 }
 
-/// The rows that pairs in `tiles` are credited to: those of x, and in half of a space those of both
-/// sides.
+/// Returns the rows that pairs in `tiles` are credited to: those of x, and in a triangular domain
+/// those of both sides. A state by row needs to be no longer than that.
 pub fn credited(space: &Space, tiles: &[Tile]) -> Range<usize> {
     let Range { start, end } = rows(tiles);
     let columns = tiles
@@ -55,12 +67,11 @@ pub fn credited(space: &Space, tiles: &[Tile]) -> Range<usize> {
     start..columns.fold(end, usize::max)
 }
 
-/// Columns whose results may be added up in single precision, [`BLOCK`]s of them: tiles of sums by
-/// row are as wide or a multiple, so that sums have the same bits for every tiling.
+/// Columns whose results may be added in single precision: 8 blocks. Tiles of such sums are as wide
+/// or a multiple, so that sums have the same bits for every tiling.
 pub const SPAN: usize = 8 * BLOCK;
 
-/// How a space is cut. Sides are multiples of [`BLOCK`], or widths of [`SPAN`], so that sums have
-/// the same bits for every tiling.
+/// How a domain is cut: the sides of a tile, multiples of [`BLOCK`], or of [`SPAN`] in width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tiling {
     /// Rows of a tile.
@@ -70,7 +81,7 @@ pub struct Tiling {
 }
 
 impl Tiling {
-    /// Tiles of at least one block, sides rounded up to blocks.
+    /// Returns a tiling with sides rounded up to blocks, at least one.
     pub fn new(rows: usize, cols: usize) -> Self {
         let up = |v: usize| v.max(1).div_ceil(BLOCK) * BLOCK;
         Tiling {
@@ -78,8 +89,7 @@ impl Tiling {
             cols: up(cols),
         }
     }
-    /// As wide that the spans of sums by row are whole, where `job` asks for such sums of single
-    /// precision.
+    /// Widens tiles to whole spans if `job` has sums by row in single precision.
     pub fn in_spans(self, job: &Job) -> Self {
         let half = job.space.is_triangular();
         let summed = |f: &Fold| matches!(f, Fold::Rows(f) if f.sums_runs(half) || f.sums_weighted(half).is_some());
@@ -89,7 +99,8 @@ impl Tiling {
             ..self
         }
     }
-    /// The tiles of `space` that hold cells, in merge order.
+    /// Lists the tiles of `space` that hold pairs, in merge order. Below the diagonal of a
+    /// triangular domain there are none.
     pub fn tiles(&self, space: &Space) -> Vec<Tile> {
         let mut out = vec![];
         for r in (0..space.n).step_by(self.rows) {
@@ -110,8 +121,9 @@ impl Tiling {
         }
         out
     }
-    /// The share `index` of `parts` of `tiles`, balanced by cells: shares are consecutive and cover
-    /// all.
+    /// Returns shard `index` of `parts`: consecutive tiles with about the same number of pairs.
+    /// Shards are disjoint and cover all tiles, because each tile belongs to the shard in whose
+    /// interval of pairs it begins.
     pub fn share(&self, space: &Space, tiles: Vec<Tile>, index: usize, parts: usize) -> Vec<Tile> {
         let cells = |t: &Tile| space.count(&t.rows, &t.cols) as u128;
         let total: u128 = tiles.iter().map(cells).sum();

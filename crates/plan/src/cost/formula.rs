@@ -1,5 +1,16 @@
-//! What a formula takes for every pair: the instruction mix of code made for it, or of the
-//! evaluator step by step.
+//! What a formula costs per pair: the instruction mix of generated code, or of the evaluator step
+//! by step.
+//!
+//! Every node of the formula is one entry in a mix of plain operations, divisions and roots, and
+//! calls of functions. Plain operations go at a common rate; divisions have a unit of their own;
+//! functions are sequences whose cycles per number were measured. The mix is multiplied by the
+//! rates of the instruction set.
+//!
+//! ```text
+//! exp(-sum((x - y)^2)), 3 components, f64, AVX-512 (8 lanes)
+//! component: sub, mul, add = 3 plain      pair: neg = 1 plain, exp = one call
+//! cycles per vector = (3·3 + 1) · rate + 8 · exp
+//! ```
 
 use super::rates::{self, Functions, Rates};
 use super::{Term, Work};
@@ -9,16 +20,17 @@ use zipfold_core::pair::lower::ZipForm;
 use zipfold_core::pair::tree::{Binary, Id, Node, Unary};
 use zipfold_core::space::periodic_box::Image;
 
-/// Operations by class, of one vector.
+/// Operations of one vector by class.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Mix {
     plain: f64,
     divisions: f64,
-    /// Cycles of functions, a lane: in double and in single precision.
+    /// Cycles of functions per lane, in double and in single precision.
     calls: [f64; 2],
 }
 
 impl Mix {
+    /// Adds two mixes.
     fn plus(self, o: Mix) -> Mix {
         let calls = [self.calls[0] + o.calls[0], self.calls[1] + o.calls[1]];
         Mix {
@@ -27,6 +39,7 @@ impl Mix {
             calls,
         }
     }
+    /// Repeats a mix `n` times.
     fn times(self, n: f64) -> Mix {
         Mix {
             plain: self.plain * n,
@@ -58,6 +71,7 @@ const fn call(calls: [f64; 2]) -> Mix {
     }
 }
 
+/// Returns the mix of one node.
 fn of_node(rates: &Rates, job: &Job, id: Id) -> Mix {
     match job.low.formula.node(id) {
         Node::Unary(op, _) => unary(&rates.functions, *op),
@@ -67,6 +81,7 @@ fn of_node(rates: &Rates, job: &Job, id: Id) -> Mix {
     }
 }
 
+/// Returns the mix of a function of one operand.
 fn unary(functions: &Functions, op: Unary) -> Mix {
     match op {
         Unary::Sqrt => division(0.0),
@@ -83,6 +98,8 @@ fn unary(functions: &Functions, op: Unary) -> Mix {
     }
 }
 
+/// Returns the mix of a function of two operands. A division by a constant counts as one plain
+/// operation; powers by the way that `number::Power` takes.
 fn binary(functions: &Functions, op: Binary, constant: Option<f64>) -> Mix {
     match op {
         Binary::Div if constant.is_some() => plain(1.0),
@@ -101,7 +118,8 @@ fn binary(functions: &Functions, op: Binary, constant: Option<f64>) -> Mix {
     }
 }
 
-/// A whole power by products, which single precision takes a number at a time.
+/// Returns the mix of a whole power by products: about 1.5 log₂ p of them. Single precision takes
+/// it one number at a time.
 fn whole(p: f64) -> Mix {
     let divisions = if p < 0.0 { 1.0 } else { 0.0 };
     Mix {
@@ -111,8 +129,8 @@ fn whole(p: f64) -> Mix {
     }
 }
 
-/// Operations of a recognised reduction where the formula's own code computes it; in single
-/// precision a product and its addition are one.
+/// Returns the mix of a recognised reduction in generated code. In single precision a product and
+/// its addition are one instruction.
 fn of_form(form: ZipForm, single: bool) -> Mix {
     match form {
         ZipForm::Dot if single => plain(1.0),
@@ -123,7 +141,9 @@ fn of_form(form: ZipForm, single: bool) -> Mix {
     }
 }
 
-/// Operations once a component, and once a pair.
+/// Returns the operations once per component, and once per pair. In the dense family recognised
+/// reductions are counted elsewhere (`reductions`), and vectors of a stage count only if a
+/// reduction that is not recognised reads them.
 fn mixes(work: &Work<'_>) -> [Mix; 2] {
     let (job, given, single) = (work.job, work.family == Family::Dense, work.is_single());
     let low = &job.low;
@@ -158,14 +178,15 @@ fn mixes(work: &Work<'_>) -> [Mix; 2] {
     [component.plus(sum(&low.vector_tail)), pair]
 }
 
+/// Returns the cycles of a mix for one vector.
 fn cycles(rates: &Rates, mix: Mix, single: bool, lanes: f64) -> f64 {
     mix.plain * rates.operation
         + mix.divisions * rates.division[usize::from(!single)]
         + mix.calls[usize::from(single)] * lanes
 }
 
-/// Cycles of the nearest image of a vector of pairs, found in double precision before the formula
-/// is.
+/// Returns the cycles of the minimum images of a vector of pairs, which are found in double
+/// precision before the formula runs.
 fn image(work: &Work<'_>) -> f64 {
     let oblique = work
         .job
@@ -180,7 +201,9 @@ fn image(work: &Work<'_>) -> f64 {
     }
 }
 
-/// Cycles of one vector of pairs.
+/// Returns the cycles of one vector of pairs. Step by step, every operation costs a load and a
+/// store of its vector; generated code keeps them in registers and pays for the loop over
+/// components if it is not written out.
 pub(super) fn vector(work: &Work<'_>) -> f64 {
     let [component, pair] = mixes(work);
     let image = image(work);
@@ -197,7 +220,8 @@ pub(super) fn vector(work: &Work<'_>) -> f64 {
     (one(component) + step) * dim + one(pair) + work.rates().step + image
 }
 
-/// The formula of all pairs.
+/// The term of the formula over all pairs, named after the class of operations that takes most of
+/// it.
 pub(super) fn term(work: &Work<'_>) -> Term {
     let [component, pair] = mixes(work);
     let all = component.times(work.job.low.dim as f64).plus(pair);

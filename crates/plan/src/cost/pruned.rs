@@ -1,20 +1,24 @@
-//! What a pruned run takes: rows sorted, boxes bounded, and the pairs that are left.
+//! What a pruned run costs: sorting rows, bounding boxes, and evaluating the pairs that are left.
+//!
+//! The share of pairs that is left comes from the estimates in `prune`; here it is multiplied by
+//! what each kernel takes for a pair, a box and a row.
 
 use super::{Term, Work, formula, rates};
 use crate::prune::{Grid, Kernel, Mesh, kernel, walked};
 use zipfold_core::Job;
 use zipfold_core::fold::Fold;
 
-/// Columns in a leaf of points and hierarchies, and of blocks.
+/// Columns in a leaf of the hierarchies of points, and in a block of boxes.
 const LEAF: f64 = 32.0;
 const BLOCK: f64 = 128.0;
 /// Rows that go down the boxes together.
 const GROUP: f64 = 16.0;
-/// Lanes of a vector of distances.
+/// Distances in a vector of single precision.
 const VECTOR: f64 = 16.0;
 
-/// Cycles that a mesh takes to find the pairs of `job` and their r²: spans of columns for groups of
-/// rows, and vectors in them.
+/// Returns the cycles in which a mesh finds the pairs of `job` and their squared distances:
+/// intervals of columns for groups of four rows, and vectors in them. An interval fills its last
+/// vector by half on average.
 pub fn meshed(job: &Job, mesh: &Mesh) -> f64 {
     let (n, m) = (job.space.n as f64, job.space.m as f64);
     let half = if job.space.is_triangular() { 0.5 } else { 1.0 };
@@ -22,7 +26,7 @@ pub fn meshed(job: &Job, mesh: &Mesh) -> f64 {
     n / 4.0 * mesh.met * rates::MESH[0] + vectors * rates::MESH[1]
 }
 
-/// Cycles of a counted pair for weights and values that are summed beside it.
+/// Returns the cycles per counted pair for weights and values that are summed with it.
 pub(super) fn summed(job: &Job) -> f64 {
     let [Fold::Histogram(h)] = job.folds.as_slice() else {
         return 0.0;
@@ -31,7 +35,7 @@ pub(super) fn summed(job: &Job) -> f64 {
         + f64::from(u8::from(h.mean)) * rates::SUMMED[1]
 }
 
-/// The terms of a pruned run.
+/// Returns the terms of a pruned run: of a mesh, of a grid, or of boxes.
 pub(super) fn terms(work: &Work<'_>) -> Vec<Term> {
     let kernel = kernel(work.job, work.family);
     let pairs = work.cells as f64 * work.prune.evaluated.unwrap_or(1.0);
@@ -63,7 +67,7 @@ pub(super) fn terms(work: &Work<'_>) -> Vec<Term> {
     ]
 }
 
-/// Folds by row of pairs that a grid of cells finds.
+/// Returns the terms of folds by row over the pairs that a grid of cells finds.
 fn cells(work: &Work<'_>, grid: &Grid, pairs: f64) -> Vec<Term> {
     let rows = (work.job.space.n
         + if work.job.y.is_some() {
@@ -96,7 +100,8 @@ fn cells(work: &Work<'_>, grid: &Grid, pairs: f64) -> Vec<Term> {
     ]
 }
 
-/// Rows sorted along the curve; the sides at the same time.
+/// The term of sorting rows along the curve. The two sides are sorted at the same time if there are
+/// threads. Rates are for 2¹⁷ rows; the logarithm scales them.
 fn sorted(work: &Work<'_>) -> Term {
     let (n, m) = (
         work.job.space.n,
@@ -113,7 +118,7 @@ fn sorted(work: &Work<'_>) -> Term {
     }
 }
 
-/// Boxes that are bounded: the way down for a row or a group, then its leaves.
+/// The term of bounding boxes: the way down for a row or a group, then the leaves it reaches.
 fn boxes(work: &Work<'_>, kernel: Kernel, pairs: f64) -> Term {
     let rows = work.job.space.n as f64;
     let cycles = match kernel {
@@ -138,7 +143,7 @@ fn boxes(work: &Work<'_>, kernel: Kernel, pairs: f64) -> Term {
     work.shared("bounding boxes", cycles)
 }
 
-/// Pairs that bounds leave.
+/// The term of the pairs that bounds leave.
 fn evaluated(work: &Work<'_>, kernel: Kernel, pairs: f64) -> Term {
     let each = match kernel {
         Kernel::Points => super::bumped(work),

@@ -1,4 +1,4 @@
-//! Facts of a device.
+//! Facts of a device, as data: found by a runtime, or assumed for plans without a device.
 
 /// The runtime that drives a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,13 +46,13 @@ pub struct Facts {
     pub capability: usize,
     /// Whether it computes in double precision.
     pub double: bool,
-    /// Whether it is a processor of the host that poses as a device.
+    /// Whether it is a processor of the host behind a device interface, as PoCL's.
     pub host: bool,
 }
 
 impl Facts {
-    /// A device that nobody opened, for plans and kernels without one: an NVIDIA H200, or a GPU of
-    /// middling size.
+    /// Returns default facts, used to plan and emit kernels on machines without a GPU: an NVIDIA
+    /// H200, or a GPU of middling size.
     #[doc(hidden)]
     pub fn described(runtime: Runtime) -> Self {
         let gib = |n: u64| n << 30;
@@ -95,7 +95,7 @@ impl Facts {
     }
 }
 
-/// Devices of one runtime as the option that names devices takes them: `cuda:0`, `cuda:0,1`.
+/// Returns the devices of one runtime in the form that the option takes: `cuda:0`, `cuda:0,1`.
 pub fn ids(devices: &[Facts]) -> String {
     let numbers: Vec<String> = devices
         .iter()

@@ -3,12 +3,13 @@
 use crate::overrides::Overrides;
 use zipfold_core::{Error, Opt, Precision, Result};
 
-/// Numbers of 16 bytes, the longest load.
+/// Returns the numbers of 16 bytes, the longest load of one instruction.
 fn longest(precision: Precision) -> usize {
     16 / precision.bytes()
 }
 
-/// Numbers of a load: the longest, or what the choice `load.vector` asks for.
+/// Returns the numbers of a load: as many as 16 bytes hold, or what the override `load.vector`
+/// says.
 ///
 /// # Errors
 /// `Request` for loads of more than 16 bytes.

@@ -1,5 +1,13 @@
-//! How the blocks, or the threads, of a grid become places of a triangle: the maps of the triangle
-//! paper (Navarro and Hitschfeld 2013).
+//! How the blocks (or threads) of a grid become places of a triangle.
+//!
+//! A launch is a rectangle, and a triangular domain is half of one: with the identity map half of
+//! the blocks do nothing. The maps here are those of Navarro and Hitschfeld (2013), compared on the
+//! tiles of a diagonal.
+//!
+//! ```text
+//! n = 4, 10 tiles          bounding box: 16 blocks, 6 idle
+//!                          rectangular box (n even): n/2 × (n + 1) = 2 × 5 = 10 blocks, none idle
+//! ```
 
 pub use crate::overrides::Root;
 use crate::overrides::{Overrides, Placed, TriangleMap};
@@ -27,11 +35,11 @@ pub enum Map {
 pub struct Placing {
     /// The map.
     pub map: Map,
-    /// Threads find a cell each; otherwise blocks find a tile each.
+    /// Whether threads find a pair each; otherwise blocks find a tile each.
     pub by_thread: bool,
 }
 
-/// Side of a block of threads that find their cells themselves.
+/// Side of a block of threads that find their pairs themselves.
 pub const SIDE: u32 = 16;
 
 impl Placing {
@@ -41,8 +49,8 @@ impl Placing {
         by_thread: false,
     };
 
-    /// The placing of a triangle that `overrides` ask for; else blocks by the map of a rectangular
-    /// box.
+    /// Returns the placing of a triangle that `overrides` request; else blocks by the map of a
+    /// rectangular box.
     ///
     /// # Errors
     /// `Request` for what does not go together.
@@ -62,7 +70,8 @@ impl Placing {
         }
         Ok(Placing { map, by_thread })
     }
-    /// Grids `(x, y, launch)` of blocks that cover a triangle of `n` rows, diagonal included.
+    /// Returns the grids `(x, y, launch)` of blocks that cover a triangle of `n` rows, diagonal
+    /// included.
     pub fn grids(self, n: u32) -> Vec<(u32, u32, u32)> {
         let grids = self.map.grids(n);
         if !self.by_thread {

@@ -1,4 +1,10 @@
-//! How a device computes one matrix: by matrix units, by register-blocked tiles, or pair by pair.
+//! How a device computes one matrix: by matrix units, by register-blocked tiles, or with one thread
+//! per pair.
+//!
+//! A register-blocked kernel is that of a matrix product (Volkov and Demmel 2008): a block of
+//! threads computes a tile of 128 × 128 pairs. It copies a *slice* of some components of the tile's
+//! rows into shared memory, each thread updates 8 × 8 or 8 × 16 pairs from it in registers, and the
+//! next slice is copied meanwhile. Each number that is loaded serves 128 pairs.
 
 use super::facts::Runtime;
 use super::loads::load_width;
@@ -11,7 +17,7 @@ use zipfold_core::pair::tree::{Id, Node, Reduce};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Error, Job, Opt, Precision, Result};
 
-/// One matrix.
+/// How one matrix is computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Matrix {
     /// The kernel.
@@ -33,8 +39,9 @@ pub enum Kernel {
 }
 
 impl Matrix {
-    /// The matrix of `job`, whose rows are multiplied as `half` if at all; none where the job is
-    /// another, or where `overrides` leave the folding to the host.
+    /// Returns how the matrix of `job` is computed, whose rows are multiplied as `half` if at all.
+    /// Returns `None` if the job is something else, or if `overrides` leave the folding to the
+    /// host.
     ///
     /// # Errors
     /// `Request` for choices that do not go together.
@@ -72,11 +79,11 @@ impl Matrix {
     }
 }
 
-/// Rows and columns of the tile of a block of threads that compute whole pairs.
+/// Rows and columns of the tile of a block whose threads compute whole pairs.
 pub const PAIRS: usize = 32;
 
 impl Kernel {
-    /// Rows and columns of the tile of a block of threads.
+    /// Returns the rows and columns of the tile of a block of threads.
     pub fn side(&self) -> usize {
         match self {
             Kernel::Products(_) | Kernel::Blocks(_) => TILE,
@@ -85,7 +92,7 @@ impl Kernel {
     }
 }
 
-/// Whether `job` is one matrix of numbers.
+/// Returns whether `job` is one matrix of numbers.
 fn is_matrix(job: &Job) -> bool {
     let [Fold::Dense(f)] = job.folds.as_slice() else {
         return false;
@@ -95,10 +102,10 @@ fn is_matrix(job: &Job) -> bool {
         && job.nan != NanPolicy::Skip
 }
 
-/// Rows and columns of a tile of cells.
+/// Rows and columns of a tile of pairs.
 pub const TILE: usize = 128;
-/// Components after which sums in single precision go to a second accumulator, which bounds their
-/// error.
+/// Components after which sums in single precision move to a second accumulator. The error of a sum
+/// grows with its number of terms; this bounds it by 1024 of them.
 pub const CARRY: usize = 1024;
 
 /// How a register-blocked kernel is built.
@@ -129,12 +136,12 @@ pub struct Shape {
 pub enum Copying {
     /// Through registers, one slice ahead.
     Ahead,
-    /// Past the registers, into so many slices in turn.
+    /// By asynchronous copies that pass the registers by, into this many slices in turn.
     Pipe(usize),
 }
 
 impl Copying {
-    /// Slices that shared memory holds.
+    /// Returns the slices that shared memory holds.
     pub fn stages(self) -> usize {
         match self {
             Copying::Ahead => 2,
@@ -144,19 +151,20 @@ impl Copying {
 }
 
 impl Shape {
-    /// Threads of a block.
+    /// Returns the threads of a block: each computes 8 rows by `across` columns.
     pub fn threads(&self) -> u32 {
         (TILE / 8 * TILE / self.across) as u32
     }
 }
 
-/// Whether the sums of `low` go to a second accumulator now and then.
+/// Returns whether sums of `low` move to a second accumulator from time to time.
 pub fn carries(low: &Lowered, precision: Precision) -> bool {
     let is_sum = |id: &Id| matches!(low.formula.node(*id), Node::Reduce(Reduce::Sum, _));
     precision == Precision::F32 && low.dim > CARRY && low.stages[0].reduces.iter().all(is_sum)
 }
 
-/// Whether `job` fits: rows long enough, one loop, at most two vectors a side, no box.
+/// Returns whether a register-blocked kernel can compute `job`: rows long enough, one loop, at most
+/// two vectors a side, no box.
 pub fn fits(job: &Job) -> bool {
     let low = &job.low;
     let streams = [low.streams[0].len(), low.streams[1].len()];
@@ -170,7 +178,8 @@ pub fn fits(job: &Job) -> bool {
         && streams.iter().all(|s| (1..=2).contains(s))
 }
 
-/// Components of a slice by default: shared memory of 32 KiB for two stages of both sides.
+/// Returns the components of a slice such that two stages of both sides take 32 KiB of shared
+/// memory.
 pub fn default_slice(low: &Lowered, precision: Precision) -> usize {
     let streams = low.streams[0].len() + low.streams[1].len();
     let slice = 32 / (streams * precision.bytes() / 4).max(1);
@@ -183,7 +192,7 @@ pub fn default_slice(low: &Lowered, precision: Precision) -> usize {
     }
 }
 
-/// Components of a slice, of which `stages` fit 48 KiB.
+/// Returns the components of a slice such that `stages` of them fit 48 KiB, which every device has.
 pub fn pipe_slice(low: &Lowered, precision: Precision, stages: usize) -> usize {
     let streams = low.streams.iter().map(Vec::len).sum::<usize>();
     let one = streams.max(1) * TILE * precision.bytes() * stages;
@@ -193,13 +202,13 @@ pub fn pipe_slice(low: &Lowered, precision: Precision, stages: usize) -> usize {
         .min(low.dim.next_power_of_two())
 }
 
-/// Bytes of shared memory of a block.
+/// Returns the bytes of shared memory of a block.
 pub fn shared_bytes(low: &Lowered, shape: &Shape) -> usize {
     let streams = low.streams[0].len() + low.streams[1].len();
     shape.copy.stages() * streams * shape.slice * TILE * shape.precision.bytes()
 }
 
-/// The shape of the kernel of whole rectangles.
+/// Returns the shape of the kernel of whole rectangles.
 ///
 /// # Errors
 /// `Request` for settings that make no sense.

@@ -1,21 +1,42 @@
-//! How far single precision may be from the exact value: for every node of a formula a bound `abs +
-//! rel·|value|`, by forward error analysis over the ranges of the data (Higham, Accuracy and
-//! Stability of Numerical Algorithms, ch. 2–3). Values outside the bound of a decision are decided
-//! by single precision alone; the others are computed again.
+//! How far single precision can be from the exact value: a bound `abs + rel·|value|` for every node
+//! of a formula.
+//!
+//! This is forward error analysis over the ranges of the data (Higham, *Accuracy and Stability of
+//! Numerical Algorithms*, ch. 2–3). For each node the range of its value and the error of its
+//! single-precision twin follow from those of its operands. A decision (a bin, a neighbour, a
+//! match) is then safe in single precision if the value is further from its limit than the bound;
+//! the few others are computed again in double precision. So the answer is that of double precision
+//! (invariant DEVICE-DECISIONS).
+//!
+//! ```text
+//! x, y in [0, 1], exact in f32, u = 2⁻²⁴
+//! x − y          range [−1, 1]     rel u       one rounding of an exact difference
+//! (x − y)²       range [0, 1]      rel 3u
+//! sum of 3       range [0, 3]      rel ≈ 6u
+//! x, y rounded to f32: x − y has abs ≈ 2u instead, since cancellation leaves no relative bound
+//! ```
+//!
+//! A bound may be pessimistic, never too small. Where none can be proved (a division by something
+//! near zero, a logarithm), there is none, and double precision decides everything.
 
 use std::collections::HashMap;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::pair::lower::{Lowered, Source};
 use zipfold_core::pair::tree::{Binary, DEP_BOUND, Id, Node, Reduce, Side, Unary};
 
-/// Unit roundoff of single precision.
+/// Unit roundoff of single precision, 2⁻²⁴.
 const U: f64 = 5.960_464_477_539_063e-8;
-/// More than anything that underflow or flushing to zero can take.
+/// More than underflow, or flushing subnormal numbers to zero, can take away: the smallest normal
+/// f32 is 1.2 · 10⁻³⁸.
 const TINY: f64 = 2e-38;
-/// Beyond this a square would overflow.
+/// Values beyond this have no bound: a sum of two could overflow (the largest f32 is 3.4 · 10³⁸).
 const LARGE: f64 = 1e37;
 
-/// Range of a value, and how far its single-precision twin is from it at most: `abs + rel·|value|`.
+/// The range of a value, and how far its single-precision twin is from it at most: `abs +
+/// rel·|value|`.
+///
+/// Two parts are needed. A sum of squares has a small relative error at any size; a difference of
+/// near numbers has only an absolute one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
     /// Least value.
@@ -29,7 +50,7 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// Of numbers between `lo` and `hi`, each held exactly or rounded once.
+    /// Returns the bound of numbers between `lo` and `hi`, each exact in f32 or rounded once.
     pub fn held(lo: f64, hi: f64, exact: bool) -> Option<Self> {
         let b = if exact {
             Bound {
@@ -48,14 +69,17 @@ impl Bound {
         };
         b.sane()
     }
+    /// Returns the bound if it is good enough to be useful: finite ranges, and an error well below
+    /// the value.
     fn sane(self) -> Option<Self> {
         (self.lo.abs() < LARGE && self.hi.abs() < LARGE && self.abs < LARGE && self.rel < 0.01)
             .then_some(self)
     }
+    /// Returns the largest magnitude.
     fn top(&self) -> f64 {
         self.lo.abs().max(self.hi.abs())
     }
-    /// After one rounding.
+    /// Adds the error of one rounding: fl(v) = v(1 + δ), |δ| ≤ u.
     fn rounded(self) -> Option<Self> {
         Bound {
             abs: self.abs * (1.0 + U) + TINY,
@@ -64,6 +88,8 @@ impl Bound {
         }
         .sane()
     }
+    /// Bounds a sum or difference. Values of one sign keep their relative errors, since |a| + |b| =
+    /// |a + b|; otherwise relative errors become absolute ones.
     fn add(&self, b: &Bound, sign: f64) -> Option<Self> {
         let (blo, bhi) = if sign > 0.0 {
             (b.lo, b.hi)
@@ -87,6 +113,7 @@ impl Bound {
         }
         .rounded()
     }
+    /// Bounds a product: (a + Δa)(b + Δb) − ab = aΔb + bΔa + ΔaΔb.
     fn mul(&self, b: &Bound) -> Option<Self> {
         let ends = [
             self.lo * b.lo,
@@ -110,7 +137,8 @@ impl Bound {
         }
         .rounded()
     }
-    /// By a value that is never near zero.
+    /// Bounds a quotient by a value that is never near zero, as a product with its reciprocal.
+    /// OpenCL allows 2.5 ulps for a division, so more than one rounding is charged.
     fn over(&self, b: &Bound) -> Option<Self> {
         let least = if b.lo > 0.0 { b.lo } else { -b.hi };
         let error = b.abs / least + b.rel;
@@ -126,6 +154,7 @@ impl Bound {
         };
         self.mul(&turned)
     }
+    /// Bounds a square: a product whose range does not go below zero.
     fn square(&self) -> Option<Self> {
         let mut s = self.mul(self)?;
         s.lo = if self.lo <= 0.0 && self.hi >= 0.0 {
@@ -135,6 +164,7 @@ impl Bound {
         };
         Some(s)
     }
+    /// Bounds |v|: the errors stay.
     fn magnitude(&self) -> Self {
         let lo = if self.lo <= 0.0 && self.hi >= 0.0 {
             0.0
@@ -147,6 +177,8 @@ impl Bound {
             ..*self
         }
     }
+    /// Bounds a square root. |√(v + Δ) − √v| ≤ √Δ for any v ≥ 0, and a relative error is halved; it
+    /// is kept whole.
     fn root(&self) -> Option<Self> {
         if self.lo < 0.0 {
             return None;
@@ -160,6 +192,8 @@ impl Bound {
         }
         .rounded()
     }
+    /// Bounds an exponential: the absolute error δ of the argument becomes a relative one, e^(a +
+    /// δ) = e^a(1 + δ + …), and the function itself errs by roundings of the size of its argument.
     fn exponential(&self) -> Option<Self> {
         if self.hi > 80.0 || self.abs > 1e-3 {
             return None;
@@ -178,6 +212,8 @@ impl Bound {
         }
         .rounded()
     }
+    /// Bounds a minimum or maximum. Single precision may pick the other operand, so the larger
+    /// errors of both count.
     fn either(&self, b: &Bound, pick: impl Fn(f64, f64) -> f64) -> Self {
         let (lo, hi) = (pick(self.lo, b.lo), pick(self.hi, b.hi));
         Bound {
@@ -188,7 +224,7 @@ impl Bound {
         }
         .shifted(self.top().max(b.top()))
     }
-    /// The relative part turned absolute: the operand that wins may differ.
+    /// Turns the relative part into an absolute one, for values of up to `top`.
     fn shifted(self, top: f64) -> Self {
         Bound {
             abs: self.abs + self.rel * top,
@@ -196,7 +232,8 @@ impl Bound {
             ..self
         }
     }
-    /// Σ of `terms` such values, in any order.
+    /// Bounds a sum of `terms` such values in any order: about n·u of the sum of magnitudes
+    /// (Higham's γₙ). Terms that are never negative keep a relative bound.
     fn sum(&self, terms: usize) -> Option<Self> {
         let d = terms as f64;
         let grow = d * U * 1.01;
@@ -223,11 +260,12 @@ impl Bound {
     }
 }
 
-/// Ranges of the hoisted vectors and numbers of one side: by stream, then by number.
+/// Bounds of the hoisted vectors and scalars of one side, in this order; `None` for one that has a
+/// number that is not finite.
 pub type Ranges = Vec<Option<Bound>>;
 
-/// Ranges in packed rows of `width` numbers: streams of `dim` components first. None where a number
-/// is not finite.
+/// Finds the ranges in packed rows: panels of 128 rows, number after number. Also finds out which
+/// numbers are all exact in f32.
 pub fn ranges(packed: &[f64], low: &Lowered, side: Side) -> Ranges {
     let (streams, attrs) = (
         low.streams[side as usize].len(),
@@ -266,7 +304,7 @@ pub fn ranges(packed: &[f64], low: &Lowered, side: Side) -> Ranges {
         .collect()
 }
 
-/// Ranges of two parts of the rows, as those of both.
+/// Returns the ranges of two parts of the rows together.
 pub fn joined(a: &Ranges, b: &Ranges) -> Ranges {
     let both = |(a, b): (&Option<Bound>, &Option<Bound>)| match (a, b) {
         (Some(a), Some(b)) => Some(Bound {
@@ -289,7 +327,7 @@ pub struct Bounds<'l> {
 }
 
 impl<'l> Bounds<'l> {
-    /// Analyses `low` over data of these ranges.
+    /// Analyses `low` over data of these ranges, node by node, operands first.
     pub fn new(low: &'l Lowered, sides: [Ranges; 2]) -> Self {
         let mut bounds = Bounds {
             low,
@@ -308,7 +346,7 @@ impl<'l> Bounds<'l> {
         }
         bounds
     }
-    /// The bound of `id`, if there is one.
+    /// Returns the bound of `id`, if it has one.
     pub fn get(&self, id: Id) -> Option<Bound> {
         match self.low.source(id) {
             Source::Stream(side, s) => self.sides[side as usize][s],
@@ -328,6 +366,7 @@ impl<'l> Bounds<'l> {
             Source::Pair => self.known.get(&id).copied(),
         }
     }
+    /// Computes the bound of a pair node. Operations without a rule have none.
     fn node(&self, id: Id) -> Option<Bound> {
         let g = |id: &Id| self.get(*id);
         match self.low.formula.node(id) {
@@ -361,9 +400,12 @@ impl<'l> Bounds<'l> {
             _ => None,
         }
     }
-    /// Of `if(p == q …, a, b)` with a constant `a`, where `b` is `p` within limits: where the
-    /// condition holds, `p` is in the range of `q`, so that `a` is near `b`, and it does not matter
-    /// much which of them single precision takes.
+    /// Bounds `if(p == q …, a, b)` with a constant `a`, where `b` is `p` within limits, as the
+    /// cosine of equal rows.
+    ///
+    /// Where the condition is true, p equals q, so `b` lies between its values at the ends of q's
+    /// range. `a` is near those; single precision may take either branch, and errs by the gap at
+    /// most.
     fn choice(&self, condition: Id, a: Id, b: Id) -> Option<Bound> {
         let (constant, b_bound) = (self.low.formula.constant(a)?, self.get(b)?);
         let (p, q) = self.equal(condition)?;
@@ -383,7 +425,7 @@ impl<'l> Bounds<'l> {
         }
         .sane()
     }
-    /// The sides of an equality that `condition` implies.
+    /// Returns the two sides of an equality that `condition` implies.
     fn equal(&self, condition: Id) -> Option<(Id, Id)> {
         match self.low.formula.node(condition) {
             Node::Binary(Binary::Eq, p, q) => Some((*p, *q)),
@@ -391,8 +433,8 @@ impl<'l> Bounds<'l> {
             _ => None,
         }
     }
-    /// The value of `id` where it is nothing but `p` within limits and `p` is `at`. It moves no
-    /// faster than `p`.
+    /// Returns the value of `id` if it is only `p`, cut to limits, and `p` is `at`. Such a value
+    /// moves no faster than `p`.
     fn limited(&self, id: Id, p: Id, at: f64) -> Option<f64> {
         if id == p {
             return Some(at);
@@ -407,6 +449,7 @@ impl<'l> Bounds<'l> {
             _ => None,
         }
     }
+    /// Bounds the difference of a leaf of x and the same of y.
     fn difference(&self, leaf: impl Fn(Side) -> Node) -> Option<Bound> {
         let find = |side| {
             let wanted = leaf(side);
@@ -415,7 +458,8 @@ impl<'l> Bounds<'l> {
         };
         find(Side::X)?.add(&find(Side::Y)?, -1.0)
     }
-    /// Whether single precision can say where the truth value `id` does not hold.
+    /// Returns whether single precision can say where the truth value `id` is false: of an `and`
+    /// one operand suffices.
     pub fn decides(&self, id: Id) -> bool {
         match self.low.formula.node(id) {
             Node::Binary(Binary::And, a, b) => self.decides(*a) || self.decides(*b),
@@ -424,7 +468,7 @@ impl<'l> Bounds<'l> {
             _ => false,
         }
     }
-    /// Whether every number under the truth value `id` is bounded, so that none is NaN.
+    /// Returns whether every number below the truth value `id` is bounded, so that none is NaN.
     pub fn covers(&self, id: Id) -> bool {
         match self.low.formula.node(id) {
             Node::Binary(Binary::And | Binary::Or | Binary::Xor, a, b) => {
@@ -435,8 +479,9 @@ impl<'l> Bounds<'l> {
             _ => false,
         }
     }
-    /// How far the computed difference of two values may be from the exact one where a comparison
-    /// is undecided.
+    /// Returns how far the computed difference of two values may be from the exact one where their
+    /// comparison is undecided. Near a tie both have the magnitude of the smaller range, so
+    /// relative errors are taken there and not at the largest values.
     pub fn gap(&self, a: Id, b: Id) -> Option<f64> {
         let (x, y) = (self.get(a)?, self.get(b)?);
         // Near a tie both are of the size of the smaller bound.
@@ -446,7 +491,8 @@ impl<'l> Bounds<'l> {
     }
 }
 
-/// Whether the device's double precision gives the bits of the reference for every value of `low`.
+/// Returns whether double precision on a device gives the bits of the reference for every value of
+/// `low`.
 pub fn is_exact(low: &Lowered) -> bool {
     let live = low.formula.live();
     let exact = |id: Id| match low.formula.node(id) {
@@ -465,7 +511,8 @@ pub fn is_exact(low: &Lowered) -> bool {
         .all(exact)
 }
 
-/// Whether the device gives the bits of the reference for this function in double precision.
+/// Returns whether a device gives the bits of the reference for this function in double precision:
+/// correctly rounded operations, and functions whose code is emitted with the kernel.
 pub fn unary_is_exact(op: Unary) -> bool {
     use Unary::*;
     matches!(

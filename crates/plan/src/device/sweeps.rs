@@ -1,5 +1,10 @@
-//! How a device folds: sweeps of anchors over others, and what decides their precision, their
-//! source of values and where their counters are.
+//! How a device folds: sweeps of anchors over others, and what decides their precision, the source
+//! of their values, and where their counters are.
+//!
+//! `sweep.rs` has the shape of a sweep as a decision tree; this module applies it to a job, with
+//! the user's overrides, and decides precision. If single precision can filter (its error is
+//! bounded and small against what it decides), the sweep runs in single precision and only marks
+//! candidates, which double precision checks. Otherwise it runs in double precision.
 
 use super::facts::Runtime;
 use super::loads::load_width;
@@ -16,10 +21,10 @@ use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::{Id, Node, Side, Unary};
 use zipfold_core::{Domain, Error, Job, Opt, Precision, Result};
 
-/// Numbers in the state of a row that a device keeps at hand.
+/// Numbers in the state of a row that a thread keeps in registers.
 pub const MOST_STATE: usize = 20;
 
-/// The folds that devices have kernels for. Of any other fold a device computes values, and the
+/// The folds that devices have kernels for. For any other fold a device computes values, and the
 /// host folds them.
 #[derive(Clone, Copy, Debug)]
 pub enum Swept<'f> {
@@ -34,7 +39,7 @@ pub enum Swept<'f> {
 }
 
 impl<'f> Swept<'f> {
-    /// `fold`, where devices have kernels for its kind.
+    /// Returns `fold` if devices have kernels for its kind.
     pub fn of(fold: &'f Fold) -> Option<Self> {
         if let Fold::Rows(f) = fold {
             Some(Swept::Rows(f))
@@ -48,7 +53,7 @@ impl<'f> Swept<'f> {
             None
         }
     }
-    /// The root that kernels compute first.
+    /// Returns the root that kernels compute first.
     pub fn root(self) -> usize {
         match self {
             Swept::Rows(f) => f.root,
@@ -59,8 +64,7 @@ impl<'f> Swept<'f> {
     }
 }
 
-/// Whether a device folds `job` itself; of other folds than matrices it else computes values, and
-/// the host folds them.
+/// Returns whether a device folds `job` itself: one fold, single numbers, and a state that fits.
 pub fn folds(job: &Job) -> bool {
     let scalar = job
         .low
@@ -82,10 +86,10 @@ pub fn folds(job: &Job) -> bool {
     })
 }
 
-/// Folds of a device.
+/// How a device folds a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweeps {
-    /// The kernel of each side whose rows are anchors.
+    /// The kernel of each side whose rows are anchors: two if a pair counts for both of its rows.
     pub passes: Vec<Shape>,
     /// How single precision decides most pairs, if it does.
     pub filter: Option<Filter>,
@@ -126,8 +130,8 @@ impl Filter {
 }
 
 impl Sweeps {
-    /// The sweeps that fold `job`, whose rows are of these `ranges`; where nobody has looked at the
-    /// rows, as for rows that a filter serves.
+    /// Returns the sweeps that fold `job`, whose rows have these `ranges`; without ranges, those
+    /// for rows that a filter serves.
     ///
     /// # Errors
     /// `Request` for choices that do not go together.
@@ -210,11 +214,11 @@ impl Sweeps {
             reason,
         }))
     }
-    /// Whether cells come from register-blocked tiles.
+    /// Returns whether values come from register-blocked tiles.
     pub fn is_tiled(&self) -> bool {
         self.passes.iter().any(|pass| pass.tiled.is_some())
     }
-    /// How single precision decides the bins of `h`.
+    /// Returns how single precision decides the bins of `h`.
     pub fn band(&self, h: &Histogram) -> Option<Band> {
         self.filter
             .and_then(|filter| bin_band(&filter, h, self.fast_bins))
@@ -241,7 +245,7 @@ pub struct Shape {
     pub filter: bool,
     /// Cells that are visited.
     pub cells: Domain,
-    /// Every cell counts: no cut-off, and no value can be NaN.
+    /// Whether every pair counts: no cut-off, and no value can be NaN. The loop then has no test.
     pub clean: bool,
     /// Exponentials by the special function unit.
     pub fast: bool,
@@ -256,12 +260,12 @@ pub struct Shape {
     pub copies: usize,
 }
 
-/// Whether rows of so many numbers are kept at hand.
+/// Returns whether rows of `width` numbers are kept in registers.
 pub fn is_short(width: usize) -> bool {
     width <= tree::HELD
 }
 
-/// Bytes of shared memory that rows take in a sweep of this shape.
+/// Returns the bytes of shared memory that rows take in a sweep of this shape.
 pub fn shared_rows(low: &Lowered, shape: &Shape) -> usize {
     let width = |side: usize| low.streams[side].len() * low.dim + low.attrs[side].len();
     let (at, other) = (shape.anchor as usize, 1 - shape.anchor as usize);
@@ -285,7 +289,7 @@ pub fn shared_rows(low: &Lowered, shape: &Shape) -> usize {
     (row(other) * others + row(at) * anchors) * THREADS * shape.precision.bytes()
 }
 
-/// First edge and bins a unit of an axis with bins of equal width.
+/// Returns the first edge and bins per unit of an axis with bins of equal width.
 pub fn uniform(axis: &Axis) -> Option<(f64, f64)> {
     let n = axis.bins();
     let (lo, hi) = (axis.edges[0], axis.edges[n]);
@@ -298,7 +302,8 @@ pub fn uniform(axis: &Axis) -> Option<(f64, f64)> {
     (even && step.is_finite() && (1.0 / step).is_finite()).then_some((lo, 1.0 / step))
 }
 
-/// How a bin is decided in single precision.
+/// How a bin is decided in single precision: values closer to an edge than the bound go to double
+/// precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Band {
     /// First edge and bins a unit.
@@ -320,7 +325,8 @@ pub struct Band {
 }
 
 impl Band {
-    /// Whether single precision can tell the bins apart at all.
+    /// Returns whether single precision can tell the bins apart: the band around each edge takes
+    /// less than a fifth of a bin.
     pub fn pays(&self, bins: usize) -> bool {
         let u = f64::from(f32::EPSILON);
         bins < 1 << 20
@@ -330,11 +336,11 @@ impl Band {
     }
 }
 
-/// Components of a slice of a tile, and slices copied ahead.
+/// Components of a slice of a tile, and slices that are copied ahead.
 const SLICE: usize = 16;
 const STAGES: usize = 2;
 
-/// `shape` with register-blocked tiles that compute its cells.
+/// Returns `shape` with register-blocked tiles that compute its values.
 fn tiled(job: &Job, runtime: Runtime, overrides: &Overrides, shape: Shape) -> Shape {
     // Loop and fold shall fit the instruction cache together, and the registers. Lists of
     // neighbours leave none of these for a longer loop.
@@ -369,8 +375,8 @@ fn tiled(job: &Job, runtime: Runtime, overrides: &Overrides, shape: Shape) -> Sh
     }
 }
 
-/// Whether the cells of `job` come from register-blocked tiles: rows too wide for registers, and a
-/// fold that takes them there.
+/// Returns whether the values of `job` come from register-blocked tiles: rows too wide for
+/// registers, and a fold that takes values from tiles.
 fn is_tiled(job: &Job, overrides: &Overrides, shape: &Shape) -> Result<bool> {
     let fits = tree::tiles(job)
         && matrix::fits(job)
@@ -392,8 +398,8 @@ fn is_tiled(job: &Job, overrides: &Overrides, shape: &Shape) -> Result<bool> {
     }
 }
 
-/// Whether the pairs of a block's own rows are shared evenly by its threads (the two-body paper's
-/// load-balanced diagonal).
+/// Returns whether the pairs of a block's own rows are shared evenly by its threads, the
+/// load-balanced diagonal of the two-body paper.
 fn is_balanced(job: &Job, overrides: &Overrides) -> Result<bool> {
     match overrides.tile_diagonal {
         None | Some(Diagonal::Plain) => Ok(false),
@@ -416,10 +422,11 @@ fn is_balanced(job: &Job, overrides: &Overrides) -> Result<bool> {
 
 /// Threads of a block.
 pub const THREADS: usize = 128;
-/// Bytes of shared memory that a block of any device has without asking for more.
+/// Bytes of shared memory that a block of any device has without a special request.
 const SHARED_MEMORY: usize = 48 << 10;
 
-/// Refuses anchors in shared memory that do not fit beside a panel of others and counters.
+/// Refuses anchors in shared memory that do not fit there together with a panel of others and
+/// counters.
 fn room(
     job: &Job,
     anchor: Side,
@@ -452,7 +459,8 @@ fn room(
     )))
 }
 
-/// Which sides are anchors, over which cells.
+/// Returns which sides are anchors, over which pairs. A pair of a triangular domain that counts for
+/// both of its rows takes two sweeps: x as anchors, then y.
 fn sides(job: &Job, fold: Swept<'_>) -> Vec<(Side, Domain)> {
     let cells = job.space.cells;
     let both = vec![(Side::X, cells), (Side::Y, Domain::Triangle)];
@@ -468,8 +476,8 @@ fn sides(job: &Job, fold: Swept<'_>) -> Vec<(Side, Domain)> {
     }
 }
 
-/// Sums of single-precision inputs are computed in single precision, in double precision from panel
-/// to panel.
+/// Returns whether sums run in single precision: inputs in f32. Panels are added in double
+/// precision, so errors do not grow with the number of rows.
 pub fn sums_single(job: &Job) -> bool {
     let sums = |f: &Fold| matches!(f, Fold::Rows(f) if matches!(f.op, RowOp::Sum | RowOp::Mean));
     job.precision == Precision::F32
@@ -478,11 +486,11 @@ pub fn sums_single(job: &Job) -> bool {
         && job.folds.iter().all(sums)
 }
 
-/// An exponent's error is the relative one of its term: single precision serves where it is proven
-/// to be this small.
+/// The largest error of an exponent with which single precision serves: it is the relative error of
+/// its term.
 const EXPONENT: f64 = 2e-6;
 
-/// Whether `job` sums exponentials of single-precision inputs.
+/// Returns whether `job` sums exponentials of single-precision inputs.
 fn exponents(job: &Job) -> bool {
     let [Fold::Rows(f)] = job.folds.as_slice() else {
         return false;
@@ -491,8 +499,8 @@ fn exponents(job: &Job) -> bool {
     single && matches!(f.op, RowOp::Logsumexp | RowOp::Softmax)
 }
 
-/// Sums of exponentials of single-precision inputs are computed in single precision where exponents
-/// are exact enough.
+/// Returns whether these sums run in single precision: exponents are exact enough for the ranges of
+/// the rows.
 fn exponents_single(job: &Job, ranges: &[Ranges; 2]) -> bool {
     let [Fold::Rows(f)] = job.folds.as_slice() else {
         return false;
@@ -507,8 +515,8 @@ fn exponents_single(job: &Job, ranges: &[Ranges; 2]) -> bool {
         .is_some_and(|b| error(b) <= EXPONENT)
 }
 
-/// The root that single precision may filter, and whether it is a predicate: where no cut-off
-/// decides beside it, and devices have the bits of the reference in double precision.
+/// Returns the root that single precision may filter, and whether it is a predicate. There must be
+/// no cut-off, and double precision on devices must have the bits of the reference.
 pub fn filtered(job: &Job) -> Option<(usize, bool)> {
     if job.near_root.is_some() || job.low.periodic || !is_exact(&job.low) {
         return None;
@@ -526,8 +534,8 @@ pub fn filtered(job: &Job) -> Option<(usize, bool)> {
     }
 }
 
-/// What single precision can filter of rows of these ranges: one root with a bound, and every root
-/// a finite number, since filters do not look for NaN.
+/// Returns what single precision can filter for rows of these ranges: a root with a bound, while
+/// every other root is a finite number, since filters do not look for NaN.
 fn filter(job: &Job, ranges: &[Ranges; 2]) -> Option<Filter> {
     let (root, predicate) = filtered(job)?;
     let roots = &job.low.formula.roots;
@@ -559,7 +567,8 @@ fn filter(job: &Job, ranges: &[Ranges; 2]) -> Option<Filter> {
         .then_some(found)
 }
 
-/// Every root is a bounded number for every pair: no NaN, and nothing beyond a cut-off.
+/// Returns whether every root is a bounded number for every pair: no NaN, and nothing beyond a
+/// cut-off.
 fn is_clean(job: &Job, ranges: &[Ranges; 2]) -> bool {
     let bounds = Bounds::new(&job.low, ranges.clone());
     // An exponential may be too inexact to be bounded, and is a number all the same.
@@ -570,7 +579,7 @@ fn is_clean(job: &Job, ranges: &[Ranges; 2]) -> bool {
     job.near_root.is_none() && job.low.formula.roots.iter().all(|r| number(*r))
 }
 
-/// Whether a row keeps one of its values.
+/// Returns whether a row keeps one of its values.
 pub fn is_extreme(f: &RowFold) -> bool {
     matches!(
         f.op,
@@ -578,13 +587,14 @@ pub fn is_extreme(f: &RowFold) -> bool {
     )
 }
 
-/// Whether a join counts its matches first, for comparison with the buffer of pages.
+/// Returns whether a join counts its matches first and writes them with a second kernel. It exists
+/// to be compared with the buffer of pages, which is the default.
 fn counts_first(job: &Job, overrides: &Overrides) -> bool {
     let inner = matches!(&job.folds[0], Fold::Select(f) if f.kind == SelectKind::Inner);
     inner && overrides.select_output == Some(SelectOutput::Count)
 }
 
-/// Refuses shuffles where the runtime has none.
+/// Refuses shuffles between threads if the runtime has none.
 fn shuffles(input: Input, runtime: Runtime) -> Result<()> {
     if input != Input::Shuffle || runtime == Runtime::Cuda {
         return Ok(());
@@ -594,6 +604,7 @@ fn shuffles(input: Input, runtime: Runtime) -> Result<()> {
     Err(e.remedy("panel, cache or both"))
 }
 
+/// Returns the band of the only axis of `h` if its bins are uniform.
 fn bin_band(f: &Filter, h: &Histogram, fast: bool) -> Option<Band> {
     let (lo, rate) = uniform(&h.axes[0])?;
     Some(Band {
@@ -608,8 +619,8 @@ fn bin_band(f: &Filter, h: &Histogram, fast: bool) -> Option<Band> {
     })
 }
 
-/// Private copies of the counters of a block beside `taken` bytes of shared memory; none where they
-/// are in device memory.
+/// Returns the private copies of a block's counters when rows take `taken` bytes of shared memory;
+/// 0 if counters are in device memory.
 fn copies(cells: usize, runtime: Runtime, overrides: &Overrides, taken: usize) -> usize {
     let default = match tree::counters(cells, runtime == Runtime::Cuda) {
         tree::Counters::Private(copies) => copies,

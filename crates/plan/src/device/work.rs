@@ -1,4 +1,4 @@
-//! What a device does for a plan.
+//! What a device does for a plan: the part of a plan that its executor reads.
 
 use super::matrix::{Kernel, Matrix};
 use super::sweeps::Sweeps;
@@ -6,12 +6,12 @@ use crate::overrides::Residency;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-/// What a device does for a plan.
+/// The part of a plan for devices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OnDevice {
     /// How many devices share out the tiles.
     pub devices: usize,
-    /// Where its rows lie.
+    /// Where the rows are kept.
     pub rows: Residency,
     /// Its kernels.
     pub work: Work,

@@ -1,8 +1,13 @@
-//! The share of pairs that bounds would leave to evaluate, by bounding a sample of boxes.
+//! Estimates the share of pairs that bounds would leave to evaluate, by bounding a sample of boxes.
 //!
-//! Boxes of the real size are needed, but not all of them: some rows are picked at random, and each
-//! is given a box as large as a group of rows along the curve would have, estimated from the
-//! spacing of the sample.
+//! The real boxes exist only after sorting all rows, which is what the estimate should help to
+//! avoid. So up to 1024 rows are picked, sorted along the curve, and grouped to boxes. A box around
+//! rows of a sample is larger than one around as many consecutive rows of all; it is shrunk to the
+//! size that a real box would have, from the spacing of the sample. Then a few dozen boxes of x are
+//! bounded against all of y, with the same interval arithmetic and the same rules as a real run.
+//!
+//! The estimate decides speed only, so it may be wrong; it must be cheap (some thousand bounds) and
+//! reproducible (no random numbers).
 
 use super::kernel::Kernel;
 use zipfold_core::fold::{Extremes, Fold, Histogram, RowOp};
@@ -16,9 +21,9 @@ const SAMPLE: usize = 1024;
 /// Boxes of x that are bounded against all of y, and rows of x whose best values are looked for.
 const BOXES: usize = 48;
 const QUERIES: usize = 24;
-/// Fewest rows of a sample that make a box.
+/// The fewest rows of a sample that make a box.
 const FEWEST: usize = 4;
-/// Values of a sample from which the best of all rows are foretold.
+/// Values of a sample from which the best of all rows are extrapolated.
 const TAIL: usize = 16;
 
 /// Boxes of one side: hoisted value c of box b lies between `lo[c·stride + b]` and `hi[c·stride +
@@ -30,7 +35,8 @@ struct Boxes {
     hi: Vec<f64>,
 }
 
-/// Rows in a box of x and of y, as the kernel has them that answers.
+/// Returns the rows in a box of x and of y of the kernel that will answer. A search bounds single
+/// rows of x.
 fn sizes(kernel: Kernel) -> [usize; 2] {
     match kernel {
         Kernel::Points => [16, 32],
@@ -39,8 +45,8 @@ fn sizes(kernel: Kernel) -> [usize; 2] {
     }
 }
 
-/// The share of pairs that a pruned run of `job` would evaluate; none where its bounds cannot be
-/// had.
+/// Returns the share of pairs that a pruned run of `job` would evaluate; `None` if its formula has
+/// no bounds.
 pub fn evaluated(job: &Job, kernel: Kernel) -> Option<f64> {
     let mut bounds = Bounds::new(&job.low, job.cell.as_ref())?;
     let [of_x, of_y] = sizes(kernel);
@@ -68,7 +74,7 @@ pub fn evaluated(job: &Job, kernel: Kernel) -> Option<f64> {
     (all > 0.0).then(|| open / all)
 }
 
-/// What is found for every box of y.
+/// Bounds the current box of x against every box of y and collects what `find` reads.
 fn against<'l, V>(
     bounds: &mut Bounds<'l>,
     y: &Boxes,
@@ -83,7 +89,8 @@ fn against<'l, V>(
     found
 }
 
-/// A fold that looks for the best values of every row.
+/// A fold that looks for the best values of every row: what is pruned depends on how good the best
+/// are.
 struct Best {
     root: usize,
     largest: bool,
@@ -91,6 +98,8 @@ struct Best {
 }
 
 impl Best {
+    /// Returns what `fold` looks for. The best pairs of all are treated as if every row had its
+    /// part of them.
     fn of(fold: &Fold, job: &Job) -> Option<Best> {
         match fold {
             Fold::Nearest(f) => Some(Best {
@@ -112,8 +121,11 @@ impl Best {
             _ => None,
         }
     }
-    /// The share of boxes of y that may hold a value better than the worst of those that some rows
-    /// of x will keep.
+    /// Returns the share of boxes of y that may hold a value better than the worst that a row of x
+    /// will keep.
+    ///
+    /// For a few rows: their values to the sampled rows give the k-th best of all rows by
+    /// extrapolation; then boxes whose lower bound exceeds it would be pruned.
     fn share(&self, job: &Job, bounds: &mut Bounds<'_>, y: &Boxes, rows: usize) -> f64 {
         let (x, others) = (
             points(job, &job.x, Side::X),
@@ -141,8 +153,7 @@ impl Best {
     }
 }
 
-/// The share of boxes of y that may hold a value beyond those of pairs of sampled rows, of a root
-/// of `fold`.
+/// Returns the share of boxes of y that may hold a value beyond the extremes of the sampled pairs.
 fn ends_share(job: &Job, fold: &Extremes, bounds: &mut Bounds<'_>, y: &Boxes) -> f64 {
     let ends = ends_of_sample(job, &fold.roots, bounds);
     let x = points(job, &job.x, Side::X);
@@ -163,7 +174,9 @@ fn ends_share(job: &Job, fold: &Extremes, bounds: &mut Bounds<'_>, y: &Boxes) ->
     open as f64 / all.max(1) as f64
 }
 
-/// The least and the largest value of some roots over pairs of a sample; NaN where there are none.
+/// Returns the least and the largest value of some roots over pairs of a sample; NaN if there are
+/// none. `explain` uses it as the range of a histogram without one, since it must not run the pass
+/// that finds the real one.
 pub fn sampled_ends(job: &Job, roots: &[usize]) -> Vec<[f64; 2]> {
     match Bounds::new(&job.low, job.cell.as_ref()) {
         Some(mut bounds) if job.space.n > 0 && job.space.m > 0 => {
@@ -173,6 +186,7 @@ pub fn sampled_ends(job: &Job, roots: &[usize]) -> Vec<[f64; 2]> {
     }
 }
 
+/// Finds the extremes over sampled rows. A row is a box of size zero, whose bounds are its value.
 fn ends_of_sample(job: &Job, wanted: &[usize], bounds: &mut Bounds<'_>) -> Vec<[f64; 2]> {
     let (x, others) = (
         points(job, &job.x, Side::X),
@@ -197,7 +211,12 @@ fn ends_of_sample(job: &Job, wanted: &[usize], bounds: &mut Bounds<'_>) -> Vec<[
     ends
 }
 
-/// The k-th best of `all` values of which `values` are a sample.
+/// Returns the k-th best of `all` values of which `values` are a sample.
+///
+/// If the sample is dense enough, it is a value of the sample. Otherwise the k-th best of all is
+/// better than any sampled one: the best values of a sample fall as a power of their rank (Hill
+/// 1975), for distances in d dimensions with the exponent 1/d, and the same power extrapolates to
+/// rank k·(sample/all).
 fn foretold(mut values: Vec<f64>, k: usize, all: usize) -> f64 {
     values
         .iter_mut()
@@ -223,13 +242,15 @@ fn foretold(mut values: Vec<f64>, k: usize, all: usize) -> f64 {
     values[tail] * (rank / (tail + 1) as f64).powf(power)
 }
 
+/// Returns the bounds of all roots in one lane.
 fn roots(job: &Job, bounds: &Bounds<'_>, lane: usize) -> Vec<Span> {
     (0..job.low.formula.roots.len())
         .map(|r| bounds.root(r).at(lane))
         .collect()
 }
 
-/// How many of the boxes of y that a box of x meets are left open.
+/// Counts the boxes of y that are left open: neither beyond the cut-off, nor settled for every
+/// fold.
 fn unsettled(job: &Job, found: &[Vec<Span>]) -> f64 {
     let near = job.near_root.zip(job.space.near_square());
     let far = |spans: &Vec<Span>| near.is_some_and(|(root, limit)| spans[root].lo > limit);
@@ -244,6 +265,8 @@ fn unsettled(job: &Job, found: &[Vec<Span>]) -> f64 {
     found.iter().filter(open).count() as f64
 }
 
+/// Returns whether a fold needs no value of a pair of boxes: one bin holds them all, or a predicate
+/// is certain.
 fn settled(fold: &Fold, spans: &[Span]) -> bool {
     match fold {
         Fold::Histogram(f) => one_cell(f, spans),
@@ -254,7 +277,7 @@ fn settled(fold: &Fold, spans: &[Span]) -> bool {
     }
 }
 
-/// Whether one of several axes leaves all pairs out.
+/// Returns whether one of several axes leaves all pairs out.
 fn is_outside(fold: &Fold, spans: &[Span]) -> bool {
     let Fold::Histogram(f) = fold else {
         return false;
@@ -267,6 +290,8 @@ fn is_outside(fold: &Fold, spans: &[Span]) -> bool {
     f.axes.len() > 1 && f.axes.iter().any(outside)
 }
 
+/// Returns whether all pairs fall into one cell of the grid, and no weight or value of them is
+/// summed.
 fn one_cell(f: &Histogram, spans: &[Span]) -> bool {
     let one = f
         .axes
@@ -279,11 +304,12 @@ fn one_cell(f: &Histogram, spans: &[Span]) -> bool {
     one && (outside || (f.weights.is_none() && !f.mean))
 }
 
+/// Returns the end of an interval that decides, negated if the largest values are wanted.
 fn lowest(s: Span, largest: bool) -> f64 {
     if largest { -s.hi } else { s.lo }
 }
 
-/// Hoisted values of sampled rows, one after another, and how many a row has.
+/// Returns the hoisted values of sampled rows, one row after another, and how many a row has.
 fn sampled(job: &Job, table: &Table, side: Side) -> (Vec<f64>, usize) {
     let mut hoister = job.low.hoister(side);
     let (mut values, mut row) = (vec![], vec![]);
@@ -295,7 +321,7 @@ fn sampled(job: &Job, table: &Table, side: Side) -> (Vec<f64>, usize) {
     (values, Bounds::coordinates(&job.low, side))
 }
 
-/// Sampled rows as boxes of their own.
+/// Returns sampled rows as boxes of size zero.
 fn points(job: &Job, table: &Table, side: Side) -> Boxes {
     let (values, width) = sampled(job, table, side);
     let count = values.len() / width.max(1);
@@ -313,7 +339,11 @@ fn points(job: &Job, table: &Table, side: Side) -> Boxes {
     }
 }
 
-/// Boxes around sampled rows, as large as those of `of` rows of a pruned run would be.
+/// Returns boxes around sampled rows, as large as those around `of` rows of a real run.
+///
+/// A box of `rows` sampled rows covers the space of rows·n/sample real ones. Its sides are shrunk
+/// by the d-th root of the ratio of rows, d being the number of axes of the curve, and corrected
+/// for the hull: k random points in an interval span (k − 1)/(k + 1) of it.
 fn boxes(job: &Job, table: &Table, side: Side, of: usize) -> Boxes {
     if of == 1 {
         return points(job, table, side);
@@ -373,7 +403,8 @@ fn boxes(job: &Job, table: &Table, side: Side, of: usize) -> Boxes {
     out
 }
 
-/// Up to [`SAMPLE`] rows of `n`, spread by the golden ratio, so that no order of the rows misleads.
+/// Returns up to 1024 of `n` rows, spread by multiples of the golden ratio: evenly, and in no
+/// simple relation to an order or a period of the rows.
 pub fn picked(n: usize) -> Vec<usize> {
     if n <= SAMPLE {
         return (0..n).collect();

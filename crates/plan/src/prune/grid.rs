@@ -1,18 +1,22 @@
-//! The grid of cells in which folds by row look for the pairs within a cut-off, and what it would
-//! leave: by a sample of them.
+//! The grid of cells in which folds by row look for the pairs within a cut-off, and an estimate of
+//! what it would leave.
+//!
+//! A cell is one window wide (see `Windows` of `core`), so the pairs of a row are in its own cell
+//! and the neighbouring ones: an interval of 3 windows along each of up to three coordinates. The
+//! estimate compares a sample of rows of x with a sample of y.
 
 use super::estimate::picked;
 use super::way::Grid;
 use zipfold_core::space::reach::Place;
 use zipfold_core::{Job, Table, Windows};
 
-/// Rows of x that are held against a sample of y.
+/// Rows of x that are compared with a sample of y.
 const QUERIES: usize = 128;
-/// How far rows of a cell look, in windows: to the next cell on either side, from anywhere in their
-/// own.
+/// How far a row sees along a coordinate, in windows, on average: from anywhere in its cell to the
+/// far end of the next one.
 const LOOK: f64 = 1.5;
 
-/// Columns that the lists of rows which are computed together may hold in all; a row by itself may
+/// Columns that the lists of rows which are computed together may hold in all; a single row may
 /// have more.
 pub const NEAR_TOGETHER: usize = 1 << 18;
 
@@ -22,7 +26,7 @@ pub const NEAR_TOGETHER: usize = 1 << 18;
 const DENSER: f64 = 4.0;
 const MISSED: f64 = 0.02;
 
-/// Bytes of what a thread finds near the rows of a cell of `grid`: the columns of the cell, those
+/// Returns the bytes of what a thread finds near the rows of a cell: the columns of the cell, those
 /// of each row, and their values.
 pub fn list_bytes(job: &Job, grid: &Grid) -> u64 {
     let numbers: usize = (0..job.low.formula.roots.len())
@@ -36,8 +40,8 @@ pub fn list_bytes(job: &Job, grid: &Grid) -> u64 {
     (m * (4 + one)).saturating_add(others * one)
 }
 
-/// What a grid would leave of `job`; none where nothing bounds how far apart the rows of its pairs
-/// are.
+/// Returns what a grid would leave of `job`; `None` if nothing bounds how far apart the rows of its
+/// pairs are.
 pub fn choose(job: &Job) -> Option<Grid> {
     let reach = super::reach(job)?;
     let windows = Windows::new(&reach, job.cell.as_ref(), [&job.x, job.other()]);
@@ -61,7 +65,8 @@ pub fn choose(job: &Job) -> Option<Grid> {
         densest = densest.max(looked - before);
     }
     let share = |count: u64| count as f64 / all.max(1) as f64;
-    // The ball of a bound in its cube.
+    // The share of a window's cube (one to three dimensions) that the ball inside it takes: 1, π/4,
+    // π/6.
     let ball = if reach.length.is_finite() {
         [1.0, 1.0, 0.785, 0.524][windows.len()]
     } else {
@@ -77,6 +82,7 @@ pub fn choose(job: &Job) -> Option<Grid> {
     })
 }
 
+/// Returns the coordinates of at most `most` sampled rows; rows that are not finite have none.
 fn sample(windows: &Windows, table: &Table, most: usize) -> Vec<Place> {
     let rows = picked(table.rows());
     let step = rows.len().div_ceil(most).max(1);

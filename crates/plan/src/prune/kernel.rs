@@ -1,4 +1,5 @@
-//! The kernel that answers a pruned job.
+//! Which kernel answers a pruned job. Estimates and costs depend on it; the strategy list decides
+//! the same way.
 
 use crate::overrides::Family;
 use crate::points;
@@ -20,7 +21,7 @@ pub enum Kernel {
     General,
 }
 
-/// The kernel of `job` in `family`.
+/// Returns the kernel of `job` in `family`.
 pub fn kernel(job: &Job, family: Family) -> Kernel {
     if family == Family::Points && points::apply(job) {
         return Kernel::Points;

@@ -1,5 +1,16 @@
-//! The mesh of columns in which a histogram of distances looks for its pairs, and what it would
-//! leave: by a sample of them.
+//! The mesh of columns in which a histogram of distances looks for its pairs, and an estimate of
+//! what it would leave.
+//!
+//! Points are binned in all but their longest axis, and sorted along that one. A point then meets,
+//! in each column nearby, one interval of consecutive points, which is swept like an array: no
+//! boxes, no per-pair decisions. This is the gridlink of Corrfunc (Sinha and Garrison 2020). Cells
+//! may be a fraction of the last edge wide (`parts`): narrower columns fit the ball better and cost
+//! more intervals.
+//!
+//! ```text
+//! last edge r, parts = 2: columns r/2 wide; a point looks at columns up to 2 away, in each along
+//! ±sqrt(r² − gap²), gap being the distance of the two columns
+//! ```
 
 use super::estimate::picked;
 use super::way::Mesh;
@@ -9,31 +20,32 @@ use zipfold_core::number::round_even;
 use zipfold_core::space::periodic_box::Image;
 use zipfold_core::{Domain, Job, Table};
 
-/// Rows of x whose pairs with a sample of y are looked at: at most, and at least if they meet
-/// enough.
+/// Rows of x whose pairs with a sample of y are looked at: at most this many, and at least [`FEW`]
+/// once enough pairs are found.
 const QUERIES: usize = 128;
 const FEW: usize = 24;
-/// Pairs that tell their share.
+/// Pairs that determine a share well enough: 5 % standard deviation.
 const ENOUGH: usize = 400;
-/// Cells to the last edge that are tried, until more are worse.
+/// Cells to the last edge that are tried in turn, until more are predicted to be slower.
 const PARTS: [u32; 8] = [1, 2, 3, 4, 6, 8, 12, 16];
-/// Points to a column, at least.
+/// The fewest points per column on average.
 const FEWEST: f64 = 16.0;
-/// Rows that share the columns they meet.
+/// Rows that share the intervals of columns they meet.
 const GROUP: f64 = 4.0;
 
-/// A sample of points in a space, the longest axis last.
+/// A sample of points, the longest axis last.
 struct Sample {
     x: Vec<[f64; 4]>,
     y: Vec<[f64; 4]>,
-    /// Edge of the box along each axis, or how far the points reach.
+    /// The edge of the box along each axis, or how far the points reach.
     extents: [f64; 4],
     periodic: bool,
     axes: usize,
 }
 
-/// The best mesh for `job`, which is one plain histogram of distances, or that of as many `parts`
-/// as are asked for; none where the last edge is infinite or the box oblique.
+/// Returns the best mesh for `job`, which is one plain histogram of distances, or the one with
+/// `parts` cells to the last edge. Returns `None` if the last edge is infinite, or in a triclinic
+/// box.
 pub fn choose(job: &Job, parts: Option<u32>) -> Option<Mesh> {
     let [Fold::Histogram(h)] = job.folds.as_slice() else {
         return None;
@@ -63,6 +75,7 @@ pub fn choose(job: &Job, parts: Option<u32>) -> Option<Mesh> {
 }
 
 impl Sample {
+    /// Samples the points, folds them into the box, and puts the longest axis last.
     fn of(job: &Job) -> Option<Sample> {
         let axes = job.low.dim;
         let lengths = match job.cell.as_ref().map(|c| c.image()) {
@@ -107,7 +120,8 @@ impl Sample {
             axes,
         })
     }
-    /// What a mesh of cells a `parts`-th of `reach` wide would leave.
+    /// Returns what a mesh with cells a `parts`-th of `reach` wide would leave, by counting sampled
+    /// pairs that its intervals would hold.
     fn mesh(&self, job: &Job, reach: f64, parts: u32) -> Mesh {
         let across = self.axes - 1;
         let points = (job.space.n + if job.y.is_some() { job.space.m } else { 0 }) as f64;
@@ -122,6 +136,8 @@ impl Sample {
         let widths: Vec<f64> = (0..across).map(|k| self.extents[k] / cells[k]).collect();
         // Rows of a group follow one another along a column.
         let columns: f64 = cells.iter().product();
+        // Rows of a group are looked for together, so an interval is longer by what they are apart
+        // along the axis.
         let group = 0.5 * (GROUP - 1.0) * self.extents[across] * columns / points;
         // Coordinates in cells, but along the axis.
         let scales: [f64; 4] =
@@ -171,7 +187,8 @@ impl Sample {
             below,
         }
     }
-    /// The distance of coordinates `d` apart, in a box of `edge`.
+    /// Returns the distance of two coordinates that differ by `d`, around a box of `edge` if that
+    /// is shorter.
     #[inline]
     fn apart(&self, d: f64, edge: f64) -> f64 {
         if self.periodic && d > 0.5 * edge {
@@ -180,7 +197,8 @@ impl Sample {
             d
         }
     }
-    /// Columns that may hold points within `reach` of those of one.
+    /// Counts the columns that may hold points within `reach` of a point in one column: those whose
+    /// squared gaps add up to less than the squared reach.
     fn met(&self, reach: f64, cells: &[f64], widths: &[f64]) -> f64 {
         let mut squares = vec![0.0];
         for (cells, width) in cells.iter().zip(widths) {
@@ -201,7 +219,7 @@ impl Sample {
     }
 }
 
-/// The part of all columns that rows meet.
+/// Returns the part of all columns that rows meet: a triangular domain looks one way.
 fn half(job: &Job) -> f64 {
     if job.space.cells == Domain::Triangle {
         0.5

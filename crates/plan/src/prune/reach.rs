@@ -1,16 +1,24 @@
-//! How far apart the rows of a job's pairs can be that count: those within a cut-off, those that no
-//! axis of a histogram leaves out, or those whose value is no zero.
+//! Finds out how far apart the rows of a job's pairs can be that count.
+//!
+//! Three sources say so: a cut-off; the last edges of a histogram, beyond which pairs are "over"
+//! and only counted; and conditions in the formula, as in `if(r2 < 4, …, 0)`, beyond which a sum
+//! only adds zeros. The result bounds the difference of the rows, its length or single components,
+//! and a grid of cells uses it to skip pairs.
+//!
+//! The analysis walks the formula from the value towards the difference and inverts each step:
+//! `sqrt(v) ≤ c` gives v ≤ c², `sum(d²) ≤ c` gives |d| ≤ √c, and so on. It knows the operations
+//! that users write, and answers "unbounded" for everything else, which is always right.
 
 use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{Fold, Histogram, RowOp};
 use zipfold_core::pair::tree::{Binary, Id, Node, Reduce, Side, Unary};
 use zipfold_core::{Job, Precision, Reach, Table};
 
-/// What limits are wider than they are where their squares and roots are rounded.
+/// How much limits are widened where squares and roots are rounded on the way.
 const WIDER: f64 = 1.0 + 1e-12;
 
-/// How far apart the rows of `job` can be that count, where that is known: a cut-off under folds by
-/// row, or edges of a histogram that the points kernels do not count.
+/// Returns how far apart the rows of `job` can be that count, if it is known: for folds by row, by
+/// a cut-off or conditions; for histograms that the points kernels do not count, by their edges.
 pub fn reach(job: &Job) -> Option<Reach> {
     let countable = [job.space.n, job.space.m]
         .iter()
@@ -41,8 +49,8 @@ pub fn reach(job: &Job) -> Option<Reach> {
     }
 }
 
-/// How far apart rows are that every axis of `h` takes in. Of one axis the others are over its last
-/// edge.
+/// Returns how far apart rows are that every axis of `h` takes in. All others are "over", and are
+/// counted without being visited, so their value must be a number: a NaN would be an error.
 fn of_axes(job: &Job, h: &Histogram) -> Option<Reach> {
     let mut limits = Limits::none(job);
     for axis in &h.axes {
@@ -62,9 +70,9 @@ fn of_axes(job: &Job, h: &Histogram) -> Option<Reach> {
     (limits.reach.is_some() && finite(&job.x) && finite(job.other())).then_some(limits.reach)
 }
 
-/// How far apart rows are of which a sum takes more than zeros: those for which the condition of an
-/// `if(…, …, 0)` holds. In single precision sums have other bits than one value after another has,
-/// so they are not for it.
+/// Returns how far apart rows are for which a sum takes more than zeros. Adding +0 changes no sum,
+/// so pairs beyond can be left out and the bits stay; in single precision a full run adds in
+/// another order, so it is excluded.
 fn of_conditions(job: &Job) -> Option<Reach> {
     let sums = |f: &Fold| {
         let Fold::Rows(f) = f else { return false };
@@ -93,7 +101,8 @@ fn of_conditions(job: &Job) -> Option<Reach> {
         .filter(|reach| reach.is_some() && tame(&job.x) && tame(job.other()))
 }
 
-/// How far apart rows are whose value is no zero.
+/// Returns how far apart rows are whose value is not zero. A product vanishes if one factor does
+/// and the other is finite; a sum if both terms do.
 fn vanishing(job: &Job, id: Id) -> Option<Reach> {
     let formula = &job.low.formula;
     let is_zero = |id: Id| formula.constant(id) == Some(0.0);
@@ -132,7 +141,7 @@ fn vanishing(job: &Job, id: Id) -> Option<Reach> {
     }
 }
 
-/// What holds where either does.
+/// Returns the reach of rows within one of two reaches.
 fn wider(a: Reach, b: Reach) -> Reach {
     let components = a
         .components
@@ -146,13 +155,14 @@ fn wider(a: Reach, b: Reach) -> Reach {
     }
 }
 
-/// Limits of differences, as values of a formula imply them.
+/// Limits of differences, collected from what values imply.
 struct Limits<'j> {
     job: &'j Job,
     reach: Reach,
 }
 
 impl<'j> Limits<'j> {
+    /// Returns no limits.
     fn none(job: &'j Job) -> Self {
         Limits {
             job,
@@ -162,7 +172,7 @@ impl<'j> Limits<'j> {
             },
         }
     }
-    /// What it takes for a condition to hold.
+    /// Adds what must be true of the difference for a condition to be true.
     fn holds(&mut self, condition: Id) {
         match self.node(condition) {
             Node::Binary(Binary::Lt | Binary::Le, a, b) => {
@@ -180,10 +190,12 @@ impl<'j> Limits<'j> {
     fn node(&self, id: Id) -> &'j Node {
         self.job.low.formula.node(id)
     }
+    /// Adds |d[k]| ≤ `most`.
     fn limit(&mut self, k: usize, most: f64) {
         self.reach.components[k] = self.reach.components[k].min(most);
     }
-    /// What it takes for value `id` to be `most` or less.
+    /// Adds what must be true of the difference for value `id` to be at most `most`. A sum of two
+    /// values bounds each of them only if neither is negative.
     fn at_most(&mut self, id: Id, most: f64) {
         if most.is_nan() || most < 0.0 {
             return;
@@ -224,7 +236,7 @@ impl<'j> Limits<'j> {
             _ => {}
         }
     }
-    /// A reduction of the magnitudes or squares of all components.
+    /// Adds the limits of a reduction of magnitudes or squares of all components.
     fn reduced(&mut self, op: Reduce, body: Id, most: f64) {
         let most = match self.node(body) {
             Node::Unary(Unary::Abs, a) if self.is_difference(*a) => most,
@@ -239,7 +251,8 @@ impl<'j> Limits<'j> {
         }
         (0..self.job.low.dim).for_each(|k| self.limit(k, most));
     }
-    /// Whether a value is a number for any coordinates that are: infinite at worst.
+    /// Returns whether a value is a number for all finite coordinates: infinite at worst, never
+    /// NaN.
     fn is_number(&self, id: Id) -> bool {
         let constant = |id: Id| self.job.low.formula.constant(id);
         match self.node(id) {
@@ -268,7 +281,7 @@ impl<'j> Limits<'j> {
             _ => constant(id).is_some_and(f64::is_finite),
         }
     }
-    /// Whether a value is never below zero.
+    /// Returns whether a value is never below zero.
     fn is_magnitude(&self, id: Id) -> bool {
         match self.node(id) {
             Node::Unary(Unary::Abs | Unary::Sqrt, _) => true,
@@ -282,8 +295,8 @@ impl<'j> Limits<'j> {
             _ => self.job.low.formula.constant(id).is_some_and(|c| c >= 0.0),
         }
     }
-    /// The component of which a number is the difference. That of the nearest image and that of
-    /// rows as they are tell the same rows apart, since coordinates are compared modulo the box.
+    /// Returns the component of which a number is the difference. The minimum image and the plain
+    /// difference tell the same rows apart, since coordinates are compared modulo the box.
     fn component(&self, id: Id) -> Option<usize> {
         let k = match self.node(id) {
             Node::DeltaAt(k) => *k,
@@ -300,7 +313,7 @@ impl<'j> Limits<'j> {
         };
         ((k as usize) < self.job.low.dim).then_some(k as usize)
     }
-    /// Whether a vector is the difference of the rows.
+    /// Returns whether a vector is the difference of the rows, in either direction.
     fn is_difference(&self, id: Id) -> bool {
         match self.node(id) {
             Node::Delta => true,

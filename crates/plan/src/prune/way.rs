@@ -1,4 +1,5 @@
-//! How pairs are left out: the record of a plan, and the space that such a run walks.
+//! How pairs are left out: the record in a plan, whether a job allows it, and the domain that such
+//! a run walks.
 
 use super::reach::reach;
 use serde::{Deserialize, Serialize};
@@ -6,10 +7,11 @@ use zipfold_core::fold::Fold;
 use zipfold_core::pair::Shape;
 use zipfold_core::{Domain, Job, Space};
 
-/// Hoisted numbers of a row beyond which boxes say little and cost much.
+/// Hoisted numbers of a row beyond which boxes say little (the distances of random points become
+/// alike) and cost much.
 const MOST_COORDINATES: usize = 64;
 
-/// How the cells of a pruned run are walked.
+/// How the pairs of a pruned run are walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Each once.
@@ -18,7 +20,7 @@ pub enum Mode {
     Doubled,
 }
 
-/// Whether a plan prunes.
+/// Whether and how a plan leaves out pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Prune {
     pub(super) on: bool,
@@ -32,7 +34,8 @@ pub struct Prune {
 }
 
 impl Prune {
-    /// How rows are sorted: tiles of runs that sort them in another way are of other rows.
+    /// Returns how rows are sorted, as part of the identity of a checkpoint: tiles of runs that
+    /// sort them otherwise are of other rows.
     pub fn rows(self) -> String {
         match (self.on, self.mesh) {
             (false, _) => "as given".into(),
@@ -41,14 +44,14 @@ impl Prune {
             (true, Some(mesh)) => format!("mesh {}", mesh.parts),
         }
     }
-    /// Whether bounds are used.
+    /// Returns whether pairs are left out.
     pub fn is_on(self) -> bool {
         self.on
     }
 }
 
-/// How `job` can be pruned, if it can: its folds must not depend on the order of pairs, or take
-/// them in the order given, and its values must be numbers.
+/// Returns how `job` can be pruned, if it can: its folds do not depend on the order of pairs, or
+/// take them in the order given, and its values are numbers.
 pub fn mode(job: &Job) -> Option<Mode> {
     let by_row = job.folds.iter().all(|f| matches!(f, Fold::Rows(_)));
     if by_row && reach(job).is_some() {
@@ -88,8 +91,8 @@ pub fn mode(job: &Job) -> Option<Mode> {
     }
 }
 
-/// The space that is walked: a half space whose folds credit rows is walked from both rows of a
-/// cell.
+/// Returns the domain that is walked: a triangular one whose folds credit rows is walked from both
+/// rows of a pair, because a search finds the partners of one row.
 pub fn walked(job: &Job, prune: Prune) -> Space {
     let doubled = prune.on && mode(job) == Some(Mode::Doubled);
     let cells = match (job.space.cells, doubled) {
@@ -100,7 +103,7 @@ pub fn walked(job: &Job, prune: Prune) -> Space {
     Space { cells, ..job.space }
 }
 
-/// Whether boxes serve `job`: the answers of its folds are the same in any order of pairs.
+/// Returns whether boxes serve `job`: the answers of its folds are the same in any order of pairs.
 pub fn takes_boxes(job: &Job) -> bool {
     job.folds.iter().all(|fold| fold.traits().bounded)
 }
