@@ -54,7 +54,7 @@ fn borrow<T: Element + Sync + 'static>(
 
 /// A table over a two-dimensional, C-contiguous array of f32 or f64. `arrays.py` makes everything
 /// else into one.
-pub fn table(array: &Bound<'_, PyAny>) -> PyResult<Table> {
+pub(crate) fn table(array: &Bound<'_, PyAny>) -> PyResult<Table> {
     let made = if let Ok(double) = array.cast::<PyArray2<f64>>() {
         borrow(double).map(|(rows, cols, items)| Table::new(rows, cols, Elements::F64(items)))
     } else if let Ok(single) = array.cast::<PyArray2<f32>>() {

@@ -25,7 +25,7 @@ type Column<'py> = (String, Bound<'py, PyAny>, Option<Vec<String>>);
 /// numbered. Columns that nobody wants may be of any kind.
 #[pyfunction]
 #[pyo3(signature = (capsule, wanted))]
-pub fn arrow_columns<'py>(
+pub(crate) fn arrow_columns<'py>(
     py: Python<'py>,
     capsule: &Bound<'py, PyCapsule>,
     wanted: Option<Vec<usize>>,
@@ -324,7 +324,7 @@ fn dictionary(items: &mut Vec<f64>, words: &mut Words, array: &ArrayRef) -> Resu
 
 /// Columns of i64 and f64 as a capsule that any Arrow library takes.
 #[pyfunction]
-pub fn arrow_stream<'py>(
+pub(crate) fn arrow_stream<'py>(
     py: Python<'py>,
     columns: Vec<(String, Bound<'py, PyAny>)>,
 ) -> PyResult<Bound<'py, PyCapsule>> {

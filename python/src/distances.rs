@@ -22,7 +22,7 @@ use zipfold::{Precision, problem::Domain};
 #[pyfunction]
 #[pyo3(signature = (x, y, metric, formula, parameters, condensed, out, precision, given))]
 #[allow(clippy::too_many_arguments)]
-pub fn dense<'py>(
+pub(crate) fn dense<'py>(
     py: Python<'py>,
     x: &Bound<'py, PyAny>,
     y: Option<&Bound<'py, PyAny>>,

@@ -7,7 +7,7 @@ use zipfold::internals::core::opt::{Given, Opt};
 use zipfold::{Blame, Error};
 
 /// The exception for `error`.
-pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
+pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
     let name = match error.blame() {
         Blame::Input | Blame::Impossible => "InputError",
         Blame::Request => "RequestError",
@@ -25,7 +25,7 @@ pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
 }
 
 /// An option as Python takes it: `range=(LO, HI)`, `nan='skip'`.
-pub fn words(opt: Opt, given: Given<'_>) -> String {
+pub(crate) fn words(opt: Opt, given: Given<'_>) -> String {
     let (value, exact) = match given {
         Given::Nothing => return argument(opt).into(),
         Given::Value(value) => (value, true),

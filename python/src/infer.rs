@@ -24,7 +24,7 @@ type Arrays = (
 
 /// Where a network comes from.
 #[derive(FromPyObject)]
-pub enum Model {
+pub(crate) enum Model {
     /// A file.
     File(PathBuf),
     /// Arrays.
@@ -63,7 +63,7 @@ impl Model {
 /// order seconds, limit, threads, device)`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Question {
+pub(crate) struct Question {
     task: String,
     keep: Vec<String>,
     samples: usize,
@@ -130,7 +130,7 @@ impl Question {
 
 /// Answers a question about a network.
 #[pyfunction]
-pub fn infer<'py>(
+pub(crate) fn infer<'py>(
     py: Python<'py>,
     model: Model,
     question: Question,

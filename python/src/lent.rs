@@ -10,7 +10,7 @@ use zipfold::internals::plan::{Sink, Values};
 use zipfold::{Error, Result};
 
 /// Memory of a C-contiguous array, in either precision.
-pub struct Place {
+pub(crate) struct Place {
     start: Start,
     len: usize,
     _owner: Py<PyAny>,
@@ -39,7 +39,7 @@ impl Start {
 
 impl Place {
     /// The memory of `out`, which must have `shape`.
-    pub fn of(out: &Bound<'_, PyAny>, shape: &[usize]) -> PyResult<Place> {
+    pub(crate) fn of(out: &Bound<'_, PyAny>, shape: &[usize]) -> PyResult<Place> {
         let (start, found, fits) = if let Ok(a) = out.cast::<PyArrayDyn<f64>>() {
             let fits = a.is_c_contiguous() && a.data().is_aligned() && a.try_readwrite().is_ok();
             (Start::F64(a.data()), a.shape().to_vec(), fits)
@@ -70,7 +70,11 @@ impl Place {
 }
 
 /// A new C-contiguous array of `shape`, not filled: a dense fold writes every element.
-pub fn fresh<'py>(py: Python<'py>, shape: &[usize], single: bool) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn fresh<'py>(
+    py: Python<'py>,
+    shape: &[usize],
+    single: bool,
+) -> PyResult<Bound<'py, PyAny>> {
     let elements = shape.iter().try_fold(1usize, |n, s| n.checked_mul(*s));
     let bytes = elements.and_then(|n| n.checked_mul(if single { 4 } else { 8 }));
     if bytes.is_none_or(|b| b > isize::MAX as usize) {

@@ -22,7 +22,7 @@ const SHORT_MEMORY: u64 = 2 << 30;
 /// Arguments of a call that say how, not what: `(threads, memory, settings, shard, progress,
 /// device)`.
 #[derive(FromPyObject)]
-pub struct Given(
+pub(crate) struct Given(
     usize,
     Option<u64>,
     Option<BTreeMap<String, String>>,
@@ -34,7 +34,7 @@ pub struct Given(
 impl Given {
     /// Whether the work on `folds` over `data` takes less than a person notices, and its results
     /// little memory.
-    pub fn is_short(&self, data: &Data, folds: &[FoldSpec]) -> bool {
+    pub(crate) fn is_short(&self, data: &Data, folds: &[FoldSpec]) -> bool {
         let (n, m, d) = (
             data.x.rows() as f64,
             data.other().rows() as f64,
@@ -56,20 +56,20 @@ impl Given {
                 .all(|r| r < SHORT)
     }
     /// Told of progress.
-    pub fn progress(&self) -> Option<&Py<PyAny>> {
+    pub(crate) fn progress(&self) -> Option<&Py<PyAny>> {
         self.4.as_ref()
     }
     /// One balanced share of the space.
-    pub fn shard(&self) -> Option<(usize, usize)> {
+    pub(crate) fn shard(&self) -> Option<(usize, usize)> {
         self.3
     }
     /// Bytes that the call may hold.
-    pub fn memory(&self) -> u64 {
+    pub(crate) fn memory(&self) -> u64 {
         self.1.unwrap_or_else(available_memory)
     }
     /// The options of a run. What is short has a budget that does not depend on the machine unless
     /// one was given: finding what is free takes longer.
-    pub fn options<'a>(
+    pub(crate) fn options<'a>(
         &self,
         shared: &'a Shared,
         tell: &'a (dyn Fn(Progress) + Sync),
@@ -100,7 +100,7 @@ fn bins(axis: &AxisSpec) -> f64 {
 }
 
 /// Named numbers and vectors of a metric or formula.
-pub fn params(given: Option<&Bound<'_, PyDict>>) -> PyResult<BTreeMap<String, Param>> {
+pub(crate) fn params(given: Option<&Bound<'_, PyDict>>) -> PyResult<BTreeMap<String, Param>> {
     let mut out = BTreeMap::new();
     for (name, value) in given.into_iter().flatten() {
         let name: String = name.extract()?;
@@ -137,20 +137,20 @@ fn param(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Param> {
 
 /// Bytes that a call without a limit of its own may hold.
 #[pyfunction]
-pub fn available_memory() -> u64 {
+pub(crate) fn available_memory() -> u64 {
     zipfold::internals::io::memory::usual()
 }
 
 /// Bytes of `"2GiB"`, `"500MB"`.
 #[pyfunction]
-pub fn parse_bytes(py: Python<'_>, text: &str) -> PyResult<u64> {
+pub(crate) fn parse_bytes(py: Python<'_>, text: &str) -> PyResult<u64> {
     zipfold::internals::core::budget::parse_bytes(text)
         .map_err(|e| raise(py, &e.at("memory").remedy("memory='2GiB'")))
 }
 
 /// Refuses what names no device; whether it is there shows when it is used.
 #[pyfunction]
-pub fn check_device(py: Python<'_>, name: &str) -> PyResult<()> {
+pub(crate) fn check_device(py: Python<'_>, name: &str) -> PyResult<()> {
     Wanted::parse(name).map(drop).map_err(|e| raise(py, &e))
 }
 
@@ -160,7 +160,7 @@ type Device = (String, String, u64, bool);
 
 /// The devices there are, and for every runtime without any why.
 #[pyfunction]
-pub fn devices() -> (Vec<Device>, Vec<(String, String)>) {
+pub(crate) fn devices() -> (Vec<Device>, Vec<(String, String)>) {
     let (mut found, mut missing) = (vec![], vec![]);
     for runtime in [Runtime::Cuda, Runtime::OpenCl] {
         match list(runtime) {
@@ -175,7 +175,7 @@ pub fn devices() -> (Vec<Device>, Vec<(String, String)>) {
 }
 
 /// A problem from its JSON text.
-pub fn problem(py: Python<'_>, text: &str) -> PyResult<zipfold::Problem> {
+pub(crate) fn problem(py: Python<'_>, text: &str) -> PyResult<zipfold::Problem> {
     serde_json::from_str(text)
         .map_err(|e| raise(py, &zipfold::Error::request(format!("no problem: {e}"))))
 }

@@ -8,7 +8,7 @@ use zipfold::Output;
 use zipfold::internals::core::fold::{Fold, Layout, Numbers, Role, Tally};
 
 /// What `fold` gave over `n` × `m` rows.
-pub fn result<'py>(
+pub(crate) fn result<'py>(
     py: Python<'py>,
     fold: &Fold,
     output: Output,
@@ -82,7 +82,7 @@ fn values_of<'py, T: numpy::Element>(
 }
 
 /// What happened to the cells.
-pub fn tally<'py>(py: Python<'py>, tally: &Tally) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn tally<'py>(py: Python<'py>, tally: &Tally) -> PyResult<Bound<'py, PyDict>> {
     let out = PyDict::new(py);
     out.set_item("counted", tally.counted)?;
     out.set_item("far", tally.far)?;

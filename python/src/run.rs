@@ -52,7 +52,7 @@ fn data(x: &Named<'_>, y: Option<&Named<'_>>, weights: &Weights<'_>) -> PyResult
 
 /// Runs `text` (a problem as JSON). A share gives `{"part": bytes}`, anything else its results.
 #[pyfunction]
-pub fn run<'py>(
+pub(crate) fn run<'py>(
     py: Python<'py>,
     text: &str,
     x: Named<'py>,
@@ -99,7 +99,7 @@ pub fn run<'py>(
 
 /// Merges the partial results of all shares of a run over the same data.
 #[pyfunction]
-pub fn merge<'py>(
+pub(crate) fn merge<'py>(
     py: Python<'py>,
     parts: Vec<Vec<u8>>,
     x: Named<'py>,
@@ -172,7 +172,7 @@ type Explained = (String, String, (usize, usize), String);
 
 /// The plan of a problem, without running it.
 #[pyfunction]
-pub fn explain<'py>(
+pub(crate) fn explain<'py>(
     py: Python<'py>,
     text: &str,
     x: Named<'py>,
@@ -218,7 +218,7 @@ type Metric = (
 /// Every named pair: name, aliases, options, whether it is symmetric, what rows it is for, distance
 /// or similarity, the range of its values, and what it is in a line.
 #[pyfunction]
-pub fn metrics() -> Vec<Metric> {
+pub(crate) fn metrics() -> Vec<Metric> {
     let words = |list: &[&str]| list.iter().map(|w| (*w).to_string()).collect();
     let all = zipfold::internals::core::pair::named::all().iter();
     all.map(|m| {
@@ -244,7 +244,7 @@ pub fn metrics() -> Vec<Metric> {
 
 /// The refusal of a name that is no metric.
 #[pyfunction]
-pub fn unknown_metric(py: Python<'_>, name: &str) -> PyErr {
+pub(crate) fn unknown_metric(py: Python<'_>, name: &str) -> PyErr {
     match zipfold::internals::core::pair::named::require(name, &Default::default()) {
         Err(e) => raise(py, &e),
         Ok(_) => raise(py, &Error::internal(format!("'{name}' is a metric"))),

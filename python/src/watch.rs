@@ -12,7 +12,7 @@ const BEAT: Duration = Duration::from_millis(20);
 
 /// What a run and its watcher share.
 #[derive(Default)]
-pub struct Shared {
+pub(crate) struct Shared {
     /// Set to stop the run.
     pub stop: AtomicBool,
     cells: AtomicU64,
@@ -24,7 +24,7 @@ pub struct Shared {
 
 impl Shared {
     /// Keeps how far the run is.
-    pub fn tell(&self, progress: Progress) {
+    pub(crate) fn tell(&self, progress: Progress) {
         *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = progress.phase;
         self.cells.store(progress.cells, Relaxed);
         self.total.store(progress.total, Relaxed);
@@ -34,7 +34,7 @@ impl Shared {
 /// Runs `work` with the interpreter released. Short work runs on this thread. Long work runs on its
 /// own, while this one looks for signals (Ctrl-C raises KeyboardInterrupt) and calls
 /// `progress(cells, total)`.
-pub fn attended<R: Send>(
+pub(crate) fn attended<R: Send>(
     py: Python<'_>,
     short: bool,
     progress: Option<&Py<PyAny>>,

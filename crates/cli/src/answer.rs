@@ -19,7 +19,7 @@ const TABLES: &[&str] = &[
 ];
 
 /// Refuses outputs that could not be written, before any work.
-pub fn refuse_early(path: &str, problem: &Problem, args: &RunArgs) -> Result<()> {
+pub(crate) fn refuse_early(path: &str, problem: &Problem, args: &RunArgs) -> Result<()> {
     let suffix = Path::new(path)
         .extension()
         .and_then(|e| e.to_str())
@@ -67,7 +67,7 @@ pub fn refuse_early(path: &str, problem: &Problem, args: &RunArgs) -> Result<()>
 }
 
 /// The verb that asks for what `problem` keeps first.
-pub fn verb_of(problem: &Problem) -> &'static str {
+pub(crate) fn verb_of(problem: &Problem) -> &'static str {
     match problem.folds.first() {
         Some(FoldSpec::Matrix {} | FoldSpec::Condensed {}) | None => "dist",
         Some(FoldSpec::Reduce { .. } | FoldSpec::Quantile(_)) => "reduce",
@@ -94,7 +94,7 @@ fn refuse_binary(verb: &str) -> Result<()> {
 }
 
 /// Refuses a picture that could not be drawn, before any work.
-pub fn refuse_picture(path: &str, args: &RunArgs) -> Result<()> {
+pub(crate) fn refuse_picture(path: &str, args: &RunArgs) -> Result<()> {
     if !path.ends_with(".svg") {
         return Err(Error::request("pictures are SVG")
             .at(path.to_string())
@@ -104,14 +104,14 @@ pub fn refuse_picture(path: &str, args: &RunArgs) -> Result<()> {
 }
 
 /// Whether something is there that is written into, not replaced: a pipe, a device.
-pub fn is_special(path: &str) -> bool {
+pub(crate) fn is_special(path: &str) -> bool {
     Path::new(path)
         .metadata()
         .is_ok_and(|facts| !facts.is_file() && !facts.is_dir())
 }
 
 /// Refuses a place that exists already, or is in no folder.
-pub fn refuse_place(path: &str, force: bool) -> Result<()> {
+pub(crate) fn refuse_place(path: &str, force: bool) -> Result<()> {
     // A link to nothing is there too.
     if Path::new(path).symlink_metadata().is_ok() && !force && !is_special(path) {
         return Err(Error::request("the output exists")
@@ -130,7 +130,7 @@ pub fn refuse_place(path: &str, force: bool) -> Result<()> {
 }
 
 /// Writes every fold's result; several folds get a number before the suffix.
-pub fn write(
+pub(crate) fn write(
     path: &str,
     job: &Job,
     outcome: &Outcome,
@@ -161,7 +161,7 @@ fn numbered(path: &str, at: usize) -> String {
 }
 
 /// Writes the answer of one fold.
-pub fn write_one(
+pub(crate) fn write_one(
     path: &str,
     job: &Job,
     answer: &Columns<'_>,

@@ -16,7 +16,7 @@ use std::path::PathBuf;
     max_term_width = 100,
     arg_required_else_help = true
 )]
-pub struct Cli {
+pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub verb: Verb,
@@ -24,7 +24,7 @@ pub struct Cli {
 
 /// What to do.
 #[derive(Subcommand, Clone)]
-pub enum Verb {
+pub(crate) enum Verb {
     /// A question about pairs.
     #[command(flatten)]
     Ask(Question),
@@ -89,7 +89,7 @@ pub enum Verb {
 #[allow(clippy::large_enum_variant, reason = "made once, by the parser")]
 /// What `explain` explains.
 #[derive(Subcommand, Clone)]
-pub enum Explained {
+pub(crate) enum Explained {
     /// A question about pairs.
     #[command(flatten)]
     Ask(Question),
@@ -99,7 +99,7 @@ pub enum Explained {
 
 /// A question about pairs.
 #[derive(Subcommand, Clone)]
-pub enum Question {
+pub(crate) enum Question {
     /// The matrix of all pairs
     Dist(Dist),
     /// The k nearest rows of every row
@@ -119,7 +119,7 @@ pub enum Question {
 /// Inputs and the pair.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Pair")]
-pub struct PairArgs {
+pub(crate) struct PairArgs {
     /// Rows called x: a table (`zipfold formats` lists the formats), or - for standard input
     #[arg(help_heading = "Input", value_hint = clap::ValueHint::FilePath)]
     pub x: String,
@@ -184,7 +184,7 @@ pub struct PairArgs {
 
 /// How to run and where to write.
 #[derive(Args, Clone, Debug)]
-pub struct RunArgs {
+pub(crate) struct RunArgs {
     /// Output file; its extension selects the format, - is standard output
     #[arg(short = 'o', long = "output", value_name = "FILE", help_heading = "Output", value_hint = clap::ValueHint::FilePath)]
     pub output: Option<String>,
@@ -245,7 +245,7 @@ pub struct RunArgs {
 /// `dist`.
 #[derive(Args, Clone)]
 #[allow(missing_docs)]
-pub struct Dist {
+pub(crate) struct Dist {
     #[command(flatten)]
     pub pair: PairArgs,
     /// The pair as a function in C, for a device: double pair(const double *x, const double *y, int
@@ -265,7 +265,7 @@ pub struct Dist {
 /// `knn`.
 #[derive(Args, Clone)]
 #[allow(missing_docs)]
-pub struct Knn {
+pub(crate) struct Knn {
     #[command(flatten)]
     pub pair: PairArgs,
     /// Number of neighbours per row. Missing ones get index -1 and value NaN
@@ -281,7 +281,7 @@ pub struct Knn {
 /// `top`.
 #[derive(Args, Clone)]
 #[allow(missing_docs)]
-pub struct Top {
+pub(crate) struct Top {
     #[command(flatten)]
     pub pair: PairArgs,
     /// Number of pairs
@@ -297,7 +297,7 @@ pub struct Top {
 /// `hist`.
 #[derive(Args, Clone)]
 #[allow(missing_docs)]
-pub struct Hist {
+pub(crate) struct Hist {
     #[command(flatten)]
     pub pair: PairArgs,
     /// Number of uniform bins
@@ -325,7 +325,7 @@ pub struct Hist {
 /// `reduce`.
 #[derive(Args, Clone)]
 #[allow(missing_docs)]
-pub struct Reduce {
+pub(crate) struct Reduce {
     #[command(flatten)]
     pub pair: PairArgs,
     /// The operation
@@ -356,7 +356,7 @@ pub struct Reduce {
 /// `join`.
 #[derive(Args, Clone)]
 #[allow(missing_docs)]
-pub struct Join {
+pub(crate) struct Join {
     #[command(flatten)]
     pub pair: PairArgs,
     /// The condition: 'abs(x.time - y.time) < 0.5 and x.origin == y.origin'; as in SQL no
@@ -389,7 +389,7 @@ pub struct Join {
 /// `run`.
 #[derive(Args, Clone)]
 #[allow(missing_docs)]
-pub struct RunFile {
+pub(crate) struct RunFile {
     /// A problem as TOML or JSON
     pub problem: String,
     #[command(flatten)]
@@ -399,7 +399,7 @@ pub struct RunFile {
 /// `merge`.
 #[derive(Args, Clone)]
 #[allow(missing_docs)]
-pub struct Merge {
+pub(crate) struct Merge {
     /// Partial results of all shards
     #[arg(required = true)]
     pub partials: Vec<String>,
@@ -409,7 +409,7 @@ pub struct Merge {
 
 /// `bench`.
 #[derive(Args, Clone)]
-pub struct BenchArgs {
+pub(crate) struct BenchArgs {
     /// Only these workloads; of everything, only questions whose description holds these texts
     pub names: Vec<String>,
     /// Small questions of every kind, each against its prediction and the questions beside it;
@@ -438,7 +438,7 @@ pub struct BenchArgs {
 
 /// Exact inference on a discrete graphical model.
 #[derive(Args, Clone, Debug)]
-pub struct InferArgs {
+pub(crate) struct InferArgs {
     /// The network: .uai, .erg, .bif, .xmlbif or .net, plain or .gz or .xz, or - for standard input
     #[arg(help_heading = "Input", value_hint = ValueHint::FilePath)]
     pub model: PathBuf,

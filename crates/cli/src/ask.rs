@@ -113,7 +113,7 @@ fn problem(
 }
 
 /// `dist`.
-pub fn dist(args: &Dist, budget: &Budget) -> Result<Problem> {
+pub(crate) fn dist(args: &Dist, budget: &Budget) -> Result<Problem> {
     let fold = if args.condensed {
         FoldSpec::Condensed {}
     } else {
@@ -123,7 +123,7 @@ pub fn dist(args: &Dist, budget: &Budget) -> Result<Problem> {
 }
 
 /// `knn`.
-pub fn knn(args: &Knn, budget: &Budget) -> Result<Problem> {
+pub(crate) fn knn(args: &Knn, budget: &Budget) -> Result<Problem> {
     if args.k == 0 {
         return Err(Error::request("no neighbours asked for")
             .at("-k")
@@ -141,7 +141,7 @@ pub fn knn(args: &Knn, budget: &Budget) -> Result<Problem> {
 }
 
 /// `top`.
-pub fn top(args: &Top, budget: &Budget) -> Result<Problem> {
+pub(crate) fn top(args: &Top, budget: &Budget) -> Result<Problem> {
     let spec = TopSpec {
         k: args.k,
         largest: args.largest.then_some(true),
@@ -162,7 +162,7 @@ fn edges(path: &str, budget: &Budget) -> Result<Vec<f64>> {
 }
 
 /// `hist`.
-pub fn hist(args: &Hist, budget: &Budget) -> Result<Problem> {
+pub(crate) fn hist(args: &Hist, budget: &Budget) -> Result<Problem> {
     let edges = args
         .edges
         .as_deref()
@@ -190,7 +190,7 @@ pub fn hist(args: &Hist, budget: &Budget) -> Result<Problem> {
 }
 
 /// `reduce`.
-pub fn reduce(args: &Reduce, budget: &Budget) -> Result<Problem> {
+pub(crate) fn reduce(args: &Reduce, budget: &Budget) -> Result<Problem> {
     if matches!(args.op.as_str(), "median" | "quantile") {
         return quantiles(args, budget);
     }
@@ -272,7 +272,7 @@ fn quantiles(args: &Reduce, budget: &Budget) -> Result<Problem> {
 }
 
 /// `join`.
-pub fn join(args: &Join, budget: &Budget) -> Result<Problem> {
+pub(crate) fn join(args: &Join, budget: &Budget) -> Result<Problem> {
     let kind = match args.kind.as_str() {
         "semi" => SelectKind::Semi,
         "anti" => SelectKind::Anti,
@@ -316,12 +316,12 @@ pub fn join(args: &Join, budget: &Budget) -> Result<Problem> {
 }
 
 /// Bytes of `256MiB`, `2GiB`, `1e9`.
-pub fn bytes(text: &str) -> Result<u64> {
+pub(crate) fn bytes(text: &str) -> Result<u64> {
     parse_bytes(text).map_err(|e| e.at("--memory"))
 }
 
 /// The plan choices of `--set key=value`.
-pub fn overrides(texts: &[String]) -> Result<Overrides> {
+pub(crate) fn overrides(texts: &[String]) -> Result<Overrides> {
     let one = |text: &String| match text.split_once('=') {
         Some((key, value)) => Ok((key.to_string(), value.to_string())),
         None => Err(Error::request(format!("expected KEY=VALUE, got '{text}'"))
@@ -332,7 +332,7 @@ pub fn overrides(texts: &[String]) -> Result<Overrides> {
 }
 
 /// `--shard I/N`, from 1, as (index from 0, parts).
-pub fn shard(run: &RunArgs) -> Result<Option<(usize, usize)>> {
+pub(crate) fn shard(run: &RunArgs) -> Result<Option<(usize, usize)>> {
     let Some(text) = &run.shard else {
         return Ok(None);
     };

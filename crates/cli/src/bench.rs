@@ -108,7 +108,7 @@ enum Style {
 ///
 /// # Errors
 /// `Request` for a workload that does not exist; those of the runs.
-pub fn bench(args: &BenchArgs) -> Result<()> {
+pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
     if args.everything {
         return crate::everything::everything(args);
     }

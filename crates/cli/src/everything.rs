@@ -264,7 +264,7 @@ struct Found {
 ///
 /// # Errors
 /// Those of the output.
-pub fn everything(args: &BenchArgs) -> Result<()> {
+pub(crate) fn everything(args: &BenchArgs) -> Result<()> {
     let levels = Levels::built_in()?;
     let overrides = ask::overrides(&args.set)?;
     let threads = if args.threads == 0 { 1 } else { args.threads };

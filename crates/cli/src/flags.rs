@@ -5,7 +5,7 @@ use zipfold::internals::core::error::quoted;
 use zipfold::internals::core::opt::{Given, Opt};
 
 /// An option as the command takes it: `--range LO HI`, `--nan skip`.
-pub fn words(opt: Opt, given: Given<'_>) -> String {
+pub(crate) fn words(opt: Opt, given: Given<'_>) -> String {
     let value = match given {
         Given::Nothing => String::new(),
         Given::Value(value) => quoted(value),
@@ -23,7 +23,7 @@ pub fn words(opt: Opt, given: Given<'_>) -> String {
 }
 
 /// Warnings in the words of the command.
-pub fn told_all(warnings: &[Message]) -> Vec<String> {
+pub(crate) fn told_all(warnings: &[Message]) -> Vec<String> {
     warnings.iter().map(|w| w.told(words)).collect()
 }
 

@@ -195,7 +195,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
 ];
 
 /// The whole grammar.
-pub fn grammar() -> Command {
+pub(crate) fn grammar() -> Command {
     let mut command = Cli::command();
     for (verb, examples) in EXAMPLES {
         command = command.mut_subcommand(verb, |c| {

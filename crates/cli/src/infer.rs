@@ -34,7 +34,7 @@ struct Prepared {
 ///
 /// # Errors
 /// Whatever reading, planning, executing or writing refuses.
-pub fn run(args: InferArgs) -> Result<()> {
+pub(crate) fn run(args: InferArgs) -> Result<()> {
     let start = Instant::now();
     check(&args)?;
     let mut ready = prepare(&args)?;
@@ -123,7 +123,7 @@ fn options(args: &InferArgs) -> OutputOptions {
 ///
 /// # Errors
 /// As [`run`], without executing.
-pub fn run_explain(args: InferArgs) -> Result<()> {
+pub(crate) fn run_explain(args: InferArgs) -> Result<()> {
     check(&args)?;
     let ready = prepare(&args)?;
     let start = Instant::now();

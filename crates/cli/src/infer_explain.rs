@@ -13,7 +13,7 @@ const LISTED: usize = 12;
 
 /// What the plan does and is predicted to take. `seconds` is what simplification and the order
 /// search took.
-pub fn text(
+pub(crate) fn text(
     network: &Network,
     reduced: &Reduced,
     planned: &Planned,
@@ -133,7 +133,7 @@ fn list_joins(out: &mut String, plan: &Plan) {
 }
 
 /// `9 joins with 99.6 % of the operations on cuda:0, predicted 12 ms with the host's part`.
-pub fn device_text(on: &OnDevice) -> String {
+pub(crate) fn device_text(on: &OnDevice) -> String {
     let OnDevice {
         device,
         joins,
@@ -148,7 +148,7 @@ pub fn device_text(on: &OnDevice) -> String {
 }
 
 /// The device and its part in numbers.
-pub fn device_json(on: &OnDevice) -> serde_json::Value {
+pub(crate) fn device_json(on: &OnDevice) -> serde_json::Value {
     json!({"name": on.device, "joins": on.joins, "share": on.share, "seconds": on.seconds})
 }
 
@@ -197,7 +197,7 @@ fn list_rest(out: &mut String, seconds: impl Iterator<Item = f64>) {
 }
 
 /// The plan in numbers; nothing where simplification settled everything.
-pub fn plan_json(planned: &Planned) -> serde_json::Value {
+pub(crate) fn plan_json(planned: &Planned) -> serde_json::Value {
     let Some(p) = planned.prediction() else {
         return serde_json::Value::Null;
     };
@@ -217,7 +217,7 @@ pub fn plan_json(planned: &Planned) -> serde_json::Value {
 }
 
 /// What [`text`] says, in numbers. `seconds` is what simplification and the order search took.
-pub fn json(
+pub(crate) fn json(
     network: &Network,
     reduced: &Reduced,
     planned: &Planned,
@@ -268,7 +268,7 @@ fn joins(plan: &Plan) -> Vec<Join> {
 }
 
 /// log2 of the configurations that each join visits, in the order of execution.
-pub fn visited(planned: &Planned) -> Vec<f64> {
+pub(crate) fn visited(planned: &Planned) -> Vec<f64> {
     planned
         .plans()
         .into_iter()

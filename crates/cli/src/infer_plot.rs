@@ -10,7 +10,7 @@ use zipfold::network::Network;
 ///
 /// # Errors
 /// `Internal` where it cannot be drawn.
-pub fn profile_svg(visited: &[f64]) -> Result<String> {
+pub(crate) fn profile_svg(visited: &[f64]) -> Result<String> {
     let top = visited.iter().copied().fold(1.0, f64::max);
     let words = format!("joins in the order of execution ({})", visited.len());
     drawn((880, 370), |root| {
@@ -47,7 +47,7 @@ const BESIDE: usize = 60;
 ///
 /// # Errors
 /// `Internal` where it cannot be drawn.
-pub fn marginals_svg(network: &Network, rows: &[Vec<f64>]) -> Result<String> {
+pub(crate) fn marginals_svg(network: &Network, rows: &[Vec<f64>]) -> Result<String> {
     let shown = rows.len().min(DRAWN);
     drawn((WIDTH, 40 + STEP as u32 * shown as u32), |root| {
         for (v, row) in rows.iter().take(DRAWN).enumerate() {

@@ -18,7 +18,7 @@ const SHOWN: usize = 20_000;
 ///
 /// # Errors
 /// Those of the output.
-pub fn write(
+pub(crate) fn write(
     path: &str,
     network: &Network,
     args: &InferArgs,

@@ -11,7 +11,7 @@ use zipfold::network::{Answer, Evidence, Network};
 use zipfold::network::{Inferred, Settings, samples};
 
 /// Draws `many` samples and writes them in `form`.
-pub fn run(
+pub(crate) fn run(
     args: &InferArgs,
     form: Form,
     network: &Network,

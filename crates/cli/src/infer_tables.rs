@@ -12,7 +12,7 @@ use zipfold::{Blame, Error};
 
 /// What is said of evidence that cannot happen: there is nothing to ask after it, and its
 /// probability is an answer of its own (`--task pr`).
-pub fn impossible() -> Error {
+pub(crate) fn impossible() -> Error {
     Error::new(
         Blame::Impossible,
         "the evidence has probability zero, so there is nothing to ask after it",
@@ -23,7 +23,7 @@ pub fn impossible() -> Error {
 
 /// The form of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub(crate) enum Form {
     /// Aligned columns, for people.
     Table,
     /// The UAI competition's format.
@@ -38,7 +38,7 @@ pub enum Form {
 
 impl Form {
     /// The form that `--format` names.
-    pub fn named(name: &str) -> Self {
+    pub(crate) fn named(name: &str) -> Self {
         match name {
             "table" => Form::Table,
             "csv" => Form::Csv,
@@ -48,7 +48,7 @@ impl Form {
         }
     }
     /// The form of files that end so.
-    pub fn of_suffix(suffix: &str) -> Option<Self> {
+    pub(crate) fn of_suffix(suffix: &str) -> Option<Self> {
         crate::lists::suffixes("infer")
             .contains(&suffix)
             .then(|| Form::named(suffix))
@@ -56,7 +56,7 @@ impl Form {
 }
 
 /// `answer` in `form`; of marginals those of the variables in `only`, or all.
-pub fn text(form: Form, network: &Network, answer: &Answer, only: &[usize]) -> String {
+pub(crate) fn text(form: Form, network: &Network, answer: &Answer, only: &[usize]) -> String {
     match form {
         Form::Table => table(network, answer, only),
         Form::Uai => uai(answer),
@@ -76,7 +76,7 @@ fn told(rows: usize, only: &[usize]) -> Vec<usize> {
 }
 
 /// An object with its keys in the order given, which is the network's.
-pub fn object(pairs: impl Iterator<Item = (String, Value)>) -> String {
+pub(crate) fn object(pairs: impl Iterator<Item = (String, Value)>) -> String {
     let pair = |(key, value): (String, Value)| format!("{}:{value}", Value::from(key));
     format!("{{{}}}", pairs.map(pair).collect::<Vec<_>>().join(","))
 }

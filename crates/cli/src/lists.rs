@@ -10,7 +10,7 @@ use zipfold::{Error, Result};
 
 /// A list, or one of its entries.
 #[derive(clap::Args, Clone)]
-pub struct Named {
+pub(crate) struct Named {
     /// Only this one, with everything about it
     pub name: Option<String>,
     /// As JSON
@@ -19,7 +19,7 @@ pub struct Named {
 }
 
 /// The version with the target and the features.
-pub fn long_version() -> String {
+pub(crate) fn long_version() -> String {
     let vector = if cfg!(target_arch = "x86_64") {
         "plain, avx2, avx512"
     } else if cfg!(target_arch = "aarch64") {
@@ -79,7 +79,7 @@ fn kind(metric: &named::Named) -> &'static str {
 }
 
 /// All metrics.
-pub fn metrics_text() -> String {
+pub(crate) fn metrics_text() -> String {
     let mut rows = vec![
         ["metric", "kind", "values", "options", "what it is"]
             .map(String::from)
@@ -169,7 +169,7 @@ fn metric_json(m: &named::Named) -> serde_json::Value {
 }
 
 /// `zipfold metrics`.
-pub fn metrics(asked: &Named) -> Result<()> {
+pub(crate) fn metrics(asked: &Named) -> Result<()> {
     match &asked.name {
         Some(name) => {
             let metric =
@@ -205,7 +205,7 @@ fn functions_text() -> String {
 }
 
 /// `zipfold functions`.
-pub fn functions(asked: &Named) -> Result<()> {
+pub(crate) fn functions(asked: &Named) -> Result<()> {
     let one = |f: &functions::Function| json!({"name": f.name, "form": f.form, "about": f.about});
     if let Some(name) = &asked.name {
         let Some(found) = functions::ALL
@@ -229,7 +229,7 @@ pub fn functions(asked: &Named) -> Result<()> {
 }
 
 /// All plan choices.
-pub fn settings_text() -> String {
+pub(crate) fn settings_text() -> String {
     let mut rows = vec![
         ["--set", "values", "what it decides"]
             .map(String::from)
@@ -247,7 +247,7 @@ pub fn settings_text() -> String {
 }
 
 /// `zipfold settings`.
-pub fn settings(asked: &Named) -> Result<()> {
+pub(crate) fn settings(asked: &Named) -> Result<()> {
     let one = |s: &Override| json!({"key": s.key, "values": s.values, "about": s.about});
     let table = Overrides::table();
     if let Some(name) = &asked.name {
@@ -279,7 +279,7 @@ pub fn settings(asked: &Named) -> Result<()> {
 }
 
 /// What a verb writes with `-o`.
-pub struct Written {
+pub(crate) struct Written {
     /// The verb.
     pub verb: &'static str,
     /// The suffixes.
@@ -289,7 +289,7 @@ pub struct Written {
 }
 
 /// What every verb that answers writes.
-pub const WRITTEN: &[Written] = &[
+pub(crate) const WRITTEN: &[Written] = &[
     Written {
         verb: "dist",
         suffixes: &["npy", "csv", "tsv"],
@@ -330,7 +330,7 @@ pub const WRITTEN: &[Written] = &[
 ];
 
 /// The suffixes that `verb` writes.
-pub fn suffixes(verb: &str) -> &'static [&'static str] {
+pub(crate) fn suffixes(verb: &str) -> &'static [&'static str] {
     WRITTEN
         .iter()
         .find(|w| w.verb == verb)
@@ -338,7 +338,7 @@ pub fn suffixes(verb: &str) -> &'static [&'static str] {
 }
 
 /// `.npy .csv .tsv`.
-pub fn dotted(suffixes: &[&str]) -> String {
+pub(crate) fn dotted(suffixes: &[&str]) -> String {
     suffixes
         .iter()
         .map(|s| format!(".{s}"))
@@ -347,7 +347,7 @@ pub fn dotted(suffixes: &[&str]) -> String {
 }
 
 /// `zipfold formats`.
-pub fn formats(as_json: bool) -> Result<()> {
+pub(crate) fn formats(as_json: bool) -> Result<()> {
     let tables = zipfold::internals::io::read::SUFFIXES;
     let networks = zipfold::internals::io::network::SUFFIXES;
     if as_json {

@@ -6,29 +6,33 @@ use zipfold::{Data, Table};
 
 /// The words beside the rows of x and of y.
 #[derive(Default)]
-pub struct Names([Option<Labels>; 2]);
+pub(crate) struct Names([Option<Labels>; 2]);
 
 impl Names {
     /// Those of the tables of `data`.
-    pub fn of(data: &Data) -> Self {
+    pub(crate) fn of(data: &Data) -> Self {
         let labels = |table: &Table| table.labels().cloned();
         Names([labels(&data.x), labels(data.y.as_ref().unwrap_or(&data.x))])
     }
     /// Whether some rows have names.
-    pub fn any(&self) -> bool {
+    pub(crate) fn any(&self) -> bool {
         self.0.iter().any(Option::is_some)
     }
     /// The words beside the rows of x (0) or y (1).
-    pub fn side(&self, side: usize) -> Option<&Labels> {
+    pub(crate) fn side(&self, side: usize) -> Option<&Labels> {
         self.0.get(side)?.as_ref()
     }
     /// The word that names row `row` of x (0) or y (1).
-    pub fn get(&self, side: usize, row: usize) -> Option<&str> {
+    pub(crate) fn get(&self, side: usize, row: usize) -> Option<&str> {
         Some(self.side(side)?.first().get(row))
     }
     /// Columns of words for the rows of x and y that a table lists, called `x.name` and `y.name`.
     /// Archives of arrays hold none.
-    pub fn columns<'a>(&'a self, path: &str, rows: [&'a [i64]; 2]) -> Vec<(String, Column<'a>)> {
+    pub(crate) fn columns<'a>(
+        &'a self,
+        path: &str,
+        rows: [&'a [i64]; 2],
+    ) -> Vec<(String, Column<'a>)> {
         if path.ends_with(".npz") {
             return vec![];
         }

@@ -43,7 +43,7 @@ enum Picture {
 ///
 /// # Errors
 /// Those of the output.
-pub fn draw(path: &str, job: &Job, outcome: &Outcome, options: OutputOptions) -> Result<()> {
+pub(crate) fn draw(path: &str, job: &Job, outcome: &Outcome, options: OutputOptions) -> Result<()> {
     write_text(path, &svg(job, outcome)?, options)
 }
 
@@ -51,7 +51,7 @@ pub fn draw(path: &str, job: &Job, outcome: &Outcome, options: OutputOptions) ->
 ///
 /// # Errors
 /// `Request` where the result has no picture.
-pub fn svg(job: &Job, outcome: &Outcome) -> Result<String> {
+pub(crate) fn svg(job: &Job, outcome: &Outcome) -> Result<String> {
     let picture = picture(job, outcome)?;
     drawn(SIZE, |root| render(&picture, root))
 }
@@ -60,7 +60,7 @@ pub fn svg(job: &Job, outcome: &Outcome) -> Result<String> {
 ///
 /// # Errors
 /// `Internal` where it cannot be drawn.
-pub fn drawn(size: (u32, u32), draw: impl FnOnce(&SvgArea<'_>) -> Drawn) -> Result<String> {
+pub(crate) fn drawn(size: (u32, u32), draw: impl FnOnce(&SvgArea<'_>) -> Drawn) -> Result<String> {
     let mut text = String::new();
     let page = |text| -> Drawn {
         let root = SVGBackend::with_string(text, size).into_drawing_area();
@@ -204,7 +204,7 @@ fn grid(n: usize, m: usize, get: &dyn Fn(usize) -> f64) -> Picture {
 }
 
 /// Whether something could be drawn.
-pub type Drawn = std::result::Result<(), Box<dyn std::error::Error>>;
+pub(crate) type Drawn = std::result::Result<(), Box<dyn std::error::Error>>;
 
 fn render(picture: &Picture, root: &SvgArea<'_>) -> Drawn {
     match picture {
@@ -304,9 +304,9 @@ fn span(values: impl Iterator<Item = f64>) -> (f64, f64) {
 }
 
 /// A page, or a part of one.
-pub type SvgArea<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+pub(crate) type SvgArea<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 /// Axes to draw on.
-pub type Chart<'a, 'b> = ChartContext<
+pub(crate) type Chart<'a, 'b> = ChartContext<
     'a,
     SVGBackend<'b>,
     Cartesian2d<plotters::coord::types::RangedCoordf64, plotters::coord::types::RangedCoordf64>,
@@ -316,7 +316,7 @@ pub type Chart<'a, 'b> = ChartContext<
 ///
 /// # Errors
 /// Those of the page.
-pub fn axes<'a, 'b>(
+pub(crate) fn axes<'a, 'b>(
     root: &'a SvgArea<'b>,
     title: &str,
     x: &str,

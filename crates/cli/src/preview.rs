@@ -15,7 +15,7 @@ use zipfold::{Outcome, Result};
 const MOST: usize = 10_000;
 
 /// Shows the result: within the window of a terminal, or whole where it is short.
-pub fn preview(job: &Job, outcome: &Outcome, names: &Names) -> Result<()> {
+pub(crate) fn preview(job: &Job, outcome: &Outcome, names: &Names) -> Result<()> {
     for (fold, output) in job.folds.iter().zip(&outcome.outputs) {
         let Some(answer) = output.columns(fold, job.space.n, job.space.m)? else {
             continue;

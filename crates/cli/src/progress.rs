@@ -12,7 +12,7 @@ use zipfold::Warnings;
 use zipfold::internals::core::figures;
 
 /// A progress bar; it is removed when it goes out of scope, so also when a run is interrupted.
-pub struct Bar(Option<(ProgressBar, Mutex<Clock>)>);
+pub(crate) struct Bar(Option<(ProgressBar, Mutex<Clock>)>);
 
 /// When the phase under way began, and when its text was made last.
 struct Clock {
@@ -26,7 +26,7 @@ const BEAT: Duration = Duration::from_millis(100);
 
 impl Bar {
     /// A bar, unless `silent` or standard error is no terminal.
-    pub fn new(silent: bool) -> Self {
+    pub(crate) fn new(silent: bool) -> Self {
         if silent || !std::io::stderr().is_terminal() {
             return Bar(None);
         }
@@ -44,7 +44,7 @@ impl Bar {
         )))
     }
     /// Shows how far the run is.
-    pub fn tell(&self, progress: Progress) {
+    pub(crate) fn tell(&self, progress: Progress) {
         let Some((bar, clock)) = &self.0 else { return };
         let Ok(mut clock) = clock.lock() else { return };
         if clock.phase != progress.phase {
@@ -64,11 +64,11 @@ impl Bar {
         bar.set_message(message(progress, clock.start.elapsed().as_secs_f64()));
     }
     /// Warnings that are printed as they come, above the bar.
-    pub fn warnings(&self) -> Warnings {
+    pub(crate) fn warnings(&self) -> Warnings {
         above(self.0.as_ref().map(|(bar, _)| bar.clone()))
     }
     /// Removes the bar.
-    pub fn end(&self) {
+    pub(crate) fn end(&self) {
         if let Some((bar, _)) = &self.0 {
             bar.finish_and_clear();
         }
@@ -124,7 +124,7 @@ fn whole(text: &str) -> String {
 
 /// A line with the phase of an inference and the time it has taken, on a terminal; nothing
 /// elsewhere. It is removed when it goes out of scope, and by Ctrl-C.
-pub struct Phases(Option<Shown>);
+pub(crate) struct Phases(Option<Shown>);
 
 struct Shown {
     bar: ProgressBar,
@@ -135,7 +135,7 @@ struct Shown {
 
 impl Phases {
     /// A line, unless `silent` or standard error is no terminal.
-    pub fn new(silent: bool) -> Self {
+    pub(crate) fn new(silent: bool) -> Self {
         if silent || !std::io::stderr().is_terminal() {
             return Phases(None);
         }
@@ -160,11 +160,11 @@ impl Phases {
         }))
     }
     /// Warnings that are printed as they come, above the line.
-    pub fn warnings(&self) -> Warnings {
+    pub(crate) fn warnings(&self) -> Warnings {
         above(self.0.as_ref().map(|shown| shown.bar.clone()))
     }
     /// What is to be told of every phase.
-    pub fn listener(&self) -> Option<impl Fn(&str, f64) + Send + Sync + use<>> {
+    pub(crate) fn listener(&self) -> Option<impl Fn(&str, f64) + Send + Sync + use<>> {
         let phase = self.0.as_ref()?.phase.clone();
         Some(move |name: &str, predicted: f64| {
             let of = if predicted > 0.5 {

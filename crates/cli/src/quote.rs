@@ -3,7 +3,7 @@
 use zipfold::internals::core::error::quoted;
 
 /// The command that is running, with `--resume`.
-pub fn resuming() -> String {
+pub(crate) fn resuming() -> String {
     let mut words: Vec<String> = std::env::args_os()
         .map(|word| quoted(&word.to_string_lossy()))
         .collect();

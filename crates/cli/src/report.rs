@@ -8,18 +8,18 @@ use zipfold::io::OutputOptions;
 use zipfold::{Error, Result};
 
 /// The look of every page.
-pub const STYLE: &str = "body{font:15px/1.5 sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}\
+pub(crate) const STYLE: &str = "body{font:15px/1.5 sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}\
 pre{background:#f4f4f6;padding:.8rem;overflow-x:auto}td{padding:.1rem 1rem .1rem 0}svg{max-width:100%;height:auto}";
 
 /// Text as it may stand between tags.
-pub fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
 }
 
 /// Rows of a name and a value.
-pub fn table(rows: &[(&str, String)]) -> String {
+pub(crate) fn table(rows: &[(&str, String)]) -> String {
     let row = |(name, value): &(&str, String)| {
         format!("<tr><td>{name}</td><td>{}</td></tr>", plain(value))
     };
@@ -66,7 +66,7 @@ fn page(told: &Told<'_>) -> String {
 ///
 /// # Errors
 /// Those of the output.
-pub fn write(path: &str, told: &Told<'_>, options: OutputOptions) -> Result<()> {
+pub(crate) fn write(path: &str, told: &Told<'_>, options: OutputOptions) -> Result<()> {
     write_text(path, &page(told), options)
 }
 
@@ -74,7 +74,7 @@ pub fn write(path: &str, told: &Told<'_>, options: OutputOptions) -> Result<()> 
 ///
 /// # Errors
 /// `Request` for another suffix.
-pub fn check(path: &str) -> Result<()> {
+pub(crate) fn check(path: &str) -> Result<()> {
     if path.ends_with(".html") || path.ends_with(".htm") {
         return Ok(());
     }

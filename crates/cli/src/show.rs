@@ -14,7 +14,7 @@ use zipfold::{Outcome, Result};
 /// Seconds of every phase.
 #[derive(Default)]
 #[allow(missing_docs)]
-pub struct Seconds {
+pub(crate) struct Seconds {
     pub read: f64,
     pub range: f64,
     pub plan: f64,
@@ -25,7 +25,7 @@ pub struct Seconds {
 
 /// What is told about a run when it has ended.
 #[allow(missing_docs)]
-pub struct Told<'a> {
+pub(crate) struct Told<'a> {
     pub verb: &'a str,
     pub range: Option<&'a zipfold::internals::ranges::Found>,
     pub job: &'a Job,
@@ -37,7 +37,7 @@ pub struct Told<'a> {
 }
 
 /// JSON on standard output, or a summary on standard error.
-pub fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
+pub(crate) fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
     let Told {
         verb,
         range,
@@ -156,7 +156,7 @@ fn summary(told: &Told<'_>) -> String {
 }
 
 /// `zipfold devices`.
-pub fn devices(json: bool) -> Result<()> {
+pub(crate) fn devices(json: bool) -> Result<()> {
     let machine = zipfold::internals::cpu::detect(0, zipfold::internals::io::memory::available());
     let found = [Runtime::Cuda, Runtime::OpenCl].map(|r| (r, zipfold::devices::list(r)));
     if json {

@@ -10,7 +10,7 @@ use zipfold::{Error, Result};
 const LONGEST: u64 = 1 << 20;
 
 /// Writes the matrix of all pairs to an `.npy` file.
-pub fn dist(args: &Dist) -> Result<()> {
+pub(crate) fn dist(args: &Dist) -> Result<()> {
     let Some(file) = &args.pair_source else {
         return Ok(());
     };

@@ -9,7 +9,7 @@ use zipfold::{Budget, Error, Result};
 /// # Errors
 /// `Request` for other texts, unknown facts and facts that make no sense; `Input` when the file
 /// cannot be read.
-pub fn facts(text: &str, budget: &Budget) -> Result<Facts> {
+pub(crate) fn facts(text: &str, budget: &Budget) -> Result<Facts> {
     match text {
         "cuda" => Ok(Facts::described(Runtime::Cuda)),
         "opencl" => Ok(Facts::described(Runtime::OpenCl)),

@@ -11,7 +11,7 @@ use zipfold::{Error, Message, Result};
 const ROWS: usize = 20;
 
 /// Whether people read standard output.
-pub fn is_read() -> bool {
+pub(crate) fn is_read() -> bool {
     std::io::stdout().is_terminal()
 }
 
@@ -23,14 +23,14 @@ fn width() -> usize {
 }
 
 /// Rows of a table that the window has room for.
-pub fn rows() -> usize {
+pub(crate) fn rows() -> usize {
     terminal_size::terminal_size()
         .map_or(ROWS, |(_, h)| usize::from(h.0).saturating_sub(6))
         .clamp(10, 60)
 }
 
 /// Rows and columns of text for a table.
-pub fn window() -> (usize, usize) {
+pub(crate) fn window() -> (usize, usize) {
     (rows(), width())
 }
 
@@ -43,13 +43,13 @@ fn is_coloured() -> bool {
 
 /// The message of an error, its heading and its remedy coloured as those about the command line
 /// are.
-pub fn error(error: &Error) {
+pub(crate) fn error(error: &Error) {
     let text = error.told(flags::words);
     say(&painted("error:", &text, is_coloured()));
 }
 
 /// A warning, coloured alike.
-pub fn warning(message: &Message) {
+pub(crate) fn warning(message: &Message) {
     let head = if is_coloured() {
         "\u{1b}[1m\u{1b}[33mwarning:\u{1b}[0m"
     } else {
@@ -77,12 +77,12 @@ fn painted(head: &str, text: &str, coloured: bool) -> String {
 }
 
 /// A line on standard output; a closed pipe is success.
-pub fn print_line(text: &str) -> Result<()> {
+pub(crate) fn print_line(text: &str) -> Result<()> {
     print(&format!("{text}\n"))
 }
 
 /// Text on standard output; a closed pipe is success.
-pub fn print(text: &str) -> Result<()> {
+pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -93,13 +93,13 @@ pub fn print(text: &str) -> Result<()> {
 }
 
 /// A line on standard error, where it can be written.
-pub fn say(text: &str) {
+pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// A table with a heading. Cells are made on demand, so that a table of millions of rows costs what
 /// is shown of it.
-pub struct Table<'a> {
+pub(crate) struct Table<'a> {
     /// Headings of the columns.
     pub head: Vec<String>,
     /// Number of rows.
@@ -112,7 +112,7 @@ pub struct Table<'a> {
 
 impl Table<'_> {
     /// The table within `most` rows and `width` columns of text, with a line for what was cut.
-    pub fn text(&self, most: usize, width: usize) -> String {
+    pub(crate) fn text(&self, most: usize, width: usize) -> String {
         let shown = if self.rows > most {
             most.saturating_sub(1).max(1)
         } else {
@@ -179,7 +179,7 @@ impl Table<'_> {
         lines.join("\n")
     }
     /// Prints the table within the window.
-    pub fn print(&self) -> Result<()> {
+    pub(crate) fn print(&self) -> Result<()> {
         print_line(&self.text(rows(), width()))
     }
 }
@@ -197,7 +197,7 @@ fn cut(cell: &str, width: usize) -> String {
 
 /// Bins of a histogram as lines with bars; neighbouring bins share a line where there are more than
 /// `most`.
-pub fn bars(lo: &[f64], hi: &[f64], counts: &[u64], most: usize, width: usize) -> String {
+pub(crate) fn bars(lo: &[f64], hi: &[f64], counts: &[u64], most: usize, width: usize) -> String {
     let together = counts.len().div_ceil(most.max(1)).max(1);
     let groups = counts.len().div_ceil(together);
     let span = |g: usize| g * together..((g + 1) * together).min(counts.len());
@@ -246,7 +246,7 @@ pub fn bars(lo: &[f64], hi: &[f64], counts: &[u64], most: usize, width: usize) -
 }
 
 /// Prints the bins of a histogram within the window.
-pub fn print_bars(lo: &[f64], hi: &[f64], counts: &[u64]) -> Result<()> {
+pub(crate) fn print_bars(lo: &[f64], hi: &[f64], counts: &[u64]) -> Result<()> {
     print_line(&bars(lo, hi, counts, rows().max(34), width()))
 }
 

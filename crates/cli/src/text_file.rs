@@ -8,7 +8,7 @@ use zipfold::internals::io::{Output, OutputOptions};
 ///
 /// # Errors
 /// Those of the output.
-pub fn write_text(path: &str, text: &str, options: OutputOptions) -> Result<()> {
+pub(crate) fn write_text(path: &str, text: &str, options: OutputOptions) -> Result<()> {
     let mut out = Output::create(path, options)?;
     if let Err(e) = out.write_all(text.as_bytes()) {
         return Err(out.error(&e));

@@ -7,14 +7,14 @@ use std::ffi::OsStr;
 /// A text for which there are well-known values. Others go through: what checks them later can say
 /// more.
 #[derive(Clone, Copy)]
-pub struct OneOf {
+pub(crate) struct OneOf {
     known: fn() -> Vec<(String, &'static str)>,
     list: fn() -> String,
 }
 
 impl OneOf {
     /// A metric.
-    pub fn metric() -> Self {
+    pub(crate) fn metric() -> Self {
         let known = || {
             zipfold::internals::core::pair::named::all()
                 .iter()
@@ -27,7 +27,7 @@ impl OneOf {
         }
     }
     /// A plan choice.
-    pub fn setting() -> Self {
+    pub(crate) fn setting() -> Self {
         let known = || {
             zipfold::Overrides::table()
                 .into_iter()
@@ -40,7 +40,7 @@ impl OneOf {
         }
     }
     /// A device.
-    pub fn device() -> Self {
+    pub(crate) fn device() -> Self {
         let names = || {
             [
                 "auto", "cpu", "cuda", "cuda:0", "cuda:0,1", "opencl", "opencl:0",
@@ -91,7 +91,7 @@ impl TypedValueParser for OneOf {
 }
 
 /// A whole number that is not negative.
-pub fn whole(text: &str) -> Result<usize, String> {
+pub(crate) fn whole(text: &str) -> Result<usize, String> {
     text.parse()
         .map_err(|_| format!("expected a whole number of 0 or more, got '{text}'"))
 }

@@ -34,7 +34,7 @@ const LONGEST_PROBLEM: u64 = 64 << 20;
 const PER_BYTE: u64 = 48;
 
 /// A problem from a TOML or JSON file.
-pub fn problem_file(path: &str, budget: &Budget) -> Result<Problem> {
+pub(crate) fn problem_file(path: &str, budget: &Budget) -> Result<Problem> {
     let source = zipfold::internals::io::guard::Source::open(path, budget)?;
     let text = source.whole_text(LONGEST_PROBLEM, budget)?;
     let text = text.as_str();
@@ -57,7 +57,7 @@ pub fn problem_file(path: &str, budget: &Budget) -> Result<Problem> {
 }
 
 /// The memory budget of a run.
-pub fn budget(run: &RunArgs) -> Result<Budget> {
+pub(crate) fn budget(run: &RunArgs) -> Result<Budget> {
     let bytes = match &run.memory {
         Some(text) => ask::bytes(text)?,
         None => zipfold::internals::io::memory::usual(),
@@ -100,7 +100,7 @@ fn check(run: &RunArgs) -> Result<()> {
 }
 
 /// Answers `problem`.
-pub fn run(problem: &Problem, args: &RunArgs, verb: &str, budget: &Budget) -> Result<()> {
+pub(crate) fn run(problem: &Problem, args: &RunArgs, verb: &str, budget: &Budget) -> Result<()> {
     check(args)?;
     if problem.folds.is_empty() {
         return Err(
@@ -377,7 +377,7 @@ fn hangs_up() -> bool {
 static LAST_SIGNAL: OnceLock<Arc<AtomicUsize>> = OnceLock::new();
 
 /// Exit status of an interrupted run.
-pub fn interrupted_status() -> Option<i32> {
+pub(crate) fn interrupted_status() -> Option<i32> {
     let last = LAST_SIGNAL.get().map_or(0, |s| s.load(Ordering::Relaxed));
     i32::try_from(last).ok().filter(|s| *s > 0)
 }
@@ -444,7 +444,7 @@ fn refuse_unused(args: &RunArgs) -> Result<()> {
 }
 
 /// Folds the partial results of all shards of one problem.
-pub fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
+pub(crate) fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
     check(args)?;
     refuse_unused(args)?;
     let start = Instant::now();
@@ -498,7 +498,12 @@ pub fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
 }
 
 /// Prints the plan of `problem`.
-pub fn explain(problem: &Problem, args: &RunArgs, verbose: bool, budget: &Budget) -> Result<()> {
+pub(crate) fn explain(
+    problem: &Problem,
+    args: &RunArgs,
+    verbose: bool,
+    budget: &Budget,
+) -> Result<()> {
     let data = read_data(problem, budget)?;
     let options = Options {
         threads: args.threads,
@@ -529,7 +534,7 @@ pub fn explain(problem: &Problem, args: &RunArgs, verbose: bool, budget: &Budget
 }
 
 /// Writes the kernels for `problem` on a described device, with the plan for it before them.
-pub fn emit(problem: &Problem, args: &RunArgs, target: &str, budget: &Budget) -> Result<()> {
+pub(crate) fn emit(problem: &Problem, args: &RunArgs, target: &str, budget: &Budget) -> Result<()> {
     let facts = crate::target::facts(target, budget)?;
     let data = read_data(problem, budget)?;
     let options = Options {
@@ -573,7 +578,7 @@ pub fn emit(problem: &Problem, args: &RunArgs, target: &str, budget: &Budget) ->
 }
 
 /// The tables of x and y, within the memory asked for.
-pub fn tables(pair: &PairArgs, run: &RunArgs) -> Result<(Table, Option<Table>)> {
+pub(crate) fn tables(pair: &PairArgs, run: &RunArgs) -> Result<(Table, Option<Table>)> {
     let budget = budget(run)?;
     let options = ReadOptions::default();
     let read = |path: &str| {

@@ -76,7 +76,7 @@ impl Beside {
     ///
     /// # Errors
     /// `Device` when a device named outright is missing.
-    pub fn of(plan: &Plan, pass: Pass, settings: Asked<'_>) -> Result<Option<Self>> {
+    pub(crate) fn of(plan: &Plan, pass: Pass, settings: Asked<'_>) -> Result<Option<Self>> {
         let host = plan.prediction.seconds;
         let overrides = settings.overrides;
         let driver = overrides.device_driver.map(|v| v.get() as u64);
@@ -113,7 +113,7 @@ impl Beside {
         }
     }
     /// What an answer says of it.
-    pub fn told(&self) -> OnDevice {
+    pub(crate) fn told(&self) -> OnDevice {
         let Places { seconds, share, .. } = self.places;
         OnDevice {
             device: self.device.facts().id(),

@@ -21,7 +21,7 @@ pub(crate) struct Keeper<'a> {
 
 impl<'a> Keeper<'a> {
     /// Of a run that has `merged` so far.
-    pub fn new(run: Run<'a>, merged: &Partial, options: &Options<'_>) -> Self {
+    pub(crate) fn new(run: Run<'a>, merged: &Partial, options: &Options<'_>) -> Self {
         let recorded = merged.tiles_done;
         Keeper {
             run,
@@ -37,7 +37,7 @@ impl<'a> Keeper<'a> {
     /// # Errors
     /// `Resource` when what was written of the output does not reach the disk. A checkpoint that
     /// cannot be written is warned of, once, and the run goes on.
-    pub fn now_and_then<T: Typed>(
+    pub(crate) fn now_and_then<T: Typed>(
         &mut self,
         job: &Job,
         tiles: &[Tile],
@@ -70,7 +70,7 @@ impl<'a> Keeper<'a> {
     ///
     /// # Errors
     /// Those of the disk.
-    pub fn at_the_end<T: Typed>(
+    pub(crate) fn at_the_end<T: Typed>(
         &mut self,
         job: &Job,
         tiles: &[Tile],

@@ -151,7 +151,7 @@ impl<T: Typed> Places<T> {
     ///
     /// # Errors
     /// Those of the files; `Resource` where the system has no memory.
-    pub fn new(job: &Job, target: &Target, budget: &Budget, run: Run<'_>) -> Result<Self> {
+    pub(crate) fn new(job: &Job, target: &Target, budget: &Budget, run: Run<'_>) -> Result<Self> {
         let clear = || {
             run.checkpoint
                 .filter(|_| !run.resumed)
@@ -216,7 +216,7 @@ impl<T: Typed> Places<T> {
     ///
     /// # Errors
     /// `Resource` when the disk fails.
-    pub fn sync(&self) -> Result<()> {
+    pub(crate) fn sync(&self) -> Result<()> {
         for place in &self.items {
             if let Place::File(file) = place {
                 file.sync()?;
@@ -230,7 +230,7 @@ impl<T: Typed> Places<T> {
     ///
     /// # Errors
     /// `Resource` when the disk is full.
-    pub fn record(&self, job: &Job, tiles: &[Tile], run: Run<'_>) -> Result<Vec<u128>> {
+    pub(crate) fn record(&self, job: &Job, tiles: &[Tile], run: Run<'_>) -> Result<Vec<u128>> {
         let one = |((at, fold), place): ((usize, &Fold), &Place<T>)| match (place, run.checkpoint) {
             (Place::File(file), _) => sum::<T>(job, (at, fold), tiles, |first, run| {
                 file.read(first as u64, run)
@@ -264,7 +264,13 @@ impl<T: Typed> Places<T> {
     ///
     /// # Errors
     /// `Request` where it is not what that run has written.
-    pub fn recall(&self, job: &Job, tiles: &[Tile], run: Run<'_>, sums: &[u128]) -> Result<()> {
+    pub(crate) fn recall(
+        &self,
+        job: &Job,
+        tiles: &[Tile],
+        run: Run<'_>,
+        sums: &[u128],
+    ) -> Result<()> {
         let changed = |file: &NpyFile, what: &str| {
             let place = file.partial_path().to_string_lossy();
             Error::request(what.to_string())
@@ -315,7 +321,7 @@ pub(crate) struct UnitPlaces<'a, T: Shared> {
 
 impl<'a, T: Shared> UnitPlaces<'a, T> {
     /// Nothing found yet.
-    pub fn new(all: &'a Places<T>) -> Self {
+    pub(crate) fn new(all: &'a Places<T>) -> Self {
         UnitPlaces {
             all,
             found: Mutex::default(),

@@ -4,15 +4,15 @@
 use std::time::Instant;
 
 /// Seconds that work takes.
-pub struct Watch(Instant, Option<f64>);
+pub(super) struct Watch(Instant, Option<f64>);
 
 impl Watch {
     /// Starts one for work of so many `threads`.
-    pub fn start(threads: usize) -> Self {
+    pub(super) fn start(threads: usize) -> Self {
         Watch(Instant::now(), if threads == 1 { used() } else { None })
     }
     /// Seconds since it was started.
-    pub fn seconds(&self) -> f64 {
+    pub(super) fn seconds(&self) -> f64 {
         let of_processor = self.1.and_then(|start| used().map(|end| end - start));
         of_processor.unwrap_or_else(|| self.0.elapsed().as_secs_f64())
     }

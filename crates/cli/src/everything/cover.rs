@@ -20,7 +20,7 @@ fn pairs_of(case: &Case) -> impl Iterator<Item = Pair> {
 
 /// Cases in which every pair of levels of two factors is, and how many pairs of levels no case was
 /// found for, as most of those have no meaning (weights of a minimum, a histogram of vectors).
-pub fn cover(levels: &Levels) -> (Vec<Case>, usize) {
+pub(super) fn cover(levels: &Levels) -> (Vec<Case>, usize) {
     let mut numbers = SplitMix::new(20);
     let mut covered: HashSet<Pair> = HashSet::new();
     let (mut cases, mut without) = (vec![], 0);

@@ -45,31 +45,31 @@ struct Factors {
 }
 
 /// A factor by its place in a [`Case`].
-pub const FACTORS: usize = 9;
+pub(super) const FACTORS: usize = 9;
 /// The value of a pair: a metric, or a formula.
-pub const VALUE: usize = 0;
+pub(super) const VALUE: usize = 0;
 /// What is kept of the values.
-pub const FOLD: usize = 1;
+pub(super) const FOLD: usize = 1;
 /// The type of the numbers in rows.
-pub const PRECISION: usize = 2;
+pub(super) const PRECISION: usize = 2;
 /// Components of a row.
-pub const DIM: usize = 3;
+pub(super) const DIM: usize = 3;
 /// One table or two.
-pub const SIDES: usize = 4;
+pub(super) const SIDES: usize = 4;
 /// The periodic box.
-pub const BOX: usize = 5;
+pub(super) const BOX: usize = 5;
 /// Weights of rows.
-pub const WEIGHTS: usize = 6;
+pub(super) const WEIGHTS: usize = 6;
 /// The range of a histogram; of other folds the cut-off.
-pub const RANGE: usize = 7;
+pub(super) const RANGE: usize = 7;
 /// Rows of a table.
-pub const ROWS: usize = 8;
+pub(super) const ROWS: usize = 8;
 
 /// A level of every factor.
-pub type Case = [usize; FACTORS];
+pub(super) type Case = [usize; FACTORS];
 
 /// The levels of all factors.
-pub struct Levels {
+pub(super) struct Levels {
     definition: Definition,
     /// Named metrics, before the formulas.
     metrics: Vec<&'static Named>,
@@ -80,7 +80,7 @@ impl Levels {
     ///
     /// # Errors
     /// `Internal` for definitions that are none.
-    pub fn built_in() -> Result<Levels> {
+    pub(super) fn built_in() -> Result<Levels> {
         let definition: Definition = toml::from_str(DEFINITION)
             .map_err(|e| Error::internal(format!("the definitions built in: {e}")))?;
         Ok(Levels {
@@ -89,7 +89,7 @@ impl Levels {
         })
     }
     /// Levels of a factor.
-    pub fn count(&self, factor: usize) -> usize {
+    pub(super) fn count(&self, factor: usize) -> usize {
         let f = &self.definition.factors;
         match factor {
             VALUE => self.metrics.len() + self.definition.formula.len(),
@@ -104,7 +104,7 @@ impl Levels {
         }
     }
     /// The word for the level of a factor that has words.
-    pub fn text(&self, case: &Case, factor: usize) -> &str {
+    pub(super) fn text(&self, case: &Case, factor: usize) -> &str {
         let f = &self.definition.factors;
         match factor {
             VALUE => match self.metric(case) {
@@ -120,26 +120,26 @@ impl Levels {
         }
     }
     /// The metric that is the value, if it is one.
-    pub fn metric(&self, case: &Case) -> Option<&'static Named> {
+    pub(super) fn metric(&self, case: &Case) -> Option<&'static Named> {
         self.metrics.get(case[VALUE]).copied()
     }
     /// Components of a row.
-    pub fn dim(&self, case: &Case) -> usize {
+    pub(super) fn dim(&self, case: &Case) -> usize {
         self.definition.factors.dim[case[DIM]]
     }
     /// Rows of a table.
-    pub fn rows(&self, case: &Case) -> usize {
+    pub(super) fn rows(&self, case: &Case) -> usize {
         self.definition.factors.rows[case[ROWS]]
     }
     /// The same case with another level of a factor, by its word.
-    pub fn with(&self, case: &Case, factor: usize, text: &str) -> Option<Case> {
+    pub(super) fn with(&self, case: &Case, factor: usize, text: &str) -> Option<Case> {
         (0..self.count(factor))
             .map(|level| with(case, factor, level))
             .find(|other| self.text(other, factor) == text)
     }
     /// The same case with its value in another spelling: a metric for a formula, or the first
     /// formula that is the metric.
-    pub fn respelled(&self, case: &Case) -> Option<Case> {
+    pub(super) fn respelled(&self, case: &Case) -> Option<Case> {
         match self.metric(case) {
             Some(metric) => {
                 let at = self
@@ -162,12 +162,12 @@ impl Levels {
         }
     }
     /// Whether the value of a pair has as many numbers as a row.
-    pub fn is_vector(&self, case: &Case) -> bool {
+    pub(super) fn is_vector(&self, case: &Case) -> bool {
         let at = case[VALUE].checked_sub(self.metrics.len());
         at.is_some_and(|at| self.definition.formula[at].vector)
     }
     /// In words.
-    pub fn name(&self, case: &Case) -> String {
+    pub(super) fn name(&self, case: &Case) -> String {
         let (fold, value) = (self.text(case, FOLD), self.text(case, VALUE));
         let mut name = format!(
             "{fold} of {value}, {} d={}, {}",
@@ -188,7 +188,7 @@ impl Levels {
         }
     }
     /// Whether such a question is meant, as far as words say.
-    pub fn allow(&self, case: &Case) -> bool {
+    pub(super) fn allow(&self, case: &Case) -> bool {
         let (fold, sides, weights) = (
             self.text(case, FOLD),
             self.text(case, SIDES),

@@ -14,7 +14,7 @@ use zipfold::{Data, Error, Problem, Result, Table};
 
 /// What a case asks.
 #[derive(Clone)]
-pub struct Asked {
+pub(super) struct Asked {
     /// The question.
     pub problem: Problem,
     /// Its rows.
@@ -25,7 +25,7 @@ pub struct Asked {
 
 /// Values that a question is about.
 #[derive(Clone, Copy, Debug)]
-pub struct Ends {
+pub(super) struct Ends {
     /// The least and the largest of some.
     pub all: [f64; 2],
     /// What a tenth of them are below.
@@ -34,7 +34,7 @@ pub struct Ends {
 
 impl Ends {
     /// Those of `values` that are finite; of none, something.
-    pub fn of(values: impl Iterator<Item = f64>) -> Ends {
+    pub(super) fn of(values: impl Iterator<Item = f64>) -> Ends {
         let mut finite: Vec<f64> = values.filter(|v| v.is_finite()).collect();
         finite.sort_by(f64::total_cmp);
         match (finite.first(), finite.last()) {
@@ -79,7 +79,12 @@ fn table(levels: &Levels, case: &Case, rows: usize, seed: u64) -> Result<Table> 
 ///
 /// # Errors
 /// Those of tables, `Internal` for definitions that are none.
-pub fn asked(levels: &Levels, case: &Case, rows: usize, ends: Option<Ends>) -> Result<Asked> {
+pub(super) fn asked(
+    levels: &Levels,
+    case: &Case,
+    rows: usize,
+    ends: Option<Ends>,
+) -> Result<Asked> {
     let (fold, weights, dim) = (
         levels.text(case, FOLD),
         levels.text(case, WEIGHTS),
@@ -143,7 +148,7 @@ pub fn asked(levels: &Levels, case: &Case, rows: usize, ends: Option<Ends>) -> R
 }
 
 /// The same question of two tables that are alike.
-pub fn of_two(mut asked: Asked) -> Asked {
+pub(super) fn of_two(mut asked: Asked) -> Asked {
     asked.data.y = Some(asked.data.x.clone());
     asked.problem.y = Some(Input::named("y"));
     asked.problem.cells = None;
@@ -250,7 +255,7 @@ fn spec(
 
 /// Whether the question of `case` is one: a formula may ask for more components than rows have, a
 /// box for differences.
-pub fn is_askable(levels: &Levels, case: &Case) -> bool {
+pub(super) fn is_askable(levels: &Levels, case: &Case) -> bool {
     let Ok(mut asked) = asked(levels, case, 9, None) else {
         return false;
     };

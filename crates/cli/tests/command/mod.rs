@@ -6,47 +6,47 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// A folder that is removed when it goes out of scope.
-pub struct Folder(pub PathBuf);
+pub(crate) struct Folder(pub PathBuf);
 
 impl Folder {
     /// An empty folder called after `name`.
-    pub fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("zipfold-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
         Folder(path)
     }
     /// A file of it.
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
     /// With this file in it.
-    pub fn with(self, name: &str, text: impl AsRef<[u8]>) -> Self {
+    pub(crate) fn with(self, name: &str, text: impl AsRef<[u8]>) -> Self {
         self.put(name, text);
         self
     }
     /// Writes a file.
-    pub fn put(&self, name: &str, text: impl AsRef<[u8]>) {
+    pub(crate) fn put(&self, name: &str, text: impl AsRef<[u8]>) {
         fs::write(self.0.join(name), text).unwrap();
     }
     /// With a copy of a file of the repository.
-    pub fn with_copy(self, from: &str, name: &str) -> Self {
+    pub(crate) fn with_copy(self, from: &str, name: &str) -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         fs::copy(root.join(from), self.0.join(name)).unwrap();
         self
     }
-    pub fn read(&self, name: &str) -> String {
+    pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.0.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
     }
-    pub fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.0.join(name).exists()
     }
     /// Runs `zipfold` with these words ('quoted words' are one).
-    pub fn run(&self, line: &str) -> Done {
+    pub(crate) fn run(&self, line: &str) -> Done {
         self.run_with(line, "")
     }
     /// As [`Folder::run`], with standard input.
-    pub fn run_with(&self, line: &str, input: &str) -> Done {
+    pub(crate) fn run_with(&self, line: &str, input: &str) -> Done {
         use std::io::Write;
         let mut command = Command::new(env!("CARGO_BIN_EXE_zipfold"));
         command
@@ -70,7 +70,7 @@ impl Folder {
     }
     /// Runs `zipfold` on a terminal of 100 columns; none where the system has no `script`.
     #[cfg(unix)]
-    pub fn on_terminal(&self, line: &str) -> Option<String> {
+    pub(crate) fn on_terminal(&self, line: &str) -> Option<String> {
         let quoted: Vec<String> = words(line).iter().map(|w| format!("'{w}'")).collect();
         let inner = format!(
             "stty cols 100 rows 40; {} {}",
@@ -101,7 +101,7 @@ impl Drop for Folder {
 }
 
 /// What a run of the command gave.
-pub struct Done {
+pub(crate) struct Done {
     line: String,
     pub status: Option<i32>,
     pub out: String,
@@ -110,7 +110,7 @@ pub struct Done {
 
 impl Done {
     /// It succeeded.
-    pub fn ok(self) -> Self {
+    pub(crate) fn ok(self) -> Self {
         assert_eq!(
             self.status,
             Some(0),
@@ -122,7 +122,7 @@ impl Done {
         self
     }
     /// It refused with status 2, and these words were said.
-    pub fn refused(self, says: &[&str]) -> Self {
+    pub(crate) fn refused(self, says: &[&str]) -> Self {
         assert_eq!(
             self.status,
             Some(2),
@@ -144,7 +144,7 @@ impl Done {
 }
 
 /// The words of a line; 'quoted words' are one.
-pub fn words(line: &str) -> Vec<String> {
+pub(crate) fn words(line: &str) -> Vec<String> {
     let mut out = vec![];
     for (at, part) in line.split('\'').enumerate() {
         match at % 2 {

@@ -2,7 +2,7 @@
 //! leave.
 #![allow(dead_code, reason = "each test takes its part")]
 
-pub use crate::command::Folder;
+pub(crate) use crate::command::Folder;
 use crate::command::words as split;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -11,14 +11,14 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Slow instructions and small tiles, so that there are many moments.
-pub const SLOWLY: &str = "--threads 2 --set isa=scalar --set family=vm --set tile.rows=128 --set tile.cols=256 --set unit=1";
+pub(crate) const SLOWLY: &str = "--threads 2 --set isa=scalar --set family=vm --set tile.rows=128 --set tile.cols=256 --set unit=1";
 
 /// Marsaglia's xorshift: moments need no better numbers.
-pub struct Random(pub u64);
+pub(crate) struct Random(pub u64);
 
 impl Random {
     /// From 0 to 1.
-    pub fn next(&mut self) -> f64 {
+    pub(crate) fn next(&mut self) -> f64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -28,7 +28,7 @@ impl Random {
 
 impl Folder {
     /// Writes `rows` rows of random numbers under `header`, the last column between 1 and 2.
-    pub fn table(&self, name: &str, header: &str, rows: usize, seed: u64) {
+    pub(crate) fn table(&self, name: &str, header: &str, rows: usize, seed: u64) {
         let mut random = Random(seed);
         let cols = header.split(',').count();
         let mut text = format!("{header}\n");
@@ -42,7 +42,7 @@ impl Folder {
         fs::write(self.path(name), text).unwrap();
     }
     /// The command with `words`, in this folder.
-    pub fn command(&self, words: &str) -> Command {
+    pub(crate) fn command(&self, words: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_zipfold"));
         command
             .args(split(words))
@@ -52,11 +52,11 @@ impl Folder {
         command
     }
     /// Runs it to its end.
-    pub fn output(&self, words: &str) -> Output {
+    pub(crate) fn output(&self, words: &str) -> Output {
         self.command(words).output().unwrap()
     }
     /// Runs it to its good end; how long it took.
-    pub fn finish(&self, words: &str) -> Duration {
+    pub(crate) fn finish(&self, words: &str) -> Duration {
         let start = Instant::now();
         let done = self.output(words);
         assert!(
@@ -67,7 +67,7 @@ impl Folder {
         start.elapsed()
     }
     /// Names of the files whose names begin with `stem`, hidden ones of runs to it too.
-    pub fn names(&self, stem: &str) -> Vec<String> {
+    pub(crate) fn names(&self, stem: &str) -> Vec<String> {
         let all = fs::read_dir(&self.0)
             .unwrap()
             .map(|e| e.unwrap().file_name().into_string().unwrap());
@@ -78,13 +78,13 @@ impl Folder {
         names
     }
     /// Removes them.
-    pub fn clear(&self, stem: &str) {
+    pub(crate) fn clear(&self, stem: &str) {
         self.names(stem)
             .iter()
             .for_each(|name| fs::remove_file(self.path(name)).unwrap());
     }
     /// The results under `stem` (of several folds several), by what follows the stem.
-    pub fn results(&self, stem: &str) -> Vec<(String, PathBuf)> {
+    pub(crate) fn results(&self, stem: &str) -> Vec<(String, PathBuf)> {
         let names = self
             .names(stem)
             .into_iter()
@@ -95,7 +95,7 @@ impl Folder {
     }
     /// Starts `words -o OUT` afresh and ends it when its first checkpoint is there; false when it
     /// was done before.
-    pub fn end_midway(&self, words: &str, out: &str, signal: &str) -> bool {
+    pub(crate) fn end_midway(&self, words: &str, out: &str, signal: &str) -> bool {
         for _ in 0..20 {
             self.clear("out.");
             let mut child = self
@@ -117,7 +117,7 @@ impl Folder {
 }
 
 /// Sends `-KILL` or another signal.
-pub fn send(child: &Child, signal: &str) {
+pub(crate) fn send(child: &Child, signal: &str) {
     // A process that has ended by itself needs none.
     let _ = Command::new("kill")
         .args([signal, &child.id().to_string()])
@@ -126,7 +126,7 @@ pub fn send(child: &Child, signal: &str) {
 }
 
 /// Whether two files hold the same bytes; neither is held whole.
-pub fn same(a: &Path, b: &Path) -> bool {
+pub(crate) fn same(a: &Path, b: &Path) -> bool {
     let open = |p: &Path| BufReader::with_capacity(1 << 20, fs::File::open(p).unwrap());
     let (mut a, mut b) = (open(a), open(b));
     loop {
@@ -141,7 +141,7 @@ pub fn same(a: &Path, b: &Path) -> bool {
 }
 
 /// Whether the results under both stems are the same.
-pub fn all_same(folder: &Folder, a: &str, b: &str) -> bool {
+pub(crate) fn all_same(folder: &Folder, a: &str, b: &str) -> bool {
     let (a, b) = (folder.results(a), folder.results(b));
     !a.is_empty()
         && a.len() == b.len()
@@ -151,7 +151,7 @@ pub fn all_same(folder: &Folder, a: &str, b: &str) -> bool {
 }
 
 /// A torus of binary variables with random tables, in the UAI format.
-pub fn torus(side: usize, seed: u64) -> String {
+pub(crate) fn torus(side: usize, seed: u64) -> String {
     let mut random = Random(seed);
     let pairs = (0..side * side).flat_map(|at| {
         let (r, c) = (at / side, at % side);
@@ -176,7 +176,7 @@ pub fn torus(side: usize, seed: u64) -> String {
 }
 
 /// A question and the suffix of its answer.
-pub struct Form {
+pub(crate) struct Form {
     /// What is asked, `-o` left out.
     pub words: String,
     /// The suffix of the answer.
@@ -184,7 +184,7 @@ pub struct Form {
 }
 
 /// Problems of several folds, for `run`.
-pub const PROBLEMS: [(&str, &str); 2] = [
+pub(crate) const PROBLEMS: [(&str, &str); 2] = [
     (
         "dense.toml",
         "schema = 1\nx = { name = 'a.csv' }\ncells = 'triangle'\nfolds = [{ kind = 'matrix' }, { kind = 'condensed' }, { kind = 'reduce', op = 'sum' }]\n",
@@ -196,7 +196,7 @@ pub const PROBLEMS: [(&str, &str); 2] = [
 ];
 
 /// Every verb with every form of its answer, over the tables of [`inputs`].
-pub fn forms() -> Vec<Form> {
+pub(crate) fn forms() -> Vec<Form> {
     let heavy = "--pair 'sum(exp(sin(abs(x - y))))'";
     let mut all = vec![];
     let mut add = |words: String, suffixes: &[&'static str]| {
@@ -301,7 +301,7 @@ pub fn forms() -> Vec<Form> {
 }
 
 /// The tables that [`forms`] ask about.
-pub fn inputs(folder: &Folder) {
+pub(crate) fn inputs(folder: &Folder) {
     folder.table("a.csv", "x,y,z", 640, 0x9e37_79b9_7f4a_7c15);
     folder.table("b.csv", "x,y,z", 520, 0x2545_f491_4f6c_dd1d);
     folder.table("big.csv", "x,y,z", 1800, 0x1234_5678_9abc_def1);

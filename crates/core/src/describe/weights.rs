@@ -23,7 +23,7 @@ pub(crate) struct Holes {
 
 impl Holes {
     /// Returns whether there are any.
-    pub fn any(self) -> bool {
+    pub(crate) fn any(self) -> bool {
         self.at.iter().any(Option::is_some)
     }
     /// Adds the root that is NaN for the pairs that are left out: the mark, or the sum of both
@@ -31,7 +31,7 @@ impl Holes {
     ///
     /// # Errors
     /// `Request` when the formula is full.
-    pub fn mark(self, formula: &mut Formula) -> Result<()> {
+    pub(crate) fn mark(self, formula: &mut Formula) -> Result<()> {
         let mut of = |side: Side| {
             self.at[side as usize]
                 .map(|k| formula.leaf(Node::At(side, k)))

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// What a token is.
 #[derive(Clone, Debug, PartialEq)]
-pub enum TokenKind {
+pub(crate) enum TokenKind {
     /// A number.
     Number(f64),
     /// A name.
@@ -25,7 +25,7 @@ pub enum TokenKind {
 
 /// A token and the bytes that it takes in the text.
 #[derive(Clone, Debug)]
-pub struct Token {
+pub(crate) struct Token {
     /// What it is.
     pub kind: TokenKind,
     /// Its bytes.
@@ -43,7 +43,7 @@ const SYMBOLS: &[&str] = &[
 ///
 /// # Errors
 /// `Request` at the first character that belongs to no token.
-pub fn lex(text: &str) -> Result<Vec<Token>> {
+pub(crate) fn lex(text: &str) -> Result<Vec<Token>> {
     let mut tokens = vec![];
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {

@@ -37,7 +37,7 @@ impl Texts<'_> {
     ///
     /// # Errors
     /// `Request` where numbers are made of text.
-    pub fn check(&self, formula: &Formula) -> Result<()> {
+    pub(crate) fn check(&self, formula: &Formula) -> Result<()> {
         if self.columns.iter().all(|c| c.is_empty()) {
             return Ok(());
         }

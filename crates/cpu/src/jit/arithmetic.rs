@@ -10,7 +10,7 @@ use zipfold_vector::math::SINGLE;
 
 impl Tile<'_> {
     /// The value of an instruction for the current instance.
-    pub fn compute(&mut self, inst: &Inst) -> Val {
+    pub(super) fn compute(&mut self, inst: &Inst) -> Val {
         let a = self.operand(&inst.src[0]);
         match inst.op {
             program::Op::Unary(op) => self.unary(op, a),
@@ -44,7 +44,7 @@ impl Tile<'_> {
         }
     }
     /// The result of an operation in a new register.
-    pub fn three(&mut self, op: Op, a: Arg, b: Arg, c: Arg) -> V {
+    pub(super) fn three(&mut self, op: Op, a: Arg, b: Arg, c: Arg) -> V {
         let dst = self.vector();
         self.list.push(op, dst, [a, b, c]);
         dst
@@ -83,7 +83,7 @@ impl Tile<'_> {
         Val::V(self.number_constant(v))
     }
     /// A value as a truth value: not 0.
-    pub fn truth(&mut self, val: Val) -> V {
+    pub(super) fn truth(&mut self, val: Val) -> V {
         match val {
             Val::Mask(m) => m,
             other => {
@@ -177,7 +177,7 @@ impl Tile<'_> {
     /// of the fraction (minimax, 1.1 units in the last place). The product is rounded, as that of a
     /// formula is. Of a term of a sum the nearest whole part is taken, which leaves less and spares
     /// a power (1.6·10⁻⁷ of the value).
-    pub fn power_of_two(&mut self, a: Val, factor: f64) -> V {
+    pub(super) fn power_of_two(&mut self, a: Val, factor: f64) -> V {
         let factor = self.constant_of(factor);
         let t = self.two(Op::Mul, factor, a);
         if self.geo.adds_single() {
@@ -234,7 +234,7 @@ impl Tile<'_> {
         }
     }
     /// A function of two operands.
-    pub fn binary(&mut self, op: Binary, a: Val, b: Val) -> Val {
+    pub(super) fn binary(&mut self, op: Binary, a: Val, b: Val) -> Val {
         let logic = |t: &mut Self, op: Op| {
             let (a, b) = (t.truth(a), t.truth(b));
             Val::Mask(t.truth_op(op, a, b))
@@ -309,7 +309,7 @@ impl Tile<'_> {
     /// x^(−n/2), n odd, in single precision with AVX-512: r ≈ 1/√x to 14 bits, and rⁿ·(1 + n/2·(1 −
     /// x·r²)), times a `factor` where there is one, within a few units in the last place. What is
     /// 0, infinite or leaves the range may come out as NaN.
-    pub fn reciprocal_root(&mut self, x: V, n: i32, factor: Option<&Src>) -> V {
+    pub(super) fn reciprocal_root(&mut self, x: V, n: i32, factor: Option<&Src>) -> V {
         let r = self.one(Op::ReciprocalRoot, Val::V(x));
         let square = self.two(Op::Mul, Val::V(r), Val::V(r));
         let minus = self.number_constant(-1.0);

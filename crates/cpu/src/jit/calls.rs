@@ -22,7 +22,7 @@ macro_rules! each {
 
 /// What is called.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Call {
+pub(super) enum Call {
     /// A function of one number.
     Unary(Unary),
     /// A power by an exponent of its own for each number.
@@ -60,21 +60,21 @@ const LIST: [Call; 22] = [
 
 impl Call {
     /// The number by which generated code names it.
-    pub fn number(self) -> usize {
+    pub(super) fn number(self) -> usize {
         LIST.iter().position(|c| *c == self).unwrap_or(0)
     }
     /// Whether it has two operands.
-    pub fn is_binary(self) -> bool {
+    pub(super) fn is_binary(self) -> bool {
         !matches!(self, Call::Unary(_))
     }
 }
 
 /// The signature of what generated code calls: number of the function, how many numbers, results,
 /// operands.
-pub type Function<T> = unsafe extern "sysv64" fn(usize, usize, *mut T, *const T, *const T);
+pub(super) type Function<T> = unsafe extern "sysv64" fn(usize, usize, *mut T, *const T, *const T);
 
 /// The function compiled for an instruction set.
-pub fn function<T: Real>(wide: bool) -> Function<T> {
+pub(super) fn function<T: Real>(wide: bool) -> Function<T> {
     if wide { on_avx512::<T> } else { on_avx2::<T> }
 }
 

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use zipfold_core::pair::tree::{Binary, Unary};
 
 /// Turns them round.
-pub fn turn(steps: &mut Steps) {
+pub(super) fn turn(steps: &mut Steps) {
     let mut signed = HashSet::new();
     let lists = steps
         .loops

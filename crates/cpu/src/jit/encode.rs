@@ -197,7 +197,7 @@ struct Writer<'l> {
 ///
 /// # Errors
 /// Where an operand does not fit an instruction.
-pub fn encode(
+pub(super) fn encode(
     list: &Listing,
     placement: &Placement,
     geo: Geometry,
@@ -738,7 +738,7 @@ impl Writer<'_> {
 }
 
 /// Whether all offsets of a listing fit an address.
-pub fn fits(list: &Listing) -> bool {
+pub(super) fn fits(list: &Listing) -> bool {
     let small = |a: &Arg| !matches!(a, Arg::M(m) if m.disp > i64::from(i32::MAX) / 2);
     list.insts.iter().all(|i| i.src.iter().all(small))
 }

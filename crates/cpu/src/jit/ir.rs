@@ -6,13 +6,13 @@ use super::{Results, SUM, line};
 use zipfold_core::fold::BLOCK;
 
 /// A virtual register. It may be assigned more than once (accumulators are).
-pub type V = u32;
+pub(super) type V = u32;
 /// No register.
-pub const NONE: V = V::MAX;
+pub(super) const NONE: V = V::MAX;
 
 /// What a virtual register holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub(super) enum Class {
     /// A vector of numbers.
     Vector,
     /// One truth value a lane.
@@ -21,7 +21,7 @@ pub enum Class {
 
 /// What an address is relative to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Base {
+pub(super) enum Base {
     /// The first row of x of the tile; `by_k` adds the component.
     X,
     /// Single numbers of that row.
@@ -46,7 +46,7 @@ pub enum Base {
 
 /// An operand in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Mem {
+pub(super) struct Mem {
     /// Relative to what.
     pub base: Base,
     /// Bytes from there.
@@ -59,7 +59,7 @@ pub struct Mem {
 
 /// An operand.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Arg {
+pub(super) enum Arg {
     /// None.
     No,
     /// A register.
@@ -70,7 +70,7 @@ pub enum Arg {
 
 /// Comparisons; all but `Ne` and `Unordered` are false on NaN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compare {
+pub(super) enum Compare {
     /// a < b
     Lt,
     /// a ≤ b
@@ -85,7 +85,7 @@ pub enum Compare {
 
 /// What an instruction does. Operands are registers, the last may be memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Op {
+pub(super) enum Op {
     /// dst = a
     Load,
     /// b = a, to memory
@@ -163,7 +163,7 @@ pub enum Op {
 
 /// An instruction.
 #[derive(Clone, Copy, Debug)]
-pub struct Inst {
+pub(super) struct Inst {
     /// What.
     pub op: Op,
     /// Result, or [`NONE`].
@@ -174,22 +174,22 @@ pub struct Inst {
 
 impl Op {
     /// Whether the old value of the result is an operand too.
-    pub fn is_tied(self) -> bool {
+    pub(super) fn is_tied(self) -> bool {
         matches!(self, Op::AddIf | Op::Fma | Op::WidenAdd | Op::Narrow)
     }
     /// Whether a loop begins here.
-    pub fn begins(self) -> bool {
+    pub(super) fn begins(self) -> bool {
         matches!(self, Op::Loop(_) | Op::Slices(..) | Op::Strips)
     }
     /// Whether a loop ends here.
-    pub fn ends(self) -> bool {
+    pub(super) fn ends(self) -> bool {
         matches!(self, Op::End(_) | Op::EndSlices(_) | Op::EndStrips)
     }
 }
 
 /// Instructions of a tile over virtual registers.
 #[derive(Clone, Debug, Default)]
-pub struct Listing {
+pub(super) struct Listing {
     /// In order.
     pub insts: Vec<Inst>,
     /// Class of every register.
@@ -198,19 +198,19 @@ pub struct Listing {
 
 impl Listing {
     /// A new register.
-    pub fn register(&mut self, class: Class) -> V {
+    pub(super) fn register(&mut self, class: Class) -> V {
         self.classes.push(class);
         self.classes.len() as V - 1
     }
     /// Appends an instruction.
-    pub fn push(&mut self, op: Op, dst: V, src: [Arg; 3]) {
+    pub(super) fn push(&mut self, op: Op, dst: V, src: [Arg; 3]) {
         self.insts.push(Inst { op, dst, src });
     }
 }
 
 /// The sizes that addresses of a tile depend on.
 #[derive(Clone, Copy, Debug)]
-pub struct Geometry {
+pub(super) struct Geometry {
     /// Rows of x.
     pub rows: usize,
     /// Vectors of lanes of y.
@@ -233,11 +233,11 @@ pub struct Geometry {
 
 impl Geometry {
     /// Whether results are added up in single precision by AVX-512.
-    pub fn adds_single(&self) -> bool {
+    pub(super) fn adds_single(&self) -> bool {
         self.results.are_added() && self.wide && self.size == 4
     }
     /// What the code is made for; the forms that are given are known from the steps.
-    pub fn target(&self) -> Target {
+    pub(super) fn target(&self) -> Target {
         Target {
             single: self.size == 4,
             wide: self.wide,
@@ -246,15 +246,15 @@ impl Geometry {
         }
     }
     /// Bytes of a vector.
-    pub fn vector(&self) -> usize {
+    pub(super) fn vector(&self) -> usize {
         if self.wide { 64 } else { 32 }
     }
     /// Lanes of a vector.
-    pub fn lanes(&self) -> usize {
+    pub(super) fn lanes(&self) -> usize {
         self.vector() / self.size
     }
     /// Bytes from one number of a result to the next.
-    pub fn out_step(&self) -> usize {
+    pub(super) fn out_step(&self) -> usize {
         match self.results {
             Results::Sums | Results::WeightedSums => SUM,
             Results::Blocks => BLOCK * self.size,
@@ -262,7 +262,7 @@ impl Geometry {
         }
     }
     /// Instances of the formula in a tile.
-    pub fn instances(&self) -> usize {
+    pub(super) fn instances(&self) -> usize {
         self.rows * self.strips
     }
 }
@@ -270,7 +270,7 @@ impl Geometry {
 /// What generated code is given: the start of its frame.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct Head {
+pub(super) struct Head {
     /// By [`Base`]: first row of x.
     pub x: *const u8,
     /// Its numbers.
@@ -296,5 +296,5 @@ pub struct Head {
 }
 
 /// Bytes of a frame before its slots.
-pub const HEAD: i64 = 128;
+pub(super) const HEAD: i64 = 128;
 const _: () = assert!(size_of::<Head>() <= HEAD as usize);

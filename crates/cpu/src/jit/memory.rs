@@ -4,20 +4,20 @@ use std::io;
 
 /// Machine code in pages that may be executed and not written.
 #[derive(Debug)]
-pub struct Executable(memmap2::Mmap);
+pub(super) struct Executable(memmap2::Mmap);
 
 impl Executable {
     /// Takes over `code`.
     ///
     /// # Errors
     /// Those of the system, which may forbid executable memory.
-    pub fn new(code: &[u8]) -> io::Result<Self> {
+    pub(super) fn new(code: &[u8]) -> io::Result<Self> {
         let mut pages = memmap2::MmapMut::map_anon(code.len().max(1))?;
         pages[..code.len()].copy_from_slice(code);
         pages.make_exec().map(Executable)
     }
     /// The address of byte `at`.
-    pub fn address(&self, at: usize) -> *const u8 {
+    pub(super) fn address(&self, at: usize) -> *const u8 {
         self.0[at..].as_ptr()
     }
 }

@@ -9,7 +9,7 @@ use zipfold_core::pair::tree::Binary;
 
 /// Gives results that are added up a factor: of a product one of its two, else the `weight`, where
 /// there is one. With AVX-512 (`wide`) a weight goes into powers that reciprocal roots give.
-pub fn factors(steps: &mut Steps, weight: Option<Src>, wide: bool) {
+pub(super) fn factors(steps: &mut Steps, weight: Option<Src>, wide: bool) {
     let reads = times_read(steps);
     let mut registers = steps.registers;
     let rooted = wide && !steps.decides;

@@ -5,7 +5,7 @@ use super::ir::{Arg, Base, Class, Inst, Listing, Mem, NONE, Op, V};
 
 /// Where a virtual register is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Place {
+pub(super) enum Place {
     /// Nowhere: never used.
     Nowhere,
     /// A register of the machine.
@@ -16,7 +16,7 @@ pub enum Place {
 
 /// How many registers there are, and how many are kept free for operands in memory.
 #[derive(Clone, Copy, Debug)]
-pub struct Supply {
+pub(super) struct Supply {
     /// Vector registers.
     pub vectors: u8,
     /// The first mask register and their end.
@@ -25,7 +25,7 @@ pub struct Supply {
 
 /// Registers of a listing.
 #[derive(Clone, Debug)]
-pub struct Placement {
+pub(super) struct Placement {
     /// By virtual register.
     pub places: Vec<Place>,
     /// Vectors spilled (loads that are repeated do not count).
@@ -107,7 +107,12 @@ fn origins(list: &Listing) -> Vec<Option<Mem>> {
 }
 
 /// Places for the registers of `list`; none where masks run out.
-pub fn place(list: &Listing, supply: Supply, mut frame: i64, vector: usize) -> Option<Placement> {
+pub(super) fn place(
+    list: &Listing,
+    supply: Supply,
+    mut frame: i64,
+    vector: usize,
+) -> Option<Placement> {
     let origins = origins(list);
     let mut places = vec![Place::Nowhere; list.classes.len()];
     let mut active: Vec<Range> = vec![];

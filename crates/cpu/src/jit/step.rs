@@ -6,7 +6,7 @@ use zipfold_core::pair::tree::Reduce;
 
 /// How values of components are folded.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub(super) enum Kind {
     /// A named reduction.
     Named(Reduce),
     /// Σ a·b with one rounding a component; single precision only.
@@ -19,7 +19,7 @@ pub enum Kind {
 
 /// An accumulator.
 #[derive(Clone, Debug)]
-pub struct Fold {
+pub(super) struct Fold {
     /// How.
     pub kind: Kind,
     /// What is folded.
@@ -30,7 +30,7 @@ pub struct Fold {
 
 /// One thing to do for an instance.
 #[derive(Clone, Copy, Debug)]
-pub enum Step {
+pub(super) enum Step {
     /// An instruction; of the operator of accumulator `.1`, where given.
     Inst(Inst, Option<usize>),
     /// Accumulator `.0` takes its component.
@@ -47,7 +47,7 @@ pub enum Step {
 
 /// A loop over components.
 #[derive(Clone, Debug, Default)]
-pub struct Loop {
+pub(super) struct Loop {
     /// Before it.
     pub before: Vec<Step>,
     /// For each component.
@@ -58,7 +58,7 @@ pub struct Loop {
 
 /// A program made ready.
 #[derive(Clone, Debug, Default)]
-pub struct Steps {
+pub(super) struct Steps {
     /// Loops, in order; the tail of vector-valued roots is the last, without accumulators.
     pub loops: Vec<Loop>,
     /// After them.
@@ -77,7 +77,7 @@ pub struct Steps {
 }
 
 /// Leaves out what nobody reads any more; whether there was something.
-pub fn drop_unread(steps: &mut Steps) -> bool {
+pub(super) fn drop_unread(steps: &mut Steps) -> bool {
     let mut read = vec![];
     for (list, folds) in steps
         .loops
@@ -103,7 +103,7 @@ pub fn drop_unread(steps: &mut Steps) -> bool {
 }
 
 /// All steps, loop by loop.
-pub fn all(steps: &Steps) -> impl Iterator<Item = &Step> {
+pub(super) fn all(steps: &Steps) -> impl Iterator<Item = &Step> {
     steps
         .loops
         .iter()
@@ -112,7 +112,7 @@ pub fn all(steps: &Steps) -> impl Iterator<Item = &Step> {
 }
 
 /// Operands of an operation.
-pub fn arity(op: Op) -> usize {
+pub(super) fn arity(op: Op) -> usize {
     match op {
         Op::Unary(_) => 1,
         Op::Binary(_) => 2,
@@ -121,7 +121,7 @@ pub fn arity(op: Op) -> usize {
 }
 
 /// What a step reads.
-pub fn reads(step: &Step, folds: &[Fold]) -> Vec<Src> {
+pub(super) fn reads(step: &Step, folds: &[Fold]) -> Vec<Src> {
     match step {
         Step::Inst(i, _) => i.src[..arity(i.op)].to_vec(),
         Step::Out(src, factor, ..) => [Some(*src), *factor].into_iter().flatten().collect(),
@@ -137,7 +137,7 @@ pub fn reads(step: &Step, folds: &[Fold]) -> Vec<Src> {
 
 /// The power that is taken by multiplications. In single precision these are few, or the rounding
 /// would show.
-pub fn multiplied(p: f64, single: bool) -> Option<Power> {
+pub(super) fn multiplied(p: f64, single: bool) -> Option<Power> {
     let p = if single { f64::from(p as f32) } else { p };
     match Power::of(p) {
         Power::Whole(n) if !single || n.abs() <= 4 => Some(Power::Whole(n)),

@@ -13,7 +13,7 @@ use zipfold_core::pair::tree::{Binary, Id, Node, Reduce, Unary};
 
 /// What code is made for.
 #[derive(Clone, Copy, Debug)]
-pub struct Target {
+pub(super) struct Target {
     /// Single precision.
     pub single: bool,
     /// AVX-512, else AVX2.
@@ -36,7 +36,11 @@ struct Maker<'p> {
 ///
 /// # Errors
 /// What the jit cannot express.
-pub fn steps(low: &Lowered, program: &Program, target: Target) -> Result<Steps, &'static str> {
+pub(super) fn steps(
+    low: &Lowered,
+    program: &Program,
+    target: Target,
+) -> Result<Steps, &'static str> {
     let Target { single, given, .. } = target;
     let mut maker = Maker {
         low,
@@ -395,7 +399,7 @@ fn needed(body: &[Inst], folds: &[Fold], after: &[Step]) -> Vec<Inst> {
 }
 
 /// The function that a step calls, where it has no instructions of its own.
-pub fn call(step: &Step, target: Target) -> Option<Call> {
+pub(super) fn call(step: &Step, target: Target) -> Option<Call> {
     let Step::Inst(inst, _) = step else {
         return None;
     };

@@ -20,13 +20,13 @@ const WRITTEN_OUT: usize = 4;
 /// Components summed in single precision before the sum is widened.
 const SLICE: usize = 128;
 /// Sums of results that stay in registers from strip to strip.
-pub const HELD: usize = 12;
+pub(super) const HELD: usize = 12;
 /// The most bytes of a frame.
-pub const FRAME: i64 = 1 << 20;
+pub(super) const FRAME: i64 = 1 << 20;
 
 /// A value of an instance.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Val {
+pub(super) enum Val {
     /// Not computed.
     Nothing,
     /// In a register.
@@ -38,7 +38,7 @@ pub enum Val {
 }
 
 /// A tile in the making.
-pub struct Tile<'s> {
+pub(super) struct Tile<'s> {
     steps: &'s Steps,
     /// Sizes.
     pub geo: Geometry,
@@ -69,7 +69,7 @@ pub struct Tile<'s> {
 /// Writes the tile out: its instructions, and the bytes of its frame. Instances go `abreast`, step
 /// by step, where registers hold what all of them have under way: the processor then finds more to
 /// do while one waits.
-pub fn tile(
+pub(super) fn tile(
     steps: &Steps,
     geo: Geometry,
     pool: &mut Vec<u64>,
@@ -133,15 +133,15 @@ fn key(src: &Src) -> (u8, u64) {
 
 impl Tile<'_> {
     /// Whether a NaN might not reach the result.
-    pub fn decides(&self) -> bool {
+    pub(super) fn decides(&self) -> bool {
         self.steps.decides
     }
     /// A new register for numbers.
-    pub fn vector(&mut self) -> V {
+    pub(super) fn vector(&mut self) -> V {
         self.list.register(Class::Vector)
     }
     /// A new register for truth values.
-    pub fn mask_register(&mut self) -> V {
+    pub(super) fn mask_register(&mut self) -> V {
         self.list.register(if self.geo.wide {
             Class::Mask
         } else {
@@ -166,7 +166,7 @@ impl Tile<'_> {
         self.row * self.geo.strips + self.strip
     }
     /// The bits of `v` as a constant.
-    pub fn bits(&self, v: f64) -> u64 {
+    pub(super) fn bits(&self, v: f64) -> u64 {
         if self.geo.size == 4 {
             u64::from((v as f32).to_bits())
         } else {
@@ -192,7 +192,7 @@ impl Tile<'_> {
     }
     /// A constant in a register: loaded once for the whole tile, or once a segment where functions
     /// are called.
-    pub fn constant(&mut self, bits: u64) -> V {
+    pub(super) fn constant(&mut self, bits: u64) -> V {
         let mem = self.pooled(bits);
         if self.steps.calls {
             return self.load(mem);
@@ -210,7 +210,7 @@ impl Tile<'_> {
         v
     }
     /// The number `v` as a constant in a register.
-    pub fn number_constant(&mut self, v: f64) -> V {
+    pub(super) fn number_constant(&mut self, v: f64) -> V {
         let bits = self.bits(v);
         self.constant(bits)
     }
@@ -229,7 +229,7 @@ impl Tile<'_> {
         self.scaled.clear();
     }
     /// `val`, whose register is `v`, times a constant: once for all instances that share it.
-    pub fn times(&mut self, val: Val, v: V, factor: f64) -> V {
+    pub(super) fn times(&mut self, val: Val, v: V, factor: f64) -> V {
         let bits = self.bits(factor);
         let key = if let Val::M(mem, _) = val {
             Some((mem, bits))
@@ -249,7 +249,7 @@ impl Tile<'_> {
         product
     }
     /// A value in a register.
-    pub fn number(&mut self, val: Val) -> V {
+    pub(super) fn number(&mut self, val: Val) -> V {
         match val {
             Val::V(v) => v,
             Val::M(mem, _) if mem.base == Base::Pool => {
@@ -267,7 +267,7 @@ impl Tile<'_> {
         }
     }
     /// A value as a last operand.
-    pub fn arg(&mut self, val: Val) -> Arg {
+    pub(super) fn arg(&mut self, val: Val) -> Arg {
         match val {
             Val::M(mem, once) => match self.cache.get(&mem) {
                 Some(v) => Arg::V(*v),
@@ -280,7 +280,7 @@ impl Tile<'_> {
         }
     }
     /// Where operand `src` of the current instance is.
-    pub fn operand(&mut self, src: &Src) -> Val {
+    pub(super) fn operand(&mut self, src: &Src) -> Val {
         let geo = self.geo;
         let (size, dim, vector) = (geo.size, geo.dim, geo.vector());
         let k = self.at.unwrap_or(0);

@@ -7,14 +7,14 @@ use zipfold_plan::executor::{Sink, Values};
 
 /// A sink before a sink: a run that goes on where another ended is appended to it, and all leave at
 /// [`Gather::flush`].
-pub struct Gather<'s, T> {
+pub(super) struct Gather<'s, T> {
     sink: &'s dyn Sink,
     lines: Mutex<Lines<T>>,
 }
 
 /// Memory of gathers that have ended, for those to come: fresh pages cost as much as filling them.
 #[derive(Debug)]
-pub struct Kept<T>(Mutex<Vec<(Vec<T>, Vec<T>)>>);
+pub(super) struct Kept<T>(Mutex<Vec<(Vec<T>, Vec<T>)>>);
 
 impl<T> Default for Kept<T> {
     fn default() -> Self {
@@ -81,7 +81,7 @@ fn follows(runs: &[Run], m: usize, fold: usize, end: usize) -> bool {
 
 impl<'s, T: Element> Gather<'s, T> {
     /// Before `sink`, for runs of at most `longest` elements, in memory from `kept`.
-    pub fn new(sink: &'s dyn Sink, longest: usize, kept: &Kept<T>) -> Self {
+    pub(super) fn new(sink: &'s dyn Sink, longest: usize, kept: &Kept<T>) -> Self {
         let spare = kept.0.lock().ok().and_then(|mut kept| kept.pop());
         let (room, joined) = spare.unwrap_or_default();
         Gather {
@@ -96,7 +96,7 @@ impl<'s, T: Element> Gather<'s, T> {
         }
     }
     /// Gives the memory back.
-    pub fn end(self, kept: &Kept<T>) {
+    pub(super) fn end(self, kept: &Kept<T>) {
         if let (Ok(mut kept), Ok(lines)) = (kept.0.lock(), self.lines.into_inner()) {
             kept.push((lines.room, lines.joined));
         }
@@ -105,7 +105,7 @@ impl<'s, T: Element> Gather<'s, T> {
     ///
     /// # Errors
     /// Those of the sink.
-    pub fn flush(&self) -> Result<()> {
+    pub(super) fn flush(&self) -> Result<()> {
         let mut lines = self.lock()?;
         let mut order: Vec<usize> = (0..lines.runs.len()).collect();
         order.sort_unstable_by_key(|n| (lines.runs[*n].fold, lines.runs[*n].start));

@@ -37,7 +37,7 @@ const TINY: f64 = 1e-44;
 
 /// A job ready to be screened.
 #[derive(Debug)]
-pub struct Screened<'j> {
+pub(super) struct Screened<'j> {
     job: &'j Job,
     form: Form,
     op: ZipReduce,
@@ -62,7 +62,11 @@ impl std::fmt::Debug for Packed {
 
 impl<'j> Screened<'j> {
     /// Hoists and packs the rows of `job`.
-    pub fn load(job: &'j Job, plan: &Plan, form: &Form) -> std::result::Result<Self, Declined> {
+    pub(super) fn load(
+        job: &'j Job,
+        plan: &Plan,
+        form: &Form,
+    ) -> std::result::Result<Self, Declined> {
         let low = &job.low;
         let (_, sx, sy) = form.zip;
         let x = Rows::<f64>::by_row(low, &job.x, Side::X, true);

@@ -13,19 +13,19 @@ use zipfold_plan::SPAN;
 use zipfold_vector::simd::{Isa, Kernel, Lanes};
 
 /// Numbers in the lanes of a sum.
-pub const fn lanes<T>() -> usize {
+pub(super) const fn lanes<T>() -> usize {
     SUM / size_of::<T>()
 }
 
 /// Blocks of columns whose results are added up together, where they are in one tile: of one block
 /// in double precision, so that sums have the bits of the reference.
-pub const fn span<T>() -> usize {
+pub(super) const fn span<T>() -> usize {
     if size_of::<T>() == 4 { SPAN / BLOCK } else { 1 }
 }
 
 /// Whether every fold of `job` is a plain sum or mean, or the only one a weighted sum, and some
 /// block of columns is whole.
-pub fn serve<T>(job: &Job) -> bool {
+pub(super) fn serve<T>(job: &Job) -> bool {
     let half = job.space.is_triangular();
     let weighted = weights::<T>(job).is_some();
     let plain =
@@ -38,7 +38,7 @@ const ORDINARY: std::ops::RangeInclusive<f64> = 1e-15..=1e15;
 
 /// The weights of the only fold of `job`, where it is a sum with one weight a row, which single
 /// precision must hold where values are of it.
-pub fn weights<T>(job: &Job) -> Option<&[f64]> {
+pub(super) fn weights<T>(job: &Job) -> Option<&[f64]> {
     let [Fold::Rows(f)] = job.folds.as_slice() else {
         return None;
     };
@@ -50,7 +50,7 @@ pub fn weights<T>(job: &Job) -> Option<&[f64]> {
 /// Weights of single precision times a power of two, so that none but 0 is less than 1 in
 /// magnitude, and the unit that sums are then in: the weight of a factor must not make it too
 /// small. Those of double precision are taken as they are.
-pub fn scaled<T>(weights: &[f64]) -> (Vec<f64>, f64) {
+pub(super) fn scaled<T>(weights: &[f64]) -> (Vec<f64>, f64) {
     if size_of::<T>() == 8 {
         return (weights.to_vec(), 1.0);
     }
@@ -65,7 +65,7 @@ pub fn scaled<T>(weights: &[f64]) -> (Vec<f64>, f64) {
 
 /// The totals of all lanes of consecutive sums, each in the order of
 /// [`sum_of_lanes`](rows::sum_of_lanes); the sums become zeros.
-pub fn totals<T: Dense>(isa: Isa, sums: &mut [T], totals: &mut Vec<f64>) {
+pub(super) fn totals<T: Dense>(isa: Isa, sums: &mut [T], totals: &mut Vec<f64>) {
     totals.clear();
     T::dispatch(isa, Totals { sums, totals });
 }
@@ -98,7 +98,7 @@ impl<T: Dense> Kernel<T> for Totals<'_, T> {
 /// Credits `totals` of `count` columns to consecutive rows from `row`, `numbers` each; `firsts`
 /// says where the numbers of a root begin. False, and nothing done, where one is not finite, so
 /// that values must be looked at one by one.
-pub fn credit(
+pub(super) fn credit(
     job: &Job,
     pieces: &mut [Option<[RowPiece; 2]>],
     firsts: &[usize],

@@ -5,7 +5,7 @@ use zipfold_core::{Data, Domain, Job, Precision, Table, describe};
 use zipfold_plan::low_precision::LowPrecision;
 
 /// A workload: name, rows of x, rows of y (0: x itself), components, cells, pair, fold, choices.
-pub type Work = (
+pub(crate) type Work = (
     &'static str,
     usize,
     usize,
@@ -37,7 +37,7 @@ const NEAR: [&str; 5] = [
 const ANGLE: &str = r#"{ kind = "select", predicate = "cosine(x, y) < 0.12" }"#;
 const ANGLES: &str = "cosine(x, y)";
 const COUNT: &str = r#"{ kind = "reduce", op = "count" }"#;
-pub const L2: &str = "euclidean(x, y)";
+pub(crate) const L2: &str = "euclidean(x, y)";
 const L1: &str = "cityblock(x, y)";
 const N: usize = 16384;
 const S: usize = 524_288;
@@ -51,7 +51,7 @@ const CUBE: &str = "sum(abs(x - y)^3)";
 const MILLION: usize = 1_000_000;
 
 /// First what the planner picks, of every workload; variants by hand after it.
-pub const WORKS: [Work; 89] = [
+pub(crate) const WORKS: [Work; 89] = [
     (
         "dense dot f32",
         N,
@@ -827,7 +827,7 @@ fn table(seed: u64, n: usize, d: usize, half: Option<LowPrecision>) -> Table {
 ///
 /// # Errors
 /// Those of its description.
-pub fn job(work: &Work, most: usize, longest: usize) -> zipfold_core::Result<Job> {
+pub(crate) fn job(work: &Work, most: usize, longest: usize) -> zipfold_core::Result<Job> {
     let (_, n, m, d, cells, pair, fold, set) = *work;
     let scale = |v: usize| v.min(most);
     let d = d.min(longest);

@@ -10,7 +10,7 @@ use std::ffi::c_void;
 use zipfold_core::Result;
 
 /// A stream and two buffers, each with the event that says it is full.
-pub struct Way {
+pub(super) struct Way {
     stream: sys::CUstream,
     buffers: [*mut c_void; 2],
     full: [sys::CUevent; 2],
@@ -24,7 +24,7 @@ impl Way {
     ///
     /// # Errors
     /// `Resource` or `Device` when the driver refuses memory that does not move.
-    pub fn new() -> Result<Self> {
+    pub(super) fn new() -> Result<Self> {
         let refused = |e: DriverError| failed("preparing copies from the device", e);
         let mut way = Way {
             stream: std::ptr::null_mut(),
@@ -45,7 +45,7 @@ impl Way {
     ///
     /// # Errors
     /// `Device` when the work before or a copy failed, and those of `each`.
-    pub fn bring(
+    pub(super) fn bring(
         &mut self,
         from: sys::CUdeviceptr,
         (bytes, piece): (usize, usize),

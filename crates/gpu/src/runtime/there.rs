@@ -10,7 +10,7 @@ use std::ffi::c_void;
 use zipfold_core::Result;
 
 /// A stream and two buffers, each with the event that says it was read.
-pub struct There {
+pub(super) struct There {
     stream: sys::CUstream,
     buffers: [*mut c_void; 2],
     free: [sys::CUevent; 2],
@@ -27,7 +27,7 @@ impl There {
     ///
     /// # Errors
     /// `Resource` or `Device` when the driver refuses memory that does not move.
-    pub fn new() -> Result<Self> {
+    pub(super) fn new() -> Result<Self> {
         let refused = |e: DriverError| failed("preparing copies to the device", e);
         let mut way = There {
             stream: std::ptr::null_mut(),
@@ -47,7 +47,12 @@ impl There {
     ///
     /// # Errors
     /// `Device` when the work before or a copy failed.
-    pub fn take(&mut self, to: sys::CUdeviceptr, bytes: &[u8], mark: sys::CUevent) -> Result<()> {
+    pub(super) fn take(
+        &mut self,
+        to: sys::CUdeviceptr,
+        bytes: &[u8],
+        mark: sys::CUevent,
+    ) -> Result<()> {
         let odd = |e: DriverError| failed("copying to the device", e);
         // SAFETY: the event is recorded, and alive as long as the caller's mark.
         unsafe {

@@ -10,7 +10,7 @@ use zipfold_io::write::write_arrays;
 use zipfold_io::{Column, OutputOptions, ReadOptions, read_table, write_array, write_columns};
 
 /// An NPY file as NumPy writes it, with any header text.
-pub fn npy(version: u8, dict: &str, data: &[u8]) -> Vec<u8> {
+pub(crate) fn npy(version: u8, dict: &str, data: &[u8]) -> Vec<u8> {
     let mut out = b"\x93NUMPY".to_vec();
     out.extend([version, 0]);
     let before = if version == 1 { 10 } else { 12 };
@@ -343,7 +343,7 @@ fn npz_members_return_by_name() {
 }
 
 /// An archive with one deflated member, its sizes as `claimed`.
-pub fn deflated(member: &[u8], claimed: u32, method: u16, flags: u16) -> Vec<u8> {
+pub(crate) fn deflated(member: &[u8], claimed: u32, method: u16, flags: u16) -> Vec<u8> {
     let mut encoder =
         flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::default());
     encoder.write_all(member).unwrap();

@@ -8,10 +8,10 @@ use zipfold_io::read::read_source;
 use zipfold_io::{Column, Format, OutputOptions, ReadOptions, write_columns};
 
 /// Knuth's linear congruential generator.
-pub struct Lcg(pub u64);
+pub(crate) struct Lcg(pub u64);
 
 impl Lcg {
-    pub fn next(&mut self, below: usize) -> usize {
+    pub(crate) fn next(&mut self, below: usize) -> usize {
         self.0 = self
             .0
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -19,7 +19,7 @@ impl Lcg {
         ((self.0 >> 33) as usize) % below.max(1)
     }
     /// `bytes` with up to four of them changed, inserted or removed.
-    pub fn damage(&mut self, bytes: &[u8]) -> Vec<u8> {
+    pub(crate) fn damage(&mut self, bytes: &[u8]) -> Vec<u8> {
         const NASTY: &[u8] = b"\x00\xff\x7f\x80\n,'\"(){}-09=# \xfe";
         let mut out = bytes.to_vec();
         for _ in 0..=self.next(4) {
@@ -139,7 +139,7 @@ fn noise_never_panics_in_any_format() {
 }
 
 /// Rounds of a random test: a hundred times as many where long tests are asked for.
-pub fn rounds(short: usize) -> usize {
+pub(crate) fn rounds(short: usize) -> usize {
     if std::env::var_os("ZIPFOLD_LONG").is_some() {
         100 * short
     } else {

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use zipfold_core::{Blame, Budget, Error, Result, Table};
 use zipfold_io::{ReadOptions, read_table};
 
-pub struct Scratch(PathBuf);
+pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static SERIAL: AtomicU64 = AtomicU64::new(0);
         let name = format!(
             "zipfold-io-{}-{}",
@@ -19,15 +19,15 @@ impl Scratch {
         std::fs::create_dir_all(&path).unwrap();
         Scratch(path)
     }
-    pub fn path(&self, name: &str) -> String {
+    pub(crate) fn path(&self, name: &str) -> String {
         self.0.join(name).to_string_lossy().into_owned()
     }
-    pub fn file(&self, name: &str, bytes: &[u8]) -> String {
+    pub(crate) fn file(&self, name: &str, bytes: &[u8]) -> String {
         let path = self.path(name);
         std::fs::write(&path, bytes).unwrap();
         path
     }
-    pub fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = std::fs::read_dir(&self.0)
             .unwrap()
             .map(|e| e.unwrap().file_name().to_string_lossy().into_owned())
@@ -43,11 +43,11 @@ impl Drop for Scratch {
     }
 }
 
-pub fn read(path: &str) -> Result<Table> {
+pub(crate) fn read(path: &str) -> Result<Table> {
     read_table(path, &ReadOptions::default(), &Budget::new(1 << 26))
 }
 
-pub fn read_columns(path: &str, columns: &[&str]) -> Result<Table> {
+pub(crate) fn read_columns(path: &str, columns: &[&str]) -> Result<Table> {
     let columns = Some(columns.iter().map(ToString::to_string).collect());
     read_table(
         path,
@@ -59,7 +59,7 @@ pub fn read_columns(path: &str, columns: &[&str]) -> Result<Table> {
     )
 }
 
-pub fn values(table: &Table) -> Vec<f64> {
+pub(crate) fn values(table: &Table) -> Vec<f64> {
     (0..table.elements().len())
         .map(|at| table.elements().get(at))
         .collect()
@@ -68,7 +68,7 @@ pub fn values(table: &Table) -> Vec<f64> {
 /// `bytes` in a file of this name are refused by `blame`, with all `words` in the message, a place
 /// and a remedy.
 #[track_caller]
-pub fn refused(name: &str, bytes: &[u8], blame: Blame, words: &[&str]) -> Error {
+pub(crate) fn refused(name: &str, bytes: &[u8], blame: Blame, words: &[&str]) -> Error {
     let scratch = Scratch::new();
     let error = read(&scratch.file(name, bytes)).expect_err("refused");
     explained(&error, blame, words);
@@ -80,7 +80,7 @@ pub fn refused(name: &str, bytes: &[u8], blame: Blame, words: &[&str]) -> Error 
 }
 
 #[track_caller]
-pub fn explained(error: &Error, blame: Blame, words: &[&str]) {
+pub(crate) fn explained(error: &Error, blame: Blame, words: &[&str]) {
     let text = error.to_string();
     assert_eq!(error.blame(), blame, "{text}");
     assert!(error.remedy_text().is_some(), "no remedy: {text}");

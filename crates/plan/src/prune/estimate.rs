@@ -47,7 +47,7 @@ fn sizes(kernel: Kernel) -> [usize; 2] {
 
 /// Returns the share of pairs that a pruned run of `job` would evaluate; `None` if its formula has
 /// no bounds.
-pub fn evaluated(job: &Job, kernel: Kernel) -> Option<f64> {
+pub(super) fn evaluated(job: &Job, kernel: Kernel) -> Option<f64> {
     let mut bounds = Bounds::new(&job.low, job.cell.as_ref())?;
     let [of_x, of_y] = sizes(kernel);
     let y = boxes(job, job.other(), Side::Y, of_y);
@@ -405,7 +405,7 @@ fn boxes(job: &Job, table: &Table, side: Side, of: usize) -> Boxes {
 
 /// Returns up to 1024 of `n` rows, spread by multiples of the golden ratio: evenly, and in no
 /// simple relation to an order or a period of the rows.
-pub fn picked(n: usize) -> Vec<usize> {
+pub(super) fn picked(n: usize) -> Vec<usize> {
     if n <= SAMPLE {
         return (0..n).collect();
     }

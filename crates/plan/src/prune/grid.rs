@@ -42,7 +42,7 @@ pub fn list_bytes(job: &Job, grid: &Grid) -> u64 {
 
 /// Returns what a grid would leave of `job`; `None` if nothing bounds how far apart the rows of its
 /// pairs are.
-pub fn choose(job: &Job) -> Option<Grid> {
+pub(super) fn choose(job: &Job) -> Option<Grid> {
     let reach = super::reach(job)?;
     let windows = Windows::new(&reach, job.cell.as_ref(), [&job.x, job.other()]);
     let (x, y) = (

@@ -46,7 +46,7 @@ struct Sample {
 /// Returns the best mesh for `job`, which is one plain histogram of distances, or the one with
 /// `parts` cells to the last edge. Returns `None` if the last edge is infinite, or in a triclinic
 /// box.
-pub fn choose(job: &Job, parts: Option<u32>) -> Option<Mesh> {
+pub(super) fn choose(job: &Job, parts: Option<u32>) -> Option<Mesh> {
     let [Fold::Histogram(h)] = job.folds.as_slice() else {
         return None;
     };

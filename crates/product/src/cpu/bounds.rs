@@ -7,7 +7,7 @@ use super::shape::Shape;
 /// Bounds of the nonzero mantissas of a table: they lie in [2^low, 2^high], and the entries are
 /// 2^exponent times that.
 #[derive(Clone, Copy, Debug)]
-pub struct Ends {
+pub(super) struct Ends {
     /// The common power of two.
     pub exponent: i64,
     /// The lower bound.
@@ -19,13 +19,13 @@ pub struct Ends {
 impl Ends {
     /// So far from the middle of the type's range that the table should be looked at, and moved
     /// there.
-    pub fn are_far<T: Real>(self) -> bool {
+    pub(super) fn are_far<T: Real>(self) -> bool {
         self.low < -T::LIMIT / 8 || self.high > T::LIMIT / 8
     }
 }
 
 /// What is known of the product of tables before it is made.
-pub struct Bounds {
+pub(super) struct Bounds {
     /// Its common power of two.
     pub exponent: i64,
     /// Bounds of its mantissas, where neither they nor partial products leave the type's range.
@@ -34,7 +34,7 @@ pub struct Bounds {
 
 impl Bounds {
     /// The bounds of the product of tables with the bounds `inputs`, folded as `shape` says.
-    pub fn of_product<T: Real>(
+    pub(super) fn of_product<T: Real>(
         shape: &Shape,
         inputs: impl Iterator<Item = Ends>,
         fold: Fold,

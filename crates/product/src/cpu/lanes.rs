@@ -5,11 +5,11 @@ use super::slices;
 use zipfold_vector::simd::{Isa, Kernel, Lanes};
 
 /// A run of one table along the block.
-pub type Term<'a, T> = &'a [T];
+pub(super) type Term<'a, T> = &'a [T];
 
 /// What happens to each product (or, in the log steps, sum).
 #[derive(Clone, Copy, Debug)]
-pub enum Step<'a, T> {
+pub(super) enum Step<'a, T> {
     /// It is added.
     Add,
     /// The larger stays.
@@ -52,7 +52,7 @@ fn widest<T: Number>(len: usize, work: impl Loop) {
 
 /// `to ⊕= constant ⊗ terms`, entry by entry (`first`: `to =`). `scratch` holds products of more
 /// than three runs.
-pub fn accumulate<T: Number>(
+pub(super) fn accumulate<T: Number>(
     to: &mut [T],
     first: bool,
     constant: T,
@@ -81,13 +81,13 @@ pub fn accumulate<T: Number>(
 }
 
 /// Products that [`sum_products`] adds in one go, and their most runs.
-pub const DEEP: usize = 16;
+pub(super) const DEEP: usize = 16;
 /// Most runs of such a product.
-pub const MOST_RUNS: usize = 3;
+pub(super) const MOST_RUNS: usize = 3;
 
 /// A constant times runs of tables along a block.
 #[derive(Clone, Copy, Debug)]
-pub struct Product<'a, T> {
+pub(super) struct Product<'a, T> {
     /// The product of what does not change along the block.
     pub constant: T,
     /// The runs; the first so many count.
@@ -96,7 +96,7 @@ pub struct Product<'a, T> {
 
 /// `to += Σ products` (`first`: `to =`), each of `runs` runs as long as `to`; sums stay in
 /// registers along the depth.
-pub fn sum_products<T: Number>(
+pub(super) fn sum_products<T: Number>(
     to: &mut [T],
     first: bool,
     products: &[Product<'_, T>],

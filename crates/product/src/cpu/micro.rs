@@ -19,14 +19,21 @@ use super::number::Number;
 use zipfold_vector::simd::{Isa, Kernel, Lanes};
 
 /// Vectors of rows in a full tile of the matrix kernel.
-pub const ROWS: usize = 3;
+pub(super) const ROWS: usize = 3;
 /// Columns of such a tile.
-pub const COLUMNS: usize = 8;
+pub(super) const COLUMNS: usize = 8;
 
 /// `tile[c · rows·lanes + r] = ⊕_k a[k · rows·lanes + r] · b[k · 8 + c]`, with ⊕ the sum or (for
 /// non-negative numbers) the maximum. Slices hold at least `depth` rows; shorter ones leave the
 /// tile zero.
-pub fn tile<T: Number>(rows: usize, depth: usize, a: &[T], b: &[T], max: bool, tile: &mut [T]) {
+pub(super) fn tile<T: Number>(
+    rows: usize,
+    depth: usize,
+    a: &[T],
+    b: &[T],
+    max: bool,
+    tile: &mut [T],
+) {
     let width = rows * T::LANES;
     let short =
         a.len() < depth * width || b.len() < depth * COLUMNS || tile.len() < width * COLUMNS;
@@ -152,7 +159,7 @@ fn taken<T: Number, S: Lanes<T>, const MAX: bool>(s: S, sum: S::V, x: S::V, y: S
 
 /// `tile[r][c][lane] = ⊕_k a[k][r][lane] · b[k][c][lane]` for `sides.0` rows and `sides.1` columns.
 /// Slices that are too short leave the tile zero.
-pub fn vector_tile<T: Number>(
+pub(super) fn vector_tile<T: Number>(
     sides: (usize, usize),
     depth: usize,
     a: &[T],

@@ -6,7 +6,7 @@ use zipfold_vector::prefetch;
 
 /// What is packed: rows (or columns) and the depth, by their offsets from where a product begins.
 #[derive(Clone, Copy, Debug)]
-pub struct Picked<'a> {
+pub(super) struct Picked<'a> {
     /// Of the rows.
     pub rows: &'a [usize],
     /// Of the depth.
@@ -15,7 +15,7 @@ pub struct Picked<'a> {
 
 /// The form of packed panels.
 #[derive(Clone, Copy, Debug)]
-pub struct Form {
+pub(super) struct Form {
     /// Rows of a panel.
     pub width: usize,
     /// What the rows of the last panel are padded to a multiple of.
@@ -42,14 +42,14 @@ const LONGEST: usize = 256;
 
 impl Form {
     /// Entries that packed rows take.
-    pub fn entries(&self, rows: usize, depth: usize) -> usize {
+    pub(super) fn entries(&self, rows: usize, depth: usize) -> usize {
         (rows / self.width * self.width + (rows % self.width).next_multiple_of(self.unit)) * depth
     }
 }
 
 /// Packs rows over the depth of the products that begin at `bases` into panels, a product's after
 /// another's, padded with zeros. What lies side by side in the table is read together.
-pub fn pack<T: Transpose>(
+pub(super) fn pack<T: Transpose>(
     from: &[T],
     bases: impl Iterator<Item = usize> + Clone,
     picked: Picked<'_>,
@@ -375,7 +375,7 @@ unsafe fn square_f64(from: [*const f64; HIGH], to: *mut f64, apart: usize) {
 
 /// Panels of both sides, and the offsets of what is in them; all grown as needed.
 #[derive(Debug, Default)]
-pub struct Panels<T: Number> {
+pub(super) struct Panels<T: Number> {
     /// Of rows.
     pub a: Block<T>,
     /// Of columns.

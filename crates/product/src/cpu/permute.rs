@@ -32,7 +32,7 @@ pub enum Run {
 }
 
 /// Most pieces of a vector.
-pub const PIECES: usize = 8;
+pub(super) const PIECES: usize = 8;
 
 impl Run {
     /// The run of entries at `offsets`, for vectors of `lanes`.

@@ -6,7 +6,7 @@ use super::number::Number;
 use zipfold_vector::{prefetch, simd::Isa};
 
 /// Most lanes of a vector.
-pub const MOST: usize = 16;
+pub(super) const MOST: usize = 16;
 /// Places between the request for a line of memory and its use, at most, and vectors. Places are
 /// often powers of two apart: more lines than this would push each other out of the nearest cache.
 #[cfg(target_arch = "x86_64")]

@@ -6,7 +6,7 @@ use std::ops::Range;
 /// Offsets of the configurations of digits, the last digit fastest: those of the slow digits and
 /// those of the fast ones are listed, and every offset is a sum of two.
 #[derive(Debug)]
-pub struct Places {
+pub(super) struct Places {
     slow: Vec<usize>,
     fast: Fast,
 }
@@ -24,7 +24,7 @@ const LISTED: usize = 1 << 12;
 
 impl Places {
     /// Of digits as (number of values, stride), slowest first.
-    pub fn new(digits: &[(usize, usize)]) -> Self {
+    pub(super) fn new(digits: &[(usize, usize)]) -> Self {
         if let Some(((card, stride), slow)) = digits.split_last()
             && *card > LISTED
         {
@@ -50,11 +50,11 @@ impl Places {
         }
     }
     /// Number of configurations.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.slow.len() * self.period()
     }
     /// The offset of configuration `index`.
-    pub fn at(&self, index: usize) -> usize {
+    pub(super) fn at(&self, index: usize) -> usize {
         let (slow, fast) = (index / self.period(), index % self.period());
         self.slow[slow]
             + match &self.fast {
@@ -63,7 +63,7 @@ impl Places {
             }
     }
     /// Writes the offsets of a range of configurations to `to`, instead of what it held.
-    pub fn list(&self, range: Range<usize>, to: &mut Vec<usize>) {
+    pub(super) fn list(&self, range: Range<usize>, to: &mut Vec<usize>) {
         to.clear();
         let period = self.period();
         let mut at = range.start;

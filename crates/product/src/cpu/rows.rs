@@ -32,7 +32,7 @@ struct Peaks {
 ///
 /// # Errors
 /// `Resource` when the budget is spent.
-pub fn contract(shape: &Shape, logs: &[&[f64]], room: &Room) -> Result<Option<Held<f64>>> {
+pub(super) fn contract(shape: &Shape, logs: &[&[f64]], room: &Room) -> Result<Option<Held<f64>>> {
     let mut peaks = Vec::with_capacity(logs.len());
     let mut mantissas = Vec::with_capacity(logs.len());
     let mut deepest = 0.0;

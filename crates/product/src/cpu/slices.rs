@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use zipfold_vector::simd::{Isa, Kernel, Lanes, first_lanes};
 
 /// `to = e^(from - shift)`, entry by entry of both.
-pub fn exponentials<T: Number>(from: &[T], shift: T, to: &mut [T]) {
+pub(super) fn exponentials<T: Number>(from: &[T], shift: T, to: &mut [T]) {
     T::dispatch(Isa::detect(), Exponentials { from, shift, to });
 }
 
@@ -32,12 +32,12 @@ impl<T: Number> Kernel<T> for Exponentials<'_, T> {
 }
 
 /// Replaces every entry by its exponential.
-pub fn exponentials_in_place<T: Number>(entries: &mut [T]) {
+pub(super) fn exponentials_in_place<T: Number>(entries: &mut [T]) {
     T::dispatch(Isa::detect(), InPlace::<T, true>(entries));
 }
 
 /// Replaces every entry by its natural logarithm.
-pub fn logarithms_in_place<T: Number>(entries: &mut [T]) {
+pub(super) fn logarithms_in_place<T: Number>(entries: &mut [T]) {
     T::dispatch(Isa::detect(), InPlace::<T, false>(entries));
 }
 
@@ -63,7 +63,7 @@ impl<T: Number, const EXP: bool> Kernel<T> for InPlace<'_, T, EXP> {
 }
 
 /// `to = e^(from - shift)`, computed in double precision.
-pub fn exponentials_of_wide<T: Number>(from: &[f64], shift: f64, to: &mut [T]) {
+pub(super) fn exponentials_of_wide<T: Number>(from: &[f64], shift: f64, to: &mut [T]) {
     let mut wide = [0.0; BLOCK];
     for (from, to) in from.chunks(BLOCK).zip(to.chunks_mut(BLOCK)) {
         let wide = &mut wide[..from.len().min(to.len())];
@@ -75,7 +75,7 @@ pub fn exponentials_of_wide<T: Number>(from: &[f64], shift: f64, to: &mut [T]) {
 }
 
 /// `to = ln(from) + shift`, computed in double precision.
-pub fn logarithms_of<T: Number>(from: &[T], shift: f64, to: &mut [f64]) {
+pub(super) fn logarithms_of<T: Number>(from: &[T], shift: f64, to: &mut [f64]) {
     for (from, to) in from.chunks(BLOCK).zip(to.chunks_mut(BLOCK)) {
         let many = from.len().min(to.len());
         let to = &mut to[..many];
@@ -90,12 +90,12 @@ const BLOCK: usize = 512;
 
 /// The least and the greatest of `values` above `floor`; (∞, `floor`) if none is. What is no number
 /// is passed over.
-pub fn ends_above<T: Number>(values: &[T], floor: T) -> (T, T) {
+pub(super) fn ends_above<T: Number>(values: &[T], floor: T) -> (T, T) {
     T::dispatch(Isa::detect(), Ends(values, floor))
 }
 
 /// As [`ends_above`], by all threads where the values are many.
-pub fn shared_ends<T: Number>(values: &[T], floor: T) -> (f64, f64) {
+pub(super) fn shared_ends<T: Number>(values: &[T], floor: T) -> (f64, f64) {
     let of = |part: &[T]| {
         let (low, high) = ends_above(part, floor);
         (low.to_f64(), high.to_f64())

@@ -3,11 +3,11 @@
 use rayon::prelude::*;
 
 /// Multiply-adds that are done before another thread has woken up.
-pub const ALONE: usize = 1 << 18;
+pub(super) const ALONE: usize = 1 << 18;
 
 /// Runs `run` with every number below `tasks`, which together take `work` multiply-adds; each
 /// thread makes its own state.
-pub fn spread<S>(
+pub(super) fn spread<S>(
     tasks: usize,
     work: usize,
     init: impl Fn() -> S + Sync + Send,

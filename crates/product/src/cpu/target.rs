@@ -4,7 +4,7 @@ use super::number::Number;
 use zipfold_vector::prefetch;
 
 /// A result that several tasks write to.
-pub struct Target<T> {
+pub(super) struct Target<T> {
     start: *mut T,
     len: usize,
     /// Whether it is larger than the caches, so that whole lines go past them.
@@ -16,7 +16,7 @@ unsafe impl<T: Send> Sync for Target<T> {}
 
 /// How a value comes to an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Put {
+pub(super) enum Put {
     /// It replaces what is there, and more will come.
     Over,
     /// It replaces what is there for good.
@@ -29,7 +29,7 @@ pub enum Put {
 
 impl Put {
     /// How what is found later comes to it.
-    pub fn more(max: bool) -> Self {
+    pub(super) fn more(max: bool) -> Self {
         if max { Put::Larger } else { Put::Add }
     }
 }
@@ -42,7 +42,7 @@ const LINE: usize = 64;
 
 impl<T: Number> Target<T> {
     /// The entries of `out`, which must outlive it.
-    pub fn new(out: &mut [T]) -> Self {
+    pub(super) fn new(out: &mut [T]) -> Self {
         Target {
             start: out.as_mut_ptr(),
             len: out.len(),
@@ -51,17 +51,17 @@ impl<T: Number> Target<T> {
     }
     /// Asks for the line of entry `at` ahead of its change.
     #[inline(always)]
-    pub fn ask(&self, at: usize) {
+    pub(super) fn ask(&self, at: usize) {
         prefetch::written(self.start.wrapping_add(at));
     }
     /// Whether entries that are put for good go past the caches.
     #[inline(always)]
-    pub fn past(&self) -> bool {
+    pub(super) fn past(&self) -> bool {
         self.large
     }
     /// Puts `from` at `at`.
     #[inline(always)]
-    pub fn run(&self, at: usize, from: &[T], put: Put) {
+    pub(super) fn run(&self, at: usize, from: &[T], put: Put) {
         assert!(at + from.len() <= self.len, "offset beyond the result");
         // SAFETY: in bounds by the assertion, and these entries belong to this task alone.
         let to = unsafe { std::slice::from_raw_parts_mut(self.start.add(at), from.len()) };
@@ -74,7 +74,7 @@ impl<T: Number> Target<T> {
     }
     /// The same for entries at `offsets` from `base`.
     #[inline(always)]
-    pub fn scatter(&self, base: usize, offsets: &[usize], from: &[T], put: Put) {
+    pub(super) fn scatter(&self, base: usize, offsets: &[usize], from: &[T], put: Put) {
         assert!(
             offsets.iter().all(|o| base + o < self.len),
             "offset beyond the result"
@@ -91,7 +91,7 @@ impl<T: Number> Target<T> {
         }
     }
     /// Makes what went past the caches seen by all threads; every task calls it last.
-    pub fn settle(&self) {
+    pub(super) fn settle(&self) {
         #[cfg(target_arch = "x86_64")]
         if self.large {
             // SAFETY: a fence changes no memory, and every machine of this architecture has it.

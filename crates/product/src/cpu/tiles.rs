@@ -18,7 +18,7 @@ use super::number::Number;
 use zipfold_vector::simd::{Isa, Kernel, Lanes, first_lanes};
 
 /// Vectors of a tile.
-pub const ROWS: usize = 4;
+pub(super) const ROWS: usize = 4;
 
 /// Where a row (some vectors of the result side by side) lies: in the table that is read by
 /// vectors, in the packed other one, and in the result.
@@ -34,7 +34,7 @@ pub struct Row {
 
 /// What the rows of a part of the result are made from.
 #[derive(Clone, Copy, Debug)]
-pub struct Job<'a, T> {
+pub(super) struct Job<'a, T> {
     /// The table that is read by vectors: as it lies, or packed, row by row.
     pub lead: &'a [T],
     /// Rows; where the first table is packed, their first offsets do not count.
@@ -60,7 +60,7 @@ pub struct Job<'a, T> {
 
 impl<T> Job<'_, T> {
     /// Entries of the packed second table that belong to a vector of `lanes`.
-    pub fn step(&self, lanes: usize) -> usize {
+    pub(super) fn step(&self, lanes: usize) -> usize {
         if self.vectors {
             self.columns.len() * self.depth.len() * lanes
         } else {
@@ -69,7 +69,7 @@ impl<T> Job<'_, T> {
     }
     /// The largest offsets that the rows reach in the three tables, with whole vectors where they
     /// are packed.
-    pub fn reach(&self, lanes: usize) -> [usize; 3] {
+    pub(super) fn reach(&self, lanes: usize) -> [usize; 3] {
         let most = |of: &dyn Fn(&Row) -> usize| self.rows.iter().map(of).max().unwrap_or(0);
         let last = |list: &[usize]| list.iter().copied().max().unwrap_or(0);
         let vectors = self.run.div_ceil(lanes);
@@ -94,7 +94,7 @@ impl<T> Job<'_, T> {
 ///
 /// # Safety
 /// `out` holds as many entries as [`Job::reach`] says, and so do the tables.
-pub unsafe fn tiles<T: Number>(job: &Job<'_, T>, out: *mut T, past: bool) {
+pub(super) unsafe fn tiles<T: Number>(job: &Job<'_, T>, out: *mut T, past: bool) {
     // SAFETY: the caller's promise.
     unsafe { tiles_on(Isa::detect(), job, out, past) }
 }

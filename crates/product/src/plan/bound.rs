@@ -13,7 +13,7 @@ const MOST_WORDS: usize = 1 << 22;
 /// neighbours. A vertex stands for what was contracted into it and weighs as little as the smallest
 /// domain there. Vertices are taken by least weight and contracted into the neighbour with which
 /// they share fewest others.
-pub fn visits_log2(local: &Local) -> f64 {
+pub(super) fn visits_log2(local: &Local) -> f64 {
     if local.words * local.variables.len() > MOST_WORDS {
         return 0.0;
     }

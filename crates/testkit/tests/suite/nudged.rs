@@ -65,7 +65,13 @@ fn factor(lcg: &mut Lcg) -> String {
 
 /// Whether `got` is explained by last bits of functions: it is what some way gives, or lies among
 /// what all of them give.
-pub fn explains(job: &Job, text: &str, (i, j): (usize, usize), wanted: f64, got: f64) -> bool {
+pub(crate) fn explains(
+    job: &Job,
+    text: &str,
+    (i, j): (usize, usize),
+    wanted: f64,
+    got: f64,
+) -> bool {
     let mut lcg = Lcg::new(5);
     let mut values = vec![wanted];
     for _ in 0..WAYS {

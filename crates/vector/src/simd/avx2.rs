@@ -16,7 +16,7 @@ pub struct Avx2(());
 /// # Safety
 /// The processor has AVX2, FMA and BMI2.
 #[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,lzcnt")]
-pub unsafe fn shell<T: Element, K: Kernel<T>>(kernel: K) -> K::Output
+pub(super) unsafe fn shell<T: Element, K: Kernel<T>>(kernel: K) -> K::Output
 where
     Avx2: Lanes<T>,
 {

@@ -17,7 +17,7 @@ pub struct Avx512(());
 /// # Safety
 /// The processor has AVX-512 F, BW, DQ and VL, AVX2, FMA and BMI2.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,popcnt,lzcnt")]
-pub unsafe fn shell<T: Element, K: Kernel<T>>(kernel: K) -> K::Output
+pub(super) unsafe fn shell<T: Element, K: Kernel<T>>(kernel: K) -> K::Output
 where
     Avx512: Lanes<T>,
 {

@@ -17,7 +17,7 @@ pub struct Neon(());
 /// The processor has NEON, as every one of the architecture has under the systems that Rust's
 /// standard library knows.
 #[target_feature(enable = "neon")]
-pub unsafe fn shell<T: Element, K: Kernel<T>>(kernel: K) -> K::Output
+pub(super) unsafe fn shell<T: Element, K: Kernel<T>>(kernel: K) -> K::Output
 where
     Neon: Lanes<T>,
 {

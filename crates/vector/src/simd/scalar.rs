@@ -9,7 +9,7 @@ pub struct Scalar;
 /// Runs a kernel in a function of its own, whose stack the ways to other instruction sets do not
 /// pay for.
 #[inline(never)]
-pub fn shell<T: Element, K: Kernel<T>>(kernel: K) -> K::Output
+pub(super) fn shell<T: Element, K: Kernel<T>>(kernel: K) -> K::Output
 where
     Scalar: Lanes<T>,
 {

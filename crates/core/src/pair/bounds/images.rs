@@ -40,7 +40,7 @@ pub(super) struct Images {
 impl Images {
     /// Lists the translations of a box in which no shortest image is longer than `reach`. A radius
     /// of 4·`reach` serves boxes of differences with a half diagonal of up to `reach`.
-    pub fn new(cell: &Oblique, reach: f64) -> Images {
+    pub(super) fn new(cell: &Oblique, reach: f64) -> Images {
         let radius = 4.0 * reach;
         let places: f64 = cell
             .duals
@@ -58,7 +58,7 @@ impl Images {
     /// Finds the images of the differences `d(lane, component)` and returns the number of rounds:
     /// the most images that a lane has. Lanes with fewer repeat their first image, which changes no
     /// hull.
-    pub fn find(&mut self, d: impl Fn(usize, usize) -> Span) -> usize {
+    pub(super) fn find(&mut self, d: impl Fn(usize, usize) -> Span) -> usize {
         self.found.clear();
         for lane in 0..LANES {
             let boxed = [d(lane, 0), d(lane, 1), d(lane, 2)];
@@ -83,7 +83,7 @@ impl Images {
     }
     /// Returns the bounds of component `c` of image `round` in `lane`. A triclinic box has three
     /// components; others are unknown.
-    pub fn component(&self, lane: usize, round: usize, c: usize) -> Span {
+    pub(super) fn component(&self, lane: usize, round: usize, c: usize) -> Span {
         self.found[round][lane]
             .get(c)
             .copied()

@@ -5,7 +5,7 @@
 use super::{Named, RowValues, Scale, weighted, weighted_sum};
 
 /// `braycurtis`.
-pub const BRAYCURTIS: Named = Named {
+pub(super) const BRAYCURTIS: Named = Named {
     name: "braycurtis",
     about: "Σ |xₖ − yₖ| / Σ |xₖ + yₖ|",
     similarity: false,

@@ -4,7 +4,7 @@
 use super::{Named, RowValues, Scale, weighted, weighted_sum};
 
 /// `canberra`.
-pub const CANBERRA: Named = Named {
+pub(super) const CANBERRA: Named = Named {
     name: "canberra",
     about: "Σ |xₖ − yₖ| / (|xₖ| + |yₖ|)",
     similarity: false,

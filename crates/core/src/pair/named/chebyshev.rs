@@ -4,7 +4,7 @@ use super::{Named, RowValues, Scale, component, text, weighted};
 use crate::number;
 
 /// `chebyshev`, also `linf`, `infinity`.
-pub const CHEBYSHEV: Named = Named {
+pub(super) const CHEBYSHEV: Named = Named {
     name: "chebyshev",
     about: "max |xₖ − yₖ|",
     similarity: false,

@@ -19,7 +19,7 @@ fn additive(x: &[f64], y: &[f64], _: &Params) -> f64 {
 }
 
 /// `additive_chi2`: −Σ (xₖ − yₖ)² / (xₖ + yₖ).
-pub const ADDITIVE_CHI2: Named = Named {
+pub(super) const ADDITIVE_CHI2: Named = Named {
     name: "additive_chi2",
     about: "−Σ (xₖ − yₖ)² / (xₖ + yₖ)",
     similarity: true,
@@ -36,7 +36,7 @@ pub const ADDITIVE_CHI2: Named = Named {
 };
 
 /// `chi2`: exp(−γ Σ (xₖ − yₖ)² / (xₖ + yₖ)), γ = 1 unless given.
-pub const CHI2: Named = Named {
+pub(super) const CHI2: Named = Named {
     name: "chi2",
     about: "exp(−γ Σ (xₖ − yₖ)² / (xₖ + yₖ)), γ = 1 unless given",
     similarity: true,

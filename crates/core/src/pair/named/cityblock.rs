@@ -3,7 +3,7 @@
 use super::{Named, RowValues, Scale, weighted, weighted_sum};
 
 /// `cityblock`, also `manhattan`, `l1`.
-pub const CITYBLOCK: Named = Named {
+pub(super) const CITYBLOCK: Named = Named {
     name: "cityblock",
     about: "Σ |xₖ − yₖ|",
     similarity: false,

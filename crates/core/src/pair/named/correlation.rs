@@ -62,7 +62,7 @@ pub(super) fn coefficient(x: &[f64], y: &[f64], params: &Params) -> f64 {
 }
 
 /// `correlation`; `centered = 0` makes it the cosine distance.
-pub const CORRELATION: Named = Named {
+pub(super) const CORRELATION: Named = Named {
     name: "correlation",
     about: "1 − Pearson's correlation of the components",
     similarity: false,

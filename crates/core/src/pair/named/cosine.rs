@@ -45,7 +45,7 @@ pub(super) fn coefficient(x: &[f64], y: &[f64], params: &Params) -> f64 {
 }
 
 /// `cosine`: 1 − Σ xₖyₖ / (|x| |y|). A zero row gives NaN.
-pub const COSINE: Named = Named {
+pub(super) const COSINE: Named = Named {
     name: "cosine",
     about: "1 − cosine of the angle between the rows",
     similarity: false,
@@ -71,7 +71,7 @@ pub const COSINE: Named = Named {
 };
 
 /// `cosine_similarity`: Σ xₖyₖ / (|x| |y|), 0 where a row is zero.
-pub const COSINE_SIMILARITY: Named = Named {
+pub(super) const COSINE_SIMILARITY: Named = Named {
     name: "cosine_similarity",
     about: "cosine of the angle between the rows",
     similarity: true,

@@ -6,7 +6,7 @@ use super::booleans::{counts, table};
 use super::{Named, RowValues, Scale, text};
 
 /// `dice`.
-pub const DICE: Named = Named {
+pub(super) const DICE: Named = Named {
     name: "dice",
     about: "c / (2·both + c) of true components, c = those that differ",
     similarity: false,

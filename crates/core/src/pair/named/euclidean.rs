@@ -12,7 +12,7 @@ fn squares(x: &[f64], y: &[f64], params: &Params) -> f64 {
 }
 
 /// `euclidean`, also `l2`.
-pub const EUCLIDEAN: Named = Named {
+pub(super) const EUCLIDEAN: Named = Named {
     name: "euclidean",
     about: "√Σ (xₖ − yₖ)²",
     similarity: false,
@@ -37,7 +37,7 @@ pub const EUCLIDEAN: Named = Named {
 };
 
 /// `sqeuclidean`.
-pub const SQEUCLIDEAN: Named = Named {
+pub(super) const SQEUCLIDEAN: Named = Named {
     name: "sqeuclidean",
     about: "Σ (xₖ − yₖ)²",
     similarity: false,

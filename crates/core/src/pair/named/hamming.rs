@@ -5,7 +5,7 @@
 use super::{Named, RowValues, Scale, weighted, weighted_sum};
 
 /// `hamming`, also `matching`.
-pub const HAMMING: Named = Named {
+pub(super) const HAMMING: Named = Named {
     name: "hamming",
     about: "the share of components that differ",
     similarity: false,

@@ -42,7 +42,7 @@ fn formula_of(params: &Params) -> Result<String> {
 }
 
 /// `haversine`.
-pub const HAVERSINE: Named = Named {
+pub(super) const HAVERSINE: Named = Named {
     name: "haversine",
     about: "angle between two points of a sphere, times the radius",
     similarity: false,

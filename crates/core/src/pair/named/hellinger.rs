@@ -5,7 +5,7 @@
 use super::{Named, RowValues, Scale, text};
 
 /// `hellinger`.
-pub const HELLINGER: Named = Named {
+pub(super) const HELLINGER: Named = Named {
     name: "hellinger",
     about: "√(½ Σ (√pₖ − √qₖ)²), p = x / Σx, q = y / Σy",
     similarity: false,

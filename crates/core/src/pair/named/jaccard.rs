@@ -9,7 +9,7 @@ use super::booleans::{counts, table};
 use super::{Named, RowValues, Scale, text};
 
 /// `jaccard`.
-pub const JACCARD: Named = Named {
+pub(super) const JACCARD: Named = Named {
     name: "jaccard",
     about: "c / (both + c) of true components, c = those that differ (1 − Tanimoto's coefficient)",
     similarity: false,

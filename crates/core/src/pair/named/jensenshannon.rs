@@ -41,7 +41,7 @@ fn reference(x: &[f64], y: &[f64]) -> f64 {
 }
 
 /// `jensenshannon`.
-pub const JENSENSHANNON: Named = Named {
+pub(super) const JENSENSHANNON: Named = Named {
     name: "jensenshannon",
     about: "√(½ Σ pₖ ln(pₖ/mₖ) + ½ Σ qₖ ln(qₖ/mₖ)), p = x / Σx, q = y / Σy, m = (p + q) / 2",
     similarity: false,

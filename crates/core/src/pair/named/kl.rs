@@ -6,7 +6,7 @@
 use super::{Named, RowValues, Scale, option, text};
 
 /// `kl`, also `kullback_leibler`, `relative_entropy`.
-pub const KL: Named = Named {
+pub(super) const KL: Named = Named {
     name: "kl",
     about: "Σ pₖ ln(pₖ/qₖ), p = x / Σx, q = y / Σy",
     similarity: false,

@@ -3,7 +3,7 @@
 use super::{Named, RowValues, Scale, option, text};
 
 /// `laplacian`.
-pub const LAPLACIAN: Named = Named {
+pub(super) const LAPLACIAN: Named = Named {
     name: "laplacian",
     about: "exp(−γ Σ |xₖ − yₖ|), γ = 1/d unless given",
     similarity: true,

@@ -4,7 +4,7 @@
 use super::{Named, RowValues, Scale, text};
 
 /// `linear`.
-pub const LINEAR: Named = Named {
+pub(super) const LINEAR: Named = Named {
     name: "linear",
     about: "Σ xₖyₖ, the inner product",
     similarity: true,

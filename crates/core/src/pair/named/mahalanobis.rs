@@ -10,7 +10,7 @@ use super::{Named, RowValues, Scale, component, text};
 use crate::pair::prepare::whiten;
 
 /// `mahalanobis`.
-pub const MAHALANOBIS: Named = Named {
+pub(super) const MAHALANOBIS: Named = Named {
     name: "mahalanobis",
     about: "√((x − y)ᵀ VI (x − y)), VI the inverse of the covariance of all rows unless given",
     similarity: false,

@@ -13,7 +13,7 @@ use crate::opt::Opt;
 use crate::pair::parse::Param;
 
 /// `minkowski`; p = 2 unless given.
-pub const MINKOWSKI: Named = Named {
+pub(super) const MINKOWSKI: Named = Named {
     name: "minkowski",
     about: "(Σ wₖ |xₖ − yₖ|^p)^(1/p), p = 2 unless given",
     similarity: false,

@@ -6,7 +6,7 @@
 use super::{Named, RowValues, Scale, text};
 
 /// `nan_euclidean`.
-pub const NAN_EUCLIDEAN: Named = Named {
+pub(super) const NAN_EUCLIDEAN: Named = Named {
     name: "nan_euclidean",
     about: "√(d / present · Σ (xₖ − yₖ)²) over the components present in both rows",
     similarity: false,

@@ -5,7 +5,7 @@ use super::correlation::{coefficient, correlation};
 use super::{Named, RowValues, Scale};
 
 /// `pearson`, also `pearsonr`.
-pub const PEARSON: Named = Named {
+pub(super) const PEARSON: Named = Named {
     name: "pearson",
     about: "Pearson's correlation of the components",
     similarity: true,

@@ -3,7 +3,7 @@
 use super::{Named, RowValues, Scale, option, text};
 
 /// `polynomial`.
-pub const POLYNOMIAL: Named = Named {
+pub(super) const POLYNOMIAL: Named = Named {
     name: "polynomial",
     about: "(γ Σ xₖyₖ + c₀)^g, γ = 1/d, c₀ = 1, g = 3 unless given",
     similarity: true,

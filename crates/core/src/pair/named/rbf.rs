@@ -3,7 +3,7 @@
 use super::{Named, RowValues, Scale, option, text};
 
 /// `rbf`.
-pub const RBF: Named = Named {
+pub(super) const RBF: Named = Named {
     name: "rbf",
     about: "exp(−γ Σ (xₖ − yₖ)²), γ = 1/d unless given",
     similarity: true,

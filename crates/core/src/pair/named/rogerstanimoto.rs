@@ -5,7 +5,7 @@ use super::booleans::{counts, table};
 use super::{Named, RowValues, Scale, text};
 
 /// `rogerstanimoto`.
-pub const ROGERSTANIMOTO: Named = Named {
+pub(super) const ROGERSTANIMOTO: Named = Named {
     name: "rogerstanimoto",
     about: "2c / (both + neither + 2c) of true components, c = those that differ",
     similarity: false,

@@ -5,7 +5,7 @@ use super::booleans::{counts, table};
 use super::{Named, RowValues, Scale, text};
 
 /// `russellrao`.
-pub const RUSSELLRAO: Named = Named {
+pub(super) const RUSSELLRAO: Named = Named {
     name: "russellrao",
     about: "(d − both) / d of true components",
     similarity: false,

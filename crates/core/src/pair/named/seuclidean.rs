@@ -8,7 +8,7 @@ use crate::opt::Opt;
 use crate::pair::prepare::variances;
 
 /// `seuclidean`.
-pub const SEUCLIDEAN: Named = Named {
+pub(super) const SEUCLIDEAN: Named = Named {
     name: "seuclidean",
     about: "√Σ (xₖ − yₖ)² / Vₖ, V the variances of the columns of all rows unless given",
     similarity: false,

@@ -3,7 +3,7 @@
 use super::{Named, RowValues, Scale, option, text};
 
 /// `sigmoid`.
-pub const SIGMOID: Named = Named {
+pub(super) const SIGMOID: Named = Named {
     name: "sigmoid",
     about: "tanh(γ Σ xₖyₖ + c₀), γ = 1/d, c₀ = 1 unless given",
     similarity: true,

@@ -5,7 +5,7 @@ use super::booleans::{counts, table};
 use super::{Named, RowValues, Scale, text};
 
 /// `sokalsneath`.
-pub const SOKALSNEATH: Named = Named {
+pub(super) const SOKALSNEATH: Named = Named {
     name: "sokalsneath",
     about: "2c / (both + 2c) of true components, c = those that differ",
     similarity: false,

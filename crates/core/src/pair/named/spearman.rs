@@ -7,7 +7,7 @@ use super::{Named, RowValues, Scale};
 use crate::pair::prepare::rank;
 
 /// `spearman`, also `spearmanr`.
-pub const SPEARMAN: Named = Named {
+pub(super) const SPEARMAN: Named = Named {
     name: "spearman",
     about: "Pearson's correlation of the ranks of the components",
     similarity: true,

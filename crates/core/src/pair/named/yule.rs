@@ -6,7 +6,7 @@ use super::booleans::{counts, table};
 use super::{Named, RowValues, Scale, text};
 
 /// `yule`.
-pub const YULE: Named = Named {
+pub(super) const YULE: Named = Named {
     name: "yule",
     about: "2r / (both·neither + r) of true components, r = (only x)·(only y)",
     similarity: false,

@@ -51,15 +51,15 @@ pub(super) struct Parser<'a, 'b> {
 
 impl Parser<'_, '_> {
     /// Returns the next token without taking it.
-    pub fn peek(&self) -> &TokenKind {
+    pub(super) fn peek(&self) -> &TokenKind {
         &self.tokens[self.at].kind
     }
     /// Where the token at hand is in the text.
-    pub fn range(&self) -> Range<usize> {
+    pub(super) fn range(&self) -> Range<usize> {
         self.tokens[self.at].range.clone()
     }
     /// Takes the next token. At the end it returns the end again.
-    pub fn bump(&mut self) -> Token {
+    pub(super) fn bump(&mut self) -> Token {
         let token = self.tokens[self.at].clone();
         self.steps += 1;
         if self.at + 1 < self.tokens.len() {
@@ -68,7 +68,7 @@ impl Parser<'_, '_> {
         token
     }
     /// Takes the next token if it is `symbol`.
-    pub fn eat(&mut self, symbol: &str) -> bool {
+    pub(super) fn eat(&mut self, symbol: &str) -> bool {
         let yes = matches!(self.peek(), TokenKind::Symbol(s) if *s == symbol);
         if yes {
             self.bump();
@@ -76,7 +76,7 @@ impl Parser<'_, '_> {
         yes
     }
     /// Takes the next token if it is the name `word`, an operator written as a word.
-    pub fn eat_word(&mut self, word: &str) -> bool {
+    pub(super) fn eat_word(&mut self, word: &str) -> bool {
         let yes = matches!(self.peek(), TokenKind::Name(n) if n == word);
         if yes {
             self.bump();
@@ -84,7 +84,7 @@ impl Parser<'_, '_> {
         yes
     }
     /// Takes `symbol` or refuses the text.
-    pub fn want(&mut self, symbol: &str) -> Result<()> {
+    pub(super) fn want(&mut self, symbol: &str) -> Result<()> {
         if self.eat(symbol) {
             Ok(())
         } else {
@@ -92,7 +92,7 @@ impl Parser<'_, '_> {
         }
     }
     /// The error of a token that does not belong here.
-    pub fn unexpected(&self, wanted: &str) -> Error {
+    pub(super) fn unexpected(&self, wanted: &str) -> Error {
         let found = match self.peek() {
             TokenKind::End => "the formula ends".to_string(),
             _ => format!("found '{}'", &self.text[self.range()]),
@@ -100,12 +100,12 @@ impl Parser<'_, '_> {
         self.error(self.range(), format!("{found} where {wanted} should stand"))
     }
     /// An error with its place in the text.
-    pub fn error(&self, range: Range<usize>, what: String) -> Error {
+    pub(super) fn error(&self, range: Range<usize>, what: String) -> Error {
         Error::request(what).at("formula").span(self.text, range)
     }
     /// Gives an error of the formula the place in the text: from `start` to the token taken last.
     /// The formula knows types and no text. An error that has a place keeps it.
-    pub fn place<T>(&self, start: usize, result: Result<T>) -> Result<T> {
+    pub(super) fn place<T>(&self, start: usize, result: Result<T>) -> Result<T> {
         let end = self.tokens[self.at.saturating_sub(1)].range.end;
         result.map_err(|e| {
             if e.span_ref().is_some() {
@@ -117,7 +117,7 @@ impl Parser<'_, '_> {
     }
     /// Runs `go` one level deeper, or refuses: every recursion passes through here. After an error
     /// the depth is not restored, since parsing ends.
-    pub fn nested<T>(&mut self, go: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    pub(super) fn nested<T>(&mut self, go: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             let what = "the formula is nested too deeply".to_string();

@@ -9,7 +9,7 @@
 use crate::number::round_even;
 
 /// A vector or point.
-pub type V = [f64; 3];
+pub(super) type V = [f64; 3];
 
 /// Computes a·b, components in ascending order.
 #[inline(always)]
@@ -18,7 +18,7 @@ pub fn dot(a: V, b: V) -> f64 {
 }
 
 /// Computes a × b.
-pub fn cross(a: V, b: V) -> V {
+pub(super) fn cross(a: V, b: V) -> V {
     [
         a[1] * b[2] - a[2] * b[1],
         a[2] * b[0] - a[0] * b[2],
@@ -35,7 +35,7 @@ pub fn minus(d: V, k: f64, v: V) -> V {
 /// Returns the next multiple to try after the nearest one: ±1 towards the remainder `t`, or 0
 /// without a remainder.
 #[inline(always)]
-pub fn step(t: f64) -> f64 {
+pub(super) fn step(t: f64) -> f64 {
     let up = if t > 0.0 { 1.0 } else { 0.0 };
     if t < 0.0 { -1.0 } else { up }
 }

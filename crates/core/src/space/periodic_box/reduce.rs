@@ -22,7 +22,7 @@ struct Member {
 
 /// A Minkowski-reduced basis of the lattice of `given`, ascending in length; none if rounding keeps
 /// it from settling.
-pub fn minkowski(given: &[V; 3]) -> Option<[V; 3]> {
+pub(super) fn minkowski(given: &[V; 3]) -> Option<[V; 3]> {
     let mut basis = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
         .map(|coefficients| Member::new(given, coefficients));
     for _ in 0..ROUNDS {

@@ -53,7 +53,7 @@ const SOME: usize = 128;
 
 impl<'w> Sums<'w> {
     /// Nothing yet of `slots` slots.
-    pub fn new(terms: Terms<'w>, slots: usize) -> Self {
+    pub(super) fn new(terms: Terms<'w>, slots: usize) -> Self {
         let wanted = [terms.weights.is_some(), terms.values];
         let of = |which: usize| if wanted[which] { slots } else { 0 };
         let scales = [terms.weight_scale, terms.value_scale];
@@ -76,7 +76,7 @@ impl<'w> Sums<'w> {
         }
     }
     /// Adds the terms of pair (i, j), which lies in `slot`; `r2` is its squared distance.
-    pub fn add(&mut self, i: usize, j: usize, slot: usize, r2: f64) {
+    pub(super) fn add(&mut self, i: usize, j: usize, slot: usize, r2: f64) {
         self.reserve(1);
         let weight = self
             .terms
@@ -101,7 +101,14 @@ impl<'w> Sums<'w> {
     }
     /// Adds weights, or values: term k to the slot that k's number of `slots` names, shifted left
     /// by `shift`. Sums of slots that are no bins hold anything.
-    pub fn add_all(&mut self, isa: Isa, values: bool, terms: &[f64], slots: &[i32], shift: i32) {
+    pub(super) fn add_all(
+        &mut self,
+        isa: Isa,
+        values: bool,
+        terms: &[f64],
+        slots: &[i32],
+        shift: i32,
+    ) {
         use zipfold_vector::simd::Element;
         let scale = if values {
             self.terms.value_scale
@@ -147,7 +154,7 @@ impl<'w> Sums<'w> {
         self.pending = 0;
     }
     /// The sums of weights and of values by slot, of those that are wanted.
-    pub fn finish(mut self) -> [Vec<i128>; 2] {
+    pub(super) fn finish(mut self) -> [Vec<i128>; 2] {
         self.flush();
         self.totals
     }

@@ -26,7 +26,7 @@ pub(super) struct Table<T> {
 
 impl<T: Near> Table<T> {
     /// None if the arithmetic of `T` cannot tell the edges apart, or values may overflow.
-    pub fn new(edges: &Edges, copies: usize, x: &Points, y: &Points) -> Option<Table<T>> {
+    pub(super) fn new(edges: &Edges, copies: usize, x: &Points, y: &Points) -> Option<Table<T>> {
         let reach = x.reach() + y.reach();
         let overflow = if size_of::<T>() == 4 { 1e18 } else { 1e150 };
         let last = edges.squares()[edges.bins()];

@@ -22,7 +22,7 @@ pub(super) struct Scale<T> {
 
 impl<T: Near> Scale<T> {
     /// None if the arithmetic of `T` leaves too much undecided.
-    pub fn new(u: Uniform, x: &Points, y: &Points) -> Option<Scale<T>> {
+    pub(super) fn new(u: Uniform, x: &Points, y: &Points) -> Option<Scale<T>> {
         let bins = u.bins as f64;
         let scale = bins / (u.hi - u.lo);
         let far = u.lo.abs().max(u.hi.abs());

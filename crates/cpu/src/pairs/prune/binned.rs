@@ -21,7 +21,7 @@ struct Limit {
 }
 
 /// One unit on its way.
-pub struct Binned<'e, 'j> {
+pub(super) struct Binned<'e, 'j> {
     near: &'e Near<'j>,
     fold: &'j Histogram,
     vm: Vm<'j, f64>,
@@ -40,7 +40,7 @@ impl<'e, 'j> Binned<'e, 'j> {
     ///
     /// # Errors
     /// `Interrupted` when told to stop.
-    pub fn run(
+    pub(super) fn run(
         near: &'e Near<'j>,
         fold: &'j Histogram,
         tiles: &[Tile],

@@ -39,7 +39,7 @@ pub struct Boxes<'j> {
 }
 
 /// Rows of x in a group: its rows are the lanes of one evaluation of bounds.
-pub const GROUP: usize = LANES;
+pub(super) const GROUP: usize = LANES;
 /// Rows in a leaf of points: their kernel needs no whole blocks.
 const SMALL_LEAF: usize = 32;
 

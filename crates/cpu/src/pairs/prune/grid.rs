@@ -5,11 +5,11 @@ use zipfold_core::space::reach::{MOST, Place};
 use zipfold_core::{Table, Windows};
 
 /// Rows that are looked for together, at most.
-pub const TOGETHER: usize = 256;
+pub(super) const TOGETHER: usize = 256;
 
 /// Rows of both sides by cell.
 #[derive(Debug)]
-pub struct Grid {
+pub(super) struct Grid {
     windows: Windows,
     /// Cells along every coordinate, the first of them, and cells in a unit.
     cells: [usize; MOST],
@@ -26,7 +26,7 @@ pub struct Grid {
 
 impl Grid {
     /// Puts the rows of `x`, and of `y` or the same, into cells as wide as `windows`.
-    pub fn new(windows: Windows, x: &Table, y: Option<&Table>) -> Grid {
+    pub(super) fn new(windows: Windows, x: &Table, y: Option<&Table>) -> Grid {
         let places_x = places(&windows, x);
         let places_y = y.map(|y| places(&windows, y));
         let of_y = places_y.as_ref().unwrap_or(&places_x);
@@ -121,11 +121,11 @@ impl Grid {
         (rows, starts)
     }
     /// The rows of x in the order of their cells.
-    pub fn order(&self) -> &[u32] {
+    pub(super) fn order(&self) -> &[u32] {
         &self.order
     }
     /// The first of the sorted `rows` that share a cell, at most [`TOGETHER`].
-    pub fn group(&self, rows: &Range<usize>) -> Range<usize> {
+    pub(super) fn group(&self, rows: &Range<usize>) -> Range<usize> {
         let end = rows.end.min(rows.start + TOGETHER);
         let cell = |row: usize| self.places[row].as_ref().map(|place| self.cell(place));
         let mine = cell(rows.start);
@@ -136,7 +136,7 @@ impl Grid {
     }
     /// The rows of y, ascending, that may be within reach of one of the sorted `rows`, which share
     /// a cell.
-    pub fn near(&self, rows: &Range<usize>, found: &mut Vec<u32>) {
+    pub(super) fn near(&self, rows: &Range<usize>, found: &mut Vec<u32>) {
         found.clear();
         let mut places = self.places[rows.clone()].iter().flatten();
         let Some(first) = places.next() else { return };

@@ -7,7 +7,7 @@ use zipfold_core::pair::interval::Span;
 
 /// What all threads know of the values of a fold; numbers as bits in their order.
 #[derive(Debug)]
-pub struct Limits {
+pub(super) struct Limits {
     /// By root of [`Extremes`]: the least and the largest value.
     ends: Vec<[AtomicU64; 2]>,
     /// By fold, of `Top`: the worst of k values that some thread has found.
@@ -16,7 +16,7 @@ pub struct Limits {
 
 impl Limits {
     /// No value yet of `folds`.
-    pub fn new(folds: &[Fold]) -> Self {
+    pub(super) fn new(folds: &[Fold]) -> Self {
         let roots = if let [Fold::Extremes(f)] = folds {
             f.roots.len()
         } else {
@@ -34,30 +34,30 @@ impl Limits {
         }
     }
     /// What a value of fold `at`, a `Top`, must not exceed to matter.
-    pub fn worst(&self, at: usize) -> f64 {
+    pub(super) fn worst(&self, at: usize) -> f64 {
         number(self.worst[at].load(Ordering::Relaxed))
     }
     /// Takes the worst of k values of fold `at` that one thread has found.
-    pub fn tighten(&self, at: usize, worst: Option<f64>) {
+    pub(super) fn tighten(&self, at: usize, worst: Option<f64>) {
         worst.filter(|v| !v.is_nan()).into_iter().for_each(|v| {
             self.worst[at].fetch_min(key(v), Ordering::Relaxed);
         });
     }
     /// The least and the largest value of root number `at`.
-    pub fn ends(&self, at: usize) -> [f64; 2] {
+    pub(super) fn ends(&self, at: usize) -> [f64; 2] {
         self.ends[at]
             .each_ref()
             .map(|end| number(end.load(Ordering::Relaxed)))
     }
     /// Takes what one thread has found.
-    pub fn widen(&self, found: &ExtremesState) {
+    pub(super) fn widen(&self, found: &ExtremesState) {
         for (ends, [least, largest]) in self.ends.iter().zip(found.ends()) {
             ends[0].fetch_min(key(*least), Ordering::Relaxed);
             ends[1].fetch_max(key(*largest), Ordering::Relaxed);
         }
     }
     /// Whether values of these spans by root change nothing.
-    pub fn enclose(&self, fold: &Extremes, span: impl Fn(usize) -> Span) -> bool {
+    pub(super) fn enclose(&self, fold: &Extremes, span: impl Fn(usize) -> Span) -> bool {
         fold.roots.iter().enumerate().all(|(at, root)| {
             let ([least, largest], span) = (self.ends(at), span(*root));
             span.lo >= least && span.hi <= largest

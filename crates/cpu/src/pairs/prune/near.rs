@@ -19,9 +19,9 @@ use zipfold_plan::executor::Stop;
 use zipfold_plan::{Isa, Plan, Tile, prune};
 
 /// Blocks of rows of y that are laid out at once.
-pub const BLOCKS: usize = 32;
+pub(super) const BLOCKS: usize = 32;
 /// Rows of x whose values are computed together.
-pub const ROWS: usize = jit::GROUP;
+pub(super) const ROWS: usize = jit::GROUP;
 
 /// A job whose rows lie in a grid.
 #[derive(Debug)]

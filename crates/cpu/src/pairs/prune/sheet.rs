@@ -31,7 +31,7 @@ enum Part {
 
 /// A run of evaluated pairs: row `row` against the sorted columns `cols`, whose values by root
 /// start at lane `lane`.
-pub struct Run<'v> {
+pub(super) struct Run<'v> {
     /// Sorted row.
     pub row: usize,
     /// Sorted columns.
@@ -49,7 +49,7 @@ impl Run<'_> {
 }
 
 /// The states of one unit.
-pub struct Sheet<'e> {
+pub(super) struct Sheet<'e> {
     job: &'e Job,
     isa: Isa,
     rows: Range<usize>,
@@ -63,7 +63,7 @@ pub struct Sheet<'e> {
 
 impl<'e> Sheet<'e> {
     /// Empty states for the sorted `rows`; `order` says which rows of x and of y they are.
-    pub fn new(
+    pub(super) fn new(
         job: &'e Job,
         isa: Isa,
         rows: Range<usize>,
@@ -106,7 +106,7 @@ impl<'e> Sheet<'e> {
     }
     /// What a value of fold `at` must not exceed to matter to any of `rows`; NaN while everything
     /// matters.
-    pub fn worst(&self, at: usize, rows: &Range<usize>) -> f64 {
+    pub(super) fn worst(&self, at: usize, rows: &Range<usize>) -> f64 {
         let local = rows.start - self.rows.start..rows.end - self.rows.start;
         match (&self.parts[at], &self.job.folds[at]) {
             (Part::Nearest(tops), _) => top_worst(&tops[local]),
@@ -135,7 +135,7 @@ impl<'e> Sheet<'e> {
         }
     }
     /// Takes a run of values.
-    pub fn absorb(&mut self, run: &Run<'_>) {
+    pub(super) fn absorb(&mut self, run: &Run<'_>) {
         for at in 0..self.parts.len() {
             let fold = &self.job.folds[at];
             match (fold, &mut self.parts[at]) {
@@ -182,7 +182,7 @@ impl<'e> Sheet<'e> {
         }
     }
     /// Bytes of matches found, with those of `more` to come.
-    pub fn bytes(&self, more: u64) -> u64 {
+    pub(super) fn bytes(&self, more: u64) -> u64 {
         let one = |(part, fold): (&Part, &Fold)| match (part, fold) {
             (Part::Select(s, _), Fold::Select(f)) if f.kind == SelectKind::Inner => {
                 s.bytes() + more.saturating_mul(32)
@@ -192,14 +192,14 @@ impl<'e> Sheet<'e> {
         self.parts.iter().zip(&self.job.folds).map(one).sum()
     }
     /// Adds what the points family counted; the pairs that it counted.
-    pub fn put_counts(&mut self, counts: &Counts) -> u64 {
+    pub(super) fn put_counts(&mut self, counts: &Counts) -> u64 {
         match self.parts.as_mut_slice() {
             [Part::Histogram(state)] => Distances::put(counts, state),
             _ => 0,
         }
     }
     /// Settles `cells` pairs as judged, for folds that keep nothing by row.
-    pub fn settle_cells(&mut self, wholes: &[Whole], cells: u64) {
+    pub(super) fn settle_cells(&mut self, wholes: &[Whole], cells: u64) {
         for (part, whole) in self.parts.iter_mut().zip(wholes) {
             if let (Part::Histogram(s), Whole::PeriodicBox(cell, _)) = (part, whole) {
                 s.counts[*cell] += cells;
@@ -207,7 +207,7 @@ impl<'e> Sheet<'e> {
         }
     }
     /// Whether settled pairs matter by row, so that [`Self::settle_row`] is owed.
-    pub fn has_rows(&self, wholes: &[Whole]) -> bool {
+    pub(super) fn has_rows(&self, wholes: &[Whole]) -> bool {
         let by_row = |(part, whole): (&Part, &Whole)| match part {
             Part::Rows(_) => true,
             Part::Select(..) => *whole == Whole::All,
@@ -217,7 +217,7 @@ impl<'e> Sheet<'e> {
     }
     /// Settles the pairs of sorted `row` with the columns `cols`, as judged, for folds that keep
     /// something by row.
-    pub fn settle_row(&mut self, wholes: &[Whole], row: usize, cols: &Range<usize>) {
+    pub(super) fn settle_row(&mut self, wholes: &[Whole], row: usize, cols: &Range<usize>) {
         for (at, whole) in wholes.iter().enumerate() {
             match (&mut self.parts[at], &self.job.folds[at], whole) {
                 (Part::Rows(piece), Fold::Rows(f), whole) => {
@@ -240,7 +240,7 @@ impl<'e> Sheet<'e> {
         }
     }
     /// The states.
-    pub fn finish(self) -> Vec<State> {
+    pub(super) fn finish(self) -> Vec<State> {
         let start = self.rows.start;
         let finish = |(part, fold): (Part, &Fold)| match part {
             Part::Histogram(s) => State::Histogram(s),

@@ -5,7 +5,7 @@ use zipfold_core::{Job, Side};
 
 /// Rows of x and of y, and which of them the sorted ones are.
 #[derive(Debug)]
-pub struct Sorted {
+pub(super) struct Sorted {
     pub x: Hoisted,
     pub y: Hoisted,
     pub orders: Orders,
@@ -13,7 +13,7 @@ pub struct Sorted {
 
 /// Which rows the sorted ones are.
 #[derive(Debug)]
-pub struct Orders {
+pub(super) struct Orders {
     x: Vec<u32>,
     /// Where y is another input.
     y: Option<Vec<u32>>,
@@ -21,7 +21,7 @@ pub struct Orders {
 
 impl Orders {
     /// Those of `side`.
-    pub fn of(&self, side: Side) -> &[u32] {
+    pub(super) fn of(&self, side: Side) -> &[u32] {
         match (side, &self.y) {
             (Side::Y, Some(order)) => order,
             _ => &self.x,
@@ -31,7 +31,7 @@ impl Orders {
 
 impl Sorted {
     /// Hoists and sorts the rows of `job`, both sides at the same time.
-    pub fn new(job: &Job) -> Self {
+    pub(super) fn new(job: &Job) -> Self {
         let low = &job.low;
         let ((x, order_x), (y, order_y)) = rayon::join(
             || {

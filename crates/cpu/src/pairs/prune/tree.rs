@@ -13,7 +13,7 @@ const CHUNK: usize = 2048;
 
 /// Hoisted values of all rows of a side: `width` numbers each, row-major.
 #[derive(Debug)]
-pub struct Hoisted {
+pub(super) struct Hoisted {
     /// The numbers.
     pub values: Block<f64>,
     /// Numbers in a row.
@@ -22,7 +22,7 @@ pub struct Hoisted {
 
 impl Hoisted {
     /// Hoists the rows of `table`.
-    pub fn new(low: &Lowered, table: &Table, side: Side) -> Hoisted {
+    pub(super) fn new(low: &Lowered, table: &Table, side: Side) -> Hoisted {
         let width = Bounds::coordinates(low, side);
         let mut values = Block::zeros(table.rows() * width);
         if let Some(columns) = raw_columns(low, side) {
@@ -63,7 +63,7 @@ impl Hoisted {
     }
     /// The order of the rows along the curve: components of a vector share a scale, numbers have
     /// their own.
-    pub fn order(&self, low: &Lowered, side: Side) -> Vec<u32> {
+    pub(super) fn order(&self, low: &Lowered, side: Side) -> Vec<u32> {
         let streams = low.streams[side as usize].len();
         let mut groups: Vec<Vec<usize>> = (0..streams)
             .map(|s| (s * low.dim..(s + 1) * low.dim).collect())
@@ -84,7 +84,7 @@ impl Hoisted {
         }
     }
     /// The row `order[row]`, or none behind the last.
-    pub fn row(&self, order: &[u32], row: usize) -> Option<&[f64]> {
+    pub(super) fn row(&self, order: &[u32], row: usize) -> Option<&[f64]> {
         let at = *order.get(row)? as usize;
         Some(&self.values[at * self.width..][..self.width])
     }
@@ -113,7 +113,7 @@ fn raw_columns(low: &Lowered, side: Side) -> Option<Vec<usize>> {
 /// + b]` and `hi[c·stride + b]`, both NaN where one is NaN. A batch of [`LANES`] may be read from
 /// any box on.
 #[derive(Clone, Debug)]
-pub struct Level {
+pub(super) struct Level {
     /// Boxes.
     pub count: usize,
     /// From one hoisted value to the next.
@@ -142,7 +142,7 @@ impl Level {
         *h = if hi <= *h || h.is_nan() { *h } else { hi };
     }
     /// The boxes of `size` rows each, in `order`.
-    pub fn over_rows(hoisted: &Hoisted, order: &[u32], size: usize) -> Level {
+    pub(super) fn over_rows(hoisted: &Hoisted, order: &[u32], size: usize) -> Level {
         let mut level = Level::new(order.len().div_ceil(size), hoisted.width);
         for row in 0..order.len() {
             let Some(values) = hoisted.row(order, row) else {
@@ -169,7 +169,7 @@ impl Level {
 
 /// Boxes of `leaf` rows, boxes of those, and so on, up to one batch.
 #[derive(Clone, Debug)]
-pub struct Tree {
+pub(super) struct Tree {
     /// Rows in a leaf.
     pub leaf: usize,
     /// From the leaves up; the last has at most [`LANES`] boxes.
@@ -178,7 +178,7 @@ pub struct Tree {
 
 impl Tree {
     /// The tree over rows in `order`.
-    pub fn new(hoisted: &Hoisted, order: &[u32], leaf: usize) -> Tree {
+    pub(super) fn new(hoisted: &Hoisted, order: &[u32], leaf: usize) -> Tree {
         let mut levels = vec![Level::over_rows(hoisted, order, leaf)];
         while levels[levels.len() - 1].count > LANES {
             let above = Level::over(&levels[levels.len() - 1], hoisted.width);
@@ -187,7 +187,7 @@ impl Tree {
         Tree { leaf, levels }
     }
     /// Rows under a box of a level.
-    pub fn span(&self, level: usize) -> usize {
+    pub(super) fn span(&self, level: usize) -> usize {
         self.leaf * LANES.pow(level as u32)
     }
 }

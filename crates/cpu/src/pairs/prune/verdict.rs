@@ -9,7 +9,7 @@ use zipfold_core::pair::interval::Span;
 
 /// What a fold makes of a whole box of pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whole {
+pub(super) enum Whole {
     /// Nothing: no pair can change the answer.
     Nothing,
     /// All pairs fall in this cell of the histogram, inside (true) or outside of its grid.
@@ -20,7 +20,7 @@ pub enum Whole {
 
 /// What is known of a box of pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub(super) enum Verdict {
     /// Not enough.
     Evaluate,
     /// Every pair is beyond the cut-off.
@@ -31,7 +31,7 @@ pub enum Verdict {
 
 /// Judges boxes of pairs for the folds of a job.
 #[derive(Clone, Debug)]
-pub struct Judge<'j> {
+pub(super) struct Judge<'j> {
     job: &'j Job,
     /// The root that a cut-off compares, and with what.
     near: Option<(usize, f64)>,
@@ -43,7 +43,7 @@ pub struct Judge<'j> {
 
 impl<'j> Judge<'j> {
     /// A judge.
-    pub fn new(job: &'j Job, limits: &'j Limits) -> Self {
+    pub(super) fn new(job: &'j Job, limits: &'j Limits) -> Self {
         let near = job.near_root.zip(job.space.near_square());
         Judge {
             job,
@@ -55,7 +55,7 @@ impl<'j> Judge<'j> {
     /// The verdict on lane `lane` of `bounds`; `worst(fold)` is what a value must not exceed to
     /// matter (for minima and neighbours, after [`falling`]), NaN while everything matters.
     #[inline]
-    pub fn judge(
+    pub(super) fn judge(
         &mut self,
         bounds: &Bounds<'_>,
         lane: usize,
@@ -106,7 +106,7 @@ impl<'j> Judge<'j> {
         Verdict::Settled
     }
     /// Whether the pairs of a settled box change the answer.
-    pub fn matters(&self) -> bool {
+    pub(super) fn matters(&self) -> bool {
         self.wholes
             .iter()
             .any(|w| matches!(w, Whole::All | Whole::PeriodicBox(_, true)))
@@ -115,7 +115,7 @@ impl<'j> Judge<'j> {
 
 /// The interval in which smaller is better.
 #[inline]
-pub fn falling(s: Span, largest: bool) -> Span {
+pub(super) fn falling(s: Span, largest: bool) -> Span {
     if largest {
         Span {
             lo: -s.hi,
@@ -127,7 +127,7 @@ pub fn falling(s: Span, largest: bool) -> Span {
 }
 
 /// Whether a row fold looks for the largest value.
-pub fn wants_largest(f: &RowFold) -> bool {
+pub(super) fn wants_largest(f: &RowFold) -> bool {
     matches!(f.op, RowOp::Max | RowOp::Argmax)
 }
 

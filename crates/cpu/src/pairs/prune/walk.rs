@@ -35,7 +35,7 @@ impl Executor for Boxes<'_> {
 }
 
 /// One unit of tiles on its way.
-pub struct Walk<'e, 'j> {
+pub(super) struct Walk<'e, 'j> {
     pruned: &'e Boxes<'j>,
     bounds: Bounds<'e>,
     judge: Judge<'e>,
@@ -86,7 +86,7 @@ impl Ord for Waiting {
 
 impl<'e, 'j> Walk<'e, 'j> {
     /// Nothing visited; `rows` are all that tiles will have.
-    pub fn new(
+    pub(super) fn new(
         pruned: &'e Boxes<'j>,
         rows: Range<usize>,
         sink: &'e dyn Sink,
@@ -122,7 +122,7 @@ impl<'e, 'j> Walk<'e, 'j> {
     ///
     /// # Errors
     /// Those of the sink; `Interrupted` when told to stop.
-    pub fn tile(&mut self, rows: &Range<usize>, cols: &Range<usize>) -> Result<()> {
+    pub(super) fn tile(&mut self, rows: &Range<usize>, cols: &Range<usize>) -> Result<()> {
         self.cols = cols.clone();
         let step = if self.pruned.best_first { GROUP } else { BLOCK };
         let mut start = rows.start;
@@ -196,7 +196,7 @@ impl<'e, 'j> Walk<'e, 'j> {
         Ok(())
     }
     /// The states and tally of all tiles.
-    pub fn finish(mut self) -> Folded {
+    pub(super) fn finish(mut self) -> Folded {
         if let Some((_, sweep)) = self.sweep {
             self.tally.counted += self.sheet.put_counts(&sweep.finish());
         }
