@@ -78,6 +78,7 @@ impl Budget {
     /// Adds to the account, or refuses without changing it.
     fn take(&self, bytes: u64, purpose: &str) -> Result<()> {
         let account = &self.0;
+        // A loop of compare-and-exchange: two threads never both get the last bytes.
         let taken = account.used.fetch_update(Relaxed, Relaxed, |used| {
             used.checked_add(bytes)
                 .filter(|total| *total <= account.limit)
@@ -132,6 +133,7 @@ impl Budget {
         let bytes = (len as u64).saturating_mul(size_of::<T>() as u64);
         let reservation = self.reserve(bytes, purpose)?;
         let mut items = Vec::new();
+        // The budget may allow more than the system has.
         items.try_reserve_exact(len).map_err(|_| {
             Error::resource(format!(
                 "the system has no {} for {purpose}",
@@ -192,6 +194,7 @@ impl Tab {
     /// `Resource` when the budget does not hold them.
     pub fn add(&mut self, bytes: u64) -> Result<()> {
         if bytes > self.unpaid {
+            // At least a step, so that many small additions cost one reservation.
             let more = (bytes - self.unpaid).max(STEP);
             self.budget.take(more, &self.purpose)?;
             self.held.bytes += more;
@@ -273,7 +276,7 @@ pub fn parse_bytes(text: &str) -> Result<u64> {
         Error::request(format!("expected a size like 8GiB, got '{text}'")).remedy("256MiB, 2GiB")
     };
     let lower = text.trim().to_ascii_lowercase();
-    // An `e` is an exponent: no unit begins with it.
+    // `1e9` has no unit: an `e` is the exponent, and no unit begins with it.
     let unit = lower
         .find(|c: char| c.is_alphabetic() && c != 'e')
         .unwrap_or(lower.len());

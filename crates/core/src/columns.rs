@@ -29,10 +29,12 @@ pub fn expand(
     count: usize,
     text: &dyn Fn(usize) -> bool,
 ) -> Result<Vec<usize>> {
+    // A name that begins with `!` is that column, not an exclusion.
     let all = Columns::new(names, count);
     let excludes =
         |item: &String| item.starts_with('!') && !all.by_name.contains_key(item.as_str());
     let mut picked = Picked::default();
+    // "All but": there must be something to exclude from.
     if wanted.first().is_some_and(excludes) {
         picked.add((0..count).filter(|at| !text(*at)));
     }
@@ -43,6 +45,7 @@ pub fn expand(
             picked.seen.retain(|at| !out.contains(at));
             continue;
         }
+        // Patterns and ranges may overlap; a column that is named twice is a mistake.
         match all.of(item)? {
             (found, true) => picked.add(found.into_iter().filter(|at| !text(*at))),
             (found, false) => {
@@ -117,6 +120,7 @@ impl<'a> Columns<'a> {
     }
     /// Returns the columns of one item, and whether it is a pattern or a range.
     fn of(&self, item: &str) -> Result<(Vec<usize>, bool)> {
+        // A name first, so that a column called `a*` can be chosen.
         if let Some(at) = self.named(item)? {
             return Ok((vec![at], false));
         }
@@ -134,6 +138,7 @@ impl<'a> Columns<'a> {
         if let Some(at) = self.one(item) {
             return Ok((vec![at], false));
         }
+        // Names may contain `-`, so every one of them is tried as the dash of a range.
         for (at, _) in item.match_indices('-') {
             let (first, last) = (item[..at].trim(), item[at + 1..].trim());
             match (self.one(first), self.one(last)) {
@@ -182,6 +187,7 @@ fn matches(pattern: &str, name: &str) -> bool {
     while n < name.len() {
         match pattern.get(p) {
             Some('*') => {
+                // Remember the star: on a mismatch it takes one letter more.
                 star = Some((p, n));
                 p += 1;
             }

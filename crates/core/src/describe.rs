@@ -181,6 +181,8 @@ fn once(fold: Fold, problem: &Problem, weighted: bool) -> Result<Fold> {
     match fold {
         // The least and the largest are the same either way.
         Fold::Rows(f) if half && f.along == Along::All && !f.op.is_extreme() => {
+            // A sum of all pairs has no side that is folded away, so it is not defined whose weight
+            // a pair has.
             if weighted {
                 let e = Error::request(
                     "weights belong to one row of a pair, and in half of the pairs no row is the second",
@@ -220,6 +222,7 @@ fn check_tables(problem: &Problem, data: &Data) -> Result<()> {
     if metric.is_some_and(|m| m.domain == named::RowValues::Missing) {
         return Ok(());
     }
+    // The first NaN is enough: the message names its place and the two ways to go on.
     for (table, name) in [
         (Some(&data.x), problem.x.name.as_str()),
         (data.y.as_ref(), input_name(problem)),
@@ -295,6 +298,7 @@ fn prepare(
     let in_formulas = problem.formulas().into_iter().flat_map(named::prepared_in);
     let (mut out, mut changed) = (Prepared::default(), None);
     for named in named_pair(problem)?.into_iter().chain(in_formulas) {
+        // A metric that several formulas call prepares once.
         let Some(prepare) = named.prepare.filter(|_| !out.metrics.contains(&named.name)) else {
             continue;
         };
@@ -302,6 +306,7 @@ fn prepare(
         let Some(done) = prepare(&data.x, data.y.as_ref(), params, stop)? else {
             continue;
         };
+        // Two of them would each need the rows that the other has replaced.
         if let Some(first) = out.rows.replace(named.name) {
             let what = format!(
                 "expected one metric that changes whole rows, got '{first}' and '{}'",
@@ -314,6 +319,7 @@ fn prepare(
         changed = Some(done);
     }
     if let Some(done) = changed {
+        // Ranks and whitened rows are not positions, so a box means nothing for them.
         if problem.cell.is_some() {
             let e = Error::request(
                 "this metric prepares whole rows, so no box is about what it compares",
@@ -324,6 +330,7 @@ fn prepare(
                 Opt::Box
             )));
         }
+        // The new rows keep the names and attributes of the old ones.
         data.x = done.x.beside(&data.x);
         data.y = done.y.map(|y| y.beside(data.y.as_ref().unwrap_or(&data.x)));
     }
@@ -339,6 +346,7 @@ fn space(
     symmetric: bool,
     weighed: bool,
 ) -> Result<Space> {
+    // Without y, x is paired with itself.
     let (n, m) = (
         data.x.rows(),
         data.y.as_ref().map_or(data.x.rows(), Table::rows),
@@ -358,6 +366,8 @@ fn space(
     // Half of the pairs represents all of them only if the value is the same with the rows
     // exchanged.
     let half = matches!(cells, Domain::Triangle | Domain::Diagonal);
+    // The pair is symmetric but for rows without weight, which the two sides of a pair treat
+    // differently.
     if half && !symmetric && weighed {
         let e = Error::input(
             "expected a weight for every row where half of the cells stand for all, got NaN",
@@ -373,6 +383,7 @@ fn space(
         );
         return Err(e.remedy(format!("visit all of them: {}", Opt::Cells.to("ordered"))));
     }
+    // SciPy's condensed order has a place for i < j only.
     let condensed = folds
         .iter()
         .filter_map(Fold::dense)
@@ -389,6 +400,7 @@ fn space(
         m,
         near: problem.near,
     };
+    // Refused here if it does not fit 64 bits, so that no later count can overflow.
     space.size()?;
     Ok(space)
 }
@@ -397,6 +409,8 @@ fn space(
 /// for folds with a result for each row. One result over half of the pairs stays if the user chose
 /// the half.
 fn whole(space: Space, problem: &Problem, folds: &[Fold]) -> Space {
+    // The user's choice of half of the pairs is kept, unless every result is by row and would be
+    // the same.
     let free = problem.cells.is_none() || folds.iter().all(|fold| fold.traits().by_side);
     let cells = match space.cells {
         Domain::Triangle if free => Domain::Ordered,

@@ -12,7 +12,9 @@ use std::fmt;
 pub(crate) trait Numbers {
     /// The same as text holds it.
     type Text: Serialize + DeserializeOwned;
+    /// Wraps every number.
     fn to_text(&self) -> Self::Text;
+    /// Unwraps every number.
     fn of_text(text: Self::Text) -> Self;
 }
 
@@ -56,10 +58,12 @@ impl<T: Numbers> Numbers for Option<T> {
     }
 }
 
+/// Writes numbers; called by serde.
 pub(crate) fn serialize<T: Numbers, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
     value.to_text().serialize(to)
 }
 
+/// Reads numbers; called by serde.
 pub(crate) fn deserialize<'de, T: Numbers, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
     T::Text::deserialize(from).map(T::of_text)
 }
@@ -69,6 +73,7 @@ pub(crate) struct Exact(f64);
 
 impl Serialize for Exact {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        // Finite numbers are numbers in every format.
         let name = match self.0 {
             v if v.is_nan() => "nan",
             f64::INFINITY => "inf",
@@ -93,8 +98,10 @@ impl<'de> Deserialize<'de> for Exact {
     }
 }
 
+/// A visitor, because a text may hold either a number or a name.
 struct Names;
 
+/// Reads a number of any kind, or one of the names.
 impl Visitor<'_> for Names {
     type Value = Exact;
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -13,6 +13,7 @@ pub fn si(value: f64) -> String {
             digits(value)
         };
     }
+    // The first step that the value reaches after rounding to three digits: 999.6 k is 1.00 M.
     let steps = [
         (1e18, "E"),
         (1e15, "P"),
@@ -78,6 +79,7 @@ pub fn duration(seconds: f64) -> String {
                 format!("{s:.1}")
             }
         ),
+        // From a minute on two units, rounded to the smaller one.
         s if s < 3599.5 => {
             let whole = s.round() as u64;
             format!("{} min {:02} s", whole / 60, whole % 60)
@@ -106,7 +108,8 @@ pub fn percent(part: u64, whole: u64) -> String {
     }
 }
 
-/// A value of a result in a table on a terminal: six significant digits.
+/// Writes a value of a result in a table on a terminal: six significant digits, whole numbers in
+/// full.
 pub fn value(v: f64) -> String {
     if v.is_nan() {
         return "NaN".into();

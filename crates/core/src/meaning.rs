@@ -111,6 +111,7 @@ impl Question {
             holes,
             ..
         } = *asked;
+        // Names last: comparing thousands of them costs most.
         let [a, b] = data.names();
         self.cols == data.cols()
             && self.cell == cell
@@ -131,6 +132,7 @@ impl Question {
 /// Returns whether options are the same to the bit: −0 and 0 are two options, and NaN equals
 /// itself.
 fn same(a: &Params, b: &Params) -> bool {
+    // 0 == −0 by value, but 1/0 and 1/−0 differ, so a cached formula would be wrong.
     let bits = |a: &f64, b: &f64| a.to_bits() == b.to_bits();
     let param = |a: &Param, b: &Param| match (a, b) {
         (Param::Number(a), Param::Number(b)) => bits(a, b),
@@ -159,11 +161,13 @@ pub(crate) fn meaning(asked: &Asked<'_>) -> Result<Arc<Meaning>> {
         Err(TryLockError::Poisoned(latest)) => latest.into_inner(),
         Err(TryLockError::WouldBlock) => return fresh(asked).map(Arc::new),
     };
+    // From the end: the question asked last is asked again most often. The hit moves to the end.
     if let Some(at) = latest.iter().rposition(|(q, _)| q.is(asked)) {
         latest[at..].rotate_left(1);
         return Ok(latest[latest.len() - 1].1.clone());
     }
     let made = Arc::new(fresh(asked)?);
+    // A formula with a long parameter vector would make every comparison slow.
     if size(asked) <= LARGE {
         if latest.len() == KEPT {
             latest.remove(0);

@@ -70,6 +70,7 @@ impl OpenAxes {
         }
         // Ranges need no weights, unless pairs of rows without one are left out.
         let skips = problem.nan == NanPolicy::Skip;
+        // A range needs no weights, unless pairs of rows without one are left out.
         let weights = if skips {
             data.weights.clone()
         } else {
@@ -90,8 +91,8 @@ impl OpenAxes {
             let root = place(&mut roots, histogram.axes[axis].root);
             axes.push(OpenAxis { fold, axis, root });
         }
-        // A pair with any value NaN is left out of every fold, so that values which need no range
-        // decide, too.
+        // With `skip`, a pair with any NaN is left out of every fold, so roots that need no range
+        // matter, too.
         for root in job.folds.iter().flat_map(Fold::roots).filter(|_| skips) {
             place(&mut roots, root);
         }
@@ -211,6 +212,7 @@ fn range([lo, hi]: [f64; 2], closed: Closed) -> Result<[f64; 2]> {
             "values from {lo} to {hi} give bins no finite range"
         )));
     }
+    // A single value gets a bin of width 1 around it, as in NumPy.
     Ok(match closed {
         _ if lo == hi => [lo - 0.5, hi + 0.5],
         Closed::Last => [lo, hi],

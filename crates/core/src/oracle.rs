@@ -94,6 +94,7 @@ pub fn run(job: &Job) -> Result<Answer> {
         for jb in 0..m.div_ceil(BLOCK) {
             let rows = ib * BLOCK..((ib + 1) * BLOCK).min(n);
             let cols = jb * BLOCK..((jb + 1) * BLOCK).min(m);
+            // Folds by row collect a block in pieces of their own, as every engine does.
             let mut pieces = pieces(&job.folds, &rows, &cols, job.space.is_triangular());
             for i in rows.clone() {
                 // Folds by rows take runs of consecutive columns, as engines give them: the order
@@ -101,8 +102,11 @@ pub fn run(job: &Job) -> Result<Answer> {
                 let mut runs: Vec<Run> = vec![(cols.start, vec![]); job.folds.len()];
                 for j in job.space.columns(i, &cols).into_iter().flatten() {
                     pair.get(i, j, &mut roots);
+                    // Once per pair, for all folds: they share the tally.
                     let fate = admit(job, &roots, i, j, &mut tally);
                     for (at, fold) in job.folds.iter().enumerate() {
+                        // A matrix shows NaN where it is; other folds do not get to see it if it is
+                        // skipped.
                         if fate == Fate::Far || (fate == Fate::Nan && !fold.is_dense()) {
                             continue;
                         }
@@ -130,6 +134,7 @@ pub fn run(job: &Job) -> Result<Answer> {
                     (&job.folds[at], &mut states[at], piece)
                 {
                     let mut part = RowState::part();
+                    // Column side first, as `push_pieces` does for engines.
                     part.push(by_col);
                     part.push(by_row);
                     state.merge(f, &part);
@@ -167,6 +172,7 @@ fn lengthen(
 fn flush(run: &mut Run, (fold, half): (&RowFold, bool), pieces: &mut [RowPiece; 2], row: usize) {
     let (first, len) = (run.0, run.1.len() / fold.width.max(1));
     if len > 0 {
+        // From pair by pair to number by number.
         let part = |part| run.1.iter().copied().skip(part).step_by(fold.width);
         let values: Vec<f64> = (0..fold.width).flat_map(part).collect();
         let mut weights = vec![];
@@ -206,6 +212,7 @@ enum Fate {
 /// Counts the pair, and decides whether its values reach the folds. The cut-off decides first: a
 /// pair beyond it is not looked at for NaN. A distance that is NaN is not beyond.
 fn admit(job: &Job, roots: &[Vec<f64>], i: usize, j: usize, tally: &mut Tally) -> Fate {
+    // Not `>`: a squared distance that is NaN is not beyond the cut-off, and is dealt with as NaN.
     let far = job
         .near_root
         .zip(job.space.near_square())
@@ -243,6 +250,7 @@ fn credit(
     j: usize,
     roots: &[Vec<f64>],
 ) {
+    // (i, j) also means (j, i), and a row paired with itself is one pair.
     let both = job.space.is_triangular() && i != j;
     match (fold, state) {
         (Fold::Dense(f), _) => {

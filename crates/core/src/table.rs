@@ -162,6 +162,7 @@ impl Table {
                 self.cols
             )));
         }
+        // Sorted references find equal names in n log n steps and copy no text.
         let mut sorted: Vec<&String> = names.iter().collect();
         sorted.sort();
         if let Some(twice) = sorted.windows(2).find(|w| w[0] == w[1]) {
@@ -190,6 +191,8 @@ impl Table {
         let Some(own) = attributes.names() else {
             return Err(Error::input("attributes without names"));
         };
+        // Formulas refer to columns by place, so components need a name as soon as attributes have
+        // one.
         let numbered = || (0..self.cols).map(|k| k.to_string()).collect();
         let mut names: Vec<String> = self
             .names()
@@ -200,6 +203,7 @@ impl Table {
             )));
         }
         names.extend_from_slice(own);
+        // The numbers of text columns among the attributes are counted on after the components.
         let texts = self
             .texts()
             .iter()
@@ -240,6 +244,7 @@ impl Table {
     /// Returns the table with names, attributes and texts of `other`, whose rows these are after a
     /// preparation.
     pub(crate) fn beside(mut self, other: &Table) -> Self {
+        // A preparation keeps the shape; only then do names and attributes fit.
         if self.cols == other.cols && self.rows == other.rows {
             self.names = other.names.clone();
             self.attributes = other.attributes.clone();
@@ -279,6 +284,7 @@ impl Table {
     pub(crate) fn with_mark(self, mark: Vec<f64>) -> Result<Self> {
         let (old, rows) = (self.attributes.clone(), self.rows);
         let wide = old.as_ref().map_or(0, |t| t.cols);
+        // Attributes are row by row, so one more of them copies all.
         let mut items = Vec::with_capacity(rows * (wide + 1));
         for (row, mark) in mark.iter().enumerate() {
             items.extend((0..wide).map(|k| old.as_ref().map_or(f64::NAN, |t| t.get(row, k))));
@@ -287,6 +293,7 @@ impl Table {
         let mut names: Vec<String> = old
             .and_then(|t| t.names.clone())
             .map_or_else(Vec::new, |n| n.to_vec());
+        // A parenthesis cannot be part of a name in a formula.
         names.push(format!("({wide})"));
         let columns = self.names.clone().map(|n| n[..self.cols].to_vec());
         let marked = Table {
@@ -340,6 +347,7 @@ impl Table {
     /// too.
     #[doc(hidden)]
     pub fn row_into(&self, row: usize, out: &mut [f64]) {
+        // The length of `out` says whether attributes are wanted.
         if let (Some(attributes), true) = (self.attributes(), out.len() > self.cols) {
             attributes.row_into(row, &mut out[self.cols..]);
         }
@@ -393,6 +401,7 @@ impl Table {
     /// `Resource` when the budget does not hold the copy.
     #[doc(hidden)]
     pub fn picked(&self, columns: &[usize], budget: &Budget, purpose: &str) -> Result<Self> {
+        // One generic loop for both types; the budget has reserved the room.
         fn copy<T: Copy + Send + Sync + 'static>(
             items: &[T],
             cols: usize,
@@ -416,6 +425,7 @@ impl Table {
                 Elements::F64(out.into())
             }
         };
+        // A column of text is one in its new place, too.
         let texts = (0..columns.len())
             .filter(|k| self.texts().contains(&columns[*k]))
             .collect();
@@ -427,7 +437,7 @@ impl Table {
             None => Ok(table),
         }
     }
-    /// The number of the column called `name` (or, without such a name, numbered so from 0).
+    /// Returns the number of the column called `name`, or, without such a name, numbered so from 0.
     ///
     /// # Errors
     /// `Request` when there is none; the message lists the names there are.

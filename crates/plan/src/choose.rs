@@ -163,9 +163,11 @@ fn short_of_memory(
         return Ok(None);
     }
     let mut fewer = machine.clone();
+    // Threads hold most of what a pruned run needs, so fewer of them need less.
     while fewer.threads > 1 && room(&fewer, prune)? > most {
         fewer.threads -= 1;
     }
+    // Pruning by few threads against all pairs by all threads: the model decides.
     let bounds =
         room(&fewer, prune)? <= most && seconds(&fewer, prune) < seconds(machine, Prune::default());
     let threads = if bounds {
@@ -244,8 +246,7 @@ fn tiling(
 ) -> Result<Tiling> {
     let screened = Form::of(job).is_some_and(|form| matches!(form.question, Question::Best(_)));
     let nearest = screened || job.folds.iter().any(|f| matches!(f, Fold::Nearest(_)));
-    // A block of columns (one panel) stays in the second-level cache while the rows of the tile
-    // pass over it.
+    // The bytes of a panel of columns, for `explain`.
     let panel = BLOCK * job.low.dim.max(1) * 8;
     let wide = if nearest { 64 * BLOCK } else { 8 * BLOCK };
     let rows = if nearest { 2 * BLOCK } else { 8 * BLOCK };
@@ -291,7 +292,7 @@ fn tiling(
         ),
         false => (rows, wide),
     };
-    // The best that are screened: the longer a row goes on, the fewer of its values need a second
+    // The longer a row goes on, the fewer of its values beat the best so far and need a second
     // look.
     let wide = match screened {
         true => wide.max(
@@ -343,7 +344,7 @@ fn unit(job: &Job, tiles: usize, threads: usize, overrides: &Overrides) -> Resul
         .map(|f| f.bytes(job.space.n, job.space.m))
         .sum();
     let (counters, cells) = (state / 8, job.space.size()?);
-    // Merging a partial must stay small beside making it: at least 16 cells of work per counter.
+    // Pairs of a tile, on average.
     let of_tile = (cells / tiles.max(1) as u64).clamp(1, (BLOCK * BLOCK * 64) as u64);
     let by_state = usize::try_from((counters * 16).div_ceil(of_tile)).unwrap_or(usize::MAX);
     // Threads are kept even by parts, but where parts of threads have more counters than cells.

@@ -68,7 +68,7 @@ pub fn plan_for_all(
     overrides: &Overrides,
     ranges: Option<&[Ranges; 2]>,
 ) -> Result<Plan> {
-    // What fits the smallest fits all of them.
+    // A tile that fits the smallest memory fits all.
     let smallest = devices.iter().min_by_key(|facts| facts.memory);
     let facts = smallest.ok_or_else(|| Error::internal("a plan for no device"))?;
     let mut plan = host;
@@ -93,12 +93,14 @@ pub fn plan_for_all(
             .push(format!("rows are multiplied as {}: {how}", half.name()).into());
     }
     let matrix = Matrix::choose(job, plan.precision, facts.runtime, half, overrides)?;
+    // One matrix, else one fold, else values for the host.
     let work = match matrix {
         Some(matrix) => Work::Matrix(matrix),
         None if overrides.device_family == Some(DeviceFamily::Values) => Work::Values,
         None => Sweeps::choose(job, facts.runtime, overrides, ranges)?
             .map_or(Work::Values, Work::Sweeps),
     };
+    // Tiles of the host are far too small for a device.
     if overrides.tile_rows.is_none() && overrides.tile_cols.is_none() {
         plan.tiling = tiling(job, facts, devices.len(), overrides);
     }
@@ -131,6 +133,7 @@ pub fn plan_for_all(
 /// Returns the tiles of a unit of work: while one tile is computed, the one before is copied back
 /// and the rows of the next are copied in. Several devices get eight units each.
 fn tiles_of_a_unit(tiles: usize, devices: usize) -> usize {
+    // Several devices need units to share; one device may take as many as it likes.
     let most = if devices > 1 {
         tiles / (devices * UNITS_EACH)
     } else {
@@ -164,6 +167,7 @@ fn shared_seconds(job: &Job, devices: &[Facts], work: &Work, plan: &mut Plan) ->
 /// continues from a checkpoint. A tiling that `job` cannot have is ignored.
 pub fn cut_as(job: &Job, plan: &mut Plan, tiling: Tiling) {
     let span = crate::sweep::span(job).unwrap_or(BLOCK);
+    // Sums need whole spans, and spans must be those of the job.
     let whole = [tiling.rows, tiling.cols]
         .iter()
         .all(|side| *side > 0 && side.is_multiple_of(span));
@@ -331,6 +335,7 @@ const BY_HOST: f64 = 40e6;
 /// once for it: opening, compiling, copying rows.
 pub fn whole_seconds(job: &Job, plan: &Plan) -> f64 {
     let formula = &job.low.formula;
+    // Powers and logarithms are long functions that the compiler inlines into each kernel.
     let dear = |node: &Node| match node {
         Node::Unary(op, _) => matches!(op, Unary::Log | Unary::Log2 | Unary::Log10 | Unary::Log1p),
         Node::Binary(Binary::Pow, _, p) => formula
@@ -384,6 +389,8 @@ fn predict(job: &Job, compute: f64, plan: &mut Plan) {
 /// nearest of a row are looked for in all columns at once: those tiles are strips.
 fn tiling(job: &Job, facts: &Facts, devices: usize, overrides: &Overrides) -> Tiling {
     let dense = is_dense(job);
+    // Smaller tiles for a processor that acts as a device, and for dense results, which leave the
+    // device tile by tile.
     let side = match overrides.device_tile {
         None if facts.host => 1 << 12,
         None if dense => 1 << 14,
@@ -396,10 +403,12 @@ fn tiling(job: &Job, facts: &Facts, devices: usize, overrides: &Overrides) -> Ti
     }
     let (n, m, units) = (job.space.n, job.space.m, devices * UNITS_EACH);
     let triangular = job.space.is_triangular();
+    // A list of neighbours is best filled in one go over all columns.
     if matches!(job.folds.as_slice(), [Fold::Nearest(_)]) && !triangular {
         return Tiling::new(most.min(n.div_ceil(units).max(LEAST_STRIP)), most).in_spans(job);
     }
     let cells = n as u128 * m as u128 / if triangular { 2 } else { 1 };
+    // Squares of about a unit's part of all pairs.
     let share = (cells / units as u128).isqrt() as usize;
     let side = most.min(share.max(LEAST_SIDE));
     Tiling::new(side, side).in_spans(job)

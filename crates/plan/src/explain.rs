@@ -41,11 +41,13 @@ fn short(job: &Job, plan: &Plan) -> String {
         ),
         format!("predicted  {}", figures::duration(plan.seconds)),
     ];
+    // Terms of a device are not the CPU's; a term below one per cent is not worth a line.
     let terms: Vec<_> = plan
         .terms
         .iter()
         .filter(|t| plan.backend == "cpu" && t.seconds >= TOLD * plan.seconds)
         .collect();
+    // With one term left its name goes behind the total, with several each has a line.
     if terms.len() > 1 {
         lines.extend(
             terms
@@ -68,6 +70,7 @@ pub fn verbose(job: &Job, plan: &Plan) -> Message {
 fn long(job: &Job, plan: &Plan) -> String {
     let low = &job.low;
     let (loops, singles) = low.operations();
+    // The recognised form of each reduction tells which kernels apply.
     let form = |r: &zipfold_core::pair::Id| {
         low.zip_form(*r)
             .map_or_else(|| "general".into(), |(form, ..)| format!("{form:?}"))
@@ -120,6 +123,7 @@ fn long(job: &Job, plan: &Plan) -> String {
         format!("bound by   {}", plan.bound),
     ];
     let seconds = |s: f64| figures::duration(s);
+    // All terms here, also the small ones that the short form leaves out.
     lines.extend(
         plan.terms
             .iter()
@@ -141,10 +145,12 @@ pub fn explain_all(job: &Job, plan: &Plan, ranges: &[Plan], all: bool) -> Messag
     } else {
         short(job, plan)
     };
+    // Most questions take one pass.
     if ranges.is_empty() {
         return text.into();
     }
     let seconds: f64 = ranges.iter().map(|r| r.seconds).sum();
+    // Each pass before the last one: its time, whether it is pruned, where it runs.
     let how = |r: &Plan| {
         let pruned = if r.prune.is_on() {
             "by bounds of groups of rows"
@@ -168,6 +174,7 @@ pub fn explain_all(job: &Job, plan: &Plan, ranges: &[Plan], all: bool) -> Messag
     ];
     lines.extend(ranges.iter().map(how));
     lines.push(text);
+    // The total of all passes, which is what the user waits for.
     let whole = figures::duration(plan.seconds + seconds);
     lines.push(format!(
         "in all     {whole}, {} of it for the range",
@@ -180,6 +187,7 @@ pub fn explain_all(job: &Job, plan: &Plan, ranges: &[Plan], all: bool) -> Messag
 fn pairs(job: &Job, plan: &Plan) -> String {
     let rows = |n: usize| figures::grouped(n as u64);
     let (n, m) = (job.space.n, job.space.m);
+    // The domain in words of rows, not of cells.
     let which = match job.space.cells {
         Domain::Cross => format!("{} rows of x with {} rows of y", rows(n), rows(m)),
         Domain::Triangle => format!("i < j of {} rows", rows(n)),
@@ -219,7 +227,9 @@ fn computes(plan: &Plan) -> String {
         Precision::F32 => "single precision",
         Precision::F64 => "double precision",
     };
+    // Threads and instruction set mean nothing for a device.
     if plan.backend != "cpu" {
+        // A pruned strategy is told in the line about pruning.
         let how = plan
             .device
             .as_ref()
@@ -243,11 +253,13 @@ fn computes(plan: &Plan) -> String {
 
 /// Renders whether pairs are left out, by what, and what share remains; or why not.
 fn pruning(job: &Job, plan: &Plan) -> String {
+    // A share that would be printed as 0.000 % is written as a bound.
     let expected = |share: f64| match share {
         s if s < 1e-5 => "less than 0.001 %".to_string(),
         s => format!("about {:.3} %", 100.0 * s),
     };
     match (plan.prune.is_on(), crate::prune::mode(job).is_some()) {
+        // On: what leaves out pairs, and how many it is expected to leave.
         (true, _) => {
             let by = match (plan.prune.mesh, plan.prune.grid) {
                 (_, Some(_)) => "on, by a grid of cells".into(),
@@ -262,10 +274,12 @@ fn pruning(job: &Job, plan: &Plan) -> String {
                 .map(|s| format!(": {} of the pairs are evaluated", expected(s)))
                 .unwrap_or_default()
         }
+        // Off although it would help: memory is the reason, and the warning says what would do.
         (false, true) if !plan.warnings.is_empty() => {
             let warnings: Vec<&str> = plan.warnings.iter().map(Message::marked).collect();
             format!("off: {}", warnings.join("; "))
         }
+        // Off because the estimate says that it does not pay.
         (false, true) => match plan.prune.evaluated {
             Some(share) if share > 0.999 => "off: bounds would leave all pairs to evaluate".into(),
             Some(share) => {

@@ -44,6 +44,7 @@ pub fn kernel_seconds(job: &Job, facts: &Facts, cells: u64, work: &device::Work)
     };
     let cycles = facts.units.max(1) as f64 * facts.clock.max(1e6);
     let tiled = matches!(work, device::Work::Sweeps(sweeps) if sweeps.is_tiled());
+    // By the way values take: into a matrix, from tiles, or from a sweep.
     let cell = match job.folds.first() {
         Some(Fold::Dense(_)) => matrix_operations(job, work),
         _ if tiled => tiled_operations(job),
@@ -104,6 +105,8 @@ fn tiled_operations(job: &Job) -> f64 {
 fn sweep_operations(job: &Job, work: &device::Work) -> f64 {
     let widest = width(job, 0).max(width(job, 1));
     let dim = job.low.dim as f64;
+    // Registers hold short rows; wider ones are loaded for every pair, and the widest come from far
+    // away.
     let pair = match widest {
         w if w > HELD => pair_operations(job).max(far(&job.folds) * dim),
         // One anchor a thread: every number of an other is loaded for one cell.
@@ -179,6 +182,7 @@ fn fold_operations(fold: &Fold, work: &device::Work, widest: usize) -> f64 {
     };
     let is = |test: fn(&Sweeps) -> bool| sweeps.is_some_and(test);
     match fold {
+        // Counters in device memory: atomics collide more the fewer cells there are.
         Fold::Histogram(h) if is(|s| s.passes.iter().any(|pass| pass.copies == 0)) => {
             770.0 * (1.0 + 2000.0 / h.cells().max(1) as f64)
         }
@@ -207,8 +211,7 @@ fn list_cycles(fold: &Fold, job: &Job, facts: &Facts, tiled: bool) -> f64 {
     let Work::Best(k) = Work::of_fold(fold) else {
         return 0.0;
     };
-    // Each span of others begins with empty lists; there are as many as fill the device, of 256
-    // panels at least.
+    // Anchors of a block, and blocks per multiprocessor.
     let (rows, blocks) = if tiled { (128, 3) } else { (256, 6) };
     let groups = job.space.n.div_ceil(rows).max(1);
     let spans = (facts.units * blocks)

@@ -208,6 +208,7 @@ impl Form {
             };
             (a.min(b) - slack(a.min(b)), a.max(b) + slack(a.max(b)))
         };
+        // From the value back to the reduction: each step is inverted, the last one first.
         for step in self.steps.iter().rev() {
             let turned = matches!(step, Step::Neg | Step::From(_))
                 || matches!(step, Step::Mul(c) | Step::Div(c) if *c < 0.0);
@@ -232,6 +233,7 @@ impl Form {
                 ),
                 Step::Choice(_) => widen((lo - self.gap, hi + self.gap), self.gap),
             };
+            // A step that falls exchanges "up to" and "from".
             below ^= turned;
         }
         Limit {
@@ -338,6 +340,7 @@ fn chain(low: &Lowered, id: Id) -> Option<Chain> {
         | Step::Max(c) => c,
     };
     let (zip, mut steps) = chain(low, inner)?;
+    // Under a root only sums of magnitudes or squares, scaled by positive numbers: never negative.
     let natural = zip.0 != ZipForm::Dot
         && steps
             .iter()

@@ -24,6 +24,7 @@ pub(super) fn named_pair(problem: &Problem) -> Result<Option<&'static named::Nam
             )),
         );
     }
+    // Joins alone need no value, so nobody has to name a metric for them.
     let predicate_only = spec.metric.is_none()
         && problem
             .folds
@@ -70,6 +71,7 @@ pub(crate) fn near_root(formula: &mut Formula, near: f64) -> Result<usize> {
         formula.leaf(Node::Row(Side::X))?,
         formula.leaf(Node::Row(Side::Y))?,
     );
+    // `binary` makes this the node δ, so the cut-off is by the minimum image in a box.
     let gap = formula.binary(Binary::Sub, x, y)?;
     let square = formula.binary(Binary::Mul, gap, gap)?;
     let total = formula.reduce(Reduce::Sum, square)?;
@@ -94,6 +96,7 @@ pub(crate) fn check_cell(cell: Option<usize>, formula: &Formula, data: &Data) ->
         )));
     }
     let live = formula.live();
+    // Only nodes that a root needs count: a rewrite may have left others behind.
     let uses = formula
         .nodes()
         .iter()
@@ -129,6 +132,7 @@ pub(crate) fn check_components(formula: &Formula, data: &Data, periodic: bool) -
         .filter(|(_, live)| **live)
         .map(|(node, _)| node)
     {
+        // Attributes come after the components, so the width decides, not the number of components.
         let beyond = |side: Side, k: u32| k as usize >= widths[side as usize];
         let odd = match node {
             Node::At(side, k) if beyond(*side, *k) => Some((*k, cols[*side as usize])),
@@ -141,6 +145,7 @@ pub(crate) fn check_components(formula: &Formula, data: &Data, periodic: bool) -
             let e = Error::request(format!("component {k} of rows that have {have}")).at("formula");
             return Err(e.remedy("components are numbered from 0"));
         }
+        // In a box a single difference also needs whole rows, since the image is found from them.
         let whole = matches!(node, Node::Row(_) | Node::Delta | Node::Given(_))
             || *node == Node::Dim
             || (periodic && matches!(node, Node::DeltaAt(_)));

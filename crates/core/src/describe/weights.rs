@@ -32,6 +32,7 @@ impl Holes {
     /// # Errors
     /// `Request` when the formula is full.
     pub(crate) fn mark(self, formula: &mut Formula) -> Result<()> {
+        // NaN + anything is NaN: one root marks both sides.
         let mut of = |side: Side| {
             self.at[side as usize]
                 .map(|k| formula.leaf(Node::At(side, k)))
@@ -66,7 +67,7 @@ pub(super) fn holes(problem: &Problem, data: &mut Data) -> Result<Holes> {
     let mut marks: [Option<Vec<f64>>; 2] = [None, None];
     for (spec, tables) in problem.folds.iter().zip(&data.weights) {
         let Some(tables) = tables else { continue };
-        // Weights belong to the rows that are folded away.
+        // Weights belong to the rows that are folded away; of a histogram a pair has both.
         let used = match spec {
             FoldSpec::Histogram { .. } => [true, true],
             FoldSpec::Reduce {
@@ -88,6 +89,8 @@ pub(super) fn holes(problem: &Problem, data: &mut Data) -> Result<Holes> {
                 NanPolicy::Propagate => {}
                 NanPolicy::Error => return Err(missing_weight(row)),
                 NanPolicy::Skip => {
+                    // 0 where the weight is there, NaN where it is not; several folds share one
+                    // mark.
                     let mark = marks[side].get_or_insert_with(|| vec![0.0; rows[side]]);
                     let missing =
                         |row: usize| (0..table.cols()).any(|k| table.get(row, k).is_nan());
@@ -99,6 +102,7 @@ pub(super) fn holes(problem: &Problem, data: &mut Data) -> Result<Holes> {
         }
     }
     let mut holes = Holes::default();
+    // One attribute for both sides keeps the formula symmetric.
     let same = data.y.is_none()
         && marks[0]
             .as_ref()
@@ -173,6 +177,7 @@ fn weigh_rows(fold: RowFold, table: &Table, rows: usize) -> Result<RowFold> {
             .at(Opt::Weights)
             .remedy("pick one column"));
     }
+    // Either several values or several weights; both only if they pair up one by one.
     let (width, weight_width) = (fold.width, table.cols());
     if width > 1 && weight_width > 1 && width != weight_width {
         return Err(Error::request(format!(

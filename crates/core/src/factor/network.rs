@@ -124,7 +124,7 @@ impl Network {
                     .remedy("put the child last, or call the network MARKOV"));
             }
         }
-        // Parents first: a variable whose parents are all placed is placed.
+        // The scope without its last variable; a variable without a table has no parents.
         let parents = |v: Var| {
             table_of[v].map_or(&[][..], |at| {
                 &self.factors[at].scope()[..self.factors[at].scope().len() - 1]
@@ -135,6 +135,7 @@ impl Network {
         (0..self.cards.len()).for_each(|v| parents(v).iter().for_each(|p| children[*p].push(v)));
         let mut ready: Vec<Var> = (0..self.cards.len()).filter(|v| waiting[*v] == 0).collect();
         let mut placed = 0;
+        // Placing a variable may make its children ready.
         while let Some(v) = ready.pop() {
             placed += 1;
             for child in &children[v] {
@@ -167,6 +168,7 @@ impl Network {
             .iter()
             .map(|f| size_of::<Factor>() + lists(f))
             .sum();
+        // Names are stored twice: in order, and as keys of the look-up.
         let name = |n: &String| size_of::<String>() + LIST / 2 + n.len();
         let names = self.names.as_ref().map_or(0, |n| {
             let variables: usize = n.variables.iter().map(|v| 2 * name(v) + LIST).sum();
@@ -214,6 +216,7 @@ impl Network {
     /// # Errors
     /// `Request` when there is none.
     pub fn find(&self, text: &str) -> Result<Var> {
+        // A variable that is really called `3` is found by name; a number is second.
         let number = || text.parse::<usize>().ok().filter(|v| *v < self.cards.len());
         self.by_name
             .get(text)

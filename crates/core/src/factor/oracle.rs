@@ -24,6 +24,7 @@ struct Sum(f64, f64);
 impl Sum {
     fn add(&mut self, x: f64) {
         let t = self.0 + x;
+        // The error of the sum is recovered from the larger operand (Neumaier).
         self.1 += if self.0.abs() >= x.abs() {
             (self.0 - t) + x
         } else {
@@ -123,6 +124,7 @@ impl<'a> Oracle<'a> {
             .enumerate()
             .max_by(|a, b| a.1.total_cmp(&b.1))?;
         let mut states = vec![0; keep.len()];
+        // The index written in mixed radix: the last variable is the fastest digit.
         for (slot, v) in states.iter_mut().zip(keep).rev() {
             *slot = at % self.network.cards()[*v];
             at /= self.network.cards()[*v];
@@ -138,6 +140,7 @@ impl<'a> Oracle<'a> {
             .collect();
         loop {
             see(&x, self.weight(&x));
+            // Observed variables keep their value.
             let free = (0..cards.len())
                 .rev()
                 .filter(|v| self.evidence.get(*v).is_none());

@@ -56,8 +56,10 @@ impl Axis {
                 "a histogram takes single numbers, the pair is a vector",
             ));
         }
+        // A distance is binned by its square.
         let (root, squared) = roots.ordered(at);
         if let Some(edges) = &spec.edges {
+            // Equal edges would make a bin that no value belongs to.
             let ascending =
                 edges.windows(2).all(|w| w[0] < w[1]) && edges.iter().all(|e| !e.is_nan());
             if edges.len() < 2 || !ascending {

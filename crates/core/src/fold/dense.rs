@@ -104,6 +104,8 @@ impl Accumulate for Dense {
         }
     }
     fn domain(&self, symmetric: bool) -> Domain {
+        // The condensed order has the pairs i < j only. A symmetric matrix is computed by half,
+        // diagonal included, and mirrored.
         match (self.condensed, symmetric) {
             (true, _) => Domain::Triangle,
             (false, true) => Domain::Diagonal,
@@ -125,6 +127,7 @@ impl Accumulate for Dense {
     fn takes(&self, _: &Written, _: usize, _: usize) -> bool {
         true
     }
+    /// Does nothing: the engine has put the values in their places.
     #[inline(always)]
     fn absorb<T: Value>(&self, _: &mut Written, _: &Line<'_, T>, _: Lent<'_>) {}
     fn merge(&self, _: &mut Written, _: Written) {}

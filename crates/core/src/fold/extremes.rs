@@ -50,6 +50,7 @@ impl Accumulate for Extremes {
     }
     #[inline(always)]
     fn absorb<T: Value>(&self, state: &mut ExtremesState, line: &Line<'_, T>, lent: Lent<'_>) {
+        // Several open axes share one pass: each root has its own ends.
         for (at, root) in self.roots.iter().enumerate() {
             state.absorb(at, line.widened(*root, lent.wide));
         }
@@ -106,6 +107,7 @@ impl ExtremesState {
     }
     /// Adds another state.
     pub fn merge(&mut self, other: &ExtremesState) {
+        // No end is NaN, so `min` and `max` are those of numbers.
         for ([least, largest], [lo, hi]) in self.ends.iter_mut().zip(&other.ends) {
             (*least, *largest) = (least.min(*lo), largest.max(*hi));
         }

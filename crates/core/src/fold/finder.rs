@@ -55,11 +55,13 @@ impl Finder {
         let bins = edges.len() - 1;
         let parts = parts(bins);
         let (lo, hi) = (edges[0] + 0.0, edges[bins]);
+        // + 0.0 turns −0 into 0, whose bits are the smallest.
         let rate = parts as f64 / (hi - lo);
         let mut keys = vec![];
         if rate.is_finite() && rate > 0.0 {
             keys.push(Key::Even(lo, rate));
         }
+        // Bits ascend with the number only from +0 on.
         if lo >= 0.0 && hi.is_finite() {
             let range = hi.to_bits() - lo.to_bits();
             let left_out =
@@ -88,6 +90,7 @@ impl Finder {
                 .saturating_sub(1)
         };
         let mut firsts: Vec<u32> = (0..parts as u64).map(|part| first(part) as u32).collect();
+        // The most bins that any part may hold: all parts search that many.
         let span = firsts
             .iter()
             .enumerate()

@@ -75,6 +75,7 @@ impl Axis {
         let n = edges.len() - 1;
         let mut closed = closed == Closed::Last;
         if squared {
+            // The lower border of a bin: the first square whose root reaches the edge.
             compared.iter_mut().for_each(|e| *e = least_square(*e));
             // The squares of a closed last edge are below one that is none of them, if there is
             // one.
@@ -150,6 +151,8 @@ impl Axis {
         let bins = edges.len() - 1;
         match self.guess {
             Some((lo, rate, squared)) if self.rising => {
+                // The guess: the distance from the first edge in bins, cut to the grid. NaN fails
+                // both comparisons and becomes 0.
                 let top = (bins - 1) as f64;
                 for (place, value) in places.iter_mut().zip(values) {
                     let v = if squared {
@@ -173,6 +176,9 @@ impl Axis {
         for (place, value) in places.iter_mut().zip(values) {
             // The guess is right, or beside the right one.
             let at = *place as usize;
+            // The guess is right or next to the right bin. Two comparisons move it by one, and
+            // place 0 is under: found = guess + 1, one more from the upper edge on, one less below
+            // the lower one.
             let [from, to] = [edges[at], edges[at + 1]];
             let found = at + 1 + usize::from(*value >= to) - usize::from(*value < from);
             *place = if value.is_nan() { bins + 1 } else { found } as u64;
@@ -201,6 +207,8 @@ impl Axis {
                 bins + 1
             };
         }
+        // A guess may be a bin off, a search is exact; the loops below correct either by
+        // comparison.
         let mut bin = match self.guess {
             Some((lo, rate, squared)) => {
                 let v = if squared { value.sqrt() } else { value };
@@ -287,6 +295,7 @@ impl Histogram {
     /// # Errors
     /// `Input` where the product of two is beyond double precision.
     pub fn weighted(self, weights: [Vec<f64>; 2]) -> Result<Self> {
+        // Zeros take no part: they add nothing, and would make the smallest product 0.
         let sizes = |w: &[f64]| {
             w.iter()
                 .map(|w| w.abs())
@@ -297,6 +306,7 @@ impl Histogram {
         let product = |pick: fn(f64, f64) -> f64, start: f64| {
             a.iter().fold(start, |m, w| pick(m, *w)) * b.iter().fold(start, |m, w| pick(m, *w))
         };
+        // The largest product of two weights is that of the largest ones.
         let largest = product(f64::max, 0.0);
         if !largest.is_finite() {
             let e = Error::input("the product of two weights is beyond double precision")
@@ -327,6 +337,7 @@ impl Histogram {
     /// leaves out is in the last cell.
     #[inline]
     pub fn cell(&self, values: impl Fn(usize) -> f64) -> usize {
+        // Row-major index over the places of all axes, the last axis fastest.
         let (mut cell, mut inside) = (0, true);
         for axis in &self.axes {
             let place = axis.place(values(axis.root));
@@ -462,11 +473,14 @@ impl Accumulate for Histogram {
     }
     fn columns<'a>(&'a self, state: &'a HistogramState, _: usize, _: usize) -> Columns<'a> {
         let shape: Vec<usize> = self.axes.iter().map(Axis::bins).collect();
+        // Only bins become lines; pairs under and over are told apart from them, in `beyond`.
         let cells = self.inner_cells();
         let counts: Vec<u64> = cells.iter().map(|cell| state.counts[*cell]).collect();
         let inside: u64 = counts.iter().sum();
         let mut columns = vec![];
         for (at, axis) in self.axes.iter().enumerate() {
+            // Line l is bin l / faster % bins of this axis; `faster` counts the bins of the axes
+            // after it.
             let (bins, faster) = (shape[at], shape[at + 1..].iter().product::<usize>().max(1));
             let edge = move |upper: usize| {
                 move |lines: &Range<usize>| -> Numbers<'a> {
@@ -615,6 +629,7 @@ impl HistogramState {
     ) {
         let (mut held, mut places, mut cells) = ([0.0; BLOCK], [0; BLOCK], [0; BLOCK]);
         let (values, places, cells) = (&mut held[..len], &mut places[..len], &mut cells[..len]);
+        // One axis needs no product of places, and no patch for pairs outside.
         if let [axis] = fold.axes.as_slice() {
             fill(axis.root, values);
             axis.places(values, cells);
@@ -623,6 +638,8 @@ impl HistogramState {
             for axis in &fold.axes {
                 fill(axis.root, values);
                 axis.places(values, places);
+                // place − 1 ≥ bins in unsigned arithmetic is true for 0 (which wraps) and for bins
+                // + 1: one comparison instead of two.
                 let (bins, width) = (axis.bins() as u64, axis.bins() as u64 + 2);
                 for ((cell, out), place) in cells.iter_mut().zip(&mut outside).zip(&*places) {
                     *cell = *cell * width + place;
@@ -654,6 +671,7 @@ impl HistogramState {
         (i, j): (usize, usize),
         value: impl Fn() -> f64,
     ) {
+        // Pairs outside of the grid are counted, and have no place for sums.
         if !fold.inside(cell) {
             return;
         }
@@ -729,6 +747,8 @@ impl HistogramState {
         let (scale, odd) = (self.scales[which], &self.odd[which]);
         sums.chunks(scale.windows())
             .enumerate()
+            // Infinities of one sign stay; those of both signs, or a NaN, make the sum NaN, as
+            // adding them would.
             .map(move |(cell, sum)| match odd.get(&(cell as u64)) {
                 None => scale.value(sum),
                 Some(&INF) => f64::INFINITY,

@@ -92,6 +92,8 @@ impl Accumulate for Nearest {
     fn absorb<T: Value>(&self, state: &mut NearestState, line: &Line<'_, T>, lent: Lent<'_>) {
         let values = line.widened(self.root, lent.wide);
         state.absorb(self, line.row, line.first, values);
+        // A pair of a triangular domain is offered to both rows, but a row is not its own neighbour
+        // twice.
         if line.half {
             let others = values
                 .iter()
@@ -110,6 +112,7 @@ impl Accumulate for Nearest {
         hash.text(&format!("{self:?}"));
     }
     fn columns<'a>(&'a self, state: &'a NearestState, n: usize, _: usize) -> Columns<'a> {
+        // Line l is rank l % k of row l / k.
         let k = self.k.max(1);
         let place = move |lines: &Range<usize>, of: fn(usize, usize) -> usize| -> Numbers<'a> {
             lines
@@ -122,6 +125,7 @@ impl Accumulate for Nearest {
         let rows = move |lines: &Range<usize>| lines.start / k..lines.end.div_ceil(k);
         Columns::new(
             Layout::Lists,
+            // Columns are made when read: a list of a million rows is not held twice.
             vec![n, self.k],
             vec![
                 Column::made("i", Role::Row(Side::X), move |lines| {
@@ -168,6 +172,7 @@ pub struct NearestState {
 
 /// Orders candidates by value, NaN last, then by index.
 pub fn order(a: &Neighbour, b: &Neighbour) -> Ordering {
+    // partial_cmp is none if either is NaN; then the one that is NaN comes last.
     let by_value =
         a.0.partial_cmp(&b.0)
             .unwrap_or_else(|| a.0.is_nan().cmp(&b.0.is_nan()));
@@ -187,10 +192,12 @@ fn offer(
 ) -> f64 {
     for (at, value) in values.iter().enumerate() {
         let v = if fold.largest { -*value } else { *value };
+        // Strictly worse. An equal value may still win by its index, and NaN compares false.
         if v > worst || fold.k == 0 {
             continue;
         }
         let candidate = (v, (first + at) as u64);
+        // Binary search by the total order; a place beyond k means that it does not belong.
         let place = list.partition_point(|have| order(have, &candidate) == Ordering::Less);
         if place < fold.k {
             list.insert(place, candidate);
@@ -217,6 +224,7 @@ impl NearestState {
     }
     /// Returns whether `fold` over `n` × `m` rows can have this state.
     pub(super) fn fits(&self, fold: &Nearest, n: usize, m: usize) -> bool {
+        // Strictly ascending: a neighbour may not be listed twice.
         let sorted = |list: &Vec<Neighbour>| {
             list.windows(2)
                 .all(|w| order(&w[0], &w[1]) == Ordering::Less)
@@ -238,7 +246,10 @@ impl NearestState {
         } else {
             f64::NAN
         };
+        // Lists hold negated values if the largest are wanted, so that "worse" is "greater" in both
+        // cases.
         let key = |value: f64| if fold.largest { -value } else { value };
+        // One branch for eight values: most eights have no candidate.
         let (eights, rest) = values.as_chunks::<8>();
         for (at, eight) in eights.iter().enumerate() {
             let mut open = false;
@@ -289,6 +300,7 @@ impl NearestState {
     /// Merges two lists by sorting them together, and keeps the best k.
     fn merge_row(&mut self, fold: &Nearest, row: usize, theirs: &[Neighbour]) {
         let mine = &mut self.rows[row - self.start];
+        // The first list of a row is sorted and short enough already.
         let first = mine.is_empty();
         mine.extend_from_slice(theirs);
         if !first {

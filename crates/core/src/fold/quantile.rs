@@ -148,6 +148,7 @@ impl Finder {
     /// selection runs over a few values; else over all.
     fn neighbours(&mut self, values: &mut [f64], rank: usize) -> (f64, Option<f64>) {
         if !self.sample.is_empty() {
+            // Rank r of all is about rank r / STRIDE of the sample.
             let (size, at) = (self.sample.len(), rank / STRIDE);
             let margin = (MARGIN * (size as f64).sqrt()).ceil() as usize;
             let lo = if at < margin {
@@ -160,6 +161,8 @@ impl Finder {
                 .get(at + margin)
                 .copied()
                 .unwrap_or(f64::INFINITY);
+            // Branch-free compaction: each value is written to the next free place, which advances
+            // only for values inside.
             let (mut below, mut found) = (0, 0);
             for v in values.iter() {
                 self.near[found] = *v;
@@ -168,6 +171,8 @@ impl Finder {
                 // The last place takes what is outside.
                 found = found.min(values.len() - 1);
             }
+            // The bracket holds the rank and the one after it, proved by counting; luck is not
+            // needed.
             if below <= rank && rank + 1 < below + found {
                 return select(&mut self.near[..found], rank - below);
             }
@@ -189,6 +194,7 @@ impl Quantile {
         if values.is_empty() || values.iter().any(|v| v.is_nan()) {
             return vec![f64::NAN; self.q.len()];
         }
+        // Sorting once is cheaper than many selections.
         if self.q.len() > MANY {
             values.sort_unstable_by(f64::total_cmp);
             return self
@@ -280,6 +286,7 @@ impl Accumulate for Quantile {
         values.extend_from_slice(line.widened(self.root, lent.wide));
     }
     fn settle(&self, state: &mut QuantileState, rows: &Range<usize>) {
+        // One set of buffers for all rows.
         let mut finder = Finder::default();
         for row in &mut state.rows[rows.start - state.start..rows.end - state.start] {
             if let Row::Open(values) = row {
@@ -290,6 +297,7 @@ impl Accumulate for Quantile {
     fn merge(&self, into: &mut QuantileState, from: QuantileState) {
         let rows = &mut into.rows[from.start - into.start..];
         for (into, from) in rows.iter_mut().zip(from.rows) {
+            // Parts of an open row are joined in the order of tiles; a finished row is final.
             match (into, from) {
                 (Row::Open(into), Row::Open(from)) => into.extend(from),
                 (into @ Row::Open(_), from @ Row::Done(_)) => *into = from,

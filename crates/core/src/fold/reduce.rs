@@ -42,9 +42,12 @@ impl Accumulate for RowFold {
     type State = RowState;
 
     fn traits(&self) -> Traits {
+        // Minima and counts have the same bits in any order of pairs, so bounds may leave pairs
+        // out; sums do not.
         let exact = !self.op.adds();
         Traits {
             rounds: !exact,
+            // Along columns the state is by row of y, which pruned runs do not sort by.
             bounded: exact && self.along != Along::Column && self.width == 1,
             by_row: !self.once,
             by_side: self.along != Along::All,
@@ -70,6 +73,7 @@ impl Accumulate for RowFold {
         RowState::part()
     }
     fn bytes(&self, n: usize, m: usize) -> u64 {
+        // The numbers of every row's state and its count, 8 bytes each.
         self.rows(n, m) as u64 * (self.stride() as u64 + 1) * 8
     }
     fn takes(&self, state: &RowState, n: usize, m: usize) -> bool {
@@ -80,6 +84,7 @@ impl Accumulate for RowFold {
     #[inline(always)]
     fn absorb<T: Value>(&self, _: &mut RowState, line: &Line<'_, T>, lent: Lent<'_>) {
         let Some(pieces) = lent.pieces else { return };
+        // The engine has looked up the weights of these columns once for the whole block.
         let (weights, apart) = lent.weights;
         let Line {
             row,
@@ -107,6 +112,7 @@ impl Accumulate for RowFold {
         into.merge_sorted(self, &from, order);
     }
     fn identify(&self, hash: &mut Hash) {
+        // Every field is named, so that a new one cannot be forgotten here.
         let RowFold {
             root,
             width,
@@ -131,7 +137,9 @@ impl Accumulate for RowFold {
         } else {
             vec![rows, width]
         };
+        // Indices and counts are whole numbers, and −1 means "none".
         let whole = matches!(self.op, RowOp::Argmin | RowOp::Argmax | RowOp::Count);
+        // The index found along a row is a row of y, and the other way round.
         let role = match (self.op, self.along) {
             (RowOp::Argmin | RowOp::Argmax, Along::Row) => Role::Row(Side::Y),
             (RowOp::Argmin | RowOp::Argmax, Along::Column) => Role::Row(Side::X),
@@ -146,6 +154,7 @@ impl Accumulate for RowFold {
                 .into(),
             false => values.into(),
         };
+        // Which rows the lines of the answer belong to.
         let lines = match self.along {
             Along::Row => Some(Side::X),
             Along::Column => Some(Side::Y),

@@ -173,6 +173,7 @@ impl RowFold {
         match self.op {
             RowOp::Sum | RowOp::Mean => {
                 for (part, a) in acc.iter_mut().take(self.out_width()).enumerate() {
+                    // A value of one number meets every number of the weight.
                     *a += value[if self.width == 1 { 0 } else { part }] * self.weight(other, part);
                 }
                 if self.op == RowOp::Mean {
@@ -194,6 +195,7 @@ impl RowFold {
         let top = number::max(acc[0], value);
         let (shrink, e) = (below(acc[0], top), below(value, top));
         acc[0] = top;
+        // Log-sum-exp weights its only sum; softmax keeps the plain sum for its denominator.
         let first = if self.op == RowOp::Logsumexp {
             e * self.weight(other, 0)
         } else {
@@ -210,6 +212,7 @@ impl RowFold {
             RowOp::Min | RowOp::Argmin => better(acc, more[0], more[1], more[0] < acc[0]),
             RowOp::Max | RowOp::Argmax => better(acc, more[0], more[1], more[0] > acc[0]),
             RowOp::Logsumexp | RowOp::Softmax => {
+                // Both states are brought to the larger top before they are added.
                 let top = number::max(acc[0], more[0]);
                 let (a, b) = (below(acc[0], top), below(more[0], top));
                 acc[0] = top;
@@ -339,6 +342,7 @@ impl RowPiece {
     #[inline(always)]
     pub fn absorb_run(&mut self, fold: &RowFold, row: usize, first: usize, values: &[f64]) -> bool {
         let at = row - self.start;
+        // A sum of 0 and 1 vectorises; a count by `filter` would branch.
         if fold.op == RowOp::Count {
             let mut count = 0;
             for v in values {
@@ -359,6 +363,7 @@ impl RowPiece {
         };
         let Some(best) = found else { return false };
         self.counts[at] += values.len() as u64;
+        // The state of the row: its best value and the index of that.
         let acc = &mut self.acc[at * fold.stride()..(at + 1) * fold.stride()];
         // What cannot be better by its value is looked up by its place only where it ties.
         let hopeless = if least { best > acc[0] } else { best < acc[0] };
@@ -415,6 +420,7 @@ fn best_of(values: &[f64], worst: f64, better: impl Fn(f64, f64) -> bool) -> Opt
         best[l] = if better(*v, best[l]) { *v } else { best[l] };
         odd[l] |= u64::from(v.is_nan());
     }
+    // The lanes last; ties need no care, since only the value is wanted here.
     let mut all = worst;
     for v in best {
         all = if better(v, all) { v } else { all };
@@ -467,6 +473,7 @@ pub fn pieces(
 /// pieces come first, by ascending row block, then row-side pieces by ascending column block:
 /// ascending in the other row overall.
 pub fn push_pieces(states: &mut [State], mut made: Vec<BlockPieces>) {
+    // Columns of a block are rows of the other side: sorted by them, then by the block's own rows.
     made.sort_by_key(|(_, ib, jb, _)| (*jb, *ib));
     let mut by_row = vec![];
     for (fold, ib, jb, [row, col]) in made {
@@ -527,6 +534,7 @@ impl RowState {
                 && counts.len().checked_mul(stride) == Some(acc.len())
                 && counts.iter().all(|count| *count <= most)
         };
+        // Either states of all rows, or a list of pieces only.
         let whole = self.counts.is_empty() || self.counts.len() == rows;
         whole
             && self.counts.len().checked_mul(stride) == Some(self.acc.len())
@@ -583,6 +591,7 @@ impl RowState {
     }
     /// Adds the pieces of `part` in their order, or appends them if this is a part, too.
     pub fn merge(&mut self, fold: &RowFold, part: &RowState) {
+        // Two parts: their pieces stay apart until they meet the states of all rows.
         if self.counts.is_empty() {
             self.pieces.extend(part.pieces.iter().cloned());
             return;
@@ -598,6 +607,7 @@ impl RowState {
     /// row.
     fn add(&mut self, fold: &RowFold, start: usize, acc: &[f64], counts: &[u64]) {
         let stride = fold.stride();
+        // One loop over all numbers of all rows, which vectorises.
         if matches!(fold.op, RowOp::Sum | RowOp::Mean) {
             // Rows without a value add nothing; those beyond the state have none.
             let rows = counts.len().min(self.counts.len().saturating_sub(start));

@@ -80,9 +80,11 @@ fn single_below(value: f32, top: f32) -> (f32, i32) {
     /// 1.5 · 2²³: adding it rounds to an integer, which the low bits of the sum then hold.
     const SHIFT: f32 = 12_582_912.0;
     let depth = value - top;
+    // Clamped so that k fits the exponent of an f64; anything deeper is 0 below.
     let depth = if depth > -690.0 { depth } else { -690.0 };
     let shifted = depth * std::f32::consts::LOG2_E + SHIFT;
     let k = shifted - SHIFT;
+    // ln 2 in two parts: the first product is exact (Cody and Waite).
     let r = (depth - k * 0.693_359_4) - k * -2.121_944_4e-4;
     let p = 1.987_569_1e-4;
     let p = p * r + 1.398_199_9e-3;
@@ -144,7 +146,7 @@ impl<'a, T: Value> Run<'a, T> {
     pub fn credit(&self, fold: &RowFold, half: bool, [by_row, by_col]: &mut [RowPiece; 2]) {
         let half = fold.credits_both(half);
         let by_column = fold.along == Along::Column;
-        // The diagonal of a half space counts once.
+        // The diagonal pair is in the run only if the run begins at its own row.
         let apart = self.from(usize::from(half && self.first == self.row));
         if half || !by_column {
             let run = if by_column { &apart } else { self };
@@ -184,6 +186,7 @@ impl<'a, T: Value> Run<'a, T> {
         if self.len == 0 {
             return;
         }
+        // A piece begins at the first row of its block.
         let (at, stride) = (self.row - piece.start, fold.stride());
         match fold.op {
             RowOp::Sum | RowOp::Mean => {
@@ -236,6 +239,7 @@ impl<'a, T: Value> Run<'a, T> {
     #[inline(always)]
     fn add_exp(&self, fold: &RowFold, acc: &mut [f64]) {
         let values = self.number(0);
+        // Eight maxima side by side vectorise; a maximum does not depend on the order.
         let mut tops = [T::LEAST; 8];
         let (eights, rest) = values.as_chunks::<8>();
         for (top, v) in tops.iter_mut().zip(rest) {
@@ -261,6 +265,7 @@ impl<'a, T: Value> Run<'a, T> {
         } else {
             &mut room[..acc.len()]
         };
+        // The state of this run alone: its top, its sum of exponentials, its weighted sums.
         own[0] = top.into();
         let exps: &[f64] = exps;
         if fold.op == RowOp::Softmax || fold.weights.is_none() {
@@ -269,6 +274,7 @@ impl<'a, T: Value> Run<'a, T> {
         if fold.weights.is_some() {
             let first = if fold.op == RowOp::Softmax { 2 } else { 1 };
             self.add_products(fold, |_| exps, &mut own[first..]);
+        // Without weights every value counts 1, so the weighted sums are the plain one.
         } else if fold.op == RowOp::Softmax {
             let sum = own[1];
             own[2..].fill(sum);
@@ -370,6 +376,7 @@ impl<'a, T: Value> Run<'a, T> {
         for (l, [top, sum]) in acc.iter().enumerate() {
             (tops[l], sums[l]) = (*top, *sum);
         }
+        // A column folds rows away, so the weight is that of the row of the run.
         let weight = fold.weight(self.row, 0);
         let states = tops[..self.len].iter_mut().zip(&mut sums[..self.len]);
         for ((top, sum), v) in states.zip(self.number(0)) {
@@ -396,6 +403,7 @@ impl<'a, T: Value> Run<'a, T> {
             *open = u8::from(!worse((*v).into(), *best));
             any |= *open;
         }
+        // All values are worse than what is kept: only the counts change.
         if any == 0 {
             return count(&mut piece.counts[at..at + self.len]);
         }
@@ -414,6 +422,7 @@ impl<'a, T: Value> Run<'a, T> {
 fn lane_sum<T: Value>(first: usize, values: &[T]) -> f64 {
     let mut lanes = [0.0; 8];
     let (lead, whole) = eights(first, values.len());
+    // Up to the first column that is a multiple of 8: lanes first % 8, ….
     for (l, v) in values.iter().enumerate().take(lead) {
         lanes[(first + l) % 8] += (*v).into();
     }

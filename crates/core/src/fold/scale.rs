@@ -59,7 +59,9 @@ impl Scale {
     pub fn between(smallest: f64, largest: f64, lowest: i32) -> Self {
         let plain = Scale::below(largest);
         let usable = largest.is_finite() && plain.unit.is_finite() && plain.unit > 0.0;
+        // One unit keeps 48 bits of the smallest term.
         let alike = smallest >= largest * libm::exp2(f64::from(-ALIKE));
+        // All terms are multiples of the unit: sums are exact.
         let whole = usable && lowest >= -exponent(plain.unit);
         if usable && (alike || whole) {
             return plain;
@@ -103,6 +105,7 @@ impl Scale {
     #[inline]
     pub fn add_to_window(&self, sum: &mut [i128], term: f64) {
         let (bits, exponent) = parts(term);
+        // How far the term's lowest bit is above the first window's.
         let above = exponent - self.lowest;
         let (window, digits) = if above >= 0 {
             (
@@ -148,6 +151,7 @@ fn digits(sum: &[i128]) -> (bool, Vec<u32>) {
     let spread = |sign: i128| {
         let mut carry = 0i128;
         let mut out = Vec::with_capacity(sum.len() + 7);
+        // Seven more digits take the carries of the last number: 127 bits are less than 7 · 20.
         for at in 0..sum.len() + 7 {
             carry += sum.get(at).map_or(0, |s| sign * s);
             out.push((carry & ((1 << WINDOW) - 1)) as u32);

@@ -73,6 +73,7 @@ impl Accumulate for Select {
         }
     }
     fn domain(&self, symmetric: bool) -> Domain {
+        // A symmetric condition gives each pair once; rows with a match need both directions.
         if self.is_inner() && symmetric {
             Domain::Triangle
         } else {
@@ -96,6 +97,7 @@ impl Accumulate for Select {
     }
     #[inline(always)]
     fn absorb<T: Value>(&self, state: &mut SelectState, line: &Line<'_, T>, _: Lent<'_>) {
+        // Values are read one by one: matches are rare, and most lines have none.
         let number = |root: usize, l: usize| -> f64 { line.scalars(root)[l].into() };
         for l in 0..line.len {
             if number(self.root, l) != 0.0 {
@@ -117,6 +119,7 @@ impl Accumulate for Select {
         hash.text(&format!("{self:?}"));
     }
     fn columns<'a>(&'a self, state: &'a SelectState, _: usize, _: usize) -> Columns<'a> {
+        // Semi lists the rows with a match, anti the others, from the same truth values.
         let wanted = self.kind == SelectKind::Semi;
         let table =
             |columns: Vec<Column<'a>>, lines| Columns::new(Layout::Table, vec![lines], columns);
@@ -181,6 +184,7 @@ impl SelectState {
     pub(super) fn fits(&self, fold: &Select, n: usize, m: usize) -> bool {
         let (pairs, inner) = (self.i.len(), fold.kind == SelectKind::Inner);
         let below = |rows: &[u64], end: usize| rows.iter().all(|row| *row < end as u64);
+        // A state from a file is that of all rows.
         self.start == 0
             && self.matched.len() == if inner { 0 } else { n }
             && (inner || pairs == 0)
@@ -212,6 +216,7 @@ impl SelectState {
     /// Adds another state.
     pub fn merge(&mut self, other: SelectState) {
         self.take(other.i, other.j, other.values);
+        // A row has a match if some part of its pairs has one.
         for (at, yes) in other.matched.iter().enumerate() {
             self.matched[other.start - self.start + at] |= yes;
         }

@@ -71,6 +71,7 @@ impl<'f> SparseRow<'f> {
     ) -> &RowPiece {
         self.whole.restart(self.fold, row);
         let mut at = 0;
+        // One block of columns at a time, on one side of the row.
         while at < columns.len() {
             let (block, before) = (
                 columns[at] as usize / BLOCK,
@@ -92,6 +93,7 @@ impl<'f> SparseRow<'f> {
             } else {
                 self.runs(row, columns, others, |p| &values(p)[at..end]);
             }
+            // Blocks are added in ascending order, as `RowState::add` does.
             self.whole.combine(self.fold, &self.piece);
             at = end;
         }
@@ -114,6 +116,7 @@ impl<'f> SparseRow<'f> {
         others: Others<'_>,
         values: impl Fn(usize) -> &'v [f64],
     ) {
+        // With zeros in between, a run goes on unless a column is left out there.
         let follows = |a: u32, b: u32| match others {
             Others::Absent => b == a + 1,
             Others::Zeros(gaps, _) => {

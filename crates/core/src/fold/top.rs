@@ -171,7 +171,8 @@ impl Accumulate for Top {
     }
     fn bytes(&self, n: usize, m: usize) -> u64 {
         let pairs = (n as u64).saturating_mul(m as u64);
-        // Two states before the worst are thrown out.
+        // Two states, each before its worse half is thrown out: the one that is merged and the one
+        // that it merges into. No more candidates than pairs.
         pairs
             .min(2 * self.most() as u64)
             .saturating_mul(size_of::<Candidate>() as u64)
@@ -185,6 +186,7 @@ impl Accumulate for Top {
     #[inline(always)]
     fn absorb<T: Value>(&self, state: &mut TopState, line: &Line<'_, T>, lent: Lent<'_>) {
         let values = line.widened(self.root, lent.wide);
+        // Negated once per line, so that the loop below compares in one direction.
         if self.largest {
             values.iter_mut().for_each(|v| *v = -*v);
         }
@@ -201,6 +203,7 @@ impl Accumulate for Top {
             return;
         }
         for (l, (v, beyond)) in values.iter().zip(beyond).enumerate() {
+            // A NaN comes after every number: once k numbers are known it cannot be among the best.
             let late = v.is_nan() && !bound.is_nan();
             if !beyond && !late {
                 state
@@ -212,6 +215,7 @@ impl Accumulate for Top {
     }
     fn merge(&self, into: &mut TopState, from: TopState) {
         into.candidates.extend(from.candidates);
+        // Both bounds hold for the union: each says that k values at most as large exist.
         into.bound = match (into.bound, from.bound) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),

@@ -38,6 +38,7 @@ fn arc(a: f64) -> f64 {
     ];
     let chosen = other(a >= 1.1875, at_three_halves, chosen);
     let [n, d, hi, lo] = other(a >= 2.4375, [-1.0, a, FRAC_PI_2, HALF_PI_LO], chosen);
+    // The reduced argument, |t| ≤ 7/16; then the series in t², even and odd powers apart.
     let t = n / d;
     let z = t * t;
     let w = z * z;
@@ -65,6 +66,7 @@ pub fn atan(x: f64) -> f64 {
 #[inline(always)]
 pub fn atan2(y: f64, x: f64) -> f64 {
     let (a, b) = (y.abs(), x.abs());
+    // ∞/∞ is 1 here, the direction of the diagonal; 0/b is 0 even if b is 0.
     let quotient = if a == b { 1.0 } else { a / b };
     let quotient = if a == 0.0 { 0.0 } else { quotient };
     let z = arc(quotient);
@@ -73,7 +75,7 @@ pub fn atan2(y: f64, x: f64) -> f64 {
     } else {
         PI - (z - PI_LO)
     };
-    // Where x does not show in the angle, nothing is taken from half a turn.
+    // Left of the axis the angle is π less that of the mirrored point; −0 counts as left, as in C.
     let is_left = x.is_sign_negative() & (quotient < 18_446_744_073_709_551_616.0);
     let y_angle = (if is_left { left } else { z }).copysign(y);
     // Only a sum with a NaN is one.
@@ -115,9 +117,11 @@ fn root(z: f64) -> (f64, f64, f64) {
 pub fn asin(x: f64) -> f64 {
     let a = x.abs();
     let small = a < 0.5;
+    // Near 1 by the half angle: arcsin x = π/2 − 2 arcsin √((1 − x)/2).
     let z = if small { a * a } else { (1.0 - a) * 0.5 };
     let r = ratio(z);
     let (s, high, low) = root(z);
+    // Above 0.975 the terms are so small that the parts of the root are not needed.
     let end = FRAC_PI_2 - (2.0 * (s + s * r) - HALF_PI_LO);
     let middle = FRAC_PI_4 - (2.0 * s * r - (HALF_PI_LO - 2.0 * low) - (FRAC_PI_4 - 2.0 * high));
     // The high half of the limit's bits is compared by msun.

@@ -123,12 +123,14 @@ fn parts(a: f64) -> Parts {
     // Beyond, erfc is zero. NaN passes.
     let a = if a > 28.0 { 28.0 } else { a };
     let (second, third, fourth) = (a >= 0.84375, a >= 1.25, a >= LAST);
+    // Two levels of blends pick one of four coefficients.
     let choose = |c: [f64; 4]| {
         let low = if second { c[1] } else { c[0] };
         let high = if fourth { c[3] } else { c[2] };
         if third { high } else { low }
     };
     let inverse = 1.0 / (a * a);
+    // The variable of the polynomials in each range.
     let v = choose([a * a, a - 1.0, inverse, inverse]);
     let (mut p, mut q) = (choose(ABOVE[7]), choose(BELOW[7]));
     // Written out: of a loop the compiler makes one that reads a table, which no vectors do.
@@ -157,6 +159,7 @@ const LAST: f64 = f64::from_bits(0x4006_db6d_0000_0000);
 pub fn erf(x: f64) -> f64 {
     let a = x.abs();
     let Parts { quotient, tail } = parts(a);
+    // From the last range to the first: each line overrides the one before for smaller |x|.
     let y = if a < 1.25 { ERX + quotient } else { 1.0 - tail };
     let y = if a < 0.84375 { a + a * quotient } else { y };
     y.copysign(x)

@@ -127,6 +127,7 @@ fn exp_tail(r: f64) -> f64 {
 pub fn log(x: f64) -> f64 {
     let (mantissa, k) = split(x);
     let f = mantissa - 1.0;
+    // ln((1 + s)/(1 − s)) = 2 artanh s.
     let s = f / (2.0 + f);
     let z = s * s;
     let half_square = 0.5 * f * f;
@@ -190,6 +191,7 @@ pub fn min(a: f64, b: f64) -> f64 {
 /// wrote.
 #[inline(always)]
 pub fn popcount(x: f64) -> f64 {
+    // A cast saturates and drops fractions; comparing back tells whether it lost something.
     let whole = x as u64;
     if whole as f64 == x && x < 9_007_199_254_740_992.0 {
         f64::from(whole.count_ones())

@@ -115,9 +115,11 @@ fn log_parts(x: f64) -> (f64, f64) {
     let (m, k) = split(x);
     let f = m - 1.0;
     let d = m + 1.0;
+    // What the rounding of d = m + 1 lost.
     let d_rest = m - (d - 1.0);
     let s_hi = lead(f / d);
     let d_hi = lead(d);
+    // The remainder of the division f / d, divided by d: the low part of the quotient.
     let s_lo = ((f - s_hi * d_hi) - s_hi * ((d - d_hi) + d_rest)) / d;
     let s = s_hi + s_lo;
     let z = s * s;
@@ -132,6 +134,8 @@ fn log_parts(x: f64) -> (f64, f64) {
     let series = series * z + 1.0 / 5.0;
     let series = series * z + 1.0 / 3.0;
     let low = 2.0 * (s_lo + s * z * series) + k * LN2_LO;
+    // The two large terms are added without error (Knuth's two-sum), their rest goes to the low
+    // part.
     let (a, b) = (k * LN2_HI, 2.0 * s_hi);
     let sum = a + b;
     let back = sum - a;
@@ -149,6 +153,8 @@ pub fn pow_real(x: f64, p: f64) -> f64 {
     let product = p * l_hi;
     let (p_hi, l_lead) = (lead(p), lead(l_hi));
     let (p_lo, l_rest) = (p - p_hi, l_hi - l_lead);
+    // The exact product p · l_hi less its rounded value, by Dekker's splitting, and the low part of
+    // the logarithm.
     let rest = (p_hi * l_lead - product) + p_hi * l_rest + p_lo * l_lead + p_lo * l_rest + p * l_lo;
     let e = exp(product);
     // Beyond the range of e^x the rest may be no number and does not matter.

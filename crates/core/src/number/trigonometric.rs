@@ -27,6 +27,7 @@ fn reduced(x: f64) -> (f64, f64, u64) {
     // Both products and the first difference are exact.
     let first = x - n * QUARTER[0];
     let second = n * QUARTER[1];
+    // r, and below what its rounding and the third part of π/2 leave.
     let r = first - second;
     let lost = ((first - r) - second) - n * QUARTER[2];
     let h = r + lost;

@@ -97,6 +97,8 @@ impl<'l> Bounds<'l> {
             inputs: [vec![], vec![]],
             roots: vec![Spans::splat(Span::UNKNOWN); formula.roots.len()],
         };
+        // Hoisted values first, then constants, then pair nodes in order: an operand has its slot
+        // before its user.
         out.place_hoisted();
         out.place_constants();
         out.place_pairs();
@@ -201,10 +203,12 @@ impl<'l> Bounds<'l> {
     /// the hull over them. A hull of the differences before the evaluation would be far wider.
     pub fn run(&mut self) {
         match self.images.take() {
+            // One round suffices without a triangular lattice of candidates.
             None => {
                 self.evaluate(None);
                 self.collect(true);
             }
+            // Taken out while the evaluation borrows `self`.
             Some(mut images) => {
                 let found = self.oblique(&mut images);
                 for round in 0..found {
@@ -236,6 +240,7 @@ impl<'l> Bounds<'l> {
     /// Finds the translations that the difference of the boxes may need, by lane, and returns the
     /// number of rounds.
     fn oblique(&self, images: &mut Images) -> usize {
+        // The slots of the raw row: in a box it is always hoisted.
         let raw = |side: Side| {
             let at = self.low.raw_stream(side as usize).unwrap_or(0) * self.low.dim;
             &self.inputs[side as usize][at..at + self.low.dim]
@@ -309,6 +314,7 @@ impl<'l> Bounds<'l> {
     /// Evaluates a function of two operands. A square or an even power of a periodic difference
     /// reads its magnitudes, which is where pruning in a box gets its lower ends from.
     fn binary(&self, op: Binary, a: Id, b: Id, k: usize) -> Spans {
+        // The same node twice: interval products would forget that both factors are equal.
         let squares = op == Binary::Mul && a == b;
         let even =
             || op == Binary::Pow && self.low.formula.constant(b).is_some_and(|p| p % 2.0 == 0.0);
@@ -364,6 +370,8 @@ impl<'l> Bounds<'l> {
         c: usize,
         images: Option<(&Images, usize)>,
     ) -> Spans {
+        // Without a box a single component is its own hoisted number; in a box it comes from the
+        // whole row.
         let side = |s: Side| match (self.low.formula.node(id), self.image) {
             (Node::DeltaAt(_), None) => self.hoisted(&Node::At(s, c as u32), 0),
             _ => self.hoisted(&Node::Row(s), c),
@@ -373,6 +381,8 @@ impl<'l> Bounds<'l> {
         };
         let (x, y) = (&self.slots[x], &self.slots[y]);
         let plain = lanes(|l| interval::binary(Binary::Sub, x.at(l), y.at(l)));
+        // By kind of box: none, right angles (each component by itself), triclinic (the current
+        // translation).
         let (out, magnitudes) = match (self.image, images) {
             (None, _) => return plain,
             (Some(Image::Orthorhombic(o)), _) => match o.lengths().get(c) {
@@ -462,6 +472,7 @@ fn wrap(d: Span, length: f64) -> (Span, Span) {
     }
     // |d − L·rint(d / L)| exceeds L/2 by the rounding of the quotient and of the product at most.
     let most = 0.5 * length + 8.0 * f64::EPSILON * (d.lo.abs() + d.hi.abs() + length);
+    // A fall inside the interval means that images near +L/2 and near −L/2 both occur.
     let hull = Span::new(-most, most);
     let once = turns[0] + 1.0 == turns[1];
     // Up to one fall, values are either at least the first end or at most the second.

@@ -169,6 +169,8 @@ impl Steps {
     /// pieces), or for a `reduce` with an operator of the formula. Then every node is computed over
     /// all components in turn.
     fn new(formula: &Formula, all: Vec<usize>, scalars: bool) -> Steps {
+        // `late` marks nodes that need the result of a reduction, which exists only after the last
+        // component.
         let mut late = vec![false; formula.nodes().len()];
         let (mut steps, mut whole) = (Steps::default(), !scalars);
         for at in &all {
@@ -180,6 +182,7 @@ impl Steps {
             late[*at] = formula.operands(id).iter().any(|o| late[o.0 as usize]);
             match (formula.node(id), formula.ty(id).shape) {
                 (Node::UserReduce { .. }, _) => whole = true,
+                // A reduction of a late vector would begin before its operand is finished.
                 (Node::Reduce(..), _) => {
                     whole |= late[*at];
                     late[*at] = true;
@@ -189,6 +192,8 @@ impl Steps {
                     whole |= late[*at];
                     steps.pieces.push(*at);
                 }
+                // Scalars before the loop (attributes, single components) or after it (what follows
+                // a reduction).
                 _ if late[*at] => steps.after.push(*at),
                 _ => steps.before.push(*at),
             }
@@ -262,6 +267,7 @@ impl<'f, const L: usize> Evaluator<'f, L> {
         let is_vector = |at: usize| formula.ty(Id(at as u32)).shape == Shape::Vector;
         let len = |at: usize| if is_vector(at) && wanted[at] { dim } else { 0 };
         let vectors = (0..n).map(|at| vec![[0.0; L]; len(at)]).collect();
+        // Nodes without rows below them: constants, given vectors, and what is made of them.
         let is_fixed = |at: &usize| formula.deps(Id(*at as u32)) & (DEP_X | DEP_Y) == 0;
         let (fixed, steps) = (0..n).filter(|at| wanted[*at]).partition(is_fixed);
         let fixed = Steps {
@@ -275,6 +281,7 @@ impl<'f, const L: usize> Evaluator<'f, L> {
             scalars: vec![[0.0; L]; n],
             vectors,
         };
+        // Fixed nodes read no rows, so empty ones will do.
         made.run(Rows {
             x: &[],
             y: &[],
@@ -287,6 +294,7 @@ impl<'f, const L: usize> Evaluator<'f, L> {
     }
     /// Evaluates all nodes for L pairs of rows; then read [`Self::scalar`] and [`Self::vector`].
     pub fn run(&mut self, rows: Rows<'_>) {
+        // Taken out while the loops borrow the evaluator mutably, and put back at the end.
         let steps = std::mem::take(&mut self.steps);
         steps
             .before
@@ -326,11 +334,13 @@ impl<'f, const L: usize> Evaluator<'f, L> {
         let id = Id(at as u32);
         match (self.formula.ty(id).shape, self.formula.node(id)) {
             (Shape::Vector, _) => {
+                // Taking the buffer is free, and lets the operation read all other buffers.
                 let mut out = std::mem::take(&mut self.vectors[at]);
                 self.components(id, rows, &range, &mut out[..range.len()]);
                 self.vectors[at] = out;
             }
             (Shape::Scalar, Node::Reduce(op, body)) => {
+                // The first piece begins with the identity, others go on from the pieces before.
                 let start = if range.start == 0 {
                     [op.identity(); L]
                 } else {

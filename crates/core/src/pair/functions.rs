@@ -13,9 +13,9 @@ use crate::suggest::nearest;
 pub struct Function {
     /// The name that the parser knows.
     pub name: &'static str,
-    /// How it is written.
+    /// How it is written, with the usual argument names: a, b numbers, u, v vectors, c conditions.
     pub form: &'static str,
-    /// What it gives.
+    /// What it gives, in a few words for a table.
     pub about: &'static str,
     /// Where it belongs in a list.
     pub kind: Kind,
@@ -33,7 +33,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The heading of the group.
+    /// Returns the heading of the group in a list.
     pub fn title(self) -> &'static str {
         match self {
             Kind::Number => "Of one number, or of each component of a vector",
@@ -254,6 +254,7 @@ fn function_names() -> impl Iterator<Item = &'static str> {
 /// name, the nearest known name, or all names.
 pub fn remedy(name: &str, metrics: impl Iterator<Item = &'static str>) -> String {
     let known = function_names().chain(metrics);
+    // What other languages mean comes first: it is a statement, while the nearest name is a guess.
     match (meant(name), nearest(name, known)) {
         (Some(meant), _) => meant.to_string(),
         (None, Some(near)) => format!("'{near}'"),

@@ -90,7 +90,8 @@ pub fn by_images(formula: &Formula, dims: usize) -> Result<Formula> {
         } else {
             Value::Plain(Id(0))
         };
-        // What is a difference is one from here on, so that nothing is multiplied out that was not.
+        // Written at once, so that `2*(x - y)` stays a product with a difference instead of a
+        // difference of products.
         let whole = matches!(&value, Value::Linear(linear) if linear.is_balanced());
         values.push(if whole {
             Value::Plain(plain(&value, &mut out)?)
@@ -142,6 +143,8 @@ fn node(
             let (a, b) = (linear(value(a), out), linear(value(b), out));
             return sum(*op, a, b, out).map(Value::Linear);
         }
+        // A coordinate may be multiplied or divided by something plain; a product of two
+        // coordinates is not linear, and `plain` refuses it.
         Node::Binary(op @ (Binary::Mul | Binary::Div), a, b) => match (op, value(a), value(b)) {
             (_, Value::Linear(a), Value::Plain(by)) => {
                 return scaled(*op, a, *by, out).map(Value::Linear);
@@ -222,11 +225,13 @@ fn sum(op: Binary, mut a: Linear, mut b: Linear, out: &mut Formula) -> Result<Li
     if op == Binary::Sub {
         b.terms.iter_mut().for_each(|t| t.factor = -t.factor);
     }
+    // The rests are added by the formula, so their constants fold.
     a.rest = match (a.rest, b.rest) {
         (Some(p), Some(q)) => Some(out.binary(op, p, q)?),
         (None, Some(q)) if op == Binary::Sub => Some(out.unary(Unary::Neg, q)?),
         (p, q) => p.or(q),
     };
+    // Equal coordinates with equal factors become one term.
     for term in b.terms {
         match a
             .terms
@@ -246,6 +251,7 @@ fn scaled(op: Binary, a: &Linear, by: Id, out: &mut Formula) -> Result<Linear> {
     let mut a = a.clone();
     let constant = out.constant(by);
     for term in &mut a.terms {
+        // Constants go into the number, everything else into the list of factors.
         match (op, constant) {
             (Binary::Mul, Some(c)) => term.factor *= c,
             (_, Some(c)) => term.factor /= c,
@@ -276,6 +282,7 @@ fn plain(value: &Value, out: &mut Formula) -> Result<Id> {
             return Err(alone(term));
         }
         if term.side == Side::X && term.factor != 0.0 {
+            // The term of x and its opposite of y, together one difference.
             let gap = difference(term, out)?;
             made = Some(match made {
                 Some(before) => out.binary(Binary::Add, before, gap)?,

@@ -194,15 +194,19 @@ pub fn binary(op: Binary, a: Span, b: Span) -> Span {
         ),
         Binary::And => Span::truth(a.must() & b.must(), a.may() & b.may()),
         Binary::Or => Span::truth(a.must() | b.must(), a.may() | b.may()),
+        // Known only if both operands are certain; then it is whether they differ.
         Binary::Xor => {
             let (sure_a, sure_b) = (a.must() | !a.may(), b.must() | !b.may());
             let differ = a.must() != b.must();
             let sure = sure_a & sure_b;
             Span::truth(sure & differ, !sure | differ)
         }
+        // a < b for certain if a's largest is below b's least; impossible if a's least is not below
+        // b's largest.
         Binary::Lt => decided(a.hi < b.lo, a.lo >= b.hi),
         Binary::Le => decided(a.hi <= b.lo, a.lo > b.hi),
         Binary::Eq => equal(a, b),
+        // 1 − [lo, hi] is [1 − hi, 1 − lo].
         Binary::Ne => {
             let e = equal(a, b);
             Span {

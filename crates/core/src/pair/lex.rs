@@ -68,10 +68,12 @@ pub(crate) fn lex(text: &str) -> Result<Vec<Token>> {
 /// before a digit; otherwise it is the dot of `x.name`.
 fn token(text: &str, at: usize, c: char) -> Result<Token> {
     let rest = &text[at..];
+    // `.5` is a number, `x.5` is a dot and a number, which the parser refuses.
     let digit_after_dot = || rest[1..].starts_with(|d: char| d.is_ascii_digit());
     if c.is_ascii_digit() || (c == '.' && digit_after_dot()) {
         return number(text, at);
     }
+    // Names may have letters of any script: columns of files do.
     if c.is_alphabetic() || c == '_' {
         let len = rest
             .find(|d: char| !(d.is_alphanumeric() || d == '_'))
@@ -126,6 +128,7 @@ pub(crate) fn named_columns(text: &str) -> (Vec<(Side, String)>, Vec<String>) {
     let (mut columns, mut texts) = (vec![], vec![]);
     let tokens = lex(text).unwrap_or_default();
     for (at, token) in tokens.iter().enumerate() {
+        // Three tokens in a row: a row, a dot, a name.
         match (
             &token.kind,
             tokens.get(at + 1).map(|t| &t.kind),
@@ -170,6 +173,7 @@ fn number(text: &str, at: usize) -> Result<Token> {
         end = digits(end + 1);
     }
     if matches!(bytes.get(end), Some(b'e' | b'E')) {
+        // A sign belongs to the exponent only if digits follow it.
         let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
         if bytes.get(end + 1 + sign).is_some_and(u8::is_ascii_digit) {
             end = digits(end + 1 + sign);

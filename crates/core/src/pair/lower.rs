@@ -63,17 +63,17 @@ pub struct Stage {
 /// specialised code. All other reductions run through generated code or the evaluator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ZipForm {
-    /// Σ |a − b|
+    /// Σ |a − b|: Manhattan distances.
     L1,
-    /// Σ (a − b)²
+    /// Σ (a − b)²: Euclidean distances and Gaussian kernels.
     SqDiff,
-    /// Σ a·b
+    /// Σ a·b: cosines, correlations, counts of common truths.
     Dot,
-    /// max |a − b|
+    /// max |a − b|.
     Chebyshev,
-    /// Σ |a − b|³
+    /// Σ |a − b|³: Minkowski distances with p = 3.
     Lp3,
-    /// Σ [a ≠ b]
+    /// Σ [a ≠ b]: Hamming distances.
     Differ,
 }
 
@@ -150,6 +150,7 @@ impl Lowered {
         let live = self.formula.live();
         let roots = self.formula.roots.clone();
         for root in roots {
+            // A short vector is no value of its own: its parts are the roots that matter.
             let parts = match self.formula.node(root) {
                 Node::Tuple(parts) => parts.clone(),
                 _ => vec![root],
@@ -243,6 +244,7 @@ impl Lowered {
             if !live[at] || !self.is_pair(id) {
                 continue;
             }
+            // The level of a node is that of its deepest operand …
             let inner = self
                 .formula
                 .operands(id)
@@ -254,12 +256,14 @@ impl Lowered {
                 self.formula.node(id),
                 Node::Reduce(..) | Node::UserReduce { .. }
             );
+            // … and a reduction ends a loop, so its users come one stage later.
             level[at] = inner + usize::from(reduces);
             levels = levels.max(level[at]);
         }
         self.stages = (0..levels)
             .map(|s| self.collect_stage(&live, &level, s))
             .collect();
+        // What a stage has computed before its loop is not computed again at the end.
         let in_stage = |id: &Id| self.stages.iter().any(|s| s.scalars.contains(id));
         let scalars = self
             .pair_nodes(&live)
@@ -302,6 +306,8 @@ impl Lowered {
             .flat_map(|r| self.reduction_operands(*r))
             .collect();
         let vectors = self.vector_closure(&bodies);
+        // Scalars that the loop reads: operands of its vectors, and bodies that are scalars
+        // themselves.
         let mut scalars = vec![];
         for id in vectors.iter().chain(&bodies) {
             let used = self.formula.operands(*id).into_iter().chain([*id]);
@@ -377,6 +383,7 @@ impl Lowered {
             (Reduce::Max, Node::Unary(Unary::Abs, a)) => {
                 self.gap(*a).map(|(a, b)| (ZipForm::Chebyshev, a, b))
             }
+            // Before the inner product: a square of a difference is a product of pair nodes.
             (Reduce::Sum, Node::Binary(Binary::Mul, a, b)) if a == b => {
                 self.gap(*a).map(|(a, b)| (ZipForm::SqDiff, a, b))
             }
@@ -386,6 +393,7 @@ impl Lowered {
             (Reduce::Sum, Node::Binary(Binary::Ne, a, b)) => self
                 .streams_of(*a, *b)
                 .map(|(a, b)| (ZipForm::Differ, a, b)),
+            // |d|³ is the only power with a kernel; others run as generated code.
             (Reduce::Sum, Node::Binary(Binary::Pow, a, p))
                 if self.formula.constant(*p) == Some(3.0) =>
             {
@@ -404,6 +412,8 @@ impl Lowered {
     fn gap(&self, id: Id) -> Option<(Id, Id)> {
         match self.formula.node(id) {
             Node::Delta => {
+                // δ has no operands; its rows are among the streams, since `operands_of` registered
+                // them.
                 let find = |s| {
                     self.streams[s as usize]
                         .iter()
@@ -562,6 +572,7 @@ impl Hoister<'_> {
     fn evaluate(&mut self, table: &Table, first: usize) -> usize {
         // Rows of the two inputs may differ in length where a formula names single components only.
         let width = table.width();
+        // The last group may be shorter.
         let count = if self.eval.is_some() {
             GROUP.min(table.rows() - first)
         } else {
@@ -593,6 +604,7 @@ impl Hoister<'_> {
                     .for_each(|(lanes, v)| lanes[l] = *v);
             }
         }
+        // Nodes depend on one side only, so both sides may be given the same rows.
         eval.run(Rows {
             x: &self.lanes,
             y: &self.lanes,

@@ -8,41 +8,71 @@
 use crate::number;
 use crate::number::function::{self, At, Visit};
 
-/// Functions of one number.
+/// Functions of one number. Each is defined for every f64: outside of its domain the value is NaN,
+/// and NaN gives NaN unless a variant says otherwise.
 #[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Unary {
+    /// −a: flips the sign bit, also of 0 and NaN.
     Neg,
+    /// 1 if a is 0, else 0. NaN is true, so its negation is 0.
     Not,
+    /// |a|: clears the sign bit.
     Abs,
+    /// √a, correctly rounded; NaN below 0, and −0 of −0.
     Sqrt,
+    /// e^a.
     Exp,
+    /// ln a; −∞ at 0.
     Log,
+    /// log₂ a, exact for powers of two.
     Log2,
+    /// log₁₀ a.
     Log10,
+    /// ln(1 + a), without the rounding of the sum.
     Log1p,
+    /// e^a − 1, without the cancellation of the difference.
     Expm1,
+    /// The sine; a is in radians here and below.
     Sin,
+    /// The cosine.
     Cos,
+    /// The tangent.
     Tan,
+    /// The arc sine, for −1 ≤ a ≤ 1.
     Asin,
+    /// The arc cosine, for −1 ≤ a ≤ 1.
     Acos,
+    /// The arc tangent.
     Atan,
+    /// The hyperbolic sine.
     Sinh,
+    /// The hyperbolic cosine.
     Cosh,
+    /// The hyperbolic tangent.
     Tanh,
+    /// The error function.
     Erf,
+    /// 1 − erf a, accurate for large a.
     Erfc,
+    /// ln |Γ(a)|.
     Lgamma,
+    /// The ones in binary of a whole number from 0 to 2⁵³ − 1; NaN for other numbers.
     Popcount,
+    /// The largest integer that is at most a.
     Floor,
+    /// The smallest integer that is at least a.
     Ceil,
+    /// The nearest integer, halves to the even one.
     Round,
+    /// −1 or 1 with the sign of a; 0 and NaN stay.
     Sign,
+    /// 1 if a is NaN, else 0: the only function that turns NaN into a number.
     IsNan,
 }
 
-/// Functions of two numbers. `a > b` is stored as `b < a`.
+/// Functions of two numbers. `a > b` is stored as `b < a`, so backends have two orderings and not
+/// four.
 #[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Binary {
@@ -50,16 +80,23 @@ pub enum Binary {
     Sub,
     Mul,
     Div,
+    /// a^b, by the algorithm that `number::Power` picks from b.
     Pow,
+    /// The smaller; NaN if either is NaN; −0 is smaller than 0.
     Min,
+    /// The larger; NaN if either is NaN.
     Max,
+    /// The angle of the point (b, a).
     Atan2,
+    /// Truth values: any number but 0 is true.
     And,
     Or,
     Xor,
+    /// a < b; false with NaN, as the next two.
     Lt,
     Le,
     Eq,
+    /// a ≠ b; true with NaN.
     Ne,
 }
 

@@ -1,10 +1,23 @@
 //! Parses the text of a formula: `sum(abs(x - y))`, `exp(-sum((x - y)^2) / (2*h^2))`, `abs(x.price
 //! - y.price) < eps`.
 //!
-//! A parser by recursive descent, one function for each level of precedence, from loose to tight:
-//! `or` and `xor`, `and`, `not`, comparisons (not chained), `+ -`, `* /`, unary `-`, `^` (also
-//! `**`, which binds to the right), then `.name`, `[k]` and `[a:b]`. So `-a^2` is −(a²), and `2^-1`
-//! is allowed.
+//! A parser by recursive descent, one function for each level of precedence. The grammar, from
+//! loose to tight, `{ }` meaning any number of times:
+//!
+//! ```text
+//! or         = and { ("or" | "||" | "xor") and }
+//! and        = not { ("and" | "&&") not }
+//! not        = ("!" | "not") not | comparison
+//! comparison = sum [ ("<" | "<=" | ">" | ">=" | "==" | "!=") sum ]        not chained
+//! sum        = product { ("+" | "-") product }
+//! product    = negation { ("*" | "/") negation }
+//! negation   = ("-" | "+") negation | power
+//! power      = postfix [ ("^" | "**") negation ]                          to the right
+//! postfix    = primary [ "." name | "[" index "]" | "[" [a] ":" [b] "]" ]  of x and y only
+//! primary    = number | text | name | name "(" arguments ")" | "(" or ")"
+//! ```
+//!
+//! So `-a^2` is −(a²), `2^-1` is allowed, and `not a < b` negates the comparison.
 //!
 //! The parser writes nodes of [`Formula`] directly, without a syntax tree. The formula checks types
 //! and simplifies, and this module gives its errors their place in the text. What it guarantees for
@@ -149,7 +162,9 @@ impl Parser<'_, '_> {
     /// Adds a comparison. `>` and `>=` exchange their operands, so that two operators suffice;
     /// `sqrt(a) < c` becomes a comparison of `a`.
     fn compare(&mut self, start: usize, op: &str, a: Id, b: Id) -> Result<Id> {
+        // Texts of the formula go to the side of the column that they are compared with.
         let (a, b) = (self.as_beside(a, b)?, self.as_beside(b, a)?);
+        // `a > b` is `b < a`: two orderings suffice for every backend.
         let (kind, a, b) = match op {
             "<" => (Binary::Lt, a, b),
             "<=" => (Binary::Le, a, b),
@@ -158,6 +173,7 @@ impl Parser<'_, '_> {
             "==" => (Binary::Eq, a, b),
             _ => (Binary::Ne, a, b),
         };
+        // Equality is left alone: √a == c holds for several a at most, and rounding decides which.
         let (a, b) = match kind {
             Binary::Lt | Binary::Le => self.without_roots(kind == Binary::Le, a, b)?,
             _ => (a, b),
@@ -235,6 +251,8 @@ impl Parser<'_, '_> {
         let base = self.postfix()?;
         if self.eat("^") || self.eat("**") {
             let exponent = self.nested(Self::negation)?;
+            // A square is a product of a node with itself, which symmetry, bounds and kernels
+            // recognise.
             if self.formula.constant(exponent) == Some(2.0) {
                 return self.binary_at(start, Binary::Mul, base, base);
             }
@@ -279,6 +297,8 @@ impl Parser<'_, '_> {
                 .error(token.range, what)
                 .remedy("number the component: x[0]"));
         };
+        // Two columns may have one name in a file; naming it is refused then, and numbers still
+        // work.
         let place = crate::table::place_of(columns, &name)
             .map_err(|e| e.span(self.text, token.range.clone()))?;
         match place {
@@ -377,6 +397,7 @@ impl Parser<'_, '_> {
                 None => self.formula.leaf(Node::Bound(which == 1)),
             };
         }
+        // Parameters come before rows and constants, so a user may call a parameter `e`.
         match self.scope.params.get(name) {
             Some(Param::Number(v)) => return self.formula.number(*v),
             Some(Param::Vector(v)) => match self
@@ -447,6 +468,8 @@ impl Parser<'_, '_> {
         if name == "reduce" {
             return self.user_reduce(range.start);
         }
+        // Before the arguments: inside them `x` and `y` would be refused as rows that were
+        // replaced.
         if let Some(value) = self.prepared(name, &range)? {
             return Ok(value);
         }
@@ -653,6 +676,7 @@ impl Parser<'_, '_> {
         self.want("|")?;
         let names = [a, b];
         self.bound = Some(names.clone());
+        // Slices inside belong to this reduction, not to one around it.
         let outer = std::mem::take(&mut self.slices);
         let op_at = self.at;
         let op = self.expression();
@@ -662,6 +686,7 @@ impl Parser<'_, '_> {
             return Err(self.operands_only(start));
         }
         self.want(",")?;
+        // Only after the next comma it is known whether this is the first value or the body.
         let mut init = None;
         let mut body_at = self.at;
         let mut body = self.expression()?;

@@ -63,6 +63,7 @@ impl<'j> Patterns<'j> {
         let Source::Const(limit) = self.low.source(*b) else {
             return None;
         };
+        // The predicate as a function of the value, with the rounding of the comparison itself.
         let holds = |v: f64| {
             if *op == Binary::Lt {
                 v < limit
@@ -71,6 +72,7 @@ impl<'j> Patterns<'j> {
             }
         };
         match self.node(*a) {
+            // √ rises, so the values under the root that pass are all up to some number.
             Node::Unary(Unary::Sqrt, inner) => {
                 Some((*inner, last(limit * limit, |v| holds(v.sqrt()))))
             }
@@ -86,6 +88,8 @@ impl<'j> Patterns<'j> {
         match self.node(id) {
             Node::Reduce(op, body) => {
                 let (norm, difference) = self.part(*body)?;
+                // A sum of squares or magnitudes, or the largest magnitude; the largest square
+                // would be another norm.
                 let fits = match op {
                     Reduce::Sum => true,
                     Reduce::Max => norm == Norm::Magnitudes,
@@ -115,6 +119,7 @@ impl<'j> Patterns<'j> {
     /// term, and the other the chain so far. The order of the two operands does not matter, since
     /// rounded addition commutes; the grouping does matter, so `(a + b) + (c + d)` is none.
     fn chain(&self, op: Binary, a: Id, b: Id) -> Option<(Norm, Vec<Term>)> {
+        // The single term, and the rest of the chain.
         let (many, one) = if self.part(b).is_some() {
             (a, b)
         } else {
@@ -122,6 +127,7 @@ impl<'j> Patterns<'j> {
         };
         let (kind, last) = self.part(one)?;
         let last = self.difference(last, 0)?;
+        // All terms must be of one kind: |a| + b² is none.
         let wanted = if op == Binary::Max {
             Norm::Largest
         } else {

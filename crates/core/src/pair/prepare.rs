@@ -37,6 +37,7 @@ fn rank_row(row: &[f64], order: &mut Vec<usize>, out: &mut [f64]) {
     }
     order.clear();
     order.extend(0..row.len());
+    // total_cmp orders −0 before 0, which the ties below put together again.
     order.sort_unstable_by(|a, b| row[*a].total_cmp(&row[*b]));
     // chunk_by compares by ==, so that −0 and 0 are one tie.
     let mut before = 0;
@@ -68,6 +69,7 @@ pub fn variances(
                 .zip(&mean)
                 .for_each(|((s, v), m)| *s += (v - m) * (v - m))
         })?;
+        // n − 1 over the rows of both tables together, as SciPy does for two inputs.
         let less = (x.rows() + y.map_or(0, Table::rows)) as f64 - 1.0;
         params.insert(
             "V".into(),
@@ -99,10 +101,12 @@ pub fn whiten(
     same_columns(x, y)?;
     let d = x.cols();
     let origin = means(x, y, stop, f64::is_finite)?;
+    // A given VI may be anything; the covariance of the rows is positive definite or refused.
     let map = match given_inverse(params, d)? {
         Some(vi) => map_of(vi, d),
         None => Map::Solve(covariance_root(x, y, d, stop)?),
     };
+    // The option is ours, not the user's: a leftover must not change the formula.
     params.remove("signs");
     if let Map::Rows(_, Some(signs)) = &map {
         params.insert("signs".into(), Param::Vector(signs.clone()));
@@ -133,6 +137,7 @@ impl Map {
     fn apply(&self, c: &[f64], out: &mut [f64]) {
         let d = c.len();
         match self {
+            // Forward substitution: component k needs the ones before it only.
             Map::Solve(l) => {
                 for k in 0..d {
                     let known: f64 = (0..k).map(|j| l[k * d + j] * out[j]).sum();
@@ -184,6 +189,7 @@ fn map_of(vi: Vec<f64>, d: usize) -> Map {
 fn indefinite(s: Vec<f64>, d: usize) -> Map {
     let (values, q) = eigen(s, d);
     let largest = values.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    // Smaller eigenvalues are noise of the decomposition; as zeros they drop their direction.
     let floor = largest * f64::EPSILON * d as f64;
     let kept = |v: f64| if v.abs() <= floor { 0.0 } else { v };
     let m = (0..d * d)
@@ -224,6 +230,7 @@ fn covariance_root(x: &Table, y: Option<&Table>, d: usize, stop: Stop<'_>) -> Re
             .zip(row)
             .zip(&mean)
             .for_each(|((c, v), m)| *c = v - m);
+        // Row j of the matrix gets c[j] · c: the outer product, one row at a time.
         for (j, sums) in sums.chunks_exact_mut(d.max(1)).enumerate() {
             sums.iter_mut().zip(&c).for_each(|(s, v)| *s += c[j] * v);
         }
@@ -276,6 +283,8 @@ fn eigen(mut a: Vec<f64>, d: usize) -> (Vec<f64>, Vec<f64>) {
         .collect();
     let total: f64 = a.iter().map(|v| v * v).sum();
     for _ in 0..SWEEPS {
+        // The square sum off the diagonal falls with every rotation; when it is noise, the diagonal
+        // holds the eigenvalues.
         let off: f64 = (0..d * d)
             .filter(|at| at / d != at % d)
             .map(|at| a[at] * a[at])
@@ -307,6 +316,7 @@ fn rotate(a: &mut [f64], q: &mut [f64], d: usize, i: usize, j: usize) {
     let turn = |m: &mut [f64], p: usize, r: usize| {
         (m[p], m[r]) = (c * m[p] - s * m[r], s * m[p] + c * m[r])
     };
+    // Columns of a, then rows, then columns of q: a becomes RᵀAR, q becomes QR.
     (0..d).for_each(|k| turn(a, k * d + i, k * d + j));
     (0..d).for_each(|k| turn(a, i * d + k, j * d + k));
     (0..d).for_each(|k| turn(q, k * d + i, k * d + j));

@@ -48,7 +48,9 @@ fn of(formula: &Formula, node: &Node, sign: impl Fn(Id) -> Sign) -> Sign {
             Unary::Abs | Unary::Exp | Unary::Cosh | Unary::Not | Unary::IsNan | Unary::Popcount => {
                 Sign::Plus
             }
+            // Never below zero; √−0 is −0, so it is plus only if its operand is.
             Unary::Sqrt => sign(*a).max(Sign::NotBelow),
+            // A value that is not below zero rounds to one that is not; more is not claimed.
             Unary::Floor | Unary::Ceil | Unary::Round => sign(*a).min(Sign::NotBelow),
             _ => Sign::Unknown,
         },
@@ -64,11 +66,13 @@ fn of(formula: &Formula, node: &Node, sign: impl Fn(Id) -> Sign) -> Sign {
 /// then never negative.
 fn binary(op: Binary, a: Sign, b: Sign, same: bool) -> Sign {
     match op {
+        // (−0)·(−0) is +0.
         Binary::Mul if same => Sign::Plus,
         Binary::Add | Binary::Mul | Binary::Min => a.min(b),
         // A quotient by −0 is below zero.
         Binary::Div if b == Sign::Plus => a,
         Binary::Max if a == Sign::Plus && b == Sign::Plus => Sign::Plus,
+        // The larger of two is not below zero if one of them is not.
         Binary::Max => a.max(b).min(Sign::NotBelow),
         Binary::Pow if a == Sign::Plus => Sign::NotBelow,
         Binary::And

@@ -100,15 +100,19 @@ impl Keys<'_> {
     /// values with unknown signs is not known up to its sign.
     fn fresh(&mut self, id: Id, swap: bool, even: bool) -> u128 {
         let formula = self.formula;
+        // With `swap` a leaf reads the other row: this is all that exchanging means.
         let side = |s: Side| if swap { s.other() } else { s };
         match formula.node(id) {
             Node::Row(s) => hash(&("row", side(*s))),
             Node::At(s, k) => hash(&("at", side(*s), k)),
+            // The only node that both rows enter: exchanging turns its sign, which `even` ignores.
             Node::Delta => hash(&("delta", swap && !even)),
             Node::DeltaAt(k) => hash(&("delta", swap && !even, k)),
             Node::Unary(Unary::Neg, a) if even => self.key(*a, swap, true),
             Node::Unary(op, a) => {
+                // f(−a) = f(a): below these the sign is irrelevant, whatever the user above wants.
                 let sign_free = matches!(op, Unary::Abs | Unary::Cos | Unary::Cosh | Unary::IsNan);
+                // f(−a) = −f(a): the sign comes out, and is ignored if the user ignores it.
                 let odd = matches!(
                     op,
                     Unary::Neg | Unary::Sin | Unary::Tan | Unary::Asin | Unary::Atan | Unary::Sign
@@ -129,6 +133,8 @@ impl Keys<'_> {
                 ];
                 hash(&("select", keys))
             }
+            // A sum of values known up to their signs is not known up to its sign, so `even` ends
+            // here.
             Node::Reduce(op, a) => {
                 let inner = self.key(*a, swap, false);
                 hash(&("reduce", op, inner))
@@ -155,6 +161,7 @@ impl Keys<'_> {
             let inner = self.key(a, swap, true);
             return hash(&("square", inner));
         }
+        // Up to 64 powers are products, which are exact in the sign of their base.
         let even_power = op == Binary::Pow
             && self
                 .formula
@@ -166,6 +173,8 @@ impl Keys<'_> {
         }
         let through = even && matches!(op, Binary::Mul | Binary::Div);
         let mut keys = [self.key(a, swap, through), self.key(b, swap, through)];
+        // Rounded addition and multiplication commute in all bits, as do the minimum and maximum of
+        // `number`.
         let commutes = matches!(
             op,
             Binary::Add

@@ -41,6 +41,7 @@ impl Texts<'_> {
         if self.columns.iter().all(|c| c.is_empty()) {
             return Ok(());
         }
+        // A word number as the answer would be printed as a number.
         if let Some(root) = formula.roots.iter().find_map(|r| self.text(formula, *r)) {
             return Err(self.misused(root, "as a value"));
         }
@@ -57,6 +58,7 @@ impl Texts<'_> {
     /// Checks one node: each kind of node says how it would misuse a text.
     fn check_node(&self, formula: &Formula, node: &Node) -> Result<()> {
         let text = |id: &Id| self.text(formula, *id);
+        // A whole row is refused if one of its components is text; attributes are not part of it.
         let first = |side: Side| {
             self.columns[side as usize]
                 .iter()
@@ -66,6 +68,7 @@ impl Texts<'_> {
         match node {
             Node::Unary(Unary::IsNan, _) => Ok(()),
             Node::Binary(Binary::Lt | Binary::Le | Binary::Eq | Binary::Ne, a, b) => {
+                // Two columns of text, or none.
                 match (text(a), text(b)) {
                     (Some(of), None) | (None, Some(of)) => Err(self.misused(of, "beside a number")),
                     _ => Ok(()),

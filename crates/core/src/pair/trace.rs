@@ -30,12 +30,14 @@ pub struct Traced {
 /// # Errors
 /// `Request` when the function uses a vector where a number belongs, or the other way round.
 pub fn pair(f: impl FnOnce(Traced, Traced) -> Traced) -> Result<Formula> {
+    // Shared by all traced values: each operator adds its node.
     let formula = Rc::new(RefCell::new(Formula::new()));
     let row = |side| Traced {
         formula: formula.clone(),
         id: formula.borrow_mut().leaf(Node::Row(side)),
     };
     let root = f(row(Side::X), row(Side::Y)).id?;
+    // Values may outlive the trace, so the formula is copied and not taken.
     let mut out = formula.borrow().clone();
     out.roots = vec![root];
     Ok(out)
@@ -95,6 +97,7 @@ impl Traced {
             .id
             .clone()
             .map(|id| self.formula.borrow().node(id).clone());
+        // A component of any other vector would need a node that formulas do not have.
         let id = node.and_then(|node| match node {
             Node::Row(side) => self.formula.borrow_mut().leaf(Node::At(side, k)),
             Node::Delta => self.formula.borrow_mut().leaf(Node::DeltaAt(k)),
@@ -125,6 +128,7 @@ impl Traced {
     /// Reduces by an associative operator from `init`. The operator is traced once, with the
     /// accumulated and the next number as its operands.
     pub fn fold(self, init: f64, op: impl FnOnce(Traced, Traced) -> Traced) -> Traced {
+        // The operands of the operator, as leaves; the closure combines them once.
         let bound = |next| self.with(self.formula.borrow_mut().leaf(Node::Bound(next)));
         let op = op(bound(false), bound(true)).id;
         let init = self.constant(init).id;

@@ -47,11 +47,17 @@ impl Side {
 #[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Reduce {
+    /// Σ, from +0 on, components in ascending order. `count` is a sum of truth values.
     Sum,
+    /// Π, from 1 on.
     Prod,
+    /// The largest; −∞ over no components.
     Max,
+    /// The smallest; ∞ over no components.
     Min,
+    /// Whether a component is true.
     Any,
+    /// Whether all components are true; yes over none.
     All,
 }
 
@@ -272,10 +278,14 @@ impl Formula {
             return Err(Error::request("'not' takes a truth value, here a number")
                 .remedy("compare it: 'x != 0'"));
         }
+        // |−a| is |a|, and |y − x| is |x − y|: one spelling, and one node instead of two.
         let a = if op == Unary::Abs { self.even(a)? } else { a };
+        // Two negations cancel in all bits.
         if let (Unary::Neg, Node::Unary(Unary::Neg, inner)) = (op, self.node(a)) {
             return Ok(*inner);
         }
+        // Folding uses the reference functions, so a constant has the bits that a kernel would
+        // compute.
         if let Some(v) = self.constant(a) {
             let folded = operators::unary(op, v);
             return if op == Unary::Not {
@@ -312,6 +322,7 @@ impl Formula {
                     .remedy("compare it: '(x != 0) and (y != 0)'"),
             );
         }
+        // Comparisons and logic give truth values; everything else gives numbers.
         let truth = logic || matches!(op, Binary::Lt | Binary::Le | Binary::Eq | Binary::Ne);
         if let (Some(u), Some(v)) = (self.constant(a), self.constant(b)) {
             let folded = operators::binary(op, u, v);
@@ -321,11 +332,13 @@ impl Formula {
                 self.number(folded)
             };
         }
+        // A square loses the sign of its operand: (y − x)² is the same node as (x − y)².
         let (a, b) = if op == Binary::Mul && a == b {
             (self.even(a)?, self.even(b)?)
         } else {
             (a, b)
         };
+        // A scalar spreads: it is one number that every component of the other operand meets.
         let shape = if ta.shape == Shape::Vector || tb.shape == Shape::Vector {
             Shape::Vector
         } else {
@@ -421,6 +434,8 @@ impl Formula {
                     .remedy("compare: 'any(x != y)'"),
             );
         }
+        // The operator of a user reduction sees two numbers, so a loop over components has nothing
+        // to run over.
         if self.deps(body) & DEP_BOUND != 0 {
             return Err(Error::request(
                 "the operator of 'reduce' works on two numbers; no reduction fits inside",
@@ -494,6 +509,8 @@ impl Formula {
     }
     /// Returns the place of `node`, which is appended if it is new.
     fn add(&mut self, node: Node, ty: Type, deps: Deps) -> Result<Id> {
+        // Hash-consing: an equal node exists already, with the same type, since the type follows
+        // from the node.
         if let Some(id) = self.seen.get(&node) {
             return Ok(*id);
         }
@@ -532,6 +549,7 @@ impl Formula {
         for root in &self.roots {
             live[root.0 as usize] = true;
         }
+        // From the last node to the first: a user comes after its operands, so one pass marks all.
         for at in (0..self.nodes.len()).rev() {
             if live[at] {
                 for operand in self.operands(Id(at as u32)) {

@@ -55,6 +55,7 @@ impl Certain<'_> {
             Node::Unary(Unary::Not, a) => self.of(a, !wanted),
             Node::Binary(op @ (Binary::And | Binary::Or), a, b) => {
                 let (a, b) = (self.of(a, wanted)?, self.of(b, wanted)?);
+                // De Morgan: a false `and` is an `or` of false operands.
                 let op = if (op == Binary::And) == wanted {
                     Binary::And
                 } else {
@@ -63,6 +64,8 @@ impl Certain<'_> {
                 self.formula.binary(op, a, b)
             }
             Node::Binary(Binary::Xor, a, b) => {
+                // a xor b is surely true if one is surely true and the other surely false, surely
+                // false if they agree.
                 let (both, neither) = (
                     self.together(a, true, b, !wanted)?,
                     self.together(a, false, b, wanted)?,
@@ -87,6 +90,7 @@ impl Certain<'_> {
                 };
                 self.formula.reduce(op, a)
             }
+            // Truth values that are no comparison (isnan) are never unknown.
             _ if wanted => Ok(id),
             _ => self.formula.unary(Unary::Not, id),
         }

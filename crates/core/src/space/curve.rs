@@ -79,6 +79,8 @@ impl Coordinates<'_> {
                 }
             }
         }
+        // A range beyond the largest number counts as the largest; coordinates without finite
+        // values as 0.
         let spread = |c: usize| {
             let range = ends[c].1 - ends[c].0;
             if range.is_finite() {
@@ -96,6 +98,7 @@ impl Coordinates<'_> {
             .filter(|(c, s)| *s > 0.0 && spread(*c) > *s * 1e-3)
             .map(|(c, s)| (c, ends[c].0, s))
             .collect();
+        // The widest axes, relative to their group, come first and are kept.
         axes.sort_by(|a, b| {
             (spread(b.0) / b.2)
                 .total_cmp(&(spread(a.0) / a.2))
@@ -132,6 +135,7 @@ impl Grid {
         for (p, (c, lo, rate)) in place.iter_mut().zip(&self.axes) {
             let v = row[*c];
             nan |= v.is_nan();
+            // A cast saturates: values below the grid are 0, above it the last cell, and NaN is 0.
             *p = (((v - lo) * rate) as u32).min((1 << self.bits) - 1);
         }
         match turns(self.axes.len()) {
@@ -215,6 +219,7 @@ impl Turns {
     fn key(&self, place: &[u32], bits: u32) -> u64 {
         let (mut key, mut state) = (0u64, 0usize);
         for bit in (0..bits).rev() {
+            // The current bit of every coordinate, as one number: which of the 2ⁿ sub-cells.
             let half = place
                 .iter()
                 .enumerate()
@@ -297,6 +302,7 @@ pub fn order_of(coordinates: &Coordinates<'_>) -> Vec<u32> {
 fn refine(coordinates: &Coordinates<'_>, items: &mut [(u64, u32)], depth: usize) {
     let mut start = 0;
     while start < items.len() {
+        // A run of rows in one cell.
         let key = items[start].0;
         let run = items[start..].iter().take_while(|i| i.0 == key).count();
         let alike = &mut items[start..start + run];
@@ -325,6 +331,8 @@ fn sort(items: &mut [(u64, u32)], bits: u32) {
     // One bit more than keys have puts those without a place last.
     let mut other = items.to_vec();
     let mut shift = 0;
+    // Counting sort by one digit, the lowest first. One more bit than keys have sorts rows without
+    // a place last.
     while shift <= bits {
         let digit = |key: u64| (key >> shift) as usize & ((1 << DIGIT) - 1);
         let mut starts = vec![0usize; 1 << DIGIT];

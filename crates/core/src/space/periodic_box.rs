@@ -89,6 +89,7 @@ impl PeriodicBox {
         let mut places: Vec<Range<usize>> = Vec::new();
         let mut from = 0;
         for part in text.split(',') {
+            // The bytes of each number, for underlining.
             places.push(from..from + part.len());
             from += part.len() + 1;
             let place = places[places.len() - 1].clone();
@@ -98,6 +99,7 @@ impl PeriodicBox {
             })?);
         }
         match numbers.len() {
+            // One number is a cube.
             1 => numbers = vec![numbers[0]; 3],
             2 | 3 | 6 | 9 => {}
             n => return Err(Error::request(format!("{n} numbers do not make a box")).remedy(FORMS)),
@@ -122,6 +124,7 @@ impl PeriodicBox {
         };
         let all = if given.len() == 9 { 0..9 } else { 3..6 };
         let mut lengths = vectors.map(|v| dot(v, v).sqrt());
+        // Lengths as given, not as computed from vectors, so that they come back with their bits.
         if given.len() < 9 {
             lengths[..dims].copy_from_slice(&given[..dims]);
         } else {
@@ -133,6 +136,7 @@ impl PeriodicBox {
                 "the box is flat: its edges lie (nearly) in one plane".into(),
             ));
         }
+        // Boxes with right angles are reduced already.
         let reduced = if given.len() > 3 {
             reduce::minkowski(&vectors)
         } else {

@@ -75,6 +75,7 @@ impl Windows {
     /// half a box covers all of it.
     pub fn new(reach: &Reach, cell: Option<&PeriodicBox>, tables: [&Table; 2]) -> Windows {
         let dim = tables[0].cols();
+        // The range of each column, for the number of cells and the rounding of positions.
         let ends: Vec<(f64, f64)> = (0..dim).map(|k| ends(tables, k)).collect();
         let largest = |k: usize| ends[k].0.abs().max(ends[k].1.abs());
         let mut axes = match cell.map(PeriodicBox::image) {
@@ -98,6 +99,7 @@ impl Windows {
                     .collect()
             }
         };
+        // In a box a window of half an edge or more sees all of it and excludes nothing.
         axes.retain(|axis: &Axis| axis.window.is_finite() && (!axis.periodic || axis.window < 0.5));
         // The number of cells along the axis: the more, the fewer rows share one.
         let told = |axis: &Axis| match axis.periodic {
@@ -138,7 +140,8 @@ impl Windows {
                 .iter()
                 .map(|(k, part)| row[*k] * part)
                 .sum::<f64>();
-            // A place that overflows is in no edge of the box; its window is all of it.
+            // A position that overflows is put somewhere; its window, from the same numbers, covers
+            // the edge.
             let inside = if at.is_finite() { at - at.floor() } else { 0.0 };
             *to = if axis.periodic {
                 inside.clamp(0.0, 1.0)

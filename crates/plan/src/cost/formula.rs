@@ -102,6 +102,7 @@ fn unary(functions: &Functions, op: Unary) -> Mix {
 /// operation; powers by the way that `number::Power` takes.
 fn binary(functions: &Functions, op: Binary, constant: Option<f64>) -> Mix {
     match op {
+        // Counted like a multiplication, in the mix that was measured.
         Binary::Div if constant.is_some() => plain(1.0),
         Binary::Div => division(0.0),
         Binary::Pow if constant.is_some_and(|p| p.fract() == 0.0 && p.abs() <= 4.0) => plain(2.0),
@@ -153,6 +154,7 @@ fn mixes(work: &Work<'_>) -> [Mix; 2] {
             .fold(Mix::default(), Mix::plus)
     };
     let (mut component, mut pair) = (Mix::default(), sum(&low.finish));
+    // Per component: reductions, and vectors if a general reduction reads them. Per pair: scalars.
     for stage in &low.stages {
         pair = pair.plus(sum(&stage.scalars));
         let forms = stage.reduces.iter().map(|r| (low.zip_form(*r), *r));
@@ -208,6 +210,8 @@ pub(super) fn vector(work: &Work<'_>) -> f64 {
     let [component, pair] = mixes(work);
     let image = image(work);
     let dim = work.job.low.dim as f64;
+    // Step by step: every operation loads and stores its vector, and functions run in double
+    // precision.
     if work.family == Family::Vm {
         let all = component.times(dim).plus(pair);
         return (all.plain + 2.0 * all.divisions) * work.rates().stepwise
@@ -215,6 +219,7 @@ pub(super) fn vector(work: &Work<'_>) -> f64 {
             + image;
     }
     let one = |mix| cycles(work.rates(), mix, work.is_single(), work.lanes());
+    // Short rows are written out; longer ones loop, which costs a step per component.
     let looped = component != Mix::default() && work.job.low.dim > rates::WRITTEN_OUT;
     let step = if looped { work.rates().step } else { 0.0 };
     (one(component) + step) * dim + one(pair) + work.rates().step + image
@@ -226,6 +231,7 @@ pub(super) fn term(work: &Work<'_>) -> Term {
     let [component, pair] = mixes(work);
     let all = component.times(work.job.low.dim as f64).plus(pair);
     let rates = work.rates();
+    // The same sum in parts, to name the largest.
     let parts = [
         (all.plain * rates.operation, "arithmetic of the formula"),
         (

@@ -111,6 +111,7 @@ impl Work<'_> {
 
 /// Returns the terms of a run, the largest first.
 pub fn terms(work: &Work<'_>) -> Vec<Term> {
+    // What every run pays, then its pairs, then what its results cost.
     let mut terms = vec![start(work), laid(work)];
     terms.extend(if work.prune.is_on() {
         pruned::terms(work)
@@ -134,9 +135,11 @@ pub fn cycles_of_pairs(work: &Work<'_>) -> f64 {
 
 /// Returns the terms of all pairs, evaluated one by one, by family.
 fn of_pairs(work: &Work<'_>) -> Vec<Term> {
+    // The kernel of points counts as it computes: one rate covers both.
     if work.family == Family::Points && crate::points::apply(work.job) {
         return vec![counted(work)];
     }
+    // Few pairs need the formula at all, so only the reduction and the look at its value cost.
     if work.family == Family::Screen {
         return vec![
             reductions(work),
@@ -219,6 +222,7 @@ fn reductions(work: &Work<'_>) -> Term {
         .flat_map(|s| &s.reduces)
         .filter_map(|r| low.zip_form(*r));
     let screen = work.family == Family::Screen;
+    // Screening computes in single precision, with twice the lanes.
     let lanes = if screen {
         2.0 * work.lanes()
     } else {
@@ -238,6 +242,7 @@ fn reductions(work: &Work<'_>) -> Term {
         ZipForm::Differ => table[5],
     };
     let truths = |a, b| low.formula.ty(a).truth && low.formula.ty(b).truth;
+    // Rows of truth values are bits: 64 components are one word.
     let words = low.dim.div_ceil(64) as f64 * work.rates().bits * lanes;
     let one = |(form, a, b)| {
         if truths(a, b) {
@@ -287,10 +292,12 @@ fn each(work: &Work<'_>, fold: &Fold) -> f64 {
     if let Fold::Rows(f) = fold {
         return credited(work, f);
     }
+    // A comparison with the worst kept, and now and then an insertion.
     if let Fold::Nearest(f) = fold {
         let other = if half { rates::NEAREST_OF_OTHER } else { 0.0 };
         return nearest + other + listed(f.k, work.job.space.m) * if half { 2.0 } else { 1.0 };
     }
+    // Each axis places the value; uneven edges take a search.
     if let Fold::Histogram(h) = fold {
         let [weight, mean] = rates::TERMS;
         let search = |a: &Axis| if a.is_even() { 0.0 } else { rates::SEARCHED };
@@ -341,8 +348,10 @@ fn credited(work: &Work<'_>, fold: &RowFold) -> f64 {
     } else {
         of_double
     };
+    // A result of several numbers is several sums.
     let numbers = fold.out_width() as f64;
     let sides = if half { 1.0 } else { 0.0 };
+    // Sums inside generated code cost an addition; handed over, a value costs its way out and in.
     match fold.op {
         RowOp::Sum | RowOp::Mean if added && weighted => 2.0 * rates::ADDED,
         RowOp::Sum | RowOp::Mean if added && all => rates::ADDED * numbers,
@@ -364,6 +373,7 @@ fn grids(work: &Work<'_>) -> Term {
         }
     });
     let [edge, counter] = rates::BINS;
+    // Edges are made once, counters once per unit.
     let cycles = |h: &Histogram| {
         let edges: usize = h.axes.iter().map(Axis::bins).sum();
         edges as f64 * edge + (h.cells() * h.numbers()) as f64 * counter * work.units as f64

@@ -39,8 +39,10 @@ pub(super) fn summed(job: &Job) -> f64 {
 pub(super) fn terms(work: &Work<'_>) -> Vec<Term> {
     let kernel = kernel(work.job, work.family);
     let pairs = work.cells as f64 * work.prune.evaluated.unwrap_or(1.0);
+    // A pair that is walked from both rows is evaluated twice.
     let doubled = walked(work.job, work.prune).cells != work.job.space.cells;
     let pairs = if doubled { 2.0 * pairs } else { pairs };
+    // Rows into columns, intervals and distances, counters.
     if let Some(mesh) = &work.prune.mesh {
         let rows = (work.job.space.n
             + if work.job.y.is_some() {
@@ -75,6 +77,7 @@ fn cells(work: &Work<'_>, grid: &Grid, pairs: f64) -> Vec<Term> {
         } else {
             0
         }) as f64;
+    // Of the pairs that are looked at, those within reach are folded.
     let within = pairs * grid.within / grid.evaluated.max(f64::MIN_POSITIVE);
     let [placed, gathered, looked, kept] = rates::GRID;
     let folds: f64 = work
@@ -122,6 +125,7 @@ fn sorted(work: &Work<'_>) -> Term {
 fn boxes(work: &Work<'_>, kernel: Kernel, pairs: f64) -> Term {
     let rows = work.job.space.n as f64;
     let cycles = match kernel {
+        // Groups of 16 rows go down together; then each pair of a group and a leaf.
         Kernel::Points => rows / GROUP * rates::GROUP[0] + pairs / (GROUP * LEAF) * rates::GROUP[1],
         Kernel::Nearest => {
             let [Fold::Nearest(f)] = work.job.folds.as_slice() else {
@@ -133,6 +137,7 @@ fn boxes(work: &Work<'_>, kernel: Kernel, pairs: f64) -> Term {
         }
         Kernel::Within => rows * rates::WITHIN[0] + pairs / LEAF * rates::WITHIN[1],
         Kernel::Ends => rows * rates::ENDS[0] + pairs / LEAF * rates::ENDS[1],
+        // Interval arithmetic costs a constant factor more than the formula itself.
         Kernel::General => {
             let (component, pair) = work.job.low.operations();
             let bound = (component * work.job.low.dim + pair) as f64 * rates::BOUND;
@@ -150,6 +155,7 @@ fn evaluated(work: &Work<'_>, kernel: Kernel, pairs: f64) -> Term {
         Kernel::Nearest => rates::NEAREST[2],
         Kernel::Within => rates::WITHIN[2],
         Kernel::Ends => rates::ENDS[2],
+        // The formula in vectors, then every fold.
         Kernel::General => {
             let folds: f64 = work.job.folds.iter().map(|f| super::each(work, f)).sum();
             formula::vector(work) / work.lanes() + folds

@@ -96,6 +96,7 @@ impl Bound {
         } else {
             (-b.hi, -b.lo)
         };
+        // Both operands on the same side of zero: nothing cancels.
         let same = (self.lo >= 0.0 && blo >= 0.0) || (self.hi <= 0.0 && bhi <= 0.0);
         let (abs, rel) = if same {
             (self.abs + b.abs, self.rel.max(b.rel))
@@ -115,6 +116,7 @@ impl Bound {
     }
     /// Bounds a product: (a + Δa)(b + Δb) − ab = aΔb + bΔa + ΔaΔb.
     fn mul(&self, b: &Bound) -> Option<Self> {
+        // The range of a product has its ends at products of ends.
         let ends = [
             self.lo * b.lo,
             self.lo * b.hi,
@@ -126,6 +128,7 @@ impl Bound {
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| {
                 (l.min(*v), h.max(*v))
             });
+        // aΔb + bΔa + ΔaΔb, with the absolute parts of the errors; the relative parts add below.
         let abs = self.top() * b.abs * (1.0 + self.rel)
             + b.top() * self.abs * (1.0 + b.rel)
             + self.abs * b.abs;
@@ -140,6 +143,7 @@ impl Bound {
     /// Bounds a quotient by a value that is never near zero, as a product with its reciprocal.
     /// OpenCL allows 2.5 ulps for a division, so more than one rounding is charged.
     fn over(&self, b: &Bound) -> Option<Self> {
+        // The divisor's distance from zero decides how much its error is magnified.
         let least = if b.lo > 0.0 { b.lo } else { -b.hi };
         let error = b.abs / least + b.rel;
         if least <= TINY || error > 0.01 {
@@ -183,6 +187,8 @@ impl Bound {
         if self.lo < 0.0 {
             return None;
         }
+        // The worst case is a value near zero, where the root of the error is the error of the
+        // root.
         let abs = self.abs.sqrt();
         Bound {
             lo: self.lo.sqrt(),
@@ -195,6 +201,7 @@ impl Bound {
     /// Bounds an exponential: the absolute error δ of the argument becomes a relative one, e^(a +
     /// δ) = e^a(1 + δ + …), and the function itself errs by roundings of the size of its argument.
     fn exponential(&self) -> Option<Self> {
+        // e^88 overflows an f32, and an error of more than 10⁻³ makes the series below useless.
         if self.hi > 80.0 || self.abs > 1e-3 {
             return None;
         }
@@ -236,11 +243,14 @@ impl Bound {
     /// (Higham's γₙ). Terms that are never negative keep a relative bound.
     fn sum(&self, terms: usize) -> Option<Self> {
         let d = terms as f64;
+        // Any order of additions errs by at most (d − 1)·u of the sum of magnitudes, to first
+        // order.
         let grow = d * U * 1.01;
         if grow > 0.001 {
             return None;
         }
         let (lo, hi) = (self.lo * d, self.hi * d);
+        // Without cancellation the sum of magnitudes is the sum, and the error is relative to it.
         let b = if self.lo >= 0.0 {
             Bound {
                 lo,
@@ -272,6 +282,7 @@ pub fn ranges(packed: &[f64], low: &Lowered, side: Side) -> Ranges {
         low.attrs[side as usize].len(),
     );
     let width = streams * low.dim + attrs;
+    // All components of a vector share one range; a scalar has its own.
     let group = |w: usize| {
         if w < streams * low.dim {
             w / low.dim.max(1)
@@ -283,6 +294,7 @@ pub fn ranges(packed: &[f64], low: &Lowered, side: Side) -> Ranges {
         vec![(f64::INFINITY, f64::NEG_INFINITY, true, true); streams + attrs];
     for (at, line) in packed.chunks(BLOCK).enumerate() {
         let f = &mut found[group(at % width.max(1))];
+        // Range, whether all are exact in f32, and whether all are finite.
         for v in line {
             *f = (
                 f.0.min(*v),
@@ -410,12 +422,15 @@ impl<'l> Bounds<'l> {
         let (constant, b_bound) = (self.low.formula.constant(a)?, self.get(b)?);
         let (p, q) = self.equal(condition)?;
         let (near, p_bound) = (self.get(q)?, self.get(p)?);
+        // `b` at both ends of q's range. It moves no faster than p, so these are its extremes
+        // there.
         let ends = [self.limited(b, p, near.lo)?, self.limited(b, p, near.hi)?];
         let gap = ends
             .iter()
             .map(|end| (end - constant).abs())
             .fold(0.0, f64::max);
         let error = |of: &Bound| of.abs + of.rel * of.top();
+        // Errors of the value, of both sides of the comparison, and the step between the branches.
         let abs = error(&b_bound) + error(&p_bound) + error(&near) + gap;
         Bound {
             lo: b_bound.lo.min(constant),
@@ -484,7 +499,7 @@ impl<'l> Bounds<'l> {
     /// relative errors are taken there and not at the largest values.
     pub fn gap(&self, a: Id, b: Id) -> Option<f64> {
         let (x, y) = (self.get(a)?, self.get(b)?);
-        // Near a tie both are of the size of the smaller bound.
+        // A tie needs both values in both ranges, so the smaller range limits their magnitude.
         let near = x.top().min(y.top()) * (1.0 + 4.0 * (x.rel + y.rel)) + x.abs + y.abs;
         let band = x.abs + y.abs + (x.rel + y.rel + 4.0 * U) * near;
         Some(band * 1.001 + TINY)
@@ -495,6 +510,8 @@ impl<'l> Bounds<'l> {
 /// `low`.
 pub fn is_exact(low: &Lowered) -> bool {
     let live = low.formula.live();
+    // Powers by multiplication and one root are the reference's own operations; others are
+    // functions whose last bit devices round otherwise.
     let exact = |id: Id| match low.formula.node(id) {
         Node::Unary(op, _) => unary_is_exact(*op),
         Node::Binary(Binary::Atan2, ..) => false,
@@ -504,6 +521,7 @@ pub fn is_exact(low: &Lowered) -> bool {
         },
         _ => true,
     };
+    // Hoisted values come from the host, with its bits.
     let on_pair = |id: Id| low.source(id) == Source::Pair || low.formula.deps(id) & DEP_BOUND != 0;
     (0..live.len())
         .map(|at| Id(at as u32))

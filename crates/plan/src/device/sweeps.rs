@@ -66,6 +66,7 @@ impl<'f> Swept<'f> {
 
 /// Returns whether a device folds `job` itself: one fold, single numbers, and a state that fits.
 pub fn folds(job: &Job) -> bool {
+    // Kernels hold one number per pair.
     let scalar = job
         .low
         .formula
@@ -76,6 +77,7 @@ pub fn folds(job: &Job) -> bool {
     if !scalar {
         return false;
     }
+    // One fold per kernel: several would share registers that one fills.
     let [fold] = job.folds.as_slice() else {
         return false;
     };
@@ -144,11 +146,15 @@ impl Sweeps {
         let Some(fold) = job.folds.first().and_then(Swept::of).filter(|_| folds(job)) else {
             return Ok(None);
         };
+        // Without ranges the plan assumes rows that a filter can serve; the real rows decide before
+        // the run.
         let filter = match ranges {
             _ if overrides.filter == Some(Choice::Off) => None,
             Some(ranges) => filter(job, ranges),
             None => filtered(job).map(|_| Filter::PREDICATE),
         };
+        // Sums of f32 inputs round anyway; sums of exponentials do if their exponents are exact
+        // enough.
         let single = sums_single(job)
             || ranges.map_or(exponents(job), |ranges| exponents_single(job, ranges));
         let precision = if filter.is_some() || single {
@@ -157,6 +163,7 @@ impl Sweeps {
             Precision::F64
         };
         let widest = tree::width(job, 0).max(tree::width(job, 1));
+        // The decision tree gives the shape; overrides replace single numbers of it.
         let leaf = tree::sweep(tree::Work::of(job), widest, precision);
         let counts_first = counts_first(job, overrides);
         let mut passes = vec![];
@@ -165,6 +172,7 @@ impl Sweeps {
             let input = overrides.points_input.unwrap_or(Input::Panel);
             shuffles(input, runtime)?;
             room(job, anchor, input, (anchors, precision))?;
+            // A filter's candidates are looked at again, so its loop need not test for NaN.
             let clean = filter.is_some()
                 || ranges.map_or(job.near_root.is_none(), |ranges| is_clean(job, ranges));
             let shape = Shape {
@@ -187,6 +195,7 @@ impl Sweeps {
                 true => tiled(job, runtime, overrides, shape),
                 false => shape,
             };
+            // Rows first; counters get what shared memory is left.
             let taken = shared_rows(&job.low, &shape);
             let cells = if let Fold::Histogram(h) = &job.folds[0] {
                 Some(h.cells())
@@ -269,6 +278,7 @@ pub fn is_short(width: usize) -> bool {
 pub fn shared_rows(low: &Lowered, shape: &Shape) -> usize {
     let width = |side: usize| low.streams[side].len() * low.dim + low.attrs[side].len();
     let (at, other) = (shape.anchor as usize, 1 - shape.anchor as usize);
+    // Whether a panel of others is copied to shared memory, and whether anchors are, too.
     let others = if matches!(shape.input, Input::Panel | Input::Both) {
         1
     } else {
@@ -279,6 +289,7 @@ pub fn shared_rows(low: &Lowered, shape: &Shape) -> usize {
     } else {
         0
     };
+    // Long rows stay in device memory.
     let row = |side: usize| {
         if is_short(width(side)) {
             width(side).max(1)
@@ -329,6 +340,7 @@ impl Band {
     /// less than a fifth of a bin.
     pub fn pays(&self, bins: usize) -> bool {
         let u = f64::from(f32::EPSILON);
+        // Beyond 2²⁰ bins an f32 cannot even hold the number of a bin with digits to spare.
         bins < 1 << 20
             && (self.absolute * self.rate * self.rate.max(1.0)
                 + (self.relative + 8.0 * u) * bins as f64)
@@ -350,6 +362,8 @@ fn tiled(job: &Job, runtime: Runtime, overrides: &Overrides, shape: Shape) -> Sh
         4
     };
     let unroll = overrides.points_unroll.map_or(along, |v| v.get());
+    // Fold and loop share the registers and the instruction cache, so tiles are smaller than a
+    // matrix's.
     let slice = matrix::pipe_slice(&job.low, Precision::F32, STAGES).min(SLICE);
     let copy = if runtime == Runtime::Cuda {
         Copying::Pipe(STAGES)
@@ -378,6 +392,7 @@ fn tiled(job: &Job, runtime: Runtime, overrides: &Overrides, shape: Shape) -> Sh
 /// Returns whether the values of `job` come from register-blocked tiles: rows too wide for
 /// registers, and a fold that takes values from tiles.
 fn is_tiled(job: &Job, overrides: &Overrides, shape: &Shape) -> Result<bool> {
+    // The fold takes values from tiles, the formula is one loop, and no pair needs a test.
     let fits = tree::tiles(job)
         && matrix::fits(job)
         && shape.clean
@@ -386,6 +401,7 @@ fn is_tiled(job: &Job, overrides: &Overrides, shape: &Shape) -> Result<bool> {
     let fits =
         fits && (shape.filter || matches!(&job.folds[0], Fold::Rows(f) if f.op == RowOp::Sum));
     let fits = fits && !counts_first(job, overrides);
+    // By default only for rows too wide for registers: there a sweep reads every row from memory.
     match overrides.fold_tiles {
         None => Ok(fits && tree::is_wide(job)),
         Some(FoldTiles::Sweep) => Ok(false),
@@ -463,6 +479,8 @@ fn room(
 /// both of its rows takes two sweeps: x as anchors, then y.
 fn sides(job: &Job, fold: Swept<'_>) -> Vec<(Side, Domain)> {
     let cells = job.space.cells;
+    // x as anchors over the domain as it is, then y as anchors over pairs off the diagonal, which
+    // the first sweep has counted.
     let both = vec![(Side::X, cells), (Side::Y, Domain::Triangle)];
     let half = job.space.is_triangular();
     match fold {
@@ -509,6 +527,7 @@ fn exponents_single(job: &Job, ranges: &[Ranges; 2]) -> bool {
         return false;
     }
     let bounds = Bounds::new(&job.low, ranges.clone());
+    // The largest error over the range: absolute part and relative part at the largest value.
     let error = |b: Bound| b.abs + b.rel * b.lo.abs().max(b.hi.abs());
     bounds
         .get(job.low.formula.roots[f.root])
@@ -522,6 +541,7 @@ pub fn filtered(job: &Job) -> Option<(usize, bool)> {
         return None;
     }
     let fold = Swept::of(&job.folds[0])?;
+    // Extremes, counts, neighbours, uniform histograms and joins without values decide; others add.
     match fold {
         Swept::Rows(f) if is_extreme(f) => Some((f.root, false)),
         Swept::Rows(f) if f.op == RowOp::Count => Some((f.root, true)),
@@ -546,6 +566,7 @@ fn filter(job: &Job, ranges: &[Ranges; 2]) -> Option<Filter> {
     if !others.into_iter().all(|at| bounds.get(roots[at]).is_some()) {
         return None;
     }
+    // Each comparison inside a predicate has a band of its own, made when the kernel is emitted.
     if predicate {
         // A NaN inside the predicate would be an error or a skip: all operands must be bounded.
         return (bounds.decides(roots[root]) && bounds.covers(roots[root]))
@@ -571,7 +592,8 @@ fn filter(job: &Job, ranges: &[Ranges; 2]) -> Option<Filter> {
 /// cut-off.
 fn is_clean(job: &Job, ranges: &[Ranges; 2]) -> bool {
     let bounds = Bounds::new(&job.low, ranges.clone());
-    // An exponential may be too inexact to be bounded, and is a number all the same.
+    // An exponential may be too inexact to have a bound, and is a number all the same if it does
+    // not overflow.
     let number = |id: Id| match job.low.formula.node(id) {
         Node::Unary(Unary::Exp, a) => bounds.get(*a).is_some_and(|a| a.hi < 80.0),
         _ => bounds.get(id).is_some(),
@@ -629,5 +651,6 @@ fn copies(cells: usize, runtime: Runtime, overrides: &Overrides, taken: usize) -
     let asked = overrides.hist_copies.map_or(default, |copies| copies.get());
     // As many as fit, where fewer were asked for than that.
     let room = tree::SHARED.min(SHARED_MEMORY.saturating_sub(taken));
+    // Four bytes a counter, with one place more per copy.
     asked.min(room / 4 / (cells + 1))
 }

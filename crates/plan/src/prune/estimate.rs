@@ -50,11 +50,14 @@ fn sizes(kernel: Kernel) -> [usize; 2] {
 pub(super) fn evaluated(job: &Job, kernel: Kernel) -> Option<f64> {
     let mut bounds = Bounds::new(&job.low, job.cell.as_ref())?;
     let [of_x, of_y] = sizes(kernel);
+    // All boxes of y, a few of x: the product decides the cost.
     let y = boxes(job, job.other(), Side::Y, of_y);
     if job.space.n == 0 || y.count == 0 {
         return None;
     }
     if let ([fold], None) = (job.folds.as_slice(), job.near_root)
+        // For the best of a row it matters how good the best are; other folds are settled by the
+        // boxes alone.
         && let Some(best) = Best::of(fold, job)
     {
         return Some(best.share(job, &mut bounds, &y, of_y));
@@ -63,6 +66,7 @@ pub(super) fn evaluated(job: &Job, kernel: Kernel) -> Option<f64> {
         return Some(ends_share(job, f, &mut bounds, &y));
     }
     let x = boxes(job, &job.x, Side::X, of_x);
+    // Boxes evenly spaced along the curve stand in for all.
     let step = x.count.div_ceil(BOXES).max(1);
     let (mut open, mut all) = (0.0, 0.0);
     for b in (0..x.count).step_by(step) {
@@ -137,12 +141,14 @@ impl Best {
             let best = |bounds: &Bounds<'_>, lane: usize| {
                 lowest(bounds.root(self.root).at(lane), self.largest)
             };
+            // The values of this row to all sampled rows, as bounds of points.
             let mut values = against(bounds, &others, best);
             if job.y.is_none() {
                 // The row itself.
                 values.swap_remove(at);
             }
             let worst = foretold(values, self.k, job.space.m);
+            // The best that any pair with each box could have.
             let least = against(bounds, y, best);
             open += least.iter().filter(|v| v.is_nan() || **v <= worst).count();
             all += least.len();
@@ -223,6 +229,7 @@ fn foretold(mut values: Vec<f64>, k: usize, all: usize) -> f64 {
         .filter(|v| v.is_nan())
         .for_each(|v| *v = f64::INFINITY);
     values.sort_by(f64::total_cmp);
+    // The rank in the sample that corresponds to rank k of all: often far below 1.
     let rank = k as f64 * values.len() as f64 / all.max(1) as f64;
     let tail = TAIL.min(values.len().saturating_sub(1));
     let first = values.first().copied().unwrap_or(f64::INFINITY);
@@ -254,11 +261,13 @@ fn roots(job: &Job, bounds: &Bounds<'_>, lane: usize) -> Vec<Span> {
 fn unsettled(job: &Job, found: &[Vec<Span>]) -> f64 {
     let near = job.near_root.zip(job.space.near_square());
     let far = |spans: &Vec<Span>| near.is_some_and(|(root, limit)| spans[root].lo > limit);
+    // Boxes that the cut-off crosses must be evaluated, since some of their pairs are beyond it.
     let cut = |spans: &Vec<Span>| {
         near.is_some_and(|(root, limit)| spans[root].hi.is_nan() || spans[root].hi > limit)
     };
     let open = |spans: &&Vec<Span>| {
         let known = spans.iter().all(|s| s.is_known());
+        // A box is done if every fold knows its contribution without the values.
         let done = |fold: &Fold| is_outside(fold, spans) || (known && settled(fold, spans));
         !far(spans) && (cut(spans) || !job.folds.iter().all(done))
     };
@@ -353,6 +362,7 @@ fn boxes(job: &Job, table: &Table, side: Side, of: usize) -> Boxes {
     let (values, width) = sampled(job, table, side);
     let sample = values.len() / width.max(1);
     let streams = low.streams[side as usize].len();
+    // The components of a vector share a scale; scalars have their own, as in a real run.
     let mut groups: Vec<Vec<usize>> = (0..streams)
         .map(|s| (s * low.dim..(s + 1) * low.dim).collect())
         .collect();
@@ -380,6 +390,7 @@ fn boxes(job: &Job, table: &Table, side: Side, of: usize) -> Boxes {
         lo: vec![f64::NAN; stride * width],
         hi: vec![f64::NAN; stride * width],
     };
+    // Consecutive rows of the sample, their extremes, shrunk around the middle.
     for b in 0..count {
         for c in 0..width {
             let mine = order[b * rows..(b + 1) * rows]
@@ -409,6 +420,8 @@ pub(super) fn picked(n: usize) -> Vec<usize> {
     if n <= SAMPLE {
         return (0..n).collect();
     }
+    // Multiples of 2⁶⁴/φ modulo 2⁶⁴ are spread evenly at any length (Knuth's multiplicative
+    // hashing); the high bits are scaled to n.
     let place = |k: u64| k.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
     let mut rows: Vec<usize> = (0..SAMPLE as u64)
         .map(|k| ((place(k) * n as u64) >> 32) as usize)

@@ -63,6 +63,8 @@ pub(super) fn choose(job: &Job, parts: Option<u32>) -> Option<Mesh> {
     if let Some(parts) = parts {
         return Some(sample.mesh(job, last.sqrt(), parts));
     }
+    // The cost is taken to have one minimum in the number of parts, so the search stops at the
+    // first that is worse.
     let mut best = sample.mesh(job, last.sqrt(), PARTS[0]);
     for parts in &PARTS[1..] {
         let mesh = sample.mesh(job, last.sqrt(), *parts);
@@ -107,6 +109,7 @@ impl Sample {
                 .chain(&mut y)
                 .for_each(|p| (0..axes).for_each(|k| p[k] = inside(p[k], lengths[k])));
         }
+        // Sorting along the longest axis leaves the fewest columns.
         let longest = (0..axes).max_by(|a, b| extents[*a].total_cmp(&extents[*b]))?;
         x.iter_mut()
             .chain(&mut y)
@@ -125,6 +128,7 @@ impl Sample {
     fn mesh(&self, job: &Job, reach: f64, parts: u32) -> Mesh {
         let across = self.axes - 1;
         let points = (job.space.n + if job.y.is_some() { job.space.m } else { 0 }) as f64;
+        // Not more columns than points to fill them.
         let most = (points / FEWEST).powf(1.0 / across.max(1) as f64).max(1.0);
         let cells: Vec<f64> = (0..across)
             .map(|k| {
@@ -142,6 +146,8 @@ impl Sample {
         // Coordinates in cells, but along the axis.
         let scales: [f64; 4] =
             std::array::from_fn(|k| if k < across { 1.0 / widths[k] } else { 1.0 });
+        // The number of a cell across, the coordinate itself along. The offset makes truncation
+        // round down.
         let placed = |p: &[f64; 4]| -> [f64; 4] {
             std::array::from_fn(|k| {
                 if k < across {
@@ -154,6 +160,7 @@ impl Sample {
         let y: Vec<[f64; 4]> = self.y.iter().map(placed).collect();
         let (mut near, mut below, mut seen) = (0, 0, 0);
         for (at, x) in self.x.iter().map(placed).enumerate() {
+            // Enough pairs determine the share.
             if at >= FEW && near >= ENOUGH {
                 break;
             }
@@ -163,6 +170,8 @@ impl Sample {
                 if along > reach + group {
                     continue;
                 }
+                // The squared reach less the squared gaps between the columns: what is left for the
+                // axis along.
                 let left = (0..across).fold(reach * reach, |left, k| {
                     let gap =
                         (self.apart((x[k] - y[k]).abs(), cells[k]) - 1.0).max(0.0) * widths[k];
@@ -200,6 +209,7 @@ impl Sample {
     /// Counts the columns that may hold points within `reach` of a point in one column: those whose
     /// squared gaps add up to less than the squared reach.
     fn met(&self, reach: f64, cells: &[f64], widths: &[f64]) -> f64 {
+        // All combinations of gaps, axis by axis, dropping those beyond the reach.
         let mut squares = vec![0.0];
         for (cells, width) in cells.iter().zip(widths) {
             // Columns at the border of open space meet fewer.

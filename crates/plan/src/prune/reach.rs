@@ -20,6 +20,7 @@ const WIDER: f64 = 1.0 + 1e-12;
 /// Returns how far apart the rows of `job` can be that count, if it is known: for folds by row, by
 /// a cut-off or conditions; for histograms that the points kernels do not count, by their edges.
 pub fn reach(job: &Job) -> Option<Reach> {
+    // Cells name rows by 32 bits.
     let countable = [job.space.n, job.space.m]
         .iter()
         .all(|r| *r > 0 && u32::try_from(*r).is_ok());
@@ -30,14 +31,18 @@ pub fn reach(job: &Job) -> Option<Reach> {
     if job.holes || (job.space.is_triangular() && job.folds.iter().any(once)) {
         return None;
     }
+    // Both tables must have the coordinates that differences are made of.
     if !countable || dim == 0 || dim != job.low.dim || dim != job.other().cols() {
         return None;
     }
+    // An infinite cut-off leaves out nothing.
     let near = job
         .space
         .near
         .filter(|near| job.near_root.is_some() && (near * near).is_finite());
     let near = near.map(|near| Reach::ball(near, dim));
+    // Folds along the columns of a domain with all pairs have results for rows of y; the grid goes
+    // by rows of x.
     let by_row = |f: &Fold| matches!(f, Fold::Rows(f) if f.along != Along::Column || job.space.is_triangular());
     match job.folds.as_slice() {
         folds if folds.iter().all(by_row) => near.or_else(|| of_conditions(job)),
@@ -53,6 +58,7 @@ pub fn reach(job: &Job) -> Option<Reach> {
 /// counted without being visited, so their value must be a number: a NaN would be an error.
 fn of_axes(job: &Job, h: &Histogram) -> Option<Reach> {
     let mut limits = Limits::none(job);
+    // Each axis limits the difference by itself; together they limit it more.
     for axis in &h.axes {
         let (id, ends) = (
             job.low.formula.roots[axis.root],
@@ -62,10 +68,13 @@ fn of_axes(job: &Job, h: &Histogram) -> Option<Reach> {
         if limits.is_number(id) {
             limits.at_most(id, ends[1]);
         }
+        // Of several axes a pair below one range is out, too, so both ends limit a plain component.
         if let (true, Some(k)) = (h.axes.len() > 1, limits.component(id)) {
             limits.limit(k, ends[0].abs().max(ends[1].abs()));
         }
     }
+    // A coordinate that is not finite has no place in a grid, and its pairs must still be counted
+    // as over.
     let finite = |table: &Table| table.elements().is_finite();
     (limits.reach.is_some() && finite(&job.x) && finite(job.other())).then_some(limits.reach)
 }
@@ -74,6 +83,7 @@ fn of_axes(job: &Job, h: &Histogram) -> Option<Reach> {
 /// so pairs beyond can be left out and the bits stay; in single precision a full run adds in
 /// another order, so it is excluded.
 fn of_conditions(job: &Job) -> Option<Reach> {
+    // 0 · ∞ is NaN, so weights must be finite for zeros to add nothing.
     let sums = |f: &Fold| {
         let Fold::Rows(f) = f else { return false };
         let finite = |w: &Vec<f64>| w.iter().all(|w| w.is_finite());
@@ -88,6 +98,7 @@ fn of_conditions(job: &Job) -> Option<Reach> {
         .folds
         .iter()
         .map(|f| if let Fold::Rows(f) = f { f.root } else { 0 });
+    // All folds share the pairs that are visited: the widest reach of any.
     let reaches = roots
         .map(|root| vanishing(job, job.low.formula.roots[root]))
         .collect::<Option<Vec<_>>>()?;
@@ -112,6 +123,7 @@ fn vanishing(job: &Job, id: Id) -> Option<Reach> {
         Node::At(_, k) => (*k as usize) < job.low.dim,
         _ => false,
     };
+    // A factor that is finite for finite rows: a difference, a coordinate, a constant.
     let is_finite = |id: Id| match formula.node(id) {
         Node::Delta | Node::DeltaAt(_) => true,
         Node::Binary(Binary::Sub, a, b) => is_coordinate(*a) && is_coordinate(*b),
@@ -119,6 +131,7 @@ fn vanishing(job: &Job, id: Id) -> Option<Reach> {
         _ => formula.constant(id).is_some_and(f64::is_finite),
     };
     match formula.node(id) {
+        // The heart of it: outside of the condition the value is zero.
         Node::Select(condition, _, no) if is_zero(*no) => {
             let mut limits = Limits::none(job);
             limits.holds(*condition);
@@ -180,6 +193,7 @@ impl<'j> Limits<'j> {
                     self.at_most(*a, most);
                 }
             }
+            // Both must be true, so both limit.
             Node::Binary(Binary::And, a, b) => {
                 self.holds(*a);
                 self.holds(*b);
@@ -200,6 +214,7 @@ impl<'j> Limits<'j> {
         if most.is_nan() || most < 0.0 {
             return;
         }
+        // Each arm inverts one operation: from a limit of the result to a limit of an operand.
         match self.node(id) {
             Node::Unary(Unary::Sqrt, a) => self.at_most(*a, most * most * WIDER),
             Node::Unary(Unary::Abs, a) => {
@@ -249,6 +264,7 @@ impl<'j> Limits<'j> {
             // Σ|d| is no less than the length.
             self.reach.length = self.reach.length.min(most);
         }
+        // No component is larger than a sum, or a maximum, of magnitudes.
         (0..self.job.low.dim).for_each(|k| self.limit(k, most));
     }
     /// Returns whether a value is a number for all finite coordinates: infinite at worst, never

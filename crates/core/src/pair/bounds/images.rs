@@ -42,6 +42,7 @@ impl Images {
     /// of 4·`reach` serves boxes of differences with a half diagonal of up to `reach`.
     pub(super) fn new(cell: &Oblique, reach: f64) -> Images {
         let radius = 4.0 * reach;
+        // The number of coefficients that the enumeration would try.
         let places: f64 = cell
             .duals
             .iter()
@@ -95,6 +96,8 @@ impl Images {
         if d.iter().any(|s| !(s.lo.is_finite() && s.hi.is_finite())) {
             return unknown;
         }
+        // The image of the middle, by the same code that the reference uses; all others are near
+        // it.
         let middle = d.map(|s| 0.5 * s.lo + 0.5 * s.hi);
         let near = self.cell.nearest(middle);
         let shift: V = std::array::from_fn(|k| near[k] - middle[k]);
@@ -106,6 +109,7 @@ impl Images {
             .fold(0.0, |m: f64, s| m.max(s.lo.abs()).max(s.hi.abs()));
         let give = 256.0 * f64::EPSILON * (far + self.radius);
         let most = 2.0 * (norm(near) + half) + give;
+        // The lattice is complete up to `radius` only, and rounding must be small against it.
         let listed = most < self.radius && give <= 1e-3 * self.radius;
         if !listed {
             return unknown;
@@ -118,6 +122,7 @@ impl Images {
             .collect();
         let longest = |b: &[Span; 3]| norm(b.map(|s| s.abs().hi));
         let shortest = |b: &[Span; 3]| norm(b.map(|s| s.abs().lo));
+        // Some image is never longer than this, so one that is always longer is never the nearest.
         let limit = around.iter().map(longest).fold(f64::INFINITY, f64::min) + give;
         let kept: Vec<[Span; 3]> = around
             .into_iter()

@@ -84,6 +84,7 @@ pub(super) fn unary(op: Unary, a: Span) -> Span {
         Unary::Acos => falling(a, number::acos),
         Unary::Atan => rising(a, number::atan),
         Unary::Sinh => rising(a, number::sinh),
+        // Even functions of the magnitude, which rise from 0 on.
         Unary::Cosh => rising(a.abs(), number::cosh),
         Unary::Tanh => within(rising(a, number::tanh), -1.0, 1.0),
         Unary::Erf => within(rising(a, number::erf), -1.0, 1.0),
@@ -102,6 +103,7 @@ fn wave(a: Span, crest: f64, f: impl Fn(f64) -> f64) -> Span {
     if a.lo.abs() > LARGEST_ANGLE || a.hi.abs() > LARGEST_ANGLE {
         return Span::new(-1.0, 1.0);
     }
+    // Without a crest or trough inside, the extremes are at the ends.
     let ends = [f(a.lo), f(a.hi)];
     let top = if reaches(a, crest) {
         1.0
@@ -127,6 +129,7 @@ fn reaches(a: Span, place: f64) -> bool {
 /// Bounds the tangent: monotone between two poles, unknown if the interval may touch one.
 fn tan(a: Span) -> Span {
     let branch = |v: f64, give: f64| ((v + give) / PI + 0.5).floor();
+    // Both ends in one branch, counted from −π/2, with a margin on both sides.
     let one = a.lo.abs() < LARGEST_ANGLE
         && a.hi.abs() < LARGEST_ANGLE
         && branch(a.lo, -1e-6) == branch(a.hi, 1e-6);
@@ -162,6 +165,7 @@ pub(super) fn pow(a: Span, b: Span) -> Span {
     if a.lo <= 0.0 {
         return Span::UNKNOWN;
     }
+    // a^b is monotone in a and in b for positive a, so the corners have the extremes.
     let ends =
         [(a.lo, b.lo), (a.lo, b.hi), (a.hi, b.lo), (a.hi, b.hi)].map(|(a, b)| number::pow(a, b));
     let hull = super::corners(ends);

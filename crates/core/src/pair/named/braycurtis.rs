@@ -5,6 +5,11 @@
 use super::{Named, RowValues, Scale, weighted, weighted_sum};
 
 /// `braycurtis`.
+///
+/// The domain is non-negative rows, as counts of species: with mixed signs the denominator may
+/// vanish for rows that are not zero, and the value has no upper limit. Each sum is one loop over
+/// components with a kernel for the first (L1); the second is a sum of |x + y|, which runs as
+/// generated code.
 pub(super) const BRAYCURTIS: Named = Named {
     name: "braycurtis",
     about: "Σ |xₖ − yₖ| / Σ |xₖ + yₖ|",

@@ -4,6 +4,10 @@
 use super::{Named, RowValues, Scale, weighted, weighted_sum};
 
 /// `canberra`.
+///
+/// The condition is per component, so the formula is a select inside the sum, with a division per
+/// component: the most expensive of the plain distances. Components near 0 in both rows weigh as
+/// much as large ones, which is what the distance is for.
 pub(super) const CANBERRA: Named = Named {
     name: "canberra",
     about: "Σ |xₖ − yₖ| / (|xₖ| + |yₖ|)",

@@ -1,4 +1,8 @@
 //! Chebyshev distance: max |xₖ − yₖ| over the components of positive weight (SciPy).
+//!
+//! Weights only say which components take part. The formula replaces the others by 0 in both rows,
+//! so that their difference is 0 and never the largest; the rows are then hoisted and the kernel
+//! for the maximum applies.
 
 use super::{Named, RowValues, Scale, component, text, weighted};
 use crate::number;

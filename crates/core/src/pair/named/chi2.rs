@@ -18,7 +18,8 @@ fn additive(x: &[f64], y: &[f64], _: &Params) -> f64 {
     -(0..x.len()).map(term).sum::<f64>()
 }
 
-/// `additive_chi2`: −Σ (xₖ − yₖ)² / (xₖ + yₖ).
+/// `additive_chi2`: −Σ (xₖ − yₖ)² / (xₖ + yₖ). It is a similarity because it is negative: 0 for
+/// equal rows.
 pub(super) const ADDITIVE_CHI2: Named = Named {
     name: "additive_chi2",
     about: "−Σ (xₖ − yₖ)² / (xₖ + yₖ)",
@@ -35,7 +36,8 @@ pub(super) const ADDITIVE_CHI2: Named = Named {
     range: (0.0, 10.0),
 };
 
-/// `chi2`: exp(−γ Σ (xₖ − yₖ)² / (xₖ + yₖ)), γ = 1 unless given.
+/// `chi2`: exp(−γ Σ (xₖ − yₖ)² / (xₖ + yₖ)), γ = 1 unless given. Its range for tests is small,
+/// since the exponential of a large sum is 0 in every precision.
 pub(super) const CHI2: Named = Named {
     name: "chi2",
     about: "exp(−γ Σ (xₖ − yₖ)² / (xₖ + yₖ)), γ = 1 unless given",

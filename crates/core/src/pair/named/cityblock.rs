@@ -1,4 +1,7 @@
 //! Manhattan distance: Σ |xₖ − yₖ|, optionally weighted.
+//!
+//! With weights the formula is Σ w·|x − y|, which has no kernel of its own; without them the kernel
+//! for L1 applies. Bounds are exact: the sum of magnitudes rises with each of them.
 
 use super::{Named, RowValues, Scale, weighted, weighted_sum};
 

@@ -61,7 +61,7 @@ pub(super) fn coefficient(x: &[f64], y: &[f64], params: &Params) -> f64 {
     cosine::coefficient(&less(x, mx), &less(y, my), params)
 }
 
-/// `correlation`; `centered = 0` makes it the cosine distance.
+/// `correlation`; the option `centered = 0` makes it the cosine distance, as in SciPy.
 pub(super) const CORRELATION: Named = Named {
     name: "correlation",
     about: "1 − Pearson's correlation of the components",

@@ -5,7 +5,8 @@
 use super::booleans::{counts, table};
 use super::{Named, RowValues, Scale, text};
 
-/// `dice`.
+/// `dice`. Numbers other than 0 count as true. With integer counts the value is exact up to one
+/// division.
 pub(super) const DICE: Named = Named {
     name: "dice",
     about: "c / (2·both + c) of true components, c = those that differ",

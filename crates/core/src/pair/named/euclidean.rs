@@ -11,7 +11,8 @@ fn squares(x: &[f64], y: &[f64], params: &Params) -> f64 {
     weighted_sum(x, y, params, |a, b| (a - b).powi(2))
 }
 
-/// `euclidean`, also `l2`.
+/// `euclidean`, also `l2`. Folds that only need the order of values drop the root and work on
+/// squares ([`Formula::square_under`](crate::pair::tree::Formula::square_under)).
 pub(super) const EUCLIDEAN: Named = Named {
     name: "euclidean",
     about: "√Σ (xₖ − yₖ)²",
@@ -36,7 +37,8 @@ pub(super) const EUCLIDEAN: Named = Named {
     range: (-10.0, 10.0),
 };
 
-/// `sqeuclidean`.
+/// `sqeuclidean`: the same without the root. It has the same neighbours and costs no root in a
+/// matrix.
 pub(super) const SQEUCLIDEAN: Named = Named {
     name: "sqeuclidean",
     about: "Σ (xₖ − yₖ)²",

@@ -4,7 +4,8 @@
 
 use super::{Named, RowValues, Scale, weighted, weighted_sum};
 
-/// `hamming`, also `matching`.
+/// `hamming`, also `matching`. Any numbers are compared for equality, so it serves rows of codes as
+/// well as booleans. Rows of truth values are packed to bits by the dense kernels.
 pub(super) const HAMMING: Named = Named {
     name: "hamming",
     about: "the share of components that differ",

@@ -41,7 +41,8 @@ fn formula_of(params: &Params) -> Result<String> {
     })
 }
 
-/// `haversine`.
+/// `haversine`: two columns, latitude and longitude. Longitudes that differ by a full turn are one
+/// place, since the sine of half the difference is squared; so the date line needs no care.
 pub(super) const HAVERSINE: Named = Named {
     name: "haversine",
     about: "angle between two points of a sphere, times the radius",

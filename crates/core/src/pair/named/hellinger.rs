@@ -4,7 +4,8 @@
 
 use super::{Named, RowValues, Scale, text};
 
-/// `hellinger`.
+/// `hellinger`. Values are in [0, 1]: 0 for equal distributions, 1 for distributions without a
+/// common component.
 pub(super) const HELLINGER: Named = Named {
     name: "hellinger",
     about: "√(½ Σ (√pₖ − √qₖ)²), p = x / Σx, q = y / Σy",

@@ -8,7 +8,7 @@
 use super::booleans::{counts, table};
 use super::{Named, RowValues, Scale, text};
 
-/// `jaccard`.
+/// `jaccard`, 1 less Tanimoto's coefficient of rows of 0 and 1.
 pub(super) const JACCARD: Named = Named {
     name: "jaccard",
     about: "c / (both + c) of true components, c = those that differ (1 − Tanimoto's coefficient)",

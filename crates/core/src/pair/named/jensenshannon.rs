@@ -40,7 +40,8 @@ fn reference(x: &[f64], y: &[f64]) -> f64 {
     x.iter().zip(y).map(pair).sum::<f64>().max(0.0)
 }
 
-/// `jensenshannon`.
+/// `jensenshannon`. It is the root of the divergence, which makes it a metric (Endres and
+/// Schindelin 2003). The default base is e; with base 2 values are in [0, 1].
 pub(super) const JENSENSHANNON: Named = Named {
     name: "jensenshannon",
     about: "√(½ Σ pₖ ln(pₖ/mₖ) + ½ Σ qₖ ln(qₖ/mₖ)), p = x / Σx, q = y / Σy, m = (p + q) / 2",

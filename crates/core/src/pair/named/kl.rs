@@ -5,7 +5,8 @@
 
 use super::{Named, RowValues, Scale, option, text};
 
-/// `kl`, also `kullback_leibler`, `relative_entropy`.
+/// `kl`, also `kullback_leibler`, `relative_entropy`. A component where p is 0 adds nothing,
+/// because p ln p goes to 0 with p; the formula says so with a condition, since 0 · ln 0 is NaN.
 pub(super) const KL: Named = Named {
     name: "kl",
     about: "Σ pₖ ln(pₖ/qₖ), p = x / Σx, q = y / Σy",

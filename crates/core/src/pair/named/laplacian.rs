@@ -2,7 +2,7 @@
 
 use super::{Named, RowValues, Scale, option, text};
 
-/// `laplacian`.
+/// `laplacian`. The formula divides 1 by `dim`, which is a constant of the run and folds away.
 pub(super) const LAPLACIAN: Named = Named {
     name: "laplacian",
     about: "exp(−γ Σ |xₖ − yₖ|), γ = 1/d unless given",

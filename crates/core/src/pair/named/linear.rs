@@ -3,7 +3,7 @@
 
 use super::{Named, RowValues, Scale, text};
 
-/// `linear`.
+/// `linear`. Matrices of it are matrix products, which run at the speed of one.
 pub(super) const LINEAR: Named = Named {
     name: "linear",
     about: "Σ xₖyₖ, the inner product",

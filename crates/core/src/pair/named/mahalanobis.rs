@@ -9,7 +9,8 @@
 use super::{Named, RowValues, Scale, component, text};
 use crate::pair::prepare::whiten;
 
-/// `mahalanobis`.
+/// `mahalanobis`. The reference is evaluated on whitened rows, like the formula: what `prepare`
+/// does is tested on its own, against SciPy.
 pub(super) const MAHALANOBIS: Named = Named {
     name: "mahalanobis",
     about: "√((x − y)ᵀ VI (x − y)), VI the inverse of the covariance of all rows unless given",

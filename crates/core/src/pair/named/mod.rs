@@ -49,6 +49,7 @@ mod sokalsneath;
 mod spearman;
 mod yule;
 
+/// Every metric, in alphabetical order of files. A new one is a line here.
 const ALL: &[Named] = &[
     braycurtis::BRAYCURTIS,
     canberra::CANBERRA,
@@ -110,6 +111,7 @@ pub(crate) fn prepared_in(formula: &str) -> impl Iterator<Item = &'static Named>
 /// take.
 pub fn require(name: &str, params: &Params) -> Result<&'static Named> {
     let Some(named) = find(name) else {
+        // Aliases count as names for suggestions, too.
         let known = ALL
             .iter()
             .flat_map(|m| std::iter::once(m.name).chain(m.aliases.iter().copied()));
@@ -121,6 +123,8 @@ pub fn require(name: &str, params: &Params) -> Result<&'static Named> {
             .at(Opt::Metric)
             .remedy(remedy));
     };
+    // An option that the metric does not read is a mistake: ignoring it would give another answer
+    // than the user expects.
     if let Some(odd) = params.keys().find(|k| !named.options.contains(&k.as_str())) {
         let e = Error::request(format!("the metric '{}' has no option '{odd}'", named.name))
             .at(Opt::Param);
@@ -147,7 +151,8 @@ fn meant(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Appends the formula `text` with `params` bound: how most metrics write their formula.
+/// Appends the formula `text` with `params` bound: how most metrics write their formula. Texts are
+/// short and parsed once per question, and a reader sees the formula of the literature.
 pub(crate) fn text(
     formula: &mut Formula,
     text: &str,
@@ -167,6 +172,9 @@ pub(crate) fn text(
 }
 
 /// Returns the option `name` as a number, or `default`.
+///
+/// # Errors
+/// `Request` for a vector or a word.
 pub(crate) fn number(params: &Params, name: &str, default: f64) -> Result<f64> {
     match params.get(name) {
         None => Ok(default),
@@ -181,6 +189,9 @@ pub(crate) fn number(params: &Params, name: &str, default: f64) -> Result<f64> {
 }
 
 /// Returns the option `name` as one of `choices`; the first is the default.
+///
+/// # Errors
+/// `Request` for anything else, with the choices.
 pub(crate) fn word<'p>(params: &'p Params, name: &str, choices: &[&'p str]) -> Result<&'p str> {
     match params.get(name) {
         None => Ok(choices[0]),
@@ -210,6 +221,8 @@ pub(crate) fn vector(params: &Params, name: &str, dim: Option<usize>) -> Result<
                 .at(Opt::Param)
                 .limit(format!("one for each of {} components", dim.unwrap_or(0))))
         }
+        // A single number is repeated; without a known length it stays one number and spreads in
+        // the formula.
         Some(Param::Number(v)) => Ok(Some(vec![*v; dim.unwrap_or(1)])),
         Some(Param::Word(word)) => Err(Error::request(format!("'{name}' is the word '{word}'"))
             .at(Opt::Param)

@@ -5,7 +5,8 @@
 
 use super::{Named, RowValues, Scale, text};
 
-/// `nan_euclidean`.
+/// `nan_euclidean`. Its domain is rows with missing values, so NaN in the input is no reason to
+/// refuse the question; a pair without a common component is NaN and follows the policy.
 pub(super) const NAN_EUCLIDEAN: Named = Named {
     name: "nan_euclidean",
     about: "√(d / present · Σ (xₖ − yₖ)²) over the components present in both rows",

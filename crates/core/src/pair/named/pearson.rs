@@ -1,5 +1,8 @@
 //! Pearson's correlation of the components of x with those of y, a similarity in [−1, 1]. A
 //! constant row gives NaN.
+//!
+//! It is `correlation` as a similarity: the same text, without "1 −". So `knn` finds the most
+//! correlated rows by default.
 
 use super::correlation::{coefficient, correlation};
 use super::{Named, RowValues, Scale};

@@ -1,8 +1,12 @@
 //! Polynomial kernel: (γ Σ xₖyₖ + c₀)^g, γ = 1/d, c₀ = 1, degree g = 3 unless given (scikit-learn).
+//!
+//! A whole degree up to 64 is computed by multiplication, so negative bases are allowed; another
+//! degree of a negative base is NaN.
 
 use super::{Named, RowValues, Scale, option, text};
 
-/// `polynomial`.
+/// `polynomial`. Options that are not given are written into the text as numbers, so that they
+/// fold.
 pub(super) const POLYNOMIAL: Named = Named {
     name: "polynomial",
     about: "(γ Σ xₖyₖ + c₀)^g, γ = 1/d, c₀ = 1, g = 3 unless given",

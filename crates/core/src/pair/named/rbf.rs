@@ -1,4 +1,8 @@
-//! Gaussian kernel: exp(−γ Σ (xₖ − yₖ)²), γ = 1/d unless given (scikit-learn).
+//! Gaussian kernel (radial basis function): exp(−γ Σ (xₖ − yₖ)²), γ = 1/d unless given
+//! (scikit-learn).
+//!
+//! The exponent is always a sum of squares of differences, never |x|² + |y|² − 2x·y, so that the
+//! kernel of a row with itself is exactly 1.
 
 use super::{Named, RowValues, Scale, option, text};
 

@@ -4,7 +4,8 @@
 use super::booleans::{counts, table};
 use super::{Named, RowValues, Scale, text};
 
-/// `rogerstanimoto`.
+/// `rogerstanimoto`. The denominator both + neither + 2c is all + c, so the formula needs the
+/// number of components and c only.
 pub(super) const ROGERSTANIMOTO: Named = Named {
     name: "rogerstanimoto",
     about: "2c / (both + neither + 2c) of true components, c = those that differ",

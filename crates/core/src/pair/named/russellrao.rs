@@ -4,7 +4,8 @@
 use super::booleans::{counts, table};
 use super::{Named, RowValues, Scale, text};
 
-/// `russellrao`.
+/// `russellrao`. The value is the share of components that are not true in both rows; equal rows
+/// are at 0 only if every component is true.
 pub(super) const RUSSELLRAO: Named = Named {
     name: "russellrao",
     about: "(d − both) / d of true components",

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::opt::Opt;
 use crate::pair::prepare::variances;
 
-/// `seuclidean`.
+/// `seuclidean`. A column of equal components has the variance 0 and gives 0 · ∞, NaN, as in SciPy.
 pub(super) const SEUCLIDEAN: Named = Named {
     name: "seuclidean",
     about: "√Σ (xₖ − yₖ)² / Vₖ, V the variances of the columns of all rows unless given",

@@ -1,4 +1,5 @@
-//! Sigmoid kernel: tanh(γ Σ xₖyₖ + c₀), γ = 1/d and c₀ = 1 unless given (scikit-learn).
+//! Sigmoid kernel: tanh(γ Σ xₖyₖ + c₀), γ = 1/d and c₀ = 1 unless given (scikit-learn). It is not
+//! positive definite for all options; nothing here depends on that.
 
 use super::{Named, RowValues, Scale, option, text};
 

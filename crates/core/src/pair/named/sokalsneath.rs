@@ -4,7 +4,8 @@
 use super::booleans::{counts, table};
 use super::{Named, RowValues, Scale, text};
 
-/// `sokalsneath`.
+/// `sokalsneath`. With a and b true components, both = (a + b − c)/2, so 2c/(both + 2c) is 4c/(a +
+/// b + 3c): one inner product and hoisted counts.
 pub(super) const SOKALSNEATH: Named = Named {
     name: "sokalsneath",
     about: "2c / (both + 2c) of true components, c = those that differ",

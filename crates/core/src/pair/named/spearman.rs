@@ -6,7 +6,7 @@ use super::correlation::{coefficient, correlation};
 use super::{Named, RowValues, Scale};
 use crate::pair::prepare::rank;
 
-/// `spearman`, also `spearmanr`.
+/// `spearman`, also `spearmanr`. Range and reference are those of ranks, which start at 1.
 pub(super) const SPEARMAN: Named = Named {
     name: "spearman",
     about: "Pearson's correlation of the ranks of the components",

@@ -5,7 +5,7 @@
 use super::booleans::{counts, table};
 use super::{Named, RowValues, Scale, text};
 
-/// `yule`.
+/// `yule`. The variable `half` is (only x)·(only y); it is 0 exactly if one row contains the other.
 pub(super) const YULE: Named = Named {
     name: "yule",
     about: "2r / (both·neither + r) of true components, r = (only x)·(only y)",

@@ -32,6 +32,7 @@ const MAX_STEPS: usize = 1 << 22;
 impl Parser<'_, '_> {
     /// Parses `[k]`, `[a:b]`, `[:b]` or `[a:]` of a row; the bracket is open.
     pub(super) fn component(&mut self, side: Side, start: usize) -> Result<Id> {
+        // `[:b]` begins at 0.
         let first = if self.is_symbol(":") {
             0
         } else {
@@ -65,6 +66,7 @@ impl Parser<'_, '_> {
         if first == 0 && self.scope.whole() == Some(end as usize) {
             return self.formula.leaf(Node::Row(side));
         }
+        // Recorded now, so that the reduction around it knows how often to parse its argument.
         self.meet(end - first, place)?;
         self.formula.leaf(Node::At(side, first + self.slices.at))
     }
@@ -109,6 +111,8 @@ impl Parser<'_, '_> {
     /// Parses a whole formula. Slices outside of reductions make a short vector: `x[0:2] - y[0:2]`
     /// is two numbers per pair.
     pub(super) fn value_of_the_pair(&mut self) -> Result<Id> {
+        // The first reading tells whether there are slices at all; it is also the part of component
+        // 0.
         let begin = self.at;
         let first = self.expression()?;
         let Some(len) = self.slices.len else {
@@ -193,6 +197,7 @@ impl Parser<'_, '_> {
         range: &Range<usize>,
     ) -> Result<(Vec<Id>, Option<Id>)> {
         let begin = self.at;
+        // An inner reduction has slices of its own, of any length; those around it wait.
         let outer = std::mem::take(&mut self.slices);
         let first = self.arguments()?;
         let Some(len) = self.slices.len else {
@@ -202,6 +207,7 @@ impl Parser<'_, '_> {
         let end = self.at;
         let place = range.start..self.tokens[end - 1].range.end;
         let mut parts = vec![self.part(name, &first, len, &place)?];
+        // Component 0 was read already; the others read the same tokens again.
         for at in 1..len {
             self.begin_part(begin, at, len, &place)?;
             let arguments = self.arguments()?;
@@ -245,6 +251,8 @@ impl Parser<'_, '_> {
             .find(|(n, _)| *n == name)
             .map_or(Reduce::Sum, |(_, op)| *op);
         let joined = self.by_halves(op.operator(), parts)?;
+        // What `name` does after joining: a mean divides, a norm takes the root, and a count is a
+        // number.
         match name {
             "mean" => {
                 let len = self.formula.number(len as f64)?;
@@ -290,6 +298,7 @@ impl Parser<'_, '_> {
         let len = self.slices.len.unwrap_or(1);
         let end = self.at;
         let place = self.tokens[op].range.start..self.tokens[end - 1].range.end;
+        // `next` is the body for the current component, `total` what was accumulated before it.
         let mut next = self.one_number(body.1, len, place.clone())?;
         let mut total = init;
         for at in 0..len {
