@@ -1,8 +1,19 @@
 //! Rows of truth values as bit sets: how many components two rows have both, or have only one of,
 //! by counting bits.
 //!
-//! A count is an integer, so it is the sum that the formula asks for in bits, whatever the order of
-//! its terms.
+//! ```text
+//! word w of row r  at  (r / 16 · words + w) · 16 + r mod 16          panels of 16 rows
+//! for each panel of 16 columns, for each 4 rows
+//!     sums[4][16] = 0
+//!     for w in words
+//!         lanes = word w of the 16 columns
+//!         for each row: sums[row] += popcount(word w of the row  &  or ^  lanes)
+//!     write the sums as numbers
+//! ```
+//!
+//! 64 components are one word, so a row of a thousand bits is 16 words and a pair costs 16
+//! operations. The 4 × 16 sums stay in registers. A count is an integer, so it is the sum that the
+//! formula asks for in bits, in any order of terms.
 
 use std::ops::Range;
 use zipfold_vector::simd::{Element, Isa};

@@ -1,5 +1,19 @@
 //! Indices of the cells of a row that meet a predicate, appended to pages that grow without
 //! copying.
+//!
+//! ```text
+//! for each vector of values
+//!     bits = test(vector, bound)                  a bit for each lane
+//!     if bits ≠ 0
+//!         page = the last page, or a new one if it has no room for 16 more
+//!         store the indices of the set bits side by side; advance by their number
+//! the last, partial vector is padded and its bits are masked
+//! ```
+//!
+//! Most vectors have no match, so the test and one branch are the loop. Pages, and not one vector
+//! that doubles: matches may be billions, and doubling would copy them and need three times their
+//! memory for a moment. A store always writes a whole vector of indices; the slack of a page takes
+//! what is written beyond the matches.
 
 use zipfold_vector::simd::{Element, Isa, Kernel, Lanes, first_lanes};
 

@@ -1,9 +1,20 @@
 //! Register-blocked zip-reduce over packed panels: Σₖ zip(xᵢ[k], yⱼ[k]) for every cell of a block.
 //!
-//! Components are summed in slices of [`SLICE`] in registers, and slices in `f64`: the relative
-//! error of an `f32` sum of non-negative terms stays below 10⁻⁵ for any number of components. The
-//! exact form ([`zip_reduce_exact`]) adds in ascending order in `f64` without contraction, so that
-//! its bits are those of the plain loop.
+//! ```text
+//! for each panel of columns, for each 8 rows (or fewer registers' worth)
+//!     for each slice of components
+//!         tile sums = 0                                                in registers
+//!         for k in the slice
+//!             y = component k of the panel's columns                   one or two vectors
+//!             for each row: sums[row] += zip(x[row][k], y)             x[row][k] in all lanes
+//!         result += sums                                               in f64
+//! ```
+//!
+//! Each loaded vector of y serves all rows of the tile, and each number of x all lanes, so
+//! arithmetic is the limit and not memory. Components are summed in slices of [`SLICE`] in
+//! registers, and slices in `f64`: the relative error of an `f32` sum of non-negative terms stays
+//! below 10⁻⁵ for any number of components. The exact form ([`zip_reduce_exact`]) adds in ascending
+//! order in `f64` without contraction, so that its bits are those of the plain loop.
 
 use super::panels::{A_ROWS, PackedA, PackedB};
 use std::ops::Range;

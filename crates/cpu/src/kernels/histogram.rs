@@ -4,6 +4,18 @@
 //! path computes in `f32` with a proved bound of its error, counts what is clear of every edge, and
 //! re-evaluates the rest. Counts are kept in private `u32` copies of the bins, one per lane (modulo
 //! [`COPIES`]), and flushed before they can overflow.
+//!
+//! ```text
+//! for each group of anchors (rows of x, in registers)
+//!     for each vector of columns
+//!         r² of all anchors, in f32                               (sweep.rs)
+//!         bins and the lanes that are too near an edge            (binner.rs, uniform.rs, table.rs)
+//!         increment the counter of each lane in its own copy      (copies.rs)
+//!         for each lane near an edge: take its count back, and count it by its reference r²
+//! ```
+//!
+//! Copies by lane, because two lanes of a vector often fall into the same bin, and an increment
+//! would wait for the one before it. The counters of copies are added when the sweep ends.
 
 mod binner;
 mod copies;

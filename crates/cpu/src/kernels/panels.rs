@@ -1,5 +1,20 @@
 //! Packed panels: rows of a table, a few at a time, stored component by component, padded with
 //! zeros.
+//!
+//! ```text
+//! panel p holds rows p·w … p·w + w − 1 (w = 8 for the left side, one register tile for the right)
+//! value (row, component k)  at  (p · components + k) · w + row mod w
+//!
+//! pack, in parallel by panel:
+//!     for 16 components at a time                 one or two lines of each row
+//!         for each row of the panel
+//!             prefetch the row's next components
+//!             write its 16 numbers, w apart
+//! ```
+//!
+//! A kernel then reads component k of all rows of a panel as one vector, in order, with no stride.
+//! Blocking by 16 components keeps both the lines that are read and those that are written in the
+//! nearest cache. Strips (hoisted rows that are transposed already) are copied without this.
 
 use rayon::prelude::*;
 use zipfold_vector::memory::Block;

@@ -1,5 +1,19 @@
 //! Two passes over reductions of long rows: which of a run of values in single precision meet a
 //! limit, and the exact values of those that single precision leaves open.
+//!
+//! ```text
+//! meets:  for each row of up to 128 values
+//!             may  = values within the wider limit, a bit each
+//!             if may = 0: nothing                                       most rows
+//!             sure = values within the narrower limit
+//!             open = may and not sure
+//! exact:  for the strips of 8 columns that have an open value, four strips at a time
+//!             for k in components
+//!                 sums[strip] += zip(x[k], y[strip][k])                 f64, ascending, not contracted
+//! ```
+//!
+//! Four strips at a time, because the additions of one strip wait for each other, and the four
+//! chains do not. A whole strip is computed for one open value: its lanes cost nothing more.
 
 use super::dense::step::Step;
 use super::dense::{ZipReduce, by_form};

@@ -1,4 +1,18 @@
 //! The k smallest values of a row: by value, then index, NaN last.
+//!
+//! ```text
+//! offer(values):
+//!     until there is a bound: insert each value
+//!     for each vector of values, four at a time
+//!         skip it if no value is ≤ bound                              most vectors
+//!         insert the values that are
+//! insert, k ≤ 32:  shift larger entries up by one; bound = the last
+//! insert, k > 32:  append; at 2k + 64 entries select the k smallest in linear time; bound = the worst of them
+//! ```
+//!
+//! A sorted list is fastest while it fits a few lines of memory; a long list would be shifted for
+//! every insertion, so candidates gather and are selected in bulk. The bound may then be too large,
+//! which lets in a few candidates more and never loses one.
 
 use std::cmp::Ordering;
 use zipfold_vector::simd::{Element, Isa, Kernel, Lanes, first_lanes};

@@ -1,7 +1,21 @@
-//! Family *dense*: register-blocked zip-reduce over slices of components in shared memory, for
-//! matrices of any formula with one loop over components. The tuple ⟨c, r, s, d'⟩ of the all-pairs
+//! Writes register-blocked kernels for matrices of any formula with one loop over components:
+//! zip-reduce over slices of components in shared memory. The tuple ⟨c, r, s, d'⟩ of the all-pairs
 //! paper is here r = 16 rows of c = 16 or 8 threads, s = 8 × 8 or 8 × 16 cells each, and d'
 //! components a slice.
+//!
+//! ```text
+//! sums[8][8 or 16] = identity
+//! for each slice of components
+//!     copy the slice of 128 rows of x and of y into shared memory        asynchronously, 2 slices ahead; or through registers, 1 ahead
+//!     for k in the slice
+//!         xv[8], yv[8 or 16] = the thread's rows and columns at component k, by loads of 16 bytes
+//!         for p, q: sums[p][q] ⊕= zip(xv[p], yv[q])
+//!     every 1024 components, if single precision sums: long += sums; sums = 0
+//! for p, q: value = the rest of the formula on sums[p][q]; store it, and its mirror image
+//! ```
+//!
+//! Each number in shared memory serves 128 pairs, and each in a register 8 or 16, so that
+//! arithmetic and not memory sets the pace. The second accumulator bounds the error of long sums.
 
 use super::pair::{RootText, StageText, pair_text};
 use super::values::width;

@@ -1,4 +1,18 @@
-//! What each fold adds to the sweep of family *points*.
+//! Writes what each fold adds to the sweep.
+//!
+//! ```text
+//! sums        part[q] += value                     after each panel: total[q] += part[q] in double precision
+//! extremes    if value better than best[q]: best[q], index[q] = value, other
+//! exponentials  if value > top[q]: shrink the sum; sum += exp(value − top)        after each panel: into double precision
+//! counts      if predicate: count[q] += 1          single precision: sure counts, maybe is marked
+//! histogram   t = position of the value in bins, from single precision
+//!             if t is further from an edge than the bound of its error: bins[round(t)] += 1    (shared memory, several copies)
+//!             else mark the pair; settle: bin of its value in double precision
+//! ```
+//!
+//! The position is computed so that its rounding to an integer is the bin, and the distance from
+//! the nearest integer is the test: no edge is read from memory for most pairs. The bound includes
+//! the error of the value (`plan/src/device/rounding.rs`), of the root and of the position itself.
 
 use super::select::Truth;
 use super::sweep::{FoldText, number};

@@ -1,5 +1,18 @@
-//! The k nearest of every anchor: lists in registers or in device memory; candidates of single
-//! precision wait in a queue.
+//! Writes lists of the k nearest of every anchor.
+//!
+//! ```text
+//! in registers (k ≤ 16, double precision):  a value better than the worst is inserted by one pass of exchanges
+//! in device memory (k > 16):                a heap for each anchor; a value better than its root replaces it
+//! candidates (single precision):
+//!     limit[q] = worst so far + the bound of the error
+//!     a value ≤ limit[q] appends (q, other) to the thread's queue of 32 in shared memory
+//!     when the queue is nearly full, or others seen have doubled:
+//!         compute the queued pairs in double precision, keep the better ones, lower the limits
+//! ```
+//!
+//! Threads of a warp wait for the slowest, so insertions are collected: all threads empty their
+//! queues together. Emptying also when the number of others has doubled keeps limits fresh at the
+//! beginning, when they fall fast.
 
 use super::fill;
 use super::sweep::{FoldText, number, step};

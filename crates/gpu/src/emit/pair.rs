@@ -1,5 +1,20 @@
-//! The pair function of a lowered formula as C statements over the macros `XS(s, k)`, `XA(a)`
-//! (stream and number of the row of x), `YS`, `YA` (of y), `CV(v, k)` (constant vectors) and `DIM`.
+//! Writes the pair function of a lowered formula as C statements over the macros `XS(s, k)`,
+//! `XA(a)` (hoisted vector and scalar of the row of x), `YS`, `YA` (of y), `CV(v, k)` (constant
+//! vectors) and `DIM`.
+//!
+//! ```text
+//! the difference by the minimum image, if there is a box
+//! for each stage of the formula
+//!     scalars that the loop reads
+//!     accumulators = identities
+//!     for k in components: vectors of the stage, then accumulators ⊕= body
+//! scalars after the last loop
+//! → the expression of every root
+//! ```
+//!
+//! A kernel defines the macros for its own layout (registers, shared memory, panels), so the same
+//! text serves sweeps, tiles and exact re-computation. Contraction is off in double precision, so
+//! the operations are those of the reference.
 
 use super::expression::{binary, literal, power, select, unary};
 use super::type_name;

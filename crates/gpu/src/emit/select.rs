@@ -1,5 +1,17 @@
-//! What joins add to the sweep: matches go to a buffer of pages, or are counted first and then put
-//! where they belong.
+//! Writes what joins add to the sweep: matches go to a buffer of pages, or are counted first and
+//! then put where they belong.
+//!
+//! ```text
+//! predicate in double precision, or:  sure / maybe in single precision, where maybe is marked and computed again
+//! pages:   a block owns a page at a time; a match takes the next place in it by an atomic in shared memory
+//!          before a chunk that may overflow the page: take a new page by a global atomic
+//!          no page left: note where to resume, and leave; the host empties the pages and starts the kernel again
+//! count:   count matches; the host adds the counts up; a second kernel writes each match at its offset
+//! ```
+//!
+//! The number of matches is not known before. Pages need one pass and bounded memory; counting
+//! needs two passes and is kept to compare with. Order within a page is arbitrary, so the host
+//! sorts.
 
 use super::expression::literal;
 use super::pair;

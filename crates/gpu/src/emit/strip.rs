@@ -1,5 +1,19 @@
-//! Folds as epilogues of dense tiles: rows too wide for registers are compared by register-blocked
-//! tiles, and the fold takes the cells from there. No matrix is ever in memory.
+//! Writes folds as epilogues of dense tiles: rows too wide for registers are compared by
+//! register-blocked tiles, and the fold takes the values from there. No matrix is ever in memory.
+//!
+//! ```text
+//! for each tile of 128 others in the strip
+//!     sums[8][16] by register-blocked slices of components (dense.rs)
+//!     for each row of the thread's part of the tile
+//!         fold.line; for each value: fold.absorb            a limit test, a bin, a sum
+//!     fold.settle:  candidates of all threads are queued in shared memory (the space of the slices),
+//!                   computed in double precision, one per thread, and given to the threads that own their rows
+//! fold.end
+//! ```
+//!
+//! A sweep with rows of more than 32 numbers would read every row from device memory for each
+//! anchor. A tile reads each number once for 128 pairs. The price is that a thread holds parts of
+//! rows of others, so results by row need the exchange above.
 
 use super::dense::Text;
 use super::epilogue::{ENTRIES, Epilogue, emptied, entered, marked, marks};

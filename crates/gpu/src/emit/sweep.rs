@@ -1,5 +1,26 @@
-//! Family *points*: anchors in registers, the other side through shared memory, a fold in
-//! registers, shared or global memory.
+//! Writes the sweep kernels of devices: anchors in registers, the other side through shared memory,
+//! a fold in registers, shared or global memory.
+//!
+//! ```text
+//! each thread holds A anchors (rows of one side), in registers
+//! for each panel of 128 others in the block's span
+//!     copy the panel to shared memory                       or read it through the cache, or by shuffles
+//!     fold.before; fold.chunk
+//!     for each `load` others of the panel, unrolled
+//!         read them once for all anchors
+//!         for each anchor, for each other that the domain has
+//!             values of the pair (pair.rs)
+//!             cut-off, NaN                                  left out if every pair counts
+//!             fold.absorb                                   accumulate, or mark a candidate
+//!         fold.settle                                       candidates in double precision
+//!     fold.after
+//! fold.finish
+//! ```
+//!
+//! The skeleton is C (`kernels/sweep.c`), filled in here, and folds are texts for its places
+//! ([`FoldText`]). A generated text and not a template of the compiler, because formulas are known
+//! at run time. Rows are packed in panels of 128, component by component, so that a warp reads one
+//! component of consecutive rows in one transaction.
 
 use super::pair::{RootText, SHORT, fast_pair_text, pair_text};
 use super::values::{NO_ACCESS, access, width};

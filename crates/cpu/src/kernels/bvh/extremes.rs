@@ -1,6 +1,19 @@
 //! The least and the largest value of all pairs: a limit that all threads share, and down the boxes
 //! only where a pair may be beyond it. Values are not below zero, so that their bits are in their
 //! order.
+//!
+//! ```text
+//! sample: values of neighbours along the curve, of 8 rows with all columns, and of the farthest of the farthest
+//! for each group of 16 rows
+//!     leaves = leaves of y whose box and the group's box may hold a value beyond the limit
+//!     for each row, for each vector of these leaves that may still be beyond the limit
+//!         best = min or max with the values of the leaf's points
+//!     limit = best, by an atomic min or max on its bits
+//! ```
+//!
+//! The sample sets limits so near to the extremes that most groups find no leaf at all. An atomic
+//! on the bits of an f64 is a plain integer instruction, because the order of non-negative numbers
+//! is that of their bits.
 
 use super::measure::{Extent, by_form, least, most, slacks, values};
 use super::within::Found;

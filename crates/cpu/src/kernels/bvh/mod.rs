@@ -1,10 +1,19 @@
-//! Bounding volume hierarchies: sorted points of one to four coordinates under a small hierarchy of
+//! Bounding-volume hierarchies: sorted points of one to four coordinates under a small hierarchy of
 //! boxes, for neighbours and pairs within a distance.
 //!
 //! Every value is the reference value: f64, terms in ascending order, nothing contracted. A box is
-//! left out by the same operations on the gaps between it and a point: rounding never falls as its
-//! argument rises, so the value of the gaps, rounded as that of a pair is, is at most that of any
-//! pair. No error bound is needed but for the limit that a row takes over from the row before.
+//! pruned by evaluating the measure on the gaps between it and a point. Rounding is monotone, so
+//! the value of the gaps, rounded as that of a pair is, is at most that of any pair in the box. No
+//! error bound is needed but for the limit that a row takes over from the row before.
+//!
+//! ```text
+//! points sorted along a curve; every LEAF of them has a box; every FAN boxes have a box, up to one batch at the top
+//! search:  open the top batch; for each box whose least value is within the limit
+//!              descend to its FAN children, or evaluate the pairs of its leaf
+//! ```
+//!
+//! Wide nodes of FAN boxes, not binary ones: their least values are a few vector operations, and a
+//! level is an array without pointers.
 
 mod extremes;
 mod measure;

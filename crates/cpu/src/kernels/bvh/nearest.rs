@@ -1,4 +1,22 @@
 //! The k nearest of every row: down the boxes, the nearest first, until none can hold a better one.
+//!
+//! ```text
+//! limit = ∞
+//! for each row, in sorted order
+//!     level = top; batch[level] = least values of its boxes
+//!     loop
+//!         bound = the worst of a full list, or limit
+//!         take the open box of batch[level] with the least value, if that is ≤ bound
+//!         none left: level += 1; above the top: done
+//!         level = 0: offer the values of the leaf's points that are ≤ bound
+//!         else: level −= 1; batch[level] = least values of its children
+//!     limit = worst of this row + distance to the next row            (triangle inequality)
+//! ```
+//!
+//! The limit taken over from the row before is what makes the first descent short: rows that follow
+//! each other are near each other, so their k-th neighbours are about as far. Depth first with an
+//! array of batches needs no heap; taking the nearest box of a batch first makes the bound small
+//! early.
 
 use super::measure::{Extent, LARGEST, MAGNITUDES, PERIODIC, by_form, least, slacks, values};
 use super::{Bvh, Cut, FAN, LEAF, Measure, live, slack};

@@ -1,11 +1,28 @@
 //! A mesh of columns: points in cells across all axes but one, and sorted along that one, for
-//! histograms whose last edge is short beside the points' extent.
+//! histograms whose last edge is short against the extent of the points.
 //!
 //! The points of a column that may be below the last edge of a point follow one another: those
 //! whose coordinate along the column is at most √(last² − gap²) away, where the gap is that between
 //! the cells. What is left out is certain to be beyond the edge in the reference's arithmetic too.
 //! Cell lists as in Hockney & Eastwood, *Computer Simulation Using Particles* (1988), chapter 8,
 //! with the innermost axis sorted (Sinha & Garrison, MNRAS 491 (2020) 3022).
+//!
+//! ```text
+//! build:  column of every point, counting sort by column, sort of each column along the axis
+//!         steps = cells around a column whose gap is below the reach, with √(reach² − gap²) for each
+//!
+//! for each column of x in the rows wanted
+//!     passing = the columns of y at its steps, a cursor at the start of each
+//!     for each group of 4 points along the column
+//!         lo, hi = their first and last coordinate
+//!         for each passing column
+//!             move its cursors up to lo − reach and hi + reach          they only move forward
+//!             add the span between them to the group's strip            up to three spans in a periodic box
+//!     give the strips to the sweep
+//! ```
+//!
+//! Cursors instead of searches: groups ascend along the column, so all spans of a column cost one
+//! pass over it. Columns are padded, so that the sweep may read whole vectors past their ends.
 
 use super::points::{Frame, GAP, Near, Points, Space};
 use super::strips::{Span, Strip};

@@ -1,6 +1,18 @@
-//! Sums by bin beside the counts: products of weights, and values. Terms are whole numbers of a
+//! Sums by bin next to the counts: products of weights, and values. Terms are whole numbers of a
 //! small unit, so that sums are exact and the same in every order, as those of
 //! [`zipfold_core::fold::HistogramState`].
+//!
+//! ```text
+//! term (up to 2⁸⁰ units)  =  h · 2⁵⁴ + m · 2²⁷ + l            three f64 of at most 27 bits, split without rounding
+//! for each 128 terms
+//!     split them into three arrays, vector by vector
+//!     for each term: parts[slot][k mod 4] += (h, m, l)        four copies, so that sums of one slot do not wait
+//! after at most 2²⁶ terms: totals[slot] += h · 2⁵⁴ + m · 2²⁷ + l in i128, parts = 0
+//! ```
+//!
+//! Additions of 128 bits are a chain of two instructions that no vector unit has. Three f64
+//! additions are exact as long as sums stay below 2⁵³, which 2²⁶ terms of 2²⁶ do, and take a third
+//! of the time of the rest of the loop. Scales with several windows are rare and go term by term.
 
 use zipfold_core::fold::Scale;
 use zipfold_vector::simd::{Isa, Kernel, Lanes};

@@ -1,4 +1,22 @@
 //! The loops over pairs: anchors in registers, vectors of the other side streaming by.
+//!
+//! ```text
+//! for each strip of rows, for each group of A anchors in it       A = 4 with 32 registers, 2 with 16, 1 at the end
+//!     for each span of columns (moved by whole edges of the box if its image is known)
+//!         for each piece of the span
+//!             visitor.visit(anchors, piece):
+//!                 for each vector of columns
+//!                     load its coordinates once for all anchors
+//!                     for each anchor: d = x − y (nearest image), r² = Σ d²
+//!                     Counting: place r² in bins, bump the counters of the round before, settle what is undecided
+//!                     Queueing: append r² < far to a queue; when it is nearly full, count the queue
+//! ```
+//!
+//! Counting is for sweeps in which most pairs are in a bin. Queueing is for those in which most are
+//! beyond the last edge: their r² is compared once, and the expensive part runs over full vectors
+//! of pairs that count. The loops are generic over dimensions D, kind of box P and anchors A, so
+//! that all coordinates stay in registers; a visitor and not a closure, because what is not inlined
+//! loses the instruction set of its caller.
 
 use super::binner::Binner;
 use super::counts::Histogram;
