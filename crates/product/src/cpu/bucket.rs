@@ -1,9 +1,27 @@
-//! The paper's bucket kernel: any number of tables at once, no intermediate, addresses in mixed
-//! radix.
+//! The paper's bucket kernel: any number of tables at once, without an intermediate table.
 //!
-//! A block of the fastest digits is computed at a time: each table contributes to it a run, a
-//! constant or a pattern. Small patterned tables are restructured once, so that the block becomes a
-//! run in them too.
+//! The digits that run fastest are cut off as a *block* of at most some thousand configurations;
+//! all slower ones are counted in mixed radix. Along the block each table is a run, a constant or a
+//! pattern of offsets. A small table with a pattern is rearranged once, so that the block becomes a
+//! run in it too.
+//!
+//! ```text
+//! for each configuration of the slow kept digits                        in parallel
+//!     out = 0 along the block
+//!     for each configuration of the summed digits
+//!         offsets of all tables: those of the previous configuration plus the steps of the digits
+//!         out ⊕= product of the tables along the block
+//!     result = out
+//! ```
+//!
+//! Why this shape: the inner loop is long and straight whatever the tables look like, and nothing
+//! is written but the result. What it costs is one product per configuration of *all* variables.
+//! Where a join of two tables could sum a variable early, the matrix kernels ([`super::matrix`]) do
+//! fewer operations; the plan decides.
+//!
+//! A log-sum-exp goes over the summed digits twice, first for the largest term of each entry, then
+//! for the sum of exponentials below it. A result of a single block is split along its summed
+//! digits instead, and the parts are merged in order.
 
 use super::lanes::{DEEP, MOST_RUNS, Product, Step, Term, accumulate, sum_products};
 use super::logs;

@@ -2,8 +2,24 @@
 //!
 //! The first table is read by vectors along its own fastest variables, which also run fastest in
 //! the result: where they lie side by side it is not copied at all. The second one is small or used
-//! often, and is packed for the register tiles. The plan ([`Direct::of`]) is made once and knows
-//! every offset; a call ([`Direct::run`]) only computes.
+//! often, and is packed for the register tiles.
+//!
+//! ```text
+//! plan (once, Direct::of)
+//!     for each order of the two tables and each cut into vectors, rows and columns
+//!         predict the cost; keep the cheapest
+//!     list the offsets of all rows, columns and depths
+//!
+//! run (Direct::run)
+//!     exponentials of the tables, where they hold logarithms
+//!     pack the second table
+//!     for each strip of rows                                        in parallel
+//!         for each register tile (super::tiles): sum along the depth, take logarithms, store
+//! ```
+//!
+//! Why this shape: with a depth of ten to a hundred, packing both sides costs as much as the
+//! product. So one side is used in place, and everything that depends on the shape alone is done
+//! once in the plan.
 
 use super::permute::{Packing, Run};
 use super::real::Real;

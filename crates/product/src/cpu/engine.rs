@@ -1,4 +1,22 @@
 //! The executor: a plan's joins forward, then a traceback, samples or the backward sweep.
+//!
+//! ```text
+//! forward
+//!     for each join of the plan, in its order
+//!         contract its tables on the device or the host, as the plan says
+//!         if a device refuses for want of memory: the host takes over
+//!         drop the inputs, unless a later pass needs them
+//! then one of
+//!     traceback   from the root: the best configuration of each join's variables, given those above
+//!     samples     the same with draws in proportion to the terms
+//!     backward    gradient of the root = 1; for each join in reverse
+//!                     gradient(input) = gradient(result) · all other inputs, summed to its variables
+//!                 marginals are read where a variable has its smallest table
+//! ```
+//!
+//! Why one sweep for all marginals: the gradient of a sum of products with respect to an entry is
+//! the sum of all terms that hold it; one backward pass at about twice the cost of the forward one
+//! gives all of them.
 
 use super::contract::contract;
 use super::copies::{self, Copies, There};

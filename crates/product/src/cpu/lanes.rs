@@ -1,4 +1,15 @@
-//! Inner loops of the bucket kernel, compiled for AVX-512 and AVX2 beside the plain form.
+//! Inner loops of the bucket kernel, compiled for AVX-512 and AVX2 as well as in the plain form.
+//!
+//! ```text
+//! accumulate     out[i] ⊕= constant · a[i] · b[i] · …          one configuration, any fold
+//! sum_products   for each 32 entries of the block                 up to 16 configurations, sums only
+//!                    sums = out
+//!                    for each configuration: sums[i] += constant · a[i] · b[i]
+//!                    out = sums
+//! ```
+//!
+//! Why the second form: a block's sums stay in registers over many configurations, where the first
+//! loads and stores them for each.
 
 use super::number::Number;
 use super::slices;

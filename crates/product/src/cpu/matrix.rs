@@ -1,9 +1,27 @@
-//! Contraction of two tables as a batch of matrix products, packed straight from any layout (no
-//! transposed copies).
+//! Contraction of two tables as a batch of matrix products, packed straight from any layout,
+//! without transposed copies.
 //!
-//! Products whose entries share lines of memory are taken together, so that every line is read and
-//! written once. A deep product with a small result is split along its depth, in parts that depend
-//! on its size alone.
+//! Every variable belongs to one of four groups: *batch* (in both tables and the result), *rows*
+//! (in the first and the result), *columns* (in the second and the result), *depth* (in both,
+//! summed).
+//!
+//! ```text
+//! for each task: a batch entry (or a group of them), a strip of rows and a strip of columns   in parallel
+//!     for each block of the depth, at most 256
+//!         pack the second table's columns into panels
+//!         for each block of rows
+//!             pack the first table's rows into panels
+//!             for each register tile: multiply panels (super::micro)
+//!                 the first block of the depth stores, later ones add
+//! ```
+//!
+//! Why this shape: packing reads each entry once per block, at any stride, and the multiplication
+//! then reads only consecutive memory that stays in the cache; a transposed copy would write and
+//! read both tables once more.
+//!
+//! Products of the batch whose entries share lines of memory are taken together, so that every line
+//! is read and written once. A deep product with a small result is split along its depth, in parts
+//! that depend on its size alone and are merged in order: the same bits for any number of threads.
 
 use super::micro::{COLUMNS, ROWS};
 use super::pack::{Form, Panels, Picked, pack};

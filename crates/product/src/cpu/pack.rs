@@ -1,4 +1,20 @@
 //! Packing of matrix panels: entries at any offsets, depth slowest within a panel.
+//!
+//! ```text
+//! panel[k][lane] = table[row offset of lane + depth offset of k]
+//!
+//! by rows      (the depth is consecutive in memory, 32 to 256 long)
+//!     copy 8 rows to a buffer, then transpose the buffer into the panel
+//! by depths    (otherwise)
+//!     for as many panels as stay in the nearest cache, for k in the depth
+//!         prefetch what a later k needs
+//!         rows consecutive: copy
+//!         depths consecutive: rectangles of 8 rows × 4 depths, transposed in registers
+//!         neither: entry by entry
+//! ```
+//!
+//! Why two ways: a line of memory should be read once and used whole. Which loop does so depends on
+//! what is consecutive, the depth or the rows.
 
 use super::number::Number;
 use zipfold_vector::memory::Block;

@@ -1,7 +1,16 @@
 //! Entries of a table brought side by side, vector by vector, and their exponentials on the way.
 //!
-//! A vector is put together from the pieces of the table that hold its entries: a permutation in
-//! registers for each of them.
+//! ```text
+//! for each vector of the result
+//!     for each piece of the table that holds entries of it, at most 8
+//!         load the piece; permute its lanes; merge them into the vector
+//!     exponentials of the whole vector, if wanted
+//!     store
+//! ```
+//!
+//! Why by pieces: entries that differ in a table's fast digits lie within a few vectors of each
+//! other, so that a few loads and permutations in registers replace as many scalar loads as there
+//! are lanes.
 
 use super::number::Number;
 use super::tiles::Row;

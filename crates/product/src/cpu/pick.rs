@@ -1,5 +1,16 @@
 //! Vectors of entries that lie near each other in a table, for the packed blocks of
 //! [`super::vectors`].
+//!
+//! ```text
+//! pick (once)      first place of the vector's entries, and each lane's place after it
+//! for each place, for each pick
+//!     prefetch for a place up to 16 further on
+//!     load one vector of memory from the first place, lanes after the last entry masked off
+//!     permute its lanes by the pick; store
+//! ```
+//!
+//! Where the entries of a vector reach further than one vector of memory, or the machine lacks
+//! AVX-512, all are copied one by one instead.
 
 use super::number::Number;
 #[cfg(target_arch = "x86_64")]

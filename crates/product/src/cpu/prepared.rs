@@ -1,10 +1,18 @@
 //! A bucket that is planned once and executed many times: tables as they lie in memory, in f32 or
 //! f64, of values or of logarithms.
 //!
-//! Tables are taken two at a time by [`super::direct`], in the order that is predicted to be the
-//! cheapest; a summed variable leaves with the last table that holds it. That is made for the
-//! paper's buckets, of up to some hundred summed configurations; deeper products are faster by a
-//! plan, which packs both sides.
+//! ```text
+//! plan
+//!     search the order of pairwise joins by predicted cost:
+//!         all orders up to four tables, the cheapest next pair above
+//!     a summed variable leaves with the last join that holds it
+//! run
+//!     for each join: super::direct, into a buffer of its own
+//!     of logarithms: shift by the ends of the tables, or super::bucket where the range is too wide
+//! ```
+//!
+//! It is made for the paper's buckets, of up to some hundred summed configurations; deeper products
+//! are faster by a plan, which packs both sides ([`super::matrix`]).
 
 use super::bucket::{self, Mode};
 use super::direct::{Buffers, Direct, Domain, Logs, PACKED, Scope, Way};

@@ -1,5 +1,17 @@
 //! Tables as mantissas and one power of two, with bounds on the mantissas: the log domain at the
 //! speed of the linear one.
+//!
+//! ```text
+//! table entry = mantissa · 2^exponent          one exponent for the table
+//! product     bounds of the result from the bounds of the inputs, before anything is computed
+//!             if they fit the type's range: multiply mantissas, add exponents
+//!             else: logarithms for this join, and back where the result allows it
+//! settle      find the true bounds; if far from the middle, multiply all mantissas by a power of 2
+//! ```
+//!
+//! Why: a log-sum-exp costs an exponential for each term, a multiply-add costs half a cycle. Most
+//! tables span far less than a type's range (about 2^±126 for f32), so that one exponent for the
+//! table is enough, and the bounds decide it without a look at the entries.
 
 use super::bounds::Ends;
 use super::gather::Picked;

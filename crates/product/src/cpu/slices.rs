@@ -1,4 +1,15 @@
 //! Whole tables of logarithms: their ends, and their exponentials.
+//!
+//! ```text
+//! ends          (least, greatest) of the entries above a floor, NaN passed over
+//! exponentials  out[i] = exp(in[i] − shift)
+//! logarithms    out[i] = ln(in[i]) + shift
+//! ```
+//!
+//! These are the only passes that the scaled form ([`super::scaled`]) makes over a table apart from
+//! the product, so each is one loop over vectors, with the last one masked, compiled for every
+//! instruction set. Conversions between types go by blocks of 512 entries that stay in the nearest
+//! cache between two loops.
 
 use super::number::Number;
 use rayon::prelude::*;

@@ -1,6 +1,23 @@
-//! Products of matrices whose entries are vectors. A vector is neighbours of the result, whatever
-//! variables they differ in, so that any interleaving of rows, columns and batch is stored by whole
-//! vectors; packing lays out both inputs to match.
+//! Products of matrices whose entries are vectors.
+//!
+//! A *vector* is a run of neighbours of the result, whatever variables they differ in. So any
+//! interleaving of rows, columns and batch is stored by whole vectors; packing lays out both inputs
+//! to match.
+//!
+//! ```text
+//! for each task: a batch entry, a strip of vectors and a strip of columns    in parallel
+//!     for each block of the depth, at most 64
+//!         a = the first table's entries for the vectors, picked (super::pick)
+//!         for each 64 columns
+//!             b = the second table's entries for these columns, packed
+//!             for each register tile of vectors × columns
+//!                 sums[v][c] ⊕= a[k][v] · b[k][c]         for k in the block, lane by lane
+//!                 result ⊕= sums
+//! ```
+//!
+//! Why this shape: [`super::matrix`] wants rows to run fastest in the result. Where a row and a
+//! column variable alternate in its fastest digits, storing its tiles would scatter single entries;
+//! here the entries that lie side by side are computed side by side.
 
 use super::pack::Panels;
 use super::pick::{Pick, Places, Steps};
