@@ -19,6 +19,7 @@ pub(crate) struct Seconds {
     pub range: f64,
     pub plan: f64,
     pub kernel: f64,
+    pub load: f64,
     pub write: f64,
     pub total: f64,
 }
@@ -65,7 +66,7 @@ pub(crate) fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
             "plan": plan_json(&outcome.plan, flags::words)?,
             "counts": {"cells": outcome.cells, "evaluated": evaluated, "skipped": tally.skipped, "settled": tally.settled, "counted": tally.counted, "far": tally.far, "nan": tally.nan},
             "phases": phases,
-            "seconds": {"read": seconds.read, "range": seconds.range, "plan": seconds.plan, "kernel": seconds.kernel, "write": seconds.write, "total": seconds.total},
+            "seconds": {"read": seconds.read, "range": seconds.range, "plan": seconds.plan, "kernel": seconds.kernel, "load": seconds.load, "write": seconds.write, "total": seconds.total},
             "peak_bytes": peak_bytes,
             "outputs": outputs,
             "warnings": flags::told_all(&outcome.warnings),

@@ -138,7 +138,7 @@ pub(crate) fn run(problem: &Problem, args: &RunArgs, verb: &str, budget: &Budget
     );
     (seconds.range, seconds.plan) = (range.map_or(0.0, |found| found.seconds), answer.planning);
     progress.end();
-    seconds.kernel = outcome.kernel_seconds;
+    (seconds.kernel, seconds.load) = (outcome.kernel_seconds, outcome.load_seconds);
     let writing = Instant::now();
     let names = Names::of(&data);
     let outputs = finish(problem, job, outcome, &names, args, &options, output)?;

@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::{Blame, Error, Job, Opt, Precision, Result};
 use zipfold_plan::device::matrix::{self, Matrix};
-use zipfold_plan::device::{Facts, OnDevice, Runtime, Work};
+use zipfold_plan::device::{Blocks, Facts, OnDevice, Runtime, Work};
 use zipfold_plan::executor::{Executor, Folded, Nowhere, Sink, Stop};
 use zipfold_plan::overrides::Residency;
 use zipfold_plan::{Plan, Tile};
@@ -41,11 +41,12 @@ enum Family<'j> {
 const VALUES_AT_A_TIME: usize = 64 << 20;
 
 impl<'j> Engine<'j> {
-    /// Hoists and uploads the rows of `job`, and compiles its kernels.
+    /// Hoists and uploads the rows of `job`, or of block `at` of several devices, and compiles its
+    /// kernels.
     ///
     /// # Errors
     /// `Device` and `Resource` of the device; `Request` for more rows than kernels number.
-    pub fn load(job: &'j Job, plan: &Plan, device: Device) -> Result<Self> {
+    pub fn load(job: &'j Job, plan: &Plan, device: Device, at: usize) -> Result<Self> {
         if job.space.n.max(job.space.m) >= 1 << 31 {
             let e = Error::request(format!("{} rows", job.space.n.max(job.space.m)))
                 .limit("2147483647 rows on a device");
@@ -78,7 +79,8 @@ impl<'j> Engine<'j> {
             narrow,
             half,
         };
-        let held = Rows::load(job, *rows, &device, kinds)?;
+        let block = Blocks::new(job, plan).map(|blocks| blocks.window(at));
+        let held = Rows::load(job, (*rows, block), &device, kinds)?;
         let family = match work {
             Work::Matrix(work) => {
                 Family::Dense(Box::new(Dense::load(job, work, precision, *rows, &device)?))

@@ -2,62 +2,32 @@
 //! kernel reads them.
 
 use crate::emit::matrix::{GROUP, groups};
+use crate::emit::values::width;
 use rayon::prelude::*;
 use std::ops::Range;
+use zipfold_core::Table;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::Side;
-use zipfold_core::{Precision, Table};
 use zipfold_plan::low_precision::LowPrecision;
 
 /// Rows of a panel.
 pub const PANEL: usize = 128;
 
-/// Rows of one side in both precisions, as far as wanted.
-#[derive(Clone, Debug, Default)]
-pub struct Packed {
-    /// In double precision.
-    pub wide: Vec<f64>,
-    /// In single precision.
-    pub narrow: Vec<f32>,
-}
-
-/// Packs the rows of `table` as `side` of `low`. Rows past the last repeat it.
-pub fn pack(low: &Lowered, table: &Table, side: Side, precision: Precision) -> Packed {
-    pack_panels(low, table, side, precision, 0..table.rows().div_ceil(PANEL))
-}
-
-/// Packs some panels of the rows of `table`, as [`pack`] does.
-pub fn pack_panels(
+/// Packs the rows of `table`, as `side` of `low`, from panel `first` on into `out`, which has whole
+/// panels, each number by way of `as_type`. Rows past the last repeat it.
+pub fn pack_panels<T: Send>(
     low: &Lowered,
     table: &Table,
     side: Side,
-    precision: Precision,
-    panels: Range<usize>,
-) -> Packed {
-    let width = crate::emit::values::width(low, side as usize);
-    let total = panels.len() * PANEL * width;
-    let mut out = Packed::default();
-    if total == 0 {
-        return out;
-    }
-    let first = panels.start;
-    match precision {
-        Precision::F64 => {
-            out.wide = vec![0.0; total];
-            let parts = out.wide.par_chunks_mut(PANEL * width).enumerate();
-            parts.for_each(|(panel, part)| {
-                fill(low, table, side, first + panel, |at, v| part[at] = v)
-            });
-        }
-        Precision::F32 => {
-            out.narrow = vec![0.0; total];
-            let parts = out.narrow.par_chunks_mut(PANEL * width).enumerate();
-            parts.for_each(|(panel, part)| {
-                fill(low, table, side, first + panel, |at, v| part[at] = v as f32)
-            });
-        }
-    }
-    out
+    first: usize,
+    out: &mut [T],
+    as_type: impl Fn(f64) -> T + Sync,
+) {
+    let panel = (PANEL * width(low, side as usize)).max(1);
+    let parts = out.par_chunks_mut(panel).enumerate();
+    parts.for_each(|(at, part)| {
+        fill(low, table, side, first + at, |at, v| part[at] = as_type(v));
+    });
 }
 
 /// Panels of rows of 16-bit numbers: groups of 8 components of 128 rows, one vector a row, and

@@ -4,10 +4,11 @@
 use crate::emit::matrix::{GROUP, groups};
 use crate::emit::values::width;
 use crate::pack::{PANEL, pack_halves, pack_panels};
-use crate::runtime::{Arg, Device, Mark, Memory, as_bytes};
+use crate::runtime::{Arg, Device, Mark, Memory, Plain};
+use rayon::prelude::*;
 use std::ops::Range;
 use zipfold_core::pair::tree::Side;
-use zipfold_core::{Blame, Error, Job, Precision, Result};
+use zipfold_core::{Blame, Error, Job, Precision, Result, Table};
 use zipfold_plan::Tile;
 use zipfold_plan::device::rounding::{Ranges, joined, ranges};
 use zipfold_plan::low_precision::LowPrecision;
@@ -47,7 +48,7 @@ impl Loaded {
     /// Some rows of x and of y.
     fn window(job: &Job, device: &Device, kinds: Kinds, rows: [Range<usize>; 2]) -> Result<Self> {
         let loaded = Self::room(job, device, kinds, &rows)?;
-        loaded.fill(job, device, kinds, rows, None)?;
+        loaded.fill(job, device, kinds, rows, &device.mark()?)?;
         Ok(loaded)
     }
     /// Memory for some rows of x and of y.
@@ -98,21 +99,16 @@ impl Loaded {
             },
         })
     }
-    /// Packs the rows of a [`Self::room`] and copies them there; beside the work after `mark`, if
-    /// there is one.
+    /// Packs the rows of a [`Self::room`], which was made before `mark`, and copies them there next
+    /// to the work after it.
     fn fill(
         &self,
         job: &Job,
         device: &Device,
         kinds: Kinds,
         rows: [Range<usize>; 2],
-        mark: Option<&Mark>,
+        mark: &Mark,
     ) -> Result<()> {
-        let put = |memory: &Memory, bytes: &[u8]| match mark {
-            _ if bytes.is_empty() => Ok(()),
-            Some(mark) => device.write_beside(memory, bytes, mark),
-            None => device.write(memory, bytes),
-        };
         let panels = rows.map(|r| r.start / PANEL..r.end.div_ceil(PANEL));
         let low = &job.low;
         let mut flat: Vec<f64> = low.constants.iter().flatten().copied().collect();
@@ -123,33 +119,37 @@ impl Loaded {
             (Side::Y, job.other(), &panels[1]),
         ];
         for (at, (side, table, panels)) in sides.into_iter().enumerate() {
+            let way = Way {
+                device,
+                job,
+                mark,
+                side,
+                table,
+                panels,
+            };
             if let Some(wide) = &self.wide {
-                let mut rows = pack_panels(low, table, side, Precision::F64, panels.clone()).wide;
-                rows.resize(rows.len() + SLACK, 0.0);
-                put(&wide[at], as_bytes(&rows))?;
+                way.pack(&wide[at], |v| v)?;
             }
             if let Some(narrow) = &self.narrow {
-                let mut rows = pack_panels(low, table, side, Precision::F32, panels.clone()).narrow;
-                rows.resize(rows.len() + SLACK, 0.0);
-                put(&narrow[at], as_bytes(&rows))?;
+                way.pack(&narrow[at], |v| v as f32)?;
             }
             if let (Some(memories), Some(half)) = (&self.half, kinds.half) {
                 let (rows, numbers) = pack_halves(low, table, side, half, panels.clone());
-                put(&memories[at], as_bytes(&rows))?;
-                put(&memories[2 + at], as_bytes(&numbers))?;
+                device.write_beside(&memories[at], &rows, mark)?;
+                device.write_beside(&memories[2 + at], &numbers, mark)?;
             }
         }
-        let constants = [
-            (self.narrow.as_ref().map(|n| &n[2])),
-            (self.half.as_ref().map(|h| &h[4])),
+        let singles = [
+            self.narrow.as_ref().map(|n| &n[2]),
+            self.half.as_ref().map(|h| &h[4]),
         ];
-        constants
-            .into_iter()
-            .flatten()
-            .try_for_each(|memory| put(memory, as_bytes(&single)))?;
-        self.wide
-            .as_ref()
-            .map_or(Ok(()), |wide| put(&wide[2], as_bytes(&flat)))
+        for memory in singles.into_iter().flatten() {
+            device.write_beside(memory, &single, mark)?;
+        }
+        match &self.wide {
+            Some(wide) => device.write_beside(&wide[2], &flat, mark),
+            None => Ok(()),
+        }
     }
     /// Arguments of a kernel over rows of 16-bit numbers: rows of x, of y, hoisted numbers of both,
     /// constants.
@@ -181,11 +181,49 @@ impl Loaded {
     }
 }
 
+/// The way of the rows of one side to a device.
+struct Way<'a> {
+    device: &'a Device,
+    job: &'a Job,
+    mark: &'a Mark,
+    side: Side,
+    table: &'a Table,
+    panels: &'a Range<usize>,
+}
+
+impl Way<'_> {
+    /// Packs the panels, each number by way of `as_type`, and zeros behind them, into `memory`.
+    fn pack<T: Plain + Default>(
+        &self,
+        memory: &Memory,
+        as_type: impl Fn(f64) -> T + Sync + Copy,
+    ) -> Result<()> {
+        let (low, panels) = (&self.job.low, self.panels);
+        let panel = PANEL * width(low, self.side as usize);
+        if panel == 0 || panels.is_empty() {
+            return Ok(());
+        }
+        let packed = panels.len() * panel;
+        self.device.fill(
+            memory,
+            (packed + SLACK, panel),
+            self.mark,
+            &mut |first, piece: &mut [T]| {
+                let rows = packed.saturating_sub(first).min(piece.len());
+                let (rows, slack) = piece.split_at_mut(rows);
+                let at = panels.start + first / panel;
+                pack_panels(low, self.table, self.side, at, rows, as_type);
+                slack.fill(T::default());
+            },
+        )
+    }
+}
+
 /// The rows of a job for the tiles of a run.
 pub struct Rows<'j> {
     job: &'j Job,
     kinds: Kinds,
-    /// All rows, where they are held.
+    /// All rows, or those of the tiles that the device takes, where they are held.
     held: Option<Loaded>,
 }
 
@@ -208,14 +246,20 @@ impl Window<'_> {
 }
 
 impl<'j> Rows<'j> {
-    /// Loads the rows of `job`, or prepares to load those of tiles.
+    /// Loads the rows of `job`, or of a block of it, or prepares to load those of tiles.
     ///
     /// # Errors
     /// Those of the device.
-    pub fn load(job: &'j Job, rows: Residency, device: &Device, kinds: Kinds) -> Result<Self> {
-        let held = match rows {
-            Residency::Streamed => None,
-            Residency::Held => Some(Loaded::all(job, device, kinds)?),
+    pub fn load(
+        job: &'j Job,
+        (rows, block): (Residency, Option<[Range<usize>; 2]>),
+        device: &Device,
+        kinds: Kinds,
+    ) -> Result<Self> {
+        let held = match (rows, block) {
+            (Residency::Streamed, _) => None,
+            (_, Some(block)) => Some(Loaded::window(job, device, kinds, block)?),
+            (_, None) => Some(Loaded::all(job, device, kinds)?),
         };
         Ok(Rows { job, kinds, held })
     }
@@ -263,7 +307,7 @@ impl<'j> Rows<'j> {
             ready = std::thread::scope(|scope| {
                 let beside = room.zip(next).map(|(room, next)| {
                     scope.spawn(move || {
-                        room.fill(self.job, device, self.kinds, sides(next), Some(&mark))
+                        room.fill(self.job, device, self.kinds, sides(next), &mark)
                             .map(|()| room)
                     })
                 });
@@ -280,8 +324,8 @@ impl<'j> Rows<'j> {
     }
 }
 
-/// Rows whose ranges are found at a time.
-const AT_A_TIME: usize = 1 << 16;
+/// Rows whose ranges are found at a time, by one thread: whole panels.
+const AT_A_TIME: usize = 1 << 12;
 
 /// Ranges of the rows of both sides, where the planner of a device wants them: for folds of its
 /// own.
@@ -290,17 +334,19 @@ pub fn data_ranges(job: &Job) -> Option<[Ranges; 2]> {
         return None;
     }
     let of_sides = [(Side::X, &job.x), (Side::Y, job.other())].map(|(side, table)| {
-        let of = |from: usize| {
-            let panels = from / PANEL..(from + AT_A_TIME).min(table.rows()).div_ceil(PANEL);
-            ranges(
-                &pack_panels(&job.low, table, side, Precision::F64, panels).wide,
-                &job.low,
-                side,
-            )
+        let width = width(&job.low, side as usize);
+        let of = |part: usize| {
+            let from = part * AT_A_TIME;
+            let rows = AT_A_TIME.min(table.rows() - from).next_multiple_of(PANEL);
+            let mut packed = vec![0.0; rows * width];
+            pack_panels(&job.low, table, side, from / PANEL, &mut packed, |v| v);
+            ranges(&packed, &job.low, side)
         };
-        let empty = || vec![None; width(&job.low, side as usize)];
-        let parts = (0..table.rows()).step_by(AT_A_TIME).map(of);
-        parts.reduce(|a, b| joined(&a, &b)).unwrap_or_else(empty)
+        (0..table.rows().div_ceil(AT_A_TIME))
+            .into_par_iter()
+            .map(of)
+            .reduce_with(|a, b| joined(&a, &b))
+            .unwrap_or_else(|| vec![None; width])
     });
     Some(of_sides)
 }

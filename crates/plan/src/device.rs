@@ -12,6 +12,7 @@
 //! This module opens no device. [`Facts`] describe one that the crate `gpu` found, or one that is
 //! only imagined.
 
+mod blocks;
 mod facts;
 mod loads;
 pub mod maps;
@@ -20,6 +21,7 @@ pub mod rounding;
 pub mod sweeps;
 mod work;
 
+pub use blocks::Blocks;
 pub use facts::{Facts, Runtime, ids};
 pub use sweeps::{MOST_STATE, folds};
 pub use work::{OnDevice, Work};
@@ -78,10 +80,7 @@ pub fn plan_for_all(
     plan.prune = Prune::default();
     plan.strategies.retain(|strategy| !strategy.is_pruned());
     let rows = residency(job, facts, overrides);
-    if rows == Residency::Streamed {
-        plan.reasons
-            .push("the rows of one tile at a time are on the device".into());
-    }
+    plan.reasons.extend(where_rows_are(rows).map(Message::from));
     let half = low_precision::input(job, overrides)?;
     if let Some(half) = half {
         let how = if overrides.dense_input.is_some() {
@@ -115,7 +114,10 @@ pub fn plan_for_all(
     plan.tiles = plan.tiling.tiles(&job.space).len();
     // One tile comes home while the next is computed, and its rows are copied beside the work on
     // the one before.
-    if overrides.unit.is_none() {
+    if let Residency::Block | Residency::Overlap = rows {
+        // A unit of several tiles could be in two blocks.
+        plan.tiles_per_unit = 1;
+    } else if overrides.unit.is_none() {
         plan.tiles_per_unit = tiles_of_a_unit(plan.tiles, devices.len());
     }
     let together = shared_seconds(job, devices, &work, &mut plan);
@@ -132,6 +134,18 @@ pub fn plan_for_all(
 
 /// Returns the tiles of a unit of work: while one tile is computed, the one before is copied back
 /// and the rows of the next are copied in. Several devices get eight units each.
+/// Where the rows are, unless every device has all.
+fn where_rows_are(rows: Residency) -> Option<&'static str> {
+    match rows {
+        Residency::Held => None,
+        Residency::Streamed => Some("the rows of one tile at a time are on the device"),
+        Residency::Block => Some("each device has the rows of its own block of tiles"),
+        Residency::Overlap => {
+            Some("each device has the rows of its own block of tiles and of the next one")
+        }
+    }
+}
+
 fn tiles_of_a_unit(tiles: usize, devices: usize) -> usize {
     // Several devices need units to share; one device may take as many as it likes.
     let most = if devices > 1 {
@@ -322,7 +336,7 @@ const UP: f64 = 8e9;
 pub const OPENING: f64 = 0.35;
 /// Seconds of opening one more device: an estimate, a context and its release without the start of
 /// the driver.
-const ONE_MORE: f64 = 0.15;
+pub const ONE_MORE: f64 = 0.15;
 /// Bytes of the host that a driver may take: an estimate. PoCL with its compiler takes 60 MiB, a
 /// context of CUDA some hundreds.
 pub const DRIVER: u64 = 512 << 20;

@@ -113,10 +113,15 @@ words! {
     }
     /// Where the rows of a device lie.
     Residency {
-        /// All of them in its memory.
+        /// All of them in its memory: the distribution *copy* of several devices.
         Held = "held",
         /// Those of one tile at a time.
         Streamed = "streamed",
+        /// Of several devices, each has those of its own block of tiles.
+        Block = "block",
+        /// The same, and those of the next device's block, whose last tiles it takes when its own
+        /// are done.
+        Overlap = "overlap",
     }
     /// From where a sweep of a device takes its rows.
     Input {
@@ -375,7 +380,7 @@ overrides! {
     unit: Number<1, 16_777_216> = "unit", "tiles that a thread takes at a time";
     device_tile: Number<1, 1_048_576> = "device.tile", "rows and columns of a device's tile";
     device_family: DeviceFamily = "device.family", "a device gives values to the host, or computes pair by pair";
-    device_rows: Residency = "device.rows", "rows lie on the device, or come tile by tile";
+    device_rows: Residency = "device.rows", "rows lie on every device, or come tile by tile, or lie on the device of their block, or on that and its neighbour";
     device_memory: Number<0, { u64::MAX }> = "device.memory", "bytes of device memory that the run stays within";
     device_launches: Number<0, { u64::MAX }> = "device.launches", "launches after which a device counts as lost (for tests)";
     device_compiles: Number<0, { u64::MAX }> = "device.compiles", "sources that a device compiles before it refuses one (for tests)";
@@ -394,6 +399,7 @@ overrides! {
     tile_by: Placed = "tile.by", "a triangle by blocks of threads or by threads";
     tile_diagonal: Diagonal = "tile.diagonal", "how the diagonal of a half space is shared out";
     product_joins: ProductJoins = "product.joins", "joins of an inference on its device: by predicted time, or all";
+    product_slices: Number<1, 1_048_576> = "product.slices", "slices of an inference that it has at least, as far as its variables go";
     load_vector: LoadWidth = "load.vector", "numbers that a device loads at a time";
     select_output: SelectOutput = "select.output", "matches go to pages at once, or are counted first";
     dense_input: DenseInput = "dense.input", "the type in which matrix units take rows; f16 and bf16 round them";

@@ -12,13 +12,17 @@ use zipfold_core::{Blame, Error, Job, Opt, Result};
 use zipfold_cpu::pairs::Element;
 use zipfold_gpu as gpu;
 pub use zipfold_gpu::{Facts, Runtime, Wanted, Which, find, list};
-use zipfold_plan::overrides::Overrides;
+use zipfold_plan::overrides::{Overrides, Residency};
 use zipfold_plan::{Executor, Folded, Plan, Sink, Stop, Strategy, Tile, device};
 
 /// Devices with the host behind them: the work of a device that fails is that of the others, and
 /// the host's where none is left.
 struct OnDevices<'j, T> {
     engines: Vec<Mutex<Option<gpu::Engine<'j>>>>,
+    /// By device, threads for the host's part of its units. In a pool that devices share, a thread
+    /// that waits for a part of one unit might begin another, and that of another device: the
+    /// first device would wait, and calls to its driver would go to the other.
+    pools: Vec<rayon::ThreadPool>,
     /// Devices that are not lost.
     left: AtomicUsize,
     host: OnceLock<Box<dyn Executor + 'j>>,
@@ -47,7 +51,7 @@ pub fn place(job: &Job, plan: Plan, options: &Options<'_>) -> Result<Placed> {
             on(
                 job,
                 plan,
-                opened(gpu::find(runtime, which)?, &options.warnings)?,
+                opened(&gpu::find(runtime, which)?, &options.warnings)?,
                 options,
             )
         }
@@ -59,20 +63,46 @@ pub fn place(job: &Job, plan: Plan, options: &Options<'_>) -> Result<Placed> {
     }
 }
 
-/// The devices of these facts that have room for us.
-fn opened(found: Vec<Facts>, warnings: &Warnings) -> Result<Vec<gpu::Device>> {
+/// What opening the devices of these facts gives, in their order. Each takes a thread: a context
+/// takes a driver some hundred milliseconds.
+pub(crate) fn all_opened(found: &[Facts]) -> Vec<Result<gpu::Device>> {
+    let panicked = || Err(Error::internal("the thread that opens a device panicked"));
+    std::thread::scope(|scope| {
+        let open = |facts: &Facts| {
+            let (runtime, index) = (facts.runtime, facts.index);
+            scope.spawn(move || gpu::open(runtime, index))
+        };
+        let threads: Vec<_> = found.iter().map(open).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|_| panicked()))
+            .collect()
+    })
+}
+
+/// What is left of `tried` without those that yield to the others, which `warnings` takes.
+pub(crate) fn those_left<T>(
+    tried: Vec<Result<T>>,
+    warnings: &Warnings,
+    yields: fn(&Error) -> bool,
+) -> Result<Vec<T>> {
     let mut out = vec![];
-    let count = found.len();
-    for (at, facts) in found.into_iter().enumerate() {
-        match gpu::open(facts.runtime, facts.index) {
-            Ok(device) => out.push(device),
-            Err(e) if e.blame() == Blame::Resource => {
-                warn(warnings, &e, out.len() + count - at - 1)
-            }
+    let count = tried.len();
+    for (at, one) in tried.into_iter().enumerate() {
+        match one {
+            Ok(one) => out.push(one),
+            Err(e) if yields(&e) => warn(warnings, &e, out.len() + count - at - 1),
             Err(e) => return Err(e),
         }
     }
     Ok(out)
+}
+
+/// The devices of these facts that have room for us.
+fn opened(found: &[Facts], warnings: &Warnings) -> Result<Vec<gpu::Device>> {
+    those_left(all_opened(found), warnings, |e| {
+        e.blame() == Blame::Resource
+    })
 }
 
 /// The plan for `opened`; the plan as it is for the host where there are none, or bits decide that
@@ -219,9 +249,7 @@ fn faster(
     if !device::is_faster(job, &there, plan) {
         return Ok(vec![]);
     }
-    let opened = found[..count]
-        .iter()
-        .map(|facts| gpu::open(facts.runtime, facts.index));
+    let opened = all_opened(&found[..count]).into_iter();
     Ok(opened.filter_map(Result::ok).collect())
 }
 
@@ -264,21 +292,33 @@ pub fn load<'j, T: Element>(
     devices: Vec<gpu::Device>,
     warnings: &Warnings,
 ) -> Result<Box<dyn Executor + 'j>> {
-    let count = devices.len();
+    let threads = rayon::current_num_threads().div_ceil(devices.len().max(1));
+    let pools = devices
+        .iter()
+        .map(|_| crate::pool::start(threads))
+        .collect::<Result<Vec<_>>>()?;
+    let tried = loaded(job, plan, devices, &pools);
+    // One that does not load keeps its place: blocks of tiles go by it.
+    let mut left = tried.len();
     let mut engines = vec![];
-    for (at, device) in devices.into_iter().enumerate() {
-        match gpu::Engine::load(job, plan, device) {
-            Ok(engine) => engines.push(Mutex::new(Some(engine))),
-            Err(e) if yields(&e) => warn(warnings, &e, engines.len() + count - at - 1),
+    for one in tried {
+        engines.push(Mutex::new(match one {
+            Ok(engine) => Some(engine),
+            Err(e) if yields(&e) => {
+                left -= 1;
+                warn(warnings, &e, left);
+                None
+            }
             Err(e) => return Err(e),
-        }
+        }));
     }
-    if engines.is_empty() {
+    if left == 0 {
         return on_host::<T>(job, plan, warnings);
     }
     Ok(Box::new(OnDevices::<T> {
-        left: AtomicUsize::new(engines.len()),
+        left: AtomicUsize::new(left),
         engines,
+        pools,
         host: OnceLock::new(),
         job,
         plan: plan.clone(),
@@ -286,6 +326,28 @@ pub fn load<'j, T: Element>(
         warnings: warnings.clone(),
         values: PhantomData,
     }))
+}
+
+/// What loading `job` on each of `devices` gives: they compile kernels and pack rows next to each
+/// other, each by its own threads.
+fn loaded<'j>(
+    job: &'j Job,
+    plan: &Plan,
+    devices: Vec<gpu::Device>,
+    pools: &[rayon::ThreadPool],
+) -> Vec<Result<gpu::Engine<'j>>> {
+    let panicked = || Err(Error::internal("the thread that loads a device panicked"));
+    std::thread::scope(|scope| {
+        let mut threads = vec![];
+        for (at, (device, pool)) in devices.into_iter().zip(pools).enumerate() {
+            let load = move || gpu::Engine::load(job, plan, device, at);
+            threads.push(scope.spawn(move || pool.install(load)));
+        }
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|_| panicked()))
+            .collect()
+    })
 }
 
 /// Loads `job` for the first strategy of `plan` that loads on the host. Pairs that bounds were to
@@ -337,7 +399,7 @@ impl<T: Element> Executor for OnDevices<'_, T> {
         let Some(device) = engine.as_ref() else {
             return Ok(None);
         };
-        match device.run(tiles, sink, stop) {
+        match self.pools[at].install(|| device.run(tiles, sink, stop)) {
             Ok(folded) => {
                 self.answered.fetch_add(1, Ordering::Relaxed);
                 Ok(Some(folded))
@@ -345,7 +407,14 @@ impl<T: Element> Executor for OnDevices<'_, T> {
             Err(e) if yields(&e) => {
                 *engine = None;
                 let left = self.left.fetch_sub(1, Ordering::Relaxed) - 1;
-                warn(&self.warnings, &e, left);
+                let rows = self.plan.device.as_ref().map(|on| on.rows);
+                // No other device has the rows of its block.
+                let others = if rows == Some(Residency::Block) {
+                    0
+                } else {
+                    left
+                };
+                warn(&self.warnings, &e, others);
                 if left == 0 {
                     self.host()?;
                 }

@@ -1,7 +1,7 @@
 //! Exact inference: simplify → order → fit → execute → answer.
 
 pub use crate::beside::OnDevice;
-use crate::beside::{Asked, Beside};
+use crate::beside::{Asked, Beside, Lanes};
 use crate::footprint;
 use crate::slices::{Checkpoint, Folded, Slices, key};
 use crate::warnings::Warnings;
@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use zipfold_core::factor::{Answer, Assignment, Evidence, Factor, Kind, Log10, Network, Task, Var};
-use zipfold_core::{Blame, Budget, Error, Message, Opt, Precision, Random, Reservation, Result};
+use zipfold_core::{Budget, Error, Message, Opt, Precision, Random, Reservation, Result};
 use zipfold_gpu::Wanted;
 use zipfold_plan::overrides::Overrides;
 use zipfold_product::cpu::{Engine, Fold, Real};
@@ -417,18 +417,17 @@ impl<'a> Run<'a> {
             budget,
             pass,
         };
-        let (reduced, plan, held) = planning.planned(reduced, &asked)?;
+        let (reduced, mut plan, held) = planning.planned(reduced, &asked)?;
         let ordered = start.elapsed().as_secs_f64() - simplified;
         if let (Planned::Groups(_), Wanted::Devices(..)) = (&plan, settings.device) {
             settings
                 .warnings
                 .add("marginals by groups of variables are computed on the host");
         }
-        let beside = plan
-            .whole()
-            .map(|plan| Beside::of(plan, pass, settings.asked()))
-            .transpose()?
-            .flatten();
+        let beside = match &mut plan {
+            Planned::Whole(plan) => Beside::of(plan, &planning.options(), settings.asked())?,
+            Planned::Settled | Planned::Groups(_) => None,
+        };
         Ok(Run {
             network,
             settings,
@@ -453,28 +452,11 @@ impl<'a> Run<'a> {
         let host = self.plan.prediction().map_or(0.0, |p| p.seconds);
         self.settings.tell(
             "contraction",
-            self.beside.as_ref().map_or(host, |b| b.places.seconds),
+            self.beside.as_ref().map_or(host, |b| b.told().seconds),
         );
     }
     fn on_device(&self) -> Option<OnDevice> {
         self.beside.as_ref().map(Beside::told)
-    }
-    /// What `work` gives, without the device if that fails in it.
-    fn guarded<R>(&self, engine: &Engine<'_>, work: impl Fn() -> Result<R>) -> Result<R> {
-        let done = match work() {
-            Err(e) if e.blame() == Blame::Device && engine.lose_device() => {
-                crate::device::warn(&self.settings.warnings, &e, 0);
-                work()
-            }
-            other => other,
-        };
-        if let Some(beside) = self.beside.as_ref().filter(|_| engine.device_was_full()) {
-            let id = beside.device.facts().id();
-            self.settings.warnings.add(format!(
-                "{id} could not take some of the joins; the host did those"
-            ));
-        }
-        done
     }
     fn execute<T: Real>(mut self, task: &Task) -> Result<Inferred> {
         let start = Instant::now();
@@ -503,24 +485,43 @@ impl<'a> Run<'a> {
             warnings: Vec::new(),
         })
     }
-    fn engine<'b>(&'b self, budget: &'b Budget) -> Option<Engine<'b>> {
-        let engine = self
-            .plan
-            .whole()
-            .map(|p| Engine::new(p, &self.reduced.tables, self.fold, self.pass, budget));
-        match &self.beside {
-            Some(beside) => engine.map(|e| e.beside(&beside.device, &beside.places)),
-            None => engine,
-        }
+    /// The executors of the plan: one for each device, or one for the host.
+    fn lanes<'b>(&'b self, budget: &'b Budget) -> Option<Lanes<'b>> {
+        let plan = self.plan.whole()?;
+        let host = || Engine::new(plan, &self.reduced.tables, self.fold, self.pass, budget);
+        let engines = match &self.beside {
+            None => vec![host()],
+            Some(beside) => {
+                let devices = beside.devices.iter();
+                devices
+                    .map(|device| host().beside(device, &beside.places))
+                    .collect()
+            }
+        };
+        Some(Lanes::new(engines, &self.settings.warnings))
     }
-    /// The slices of `engine`, as many at a time as the memory holds.
-    fn slices<'b>(&'b self, engine: &Engine<'_>, task: &str, budget: &'b Budget) -> Slices<'b> {
+    /// Folds what `one` gives for every slice, as many at a time as there are devices or the memory
+    /// holds.
+    fn fold(
+        &self,
+        (task, lanes): (&str, &Lanes<'_>),
+        budget: &Budget,
+        one: impl Fn(&Engine<'_>, usize) -> Result<Folded> + Sync,
+        merge: impl Fn(&mut Folded, Folded) + Send,
+    ) -> Result<Folded> {
         let key = |asked: &str| {
             self.plan
                 .whole()
                 .map(|plan| key(&[plan], &self.reduced.tables, asked))
         };
-        self.kept_slices(engine.slices(), task, budget, &key)
+        let slices = Slices {
+            lanes: lanes.engines.len(),
+            ..self.kept_slices(lanes.first().slices(), task, budget, &key)
+        };
+        let on = |lane: usize, slice: usize| lanes.guarded(lane, |engine| one(engine, slice));
+        let done = slices.fold(on, merge);
+        lanes.tell_of_full(self.beside.as_ref());
+        done
     }
     /// `many` slices, those of all groups one after another.
     fn kept_slices<'b>(
@@ -539,8 +540,8 @@ impl<'a> Run<'a> {
             self.settings.precision, self.settings.seed
         );
         let kept = checkpoint.and_then(|c| Some((c, key(&asked)?)));
-        // One slice needs no threads, which take longer to start than a small network takes.
-        // A device takes one slice at a time.
+        // One slice needs no threads, which take longer to start than a small network takes. A
+        // device takes one slice at a time.
         let wave = if many == 1 || self.beside.is_some() {
             1
         } else {
@@ -549,6 +550,7 @@ impl<'a> Run<'a> {
         Slices {
             many,
             wave,
+            lanes: 1,
             kept,
             budget,
             warnings: &self.settings.warnings,
@@ -556,16 +558,12 @@ impl<'a> Run<'a> {
     }
     fn total<T: Real>(&self, budget: &Budget) -> Result<Answer> {
         let mut z = Scalar::ONE;
-        if let Some(engine) = self.engine(budget) {
-            let one = |index: usize| {
-                let forward =
-                    self.guarded(&engine, || engine.forward::<T>(&engine.slice(index)))?;
+        if let Some(lanes) = self.lanes(budget) {
+            let one = |engine: &Engine<'_>, index: usize| {
+                let forward = engine.forward::<T>(&engine.slice(index))?;
                 Ok(Folded::one(engine.total(&forward), Vec::new(), Vec::new()))
             };
-            z = self
-                .slices(&engine, "pr", budget)
-                .fold(one, Folded::add)?
-                .total;
+            z = self.fold(("pr", &lanes), budget, one, Folded::add)?.total;
         }
         let z = z.times(self.reduced.scale);
         Ok(if z.is_zero() {
@@ -599,8 +597,8 @@ impl<'a> Run<'a> {
                 .collect::<Vec<_>>()
         };
         let mut all = Folded::one(Scalar::ONE, Vec::new(), Vec::new());
-        if let Some(engine) = self.engine(budget) {
-            let work = |index: usize| {
+        if let Some(lanes) = self.lanes(budget) {
+            let one = |engine: &Engine<'_>, index: usize| {
                 let (slice, mut sums) = (engine.slice(index), zeros());
                 let forward = engine.forward::<T>(&slice)?;
                 let part = engine.total(&forward);
@@ -609,8 +607,7 @@ impl<'a> Run<'a> {
                 }
                 Ok(Folded::one(part, sums, Vec::new()))
             };
-            let one = |index: usize| self.guarded(&engine, || work(index));
-            all = self.slices(&engine, "mar", budget).fold(one, Folded::add)?;
+            all = self.fold(("mar", &lanes), budget, one, Folded::add)?;
         }
         let z = all.total.times(self.reduced.scale);
         Ok(if z.is_zero() {
@@ -639,7 +636,7 @@ impl<'a> Run<'a> {
             })
             .collect();
         let (all, groups) = (self.reduced.cards.len(), split.groups.len());
-        let one = |index: usize| {
+        let one = |_: usize, index: usize| {
             let at = ends.partition_point(|end| *end <= index);
             let group = &split.groups[at];
             let (own, total) =
@@ -652,7 +649,7 @@ impl<'a> Run<'a> {
                 .zip(own)
                 .for_each(|(v, row)| tables[*v] = row);
             tables[all + at] = vec![total];
-            Ok(Folded::one(Scalar::ZERO, tables, Vec::new()))
+            Ok(Some(Folded::one(Scalar::ZERO, tables, Vec::new())))
         };
         let plans: Vec<&Plan> = self.plan.plans();
         let key = |asked: &str| {
@@ -758,10 +755,10 @@ impl<'a> Run<'a> {
     }
     fn mode<T: Real>(&self, budget: &Budget) -> Result<Answer> {
         let mut best = Folded::one(Scalar::ONE, Vec::new(), Vec::new());
-        if let Some(engine) = self.engine(budget) {
-            let one = |index: usize| {
+        if let Some(lanes) = self.lanes(budget) {
+            let one = |engine: &Engine<'_>, index: usize| {
                 let slice = engine.slice(index);
-                let forward = self.guarded(&engine, || engine.forward::<T>(&slice))?;
+                let forward = engine.forward::<T>(&slice)?;
                 let top = engine.total(&forward);
                 let states = if top.is_zero() {
                     Vec::new()
@@ -770,9 +767,7 @@ impl<'a> Run<'a> {
                 };
                 Ok(Folded::one(top, Vec::new(), states))
             };
-            best = self
-                .slices(&engine, "map", budget)
-                .fold(one, Folded::best)?;
+            best = self.fold(("map", &lanes), budget, one, Folded::best)?;
         }
         let top = best.total.times(self.reduced.scale);
         Ok(if top.is_zero() {
@@ -805,22 +800,17 @@ impl<'a> Run<'a> {
     ) -> Result<Option<Log10>> {
         self.refuse_long(many)?;
         let mut random = Random::new(self.settings.seed ^ 0x5a5a_5a5a);
-        let Some(engine) = self.engine(budget) else {
+        let Some(lanes) = self.lanes(budget) else {
             let (log10, only) = (self.reduced.scale.log10(), self.assignment(&[]));
             (0..many).try_for_each(|_| sink(log10, only.clone()))?;
             return Ok(Some(log10));
         };
-        let one =
-            |index: usize| self.guarded(&engine, || engine.forward::<T>(&engine.slice(index)));
-        let weight = |index: usize| {
-            let part = engine.total(&one(index)?);
+        let weight = |engine: &Engine<'_>, index: usize| {
+            let part = engine.total(&engine.forward::<T>(&engine.slice(index))?);
             Ok(Folded::one(part, vec![vec![part]], Vec::new()))
         };
-        let parts = self
-            .slices(&engine, "samples", budget)
-            .fold(weight, Folded::append)?
-            .tables
-            .concat();
+        let all = self.fold(("samples", &lanes), budget, weight, Folded::append)?;
+        let parts = all.tables.concat();
         let z = parts.iter().fold(Scalar::ZERO, |z, p| z.plus(*p));
         if z.is_zero() {
             return Ok(None);
@@ -839,9 +829,9 @@ impl<'a> Run<'a> {
         let mut wanted = vec![0usize; share.len()];
         (0..many).for_each(|_| wanted[draw(&share, random.unit())] += 1);
         for (index, many) in wanted.into_iter().enumerate().filter(|(_, many)| *many > 0) {
-            let slice = engine.slice(index);
-            let forward = one(index)?;
-            let tracer = engine.tracer(&forward, &slice)?;
+            let slice = lanes.first().slice(index);
+            let forward = lanes.alone(|engine| engine.forward::<T>(&slice))?;
+            let tracer = lanes.first().tracer(&forward, &slice)?;
             (0..many)
                 .try_for_each(|_| sink(log10, self.assignment(&tracer.trace(Some(&mut random)))))?;
         }
@@ -870,16 +860,14 @@ impl<'a> Run<'a> {
     fn table<T: Real>(&self, keep: &[Var], budget: &Budget) -> Result<Answer> {
         let mut sum: Vec<Scalar> = vec![Scalar::ONE];
         let mut scope = Vec::new();
-        if let Some(engine) = self.engine(budget) {
-            let one = |index: usize| {
-                let forward =
-                    self.guarded(&engine, || engine.forward::<T>(&engine.slice(index)))?;
+        if let Some(lanes) = self.lanes(budget) {
+            let one = |engine: &Engine<'_>, index: usize| {
+                let forward = engine.forward::<T>(&engine.slice(index))?;
                 let (vars, part) = engine.kept(&forward)?;
                 Ok(Folded::one(Scalar::ZERO, vec![part], vars))
             };
-            let all = self
-                .slices(&engine, &format!("sum {keep:?}"), budget)
-                .fold(one, Folded::add)?;
+            let task = format!("sum {keep:?}");
+            let all = self.fold((&task, &lanes), budget, one, Folded::add)?;
             (sum, scope) = (all.tables.concat(), all.states);
         }
         if sum.iter().all(|s| s.is_zero()) {

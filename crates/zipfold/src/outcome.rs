@@ -58,6 +58,8 @@ pub struct Outcome {
     pub before: u64,
     /// Seconds of loading and running.
     pub kernel_seconds: f64,
+    /// Those of them before the first pair: rows laid out or uploaded, kernels made.
+    pub load_seconds: f64,
     /// What the run has to say beside its answer.
     pub warnings: Vec<Message>,
     /// What decided the answer, where the run was a share or kept checkpoints.

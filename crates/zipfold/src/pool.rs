@@ -93,7 +93,11 @@ fn kept(threads: usize) -> Result<Arc<ThreadPool>> {
     Ok(pool)
 }
 
-fn start(threads: usize) -> Result<ThreadPool> {
+/// A pool of so many threads that is nobody else's.
+///
+/// # Errors
+/// `Resource` when the system refuses threads.
+pub(crate) fn start(threads: usize) -> Result<ThreadPool> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .thread_name(|n| format!("zipfold-{n}"))

@@ -9,7 +9,7 @@ pub use crate::outcome::{Outcome, Output};
 use crate::partial::{self, Partial};
 use crate::places::{Place, Places, Run, Typed, UnitPlaces};
 use crate::pool::Workers;
-use crate::units::{Left, Then, by_devices, in_order};
+use crate::units::{Left, Shares, Then, by_devices, in_order};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
@@ -17,7 +17,7 @@ use std::time::Instant;
 use zipfold_core::fold::{Axis, Fold, State, Tally, table_bytes};
 use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Blame, Error, Job, Opt, Precision, Reservation, Result};
-use zipfold_plan::device::{self, host_tiling};
+use zipfold_plan::device::{self, Blocks, OnDevice, host_tiling};
 use zipfold_plan::{Executor, Folded, Plan, Stop, Tile};
 use zipfold_plan::{dense_bytes, working_bytes};
 
@@ -165,6 +165,7 @@ fn run_typed<'e, T: Typed>(
     // A unit that ends early would lose what a checkpoint after it keeps.
     let stop = Stop(options.stop.filter(|_| options.checkpoint.is_none()));
     let executor = workers.install(|| load(&plan))?;
+    let load_seconds = start.elapsed().as_secs_f64();
     let keeper = Keeper::new(run, &merged, options);
     let sweep = Sweep {
         job,
@@ -205,6 +206,7 @@ fn run_typed<'e, T: Typed>(
         cells: merged.cells,
         before,
         kernel_seconds: start.elapsed().as_secs_f64(),
+        load_seconds,
         identity,
     })
 }
@@ -307,6 +309,10 @@ fn states(job: &Job, plan: &Plan, options: &Options<'_>) -> Vec<State> {
 fn units_ahead(plan: &Plan) -> usize {
     // Pruned units differ in their work, so that more of them are needed to even it out.
     let devices = plan.device.as_ref().map_or(0, |on| on.devices);
+    // Blocks begin far behind one another.
+    if plan.device.as_ref().is_some_and(OnDevice::is_in_blocks) {
+        return plan.tiles;
+    }
     plan.threads.max(devices) * if plan.prune.is_on() { 16 } else { 4 }
 }
 
@@ -373,7 +379,7 @@ impl<T: Typed> Sweep<'_, T> {
         };
         if executor.devices() > 0 && !stopped() {
             let take = |unit, result| workers.install(|| take(unit, result));
-            left = self.on_devices(executor, workers, &units, take)?;
+            left = self.on_devices(executor, &units, take)?;
         }
         if !stopped() {
             let done = Mutex::new(left.done);
@@ -405,26 +411,30 @@ impl<T: Typed> Sweep<'_, T> {
         };
         Error::new(Blame::Interrupted, words)
     }
-    /// Has devices take `units`. Each has a thread that waits for it, beside the pool: a thread of
-    /// the pool would keep others from what the unit under way has them do, or wait for itself.
-    /// What devices that are lost leave is the host's.
+    /// Has devices take `units`. Each has a thread that waits for it, while this one merges. What
+    /// devices that are lost leave is the host's.
     fn on_devices(
         &self,
         executor: &dyn Executor,
-        workers: &Workers,
         units: &[&[Tile]],
         take: impl FnMut(usize, Result<Done>) -> Result<Then> + Send,
     ) -> Result<Left<Result<Done>>> {
         let work = |device: usize, unit: usize| {
-            workers.install(|| {
-                let sink = UnitPlaces::new(self.places);
-                let folded = executor
-                    .run_on(device, units[unit], &sink, self.stop)
-                    .transpose()?;
-                Some(folded.map(|folded| (folded, sink.found)))
-            })
+            let sink = UnitPlaces::new(self.places);
+            let folded = executor
+                .run_on(device, units[unit], &sink, self.stop)
+                .transpose()?;
+            Some(folded.map(|folded| (folded, sink.found)))
         };
-        by_devices(executor.devices(), 0..units.len(), self.ahead, work, take)
+        let blocks = Blocks::new(self.job, self.plan);
+        let shares = blocks.as_ref().map(|blocks| Shares {
+            owners: units.iter().map(|unit| blocks.owner(&unit[0])).collect(),
+            neighbours: (0..executor.devices())
+                .map(|device| blocks.neighbour(device))
+                .collect(),
+        });
+        let (devices, all) = (executor.devices(), 0..units.len());
+        by_devices(devices, (all, shares), self.ahead, work, take)
     }
 }
 

@@ -115,6 +115,7 @@ pub fn merge(
         cells: size,
         before: 0,
         kernel_seconds: 0.0,
+        load_seconds: 0.0,
         warnings: options.warnings.all(),
         identity: Some(own),
     };

@@ -2,6 +2,7 @@
 //! in a checkpoint meanwhile.
 
 use crate::partial::{is_there, keep, read_sealed};
+use crate::units::{Then, by_devices};
 use crate::warnings::Warnings;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -90,8 +91,10 @@ impl Folded {
 pub struct Slices<'a> {
     /// How many there are.
     pub many: usize,
-    /// How many run at one time.
+    /// How many run at one time on the host.
     pub wave: usize,
+    /// How many devices share them out; 1 for the host.
+    pub lanes: usize,
     /// Where they are kept, and the key of the run.
     pub kept: Option<(&'a Checkpoint, String)>,
     /// What may be held.
@@ -101,20 +104,40 @@ pub struct Slices<'a> {
 }
 
 impl Slices<'_> {
-    /// Runs `one` for every slice that no checkpoint holds, and merges in the order of slices.
+    /// Runs `one`, of a lane and a slice, for every slice that no checkpoint holds, and merges in
+    /// the order of slices. With several lanes each takes the next slice when it is done with one,
+    /// and a lane that gives nothing ends: another takes its slice.
     ///
     /// # Errors
     /// Those of `one`; `Request` for the checkpoint of another run, `Input` for a damaged one. One
     /// that cannot be written is warned of, once, and the run goes on.
     pub fn fold(
         &self,
-        one: impl Fn(usize) -> Result<Folded> + Sync,
-        merge: impl Fn(&mut Folded, Folded),
+        one: impl Fn(usize, usize) -> Result<Option<Folded>> + Sync,
+        merge: impl Fn(&mut Folded, Folded) + Send,
     ) -> Result<Folded> {
-        let mut all = self.resumed()?;
-        let mut saved = Instant::now();
-        while all.as_ref().map_or(0, |a| a.done) < self.many {
-            let done = all.as_ref().map_or(0, |a| a.done);
+        let mut sum = Sum {
+            all: self.resumed()?,
+            saved: Instant::now(),
+            slices: self,
+            merge,
+        };
+        if self.lanes > 1 {
+            self.by_lanes(&one, &mut sum)?;
+        } else {
+            let alone = |slice: usize| one(0, slice)?.ok_or_else(nobody);
+            self.by_waves(alone, &mut sum)?;
+        }
+        sum.all
+            .ok_or_else(|| Error::internal("a plan without slices"))
+    }
+    fn by_waves<M: Fn(&mut Folded, Folded)>(
+        &self,
+        one: impl Fn(usize) -> Result<Folded> + Sync,
+        sum: &mut Sum<'_, M>,
+    ) -> Result<()> {
+        while sum.done() < self.many {
+            let done = sum.done();
             let wave = done..(done + self.wave.max(1)).min(self.many);
             let parts: Vec<Result<Folded>> = if wave.len() == 1 {
                 wave.map(&one).collect()
@@ -123,29 +146,38 @@ impl Slices<'_> {
             };
             for (at, part) in parts.into_iter().enumerate() {
                 // What does not fit beside the others may fit alone.
-                let part = match part {
+                sum.add(match part {
                     Err(e) if e.blame() == Blame::Resource && self.wave > 1 => one(done + at)?,
                     other => other?,
-                };
-                match &mut all {
-                    None => all = Some(part),
-                    Some(all) => merge(all, part),
-                }
+                });
             }
-            if let (Some((checkpoint, key)), Some(all)) = (&self.kept, &mut all)
-                && saved.elapsed() >= checkpoint.every
-            {
-                all.key.clone_from(key);
-                if let Err(e) = keep(MAGIC, &checkpoint.path, all) {
-                    self.warnings.add(format!(
-                        "no checkpoint: {}; the run went on",
-                        e.what().marked()
-                    ));
-                }
-                saved = Instant::now();
-            }
+            sum.keep();
         }
-        all.ok_or_else(|| Error::internal("a plan without slices"))
+        Ok(())
+    }
+    /// Each lane has a thread that waits for its device, and its share of the threads: what one lane
+    /// has others do is never work of another lane.
+    fn by_lanes<M: Fn(&mut Folded, Folded) + Send>(
+        &self,
+        one: &(impl Fn(usize, usize) -> Result<Option<Folded>> + Sync),
+        sum: &mut Sum<'_, M>,
+    ) -> Result<()> {
+        let threads = rayon::current_num_threads().div_ceil(self.lanes);
+        let pools = (0..self.lanes)
+            .map(|_| crate::pool::start(threads))
+            .collect::<Result<Vec<_>>>()?;
+        let work = |lane: usize, slice: usize| pools[lane].install(|| one(lane, slice).transpose());
+        let left = sum.done()..self.many;
+        let take = |_, part: Result<Folded>| {
+            sum.add(part?);
+            sum.keep();
+            Ok(Then::GoOn)
+        };
+        let left = by_devices(self.lanes, (left, None), 2 * self.lanes, work, take)?;
+        if left.next < self.many {
+            return Err(nobody());
+        }
+        Ok(())
     }
     fn resumed(&self) -> Result<Option<Folded>> {
         let Some((checkpoint, key)) = self.kept.as_ref().filter(|(c, _)| c.resume) else {
@@ -165,6 +197,45 @@ impl Slices<'_> {
         }
         Ok(Some(found))
     }
+}
+
+/// The sum of slices so far.
+struct Sum<'a, M> {
+    all: Option<Folded>,
+    saved: Instant,
+    slices: &'a Slices<'a>,
+    merge: M,
+}
+
+impl<M: Fn(&mut Folded, Folded)> Sum<'_, M> {
+    fn done(&self) -> usize {
+        self.all.as_ref().map_or(0, |all| all.done)
+    }
+    fn add(&mut self, part: Folded) {
+        match &mut self.all {
+            None => self.all = Some(part),
+            Some(all) => (self.merge)(all, part),
+        }
+    }
+    /// Writes the checkpoint when it is time.
+    fn keep(&mut self) {
+        if let (Some((checkpoint, key)), Some(all)) = (&self.slices.kept, &mut self.all)
+            && self.saved.elapsed() >= checkpoint.every
+        {
+            all.key.clone_from(key);
+            if let Err(e) = keep(MAGIC, &checkpoint.path, all) {
+                self.slices.warnings.add(format!(
+                    "no checkpoint: {}; the run went on",
+                    e.what().marked()
+                ));
+            }
+            self.saved = Instant::now();
+        }
+    }
+}
+
+fn nobody() -> Error {
+    Error::internal("a slice that no lane takes")
 }
 
 /// The key of a run: its plans, its tables, and what is asked.
@@ -196,11 +267,12 @@ mod tests {
         Slices {
             many: 9,
             wave: 1,
+            lanes: 1,
             kept: None,
             budget: &Budget::new(1 << 20),
             warnings: &Warnings::default(),
         }
-        .fold(|at| Ok(slice(at)), Folded::add)
+        .fold(|_, at| Ok(Some(slice(at))), Folded::add)
         .unwrap()
     }
 
@@ -210,11 +282,34 @@ mod tests {
             let run = Slices {
                 many: 9,
                 wave,
+                lanes: 1,
                 kept: None,
                 budget: &Budget::new(1 << 20),
                 warnings: &Warnings::default(),
             };
-            assert_eq!(run.fold(|at| Ok(slice(at)), Folded::add).unwrap(), whole());
+            assert_eq!(
+                run.fold(|_, at| Ok(Some(slice(at))), Folded::add).unwrap(),
+                whole()
+            );
+        }
+    }
+
+    #[test]
+    fn lanes_share_out_slices_in_their_order_and_end_when_they_are_lost() {
+        for (lanes, lost) in [(2, vec![]), (3, vec![1]), (3, vec![0, 2])] {
+            let run = Slices {
+                many: 9,
+                wave: 1,
+                lanes,
+                kept: None,
+                budget: &Budget::new(1 << 20),
+                warnings: &Warnings::default(),
+            };
+            let one = |lane: usize, at: usize| {
+                std::thread::sleep(Duration::from_millis(3));
+                Ok((at < 3 || !lost.contains(&lane)).then(|| slice(at)))
+            };
+            assert_eq!(run.fold(one, Folded::add).unwrap(), whole());
         }
     }
 
@@ -222,19 +317,20 @@ mod tests {
     fn a_slice_that_does_not_fit_beside_others_runs_alone() {
         let budget = Budget::new(1 << 20);
         let running = AtomicUsize::new(0);
-        let tight = |at: usize| {
+        let tight = |_: usize, at: usize| {
             let beside = running.fetch_add(1, Relaxed);
             std::thread::sleep(Duration::from_millis(20));
             running.fetch_sub(1, Relaxed);
             if beside > 0 {
                 Err(Error::resource("no memory"))
             } else {
-                Ok(slice(at))
+                Ok(Some(slice(at)))
             }
         };
         let run = Slices {
             many: 9,
             wave: 4,
+            lanes: 1,
             kept: None,
             budget: &budget,
             warnings: &Warnings::default(),
@@ -256,15 +352,16 @@ mod tests {
         let run = |key: &str| Slices {
             many: 9,
             wave: 2,
+            lanes: 1,
             kept: Some((&checkpoint, key.to_string())),
             budget: &budget,
             warnings: &warnings,
         };
-        let fails = |at: usize| {
+        let fails = |_: usize, at: usize| {
             if at == 5 {
                 Err(Error::resource("no memory"))
             } else {
-                Ok(slice(at))
+                Ok(Some(slice(at)))
             }
         };
         assert!(run("a").fold(fails, Folded::add).is_err());
@@ -276,9 +373,9 @@ mod tests {
                 .contains("another network")
         );
         let count = AtomicUsize::new(0);
-        let counted = |at: usize| {
+        let counted = |_: usize, at: usize| {
             count.fetch_add(1, Relaxed);
-            Ok(slice(at))
+            Ok(Some(slice(at)))
         };
         let done = run("a").fold(counted, Folded::add).unwrap();
         assert_eq!(
@@ -315,11 +412,14 @@ mod tests {
         let run = Slices {
             many: 5,
             wave: 2,
+            lanes: 1,
             kept: None,
             budget: &Budget::new(1 << 20),
             warnings: &Warnings::default(),
         };
-        let done = run.fold(|at| Ok(parts[at].clone()), Folded::best).unwrap();
+        let done = run
+            .fold(|_, at| Ok(Some(parts[at].clone())), Folded::best)
+            .unwrap();
         assert_eq!((done.total, done.states), (Scalar::of(3.0), vec![2]));
     }
 }

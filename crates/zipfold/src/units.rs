@@ -126,6 +126,10 @@ impl<U> State<U> {
             Err(e) => self.over = Err(e),
         }
     }
+    /// Whether a unit is being taken, or is the next to be.
+    fn moves(&self) -> bool {
+        self.taken || self.waiting.contains_key(&self.head)
+    }
     fn begin(&mut self) -> Option<usize> {
         self.goes_on().then(|| {
             self.begun += 1;
@@ -150,18 +154,38 @@ pub(crate) struct Left<U> {
     pub(crate) done: BTreeMap<usize, U>,
 }
 
+/// Units that belong to devices.
+pub(crate) struct Shares {
+    /// By unit the device whose it is.
+    pub(crate) owners: Vec<usize>,
+    /// By device the one that takes the last of its units when its own are done, if there is one.
+    pub(crate) neighbours: Vec<Option<usize>>,
+}
+
+impl Shares {
+    /// The next of the `open` units for `device`: the first of its own, or the last of a neighbour's.
+    fn next(&self, device: usize, open: &BTreeSet<usize>) -> Option<usize> {
+        let own = open.iter().find(|unit| self.owners[**unit] == device);
+        let others = || {
+            let theirs = |unit: &&usize| self.neighbours[self.owners[**unit]] == Some(device);
+            open.iter().rev().find(theirs)
+        };
+        own.or_else(others).copied()
+    }
+}
+
 /// As [`in_order`], by `devices` devices, each of which takes the next unit when it is done with
-/// one. A device whose `work` gives nothing is lost: it takes no unit any more, and another takes
+/// one, or the next of its own where units belong to devices. A device whose `work` gives nothing is lost: it takes no unit any more, and another takes
 /// this one.
 ///
 /// # Errors
 /// The first of `take`; units that are not begun yet are left out then.
 pub(crate) fn by_devices<U: Send>(
     devices: usize,
-    units: Range<usize>,
+    (units, shares): (Range<usize>, Option<Shares>),
     ahead: usize,
     work: impl Fn(usize, usize) -> Option<U> + Sync,
-    take: impl FnMut(usize, U) -> Result<Then> + Send,
+    take: impl FnMut(usize, U) -> Result<Then>,
 ) -> Result<Left<U>> {
     let Range { start, end } = units;
     let state = State {
@@ -172,23 +196,30 @@ pub(crate) fn by_devices<U: Send>(
         taken: false,
         over: Ok(false),
     };
+    let open = if shares.is_some() {
+        (start..end).collect()
+    } else {
+        BTreeSet::new()
+    };
     let shared = Shared {
         state,
-        returned: BTreeSet::new(),
+        open,
         busy: 0,
+        serving: devices,
     };
     let queue = Queue {
         end,
+        shares,
         ahead: ahead.max(1),
         work,
-        take: Mutex::new(take),
         shared: Mutex::new(shared),
         more: Condvar::new(),
     };
+    // The caller merges, next to the work of all devices.
     let queue_of_all = &queue;
     std::thread::scope(|scope| {
-        (1..devices).for_each(|device| drop(scope.spawn(move || queue_of_all.serve(device))));
-        queue_of_all.serve(0);
+        (0..devices).for_each(|device| drop(scope.spawn(move || queue_of_all.serve(device))));
+        queue_of_all.merge(take);
     });
     let Shared { state, .. } = queue
         .shared
@@ -201,32 +232,34 @@ pub(crate) fn by_devices<U: Send>(
 }
 
 /// Units that devices share out.
-struct Queue<U, W, F> {
+struct Queue<U, W> {
     end: usize,
+    shares: Option<Shares>,
     ahead: usize,
     work: W,
-    take: Mutex<F>,
     shared: Mutex<Shared<U>>,
-    /// A unit was taken, returned or done.
+    /// A unit was taken, returned or done, or a device takes none any more.
     more: Condvar,
 }
 
 struct Shared<U> {
     state: State<U>,
-    /// Units of devices that were lost.
-    returned: BTreeSet<usize>,
+    /// Units that were not begun and are not behind those that were: of devices that were lost, and
+    /// all where units belong to devices.
+    open: BTreeSet<usize>,
     /// Units under way, which may come back.
     busy: usize,
+    /// Devices that may take units.
+    serving: usize,
 }
 
-/// A unit under way: it is not any more when this is dropped, and where that is by a panic no more
-/// are begun.
-struct Busy<'q, U, W, F>(&'q Queue<U, W, F>);
+/// What a thread counts as until this is dropped; where that is by a panic no more units are begun.
+struct Counted<'q, U, W>(&'q Queue<U, W>, fn(&mut Shared<U>));
 
-impl<U, W, F> Drop for Busy<'_, U, W, F> {
+impl<U, W> Drop for Counted<'_, U, W> {
     fn drop(&mut self) {
         let mut shared = lock(&self.0.shared);
-        shared.busy -= 1;
+        (self.1)(&mut shared);
         if std::thread::panicking() {
             shared.state.over = shared.state.over.clone().map(|_| true);
         }
@@ -234,35 +267,54 @@ impl<U, W, F> Drop for Busy<'_, U, W, F> {
     }
 }
 
-impl<U: Send, W: Fn(usize, usize) -> Option<U> + Sync, F: FnMut(usize, U) -> Result<Then> + Send>
-    Queue<U, W, F>
-{
+impl<U: Send, W: Fn(usize, usize) -> Option<U> + Sync> Queue<U, W> {
     /// The work of a device, to its end.
     fn serve(&self, device: usize) {
-        while let Some(unit) = self.next() {
-            let busy = Busy(self);
+        let _serving = Counted(self, |shared| shared.serving -= 1);
+        while let Some(unit) = self.next(device) {
+            let _busy = Counted(self, |shared| shared.busy -= 1);
             let Some(result) = (self.work)(device, unit) else {
-                lock(&self.shared).returned.insert(unit);
+                lock(&self.shared).open.insert(unit);
                 return;
             };
-            self.done(unit, result);
-            drop(busy);
+            lock(&self.shared).state.waiting.insert(unit, result);
+        }
+    }
+    /// Takes all whose turn it is, until no device will add more.
+    fn merge(&self, mut take: impl FnMut(usize, U) -> Result<Then>) {
+        loop {
+            let mut shared = lock(&self.shared);
+            let (head, result) = loop {
+                if let Some(turn) = shared.state.turn() {
+                    break turn;
+                }
+                if shared.serving == 0 {
+                    return;
+                }
+                shared = self
+                    .more
+                    .wait(shared)
+                    .unwrap_or_else(PoisonError::into_inner);
+            };
+            shared.state.taken = true;
+            drop(shared);
+            let _taken = Counted(self, |shared| shared.state.taken = false);
+            let then = take(head, result);
+            lock(&self.shared).state.took(then);
         }
     }
     /// Waits for a unit that may be begun; none where there will be no more.
-    fn next(&self) -> Option<usize> {
+    fn next(&self, device: usize) -> Option<usize> {
         let mut shared = lock(&self.shared);
         loop {
             if !shared.state.goes_on() {
                 return None;
             }
-            let back = shared.returned.pop_first();
-            let open = shared.state.begun < self.end.min(shared.state.head + self.ahead);
-            if let Some(unit) = back.or_else(|| if open { shared.state.begin() } else { None }) {
+            if let Some(unit) = self.choose(device, &mut shared) {
                 shared.busy += 1;
                 return Some(unit);
             }
-            if shared.busy == 0 {
+            if shared.busy == 0 && !shared.state.moves() {
                 return None;
             }
             shared = self
@@ -271,22 +323,24 @@ impl<U: Send, W: Fn(usize, usize) -> Option<U> + Sync, F: FnMut(usize, U) -> Res
                 .unwrap_or_else(PoisonError::into_inner);
         }
     }
-    /// Adds a result, and takes all whose turn it is, unless another thread is at it.
-    fn done(&self, unit: usize, result: U) {
-        let mut shared = lock(&self.shared);
-        shared.state.waiting.insert(unit, result);
-        if std::mem::replace(&mut shared.state.taken, true) {
-            return;
+    /// The unit that `device` begins now, if there is one.
+    fn choose(&self, device: usize, shared: &mut Shared<U>) -> Option<usize> {
+        let most = self.end.min(shared.state.head + self.ahead);
+        if let Some(shares) = &self.shares {
+            let unit = shares
+                .next(device, &shared.open)
+                .filter(|unit| *unit < most)?;
+            shared.open.remove(&unit);
+            return Some(unit);
         }
-        let mut take = lock(&self.take);
-        while let Some((head, result)) = shared.state.turn() {
-            drop(shared);
-            let then = take(head, result);
-            shared = lock(&self.shared);
-            shared.state.took(then);
-            self.more.notify_all();
-        }
-        shared.state.taken = false;
+        let back = shared.open.pop_first();
+        back.or_else(|| {
+            if shared.state.begun < most {
+                shared.state.begin()
+            } else {
+                None
+            }
+        })
     }
 }
 
@@ -410,7 +464,7 @@ mod tests {
                 taken.push(unit);
                 Ok(Then::GoOn)
             };
-            let left = by_devices(lost.len(), 0..60, 5, work, take).unwrap();
+            let left = by_devices(lost.len(), (0..60, None), 5, work, take).unwrap();
             let all = lost.contains(&None);
             assert!(
                 if all {
@@ -431,6 +485,57 @@ mod tests {
     }
 
     #[test]
+    fn devices_take_their_own_units_and_the_last_of_a_neighbour() {
+        for (overlap, lost) in [
+            (false, None),
+            (true, None),
+            (false, Some(1)),
+            (true, Some(1)),
+        ] {
+            let by: Mutex<Vec<(usize, usize)>> = Mutex::default();
+            let work = |device: usize, unit: usize| {
+                // The first device is slow, so that its neighbour takes some of its units.
+                std::thread::sleep(Duration::from_millis(if device == 0 { 5 } else { 1 }));
+                if lost == Some(device) {
+                    return None;
+                }
+                by.lock().unwrap().push((device, unit));
+                Some(unit)
+            };
+            let mut taken = vec![];
+            let take = |unit, _| {
+                taken.push(unit);
+                Ok(Then::GoOn)
+            };
+            let shares = Shares {
+                owners: (0..30).map(|unit| unit / 10).collect(),
+                neighbours: (0..3)
+                    .map(|device| overlap.then(|| (device + 2) % 3))
+                    .collect(),
+            };
+            let left = by_devices(3, (0..30, Some(shares)), 30, work, take).unwrap();
+            let by = by.into_inner().unwrap();
+            let may = |(device, unit): &(usize, usize)| {
+                let owner = unit / 10;
+                owner == *device || overlap && (owner + 2) % 3 == *device
+            };
+            assert!(by.iter().all(may), "{by:?}");
+            if lost.is_none() {
+                assert_eq!((left.next, taken.len()), (30, 30));
+                let helped = by
+                    .iter()
+                    .filter(|(device, unit)| unit / 10 != *device)
+                    .count();
+                assert_eq!(helped > 0, overlap, "{by:?}");
+            } else {
+                // What nobody else may take is left, and what others did is kept.
+                assert_eq!(left.next + left.done.len(), by.len());
+                assert!(by.len() >= 20 && taken.len() == left.next, "{by:?}");
+            }
+        }
+    }
+
+    #[test]
     fn an_error_an_end_or_a_panic_of_a_device_begins_no_more() {
         let fail = |unit, _| {
             if unit == 20 {
@@ -439,16 +544,16 @@ mod tests {
                 Ok(Then::GoOn)
             }
         };
-        assert!(by_devices(3, 0..1000, 8, |_, unit| Some(unit), fail).is_err());
+        assert!(by_devices(3, (0..1000, None), 8, |_, unit| Some(unit), fail).is_err());
         let end = |unit, _| Ok(if unit == 20 { Then::End } else { Then::GoOn });
-        let left = by_devices(3, 0..1000, 8, |_, unit| Some(unit), end).unwrap();
+        let left = by_devices(3, (0..1000, None), 8, |_, unit| Some(unit), end).unwrap();
         assert!(
             (21..29).contains(&left.next) && left.done.is_empty(),
             "{}",
             left.next
         );
         let nine = |_, unit| (unit != 9).then_some(unit).or_else(|| panic!("nine"));
-        let panic = || by_devices(3, 0..1000, 8, nine, |_, _| Ok(Then::GoOn)).map(drop);
+        let panic = || by_devices(3, (0..1000, None), 8, nine, |_, _| Ok(Then::GoOn)).map(drop);
         assert!(std::panic::catch_unwind(panic).is_err());
     }
 

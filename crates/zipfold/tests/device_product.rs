@@ -137,28 +137,28 @@ fn every_task_has_the_answer_of_the_host() {
     assert!(joined > 40, "{joined} of 60 had joins on the device");
 }
 
-#[test]
-#[ignore = "needs opencl"]
-fn slices_on_a_device_have_the_answer_of_the_host() {
-    const SIDE: usize = 8;
+/// A grid on a torus, of binary variables.
+fn torus(side: usize) -> Network {
     let mut random = Random::new(7);
-    let cards = vec![2; SIDE * SIDE];
-    let edges = (0..SIDE * SIDE).flat_map(|at| {
-        let (row, column) = (at / SIDE, at % SIDE);
+    let cards = vec![2; side * side];
+    let edges = (0..side * side).flat_map(|at| {
+        let (row, column) = (at / side, at % side);
         [
-            (at, row * SIDE + (column + 1) % SIDE),
-            (at, (row + 1) % SIDE * SIDE + column),
+            (at, row * side + (column + 1) % side),
+            (at, (row + 1) % side * side + column),
         ]
     });
     let table = |(a, b)| {
-        Factor::new(
-            vec![a, b],
-            (0..4).map(|_| random.unit() + 0.1).collect(),
-            &cards,
-        )
-        .unwrap()
+        let values = (0..4).map(|_| random.unit() + 0.1).collect();
+        Factor::new(vec![a, b], values, &cards).unwrap()
     };
-    let network = Network::new(Kind::Markov, cards.clone(), edges.map(table).collect()).unwrap();
+    Network::new(Kind::Markov, cards.clone(), edges.map(table).collect()).unwrap()
+}
+
+#[test]
+#[ignore = "needs opencl"]
+fn slices_on_a_device_have_the_answer_of_the_host() {
+    let network = torus(8);
     for task in [Task::Pr, Task::Mar] {
         let host = Settings {
             device: Wanted::Cpu,
@@ -183,6 +183,85 @@ fn slices_on_a_device_have_the_answer_of_the_host() {
             &format!("{task:?} in slices"),
         );
     }
+}
+
+/// What says that this process has several devices.
+const SEVERAL: &str = "ZIPFOLD_SEVERAL_DEVICES";
+
+/// Whether this process has several devices; where it has one, `me` was run in another.
+fn has_several(me: &str) -> bool {
+    if std::env::var_os(SEVERAL).is_some() {
+        return true;
+    }
+    let done = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([me, "--exact", "--ignored", "--nocapture"])
+        .envs([(SEVERAL, "1"), ("POCL_DEVICES", "basic basic pthread")])
+        .output()
+        .unwrap();
+    let said = [done.stdout, done.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    assert!(done.status.success() && said.contains("1 passed"), "{said}");
+    false
+}
+
+#[test]
+#[ignore = "needs opencl"]
+fn several_devices_share_out_slices_and_change_no_bit() {
+    if !has_several("several_devices_share_out_slices_and_change_no_bit") {
+        return;
+    }
+    let network = torus(6);
+    let host = Settings {
+        device: Wanted::Cpu,
+        ..Settings::default()
+    };
+    let cut = ("product.slices", "8");
+    let all = ("product.joins", "all");
+    // Others may leave a device no slice to be lost at.
+    let mut told = 0;
+    for task in [
+        Task::Pr,
+        Task::Mar,
+        Task::Map,
+        Task::Sum(vec![3, 20]),
+        Task::Samples(5),
+    ] {
+        let want = ask(&network, &task, &[cut], &host);
+        assert_eq!(want.plan.whole().map(|plan| plan.slices()), Some(8));
+        let on = |devices: &str| Settings {
+            device: Wanted::parse(devices).unwrap(),
+            ..host.clone()
+        };
+        let one = ask(&network, &task, &[cut, all], &on("opencl:0"));
+        compare(&one.answer, &want.answer, 1e-12, &format!("{task:?}"));
+        for devices in ["opencl:0,1", "opencl:0,1,2"] {
+            let got = ask(&network, &task, &[cut, all], &on(devices));
+            assert_eq!(
+                format!("{:?}", got.answer),
+                format!("{:?}", one.answer),
+                "{task:?} on {devices}"
+            );
+            assert_eq!(got.device.unwrap().device, devices);
+            // Lost in the midst of slices: the others take theirs, the host those of the last.
+            for (faulty, launches) in [("1", "0"), ("1", "7"), ("2", "40"), ("3", "60")] {
+                let lost = [
+                    cut,
+                    all,
+                    ("device.faulty", faulty),
+                    ("device.launches", launches),
+                ];
+                let got = ask(&network, &task, &lost, &on(devices));
+                compare(
+                    &got.answer,
+                    &want.answer,
+                    1e-12,
+                    &format!("{task:?} {lost:?}"),
+                );
+                told += usize::from(!got.warnings.is_empty());
+            }
+        }
+    }
+    assert!(told > 20, "{told} of 40 runs lost a device");
 }
 
 #[test]

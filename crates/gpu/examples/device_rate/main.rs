@@ -39,7 +39,7 @@ fn with_engine<R>(
         &overrides,
         data_ranges(&job).as_ref(),
     )?;
-    let engine = Engine::load(&job, &plan, device)?;
+    let engine = Engine::load(&job, &plan, device, 0)?;
     then(&job, &plan, &engine)
 }
 

@@ -6,11 +6,10 @@ use zipfold_plan::overrides::Residency;
 /// Where kernels find the panel of a row: counted from the first one that is held.
 pub fn panels(job: &Job, rows: Residency) -> String {
     let constants: usize = job.low.constants.iter().map(Vec::len).sum();
-    let first = |at: usize| {
-        if rows == Residency::Streamed {
+    let first = |at: usize| match rows {
+        Residency::Held => String::new(),
+        Residency::Streamed | Residency::Block | Residency::Overlap => {
             format!(" - (zf_u32)c[{at}]")
-        } else {
-            String::new()
         }
     };
     format!(

@@ -319,21 +319,27 @@ impl Context {
             context: self.clone(),
         })
     }
-    pub(super) fn write(&self, to: &Allocation, bytes: &[u8]) -> Result<()> {
+    pub(super) fn write(&self, to: &Allocation, offset: usize, bytes: &[u8]) -> Result<()> {
         self.enter()?;
-        // SAFETY: the caller checked that `bytes` fit.
-        unsafe { result::memcpy_htod_sync(to.pointer, bytes) }
+        // SAFETY: the caller checked that `bytes` fit behind `offset`.
+        unsafe { result::memcpy_htod_sync(to.pointer + offset as u64, bytes) }
             .map_err(|e| failed("copying to the device", e))
     }
-    /// Copies `bytes` beside the work after `mark`.
-    pub(super) fn write_beside(&self, to: &Allocation, bytes: &[u8], mark: &Mark) -> Result<()> {
+    /// Has `fill` make bytes piece by piece and copies them there beside the work after `mark`.
+    pub(super) fn fill(
+        &self,
+        to: &Allocation,
+        sizes: (usize, usize),
+        mark: &Mark,
+        fill: &mut dyn FnMut(usize, &mut [u8]),
+    ) -> Result<()> {
         self.enter()?;
         let mut there = self.0.there.lock().unwrap_or_else(PoisonError::into_inner);
         let there = match &mut *there {
             Some(there) => there,
             none => none.insert(There::new()?),
         };
-        there.take(to.pointer, bytes, mark.raw)
+        there.take(to.pointer, sizes, mark.raw, fill)
     }
     pub(super) fn clear(&self, to: &Allocation, bytes: usize) -> Result<()> {
         self.enter()?;

@@ -168,11 +168,12 @@ impl Session {
             buffer.map_err(|e| failed(&format!("allocating {}", human_bytes(bytes as u64)), e))?;
         Ok(Allocation(Mutex::new(buffer)))
     }
-    pub(super) fn write(&self, to: &Allocation, bytes: &[u8]) -> Result<()> {
-        // SAFETY: the caller checked that `bytes` fit; the call blocks until they are copied.
+    pub(super) fn write(&self, to: &Allocation, offset: usize, bytes: &[u8]) -> Result<()> {
+        // SAFETY: the caller checked that `bytes` fit behind `offset`; the call blocks until they are
+        // copied.
         let done = unsafe {
             self.queue
-                .enqueue_write_buffer(&mut locked(&to.0), CL_BLOCKING, 0, bytes, &[])
+                .enqueue_write_buffer(&mut locked(&to.0), CL_BLOCKING, offset, bytes, &[])
         };
         done.map(|_| ())
             .map_err(|e| failed("copying to the device", e))

@@ -5,7 +5,6 @@ use super::PIECE;
 use super::failure::failed;
 use cudarc::driver::result::{self, DriverError, event, stream};
 use cudarc::driver::sys::{self, CUevent_flags};
-use rayon::prelude::*;
 use std::ffi::c_void;
 use zipfold_core::Result;
 
@@ -18,9 +17,6 @@ pub(super) struct There {
 
 // SAFETY: handles of the driver, used under a lock with their context current.
 unsafe impl Send for There {}
-
-/// Bytes that one thread copies at a time.
-const COPY: usize = 1 << 18;
 
 impl There {
     /// Made in the current context.
@@ -43,15 +39,18 @@ impl There {
         }
         Ok(way)
     }
-    /// Copies `bytes` to `to`, once the work before `mark` is done; returns when they are there.
+    /// Has `fill` make `bytes` bytes in pieces of `piece` bytes, at most [`PIECE`], and copies them
+    /// to `to` on, once the work before `mark` is done; returns when they are there. `fill` takes
+    /// the offset of a piece and the piece, and makes one while the one before is copied.
     ///
     /// # Errors
     /// `Device` when the work before or a copy failed.
     pub(super) fn take(
         &mut self,
         to: sys::CUdeviceptr,
-        bytes: &[u8],
+        (bytes, piece): (usize, usize),
         mark: sys::CUevent,
+        fill: &mut dyn FnMut(usize, &mut [u8]),
     ) -> Result<()> {
         let odd = |e: DriverError| failed("copying to the device", e);
         // SAFETY: the event is recorded, and alive as long as the caller's mark.
@@ -63,8 +62,10 @@ impl There {
             )
         }
         .map_err(odd)?;
-        for (p, piece) in bytes.chunks(PIECE).enumerate() {
-            let sent = self.send(to + (p * PIECE) as u64, piece, p);
+        let piece = piece.clamp(1, PIECE);
+        for (p, at) in (0..bytes).step_by(piece).enumerate() {
+            let length = piece.min(bytes - at);
+            let sent = self.send(to + at as u64, length, p, &mut |held| fill(at, held));
             if sent.is_err() {
                 // SAFETY: a stream of this struct; nothing may read the buffers after an error.
                 let _ = unsafe { stream::synchronize(self.stream) };
@@ -77,8 +78,9 @@ impl There {
     fn send(
         &mut self,
         to: sys::CUdeviceptr,
-        piece: &[u8],
+        length: usize,
         p: usize,
+        fill: &mut dyn FnMut(&mut [u8]),
     ) -> std::result::Result<(), DriverError> {
         let at = p % 2;
         if p >= 2 {
@@ -86,11 +88,8 @@ impl There {
             unsafe { event::synchronize(self.free[at]) }?;
         }
         // SAFETY: the buffer holds PIECE bytes, and the copy out of it, if there was one, is done.
-        let held =
-            unsafe { std::slice::from_raw_parts_mut(self.buffers[at].cast::<u8>(), piece.len()) };
-        held.par_chunks_mut(COPY)
-            .zip(piece.par_chunks(COPY))
-            .for_each(|(to, from)| to.copy_from_slice(from));
+        let held = unsafe { std::slice::from_raw_parts_mut(self.buffers[at].cast::<u8>(), length) };
+        fill(held);
         // SAFETY: the buffer is not written before the event recorded here; the caller checked that
         // the bytes fit.
         unsafe {

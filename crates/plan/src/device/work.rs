@@ -17,6 +17,16 @@ pub struct OnDevice {
     pub work: Work,
 }
 
+impl OnDevice {
+    /// Whether each device has a block of tiles of its own.
+    pub fn is_in_blocks(&self) -> bool {
+        match self.rows {
+            Residency::Held | Residency::Streamed => false,
+            Residency::Block | Residency::Overlap => true,
+        }
+    }
+}
+
 /// The work of a device.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Work {

@@ -28,8 +28,29 @@ pub fn fit(plan: &mut Plan, options: &Options) -> zipfold_core::Result<()> {
     Ok(())
 }
 
-/// Predicts the plan, which has its slices, again.
-pub(super) fn again(plan: &mut Plan, options: &Options) {
+impl Plan {
+    /// Slices, each with a result of its own: one without sliced variables.
+    pub fn slices(&self) -> usize {
+        self.sliced.iter().map(|v| self.cards[*v]).product()
+    }
+    /// The plan in `many` slices or more, as far as its variables go: several devices have a slice
+    /// each.
+    pub fn cut(&self, many: usize, options: &Options) -> Plan {
+        let mut plan = self.clone();
+        let mut log2 = left(&plan);
+        while plan.slices() < many
+            && let Some((v, after)) = best_slice(&plan, &log2, options)
+        {
+            log2[v] = 0.0;
+            plan.sliced.push(v);
+            plan.prediction = after;
+        }
+        plan
+    }
+}
+
+/// By variable the logarithm of its states that a slice has: none of a sliced one.
+fn left(plan: &Plan) -> Vec<f64> {
     let size = |v: usize| {
         if plan.sliced.contains(&v) {
             0.0
@@ -37,8 +58,12 @@ pub(super) fn again(plan: &mut Plan, options: &Options) {
             (plan.cards[v] as f64).log2()
         }
     };
-    let log2: Vec<f64> = (0..plan.cards.len()).map(size).collect();
-    plan.prediction = predict(plan, &log2, options);
+    (0..plan.cards.len()).map(size).collect()
+}
+
+/// Predicts the plan, which has its slices, again.
+pub(super) fn again(plan: &mut Plan, options: &Options) {
+    plan.prediction = predict(plan, &left(plan), options);
 }
 
 /// The variable of the largest tables whose slicing costs the least time for the bytes it saves.

@@ -161,8 +161,15 @@ fn several_devices_have_the_bits_of_one() {
                 domains[at % 3]
             };
             let asked = asked(folds, cells, 900);
-            // A tile of its own for each, and those that the plan makes for their number.
-            for set in [&[("device.tile", "256"), ("unit", "1")][..], &[]] {
+            // A tile of its own for each, those that the plan makes for their number, and blocks.
+            let tile = ("device.tile", "256");
+            let sets = [
+                &[tile, ("unit", "1")][..],
+                &[],
+                &[tile, ("device.rows", "block")],
+                &[tile, ("device.rows", "overlap")],
+            ];
+            for set in sets {
                 let one = ran(&asked, wanted[0], set);
                 let numbers = all_numbers(&asked.1, &one);
                 for device in &wanted[1..] {
@@ -250,6 +257,28 @@ fn lost_devices_leave_their_tiles_to_the_others() {
                     exact,
                     "{folds} {set:?}: not all of the faulty devices were lost in {TURNS} runs"
                 );
+            }
+        }
+        for rows in ["block", "overlap"] {
+            let set = [
+                small[0],
+                ("device.rows", rows),
+                ("device.faulty", "1"),
+                ("device.launches", "2"),
+            ];
+            let got = ran(&asked, *all, &set);
+            let said: Vec<String> = got.warnings.iter().map(ToString::to_string).collect();
+            let whose = if rows == "block" {
+                "host"
+            } else {
+                "other device"
+            };
+            assert!(
+                said.len() == 1 && said[0].contains(whose),
+                "{folds} {rows} {said:?}"
+            );
+            if !(rows == "block" && folds == FOLDS[9]) {
+                equal(&asked.1, &got, &one, &format!("{folds} in {rows}"));
             }
         }
         let poor = [
