@@ -6,10 +6,9 @@
 
 Each workload runs on each number of devices in turn; the least time of the turns counts. A row of the table has the seconds of the kernels
 (from the first upload to the last merge, as `--json` reports them), the seconds of the whole process, both also as speed-up over the first
-number of devices, and whether the answer is the same to the bit. Two workloads also
-run with each device's own block of rows, and with that and the next (`--set device.rows`). `--losses` adds runs that lose their first device. `--large` adds a matrix that
-is larger than a device; its bytes are not compared. `--scale` multiplies the rows of the inputs. The scratch folder holds inputs and outputs: one
-in memory keeps the disk out of the times. The exit status is 1 where an answer differs or a run fails."""
+number of devices, and whether the answer is the same to the bit. Two workloads also run with each device's own block of rows, and with that and
+the next (`--set device.rows`). `--losses` adds runs that lose their first device. `--large` adds a matrix that is larger than a device; its bytes are
+not compared. `--scale` multiplies the rows of the inputs. The scratch folder holds inputs and outputs: one in memory keeps the disk out of the times. The exit status is 1 where an answer differs or a run fails."""
 
 import argparse
 import dataclasses
@@ -121,6 +120,8 @@ def timed(asked, workload, folder, record):
             if "error" in got:
                 print(f"{workload.name} on {count} devices: {got['error']}", flush=True)
                 return best, True
+            if workload.large:
+                print(f"{workload.name} on {count} devices: kernels {got['kernel']:.3f} s", flush=True)
             old = best.get(count, got)
             bad |= old["answer"] != got["answer"]
             best[count] = {**got, "kernel": min(got["kernel"], old["kernel"]), "whole": min(got["whole"], old["whole"])}

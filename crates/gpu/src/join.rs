@@ -1,7 +1,7 @@
 //! Matches of joins on their way home.
 
 use crate::points::{Launch, NONE, PAGE};
-use crate::runtime::{Arg, Kernel, Memory};
+use crate::runtime::{Arg, Grid, Kernel, Memory};
 use zipfold_core::fold::{Select, SelectState, Tally};
 use zipfold_core::{Error, Result};
 use zipfold_plan::device::matrix::TILE;
@@ -62,21 +62,37 @@ impl Launch<'_> {
         let used = (used[0] as usize).min(pages);
         let mut filled = vec![0u32; used];
         self.device.read(fills, &mut filled)?;
-        let mut pairs = vec![0u32; used * PAGE * 2];
-        self.device.read(slots, &mut pairs)?;
-        let mut kept = vec![0f64; if f.value.is_some() { used * PAGE } else { 0 }];
-        self.device.read(values, &mut kept)?;
-        for (page, fill) in filled.iter().enumerate() {
-            for slot in page * PAGE..page * PAGE + *fill as usize {
-                let value = f.value.map(|_| kept[slot]);
-                state.absorb(
-                    f,
-                    pairs[slot * 2] as usize,
-                    pairs[slot * 2 + 1] as usize,
-                    value,
-                );
-            }
+        let before = filled.iter().scan(0u32, |sum, fill| {
+            *sum += fill;
+            Some(*sum - fill)
+        });
+        let offsets: Vec<u32> = before.collect();
+        let total: usize = filled.iter().map(|fill| *fill as usize).sum();
+        if total == 0 {
+            return Ok(());
         }
+        let gather = self.pass.gather.as_ref();
+        let gather = gather.ok_or_else(|| Error::internal("pages that no kernel gathers"))?;
+        let (found, held) = (
+            self.device.allocate(total * 8)?,
+            self.device
+                .allocate(if f.value.is_some() { total * 8 } else { 8 })?,
+        );
+        let offsets = self.device.upload(&offsets)?;
+        let memories = [fills, &offsets, slots, values, &found, &held];
+        let mut args: Vec<Arg<'_>> = memories.into_iter().map(Arg::Memory).collect();
+        args.push(Arg::U32(u32::from(f.value.is_some())));
+        let grid = Grid {
+            x: used as u32,
+            y: 1,
+            threads: 256,
+        };
+        self.device.launch(gather, grid, &args)?;
+        let mut pairs = vec![0u32; total * 2];
+        self.device.read(&found, &mut pairs)?;
+        let mut kept = vec![0f64; if f.value.is_some() { total } else { 0 }];
+        self.device.read(&held, &mut kept)?;
+        absorb(f, &pairs, &kept, state);
         Ok(())
     }
     /// Two passes: matches are counted by block, then computed again and put after those of the
@@ -121,14 +137,15 @@ impl Launch<'_> {
         );
         self.device.read(&slots, &mut pairs)?;
         self.device.read(&values, &mut kept)?;
-        for (at, pair) in pairs.chunks_exact(2).enumerate() {
-            state.absorb(
-                f,
-                pair[0] as usize,
-                pair[1] as usize,
-                f.value.map(|_| kept[at]),
-            );
-        }
+        absorb(f, &pairs, &kept, state);
         self.tallied(&tally)
+    }
+}
+
+/// Absorbs matches: rows of x and of y by turns, and the values that are kept.
+fn absorb(f: &Select, pairs: &[u32], kept: &[f64], state: &mut SelectState) {
+    for (at, pair) in pairs.chunks_exact(2).enumerate() {
+        let value = f.value.map(|_| kept[at]);
+        state.absorb(f, pair[0] as usize, pair[1] as usize, value);
     }
 }

@@ -37,6 +37,8 @@ pub(crate) struct Pass {
     pub(crate) kernel: Kernel,
     /// Puts matches where they belong, after a count by `kernel`.
     pub(crate) place: Option<Kernel>,
+    /// Gathers matches from the pages that `kernel` wrote.
+    pub(crate) gather: Option<Kernel>,
     pub(crate) shape: Shape,
 }
 
@@ -58,19 +60,22 @@ impl<'j> Points<'j> {
     pub fn load(job: &'j Job, sweeps: &Sweeps, rows: Residency, device: &Device) -> Result<Self> {
         let names = if sweeps.counts_first {
             &["zf_sweep", "zf_put"][..]
+        } else if is_paged(job, sweeps) {
+            &["zf_sweep", "zf_gather"][..]
         } else {
-            &["zf_sweep"]
+            &["zf_sweep"][..]
         };
         let mut passes = vec![];
         for shape in &sweeps.passes {
             let source = source(job, sweeps, shape, device.facts.runtime, rows)?;
-            let mut kernels = device.compile(&source, names)?.into_iter();
+            let mut kernels = device.compile(&source, names)?.into_iter().peekable();
             let kernel = kernels
                 .next()
                 .ok_or_else(|| Error::internal("no kernel was compiled"))?;
             passes.push(Pass {
                 kernel,
-                place: kernels.next(),
+                place: kernels.next_if(|_| sweeps.counts_first),
+                gather: kernels.next(),
                 shape: *shape,
             });
         }
@@ -211,6 +216,15 @@ fn truth(job: &Job, sweeps: &Sweeps) -> Option<Truth> {
     )
 }
 
+/// Whether matches leave kernels by pages, from which they are gathered.
+fn is_paged(job: &Job, sweeps: &Sweeps) -> bool {
+    match Swept::of(&job.folds[0]) {
+        Some(Swept::Select(f)) if f.kind == SelectKind::Inner => !sweeps.counts_first,
+        Some(Swept::Rows(_) | Swept::Nearest(_) | Swept::Histogram(_) | Swept::Select(_))
+        | None => false,
+    }
+}
+
 /// The source of the kernel of `shape`.
 ///
 /// # Errors
@@ -235,6 +249,11 @@ pub fn source(
         truth: truth.as_ref(),
     };
     let before = header(runtime) + &panels::panels(job, rows) + &functions(job, shape, fold);
+    let before = if is_paged(job, sweeps) {
+        before + &select::gather(PAGE)
+    } else {
+        before
+    };
     if let Some(tile) = &shape.tiled {
         return Ok(before + &strip::kernel("zf_sweep", job, shape, tile, (known, PAGE)));
     }

@@ -35,6 +35,12 @@ pub enum Output {
     Place,
 }
 
+/// The kernel `zf_gather`, which puts the matches of pages of so many slots one after another.
+pub(crate) fn gather(page: usize) -> String {
+    let text = include_str!("../kernels/gather.c");
+    super::fill(text, &[("PAGE", page.to_string())])
+}
+
 /// What single precision knows of a predicate.
 #[derive(Clone, Debug)]
 pub struct Truth {
