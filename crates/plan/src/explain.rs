@@ -17,11 +17,17 @@ use zipfold_core::budget::human_bytes;
 use zipfold_core::fold::Fold;
 use zipfold_core::{Domain, Job, Message, Precision, figures};
 
-/// Terms below this share of the predicted time are not listed.
+/// Terms below this share of the predicted time are left out of the short form.
+///
+/// A term below one per cent of the total could not change a decision of the user. The long form
+/// lists all of them.
 const TOLD: f64 = 0.01;
 
 /// Renders the short form: pairs, folds, how they are computed, memory and predicted time, a line
 /// each.
+///
+/// The first word of a line is a label in a column of eleven characters, so that the lines read as
+/// a table; lines that continue one are indented by as much.
 fn short(job: &Job, plan: &Plan) -> String {
     let mut lines = vec![
         format!("pairs      {}", pairs(job, plan)),
@@ -67,6 +73,10 @@ pub fn verbose(job: &Job, plan: &Plan) -> Message {
 
 /// Renders the short form and then formula, hoisting, symmetry, strategies, tiles, terms and
 /// reasons.
+///
+/// This is the form for someone who wants to know *why* this plan: every reason that the planner
+/// noted is a line "because …", in the order in which it decided. Words of the engine (units,
+/// stages, forms) are fine here and nowhere else.
 fn long(job: &Job, plan: &Plan) -> String {
     let low = &job.low;
     let (loops, singles) = low.operations();
@@ -139,6 +149,10 @@ fn long(job: &Job, plan: &Plan) -> String {
 }
 
 /// Renders a plan with the passes that find ranges before it; `all` for the long form.
+///
+/// A histogram without a range runs once for the least and the largest value and then for the bins.
+/// The second plan depends on that range, which is not known before the first pass, so what is
+/// printed for it is a plan for the range of a sample. Its first line says so.
 pub fn explain_all(job: &Job, plan: &Plan, ranges: &[Plan], all: bool) -> Message {
     let text = if all {
         long(job, plan)
@@ -184,6 +198,9 @@ pub fn explain_all(job: &Job, plan: &Plan, ranges: &[Plan], all: bool) -> Messag
 }
 
 /// Renders the pairs: `54 481 141: i < j of 10 439 rows, 3 numbers a row`.
+///
+/// The number counts pairs of the domain, before a cut-off or pruning leaves out any: it is what
+/// the user asked for and the same for every plan of the question.
 fn pairs(job: &Job, plan: &Plan) -> String {
     let rows = |n: usize| figures::grouped(n as u64);
     let (n, m) = (job.space.n, job.space.m);
@@ -210,6 +227,10 @@ fn pairs(job: &Job, plan: &Plan) -> String {
 }
 
 /// Renders what runs, and what would run if that does not load.
+///
+/// Strategies are in the order in which the executor tries them. A strategy may fail to load
+/// although the plan allows it, for example generated code where the system forbids executable
+/// memory.
 fn ways(plan: &Plan) -> String {
     let device = plan
         .device
@@ -222,6 +243,9 @@ fn ways(plan: &Plan) -> String {
 }
 
 /// Renders where and how: `on the CPU, 2 threads, avx512, double precision, by a sweep of points`.
+///
+/// Precision is that of values. Sums are always kept in double precision, and a filter in single
+/// precision decides only what it can prove; neither is told here.
 fn computes(plan: &Plan) -> String {
     let precision = match plan.precision {
         Precision::F32 => "single precision",
@@ -252,6 +276,11 @@ fn computes(plan: &Plan) -> String {
 }
 
 /// Renders whether pairs are left out, by what, and what share remains; or why not.
+///
+/// There are three answers, since users act on them differently. "on" tells what share is
+/// evaluated. "off" means that bounds exist for this question but do not pay or do not fit in
+/// memory, which more memory or another order of rows may change. "none" means that every pair
+/// counts, which nothing changes.
 fn pruning(job: &Job, plan: &Plan) -> String {
     // A share that would be printed as 0.000 % is written as a bound.
     let expected = |share: f64| match share {

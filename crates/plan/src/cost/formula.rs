@@ -21,6 +21,10 @@ use zipfold_core::pair::tree::{Binary, Id, Node, Unary};
 use zipfold_core::space::periodic_box::Image;
 
 /// Operations of one vector by class.
+///
+/// Classes are the units of a core that can be the limit: plain operations, the divider, whose
+/// results come at a slower rate while others go on, and functions, which are sequences of plain
+/// operations whose length was measured as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Mix {
     plain: f64,
@@ -49,6 +53,7 @@ impl Mix {
     }
 }
 
+/// Returns a mix of `plain` operations at the common rate.
 const fn plain(plain: f64) -> Mix {
     Mix {
         plain,
@@ -56,6 +61,7 @@ const fn plain(plain: f64) -> Mix {
         calls: [0.0; 2],
     }
 }
+/// Returns a mix of one division or root and `plain` operations.
 const fn division(plain: f64) -> Mix {
     Mix {
         plain,
@@ -63,6 +69,7 @@ const fn division(plain: f64) -> Mix {
         calls: [0.0; 2],
     }
 }
+/// Returns a mix of one function: cycles per number in double and in single precision.
 const fn call(calls: [f64; 2]) -> Mix {
     Mix {
         plain: 0.0,
@@ -72,6 +79,9 @@ const fn call(calls: [f64; 2]) -> Mix {
 }
 
 /// Returns the mix of one node.
+///
+/// Operands are counted by their own nodes, so each node counts once however often it is used:
+/// generated code computes common parts once as well.
 fn of_node(rates: &Rates, job: &Job, id: Id) -> Mix {
     match job.low.formula.node(id) {
         Node::Unary(op, _) => unary(&rates.functions, *op),
@@ -82,6 +92,9 @@ fn of_node(rates: &Rates, job: &Job, id: Id) -> Mix {
 }
 
 /// Returns the mix of a function of one operand.
+///
+/// A square root shares the divider with divisions. Functions that take the same kind of polynomial
+/// share a rate; the last arm is the rate of the common ones.
 fn unary(functions: &Functions, op: Unary) -> Mix {
     match op {
         Unary::Sqrt => division(0.0),

@@ -67,11 +67,13 @@ pub struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Returns the rates of the instruction set.
+    /// Returns the rates of the instruction set that runs, which need not be the widest of the
+    /// machine.
     fn rates(&self) -> &'static Rates {
         rates::of(self.isa)
     }
-    /// Returns the lanes of a vector in the precision of values.
+    /// Returns the lanes of a vector in the precision of values: 8 doubles or 16 floats with
+    /// AVX-512.
     fn lanes(&self) -> f64 {
         (self.isa.lanes() * 8 / self.precision.bytes()) as f64
     }
@@ -79,14 +81,15 @@ impl Work<'_> {
     fn threads(&self) -> f64 {
         self.machine.threads.max(1) as f64
     }
-    /// Returns the term of `cycles` that all threads share.
+    /// Returns the term of `cycles` that all threads share, as if they shared them evenly. Uneven
+    /// shares are not predicted: units of work are small enough that the last one does not matter.
     fn shared(&self, what: &str, cycles: f64) -> Term {
         Term {
             what: what.into(),
             seconds: cycles / (self.machine.clock * self.threads()),
         }
     }
-    /// Returns the term of `cycles` of one thread.
+    /// Returns the term of `cycles` of one thread, while the others wait.
     fn alone(&self, what: &str, cycles: f64) -> Term {
         Term {
             what: what.into(),
@@ -95,6 +98,8 @@ impl Work<'_> {
     }
     /// Returns the number of pairs that are computed: blocks across the diagonal of a triangular
     /// domain are computed whole, half of which is thrown away.
+    ///
+    /// There are n / BLOCK such blocks of BLOCK² pairs each; half of all of them is n · BLOCK / 2.
     fn computed(&self) -> f64 {
         let diagonal = if self.job.space.is_triangular() {
             self.job.space.n * BLOCK.min(self.job.space.n) / 2
@@ -110,6 +115,10 @@ impl Work<'_> {
 }
 
 /// Returns the terms of a run, the largest first.
+///
+/// Their sum is the predicted time, and the first one is what the plan is "bound by". Terms add up,
+/// as if nothing overlapped: loading and computing do overlap within a core, which the measured
+/// rates contain.
 pub fn terms(work: &Work<'_>) -> Vec<Term> {
     // What every run pays, then its pairs, then what its results cost.
     let mut terms = vec![start(work), laid(work)];
@@ -134,6 +143,10 @@ pub fn cycles_of_pairs(work: &Work<'_>) -> f64 {
 }
 
 /// Returns the terms of all pairs, evaluated one by one, by family.
+///
+/// A family decides what is a term of its own. The points kernel does everything in one loop, so it
+/// has one rate; the others compute a reduction, the rest of the formula and the folds in separate
+/// loops over a block, so their terms add.
 fn of_pairs(work: &Work<'_>) -> Vec<Term> {
     // The kernel of points counts as it computes: one rate covers both.
     if work.family == Family::Points && crate::points::apply(work.job) {
@@ -177,7 +190,10 @@ fn start(work: &Work<'_>) -> Term {
     )
 }
 
-/// The term of hoisting rows and laying them out for the kernels.
+/// Returns the term of hoisting rows and laying them out for the kernels.
+///
+/// It grows with rows and not with pairs, so it matters for few rows on one side and for long
+/// formulas of one row.
 fn laid(work: &Work<'_>) -> Term {
     let (low, space) = (&work.job.low, &work.job.space);
     let width = |side: usize| low.streams[side].len() * low.dim + low.attrs[side].len();
@@ -211,8 +227,11 @@ fn hoisted(job: &Job, side: Deps) -> usize {
         .count()
 }
 
-/// The term of recognised reductions in the dense kernels. Truth values are packed to bits there:
-/// 64 components are one `xor` and one count.
+/// Returns the term of recognised reductions in the dense kernels.
+///
+/// A dense kernel keeps a tile of sums in registers and reads each component once per tile, as a
+/// matrix product does, so its cycles per component and pair are far below those of the general
+/// loop. Truth values are packed to bits there: 64 components are one `xor` and one count.
 fn reductions(work: &Work<'_>) -> Term {
     let low = &work.job.low;
     let dense = matches!(work.family, Family::Dense | Family::Screen);
@@ -258,7 +277,7 @@ fn reductions(work: &Work<'_>) -> Term {
     )
 }
 
-/// The term of pairs of points that are counted by their own kernel.
+/// Returns the term of pairs of points that are counted by their own kernel.
 fn counted(work: &Work<'_>) -> Term {
     work.shared("counting", work.cells as f64 * bumped(work))
 }
@@ -273,12 +292,15 @@ fn bumped(work: &Work<'_>) -> f64 {
     work.rates().counted[space] + pruned::summed(work.job)
 }
 
-/// The term of values that a fold takes.
+/// Returns the term of values that a fold takes, if all pairs are visited.
 fn folded(work: &Work<'_>, fold: &Fold) -> Term {
     work.shared("folding values", work.cells as f64 * each(work, fold))
 }
 
-/// Returns the cycles of a value on its way into a fold.
+/// Returns the cycles of a value on its way into a fold, once it is computed.
+///
+/// Most are a few cycles: a store, a comparison, an addition. A histogram pays for placing the
+/// value, which is a multiplication for even bins and a binary search for others.
 fn each(work: &Work<'_>, fold: &Fold) -> f64 {
     let half = work.job.space.is_triangular();
     let [matrix, mirrored, nearest, bins, select] = rates::FOLD;
@@ -313,9 +335,11 @@ fn each(work: &Work<'_>, fold: &Fold) -> f64 {
     fold.traits().cycles
 }
 
-/// Returns the cycles per value of a list of `k` neighbours: of `m` values in random order the n-th
-/// is among the best with probability k/n, so k (1 + ln(m/k)) of them are inserted. Short lists are
-/// in registers.
+/// Returns the cycles per value of a list of `k` neighbours.
+///
+/// Of `m` values in random order the n-th is among the k best so far with probability min(1, k/n).
+/// The sum over n is k (1 + ln(m/k)) insertions: for k = 10 of m = 10⁶ that is 125, so that an
+/// insertion may cost much more than a comparison. Short lists are in registers.
 fn listed(k: usize, m: usize) -> f64 {
     let (k, m) = (k.min(m).max(1) as f64, m.max(1) as f64);
     let taken = k * (1.0 + (m / k).ln());

@@ -28,6 +28,10 @@ use zipfold_core::pair::tree::{Binary, DEP_BOUND, Id, Node, Reduce, Side, Unary}
 const U: f64 = 5.960_464_477_539_063e-8;
 /// More than underflow, or flushing subnormal numbers to zero, can take away: the smallest normal
 /// f32 is 1.2 · 10⁻³⁸.
+///
+/// OpenCL lets a device flush subnormal numbers, so the model fl(v) = v(1 + δ) fails for them.
+/// Every rounding gets this absolute part in addition, which is far below any difference that data
+/// have.
 const TINY: f64 = 2e-38;
 /// Values beyond this have no bound: a sum of two could overflow (the largest f32 is 3.4 · 10³⁸).
 const LARGE: f64 = 1e37;
@@ -51,6 +55,9 @@ pub struct Bound {
 
 impl Bound {
     /// Returns the bound of numbers between `lo` and `hi`, each exact in f32 or rounded once.
+    ///
+    /// Whole numbers, and measurements with up to seven digits that were read as f32, are exact. It
+    /// makes the difference between a relative and an absolute bound of x − y.
     pub fn held(lo: f64, hi: f64, exact: bool) -> Option<Self> {
         let b = if exact {
             Bound {
@@ -71,6 +78,9 @@ impl Bound {
     }
     /// Returns the bound if it is good enough to be useful: finite ranges, and an error well below
     /// the value.
+    ///
+    /// A relative error of a per cent would leave so many values undecided that the filter costs
+    /// more than it saves.
     fn sane(self) -> Option<Self> {
         (self.lo.abs() < LARGE && self.hi.abs() < LARGE && self.abs < LARGE && self.rel < 0.01)
             .then_some(self)
@@ -80,6 +90,9 @@ impl Bound {
         self.lo.abs().max(self.hi.abs())
     }
     /// Adds the error of one rounding: fl(v) = v(1 + δ), |δ| ≤ u.
+    ///
+    /// The computed operand w differs from v by at most abs + rel·|v|, and rounding it adds u·|w| ≤
+    /// u·(|v| + abs + rel·|v|). The two parts of that sum are what is added below.
     fn rounded(self) -> Option<Self> {
         Bound {
             abs: self.abs * (1.0 + U) + TINY,
@@ -88,8 +101,11 @@ impl Bound {
         }
         .sane()
     }
-    /// Bounds a sum or difference. Values of one sign keep their relative errors, since |a| + |b| =
-    /// |a + b|; otherwise relative errors become absolute ones.
+    /// Bounds a sum or difference.
+    ///
+    /// Values of one sign keep their relative errors, since |a| + |b| = |a + b|: the error rel·|a|
+    /// + rel·|b| is rel·|a + b|. Otherwise a + b may be near zero while the errors are not, so
+    /// relative errors become absolute ones, of the largest magnitude that the range allows.
     fn add(&self, b: &Bound, sign: f64) -> Option<Self> {
         let (blo, bhi) = if sign > 0.0 {
             (b.lo, b.hi)
@@ -141,7 +157,9 @@ impl Bound {
         .rounded()
     }
     /// Bounds a quotient by a value that is never near zero, as a product with its reciprocal.
-    /// OpenCL allows 2.5 ulps for a division, so more than one rounding is charged.
+    ///
+    /// With a relative error e of the divisor, 1/(b(1 − e)) = (1/b)(1 + e/(1 − e)). OpenCL allows
+    /// 2.5 ulps for a division, so more than one rounding is charged.
     fn over(&self, b: &Bound) -> Option<Self> {
         // The divisor's distance from zero decides how much its error is magnified.
         let least = if b.lo > 0.0 { b.lo } else { -b.hi };
@@ -159,6 +177,10 @@ impl Bound {
         self.mul(&turned)
     }
     /// Bounds a square: a product whose range does not go below zero.
+    ///
+    /// The general product would treat the operands as independent and give [−1, 1] for a value in
+    /// [−1, 1]; a sum of such squares would then lose its relative bound, and a root of it any
+    /// bound.
     fn square(&self) -> Option<Self> {
         let mut s = self.mul(self)?;
         s.lo = if self.lo <= 0.0 && self.hi >= 0.0 {
@@ -168,7 +190,7 @@ impl Bound {
         };
         Some(s)
     }
-    /// Bounds |v|: the errors stay.
+    /// Bounds |v|: the errors stay, since | |w| − |v| | ≤ |w − v|.
     fn magnitude(&self) -> Self {
         let lo = if self.lo <= 0.0 && self.hi >= 0.0 {
             0.0
@@ -181,8 +203,10 @@ impl Bound {
             ..*self
         }
     }
-    /// Bounds a square root. |√(v + Δ) − √v| ≤ √Δ for any v ≥ 0, and a relative error is halved; it
-    /// is kept whole.
+    /// Bounds a square root.
+    ///
+    /// |√(v + Δ) − √v| ≤ √|Δ| for any v ≥ 0, with equality at v = 0. A relative error is halved by
+    /// a root; it is kept whole, which is simpler and safe.
     fn root(&self) -> Option<Self> {
         if self.lo < 0.0 {
             return None;
@@ -199,7 +223,10 @@ impl Bound {
         .rounded()
     }
     /// Bounds an exponential: the absolute error δ of the argument becomes a relative one, e^(a +
-    /// δ) = e^a(1 + δ + …), and the function itself errs by roundings of the size of its argument.
+    /// δ) = e^a(1 + δ + δ²/2 + …).
+    ///
+    /// With δ ≤ 10⁻³ the series beyond the first term is below 0.1 % of it, which the factor 1.01
+    /// covers. The function itself errs by roundings of the size of its argument.
     fn exponential(&self) -> Option<Self> {
         // e^88 overflows an f32, and an error of more than 10⁻³ makes the series below useless.
         if self.hi > 80.0 || self.abs > 1e-3 {
@@ -219,8 +246,10 @@ impl Bound {
         }
         .rounded()
     }
-    /// Bounds a minimum or maximum. Single precision may pick the other operand, so the larger
-    /// errors of both count.
+    /// Bounds a minimum or maximum.
+    ///
+    /// Single precision may pick the other operand, but then the two are nearer to each other than
+    /// their errors, so the result is off by no more than the larger error of both.
     fn either(&self, b: &Bound, pick: impl Fn(f64, f64) -> f64) -> Self {
         let (lo, hi) = (pick(self.lo, b.lo), pick(self.hi, b.hi));
         Bound {
@@ -240,7 +269,11 @@ impl Bound {
         }
     }
     /// Bounds a sum of `terms` such values in any order: about n·u of the sum of magnitudes
-    /// (Higham's γₙ). Terms that are never negative keep a relative bound.
+    /// (Higham's γₙ).
+    ///
+    /// "In any order" matters: a device adds by lanes and then across them, in an order that
+    /// differs between kernels. Terms that are never negative keep a relative bound, since then the
+    /// sum of magnitudes is the sum.
     fn sum(&self, terms: usize) -> Option<Self> {
         let d = terms as f64;
         // Any order of additions errs by at most (d − 1)·u of the sum of magnitudes, to first
@@ -272,10 +305,16 @@ impl Bound {
 
 /// Bounds of the hoisted vectors and scalars of one side, in this order; `None` for one that has a
 /// number that is not finite.
+///
+/// They are the only facts about the data that the analysis uses, so the same ranges give the same
+/// bounds, and data in pages can be analysed page by page ([`joined`]).
 pub type Ranges = Vec<Option<Bound>>;
 
 /// Finds the ranges in packed rows: panels of 128 rows, number after number. Also finds out which
 /// numbers are all exact in f32.
+///
+/// It reads the rows in the layout in which the device gets them, so that one pass over memory does
+/// both.
 pub fn ranges(packed: &[f64], low: &Lowered, side: Side) -> Ranges {
     let (streams, attrs) = (
         low.streams[side as usize].len(),
@@ -316,7 +355,7 @@ pub fn ranges(packed: &[f64], low: &Lowered, side: Side) -> Ranges {
         .collect()
 }
 
-/// Returns the ranges of two parts of the rows together.
+/// Returns the ranges of two parts of the rows together: the wider ends and the larger errors.
 pub fn joined(a: &Ranges, b: &Ranges) -> Ranges {
     let both = |(a, b): (&Option<Bound>, &Option<Bound>)| match (a, b) {
         (Some(a), Some(b)) => Some(Bound {

@@ -6,8 +6,17 @@
 //! and a grid of cells uses it to skip pairs.
 //!
 //! The analysis walks the formula from the value towards the difference and inverts each step:
-//! `sqrt(v) ≤ c` gives v ≤ c², `sum(d²) ≤ c` gives |d| ≤ √c, and so on. It knows the operations
-//! that users write, and answers "unbounded" for everything else, which is always right.
+//! `sqrt(v) ≤ c` gives v ≤ c², `sum(d²) ≤ c` gives |d| ≤ √c, and so on.
+//!
+//! ```text
+//! hist 0:10 of sqrt(sum((x - y)^2)), not counted by the points kernels
+//! sqrt(v) ≤ 10        v ≤ 100 · (1 + 10⁻¹²)
+//! sum(d²) ≤ 100…      |d| ≤ 10…, and so every |d[k]| ≤ 10…
+//! ```
+//!
+//! It knows the operations that users write, and answers "unbounded" for everything else, which is
+//! always right: the run then visits more pairs than it needs to. An answer that is too small would
+//! lose pairs, so every rounding on the way widens the limit.
 
 use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{Fold, Histogram, RowOp};
@@ -15,10 +24,18 @@ use zipfold_core::pair::tree::{Binary, Id, Node, Reduce, Side, Unary};
 use zipfold_core::{Job, Precision, Reach, Table};
 
 /// How much limits are widened where squares and roots are rounded on the way.
+///
+/// A root or product in double precision errs by 2⁻⁵³ ≈ 1.1 · 10⁻¹⁶ of its value, and a sum of d
+/// squares by about d times that. 10⁻¹² covers all formulas of up to some thousand components and
+/// adds no pairs that could be noticed.
 const WIDER: f64 = 1.0 + 1e-12;
 
 /// Returns how far apart the rows of `job` can be that count, if it is known: for folds by row, by
 /// a cut-off or conditions; for histograms that the points kernels do not count, by their edges.
+///
+/// Histograms of plain distances are left to the mesh of `prune::mesh`, which is faster than a grid
+/// because it does not visit pairs row by row. Everything that is refused here runs over all pairs
+/// or by bounding boxes.
 pub fn reach(job: &Job) -> Option<Reach> {
     // Cells name rows by 32 bits.
     let countable = [job.space.n, job.space.m]
@@ -54,8 +71,11 @@ pub fn reach(job: &Job) -> Option<Reach> {
     }
 }
 
-/// Returns how far apart rows are that every axis of `h` takes in. All others are "over", and are
-/// counted without being visited, so their value must be a number: a NaN would be an error.
+/// Returns how far apart rows are that every axis of `h` takes in.
+///
+/// All others are "over", and are counted without being visited: their number is that of all pairs
+/// less those visited. So their value must be a number, since a NaN would be an error, or would be
+/// counted apart, and nobody would see it.
 fn of_axes(job: &Job, h: &Histogram) -> Option<Reach> {
     let mut limits = Limits::none(job);
     // Each axis limits the difference by itself; together they limit it more.
@@ -79,9 +99,11 @@ fn of_axes(job: &Job, h: &Histogram) -> Option<Reach> {
     (limits.reach.is_some() && finite(&job.x) && finite(job.other())).then_some(limits.reach)
 }
 
-/// Returns how far apart rows are for which a sum takes more than zeros. Adding +0 changes no sum,
-/// so pairs beyond can be left out and the bits stay; in single precision a full run adds in
-/// another order, so it is excluded.
+/// Returns how far apart rows are for which a sum takes more than zeros.
+///
+/// Adding +0 changes no sum, so pairs beyond can be left out and the bits stay. (−0 + 0 = +0 is no
+/// exception: a sum begins with +0.) In single precision a full run adds in another order, so it is
+/// excluded.
 fn of_conditions(job: &Job) -> Option<Reach> {
     // 0 · ∞ is NaN, so weights must be finite for zeros to add nothing.
     let sums = |f: &Fold| {
@@ -102,7 +124,8 @@ fn of_conditions(job: &Job) -> Option<Reach> {
     let reaches = roots
         .map(|root| vanishing(job, job.low.formula.roots[root]))
         .collect::<Option<Vec<_>>>()?;
-    // Zero times a difference that overflows would be NaN.
+    // Zero times a difference that overflows would be NaN, which a full run would add. Differences
+    // of numbers below 10³⁰⁰ do not overflow.
     let tame = |table: &Table| {
         (0..table.elements().len()).all(|at| table.elements().get(at).abs() < 1e300)
     };
@@ -112,8 +135,14 @@ fn of_conditions(job: &Job) -> Option<Reach> {
         .filter(|reach| reach.is_some() && tame(&job.x) && tame(job.other()))
 }
 
-/// Returns how far apart rows are whose value is not zero. A product vanishes if one factor does
-/// and the other is finite; a sum if both terms do.
+/// Returns how far apart rows are whose value is not zero, if that is limited.
+///
+/// A product vanishes if one factor does and the other is finite (0 · ∞ is NaN); a sum if both
+/// terms do.
+///
+/// ```text
+/// if(r < 2, a, 0) · 3 + if(r < 5, b, 0)      r < 5: beyond it both terms are zero
+/// ```
 fn vanishing(job: &Job, id: Id) -> Option<Reach> {
     let formula = &job.low.formula;
     let is_zero = |id: Id| formula.constant(id) == Some(0.0);
@@ -154,7 +183,10 @@ fn vanishing(job: &Job, id: Id) -> Option<Reach> {
     }
 }
 
-/// Returns the reach of rows within one of two reaches.
+/// Returns the reach of rows within one of two reaches: the larger of each limit.
+///
+/// That is more than the union (a limit of the length of one and of a component of the other gives
+/// none of either), which is safe.
 fn wider(a: Reach, b: Reach) -> Reach {
     let components = a
         .components
@@ -169,6 +201,8 @@ fn wider(a: Reach, b: Reach) -> Reach {
 }
 
 /// Limits of differences, collected from what values imply.
+///
+/// All limits hold at the same time, so a new one can only lower an old one.
 struct Limits<'j> {
     job: &'j Job,
     reach: Reach,
@@ -186,6 +220,9 @@ impl<'j> Limits<'j> {
         }
     }
     /// Adds what must be true of the difference for a condition to be true.
+    ///
+    /// Conditions that it does not know add nothing. `or` is one of them: neither side needs to
+    /// hold.
     fn holds(&mut self, condition: Id) {
         match self.node(condition) {
             Node::Binary(Binary::Lt | Binary::Le, a, b) => {
@@ -208,8 +245,11 @@ impl<'j> Limits<'j> {
     fn limit(&mut self, k: usize, most: f64) {
         self.reach.components[k] = self.reach.components[k].min(most);
     }
-    /// Adds what must be true of the difference for value `id` to be at most `most`. A sum of two
-    /// values bounds each of them only if neither is negative.
+    /// Adds what must be true of the difference for value `id` to be at most `most`.
+    ///
+    /// A sum of two values bounds each of them only if neither is negative: from a + b ≤ 4 and b ≥
+    /// 0 follows a ≤ 4. A negative limit of a magnitude would exclude all pairs; it adds nothing
+    /// instead, and the run finds out.
     fn at_most(&mut self, id: Id, most: f64) {
         if most.is_nan() || most < 0.0 {
             return;
@@ -252,6 +292,9 @@ impl<'j> Limits<'j> {
         }
     }
     /// Adds the limits of a reduction of magnitudes or squares of all components.
+    ///
+    /// From Σ d² ≤ c follows |d| ≤ √c for the length, and from max |d[k]| ≤ c only the same for
+    /// every component: its ball would be √dim times as wide.
     fn reduced(&mut self, op: Reduce, body: Id, most: f64) {
         let most = match self.node(body) {
             Node::Unary(Unary::Abs, a) if self.is_difference(*a) => most,
@@ -269,6 +312,10 @@ impl<'j> Limits<'j> {
     }
     /// Returns whether a value is a number for all finite coordinates: infinite at worst, never
     /// NaN.
+    ///
+    /// NaN arises from ∞ − ∞, 0 · ∞, 0/0, ∞/∞ and roots of negative numbers. Each arm excludes
+    /// those that its operation can produce: a sum needs both terms of one sign, a product a finite
+    /// factor that is not zero, a quotient such a divisor.
     fn is_number(&self, id: Id) -> bool {
         let constant = |id: Id| self.job.low.formula.constant(id);
         match self.node(id) {
@@ -297,7 +344,7 @@ impl<'j> Limits<'j> {
             _ => constant(id).is_some_and(f64::is_finite),
         }
     }
-    /// Returns whether a value is never below zero.
+    /// Returns whether a value is never below zero. "No" is the safe answer.
     fn is_magnitude(&self, id: Id) -> bool {
         match self.node(id) {
             Node::Unary(Unary::Abs | Unary::Sqrt, _) => true,
@@ -311,8 +358,11 @@ impl<'j> Limits<'j> {
             _ => self.job.low.formula.constant(id).is_some_and(|c| c >= 0.0),
         }
     }
-    /// Returns the component of which a number is the difference. The minimum image and the plain
-    /// difference tell the same rows apart, since coordinates are compared modulo the box.
+    /// Returns the component of which a number is the difference.
+    ///
+    /// The minimum image and the plain difference tell the same rows apart, since coordinates are
+    /// compared modulo the box. Which row comes first does not matter, since only magnitudes are
+    /// limited.
     fn component(&self, id: Id) -> Option<usize> {
         let k = match self.node(id) {
             Node::DeltaAt(k) => *k,
