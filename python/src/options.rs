@@ -10,8 +10,7 @@ use pyo3::types::PyDict;
 use std::collections::BTreeMap;
 use zipfold::Overrides;
 use zipfold::devices::{Runtime, Wanted, list};
-use zipfold::problem::Param;
-use zipfold::problem::{AxisSpec, FoldSpec};
+use zipfold::problem::{FoldSpec, Param};
 use zipfold::{Budget, Data, Options, Progress, Result};
 
 /// Pair-components below which a call is done before anybody could interrupt it.
@@ -45,11 +44,9 @@ impl Given {
             .iter()
             .flatten()
             .map(|w| w[0].cols().max(w[1].cols()) as f64);
-        let results = folds.iter().map(|fold| match fold {
-            FoldSpec::Nearest { k, .. } => n * *k as f64,
-            FoldSpec::Histogram { axes, .. } => axes.iter().map(bins).product(),
-            _ => 0.0,
-        });
+        let results = folds
+            .iter()
+            .map(|fold| fold.numbers(data.x.rows(), data.other().rows()));
         (n * m).max(n + m) * (d + 8.0) < SHORT
             && results
                 .chain(columns.map(|c| c * (n + m)))
@@ -91,12 +88,6 @@ impl Given {
             ..Options::default()
         })
     }
-}
-
-fn bins(axis: &AxisSpec) -> f64 {
-    axis.edges
-        .as_ref()
-        .map_or(axis.bins.unwrap_or(100), Vec::len) as f64
 }
 
 /// Named numbers and vectors of a metric or formula.

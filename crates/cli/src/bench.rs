@@ -237,11 +237,8 @@ struct Lender {
 impl Lender {
     fn of(job: &Job, plan: &Plan) -> Result<Target> {
         let (n, m) = (job.space.n, job.space.m);
-        let cells = |fold: &Fold| match fold {
-            Fold::Dense(f) => f.shape(n, m).iter().product(),
-            _ => 0,
-        };
-        let all = job.folds.iter().map(cells).sum::<usize>();
+        let dense = job.folds.iter().filter_map(Fold::dense);
+        let all = dense.map(|f| f.elements(n, m) as usize).sum::<usize>();
         let of = |precision| if plan.precision == precision { all } else { 0 };
         let single = written(of(Precision::F32), 1.0f32)?;
         let double = written(of(Precision::F64), 1.0f64)?;

@@ -20,8 +20,7 @@
 use self::pair::named_pair;
 use crate::data::Data;
 use crate::error::{Error, Result};
-use crate::fold::rows::Along;
-use crate::fold::{Fold, RowFold};
+use crate::fold::Fold;
 use crate::meaning::{Asked, meaning};
 use crate::opt::Opt;
 use crate::pair::lower::Lowered;
@@ -132,17 +131,7 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
         holes,
         prepared,
     })?;
-    // Folds of the cached meaning have no weights, because weights are data and differ from call to
-    // call.
-    let weighed = what.folds.iter().enumerate().map(|(at, fold)| {
-        let weights = data.weights.get(at).and_then(Option::as_ref);
-        weights::weigh(
-            once(fold.clone(), problem, weights.is_some())?,
-            weights,
-            &data,
-        )
-    });
-    let folds = weighed.collect::<Result<Vec<_>>>()?;
+    let folds = weighed(problem, &what.folds, &data)?;
     let (low, near_root, symmetric) = (what.low.clone(), what.near_root, what.symmetric);
     let space = space(problem, &folds, &data, symmetric, what.weighed_symmetric)?;
     let precision = problem
@@ -174,28 +163,24 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
     })
 }
 
-/// Makes a fold of all pairs into one result fold each pair once if the user chose half of the
-/// pairs (i < j or i ≤ j). Without such a choice both (i, j) and (j, i) count.
-fn once(fold: Fold, problem: &Problem, weighted: bool) -> Result<Fold> {
+/// Returns the folds for the pairs that the user chose, with the weights that come with the data.
+/// Folds of the cached meaning have no weights, because weights are data and differ from call to
+/// call.
+fn weighed(problem: &Problem, folds: &[Fold], data: &Data) -> Result<Vec<Fold>> {
     let half = matches!(problem.cells, Some(Domain::Triangle | Domain::Diagonal));
-    match fold {
-        // The least and the largest are the same either way.
-        Fold::Rows(f) if half && f.along == Along::All && !f.op.is_extreme() => {
-            // A sum of all pairs has no side that is folded away, so it is not defined whose weight
-            // a pair has.
-            if weighted {
-                let e = Error::request(
-                    "weights belong to one row of a pair, and in half of the pairs no row is the second",
-                );
-                return Err(e.at("weights").remedy(format!(
-                    "{} visits both orders of every pair",
-                    Opt::Cells.to("ordered")
-                )));
-            }
-            Ok(Fold::Rows(RowFold { once: true, ..f }))
+    let rows = [data.x.rows(), data.other().rows()];
+    let weigh = |(at, fold): (usize, &Fold)| {
+        let weights = data.weights.get(at).and_then(Option::as_ref);
+        let fold = match half {
+            true => fold.clone().of_half(weights.is_some())?,
+            false => fold.clone(),
+        };
+        match weights {
+            Some(weights) => fold.weigh(weights, rows),
+            None => Ok(fold),
         }
-        other => Ok(other),
-    }
+    };
+    folds.iter().enumerate().map(weigh).collect()
 }
 
 /// Returns f32 if all inputs are f32, else f64: values of f32 inputs gain nothing from a wider

@@ -21,7 +21,7 @@ use crate::pair::named::{self, Params};
 use crate::pair::parse::{Param, Prepared, Scope};
 use crate::pair::symmetry::are_symmetric;
 use crate::pair::texts::Texts;
-use crate::problem::{AxisSpec, FoldSpec, PairSpec, Problem};
+use crate::problem::{FoldSpec, PairSpec, Problem};
 use std::sync::{Arc, Mutex, TryLockError};
 
 /// The most meanings kept, and the most numbers and letters of a question that is worth keeping.
@@ -251,15 +251,10 @@ fn size(
 ) -> usize {
     let text = |t: &Option<String>| t.as_ref().map_or(0, String::len);
     let numbers = |p: &Param| if let Param::Vector(v) = p { v.len() } else { 1 };
-    let bins = |a: &AxisSpec| {
-        text(&a.value) + a.bins.unwrap_or(100) + a.edges.as_ref().map_or(0, Vec::len)
-    };
-    let fold = |f: &FoldSpec| match f {
-        FoldSpec::Histogram { axes, .. } => axes.iter().map(bins).fold(0, usize::saturating_add),
-        FoldSpec::Select {
-            predicate, value, ..
-        } => predicate.len() + text(value),
-        _ => 1,
+    let fold = |f: &FoldSpec| {
+        let wants = f.wants();
+        let letters = wants.formulas.iter().map(|text| text.len());
+        letters.fold(wants.parts, usize::saturating_add)
     };
     let names = data
         .names()

@@ -13,7 +13,7 @@ use crate::describe::Job;
 use crate::error::Result;
 use crate::fold::rows::{Along, RowFold, RowState, pieces};
 use crate::fold::runs::{self, by_number};
-use crate::fold::{BLOCK, Fold, RowPiece, State, Tally};
+use crate::fold::{BLOCK, Fold, RowPiece, State, Tally, ValuedPair};
 use crate::pair::{Evaluator, Rows};
 use crate::problem::NanPolicy;
 
@@ -120,7 +120,11 @@ pub fn run(job: &Job) -> Result<Answer> {
                             );
                             continue;
                         }
-                        credit(job, fold, &mut states[at], &mut values[at], i, j, &roots);
+                        // (i, j) also means (j, i), and a row paired with itself is one pair.
+                        let both = job.space.is_triangular() && i != j;
+                        let roots = &roots[..];
+                        let pair = ValuedPair { i, j, both, roots };
+                        credit(job, fold, &mut states[at], &mut values[at], &pair);
                     }
                 }
                 for (at, piece) in pieces.iter_mut().enumerate() {
@@ -238,49 +242,14 @@ fn admit(job: &Job, roots: &[Vec<f64>], i: usize, j: usize, tally: &mut Tally) -
     Fate::Counted
 }
 
-/// Gives the values of a pair to a fold that is not by rows. In a triangular domain a pair counts
-/// for both of its rows, unless it is on the diagonal.
-#[allow(clippy::too_many_arguments)]
-fn credit(
-    job: &Job,
-    fold: &Fold,
-    state: &mut State,
-    dense: &mut [f64],
-    i: usize,
-    j: usize,
-    roots: &[Vec<f64>],
-) {
-    // (i, j) also means (j, i), and a row paired with itself is one pair.
-    let both = job.space.is_triangular() && i != j;
-    match (fold, state) {
-        (Fold::Dense(f), _) => {
-            dense[f.place(&job.space, i, j)] = roots[f.root][0];
-            if both && f.is_mirrored(&job.space) {
-                dense[f.place(&job.space, j, i)] = roots[f.root][0];
-            }
-        }
-        (Fold::Nearest(f), State::Nearest(s)) => {
-            s.absorb(f, i, j, &roots[f.root]);
-            if both {
-                s.absorb(f, j, i, &roots[f.root]);
-            }
-        }
-        (Fold::Histogram(f), State::Histogram(s)) => s.absorb(f, i, j, |r| roots[r][0]),
-        // All pairs are kept, and sorted in the end.
-        (Fold::Top(f), State::Top(s)) => s.push(f, roots[f.root][0], i, j),
-        (Fold::Quantile(f), State::Quantile(s)) => s.push(i, roots[f.root][0]),
-        (Fold::Extremes(f), State::Extremes(s)) => {
-            f.roots
-                .iter()
-                .enumerate()
-                .for_each(|(at, root)| s.absorb(at, &roots[*root][..1]));
-        }
-        (Fold::Select(f), State::Select(s)) if roots[f.root][0] != 0.0 => {
-            s.absorb(f, i, j, f.value.map(|v| roots[v][0]));
-            if both && f.kind != crate::fold::SelectKind::Inner {
-                s.absorb(f, j, i, None);
-            }
-        }
-        _ => {}
+/// Gives the values of a pair to a fold that is not by rows: to their places, or to the state.
+fn credit(job: &Job, fold: &Fold, state: &mut State, dense: &mut [f64], pair: &ValuedPair<'_>) {
+    let Some(f) = fold.dense() else {
+        return fold.absorb_pair(state, pair);
+    };
+    let (i, j) = (pair.i, pair.j);
+    dense[f.place(&job.space, i, j)] = pair.scalar(f.root);
+    if pair.both && f.is_mirrored(&job.space) {
+        dense[f.place(&job.space, j, i)] = pair.scalar(f.root);
     }
 }

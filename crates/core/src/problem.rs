@@ -112,22 +112,13 @@ impl Problem {
     /// Its formulas: that of the pair, and those of the folds.
     #[doc(hidden)]
     pub fn formulas(&self) -> Vec<&str> {
-        let mut out: Vec<&str> = self.pair.formula.as_deref().into_iter().collect();
-        for fold in &self.folds {
-            match fold {
-                FoldSpec::Select {
-                    predicate, value, ..
-                } => {
-                    out.push(predicate);
-                    out.extend(value.as_deref());
-                }
-                FoldSpec::Histogram { axes, .. } => {
-                    out.extend(axes.iter().filter_map(|axis| axis.value.as_deref()))
-                }
-                _ => {}
-            }
-        }
-        out
+        let of_folds = self.folds.iter().flat_map(|fold| fold.wants().formulas);
+        self.pair
+            .formula
+            .as_deref()
+            .into_iter()
+            .chain(of_folds)
+            .collect()
     }
     /// The columns that its formulas read by name, and the texts that these are compared with.
     #[doc(hidden)]

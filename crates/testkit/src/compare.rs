@@ -2,49 +2,60 @@
 
 use zipfold::Output;
 use zipfold_core::fold::rows::Along;
-use zipfold_core::fold::{Fold, State};
+use zipfold_core::fold::{
+    Fold, HistogramState, Kept, Nearest, NearestState, RowFold, RowState, SelectState, State,
+};
 
 /// The numbers of a fold's result, by part; parts are `values`, or what the fold has.
 pub type Numbers = Vec<(&'static str, Vec<f64>)>;
 
-/// The numbers of a state.
+/// The numbers of a state; none of a state of another fold.
 pub fn of_state(fold: &Fold, state: &State) -> Numbers {
-    match (fold, state) {
-        (Fold::Rows(f), State::Rows(s)) => {
-            // Of one result in all only the sum of counts is part of the answer.
-            let counts: Vec<f64> = match f.along {
-                Along::All => vec![s.counts().iter().sum::<u64>() as f64],
-                _ => s.counts().iter().map(|c| *c as f64).collect(),
-            };
-            vec![("values", s.finish(f)), ("counts", counts)]
-        }
-        (Fold::Nearest(f), State::Nearest(s)) => {
-            let (indices, values) = s.finish(f);
-            vec![
-                ("values", indices.iter().map(|i| *i as f64).collect()),
-                ("distances", values),
-            ]
-        }
-        (Fold::Histogram(_), State::Histogram(s)) => {
-            let counts = s.counts.iter().map(|c| *c as f64).collect();
-            let mut out = vec![("values", counts)];
-            out.extend(s.weights().map(|w| ("sums", w)));
-            out.extend(s.means().map(|m| ("means", m)));
-            out
-        }
-        (Fold::Select(_), State::Select(s)) => {
-            let mut s = s.clone();
-            zipfold::internals::matches::sort(&mut s);
-            let mut flat: Vec<f64> =
-                s.i.iter()
-                    .zip(&s.j)
-                    .flat_map(|(i, j)| [*i as f64, *j as f64])
-                    .collect();
-            flat.extend(s.matched.iter().map(|m| f64::from(u8::from(*m))));
-            vec![("values", flat), ("kept", s.values)]
-        }
-        (fold, state) => lines(fold, state),
+    match fold {
+        Fold::Rows(f) => of_kept(state, |s| rows(f, s)),
+        Fold::Nearest(f) => of_kept(state, |s| nearest(f, s)),
+        Fold::Histogram(_) => of_kept(state, counts),
+        Fold::Select(_) => of_kept(state, matches),
+        Fold::Dense(_) | Fold::Extremes(_) | Fold::Top(_) | Fold::Quantile(_) => lines(fold, state),
     }
+}
+
+fn of_kept<K: Kept>(state: &State, numbers: impl Fn(&K) -> Numbers) -> Numbers {
+    K::within(state).map_or_else(Vec::new, numbers)
+}
+
+fn rows(fold: &RowFold, state: &RowState) -> Numbers {
+    // Of one result in all only the sum of counts is part of the answer.
+    let counts: Vec<f64> = match fold.along {
+        Along::All => vec![state.counts().iter().sum::<u64>() as f64],
+        Along::Row | Along::Column => state.counts().iter().map(|c| *c as f64).collect(),
+    };
+    vec![("values", state.finish(fold)), ("counts", counts)]
+}
+
+fn nearest(fold: &Nearest, state: &NearestState) -> Numbers {
+    let (indices, values) = state.finish(fold);
+    vec![
+        ("values", indices.iter().map(|i| *i as f64).collect()),
+        ("distances", values),
+    ]
+}
+
+fn counts(state: &HistogramState) -> Numbers {
+    let counts = state.counts.iter().map(|c| *c as f64).collect();
+    let mut out = vec![("values", counts)];
+    out.extend(state.weights().map(|w| ("sums", w)));
+    out.extend(state.means().map(|m| ("means", m)));
+    out
+}
+
+fn matches(state: &SelectState) -> Numbers {
+    let mut state = state.clone();
+    zipfold::internals::matches::sort(&mut state);
+    let pairs = state.i.iter().zip(&state.j);
+    let mut flat: Vec<f64> = pairs.flat_map(|(i, j)| [*i as f64, *j as f64]).collect();
+    flat.extend(state.matched.iter().map(|m| f64::from(u8::from(*m))));
+    vec![("values", flat), ("kept", state.values)]
 }
 
 /// The numbers of an answer that is a table, line by line; its columns do not depend on the number

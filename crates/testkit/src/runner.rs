@@ -79,9 +79,9 @@ fn value(case: &Case) -> Result<Vec<String>, Error> {
 
 /// The numbers of every fold, by the oracle.
 pub fn numbers(job: &Job, answer: &Answer) -> Vec<Numbers> {
-    let one = |(at, fold): (usize, &Fold)| match fold {
-        Fold::Dense(_) => vec![("values", answer.values[at].clone())],
-        _ => of_state(fold, &answer.states[at]),
+    let one = |(at, fold): (usize, &Fold)| match fold.is_dense() {
+        true => vec![("values", answer.values[at].clone())],
+        false => of_state(fold, &answer.states[at]),
     };
     job.folds.iter().enumerate().map(one).collect()
 }

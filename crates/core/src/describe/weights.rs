@@ -8,12 +8,9 @@
 
 use crate::data::Data;
 use crate::error::{Error, Result};
-use crate::fold::rows::Along;
-use crate::fold::{Fold, RowFold, RowOp};
 use crate::opt::Opt;
 use crate::pair::tree::{Binary, Formula, Node, Side};
-use crate::problem::{FoldSpec, NanPolicy, Problem};
-use crate::table::Table;
+use crate::problem::{NanPolicy, Problem};
 
 /// The attributes, of x and of y, that are NaN in rows whose weight is missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,16 +64,7 @@ pub(super) fn holes(problem: &Problem, data: &mut Data) -> Result<Holes> {
     let mut marks: [Option<Vec<f64>>; 2] = [None, None];
     for (spec, tables) in problem.folds.iter().zip(&data.weights) {
         let Some(tables) = tables else { continue };
-        // Weights belong to the rows that are folded away; of a histogram a pair has both.
-        let used = match spec {
-            FoldSpec::Histogram { .. } => [true, true],
-            FoldSpec::Reduce {
-                along: Along::Column,
-                ..
-            } => [true, false],
-            FoldSpec::Reduce { .. } => [false, true],
-            _ => [false, false],
-        };
+        let used = spec.wants().weights;
         for side in [0, 1]
             .into_iter()
             .filter(|side| used[*side] && tables[*side].rows() == rows[*side])
@@ -129,80 +117,4 @@ pub(super) fn holes(problem: &Problem, data: &mut Data) -> Result<Holes> {
 /// formula stays symmetric.
 fn alike(a: &[f64], b: &[f64]) -> bool {
     a.iter().zip(b).all(|(a, b)| a.is_nan() == b.is_nan())
-}
-
-/// Returns `fold` with the weights that come with the data.
-///
-/// # Errors
-/// `Request` where the fold takes none, `Input` where they do not fit the rows.
-pub(super) fn weigh(fold: Fold, weights: Option<&[Table; 2]>, data: &Data) -> Result<Fold> {
-    let Some([a, b]) = weights else {
-        return Ok(fold);
-    };
-    match fold {
-        Fold::Rows(fold) => {
-            let (table, rows) = if fold.along == Along::Column {
-                (a, data.x.rows())
-            } else {
-                (b, data.other().rows())
-            };
-            weigh_rows(fold, table, rows).map(Fold::Rows)
-        }
-        Fold::Histogram(fold) => {
-            let column = |t: &Table| t.elements().every(t.cols());
-            check_weights(a, data.x.rows())?;
-            check_weights(b, data.other().rows())?;
-            fold.weighted([column(a), column(b)]).map(Fold::Histogram)
-        }
-        other => Ok(other),
-    }
-}
-
-/// Gives a fold by rows its weights, one number or several for each row. Minima and counts have no
-/// use for weights and refuse them.
-fn weigh_rows(fold: RowFold, table: &Table, rows: usize) -> Result<RowFold> {
-    let op = fold.op;
-    if !matches!(
-        op,
-        RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax
-    ) {
-        let e = Error::request(format!("{op:?} takes no weights").to_lowercase());
-        return Err(e
-            .at(Opt::Weights)
-            .remedy("leave them out, or put them into the formula"));
-    }
-    check_weights(table, rows)?;
-    if op == RowOp::Logsumexp && table.cols() > 1 {
-        return Err(Error::request("logsumexp takes one weight a row")
-            .at(Opt::Weights)
-            .remedy("pick one column"));
-    }
-    // Either several values or several weights; both only if they pair up one by one.
-    let (width, weight_width) = (fold.width, table.cols());
-    if width > 1 && weight_width > 1 && width != weight_width {
-        return Err(Error::request(format!(
-            "values of {width} numbers and weights of {weight_width} do not fit"
-        )));
-    }
-    let flat = table.elements().every(1);
-    Ok(RowFold {
-        weights: Some(flat),
-        weight_width,
-        ..fold
-    })
-}
-
-/// Refuses weights that are not one row for each of `rows`.
-fn check_weights(table: &Table, rows: usize) -> Result<()> {
-    if table.rows() == rows && table.cols() > 0 {
-        return Ok(());
-    }
-    let what = format!(
-        "weights of {} rows and {} columns for {rows} rows",
-        table.rows(),
-        table.cols()
-    );
-    Err(Error::input(what)
-        .at(Opt::Weights)
-        .remedy("one weight, or one row of weights, for each row"))
 }

@@ -1,12 +1,86 @@
 //! Folds as problem files ask for them: the registration of names. What each needs and refuses
 //! stands in its own file.
 
+use super::axes::USUAL_BINS;
 use super::roots::Roots;
+use super::rows::Along;
 use super::{Dense, Fold, Histogram, Nearest, RowFold, Select};
 use crate::error::Result;
-use crate::problem::FoldSpec;
+use crate::problem::{AxisSpec, FoldSpec};
+
+/// What a fold reads besides the value of the pair, and how much it says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wants<'a> {
+    /// Its formulas.
+    pub formulas: Vec<&'a str>,
+    /// Whether weights, where there are any, are those of the rows of x, and of y: of the rows that
+    /// are folded away.
+    pub weights: [bool; 2],
+    /// Numbers and words that it is made of, formulas apart: bins and edges, quantiles.
+    pub parts: usize,
+}
 
 impl FoldSpec {
+    /// Returns what the fold reads besides the value of the pair.
+    pub fn wants(&self) -> Wants<'_> {
+        let plain = Wants {
+            parts: 1,
+            ..Wants::default()
+        };
+        match self {
+            FoldSpec::Matrix {}
+            | FoldSpec::Condensed {}
+            | FoldSpec::Nearest { .. }
+            | FoldSpec::Top(_) => plain,
+            FoldSpec::Quantile(spec) => Wants {
+                parts: spec.q.len(),
+                ..plain
+            },
+            // Weights belong to the rows that are folded away; of a histogram a pair has both.
+            FoldSpec::Reduce { along, .. } => Wants {
+                weights: [*along == Along::Column, *along != Along::Column],
+                ..plain
+            },
+            FoldSpec::Histogram { axes, .. } => {
+                let size = |axis: &AxisSpec| {
+                    axis.bins
+                        .unwrap_or(USUAL_BINS)
+                        .saturating_add(axis.edges.as_ref().map_or(0, Vec::len))
+                };
+                Wants {
+                    formulas: axes.iter().filter_map(|a| a.value.as_deref()).collect(),
+                    weights: [true, true],
+                    parts: axes.iter().map(size).fold(0, usize::saturating_add),
+                }
+            }
+            FoldSpec::Select {
+                predicate, value, ..
+            } => Wants {
+                formulas: std::iter::once(&predicate[..])
+                    .chain(value.as_deref())
+                    .collect(),
+                ..Wants::default()
+            },
+        }
+    }
+    /// Returns how many numbers the answer has for `n` × `m` rows, of one weight each; of joins the most.
+    pub fn numbers(&self, n: usize, m: usize) -> f64 {
+        let (n, m) = (n as f64, m as f64);
+        match self {
+            FoldSpec::Matrix {} | FoldSpec::Condensed {} | FoldSpec::Select { .. } => n * m,
+            FoldSpec::Reduce { .. } => n.max(m),
+            FoldSpec::Nearest { k, .. } => n * *k as f64,
+            FoldSpec::Top(spec) => (spec.k as f64).min(n * m),
+            FoldSpec::Quantile(spec) => n * spec.q.len() as f64,
+            FoldSpec::Histogram { axes, .. } => {
+                let bins = |axis: &AxisSpec| match &axis.edges {
+                    Some(edges) => edges.len(),
+                    None => axis.bins.unwrap_or(USUAL_BINS),
+                };
+                axes.iter().map(|axis| bins(axis) as f64).product()
+            }
+        }
+    }
     /// The fold that this asks for, without its weights.
     ///
     /// # Errors

@@ -6,7 +6,9 @@
 //! i(i + 1)/2 + j − i − 1: the rows before i hold n − 1, n − 2, … values.
 
 use super::roots::Roots;
-use super::{Accumulate, Column, Columns, Layout, Lent, Line, Numbers, Role, Traits, Value};
+use super::{
+    Accumulate, Column, Columns, Layout, Lent, Line, Numbers, Role, Traits, Value, ValuedPair,
+};
 use crate::error::Result;
 use crate::hash::Hash;
 use crate::space::{Domain, Space};
@@ -130,6 +132,8 @@ impl Accumulate for Dense {
     /// Does nothing: the engine has put the values in their places.
     #[inline(always)]
     fn absorb<T: Value>(&self, _: &mut Written, _: &Line<'_, T>, _: Lent<'_>) {}
+    /// The oracle puts the value into its place.
+    fn absorb_pair(&self, _: &mut Written, _: &ValuedPair<'_>) {}
     fn merge(&self, _: &mut Written, _: Written) {}
     fn identify(&self, hash: &mut Hash) {
         hash.text(&format!("{self:?}"));

@@ -2,7 +2,7 @@
 //! given none. It runs as a pass before the histogram. NaN are left out, since a range has no use
 //! for them; the histogram reports them.
 
-use super::{Accumulate, Column, Columns, Layout, Lent, Line, Role, Traits, Value};
+use super::{Accumulate, Column, Columns, Layout, Lent, Line, Role, Traits, Value, ValuedPair};
 use crate::hash::Hash;
 use crate::space::Domain;
 use serde::{Deserialize, Serialize};
@@ -53,6 +53,11 @@ impl Accumulate for Extremes {
         // Several open axes share one pass: each root has its own ends.
         for (at, root) in self.roots.iter().enumerate() {
             state.absorb(at, line.widened(*root, lent.wide));
+        }
+    }
+    fn absorb_pair(&self, state: &mut ExtremesState, pair: &ValuedPair<'_>) {
+        for (at, root) in self.roots.iter().enumerate() {
+            state.absorb(at, &[pair.scalar(*root)]);
         }
     }
     fn merge(&self, into: &mut ExtremesState, from: ExtremesState) {

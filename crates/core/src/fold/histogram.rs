@@ -19,12 +19,15 @@
 use super::BLOCK;
 use super::finder::{Finder, LAST_DIGITS, TWO_52};
 use super::scale::{Scale, lowest_digit};
-use super::{Accumulate, Column, Columns, Layout, Lent, Line, Numbers, Role, Traits, Value};
+use super::{
+    Accumulate, Column, Columns, Layout, Lent, Line, Numbers, Role, Traits, Value, ValuedPair,
+};
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::number::least_square;
 use crate::opt::Opt;
 use crate::space::Domain;
+use crate::table::Table;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -449,6 +452,9 @@ impl Accumulate for Histogram {
                 .for_each(|(w, v)| *w = (*v).into());
         });
     }
+    fn absorb_pair(&self, state: &mut HistogramState, pair: &ValuedPair<'_>) {
+        state.absorb(self, pair.i, pair.j, |root| pair.scalar(root));
+    }
     fn merge(&self, into: &mut HistogramState, from: HistogramState) {
         into.merge(&from);
     }
@@ -534,6 +540,15 @@ impl Accumulate for Histogram {
             .map(|axis| axis.bins().to_string())
             .collect();
         format!("counts in {} bins", bins.join(" × "))
+    }
+    /// A pair weighs the product of the weights of its rows.
+    fn weigh(self, weights: &[Table; 2], rows: [usize; 2]) -> Result<Self> {
+        let column = |t: &Table| t.elements().every(t.cols());
+        for (table, rows) in weights.iter().zip(rows) {
+            super::weights::check(table, rows)?;
+        }
+        let [a, b] = weights;
+        self.weighted([column(a), column(b)])
     }
 }
 

@@ -59,3 +59,23 @@ pub struct Lent<'a> {
     /// Room for values in double precision.
     pub wide: &'a mut [f64; BLOCK],
 }
+
+/// The values of one pair, as the oracle goes.
+#[derive(Clone, Copy, Debug)]
+pub struct ValuedPair<'a> {
+    /// The row of x.
+    pub i: usize,
+    /// The row of y.
+    pub j: usize,
+    /// Whether the pair stands for (j, i), too.
+    pub both: bool,
+    /// The numbers of each root.
+    pub roots: &'a [Vec<f64>],
+}
+
+impl ValuedPair<'_> {
+    /// The value of a root whose values are one number each.
+    pub fn scalar(&self, root: usize) -> f64 {
+        self.roots[root][0]
+    }
+}

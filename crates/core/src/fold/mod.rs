@@ -33,19 +33,23 @@ pub mod scale;
 pub mod select;
 pub mod sparse;
 pub mod top;
+mod weights;
 
+use crate::error::Result;
 use crate::hash::Hash;
 use crate::space::Domain;
+use crate::table::Table;
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 use std::ops::Range;
 
+pub use asked::Wants;
 pub use columns::{Column, Columns, Layout, Numbers, Role};
 pub use dense::{Dense, Written};
 pub use extremes::{Extremes, ExtremesState};
 pub use finder::table_bytes;
 pub use histogram::{Axis, Closed, Histogram, HistogramState};
-pub use line::{Lent, Line};
+pub use line::{Lent, Line, ValuedPair};
 pub use nearest::{Nearest, NearestState};
 pub use quantile::{Quantile, QuantileSpec, QuantileState};
 pub use rows::{RowFold, RowOp, RowPiece, RowState};
@@ -122,6 +126,9 @@ pub trait Accumulate: Debug {
     /// Takes a line of values. Pairs beyond a cut-off and NaN that are skipped were removed by the
     /// engine.
     fn absorb<T: Value>(&self, state: &mut Self::State, line: &Line<'_, T>, lent: Lent<'_>);
+    /// Takes the values of one pair: the way of the oracle. Sums by row depend on runs of values, so
+    /// the oracle gives them whole runs; dense values have their places elsewhere.
+    fn absorb_pair(&self, state: &mut Self::State, pair: &ValuedPair<'_>);
     /// Finishes these rows of x, all of whose values were taken. Only folds of
     /// [`Traits::whole_rows`] need it.
     fn settle(&self, _state: &mut Self::State, _rows: &Range<usize>) {}
@@ -146,6 +153,39 @@ pub trait Accumulate: Debug {
     fn columns<'a>(&'a self, state: &'a Self::State, n: usize, m: usize) -> Columns<'a>;
     /// Returns what is kept, in words for `explain`.
     fn describe(&self) -> String;
+    /// Returns the fold for half of the pairs (i < j or i ≤ j), if the user chose these: a result of
+    /// all pairs then has each pair once. `weighted` says that weights come with the data.
+    ///
+    /// # Errors
+    /// `Request` where weights have no meaning for half of the pairs.
+    fn of_half(self, _weighted: bool) -> Result<Self>
+    where
+        Self: Sized,
+    {
+        Ok(self)
+    }
+    /// Returns the fold with the weights of the rows of x and of y, of which there are `rows`. Folds
+    /// that know no weights leave them.
+    ///
+    /// # Errors
+    /// `Request` where the operation takes none, `Input` where they do not fit the rows.
+    fn weigh(self, _weights: &[Table; 2], _rows: [usize; 2]) -> Result<Self>
+    where
+        Self: Sized,
+    {
+        Ok(self)
+    }
+    /// Returns whether half of the pairs, each credited to both of its rows, is the faster way if a
+    /// value takes `cycles`. Only folds by rows have a choice.
+    fn halving_pays(&self, _cycles: f64) -> bool {
+        true
+    }
+}
+
+/// A state of one fold among all [`State`]s.
+pub trait Kept: Sized {
+    /// Returns the state, if it is one of this fold.
+    fn within(state: &State) -> Option<&Self>;
 }
 
 /// The folds there are. Each line registers one: its name, what it is asked for, its state.
@@ -202,6 +242,13 @@ macro_rules! folds {
                     _ => debug_assert!(false, "the state of another fold"),
                 }
             }
+            /// Takes the values of one pair, as the oracle goes.
+            pub fn absorb_pair(&self, state: &mut State, pair: &ValuedPair<'_>) {
+                match (self, state) {
+                    $((Fold::$name(f), State::$name(s)) => f.absorb_pair(s, pair),)+
+                    _ => debug_assert!(false, "the state of another fold"),
+                }
+            }
             /// Finishes these rows of x, all of whose values were taken.
             pub fn settle(&self, state: &mut State, rows: &Range<usize>) {
                 match (self, state) {
@@ -250,7 +297,24 @@ macro_rules! folds {
             pub fn describe(&self) -> String {
                 match self { $(Fold::$name(f) => f.describe(),)+ }
             }
+            /// The fold of the pairs i < j or i <= j, where a problem names these.
+            pub(crate) fn of_half(self, weighted: bool) -> Result<Self> {
+                Ok(match self { $(Fold::$name(f) => Fold::$name(f.of_half(weighted)?),)+ })
+            }
+            /// The fold with the weights that come with the data.
+            pub(crate) fn weigh(self, weights: &[Table; 2], rows: [usize; 2]) -> Result<Self> {
+                Ok(match self { $(Fold::$name(f) => Fold::$name(f.weigh(weights, rows)?),)+ })
+            }
+            /// Whether half of the cells are the faster way where a value takes `cycles`.
+            pub fn halving_pays(&self, cycles: f64) -> bool {
+                match self { $(Fold::$name(f) => f.halving_pays(cycles),)+ }
+            }
         }
+        $(impl Kept for $state {
+            fn within(state: &State) -> Option<&Self> {
+                if let State::$name(s) = state { Some(s) } else { None }
+            }
+        })+
     };
 }
 

@@ -10,7 +10,9 @@
 //! change no order, and are undone when the answer is written.
 
 use super::roots::Roots;
-use super::{Accumulate, Column, Columns, Layout, Lent, Line, Numbers, Role, Traits, Value};
+use super::{
+    Accumulate, Column, Columns, Layout, Lent, Line, Numbers, Role, Traits, Value, ValuedPair,
+};
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::opt::Opt;
@@ -100,6 +102,13 @@ impl Accumulate for Nearest {
                 .zip(line.first..)
                 .filter(|(_, j)| *j != line.row);
             others.for_each(|(v, j)| state.absorb(self, j, line.row, &[*v]));
+        }
+    }
+    fn absorb_pair(&self, state: &mut NearestState, pair: &ValuedPair<'_>) {
+        let values = &pair.roots[self.root];
+        state.absorb(self, pair.i, pair.j, values);
+        if pair.both {
+            state.absorb(self, pair.j, pair.i, values);
         }
     }
     fn merge(&self, into: &mut NearestState, from: NearestState) {

@@ -14,7 +14,7 @@
 //! ```
 
 use super::roots::Roots;
-use super::{Accumulate, Column, Columns, Layout, Lent, Line, Role, Traits, Value};
+use super::{Accumulate, Column, Columns, Layout, Lent, Line, Role, Traits, Value, ValuedPair};
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::pair::Side;
@@ -284,6 +284,9 @@ impl Accumulate for Quantile {
             return;
         };
         values.extend_from_slice(line.widened(self.root, lent.wide));
+    }
+    fn absorb_pair(&self, state: &mut QuantileState, pair: &ValuedPair<'_>) {
+        state.push(pair.i, pair.scalar(self.root));
     }
     fn settle(&self, state: &mut QuantileState, rows: &Range<usize>) {
         // One set of buffers for all rows.

@@ -8,11 +8,16 @@
 use super::roots::Roots;
 use super::rows::{Along, RowFold, RowOp, RowState};
 use super::runs::Run;
-use super::{Accumulate, Column, Columns, Layout, Lent, Line, Numbers, Role, Traits, Value};
-use crate::error::Result;
+use super::{
+    Accumulate, Column, Columns, Layout, Lent, Line, Numbers, Role, Traits, Value, ValuedPair,
+    weights,
+};
+use crate::error::{Error, Result};
 use crate::hash::Hash;
+use crate::opt::Opt;
 use crate::pair::Side;
 use crate::space::Domain;
+use crate::table::Table;
 use std::ops::Range;
 
 impl RowFold {
@@ -37,6 +42,10 @@ impl RowFold {
         })
     }
 }
+
+/// Cycles more that a value takes on its way to both of its rows than to one: into sums, into
+/// exponentials.
+const BOTH: [f64; 2] = [1.8, 5.0];
 
 impl Accumulate for RowFold {
     type State = RowState;
@@ -105,6 +114,8 @@ impl Accumulate for RowFold {
         }
         .credit(self, half, pieces);
     }
+    /// The oracle credits runs of values to pieces, since a sum depends on its runs.
+    fn absorb_pair(&self, _: &mut RowState, _: &ValuedPair<'_>) {}
     fn merge(&self, into: &mut RowState, from: RowState) {
         into.merge(self, &from);
     }
@@ -168,5 +179,65 @@ impl Accumulate for RowFold {
     }
     fn describe(&self) -> String {
         format!("{:?} by {:?}", self.op, self.along).to_lowercase()
+    }
+    /// One result of all pairs folds each pair once. Without such a choice both (i, j) and (j, i)
+    /// count.
+    fn of_half(self, weighted: bool) -> Result<Self> {
+        // The least and the largest are the same either way.
+        if self.along != Along::All || self.op.is_extreme() {
+            return Ok(self);
+        }
+        // A sum of all pairs has no side that is folded away, so it is not defined whose weight a
+        // pair has.
+        if weighted {
+            let e = Error::request(
+                "weights belong to one row of a pair, and in half of the pairs no row is the second",
+            );
+            return Err(e.at("weights").remedy(format!(
+                "{} visits both orders of every pair",
+                Opt::Cells.to("ordered")
+            )));
+        }
+        Ok(RowFold { once: true, ..self })
+    }
+    /// Weights are those of the rows that are folded away, one number or several for each. Minima
+    /// and counts have no use for weights and refuse them.
+    fn weigh(self, weights: &[Table; 2], rows: [usize; 2]) -> Result<Self> {
+        let side = usize::from(self.along != Along::Column);
+        let (table, rows) = (&weights[side], rows[side]);
+        let op = self.op;
+        if !op.adds() {
+            let e = Error::request(format!("{op:?} takes no weights").to_lowercase());
+            return Err(e
+                .at(Opt::Weights)
+                .remedy("leave them out, or put them into the formula"));
+        }
+        weights::check(table, rows)?;
+        if op == RowOp::Logsumexp && table.cols() > 1 {
+            return Err(Error::request("logsumexp takes one weight a row")
+                .at(Opt::Weights)
+                .remedy("pick one column"));
+        }
+        // Either several values or several weights; both only if they pair up one by one.
+        let (width, weight_width) = (self.width, table.cols());
+        if width > 1 && weight_width > 1 && width != weight_width {
+            return Err(Error::request(format!(
+                "values of {width} numbers and weights of {weight_width} do not fit"
+            )));
+        }
+        let flat = table.elements().every(1);
+        Ok(RowFold {
+            weights: Some(flat),
+            weight_width,
+            ..self
+        })
+    }
+    fn halving_pays(&self, cycles: f64) -> bool {
+        match self.op {
+            RowOp::Sum | RowOp::Mean => cycles > BOTH[0] * self.out_width() as f64,
+            RowOp::Logsumexp | RowOp::Softmax => cycles > BOTH[1],
+            // Bounds leave most of these out, and walk both halves where they do.
+            RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax | RowOp::Count => true,
+        }
     }
 }

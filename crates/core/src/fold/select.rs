@@ -5,7 +5,7 @@
 //! than a truncated answer. Semi and anti joins keep one truth value for each row of x.
 
 use super::roots::Roots;
-use super::{Accumulate, Column, Columns, Layout, Lent, Line, Role, Traits, Value};
+use super::{Accumulate, Column, Columns, Layout, Lent, Line, Role, Traits, Value, ValuedPair};
 use crate::error::Result;
 use crate::hash::Hash;
 use crate::pair::Side;
@@ -107,6 +107,16 @@ impl Accumulate for Select {
                     state.absorb(self, j, line.row, None);
                 }
             }
+        }
+    }
+    fn absorb_pair(&self, state: &mut SelectState, pair: &ValuedPair<'_>) {
+        if pair.scalar(self.root) == 0.0 {
+            return;
+        }
+        let value = self.value.map(|root| pair.scalar(root));
+        state.absorb(self, pair.i, pair.j, value);
+        if pair.both && !self.is_inner() {
+            state.absorb(self, pair.j, pair.i, None);
         }
     }
     fn merge(&self, into: &mut SelectState, from: SelectState) {

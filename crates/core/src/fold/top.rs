@@ -9,7 +9,9 @@
 //! The bound may be too large, never too small, so what is dropped is never among the best.
 
 use super::roots::Roots;
-use super::{Accumulate, BLOCK, Column, Columns, Layout, Lent, Line, Role, Traits, Value};
+use super::{
+    Accumulate, BLOCK, Column, Columns, Layout, Lent, Line, Role, Traits, Value, ValuedPair,
+};
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::pair::Side;
@@ -212,6 +214,10 @@ impl Accumulate for Top {
             }
         }
         state.shrink(self, self.most());
+    }
+    /// Keeps every pair; they are sorted in the end.
+    fn absorb_pair(&self, state: &mut TopState, pair: &ValuedPair<'_>) {
+        state.push(self, pair.scalar(self.root), pair.i, pair.j);
     }
     fn merge(&self, into: &mut TopState, from: TopState) {
         into.candidates.extend(from.candidates);

@@ -9,14 +9,11 @@
 //! on different machines fit together. The figures are rough cycles of a core with vectors of 64
 //! bytes. `plan/src/cost` predicts what a run really takes.
 
-use crate::fold::{Fold, RowOp};
+use crate::fold::Fold;
 use crate::pair::lower::{Lowered, ZipForm};
 use crate::pair::tree::{Binary, Id, Node, Unary};
 use crate::table::Precision;
 
-/// Cycles more that a value takes on its way to both of its rows than to one: into sums, into
-/// exponentials.
-const BOTH: [f64; 2] = [1.8, 5.0];
 /// Cycles of an operation on a vector, and of a division or root.
 const OPERATION: f64 = 0.75;
 const DIVISION: f64 = 5.0;
@@ -30,15 +27,7 @@ const IMAGE: f64 = 3.0;
 /// symmetric formula. Only folds by rows have a choice; others get half of the pairs.
 pub fn pays(low: &Lowered, precision: Precision, folds: &[Fold]) -> bool {
     let cycles = value(low, precision);
-    folds.iter().any(|fold| match fold {
-        Fold::Rows(f) => match f.op {
-            RowOp::Sum | RowOp::Mean => cycles > BOTH[0] * f.out_width() as f64,
-            RowOp::Logsumexp | RowOp::Softmax => cycles > BOTH[1],
-            // Bounds leave most of these out, and walk both halves where they do.
-            RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax | RowOp::Count => true,
-        },
-        _ => true,
-    })
+    folds.iter().any(|fold| fold.halving_pays(cycles))
 }
 
 /// Estimates the cycles of a value. A recognised reduction costs what its kernel takes; vectors of
