@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 pub mod advisories;
-pub mod licences;
 pub mod needs;
 pub mod source;
 pub mod tidy;

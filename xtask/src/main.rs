@@ -3,13 +3,12 @@
 
 use std::path::Path;
 use std::process::ExitCode;
-use xtask::{Violation, advisories, licences, needs, tidy, tree};
+use xtask::{Violation, advisories, needs, tidy, tree};
 
 const HELP: &str = "cargo xtask <command>
 
   tidy [FOLDER]   check layout, lengths, names, documentation and unsafe code of this or another checkout
   measures [FOLDER]  print sizes, density, comments, circles and catch-all arms of each crate as a table
-  licences        check the licences and sources of all dependencies against deny.toml
   advisories      check the locked dependencies against .ci/advisories.toml, a dated copy of RustSec's advisories
   needs WORDS     print the filter of nextest for a machine that has WORDS (opencl, nvrtc, …), and name the tests left out
   bench ARGS      run a definition of bench/definitions beside the peers (bench/run.py, by ZIPFOLD_PYTHON or python3)";
@@ -21,7 +20,6 @@ fn main() -> ExitCode {
         ["tidy", folder] => run_tidy(Path::new(folder)),
         ["measures"] => measures(&tree::root()),
         ["measures", folder] => measures(Path::new(folder)),
-        ["licences"] => licences::check(&tree::root()).map(|found| report(&found)),
         ["advisories"] => advisories::check(&tree::root()).map(|found| {
             println!("{}", found.summary);
             report(&found.breaches)

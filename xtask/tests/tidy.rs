@@ -4,7 +4,7 @@
 use xtask::source::Source;
 use xtask::tidy::{arrows, calls, check, docs, duties, lengths, names, panics, safety};
 use xtask::tree::{self, File};
-use xtask::{Violation, licences};
+use xtask::Violation;
 
 /// No line at all.
 const NONE: [usize; 0] = [];
@@ -32,12 +32,6 @@ fn the_workspace_is_tidy() {
         "the files of the workspace were not found"
     );
     let found = check(&files);
-    assert!(found.is_empty(), "\n{}", listing(&found));
-}
-
-#[test]
-fn the_licences_are_allowed() {
-    let found = licences::check(&tree::root()).unwrap();
     assert!(found.is_empty(), "\n{}", listing(&found));
 }
 
