@@ -1,0 +1,571 @@
+//! Dense tiles, and folds of wide and short rows that take their cells from them.
+
+use super::{FOLDS, cloud, device, every, on_device, problem};
+use zipfold::internals::device::Runtime;
+use zipfold::internals::plan::device::Work;
+use zipfold::internals::plan::device::matrix::Kernel;
+use zipfold::internals::plan::low_precision::LowPrecision;
+use zipfold_core::problem::Problem;
+use zipfold_core::{Data, Domain, Precision, Table, describe, oracle};
+use zipfold_testkit::compare::{Numbers, close, difference, same};
+use zipfold_testkit::load;
+use zipfold_testkit::runner::numbers;
+
+/// Slices that are copied past the registers, and threads of 8 × 16 cells: what CUDA does by
+/// default, and other shapes.
+#[test]
+#[ignore = "needs opencl"]
+fn dense_tiles_by_a_pipeline_are_those_of_the_oracle() {
+    let (device, _turn) = device();
+    let stages = |stages, across, slice, load| {
+        [
+            ("dense.stages", stages),
+            ("dense.across", across),
+            ("dense.slice", slice),
+            ("load.vector", load),
+        ]
+    };
+    let cases = [
+        (
+            "cityblock",
+            37,
+            Domain::Diagonal,
+            Precision::F32,
+            stages("3", "16", "8", "2"),
+        ),
+        (
+            "sqeuclidean",
+            300,
+            Domain::Square,
+            Precision::F32,
+            stages("4", "8", "8", "1"),
+        ),
+        (
+            "chebyshev",
+            16,
+            Domain::Triangle,
+            Precision::F64,
+            stages("2", "16", "4", "1"),
+        ),
+        (
+            "cosine",
+            9,
+            Domain::Diagonal,
+            Precision::F32,
+            stages("0", "16", "16", "1"),
+        ),
+        (
+            "cityblock",
+            1100,
+            Domain::Square,
+            Precision::F32,
+            stages("3", "16", "16", "4"),
+        ),
+    ];
+    for (metric, dim, cells, precision, set) in cases.into_iter().step_by(every(5)) {
+        let text = format!("pair = {{ metric = \"{metric}\" }}\nfolds = [{{ kind = \"matrix\" }}]");
+        let problem = Problem {
+            cells: Some(cells),
+            precision: Some(precision),
+            ..problem(&text)
+        };
+        let job = describe(
+            &problem,
+            Data {
+                x: cloud(6, 261, dim),
+                y: None,
+                weights: vec![],
+            },
+        )
+        .unwrap();
+        let wanted = numbers(&job, &oracle::run(&job).unwrap());
+        let got = on_device(&problem, &job, device, &set).unwrap();
+        let single = precision == Precision::F32;
+        let equal = |a: f64, b: f64| {
+            if single {
+                close(a, b, 1e-5)
+            } else {
+                same(a, b)
+            }
+        };
+        assert_eq!(
+            difference(&got[0], &wanted[0], equal),
+            None,
+            "{metric} {dim} {set:?}"
+        );
+    }
+}
+
+/// The panel of a block's own rows, shared evenly by its threads: every pair once, whatever the
+/// anchors and their inputs.
+#[test]
+#[ignore = "needs opencl"]
+fn a_balanced_diagonal_counts_every_pair_once() {
+    let (device, _turn) = device();
+    let sets = [
+        ("panel", "4", Domain::Triangle),
+        ("both", "2", Domain::Triangle),
+        ("cache", "1", Domain::Diagonal),
+    ];
+    for (at, (input, anchors, cells)) in sets.into_iter().enumerate().step_by(every(2)) {
+        for (dim, filter) in [(3, "on"), (40, "off")]
+            .into_iter()
+            .take(if at == 2 { 2 } else { 1 })
+        {
+            let problem = Problem {
+                cells: Some(cells),
+                ..problem(&format!("folds = [{}]", FOLDS[0]))
+            };
+            let job = describe(
+                &problem,
+                Data {
+                    x: cloud(21, 1100, dim),
+                    y: None,
+                    weights: vec![],
+                },
+            )
+            .unwrap();
+            let wanted = numbers(&job, &oracle::run(&job).unwrap());
+            let set = [
+                ("tile.diagonal", "balanced"),
+                ("points.input", input),
+                ("points.anchors", anchors),
+                ("filter", filter),
+            ];
+            let got = on_device(&problem, &job, device, &set).unwrap();
+            assert_eq!(difference(&got[0], &wanted[0], same), None, "{set:?} {dim}");
+        }
+    }
+    let cross = Problem {
+        cells: Some(Domain::Cross),
+        ..problem(&format!("folds = [{}]", FOLDS[0]))
+    };
+    let job = describe(
+        &cross,
+        Data {
+            x: cloud(21, 300, 3),
+            y: Some(cloud(22, 300, 3)),
+            weights: vec![],
+        },
+    )
+    .unwrap();
+    let refused = on_device(&cross, &job, device, &[("tile.diagonal", "balanced")]).unwrap_err();
+    assert!(refused.to_string().contains("half spaces"), "{refused}");
+}
+
+/// Rows too wide for registers: cells of dense tiles go straight to the fold, of whole and of half
+/// spaces, ragged ends included.
+#[test]
+#[ignore = "needs opencl"]
+fn folds_of_wide_rows_take_their_cells_from_dense_tiles() {
+    let (device, _turn) = device();
+    let cases = [
+        (r#"{ kind = "nearest", k = 10 }"#, Domain::Cross, 40),
+        (
+            r#"{ kind = "histogram", axes = [{ bins = 300, range = [5.0, 30.0] }] }"#,
+            Domain::Triangle,
+            40,
+        ),
+        (
+            r#"{ kind = "reduce", op = "argmin" }"#,
+            Domain::Triangle,
+            64,
+        ),
+        (
+            r#"{ kind = "nearest", k = 40, largest = true }"#,
+            Domain::Ordered,
+            33,
+        ),
+        (r#"{ kind = "reduce", op = "max" }"#, Domain::Cross, 300),
+        (
+            r#"{ kind = "histogram", axes = [{ bins = 2000, range = [0.0, 40.0] }], closed = "half-open" }"#,
+            Domain::Diagonal,
+            12,
+        ),
+        (r#"{ kind = "reduce", op = "sum" }"#, Domain::Diagonal, 64),
+        (
+            r#"{ kind = "reduce", op = "sum", along = "column" }"#,
+            Domain::Cross,
+            35,
+        ),
+    ];
+    for (fold, cells, dim) in cases.into_iter().step_by(every(2)) {
+        let problem = Problem {
+            cells: Some(cells),
+            ..problem(&format!("folds = [{fold}]"))
+        };
+        let y = (cells == Domain::Cross).then(|| cloud(42, 413, dim));
+        let job = describe(
+            &problem,
+            Data {
+                x: cloud(41, 555, dim),
+                y,
+                weights: vec![],
+            },
+        )
+        .unwrap();
+        let wanted = numbers(&job, &oracle::run(&job).unwrap());
+        let sums = fold.contains("sum");
+        let equal = |a: f64, b: f64| if sums { close(a, b, 1e-5) } else { same(a, b) };
+        let got = on_device(&problem, &job, device, &[("fold.tiles", "dense")]).expect(fold);
+        assert_eq!(
+            difference(&got[0], &wanted[0], equal),
+            None,
+            "{fold} {cells:?} {dim}"
+        );
+    }
+}
+
+/// Predicates over wide rows: joins whose tiles fill several pages, rows with a match, counts by
+/// row and by column, and cosines, whose equal rows are a case of their own.
+#[test]
+#[ignore = "needs opencl"]
+fn predicates_of_wide_rows_take_their_cells_from_dense_tiles() {
+    let (device, _turn) = device();
+    let join = |predicate, kind| {
+        format!("folds = [{{ kind = \"select\", predicate = \"{predicate}\", join = \"{kind}\" }}]")
+    };
+    let count = |pair, along| {
+        format!(
+            "pair = {{ formula = \"{pair}\" }}\nfolds = [{{ kind = \"reduce\", op = \"count\", along = \"{along}\" }}]"
+        )
+    };
+    let some = "sum((x - y)^2) < 380 or sum((x - y)^2) <= 120";
+    let cosine = |fold| format!("pair = {{ metric = \"cosine\" }}\nfolds = [{{ {fold} }}]");
+    let cases = [
+        (join(some, "inner"), Domain::Triangle, 40, "120000000"),
+        (
+            join("sum((x - y)^2) < 1e6", "inner"),
+            Domain::Cross,
+            33,
+            "1500000",
+        ),
+        (
+            join("cosine(x, y) < 0.12", "semi"),
+            Domain::Ordered,
+            37,
+            "120000000",
+        ),
+        (join(some, "anti"), Domain::Triangle, 40, "120000000"),
+        (count(some, "row"), Domain::Diagonal, 40, "120000000"),
+        (
+            count("cosine(x, y) < 0.2 and x[0] < y[0]", "column"),
+            Domain::Cross,
+            64,
+            "120000000",
+        ),
+        (
+            cosine("kind = \"nearest\", k = 5"),
+            Domain::Square,
+            40,
+            "120000000",
+        ),
+    ];
+    for (text, cells, dim, memory) in cases.iter().step_by(every(2)) {
+        let problem = Problem {
+            cells: Some(*cells),
+            ..problem(text)
+        };
+        let y = (*cells == Domain::Cross).then(|| cloud(42, 413, *dim));
+        let job = describe(
+            &problem,
+            Data {
+                x: cloud(41, 555, *dim),
+                y,
+                weights: vec![],
+            },
+        )
+        .unwrap();
+        let wanted = numbers(&job, &oracle::run(&job).unwrap());
+        let set = [("fold.tiles", "dense"), ("device.memory", memory)];
+        let got = on_device(&problem, &job, device, &set).expect(text);
+        assert_eq!(
+            difference(&got[0], &wanted[0], same),
+            None,
+            "{text} {cells:?} {dim}"
+        );
+    }
+}
+
+/// Short rows: counts of a predicate, and cosines, are decided by single precision where it can.
+#[test]
+#[ignore = "needs opencl"]
+fn predicates_and_cosines_of_short_rows_are_exact() {
+    let (device, _turn) = device();
+    let texts = [
+        (
+            "pair = { formula = \"sum((x - y)^2) < 4 and x[0] < y[1]\" }\nfolds = [{ kind = \"reduce\", op = \"count\" }]",
+            Domain::Ordered,
+        ),
+        (
+            "pair = { formula = \"sum(x * y) / (1 + sum(x * x)) < 1\" }\nfolds = [{ kind = \"reduce\", op = \"count\" }]",
+            Domain::Square,
+        ),
+        (
+            "pair = { metric = \"cosine\" }\nfolds = [{ kind = \"histogram\", axes = [{ bins = 50, range = [0.0, 1.0] }] }]",
+            Domain::Square,
+        ),
+        (
+            "pair = { metric = \"cosine\" }\nfolds = [{ kind = \"nearest\", k = 4 }]",
+            Domain::Square,
+        ),
+    ];
+    for (text, cells) in texts.into_iter().step_by(every(2)) {
+        let problem = Problem {
+            cells: Some(cells),
+            ..problem(text)
+        };
+        let job = describe(
+            &problem,
+            Data {
+                x: cloud(43, 700, 3),
+                y: None,
+                weights: vec![],
+            },
+        )
+        .unwrap();
+        let wanted = numbers(&job, &oracle::run(&job).unwrap());
+        let got = on_device(&problem, &job, device, &[]).expect(text);
+        assert_eq!(difference(&got[0], &wanted[0], same), None, "{text}");
+    }
+}
+
+/// Rows of numbers of 16 bits, as float16 containers hold them: multiplied as such where every
+/// number is one, or where asked.
+#[test]
+#[ignore = "needs opencl"]
+fn inner_products_of_16_bit_rows_are_those_of_single_precision() {
+    let (device, _turn) = device();
+    let cases = [
+        (
+            "sum(x * y)",
+            37,
+            Domain::Diagonal,
+            LowPrecision::F16,
+            "matrix",
+        ),
+        (
+            "sum(x * y) / sqrt(sum(x * x) * sum(y * y))",
+            9,
+            Domain::Cross,
+            LowPrecision::Bf16,
+            "matrix",
+        ),
+        (
+            "1 - sum(x * y) / sqrt(sum(x * x) * sum(y * y))",
+            300,
+            Domain::Triangle,
+            LowPrecision::F16,
+            "condensed",
+        ),
+        (
+            "sum(x * y) + 1",
+            64,
+            Domain::Square,
+            LowPrecision::Bf16,
+            "matrix",
+        ),
+    ];
+    let machine = zipfold::internals::cpu::detect(1, 1 << 32);
+    for (pair, dim, cells, half, kind) in cases.into_iter().step_by(every(2)) {
+        let text = format!("pair = {{ formula = \"{pair}\" }}\nfolds = [{{ kind = \"{kind}\" }}]");
+        let problem = Problem {
+            cells: Some(cells),
+            ..problem(&text)
+        };
+        // Beyond the largest f16 where bf16 is to be found.
+        let scale = if half == LowPrecision::F16 { 1.0 } else { 1e6 };
+        let rounded = |t: Table| {
+            let all = (0..t.rows() * t.cols())
+                .map(|at| half.value(half.of(t.elements().get(at) as f32 * scale)));
+            Table::f32(t.rows(), dim, all.collect()).unwrap()
+        };
+        let other = (cells == Domain::Cross).then(|| rounded(cloud(32, 190, dim)));
+        let data = Data {
+            x: rounded(cloud(31, 301, dim)),
+            y: other,
+            weights: vec![],
+        };
+        let job = describe(&problem, data).unwrap();
+        let facts = list(Runtime::OpenCl)
+            .ok()
+            .and_then(|f| f.into_iter().next());
+        if let Some(facts) = facts {
+            let plan =
+                zipfold::internals::plan::choose(&job, &machine, &Default::default()).unwrap();
+            let plan = zipfold::internals::plan::device::plan_for(
+                &job,
+                plan,
+                &facts,
+                &Default::default(),
+                None,
+            )
+            .unwrap();
+            let Some(Work::Matrix(matrix)) = plan.device.map(|on| on.work) else {
+                panic!("{pair}")
+            };
+            assert_eq!(matrix.kernel, Kernel::Products(half), "{pair}");
+        }
+        let wanted = numbers(&job, &oracle::run(&job).unwrap());
+        let got = on_device(&problem, &job, device, &[]).unwrap();
+        assert_eq!(
+            difference(&got[0], &wanted[0], |a, b| (a - b).abs()
+                <= 1e-5 * b.abs().max(1.0)),
+            None,
+            "{pair} {dim} {half:?}"
+        );
+    }
+    // Numbers of single precision are rounded where asked, and only there.
+    let problem = problem("pair = { formula = \"sum(x * y)\" }\nfolds = [{ kind = \"matrix\" }]");
+    let job = describe(
+        &problem,
+        Data {
+            x: cloud(33, 150, 20),
+            y: None,
+            weights: vec![],
+        },
+    )
+    .unwrap();
+    let wanted = numbers(&job, &oracle::run(&job).unwrap());
+    let plain = on_device(&problem, &job, device, &[]).unwrap();
+    let asked = on_device(&problem, &job, device, &[("dense.input", "bf16")]).unwrap();
+    assert_eq!(
+        difference(&plain[0], &wanted[0], |a, b| close(a, b, 1e-5)),
+        None
+    );
+    assert!(
+        difference(&asked[0], &wanted[0], |a, b| close(a, b, 1e-5)).is_some(),
+        "nothing was rounded"
+    );
+    assert_eq!(
+        difference(&asked[0], &wanted[0], |a, b| (a - b).abs() <= 1.0),
+        None
+    );
+}
+
+/// Rows too short for slices of components, and formulas without one loop: whole cells by thread,
+/// under every map.
+#[test]
+#[ignore = "needs opencl"]
+fn short_rows_have_the_bits_of_the_oracle_under_every_map() {
+    let (device, _turn) = device();
+    let maps = ["bb", "utm", "rb", "rec", "ltm"];
+    let (by, roots) = (
+        [("tile.by", "block"), ("tile.by", "thread")],
+        ["sqrt", "newton", "reciprocal", "table"],
+    );
+    let mut sets: Vec<Vec<(&str, &str)>> = vec![];
+    for map in maps {
+        let fits = |by: &(&str, &str)| map != "rec" || by.1 == "block";
+        sets.extend(
+            by.iter()
+                .filter(|by| fits(by))
+                .map(|by| vec![("tile.map", map), *by]),
+        );
+    }
+    sets.extend(
+        roots[1..]
+            .iter()
+            .map(|root| vec![("tile.map", "ltm"), ("tile.root", *root)]),
+    );
+    let kinds = [
+        ("matrix", Domain::Diagonal),
+        ("condensed", Domain::Triangle),
+        ("matrix", Domain::Triangle),
+    ];
+    for (at, set) in sets.iter_mut().enumerate() {
+        let (kind, cells) = kinds[at % 3];
+        if at % 4 == 0 {
+            set.push(("device.tile", "128"));
+        }
+        let precision = [Precision::F64, Precision::F32][at % 2];
+        let text =
+            format!("pair = {{ metric = \"euclidean\" }}\nfolds = [{{ kind = \"{kind}\" }}]");
+        let problem = Problem {
+            cells: Some(cells),
+            precision: Some(precision),
+            ..problem(&text)
+        };
+        let job = describe(
+            &problem,
+            Data {
+                x: cloud(8, 301, 1 + at % 4),
+                y: None,
+                weights: vec![],
+            },
+        )
+        .unwrap();
+        let wanted = numbers(&job, &oracle::run(&job).unwrap());
+        let got = on_device(&problem, &job, device, set).unwrap();
+        let single = precision == Precision::F32;
+        let equal = |a: f64, b: f64| {
+            if single {
+                close(a, b, 1e-5)
+            } else {
+                same(a, b)
+            }
+        };
+        assert_eq!(
+            difference(&got[0], &wanted[0], equal),
+            None,
+            "{set:?} {kind}"
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs opencl"]
+fn dense_tiles_have_the_bits_of_the_oracle_under_every_map() {
+    let (device, _turn) = device();
+    let x = cloud(5, 300, 37);
+    let metrics = [
+        "cityblock",
+        "euclidean",
+        "chebyshev",
+        "cosine",
+        "braycurtis",
+        "canberra",
+        "correlation",
+    ];
+    let maps = ["bb", "ltm", "utm", "rb", "rec"];
+    // Each metric under one shape and precision in turn: kernels are large, and PoCL compiles them
+    // slowly.
+    for (at, metric) in metrics.iter().enumerate().step_by(every(7)) {
+        let cells = [Domain::Diagonal, Domain::Square, Domain::Triangle][at % 3];
+        let precision = [Precision::F64, Precision::F32][at % 2];
+        let text = format!("pair = {{ metric = \"{metric}\" }}\nfolds = [{{ kind = \"matrix\" }}]");
+        let problem = Problem {
+            cells: Some(cells),
+            precision: Some(precision),
+            ..problem(&text)
+        };
+        let job = describe(
+            &problem,
+            Data {
+                x: x.clone(),
+                y: None,
+                weights: vec![],
+            },
+        )
+        .unwrap();
+        let wanted = numbers(&job, &oracle::run(&job).unwrap());
+        let sets: &[(&str, &str)] = &[("tile.map", maps[at % 5]), ("device.tile", "128")];
+        for set in sets.iter().take(if at == 0 { 3 - every(2) } else { 1 }) {
+            let got = on_device(&problem, &job, device, &[*set]).unwrap();
+            let single = precision == Precision::F32;
+            let equal = |a: f64, b: f64| {
+                if single {
+                    close(a, b, 1e-5)
+                } else {
+                    same(a, b)
+                }
+            };
+            let odd = difference(&got[0], &wanted[0], equal);
+            assert!(
+                odd.is_none(),
+                "{metric} {cells:?} {precision:?} {set:?}: {}",
+                odd.unwrap_or_default()
+            );
+        }
+    }
+}
