@@ -109,6 +109,15 @@ impl Source {
         None
     }
 
+    /// Whether `at` is within the body of a `macro_rules!`, which clippy does not look into.
+    pub fn is_in_macro(&self, at: usize) -> bool {
+        let body = |start: usize| Some((self.body(start)?, self.closing(self.body(start)?)?));
+        let bodies = self.words("macro_rules").into_iter().filter_map(body);
+        bodies
+            .into_iter()
+            .any(|(open, close)| (open..close).contains(&at))
+    }
+
     /// The lines (first and last, counted from 1) of items behind `#[cfg(test)]`.
     pub fn test_lines(&self) -> Vec<(usize, usize)> {
         let marker = b"#[cfg(test)]";

@@ -5,12 +5,12 @@ pub mod arrows;
 pub mod calls;
 pub mod circles;
 pub mod density;
-pub mod docs;
 pub mod documents;
 pub mod duties;
 pub mod facade;
 pub mod flags;
 pub mod lengths;
+pub mod lints;
 pub mod measures;
 pub mod names;
 pub mod panics;
@@ -27,12 +27,12 @@ pub fn check(files: &[File]) -> Vec<Violation> {
         calls::check,
         circles::check,
         density::check,
-        docs::check,
         documents::check,
         duties::check,
         facade::check,
         flags::check,
         lengths::check,
+        lints::check,
         names::check_names,
         names::check_paths,
         crate::needs::check,

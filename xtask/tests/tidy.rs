@@ -1,10 +1,10 @@
 //! The workspace keeps its habits, and every check fires on a snippet that breaks one and stays
 //! silent beside it.
 
-use xtask::source::Source;
-use xtask::tidy::{arrows, calls, check, docs, duties, lengths, names, panics, safety};
-use xtask::tree::{self, File};
 use xtask::Violation;
+use xtask::source::Source;
+use xtask::tidy::{arrows, calls, check, duties, lengths, lints, names, panics, safety};
+use xtask::tree::{self, File};
 
 /// No line at all.
 const NONE: [usize; 0] = [];
@@ -55,14 +55,12 @@ fn long_functions_fire() {
             body(lines)
         )
     };
-    assert_eq!(
-        lines(lengths::check, "crates/core/src/a.rs", &rust(101)),
-        [2]
-    );
-    assert_eq!(
-        lines(lengths::check, "crates/core/src/a.rs", &rust(100)),
-        NONE
-    );
+    // Outside macros clippy counts.
+    let within = |code: &str| format!("macro_rules! m {{ () => {{\n{code}}} }}\n");
+    let path = "crates/core/src/a.rs";
+    assert_eq!(lines(lengths::check, path, &within(&rust(101))), [3]);
+    assert_eq!(lines(lengths::check, path, &within(&rust(100))), NONE);
+    assert_eq!(lines(lengths::check, path, &rust(101)), NONE);
     let kernel = |lines: usize| {
         format!(
             "extern \"C\" {{\n__kernel void k(int a)\n{{\n{}}}\n}}\n",
@@ -171,92 +169,40 @@ fn arrows_against_the_stream_fire() {
 }
 
 #[test]
-fn undocumented_public_items_fire() {
-    let path = "crates/core/src/a.rs";
-    for item in [
-        "pub fn f() {}",
-        "pub struct S;",
-        "    pub const fn f() {}",
-        "pub unsafe fn f() {}",
-        "pub mod m;",
-    ] {
-        assert_eq!(
-            lines(docs::check, path, &format!("// why\n{item}\n")),
-            [2],
-            "{item}"
-        );
-        assert_eq!(
-            lines(
-                docs::check,
-                path,
-                &format!("/// What.\n#[inline(always)]\n{item}\n")
-            ),
-            NONE,
-            "{item}"
-        );
-    }
-    for item in [
-        "pub(crate) fn f() {}",
-        "pub use a::B;",
-        "fn f() {}",
-        "#[cfg(test)]\nmod tests {\n    pub fn f() {}\n}",
-    ] {
-        assert_eq!(lines(docs::check, path, item), NONE, "{item}");
-    }
-    let lib = File::new("crates/core/src/lib.rs", "pub mod m;\n");
-    assert_eq!(
-        docs::check(&[
-            lib.clone(),
-            File::new("crates/core/src/m.rs", "fn f() {}\n")
-        ])
-        .len(),
-        1
-    );
-    assert_eq!(
-        docs::check(&[lib, File::new("crates/core/src/m.rs", "//! What.\n")]).len(),
-        0
-    );
-}
-
-#[test]
 fn lints_left_out_fire() {
+    let found = |path: &str, text: &str| lines(lints::check, path, text);
+    let member = "crates/x/Cargo.toml";
+    assert_eq!(found(member, "[package]\nname = \"zipfold-x\"\n"), [1]);
     assert_eq!(
-        lines(
-            docs::check,
-            "crates/x/Cargo.toml",
-            "[package]\nname = \"zipfold-x\"\n"
-        ),
-        [1]
+        found(member, "[package]\n[lints]\nworkspace = true\n"),
+        NONE
     );
+    let on = "[workspace.lints.rust]\nmissing_docs = \"warn\"\nunreachable_pub = \"warn\"\n\
+         [workspace.lints.clippy]\ntoo_many_lines = \"warn\"\nundocumented_unsafe_blocks = \"warn\"\n";
+    assert_eq!(found("Cargo.toml", on), NONE);
+    for lint in ["missing_docs", "unreachable_pub", "too_many_lines"] {
+        let off = on.replace(
+            &format!("{lint} = \"warn\""),
+            &format!("{lint} = \"allow\""),
+        );
+        assert_eq!(found("Cargo.toml", &off), [1], "{lint}");
+    }
+    assert_eq!(found("Cargo.toml", ""), [1; 4]);
     assert_eq!(
-        lines(
-            docs::check,
-            "crates/x/Cargo.toml",
-            "[package]\n[lints]\nworkspace = true\n"
-        ),
+        found("clippy.toml", "too-many-lines-threshold = 110\n"),
         NONE
     );
     assert_eq!(
-        lines(
-            docs::check,
-            "Cargo.toml",
-            "[workspace.lints.rust]\nmissing_docs = \"allow\"\n"
-        ),
+        found("clippy.toml", "too-many-lines-threshold = 111\n"),
         [1]
     );
-    assert_eq!(
-        lines(
-            docs::check,
-            "Cargo.toml",
-            "[workspace.lints.rust]\nmissing_docs = \"warn\"\n"
-        ),
-        NONE
-    );
+    assert_eq!(found("clippy.toml", ""), [1]);
 }
 
 #[test]
 fn unsafe_without_its_reason_fires() {
-    let path = "crates/cpu/src/a.rs";
+    let found = |text: &str| lines(safety::check_comments, "crates/cpu/src/a.rs", text);
+    let within = |code: &str| format!("macro_rules! m {{ () => {{\n{code}\n}} }}\n");
     let uses = [
         "fn f() { unsafe { g() } }",
         "unsafe impl Send for S {}",
@@ -264,77 +210,43 @@ fn unsafe_without_its_reason_fires() {
         "unsafe\n{ g() }",
     ];
     for code in uses {
+        assert_eq!(found(&within(&format!("// Fast.\n{code}"))), [3], "{code}");
         assert_eq!(
-            lines(safety::check_comments, path, &format!("// Fast.\n{code}\n")),
-            [2],
-            "{code}"
-        );
-        assert_eq!(
-            lines(
-                safety::check_comments,
-                path,
-                &format!("// SAFETY: checked.\n#[inline]\n{code}\n")
-            ),
+            found(&within(&format!("// SAFETY: checked.\n#[inline]\n{code}"))),
             NONE,
             "{code}"
         );
         assert_eq!(
-            lines(
-                safety::check_comments,
-                path,
-                &format!("// SAFETY: of another.\n\n{code}\n")
-            ),
-            [3],
+            found(&within(&format!("// SAFETY: of another.\n\n{code}"))),
+            [4],
             "{code}"
         );
     }
+    // Outside macros clippy asks for the reasons of blocks and implementations.
+    assert_eq!(found("fn f() { unsafe { g() } }\n"), NONE);
+    assert_eq!(found("unsafe fn f() {}\nunsafe trait T {}\n"), [1, 2]);
     assert_eq!(
-        lines(
-            safety::check_comments,
-            path,
-            "/// # Safety\n/// `x` is valid.\npub unsafe fn f() {}\n"
-        ),
+        found("/// # Safety\n/// `x` is valid.\npub unsafe fn f() {}\n"),
         NONE
     );
+    assert_eq!(found(&within("let s = \"SAFETY:\"; unsafe { g() }")), [2]);
     assert_eq!(
-        lines(
-            safety::check_comments,
-            path,
-            "let s = \"SAFETY:\"; unsafe { g() }\n"
-        ),
-        [1]
-    );
-    assert_eq!(
-        lines(
-            safety::check_comments,
-            path,
-            "type F = unsafe extern \"C\" fn(u8);\ntype G = unsafe fn();\n"
-        ),
+        found("type F = unsafe extern \"C\" fn(u8);\ntype G = unsafe fn();\n"),
         NONE
     );
     let of_trait = "impl<T: Copy> Lanes<T> for S\nwhere\n    T: Send,\n{\n    unsafe fn f() {}\n}\nimpl S {\n    unsafe fn g() {}\n}\n";
-    assert_eq!(lines(safety::check_comments, path, of_trait), [8]);
+    assert_eq!(found(of_trait), [8]);
     assert_eq!(
-        lines(
-            safety::check_comments,
-            path,
-            "impl A for S {\n    fn f() { unsafe { g() } }\n}\n"
-        ),
-        [2]
-    );
-    assert_eq!(
-        lines(
-            safety::check_comments,
-            path,
-            "// SAFETY (both): checked.\nunsafe { g() }\nunsafe { g() }\n"
-        ),
+        found(&within(
+            "// SAFETY (both): checked.\nunsafe { g() }\nunsafe { g() }"
+        )),
         NONE
     );
     let far = format!(
-        "// SAFETY: far above.\n{}unsafe {{ g() }}\n",
+        "// SAFETY: far above.\n{}unsafe {{ g() }}",
         "f();\n".repeat(9)
     );
-    assert_eq!(lines(safety::check_comments, path, &far), [11]);
+    assert_eq!(found(&within(&far)), [12]);
 }
 
 #[test]

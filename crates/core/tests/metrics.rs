@@ -1,13 +1,11 @@
 //! Named metrics against their reference evaluations, and what lowering makes of them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use zipfold_core::Table;
 use zipfold_core::pair::lower::{Lowered, Source, ZipForm};
 use zipfold_core::pair::named::{Named, Params, RowValues, Scale, all, find, require};
 use zipfold_core::pair::operators::{binary, unary};
-use zipfold_core::pair::{
-    Evaluator, Formula, Id, Node, Param, Rows, Side, Symmetry, symmetry,
-};
-use zipfold_core::Table;
+use zipfold_core::pair::{Evaluator, Formula, Id, Node, Param, Rows, Side, Symmetry, symmetry};
 
 struct Random(u64);
 

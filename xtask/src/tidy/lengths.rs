@@ -1,13 +1,16 @@
-//! Functions of at most 125 lines, files of at most 1200.
+//! Files of at most 900 lines, and functions of at most 100 in C, in Python and in the macros of
+//! Rust. Clippy counts the lines of the other functions of Rust (`too_many_lines`).
 
 use crate::Violation;
 use crate::source::{Source, is_word};
 use crate::tree::File;
 
 /// The most lines a function may have, from its `fn` to its closing brace.
-pub const FUNCTION: usize = 125;
+pub const FUNCTION: usize = 100;
 /// The most lines a source file may have.
-pub const FILE: usize = 1200;
+pub const FILE: usize = 900;
+/// Files from before the limit, and their most lines: a number may only fall.
+const LEFT: &[(&str, usize)] = &[("crates/zipfold/src/infer.rs", 1200)];
 
 /// Functions and source files that are too long.
 pub fn check(files: &[File]) -> Vec<Violation> {
@@ -21,20 +24,20 @@ fn check_file(file: &File) -> Vec<Violation> {
         "py" => python(&file.text),
         _ => return Vec::new(),
     };
-    let long = spans
-        .into_iter()
-        .filter(|span| span.lines > FUNCTION)
-        .map(|span| {
-            Violation::new(
-                &file.path,
-                span.line,
-                format!("`{}` has {} lines, above {FUNCTION}", span.name, span.lines),
-            )
-        });
+    let long = spans.into_iter().filter(|span| span.lines > FUNCTION);
+    let long = long.map(|span| {
+        let what = format!("`{}` has {} lines, above {FUNCTION}", span.name, span.lines);
+        Violation::new(&file.path, span.line, what)
+    });
+    long.chain(check_whole(file)).collect()
+}
+
+fn check_whole(file: &File) -> Option<Violation> {
+    let left = LEFT.iter().find(|(path, _)| *path == file.path);
+    let most = left.map_or(FILE, |(_, most)| *most);
     let lines = file.text.lines().count();
-    let whole = (lines > FILE)
-        .then(|| Violation::new(&file.path, lines, format!("{lines} lines, above {FILE}")));
-    long.chain(whole).collect()
+    (lines > most)
+        .then(|| Violation::new(&file.path, lines, format!("{lines} lines, above {most}")))
 }
 
 struct Span {
@@ -46,6 +49,7 @@ struct Span {
 fn rust(source: &Source) -> Vec<Span> {
     functions(source)
         .into_iter()
+        .filter(|f| source.is_in_macro(f.at))
         .map(|f| span(source, f.name, f.at, f.close))
         .collect()
 }

@@ -1,4 +1,6 @@
-//! Unsafe code: only where it is allowed, and never without its reason.
+//! Unsafe code: only where it is allowed, and never without its reason. Clippy asks for the reasons
+//! of blocks and implementations (`undocumented_unsafe_blocks`); those of functions and traits, which
+//! it asks for where they are public, and all those in macros are asked for here.
 
 use super::member;
 use crate::Violation;
@@ -16,8 +18,8 @@ const ALLOWED: [&str; 5] = [
     "python",
 ];
 
-/// Uses of `unsafe` without a `SAFETY:` comment (for functions and traits: a `# Safety` section).
-/// The functions of an `impl … for …` need none: their trait says what callers owe.
+/// Functions and traits without a `# Safety` section, and in macros any `unsafe` without a `SAFETY:`
+/// comment. The functions of an `impl … for …` need none: their trait says what callers owe.
 pub fn check_comments(files: &[File]) -> Vec<Violation> {
     files
         .iter()
@@ -36,7 +38,8 @@ fn check_file(file: &File) -> Vec<Violation> {
                 .any(|(open, close)| (*open..*close).contains(&at))
     };
     let found = source.words("unsafe").into_iter();
-    let bare = found.filter(|at| !is_pointer_type(&source, *at) && !inherited(*at));
+    let ours = |at: &usize| is_promise(&source, *at) || source.is_in_macro(*at);
+    let bare = found.filter(|at| ours(at) && !is_pointer_type(&source, *at) && !inherited(*at));
     bare.filter(|at| !justified(&source, source.line(*at)))
         .map(|at| {
             Violation::new(
@@ -57,6 +60,14 @@ fn is_pointer_type(source: &Source, at: usize) -> bool {
         .map_or(words, |rest| rest.trim_start_matches([' ', '\n', '"']));
     let after = words.strip_prefix("fn").map(str::trim_start);
     after.is_some_and(|rest| rest.starts_with('('))
+}
+
+/// Whether the `unsafe` at `at` makes a function or a trait, whose users promise something.
+fn is_promise(source: &Source, at: usize) -> bool {
+    let after = source
+        .next(at + "unsafe".len())
+        .map_or(&[][..], |at| &source.code[at..]);
+    is_function(source, at) || after.starts_with(b"trait ")
 }
 
 fn is_function(source: &Source, at: usize) -> bool {

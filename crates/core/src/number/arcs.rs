@@ -9,9 +9,10 @@ use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 const HALF_PI_LO: f64 = 6.123_233_995_736_766e-17;
 const PI_LO: f64 = 1.224_646_799_147_353_2e-16;
 
-/// Computes arctan a for a ≥ 0. The argument is reduced by arctan a = arctan c + arctan((a − c)/(1
-/// + a c)) with c = 0, ½, 1, 3/2 or ∞, whichever is near, and arctan c is added in two parts. The
-/// reduced argument is at most 7/16, where a polynomial of degree 11 in its square suffices.
+/// Computes arctan a for a ≥ 0. The argument is reduced by
+/// arctan a = arctan c + arctan((a − c)/(1 + a c)) with c = 0, ½, 1, 3/2 or ∞, whichever is near,
+/// and arctan c is added in two parts. The reduced argument is at most 7/16, where a polynomial of
+/// degree 11 in its square suffices.
 #[inline(always)]
 fn arc(a: f64) -> f64 {
     // Each choice overrules the one before.

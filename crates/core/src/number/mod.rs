@@ -120,9 +120,9 @@ fn exp_tail(r: f64) -> f64 {
     r + r * r * q
 }
 
-/// Computes ln x within 1 ulp, after msun's `e_log.c`: x = 2^k m, and ln m = 2 artanh s of s = f/(2
-/// + f), f = m − 1. The series of artanh has odd powers only; f − f²/2 is split off, because it is
-/// known exactly.
+/// Computes ln x within 1 ulp, after msun's `e_log.c`: x = 2^k m, and ln m = 2 artanh s of
+/// s = f/(2 + f), f = m − 1. The series of artanh has odd powers only; f − f²/2 is split off,
+/// because it is known exactly.
 #[inline(always)]
 pub fn log(x: f64) -> f64 {
     let (mantissa, k) = split(x);

@@ -180,10 +180,11 @@ impl<T: Element, F: Fn(usize) -> u32> Kernel<T> for Row<'_, T, F> {
 #[inline(always)]
 fn scan<T: Element, S: Lanes<T>>(s: S, values: &[T], mut at: usize, bound: T) -> (usize, u32) {
     let limit = s.splat(bound);
-    // SAFETY (of the loads): `at` and the offsets stay N or more below the end.
     while at + 4 * S::N <= values.len() {
         let m: [S::M; 4] = core::array::from_fn(|i| {
-            s.le(unsafe { s.load(values.as_ptr().add(at + i * S::N)) }, limit)
+            // SAFETY: `at` and the offsets stay N or more below the end.
+            let four = unsafe { s.load(values.as_ptr().add(at + i * S::N)) };
+            s.le(four, limit)
         });
         if s.any(s.or(s.or(m[0], m[1]), s.or(m[2], m[3]))) {
             break;

@@ -187,9 +187,8 @@ impl Drop for Primary {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         // SAFETY: the context is retained until below.
-        if (way.is_some() || there.is_some())
-            && unsafe { result::ctx::set_current(self.raw) }.is_ok()
-        {
+        let set = || unsafe { result::ctx::set_current(self.raw) }.is_ok();
+        if (way.is_some() || there.is_some()) && set() {
             drop((way, there));
         }
         // SAFETY: retained once in `open`; everything made in it holds an `Arc` of it.

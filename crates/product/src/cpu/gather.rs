@@ -138,10 +138,10 @@ impl Picked<'_> {
             if inner.is_empty() {
                 return to.iter_mut().zip(from).for_each(|(t, f)| *t = of(*f));
             }
-            // SAFETY: no offset of a block is beyond `from`.
-            to.iter_mut()
-                .zip(inner)
-                .for_each(|(t, o)| *t = of(unsafe { *from.get_unchecked(*o) }));
+            to.iter_mut().zip(inner).for_each(|(t, o)| {
+                // SAFETY: no offset of a block is beyond `from`.
+                *t = of(unsafe { *from.get_unchecked(*o) });
+            });
         });
     }
     /// Writes `e^(entry - shift)` of every entry to `to`.
@@ -152,10 +152,10 @@ impl Picked<'_> {
             }
             let mut near = [0.0; NEAR];
             for (to, inner) in to.chunks_mut(NEAR).zip(inner.chunks(NEAR)) {
-                // SAFETY: no offset of a block is beyond `from`.
-                near.iter_mut()
-                    .zip(inner)
-                    .for_each(|(n, o)| *n = unsafe { *from.get_unchecked(*o) });
+                near.iter_mut().zip(inner).for_each(|(n, o)| {
+                    // SAFETY: no offset of a block is beyond `from`.
+                    *n = unsafe { *from.get_unchecked(*o) };
+                });
                 slices::exponentials_of_wide(&near[..to.len()], shift, to);
             }
         });

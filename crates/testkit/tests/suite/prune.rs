@@ -443,13 +443,10 @@ fn meshes_of_columns() {
     assert!(refused.to_string().contains("overrides.mesh"), "{refused}");
 }
 
-/// Folds by row within a cut-off: every operation, space, box, weights, width and policy, with the
-/// bits of a run that looks at every pair.
-#[test]
-fn folds_by_row_within_a_cut_off() {
-    let mut lcg = Lcg::new(89);
-    let (mut left, mut all) = (0, 0);
-    let ops = [
+/// A fold by row within a cut-off, in words too; none where the question means nothing or bounds do
+/// not serve it.
+fn row_question(lcg: &mut Lcg, turn: usize) -> Option<(Problem, Job, String)> {
+    const OPS: [&str; 9] = [
         "sum",
         "mean",
         "min",
@@ -460,90 +457,93 @@ fn folds_by_row_within_a_cut_off() {
         "logsumexp",
         "softmax",
     ];
-    let formulas = [
+    const FORMULAS: [&str; 5] = [
         "1 / (0.1 + sum((x - y)^2))",
         "(x - y) / (0.1 + sum((x - y)^2))",
         "sum(abs(x - y)) - 0.5",
         "log(sum((x - y)^2) - 0.01)",
         "x[0] - 2 * y[0]",
     ];
-    let spaces = [
+    const SPACES: [Option<Domain>; 5] = [
         None,
         Some(Domain::Square),
         Some(Domain::Ordered),
         Some(Domain::Triangle),
         Some(Domain::Diagonal),
     ];
-    for turn in 0..600 {
-        let (op, formula) = (ops[turn % ops.len()], formulas[lcg.below(formulas.len())]);
-        let along = ["row", "all", "row"][lcg.below(3)];
-        let dim = 1 + lcg.below(4);
-        let mut problem = problem(
-            &format!(r#"{{ kind = "reduce", op = "{op}", along = "{along}" }}"#),
-            "euclidean",
-        );
-        problem.pair.metric = None;
-        problem.pair.formula = Some(formula.into());
-        problem.cells = spaces[lcg.below(spaces.len())];
-        problem.nan = [NanPolicy::Skip, NanPolicy::Propagate, NanPolicy::Error][lcg.below(3)];
-        problem.near = Some([0.05, 0.3, 0.8, 1.7, 5.0, 1e-200, 1e200][lcg.below(7)]);
-        let oblique = vec![3.0, 4.0, 5.0, 70.0, 80.0, 100.0];
-        problem.cell = match lcg.below(3) {
-            0 => (dim < 4).then(|| [3.0, 2.5, 7.0][..dim].to_vec()),
-            1 => (dim == 3).then_some(oblique),
-            _ => None,
-        };
-        let kind = [0, 1, 2, 3, 4, 5, 6, 0, 1, 2][lcg.below(10)];
-        let few = [0, 1, 2, 3, 130];
-        let mut rows = || {
-            if lcg.below(4) == 0 {
-                few[lcg.below(5)]
-            } else {
-                150 + lcg.below(300)
-            }
-        };
-        let (n, m) = (rows(), rows());
-        let x = table(&mut lcg, kind, n, dim);
-        let y = problem
-            .cells
-            .is_none()
-            .then(|| table(&mut lcg, kind, m, dim));
-        let others = if y.is_some() { m } else { n };
-        let weighs = matches!(op, "sum" | "mean" | "logsumexp" | "softmax")
-            && (op == "softmax" || lcg.below(2) == 0);
-        let wide = if op == "logsumexp" || formula.starts_with('(') {
-            1
+    let (op, formula) = (OPS[turn % OPS.len()], FORMULAS[lcg.below(FORMULAS.len())]);
+    let along = ["row", "all", "row"][lcg.below(3)];
+    let dim = 1 + lcg.below(4);
+    let mut problem = problem(
+        &format!(r#"{{ kind = "reduce", op = "{op}", along = "{along}" }}"#),
+        "euclidean",
+    );
+    problem.pair.metric = None;
+    problem.pair.formula = Some(formula.into());
+    problem.cells = SPACES[lcg.below(SPACES.len())];
+    problem.nan = [NanPolicy::Skip, NanPolicy::Propagate, NanPolicy::Error][lcg.below(3)];
+    problem.near = Some([0.05, 0.3, 0.8, 1.7, 5.0, 1e-200, 1e200][lcg.below(7)]);
+    let oblique = vec![3.0, 4.0, 5.0, 70.0, 80.0, 100.0];
+    problem.cell = match lcg.below(3) {
+        0 => (dim < 4).then(|| [3.0, 2.5, 7.0][..dim].to_vec()),
+        1 => (dim == 3).then_some(oblique),
+        _ => None,
+    };
+    let kind = [0, 1, 2, 3, 4, 5, 6, 0, 1, 2][lcg.below(10)];
+    let few = [0, 1, 2, 3, 130];
+    let mut rows = || {
+        if lcg.below(4) == 0 {
+            few[lcg.below(5)]
         } else {
-            1 + lcg.below(2)
-        };
-        let weights = weighs.then(|| {
-            let one = |n: usize| {
-                Table::f64(
-                    n,
-                    wide,
-                    (0..n * wide).map(|i| 0.25 + (i % 7) as f64).collect(),
-                )
-                .unwrap()
-            };
-            [one(n), one(others)]
-        });
-        let Ok(job) = describe(
-            &problem,
-            Data {
-                x,
-                y,
-                weights: vec![weights],
-            },
-        ) else {
-            continue;
-        };
-        if zipfold::internals::plan::prune::mode(&job).is_none() {
-            continue;
+            150 + lcg.below(300)
         }
-        let what = format!(
-            "turn {turn} {op} {along} {formula} {:?} {n} x {others} kind {kind} near {:?} box {:?} {:?}",
-            problem.cells, problem.near, problem.cell, problem.nan
-        );
+    };
+    let (n, m) = (rows(), rows());
+    let x = table(lcg, kind, n, dim);
+    let y = problem.cells.is_none().then(|| table(lcg, kind, m, dim));
+    let others = if y.is_some() { m } else { n };
+    let weighs = matches!(op, "sum" | "mean" | "logsumexp" | "softmax")
+        && (op == "softmax" || lcg.below(2) == 0);
+    let wide = if op == "logsumexp" || formula.starts_with('(') {
+        1
+    } else {
+        1 + lcg.below(2)
+    };
+    let weights = weighs.then(|| {
+        let one = |n: usize| {
+            Table::f64(
+                n,
+                wide,
+                (0..n * wide).map(|i| 0.25 + (i % 7) as f64).collect(),
+            )
+            .unwrap()
+        };
+        [one(n), one(others)]
+    });
+    let data = Data {
+        x,
+        y,
+        weights: vec![weights],
+    };
+    let job = describe(&problem, data).ok()?;
+    zipfold::internals::plan::prune::mode(&job)?;
+    let what = format!(
+        "turn {turn} {op} {along} {formula} {:?} {n} x {others} kind {kind} near {:?} box {:?} {:?}",
+        problem.cells, problem.near, problem.cell, problem.nan
+    );
+    Some((problem, job, what))
+}
+
+/// Folds by row within a cut-off: every operation, space, box, weights, width and policy, with the
+/// bits of a run that looks at every pair.
+#[test]
+fn folds_by_row_within_a_cut_off() {
+    let mut lcg = Lcg::new(89);
+    let (mut left, mut all) = (0, 0);
+    for turn in 0..600 {
+        let Some((problem, job, what)) = row_question(&mut lcg, turn) else {
+            continue;
+        };
         if problem.nan == NanPolicy::Error && oracle::run(&job).unwrap().tally.first_nan.is_some() {
             let plan = zipfold::internals::plan::choose(
                 &job,

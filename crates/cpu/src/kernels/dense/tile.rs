@@ -28,12 +28,15 @@ pub(super) unsafe fn tile<T: Element, S: Lanes<T>, O: Step, const EXACT: bool>(
     d: usize,
     sink: Sink<T>,
 ) {
-    // SAFETY (both): sub-tiles partition the panel pair, whose validity the caller promises.
+    // Sub-tiles partition the panel pair, whose validity the caller promises.
     if S::REGISTERS >= 32 {
+        // SAFETY: as above.
         unsafe { sub_tiles::<T, S, O, EXACT, 4, 4>(s, a, b, d, sink) }
     } else if S::REGISTERS >= 16 {
+        // SAFETY: as above.
         unsafe { sub_tiles::<T, S, O, EXACT, 4, 2>(s, a, b, d, sink) }
     } else {
+        // SAFETY: as above.
         unsafe { sub_tiles::<T, S, O, EXACT, 4, 1>(s, a, b, d, sink) }
     }
 }

@@ -109,9 +109,9 @@ fn raw_columns(low: &Lowered, side: Side) -> Option<Vec<usize>> {
     )
 }
 
-/// Boxes over runs of rows or of smaller boxes: hoisted value c of box b lies between `lo[c·stride
-/// + b]` and `hi[c·stride + b]`, both NaN where one is NaN. A batch of [`LANES`] may be read from
-/// any box on.
+/// Boxes over runs of rows or of smaller boxes: hoisted value c of box b lies between
+/// `lo[c·stride + b]` and `hi[c·stride + b]`, both NaN where one is NaN. A batch of [`LANES`] may be
+/// read from any box on.
 #[derive(Clone, Debug)]
 pub(super) struct Level {
     /// Boxes.

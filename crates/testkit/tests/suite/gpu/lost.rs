@@ -1,6 +1,6 @@
 //! Runs whose device is too small, is lost, or refuses a kernel: the answer is the same.
 
-use super::{FOLDS, cloud, device, every, on_device, outcome_of, problem};
+use super::{FOLDS, cloud, device, on_device, outcome_of, problem};
 use zipfold_core::problem::Problem;
 use zipfold_core::{Data, Domain, Precision, describe, oracle};
 use zipfold_testkit::compare::{close, difference, of_output, same};

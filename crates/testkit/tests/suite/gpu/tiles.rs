@@ -1,14 +1,13 @@
 //! Dense tiles, and folds of wide and short rows that take their cells from them.
 
 use super::{FOLDS, cloud, device, every, on_device, problem};
-use zipfold::internals::device::Runtime;
+use zipfold::internals::device::{Runtime, list};
 use zipfold::internals::plan::device::Work;
 use zipfold::internals::plan::device::matrix::Kernel;
 use zipfold::internals::plan::low_precision::LowPrecision;
 use zipfold_core::problem::Problem;
 use zipfold_core::{Data, Domain, Precision, Table, describe, oracle};
-use zipfold_testkit::compare::{Numbers, close, difference, same};
-use zipfold_testkit::load;
+use zipfold_testkit::compare::{close, difference, same};
 use zipfold_testkit::runner::numbers;
 
 /// Slices that are copied past the registers, and threads of 8 × 16 cells: what CUDA does by
