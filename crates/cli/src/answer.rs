@@ -8,7 +8,7 @@ use zipfold::columns::Side;
 use zipfold::columns::{Columns, Layout, Numbers, Role};
 use zipfold::internals::Job;
 use zipfold::internals::io::npz::NpzWriter;
-use zipfold::internals::io::{Column, OutputOptions, write_array, write_columns};
+use zipfold::internals::io::{Column, OutputOptions, Presence, write_array, write_columns};
 use zipfold::problem::FoldSpec;
 use zipfold::{Error, Outcome, Problem, Result};
 
@@ -105,15 +105,14 @@ pub(crate) fn refuse_picture(path: &str, args: &RunArgs) -> Result<()> {
 
 /// Whether something is there that is written into, not replaced: a pipe, a device.
 pub(crate) fn is_special(path: &str) -> bool {
-    Path::new(path)
-        .metadata()
-        .is_ok_and(|facts| !facts.is_file() && !facts.is_dir())
+    Presence::behind(Path::new(path)) == Presence::Special
 }
 
 /// Refuses a place that exists already, or is in no folder.
 pub(crate) fn refuse_place(path: &str, force: bool) -> Result<()> {
     // A link to nothing is there too.
-    if Path::new(path).symlink_metadata().is_ok() && !force && !is_special(path) {
+    let is_there = Presence::itself(Path::new(path)) != Presence::Nothing;
+    if is_there && !force && !is_special(path) {
         return Err(Error::request("the output exists")
             .at(path.to_string())
             .remedy("--force replaces it"));
@@ -122,9 +121,11 @@ pub(crate) fn refuse_place(path: &str, force: bool) -> Result<()> {
         .parent()
         .filter(|p| !p.as_os_str().is_empty());
     match folder {
-        Some(folder) if !folder.is_dir() => Err(Error::request("the folder does not exist")
-            .at(folder.to_string_lossy())
-            .remedy("make it first")),
+        Some(folder) if Presence::behind(folder) != Presence::Folder => {
+            Err(Error::request("the folder does not exist")
+                .at(folder.to_string_lossy())
+                .remedy("make it first"))
+        }
         _ => Ok(()),
     }
 }

@@ -21,6 +21,7 @@ use zipfold::devices::Wanted;
 use zipfold::internals::Job;
 use zipfold::internals::core::pair::named;
 use zipfold::internals::core::shown::shown;
+use zipfold::internals::io::Presence;
 use zipfold::internals::partial::{self, Partial};
 use zipfold::internals::shards;
 use zipfold::io::read_data;
@@ -387,7 +388,7 @@ fn resume_hint(error: Error, options: &Options<'_>) -> Error {
     let kept = options
         .checkpoint
         .as_ref()
-        .is_some_and(|path| path.exists());
+        .is_some_and(|path| Presence::behind(path) != Presence::Nothing);
     if error.blame() == Blame::Interrupted && kept {
         error.remedy(quote::resuming())
     } else {
@@ -452,7 +453,7 @@ pub(crate) fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
     let (mut parts, mut held): (Vec<(String, Partial)>, _) = (vec![], vec![]);
     for path in paths {
         parts.push((path.clone(), partial::read(Path::new(path), &budget)?));
-        let bytes = std::fs::metadata(path).map_or(0, |facts| facts.len());
+        let bytes = Presence::behind(Path::new(path)).bytes();
         held.push(budget.reserve(bytes, "the shares")?);
     }
     let Some((name, first)) = parts.first() else {

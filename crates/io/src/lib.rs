@@ -30,6 +30,7 @@ mod parquet_pages;
 pub mod parquet_table;
 #[cfg(feature = "parquet")]
 pub mod parquet_write;
+pub mod presence;
 pub mod read;
 pub mod read_options;
 mod select;
@@ -44,6 +45,7 @@ pub use atomic::{Output, OutputOptions};
 pub use guard::Source;
 pub use npy::{Array, NpyElement};
 pub use npy_file::NpyFile;
+pub use presence::Presence;
 pub use read::{Format, ReadOptions, read_table};
 pub use write::{Column, write_array, write_columns};
 pub use xyz::{Frame, Frames};

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use twox_hash::XxHash3_64;
 use zipfold_core::fold::{State, Tally};
 use zipfold_core::{Budget, Error, Job, Opt, Result};
+use zipfold_io::Presence;
 use zipfold_io::unfinished::{remove_left, sweep};
 use zipfold_plan::Tiling;
 
@@ -343,10 +344,10 @@ pub fn read_if_there(path: &Path, budget: &Budget) -> Result<Option<Partial>> {
 /// `Request` for a link, which would have another file read or replaced, and for what is no plain
 /// file.
 pub(crate) fn is_there(path: &Path) -> Result<bool> {
-    match std::fs::symlink_metadata(path) {
-        Err(_) => Ok(false),
-        Ok(facts) if facts.is_file() => Ok(true),
-        Ok(_) => {
+    match Presence::itself(path) {
+        Presence::Nothing => Ok(false),
+        Presence::File(_) => Ok(true),
+        Presence::Folder | Presence::Link | Presence::Special => {
             let e = Error::request("the checkpoint is a link or no plain file")
                 .at(path.to_string_lossy());
             Err(e.remedy(format!("remove it, or another name with {}", Opt::Output)))

@@ -24,18 +24,6 @@ const BANS: &[Ban] = &[
         instead: "a budget without a limit: pass on the run's",
     },
     Ban {
-        call: "fs::read",
-        within: &[
-            "crates/cli/",
-            "crates/zipfold/",
-            "crates/core/",
-            "crates/plan/",
-            "python/",
-        ],
-        except: &[],
-        instead: "a file read past the one reader: io::guard::Source asks the budget",
-    },
-    Ban {
         call: "File::open(",
         within: &["crates/", "python/"],
         except: &[

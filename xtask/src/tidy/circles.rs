@@ -48,7 +48,7 @@ fn check_crate(folder: &str, files: &[&File]) -> Vec<Violation> {
 }
 
 /// A path: the names between its colons.
-type Path = Vec<String>;
+pub(super) type Path = Vec<String>;
 
 /// The modules of a crate: each a file, called by its path from the root, which is the empty text.
 struct Modules {
@@ -211,7 +211,7 @@ fn use_at(statement: &str) -> Option<usize> {
 }
 
 /// The paths of a `use` tree; a path that is renamed ends in both names' first.
-fn expand(tree: &str) -> Vec<Path> {
+pub(super) fn expand(tree: &str) -> Vec<Path> {
     let tree: String = tree
         .split(" as ")
         .enumerate()
