@@ -16,6 +16,7 @@ use crate::fold::runs::{self, by_number};
 use crate::fold::{BLOCK, Fold, RowPiece, State, Tally, ValuedPair};
 use crate::pair::{Evaluator, Rows};
 use crate::problem::NanPolicy;
+use std::ops::Range;
 
 /// What the oracle found.
 #[derive(Clone, Debug)]
@@ -80,77 +81,120 @@ impl<'j> PairValues<'j> {
 /// `Request` when the space is too large to count.
 pub fn run(job: &Job) -> Result<Answer> {
     let (n, m) = (job.space.n, job.space.m);
-    let mut states: Vec<State> = job.folds.iter().map(|f| f.start(n, m)).collect();
-    let mut values: Vec<Vec<f64>> = job
-        .folds
-        .iter()
-        .map(|f| vec![f64::NAN; dense_len(f, n, m)])
-        .collect();
-    let mut tally = Tally::default();
-    let mut pair = PairValues::new(job);
-    let mut roots = vec![];
+    let mut oracle = Oracle::new(job);
     // Blocks in canonical order, so that even float sums have the bits that backends must give.
     for ib in 0..n.div_ceil(BLOCK) {
         for jb in 0..m.div_ceil(BLOCK) {
             let rows = ib * BLOCK..((ib + 1) * BLOCK).min(n);
             let cols = jb * BLOCK..((jb + 1) * BLOCK).min(m);
-            // Folds by row collect a block in pieces of their own, as every engine does.
-            let mut pieces = pieces(&job.folds, &rows, &cols, job.space.is_triangular());
-            for i in rows.clone() {
-                // Folds by rows take runs of consecutive columns, as engines give them: the order
-                // of additions in a run is part of the definition.
-                let mut runs: Vec<Run> = vec![(cols.start, vec![]); job.folds.len()];
-                for j in job.space.columns(i, &cols).into_iter().flatten() {
-                    pair.get(i, j, &mut roots);
-                    // Once per pair, for all folds: they share the tally.
-                    let fate = admit(job, &roots, i, j, &mut tally);
-                    for (at, fold) in job.folds.iter().enumerate() {
-                        // A matrix shows NaN where it is; other folds do not get to see it if it is
-                        // skipped.
-                        if fate == Fate::Far || (fate == Fate::Nan && !fold.is_dense()) {
-                            continue;
-                        }
-                        if let (Fold::Rows(f), Some(pieces)) = (fold, pieces[at].as_mut()) {
-                            lengthen(
-                                &mut runs[at],
-                                (f, job.space.is_triangular()),
-                                pieces,
-                                (i, j),
-                                &roots[f.root],
-                            );
-                            continue;
-                        }
-                        // (i, j) also means (j, i), and a row paired with itself is one pair.
-                        let both = job.space.is_triangular() && i != j;
-                        let roots = &roots[..];
-                        let pair = ValuedPair { i, j, both, roots };
-                        credit(job, fold, &mut states[at], &mut values[at], &pair);
-                    }
-                }
-                for (at, piece) in pieces.iter_mut().enumerate() {
-                    if let (Fold::Rows(f), Some(pieces)) = (&job.folds[at], piece) {
-                        flush(&mut runs[at], (f, job.space.is_triangular()), pieces, i);
-                    }
-                }
+            oracle.block(rows, &cols);
+        }
+    }
+    Ok(oracle.answer)
+}
+
+/// A computation half done.
+struct Oracle<'j> {
+    job: &'j Job,
+    /// Whether (i, j) also means (j, i).
+    half: bool,
+    pair: PairValues<'j>,
+    /// The numbers of each root of the pair at hand.
+    roots: Vec<Vec<f64>>,
+    answer: Answer,
+}
+
+/// What a fold by rows collects of a block, credited to its rows and to its columns; none of other
+/// folds.
+type Pieces = Vec<Option<[RowPiece; 2]>>;
+
+impl<'j> Oracle<'j> {
+    fn new(job: &'j Job) -> Self {
+        let (n, m) = (job.space.n, job.space.m);
+        let matrix = |f: &Fold| vec![f64::NAN; dense_len(f, n, m)];
+        Oracle {
+            job,
+            half: job.space.is_triangular(),
+            pair: PairValues::new(job),
+            roots: vec![],
+            answer: Answer {
+                states: job.folds.iter().map(|f| f.start(n, m)).collect(),
+                values: job.folds.iter().map(matrix).collect(),
+                tally: Tally::default(),
+            },
+        }
+    }
+    /// Folds by row collect a block in pieces of their own, as every engine does.
+    fn block(&mut self, rows: Range<usize>, cols: &Range<usize>) {
+        let mut pieces = pieces(&self.job.folds, &rows, cols, self.half);
+        for i in rows {
+            self.row(i, cols, &mut pieces);
+        }
+        self.merge(pieces);
+    }
+    /// Folds by rows take runs of consecutive columns, as engines give them: the order of additions
+    /// in a run is part of the definition.
+    fn row(&mut self, i: usize, cols: &Range<usize>, pieces: &mut Pieces) {
+        let job = self.job;
+        let mut runs: Vec<Run> = vec![(cols.start, vec![]); job.folds.len()];
+        for j in job.space.columns(i, cols).into_iter().flatten() {
+            self.pair.get(i, j, &mut self.roots);
+            // Once per pair, for all folds: they share the tally.
+            let fate = admit(job, &self.roots, i, j, &mut self.answer.tally);
+            if fate != Fate::Far {
+                self.fold((i, j), fate == Fate::Nan, &mut runs, pieces);
             }
-            for (at, piece) in pieces.into_iter().enumerate() {
-                if let (Fold::Rows(f), State::Rows(state), Some([by_row, by_col])) =
-                    (&job.folds[at], &mut states[at], piece)
-                {
-                    let mut part = RowState::part();
-                    // Column side first, as `push_pieces` does for engines.
-                    part.push(by_col);
-                    part.push(by_row);
-                    state.merge(f, &part);
-                }
+        }
+        for ((fold, run), pieces) in job.folds.iter().zip(&mut runs).zip(pieces) {
+            if let (Fold::Rows(f), Some(pieces)) = (fold, pieces) {
+                flush(run, (f, self.half), pieces, i);
             }
         }
     }
-    Ok(Answer {
-        states,
-        values,
-        tally,
-    })
+    /// Gives the values of pair (i, j) to every fold that sees them.
+    fn fold(
+        &mut self,
+        (i, j): (usize, usize),
+        is_nan: bool,
+        runs: &mut [Run],
+        pieces: &mut Pieces,
+    ) {
+        for (at, fold) in self.job.folds.iter().enumerate() {
+            // A matrix shows NaN where it is; other folds do not get to see it if it is skipped.
+            if is_nan && !fold.is_dense() {
+                continue;
+            }
+            if let (Fold::Rows(f), Some(pieces)) = (fold, pieces[at].as_mut()) {
+                let value = &self.roots[f.root];
+                lengthen(&mut runs[at], (f, self.half), pieces, (i, j), value);
+                continue;
+            }
+            let pair = ValuedPair {
+                i,
+                j,
+                // (i, j) also means (j, i), and a row paired with itself is one pair.
+                both: self.half && i != j,
+                roots: &self.roots,
+            };
+            let Answer { states, values, .. } = &mut self.answer;
+            credit(self.job, fold, &mut states[at], &mut values[at], &pair);
+        }
+    }
+    /// Adds what folds by rows collected of a block.
+    fn merge(&mut self, pieces: Pieces) {
+        let states = self.job.folds.iter().zip(&mut self.answer.states);
+        for ((fold, state), piece) in states.zip(pieces) {
+            if let (Fold::Rows(f), State::Rows(state), Some([by_row, by_col])) =
+                (fold, state, piece)
+            {
+                let mut part = RowState::part();
+                // Column side first, as `push_pieces` does for engines.
+                part.push(by_col);
+                part.push(by_row);
+                state.merge(f, &part);
+            }
+        }
+    }
 }
 
 /// The first column of a run, and its values: as many numbers each as the fold is wide.

@@ -12,7 +12,7 @@ use arrow_array::types::{
     ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
     UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_ipc::reader::FileReader;
 use arrow_ipc::{Block, CompressionType, RecordBatch as RawBatch};
 use arrow_schema::{DataType, Schema};
@@ -39,21 +39,7 @@ pub fn read_arrow(source: &Source, options: &ReadOptions, budget: &Budget) -> Re
         picked
             .iter()
             .try_for_each(|at| check_numeric(source, &schema, *at))?;
-        let mut sorted: Vec<usize> = picked.iter().chain(&ids).copied().collect();
-        sorted.sort_unstable();
-        sorted.dedup();
-        let place = |at: &usize| sorted.binary_search(at).ok();
-        let mut reading = Reading {
-            source,
-            order: picked.iter().filter_map(place).collect(),
-            ids: ids.iter().filter_map(place).collect(),
-            widths: vec![None; picked.len()],
-            words: ids
-                .iter()
-                .map(|at| WordColumn::new(names[*at].clone(), source.name(), budget))
-                .collect(),
-            budget,
-        };
+        let (mut reading, sorted) = Reading::new(source, &names, &picked, &ids, budget);
         let reader = open(Some(sorted))?;
         let single =
             |at: &usize| number_type(schema.field(*at).data_type()) == Some(&DataType::Float32);
@@ -315,7 +301,31 @@ struct Reading<'a> {
     budget: &'a Budget,
 }
 
-impl Reading<'_> {
+impl<'a> Reading<'a> {
+    /// Makes ready to read the columns `picked` and `ids` of those called `names`; with them all
+    /// columns that are read, in the order of the file.
+    fn new(
+        source: &'a Source,
+        names: &[String],
+        picked: &[usize],
+        ids: &[usize],
+        budget: &'a Budget,
+    ) -> (Self, Vec<usize>) {
+        let mut sorted: Vec<usize> = picked.iter().chain(ids).copied().collect();
+        sorted.sort_unstable();
+        sorted.dedup();
+        let place = |at: &usize| sorted.binary_search(at).ok();
+        let words = |at: &usize| WordColumn::new(names[*at].clone(), source.name(), budget);
+        let reading = Reading {
+            source,
+            order: picked.iter().filter_map(place).collect(),
+            ids: ids.iter().filter_map(place).collect(),
+            widths: vec![None; picked.len()],
+            words: ids.iter().map(words).collect(),
+            budget,
+        };
+        (reading, sorted)
+    }
     fn batches<T: Copy>(
         &mut self,
         mut reader: FileReader<crate::guard::SourceReader>,
@@ -389,49 +399,14 @@ impl Reading<'_> {
                 .at(format!("{}, column '{name}'", self.source.name()));
             return Err(e.remedy("a list in every row, or leave the row out"));
         }
-        let (width, child) = if let Some(lists) = array.as_fixed_size_list_opt() {
-            let width = usize::try_from(lists.value_length()).unwrap_or(0);
-            (
-                width,
-                lists
-                    .values()
-                    .slice(lists.offset() * width, lists.len() * width),
-            )
-        } else {
-            let ends: Vec<usize> = match (array.as_list_opt::<i32>(), array.as_list_opt::<i64>()) {
-                (Some(lists), _) => lists
-                    .value_offsets()
-                    .iter()
-                    .map(|o| usize::try_from(*o).unwrap_or(0))
-                    .collect(),
-                (_, Some(lists)) => lists
-                    .value_offsets()
-                    .iter()
-                    .map(|o| usize::try_from(*o).unwrap_or(0))
-                    .collect(),
-                _ => return Err(damaged(self.source, "Arrow", "a column changed its type")),
-            };
-            let width = ends
-                .windows(2)
-                .next()
-                .map_or(0, |w| w[1].saturating_sub(w[0]));
-            if let Some((at, odd)) = ends
-                .windows(2)
-                .map(|w| w[1].saturating_sub(w[0]))
-                .enumerate()
-                .find(|(_, n)| *n != width)
-            {
-                return Err(self.ragged(name, row + at, odd, width));
+        let (width, child) = match array.as_fixed_size_list_opt() {
+            Some(lists) => {
+                let width = usize::try_from(lists.value_length()).unwrap_or(0);
+                let values = lists.values();
+                let values = values.slice(lists.offset() * width, lists.len() * width);
+                (width, values)
             }
-            let values = match array.as_list_opt::<i32>() {
-                Some(lists) => lists.values().clone(),
-                None => array.as_list::<i64>().values().clone(),
-            };
-            let (first, last) = (
-                ends.first().copied().unwrap_or(0),
-                ends.last().copied().unwrap_or(0),
-            );
-            (width, values.slice(first, last - first))
+            None => self.free_lists(array, name, row)?,
         };
         if width == 0 && !array.is_empty() {
             let e = Error::input("the lists are empty")
@@ -442,6 +417,34 @@ impl Reading<'_> {
             )));
         }
         Ok((width, numbers(self.source, &child).map_err(place)?))
+    }
+
+    /// The length of the lists of a column that does not say it, and their numbers.
+    fn free_lists(&self, array: &dyn Array, name: &str, row: usize) -> Result<(usize, ArrayRef)> {
+        let short = array.as_list_opt::<i32>().map(|lists| {
+            let ends = lists.value_offsets().iter();
+            let ends = ends.map(|o| usize::try_from(*o).unwrap_or(0));
+            (ends.collect::<Vec<usize>>(), lists.values())
+        });
+        let long = || {
+            let lists = array.as_list_opt::<i64>()?;
+            let ends = lists.value_offsets().iter();
+            let ends = ends.map(|o| usize::try_from(*o).unwrap_or(0));
+            Some((ends.collect::<Vec<usize>>(), lists.values()))
+        };
+        let Some((ends, values)) = short.or_else(long) else {
+            return Err(damaged(self.source, "Arrow", "a column changed its type"));
+        };
+        let mut widths = ends.windows(2).map(|w| w[1].saturating_sub(w[0]));
+        let width = widths.next().unwrap_or(0);
+        if let Some((at, odd)) = widths.enumerate().find(|(_, n)| *n != width) {
+            return Err(self.ragged(name, row + at + 1, odd, width));
+        }
+        let (first, last) = (
+            ends.first().copied().unwrap_or(0),
+            ends.last().copied().unwrap_or(0),
+        );
+        Ok((width, values.slice(first, last - first)))
     }
 
     fn take_words(&mut self, batch: &RecordBatch) -> Result<()> {

@@ -111,30 +111,11 @@ pub fn read_parquet(source: &Source, options: &ReadOptions, budget: &Budget) -> 
             let (rows, items) = read_groups(source, &reader, &chosen, budget, |v| v)?;
             (rows, Elements::F64(items.into()))
         };
-        let mut words = vec![];
-        for at in ids {
-            let descriptor = schema.column(at);
-            if descriptor.max_rep_level() > 0 {
-                return Err(not_numeric(source, &names[at], "lists")
-                    .remedy("name the rows by another column"));
-            }
-            let (nullable, unsigned) = (descriptor.max_def_level(), is_unsigned(&descriptor));
-            let column = Chosen {
-                at,
-                nullable,
-                unsigned,
-                list: None,
-                width: 1,
-            };
-            words.push(read_words(
-                source,
-                &reader,
-                column,
-                names[at].clone(),
-                rows,
-                budget,
-            )?);
-        }
+        let word = |at: usize| {
+            let column = word_column(source, &schema.column(at), &names[at], at)?;
+            read_words(source, &reader, column, names[at].clone(), rows, budget)
+        };
+        let words = ids.into_iter().map(word).collect::<Result<Vec<_>>>()?;
         let named = spread_names(
             chosen
                 .iter()
@@ -143,6 +124,26 @@ pub fn read_parquet(source: &Source, options: &ReadOptions, budget: &Budget) -> 
         let table =
             Table::new(rows, named.len(), elements)?.with_labels(WordColumn::finish(words)?)?;
         table.with_names(named).map_err(|e| e.at(source.name()))
+    })
+}
+
+/// Column `at`, called `name`, as one of words.
+fn word_column(
+    source: &Source,
+    descriptor: &ColumnDescriptor,
+    name: &str,
+    at: usize,
+) -> Result<Chosen> {
+    if descriptor.max_rep_level() > 0 {
+        let e = not_numeric(source, name, "lists");
+        return Err(e.remedy("name the rows by another column"));
+    }
+    Ok(Chosen {
+        at,
+        nullable: descriptor.max_def_level(),
+        unsigned: is_unsigned(descriptor),
+        list: None,
+        width: 1,
     })
 }
 
@@ -368,6 +369,32 @@ struct Block<'a> {
     row: usize,
 }
 
+impl Block<'_> {
+    /// The rows that `batch` has of every column; none where the columns differ.
+    fn rows_of(&self, batch: &[Vec<f64>]) -> Option<usize> {
+        let mut rows = batch
+            .iter()
+            .zip(self.columns)
+            .map(|(numbers, column)| numbers.len() / column.width.max(1));
+        let first = rows.next().unwrap_or(0);
+        rows.all(|rows| rows == first).then_some(first)
+    }
+    /// Puts `many` rows of `batch` to their places in `rows`.
+    fn place<T>(&self, batch: &[Vec<f64>], rows: &mut [T], many: usize, narrow: fn(f64) -> T) {
+        let rows = rows.chunks_exact_mut(self.width).take(many);
+        for (at, row) in rows.enumerate() {
+            let numbers = batch
+                .iter()
+                .zip(self.columns)
+                .flat_map(|(b, c)| &b[at * c.width..(at + 1) * c.width]);
+            row[self.first..]
+                .iter_mut()
+                .zip(numbers)
+                .for_each(|(to, number)| *to = narrow(*number));
+        }
+    }
+}
+
 /// Reads the columns of `block` in row group `group` to their places in `rows`.
 fn read_block<T: Copy>(
     source: &Source,
@@ -406,18 +433,10 @@ fn read_block<T: Copy>(
             );
             batch.push(values(source, reader, *column, many_rows).map_err(|e| e.at_least(place))?);
         }
-        let rows_of = |(b, c): (&Vec<f64>, &Chosen)| b.len() / c.width.max(1);
-        let many = batch
-            .iter()
-            .zip(block.columns)
-            .map(rows_of)
-            .next()
-            .unwrap_or(0);
-        if batch.iter().zip(block.columns).any(|b| rows_of(b) != many) || many > count - done {
-            return Err(broken(
-                "the columns of a row group differ in length".to_owned(),
-            ));
-        }
+        let many = block
+            .rows_of(&batch)
+            .filter(|many| *many <= count - done)
+            .ok_or_else(|| broken("the columns of a row group differ in length".to_owned()))?;
         if many == 0 && done < count {
             return Err(broken(format!(
                 "a row group claims {count} rows, and has {done}"
@@ -426,20 +445,7 @@ fn read_block<T: Copy>(
         if many == 0 {
             return Ok(());
         }
-        for (at, row) in rows[done * block.width..]
-            .chunks_exact_mut(block.width)
-            .take(many)
-            .enumerate()
-        {
-            let numbers = batch
-                .iter()
-                .zip(block.columns)
-                .flat_map(|(b, c)| &b[at * c.width..(at + 1) * c.width]);
-            row[block.first..]
-                .iter_mut()
-                .zip(numbers)
-                .for_each(|(to, number)| *to = narrow(*number));
-        }
+        block.place(&batch, &mut rows[done * block.width..], many, narrow);
         done += many;
     }
 }

@@ -57,6 +57,16 @@ struct Column {
     words: WordColumn,
 }
 
+/// What the columns of a text are for.
+struct Roles {
+    /// Columns of numbers, in the order of the table.
+    numbers: Vec<usize>,
+    /// Columns of words, and whether each was taken for text by its first cell.
+    words: Vec<(usize, bool)>,
+    /// Whether formulas compare a column of words with texts.
+    compares: bool,
+}
+
 impl<'a> TextRows<'a> {
     pub(crate) fn new(name: &'a str, options: &'a ReadOptions, budget: &Budget) -> Self {
         let values = Growing::new(budget, format!("the rows of {name}"));
@@ -229,61 +239,18 @@ impl<'a> TextRows<'a> {
         let text: Vec<bool> =
             data.map_or_else(|| vec![false; count], |cells| cells.map(is_text).collect());
         let head = at_line(self.name, self.width.map_or(1, |w| w.1));
-        let names = self.names.as_deref();
-        let at_head = |e: Error| e.at(head.clone());
-        let called =
-            |list: &[String], at: usize| names.is_some_and(|names| list.contains(&names[at]));
-        let wanted = self.options.columns.as_deref();
-        let compared: Vec<bool> = (0..count)
-            .map(|at| text[at] && called(&self.options.texts, at))
-            .collect();
-        let chosen = match wanted {
-            Some(wanted) => expand(wanted, names, count, &|at| text[at]).map_err(at_head)?,
-            None => (0..count).filter(|at| !text[*at]).collect(),
-        };
-        let said = match (&self.options.ids[..], wanted) {
-            ([], None) => vec![],
-            (ids, _) => find_columns(ids, names, count).map_err(|e| e.at(head.clone()))?,
-        };
-        let all = wanted.is_none() && self.options.ids.is_empty();
-        let mut is_id = vec![false; count];
-        said.iter().for_each(|at| is_id[*at] = true);
-        let guessed = (0..count).filter(|at| (all && text[*at] || compared[*at]) && !is_id[*at]);
-        let ids: Vec<(usize, bool)> = said
-            .iter()
-            .map(|at| (*at, false))
-            .chain(guessed.map(|at| (at, true)))
-            .collect();
-        let chosen: Vec<usize> = chosen
-            .into_iter()
-            .filter(|at| !compared[*at] && (wanted.is_some() || !is_id[*at]))
-            .collect();
-        if chosen.is_empty() && count > 0 && !compared.contains(&true) {
+        let roles = self.roles(&text).map_err(|e| e.at(head.clone()))?;
+        if roles.numbers.is_empty() && count > 0 && !roles.compares {
             let e = Error::input("no column holds numbers, only words").at(head);
             return Err(e.remedy("give at least one column of numbers"));
         }
-        if text.contains(&true) && self.reads_like_data(&chosen) {
-            let first: Vec<String> = self
-                .names
-                .iter()
-                .flatten()
-                .take(4)
-                .map(|n| short(n, 20))
-                .collect();
-            let what = format!(
-                "the first row, '{},…', reads like data and not like the names of columns",
-                first.join(",")
-            );
-            return Err(Error::input(what)
-                .at(head)
-                .remedy("write a line with the names of the columns before it"));
+        if text.contains(&true) && self.reads_like_data(&roles.numbers) {
+            return Err(self.not_a_header().at(head));
         }
         let mut places = vec![None; count];
-        chosen
-            .iter()
-            .enumerate()
-            .for_each(|(place, at)| places[*at] = Some(place));
-        self.row = vec![0.0; chosen.len()];
+        let numbers = roles.numbers.iter().enumerate();
+        numbers.for_each(|(place, at)| places[*at] = Some(place));
+        self.row = vec![0.0; roles.numbers.len()];
         self.places = Some(places);
         let name = |at: usize| {
             self.names
@@ -295,8 +262,51 @@ impl<'a> TextRows<'a> {
             guessed,
             words: WordColumn::new(name(at), self.name, &self.budget),
         };
-        self.words = ids.into_iter().map(column).collect();
+        self.words = roles.words.into_iter().map(column).collect();
         Ok(())
+    }
+
+    /// What each column is for, where `text` says which begin with words.
+    fn roles(&self, text: &[bool]) -> Result<Roles> {
+        let count = text.len();
+        let names = self.names.as_deref();
+        let called =
+            |list: &[String], at: usize| names.is_some_and(|names| list.contains(&names[at]));
+        let wanted = self.options.columns.as_deref();
+        let compared: Vec<bool> = (0..count)
+            .map(|at| text[at] && called(&self.options.texts, at))
+            .collect();
+        let chosen = match wanted {
+            Some(wanted) => expand(wanted, names, count, &|at| text[at])?,
+            None => (0..count).filter(|at| !text[*at]).collect(),
+        };
+        let said = match (&self.options.ids[..], wanted) {
+            ([], None) => vec![],
+            (ids, _) => find_columns(ids, names, count)?,
+        };
+        let all = wanted.is_none() && self.options.ids.is_empty();
+        let mut is_id = vec![false; count];
+        said.iter().for_each(|at| is_id[*at] = true);
+        let guessed = (0..count).filter(|at| (all && text[*at] || compared[*at]) && !is_id[*at]);
+        let words = said.iter().map(|at| (*at, false));
+        Ok(Roles {
+            words: words.chain(guessed.map(|at| (at, true))).collect(),
+            numbers: chosen
+                .into_iter()
+                .filter(|at| !compared[*at] && (wanted.is_some() || !is_id[*at]))
+                .collect(),
+            compares: compared.contains(&true),
+        })
+    }
+
+    fn not_a_header(&self) -> Error {
+        let names = self.names.iter().flatten().take(4);
+        let first: Vec<String> = names.map(|n| short(n, 20)).collect();
+        let what = format!(
+            "the first row, '{},…', reads like data and not like the names of columns",
+            first.join(",")
+        );
+        Error::input(what).remedy("write a line with the names of the columns before it")
     }
 
     /// Whether what was taken for the header has numbers for all columns of numbers, which do not

@@ -24,6 +24,7 @@ impl WordColumn {
         }
     }
     /// The word of the next row.
+    #[cfg(feature = "parquet")]
     pub(crate) fn push(&mut self, word: &str) -> Result<()> {
         self.is_text = true;
         self.append(word)
@@ -38,6 +39,7 @@ impl WordColumn {
         self.append(word)
     }
     /// A number as the word of the next row; nothing where it is missing.
+    #[cfg(feature = "parquet")]
     pub(crate) fn push_number(&mut self, number: f64) -> Result<()> {
         if number.is_nan() {
             self.append("")
@@ -63,6 +65,7 @@ impl WordColumn {
 
 /// Names of the components of a row, where some columns hold lists: `embedding[0]`, `embedding[1]`,
 /// …
+#[cfg(feature = "parquet")]
 pub(crate) fn spread_names(columns: impl Iterator<Item = (String, Option<usize>)>) -> Vec<String> {
     let all = |(name, width): (String, Option<usize>)| match width {
         None => vec![name],

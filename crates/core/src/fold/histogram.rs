@@ -42,6 +42,16 @@ pub enum Closed {
     HalfOpen,
 }
 
+impl Closed {
+    /// The rule in words, for the comments of a file.
+    fn rule(self) -> &'static str {
+        match self {
+            Closed::Last => "bins half-open, the last one closed (numpy.histogram)",
+            Closed::HalfOpen => "bins half-open (Corrfunc)",
+        }
+    }
+}
+
 /// One axis. Edges ascend; the bin of a value is the largest i with edge[i] ≤ value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
@@ -397,6 +407,29 @@ impl Histogram {
             place >= 1 && place <= axis.bins()
         })
     }
+    /// The lower and upper edge of the bins of axis `at`, for each cell of a grid of `shape`.
+    fn edge_columns<'a>(&'a self, at: usize, shape: &[usize]) -> [Column<'a>; 2] {
+        let axis = &self.axes[at];
+        // Line l is bin l / faster % bins of this axis; `faster` counts the bins of the axes after
+        // it.
+        let (bins, faster) = (shape[at], shape[at + 1..].iter().product::<usize>().max(1));
+        let edge = move |upper: usize| {
+            move |lines: &Range<usize>| -> Numbers<'a> {
+                let edges = lines
+                    .clone()
+                    .map(|line| axis.edges[line / faster % bins + upper]);
+                edges.collect::<Vec<f64>>().into()
+            }
+        };
+        let number = if at == 0 {
+            String::new()
+        } else {
+            (at + 1).to_string()
+        };
+        let lower = Column::made("lo", Role::From(at), edge(0)).called(format!("lo{number}"));
+        let upper = Column::made("hi", Role::To(at), edge(1)).called(format!("hi{number}"));
+        [lower.as_index(), upper.as_index()]
+    }
 }
 
 /// Runs of at least this length are placed together; shorter ones one by one.
@@ -483,28 +516,9 @@ impl Accumulate for Histogram {
         let cells = self.inner_cells();
         let counts: Vec<u64> = cells.iter().map(|cell| state.counts[*cell]).collect();
         let inside: u64 = counts.iter().sum();
-        let mut columns = vec![];
-        for (at, axis) in self.axes.iter().enumerate() {
-            // Line l is bin l / faster % bins of this axis; `faster` counts the bins of the axes
-            // after it.
-            let (bins, faster) = (shape[at], shape[at + 1..].iter().product::<usize>().max(1));
-            let edge = move |upper: usize| {
-                move |lines: &Range<usize>| -> Numbers<'a> {
-                    let edges = lines
-                        .clone()
-                        .map(|line| axis.edges[line / faster % bins + upper]);
-                    edges.collect::<Vec<f64>>().into()
-                }
-            };
-            let number = if at == 0 {
-                String::new()
-            } else {
-                (at + 1).to_string()
-            };
-            let lower = Column::made("lo", Role::From(at), edge(0)).called(format!("lo{number}"));
-            let upper = Column::made("hi", Role::To(at), edge(1)).called(format!("hi{number}"));
-            columns.extend([lower.as_index(), upper.as_index()]);
-        }
+        let mut columns: Vec<Column<'a>> = (0..self.axes.len())
+            .flat_map(|at| self.edge_columns(at, &shape))
+            .collect();
         let pick = |all: Vec<f64>| cells.iter().map(|cell| all[*cell]).collect::<Vec<f64>>();
         columns.push(Column::new("counts", Role::Count, counts).called("count"));
         let weights = state
@@ -521,15 +535,11 @@ impl Accumulate for Histogram {
             ],
             _ => vec![("outside", state.total() - inside)],
         };
-        let rule = match self.closed {
-            Closed::Last => "bins half-open, the last one closed (numpy.histogram)",
-            Closed::HalfOpen => "bins half-open (Corrfunc)",
-        };
         let edges = self.axes.iter().map(|axis| &axis.edges[..]).collect();
         Columns {
             edges,
             beyond,
-            rule: Some(rule),
+            rule: Some(self.closed.rule()),
             ..Columns::new(Layout::Table, shape, columns)
         }
     }

@@ -116,84 +116,101 @@ fn node(
     dims: usize,
     out: &mut Formula,
 ) -> Result<Value> {
+    match combination(formula, id, values, dims, out)? {
+        Some(linear) => Ok(Value::Linear(linear)),
+        None => finished(formula, id, values, out).map(Value::Plain),
+    }
+}
+
+/// Translates a node that stays a combination of coordinates; none for others.
+fn combination(
+    formula: &Formula,
+    id: Id,
+    values: &[Value],
+    dims: usize,
+    out: &mut Formula,
+) -> Result<Option<Linear>> {
     let value = |id: &Id| &values[id.0 as usize];
-    let coordinate = |side, at: Option<u32>| {
-        let terms = vec![Term {
-            factor: 1.0,
-            by: vec![],
-            at,
-            side,
-        }];
-        Ok(Value::Linear(Linear {
-            terms,
-            rest: None,
-            vector: at.is_none(),
-        }))
-    };
     let made = match formula.node(id) {
-        Node::Row(side) => return coordinate(*side, None),
-        Node::At(side, k) if (*k as usize) < dims => return coordinate(*side, Some(*k)),
+        Node::Row(side) => coordinate(*side, None),
+        Node::At(side, k) if (*k as usize) < dims => coordinate(*side, Some(*k)),
         Node::Unary(Unary::Neg, a) if matches!(value(a), Value::Linear(_)) => {
             let a = linear(value(a), out);
-            return negated(a, out).map(Value::Linear);
+            negated(a, out)?
         }
         Node::Binary(op @ (Binary::Add | Binary::Sub), a, b)
             if either_linear(value(a), value(b)) =>
         {
             let (a, b) = (linear(value(a), out), linear(value(b), out));
-            return sum(*op, a, b, out).map(Value::Linear);
+            sum(*op, a, b, out)?
         }
         // A coordinate may be multiplied or divided by something plain; a product of two
         // coordinates is not linear, and `plain` refuses it.
         Node::Binary(op @ (Binary::Mul | Binary::Div), a, b) => match (op, value(a), value(b)) {
-            (_, Value::Linear(a), Value::Plain(by)) => {
-                return scaled(*op, a, *by, out).map(Value::Linear);
-            }
-            (Binary::Mul, Value::Plain(by), Value::Linear(b)) => {
-                return scaled(*op, b, *by, out).map(Value::Linear);
-            }
-            (op, a, b) => {
-                let (a, b) = (plain(a, out)?, plain(b, out)?);
-                out.binary(*op, a, b)?
-            }
+            (_, Value::Linear(a), Value::Plain(by)) => scaled(*op, a, *by, out)?,
+            (Binary::Mul, Value::Plain(by), Value::Linear(b)) => scaled(*op, b, *by, out)?,
+            _ => return Ok(None),
         },
+        _ => return Ok(None),
+    };
+    Ok(Some(made))
+}
+
+/// One coordinate, or with `at` none all of them.
+fn coordinate(side: Side, at: Option<u32>) -> Linear {
+    let terms = vec![Term {
+        factor: 1.0,
+        by: vec![],
+        at,
+        side,
+    }];
+    Linear {
+        terms,
+        rest: None,
+        vector: at.is_none(),
+    }
+}
+
+/// Translates a node whose operands must be finished values.
+fn finished(formula: &Formula, id: Id, values: &[Value], out: &mut Formula) -> Result<Id> {
+    let value = |id: &Id| &values[id.0 as usize];
+    match formula.node(id) {
         Node::Unary(op, a) => {
             let a = plain(value(a), out)?;
-            out.unary(*op, a)?
+            out.unary(*op, a)
         }
         Node::Binary(op, a, b) => {
             let (a, b) = (plain(value(a), out)?, plain(value(b), out)?);
-            out.binary(*op, a, b)?
+            out.binary(*op, a, b)
         }
         Node::Select(c, a, b) => {
-            let [c, a, b] = [
-                plain(value(c), out)?,
-                plain(value(a), out)?,
-                plain(value(b), out)?,
-            ];
-            out.select(c, a, b)?
+            let c = plain(value(c), out)?;
+            let (a, b) = (plain(value(a), out)?, plain(value(b), out)?);
+            out.select(c, a, b)
         }
         Node::Reduce(op, a) => {
             let a = plain(value(a), out)?;
-            out.reduce(*op, a)?
+            out.reduce(*op, a)
         }
         Node::UserReduce { op, init, body } => {
             let (op, body) = (plain(value(op), out)?, plain(value(body), out)?);
             let init = init.map(|i| plain(value(&i), out)).transpose()?;
-            out.user_reduce(op, init, body)?
+            out.user_reduce(op, init, body)
         }
         Node::Tuple(parts) => {
-            let parts = parts
-                .iter()
-                .map(|p| plain(value(p), out))
-                .collect::<Result<_>>()?;
-            out.tuple(parts)?
+            let parts = parts.iter().map(|p| plain(value(p), out));
+            let parts = parts.collect::<Result<_>>()?;
+            out.tuple(parts)
         }
-        Node::Const(bits) => out.number(f64::from_bits(*bits))?,
-        Node::Given(v) => out.given(formula.vectors[*v as usize].clone())?,
-        leaf => out.leaf(leaf.clone())?,
-    };
-    Ok(Value::Plain(made))
+        Node::Const(bits) => out.number(f64::from_bits(*bits)),
+        Node::Given(v) => out.given(formula.vectors[*v as usize].clone()),
+        leaf @ (Node::Row(_)
+        | Node::At(..)
+        | Node::Delta
+        | Node::DeltaAt(_)
+        | Node::Dim
+        | Node::Bound(_)) => out.leaf(leaf.clone()),
+    }
 }
 
 /// A sum of two plain values is written at once, with the operation of the formula.

@@ -97,37 +97,44 @@ fn third_power<S: Lanes<f32>>(s: S, x: S::V) -> S::V {
     // The roots of 2 and of ½, and what single precision leaves of them.
     const TWO: (f32, f32) = (1.259_921_1, -2.401_870_2e-8);
     const HALF: (f32, f32) = (0.793_700_5, 9.760_193e-9);
-    let (zero, infinity) = (s.splat(0.0), s.splat(f32::INFINITY));
+    let zero = s.splat(0.0);
     let denormal = s.lt(x, s.splat(f32::MIN_POSITIVE));
     let (m, e) = s.split(s.blend(denormal, s.mul(x, s.splat(16_777_216.0)), x));
     let e = s.sub(e, s.blend(denormal, s.splat(24.0), zero));
     let k = s.round(s.mul(e, s.splat(1.0 / 3.0)));
     let r = s.fma(k, s.splat(-3.0), e);
-    let mut y = s.splat(ROOT[0]);
-    for &coefficient in &ROOT[1..] {
-        y = s.fma(y, m, s.splat(coefficient));
-    }
-    let mut slope = s.splat(SLOPE[0]);
-    for &coefficient in &SLOPE[1..] {
-        slope = s.fma(slope, m, s.splat(coefficient));
-    }
+    let (y, slope) = (horner(s, &ROOT, m), horner(s, &SLOPE, m));
     let square = s.mul(y, y);
     let lost = s.fma(y, y, s.sub(zero, square));
     let residual = s.fma(lost, y, s.fma(square, y, s.sub(zero, m)));
     let step = s.mul(residual, slope);
     let (up, down) = (s.lt(zero, r), s.lt(r, zero));
     let of = |none: f32, two: f32, half: f32| {
-        s.blend(
-            up,
-            s.splat(two),
-            s.blend(down, s.splat(half), s.splat(none)),
-        )
+        let below = s.blend(down, s.splat(half), s.splat(none));
+        s.blend(up, s.splat(two), below)
     };
     let (root, rest) = (of(1.0, TWO.0, HALF.0), of(0.0, TWO.1, HALF.1));
     let y = s.scale2(s.fma(root, y, s.fma(rest, y, s.mul(root, step))), k);
+    at_ends(s, x, y)
+}
+
+/// `y`, but the root of `x` where that is 0, infinite, below 0 or NaN.
+#[inline(always)]
+fn at_ends<S: Lanes<f32>>(s: S, x: S::V, y: S::V) -> S::V {
+    let (zero, infinity) = (s.splat(0.0), s.splat(f32::INFINITY));
     let y = s.blend(s.lt(x, infinity), y, s.add(x, infinity));
     let y = s.blend(s.eq(x, zero), zero, y);
     s.blend(s.lt(x, zero), s.sub(infinity, infinity), y)
+}
+
+/// The polynomial of `coefficients`, the highest power first.
+#[inline(always)]
+fn horner<S: Lanes<f32>, const N: usize>(s: S, coefficients: &[f32; N], x: S::V) -> S::V {
+    let mut sum = s.splat(coefficients[0]);
+    for &coefficient in &coefficients[1..] {
+        sum = s.fma(sum, x, s.splat(coefficient));
+    }
+    sum
 }
 
 /// What the functions need to know of a type.
