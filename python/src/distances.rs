@@ -53,7 +53,7 @@ pub(crate) fn dense<'py>(
         None => None,
     };
     let target = match &out {
-        Some(out) => Target::Lent(Lent(Arc::new(Place::of(out, &shape)?))),
+        Some(out) => Target::Lent(Lent(Arc::new(Place::for_output(out, &shape)?))),
         None => Target::Memory,
     };
     let problem = Problem {

@@ -39,7 +39,7 @@ impl Start {
 
 impl Place {
     /// The memory of `out`, which must have `shape`.
-    pub(crate) fn of(out: &Bound<'_, PyAny>, shape: &[usize]) -> PyResult<Place> {
+    pub(crate) fn for_output(out: &Bound<'_, PyAny>, shape: &[usize]) -> PyResult<Place> {
         let (start, found, fits) = if let Ok(a) = out.cast::<PyArrayDyn<f64>>() {
             let fits = a.is_c_contiguous() && a.data().is_aligned() && a.try_readwrite().is_ok();
             (Start::F64(a.data()), a.shape().to_vec(), fits)

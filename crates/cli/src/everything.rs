@@ -90,7 +90,7 @@ fn timed(asked: &Asked, turns: usize, threads: usize) -> Result<Timed> {
 /// The values that `case` is about, of a few of its rows.
 fn ends(levels: &Levels, case: &Case) -> Result<Ends> {
     if levels.is_vector(case) {
-        return Ok(Ends::of(std::iter::empty()));
+        return Ok(Ends::of_finite(std::iter::empty()));
     }
     let plain = [
         (FOLD, "matrix"),
@@ -110,9 +110,9 @@ fn ends(levels: &Levels, case: &Case) -> Result<Ends> {
         .run()?
         .outcome;
     Ok(match outcome.outputs.first() {
-        Some(Output::F64(values)) => Ends::of(values.iter().copied()),
-        Some(Output::F32(values)) => Ends::of(values.iter().copied().map(f64::from)),
-        _ => Ends::of(std::iter::empty()),
+        Some(Output::F64(values)) => Ends::of_finite(values.iter().copied()),
+        Some(Output::F32(values)) => Ends::of_finite(values.iter().copied().map(f64::from)),
+        _ => Ends::of_finite(std::iter::empty()),
     })
 }
 
@@ -278,7 +278,7 @@ pub(crate) fn everything(args: &BenchArgs) -> Result<()> {
     let mut found = Found::default();
     let watch = Watch::start(threads);
     for case in &cases {
-        if let Err(e) = one(
+        if let Err(e) = measure_case(
             &levels,
             case,
             (args.turns.min(3), threads, !args.predictions),
@@ -367,7 +367,7 @@ fn apart(a: f64, b: f64) -> f64 {
     if (a - b).abs() < NOISE { 1.0 } else { a / b }
 }
 
-fn one(
+fn measure_case(
     levels: &Levels,
     case: &Case,
     (turns, threads, compare): (usize, usize, bool),

@@ -3,7 +3,7 @@
 
 use crate::terminal::print_line;
 use serde_json::json;
-use zipfold::internals::core::pair::functions::{self, Kind};
+use zipfold::internals::core::pair::functions::{self, FunctionKind};
 use zipfold::internals::core::pair::named::{self, RowValues};
 use zipfold::internals::plan::overrides::{Override, Overrides};
 use zipfold::{Error, Result};
@@ -189,7 +189,11 @@ pub(crate) fn metrics(asked: &Named) -> Result<()> {
 
 fn functions_text() -> String {
     let mut out = String::new();
-    for kind in [Kind::Number, Kind::Reduce, Kind::Other] {
+    for kind in [
+        FunctionKind::Number,
+        FunctionKind::Reduce,
+        FunctionKind::Other,
+    ] {
         let rows: Vec<Vec<String>> = functions::ALL
             .iter()
             .filter(|f| f.kind == kind)
@@ -206,7 +210,8 @@ fn functions_text() -> String {
 
 /// `zipfold functions`.
 pub(crate) fn functions(asked: &Named) -> Result<()> {
-    let one = |f: &functions::Function| json!({"name": f.name, "form": f.form, "about": f.about});
+    let one =
+        |f: &functions::FunctionInfo| json!({"name": f.name, "form": f.form, "about": f.about});
     if let Some(name) = &asked.name {
         let Some(found) = functions::ALL
             .iter()

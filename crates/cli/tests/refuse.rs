@@ -39,7 +39,7 @@ struct Npy {
     header: String,
     #[serde(default)]
     bytes: usize,
-    #[serde(default = "one")]
+    #[serde(default = "first_version")]
     version: u8,
     /// Length written in the header, where it is not the true one.
     length: Option<u16>,
@@ -53,7 +53,7 @@ struct File {
 fn refused() -> i32 {
     2
 }
-fn one() -> u8 {
+fn first_version() -> u8 {
     1
 }
 

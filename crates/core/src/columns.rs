@@ -30,7 +30,7 @@ pub fn expand(
     text: &dyn Fn(usize) -> bool,
 ) -> Result<Vec<usize>> {
     // A name that begins with `!` is that column, not an exclusion.
-    let all = Columns::new(names, count);
+    let all = ColumnNames::new(names, count);
     let excludes =
         |item: &String| item.starts_with('!') && !all.by_name.contains_key(item.as_str());
     let mut picked = Picked::default();
@@ -40,13 +40,13 @@ pub fn expand(
     }
     for item in wanted {
         if excludes(item) {
-            let out: HashSet<usize> = all.of(&item[1..])?.0.into_iter().collect();
+            let out: HashSet<usize> = all.expand(&item[1..])?.0.into_iter().collect();
             picked.list.retain(|at| !out.contains(at));
             picked.seen.retain(|at| !out.contains(at));
             continue;
         }
         // Patterns and ranges may overlap; a column that is named twice is a mistake.
-        match all.of(item)? {
+        match all.expand(item)? {
             (found, true) => picked.add(found.into_iter().filter(|at| !text(*at))),
             (found, false) => {
                 if found.iter().any(|at| picked.seen.contains(at)) {
@@ -83,21 +83,21 @@ impl Picked {
 }
 
 /// The columns of the input.
-struct Columns<'a> {
+struct ColumnNames<'a> {
     names: Option<&'a [String]>,
     /// The first and the last column of each name.
     by_name: HashMap<&'a str, (usize, usize)>,
     count: usize,
 }
 
-impl<'a> Columns<'a> {
+impl<'a> ColumnNames<'a> {
     /// Indexes the names.
     fn new(names: Option<&'a [String]>, count: usize) -> Self {
         let mut by_name: HashMap<&str, (usize, usize)> = HashMap::new();
         for (at, name) in names.unwrap_or_default().iter().enumerate().take(count) {
             by_name.entry(name).or_insert((at, at)).1 = at;
         }
-        Columns {
+        ColumnNames {
             names,
             by_name,
             count,
@@ -114,12 +114,12 @@ impl<'a> Columns<'a> {
         }
     }
     /// Returns the only column with this name or number.
-    fn one(&self, item: &str) -> Option<usize> {
+    fn single(&self, item: &str) -> Option<usize> {
         let number = || item.parse::<usize>().ok().filter(|at| *at < self.count);
         self.named(item).ok()?.or_else(number)
     }
     /// Returns the columns of one item, and whether it is a pattern or a range.
-    fn of(&self, item: &str) -> Result<(Vec<usize>, bool)> {
+    fn expand(&self, item: &str) -> Result<(Vec<usize>, bool)> {
         // A name first, so that a column called `a*` can be chosen.
         if let Some(at) = self.named(item)? {
             return Ok((vec![at], false));
@@ -135,13 +135,13 @@ impl<'a> Columns<'a> {
                 Ok((found, true))
             };
         }
-        if let Some(at) = self.one(item) {
+        if let Some(at) = self.single(item) {
             return Ok((vec![at], false));
         }
         // Names may contain `-`, so every one of them is tried as the dash of a range.
         for (at, _) in item.match_indices('-') {
             let (first, last) = (item[..at].trim(), item[at + 1..].trim());
-            match (self.one(first), self.one(last)) {
+            match (self.single(first), self.single(last)) {
                 (Some(first), Some(last)) if first <= last => {
                     return Ok(((first..=last).collect(), true));
                 }

@@ -25,7 +25,7 @@ use crate::meaning::{Asked, meaning};
 use crate::opt::Opt;
 use crate::pair::lower::Lowered;
 use crate::pair::named::{self, Params, Stop};
-use crate::pair::parse::Prepared;
+use crate::pair::parse::PreparedMetrics;
 use crate::problem::{FoldSpec, NanPolicy, Problem, SCHEMA};
 use crate::space::{Domain, PeriodicBox, Space, half};
 use crate::table::{Precision, Table};
@@ -132,7 +132,7 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
         prepared,
     })?;
     let folds = weighed(problem, &what.folds, &data)?;
-    let (low, near_root, symmetric) = (what.low.clone(), what.near_root, what.symmetric);
+    let (low, near_root, symmetric) = (what.low.clone(), what.cutoff_root, what.symmetric);
     let space = space(problem, &folds, &data, symmetric, what.weighed_symmetric)?;
     let precision = problem
         .precision
@@ -279,9 +279,9 @@ fn prepare(
     data: &mut Data,
     params: &mut Params,
     stop: Stop<'_>,
-) -> Result<Prepared> {
+) -> Result<PreparedMetrics> {
     let in_formulas = problem.formulas().into_iter().flat_map(named::prepared_in);
-    let (mut out, mut changed) = (Prepared::default(), None);
+    let (mut out, mut changed) = (PreparedMetrics::default(), None);
     for named in named_pair(problem)?.into_iter().chain(in_formulas) {
         // A metric that several formulas call prepares once.
         let Some(prepare) = named.prepare.filter(|_| !out.metrics.contains(&named.name)) else {

@@ -36,7 +36,7 @@ pub enum Blame {
 
 /// A place inside a text (a formula, a line of a file) that a message can underline.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct TextSpan {
     /// The whole text.
     pub text: String,
     /// Byte range inside `text`.
@@ -46,17 +46,17 @@ pub struct Span {
 /// An error with everything its reader needs. Build it with [`Error::input`] and friends, then add
 /// a place, a limit, a remedy. It is boxed, so that a `Result` stays small.
 #[derive(Clone, Debug)]
-pub struct Error(Box<Parts>);
+pub struct Error(Box<ErrorParts>);
 
 /// The parts of an error.
 #[derive(Clone, Debug)]
-struct Parts {
+struct ErrorParts {
     blame: Blame,
     what: Message,
     place: Option<Message>,
     limit: Option<Message>,
     remedy: Option<Message>,
-    span: Option<Span>,
+    span: Option<TextSpan>,
 }
 
 /// Writes `word` such that a POSIX shell reads it back: in single quotes unless every character is
@@ -76,7 +76,7 @@ impl Error {
     /// An error blamed on `blame`, saying `what` happened (a lower-case sentence without a full
     /// stop).
     pub fn new(blame: Blame, what: impl Into<Message>) -> Self {
-        Error(Box::new(Parts {
+        Error(Box::new(ErrorParts {
             blame,
             what: what.into(),
             place: None,
@@ -137,7 +137,7 @@ impl Error {
     /// Underlines `range` of `text` in the message.
     #[doc(hidden)]
     pub fn span(mut self, text: impl Into<String>, range: std::ops::Range<usize>) -> Self {
-        self.0.span = Some(Span {
+        self.0.span = Some(TextSpan {
             text: text.into(),
             range,
         });
@@ -161,7 +161,7 @@ impl Error {
     }
     /// The text to underline, if there is one.
     #[doc(hidden)]
-    pub fn span_ref(&self) -> Option<&Span> {
+    pub fn span_ref(&self) -> Option<&TextSpan> {
         self.0.span.as_ref()
     }
     /// Renders the error, with options in the words of `wording`. Control characters and endless
@@ -235,7 +235,7 @@ impl std::error::Error for Error {}
 
 /// Renders the line of a text that holds the start of a span, with carets below it. Of a long line
 /// only the part around the span is shown.
-fn caret(span: &Span) -> String {
+fn caret(span: &TextSpan) -> String {
     let start = floor_boundary(&span.text, span.range.start);
     let end = floor_boundary(&span.text, span.range.end.max(start));
     let from = span.text[..start].rfind('\n').map_or(0, |p| p + 1);

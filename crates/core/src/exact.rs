@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
 /// A container of numbers, and the same container with every number as [`Exact`].
-pub(crate) trait Numbers {
+pub(crate) trait ExactNumbers {
     /// The same as text holds it.
     type Text: Serialize + DeserializeOwned;
     /// Wraps every number.
@@ -18,7 +18,7 @@ pub(crate) trait Numbers {
     fn of_text(text: Self::Text) -> Self;
 }
 
-impl Numbers for f64 {
+impl ExactNumbers for f64 {
     type Text = Exact;
     fn to_text(&self) -> Exact {
         Exact(*self)
@@ -28,7 +28,7 @@ impl Numbers for f64 {
     }
 }
 
-impl Numbers for Vec<f64> {
+impl ExactNumbers for Vec<f64> {
     type Text = Vec<Exact>;
     fn to_text(&self) -> Vec<Exact> {
         self.iter().map(f64::to_text).collect()
@@ -38,7 +38,7 @@ impl Numbers for Vec<f64> {
     }
 }
 
-impl Numbers for [f64; 2] {
+impl ExactNumbers for [f64; 2] {
     type Text = [Exact; 2];
     fn to_text(&self) -> [Exact; 2] {
         self.map(Exact)
@@ -48,7 +48,7 @@ impl Numbers for [f64; 2] {
     }
 }
 
-impl<T: Numbers> Numbers for Option<T> {
+impl<T: ExactNumbers> ExactNumbers for Option<T> {
     type Text = Option<T::Text>;
     fn to_text(&self) -> Self::Text {
         self.as_ref().map(T::to_text)
@@ -59,12 +59,17 @@ impl<T: Numbers> Numbers for Option<T> {
 }
 
 /// Writes numbers; called by serde.
-pub(crate) fn serialize<T: Numbers, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize<T: ExactNumbers, S: Serializer>(
+    value: &T,
+    to: S,
+) -> Result<S::Ok, S::Error> {
     value.to_text().serialize(to)
 }
 
 /// Reads numbers; called by serde.
-pub(crate) fn deserialize<'de, T: Numbers, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
+pub(crate) fn deserialize<'de, T: ExactNumbers, D: Deserializer<'de>>(
+    from: D,
+) -> Result<T, D::Error> {
     T::Text::deserialize(from).map(T::of_text)
 }
 
@@ -91,7 +96,7 @@ impl Serialize for Exact {
 impl<'de> Deserialize<'de> for Exact {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         if from.is_human_readable() {
-            from.deserialize_any(Names)
+            from.deserialize_any(NumberVisitor)
         } else {
             f64::deserialize(from).map(Exact)
         }
@@ -99,10 +104,10 @@ impl<'de> Deserialize<'de> for Exact {
 }
 
 /// A visitor, because a text may hold either a number or a name.
-struct Names;
+struct NumberVisitor;
 
 /// Reads a number of any kind, or one of the names.
-impl Visitor<'_> for Names {
+impl Visitor<'_> for NumberVisitor {
     type Value = Exact;
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a number, or one of the texts \"inf\", \"-inf\", \"nan\"")

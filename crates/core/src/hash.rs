@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    fn of(add: impl Fn(&mut Hash)) -> u128 {
+    fn hash_of(add: impl Fn(&mut Hash)) -> u128 {
         let mut hash = Hash::default();
         add(&mut hash);
         hash.finish()
@@ -85,12 +85,12 @@ mod tests {
         for n in [0usize, 1, 7, 8, 9, 63, 64, 65, 200] {
             let mut seen = HashSet::new();
             let mut bytes = vec![0u8; n];
-            assert!(seen.insert(of(|h| h.bytes(&bytes))));
-            assert!(seen.insert(of(|h| h.bytes(&vec![0; n + 1]))));
+            assert!(seen.insert(hash_of(|h| h.bytes(&bytes))));
+            assert!(seen.insert(hash_of(|h| h.bytes(&vec![0; n + 1]))));
             for at in 0..n * 8 {
                 bytes[at / 8] ^= 1 << (at % 8);
                 assert!(
-                    seen.insert(of(|h| h.bytes(&bytes))),
+                    seen.insert(hash_of(|h| h.bytes(&bytes))),
                     "bit {at} of {n} bytes"
                 );
                 bytes[at / 8] ^= 1 << (at % 8);
@@ -110,8 +110,8 @@ mod tests {
                     other.swap(a, b);
                     less.swap(a, b);
                     assert!(
-                        seen.insert(of(|h| h.doubles(&other)))
-                            && small.insert(of(|h| h.singles(&less)))
+                        seen.insert(hash_of(|h| h.doubles(&other)))
+                            && small.insert(hash_of(|h| h.singles(&less)))
                     );
                 }
             }
@@ -139,7 +139,7 @@ mod tests {
             names(["b", "a"]),
             beside.unwrap(),
         ];
-        let hashes: HashSet<u128> = all.iter().map(|t| of(|h| h.table(t))).collect();
+        let hashes: HashSet<u128> = all.iter().map(|t| hash_of(|h| h.table(t))).collect();
         assert_eq!(hashes.len(), all.len());
     }
 }

@@ -38,7 +38,7 @@ impl Words {
         }
     }
     /// A column of given words.
-    pub fn of<'w>(name: &str, words: impl IntoIterator<Item = &'w str>) -> Self {
+    pub fn from_words<'w>(name: &str, words: impl IntoIterator<Item = &'w str>) -> Self {
         let (mut text, mut ends) = (vec![], vec![]);
         for word in words {
             text.extend_from_slice(word.as_bytes());
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn words_come_back() {
-        let words = Words::of("city", ["Paris", "", "Łódź"]);
+        let words = Words::from_words("city", ["Paris", "", "Łódź"]);
         assert_eq!(
             (
                 words.rows(),

@@ -48,7 +48,7 @@ pub use budget::{Budget, Reservation, Reserved};
 pub use buffer::Buffer;
 pub use data::Data;
 pub use describe::{Job, describe};
-pub use error::{Blame, Error, Result, Span};
+pub use error::{Blame, Error, Result, TextSpan};
 pub use fold::Tally;
 pub use hash::Hash;
 pub use labels::{Labels, Words};

@@ -18,7 +18,7 @@ use crate::fold::roots::Roots;
 use crate::pair::images::by_images;
 use crate::pair::lower::Lowered;
 use crate::pair::named::{self, Params};
-use crate::pair::parse::{Param, Prepared, Scope};
+use crate::pair::parse::{Param, PreparedMetrics, Scope};
 use crate::pair::symmetry::are_symmetric;
 use crate::pair::texts::Texts;
 use crate::problem::{FoldSpec, PairSpec, Problem};
@@ -39,7 +39,7 @@ pub(crate) struct Meaning {
     /// The folds, without their weights.
     pub folds: Vec<Fold>,
     /// The root that a cut-off compares.
-    pub near_root: Option<usize>,
+    pub cutoff_root: Option<usize>,
     /// Whether the value is the same with the rows exchanged.
     pub symmetric: bool,
     /// Whether it would be symmetric if no weight were missing.
@@ -57,7 +57,7 @@ pub(crate) struct Asked<'a> {
     pub holes: Holes,
     /// The metrics whose preparation was done. It follows from the problem, so the question does
     /// not hold it.
-    pub prepared: Prepared,
+    pub prepared: PreparedMetrics,
 }
 
 /// Everything that a meaning depends on.
@@ -80,7 +80,7 @@ struct Question {
 
 impl Question {
     /// Copies what the meaning depends on.
-    fn of(asked: &Asked<'_>) -> Self {
+    fn from_asked(asked: &Asked<'_>) -> Self {
         let Asked {
             problem,
             params,
@@ -172,7 +172,7 @@ pub(crate) fn meaning(asked: &Asked<'_>) -> Result<Arc<Meaning>> {
         if latest.len() == KEPT {
             latest.remove(0);
         }
-        latest.push((Question::of(asked), made.clone()));
+        latest.push((Question::from_asked(asked), made.clone()));
     }
     Ok(made)
 }
@@ -234,7 +234,7 @@ fn fresh(asked: &Asked<'_>) -> Result<Meaning> {
     Ok(Meaning {
         low,
         folds,
-        near_root,
+        cutoff_root: near_root,
         symmetric,
         weighed_symmetric,
     })

@@ -7,7 +7,7 @@
 //! what it found.
 //!
 //! ```text
-//! hist without range → OpenAxes::of → both_ends(roots) → run → learn → closed(problem) → describe → run
+//! hist without range → OpenAxes::find → both_ends(roots) → run → learn → closed(problem) → describe → run
 //! ```
 
 use crate::data::Data;
@@ -47,7 +47,7 @@ impl OpenAxes {
     ///
     /// # Errors
     /// Those of [`describe()`].
-    pub fn of(problem: &Problem, data: &Data) -> Result<Option<OpenAxes>> {
+    pub fn find(problem: &Problem, data: &Data) -> Result<Option<OpenAxes>> {
         let has = |f: &FoldSpec| matches!(f, FoldSpec::Histogram { axes, .. } if axes.iter().any(is_open));
         if !problem.folds.iter().any(has) {
             return Ok(None);

@@ -20,7 +20,7 @@ use std::ops::Range;
 
 /// What the oracle found.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct OracleAnswer {
     /// The state of each fold; a matrix has [`crate::fold::Written`].
     pub states: Vec<State>,
     /// The values of each matrix; empty for other folds.
@@ -79,7 +79,7 @@ impl<'j> PairValues<'j> {
 ///
 /// # Errors
 /// `Request` when the space is too large to count.
-pub fn run(job: &Job) -> Result<Answer> {
+pub fn run(job: &Job) -> Result<OracleAnswer> {
     let (n, m) = (job.space.n, job.space.m);
     let mut oracle = Oracle::new(job);
     // Blocks in canonical order, so that even float sums have the bits that backends must give.
@@ -101,7 +101,7 @@ struct Oracle<'j> {
     pair: PairValues<'j>,
     /// The numbers of each root of the pair at hand.
     roots: Vec<Vec<f64>>,
-    answer: Answer,
+    answer: OracleAnswer,
 }
 
 /// What a fold by rows collects of a block, credited to its rows and to its columns; none of other
@@ -117,7 +117,7 @@ impl<'j> Oracle<'j> {
             half: job.space.is_triangular(),
             pair: PairValues::new(job),
             roots: vec![],
-            answer: Answer {
+            answer: OracleAnswer {
                 states: job.folds.iter().map(|f| f.start(n, m)).collect(),
                 values: job.folds.iter().map(matrix).collect(),
                 tally: Tally::default(),
@@ -136,7 +136,7 @@ impl<'j> Oracle<'j> {
     /// in a run is part of the definition.
     fn row(&mut self, i: usize, cols: &Range<usize>, pieces: &mut Pieces) {
         let job = self.job;
-        let mut runs: Vec<Run> = vec![(cols.start, vec![]); job.folds.len()];
+        let mut runs: Vec<ColumnRun> = vec![(cols.start, vec![]); job.folds.len()];
         for j in job.space.columns(i, cols).into_iter().flatten() {
             self.pair.get(i, j, &mut self.roots);
             // Once per pair, for all folds: they share the tally.
@@ -156,7 +156,7 @@ impl<'j> Oracle<'j> {
         &mut self,
         (i, j): (usize, usize),
         is_nan: bool,
-        runs: &mut [Run],
+        runs: &mut [ColumnRun],
         pieces: &mut Pieces,
     ) {
         for (at, fold) in self.job.folds.iter().enumerate() {
@@ -176,7 +176,7 @@ impl<'j> Oracle<'j> {
                 both: self.half && i != j,
                 roots: &self.roots,
             };
-            let Answer { states, values, .. } = &mut self.answer;
+            let OracleAnswer { states, values, .. } = &mut self.answer;
             credit(self.job, fold, &mut states[at], &mut values[at], &pair);
         }
     }
@@ -198,11 +198,11 @@ impl<'j> Oracle<'j> {
 }
 
 /// The first column of a run, and its values: as many numbers each as the fold is wide.
-type Run = (usize, Vec<f64>);
+type ColumnRun = (usize, Vec<f64>);
 
 /// Adds a value to the run of row `i`. The run ends where a column is left out.
 fn lengthen(
-    run: &mut Run,
+    run: &mut ColumnRun,
     fold: (&RowFold, bool),
     pieces: &mut [RowPiece; 2],
     (i, j): (usize, usize),
@@ -217,7 +217,12 @@ fn lengthen(
 
 /// Credits a run and empties it. Values are collected pair by pair and turned number by number
 /// here.
-fn flush(run: &mut Run, (fold, half): (&RowFold, bool), pieces: &mut [RowPiece; 2], row: usize) {
+fn flush(
+    run: &mut ColumnRun,
+    (fold, half): (&RowFold, bool),
+    pieces: &mut [RowPiece; 2],
+    row: usize,
+) {
     let (first, len) = (run.0, run.1.len() / fold.width.max(1));
     if len > 0 {
         // From pair by pair to number by number.

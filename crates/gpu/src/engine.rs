@@ -161,7 +161,7 @@ impl<'j> Engine<'j> {
                     each.try_for_each(|(tile, room)| {
                         d.launch(
                             &self.device,
-                            self.rows.of(&self.device, tile)?.get(),
+                            self.rows.window(&self.device, tile)?.get(),
                             tile,
                             room,
                         )

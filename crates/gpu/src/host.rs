@@ -116,7 +116,7 @@ impl<'j> Host<'j> {
     }
     fn is_far<T: Number>(&self, r: &Rectangle<T>, i: usize, j: usize) -> bool {
         let near = self.job.near_root.zip(self.job.space.near_square());
-        near.is_some_and(|(root, limit)| !r.at(self.parts[root], i, j).le(&limit))
+        near.is_some_and(|(root, limit)| !r.number(self.parts[root], i, j).le(&limit))
     }
     /// Matrices take every value of a run, but NaN for those beyond the cut-off.
     fn dense<T: Number>(
@@ -162,9 +162,9 @@ impl<'j> Host<'j> {
         for j in run.clone() {
             let far = self.is_far(r, i, j);
             let is_nan = |root: usize| {
-                (self.parts[root]..self.parts[root + 1]).any(|part| r.at(part, i, j).is_nan())
+                (self.parts[root]..self.parts[root + 1]).any(|part| r.number(part, i, j).is_nan())
             };
-            let value = |root: usize| r.at(self.parts[root], i, j);
+            let value = |root: usize| r.number(self.parts[root], i, j);
             let nan = !far && job.meets_nan(is_nan, value);
             if nan {
                 let cell = (i as u64, j as u64);

@@ -41,7 +41,7 @@ impl<T: Number> Rectangle<T> {
         (part * self.rows.len() + i - self.rows.start) * self.cols.len() + j - self.cols.start
     }
     /// Number `part` of cell (i, j), widened.
-    pub fn at(&self, part: usize, i: usize, j: usize) -> f64 {
+    pub fn number(&self, part: usize, i: usize, j: usize) -> f64 {
         self.items[self.place(part, i, j)].wide()
     }
     /// The numbers of the cells of row `i` from column `j` on, and how far apart those of one cell

@@ -267,7 +267,7 @@ impl<'j> Rows<'j> {
     ///
     /// # Errors
     /// Those of the device.
-    pub fn of(&self, device: &Device, tile: &Tile) -> Result<Window<'_>> {
+    pub fn window(&self, device: &Device, tile: &Tile) -> Result<Window<'_>> {
         if let Some(held) = &self.held {
             return Ok(Window::Held(held));
         }

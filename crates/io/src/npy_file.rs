@@ -72,7 +72,7 @@ impl NpyFile {
         let file = unfinished::anew(&partial, path, before)?;
         unfinished::sweep(&target);
         keep_rights(&file, &target);
-        let this = Self::of::<T>(path, file, [partial, target], shape, options, run)?;
+        let this = Self::around::<T>(path, file, [partial, target], shape, options, run)?;
         // Another run may have published while this one waited for the name.
         if there() {
             Err(exists(path))
@@ -90,7 +90,7 @@ impl NpyFile {
         Self::sized::<T>(&name, shape)?;
         let file = unfinished::anew(path, &name, &|| Ok(()))?;
         let paths = [path.to_owned(), path.to_owned()];
-        Self::of::<T>(
+        Self::around::<T>(
             &name,
             file,
             paths,
@@ -119,7 +119,7 @@ impl NpyFile {
         }
         let partial = partial_path(&target, path)?;
         let file = unfinished::again(&partial, path)?;
-        Self::of::<T>(path, file, [partial, target], shape, options, None)?.found(shape)
+        Self::around::<T>(path, file, [partial, target], shape, options, None)?.found(shape)
     }
     /// Continues an array that lives in the file `path` itself.
     ///
@@ -129,7 +129,7 @@ impl NpyFile {
         let name = path.to_string_lossy();
         let file = unfinished::again(path, &name)?;
         let paths = [path.to_owned(), path.to_owned()];
-        Self::of::<T>(&name, file, paths, shape, OutputOptions::default(), None)?.found(shape)
+        Self::around::<T>(&name, file, paths, shape, OutputOptions::default(), None)?.found(shape)
     }
     fn sized<T: NpyElement>(path: &str, shape: &[usize]) -> Result<[u64; 3]> {
         let header = header_bytes(T::DESCR, shape).len() as u64;
@@ -142,7 +142,7 @@ impl NpyFile {
             _ => Err(too_large(path, shape)),
         }
     }
-    fn of<T: NpyElement>(
+    fn around<T: NpyElement>(
         path: &str,
         file: File,
         [partial, target]: [PathBuf; 2],

@@ -57,7 +57,7 @@ pub struct Rows {
     #[serde(default)]
     pub lo: f64,
     /// Largest number.
-    #[serde(default = "one")]
+    #[serde(default = "highest")]
     pub hi: f64,
     /// Step of a lattice; numbers of the other generators are multiples of it, when given.
     pub step: Option<f64>,
@@ -68,7 +68,7 @@ pub struct Rows {
     pub single: bool,
 }
 
-fn one() -> f64 {
+fn highest() -> f64 {
     1.0
 }
 

@@ -10,7 +10,7 @@ use zipfold::internals::run::run;
 use zipfold::{Options, Target};
 use zipfold_core::fold::Fold;
 use zipfold_core::opt::is_mark;
-use zipfold_core::oracle::{self, Answer};
+use zipfold_core::oracle::{self, OracleAnswer};
 use zipfold_core::pair::named::{self, Scale};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Budget, Data, Error, Job, Precision, Problem, Table, describe};
@@ -78,7 +78,7 @@ fn value(case: &Case) -> Result<Vec<String>, Error> {
 }
 
 /// The numbers of every fold, by the oracle.
-pub fn numbers(job: &Job, answer: &Answer) -> Vec<Numbers> {
+pub fn numbers(job: &Job, answer: &OracleAnswer) -> Vec<Numbers> {
     let one = |(at, fold): (usize, &Fold)| match fold.is_dense() {
         true => vec![("values", answer.values[at].clone())],
         false => of_state(fold, &answer.states[at]),

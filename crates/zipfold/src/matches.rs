@@ -31,7 +31,7 @@ pub fn sort(matches: &mut SelectState) {
 fn sort_as<M: Match>(matches: &mut SelectState, rows: u64, columns: u64) {
     let items = matches.i.len();
     let taken = |at: usize| {
-        M::of(
+        M::new(
             matches.i[at],
             matches.j[at],
             matches.values.get(at).copied().unwrap_or(0.0),
@@ -113,7 +113,7 @@ const BUCKETS: usize = 1024;
 
 /// A match as it is sorted.
 trait Match: Copy + Default + Send + Sync {
-    fn of(i: u64, j: u64, value: f64) -> Self;
+    fn new(i: u64, j: u64, value: f64) -> Self;
     fn pair(&self) -> (u64, u64);
     fn value(&self) -> f64;
     /// Sorts some by row and column.
@@ -122,7 +122,7 @@ trait Match: Copy + Default + Send + Sync {
 
 /// Of rows and columns below 2³², without a value.
 impl Match for u64 {
-    fn of(i: u64, j: u64, _: f64) -> u64 {
+    fn new(i: u64, j: u64, _: f64) -> u64 {
         i << 32 | j
     }
     fn pair(&self) -> (u64, u64) {
@@ -152,7 +152,7 @@ impl Match for u64 {
 
 /// Row, column, the bits of the value.
 impl Match for (u64, u64, u64) {
-    fn of(i: u64, j: u64, value: f64) -> Self {
+    fn new(i: u64, j: u64, value: f64) -> Self {
         (i, j, value.to_bits())
     }
     fn pair(&self) -> (u64, u64) {

@@ -65,7 +65,7 @@ pub fn with_ranges<'p>(
 /// `Request` when there is no value to find a range of; those of [`zipfold_core::describe()`] and
 /// [`run`].
 pub fn find<'p>(problem: &'p Problem, data: &Data, options: &Options<'_>) -> Result<Ranged<'p>> {
-    let Some(open) = OpenAxes::of(problem, data)? else {
+    let Some(open) = OpenAxes::find(problem, data)? else {
         return Ok(Ranged {
             problem: Cow::Borrowed(problem),
             found: None,
@@ -82,7 +82,7 @@ pub fn find<'p>(problem: &'p Problem, data: &Data, options: &Options<'_>) -> Res
     let mut ends = open.unknown();
     let (passes, mut held) = passes(&open, options)?;
     for pass in passes {
-        let outcome = one(problem, &pass, options)?;
+        let outcome = run_pass(problem, &pass, options)?;
         found.cells += outcome.cells;
         found.evaluated += outcome.cells - outcome.tally.skipped - outcome.tally.settled;
         if let Some(Output::State(state)) = outcome.outputs.first() {
@@ -111,7 +111,7 @@ pub fn foresee<'p>(
     data: &Data,
     options: &Options<'_>,
 ) -> Result<(Cow<'p, Problem>, Vec<Plan>)> {
-    let Some(open) = OpenAxes::of(problem, data)? else {
+    let Some(open) = OpenAxes::find(problem, data)? else {
         return Ok((Cow::Borrowed(problem), vec![]));
     };
     let placed = |pass: Pass| Ok(place(&pass.job, pass.plan, options)?.0);
@@ -143,7 +143,7 @@ fn passes(open: &OpenAxes, options: &Options<'_>) -> Result<(Vec<Pass>, Option<H
 }
 
 /// Runs one pass to its end. Interrupted, it keeps nothing.
-fn one(problem: &Problem, pass: &Pass, options: &Options<'_>) -> Result<Outcome> {
+fn run_pass(problem: &Problem, pass: &Pass, options: &Options<'_>) -> Result<Outcome> {
     let told = |p: Progress| {
         if let Some(tell) = options.progress {
             tell(Progress {

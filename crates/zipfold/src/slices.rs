@@ -259,7 +259,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
     fn slice(at: usize) -> Folded {
-        let value = Scalar::of(1.0 / (at as f64 + 3.0));
+        let value = Scalar::from_f64(1.0 / (at as f64 + 3.0));
         Folded::one(value, vec![vec![value; 2]], vec![at])
     }
 
@@ -400,8 +400,9 @@ mod tests {
 
     #[test]
     fn the_earlier_of_equal_maxima_stays() {
-        let part =
-            |total: f64, state: usize| Folded::one(Scalar::of(total), Vec::new(), vec![state]);
+        let part = |total: f64, state: usize| {
+            Folded::one(Scalar::from_f64(total), Vec::new(), vec![state])
+        };
         let parts = [
             part(0.0, 0),
             part(2.0, 1),
@@ -420,6 +421,6 @@ mod tests {
         let done = run
             .fold(|_, at| Ok(Some(parts[at].clone())), Folded::best)
             .unwrap();
-        assert_eq!((done.total, done.states), (Scalar::of(3.0), vec![2]));
+        assert_eq!((done.total, done.states), (Scalar::from_f64(3.0), vec![2]));
     }
 }

@@ -51,7 +51,7 @@ pub fn table(files: &[File]) -> String {
         "---|".repeat(COLUMNS.len())
     );
     for (name, files) in crates {
-        let measured = Crate::of(name, &files);
+        let measured = Crate::measure(name, &files);
         out += &measured.line(name);
         all.add(measured);
     }
@@ -67,7 +67,7 @@ pub fn table(files: &[File]) -> String {
 }
 
 impl Crate {
-    fn of(name: &str, files: &[&File]) -> Crate {
+    fn measure(name: &str, files: &[&File]) -> Crate {
         let mut out = Crate {
             files: files.len(),
             circles: circles::count(name, files),

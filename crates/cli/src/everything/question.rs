@@ -34,7 +34,7 @@ pub(super) struct Ends {
 
 impl Ends {
     /// Those of `values` that are finite; of none, something.
-    pub(super) fn of(values: impl Iterator<Item = f64>) -> Ends {
+    pub(super) fn of_finite(values: impl Iterator<Item = f64>) -> Ends {
         let mut finite: Vec<f64> = values.filter(|v| v.is_finite()).collect();
         finite.sort_by(f64::total_cmp);
         match (finite.first(), finite.last()) {

@@ -194,7 +194,7 @@ pub fn lowest_digit(v: f64) -> i32 {
 mod tests {
     use super::*;
 
-    fn of(terms: &[f64]) -> f64 {
+    fn sum_of(terms: &[f64]) -> f64 {
         let sizes = || terms.iter().map(|t| t.abs()).filter(|t| *t > 0.0);
         let (smallest, largest) = (
             sizes().fold(f64::INFINITY, f64::min),
@@ -208,21 +208,21 @@ mod tests {
 
     #[test]
     fn terms_of_all_sizes_are_added_exactly() {
-        assert_eq!(of(&[1e300, 1.0, -1e300]), 1.0);
-        assert_eq!(of(&[1e300, 1e-300, -1e300]), 1e-300);
-        assert_eq!(of(&[5e-324, 5e-324, 1e308, -1e308]), 1e-323);
-        assert_eq!(of(&[-1e300, -1.0, 1e300]), -1.0);
+        assert_eq!(sum_of(&[1e300, 1.0, -1e300]), 1.0);
+        assert_eq!(sum_of(&[1e300, 1e-300, -1e300]), 1e-300);
+        assert_eq!(sum_of(&[5e-324, 5e-324, 1e308, -1e308]), 1e-323);
+        assert_eq!(sum_of(&[-1e300, -1.0, 1e300]), -1.0);
         assert_eq!(
-            of(&[1.0, 2f64.powi(-53), 2f64.powi(-300)]),
+            sum_of(&[1.0, 2f64.powi(-53), 2f64.powi(-300)]),
             1.0f64.next_up()
         );
         assert_eq!(
-            of(&[1.0, 2f64.powi(-53), 2f64.powi(-300), -2f64.powi(-299)]),
+            sum_of(&[1.0, 2f64.powi(-53), 2f64.powi(-300), -2f64.powi(-299)]),
             1.0
         );
-        assert_eq!(of(&[1e308, 7e307]), f64::MAX.min(1.7e308));
-        assert_eq!(of(&[1.5, -1.5]), 0.0);
-        assert_eq!(of(&[3.0, 4.0, 100_000.0]), 100_007.0);
+        assert_eq!(sum_of(&[1e308, 7e307]), f64::MAX.min(1.7e308));
+        assert_eq!(sum_of(&[1.5, -1.5]), 0.0);
+        assert_eq!(sum_of(&[3.0, 4.0, 100_000.0]), 100_007.0);
     }
 
     #[test]

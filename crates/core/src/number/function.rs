@@ -51,7 +51,7 @@ pub trait Function2 {
     }
     /// Computes the value, by either way.
     #[inline(always)]
-    fn of(a: f64, b: f64) -> f64 {
+    fn value(a: f64, b: f64) -> f64 {
         if Self::is_rare(a, b) {
             Self::rare(a, b)
         } else {

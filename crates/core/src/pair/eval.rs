@@ -26,7 +26,7 @@ struct Operand<'v, const L: usize>(&'v [Lanes<L>]);
 impl<const L: usize> Operand<'_, L> {
     /// Returns the lanes of component `k`. A scalar has one element, which serves every component.
     #[inline(always)]
-    fn at(&self, k: usize) -> &Lanes<L> {
+    fn component(&self, k: usize) -> &Lanes<L> {
         self.0.get(k).unwrap_or(&self.0[0])
     }
 }
@@ -36,7 +36,7 @@ impl<const L: usize> Operand<'_, L> {
 #[inline(always)]
 fn each<const L: usize>(out: &mut [Lanes<L>], a: Operand<'_, L>, f: impl Fn(f64) -> f64) {
     for (k, out) in out.iter_mut().enumerate() {
-        let a = a.at(k);
+        let a = a.component(k);
         for l in 0..L {
             out[l] = f(a[l]);
         }
@@ -52,7 +52,7 @@ fn each_of_two<const L: usize>(
     f: impl Fn(f64, f64) -> f64,
 ) {
     for (k, out) in out.iter_mut().enumerate() {
-        let (a, b) = (a.at(k), b.at(k));
+        let (a, b) = (a.component(k), b.component(k));
         for l in 0..L {
             out[l] = f(a[l], b[l]);
         }
@@ -95,7 +95,7 @@ impl<const L: usize> Visit for Each<'_, '_, L> {
     #[inline(always)]
     fn visit<F: Function>(self) {
         for (k, out) in self.out.iter_mut().enumerate() {
-            function::apply::<F, f64>(out, self.a.at(k));
+            function::apply::<F, f64>(out, self.a.component(k));
         }
     }
 }
@@ -225,7 +225,7 @@ pub struct Evaluator<'f, const L: usize = 1> {
 impl<'f> Evaluator<'f> {
     /// Returns an evaluator of the roots of `formula` on rows of `dim` components.
     pub fn new(formula: &'f Formula, dim: usize) -> Self {
-        Self::of(formula, formula.live(), dim, false)
+        Self::for_nodes(formula, formula.live(), dim, false)
     }
     /// Appends the value of root `at` to `out`.
     pub fn push_root(&self, at: usize, out: &mut Vec<f64>) {
@@ -254,11 +254,11 @@ impl<'f, const L: usize> Evaluator<'f, L> {
         let scalars = targets
             .iter()
             .all(|t| formula.ty(*t).shape == Shape::Scalar);
-        Self::of(formula, wanted, dim, scalars)
+        Self::for_nodes(formula, wanted, dim, scalars)
     }
     /// Returns an evaluator of the nodes that are `wanted`, in which everything that depends on no
     /// row is computed already.
-    fn of(formula: &'f Formula, mut wanted: Vec<bool>, dim: usize, scalars: bool) -> Self {
+    fn for_nodes(formula: &'f Formula, mut wanted: Vec<bool>, dim: usize, scalars: bool) -> Self {
         // Operators of user reductions are evaluated inside the reduction, not on their own.
         for (at, flag) in wanted.iter_mut().enumerate() {
             *flag &= formula.deps(Id(at as u32)) & super::tree::DEP_BOUND == 0;
@@ -381,7 +381,7 @@ impl<'f, const L: usize> Evaluator<'f, L> {
             Node::Select(c, a, b) => {
                 let (c, a, b) = (self.operand(*c), self.operand(*a), self.operand(*b));
                 for (k, out) in out.iter_mut().enumerate() {
-                    let (c, a, b) = (c.at(k), a.at(k), b.at(k));
+                    let (c, a, b) = (c.component(k), a.component(k), b.component(k));
                     *out = from_fn(|l| if c[l] != 0.0 { a[l] } else { b[l] });
                 }
             }

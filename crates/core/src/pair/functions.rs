@@ -10,7 +10,7 @@ use crate::suggest::nearest;
 
 /// A function, an operator or a constant of formulas, as the list shows it.
 #[derive(Clone, Copy, Debug)]
-pub struct Function {
+pub struct FunctionInfo {
     /// The name that the parser knows.
     pub name: &'static str,
     /// How it is written, with the usual argument names: a, b numbers, u, v vectors, c conditions.
@@ -18,12 +18,12 @@ pub struct Function {
     /// What it gives, in a few words for a table.
     pub about: &'static str,
     /// Where it belongs in a list.
-    pub kind: Kind,
+    pub kind: FunctionKind,
 }
 
 /// Groups of functions, in the order of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FunctionKind {
     /// Of one number, component by component of a vector.
     Number,
     /// From the components of a vector to one number.
@@ -32,47 +32,47 @@ pub enum Kind {
     Other,
 }
 
-impl Kind {
+impl FunctionKind {
     /// Returns the heading of the group in a list.
     pub fn title(self) -> &'static str {
         match self {
-            Kind::Number => "Of one number, or of each component of a vector",
-            Kind::Reduce => "From the components of a vector to one number",
-            Kind::Other => "Of two numbers, choices, vectors",
+            FunctionKind::Number => "Of one number, or of each component of a vector",
+            FunctionKind::Reduce => "From the components of a vector to one number",
+            FunctionKind::Other => "Of two numbers, choices, vectors",
         }
     }
 }
 
 /// An entry of the first group.
-const fn number(name: &'static str, form: &'static str, about: &'static str) -> Function {
-    Function {
+const fn number(name: &'static str, form: &'static str, about: &'static str) -> FunctionInfo {
+    FunctionInfo {
         name,
         form,
         about,
-        kind: Kind::Number,
+        kind: FunctionKind::Number,
     }
 }
 /// An entry of the second group.
-const fn reduce(name: &'static str, form: &'static str, about: &'static str) -> Function {
-    Function {
+const fn reduce(name: &'static str, form: &'static str, about: &'static str) -> FunctionInfo {
+    FunctionInfo {
         name,
         form,
         about,
-        kind: Kind::Reduce,
+        kind: FunctionKind::Reduce,
     }
 }
 /// An entry of the third group.
-const fn other(name: &'static str, form: &'static str, about: &'static str) -> Function {
-    Function {
+const fn other(name: &'static str, form: &'static str, about: &'static str) -> FunctionInfo {
+    FunctionInfo {
         name,
         form,
         about,
-        kind: Kind::Other,
+        kind: FunctionKind::Other,
     }
 }
 
 /// Every function, by group.
-pub const ALL: &[Function] = &[
+pub const ALL: &[FunctionInfo] = &[
     number("abs", "abs(a)", "absolute value"),
     number("sqrt", "sqrt(a)", "square root"),
     number("exp", "exp(a)", "eᵃ"),

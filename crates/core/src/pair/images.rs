@@ -27,7 +27,7 @@ use crate::opt::Opt;
 /// A sum of coordinates with coefficients, and of a rest.
 #[derive(Clone, Debug, Default)]
 struct Linear {
-    terms: Vec<Term>,
+    terms: Vec<ImageTerm>,
     /// What depends on no coordinate outside of differences.
     rest: Option<Id>,
     /// Whether the value has one number for each component.
@@ -36,7 +36,7 @@ struct Linear {
 
 /// A coordinate, or a whole row, with its coefficient: `factor` times the product of `by`.
 #[derive(Clone, Debug, PartialEq)]
-struct Term {
+struct ImageTerm {
     /// The part of the coefficient that is a number. Numbers are multiplied here so that `2*x -
     /// 2*y` and `2*(x - y)` have the same coefficients.
     factor: f64,
@@ -50,7 +50,7 @@ struct Term {
 
 impl Linear {
     /// Returns the factor that the other row has in place of `term`; 0 if it has none.
-    fn opposite(&self, term: &Term) -> f64 {
+    fn opposite(&self, term: &ImageTerm) -> f64 {
         let other = self
             .terms
             .iter()
@@ -66,7 +66,7 @@ impl Linear {
 
 /// What a node of the old formula became.
 #[derive(Clone, Debug)]
-enum Value {
+enum ImageValue {
     /// A node of the new formula that depends on no coordinate outside of differences.
     Plain(Id),
     /// Not written yet: its coordinates may still cancel in a later operation.
@@ -83,18 +83,18 @@ pub fn by_images(formula: &Formula, dims: usize) -> Result<Formula> {
     let mut out = Formula::new();
     (out.vectors, out.components) = (formula.vectors.clone(), formula.components);
     let live = formula.live();
-    let mut values: Vec<Value> = Vec::with_capacity(live.len());
+    let mut values: Vec<ImageValue> = Vec::with_capacity(live.len());
     for (at, live) in live.iter().enumerate() {
         let value = if *live {
             node(formula, Id(at as u32), &values, dims, &mut out)?
         } else {
-            Value::Plain(Id(0))
+            ImageValue::Plain(Id(0))
         };
         // Written at once, so that `2*(x - y)` stays a product with a difference instead of a
         // difference of products.
-        let whole = matches!(&value, Value::Linear(linear) if linear.is_balanced());
+        let whole = matches!(&value, ImageValue::Linear(linear) if linear.is_balanced());
         values.push(if whole {
-            Value::Plain(plain(&value, &mut out)?)
+            ImageValue::Plain(plain(&value, &mut out)?)
         } else {
             value
         });
@@ -112,13 +112,13 @@ pub fn by_images(formula: &Formula, dims: usize) -> Result<Formula> {
 fn node(
     formula: &Formula,
     id: Id,
-    values: &[Value],
+    values: &[ImageValue],
     dims: usize,
     out: &mut Formula,
-) -> Result<Value> {
+) -> Result<ImageValue> {
     match combination(formula, id, values, dims, out)? {
-        Some(linear) => Ok(Value::Linear(linear)),
-        None => finished(formula, id, values, out).map(Value::Plain),
+        Some(linear) => Ok(ImageValue::Linear(linear)),
+        None => finished(formula, id, values, out).map(ImageValue::Plain),
     }
 }
 
@@ -126,7 +126,7 @@ fn node(
 fn combination(
     formula: &Formula,
     id: Id,
-    values: &[Value],
+    values: &[ImageValue],
     dims: usize,
     out: &mut Formula,
 ) -> Result<Option<Linear>> {
@@ -134,7 +134,7 @@ fn combination(
     let made = match formula.node(id) {
         Node::Row(side) => coordinate(*side, None),
         Node::At(side, k) if (*k as usize) < dims => coordinate(*side, Some(*k)),
-        Node::Unary(Unary::Neg, a) if matches!(value(a), Value::Linear(_)) => {
+        Node::Unary(Unary::Neg, a) if matches!(value(a), ImageValue::Linear(_)) => {
             let a = linear(value(a), out);
             negated(a, out)?
         }
@@ -147,8 +147,10 @@ fn combination(
         // A coordinate may be multiplied or divided by something plain; a product of two
         // coordinates is not linear, and `plain` refuses it.
         Node::Binary(op @ (Binary::Mul | Binary::Div), a, b) => match (op, value(a), value(b)) {
-            (_, Value::Linear(a), Value::Plain(by)) => scaled(*op, a, *by, out)?,
-            (Binary::Mul, Value::Plain(by), Value::Linear(b)) => scaled(*op, b, *by, out)?,
+            (_, ImageValue::Linear(a), ImageValue::Plain(by)) => scaled(*op, a, *by, out)?,
+            (Binary::Mul, ImageValue::Plain(by), ImageValue::Linear(b)) => {
+                scaled(*op, b, *by, out)?
+            }
             _ => return Ok(None),
         },
         _ => return Ok(None),
@@ -158,7 +160,7 @@ fn combination(
 
 /// One coordinate, or with `at` none all of them.
 fn coordinate(side: Side, at: Option<u32>) -> Linear {
-    let terms = vec![Term {
+    let terms = vec![ImageTerm {
         factor: 1.0,
         by: vec![],
         at,
@@ -172,7 +174,7 @@ fn coordinate(side: Side, at: Option<u32>) -> Linear {
 }
 
 /// Translates a node whose operands must be finished values.
-fn finished(formula: &Formula, id: Id, values: &[Value], out: &mut Formula) -> Result<Id> {
+fn finished(formula: &Formula, id: Id, values: &[ImageValue], out: &mut Formula) -> Result<Id> {
     let value = |id: &Id| &values[id.0 as usize];
     match formula.node(id) {
         Node::Unary(op, a) => {
@@ -214,15 +216,15 @@ fn finished(formula: &Formula, id: Id, values: &[Value], out: &mut Formula) -> R
 }
 
 /// A sum of two plain values is written at once, with the operation of the formula.
-fn either_linear(a: &Value, b: &Value) -> bool {
-    matches!(a, Value::Linear(_)) || matches!(b, Value::Linear(_))
+fn either_linear(a: &ImageValue, b: &ImageValue) -> bool {
+    matches!(a, ImageValue::Linear(_)) || matches!(b, ImageValue::Linear(_))
 }
 
 /// Returns a plain value as a combination that is all rest.
-fn linear(value: &Value, out: &Formula) -> Linear {
+fn linear(value: &ImageValue, out: &Formula) -> Linear {
     match value {
-        Value::Linear(linear) => linear.clone(),
-        Value::Plain(id) => Linear {
+        ImageValue::Linear(linear) => linear.clone(),
+        ImageValue::Plain(id) => Linear {
             terms: vec![],
             rest: Some(*id),
             vector: out.ty(*id).shape == Shape::Vector,
@@ -288,10 +290,10 @@ fn scaled(op: Binary, a: &Linear, by: Id, out: &mut Formula) -> Result<Linear> {
 ///
 /// Only terms of x are written: each represents its difference to the term of y, whose factor is
 /// the opposite.
-fn plain(value: &Value, out: &mut Formula) -> Result<Id> {
+fn plain(value: &ImageValue, out: &mut Formula) -> Result<Id> {
     let linear = match value {
-        Value::Plain(id) => return Ok(*id),
-        Value::Linear(linear) => linear,
+        ImageValue::Plain(id) => return Ok(*id),
+        ImageValue::Linear(linear) => linear,
     };
     let mut made: Option<Id> = None;
     for term in &linear.terms {
@@ -329,7 +331,7 @@ fn plain(value: &Value, out: &mut Formula) -> Result<Id> {
 
 /// Writes factor · δ · by…, with δ the minimum image. Factors of ±1 are left out, since they would
 /// be operations for every pair.
-fn difference(term: &Term, out: &mut Formula) -> Result<Id> {
+fn difference(term: &ImageTerm, out: &mut Formula) -> Result<Id> {
     let gap = out.leaf(term.at.map_or(Node::Delta, Node::DeltaAt))?;
     let mut made = match term.factor {
         1.0 => gap,
@@ -346,7 +348,7 @@ fn difference(term: &Term, out: &mut Formula) -> Result<Id> {
 }
 
 /// The refusal of a coordinate outside of differences, with the way to write it.
-fn alone(term: &Term) -> Error {
+fn alone(term: &ImageTerm) -> Error {
     let row = if term.side == Side::X { "x" } else { "y" };
     let name = term
         .at

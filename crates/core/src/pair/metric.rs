@@ -63,14 +63,14 @@ pub type Prepare = fn(
     y: Option<&Table>,
     params: &mut Params,
     stop: Stop<'_>,
-) -> Result<Option<Prepared>>;
+) -> Result<Option<PreparedTables>>;
 
 /// Returns whether work is to end. The caller connects it to Ctrl-C.
 pub type Stop<'a> = &'a dyn Fn() -> bool;
 
 /// Tables after [`Prepare`], in double precision, with the numbers of rows that they had.
 #[derive(Clone, Debug)]
-pub struct Prepared {
+pub struct PreparedTables {
     /// The first table.
     pub x: Table,
     /// The second, if there is one.

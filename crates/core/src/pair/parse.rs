@@ -34,7 +34,7 @@ use super::functions::{self, REDUCE, UNARY};
 use super::lex::{TokenKind, lex};
 use super::metric::Named;
 pub use super::metric::Param;
-pub use super::scope::{Prepared, Scope};
+pub use super::scope::{PreparedMetrics, Scope};
 use super::tree::{Binary, DEP_BOUND, Formula, Id, Node, Reduce, Shape, Side, Unary};
 use crate::error::{Error, Result};
 use crate::number;

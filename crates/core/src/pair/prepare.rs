@@ -9,7 +9,7 @@
 //! All work is in f64, in the order of rows, in one thread: O(n·d) for ranks and variances, O(n·d²)
 //! for whitening. Every loop over rows asks `stop`, so that a run can be interrupted.
 
-use super::named::{Params, Prepared, Stop, vector};
+use super::named::{Params, PreparedTables, Stop, vector};
 use super::parse::Param;
 use crate::error::{Blame, Error, Result};
 use crate::opt::Opt;
@@ -25,7 +25,7 @@ pub fn rank(
     y: Option<&Table>,
     _: &mut Params,
     stop: Stop<'_>,
-) -> Result<Option<Prepared>> {
+) -> Result<Option<PreparedTables>> {
     let mut order = vec![];
     each_row(x, y, stop, |row, out| rank_row(row, &mut order, out)).map(Some)
 }
@@ -58,7 +58,7 @@ pub fn variances(
     y: Option<&Table>,
     params: &mut Params,
     stop: Stop<'_>,
-) -> Result<Option<Prepared>> {
+) -> Result<Option<PreparedTables>> {
     same_columns(x, y)?;
     if !params.contains_key("V") {
         let mean = means(x, y, stop, |_| true)?;
@@ -97,7 +97,7 @@ pub fn whiten(
     y: Option<&Table>,
     params: &mut Params,
     stop: Stop<'_>,
-) -> Result<Option<Prepared>> {
+) -> Result<Option<PreparedTables>> {
     same_columns(x, y)?;
     let d = x.cols();
     let origin = means(x, y, stop, f64::is_finite)?;
@@ -391,7 +391,7 @@ fn each_row(
     y: Option<&Table>,
     stop: Stop<'_>,
     mut go: impl FnMut(&[f64], &mut [f64]),
-) -> Result<Prepared> {
+) -> Result<PreparedTables> {
     let mut of = |table: &Table| {
         let d = table.cols();
         let mut row = vec![0.0; d];
@@ -403,7 +403,7 @@ fn each_row(
         }
         Table::f64(table.rows(), d, out)
     };
-    Ok(Prepared {
+    Ok(PreparedTables {
         x: of(x)?,
         y: y.map(of).transpose()?,
     })

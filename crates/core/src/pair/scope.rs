@@ -18,7 +18,7 @@ pub struct Scope<'a> {
     /// The numbers of components of a row of x and of y, if they may differ.
     pub cols: Option<[usize; 2]>,
     /// The metrics for which the tables were changed before parsing.
-    pub prepared: Prepared,
+    pub prepared: PreparedMetrics,
 }
 
 impl Scope<'_> {
@@ -37,7 +37,7 @@ impl Scope<'_> {
 /// The metrics whose preparation of whole tables (ranks, whitening) was done. Other metrics of this
 /// kind are refused inside a formula.
 #[derive(Clone, Debug, Default)]
-pub struct Prepared {
+pub struct PreparedMetrics {
     /// Their names.
     pub metrics: Vec<&'static str>,
     /// The metric whose preparation replaced the rows. The formula then has no rows as they were.

@@ -27,14 +27,14 @@ fn is_never_negative(formula: &Formula, id: Id) -> bool {
     let mut signs: Vec<Sign> = Vec::with_capacity(id.0 as usize + 1);
     // Operands come first.
     for node in &formula.nodes()[..=id.0 as usize] {
-        let sign = of(formula, node, |id| signs[id.0 as usize]);
+        let sign = sign_of(formula, node, |id| signs[id.0 as usize]);
         signs.push(sign);
     }
     signs[id.0 as usize] > Sign::Unknown
 }
 
 /// Returns the sign of a node from the signs of its operands.
-fn of(formula: &Formula, node: &Node, sign: impl Fn(Id) -> Sign) -> Sign {
+fn sign_of(formula: &Formula, node: &Node, sign: impl Fn(Id) -> Sign) -> Sign {
     let plus = |is: bool| if is { Sign::Plus } else { Sign::Unknown };
     match node {
         Node::Const(bits) => plus(f64::from_bits(*bits).is_sign_positive()),

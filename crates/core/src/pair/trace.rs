@@ -92,7 +92,7 @@ impl Traced {
         self.with(id)
     }
     /// Returns component `k` of a whole row, or of the difference of the two rows.
-    pub fn at(&self, k: u32) -> Traced {
+    pub fn component(&self, k: u32) -> Traced {
         let node = self
             .id
             .clone()

@@ -28,7 +28,7 @@ pub fn certain(formula: &mut Formula, condition: Id) -> Result<Id> {
         formula,
         known: HashMap::new(),
     }
-    .of(condition, true)
+    .surely(condition, true)
 }
 
 /// Rewrites conditions. `known` holds what was rewritten by (node, wanted truth), so that a shared
@@ -40,7 +40,7 @@ struct Certain<'f> {
 
 impl Certain<'_> {
     /// Returns a formula that is true where `id` is surely `wanted`.
-    fn of(&mut self, id: Id, wanted: bool) -> Result<Id> {
+    fn surely(&mut self, id: Id, wanted: bool) -> Result<Id> {
         if let Some(known) = self.known.get(&(id, wanted)) {
             return Ok(*known);
         }
@@ -52,9 +52,9 @@ impl Certain<'_> {
     /// the other way round; `any` and `all` likewise over components.
     fn fresh(&mut self, id: Id, wanted: bool) -> Result<Id> {
         match self.formula.node(id).clone() {
-            Node::Unary(Unary::Not, a) => self.of(a, !wanted),
+            Node::Unary(Unary::Not, a) => self.surely(a, !wanted),
             Node::Binary(op @ (Binary::And | Binary::Or), a, b) => {
-                let (a, b) = (self.of(a, wanted)?, self.of(b, wanted)?);
+                let (a, b) = (self.surely(a, wanted)?, self.surely(b, wanted)?);
                 // De Morgan: a false `and` is an `or` of false operands.
                 let op = if (op == Binary::And) == wanted {
                     Binary::And
@@ -75,14 +75,18 @@ impl Certain<'_> {
             Node::Binary(op, a, b) => self.comparison(op, a, b, wanted, id),
             // As CASE in SQL: what is unknown takes the other branch.
             Node::Select(c, a, b) => {
-                let (c, a, b) = (self.of(c, true)?, self.of(a, wanted)?, self.of(b, wanted)?);
+                let (c, a, b) = (
+                    self.surely(c, true)?,
+                    self.surely(a, wanted)?,
+                    self.surely(b, wanted)?,
+                );
                 let first = self.formula.binary(Binary::And, c, a)?;
                 let other = self.formula.unary(Unary::Not, c)?;
                 let second = self.formula.binary(Binary::And, other, b)?;
                 self.formula.binary(Binary::Or, first, second)
             }
             Node::Reduce(op @ (Reduce::Any | Reduce::All), a) => {
-                let a = self.of(a, wanted)?;
+                let a = self.surely(a, wanted)?;
                 let op = if (op == Reduce::Any) == wanted {
                     Reduce::Any
                 } else {
@@ -97,7 +101,7 @@ impl Certain<'_> {
     }
     /// Returns a formula that is true where `a` is surely `is_a` and `b` surely `is_b`.
     fn together(&mut self, a: Id, is_a: bool, b: Id, is_b: bool) -> Result<Id> {
-        let (a, b) = (self.of(a, is_a)?, self.of(b, is_b)?);
+        let (a, b) = (self.surely(a, is_a)?, self.surely(b, is_b)?);
         self.formula.binary(Binary::And, a, b)
     }
     /// Returns the comparison that is true where `a op b` is surely `wanted`. Comparisons of f64

@@ -51,7 +51,7 @@ impl Reach {
 
 /// A coordinate of rows.
 #[derive(Clone, Debug, PartialEq)]
-struct Axis {
+struct ReachAxis {
     /// The components it is made of, with their coefficients.
     parts: Vec<(usize, f64)>,
     /// Rows within reach differ by no more than this.
@@ -63,7 +63,7 @@ struct Axis {
 /// The coordinates in which rows out of reach are told apart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Windows {
-    axes: Vec<Axis>,
+    axes: Vec<ReachAxis>,
 }
 
 /// The coordinates of a row; unused ones are 0.
@@ -100,9 +100,11 @@ impl Windows {
             }
         };
         // In a box a window of half an edge or more sees all of it and excludes nothing.
-        axes.retain(|axis: &Axis| axis.window.is_finite() && (!axis.periodic || axis.window < 0.5));
+        axes.retain(|axis: &ReachAxis| {
+            axis.window.is_finite() && (!axis.periodic || axis.window < 0.5)
+        });
         // The number of cells along the axis: the more, the fewer rows share one.
-        let told = |axis: &Axis| match axis.periodic {
+        let told = |axis: &ReachAxis| match axis.periodic {
             true => 1.0 / axis.window,
             false => (ends[axis.parts[0].0].1 - ends[axis.parts[0].0].0) / axis.window,
         };
@@ -178,9 +180,9 @@ fn ends(tables: [&Table; 2], k: usize) -> (f64, f64) {
 }
 
 /// Returns component `k` as a coordinate, without a box.
-fn open(reach: &Reach, k: usize) -> Axis {
+fn open(reach: &Reach, k: usize) -> ReachAxis {
     let window = reach.length.min(reach.components[k]) * WIDER + TINY;
-    Axis {
+    ReachAxis {
         parts: vec![(k, 1.0)],
         window,
         periodic: false,
@@ -190,7 +192,7 @@ fn open(reach: &Reach, k: usize) -> Axis {
 /// Returns a position in a box as a coordinate. The bound is the smaller of two: by the length of
 /// the difference (Cauchy and Schwarz), and by its components. Rows far outside the box lose digits
 /// when they are folded into it, so the largest coordinates enter the rounding error.
-fn periodic(reach: &Reach, parts: &[(usize, f64)], largest: &dyn Fn(usize) -> f64) -> Axis {
+fn periodic(reach: &Reach, parts: &[(usize, f64)], largest: &dyn Fn(usize) -> f64) -> ReachAxis {
     let norm = parts
         .iter()
         .map(|(_, part)| part * part)
@@ -204,7 +206,7 @@ fn periodic(reach: &Reach, parts: &[(usize, f64)], largest: &dyn Fn(usize) -> f6
     // Rounding of places far outside, and of their differences, which are as long.
     let most = parts.iter().map(|(k, _)| largest(*k)).sum::<f64>();
     let window = (bound + TINY * norm) * WIDER + ROUNDINGS * (1.0 + 2.0 * most * norm);
-    Axis {
+    ReachAxis {
         parts: parts.to_vec(),
         window,
         periodic: true,

@@ -54,7 +54,7 @@ impl Tile<'_> {
         let b = self.arg(b);
         self.three(op, Arg::V(a), b, Arg::No)
     }
-    fn one(&mut self, op: Op, a: Val) -> V {
+    fn one_operand(&mut self, op: Op, a: Val) -> V {
         let a = self.arg(a);
         self.three(op, a, Arg::No, Arg::No)
     }
@@ -106,10 +106,10 @@ impl Tile<'_> {
                 let rest = Val::V(self.constant(self.sign_bit() - 1));
                 Val::V(self.two(Op::And, rest, a))
             }
-            Unary::Sqrt => Val::V(self.one(Op::Sqrt, a)),
-            Unary::Round => Val::V(self.one(Op::Round(0), a)),
-            Unary::Floor => Val::V(self.one(Op::Round(1), a)),
-            Unary::Ceil => Val::V(self.one(Op::Round(2), a)),
+            Unary::Sqrt => Val::V(self.one_operand(Op::Sqrt, a)),
+            Unary::Round => Val::V(self.one_operand(Op::Round(0), a)),
+            Unary::Floor => Val::V(self.one_operand(Op::Round(1), a)),
+            Unary::Ceil => Val::V(self.one_operand(Op::Round(2), a)),
             Unary::Sign => {
                 let (zero, one, less) = (
                     self.constant_of(0.0),
@@ -163,7 +163,7 @@ impl Tile<'_> {
         let a = self.two(Op::Max, least, Val::V(a));
         let log2_e = self.constant_of(SINGLE.log2_e.into());
         let n = self.two(Op::Mul, log2_e, Val::V(a));
-        let n = self.one(Op::Round(0), Val::V(n));
+        let n = self.one_operand(Op::Round(0), Val::V(n));
         let rest = [-SINGLE.ln2.0, -SINGLE.ln2.1]
             .into_iter()
             .fold(a, |rest, part| {
@@ -181,7 +181,7 @@ impl Tile<'_> {
         let factor = self.constant_of(factor);
         let t = self.two(Op::Mul, factor, a);
         if self.geo.adds_single() {
-            let whole = self.one(Op::Round(0), Val::V(t));
+            let whole = self.one_operand(Op::Round(0), Val::V(t));
             let rest = self.two(Op::Sub, Val::V(t), Val::V(whole));
             #[allow(
                 clippy::approx_constant,
@@ -198,7 +198,7 @@ impl Tile<'_> {
             let power = self.polynomial(rest, powers.into_iter());
             return self.three(Op::Scale, Arg::V(power), Arg::V(whole), Arg::No);
         }
-        let rest = self.one(Op::Fraction, Val::V(t));
+        let rest = self.one_operand(Op::Fraction, Val::V(t));
         let powers = [
             2.161_291e-4,
             1.246_784_8e-3,
@@ -291,7 +291,7 @@ impl Tile<'_> {
                 Val::V(self.reciprocal_root(x, -n, None))
             }
             Some(Power::Halves(n)) => {
-                let root = self.one(Op::Sqrt, Val::V(x));
+                let root = self.one_operand(Op::Sqrt, Val::V(x));
                 let power = match n.abs() {
                     1 => root,
                     n => {
@@ -310,7 +310,7 @@ impl Tile<'_> {
     /// x·r²)), times a `factor` where there is one, within a few units in the last place. What is
     /// 0, infinite or leaves the range may come out as NaN.
     pub(super) fn reciprocal_root(&mut self, x: V, n: i32, factor: Option<&Src>) -> V {
-        let r = self.one(Op::ReciprocalRoot, Val::V(x));
+        let r = self.one_operand(Op::ReciprocalRoot, Val::V(x));
         let square = self.two(Op::Mul, Val::V(r), Val::V(r));
         let minus = self.number_constant(-1.0);
         let rest = self.fused(x, square, minus);

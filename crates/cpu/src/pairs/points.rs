@@ -36,7 +36,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(h: &Histogram, orders: Option<[&[u32]; 2]>) -> Option<Self> {
+    fn for_histogram(h: &Histogram, orders: Option<[&[u32]; 2]>) -> Option<Self> {
         let ordered = |side: usize, weights: &[f64]| {
             let mut ordered: Vec<f64> = match orders {
                 None => weights.to_vec(),
@@ -174,7 +174,7 @@ impl Distances {
             edges,
             binning,
             pairs,
-            sums: Sums::of(h, orders),
+            sums: Sums::for_histogram(h, orders),
         })
     }
     /// Points of x and of y.

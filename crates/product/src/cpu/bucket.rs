@@ -79,7 +79,7 @@ struct Depths {
 const LISTED: usize = 4096;
 
 impl Depths {
-    fn of<T: Real>(layout: &Layout<'_, T>) -> Option<Self> {
+    fn list<T: Real>(layout: &Layout<'_, T>) -> Option<Self> {
         let of = |run: bool| {
             let is = |i: &usize| {
                 matches!(
@@ -210,7 +210,7 @@ impl<'a, T: Real> Layout<'a, T> {
         for (i, table) in inputs.iter().enumerate() {
             out.add(i, table, fast, shape.visits());
         }
-        out.depths = Depths::of(&out);
+        out.depths = Depths::list(&out);
         out
     }
     fn add(&mut self, i: usize, table: &'a [T], fast: &[Digit], visits: f64) {

@@ -5,12 +5,12 @@
 //! often, and is packed for the register tiles.
 //!
 //! ```text
-//! plan (once, Direct::of)
+//! plan (once)
 //!     for each order of the two tables and each cut into vectors, rows and columns
 //!         predict the cost; keep the cheapest
 //!     list the offsets of all rows, columns and depths
 //!
-//! run (Direct::run)
+//! run (InPlaceContraction::run)
 //!     exponentials of the tables, where they hold logarithms
 //!     pack the second table
 //!     for each strip of rows                                        in parallel
@@ -80,7 +80,7 @@ pub struct Domain {
 }
 
 /// A way to go through two tables, not yet written down.
-pub struct Way {
+pub struct LoopOrder {
     /// Which table is read by vectors.
     first: usize,
     /// Variables of that table in the result, slowest first; the last few make a row.
@@ -97,7 +97,7 @@ pub struct Way {
 
 /// A plan for one pair of tables.
 #[derive(Debug)]
-pub struct Direct {
+pub struct InPlaceContraction {
     first: usize,
     /// Entries of both tables, the one read by vectors first.
     lens: [usize; 2],
@@ -199,16 +199,16 @@ fn divide(digit: Digit) -> Vec<Digit> {
     .collect()
 }
 
-impl Way {
+impl LoopOrder {
     /// The cheapest way through tables over `scopes`, for tables that hold what `domain` says;
     /// variables that are not `kept` are summed.
-    pub fn of(
+    pub fn cheapest(
         cards: &[usize],
         scopes: [&[usize]; 2],
         kept: &dyn Fn(usize) -> bool,
         domain: Domain,
     ) -> Option<Self> {
-        let mut best: Option<Way> = None;
+        let mut best: Option<LoopOrder> = None;
         for first in 0..2 {
             let own = strides(scopes[first], cards);
             let other = strides(scopes[1 - first], cards);
@@ -254,7 +254,7 @@ impl Way {
                     if run > LONGEST {
                         continue;
                     }
-                    let mut way = Way {
+                    let mut way = LoopOrder {
                         first,
                         kept: order.clone(),
                         cut,
@@ -277,7 +277,7 @@ impl Way {
     /// The cheapest way to a result whose order is given, where the first table is read as it lies:
     /// nothing but the second one is copied. The predicted cycles are those of values.
     pub fn within(shape: &Shape, lanes: usize) -> Option<Self> {
-        let mut best: Option<Way> = None;
+        let mut best: Option<LoopOrder> = None;
         let deep: usize = shape
             .digits
             .iter()
@@ -320,7 +320,7 @@ impl Way {
                     break;
                 }
                 let depth = of(true).collect();
-                let mut way = Way {
+                let mut way = LoopOrder {
                     first,
                     kept: kept.clone(),
                     cut,
@@ -392,7 +392,7 @@ impl Way {
             .into_iter()
             .map(|w| (w, tile(w)))
             .fold((1, f64::INFINITY), |b, o| if o.1 < b.1 { o } else { b });
-        let how = Run::of(&places(run, 0), lanes);
+        let how = Run::for_offsets(&places(run, 0), lanes);
         let picked = rows as f64 * depth;
         let whole = |digits: &[Digit]| size(digits) as f64 * depth / lanes as f64;
         let copies = if matches!(how, Run::Straight) {
@@ -444,7 +444,7 @@ impl Way {
             .collect()
     }
     /// The offsets of everything.
-    pub fn plan(&self, lens: [usize; 2], lanes: usize) -> Direct {
+    pub fn plan(&self, lens: [usize; 2], lanes: usize) -> InPlaceContraction {
         let (outer, run) = self.kept.split_at(self.cut);
         let vectors = self.vectors();
         let depth = places(&self.depth, 0);
@@ -499,7 +499,7 @@ impl Way {
         } else {
             [lens[1], lens[0]]
         };
-        Direct {
+        InPlaceContraction {
             first: self.first,
             lens,
             scope: self.scope(),
@@ -508,7 +508,7 @@ impl Way {
             packed_depth: (0..depth.len()).map(|k| k * lanes).collect(),
             depth,
             run: run_len,
-            how: Run::of(&places(run, 0), lanes),
+            how: Run::for_offsets(&places(run, 0), lanes),
             list,
             vectors,
             columns,
@@ -519,7 +519,7 @@ impl Way {
     }
 }
 
-impl Direct {
+impl InPlaceContraction {
     /// Writes the result to `out`. `logs` says which tables hold logarithms, in the order of the
     /// tables.
     ///
@@ -761,7 +761,7 @@ mod tests {
             });
             let (mut want, mut got) = (vec![0.0; 11_000], vec![7.0; 11_000]);
             bucket::contract(&shape, &[&a, &b], Mode::Sum, &mut want);
-            let way = Way::within(&shape, 8).expect("a way");
+            let way = LoopOrder::within(&shape, 8).expect("a way");
             way.plan(lens, 8)
                 .run([&a, &b], Logs::NONE, &mut Buffers::default(), &mut got);
             assert!(

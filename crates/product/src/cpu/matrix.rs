@@ -136,7 +136,7 @@ struct Part {
 
 impl Matrices {
     /// `shape` as matrix products, where that is both possible and worth it.
-    pub fn of(shape: &Shape) -> Option<Self> {
+    pub fn recognise(shape: &Shape) -> Option<Self> {
         let size = |r: Role| {
             shape
                 .digits
@@ -184,7 +184,7 @@ impl Matrices {
             group: {
                 let near = products(&near);
                 (0..near[0].len())
-                    .map(|i| near.each_ref().map(|places| places.at(i)))
+                    .map(|i| near.each_ref().map(|places| places.offset(i)))
                     .collect()
             },
         })
@@ -295,7 +295,10 @@ impl Matrices {
         panels: &mut Panels<T>,
         out: &Target<T>,
     ) {
-        let base = self.batch.each_ref().map(|places| places.at(part.group));
+        let base = self
+            .batch
+            .each_ref()
+            .map(|places| places.offset(part.group));
         let many = self.group.len();
         let most = self.most();
         let high = Form {

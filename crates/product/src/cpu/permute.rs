@@ -45,7 +45,7 @@ pub(super) const PIECES: usize = 8;
 
 impl Run {
     /// The run of entries at `offsets`, for vectors of `lanes`.
-    pub fn of(offsets: &[usize], lanes: usize) -> Self {
+    pub fn for_offsets(offsets: &[usize], lanes: usize) -> Self {
         if offsets.iter().enumerate().all(|(at, o)| at == *o) {
             return Run::Straight;
         }

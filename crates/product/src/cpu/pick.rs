@@ -58,7 +58,7 @@ pub struct Steps {
 
 impl Steps {
     #[inline(always)]
-    fn of(&self, place: usize) -> usize {
+    fn offset(&self, place: usize) -> usize {
         (place >> self.group.trailing_zeros()) * self.far + (place & (self.group - 1)) * self.near
     }
 }
@@ -66,7 +66,7 @@ impl Steps {
 impl Pick {
     /// The pick for entries at `offsets`, at most `width` of them; `None` where they lie too far
     /// apart.
-    pub fn of(offsets: &[usize], width: usize) -> Option<Self> {
+    pub fn for_offsets(offsets: &[usize], width: usize) -> Option<Self> {
         let first = offsets.iter().copied().min()?;
         let last = offsets.iter().copied().max()? - first;
         let mut lanes = [0u32; MOST];
@@ -126,7 +126,7 @@ fn plain<T: Number>(from: &[T], places: Places<'_>, picks: &[Pick], steps: Steps
     for (i, offset) in places.offsets.iter().enumerate() {
         for (v, pick) in picks.iter().enumerate() {
             let from = &from[places.base + offset + pick.first..][..=pick.last];
-            let to = &mut to[steps.of(i) + v * steps.apart..][..T::LANES];
+            let to = &mut to[steps.offset(i) + v * steps.apart..][..T::LANES];
             for (t, lane) in to.iter_mut().zip(&pick.lanes) {
                 // SAFETY: no lane is above `last`, which is within `from`.
                 *t = unsafe { *from.get_unchecked(*lane as usize) };
@@ -156,7 +156,7 @@ macro_rules! pick {
             let wide = picks.len().saturating_sub(1) * steps.apart + $lanes;
             for (i, offset) in places.offsets.iter().enumerate() {
                 let (place, next) = (places.base + offset, places.ahead(i, ahead));
-                let at = steps.of(i);
+                let at = steps.offset(i);
                 assert!(
                     place + reach < from.len() && at + wide <= to.len(),
                     "offset beyond a table"

@@ -54,7 +54,7 @@ impl Places {
         self.slow.len() * self.period()
     }
     /// The offset of configuration `index`.
-    pub(super) fn at(&self, index: usize) -> usize {
+    pub(super) fn offset(&self, index: usize) -> usize {
         let (slow, fast) = (index / self.period(), index % self.period());
         self.slow[slow]
             + match &self.fast {
@@ -101,7 +101,7 @@ mod tests {
             ] {
                 places.list(range.clone(), &mut list);
                 assert_eq!(list, all[range.clone()]);
-                range.for_each(|i| assert_eq!(places.at(i), all[i]));
+                range.for_each(|i| assert_eq!(places.offset(i), all[i]));
             }
         }
     }

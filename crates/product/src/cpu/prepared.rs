@@ -15,7 +15,7 @@
 //! are faster by a plan, which packs both sides ([`super::matrix`]).
 
 use super::bucket::{self, Mode};
-use super::direct::{Buffers, Direct, Domain, Logs, PACKED, Scope, Way};
+use super::direct::{Buffers, Domain, InPlaceContraction, Logs, LoopOrder, PACKED, Scope};
 use super::real::Real;
 use super::scaled::Entries;
 use super::shape::{Digit, MOST_INPUTS, Shape};
@@ -35,7 +35,7 @@ enum Source {
 #[derive(Debug)]
 struct Step {
     inputs: [Source; 2],
-    direct: Direct,
+    direct: InPlaceContraction,
 }
 
 /// A bucket `Σ over the summed variables of the product of all tables`, ready to be executed.
@@ -60,7 +60,7 @@ pub struct Prepared<T: Real> {
 /// Tables that are left, and what makes them.
 type Left = Vec<(Scope, Source)>;
 /// Tables that are taken together, and how.
-type Joins = Vec<([Source; 2], Way, [Scope; 2])>;
+type Joins = Vec<([Source; 2], LoopOrder, [Scope; 2])>;
 
 impl<T: Real> Prepared<T> {
     /// A plan for tables over `scopes` (variables, slowest first) with `cards` values a variable;
@@ -268,7 +268,7 @@ impl Search<'_> {
         if left.len() < 2 {
             return Some((0.0, Vec::new()));
         }
-        let mut pairs: Vec<(Way, usize, usize)> = Vec::new();
+        let mut pairs: Vec<(LoopOrder, usize, usize)> = Vec::new();
         for i in 0..left.len() {
             for j in i + 1..left.len() {
                 pairs.push((self.join(&left, [i, j])?, i, j));
@@ -300,7 +300,7 @@ impl Search<'_> {
         best
     }
     /// The way through two tables; variables that no other table holds are summed where they may.
-    fn join(&self, left: &Left, [i, j]: [usize; 2]) -> Option<Way> {
+    fn join(&self, left: &Left, [i, j]: [usize; 2]) -> Option<LoopOrder> {
         let elsewhere = |v: &usize| {
             left.iter()
                 .enumerate()
@@ -313,7 +313,7 @@ impl Search<'_> {
             logs,
             out: self.logs && left.len() == 2,
         };
-        Way::of(self.cards, [&left[i].0, &left[j].0], &kept, domain)
+        LoopOrder::cheapest(self.cards, [&left[i].0, &left[j].0], &kept, domain)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sums and maxima of products of bare tables: the kernel by cost.
 
 use super::bucket::{self, Mode};
-use super::direct::{Buffers, Logs, Way};
+use super::direct::{Buffers, Logs, LoopOrder};
 use super::matrix::{self, Matrices};
 use super::real::Real;
 use super::shape::Shape;
@@ -29,7 +29,7 @@ const SPARED: f64 = 3.0;
 pub(super) fn products<T: Real>(shape: &Shape, tables: &[&[T]], fold: Fold, out: &mut [T]) {
     let max = fold == Fold::Max;
     if let [a, b] = tables {
-        let matrices = Matrices::of(shape);
+        let matrices = Matrices::recognise(shape);
         let most = if matrices.is_some() {
             matrix::cost(shape)
         } else {
@@ -37,7 +37,7 @@ pub(super) fn products<T: Real>(shape: &Shape, tables: &[&[T]], fold: Fold, out:
         };
         if !max
             && shape.visits() >= DIRECT
-            && let Some(way) = Way::within(shape, T::LANES)
+            && let Some(way) = LoopOrder::within(shape, T::LANES)
             && way.cost < SPARED * most * shape.visits() / T::LANES as f64
         {
             return way.plan([a.len(), b.len()], T::LANES).run(
@@ -47,7 +47,7 @@ pub(super) fn products<T: Real>(shape: &Shape, tables: &[&[T]], fold: Fold, out:
                 out,
             );
         }
-        if let Some(vectors) = Vectors::of(shape, T::LANES, most) {
+        if let Some(vectors) = Vectors::recognise(shape, T::LANES, most) {
             return vectors.run([a, b], max, out);
         }
         if let Some(matrices) = matrices {

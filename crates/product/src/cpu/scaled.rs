@@ -236,7 +236,7 @@ impl<T: Real> Scaled<T> {
     /// Entry `at`.
     pub fn scalar(&self, at: usize) -> Scalar {
         let one = match &self.data {
-            Data::Linear(x) => Scalar::of(x.items[at].to_f64()),
+            Data::Linear(x) => Scalar::from_f64(x.items[at].to_f64()),
             Data::Log(x) => Scalar::exp(x.items[at]),
         };
         if one.is_zero() {
@@ -320,5 +320,5 @@ pub(super) fn exponents((low, high): (f64, f64)) -> (i32, i32) {
 }
 
 fn exponent(v: f64) -> i32 {
-    Scalar::of(v).exponent as i32
+    Scalar::from_f64(v).exponent as i32
 }

@@ -123,7 +123,7 @@ fn cost(run: usize, [rows, columns, depth]: [usize; 3], lanes: usize) -> ((usize
 
 impl Split {
     /// The cheapest run of neighbours of the result.
-    fn of(shape: &Shape, lanes: usize) -> Option<Self> {
+    fn cheapest(shape: &Shape, lanes: usize) -> Option<Self> {
         if shape.inputs != 2
             || shape
                 .digits
@@ -188,11 +188,11 @@ fn divide(digit: Digit, part: usize) -> (Digit, Digit) {
 
 impl Vectors {
     /// `shape` in this form, where that is possible at a cost below `most`.
-    pub fn of(shape: &Shape, lanes: usize, most: f64) -> Option<Self> {
+    pub fn recognise(shape: &Shape, lanes: usize, most: f64) -> Option<Self> {
         if shape.visits() < FEWEST {
             return None;
         }
-        let split = Split::of(shape, lanes).filter(|s| s.cost < most)?;
+        let split = Split::cheapest(shape, lanes).filter(|s| s.cost < most)?;
         let list = |k: (bool, bool, bool), stride: &dyn Fn(&Digit) -> usize| {
             let own = split.rest.iter().filter(|d| kind(d) == k);
             offsets(&own.map(|d| (d.card, stride(d))).collect::<Vec<_>>())
@@ -209,7 +209,7 @@ impl Vectors {
                     .collect::<Vec<_>>(),
             );
             own.chunks(lanes)
-                .map(|part| Pick::of(part, lanes))
+                .map(|part| Pick::for_offsets(part, lanes))
                 .collect()
         };
         let picks = [pick(0)?, pick(1)?];
@@ -483,11 +483,11 @@ mod tests {
                 let mode = if max { Mode::Max } else { Mode::Sum };
                 let want = of(&|out| bucket::contract(&shape, &[&a[..], &b[..]], mode, out));
                 let mut got = Vec::new();
-                if let Some(kernel) = Vectors::of(&shape, T::LANES, f64::INFINITY) {
+                if let Some(kernel) = Vectors::recognise(&shape, T::LANES, f64::INFINITY) {
                     vectors += 1;
                     got.push(of(&|out| kernel.run([&a, &b], max, out)));
                 }
-                if let Some(kernel) = Matrices::of(&shape) {
+                if let Some(kernel) = Matrices::recognise(&shape) {
                     got.push(of(&|out| kernel.run([&a, &b], max, out)));
                 }
                 for (w, g) in got.iter().flat_map(|got| want.iter().zip(got)) {

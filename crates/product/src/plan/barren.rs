@@ -50,7 +50,7 @@ impl<'a> Relevance<'a> {
     /// Sums out, one after another, variables that stand in one table of `among` and leave a
     /// constant; kept ones stay. The leaves of a Bayesian network without evidence below them go
     /// this way, whatever their tables hold.
-    pub fn of(&self, among: &[bool], kept: &[bool]) -> Relevant {
+    pub fn relevant(&self, among: &[bool], kept: &[bool]) -> Relevant {
         let Reduced { cards, tables, .. } = self.network;
         let mut out = Relevant {
             tables: among.to_vec(),
@@ -77,12 +77,12 @@ impl<'a> Relevance<'a> {
             out.tables[at] = false;
             out.variables[v] = false;
             out.order.push(v);
-            out.scale = out.scale.times(Scalar::of(constant));
+            out.scale = out.scale.times(Scalar::from_f64(constant));
             for u in tables[at].scope.iter().filter(|u| **u != v) {
                 many[*u] -= 1;
                 if many[*u] == 0 && !kept[*u] {
                     out.variables[*u] = false;
-                    out.scale = out.scale.times(Scalar::of(cards[*u] as f64));
+                    out.scale = out.scale.times(Scalar::from_f64(cards[*u] as f64));
                 }
                 work.push(*u);
             }
@@ -120,7 +120,7 @@ impl<'a> Relevance<'a> {
 
 /// Sums out the barren variables of `out` but for those `kept`.
 pub fn drop_barren(out: &mut Reduced, kept: &[bool]) {
-    let left = Relevance::new(out).of(&vec![true; out.tables.len()], kept);
+    let left = Relevance::new(out).relevant(&vec![true; out.tables.len()], kept);
     out.scale = out.scale.times(left.scale);
     let mut stays = left.tables.iter();
     out.tables.retain(|_| stays.next().is_none_or(|s| *s));

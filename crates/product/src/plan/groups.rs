@@ -152,7 +152,7 @@ pub fn divide(
         ..*options
     };
     let relevance = Relevance::new(network);
-    let needed = relevance.of(
+    let needed = relevance.relevant(
         &vec![true; network.tables.len()],
         &vec![false; network.cards.len()],
     );
@@ -294,7 +294,7 @@ impl Divider<'_> {
             }
             self.spend(FOUND * (cards + tables) as f64)?;
             kept[v] = true;
-            let left = self.relevance.of(&all, &kept).tables;
+            let left = self.relevance.relevant(&all, &kept).tables;
             kept[v] = false;
             let part = self
                 .relevance
@@ -496,7 +496,7 @@ impl Divider<'_> {
         // by side.
         let left = self
             .relevance
-            .of(&vec![true; self.network.tables.len()], &kept)
+            .relevant(&vec![true; self.network.tables.len()], &kept)
             .tables;
         for v in &asked {
             if let Some(at) = self.relevance.table_of(&left, *v) {
@@ -506,7 +506,7 @@ impl Divider<'_> {
             }
         }
         let none = vec![false; self.network.cards.len()];
-        let extra = extra.then(|| self.relevance.of(&self.mask(&tables), &none).scale);
+        let extra = extra.then(|| self.relevance.relevant(&self.mask(&tables), &none).scale);
         let usual = std::mem::replace(&mut self.options.time_limit, parts);
         let union = self.planned(Seed {
             tables,

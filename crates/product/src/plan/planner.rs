@@ -103,7 +103,7 @@ pub fn plan(reduced: &Reduced, asked: &[usize], options: &Options) -> Result<Pla
 impl Plan {
     /// Reads the marginals of `asked` alone, which the plan's sweep reads among others.
     pub fn ask(&mut self, asked: &[usize], options: &Options) {
-        self.sweep = Sweep::of(&self.nodes, &self.cards, asked);
+        self.sweep = Sweep::for_marginals(&self.nodes, &self.cards, asked);
         super::slice::again(self, options);
     }
 }
@@ -176,7 +176,7 @@ fn assemble(forest: Forest, asked: &[usize], options: &Options) -> Plan {
         }
     }
     let sweep = if options.pass == Pass::Sweep {
-        Sweep::of(&nodes, &forest.cards, asked)
+        Sweep::for_marginals(&nodes, &forest.cards, asked)
     } else {
         Sweep::default()
     };

@@ -33,7 +33,7 @@ pub fn reduce(network: &Network, evidence: &Evidence, need: Need, keep: &[Var]) 
     for factor in network.factors() {
         match restrict(factor.scope(), factor.values(), cards, &out) {
             table if table.scope.is_empty() => {
-                out.scale = out.scale.times(Scalar::of(table.values[0]))
+                out.scale = out.scale.times(Scalar::from_f64(table.values[0]))
             }
             table => out.tables.push(table),
         }
@@ -91,7 +91,7 @@ impl Alive {
         }
         out
     }
-    fn of(&self, v: Var) -> &[bool] {
+    fn alive_values(&self, v: Var) -> &[bool] {
         &self.alive[self.start[v]..self.start[v + 1]]
     }
     fn of_mut(&mut self, v: Var) -> &mut [bool] {
@@ -178,7 +178,7 @@ impl Alive {
         };
         for v in 0..cards.len() {
             let states = self
-                .of(v)
+                .alive_values(v)
                 .iter()
                 .enumerate()
                 .filter(|(_, a)| **a)

@@ -29,7 +29,7 @@ impl Scalar {
     };
 
     /// The number `value` (finite, at least 0).
-    pub fn of(value: f64) -> Self {
+    pub fn from_f64(value: f64) -> Self {
         if value <= 0.0 {
             return Self::ZERO;
         }
@@ -38,7 +38,7 @@ impl Scalar {
     }
     /// `value · 2^exponent`.
     pub fn scaled(value: f64, exponent: i64) -> Self {
-        let one = Self::of(value);
+        let one = Self::from_f64(value);
         if one.is_zero() {
             one
         } else {

@@ -18,7 +18,7 @@ pub struct Sweep {
 
 impl Sweep {
     /// The sweep for the marginals of `asked`, which some join sums.
-    pub fn of(nodes: &[Node], cards: &[usize], asked: &[usize]) -> Self {
+    pub fn for_marginals(nodes: &[Node], cards: &[usize], asked: &[usize]) -> Self {
         let mut read = vec![false; cards.len()];
         asked.iter().for_each(|v| read[*v] = true);
         let size = |n: usize| {

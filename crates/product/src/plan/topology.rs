@@ -145,14 +145,14 @@ impl Ord for Sized {
 }
 
 impl Builder<'_> {
-    fn of(&self, t: usize) -> &[u64] {
+    fn bits_of(&self, t: usize) -> &[u64] {
         &self.bits[t * self.local.words..][..self.local.words]
     }
     fn sized(&self, t: usize) -> Sized {
-        Sized(self.local.log2(self.of(t)), t)
+        Sized(self.local.log2(self.bits_of(t)), t)
     }
     fn register(&mut self, t: usize) {
-        let bits = self.of(t).to_vec();
+        let bits = self.bits_of(t).to_vec();
         each(&bits, |v| {
             self.holders[v].push(t);
             self.count[v] += 1;
@@ -173,14 +173,14 @@ impl Builder<'_> {
     fn join(&mut self, a: usize, b: usize) -> usize {
         let id = self.children.len();
         let mut bits: Vec<u64> = self
-            .of(a)
+            .bits_of(a)
             .iter()
-            .zip(self.of(b))
+            .zip(self.bits_of(b))
             .map(|(x, y)| x | y)
             .collect();
         self.alive[a] = false;
         self.alive[b] = false;
-        let (first, second) = (self.of(a).to_vec(), self.of(b).to_vec());
+        let (first, second) = (self.bits_of(a).to_vec(), self.bits_of(b).to_vec());
         each(&bits.clone(), |v| {
             self.count[v] -= u32::from(has(&first, v)) + u32::from(has(&second, v));
             if self.count[v] == 0 && !has(&self.local.kept, v) {

@@ -32,13 +32,13 @@ pub fn third_power_in_place(isa: Isa, values: &mut [f32]) {
 
 /// A function of every lane.
 trait Function<T: Element> {
-    fn of<S: Lanes<T>>(s: S, x: S::V) -> S::V;
+    fn compute<S: Lanes<T>>(s: S, x: S::V) -> S::V;
 }
 
 struct Exp;
 impl<T: Transcendental> Function<T> for Exp {
     #[inline(always)]
-    fn of<S: Lanes<T>>(s: S, x: S::V) -> S::V {
+    fn compute<S: Lanes<T>>(s: S, x: S::V) -> S::V {
         T::exp(s, x)
     }
 }
@@ -46,7 +46,7 @@ impl<T: Transcendental> Function<T> for Exp {
 struct Ln;
 impl<T: Transcendental> Function<T> for Ln {
     #[inline(always)]
-    fn of<S: Lanes<T>>(s: S, x: S::V) -> S::V {
+    fn compute<S: Lanes<T>>(s: S, x: S::V) -> S::V {
         T::ln(s, x)
     }
 }
@@ -54,7 +54,7 @@ impl<T: Transcendental> Function<T> for Ln {
 struct ThirdPower;
 impl Function<f32> for ThirdPower {
     #[inline(always)]
-    fn of<S: Lanes<f32>>(s: S, x: S::V) -> S::V {
+    fn compute<S: Lanes<f32>>(s: S, x: S::V) -> S::V {
         third_power(s, x)
     }
 }
@@ -69,13 +69,13 @@ impl<T: Element, F: Function<T>> Kernel<T> for Map<'_, T, F> {
         let mut chunks = self.0.chunks_exact_mut(S::N);
         for chunk in &mut chunks {
             // SAFETY: the chunk holds N values.
-            unsafe { s.store(F::of(s, s.load(chunk.as_ptr())), chunk.as_mut_ptr()) };
+            unsafe { s.store(F::compute(s, s.load(chunk.as_ptr())), chunk.as_mut_ptr()) };
         }
         let rest = chunks.into_remainder();
         let mut last = [T::ONE; 16];
         last[..rest.len()].copy_from_slice(rest);
         // SAFETY: the array holds 16 ≥ N values.
-        unsafe { s.store(F::of(s, s.load(last.as_ptr())), last.as_mut_ptr()) };
+        unsafe { s.store(F::compute(s, s.load(last.as_ptr())), last.as_mut_ptr()) };
         rest.copy_from_slice(&last[..rest.len()]);
     }
 }

@@ -74,7 +74,7 @@ pub(super) fn number(
         .enumerate()
         .map(|(at, word)| (*word, at as f64))
         .collect();
-    let known = Words::of("", words.iter().copied());
+    let known = Words::from_words("", words.iter().copied());
     let made = |(table, found): (&Table, &Vec<Words>)| {
         numbered(table, found, &named.texts, &order, budget)
     };

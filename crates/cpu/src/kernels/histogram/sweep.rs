@@ -547,7 +547,7 @@ impl<T: Near, B: Binner<T>, const SHIFT: i32> Drain<'_, '_, T, B, SHIFT> {
         let index = &index[..queue.len];
         for (lane, slot) in index.iter().enumerate() {
             // SAFETY: indices are of slots, whose counters are private ones.
-            unsafe { one::<SHIFT>(histogram.private.as_mut_ptr(), *slot as u32, lane) };
+            unsafe { bump_one::<SHIFT>(histogram.private.as_mut_ptr(), *slot as u32, lane) };
         }
         if let Some(sums) = &mut histogram.sums {
             let of = sums.terms;
@@ -734,8 +734,8 @@ unsafe fn bump<const SHIFT: i32>(counters: *mut u32, index: &[i32; 16], n: usize
     // SAFETY: the lanes read are below n ≤ 16; the caller promises the counters.
     unsafe {
         if n == 2 {
-            one::<SHIFT>(counters, index[0] as u32, 0);
-            return one::<SHIFT>(counters, index[1] as u32, 1);
+            bump_one::<SHIFT>(counters, index[0] as u32, 0);
+            return bump_one::<SHIFT>(counters, index[1] as u32, 1);
         }
         four::<SHIFT>(counters, index, 0);
         if n > 4 {
@@ -762,7 +762,7 @@ unsafe fn four<const SHIFT: i32>(counters: *mut u32, index: &[i32; 16], lane: us
             .into_iter()
             .enumerate()
         {
-            one::<SHIFT>(counters, half, lane + at);
+            bump_one::<SHIFT>(counters, half, lane + at);
         }
     }
 }
@@ -772,7 +772,7 @@ unsafe fn four<const SHIFT: i32>(counters: *mut u32, index: &[i32; 16], lane: us
 /// # Safety
 /// As for `bump`.
 #[inline(always)]
-unsafe fn one<const SHIFT: i32>(counters: *mut u32, slot: u32, lane: usize) {
+unsafe fn bump_one<const SHIFT: i32>(counters: *mut u32, slot: u32, lane: usize) {
     // SAFETY: the caller promises the counters.
     unsafe {
         let counter = counters.add(slot as usize + lane % (1 << SHIFT));

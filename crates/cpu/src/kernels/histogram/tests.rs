@@ -20,7 +20,7 @@ impl Lcg {
 enum Around<'a> {
     Open,
     Right(&'a [f64]),
-    Oblique(&'a PeriodicBox),
+    Triclinic(&'a PeriodicBox),
 }
 
 impl Around<'_> {
@@ -28,7 +28,7 @@ impl Around<'_> {
         match self {
             Around::Open => open(),
             Around::Right(lengths) => Frame::periodic(lengths),
-            Around::Oblique(cell) => {
+            Around::Triclinic(cell) => {
                 let Image::Oblique(oblique) = cell.image() else {
                     panic!("a box with right angles")
                 };
@@ -43,7 +43,7 @@ impl Around<'_> {
                 .iter_mut()
                 .zip(l)
                 .for_each(|(d, l)| *d -= l * (*d / l).round_ties_even()),
-            Around::Oblique(cell) => cell.minimum_image(d),
+            Around::Triclinic(cell) => cell.minimum_image(d),
         }
     }
 }
@@ -193,7 +193,7 @@ fn each_form_counts_what_the_definition_counts() {
         for space in [
             Around::Open,
             Around::Right(&[10.0, 8.0, 4.0]),
-            Around::Oblique(&cell),
+            Around::Triclinic(&cell),
         ] {
             for (n, (edges, closed)) in edge_sets(0.5).iter().enumerate() {
                 let what = format!("kind {kind}, edges {n}");
@@ -266,8 +266,8 @@ fn counts_in_oblique_boxes_are_those_of_the_definition() {
             let (x, y) = (bvh(kind, 3, 77, 31), bvh(kind, 3, 90, 32));
             for (n, (edges, closed)) in edge_sets(0.5).iter().enumerate() {
                 let what = format!("kind {kind}, edges {n}, box {:?}", cell.vectors());
-                check::<f32>(&x, &y, Around::Oblique(&cell), edges, *closed, &what);
-                check::<f64>(&x, &y, Around::Oblique(&cell), edges, *closed, &what);
+                check::<f32>(&x, &y, Around::Triclinic(&cell), edges, *closed, &what);
+                check::<f64>(&x, &y, Around::Triclinic(&cell), edges, *closed, &what);
             }
         }
     }
@@ -279,7 +279,7 @@ fn most_pairs_in_oblique_boxes_are_decided_in_single_precision() {
     let columns: Vec<&[f64]> = x.iter().map(|c| &c[..]).collect();
     let cell = PeriodicBox::parse("10,10,10,80,85,75").expect("a box");
     let points = Points::new(
-        &Around::Oblique(&cell).frame(|| Frame::open(&columns)),
+        &Around::Triclinic(&cell).frame(|| Frame::open(&columns)),
         &columns,
     );
     let edges = Edges::uniform(0.0, 9.0, 300);
