@@ -24,8 +24,11 @@ use crate::pair::texts::Texts;
 use crate::problem::{FoldSpec, PairSpec, Problem};
 use std::sync::{Arc, Mutex, TryLockError};
 
-/// The most meanings kept, and the most numbers and letters of a question that is worth keeping.
+/// The most meanings kept. A program that asks the same few questions in turn finds all of them;
+/// looking through 32 takes less time than parsing one formula.
 const KEPT: usize = 32;
+// The most numbers and letters of a question that is worth keeping: a parameter of a million
+// numbers would take longer to compare than its formula to parse.
 const LARGE: usize = 1 << 14;
 
 /// The kept meanings, the last used at the end.
@@ -61,6 +64,10 @@ pub(crate) struct Asked<'a> {
 }
 
 /// Everything that a meaning depends on.
+///
+/// It is compared field by field instead of hashed. If a field were forgotten here, two different
+/// problems could get one formula, so a new input of `Meaning` must be added here, in
+/// [`Self::from_asked`] and in [`Self::is`].
 #[derive(Debug)]
 struct Question {
     pair: PairSpec,
@@ -79,7 +86,8 @@ struct Question {
 }
 
 impl Question {
-    /// Copies what the meaning depends on.
+    /// Copies what the meaning depends on. Only a question that is kept is copied; one that is
+    /// found is compared where it lies.
     fn from_asked(asked: &Asked<'_>) -> Self {
         let Asked {
             problem,
@@ -131,6 +139,9 @@ impl Question {
 
 /// Returns whether options are the same to the bit: −0 and 0 are two options, and NaN equals
 /// itself.
+///
+/// By value 0 == −0, but 1/0 and 1/−0 differ, so a formula kept for one would be wrong for the
+/// other.
 fn same(a: &Params, b: &Params) -> bool {
     // 0 == −0 by value, but 1/0 and 1/−0 differ, so a cached formula would be wrong.
     let bits = |a: &f64, b: &f64| a.to_bits() == b.to_bits();

@@ -4,6 +4,14 @@
 //! `zipfold functions` and the documents print the list. A test holds the list and the tables to
 //! each other, so neither can have a name that the other lacks. The module also says what to try
 //! instead of an unknown function. What a function computes is in `operators.rs`.
+//!
+//! ```text
+//! table   "log10" → Unary::Log10
+//! list    log10   log10(a)   logarithm to base 10
+//! ```
+//!
+//! A new function of one number takes a variant of `Unary`, a line in the table, a line in the
+//! list, and its rules in `operators.rs`; the compiler and the test ask for what is missing.
 
 use super::tree::{Reduce, Unary};
 use crate::suggest::nearest;
@@ -33,7 +41,7 @@ pub enum FunctionKind {
 }
 
 impl FunctionKind {
-    /// Returns the heading of the group in a list.
+    /// Returns the heading of the group in a list, which also says what its arguments are.
     pub fn title(self) -> &'static str {
         match self {
             FunctionKind::Number => "Of one number, or of each component of a vector",
@@ -43,7 +51,7 @@ impl FunctionKind {
     }
 }
 
-/// An entry of the first group.
+/// Returns an entry of the first group. The three helpers keep the list one line per function.
 const fn number(name: &'static str, form: &'static str, about: &'static str) -> FunctionInfo {
     FunctionInfo {
         name,

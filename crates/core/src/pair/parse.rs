@@ -48,6 +48,9 @@ pub const MAX_TEXT: usize = 64 * 1024;
 /// Parses `text` as one more root's worth of nodes of `formula`; the caller makes it a root. The
 /// text may call `metrics` by their names.
 ///
+/// Several texts can be parsed into one formula (a value, a condition, the axes of a histogram).
+/// Equal parts of them become one node, so that what they share is computed once.
+///
 /// # Errors
 /// `Request`, with the place underlined, when the text does not parse or does not type.
 pub fn parse_with(
@@ -88,11 +91,14 @@ pub fn parse_with(
 }
 
 impl Parser<'_, '_> {
-    /// Adds a node for an operator whose left operand begins at `start`.
+    /// Adds a node for an operator whose left operand begins at `start`, so that an error of types
+    /// underlines the whole operation and not only its sign.
     fn binary_at(&mut self, start: usize, op: Binary, a: Id, b: Id) -> Result<Id> {
         let result = self.formula.binary(op, a, b);
         self.place(start, result)
     }
+    /// Parses an expression, one level deeper: the nesting is counted here and in every other rule
+    /// that calls itself, which bounds the stack.
     fn expression(&mut self) -> Result<Id> {
         self.nested(Self::or)
     }
@@ -122,8 +128,10 @@ impl Parser<'_, '_> {
         }
         Ok(left)
     }
-    /// `not a`, `!a`. With a parenthesis, `not(a)` is a call like any other function, which gives
-    /// the same node; without, the operator takes a whole comparison: `not a < b` is `not (a < b)`.
+    /// Parses `not a`, `!a`.
+    ///
+    /// With a parenthesis, `not(a)` is a call like any other function, which gives the same node;
+    /// without, the operator takes a whole comparison: `not a < b` is `not (a < b)`.
     fn not(&mut self) -> Result<Id> {
         let start = self.range().start;
         let call = matches!(
@@ -137,8 +145,10 @@ impl Parser<'_, '_> {
         }
         self.comparison()
     }
-    /// `a < b` and the like. A second comparison is refused, because readers of mathematics and of
-    /// C expect different things of `a < b < c`.
+    /// Parses `a < b` and the like, or a sum without a comparison.
+    ///
+    /// A second comparison is refused, because readers of mathematics and of C expect different
+    /// things of `a < b < c`.
     fn comparison(&mut self) -> Result<Id> {
         let start = self.range().start;
         let left = self.sum()?;
@@ -159,8 +169,11 @@ impl Parser<'_, '_> {
         }
         Ok(id)
     }
-    /// Adds a comparison. `>` and `>=` exchange their operands, so that two operators suffice;
-    /// `sqrt(a) < c` becomes a comparison of `a`.
+    /// Adds a comparison.
+    ///
+    /// `>` and `>=` exchange their operands, so that two orderings suffice for every backend, every
+    /// analysis of bounds and the recognition of conditions; `sqrt(a) < c` becomes a comparison of
+    /// `a`.
     fn compare(&mut self, start: usize, op: &str, a: Id, b: Id) -> Result<Id> {
         // Texts of the formula go to the side of the column that they are compared with.
         let (a, b) = (self.as_beside(a, b)?, self.as_beside(b, a)?);
@@ -186,6 +199,13 @@ impl Parser<'_, '_> {
     /// Roots are rounded to nearest and never change an order, so for every c there is a number s
     /// with √a < c ⇔ a < s in all bits ([`number::least_square`]). The comparison then costs no
     /// root, and pruning sees a square, whose bounds are exact.
+    ///
+    /// ```text
+    /// sqrt(a) <  c    a <  least s with √s ≥ c
+    /// sqrt(a) <= c    a <= largest s with √s ≤ c
+    /// c <  sqrt(a)    largest s with √s ≤ c  <  a
+    /// c <= sqrt(a)    least s with √s ≥ c   <= a
+    /// ```
     fn without_roots(&mut self, or_equal: bool, a: Id, b: Id) -> Result<(Id, Id)> {
         let (least, largest) = (number::least_square, number::largest_square);
         if let (Some(square), Some(c)) = (self.formula.square_under(a), self.formula.constant(b)) {
@@ -198,7 +218,8 @@ impl Parser<'_, '_> {
         }
         Ok((a, b))
     }
-    /// `a + b`, `a - b`, from left to right: the order of additions is the order of the text.
+    /// Parses `a + b`, `a - b`, from left to right: the order of additions is the order of the
+    /// text, so a user decides how a sum is rounded.
     fn sum(&mut self) -> Result<Id> {
         let start = self.range().start;
         let mut left = self.product()?;
@@ -214,7 +235,7 @@ impl Parser<'_, '_> {
             left = self.binary_at(start, op, left, right)?;
         }
     }
-    /// `a * b`, `a / b`, from left to right.
+    /// Parses `a * b`, `a / b`, from left to right: `a / b * c` is (a/b)·c.
     fn product(&mut self) -> Result<Id> {
         let start = self.range().start;
         let mut left = self.negation()?;
@@ -243,8 +264,10 @@ impl Parser<'_, '_> {
         }
         self.power()
     }
-    /// `a^b`, `a**b`. The exponent may have a sign and may be a power, so the operator binds to the
-    /// right. A square becomes a product: it costs one multiplication, and symmetry, bounds and
+    /// Parses `a^b`, `a**b`.
+    ///
+    /// The exponent may have a sign and may be a power, so the operator binds to the right: `2^3^2`
+    /// is 2⁹. A square becomes a product: it costs one multiplication, and symmetry, bounds and
     /// kernels look for products of a node with itself.
     fn power(&mut self) -> Result<Id> {
         let start = self.range().start;
@@ -260,7 +283,10 @@ impl Parser<'_, '_> {
         }
         Ok(base)
     }
-    /// `x.name`, `x[k]`, `x[a:b]`. Only the two rows have columns and components.
+    /// Parses `x.name`, `x[k]`, `x[a:b]`.
+    ///
+    /// Only the two rows have columns and components. Those of a computed vector are computed
+    /// values: `(x - y)[0]` is written `x[0] - y[0]`.
     fn postfix(&mut self) -> Result<Id> {
         let start = self.range().start;
         let base = self.primary()?;
@@ -284,7 +310,9 @@ impl Parser<'_, '_> {
         }
         Ok(base)
     }
-    /// A column by its name, after the dot.
+    /// Parses a column by its name, after the dot.
+    ///
+    /// Names are resolved here, once: nodes hold numbers, and no backend compares names.
     fn column(&mut self, side: Side) -> Result<Id> {
         let token = self.bump();
         let TokenKind::Name(name) = token.kind else {
@@ -321,7 +349,8 @@ impl Parser<'_, '_> {
     ///
     /// A text of the formula (`x.kind == 'ion'`) is held as a constant column of both tables. It is
     /// parsed as a column of x. If the other operand is a column of y, the comparison must depend
-    /// on rows of y alone, so that it can be hoisted.
+    /// on rows of y alone, so that it can be hoisted: as a column of x it would depend on the pair
+    /// and be computed for every one.
     fn as_beside(&mut self, id: Id, other: Id) -> Result<Id> {
         let (Node::At(Side::X, k), Node::At(Side::Y, _)) =
             (self.formula.node(id), self.formula.node(other))
@@ -362,7 +391,10 @@ impl Parser<'_, '_> {
             }
         }
     }
-    /// A number, a text, a name, a call or a parenthesis.
+    /// Parses a number, a text, a name, a call or a parenthesis.
+    ///
+    /// A token that begins none of them is put back before the error, so that the message names it
+    /// and underlines it. The end of the text is not put back, since nothing was taken.
     fn primary(&mut self) -> Result<Id> {
         let token = self.bump();
         match token.kind {
@@ -386,8 +418,10 @@ impl Parser<'_, '_> {
             }
         }
     }
-    /// What a name means: an operand of `reduce`, then a parameter, then a row or a constant. A
-    /// parameter may therefore hide a constant such as `e`.
+    /// Resolves a name: an operand of `reduce`, then a parameter, then a row or a constant.
+    ///
+    /// A parameter may therefore hide a constant such as `e`, and an operand of `reduce` hides
+    /// both: the innermost meaning wins, as in programming languages.
     fn name(&mut self, name: &str, range: Range<usize>) -> Result<Id> {
         if let Some(bound) = &self.bound
             && let Some(which) = bound.iter().position(|b| b == name)
