@@ -13,7 +13,7 @@ use std::sync::Arc;
 use zipfold::Problem;
 use zipfold::Query;
 use zipfold::Target;
-use zipfold::internals::run::Lent;
+use zipfold::internals::run::LentSink;
 use zipfold::problem::{FoldSpec, Input, NanPolicy, PairSpec, SCHEMA};
 use zipfold::{Data, Error, Output};
 use zipfold::{Precision, problem::Domain};
@@ -53,7 +53,7 @@ pub(crate) fn dense<'py>(
         None => None,
     };
     let target = match &out {
-        Some(out) => Target::Lent(Lent(Arc::new(Place::for_output(out, &shape)?))),
+        Some(out) => Target::Lent(LentSink(Arc::new(Place::for_output(out, &shape)?))),
         None => Target::Memory,
     };
     let problem = Problem {

@@ -33,6 +33,7 @@ pub fn check(files: &[File]) -> Vec<Violation> {
         flags::check,
         lengths::check,
         lints::check,
+        names::check_items,
         names::check_names,
         names::check_paths,
         crate::needs::check,

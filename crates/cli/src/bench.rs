@@ -17,7 +17,7 @@ use zipfold::internals::cpu::pairs::{Shared, SharedMatrix};
 use zipfold::internals::plan::cost::FRESH;
 use zipfold::internals::plan::{Overrides, Plan, Sink, Values};
 use zipfold::internals::query::{Query, Ready};
-use zipfold::internals::run::Lent;
+use zipfold::internals::run::LentSink;
 use zipfold::problem::Along;
 use zipfold::problem::{AxisSpec, FoldSpec};
 use zipfold::{Data, Error, Options, Outcome, Result, Table};
@@ -73,7 +73,7 @@ struct Rows {
     rows: usize,
     cols: usize,
     kind: String,
-    #[serde(default = "one")]
+    #[serde(default = "unscaled")]
     scale: f64,
     seed: u64,
     #[serde(rename = "type")]
@@ -89,7 +89,7 @@ struct Edges {
     bins: usize,
 }
 
-fn one() -> f64 {
+fn unscaled() -> f64 {
     1.0
 }
 
@@ -169,7 +169,7 @@ fn line(workload: &Workload, args: &BenchArgs, style: Style) -> Result<String> {
     let target = if args.fresh {
         Target::Memory
     } else {
-        Lender::of(&job, &plan)?
+        Lender::for_job(&job, &plan)?
     };
     let turn = || -> Result<(f64, Outcome)> {
         let start = Instant::now();
@@ -235,14 +235,14 @@ struct Lender {
 }
 
 impl Lender {
-    fn of(job: &Job, plan: &Plan) -> Result<Target> {
+    fn for_job(job: &Job, plan: &Plan) -> Result<Target> {
         let (n, m) = (job.space.n, job.space.m);
         let dense = job.folds.iter().filter_map(Fold::dense);
         let all = dense.map(|f| f.elements(n, m) as usize).sum::<usize>();
         let of = |precision| if plan.precision == precision { all } else { 0 };
         let single = written(of(Precision::F32), 1.0f32)?;
         let double = written(of(Precision::F64), 1.0f64)?;
-        Ok(Target::Lent(Lent(Arc::new(Lender { single, double }))))
+        Ok(Target::Lent(LentSink(Arc::new(Lender { single, double }))))
     }
 }
 

@@ -6,6 +6,7 @@ mod answer;
 mod args;
 mod ask;
 mod bench;
+mod commands;
 mod everything;
 mod flags;
 mod grammar;
@@ -28,7 +29,6 @@ mod target;
 mod terminal;
 mod text_file;
 mod values;
-mod work;
 
 use args::{Cli, Explained, Question, RunArgs, Verb};
 use clap::FromArgMatches;
@@ -69,7 +69,7 @@ fn main() {
     if let Err(error) = answer {
         terminal::error(&error);
         let interrupted = (error.blame() == Blame::Interrupted)
-            .then(work::interrupted_status)
+            .then(commands::interrupted_status)
             .flatten();
         std::process::exit(interrupted.unwrap_or(error.exit_code()));
     }
@@ -80,10 +80,10 @@ fn dispatch(verb: &Verb) -> Result<()> {
         Verb::Ask(Question::Dist(a)) if a.pair_source.is_some() => skeleton::dist(a),
         Verb::Ask(question) => {
             let (problem, run, name, budget) = asked(question)?;
-            work::run(&problem, run, name, &budget)
+            commands::run(&problem, run, name, &budget)
         }
         Verb::Infer(a) => infer::run(a.clone()),
-        Verb::Merge(a) => work::merge(&a.partials, &a.run),
+        Verb::Merge(a) => commands::merge(&a.partials, &a.run),
         Verb::Explain {
             what: Explained::Infer(a),
             ..
@@ -93,11 +93,11 @@ fn dispatch(verb: &Verb) -> Result<()> {
             verbose,
         } => {
             let (problem, run, _, budget) = asked(what)?;
-            work::explain(&problem, run, *verbose, &budget)
+            commands::explain(&problem, run, *verbose, &budget)
         }
         Verb::Emit { target, what } => {
             let (problem, run, _, budget) = asked(what)?;
-            work::emit(&problem, run, target, &budget)
+            commands::emit(&problem, run, target, &budget)
         }
         Verb::Bench(a) => bench::bench(a),
         Verb::Metrics(asked) => lists::metrics(asked),
@@ -129,7 +129,7 @@ fn asked(question: &Question) -> Result<(Problem, &RunArgs, &'static str, Budget
         Question::Join(a) => (&a.run, "join"),
         Question::Run(a) => (&a.run, "run"),
     };
-    let budget = work::budget(run)?;
+    let budget = commands::budget(run)?;
     let problem = match question {
         Question::Dist(a) => ask::dist(a, &budget),
         Question::Knn(a) => ask::knn(a, &budget),
@@ -137,7 +137,7 @@ fn asked(question: &Question) -> Result<(Problem, &RunArgs, &'static str, Budget
         Question::Hist(a) => ask::hist(a, &budget),
         Question::Reduce(a) => ask::reduce(a, &budget),
         Question::Join(a) => ask::join(a, &budget),
-        Question::Run(a) => work::problem_file(&a.problem, &budget),
+        Question::Run(a) => commands::problem_file(&a.problem, &budget),
     }?;
     Ok((problem, run, name, budget))
 }

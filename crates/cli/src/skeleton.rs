@@ -1,7 +1,7 @@
 //! `dist --pair-source`: the matrix of a function given as C source, by a device.
 
 use crate::args::Dist;
-use crate::work;
+use crate::commands;
 use zipfold::internals::device::{Wanted, required};
 use zipfold::internals::io::{NpyFile, OutputOptions};
 use zipfold::{Error, Result};
@@ -25,10 +25,10 @@ pub(crate) fn dist(args: &Dist) -> Result<()> {
         let e = Error::request("the matrix of a pair source goes to an .npy file").at("-o");
         return Err(e.remedy("-o d.npy"));
     };
-    let text = zipfold::internals::io::guard::Source::open(file, &work::budget(&args.run)?)?;
-    let function = text.whole_text(LONGEST, &work::budget(&args.run)?)?;
+    let text = zipfold::internals::io::guard::Source::open(file, &commands::budget(&args.run)?)?;
+    let function = text.whole_text(LONGEST, &commands::budget(&args.run)?)?;
     let device = required(Wanted::parse(&args.run.device)?)?;
-    let (x, y) = work::tables(&args.pair, &args.run)?;
+    let (x, y) = commands::tables(&args.pair, &args.run)?;
     let y = y.as_ref().unwrap_or(&x);
     let options = OutputOptions {
         force: args.run.force,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use zipfold_core::Table;
 use zipfold_core::pair::lower::{Lowered, Source, ZipForm};
-use zipfold_core::pair::named::{Named, Params, RowValues, Scale, all, find, require};
+use zipfold_core::pair::named::{Named, Params, RowValues, ScaleOption, all, find, require};
 use zipfold_core::pair::operators::{binary, unary};
 use zipfold_core::pair::{Evaluator, Formula, Id, Node, Param, Rows, Side, Symmetry, symmetry};
 
@@ -108,9 +108,9 @@ fn with(set: &Params, name: &str, value: Param) -> Params {
 fn tolerance(named: &Named, x: &[f64], y: &[f64], expected: f64) -> f64 {
     let norm = |r: &[f64]| r.iter().map(|v| v * v).sum::<f64>().sqrt();
     let scale = match named.scale {
-        Scale::Relative => expected.abs(),
-        Scale::Fixed(size) => size.max(expected.abs()),
-        Scale::Norms => norm(x) * norm(y),
+        ScaleOption::Relative => expected.abs(),
+        ScaleOption::Fixed(size) => size.max(expected.abs()),
+        ScaleOption::Norms => norm(x) * norm(y),
     };
     1e-12 * scale
 }
@@ -162,7 +162,7 @@ fn equal_rows_are_at_zero_in_distances_by_differences() {
     let mut random = Random(11);
     for named in all()
         .iter()
-        .filter(|n| n.scale == Scale::Relative && n.name != "additive_chi2")
+        .filter(|n| n.scale == ScaleOption::Relative && n.name != "additive_chi2")
     {
         for set in option_sets(named, 7, &mut random) {
             let formula = formula_of(named, &set, Some(7));

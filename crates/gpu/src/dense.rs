@@ -16,7 +16,7 @@ use zipfold_core::fold::{Fold, State, Tally, Written};
 use zipfold_core::{Domain, Error, Job, Precision, Result};
 use zipfold_plan::Tile;
 use zipfold_plan::device::Runtime;
-use zipfold_plan::device::matrix::{self, Matrix, Shape};
+use zipfold_plan::device::matrix::{self, Matrix, MatrixShape};
 use zipfold_plan::executor::{Folded, Sink};
 use zipfold_plan::low_precision::LowPrecision;
 use zipfold_plan::overrides::Residency;
@@ -70,16 +70,18 @@ pub fn source(
         work.triangle.map(|placing| ("zf_half", placing)),
     ];
     let mut source = header(runtime) + &panels::panels(job, rows);
-    if let matrix::Kernel::Products(_) = work.kernel {
+    if let matrix::MatrixKernel::Products(_) = work.kernel {
         source += products::functions();
     }
     for (name, map) in named.into_iter().flatten() {
         source += &match work.kernel {
-            matrix::Kernel::Products(half) => {
+            matrix::MatrixKernel::Products(half) => {
                 products::kernel(name, job, root, half, map, is_mirrored(job))
             }
-            matrix::Kernel::Blocks(shape) => text::kernel(name, job, root, &Shape { map, ..shape }),
-            matrix::Kernel::Pairs => {
+            matrix::MatrixKernel::Blocks(shape) => {
+                text::kernel(name, job, root, &MatrixShape { map, ..shape })
+            }
+            matrix::MatrixKernel::Pairs => {
                 cells::kernel(name, job, root, precision, map, is_mirrored(job))
             }
         };
@@ -101,9 +103,9 @@ impl<'j> Dense<'j> {
     ) -> Result<Self> {
         let source = source(job, work, precision, device.facts.runtime, rows)?;
         let (half, threads) = match work.kernel {
-            matrix::Kernel::Products(half) => (Some(half), products::THREADS),
-            matrix::Kernel::Blocks(shape) => (None, shape.threads()),
-            matrix::Kernel::Pairs => (None, cells::THREADS),
+            matrix::MatrixKernel::Products(half) => (Some(half), products::THREADS),
+            matrix::MatrixKernel::Blocks(shape) => (None, shape.threads()),
+            matrix::MatrixKernel::Pairs => (None, cells::THREADS),
         };
         let side = work.kernel.side();
         let names = if work.triangle.is_some() {

@@ -2,7 +2,7 @@
 
 use crate::dense::{self, Dense};
 use crate::emit::values;
-use crate::host::Host;
+use crate::host_fold::Host;
 use crate::points::{self, Points};
 use crate::rectangle::{Number, Rectangle};
 use crate::rows::{Kinds, Loaded, Rows};
@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::{Blame, Error, Job, Opt, Precision, Result};
 use zipfold_plan::device::matrix::{self, Matrix};
-use zipfold_plan::device::{Blocks, Facts, OnDevice, Runtime, Work};
+use zipfold_plan::device::{Blocks, DeviceWork, Facts, OnDevice, Runtime};
 use zipfold_plan::executor::{Executor, Folded, Nowhere, Sink, Stop};
 use zipfold_plan::overrides::Residency;
 use zipfold_plan::{Plan, Tile};
@@ -58,7 +58,7 @@ impl<'j> Engine<'j> {
         let Some(OnDevice { rows, work, .. }) = &plan.device else {
             return Err(Error::internal("a plan for the host on a device"));
         };
-        let folds = matches!(work, Work::Sweeps(_));
+        let folds = matches!(work, DeviceWork::Sweeps(_));
         // Filters decide in single precision what they can, in double precision the rest.
         let precision = if folds {
             Precision::F64
@@ -66,8 +66,8 @@ impl<'j> Engine<'j> {
             plan.precision
         };
         let half = match work {
-            Work::Matrix(Matrix {
-                kernel: matrix::Kernel::Products(half),
+            DeviceWork::Matrix(Matrix {
+                kernel: matrix::MatrixKernel::Products(half),
                 ..
             }) => Some(*half),
             _ => None,
@@ -82,13 +82,13 @@ impl<'j> Engine<'j> {
         let block = Blocks::new(job, plan).map(|blocks| blocks.window(at));
         let held = Rows::load(job, (*rows, block), &device, kinds)?;
         let family = match work {
-            Work::Matrix(work) => {
+            DeviceWork::Matrix(work) => {
                 Family::Dense(Box::new(Dense::load(job, work, precision, *rows, &device)?))
             }
-            Work::Sweeps(sweeps) => {
+            DeviceWork::Sweeps(sweeps) => {
                 Family::Points(Box::new(Points::load(job, sweeps, *rows, &device)?))
             }
-            Work::Values => Self::values(job, precision, *rows, &device)?,
+            DeviceWork::Values => Self::values(job, precision, *rows, &device)?,
         };
         Ok(Engine {
             job,
@@ -322,15 +322,15 @@ pub fn sources(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Vec<(String, 
     };
     let one = |name: &str, source| Ok(vec![(name.to_string(), source)]);
     match work {
-        Work::Matrix(work) => one(
+        DeviceWork::Matrix(work) => one(
             "dense",
             dense::source(job, work, plan.precision, runtime, *rows)?,
         ),
-        Work::Values => one(
+        DeviceWork::Values => one(
             "values",
             values::source(job, plan.precision, runtime, *rows),
         ),
-        Work::Sweeps(sweeps) => {
+        DeviceWork::Sweeps(sweeps) => {
             let made = sweeps.passes.iter().map(|shape| {
                 let source = points::source(job, sweeps, shape, runtime, *rows)?;
                 Ok((format!("points, anchors {:?}", shape.anchor), source))

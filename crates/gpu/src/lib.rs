@@ -6,7 +6,7 @@ pub mod contract;
 pub mod dense;
 pub mod emit;
 pub mod engine;
-pub mod host;
+pub mod host_fold;
 mod join;
 pub mod pack;
 pub mod paged;

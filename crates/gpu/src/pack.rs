@@ -52,7 +52,7 @@ pub fn pack_halves(
         fill(low, table, side, panels.start + panel, |at, v| {
             let (w, lane) = (at / PANEL, at % PANEL);
             match w.checked_sub(low.dim) {
-                None => rows[(w / GROUP * PANEL + lane) * GROUP + w % GROUP] = half.of(v as f32),
+                None => rows[(w / GROUP * PANEL + lane) * GROUP + w % GROUP] = half.round(v as f32),
                 Some(attr) => numbers[attr * PANEL + lane] = v as f32,
             }
         });

@@ -209,7 +209,7 @@ fn truth(job: &Job, sweeps: &Sweeps) -> Option<Truth> {
         .as_ref()
         .zip(sweeps.filter.filter(|f| f.predicate))?;
     let (root, _) = filtered(job)?;
-    Truth::of(
+    Truth::recognise(
         &job.low,
         &Bounds::new(&job.low, ranges.clone()),
         job.low.formula.roots[root],

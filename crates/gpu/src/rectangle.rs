@@ -6,7 +6,7 @@ use zipfold_core::fold::Value;
 use zipfold_plan::executor;
 
 /// Numbers that devices compute.
-pub trait Number: Plain + Default + Send + Sync + Value + executor::Number {
+pub trait Number: Plain + Default + Send + Sync + Value + executor::ValueType {
     /// Not a number.
     const NAN: Self;
     /// Widened.

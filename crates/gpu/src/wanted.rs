@@ -27,7 +27,7 @@ pub enum Which {
 impl Which {
     /// The device of this number alone; none for a number above 63.
     #[doc(hidden)]
-    pub fn one(number: usize) -> Self {
+    pub fn only(number: usize) -> Self {
         Which::Numbers(if number > MOST { 0 } else { 1 << number })
     }
 }

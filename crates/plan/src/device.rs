@@ -24,7 +24,7 @@ mod work;
 pub use blocks::Blocks;
 pub use facts::{Facts, Runtime, ids};
 pub use sweeps::{MOST_STATE, folds};
-pub use work::{OnDevice, Work};
+pub use work::{DeviceWork, OnDevice};
 
 use matrix::Matrix;
 use rounding::Ranges;
@@ -94,10 +94,10 @@ pub fn plan_for_all(
     let matrix = Matrix::choose(job, plan.precision, facts.runtime, half, overrides)?;
     // One matrix, else one fold, else values for the host.
     let work = match matrix {
-        Some(matrix) => Work::Matrix(matrix),
-        None if overrides.device_family == Some(DeviceFamily::Values) => Work::Values,
+        Some(matrix) => DeviceWork::Matrix(matrix),
+        None if overrides.device_family == Some(DeviceFamily::Values) => DeviceWork::Values,
         None => Sweeps::choose(job, facts.runtime, overrides, ranges)?
-            .map_or(Work::Values, Work::Sweeps),
+            .map_or(DeviceWork::Values, DeviceWork::Sweeps),
     };
     // Tiles of the host are far too small for a device.
     if overrides.tile_rows.is_none() && overrides.tile_cols.is_none() {
@@ -158,7 +158,7 @@ fn tiles_of_a_unit(tiles: usize, devices: usize) -> usize {
 
 /// Predicts the seconds of the kernels of all `devices`. Each takes the next unit when it is done
 /// with one, so their rates add. Pushes the rate of each to the reasons.
-fn shared_seconds(job: &Job, devices: &[Facts], work: &Work, plan: &mut Plan) -> f64 {
+fn shared_seconds(job: &Job, devices: &[Facts], work: &DeviceWork, plan: &mut Plan) -> f64 {
     let mut rates = 0.0;
     for facts in devices {
         let seconds = kernel_seconds(job, facts, plan.cells, work);
@@ -278,11 +278,11 @@ fn residency(job: &Job, facts: &Facts, overrides: &Overrides) -> Residency {
 
 /// Returns why the kernels are built as they are, for `explain`: the leaf of the decision tree, or
 /// the blocks of a triangle map that do nothing.
-fn reasons(job: &Job, plan: &Plan, work: &Work) -> Vec<String> {
+fn reasons(job: &Job, plan: &Plan, work: &DeviceWork) -> Vec<String> {
     let loads = |numbers: usize| format!("loads of {numbers} numbers");
     match work {
-        Work::Values => vec![],
-        Work::Sweeps(sweeps) => {
+        DeviceWork::Values => vec![],
+        DeviceWork::Sweeps(sweeps) => {
             let mut out = vec![sweeps.reason.to_string()];
             out.extend(sweeps.passes.first().map(|pass| loads(pass.load)));
             if sweeps.passes.iter().any(|pass| pass.balanced) {
@@ -290,8 +290,8 @@ fn reasons(job: &Job, plan: &Plan, work: &Work) -> Vec<String> {
             }
             out
         }
-        Work::Matrix(matrix) => {
-            let load = if let matrix::Kernel::Blocks(shape) = matrix.kernel {
+        DeviceWork::Matrix(matrix) => {
+            let load = if let matrix::MatrixKernel::Blocks(shape) = matrix.kernel {
                 Some(loads(shape.load))
             } else {
                 None

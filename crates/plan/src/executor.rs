@@ -87,14 +87,14 @@ pub enum Values<'a> {
 }
 
 /// The types of values.
-pub trait Number: Copy {
+pub trait ValueType: Copy {
     /// Wraps a run.
     fn values(run: &[Self]) -> Values<'_>;
     /// Unwraps a run of this type.
     fn run(values: Values<'_>) -> Option<&[Self]>;
 }
 
-impl Number for f32 {
+impl ValueType for f32 {
     fn values(run: &[f32]) -> Values<'_> {
         Values::F32(run)
     }
@@ -107,7 +107,7 @@ impl Number for f32 {
     }
 }
 
-impl Number for f64 {
+impl ValueType for f64 {
     fn values(run: &[f64]) -> Values<'_> {
         Values::F64(run)
     }

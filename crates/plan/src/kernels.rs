@@ -5,7 +5,7 @@
 //! so that predictions scale with the number of units and the clock of a device. The constants are
 //! rates of one NVIDIA H200, measured in `bench/records`.
 
-use crate::device::matrix::{Kernel, Matrix};
+use crate::device::matrix::{Matrix, MatrixKernel};
 use crate::device::sweeps::Sweeps;
 use crate::device::{self, Facts};
 use crate::sweep::{FEW, HELD, WIDE, Work, width};
@@ -36,14 +36,14 @@ const BESIDE: f64 = 1.8e-4;
 
 /// Predicts the seconds of the kernels alone: operations per pair times pairs, divided by what the
 /// device starts per second.
-pub fn kernel_seconds(job: &Job, facts: &Facts, cells: u64, work: &device::Work) -> f64 {
+pub fn kernel_seconds(job: &Job, facts: &Facts, cells: u64, work: &device::DeviceWork) -> f64 {
     let lanes = if job.precision == Precision::F32 {
         LANES
     } else {
         LANES / 2.0
     };
     let cycles = facts.units.max(1) as f64 * facts.clock.max(1e6);
-    let tiled = matches!(work, device::Work::Sweeps(sweeps) if sweeps.is_tiled());
+    let tiled = matches!(work, device::DeviceWork::Sweeps(sweeps) if sweeps.is_tiled());
     // By the way values take: into a matrix, from tiles, or from a sweep.
     let cell = match job.folds.first() {
         Some(Fold::Dense(_)) => matrix_operations(job, work),
@@ -65,7 +65,7 @@ pub fn kernel_seconds(job: &Job, facts: &Facts, cells: u64, work: &device::Work)
 
 /// Operations of a pair of a matrix: its reductions, its own operations, and writing it, twice if
 /// it is mirrored.
-fn matrix_operations(job: &Job, work: &device::Work) -> f64 {
+fn matrix_operations(job: &Job, work: &device::DeviceWork) -> f64 {
     let mirrored = job.folds[0]
         .dense()
         .is_some_and(|f| f.is_mirrored(&job.space));
@@ -73,8 +73,8 @@ fn matrix_operations(job: &Job, work: &device::Work) -> f64 {
     let single = job.low.operations().1 as f64;
     if matches!(
         work,
-        device::Work::Matrix(Matrix {
-            kernel: Kernel::Products(_),
+        device::DeviceWork::Matrix(Matrix {
+            kernel: MatrixKernel::Products(_),
             ..
         })
     ) {
@@ -102,7 +102,7 @@ fn tiled_operations(job: &Job) -> f64 {
 
 /// Operations of a pair of a sweep. Rows of more than 32 numbers come from device memory for every
 /// pair, which sets the pace.
-fn sweep_operations(job: &Job, work: &device::Work) -> f64 {
+fn sweep_operations(job: &Job, work: &device::DeviceWork) -> f64 {
     let widest = width(job, 0).max(width(job, 1));
     let dim = job.low.dim as f64;
     // Registers hold short rows; wider ones are loaded for every pair, and the widest come from far
@@ -174,8 +174,8 @@ fn is_product(job: &Job, body: Id) -> bool {
 }
 
 /// Operations of a fold for every pair of a sweep, with the loop of the sweep.
-fn fold_operations(fold: &Fold, work: &device::Work, widest: usize) -> f64 {
-    let sweeps = if let device::Work::Sweeps(sweeps) = work {
+fn fold_operations(fold: &Fold, work: &device::DeviceWork, widest: usize) -> f64 {
+    let sweeps = if let device::DeviceWork::Sweeps(sweeps) = work {
         Some(sweeps)
     } else {
         None

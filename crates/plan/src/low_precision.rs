@@ -29,7 +29,7 @@ impl LowPrecision {
         }
     }
     /// Returns the nearest number of 16 bits, ties to even, as its bits.
-    pub fn of(self, value: f32) -> u16 {
+    pub fn round(self, value: f32) -> u16 {
         match self {
             LowPrecision::F16 => f16::from_f32(value).to_bits(),
             LowPrecision::Bf16 => bf16::from_f32(value).to_bits(),
@@ -44,7 +44,7 @@ impl LowPrecision {
     }
     /// Returns whether `value` is one of these numbers.
     pub fn holds(self, value: f32) -> bool {
-        self.value(self.of(value)) == value
+        self.value(self.round(value)) == value
     }
 }
 
@@ -94,7 +94,7 @@ pub fn input(job: &Job, overrides: &Overrides) -> Result<Option<LowPrecision>> {
         return Err(no_products());
     }
     if !all(job, |v| {
-        !v.is_finite() || half.value(half.of(v)).is_finite()
+        !v.is_finite() || half.value(half.round(v)).is_finite()
     }) {
         let e = Error::request(format!("a number does not fit {}", half.name()))
             .at(Opt::Set.like("dense.input"));
@@ -147,7 +147,7 @@ mod tests {
         for half in [LowPrecision::F16, LowPrecision::Bf16] {
             for bits in 0..=u16::MAX {
                 let value = half.value(bits);
-                let again = half.of(value);
+                let again = half.round(value);
                 assert!(
                     again == bits || value.is_nan() && half.value(again).is_nan(),
                     "{half:?} {bits:#x}"
@@ -168,14 +168,14 @@ mod tests {
             for bits in 0..last {
                 let (a, b) = (half.value(bits), half.value(bits + 1));
                 let middle = ((f64::from(a) + f64::from(b)) / 2.0) as f32;
-                assert_eq!(half.of(middle), bits + (bits & 1), "{half:?} {bits:#x}");
-                assert_eq!(half.of(middle.next_down()), bits);
-                assert_eq!(half.of(middle.next_up()), bits + 1);
-                assert_eq!(half.of(-middle), 0x8000 | (bits + (bits & 1)));
+                assert_eq!(half.round(middle), bits + (bits & 1), "{half:?} {bits:#x}");
+                assert_eq!(half.round(middle.next_down()), bits);
+                assert_eq!(half.round(middle.next_up()), bits + 1);
+                assert_eq!(half.round(-middle), 0x8000 | (bits + (bits & 1)));
             }
         }
         assert_eq!(
-            [65519.0, 65520.0, 1e9].map(|v| LowPrecision::F16.of(v)),
+            [65519.0, 65520.0, 1e9].map(|v| LowPrecision::F16.round(v)),
             [0x7bff, 0x7c00, 0x7c00]
         );
     }

@@ -26,7 +26,7 @@ pub enum Work {
 
 impl Work {
     /// Returns the work of the first fold of `job`; a device folds one.
-    pub fn of(job: &Job) -> Self {
+    pub fn for_job(job: &Job) -> Self {
         job.folds.first().map_or(Work::Sums, Work::of_fold)
     }
     /// Returns the work of `fold`.

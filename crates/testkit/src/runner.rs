@@ -11,7 +11,7 @@ use zipfold::{Options, Target};
 use zipfold_core::fold::Fold;
 use zipfold_core::opt::is_mark;
 use zipfold_core::oracle::{self, OracleAnswer};
-use zipfold_core::pair::named::{self, Scale};
+use zipfold_core::pair::named::{self, ScaleOption};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Budget, Data, Error, Job, Precision, Problem, Table, describe};
 
@@ -231,14 +231,14 @@ fn differences(got: &[Numbers], wanted: &[Numbers], variant: &Variant) -> Vec<St
 
 /// How values in single precision are bounded: named metrics have a scale, and matrices alone are
 /// computed so.
-fn bound(problem: &Problem, job: &Job) -> Option<Scale> {
+fn bound(problem: &Problem, job: &Job) -> Option<ScaleOption> {
     let dense = job.folds.iter().all(Fold::is_dense);
     let named = named::find(problem.pair.metric.as_deref()?)?;
     (dense && problem.cell.is_none() && problem.nan != NanPolicy::Skip).then_some(named.scale)
 }
 
 /// Runs on the inputs rounded to f32, and holds the values to the oracle's of the same inputs.
-fn in_single(problem: &Problem, data: &Data, scale: Scale) -> Result<Vec<String>, Error> {
+fn in_single(problem: &Problem, data: &Data, scale: ScaleOption) -> Result<Vec<String>, Error> {
     let (x, y) = (rounded(&data.x)?, data.y.as_ref().map(rounded).transpose()?);
     let job = describe(
         &Problem {
@@ -265,9 +265,9 @@ fn in_single(problem: &Problem, data: &Data, scale: Scale) -> Result<Vec<String>
     let top = norm(&job.x) * norm(job.other());
     let near = |a: f64, b: f64| {
         let size = match scale {
-            Scale::Relative => b.abs(),
-            Scale::Fixed(v) => v.max(b.abs()),
-            Scale::Norms => top.max(b.abs()),
+            ScaleOption::Relative => b.abs(),
+            ScaleOption::Fixed(v) => v.max(b.abs()),
+            ScaleOption::Norms => top.max(b.abs()),
         };
         same(a, b) || a == b || (a - b).abs() <= 1e-5 * size
     };

@@ -31,7 +31,7 @@ pub fn contract<S: Semiring>(
     settings: &Settings,
 ) -> Result<Vec<S::Value>> {
     check(cards, tables, keep)?;
-    let all = with_free(cards, tables, semiring.one());
+    let all = with_free(cards, tables, semiring.unit());
     // Counting visits some hundred million configurations a second, whatever the join.
     let rates = Rates {
         matrix: 0.3e9,
@@ -68,7 +68,7 @@ pub fn contract<S: Semiring>(
     }
     let mut scope: Vec<Var> = keep.to_vec();
     scope.sort_by_key(|v| plan.rank[*v]);
-    let mut result = vec![semiring.one(); entries(&scope, cards).unwrap_or(0)];
+    let mut result = vec![semiring.unit(); entries(&scope, cards).unwrap_or(0)];
     for root in &plan.roots {
         result = join.run(
             &[(&scope, &result), (&plan.nodes[*root].scope, &made[*root])],

@@ -77,14 +77,14 @@ pub enum Target {
     Npy(String, OutputOptions),
     /// Into memory that the caller owns.
     #[doc(hidden)]
-    Lent(Lent),
+    Lent(LentSink),
 }
 
 /// A place for dense results that the caller owns; it outlives the run.
 #[derive(Clone)]
-pub struct Lent(pub Arc<dyn Sink + Send>);
+pub struct LentSink(pub Arc<dyn Sink + Send>);
 
-impl std::fmt::Debug for Lent {
+impl std::fmt::Debug for LentSink {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Lent")
     }

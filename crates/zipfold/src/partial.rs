@@ -66,7 +66,7 @@ impl Partial {
     /// # Errors
     /// `Request` with what differs.
     #[doc(hidden)]
-    pub fn of(self, identity: &Identity, path: &Path) -> Result<Self> {
+    pub fn matching(self, identity: &Identity, path: &Path) -> Result<Self> {
         let Some(what) = identity.difference(&self.identity) else {
             return Ok(self);
         };
@@ -325,7 +325,7 @@ pub(crate) fn read_sealed<T: DeserializeOwned>(
     get(payload(), &name)
 }
 
-/// The checkpoint at `path`, if there is one; whether it is of this run is for [`Partial::of`] to
+/// The checkpoint at `path`, if there is one; whether it is of this run is for [`Partial::matching`] to
 /// say.
 ///
 /// # Errors

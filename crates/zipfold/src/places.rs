@@ -1,7 +1,7 @@
 //! Where dense results are while a run goes on (memory, a file, memory of the caller), and what of
 //! them a checkpoint vouches for.
 
-use crate::options::{Lent, Target};
+use crate::options::{LentSink, Target};
 use crate::outcome::Output;
 use crate::partial::aside;
 use rayon::prelude::*;
@@ -48,7 +48,7 @@ pub(crate) enum Place<T: Shared> {
     /// In the file that becomes the output.
     File(NpyFile),
     /// In memory of the caller.
-    Lent(Lent),
+    Lent(LentSink),
 }
 
 /// Where the results of a run are.

@@ -32,7 +32,7 @@ impl Workers {
     ///
     /// # Errors
     /// `Resource` when the system refuses threads.
-    pub(crate) fn of(job: &Job, plan: &Plan) -> Result<Workers> {
+    pub(crate) fn for_plan(job: &Job, plan: &Plan) -> Result<Workers> {
         if let Some(on) = &plan.device {
             // A thread waits for each device, so none of them may be the caller's: this pool is
             // nobody else's.

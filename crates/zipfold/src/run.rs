@@ -4,7 +4,7 @@
 use crate::checkpoint::Keeper;
 use crate::identity::Identity;
 use crate::matches;
-pub use crate::options::{Lent, Options, Progress, Target};
+pub use crate::options::{LentSink, Options, Progress, Target};
 pub use crate::outcome::{Outcome, Output};
 use crate::partial::{self, Partial};
 use crate::places::{Place, Places, Run, Typed, UnitPlaces};
@@ -111,7 +111,7 @@ fn run_typed<'e, T: Typed>(
     load: impl FnOnce(&Plan) -> Result<Box<dyn Executor + 'e>> + Send,
 ) -> Result<Outcome> {
     let start = Instant::now();
-    let workers = Workers::of(job, &plan)?;
+    let workers = Workers::for_plan(job, &plan)?;
     // All data are read for it; only what may be resumed or merged needs it.
     let keyed = options.checkpoint.is_some() || options.shard.is_some();
     let found = match &options.checkpoint {
@@ -125,7 +125,7 @@ fn run_typed<'e, T: Typed>(
     }
     let identity = keyed.then(|| Identity::of(problem, job, &plan, options.shard));
     let found = match (found, &identity) {
-        (Some((found, path)), Some(identity)) => Some(found.of(identity, path)?),
+        (Some((found, path)), Some(identity)) => Some(found.matching(identity, path)?),
         _ => None,
     };
     let resumed = found.is_some();

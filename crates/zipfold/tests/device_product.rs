@@ -108,7 +108,7 @@ fn every_task_has_the_answer_of_the_host() {
                     ..host.clone()
                 };
                 let beside = Settings {
-                    device: Wanted::Devices(Runtime::OpenCl, Which::one(0)),
+                    device: Wanted::Devices(Runtime::OpenCl, Which::only(0)),
                     ..host.clone()
                 };
                 let want = ask(&network, &task, &[], &host);
@@ -167,7 +167,7 @@ fn slices_on_a_device_have_the_answer_of_the_host() {
         let want = ask(&network, &task, &[], &host);
         let memory = want.peak_bytes * 3 / 4;
         let beside = Settings {
-            device: Wanted::Devices(Runtime::OpenCl, Which::one(0)),
+            device: Wanted::Devices(Runtime::OpenCl, Which::only(0)),
             memory,
             ..host
         };
@@ -283,7 +283,7 @@ fn a_device_that_fails_or_is_full_leaves_its_joins_to_the_host() {
         .find(joined)
         .unwrap();
     let beside = Settings {
-        device: Wanted::Devices(Runtime::OpenCl, Which::one(0)),
+        device: Wanted::Devices(Runtime::OpenCl, Which::only(0)),
         ..host.clone()
     };
     for task in [Task::Pr, Task::Mar, Task::Map] {

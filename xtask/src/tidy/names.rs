@@ -1,12 +1,33 @@
-//! File names that say something, and no path of one machine.
+//! Names that say something: of files, functions and types; and no path of one machine.
 
+use super::{member, shipped};
 use crate::Violation;
+use crate::source::{Source, is_word};
 use crate::tree::File;
+use std::collections::{BTreeMap, BTreeSet};
 
 const VAGUE: [&str; 9] = [
     "base", "util", "utils", "helper", "helpers", "misc", "common", "shared", "stuff",
 ];
 const SOURCES: [&str; 6] = ["rs", "py", "c", "h", "cl", "cu"];
+
+/// Names of functions that say nothing without the type before them.
+const BARE: [&str; 3] = ["of", "at", "one"];
+const TYPES: [&str; 4] = ["struct", "enum", "trait", "union"];
+
+/// By crate: functions with a name of [`BARE`], and types that are called like another one of the
+/// crate. The numbers may only fall; a crate that is not here has none.
+const LEFT: &[(&str, [usize; 2])] = &[
+    ("crates/cli", [1, 1]),
+    ("crates/core", [6, 1]),
+    ("crates/cpu", [2, 24]),
+    ("crates/gpu", [1, 6]),
+    ("crates/io", [0, 6]),
+    ("crates/plan", [4, 3]),
+    ("crates/product", [2, 16]),
+    ("crates/testkit", [0, 2]),
+    ("crates/zipfold", [3, 3]),
+];
 
 /// In halves, so that this file does not hold what it forbids.
 const FOLDERS: [[&str; 2]; 4] = [
@@ -65,4 +86,78 @@ fn holds_absolute(line: &str, folder: &str) -> bool {
         let before = line[..at].chars().next_back();
         before.is_none_or(|c| !(c.is_alphanumeric() || "-_.~})]/*".contains(c)))
     })
+}
+
+/// Crates with more bare names of functions, or more types of one name, than were left.
+pub fn check_items(files: &[File]) -> Vec<Violation> {
+    let mut crates: BTreeMap<&str, [Vec<String>; 2]> = BTreeMap::new();
+    for file in files.iter().filter(|file| shipped(&file.path)) {
+        let [functions, types] = crates
+            .entry(member(&file.path).unwrap_or_default())
+            .or_default();
+        let source = Source::new(&file.text);
+        let named = items(&source, &["fn"]).into_iter();
+        functions.extend(named.filter(|name| BARE.contains(&name.as_str())));
+        types.extend(items(&source, &TYPES));
+    }
+    let check = |(name, [functions, types]): (&str, [Vec<String>; 2])| {
+        let all: BTreeSet<&String> = types.iter().collect();
+        check_crate(name, [functions.len(), types.len() - all.len()])
+    };
+    crates.into_iter().flat_map(check).collect()
+}
+
+fn check_crate(name: &str, found: [usize; 2]) -> Vec<Violation> {
+    let left = LEFT
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map_or([0; 2], |(_, left)| *left);
+    let what = [
+        "functions called `of`, `at` or `one`",
+        "types with the name of another type of the crate",
+    ];
+    let wrong = (0..2).filter(|at| found[*at] != left[*at]);
+    wrong
+        .map(|at| {
+            let advice = match found[at] < left[at] {
+                true => "write the lower number",
+                false => "rename what is new",
+            };
+            let text = format!(
+                "{} {}, {} are allowed: {advice}",
+                found[at], what[at], left[at]
+            );
+            Violation::new(name, 1, text)
+        })
+        .collect()
+}
+
+/// The names after these keywords, outside tests.
+fn items(source: &Source, keywords: &[&str]) -> Vec<String> {
+    let tests = source.test_lines();
+    let is_tested = |at: usize| {
+        let line = source.line(at);
+        tests
+            .iter()
+            .any(|(first, last)| (first..=last).contains(&&line))
+    };
+    let name = |at: usize| -> String {
+        let first = source.next(at).unwrap_or(source.code.len());
+        let bytes = source.code[first..]
+            .iter()
+            .take_while(|byte| is_word(**byte));
+        bytes.map(|byte| char::from(*byte)).collect()
+    };
+    keywords
+        .iter()
+        .flat_map(|keyword| {
+            source
+                .words(keyword)
+                .into_iter()
+                .map(move |at| at + keyword.len())
+        })
+        .filter(|at| !is_tested(*at))
+        .map(name)
+        .filter(|name| !name.is_empty())
+        .collect()
 }

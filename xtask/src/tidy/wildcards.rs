@@ -48,7 +48,7 @@ const LEFT: &[(&str, usize)] = &[
     ("crates/cpu/src/pairs/screen.rs", 1),
     ("crates/gpu/src/dense.rs", 1),
     ("crates/gpu/src/emit/strip.rs", 1),
-    ("crates/gpu/src/host.rs", 1),
+    ("crates/gpu/src/host_fold.rs", 1),
     ("crates/gpu/src/points.rs", 4),
     ("crates/plan/src/kernels.rs", 4),
     ("crates/plan/src/prune/estimate.rs", 2),

@@ -12,7 +12,7 @@ pub trait Semiring: Sync {
     /// The identity of ⊕.
     fn zero(&self) -> Self::Value;
     /// The identity of ⊗.
-    fn one(&self) -> Self::Value;
+    fn unit(&self) -> Self::Value;
     /// a ⊕ b.
     fn add(&self, a: Self::Value, b: Self::Value) -> Self::Value;
     /// a ⊗ b.
@@ -27,7 +27,7 @@ macro_rules! semiring {
         impl Semiring for $name {
             type Value = $value;
             fn zero(&self) -> $value { $zero }
-            fn one(&self) -> $value { $one }
+            fn unit(&self) -> $value { $one }
             fn add(&self, a: $value, b: $value) -> $value { $add(a, b) }
             fn mul(&self, a: $value, b: $value) -> $value { $mul(a, b) }
         }

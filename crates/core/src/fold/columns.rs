@@ -131,7 +131,7 @@ impl<'a> From<&'a [u64]> for Numbers<'a> {
 type Make<'a> = Box<dyn Fn(&Range<usize>) -> Numbers<'a> + 'a>;
 
 /// Where the numbers of a column come from.
-enum Source<'a> {
+enum ColumnSource<'a> {
     Held(Numbers<'a>),
     /// Made when they are asked for: long answers are not held twice.
     Made(Make<'a>),
@@ -147,7 +147,7 @@ pub struct Column<'a> {
     pub role: Role,
     /// Whether it only says which place of the grid a line is.
     pub index: bool,
-    source: Source<'a>,
+    source: ColumnSource<'a>,
 }
 
 impl<'a> Column<'a> {
@@ -159,7 +159,7 @@ impl<'a> Column<'a> {
             header: name.into(),
             role,
             index: false,
-            source: Source::Held(numbers.into()),
+            source: ColumnSource::Held(numbers.into()),
         }
     }
     /// A column whose numbers are made when they are asked for.
@@ -174,7 +174,7 @@ impl<'a> Column<'a> {
             header: name.into(),
             role,
             index: false,
-            source: Source::Made(Box::new(make)),
+            source: ColumnSource::Made(Box::new(make)),
         }
     }
     /// The same with another name in tables.
@@ -196,8 +196,8 @@ impl<'a> Column<'a> {
     /// The numbers of `lines`.
     pub fn part(&self, lines: &Range<usize>) -> Numbers<'_> {
         match &self.source {
-            Source::Held(numbers) => numbers.part(lines),
-            Source::Made(make) => make(lines),
+            ColumnSource::Held(numbers) => numbers.part(lines),
+            ColumnSource::Made(make) => make(lines),
         }
     }
 }

@@ -91,7 +91,7 @@ impl ExtremesState {
         }
     }
     /// Returns the state with these extremes.
-    pub fn of(ends: Vec<Option<[f64; 2]>>) -> Self {
+    pub fn from_ends(ends: Vec<Option<[f64; 2]>>) -> Self {
         ExtremesState {
             ends: ends
                 .into_iter()
@@ -134,7 +134,7 @@ mod tests {
         state.merge(&ExtremesState::new(&fold));
         assert_eq!(state.ends(), [[f64::INFINITY, f64::NEG_INFINITY]; 2]);
         state.absorb(1, &[f64::NAN, -2.0, 7.0, 3.0]);
-        state.merge(&ExtremesState::of(vec![Some([1.0, 1.0]), None]));
+        state.merge(&ExtremesState::from_ends(vec![Some([1.0, 1.0]), None]));
         assert_eq!(state.ends(), [[1.0, 1.0], [-2.0, 7.0]]);
     }
 }

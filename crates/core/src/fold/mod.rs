@@ -56,7 +56,7 @@ pub use rows::{RowFold, RowOp, RowPiece, RowState};
 pub use runs::{Run, Value};
 pub use scale::Scale;
 pub use select::{Select, SelectKind, SelectState};
-pub use sparse::{Others, SparseRow};
+pub use sparse::{OtherRows, SparseRow};
 pub use top::{Top, TopSpec, TopState};
 
 /// Side of the square blocks in which float sums are taken: the values of a block are added first,

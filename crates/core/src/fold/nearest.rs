@@ -324,17 +324,17 @@ impl NearestState {
     }
     /// Returns the indices of `rows`, as [`NearestState::finish`] does.
     pub fn indices_of(&self, fold: &Nearest, rows: &Range<usize>) -> Vec<i64> {
-        self.of(fold, rows, -1, |(_, index)| *index as i64)
+        self.per_candidate(fold, rows, -1, |(_, index)| *index as i64)
     }
     /// Returns the values of `rows`, as [`NearestState::finish`] does.
     pub fn values_of(&self, fold: &Nearest, rows: &Range<usize>) -> Vec<f64> {
         let value = |v: f64| if fold.squared { v.sqrt() } else { v };
-        self.of(fold, rows, f64::NAN, |(v, _)| {
+        self.per_candidate(fold, rows, f64::NAN, |(v, _)| {
             value(if fold.largest { -*v } else { *v })
         })
     }
     /// Returns something of every candidate of `rows`, padded to k with `none`.
-    fn of<T: Copy>(
+    fn per_candidate<T: Copy>(
         &self,
         fold: &Nearest,
         rows: &Range<usize>,

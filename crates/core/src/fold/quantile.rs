@@ -122,14 +122,14 @@ const MARGIN: f64 = 1.5;
 
 /// Finds values by rank, for one row after another. It keeps its buffers.
 #[derive(Default)]
-struct Finder {
+struct QuantileFinder {
     /// Some of the values, sorted; empty for short rows.
     sample: Vec<f64>,
     /// Buffer for the values near a rank.
     near: Vec<f64>,
 }
 
-impl Finder {
+impl QuantileFinder {
     /// Takes a sample of `values`, none of which is NaN. The stride is fixed, so the result is
     /// reproducible; a row that is periodic in it makes the search slower, never wrong.
     fn sample(&mut self, values: &[f64]) {
@@ -190,7 +190,7 @@ fn select(values: &mut [f64], rank: usize) -> (f64, Option<f64>) {
 
 impl Quantile {
     /// Returns the quantiles of `values`: NaN without values, or if one is NaN, as NumPy.
-    fn of(&self, values: &mut [f64], finder: &mut Finder) -> Vec<f64> {
+    fn quantiles(&self, values: &mut [f64], finder: &mut QuantileFinder) -> Vec<f64> {
         if values.is_empty() || values.iter().any(|v| v.is_nan()) {
             return vec![f64::NAN; self.q.len()];
         }
@@ -201,7 +201,7 @@ impl Quantile {
                 .q
                 .iter()
                 .map(|q| {
-                    self.one(values.len(), *q, |at| {
+                    self.quantile(values.len(), *q, |at| {
                         (values[at], values.get(at + 1).copied())
                     })
                 })
@@ -211,13 +211,13 @@ impl Quantile {
         let count = values.len();
         self.q
             .iter()
-            .map(|q| self.one(count, *q, |at| finder.neighbours(values, at)))
+            .map(|q| self.quantile(count, *q, |at| finder.neighbours(values, at)))
             .collect()
     }
     /// Returns one quantile of `count` values: interpolated between two neighbours in order, from
     /// the nearer of the two, as NumPy's `_lerp` does, so that equal neighbours give their value
     /// exactly.
-    fn one(
+    fn quantile(
         &self,
         count: usize,
         q: f64,
@@ -290,10 +290,10 @@ impl Accumulate for Quantile {
     }
     fn settle(&self, state: &mut QuantileState, rows: &Range<usize>) {
         // One set of buffers for all rows.
-        let mut finder = Finder::default();
+        let mut finder = QuantileFinder::default();
         for row in &mut state.rows[rows.start - state.start..rows.end - state.start] {
             if let Row::Open(values) = row {
-                *row = Row::Done(self.of(values, &mut finder));
+                *row = Row::Done(self.quantiles(values, &mut finder));
             }
         }
     }
@@ -312,9 +312,9 @@ impl Accumulate for Quantile {
         hash.text(&format!("{self:?}"));
     }
     fn columns<'a>(&'a self, state: &'a QuantileState, _: usize, _: usize) -> Columns<'a> {
-        let mut finder = Finder::default();
+        let mut finder = QuantileFinder::default();
         let quantiles = state.rows.iter().flat_map(|row| match row {
-            Row::Open(values) => self.of(&mut values.clone(), &mut finder),
+            Row::Open(values) => self.quantiles(&mut values.clone(), &mut finder),
             Row::Done(quantiles) => quantiles.clone(),
         });
         let values: Vec<f64> = quantiles.collect();
@@ -352,22 +352,24 @@ mod tests {
         let mut values = [3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0];
         let q = [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0];
         assert_eq!(
-            fold(&q, false).of(&mut values, &mut Finder::default()),
+            fold(&q, false).quantiles(&mut values, &mut QuantileFinder::default()),
             [1.0, 1.0, 1.75, 3.5, 5.25, 6.8999999999999995, 9.0]
         );
         assert_eq!(
-            fold(&[0.5], true).of(&mut [4.0, 9.0], &mut Finder::default()),
+            fold(&[0.5], true).quantiles(&mut [4.0, 9.0], &mut QuantileFinder::default()),
             [2.5]
         );
-        assert!(fold(&[0.5], false).of(&mut [], &mut Finder::default())[0].is_nan());
+        assert!(fold(&[0.5], false).quantiles(&mut [], &mut QuantileFinder::default())[0].is_nan());
         assert!(
             fold(&[0.5, 1.0], false)
-                .of(&mut [1.0, f64::NAN], &mut Finder::default())
+                .quantiles(&mut [1.0, f64::NAN], &mut QuantileFinder::default())
                 .iter()
                 .all(|v| v.is_nan())
         );
-        let infinite =
-            fold(&[0.5, 1.0], false).of(&mut [1.0, f64::INFINITY, 3.0], &mut Finder::default());
+        let infinite = fold(&[0.5, 1.0], false).quantiles(
+            &mut [1.0, f64::INFINITY, 3.0],
+            &mut QuantileFinder::default(),
+        );
         assert_eq!(infinite, [3.0, f64::INFINITY]);
     }
 
@@ -394,7 +396,7 @@ mod tests {
             for values in [random, ties, periodic, outliers, sorted, vec![-0.0; n]] {
                 let mut wanted = values.clone();
                 wanted.sort_by(f64::total_cmp);
-                let (mut finder, mut values) = (Finder::default(), values);
+                let (mut finder, mut values) = (QuantileFinder::default(), values);
                 finder.sample(&values);
                 for rank in [0, 1, n / 7, n / 2, n - 2, n - 1] {
                     let (lower, upper) = finder.neighbours(&mut values, rank);
@@ -473,9 +475,9 @@ mod tests {
         let got: Vec<f64> = (0..numbers.len()).map(|at| numbers.get(at)).collect();
         let wanted: Vec<f64> = (0..n)
             .flat_map(|i| {
-                fold.of(
+                fold.quantiles(
                     &mut (0..m).map(|j| value(i, j)).collect::<Vec<_>>(),
-                    &mut Finder::default(),
+                    &mut QuantileFinder::default(),
                 )
             })
             .collect();

@@ -30,7 +30,7 @@ pub struct SparseRow<'f> {
 
 /// What the columns are that a row does not name.
 #[derive(Clone, Copy, Debug)]
-pub enum Others<'a> {
+pub enum OtherRows<'a> {
     /// They are left out.
     Absent,
     /// They are zeros, except the columns named here, ascending, which are left out; and the number
@@ -66,7 +66,7 @@ impl<'f> SparseRow<'f> {
         &mut self,
         row: usize,
         columns: &[u32],
-        others: Others<'_>,
+        others: OtherRows<'_>,
         values: impl Fn(usize) -> &'v [f64],
     ) -> &RowPiece {
         self.whole.restart(self.fold, row);
@@ -97,7 +97,7 @@ impl<'f> SparseRow<'f> {
             self.whole.combine(self.fold, &self.piece);
             at = end;
         }
-        if let Others::Zeros(_, count) = others {
+        if let OtherRows::Zeros(_, count) = others {
             self.whole.recount(self.fold, columns.len() as u64 + count);
         }
         &self.whole
@@ -113,13 +113,13 @@ impl<'f> SparseRow<'f> {
         &mut self,
         row: usize,
         columns: &[u32],
-        others: Others<'_>,
+        others: OtherRows<'_>,
         values: impl Fn(usize) -> &'v [f64],
     ) {
         // With zeros in between, a run goes on unless a column is left out there.
         let follows = |a: u32, b: u32| match others {
-            Others::Absent => b == a + 1,
-            Others::Zeros(gaps, _) => {
+            OtherRows::Absent => b == a + 1,
+            OtherRows::Zeros(gaps, _) => {
                 gaps.partition_point(|g| *g < a) == gaps.partition_point(|g| *g < b)
             }
         };

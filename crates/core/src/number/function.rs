@@ -26,7 +26,7 @@ pub trait Function {
     }
     /// Computes the value, by either way: the reference of a single number.
     #[inline(always)]
-    fn of(x: f64) -> f64 {
+    fn value(x: f64) -> f64 {
         if Self::is_rare(x) {
             Self::rare(x)
         } else {
@@ -149,7 +149,7 @@ impl Visit for At {
     type Out = f64;
     #[inline(always)]
     fn visit<F: Function>(self) -> f64 {
-        F::of(self.0)
+        F::value(self.0)
     }
 }
 

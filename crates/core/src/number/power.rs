@@ -23,7 +23,7 @@ pub enum Power {
 impl Power {
     /// Returns the algorithm for x^p.
     #[inline(always)]
-    pub fn of(p: f64) -> Self {
+    pub fn for_exponent(p: f64) -> Self {
         let whole = p == p.trunc();
         if whole && p.abs() <= 64.0 {
             Power::Whole(p as i32)
@@ -37,7 +37,7 @@ impl Power {
     }
 }
 
-/// Returns whether [`Power::of`] is [`Power::Real`], by straight-line code for loops over
+/// Returns whether [`Power::for_exponent`] is [`Power::Real`], by straight-line code for loops over
 /// exponents.
 #[inline(always)]
 pub(super) fn is_real(p: f64) -> bool {
@@ -52,7 +52,7 @@ pub(super) fn is_real(p: f64) -> bool {
 /// Computes x^p.
 #[inline]
 pub fn pow(x: f64, p: f64) -> f64 {
-    match Power::of(p) {
+    match Power::for_exponent(p) {
         Power::Whole(n) => powi(x, n),
         Power::Halves(n) => pow_halves(x, n),
         Power::Real(p) => pow_real(x, p),

@@ -330,7 +330,7 @@ fn loops_have_the_bits_of_single_numbers() {
     );
     for p in numbers {
         assert_eq!(
-            matches!(Power::of(p), Power::Real(_)),
+            matches!(Power::for_exponent(p), Power::Real(_)),
             !Pow::is_rare(0.0, p),
             "{p:e}"
         );

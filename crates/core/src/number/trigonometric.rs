@@ -147,15 +147,15 @@ impl Function for Tan {
 
 /// Computes sin x within 1 ulp.
 pub fn sin(x: f64) -> f64 {
-    Sin::of(x)
+    Sin::value(x)
 }
 
 /// Computes cos x within 1 ulp.
 pub fn cos(x: f64) -> f64 {
-    Cos::of(x)
+    Cos::value(x)
 }
 
 /// Computes tan x within 3 ulp.
 pub fn tan(x: f64) -> f64 {
-    Tan::of(x)
+    Tan::value(x)
 }

@@ -44,7 +44,7 @@ pub enum RowValues {
 
 /// The magnitude to which the error of a value is compared in tests of single precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Scale {
+pub enum ScaleOption {
     /// Relative to the value (translation-invariant pairs, computed from differences).
     Relative,
     /// Relative to this magnitude (bounded similarities).
@@ -107,7 +107,7 @@ pub struct Named {
     /// Rows it is made for.
     pub domain: RowValues,
     /// How its error is measured.
-    pub scale: Scale,
+    pub scale: ScaleOption,
     /// Range of components for tests.
     pub range: (f64, f64),
 }

@@ -142,7 +142,7 @@ unsafe fn apply<T: Real>(isa: Isa, call: usize, n: usize, out: *mut T, a: *const
 
 #[inline(always)]
 fn power<T: Real>(isa: Isa, out: &mut [T], a: &[T], p: f64) {
-    match Power::of(p) {
+    match Power::for_exponent(p) {
         Power::Real(p) if T::power_by_lanes(p, isa, a, out) => {}
         Power::Whole(n) => each!(out, a, v => number::powi(v, n)),
         Power::Halves(n) => each!(out, a, v => number::pow_halves(v, n)),

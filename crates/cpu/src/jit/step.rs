@@ -139,7 +139,7 @@ pub(super) fn reads(step: &Step, folds: &[Fold]) -> Vec<Src> {
 /// would show.
 pub(super) fn multiplied(p: f64, single: bool) -> Option<Power> {
     let p = if single { f64::from(p as f32) } else { p };
-    match Power::of(p) {
+    match Power::for_exponent(p) {
         Power::Whole(n) if !single || n.abs() <= 4 => Some(Power::Whole(n)),
         Power::Halves(n) if !single || n.abs() <= 5 => Some(Power::Halves(n)),
         _ => None,

@@ -221,7 +221,7 @@ impl<T: Element, O: Step, const EXACT: bool> Nest<'_, T, O, EXACT> {
         for pa in a {
             for pb in b.clone() {
                 let (i, j) = (pa * A_ROWS, pb * T::PANEL);
-                let (x, y) = (self.0.x.at(pa, 0), self.0.y.at(pb, 0));
+                let (x, y) = (self.0.x.address(pa, 0), self.0.y.address(pb, 0));
                 let whole = i >= self.0.rows.start
                     && i + A_ROWS <= self.0.rows.end
                     && j >= self.0.cols.start
@@ -278,7 +278,7 @@ impl<T: Element, O: Step, const EXACT: bool> Nest<'_, T, O, EXACT> {
                     let start = sums.as_mut_ptr();
                     for slice in visit..end {
                         let k = slice * SLICE;
-                        let (x, y) = (self.0.x.at(pa, k), self.0.y.at(pb, k));
+                        let (x, y) = (self.0.x.address(pa, k), self.0.y.address(pb, k));
                         let sink = Sink::Add {
                             sums: start,
                             first: slice == 0,

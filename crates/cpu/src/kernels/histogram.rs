@@ -79,7 +79,7 @@ impl Histogram<'_> {
             let binning = Binning::new(self.edges, x, y);
             let strips = &[Strip {
                 rows,
-                spans: vec![Span::of(cols)],
+                spans: vec![Span::from_range(cols)],
             }];
             return self.add_strips(
                 isa,
@@ -98,7 +98,7 @@ impl Histogram<'_> {
             y,
             strips: &[Strip {
                 rows,
-                spans: vec![Span::of(cols)],
+                spans: vec![Span::from_range(cols)],
             }],
             pairs,
             padded: false,

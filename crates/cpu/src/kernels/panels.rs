@@ -189,7 +189,7 @@ impl<T: Element> Panels<T> {
 
     /// Component `k` of panel `p`; the values from there to the end of the panel are contiguous.
     #[inline(always)]
-    fn at(&self, p: usize, k: usize) -> *const T {
+    fn address(&self, p: usize, k: usize) -> *const T {
         let offset = (p * self.components + k) * self.width;
         assert!(offset <= self.values.len());
         // SAFETY: the offset lies within the values or at their end.
@@ -266,8 +266,8 @@ macro_rules! packed {
             }
             /// Component `k` of panel `p`, and all that follow it in the panel.
             #[inline(always)]
-            pub(crate) fn at(&self, p: usize, k: usize) -> *const T {
-                self.0.at(p, k)
+            pub(crate) fn address(&self, p: usize, k: usize) -> *const T {
+                self.0.address(p, k)
             }
         }
     };
@@ -299,7 +299,7 @@ mod tests {
             for i in 0..rows.div_ceil(A_ROWS) * A_ROWS {
                 for k in 0..components {
                     // SAFETY: i and k lie within the padded panels.
-                    let x = unsafe { *a.at(i / A_ROWS, k).add(i % A_ROWS) };
+                    let x = unsafe { *a.address(i / A_ROWS, k).add(i % A_ROWS) };
                     assert_eq!(
                         x,
                         if i < rows {
@@ -337,7 +337,7 @@ mod tests {
                 let at = |p: &PackedB<f32>| {
                     let width = <f32 as Element>::PANEL;
                     // SAFETY: the row and the component lie within the panels.
-                    unsafe { *p.at(row / width, k).add(row % width) }
+                    unsafe { *p.address(row / width, k).add(row % width) }
                 };
                 assert_eq!(
                     at(&made),

@@ -219,7 +219,7 @@ impl<T: Real> Visit for Each<'_, T> {
     fn visit<F: Function>(self) {
         match self.1 {
             Val::Lanes(a) => function::apply::<F, T>(self.0, a),
-            Val::Splat(a) => self.0.fill(T::of(F::of(a.wide()))),
+            Val::Splat(a) => self.0.fill(T::of(F::value(a.wide()))),
         }
     }
 }
@@ -278,7 +278,7 @@ fn power<T: Real>(out: &mut Lanes<T>, a: Val<'_, T>, b: Val<'_, T>) {
     let Val::Splat(p) = b else {
         return pairs::<function::Pow, T>(out, a, b);
     };
-    match number::Power::of(p.wide()) {
+    match number::Power::for_exponent(p.wide()) {
         number::Power::Whole(n) => map1(out, a, |v| T::of(number::powi(v.wide(), n))),
         number::Power::Halves(n) => map1(out, a, |v| T::of(number::pow_halves(v.wide(), n))),
         number::Power::Real(p) => map1(out, a, |v| T::of(number::pow_real(v.wide(), p))),

@@ -100,7 +100,7 @@ impl Executor for Counted<'_> {
             stop.check()?;
             let strip = Strip {
                 rows: tile.rows.clone(),
-                spans: vec![Span::of(tile.cols.clone())],
+                spans: vec![Span::from_range(tile.cols.clone())],
             };
             self.distances.add(&mut sweep, self.isa, &[strip], false);
         }

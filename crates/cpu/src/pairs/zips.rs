@@ -11,7 +11,7 @@ use std::ops::Range;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::pair::lower::{GROUP, Hoister, Lowered, ZipForm};
 use zipfold_core::{Job, Side as Of, Table};
-use zipfold_plan::executor::Number;
+use zipfold_plan::executor::ValueType;
 use zipfold_vector::memory::Block;
 use zipfold_vector::simd::Isa;
 
@@ -33,8 +33,8 @@ pub trait Dense: Real + zipfold_vector::simd::Element {
 }
 
 /// Element types of dense results.
-pub trait Element: Dense + Number {}
-impl<T: Dense + Number> Element for T {}
+pub trait Element: Dense + ValueType {}
+impl<T: Dense + ValueType> Element for T {}
 
 impl Dense for f32 {
     fn zip_block(

@@ -817,7 +817,7 @@ fn table(seed: u64, n: usize, d: usize, half: Option<LowPrecision>) -> Table {
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
         let v = (state >> 40) as f32 / (1u32 << 24) as f32;
-        half.map_or(v, |h| h.value(h.of(v)))
+        half.map_or(v, |h| h.value(h.round(v)))
     };
     // INVARIANT: n·d numbers fill n rows of d.
     Table::f32(n, d, (0..n * d).map(|_| draw()).collect()).unwrap()

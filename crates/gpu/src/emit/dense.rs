@@ -23,10 +23,10 @@ use super::{fill, loads, maps, type_name};
 use std::fmt::Write;
 use zipfold_core::Job;
 use zipfold_core::pair::lower::Lowered;
-use zipfold_plan::device::matrix::{CARRY, Copying, Shape, TILE, carries};
+use zipfold_plan::device::matrix::{CARRY, Copying, MatrixShape, TILE, carries};
 
 /// The kernel `name` for root `root` of `job`.
-pub fn kernel(name: &str, job: &Job, root: usize, shape: &Shape) -> String {
+pub fn kernel(name: &str, job: &Job, root: usize, shape: &MatrixShape) -> String {
     let low = &job.low;
     let ty = type_name(shape.precision);
     let pair = pair_text(low, None, shape.precision);
@@ -75,7 +75,7 @@ pub fn kernel(name: &str, job: &Job, root: usize, shape: &Shape) -> String {
 /// The texts of a register-blocked tile.
 pub(super) struct Text<'l> {
     low: &'l Lowered,
-    shape: &'l Shape,
+    shape: &'l MatrixShape,
     streams: [usize; 2],
     /// Numbers of a load.
     lanes: usize,
@@ -84,7 +84,7 @@ pub(super) struct Text<'l> {
 }
 
 impl<'l> Text<'l> {
-    pub(super) fn new(low: &'l Lowered, shape: &'l Shape, rows: usize) -> Self {
+    pub(super) fn new(low: &'l Lowered, shape: &'l MatrixShape, rows: usize) -> Self {
         Text {
             low,
             shape,

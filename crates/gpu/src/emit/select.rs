@@ -52,7 +52,7 @@ pub struct Truth {
 
 impl Truth {
     /// That of the root `id`; none where single precision decides nothing about it.
-    pub fn of(low: &Lowered, bounds: &Bounds<'_>, id: Id) -> Option<Self> {
+    pub fn recognise(low: &Lowered, bounds: &Bounds<'_>, id: Id) -> Option<Self> {
         let texts = Texts { low, bounds };
         Some(Truth {
             maybe: texts.maybe(id)?,

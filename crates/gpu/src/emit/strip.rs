@@ -26,7 +26,7 @@ use super::{fill, matches, nearest};
 use zipfold_core::fold::{Fold, Histogram, Nearest, RowFold, RowOp, SelectKind};
 use zipfold_core::pair::tree::Side;
 use zipfold_core::{Job, Precision};
-use zipfold_plan::device::matrix::{Shape as Tile, TILE};
+use zipfold_plan::device::matrix::{MatrixShape as Tile, TILE};
 use zipfold_plan::device::sweeps::{Band, Shape};
 
 /// Numbers of shared memory that the cells of a tile take as entries of a queue.

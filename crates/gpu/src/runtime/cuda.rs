@@ -1,8 +1,8 @@
 //! The CUDA driver, loaded dynamically.
 
+use super::download::Way;
 use super::failure::failed;
-use super::home::Way;
-use super::there::There;
+use super::upload::There;
 use super::{Arg, Grid, Inner, MemoryInner, PIECE, cache, nvrtc};
 use cudarc::driver::result::{self, event};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};

@@ -2,11 +2,11 @@
 
 pub mod cache;
 pub mod cuda;
+mod download;
 mod failure;
-mod home;
 pub mod nvrtc;
 pub mod opencl;
-mod there;
+mod upload;
 
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -70,7 +70,7 @@ impl Work<'_> {
     /// Returns the rates of the instruction set that runs, which need not be the widest of the
     /// machine.
     fn rates(&self) -> &'static Rates {
-        rates::of(self.isa)
+        rates::for_isa(self.isa)
     }
     /// Returns the lanes of a vector in the precision of values: 8 doubles or 16 floats with
     /// AVX-512.

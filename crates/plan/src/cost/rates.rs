@@ -149,7 +149,7 @@ const NEON: Rates = Rates {
 };
 
 /// The rates of an instruction set.
-pub fn of(isa: Isa) -> &'static Rates {
+pub fn for_isa(isa: Isa) -> &'static Rates {
     match isa {
         Isa::Scalar => &SCALAR,
         Isa::Neon => &NEON,

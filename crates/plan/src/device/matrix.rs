@@ -21,7 +21,7 @@ use zipfold_core::{Error, Job, Opt, Precision, Result};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Matrix {
     /// The kernel.
-    pub kernel: Kernel,
+    pub kernel: MatrixKernel,
     /// How tiles on the diagonal of a half space are placed; those of other tiles are all of a
     /// rectangle.
     pub triangle: Option<Placing>,
@@ -29,11 +29,11 @@ pub struct Matrix {
 
 /// The kernel of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kernel {
+pub enum MatrixKernel {
     /// Rows of 16-bit numbers multiplied by matrix units.
     Products(LowPrecision),
     /// Slices of components are reused by register-blocked tiles.
-    Blocks(Shape),
+    Blocks(MatrixShape),
     /// A thread computes whole pairs.
     Pairs,
 }
@@ -61,13 +61,13 @@ impl Matrix {
             None
         };
         let kernel = match half {
-            Some(half) => Kernel::Products(half),
+            Some(half) => MatrixKernel::Products(half),
             None if fits(job) && overrides.device_family != Some(DeviceFamily::Domain) => {
-                Kernel::Blocks(shape(job, precision, runtime, overrides)?)
+                MatrixKernel::Blocks(shape(job, precision, runtime, overrides)?)
             }
-            None => Kernel::Pairs,
+            None => MatrixKernel::Pairs,
         };
-        if kernel != Kernel::Pairs && triangle.is_some_and(|placing| placing.by_thread) {
+        if kernel != MatrixKernel::Pairs && triangle.is_some_and(|placing| placing.by_thread) {
             let e = Error::request("a thread has many cells here").at(Opt::Set.like("tile.by"));
             return Err(e.remedy(format!(
                 "{}, or {}",
@@ -82,12 +82,12 @@ impl Matrix {
 /// Rows and columns of the tile of a block whose threads compute whole pairs.
 pub const PAIRS: usize = 32;
 
-impl Kernel {
+impl MatrixKernel {
     /// Returns the rows and columns of the tile of a block of threads.
     pub fn side(&self) -> usize {
         match self {
-            Kernel::Products(_) | Kernel::Blocks(_) => TILE,
-            Kernel::Pairs => PAIRS,
+            MatrixKernel::Products(_) | MatrixKernel::Blocks(_) => TILE,
+            MatrixKernel::Pairs => PAIRS,
         }
     }
 }
@@ -110,7 +110,7 @@ pub const CARRY: usize = 1024;
 
 /// How a register-blocked kernel is built.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shape {
+pub struct MatrixShape {
     /// Type of values.
     pub precision: Precision,
     /// Components of a slice.
@@ -150,7 +150,7 @@ impl Copying {
     }
 }
 
-impl Shape {
+impl MatrixShape {
     /// Returns the threads of a block: each computes 8 rows by `across` columns.
     pub fn threads(&self) -> u32 {
         (TILE / 8 * TILE / self.across) as u32
@@ -203,7 +203,7 @@ pub fn pipe_slice(low: &Lowered, precision: Precision, stages: usize) -> usize {
 }
 
 /// Returns the bytes of shared memory of a block.
-pub fn shared_bytes(low: &Lowered, shape: &Shape) -> usize {
+pub fn shared_bytes(low: &Lowered, shape: &MatrixShape) -> usize {
     let streams = low.streams[0].len() + low.streams[1].len();
     shape.copy.stages() * streams * shape.slice * TILE * shape.precision.bytes()
 }
@@ -217,7 +217,7 @@ fn shape(
     precision: Precision,
     runtime: Runtime,
     overrides: &Overrides,
-) -> Result<Shape> {
+) -> Result<MatrixShape> {
     let low = &job.low;
     let mirror = job
         .folds
@@ -252,7 +252,7 @@ fn shape(
     let blocks = overrides.dense_blocks.map_or(blocks, |v| v.get());
     let load = load_width(precision, overrides)?;
     let unroll = overrides.dense_unroll.map_or(slice, |v| v.get());
-    let shape = Shape {
+    let shape = MatrixShape {
         precision,
         slice,
         copy,

@@ -164,7 +164,7 @@ impl Sweeps {
         };
         let widest = tree::width(job, 0).max(tree::width(job, 1));
         // The decision tree gives the shape; overrides replace single numbers of it.
-        let leaf = tree::sweep(tree::Work::of(job), widest, precision);
+        let leaf = tree::sweep(tree::Work::for_job(job), widest, precision);
         let counts_first = counts_first(job, overrides);
         let mut passes = vec![];
         for (anchor, cells) in sides(job, fold) {
@@ -263,7 +263,7 @@ pub struct Shape {
     /// Pairs of a block's own rows are shared evenly by its threads.
     pub balanced: bool,
     /// The register-blocked tiles that compute cells, if they do.
-    pub tiled: Option<matrix::Shape>,
+    pub tiled: Option<matrix::MatrixShape>,
     /// Private copies of the counters of a block; none where they are in device memory, or there
     /// are none.
     pub copies: usize,
@@ -356,7 +356,7 @@ const STAGES: usize = 2;
 fn tiled(job: &Job, runtime: Runtime, overrides: &Overrides, shape: Shape) -> Shape {
     // Loop and fold shall fit the instruction cache together, and the registers. Lists of
     // neighbours leave none of these for a longer loop.
-    let along = if matches!(tree::Work::of(job), tree::Work::Best(_)) {
+    let along = if matches!(tree::Work::for_job(job), tree::Work::Best(_)) {
         1
     } else {
         4
@@ -370,7 +370,7 @@ fn tiled(job: &Job, runtime: Runtime, overrides: &Overrides, shape: Shape) -> Sh
     } else {
         Copying::Ahead
     };
-    let tile = matrix::Shape {
+    let tile = matrix::MatrixShape {
         precision: Precision::F32,
         slice,
         copy,

@@ -1,6 +1,6 @@
 //! What a device does for a plan: the part of a plan that its executor reads.
 
-use super::matrix::{Kernel, Matrix};
+use super::matrix::{Matrix, MatrixKernel};
 use super::sweeps::Sweeps;
 use crate::overrides::Residency;
 use serde::{Serialize, Serializer};
@@ -14,7 +14,7 @@ pub struct OnDevice {
     /// Where the rows are kept.
     pub rows: Residency,
     /// Its kernels.
-    pub work: Work,
+    pub work: DeviceWork,
 }
 
 impl OnDevice {
@@ -29,7 +29,7 @@ impl OnDevice {
 
 /// The work of a device.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Work {
+pub enum DeviceWork {
     /// It computes one matrix.
     Matrix(Matrix),
     /// It folds.
@@ -39,28 +39,28 @@ pub enum Work {
 }
 
 /// For people: `register-blocked tiles`.
-impl fmt::Display for Work {
+impl fmt::Display for DeviceWork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Work::Matrix(Matrix {
-                kernel: Kernel::Products(_),
+            DeviceWork::Matrix(Matrix {
+                kernel: MatrixKernel::Products(_),
                 ..
             }) => "matrix units",
-            Work::Matrix(Matrix {
-                kernel: Kernel::Blocks(_),
+            DeviceWork::Matrix(Matrix {
+                kernel: MatrixKernel::Blocks(_),
                 ..
             }) => "register-blocked tiles",
-            Work::Matrix(Matrix {
-                kernel: Kernel::Pairs,
+            DeviceWork::Matrix(Matrix {
+                kernel: MatrixKernel::Pairs,
                 ..
             }) => "a thread a pair",
-            Work::Sweeps(sweeps) => match (sweeps.is_tiled(), sweeps.filter.is_some()) {
+            DeviceWork::Sweeps(sweeps) => match (sweeps.is_tiled(), sweeps.filter.is_some()) {
                 (true, true) => "register-blocked tiles, single precision where it can decide",
                 (true, false) => "register-blocked tiles",
                 (false, true) => "a sweep, single precision where it can decide",
                 (false, false) => "a sweep",
             },
-            Work::Values => "values that the host folds",
+            DeviceWork::Values => "values that the host folds",
         })
     }
 }

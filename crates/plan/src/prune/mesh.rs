@@ -59,7 +59,7 @@ pub(super) fn choose(job: &Job, parts: Option<u32>) -> Option<Mesh> {
     if !(whole && last > 0.0 && last.is_finite() && job.space.n > 0 && job.space.m > 0) {
         return None;
     }
-    let sample = Sample::of(job)?;
+    let sample = Sample::take(job)?;
     if let Some(parts) = parts {
         return Some(sample.mesh(job, last.sqrt(), parts));
     }
@@ -78,7 +78,7 @@ pub(super) fn choose(job: &Job, parts: Option<u32>) -> Option<Mesh> {
 
 impl Sample {
     /// Samples the points, folds them into the box, and puts the longest axis last.
-    fn of(job: &Job) -> Option<Sample> {
+    fn take(job: &Job) -> Option<Sample> {
         let axes = job.low.dim;
         let lengths = match job.cell.as_ref().map(|c| c.image()) {
             None => None,

@@ -47,7 +47,7 @@ pub fn contract<S: Semiring>(
         let product = inputs
             .iter()
             .zip(from)
-            .fold(semiring.one(), |p, (t, at)| semiring.mul(p, t[*at]));
+            .fold(semiring.unit(), |p, (t, at)| semiring.mul(p, t[*at]));
         out[to] = semiring.add(out[to], product);
     });
 }

@@ -30,7 +30,7 @@ pub(crate) fn device() -> (Wanted, MutexGuard<'static, ()>) {
         return (Wanted::parse(&name).unwrap(), turn);
     }
     match list(Runtime::OpenCl) {
-        Ok(found) if !found.is_empty() => (Wanted::Devices(Runtime::OpenCl, Which::one(0)), turn),
+        Ok(found) if !found.is_empty() => (Wanted::Devices(Runtime::OpenCl, Which::only(0)), turn),
         Ok(_) => panic!("no OpenCL device"),
         Err(e) => panic!("{e}"),
     }

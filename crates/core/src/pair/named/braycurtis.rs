@@ -2,7 +2,7 @@
 //! For rows of counts it is the share of what the two do not have in common. Two zero rows give
 //! 0/0, NaN.
 
-use super::{Named, RowValues, Scale, weighted, weighted_sum};
+use super::{Named, RowValues, ScaleOption, weighted, weighted_sum};
 
 /// `braycurtis`.
 ///
@@ -31,6 +31,6 @@ pub(super) const BRAYCURTIS: Named = Named {
     },
     symmetric: true,
     domain: RowValues::NonNegative,
-    scale: Scale::Relative,
+    scale: ScaleOption::Relative,
     range: (0.0, 10.0),
 };

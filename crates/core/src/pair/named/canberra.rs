@@ -1,7 +1,7 @@
 //! Canberra distance (Lance and Williams 1967): Σ |xₖ − yₖ| / (|xₖ| + |yₖ|), optionally weighted
 //! (SciPy). Each component counts at most 1; one that is 0 in both rows counts 0.
 
-use super::{Named, RowValues, Scale, weighted, weighted_sum};
+use super::{Named, RowValues, ScaleOption, weighted, weighted_sum};
 
 /// `canberra`.
 ///
@@ -38,6 +38,6 @@ pub(super) const CANBERRA: Named = Named {
     },
     symmetric: true,
     domain: RowValues::Real,
-    scale: Scale::Relative,
+    scale: ScaleOption::Relative,
     range: (-10.0, 10.0),
 };

@@ -4,7 +4,7 @@
 //! so that their difference is 0 and never the largest; the rows are then hoisted and the kernel
 //! for the maximum applies.
 
-use super::{Named, RowValues, Scale, component, text, weighted};
+use super::{Named, RowValues, ScaleOption, component, text, weighted};
 use crate::number;
 
 /// `chebyshev`, also `linf`, `infinity`.
@@ -35,6 +35,6 @@ pub(super) const CHEBYSHEV: Named = Named {
     },
     symmetric: true,
     domain: RowValues::Real,
-    scale: Scale::Relative,
+    scale: ScaleOption::Relative,
     range: (-10.0, 10.0),
 };

@@ -1,7 +1,7 @@
 //! The χ² kernels of histograms: −Σ (xₖ − yₖ)² / (xₖ + yₖ), and the exponential of γ times it
 //! (scikit-learn). Components that are 0 in both rows add nothing, instead of 0/0.
 
-use super::{Named, Params, RowValues, Scale, option, text};
+use super::{Named, Params, RowValues, ScaleOption, option, text};
 
 /// The term of one component.
 const TERM: &str = "if(x + y == 0, 0, (x - y)^2 / (x + y))";
@@ -32,7 +32,7 @@ pub(super) const ADDITIVE_CHI2: Named = Named {
     reference: additive,
     symmetric: true,
     domain: RowValues::NonNegative,
-    scale: Scale::Relative,
+    scale: ScaleOption::Relative,
     range: (0.0, 10.0),
 };
 
@@ -54,7 +54,7 @@ pub(super) const CHI2: Named = Named {
         text(f, &format!("exp(-{gamma} * sum({TERM}))"), params, dim)
     },
     reference: |x, y, params| (option(params, "gamma", 1.0) * additive(x, y, params)).exp(),
-    scale: Scale::Fixed(1.0),
+    scale: ScaleOption::Fixed(1.0),
     range: (0.0, 2.0),
     ..ADDITIVE_CHI2
 };

@@ -3,7 +3,7 @@
 //! With weights the formula is Σ w·|x − y|, which has no kernel of its own; without them the kernel
 //! for L1 applies. Bounds are exact: the sum of magnitudes rises with each of them.
 
-use super::{Named, RowValues, Scale, weighted, weighted_sum};
+use super::{Named, RowValues, ScaleOption, weighted, weighted_sum};
 
 /// `cityblock`, also `manhattan`, `l1`.
 pub(super) const CITYBLOCK: Named = Named {
@@ -18,6 +18,6 @@ pub(super) const CITYBLOCK: Named = Named {
     reference: |x, y, params| weighted_sum(x, y, params, |a, b| (a - b).abs()),
     symmetric: true,
     domain: RowValues::Real,
-    scale: Scale::Relative,
+    scale: ScaleOption::Relative,
     range: (-10.0, 10.0),
 };

@@ -6,7 +6,7 @@
 //! be recognised it must be centred to exact zeros, although its rounded mean may differ from its
 //! components; the formula therefore compares the largest with the smallest component.
 
-use super::{Named, Params, Result, RowValues, Scale, cosine, option, weighted};
+use super::{Named, Params, Result, RowValues, ScaleOption, cosine, option, weighted};
 use crate::pair::tree::{Formula, Id};
 
 /// Returns the text of row `r` less its mean; zeros if all components are equal.
@@ -80,6 +80,6 @@ pub(super) const CORRELATION: Named = Named {
     },
     symmetric: true,
     domain: RowValues::Real,
-    scale: Scale::Fixed(1.0),
+    scale: ScaleOption::Fixed(1.0),
     range: (-10.0, 10.0),
 };

@@ -6,7 +6,7 @@
 //! rounding: the norms are applied before the product and not after it. The formula makes up for it
 //! in two ways. Values are clamped to [−1, 1], and equal rows give exactly 1.
 
-use super::{Named, Params, RowValues, Scale, text, weighted, weighted_sum};
+use super::{Named, Params, RowValues, ScaleOption, text, weighted, weighted_sum};
 
 /// Returns the text of the cosine of rows `a` of x and `b` of y, within [−1, 1]; NaN for a zero row
 /// and for rows without components.
@@ -68,7 +68,7 @@ pub(super) const COSINE: Named = Named {
     reference: |x, y, params| 1.0 - coefficient(x, y, params),
     symmetric: true,
     domain: RowValues::Real,
-    scale: Scale::Fixed(1.0),
+    scale: ScaleOption::Fixed(1.0),
     range: (-10.0, 10.0),
 };
 

@@ -3,7 +3,7 @@
 //! rows, which is hoisted. Two rows without a true component give NaN.
 
 use super::booleans::{counts, table};
-use super::{Named, RowValues, Scale, text};
+use super::{Named, RowValues, ScaleOption, text};
 
 /// `dice`. Numbers other than 0 count as true. With integer counts the value is exact up to one
 /// division.
@@ -26,6 +26,6 @@ pub(super) const DICE: Named = Named {
     },
     symmetric: true,
     domain: RowValues::Boolean,
-    scale: Scale::Fixed(1.0),
+    scale: ScaleOption::Fixed(1.0),
     range: (0.0, 1.0),
 };

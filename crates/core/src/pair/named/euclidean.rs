@@ -4,7 +4,7 @@
 //! product of it, cancels for near rows: equal rows can then be at a distance of √ε, some 10⁻⁸ of
 //! their length.
 
-use super::{Named, Params, RowValues, Scale, weighted, weighted_sum};
+use super::{Named, Params, RowValues, ScaleOption, weighted, weighted_sum};
 
 /// Computes the weighted sum of squared differences, for reference evaluations.
 fn squares(x: &[f64], y: &[f64], params: &Params) -> f64 {
@@ -33,7 +33,7 @@ pub(super) const EUCLIDEAN: Named = Named {
     reference: |x, y, params| squares(x, y, params).sqrt(),
     symmetric: true,
     domain: RowValues::Real,
-    scale: Scale::Relative,
+    scale: ScaleOption::Relative,
     range: (-10.0, 10.0),
 };
 

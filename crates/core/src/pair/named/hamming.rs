@@ -2,7 +2,7 @@
 //! divides by the number of components (or the sum of weights); the count itself is `count(x !=
 //! y)`.
 
-use super::{Named, RowValues, Scale, weighted, weighted_sum};
+use super::{Named, RowValues, ScaleOption, weighted, weighted_sum};
 
 /// `hamming`, also `matching`. Any numbers are compared for equality, so it serves rows of codes as
 /// well as booleans. Rows of truth values are packed to bits by the dense kernels.
@@ -29,6 +29,6 @@ pub(super) const HAMMING: Named = Named {
     },
     symmetric: true,
     domain: RowValues::Real,
-    scale: Scale::Relative,
+    scale: ScaleOption::Relative,
     range: (0.0, 1.0),
 };

@@ -7,7 +7,7 @@
 //! degrees (`deg`); `radius` multiplies the angle, so that the distance is along the surface of
 //! that sphere.
 
-use super::{Named, Params, RowValues, Scale, number, option, text, word};
+use super::{Named, Params, RowValues, ScaleOption, number, option, text, word};
 use crate::error::{Error, Result};
 use crate::opt::Opt;
 use crate::pair::parse::Param;
@@ -75,6 +75,6 @@ pub(super) const HAVERSINE: Named = Named {
     },
     symmetric: true,
     domain: RowValues::LatLon,
-    scale: Scale::Fixed(1.0),
+    scale: ScaleOption::Fixed(1.0),
     range: (-1.5, 1.5),
 };

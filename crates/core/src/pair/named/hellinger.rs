@@ -2,7 +2,7 @@
 //! roots depend on one row alone and are hoisted, so a pair costs what the Euclidean distance
 //! costs. A zero row is not a distribution and gives NaN.
 
-use super::{Named, RowValues, Scale, text};
+use super::{Named, RowValues, ScaleOption, text};
 
 /// `hellinger`. Values are in [0, 1]: 0 for equal distributions, 1 for distributions without a
 /// common component.
@@ -33,6 +33,6 @@ pub(super) const HELLINGER: Named = Named {
     },
     symmetric: true,
     domain: RowValues::NonNegative,
-    scale: Scale::Fixed(1.0),
+    scale: ScaleOption::Fixed(1.0),
     range: (0.0, 10.0),
 };

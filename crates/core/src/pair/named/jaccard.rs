@@ -6,7 +6,7 @@
 //! the formula needs the hoisted counts and one inner product.
 
 use super::booleans::{counts, table};
-use super::{Named, RowValues, Scale, text};
+use super::{Named, RowValues, ScaleOption, text};
 
 /// `jaccard`, 1 less Tanimoto's coefficient of rows of 0 and 1.
 pub(super) const JACCARD: Named = Named {
@@ -34,6 +34,6 @@ pub(super) const JACCARD: Named = Named {
     },
     symmetric: true,
     domain: RowValues::Boolean,
-    scale: Scale::Fixed(1.0),
+    scale: ScaleOption::Fixed(1.0),
     range: (0.0, 1.0),
 };

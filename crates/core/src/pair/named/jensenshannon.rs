@@ -6,7 +6,7 @@
 //! sum is then clamped at 0: its terms have both signs, and rounding could leave a negative number
 //! under the root.
 
-use super::{Named, RowValues, Scale, option, text};
+use super::{Named, RowValues, ScaleOption, option, text};
 use crate::error::Error;
 use crate::opt::Opt;
 
@@ -64,6 +64,6 @@ pub(super) const JENSENSHANNON: Named = Named {
     },
     symmetric: true,
     domain: RowValues::NonNegative,
-    scale: Scale::Fixed(1.0),
+    scale: ScaleOption::Fixed(1.0),
     range: (0.0, 10.0),
 };

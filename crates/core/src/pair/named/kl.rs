@@ -3,7 +3,7 @@
 //! ∞ if q is 0 where p is not. The formula takes ln p − ln q and not ln(p/q): both logarithms
 //! depend on one row and are hoisted, so a pair costs no logarithm.
 
-use super::{Named, RowValues, Scale, option, text};
+use super::{Named, RowValues, ScaleOption, option, text};
 
 /// `kl`, also `kullback_leibler`, `relative_entropy`. A component where p is 0 adds nothing,
 /// because p ln p goes to 0 with p; the formula says so with a condition, since 0 · ln 0 is NaN.
@@ -38,6 +38,6 @@ pub(super) const KL: Named = Named {
     },
     symmetric: false,
     domain: RowValues::NonNegative,
-    scale: Scale::Fixed(1.0),
+    scale: ScaleOption::Fixed(1.0),
     range: (0.0, 10.0),
 };

@@ -1,6 +1,6 @@
 //! Laplacian kernel: exp(−γ Σ |xₖ − yₖ|), γ = 1/d unless given (scikit-learn).
 
-use super::{Named, RowValues, Scale, option, text};
+use super::{Named, RowValues, ScaleOption, option, text};
 
 /// `laplacian`. The formula divides 1 by `dim`, which is a constant of the run and folds away.
 pub(super) const LAPLACIAN: Named = Named {
@@ -25,6 +25,6 @@ pub(super) const LAPLACIAN: Named = Named {
     },
     symmetric: true,
     domain: RowValues::Real,
-    scale: Scale::Fixed(1.0),
+    scale: ScaleOption::Fixed(1.0),
     range: (-2.0, 2.0),
 };

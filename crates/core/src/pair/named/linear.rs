@@ -1,7 +1,7 @@
 //! Linear kernel: the inner product Σ xₖyₖ (scikit-learn). Its error is measured against the
 //! product of the norms, since terms of both signs may cancel to a value of any size.
 
-use super::{Named, RowValues, Scale, text};
+use super::{Named, RowValues, ScaleOption, text};
 
 /// `linear`. Matrices of it are matrix products, which run at the speed of one.
 pub(super) const LINEAR: Named = Named {
@@ -16,6 +16,6 @@ pub(super) const LINEAR: Named = Named {
     reference: |x, y, _| x.iter().zip(y).map(|(a, b)| a * b).sum(),
     symmetric: true,
     domain: RowValues::Real,
-    scale: Scale::Norms,
+    scale: ScaleOption::Norms,
     range: (-10.0, 10.0),
 };

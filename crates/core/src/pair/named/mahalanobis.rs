@@ -6,7 +6,7 @@
 //! and all kernels of that form. An indefinite VI leaves a sign for each component in the option
 //! `signs`; its value may be the root of a negative number, NaN, as in SciPy.
 
-use super::{Named, RowValues, Scale, component, text};
+use super::{Named, RowValues, ScaleOption, component, text};
 use crate::pair::prepare::whiten;
 
 /// `mahalanobis`. The reference is evaluated on whitened rows, like the formula: what `prepare`
@@ -29,6 +29,6 @@ pub(super) const MAHALANOBIS: Named = Named {
     },
     symmetric: true,
     domain: RowValues::Real,
-    scale: Scale::Relative,
+    scale: ScaleOption::Relative,
     range: (-10.0, 10.0),
 };

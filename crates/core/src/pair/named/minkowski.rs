@@ -5,7 +5,7 @@
 //! sense and is allowed, as in SciPy.
 
 use super::{
-    Named, RowValues, Scale, chebyshev, cityblock, euclidean, number, option, weighted,
+    Named, RowValues, ScaleOption, chebyshev, cityblock, euclidean, number, option, weighted,
     weighted_sum, with,
 };
 use crate::error::Error;
@@ -53,6 +53,6 @@ pub(super) const MINKOWSKI: Named = Named {
     },
     symmetric: true,
     domain: RowValues::Real,
-    scale: Scale::Relative,
+    scale: ScaleOption::Relative,
     range: (-10.0, 10.0),
 };

@@ -10,7 +10,7 @@
 //! field `reference` is evaluated by tests only. It is written from the definition and must not
 //! share code with the formula, since it would share its mistakes.
 
-pub use super::metric::{Named, Params, Prepare, PreparedTables, RowValues, Scale, Stop};
+pub use super::metric::{Named, Params, Prepare, PreparedTables, RowValues, ScaleOption, Stop};
 use super::parse::{Param, Scope, parse_with};
 use super::tree::{Formula, Id};
 use crate::error::{Error, Result};

@@ -3,7 +3,7 @@
 //! that rows with gaps are not nearer than whole ones. The value is NaN if no component is present
 //! in both.
 
-use super::{Named, RowValues, Scale, text};
+use super::{Named, RowValues, ScaleOption, text};
 
 /// `nan_euclidean`. Its domain is rows with missing values, so NaN in the input is no reason to
 /// refuse the question; a pair without a common component is NaN and follows the policy.
@@ -36,6 +36,6 @@ pub(super) const NAN_EUCLIDEAN: Named = Named {
     },
     symmetric: true,
     domain: RowValues::Missing,
-    scale: Scale::Relative,
+    scale: ScaleOption::Relative,
     range: (-10.0, 10.0),
 };

@@ -5,7 +5,7 @@
 //! correlated rows by default.
 
 use super::correlation::{coefficient, correlation};
-use super::{Named, RowValues, Scale};
+use super::{Named, RowValues, ScaleOption};
 
 /// `pearson`, also `pearsonr`.
 pub(super) const PEARSON: Named = Named {
@@ -20,6 +20,6 @@ pub(super) const PEARSON: Named = Named {
     reference: coefficient,
     symmetric: true,
     domain: RowValues::Real,
-    scale: Scale::Fixed(1.0),
+    scale: ScaleOption::Fixed(1.0),
     range: (-10.0, 10.0),
 };

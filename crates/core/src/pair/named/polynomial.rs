@@ -3,7 +3,7 @@
 //! A whole degree up to 64 is computed by multiplication, so negative bases are allowed; another
 //! degree of a negative base is NaN.
 
-use super::{Named, RowValues, Scale, option, text};
+use super::{Named, RowValues, ScaleOption, option, text};
 
 /// `polynomial`. Options that are not given are written into the text as numbers, so that they
 /// fold.
@@ -46,6 +46,6 @@ pub(super) const POLYNOMIAL: Named = Named {
     },
     symmetric: true,
     domain: RowValues::Real,
-    scale: Scale::Fixed(8.0),
+    scale: ScaleOption::Fixed(8.0),
     range: (-1.0, 1.0),
 };

@@ -4,7 +4,7 @@
 //! The exponent is always a sum of squares of differences, never |x|² + |y|² − 2x·y, so that the
 //! kernel of a row with itself is exactly 1.
 
-use super::{Named, RowValues, Scale, option, text};
+use super::{Named, RowValues, ScaleOption, option, text};
 
 /// `rbf`.
 pub(super) const RBF: Named = Named {
@@ -29,6 +29,6 @@ pub(super) const RBF: Named = Named {
     },
     symmetric: true,
     domain: RowValues::Real,
-    scale: Scale::Fixed(1.0),
+    scale: ScaleOption::Fixed(1.0),
     range: (-2.0, 2.0),
 };

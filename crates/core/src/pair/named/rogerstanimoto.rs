@@ -2,7 +2,7 @@
 //! that differ, optionally weighted (SciPy).
 
 use super::booleans::{counts, table};
-use super::{Named, RowValues, Scale, text};
+use super::{Named, RowValues, ScaleOption, text};
 
 /// `rogerstanimoto`. The denominator both + neither + 2c is all + c, so the formula needs the
 /// number of components and c only.
@@ -25,6 +25,6 @@ pub(super) const ROGERSTANIMOTO: Named = Named {
     },
     symmetric: true,
     domain: RowValues::Boolean,
-    scale: Scale::Fixed(1.0),
+    scale: ScaleOption::Fixed(1.0),
     range: (0.0, 1.0),
 };

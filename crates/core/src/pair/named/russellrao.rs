@@ -2,7 +2,7 @@
 //! row without a true component is at 1 from itself.
 
 use super::booleans::{counts, table};
-use super::{Named, RowValues, Scale, text};
+use super::{Named, RowValues, ScaleOption, text};
 
 /// `russellrao`. The value is the share of components that are not true in both rows; equal rows
 /// are at 0 only if every component is true.
@@ -25,6 +25,6 @@ pub(super) const RUSSELLRAO: Named = Named {
     },
     symmetric: true,
     domain: RowValues::Boolean,
-    scale: Scale::Fixed(1.0),
+    scale: ScaleOption::Fixed(1.0),
     range: (0.0, 1.0),
 };

@@ -2,7 +2,7 @@
 //! over all rows, divided by n − 1, unless given; `prepare` computes them, since a formula sees two
 //! rows only. The formula multiplies by 1/V, which depends on no row and is computed once.
 
-use super::{Named, RowValues, Scale, component, text, vector};
+use super::{Named, RowValues, ScaleOption, component, text, vector};
 use crate::error::Error;
 use crate::opt::Opt;
 use crate::pair::prepare::variances;
@@ -28,6 +28,6 @@ pub(super) const SEUCLIDEAN: Named = Named {
     },
     symmetric: true,
     domain: RowValues::Real,
-    scale: Scale::Relative,
+    scale: ScaleOption::Relative,
     range: (-10.0, 10.0),
 };

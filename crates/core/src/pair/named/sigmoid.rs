@@ -1,7 +1,7 @@
 //! Sigmoid kernel: tanh(γ Σ xₖyₖ + c₀), γ = 1/d and c₀ = 1 unless given (scikit-learn). It is not
 //! positive definite for all options; nothing here depends on that.
 
-use super::{Named, RowValues, Scale, option, text};
+use super::{Named, RowValues, ScaleOption, option, text};
 
 /// `sigmoid`.
 pub(super) const SIGMOID: Named = Named {
@@ -36,6 +36,6 @@ pub(super) const SIGMOID: Named = Named {
     },
     symmetric: true,
     domain: RowValues::Real,
-    scale: Scale::Fixed(1.0),
+    scale: ScaleOption::Fixed(1.0),
     range: (-1.0, 1.0),
 };

@@ -2,7 +2,7 @@
 //! optionally weighted (SciPy). Two rows without a true component give NaN, as SciPy's `cdist`.
 
 use super::booleans::{counts, table};
-use super::{Named, RowValues, Scale, text};
+use super::{Named, RowValues, ScaleOption, text};
 
 /// `sokalsneath`. With a and b true components, both = (a + b − c)/2, so 2c/(both + 2c) is 4c/(a +
 /// b + 3c): one inner product and hoisted counts.
@@ -28,6 +28,6 @@ pub(super) const SOKALSNEATH: Named = Named {
     },
     symmetric: true,
     domain: RowValues::Boolean,
-    scale: Scale::Fixed(1.0),
+    scale: ScaleOption::Fixed(1.0),
     range: (0.0, 1.0),
 };

@@ -3,7 +3,7 @@
 //! for whole tables. A constant row gives NaN.
 
 use super::correlation::{coefficient, correlation};
-use super::{Named, RowValues, Scale};
+use super::{Named, RowValues, ScaleOption};
 use crate::pair::prepare::rank;
 
 /// `spearman`, also `spearmanr`. Range and reference are those of ranks, which start at 1.
@@ -19,6 +19,6 @@ pub(super) const SPEARMAN: Named = Named {
     reference: coefficient,
     symmetric: true,
     domain: RowValues::Real,
-    scale: Scale::Fixed(1.0),
+    scale: ScaleOption::Fixed(1.0),
     range: (1.0, 100.0),
 };

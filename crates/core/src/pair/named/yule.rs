@@ -3,7 +3,7 @@
 //! quotient would be 0/0.
 
 use super::booleans::{counts, table};
-use super::{Named, RowValues, Scale, text};
+use super::{Named, RowValues, ScaleOption, text};
 
 /// `yule`. The variable `half` is (only x)·(only y); it is 0 exactly if one row contains the other.
 pub(super) const YULE: Named = Named {
@@ -34,6 +34,6 @@ pub(super) const YULE: Named = Named {
     },
     symmetric: true,
     domain: RowValues::Boolean,
-    scale: Scale::Fixed(1.0),
+    scale: ScaleOption::Fixed(1.0),
     range: (0.0, 1.0),
 };

@@ -116,7 +116,7 @@ impl Frame {
         }
     }
 
-    /// An oblique periodic box of three dimensions; distances are those of [`Oblique::nearest`].
+    /// A triclinic periodic box of three dimensions; distances are those of [`Oblique::nearest`].
     pub fn oblique(cell: &Oblique) -> Frame {
         Frame {
             dimensions: 3,

@@ -29,7 +29,7 @@ pub struct Span {
 
 impl Span {
     /// Columns whose pairs take their nearest images.
-    pub fn of(cols: Range<usize>) -> Span {
+    pub fn from_range(cols: Range<usize>) -> Span {
         Span { cols, image: None }
     }
 }

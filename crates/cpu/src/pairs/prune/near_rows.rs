@@ -5,7 +5,7 @@ use super::binned::Binned;
 use super::near::{BLOCKS, Near, ROWS};
 use crate::pairs::vm::{Scratch, Vm};
 use std::ops::Range;
-use zipfold_core::fold::{BLOCK, Fold, Others, RowPiece, RowState, SparseRow, State, Tally};
+use zipfold_core::fold::{BLOCK, Fold, OtherRows, RowPiece, RowState, SparseRow, State, Tally};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Domain, Result};
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
@@ -167,9 +167,9 @@ impl<'e, 'j> Walk<'e, 'j> {
             self.gaps.insert(at, own as u32);
         }
         let others = if near.limit.is_some() {
-            Others::Absent
+            OtherRows::Absent
         } else {
-            Others::Zeros(&self.gaps, zeros)
+            OtherRows::Zeros(&self.gaps, zeros)
         };
         for (sparse, piece) in self.sparse.iter_mut().zip(&mut self.pieces) {
             let (fold, first) = (sparse.row_fold(), firsts[sparse.row_fold().root]);

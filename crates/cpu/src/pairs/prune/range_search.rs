@@ -221,7 +221,7 @@ impl Executor for RangeSearch<'_> {
         let state = match part {
             Part::Matches(m) => State::Select(m.state),
             Part::Lists(start, lists) => State::Nearest(NearestState::of_rows(start, lists)),
-            Part::Ends => State::Extremes(ExtremesState::of(vec![self.ends.get()])),
+            Part::Ends => State::Extremes(ExtremesState::from_ends(vec![self.ends.get()])),
         };
         Ok(Folded {
             states: vec![state],

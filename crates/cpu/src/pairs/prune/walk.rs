@@ -225,7 +225,7 @@ impl<'e, 'j> Walk<'e, 'j> {
         strip.rows = rows;
         match strip.spans.last_mut() {
             Some(last) if last.cols.end == cols.start => last.cols.end = cols.end,
-            _ => strip.spans.push(Span::of(cols)),
+            _ => strip.spans.push(Span::from_range(cols)),
         }
     }
     /// The groups of a block of rows against a leaf.

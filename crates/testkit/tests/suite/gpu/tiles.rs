@@ -2,8 +2,8 @@
 
 use super::{FOLDS, cloud, device, every, on_device, problem};
 use zipfold::internals::device::{Runtime, list};
-use zipfold::internals::plan::device::Work;
-use zipfold::internals::plan::device::matrix::Kernel;
+use zipfold::internals::plan::device::DeviceWork;
+use zipfold::internals::plan::device::matrix::MatrixKernel;
 use zipfold::internals::plan::low_precision::LowPrecision;
 use zipfold_core::problem::Problem;
 use zipfold_core::{Data, Domain, Precision, Table, describe, oracle};
@@ -376,7 +376,7 @@ fn inner_products_of_16_bit_rows_are_those_of_single_precision() {
         let scale = if half == LowPrecision::F16 { 1.0 } else { 1e6 };
         let rounded = |t: Table| {
             let all = (0..t.rows() * t.cols())
-                .map(|at| half.value(half.of(t.elements().get(at) as f32 * scale)));
+                .map(|at| half.value(half.round(t.elements().get(at) as f32 * scale)));
             Table::f32(t.rows(), dim, all.collect()).unwrap()
         };
         let other = (cells == Domain::Cross).then(|| rounded(cloud(32, 190, dim)));
@@ -400,10 +400,10 @@ fn inner_products_of_16_bit_rows_are_those_of_single_precision() {
                 None,
             )
             .unwrap();
-            let Some(Work::Matrix(matrix)) = plan.device.map(|on| on.work) else {
+            let Some(DeviceWork::Matrix(matrix)) = plan.device.map(|on| on.work) else {
                 panic!("{pair}")
             };
-            assert_eq!(matrix.kernel, Kernel::Products(half), "{pair}");
+            assert_eq!(matrix.kernel, MatrixKernel::Products(half), "{pair}");
         }
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
         let got = on_device(&problem, &job, device, &[]).unwrap();
