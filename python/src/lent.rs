@@ -114,12 +114,14 @@ impl Sink for Place {
             (Start::F64(to), Values::F32(v)) => {
                 v.iter()
                     .enumerate()
+                    // SAFETY: as above.
                     .for_each(|(k, v)| unsafe { to.add(at + k).write(f64::from(*v)) });
             }
             // SAFETY: as above.
             (Start::F32(to), Values::F64(v)) => {
                 v.iter()
                     .enumerate()
+                    // SAFETY: as above.
                     .for_each(|(k, v)| unsafe { to.add(at + k).write(*v as f32) });
             }
         }

@@ -224,6 +224,8 @@ fn unsafe_without_its_reason_fires() {
     }
     // Outside macros clippy asks for the reasons of blocks and implementations.
     assert_eq!(found("fn f() { unsafe { g() } }\n"), NONE);
+    let allowed = "#![allow(clippy::undocumented_unsafe_blocks)]\nfn f() { unsafe { g() } }\n";
+    assert_eq!(found(allowed), [2]);
     assert_eq!(found("unsafe fn f() {}\nunsafe trait T {}\n"), [1, 2]);
     assert_eq!(
         found("/// # Safety\n/// `x` is valid.\npub unsafe fn f() {}\n"),

@@ -280,23 +280,28 @@ fn inline(code: &str) -> Vec<Path> {
     found
 }
 
+/// The modules that `from` needs, directly or through others.
+fn reached<'g>(
+    graph: &'g BTreeMap<String, BTreeSet<String>>,
+    from: &'g String,
+) -> BTreeSet<&'g String> {
+    let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
+    while let Some(module) = open.pop() {
+        for next in graph.get(module).into_iter().flatten() {
+            if seen.insert(next) {
+                open.push(next);
+            }
+        }
+    }
+    seen
+}
+
 /// The strongly connected parts of a graph that have several members: of each module, those it
 /// reaches that reach it.
 fn circles(graph: &BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
-    let reached = |from: &String| {
-        let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
-        while let Some(module) = open.pop() {
-            for next in graph.get(module).into_iter().flatten() {
-                if seen.insert(next) {
-                    open.push(next);
-                }
-            }
-        }
-        seen
-    };
     let all: BTreeMap<&String, BTreeSet<&String>> = graph
         .keys()
-        .map(|module| (module, reached(module)))
+        .map(|module| (module, reached(graph, module)))
         .collect();
     let mut found: BTreeSet<Vec<String>> = BTreeSet::new();
     for (module, others) in &all {

@@ -1,6 +1,7 @@
 //! Unsafe code: only where it is allowed, and never without its reason. Clippy asks for the reasons
 //! of blocks and implementations (`undocumented_unsafe_blocks`); those of functions and traits, which
-//! it asks for where they are public, and all those in macros are asked for here.
+//! it asks for where they are public, all those in macros, and all those in files that allow the lint
+//! are asked for here.
 
 use super::member;
 use crate::Violation;
@@ -18,8 +19,13 @@ const ALLOWED: [&str; 5] = [
     "python",
 ];
 
-/// Functions and traits without a `# Safety` section, and in macros any `unsafe` without a `SAFETY:`
-/// comment. The functions of an `impl … for …` need none: their trait says what callers owe.
+/// The lint of clippy that asks for reasons.
+const LINT: &str = "undocumented_unsafe_blocks";
+const BARE: &str = "`unsafe` without a `SAFETY:` comment above it";
+
+/// Functions and traits without a `# Safety` section, and where clippy does not look any `unsafe`
+/// without a `SAFETY:` comment. The functions of an `impl … for …` need none: their trait says what
+/// callers owe.
 pub fn check_comments(files: &[File]) -> Vec<Violation> {
     files
         .iter()
@@ -31,24 +37,19 @@ pub fn check_comments(files: &[File]) -> Vec<Violation> {
 fn check_file(file: &File) -> Vec<Violation> {
     let source = Source::new(&file.text);
     let bodies = trait_impls(&source);
-    let inherited = |at: usize| {
-        is_function(&source, at)
-            && bodies
-                .iter()
-                .any(|(open, close)| (*open..*close).contains(&at))
-    };
+    let within = |at: usize| bodies.iter().any(|(a, b)| (*a..*b).contains(&at));
+    let inherited = |at: usize| is_function(&source, at) && within(at);
     let found = source.words("unsafe").into_iter();
-    let ours = |at: &usize| is_promise(&source, *at) || source.is_in_macro(*at);
+    let allowed = allows(file);
+    let ours = |at: &usize| allowed || is_promise(&source, *at) || source.is_in_macro(*at);
     let bare = found.filter(|at| ours(at) && !is_pointer_type(&source, *at) && !inherited(*at));
     bare.filter(|at| !justified(&source, source.line(*at)))
-        .map(|at| {
-            Violation::new(
-                &file.path,
-                source.line(at),
-                "`unsafe` without a `SAFETY:` comment above it",
-            )
-        })
+        .map(|at| Violation::new(&file.path, source.line(at), BARE))
         .collect()
+}
+
+fn allows(file: &File) -> bool {
+    file.text.contains(LINT)
 }
 
 /// Whether the `unsafe` at `at` belongs to a type such as `unsafe extern "C" fn(u8)`.

@@ -103,9 +103,9 @@ impl Bound {
     }
     /// Bounds a sum or difference.
     ///
-    /// Values of one sign keep their relative errors, since |a| + |b| = |a + b|: the error rel·|a|
-    /// + rel·|b| is rel·|a + b|. Otherwise a + b may be near zero while the errors are not, so
-    /// relative errors become absolute ones, of the largest magnitude that the range allows.
+    /// Values of one sign keep their relative errors, since |a| + |b| = |a + b|: the error
+    /// rel·|a| + rel·|b| is rel·|a + b|. Otherwise a + b may be near zero while the errors are not,
+    /// so relative errors become absolute ones, of the largest magnitude that the range allows.
     fn add(&self, b: &Bound, sign: f64) -> Option<Self> {
         let (blo, bhi) = if sign > 0.0 {
             (b.lo, b.hi)
