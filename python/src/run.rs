@@ -124,7 +124,8 @@ pub(crate) fn merge<'py>(
             return Err(Error::request("no partial results to merge"));
         };
         let problem = shards::problem_of(name, first)?;
-        let (job, outcome) = shards::merge(&problem, &data, parts, &options)?;
+        let answer = shards::merge(&problem, &data, parts, &options)?;
+        let (job, outcome) = (answer.job, answer.outcome);
         Ok((problem, job, outcome))
     })?;
     let (problem, job, outcome) = done.map_err(|e| raise(py, &e))?;

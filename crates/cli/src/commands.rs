@@ -2,13 +2,11 @@
 
 use crate::args::{PairArgs, RunArgs};
 use crate::flags;
-use crate::named::Names;
 use crate::preview::preview;
 use crate::progress::Bar;
-use crate::show::Seconds;
+use crate::show::{Seconds, Told};
 use crate::terminal::{print_line, say};
-use crate::text_file::write_text;
-use crate::{answer, ask, plot, quote, report, show};
+use crate::{answer, ask, quote, report, show};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::path::{Path, PathBuf};
@@ -18,16 +16,16 @@ use std::time::{Duration, Instant};
 use zipfold::Query;
 use zipfold::Target;
 use zipfold::devices::Wanted;
-use zipfold::internals::Job;
 use zipfold::internals::core::pair::named;
 use zipfold::internals::core::shown::shown;
 use zipfold::internals::io::Presence;
 use zipfold::internals::partial::{self, Partial};
-use zipfold::internals::shards;
+use zipfold::internals::written::write_text;
 use zipfold::io::read_data;
 use zipfold::io::{OutputOptions, ReadOptions, read_table};
 use zipfold::problem::{FoldSpec, NanPolicy};
-use zipfold::{Blame, Budget, Data, Error, Options, Outcome, Problem, Result, Table};
+use zipfold::shares;
+use zipfold::{Answer, Blame, Budget, Data, Error, Options, Outcome, Problem, Result, Table};
 
 /// The longest text of a problem, and what reading one takes for each of its bytes: a TOML array of
 /// numbers is the worst.
@@ -110,10 +108,7 @@ pub(crate) fn run(problem: &Problem, args: &RunArgs, verb: &str, budget: &Budget
         );
     }
     let start = Instant::now();
-    let output = OutputOptions {
-        force: args.force,
-        durable: args.durable,
-    };
+    let output = how(args);
     if let Some(path) = &args.output {
         answer::refuse_early(path, problem, args)?;
     }
@@ -131,37 +126,27 @@ pub(crate) fn run(problem: &Problem, args: &RunArgs, verb: &str, budget: &Budget
     }
     let answer = Query::new(problem, &data, &options).run_to(&target(args, problem, output));
     let answer = answer.map_err(|e| resume_hint(e, &options))?;
-    let (problem, job, outcome, range) = (
-        &*answer.problem,
-        &answer.job,
-        &answer.outcome,
-        answer.range.as_ref(),
-    );
-    (seconds.range, seconds.plan) = (range.map_or(0.0, |found| found.seconds), answer.planning);
+    seconds.range = answer.range.as_ref().map_or(0.0, |found| found.seconds);
+    (seconds.plan, seconds.kernel) = (answer.planning, answer.outcome.kernel_seconds);
     progress.end();
-    (seconds.kernel, seconds.load) = (outcome.kernel_seconds, outcome.load_seconds);
+    seconds.load = answer.outcome.load_seconds;
     let writing = Instant::now();
-    let names = Names::of(&data);
-    let outputs = finish(problem, job, outcome, &names, args, &options, output)?;
+    let outputs = finish(&answer, args, options.shard, output)?;
     seconds.write = writing.elapsed().as_secs_f64();
     seconds.total = start.elapsed().as_secs_f64();
     options
         .checkpoint
         .iter()
         .for_each(|path| partial::discard(path));
-    let who = Who {
+    let told = Told {
         verb,
-        range,
-        inputs: inputs(problem, &data, args),
+        inputs: inputs(&answer.problem, &data, args),
+        answer: &answer,
+        seconds: &seconds,
+        peak_bytes: budget.peak(),
+        outputs: &[],
     };
-    tell(who, job, outcome, &seconds, budget, outputs, args)
-}
-
-/// What was asked, of what.
-struct Who<'a> {
-    verb: &'a str,
-    range: Option<&'a zipfold::internals::ranges::Found>,
-    inputs: serde_json::Value,
+    tell(told, outputs, args)
 }
 
 /// Names and hashes of the data, for a report that asks for them.
@@ -231,64 +216,45 @@ fn refuse_nan(problem: &Problem, data: &Data) -> Result<()> {
 }
 
 /// Says what was done, and writes the page about it.
-fn tell(
-    Who {
-        verb,
-        range,
-        inputs,
-    }: Who<'_>,
-    job: &Job,
-    outcome: &Outcome,
-    seconds: &Seconds,
-    budget: &Budget,
-    mut outputs: Vec<String>,
-    args: &RunArgs,
-) -> Result<()> {
+fn tell(told: Told<'_>, mut outputs: Vec<String>, args: &RunArgs) -> Result<()> {
     outputs.extend(args.report.clone());
-    let peak_bytes = budget.peak();
-    let told = show::Told {
-        verb,
-        range,
-        job,
-        outcome,
-        seconds,
-        peak_bytes,
+    let told = Told {
         outputs: &outputs,
-        inputs,
+        ..told
     };
     if let Some(path) = &args.report {
-        report::write(
-            path,
-            &told,
-            OutputOptions {
-                force: args.force,
-                durable: args.durable,
-            },
-        )?;
+        report::write(path, &told, how(args))?;
     }
     show::report(&told, args)
 }
 
+/// How files are written.
+fn how(args: &RunArgs) -> OutputOptions {
+    OutputOptions {
+        force: args.force,
+        durable: args.durable,
+    }
+}
+
+/// Writes, shows and draws the answer, and returns the names of the files.
 fn finish(
-    problem: &Problem,
-    job: &Job,
-    outcome: &Outcome,
-    names: &Names,
+    answer: &Answer<'_>,
     args: &RunArgs,
-    options: &Options<'_>,
+    shard: Option<(usize, usize)>,
     output: OutputOptions,
 ) -> Result<Vec<String>> {
-    if let Some(shard) = options.shard {
-        return write_shard(problem, outcome, args, shard);
+    if let Some(shard) = shard {
+        return write_shard(&answer.problem, &answer.outcome, args, shard);
     }
     let mut outputs = vec![];
     if let Some(path) = &args.output {
-        outputs.extend(answer::write(path, job, outcome, names, output)?);
+        outputs.extend(answer.write(path, output)?);
     } else if !args.quiet && !args.json {
-        preview(job, outcome, names)?;
+        preview(answer)?;
     }
     if let Some(path) = &args.plot {
-        plot::draw(path, job, outcome, output)?;
+        let drawn = answer.draw(path, output);
+        drawn.map_err(|e| e.at_least("--plot"))?;
         outputs.push(path.clone());
     }
     Ok(outputs)
@@ -411,7 +377,7 @@ fn write_shard(
     };
     partial::write(
         Path::new(path),
-        &shards::part(problem, outcome, shard)?,
+        &shares::part(problem, outcome, shard)?,
         args.force,
     )?;
     Ok(vec![path.clone()])
@@ -459,7 +425,7 @@ pub(crate) fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
     let Some((name, first)) = parts.first() else {
         return Err(Error::request("no partial results to merge"));
     };
-    let problem = shards::problem_of(name, first)?;
+    let problem = shares::problem_of(name, first)?;
     if let Some(path) = &args.output {
         answer::refuse_early(path, &problem, args)?;
     }
@@ -473,29 +439,21 @@ pub(crate) fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
     if !args.json {
         options.warnings = Bar::new(true).warnings();
     }
-    let (job, outcome) = shards::merge(&problem, &data, parts, &options)?;
-    let files = finish(
-        &problem,
-        &job,
-        &outcome,
-        &Names::of(&data),
-        args,
-        &Options::default(),
-        OutputOptions {
-            force: args.force,
-            durable: args.durable,
-        },
-    )?;
+    let answer = shares::merge(&problem, &data, parts, &options)?;
+    let files = finish(&answer, args, None, how(args))?;
     let seconds = Seconds {
         total: start.elapsed().as_secs_f64(),
         ..Seconds::default()
     };
-    let who = Who {
+    let told = Told {
         verb: "merge",
-        range: None,
         inputs: inputs(&problem, &data, args),
+        answer: &answer,
+        seconds: &seconds,
+        peak_bytes: budget.peak(),
+        outputs: &[],
     };
-    tell(who, &job, &outcome, &seconds, &budget, files, args)
+    tell(told, files, args)
 }
 
 /// Prints the plan of `problem`.
@@ -568,13 +526,7 @@ pub(crate) fn emit(problem: &Problem, args: &RunArgs, target: &str, budget: &Bud
     let text = told + &texts.collect::<String>();
     match args.output.as_deref() {
         None | Some("-") => print_line(&text),
-        Some(path) => {
-            let options = OutputOptions {
-                force: args.force,
-                durable: args.durable,
-            };
-            write_text(path, &text, options)
-        }
+        Some(path) => write_text(path, &text, how(args)),
     }
 }
 

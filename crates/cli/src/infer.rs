@@ -4,8 +4,7 @@ use crate::args::InferArgs;
 use crate::infer_tables::{self as tables, Form, impossible};
 use crate::progress::Phases;
 use crate::terminal::say;
-use crate::text_file::write_text;
-use crate::{answer, ask, infer_explain, infer_plot, infer_report, lists, terminal};
+use crate::{answer, ask, infer_explain, infer_report, lists, terminal};
 use std::time::{Duration, Instant};
 use zipfold::Warnings;
 use zipfold::devices::Wanted;
@@ -14,8 +13,10 @@ use zipfold::internals::core::figures;
 use zipfold::internals::core::shown::shown;
 use zipfold::internals::infer::{Inferred, Listener, Settings, explain, infer};
 use zipfold::internals::io::{OutputOptions, evidence, network};
+use zipfold::internals::picture;
 use zipfold::internals::product::plan::Grouping;
 use zipfold::internals::slices::Checkpoint;
+use zipfold::internals::written::write_text;
 use zipfold::network::{Answer, Evidence, Network, Task};
 use zipfold::{Budget, Error, Precision, Result};
 
@@ -149,7 +150,7 @@ pub(crate) fn run_explain(args: InferArgs) -> Result<()> {
     if let (Some(path), Some(_)) = (&args.run.plot, plan.prediction()) {
         write_text(
             path,
-            &infer_plot::profile_svg(&infer_explain::visited(&plan))?,
+            &picture::profile_svg(&infer_explain::visited(&plan))?,
             options(&args),
         )?;
     }
@@ -377,7 +378,7 @@ fn write(args: &InferArgs, ready: &Prepared, done: &Inferred) -> Result<Vec<Stri
     if let (Some(path), Answer::Mar(_, rows)) = (&args.run.plot, &done.answer) {
         write_text(
             path,
-            &infer_plot::marginals_svg(&ready.network, rows)?,
+            &picture::marginals_svg(&ready.network, rows)?,
             options(args),
         )?;
         outputs.push(path.clone());

@@ -1,12 +1,12 @@
 //! `infer --report`: one self-contained HTML page about an inference.
 
 use crate::args::InferArgs;
-use crate::infer_plot::marginals_svg;
 use crate::infer_tables::{self as tables, Form};
 use crate::report::{STYLE, plain, table};
-use crate::text_file::write_text;
 use zipfold::internals::core::budget::human_bytes;
 use zipfold::internals::core::{Result, figures};
+use zipfold::internals::picture::marginals_svg;
+use zipfold::internals::written::write_text;
 use zipfold::io::OutputOptions;
 use zipfold::network::{Answer, Network};
 use zipfold::network::{Inferred, Planned};

@@ -1,21 +1,22 @@
 //! Results without an output file: tables and bars on a terminal, the whole of a short result
 //! elsewhere.
 
-use crate::answer::write_one;
-use crate::named::Names;
 use crate::terminal::{self, Table, print_line};
 use zipfold::columns::Side;
 use zipfold::columns::{Column, Columns, Layout, Numbers, Role};
 use zipfold::internals::Job;
 use zipfold::internals::core::figures;
+use zipfold::internals::row_names::RowNames;
+use zipfold::internals::written::write_one;
 use zipfold::io::OutputOptions;
-use zipfold::{Outcome, Result};
+use zipfold::{Answer, Outcome, Result};
 
 /// Numbers of a result that are printed whole.
 const MOST: usize = 10_000;
 
 /// Shows the result: within the window of a terminal, or whole where it is short.
-pub(crate) fn preview(job: &Job, outcome: &Outcome, names: &Names) -> Result<()> {
+pub(crate) fn preview(answer: &Answer<'_>) -> Result<()> {
+    let (job, outcome, names) = (&answer.job, &answer.outcome, &answer.names);
     for (fold, output) in job.folds.iter().zip(&outcome.outputs) {
         let Some(answer) = output.columns(fold, job.space.n, job.space.m)? else {
             continue;
@@ -28,7 +29,7 @@ pub(crate) fn preview(job: &Job, outcome: &Outcome, names: &Names) -> Result<()>
     Ok(())
 }
 
-fn whole(job: &Job, answer: &Columns<'_>, outcome: &Outcome, names: &Names) -> Result<()> {
+fn whole(job: &Job, answer: &Columns<'_>, outcome: &Outcome, names: &RowNames) -> Result<()> {
     let lines = answer.lines();
     if lines > MOST {
         return print_line(&format!(
@@ -75,14 +76,14 @@ fn text(numbers: &Numbers<'_>, at: usize) -> String {
 }
 
 /// The row's name, or its number.
-fn who(names: &Names, side: Side, row: usize) -> String {
+fn who(names: &RowNames, side: Side, row: usize) -> String {
     names
         .get(side as usize, row)
         .map_or_else(|| row.to_string(), str::to_string)
 }
 
 /// The answer within the window of a terminal.
-fn shown(answer: &Columns<'_>, names: &Names) -> Result<()> {
+fn shown(answer: &Columns<'_>, names: &RowNames) -> Result<()> {
     match (
         answer.layout,
         answer.columns.first(),
@@ -95,7 +96,7 @@ fn shown(answer: &Columns<'_>, names: &Names) -> Result<()> {
     }
 }
 
-fn matrix(answer: &Columns<'_>, values: &Column<'_>, names: &Names) -> Result<()> {
+fn matrix(answer: &Columns<'_>, values: &Column<'_>, names: &RowNames) -> Result<()> {
     let (n, m) = (answer.shape[0], answer.shape[1]);
     let values = answer.all(values);
     let head = std::iter::once(String::new())
@@ -119,7 +120,7 @@ fn list(
     answer: &Columns<'_>,
     values: &Column<'_>,
     lines: Option<Side>,
-    names: &Names,
+    names: &RowNames,
 ) -> Result<()> {
     let (rows, width) = (
         answer.shape[0],
@@ -175,7 +176,7 @@ fn bars(answer: &Columns<'_>, edges: &[f64]) -> Result<()> {
 }
 
 /// A line for each place of the grid.
-fn table(answer: &Columns<'_>, names: &Names) -> Result<()> {
+fn table(answer: &Columns<'_>, names: &RowNames) -> Result<()> {
     let numbered = |what: &str, axis: usize| {
         if axis == 0 {
             what.into()

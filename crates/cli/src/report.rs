@@ -1,9 +1,8 @@
 //! `--report`: one self-contained HTML page about a run: what was asked, the plan, the counts, the
 //! seconds, the picture.
 
-use crate::plot;
 use crate::show::Told;
-use crate::text_file::write_text;
+use zipfold::internals::written::write_text;
 use zipfold::io::OutputOptions;
 use zipfold::{Error, Result};
 
@@ -30,10 +29,11 @@ pub(crate) fn table(rows: &[(&str, String)]) -> String {
 }
 
 fn page(told: &Told<'_>) -> String {
-    let (tally, seconds) = (&told.outcome.tally, told.seconds);
+    let (outcome, seconds) = (&told.answer.outcome, told.seconds);
+    let tally = &outcome.tally;
     let whole = zipfold::internals::core::figures::grouped;
     let counts = table(&[
-        ("pairs", whole(told.outcome.cells)),
+        ("pairs", whole(outcome.cells)),
         ("counted", whole(tally.counted)),
         ("beyond the cut-off", whole(tally.far)),
         ("left out as NaN", whole(tally.nan)),
@@ -47,9 +47,9 @@ fn page(told: &Told<'_>) -> String {
         ("in all", time(seconds.total)),
     ]);
     let command: Vec<String> = std::env::args().collect();
-    let plan = zipfold::internals::plan::explain::verbose(told.job, &told.outcome.plan);
+    let plan = zipfold::internals::plan::explain::verbose(&told.answer.job, &outcome.plan);
     // A matrix that went into its file is not held, and not drawn.
-    let picture = plot::svg(told.job, told.outcome).unwrap_or_default();
+    let picture = told.answer.svg().unwrap_or_default();
     format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>zipfold {verb}</title><style>{STYLE}</style>\
          <h1>zipfold {verb}</h1><pre>{}</pre>{picture}<h2>Pairs</h2>{counts}<h2>Time</h2>{times}<p>{} of memory at most</p>\

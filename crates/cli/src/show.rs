@@ -4,12 +4,11 @@ use crate::args::RunArgs;
 use crate::flags;
 use crate::terminal::{print_line, say};
 use zipfold::devices::{Facts, Runtime};
-use zipfold::internals::Job;
 use zipfold::internals::core::budget::human_bytes;
 use zipfold::internals::core::figures;
 use zipfold::internals::core::shown::shown;
 use zipfold::internals::query::plan_json;
-use zipfold::{Outcome, Result};
+use zipfold::{Answer, Result};
 
 /// Seconds of every phase.
 #[derive(Default)]
@@ -28,9 +27,7 @@ pub(crate) struct Seconds {
 #[allow(missing_docs)]
 pub(crate) struct Told<'a> {
     pub verb: &'a str,
-    pub range: Option<&'a zipfold::internals::ranges::Found>,
-    pub job: &'a Job,
-    pub outcome: &'a Outcome,
+    pub(crate) answer: &'a Answer<'a>,
     pub seconds: &'a Seconds,
     pub peak_bytes: u64,
     pub outputs: &'a [String],
@@ -41,14 +38,13 @@ pub(crate) struct Told<'a> {
 pub(crate) fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
     let Told {
         verb,
-        range,
-        job,
-        outcome,
+        answer,
         seconds,
         peak_bytes,
         outputs,
         inputs,
     } = told;
+    let (job, outcome, range) = (&answer.job, &answer.outcome, answer.range.as_ref());
     let tally = &outcome.tally;
     if args.json {
         let phase = |name: &str, seconds: f64, cells: u64, evaluated: u64| serde_json::json!({"name": name, "seconds": seconds, "cells": cells, "evaluated": evaluated});
@@ -94,12 +90,12 @@ pub(crate) fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
 /// of the pairs of this run.
 fn summary(told: &Told<'_>) -> String {
     let Told {
-        outcome,
+        answer,
         seconds,
         peak_bytes,
-        range,
         ..
     } = told;
+    let (outcome, range) = (&answer.outcome, answer.range.as_ref());
     let tally = &outcome.tally;
     let mut notes = vec![];
     if outcome.plan.prune.is_on() {

@@ -40,6 +40,12 @@ pub mod partial {
     pub use crate::partial::*;
 }
 
+/// Pictures.
+#[cfg(feature = "plot")]
+pub mod picture {
+    pub use crate::picture::*;
+}
+
 /// Threads.
 pub mod pool {
     pub use crate::pool::*;
@@ -60,6 +66,11 @@ pub mod reading {
     pub use crate::reading::*;
 }
 
+/// Names of rows.
+pub mod row_names {
+    pub use crate::row_names::*;
+}
+
 /// The run loop.
 pub mod run {
     pub use crate::run::*;
@@ -78,4 +89,9 @@ pub mod slices {
 /// Warnings of a run.
 pub mod warnings {
     pub use crate::warnings::*;
+}
+
+/// Answers to files.
+pub mod written {
+    pub use crate::written::*;
 }

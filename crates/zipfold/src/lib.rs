@@ -27,16 +27,20 @@ mod matches;
 mod options;
 mod outcome;
 mod partial;
+#[cfg(feature = "plot")]
+mod picture;
 mod places;
 mod pool;
 mod query;
 mod ranges;
 mod reading;
+mod row_names;
 mod run;
 mod shards;
 mod slices;
 mod units;
 mod warnings;
+mod written;
 
 pub use crate::closure::all_pairs;
 pub use crate::library::{Pairs, pairs};

@@ -4,16 +4,20 @@ use crate::device::place;
 use crate::options::{Options, Target};
 use crate::outcome::Outcome;
 use crate::ranges::{self, Found, with_ranges};
+use crate::row_names::RowNames;
 use crate::run::run;
+use crate::written;
 use std::borrow::Cow;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 use zipfold_core::advice::advice;
 use zipfold_core::data::Data;
 use zipfold_core::describe::describe_until;
+use zipfold_core::fold::Columns;
 use zipfold_core::message::Wording;
 use zipfold_core::problem::Problem;
 use zipfold_core::{Error, Job, Message, Result};
+use zipfold_io::OutputOptions;
 use zipfold_plan::{Machine, Plan, choose, explain};
 
 /// A problem, its data, and how it is to be run.
@@ -83,6 +87,9 @@ pub struct Answer<'a> {
     pub range: Option<Found>,
     /// Seconds of description and planning.
     pub planning: f64,
+    /// The names of the rows.
+    #[doc(hidden)]
+    pub names: RowNames,
 }
 
 impl<'a> Query<'a> {
@@ -211,7 +218,53 @@ impl<'a> Query<'a> {
             outcome,
             range,
             planning: seconds,
+            names: RowNames::of(self.data),
         })
+    }
+}
+
+impl Answer<'_> {
+    /// Returns the columns of fold `at`: rows, edges, counts and values by name; none where the
+    /// result is in its file or in memory of the caller.
+    ///
+    /// # Errors
+    /// `Request` where there is no such fold.
+    pub fn columns(&self, at: usize) -> Result<Option<Columns<'_>>> {
+        let (n, m) = (self.job.space.n, self.job.space.m);
+        match (self.job.folds.get(at), self.outcome.outputs.get(at)) {
+            (Some(fold), Some(output)) => output.columns(fold, n, m),
+            _ => {
+                let folds = self.job.folds.len();
+                Err(Error::request(format!(
+                    "expected a fold below {folds}, got {at}"
+                )))
+            }
+        }
+    }
+    /// Writes the result of every fold in the format that the suffix of `path` names, and returns
+    /// the names of the files. Several folds get a number before the suffix.
+    ///
+    /// # Errors
+    /// `Request` for another suffix, or for an output that exists; those of the file system.
+    pub fn write(&self, path: &str, options: OutputOptions) -> Result<Vec<String>> {
+        written::write(path, &self.job, &self.outcome, &self.names, options)
+    }
+    /// Returns the picture of the first fold as the text of an SVG file: bars of a histogram, a map
+    /// of a matrix, a line of rows or neighbours, points of matches.
+    ///
+    /// # Errors
+    /// `Request` where the result has no picture.
+    #[cfg(feature = "plot")]
+    pub fn svg(&self) -> Result<String> {
+        crate::picture::svg(&self.job, &self.outcome)
+    }
+    /// Writes the picture of the first fold to an SVG file.
+    ///
+    /// # Errors
+    /// Those of [`Answer::svg`], and those of the file system.
+    #[cfg(feature = "plot")]
+    pub fn draw(&self, path: &str, options: OutputOptions) -> Result<()> {
+        written::write_text(path, &self.svg()?, options)
     }
 }
 

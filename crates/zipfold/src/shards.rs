@@ -4,7 +4,8 @@ use crate::identity::{Identity, differs};
 use crate::options::Options;
 use crate::outcome::{Outcome, Output};
 use crate::partial::Partial;
-use crate::query::{Query, Ready};
+use crate::query::{Answer, Query, Ready};
+use crate::row_names::RowNames;
 use zipfold_core::data::Data;
 use zipfold_core::fold::State;
 use zipfold_core::{Error, Job, Opt, Problem, Result};
@@ -54,41 +55,25 @@ pub fn problem_of(name: &str, part: &Partial) -> Result<Problem> {
 /// # Errors
 /// `Request` when a share is missing, there twice, of another problem or of other data; `Input`
 /// when one is damaged or the shares do not cover the space; and those of [`Query::ready`].
-pub fn merge(
-    problem: &Problem,
-    data: &Data,
+pub fn merge<'a>(
+    problem: &'a Problem,
+    data: &'a Data,
     mut parts: Vec<(String, Partial)>,
-    options: &Options<'_>,
-) -> Result<(Job, Outcome)> {
+    options: &'a Options<'a>,
+) -> Result<Answer<'a>> {
     parts.sort_by_key(|(_, p)| p.shard);
     check(&parts)?;
     let Ready {
         problem: ranged,
         job,
         plan,
+        seconds,
         ..
     } = Query::new(problem, data, options).ready()?;
     let (n, m) = (job.space.n, job.space.m);
     let own = Identity::of(&ranged, &job, &plan, None);
-    for (name, part) in &parts {
-        if let Some(what) = own.answer_difference(&part.identity) {
-            let e = differs(what, "what this share was run on").at(name.clone());
-            return Err(e.remedy(
-                "merge over the inputs that the shares were run on, or run the shares again",
-            ));
-        }
-        part.check(&job, name)?;
-    }
+    check_answer(&job, &own, &parts)?;
     let size = job.space.size()?;
-    let cells = parts
-        .iter()
-        .try_fold(0u64, |sum, (_, part)| sum.checked_add(part.cells));
-    if cells != Some(size) {
-        let e = Error::input(format!(
-            "the shares do not hold the {size} cells of the space"
-        ));
-        return Err(e.remedy("run the shares again on the same inputs"));
-    }
     let bytes = job
         .folds
         .iter()
@@ -119,7 +104,14 @@ pub fn merge(
         warnings: options.warnings.all(),
         identity: Some(own),
     };
-    Ok((job, outcome))
+    Ok(Answer {
+        problem: ranged,
+        job,
+        outcome,
+        range: None,
+        planning: seconds,
+        names: RowNames::of(data),
+    })
 }
 
 fn run_otherwise(what: &str, name: &str) -> Error {
@@ -129,6 +121,30 @@ fn run_otherwise(what: &str, name: &str) -> Error {
         .remedy(format!(
             "run all shares on the same inputs, with the same {set}, {memory} and {device}"
         ))
+}
+
+/// The shares are those of this answer, and cover its space.
+fn check_answer(job: &Job, own: &Identity, parts: &[(String, Partial)]) -> Result<()> {
+    for (name, part) in parts {
+        if let Some(what) = own.answer_difference(&part.identity) {
+            let e = differs(what, "what this share was run on").at(name.clone());
+            return Err(e.remedy(
+                "merge over the inputs that the shares were run on, or run the shares again",
+            ));
+        }
+        part.check(job, name)?;
+    }
+    let size = job.space.size()?;
+    let cells = parts
+        .iter()
+        .try_fold(0u64, |sum, (_, part)| sum.checked_add(part.cells));
+    if cells == Some(size) {
+        return Ok(());
+    }
+    let e = Error::input(format!(
+        "the shares do not hold the {size} cells of the space"
+    ));
+    Err(e.remedy("run the shares again on the same inputs"))
 }
 
 /// All shares of one problem, each once.

@@ -48,6 +48,7 @@ impl Evidence {
         }
     }
     /// The observed value of `v`.
+    #[doc(hidden)]
     pub fn get(&self, v: Var) -> Option<usize> {
         self.0.get(&v).copied()
     }

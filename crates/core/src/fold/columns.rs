@@ -63,6 +63,7 @@ impl Numbers<'_> {
         }
     }
     /// Whether there is none.
+    #[doc(hidden)]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -194,6 +195,7 @@ impl<'a> Column<'a> {
         }
     }
     /// The numbers of `lines`.
+    #[doc(hidden)]
     pub fn part(&self, lines: &Range<usize>) -> Numbers<'_> {
         match &self.source {
             ColumnSource::Held(numbers) => numbers.part(lines),

@@ -11,6 +11,7 @@ pub enum Runtime {
 
 impl Runtime {
     /// The name that `--device` takes.
+    #[doc(hidden)]
     pub fn name(self) -> &'static str {
         match self {
             Runtime::Cuda => "cuda",

@@ -270,12 +270,13 @@ fn partials_of_any_content_merge_or_are_refused() {
         };
         let parts = [share(0), share(1)];
         let first = decode(&parts[0], "first").unwrap();
+        let how = options();
         let merge = |second: Partial| {
             let parts = vec![
                 ("first".to_string(), first.clone()),
                 ("second".to_string(), second),
             ];
-            zipfold::shares::merge(&problem, &data, parts, &options())
+            zipfold::shares::merge(&problem, &data, parts, &how)
         };
         merge(decode(&parts[1], "second").unwrap()).unwrap();
         for _ in 0..rounds {
@@ -285,7 +286,8 @@ fn partials_of_any_content_merge_or_are_refused() {
             );
             let done = catch_unwind(AssertUnwindSafe(|| decode(&bad, "second").and_then(merge)));
             match done {
-                Ok(Ok((job, outcome))) => {
+                Ok(Ok(answer)) => {
+                    let (job, outcome) = (answer.job, answer.outcome);
                     taken += 1;
                     for (fold, output) in job.folds.iter().zip(&outcome.outputs) {
                         let _ = of_output(fold, output);

@@ -1,16 +1,16 @@
 //! Pictures of sum-products, as SVG: what the joins of a plan visit, and marginals as bars.
 
-use crate::plot::{Drawn, SvgArea, axes, drawn};
+use super::page::{Drawn, SvgArea, axes, drawn};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use zipfold::Result;
-use zipfold::network::Network;
+use zipfold_core::Result;
+use zipfold_core::factor::Network;
 
 /// log2 of the configurations that the joins of a plan visit, in the order of execution.
 ///
 /// # Errors
 /// `Internal` where it cannot be drawn.
-pub(crate) fn profile_svg(visited: &[f64]) -> Result<String> {
+pub fn profile_svg(visited: &[f64]) -> Result<String> {
     let top = visited.iter().copied().fold(1.0, f64::max);
     let words = format!("joins in the order of execution ({})", visited.len());
     drawn((880, 370), |root| {
@@ -47,7 +47,7 @@ const BESIDE: usize = 60;
 ///
 /// # Errors
 /// `Internal` where it cannot be drawn.
-pub(crate) fn marginals_svg(network: &Network, rows: &[Vec<f64>]) -> Result<String> {
+pub fn marginals_svg(network: &Network, rows: &[Vec<f64>]) -> Result<String> {
     let shown = rows.len().min(DRAWN);
     drawn((WIDTH, 40 + STEP as u32 * shown as u32), |root| {
         for (v, row) in rows.iter().take(DRAWN).enumerate() {

@@ -1,38 +1,33 @@
 //! Names of rows, from the inputs to the results.
 
-use zipfold::internals::core::Labels;
-use zipfold::internals::io::Column;
-use zipfold::{Data, Table};
+use zipfold_core::{Data, Labels, Table};
+use zipfold_io::Column;
 
 /// The words beside the rows of x and of y.
-#[derive(Default)]
-pub(crate) struct Names([Option<Labels>; 2]);
+#[derive(Clone, Debug, Default)]
+pub struct RowNames([Option<Labels>; 2]);
 
-impl Names {
+impl RowNames {
     /// Those of the tables of `data`.
-    pub(crate) fn of(data: &Data) -> Self {
+    pub fn of(data: &Data) -> Self {
         let labels = |table: &Table| table.labels().cloned();
-        Names([labels(&data.x), labels(data.y.as_ref().unwrap_or(&data.x))])
+        RowNames([labels(&data.x), labels(data.y.as_ref().unwrap_or(&data.x))])
     }
     /// Whether some rows have names.
-    pub(crate) fn any(&self) -> bool {
+    pub fn any(&self) -> bool {
         self.0.iter().any(Option::is_some)
     }
     /// The words beside the rows of x (0) or y (1).
-    pub(crate) fn side(&self, side: usize) -> Option<&Labels> {
+    pub fn side(&self, side: usize) -> Option<&Labels> {
         self.0.get(side)?.as_ref()
     }
     /// The word that names row `row` of x (0) or y (1).
-    pub(crate) fn get(&self, side: usize, row: usize) -> Option<&str> {
+    pub fn get(&self, side: usize, row: usize) -> Option<&str> {
         Some(self.side(side)?.first().get(row))
     }
     /// Columns of words for the rows of x and y that a table lists, called `x.name` and `y.name`.
     /// Archives of arrays hold none.
-    pub(crate) fn columns<'a>(
-        &'a self,
-        path: &str,
-        rows: [&'a [i64]; 2],
-    ) -> Vec<(String, Column<'a>)> {
+    pub fn columns<'a>(&'a self, path: &str, rows: [&'a [i64]; 2]) -> Vec<(String, Column<'a>)> {
         if path.ends_with(".npz") {
             return vec![];
         }

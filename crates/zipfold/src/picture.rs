@@ -1,0 +1,274 @@
+//! Pictures of results, as SVG: histograms as steps, matrices as heat maps, rows as lines, joins as
+//! points.
+
+mod network;
+mod page;
+
+pub use network::{marginals_svg, profile_svg};
+
+use crate::outcome::Outcome;
+use page::{Drawn, SvgArea, axes, drawn};
+use plotters::prelude::*;
+use zipfold_core::fold::{Columns, Fold, Numbers, Role};
+use zipfold_core::{Error, Job, Result, Side};
+
+const SIZE: (u32, u32) = (720, 480);
+
+/// A picture's data: curves, points or a grid.
+enum Picture {
+    Steps {
+        title: String,
+        x: String,
+        y: String,
+        lo: Vec<f64>,
+        hi: Vec<f64>,
+        heights: Vec<f64>,
+    },
+    Line {
+        title: String,
+        x: String,
+        y: String,
+        points: Vec<(f64, f64)>,
+    },
+    Points {
+        title: String,
+        points: Vec<(f64, f64)>,
+    },
+    Grid {
+        title: String,
+        side: (usize, usize),
+        of: (usize, usize),
+        values: Vec<f64>,
+    },
+}
+
+/// The first fold's picture as the text of an SVG file.
+///
+/// # Errors
+/// `Request` where the result has no picture.
+pub fn svg(job: &Job, outcome: &Outcome) -> Result<String> {
+    let picture = picture(job, outcome)?;
+    drawn(SIZE, |root| render(&picture, root))
+}
+
+fn none() -> Error {
+    Error::request("this result has no picture")
+}
+
+fn picture(job: &Job, outcome: &Outcome) -> Result<Picture> {
+    let (n, m) = (job.space.n, job.space.m);
+    let fold = &job.folds[0];
+    let answer = outcome.outputs[0].columns(fold, n, m)?.ok_or_else(none)?;
+    let values = || Ok::<Vec<f64>, Error>(all(&column(&answer, Role::Value)?));
+    match fold {
+        Fold::Histogram(_) => bins(&answer, format!("{} pairs", outcome.tally.counted)),
+        Fold::Dense(f) if f.condensed => Ok(sorted("values of all pairs, ascending", values()?)),
+        Fold::Dense(_) => {
+            let values = column(&answer, Role::Value)?;
+            Ok(grid(n, m, &|at| values.get(at)))
+        }
+        Fold::Rows(_) | Fold::Quantile(_) => rows(&answer, fold.describe()),
+        Fold::Nearest(f) => {
+            let title = format!("distance of neighbour {}, ascending", f.k);
+            let last = values()?
+                .chunks(f.k)
+                .filter_map(|row| row.last().copied())
+                .collect();
+            Ok(sorted(&title, last))
+        }
+        Fold::Select(f) => matches(&answer, f.is_inner()),
+        Fold::Top(_) => Ok(sorted("values of the best pairs, ascending", values()?)),
+        Fold::Extremes(_) => Err(none()),
+    }
+}
+
+/// The numbers of the first column of a role.
+fn column<'a>(answer: &'a Columns<'_>, role: Role) -> Result<Numbers<'a>> {
+    let found = answer.of(role).map(|column| answer.all(column));
+    found.ok_or_else(none)
+}
+
+fn all(numbers: &Numbers<'_>) -> Vec<f64> {
+    (0..numbers.len()).map(|at| numbers.get(at)).collect()
+}
+
+/// Bars of a histogram of one axis, a map of one of more.
+fn bins(answer: &Columns<'_>, title: String) -> Result<Picture> {
+    let heights = all(&column(answer, Role::Count)?);
+    if let [edges] = answer.edges.as_slice() {
+        return Ok(Picture::Steps {
+            title,
+            x: "value".into(),
+            y: "pairs".into(),
+            lo: edges[..edges.len() - 1].to_vec(),
+            hi: edges[1..].to_vec(),
+            heights,
+        });
+    }
+    let side = (answer.shape[0], answer.shape[1..].iter().product());
+    Ok(Picture::Grid {
+        title,
+        side,
+        of: side,
+        values: heights,
+    })
+}
+
+/// The first result of each row.
+fn rows(answer: &Columns<'_>, title: String) -> Result<Picture> {
+    let first = answer.columns.first().ok_or_else(none)?;
+    let width = answer.shape[1..].iter().product::<usize>().max(1);
+    let values = all(&answer.all(first));
+    let points = values.iter().step_by(width).enumerate();
+    Ok(Picture::Line {
+        title,
+        x: "row".into(),
+        y: "result".into(),
+        points: points.map(|(i, v)| (i as f64, *v)).collect(),
+    })
+}
+
+/// Points of at most 5 000 matches.
+fn matches(answer: &Columns<'_>, inner: bool) -> Result<Picture> {
+    let i = column(answer, Role::Row(Side::X))?;
+    let j = match inner {
+        true => column(answer, Role::Row(Side::Y))?,
+        false => Vec::<u64>::new().into(),
+    };
+    let lines = (0..j.len()).step_by(answer.lines().div_ceil(5000).max(1));
+    Ok(Picture::Points {
+        title: format!("{} matches", j.len()),
+        points: lines.map(|line| (i.get(line), j.get(line))).collect(),
+    })
+}
+
+fn sorted(title: &str, mut values: Vec<f64>) -> Picture {
+    values.retain(|v| v.is_finite());
+    values.sort_unstable_by(f64::total_cmp);
+    let step = values.len().div_ceil(2000).max(1);
+    let points = values
+        .iter()
+        .enumerate()
+        .step_by(step)
+        .map(|(i, v)| (i as f64, *v))
+        .collect();
+    Picture::Line {
+        title: title.into(),
+        x: "rank".into(),
+        y: "value".into(),
+        points,
+    }
+}
+
+/// A matrix, thinned to at most 160 × 160.
+fn grid(n: usize, m: usize, get: &dyn Fn(usize) -> f64) -> Picture {
+    let side = (n.min(160), m.min(160));
+    let pick = |a: usize, len: usize, of: usize| a * of / len.max(1);
+    let values = (0..side.0 * side.1)
+        .map(|at| get(pick(at / side.1, side.0, n) * m + pick(at % side.1, side.1, m)));
+    Picture::Grid {
+        title: format!("{n} × {m}"),
+        side,
+        of: (n, m),
+        values: values.collect(),
+    }
+}
+
+fn render(picture: &Picture, root: &SvgArea<'_>) -> Drawn {
+    match picture {
+        Picture::Steps {
+            title,
+            x,
+            y,
+            lo,
+            hi,
+            heights,
+        } => {
+            let top = heights.iter().fold(0.0f64, |a, b| a.max(*b));
+            let mut chart = axes(root, title, x, y, (lo[0], hi[hi.len() - 1]), (0.0, top))?;
+            let bars = lo.iter().zip(hi).zip(heights);
+            chart.draw_series(bars.map(|((l, h), y)| {
+                Rectangle::new([(*l, 0.0), (*h, *y)], BLUE.mix(0.6).filled())
+            }))?;
+        }
+        Picture::Line {
+            title,
+            x,
+            y,
+            points,
+        } => {
+            let mut chart = axes(
+                root,
+                title,
+                x,
+                y,
+                span(points.iter().map(|p| p.0)),
+                span(points.iter().map(|p| p.1)),
+            )?;
+            chart.draw_series(LineSeries::new(points.iter().copied(), &BLUE))?;
+        }
+        Picture::Points { title, points } => {
+            let mut chart = axes(
+                root,
+                title,
+                "row i",
+                "row j",
+                span(points.iter().map(|p| p.0)),
+                span(points.iter().map(|p| p.1)),
+            )?;
+            chart.draw_series(points.iter().map(|p| Circle::new(*p, 1, BLUE.filled())))?;
+        }
+        Picture::Grid {
+            title,
+            side,
+            of,
+            values,
+        } => {
+            map(root, title, (*side, *of), values)?;
+        }
+    }
+    Ok(())
+}
+
+/// A map of values: rows down, columns across.
+fn map(
+    root: &SvgArea<'_>,
+    title: &str,
+    (side, of): ((usize, usize), (usize, usize)),
+    values: &[f64],
+) -> Drawn {
+    let (lo, hi) = span(values.iter().copied());
+    let (width, height) = (of.1 as f64, of.0 as f64);
+    let mut chart = axes(root, title, "column", "row", (0.0, width), (0.0, height))?;
+    let (dy, dx) = (height / side.0.max(1) as f64, width / side.1.max(1) as f64);
+    chart.draw_series(values.iter().enumerate().map(|(at, v)| {
+        let (r, c) = ((at / side.1) as f64, (at % side.1) as f64);
+        let shade = ((v - lo) / (hi - lo)).clamp(0.0, 1.0);
+        Rectangle::new(
+            [(c * dx, r * dy), ((c + 1.0) * dx, (r + 1.0) * dy)],
+            ramp(shade).filled(),
+        )
+    }))?;
+    Ok(())
+}
+
+/// Dark blue to yellow.
+fn ramp(t: f64) -> RGBColor {
+    let mix = |a: f64, b: f64| (a + (b - a) * t) as u8;
+    RGBColor(mix(30.0, 250.0), mix(30.0, 220.0), mix(110.0, 60.0))
+}
+
+fn span(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let (lo, hi) = values
+        .filter(|v| v.is_finite())
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| {
+            (a.min(v), b.max(v))
+        });
+    if lo < hi {
+        (lo, hi)
+    } else if lo.is_finite() {
+        (lo - 0.5, lo + 0.5)
+    } else {
+        (0.0, 1.0)
+    }
+}

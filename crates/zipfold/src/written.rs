@@ -1,0 +1,229 @@
+//! Answers to files: the columns of each fold, in the format that the suffix names.
+
+use crate::outcome::Outcome;
+use crate::row_names::RowNames;
+use std::io::Write;
+use zipfold_core::fold::{Columns, Layout, Numbers, Role};
+use zipfold_core::{Error, Job, Result, Side};
+use zipfold_io::npz::NpzWriter;
+use zipfold_io::{Column, Output, OutputOptions, write_array, write_columns};
+
+/// Writes every fold's result; several folds get a number before the suffix.
+pub fn write(
+    path: &str,
+    job: &Job,
+    outcome: &Outcome,
+    names: &RowNames,
+    options: OutputOptions,
+) -> Result<Vec<String>> {
+    let many = outcome.outputs.len() > 1;
+    let mut written = vec![];
+    for (at, (fold, output)) in job.folds.iter().zip(&outcome.outputs).enumerate() {
+        let name = if many {
+            numbered(path, at)
+        } else {
+            path.to_string()
+        };
+        if let Some(columns) = output.columns(fold, job.space.n, job.space.m)? {
+            write_one(&name, job, &columns, outcome, names, options)?;
+        }
+        written.push(name);
+    }
+    Ok(written)
+}
+
+fn numbered(path: &str, at: usize) -> String {
+    match path.rsplit_once('.') {
+        Some((stem, suffix)) => format!("{stem}.{at}.{suffix}"),
+        None => format!("{path}.{at}"),
+    }
+}
+
+/// Writes the answer of one fold.
+pub fn write_one(
+    path: &str,
+    job: &Job,
+    answer: &Columns<'_>,
+    outcome: &Outcome,
+    names: &RowNames,
+    options: OutputOptions,
+) -> Result<()> {
+    match answer.layout {
+        Layout::Matrix | Layout::Array(_) => array(path, answer, names, options),
+        Layout::Lists if path.ends_with(".npz") => lists(path, answer, options),
+        Layout::Table if path.ends_with(".csr.npz") => {
+            csr(path, answer, (job.space.n, job.space.m), options)
+        }
+        Layout::Lists | Layout::Table => table(path, answer, outcome, names, options),
+    }
+}
+
+/// Numbers as the writers take them.
+fn written<'a>(numbers: &'a Numbers<'_>) -> Column<'a> {
+    match numbers {
+        Numbers::U64(v) => Column::U64(v),
+        Numbers::I64(v) => Column::I64(v),
+        Numbers::F64(v) => Column::F64(v),
+        Numbers::F32(v) => Column::F32(v),
+    }
+}
+
+/// One array; a matrix in text has the names of its rows and columns where they have any.
+fn array(path: &str, answer: &Columns<'_>, names: &RowNames, options: OutputOptions) -> Result<()> {
+    let Some(values) = answer.arrays().next() else {
+        return Err(Error::internal("an array without values"));
+    };
+    let values = answer.all(values);
+    match (names.side(0), names.side(1), answer.layout) {
+        (Some(x), Some(y), Layout::Matrix) if path.ends_with(".csv") || path.ends_with(".tsv") => {
+            zipfold_io::write::write_matrix(path, [x.first(), y.first()], written(&values), options)
+        }
+        _ => write_array(path, &answer.shape, written(&values), options),
+    }
+}
+
+/// Arrays of lists, some rows at a time: lists are not held twice.
+fn lists(path: &str, answer: &Columns<'_>, options: OutputOptions) -> Result<()> {
+    let (width, lines) = (answer.shape[1].max(1), answer.lines());
+    let some = (1usize << 15).div_ceil(width) * width;
+    let parts = || {
+        (0..lines)
+            .step_by(some)
+            .map(|start| start..(start + some).min(lines))
+    };
+    let mut archive = NpzWriter::new(Output::create(path, options)?);
+    for column in answer.arrays() {
+        macro_rules! add {
+            ($kind:ident) => {
+                archive.add_parts(column.name, &answer.shape, |put| {
+                    parts().try_for_each(|lines| match column.part(&lines) {
+                        Numbers::$kind(numbers) => put(&numbers),
+                        _ => Err(Error::internal("a column of two types")),
+                    })
+                })?
+            };
+        }
+        match column.part(&(0..0)) {
+            Numbers::U64(_) => add!(U64),
+            Numbers::I64(_) => add!(I64),
+            Numbers::F64(_) => add!(F64),
+            Numbers::F32(_) => add!(F32),
+        }
+    }
+    archive.finish()
+}
+
+/// A line for each place of the grid, with the names of its rows.
+fn table(
+    path: &str,
+    answer: &Columns<'_>,
+    outcome: &Outcome,
+    names: &RowNames,
+    options: OutputOptions,
+) -> Result<()> {
+    let numbers: Vec<Numbers<'_>> = answer
+        .columns
+        .iter()
+        .map(|column| answer.all(column))
+        .collect();
+    let rows = |side: Side| -> Vec<i64> {
+        let found = answer
+            .columns
+            .iter()
+            .position(|column| column.role == Role::Row(side) && names.any());
+        let row = |numbers: &Numbers<'_>, line| numbers.row(line).map_or(-1, |row| row as i64);
+        found.map_or_else(Vec::new, |at| {
+            (0..answer.lines())
+                .map(|line| row(&numbers[at], line))
+                .collect()
+        })
+    };
+    let (i, j) = (rows(Side::X), rows(Side::Y));
+    let beside = if answer.of(Role::Row(Side::X)).is_some() {
+        names.columns(path, [&i, &j])
+    } else {
+        vec![]
+    };
+    let mut columns: Vec<(&str, Column<'_>)> = answer
+        .columns
+        .iter()
+        .zip(&numbers)
+        .map(|(column, numbers)| (&*column.header, written(numbers)))
+        .collect();
+    columns.extend(beside.iter().map(|(name, column)| (name.as_str(), *column)));
+    write_columns(path, &columns, &notes(answer, outcome), options)
+}
+
+/// What stands above a table: how to read its lines, and the pairs that are on none.
+fn notes(answer: &Columns<'_>, outcome: &Outcome) -> Vec<String> {
+    let mut notes: Vec<String> = answer
+        .rule
+        .iter()
+        .map(|rule| format!("rule: {rule}"))
+        .collect();
+    if !answer.beyond.is_empty() {
+        let beyond = answer
+            .beyond
+            .iter()
+            .copied()
+            .chain([("skipped", outcome.tally.far + outcome.tally.nan)]);
+        notes.push(
+            beyond
+                .map(|(what, pairs)| format!("{what}: {pairs}"))
+                .collect::<Vec<_>>()
+                .join("  "),
+        );
+    }
+    notes
+}
+
+/// Matches by row, the arrays of a compressed sparse matrix: row i's are
+/// `indices[indptr[i]..indptr[i + 1]]`.
+fn csr(
+    path: &str,
+    answer: &Columns<'_>,
+    (n, m): (usize, usize),
+    options: OutputOptions,
+) -> Result<()> {
+    let side = |side: Side| answer.of(Role::Row(side)).map(|column| answer.all(column));
+    let (Some(i), Some(j)) = (side(Side::X), side(Side::Y)) else {
+        let e = Error::request("a sparse matrix holds pairs, and this answer has none")
+            .at(path.to_string());
+        return Err(e.remedy("another suffix, such as .npz"));
+    };
+    let mut indptr = vec![0i64; n + 1];
+    let rows = |numbers: &Numbers<'_>| {
+        (0..numbers.len())
+            .filter_map(|at| numbers.row(at))
+            .collect::<Vec<usize>>()
+    };
+    rows(&i).into_iter().for_each(|i| indptr[i + 1] += 1);
+    (0..n).for_each(|i| indptr[i + 1] += indptr[i]);
+    let indices: Vec<i64> = rows(&j).into_iter().map(|j| j as i64).collect();
+    let sides = [n as i64, m as i64];
+    let (starts, found, two) = ([n + 1], [indices.len()], [2]);
+    let mut arrays = vec![
+        ("indptr", &starts[..], Column::I64(&indptr)),
+        ("indices", &found[..], Column::I64(&indices)),
+        ("shape", &two[..], Column::I64(&sides)),
+    ];
+    let values = answer.of(Role::Value).map(|column| answer.all(column));
+    arrays.extend(
+        values
+            .iter()
+            .map(|values| ("data", &found[..], written(values))),
+    );
+    zipfold_io::write::write_arrays(path, &arrays, options)
+}
+
+/// Writes a text: its file is there whole or not at all.
+///
+/// # Errors
+/// Those of the output.
+pub fn write_text(path: &str, text: &str, options: OutputOptions) -> Result<()> {
+    let mut out = Output::create(path, options)?;
+    if let Err(e) = out.write_all(text.as_bytes()) {
+        return Err(out.error(&e));
+    }
+    out.commit()
+}
