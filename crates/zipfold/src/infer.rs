@@ -1,193 +1,27 @@
 //! Exact inference: simplify → order → fit → execute → answer.
 
+mod parts;
+mod settings;
+
 pub use crate::beside::OnDevice;
-use crate::beside::{Asked, Beside, Lanes};
+pub use settings::{Inferred, Listener, Planned, Settings};
+
+use crate::beside::{Beside, Lanes};
 use crate::footprint;
-use crate::slices::{Checkpoint, Folded, Slices, key};
-use crate::warnings::Warnings;
+use crate::slices::{Folded, Slices, key};
+use parts::{check_rows, compact, groups};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use zipfold_core::factor::{Answer, Assignment, Evidence, Factor, Kind, Log10, Network, Task, Var};
-use zipfold_core::{Budget, Error, Message, Opt, Precision, Random, Reservation, Result};
+use zipfold_core::{Budget, Error, Opt, Precision, Random, Reservation, Result};
 use zipfold_gpu::Wanted;
-use zipfold_plan::overrides::Overrides;
 use zipfold_product::cpu::{Engine, Fold, Real};
 use zipfold_product::plan::groups::{divide, worthwhile};
 use zipfold_product::plan::slice::FIXED_BYTES;
 use zipfold_product::plan::{
-    Group, Grouping, Need, Options, Pass, Plan, Prediction, Rates, Reduced, Scalar, Split, plan,
-    reduce,
+    Group, Need, Options, Pass, Plan, Rates, Reduced, Scalar, Split, plan, reduce,
 };
-
-/// Takes the name of a phase and its predicted seconds.
-type Told = dyn Fn(&str, f64) + Send + Sync;
-
-/// Who is told of the phases: the name of one that begins, and the seconds it is predicted to take
-/// (0 where nobody knows).
-#[derive(Clone)]
-pub struct Listener(std::sync::Arc<Told>);
-
-impl Listener {
-    /// Tells `told`.
-    pub fn new(told: impl Fn(&str, f64) + Send + Sync + 'static) -> Self {
-        Listener(std::sync::Arc::new(told))
-    }
-}
-
-impl std::fmt::Debug for Listener {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Listener")
-    }
-}
-
-/// How a question is to be answered.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Bytes that may be held.
-    pub memory: u64,
-    /// f64, or f32 at twice the speed and half the memory.
-    pub precision: Precision,
-    /// Seed of the order search and of samples.
-    pub seed: u64,
-    /// Seconds for the order search; `None` ties them to the predicted execution.
-    pub order_seconds: Option<f64>,
-    /// Predicted seconds beyond which a problem is refused.
-    pub time_limit: f64,
-    /// Whether marginals may be planned by groups of variables.
-    pub grouping: Grouping,
-    /// Where joins run: the host alone, or a device beside it.
-    pub device: Wanted,
-    /// Plan choices: `product.joins`, and those that stand for a device's memory and faults.
-    pub overrides: Overrides,
-    /// Where a plan with slices keeps those that are done.
-    pub checkpoint: Option<Checkpoint>,
-    /// Told of every phase.
-    pub listener: Option<Listener>,
-    /// Takes what the user should know; shared with whoever asks.
-    pub warnings: Warnings,
-}
-
-impl Settings {
-    /// Tells that a phase begins.
-    fn tell(&self, phase: &str, seconds: f64) {
-        if let Some(Listener(told)) = &self.listener {
-            told(phase, seconds);
-        }
-    }
-    /// What they ask of a device.
-    fn asked(&self) -> Asked<'_> {
-        let Settings {
-            device,
-            overrides,
-            precision,
-            warnings,
-            ..
-        } = self;
-        Asked {
-            device: *device,
-            overrides,
-            precision: *precision,
-            warnings,
-        }
-    }
-    /// The same, with a list of warnings for one answer.
-    fn of_one_answer(&self) -> Self {
-        Settings {
-            warnings: self.warnings.of_one_answer(),
-            ..self.clone()
-        }
-    }
-    /// What the planner takes of them.
-    pub(crate) fn options(&self, pass: Pass, rates: Rates) -> Options {
-        Options {
-            seed: self.seed,
-            order_seconds: self.order_seconds,
-            patience: Options::PATIENCE,
-            memory: self.memory,
-            held: 0,
-            time_limit: self.time_limit,
-            pass,
-            rates,
-        }
-    }
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Settings {
-            memory: zipfold_io::memory::usual(),
-            precision: Precision::F64,
-            seed: 1,
-            order_seconds: None,
-            time_limit: 120.0,
-            grouping: Grouping::Auto,
-            device: Wanted::Auto,
-            overrides: Overrides::default(),
-            checkpoint: None,
-            listener: None,
-            warnings: Warnings::default(),
-        }
-    }
-}
-
-/// An answer and what it took.
-#[derive(Clone, Debug)]
-pub struct Inferred {
-    /// The answer.
-    pub answer: Answer,
-    /// The plan that was executed (for MMAP that of its last stage); `None` when simplification
-    /// settled everything.
-    pub plan: Planned,
-    /// The device beside the host, and the joins that ran there, if any did.
-    pub device: Option<OnDevice>,
-    /// Seconds of simplification, order search, execution.
-    pub seconds: [f64; 3],
-    /// The most bytes held in tables at one time.
-    pub peak_bytes: u64,
-    /// Things the user should know.
-    pub warnings: Vec<Message>,
-}
-
-/// What is executed.
-#[derive(Clone, Debug)]
-pub enum Planned {
-    /// Nothing: simplification settled everything.
-    Settled,
-    /// One plan.
-    Whole(Plan),
-    /// Marginals by groups of variables, each with its plan.
-    Groups(Split),
-}
-
-impl Planned {
-    /// All plans, in the order of execution.
-    #[doc(hidden)]
-    pub fn plans(&self) -> Vec<&Plan> {
-        match self {
-            Planned::Settled => Vec::new(),
-            Planned::Whole(plan) => vec![plan],
-            Planned::Groups(split) => split.groups.iter().map(|g| &g.plan).collect(),
-        }
-    }
-    /// What the execution will take; `None` when there is none.
-    #[doc(hidden)]
-    pub fn prediction(&self) -> Option<Prediction> {
-        match self {
-            Planned::Settled => None,
-            Planned::Whole(plan) => Some(plan.prediction),
-            Planned::Groups(split) => Some(split.prediction()),
-        }
-    }
-    /// The plan for all variables at once, where there is one.
-    #[doc(hidden)]
-    pub fn whole(&self) -> Option<&Plan> {
-        match self {
-            Planned::Whole(plan) => Some(plan),
-            Planned::Settled | Planned::Groups(_) => None,
-        }
-    }
-}
 
 /// Answers `task` about `network` given `evidence`.
 ///
@@ -238,20 +72,6 @@ pub fn explain(
     let run = Run::new(network, evidence, task, settings, &budget)?;
     let device = run.on_device();
     Ok((run.reduced, run.plan, device))
-}
-
-/// Rows of conditional tables that do not sum to one are used as they are, and reported when they
-/// are off by more than 1e-3.
-fn check_rows(network: &Network, warnings: &Warnings) {
-    let Some((at, off)) = network.worst_row().filter(|(_, off)| *off > 1e-3) else {
-        return;
-    };
-    if let Some(child) = network.factors()[at].scope().last() {
-        let of = network.name(*child);
-        warnings.add(format!(
-            "a row of the table of '{of}' sums to one only within {off:.1e}; it is used as it is"
-        ));
-    }
 }
 
 /// Variables whose marginals are worth several threads.
@@ -1054,73 +874,4 @@ fn marginal_map(
         );
     }
     Ok(done)
-}
-
-/// Factors grouped by the variables that are summed: groups share asked variables only.
-fn groups(network: &Network, asked: &[bool]) -> Vec<Vec<usize>> {
-    let mut of_var: Vec<Vec<usize>> = vec![Vec::new(); asked.len()];
-    for (at, f) in network.factors().iter().enumerate() {
-        f.scope()
-            .iter()
-            .filter(|v| !asked[**v])
-            .for_each(|v| of_var[*v].push(at));
-    }
-    let mut seen = vec![false; network.factors().len()];
-    let mut out = Vec::new();
-    for start in 0..seen.len() {
-        if std::mem::replace(&mut seen[start], true) {
-            continue;
-        }
-        let mut group = vec![start];
-        let mut at = 0;
-        while at < group.len() {
-            for v in network.factors()[group[at]]
-                .scope()
-                .iter()
-                .filter(|v| !asked[**v])
-            {
-                for f in std::mem::take(&mut of_var[*v]) {
-                    if !std::mem::replace(&mut seen[f], true) {
-                        group.push(f);
-                    }
-                }
-            }
-            at += 1;
-        }
-        out.push(group);
-    }
-    out
-}
-
-/// The network over the variables its factors use, `keep` numbered first, and the evidence on them.
-fn compact(network: &Network, evidence: &Evidence, keep: &[Var]) -> Result<(Network, Evidence)> {
-    let mut new = std::collections::HashMap::new();
-    let all = keep
-        .iter()
-        .chain(network.factors().iter().flat_map(|f| f.scope()));
-    let mut cards = Vec::new();
-    for v in all {
-        new.entry(*v).or_insert_with(|| {
-            cards.push(network.cards()[*v]);
-            cards.len() - 1
-        });
-    }
-    let factors = network
-        .factors()
-        .iter()
-        .map(|f| {
-            Factor::new(
-                f.scope().iter().map(|v| new[v]).collect(),
-                f.values().to_vec(),
-                &cards,
-            )
-        })
-        .collect::<Result<Vec<_>>>()?;
-    let own = Evidence::new(
-        evidence
-            .iter()
-            .filter_map(|(v, x)| new.get(&v).map(|n| (*n, x))),
-        &cards,
-    )?;
-    Ok((Network::new(Kind::Markov, cards, factors)?, own))
 }

@@ -11,6 +11,27 @@ use zipfold_core::problem::{AxisSpec, FoldSpec, Input, PairSpec, Problem, SCHEMA
 use zipfold_core::{Domain, Error, Job, Result, Table};
 
 /// A question about all pairs of rows, under construction.
+///
+/// ```
+/// use zipfold::problem::{Domain, FoldSpec, RowOp};
+/// use zipfold::{Options, Table, pairs};
+/// let x = Table::f64(3, 1, vec![0.0, 1.0, 3.0])?;
+/// let y = Table::f64(1, 1, vec![2.0])?;
+/// assert_eq!(pairs(&x).with(&y).metric("cityblock").matrix()?, [2.0, 1.0, 1.0]);
+/// assert_eq!(pairs(&x).formula("k * abs(x[0] - y[0])").param("k", 10.0).condensed()?, [10.0, 30.0, 20.0]);
+/// assert_eq!(pairs(&x).periodic(&[4.0]).condensed()?, [1.0, 1.0, 2.0]);
+/// assert_eq!(pairs(&x).cells(Domain::Triangle).histogram(3, 0.0, 3.0)?, [0, 1, 2]);
+/// assert_eq!(pairs(&x).rows(RowOp::Max)?, [3.0, 2.0, 3.0]);
+/// let (rows, distances) = pairs(&x).cells(Domain::Ordered).nearest(1)?;
+/// assert_eq!((rows, distances), (vec![1, 0, 1], vec![1.0, 1.0, 2.0]));
+/// // Several folds, and options of the run.
+/// let question = pairs(&x).fold(FoldSpec::Matrix {}).fold(FoldSpec::Nearest { k: 1, largest: None });
+/// let options = Options { threads: 1, ..Options::default() };
+/// assert!(question.query(&options).explain()?.seconds() > 0.0);
+/// assert_eq!(question.run(&options)?.outcome.outputs.len(), 2);
+/// # Ok::<(), zipfold::Error>(())
+/// ```
+#[must_use = "a question does nothing until it is run"]
 #[derive(Clone, Debug)]
 pub struct Pairs {
     problem: Problem,
@@ -18,6 +39,12 @@ pub struct Pairs {
 }
 
 /// All pairs of rows of `x`; add [`Pairs::with`] for pairs of rows of two tables.
+///
+/// ```
+/// let x = zipfold::Table::f64(2, 1, vec![0.0, 2.0])?;
+/// assert_eq!(zipfold::pairs(&x).matrix()?, [0.0, 2.0, 2.0, 0.0]);
+/// # Ok::<(), zipfold::Error>(())
+/// ```
 pub fn pairs(x: &Table) -> Pairs {
     let input = |name: &str| Input::named(name);
     let problem = Problem {
@@ -153,10 +180,11 @@ impl Pairs {
                 weights: None,
             })
             .answered()?;
-        match (outcome.outputs.into_iter().next(), &job.folds[0]) {
-            (Some(Output::State(State::Rows(s))), Fold::Rows(f)) => Ok(s.finish(f)),
-            _ => Err(Error::internal("a fold by rows gave no rows")),
-        }
+        let state = outcome.outputs.into_iter().next();
+        let (Some(Output::State(State::Rows(s))), Fold::Rows(f)) = (state, &job.folds[0]) else {
+            return Err(Error::internal("a fold by rows gave no rows"));
+        };
+        Ok(s.finish(f))
     }
     /// Indices and values of the k nearest of every row, each rows × k.
     ///
@@ -166,10 +194,12 @@ impl Pairs {
         let (job, outcome) = self
             .fold(FoldSpec::Nearest { k, largest: None })
             .answered()?;
-        match (outcome.outputs.into_iter().next(), &job.folds[0]) {
-            (Some(Output::State(State::Nearest(s))), Fold::Nearest(f)) => Ok(s.finish(f)),
-            _ => Err(Error::internal("a fold to neighbours gave none")),
-        }
+        let state = outcome.outputs.into_iter().next();
+        let (Some(Output::State(State::Nearest(s))), Fold::Nearest(f)) = (state, &job.folds[0])
+        else {
+            return Err(Error::internal("a fold to neighbours gave none"));
+        };
+        Ok(s.finish(f))
     }
 }
 

@@ -10,7 +10,14 @@ use zipfold_gpu::Wanted;
 use zipfold_io::OutputOptions;
 use zipfold_plan::{Overrides, Sink};
 
-/// How a job is run.
+/// How a job is run. More fields may come: name those that you set, and take the others from
+/// `Options::default()`.
+///
+/// ```
+/// use zipfold::{Budget, Options};
+/// let options = Options { threads: 2, budget: Budget::new(1 << 30), ..Options::default() };
+/// assert!(options.checkpoint.is_none());
+/// ```
 pub struct Options<'a> {
     /// Threads, 0 for all.
     pub threads: usize,
@@ -55,6 +62,13 @@ impl Default for Options<'_> {
 }
 
 /// How far a run is.
+///
+/// ```
+/// use zipfold::{Options, Progress};
+/// let tell = |p: Progress| eprintln!("{}: {} of {} pairs", p.phase, p.cells, p.total);
+/// let options = Options { progress: Some(&tell), ..Options::default() };
+/// # let _ = options;
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// What the run is doing: `range`, `pairs`.
@@ -68,6 +82,13 @@ pub struct Progress {
 }
 
 /// Where a dense result goes.
+///
+/// ```
+/// use zipfold::{Target, io::OutputOptions};
+/// let file = Target::Npy("distances.npy".into(), OutputOptions::default());
+/// assert!(!matches!(file, Target::Memory));
+/// ```
+#[non_exhaustive]
 #[derive(Clone, Debug, Default)]
 pub enum Target {
     /// Into memory, within the budget.

@@ -5,7 +5,16 @@ use zipfold_core::fold::{Columns, Fold, State, Tally};
 use zipfold_core::{Error, Message, Result};
 use zipfold_plan::Plan;
 
-/// What a fold gives.
+/// What a fold gives. [`crate::Answer::columns`] has its numbers by name.
+///
+/// ```
+/// use zipfold::{Options, Output, Table, pairs};
+/// let x = Table::f64(2, 1, vec![0.0, 2.0])?;
+/// let (question, options) = (pairs(&x).fold(zipfold::problem::FoldSpec::Matrix {}), Options::default());
+/// let Some(Output::F64(matrix)) = question.run(&options)?.outcome.outputs.pop() else { panic!("no matrix") };
+/// assert_eq!(matrix, [0.0, 2.0, 2.0, 0.0]);
+/// # Ok::<(), zipfold::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub enum Output {
     /// A dense result in single precision.
@@ -44,6 +53,17 @@ impl Output {
 }
 
 /// What a run gives.
+///
+/// ```
+/// use zipfold::{Options, Outcome, Table, pairs};
+/// let x = Table::f64(2, 1, vec![0.0, 2.0])?;
+/// let (question, options) = (pairs(&x).fold(zipfold::problem::FoldSpec::Matrix {}), Options::default());
+/// let outcome: Outcome = question.run(&options)?.outcome;
+/// assert_eq!((outcome.cells, outcome.tally.counted, outcome.warnings.len()), (4, 4, 0));
+/// # Ok::<(), zipfold::Error>(())
+/// ```
+#[must_use]
+#[non_exhaustive]
 #[derive(Debug)]
 pub struct Outcome {
     /// The plan that was run.

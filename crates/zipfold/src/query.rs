@@ -23,17 +23,23 @@ use zipfold_plan::{Machine, Plan, choose, explain};
 /// A problem, its data, and how it is to be run.
 ///
 /// ```
-/// use zipfold::{Options, Output, Table, pairs};
+/// use zipfold::{Options, Output, Query, Table, Target, pairs};
 /// let x = Table::f64(3, 1, vec![0.0, 1.0, 3.0])?;
 /// let asked = pairs(&x).metric("cityblock").fold(zipfold::problem::FoldSpec::Matrix {});
 /// let options = Options::default();
 /// let query = asked.query(&options);
+/// assert_eq!(query.plan()?.cells, 9);
 /// assert!(query.explain()?.text(false).to_string().starts_with("pairs "));
 /// let answer = query.run()?;
 /// let Some(Output::F64(matrix)) = answer.outcome.outputs.first() else { panic!("no matrix") };
 /// assert_eq!(matrix[..3], [0.0, 1.0, 3.0]);
+/// // The same of a problem and its data, to any target.
+/// let (problem, data) = (answer.problem, zipfold::Data { x, y: None, weights: vec![None] });
+/// let answer = Query::new(&problem, &data, &options).run_to(&Target::Memory)?;
+/// assert_eq!(answer.outcome.cells, 9);
 /// # Ok::<(), zipfold::Error>(())
 /// ```
+#[must_use = "a question does nothing until it is run"]
 #[derive(Clone, Copy)]
 pub struct Query<'a> {
     problem: &'a Problem,
@@ -60,6 +66,18 @@ pub struct Ready<'a> {
 }
 
 /// What a question would take, without running it.
+///
+/// ```
+/// use zipfold::{Explained, Options, Table, pairs};
+/// let x = Table::f64(3, 1, vec![0.0, 1.0, 3.0])?;
+/// let (question, options) = (pairs(&x).fold(zipfold::problem::FoldSpec::Matrix {}), Options::default());
+/// let explained: Explained = question.query(&options).explain()?;
+/// println!("{}", explained.text(true));
+/// assert!(explained.seconds() < 1.0 && !explained.on_device);
+/// # Ok::<(), zipfold::Error>(())
+/// ```
+#[must_use]
+#[non_exhaustive]
 #[derive(Debug)]
 pub struct Explained {
     /// The problem described. A range that is missing is that of a sample.
@@ -74,6 +92,26 @@ pub struct Explained {
 }
 
 /// The answer of a question.
+///
+/// ```
+/// use zipfold::io::OutputOptions;
+/// use zipfold::{Answer, Options, Table, pairs};
+/// let x = Table::f64(3, 1, vec![0.0, 1.0, 3.0])?;
+/// let question = pairs(&x).fold(zipfold::problem::FoldSpec::Nearest { k: 1, largest: None });
+/// let options = Options::default();
+/// let answer: Answer = question.run(&options)?;
+/// assert_eq!(answer.columns(0)?.map(|columns| columns.lines()), Some(3));
+/// assert!(answer.svg()?.starts_with("<svg"));
+/// let name = |suffix: &str| format!("{}/zipfold-{}.{suffix}", std::env::temp_dir().display(), std::process::id());
+/// let (table, picture) = (name("csv"), name("svg"));
+/// answer.write(&table, OutputOptions::default())?;
+/// answer.draw(&picture, OutputOptions::default())?;
+/// assert!(std::fs::read_to_string(&table).is_ok_and(|text| text.starts_with("i,")));
+/// # [table, picture].iter().for_each(|path| std::fs::remove_file(path).expect("the example's file"));
+/// # Ok::<(), zipfold::Error>(())
+/// ```
+#[must_use]
+#[non_exhaustive]
 #[derive(Debug)]
 pub struct Answer<'a> {
     /// The problem, with the ranges that were found.
@@ -283,6 +321,7 @@ pub fn plan_json(plan: &Plan, wording: Wording) -> Result<serde_json::Value> {
 
 impl Explained {
     /// The plan as text for people; `all` adds how the engine goes about it.
+    #[must_use]
     pub fn text(&self, all: bool) -> Message {
         explain::explain_all(&self.job, &self.plan, &self.ranges, all)
     }
@@ -301,6 +340,7 @@ impl Explained {
         Ok(value)
     }
     /// Predicted seconds of all passes.
+    #[must_use]
     pub fn seconds(&self) -> f64 {
         self.plan.seconds + self.ranges.iter().map(|plan| plan.seconds).sum::<f64>()
     }

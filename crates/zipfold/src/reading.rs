@@ -82,6 +82,18 @@ fn read_input(input: &Input, named: &[String], budget: &Budget) -> Result<Table>
 ///
 /// # Errors
 /// Those of the readers, and `Request` for weights that do not fit.
+///
+/// ```
+/// use zipfold::{Budget, Options, Problem, Query, io::read_data};
+/// let path = std::env::temp_dir().join(format!("zipfold-{}-rows.csv", std::process::id()));
+/// std::fs::write(&path, "a,b\n0,0\n3,4\n").expect("a folder for the example");
+/// let problem = serde_json::json!({"schema": 1, "x": path, "folds": [{"kind": "condensed"}]});
+/// let problem: Problem = serde_json::from_value(problem).expect("a problem");
+/// let data = read_data(&problem, &Budget::new(1 << 20))?;
+/// assert_eq!(Query::new(&problem, &data, &Options::default()).run()?.outcome.cells, 1);
+/// # std::fs::remove_file(&path).expect("the example's file");
+/// # Ok::<(), zipfold::Error>(())
+/// ```
 pub fn read_data(problem: &Problem, budget: &Budget) -> Result<Data> {
     let weights = weight_columns(problem);
     let named = problem.named_columns();
@@ -111,7 +123,14 @@ pub fn read_data(problem: &Problem, budget: &Budget) -> Result<Data> {
                 check_rows(&table, &x, y.as_ref(), fold, &input.name)?;
                 Some([table.clone(), table])
             }
-            _ => None,
+            FoldSpec::Histogram { weights: None, .. }
+            | FoldSpec::Reduce { weights: None, .. }
+            | FoldSpec::Matrix {}
+            | FoldSpec::Condensed {}
+            | FoldSpec::Nearest { .. }
+            | FoldSpec::Top(_)
+            | FoldSpec::Quantile(_)
+            | FoldSpec::Select { .. } => None,
         });
     }
     Ok(Data { x, y, weights: all })
@@ -123,7 +142,15 @@ fn weight_columns(problem: &Problem) -> Vec<String> {
             weights: Some(name),
             ..
         } => Some(name.clone()),
-        _ => None,
+        // Weights of reductions are inputs of their own.
+        FoldSpec::Histogram { weights: None, .. }
+        | FoldSpec::Reduce { .. }
+        | FoldSpec::Matrix {}
+        | FoldSpec::Condensed {}
+        | FoldSpec::Nearest { .. }
+        | FoldSpec::Top(_)
+        | FoldSpec::Quantile(_)
+        | FoldSpec::Select { .. } => None,
     };
     problem.folds.iter().filter_map(one).collect()
 }

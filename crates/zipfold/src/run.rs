@@ -46,7 +46,13 @@ pub(crate) fn grid_bytes(problem: &Problem) -> u64 {
             });
             edges.saturating_add(cells)
         }
-        _ => 0,
+        FoldSpec::Matrix {}
+        | FoldSpec::Condensed {}
+        | FoldSpec::Reduce { .. }
+        | FoldSpec::Nearest { .. }
+        | FoldSpec::Top(_)
+        | FoldSpec::Quantile(_)
+        | FoldSpec::Select { .. } => 0,
     };
     problem
         .folds
@@ -294,13 +300,15 @@ fn cells(job: &Job, tiles: &[Tile]) -> u64 {
 
 /// The states before any value.
 fn states(job: &Job, plan: &Plan, options: &Options<'_>) -> Vec<State> {
-    let start = |f: &Fold| match f {
-        // A share keeps its pieces apart, so that a merge adds them in the order, and to the bits,
-        // of the whole.
-        Fold::Rows(_) if options.shard.is_some() && !plan.prune.is_on() => {
+    // A share keeps its pieces apart, so that a merge adds them in the order, and to the bits, of
+    // the whole.
+    let apart = options.shard.is_some() && !plan.prune.is_on();
+    let start = |f: &Fold| {
+        if apart && matches!(f, Fold::Rows(_)) {
             f.part(&(0..job.space.n))
+        } else {
+            f.start(job.space.n, job.space.m)
         }
-        _ => f.start(job.space.n, job.space.m),
     };
     job.folds.iter().map(start).collect()
 }

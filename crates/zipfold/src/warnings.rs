@@ -5,6 +5,13 @@ use zipfold_core::Message;
 
 /// A list of warnings that the parts of a run share. Each is kept once. Nothing is printed: whoever
 /// asked for the run shows them, at its end or as they come.
+///
+/// ```
+/// use zipfold::{Options, Warnings};
+/// let warnings = Warnings::told(|text| eprintln!("warning: {text}"));
+/// let options = Options { warnings: warnings.clone(), ..Options::default() };
+/// assert!(options.warnings.all().is_empty());
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Warnings(Arc<Shared>);
 
@@ -55,6 +62,7 @@ impl Warnings {
         }
     }
     /// All of them, oldest first.
+    #[must_use]
     pub fn all(&self) -> Vec<Message> {
         self.0
             .all

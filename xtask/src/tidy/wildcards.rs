@@ -56,9 +56,6 @@ const LEFT: &[(&str, usize)] = &[
     ("crates/plan/src/screen.rs", 1),
     ("crates/plan/src/sweep.rs", 2),
     ("crates/zipfold/src/device.rs", 1),
-    ("crates/zipfold/src/library.rs", 2),
-    ("crates/zipfold/src/reading.rs", 2),
-    ("crates/zipfold/src/run.rs", 2),
 ];
 
 const LEFT_OF_STRATEGIES: &[(&str, usize)] = &[];

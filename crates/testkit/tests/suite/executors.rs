@@ -215,7 +215,7 @@ fn shares_are_disjoint_and_cover_all() {
             },
             Log::default(),
         );
-        run_numbered((&problem, &job), &options, (0, usize::MAX), &log).unwrap();
+        let _ = run_numbered((&problem, &job), &options, (0, usize::MAX), &log).unwrap();
         seen.extend(log.tiles.into_inner().unwrap());
     }
     let key = |tile: &Tile| {
