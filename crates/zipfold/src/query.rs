@@ -256,7 +256,7 @@ impl<'a> Query<'a> {
             outcome,
             range,
             planning: seconds,
-            names: RowNames::of(self.data),
+            names: RowNames::from_data(self.data),
         })
     }
 }

@@ -9,7 +9,7 @@ pub struct RowNames([Option<Labels>; 2]);
 
 impl RowNames {
     /// Those of the tables of `data`.
-    pub fn of(data: &Data) -> Self {
+    pub fn from_data(data: &Data) -> Self {
         let labels = |table: &Table| table.labels().cloned();
         RowNames([labels(&data.x), labels(data.y.as_ref().unwrap_or(&data.x))])
     }

@@ -110,7 +110,7 @@ pub fn merge<'a>(
         outcome,
         range: None,
         planning: seconds,
-        names: RowNames::of(data),
+        names: RowNames::from_data(data),
     })
 }
 
