@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use zipfold_core::Table;
-use zipfold_core::pair::lower::{Lowered, Source, ZipForm};
+use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::named::{Named, Params, RowValues, ScaleOption, all, find, require};
 use zipfold_core::pair::operators::{binary, unary};
+use zipfold_core::pair::pattern::ZipForm;
+use zipfold_core::pair::source::Source;
 use zipfold_core::pair::{Evaluator, Formula, Id, Node, Param, Rows, Side, Symmetry, symmetry};
 
 struct Random(u64);
@@ -683,7 +685,7 @@ fn forms(name: &str, set: &Params, dim: usize) -> Vec<Option<ZipForm>> {
     low.stages
         .iter()
         .flat_map(|s| &s.reduces)
-        .map(|r| low.zip_form(*r).map(|f| f.0))
+        .map(|r| low.zip(*r).map(|zip| zip.form))
         .collect()
 }
 

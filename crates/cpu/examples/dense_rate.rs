@@ -52,7 +52,7 @@ fn rates<T: Element>(isa: Isa, n: usize, d: usize) {
     let mut out = vec![T::ZERO; n * n];
     for op in ZipReduce::ALL {
         let rate = best((n * n * d) as f64, || {
-            zip_reduce_block(isa, op, &a, &b, 0..n, 0..n, &mut out, n)
+            zip_reduce_block(isa, op, &a, &b, [0..n, 0..n], (&mut out, n))
         });
         let mut cells = vec![T::ZERO; 128 * 128];
         let blocks = best((n * n * d) as f64, || {
@@ -61,7 +61,7 @@ fn rates<T: Element>(isa: Isa, n: usize, d: usize) {
                 .flat_map(|i| (0..n).step_by(128).map(move |j| (i, j)))
             {
                 let (rows, cols) = (i..n.min(i + 128), j..n.min(j + 128));
-                zip_reduce_block(isa, op, &a, &b, rows, cols, &mut cells, 128);
+                zip_reduce_block(isa, op, &a, &b, [rows, cols], (&mut cells, 128));
             }
         });
         println!("  {op:?}: {rate:.1}, by blocks of 128 {blocks:.1}");
@@ -85,7 +85,7 @@ fn main() {
     let mut out = vec![0.0; n * n];
     for op in ZipReduce::ALL {
         let rate = best((n * n * d) as f64, || {
-            zip_reduce_exact(isa, op, &a, &b, 0..n, 0..n, &mut out, n)
+            zip_reduce_exact(isa, op, &a, &b, [0..n, 0..n], (&mut out, n))
         });
         println!("  exact {op:?}: {rate:.1}");
     }

@@ -22,10 +22,11 @@ use zipfold_core::{Domain, Error, Job, Precision, Result};
 use zipfold_plan::Tile;
 use zipfold_plan::device::Runtime;
 use zipfold_plan::device::rounding::Bounds;
-use zipfold_plan::device::sweeps::{Shape, Sweeps, Swept, filtered, is_extreme};
+use zipfold_plan::device::sweeps::{Shape, Sweeps, filtered, is_extreme};
 use zipfold_plan::executor::Folded;
 use zipfold_plan::overrides::Residency;
 use zipfold_plan::sweep as tree;
+use zipfold_plan::swept::Swept;
 use zipfold_plan::tiles::credited;
 
 /// Slots of a page of matches.

@@ -4,9 +4,9 @@
 //! ones: too large a bound refuses questions that would fit. They are sums over what each strategy
 //! allocates; the comments name the arrays.
 
-use crate::overrides::Family;
-use crate::prune::{self, Kernel, Prune};
-use crate::screen::Form;
+use crate::prune::{self, Prune};
+use crate::screen::{Form, LONG};
+use crate::search::{Question, Search};
 use crate::tiles::Tiling;
 use zipfold_core::fold::{BLOCK, Fold};
 use zipfold_core::{Job, Precision};
@@ -20,14 +20,24 @@ pub fn dense_bytes(fold: &Fold, n: usize, m: usize, precision: Precision) -> u64
 
 /// Returns the bytes of hoisted rows, copies of them, and of what each thread holds.
 pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) -> u64 {
-    // Hoisted rows of a side, in f64.
-    let side = |s: usize, rows: usize| {
-        (rows * (job.low.streams[s].len() * job.low.dim + job.low.attrs[s].len()) * 8) as u64
-    };
+    let threads = threads as u64;
     let nodes = job.low.formula.nodes().len() as u64;
     // What one thread needs to evaluate a block: a vector of 128 numbers for each node, and a few
     // more.
     let registers = (nodes + 8 + BLOCK as u64 * 2) * (BLOCK * 8) as u64;
+    let rows = [
+        hoisted_bytes(job, 0, job.space.n),
+        hoisted_bytes(job, 1, job.space.m),
+    ];
+    if prune.mesh.is_some() {
+        // Hoisted rows, sorted ones, columns and order; of one table where it meets itself.
+        let other = if job.y.is_some() { rows[1] } else { 0 };
+        return 7 * (rows[0] + other) + threads * registers;
+    }
+    let search = prune.is_on() && Search::of(job).is_some_and(|s| s.question != Question::Extremes);
+    if search {
+        return search_bytes(job, rows) + threads * registers;
+    }
     // With bounds a tile may have all rows, and threads hold none of them.
     let tile = if prune.is_on() {
         0
@@ -39,43 +49,6 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
     let gathered = 3
         * job.folds.iter().filter(|f| f.is_dense()).count() as u64
         * (tiling.rows * tiling.cols * 8) as u64;
-    let (x, y) = (side(0, job.space.n), side(1, job.space.m));
-    if prune.mesh.is_some() {
-        // Hoisted rows, sorted ones, columns and order; of one table where it meets itself.
-        return 7 * (x + if job.y.is_some() { y } else { 0 }) + threads as u64 * registers;
-    }
-    if prune.is_on()
-        && matches!(
-            prune::kernel(job, Family::Points),
-            Kernel::Nearest | Kernel::Within
-        )
-    {
-        // Hierarchies: hoisted rows of both sides; then keys on their way to an order, or sorted
-        // rows with names and boxes. Long rows are kept once more (resident for neighbours of one
-        // table: 115 bytes a row of 3, 438 of 8).
-        let sorted = job.space.n + if job.y.is_some() { job.space.m } else { 0 };
-        let lists = if matches!(job.folds[0], Fold::Nearest(_)) {
-            24 * job.space.n as u64
-        } else {
-            0
-        };
-        let rows = if job.low.dim <= 4 { x + y } else { 3 * (x + y) };
-        return rows + 48 * sorted as u64 + lists + threads as u64 * registers;
-    }
-    // Weights that are multiplied as values are computed: in the units of the sum, and by lane.
-    let sums = |f: &Fold| matches!(f, Fold::Rows(f) if f.sums_weighted(job.space.is_triangular()).is_some());
-    let weights = if job.folds.iter().any(sums) {
-        16 * job.space.m as u64
-    } else {
-        0
-    };
-    // Other bounds: hoisted and sorted rows, boxes of single rows and of groups, order and keys.
-    // Else packed copies of long rows.
-    let copies = match prune.is_on() {
-        true => 7,
-        false if Form::of(job).is_some() => 3,
-        false => 1 + u64::from(job.low.dim >= 16),
-    };
     let lists = prune.grid.map_or(0, |grid| prune::list_bytes(job, &grid));
     // Values of rows that are not finished, in lists that grow by doubling.
     let whole = job
@@ -84,5 +57,49 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
         .filter(|fold| fold.traits().whole_rows)
         .count() as u64;
     let open = whole * 16 * (tiling.rows.min(job.space.n) * job.space.m) as u64;
-    copies * (x + y) + weights + threads as u64 * (registers + tile + gathered + lists + open)
+    copies(job, prune) * (rows[0] + rows[1])
+        + weight_bytes(job)
+        + threads * (registers + tile + gathered + lists + open)
+}
+
+/// Returns the bytes of the hoisted values, in f64, of so many rows of side 0 (x) or 1 (y).
+fn hoisted_bytes(job: &Job, side: usize, rows: usize) -> u64 {
+    let low = &job.low;
+    (rows * (low.streams[side].len() * low.dim + low.attrs[side].len()) * 8) as u64
+}
+
+/// Hierarchies: hoisted rows of both sides; then keys on their way to an order, or sorted rows with
+/// names and boxes. Long rows are kept once more (resident for neighbours of one table: 115 bytes a
+/// row of 3, 438 of 8).
+fn search_bytes(job: &Job, [x, y]: [u64; 2]) -> u64 {
+    let sorted = job.space.n + if job.y.is_some() { job.space.m } else { 0 };
+    let lists = if matches!(job.folds[0], Fold::Nearest(_)) {
+        24 * job.space.n as u64
+    } else {
+        0
+    };
+    let rows = if job.low.dim <= 4 { x + y } else { 3 * (x + y) };
+    rows + 48 * sorted as u64 + lists
+}
+
+/// Bytes of weights that are multiplied as values are computed: in the units of the sum, and by
+/// lane.
+fn weight_bytes(job: &Job) -> u64 {
+    let half = job.space.is_triangular();
+    let sums = |f: &Fold| matches!(f, Fold::Rows(f) if f.sums_weighted(half).is_some());
+    if job.folds.iter().any(sums) {
+        16 * job.space.m as u64
+    } else {
+        0
+    }
+}
+
+/// How often rows are kept. Other bounds: hoisted and sorted rows, boxes of single rows and of
+/// groups, order and keys. Else packed copies of long rows.
+fn copies(job: &Job, prune: Prune) -> u64 {
+    match prune.is_on() {
+        true => 7,
+        false if Form::of(job).is_some() => 3,
+        false => 1 + u64::from(job.low.dim >= LONG),
+    }
 }

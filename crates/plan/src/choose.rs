@@ -11,7 +11,7 @@
 use crate::bytes::working_bytes;
 use crate::cost::{self, Term, Work};
 use crate::machine::{Isa, Machine};
-use crate::overrides::Overrides;
+use crate::overrides::{Family, Overrides};
 use crate::plan::Plan;
 use crate::prune::{self, Prune};
 use crate::screen::{Form, Question};
@@ -32,114 +32,157 @@ const PARTS: usize = 16;
 pub fn choose(job: &Job, machine: &Machine, overrides: &Overrides) -> Result<Plan> {
     let isa = isa(machine, overrides)?;
     let precision = precision(job);
-    let cells = job.space.size()?;
     let mut of_family = vec![];
     let family = crate::family::choose(job, machine, isa, precision, overrides, &mut of_family)?;
-    // The cost model is asked several times, with and without pruning and with fewer threads.
-    let work = |machine, prune, units| Work {
+    let draft = Draft {
         job,
-        machine,
+        overrides,
         isa,
-        family,
         precision,
-        prune,
-        cells,
-        units,
+        family,
+        code: crate::family::hindrance(job, machine, isa, precision).is_none(),
+        cells: job.space.size()?,
     };
-    let code = crate::family::hindrance(job, machine, isa, precision).is_none();
     let mut reasons: Vec<Message> = vec![];
+    let all = Prune::default();
+    let every_pair = draft.strategies(&all);
     // Pruning is worth trying only if evaluating all pairs takes longer than sampling and sorting.
-    let cycles = cost::cycles_of_pairs(&work(machine, Prune::default(), 1));
+    let cycles = draft.cost(machine, (all, &every_pair), 1, cost::cycles_of_pairs);
     let mut prune = prune::choose(job, overrides, cycles, &mut reasons)?;
-    let inputs = [Some(&job.x), job.y.as_ref()].into_iter().flatten();
-    let inputs: u64 = inputs
-        .map(|t| (t.rows() * t.cols() * t.precision().bytes()) as u64)
-        .sum();
-    // Memory of a plan: inputs, states of folds, and what threads hold.
-    let room = |machine: &Machine, prune| {
-        let states: u64 = job
-            .folds
-            .iter()
-            .map(|f| f.bytes(job.space.n, job.space.m))
-            .sum();
-        let tiling = tiling(job, machine, overrides, prune, &mut vec![])?;
-        Ok(inputs.saturating_add(states).saturating_add(working_bytes(
-            job,
-            machine.threads,
-            tiling,
-            prune,
-        )))
-    };
     let mut warnings = vec![];
     let mut at_work = machine.clone();
     // A user who asked for pruning gets it, or an error when memory is reserved; the planner's own
     // choice gives way.
     if prune.is_on() && overrides.prune.is_none() {
-        let seconds = |machine: &Machine, prune| {
-            seconds(&cost::terms(&Work {
-                job,
-                machine,
-                isa,
-                family,
-                precision,
-                prune,
-                cells,
-                units: 1,
-            }))
+        let by_bounds = draft.strategies(&prune);
+        let seconds = |machine: &Machine, prune: Prune| {
+            let strategies = if prune.is_on() {
+                &by_bounds
+            } else {
+                &every_pair
+            };
+            seconds(&draft.cost(machine, (prune, strategies), 1, cost::terms))
         };
-        let short = short_of_memory(machine, prune, room, seconds)?;
-        if let Some(Short {
-            threads,
-            bounds,
-            warning,
-        }) = short
-        {
-            at_work.threads = threads;
-            prune = if bounds { prune } else { Prune::default() };
-            reasons.push(warning.clone());
-            warnings.push(warning);
+        let room = |machine: &Machine, prune| draft.room(machine, prune);
+        if let Some(short) = short_of_memory(machine, prune, room, seconds)? {
+            at_work.threads = short.threads;
+            prune = if short.bounds { prune } else { all };
+            reasons.push(short.warning.clone());
+            warnings.push(short.warning);
         }
     }
-    let machine = &at_work;
     let tiling = tiling(job, machine, overrides, prune, &mut reasons)?;
     // Bounds have kernels of their own: what speaks for a family says nothing then.
     if !prune.is_on() {
         reasons.extend(of_family);
     }
-    let tiles = tiling.tiles(&prune::walked(job, prune)).len();
-    let tiles_per_unit = unit(job, tiles, machine.threads, overrides)?;
-    let (per_component, per_pair) = job.low.operations();
-    let operations = (per_component * job.low.dim + per_pair) as f64 + fold_operations(job);
-    let terms = cost::terms(&work(machine, prune, tiles.div_ceil(tiles_per_unit)));
-    let (n, m) = (job.space.n, job.space.m);
-    Ok(Plan {
-        backend: "cpu".into(),
-        strategies: Strategy::list(job, family, overrides.family.is_some(), code, &prune),
-        family,
-        isa,
-        threads: machine.threads,
-        tiling,
-        order: overrides.order.unwrap_or_default(),
-        tiles_per_unit,
-        precision,
-        cells,
-        tiles,
-        operations,
-        peak_bytes: job.folds.iter().map(|f| f.bytes(n, m)).sum::<u64>()
-            + working_bytes(job, machine.threads, tiling, prune),
-        seconds: seconds(&terms),
-        bound: terms.first().map_or_else(String::new, |t| t.what.clone()),
-        terms,
-        prune,
-        reasons,
-        device: None,
-        warnings,
-    })
+    let strategies = if prune.is_on() {
+        draft.strategies(&prune)
+    } else {
+        every_pair
+    };
+    draft.finish(&at_work, (prune, strategies), tiling, reasons, warnings)
+}
+
+/// What is settled of a plan before its bounds and tiles are.
+struct Draft<'a> {
+    job: &'a Job,
+    overrides: &'a Overrides,
+    isa: Isa,
+    precision: Precision,
+    family: Family,
+    /// Whether code can be made for the formula.
+    code: bool,
+    cells: u64,
+}
+
+impl Draft<'_> {
+    /// The strategies with bounds as `prune` has them, the best first.
+    fn strategies(&self, prune: &Prune) -> Vec<Strategy> {
+        let by_hand = self.overrides.family.is_some();
+        Strategy::list(self.job, self.family, by_hand, self.code, prune)
+    }
+    /// Returns what `model` says of the first of `strategies`, in so many units of work. The cost
+    /// model is asked several times, with and without pruning and with fewer threads.
+    fn cost<R>(
+        &self,
+        machine: &Machine,
+        (prune, strategies): (Prune, &[Strategy]),
+        units: usize,
+        model: impl FnOnce(&Work<'_>) -> R,
+    ) -> R {
+        model(&Work {
+            job: self.job,
+            machine,
+            isa: self.isa,
+            strategy: strategies.first().unwrap_or(&Strategy::LAST),
+            precision: self.precision,
+            prune,
+            cells: self.cells,
+            units,
+        })
+    }
+    /// Returns the memory of a plan: inputs, states of folds, and what threads hold.
+    fn room(&self, machine: &Machine, prune: Prune) -> Result<u64> {
+        let job = self.job;
+        let inputs = [Some(&job.x), job.y.as_ref()].into_iter().flatten();
+        let inputs: u64 = inputs
+            .map(|t| (t.rows() * t.cols() * t.precision().bytes()) as u64)
+            .sum();
+        let tiling = tiling(job, machine, self.overrides, prune, &mut vec![])?;
+        let working = working_bytes(job, machine.threads, tiling, prune);
+        Ok(inputs.saturating_add(states(job)).saturating_add(working))
+    }
+    /// The plan, of which units of work and predictions are left to find.
+    fn finish(
+        self,
+        machine: &Machine,
+        (prune, strategies): (Prune, Vec<Strategy>),
+        tiling: Tiling,
+        reasons: Vec<Message>,
+        warnings: Vec<Message>,
+    ) -> Result<Plan> {
+        let job = self.job;
+        let tiles = tiling.tiles(&prune::walked(job, prune)).len();
+        let tiles_per_unit = unit(job, tiles, machine.threads, self.overrides)?;
+        let (per_component, per_pair) = job.low.operations();
+        let operations = (per_component * job.low.dim + per_pair) as f64 + fold_operations(job);
+        let units = tiles.div_ceil(tiles_per_unit);
+        let terms = self.cost(machine, (prune, &strategies), units, cost::terms);
+        Ok(Plan {
+            backend: "cpu".into(),
+            strategies,
+            family: self.family,
+            isa: self.isa,
+            threads: machine.threads,
+            tiling,
+            order: self.overrides.order.unwrap_or_default(),
+            tiles_per_unit,
+            precision: self.precision,
+            cells: self.cells,
+            tiles,
+            operations,
+            peak_bytes: states(job) + working_bytes(job, machine.threads, tiling, prune),
+            seconds: seconds(&terms),
+            bound: terms.first().map_or_else(String::new, |t| t.what.clone()),
+            terms,
+            prune,
+            reasons,
+            device: None,
+            warnings,
+        })
+    }
 }
 
 /// Adds up the terms: each is an upper bound of something that does not overlap with the others.
 fn seconds(terms: &[Term]) -> f64 {
     terms.iter().map(|t| t.seconds).sum()
+}
+
+/// Bytes of the states of all folds.
+fn states(job: &Job) -> u64 {
+    let (n, m) = (job.space.n, job.space.m);
+    job.folds.iter().map(|f| f.bytes(n, m)).sum()
 }
 
 /// What is given up if memory has no room for pruning by all threads.
@@ -248,11 +291,6 @@ fn tiling(
     let nearest = screened || job.folds.iter().any(|f| matches!(f, Fold::Nearest(_)));
     // The bytes of a panel of columns, for `explain`.
     let panel = BLOCK * job.low.dim.max(1) * 8;
-    let wide = if nearest { 64 * BLOCK } else { 8 * BLOCK };
-    let rows = if nearest { 2 * BLOCK } else { 8 * BLOCK };
-    // Sides depend on the problem alone: shares made on different machines must have the same
-    // tiles.
-    let rows = rows.min(job.space.n.div_ceil(PARTS).max(1));
     reasons.push(
         format!(
             "a panel of {BLOCK} columns holds {panel} bytes; second-level cache {} bytes",
@@ -263,44 +301,14 @@ fn tiling(
     if nearest {
         reasons.push("wide tiles, so that the k-th neighbour so far is seldom beaten".into());
     }
-    let dense = job.folds.iter().all(Fold::is_dense);
-    let mirrored = job
-        .folds
-        .iter()
-        .filter_map(Fold::dense)
-        .any(|f| f.is_mirrored(&job.space));
-    let (rows, wide) = match (dense, mirrored) {
-        // Whole rows follow each other in a file.
-        (true, false) => {
-            let wide = job.space.m.next_multiple_of(BLOCK).clamp(BLOCK, 32 * BLOCK);
-            (rows.min(32 * BLOCK * BLOCK / wide), wide)
-        }
-        // Squares, so that the transposed lines are as long. An eighth of the side leaves 36 tiles
-        // for the threads.
-        (true, true) => {
-            let side = (job.space.n / 8).clamp(BLOCK, 8 * BLOCK);
-            (side, side)
-        }
-        _ => (rows, wide),
-    };
-    let (rows, wide) = match prune.is_on() {
-        // All columns, so that the tree is walked from its top; enough tiles for every thread to
-        // find work at the end.
-        true => (
-            (job.space.n / (8 * PARTS)).clamp(2 * BLOCK, 32 * BLOCK),
-            job.space.m,
-        ),
-        false => (rows, wide),
-    };
+    let (rows, wide) = sides(job, prune, nearest);
     // The longer a row goes on, the fewer of its values beat the best so far and need a second
     // look.
-    let wide = match screened {
-        true => wide.max(
-            job.space
-                .m
-                .min(job.space.m * job.space.n.div_ceil(rows) / (4 * PARTS)),
-        ),
-        false => wide,
+    let long = job.space.m * job.space.n.div_ceil(rows) / (4 * PARTS);
+    let wide = if screened {
+        wide.max(job.space.m.min(long))
+    } else {
+        wide
     };
     // Whole rows are finished one block of them at a time.
     let whole = job.folds.iter().any(|fold| fold.traits().whole_rows);
@@ -320,6 +328,36 @@ fn tiling(
         by_hand
     };
     Ok(Tiling::new(by_hand.0.unwrap_or(rows), by_hand.1.unwrap_or(wide)).in_spans(job))
+}
+
+/// Rows and columns of a tile that suit the folds of `job`, some of which may look for the
+/// `nearest`. Sides depend on the problem alone: shares made on different machines must have the
+/// same tiles.
+fn sides(job: &Job, prune: Prune, nearest: bool) -> (usize, usize) {
+    let (n, m) = (job.space.n, job.space.m);
+    if prune.is_on() {
+        // All columns, so that the tree is walked from its top; enough tiles for every thread to
+        // find work at the end.
+        return ((n / (8 * PARTS)).clamp(2 * BLOCK, 32 * BLOCK), m);
+    }
+    let rows = if nearest { 2 * BLOCK } else { 8 * BLOCK };
+    let rows = rows.min(n.div_ceil(PARTS).max(1));
+    let mut dense = job.folds.iter().filter_map(Fold::dense);
+    let mirrored = dense.any(|f| f.is_mirrored(&job.space));
+    match (job.folds.iter().all(Fold::is_dense), mirrored) {
+        // Whole rows follow each other in a file.
+        (true, false) => {
+            let wide = m.next_multiple_of(BLOCK).clamp(BLOCK, 32 * BLOCK);
+            (rows.min(32 * BLOCK * BLOCK / wide), wide)
+        }
+        // Squares, so that the transposed lines are as long. An eighth of the side leaves 36 tiles
+        // for the threads.
+        (true, true) => {
+            let side = (n / 8).clamp(BLOCK, 8 * BLOCK);
+            (side, side)
+        }
+        _ => (rows, if nearest { 64 * BLOCK } else { 8 * BLOCK }),
+    }
 }
 
 /// Returns how many consecutive tiles a thread folds into one partial state.

@@ -82,8 +82,8 @@ fn long(job: &Job, plan: &Plan) -> String {
     let (loops, singles) = low.operations();
     // The recognised form of each reduction tells which kernels apply.
     let form = |r: &zipfold_core::pair::Id| {
-        low.zip_form(*r)
-            .map_or_else(|| "general".into(), |(form, ..)| format!("{form:?}"))
+        low.zip(*r)
+            .map_or_else(|| "general".into(), |zip| format!("{:?}", zip.form))
     };
     let forms: Vec<String> = low
         .stages

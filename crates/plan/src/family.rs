@@ -57,7 +57,7 @@ pub fn choose(
     }
     let mut reduces = job.low.stages.iter().flat_map(|s| &s.reduces).peekable();
     let some = reduces.peek().is_some();
-    let known: Vec<bool> = reduces.map(|r| job.low.zip_form(*r).is_some()).collect();
+    let known: Vec<bool> = reduces.map(|r| job.low.zip(*r).is_some()).collect();
     let long = some && job.low.dim >= LONG;
     let family = match hindrance {
         _ if crate::points::apply(job) => Family::Points,

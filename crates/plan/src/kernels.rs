@@ -9,7 +9,8 @@ use crate::device::matrix::{Matrix, MatrixKernel};
 use crate::device::sweeps::Sweeps;
 use crate::device::{self, Facts};
 use crate::sweep::{FEW, HELD, WIDE, Work, width};
-use zipfold_core::fold::{Fold, RowOp, SelectKind};
+use crate::swept::Swept;
+use zipfold_core::fold::{Fold, RowOp};
 use zipfold_core::pair::tree::{Binary, Id, Node, Reduce, Unary};
 use zipfold_core::{Job, Precision};
 
@@ -45,10 +46,12 @@ pub fn kernel_seconds(job: &Job, facts: &Facts, cells: u64, work: &device::Devic
     let cycles = facts.units.max(1) as f64 * facts.clock.max(1e6);
     let tiled = matches!(work, device::DeviceWork::Sweeps(sweeps) if sweeps.is_tiled());
     // By the way values take: into a matrix, from tiles, or from a sweep.
-    let cell = match job.folds.first() {
-        Some(Fold::Dense(_)) => matrix_operations(job, work),
-        _ if tiled => tiled_operations(job),
-        _ => sweep_operations(job, work),
+    let cell = if job.folds.first().is_some_and(Fold::is_dense) {
+        matrix_operations(job, work)
+    } else if tiled {
+        tiled_operations(job)
+    } else {
+        sweep_operations(job, work)
     };
     let lists: f64 = job
         .folds
@@ -86,15 +89,15 @@ fn matrix_operations(job: &Job, work: &device::DeviceWork) -> f64 {
 /// Operations of a pair that goes from a register-blocked tile to the fold. The number for each
 /// fold is what it costs to take a value out of a tile.
 fn tiled_operations(job: &Job) -> f64 {
-    let fold = match &job.folds[0] {
-        Fold::Histogram(_) => 80.0,
-        Fold::Nearest(_) => 85.0,
-        Fold::Select(f) if f.kind == SelectKind::Inner && job.low.dim <= SLICE => 58.0,
-        Fold::Select(f) if f.kind == SelectKind::Inner => 38.0,
-        Fold::Select(_) => 22.0,
-        Fold::Rows(f) if f.op == RowOp::Count => 22.0,
-        Fold::Rows(f) if f.op == RowOp::Sum => 11.0,
-        _ => 28.0,
+    let fold = match Swept::of(&job.folds[0]) {
+        Some(Swept::Histogram(_)) => 80.0,
+        Some(Swept::Nearest(_)) => 85.0,
+        Some(Swept::Select(f)) if f.is_inner() && job.low.dim <= SLICE => 58.0,
+        Some(Swept::Select(f)) if f.is_inner() => 38.0,
+        Some(Swept::Select(_)) => 22.0,
+        Some(Swept::Rows(f)) if f.op == RowOp::Count => 22.0,
+        Some(Swept::Rows(f)) if f.op == RowOp::Sum => 11.0,
+        Some(Swept::Rows(_)) | None => 28.0,
     };
     let numbers = job.low.attrs.iter().map(Vec::len).sum::<usize>() as f64;
     pair_operations(job) / TILED + job.low.operations().1 as f64 + numbers * NUMBER + fold
@@ -124,14 +127,10 @@ fn sweep_operations(job: &Job, work: &device::DeviceWork) -> f64 {
 /// Operations that could start while one number of a row comes from device memory, by what the fold
 /// leaves of the registers.
 fn far(folds: &[Fold]) -> f64 {
-    match folds.first() {
-        Some(Fold::Rows(f))
-            if Work::of_fold(&folds[0]) == Work::Best(1) && f.op != RowOp::Count =>
-        {
-            13.0
-        }
-        Some(Fold::Select(_)) => 10.0,
-        _ => 6.6,
+    match folds.first().and_then(Swept::of) {
+        Some(Swept::Rows(f)) if f.op.is_extreme() => 13.0,
+        Some(Swept::Select(_)) => 10.0,
+        Some(Swept::Rows(_) | Swept::Nearest(_) | Swept::Histogram(_)) | None => 6.6,
     }
 }
 
@@ -143,7 +142,7 @@ fn pair_operations(job: &Job) -> f64 {
     let of = |id: &Id| match job.low.formula.node(*id) {
         Node::Unary(Unary::Abs, _) => 0.0,
         Node::Binary(Binary::Pow, _, p) => factors(job, *p).map_or(1.0, |n| n - 1.0),
-        Node::Reduce(Reduce::Sum, body) if single && is_product(job, *body) => 0.0,
+        Node::Reduce(Reduce::Sum, body) if single && ends_in_product(job, *body) => 0.0,
         _ => 1.0,
     };
     let loops: f64 = job
@@ -164,8 +163,8 @@ fn factors(job: &Job, power: Id) -> Option<f64> {
         .filter(|p| *p == p.trunc() && (2.0..=64.0).contains(p))
 }
 
-/// Returns whether the last operation of a summed body is a product.
-fn is_product(job: &Job, body: Id) -> bool {
+/// Returns whether the last operation of a summed body is a product, which the sum adds at once.
+fn ends_in_product(job: &Job, body: Id) -> bool {
     match job.low.formula.node(body) {
         Node::Binary(Binary::Mul, ..) => true,
         Node::Binary(Binary::Pow, _, p) => factors(job, *p).is_some(),
@@ -181,26 +180,28 @@ fn fold_operations(fold: &Fold, work: &device::DeviceWork, widest: usize) -> f64
         None
     };
     let is = |test: fn(&Sweeps) -> bool| sweeps.is_some_and(test);
+    let Some(fold) = Swept::of(fold) else {
+        return 1.0;
+    };
     match fold {
         // Counters in device memory: atomics collide more the fewer cells there are.
-        Fold::Histogram(h) if is(|s| s.passes.iter().any(|pass| pass.copies == 0)) => {
+        Swept::Histogram(h) if is(|s| s.passes.iter().any(|pass| pass.copies == 0)) => {
             770.0 * (1.0 + 2000.0 / h.cells().max(1) as f64)
         }
-        Fold::Histogram(h) if h.axes.len() == 1 && is(|s| s.filter.is_none()) => {
+        Swept::Histogram(h) if h.axes.len() == 1 && is(|s| s.filter.is_none()) => {
             125.0 * h.axes.len() as f64
         }
-        Fold::Histogram(h) if is(|s| s.fast_bins) => 10.0 * h.axes.len() as f64,
-        Fold::Histogram(h) => 16.5 * h.axes.len() as f64,
+        Swept::Histogram(h) if is(|s| s.fast_bins) => 10.0 * h.axes.len() as f64,
+        Swept::Histogram(h) => 16.5 * h.axes.len() as f64,
         // Two passes.
-        Fold::Select(_) if is(|s| s.counts_first) => 18.0,
+        Swept::Select(_) if is(|s| s.counts_first) => 18.0,
         // Threads of a block wait for each other before every few cells.
-        Fold::Select(_) if widest > WIDE => 65.0,
-        Fold::Select(_) => 10.0,
-        Fold::Rows(f) if matches!(f.op, RowOp::Logsumexp | RowOp::Softmax) => 29.0,
-        Fold::Rows(f) if matches!(f.op, RowOp::Sum | RowOp::Mean) => 3.0,
-        Fold::Rows(f) if f.op == RowOp::Count => 12.0,
-        Fold::Rows(_) | Fold::Nearest(_) => 5.5,
-        _ => 1.0,
+        Swept::Select(_) if widest > WIDE => 65.0,
+        Swept::Select(_) => 10.0,
+        Swept::Rows(f) if matches!(f.op, RowOp::Logsumexp | RowOp::Softmax) => 29.0,
+        Swept::Rows(f) if matches!(f.op, RowOp::Sum | RowOp::Mean) => 3.0,
+        Swept::Rows(f) if f.op == RowOp::Count => 12.0,
+        Swept::Rows(_) | Swept::Nearest(_) => 5.5,
     }
 }
 

@@ -38,6 +38,7 @@ pub mod screen;
 pub mod search;
 pub mod strategy;
 pub mod sweep;
+pub mod swept;
 pub mod tiles;
 
 pub use bytes::{dense_bytes, working_bytes};

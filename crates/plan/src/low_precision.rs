@@ -7,7 +7,6 @@
 use crate::overrides::{DenseInput, Overrides};
 use half::{bf16, f16};
 use zipfold_core::fold::Fold;
-use zipfold_core::pair::lower::ZipForm;
 use zipfold_core::pair::tree::{Node, Side};
 use zipfold_core::{Error, Job, Opt, Precision, Result, Table};
 
@@ -78,8 +77,9 @@ pub fn input(job: &Job, overrides: &Overrides) -> Result<Option<LowPrecision>> {
         Some(DenseInput::F16) => Some(LowPrecision::F16),
         Some(DenseInput::Bf16) => Some(LowPrecision::Bf16),
     };
-    let fits =
-        is_product(job) && job.precision == Precision::F32 && overrides.device_family.is_none();
+    let fits = is_product_matrix(job)
+        && job.precision == Precision::F32
+        && overrides.device_family.is_none();
     let Some(half) = asked else {
         let fits = fits && job.low.dim <= LONGEST && is_raw(job);
         return Ok(if fits {
@@ -105,23 +105,13 @@ pub fn input(job: &Job, overrides: &Overrides) -> Result<Option<LowPrecision>> {
 
 /// Returns whether `job` is a matrix whose one reduction is an inner product of a vector of x and
 /// one of y.
-fn is_product(job: &Job) -> bool {
+fn is_product_matrix(job: &Job) -> bool {
     let low = &job.low;
     let matrix =
         matches!(job.folds.as_slice(), [Fold::Dense(f)] if low.formula.width(f.root, low.dim) == 1);
-    let one = low.stages.len() == 1
-        && low.stages[0].reduces.len() == 1
-        && low.stages[0].scalars.is_empty();
-    let plain = low.dim >= 8
-        && !low.periodic
-        && low.vector_tail.is_empty()
-        && low.streams.iter().all(|s| s.len() == 1);
-    matrix
-        && one
-        && plain
-        && low
-            .zip_form(low.stages[0].reduces[0])
-            .is_some_and(|(form, ..)| form == ZipForm::Dot)
+    let one = || low.stages[0].reduces.len() == 1 && low.stages[0].scalars.is_empty();
+    let plain = low.dim >= 8 && low.streams.iter().all(|s| s.len() == 1);
+    matrix && plain && low.is_inner_product() && one()
 }
 
 /// Returns whether these vectors are the rows themselves: hoisted ones, such as normalised rows,

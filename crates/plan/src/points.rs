@@ -6,8 +6,7 @@
 //! misses one is answered by the general ways.
 
 use zipfold_core::fold::{Fold, Histogram, Scale};
-use zipfold_core::pair::lower::ZipForm;
-use zipfold_core::pair::tree::{Binary, Formula, Id, Node, Reduce};
+use zipfold_core::pair::pattern::{Difference, Norm};
 use zipfold_core::space::periodic_box::Image;
 use zipfold_core::{Domain, Job};
 
@@ -50,22 +49,16 @@ fn are_plain(h: &Histogram, cells: Domain) -> bool {
         && h.weights.as_ref().is_none_or(finite)
 }
 
-/// Returns whether the binned root is Σ (x − y)² of the raw rows.
+/// Whether the binned root is Σ (x − y)² of the raw rows.
 fn is_squared_distance(job: &Job, h: &Histogram) -> bool {
     let low = &job.low;
-    let root = low.formula.roots[h.axes[0].root];
-    let is_raw = |id: Id| matches!(low.formula.node(id), Node::Row(_));
-    match low.zip_form(root) {
-        Some((ZipForm::SqDiff, a, b)) => is_raw(a) && is_raw(b),
-        Some(_) => false,
-        None => low.periodic && is_periodic_square(&low.formula, root),
-    }
-}
-
-/// Returns whether a root is Σ δ² of the periodic difference.
-fn is_periodic_square(formula: &Formula, root: Id) -> bool {
-    let Node::Reduce(Reduce::Sum, body) = formula.node(root) else {
-        return false;
-    };
-    matches!(formula.node(*body), Node::Binary(Binary::Mul, a, b) if a == b && *formula.node(*a) == Node::Delta)
+    let raw = |side: usize, k: usize| low.raw_stream(side).map(|s| s * low.dim + k);
+    let norm = &low.pattern(h.axes[0].root).norm;
+    norm.as_ref().is_some_and(|norm| {
+        let is_raw = |(k, term): (usize, &Difference)| {
+            let [x, y] = term.coordinates;
+            [raw(0, k), raw(1, k)] == [Some(x), Some(y)] && term.image.is_some() == low.periodic
+        };
+        norm.norm == Norm::Squares && norm.whole && norm.terms.iter().enumerate().all(is_raw)
+    })
 }

@@ -115,11 +115,17 @@ pub fn choose(
 /// Returns whether `job` is large enough to try. Cycles are those of an instruction set, not of
 /// clocks and cores, so that a run that continues elsewhere is planned alike.
 fn is_large(job: &Job, overrides: &Overrides, cycles: f64) -> bool {
-    let family = overrides.family.unwrap_or(Family::Points);
-    match kernel(job, family) {
+    match kernel(job, may_use_points(overrides)) {
         Kernel::Ends => job.space.n.saturating_mul(job.space.m) >= WORTH_ENDS,
         _ => cycles >= WORTH_CYCLES,
     }
+}
+
+/// Whether the kernels of points may answer.
+fn may_use_points(overrides: &Overrides) -> bool {
+    overrides
+        .family
+        .is_none_or(|family| family == Family::Points)
 }
 
 /// Returns how `job` would be pruned, and what that would leave.
@@ -136,8 +142,7 @@ fn expected(job: &Job, overrides: &Overrides) -> Prune {
             ..Prune::default()
         };
     }
-    let family = overrides.family.unwrap_or(Family::Points);
-    let kernel = kernel(job, family);
+    let kernel = kernel(job, may_use_points(overrides));
     // Extremes prune themselves: after a few rows the best value so far excludes nearly all boxes.
     if kernel == Kernel::Ends {
         let evaluated = Some((LEFT_BY_ENDS / job.space.m.max(1) as f64).min(WORTH_SHARE));

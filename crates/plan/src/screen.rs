@@ -15,9 +15,8 @@
 //! ```
 
 use zipfold_core::fold::rows::Along;
-use zipfold_core::fold::{Fold, RowOp, SelectKind};
-use zipfold_core::pair::lower::{Lowered, Source, ZipForm};
-use zipfold_core::pair::tree::{Binary, Id, Node, Side, Unary};
+use zipfold_core::fold::{Fold, SelectKind};
+use zipfold_core::pair::pattern::{Chain, Choice, Step, Threshold, Zip, ZipForm};
 use zipfold_core::{Job, Precision, number};
 
 /// Components from which on packed rows and their kernels pay.
@@ -25,49 +24,6 @@ pub const LONG: usize = 16;
 
 /// The largest share of the pairs that may need double precision.
 const FEW: f64 = 1.0 / 32.0;
-
-/// An operation on the way from the reduction to the value. Each is monotone.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Step {
-    /// √v.
-    Sqrt,
-    /// −v.
-    Neg,
-    /// v + c.
-    Add(f64),
-    /// v − c.
-    Sub(f64),
-    /// c − v.
-    From(f64),
-    /// v · c.
-    Mul(f64),
-    /// v / c.
-    Div(f64),
-    /// min(v, c).
-    Min(f64),
-    /// max(v, c).
-    Max(f64),
-    /// Another value for rows that are equal.
-    Choice(Choice),
-}
-
-/// `if(z == a and z == b, same, v)` of the reduction z, where a is a number of the row of x and b
-/// one of the row of y: their inner products with themselves. This is how the cosine gives exactly
-/// 1 for equal rows. `same` depends on z alone.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Choice {
-    /// a and b: hoisted numbers of x and of y.
-    pub numbers: [usize; 2],
-    /// `same` where z is 0, and elsewhere.
-    pub same: [f64; 2],
-}
-
-impl Choice {
-    /// Returns the value of equal rows.
-    fn same(&self, z: f64) -> f64 {
-        self.same[usize::from(z != 0.0)]
-    }
-}
 
 /// A limit of the reduction, with its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -98,7 +54,7 @@ pub enum Question {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Form {
     /// The reduction, with the numbers of its hoisted vectors of x and of y.
-    pub zip: (ZipForm, usize, usize),
+    pub zip: Zip,
     /// From the reduction to the value.
     pub steps: Vec<Step>,
     /// What decides.
@@ -116,44 +72,23 @@ impl Form {
             return None;
         };
         // Inputs in f32 are exact in the kernel; f64 rows would lose digits before any arithmetic.
-        let tables = [&job.x, job.y.as_ref().unwrap_or(&job.x)];
+        let tables = [&job.x, job.other()];
         let single = tables.iter().all(|t| t.precision() == Precision::F32);
         if low.dim < LONG || !single || job.near_root.is_some() {
             return None;
         }
-        let roots = &low.formula.roots;
-        let half = job.space.is_triangular();
-        let (id, question) = match fold {
-            Fold::Nearest(f) if !half && f.k > 0 => (roots[f.root], Question::Best(!f.largest)),
-            Fold::Rows(f) if !half && f.width == 1 && f.along != Along::Column => match f.op {
-                RowOp::Min | RowOp::Argmin => (roots[f.root], Question::Best(true)),
-                RowOp::Max | RowOp::Argmax => (roots[f.root], Question::Best(false)),
-                _ => return None,
-            },
-            Fold::Select(f) if f.kind == SelectKind::Inner || !half => {
-                let (id, question) = predicate(low, roots[f.root])?;
-                // A value that is kept must be the one compared.
-                f.value
-                    .is_none_or(|v| roots[v] == id)
-                    .then_some((id, question))?
-            }
-            _ => return None,
-        };
-        let (zip, steps) = chain(low, id)?;
-        let raw = |side: usize, s: usize| low.raw_stream(side) == Some(s);
+        let (chain, question) = asked(job, fold)?;
+        let (zip, [x, y]) = (chain.zip, chain.zip.streams);
+        let raw = low.raw_stream(0) == Some(x) && low.raw_stream(1) == Some(y);
         // Differences of hoisted values that were rounded have no relative bound.
-        let exact = zip.0 == ZipForm::Dot || (raw(0, zip.1) && raw(1, zip.2));
-        let nearest = |f: &Fold| if let Fold::Nearest(f) = f { f.k } else { 1 };
-        let (k, m) = (nearest(fold) as f64, job.space.m.max(1) as f64);
-        // A random order of columns beats the k-th best so far about k ln(m/k) times.
-        let rare =
-            !matches!(question, Question::Best(_)) || k * (1.0 + (m / k).max(1.0).ln()) <= m * FEW;
+        let exact = zip.form == ZipForm::Dot || raw;
+        let best = matches!(question, Question::Best(_));
         // Counts of what differs are whole numbers: ties, which single precision leaves open, are
         // the rule among the best.
-        let tied = zip.0 == ZipForm::Differ && matches!(question, Question::Best(_));
-        (exact && rare && !tied).then_some(Form {
+        let tied = zip.form == ZipForm::Differ && best;
+        (exact && !tied && (!best || are_rare(job, fold))).then(|| Form {
             zip,
-            steps,
+            steps: chain.steps.clone(),
             question,
             gap: 0.0,
         })
@@ -244,160 +179,70 @@ impl Form {
 }
 
 /// Applies `steps` to the reduction `z`.
-fn through(steps: &[Step], z: f64, [a, b]: [f64; 2]) -> f64 {
-    steps.iter().fold(z, |v, step| match step {
-        Step::Sqrt => v.sqrt(),
-        Step::Neg => -v,
-        Step::Add(c) => v + c,
-        Step::Sub(c) => v - c,
-        Step::From(c) => c - v,
-        Step::Mul(c) => v * c,
-        Step::Div(c) => v / c,
-        Step::Min(c) => number::min(v, *c),
-        Step::Max(c) => number::max(v, *c),
-        Step::Choice(choice) if z == a && z == b => choice.same(z),
-        Step::Choice(_) => v,
+fn through(steps: &[Step], z: f64, numbers: [f64; 2]) -> f64 {
+    steps.iter().fold(z, |v, step| step.apply(v, z, numbers))
+}
+
+/// The chain of the value that `fold` decides by, and how it decides.
+fn asked<'j>(job: &'j Job, fold: &Fold) -> Option<(&'j Chain, Question)> {
+    let pattern = |root: usize| job.low.pattern(root);
+    let half = job.space.is_triangular();
+    if let Fold::Select(f) = fold {
+        let threshold = pattern(f.root).threshold.as_ref()?;
+        let chain = threshold.chain.as_ref()?;
+        let whole = f.kind == SelectKind::Inner || !half;
+        // A value that is kept must be the one compared.
+        let kept = f.value.map(|v| job.low.formula.roots[v]);
+        let same = kept.is_none_or(|id| id == threshold.value);
+        return (whole && same).then_some((chain, decides(threshold)?));
+    }
+    let (root, largest) = if let Fold::Nearest(f) = fold {
+        (f.k > 0).then_some((f.root, f.largest))?
+    } else if let Fold::Rows(f) = fold {
+        let single = f.width == 1 && f.along != Along::Column;
+        (single && f.op.is_extreme()).then_some((f.root, f.op.wants_largest()))?
+    } else {
+        return None;
+    };
+    let chain = pattern(root).chain.as_ref()?;
+    (!half).then_some((chain, Question::Best(!largest)))
+}
+
+/// Whether few values are among the best of their row so far: a random order of columns beats the
+/// k-th best about k ln(m/k) times.
+fn are_rare(job: &Job, fold: &Fold) -> bool {
+    let k = if let Fold::Nearest(f) = fold { f.k } else { 1 };
+    let (k, m) = (k as f64, job.space.m.max(1) as f64);
+    k * (1.0 + (m / k).max(1.0).ln()) <= m * FEW
+}
+
+/// What a threshold with a finite limit asks.
+fn decides(threshold: &Threshold) -> Option<Question> {
+    let Threshold {
+        below,
+        limit,
+        or_equal,
+        ..
+    } = *threshold;
+    limit.is_finite().then_some(Question::Match {
+        below,
+        limit,
+        or_equal,
     })
-}
-
-/// Recognises a comparison of a value with a constant, either way round.
-fn predicate(low: &Lowered, id: Id) -> Option<(Id, Question)> {
-    let Node::Binary(op @ (Binary::Lt | Binary::Le), a, b) = low.formula.node(id) else {
-        return None;
-    };
-    let or_equal = *op == Binary::Le;
-    match (low.source(*a), low.source(*b)) {
-        (Source::Pair, Source::Const(limit)) if limit.is_finite() => Some((
-            *a,
-            Question::Match {
-                below: true,
-                limit,
-                or_equal,
-            },
-        )),
-        (Source::Const(limit), Source::Pair) if limit.is_finite() => Some((
-            *b,
-            Question::Match {
-                below: false,
-                limit,
-                or_equal,
-            },
-        )),
-        _ => None,
-    }
-}
-
-/// A reduction with its hoisted vectors of x and of y.
-type Zip = (ZipForm, usize, usize);
-/// A reduction, and the steps from it to a value.
-type Chain = (Zip, Vec<Step>);
-
-/// Returns the reduction and the steps that make value `id`. Constants are bounded to 10^±100, so
-/// that no inverse overflows; a root is accepted only where nothing below it can be negative.
-fn chain(low: &Lowered, id: Id) -> Option<Chain> {
-    if let Some((form, a, b)) = low.zip_form(id) {
-        let (Source::Stream(_, sx), Source::Stream(_, sy)) = (low.source(a), low.source(b)) else {
-            return None;
-        };
-        return Some(((form, sx, sy), vec![]));
-    }
-    if let Node::Select(condition, same, other) = low.formula.node(id) {
-        let (zip, mut steps) = chain(low, *other)?;
-        let choice = choice(low, zip, *condition, *same)?;
-        // One choice is enough.
-        let first = !steps.iter().any(|s| matches!(s, Step::Choice(_)));
-        steps.push(Step::Choice(choice));
-        return first.then_some((zip, steps));
-    }
-    let plain = |c: f64| c == 0.0 || (1e-100..1e100).contains(&c.abs());
-    let (inner, step) = match low.formula.node(id) {
-        Node::Unary(Unary::Sqrt, a) => (*a, Step::Sqrt),
-        Node::Unary(Unary::Neg, a) => (*a, Step::Neg),
-        Node::Binary(op, a, b) => match (op, low.source(*a), low.source(*b)) {
-            (Binary::Add, Source::Pair, Source::Const(c)) => (*a, Step::Add(c)),
-            (Binary::Add, Source::Const(c), Source::Pair) => (*b, Step::Add(c)),
-            (Binary::Sub, Source::Pair, Source::Const(c)) => (*a, Step::Sub(c)),
-            (Binary::Sub, Source::Const(c), Source::Pair) => (*b, Step::From(c)),
-            (Binary::Mul, Source::Pair, Source::Const(c)) if c != 0.0 => (*a, Step::Mul(c)),
-            (Binary::Mul, Source::Const(c), Source::Pair) if c != 0.0 => (*b, Step::Mul(c)),
-            (Binary::Div, Source::Pair, Source::Const(c)) if c != 0.0 => (*a, Step::Div(c)),
-            (Binary::Min, Source::Pair, Source::Const(c)) => (*a, Step::Min(c)),
-            (Binary::Min, Source::Const(c), Source::Pair) => (*b, Step::Min(c)),
-            (Binary::Max, Source::Pair, Source::Const(c)) => (*a, Step::Max(c)),
-            (Binary::Max, Source::Const(c), Source::Pair) => (*b, Step::Max(c)),
-            _ => return None,
-        },
-        _ => return None,
-    };
-    let constant = match step {
-        Step::Sqrt | Step::Neg | Step::Choice(_) => 1.0,
-        Step::Add(c)
-        | Step::Sub(c)
-        | Step::From(c)
-        | Step::Mul(c)
-        | Step::Div(c)
-        | Step::Min(c)
-        | Step::Max(c) => c,
-    };
-    let (zip, mut steps) = chain(low, inner)?;
-    // Under a root only sums of magnitudes or squares, scaled by positive numbers: never negative.
-    let natural = zip.0 != ZipForm::Dot
-        && steps
-            .iter()
-            .all(|s| matches!(s, Step::Mul(c) | Step::Div(c) if *c > 0.0));
-    if !plain(constant) || (step == Step::Sqrt && !natural) {
-        return None;
-    }
-    steps.push(step);
-    Some((zip, steps))
-}
-
-/// Recognises the choice of `same` on `condition`, both of the reduction `zip`.
-fn choice(low: &Lowered, zip: Zip, condition: Id, same: Id) -> Option<Choice> {
-    let Node::Binary(Binary::And, p, q) = low.formula.node(condition) else {
-        return None;
-    };
-    let numbers = match (equals(low, zip, *p)?, equals(low, zip, *q)?) {
-        (Source::Attr(Side::X, a), Source::Attr(Side::Y, b))
-        | (Source::Attr(Side::Y, b), Source::Attr(Side::X, a)) => [a, b],
-        _ => return None,
-    };
-    let constant = |id| {
-        if let Source::Const(c) = low.source(id) {
-            Some(c)
-        } else {
-            None
-        }
-    };
-    let same = match low.formula.node(same) {
-        Node::Select(zero, there, elsewhere) if equals(low, zip, *zero)? == Source::Const(0.0) => {
-            [constant(*there)?, constant(*elsewhere)?]
-        }
-        _ => [constant(same)?; 2],
-    };
-    Some(Choice { numbers, same })
-}
-
-/// Returns what the truth value `id` compares the reduction `zip` with.
-fn equals(low: &Lowered, zip: Zip, id: Id) -> Option<Source> {
-    let Node::Binary(Binary::Eq, a, b) = low.formula.node(id) else {
-        return None;
-    };
-    let is_zip = |id| low.zip_form(id).is_some() && chain(low, id).is_some_and(|(z, _)| z == zip);
-    match (is_zip(*a), is_zip(*b)) {
-        (true, false) => Some(low.source(*b)),
-        (false, true) => Some(low.source(*a)),
-        _ => None,
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use zipfold_core::pair::tree::Id;
 
     fn form(steps: Vec<Step>) -> Form {
         Form {
-            zip: (ZipForm::SqDiff, 0, 0),
+            zip: Zip {
+                form: ZipForm::SqDiff,
+                sides: [Id(0), Id(1)],
+                streams: [0, 0],
+            },
             steps,
             question: Question::Best(true),
             gap: 0.0,

@@ -7,12 +7,11 @@
 
 use zipfold_core::Job;
 use zipfold_core::fold::{Fold, SelectKind};
-use zipfold_core::pair::pattern::{Norm, Patterns, Term};
+pub use zipfold_core::pair::pattern::MOST;
+use zipfold_core::pair::pattern::{Difference, Differences, Norm};
 use zipfold_core::pair::tree::{Id, Node, Unary};
 use zipfold_core::problem::NanPolicy;
-
-/// The most coordinates of a point: kernels are written out for each number.
-pub const MOST: usize = 4;
+use zipfold_core::space::periodic_box::Image;
 
 /// What is asked about the values.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,13 +24,22 @@ pub enum Question {
     Extremes,
 }
 
+/// The difference of a coordinate of x and one of y.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Component {
+    /// The places of the two numbers among those that are hoisted of a row of x and of y.
+    pub coordinates: [usize; 2],
+    /// Edge of the box, where the difference is that of the nearest image.
+    pub period: Option<f64>,
+}
+
 /// A job that a search answers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Search {
     /// From differences to a value.
     pub norm: Norm,
     /// The differences, in the order in which they are added; all of nearest images, or none.
-    pub terms: Vec<Term>,
+    pub terms: Vec<Component>,
     /// What is asked.
     pub question: Question,
 }
@@ -45,36 +53,56 @@ impl Search {
         if job.near_root.is_some() {
             return None;
         }
-        let patterns = Patterns::new(&job.low, job.cell.as_ref());
-        let roots = &job.low.formula.roots;
-        let (id, question) = if let Fold::Nearest(f) = fold
+        let norm = |root: usize| job.low.pattern(root).norm.as_ref();
+        let (norm, question) = if let Fold::Nearest(f) = fold
             && !f.largest
             && f.k > 0
         {
-            (roots[f.root], Question::Nearest(f.k))
+            (norm(f.root)?, Question::Nearest(f.k))
         } else if let Fold::Select(f) = fold
             && f.kind == SelectKind::Inner
             && f.value.is_none()
         {
-            let (id, limit) = patterns.threshold(roots[f.root])?;
-            (id, Question::Within(limit))
+            let threshold = job.low.pattern(f.root).threshold.as_ref()?;
+            let (norm, limit) = threshold.norm.as_ref()?;
+            (norm, Question::Within(*limit))
         } else if let Fold::Extremes(f) = fold
             && f.roots.len() == 1
             && alone(job, f.roots[0])
         {
-            (roots[f.roots[0]], Question::Extremes)
+            (norm(f.roots[0])?, Question::Extremes)
         } else {
             return None;
         };
-        let (norm, terms) = patterns.norm(id)?;
-        let periodic = terms.iter().filter(|t| t.period.is_some()).count();
-        let mixed = periodic != 0 && (periodic != terms.len() || norm != Norm::Squares);
-        ((1..=MOST).contains(&terms.len()) && !mixed).then_some(Search {
-            norm,
-            terms,
+        Some(Search {
+            norm: norm.norm,
+            terms: components(job, norm)?,
             question,
         })
     }
+}
+
+/// The components of `norm`: all of nearest images in a box with right angles, or none.
+fn components(job: &Job, norm: &Differences) -> Option<Vec<Component>> {
+    let periodic = norm.terms.iter().filter(|t| t.image.is_some()).count();
+    let mixed = periodic != 0 && (periodic != norm.terms.len() || norm.norm != Norm::Squares);
+    let period = |k: usize| match job.cell.as_ref()?.image() {
+        Image::Orthorhombic(edges) => edges.lengths().get(k).copied(),
+        Image::Oblique(_) => None,
+    };
+    let component = |difference: &Difference| {
+        let period = difference.image.map(period);
+        Some(Component {
+            coordinates: difference.coordinates,
+            period: if period.is_some() {
+                Some(period??)
+            } else {
+                None
+            },
+        })
+    };
+    let terms = norm.terms.iter().map(component).collect::<Option<Vec<_>>>();
+    terms.filter(|_| !mixed)
 }
 
 /// Returns whether no other root decides which pairs are left out: NaN is an error, or all other

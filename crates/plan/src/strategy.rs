@@ -66,6 +66,11 @@ pub enum Evaluator {
 }
 
 impl Strategy {
+    /// The strategy that always loads.
+    pub const LAST: Strategy = Strategy::Blocks {
+        packed: false,
+        code: false,
+    };
     /// Returns the strategies for `job` by kernels of `family`, the best first. `code` says whether
     /// code can be generated for the formula, `by_hand` whether the user chose the family: then no
     /// kernel that the family does not have comes before it.

@@ -6,6 +6,7 @@
 //! is a pure function of the question; each leaf says why in words, which `explain` prints. The
 //! figures behind it are measurements in `bench/records`.
 
+use crate::swept::Swept;
 use crate::tiles::SPAN;
 use zipfold_core::fold::rows::Along;
 use zipfold_core::fold::{BLOCK, Fold, RowOp};
@@ -31,19 +32,12 @@ impl Work {
     }
     /// Returns the work of `fold`.
     pub fn of_fold(fold: &Fold) -> Self {
-        match fold {
-            Fold::Nearest(f) => Work::Best(f.k),
-            Fold::Rows(f)
-                if matches!(
-                    f.op,
-                    RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax
-                ) =>
-            {
-                Work::Best(1)
-            }
-            Fold::Histogram(h) => Work::Counters(h.cells()),
-            Fold::Select(_) => Work::Matches,
-            _ => Work::Sums,
+        match Swept::of(fold) {
+            Some(Swept::Nearest(f)) => Work::Best(f.k),
+            Some(Swept::Rows(f)) if f.op.is_extreme() => Work::Best(1),
+            Some(Swept::Histogram(h)) => Work::Counters(h.cells()),
+            Some(Swept::Select(_)) => Work::Matches,
+            Some(Swept::Rows(_)) | None => Work::Sums,
         }
     }
 }
@@ -78,18 +72,18 @@ const LONGEST: usize = 1024;
 
 /// Returns whether the fold of `job` can take its values from register-blocked tiles.
 pub fn tiles(job: &Job) -> bool {
-    match job.folds.as_slice() {
-        [Fold::Nearest(_)] => true,
-        [Fold::Rows(f)] if f.op == RowOp::Sum => {
+    let [fold] = job.folds.as_slice() else {
+        return false;
+    };
+    match Swept::of(fold) {
+        Some(Swept::Nearest(_)) => true,
+        Some(Swept::Rows(f)) if f.op == RowOp::Sum => {
             f.width == 1 && f.weight_width <= 1 && job.low.dim <= LONGEST
         }
-        [Fold::Rows(f)] => matches!(
-            f.op,
-            RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax | RowOp::Count
-        ),
-        [Fold::Select(f)] => f.value.is_none(),
-        [Fold::Histogram(h)] => h.axes.len() == 1 && h.cells() <= BESIDE,
-        _ => false,
+        Some(Swept::Rows(f)) => f.op.is_extreme() || f.op == RowOp::Count,
+        Some(Swept::Select(f)) => f.value.is_none(),
+        Some(Swept::Histogram(h)) => h.axes.len() == 1 && h.cells() <= BESIDE,
+        None => false,
     }
 }
 

@@ -39,22 +39,10 @@ pub(super) const NODES: Rule = Rule {
 };
 
 const LEFT: &[(&str, usize)] = &[
-    ("crates/cpu/src/pairs/engine.rs", 1),
-    ("crates/cpu/src/pairs/prune/boxes.rs", 1),
-    ("crates/cpu/src/pairs/prune/form.rs", 1),
-    ("crates/cpu/src/pairs/prune/range_search.rs", 1),
-    ("crates/cpu/src/pairs/prune/sheet.rs", 4),
-    ("crates/cpu/src/pairs/prune/verdict.rs", 1),
-    ("crates/cpu/src/pairs/screen.rs", 1),
     ("crates/gpu/src/dense.rs", 1),
     ("crates/gpu/src/emit/strip.rs", 1),
     ("crates/gpu/src/host_fold.rs", 1),
     ("crates/gpu/src/points.rs", 4),
-    ("crates/plan/src/kernels.rs", 4),
-    ("crates/plan/src/prune/estimate.rs", 2),
-    ("crates/plan/src/prune/reach.rs", 1),
-    ("crates/plan/src/screen.rs", 1),
-    ("crates/plan/src/sweep.rs", 2),
     ("crates/zipfold/src/device.rs", 1),
 ];
 
@@ -65,9 +53,9 @@ const LEFT_OF_NODES: &[(&str, usize)] = &[
     ("crates/core/src/pair/bounds.rs", 3),
     ("crates/core/src/pair/eval.rs", 6),
     ("crates/core/src/pair/images.rs", 1),
-    ("crates/core/src/pair/lower.rs", 6),
+    ("crates/core/src/pair/lower.rs", 3),
     ("crates/core/src/pair/parse.rs", 2),
-    ("crates/core/src/pair/pattern.rs", 5),
+    ("crates/core/src/pair/recognise.rs", 10),
     ("crates/core/src/pair/sign.rs", 2),
     ("crates/core/src/pair/symmetry.rs", 1),
     ("crates/core/src/pair/texts.rs", 2),
@@ -86,7 +74,6 @@ const LEFT_OF_NODES: &[(&str, usize)] = &[
     ("crates/plan/src/device/sweeps.rs", 1),
     ("crates/plan/src/kernels.rs", 2),
     ("crates/plan/src/prune/reach.rs", 11),
-    ("crates/plan/src/screen.rs", 2),
 ];
 
 /// Matches with a catch-all arm, in files that have more of them than are left over.

@@ -7,7 +7,8 @@
 
 use super::roots::Roots;
 use super::{
-    Accumulate, Column, Columns, Layout, Lent, Line, Numbers, Role, Traits, Value, ValuedPair,
+    Accumulate, Bounded, Column, Columns, Layout, Lent, Line, Numbers, Role, Traits, Value,
+    ValuedPair,
 };
 use crate::error::Result;
 use crate::hash::Hash;
@@ -151,3 +152,5 @@ impl Accumulate for Dense {
         .into()
     }
 }
+
+impl Bounded for Dense {}

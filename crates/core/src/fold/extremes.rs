@@ -2,8 +2,12 @@
 //! given none. It runs as a pass before the histogram. NaN are left out, since a range has no use
 //! for them; the histogram reports them.
 
-use super::{Accumulate, Column, Columns, Layout, Lent, Line, Role, Traits, Value, ValuedPair};
+use super::{
+    Accumulate, Bounded, Column, Columns, Known, Layout, Lent, Line, Role, Scattered, Traits,
+    Value, ValuedPair, Whole,
+};
 use crate::hash::Hash;
+use crate::pair::interval::Span;
 use crate::space::Domain;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -74,6 +78,28 @@ impl Accumulate for Extremes {
     }
     fn describe(&self) -> String {
         "the least and the largest value".into()
+    }
+}
+
+impl Bounded for Extremes {
+    #[inline]
+    fn settles(
+        &self,
+        span: impl Fn(usize) -> Span,
+        known: bool,
+        found: &impl Known,
+    ) -> Option<Whole> {
+        // What lies between the extremes found so far changes nothing.
+        let enclosed = |(at, root): (usize, &usize)| {
+            let ([least, largest], span) = (found.ends(at), span(*root));
+            span.lo >= least && span.hi <= largest
+        };
+        (known && self.roots.iter().enumerate().all(enclosed)).then_some(Whole::Nothing)
+    }
+    fn absorb_scattered(&self, state: &mut ExtremesState, line: &Scattered<'_>) {
+        for (at, root) in self.roots.iter().enumerate() {
+            state.absorb(at, line.scalars(*root));
+        }
     }
 }
 

@@ -16,6 +16,8 @@
 //! Of several axes the grid has all places of each axis, last axis fastest. A pair that one axis
 //! leaves out is counted in the last cell, whatever the other axes say.
 
+mod bounded;
+
 use super::BLOCK;
 use super::finder::{Finder, LAST_DIGITS, TWO_52};
 use super::scale::{Scale, lowest_digit};

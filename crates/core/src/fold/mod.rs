@@ -17,6 +17,7 @@
 
 mod asked;
 pub(crate) mod axes;
+mod bounded;
 pub mod columns;
 pub mod dense;
 pub mod extremes;
@@ -37,6 +38,7 @@ mod weights;
 
 use crate::error::Result;
 use crate::hash::Hash;
+use crate::pair::interval::Span;
 use crate::space::Domain;
 use crate::table::Table;
 use serde::{Deserialize, Serialize};
@@ -44,6 +46,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 
 pub use asked::Wants;
+pub use bounded::{Best, Bounded, Known, Pairs, Scattered, Whole};
 pub use columns::{Column, Columns, Layout, Numbers, Role};
 pub use dense::{Dense, Written};
 pub use extremes::{Extremes, ExtremesState};
@@ -308,6 +311,81 @@ macro_rules! folds {
             /// Whether half of the cells are the faster way where a value takes `cycles`.
             pub fn halving_pays(&self, cycles: f64) -> bool {
                 match self { $(Fold::$name(f) => f.halving_pays(cycles),)+ }
+            }
+        }
+        /// What runs that leave pairs out ask of a fold; see [`Bounded`].
+        impl Fold {
+            /// Returns the state of a unit of work before any value, where rows are sorted.
+            pub fn sorted_part(&self, rows: &Range<usize>) -> State {
+                match self { $(Fold::$name(f) => State::$name(f.sorted_part(rows)),)+ }
+            }
+            /// Returns the best values that the fold looks for, if it looks for such.
+            pub fn best(&self) -> Option<Best> {
+                match self { $(Fold::$name(f) => f.best(),)+ }
+            }
+            /// Returns what becomes of pairs whose values lie in the spans by root; none where
+            /// their values are needed. `known` says whether all spans are known.
+            #[inline]
+            pub fn settles(
+                &self,
+                span: impl Fn(usize) -> Span,
+                known: bool,
+                found: &impl Known,
+            ) -> Option<Whole> {
+                match self { $(Fold::$name(f) => f.settles(span, known, found),)+ }
+            }
+            /// Takes the values of some pairs.
+            #[inline]
+            pub fn absorb_scattered(&self, state: &mut State, line: &Scattered<'_>) {
+                match (self, state) {
+                    $((Fold::$name(f), State::$name(s)) => f.absorb_scattered(s, line),)+
+                    _ => debug_assert!(false, "the state of another fold"),
+                }
+            }
+            /// Returns what a value must not exceed to matter to any of the sorted `rows`.
+            #[inline]
+            pub fn worst(&self, state: &State, rows: &Range<usize>) -> f64 {
+                match (self, state) {
+                    $((Fold::$name(f), State::$name(s)) => f.worst(s, rows),)+
+                    _ => f64::NAN,
+                }
+            }
+            /// Takes so many pairs that are settled as `whole`, whatever their rows.
+            pub fn settle_cells(&self, state: &mut State, whole: Whole, cells: u64) {
+                match (self, state) {
+                    $((Fold::$name(f), State::$name(s)) => f.settle_cells(s, whole, cells),)+
+                    _ => debug_assert!(false, "the state of another fold"),
+                }
+            }
+            /// Whether [`Self::settle_pairs`] must hear of pairs that are settled as `whole`.
+            pub fn owes_pairs(&self, whole: Whole) -> bool {
+                match self { $(Fold::$name(f) => f.owes_pairs(whole),)+ }
+            }
+            /// Takes pairs of one row that are settled as `whole`.
+            pub fn settle_pairs(&self, state: &mut State, whole: Whole, pairs: &Pairs<'_>) {
+                match (self, state) {
+                    $((Fold::$name(f), State::$name(s)) => f.settle_pairs(s, whole, pairs),)+
+                    _ => debug_assert!(false, "the state of another fold"),
+                }
+            }
+            /// Counts pairs of the row at a sorted place whose values cannot change the answer.
+            #[inline]
+            pub fn skip(&self, state: &mut State, place: usize, pairs: u64) {
+                match (self, state) {
+                    $((Fold::$name(f), State::$name(s)) => f.skip(s, place, pairs),)+
+                    _ => debug_assert!(false, "the state of another fold"),
+                }
+            }
+            /// Returns the bytes of what the values have added to the state.
+            pub fn grown(&self, state: &State) -> u64 {
+                match (self, state) {
+                    $((Fold::$name(f), State::$name(s)) => f.grown(s),)+
+                    _ => 0,
+                }
+            }
+            /// Returns the bytes that `more` matches would add to the state.
+            pub fn growth(&self, more: u64) -> u64 {
+                match self { $(Fold::$name(f) => f.growth(more),)+ }
             }
         }
         $(impl Kept for $state {

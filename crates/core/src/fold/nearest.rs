@@ -9,14 +9,17 @@
 //! Values are kept negated if the largest are wanted, and squared if the distance is a root: both
 //! change no order, and are undone when the answer is written.
 
+use super::bounded::worse;
 use super::roots::Roots;
 use super::{
-    Accumulate, Column, Columns, Layout, Lent, Line, Numbers, Role, Traits, Value, ValuedPair,
+    Accumulate, Best, Bounded, Column, Columns, Known, Layout, Lent, Line, Numbers, Role,
+    Scattered, Traits, Value, ValuedPair, Whole,
 };
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::opt::Opt;
 use crate::pair::Side;
+use crate::pair::interval::Span;
 use crate::space::Domain;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -169,6 +172,37 @@ impl Accumulate for Nearest {
     }
 }
 
+impl Bounded for Nearest {
+    fn best(&self) -> Option<Best> {
+        Some(Best {
+            root: self.root,
+            largest: self.largest,
+            k: self.k,
+            by_row: true,
+        })
+    }
+    #[inline]
+    fn settles(
+        &self,
+        span: impl Fn(usize) -> Span,
+        known: bool,
+        found: &impl Known,
+    ) -> Option<Whole> {
+        let beaten = || span(self.root).falling(self.largest).lo > found.worst();
+        (known && beaten()).then_some(Whole::Nothing)
+    }
+    fn absorb_scattered(&self, state: &mut NearestState, line: &Scattered<'_>) {
+        let values = line.scalars(self.root);
+        state.offer(self, line.pairs.place, values, |at| {
+            u64::from(line.pairs.others[at])
+        });
+    }
+    fn worst(&self, state: &NearestState, rows: &Range<usize>) -> f64 {
+        let worst = |row: usize| state.key_of_worst(self, row).unwrap_or(f64::NAN);
+        rows.clone().map(worst).fold(f64::NEG_INFINITY, worse)
+    }
+}
+
 /// A candidate: its value (negated if the largest are wanted) and its index.
 pub type Neighbour = (f64, u64);
 
@@ -188,16 +222,16 @@ pub fn order(a: &Neighbour, b: &Neighbour) -> Ordering {
     by_value.then(a.1.cmp(&b.1))
 }
 
-/// Inserts the values that belong into `list`; values are of columns from `first` on. Takes and
-/// returns the worst value kept. It is kept out of line: it runs rarely, and the loop around it
-/// should stay small.
+/// Inserts the values that belong into `list`; `name` calls the column of each. Takes and returns
+/// the worst value kept. It is kept out of line: it runs rarely, and the loop around it should stay
+/// small.
 #[inline(never)]
 fn offer(
     list: &mut Vec<Neighbour>,
     fold: &Nearest,
-    first: usize,
     values: &[f64],
     mut worst: f64,
+    name: impl Fn(usize) -> u64,
 ) -> f64 {
     for (at, value) in values.iter().enumerate() {
         let v = if fold.largest { -*value } else { *value };
@@ -205,7 +239,7 @@ fn offer(
         if v > worst || fold.k == 0 {
             continue;
         }
-        let candidate = (v, (first + at) as u64);
+        let candidate = (v, name(at));
         // Binary search by the total order; a place beyond k means that it does not belong.
         let place = list.partition_point(|have| order(have, &candidate) == Ordering::Less);
         if place < fold.k {
@@ -248,6 +282,11 @@ impl NearestState {
     /// looked at.
     #[inline(always)]
     pub fn absorb(&mut self, fold: &Nearest, row: usize, first: usize, values: &[f64]) {
+        self.offer(fold, row, values, |at| (first + at) as u64);
+    }
+    /// Offers values of row `row` for columns as `name` calls them, as [`Self::absorb`] does.
+    #[inline(always)]
+    fn offer(&mut self, fold: &Nearest, row: usize, values: &[f64], name: impl Fn(usize) -> u64) {
         let list = &mut self.rows[row - self.start];
         // NaN, which nothing is worse than, while there are fewer than k.
         let mut worst = if fold.k > 0 && list.len() >= fold.k {
@@ -267,17 +306,18 @@ impl NearestState {
                 open |= !beyond;
             }
             if open {
-                worst = offer(list, fold, first + 8 * at, eight, worst);
+                worst = offer(list, fold, eight, worst, |l| name(8 * at + l));
             }
         }
         if !rest.is_empty() {
-            offer(list, fold, first + 8 * eights.len(), rest, worst);
+            offer(list, fold, rest, worst, |l| name(8 * eights.len() + l));
         }
     }
-    /// Returns the worst value kept of row `row` if its list is full: bounds beyond it are pruned.
-    pub fn worst(&self, fold: &Nearest, row: usize) -> Option<f64> {
-        let (value, _) = self.rows[row - self.start].get(fold.k.checked_sub(1)?)?;
-        Some(if fold.largest { -value } else { *value })
+    /// Returns the worst value kept of row `row` (negated if the largest are wanted) if its list is
+    /// full: bounds beyond it are pruned.
+    fn key_of_worst(&self, fold: &Nearest, row: usize) -> Option<f64> {
+        let (key, _) = self.rows[row - self.start].get(fold.k.checked_sub(1)?)?;
+        Some(*key)
     }
     /// Adds the candidates of another part.
     pub fn merge(&mut self, fold: &Nearest, part: &NearestState) {

@@ -14,7 +14,9 @@
 //! ```
 
 use super::roots::Roots;
-use super::{Accumulate, Column, Columns, Layout, Lent, Line, Role, Traits, Value, ValuedPair};
+use super::{
+    Accumulate, Bounded, Column, Columns, Layout, Lent, Line, Role, Traits, Value, ValuedPair,
+};
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::pair::Side;
@@ -332,6 +334,8 @@ impl Accumulate for Quantile {
         format!("the quantiles {} of every row", q.join(", "))
     }
 }
+
+impl Bounded for Quantile {}
 
 #[cfg(test)]
 mod tests {

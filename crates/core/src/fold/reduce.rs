@@ -5,17 +5,19 @@
 //! [`super::rows::push_pieces`] puts in order. So this file's `absorb` fills the pieces that the
 //! engine lends, and not the state.
 
+use super::bounded::worse;
 use super::roots::Roots;
-use super::rows::{Along, RowFold, RowOp, RowState};
+use super::rows::{Along, RowFold, RowOp, RowPiece, RowState};
 use super::runs::Run;
 use super::{
-    Accumulate, Column, Columns, Layout, Lent, Line, Numbers, Role, Traits, Value, ValuedPair,
-    weights,
+    Accumulate, Best, Bounded, Column, Columns, Known, Layout, Lent, Line, Numbers, Pairs, Role,
+    Scattered, Traits, Value, ValuedPair, Whole, weights,
 };
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::opt::Opt;
 use crate::pair::Side;
+use crate::pair::interval::Span;
 use crate::space::Domain;
 use crate::table::Table;
 use std::ops::Range;
@@ -238,6 +240,73 @@ impl Accumulate for RowFold {
             RowOp::Logsumexp | RowOp::Softmax => cycles > BOTH[1],
             // Bounds leave most of these out, and walk both halves where they do.
             RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax | RowOp::Count => true,
+        }
+    }
+}
+
+impl Bounded for RowFold {
+    fn sorted_part(&self, rows: &Range<usize>) -> RowState {
+        RowState::of_piece(RowPiece::new(self, rows.start, rows.len()))
+    }
+    fn best(&self) -> Option<Best> {
+        self.op.is_extreme().then(|| Best {
+            root: self.root,
+            largest: self.op.wants_largest(),
+            k: 1,
+            by_row: self.along != Along::All,
+        })
+    }
+    #[inline]
+    fn settles(
+        &self,
+        span: impl Fn(usize) -> Span,
+        known: bool,
+        found: &impl Known,
+    ) -> Option<Whole> {
+        if !known {
+            return None;
+        }
+        let span = span(self.root);
+        if self.op == RowOp::Count {
+            return match (span.must(), span.may()) {
+                (true, _) => Some(Whole::All),
+                (false, false) => Some(Whole::Nothing),
+                (false, true) => None,
+            };
+        }
+        let beaten = || span.falling(self.op.wants_largest()).lo > found.worst();
+        (self.op.is_extreme() && beaten()).then_some(Whole::Nothing)
+    }
+    fn absorb_scattered(&self, state: &mut RowState, line: &Scattered<'_>) {
+        let Some(mut row) = state.sorted_row(self, line.pairs.place) else {
+            return;
+        };
+        for (value, j) in line.scalars(self.root).iter().zip(line.pairs.others) {
+            row.absorb(self, *value, *j as usize);
+        }
+    }
+    fn worst(&self, state: &RowState, rows: &Range<usize>) -> f64 {
+        let sign = if self.op.wants_largest() { -1.0 } else { 1.0 };
+        let best = |row: usize| state.sorted_best(self, row).map(|best| sign * best);
+        // One result in all: what is beaten by any row is beaten.
+        if self.along == Along::All {
+            return rows.clone().filter_map(best).fold(f64::INFINITY, f64::min);
+        }
+        let mine = rows.clone().map(|row| best(row).unwrap_or(f64::NAN));
+        mine.fold(f64::NEG_INFINITY, worse)
+    }
+    fn owes_pairs(&self, _: Whole) -> bool {
+        true
+    }
+    fn settle_pairs(&self, state: &mut RowState, whole: Whole, pairs: &Pairs<'_>) {
+        if self.op != RowOp::Count || whole == Whole::All {
+            self.skip(state, pairs.place, pairs.others.len() as u64);
+        }
+    }
+    #[inline]
+    fn skip(&self, state: &mut RowState, place: usize, pairs: u64) {
+        if let Some(row) = state.sorted_row(self, place) {
+            *row.count += pairs;
         }
     }
 }

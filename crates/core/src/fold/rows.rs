@@ -55,6 +55,10 @@ impl RowOp {
             RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax
         )
     }
+    /// Whether the operation takes the largest value.
+    pub fn wants_largest(self) -> bool {
+        matches!(self, RowOp::Max | RowOp::Argmax)
+    }
     /// Returns whether the operation adds values, or exponentials of values, and therefore rounds.
     #[doc(hidden)]
     pub fn adds(self) -> bool {
@@ -400,6 +404,27 @@ impl RowPiece {
     }
 }
 
+/// What is kept of one row.
+#[derive(Debug)]
+pub(super) struct OneRow<'a> {
+    acc: &'a mut [f64],
+    /// Values folded.
+    pub count: &'a mut u64,
+}
+
+impl OneRow<'_> {
+    /// Folds a value of one number against row `other`.
+    #[inline]
+    pub(super) fn absorb(&mut self, fold: &RowFold, value: f64, other: usize) {
+        if fold.op == RowOp::Count {
+            *self.count += u64::from(value != 0.0);
+            return;
+        }
+        *self.count += 1;
+        fold.absorb(self.acc, &[value], other);
+    }
+}
+
 /// Returns the best of the values in eight lanes, or `worst` if none is better; `None` if one is
 /// NaN.
 #[inline(always)]
@@ -566,6 +591,23 @@ impl RowState {
             counts: vec![],
             pieces: vec![(piece.start, piece.acc, piece.counts)],
         }
+    }
+    /// What is kept of the row at a sorted `place`, in a state of one piece.
+    #[inline]
+    pub(super) fn sorted_row(&mut self, fold: &RowFold, place: usize) -> Option<OneRow<'_>> {
+        let (start, acc, counts) = self.pieces.first_mut()?;
+        let (at, stride) = (place - *start, fold.stride());
+        Some(OneRow {
+            acc: &mut acc[at * stride..(at + 1) * stride],
+            count: &mut counts[at],
+        })
+    }
+    /// The best value of the row at a sorted `place`, in a state of one piece, if it has any.
+    #[inline]
+    pub(super) fn sorted_best(&self, fold: &RowFold, place: usize) -> Option<f64> {
+        let (start, acc, counts) = self.pieces.first()?;
+        let at = place - start;
+        (fold.op.is_extreme() && counts[at] > 0).then(|| acc[at * 2])
     }
     /// Adds the pieces of a pruned part, whose row r is row `order[r]` here, one row at a time.
     pub fn merge_sorted(&mut self, fold: &RowFold, part: &RowState, order: &[u32]) {

@@ -5,10 +5,14 @@
 //! than a truncated answer. Semi and anti joins keep one truth value for each row of x.
 
 use super::roots::Roots;
-use super::{Accumulate, Column, Columns, Layout, Lent, Line, Role, Traits, Value, ValuedPair};
+use super::{
+    Accumulate, Bounded, Column, Columns, Known, Layout, Lent, Line, Pairs, Role, Scattered,
+    Traits, Value, ValuedPair, Whole,
+};
 use crate::error::Result;
 use crate::hash::Hash;
 use crate::pair::Side;
+use crate::pair::interval::Span;
 use crate::space::Domain;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -159,6 +163,61 @@ impl Accumulate for Select {
             SelectKind::Anti => "the rows of x without a pair where the condition holds",
         }
         .into()
+    }
+}
+
+impl Bounded for Select {
+    #[inline]
+    fn settles(&self, span: impl Fn(usize) -> Span, known: bool, _: &impl Known) -> Option<Whole> {
+        let span = span(self.root);
+        if !known {
+            return None;
+        }
+        if !span.may() {
+            return Some(Whole::Nothing);
+        }
+        (span.must() && self.value.is_none()).then_some(Whole::All)
+    }
+    fn absorb_scattered(&self, state: &mut SelectState, line: &Scattered<'_>) {
+        let values = self.value.map(|root| line.scalars(root));
+        for (at, holds) in line.scalars(self.root).iter().enumerate() {
+            if *holds != 0.0 {
+                self.keep(state, &line.pairs, at, values.map(|values| values[at]));
+            }
+        }
+    }
+    fn owes_pairs(&self, whole: Whole) -> bool {
+        whole == Whole::All
+    }
+    fn settle_pairs(&self, state: &mut SelectState, whole: Whole, pairs: &Pairs<'_>) {
+        if whole == Whole::All {
+            let enough = if self.is_inner() { usize::MAX } else { 1 };
+            (0..pairs.others.len().min(enough)).for_each(|at| self.keep(state, pairs, at, None));
+        }
+    }
+    fn grown(&self, state: &SelectState) -> u64 {
+        if self.is_inner() { state.bytes() } else { 0 }
+    }
+    fn growth(&self, more: u64) -> u64 {
+        // Two rows of eight bytes, and as many again for sorting.
+        if self.is_inner() {
+            more.saturating_mul(32)
+        } else {
+            0
+        }
+    }
+}
+
+impl Select {
+    /// Keeps pair number `at` of some pairs, with its value where that is kept.
+    #[inline]
+    pub fn keep(&self, state: &mut SelectState, pairs: &Pairs<'_>, at: usize, value: Option<f64>) {
+        if self.is_inner() {
+            let (i, j) = pairs.pair(at);
+            state.absorb(self, i, j, value);
+        } else {
+            state.absorb(self, pairs.place, pairs.others[at] as usize, None);
+        }
     }
 }
 

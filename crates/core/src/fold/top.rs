@@ -10,11 +10,13 @@
 
 use super::roots::Roots;
 use super::{
-    Accumulate, BLOCK, Column, Columns, Layout, Lent, Line, Role, Traits, Value, ValuedPair,
+    Accumulate, BLOCK, Best, Bounded, Column, Columns, Known, Layout, Lent, Line, Role, Scattered,
+    Traits, Value, ValuedPair, Whole,
 };
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::pair::Side;
+use crate::pair::interval::Span;
 use crate::space::Domain;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -262,6 +264,36 @@ impl Accumulate for Top {
             self.k,
             if self.largest { "largest" } else { "smallest" }
         )
+    }
+}
+
+impl Bounded for Top {
+    fn best(&self) -> Option<Best> {
+        Some(Best {
+            root: self.root,
+            largest: self.largest,
+            k: self.k,
+            by_row: false,
+        })
+    }
+    #[inline]
+    fn settles(
+        &self,
+        span: impl Fn(usize) -> Span,
+        known: bool,
+        found: &impl Known,
+    ) -> Option<Whole> {
+        let beaten = || span(self.root).falling(self.largest).lo > found.worst();
+        (known && beaten()).then_some(Whole::Nothing)
+    }
+    fn absorb_scattered(&self, state: &mut TopState, line: &Scattered<'_>) {
+        for (at, value) in line.scalars(self.root).iter().enumerate() {
+            let (i, j) = line.pairs.pair(at);
+            state.offer(self, *value, i, j);
+        }
+    }
+    fn worst(&self, state: &TopState, _: &Range<usize>) -> f64 {
+        state.bound.unwrap_or(f64::NAN)
     }
 }
 

@@ -23,7 +23,8 @@ mod images;
 mod spans;
 
 use super::interval::{self, Span};
-use super::lower::{Lowered, Source};
+use super::lower::Lowered;
+use super::source::Source;
 use super::tree::{Binary, DEP_BOUND, DEP_X, DEP_Y, Formula, Id, Node, Reduce, Shape, Side, Unary};
 use crate::space::PeriodicBox;
 use crate::space::periodic_box::{Image, Orthorhombic};

@@ -52,6 +52,19 @@ impl Span {
     /// NaN.
     const FALSE_OR_TRUE: Span = Span { lo: 0.0, hi: 1.0 };
 
+    /// Returns the span of the negated values where the `largest` are wanted, so that smaller is
+    /// better; else itself.
+    #[inline(always)]
+    pub fn falling(self, largest: bool) -> Span {
+        if largest {
+            Span {
+                lo: -self.hi,
+                hi: -self.lo,
+            }
+        } else {
+            self
+        }
+    }
     /// Returns the interval from `lo` to `hi`. Ends that are out of order, NaN or both infinite
     /// give [`Span::UNKNOWN`], so that a NaN which an operation produced at an end spreads by
     /// itself.

@@ -21,27 +21,14 @@
 
 use super::artifacts::ArtifactCache;
 use super::eval::{Evaluator, Rows};
+use super::pattern::{Pattern, Zip, ZipForm};
+use super::source::{Hoisted, Source};
 use super::symmetry::mirror;
-use super::tree::{Binary, DEP_X, DEP_Y, Formula, Id, Node, Reduce, Shape, Side, Unary};
+use super::tree::{DEP_X, DEP_Y, Formula, Id, Node, Shape, Side};
 use crate::error::Result;
 use crate::table::Table;
 use std::collections::HashMap;
 use std::ops::Range;
-
-/// Says where a kernel finds the operand of a pair node.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Source {
-    /// A hoisted vector, number `.1` of its side: one number per row and component.
-    Stream(Side, usize),
-    /// A hoisted scalar, number `.1` of its side: one number per row.
-    Attr(Side, usize),
-    /// A vector that depends on no row: number `.0` of [`Lowered::constants`].
-    Vector(usize),
-    /// A number that depends on no row, already folded.
-    Const(f64),
-    /// A node that depends on both rows and is computed for every pair.
-    Pair,
-}
 
 /// One loop over components that feeds one or more reductions.
 ///
@@ -57,24 +44,6 @@ pub struct Stage {
     pub vectors: Vec<Id>,
     /// Reductions fed by the loop.
     pub reduces: Vec<Id>,
-}
-
-/// A reduction over the components of two hoisted vectors a and b that kernels compute with
-/// specialised code. All other reductions run through generated code or the evaluator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ZipForm {
-    /// Σ |a − b|: Manhattan distances.
-    L1,
-    /// Σ (a − b)²: Euclidean distances and Gaussian kernels.
-    SqDiff,
-    /// Σ a·b: cosines, correlations, counts of common truths.
-    Dot,
-    /// max |a − b|.
-    Chebyshev,
-    /// Σ |a − b|³: Minkowski distances with p = 3.
-    Lp3,
-    /// Σ [a ≠ b]: Hamming distances.
-    Differ,
 }
 
 /// A formula that is ready to run on rows of `dim` components.
@@ -106,6 +75,8 @@ pub struct Lowered {
     /// The source of every node that is an operand of a pair node or a root, and no pair node
     /// itself.
     sources: HashMap<Id, Source>,
+    zips: HashMap<Id, Zip>,
+    patterns: Vec<Pattern>,
     constant_ids: Vec<Id>,
 }
 
@@ -128,15 +99,18 @@ impl Lowered {
             periodic,
             made: ArtifactCache::default(),
             sources: HashMap::new(),
+            zips: HashMap::new(),
+            patterns: vec![],
             constant_ids: vec![],
         };
         low.register_operands()?;
         low.stage();
+        low.recognise();
         Ok(low)
     }
     /// Returns where `id` comes from.
     pub fn source(&self, id: Id) -> Source {
-        self.sources.get(&id).copied().unwrap_or(Source::Pair)
+        self.hoisted().source(id)
     }
     /// A pair node depends on both rows, so it is computed per pair and cannot be hoisted.
     fn is_pair(&self, id: Id) -> bool {
@@ -364,76 +338,35 @@ impl Lowered {
         out.reverse();
         out
     }
-    /// Recognises a reduction that has specialised kernels, and returns its form with the two
-    /// hoisted vectors, x first. Returns `None` for other nodes and in a box.
-    ///
-    /// The match is on the tree alone, so `sum((x - y)^2)` and `sum((y - x) * (y - x))` both match:
-    /// the tree has already brought them to one spelling.
-    pub fn zip_form(&self, id: Id) -> Option<(ZipForm, Id, Id)> {
-        if self.periodic {
-            return None;
-        }
-        let Node::Reduce(op, body) = self.formula.node(id) else {
-            return None;
-        };
-        match (op, self.formula.node(*body)) {
-            (Reduce::Sum, Node::Unary(Unary::Abs, a)) => {
-                self.gap(*a).map(|(a, b)| (ZipForm::L1, a, b))
-            }
-            (Reduce::Max, Node::Unary(Unary::Abs, a)) => {
-                self.gap(*a).map(|(a, b)| (ZipForm::Chebyshev, a, b))
-            }
-            // Before the inner product: a square of a difference is a product of pair nodes.
-            (Reduce::Sum, Node::Binary(Binary::Mul, a, b)) if a == b => {
-                self.gap(*a).map(|(a, b)| (ZipForm::SqDiff, a, b))
-            }
-            (Reduce::Sum, Node::Binary(Binary::Mul, a, b)) => {
-                self.streams_of(*a, *b).map(|(a, b)| (ZipForm::Dot, a, b))
-            }
-            (Reduce::Sum, Node::Binary(Binary::Ne, a, b)) => self
-                .streams_of(*a, *b)
-                .map(|(a, b)| (ZipForm::Differ, a, b)),
-            // |d|³ is the only power with a kernel; others run as generated code.
-            (Reduce::Sum, Node::Binary(Binary::Pow, a, p))
-                if self.formula.constant(*p) == Some(3.0) =>
-            {
-                match self.formula.node(*a) {
-                    Node::Unary(Unary::Abs, inner) => {
-                        self.gap(*inner).map(|(a, b)| (ZipForm::Lp3, a, b))
-                    }
-                    _ => None,
-                }
-            }
-            _ => None,
+    /// Returns the reduction `id` with its two hoisted vectors, if it has specialised kernels. None
+    /// has them in a box.
+    pub fn zip(&self, id: Id) -> Option<Zip> {
+        self.zips.get(&id).copied()
+    }
+    /// Returns what is recognised of root number `root`.
+    pub fn pattern(&self, root: usize) -> &Pattern {
+        &self.patterns[root]
+    }
+    fn hoisted(&self) -> Hoisted<'_> {
+        Hoisted {
+            formula: &self.formula,
+            dim: self.dim,
+            periodic: self.periodic,
+            streams: &self.streams,
+            sources: &self.sources,
         }
     }
-    /// Returns the hoisted vectors a of x and b of y if `id` is a − b or b − a. The sign is lost,
-    /// so callers use it below |·| and (·)² only, where it does not matter.
-    fn gap(&self, id: Id) -> Option<(Id, Id)> {
-        match self.formula.node(id) {
-            Node::Delta => {
-                // δ has no operands; its rows are among the streams, since `operands_of` registered
-                // them.
-                let find = |s| {
-                    self.streams[s as usize]
-                        .iter()
-                        .find(|i| *self.formula.node(**i) == Node::Row(s))
-                        .copied()
-                };
-                Some((find(Side::X)?, find(Side::Y)?))
-            }
-            Node::Binary(Binary::Sub, a, b) => self.streams_of(*a, *b),
-            _ => None,
-        }
-    }
-    /// Returns `a` and `b` with the vector of x first, if they are hoisted vectors of different
-    /// sides.
-    fn streams_of(&self, a: Id, b: Id) -> Option<(Id, Id)> {
-        match (self.source(a), self.source(b)) {
-            (Source::Stream(Side::X, _), Source::Stream(Side::Y, _)) => Some((a, b)),
-            (Source::Stream(Side::Y, _), Source::Stream(Side::X, _)) => Some((b, a)),
-            _ => None,
-        }
+    /// Recognises the reductions of all pairs and the roots.
+    fn recognise(&mut self) {
+        let hoisted = self.hoisted();
+        let reduces = self.stages.iter().flat_map(|stage| &stage.reduces);
+        let zips = reduces.filter_map(|id| Some((*id, hoisted.zip(*id)?)));
+        let roots = self.formula.roots.iter();
+        let (zips, patterns) = (
+            zips.collect(),
+            roots.map(|id| hoisted.pattern(*id)).collect(),
+        );
+        (self.zips, self.patterns) = (zips, patterns);
     }
     /// Returns whether every reduction of the formula is an inner product of hoisted vectors. Such
     /// a formula is a matrix product with operations on its elements, so matrix units can run it.
@@ -442,7 +375,7 @@ impl Lowered {
         reduces.peek().is_some()
             && self.stages.len() == 1
             && self.vector_tail.is_empty()
-            && reduces.all(|r| matches!(self.zip_form(*r), Some((ZipForm::Dot, ..))))
+            && reduces.all(|r| self.zip(*r).is_some_and(|zip| zip.form == ZipForm::Dot))
     }
     /// Counts the operations per pair and component, and those per pair. Cost models multiply the
     /// first by `dim`. All operations count one; `plan/src/cost/formula.rs` weighs expensive
@@ -460,10 +393,7 @@ impl Lowered {
     /// Returns the number of the hoisted vector that is the row itself, of side 0 (x) or 1 (y). It
     /// needs no computation, so engines may read it from the table.
     pub fn raw_stream(&self, side: usize) -> Option<usize> {
-        let wanted = Node::Row(if side == 0 { Side::X } else { Side::Y });
-        self.streams[side]
-            .iter()
-            .position(|id| *self.formula.node(*id) == wanted)
+        self.hoisted().raw_stream(side)
     }
     /// Returns whether the hoisted values of a row are the same on either side, in the same order.
     /// Then one table needs one set of hoisted values, not two.

@@ -10,7 +10,8 @@
 //! bytes. `plan/src/cost` predicts what a run really takes.
 
 use crate::fold::Fold;
-use crate::pair::lower::{Lowered, ZipForm};
+use crate::pair::lower::Lowered;
+use crate::pair::pattern::ZipForm;
 use crate::pair::tree::{Binary, Id, Node, Unary};
 use crate::table::Precision;
 
@@ -45,7 +46,7 @@ fn value(low: &Lowered, precision: Precision) -> f64 {
         let known: Vec<Option<ZipForm>> = stage
             .reduces
             .iter()
-            .map(|r| low.zip_form(*r).map(|f| f.0))
+            .map(|r| low.zip(*r).map(|zip| zip.form))
             .collect();
         let forms: f64 = known
             .iter()

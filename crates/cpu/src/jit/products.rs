@@ -11,58 +11,9 @@ use zipfold_core::pair::tree::Binary;
 /// there is one. With AVX-512 (`wide`) a weight goes into powers that reciprocal roots give.
 pub(super) fn factors(steps: &mut Steps, weight: Option<Src>, wide: bool) {
     let reads = times_read(steps);
-    let mut registers = steps.registers;
     let rooted = wide && !steps.decides;
-    let mut product = |a: Src, b: Src| {
-        registers += 1;
-        (
-            Src::Reg(registers - 1),
-            Inst {
-                op: Op::Binary(Binary::Mul),
-                dst: registers - 1,
-                src: [a, b, a],
-            },
-        )
-    };
-    for Loop { before, body, .. } in &mut steps.loops {
-        let made: HashMap<usize, Inst> = body.iter().filter_map(instruction).collect();
-        let of_components: HashSet<usize> = body.iter().filter_map(defined).collect();
-        let shared = |src: &Src| match src {
-            Src::Reg(r) => !of_components.contains(r),
-            other => matches!(other, Src::XAttr(_) | Src::YAttr(_) | Src::Const(_)),
-        };
-        // Shared factors times the weight.
-        let mut weighted: Vec<(Src, Src)> = vec![];
-        for step in body.iter_mut() {
-            let Step::Out(src, factor, ..) = step else {
-                continue;
-            };
-            let Some([a, b]) = factors_of(src, &made, &reads) else {
-                *factor = weight;
-                continue;
-            };
-            let (a, b) = if shared(&a) { (b, a) } else { (a, b) };
-            match weight {
-                None => (*src, *factor) = (a, Some(b)),
-                Some(weight) if shared(&b) => {
-                    let have = weighted
-                        .iter()
-                        .find(|(of, _)| *of == b)
-                        .map(|(_, made)| *made);
-                    let times = have.unwrap_or_else(|| {
-                        let (times, inst) = product(b, weight);
-                        before.push(match root_of(&b, before).filter(|_| rooted) {
-                            Some((of, n)) => Step::ReciprocalRoot(of, n, weight, inst.dst),
-                            None => Step::Inst(inst, None),
-                        });
-                        weighted.push((b, times));
-                        times
-                    });
-                    (*src, *factor) = (a, Some(times));
-                }
-                Some(_) => *factor = weight,
-            }
-        }
+    for of in &mut steps.loops {
+        factors_of_loop(of, &reads, weight, rooted, &mut steps.registers);
     }
     let made: HashMap<usize, Inst> = steps.finish.iter().filter_map(instruction).collect();
     for step in &mut steps.finish {
@@ -74,8 +25,80 @@ pub(super) fn factors(steps: &mut Steps, weight: Option<Src>, wide: bool) {
             _ => *factor = weight,
         }
     }
-    steps.registers = registers;
     while drop_unread(steps) {}
+}
+
+/// The same of the results in a loop over components.
+fn factors_of_loop(
+    of: &mut Loop,
+    reads: &HashMap<usize, usize>,
+    weight: Option<Src>,
+    rooted: bool,
+    registers: &mut usize,
+) {
+    let made: HashMap<usize, Inst> = of.body.iter().filter_map(instruction).collect();
+    let of_components: HashSet<usize> = of.body.iter().filter_map(defined).collect();
+    let shared = |src: &Src| match src {
+        Src::Reg(r) => !of_components.contains(r),
+        other => matches!(other, Src::XAttr(_) | Src::YAttr(_) | Src::Const(_)),
+    };
+    let mut weighted = Weighted {
+        before: &mut of.before,
+        rooted,
+        registers,
+        made: vec![],
+    };
+    for step in of.body.iter_mut() {
+        let Step::Out(src, factor, ..) = step else {
+            continue;
+        };
+        let Some([a, b]) = factors_of(src, &made, reads) else {
+            *factor = weight;
+            continue;
+        };
+        let (a, b) = if shared(&a) { (b, a) } else { (a, b) };
+        match weight {
+            None => (*src, *factor) = (a, Some(b)),
+            Some(weight) if shared(&b) => {
+                (*src, *factor) = (a, Some(weighted.times(b, weight)));
+            }
+            Some(_) => *factor = weight,
+        }
+    }
+}
+
+/// Factors that components share, times the weight: made before the loop.
+struct Weighted<'s> {
+    before: &'s mut Vec<Step>,
+    rooted: bool,
+    registers: &'s mut usize,
+    /// Each factor, and its product.
+    made: Vec<(Src, Src)>,
+}
+
+impl Weighted<'_> {
+    /// The product of `factor` and `weight`.
+    fn times(&mut self, factor: Src, weight: Src) -> Src {
+        if let Some((_, made)) = self.made.iter().find(|(of, _)| *of == factor) {
+            return *made;
+        }
+        let dst = *self.registers;
+        *self.registers += 1;
+        let root = root_of(&factor, self.before).filter(|_| self.rooted);
+        self.before.push(match root {
+            Some((of, n)) => Step::ReciprocalRoot(of, n, weight, dst),
+            None => Step::Inst(
+                Inst {
+                    op: Op::Binary(Binary::Mul),
+                    dst,
+                    src: [factor, weight, factor],
+                },
+                None,
+            ),
+        });
+        self.made.push((factor, Src::Reg(dst)));
+        Src::Reg(dst)
+    }
 }
 
 fn instruction(step: &Step) -> Option<(usize, Inst)> {

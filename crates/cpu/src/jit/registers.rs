@@ -110,82 +110,114 @@ fn origins(list: &Listing) -> Vec<Option<Mem>> {
 pub(super) fn place(
     list: &Listing,
     supply: Supply,
-    mut frame: i64,
+    frame: i64,
     vector: usize,
 ) -> Option<Placement> {
-    let origins = origins(list);
-    let mut places = vec![Place::Nowhere; list.classes.len()];
-    let mut active: Vec<Range> = vec![];
-    let mut free: Vec<u8> = (0..supply.vectors).rev().collect();
-    let mut free_masks: Vec<u8> = (supply.masks.0..supply.masks.1).rev().collect();
-    let (mut spilled, mut in_memory) = (0, false);
+    let mut scan = Scan {
+        list,
+        origins: origins(list),
+        vector: vector as i64,
+        active: vec![],
+        free: (0..supply.vectors).rev().collect(),
+        free_masks: (supply.masks.0..supply.masks.1).rev().collect(),
+        out: Placement {
+            places: vec![Place::Nowhere; list.classes.len()],
+            spilled: 0,
+            in_memory: false,
+            frame,
+        },
+    };
     for range in ranges(list) {
-        active.retain(|r| {
-            let live = r.last > range.first;
+        scan.expire(range.first);
+        scan.put(range)?;
+    }
+    Some(scan.out)
+}
+
+/// A scan over live ranges in the order of their begin.
+struct Scan<'l> {
+    list: &'l Listing,
+    origins: Vec<Option<Mem>>,
+    /// Bytes of a vector.
+    vector: i64,
+    /// Ranges that have registers.
+    active: Vec<Range>,
+    free: Vec<u8>,
+    free_masks: Vec<u8>,
+    out: Placement,
+}
+
+impl Scan<'_> {
+    /// Frees the registers of ranges that end before instruction `at`.
+    fn expire(&mut self, at: usize) {
+        let (places, classes) = (&self.out.places, &self.list.classes);
+        self.active.retain(|r| {
+            let live = r.last > at;
             if let (false, Place::Register(n)) = (live, places[r.v as usize]) {
-                match list.classes[r.v as usize] {
-                    Class::Vector => free.push(n),
-                    Class::Mask => free_masks.push(n),
+                match classes[r.v as usize] {
+                    Class::Vector => self.free.push(n),
+                    Class::Mask => self.free_masks.push(n),
                 }
             }
             live
         });
-        let class = list.classes[range.v as usize];
-        let have = if class == Class::Mask {
-            free_masks.pop()
+    }
+    /// Finds a place for a range; none for a mask where there is no register.
+    fn put(&mut self, range: Range) -> Option<()> {
+        let mask = self.list.classes[range.v as usize] == Class::Mask;
+        let have = if mask {
+            self.free_masks.pop()
         } else {
-            free.pop()
+            self.free.pop()
         };
         if let Some(n) = have {
-            places[range.v as usize] = Place::Register(n);
-            active.push(range);
-            continue;
+            self.out.places[range.v as usize] = Place::Register(n);
+            self.active.push(range);
+            return Some(());
         }
-        if class == Class::Mask {
+        if mask {
             return None;
         }
-        let cost = |r: &Range| {
-            let again = if origins[r.v as usize].is_some() {
-                0.25
-            } else {
-                1.0
-            };
-            again * r.weight / (r.last - r.first + 1) as f64
-        };
-        let cheapest = active
-            .iter()
-            .enumerate()
-            .filter(|(_, r)| list.classes[r.v as usize] == Class::Vector)
-            .min_by(|a, b| cost(a.1).total_cmp(&cost(b.1)))
-            .map(|(at, r)| (at, cost(r)));
-        let out = match cheapest {
-            Some((at, theirs)) if theirs < cost(&range) => {
-                let victim = active.swap_remove(at);
-                places[range.v as usize] = places[victim.v as usize];
-                active.push(range);
+        let out = match self.cheapest() {
+            Some((at, theirs)) if theirs < self.cost(&range) => {
+                let victim = self.active.swap_remove(at);
+                self.out.places[range.v as usize] = self.out.places[victim.v as usize];
+                self.active.push(range);
                 victim
             }
             _ => range,
         };
-        in_memory = true;
-        places[out.v as usize] = Place::Memory(match origins[out.v as usize] {
-            Some(mem) => mem,
-            None => {
-                spilled += 1;
-                frame += vector as i64;
-                Mem {
-                    base: Base::Frame,
-                    disp: frame - vector as i64,
-                    broadcast: false,
-                    by_k: false,
-                }
-            }
-        });
+        self.out.in_memory = true;
+        let from = self.origins[out.v as usize];
+        self.out.places[out.v as usize] = Place::Memory(from.unwrap_or_else(|| self.spill()));
+        Some(())
     }
-    Some(Placement {
-        places,
-        spilled,
-        in_memory,
-        frame,
-    })
+    /// What it costs to have a range in memory.
+    fn cost(&self, r: &Range) -> f64 {
+        let again = if self.origins[r.v as usize].is_some() {
+            0.25
+        } else {
+            1.0
+        };
+        again * r.weight / (r.last - r.first + 1) as f64
+    }
+    /// The vector in a register that costs the least in memory: its place among the active ones.
+    fn cheapest(&self) -> Option<(usize, f64)> {
+        let vectors = self.active.iter().enumerate();
+        let vectors = vectors.filter(|(_, r)| self.list.classes[r.v as usize] == Class::Vector);
+        vectors
+            .map(|(at, r)| (at, self.cost(r)))
+            .min_by(|a, b| a.1.total_cmp(&b.1))
+    }
+    /// A place in the frame.
+    fn spill(&mut self) -> Mem {
+        self.out.spilled += 1;
+        self.out.frame += self.vector;
+        Mem {
+            base: Base::Frame,
+            disp: self.out.frame - self.vector,
+            broadcast: false,
+            by_k: false,
+        }
+    }
 }

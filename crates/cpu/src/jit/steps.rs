@@ -8,7 +8,8 @@ use super::products::factors;
 use super::step::{Fold, Kind, Loop, Step, Steps, all, arity, drop_unread, multiplied, reads};
 use crate::pairs::program::{Acc, Inst, Op, Program, Src, StageProgram, is_vector_root};
 use std::collections::HashMap;
-use zipfold_core::pair::lower::{Lowered, ZipForm};
+use zipfold_core::pair::lower::Lowered;
+use zipfold_core::pair::pattern::ZipForm;
 use zipfold_core::pair::tree::{Binary, Id, Node, Reduce, Unary};
 
 /// What code is made for.
@@ -53,6 +54,34 @@ pub(super) fn steps(
     for stage in &program.stages {
         out.loops.push(maker.stage(stage)?);
     }
+    outputs(low, program, &mut out);
+    if single && target.wide {
+        powers(&mut out);
+    }
+    turn(&mut out);
+    out.registers = maker.registers;
+    let decides = all(&out).any(|s| matches!(s, Step::Inst(inst, _) if decides(inst.op)));
+    out.decides = decides;
+    let weight =
+        (target.results == Results::WeightedSums).then_some(Src::YAttr(low.attrs[1].len()));
+    if single && target.results.are_added() {
+        factors(&mut out, weight, target.wide);
+    } else if weight.is_some() {
+        let bodies = out.loops.iter_mut().flat_map(|l| &mut l.body);
+        for step in bodies.chain(&mut out.finish) {
+            if let Step::Out(_, factor, ..) = step {
+                *factor = weight;
+            }
+        }
+    }
+    out.crossing = crossing(&out, target);
+    let calls = all(&out).any(|s| call(s, target).is_some());
+    out.calls = calls;
+    Ok(out)
+}
+
+/// Adds what comes after the reductions, and the results: those of a vector in a loop of their own.
+fn outputs(low: &Lowered, program: &Program, out: &mut Steps) {
     let plain = |list: &[Inst]| {
         list.iter()
             .map(|i| Step::Inst(*i, None))
@@ -78,33 +107,6 @@ pub(super) fn steps(
             folds: vec![],
         });
     }
-    if single && target.wide {
-        powers(&mut out);
-    }
-    turn(&mut out);
-    out.registers = maker.registers;
-    let decides = all(&out).any(|s| matches!(s, Step::Inst(inst, _) if decides(inst.op)));
-    out.decides = decides;
-    let weight =
-        (target.results == Results::WeightedSums).then_some(Src::YAttr(low.attrs[1].len()));
-    if single && target.results.are_added() {
-        factors(&mut out, weight, target.wide);
-    } else if weight.is_some() {
-        for step in out
-            .loops
-            .iter_mut()
-            .flat_map(|l| &mut l.body)
-            .chain(&mut out.finish)
-        {
-            if let Step::Out(_, factor, ..) = step {
-                *factor = weight;
-            }
-        }
-    }
-    out.crossing = crossing(&out, target);
-    let calls = all(&out).any(|s| call(s, target).is_some());
-    out.calls = calls;
-    Ok(out)
 }
 
 /// Exponentials of a value times a number become powers of two of it, with one product instead of

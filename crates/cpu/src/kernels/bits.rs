@@ -100,16 +100,13 @@ struct Block<'a, T> {
 ///
 /// # Panics
 /// If the ranges end outside the operands, or `out` or `ld` is too small.
-#[allow(clippy::too_many_arguments, reason = "a BLAS-like interface")]
 pub fn count_block<T: Element>(
     isa: Isa,
     count: Count,
     x: &BitRows,
     y: &BitRows,
-    rows: Range<usize>,
-    cols: Range<usize>,
-    out: &mut [T],
-    ld: usize,
+    [rows, cols]: [Range<usize>; 2],
+    (out, ld): (&mut [T], usize),
 ) {
     assert!(
         rows.end <= x.rows && cols.end <= y.rows && cols.len() <= ld,
@@ -245,10 +242,8 @@ mod tests {
                     count,
                     &px,
                     &py,
-                    rows.clone(),
-                    cols.clone(),
-                    &mut out,
-                    ld,
+                    [rows.clone(), cols.clone()],
+                    (&mut out, ld),
                 );
                 for (i, j) in rows.clone().flat_map(|i| cols.clone().map(move |j| (i, j))) {
                     let pairs = x[i * d..][..d].iter().zip(&y[j * d..][..d]);

@@ -102,16 +102,13 @@ struct Block<'a, T> {
 /// # Panics
 /// If the ranges end outside the operands, the operands differ in components, or `out` or `ld` is
 /// too small.
-#[allow(clippy::too_many_arguments, reason = "a BLAS-like interface")]
 pub fn zip_reduce_block<T: Element>(
     isa: Isa,
     op: ZipReduce,
     x: &PackedA<T>,
     y: &PackedB<T>,
-    rows: Range<usize>,
-    cols: Range<usize>,
-    out: &mut [T],
-    ld: usize,
+    [rows, cols]: [Range<usize>; 2],
+    (out, ld): (&mut [T], usize),
 ) {
     Block {
         x,
@@ -128,16 +125,13 @@ pub fn zip_reduce_block<T: Element>(
 /// As [`zip_reduce_block`], with every sum added in ascending order of components in `f64`,
 /// multiplications and additions rounded separately: for [`ZipReduce::SqDiff`] the bits of `for k {
 /// s += (x[k] - y[k]) * (x[k] - y[k]) }`. The term of [`ZipReduce::Lp3`] is (|t|·|t|)·|t|.
-#[allow(clippy::too_many_arguments, reason = "a BLAS-like interface")]
 pub fn zip_reduce_exact(
     isa: Isa,
     op: ZipReduce,
     x: &PackedA<f64>,
     y: &PackedB<f64>,
-    rows: Range<usize>,
-    cols: Range<usize>,
-    out: &mut [f64],
-    ld: usize,
+    [rows, cols]: [Range<usize>; 2],
+    (out, ld): (&mut [f64], usize),
 ) {
     Block {
         x,

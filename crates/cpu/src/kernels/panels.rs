@@ -145,7 +145,8 @@ impl<T: Element> Panels<T> {
                 .for_each(|(p, panel)| {
                     let first = p * width;
                     let held = width.min(rows.saturating_sub(first));
-                    pack_panel(panel, width, data, first * stride, stride, held, components);
+                    let data = data.get(first * stride..).unwrap_or(&[]);
+                    pack_panel((panel, width), (data, stride), held, components);
                 });
         }
         panels
@@ -199,11 +200,8 @@ impl<T: Element> Panels<T> {
 
 /// Transposes `held` rows into one panel, in blocks of components that stay in the L1 cache.
 fn pack_panel<T: Element, U: Element>(
-    panel: &mut [T],
-    width: usize,
-    data: &[U],
-    start: usize,
-    stride: usize,
+    (panel, width): (&mut [T], usize),
+    (data, stride): (&[U], usize),
     held: usize,
     components: usize,
 ) {
@@ -212,7 +210,7 @@ fn pack_panel<T: Element, U: Element>(
         let k1 = components.min(k0 + BLOCK);
         let out = &mut panel[k0 * width..k1 * width];
         for i in 0..held {
-            let row = &data[start + i * stride + k0..start + i * stride + k1];
+            let row = &data[i * stride + k0..i * stride + k1];
             // Rows far apart are not fetched ahead by the machine: what is packed after the next
             // components.
             (0..BLOCK)

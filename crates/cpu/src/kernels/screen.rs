@@ -41,9 +41,7 @@ pub struct Found {
 /// If a row ends outside `cells`, or there are fewer places than limits.
 pub fn meets(
     isa: Isa,
-    cells: &[f32],
-    ld: usize,
-    cols: usize,
+    (cells, ld, cols): (&[f32], usize, usize),
     limits: &[[f32; 2]],
     below: bool,
     out: &mut [Found],
@@ -162,8 +160,7 @@ pub fn exact(
     isa: Isa,
     form: ZipReduce,
     x: &[f64],
-    y: &[f64],
-    stride: usize,
+    (y, stride): (&[f64], usize),
     wanted: u16,
     out: &mut [f64],
 ) {
@@ -257,10 +254,10 @@ mod tests {
             for form in ZipReduce::ALL {
                 for isa in Isa::available() {
                     let mut want = vec![0.0; 128];
-                    zip_reduce_exact(isa, form, &a, &b, 0..1, 0..128, &mut want, 128);
+                    zip_reduce_exact(isa, form, &a, &b, [0..1, 0..128], (&mut want, 128));
                     for wanted in [0u16, 1, 0x8001, 0xffff, 0x1230] {
                         let mut got = vec![f64::NAN; 128];
-                        exact(isa, form, &x, &strips, STRIP * d, wanted, &mut got);
+                        exact(isa, form, &x, (&strips, STRIP * d), wanted, &mut got);
                         for lane in (0..128).filter(|l| wanted >> (l / STRIP) & 1 == 1) {
                             assert_eq!(
                                 got[lane].to_bits(),
@@ -296,7 +293,7 @@ mod tests {
                     let narrow = if below { limit - 7.0 } else { limit + 7.0 };
                     let limits = [[limit, narrow], [30.0, 30.0]];
                     let mut found = [Found::default(); 2];
-                    meets(isa, &values, 140, cols, &limits, below, &mut found);
+                    meets(isa, (&values, 140, cols), &limits, below, &mut found);
                     for (row, l) in (0..2).flat_map(|row| (0..128).map(move |l| (row, l))) {
                         let v = values[row * 140 + l];
                         let [may, sure] = limits[row]

@@ -3,7 +3,7 @@
 use super::code::{code_for, compiled};
 use super::gather::{Gather, Kept};
 use super::lanes::{Lanes, Real};
-use super::program::compile;
+use super::program::{Program, compile};
 use super::rows::Rows;
 use super::sums;
 use super::vm::{Scratch, Vm};
@@ -11,6 +11,7 @@ use super::zips::{self, Element, Zips};
 use crate::jit::{self, Code, Results};
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 use zipfold_core::fold::rows::{Along, BlockPieces, pieces, push_pieces};
 use zipfold_core::fold::runs::by_number;
 use zipfold_core::fold::{BLOCK, Fold, Lent, Line, RowFold, RowPiece, State, Tally};
@@ -54,61 +55,21 @@ impl<'j, T: Element> Engine<'j, T> {
             Some((zips, x, made)) => (Some(zips), x, made),
             None => {
                 let x = Rows::by_row(low, &job.x, Side::X, true);
-                let made = if packed && !own {
-                    Some(Rows::by_row(low, job.other(), Side::Y, true))
-                } else {
-                    None
-                };
+                let made = (packed && !own).then(|| Rows::by_row(low, job.other(), Side::Y, true));
                 let other = made.as_ref().unwrap_or(&x);
                 // Of finite rows no difference is NaN.
                 let clean = || x.is_finite() && other.is_finite();
-                (
-                    if packed {
-                        Zips::pack(low, &program, &x, other, clean)
-                    } else {
-                        None
-                    },
-                    x,
-                    made,
-                )
+                let zips = packed.then(|| Zips::pack(low, &program, &x, other, clean));
+                (zips.flatten(), x, made)
             }
         };
         if packed && zips.is_none() {
             return Err("no reduction of these rows has a kernel of packed rows");
         }
         let other = made.as_ref().unwrap_or(&x);
-        let code = match code {
-            true => Some(
-                compiled(plan, low, &program, packed)
-                    .ok_or("no code can be made for the formula")?,
-            ),
-            false => None,
-        };
-        let adds = code.is_some() && !job.holes && sums::serve::<T>(job);
-        let scaled = if adds {
-            sums::weights::<T>(job).map(sums::scaled::<T>)
-        } else {
-            None
-        };
-        let (weights, unit) = (
-            scaled.as_ref().map(|s| s.0.as_slice()),
-            scaled.as_ref().map_or(1.0, |s| s.1),
-        );
-        let added = if weights.is_some() {
-            Results::WeightedSums
-        } else {
-            Results::Sums
-        };
-        let sums = if adds {
-            code_for(plan, low, &program, packed, added)
-        } else {
-            None
-        };
-        let lines = match code.is_some() && !packed && is_plain(job) {
-            true => code_for(plan, low, &program, false, Results::Lines),
-            false => None,
-        };
-        let lanes = if code.is_some() {
+        let codes = Codes::new(job, plan, &program, packed, code)?;
+        let weights = codes.weights.as_ref().map(|weights| weights.0.as_slice());
+        let lanes = if codes.values.is_some() {
             jit::lanes::<T>(plan.isa)
         } else {
             BLOCK
@@ -125,10 +86,10 @@ impl<'j, T: Element> Engine<'j, T> {
             y,
             cell: job.cell.as_ref(),
             isa: plan.isa,
-            code,
-            lines,
-            sums,
-            unit,
+            unit: codes.weights.map_or(1.0, |weights| weights.1),
+            code: codes.values,
+            lines: codes.lines,
+            sums: codes.sums,
         };
         Ok(Engine {
             job,
@@ -168,6 +129,57 @@ impl<T: Element> Executor for Engine<'_, T> {
         Ok(Folded {
             states: unit.states,
             tally: unit.tally,
+        })
+    }
+}
+
+/// The machine code made for a formula, none where it runs step by step.
+struct Codes<T> {
+    /// Of values.
+    values: Option<Arc<Code<T>>>,
+    /// Of lines of a plain matrix.
+    lines: Option<Arc<Code<T>>>,
+    /// Of sums by row.
+    sums: Option<Arc<Code<T>>>,
+    /// The weights that sums multiply values by, in whole numbers of a unit.
+    weights: Option<(Vec<f64>, f64)>,
+}
+
+impl<T: Element> Codes<T> {
+    fn new(
+        job: &Job,
+        plan: &Plan,
+        program: &Arc<Program>,
+        packed: bool,
+        code: bool,
+    ) -> std::result::Result<Self, Declined> {
+        if !code {
+            return Ok(Codes {
+                values: None,
+                lines: None,
+                sums: None,
+                weights: None,
+            });
+        }
+        let low = &job.low;
+        let values =
+            compiled(plan, low, program, packed).ok_or("no code can be made for the formula")?;
+        let adds = !job.holes && sums::serve::<T>(job);
+        let weights = adds.then(|| sums::weights::<T>(job).map(sums::scaled::<T>));
+        let weights = weights.flatten();
+        let added = if weights.is_some() {
+            Results::WeightedSums
+        } else {
+            Results::Sums
+        };
+        let make = |wanted: bool, results| {
+            wanted.then(|| code_for(plan, low, program, packed, results))?
+        };
+        Ok(Codes {
+            values: Some(values),
+            lines: make(!packed && is_plain(job), Results::Lines),
+            sums: make(adds, added),
+            weights,
         })
     }
 }
@@ -352,14 +364,8 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
                 }
             }
         }
-        let selected = |s: &State| {
-            if let State::Select(s) = s {
-                s.bytes()
-            } else {
-                0
-            }
-        };
-        let bytes = self.states.iter().map(selected).sum::<u64>();
+        let folds = job.folds.iter().zip(&self.states);
+        let bytes = folds.map(|(fold, state)| fold.grown(state)).sum::<u64>();
         if bytes > self.held {
             sink.hold(bytes - self.held)?;
             self.held = bytes;
@@ -393,25 +399,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             hole.saturating_add(1).min(blocks.end)..blocks.end,
         ];
         let count = parts[0].len() + parts[1].len();
-        for part in parts.into_iter().filter(|part| !part.is_empty()) {
-            let together = if engine.zips.is_some() { 1 } else { part.len() };
-            for block in part.step_by(together) {
-                self.stop.check()?;
-                self.fill(rows, &(block * BLOCK..(block + 1) * BLOCK));
-                engine
-                    .vm
-                    .sum(&mut self.scratch, rows, &(block..block + together));
-            }
-        }
-        let len = rows.len() * self.scratch.numbers() * sums::lanes::<T>();
-        sums::totals(
-            zips::isa(engine.vm.isa),
-            &mut self.scratch.sums()[..len],
-            &mut self.totals,
-        );
-        self.totals
-            .iter_mut()
-            .for_each(|total| *total *= engine.vm.unit);
+        self.add_up(rows, parts)?;
         // All rows together, or else those that can be.
         let mut pieces = pieces(&engine.job.folds, rows, &(0..0), false);
         let mut done = 0;
@@ -428,6 +416,27 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             .extend(made.filter_map(|(f, p)| p.map(|p| (f, rows.start / BLOCK, blocks.start, p))));
         self.summed.insert((rows.start, span), done);
         Ok(done)
+    }
+    /// Finds the totals of `rows` over the blocks of some parts.
+    #[inline(always)]
+    fn add_up(&mut self, rows: &Range<usize>, parts: [Range<usize>; 2]) -> Result<()> {
+        let engine = self.engine;
+        for part in parts.into_iter().filter(|part| !part.is_empty()) {
+            let together = if engine.zips.is_some() { 1 } else { part.len() };
+            for block in part.step_by(together) {
+                self.stop.check()?;
+                self.fill(rows, &(block * BLOCK..(block + 1) * BLOCK));
+                engine
+                    .vm
+                    .sum(&mut self.scratch, rows, &(block..block + together));
+            }
+        }
+        let len = rows.len() * self.scratch.numbers() * sums::lanes::<T>();
+        let isa = zips::isa(engine.vm.isa);
+        sums::totals(isa, &mut self.scratch.sums()[..len], &mut self.totals);
+        let unit = engine.vm.unit;
+        self.totals.iter_mut().for_each(|total| *total *= unit);
+        Ok(())
     }
     /// Credits the totals of rows `at` from row `start` against so many blocks; whether it could be
     /// done.
@@ -553,10 +562,6 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         }
         let first = jb * BLOCK;
         let lanes = run.start - first..run.end - first;
-        let nan_at = |l: usize, s: &Scratch<T>| {
-            let is_nan = |root: usize| s.root(root).iter().any(|v| v[l].wide().is_nan());
-            job.meets_nan(is_nan, |root| s.root(root)[0][l].wide())
-        };
         let isa = zips::isa(self.engine.vm.isa);
         let clean = !T::dispatch(
             isa,
@@ -584,19 +589,8 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         let far = job.near_root.zip(job.space.near_square()).map_or(0, beyond);
         let mut inside = all & !far;
         self.tally.far += u64::from(far.count_ones());
-        // Of a NaN that is no hole only the first counts.
-        let cell = (i as u64, (first + lanes.start) as u64);
-        let known =
-            job.nan != NanPolicy::Skip && self.tally.first_nan.is_some_and(|found| found <= cell);
-        if !clean && !known {
-            for l in ones(inside).filter(|l| nan_at(*l, &self.scratch)) {
-                let cell = (i as u64, (first + l) as u64);
-                self.tally.first_nan = Some(self.tally.first_nan.map_or(cell, |f| f.min(cell)));
-                if job.nan == NanPolicy::Skip {
-                    self.tally.nan += 1;
-                    inside &= !(1 << l);
-                }
-            }
+        if !clean {
+            inside = self.without_nan(i, first, lanes.start, inside);
         }
         self.tally.counted += u64::from(inside.count_ones());
         while inside != 0 {
@@ -605,6 +599,30 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             self.absorb(i, jb, first + from as usize..first + (from + len) as usize);
             inside &= !(u128::MAX >> (BLOCK as u32 - len) << from);
         }
+    }
+    /// Notes the NaN of row `i` among the lanes `inside` of a block from column `first` on, from
+    /// lane `start`; the lanes that remain.
+    fn without_nan(&mut self, i: usize, first: usize, start: usize, mut inside: u128) -> u128 {
+        let (job, s) = (self.engine.job, &self.scratch);
+        let skip = job.nan == NanPolicy::Skip;
+        // Of a NaN that is no hole only the first counts.
+        let cell = (i as u64, (first + start) as u64);
+        if !skip && self.tally.first_nan.is_some_and(|found| found <= cell) {
+            return inside;
+        }
+        let nan_at = |l: &usize| {
+            let is_nan = |root: usize| s.root(root).iter().any(|v| v[*l].wide().is_nan());
+            job.meets_nan(is_nan, |root| s.root(root)[0][*l].wide())
+        };
+        for l in ones(inside).filter(nan_at) {
+            let cell = (i as u64, (first + l) as u64);
+            self.tally.first_nan = Some(self.tally.first_nan.map_or(cell, |f| f.min(cell)));
+            if skip {
+                self.tally.nan += 1;
+                inside &= !(1 << l);
+            }
+        }
+        inside
     }
     fn absorb(&mut self, i: usize, jb: usize, run: Range<usize>) {
         let job = self.engine.job;
@@ -623,9 +641,10 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         };
         for (at, (fold, state)) in job.folds.iter().zip(&mut self.states).enumerate() {
             let pieces = self.pieces[at].as_mut();
-            let weights = match fold {
-                Fold::Rows(f) if pieces.is_some() => weights_of(f, &self.weights[at], &run, lane),
-                _ => (&[][..], 0),
+            let weights = if let (Fold::Rows(f), Some(_)) = (fold, &pieces) {
+                weights_of(f, &self.weights[at], &run, lane)
+            } else {
+                (&[][..], 0)
             };
             let lent = Lent {
                 pieces,

@@ -6,8 +6,8 @@ use zipfold_core::fold::BLOCK;
 use zipfold_core::fold::runs::Value;
 use zipfold_core::number;
 use zipfold_core::number::function::{self, Function, Function2, Visit};
-use zipfold_core::pair::lower::ZipForm;
 use zipfold_core::pair::operators;
+use zipfold_core::pair::pattern::ZipForm;
 use zipfold_core::pair::tree::{Binary, Reduce, Unary};
 use zipfold_core::{Buffer, Elements};
 use zipfold_vector::math;
@@ -239,36 +239,27 @@ pub fn binary<T: Real>(op: Binary, out: &mut Lanes<T>, a: Val<'_, T>, b: Val<'_,
         Binary::Sub => map2(out, a, b, Real::sub),
         Binary::Mul => map2(out, a, b, Real::mul),
         Binary::Div => map2(out, a, b, Real::div),
-        Binary::Min => map2(out, a, b, |a, b| {
-            T::of(operators::binary(Binary::Min, a.wide(), b.wide()))
-        }),
-        Binary::Max => map2(out, a, b, |a, b| {
-            T::of(operators::binary(Binary::Max, a.wide(), b.wide()))
-        }),
-        Binary::And => map2(out, a, b, |a, b| {
-            T::of(operators::binary(Binary::And, a.wide(), b.wide()))
-        }),
-        Binary::Or => map2(out, a, b, |a, b| {
-            T::of(operators::binary(Binary::Or, a.wide(), b.wide()))
-        }),
-        Binary::Lt => map2(out, a, b, |a, b| {
-            T::of(operators::binary(Binary::Lt, a.wide(), b.wide()))
-        }),
-        Binary::Le => map2(out, a, b, |a, b| {
-            T::of(operators::binary(Binary::Le, a.wide(), b.wide()))
-        }),
-        Binary::Eq => map2(out, a, b, |a, b| {
-            T::of(operators::binary(Binary::Eq, a.wide(), b.wide()))
-        }),
-        Binary::Ne => map2(out, a, b, |a, b| {
-            T::of(operators::binary(Binary::Ne, a.wide(), b.wide()))
-        }),
+        Binary::Min => operator(Binary::Min, out, a, b),
+        Binary::Max => operator(Binary::Max, out, a, b),
+        Binary::And => operator(Binary::And, out, a, b),
+        Binary::Or => operator(Binary::Or, out, a, b),
+        Binary::Lt => operator(Binary::Lt, out, a, b),
+        Binary::Le => operator(Binary::Le, out, a, b),
+        Binary::Eq => operator(Binary::Eq, out, a, b),
+        Binary::Ne => operator(Binary::Ne, out, a, b),
         Binary::Pow => power(out, a, b),
         Binary::Atan2 => pairs::<function::Atan2, T>(out, a, b),
-        other => map2(out, a, b, |a, b| {
-            T::of(operators::binary(other, a.wide(), b.wide()))
-        }),
+        other => operator(other, out, a, b),
     }
+}
+
+/// An operator as the reference computes it. It is inlined where its name is known, so that each
+/// has a loop of its own.
+#[inline(always)]
+fn operator<T: Real>(op: Binary, out: &mut Lanes<T>, a: Val<'_, T>, b: Val<'_, T>) {
+    map2(out, a, b, |a, b| {
+        T::of(operators::binary(op, a.wide(), b.wide()))
+    });
 }
 
 /// Powers; of a constant exponent the way is chosen once for all lanes (the ways of

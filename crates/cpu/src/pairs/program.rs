@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use zipfold_core::pair::lower::{Lowered, Source, ZipForm};
+use zipfold_core::pair::lower::Lowered;
+use zipfold_core::pair::pattern::ZipForm;
+use zipfold_core::pair::source::Source;
 use zipfold_core::pair::tree::{Binary, Formula, Id, Node, Reduce, Shape, Side, Unary};
 
 /// An operand.
@@ -176,11 +178,9 @@ impl Compiler<'_> {
     }
     fn acc(&mut self, id: Id) -> Acc {
         let dst = self.reg(id);
-        if let Some((form, a, b)) = self.low.zip_form(id)
-            && let (Source::Stream(_, sx), Source::Stream(_, sy)) =
-                (self.low.source(a), self.low.source(b))
-        {
-            return Acc::Zip(form, sx, sy, dst);
+        if let Some(zip) = self.low.zip(id) {
+            let [x, y] = zip.streams;
+            return Acc::Zip(zip.form, x, y, dst);
         }
         match self.formula().node(id).clone() {
             Node::UserReduce { op, init, body } => {

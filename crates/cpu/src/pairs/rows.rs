@@ -4,7 +4,7 @@ use super::lanes::{Lanes, Real};
 use rayon::prelude::*;
 use std::ops::Range;
 use zipfold_core::fold::BLOCK;
-use zipfold_core::pair::lower::Lowered;
+use zipfold_core::pair::lower::{Hoister, Lowered};
 use zipfold_core::{Buffer, Side, Table};
 use zipfold_vector::memory::Block;
 
@@ -42,6 +42,28 @@ pub struct Rows<T> {
     lane_attrs: Block<T>,
 }
 
+/// Hoists the rows of a block of `table` from `first` on, one after another: of each `made` vectors
+/// of `dim` components, and `narrow` numbers.
+fn hoist_block<T: Real>(
+    mut hoister: Hoister<'_>,
+    (table, first): (&Table, usize),
+    (dim, made, narrow): (usize, usize, usize),
+    rows: &mut [T],
+    attrs: &mut [T],
+) {
+    let count = (table.rows() - first).min(BLOCK);
+    for at in 0..count {
+        hoister.load(table, first + at);
+        for s in 0..made {
+            let to = &mut rows[(at * made + s) * dim..][..dim];
+            to.iter_mut()
+                .zip(hoister.stream(s))
+                .for_each(|(o, v)| *o = T::of(*v));
+        }
+        (0..narrow).for_each(|a| attrs[at * narrow + a] = T::of(hoister.attr(a)));
+    }
+}
+
 impl<T: Real> Rows<T> {
     /// Rows of one side, one after another; their numbers only where asked for.
     pub fn by_row(low: &Lowered, table: &Table, side: Side, numbers: bool) -> Self {
@@ -64,18 +86,14 @@ impl<T: Real> Rows<T> {
         out.row_attrs = vec![T::default(); table.rows() * narrow];
         let rows = hoisted.par_chunks_mut((BLOCK * wide).max(1));
         let work = |first: usize, rows: &mut [T], attrs: &mut [T]| {
-            let mut hoister = low.hoister(side);
-            let count = (table.rows() - first).min(BLOCK);
-            for at in 0..count {
-                hoister.load(table, first + at);
-                for s in 0..made {
-                    let to = &mut rows[at * wide + s * low.dim..][..low.dim];
-                    to.iter_mut()
-                        .zip(hoister.stream(s))
-                        .for_each(|(o, v)| *o = T::of(*v));
-                }
-                (0..narrow).for_each(|a| attrs[at * narrow + a] = T::of(hoister.attr(a)));
-            }
+            let hoister = low.hoister(side);
+            hoist_block(
+                hoister,
+                (table, first),
+                (low.dim, made, narrow),
+                rows,
+                attrs,
+            );
         };
         match (wide, narrow) {
             (0, 0) => {}

@@ -14,11 +14,8 @@ use crate::kernels::panels::{PackedA, PackedB};
 use crate::kernels::screen::{Found, STRIP, exact, meets};
 use rayon::prelude::*;
 use std::ops::Range;
-use zipfold_core::fold::rows::RowState;
-use zipfold_core::fold::{
-    BLOCK, Fold, NearestState, RowPiece, Select, SelectState, State, Tally, Written,
-};
-use zipfold_core::pair::lower::ZipForm;
+use zipfold_core::fold::{BLOCK, Fold, Pairs, Scattered, Select, State, Tally};
+use zipfold_core::pair::pattern::ZipForm;
 use zipfold_core::{Job, Result, Side};
 use zipfold_plan::executor::Declined;
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
@@ -68,7 +65,7 @@ impl<'j> Screened<'j> {
         form: &Form,
     ) -> std::result::Result<Self, Declined> {
         let low = &job.low;
-        let (_, sx, sy) = form.zip;
+        let [sx, sy] = form.zip.streams;
         let x = Rows::<f64>::by_row(low, &job.x, Side::X, true);
         let numbers = form.choice().into_iter().flat_map(|choice| {
             let x = &x;
@@ -80,14 +77,8 @@ impl<'j> Screened<'j> {
         }
         let y = Rows::<f64>::by_strip(low, job.other(), STRIP, None);
         let strips = job.other().rows().div_ceil(STRIP);
-        let most = |largest: &(dyn Fn(usize) -> Option<f64> + Sync), count: usize| {
-            (0..count)
-                .into_par_iter()
-                .map(largest)
-                .try_reduce(|| 0.0, |a, b| Some(a.max(b)))
-        };
-        let most_x = most(&|row| largest(x.stream(sx, row)), x.count()).ok_or(TOO_LARGE)?;
-        let most_y = most(&|strip| largest(y.strip(sy, strip)), strips).ok_or(TOO_LARGE)?;
+        let most_x = largest_of(|row| x.stream(sx, row), x.count()).ok_or(TOO_LARGE)?;
+        let most_y = largest_of(|strip| y.strip(sy, strip), strips).ok_or(TOO_LARGE)?;
         let terms = low.dim.min(SLICE) as f64;
         // Underflow of products, and of hoisted values that were rounded.
         let tiny = TINY * low.dim as f64 * (2.0 + most_x + most_y);
@@ -99,22 +90,16 @@ impl<'j> Screened<'j> {
             STRIP,
         );
         let packed = Packed(packed_x, packed_y);
-        let norms = (form.zip.0 == ZipForm::Dot).then(|| {
-            let of_x = (0..x.count())
-                .into_par_iter()
-                .map(|row| norm(x.stream(sx, row)))
-                .collect();
-            let of_strips: Vec<f64> = (0..strips)
-                .into_par_iter()
-                .map(|strip| longest(y.strip(sy, strip)))
-                .collect();
-            let of_blocks = of_strips
-                .chunks(BLOCK / STRIP)
-                .map(|b| b.iter().fold(0.0, |a, b| f64::max(a, *b)));
-            [of_x, of_blocks.collect()]
+        let norms = (form.zip.form == ZipForm::Dot).then(|| {
+            norms(
+                |row| x.stream(sx, row),
+                x.count(),
+                |s| y.strip(sy, s),
+                strips,
+            )
         });
         let error = ((terms + 10.0) * ROUNDING * 1.001, tiny);
-        let op = zips::reduce(form.zip.0);
+        let op = zips::reduce(form.zip.form);
         Ok(Screened {
             job,
             form,
@@ -141,7 +126,7 @@ impl Executor for Screened<'_> {
             }
         }
         Ok(Folded {
-            states: vec![unit.best.into_state()],
+            states: vec![unit.state],
             tally: unit.tally,
         })
     }
@@ -152,6 +137,31 @@ fn largest(row: &[f64]) -> Option<f64> {
     row.iter().try_fold(0.0, |most: f64, v| {
         (v.abs() <= LARGEST).then(|| most.max(v.abs()))
     })
+}
+
+/// The largest magnitude in some rows; none where one is too large, or NaN.
+fn largest_of<'r>(row: impl Fn(usize) -> &'r [f64] + Sync, count: usize) -> Option<f64> {
+    (0..count)
+        .into_par_iter()
+        .map(|at| largest(row(at)))
+        .try_reduce(|| 0.0, |a, b| Some(a.max(b)))
+}
+
+/// The norms of the rows of x, and the largest of each block of the strips of y.
+fn norms<'r>(
+    row: impl Fn(usize) -> &'r [f64] + Sync,
+    rows: usize,
+    strip: impl Fn(usize) -> &'r [f64] + Sync,
+    strips: usize,
+) -> [Vec<f64>; 2] {
+    let of_x = (0..rows).into_par_iter().map(|at| norm(row(at))).collect();
+    let of_strips: Vec<f64> = (0..strips)
+        .into_par_iter()
+        .map(|at| longest(strip(at)))
+        .collect();
+    let blocks = of_strips.chunks(BLOCK / STRIP);
+    let of_blocks = blocks.map(|block| block.iter().fold(0.0, |a, b| f64::max(a, *b)));
+    [of_x, of_blocks.collect()]
 }
 
 fn norm(row: &[f64]) -> f64 {
@@ -170,63 +180,58 @@ fn longest(strip: &[f64]) -> f64 {
     squares.into_iter().fold(0.0, f64::max).sqrt()
 }
 
-/// What is kept of the pairs.
-enum Best<'j> {
-    Nearest(&'j zipfold_core::fold::Nearest, NearestState),
-    Row(&'j zipfold_core::fold::RowFold, RowPiece),
-    Select(&'j Select, SelectState),
-    None,
+/// The values of the pairs of one row that are kept, on their way into the fold. Number 0 is the
+/// value that decides, number 1 is true.
+struct Kept<'j> {
+    fold: &'j Fold,
+    /// The number of each root: of a predicate the true one.
+    firsts: Vec<usize>,
+    values: [[f64; BLOCK]; 2],
+    others: Vec<u32>,
 }
 
-impl<'j> Best<'j> {
-    fn new(fold: &'j Fold, rows: Range<usize>) -> Self {
-        match fold {
-            Fold::Nearest(f) => Best::Nearest(f, NearestState::part(rows.start, rows.len())),
-            Fold::Rows(f) => Best::Row(f, RowPiece::new(f, rows.start, rows.len())),
-            Fold::Select(f) => Best::Select(f, SelectState::part(f, rows.start, rows.len())),
-            _ => Best::None,
+impl<'j> Kept<'j> {
+    fn new(job: &'j Job) -> Self {
+        let fold = &job.folds[0];
+        let mut firsts = vec![0; job.low.formula.roots.len()];
+        if let Fold::Select(f) = fold {
+            firsts[f.root] = 1;
+        }
+        Kept {
+            fold,
+            firsts,
+            values: [[0.0; BLOCK], [1.0; BLOCK]],
+            others: Vec::with_capacity(BLOCK),
         }
     }
-    /// What the value of a pair of row `i` must reach to matter; none while every value does.
-    fn bound(&self, i: usize, question: Question) -> Option<f64> {
-        match (self, question) {
-            (_, Question::Match { limit, .. }) => Some(limit),
-            (Best::Nearest(f, state), _) => state.worst(f, i),
-            (Best::Row(_, piece), _) => {
-                Some(piece.acc[2 * (i - piece.start)]).filter(|v| v.is_finite())
-            }
-            _ => None,
-        }
+    /// Takes the value of a pair with row `j`.
+    fn push(&mut self, j: usize, value: f64) {
+        self.values[0][self.others.len()] = value;
+        self.others.push(j as u32);
     }
-    /// Takes the value of pair (i, j) that was looked at.
-    fn take(&mut self, i: usize, j: usize, value: f64) {
-        match self {
-            Best::Nearest(f, state) => state.absorb(f, i, j, &[value]),
-            Best::Row(f, piece) => piece.absorb(f, i, j, &[value]),
-            Best::Select(f, state) => state.absorb(f, i, j, f.value.map(|_| value)),
-            Best::None => {}
-        }
-    }
-    /// Counts pairs of row `i` that were left out.
-    fn skip(&mut self, i: usize, pairs: u64) {
-        if let Best::Row(_, piece) = self {
-            piece.counts[i - piece.start] += pairs;
-        }
-    }
-    fn into_state(self) -> State {
-        match self {
-            Best::Nearest(_, state) => State::Nearest(state),
-            Best::Row(_, piece) => State::Rows(RowState::of_piece(piece)),
-            Best::Select(_, state) => State::Select(state),
-            Best::None => State::Dense(Written),
-        }
+    /// Hands the values of row `i` to the fold.
+    fn flush(&mut self, state: &mut State, i: usize) {
+        let line = Scattered {
+            pairs: Pairs {
+                place: i,
+                row: i,
+                others: &self.others,
+                half: false,
+            },
+            values: self.values.as_flattened(),
+            stride: BLOCK,
+            firsts: &self.firsts,
+        };
+        self.fold.absorb_scattered(state, &line);
+        self.others.clear();
     }
 }
 
 /// One unit in progress.
 struct Unit<'s, 'j> {
     of: &'s Screened<'j>,
-    best: Best<'j>,
+    state: State,
+    kept: Kept<'j>,
     /// First row; limits of the reductions of every row, none while all values matter.
     start: usize,
     limits: Vec<Option<Limit>>,
@@ -243,7 +248,8 @@ impl<'s, 'j> Unit<'s, 'j> {
             of,
             start: rows.start,
             limits: vec![None; rows.len()],
-            best: Best::new(&of.job.folds[0], rows.clone()),
+            state: of.job.folds[0].sorted_part(&rows),
+            kept: Kept::new(of.job),
             cells: vec![0.0; BLOCK * BLOCK],
             found: [Found::default(); BLOCK],
             exact: [0.0; BLOCK],
@@ -256,10 +262,16 @@ impl<'s, 'j> Unit<'s, 'j> {
     /// The limit of row `i` as the values kept so far set it.
     fn tighten(&mut self, i: usize) {
         let below = self.of.wants_below();
-        self.limits[i - self.start] = self
-            .best
-            .bound(i, self.of.form.question)
-            .map(|bound| self.of.form.limit(bound, below));
+        let bound = match self.of.form.question {
+            Question::Match { limit, .. } => Some(limit),
+            Question::Best(_) => {
+                let worst = self.kept.fold.worst(&self.state, &(i..i + 1));
+                // None while every value matters.
+                let sign = if below { 1.0 } else { -1.0 };
+                Some(sign * worst).filter(|bound| bound.is_finite())
+            }
+        };
+        self.limits[i - self.start] = bound.map(|bound| self.of.form.limit(bound, below));
     }
     fn block(&mut self, rows: &Range<usize>, cols: &Range<usize>) {
         let of = self.of;
@@ -273,15 +285,13 @@ impl<'s, 'j> Unit<'s, 'j> {
             of.op,
             x,
             y,
-            rows.clone(),
-            cols.clone(),
-            &mut self.cells,
-            BLOCK,
+            [rows.clone(), cols.clone()],
+            (&mut self.cells, BLOCK),
         );
         self.decide(rows, cols);
         self.tally.counted += space.count(rows, cols);
         // Rows count what they leave out; a join need not look at rows without a match.
-        let all = matches!(self.best, Best::Row(..));
+        let all = matches!(self.kept.fold, Fold::Rows(_));
         for (at, i) in rows.clone().enumerate() {
             let Found { open, sure } = self.found[at];
             if !all && open | sure == 0 {
@@ -323,9 +333,7 @@ impl<'s, 'j> Unit<'s, 'j> {
         }
         meets(
             of.isa,
-            &self.cells,
-            BLOCK,
-            cols.len(),
+            (&self.cells, BLOCK, cols.len()),
             &limits[..rows.len()],
             below,
             &mut self.found,
@@ -337,7 +345,7 @@ impl<'s, 'j> Unit<'s, 'j> {
     fn row(&mut self, i: usize, first: usize, pairs: u64, open: u128, sure: u128) {
         let looked = u64::from((open | sure).count_ones());
         if looked < pairs {
-            self.best.skip(i, pairs - looked);
+            self.kept.fold.skip(&mut self.state, i, pairs - looked);
         }
         if looked > 0 {
             self.look(i, first, open, sure);
@@ -346,20 +354,19 @@ impl<'s, 'j> Unit<'s, 'j> {
     /// Takes the pairs that surely match, and those left open as their exact values say.
     fn look(&mut self, i: usize, first: usize, open: u128, sure: u128) {
         let of = self.of;
-        let with_values = !matches!(&self.best, Best::Select(Select { value: None, .. }, _));
+        let with_values = !matches!(self.kept.fold, Fold::Select(Select { value: None, .. }));
         let needed = if with_values { open | sure } else { open };
         if needed != 0 {
             let strips = (0..BLOCK / STRIP)
                 .filter(|t| needed >> (t * STRIP) & 0xff != 0)
                 .fold(0u16, |w, t| w | 1 << t);
-            let (low, (_, sx, sy)) = (&of.job.low, of.form.zip);
+            let (low, [sx, sy]) = (&of.job.low, of.form.zip.streams);
             let y = &of.y.block(first / BLOCK)[sy * low.dim * STRIP..];
             exact(
                 of.isa,
                 of.op,
                 of.x.stream(sx, i),
-                y,
-                low.streams[1].len() * low.dim * STRIP,
+                (y, low.streams[1].len() * low.dim * STRIP),
                 strips,
                 &mut self.exact,
             );
@@ -374,21 +381,19 @@ impl<'s, 'j> Unit<'s, 'j> {
                 0.0
             };
             if sure >> l & 1 == 1 || matched(of.form.question, value) {
-                self.best.take(i, first + l, value);
+                self.kept.push(first + l, value);
             } else {
-                self.best.skip(i, 1);
+                self.kept.fold.skip(&mut self.state, i, 1);
             }
         }
+        self.kept.flush(&mut self.state, i);
         if let Question::Best(_) = of.form.question {
             self.tighten(i);
         }
     }
     /// Asks for what the matches found so far take.
     fn hold(&mut self, sink: &dyn Sink) -> Result<()> {
-        let Best::Select(_, state) = &self.best else {
-            return Ok(());
-        };
-        let bytes = state.bytes();
+        let bytes = self.kept.fold.grown(&self.state);
         if bytes > self.held {
             sink.hold(bytes - self.held)?;
             self.held = bytes;

@@ -12,6 +12,7 @@ use zipfold_core::PeriodicBox;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::pair::eval::bound;
 use zipfold_core::pair::lower::Lowered;
+use zipfold_core::pair::pattern::ZipForm;
 use zipfold_core::space::periodic_box::Others;
 use zipfold_plan::Isa;
 use zipfold_vector::memory::Block;
@@ -375,22 +376,7 @@ fn run_stage<T: Real>(place: &mut Place<'_, '_, T>, stage: &StageProgram, s: &mu
     let mut totals: Vec<Lanes<f64>> = vec![];
     for acc in &stage.accs {
         match acc {
-            Acc::Zip(.., dst) if !s.zips.is_empty() => {
-                let mut out = take(s, *dst);
-                let at = place.zip * BLOCK + place.row - s.zip_first;
-                out.copy_from_slice(&s.zips[at * BLOCK..][..BLOCK]);
-                s.registers[*dst] = Some(out);
-                place.zip += 1;
-            }
-            Acc::Zip(form, sx, sy, dst) => {
-                let mut out = take(s, *dst);
-                let (x, y) = (
-                    place.vm.x.stream(*sx, place.row),
-                    place.vm.y.panel(*sy, place.block),
-                );
-                lanes::zip_reduce(*form, x, y, &mut out);
-                s.registers[*dst] = Some(out);
-            }
+            Acc::Zip(form, sx, sy, dst) => run_zip(place, (*form, *sx, *sy), *dst, s),
             Acc::Named(op, ..) => totals.push([op.identity(); BLOCK]),
             Acc::User(_, init, ..) => totals.push(first(place, *init, s)),
         }
@@ -403,23 +389,7 @@ fn run_stage<T: Real>(place: &mut Place<'_, '_, T>, stage: &StageProgram, s: &mu
         steps(place, &stage.body, s);
         let loops = stage.accs.iter().filter(|a| !matches!(a, Acc::Zip(..)));
         for (acc, total) in loops.zip(&mut totals) {
-            match acc {
-                Acc::Named(op, src, _) => lanes::accumulate(*op, total, resolve(place, *src, s)),
-                Acc::User(op, init, src, _) => {
-                    let v = resolve(place, *src, s);
-                    let take_first = init.is_none() && k == 0;
-                    let formula = &place.vm.low.formula;
-                    for (l, t) in total.iter_mut().enumerate() {
-                        let next = v.at(l).wide();
-                        *t = if take_first {
-                            next
-                        } else {
-                            bound(formula, *op, *t, next)
-                        };
-                    }
-                }
-                Acc::Zip(..) => {}
-            }
+            add_component(place, acc, total, s);
         }
     }
     let loops = stage.accs.iter().filter(|a| !matches!(a, Acc::Zip(..)));
@@ -428,6 +398,56 @@ fn run_stage<T: Real>(place: &mut Place<'_, '_, T>, stage: &StageProgram, s: &mu
         let mut out = take(s, *dst);
         out.iter_mut().zip(total).for_each(|(o, t)| *o = T::of(*t));
         s.registers[*dst] = Some(out);
+    }
+}
+
+/// A recognised reduction: from its block of cells where it was computed for all of them.
+#[inline(always)]
+fn run_zip<T: Real>(
+    place: &mut Place<'_, '_, T>,
+    (form, sx, sy): (ZipForm, usize, usize),
+    dst: usize,
+    s: &mut Scratch<T>,
+) {
+    let mut out = take(s, dst);
+    if s.zips.is_empty() {
+        let (x, y) = (
+            place.vm.x.stream(sx, place.row),
+            place.vm.y.panel(sy, place.block),
+        );
+        lanes::zip_reduce(form, x, y, &mut out);
+    } else {
+        let at = place.zip * BLOCK + place.row - s.zip_first;
+        out.copy_from_slice(&s.zips[at * BLOCK..][..BLOCK]);
+        place.zip += 1;
+    }
+    s.registers[dst] = Some(out);
+}
+
+/// Adds the current component to the total of a reduction.
+#[inline(always)]
+fn add_component<T: Real>(
+    place: &Place<'_, '_, T>,
+    acc: &Acc,
+    total: &mut Lanes<f64>,
+    s: &Scratch<T>,
+) {
+    match acc {
+        Acc::Named(op, src, _) => lanes::accumulate(*op, total, resolve(place, *src, s)),
+        Acc::User(op, init, src, _) => {
+            let v = resolve(place, *src, s);
+            let take_first = init.is_none() && place.k == 0;
+            let formula = &place.vm.low.formula;
+            for (l, t) in total.iter_mut().enumerate() {
+                let next = v.at(l).wide();
+                *t = if take_first {
+                    next
+                } else {
+                    bound(formula, *op, *t, next)
+                };
+            }
+        }
+        Acc::Zip(..) => {}
     }
 }
 

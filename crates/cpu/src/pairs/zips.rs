@@ -9,7 +9,8 @@ use crate::kernels::dense::{ZipReduce, zip_reduce_block, zip_reduce_exact};
 use crate::kernels::panels::{A_ROWS, Packed, PackedA, PackedB, Strips, pack_strips};
 use std::ops::Range;
 use zipfold_core::fold::BLOCK;
-use zipfold_core::pair::lower::{GROUP, Hoister, Lowered, ZipForm};
+use zipfold_core::pair::lower::{GROUP, Hoister, Lowered};
+use zipfold_core::pair::pattern::ZipForm;
 use zipfold_core::{Job, Side as Of, Table};
 use zipfold_plan::executor::ValueType;
 use zipfold_vector::memory::Block;
@@ -45,7 +46,7 @@ impl Dense for f32 {
         cols: Range<usize>,
         out: &mut [f32],
     ) {
-        zip_reduce_block(isa, form, x, y, rows, cols, out, BLOCK);
+        zip_reduce_block(isa, form, x, y, [rows, cols], (out, BLOCK));
     }
 }
 impl Dense for f64 {
@@ -57,7 +58,7 @@ impl Dense for f64 {
         cols: Range<usize>,
         out: &mut [f64],
     ) {
-        zip_reduce_exact(isa, form, x, y, rows, cols, out, BLOCK);
+        zip_reduce_exact(isa, form, x, y, [rows, cols], (out, BLOCK));
     }
 }
 
@@ -76,6 +77,16 @@ struct Side<P> {
     bits: Vec<Option<BitRows>>,
 }
 
+impl<P> Side<P> {
+    /// A side of one vector, packed.
+    fn of_one(packed: Option<P>) -> Self {
+        Side {
+            packed: vec![packed],
+            bits: vec![None],
+        }
+    }
+}
+
 /// The only vector that is hoisted from rows of a table, and their numbers.
 struct Computed<'l> {
     hoister: Hoister<'l>,
@@ -83,6 +94,11 @@ struct Computed<'l> {
 }
 
 impl<'l> Computed<'l> {
+    /// Whether its first rows hold nothing but truth values.
+    fn may_be_truths(mut self) -> bool {
+        let first = self.strip(0).as_flattened();
+        first.iter().all(|v| *v == 0.0 || *v == 1.0)
+    }
     fn new(low: &'l Lowered, side: Of, table: &'l Table) -> Self {
         Computed {
             hoister: low.hoister(side),
@@ -136,13 +152,7 @@ impl<T: Dense> Zips<T> {
         }
         let x = || Computed::new(low, Of::X, &job.x);
         let y = || Computed::new(low, Of::Y, job.other());
-        let truths = |mut rows: Computed<'_>| {
-            rows.strip(0)
-                .as_flattened()
-                .iter()
-                .all(|v| *v == 0.0 || *v == 1.0)
-        };
-        if truths(x()) && (own || truths(y())) {
+        if x().may_be_truths() && (own || y().may_be_truths()) {
             return None;
         }
         let numbers =
@@ -161,14 +171,8 @@ impl<T: Dense> Zips<T> {
         }
         let zips = Zips {
             forms: forms.into_iter().map(|f| (How::Packed(f), 0, 0)).collect(),
-            x: Side {
-                packed: vec![a],
-                bits: vec![None],
-            },
-            y: Side {
-                packed: vec![b],
-                bits: vec![None],
-            },
+            x: Side::of_one(a),
+            y: Side::of_one(b),
         };
         Some((zips, numbers(Of::X, of_x), made))
     }
@@ -181,56 +185,36 @@ impl<T: Dense> Zips<T> {
         y: &Rows<T>,
         clean: impl FnOnce() -> bool,
     ) -> Option<Self> {
-        let accs: Vec<(ZipReduce, usize, usize)> = program
-            .stages
-            .iter()
-            .flat_map(|s| &s.accs)
-            .filter_map(form)
-            .collect();
+        let accs = program.stages.iter().flat_map(|s| &s.accs);
+        let accs: Vec<(ZipReduce, usize, usize)> = accs.filter_map(form).collect();
         let chebyshev = accs.iter().any(|a| a.0 == ZipReduce::Chebyshev);
         if accs.is_empty() || low.dim < WORTH || (chebyshev && !clean()) {
             return None;
         }
-        let countable = |side: usize| -> Vec<bool> {
+        let counted = |side: usize, s: usize| {
             let of = |a: &(ZipReduce, usize, usize)| if side == 0 { a.1 } else { a.2 };
-            let counts = |s| accs.iter().any(|a| of(a) == s && count(a.0).is_some());
-            (0..low.streams[side].len()).map(counts).collect()
+            accs.iter().any(|a| of(a) == s && count(a.0).is_some())
         };
-        let bits = |rows: &Rows<T>, wanted: Vec<bool>| -> Vec<Option<BitRows>> {
-            let pack = |s| rows.packed(s, BitRows::pack);
-            wanted
-                .into_iter()
-                .enumerate()
-                .map(|(s, wanted)| if wanted { pack(s) } else { None })
-                .collect()
-        };
-        let (bits_x, bits_y) = rayon::join(|| bits(x, countable(0)), || bits(y, countable(1)));
-        let how = |(form, sx, sy): (ZipReduce, usize, usize)| match count(form) {
-            Some(count) if bits_x[sx].is_some() && bits_y[sy].is_some() => {
-                (How::Bits(count), sx, sy)
-            }
-            _ => (How::Packed(form), sx, sy),
+        let (bits_x, bits_y) = rayon::join(
+            || bits(x, low.streams[0].len(), |s| counted(0, s)),
+            || bits(y, low.streams[1].len(), |s| counted(1, s)),
+        );
+        let how = |(form, sx, sy): (ZipReduce, usize, usize)| {
+            let both = bits_x[sx].is_some() && bits_y[sy].is_some();
+            let bits = count(form).filter(|_| both).map(How::Bits);
+            (bits.unwrap_or(How::Packed(form)), sx, sy)
         };
         let forms: Vec<(How, usize, usize)> = accs.into_iter().map(how).collect();
-        let packs = |wanted: &dyn Fn(&(How, usize, usize)) -> bool| {
-            forms
-                .iter()
-                .any(|f| matches!(f.0, How::Packed(_)) && wanted(f))
-        };
-        let of_x = |s: usize| {
-            packs(&|f| f.1 == s)
-                .then(|| x.packed(s, |d, n, dim, stride| PackedA::pack(d, n, dim, stride)))
-        };
-        let of_y = |s: usize| {
-            packs(&|f| f.2 == s)
-                .then(|| y.packed(s, |d, n, dim, stride| PackedB::pack(d, n, dim, stride)))
+        let packs = |of: fn(&(How, usize, usize)) -> usize, s: usize| {
+            let mut forms = forms.iter();
+            forms.any(|form| matches!(form.0, How::Packed(_)) && of(form) == s)
         };
         let x = Side {
-            packed: (0..low.streams[0].len()).map(of_x).collect(),
+            packed: pack_of(x, bits_x.len(), |s| packs(|f| f.1, s), PackedA::pack),
             bits: bits_x,
         };
         let y = Side {
-            packed: (0..low.streams[1].len()).map(of_y).collect(),
+            packed: pack_of(y, bits_y.len(), |s| packs(|f| f.2, s), PackedB::pack),
             bits: bits_y,
         };
         Some(Zips { forms, x, y })
@@ -247,7 +231,7 @@ impl<T: Dense> Zips<T> {
             match how {
                 How::Bits(count) => {
                     if let (Some(x), Some(y)) = (&self.x.bits[*sx], &self.y.bits[*sy]) {
-                        count_block(isa, *count, x, y, rows, cols, out, BLOCK);
+                        count_block(isa, *count, x, y, [rows, cols], (out, BLOCK));
                     }
                 }
                 How::Packed(form) => {
@@ -264,6 +248,27 @@ impl<T> std::fmt::Debug for Zips<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Zips({:?})", self.forms)
     }
+}
+
+/// The vectors that are `wanted`, packed by `pack`.
+fn pack_of<T: Dense, P>(
+    rows: &Rows<T>,
+    streams: usize,
+    wanted: impl Fn(usize) -> bool,
+    pack: impl Fn(&[T], usize, usize, usize) -> P,
+) -> Vec<Option<P>> {
+    let of = |s| wanted(s).then(|| rows.packed(s, &pack));
+    (0..streams).map(of).collect()
+}
+
+/// The vectors that are `wanted` as bits, where rows hold truth values alone.
+fn bits<T: Dense>(
+    rows: &Rows<T>,
+    streams: usize,
+    wanted: impl Fn(usize) -> bool,
+) -> Vec<Option<BitRows>> {
+    let pack = |s| wanted(s).then(|| rows.packed(s, BitRows::pack))?;
+    (0..streams).map(pack).collect()
 }
 
 /// What is counted for a form over truth values.

@@ -14,9 +14,8 @@
 
 use super::rates::{self, Functions, Rates};
 use super::{Term, Work};
-use crate::overrides::Family;
 use zipfold_core::Job;
-use zipfold_core::pair::lower::ZipForm;
+use zipfold_core::pair::pattern::ZipForm;
 use zipfold_core::pair::tree::{Binary, Id, Node, Unary};
 use zipfold_core::space::periodic_box::Image;
 
@@ -159,7 +158,7 @@ fn of_form(form: ZipForm, single: bool) -> Mix {
 /// reductions are counted elsewhere (`reductions`), and vectors of a stage count only if a
 /// reduction that is not recognised reads them.
 fn mixes(work: &Work<'_>) -> [Mix; 2] {
-    let (job, given, single) = (work.job, work.family == Family::Dense, work.is_single());
+    let (job, given, single) = (work.job, work.is_packed(), work.is_single());
     let low = &job.low;
     let sum = |ids: &[Id]| {
         ids.iter()
@@ -170,17 +169,17 @@ fn mixes(work: &Work<'_>) -> [Mix; 2] {
     // Per component: reductions, and vectors if a general reduction reads them. Per pair: scalars.
     for stage in &low.stages {
         pair = pair.plus(sum(&stage.scalars));
-        let forms = stage.reduces.iter().map(|r| (low.zip_form(*r), *r));
+        let forms = stage.reduces.iter().map(|r| (low.zip(*r), *r));
         let mut own = false;
         for (form, id) in forms {
             own |= form.is_none();
             let more = form.map_or_else(
                 || of_node(work.rates(), job, id),
-                |(form, ..)| {
+                |zip| {
                     if given {
                         plain(0.0)
                     } else {
-                        of_form(form, single)
+                        of_form(zip.form, single)
                     }
                 },
             );
@@ -225,7 +224,7 @@ pub(super) fn vector(work: &Work<'_>) -> f64 {
     let dim = work.job.low.dim as f64;
     // Step by step: every operation loads and stores its vector, and functions run in double
     // precision.
-    if work.family == Family::Vm {
+    if work.is_stepwise() {
         let all = component.times(dim).plus(pair);
         return (all.plain + 2.0 * all.divisions) * work.rates().stepwise
             + all.calls[0] * work.lanes()

@@ -22,13 +22,13 @@ pub use pruned::meshed;
 
 use crate::bytes::dense_bytes;
 use crate::machine::{Isa, Machine};
-use crate::overrides::Family;
 use crate::prune::Prune;
+use crate::strategy::{Evaluator, Strategy};
 use rates::Rates;
 use serde::{Deserialize, Serialize};
 use zipfold_core::fold::{Axis, BLOCK, Fold, Histogram, RowFold, RowOp};
 use zipfold_core::pair::Shape;
-use zipfold_core::pair::lower::ZipForm;
+use zipfold_core::pair::pattern::{Zip, ZipForm};
 use zipfold_core::pair::tree::{DEP_X, DEP_Y, Deps, Id, Node};
 use zipfold_core::space::periodic_box::Image;
 use zipfold_core::{Job, Precision};
@@ -54,8 +54,8 @@ pub struct Work<'a> {
     pub machine: &'a Machine,
     /// Instruction set.
     pub isa: Isa,
-    /// Kernel family.
-    pub family: Family,
+    /// How the pairs are computed.
+    pub strategy: &'a Strategy,
     /// The type of values.
     pub precision: Precision,
     /// Whether bounds leave pairs out.
@@ -112,6 +112,19 @@ impl Work<'_> {
     fn is_single(&self) -> bool {
         self.precision == Precision::F32
     }
+    /// Whether kernels of packed rows compute the reductions.
+    fn is_packed(&self) -> bool {
+        matches!(self.strategy, Strategy::Blocks { packed: true, .. })
+    }
+    /// Whether the formula is computed step by step.
+    fn is_stepwise(&self) -> bool {
+        matches!(
+            self.strategy,
+            Strategy::Blocks { code: false, .. }
+                | Strategy::Grid { code: false }
+                | Strategy::Boxes(Evaluator::Steps)
+        )
+    }
 }
 
 /// Returns the terms of a run, the largest first.
@@ -122,7 +135,7 @@ impl Work<'_> {
 pub fn terms(work: &Work<'_>) -> Vec<Term> {
     // What every run pays, then its pairs, then what its results cost.
     let mut terms = vec![start(work), laid(work)];
-    terms.extend(if work.prune.is_on() {
+    terms.extend(if work.strategy.is_pruned() {
         pruned::terms(work)
     } else {
         of_pairs(work)
@@ -149,11 +162,11 @@ pub fn cycles_of_pairs(work: &Work<'_>) -> f64 {
 /// loops over a block, so their terms add.
 fn of_pairs(work: &Work<'_>) -> Vec<Term> {
     // The kernel of points counts as it computes: one rate covers both.
-    if work.family == Family::Points && crate::points::apply(work.job) {
+    if *work.strategy == Strategy::Points {
         return vec![counted(work)];
     }
     // Few pairs need the formula at all, so only the reduction and the look at its value cost.
-    if work.family == Family::Screen {
+    if let Strategy::Screen(_) = work.strategy {
         return vec![
             reductions(work),
             work.shared("looking at values", work.cells as f64 * rates::SCREENED),
@@ -199,10 +212,8 @@ fn laid(work: &Work<'_>) -> Term {
     let width = |side: usize| low.streams[side].len() * low.dim + low.attrs[side].len();
     let numbers = space.n * width(0) + space.m * width(1);
     // Rows of one table that are the same on either side are hoisted once for the dense kernels.
-    let once = work.family == Family::Dense
-        && work.job.y.is_none()
-        && low.vector_tail.is_empty()
-        && low.is_mirrored();
+    let once =
+        work.is_packed() && work.job.y.is_none() && low.vector_tail.is_empty() && low.is_mirrored();
     let others = if once { 0 } else { space.m };
     let hoisted =
         (space.n * hoisted(work.job, DEP_X) + others * hoisted(work.job, DEP_Y)) * low.dim;
@@ -227,20 +238,20 @@ fn hoisted(job: &Job, side: Deps) -> usize {
         .count()
 }
 
-/// Returns the term of recognised reductions in the dense kernels.
+/// Returns the term of reductions that kernels of packed rows compute.
 ///
 /// A dense kernel keeps a tile of sums in registers and reads each component once per tile, as a
 /// matrix product does, so its cycles per component and pair are far below those of the general
 /// loop. Truth values are packed to bits there: 64 components are one `xor` and one count.
 fn reductions(work: &Work<'_>) -> Term {
     let low = &work.job.low;
-    let dense = matches!(work.family, Family::Dense | Family::Screen);
+    let screen = matches!(work.strategy, Strategy::Screen(_));
+    let dense = work.is_packed() || screen;
     let forms = low
         .stages
         .iter()
         .flat_map(|s| &s.reduces)
-        .filter_map(|r| low.zip_form(*r));
-    let screen = work.family == Family::Screen;
+        .filter_map(|r| low.zip(*r));
     // Screening computes in single precision, with twice the lanes.
     let lanes = if screen {
         2.0 * work.lanes()
@@ -260,14 +271,14 @@ fn reductions(work: &Work<'_>) -> Term {
         ZipForm::Lp3 => table[4],
         ZipForm::Differ => table[5],
     };
-    let truths = |a, b| low.formula.ty(a).truth && low.formula.ty(b).truth;
     // Rows of truth values are bits: 64 components are one word.
+    let truths = |[a, b]: [Id; 2]| low.formula.ty(a).truth && low.formula.ty(b).truth;
     let words = low.dim.div_ceil(64) as f64 * work.rates().bits * lanes;
-    let one = |(form, a, b)| {
-        if truths(a, b) {
+    let one = |zip: Zip| {
+        if truths(zip.sides) {
             words
         } else {
-            cycles(form) * low.dim as f64
+            cycles(zip.form) * low.dim as f64
         }
     };
     let each: f64 = forms.filter(|_| dense).map(one).sum();
@@ -358,7 +369,7 @@ fn credited(work: &Work<'_>, fold: &RowFold) -> f64 {
     let weighted = fold.sums_weighted(half).is_some() && one;
     // Pruned runs and the evaluator hand values over; code that was made for a formula adds them up
     // itself.
-    let added = !work.prune.is_on() && work.family != Family::Vm && work.job.near_root.is_none();
+    let added = !work.strategy.is_pruned() && !work.is_stepwise() && work.job.near_root.is_none();
     let all = work
         .job
         .folds

@@ -13,7 +13,8 @@
 //! The rates are cycles that were measured ([`rates`]). Their proportions decide between plans.
 
 use super::{Term, Work, formula, rates};
-use crate::prune::{Grid, Kernel, Mesh, kernel, walked};
+use crate::prune::{Grid, Kernel, Mesh, walked};
+use crate::strategy::{Evaluator, Strategy};
 use zipfold_core::Job;
 use zipfold_core::fold::Fold;
 
@@ -54,12 +55,25 @@ pub(super) fn summed(job: &Job) -> f64 {
         + f64::from(u8::from(h.mean)) * rates::SUMMED[1]
 }
 
+/// The kernel that answers by `strategy`.
+fn kernel_of(strategy: &Strategy) -> Kernel {
+    match strategy {
+        Strategy::Search(search) => Kernel::of_search(search),
+        Strategy::Boxes(Evaluator::Points) | Strategy::Mesh { .. } => Kernel::Points,
+        Strategy::Grid { .. }
+        | Strategy::Boxes(Evaluator::Code | Evaluator::Steps)
+        | Strategy::Points
+        | Strategy::Screen(_)
+        | Strategy::Blocks { .. } => Kernel::General,
+    }
+}
+
 /// Returns the terms of a pruned run: of a mesh, of a grid, or of boxes.
 ///
 /// The three exclude each other: a mesh serves histograms of distances of points, a grid serves a
 /// known reach, and boxes serve everything that interval arithmetic can bound.
 pub(super) fn terms(work: &Work<'_>) -> Vec<Term> {
-    let kernel = kernel(work.job, work.family);
+    let kernel = kernel_of(work.strategy);
     let pairs = work.cells as f64 * work.prune.evaluated.unwrap_or(1.0);
     // A pair that is walked from both rows is evaluated twice.
     let doubled = walked(work.job, work.prune).cells != work.job.space.cells;

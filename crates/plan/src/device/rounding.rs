@@ -21,7 +21,8 @@
 
 use std::collections::HashMap;
 use zipfold_core::fold::BLOCK;
-use zipfold_core::pair::lower::{Lowered, Source};
+use zipfold_core::pair::lower::Lowered;
+use zipfold_core::pair::source::Source;
 use zipfold_core::pair::tree::{Binary, DEP_BOUND, Id, Node, Reduce, Side, Unary};
 
 /// Unit roundoff of single precision, 2⁻²⁴.
@@ -423,27 +424,15 @@ impl<'l> Bounds<'l> {
         match self.low.formula.node(id) {
             Node::Delta if !self.low.periodic => self.difference(Node::Row),
             Node::DeltaAt(k) if !self.low.periodic => self.difference(|s| Node::At(s, *k)),
-            Node::Unary(Unary::Neg, a) => g(a).map(|a| Bound {
-                lo: -a.hi,
-                hi: -a.lo,
-                ..a
-            }),
-            Node::Unary(Unary::Abs, a) => g(a).map(|a| a.magnitude()),
-            Node::Unary(Unary::Sqrt, a) => g(a)?.root(),
-            Node::Unary(Unary::Exp, a) => g(a)?.exponential(),
-            Node::Binary(Binary::Add, a, b) => g(a)?.add(&g(b)?, 1.0),
-            Node::Binary(Binary::Sub, a, b) => g(a)?.add(&g(b)?, -1.0),
-            Node::Binary(Binary::Mul, a, b) if a == b => g(a)?.square(),
-            Node::Binary(Binary::Mul, a, b) => g(a)?.mul(&g(b)?),
-            Node::Binary(Binary::Div, a, b) => g(a)?.over(&g(b)?),
-            Node::Select(c, a, b) => self.choice(*c, *a, *b),
-            Node::Binary(Binary::Min, a, b) => Some(g(a)?.either(&g(b)?, f64::min)),
-            Node::Binary(Binary::Max, a, b) => Some(g(a)?.either(&g(b)?, f64::max)),
+            Node::Unary(op, a) => unary(*op, g(a)?),
             Node::Binary(Binary::Pow, a, p) => match self.low.formula.constant(*p) {
                 Some(2.0) => g(a)?.square(),
                 Some(3.0) => g(a)?.square()?.mul(&g(a)?),
                 _ => None,
             },
+            Node::Binary(Binary::Mul, a, b) if a == b => g(a)?.square(),
+            Node::Binary(op, a, b) => binary(*op, &g(a)?, &g(b)?),
+            Node::Select(c, a, b) => self.choice(*c, *a, *b),
             Node::Reduce(Reduce::Sum, body) => g(body)?.sum(self.low.dim.max(1)),
             Node::Reduce(Reduce::Max | Reduce::Min, body) if self.low.dim > 0 => {
                 g(body).map(|b| b.shifted(b.top()))
@@ -576,6 +565,34 @@ pub fn unary_is_exact(op: Unary) -> bool {
         op,
         Neg | Not | IsNan | Abs | Sqrt | Exp | Log | Popcount | Floor | Ceil | Round | Sign
     )
+}
+
+/// Bounds `op` of a value.
+fn unary(op: Unary, a: Bound) -> Option<Bound> {
+    match op {
+        Unary::Neg => Some(Bound {
+            lo: -a.hi,
+            hi: -a.lo,
+            ..a
+        }),
+        Unary::Abs => Some(a.magnitude()),
+        Unary::Sqrt => a.root(),
+        Unary::Exp => a.exponential(),
+        _ => None,
+    }
+}
+
+/// Bounds `op` of two values that may be any in their bounds.
+fn binary(op: Binary, a: &Bound, b: &Bound) -> Option<Bound> {
+    match op {
+        Binary::Add => a.add(b, 1.0),
+        Binary::Sub => a.add(b, -1.0),
+        Binary::Mul => a.mul(b),
+        Binary::Div => a.over(b),
+        Binary::Min => Some(a.either(b, f64::min)),
+        Binary::Max => Some(a.either(b, f64::max)),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

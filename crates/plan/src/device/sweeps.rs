@@ -15,54 +15,15 @@ use crate::overrides::{
     Bins, Diagonal, Filter as Choice, FoldTiles, Input, Overrides, SelectOutput,
 };
 use crate::sweep as tree;
+use crate::swept::Swept;
 use zipfold_core::fold::rows::Along;
-use zipfold_core::fold::{Axis, Fold, Histogram, Nearest, RowFold, RowOp, Select, SelectKind};
+use zipfold_core::fold::{Axis, Fold, Histogram, RowFold, RowOp, SelectKind};
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::{Id, Node, Side, Unary};
 use zipfold_core::{Domain, Error, Job, Opt, Precision, Result};
 
 /// Numbers in the state of a row that a thread keeps in registers.
 pub const MOST_STATE: usize = 20;
-
-/// The folds that devices have kernels for. For any other fold a device computes values, and the
-/// host folds them.
-#[derive(Clone, Copy, Debug)]
-pub enum Swept<'f> {
-    /// A result a row.
-    Rows(&'f RowFold),
-    /// The nearest of every row.
-    Nearest(&'f Nearest),
-    /// Counts by bin.
-    Histogram(&'f Histogram),
-    /// The pairs where a predicate holds.
-    Select(&'f Select),
-}
-
-impl<'f> Swept<'f> {
-    /// Returns `fold` if devices have kernels for its kind.
-    pub fn of(fold: &'f Fold) -> Option<Self> {
-        if let Fold::Rows(f) = fold {
-            Some(Swept::Rows(f))
-        } else if let Fold::Nearest(f) = fold {
-            Some(Swept::Nearest(f))
-        } else if let Fold::Histogram(f) = fold {
-            Some(Swept::Histogram(f))
-        } else if let Fold::Select(f) = fold {
-            Some(Swept::Select(f))
-        } else {
-            None
-        }
-    }
-    /// Returns the root that kernels compute first.
-    pub fn root(self) -> usize {
-        match self {
-            Swept::Rows(f) => f.root,
-            Swept::Nearest(f) => f.root,
-            Swept::Histogram(h) => h.axes[0].root,
-            Swept::Select(f) => f.root,
-        }
-    }
-}
 
 /// Returns whether a device folds `job` itself: one fold, single numbers, and a state that fits.
 pub fn folds(job: &Job) -> bool {
@@ -166,47 +127,29 @@ impl Sweeps {
         // The decision tree gives the shape; overrides replace single numbers of it.
         let leaf = tree::sweep(tree::Work::for_job(job), widest, precision);
         let counts_first = counts_first(job, overrides);
-        let mut passes = vec![];
-        for (anchor, cells) in sides(job, fold) {
-            let anchors = overrides.points_anchors.map_or(leaf.anchors, |v| v.get());
-            let input = overrides.points_input.unwrap_or(Input::Panel);
-            shuffles(input, runtime)?;
-            room(job, anchor, input, (anchors, precision))?;
+        let input = overrides.points_input.unwrap_or(Input::Panel);
+        let sweep = Shape {
+            anchor: Side::X,
+            anchors: overrides.points_anchors.map_or(leaf.anchors, |v| v.get()),
+            blocks: overrides.points_blocks.map_or(leaf.blocks, |v| v.get()),
+            unroll: overrides.points_unroll.map_or(leaf.unroll, |v| v.get()),
+            input,
+            precision,
+            filter: filter.is_some(),
+            cells: job.space.cells,
             // A filter's candidates are looked at again, so its loop need not test for NaN.
-            let clean = filter.is_some()
-                || ranges.map_or(job.near_root.is_none(), |ranges| is_clean(job, ranges));
-            let shape = Shape {
-                anchor,
-                anchors,
-                blocks: overrides.points_blocks.map_or(leaf.blocks, |v| v.get()),
-                unroll: overrides.points_unroll.map_or(leaf.unroll, |v| v.get()),
-                input,
-                precision,
-                filter: filter.is_some(),
-                cells,
-                clean,
-                fast: single,
-                load: load_width(precision, overrides)?,
-                balanced: is_balanced(job, overrides)?,
-                tiled: None,
-                copies: 0,
-            };
-            let shape = match is_tiled(job, overrides, &shape)? {
-                true => tiled(job, runtime, overrides, shape),
-                false => shape,
-            };
-            // Rows first; counters get what shared memory is left.
-            let taken = shared_rows(&job.low, &shape);
-            let cells = if let Fold::Histogram(h) = &job.folds[0] {
-                Some(h.cells())
-            } else {
-                None
-            };
-            passes.push(Shape {
-                copies: cells.map_or(0, |cells| copies(cells, runtime, overrides, taken)),
-                ..shape
-            });
-        }
+            clean: filter.is_some()
+                || ranges.map_or(job.near_root.is_none(), |ranges| is_clean(job, ranges)),
+            fast: single,
+            load: 1,
+            balanced: false,
+            tiled: None,
+            copies: 0,
+        };
+        let passes = sides(job, fold)
+            .into_iter()
+            .map(|side| sweep.of_side(side, job, runtime, overrides))
+            .collect::<Result<Vec<_>>>()?;
         let reason = match passes.iter().any(|pass| pass.tiled.is_some()) {
             true => {
                 "rows too wide for registers: cells of register-blocked tiles go straight to the fold"
@@ -267,6 +210,45 @@ pub struct Shape {
     /// Private copies of the counters of a block; none where they are in device memory, or there
     /// are none.
     pub copies: usize,
+}
+
+impl Shape {
+    /// The kernel whose anchors are the rows of one side, over the cells that it visits.
+    ///
+    /// # Errors
+    /// `Request` for choices that do not go together.
+    fn of_side(
+        self,
+        (anchor, cells): (Side, Domain),
+        job: &Job,
+        runtime: Runtime,
+        overrides: &Overrides,
+    ) -> Result<Shape> {
+        shuffles(self.input, runtime)?;
+        room(job, anchor, self.input, (self.anchors, self.precision))?;
+        let shape = Shape {
+            anchor,
+            cells,
+            load: load_width(self.precision, overrides)?,
+            balanced: is_balanced(job, overrides)?,
+            ..self
+        };
+        let shape = match is_tiled(job, overrides, &shape)? {
+            true => tiled(job, runtime, overrides, shape),
+            false => shape,
+        };
+        // Rows first; counters get what shared memory is left.
+        let taken = shared_rows(&job.low, &shape);
+        let cells = if let Fold::Histogram(h) = &job.folds[0] {
+            Some(h.cells())
+        } else {
+            None
+        };
+        Ok(Shape {
+            copies: cells.map_or(0, |cells| copies(cells, runtime, overrides, taken)),
+            ..shape
+        })
+    }
 }
 
 /// Returns whether rows of `width` numbers are kept in registers.

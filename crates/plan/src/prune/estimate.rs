@@ -10,7 +10,7 @@
 //! reproducible (no random numbers).
 
 use super::kernel::Kernel;
-use zipfold_core::fold::{Extremes, Fold, Histogram, RowOp};
+use zipfold_core::fold::{Best, Extremes, Fold, Known};
 use zipfold_core::pair::bounds::{Bounds, LANES, hoisted_into};
 use zipfold_core::pair::interval::Span;
 use zipfold_core::space::curve::{Coordinates, order_of};
@@ -58,9 +58,9 @@ pub(super) fn evaluated(job: &Job, kernel: Kernel) -> Option<f64> {
     if let ([fold], None) = (job.folds.as_slice(), job.near_root)
         // For the best of a row it matters how good the best are; other folds are settled by the
         // boxes alone.
-        && let Some(best) = Best::of(fold, job)
+        && let Some(best) = fold.best()
     {
-        return Some(best.share(job, &mut bounds, &y, of_y));
+        return Some(share_of_best(best, job, &mut bounds, &y, of_y));
     }
     if let ([Fold::Extremes(f)], None) = (job.folds.as_slice(), job.near_root) {
         return Some(ends_share(job, f, &mut bounds, &y));
@@ -93,70 +93,43 @@ fn against<'l, V>(
     found
 }
 
-/// A fold that looks for the best values of every row: what is pruned depends on how good the best
-/// are.
-struct Best {
-    root: usize,
-    largest: bool,
-    k: usize,
-}
-
-impl Best {
-    /// Returns what `fold` looks for. The best pairs of all are treated as if every row had its
-    /// part of them.
-    fn of(fold: &Fold, job: &Job) -> Option<Best> {
-        match fold {
-            Fold::Nearest(f) => Some(Best {
-                root: f.root,
-                largest: f.largest,
-                k: f.k,
-            }),
-            // As if every row had its share of the pairs.
-            Fold::Top(f) => Some(Best {
-                root: f.root,
-                largest: f.largest,
-                k: (2 * f.k).div_ceil(job.space.n.max(1)),
-            }),
-            Fold::Rows(f) if f.op != RowOp::Count => Some(Best {
-                root: f.root,
-                largest: matches!(f.op, RowOp::Max | RowOp::Argmax),
-                k: 1,
-            }),
-            _ => None,
+/// Returns the share of boxes of y that may hold a value better than the worst that a row of x will
+/// keep.
+///
+/// For a few rows: their values to the sampled rows give the k-th best of all rows by
+/// extrapolation; then boxes whose lower bound exceeds it would be pruned.
+fn share_of_best(wanted: Best, job: &Job, bounds: &mut Bounds<'_>, y: &Boxes, rows: usize) -> f64 {
+    let (x, others) = (
+        points(job, &job.x, Side::X),
+        points(job, job.other(), Side::Y),
+    );
+    // The best of all pairs: as if every row had its share of them.
+    let k = if wanted.by_row {
+        wanted.k
+    } else {
+        (2 * wanted.k).div_ceil(job.space.n.max(1))
+    };
+    let (mut open, mut all) = (0usize, 0usize);
+    for at in (0..x.count).step_by(x.count.div_ceil(QUERIES)) {
+        bounds.set_one(Side::X, &x.lo[at..], &x.hi[at..], x.stride);
+        let best = |bounds: &Bounds<'_>, lane: usize| {
+            bounds.root(wanted.root).at(lane).falling(wanted.largest).lo
+        };
+        // The values of this row to all sampled rows, as bounds of points.
+        let mut values = against(bounds, &others, best);
+        if job.y.is_none() {
+            // The row itself.
+            values.swap_remove(at);
         }
+        let worst = foretold(values, k, job.space.m);
+        // The best that any pair with each box could have.
+        let least = against(bounds, y, best);
+        open += least.iter().filter(|v| v.is_nan() || **v <= worst).count();
+        all += least.len();
     }
-    /// Returns the share of boxes of y that may hold a value better than the worst that a row of x
-    /// will keep.
-    ///
-    /// For a few rows: their values to the sampled rows give the k-th best of all rows by
-    /// extrapolation; then boxes whose lower bound exceeds it would be pruned.
-    fn share(&self, job: &Job, bounds: &mut Bounds<'_>, y: &Boxes, rows: usize) -> f64 {
-        let (x, others) = (
-            points(job, &job.x, Side::X),
-            points(job, job.other(), Side::Y),
-        );
-        let (mut open, mut all) = (0usize, 0usize);
-        for at in (0..x.count).step_by(x.count.div_ceil(QUERIES)) {
-            bounds.set_one(Side::X, &x.lo[at..], &x.hi[at..], x.stride);
-            let best = |bounds: &Bounds<'_>, lane: usize| {
-                lowest(bounds.root(self.root).at(lane), self.largest)
-            };
-            // The values of this row to all sampled rows, as bounds of points.
-            let mut values = against(bounds, &others, best);
-            if job.y.is_none() {
-                // The row itself.
-                values.swap_remove(at);
-            }
-            let worst = foretold(values, self.k, job.space.m);
-            // The best that any pair with each box could have.
-            let least = against(bounds, y, best);
-            open += least.iter().filter(|v| v.is_nan() || **v <= worst).count();
-            all += least.len();
-        }
-        // The boxes that hold the neighbours are evaluated in any case.
-        let least = (self.k.div_ceil(rows) * rows) as f64 / job.space.m.max(1) as f64;
-        (open as f64 / all.max(1) as f64).max(least).min(1.0)
-    }
+    // The boxes that hold the neighbours are evaluated in any case.
+    let least = (k.div_ceil(rows) * rows) as f64 / job.space.m.max(1) as f64;
+    (open as f64 / all.max(1) as f64).max(least).min(1.0)
 }
 
 /// Returns the share of boxes of y that may hold a value beyond the extremes of the sampled pairs.
@@ -268,54 +241,22 @@ fn unsettled(job: &Job, found: &[Vec<Span>]) -> f64 {
     let open = |spans: &&Vec<Span>| {
         let known = spans.iter().all(|s| s.is_known());
         // A box is done if every fold knows its contribution without the values.
-        let done = |fold: &Fold| is_outside(fold, spans) || (known && settled(fold, spans));
+        let done = |fold: &Fold| fold.settles(|root| spans[root], known, &Nothing).is_some();
         !far(spans) && (cut(spans) || !job.folds.iter().all(done))
     };
     found.iter().filter(open).count() as f64
 }
 
-/// Returns whether a fold needs no value of a pair of boxes: one bin holds them all, or a predicate
-/// is certain.
-fn settled(fold: &Fold, spans: &[Span]) -> bool {
-    match fold {
-        Fold::Histogram(f) => one_cell(f, spans),
-        Fold::Select(f) => !spans[f.root].may() || (spans[f.root].must() && f.value.is_none()),
-        Fold::Rows(f) if f.op == RowOp::Count => spans[f.root].must() || !spans[f.root].may(),
-        // With other folds beside them, the best of a row are looked for everywhere.
-        _ => false,
+/// Nothing is found yet: with other folds beside them, the best of a row are looked for everywhere.
+struct Nothing;
+
+impl Known for Nothing {
+    fn worst(&self) -> f64 {
+        f64::NAN
     }
-}
-
-/// Returns whether one of several axes leaves all pairs out.
-fn is_outside(fold: &Fold, spans: &[Span]) -> bool {
-    let Fold::Histogram(f) = fold else {
-        return false;
-    };
-    let outside = |a: &zipfold_core::fold::Axis| {
-        let s = spans[a.root];
-        let at = a.place(s.lo);
-        s.is_known() && at == a.place(s.hi) && (at == 0 || at > a.bins())
-    };
-    f.axes.len() > 1 && f.axes.iter().any(outside)
-}
-
-/// Returns whether all pairs fall into one cell of the grid, and no weight or value of them is
-/// summed.
-fn one_cell(f: &Histogram, spans: &[Span]) -> bool {
-    let one = f
-        .axes
-        .iter()
-        .all(|a| a.place(spans[a.root].lo) == a.place(spans[a.root].hi));
-    let outside = f.axes.iter().any(|a| {
-        let at = a.place(spans[a.root].lo);
-        at == 0 || at > a.bins()
-    });
-    one && (outside || (f.weights.is_none() && !f.mean))
-}
-
-/// Returns the end of an interval that decides, negated if the largest values are wanted.
-fn lowest(s: Span, largest: bool) -> f64 {
-    if largest { -s.hi } else { s.lo }
+    fn ends(&self, _: usize) -> [f64; 2] {
+        [f64::INFINITY, f64::NEG_INFINITY]
+    }
 }
 
 /// Returns the hoisted values of sampled rows, one row after another, and how many a row has.
@@ -348,6 +289,40 @@ fn points(job: &Job, table: &Table, side: Side) -> Boxes {
     }
 }
 
+/// Returns the hoisted values that belong together. The components of a vector share a scale;
+/// scalars have their own, as in a real run.
+fn groups(job: &Job, side: Side, width: usize) -> Vec<Vec<usize>> {
+    let low = &job.low;
+    let streams = low.streams[side as usize].len();
+    let vectors = (0..streams).map(|s| (s * low.dim..(s + 1) * low.dim).collect());
+    vectors
+        .chain((streams * low.dim..width).map(|c| vec![c]))
+        .collect()
+}
+
+/// As many rows of a sample of `n` rows as fill a box of `of` rows, at least a few, and by what
+/// their box is larger: it shrinks by the root of what they are too many, and grows as the hull of
+/// more rows reaches further into their part of the space.
+fn sampled_rows(of: usize, sample: usize, n: usize, axes: usize) -> (usize, f64) {
+    let wanted = of as f64 * sample as f64 / n.max(1) as f64;
+    let rows = (wanted.round() as usize).clamp(FEWEST, sample.max(FEWEST));
+    let reach = |rows: f64| (rows - 1.0) / (rows + 1.0);
+    let hull = reach(of.min(n.max(2)) as f64) / reach(rows as f64);
+    let shrink = (wanted / rows as f64).powf(1.0 / axes as f64) * hull.max(1.0);
+    (rows, if wanted < rows as f64 { shrink } else { 1.0 })
+}
+
+/// The least and the largest of some values; NaN where one of them is.
+fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| {
+        if v.is_nan() || lo.is_nan() {
+            (f64::NAN, f64::NAN)
+        } else {
+            (lo.min(v), hi.max(v))
+        }
+    })
+}
+
 /// Returns boxes around sampled rows, as large as those around `of` rows of a real run.
 ///
 /// A box of `rows` sampled rows covers the space of rows·n/sample real ones. Its sides are shrunk
@@ -357,31 +332,15 @@ fn boxes(job: &Job, table: &Table, side: Side, of: usize) -> Boxes {
     if of == 1 {
         return points(job, table, side);
     }
-    let low = &job.low;
-    let n = table.rows();
     let (values, width) = sampled(job, table, side);
     let sample = values.len() / width.max(1);
-    let streams = low.streams[side as usize].len();
-    // The components of a vector share a scale; scalars have their own, as in a real run.
-    let mut groups: Vec<Vec<usize>> = (0..streams)
-        .map(|s| (s * low.dim..(s + 1) * low.dim).collect())
-        .collect();
-    groups.extend((streams * low.dim..width).map(|c| vec![c]));
-    let axes = width.clamp(1, zipfold_core::space::curve::MOST_COORDINATES);
     let order = order_of(&Coordinates {
         values: &values,
         width,
-        groups,
+        groups: groups(job, side, width),
     });
-    // As many rows of the sample as fill a box, at least a few; the box shrinks by the root of what
-    // they are too many, and grows as the hull of more rows reaches further into their part of the
-    // space.
-    let wanted = of as f64 * sample as f64 / n.max(1) as f64;
-    let rows = (wanted.round() as usize).clamp(FEWEST, sample.max(FEWEST));
-    let reach = |rows: f64| (rows - 1.0) / (rows + 1.0);
-    let hull = reach(of.min(n.max(2)) as f64) / reach(rows as f64);
-    let shrink = (wanted / rows as f64).powf(1.0 / axes as f64) * hull.max(1.0);
-    let shrink = if wanted < rows as f64 { shrink } else { 1.0 };
+    let axes = width.clamp(1, zipfold_core::space::curve::MOST_COORDINATES);
+    let (rows, shrink) = sampled_rows(of, sample, table.rows(), axes);
     let count = sample / rows.max(1);
     let stride = count + LANES;
     let mut out = Boxes {
@@ -393,20 +352,9 @@ fn boxes(job: &Job, table: &Table, side: Side, of: usize) -> Boxes {
     // Consecutive rows of the sample, their extremes, shrunk around the middle.
     for b in 0..count {
         for c in 0..width {
-            let mine = order[b * rows..(b + 1) * rows]
-                .iter()
-                .map(|r| values[*r as usize * width + c]);
-            let ends = mine.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| {
-                if v.is_nan() || lo.is_nan() {
-                    (f64::NAN, f64::NAN)
-                } else {
-                    (lo.min(v), hi.max(v))
-                }
-            });
-            let (middle, half) = (
-                0.5 * ends.0 + 0.5 * ends.1,
-                0.5 * (ends.1 - ends.0) * shrink,
-            );
+            let mine = order[b * rows..(b + 1) * rows].iter();
+            let (lo, hi) = ends(mine.map(|r| values[*r as usize * width + c]));
+            let (middle, half) = (0.5 * lo + 0.5 * hi, 0.5 * (hi - lo) * shrink);
             out.lo[c * stride + b] = middle - half;
             out.hi[c * stride + b] = middle + half;
         }

@@ -1,7 +1,6 @@
 //! Which kernel answers a pruned job. Estimates and costs depend on it; the strategy list decides
 //! the same way.
 
-use crate::overrides::Family;
 use crate::points;
 use crate::search::{Question, Search};
 use zipfold_core::Job;
@@ -21,15 +20,21 @@ pub enum Kernel {
     General,
 }
 
-/// Returns the kernel of `job` in `family`.
-pub fn kernel(job: &Job, family: Family) -> Kernel {
-    if family == Family::Points && points::apply(job) {
+impl Kernel {
+    /// Returns the kernel of a search.
+    pub fn of_search(search: &Search) -> Kernel {
+        match search.question {
+            Question::Nearest(_) => Kernel::Nearest,
+            Question::Within(_) => Kernel::Within,
+            Question::Extremes => Kernel::Ends,
+        }
+    }
+}
+
+/// Returns the kernel of `job`; whether those of `points` may serve.
+pub fn kernel(job: &Job, points: bool) -> Kernel {
+    if points && points::apply(job) {
         return Kernel::Points;
     }
-    match Search::of(job).map(|search| search.question) {
-        Some(Question::Nearest(_)) => Kernel::Nearest,
-        Some(Question::Within(_)) => Kernel::Within,
-        Some(Question::Extremes) => Kernel::Ends,
-        None => Kernel::General,
-    }
+    Search::of(job).map_or(Kernel::General, |search| Kernel::of_search(&search))
 }

@@ -76,6 +76,24 @@ pub(super) fn choose(job: &Job, parts: Option<u32>) -> Option<Mesh> {
     Some(best)
 }
 
+/// Up to `most` rows of a table, as points of so many coordinates.
+fn sampled_points(table: &Table, axes: usize, most: usize) -> Vec<[f64; 4]> {
+    let rows = picked(table.rows());
+    let step = rows.len().div_ceil(most).max(1);
+    let point =
+        |row: &usize| std::array::from_fn(|k| if k < axes { table.get(*row, k) } else { 0.0 });
+    rows.iter().step_by(step).map(point).collect()
+}
+
+/// Cells of a mesh across its columns.
+struct Columns {
+    cells: Vec<f64>,
+    widths: Vec<f64>,
+    /// How far a group of rows reaches along a column, from its middle. Rows of a group are looked
+    /// for together, so an interval is longer by what they are apart along the axis.
+    group: f64,
+}
+
 impl Sample {
     /// Samples the points, folds them into the box, and puts the longest axis last.
     fn take(job: &Job) -> Option<Sample> {
@@ -85,15 +103,8 @@ impl Sample {
             Some(Image::Orthorhombic(o)) if o.lengths().len() == axes => Some(o.lengths().to_vec()),
             Some(_) => return None,
         };
-        let points = |table: &Table, most: usize| -> Vec<[f64; 4]> {
-            let rows = picked(table.rows());
-            let step = rows.len().div_ceil(most).max(1);
-            let point = |row: &usize| {
-                std::array::from_fn(|k| if k < axes { table.get(*row, k) } else { 0.0 })
-            };
-            rows.iter().step_by(step).map(point).collect()
-        };
-        let (mut x, mut y) = (points(&job.x, QUERIES), points(job.other(), usize::MAX));
+        let mut x = sampled_points(&job.x, axes, QUERIES);
+        let mut y = sampled_points(job.other(), axes, usize::MAX);
         let spread = |k: usize| {
             let values = x.iter().chain(&y).map(|p| p[k]).filter(|v| v.is_finite());
             let (lo, hi) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| {
@@ -127,22 +138,8 @@ impl Sample {
     /// pairs that its intervals would hold.
     fn mesh(&self, job: &Job, reach: f64, parts: u32) -> Mesh {
         let across = self.axes - 1;
-        let points = (job.space.n + if job.y.is_some() { job.space.m } else { 0 }) as f64;
-        // Not more columns than points to fill them.
-        let most = (points / FEWEST).powf(1.0 / across.max(1) as f64).max(1.0);
-        let cells: Vec<f64> = (0..across)
-            .map(|k| {
-                (self.extents[k] / reach * f64::from(parts))
-                    .clamp(1.0, most)
-                    .floor()
-            })
-            .collect();
-        let widths: Vec<f64> = (0..across).map(|k| self.extents[k] / cells[k]).collect();
-        // Rows of a group follow one another along a column.
-        let columns: f64 = cells.iter().product();
-        // Rows of a group are looked for together, so an interval is longer by what they are apart
-        // along the axis.
-        let group = 0.5 * (GROUP - 1.0) * self.extents[across] * columns / points;
+        let columns = self.columns(job, reach, parts);
+        let widths = &columns.widths;
         // Coordinates in cells, but along the axis.
         let scales: [f64; 4] =
             std::array::from_fn(|k| if k < across { 1.0 / widths[k] } else { 1.0 });
@@ -166,24 +163,12 @@ impl Sample {
             }
             seen += y.len();
             for (y, other) in y.iter().zip(&self.y) {
-                let along = self.apart((x[across] - y[across]).abs(), self.extents[across]);
-                if along > reach + group {
-                    continue;
-                }
-                // The squared reach less the squared gaps between the columns: what is left for the
-                // axis along.
-                let left = (0..across).fold(reach * reach, |left, k| {
-                    let gap =
-                        (self.apart((x[k] - y[k]).abs(), cells[k]) - 1.0).max(0.0) * widths[k];
-                    left - gap * gap
-                });
-                if left > 0.0 && along <= left.sqrt() + group {
+                if self.meets(&columns, reach, &x, y) {
                     let apart =
                         |k: usize| self.apart((self.x[at][k] - other[k]).abs(), self.extents[k]);
+                    let square: f64 = (0..self.axes).map(|k| apart(k) * apart(k)).sum();
                     near += 1;
-                    below += usize::from(
-                        (0..self.axes).map(|k| apart(k) * apart(k)).sum::<f64>() < reach * reach,
-                    );
+                    below += usize::from(square < reach * reach);
                 }
             }
         }
@@ -191,10 +176,49 @@ impl Sample {
         let (evaluated, below) = (share(near), share(below));
         Mesh {
             parts,
-            met: self.met(reach, &cells, &widths) * half(job),
+            met: self.met(reach, &columns.cells, &columns.widths) * half(job),
             evaluated,
             below,
         }
+    }
+    /// Cells a `parts`-th of `reach` wide, but no more of them than points.
+    fn columns(&self, job: &Job, reach: f64, parts: u32) -> Columns {
+        let across = self.axes - 1;
+        let points = (job.space.n + if job.y.is_some() { job.space.m } else { 0 }) as f64;
+        // Not more columns than points to fill them.
+        let most = (points / FEWEST).powf(1.0 / across.max(1) as f64).max(1.0);
+        let count = |k: usize| {
+            let wanted = self.extents[k] / reach * f64::from(parts);
+            wanted.clamp(1.0, most).floor()
+        };
+        let cells: Vec<f64> = (0..across).map(count).collect();
+        let widths = (0..across).map(|k| self.extents[k] / cells[k]).collect();
+        // Rows of a group follow one another along a column.
+        let columns: f64 = cells.iter().product();
+        let group = 0.5 * (GROUP - 1.0) * self.extents[across] * columns / points;
+        Columns {
+            cells,
+            widths,
+            group,
+        }
+    }
+    /// Whether the cell of `y` is within reach of the group of rows around `x`; both in cells, but
+    /// along the axis.
+    #[inline]
+    fn meets(&self, columns: &Columns, reach: f64, x: &[f64; 4], y: &[f64; 4]) -> bool {
+        let across = self.axes - 1;
+        let along = self.apart((x[across] - y[across]).abs(), self.extents[across]);
+        if along > reach + columns.group {
+            return false;
+        }
+        // The squared reach less the squared gaps between the columns: what is left for the axis
+        // along.
+        let left = (0..across).fold(reach * reach, |left, k| {
+            let cells = self.apart((x[k] - y[k]).abs(), columns.cells[k]) - 1.0;
+            let gap = cells.max(0.0) * columns.widths[k];
+            left - gap * gap
+        });
+        left > 0.0 && along <= left.sqrt() + columns.group
     }
     /// Returns the distance of two coordinates that differ by `d`, around a box of `edge` if that
     /// is shorter.

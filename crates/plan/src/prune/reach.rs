@@ -61,14 +61,14 @@ pub fn reach(job: &Job) -> Option<Reach> {
     // Folds along the columns of a domain with all pairs have results for rows of y; the grid goes
     // by rows of x.
     let by_row = |f: &Fold| matches!(f, Fold::Rows(f) if f.along != Along::Column || job.space.is_triangular());
-    match job.folds.as_slice() {
-        folds if folds.iter().all(by_row) => near.or_else(|| of_conditions(job)),
-        [Fold::Histogram(_)] if near.is_some() => near,
-        [Fold::Histogram(h)] if job.near_root.is_none() && !crate::points::apply(job) => {
-            of_axes(job, h)
-        }
-        _ => None,
+    if job.folds.iter().all(by_row) {
+        return near.or_else(|| of_conditions(job));
     }
+    let [Fold::Histogram(h)] = job.folds.as_slice() else {
+        return None;
+    };
+    let by_axes = || job.near_root.is_none() && !crate::points::apply(job);
+    near.or_else(|| by_axes().then(|| of_axes(job, h))?)
 }
 
 /// Returns how far apart rows are that every axis of `h` takes in.

@@ -58,6 +58,16 @@ struct Batch {
     first: usize,
 }
 
+/// A row on its search.
+struct Probe<'b, V, const D: usize> {
+    row: usize,
+    x: [V; D],
+    /// What a value must not exceed, whatever was found.
+    limit: f64,
+    /// Edges of the box.
+    lengths: &'b [V; D],
+}
+
 impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Kernel<f64>
     for Nearest<'_, B, T>
 {
@@ -86,7 +96,13 @@ impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Nearest<'
             top.clear();
             (self.begin)(row, &mut top);
             let x: [S::V; D] = std::array::from_fn(|k| s.splat(self.x.column(k)[row]));
-            self.row::<S, D, F>(s, row, &x, limit, &box_of, &mut top, &mut seen);
+            let probe = Probe {
+                row,
+                x,
+                limit,
+                lengths: &box_of.0,
+            };
+            self.row::<S, D, F>(s, &probe, &box_of.1, &mut top, &mut seen);
             limit = match top.bound() {
                 Some(bound) if same && row + 1 < self.rows.end => self.next_limit::<F>(row, bound),
                 _ => f64::INFINITY,
@@ -122,18 +138,16 @@ impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Nearest<'
         limit * (1.0 + 1e-9) + 1e-300
     }
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
     fn row<S: Lanes<f64>, const D: usize, const F: u8>(
         &self,
         s: S,
-        row: usize,
-        x: &[S::V; D],
-        limit: f64,
-        (lengths, slack): &([S::V; D], [S::V; D]),
+        probe: &Probe<'_, S::V, D>,
+        slack: &[S::V; D],
         top: &mut TopK<f64>,
         seen: &mut [u64; 2],
     ) {
-        let mine = Extent::point::<F>(*x, slack);
+        let (limit, lengths) = (probe.limit, probe.lengths);
+        let mine = Extent::point::<F>(probe.x, slack);
         let highest = self.y.levels.len() - 1;
         let mut batches = [Batch {
             least: [0.0; FAN],
@@ -153,7 +167,7 @@ impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Nearest<'
             };
             let child = batch.first + lane;
             if level == 0 {
-                self.leaf::<S, D, F>(s, row, child, x, limit, lengths, top, seen);
+                self.leaf::<S, D, F>(s, probe, child, top, seen);
             } else {
                 level -= 1;
                 batches[level] = self.enter::<S, D, F>(s, level, child * FAN, &mine, lengths);
@@ -187,18 +201,21 @@ impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Nearest<'
     }
     /// The points of a leaf.
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
     fn leaf<S: Lanes<f64>, const D: usize, const F: u8>(
         &self,
         s: S,
-        row: usize,
+        probe: &Probe<'_, S::V, D>,
         leaf: usize,
-        x: &[S::V; D],
-        limit: f64,
-        lengths: &[S::V; D],
         top: &mut TopK<f64>,
         seen: &mut [u64; 2],
     ) {
+        let Probe {
+            row,
+            x,
+            limit,
+            lengths,
+        } = probe;
+        let (row, limit) = (*row, *limit);
         let first = leaf * LEAF;
         let lanes = live(self.cut, row, &self.cols, first);
         seen[0] += u64::from(lanes.count_ones());

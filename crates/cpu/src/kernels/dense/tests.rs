@@ -64,7 +64,7 @@ fn exact_sums_are_the_bits_of_the_plain_loop() {
             let (px, py) = (PackedA::pack(&x, m, d, d), PackedB::pack(&y, n, d, d));
             for op in ZipReduce::ALL {
                 let mut out = vec![-1.0; m * n];
-                zip_reduce_exact(isa, op, &px, &py, 0..m, 0..n, &mut out, n);
+                zip_reduce_exact(isa, op, &px, &py, [0..m, 0..n], (&mut out, n));
                 for (at, &v) in out.iter().enumerate() {
                     let (i, j) = (at / n, at % n);
                     let want = oracle(op, &x[i * d..][..d], &y[j * d..][..d]);
@@ -91,7 +91,7 @@ fn check_fast<T: Element>(isa: Isa, kind: usize, (m, n, d): (usize, usize, usize
     let (x, y) = (wide(&x), wide(&y));
     for op in ZipReduce::ALL {
         let mut out = vec![T::ZERO; m * n];
-        zip_reduce_block(isa, op, &px, &py, 0..m, 0..n, &mut out, n);
+        zip_reduce_block(isa, op, &px, &py, [0..m, 0..n], (&mut out, n));
         for (at, &v) in out.iter().enumerate() {
             let (i, j) = (at / n, at % n);
             let (x, y) = (&x[i * d..][..d], &y[j * d..][..d]);
@@ -156,10 +156,8 @@ fn blocks_write_their_cells_only() {
                     ZipReduce::L1,
                     px,
                     py,
-                    rows.clone(),
-                    cols.clone(),
-                    &mut out,
-                    ld,
+                    [rows.clone(), cols.clone()],
+                    (&mut out, ld),
                 );
                 for (at, &v) in out.iter().enumerate() {
                     let (i, j) = (rows.start + at / ld, cols.start + at % ld);
@@ -188,9 +186,7 @@ fn short_output_is_refused() {
         ZipReduce::L1,
         &px,
         &py,
-        0..2,
-        0..2,
-        &mut [0.0; 3],
-        2,
+        [0..2, 0..2],
+        (&mut [0.0; 3], 2),
     );
 }

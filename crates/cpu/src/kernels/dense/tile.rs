@@ -65,27 +65,63 @@ unsafe fn sub_tiles<
             // SAFETY: R divides A_ROWS and C · N divides PANEL, so the sub-tile lies within the
             // panels and the sink.
             unsafe {
-                match sink {
-                    Sink::Write { out, ld } => {
-                        let acc = [[s.splat(T::ZERO); C]; R];
-                        let acc = sum::<T, S, O, EXACT, R, C>(s, a.add(i), b.add(j), d, acc);
-                        write::<T, S, R, C>(s, acc, out.add(i * ld + j), ld);
-                    }
-                    Sink::Add { sums, first } => {
-                        let sums = sums.add(i * T::PANEL + j);
-                        // The exact form has T = f64.
-                        let exact = sums.cast::<T>();
-                        let mut acc = [[s.splat(T::ZERO); C]; R];
-                        if EXACT && !first {
-                            acc = read::<T, S, R, C>(s, exact, T::PANEL);
-                        }
-                        let acc = sum::<T, S, O, EXACT, R, C>(s, a.add(i), b.add(j), d, acc);
-                        if EXACT {
-                            write::<T, S, R, C>(s, acc, exact, T::PANEL);
-                        } else {
-                            combine::<T, S, O, R, C>(s, acc, sums);
-                        }
-                    }
+                let sink = match sink {
+                    Sink::Write { out, ld } => Sink::Write {
+                        out: out.add(i * ld + j),
+                        ld,
+                    },
+                    Sink::Add { sums, first } => Sink::Add {
+                        sums: sums.add(i * T::PANEL + j),
+                        first,
+                    },
+                };
+                sub_tile::<T, S, O, EXACT, R, C>(s, a.add(i), b.add(j), d, sink);
+            }
+        }
+    }
+}
+
+/// Runs one register tile.
+///
+/// # Safety
+/// `a` and `b` are valid for `d` components of their panels; the sink is valid for `R` rows of `C`
+/// vectors.
+#[inline(always)]
+unsafe fn sub_tile<
+    T: Element,
+    S: Lanes<T>,
+    O: Step,
+    const EXACT: bool,
+    const R: usize,
+    const C: usize,
+>(
+    s: S,
+    a: *const T,
+    b: *const T,
+    d: usize,
+    sink: Sink<T>,
+) {
+    let zeros = [[s.splat(T::ZERO); C]; R];
+    // SAFETY: the caller promises what each of these asks.
+    unsafe {
+        match sink {
+            Sink::Write { out, ld } => {
+                let acc = sum::<T, S, O, EXACT, R, C>(s, a, b, d, zeros);
+                write::<T, S, R, C>(s, acc, out, ld);
+            }
+            Sink::Add { sums, first } => {
+                // The exact form has T = f64.
+                let exact = sums.cast::<T>();
+                let acc = if EXACT && !first {
+                    read::<T, S, R, C>(s, exact, T::PANEL)
+                } else {
+                    zeros
+                };
+                let acc = sum::<T, S, O, EXACT, R, C>(s, a, b, d, acc);
+                if EXACT {
+                    write::<T, S, R, C>(s, acc, exact, T::PANEL);
+                } else {
+                    combine::<T, S, O, R, C>(s, acc, sums);
                 }
             }
         }

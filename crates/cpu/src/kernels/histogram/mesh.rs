@@ -108,6 +108,37 @@ struct Extent {
     error: f64,
 }
 
+impl Extent {
+    /// That of so many points, whose coordinates lie between the `corners`.
+    fn new(
+        frame: &Frame,
+        [lo, hi]: [&[f64]; 2],
+        periods: Option<[f64; 4]>,
+        points: usize,
+    ) -> Extent {
+        let dimensions = lo.len();
+        let [first, last] = [lo, hi].map(|corner| frame.place(corner));
+        let ends: [(f64, f64); 4] = std::array::from_fn(|k| match periods {
+            _ if k >= dimensions => (0.0, 0.0),
+            Some(l) => (-0.5 * l[k], 0.5 * l[k]),
+            None => (first[k], last[k]),
+        });
+        // Of a coordinate: to single precision, and of its place in the frame.
+        let most = |ends: [f64; 2]| ends[0].abs().max(ends[1].abs());
+        let error = (0..dimensions).fold(0.0f64, |error, k| {
+            let (near, exact) = (most(ends[k].into()), most([lo[k], hi[k]]));
+            error.max(f64::from(f32::EPSILON) * near + 16.0 * f64::EPSILON * exact)
+        });
+        Extent {
+            dimensions,
+            ends,
+            periods,
+            points,
+            error: 2.0 * error,
+        }
+    }
+}
+
 impl Mesh {
     /// Columns whose cells are `reach / parts` wide; none where single precision cannot place the
     /// points.
@@ -249,30 +280,10 @@ impl Meshed {
             Space::Orthorhombic(l) => Some(*l),
             Space::Oblique(_) => return None,
         };
-        let [first, last] = [lo, hi].map(|corner| frame.place(&corner[..dimensions]));
-        let ends: [(f64, f64); 4] = std::array::from_fn(|k| match periods {
-            _ if k >= dimensions => (0.0, 0.0),
-            Some(l) => (-0.5 * l[k], 0.5 * l[k]),
-            None => (first[k], last[k]),
-        });
-        // Of a coordinate: to single precision, and of its place in the frame.
-        let most = |ends: [f64; 2]| ends[0].abs().max(ends[1].abs());
-        let error = (0..dimensions).fold(0.0f64, |error, k| {
-            let (near, exact) = (most(ends[k].into()), most([lo[k], hi[k]]));
-            error.max(f64::from(f32::EPSILON) * near + 16.0 * f64::EPSILON * exact)
-        });
         let points = sides.iter().map(|s| s.len() / dimensions).sum();
-        let mesh = Mesh::new(
-            &Extent {
-                dimensions,
-                ends,
-                periods,
-                points,
-                error: 2.0 * error,
-            },
-            reach,
-            parts,
-        )?;
+        let extent = Extent::new(frame, [&lo, &hi].map(|c| &c[..dimensions]), periods, points);
+        let ends = extent.ends;
+        let mesh = Mesh::new(&extent, reach, parts)?;
         let far = 2.0
             * (ends[mesh.along].1.abs().max(ends[mesh.along].0.abs()) + mesh.period.unwrap_or(0.0))
             + 4.0 * reach;

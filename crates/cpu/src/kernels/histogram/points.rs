@@ -240,36 +240,7 @@ impl Points {
             let single: Vec<&mut [f32]> = columns.iter_mut().filter_map(Iterator::next).collect();
             chunks.push((places, exact, single));
         }
-        let put = |(places, exact, mut to): (&[u32], &mut [f64], Vec<&mut [f32]>)| {
-            let (mut rounding, mut reach) = (0.0f64, 0.0f64);
-            for (at, (place, exact)) in places
-                .iter()
-                .zip(exact.chunks_exact_mut(dimensions))
-                .enumerate()
-            {
-                if *place == GAP {
-                    to[far.0][at] = far.1 as f32;
-                    exact.fill(f64::NAN);
-                    continue;
-                }
-                // Rows in another order: each is asked for before its turn.
-                let soon = places
-                    .get(at + SOON)
-                    .map_or(0, |place| *place as usize * dimensions);
-                nearest(rows.as_ptr().wrapping_add(soon));
-                exact
-                    .iter_mut()
-                    .zip(&rows[*place as usize * dimensions..])
-                    .for_each(|(to, v)| *to = *v);
-                for ((k, x), near) in exact.iter().enumerate().zip(frame.place(exact)) {
-                    let single = near as f32;
-                    to[k][at] = single;
-                    rounding = rounding.max((f64::from(single) - near).abs());
-                    reach = reach.max(x.abs());
-                }
-            }
-            (rounding, reach)
-        };
+        let put = |chunk| put_chunk(frame, rows, chunk, far);
         let larger = |a: (f64, f64), b: (f64, f64)| (a.0.max(b.0), a.1.max(b.1));
         let (rounding, reach) = chunks
             .into_par_iter()
@@ -400,4 +371,42 @@ impl Near for f64 {
         let n = points.len + PAD;
         &points.near[k * n..(k + 1) * n]
     }
+}
+
+/// The places of a chunk, with room for their exact coordinates and for each near one.
+type Chunk<'a> = (&'a [u32], &'a mut [f64], Vec<&'a mut [f32]>);
+
+/// Puts the rows of a chunk in their places; the largest rounding and the largest coordinate.
+fn put_chunk(
+    frame: &Frame,
+    rows: &[f64],
+    (places, exact, mut to): Chunk<'_>,
+    far: (usize, f64),
+) -> (f64, f64) {
+    let dimensions = frame.dimensions;
+    let (mut rounding, mut reach) = (0.0f64, 0.0f64);
+    let points = exact.chunks_exact_mut(dimensions);
+    for (at, (place, exact)) in places.iter().zip(points).enumerate() {
+        if *place == GAP {
+            to[far.0][at] = far.1 as f32;
+            exact.fill(f64::NAN);
+            continue;
+        }
+        // Rows in another order: each is asked for before its turn.
+        let soon = places
+            .get(at + SOON)
+            .map_or(0, |place| *place as usize * dimensions);
+        nearest(rows.as_ptr().wrapping_add(soon));
+        exact
+            .iter_mut()
+            .zip(&rows[*place as usize * dimensions..])
+            .for_each(|(to, v)| *to = *v);
+        for ((k, x), near) in exact.iter().enumerate().zip(frame.place(exact)) {
+            let single = near as f32;
+            to[k][at] = single;
+            rounding = rounding.max((f64::from(single) - near).abs());
+            reach = reach.max(x.abs());
+        }
+    }
+    (rounding, reach)
 }

@@ -24,6 +24,44 @@ pub(super) struct Table<T> {
     end: T,
 }
 
+/// Which cell a value of r² has: its leading bits, from those of the first cell on.
+#[derive(Clone, Copy)]
+struct Keys {
+    shift: u32,
+    base: i32,
+    count: usize,
+}
+
+impl Keys {
+    /// As many bits as give fewer than `most` cells between the edges `first` and `last`.
+    fn new<T: Near>(first: f64, last: f64, most: usize) -> Option<Keys> {
+        let bits = |e: f64, shift: u32| (T::from_f64(e).high_bits() >> shift) as i32;
+        let shift = (0..32).find(|&s| ((bits(last, s) - bits(first, s)) as usize) < most - 3)?;
+        let base = bits(first, shift) - 1;
+        let count = (bits(last, shift) + 3 - base) as usize;
+        Some(Keys { shift, base, count })
+    }
+    /// The least and the largest distance whose r² may fall in cell `c`.
+    fn reach<T: Near>(self, c: usize, relative: f64, error: f64) -> [f64; 2] {
+        let start = |c: usize| self.start::<T>(c).to_f64().sqrt();
+        let low = if c == 0 {
+            0.0
+        } else {
+            (start(c) * (1.0 - relative) - error).max(0.0)
+        };
+        let high = if c + 1 == self.count {
+            f64::INFINITY
+        } else {
+            start(c + 1) * (1.0 + relative) + error
+        };
+        [low, high]
+    }
+    /// The first value of cell `c`.
+    fn start<T: Near>(self, c: usize) -> T {
+        T::from_high_bits(((c as i32 + self.base) as u32) << self.shift)
+    }
+}
+
 impl<T: Near> Table<T> {
     /// None if the arithmetic of `T` cannot tell the edges apart, or values may overflow.
     pub(super) fn new(edges: &Edges, copies: usize, x: &Points, y: &Points) -> Option<Table<T>> {
@@ -40,34 +78,18 @@ impl<T: Near> Table<T> {
         }
         let undecided = (edges.bins() + 3).next_power_of_two() * copies;
         let most = if edges.bins() < 64 { CELLS } else { CELLS * 2 };
-        let bits = |e: f64, shift: u32| (T::from_f64(e).high_bits() >> shift) as i32;
-        let shift = (0..32).find(|&s| ((bits(last, s) - bits(first, s)) as usize) < most - 3)?;
-        let base = bits(first, shift) - 1;
-        let count = (bits(last, shift) + 3 - base) as usize;
+        let keys = Keys::new::<T>(first, last, most)?;
         let error = x.difference_error::<T>(y) * (x.frame().dimensions() as f64).sqrt()
             + if size_of::<T>() == 4 { 1e-22 } else { 1e-160 };
         let relative = 4.0 * T::UNIT + 8.0 * f64::EPSILON;
-        let start = |c: usize| {
-            T::from_high_bits(((c as i32 + base) as u32) << shift)
-                .to_f64()
-                .sqrt()
-        };
         let cell = |c: usize| {
-            let low = if c == 0 {
-                0.0
-            } else {
-                (start(c) * (1.0 - relative) - error).max(0.0)
-            };
-            let high = if c + 1 == count {
-                f64::INFINITY
-            } else {
-                start(c + 1) * (1.0 + relative) + error
-            };
+            let [low, high] = keys.reach::<T>(c, relative, error);
             let (low, high) = (edges.slot(low * low), edges.slot(high * high));
             (low * copies + if low == high { 0 } else { undecided }) as u32
         };
+        let Keys { shift, base, count } = keys;
         // The last cell holds all from its start on.
-        let end = T::from_high_bits(((count as i32 - 1 + base) as u32) << shift);
+        let end = keys.start::<T>(count - 1);
         let cells: Vec<u32> = (0..count).map(cell).collect();
         let lost = cells.iter().filter(|&&c| c & undecided as u32 != 0).count();
         let telling = size_of::<T>() == 8 || lost <= edges.bins() * 2 + 2 || lost * 16 < count;

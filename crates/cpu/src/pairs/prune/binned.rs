@@ -5,7 +5,9 @@ use super::near::{BLOCKS, Near, ROWS};
 use crate::pairs::vm::{Scratch, Vm};
 use crate::pairs::zips;
 use std::ops::Range;
-use zipfold_core::fold::{BLOCK, Histogram, HistogramState, State, Tally};
+use zipfold_core::fold::{
+    BLOCK, Bounded, Histogram, HistogramState, Pairs, Scattered, State, Tally,
+};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Domain, Error, Result};
 use zipfold_plan::Tile;
@@ -177,11 +179,8 @@ impl<'e, 'j> Binned<'e, 'j> {
             count += usize::from(*mark);
         }
         for lane in &lanes[..count] {
-            let lane = usize::from(*lane);
-            self.state
-                .absorb(self.fold, i, columns[lane] as usize, |root| {
-                    self.scratch.root(root)[0][lane]
-                });
+            let line = lane_of(&self.scratch, i, columns, usize::from(*lane));
+            self.fold.absorb_scattered(&mut self.state, &line);
         }
         within
     }
@@ -209,7 +208,8 @@ impl<'e, 'j> Binned<'e, 'j> {
                     continue;
                 }
             }
-            self.state.absorb(self.fold, i, *j as usize, value);
+            let line = lane_of(&self.scratch, i, columns, lane);
+            self.fold.absorb_scattered(&mut self.state, &line);
         }
     }
     /// Counts what is left of a sorted row, of so many columns that were looked at.
@@ -228,6 +228,27 @@ impl<'e, 'j> Binned<'e, 'j> {
             }
         }
         self.tally.skipped += all - looked.max(within);
+    }
+}
+
+/// The value of row `i` against the column of one lane.
+#[inline(always)]
+fn lane_of<'a>(
+    scratch: &'a Scratch<f64>,
+    i: usize,
+    columns: &'a [u32],
+    lane: usize,
+) -> Scattered<'a> {
+    Scattered {
+        pairs: Pairs {
+            place: i,
+            row: i,
+            others: &columns[lane..=lane],
+            half: false,
+        },
+        values: &scratch.all().as_flattened()[lane..],
+        stride: BLOCK,
+        firsts: scratch.firsts(),
     }
 }
 

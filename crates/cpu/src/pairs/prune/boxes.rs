@@ -10,7 +10,7 @@ use crate::pairs::points::{Distances, NOT_FINITE};
 use crate::pairs::program::compile;
 use crate::pairs::rows::Rows;
 use crate::pairs::vm::Vm;
-use zipfold_core::fold::{BLOCK, Fold, RowOp};
+use zipfold_core::fold::{BLOCK, Fold};
 use zipfold_core::pair::bounds::{Bounds, LANES};
 use zipfold_core::{Job, Side, Space};
 use zipfold_plan::executor::Declined;
@@ -65,36 +65,31 @@ impl<'j> Boxes<'j> {
         let space = prune::walked(job, plan.prune);
         let doubled = space.cells != job.space.cells;
         let leaf = if by_points { SMALL_LEAF } else { BLOCK };
-        // Points meet leaves by groups, not by rows.
-        let none = || Rows::empty(low.dim, 0, 0);
-        let singles: &[u32] = if by_points { &[] } else { order_x };
-        let rows = || {
-            if by_points {
-                none()
-            } else {
-                Rows::arranged_by_row(low, Side::X, &x.values, order_x)
-            }
-        };
         let lanes = if code.is_some() {
             jit::lanes::<f64>(plan.isa)
         } else {
             BLOCK
         };
-        let panels = || {
-            if by_points {
-                none()
-            } else {
-                Rows::arranged_by_strip(low, &y.values, of_y, lanes)
-            }
+        // Points meet leaves by groups, not by rows.
+        let [singles, panels]: [&[u32]; 2] = if by_points {
+            [&[], &[]]
+        } else {
+            [order_x, of_y]
         };
-        let boxes = || {
+        let of_x = || {
             (
+                Rows::arranged_by_row(low, Side::X, &x.values, singles),
                 Level::over_rows(&x, singles, 1),
                 Level::over_rows(&x, order_x, GROUP),
             )
         };
-        let columns = || (panels(), Tree::new(&y, of_y, leaf));
-        let ((rows, (points, groups)), (panels, tree)) = rayon::join(|| (rows(), boxes()), columns);
+        let columns = || {
+            (
+                Rows::arranged_by_strip(low, &y.values, panels, lanes),
+                Tree::new(&y, of_y, leaf),
+            )
+        };
+        let ((rows, points, groups), (panels, tree)) = rayon::join(of_x, columns);
         let distances = match by_points {
             true => Some(Distances::arranged(job, order_x, of_y).ok_or(NOT_FINITE)?),
             false => None,
@@ -135,11 +130,9 @@ impl<'j> Boxes<'j> {
 
 /// Whether the one fold looks for the best values, and no cut-off decides too.
 fn looks_for_best(job: &Job) -> bool {
-    let best = match job.folds.as_slice() {
-        [Fold::Nearest(_) | Fold::Top(_)] => true,
-        [Fold::Rows(f)] => f.op != RowOp::Count,
-        _ => false,
+    let [fold] = job.folds.as_slice() else {
+        return false;
     };
-    let ends = matches!(job.folds.as_slice(), [Fold::Extremes(_)]);
-    ends || (best && job.near_root.is_none())
+    let best = fold.best().is_some() && job.near_root.is_none();
+    best || matches!(fold, Fold::Extremes(_))
 }

@@ -2,8 +2,7 @@
 //! nothing. And what a value must not exceed to be among the best of all pairs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use zipfold_core::fold::{Extremes, ExtremesState, Fold};
-use zipfold_core::pair::interval::Span;
+use zipfold_core::fold::{Fold, State};
 
 /// What all threads know of the values of a fold; numbers as bits in their order.
 #[derive(Debug)]
@@ -11,7 +10,7 @@ pub(super) struct Limits {
     /// By root of [`Extremes`]: the least and the largest value.
     ends: Vec<[AtomicU64; 2]>,
     /// By fold, of `Top`: the worst of k values that some thread has found.
-    worst: Vec<AtomicU64>,
+    worst: Vec<Option<AtomicU64>>,
 }
 
 impl Limits {
@@ -29,19 +28,29 @@ impl Limits {
             ends,
             worst: folds
                 .iter()
-                .map(|_| AtomicU64::new(key(f64::INFINITY)))
+                .map(|fold| {
+                    matches!(fold, Fold::Top(_)).then(|| AtomicU64::new(key(f64::INFINITY)))
+                })
                 .collect(),
         }
     }
-    /// What a value of fold `at`, a `Top`, must not exceed to matter.
-    pub(super) fn worst(&self, at: usize) -> f64 {
-        number(self.worst[at].load(Ordering::Relaxed))
+    /// What a value of fold `at` must not exceed to matter, where it is a `Top`.
+    #[inline]
+    pub(super) fn worst(&self, at: usize) -> Option<f64> {
+        let worst = self.worst[at].as_ref()?;
+        Some(number(worst.load(Ordering::Relaxed)))
     }
-    /// Takes the worst of k values of fold `at` that one thread has found.
-    pub(super) fn tighten(&self, at: usize, worst: Option<f64>) {
-        worst.filter(|v| !v.is_nan()).into_iter().for_each(|v| {
-            self.worst[at].fetch_min(key(v), Ordering::Relaxed);
-        });
+    /// Takes what one thread has found of fold `at`.
+    #[inline]
+    pub(super) fn learn(&self, at: usize, found: &State) {
+        if let State::Extremes(found) = found {
+            self.widen(found.ends());
+        } else if let (State::Top(found), Some(worst)) = (found, &self.worst[at])
+            && let Some(bound) = found.bound().filter(|bound| !bound.is_nan())
+            && bound < number(worst.load(Ordering::Relaxed))
+        {
+            worst.fetch_min(key(bound), Ordering::Relaxed);
+        }
     }
     /// The least and the largest value of root number `at`.
     pub(super) fn ends(&self, at: usize) -> [f64; 2] {
@@ -49,19 +58,12 @@ impl Limits {
             .each_ref()
             .map(|end| number(end.load(Ordering::Relaxed)))
     }
-    /// Takes what one thread has found.
-    pub(super) fn widen(&self, found: &ExtremesState) {
-        for (ends, [least, largest]) in self.ends.iter().zip(found.ends()) {
+    /// Takes extremes that one thread has found.
+    fn widen(&self, found: &[[f64; 2]]) {
+        for (ends, [least, largest]) in self.ends.iter().zip(found) {
             ends[0].fetch_min(key(*least), Ordering::Relaxed);
             ends[1].fetch_max(key(*largest), Ordering::Relaxed);
         }
-    }
-    /// Whether values of these spans by root change nothing.
-    pub(super) fn enclose(&self, fold: &Extremes, span: impl Fn(usize) -> Span) -> bool {
-        fold.roots.iter().enumerate().all(|(at, root)| {
-            let ([least, largest], span) = (self.ends(at), span(*root));
-            span.lo >= least && span.hi <= largest
-        })
     }
 }
 

@@ -8,6 +8,7 @@
 
 mod binned;
 mod boxes;
+mod fused;
 mod grid;
 mod limits;
 mod meshes;

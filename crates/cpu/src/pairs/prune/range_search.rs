@@ -197,15 +197,15 @@ impl Executor for RangeSearch<'_> {
         let rows = tiles::rows(tiles);
         let mut tally = Tally::default();
         let order = [self.orders.of(Side::X), self.orders.of(Side::Y)];
-        let mut part = match &self.job.folds[0] {
-            Fold::Select(fold) => Part::Matches(Matches::new(
-                fold,
-                sink,
-                self.job.space.is_triangular(),
-                order,
-            )),
-            Fold::Extremes(_) => Part::Ends,
-            _ => Part::Lists(rows.start, vec![vec![]; rows.len()]),
+        let half = self.job.space.is_triangular();
+        let mut part = match (self.question, &self.job.folds[0]) {
+            (Question::Within(_), Fold::Select(fold)) => {
+                Part::Matches(Matches::new(fold, sink, half, order))
+            }
+            (Question::Extremes, _) => Part::Ends,
+            (Question::Nearest(_) | Question::Within(_), _) => {
+                Part::Lists(rows.start, vec![vec![]; rows.len()])
+            }
         };
         for tile in tiles {
             for start in tile.rows.clone().step_by(STEP) {

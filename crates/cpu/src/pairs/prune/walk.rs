@@ -4,14 +4,14 @@
 use super::boxes::{Boxes, GROUP};
 use super::sheet::{Run, Sheet};
 use super::tree::Level;
-use super::verdict::{Judge, Verdict, Whole, falling, wants_largest};
+use super::verdict::{Judge, Verdict};
 use crate::kernels::histogram::{Histogram as Sweep, Span, Strip};
 use crate::pairs::points::Distances;
 use crate::pairs::vm::Scratch;
 use std::cmp;
 use std::collections::BinaryHeap;
 use std::ops::Range;
-use zipfold_core::fold::{Extremes, Fold, Tally};
+use zipfold_core::fold::{Extremes, Fold, Tally, Whole};
 use zipfold_core::pair::bounds::{Bounds, LANES};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Domain, Result, Side};
@@ -347,17 +347,9 @@ impl<'e, 'j> Walk<'e, 'j> {
     /// Leaves in ascending order of the best value they may hold, until none can improve any row of
     /// the group.
     fn nearest_first(&mut self, rows: Range<usize>) -> Result<()> {
-        let fold = &self.pruned.job.folds[0];
-        let (root, largest) = if let Fold::Nearest(f) = fold {
-            (f.root, f.largest)
-        } else if let Fold::Rows(f) = fold {
-            (f.root, wants_largest(f))
-        } else if let Fold::Top(f) = fold {
-            (f.root, f.largest)
-        } else {
-            (0, false)
-        };
-        self.search(&rows, (root, largest), |walk| walk.sheet.worst(0, &rows))?;
+        let best = self.pruned.job.folds[0].best();
+        let wanted = best.map_or((0, false), |best| (best.root, best.largest));
+        self.search(&rows, wanted, |walk| walk.sheet.worst(0, &rows))?;
         self.rest(rows);
         Ok(())
     }
@@ -459,7 +451,7 @@ impl<'e, 'j> Walk<'e, 'j> {
             }
             let known = (0..self.pruned.job.low.formula.roots.len())
                 .all(|r| self.bounds.root(r).at(lane).is_known());
-            let best = falling(self.bounds.root(root).at(lane), largest).lo;
+            let best = self.bounds.root(root).at(lane).falling(largest).lo;
             let best = if known { best } else { f64::NEG_INFINITY };
             let beaten = best > worst;
             if !beaten {
@@ -477,12 +469,6 @@ impl<'e, 'j> Walk<'e, 'j> {
         let first = leaf * self.pruned.tree.leaf;
         let values = &self.scratch;
         let lanes = run.start - first..run.end - first;
-        let nan_at = |l: usize| {
-            let is_nan = |root: usize| values.root(root).iter().any(|v| v[l].is_nan());
-            job.folds
-                .iter()
-                .any(|fold| fold.meets_nan(is_nan, |root| values.root(root)[0][l]))
-        };
         let clean = !values.all().iter().any(|v| {
             v[lanes.clone()]
                 .iter()
@@ -491,62 +477,71 @@ impl<'e, 'j> Walk<'e, 'j> {
         let near = job.near_root.zip(job.space.near_square());
         if clean && near.is_none() {
             self.tally.counted += job.space.count(&(row..row + 1), run);
-            self.sheet.absorb(&Run {
-                row,
-                cols: run.clone(),
-                values,
-                lane: lanes.start,
-            });
+            self.hand_over(row, first, lanes);
             return;
         }
         let mut open: Option<usize> = None;
         for l in lanes.clone() {
-            let far = near.is_some_and(|(root, limit)| !values.root(root)[0][l].le(&limit));
-            let nan = !far && !clean && nan_at(l);
-            let column = first + l;
-            let cells = if self.pruned.doubled {
-                job.space.count(&(row..row + 1), &(column..column + 1))
-            } else {
-                1
-            };
-            if nan && cells > 0 {
-                let (i, j) = (
-                    self.pruned.order(Side::X)[row] as u64,
-                    self.pruned.order(Side::Y)[column] as u64,
-                );
-                let cell = if job.space.is_triangular() {
-                    (i.min(j), i.max(j))
-                } else {
-                    (i, j)
-                };
-                self.tally.first_nan = Some(self.tally.first_nan.map_or(cell, |f| f.min(cell)));
-            }
+            let far = near.is_some_and(|(root, limit)| !self.scratch.root(root)[0][l].le(&limit));
+            let nan = !far && !clean && self.is_nan(l);
             let out = far || (nan && job.nan == NanPolicy::Skip);
-            self.tally.far += if far { cells } else { 0 };
-            self.tally.nan += if nan && out { cells } else { 0 };
-            self.tally.counted += if out { 0 } else { cells };
+            self.tell(row, first + l, [far, nan, out]);
             match (out, open) {
                 (false, None) => open = Some(l),
                 (true, Some(from)) => {
-                    self.sheet.absorb(&Run {
-                        row,
-                        cols: first + from..column,
-                        values,
-                        lane: from,
-                    });
+                    self.hand_over(row, first, from..l);
                     open = None;
                 }
-                _ => {}
+                (false, Some(_)) | (true, None) => {}
             }
         }
         if let Some(from) = open {
-            self.sheet.absorb(&Run {
-                row,
-                cols: first + from..run.end,
-                values,
-                lane: from,
-            });
+            self.hand_over(row, first, from..lanes.end);
         }
+    }
+    /// Whether a NaN of lane `l` reaches a fold.
+    fn is_nan(&self, l: usize) -> bool {
+        let values = &self.scratch;
+        let is_nan = |root: usize| values.root(root).iter().any(|v| v[l].is_nan());
+        let folds = &self.pruned.job.folds;
+        folds
+            .iter()
+            .any(|fold| fold.meets_nan(is_nan, |root| values.root(root)[0][l]))
+    }
+    /// Counts the pair of sorted `row` and `column`: beyond the cut-off, with a NaN, left out.
+    #[inline(always)]
+    fn tell(&mut self, row: usize, column: usize, [far, nan, out]: [bool; 3]) {
+        let job = self.pruned.job;
+        let cells = if self.pruned.doubled {
+            job.space.count(&(row..row + 1), &(column..column + 1))
+        } else {
+            1
+        };
+        if nan && cells > 0 {
+            let (i, j) = (
+                self.pruned.order(Side::X)[row] as u64,
+                self.pruned.order(Side::Y)[column] as u64,
+            );
+            let cell = if job.space.is_triangular() {
+                (i.min(j), i.max(j))
+            } else {
+                (i, j)
+            };
+            self.tally.first_nan = Some(self.tally.first_nan.map_or(cell, |f| f.min(cell)));
+        }
+        self.tally.far += if far { cells } else { 0 };
+        self.tally.nan += if nan && out { cells } else { 0 };
+        self.tally.counted += if out { 0 } else { cells };
+    }
+    /// Hands some lanes of an evaluated run to the folds; column `first` has lane 0.
+    #[inline(always)]
+    fn hand_over(&mut self, row: usize, first: usize, lanes: Range<usize>) {
+        self.sheet.absorb(&Run {
+            row,
+            cols: first + lanes.start..first + lanes.end,
+            values: &self.scratch,
+            lane: lanes.start,
+        });
     }
 }
 

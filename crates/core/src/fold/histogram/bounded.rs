@@ -1,0 +1,56 @@
+//! What bounds make of a histogram: one cell for a box of pairs, or nothing.
+
+use super::{Axis, Histogram, HistogramState};
+use crate::fold::{Bounded, Known, Scattered, Whole};
+use crate::pair::interval::Span;
+
+impl Bounded for Histogram {
+    #[inline]
+    fn settles(&self, span: impl Fn(usize) -> Span, known: bool, _: &impl Known) -> Option<Whole> {
+        // One axis that leaves all pairs out says enough, whatever the values of others.
+        if self.is_outside(&span) {
+            return Some(Whole::Cell(self.cells() - 1, false));
+        }
+        known.then(|| self.one_cell(span))?
+    }
+    fn absorb_scattered(&self, state: &mut HistogramState, line: &Scattered<'_>) {
+        for (at, j) in line.pairs.others.iter().enumerate() {
+            state.absorb(self, line.pairs.row, *j as usize, |root| {
+                line.values[line.firsts[root] * line.stride + at]
+            });
+        }
+    }
+    fn settle_cells(&self, state: &mut HistogramState, whole: Whole, cells: u64) {
+        if let Whole::Cell(cell, _) = whole {
+            state.counts[cell] += cells;
+        }
+    }
+}
+
+impl Histogram {
+    /// Whether one of several axes leaves all pairs out.
+    fn is_outside(&self, span: impl Fn(usize) -> Span) -> bool {
+        let outside = |axis: &Axis| {
+            let s = span(axis.root);
+            let [a, b] = [s.lo, s.hi].map(|v| axis.place(v));
+            s.is_known() && a == b && (a == 0 || a > axis.bins())
+        };
+        self.axes.len() > 1 && self.axes.iter().any(outside)
+    }
+    /// One cell for all values, unless weights or means inside the grid need them one by one.
+    fn one_cell(&self, span: impl Fn(usize) -> Span) -> Option<Whole> {
+        let mut cell = 0;
+        let mut inside = true;
+        for axis in &self.axes {
+            let s = span(axis.root);
+            let place = axis.place(s.lo);
+            if place != axis.place(s.hi) {
+                return None;
+            }
+            cell = cell * (axis.bins() + 2) + place;
+            inside &= place >= 1 && place <= axis.bins();
+        }
+        let summed = self.mean || self.weights.is_some();
+        (!inside || !summed).then_some(Whole::Cell(cell, inside))
+    }
+}

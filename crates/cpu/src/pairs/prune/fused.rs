@@ -1,0 +1,133 @@
+//! Loops of this processor that serve a fold in the place of its own (`Bounded::absorb_scattered`),
+//! in runs that leave pairs out: the table says which folds have one. An answer has the same bits
+//! either way.
+
+use crate::kernels::compress::{Pages, Predicate, append_matching};
+use crate::kernels::top_k::TopK;
+use std::ops::Range;
+use zipfold_core::fold::{Fold, Nearest, NearestState, Scattered, Select, State};
+use zipfold_vector::simd::Isa;
+
+/// A loop for one fold and a unit of sorted rows.
+pub(super) trait Fused {
+    /// Takes the values of some pairs.
+    fn absorb(&mut self, state: &mut State, line: &Scattered<'_>);
+    /// Returns what a value must not exceed to matter to any of the sorted `rows`, where the loop
+    /// keeps values itself; NaN while every value matters.
+    fn worst(&self, rows: &Range<usize>) -> Option<f64>;
+    /// Moves what the loop kept into the state.
+    fn finish(&mut self, state: &mut State);
+}
+
+/// Makes the loop for a fold, where it is of the kind.
+type Make<'e> = fn(&'e Fold, &Range<usize>, Isa) -> Option<Box<dyn Fused + 'e>>;
+
+/// Returns the loop that serves `fold` over the sorted `rows`, if there is one.
+pub(super) fn fused<'e>(
+    fold: &'e Fold,
+    rows: &Range<usize>,
+    isa: Isa,
+) -> Option<Box<dyn Fused + 'e>> {
+    let table: [Make<'e>; 2] = [Lists::make, Matches::make];
+    table.into_iter().find_map(|make| make(fold, rows, isa))
+}
+
+/// Lists of the nearest, which compare a vector of values with the worst one kept, and which long
+/// lists select in bulk: a list of the fold's own moves its entries for each value that it takes.
+struct Lists<'e> {
+    fold: &'e Nearest,
+    isa: Isa,
+    start: usize,
+    lists: Vec<TopK<f64>>,
+    negated: Vec<f64>,
+}
+
+impl<'e> Lists<'e> {
+    fn make(fold: &'e Fold, rows: &Range<usize>, isa: Isa) -> Option<Box<dyn Fused + 'e>> {
+        let Fold::Nearest(fold) = fold else {
+            return None;
+        };
+        Some(Box::new(Lists {
+            fold,
+            isa,
+            start: rows.start,
+            lists: rows.clone().map(|_| TopK::new(fold.k)).collect(),
+            negated: vec![],
+        }))
+    }
+}
+
+impl Fused for Lists<'_> {
+    fn absorb(&mut self, _: &mut State, line: &Scattered<'_>) {
+        let values = line.scalars(self.fold.root);
+        let list = &mut self.lists[line.pairs.place - self.start];
+        if self.fold.largest {
+            self.negated.clear();
+            self.negated.extend(values.iter().map(|v| -*v));
+            list.offer_named(self.isa, &self.negated, line.pairs.others);
+        } else {
+            list.offer_named(self.isa, values, line.pairs.others);
+        }
+    }
+    fn worst(&self, rows: &Range<usize>) -> Option<f64> {
+        let worst = self.lists[rows.start - self.start..rows.end - self.start]
+            .iter()
+            .map(|list| list.bound().unwrap_or(f64::NAN));
+        Some(worst.fold(f64::NEG_INFINITY, |a, b| {
+            // The larger of two numbers; NaN stays.
+            if a.is_nan() || b <= a { a } else { b }
+        }))
+    }
+    fn finish(&mut self, state: &mut State) {
+        let list = |list: &mut TopK<f64>| {
+            let entries = list.finish().iter();
+            entries.map(|(v, j)| (*v, u64::from(*j))).collect()
+        };
+        let lists = self.lists.iter_mut().map(list).collect();
+        *state = State::Nearest(NearestState::of_rows(self.start, lists));
+    }
+}
+
+/// Matches of a join, found by vectors.
+struct Matches<'e> {
+    fold: &'e Select,
+    isa: Isa,
+    pages: Pages,
+}
+
+impl<'e> Matches<'e> {
+    fn make(fold: &'e Fold, _: &Range<usize>, isa: Isa) -> Option<Box<dyn Fused + 'e>> {
+        let Fold::Select(fold) = fold else {
+            return None;
+        };
+        Some(Box::new(Matches {
+            fold,
+            isa,
+            pages: Pages::default(),
+        }))
+    }
+}
+
+impl Fused for Matches<'_> {
+    fn absorb(&mut self, state: &mut State, line: &Scattered<'_>) {
+        let State::Select(state) = state else {
+            return;
+        };
+        self.pages.clear();
+        // Truth values are 0 and 1. A page holds more than a block of columns, so that there is
+        // always room.
+        let holds = line.scalars(self.fold.root);
+        let full = append_matching(self.isa, Predicate::AtLeast, holds, 1.0, 0, &mut self.pages);
+        debug_assert!(full.is_ok(), "a page is larger than a block");
+        let values = self.fold.value.map(|root| line.scalars(root));
+        for at in self.pages.slices().flatten() {
+            let at = *at as usize;
+            let value = values.map(|values| values[at]);
+            self.fold.keep(state, &line.pairs, at, value);
+        }
+    }
+    fn worst(&self, _: &Range<usize>) -> Option<f64> {
+        None
+    }
+    fn finish(&mut self, _: &mut State) {}
+}
