@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod beside;
+mod branch;
 mod checkpoint;
 mod closure;
 mod contract;
