@@ -17,6 +17,7 @@ pub mod rectangle;
 pub mod rows;
 pub mod runtime;
 pub mod skeleton;
+mod tile;
 pub mod twin;
 pub mod wanted;
 
