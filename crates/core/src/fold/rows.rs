@@ -55,7 +55,8 @@ impl RowOp {
             RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax
         )
     }
-    /// Whether the operation takes the largest value.
+    /// Returns whether the operation takes the largest value.
+    #[doc(hidden)]
     pub fn wants_largest(self) -> bool {
         matches!(self, RowOp::Max | RowOp::Argmax)
     }
