@@ -51,8 +51,8 @@ pub use crate::query::{Answer, Explained, Query};
 pub use crate::warnings::Warnings;
 /// ```
 /// use zipfold::{Budget, Options, Table, pairs};
-/// let budget = Budget::new(1 << 20);
-/// assert_eq!(budget.limit(), 1 << 20);
+/// let budget = Budget::new(1 << 24);
+/// assert_eq!(budget.limit(), 1 << 24);
 /// let x = Table::f64(2, 1, vec![0.0, 2.0])?;
 /// let options = Options { budget: budget.clone(), ..Options::default() };
 /// let question = pairs(&x).fold(zipfold::problem::FoldSpec::Matrix {});
@@ -73,7 +73,7 @@ pub use zipfold_core::data::Data;
 /// ```
 /// use zipfold::{Blame, Table, pairs};
 /// let x = Table::f64(2, 1, vec![0.0, 2.0])?;
-/// let error = pairs(&x).metric("euclid").matrix().unwrap_err();
+/// let error = pairs(&x).metric("nonsense").matrix().unwrap_err();
 /// assert_eq!(error.blame(), Blame::Request); // the question has to change, not the data
 /// # Ok::<(), zipfold::Error>(())
 /// ```
@@ -118,7 +118,7 @@ pub use zipfold_core::message::Message;
 /// let data = Data { x: Table::f64(2, 1, vec![0.0, 2.0])?, y: None, weights: vec![None] };
 /// let options = Options::default();
 /// let answer = Query::new(&problem, &data, &options).run()?;
-/// assert_eq!(answer.outcome.cells, 4);
+/// assert_eq!(answer.outcome.cells, 3); // i <= j
 /// # Ok::<(), zipfold::Error>(())
 /// ```
 pub use zipfold_core::problem::Problem;
@@ -150,7 +150,7 @@ pub use zipfold_core::table::Table;
 /// let x = Table::f64(3, 1, vec![0.0, 1.0, 3.0])?;
 /// let question = pairs(&x).fold(zipfold::problem::FoldSpec::Matrix {});
 /// let plan: Plan = question.query(&Options::default()).plan()?;
-/// assert_eq!((plan.backend.as_str(), plan.cells), ("cpu", 9));
+/// assert_eq!((plan.backend.as_str(), plan.cells), ("cpu", 6)); // i <= j
 /// # Ok::<(), zipfold::Error>(())
 /// ```
 pub use zipfold_plan::Plan;
@@ -445,7 +445,7 @@ pub mod shares {
     /// }
     /// let problem = problem_of("share 0", &shares[0].1)?;
     /// let (data, options) = (Data { x, y: None, weights: vec![None] }, Options::default());
-    /// assert_eq!(merge(&problem, &data, shares, &options)?.outcome.cells, 16);
+    /// assert_eq!(merge(&problem, &data, shares, &options)?.outcome.cells, 12); // without the rows themselves
     /// # Ok::<(), zipfold::Error>(())
     /// ```
     pub use crate::shards::{merge, part, problem_of};
@@ -555,7 +555,7 @@ pub mod network {
     /// impl Semiring for Paths {
     ///     type Value = u32;
     ///     fn zero(&self) -> u32 { 0 }
-    ///     fn one(&self) -> u32 { 1 }
+    ///     fn unit(&self) -> u32 { 1 }
     ///     fn add(&self, a: u32, b: u32) -> u32 { (a + b) % 1000 }
     ///     fn mul(&self, a: u32, b: u32) -> u32 { (a * b) % 1000 }
     /// }
@@ -603,7 +603,7 @@ pub mod network {
     /// let [model, seen] = ["uai", "evid"].map(|s| folder.join(format!("zipfold-{}-e.{s}", std::process::id())));
     /// std::fs::write(&model, "MARKOV\n1\n2\n1\n1 0\n2\n0.5 0.5\n").expect("a folder for the example");
     /// std::fs::write(&seen, "1 0 1\n").expect("a folder for the example");
-    /// let budget = Budget::new(1 << 20);
+    /// let budget = Budget::new(1 << 24);
     /// let network = read_network(&model, &budget)?;
     /// let evidence = read_evidence(&seen, &network, &budget)?;
     /// assert_ne!(evidence, zipfold::network::Evidence::none());

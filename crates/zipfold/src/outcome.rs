@@ -59,7 +59,7 @@ impl Output {
 /// let x = Table::f64(2, 1, vec![0.0, 2.0])?;
 /// let (question, options) = (pairs(&x).fold(zipfold::problem::FoldSpec::Matrix {}), Options::default());
 /// let outcome: Outcome = question.run(&options)?.outcome;
-/// assert_eq!((outcome.cells, outcome.tally.counted, outcome.warnings.len()), (4, 4, 0));
+/// assert_eq!((outcome.cells, outcome.tally.counted, outcome.warnings.len()), (3, 3, 0)); // i <= j
 /// # Ok::<(), zipfold::Error>(())
 /// ```
 #[must_use]
