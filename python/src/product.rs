@@ -15,7 +15,6 @@ use zipfold::{Error, Result};
 /// The table over `keep` of the product of all tables; rows-major, the last variable fastest.
 #[pyfunction]
 #[pyo3(signature = (semiring, cards, tables, keep, memory, threads, device=None))]
-#[allow(clippy::too_many_arguments)]
 pub(crate) fn sum_product<'py>(
     py: Python<'py>,
     semiring: &str,

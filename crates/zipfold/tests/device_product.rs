@@ -594,9 +594,8 @@ fn a_device_that_fails_leaves_its_tables_to_the_host() {
     let mut product =
         PreparedOnDevice::<f64>::new(Numeric::Sum, &cards, &scopes, &keep, &settings).unwrap();
     let len = |s: &Vec<usize>| s.iter().map(|v| cards[*v]).product::<usize>();
-    let bare: Vec<(Vec<usize>, Vec<f64>)> = scopes
-        .iter()
-        .map(|s| (s.clone(), numbers(&mut random, len(s), Numeric::Sum)))
+    let bare: Vec<(Vec<usize>, Vec<f64>)> = (scopes.iter().cloned())
+        .map(|s| (s.clone(), numbers(&mut random, len(&s), Numeric::Sum)))
         .collect();
     for (at, (_, values)) in bare.iter().enumerate() {
         product.put(at, values).unwrap();

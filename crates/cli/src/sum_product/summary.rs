@@ -24,7 +24,7 @@ pub(crate) fn print(printer: Printer, all: &[(&'static str, Row)], seconds: f64)
                 .collect::<Vec<_>>();
             for who in ["one_core", "all_cores", "joins", "paged"] {
                 let rate = |row: &&Row| Some(number(row, "operations")? / number(row, who)?);
-                let rates: Vec<f64> = rows.iter().filter_map(rate).collect();
+                let rates: Vec<f64> = rows.iter().filter_map(|r| rate(&r)).collect();
                 line(
                     printer,
                     &format!("{who} {name} {entries}, operations/s"),
@@ -61,7 +61,7 @@ fn paged(printer: Printer, all: &[(&'static str, Row)], name: &str) -> Result<()
         &two,
     )?;
     let knapsack = |row: &&Row| Some(number(row, "exact")? / number(row, "greedy")?);
-    let knapsacks: Vec<f64> = hardware.iter().filter_map(knapsack).collect();
+    let knapsacks: Vec<f64> = hardware.iter().filter_map(|r| knapsack(&r)).collect();
     line(
         printer,
         &format!("exact / greedy knapsack, {name}"),
@@ -98,7 +98,7 @@ fn paged(printer: Printer, all: &[(&'static str, Row)], name: &str) -> Result<()
     let overheads = rows_of(all, "overheads", name);
     for part in ["planning", "compiling", "upload", "download"] {
         let share = |row: &&Row| Some(number(row, part)? / number(row, "kernel")?);
-        let shares: Vec<f64> = overheads.iter().filter_map(share).collect();
+        let shares: Vec<f64> = overheads.iter().filter_map(|r| share(&r)).collect();
         line(printer, &format!("{part} / kernel, {name}"), &shares, &two)?;
     }
     Ok(())
