@@ -19,7 +19,7 @@ mod there;
 
 use crate::args::BenchArgs;
 use crate::ask;
-use draw::{BucketDefinition, RandomBucket};
+use draw::{Definition, Drawn};
 use rows::{Cell, Printer, Row};
 use sections::Bench;
 use std::time::Instant;
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     summary::print(printer, &all, begin.elapsed().as_secs_f64())
 }
 
-fn definition(args: &BenchArgs) -> Result<BucketDefinition> {
+fn definition(args: &BenchArgs) -> Result<Definition> {
     let (text, name) = match &args.definition {
         None => (BUILT_IN.to_string(), "the definition built in".to_string()),
         Some(path) => {
@@ -89,7 +89,7 @@ fn definition(args: &BenchArgs) -> Result<BucketDefinition> {
             (text.as_str().to_string(), path.display().to_string())
         }
     };
-    let mut definition: BucketDefinition = toml::from_str(&text)
+    let mut definition: Definition = toml::from_str(&text)
         .map_err(|e| Error::input(e.message().to_string()).at(name.clone()))?;
     if let Some(buckets) = args.buckets {
         definition.buckets = buckets;
@@ -105,7 +105,7 @@ fn definition(args: &BenchArgs) -> Result<BucketDefinition> {
 fn precision<T: Real>(
     args: &BenchArgs,
     device: Wanted,
-    (sections, buckets): (&[&'static str], &[RandomBucket]),
+    (sections, buckets): (&[&'static str], &[Drawn]),
     begin: Instant,
     all: &mut Vec<(&'static str, Row)>,
 ) -> Result<()> {

@@ -9,7 +9,6 @@ use crate::emit::{fill, header, type_name};
 use crate::paged::Contraction;
 use crate::pages::Pages;
 use crate::runtime::{Arg, Device, Grid, Kernel, Memory, Plain};
-use crate::tile::{TILES, Tile};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use zipfold_core::{Blame, Error, Opt, Precision, Result};
@@ -19,6 +18,82 @@ use zipfold_product::cpu::bucket::Mode;
 use zipfold_product::cpu::shape::{Digit, Shape, offsets};
 use zipfold_product::plan::places::Link;
 use zipfold_product::remote::{Items, ItemsMut, Numbers, Remote};
+
+/// A tile of rows and columns, and how threads share it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Tile {
+    rows: usize,
+    columns: usize,
+    /// Rows of one thread.
+    tall: usize,
+    /// Columns of one thread.
+    wide: usize,
+    /// Values of the folded index that are fetched at a time.
+    step: usize,
+}
+
+impl Tile {
+    fn threads(self) -> usize {
+        self.rows * self.columns / (self.tall * self.wide)
+    }
+    /// The share of the peak that a thread's operands leave: each pair of fragments is read from
+    /// shared memory.
+    fn share(self) -> f64 {
+        let (tall, wide) = (self.tall as f64, self.wide as f64);
+        let operations = tall * wide;
+        0.9 * operations / (operations + 2.0 * (tall / 4.0 + wide))
+    }
+}
+
+/// The tiles, for single and for double precision.
+const TILES: [[Tile; 3]; 2] = [
+    [
+        Tile {
+            rows: 128,
+            columns: 128,
+            tall: 8,
+            wide: 8,
+            step: 8,
+        },
+        Tile {
+            rows: 64,
+            columns: 64,
+            tall: 4,
+            wide: 4,
+            step: 8,
+        },
+        Tile {
+            rows: 16,
+            columns: 256,
+            tall: 4,
+            wide: 4,
+            step: 16,
+        },
+    ],
+    [
+        Tile {
+            rows: 64,
+            columns: 128,
+            tall: 8,
+            wide: 4,
+            step: 8,
+        },
+        Tile {
+            rows: 64,
+            columns: 64,
+            tall: 4,
+            wide: 4,
+            step: 8,
+        },
+        Tile {
+            rows: 16,
+            columns: 128,
+            tall: 4,
+            wide: 2,
+            step: 16,
+        },
+    ],
+];
 
 /// What a kernel is compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,7 +155,7 @@ pub struct Contractor {
     device: Device,
     precision: Precision,
     kernels: Mutex<HashMap<Code, Arc<Kernel>>>,
-    ready: Mutex<HashMap<(Shape, KernelChoice, bool), Arc<Ready>>>,
+    ready: Mutex<HashMap<(Shape, Way, bool), Arc<Ready>>>,
     /// Where the paper's kernel takes the joins that have its form.
     pages: Option<Pages>,
     /// Its kernels.
@@ -225,7 +300,7 @@ impl Contractor {
     }
     /// What a join needs, by the kernel and in the parts that `whole` has, of which it is a piece.
     fn ready(&self, shape: &Shape, whole: &Shape, max: bool) -> Result<Arc<Ready>> {
-        let way = KernelChoice::new(whole, self.precision, self.device.facts.units);
+        let way = Way::new(whole, self.precision, self.device.facts.units);
         let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (shape.clone(), way, max);
         if let Some(found) = ready.get(&key) {
@@ -439,14 +514,14 @@ fn is_wide(shape: &Shape, parts: usize) -> bool {
 
 /// How a join is made: what decides the order in which an entry is summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct KernelChoice {
+struct Way {
     /// The tile of the kernel with tiles; none where entries are visited one by one.
     tile: Option<Tile>,
     /// Parts of the folded index.
     parts: usize,
 }
 
-impl KernelChoice {
+impl Way {
     /// The kernel for `shape` that is predicted to take the least time.
     fn new(shape: &Shape, precision: Precision, units: usize) -> Self {
         let summed = shape.digits.iter().filter(|d| d.summed);
@@ -467,7 +542,7 @@ impl KernelChoice {
             Some((tile, tiles)) => (Some(tile), tiles, PART.max(8 * tile.step)),
             None => (None, shape.out_len.div_ceil(THREADS), PART),
         };
-        KernelChoice {
+        Way {
             tile,
             parts: parts(groups, depth, least, units),
         }
@@ -475,7 +550,7 @@ impl KernelChoice {
 }
 
 /// The kernel for `shape` that `way` says, with its arguments on the device.
-fn set_out(shape: &Shape, max: bool, way: KernelChoice, device: &Device) -> Result<Ready> {
+fn set_out(shape: &Shape, max: bool, way: Way, device: &Device) -> Result<Ready> {
     let kept: Vec<&Digit> = shape.kept().collect();
     let summed: Vec<&Digit> = shape.digits.iter().filter(|d| d.summed).collect();
     let depth: usize = summed.iter().map(|d| d.card).product();

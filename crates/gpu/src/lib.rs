@@ -17,7 +17,6 @@ pub mod rectangle;
 pub mod rows;
 pub mod runtime;
 pub mod skeleton;
-mod tile;
 pub mod twin;
 pub mod wanted;
 

@@ -125,7 +125,7 @@ struct Choice {
 
 /// What joins are placed for.
 #[derive(Clone, Copy)]
-struct JoinTarget<'a> {
+struct Target<'a> {
     facts: &'a Facts,
     pages: Option<&'a Pages>,
     settings: Asked<'a>,
@@ -133,7 +133,7 @@ struct JoinTarget<'a> {
 
 impl Choice {
     /// `plan` on as many of `most` devices as it has slices for.
-    fn new(plan: Plan, pass: Pass, most: usize, target: JoinTarget<'_>) -> Self {
+    fn new(plan: Plan, pass: Pass, most: usize, target: Target<'_>) -> Self {
         let paged = target.pages.map(|pages| buckets(&plan, pages));
         let places = places(&plan, (pass, paged.as_deref()), target);
         let slices = plan.slices();
@@ -204,7 +204,7 @@ impl Beside {
             return Ok(None);
         };
         let pages = pages(&facts, settings)?;
-        let target = JoinTarget {
+        let target = Target {
             facts: &facts,
             pages: pages.as_ref(),
             settings,
@@ -233,7 +233,7 @@ impl Beside {
         found: &[Facts],
         seconds: f64,
         joins: Vec<(Places, Vec<Option<Bucket>>)>,
-        target: JoinTarget<'_>,
+        target: Target<'_>,
     ) -> Result<Option<Self>> {
         let devices = opened(found, target)?;
         if devices.is_empty() {
@@ -261,7 +261,7 @@ impl Beside {
             return Ok(None);
         };
         let pages = pages(&facts, settings)?;
-        let target = JoinTarget {
+        let target = Target {
             facts: &facts,
             pages: pages.as_ref(),
             settings,
@@ -343,7 +343,7 @@ fn tell_of_full(engine: &Engine<'_>, device: &Contractor, warnings: &Warnings) {
 }
 
 /// Those of `found` that open, each with its faults; where nobody named them, none is missed.
-fn opened(found: &[Facts], target: JoinTarget<'_>) -> Result<Vec<Contractor>> {
+fn opened(found: &[Facts], target: Target<'_>) -> Result<Vec<Contractor>> {
     let set = target.settings.overrides;
     let faulty = set.device_faulty.map_or(found.len(), |count| count.get());
     let tried = device::all_opened(found).into_iter().enumerate();
@@ -428,7 +428,7 @@ fn told(buckets: &[Vec<Option<Bucket>>], places: &[Places]) -> Option<PagedJoins
 fn places(
     plan: &Plan,
     (pass, paged): (Pass, Option<&[Option<Bucket>]>),
-    target: JoinTarget<'_>,
+    target: Target<'_>,
 ) -> Places {
     let link = Contractor::link(target.facts, target.settings.precision);
     let own = |at: usize| Some(paged?[at].as_ref()?.plan.seconds);

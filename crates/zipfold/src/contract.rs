@@ -119,7 +119,7 @@ impl Numeric {
         }
     }
     /// The neutral entry.
-    fn neutral(self) -> f64 {
+    fn one(self) -> f64 {
         if self.entries() == Entries::Logs {
             0.0
         } else {
@@ -197,7 +197,7 @@ pub fn contract_numbers(
     for (at, (_, values)) in tables.iter().enumerate() {
         numeric.check(at, values)?;
     }
-    let all = with_free(cards, tables, numeric.neutral());
+    let all = with_free(cards, tables, numeric.one());
     let plan = order(cards, &all, keep, settings, Pass::Forward, Rates::default())?;
     let inputs: Vec<Table> = all
         .iter()
@@ -210,7 +210,7 @@ pub fn contract_numbers(
     let budget = Budget::new(settings.memory);
     let engine = || {
         let engine = Engine::new(&plan, &inputs, numeric.fold(), Pass::Forward, &budget);
-        engine.with_entries(numeric.entries())
+        engine.of(numeric.entries())
     };
     let (mut scope, mut sum): (Vec<Var>, Vec<Scalar>) = (Vec::new(), Vec::new());
     for index in 0..plan.slices() {
@@ -295,7 +295,7 @@ impl<T: Real> PreparedOnDevice<T> {
             check_scope(scope, cards).map_err(|e| e.at_least(format!("table {at}")))?;
         }
         let bare: Vec<Bare<f64>> = scopes.iter().map(|s| (s.clone(), Vec::new())).collect();
-        let all = with_free(cards, &bare, numeric.neutral());
+        let all = with_free(cards, &bare, numeric.one());
         let settings = Settings {
             precision: T::PRECISION,
             ..settings.clone()
@@ -313,8 +313,8 @@ impl<T: Real> PreparedOnDevice<T> {
         }
         let beside = Beside::of_all(&[(&plan, Pass::Forward)], settings.asked())?;
         let budget = Budget::new(settings.memory);
-        let engine = Engine::new(&plan, &[], numeric.fold(), Pass::Forward, &budget)
-            .with_entries(numeric.entries());
+        let engine =
+            Engine::new(&plan, &[], numeric.fold(), Pass::Forward, &budget).of(numeric.entries());
         let mut tables = engine.standing::<T>();
         for (at, (scope, values)) in all.iter().enumerate().skip(scopes.len()) {
             let (scope, values) = (scope.clone(), values.clone());
@@ -337,7 +337,7 @@ impl<T: Real> PreparedOnDevice<T> {
     fn engine<'a>(&'a self) -> Engine<'a> {
         let (fold, pass) = (self.numeric.fold(), Pass::Forward);
         let engine = Engine::new(&self.plan, &[], fold, pass, &self.budget);
-        engine.with_entries(self.numeric.entries())
+        engine.of(self.numeric.entries())
     }
     /// The device and the joins that run there; none where the host is faster.
     pub fn device(&self) -> Option<OnDevice> {

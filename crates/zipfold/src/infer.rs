@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use zipfold_core::factor::{Answer, Assignment, Evidence, Factor, Kind, Log10, Network, Task, Var};
 use zipfold_core::{Blame, Budget, Error, Opt, Precision, Random, Reservation, Result};
+use zipfold_gpu::Wanted;
 use zipfold_plan::overrides::ProductMap;
 use zipfold_product::cpu::{Engine, Fold, Real};
 use zipfold_product::plan::groups::{divide, worthwhile};

@@ -150,7 +150,7 @@ fn the_paged_kernel_has_the_answer_of_the_host_with_every_choice() {
         ..Settings::default()
     };
     let beside = Settings {
-        device: Wanted::Devices(Runtime::OpenCl, Which::only(0)),
+        device: Wanted::Devices(Runtime::OpenCl, Which::one(0)),
         ..host.clone()
     };
     // A compiler takes long for each shape of a join.
@@ -221,7 +221,7 @@ fn a_cache_beyond_the_shared_memory_is_refused() {
             ("product.joins", "all"),
         ])
         .unwrap(),
-        device: Wanted::Devices(Runtime::OpenCl, Which::only(0)),
+        device: Wanted::Devices(Runtime::OpenCl, Which::one(0)),
         ..Settings::default()
     };
     let asked = |n: &Network| infer(n, &Evidence::none(), &Task::Pr, &settings).err();
@@ -437,7 +437,7 @@ fn a_device_that_fails_or_is_full_leaves_its_joins_to_the_host() {
 fn joins_that_do_not_fit_the_device_are_cut_and_keep_their_bits() {
     let network = torus(8);
     let beside = Settings {
-        device: Wanted::Devices(Runtime::OpenCl, Which::only(0)),
+        device: Wanted::Devices(Runtime::OpenCl, Which::one(0)),
         ..Settings::default()
     };
     for task in [Task::Pr, Task::Mar] {
@@ -462,7 +462,7 @@ fn groups_of_marginals_on_a_device_have_the_answer_of_the_host() {
     };
     let want = ask(&network, &Task::Mar, &[], &host);
     let beside = Settings {
-        device: Wanted::Devices(Runtime::OpenCl, Which::only(0)),
+        device: Wanted::Devices(Runtime::OpenCl, Which::one(0)),
         ..host.clone()
     };
     for more in [None, Some(("device.launches", "7"))] {
@@ -535,7 +535,7 @@ fn tables_that_stay_on_a_device_give_the_products_of_the_host() {
         ..Settings::default()
     };
     let beside = Settings {
-        device: Wanted::Devices(Runtime::OpenCl, Which::only(0)),
+        device: Wanted::Devices(Runtime::OpenCl, Which::one(0)),
         overrides,
         ..Settings::default()
     };
@@ -587,7 +587,7 @@ fn a_device_that_fails_leaves_its_tables_to_the_host() {
     let mut random = Random::new(32);
     let (cards, scopes, keep) = bucket();
     let settings = Settings {
-        device: Wanted::Devices(Runtime::OpenCl, Which::only(0)),
+        device: Wanted::Devices(Runtime::OpenCl, Which::one(0)),
         overrides: Overrides::read([("product.joins", "all"), ("device.launches", "1")]).unwrap(),
         ..Settings::default()
     };

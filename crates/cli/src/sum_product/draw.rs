@@ -6,7 +6,7 @@ use zipfold::internals::core::{Error, Random, Result};
 /// What buckets are drawn from: ranges, both ends included.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct BucketDefinition {
+pub(crate) struct Definition {
     /// What it is called.
     pub name: String,
     /// Of the numbers drawn.
@@ -33,7 +33,7 @@ pub(crate) struct BucketDefinition {
 
 /// A bucket: tables over `scopes`, from which the `summed` variables go.
 #[derive(Clone, Debug)]
-pub(crate) struct RandomBucket {
+pub(crate) struct Drawn {
     /// Values of each variable.
     pub cards: Vec<usize>,
     /// The variables of each function.
@@ -47,7 +47,7 @@ pub(crate) struct RandomBucket {
 /// Draws after which a definition counts as one that has no bucket.
 const DRAWS: usize = 1 << 20;
 
-impl BucketDefinition {
+impl Definition {
     /// Refuses what no bucket has.
     ///
     /// # Errors
@@ -79,19 +79,19 @@ impl BucketDefinition {
     ///
     /// # Errors
     /// `Input` where no bucket has all that the definition asks.
-    pub(crate) fn draw(&self) -> Result<Vec<RandomBucket>> {
+    pub(crate) fn draw(&self) -> Result<Vec<Drawn>> {
         let mut random = Random::new(self.seed);
         let [least, most] = self.operations.map(f64::log10);
         let mut all = Vec::with_capacity(self.buckets);
         for at in 0..self.buckets {
             // Evenly over the logarithm, so that few buckets cover it too.
             let share = (at as f64 + random.unit()) / self.buckets as f64;
-            all.push(self.draw_one(10f64.powf(least + (most - least) * share), &mut random)?);
+            all.push(self.one(10f64.powf(least + (most - least) * share), &mut random)?);
         }
         all.sort_by(|a, b| a.operations.total_cmp(&b.operations));
         Ok(all)
     }
-    fn draw_one(&self, target: f64, random: &mut Random) -> Result<RandomBucket> {
+    fn one(&self, target: f64, random: &mut Random) -> Result<Drawn> {
         for _ in 0..DRAWS {
             if let Some(found) = self.attempt(target, random) {
                 return Ok(found);
@@ -103,7 +103,7 @@ impl BucketDefinition {
         ))
         .remedy("wider ranges"))
     }
-    fn attempt(&self, target: f64, random: &mut Random) -> Option<RandomBucket> {
+    fn attempt(&self, target: f64, random: &mut Random) -> Option<Drawn> {
         let between = |random: &mut Random, [a, b]: [usize; 2]| a + random.below(b - a + 1);
         let functions = between(random, self.functions);
         let several = [2, self.values[1].max(2)];
@@ -141,7 +141,7 @@ impl BucketDefinition {
         }
         let out: f64 = cards[summed.len()..].iter().map(|c| *c as f64).product();
         let operations = out * (configurations as f64 * functions as f64 - 1.0);
-        let drawn = RandomBucket {
+        let drawn = Drawn {
             cards,
             scopes,
             summed,
@@ -150,7 +150,7 @@ impl BucketDefinition {
         self.suits(&drawn, target, configurations, out)
             .then_some(drawn)
     }
-    fn suits(&self, drawn: &RandomBucket, target: f64, configurations: usize, out: f64) -> bool {
+    fn suits(&self, drawn: &Drawn, target: f64, configurations: usize, out: f64) -> bool {
         let held = |v: usize| drawn.scopes.iter().any(|s| s.contains(&v));
         let within = |[a, b]: [usize; 2], n: usize| (a..=b).contains(&n);
         within(self.summed, configurations)
@@ -163,7 +163,7 @@ impl BucketDefinition {
     }
 }
 
-impl RandomBucket {
+impl Drawn {
     /// The variables of the result.
     pub(crate) fn kept(&self) -> Vec<usize> {
         (0..self.cards.len())
@@ -202,14 +202,14 @@ mod tests {
     #[test]
     fn buckets_have_what_the_definition_asks() {
         let text = include_str!("../../../../bench/definitions/random-buckets.toml");
-        let mut definition: BucketDefinition = toml::from_str(text).unwrap();
+        let mut definition: Definition = toml::from_str(text).unwrap();
         definition.buckets = 60;
         definition.check().unwrap();
         let all = definition.draw().unwrap();
         assert_eq!(all.len(), 60);
         assert!(all.is_sorted_by(|a, b| a.operations <= b.operations));
         assert!(all[0].operations < 1e4 && all[59].operations > 5e8);
-        let misses = |b: &&RandomBucket| b.scopes.iter().any(|s| !s.contains(&0));
+        let misses = |b: &&Drawn| b.scopes.iter().any(|s| !s.contains(&0));
         assert!(all.iter().filter(misses).count() > 5);
         definition.summed = [3, 2];
         assert!(

@@ -1,6 +1,6 @@
 //! A random bucket on the processor: one core and all of them.
 
-use super::draw::RandomBucket;
+use super::draw::Drawn;
 use std::time::Instant;
 use zipfold::internals::core::{Error, Result};
 use zipfold::internals::product::cpu::scaled::Entries;
@@ -57,7 +57,7 @@ pub(crate) fn numbers<T: Real>(values: &[f64], entries: Entries) -> Vec<T> {
 /// # Errors
 /// `Request` where no order of pairs takes the bucket.
 pub(crate) fn bucket<T: Real>(
-    drawn: &RandomBucket,
+    drawn: &Drawn,
     tables: &[Vec<f64>],
     entries: Entries,
 ) -> Result<(f64, f64)> {
@@ -86,7 +86,7 @@ pub(crate) fn ceilings<T: Real>(threads: usize) -> Result<Ceilings> {
     const SIDE: usize = 768;
     const COPIED: usize = 32 << 20;
     on(threads, || {
-        let square = RandomBucket {
+        let square = Drawn {
             cards: vec![SIDE; 3],
             scopes: vec![vec![0, 1], vec![1, 2]],
             summed: vec![1],

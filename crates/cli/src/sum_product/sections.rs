@@ -1,6 +1,6 @@
 //! The sections over random buckets: what each measures of one of them.
 
-use super::draw::RandomBucket;
+use super::draw::Drawn;
 use super::host::{self, bucket, on};
 use super::rows::{Cell, Row};
 use super::there::{Loaded, Paged, There};
@@ -28,7 +28,7 @@ pub(crate) struct Bench<T: Real> {
 }
 
 /// The buckets of `section`, smallest first: all, or a few of the larger ones.
-pub(crate) fn chosen<'b>(section: &str, buckets: &'b [RandomBucket]) -> Vec<&'b RandomBucket> {
+pub(crate) fn chosen<'b>(section: &str, buckets: &'b [Drawn]) -> Vec<&'b Drawn> {
     match section {
         "buckets" | "hardware" => buckets.iter().collect(),
         _ => {
@@ -92,7 +92,7 @@ impl<T: Real> Bench<T> {
     ///
     /// # Errors
     /// `Internal` where two kernels differ in their result, `Device` when the device fails.
-    pub(crate) fn rows(&self, section: &str, drawn: &RandomBucket) -> Result<Vec<Row>> {
+    pub(crate) fn rows(&self, section: &str, drawn: &Drawn) -> Result<Vec<Row>> {
         let tables: Vec<Vec<f64>> = (0..drawn.scopes.len()).map(|f| drawn.table(f)).collect();
         if section == "buckets" {
             let entries = [Entries::Values, Entries::Logs];
@@ -113,7 +113,7 @@ impl<T: Real> Bench<T> {
             other => Err(Error::internal(format!("a section '{other}'"))),
         }
     }
-    fn head(&self, drawn: &RandomBucket) -> Row {
+    fn head(&self, drawn: &Drawn) -> Row {
         vec![
             self.kind(),
             ("operations", Cell::Number(drawn.operations)),
@@ -121,11 +121,11 @@ impl<T: Real> Bench<T> {
         ]
     }
     /// Seconds at the rates given, every table once.
-    fn roofline(&self, drawn: &RandomBucket, operations: f64, memory: f64) -> f64 {
+    fn roofline(&self, drawn: &Drawn, operations: f64, memory: f64) -> f64 {
         let bytes = drawn.once() * T::PRECISION.bytes() as f64;
         (drawn.operations / operations).max(bytes / memory)
     }
-    fn bucket(&self, drawn: &RandomBucket, tables: &[Vec<f64>], entries: Entries) -> Result<Row> {
+    fn bucket(&self, drawn: &Drawn, tables: &[Vec<f64>], entries: Entries) -> Result<Row> {
         let name = match entries {
             Entries::Values => "values",
             Entries::Logs => "logs",
@@ -170,7 +170,7 @@ impl<T: Real> Bench<T> {
     fn variant(
         &self,
         there: &There,
-        (drawn, loaded): (&RandomBucket, &Loaded),
+        (drawn, loaded): (&Drawn, &Loaded),
         pages: &Pages,
         what: Row,
     ) -> Result<(Row, Paged)> {
@@ -184,7 +184,7 @@ impl<T: Real> Bench<T> {
         row.push(("ratio", Cell::Share(paged.predicted / paged.seconds)));
         Ok((row, paged))
     }
-    fn cache(&self, there: &There, drawn: &RandomBucket, loaded: &Loaded) -> Result<Vec<Row>> {
+    fn cache(&self, there: &There, drawn: &Drawn, loaded: &Loaded) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         let whole = there.shared();
         for bytes in [0, whole / 16, whole / 8, whole / 4, whole / 2, whole] {
@@ -202,7 +202,7 @@ impl<T: Real> Bench<T> {
         }
         Ok(rows)
     }
-    fn unrolling(&self, there: &There, drawn: &RandomBucket, loaded: &Loaded) -> Result<Vec<Row>> {
+    fn unrolling(&self, there: &There, drawn: &Drawn, loaded: &Loaded) -> Result<Vec<Row>> {
         let ways = [
             ("off", Unroll::None),
             ("2", Unroll::By(2)),
@@ -220,7 +220,7 @@ impl<T: Real> Bench<T> {
         };
         ways.into_iter().map(of).collect()
     }
-    fn hardware(&self, there: &There, drawn: &RandomBucket, loaded: &Loaded) -> Result<Row> {
+    fn hardware(&self, there: &There, drawn: &Drawn, loaded: &Loaded) -> Result<Row> {
         let of = |knapsack| {
             let pages = Pages {
                 knapsack,
@@ -245,7 +245,7 @@ impl<T: Real> Bench<T> {
         ]);
         Ok(row)
     }
-    fn overheads(&self, there: &There, drawn: &RandomBucket, loaded: &Loaded) -> Result<Row> {
+    fn overheads(&self, there: &There, drawn: &Drawn, loaded: &Loaded) -> Result<Row> {
         let paged = there.paged::<T>(loaded, &there.pages)?;
         let mut row = self.head(drawn);
         row.extend([

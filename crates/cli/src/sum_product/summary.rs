@@ -18,7 +18,7 @@ pub(crate) fn print(printer: Printer, all: &[(&'static str, Row)], seconds: f64)
     ))?;
     for name in ["f32", "f64"] {
         for entries in ["values", "logs"] {
-            let rows = rows_of(all, "buckets", name)
+            let rows = of(all, "buckets", name)
                 .into_iter()
                 .filter(|row| is(row, "entries", entries))
                 .collect::<Vec<_>>();
@@ -52,7 +52,7 @@ pub(crate) fn print(printer: Printer, all: &[(&'static str, Row)], seconds: f64)
 
 /// The lines of the paged kernel.
 fn paged(printer: Printer, all: &[(&'static str, Row)], name: &str) -> Result<()> {
-    let hardware = rows_of(all, "hardware", name);
+    let hardware = of(all, "hardware", name);
     let gains: Vec<f64> = hardware.iter().filter_map(|r| number(r, "gain")).collect();
     line(
         printer,
@@ -75,7 +75,7 @@ fn paged(printer: Printer, all: &[(&'static str, Row)], name: &str) -> Result<()
         let text = format!("model within 25 %, {name}");
         printer.say(&format!("{text:<44} {near} of {}", ratios.len()))?;
     }
-    let unrolled = rows_of(all, "unrolling", name);
+    let unrolled = of(all, "unrolling", name);
     for way in ["2", "4", "8", "whole"] {
         let pairs = unrolled.iter().enumerate().filter_map(|(at, row)| {
             let plain = unrolled[..=at]
@@ -95,7 +95,7 @@ fn paged(printer: Printer, all: &[(&'static str, Row)], name: &str) -> Result<()
             &two,
         )?;
     }
-    let overheads = rows_of(all, "overheads", name);
+    let overheads = of(all, "overheads", name);
     for part in ["planning", "compiling", "upload", "download"] {
         let share = |row: &&Row| Some(number(row, part)? / number(row, "kernel")?);
         let shares: Vec<f64> = overheads.iter().filter_map(|r| share(&r)).collect();
@@ -104,7 +104,7 @@ fn paged(printer: Printer, all: &[(&'static str, Row)], name: &str) -> Result<()
     Ok(())
 }
 
-fn rows_of<'r>(all: &'r [(&'static str, Row)], section: &str, name: &str) -> Vec<&'r Row> {
+fn of<'r>(all: &'r [(&'static str, Row)], section: &str, name: &str) -> Vec<&'r Row> {
     let own = all
         .iter()
         .filter(|(s, row)| *s == section && is(row, "type", name));

@@ -1,6 +1,6 @@
 //! A random bucket on a device: the plan's joins, and the paged kernel.
 
-use super::draw::RandomBucket;
+use super::draw::Drawn;
 use super::host::{least, numbers, total};
 use std::time::Instant;
 use zipfold::internals::core::{Budget, Error, Precision, Result};
@@ -97,11 +97,7 @@ impl There {
     ///
     /// # Errors
     /// `Resource` when host or device have no room, `Device` when the device fails.
-    pub(crate) fn joins<T: Real>(
-        &self,
-        drawn: &RandomBucket,
-        tables: &[Vec<f64>],
-    ) -> Result<(f64, f64)> {
+    pub(crate) fn joins<T: Real>(&self, drawn: &Drawn, tables: &[Vec<f64>]) -> Result<(f64, f64)> {
         let scopes = drawn.scopes.iter().cloned();
         let bare = scopes.clone().map(|scope| Table {
             scope,
@@ -153,7 +149,7 @@ impl There {
     /// `Resource` when the device has no room.
     pub(crate) fn load<T: Real>(
         &self,
-        drawn: &RandomBucket,
+        drawn: &Drawn,
         tables: &[Vec<f64>],
         entries: Entries,
     ) -> Result<Loaded> {

@@ -43,7 +43,7 @@ impl Function {
             .for_each(|(x, l)| *l += self.values[base + x * step]);
     }
     /// The entry at an assignment.
-    pub(crate) fn entry(&self, states: &[u32]) -> f64 {
+    pub(crate) fn at(&self, states: &[u32]) -> f64 {
         let place = |(v, stride): &(usize, usize)| states[*v] as usize * stride;
         self.values[self.strides.iter().map(place).sum::<usize>()]
     }
@@ -70,7 +70,7 @@ pub(crate) struct Buckets {
 }
 
 /// A part: its tables and messages, and the variables of all of them.
-type MiniBucket = (Vec<Origin>, Vec<usize>);
+type Part = (Vec<Source>, Vec<usize>);
 
 /// Entries of a table over `scope`.
 fn size(cards: &[usize], scope: &[usize]) -> f64 {
@@ -79,15 +79,15 @@ fn size(cards: &[usize], scope: &[usize]) -> f64 {
 
 /// The tables of a variable in parts, each with a joint table of at most `most` entries where
 /// single tables allow it: the widest first, each into the first part that has room.
-fn joined(cards: &[usize], mut tables: Vec<(Origin, Vec<usize>)>, most: f64) -> Vec<MiniBucket> {
+fn joined(cards: &[usize], mut tables: Vec<(Source, Vec<usize>)>, most: f64) -> Vec<Part> {
     tables.sort_by_key(|(_, scope)| std::cmp::Reverse(scope.len()));
-    let mut parts: Vec<MiniBucket> = Vec::new();
+    let mut parts: Vec<Part> = Vec::new();
     for (source, scope) in tables {
         let new = |part: &[usize]| -> Vec<usize> {
             let more = scope.iter().copied().filter(|u| !part.contains(u));
             more.collect()
         };
-        let fits = |part: &MiniBucket| size(cards, &part.1) * size(cards, &new(&part.1)) <= most;
+        let fits = |part: &Part| size(cards, &part.1) * size(cards, &new(&part.1)) <= most;
         let place = parts.iter().position(fits);
         let at = place.unwrap_or(parts.len());
         if at == parts.len() {
@@ -103,7 +103,7 @@ fn joined(cards: &[usize], mut tables: Vec<(Origin, Vec<usize>)>, most: f64) -> 
 /// The parts into which the tables of each variable are joined.
 struct Parts {
     /// By variable: parts, each a list of tables or messages and the scope without the variable.
-    of: Vec<Vec<MiniBucket>>,
+    of: Vec<Vec<Part>>,
     own: Vec<Vec<usize>>,
     visits: f64,
     /// Entries of all messages.
@@ -111,7 +111,7 @@ struct Parts {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Origin {
+enum Source {
     Table(usize),
     /// The message of a part, by its number in the order of elimination.
     Message(usize),
@@ -123,11 +123,11 @@ impl Parts {
         let many = cards.len();
         let first = |scope: &[usize]| scope.iter().copied().min_by_key(|v| tree.place[*v]);
         let mut own = vec![Vec::new(); many];
-        let mut waiting: Vec<Vec<(Origin, Vec<usize>)>> = vec![Vec::new(); many];
+        let mut waiting: Vec<Vec<(Source, Vec<usize>)>> = vec![Vec::new(); many];
         for (at, scope) in scopes.iter().enumerate() {
             if let Some(v) = first(scope) {
                 own[v].push(at);
-                waiting[v].push((Origin::Table(at), scope.clone()));
+                waiting[v].push((Source::Table(at), scope.clone()));
             }
         }
         let (mut of, mut visits, mut kept) = (vec![Vec::new(); many], 0.0, 0.0);
@@ -141,7 +141,7 @@ impl Parts {
                 scope.sort_unstable_by_key(|u| std::cmp::Reverse(tree.place[*u]));
                 kept += size(cards, scope);
                 if let Some(next) = first(scope) {
-                    waiting[next].push((Origin::Message(messages), scope.clone()));
+                    waiting[next].push((Source::Message(messages), scope.clone()));
                 }
                 messages += 1;
             }
@@ -161,7 +161,7 @@ impl Parts {
         for v in &tree.eliminated {
             // Messages of the subtree, but for those that this variable's own ones contain.
             let used = |m: &usize| {
-                let is = |(all, _): &(Vec<Origin>, Vec<usize>)| all.contains(&Origin::Message(*m));
+                let is = |(all, _): &(Vec<Source>, Vec<usize>)| all.contains(&Source::Message(*m));
                 self.of[*v].iter().any(is)
             };
             let below: Vec<usize> = tree.children[*v]
@@ -212,10 +212,10 @@ impl Buckets {
         let mut messages: Vec<Function> = Vec::new();
         let mut made: Vec<Vec<usize>> = vec![Vec::new(); cards.len()];
         for v in &tree.eliminated {
-            let sources = |all: &[Origin]| -> Vec<&Function> {
-                let of = |s: &Origin| match s {
-                    Origin::Table(at) => &tables[*at],
-                    Origin::Message(at) => &messages[*at],
+            let sources = |all: &[Source]| -> Vec<&Function> {
+                let of = |s: &Source| match s {
+                    Source::Table(at) => &tables[*at],
+                    Source::Message(at) => &messages[*at],
                 };
                 all.iter().map(of).collect()
             };

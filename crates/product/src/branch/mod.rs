@@ -11,7 +11,7 @@ mod walk;
 use crate::plan::Table;
 use buckets::{Buckets, Function};
 use tree::Tree;
-use walk::{Descent, Problem};
+use walk::{Problem, Walk};
 use zipfold_core::{Error, Result};
 
 /// What a search may take.
@@ -105,7 +105,7 @@ fn searched(
         tree: &tree,
         buckets: &buckets,
     };
-    let mut walk = Descent::new(&problem, (limits.bytes / 2) as usize, &over);
+    let mut walk = Walk::new(&problem, (limits.bytes / 2) as usize, &over);
     let mut best = walk.greedy();
     // Exact bounds lead to the best assignment, and an ascent does not see sums.
     let climbs = maximised.iter().all(|m| *m) && !buckets.are_exact(&tree);

@@ -19,8 +19,7 @@ pub(crate) fn climb(cards: &[usize], tables: &[Function], states: &[u32], seed: 
     }
     let mut random = Random::new(seed ^ 0xc11b);
     let mut states = states.to_vec();
-    let value =
-        |states: &[u32]| -> f64 { tables.iter().map(|t| t.entry(states).max(NOTHING)).sum() };
+    let value = |states: &[u32]| -> f64 { tables.iter().map(|t| t.at(states).max(NOTHING)).sum() };
     let mut best = (value(&states), states.clone());
     let turn: usize = cards
         .iter()

@@ -26,15 +26,15 @@ pub(crate) struct Tree {
 const TRIED: usize = 8;
 
 /// Variables that are neighbours, as sets of bits.
-struct Neighbours {
+struct Graph {
     words: usize,
     rows: Vec<u64>,
 }
 
-impl Neighbours {
+impl Graph {
     fn new(variables: usize, scopes: &[Vec<usize>]) -> Self {
         let words = variables.div_ceil(64);
-        let mut graph = Neighbours {
+        let mut graph = Graph {
             words,
             rows: vec![0; words * variables],
         };
@@ -90,7 +90,7 @@ impl Neighbours {
 impl Tree {
     /// The best of some orders by least fill; variables that are not `last` come before all others.
     pub(crate) fn new(cards: &[usize], scopes: &[Vec<usize>], last: &[bool], seed: u64) -> Self {
-        let graph = Neighbours::new(cards.len(), scopes);
+        let graph = Graph::new(cards.len(), scopes);
         let mut random = Random::new(seed ^ 0x7ee5);
         let mut best: Option<(f64, Vec<usize>, Vec<Vec<usize>>)> = None;
         for _ in 0..TRIED {
@@ -101,11 +101,11 @@ impl Tree {
             }
         }
         let (_, order, around) = best.unwrap_or_default();
-        Self::from_order(order, around)
+        Self::of(order, around)
     }
     /// The forest of an order; `around` are the variables eliminated later that each one then
     /// touches.
-    fn from_order(eliminated: Vec<usize>, mut context: Vec<Vec<usize>>) -> Self {
+    fn of(eliminated: Vec<usize>, mut context: Vec<Vec<usize>>) -> Self {
         let many = eliminated.len();
         let mut place = vec![0; many];
         eliminated
@@ -147,9 +147,9 @@ impl Tree {
 }
 
 /// An order by least fill, ties by chance, and what each variable touches when it goes.
-fn order(graph: &Neighbours, last: &[bool], random: &mut Random) -> (Vec<usize>, Vec<Vec<usize>>) {
+fn order(graph: &Graph, last: &[bool], random: &mut Random) -> (Vec<usize>, Vec<Vec<usize>>) {
     let many = last.len();
-    let mut left = Neighbours {
+    let mut left = Graph {
         words: graph.words,
         rows: graph.rows.clone(),
     };

@@ -22,16 +22,16 @@ pub(crate) struct Problem<'a> {
 
 /// What a subtree has.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Bracket {
+pub(crate) struct Found {
     /// The greatest value that was found; −∞ for none.
     pub value: f64,
     /// A bound from above.
     pub bound: f64,
 }
 
-impl Bracket {
+impl Found {
     const fn exactly(value: f64) -> Self {
-        Bracket {
+        Found {
             value,
             bound: value,
         }
@@ -39,13 +39,13 @@ impl Bracket {
 }
 
 /// What is known of a context.
-struct Context {
-    found: Bracket,
+struct Kept {
+    found: Found,
     states: Box<[u32]>,
 }
 
 /// A search in progress.
-pub(crate) struct Descent<'a> {
+pub(crate) struct Walk<'a> {
     problem: &'a Problem<'a>,
     /// Whether time is over; asked from time to time.
     over: &'a dyn Fn() -> bool,
@@ -56,7 +56,7 @@ pub(crate) struct Descent<'a> {
     states: Vec<u32>,
     /// By place in preorder: the best assignment of the subtrees that were left last.
     best: Vec<u32>,
-    kept: Vec<HashMap<u64, Context>>,
+    kept: Vec<HashMap<u64, Kept>>,
     /// Bytes that contexts take, and may take.
     room: (usize, usize),
 }
@@ -66,11 +66,11 @@ const BY_BOUND: u32 = u32::MAX;
 /// Entered subtrees between two looks at the time.
 const LOOK: u64 = 256;
 
-impl<'a> Descent<'a> {
+impl<'a> Walk<'a> {
     /// A search that keeps contexts in at most so many bytes.
     pub(crate) fn new(problem: &'a Problem<'a>, bytes: usize, over: &'a dyn Fn() -> bool) -> Self {
         let many = problem.cards.len();
-        Descent {
+        Walk {
             problem,
             over,
             stopped: false,
@@ -82,7 +82,7 @@ impl<'a> Descent<'a> {
         }
     }
     /// The greatest value above `least`, a bound from above for all values, and the assignment.
-    pub(crate) fn run(&mut self, least: f64) -> (Bracket, Vec<u32>) {
+    pub(crate) fn run(&mut self, least: f64) -> (Found, Vec<u32>) {
         let roots = self.problem.tree.roots.clone();
         let (found, _) = self.all(&roots, 0.0, least);
         let assignment = if found.value > f64::NEG_INFINITY {
@@ -93,28 +93,28 @@ impl<'a> Descent<'a> {
         (found, assignment)
     }
     /// The value of an assignment of the maximised variables.
-    pub(crate) fn value_of(&mut self, states: &[u32]) -> Bracket {
+    pub(crate) fn value_of(&mut self, states: &[u32]) -> Found {
         self.states.copy_from_slice(states);
         let roots = self.problem.tree.roots.clone();
-        let parts: Vec<Bracket> = roots.iter().map(|r| self.fixed(*r)).collect();
-        Bracket {
+        let parts: Vec<Found> = roots.iter().map(|r| self.fixed(*r)).collect();
+        Found {
             value: parts.iter().map(|f| f.value).sum(),
             bound: parts.iter().map(|f| f.bound).sum(),
         }
     }
-    fn fixed(&mut self, v: usize) -> Bracket {
+    fn fixed(&mut self, v: usize) -> Found {
         if !self.problem.maximised[v] {
             return match self.problem.buckets.exact[v] {
-                true => Bracket::exactly(self.bound(v)),
+                true => Found::exactly(self.bound(v)),
                 false => self.sum(v),
             };
         }
         let own = &self.problem.buckets.own[v];
         let own: f64 = own
             .iter()
-            .map(|t| self.problem.tables[*t].entry(&self.states))
+            .map(|t| self.problem.tables[*t].at(&self.states))
             .sum();
-        let mut all = Bracket::exactly(own);
+        let mut all = Found::exactly(own);
         for c in self.problem.tree.children[v].clone() {
             let found = self.fixed(c);
             all.value += found.value;
@@ -148,7 +148,7 @@ impl<'a> Descent<'a> {
     /// The bound of the subtree of `v` along the path.
     fn bound(&self, v: usize) -> f64 {
         let all = self.problem.buckets.bounds[v].iter();
-        all.map(|m| self.problem.buckets.messages[*m].entry(&self.states))
+        all.map(|m| self.problem.buckets.messages[*m].at(&self.states))
             .sum()
     }
     /// For each value of `v`: the bound with it; its own tables; the bounds of its children one
@@ -186,9 +186,9 @@ impl<'a> Descent<'a> {
         self.stopped
     }
     /// Values of independent subtrees together, on top of `own`; whether all are exact.
-    fn all(&mut self, subtrees: &[usize], own: f64, least: f64) -> (Bracket, bool) {
+    fn all(&mut self, subtrees: &[usize], own: f64, least: f64) -> (Found, bool) {
         let bounds: Vec<f64> = subtrees.iter().map(|c| self.bound(*c)).collect();
-        let mut all = Bracket {
+        let mut all = Found {
             value: own,
             bound: own + bounds.iter().sum::<f64>(),
         };
@@ -196,7 +196,7 @@ impl<'a> Descent<'a> {
         for (c, bound) in subtrees.iter().zip(&bounds) {
             if all.bound <= least {
                 return (
-                    Bracket {
+                    Found {
                         value: f64::NEG_INFINITY,
                         ..all
                     },
@@ -207,7 +207,7 @@ impl<'a> Descent<'a> {
                 true => {
                     let at = self.problem.tree.preorder[*c];
                     self.best[at..at + self.problem.tree.size[*c]].fill(BY_BOUND);
-                    Bracket::exactly(*bound)
+                    Found::exactly(*bound)
                 }
                 false if self.problem.maximised[*c] => self.max(*c, least - (all.bound - bound)),
                 false => self.sum(*c),
@@ -222,7 +222,7 @@ impl<'a> Descent<'a> {
         (all, exact)
     }
     /// The greatest value of the subtree of `v` above `least`.
-    fn max(&mut self, v: usize, least: f64) -> Bracket {
+    fn max(&mut self, v: usize, least: f64) -> Found {
         let key = self.key(v);
         if let Some(found) = self.known(v, key, least) {
             return found;
@@ -234,7 +234,7 @@ impl<'a> Descent<'a> {
         let children = self.problem.tree.children[v].clone();
         let at = self.problem.tree.preorder[v];
         let below = at + 1..at + self.problem.tree.size[v];
-        let mut best = Bracket::exactly(f64::NEG_INFINITY);
+        let mut best = Found::exactly(f64::NEG_INFINITY);
         let mut saved: Vec<u32> = Vec::new();
         for x in order {
             let least = least.max(best.value);
@@ -260,7 +260,7 @@ impl<'a> Descent<'a> {
         best
     }
     /// The sum over the subtree of `v`, in which all variables are summed.
-    fn sum(&mut self, v: usize) -> Bracket {
+    fn sum(&mut self, v: usize) -> Found {
         let key = self.key(v);
         if let Some(found) = self.known(v, key, f64::NEG_INFINITY) {
             return found;
@@ -279,7 +279,7 @@ impl<'a> Descent<'a> {
         }
         let exact = values.iter().zip(&limits).all(|(v, l)| v >= l);
         let value = log_sum(&values);
-        let found = Bracket {
+        let found = Found {
             value,
             bound: if exact { value } else { log_sum(&limits) },
         };
@@ -296,19 +296,19 @@ impl<'a> Descent<'a> {
         self.problem.tree.context[v].iter().try_fold(0, place)
     }
     /// What is known of a context, where that is enough.
-    fn known(&mut self, v: usize, key: Option<u64>, least: f64) -> Option<Bracket> {
+    fn known(&mut self, v: usize, key: Option<u64>, least: f64) -> Option<Found> {
         let kept = self.kept[v].get(&key?)?;
         if kept.found.value >= kept.found.bound {
             let at = self.problem.tree.preorder[v];
             self.best[at..at + kept.states.len()].copy_from_slice(&kept.states);
             return Some(kept.found);
         }
-        (kept.found.bound <= least).then_some(Bracket {
+        (kept.found.bound <= least).then_some(Found {
             value: f64::NEG_INFINITY,
             bound: kept.found.bound,
         })
     }
-    fn keep(&mut self, v: usize, key: Option<u64>, found: Bracket, states: Vec<u32>) {
+    fn keep(&mut self, v: usize, key: Option<u64>, found: Found, states: Vec<u32>) {
         let Some(key) = key.filter(|_| !self.stopped) else {
             return;
         };
@@ -318,6 +318,6 @@ impl<'a> Descent<'a> {
             self.room.0 = 0;
         }
         let states = states.into_boxed_slice();
-        self.kept[v].insert(key, Context { found, states });
+        self.kept[v].insert(key, Kept { found, states });
     }
 }

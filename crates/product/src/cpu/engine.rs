@@ -136,7 +136,7 @@ impl<'a> Engine<'a> {
             .is_some_and(|r| !r.lost.swap(true, Relaxed))
     }
     /// The same over tables of `entries`.
-    pub fn with_entries(self, entries: Entries) -> Self {
+    pub fn of(self, entries: Entries) -> Self {
         Engine { entries, ..self }
     }
     /// Number of slices: independent tiles whose results are summed (or maximised).
