@@ -22,7 +22,6 @@ mod quote;
 mod report;
 mod show;
 mod skeleton;
-mod sum_product;
 mod target;
 mod terminal;
 mod values;
