@@ -2,7 +2,6 @@
 //! NVRTC (CUDA) or by the OpenCL runtime. Drivers are loaded dynamically; their absence is an
 //! ordinary state.
 
-pub mod ceilings;
 pub mod contract;
 pub mod dense;
 pub mod emit;
@@ -11,7 +10,6 @@ pub mod host_fold;
 mod join;
 pub mod pack;
 pub mod paged;
-pub mod pages;
 pub mod points;
 pub mod rectangle;
 pub mod rows;

@@ -3,12 +3,10 @@
 mod parts;
 mod settings;
 
-pub use crate::beside::{OnDevice, PagedJoins};
-pub use crate::branch::{Gap, Searched};
+pub use crate::beside::OnDevice;
 pub use settings::{Inferred, Listener, Planned, Settings};
 
 use crate::beside::{Beside, Lanes};
-use crate::branch;
 use crate::footprint;
 use crate::slices::{Folded, Slices, key};
 use parts::{check_rows, compact, groups};
@@ -16,9 +14,8 @@ use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use zipfold_core::factor::{Answer, Assignment, Evidence, Factor, Kind, Log10, Network, Task, Var};
-use zipfold_core::{Blame, Budget, Error, Opt, Precision, Random, Reservation, Result};
+use zipfold_core::{Budget, Error, Opt, Precision, Random, Reservation, Result};
 use zipfold_gpu::Wanted;
-use zipfold_plan::overrides::ProductMap;
 use zipfold_product::cpu::{Engine, Fold, Real};
 use zipfold_product::plan::groups::{divide, worthwhile};
 use zipfold_product::plan::slice::FIXED_BYTES;
@@ -47,69 +44,12 @@ pub fn infer(
     let budget = Budget::new(settings.memory);
     let _network = budget.reserve(network.bytes(), "the network")?;
     check_rows(network, &settings.warnings);
-    let mut out = answered(network, evidence, task, (settings, &budget))?;
+    let mut out = match task {
+        Task::Mmap(vars) => marginal_map(network, evidence, vars, settings, &budget)?,
+        _ => Run::new(network, evidence, task, settings, &budget)?.answer(task)?,
+    };
     out.warnings = settings.warnings.all();
     Ok(out)
-}
-
-/// The answer by elimination; for most probable assignments by a search where that is chosen or
-/// elimination is refused.
-fn answered(
-    network: &Network,
-    evidence: &Evidence,
-    task: &Task,
-    (settings, budget): (&Settings, &Budget),
-) -> Result<Inferred> {
-    let eliminated = || match task {
-        Task::Mmap(vars) => marginal_map(network, evidence, vars, settings, budget),
-        Task::Pr | Task::Mar | Task::Map | Task::Sum(_) | Task::Samples(_) => {
-            Run::new(network, evidence, task, settings, budget)?.answer(task)
-        }
-    };
-    let asked = match task {
-        Task::Mmap(vars) => Some(&vars[..]),
-        _ => None,
-    };
-    let search = |refused| searched(network, evidence, asked, (settings, budget, refused));
-    match searches(task, settings) {
-        Some(ProductMap::Search) => search(None),
-        Some(ProductMap::Auto) => match eliminated() {
-            Err(e) if e.blame() == Blame::Resource => search(Some(e)),
-            other => other,
-        },
-        Some(ProductMap::Elimination) | None => eliminated(),
-    }
-}
-
-/// The most probable values of `asked`, or of all variables, by a search.
-fn searched(
-    network: &Network,
-    evidence: &Evidence,
-    asked: Option<&[Var]>,
-    (settings, budget, refused): (&Settings, &Budget, Option<Error>),
-) -> Result<Inferred> {
-    let how = branch::How {
-        time_limit: settings.time_limit,
-        seed: settings.seed,
-        budget,
-        warnings: &settings.warnings,
-        tell: &|phase, seconds| settings.tell(phase, seconds),
-    };
-    let (answer, gap, [simplified, took]) = branch::most_probable(network, evidence, asked, &how)?;
-    Ok(Inferred {
-        answer,
-        plan: Planned::Searched(Searched { refused, gap }),
-        device: None,
-        seconds: [simplified, 0.0, took],
-        peak_bytes: budget.peak(),
-        warnings: Vec::new(),
-    })
-}
-
-/// How a most probable assignment is found; none for other tasks.
-fn searches(task: &Task, settings: &Settings) -> Option<ProductMap> {
-    let chosen = settings.overrides.product_map.unwrap_or(ProductMap::Auto);
-    matches!(task, Task::Map | Task::Mmap(_)).then_some(chosen)
 }
 
 /// The checkpoint of one stage of MMAP.
@@ -129,25 +69,9 @@ pub fn explain(
 ) -> Result<(Reduced, Planned, Option<OnDevice>)> {
     let budget = Budget::new(settings.memory);
     let _network = budget.reserve(network.bytes(), "the network")?;
-    let searches = searches(task, settings);
-    let searched = |refused| {
-        let reduced = reduce(network, evidence, Need::Every, &[]);
-        let searched = Searched { refused, gap: None };
-        Ok((reduced, Planned::Searched(searched), None))
-    };
-    if searches == Some(ProductMap::Search) {
-        return searched(None);
-    }
-    match Run::new(network, evidence, task, settings, &budget) {
-        Err(e) if searches == Some(ProductMap::Auto) && e.blame() == Blame::Resource => {
-            searched(Some(e))
-        }
-        run => {
-            let run = run?;
-            let device = run.on_device();
-            Ok((run.reduced, run.plan, device))
-        }
-    }
+    let run = Run::new(network, evidence, task, settings, &budget)?;
+    let device = run.on_device();
+    Ok((run.reduced, run.plan, device))
 }
 
 /// Variables whose marginals are worth several threads.
@@ -241,17 +165,6 @@ impl Planning<'_> {
             None => Ok((reduced, Planned::Whole(whole?), held)),
         }
     }
-    /// The devices for `plan`, which is cut as they need it.
-    fn beside(&self, plan: &mut Planned) -> Result<Option<Beside>> {
-        match plan {
-            Planned::Whole(plan) => Beside::of(plan, &self.options(), self.settings.asked()),
-            Planned::Groups(split) => {
-                let plans = split.groups.iter().map(|g| (&g.plan, g.pass));
-                Beside::of_all(&plans.collect::<Vec<_>>(), self.settings.asked())
-            }
-            Planned::Settled | Planned::Searched(_) => Ok(None),
-        }
-    }
     /// The network whole and its groups, if they are the better plan; and what they take.
     fn divided(&self, whole: &Result<Plan>) -> Option<(Reduced, Split, Reservation)> {
         let bytes = footprint::of_simplification(self.network);
@@ -326,7 +239,15 @@ impl<'a> Run<'a> {
         };
         let (reduced, mut plan, held) = planning.planned(reduced, &asked)?;
         let ordered = start.elapsed().as_secs_f64() - simplified;
-        let beside = planning.beside(&mut plan)?;
+        if let (Planned::Groups(_), Wanted::Devices(..)) = (&plan, settings.device) {
+            settings
+                .warnings
+                .add("marginals by groups of variables are computed on the host");
+        }
+        let beside = match &mut plan {
+            Planned::Whole(plan) => Beside::of(plan, &planning.options(), settings.asked())?,
+            Planned::Settled | Planned::Groups(_) => None,
+        };
         Ok(Run {
             network,
             settings,
@@ -393,7 +314,7 @@ impl<'a> Run<'a> {
             Some(beside) => {
                 let devices = beside.devices.iter();
                 devices
-                    .map(|device| host().beside(device, &beside.places[0]))
+                    .map(|device| host().beside(device, &beside.places))
                     .collect()
             }
         };
@@ -433,13 +354,7 @@ impl<'a> Run<'a> {
         let peak = self.plan.prediction().map_or(0.0, |p| p.peak_bytes);
         let fit = (budget.free() as f64 / 1.1 - FIXED_BYTES) / peak.max(1.0);
         let checkpoint = self.settings.checkpoint.as_ref().filter(|_| many > 1);
-        let remote = |b: &Beside| {
-            b.places
-                .iter()
-                .map(|p| p.remote.clone())
-                .collect::<Vec<_>>()
-        };
-        let places = self.beside.as_ref().map(remote);
+        let places = self.beside.as_ref().map(|b| &b.places.remote);
         let asked = format!(
             "{task} {:?} {:?} {places:?}",
             self.settings.precision, self.settings.seed
@@ -482,7 +397,7 @@ impl<'a> Run<'a> {
         let wave = rayon::current_num_threads() as u64 + 2;
         let sums = footprint::of_states(&self.reduced.cards, 24);
         let slices = match &self.plan {
-            Planned::Settled | Planned::Searched(_) => 1,
+            Planned::Settled => 1,
             Planned::Whole(plan) if plan.sliced.is_empty() => 2,
             Planned::Whole(_) | Planned::Groups(_) => wave,
         };
@@ -545,7 +460,7 @@ impl<'a> Run<'a> {
             let at = ends.partition_point(|end| *end <= index);
             let group = &split.groups[at];
             let (own, total) =
-                self.slice_of::<T>((at, group), index + slices(group) - ends[at], budget)?;
+                self.slice_of::<T>(group, index + slices(group) - ends[at], budget)?;
             // Marginals by variable, those of the group alone; last its own sum.
             let mut tables = vec![Vec::new(); all + groups];
             group
@@ -584,7 +499,7 @@ impl<'a> Run<'a> {
     /// What `group` asks in one of its slices, and its sum.
     fn slice_of<T: Real>(
         &self,
-        (at, group): (usize, &Group),
+        group: &Group,
         index: usize,
         budget: &Budget,
     ) -> Result<(Vec<Vec<Scalar>>, Scalar)> {
@@ -595,11 +510,17 @@ impl<'a> Run<'a> {
         let part = group.part(&self.reduced);
         let engine = Engine::new(&group.plan, &part.tables, self.fold, group.pass, budget);
         let slice = engine.slice(index);
-        let work = |engine: &Engine<'_>| group_sums::<T>(engine, group, &slice, &part.cards);
-        let (mut sums, total) = match &self.beside {
-            Some(beside) => beside.joined((engine, at), &self.settings.warnings, work)?,
-            None => work(&engine)?,
-        };
+        let forward = engine.forward::<T>(&slice)?;
+        let mut sums: Vec<Vec<Scalar>> =
+            part.cards.iter().map(|c| vec![Scalar::ZERO; *c]).collect();
+        let mut total = engine.total(&forward);
+        if group.pass == Pass::Forward {
+            let (vars, own) = engine.kept(&forward)?;
+            total = own.iter().fold(Scalar::ZERO, |sum, s| sum.plus(*s));
+            vars.iter().for_each(|v| sums[*v].clone_from(&own));
+        } else if !total.is_zero() && !group.asked.is_empty() {
+            engine.backward(forward, &slice, &mut sums)?;
+        }
         let own = |v: &Var| part.number[*v].map_or_else(Vec::new, |n| std::mem::take(&mut sums[n]));
         Ok((group.asked.iter().map(own).collect(), total))
     }
@@ -645,7 +566,12 @@ impl<'a> Run<'a> {
     }
     /// Values of the original variables.
     fn assignment(&self, states: &[usize]) -> Vec<usize> {
-        self.reduced.assignment(self.network.cards().len(), states)
+        let of = |v: Var| match (self.reduced.settled[v], self.reduced.number[v]) {
+            (Some(s), _) => s as usize,
+            (None, Some(n)) => self.reduced.states[n][states[n]] as usize,
+            (None, None) => 0,
+        };
+        (0..self.network.cards().len()).map(of).collect()
     }
     fn mode<T: Real>(&self, budget: &Budget) -> Result<Answer> {
         let mut best = Folded::one(Scalar::ONE, Vec::new(), Vec::new());
@@ -835,26 +761,6 @@ impl<'a> Run<'a> {
         let scale = Scalar::scaled(1.0, top).times(self.reduced.scale);
         Ok(Answer::Sum(keep.to_vec(), values, scale.log10()))
     }
-}
-
-/// What `group` asks in one slice, by variable of its own, and its sum.
-fn group_sums<T: Real>(
-    engine: &Engine<'_>,
-    group: &Group,
-    slice: &[(usize, usize)],
-    cards: &[usize],
-) -> Result<(Vec<Vec<Scalar>>, Scalar)> {
-    let forward = engine.forward::<T>(slice)?;
-    let mut sums: Vec<Vec<Scalar>> = cards.iter().map(|c| vec![Scalar::ZERO; *c]).collect();
-    let mut total = engine.total(&forward);
-    if group.pass == Pass::Forward {
-        let (vars, own) = engine.kept(&forward)?;
-        total = own.iter().fold(Scalar::ZERO, |sum, s| sum.plus(*s));
-        vars.iter().for_each(|v| sums[*v].clone_from(&own));
-    } else if !total.is_zero() && !group.asked.is_empty() {
-        engine.backward(forward, slice, &mut sums)?;
-    }
-    Ok((sums, total))
 }
 
 fn draw(share: &[f64], mut at: f64) -> usize {

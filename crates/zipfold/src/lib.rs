@@ -14,7 +14,6 @@
 #![forbid(unsafe_code)]
 
 mod beside;
-mod branch;
 mod checkpoint;
 mod closure;
 mod contract;

@@ -17,7 +17,6 @@ pub mod number;
 mod pack;
 mod permute;
 mod pick;
-mod pieces;
 mod places;
 pub mod prepared;
 mod products;

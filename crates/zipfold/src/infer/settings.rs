@@ -1,7 +1,6 @@
 //! How a question about a network is answered, and what an answer says of itself.
 
 use crate::beside::{Asked, OnDevice};
-use crate::branch::Searched;
 use crate::slices::Checkpoint;
 use crate::warnings::Warnings;
 use zipfold_core::factor::Answer;
@@ -66,7 +65,7 @@ impl Settings {
         }
     }
     /// What they ask of a device.
-    pub(crate) fn asked(&self) -> Asked<'_> {
+    pub(super) fn asked(&self) -> Asked<'_> {
         let Settings {
             device,
             overrides,
@@ -150,8 +149,6 @@ pub enum Planned {
     Whole(Plan),
     /// Marginals by groups of variables, each with its plan.
     Groups(Split),
-    /// A search for the most probable assignment, where elimination is refused.
-    Searched(Searched),
 }
 
 impl Planned {
@@ -159,7 +156,7 @@ impl Planned {
     #[doc(hidden)]
     pub fn plans(&self) -> Vec<&Plan> {
         match self {
-            Planned::Settled | Planned::Searched(_) => Vec::new(),
+            Planned::Settled => Vec::new(),
             Planned::Whole(plan) => vec![plan],
             Planned::Groups(split) => split.groups.iter().map(|g| &g.plan).collect(),
         }
@@ -168,7 +165,7 @@ impl Planned {
     #[doc(hidden)]
     pub fn prediction(&self) -> Option<Prediction> {
         match self {
-            Planned::Settled | Planned::Searched(_) => None,
+            Planned::Settled => None,
             Planned::Whole(plan) => Some(plan.prediction),
             Planned::Groups(split) => Some(split.prediction()),
         }
@@ -178,15 +175,7 @@ impl Planned {
     pub fn whole(&self) -> Option<&Plan> {
         match self {
             Planned::Whole(plan) => Some(plan),
-            Planned::Settled | Planned::Groups(_) | Planned::Searched(_) => None,
-        }
-    }
-    /// The search, where there is one.
-    #[doc(hidden)]
-    pub fn searched(&self) -> Option<&Searched> {
-        match self {
-            Planned::Searched(searched) => Some(searched),
-            Planned::Settled | Planned::Whole(_) | Planned::Groups(_) => None,
+            Planned::Settled | Planned::Groups(_) => None,
         }
     }
 }
