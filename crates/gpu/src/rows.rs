@@ -48,7 +48,7 @@ impl Loaded {
     /// Some rows of x and of y.
     fn window(job: &Job, device: &Device, kinds: Kinds, rows: [Range<usize>; 2]) -> Result<Self> {
         let loaded = Self::room(job, device, kinds, &rows)?;
-        loaded.fill(job, device, kinds, rows, &device.mark()?)?;
+        loaded.fill(job, device, kinds, rows, None)?;
         Ok(loaded)
     }
     /// Memory for some rows of x and of y.
@@ -99,15 +99,15 @@ impl Loaded {
             },
         })
     }
-    /// Packs the rows of a [`Self::room`], which was made before `mark`, and copies them there next
-    /// to the work after it.
+    /// Packs the rows of a [`Self::room`] and copies them there; next to the work after `mark`, if
+    /// there is one, which the room was made before.
     fn fill(
         &self,
         job: &Job,
         device: &Device,
         kinds: Kinds,
         rows: [Range<usize>; 2],
-        mark: &Mark,
+        mark: Option<&Mark>,
     ) -> Result<()> {
         let panels = rows.map(|r| r.start / PANEL..r.end.div_ceil(PANEL));
         let low = &job.low;
@@ -185,7 +185,7 @@ impl Loaded {
 struct Way<'a> {
     device: &'a Device,
     job: &'a Job,
-    mark: &'a Mark,
+    mark: Option<&'a Mark>,
     side: Side,
     table: &'a Table,
     panels: &'a Range<usize>,
@@ -307,7 +307,7 @@ impl<'j> Rows<'j> {
             ready = std::thread::scope(|scope| {
                 let beside = room.zip(next).map(|(room, next)| {
                     scope.spawn(move || {
-                        room.fill(self.job, device, self.kinds, sides(next), &mark)
+                        room.fill(self.job, device, self.kinds, sides(next), Some(&mark))
                             .map(|()| room)
                     })
                 });

@@ -21,7 +21,7 @@ const LEFT: &[(&str, [usize; 2])] = &[
     ("crates/cli", [0, 1]),
     ("crates/core", [6, 3]),
     ("crates/cpu", [2, 27]),
-    ("crates/gpu", [1, 6]),
+    ("crates/gpu", [1, 5]),
     ("crates/io", [0, 6]),
     ("crates/plan", [3, 2]),
     ("crates/product", [2, 16]),

@@ -1,8 +1,8 @@
 //! The CUDA driver, loaded dynamically.
 
-use super::download::Way;
+use super::download::Download;
 use super::failure::failed;
-use super::upload::There;
+use super::upload::Upload;
 use super::{Arg, Grid, Inner, MemoryInner, PIECE, cache, nvrtc};
 use cudarc::driver::result::{self, event};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
@@ -109,8 +109,8 @@ pub(super) fn open(index: usize) -> Result<(Facts, Inner)> {
         raw,
         device,
         pooled: pooled(device),
-        way: Mutex::new(None),
-        there: Mutex::new(None),
+        download: Mutex::new(None),
+        upload: Mutex::new(None),
     }));
     context.enter()?;
     Ok((facts, Inner::Cuda(context)))
@@ -142,10 +142,10 @@ struct Primary {
     device: sys::CUdevice,
     /// Memory that is freed stays with the process, and comes back without a call to the system.
     pooled: bool,
-    /// The way home, made when it is first needed.
-    way: Mutex<Option<Way>>,
-    /// The way there beside kernels, likewise.
-    there: Mutex<Option<There>>,
+    /// The way from the device, made when it is first needed.
+    download: Mutex<Option<Download>>,
+    /// The way to the device next to kernels, likewise.
+    upload: Mutex<Option<Upload>>,
 }
 
 /// Sets the device's memory pool to keep what is freed; false where it has none.
@@ -176,20 +176,20 @@ unsafe impl Sync for Primary {}
 
 impl Drop for Primary {
     fn drop(&mut self) {
-        let way = self
-            .way
+        let download = self
+            .download
             .get_mut()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        let there = self
-            .there
+        let upload = self
+            .upload
             .get_mut()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         // SAFETY: the context is retained until below.
         let set = || unsafe { result::ctx::set_current(self.raw) }.is_ok();
-        if (way.is_some() || there.is_some()) && set() {
-            drop((way, there));
+        if (download.is_some() || upload.is_some()) && set() {
+            drop((download, upload));
         }
         // SAFETY: retained once in `open`; everything made in it holds an `Arc` of it.
         let _ = unsafe { result::primary_ctx::release(self.device) };
@@ -324,7 +324,7 @@ impl Context {
         unsafe { result::memcpy_htod_sync(to.pointer + offset as u64, bytes) }
             .map_err(|e| failed("copying to the device", e))
     }
-    /// Has `fill` make bytes piece by piece and copies them there beside the work after `mark`.
+    /// Has `fill` make bytes piece by piece and copies them there next to the work after `mark`.
     pub(super) fn fill(
         &self,
         to: &Allocation,
@@ -333,12 +333,12 @@ impl Context {
         fill: &mut dyn FnMut(usize, &mut [u8]),
     ) -> Result<()> {
         self.enter()?;
-        let mut there = self.0.there.lock().unwrap_or_else(PoisonError::into_inner);
-        let there = match &mut *there {
-            Some(there) => there,
-            none => none.insert(There::new()?),
+        let mut upload = self.0.upload.lock().unwrap_or_else(PoisonError::into_inner);
+        let upload = match &mut *upload {
+            Some(upload) => upload,
+            none => none.insert(Upload::new()?),
         };
-        there.take(to.pointer, sizes, mark.raw, fill)
+        upload.take(to.pointer, sizes, mark.raw, fill)
     }
     pub(super) fn clear(&self, to: &Allocation, bytes: usize) -> Result<()> {
         self.enter()?;
@@ -381,12 +381,16 @@ impl Context {
                 .enumerate()
                 .try_for_each(|(at, part)| each(at * piece, part));
         }
-        let mut way = self.0.way.lock().unwrap_or_else(PoisonError::into_inner);
-        let way = match &mut *way {
-            Some(way) => way,
-            none => none.insert(Way::new()?),
+        let mut download = self
+            .0
+            .download
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let download = match &mut *download {
+            Some(download) => download,
+            none => none.insert(Download::new()?),
         };
-        way.bring(from.pointer, (bytes, piece.min(PIECE)), mark.raw, each)
+        download.bring(from.pointer, (bytes, piece.min(PIECE)), mark.raw, each)
     }
     pub(super) fn launch(&self, function: &Function, grid: Grid, args: &[Arg<'_>]) -> Result<()> {
         self.enter()?;

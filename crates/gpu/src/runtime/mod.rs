@@ -6,6 +6,7 @@ mod download;
 mod failure;
 pub mod nvrtc;
 pub mod opencl;
+mod staging;
 mod upload;
 
 use rayon::prelude::*;
@@ -242,11 +243,13 @@ impl Device {
         }
     }
     /// Has `fill` make `count` items, whole groups of `group` at a time, and copies them to the
-    /// start of `memory`, which was allocated before `mark`. `fill` takes the number of a piece's
-    /// first item, and the piece, whose items may hold anything before.
+    /// start of `memory`, which was allocated before `mark` where kernels run after it; none where
+    /// the device has nothing else to do. `fill` takes the number of a piece's first item, and the
+    /// piece, whose items may hold anything before.
     ///
     /// On CUDA a piece is made in memory that the device reads by itself, while the piece before is
-    /// copied and kernels started after the mark run: rows are never held a second time.
+    /// copied and kernels started after the mark run: rows are never held a second time. Few bytes
+    /// for a device without work go there at once.
     ///
     /// # Errors
     /// `Internal` when they do not fit, `Device` when the copy fails.
@@ -254,17 +257,27 @@ impl Device {
         &self,
         memory: &Memory,
         (count, group): (usize, usize),
-        mark: &Mark,
+        mark: Option<&Mark>,
         fill: &mut dyn FnMut(usize, &mut [T]),
     ) -> Result<()> {
         let (size, group) = (size_of::<T>(), group.max(1));
+        let bytes = count * size;
         let step = (PIECE / size / group * group).max(group);
-        if let (Inner::Cuda(c), MemoryInner::Cuda(m), Some(mark)) =
-            (&self.inner, &memory.inner, &mark.0)
+        if let (Inner::Cuda(c), MemoryInner::Cuda(m)) = (&self.inner, &memory.inner)
             && step * size <= PIECE
-            && (DIRECT..=memory.bytes).contains(&(count * size))
+            && bytes <= memory.bytes
+            && is_staged(bytes, mark.is_some())
         {
-            return c.fill(m, (count * size, step * size), mark, &mut |at, piece| {
+            let now;
+            let after = match mark {
+                Some(Mark(Some(mark))) => mark,
+                Some(Mark(None)) => return Err(foreign()),
+                None => {
+                    now = c.mark()?;
+                    &now
+                }
+            };
+            return c.fill(m, (bytes, step * size), after, &mut |at, piece| {
                 fill(at / size, as_items_mut(piece));
             });
         }
@@ -283,7 +296,7 @@ impl Device {
         &self,
         memory: &Memory,
         items: &[T],
-        mark: &Mark,
+        mark: Option<&Mark>,
     ) -> Result<()> {
         self.fill(
             memory,
@@ -450,9 +463,15 @@ impl Plain for f64 {}
 /// two pieces, and waking them takes as long as some megabytes: with 8 MiB a matrix came home four
 /// times as slowly (one H100, 32 threads).
 pub const PIECE: usize = 32 << 20;
-/// Bytes from which on copies go through memory that a device reads by itself: making that takes
-/// longer than copying fewer.
+/// Bytes from which on copies to a device without work go through memory that it reads by itself:
+/// making that takes longer than copying fewer.
 const DIRECT: usize = 128 << 20;
+
+/// Whether so many bytes go through memory that the device reads by itself. Next to kernels they
+/// always do: any other copy waits for the kernels.
+fn is_staged(bytes: usize, next_to_kernels: bool) -> bool {
+    bytes > 0 && (next_to_kernels || bytes >= DIRECT)
+}
 /// Items that one thread copies at a time.
 const COPY: usize = 1 << 16;
 
@@ -508,4 +527,18 @@ pub fn take_warnings() -> Vec<String> {
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_next_to_kernels_never_wait_for_them() {
+        for bytes in [1, DIRECT - 1, DIRECT] {
+            assert!(is_staged(bytes, true));
+        }
+        assert!(!is_staged(DIRECT - 1, false) && is_staged(DIRECT, false));
+        assert!(!is_staged(0, true));
+    }
 }
