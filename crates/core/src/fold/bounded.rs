@@ -76,7 +76,7 @@ impl<'a> Scattered<'a> {
 }
 
 /// Returns the larger of two numbers; NaN stays.
-pub(super) fn worse(a: f64, b: f64) -> f64 {
+pub fn worse(a: f64, b: f64) -> f64 {
     if a.is_nan() || b <= a { a } else { b }
 }
 

@@ -46,7 +46,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 
 pub use asked::Wants;
-pub use bounded::{Best, Bounded, Known, Pairs, Scattered, Whole};
+pub use bounded::{Best, Bounded, Known, Pairs, Scattered, Whole, worse};
 pub use columns::{Column, Columns, Layout, Numbers, Role};
 pub use dense::{Dense, Written};
 pub use extremes::{Extremes, ExtremesState};

@@ -315,6 +315,16 @@ fn cloud(seed: u64, n: usize, d: usize) -> Table {
     .unwrap()
 }
 
+/// The problem described for one table, without weights.
+fn alone(problem: &Problem, x: Table) -> Job {
+    let data = Data {
+        x,
+        y: None,
+        weights: vec![],
+    };
+    describe(problem, data).unwrap()
+}
+
 fn problem(text: &str) -> Problem {
     toml::from_str(&format!("schema = 1\nx = {{ name = \"x\" }}\n{text}")).unwrap()
 }
@@ -396,15 +406,7 @@ fn sums_of_single_precision_rows_stay_within_their_bound() {
             "pair = {{ formula = \"exp(-sum((x - y)^2))\" }}\nfolds = [{{ kind = \"reduce\", op = \"{op}\" }}]"
         );
         let problem = problem(&text);
-        let job = describe(
-            &problem,
-            Data {
-                x: x.clone(),
-                y: None,
-                weights: vec![],
-            },
-        )
-        .unwrap();
+        let job = alone(&problem, x.clone());
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
         let got = on_device(&problem, &job, device, &[]).unwrap();
         assert_eq!(

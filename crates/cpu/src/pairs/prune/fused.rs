@@ -5,7 +5,7 @@
 use crate::kernels::compress::{Pages, Predicate, append_matching};
 use crate::kernels::top_k::TopK;
 use std::ops::Range;
-use zipfold_core::fold::{Fold, Nearest, NearestState, Scattered, Select, State};
+use zipfold_core::fold::{Fold, Nearest, NearestState, Scattered, Select, State, worse};
 use zipfold_vector::simd::Isa;
 
 /// A loop for one fold and a unit of sorted rows.
@@ -73,10 +73,7 @@ impl Fused for Lists<'_> {
         let worst = self.lists[rows.start - self.start..rows.end - self.start]
             .iter()
             .map(|list| list.bound().unwrap_or(f64::NAN));
-        Some(worst.fold(f64::NEG_INFINITY, |a, b| {
-            // The larger of two numbers; NaN stays.
-            if a.is_nan() || b <= a { a } else { b }
-        }))
+        Some(worst.fold(f64::NEG_INFINITY, worse))
     }
     fn finish(&mut self, state: &mut State) {
         let list = |list: &mut TopK<f64>| {

@@ -1,6 +1,6 @@
 //! Runs whose device is too small, is lost, or refuses a kernel: the answer is the same.
 
-use super::{FOLDS, cloud, device, on_device, outcome_of, problem};
+use super::{FOLDS, alone, cloud, device, on_device, outcome_of, problem};
 use zipfold_core::problem::Problem;
 use zipfold_core::{Data, Domain, Precision, describe, oracle};
 use zipfold_testkit::compare::{close, difference, of_output, same};
@@ -75,15 +75,7 @@ fn streamed_rows_are_found_at_their_places() {
                 precision: Some(Precision::F64),
                 ..problem(&format!("folds = [{fold}]"))
             };
-            let job = describe(
-                &problem,
-                Data {
-                    x: cloud(12, 700, dim),
-                    y: None,
-                    weights: vec![],
-                },
-            )
-            .unwrap();
+            let job = alone(&problem, cloud(12, 700, dim));
             let wanted = numbers(&job, &oracle::run(&job).unwrap());
             let set = [("device.rows", "streamed"), ("device.tile", "256")];
             let got = on_device(&problem, &job, device, &set).unwrap();
@@ -102,15 +94,7 @@ fn the_host_goes_on_where_a_device_is_lost() {
             precision: Some(Precision::F64),
             ..problem(&format!("folds = [{fold}]"))
         };
-        let job = describe(
-            &problem,
-            Data {
-                x: cloud(13, 900, 3),
-                y: None,
-                weights: vec![],
-            },
-        )
-        .unwrap();
+        let job = alone(&problem, cloud(13, 900, 3));
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
         let set = [("device.launches", "3"), ("device.tile", "256")];
         let got = on_device(&problem, &job, device, &set).unwrap();
@@ -136,15 +120,7 @@ fn the_host_answers_where_generated_code_does_not_compile() {
             precision: Some(Precision::F64),
             ..problem(&format!("folds = [{fold}]"))
         };
-        let job = describe(
-            &problem,
-            Data {
-                x: cloud(13, 300, 3),
-                y: None,
-                weights: vec![],
-            },
-        )
-        .unwrap();
+        let job = alone(&problem, cloud(13, 300, 3));
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
         let done = outcome_of(&problem, &job, device, &[("device.compiles", "0")]).unwrap();
         assert_eq!(

@@ -1,6 +1,6 @@
 //! Dense tiles, and folds of wide and short rows that take their cells from them.
 
-use super::{FOLDS, cloud, device, every, on_device, problem};
+use super::{FOLDS, alone, cloud, device, every, on_device, problem};
 use zipfold::internals::device::{Runtime, list};
 use zipfold::internals::plan::device::DeviceWork;
 use zipfold::internals::plan::device::matrix::MatrixKernel;
@@ -68,15 +68,7 @@ fn dense_tiles_by_a_pipeline_are_those_of_the_oracle() {
             precision: Some(precision),
             ..problem(&text)
         };
-        let job = describe(
-            &problem,
-            Data {
-                x: cloud(6, 261, dim),
-                y: None,
-                weights: vec![],
-            },
-        )
-        .unwrap();
+        let job = alone(&problem, cloud(6, 261, dim));
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
         let got = on_device(&problem, &job, device, &set).unwrap();
         let single = precision == Precision::F32;
@@ -115,15 +107,7 @@ fn a_balanced_diagonal_counts_every_pair_once() {
                 cells: Some(cells),
                 ..problem(&format!("folds = [{}]", FOLDS[0]))
             };
-            let job = describe(
-                &problem,
-                Data {
-                    x: cloud(21, 1100, dim),
-                    y: None,
-                    weights: vec![],
-                },
-            )
-            .unwrap();
+            let job = alone(&problem, cloud(21, 1100, dim));
             let wanted = numbers(&job, &oracle::run(&job).unwrap());
             let set = [
                 ("tile.diagonal", "balanced"),
@@ -314,15 +298,7 @@ fn predicates_and_cosines_of_short_rows_are_exact() {
             cells: Some(cells),
             ..problem(text)
         };
-        let job = describe(
-            &problem,
-            Data {
-                x: cloud(43, 700, 3),
-                y: None,
-                weights: vec![],
-            },
-        )
-        .unwrap();
+        let job = alone(&problem, cloud(43, 700, 3));
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
         let got = on_device(&problem, &job, device, &[]).expect(text);
         assert_eq!(difference(&got[0], &wanted[0], same), None, "{text}");
@@ -416,15 +392,7 @@ fn inner_products_of_16_bit_rows_are_those_of_single_precision() {
     }
     // Numbers of single precision are rounded where asked, and only there.
     let problem = problem("pair = { formula = \"sum(x * y)\" }\nfolds = [{ kind = \"matrix\" }]");
-    let job = describe(
-        &problem,
-        Data {
-            x: cloud(33, 150, 20),
-            y: None,
-            weights: vec![],
-        },
-    )
-    .unwrap();
+    let job = alone(&problem, cloud(33, 150, 20));
     let wanted = numbers(&job, &oracle::run(&job).unwrap());
     let plain = on_device(&problem, &job, device, &[]).unwrap();
     let asked = on_device(&problem, &job, device, &[("dense.input", "bf16")]).unwrap();
@@ -485,15 +453,7 @@ fn short_rows_have_the_bits_of_the_oracle_under_every_map() {
             precision: Some(precision),
             ..problem(&text)
         };
-        let job = describe(
-            &problem,
-            Data {
-                x: cloud(8, 301, 1 + at % 4),
-                y: None,
-                weights: vec![],
-            },
-        )
-        .unwrap();
+        let job = alone(&problem, cloud(8, 301, 1 + at % 4));
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
         let got = on_device(&problem, &job, device, set).unwrap();
         let single = precision == Precision::F32;
@@ -538,15 +498,7 @@ fn dense_tiles_have_the_bits_of_the_oracle_under_every_map() {
             precision: Some(precision),
             ..problem(&text)
         };
-        let job = describe(
-            &problem,
-            Data {
-                x: x.clone(),
-                y: None,
-                weights: vec![],
-            },
-        )
-        .unwrap();
+        let job = alone(&problem, x.clone());
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
         let sets: &[(&str, &str)] = &[("tile.map", maps[at % 5]), ("device.tile", "128")];
         for set in sets.iter().take(if at == 0 { 3 - every(2) } else { 1 }) {
