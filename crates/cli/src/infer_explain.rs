@@ -100,13 +100,8 @@ fn at_once(joint: &Joint) -> String {
 
 /// Slices of all plans; 1 for each that is not cut.
 fn slices(planned: &Planned) -> f64 {
-    let of = |plan: &&Plan| {
-        plan.sliced
-            .iter()
-            .map(|v| plan.cards[*v] as f64)
-            .product::<f64>()
-    };
-    planned.plans().iter().map(of).sum()
+    let plans = planned.plans().into_iter();
+    plans.map(Plan::predicted_slices).sum()
 }
 
 /// The joins that are predicted to take longest.

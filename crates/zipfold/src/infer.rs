@@ -438,13 +438,7 @@ impl<'a> Run<'a> {
     }
     /// Marginals by groups: one list of slices, those of each group after those of the one before.
     fn grouped<T: Real>(&self, split: &Split, budget: &Budget) -> Result<Answer> {
-        let slices = |g: &Group| {
-            g.plan
-                .sliced
-                .iter()
-                .map(|v| g.plan.cards[*v])
-                .product::<usize>()
-        };
+        let slices = |g: &Group| g.plan.slices();
         // Where the slices of each group end.
         let mut many = 0;
         let ends: Vec<usize> = split

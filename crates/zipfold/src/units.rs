@@ -38,14 +38,7 @@ pub(crate) fn in_order<U: Send>(
         return Ok(());
     };
     let Range { start, end } = units;
-    let state = State {
-        waiting: BTreeMap::new(),
-        head: start,
-        begun: start,
-        called: start,
-        taken: false,
-        over: Ok(false),
-    };
+    let state = State::before(start);
     let line = Line {
         end,
         ahead: ahead.max(1),
@@ -114,6 +107,17 @@ impl<U: Send, W: Fn(usize) -> U + Sync, F: FnMut(usize, U) -> Result<Then> + Sen
 }
 
 impl<U> State<U> {
+    /// The state before unit `start` is begun.
+    fn before(start: usize) -> Self {
+        State {
+            waiting: BTreeMap::new(),
+            head: start,
+            begun: start,
+            called: start,
+            taken: false,
+            over: Ok(false),
+        }
+    }
     fn goes_on(&self) -> bool {
         matches!(self.over, Ok(false))
     }
@@ -188,14 +192,7 @@ pub(crate) fn by_devices<U: Send>(
     take: impl FnMut(usize, U) -> Result<Then>,
 ) -> Result<Left<U>> {
     let Range { start, end } = units;
-    let state = State {
-        waiting: BTreeMap::new(),
-        head: start,
-        begun: start,
-        called: start,
-        taken: false,
-        over: Ok(false),
-    };
+    let state = State::before(start);
     let open = if shares.is_some() {
         (start..end).collect()
     } else {

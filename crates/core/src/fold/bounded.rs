@@ -101,13 +101,27 @@ pub trait Bounded: Accumulate {
     }
     /// Returns what becomes of pairs whose values lie in the spans by root; none where their values
     /// are needed. `known` says whether all spans are known.
+    #[inline]
     fn settles(
         &self,
-        _span: impl Fn(usize) -> Span,
-        _known: bool,
-        _found: &impl Known,
+        span: impl Fn(usize) -> Span,
+        known: bool,
+        found: &impl Known,
     ) -> Option<Whole> {
-        None
+        self.beaten(span, known, found)
+    }
+    /// Returns that pairs settle as nothing where what is kept is better than any of their values,
+    /// if the fold looks for the best.
+    #[inline]
+    fn beaten(
+        &self,
+        span: impl Fn(usize) -> Span,
+        known: bool,
+        found: &impl Known,
+    ) -> Option<Whole> {
+        let best = self.best()?;
+        let beaten = || span(best.root).falling(best.largest).lo > found.worst();
+        (known && beaten()).then_some(Whole::Nothing)
     }
     /// Takes the values of some pairs.
     fn absorb_scattered(&self, _state: &mut Self::State, _line: &Scattered<'_>) {

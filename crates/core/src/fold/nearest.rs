@@ -12,14 +12,13 @@
 use super::bounded::worse;
 use super::roots::Roots;
 use super::{
-    Accumulate, Best, Bounded, Column, Columns, Known, Layout, Lent, Line, Numbers, Role,
-    Scattered, Traits, Value, ValuedPair, Whole,
+    Accumulate, Best, Bounded, Column, Columns, Layout, Lent, Line, Numbers, Role, Scattered,
+    Traits, Value, ValuedPair,
 };
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::opt::Opt;
 use crate::pair::Side;
-use crate::pair::interval::Span;
 use crate::space::Domain;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -180,16 +179,6 @@ impl Bounded for Nearest {
             k: self.k,
             by_row: true,
         })
-    }
-    #[inline]
-    fn settles(
-        &self,
-        span: impl Fn(usize) -> Span,
-        known: bool,
-        found: &impl Known,
-    ) -> Option<Whole> {
-        let beaten = || span(self.root).falling(self.largest).lo > found.worst();
-        (known && beaten()).then_some(Whole::Nothing)
     }
     fn absorb_scattered(&self, state: &mut NearestState, line: &Scattered<'_>) {
         let values = line.scalars(self.root);

@@ -263,19 +263,15 @@ impl Bounded for RowFold {
         known: bool,
         found: &impl Known,
     ) -> Option<Whole> {
-        if !known {
-            return None;
-        }
-        let span = span(self.root);
-        if self.op == RowOp::Count {
+        if self.op == RowOp::Count && known {
+            let span = span(self.root);
             return match (span.must(), span.may()) {
                 (true, _) => Some(Whole::All),
                 (false, false) => Some(Whole::Nothing),
                 (false, true) => None,
             };
         }
-        let beaten = || span.falling(self.op.wants_largest()).lo > found.worst();
-        (self.op.is_extreme() && beaten()).then_some(Whole::Nothing)
+        self.beaten(span, known, found)
     }
     fn absorb_scattered(&self, state: &mut RowState, line: &Scattered<'_>) {
         let Some(mut row) = state.sorted_row(self, line.pairs.place) else {

@@ -10,13 +10,12 @@
 
 use super::roots::Roots;
 use super::{
-    Accumulate, BLOCK, Best, Bounded, Column, Columns, Known, Layout, Lent, Line, Role, Scattered,
-    Traits, Value, ValuedPair, Whole,
+    Accumulate, BLOCK, Best, Bounded, Column, Columns, Layout, Lent, Line, Role, Scattered, Traits,
+    Value, ValuedPair,
 };
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::pair::Side;
-use crate::pair::interval::Span;
 use crate::space::Domain;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -275,16 +274,6 @@ impl Bounded for Top {
             k: self.k,
             by_row: false,
         })
-    }
-    #[inline]
-    fn settles(
-        &self,
-        span: impl Fn(usize) -> Span,
-        known: bool,
-        found: &impl Known,
-    ) -> Option<Whole> {
-        let beaten = || span(self.root).falling(self.largest).lo > found.worst();
-        (known && beaten()).then_some(Whole::Nothing)
     }
     fn absorb_scattered(&self, state: &mut TopState, line: &Scattered<'_>) {
         for (at, value) in line.scalars(self.root).iter().enumerate() {

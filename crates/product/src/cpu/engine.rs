@@ -139,11 +139,7 @@ impl<'a> Engine<'a> {
     }
     /// Number of slices: independent tiles whose results are summed (or maximised).
     pub fn slices(&self) -> usize {
-        self.plan
-            .sliced
-            .iter()
-            .map(|v| self.plan.cards[*v])
-            .product()
+        self.plan.slices()
     }
     /// Values of the sliced variables in slice `index`.
     pub fn slice(&self, mut index: usize) -> Vec<(usize, usize)> {

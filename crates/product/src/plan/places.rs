@@ -4,7 +4,7 @@
 use super::cost::Rates;
 use super::forest::Source;
 use super::joins::{Pass, Plan};
-use super::slice::{free, gradients, join_seconds};
+use super::slice::{free, gradients, join_seconds, log2_states};
 
 /// What a device and the way to it do.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,13 +56,8 @@ impl Places {
     /// The best places for the joins of `plan`. A plan is a forest, so the best of a node follows
     /// from the best of its inputs.
     pub fn new(plan: &Plan, rates: &Rates, link: &Link, pass: Pass) -> Self {
-        let log2 = |v: &usize| {
-            if plan.sliced.contains(v) {
-                0.0
-            } else {
-                (plan.cards[*v] as f64).log2()
-            }
-        };
+        let states = log2_states(plan);
+        let log2 = |v: &usize| states[*v];
         let sizes: Vec<f64> = plan
             .nodes
             .iter()
@@ -122,7 +117,7 @@ impl Places {
             all += work;
             there += if remote[at] { work } else { 0.0 };
         }
-        let slices: f64 = plan.sliced.iter().map(|v| plan.cards[*v] as f64).product();
+        let slices = plan.predicted_slices();
         let seconds = plan.roots.iter().map(|r| best[*r].seconds[0]).sum::<f64>() * slices;
         Places {
             remote,

@@ -12,7 +12,7 @@ pub const FIXED_BYTES: f64 = 16e6;
 /// # Errors
 /// `Resource` when a single slice cannot be made small enough.
 pub fn fit(plan: &mut Plan, options: &Options) -> zipfold_core::Result<()> {
-    let mut log2: Vec<f64> = plan.cards.iter().map(|c| (*c as f64).log2()).collect();
+    let mut log2 = log2_states(plan);
     plan.prediction = predict(plan, &log2, options);
     let left = options.memory.saturating_sub(options.held) as f64;
     let room = left - FIXED_BYTES.min(left / 2.0);
@@ -29,15 +29,23 @@ pub fn fit(plan: &mut Plan, options: &Options) -> zipfold_core::Result<()> {
 }
 
 impl Plan {
-    /// Slices, each with a result of its own: one without sliced variables.
+    /// Returns the number of slices, each with a result of its own: one without sliced variables,
+    /// and `usize::MAX` for more than that.
     pub fn slices(&self) -> usize {
-        self.sliced.iter().map(|v| self.cards[*v]).product()
+        let mut cards = self.sliced.iter().map(|v| self.cards[*v]);
+        cards
+            .try_fold(1usize, |slices, card| slices.checked_mul(card))
+            .unwrap_or(usize::MAX)
+    }
+    /// Returns the number of slices, for predictions: it may be beyond any whole number.
+    pub fn predicted_slices(&self) -> f64 {
+        self.sliced.iter().map(|v| self.cards[*v] as f64).product()
     }
     /// The plan in `many` slices or more, as far as its variables go: several devices have a slice
     /// each.
     pub fn cut(&self, many: usize, options: &Options) -> Plan {
         let mut plan = self.clone();
-        let mut log2 = left(&plan);
+        let mut log2 = log2_states(&plan);
         while plan.slices() < many
             && let Some((v, after)) = best_slice(&plan, &log2, options)
         {
@@ -49,8 +57,8 @@ impl Plan {
     }
 }
 
-/// By variable the logarithm of its states that a slice has: none of a sliced one.
-fn left(plan: &Plan) -> Vec<f64> {
+/// Returns, by variable, log2 of the states that it has in a slice: 0 of a sliced one.
+pub(super) fn log2_states(plan: &Plan) -> Vec<f64> {
     let size = |v: usize| {
         if plan.sliced.contains(&v) {
             0.0
@@ -63,7 +71,7 @@ fn left(plan: &Plan) -> Vec<f64> {
 
 /// Predicts the plan, which has its slices, again.
 pub(super) fn again(plan: &mut Plan, options: &Options) {
-    plan.prediction = predict(plan, &left(plan), options);
+    plan.prediction = predict(plan, &log2_states(plan), options);
 }
 
 /// The variable of the largest tables whose slicing costs the least time for the bytes it saves.
@@ -165,19 +173,14 @@ fn trace_seconds(plan: &Plan, log2: &[f64]) -> f64 {
 /// Predicted seconds of every join over all slices, its gradients of the backward sweep included;
 /// by node, 0 for inputs.
 pub fn join_times(plan: &Plan, rates: &Rates) -> Vec<f64> {
-    let log2 = |v: &usize| {
-        if plan.sliced.contains(v) {
-            0.0
-        } else {
-            (plan.cards[*v] as f64).log2()
-        }
-    };
+    let states = log2_states(plan);
+    let log2 = |v: &usize| states[*v];
     let sizes: Vec<f64> = plan
         .nodes
         .iter()
         .map(|n| n.scope.iter().map(log2).sum())
         .collect();
-    let slices: f64 = plan.sliced.iter().map(|v| plan.cards[*v] as f64).product();
+    let slices = plan.predicted_slices();
     let free = free(plan);
     let of = |(at, node): (usize, &Node)| match &node.source {
         Source::Input(_) => 0.0,
@@ -291,4 +294,33 @@ fn peak(plan: &Plan, sizes: &[f64], pass: Pass) -> f64 {
         }
     }
     most
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::sweep::Sweep;
+
+    #[test]
+    fn slices_beyond_any_number_are_not_a_small_one() {
+        let cards = vec![2; 70];
+        let mut plan = Plan {
+            nodes: vec![],
+            roots: vec![],
+            rank: vec![0; cards.len()],
+            sliced: (0..70).collect(),
+            sweep: Sweep::default(),
+            prediction: Prediction::default(),
+            hard: vec![],
+            searched: 0.0,
+            cards,
+        };
+        assert_eq!(
+            (plan.slices(), plan.predicted_slices()),
+            (usize::MAX, 70f64.exp2())
+        );
+        plan.sliced.truncate(3);
+        assert_eq!((plan.slices(), plan.predicted_slices()), (8, 8.0));
+        assert_eq!(log2_states(&plan)[2..4], [0.0, 1.0]);
+    }
 }
