@@ -6,9 +6,9 @@
 
 Each workload runs on each number of devices in turn; the least time of the turns counts. A row of the table has the seconds of the kernels
 (from the first upload to the last merge, as `--json` reports them), the seconds of the whole process, both also as speed-up over the first
-number of devices, and whether the answer is the same to the bit. Two workloads also run with each device's own block of rows, and with that and
-the next (`--set device.rows`). `--losses` adds runs that lose their first device. `--large` adds a matrix that is larger than a device; its bytes are
-not compared. `--scale` multiplies the rows of the inputs. The scratch folder holds inputs and outputs: one in memory keeps the disk out of the times. The exit status is 1 where an answer differs or a run fails."""
+number of devices, and whether the answer is the same: to the bit where it is a file or a number, by its counts where it stays in memory. Two workloads also run with each device's own block of rows, and with that and
+the next (`--set device.rows`). `--losses` adds runs that lose their first device. `--large` adds a matrix that is larger than a device, which is
+compared by counts. `--scale` multiplies the rows of the inputs. The scratch folder holds inputs and outputs: one in memory keeps the disk out of the times. The exit status is 1 where an answer differs or a run fails."""
 
 import argparse
 import dataclasses
@@ -105,9 +105,10 @@ def run(zipfold, workload, device, folder, extra=()):
     if done.returncode != 0:
         return {"error": " ".join(done.stderr.split())[-300:], "command": command}
     told = json.loads(done.stdout)
-    answer = digest(output) if output and not workload.large else str(told.get("log10", told.get("counts")))
+    bits = (digest(output) if output and not workload.large else None) or told.get("log10")
+    answer = str(told["counts"] if bits is None else bits)
     return {"kernel": told["seconds"]["kernel"], "load": told["seconds"].get("load", 0.0), "whole": whole, "predicted": told["plan"]["seconds"], "warnings": told["warnings"],
-            "answer": answer, "told": {key: told[key] for key in ("seconds", "plan", "device") if key in told}}
+            "answer": answer, "compared": "counts" if bits is None else "bits", "told": {key: told[key] for key in ("seconds", "plan", "device") if key in told}}
 
 
 def timed(asked, workload, folder, record):
@@ -170,11 +171,11 @@ def lost(asked, workload, folder, record, whole):
 
 
 def row(name, count, got, one):
-    same = "same bits" if got["answer"] == one["answer"] else "OTHER BITS"
+    same = f"same {got['compared']}" if got["answer"] == one["answer"] else f"OTHER {got['compared'].upper()}"
     print(f"{name:12} {count} devices  kernels {got['kernel']:8.3f} s ({one['kernel'] / got['kernel']:4.2f} x)  "
           f"process {got['whole']:8.3f} s ({one['whole'] / got['whole']:4.2f} x)  load {got['load']:6.3f} s  predicted {got['predicted']:8.3f} s  {same}  "
           f"{'; '.join(map(str, got['warnings']))}", flush=True)
-    return same != "same bits"
+    return got["answer"] != one["answer"]
 
 
 def plot(record, path):

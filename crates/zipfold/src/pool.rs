@@ -33,17 +33,12 @@ impl Workers {
     /// # Errors
     /// `Resource` when the system refuses threads.
     pub(crate) fn for_plan(job: &Job, plan: &Plan) -> Result<Workers> {
-        if let Some(on) = &plan.device {
-            // A thread waits for each device, so none of them may be the caller's: this pool is
-            // nobody else's.
-            return start(plan.threads.max(on.devices)).map(|pool| Workers::Pool(Arc::new(pool)));
-        }
         // One block a side, whose rows are not packed: nothing below this would look for a pool of
         // its own.
         let one_block = job.space.n <= BLOCK
             && job.space.m <= BLOCK
             && !plan.strategy().is_some_and(Strategy::is_packed);
-        if one_block && plan.seconds < SHORT {
+        if one_block && plan.seconds < SHORT && plan.device.is_none() {
             Ok(Workers::Caller)
         } else {
             kept(plan.threads).map(Workers::Pool)
