@@ -157,7 +157,7 @@ def lost(asked, workload, folder, record, whole):
     bad = False
     for launches in workload.losses:
         count = asked.counts[-1]
-        got = run(asked.zipfold, workload, devices(asked, count), folder, ["--set", "device.faulty=1", "--set", f"device.launches={launches}"])
+        got = run(asked.zipfold, workload, devices(asked, count), folder, ["--set", "fault.devices=1", "--set", f"fault.launches={launches}"])
         record.append({"workload": workload.name, "devices": count, "launches": launches, **got})
         if "error" in got:
             print(f"{workload.name}, a device lost: {got['error']}", flush=True)

@@ -44,9 +44,9 @@ CHOICES = [
     ["device.rows=streamed"],
     ["dense.stages=2", "dense.across=16"],
     ["tile.map=ltm", "tile.root=table"],
-    ["select.output=count"],
+    ["join.output=count"],
     ["load.vector=1"],
-    ["device.family=cells"],
+    ["device.family=pairs"],
 ]
 
 

@@ -103,7 +103,7 @@ def measure(program, name, calls):
                 turn[peer] = time.perf_counter() - start
             least = {k: min(v, least.get(k, v)) for k, v in turn.items()}
         record.setdefault("counts", {})["zipfold"] = found(words, folder)
-    pairs = {k: report["counts"][k] for k in ("cells", "evaluated", "skipped", "settled")}
+    pairs = {k: report["counts"][k] for k in ("pairs", "evaluated", "skipped", "settled")}
     return {"command": " ".join(["zipfold", *words]), "seconds": {k: round(v, 4) for k, v in least.items()}, "pairs": pairs, **record}
 
 

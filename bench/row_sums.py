@@ -47,7 +47,7 @@ def questions() -> list[tuple[str, list[str]]]:
         for value, pair in VALUES.items():
             for kind, (sides, words) in kinds.items():
                 found.append((f"{data}, {value}: {kind}", ["reduce", *[file] * sides, "--pair", pair, *words, "-o", "out.npy"]))
-    boxes = {"straight": "1,1,1", "oblique": "1,1,1,80,75,85", "strongly skewed": "1,1,1,30,40,35"}
+    boxes = {"straight": "1,1,1", "triclinic": "1,1,1,80,75,85", "strongly skewed": "1,1,1,30,40,35"}
     for name, box in boxes.items():
         found.append((f"f64, r² in a {name} box: sum, X alone", ["reduce", "x.npy", "--pair", VALUES["r²"], "--op", "sum", "--box", box, "-o", "out.npy"]))
     table = np.c_[random.random((100_000, 3)) * 420, random.random(100_000)]

@@ -16,7 +16,7 @@ def condensed(w, x, y):
 
 
 def histogram(w, x, y):
-    question = zf.pairs(x).cells("triangle").histogram(edges(w) if "edges" in w else w["bins"], w.get("range"))
+    question = zf.pairs(x).domain("triangle").histogram(edges(w) if "edges" in w else w["bins"], w.get("range"))
     question = question.periodic(w["box"]) if "box" in w else question
     how = {"plan": w["plan"]} if "plan" in w else {}
     return lambda: question.run(**how).counts
@@ -38,12 +38,12 @@ def accelerations(w, x, y):
 
 
 def angles(w, x, y):
-    question = zf.pairs(x).cells("triangle").select(f"cosine_similarity(x, y) > {w['above']}")
+    question = zf.pairs(x).domain("triangle").join(f"cosine_similarity(x, y) > {w['above']}")
     return lambda: len(question.run())
 
 
 def near(w, x, y):
-    question = zf.pairs(x, y).select(f"sum(abs(x - y)) < {w['below']}")
+    question = zf.pairs(x, y).join(f"sum(abs(x - y)) < {w['below']}")
     return lambda: len(question.run())
 
 

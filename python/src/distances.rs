@@ -65,9 +65,9 @@ pub(crate) fn dense<'py>(
             formula,
             params: params(parameters)?,
         },
-        cells: condensed.then_some(Domain::Triangle),
-        near: None,
-        cell: None,
+        domain: condensed.then_some(Domain::Triangle),
+        cutoff: None,
+        periodic_box: None,
         folds: vec![if condensed {
             FoldSpec::Condensed {}
         } else {

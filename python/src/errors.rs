@@ -41,7 +41,7 @@ pub(crate) fn words(opt: Opt, given: Given<'_>) -> String {
         // A value of a file is an array here; a parameter is an argument of its own.
         (Opt::Param, Some((name, value))) if value.starts_with('@') => format!("{name}=…"),
         (Opt::Param, Some((name, value))) => format!("{name}={}", literal(value)),
-        (Opt::Cells, _) => format!(".cells('{value}')"),
+        (Opt::Domain, _) => format!(".domain('{value}')"),
         (Opt::Range, _) => format!("range=({})", value.replace(' ', ", ")),
         (Opt::Columns, _) => columns(value, exact),
         (Opt::Output, _) if value.ends_with(".npy") => "out=numpy.memmap(…)".into(),
@@ -70,7 +70,7 @@ fn argument(opt: Opt) -> &'static str {
         Opt::Attributes => "attributes",
         Opt::Bins | Opt::Edges => "bins",
         Opt::Box => "box",
-        Opt::Cells => ".cells(…)",
+        Opt::Domain => ".domain(…)",
         Opt::Columns => "X[[…]]",
         Opt::Cutoff => "cutoff",
         Opt::Device => "device",

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 use zipfold::Precision;
-use zipfold::devices::Wanted;
+use zipfold::devices::DeviceSelector;
 use zipfold::internals::io::{evidence, network};
 use zipfold::network::{Answer, Evidence, Factor, Kind, Names, Network, Task};
 use zipfold::network::{Inferred, Settings};
@@ -90,7 +90,7 @@ impl Question {
             seed: self.seed,
             order_seconds: self.order_seconds,
             time_limit: self.time_limit,
-            device: Wanted::parse(&self.device)?,
+            device: DeviceSelector::parse(&self.device)?,
             ..Settings::default()
         })
     }

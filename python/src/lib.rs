@@ -24,6 +24,7 @@ fn _zipfold(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::explain, module)?)?;
     module.add_function(wrap_pyfunction!(run::metrics, module)?)?;
     module.add_function(wrap_pyfunction!(run::unknown_metric, module)?)?;
+    module.add_function(wrap_pyfunction!(options::renamed, module)?)?;
     module.add_function(wrap_pyfunction!(arrow::arrow_columns, module)?)?;
     module.add_function(wrap_pyfunction!(arrow::arrow_stream, module)?)?;
     module.add_function(wrap_pyfunction!(infer::infer, module)?)?;

@@ -9,7 +9,8 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
 use zipfold::Overrides;
-use zipfold::devices::{Runtime, Wanted, list};
+use zipfold::devices::{DeviceSelector, Runtime, list};
+use zipfold::internals::core::renamed::{RENAMED, no_problem};
 use zipfold::problem::{FoldSpec, Param};
 use zipfold::{Budget, Data, Options, Progress, Result};
 
@@ -84,7 +85,7 @@ impl Given {
             shard: self.3,
             progress: Some(tell),
             stop: Some(&shared.stop),
-            device: Wanted::parse(&self.5)?,
+            device: DeviceSelector::parse(&self.5)?,
             ..Options::default()
         })
     }
@@ -142,7 +143,9 @@ pub(crate) fn parse_bytes(py: Python<'_>, text: &str) -> PyResult<u64> {
 /// Refuses what names no device; whether it is there shows when it is used.
 #[pyfunction]
 pub(crate) fn check_device(py: Python<'_>, name: &str) -> PyResult<()> {
-    Wanted::parse(name).map(drop).map_err(|e| raise(py, &e))
+    DeviceSelector::parse(name)
+        .map(drop)
+        .map_err(|e| raise(py, &e))
 }
 
 /// A device: its name in `device=`, what it is, bytes of memory, whether it is the host's
@@ -167,6 +170,13 @@ pub(crate) fn devices() -> (Vec<Device>, Vec<(String, String)>) {
 
 /// A problem from its JSON text.
 pub(crate) fn problem(py: Python<'_>, text: &str) -> PyResult<zipfold::Problem> {
-    serde_json::from_str(text)
-        .map_err(|e| raise(py, &zipfold::Error::request(format!("no problem: {e}"))))
+    serde_json::from_str(text).map_err(|e| raise(py, &no_problem(&e.to_string())))
+}
+
+/// Every word of earlier versions: where it was used, the word, and the word in its place.
+#[pyfunction]
+pub(crate) fn renamed() -> Vec<(&'static str, &'static str, &'static str)> {
+    let all = RENAMED.iter();
+    all.map(|word| (word.place.name(), word.old, word.new))
+        .collect()
 }

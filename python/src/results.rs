@@ -81,7 +81,7 @@ fn values_of<'py, T: numpy::Element>(
     Ok(out)
 }
 
-/// What happened to the cells.
+/// What happened to the pairs.
 pub(crate) fn tally<'py>(py: Python<'py>, tally: &Tally) -> PyResult<Bound<'py, PyDict>> {
     let out = PyDict::new(py);
     out.set_item("counted", tally.counted)?;

@@ -91,7 +91,7 @@ pub(crate) fn run<'py>(
         }
         None => {
             let out = answer(py, &problem, &job, outcome)?;
-            out.set_item("range", range.map(|r| (r.seconds, r.cells, r.evaluated)))?;
+            out.set_item("range", range.map(|r| (r.seconds, r.pairs, r.evaluated)))?;
             Ok(out)
         }
     }
@@ -145,10 +145,10 @@ fn answer<'py>(
     out.set_item("plan", plan.to_string())?;
     out.set_item("problem", serde_json::to_string(problem).map_err(json)?)?;
     out.set_item("tally", tally(py, &outcome.tally)?)?;
-    out.set_item("cells", outcome.cells)?;
+    out.set_item("pairs", outcome.pairs)?;
     out.set_item("seconds", outcome.kernel_seconds)?;
     out.set_item("shape", (job.space.n, job.space.m))?;
-    out.set_item("space", format!("{:?}", job.space.cells).to_lowercase())?;
+    out.set_item("space", format!("{:?}", job.space.domain).to_lowercase())?;
     let results = PyList::empty(py);
     for (fold, output) in job.folds.iter().zip(outcome.outputs) {
         results.append(result(py, fold, output, job.space.n, job.space.m)?)?;
@@ -187,13 +187,13 @@ pub(crate) fn explain<'py>(
         let options = given.options(shared, &tell, false)?;
         let explained = Query::new(&problem, &data, &options).explain()?;
         let (json, job) = (explained.json(words)?, &explained.job);
-        let cells = format!("{:?}", job.space.cells).to_lowercase();
+        let domain = format!("{:?}", job.space.domain).to_lowercase();
         Ok((
             (
                 explained.text(false).told(words),
                 json.to_string(),
                 (job.space.n, job.space.m),
-                cells,
+                domain,
             ),
             options.warnings.all(),
         ))

@@ -15,7 +15,7 @@ const BEAT: Duration = Duration::from_millis(20);
 pub(crate) struct Shared {
     /// Set to stop the run.
     pub stop: AtomicBool,
-    cells: AtomicU64,
+    pairs: AtomicU64,
     total: AtomicU64,
     /// What the run is doing, and what was told of that.
     phase: Mutex<&'static str>,
@@ -26,14 +26,14 @@ impl Shared {
     /// Keeps how far the run is.
     pub(crate) fn tell(&self, progress: Progress) {
         *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = progress.phase;
-        self.cells.store(progress.cells, Relaxed);
+        self.pairs.store(progress.pairs, Relaxed);
         self.total.store(progress.total, Relaxed);
     }
 }
 
 /// Runs `work` with the interpreter released. Short work runs on this thread. Long work runs on its
 /// own, while this one looks for signals (Ctrl-C raises KeyboardInterrupt) and calls
-/// `progress(cells, total)`.
+/// `progress(pairs, total)`.
 pub(crate) fn attended<R: Send>(
     py: Python<'_>,
     short: bool,
@@ -79,7 +79,7 @@ fn look(shared: &Shared, progress: Option<&Py<PyAny>>) -> PyResult<()> {
         match progress {
             Some(call) if total > 0 => {
                 tell_phase(py, shared, call)?;
-                call.call1(py, (shared.cells.load(Relaxed), total))
+                call.call1(py, (shared.pairs.load(Relaxed), total))
                     .map(drop)
             }
             _ => Ok(()),

@@ -44,7 +44,7 @@ def test_values_on_an_edge_are_in_the_bin_that_numpy_says(rng):
     assert (h.edges == edges).all()
     assert (h.counts == np.histogram(zf.pdist(X, "cityblock"), edges)[0]).all()
     x = 23.822062838521834
-    assert zf.pairs([[0.0], [x]]).cells("ordered").near(x).count(None).run() == 2
+    assert zf.pairs([[0.0], [x]]).domain("ordered").cutoff(x).count(None).run() == 2
 
 
 def test_infinite_numbers_travel(rng):
@@ -55,14 +55,14 @@ def test_infinite_numbers_travel(rng):
     assert (zf.cdist(X, X, "minkowski", p=np.inf) == zf.cdist(X, X, "chebyshev")).all()
     h = zf.pair_histogram(X, bins=[0, 1, np.inf])
     assert h.counts.sum() == 190 and h.edges[-1] == np.inf
-    assert zf.pairs(X).cells("ordered").near(np.inf).count(None).run() == 380
-    problem = zf.pairs(X).near(np.inf).pair("minkowski", p=np.inf).count().problem
-    assert problem["near"] == "inf" and problem["pair"]["params"]["p"] == "inf"
+    assert zf.pairs(X).domain("ordered").cutoff(np.inf).count(None).run() == 380
+    problem = zf.pairs(X).cutoff(np.inf).pair("minkowski", p=np.inf).count().problem
+    assert problem["cutoff"] == "inf" and problem["pair"]["params"]["p"] == "inf"
 
 
 def test_forces_in_a_box_do_not_depend_on_the_spelling():
     X = np.array([[1.0, 1.0], [9.0, 9.5]])
-    q = zf.pairs(X).periodic([10, 10]).cells("ordered")
+    q = zf.pairs(X).periodic([10, 10]).domain("ordered")
     wanted = np.array([-2.0, -1.5]) / 6.25
     for pair in (
         "(y - x) / sum((x - y)^2)",
@@ -88,15 +88,15 @@ def test_joins_match_as_sql_does():
         with pytest.raises(ValueError, match="text column"):
             zf.join(a, b, where)
     beside = {"kind": ["zoe", "ann", "bob"]}
-    q = zf.pairs([[0.0], [1.0], [2.0]], attributes=beside).cells("ordered")
-    assert q.select("x.kind < y.kind").run().i.tolist() == [1, 1, 2]
+    q = zf.pairs([[0.0], [1.0], [2.0]], attributes=beside).domain("ordered")
+    assert q.join("x.kind < y.kind").run().i.tolist() == [1, 1, 2]
     with pytest.raises(ValueError, match="text column"):
         q.pair("x.kind * y.kind").sum().run()
 
 
 def test_a_triangle_has_each_pair_once():
     X = np.array([[0.0], [1.0], [3.0]])
-    q = zf.pairs(X).cells("triangle").pair("abs(x[0] - y[0])")
+    q = zf.pairs(X).domain("triangle").pair("abs(x[0] - y[0])")
     assert q.sum(None).run() == 6 == q.condensed().run().sum()
     assert q.count(None).run() == 3 == q.histogram(1, (0, 9)).run().counts.sum()
     assert q.sum().run().tolist() == [4, 3, 5]
@@ -126,4 +126,4 @@ def test_constant_variables_have_no_correlation(rng):
 def test_ends_of_the_range():
     assert zf.cdist([[1e200, 0.0]], [[0.0, 1e200]], "cosine") == 1
     assert zf.pairs([[0.0]], [[1.0], [2.0]]).pair("if(y[0] > 1, inf, 0)").logsumexp().run() == np.inf
-    assert zf.pairs(np.zeros((2, 0))).pair("sum(y) * sum(x * y)").cells("square").matrix().run().tolist() == [[0, 0], [0, 0]]
+    assert zf.pairs(np.zeros((2, 0))).pair("sum(y) * sum(x * y)").domain("square").matrix().run().tolist() == [[0, 0], [0, 0]]

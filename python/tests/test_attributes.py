@@ -27,7 +27,7 @@ def test_a_formula_reads_numbers_beside_the_components(pair):
 
 
 def test_metrics_leave_them_out_and_joins_read_them():
-    found = both().pair("euclidean").select("x.kind == y.kind and sum((x - y)^2) < 0.04").run()
+    found = both().pair("euclidean").join("x.kind == y.kind and sum((x - y)^2) < 0.04").run()
     i, j = np.nonzero((LABELS[:, None] == MORE[None]) & (FAR < 0.2))
     assert found.i.tolist() == i.tolist() and found.j.tolist() == j.tolist()
     assert np.allclose(both().pair("euclidean").matrix().run(), FAR)
@@ -50,7 +50,7 @@ def test_a_box_is_about_components_only():
 
 def test_pruned_runs_read_them():
     rows, weight = RNG.random((20_000, 2)), RNG.random(20_000)
-    question = zf.pairs(rows, attributes={"w": weight}).select("sum((x - y)^2) < 1e-6 and abs(x.w - y.w) < 0.5")
+    question = zf.pairs(rows, attributes={"w": weight}).join("sum((x - y)^2) < 1e-6 and abs(x.w - y.w) < 0.5")
     got = question.run()
     from scipy.spatial import cKDTree
 

@@ -103,14 +103,14 @@ def test_the_interpreter_runs_meanwhile(rng):
 
 def test_progress_is_told_to_the_end(rng):
     seen = []
-    long_question(rng).run(progress=lambda cells, total: seen.append((cells, total)))
+    long_question(rng).run(progress=lambda pairs, total: seen.append((pairs, total)))
     assert seen
     assert seen[-1][0] == seen[-1][1] == 3000 * 3001 // 2
     assert all(a[0] <= b[0] for a, b in zip(seen, seen[1:], strict=False))
 
 
 def test_what_progress_raises_stops_the_run(rng):
-    def fail(cells, total):
+    def fail(pairs, total):
         raise LookupError("enough")
 
     with pytest.raises(LookupError, match="enough"):
@@ -288,8 +288,8 @@ def test_progress_in_a_notebook(rng, monkeypatch):
 @pytest.mark.parametrize("parts", [1, 3, 8])
 def test_shares_merge_to_the_same_bits(rng, parts):
     x = rng.normal(size=(700, 3))
-    folds = (zf.fold.sum(), zf.fold.histogram(20, (0, 5)), zf.fold.nearest(4), zf.fold.select("norm(x - y) < 0.3"))
-    question = zf.pairs(x).pair("norm(x - y)").cells("ordered").fold(*folds)
+    folds = (zf.fold.sum(), zf.fold.histogram(20, (0, 5)), zf.fold.nearest(4), zf.fold.join("norm(x - y) < 0.3"))
+    question = zf.pairs(x).pair("norm(x - y)").domain("ordered").fold(*folds)
     whole = question.run()
     merged = zf.merge(question, [question.run(shard=(i, parts)) for i in reversed(range(parts))])
     assert np.array_equal(merged[0], whole[0])

@@ -151,7 +151,7 @@ def counts(x, y, seen=[]):  # noqa: B006
 
 @pytest.mark.parametrize(("function", "words"), [(no_return, "no_return.*'return'"), (draws, "another formula"), (counts, "another formula")])
 def test_functions_that_are_no_formula(function, words):
-    for ask in (lambda: zf.cdist(X, X, function), lambda: zf.pairs(X).pair(function), lambda: zf.pairs(X).select(function)):
+    for ask in (lambda: zf.cdist(X, X, function), lambda: zf.pairs(X).pair(function), lambda: zf.pairs(X).join(function)):
         with pytest.raises(zf.TraceError, match=words):
             ask()
 
@@ -231,14 +231,14 @@ def test_a_join_within_a_distance_has_the_pair_at_that_distance(metric, rng):
 def test_joins_by_metrics_that_look_at_all_rows(metric, rng):
     x = rng.random((60, 4))
     matrix = zf.cdist(x, x.copy(), metric)
-    whole = zf.pairs(x).pair(metric).cells("square").matrix().run()
+    whole = zf.pairs(x).pair(metric).domain("square").matrix().run()
     limit = float(np.median(whole))
     i, j = np.nonzero(np.triu(whole <= limit, 1))
     found = zf.similarity_join(x, within=limit, metric=metric)
     assert (found.i.tolist(), found.j.tolist()) == (i.tolist(), j.tolist())
     np.testing.assert_array_equal(found.values, whole[i, j])
     assert len(zf.similarity_join(x, x, at_least=float(np.median(matrix)), metric=metric)) == (matrix >= np.median(matrix)).sum()
-    asked = zf.pairs(x).pair(metric).select("value <= h or value > 1e9".replace("h", repr(limit)), "2 * value").run()
+    asked = zf.pairs(x).pair(metric).join("value <= h or value > 1e9".replace("h", repr(limit)), "2 * value").run()
     np.testing.assert_array_equal(asked.values, 2 * found.values)
 
 
@@ -246,7 +246,7 @@ def test_joins_by_metrics_that_look_at_all_rows(metric, rng):
 def test_radius_neighbours_by_metrics_that_look_at_all_rows(metric, rng):
     x = rng.random((60, 4))
     near = zf.NearestNeighbors(radius=0.9, metric=metric).fit(x)
-    matrix = zf.pairs(x).pair(metric).cells("square").matrix().run()
+    matrix = zf.pairs(x).pair(metric).domain("square").matrix().run()
     np.fill_diagonal(matrix, np.inf)
     assert [part.tolist() for part in near.radius_neighbors(return_distance=False)] == [np.flatnonzero(r <= 0.9).tolist() for r in matrix]
 
@@ -379,17 +379,17 @@ REFUSED = {
     "threads": (lambda: zf.knn(X, k=1, threads=1.5), ValueError, "threads: 1.5"),
     "within": (lambda: zf.similarity_join(X, within="1"), TypeError, "within: expected a number, got '1'"),
     "nan": (lambda: zf.similarity_join(X, within=np.nan), ValueError, "within: nan"),
-    "cutoff": (lambda: zf.pairs(X).near("1"), TypeError, "cutoff: expected a number"),
+    "cutoff": (lambda: zf.pairs(X).cutoff("1"), TypeError, "cutoff: expected a number"),
     "big objects": (lambda: zf.cdist(np.array([[2**53 + 1]], object), [[0.0]]), ValueError, r"XA\[0, 0\].*2\^53"),
     "huge objects": (lambda: zf.cdist([[10**30]], [[0.0]]), ValueError, r"XA\[0, 0\].*2\^53"),
     "big options": (lambda: zf.cdist(X, X, "minkowski", p=2**53 + 1), ValueError, r"2\^53"),
     "big closure": (lambda: zf.cdist(X, X, lambda x, y: x[0] + (2**53 + 1)), ValueError, r"2\^53"),
     "tanimoto": (lambda: zf.cdist(X, X, "tanimoto"), ValueError, "'jaccard', which is 1"),
-    "half": (lambda: zf.pdist(X, "x[0] - y[1]"), ValueError, r"\.cells\('ordered'\)"),
+    "half": (lambda: zf.pdist(X, "x[0] - y[1]"), ValueError, r"\.domain\('ordered'\)"),
     "box": (lambda: zf.pairs(X).periodic([1, 1]).sum().run(), ValueError, r"X\[:, :3\]"),
     "covariance": (lambda: zf.pdist(X[:3], "mahalanobis"), ValueError, "VI=…"),
     "no range": (lambda: zf.pair_histogram(X[:1], bins=3), ValueError, r"range=\(LO, HI\)"),
-    "labels": (lambda: zf.pairs(X, attributes={"l": ["a", None] * 20}).select("x.l == y.l").run(), ValueError, "NaN"),
+    "labels": (lambda: zf.pairs(X, attributes={"l": ["a", None] * 20}).join("x.l == y.l").run(), ValueError, "NaN"),
     "mixed labels": (lambda: zf.pairs(X, attributes={"l": ["a", 1] * 20}), TypeError, "labels and the number 1"),
 }  # fmt: skip
 

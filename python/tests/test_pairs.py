@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import zipfold as zf
+from zipfold.renamed import WORDS
 
 
 @pytest.fixture
@@ -162,7 +163,7 @@ def test_nothing_runs_before_run_and_explain_says_how(rng):
     question = zf.pairs(rng.normal(size=(2_000_000, 3))).nearest(5)
     plan = question.explain()
     assert "predicted" in str(plan)
-    assert plan.fields["cells"] == 2_000_000 * 1_999_999
+    assert plan.fields["pairs"] == 2_000_000 * 1_999_999
     assert "<table>" in plan._repr_html_()
     assert "2000000 × 2000000" in repr(question)
 
@@ -180,11 +181,11 @@ def test_nothing_runs_before_run_and_explain_says_how(rng):
         (lambda q: q.histogram(3, (1, 0)), "range"),
         (lambda q: q.histogram([3, 1]).run(), "edges"),
         (lambda q: q.histogram(3, (0, np.nan)), "range"),
-        (lambda q: q.cells("some"), "cells"),
+        (lambda q: q.domain("some"), "domain"),
         (lambda q: q.nan("ignore"), "nan"),
         (lambda q: q.precision("f16"), "precision"),
-        (lambda q: q.near(-1), "cutoff"),
-        (lambda q: q.select("x + y").run(), "condition"),
+        (lambda q: q.cutoff(-1), "cutoff"),
+        (lambda q: q.join("x + y").run(), "condition"),
         (lambda q: q.sum(weights=[1.0]).run(), "weights"),
     ],
 )
@@ -221,7 +222,44 @@ def test_metrics_that_prepare_tables_in_formulas():
     for metric in ("spearman", "mahalanobis", "seuclidean"):
         named = zf.pairs(rows).pair(metric).matrix().run()
         np.testing.assert_array_equal(zf.pairs(rows).pair(f"1 - {metric}(x, y)").matrix().run(), 1 - named)
-        with_axis = zf.pairs(rows).select(f"{metric}(x, y) < 0.5").run()
+        with_axis = zf.pairs(rows).join(f"{metric}(x, y) < 0.5").run()
         assert sorted(zip(with_axis.i, with_axis.j, strict=True)) == sorted(zip(*np.nonzero(np.triu(named < 0.5, 1)), strict=True))
     with pytest.raises(ValueError, match="alone, got 'x'"):
         zf.pairs(rows).pair("spearman(x, y) + x[0]").matrix().run()
+
+
+def old_word(place, old):
+    """A call, or a problem, with a word of earlier versions where it used to be."""
+    q = zf.pairs([[0.0], [1.0]])
+    if place == "method":
+        return lambda: getattr(q, old)
+    if place == "argument":
+        return lambda: q.join("x[0] < y[0]", **{old: "semi"})
+    if place == "field":
+        return lambda: getattr(q.sum().outcome(), old)
+    if place == "override":
+        key, _, value = old.partition("=")
+        return lambda: q.sum().run(plan={key: value or "1"})
+    fold = {"kind": "join", "where": "x[0] < y[0]"}
+    if place == "fold":
+        fold["kind"] = old
+    elif old == "along":
+        fold = {"kind": "reduce", "op": "sum", old: "row"}
+    elif place == "fold key":
+        fold[old] = "semi"
+    if place == "problem":
+        return lambda: q._with(**{old: "square"}).sum().run()
+    return lambda: q.fold(zf.Fold(fold)).run()
+
+
+@pytest.mark.parametrize(("place", "old", "new"), [(*key, new) for key, new in WORDS.items()])
+def test_a_word_of_earlier_versions_is_refused_with_the_new_one(place, old, new):
+    with pytest.raises((zf.ZipfoldError, AttributeError), match=new) as caught:
+        old_word(place, old)()
+    assert old in str(caught.value)
+    if place == "method":
+        with pytest.raises(AttributeError, match=new):
+            getattr(zf.fold, old)
+    if place == "argument":
+        with pytest.raises(TypeError, match=f"{new}="):
+            zf.fold.join("x[0] < y[0]", **{old: "semi"})

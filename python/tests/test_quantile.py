@@ -37,8 +37,8 @@ def test_a_set_with_itself():
     whole = cdist(x, x)
     np.testing.assert_allclose(zf.pairs(x).median().run(), np.median(whole, axis=1), rtol=1e-14)
     others = whole[~np.eye(200, dtype=bool)].reshape(200, 199)
-    for cells in ("ordered", "triangle"):
-        got = zf.pairs(x).cells(cells).median().run()
+    for domain in ("ordered", "triangle"):
+        got = zf.pairs(x).domain(domain).median().run()
         np.testing.assert_allclose(got, np.median(others, axis=1), rtol=1e-14)
 
 
@@ -55,4 +55,4 @@ def test_what_is_no_quantile_is_refused():
         with pytest.raises(zf.RequestError, match="quantile"):
             zf.pairs(x).quantile(q).run()
     with pytest.raises(zf.RequestError, match="all pairs of a row"):
-        zf.pairs(x).cells("triangle").median().histogram(2, (0, 1)).run()
+        zf.pairs(x).domain("triangle").median().histogram(2, (0, 1)).run()

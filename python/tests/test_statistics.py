@@ -31,7 +31,7 @@ def test_histogram_is_numpys(rng):
 def test_ranges_that_are_found_are_numpys(rng, metric):
     lattice = rng.integers(1, 9, (60, 3)) * 0.1
     for x in (lattice, rng.random((250, 3)), lattice.astype(np.float32), lattice + 1e6):
-        values = zf.pairs(x).pair(metric).precision("f64").cells("square").matrix().run()
+        values = zf.pairs(x).pair(metric).precision("f64").domain("square").matrix().run()
         one_way = metric == "x[0] - y[1]"
         values = values[~np.eye(len(x), dtype=bool)] if one_way else values[np.triu_indices(len(x), 1)]
         question = zf.pairs(x).pair(metric).histogram(7)
@@ -98,9 +98,9 @@ def test_join_in_the_callers_library(library):
 def test_text_compares_across_tables_and_nulls_match_nothing(library):
     found = zf.join(library(LEFT), library(RIGHT), "x.who == y.who", rows=True)
     assert list(zip(found.i, found.j, strict=True)) == [(0, 0), (0, 1), (3, 2)]
-    anti = zf.join(library(LEFT), library(RIGHT), "x.who == y.who", how="anti", rows=True)
+    anti = zf.join(library(LEFT), library(RIGHT), "x.who == y.who", kind="anti", rows=True)
     assert anti.tolist() == [1, 2]
-    semi = zf.join(library(LEFT), library(RIGHT), "x.who == y.who", how="semi")
+    semi = zf.join(library(LEFT), library(RIGHT), "x.who == y.who", kind="semi")
     assert len(semi) == 2
 
 

@@ -22,6 +22,7 @@ from .arrays import named_rows, number, numbers, rows
 from .attributes import Attributes, of_sides
 from .distances import pair as pair_of
 from .errors import ArrayTypeError, InputError, RequestError
+from .renamed import Methods, no_argument, no_attribute
 from .results import Plan, Same, Tally, of_fold
 from .settings import checked_precision, given, settings
 from .trace import trace
@@ -29,7 +30,7 @@ from .trace import trace
 __all__ = ["Fold", "Outcome", "Pairs", "fold", "merge", "pairs"]
 
 _OPERATIONS = ("sum", "mean", "min", "max", "argmin", "argmax", "count", "logsumexp", "softmax")
-_CELLS = ("cross", "triangle", "diagonal", "ordered", "square")
+_DOMAINS = ("cross", "triangle", "diagonal", "ordered", "square")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Fold:
     traced: tuple[tuple[str, Callable[..., Any]], ...] = ()
 
 
-class fold:
+class fold(metaclass=Methods):
     """Folds, for :meth:`Pairs.fold`. Each is also a method of :class:`Pairs`."""
 
     @staticmethod
@@ -61,16 +62,16 @@ class fold:
         ``op`` is sum, mean, min, max, argmin, argmax, count, logsumexp or softmax; ``weights`` has a number, or a row of
         numbers, for every row that is folded away.
 
-        Of ``cells("triangle")`` and ``cells("diagonal")`` a row has all pairs that it is in, i < j or j < i, while
+        Of ``domain("triangle")`` and ``domain("diagonal")`` a row has all pairs that it is in, i < j or j < i, while
         ``axis=None`` has each pair once: then ``sum(None)`` is ``condensed().sum()``, and ``count(None)`` the total of
-        the histogram. Without ``cells`` all ordered pairs of a set with itself count, (i, i) too.
+        the histogram. Without ``domain`` all ordered pairs of a set with itself count, (i, i) too.
         """
         if op not in _OPERATIONS:
             raise RequestError(f"op: no operation '{op}'\n  try: one of {', '.join(_OPERATIONS)}")
-        along = {1: "row", "row": "row", 0: "column", "column": "column", None: "all", "all": "all"}.get(axis)
-        if along is None:
+        side = {1: "row", "row": "row", 0: "column", "column": "column", None: "all", "all": "all"}.get(axis)
+        if side is None:
             raise RequestError(f"axis: {axis!r}\n  try: 1 for rows of x, 0 for rows of y, None for all")
-        spec = {"kind": "reduce", "op": op, "along": along}
+        spec = {"kind": "reduce", "op": op, "axis": side}
         return Fold(spec, None if weights is None else (weights, weights))
 
     @staticmethod
@@ -176,16 +177,18 @@ class fold:
         return Fold(spec, weights)
 
     @staticmethod
-    def select(
-        where: str | Callable[..., Any], value: str | Callable[..., Any] | None = None, *, join: str = "inner"
+    def join(
+        where: str | Callable[..., Any], value: str | Callable[..., Any] | None = None, *, kind: str = "inner", **old: Any
     ) -> Fold:
-        """The pairs where a condition holds (``join="inner"``), or the rows of x with (``"semi"``) or without
+        """The pairs where a condition holds (``kind="inner"``), or the rows of x with (``"semi"``) or without
         (``"anti"``) such a pair. ``value`` is kept with each match."""
-        if join not in ("inner", "semi", "anti"):
-            raise RequestError(f"join: '{join}' (limit: 'inner', 'semi' or 'anti')")
-        spec: dict[str, Any] = {"kind": "select", "join": join}
+        if old:
+            raise ArrayTypeError(no_argument("join", next(iter(old))))
+        if kind not in ("inner", "semi", "anti"):
+            raise RequestError(f"kind: '{kind}' (limit: 'inner', 'semi' or 'anti')")
+        spec: dict[str, Any] = {"kind": "join", "join_kind": kind}
         traced = []
-        for key, formula in (("predicate", where), ("value", value)):
+        for key, formula in (("where", where), ("value", value)):
             if callable(formula):
                 traced.append((key, formula))
             elif formula is not None:
@@ -222,11 +225,14 @@ class Outcome(Same):
     plan: dict[str, Any]
     problem: dict[str, Any]
     tally: Tally
-    cells: int
+    pairs: int
     seconds: float
 
     def __iter__(self) -> Any:
         return iter(self.results)
+
+    def __getattr__(self, name: str) -> Any:
+        raise no_attribute("Outcome", name, "field")
 
 
 class Pairs:
@@ -259,6 +265,9 @@ class Pairs:
         x, y = (side and side._replace(values=rows(side.values, "attributes")) for side in self._beside)
         self._beside = (x, y)
         self._weights = tuple(w and (rows(w[0], "weights"), rows(w[1], "weights")) for w in self._weights)
+
+    def __getattr__(self, name: str) -> Any:
+        raise no_attribute("Pairs", name, "method")
 
     def _with(self, **fields: Any) -> Pairs:
         other = object.__new__(Pairs)
@@ -315,18 +324,18 @@ class Pairs:
             raise InputError(f"box: {array.tolist()} (limit: finite numbers)")
         return self._with(box=array.tolist())
 
-    def near(self, cutoff: float) -> Pairs:
+    def cutoff(self, cutoff: float) -> Pairs:
         """Only pairs of rows at most this far apart (by Euclidean distance, in the box if there is one)."""
-        near = number(cutoff, "cutoff")
-        if not near > 0:
+        limit = number(cutoff, "cutoff")
+        if not limit > 0:
             raise RequestError(f"cutoff: {cutoff} (limit: more than 0)")
-        return self._with(near=near)
+        return self._with(cutoff=limit)
 
-    def cells(self, cells: str) -> Pairs:
+    def domain(self, domain: str) -> Pairs:
         """Which pairs: ``cross``, ``triangle`` (i < j), ``diagonal`` (i <= j), ``ordered`` (i != j), ``square`` (all)."""
-        if cells not in _CELLS:
-            raise RequestError(f"cells: '{cells}'\n  try: one of {', '.join(_CELLS)}")
-        return self._with(cells=cells)
+        if domain not in _DOMAINS:
+            raise RequestError(f"domain: '{domain}'\n  try: one of {', '.join(_DOMAINS)}")
+        return self._with(domain=domain)
 
     def nan(self, policy: str) -> Pairs:
         """What happens to NaN: ``error`` (the default), ``propagate``, ``skip``."""
@@ -338,7 +347,7 @@ class Pairs:
         """``"f32"`` or ``"f64"``: in which the values of matrices, sums, means, log-sum-exps and softmax are computed.
 
         Unless said, in that of the rows: a sum over float32 rows has values in float32, also where these are a condition
-        (``sum`` of ``"euclidean(x, y) < 1"``). Histograms, ``select``, ``nearest``, ``min``, ``max``, ``argmin``, ``argmax`` and
+        (``sum`` of ``"euclidean(x, y) < 1"``). Histograms, ``join``, ``nearest``, ``min``, ``max``, ``argmin``, ``argmax`` and
         ``count`` of what they decide compare the values in float64, whatever this says.
         """
         return self._with(precision=checked_precision(precision))
@@ -442,9 +451,9 @@ class Pairs:
         """Adds :meth:`fold.histogram`."""
         return self.fold(fold.histogram(bins, range, **options))
 
-    def select(self, where: str | Callable[..., Any], value: Any = None, *, join: str = "inner") -> Pairs:
-        """Adds :meth:`fold.select`."""
-        return self.fold(fold.select(where, value, join=join))
+    def join(self, where: str | Callable[..., Any], value: Any = None, *, kind: str = "inner", **old: Any) -> Pairs:
+        """Adds :meth:`fold.join`."""
+        return self.fold(fold.join(where, value, kind=kind, **old))
 
     def explain(self, **how: Any) -> Plan:
         """The plan: space, tiles, memory, predicted time. Nothing is run."""
@@ -529,7 +538,7 @@ def _outcome(raw: dict[str, Any], tall: tuple[bool, ...]) -> Outcome:
     problem, tally = json.loads(raw["problem"]), Tally(**raw["tally"])
     folds = zip(problem["folds"], raw["results"], tall, strict=True)
     results = [of_fold(spec, result, raw["shape"], tally, columns) for spec, result, columns in folds]
-    return Outcome(tuple(results), json.loads(raw["plan"]), problem, tally, raw["cells"], raw["seconds"])
+    return Outcome(tuple(results), json.loads(raw["plan"]), problem, tally, raw["pairs"], raw["seconds"])
 
 
 def _column_names(names: Any, array: np.ndarray, what: str) -> list[str]:
@@ -573,9 +582,9 @@ def pairs(X: Any, Y: Any = None, *, names: Any = None, attributes: Any = None) -
 
     >>> X, beside = [[0.0], [1.0], [3.0]], {"mass": [1.0, 2.0, 4.0], "kind": ["a", "b", "b"]}
     >>> masses = zf.pairs(X, attributes=beside)
-    >>> masses.cells("ordered").pair(lambda x, y: y.mass / abs(x - y).sum()).sum().run()
+    >>> masses.domain("ordered").pair(lambda x, y: y.mass / abs(x - y).sum()).sum().run()
     array([3.33333333, 3.        , 1.33333333])
-    >>> masses.select("x.kind == y.kind and sum(abs(x - y)) < 9").run().i
+    >>> masses.join("x.kind == y.kind and sum(abs(x - y)) < 9").run().i
     array([1])
     """
     return Pairs(X, Y, names, attributes)

@@ -119,8 +119,8 @@ class _Neighbors(BaseEstimator):
             raise ValueError(f"Expected radius >= 0. Got {radius}")
         limit = "x.radius" if each else f"{float(radius)!r}"
         if X is None:
-            question = question.cells("ordered")
-        found = question.select(f"value <= {limit}", "value").run(threads=self._threads())
+            question = question.domain("ordered")
+        found = question.join(f"value <= {limit}", "value").run(threads=self._threads())
         n = len(question._x[0])
         starts = np.searchsorted(found.i, np.arange(n + 1))
         order = np.lexsort((found.values, found.i)) if sort else slice(None)

@@ -362,7 +362,7 @@ def of_fold(spec: dict[str, Any], raw: dict[str, Any], shape: tuple[int, int], t
         return _histogram(spec, raw, tally)
     if raw["layout"] == "array":
         return raw["values"].reshape(raw["shape"])
-    if spec.get("join", "inner") != "inner":
+    if spec.get("join_kind", "inner") != "inner":
         return raw["i"]
     # Pairs, of a join or the best of all.
     return Matches(raw["i"], raw["j"], raw.get("value"), shape, tally)
@@ -372,7 +372,7 @@ def _rows(spec: dict[str, Any], raw: dict[str, Any], columns: bool) -> Any:
     values = raw["values"].reshape(raw["shape"])
     if columns and values.ndim == 1:
         values = values[:, np.newaxis]
-    if spec.get("along") == "all":
+    if spec.get("axis") == "all":
         return values[0]
     return values
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from . import _zipfold
 from .errors import ArrayTypeError, RequestError
+from .renamed import WORDS
 
 __all__ = ["Device", "Settings", "devices", "settings", "using"]
 
@@ -222,7 +223,8 @@ def check_how(how: dict[str, Any], own: Callable[..., Any] | None = None) -> Non
     for name in how:
         if name in known or (own is None and name == "shard"):
             continue
-        near = [_MEANT[name]] if _MEANT.get(name) in known else difflib.get_close_matches(name, known, 1)
+        meant = WORDS.get(("argument", name), _MEANT.get(name))
+        near = [meant] if meant in known else difflib.get_close_matches(name, known, 1)
         more = f"{near[0]}=…" if near else f"one of {', '.join(known)}"
         where = f"{own.__name__} takes" if own is not None else "there is"
         raise ArrayTypeError(f"{name}: {where} no argument '{name}'\n  try: {more}")
@@ -258,16 +260,16 @@ class Bar:
         self.start = time.monotonic()
         self.name = {"range": "finding the range  "}.get(name, "")
 
-    def __call__(self, cells: int, total: int) -> None:
-        share = cells / total
+    def __call__(self, pairs: int, total: int) -> None:
+        share = pairs / total
         spent = time.monotonic() - self.start
         left = spent / share - spent if share > 0 else float("nan")
-        rate = cells / spent if spent > 0 else 0.0
+        rate = pairs / spent if spent > 0 else 0.0
         text = f"{self.name}{share:6.1%}  {rate:.3g} pairs/s  {left:.0f} s left"
         if self.notebook:
             self._in_notebook(share, text)
         elif sys.stderr.isatty():
-            end = "\n" if cells == total else ""
+            end = "\n" if pairs == total else ""
             sys.stderr.write(f"\r[{'#' * int(share * 30):<30}] {text}   {end}")
             sys.stderr.flush()
 

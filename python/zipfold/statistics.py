@@ -135,7 +135,7 @@ def similarity_join(
         raise RequestError(f"{name}: {bound} (limit: a number)")
     question = pairs(X, Y).pair(metric, **(params or {})).nan(nan)
     sign = "<=" if within is not None else ">="
-    return question.select(f"value {sign} {bound!r}", "value" if value else None).run(**how)
+    return question.join(f"value {sign} {bound!r}", "value" if value else None).run(**how)
 
 
 def knn(

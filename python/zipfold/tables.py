@@ -24,7 +24,7 @@ def join(
     where: str | Callable[..., Any] = "",
     *,
     value: str | Callable[..., Any] | None = None,
-    how: str = "inner",
+    kind: str = "inner",
     suffixes: tuple[str, str] = ("_x", "_y"),
     rows: bool = False,
     **run: Any,
@@ -44,7 +44,7 @@ def join(
         seconds in float64 cannot tell apart (nanoseconds since 1970) are refused, with the remedy.
     value : str or callable, optional
         Also kept for each match, as column ``value``.
-    how : {"inner", "semi", "anti"}
+    kind : {"inner", "semi", "anti"}
         Pairs; rows of ``left`` with a match; rows of ``left`` without one.
     suffixes : tuple of two str
         What is added to the names that both tables have.
@@ -73,15 +73,15 @@ def join(
     check_how(run, join)
     if not where:
         raise RequestError("where: no condition\n  try: where='abs(x.a - y.a) < 1'")
-    found = _question(left, right, where, value, how).run(**run)
+    found = _question(left, right, where, value, kind).run(**run)
     if rows:
         return found
-    if how != "inner":
+    if kind != "inner":
         return _take(left, found)
     return _beside(left, left if right is None else right, found, suffixes)
 
 
-def _question(left: Any, right: Any, where: Any, value: Any, how: str) -> Pairs:
+def _question(left: Any, right: Any, where: Any, value: Any, kind: str) -> Pairs:
     """The columns that the formulas name as numbers; words have numbers in ascending order in all columns of both."""
     own = _names(left, "left")
     sides = (own, own if right is None else _names(right, "right"))
@@ -104,7 +104,7 @@ def _question(left: Any, right: Any, where: Any, value: Any, how: str) -> Pairs:
         question = pairs(arrays[0], names=names[0])._with_texts(texts[0], [])
     else:
         question = pairs(*arrays, names=(names[0], names[1]))._with_texts(texts[0], texts[1])
-    return question.nan("propagate").select(formulas[0] or "", formulas[1], join=how)
+    return question.nan("propagate").join(formulas[0] or "", formulas[1], kind=kind)
 
 
 def _names(table: Any, name: str) -> list[str]:

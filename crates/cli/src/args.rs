@@ -170,7 +170,7 @@ pub(crate) struct PairArgs {
     /// A periodic box: LX,LY,LZ; or LX,LY,LZ,α,β,γ (degrees); or nine numbers, its three vectors;
     /// formulas use coordinates through differences 'x - y' alone
     #[arg(long = "box", value_name = "LENGTHS", allow_hyphen_values = true)]
-    pub cell: Option<String>,
+    pub periodic_box: Option<String>,
     /// Only pairs of rows at most this far apart
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     pub cutoff: Option<f64>,
@@ -250,7 +250,7 @@ pub(crate) struct Dist {
     pub pair: PairArgs,
     /// The pair as a function in C, for a device: double pair(const double *x, const double *y, int
     /// d). Needs --run-code
-    #[arg(long, value_name = "FILE.c", help_heading = "Pair", hide_short_help = true, conflicts_with_all = ["metric", "pair", "condensed", "cell", "cutoff"])]
+    #[arg(long, value_name = "FILE.c", help_heading = "Pair", hide_short_help = true, conflicts_with_all = ["metric", "pair", "condensed", "periodic_box", "cutoff"])]
     pub pair_source: Option<String>,
     /// Run the code of --pair-source: it can read this machine's memory and never end
     #[arg(long, requires = "pair_source")]

@@ -2,7 +2,7 @@
 //! planner predicts of them.
 
 use crate::args::BenchArgs;
-use crate::ask;
+use crate::problem_from_args;
 use crate::terminal::print_line;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -11,14 +11,14 @@ use std::time::Instant;
 use zipfold::Target;
 use zipfold::internals::Job;
 use zipfold::internals::core::figures;
-use zipfold::internals::core::fold::{Closed, Fold, RowOp, SelectKind};
+use zipfold::internals::core::fold::{Closed, Fold, JoinKind, ReduceOp};
 use zipfold::internals::core::random::SplitMix;
 use zipfold::internals::cpu::pairs::{Shared, SharedMatrix};
 use zipfold::internals::plan::cost::FRESH;
 use zipfold::internals::plan::{Overrides, Plan, Sink, Values};
 use zipfold::internals::query::{Query, Ready};
 use zipfold::internals::run::LentSink;
-use zipfold::problem::Along;
+use zipfold::problem::ReduceAxis;
 use zipfold::problem::{AxisSpec, FoldSpec};
 use zipfold::{Data, Error, Options, Outcome, Result, Table};
 use zipfold::{Pairs, pairs};
@@ -55,7 +55,7 @@ struct Workload {
     edges: Option<Edges>,
     bins: Option<usize>,
     #[serde(rename = "box")]
-    cell: Option<Vec<f64>>,
+    periodic_box: Option<Vec<f64>>,
     k: Option<usize>,
     h: Option<f64>,
     above: Option<f64>,
@@ -157,7 +157,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
 /// Predicts and measures one workload: the least of the turns, of description, plan and run.
 fn line(workload: &Workload, args: &BenchArgs, style: Style) -> Result<String> {
     let (problem, data) = asked(workload)?;
-    let overrides = Overrides::read(&workload.plan)?.and(&ask::overrides(&args.set)?);
+    let overrides = Overrides::read(&workload.plan)?.and(&problem_from_args::overrides(&args.set)?);
     let options = Options {
         threads: args.threads,
         overrides,
@@ -280,7 +280,7 @@ fn evaluated(outcome: &Outcome) -> String {
     match outcome.plan.prune.is_on() {
         true => {
             let gone = (outcome.tally.skipped + outcome.tally.settled) as f64
-                / outcome.cells.max(1) as f64;
+                / outcome.pairs.max(1) as f64;
             format!(
                 "{}; {}",
                 outcome.plan.prune.evaluated.map_or("?".into(), left),
@@ -326,20 +326,20 @@ fn asked(workload: &Workload) -> Result<(Pairs, Data)> {
     if let Some(y) = &y {
         question = question.with(y);
     }
-    if let Some(cell) = &workload.cell {
-        question = question.periodic(cell);
+    if let Some(periodic_box) = &workload.periodic_box {
+        question = question.periodic(periodic_box);
     }
     for (name, value) in &workload.params {
         question = question.param(name, *value);
     }
-    let select = |predicate| FoldSpec::Select {
+    let join = |predicate| FoldSpec::Join {
         predicate,
         value: None,
-        join: SelectKind::Inner,
+        kind: JoinKind::Inner,
     };
     let sum = || FoldSpec::Reduce {
-        op: RowOp::Sum,
-        along: Along::Row,
+        op: ReduceOp::Sum,
+        axis: ReduceAxis::Row,
         weights: None,
     };
     let metric = || workload.metric.as_deref().ok_or_else(|| missing("metric"));
@@ -363,7 +363,7 @@ fn asked(workload: &Workload) -> Result<(Pairs, Data)> {
                 weights: None,
                 mean: false,
             };
-            question.cells(Domain::Triangle).fold(fold)
+            question.domain(Domain::Triangle).fold(fold)
         }
         "neighbours" => {
             let k = workload.k.ok_or_else(|| missing("k"))?;
@@ -383,12 +383,12 @@ fn asked(workload: &Workload) -> Result<(Pairs, Data)> {
         "angles" => {
             let above = workload.above.ok_or_else(|| missing("above"))?;
             question
-                .cells(Domain::Triangle)
-                .fold(select(format!("cosine_similarity(x, y) > {above}")))
+                .domain(Domain::Triangle)
+                .fold(join(format!("cosine_similarity(x, y) > {above}")))
         }
         "near" => {
             let below = workload.below.ok_or_else(|| missing("below"))?;
-            question.fold(select(format!("sum(abs(x - y)) < {below}")))
+            question.fold(join(format!("sum(abs(x - y)) < {below}")))
         }
         other => {
             return Err(Error::internal(format!(

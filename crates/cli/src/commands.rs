@@ -1,12 +1,12 @@
 //! Runs a problem for the command: reading, options, progress, checkpoints, writing.
 
 use crate::args::{PairArgs, RunArgs};
+use crate::console::{Seconds, Told};
 use crate::flags;
 use crate::preview::preview;
 use crate::progress::Bar;
-use crate::show::{Seconds, Told};
 use crate::terminal::{print_line, say};
-use crate::{answer, ask, quote, report, show};
+use crate::{console, problem_from_args, quote, report, result_files};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use zipfold::Query;
 use zipfold::Target;
-use zipfold::devices::Wanted;
+use zipfold::devices::DeviceSelector;
 use zipfold::internals::core::pair::named;
+use zipfold::internals::core::renamed::no_problem;
 use zipfold::internals::core::shown::shown;
 use zipfold::internals::io::Presence;
 use zipfold::internals::partial::{self, Partial};
@@ -43,11 +44,10 @@ pub(crate) fn problem_file(path: &str, budget: &Budget) -> Result<Problem> {
     // times.
     budget.spend(text.len() as u64 * 4, &purpose)?;
     if path.ends_with(".json") {
-        return serde_json::from_str(text)
-            .map_err(|e| Error::request(format!("no problem: {e}")).at(path));
+        return serde_json::from_str(text).map_err(|e| no_problem(&e.to_string()).at(path));
     }
     toml::from_str(text).map_err(|e| {
-        let error = Error::request(format!("no problem: {}", e.message())).at(path);
+        let error = no_problem(e.message()).at(path);
         match e.span() {
             Some(span) => error.span(text, span),
             None => error,
@@ -58,14 +58,14 @@ pub(crate) fn problem_file(path: &str, budget: &Budget) -> Result<Problem> {
 /// The memory budget of a run.
 pub(crate) fn budget(run: &RunArgs) -> Result<Budget> {
     let bytes = match &run.memory {
-        Some(text) => ask::bytes(text)?,
+        Some(text) => problem_from_args::bytes(text)?,
         None => zipfold::internals::io::memory::usual(),
     };
     Ok(Budget::new(bytes))
 }
 
 fn check(run: &RunArgs) -> Result<()> {
-    Wanted::parse(&run.device)?;
+    DeviceSelector::parse(&run.device)?;
     if run.json && run.output.as_deref() == Some("-") {
         return Err(
             Error::request("both the result and the report would go to standard output")
@@ -90,10 +90,12 @@ fn check(run: &RunArgs) -> Result<()> {
         );
     }
     if let Some(path) = &run.plot {
-        answer::refuse_picture(path, run)?;
+        result_files::refuse_picture(path, run)?;
     }
     match &run.report {
-        Some(path) => report::check(path).and_then(|()| answer::refuse_place(path, run.force)),
+        Some(path) => {
+            report::check(path).and_then(|()| result_files::refuse_place(path, run.force))
+        }
         None => Ok(()),
     }
 }
@@ -110,7 +112,7 @@ pub(crate) fn run(problem: &Problem, args: &RunArgs, verb: &str, budget: &Budget
     let start = Instant::now();
     let output = how(args);
     if let Some(path) = &args.output {
-        answer::refuse_early(path, problem, args)?;
+        result_files::refuse_early(path, problem, args)?;
     }
     let mut seconds = Seconds::default();
     let data = read_data(problem, budget)?;
@@ -225,7 +227,7 @@ fn tell(told: Told<'_>, mut outputs: Vec<String>, args: &RunArgs) -> Result<()> 
     if let Some(path) = &args.report {
         report::write(path, &told, how(args))?;
     }
-    show::report(&told, args)
+    console::report(&told, args)
 }
 
 /// How files are written.
@@ -266,19 +268,19 @@ fn options<'a>(
     stop: &'a Arc<AtomicBool>,
     tell: &'a (dyn Fn(zipfold::Progress) + Sync),
 ) -> Result<Options<'a>> {
-    let shard = ask::shard(args)?;
+    let shard = problem_from_args::shard(args)?;
     let checkpoint = args.output.as_ref().filter(|o| *o != "-");
     Ok(Options {
         threads: args.threads,
         budget: budget.clone(),
-        overrides: ask::overrides(&args.set)?,
+        overrides: problem_from_args::overrides(&args.set)?,
         shard,
         checkpoint: checkpoint.map(|o| PathBuf::from(format!("{o}.zipfold-resume"))),
         checkpoint_every: Duration::from_secs_f64(args.checkpoint_every.min(1e6)),
         resume: args.resume,
         progress: Some(tell),
         stop: Some(stop),
-        device: Wanted::parse(&args.device)?,
+        device: DeviceSelector::parse(&args.device)?,
         ..Options::default()
     })
 }
@@ -294,7 +296,7 @@ fn target(args: &RunArgs, problem: &Problem, output: OutputOptions) -> Target {
             if one_dense
                 && path.ends_with(".npy")
                 && args.plot.is_none()
-                && !answer::is_special(path) =>
+                && !result_files::is_special(path) =>
         {
             Target::Npy(path.clone(), output)
         }
@@ -302,7 +304,7 @@ fn target(args: &RunArgs, problem: &Problem, output: OutputOptions) -> Target {
     }
 }
 
-/// The first SIGINT, SIGTERM or SIGHUP stops the run before its next unit, the second one at once.
+/// The first SIGINT, SIGTERM or SIGHUP stops the run before its next batch, the second one at once.
 fn interrupts() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     for (signal, status) in [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] {
@@ -427,13 +429,13 @@ pub(crate) fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
     };
     let problem = shares::problem_of(name, first)?;
     if let Some(path) = &args.output {
-        answer::refuse_early(path, &problem, args)?;
+        result_files::refuse_early(path, &problem, args)?;
     }
     let data = read_data(&problem, &budget)?;
     let mut options = Options {
         threads: args.threads,
         budget: budget.clone(),
-        overrides: ask::overrides(&args.set)?,
+        overrides: problem_from_args::overrides(&args.set)?,
         ..Options::default()
     };
     if !args.json {
@@ -467,8 +469,8 @@ pub(crate) fn explain(
     let options = Options {
         threads: args.threads,
         budget: budget.clone(),
-        overrides: ask::overrides(&args.set)?,
-        device: Wanted::parse(&args.device)?,
+        overrides: problem_from_args::overrides(&args.set)?,
+        device: DeviceSelector::parse(&args.device)?,
         ..Options::default()
     };
     let explained = Query::new(problem, &data, &options).explain()?;
@@ -499,7 +501,7 @@ pub(crate) fn emit(problem: &Problem, args: &RunArgs, target: &str, budget: &Bud
     let options = Options {
         threads: args.threads,
         budget: budget.clone(),
-        overrides: ask::overrides(&args.set)?,
+        overrides: problem_from_args::overrides(&args.set)?,
         ..Options::default()
     };
     let mut explained = Query::new(problem, &data, &options).explain_on_host()?;

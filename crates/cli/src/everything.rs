@@ -9,7 +9,7 @@ mod question;
 mod tests;
 
 use crate::args::BenchArgs;
-use crate::ask;
+use crate::problem_from_args;
 use crate::terminal::print_line;
 use clock::Watch;
 use cover::cover;
@@ -224,8 +224,8 @@ fn plainer(fold: &str) -> Option<(&'static str, f64)> {
         "mean" | "sum-columns" | "sum-all" => ("sum", 1.0),
         "softmax" => ("logsumexp", 1.0),
         "argmin" | "min-all" => ("min", 1.0),
-        "select-values" => ("select", 1.5),
-        "semi" => ("select", 1.0),
+        "join-values" => ("join", 1.5),
+        "semi" => ("join", 1.0),
         "histogram-uneven" | "histogram-10" | "histogram-100000" => ("histogram-1000", 1.0),
         "histogram-two-axes" | "histogram-means" => ("histogram-1000", 2.0),
         "nearest-1000" => ("nearest-100", 10.0),
@@ -266,7 +266,7 @@ struct Found {
 /// Those of the output.
 pub(crate) fn everything(args: &BenchArgs) -> Result<()> {
     let levels = Levels::built_in()?;
-    let overrides = ask::overrides(&args.set)?;
+    let overrides = problem_from_args::overrides(&args.set)?;
     let threads = if args.threads == 0 { 1 } else { args.threads };
     let wanted = |case: &Case| {
         args.names

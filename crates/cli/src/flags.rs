@@ -14,9 +14,9 @@ pub(crate) fn words(opt: Opt, given: Given<'_>) -> String {
     match (opt, value.as_str()) {
         (Opt::Devices, _) => "`zipfold devices`".into(),
         // Problem files have all of them, arguments this one.
-        (Opt::Cells, "ordered") => "cells = \"ordered\" (--ordered)".into(),
-        (Opt::Cells, "") => "cells".into(),
-        (Opt::Cells, _) => format!("cells = \"{value}\""),
+        (Opt::Domain, "ordered") => "domain = \"ordered\" (--ordered)".into(),
+        (Opt::Domain, "") => "domain".into(),
+        (Opt::Domain, _) => format!("domain = \"{value}\""),
         (_, "") => flag(opt).into(),
         _ => format!("{} {value}", flag(opt)),
     }
@@ -32,7 +32,7 @@ fn flag(opt: Opt) -> &'static str {
         Opt::Attributes => "--attributes",
         Opt::Bins => "--bins",
         Opt::Box => "--box",
-        Opt::Cells => "--ordered",
+        Opt::Domain => "--ordered",
         Opt::Columns => "--columns",
         Opt::Cutoff => "--cutoff",
         Opt::Device | Opt::Devices => "--device",
@@ -86,10 +86,10 @@ mod tests {
         assert_eq!(
             told(format!(
                 "{} or {}",
-                Opt::Cells.to("ordered"),
-                Opt::Cells.to("square")
+                Opt::Domain.to("ordered"),
+                Opt::Domain.to("square")
             )),
-            "cells = \"ordered\" (--ordered) or cells = \"square\""
+            "domain = \"ordered\" (--ordered) or domain = \"square\""
         );
     }
 

@@ -4,10 +4,10 @@ use crate::args::InferArgs;
 use crate::infer_tables::{self as tables, Form, impossible};
 use crate::progress::Phases;
 use crate::terminal::say;
-use crate::{answer, ask, infer_explain, infer_report, lists, terminal};
+use crate::{infer_explain, infer_report, lists, problem_from_args, result_files, terminal};
 use std::time::{Duration, Instant};
 use zipfold::Warnings;
-use zipfold::devices::Wanted;
+use zipfold::devices::DeviceSelector;
 use zipfold::internals::core::budget::human_bytes;
 use zipfold::internals::core::figures;
 use zipfold::internals::core::shown::shown;
@@ -47,7 +47,7 @@ pub(crate) fn run(args: InferArgs) -> Result<()> {
         ready.settings.warnings = phases.warnings();
     }
     let done = match ready.task {
-        Task::Samples(many) if streams(&args, &ready) => crate::infer_samples::run(
+        Task::Samples(many) if row_vectors(&args, &ready) => crate::infer_samples::run(
             &args,
             ready.form,
             &ready.network,
@@ -105,7 +105,7 @@ pub(crate) fn run(args: InferArgs) -> Result<()> {
 
 /// Whether the answer is written as it is found: samples are, but for tables, which are cut, and
 /// reports alone.
-fn streams(args: &InferArgs, ready: &Prepared) -> bool {
+fn row_vectors(args: &InferArgs, ready: &Prepared) -> bool {
     let report_alone = args.run.json && args.run.output.is_none();
     matches!(ready.task, Task::Samples(_))
         && ready.form != Form::Table
@@ -166,7 +166,7 @@ fn check(args: &InferArgs) -> Result<()> {
     let run = &args.run;
     let refuse =
         |at: &str, what: &str, remedy: &str| Err(Error::request(what).at(at).remedy(remedy));
-    Wanted::parse(&run.device)?;
+    DeviceSelector::parse(&run.device)?;
     if run.shard.is_some() {
         return refuse(
             "--shard",
@@ -208,7 +208,7 @@ fn check(args: &InferArgs) -> Result<()> {
 /// Outputs that could not be written are refused before work.
 fn refuse_early(args: &InferArgs, ready: &Prepared) -> Result<()> {
     if let Some(path) = args.run.output.as_deref().filter(|o| *o != "-") {
-        answer::refuse_place(path, args.run.force)?;
+        result_files::refuse_place(path, args.run.force)?;
     }
     if let Some(path) = &args.run.plot {
         if !matches!(ready.task, Task::Mar) {
@@ -217,11 +217,11 @@ fn refuse_early(args: &InferArgs, ready: &Prepared) -> Result<()> {
                 .at("--plot")
                 .remedy("--task mar has one; `explain infer --plot` draws the cost"));
         }
-        answer::refuse_picture(path, &args.run)?;
+        result_files::refuse_picture(path, &args.run)?;
     }
     if let Some(path) = &args.run.report {
         crate::report::check(path)?;
-        answer::refuse_place(path, args.run.force)?;
+        result_files::refuse_place(path, args.run.force)?;
     }
     if ready.form == Form::Uai && matches!(ready.task, Task::Mar) && !ready.only.is_empty() {
         let e = Error::request("the UAI format has the marginals of all variables").at("--keep");
@@ -306,11 +306,10 @@ fn settings(args: &InferArgs) -> Result<Settings> {
         }
     };
     Ok(Settings {
-        memory: args
-            .run
-            .memory
-            .as_deref()
-            .map_or_else(|| Ok(zipfold::internals::io::memory::usual()), ask::bytes)?,
+        memory: args.run.memory.as_deref().map_or_else(
+            || Ok(zipfold::internals::io::memory::usual()),
+            problem_from_args::bytes,
+        )?,
         precision: if args.precision == "f32" {
             Precision::F32
         } else {
@@ -322,8 +321,8 @@ fn settings(args: &InferArgs) -> Result<Settings> {
             .map(|s| positive(s, "--order-time"))
             .transpose()?,
         time_limit: positive(args.time_limit, "--time-limit")?,
-        device: Wanted::parse(&args.run.device)?,
-        overrides: ask::overrides(&args.run.set)?,
+        device: DeviceSelector::parse(&args.run.device)?,
+        overrides: problem_from_args::overrides(&args.run.set)?,
         checkpoint: checkpoint(
             args,
             positive(args.run.checkpoint_every, "--checkpoint-every")?,
@@ -383,7 +382,7 @@ fn write(args: &InferArgs, ready: &Prepared, done: &Inferred) -> Result<Vec<Stri
         )?;
         outputs.push(path.clone());
     }
-    if streams(args, ready) {
+    if row_vectors(args, ready) {
         // They are written as they are drawn.
         outputs.extend(args.run.output.clone());
         return Ok(outputs);

@@ -2,11 +2,10 @@
 //! pictures.
 #![forbid(unsafe_code)]
 
-mod answer;
 mod args;
-mod ask;
 mod bench;
 mod commands;
+mod console;
 mod everything;
 mod flags;
 mod grammar;
@@ -17,10 +16,11 @@ mod infer_samples;
 mod infer_tables;
 mod lists;
 mod preview;
+mod problem_from_args;
 mod progress;
 mod quote;
 mod report;
-mod show;
+mod result_files;
 mod skeleton;
 mod target;
 mod terminal;
@@ -100,7 +100,7 @@ fn dispatch(verb: &Verb) -> Result<()> {
         Verb::Functions(asked) => lists::functions(asked),
         Verb::Settings(asked) => lists::settings(asked),
         Verb::Formats { json } => lists::formats(*json),
-        Verb::Devices { json } => show::devices(*json),
+        Verb::Devices { json } => console::devices(*json),
         Verb::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut grammar::grammar(), "zipfold", &mut script);
@@ -127,12 +127,12 @@ fn asked(question: &Question) -> Result<(Problem, &RunArgs, &'static str, Budget
     };
     let budget = commands::budget(run)?;
     let problem = match question {
-        Question::Dist(a) => ask::dist(a, &budget),
-        Question::Knn(a) => ask::knn(a, &budget),
-        Question::Top(a) => ask::top(a, &budget),
-        Question::Hist(a) => ask::hist(a, &budget),
-        Question::Reduce(a) => ask::reduce(a, &budget),
-        Question::Join(a) => ask::join(a, &budget),
+        Question::Dist(a) => problem_from_args::dist(a, &budget),
+        Question::Knn(a) => problem_from_args::knn(a, &budget),
+        Question::Top(a) => problem_from_args::top(a, &budget),
+        Question::Hist(a) => problem_from_args::hist(a, &budget),
+        Question::Reduce(a) => problem_from_args::reduce(a, &budget),
+        Question::Join(a) => problem_from_args::join(a, &budget),
         Question::Run(a) => commands::problem_file(&a.problem, &budget),
     }?;
     Ok((problem, run, name, budget))

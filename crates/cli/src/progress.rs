@@ -54,13 +54,13 @@ impl Bar {
                 told: None,
             };
             bar.set_prefix(heading(progress.phase));
-        } else if clock.told.is_some_and(|t| t.elapsed() < BEAT) && progress.cells < progress.total
+        } else if clock.told.is_some_and(|t| t.elapsed() < BEAT) && progress.pairs < progress.total
         {
             return;
         }
         clock.told = Some(Instant::now());
         bar.set_length(progress.total);
-        bar.set_position(progress.cells);
+        bar.set_position(progress.pairs);
         bar.set_message(message(progress, clock.start.elapsed().as_secs_f64()));
     }
     /// Warnings that are printed as they come, above the bar.
@@ -102,8 +102,8 @@ fn heading(phase: &str) -> String {
 
 /// `642 M pairs/s · 12 s · 8 s left`: of this phase and this run, without what an earlier run did.
 fn message(progress: Progress, seconds: f64) -> String {
-    let done = progress.cells.saturating_sub(progress.before) as f64;
-    let left = progress.total.saturating_sub(progress.cells) as f64;
+    let done = progress.pairs.saturating_sub(progress.before) as f64;
+    let left = progress.total.saturating_sub(progress.pairs) as f64;
     if done == 0.0 || seconds < 0.05 {
         return String::new();
     }
@@ -226,14 +226,14 @@ mod tests {
     fn the_rate_is_that_of_this_run() {
         let progress = Progress {
             phase: "pairs",
-            cells: 1_000_000_000,
+            pairs: 1_000_000_000,
             total: 1_200_000_000,
             before: 900_000_000,
         };
         assert_eq!(message(progress, 10.0), "10.0 M pairs/s · 10 s · 20 s left");
         let fresh = Progress {
             phase: "pairs",
-            cells: 642_000_000,
+            pairs: 642_000_000,
             total: 642_000_000 * 60,
             before: 0,
         };

@@ -1,7 +1,7 @@
 //! `--report`: one self-contained HTML page about a run: what was asked, the plan, the counts, the
 //! seconds, the picture.
 
-use crate::show::Told;
+use crate::console::Told;
 use zipfold::internals::written::write_text;
 use zipfold::io::OutputOptions;
 use zipfold::{Error, Result};
@@ -33,7 +33,7 @@ fn page(told: &Told<'_>) -> String {
     let tally = &outcome.tally;
     let whole = zipfold::internals::core::figures::grouped;
     let counts = table(&[
-        ("pairs", whole(outcome.cells)),
+        ("pairs", whole(outcome.pairs)),
         ("counted", whole(tally.counted)),
         ("beyond the cut-off", whole(tally.far)),
         ("left out as NaN", whole(tally.nan)),

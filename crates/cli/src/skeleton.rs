@@ -2,7 +2,7 @@
 
 use crate::args::Dist;
 use crate::commands;
-use zipfold::internals::device::{Wanted, required};
+use zipfold::internals::device::{DeviceSelector, required};
 use zipfold::internals::io::{NpyFile, OutputOptions};
 use zipfold::{Error, Result};
 
@@ -27,7 +27,7 @@ pub(crate) fn dist(args: &Dist) -> Result<()> {
     };
     let text = zipfold::internals::io::guard::Source::open(file, &commands::budget(&args.run)?)?;
     let function = text.whole_text(LONGEST, &commands::budget(&args.run)?)?;
-    let device = required(Wanted::parse(&args.run.device)?)?;
+    let device = required(DeviceSelector::parse(&args.run.device)?)?;
     let (x, y) = commands::tables(&args.pair, &args.run)?;
     let y = y.as_ref().unwrap_or(&x);
     let options = OutputOptions {

@@ -147,7 +147,7 @@ fn data_weights_names_and_options_of_folds() {
                     (Words("big.csv", "big.csv --half-open"), true),
                     (Words("big.csv", "big.csv --mean"), true),
                     (Words("big.csv", "big.csv --columns x,z"), true),
-                    (Words("isa=scalar", "unit=2"), false),
+                    (Words("isa=scalar", "batch=2"), false),
                     (Words("--threads 2", "--threads 1"), false),
                 ],
             ),

@@ -84,7 +84,7 @@ fn runs_stay_within_their_memory() {
         &folder,
         16,
         &[
-            "hist", "a.npy", "--bins", "50", "--range", "0", "0.02", "--set", "unit=1", "-o",
+            "hist", "a.npy", "--bins", "50", "--range", "0", "0.02", "--set", "batch=1", "-o",
             "h.csv",
         ],
     );
@@ -125,7 +125,7 @@ fn runs_stay_within_their_memory() {
     );
     fs::remove_dir_all(&folder).unwrap();
     let folder = points("smaller", 4_000, 3);
-    // More counters than there is room for units that count ahead.
+    // More counters than there is room for batches that count ahead.
     within(
         &folder,
         128,

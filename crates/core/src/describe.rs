@@ -45,11 +45,11 @@ pub struct Job {
     /// The folds.
     pub folds: Vec<Fold>,
     /// The root that a cut-off compares with its square: the squared length of the difference.
-    pub near_root: Option<usize>,
+    pub cutoff_root: Option<usize>,
     /// What happens to NaN.
     pub nan: NanPolicy,
     /// The periodic box, if there is one.
-    pub cell: Option<PeriodicBox>,
+    pub periodic_box: Option<PeriodicBox>,
     /// Rows of x, prepared.
     pub x: Table,
     /// Rows of y, prepared; `None` if x is paired with itself.
@@ -70,7 +70,7 @@ impl Job {
     pub fn meets_nan(&self, is_nan: impl Fn(usize) -> bool, value: impl Fn(usize) -> f64) -> bool {
         // The root that marks rows without weight is the last one.
         let mark = (self.holes).then(|| self.low.formula.roots.len() - 1);
-        mark.into_iter().chain(self.near_root).any(&is_nan)
+        mark.into_iter().chain(self.cutoff_root).any(&is_nan)
             || self.folds.iter().any(|f| f.meets_nan(&is_nan, &value))
     }
     /// Returns the rows of y, or those of x paired with itself.
@@ -90,9 +90,9 @@ pub fn describe(problem: &Problem, data: Data) -> Result<Job> {
 
 /// The refusal of quantiles over half of the pairs: a row needs all of its values.
 fn half_of_rows() -> Error {
-    let (ordered, square) = (Opt::Cells.to("ordered"), Opt::Cells.to("square"));
+    let (ordered, square) = (Opt::Domain.to("ordered"), Opt::Domain.to("square"));
     Error::request("quantiles of rows need all pairs of a row, half of them were asked for")
-        .at(Opt::Cells)
+        .at(Opt::Domain)
         .remedy(format!("{ordered} or {square}, or one run for each fold"))
 }
 
@@ -112,8 +112,8 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
     check_hashes(problem, &data)?;
     let (mut data, mut params) = (data, problem.pair.params.clone());
     let prepared = prepare(problem, &mut data, &mut params, stop)?;
-    let cell = problem
-        .cell
+    let periodic_box = problem
+        .periodic_box
         .clone()
         .map(PeriodicBox::try_from)
         .transpose()?;
@@ -122,17 +122,17 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
     if problem.folds.is_empty() {
         return Err(Error::request("nothing to keep: the problem has no fold").at("folds"));
     }
-    let dims = cell.as_ref().map(PeriodicBox::dims);
+    let dims = periodic_box.as_ref().map(PeriodicBox::dims);
     let what = meaning(&Asked {
         problem,
         params: &params,
-        cell: dims,
+        box_dims: dims,
         data: &data,
         holes,
         prepared,
     })?;
     let folds = weighed(problem, &what.folds, &data)?;
-    let (low, near_root, symmetric) = (what.low.clone(), what.cutoff_root, what.symmetric);
+    let (low, cutoff_root, symmetric) = (what.low.clone(), what.cutoff_root, what.symmetric);
     let space = space(problem, &folds, &data, symmetric, what.weighed_symmetric)?;
     let precision = problem
         .precision
@@ -152,9 +152,9 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
         low,
         space,
         folds,
-        near_root,
+        cutoff_root,
         nan,
-        cell,
+        periodic_box,
         x: data.x,
         y: data.y,
         precision,
@@ -167,7 +167,7 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
 /// Folds of the cached meaning have no weights, because weights are data and differ from call to
 /// call.
 fn weighed(problem: &Problem, folds: &[Fold], data: &Data) -> Result<Vec<Fold>> {
-    let half = matches!(problem.cells, Some(Domain::Triangle | Domain::Diagonal));
+    let half = matches!(problem.domain, Some(Domain::Triangle | Domain::Diagonal));
     let rows = [data.x.rows(), data.other().rows()];
     let weigh = |(at, fold): (usize, &Fold)| {
         let weights = data.weights.get(at).and_then(Option::as_ref);
@@ -305,7 +305,7 @@ fn prepare(
     }
     if let Some(done) = changed {
         // Ranks and whitened rows are not positions, so a box means nothing for them.
-        if problem.cell.is_some() {
+        if problem.periodic_box.is_some() {
             let e = Error::request(
                 "this metric prepares whole rows, so no box is about what it compares",
             )
@@ -336,12 +336,12 @@ fn space(
         data.x.rows(),
         data.y.as_ref().map_or(data.x.rows(), Table::rows),
     );
-    let cells = match (problem.cells, data.y.is_some()) {
+    let domain = match (problem.domain, data.y.is_some()) {
         (None, true) | (Some(Domain::Cross), true) => Domain::Cross,
         (Some(other), true) => {
             return Err(
                 Error::request(format!("{other:?} is for one input, here are two"))
-                    .remedy(Opt::Cells.to("cross")),
+                    .remedy(Opt::Domain.to("cross")),
             );
         }
         (Some(Domain::Cross), false) => Domain::Square,
@@ -350,40 +350,40 @@ fn space(
     };
     // Half of the pairs represents all of them only if the value is the same with the rows
     // exchanged.
-    let half = matches!(cells, Domain::Triangle | Domain::Diagonal);
+    let half = matches!(domain, Domain::Triangle | Domain::Diagonal);
     // The pair is symmetric but for rows without weight, which the two sides of a pair treat
     // differently.
     if half && !symmetric && weighed {
         let e = Error::input(
-            "expected a weight for every row where half of the cells stand for all, got NaN",
+            "expected a weight for every row where half of the pairs stand for all, got NaN",
         );
         return Err(e.at("weights").remedy(format!(
-            "leave out these rows, or visit all cells: {}",
-            Opt::Cells.to("ordered")
+            "leave out these rows, or visit all pairs: {}",
+            Opt::Domain.to("ordered")
         )));
     }
     if half && !symmetric {
         let e = Error::request(
-            "the value changes when x and y change places, so half of the cells do not stand for all",
+            "the value changes when x and y change places, so half of the pairs do not stand for all",
         );
-        return Err(e.remedy(format!("visit all of them: {}", Opt::Cells.to("ordered"))));
+        return Err(e.remedy(format!("visit all of them: {}", Opt::Domain.to("ordered"))));
     }
     // SciPy's condensed order has a place for i < j only.
     let condensed = folds
         .iter()
         .filter_map(Fold::dense)
         .any(|dense| dense.condensed);
-    if condensed && cells != Domain::Triangle {
+    if condensed && domain != Domain::Triangle {
         return Err(
             Error::request("the condensed order is for i < j of one input")
                 .remedy("leave out the second input"),
         );
     }
     let space = Space {
-        cells,
+        domain,
         n,
         m,
-        near: problem.near,
+        cutoff: problem.cutoff,
     };
     // Refused here if it does not fit 64 bits, so that no later count can overflow.
     space.size()?;
@@ -396,11 +396,11 @@ fn space(
 fn whole(space: Space, problem: &Problem, folds: &[Fold]) -> Space {
     // The user's choice of half of the pairs is kept, unless every result is by row and would be
     // the same.
-    let free = problem.cells.is_none() || folds.iter().all(|fold| fold.traits().by_side);
-    let cells = match space.cells {
+    let free = problem.domain.is_none() || folds.iter().all(|fold| fold.traits().by_side);
+    let domain = match space.domain {
         Domain::Triangle if free => Domain::Ordered,
         Domain::Diagonal if free => Domain::Square,
         other => other,
     };
-    Space { cells, ..space }
+    Space { domain, ..space }
 }

@@ -37,6 +37,7 @@ pub mod oracle;
 pub mod pair;
 pub mod problem;
 pub mod random;
+pub mod renamed;
 pub mod shown;
 pub mod slices;
 pub mod space;

@@ -10,7 +10,7 @@
 //! afresh.
 
 use crate::data::Data;
-use crate::describe::pair::{check_cell, check_components, near_root, pair_formula};
+use crate::describe::pair::{check_box, check_components, cutoff_root, pair_formula};
 use crate::describe::weights::Holes;
 use crate::error::Result;
 use crate::fold::Fold;
@@ -55,7 +55,7 @@ pub(crate) struct Asked<'a> {
     /// Options and parameters, as completed from the data.
     pub params: &'a Params,
     /// Dimensions of the periodic box.
-    pub cell: Option<usize>,
+    pub box_dims: Option<usize>,
     pub data: &'a Data,
     pub holes: Holes,
     /// The metrics whose preparation was done. It follows from the problem, so the question does
@@ -74,9 +74,9 @@ struct Question {
     /// As completed from the data.
     params: Params,
     folds: Vec<FoldSpec>,
-    near: Option<f64>,
+    cutoff: Option<f64>,
     /// Dimensions of the periodic box.
-    cell: Option<usize>,
+    box_dims: Option<usize>,
     cols: [usize; 2],
     names: [Option<Vec<String>>; 2],
     /// Columns of text.
@@ -92,7 +92,7 @@ impl Question {
         let Asked {
             problem,
             params,
-            cell,
+            box_dims,
             data,
             holes,
             ..
@@ -101,8 +101,8 @@ impl Question {
             pair: problem.pair.clone(),
             params: params.clone(),
             folds: problem.folds.clone(),
-            near: problem.near,
-            cell,
+            cutoff: problem.cutoff,
+            box_dims,
             cols: data.cols(),
             names: data.names().map(|names| names.map(<[String]>::to_vec)),
             texts: data.texts().map(<[usize]>::to_vec),
@@ -114,7 +114,7 @@ impl Question {
         let Asked {
             problem,
             params,
-            cell,
+            box_dims,
             data,
             holes,
             ..
@@ -122,13 +122,13 @@ impl Question {
         // Names last: comparing thousands of them costs most.
         let [a, b] = data.names();
         self.cols == data.cols()
-            && self.cell == cell
+            && self.box_dims == box_dims
             && self.holes == holes
             && data
                 .texts()
                 .into_iter()
                 .eq(self.texts.iter().map(Vec::as_slice))
-            && self.near == problem.near
+            && self.cutoff == problem.cutoff
             && self.pair == problem.pair
             && self.folds == problem.folds
             && same(&self.params, params)
@@ -193,7 +193,7 @@ fn fresh(asked: &Asked<'_>) -> Result<Meaning> {
     let Asked {
         problem,
         params,
-        cell,
+        box_dims,
         data,
         holes,
         ..
@@ -221,9 +221,9 @@ fn fresh(asked: &Asked<'_>) -> Result<Meaning> {
         .iter()
         .map(|spec| spec.resolve(&mut roots))
         .collect::<Result<Vec<_>>>()?;
-    let near_root = problem
-        .near
-        .map(|near| near_root(&mut formula, near))
+    let cutoff_root = problem
+        .cutoff
+        .map(|cutoff| cutoff_root(&mut formula, cutoff))
         .transpose()?;
     holes.mark(&mut formula)?;
     let texts = Texts {
@@ -232,12 +232,12 @@ fn fresh(asked: &Asked<'_>) -> Result<Meaning> {
         names: data.names(),
     };
     texts.check(&formula)?;
-    if let Some(dims) = cell.filter(|dims| *dims == data.x.cols()) {
+    if let Some(dims) = box_dims.filter(|dims| *dims == data.x.cols()) {
         formula = by_images(&formula, dims)?;
     }
-    check_cell(cell, &formula, data)?;
-    check_components(&formula, data, cell.is_some())?;
-    let low = Arc::new(Lowered::new(&formula, data.x.cols(), cell.is_some())?);
+    check_box(box_dims, &formula, data)?;
+    check_components(&formula, data, box_dims.is_some())?;
+    let low = Arc::new(Lowered::new(&formula, data.x.cols(), box_dims.is_some())?);
     let symmetric = are_symmetric(&formula, &formula.roots);
     // The root that marks rows without weight is the last one.
     let weighed = &formula.roots[..formula.roots.len() - usize::from(holes.any())];
@@ -245,7 +245,7 @@ fn fresh(asked: &Asked<'_>) -> Result<Meaning> {
     Ok(Meaning {
         low,
         folds,
-        cutoff_root: near_root,
+        cutoff_root,
         symmetric,
         weighed_symmetric,
     })
@@ -304,9 +304,9 @@ mod tests {
                 formula: Some(formula.into()),
                 params,
             },
-            cells: None,
-            near: None,
-            cell: None,
+            domain: None,
+            cutoff: None,
+            periodic_box: None,
             folds: vec![FoldSpec::Matrix {}],
             precision: None,
             nan: NanPolicy::Propagate,

@@ -13,8 +13,8 @@
 use crate::data::Data;
 use crate::describe::{Job, describe};
 use crate::error::{Error, Result};
-use crate::fold::rows::Along;
-use crate::fold::{Closed, Extremes, Fold, RowFold, RowOp, State};
+use crate::fold::rows::ReduceAxis;
+use crate::fold::{Closed, Extremes, Fold, Reduce, ReduceOp, State};
 use crate::opt::Opt;
 use crate::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
 
@@ -119,13 +119,13 @@ impl OpenAxes {
     }
     /// Returns the job that finds one end of one root; `op` is `Min` or `Max`. Devices have kernels
     /// for these.
-    pub fn one_end(&self, root: usize, op: RowOp) -> Job {
-        let along = Along::All;
-        self.asking(Fold::Rows(RowFold {
+    pub fn one_end(&self, root: usize, op: ReduceOp) -> Job {
+        let axis = ReduceAxis::All;
+        self.asking(Fold::Reduce(Reduce {
             root,
             width: 1,
             op,
-            along,
+            axis,
             weights: None,
             weight_width: 1,
             once: false,
@@ -157,11 +157,11 @@ impl OpenAxes {
                 place(*root).into_iter().for_each(|at| ends[at] = *found);
             }
         }
-        if let (Fold::Rows(fold), State::Rows(state)) = (&job.folds[0], state) {
+        if let (Fold::Reduce(fold), State::Reduce(state)) = (&job.folds[0], state) {
             let value = state.finish(fold)[0];
             place(fold.root)
                 .into_iter()
-                .for_each(|at| ends[at][usize::from(fold.op == RowOp::Max)] = value);
+                .for_each(|at| ends[at][usize::from(fold.op == ReduceOp::Max)] = value);
         }
     }
     /// Returns `problem` with a range for each open axis, from the `ends` of its root.

@@ -44,11 +44,11 @@ opts! {
     Attributes = "attributes", "Columns beside the coordinates.";
     Bins = "bins", "The number of bins of a histogram.";
     Box = "box", "A periodic box.";
-    Cells = "cells", "Which cells of the space are visited.";
     Columns = "columns", "The columns that are read.";
-    Cutoff = "near", "The largest distance of a pair.";
+    Cutoff = "cutoff", "The largest distance of a pair.";
     Device = "device", "Where the run computes.";
     Devices = "zipfold::devices::list", "No option: the list of the devices there are, which every interface has.";
+    Domain = "domain", "Which pairs are visited.";
     Edges = "edges", "The edges of a histogram.";
     Force = "force", "An existing output is replaced.";
     Ids = "ids", "The columns that name rows.";

@@ -11,7 +11,7 @@
 
 use crate::describe::Job;
 use crate::error::Result;
-use crate::fold::rows::{Along, RowFold, RowState, pieces};
+use crate::fold::rows::{Reduce, ReduceAxis, ReduceState, pieces};
 use crate::fold::runs::{self, by_number};
 use crate::fold::{BLOCK, Fold, RowPiece, State, Tally, ValuedPair};
 use crate::pair::{Evaluator, Rows};
@@ -25,7 +25,7 @@ pub struct OracleAnswer {
     pub states: Vec<State>,
     /// The values of each matrix; empty for other folds.
     pub values: Vec<Vec<f64>>,
-    /// What happened to the cells.
+    /// What happened to the pairs.
     pub tally: Tally,
 }
 
@@ -59,8 +59,8 @@ impl<'j> PairValues<'j> {
         self.delta.clear();
         self.delta
             .extend(self.x.iter().zip(&self.y).map(|(a, b)| a - b));
-        if let Some(cell) = &self.job.cell {
-            cell.minimum_image(&mut self.delta[..self.job.x.cols()]);
+        if let Some(periodic_box) = &self.job.periodic_box {
+            periodic_box.minimum_image(&mut self.delta[..self.job.x.cols()]);
         }
         self.eval.run(Rows {
             x: &self.x,
@@ -146,7 +146,7 @@ impl<'j> Oracle<'j> {
             }
         }
         for ((fold, run), pieces) in job.folds.iter().zip(&mut runs).zip(pieces) {
-            if let (Fold::Rows(f), Some(pieces)) = (fold, pieces) {
+            if let (Fold::Reduce(f), Some(pieces)) = (fold, pieces) {
                 flush(run, (f, self.half), pieces, i);
             }
         }
@@ -164,7 +164,7 @@ impl<'j> Oracle<'j> {
             if is_nan && !fold.is_dense() {
                 continue;
             }
-            if let (Fold::Rows(f), Some(pieces)) = (fold, pieces[at].as_mut()) {
+            if let (Fold::Reduce(f), Some(pieces)) = (fold, pieces[at].as_mut()) {
                 let value = &self.roots[f.root];
                 lengthen(&mut runs[at], (f, self.half), pieces, (i, j), value);
                 continue;
@@ -184,10 +184,10 @@ impl<'j> Oracle<'j> {
     fn merge(&mut self, pieces: Pieces) {
         let states = self.job.folds.iter().zip(&mut self.answer.states);
         for ((fold, state), piece) in states.zip(pieces) {
-            if let (Fold::Rows(f), State::Rows(state), Some([by_row, by_col])) =
+            if let (Fold::Reduce(f), State::Reduce(state), Some([by_row, by_col])) =
                 (fold, state, piece)
             {
-                let mut part = RowState::part();
+                let mut part = ReduceState::part();
                 // Column side first, as `push_pieces` does for engines.
                 part.push(by_col);
                 part.push(by_row);
@@ -203,7 +203,7 @@ type ColumnRun = (usize, Vec<f64>);
 /// Adds a value to the run of row `i`. The run ends where a column is left out.
 fn lengthen(
     run: &mut ColumnRun,
-    fold: (&RowFold, bool),
+    fold: (&Reduce, bool),
     pieces: &mut [RowPiece; 2],
     (i, j): (usize, usize),
     value: &[f64],
@@ -219,7 +219,7 @@ fn lengthen(
 /// here.
 fn flush(
     run: &mut ColumnRun,
-    (fold, half): (&RowFold, bool),
+    (fold, half): (&Reduce, bool),
     pieces: &mut [RowPiece; 2],
     row: usize,
 ) {
@@ -229,7 +229,7 @@ fn flush(
         let part = |part| run.1.iter().copied().skip(part).step_by(fold.width);
         let values: Vec<f64> = (0..fold.width).flat_map(part).collect();
         let mut weights = vec![];
-        if half || fold.along != Along::Column {
+        if half || fold.axis != ReduceAxis::Column {
             by_number(fold, &(first..first + len), &mut weights);
         }
         let run = runs::Run {
@@ -267,8 +267,8 @@ enum Fate {
 fn admit(job: &Job, roots: &[Vec<f64>], i: usize, j: usize, tally: &mut Tally) -> Fate {
     // Not `>`: a squared distance that is NaN is not beyond the cut-off, and is dealt with as NaN.
     let far = job
-        .near_root
-        .zip(job.space.near_square())
+        .cutoff_root
+        .zip(job.space.cutoff_squared())
         .is_some_and(|(root, limit)| !roots[root][0].le(&limit));
     if far {
         tally.far += 1;

@@ -11,8 +11,8 @@
 //! folds = [{ kind = "histogram", axes = [{ bins = 100, range = [0, 2] }] }]
 //! ```
 
-use crate::fold::rows::Along;
-use crate::fold::{Closed, QuantileSpec, RowOp, SelectKind, TopSpec};
+use crate::fold::rows::ReduceAxis;
+use crate::fold::{Closed, JoinKind, QuantileSpec, ReduceOp, TopSpec};
 use crate::pair::lex::named_columns;
 use crate::pair::named;
 use crate::pair::parse::Param;
@@ -44,16 +44,16 @@ pub struct Problem {
     /// What one pair is. A text alone is a metric if there is one of that name, or else a formula.
     #[serde(default, deserialize_with = "crate::text_or::deserialize")]
     pub pair: PairSpec,
-    /// Which cells are visited; by default what the folds suggest.
+    /// Which pairs are visited; by default what the folds suggest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cells: Option<Domain>,
+    pub domain: Option<Domain>,
     /// Visit only pairs of rows at most this far apart.
     #[serde(
         default,
         with = "crate::exact",
         skip_serializing_if = "Option::is_none"
     )]
-    pub near: Option<f64>,
+    pub cutoff: Option<f64>,
     /// A periodic box: lengths, or lengths and angles in degrees.
     #[serde(
         default,
@@ -61,7 +61,7 @@ pub struct Problem {
         with = "crate::exact",
         skip_serializing_if = "Option::is_none"
     )]
-    pub cell: Option<Vec<f64>>,
+    pub periodic_box: Option<Vec<f64>>,
     /// What is kept.
     pub folds: Vec<FoldSpec>,
     /// f32 or f64; by default that of the inputs.
@@ -223,11 +223,11 @@ pub enum FoldSpec {
     /// One result per row, column, or in all.
     Reduce {
         /// The operation.
-        op: RowOp,
+        op: ReduceOp,
         /// Results by row (default), column, or one. Of half of the pairs (triangle, diagonal) a
         /// row or column has all pairs that it is in, and the one result in all has each pair once.
         #[serde(default = "row")]
-        along: Along,
+        axis: ReduceAxis,
         /// Weights of the rows folded away: as many rows, one or more columns.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         weights: Option<Input>,
@@ -259,16 +259,17 @@ pub enum FoldSpec {
     Top(TopSpec),
     /// Quantiles of every row.
     Quantile(QuantileSpec),
-    /// The cells where a predicate holds.
-    Select {
+    /// The pairs for which a condition is true.
+    Join {
         /// A formula that is a truth value.
+        #[serde(rename = "where")]
         predicate: String,
         /// A formula whose value is kept with each match.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         value: Option<String>,
         /// Pairs, or rows with or without a match.
-        #[serde(default = "inner")]
-        join: SelectKind,
+        #[serde(default = "inner", rename = "join_kind")]
+        kind: JoinKind,
     },
 }
 
@@ -298,12 +299,12 @@ pub struct AxisSpec {
     pub edges: Option<Vec<f64>>,
 }
 
-fn row() -> Along {
-    Along::Row
+fn row() -> ReduceAxis {
+    ReduceAxis::Row
 }
 fn last() -> Closed {
     Closed::Last
 }
-fn inner() -> SelectKind {
-    SelectKind::Inner
+fn inner() -> JoinKind {
+    JoinKind::Inner
 }

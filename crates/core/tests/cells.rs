@@ -103,7 +103,7 @@ fn skewed_boxes_match_brute_force() {
 #[test]
 fn extreme_skew_matches_brute_force() {
     let mut random = Random(2);
-    let (mut cells, mut oblique) = (0, 0);
+    let (mut cells, mut triclinic) = (0, 0);
     while cells < 2000 {
         let cell = skewed(&mut random, 25.0, 155.0);
         let reach = steps(&cell).max(5);
@@ -111,14 +111,14 @@ fn extreme_skew_matches_brute_force() {
             continue;
         }
         cells += 1;
-        oblique += usize::from(reach > 5);
+        triclinic += usize::from(reach > 5);
         for _ in 0..50 {
             let d = difference(&mut random, &cell, 0.5);
             check(&cell, d, reach, 0.0);
         }
     }
     assert!(
-        oblique > 0,
+        triclinic > 0,
         "some boxes need more than five images each way"
     );
 }
@@ -354,7 +354,7 @@ fn lattice_points_become_zero_and_holes_are_odd() {
         PeriodicBox::from_vectors([[-1.0, 1.0, 1.0], [1.0, -1.0, 1.0], [1.0, 1.0, -1.0]]).unwrap();
     let hex = PeriodicBox::triclinic([1.0, 1.0, 2.0], [90.0, 90.0, 120.0]).unwrap();
     for cell in [&fcc, &bcc, &hex] {
-        assert!(matches!(cell.image(), Image::Oblique(_)));
+        assert!(matches!(cell.image(), Image::Triclinic(_)));
         // Lattice points, and all places on the grid of halves and quarters: holes, faces, edges of
         // the Voronoi cell.
         for n in 0..9 * 9 * 9 {

@@ -5,7 +5,7 @@ use zipfold_core::Table;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::named::{Named, Params, RowValues, ScaleOption, all, find, require};
 use zipfold_core::pair::operators::{binary, unary};
-use zipfold_core::pair::pattern::ZipForm;
+use zipfold_core::pair::pattern::Reduction;
 use zipfold_core::pair::source::Source;
 use zipfold_core::pair::{Evaluator, Formula, Id, Node, Param, Rows, Side, Symmetry, symmetry};
 
@@ -575,8 +575,8 @@ fn ranks_share_ties() {
 /// The hoisted values of one row, and the row, as a backend in single precision holds them.
 struct Held {
     row: Vec<f32>,
-    streams: Vec<Vec<f32>>,
-    attrs: Vec<f32>,
+    row_vectors: Vec<Vec<f32>>,
+    row_scalars: Vec<f32>,
 }
 
 fn held(low: &Lowered, side: Side, row: &[f64]) -> Held {
@@ -585,10 +585,10 @@ fn held(low: &Lowered, side: Side, row: &[f64]) -> Held {
     hoister.load(&table(&[row]), 0);
     Held {
         row: narrow(row),
-        streams: (0..low.streams[side as usize].len())
+        row_vectors: (0..low.row_vectors[side as usize].len())
             .map(|n| narrow(hoister.stream(n)))
             .collect(),
-        attrs: (0..low.attrs[side as usize].len())
+        row_scalars: (0..low.row_scalars[side as usize].len())
             .map(|n| hoister.attr(n) as f32)
             .collect(),
     }
@@ -598,8 +598,8 @@ fn held(low: &Lowered, side: Side, row: &[f64]) -> Held {
 fn single(low: &Lowered, held: [&Held; 2], id: Id, k: usize) -> f32 {
     let go = |id: &Id| f64::from(single(low, held, *id, k));
     match low.source(id) {
-        Source::Stream(side, n) => return held[side as usize].streams[n][k],
-        Source::Attr(side, n) => return held[side as usize].attrs[n],
+        Source::Stream(side, n) => return held[side as usize].row_vectors[n][k],
+        Source::Attr(side, n) => return held[side as usize].row_scalars[n],
         Source::Vector(n) => return low.constants[n][k] as f32,
         Source::Const(v) => return v as f32,
         Source::Pair => {}
@@ -680,19 +680,19 @@ fn single_precision_keeps_the_digits_of_differences_far_from_the_origin() {
     }
 }
 
-fn forms(name: &str, set: &Params, dim: usize) -> Vec<Option<ZipForm>> {
+fn forms(name: &str, set: &Params, dim: usize) -> Vec<Option<Reduction>> {
     let low = Lowered::new(&formula_of(find(name).unwrap(), set, Some(dim)), dim, false).unwrap();
     low.stages
         .iter()
         .flat_map(|s| &s.reduces)
-        .map(|r| low.zip(*r).map(|zip| zip.form))
+        .map(|r| low.reduction(*r).map(|reduction| reduction.form))
         .collect()
 }
 
 #[test]
 fn metrics_reach_the_kernels() {
-    use ZipForm::*;
-    let expected: BTreeMap<&str, Vec<Option<ZipForm>>> = [
+    use Reduction::*;
+    let expected: BTreeMap<&str, Vec<Option<Reduction>>> = [
         ("additive_chi2", vec![None]),
         ("braycurtis", vec![Some(L1), None]),
         ("canberra", vec![None]),
@@ -745,7 +745,7 @@ fn metrics_reach_the_kernels() {
 
 #[test]
 fn options_reach_the_kernels() {
-    use ZipForm::*;
+    use Reduction::*;
     let w = params(&[("w", vector([1.0, 2.0]))]);
     assert_eq!(forms("chebyshev", &w, 2), [Some(Chebyshev)]);
     assert_eq!(forms("jaccard", &w, 2), [Some(L1)]);
@@ -780,7 +780,7 @@ fn inner_product_metrics_are_known_as_such() {
         .unwrap();
         assert!(low.is_inner_product(), "{name}");
         assert_eq!(
-            (low.streams[0].len(), low.streams[1].len()),
+            (low.row_vectors[0].len(), low.row_vectors[1].len()),
             (1, 1),
             "{name}"
         );

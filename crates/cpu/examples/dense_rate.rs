@@ -1,7 +1,7 @@
 //! Rates of the dense kernels on one core: `cargo run --release -p zipfold-cpu --example dense_rate
 //! [n] [d] [isa]`. Prints the best of several runs in 10⁹ pair-dims a second.
 
-use zipfold_cpu::kernels::dense::{ZipReduce, zip_reduce_block, zip_reduce_exact};
+use zipfold_cpu::kernels::dense::{DenseReduction, reduce_block, reduce_block_exact};
 use zipfold_cpu::kernels::panels::{PackedA, PackedB};
 use zipfold_vector::simd::{Element, Isa};
 
@@ -50,9 +50,9 @@ fn rates<T: Element>(isa: Isa, n: usize, d: usize) {
         (cpu_seconds() - start) * 1e3
     );
     let mut out = vec![T::ZERO; n * n];
-    for op in ZipReduce::ALL {
+    for op in DenseReduction::ALL {
         let rate = best((n * n * d) as f64, || {
-            zip_reduce_block(isa, op, &a, &b, [0..n, 0..n], (&mut out, n))
+            reduce_block(isa, op, &a, &b, [0..n, 0..n], (&mut out, n))
         });
         let mut cells = vec![T::ZERO; 128 * 128];
         let blocks = best((n * n * d) as f64, || {
@@ -61,7 +61,7 @@ fn rates<T: Element>(isa: Isa, n: usize, d: usize) {
                 .flat_map(|i| (0..n).step_by(128).map(move |j| (i, j)))
             {
                 let (rows, cols) = (i..n.min(i + 128), j..n.min(j + 128));
-                zip_reduce_block(isa, op, &a, &b, [rows, cols], (&mut cells, 128));
+                reduce_block(isa, op, &a, &b, [rows, cols], (&mut cells, 128));
             }
         });
         println!("  {op:?}: {rate:.1}, by blocks of 128 {blocks:.1}");
@@ -83,9 +83,9 @@ fn main() {
     let x: Vec<f32> = (0..n * d).map(|i| (i * 7919 % 10007) as f32).collect();
     let (a, b) = (PackedA::pack(&x, n, d, d), PackedB::pack(&x, n, d, d));
     let mut out = vec![0.0; n * n];
-    for op in ZipReduce::ALL {
+    for op in DenseReduction::ALL {
         let rate = best((n * n * d) as f64, || {
-            zip_reduce_exact(isa, op, &a, &b, [0..n, 0..n], (&mut out, n))
+            reduce_block_exact(isa, op, &a, &b, [0..n, 0..n], (&mut out, n))
         });
         println!("  exact {op:?}: {rate:.1}");
     }

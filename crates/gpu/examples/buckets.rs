@@ -12,7 +12,7 @@ use std::time::Instant;
 use zipfold_core::{Precision, Random, Result};
 use zipfold_gpu::contract::Contractor;
 use zipfold_gpu::paged::{Bucket, Contraction, Unroll};
-use zipfold_gpu::{Device, Wanted, find, open};
+use zipfold_gpu::{Device, DeviceSelector, find, open};
 use zipfold_product::cpu::Fold;
 use zipfold_product::cpu::bucket::Mode;
 use zipfold_product::cpu::shape::Shape;
@@ -35,7 +35,7 @@ fn main() -> Result<()> {
         return Ok(());
     };
     let count: usize = rest.first().and_then(|c| c.parse().ok()).unwrap_or(40);
-    let Wanted::Devices(runtime, which) = Wanted::parse(device)? else {
+    let DeviceSelector::Devices(runtime, which) = DeviceSelector::parse(device)? else {
         return Ok(());
     };
     let index = find(runtime, which)?[0].index;

@@ -37,7 +37,7 @@ pub struct Dense<'j> {
 struct Pass {
     kernel: Kernel,
     placing: Placing,
-    /// Rows and columns of cells of what a place of the map stands for.
+    /// Rows and columns of pairs of what a place of the map stands for.
     side: usize,
     threads: u32,
     /// Rows of tiles by λ, and for how many rows of tiles.
@@ -135,7 +135,7 @@ impl<'j> Dense<'j> {
             triangle,
         })
     }
-    /// Writes the cells of `tiles` to their places. A tile comes home while the next one is
+    /// Writes the pairs of `tiles` to their places. A tile comes home while the next one is
     /// computed.
     ///
     /// # Errors
@@ -314,7 +314,7 @@ impl<'j> Dense<'j> {
             return Err(Error::internal("a matrix without its fold"));
         };
         let cols = &tile.cols;
-        let hollow = matches!(job.space.cells, Domain::Triangle | Domain::Ordered);
+        let hollow = matches!(job.space.domain, Domain::Triangle | Domain::Ordered);
         items
             .par_chunks(cols.len().max(1))
             .enumerate()

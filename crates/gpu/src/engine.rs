@@ -33,7 +33,7 @@ enum Family<'j> {
     Dense(Box<Dense<'j>>),
     /// The device folds.
     Points(Box<Points<'j>>),
-    /// The device computes so many numbers a cell, the host folds.
+    /// The device computes so many numbers a pair, the host folds.
     Values(Kernel, usize),
 }
 
@@ -245,7 +245,7 @@ impl Executor for Engine<'_> {
         let least = zipfold_plan::sweep::span(self.job).unwrap_or(BLOCK);
         loop {
             match self.attempt(&work, sink) {
-                // Out of device memory: nothing of the unit counts yet, so it begins again in
+                // Out of device memory: nothing of the batch counts yet, so it begins again in
                 // smaller tiles.
                 Err(e)
                     if e.blame() == Blame::Resource
@@ -340,7 +340,7 @@ pub fn sources(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Vec<(String, 
     }
 }
 
-/// The numbers of all roots of `job` for all cells, in double precision: by part, then row-major.
+/// The numbers of all roots of `job` for all pairs, in double precision: by part, then row-major.
 /// For tests of generated code.
 ///
 /// # Errors

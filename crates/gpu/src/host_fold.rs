@@ -3,7 +3,7 @@
 
 use crate::rectangle::{Number, Rectangle};
 use std::ops::Range;
-use zipfold_core::fold::rows::{Along, BlockPieces, pieces, push_pieces};
+use zipfold_core::fold::rows::{BlockPieces, ReduceAxis, pieces, push_pieces};
 use zipfold_core::fold::{BLOCK, Fold, Lent, Line, RowPiece, State, Tally, runs};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Domain, Job, Result};
@@ -50,7 +50,7 @@ impl<'j> Host<'j> {
             tally: self.tally,
         }
     }
-    /// Folds the cells of a rectangle inside a tile; its sides begin at blocks.
+    /// Folds the pairs of a rectangle inside a tile; its sides begin at blocks.
     ///
     /// # Errors
     /// Those of the sink.
@@ -99,10 +99,10 @@ impl<'j> Host<'j> {
         }
         Ok(pieces)
     }
-    /// A cell of the diagonal that is not visited is NaN in a matrix.
+    /// A pair of the diagonal that is not visited is NaN in a matrix.
     fn unvisited<T: Number>(&self, i: usize, cols: &Range<usize>, sink: &dyn Sink) -> Result<()> {
         let job = self.job;
-        if !matches!(job.space.cells, Domain::Triangle | Domain::Ordered) || !cols.contains(&i) {
+        if !matches!(job.space.domain, Domain::Triangle | Domain::Ordered) || !cols.contains(&i) {
             return Ok(());
         }
         let dense = job
@@ -115,8 +115,8 @@ impl<'j> Host<'j> {
             .try_for_each(|(at, f)| sink.put(at, f.place(&job.space, i, i), T::values(&[T::NAN])))
     }
     fn is_far<T: Number>(&self, r: &Rectangle<T>, i: usize, j: usize) -> bool {
-        let near = self.job.near_root.zip(self.job.space.near_square());
-        near.is_some_and(|(root, limit)| !r.number(self.parts[root], i, j).le(&limit))
+        let cutoff = self.job.cutoff_root.zip(self.job.space.cutoff_squared());
+        cutoff.is_some_and(|(root, limit)| !r.number(self.parts[root], i, j).le(&limit))
     }
     /// Matrices take every value of a run, but NaN for those beyond the cut-off.
     fn dense<T: Number>(
@@ -130,7 +130,7 @@ impl<'j> Host<'j> {
         for (at, fold) in job.folds.iter().enumerate() {
             let Some(f) = fold.dense() else { continue };
             let mut line = r.run(self.parts[f.root], i, run).to_vec();
-            if job.near_root.is_some() {
+            if job.cutoff_root.is_some() {
                 line.iter_mut()
                     .zip(run.clone())
                     .filter(|(_, j)| self.is_far(r, i, *j))
@@ -149,7 +149,7 @@ impl<'j> Host<'j> {
         }
         Ok(())
     }
-    /// Splits a run at cells that are left out, and hands what remains to the folds.
+    /// Splits a run at pairs that are left out, and hands what remains to the folds.
     fn admit<T: Number>(
         &mut self,
         r: &Rectangle<T>,
@@ -167,8 +167,8 @@ impl<'j> Host<'j> {
             let value = |root: usize| r.number(self.parts[root], i, j);
             let nan = !far && job.meets_nan(is_nan, value);
             if nan {
-                let cell = (i as u64, j as u64);
-                self.tally.first_nan = Some(self.tally.first_nan.map_or(cell, |f| f.min(cell)));
+                let pair = (i as u64, j as u64);
+                self.tally.first_nan = Some(self.tally.first_nan.map_or(pair, |f| f.min(pair)));
             }
             let skipped = nan && job.nan == NanPolicy::Skip;
             let out = far || skipped;
@@ -210,7 +210,7 @@ impl<'j> Host<'j> {
         for ((fold, state), pieces) in job.folds.iter().zip(&mut self.states).zip(pieces) {
             let mut weights = vec![];
             let weights = match fold {
-                Fold::Rows(f) if half || f.along != Along::Column => {
+                Fold::Reduce(f) if half || f.axis != ReduceAxis::Column => {
                     runs::weights(f, run, &mut weights)
                 }
                 _ => (&[][..], BLOCK),

@@ -2,14 +2,14 @@
 
 use crate::points::{Launch, NONE, PAGE};
 use crate::runtime::{Arg, Grid, Kernel, Memory};
-use zipfold_core::fold::{Select, SelectState, Tally};
+use zipfold_core::fold::{Join, JoinState, Tally};
 use zipfold_core::{Error, Result};
 use zipfold_plan::device::matrix::TILE;
 
 impl Launch<'_> {
     /// The direct output buffer of the two-body paper: drained, and the kernel started again, until
     /// all blocks are done.
-    pub(crate) fn pairs(&self, f: &Select, state: &mut SelectState) -> Result<Tally> {
+    pub(crate) fn pairs(&self, f: &Join, state: &mut JoinState) -> Result<Tally> {
         if let Some(place) = &self.pass.place {
             return self.counted_pairs(place, f, state);
         }
@@ -52,10 +52,10 @@ impl Launch<'_> {
     }
     fn drain(
         &self,
-        f: &Select,
+        f: &Join,
         pages: usize,
         [pool, fills, slots, values]: [&Memory; 4],
-        state: &mut SelectState,
+        state: &mut JoinState,
     ) -> Result<()> {
         let mut used = [0u32];
         self.device.read(pool, &mut used)?;
@@ -97,7 +97,7 @@ impl Launch<'_> {
     }
     /// Two passes: matches are counted by block, then computed again and put after those of the
     /// blocks before.
-    fn counted_pairs(&self, place: &Kernel, f: &Select, state: &mut SelectState) -> Result<Tally> {
+    fn counted_pairs(&self, place: &Kernel, f: &Join, state: &mut JoinState) -> Result<Tally> {
         let blocks = self.grid.x as usize * self.grid.y as usize;
         let counts = self.device.upload(&vec![0u32; blocks])?;
         let tally = self.tally()?;
@@ -143,7 +143,7 @@ impl Launch<'_> {
 }
 
 /// Absorbs matches: rows of x and of y by turns, and the values that are kept.
-fn absorb(f: &Select, pairs: &[u32], kept: &[f64], state: &mut SelectState) {
+fn absorb(f: &Join, pairs: &[u32], kept: &[f64], state: &mut JoinState) {
     for (at, pair) in pairs.chunks_exact(2).enumerate() {
         let value = f.value.map(|_| kept[at]);
         state.absorb(f, pair[0] as usize, pair[1] as usize, value);

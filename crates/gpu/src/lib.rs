@@ -14,11 +14,11 @@ pub mod points;
 pub mod rectangle;
 pub mod rows;
 pub mod runtime;
+pub mod selector;
 pub mod skeleton;
 pub mod twin;
-pub mod wanted;
 
 pub use engine::Engine;
 pub use runtime::Device;
-pub use wanted::{Wanted, Which, find, list, open, open_all};
+pub use selector::{DeviceSelector, Which, find, list, open, open_all};
 pub use zipfold_plan::device::{Facts, Runtime};

@@ -39,15 +39,15 @@ pub fn pack_halves(
     half: LowPrecision,
     panels: Range<usize>,
 ) -> (Vec<u16>, Vec<f32>) {
-    let (groups, attrs) = (groups(low.dim), low.attrs[side as usize].len());
+    let (groups, row_scalars) = (groups(low.dim), low.row_scalars[side as usize].len());
     let size = PANEL * groups * GROUP;
     let (mut rows, mut numbers) = (
         vec![0; panels.len() * size],
-        vec![0.0; panels.len() * PANEL * attrs.max(1)],
+        vec![0.0; panels.len() * PANEL * row_scalars.max(1)],
     );
     let parts = rows
         .par_chunks_mut(size.max(1))
-        .zip(numbers.par_chunks_mut(PANEL * attrs.max(1)));
+        .zip(numbers.par_chunks_mut(PANEL * row_scalars.max(1)));
     parts.enumerate().for_each(|(panel, (rows, numbers))| {
         fill(low, table, side, panels.start + panel, |at, v| {
             let (w, lane) = (at / PANEL, at % PANEL);
@@ -62,20 +62,21 @@ pub fn pack_halves(
 
 fn fill(low: &Lowered, table: &Table, side: Side, panel: usize, mut put: impl FnMut(usize, f64)) {
     let mut hoister = low.hoister(side);
-    let (streams, attrs) = (
-        low.streams[side as usize].len(),
-        low.attrs[side as usize].len(),
+    let (row_vectors, row_scalars) = (
+        low.row_vectors[side as usize].len(),
+        low.row_scalars[side as usize].len(),
     );
     for lane in 0..PANEL {
         let row = (panel * PANEL + lane).min(table.rows() - 1);
         hoister.load(table, row);
-        for s in 0..streams {
+        for s in 0..row_vectors {
             let values = hoister.stream(s);
             values
                 .iter()
                 .enumerate()
                 .for_each(|(k, v)| put((s * low.dim + k) * PANEL + lane, *v));
         }
-        (0..attrs).for_each(|a| put((streams * low.dim + a) * PANEL + lane, hoister.attr(a)));
+        (0..row_scalars)
+            .for_each(|a| put((row_vectors * low.dim + a) * PANEL + lane, hoister.attr(a)));
     }
 }

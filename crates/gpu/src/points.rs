@@ -1,21 +1,21 @@
 //! Family *points*: folds on the device. Anchors are rows of x, of y, or of both in turn for half
-//! spaces, where a cell is credited to its row and to its column.
+//! spaces, where a pair is credited to its row and to its column.
 
 use crate::emit::folds;
 use crate::emit::header;
+use crate::emit::join::{self, Output, Truth};
 use crate::emit::nearest;
 use crate::emit::panels;
-use crate::emit::select::{self, Output, Truth};
 use crate::emit::strip::{self, Known};
 use crate::emit::sweep::{self, FoldText, THREADS};
 use crate::rows::{Loaded, Rows};
 use crate::runtime::{Arg, Device, Grid, Kernel, Memory};
 use rayon::prelude::*;
 use std::ops::Range;
-use zipfold_core::fold::rows::RowState;
+use zipfold_core::fold::rows::ReduceState;
 use zipfold_core::fold::{
-    Fold, Histogram, HistogramState, NearestState, RowFold, RowOp, RowPiece, SelectKind,
-    SelectState, State, Tally,
+    Fold, Histogram, HistogramState, JoinKind, JoinState, NearestState, Reduce, ReduceOp, RowPiece,
+    State, Tally,
 };
 use zipfold_core::pair::tree::Side;
 use zipfold_core::{Domain, Error, Job, Precision, Result};
@@ -81,7 +81,7 @@ impl<'j> Points<'j> {
             });
         }
         let extra: Vec<f64> = match &job.folds[0] {
-            Fold::Rows(f) => f.weights.clone().unwrap_or_default(),
+            Fold::Reduce(f) => f.weights.clone().unwrap_or_default(),
             Fold::Histogram(h) => h
                 .axes
                 .iter()
@@ -96,7 +96,7 @@ impl<'j> Points<'j> {
             filtered: sweeps.filter.is_some(),
         })
     }
-    /// Folds the cells of consecutive `tiles`.
+    /// Folds the pairs of consecutive `tiles`.
     ///
     /// # Errors
     /// Those of the device.
@@ -172,13 +172,11 @@ impl<'j> Points<'j> {
             extra: &self.extra,
         };
         match (&job.folds[0], state) {
-            (Fold::Rows(f), State::Rows(s)) => launch.rows(f, s),
+            (Fold::Reduce(f), State::Reduce(s)) => launch.rows(f, s),
             (Fold::Nearest(f), State::Nearest(s)) => launch.nearest(f, s),
             (Fold::Histogram(f), State::Histogram(s)) => launch.histogram(f, s),
-            (Fold::Select(f), State::Select(s)) if f.kind == SelectKind::Inner => {
-                launch.pairs(f, s)
-            }
-            (Fold::Select(f), State::Select(s)) => launch.matched(f, s),
+            (Fold::Join(f), State::Join(s)) if f.kind == JoinKind::Inner => launch.pairs(f, s),
+            (Fold::Join(f), State::Join(s)) => launch.matched(f, s),
             _ => Err(Error::internal("a fold with the state of another")),
         }
     }
@@ -220,8 +218,8 @@ fn truth(job: &Job, sweeps: &Sweeps) -> Option<Truth> {
 /// Whether matches leave kernels by pages, from which they are gathered.
 fn is_paged(job: &Job, sweeps: &Sweeps) -> bool {
     match Swept::of(&job.folds[0]) {
-        Some(Swept::Select(f)) if f.kind == SelectKind::Inner => !sweeps.counts_first,
-        Some(Swept::Rows(_) | Swept::Nearest(_) | Swept::Histogram(_) | Swept::Select(_))
+        Some(Swept::Join(f)) if f.kind == JoinKind::Inner => !sweeps.counts_first,
+        Some(Swept::Reduce(_) | Swept::Nearest(_) | Swept::Histogram(_) | Swept::Join(_))
         | None => false,
     }
 }
@@ -251,7 +249,7 @@ pub fn source(
     };
     let before = header(runtime) + &panels::panels(job, rows) + &functions(job, shape, fold);
     let before = if is_paged(job, sweeps) {
-        before + &select::gather(PAGE)
+        before + &join::gather(PAGE)
     } else {
         before
     };
@@ -260,24 +258,24 @@ pub fn source(
     }
     let maybe = known.truth.map(|t| t.maybe.as_str());
     let text: FoldText = match fold {
-        Swept::Rows(f) if shape.filter && is_extreme(f) => {
+        Swept::Reduce(f) if shape.filter && is_extreme(f) => {
             nearest::nearest(job, &nearest::of_rows(f), shape, known.bound)
         }
-        Swept::Rows(f) => folds::rows(job, f, shape, known.truth),
+        Swept::Reduce(f) => folds::rows(job, f, shape, known.truth),
         Swept::Nearest(f) => nearest::nearest(job, f, shape, known.bound),
         Swept::Histogram(h) => folds::histogram(job, h, shape, shape.copies, known.band),
-        Swept::Select(f) => {
+        Swept::Join(f) => {
             let output = if sweeps.counts_first {
                 Output::Count
             } else {
                 Output::Pages(PAGE)
             };
-            select::select(job, f, shape, output, maybe)
+            join::join(job, f, shape, output, maybe)
         }
     };
     let mut kernels = sweep::kernel("zf_sweep", job, shape, &folds::with_tally(text, shape));
-    if let (Swept::Select(f), true) = (fold, sweeps.counts_first) {
-        let text = select::select(job, f, shape, Output::Place, maybe);
+    if let (Swept::Join(f), true) = (fold, sweeps.counts_first) {
+        let text = join::join(job, f, shape, Output::Place, maybe);
         kernels += &sweep::kernel("zf_put", job, shape, &folds::with_tally(text, shape));
     }
     Ok(before + &kernels)
@@ -287,17 +285,17 @@ pub fn source(
 /// of neighbours.
 fn functions(job: &Job, shape: &Shape, fold: Swept<'_>) -> String {
     let exact = if shape.filter {
-        sweep::exact(job, job.cell.as_ref(), fold.root())
+        sweep::exact(job, job.periodic_box.as_ref(), fold.root())
     } else {
         String::new()
     };
     exact
         + &match fold {
-            Swept::Rows(f) if shape.filter && is_extreme(f) => {
+            Swept::Reduce(f) if shape.filter && is_extreme(f) => {
                 nearest::functions(&nearest::of_rows(f), shape)
             }
             Swept::Nearest(f) => nearest::functions(f, shape),
-            Swept::Rows(_) | Swept::Histogram(_) | Swept::Select(_) => String::new(),
+            Swept::Reduce(_) | Swept::Histogram(_) | Swept::Join(_) => String::new(),
         }
 }
 
@@ -358,8 +356,8 @@ impl Launch<'_> {
             out.far += u64::from(slot[0]);
             out.nan += u64::from(slot[1]);
             if slot[2] != NONE {
-                let cell = (u64::from(slot[2]), u64::from(slot[3]));
-                out.first_nan = Some(out.first_nan.map_or(cell, |f| f.min(cell)));
+                let pair = (u64::from(slot[2]), u64::from(slot[3]));
+                out.first_nan = Some(out.first_nan.map_or(pair, |f| f.min(pair)));
             }
         }
         Ok(out)
@@ -371,7 +369,7 @@ impl Launch<'_> {
         }
         fold
     }
-    fn rows(&self, f: &RowFold, state: &mut RowState) -> Result<Tally> {
+    fn rows(&self, f: &Reduce, state: &mut ReduceState) -> Result<Tally> {
         if self.pass.shape.filter && is_extreme(f) {
             return self.extremes(f, state);
         }
@@ -392,7 +390,7 @@ impl Launch<'_> {
         let counted = |op| {
             matches!(
                 op,
-                RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax
+                ReduceOp::Sum | ReduceOp::Mean | ReduceOp::Logsumexp | ReduceOp::Softmax
             )
         };
         let whole = self.pass.shape.clean && counted(f.op);
@@ -430,7 +428,7 @@ impl Launch<'_> {
         self.device.read(&indices, &mut i)?;
         Ok((v, i, self.tallied(&tally)?))
     }
-    fn extremes(&self, f: &RowFold, state: &mut RowState) -> Result<Tally> {
+    fn extremes(&self, f: &Reduce, state: &mut ReduceState) -> Result<Tally> {
         let near = nearest::of_rows(f);
         let (values, indices, tally) = self.lists(1)?;
         let n = self.anchors.len();
@@ -464,7 +462,11 @@ impl Launch<'_> {
         Ok(tally)
     }
     /// Makes the pieces of 128 anchors by threads, and adds them span by span.
-    fn push(&self, state: &mut RowState, piece: impl Fn(usize, usize, usize) -> RowPiece + Sync) {
+    fn push(
+        &self,
+        state: &mut ReduceState,
+        piece: impl Fn(usize, usize, usize) -> RowPiece + Sync,
+    ) {
         let n = self.anchors.len();
         for s in 0..self.grid.y as usize {
             let panels = (0..n.div_ceil(128)).into_par_iter();
@@ -474,14 +476,14 @@ impl Launch<'_> {
             made.into_iter().for_each(|p| state.push(p));
         }
     }
-    /// Cells of anchor number `lane` in span `s`.
+    /// Pairs of anchor number `lane` in span `s`.
     fn cells(&self, lane: usize, s: usize) -> u64 {
         let a = self.anchors.start + lane;
         let from = self.others.start + s * self.span;
         let run = from..(from + self.span).min(self.others.end);
         let clip =
             |low: usize, high: usize| run.end.min(high).saturating_sub(run.start.max(low)) as u64;
-        match (self.pass.shape.cells, self.pass.shape.anchor) {
+        match (self.pass.shape.domain, self.pass.shape.anchor) {
             (Domain::Triangle, Side::X) => clip(a + 1, usize::MAX),
             (Domain::Diagonal, Side::X) => clip(a, usize::MAX),
             (Domain::Triangle, Side::Y) => clip(0, a),
@@ -533,7 +535,7 @@ impl Launch<'_> {
         fold.gather_outside(&mut state.counts);
         self.tallied(&tally)
     }
-    fn matched(&self, f: &zipfold_core::fold::Select, state: &mut SelectState) -> Result<Tally> {
+    fn matched(&self, f: &zipfold_core::fold::Join, state: &mut JoinState) -> Result<Tally> {
         let matched = self.device.upload(&vec![0u32; self.anchors.len()])?;
         let tally = self.tally()?;
         self.go(&self.with(vec![Arg::Memory(&matched)], &tally))?;

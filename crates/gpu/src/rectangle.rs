@@ -1,4 +1,4 @@
-//! Values of a rectangle of cells as a device gives them, and the numbers that they are.
+//! Values of a rectangle of pairs as a device gives them, and the numbers that they are.
 
 use crate::runtime::Plain;
 use std::ops::Range;
@@ -25,7 +25,7 @@ impl Number for f64 {
     }
 }
 
-/// Values of a rectangle of cells: parts (numbers of roots), rows, columns.
+/// Values of a rectangle of pairs: parts (numbers of roots), rows, columns.
 #[derive(Debug)]
 pub struct Rectangle<T> {
     /// Rows of x.
@@ -40,11 +40,11 @@ impl<T: Number> Rectangle<T> {
     fn place(&self, part: usize, i: usize, j: usize) -> usize {
         (part * self.rows.len() + i - self.rows.start) * self.cols.len() + j - self.cols.start
     }
-    /// Number `part` of cell (i, j), widened.
+    /// Number `part` of pair (i, j), widened.
     pub fn number(&self, part: usize, i: usize, j: usize) -> f64 {
         self.items[self.place(part, i, j)].wide()
     }
-    /// The numbers of the cells of row `i` from column `j` on, and how far apart those of one cell
+    /// The numbers of the pairs of row `i` from column `j` on, and how far apart those of one pair
     /// are.
     pub fn numbers(&self, i: usize, j: usize) -> (&[T], usize) {
         (
@@ -52,7 +52,7 @@ impl<T: Number> Rectangle<T> {
             self.rows.len() * self.cols.len(),
         )
     }
-    /// Number `part` of the cells of row `i` in `run`.
+    /// Number `part` of the pairs of row `i` in `run`.
     pub fn run(&self, part: usize, i: usize, run: &Range<usize>) -> &[T] {
         let at = self.place(part, i, run.start);
         &self.items[at..at + run.len()]

@@ -71,7 +71,7 @@ impl Loaded {
             let rows =
                 |side: usize| device.allocate(panels(side) * PANEL * groups(low.dim) * GROUP * 2);
             let numbers = |side: usize| {
-                device.allocate(panels(side) * PANEL * low.attrs[side].len().max(1) * 4)
+                device.allocate(panels(side) * PANEL * low.row_scalars[side].len().max(1) * 4)
             };
             Ok([
                 rows(0)?,

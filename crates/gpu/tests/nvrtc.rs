@@ -27,7 +27,7 @@ const FOLDS: [&str; 9] = [
     r#"{ kind = "histogram", axes = [{ bins = 1000000, range = [0.0, 13.0] }] }"#,
     r#"{ kind = "nearest", k = 10 }"#,
     r#"{ kind = "nearest", k = 1000 }"#,
-    r#"{ kind = "select", predicate = "sum((x - y)^2) < 1" }"#,
+    r#"{ kind = "join", where = "sum((x - y)^2) < 1" }"#,
     r#"{ kind = "reduce", op = "sum" }"#,
     r#"{ kind = "reduce", op = "argmin" }"#,
     r#"{ kind = "reduce", op = "logsumexp" }"#,
@@ -131,10 +131,10 @@ fn kernels(pairs: std::ops::Range<usize>) -> Vec<(String, usize, String)> {
                     "schema = 1\nx = {{ name = \"x\" }}\npair = {{ formula = \"{pair}\" }}\nfolds = [{fold}]"
                 );
                 let problem: Problem = toml::from_str(&text).unwrap();
-                let cells = [Domain::Diagonal, Domain::Ordered][f % 2];
+                let domain = [Domain::Diagonal, Domain::Ordered][f % 2];
                 let problem = Problem {
                     precision: Some(precision),
-                    cells: Some(cells),
+                    domain: Some(domain),
                     ..problem
                 };
                 let job = describe(

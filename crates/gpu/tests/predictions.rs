@@ -18,7 +18,7 @@ fn predicted(work: &works::Work) -> f64 {
     let facts = Facts::described(Runtime::Cuda);
     let plan = choose(&job, &Machine::default(), &overrides).unwrap();
     let plan = device::plan_for(&job, plan, &facts, &overrides, None).unwrap();
-    device::kernel_seconds(&job, &facts, plan.cells, &plan.device.unwrap().work)
+    device::kernel_seconds(&job, &facts, plan.pairs, &plan.device.unwrap().work)
 }
 
 /// The text of `"key":…` in a line of JSON, up to a comma or brace.
@@ -31,10 +31,9 @@ fn number(line: &str, key: &str) -> Option<f64> {
 fn is_of(line: &str, work: &works::Work) -> bool {
     let rows = if work.2 == 0 { work.1 } else { work.2 };
     let numbers = [("n", work.1), ("m", rows), ("d", work.3)];
-    let texts = line.contains(&format!(
-        "\"work\": \"{}\", \"set\": \"{}\"",
-        work.0, work.7
-    ));
+    // The record has the names of its day.
+    let set = work.7.replace("join.output", "select.output");
+    let texts = line.contains(&format!("\"work\": \"{}\", \"set\": \"{set}\"", work.0));
     texts
         && numbers
             .iter()

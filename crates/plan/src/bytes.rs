@@ -65,7 +65,7 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
 /// Returns the bytes of the hoisted values, in f64, of so many rows of side 0 (x) or 1 (y).
 fn hoisted_bytes(job: &Job, side: usize, rows: usize) -> u64 {
     let low = &job.low;
-    (rows * (low.streams[side].len() * low.dim + low.attrs[side].len()) * 8) as u64
+    (rows * (low.row_vectors[side].len() * low.dim + low.row_scalars[side].len()) * 8) as u64
 }
 
 /// Hierarchies: hoisted rows of both sides; then keys on their way to an order, or sorted rows with
@@ -86,7 +86,7 @@ fn search_bytes(job: &Job, [x, y]: [u64; 2]) -> u64 {
 /// lane.
 fn weight_bytes(job: &Job) -> u64 {
     let half = job.space.is_triangular();
-    let sums = |f: &Fold| matches!(f, Fold::Rows(f) if f.sums_weighted(half).is_some());
+    let sums = |f: &Fold| matches!(f, Fold::Reduce(f) if f.sums_weighted(half).is_some());
     if job.folds.iter().any(sums) {
         16 * job.space.m as u64
     } else {

@@ -2,7 +2,7 @@
 //!
 //! The order of decisions matters, since each reads the ones before: instruction set and precision,
 //! kernel family, pruning (does leaving out pairs pay?), threads (is there memory for all of
-//! them?), tiles, tiles per unit of work, and at last the predicted time of exactly that.
+//! them?), tiles, tiles per batch, and at last the predicted time of exactly that.
 //!
 //! Tile sides come from the problem, not from the machine, so that shares of one question that are
 //! made on different machines fit together. What a machine changes is threads, family and the batch
@@ -41,7 +41,7 @@ pub fn choose(job: &Job, machine: &Machine, overrides: &Overrides) -> Result<Pla
         precision,
         family,
         code: crate::family::hindrance(job, machine, isa, precision).is_none(),
-        cells: job.space.size()?,
+        pairs: job.space.size()?,
     };
     let mut reasons: Vec<Message> = vec![];
     let all = Prune::default();
@@ -93,7 +93,7 @@ struct Draft<'a> {
     family: Family,
     /// Whether code can be made for the formula.
     code: bool,
-    cells: u64,
+    pairs: u64,
 }
 
 impl Draft<'_> {
@@ -102,13 +102,13 @@ impl Draft<'_> {
         let by_hand = self.overrides.family.is_some();
         Strategy::list(self.job, self.family, by_hand, self.code, prune)
     }
-    /// Returns what `model` says of the first of `strategies`, in so many units of work. The cost
+    /// Returns what `model` says of the first of `strategies`, in so many batches. The cost
     /// model is asked several times, with and without pruning and with fewer threads.
     fn cost<R>(
         &self,
         machine: &Machine,
         (prune, strategies): (Prune, &[Strategy]),
-        units: usize,
+        batches: usize,
         model: impl FnOnce(&Work<'_>) -> R,
     ) -> R {
         model(&Work {
@@ -118,8 +118,8 @@ impl Draft<'_> {
             strategy: strategies.first().unwrap_or(&Strategy::LAST),
             precision: self.precision,
             prune,
-            cells: self.cells,
-            units,
+            pairs: self.pairs,
+            batches,
         })
     }
     /// Returns the memory of a plan: inputs, states of folds, and what threads hold.
@@ -133,7 +133,7 @@ impl Draft<'_> {
         let working = working_bytes(job, machine.threads, tiling, prune);
         Ok(inputs.saturating_add(states(job)).saturating_add(working))
     }
-    /// The plan, of which units of work and predictions are left to find.
+    /// The plan, of which batches and predictions are left to find.
     fn finish(
         self,
         machine: &Machine,
@@ -144,11 +144,11 @@ impl Draft<'_> {
     ) -> Result<Plan> {
         let job = self.job;
         let tiles = tiling.tiles(&prune::walked(job, prune)).len();
-        let tiles_per_unit = unit(job, tiles, machine.threads, self.overrides)?;
+        let tiles_per_batch = batch(job, tiles, machine.threads, self.overrides)?;
         let (per_component, per_pair) = job.low.operations();
         let operations = (per_component * job.low.dim + per_pair) as f64 + fold_operations(job);
-        let units = tiles.div_ceil(tiles_per_unit);
-        let terms = self.cost(machine, (prune, &strategies), units, cost::terms);
+        let batches = tiles.div_ceil(tiles_per_batch);
+        let terms = self.cost(machine, (prune, &strategies), batches, cost::terms);
         Ok(Plan {
             backend: "cpu".into(),
             strategies,
@@ -157,9 +157,9 @@ impl Draft<'_> {
             threads: machine.threads,
             tiling,
             order: self.overrides.order.unwrap_or_default(),
-            tiles_per_unit,
+            tiles_per_batch,
             precision: self.precision,
-            cells: self.cells,
+            pairs: self.pairs,
             tiles,
             operations,
             peak_bytes: states(job) + working_bytes(job, machine.threads, tiling, prune),
@@ -261,7 +261,7 @@ fn isa(machine: &Machine, overrides: &Overrides) -> Result<Isa> {
 fn precision(job: &Job) -> Precision {
     let rounded = job.folds.iter().all(|fold| fold.traits().rounds);
     // A cut-off decides in f64, like every predicate.
-    if rounded && job.near_root.is_none() {
+    if rounded && job.cutoff_root.is_none() {
         job.precision
     } else {
         Precision::F64
@@ -362,17 +362,17 @@ fn sides(job: &Job, prune: Prune, nearest: bool) -> (usize, usize) {
 
 /// Returns how many consecutive tiles a thread folds into one partial state.
 ///
-/// Merging a state of fixed size (a histogram) costs as much as its counters, so a unit should
-/// evaluate at least 16 pairs per counter. On the other side there should be 8 units per thread, so
+/// Merging a state of fixed size (a histogram) costs as much as its counters, so a batch should
+/// evaluate at least 16 pairs per counter. On the other side there should be 8 batches per thread, so
 /// that no thread waits long at the end. If a state is so large that even that is too many merges,
-/// there is one unit per thread.
+/// there is one batch per thread.
 ///
 /// ```text
-/// 100 bins, 10⁸ pairs in 1024 tiles, 8 threads: 510 words, a tile has 10⁵ pairs > 16 · 510  →  1 tile per unit
-/// 10⁷ bins:  5·10⁷ words, 16 · 5·10⁷ > all pairs  →  1024 / 8 = 128 tiles per unit
+/// 100 bins, 10⁸ pairs in 1024 tiles, 8 threads: 510 words, a tile has 10⁵ pairs > 16 · 510  →  1 tile per batch
+/// 10⁷ bins:  5·10⁷ words, 16 · 5·10⁷ > all pairs  →  1024 / 8 = 128 tiles per batch
 /// ```
-fn unit(job: &Job, tiles: usize, threads: usize, overrides: &Overrides) -> Result<usize> {
-    if let Some(by_hand) = overrides.unit {
+fn batch(job: &Job, tiles: usize, threads: usize, overrides: &Overrides) -> Result<usize> {
+    if let Some(by_hand) = overrides.batch {
         return Ok(by_hand.get());
     }
     let state: u64 = job
@@ -381,12 +381,12 @@ fn unit(job: &Job, tiles: usize, threads: usize, overrides: &Overrides) -> Resul
         .filter(|f| f.traits().fixed_size)
         .map(|f| f.bytes(job.space.n, job.space.m))
         .sum();
-    let (counters, cells) = (state / 8, job.space.size()?);
+    let (counters, pairs) = (state / 8, job.space.size()?);
     // Pairs of a tile, on average.
-    let of_tile = (cells / tiles.max(1) as u64).clamp(1, (BLOCK * BLOCK * 64) as u64);
+    let of_tile = (pairs / tiles.max(1) as u64).clamp(1, (BLOCK * BLOCK * 64) as u64);
     let by_state = usize::try_from((counters * 16).div_ceil(of_tile)).unwrap_or(usize::MAX);
     // Threads are kept even by parts, but where parts of threads have more counters than cells.
-    let parts = if counters.saturating_mul(16 * threads as u64) > cells {
+    let parts = if counters.saturating_mul(16 * threads as u64) > pairs {
         threads
     } else {
         threads * 8

@@ -75,7 +75,7 @@ pub fn plan_for_all(
     let facts = smallest.ok_or_else(|| Error::internal("a plan for no device"))?;
     let mut plan = host;
     plan.backend = facts::ids(devices);
-    // Devices sweep all pairs. The host, should it take over, must walk the same cells, so the
+    // Devices sweep all pairs. The host, should it take over, must walk the same pairs, so the
     // strategies that prune go, too.
     plan.prune = Prune::default();
     plan.strategies.retain(|strategy| !strategy.is_pruned());
@@ -115,10 +115,10 @@ pub fn plan_for_all(
     // One tile comes home while the next is computed, and its rows are copied beside the work on
     // the one before.
     if let Residency::Block | Residency::Overlap = rows {
-        // A unit of several tiles could be in two blocks.
-        plan.tiles_per_unit = 1;
-    } else if overrides.unit.is_none() {
-        plan.tiles_per_unit = tiles_of_a_unit(plan.tiles, devices.len());
+        // A batch of several tiles could be in two blocks.
+        plan.tiles_per_batch = 1;
+    } else if overrides.batch.is_none() {
+        plan.tiles_per_batch = tiles_of_a_batch(plan.tiles, devices.len());
     }
     let together = shared_seconds(job, devices, &work, &mut plan);
     plan.reasons
@@ -132,8 +132,8 @@ pub fn plan_for_all(
     Ok(plan)
 }
 
-/// Returns the tiles of a unit of work: while one tile is computed, the one before is copied back
-/// and the rows of the next are copied in. Several devices get eight units each.
+/// Returns the tiles of a batch: while one tile is computed, the one before is copied back
+/// and the rows of the next are copied in. Several devices get eight batches each.
 /// Where the rows are, unless every device has all.
 fn where_rows_are(rows: Residency) -> Option<&'static str> {
     match rows {
@@ -146,24 +146,24 @@ fn where_rows_are(rows: Residency) -> Option<&'static str> {
     }
 }
 
-fn tiles_of_a_unit(tiles: usize, devices: usize) -> usize {
-    // Several devices need units to share; one device may take as many as it likes.
+fn tiles_of_a_batch(tiles: usize, devices: usize) -> usize {
+    // Several devices need batches to share; one device may take as many as it likes.
     let most = if devices > 1 {
-        tiles / (devices * UNITS_EACH)
+        tiles / (devices * BATCHES_EACH)
     } else {
         tiles
     };
     most.clamp(1, TOGETHER)
 }
 
-/// Predicts the seconds of the kernels of all `devices`. Each takes the next unit when it is done
+/// Predicts the seconds of the kernels of all `devices`. Each takes the next batch when it is done
 /// with one, so their rates add. Pushes the rate of each to the reasons.
 fn shared_seconds(job: &Job, devices: &[Facts], work: &DeviceWork, plan: &mut Plan) -> f64 {
     let mut rates = 0.0;
     for facts in devices {
-        let seconds = kernel_seconds(job, facts, plan.cells, work);
+        let seconds = kernel_seconds(job, facts, plan.pairs, work);
         rates += 1.0 / seconds;
-        let rate = figures::si(plan.cells as f64 / seconds);
+        let rate = figures::si(plan.pairs as f64 / seconds);
         plan.reasons.push(
             format!(
                 "{}: {}, {} units, {rate} pairs/s predicted",
@@ -190,7 +190,7 @@ pub fn cut_as(job: &Job, plan: &mut Plan, tiling: Tiling) {
     }
     plan.tiling = tiling;
     plan.tiles = tiling.tiles(&job.space).len();
-    plan.tiles_per_unit = plan.tiles_per_unit.clamp(1, plan.tiles.max(1));
+    plan.tiles_per_batch = plan.tiles_per_batch.clamp(1, plan.tiles.max(1));
 }
 
 /// Sides of the tiles of a dense result that the host walks in place of a device, whose own are as
@@ -249,10 +249,10 @@ pub fn host_tiles(job: &Job, tiles: &[Tile]) -> Option<Vec<Tile>> {
     Some(parts.filter(some).collect())
 }
 
-/// The most tiles of a unit of work.
+/// The most tiles of a batch.
 const TOGETHER: usize = 8;
-/// Units for each of several devices: at the end of a run a device waits for about half a unit.
-const UNITS_EACH: usize = 8;
+/// Batches for each of several devices: at the end of a run a device waits for about half a batch.
+const BATCHES_EACH: usize = 8;
 /// The least side of a tile that is made smaller for several devices: launches and copies of
 /// smaller ones take as long as their pairs.
 const LEAST_SIDE: usize = 1 << 12;
@@ -386,7 +386,7 @@ fn predict(job: &Job, compute: f64, plan: &mut Plan) {
     let by_host = if is_only_dense(job) || folds(job) {
         0.0
     } else {
-        plan.cells as f64 * (8.0 / HOME + 1.0 / BY_HOST)
+        plan.pairs as f64 * (8.0 / HOME + 1.0 / BY_HOST)
     };
     let home = home + by_host;
     plan.seconds = compute + home;
@@ -415,15 +415,15 @@ fn tiling(job: &Job, facts: &Facts, devices: usize, overrides: &Overrides) -> Ti
     if devices < 2 || overrides.device_tile.is_some() {
         return Tiling::new(most, most).in_spans(job);
     }
-    let (n, m, units) = (job.space.n, job.space.m, devices * UNITS_EACH);
+    let (n, m, batches) = (job.space.n, job.space.m, devices * BATCHES_EACH);
     let triangular = job.space.is_triangular();
     // A list of neighbours is best filled in one go over all columns.
     if matches!(job.folds.as_slice(), [Fold::Nearest(_)]) && !triangular {
-        return Tiling::new(most.min(n.div_ceil(units).max(LEAST_STRIP)), most).in_spans(job);
+        return Tiling::new(most.min(n.div_ceil(batches).max(LEAST_STRIP)), most).in_spans(job);
     }
-    let cells = n as u128 * m as u128 / if triangular { 2 } else { 1 };
-    // Squares of about a unit's part of all pairs.
-    let share = (cells / units as u128).isqrt() as usize;
+    let pairs = n as u128 * m as u128 / if triangular { 2 } else { 1 };
+    // Squares of about a batch's part of all pairs.
+    let share = (pairs / batches as u128).isqrt() as usize;
     let side = most.min(share.max(LEAST_SIDE));
     Tiling::new(side, side).in_spans(job)
 }
@@ -444,8 +444,8 @@ fn most_rows(job: &Job, facts: &Facts, dense: bool) -> usize {
 mod tests {
     use super::*;
     use crate::machine::{Isa, Machine};
-    use zipfold_core::fold::rows::Along;
-    use zipfold_core::fold::{Closed, RowOp};
+    use zipfold_core::fold::rows::ReduceAxis;
+    use zipfold_core::fold::{Closed, ReduceOp};
     use zipfold_core::problem::{AxisSpec, FoldSpec, Input, PairSpec, Problem, SCHEMA};
     use zipfold_core::{Data, Precision, Table, describe};
 
@@ -462,9 +462,9 @@ mod tests {
                 formula: Some(formula.into()),
                 ..PairSpec::default()
             },
-            cells: None,
-            near: None,
-            cell: None,
+            domain: None,
+            cutoff: None,
+            periodic_box: None,
             folds: vec![fold],
             precision: Some(Precision::F32),
             nan: Default::default(),
@@ -501,8 +501,8 @@ mod tests {
 
     fn sum() -> FoldSpec {
         FoldSpec::Reduce {
-            op: RowOp::Sum,
-            along: Along::Row,
+            op: ReduceOp::Sum,
+            axis: ReduceAxis::Row,
             weights: None,
         }
     }

@@ -17,13 +17,13 @@ pub trait Executor: Send + Sync {
     fn order(&self) -> Option<&[u32]> {
         None
     }
-    /// Devices that take a unit of tiles each at a time, with all threads of the host at their
-    /// service; none where threads of the host take units.
+    /// Devices that take a batch of tiles each at a time, with all threads of the host at their
+    /// service; none where threads of the host take batches.
     fn devices(&self) -> usize {
         0
     }
     /// Folds `tiles` on device number `at`, below [`Executor::devices`]. None where that device is
-    /// lost: it takes no unit any more, and another device, or the host by [`Executor::run`], takes
+    /// lost: it takes no batch any more, and another device, or the host by [`Executor::run`], takes
     /// this one.
     ///
     /// # Errors

@@ -75,15 +75,17 @@ pub fn verbose(job: &Job, plan: &Plan) -> Message {
 /// reasons.
 ///
 /// This is the form for someone who wants to know *why* this plan: every reason that the planner
-/// noted is a line "because …", in the order in which it decided. Words of the engine (units,
+/// noted is a line "because …", in the order in which it decided. Words of the engine (batches,
 /// stages, forms) are fine here and nowhere else.
 fn long(job: &Job, plan: &Plan) -> String {
     let low = &job.low;
     let (loops, singles) = low.operations();
     // The recognised form of each reduction tells which kernels apply.
     let form = |r: &zipfold_core::pair::Id| {
-        low.zip(*r)
-            .map_or_else(|| "general".into(), |zip| format!("{:?}", zip.form))
+        low.reduction(*r).map_or_else(
+            || "general".into(),
+            |reduction| format!("{:?}", reduction.form),
+        )
     };
     let forms: Vec<String> = low
         .stages
@@ -94,8 +96,8 @@ fn long(job: &Job, plan: &Plan) -> String {
     let mut lines = vec![
         short(job, plan),
         format!(
-            "space      {:?} of {} × {} rows, {} cells",
-            job.space.cells, job.space.n, job.space.m, plan.cells
+            "space      {:?} of {} × {} rows, {} pairs",
+            job.space.domain, job.space.n, job.space.m, plan.pairs
         ),
         format!(
             "formula    {} components, {loops} operations each, {singles} once a pair; reductions: {}",
@@ -108,10 +110,10 @@ fn long(job: &Job, plan: &Plan) -> String {
         ),
         format!(
             "hoisted    {} vectors and {} numbers a row of x, {} and {} a row of y",
-            low.streams[0].len(),
-            low.attrs[0].len(),
-            low.streams[1].len(),
-            low.attrs[1].len()
+            low.row_vectors[0].len(),
+            low.row_scalars[0].len(),
+            low.row_vectors[1].len(),
+            low.row_scalars[1].len()
         ),
         format!(
             "symmetry   {}",
@@ -123,11 +125,11 @@ fn long(job: &Job, plan: &Plan) -> String {
         ),
         format!("strategy   {}", ways(plan)),
         format!(
-            "tiles      {} of {} × {} cells, {} to a unit, blocks by {}",
+            "tiles      {} of {} × {} pairs, {} to a batch, blocks by {}",
             plan.tiles,
             plan.tiling.rows,
             plan.tiling.cols,
-            plan.tiles_per_unit,
+            plan.tiles_per_batch,
             plan.order.name()
         ),
         format!("bound by   {}", plan.bound),
@@ -204,8 +206,8 @@ pub fn explain_all(job: &Job, plan: &Plan, ranges: &[Plan], all: bool) -> Messag
 fn pairs(job: &Job, plan: &Plan) -> String {
     let rows = |n: usize| figures::grouped(n as u64);
     let (n, m) = (job.space.n, job.space.m);
-    // The domain in words of rows, not of cells.
-    let which = match job.space.cells {
+    // The domain in words of rows, not of pairs.
+    let which = match job.space.domain {
         Domain::Cross => format!("{} rows of x with {} rows of y", rows(n), rows(m)),
         Domain::Triangle => format!("i < j of {} rows", rows(n)),
         Domain::Diagonal => format!("i ≤ j of {} rows, which stand for (j, i) too", rows(n)),
@@ -216,13 +218,13 @@ fn pairs(job: &Job, plan: &Plan) -> String {
         1 => "1 number".to_string(),
         d => format!("{d} numbers"),
     };
-    let near = job
+    let cutoff = job
         .space
-        .near
-        .map_or_else(String::new, |near| format!(", at most {near} apart"));
+        .cutoff
+        .map_or_else(String::new, |cutoff| format!(", at most {cutoff} apart"));
     format!(
-        "{}: {which}, {numbers} a row{near}",
-        figures::grouped(plan.cells)
+        "{}: {which}, {numbers} a row{cutoff}",
+        figures::grouped(plan.pairs)
     )
 }
 

@@ -13,7 +13,7 @@
 use crate::machine::{Isa, Machine};
 use crate::overrides::{Family, Overrides};
 use crate::screen::{Form, LONG};
-use zipfold_core::pair::tree::{Node, Reduce};
+use zipfold_core::pair::tree::{ComponentReduce, Node};
 use zipfold_core::{Error, Job, Message, Opt, Precision, Result};
 
 /// Components of all vectors together that generated code can address: its offsets have 31 bits,
@@ -57,7 +57,7 @@ pub fn choose(
     }
     let mut reduces = job.low.stages.iter().flat_map(|s| &s.reduces).peekable();
     let some = reduces.peek().is_some();
-    let known: Vec<bool> = reduces.map(|r| job.low.zip(*r).is_some()).collect();
+    let known: Vec<bool> = reduces.map(|r| job.low.reduction(*r).is_some()).collect();
     let long = some && job.low.dim >= LONG;
     let family = match hindrance {
         _ if crate::points::apply(job) => Family::Points,
@@ -83,7 +83,7 @@ pub(crate) fn hindrance(
     let wide = |id| {
         matches!(
             node(id),
-            Node::UserReduce { .. } | Node::Reduce(Reduce::Prod, _)
+            Node::UserReduce { .. } | Node::Reduce(ComponentReduce::Prod, _)
         )
     };
     let reduces = || job.low.stages.iter().flat_map(|s| &s.reduces);
@@ -94,8 +94,10 @@ pub(crate) fn hindrance(
         return Some("the system executes nothing that was written");
     }
     let low = &job.low;
-    let vectors =
-        low.streams[0].len() + low.streams[1].len() + low.constants.len() + low.formula.roots.len();
+    let vectors = low.row_vectors[0].len()
+        + low.row_vectors[1].len()
+        + low.constants.len()
+        + low.formula.roots.len();
     if vectors.saturating_mul(low.dim) > REACH {
         return Some("its rows are too long for the offsets of an address");
     }

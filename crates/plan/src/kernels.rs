@@ -10,8 +10,8 @@ use crate::device::sweeps::Sweeps;
 use crate::device::{self, Facts};
 use crate::sweep::{FEW, HELD, WIDE, Work, width};
 use crate::swept::Swept;
-use zipfold_core::fold::{Fold, RowOp};
-use zipfold_core::pair::tree::{Binary, Id, Node, Reduce, Unary};
+use zipfold_core::fold::{Fold, ReduceOp};
+use zipfold_core::pair::tree::{Binary, ComponentReduce, Id, Node, Unary};
 use zipfold_core::{Job, Precision};
 
 /// Single-precision operations that a unit starts in a cycle; half as many in double precision.
@@ -24,7 +24,7 @@ const MATRIX: f64 = 5.2;
 const BEHIND: f64 = 18.0;
 /// Operations that could start while a unit writes a number of a matrix.
 const WRITE: f64 = 30.0;
-/// Operations that could start while a number that belongs to a row is read for a cell of a tile.
+/// Operations that could start while a number that belongs to a row is read for a pair of a tile.
 const NUMBER: f64 = 25.0;
 /// Cycles of a unit for one level of a row's sorted list of neighbours, when one of them is
 /// replaced; of one in a heap.
@@ -37,7 +37,7 @@ const BESIDE: f64 = 1.8e-4;
 
 /// Predicts the seconds of the kernels alone: operations per pair times pairs, divided by what the
 /// device starts per second.
-pub fn kernel_seconds(job: &Job, facts: &Facts, cells: u64, work: &device::DeviceWork) -> f64 {
+pub fn kernel_seconds(job: &Job, facts: &Facts, pairs: u64, work: &device::DeviceWork) -> f64 {
     let lanes = if job.precision == Precision::F32 {
         LANES
     } else {
@@ -46,7 +46,7 @@ pub fn kernel_seconds(job: &Job, facts: &Facts, cells: u64, work: &device::Devic
     let cycles = facts.units.max(1) as f64 * facts.clock.max(1e6);
     let tiled = matches!(work, device::DeviceWork::Sweeps(sweeps) if sweeps.is_tiled());
     // By the way values take: into a matrix, from tiles, or from a sweep.
-    let cell = if job.folds.first().is_some_and(Fold::is_dense) {
+    let pair = if job.folds.first().is_some_and(Fold::is_dense) {
         matrix_operations(job, work)
     } else if tiled {
         tiled_operations(job)
@@ -63,7 +63,7 @@ pub fn kernel_seconds(job: &Job, facts: &Facts, cells: u64, work: &device::Devic
     } else {
         BESIDE
     };
-    (cells as f64 * cell / lanes + lists) / cycles + beside
+    (pairs as f64 * pair / lanes + lists) / cycles + beside
 }
 
 /// Operations of a pair of a matrix: its reductions, its own operations, and writing it, twice if
@@ -92,14 +92,14 @@ fn tiled_operations(job: &Job) -> f64 {
     let fold = match Swept::of(&job.folds[0]) {
         Some(Swept::Histogram(_)) => 80.0,
         Some(Swept::Nearest(_)) => 85.0,
-        Some(Swept::Select(f)) if f.is_inner() && job.low.dim <= SLICE => 58.0,
-        Some(Swept::Select(f)) if f.is_inner() => 38.0,
-        Some(Swept::Select(_)) => 22.0,
-        Some(Swept::Rows(f)) if f.op == RowOp::Count => 22.0,
-        Some(Swept::Rows(f)) if f.op == RowOp::Sum => 11.0,
-        Some(Swept::Rows(_)) | None => 28.0,
+        Some(Swept::Join(f)) if f.is_inner() && job.low.dim <= SLICE => 58.0,
+        Some(Swept::Join(f)) if f.is_inner() => 38.0,
+        Some(Swept::Join(_)) => 22.0,
+        Some(Swept::Reduce(f)) if f.op == ReduceOp::Count => 22.0,
+        Some(Swept::Reduce(f)) if f.op == ReduceOp::Sum => 11.0,
+        Some(Swept::Reduce(_)) | None => 28.0,
     };
-    let numbers = job.low.attrs.iter().map(Vec::len).sum::<usize>() as f64;
+    let numbers = job.low.row_scalars.iter().map(Vec::len).sum::<usize>() as f64;
     pair_operations(job) / TILED + job.low.operations().1 as f64 + numbers * NUMBER + fold
 }
 
@@ -112,7 +112,7 @@ fn sweep_operations(job: &Job, work: &device::DeviceWork) -> f64 {
     // away.
     let pair = match widest {
         w if w > HELD => pair_operations(job).max(far(&job.folds) * dim),
-        // One anchor a thread: every number of an other is loaded for one cell.
+        // One anchor a thread: every number of an other is loaded for one pair.
         w if w > WIDE => pair_operations(job) + dim,
         _ => pair_operations(job),
     };
@@ -128,9 +128,9 @@ fn sweep_operations(job: &Job, work: &device::DeviceWork) -> f64 {
 /// leaves of the registers.
 fn far(folds: &[Fold]) -> f64 {
     match folds.first().and_then(Swept::of) {
-        Some(Swept::Rows(f)) if f.op.is_extreme() => 13.0,
-        Some(Swept::Select(_)) => 10.0,
-        Some(Swept::Rows(_) | Swept::Nearest(_) | Swept::Histogram(_)) | None => 6.6,
+        Some(Swept::Reduce(f)) if f.op.is_extreme() => 13.0,
+        Some(Swept::Join(_)) => 10.0,
+        Some(Swept::Reduce(_) | Swept::Nearest(_) | Swept::Histogram(_)) | None => 6.6,
     }
 }
 
@@ -142,7 +142,7 @@ fn pair_operations(job: &Job) -> f64 {
     let of = |id: &Id| match job.low.formula.node(*id) {
         Node::Unary(Unary::Abs, _) => 0.0,
         Node::Binary(Binary::Pow, _, p) => factors(job, *p).map_or(1.0, |n| n - 1.0),
-        Node::Reduce(Reduce::Sum, body) if single && ends_in_product(job, *body) => 0.0,
+        Node::Reduce(ComponentReduce::Sum, body) if single && ends_in_product(job, *body) => 0.0,
         _ => 1.0,
     };
     let loops: f64 = job
@@ -194,14 +194,14 @@ fn fold_operations(fold: &Fold, work: &device::DeviceWork, widest: usize) -> f64
         Swept::Histogram(h) if is(|s| s.fast_bins) => 10.0 * h.axes.len() as f64,
         Swept::Histogram(h) => 16.5 * h.axes.len() as f64,
         // Two passes.
-        Swept::Select(_) if is(|s| s.counts_first) => 18.0,
+        Swept::Join(_) if is(|s| s.counts_first) => 18.0,
         // Threads of a block wait for each other before every few cells.
-        Swept::Select(_) if widest > WIDE => 65.0,
-        Swept::Select(_) => 10.0,
-        Swept::Rows(f) if matches!(f.op, RowOp::Logsumexp | RowOp::Softmax) => 29.0,
-        Swept::Rows(f) if matches!(f.op, RowOp::Sum | RowOp::Mean) => 3.0,
-        Swept::Rows(f) if f.op == RowOp::Count => 12.0,
-        Swept::Rows(_) | Swept::Nearest(_) => 5.5,
+        Swept::Join(_) if widest > WIDE => 65.0,
+        Swept::Join(_) => 10.0,
+        Swept::Reduce(f) if matches!(f.op, ReduceOp::Logsumexp | ReduceOp::Softmax) => 29.0,
+        Swept::Reduce(f) if matches!(f.op, ReduceOp::Sum | ReduceOp::Mean) => 3.0,
+        Swept::Reduce(f) if f.op == ReduceOp::Count => 12.0,
+        Swept::Reduce(_) | Swept::Nearest(_) => 5.5,
     }
 }
 

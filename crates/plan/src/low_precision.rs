@@ -110,15 +110,16 @@ fn is_product_matrix(job: &Job) -> bool {
     let matrix =
         matches!(job.folds.as_slice(), [Fold::Dense(f)] if low.formula.width(f.root, low.dim) == 1);
     let one = || low.stages[0].reduces.len() == 1 && low.stages[0].scalars.is_empty();
-    let plain = low.dim >= 8 && low.streams.iter().all(|s| s.len() == 1);
+    let plain = low.dim >= 8 && low.row_vectors.iter().all(|s| s.len() == 1);
     matrix && plain && low.is_inner_product() && one()
 }
 
 /// Returns whether these vectors are the rows themselves: hoisted ones, such as normalised rows,
 /// are rarely exact in 16 bits.
 fn is_raw(job: &Job) -> bool {
-    let row =
-        |side: Side| *job.low.formula.node(job.low.streams[side as usize][0]) == Node::Row(side);
+    let row = |side: Side| {
+        *job.low.formula.node(job.low.row_vectors[side as usize][0]) == Node::Row(side)
+    };
     row(Side::X) && row(Side::Y)
 }
 

@@ -6,6 +6,7 @@ use crate::order::Order;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use zipfold_core::renamed::{Place, new_word};
 use zipfold_core::{Error, Opt, Result};
 
 /// The value of a plan choice.
@@ -109,7 +110,7 @@ words! {
         /// The device computes values, the host folds them.
         Values = "values",
         /// A thread computes whole pairs, without register blocks.
-        Domain = "cells",
+        Pairs = "pairs",
     }
     /// Where the rows of a device lie.
     Residency {
@@ -211,7 +212,7 @@ words! {
         Four = "4",
     }
     /// How a device writes matches.
-    SelectOutput {
+    JoinOutput {
         /// To pages at once.
         Pages = "pages",
         /// Counted first, written in a second pass.
@@ -377,15 +378,15 @@ overrides! {
     tile_rows: Number<1, 16_777_216> = "tile.rows", "rows of a tile";
     tile_cols: Number<1, 16_777_216> = "tile.cols", "columns of a tile";
     order: Order = "order", "the order of blocks within a tile";
-    unit: Number<1, 16_777_216> = "unit", "tiles that a thread takes at a time";
+    batch: Number<1, 16_777_216> = "batch", "tiles that a thread takes at a time";
     device_tile: Number<1, 1_048_576> = "device.tile", "rows and columns of a device's tile";
     device_family: DeviceFamily = "device.family", "a device gives values to the host, or computes pair by pair";
     device_rows: Residency = "device.rows", "rows lie on every device, or come tile by tile, or lie on the device of their block, or on that and its neighbour";
     device_memory: Number<0, { u64::MAX }> = "device.memory", "bytes of device memory that the run stays within";
-    device_launches: Number<0, { u64::MAX }> = "device.launches", "launches after which a device counts as lost (for tests)";
-    device_compiles: Number<0, { u64::MAX }> = "device.compiles", "sources that a device compiles before it refuses one (for tests)";
-    device_faulty: Number<0, { u64::MAX }> = "device.faulty", "how many of several devices device.memory, device.launches and device.compiles are for, the first ones (for tests)";
-    device_driver: Number<0, { u64::MAX }> = "device.driver", "the version that the driver counts as (for tests)";
+    fault_launches: Number<0, { u64::MAX }> = "fault.launches", "launches after which a device counts as lost (for tests)";
+    fault_compiles: Number<0, { u64::MAX }> = "fault.compiles", "sources that a device compiles before it refuses one (for tests)";
+    fault_devices: Number<0, { u64::MAX }> = "fault.devices", "how many of several devices device.memory, fault.launches and fault.compiles are for, the first ones (for tests)";
+    fault_driver: Number<0, { u64::MAX }> = "fault.driver", "the version that the driver counts as (for tests)";
     points_anchors: Number<1, 8> = "points.anchors", "rows that a thread of a device keeps";
     points_blocks: Number<1, 16> = "points.blocks", "blocks of threads a processor of a device";
     points_unroll: Number<1, 16> = "points.unroll", "columns taken at a time by a sweep";
@@ -401,7 +402,7 @@ overrides! {
     product_joins: ProductJoins = "product.joins", "joins of an inference on its device: by predicted time, or all";
     product_slices: Number<1, 1_048_576> = "product.slices", "slices of an inference that it has at least, as far as its variables go";
     load_vector: LoadWidth = "load.vector", "numbers that a device loads at a time";
-    select_output: SelectOutput = "select.output", "matches go to pages at once, or are counted first";
+    join_output: JoinOutput = "join.output", "matches go to pages at once, or are counted first";
     dense_input: DenseInput = "dense.input", "the type in which matrix units take rows; f16 and bf16 round them";
     dense_slice: Number<1, 32> = "dense.slice", "components of a slice of a dense kernel";
     dense_blocks: Number<1, 4> = "dense.blocks", "blocks of a dense kernel on a processor";
@@ -428,13 +429,26 @@ impl Overrides {
 
 fn read<T: Choice>(key: &str, text: &str) -> Result<T> {
     T::read(text).ok_or_else(|| {
+        if let Some(word) = new_word(Place::Override, &format!("{key}={text}")) {
+            return earlier(&format!("{key}={text}"), word);
+        }
         let values = T::values();
         let e = Error::request(format!("expected {values}, got '{text}'")).at(Opt::Set.like(key));
         e.remedy(values)
     })
 }
 
+/// The error for an old word of the table.
+fn earlier(old: &str, new: &str) -> Error {
+    Error::request(format!("expected '{new}', got its earlier name '{old}'"))
+        .at(Opt::Set)
+        .remedy(Opt::Set.like(new))
+}
+
 fn unknown(key: &str) -> Error {
+    if let Some(word) = new_word(Place::Override, key) {
+        return earlier(key, word);
+    }
     let keys: Vec<&str> = Overrides::table().iter().map(|row| row.key).collect();
     Error::request(format!("no plan choice '{key}'"))
         .at(Opt::Set)
@@ -512,8 +526,8 @@ mod tests {
     #[test]
     fn later_choices_take_the_place_of_earlier_ones() {
         let of = |texts: &[(&str, &str)]| Overrides::read(texts.iter().copied()).unwrap();
-        let both = of(&[("isa", "avx2"), ("unit", "3")]).and(&of(&[("unit", "5")]));
-        assert_eq!(both, of(&[("isa", "avx2"), ("unit", "3"), ("unit", "5")]));
-        assert_eq!(both.to_string(), "isa=avx2 unit=5");
+        let both = of(&[("isa", "avx2"), ("batch", "3")]).and(&of(&[("batch", "5")]));
+        assert_eq!(both, of(&[("isa", "avx2"), ("batch", "3"), ("batch", "5")]));
+        assert_eq!(both.to_string(), "batch=5 isa=avx2");
     }
 }

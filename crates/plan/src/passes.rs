@@ -8,7 +8,7 @@ use crate::machine::Machine;
 use crate::overrides::Overrides;
 use crate::plan::Plan;
 use crate::{choose, prune};
-use zipfold_core::fold::RowOp;
+use zipfold_core::fold::ReduceOp;
 use zipfold_core::open_axes::OpenAxes;
 use zipfold_core::{Job, Result};
 
@@ -68,7 +68,7 @@ pub fn for_ranges(
     let ends = open
         .roots()
         .iter()
-        .flat_map(|root| [RowOp::Min, RowOp::Max].map(|op| open.one_end(*root, op)));
+        .flat_map(|root| [ReduceOp::Min, ReduceOp::Max].map(|op| open.one_end(*root, op)));
     let ends: Vec<Job> = ends.collect();
     if on_device(&ends[0], &together.plan)? {
         return ends.into_iter().map(pass).collect();

@@ -31,16 +31,16 @@ pub struct Plan {
     /// The order of the blocks of a tile.
     pub order: Order,
     /// Consecutive tiles that one thread folds into one partial state.
-    pub tiles_per_unit: usize,
+    pub tiles_per_batch: usize,
     /// The type in which values are computed.
     pub precision: Precision,
-    /// Cells of the space.
-    pub cells: u64,
+    /// Pairs of the space.
+    pub pairs: u64,
     /// Tiles of the space.
     pub tiles: usize,
-    /// Operations per cell.
+    /// Operations per pair.
     pub operations: f64,
-    /// Bytes of states, panels and units in flight.
+    /// Bytes of states, panels and batches in flight.
     pub peak_bytes: u64,
     /// Predicted seconds.
     pub seconds: f64,

@@ -19,14 +19,14 @@ pub fn apply(job: &Job) -> bool {
     };
     let whole = !job.holes
         && matches!(
-            job.space.cells,
+            job.space.domain,
             Domain::Cross | Domain::Square | Domain::Triangle
         );
-    let plain = h.axes.len() == 1 && job.near_root.is_none() && are_plain(h, job.space.cells);
-    let boxed = match job.cell.as_ref().map(|c| c.image()) {
+    let plain = h.axes.len() == 1 && job.cutoff_root.is_none() && are_plain(h, job.space.domain);
+    let boxed = match job.periodic_box.as_ref().map(|c| c.image()) {
         None => true,
         Some(Image::Orthorhombic(o)) => o.lengths().len() == job.low.dim,
-        Some(Image::Oblique(_)) => job.low.dim == 3,
+        Some(Image::Triclinic(_)) => job.low.dim == 3,
     };
     let distance = (1..=4).contains(&job.low.dim)
         && is_squared_distance(job, h)
@@ -37,10 +37,10 @@ pub fn apply(job: &Job) -> bool {
 /// Returns whether the kernel can keep the sums of `h`: terms that are whole numbers of a unit, or
 /// windows; weights that are finite, and, if a pair may be met either way round, the same on both
 /// sides.
-fn are_plain(h: &Histogram, cells: Domain) -> bool {
+fn are_plain(h: &Histogram, domain: Domain) -> bool {
     let usable =
         |scale: Scale| !scale.is_plain() || (scale.unit().is_finite() && scale.unit() > 0.0);
-    let same = |[x, y]: &[Vec<f64>; 2]| cells != Domain::Triangle || x == y;
+    let same = |[x, y]: &[Vec<f64>; 2]| domain != Domain::Triangle || x == y;
     let finite = |w: &[Vec<f64>; 2]| w.iter().flatten().all(|w| w.is_finite()) && same(w);
     let ends = !h.mean || h.axes[0].edges.iter().all(|e| e.is_finite());
     usable(h.weight_scale())
@@ -52,7 +52,7 @@ fn are_plain(h: &Histogram, cells: Domain) -> bool {
 /// Whether the binned root is Σ (x − y)² of the raw rows.
 fn is_squared_distance(job: &Job, h: &Histogram) -> bool {
     let low = &job.low;
-    let raw = |side: usize, k: usize| low.raw_stream(side).map(|s| s * low.dim + k);
+    let raw = |side: usize, k: usize| low.raw_vector(side).map(|s| s * low.dim + k);
     let norm = &low.pattern(h.axes[0].root).norm;
     norm.as_ref().is_some_and(|norm| {
         let is_raw = |(k, term): (usize, &Difference)| {

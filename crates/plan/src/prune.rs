@@ -76,7 +76,7 @@ pub fn choose(
         Pruning::Auto if !can || !is_large(job, overrides, cycles) => Ok(Prune::default()),
         Pruning::Auto => {
             let found = expected(job, overrides);
-            let by_row = job.folds.iter().all(|f| matches!(f, Fold::Rows(_)));
+            let by_row = job.folds.iter().all(|f| matches!(f, Fold::Reduce(_)));
             let worth = if found.mesh.is_some() {
                 WORTH_MESH
             } else {

@@ -14,9 +14,9 @@
 //! cosine distance < 0.1:   1 − clamp(dot) < 0.1   ⇔   dot > 0.9 (± roundings)      limit: between 0.9 − ε and 0.9 + ε, from it on
 //! ```
 
-use zipfold_core::fold::rows::Along;
-use zipfold_core::fold::{Fold, SelectKind};
-use zipfold_core::pair::pattern::{Chain, Choice, Step, Threshold, Zip, ZipForm};
+use zipfold_core::fold::rows::ReduceAxis;
+use zipfold_core::fold::{Fold, JoinKind};
+use zipfold_core::pair::pattern::{Chain, Choice, Reduction, Step, Threshold, VectorReduction};
 use zipfold_core::{Job, Precision, number};
 
 /// Components from which on packed rows and their kernels pay.
@@ -54,7 +54,7 @@ pub enum Question {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Form {
     /// The reduction, with the numbers of its hoisted vectors of x and of y.
-    pub zip: Zip,
+    pub reduction: VectorReduction,
     /// From the reduction to the value.
     pub steps: Vec<Step>,
     /// What decides.
@@ -74,20 +74,20 @@ impl Form {
         // Inputs in f32 are exact in the kernel; f64 rows would lose digits before any arithmetic.
         let tables = [&job.x, job.other()];
         let single = tables.iter().all(|t| t.precision() == Precision::F32);
-        if low.dim < LONG || !single || job.near_root.is_some() {
+        if low.dim < LONG || !single || job.cutoff_root.is_some() {
             return None;
         }
         let (chain, question) = asked(job, fold)?;
-        let (zip, [x, y]) = (chain.zip, chain.zip.streams);
-        let raw = low.raw_stream(0) == Some(x) && low.raw_stream(1) == Some(y);
+        let (reduction, [x, y]) = (chain.reduction, chain.reduction.row_vectors);
+        let raw = low.raw_vector(0) == Some(x) && low.raw_vector(1) == Some(y);
         // Differences of hoisted values that were rounded have no relative bound.
-        let exact = zip.form == ZipForm::Dot || raw;
+        let exact = reduction.form == Reduction::Dot || raw;
         let best = matches!(question, Question::Best(_));
         // Counts of what differs are whole numbers: ties, which single precision leaves open, are
         // the rule among the best.
-        let tied = zip.form == ZipForm::Differ && best;
+        let tied = reduction.form == Reduction::Differ && best;
         (exact && !tied && (!best || are_rare(job, fold))).then(|| Form {
-            zip,
+            reduction,
             steps: chain.steps.clone(),
             question,
             gap: 0.0,
@@ -187,10 +187,10 @@ fn through(steps: &[Step], z: f64, numbers: [f64; 2]) -> f64 {
 fn asked<'j>(job: &'j Job, fold: &Fold) -> Option<(&'j Chain, Question)> {
     let pattern = |root: usize| job.low.pattern(root);
     let half = job.space.is_triangular();
-    if let Fold::Select(f) = fold {
+    if let Fold::Join(f) = fold {
         let threshold = pattern(f.root).threshold.as_ref()?;
         let chain = threshold.chain.as_ref()?;
-        let whole = f.kind == SelectKind::Inner || !half;
+        let whole = f.kind == JoinKind::Inner || !half;
         // A value that is kept must be the one compared.
         let kept = f.value.map(|v| job.low.formula.roots[v]);
         let same = kept.is_none_or(|id| id == threshold.value);
@@ -198,8 +198,8 @@ fn asked<'j>(job: &'j Job, fold: &Fold) -> Option<(&'j Chain, Question)> {
     }
     let (root, largest) = if let Fold::Nearest(f) = fold {
         (f.k > 0).then_some((f.root, f.largest))?
-    } else if let Fold::Rows(f) = fold {
-        let single = f.width == 1 && f.along != Along::Column;
+    } else if let Fold::Reduce(f) = fold {
+        let single = f.width == 1 && f.axis != ReduceAxis::Column;
         (single && f.op.is_extreme()).then_some((f.root, f.op.wants_largest()))?
     } else {
         return None;
@@ -238,10 +238,10 @@ mod tests {
 
     fn form(steps: Vec<Step>) -> Form {
         Form {
-            zip: Zip {
-                form: ZipForm::SqDiff,
+            reduction: VectorReduction {
+                form: Reduction::SqDiff,
                 sides: [Id(0), Id(1)],
-                streams: [0, 0],
+                row_vectors: [0, 0],
             },
             steps,
             question: Question::Best(true),

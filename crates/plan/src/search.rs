@@ -6,7 +6,7 @@
 //! bounds.
 
 use zipfold_core::Job;
-use zipfold_core::fold::{Fold, SelectKind};
+use zipfold_core::fold::{Fold, JoinKind};
 pub use zipfold_core::pair::pattern::MOST;
 use zipfold_core::pair::pattern::{Difference, Differences, Norm};
 use zipfold_core::pair::tree::{Id, Node, Unary};
@@ -50,7 +50,7 @@ impl Search {
         let [fold] = job.folds.as_slice() else {
             return None;
         };
-        if job.near_root.is_some() {
+        if job.cutoff_root.is_some() {
             return None;
         }
         let norm = |root: usize| job.low.pattern(root).norm.as_ref();
@@ -59,8 +59,8 @@ impl Search {
             && f.k > 0
         {
             (norm(f.root)?, Question::Nearest(f.k))
-        } else if let Fold::Select(f) = fold
-            && f.kind == SelectKind::Inner
+        } else if let Fold::Join(f) = fold
+            && f.kind == JoinKind::Inner
             && f.value.is_none()
         {
             let threshold = job.low.pattern(f.root).threshold.as_ref()?;
@@ -86,9 +86,9 @@ impl Search {
 fn components(job: &Job, norm: &Differences) -> Option<Vec<Component>> {
     let periodic = norm.terms.iter().filter(|t| t.image.is_some()).count();
     let mixed = periodic != 0 && (periodic != norm.terms.len() || norm.norm != Norm::Squares);
-    let period = |k: usize| match job.cell.as_ref()?.image() {
+    let period = |k: usize| match job.periodic_box.as_ref()?.image() {
         Image::Orthorhombic(edges) => edges.lengths().get(k).copied(),
-        Image::Oblique(_) => None,
+        Image::Triclinic(_) => None,
     };
     let component = |difference: &Difference| {
         let period = difference.image.map(period);

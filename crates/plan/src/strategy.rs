@@ -94,7 +94,8 @@ impl Strategy {
                 );
             }
             list.extend(prune.mesh.map(|mesh| Strategy::Mesh { parts: mesh.parts }));
-            if prune::takes_boxes(job) && Bounds::new(&job.low, job.cell.as_ref()).is_some() {
+            if prune::takes_boxes(job) && Bounds::new(&job.low, job.periodic_box.as_ref()).is_some()
+            {
                 // A family that is asked for by hand is taken at its word.
                 let own = !(by_hand && matches!(family, Family::Vm | Family::Jit));
                 list.extend(Search::of(job).filter(|_| own).map(Strategy::Search));

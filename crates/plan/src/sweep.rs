@@ -8,8 +8,8 @@
 
 use crate::swept::Swept;
 use crate::tiles::SPAN;
-use zipfold_core::fold::rows::Along;
-use zipfold_core::fold::{BLOCK, Fold, RowOp};
+use zipfold_core::fold::rows::ReduceAxis;
+use zipfold_core::fold::{BLOCK, Fold, ReduceOp};
 use zipfold_core::{Job, Precision};
 
 /// What is folded, as far as the shape of a sweep depends on it.
@@ -34,10 +34,10 @@ impl Work {
     pub fn of_fold(fold: &Fold) -> Self {
         match Swept::of(fold) {
             Some(Swept::Nearest(f)) => Work::Best(f.k),
-            Some(Swept::Rows(f)) if f.op.is_extreme() => Work::Best(1),
+            Some(Swept::Reduce(f)) if f.op.is_extreme() => Work::Best(1),
             Some(Swept::Histogram(h)) => Work::Counters(h.cells()),
-            Some(Swept::Select(_)) => Work::Matches,
-            Some(Swept::Rows(_)) | None => Work::Sums,
+            Some(Swept::Join(_)) => Work::Matches,
+            Some(Swept::Reduce(_)) | None => Work::Sums,
         }
     }
 }
@@ -45,20 +45,20 @@ impl Work {
 /// Returns the numbers of a packed row of side 0 (x) or 1 (y).
 pub fn width(job: &Job, side: usize) -> usize {
     let low = &job.low;
-    low.streams[side].len() * low.dim + low.attrs[side].len()
+    low.row_vectors[side].len() * low.dim + low.row_scalars[side].len()
 }
 
 /// Numbers of a row up to which a thread keeps it in registers.
 pub const HELD: usize = 32;
-/// Numbers of a row from which on predicates take their cells from tiles: an H200 joins rows of 12
+/// Numbers of a row from which on predicates take their pairs from tiles: an H200 joins rows of 12
 /// numbers 1.15 times as fast that way, rows of 16 1.3 times.
 const TRUTHS: usize = 12;
 
 /// Returns whether the rows of `job` are so wide that tiles serve its fold better than a sweep.
 pub fn is_wide(job: &Job) -> bool {
     let predicate = match job.folds.first() {
-        Some(Fold::Rows(f)) => f.op == RowOp::Count,
-        Some(fold) => matches!(fold, Fold::Select(_)),
+        Some(Fold::Reduce(f)) => f.op == ReduceOp::Count,
+        Some(fold) => matches!(fold, Fold::Join(_)),
         None => false,
     };
     width(job, 0).max(width(job, 1)) > if predicate { TRUTHS - 1 } else { HELD }
@@ -77,11 +77,11 @@ pub fn tiles(job: &Job) -> bool {
     };
     match Swept::of(fold) {
         Some(Swept::Nearest(_)) => true,
-        Some(Swept::Rows(f)) if f.op == RowOp::Sum => {
+        Some(Swept::Reduce(f)) if f.op == ReduceOp::Sum => {
             f.width == 1 && f.weight_width <= 1 && job.low.dim <= LONGEST
         }
-        Some(Swept::Rows(f)) => f.op.is_extreme() || f.op == RowOp::Count,
-        Some(Swept::Select(f)) => f.value.is_none(),
+        Some(Swept::Reduce(f)) => f.op.is_extreme() || f.op == ReduceOp::Count,
+        Some(Swept::Join(f)) => f.value.is_none(),
         Some(Swept::Histogram(h)) => h.axes.len() == 1 && h.cells() <= BESIDE,
         None => false,
     }
@@ -102,17 +102,17 @@ const SPAN_BYTES: usize = 64 << 20;
 /// Longer spans mean fewer pieces to add; shorter ones fill a large device when there are few
 /// anchors.
 pub fn span(job: &Job) -> Option<usize> {
-    let [Fold::Rows(f)] = job.folds.as_slice() else {
+    let [Fold::Reduce(f)] = job.folds.as_slice() else {
         return None;
     };
     if !matches!(
         f.op,
-        RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax
+        ReduceOp::Sum | ReduceOp::Mean | ReduceOp::Logsumexp | ReduceOp::Softmax
     ) {
         return None;
     }
     let (n, m) = (job.space.n, job.space.m);
-    let (anchors, others) = if f.along == Along::Column {
+    let (anchors, others) = if f.axis == ReduceAxis::Column {
         (m, n)
     } else {
         (n, m)

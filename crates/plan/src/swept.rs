@@ -1,32 +1,32 @@
 //! The folds that devices have kernels for.
 
-use zipfold_core::fold::{Fold, Histogram, Nearest, RowFold, Select};
+use zipfold_core::fold::{Fold, Histogram, Join, Nearest, Reduce};
 
 /// The folds that devices have kernels for. For any other fold a device computes values, and the
 /// host folds them.
 #[derive(Clone, Copy, Debug)]
 pub enum Swept<'f> {
     /// A result a row.
-    Rows(&'f RowFold),
+    Reduce(&'f Reduce),
     /// The nearest of every row.
     Nearest(&'f Nearest),
     /// Counts by bin.
     Histogram(&'f Histogram),
     /// The pairs where a predicate holds.
-    Select(&'f Select),
+    Join(&'f Join),
 }
 
 impl<'f> Swept<'f> {
     /// Returns `fold` if devices have kernels for its kind.
     pub fn of(fold: &'f Fold) -> Option<Self> {
-        if let Fold::Rows(f) = fold {
-            Some(Swept::Rows(f))
+        if let Fold::Reduce(f) = fold {
+            Some(Swept::Reduce(f))
         } else if let Fold::Nearest(f) = fold {
             Some(Swept::Nearest(f))
         } else if let Fold::Histogram(f) = fold {
             Some(Swept::Histogram(f))
-        } else if let Fold::Select(f) = fold {
-            Some(Swept::Select(f))
+        } else if let Fold::Join(f) = fold {
+            Some(Swept::Join(f))
         } else {
             None
         }
@@ -34,10 +34,10 @@ impl<'f> Swept<'f> {
     /// Returns the root that kernels compute first.
     pub fn root(self) -> usize {
         match self {
-            Swept::Rows(f) => f.root,
+            Swept::Reduce(f) => f.root,
             Swept::Nearest(f) => f.root,
             Swept::Histogram(h) => h.axes[0].root,
-            Swept::Select(f) => f.root,
+            Swept::Join(f) => f.root,
         }
     }
 }

@@ -92,7 +92,7 @@ impl Tiling {
     /// Widens tiles to whole spans if `job` has sums by row in single precision.
     pub fn in_spans(self, job: &Job) -> Self {
         let half = job.space.is_triangular();
-        let summed = |f: &Fold| matches!(f, Fold::Rows(f) if f.sums_runs(half) || f.sums_weighted(half).is_some());
+        let summed = |f: &Fold| matches!(f, Fold::Reduce(f) if f.sums_runs(half) || f.sums_weighted(half).is_some());
         let spans = job.precision == Precision::F32 && job.folds.iter().all(summed);
         Tiling {
             cols: self.cols.next_multiple_of(if spans { SPAN } else { BLOCK }),
@@ -107,7 +107,7 @@ impl Tiling {
             let rows = r..(r + self.rows).min(space.n);
             for c in (0..space.m).step_by(self.cols) {
                 let cols = c..(c + self.cols).min(space.m);
-                let empty = match space.cells {
+                let empty = match space.domain {
                     Domain::Triangle | Domain::Diagonal => cols.end <= rows.start,
                     _ => false,
                 };
@@ -125,15 +125,15 @@ impl Tiling {
     /// Shards are disjoint and cover all tiles, because each tile belongs to the shard in whose
     /// interval of pairs it begins.
     pub fn share(&self, space: &Space, tiles: Vec<Tile>, index: usize, parts: usize) -> Vec<Tile> {
-        let cells = |t: &Tile| space.count(&t.rows, &t.cols) as u128;
-        let total: u128 = tiles.iter().map(cells).sum();
+        let pairs = |t: &Tile| space.count(&t.rows, &t.cols) as u128;
+        let total: u128 = tiles.iter().map(pairs).sum();
         let bound = |part: usize| total * part as u128 / parts as u128;
         let mut before = 0;
         let mut mine = vec![];
         for tile in tiles {
             let inside =
                 before >= bound(index) && (before < bound(index + 1) || index + 1 == parts);
-            before += cells(&tile);
+            before += pairs(&tile);
             if inside {
                 mine.push(tile);
             }
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn tiles_and_shares_cover_every_cell_once() {
-        for cells in [
+        for domain in [
             Domain::Cross,
             Domain::Triangle,
             Domain::Diagonal,
@@ -157,10 +157,10 @@ mod tests {
         ] {
             for n in [0usize, 1, 127, 128, 129, 700] {
                 let space = Space {
-                    cells,
+                    domain,
                     n,
-                    m: if cells == Domain::Cross { 300 } else { n },
-                    near: None,
+                    m: if domain == Domain::Cross { 300 } else { n },
+                    cutoff: None,
                 };
                 let tiling = Tiling::new(200, 100);
                 let count = |tiles: &[Tile]| {

@@ -1,6 +1,6 @@
 //! Cases as data: TOML files of `[[case]]` tables.
 //!
-//! A case holds the fields of a problem (`pair`, `cells`, `near`, `box`, `folds`, `precision`,
+//! A case holds the fields of a problem (`pair`, `domain`, `cutoff`, `box`, `folds`, `precision`,
 //! `nan`), its inputs `x`, `y` and `weights`, and either expected values (`expect`, a list by fold;
 //! without it the oracle alone decides) or `error`. `each = { op = ["sum", "max"] }` makes one case
 //! of every value: texts `"$op"` are replaced by it.
@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use toml::{Table as Toml, Value};
 use zipfold_core::data::Data;
 use zipfold_core::problem::{FoldSpec, Problem};
+use zipfold_core::renamed::no_problem;
 use zipfold_core::{Error, Result};
 
 /// A case.
@@ -76,7 +77,7 @@ impl Case {
     pub fn problem(&self) -> Result<Problem> {
         Value::Table(self.problem.clone())
             .try_into()
-            .map_err(|e: toml::de::Error| Error::request(e.to_string()))
+            .map_err(|e: toml::de::Error| no_problem(e.message()))
     }
     /// The tables, with weights for the folds that take them.
     ///

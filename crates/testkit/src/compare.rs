@@ -1,9 +1,9 @@
 //! Results in one form, compared bit for bit: numbers of a fold, in a canonical order.
 
 use zipfold::Output;
-use zipfold_core::fold::rows::Along;
+use zipfold_core::fold::rows::ReduceAxis;
 use zipfold_core::fold::{
-    Fold, HistogramState, Kept, Nearest, NearestState, RowFold, RowState, SelectState, State,
+    Fold, HistogramState, JoinState, Kept, Nearest, NearestState, Reduce, ReduceState, State,
 };
 
 /// The numbers of a fold's result, by part; parts are `values`, or what the fold has.
@@ -12,10 +12,10 @@ pub type Numbers = Vec<(&'static str, Vec<f64>)>;
 /// The numbers of a state; none of a state of another fold.
 pub fn of_state(fold: &Fold, state: &State) -> Numbers {
     match fold {
-        Fold::Rows(f) => of_kept(state, |s| rows(f, s)),
+        Fold::Reduce(f) => of_kept(state, |s| rows(f, s)),
         Fold::Nearest(f) => of_kept(state, |s| nearest(f, s)),
         Fold::Histogram(_) => of_kept(state, counts),
-        Fold::Select(_) => of_kept(state, matches),
+        Fold::Join(_) => of_kept(state, matches),
         Fold::Dense(_) | Fold::Extremes(_) | Fold::Top(_) | Fold::Quantile(_) => lines(fold, state),
     }
 }
@@ -24,11 +24,11 @@ fn of_kept<K: Kept>(state: &State, numbers: impl Fn(&K) -> Numbers) -> Numbers {
     K::within(state).map_or_else(Vec::new, numbers)
 }
 
-fn rows(fold: &RowFold, state: &RowState) -> Numbers {
+fn rows(fold: &Reduce, state: &ReduceState) -> Numbers {
     // Of one result in all only the sum of counts is part of the answer.
-    let counts: Vec<f64> = match fold.along {
-        Along::All => vec![state.counts().iter().sum::<u64>() as f64],
-        Along::Row | Along::Column => state.counts().iter().map(|c| *c as f64).collect(),
+    let counts: Vec<f64> = match fold.axis {
+        ReduceAxis::All => vec![state.counts().iter().sum::<u64>() as f64],
+        ReduceAxis::Row | ReduceAxis::Column => state.counts().iter().map(|c| *c as f64).collect(),
     };
     vec![("values", state.finish(fold)), ("counts", counts)]
 }
@@ -49,7 +49,7 @@ fn counts(state: &HistogramState) -> Numbers {
     out
 }
 
-fn matches(state: &SelectState) -> Numbers {
+fn matches(state: &JoinState) -> Numbers {
     let mut state = state.clone();
     zipfold::internals::matches::sort(&mut state);
     let pairs = state.i.iter().zip(&state.j);

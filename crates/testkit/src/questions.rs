@@ -100,7 +100,7 @@ const HISTOGRAMS: Choices = &[
     ("tile.diagonal", "balanced"),
     ("points.unroll", "4"),
 ];
-const JOINS: Choices = &[("select.output", "count")];
+const JOINS: Choices = &[("join.output", "count")];
 const MATRICES: Choices = &[
     ("tile.map", "bb"),
     ("tile.map", "ltm"),
@@ -111,7 +111,7 @@ const MATRICES: Choices = &[
     ("dense.stages", "0"),
     ("dense.across", "16"),
     ("dense.slice", "8"),
-    ("device.family", "cells"),
+    ("device.family", "pairs"),
     ("device.family", "values"),
     ("device.tile", "128"),
     ("device.tile", "384"),
@@ -144,8 +144,9 @@ fn values(lcg: &mut Lcg) -> Values {
 }
 
 /// The problem without its pair and its second input.
-fn described(seed: u64, near: &str, cell: &str, folds: &str) -> Problem {
-    let text = format!("schema = 1\nx = {{ name = \"x\" }}\n{near}{cell}folds = [{folds}]");
+fn described(seed: u64, cutoff: &str, periodic_box: &str, folds: &str) -> Problem {
+    let text =
+        format!("schema = 1\nx = {{ name = \"x\" }}\n{cutoff}{periodic_box}folds = [{folds}]");
     toml::from_str(&text).unwrap_or_else(|e| panic!("question {seed}: {e}\n{text}"))
 }
 
@@ -166,12 +167,12 @@ impl Question {
         let verb = lcg.below(11);
         let mut asked = pair(lcg, d, values, verb);
         let (folds, choices) = folds(lcg, &mut asked, verb);
-        let near = if lcg.below(7) == 0 {
-            format!("near = {}\n", 0.2 + 2.0 * lcg.unit())
+        let cutoff = if lcg.below(7) == 0 {
+            format!("cutoff = {}\n", 0.2 + 2.0 * lcg.unit())
         } else {
             String::new()
         };
-        let mut problem = described(seed, &near, &asked.cell, &folds);
+        let mut problem = described(seed, &cutoff, &asked.periodic_box, &folds);
         problem.pair = asked.pair;
         problem.nan = asked.nan;
         let single = lcg.below(3) > 0;
@@ -182,7 +183,7 @@ impl Question {
         };
         let two = lcg.below(2) == 0;
         if !two && lcg.below(3) == 0 {
-            problem.cells = Some(Domain::Ordered);
+            problem.domain = Some(Domain::Ordered);
         }
         if two {
             problem.y = Some(zipfold_core::problem::Input::named("y"));
@@ -240,7 +241,7 @@ fn weights_of(fold: &FoldSpec, width: usize) -> Option<usize> {
         | FoldSpec::Nearest { .. }
         | FoldSpec::Top(_)
         | FoldSpec::Quantile(_)
-        | FoldSpec::Select { .. } => None,
+        | FoldSpec::Join { .. } => None,
     }
 }
 
@@ -257,7 +258,7 @@ struct Asked {
     nan: NanPolicy,
     /// A number that is not finite, in one place.
     damage: Option<f64>,
-    cell: String,
+    periodic_box: String,
     /// A formula of the same pair for conditions.
     formula: String,
 }
@@ -269,7 +270,7 @@ fn pair(lcg: &mut Lcg, d: usize, values: Values, verb: usize) -> Asked {
         values,
         nan: NanPolicy::Error,
         damage: None,
-        cell: String::new(),
+        periodic_box: String::new(),
         formula: "sum(abs(x - y))".into(),
     };
     match lcg.below(10) {
@@ -320,7 +321,7 @@ fn known_formula(lcg: &mut Lcg, asked: &mut Asked) {
     let at = lcg.below(FORMULAS.len());
     asked.formula = FORMULAS[at].into();
     if at < PERIODIC && (asked.d == 2 || asked.d == 3) && lcg.below(2) == 0 {
-        asked.cell = periodic(lcg, asked.d);
+        asked.periodic_box = periodic(lcg, asked.d);
         asked.values = pick(
             lcg,
             &[Values::Real, Values::Unit, Values::Whole, Values::Clusters],
@@ -468,7 +469,7 @@ fn reduce(lcg: &mut Lcg, asked: &mut Asked) -> String {
         "softmax",
     ];
     let op = pick(lcg, &ops);
-    let along = pick(lcg, &["row", "row", "column", "all"]);
+    let axis = pick(lcg, &["row", "row", "column", "all"]);
     if op == "count" {
         let fixed = ["sum((x - y)^2) < 1.5", "sum(abs(x - y)) < 2", "x[0] < y[0]"];
         let text = match lcg.below(4) {
@@ -479,7 +480,7 @@ fn reduce(lcg: &mut Lcg, asked: &mut Asked) -> String {
             formula: Some(text),
             ..PairSpec::default()
         };
-        asked.cell = String::new();
+        asked.periodic_box = String::new();
     }
     let weighted =
         op == "softmax" || (matches!(op, "sum" | "mean" | "logsumexp") && lcg.below(3) == 0);
@@ -488,7 +489,7 @@ fn reduce(lcg: &mut Lcg, asked: &mut Asked) -> String {
     } else {
         ""
     };
-    format!("{{ kind = \"reduce\", op = \"{op}\", along = \"{along}\"{weights} }}")
+    format!("{{ kind = \"reduce\", op = \"{op}\", axis = \"{axis}\"{weights} }}")
 }
 
 fn join(lcg: &mut Lcg, asked: &Asked) -> String {
@@ -510,7 +511,7 @@ fn join(lcg: &mut Lcg, asked: &Asked) -> String {
         1 if kind == "inner" => ", value = \"x[0] - y[0]\"",
         _ => "",
     };
-    format!("{{ kind = \"select\", predicate = \"{predicate}\", join = \"{kind}\"{value} }}")
+    format!("{{ kind = \"join\", where = \"{predicate}\", join_kind = \"{kind}\"{value} }}")
 }
 
 /// Several folds in one sweep: a device gives their values to the host.
@@ -520,7 +521,7 @@ fn several(lcg: &mut Lcg, asked: &mut Asked) -> String {
         1 => "{ kind = \"nearest\", k = 4 }".to_string(),
         2 => join(lcg, asked),
         3 => "{ kind = \"top\", k = 6 }".to_string(),
-        _ => "{ kind = \"reduce\", op = \"min\", along = \"row\" }".to_string(),
+        _ => "{ kind = \"reduce\", op = \"min\", axis = \"row\" }".to_string(),
     };
     let first = one(lcg, asked);
     format!("{first}, {}", one(lcg, asked))

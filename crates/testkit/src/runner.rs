@@ -234,7 +234,8 @@ fn differences(got: &[Numbers], wanted: &[Numbers], variant: &Variant) -> Vec<St
 fn bound(problem: &Problem, job: &Job) -> Option<ScaleOption> {
     let dense = job.folds.iter().all(Fold::is_dense);
     let named = named::find(problem.pair.metric.as_deref()?)?;
-    (dense && problem.cell.is_none() && problem.nan != NanPolicy::Skip).then_some(named.scale)
+    (dense && problem.periodic_box.is_none() && problem.nan != NanPolicy::Skip)
+        .then_some(named.scale)
 }
 
 /// Runs on the inputs rounded to f32, and holds the values to the oracle's of the same inputs.

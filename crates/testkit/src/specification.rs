@@ -7,10 +7,10 @@
 
 use crate::compare::Numbers;
 use std::cmp::Ordering;
-use zipfold_core::fold::rows::Along;
+use zipfold_core::fold::rows::ReduceAxis;
 use zipfold_core::fold::{
-    Closed, Dense, Extremes, Fold, Histogram, Nearest, Quantile, RowFold, RowOp, Select,
-    SelectKind, Top,
+    Closed, Dense, Extremes, Fold, Histogram, Join, JoinKind, Nearest, Quantile, Reduce, ReduceOp,
+    Top,
 };
 use zipfold_core::oracle::PairValues;
 use zipfold_core::problem::NanPolicy;
@@ -82,7 +82,7 @@ fn pairs(job: &Job) -> Vec<(Pair, bool)> {
     let mut pairs = vec![];
     for i in 0..job.space.n {
         for j in 0..job.space.m {
-            let visited = match job.space.cells {
+            let visited = match job.space.domain {
                 Domain::Cross | Domain::Square => true,
                 Domain::Triangle => i < j,
                 Domain::Diagonal => i <= j,
@@ -94,10 +94,10 @@ fn pairs(job: &Job) -> Vec<(Pair, bool)> {
             let mut roots = vec![];
             values.get(i, j, &mut roots);
             let within = |limit: f64| {
-                job.near_root
+                job.cutoff_root
                     .is_none_or(|root| roots[root][0].sqrt() <= limit)
             };
-            if !job.space.near.is_none_or(within) {
+            if !job.space.cutoff.is_none_or(within) {
                 continue;
             }
             let is_nan = |root: usize| roots[root].iter().any(|v| v.is_nan());
@@ -126,10 +126,10 @@ fn answer(job: &Job, fold: &Fold, all: &[(Pair, bool)]) -> Vec<(&'static str, Ve
         .collect();
     match fold {
         Fold::Dense(f) => vec![("values", exactly(dense(job, f, all)))],
-        Fold::Rows(f) => vec![("values", rows(job, f, &pairs))],
+        Fold::Reduce(f) => vec![("values", rows(job, f, &pairs))],
         Fold::Nearest(f) => nearest(f, by_row(job, f.root, &pairs)),
         Fold::Histogram(f) => histogram(f, &pairs),
-        Fold::Select(f) => select(job, f, &pairs),
+        Fold::Join(f) => join(job, f, &pairs),
         Fold::Extremes(f) => vec![("values", exactly(extremes(f, &pairs)))],
         Fold::Top(f) => vec![("values", exactly(top(f, &pairs)))],
         Fold::Quantile(f) => {
@@ -216,17 +216,17 @@ impl Sum {
 /// A value (of some numbers) that a result takes, and the row that it is of.
 type Taken<'p> = (&'p [f64], usize);
 
-fn rows(job: &Job, f: &RowFold, pairs: &[&Pair]) -> Vec<Wanted> {
-    let mut results: Vec<Vec<Taken<'_>>> = match f.along {
-        Along::Row => vec![vec![]; job.space.n],
-        Along::Column => vec![vec![]; job.space.m],
-        Along::All => vec![vec![]],
+fn rows(job: &Job, f: &Reduce, pairs: &[&Pair]) -> Vec<Wanted> {
+    let mut results: Vec<Vec<Taken<'_>>> = match f.axis {
+        ReduceAxis::Row => vec![vec![]; job.space.n],
+        ReduceAxis::Column => vec![vec![]; job.space.m],
+        ReduceAxis::All => vec![vec![]],
     };
     for pair in pairs {
-        let mut take = |of: usize, other: usize| match f.along {
-            Along::Row => results[of].push((&pair.roots[f.root][..], other)),
-            Along::Column => results[other].push((&pair.roots[f.root][..], of)),
-            Along::All => results[0].push((&pair.roots[f.root][..], other)),
+        let mut take = |of: usize, other: usize| match f.axis {
+            ReduceAxis::Row => results[of].push((&pair.roots[f.root][..], other)),
+            ReduceAxis::Column => results[other].push((&pair.roots[f.root][..], of)),
+            ReduceAxis::All => results[0].push((&pair.roots[f.root][..], other)),
         };
         take(pair.i, pair.j);
         if counts_for_both(job, pair) && !f.once {
@@ -237,7 +237,7 @@ fn rows(job: &Job, f: &RowFold, pairs: &[&Pair]) -> Vec<Wanted> {
 }
 
 /// Number `part` of the weight of a row; 1 without weights.
-fn weight(f: &RowFold, other: usize, part: usize) -> f64 {
+fn weight(f: &Reduce, other: usize, part: usize) -> f64 {
     match &f.weights {
         None => 1.0,
         Some(w) if f.weight_width == 1 => w[other],
@@ -246,7 +246,7 @@ fn weight(f: &RowFold, other: usize, part: usize) -> f64 {
 }
 
 /// The numbers of one result.
-fn row(f: &RowFold, taken: &[Taken<'_>]) -> Vec<Wanted> {
+fn row(f: &Reduce, taken: &[Taken<'_>]) -> Vec<Wanted> {
     let parts = 0..f.out_width();
     let least = || best(taken, |a, b| a < b);
     let largest = || best(taken, |a, b| a > b);
@@ -256,25 +256,25 @@ fn row(f: &RowFold, taken: &[Taken<'_>]) -> Vec<Wanted> {
         vec![Wanted::exactly(found.map_or(-1.0, |(_, at)| at as f64))]
     };
     match f.op {
-        RowOp::Sum => parts.map(|part| sum(f, taken, part).wanted()).collect(),
-        RowOp::Mean => parts.map(|part| mean(f, taken, part)).collect(),
-        RowOp::Min => vec![Wanted::exactly(
+        ReduceOp::Sum => parts.map(|part| sum(f, taken, part).wanted()).collect(),
+        ReduceOp::Mean => parts.map(|part| mean(f, taken, part)).collect(),
+        ReduceOp::Min => vec![Wanted::exactly(
             least().map_or(f64::INFINITY, |(value, _)| value),
         )],
-        RowOp::Max => vec![Wanted::exactly(
+        ReduceOp::Max => vec![Wanted::exactly(
             largest().map_or(f64::NEG_INFINITY, |(value, _)| value),
         )],
-        RowOp::Argmin => place(least(), f64::INFINITY),
-        RowOp::Argmax => place(largest(), f64::NEG_INFINITY),
-        RowOp::Count => vec![Wanted::exactly(
+        ReduceOp::Argmin => place(least(), f64::INFINITY),
+        ReduceOp::Argmax => place(largest(), f64::NEG_INFINITY),
+        ReduceOp::Count => vec![Wanted::exactly(
             taken.iter().filter(|(value, _)| value[0] != 0.0).count() as f64,
         )],
-        RowOp::Logsumexp | RowOp::Softmax => exponentials(f, taken),
+        ReduceOp::Logsumexp | ReduceOp::Softmax => exponentials(f, taken),
     }
 }
 
 /// Σ v·w of number `part`.
-fn sum(f: &RowFold, taken: &[Taken<'_>], part: usize) -> Sum {
+fn sum(f: &Reduce, taken: &[Taken<'_>], part: usize) -> Sum {
     let mut sum = Sum::default();
     for (value, other) in taken {
         sum.add(value[if f.width == 1 { 0 } else { part }] * weight(f, *other, part));
@@ -283,7 +283,7 @@ fn sum(f: &RowFold, taken: &[Taken<'_>], part: usize) -> Sum {
 }
 
 /// Σ v·w / Σ w of number `part`.
-fn mean(f: &RowFold, taken: &[Taken<'_>], part: usize) -> Wanted {
+fn mean(f: &Reduce, taken: &[Taken<'_>], part: usize) -> Wanted {
     let mut total = Sum::default();
     taken
         .iter()
@@ -313,7 +313,7 @@ fn best(taken: &[Taken<'_>], better: fn(f64, f64) -> bool) -> Option<(f64, usize
 }
 
 /// ln Σ w·exp v, or Σ w·exp v / Σ exp v.
-fn exponentials(f: &RowFold, taken: &[Taken<'_>]) -> Vec<Wanted> {
+fn exponentials(f: &Reduce, taken: &[Taken<'_>]) -> Vec<Wanted> {
     let largest = taken
         .iter()
         .map(|(value, _)| value[0])
@@ -332,7 +332,7 @@ fn exponentials(f: &RowFold, taken: &[Taken<'_>]) -> Vec<Wanted> {
     };
     // An exponential is good to some places, more with the distance from the largest value.
     let good = |sum: Sum| 10.0 * SUMS * sum.magnitude / sum.value().abs();
-    if f.op == RowOp::Logsumexp {
+    if f.op == ReduceOp::Logsumexp {
         let sum = sum_of(&|other| weight(f, other, 0));
         return vec![Wanted(
             largest + sum.value().ln(),
@@ -483,7 +483,7 @@ fn histogram(f: &Histogram, pairs: &[&Pair]) -> Vec<(&'static str, Vec<Wanted>)>
     out
 }
 
-fn select(job: &Job, f: &Select, pairs: &[&Pair]) -> Vec<(&'static str, Vec<Wanted>)> {
+fn join(job: &Job, f: &Join, pairs: &[&Pair]) -> Vec<(&'static str, Vec<Wanted>)> {
     let (mut flat, mut kept, mut matched) = (vec![], vec![], vec![false; job.space.n]);
     for pair in pairs.iter().filter(|pair| pair.roots[f.root][0] != 0.0) {
         flat.extend([pair.i as f64, pair.j as f64]);
@@ -493,7 +493,7 @@ fn select(job: &Job, f: &Select, pairs: &[&Pair]) -> Vec<(&'static str, Vec<Want
             matched[pair.j] = true;
         }
     }
-    if f.kind != SelectKind::Inner {
+    if f.kind != JoinKind::Inner {
         (flat, kept) = (
             matched
                 .into_iter()

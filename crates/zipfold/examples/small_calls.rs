@@ -53,9 +53,9 @@ fn problem(metric: &str) -> Problem {
             metric: Some(metric.into()),
             ..PairSpec::default()
         },
-        cells: None,
-        near: None,
-        cell: None,
+        domain: None,
+        cutoff: None,
+        periodic_box: None,
         folds: vec![FoldSpec::Matrix {}],
         precision: None,
         nan: NanPolicy::Propagate,

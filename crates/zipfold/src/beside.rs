@@ -5,7 +5,7 @@ use crate::warnings::Warnings;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use zipfold_core::{Blame, Error, Opt, Precision, Result};
 use zipfold_gpu::contract::Contractor;
-use zipfold_gpu::{Facts, Wanted};
+use zipfold_gpu::{DeviceSelector, Facts};
 use zipfold_plan::overrides::{Overrides, ProductJoins};
 use zipfold_product::cpu::Engine;
 use zipfold_product::plan::places::Places;
@@ -13,9 +13,9 @@ use zipfold_product::plan::{Options, Pass, Plan, Rates};
 
 /// The plan choices that an inference takes.
 const TAKEN: [&str; 6] = [
-    "device.driver",
-    "device.faulty",
-    "device.launches",
+    "fault.driver",
+    "fault.devices",
+    "fault.launches",
     "device.memory",
     "product.joins",
     "product.slices",
@@ -61,7 +61,7 @@ pub struct OnDevice {
 /// What is asked of a device.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked<'a> {
-    pub device: Wanted,
+    pub device: DeviceSelector,
     pub overrides: &'a Overrides,
     pub precision: Precision,
     pub warnings: &'a Warnings,
@@ -122,14 +122,14 @@ impl Beside {
             *plan = plan.cut(many.get(), options);
         }
         let host = plan.prediction.seconds;
-        let driver = overrides.device_driver.map(|v| v.get() as u64);
-        let auto = settings.device == Wanted::Auto;
+        let driver = overrides.fault_driver.map(|v| v.get() as u64);
+        let auto = settings.device == DeviceSelector::Auto;
         let found = match settings.device {
-            Wanted::Cpu => return Ok(None),
+            DeviceSelector::Cpu => return Ok(None),
             // Drivers take long before they answer: shorter work does not ask them.
-            Wanted::Auto if host <= 2.0 * zipfold_plan::device::OPENING => return Ok(None),
-            Wanted::Auto => device::gpus(driver),
-            Wanted::Devices(runtime, which) => {
+            DeviceSelector::Auto if host <= 2.0 * zipfold_plan::device::OPENING => return Ok(None),
+            DeviceSelector::Auto => device::gpus(driver),
+            DeviceSelector::Devices(runtime, which) => {
                 device::drill(runtime, driver)?;
                 zipfold_gpu::find(runtime, which)?
             }
@@ -176,7 +176,7 @@ impl Beside {
 /// Those of `found` that open, each with its faults; where nobody named them, none is missed.
 fn opened(found: &[Facts], auto: bool, settings: Asked<'_>) -> Result<Vec<Contractor>> {
     let set = settings.overrides;
-    let faulty = set.device_faulty.map_or(found.len(), |count| count.get());
+    let faulty = set.fault_devices.map_or(found.len(), |count| count.get());
     let tried = device::all_opened(found).into_iter().enumerate();
     let contractors = tried.map(|(at, opened)| {
         let drilled = |device| {

@@ -11,7 +11,7 @@ use zipfold_core::fold::Fold;
 use zipfold_core::{Blame, Error, Job, Opt, Result};
 use zipfold_cpu::pairs::Element;
 use zipfold_gpu as gpu;
-pub use zipfold_gpu::{Facts, Runtime, Wanted, Which, find, list};
+pub use zipfold_gpu::{DeviceSelector, Facts, Runtime, Which, find, list};
 use zipfold_plan::overrides::{Overrides, Residency};
 use zipfold_plan::{Executor, Folded, Plan, Sink, Stop, Strategy, Tile, device};
 
@@ -19,8 +19,8 @@ use zipfold_plan::{Executor, Folded, Plan, Sink, Stop, Strategy, Tile, device};
 /// the host's where none is left.
 struct OnDevices<'j, T> {
     engines: Vec<Mutex<Option<gpu::Engine<'j>>>>,
-    /// By device, threads for the host's part of its units. In a pool that devices share, a thread
-    /// that waits for a part of one unit might begin another, and that of another device: the
+    /// By device, threads for the host's part of its batches. In a pool that devices share, a thread
+    /// that waits for a part of one batch might begin another, and that of another device: the
     /// first device would wait, and calls to its driver would go to the other.
     pools: Vec<rayon::ThreadPool>,
     /// Devices that are not lost.
@@ -28,7 +28,7 @@ struct OnDevices<'j, T> {
     host: OnceLock<Box<dyn Executor + 'j>>,
     job: &'j Job,
     plan: Plan,
-    /// Units that devices have answered.
+    /// Batches that devices have answered.
     answered: AtomicUsize,
     warnings: Warnings,
     values: PhantomData<fn(T)>,
@@ -43,10 +43,10 @@ pub type Placed = (Plan, Vec<gpu::Device>);
 /// # Errors
 /// `Device` when a device named outright is missing.
 pub fn place(job: &Job, plan: Plan, options: &Options<'_>) -> Result<Placed> {
-    let driver = options.overrides.device_driver.map(|v| v.get() as u64);
+    let driver = options.overrides.fault_driver.map(|v| v.get() as u64);
     match options.device {
-        Wanted::Cpu => Ok((plan, vec![])),
-        Wanted::Devices(runtime, which) => {
+        DeviceSelector::Cpu => Ok((plan, vec![])),
+        DeviceSelector::Devices(runtime, which) => {
             drill(runtime, driver)?;
             on(
                 job,
@@ -55,7 +55,7 @@ pub fn place(job: &Job, plan: Plan, options: &Options<'_>) -> Result<Placed> {
                 options,
             )
         }
-        Wanted::Auto => {
+        DeviceSelector::Auto => {
             let mut plan = plan;
             let opened = faster(job, &mut plan, driver, options)?;
             on(job, plan, opened, options)
@@ -117,7 +117,7 @@ fn on(job: &Job, plan: Plan, opened: Vec<gpu::Device>, options: &Options<'_>) ->
         return Ok((plan, vec![]));
     }
     let set = &options.overrides;
-    let faulty = set.device_faulty.map_or(opened.len(), |count| count.get());
+    let faulty = set.fault_devices.map_or(opened.len(), |count| count.get());
     let drilled = |(at, device)| {
         if at < faulty {
             drilled(device, set)
@@ -136,10 +136,10 @@ pub(crate) fn drilled(mut device: gpu::Device, set: &Overrides) -> gpu::Device {
     if let Some(bytes) = set.device_memory {
         device = device.within(bytes.get() as u64);
     }
-    if let Some(launches) = set.device_launches {
+    if let Some(launches) = set.fault_launches {
         device = device.lost_after(launches.get() as u64);
     }
-    if let Some(sources) = set.device_compiles {
+    if let Some(sources) = set.fault_compiles {
         device = device.refusing_after(sources.get() as u64);
     }
     device
@@ -150,15 +150,15 @@ pub(crate) fn drilled(mut device: gpu::Device, set: &Overrides) -> gpu::Device {
 ///
 /// # Errors
 /// `Request` for the host, `Device` when there is none.
-pub fn required(wanted: Wanted) -> Result<gpu::Device> {
+pub fn required(wanted: DeviceSelector) -> Result<gpu::Device> {
     let first = |found: Vec<Facts>| match found.first() {
         Some(facts) => gpu::open(facts.runtime, facts.index),
         None => gpu::open(Runtime::OpenCl, 0),
     };
     match wanted {
-        Wanted::Devices(runtime, which) => first(gpu::find(runtime, which)?),
-        Wanted::Auto => first(gpus(None)),
-        Wanted::Cpu => {
+        DeviceSelector::Devices(runtime, which) => first(gpu::find(runtime, which)?),
+        DeviceSelector::Auto => first(gpus(None)),
+        DeviceSelector::Cpu => {
             let e = Error::request("a pair source runs on devices only").at(Opt::Device);
             Err(e.remedy(format!(
                 "{} or opencl, or write the pair as a formula: {}",
@@ -173,9 +173,9 @@ pub fn required(wanted: Wanted) -> Result<gpu::Device> {
 fn unsuited(job: &Job) -> Option<&'static str> {
     let decides = |f: &Fold| match f {
         Fold::Dense(_) => false,
-        Fold::Rows(f) => !matches!(
+        Fold::Reduce(f) => !matches!(
             f.op,
-            zipfold_core::fold::RowOp::Sum | zipfold_core::fold::RowOp::Mean
+            zipfold_core::fold::ReduceOp::Sum | zipfold_core::fold::ReduceOp::Mean
         ),
         _ => true,
     };
@@ -188,7 +188,7 @@ fn unsuited(job: &Job) -> Option<&'static str> {
         );
     }
     let exact = device::rounding::is_exact(&job.low);
-    let must = job.folds.iter().any(decides) || job.near_root.is_some();
+    let must = job.folds.iter().any(decides) || job.cutoff_root.is_some();
     (must && !exact).then_some(
         "the formula has functions whose last bit devices round otherwise, and bits decide here",
     )
@@ -253,7 +253,7 @@ fn faster(
     Ok(opened.filter_map(Result::ok).collect())
 }
 
-/// Whether a driver of version `driver` would do, where `device.driver` has one count as such: a
+/// Whether a driver of version `driver` would do, where `fault.driver` has one count as such: a
 /// drill for old ones.
 pub(crate) fn drill(runtime: Runtime, driver: Option<u64>) -> Result<()> {
     match (runtime, driver) {
@@ -369,7 +369,7 @@ fn on_host<'j, T: Element>(
 
 impl<T: Element> OnDevices<'_, T> {
     /// The host, loaded where the last device is lost. No lock is held meanwhile: threads that load
-    /// may take another unit.
+    /// may take another batch.
     fn host(&self) -> Result<&dyn Executor> {
         if self.host.get().is_none() {
             let _ = self
@@ -436,7 +436,7 @@ impl<T: Element> Executor for OnDevices<'_, T> {
         let mut parts = parts.collect::<Result<Vec<_>>>()?.into_iter();
         let mut all = parts
             .next()
-            .ok_or_else(|| Error::internal("a unit without tiles"))?;
+            .ok_or_else(|| Error::internal("a batch without tiles"))?;
         parts.for_each(|part| all.tally.merge(&part.tally));
         Ok(all)
     }

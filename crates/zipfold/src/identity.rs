@@ -87,10 +87,10 @@ fn formula(hash: &mut Hash, job: &Job) {
         .vectors
         .iter()
         .for_each(|vector| hash.doubles(vector));
-    let near = job.space.near.map(f64::to_bits);
+    let cutoff = job.space.cutoff.map(f64::to_bits);
     hash.text(&format!(
-        "{:?} {near:?} {:?} {:?} {:?}",
-        job.space, job.near_root, job.nan, job.cell
+        "{:?} {cutoff:?} {:?} {:?} {:?}",
+        job.space, job.cutoff_root, job.nan, job.periodic_box
     ));
 }
 

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use zipfold_core::factor::{Answer, Assignment, Evidence, Factor, Kind, Log10, Network, Task, Var};
 use zipfold_core::{Budget, Error, Opt, Precision, Random, Reservation, Result};
-use zipfold_gpu::Wanted;
+use zipfold_gpu::DeviceSelector;
 use zipfold_product::cpu::{Engine, Fold, Real};
 use zipfold_product::plan::groups::{divide, worthwhile};
 use zipfold_product::plan::slice::FIXED_BYTES;
@@ -239,7 +239,7 @@ impl<'a> Run<'a> {
         };
         let (reduced, mut plan, held) = planning.planned(reduced, &asked)?;
         let ordered = start.elapsed().as_secs_f64() - simplified;
-        if let (Planned::Groups(_), Wanted::Devices(..)) = (&plan, settings.device) {
+        if let (Planned::Groups(_), DeviceSelector::Devices(..)) = (&plan, settings.device) {
             settings
                 .warnings
                 .add("marginals by groups of variables are computed on the host");

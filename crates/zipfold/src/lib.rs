@@ -13,6 +13,7 @@
 //! [`Query::explain`] and [`Query::run`], whose [`Answer`] has columns. [`network`] has sum-products.
 #![forbid(unsafe_code)]
 
+mod batches;
 mod beside;
 mod checkpoint;
 mod closure;
@@ -38,7 +39,6 @@ mod row_names;
 mod run;
 mod shards;
 mod slices;
-mod units;
 mod warnings;
 mod written;
 
@@ -117,7 +117,7 @@ pub use zipfold_core::message::Message;
 /// let data = Data { x: Table::f64(2, 1, vec![0.0, 2.0])?, y: None, weights: vec![None] };
 /// let options = Options::default();
 /// let answer = Query::new(&problem, &data, &options).run()?;
-/// assert_eq!(answer.outcome.cells, 3); // i <= j
+/// assert_eq!(answer.outcome.pairs, 3); // i <= j
 /// # Ok::<(), zipfold::Error>(())
 /// ```
 pub use zipfold_core::problem::Problem;
@@ -149,7 +149,7 @@ pub use zipfold_core::table::Table;
 /// let x = Table::f64(3, 1, vec![0.0, 1.0, 3.0])?;
 /// let question = pairs(&x).fold(zipfold::problem::FoldSpec::Matrix {});
 /// let plan: Plan = question.query(&Options::default()).plan()?;
-/// assert_eq!((plan.backend.as_str(), plan.cells), ("cpu", 6)); // i <= j
+/// assert_eq!((plan.backend.as_str(), plan.pairs), ("cpu", 6)); // i <= j
 /// # Ok::<(), zipfold::Error>(())
 /// ```
 pub use zipfold_plan::Plan;
@@ -176,6 +176,18 @@ pub mod problem {
     /// ```
     pub use zipfold_core::fold::Closed;
     /// ```
+    /// use zipfold::problem::{FoldSpec, JoinKind};
+    /// use zipfold::{Options, Table, pairs};
+    /// let x = Table::f64(3, 1, vec![0.0, 1.0, 3.0])?;
+    /// // Rows without another one within 1.5.
+    /// let where = "norm(x - y) <= 1.5".to_string();
+    /// let alone = FoldSpec::Join { predicate, value: None, kind: JoinKind::Anti };
+    /// let (question, options) = (pairs(&x).domain(zipfold::problem::Domain::Ordered).fold(alone), Options::default());
+    /// assert_eq!(question.run(&options)?.columns(0)?.map(|columns| columns.lines()), Some(1));
+    /// # Ok::<(), zipfold::Error>(())
+    /// ```
+    pub use zipfold_core::fold::JoinKind;
+    /// ```
     /// use zipfold::problem::{FoldSpec, QuantileSpec};
     /// use zipfold::{Options, Table, pairs};
     /// let x = Table::f64(3, 1, vec![0.0, 1.0, 3.0])?;
@@ -186,18 +198,6 @@ pub mod problem {
     /// ```
     pub use zipfold_core::fold::QuantileSpec;
     /// ```
-    /// use zipfold::problem::{FoldSpec, SelectKind};
-    /// use zipfold::{Options, Table, pairs};
-    /// let x = Table::f64(3, 1, vec![0.0, 1.0, 3.0])?;
-    /// // Rows without another one within 1.5.
-    /// let predicate = "norm(x - y) <= 1.5".to_string();
-    /// let alone = FoldSpec::Select { predicate, value: None, join: SelectKind::Anti };
-    /// let (question, options) = (pairs(&x).cells(zipfold::problem::Domain::Ordered).fold(alone), Options::default());
-    /// assert_eq!(question.run(&options)?.columns(0)?.map(|columns| columns.lines()), Some(1));
-    /// # Ok::<(), zipfold::Error>(())
-    /// ```
-    pub use zipfold_core::fold::SelectKind;
-    /// ```
     /// use zipfold::problem::{FoldSpec, TopSpec};
     /// use zipfold::{Options, Table, pairs};
     /// let x = Table::f64(3, 1, vec![0.0, 1.0, 3.0])?;
@@ -207,25 +207,25 @@ pub mod problem {
     /// ```
     pub use zipfold_core::fold::TopSpec;
     /// ```
-    /// use zipfold::problem::{Along, FoldSpec, RowOp};
+    /// use zipfold::problem::{FoldSpec, ReduceAxis, ReduceOp};
     /// use zipfold::{Options, Table, pairs};
     /// let x = Table::f64(3, 1, vec![0.0, 1.0, 3.0])?;
-    /// let all = FoldSpec::Reduce { op: RowOp::Max, along: Along::All, weights: None };
+    /// let all = FoldSpec::Reduce { op: ReduceOp::Max, axis: ReduceAxis::All, weights: None };
     /// let (question, options) = (pairs(&x).fold(all), Options::default());
     /// let answer = question.run(&options)?;
     /// let columns = answer.columns(0)?.expect("columns");
     /// assert_eq!(columns.all(&columns.columns[0]).get(0), 3.0);
     /// # Ok::<(), zipfold::Error>(())
     /// ```
-    pub use zipfold_core::fold::rows::Along;
+    pub use zipfold_core::fold::rows::ReduceAxis;
     /// ```
-    /// use zipfold::problem::RowOp;
+    /// use zipfold::problem::ReduceOp;
     /// use zipfold::{Table, pairs};
     /// let x = Table::f64(3, 1, vec![0.0, 1.0, 3.0])?;
-    /// assert_eq!(pairs(&x).rows(RowOp::Sum)?, [4.0, 3.0, 5.0]);
+    /// assert_eq!(pairs(&x).rows(ReduceOp::Sum)?, [4.0, 3.0, 5.0]);
     /// # Ok::<(), zipfold::Error>(())
     /// ```
-    pub use zipfold_core::fold::rows::RowOp;
+    pub use zipfold_core::fold::rows::ReduceOp;
     /// ```
     /// use zipfold::problem::{PairSpec, Param};
     /// let params = [("p".to_string(), Param::Number(3.0))].into();
@@ -277,8 +277,8 @@ pub mod problem {
     /// let x = Table::f64(4, 1, vec![0.0, 1.0, 3.0, 7.0])?;
     /// let nearest = FoldSpec::Nearest { k: 1, largest: None };
     /// // A row is not its own neighbour.
-    /// let (question, options) = (pairs(&x).cells(Domain::Ordered).fold(nearest), Options::default());
-    /// assert_eq!(question.run(&options)?.outcome.cells, 12);
+    /// let (question, options) = (pairs(&x).domain(Domain::Ordered).fold(nearest), Options::default());
+    /// assert_eq!(question.run(&options)?.outcome.pairs, 12);
     /// # Ok::<(), zipfold::Error>(())
     /// ```
     pub use zipfold_core::space::Domain;
@@ -376,18 +376,18 @@ pub mod io {
 pub mod devices {
     /// ```
     /// use zipfold::Options;
-    /// use zipfold::devices::Wanted;
-    /// let options = Options { device: Wanted::parse("cuda:0,1")?, ..Options::default() };
-    /// assert!(matches!(options.device, Wanted::Devices(..)));
+    /// use zipfold::devices::DeviceSelector;
+    /// let options = Options { device: DeviceSelector::parse("cuda:0,1")?, ..Options::default() };
+    /// assert!(matches!(options.device, DeviceSelector::Devices(..)));
     /// # Ok::<(), zipfold::Error>(())
     /// ```
-    pub use zipfold_gpu::wanted::Wanted;
+    pub use zipfold_gpu::selector::DeviceSelector;
     /// ```
-    /// use zipfold::devices::{Runtime, Wanted, Which};
-    /// assert_eq!(Wanted::parse("opencl")?, Wanted::Devices(Runtime::OpenCl, Which::All));
+    /// use zipfold::devices::{Runtime, DeviceSelector, Which};
+    /// assert_eq!(DeviceSelector::parse("opencl")?, DeviceSelector::Devices(Runtime::OpenCl, Which::All));
     /// # Ok::<(), zipfold::Error>(())
     /// ```
-    pub use zipfold_gpu::wanted::Which;
+    pub use zipfold_gpu::selector::Which;
     /// ```
     /// use zipfold::devices::{Runtime, list};
     /// match list(Runtime::Cuda) {
@@ -395,7 +395,7 @@ pub mod devices {
     ///     Err(reason) => println!("no GPU: {reason}"),
     /// }
     /// ```
-    pub use zipfold_gpu::wanted::list;
+    pub use zipfold_gpu::selector::list;
     /// ```
     /// use zipfold::devices::{Facts, Runtime, list};
     /// let fits = |facts: &&Facts| facts.memory >= 8 << 30;
@@ -444,7 +444,7 @@ pub mod shares {
     /// }
     /// let problem = problem_of("share 0", &shares[0].1)?;
     /// let (data, options) = (Data { x, y: None, weights: vec![None] }, Options::default());
-    /// assert_eq!(merge(&problem, &data, shares, &options)?.outcome.cells, 12); // without the rows themselves
+    /// assert_eq!(merge(&problem, &data, shares, &options)?.outcome.pairs, 12); // without the rows themselves
     /// # Ok::<(), zipfold::Error>(())
     /// ```
     pub use crate::shards::{merge, part, problem_of};

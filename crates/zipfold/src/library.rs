@@ -4,8 +4,8 @@ use crate::options::Options;
 use crate::outcome::{Outcome, Output};
 use crate::query::{Answer, Query};
 use zipfold_core::data::Data;
-use zipfold_core::fold::rows::Along;
-use zipfold_core::fold::{Fold, RowOp, State};
+use zipfold_core::fold::rows::ReduceAxis;
+use zipfold_core::fold::{Fold, ReduceOp, State};
 use zipfold_core::pair::parse::Param;
 use zipfold_core::problem::{AxisSpec, FoldSpec, Input, PairSpec, Problem, SCHEMA};
 use zipfold_core::{Domain, Error, Job, Result, Table};
@@ -13,16 +13,16 @@ use zipfold_core::{Domain, Error, Job, Result, Table};
 /// A question about all pairs of rows, under construction.
 ///
 /// ```
-/// use zipfold::problem::{Domain, FoldSpec, RowOp};
+/// use zipfold::problem::{Domain, FoldSpec, ReduceOp};
 /// use zipfold::{Options, Table, pairs};
 /// let x = Table::f64(3, 1, vec![0.0, 1.0, 3.0])?;
 /// let y = Table::f64(1, 1, vec![2.0])?;
 /// assert_eq!(pairs(&x).with(&y).metric("cityblock").matrix()?, [2.0, 1.0, 1.0]);
 /// assert_eq!(pairs(&x).formula("k * abs(x[0] - y[0])").param("k", 10.0).condensed()?, [10.0, 30.0, 20.0]);
 /// assert_eq!(pairs(&x).periodic(&[4.0]).condensed()?, [1.0, 1.0, 2.0]);
-/// assert_eq!(pairs(&x).cells(Domain::Triangle).histogram(3, 0.0, 3.0)?, [0, 1, 2]);
-/// assert_eq!(pairs(&x).rows(RowOp::Max)?, [3.0, 2.0, 3.0]);
-/// let (rows, distances) = pairs(&x).cells(Domain::Ordered).nearest(1)?;
+/// assert_eq!(pairs(&x).domain(Domain::Triangle).histogram(3, 0.0, 3.0)?, [0, 1, 2]);
+/// assert_eq!(pairs(&x).rows(ReduceOp::Max)?, [3.0, 2.0, 3.0]);
+/// let (rows, distances) = pairs(&x).domain(Domain::Ordered).nearest(1)?;
 /// assert_eq!((rows, distances), (vec![1, 0, 1], vec![1.0, 1.0, 2.0]));
 /// // Several folds, and options of the run.
 /// let question = pairs(&x).fold(FoldSpec::Matrix {}).fold(FoldSpec::Nearest { k: 1, largest: None });
@@ -52,9 +52,9 @@ pub fn pairs(x: &Table) -> Pairs {
         x: input("x"),
         y: None,
         pair: PairSpec::default(),
-        cells: None,
-        near: None,
-        cell: None,
+        domain: None,
+        cutoff: None,
+        periodic_box: None,
         folds: vec![],
         precision: None,
         nan: Default::default(),
@@ -95,13 +95,13 @@ impl Pairs {
         self
     }
     /// Puts the rows into a periodic box: lengths, or lengths and angles in degrees.
-    pub fn periodic(mut self, cell: &[f64]) -> Self {
-        self.problem.cell = Some(cell.to_vec());
+    pub fn periodic(mut self, periodic_box: &[f64]) -> Self {
+        self.problem.periodic_box = Some(periodic_box.to_vec());
         self
     }
-    /// Visits these cells instead of those that the fold suggests.
-    pub fn cells(mut self, cells: Domain) -> Self {
-        self.problem.cells = Some(cells);
+    /// Visits these pairs instead of those that the fold suggests.
+    pub fn domain(mut self, domain: Domain) -> Self {
+        self.problem.domain = Some(domain);
         self
     }
     /// Adds a fold.
@@ -172,16 +172,17 @@ impl Pairs {
     ///
     /// # Errors
     /// Those of [`Query::run`].
-    pub fn rows(self, op: RowOp) -> Result<Vec<f64>> {
+    pub fn rows(self, op: ReduceOp) -> Result<Vec<f64>> {
         let (job, outcome) = self
             .fold(FoldSpec::Reduce {
                 op,
-                along: Along::Row,
+                axis: ReduceAxis::Row,
                 weights: None,
             })
             .answered()?;
         let state = outcome.outputs.into_iter().next();
-        let (Some(Output::State(State::Rows(s))), Fold::Rows(f)) = (state, &job.folds[0]) else {
+        let (Some(Output::State(State::Reduce(s))), Fold::Reduce(f)) = (state, &job.folds[0])
+        else {
             return Err(Error::internal("a fold by rows gave no rows"));
         };
         Ok(s.finish(f))

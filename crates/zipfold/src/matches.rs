@@ -1,11 +1,11 @@
 //! Matches of a join in the order of their rows, whatever the order in which they were found.
 
 use rayon::prelude::*;
-use zipfold_core::fold::SelectState;
+use zipfold_core::fold::JoinState;
 use zipfold_core::slices::split;
 
 /// Sorts an inner join by (i, j), with all threads of the pool that it is called in.
-pub fn sort(matches: &mut SelectState) {
+pub fn sort(matches: &mut JoinState) {
     if matches.i.iter().zip(&matches.j).is_sorted() {
         return;
     }
@@ -28,7 +28,7 @@ pub fn sort(matches: &mut SelectState) {
 
 /// Sorts matches of rows below `rows` and columns below `columns`: into buckets in parts of the
 /// whole, then bucket by bucket.
-fn sort_as<M: Match>(matches: &mut SelectState, rows: u64, columns: u64) {
+fn sort_as<M: Match>(matches: &mut JoinState, rows: u64, columns: u64) {
     let items = matches.i.len();
     let taken = |at: usize| {
         M::new(
@@ -43,7 +43,7 @@ fn sort_as<M: Match>(matches: &mut SelectState, rows: u64, columns: u64) {
         return put(&all, &mut matches.i, &mut matches.j, &mut matches.values);
     }
     let buckets = (items / BUCKET).clamp(1, BUCKETS);
-    // Cells are numbered row by row, unless they are too many.
+    // Pairs are numbered row by row, unless they are too many.
     let wide = if rows.checked_mul(columns).is_some() {
         columns
     } else {
@@ -241,7 +241,7 @@ mod tests {
                 .collect();
             expected.sort_unstable();
             for values in [vec![], values] {
-                let mut state = SelectState::default();
+                let mut state = JoinState::default();
                 (state.i, state.j, state.values) = (i.clone(), j.clone(), values);
                 sort(&mut state);
                 let sorted: Vec<(u64, u64)> = state.i.iter().copied().zip(state.j).collect();

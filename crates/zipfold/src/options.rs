@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use zipfold_core::Budget;
-use zipfold_gpu::Wanted;
+use zipfold_gpu::DeviceSelector;
 use zipfold_io::OutputOptions;
 use zipfold_plan::{Overrides, Sink};
 
@@ -33,12 +33,12 @@ pub struct Options<'a> {
     pub checkpoint_every: Duration,
     /// Go on from the checkpoint, if there is one.
     pub resume: bool,
-    /// Told after every unit, on whatever thread merged it.
+    /// Told after every batch, on whatever thread merged it.
     pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
-    /// Stops the run before the next unit, or within a unit where nothing is kept for a resumption.
+    /// Stops the run before the next batch, or within a batch where nothing is kept for a resumption.
     pub stop: Option<&'a AtomicBool>,
     /// Where to run.
-    pub device: Wanted,
+    pub device: DeviceSelector,
     /// Takes what the run has to say beside its answer.
     pub warnings: Warnings,
 }
@@ -55,7 +55,7 @@ impl Default for Options<'_> {
             resume: false,
             progress: None,
             stop: None,
-            device: Wanted::Cpu,
+            device: DeviceSelector::Cpu,
             warnings: Warnings::default(),
         }
     }
@@ -65,7 +65,7 @@ impl Default for Options<'_> {
 ///
 /// ```
 /// use zipfold::{Options, Progress};
-/// let tell = |p: Progress| eprintln!("{}: {} of {} pairs", p.phase, p.cells, p.total);
+/// let tell = |p: Progress| eprintln!("{}: {} of {} pairs", p.phase, p.pairs, p.total);
 /// let options = Options { progress: Some(&tell), ..Options::default() };
 /// # let _ = options;
 /// ```
@@ -73,11 +73,11 @@ impl Default for Options<'_> {
 pub struct Progress {
     /// What the run is doing: `range`, `pairs`.
     pub phase: &'static str,
-    /// Cells visited so far in this phase, those of an earlier run included.
-    pub cells: u64,
-    /// Cells of this phase.
+    /// Pairs visited so far in this phase, those of an earlier run included.
+    pub pairs: u64,
+    /// Pairs of this phase.
     pub total: u64,
-    /// Cells that an earlier run visited, from whose checkpoint this one goes on.
+    /// Pairs that an earlier run visited, from whose checkpoint this one goes on.
     pub before: u64,
 }
 

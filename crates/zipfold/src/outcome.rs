@@ -59,7 +59,7 @@ impl Output {
 /// let x = Table::f64(2, 1, vec![0.0, 2.0])?;
 /// let (question, options) = (pairs(&x).fold(zipfold::problem::FoldSpec::Matrix {}), Options::default());
 /// let outcome: Outcome = question.run(&options)?.outcome;
-/// assert_eq!((outcome.cells, outcome.tally.counted, outcome.warnings.len()), (3, 3, 0)); // i <= j
+/// assert_eq!((outcome.pairs, outcome.tally.counted, outcome.warnings.len()), (3, 3, 0)); // i <= j
 /// # Ok::<(), zipfold::Error>(())
 /// ```
 #[must_use]
@@ -70,10 +70,10 @@ pub struct Outcome {
     pub plan: Plan,
     /// By fold.
     pub outputs: Vec<Output>,
-    /// What happened to the cells.
+    /// What happened to the pairs.
     pub tally: Tally,
-    /// Cells of this run.
-    pub cells: u64,
+    /// Pairs of this run.
+    pub pairs: u64,
     /// Those of them that an earlier run visited, from whose checkpoint this one went on.
     pub before: u64,
     /// Seconds of loading and running.

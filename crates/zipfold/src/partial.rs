@@ -14,7 +14,7 @@ use zipfold_io::Presence;
 use zipfold_io::unfinished::{remove_left, sweep};
 use zipfold_plan::Tiling;
 
-const MAGIC: &[u8; 8] = b"ZFPART\x00\x09";
+const MAGIC: &[u8; 8] = b"ZFPART\x00\x0a";
 /// Bytes before the payload.
 const HEAD: usize = 24;
 
@@ -30,13 +30,13 @@ pub struct Partial {
     pub tiling: Option<Tiling>,
     /// Tiles folded so far.
     pub tiles_done: usize,
-    /// Cells visited so far.
-    pub cells: u64,
+    /// Pairs visited so far.
+    pub pairs: u64,
     /// By fold.
     pub states: Vec<State>,
     /// By fold: what hashes of the tiles of a dense result add up to.
     pub sums: Vec<u128>,
-    /// What happened to the cells.
+    /// What happened to the pairs.
     pub tally: Tally,
     /// The problem as JSON, for a merge to finish; of a checkpoint empty.
     pub problem: Vec<u8>,
@@ -53,7 +53,7 @@ impl Partial {
             run: number(),
             tiling: None,
             tiles_done: 0,
-            cells: 0,
+            pairs: 0,
             sums: vec![0; states.len()],
             states,
             tally: Tally::default(),
@@ -79,7 +79,7 @@ impl Partial {
     /// Refuses states that `job` cannot have: a file may hold anything.
     ///
     /// # Errors
-    /// `Input` for states of other folds, rows beyond those there are, or cells that do not add up.
+    /// `Input` for states of other folds, rows beyond those there are, or pairs that do not add up.
     #[doc(hidden)]
     pub fn check(&self, job: &Job, name: &str) -> Result<()> {
         let (n, m) = (job.space.n, job.space.m);
@@ -97,7 +97,7 @@ impl Partial {
                 true
             }
         };
-        if fits && self.tally.seen() == Some(self.cells) && self.states.iter().all(counted) {
+        if fits && self.tally.seen() == Some(self.pairs) && self.states.iter().all(counted) {
             return Ok(());
         }
         Err(

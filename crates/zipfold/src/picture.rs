@@ -67,7 +67,7 @@ fn picture(job: &Job, outcome: &Outcome) -> Result<Picture> {
             let values = column(&answer, Role::Value)?;
             Ok(grid(n, m, &|at| values.get(at)))
         }
-        Fold::Rows(_) | Fold::Quantile(_) => rows(&answer, fold.describe()),
+        Fold::Reduce(_) | Fold::Quantile(_) => rows(&answer, fold.describe()),
         Fold::Nearest(f) => {
             let title = format!("distance of neighbour {}, ascending", f.k);
             let last = values()?
@@ -76,7 +76,7 @@ fn picture(job: &Job, outcome: &Outcome) -> Result<Picture> {
                 .collect();
             Ok(sorted(&title, last))
         }
-        Fold::Select(f) => matches(&answer, f.is_inner()),
+        Fold::Join(f) => matches(&answer, f.is_inner()),
         Fold::Top(_) => Ok(sorted("values of the best pairs, ascending", values()?)),
         Fold::Extremes(_) => Err(none()),
     }

@@ -312,10 +312,10 @@ impl<T: Typed> Places<T> {
     }
 }
 
-/// The places as one unit sees them.
+/// The places as one batch sees them.
 pub(crate) struct UnitPlaces<'a, T: Shared> {
     all: &'a Places<T>,
-    /// For what the unit has found.
+    /// For what the batch has found.
     pub found: Mutex<Vec<Reservation>>,
 }
 

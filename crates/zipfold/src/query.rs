@@ -28,7 +28,7 @@ use zipfold_plan::{Machine, Plan, choose, explain};
 /// let asked = pairs(&x).metric("cityblock").fold(zipfold::problem::FoldSpec::Matrix {});
 /// let options = Options::default();
 /// let query = asked.query(&options);
-/// assert_eq!(query.plan()?.cells, 6); // i <= j
+/// assert_eq!(query.plan()?.pairs, 6); // i <= j
 /// assert!(query.explain()?.text(false).to_string().starts_with("pairs "));
 /// let answer = query.run()?;
 /// let Some(Output::F64(matrix)) = answer.outcome.outputs.first() else { panic!("no matrix") };
@@ -36,7 +36,7 @@ use zipfold_plan::{Machine, Plan, choose, explain};
 /// // The same of a problem and its data, to any target.
 /// let (problem, data) = (answer.problem, zipfold::Data { x, y: None, weights: vec![None] });
 /// let answer = Query::new(&problem, &data, &options).run_to(&Target::Memory)?;
-/// assert_eq!(answer.outcome.cells, 6);
+/// assert_eq!(answer.outcome.pairs, 6);
 /// # Ok::<(), zipfold::Error>(())
 /// ```
 #[must_use = "a question does nothing until it is run"]

@@ -1,6 +1,6 @@
 //! Runs the passes that find the ranges of histograms, before anything is counted.
 
-use crate::device::{Wanted, place};
+use crate::device::{DeviceSelector, place};
 use crate::options::{Options, Progress, Target};
 use crate::outcome::{Outcome, Output};
 use crate::run::run;
@@ -39,9 +39,9 @@ pub struct Ranged<'p> {
 pub struct Found {
     /// The plans, of one run after another.
     pub plans: Vec<Plan>,
-    /// Cells that ranges are of, in all runs.
-    pub cells: u64,
-    /// Cells whose values were computed.
+    /// Pairs that ranges are of, in all runs.
+    pub pairs: u64,
+    /// Pairs whose values were computed.
     pub evaluated: u64,
     /// Seconds.
     pub seconds: f64,
@@ -75,7 +75,7 @@ pub fn find<'p>(problem: &'p Problem, data: &Data, options: &Options<'_>) -> Res
     let start = Instant::now();
     let mut found = Found {
         plans: vec![],
-        cells: 0,
+        pairs: 0,
         evaluated: 0,
         seconds: 0.0,
     };
@@ -83,8 +83,8 @@ pub fn find<'p>(problem: &'p Problem, data: &Data, options: &Options<'_>) -> Res
     let (passes, mut held) = passes(&open, options)?;
     for pass in passes {
         let outcome = run_pass(problem, &pass, options)?;
-        found.cells += outcome.cells;
-        found.evaluated += outcome.cells - outcome.tally.skipped - outcome.tally.settled;
+        found.pairs += outcome.pairs;
+        found.evaluated += outcome.pairs - outcome.tally.skipped - outcome.tally.settled;
         if let Some(Output::State(state)) = outcome.outputs.first() {
             open.learn(&pass.job, state, &mut ends);
         }
@@ -131,7 +131,7 @@ fn passes(open: &OpenAxes, options: &Options<'_>) -> Result<(Vec<Pass>, Option<H
     let machine = zipfold_cpu::detect(options.threads, options.budget.limit());
     let mut held = None;
     let mut on_device = |job: &Job, plan: &Plan| {
-        if options.device != Wanted::Cpu {
+        if options.device != DeviceSelector::Cpu {
             held = Some(place(job, plan.clone(), options)?.1)
                 .filter(|devices| !devices.is_empty())
                 .map(Held);
@@ -159,7 +159,7 @@ fn run_pass(problem: &Problem, pass: &Pass, options: &Options<'_>) -> Result<Out
         stop: options.stop,
         // Devices fold one extreme at a time.
         device: if matches!(pass.job.folds[0], Fold::Extremes(_)) {
-            Wanted::Cpu
+            DeviceSelector::Cpu
         } else {
             options.device
         },

@@ -90,7 +90,7 @@ fn read_input(input: &Input, named: &[String], budget: &Budget) -> Result<Table>
 /// let problem = serde_json::json!({"schema": 1, "x": path, "folds": [{"kind": "condensed"}]});
 /// let problem: Problem = serde_json::from_value(problem).expect("a problem");
 /// let data = read_data(&problem, &Budget::new(1 << 20))?;
-/// assert_eq!(Query::new(&problem, &data, &Options::default()).run()?.outcome.cells, 1);
+/// assert_eq!(Query::new(&problem, &data, &Options::default()).run()?.outcome.pairs, 1);
 /// # std::fs::remove_file(&path).expect("the example's file");
 /// # Ok::<(), zipfold::Error>(())
 /// ```
@@ -130,7 +130,7 @@ pub fn read_data(problem: &Problem, budget: &Budget) -> Result<Data> {
             | FoldSpec::Nearest { .. }
             | FoldSpec::Top(_)
             | FoldSpec::Quantile(_)
-            | FoldSpec::Select { .. } => None,
+            | FoldSpec::Join { .. } => None,
         });
     }
     Ok(Data { x, y, weights: all })
@@ -150,7 +150,7 @@ fn weight_columns(problem: &Problem) -> Vec<String> {
         | FoldSpec::Nearest { .. }
         | FoldSpec::Top(_)
         | FoldSpec::Quantile(_)
-        | FoldSpec::Select { .. } => None,
+        | FoldSpec::Join { .. } => None,
     };
     problem.folds.iter().filter_map(one).collect()
 }
@@ -220,7 +220,7 @@ fn check_rows(
     let by_column = matches!(
         fold,
         FoldSpec::Reduce {
-            along: zipfold_core::fold::rows::Along::Column,
+            axis: zipfold_core::fold::rows::ReduceAxis::Column,
             ..
         }
     );

@@ -1,6 +1,7 @@
-//! The run loop: units of tiles in parallel, partials merged in tile order, progress, checkpoints,
+//! The run loop: batches of tiles in parallel, partials merged in tile order, progress, checkpoints,
 //! the conservation law.
 
+use crate::batches::{Left, Shares, Then, by_devices, in_order};
 use crate::checkpoint::Keeper;
 use crate::identity::Identity;
 use crate::matches;
@@ -9,7 +10,6 @@ pub use crate::outcome::{Outcome, Output};
 use crate::partial::{self, Partial};
 use crate::places::{Place, Places, Run, Typed, UnitPlaces};
 use crate::pool::Workers;
-use crate::units::{Left, Shares, Then, by_devices, in_order};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
@@ -22,7 +22,7 @@ use zipfold_plan::{Executor, Folded, Plan, Stop, Tile};
 use zipfold_plan::{dense_bytes, working_bytes};
 
 /// Bytes of the grids of all histograms: edges as asked for and as compared, and a count for each
-/// cell. Asked for before the edges are made.
+/// pair. Asked for before the edges are made.
 pub(crate) fn grid_bytes(problem: &Problem) -> u64 {
     // More bins than there may be are refused by name when the problem is described.
     let asked = |a: &AxisSpec| a.bins.filter(|bins| *bins <= 100_000_000).unwrap_or(100);
@@ -41,10 +41,10 @@ pub(crate) fn grid_bytes(problem: &Problem) -> u64 {
             let edges = axes
                 .iter()
                 .fold(0u64, |sum, a| sum.saturating_add(bytes(a)));
-            let cells = axes.iter().fold(8u64, |cells, a| {
-                cells.saturating_mul(bins(a).saturating_add(2))
+            let bins = axes.iter().fold(8u64, |room, a| {
+                room.saturating_mul(bins(a).saturating_add(2))
             });
-            edges.saturating_add(cells)
+            edges.saturating_add(bins)
         }
         FoldSpec::Matrix {}
         | FoldSpec::Condensed {}
@@ -52,7 +52,7 @@ pub(crate) fn grid_bytes(problem: &Problem) -> u64 {
         | FoldSpec::Nearest { .. }
         | FoldSpec::Top(_)
         | FoldSpec::Quantile(_)
-        | FoldSpec::Select { .. } => 0,
+        | FoldSpec::Join { .. } => 0,
     };
     problem
         .folds
@@ -135,13 +135,13 @@ fn run_typed<'e, T: Typed>(
         _ => None,
     };
     let resumed = found.is_some();
-    let before = found.as_ref().map_or(0, |earlier| earlier.cells);
+    let before = found.as_ref().map_or(0, |earlier| earlier.pairs);
     let tiles = tiles(job, &plan, options.shard);
     let left = tiles
         .len()
         .saturating_sub(found.as_ref().map_or(0, |earlier| earlier.tiles_done));
-    let units = left.div_ceil(plan.tiles_per_unit.max(1));
-    let (_held, ahead) = reserve(job, &plan, units, target, options)?;
+    let batches = left.div_ceil(plan.tiles_per_batch.max(1));
+    let (_held, ahead) = reserve(job, &plan, batches, target, options)?;
     let tiling = plan.device.as_ref().map(|_| plan.tiling);
     let fresh = || Partial {
         tiling,
@@ -157,9 +157,9 @@ fn run_typed<'e, T: Typed>(
         let name = path.to_string_lossy();
         merged.check(job, &name)?;
         let done = tiles.get(..merged.tiles_done);
-        if done.map(|done| cells(job, done)) != Some(merged.cells) {
+        if done.map(|done| pairs(job, done)) != Some(merged.pairs) {
             return Err(Error::input(
-                "the checkpoint is damaged: its cells are not those of its tiles",
+                "the checkpoint is damaged: its pairs are not those of its tiles",
             )
             .at(name));
         }
@@ -168,7 +168,7 @@ fn run_typed<'e, T: Typed>(
     if resumed {
         workers.install(|| places.recall(job, &tiles[..merged.tiles_done], run, &merged.sums))?;
     }
-    // A unit that ends early would lose what a checkpoint after it keeps.
+    // A batch that ends early would lose what a checkpoint after it keeps.
     let stop = Stop(options.stop.filter(|_| options.checkpoint.is_none()));
     let executor = workers.install(|| load(&plan))?;
     let load_seconds = start.elapsed().as_secs_f64();
@@ -187,8 +187,8 @@ fn run_typed<'e, T: Typed>(
     refuse_nan(job, &merged.tally)?;
     let mut outputs = vec![];
     for (place, mut state) in places.items.into_iter().zip(merged.states) {
-        if let State::Select(select) = &mut state {
-            workers.install(|| matches::sort(select));
+        if let State::Join(join) = &mut state {
+            workers.install(|| matches::sort(join));
         }
         outputs.push(match place {
             Place::Memory(items, _) => T::output(items.into_vec()),
@@ -209,7 +209,7 @@ fn run_typed<'e, T: Typed>(
         plan,
         outputs,
         tally: merged.tally,
-        cells: merged.cells,
+        pairs: merged.pairs,
         before,
         kernel_seconds: start.elapsed().as_secs_f64(),
         load_seconds,
@@ -217,12 +217,12 @@ fn run_typed<'e, T: Typed>(
     })
 }
 
-/// Everything proportional to the data is asked for before work of so many `units` starts.
-/// With it, how many units may be begun before an earlier one is merged.
+/// Everything proportional to the data is asked for before work of so many `batches` starts.
+/// With it, how many batches may be begun before an earlier one is merged.
 fn reserve(
     job: &Job,
     plan: &Plan,
-    units: usize,
+    batches: usize,
     target: &Target,
     options: &Options<'_>,
 ) -> Result<(Vec<Reservation>, usize)> {
@@ -254,22 +254,21 @@ fn reserve(
             _ => held.push(options.budget.reserve(fold.bytes(n, m), "the result")?),
         }
     }
-    // Each unit counts on its own: the merged counts, those of one unit, and of more where there is
+    // Each batch counts on its own: the merged counts, those of one batch, and of more where there is
     // room.
     held.push(options.budget.reserve(
         counters.saturating_mul(2),
-        "the counts, and those of a unit",
+        "the counts, and those of a batch",
     )?);
-    let most = units_ahead(plan).min(units).saturating_sub(1);
+    let most = batches_ahead(plan).min(batches).saturating_sub(1);
     let more = (options.budget.free() / 4 * 3)
         .checked_div(counters)
         .map_or(most, |room| most.min(room as usize));
-    held.push(
-        options
-            .budget
-            .reserve(counters.saturating_mul(more as u64), "the counts of units")?,
-    );
-    let busy = plan.threads.min(units);
+    held.push(options.budget.reserve(
+        counters.saturating_mul(more as u64),
+        "the counts of batches",
+    )?);
+    let busy = plan.threads.min(batches);
     if more + 1 < busy {
         let few = format!("threads at work: {} of {busy}", more + 1);
         options.warnings.add(format!(
@@ -291,7 +290,7 @@ fn tiles(job: &Job, plan: &Plan, shard: Option<(usize, usize)>) -> Vec<Tile> {
     }
 }
 
-fn cells(job: &Job, tiles: &[Tile]) -> u64 {
+fn pairs(job: &Job, tiles: &[Tile]) -> u64 {
     tiles
         .iter()
         .map(|t| job.space.count(&t.rows, &t.cols))
@@ -304,7 +303,7 @@ fn states(job: &Job, plan: &Plan, options: &Options<'_>) -> Vec<State> {
     // the whole.
     let apart = options.shard.is_some() && !plan.prune.is_on();
     let start = |f: &Fold| {
-        if apart && matches!(f, Fold::Rows(_)) {
+        if apart && matches!(f, Fold::Reduce(_)) {
             f.part(&(0..job.space.n))
         } else {
             f.start(job.space.n, job.space.m)
@@ -313,9 +312,9 @@ fn states(job: &Job, plan: &Plan, options: &Options<'_>) -> Vec<State> {
     job.folds.iter().map(start).collect()
 }
 
-/// Units that are worth being begun before an earlier one is merged.
-fn units_ahead(plan: &Plan) -> usize {
-    // Pruned units differ in their work, so that more of them are needed to even it out.
+/// Batches that are worth being begun before an earlier one is merged.
+fn batches_ahead(plan: &Plan) -> usize {
+    // Pruned batches differ in their work, so that more of them are needed to even it out.
     let devices = plan.device.as_ref().map_or(0, |on| on.devices);
     // Blocks begin far behind one another.
     if plan.device.as_ref().is_some_and(OnDevice::is_in_blocks) {
@@ -331,9 +330,9 @@ struct Sweep<'a, T: Typed> {
     tiles: &'a [Tile],
     places: &'a Places<T>,
     options: &'a Options<'a>,
-    /// Units that may be begun before an earlier one is merged.
+    /// Batches that may be begun before an earlier one is merged.
     ahead: usize,
-    /// Ends the work within a unit.
+    /// Ends the work within a batch.
     stop: Stop<'a>,
 }
 
@@ -354,26 +353,26 @@ impl<T: Typed> Sweep<'_, T> {
             options,
             ..
         } = *self;
-        let (total, before) = (cells(job, tiles), merged.cells);
+        let (total, before) = (pairs(job, tiles), merged.pairs);
         let mut growth = Growth::default();
         let stopped = || options.stop.is_some_and(|s| s.load(Ordering::Relaxed));
-        let units: Vec<&[Tile]> = tiles[merged.tiles_done.min(tiles.len())..]
-            .chunks(plan.tiles_per_unit)
+        let batches: Vec<&[Tile]> = tiles[merged.tiles_done.min(tiles.len())..]
+            .chunks(plan.tiles_per_batch)
             .collect();
-        let work = |unit: usize| -> Result<_> {
+        let work = |batch: usize| -> Result<_> {
             let sink = UnitPlaces::new(places);
-            Ok((executor.run(units[unit], &sink, self.stop)?, sink.found))
+            Ok((executor.run(batches[batch], &sink, self.stop)?, sink.found))
         };
-        let mut take = |unit: usize, result: Result<Done>| -> Result<Then> {
+        let mut take = |batch: usize, result: Result<Done>| -> Result<Then> {
             let (state, found) = result?;
-            merge_unit(job, &mut merged, state, executor.order());
+            merge_batch(job, &mut merged, state, executor.order());
             growth.cover(&merged, found.into_inner().unwrap_or_default(), options)?;
-            merged.tiles_done += units[unit].len();
-            merged.cells += cells(job, units[unit]);
+            merged.tiles_done += batches[batch].len();
+            merged.pairs += pairs(job, batches[batch]);
             if let Some(progress) = options.progress {
                 progress(Progress {
                     phase: "pairs",
-                    cells: merged.cells,
+                    pairs: merged.pairs,
                     total,
                     before,
                 });
@@ -386,19 +385,19 @@ impl<T: Typed> Sweep<'_, T> {
             done: BTreeMap::new(),
         };
         if executor.devices() > 0 && !stopped() {
-            let take = |unit, result| workers.install(|| take(unit, result));
-            left = self.on_devices(executor, &units, take)?;
+            let take = |batch, result| workers.install(|| take(batch, result));
+            left = self.on_devices(executor, &batches, take)?;
         }
         if !stopped() {
             let done = Mutex::new(left.done);
-            let work = |unit: usize| {
+            let work = |batch: usize| {
                 let done = done
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
-                    .remove(&unit);
-                done.unwrap_or_else(|| work(unit))
+                    .remove(&batch);
+                done.unwrap_or_else(|| work(batch))
             };
-            in_order(workers, left.next..units.len(), self.ahead, work, take)?;
+            in_order(workers, left.next..batches.len(), self.ahead, work, take)?;
         }
         if merged.tiles_done < tiles.len() {
             return Err(workers.install(|| self.interrupted(keeper, &mut merged)));
@@ -419,44 +418,47 @@ impl<T: Typed> Sweep<'_, T> {
         };
         Error::new(Blame::Interrupted, words)
     }
-    /// Has devices take `units`. Each has a thread that waits for it, while this one merges. What
+    /// Has devices take `batches`. Each has a thread that waits for it, while this one merges. What
     /// devices that are lost leave is the host's.
     fn on_devices(
         &self,
         executor: &dyn Executor,
-        units: &[&[Tile]],
+        batches: &[&[Tile]],
         take: impl FnMut(usize, Result<Done>) -> Result<Then> + Send,
     ) -> Result<Left<Result<Done>>> {
-        let work = |device: usize, unit: usize| {
+        let work = |device: usize, batch: usize| {
             let sink = UnitPlaces::new(self.places);
             let folded = executor
-                .run_on(device, units[unit], &sink, self.stop)
+                .run_on(device, batches[batch], &sink, self.stop)
                 .transpose()?;
             Some(folded.map(|folded| (folded, sink.found)))
         };
         let blocks = Blocks::new(self.job, self.plan);
         let shares = blocks.as_ref().map(|blocks| Shares {
-            owners: units.iter().map(|unit| blocks.owner(&unit[0])).collect(),
+            owners: batches
+                .iter()
+                .map(|batch| blocks.owner(&batch[0]))
+                .collect(),
             neighbours: (0..executor.devices())
                 .map(|device| blocks.neighbour(device))
                 .collect(),
         });
-        let (devices, all) = (executor.devices(), 0..units.len());
+        let (devices, all) = (executor.devices(), 0..batches.len());
         by_devices(devices, (all, shares), self.ahead, work, take)
     }
 }
 
-/// What a unit gives, with what it has reserved.
+/// What a batch gives, with what it has reserved.
 type Done = (Folded, Mutex<Vec<Reservation>>);
 
-fn merge_unit(job: &Job, merged: &mut Partial, unit: Folded, order: Option<&[u32]>) {
-    for ((fold, into), from) in job.folds.iter().zip(&mut merged.states).zip(unit.states) {
+fn merge_batch(job: &Job, merged: &mut Partial, batch: Folded, order: Option<&[u32]>) {
+    for ((fold, into), from) in job.folds.iter().zip(&mut merged.states).zip(batch.states) {
         match order {
             Some(order) => fold.merge_sorted(into, from, order),
             None => fold.merge(into, from),
         }
     }
-    merged.tally.merge(&unit.tally);
+    merged.tally.merge(&batch.tally);
 }
 
 /// Reservations for results whose size nobody knows before.
@@ -467,7 +469,7 @@ struct Growth {
 }
 
 impl Growth {
-    /// Holds as much as `merged` takes: what the unit that was merged has reserved, and more or
+    /// Holds as much as `merged` takes: what the batch that was merged has reserved, and more or
     /// less.
     fn cover(
         &mut self,
@@ -476,11 +478,7 @@ impl Growth {
         options: &Options<'_>,
     ) -> Result<()> {
         let one = |s: &State| {
-            if let State::Select(s) = s {
-                s.bytes()
-            } else {
-                0
-            }
+            if let State::Join(s) = s { s.bytes() } else { 0 }
         };
         let now: u64 = merged.states.iter().map(one).sum();
         self.bytes += found.iter().map(Reservation::bytes).sum::<u64>();
@@ -503,10 +501,10 @@ impl Growth {
 /// Every cell of the run was counted or skipped, and every counted pair is in a histogram's grid.
 fn conservation(job: &Job, merged: &Partial) -> Result<()> {
     let seen = merged.tally.counted + merged.tally.far + merged.tally.nan;
-    if seen != merged.cells {
+    if seen != merged.pairs {
         let what = format!(
             "{} pairs visited, {seen} counted, beyond the cut-off or NaN",
-            merged.cells
+            merged.pairs
         );
         return Err(Error::internal(what));
     }

@@ -23,7 +23,7 @@ pub fn part(problem: &Problem, outcome: &Outcome, shard: (usize, usize)) -> Resu
         .identity
         .ok_or_else(|| Error::internal("a share that was run as a whole"))?;
     Ok(Partial {
-        cells: outcome.cells,
+        pairs: outcome.pairs,
         tally: outcome.tally,
         problem: serde_json::to_vec(problem).map_err(|e| Error::internal(e.to_string()))?,
         shard: Some(shard),
@@ -88,8 +88,8 @@ pub fn merge<'a>(
         merged.tally.merge(&part.tally);
     }
     for state in &mut merged.states {
-        if let State::Select(select) = state {
-            crate::pool::within(plan.threads, || crate::matches::sort(select))?;
+        if let State::Join(join) = state {
+            crate::pool::within(plan.threads, || crate::matches::sort(join))?;
         }
     }
     let outputs = merged.states.into_iter().map(Output::State).collect();
@@ -97,7 +97,7 @@ pub fn merge<'a>(
         plan,
         outputs,
         tally: merged.tally,
-        cells: size,
+        pairs: size,
         before: 0,
         kernel_seconds: 0.0,
         load_seconds: 0.0,
@@ -135,14 +135,14 @@ fn check_answer(job: &Job, own: &Identity, parts: &[(String, Partial)]) -> Resul
         part.check(job, name)?;
     }
     let size = job.space.size()?;
-    let cells = parts
+    let pairs = parts
         .iter()
-        .try_fold(0u64, |sum, (_, part)| sum.checked_add(part.cells));
-    if cells == Some(size) {
+        .try_fold(0u64, |sum, (_, part)| sum.checked_add(part.pairs));
+    if pairs == Some(size) {
         return Ok(());
     }
     let e = Error::input(format!(
-        "the shares do not hold the {size} cells of the space"
+        "the shares do not hold the {size} pairs of the space"
     ));
     Err(e.remedy("run the shares again on the same inputs"))
 }

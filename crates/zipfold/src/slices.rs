@@ -1,8 +1,8 @@
 //! Slices of a network as tiles: as many at a time as the memory holds, added in their order, kept
 //! in a checkpoint meanwhile.
 
+use crate::batches::{Then, by_devices};
 use crate::partial::{is_there, keep, read_sealed};
-use crate::units::{Then, by_devices};
 use crate::warnings::Warnings;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Networks with joins on a device against the host alone.
 
 use zipfold::Overrides;
-use zipfold::devices::{Runtime, Wanted, Which};
+use zipfold::devices::{DeviceSelector, Runtime, Which};
 use zipfold::network::{Inferred, Settings, infer};
 use zipfold_core::factor::{Answer, Evidence, Factor, Kind, Network, Task};
 use zipfold_core::{Precision, Random};
@@ -83,7 +83,7 @@ fn compare(got: &Answer, want: &Answer, within: f64, what: &str) {
 fn every_task_has_the_answer_of_the_host() {
     let mut random = Random::new(4);
     let host = Settings {
-        device: Wanted::Cpu,
+        device: DeviceSelector::Cpu,
         ..Settings::default()
     };
     let mut joined = 0;
@@ -108,7 +108,7 @@ fn every_task_has_the_answer_of_the_host() {
                     ..host.clone()
                 };
                 let beside = Settings {
-                    device: Wanted::Devices(Runtime::OpenCl, Which::only(0)),
+                    device: DeviceSelector::Devices(Runtime::OpenCl, Which::only(0)),
                     ..host.clone()
                 };
                 let want = ask(&network, &task, &[], &host);
@@ -161,13 +161,13 @@ fn slices_on_a_device_have_the_answer_of_the_host() {
     let network = torus(8);
     for task in [Task::Pr, Task::Mar] {
         let host = Settings {
-            device: Wanted::Cpu,
+            device: DeviceSelector::Cpu,
             ..Settings::default()
         };
         let want = ask(&network, &task, &[], &host);
         let memory = want.peak_bytes * 3 / 4;
         let beside = Settings {
-            device: Wanted::Devices(Runtime::OpenCl, Which::only(0)),
+            device: DeviceSelector::Devices(Runtime::OpenCl, Which::only(0)),
             memory,
             ..host
         };
@@ -212,7 +212,7 @@ fn several_devices_share_out_slices_and_change_no_bit() {
     }
     let network = torus(6);
     let host = Settings {
-        device: Wanted::Cpu,
+        device: DeviceSelector::Cpu,
         ..Settings::default()
     };
     let cut = ("product.slices", "8");
@@ -229,7 +229,7 @@ fn several_devices_share_out_slices_and_change_no_bit() {
         let want = ask(&network, &task, &[cut], &host);
         assert_eq!(want.plan.whole().map(|plan| plan.slices()), Some(8));
         let on = |devices: &str| Settings {
-            device: Wanted::parse(devices).unwrap(),
+            device: DeviceSelector::parse(devices).unwrap(),
             ..host.clone()
         };
         let one = ask(&network, &task, &[cut, all], &on("opencl:0"));
@@ -247,8 +247,8 @@ fn several_devices_share_out_slices_and_change_no_bit() {
                 let lost = [
                     cut,
                     all,
-                    ("device.faulty", faulty),
-                    ("device.launches", launches),
+                    ("fault.devices", faulty),
+                    ("fault.launches", launches),
                 ];
                 let got = ask(&network, &task, &lost, &on(devices));
                 compare(
@@ -269,7 +269,7 @@ fn several_devices_share_out_slices_and_change_no_bit() {
 fn a_device_that_fails_or_is_full_leaves_its_joins_to_the_host() {
     let mut random = Random::new(5);
     let host = Settings {
-        device: Wanted::Cpu,
+        device: DeviceSelector::Cpu,
         ..Settings::default()
     };
     // One that simplification does not settle.
@@ -283,7 +283,7 @@ fn a_device_that_fails_or_is_full_leaves_its_joins_to_the_host() {
         .find(joined)
         .unwrap();
     let beside = Settings {
-        device: Wanted::Devices(Runtime::OpenCl, Which::only(0)),
+        device: DeviceSelector::Devices(Runtime::OpenCl, Which::only(0)),
         ..host.clone()
     };
     for task in [Task::Pr, Task::Mar, Task::Map] {
@@ -292,7 +292,7 @@ fn a_device_that_fails_or_is_full_leaves_its_joins_to_the_host() {
             let got = ask(
                 &network,
                 &task,
-                &[("product.joins", "all"), ("device.launches", launches)],
+                &[("product.joins", "all"), ("fault.launches", launches)],
                 &beside,
             );
             compare(

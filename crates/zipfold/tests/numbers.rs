@@ -58,7 +58,7 @@ fn problem(numbers: &[f64]) -> Problem {
         mean: false,
     };
     let mut asked = pairs(&x).periodic(numbers).fold(fold).problem().clone();
-    asked.near = Some(numbers[2]);
+    asked.cutoff = Some(numbers[2]);
     asked
         .pair
         .params
@@ -76,8 +76,8 @@ fn bits(p: &Problem) -> Vec<u64> {
     };
     let mut all: Vec<f64> = axes[0].edges.clone().unwrap();
     all.extend(axes[0].range.unwrap());
-    all.extend(p.near);
-    all.extend(p.cell.clone().unwrap());
+    all.extend(p.cutoff);
+    all.extend(p.periodic_box.clone().unwrap());
     for param in p.pair.params.values() {
         match param {
             Param::Number(v) => all.push(*v),
@@ -119,9 +119,9 @@ fn numbers_keep_their_bits_in_toml() {
         let read: Problem = toml::from_str(&toml::to_string(&asked).unwrap()).unwrap();
         assert_eq!(bits(&read), bits(&asked));
     }
-    let plain = "schema = 1\nx = { name = \"x\" }\nnear = inf\n[[folds]]\nkind = \"matrix\"\n";
+    let plain = "schema = 1\nx = { name = \"x\" }\ncutoff = inf\n[[folds]]\nkind = \"matrix\"\n";
     assert_eq!(
-        toml::from_str::<Problem>(plain).unwrap().near,
+        toml::from_str::<Problem>(plain).unwrap().cutoff,
         Some(f64::INFINITY)
     );
 }
@@ -130,7 +130,7 @@ fn numbers_keep_their_bits_in_toml() {
 fn other_texts_are_no_numbers() {
     for text in ["\"many\"", "true", "\"1.5\"", "[1]"] {
         let json =
-            format!("{{\"schema\":1,\"x\":{{\"name\":\"x\"}},\"near\":{text},\"folds\":[]}}");
+            format!("{{\"schema\":1,\"x\":{{\"name\":\"x\"}},\"cutoff\":{text},\"folds\":[]}}");
         let e = serde_json::from_str::<Problem>(&json)
             .unwrap_err()
             .to_string();

@@ -20,7 +20,7 @@ const TYPES: [&str; 4] = ["struct", "enum", "trait", "union"];
 const LEFT: &[(&str, [usize; 2])] = &[
     ("crates/cli", [0, 1]),
     ("crates/core", [6, 3]),
-    ("crates/cpu", [2, 27]),
+    ("crates/cpu", [2, 26]),
     ("crates/gpu", [1, 5]),
     ("crates/io", [0, 6]),
     ("crates/plan", [3, 2]),

@@ -67,7 +67,7 @@ const LEFT_OF_NODES: &[(&str, usize)] = &[
     ("crates/cpu/src/pairs/program.rs", 4),
     ("crates/cpu/src/pairs/prune/tree.rs", 1),
     ("crates/gpu/src/emit/pair.rs", 7),
-    ("crates/gpu/src/emit/select.rs", 2),
+    ("crates/gpu/src/emit/join.rs", 2),
     ("crates/plan/src/cost/formula.rs", 1),
     ("crates/plan/src/device.rs", 1),
     ("crates/plan/src/device/rounding.rs", 6),
@@ -213,27 +213,29 @@ mod tests {
     #[test]
     fn catch_all_arms_over_folds_are_found() {
         assert_eq!(
-            lines("fn a(f: &Fold) {\n match f {\n Fold::Rows(_) => 1,\n _ => 2,\n };\n}"),
+            lines("fn a(f: &Fold) {\n match f {\n Fold::Reduce(_) => 1,\n _ => 2,\n };\n}"),
             [2]
         );
         assert_eq!(
-            lines("match (f, s) {\n (Fold::Rows(f), S::A(s)) => { x }\n (fold, state) => y,\n}"),
+            lines("match (f, s) {\n (Fold::Reduce(f), S::A(s)) => { x }\n (fold, state) => y,\n}"),
             [1]
         );
         assert_eq!(
-            lines("match f { Fold::Rows(f) => match g { _ => 1 }.abs(), other if is(other) => 3 }"),
+            lines(
+                "match f { Fold::Reduce(f) => match g { _ => 1 }.abs(), other if is(other) => 3 }"
+            ),
             [1]
         );
         assert_eq!(
-            lines("match f { Fold::Rows(f) => g.map(|v| (v, 1)), Fold::Dense(_) => 3 }"),
+            lines("match f { Fold::Reduce(f) => g.map(|v| (v, 1)), Fold::Dense(_) => 3 }"),
             NONE
         );
         assert_eq!(
-            lines("match g { A => Fold::Rows(f), _ => Fold::Dense(d) }"),
+            lines("match g { A => Fold::Reduce(f), _ => Fold::Dense(d) }"),
             NONE
         );
         assert_eq!(lines("match f { Unfold::Rows(f) => 1, _ => 2 }"), NONE);
-        assert_eq!(lines("// match f { Fold::Rows(f) => 1, _ => 2 }"), NONE);
+        assert_eq!(lines("// match f { Fold::Reduce(f) => 1, _ => 2 }"), NONE);
         assert_eq!(
             lines("#[cfg(test)]\nmod tests {\n fn a() { match f { Fold::A => 1, _ => 2 } }\n}"),
             NONE

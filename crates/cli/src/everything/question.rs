@@ -6,10 +6,10 @@ use zipfold::internals::core::pair::named::RowValues;
 use zipfold::internals::core::random::SplitMix;
 use zipfold::internals::describe;
 use zipfold::pairs;
-use zipfold::problem::Along;
 use zipfold::problem::Domain;
+use zipfold::problem::ReduceAxis;
 use zipfold::problem::{AxisSpec, FoldSpec, Input, NanPolicy};
-use zipfold::problem::{Closed, RowOp, SelectKind};
+use zipfold::problem::{Closed, JoinKind, ReduceOp};
 use zipfold::{Data, Error, Problem, Result, Table};
 
 /// What a case asks.
@@ -107,7 +107,7 @@ pub(super) fn asked(
         question.formula(value)
     };
     if levels.text(case, SIDES) == "no-diagonal" {
-        question = question.cells(Domain::Ordered);
+        question = question.domain(Domain::Ordered);
     }
     question = match levels.text(case, BOX) {
         "none" => question,
@@ -121,7 +121,7 @@ pub(super) fn asked(
         .clone();
     problem.nan = NanPolicy::Propagate;
     if !fold.starts_with("histogram") && levels.text(case, RANGE) == "short" {
-        problem.near = Some(0.2 * (dim as f64).sqrt());
+        problem.cutoff = Some(0.2 * (dim as f64).sqrt());
     }
     let wide = if weights == "several" { 5 } else { 1 };
     let mut numbers = SplitMix::new(3);
@@ -151,7 +151,7 @@ pub(super) fn asked(
 pub(super) fn of_two(mut asked: Asked) -> Asked {
     asked.data.y = Some(asked.data.x.clone());
     asked.problem.y = Some(Input::named("y"));
-    asked.problem.cells = None;
+    asked.problem.domain = None;
     asked
 }
 
@@ -170,20 +170,20 @@ fn spec(
         tenth: 0.1,
     });
     let limit = ends.tenth;
-    let reduce = |op, along| FoldSpec::Reduce {
+    let reduce = |op, axis| FoldSpec::Reduce {
         op,
-        along,
+        axis,
         weights: weights.clone(),
     };
-    let by_row = |op| reduce(op, Along::Row);
+    let by_row = |op| reduce(op, ReduceAxis::Row);
     let nearest = |k, largest| FoldSpec::Nearest {
         k,
         largest: Some(largest),
     };
-    let select = |value, kept, join| FoldSpec::Select {
+    let join = |value, kept, kind| FoldSpec::Join {
         predicate: format!("{value} < {limit:e}"),
         value: kept,
-        join,
+        kind,
     };
     let range = match levels.text(case, RANGE) {
         "whole" => Some(ends.all),
@@ -223,24 +223,24 @@ fn spec(
     Ok(match levels.text(case, FOLD) {
         "matrix" => FoldSpec::Matrix {},
         "condensed" => FoldSpec::Condensed {},
-        "sum" => by_row(RowOp::Sum),
-        "mean" => by_row(RowOp::Mean),
-        "sum-columns" => reduce(RowOp::Sum, Along::Column),
-        "sum-all" => reduce(RowOp::Sum, Along::All),
-        "logsumexp" => by_row(RowOp::Logsumexp),
-        "softmax" => by_row(RowOp::Softmax),
-        "min" => by_row(RowOp::Min),
-        "max" => by_row(RowOp::Max),
-        "argmin" => by_row(RowOp::Argmin),
-        "count" => by_row(RowOp::Count),
-        "min-all" => reduce(RowOp::Min, Along::All),
+        "sum" => by_row(ReduceOp::Sum),
+        "mean" => by_row(ReduceOp::Mean),
+        "sum-columns" => reduce(ReduceOp::Sum, ReduceAxis::Column),
+        "sum-all" => reduce(ReduceOp::Sum, ReduceAxis::All),
+        "logsumexp" => by_row(ReduceOp::Logsumexp),
+        "softmax" => by_row(ReduceOp::Softmax),
+        "min" => by_row(ReduceOp::Min),
+        "max" => by_row(ReduceOp::Max),
+        "argmin" => by_row(ReduceOp::Argmin),
+        "count" => by_row(ReduceOp::Count),
+        "min-all" => reduce(ReduceOp::Min, ReduceAxis::All),
         "farthest-10" => nearest(10, true),
         "histogram-uneven" => histogram(vec![uneven()], false),
         "histogram-means" => histogram(vec![uniform(100)], true),
         "histogram-two-axes" => histogram(vec![uniform(100), second()], false),
-        "select" => select(&value, None, SelectKind::Inner),
-        "select-values" => select(&value, Some(value.clone()), SelectKind::Inner),
-        "semi" => select(&value, None, SelectKind::Semi),
+        "join" => join(&value, None, JoinKind::Inner),
+        "join-values" => join(&value, Some(value.clone()), JoinKind::Inner),
+        "semi" => join(&value, None, JoinKind::Semi),
         other => match other.split_once('-') {
             Some(("nearest", k)) => nearest(k.parse().unwrap_or(1), false),
             Some(("histogram", bins)) => histogram(vec![uniform(bins.parse().unwrap_or(1))], false),

@@ -11,7 +11,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Slow instructions and small tiles, so that there are many moments.
-pub(crate) const SLOWLY: &str = "--threads 2 --set isa=scalar --set family=vm --set tile.rows=128 --set tile.cols=256 --set unit=1";
+pub(crate) const SLOWLY: &str = "--threads 2 --set isa=scalar --set family=vm --set tile.rows=128 --set tile.cols=256 --set batch=1";
 
 /// Marsaglia's xorshift: moments need no better numbers.
 pub(crate) struct Random(pub u64);
@@ -187,11 +187,11 @@ pub(crate) struct Form {
 pub(crate) const PROBLEMS: [(&str, &str); 2] = [
     (
         "dense.toml",
-        "schema = 1\nx = { name = 'a.csv' }\ncells = 'triangle'\nfolds = [{ kind = 'matrix' }, { kind = 'condensed' }, { kind = 'reduce', op = 'sum' }]\n",
+        "schema = 1\nx = { name = 'a.csv' }\ndomain = 'triangle'\nfolds = [{ kind = 'matrix' }, { kind = 'condensed' }, { kind = 'reduce', op = 'sum' }]\n",
     ),
     (
         "counts.toml",
-        "schema = 1\nx = { name = 'w.csv' }\nfolds = [{ kind = 'histogram', axes = [{ bins = 9, range = [0.0, 2.0] }], weights = 'w', mean = true }, { kind = 'nearest', k = 2 }, { kind = 'select', predicate = 'euclidean(x, y) < 0.1' }]\n",
+        "schema = 1\nx = { name = 'w.csv' }\nfolds = [{ kind = 'histogram', axes = [{ bins = 9, range = [0.0, 2.0] }], weights = 'w', mean = true }, { kind = 'nearest', k = 2 }, { kind = 'join', where = 'euclidean(x, y) < 0.1' }]\n",
     ),
 ];
 

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::fold::roots::add_root;
 use crate::opt::Opt;
 use crate::pair::named;
-use crate::pair::tree::{Binary, Formula, Id, Node, Reduce, Side};
+use crate::pair::tree::{Binary, ComponentReduce, Formula, Id, Node, Side};
 use crate::pair::{Scope, parse};
 use crate::problem::{FoldSpec, Problem};
 
@@ -29,7 +29,7 @@ pub(super) fn named_pair(problem: &Problem) -> Result<Option<&'static named::Nam
         && problem
             .folds
             .iter()
-            .all(|f| matches!(f, FoldSpec::Select { .. }));
+            .all(|f| matches!(f, FoldSpec::Join { .. }));
     if spec.formula.is_some() || predicate_only {
         return Ok(None);
     }
@@ -61,9 +61,9 @@ pub(crate) fn pair_formula(
 ///
 /// # Errors
 /// `Request` for a cut-off that is no number above 0.
-pub(crate) fn near_root(formula: &mut Formula, near: f64) -> Result<usize> {
-    if near.is_nan() || near <= 0.0 {
-        return Err(Error::request(format!("a cut-off of {near}"))
+pub(crate) fn cutoff_root(formula: &mut Formula, cutoff: f64) -> Result<usize> {
+    if cutoff.is_nan() || cutoff <= 0.0 {
+        return Err(Error::request(format!("a cut-off of {cutoff}"))
             .at(Opt::Cutoff)
             .limit("a number above 0"));
     }
@@ -74,17 +74,17 @@ pub(crate) fn near_root(formula: &mut Formula, near: f64) -> Result<usize> {
     // `binary` makes this the node δ, so the cut-off is by the minimum image in a box.
     let gap = formula.binary(Binary::Sub, x, y)?;
     let square = formula.binary(Binary::Mul, gap, gap)?;
-    let total = formula.reduce(Reduce::Sum, square)?;
+    let total = formula.reduce(ComponentReduce::Sum, square)?;
     Ok(add_root(formula, total))
 }
 
-/// Checks that a box of `cell` dimensions fits the rows and changes something: a box that no
+/// Checks that a box of `dims` dimensions fits the rows and changes something: a box that no
 /// difference uses is probably a mistake.
 ///
 /// # Errors
 /// `Request` where it does not.
-pub(crate) fn check_cell(cell: Option<usize>, formula: &Formula, data: &Data) -> Result<()> {
-    let Some(dims) = cell else { return Ok(()) };
+pub(crate) fn check_box(dims: Option<usize>, formula: &Formula, data: &Data) -> Result<()> {
+    let Some(dims) = dims else { return Ok(()) };
     if data.x.cols() != dims {
         let what = format!(
             "a box of {dims} dimensions over rows of {} components",

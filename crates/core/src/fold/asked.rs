@@ -3,8 +3,8 @@
 
 use super::axes::USUAL_BINS;
 use super::roots::Roots;
-use super::rows::Along;
-use super::{Dense, Fold, Histogram, Nearest, RowFold, Select};
+use super::rows::ReduceAxis;
+use super::{Dense, Fold, Histogram, Join, Nearest, Reduce};
 use crate::error::Result;
 use crate::problem::{AxisSpec, FoldSpec};
 
@@ -37,8 +37,8 @@ impl FoldSpec {
                 ..plain
             },
             // Weights belong to the rows that are folded away; of a histogram a pair has both.
-            FoldSpec::Reduce { along, .. } => Wants {
-                weights: [*along == Along::Column, *along != Along::Column],
+            FoldSpec::Reduce { axis, .. } => Wants {
+                weights: [*axis == ReduceAxis::Column, *axis != ReduceAxis::Column],
                 ..plain
             },
             FoldSpec::Histogram { axes, .. } => {
@@ -53,7 +53,7 @@ impl FoldSpec {
                     parts: axes.iter().map(size).fold(0, usize::saturating_add),
                 }
             }
-            FoldSpec::Select {
+            FoldSpec::Join {
                 predicate, value, ..
             } => Wants {
                 formulas: std::iter::once(&predicate[..])
@@ -67,7 +67,7 @@ impl FoldSpec {
     pub fn numbers(&self, n: usize, m: usize) -> f64 {
         let (n, m) = (n as f64, m as f64);
         match self {
-            FoldSpec::Matrix {} | FoldSpec::Condensed {} | FoldSpec::Select { .. } => n * m,
+            FoldSpec::Matrix {} | FoldSpec::Condensed {} | FoldSpec::Join { .. } => n * m,
             FoldSpec::Reduce { .. } => n.max(m),
             FoldSpec::Nearest { k, .. } => n * *k as f64,
             FoldSpec::Top(spec) => (spec.k as f64).min(n * m),
@@ -89,18 +89,18 @@ impl FoldSpec {
         Ok(match self {
             FoldSpec::Matrix {} => Fold::Dense(Dense::asked(false, roots)?),
             FoldSpec::Condensed {} => Fold::Dense(Dense::asked(true, roots)?),
-            FoldSpec::Reduce { op, along, .. } => Fold::Rows(RowFold::asked(*op, *along, roots)?),
+            FoldSpec::Reduce { op, axis, .. } => Fold::Reduce(Reduce::asked(*op, *axis, roots)?),
             FoldSpec::Nearest { k, largest } => Fold::Nearest(Nearest::asked(*k, *largest, roots)?),
             FoldSpec::Top(spec) => Fold::Top(spec.fold(roots)?),
             FoldSpec::Quantile(spec) => Fold::Quantile(spec.fold(roots)?),
             FoldSpec::Histogram {
                 axes, closed, mean, ..
             } => Fold::Histogram(Histogram::asked(axes, *closed, *mean, roots)?),
-            FoldSpec::Select {
+            FoldSpec::Join {
                 predicate,
                 value,
-                join,
-            } => Fold::Select(Select::asked(predicate, value.as_deref(), *join, roots)?),
+                kind,
+            } => Fold::Join(Join::asked(predicate, value.as_deref(), *kind, roots)?),
         })
     }
 }

@@ -91,7 +91,7 @@ pub trait Known {
 
 /// A fold whose answer has the same bits in any order of pairs, for which bounds may settle pairs.
 pub trait Bounded: Accumulate {
-    /// Returns the state of a unit of work before any value, where rows are sorted.
+    /// Returns the state of a batch before any value, where rows are sorted.
     fn sorted_part(&self, rows: &Range<usize>) -> Self::State {
         self.part(rows)
     }
@@ -133,7 +133,7 @@ pub trait Bounded: Accumulate {
         f64::NAN
     }
     /// Takes so many pairs that are settled as `whole`, whatever their rows.
-    fn settle_cells(&self, _state: &mut Self::State, _whole: Whole, _cells: u64) {}
+    fn settle_count(&self, _state: &mut Self::State, _whole: Whole, _cells: u64) {}
     /// Whether [`Self::settle_pairs`] must hear of pairs that are settled as `whole`.
     fn owes_pairs(&self, _whole: Whole) -> bool {
         false

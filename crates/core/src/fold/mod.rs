@@ -6,7 +6,7 @@
 //! registers it and makes the enums [`Fold`] and [`State`]; no other code has to know every fold.
 //!
 //! ```text
-//! fold.part(rows)  →  state of a unit of work        fold.absorb(state, line, …)   one line at a time
+//! fold.part(rows)  →  state of a batch        fold.absorb(state, line, …)   one line at a time
 //! fold.settle(…)   →  rows that are complete          fold.merge(into, from)        in the order of tiles
 //! fold.columns(…)  →  the answer
 //! ```
@@ -23,6 +23,7 @@ pub mod dense;
 pub mod extremes;
 mod finder;
 pub mod histogram;
+pub mod join;
 mod line;
 pub mod nearest;
 mod quantile;
@@ -31,7 +32,6 @@ pub mod roots;
 pub mod rows;
 pub mod runs;
 pub mod scale;
-pub mod select;
 pub mod sparse;
 pub mod top;
 mod weights;
@@ -52,13 +52,13 @@ pub use dense::{Dense, Written};
 pub use extremes::{Extremes, ExtremesState};
 pub use finder::table_bytes;
 pub use histogram::{Axis, Closed, Histogram, HistogramState};
+pub use join::{Join, JoinKind, JoinState};
 pub use line::{Lent, Line, ValuedPair};
 pub use nearest::{Nearest, NearestState};
 pub use quantile::{Quantile, QuantileSpec, QuantileState};
-pub use rows::{RowFold, RowOp, RowPiece, RowState};
+pub use rows::{Reduce, ReduceOp, ReduceState, RowPiece};
 pub use runs::{Run, Value};
 pub use scale::Scale;
-pub use select::{Select, SelectKind, SelectState};
 pub use sparse::{OtherRows, SparseRow};
 pub use top::{Top, TopSpec, TopState};
 
@@ -88,10 +88,10 @@ pub struct Traits {
     /// A row can be finished only when all its values are there: tiles are as wide as the rows of y
     /// are many.
     pub whole_rows: bool,
-    /// The state has the same size for any part of the domain, so fewer and larger units are
+    /// The state has the same size for any part of the domain, so fewer and larger batches are
     /// better.
     pub fixed_size: bool,
-    /// Each result belongs to one row of x or of y. Then all cells of one input give the answer
+    /// Each result belongs to one row of x or of y. Then all pairs of one input give the answer
     /// that half of them gives, and the engine may choose.
     pub by_side: bool,
     /// Operations per value, which `explain` adds to those of the formula.
@@ -108,7 +108,7 @@ pub trait Accumulate: Debug {
 
     /// Returns what planner and engines need to know.
     fn traits(&self) -> Traits;
-    /// Returns the cells of one input that the fold visits if the problem does not say; `symmetric`
+    /// Returns the pairs of one input that the fold visits if the problem does not say; `symmetric`
     /// says that half of them represent all.
     fn domain(&self, symmetric: bool) -> Domain;
     /// Returns whether `test` is true for one of the roots whose values the fold takes.
@@ -116,7 +116,7 @@ pub trait Accumulate: Debug {
     /// Returns the state before any value, for `n` × `m` rows: the neutral element of
     /// [`Self::merge`].
     fn start(&self, n: usize, m: usize) -> Self::State;
-    /// Returns the state of a unit of work before any value. Only rows in `rows` are credited, so
+    /// Returns the state of a batch before any value. Only rows in `rows` are credited, so
     /// states by row are as long as that and remember where they begin.
     fn part(&self, rows: &Range<usize>) -> Self::State;
     /// Returns the bytes of the state for `n` × `m` rows, which are reserved before the run. If the
@@ -210,7 +210,7 @@ macro_rules! folds {
             pub fn traits(&self) -> Traits {
                 match self { $(Fold::$name(f) => f.traits(),)+ }
             }
-            /// The cells of one input that the fold visits where nobody says which.
+            /// The pairs of one input that the fold visits where nobody says which.
             pub fn domain(&self, symmetric: bool) -> Domain {
                 match self { $(Fold::$name(f) => f.domain(symmetric),)+ }
             }
@@ -222,7 +222,7 @@ macro_rules! folds {
             pub fn start(&self, n: usize, m: usize) -> State {
                 match self { $(Fold::$name(f) => State::$name(f.start(n, m)),)+ }
             }
-            /// The state of a unit of work before any value: only rows in `rows` are credited.
+            /// The state of a batch before any value: only rows in `rows` are credited.
             pub fn part(&self, rows: &Range<usize>) -> State {
                 match self { $(Fold::$name(f) => State::$name(f.part(rows)),)+ }
             }
@@ -308,14 +308,14 @@ macro_rules! folds {
             pub(crate) fn weigh(self, weights: &[Table; 2], rows: [usize; 2]) -> Result<Self> {
                 Ok(match self { $(Fold::$name(f) => Fold::$name(f.weigh(weights, rows)?),)+ })
             }
-            /// Whether half of the cells are the faster way where a value takes `cycles`.
+            /// Whether half of the pairs are the faster way where a value takes `cycles`.
             pub fn halving_pays(&self, cycles: f64) -> bool {
                 match self { $(Fold::$name(f) => f.halving_pays(cycles),)+ }
             }
         }
         /// What runs that leave pairs out ask of a fold; see [`Bounded`].
         impl Fold {
-            /// Returns the state of a unit of work before any value, where rows are sorted.
+            /// Returns the state of a batch before any value, where rows are sorted.
             pub fn sorted_part(&self, rows: &Range<usize>) -> State {
                 match self { $(Fold::$name(f) => State::$name(f.sorted_part(rows)),)+ }
             }
@@ -351,9 +351,9 @@ macro_rules! folds {
                 }
             }
             /// Takes so many pairs that are settled as `whole`, whatever their rows.
-            pub fn settle_cells(&self, state: &mut State, whole: Whole, cells: u64) {
+            pub fn settle_count(&self, state: &mut State, whole: Whole, pairs: u64) {
                 match (self, state) {
-                    $((Fold::$name(f), State::$name(s)) => f.settle_cells(s, whole, cells),)+
+                    $((Fold::$name(f), State::$name(s)) => f.settle_count(s, whole, pairs),)+
                     _ => debug_assert!(false, "the state of another fold"),
                 }
             }
@@ -400,13 +400,13 @@ folds! {
     /// Every value, at its own place.
     Dense(Dense, Written),
     /// One result per row, column, or in all.
-    Rows(RowFold, RowState),
+    Reduce(Reduce, ReduceState),
     /// The k nearest of every row.
     Nearest(Nearest, NearestState),
     /// Counts by bin.
     Histogram(Histogram, HistogramState),
-    /// The cells where a predicate holds.
-    Select(Select, SelectState),
+    /// The pairs where a predicate holds.
+    Join(Join, JoinState),
     /// The least and the largest values.
     Extremes(Extremes, ExtremesState),
     /// The k best pairs of all.
@@ -439,21 +439,21 @@ impl Fold {
     }
 }
 
-/// Counts what happened to the cells of a domain. The run checks the law of conservation at its
+/// Counts what happened to the pairs of a domain. The run checks the law of conservation at its
 /// end: `counted + far + nan` is the number of cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// Cells whose value reached the folds.
+    /// Pairs whose value reached the folds.
     pub counted: u64,
-    /// Cells left out by a cut-off.
+    /// Pairs left out by a cut-off.
     pub far: u64,
-    /// Cells left out because their value is NaN.
+    /// Pairs left out because their value is NaN.
     pub nan: u64,
-    /// Cells, counted or far, that bounds left out: their values cannot change the answer.
+    /// Pairs, counted or far, that bounds left out: their values cannot change the answer.
     pub skipped: u64,
-    /// Cells, counted, that bounds took whole without their values.
+    /// Pairs, counted, that bounds took whole without their values.
     pub settled: u64,
-    /// The first cell (i, j) whose value is NaN, if any.
+    /// The first pair (i, j) whose value is NaN, if any.
     pub first_nan: Option<(u64, u64)>,
 }
 

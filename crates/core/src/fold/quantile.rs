@@ -2,8 +2,8 @@
 //! does by default (type 7 of Hyndman and Fan, *Sample Quantiles in Statistical Packages*, 1996).
 //!
 //! A quantile needs all values of a row at once. Tiles are therefore as wide as the rows of y are
-//! many; the values of a row are collected, and when the unit of work ends its quantiles take their
-//! place. The answer takes no more than its numbers, and a unit holds the values of its own rows
+//! many; the values of a row are collected, and when the batch ends its quantiles take their
+//! place. The answer takes no more than its numbers, and a batch holds the values of its own rows
 //! only.
 //!
 //! A value is found by its rank in expected linear time: by a selection, or for long rows by a
@@ -427,7 +427,7 @@ mod tests {
         }
     }
 
-    /// Rows of units that are finished, of parts of rows, and rows that come late are those of all
+    /// Rows of batches that are finished, of parts of rows, and rows that come late are those of all
     /// values at once.
     #[test]
     fn parts_merge_to_the_whole() {

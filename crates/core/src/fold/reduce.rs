@@ -1,13 +1,13 @@
 //! Folds by rows behind the trait [`Accumulate`]: the connection of `rows.rs` (states) and
 //! `runs.rs` (loops) with engines, plans and outputs.
 //!
-//! The state of a unit of work is a list of pieces, one for each block, which
+//! The state of a batch is a list of pieces, one for each block, which
 //! [`super::rows::push_pieces`] puts in order. So this file's `absorb` fills the pieces that the
 //! engine lends, and not the state.
 
 use super::bounded::worse;
 use super::roots::Roots;
-use super::rows::{Along, RowFold, RowOp, RowPiece, RowState};
+use super::rows::{Reduce, ReduceAxis, ReduceOp, ReduceState, RowPiece};
 use super::runs::Run;
 use super::{
     Accumulate, Best, Bounded, Column, Columns, Known, Layout, Lent, Line, Numbers, Pairs, Role,
@@ -22,22 +22,22 @@ use crate::space::Domain;
 use crate::table::Table;
 use std::ops::Range;
 
-impl RowFold {
+impl Reduce {
     /// Returns the fold of the pair's value as a problem file requests it. Sums and means take
     /// vectors; other operations would have to say what the order of vectors is.
     ///
     /// # Errors
     /// `Request` for an operation that takes single numbers, of a vector.
-    pub(super) fn asked(op: RowOp, along: Along, roots: &Roots<'_>) -> Result<RowFold> {
-        if !matches!(op, RowOp::Sum | RowOp::Mean) {
+    pub(super) fn asked(op: ReduceOp, axis: ReduceAxis, roots: &Roots<'_>) -> Result<Reduce> {
+        if !matches!(op, ReduceOp::Sum | ReduceOp::Mean) {
             roots.scalar("this operation")?;
         }
         let width = roots.width();
-        Ok(RowFold {
+        Ok(Reduce {
             root: 0,
             width,
             op,
-            along,
+            axis,
             weights: None,
             weight_width: 1,
             once: false,
@@ -49,8 +49,8 @@ impl RowFold {
 /// exponentials.
 const BOTH: [f64; 2] = [1.8, 5.0];
 
-impl Accumulate for RowFold {
-    type State = RowState;
+impl Accumulate for Reduce {
+    type State = ReduceState;
 
     fn traits(&self) -> Traits {
         // Minima and counts have the same bits in any order of pairs, so bounds may leave pairs
@@ -59,9 +59,9 @@ impl Accumulate for RowFold {
         Traits {
             rounds: !exact,
             // Along columns the state is by row of y, which pruned runs do not sort by.
-            bounded: exact && self.along != Along::Column && self.width == 1,
+            bounded: exact && self.axis != ReduceAxis::Column && self.width == 1,
             by_row: !self.once,
-            by_side: self.along != Along::All,
+            by_side: self.axis != ReduceAxis::All,
             operations: 4.0,
             ..Traits::default()
         }
@@ -76,24 +76,24 @@ impl Accumulate for RowFold {
     fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
         test(self.root)
     }
-    fn start(&self, n: usize, m: usize) -> RowState {
-        RowState::new(self, self.rows(n, m))
+    fn start(&self, n: usize, m: usize) -> ReduceState {
+        ReduceState::new(self, self.rows(n, m))
     }
     /// Returns an empty list of pieces.
-    fn part(&self, _: &Range<usize>) -> RowState {
-        RowState::part()
+    fn part(&self, _: &Range<usize>) -> ReduceState {
+        ReduceState::part()
     }
     fn bytes(&self, n: usize, m: usize) -> u64 {
         // The numbers of every row's state and its count, 8 bytes each.
         self.rows(n, m) as u64 * (self.stride() as u64 + 1) * 8
     }
-    fn takes(&self, state: &RowState, n: usize, m: usize) -> bool {
+    fn takes(&self, state: &ReduceState, n: usize, m: usize) -> bool {
         state.fits(self, n, m)
     }
     /// Credits the line to the pieces of its block. Without pieces a kernel has added the values
     /// already.
     #[inline(always)]
-    fn absorb<T: Value>(&self, _: &mut RowState, line: &Line<'_, T>, lent: Lent<'_>) {
+    fn absorb<T: Value>(&self, _: &mut ReduceState, line: &Line<'_, T>, lent: Lent<'_>) {
         let Some(pieces) = lent.pieces else { return };
         // The engine has looked up the weights of these columns once for the whole block.
         let (weights, apart) = lent.weights;
@@ -117,32 +117,32 @@ impl Accumulate for RowFold {
         .credit(self, half, pieces);
     }
     /// The oracle credits runs of values to pieces, since a sum depends on its runs.
-    fn absorb_pair(&self, _: &mut RowState, _: &ValuedPair<'_>) {}
-    fn merge(&self, into: &mut RowState, from: RowState) {
+    fn absorb_pair(&self, _: &mut ReduceState, _: &ValuedPair<'_>) {}
+    fn merge(&self, into: &mut ReduceState, from: ReduceState) {
         into.merge(self, &from);
     }
-    fn merge_sorted(&self, into: &mut RowState, from: RowState, order: &[u32]) {
+    fn merge_sorted(&self, into: &mut ReduceState, from: ReduceState, order: &[u32]) {
         into.merge_sorted(self, &from, order);
     }
     fn identify(&self, hash: &mut Hash) {
         // Every field is named, so that a new one cannot be forgotten here.
-        let RowFold {
+        let Reduce {
             root,
             width,
             op,
-            along,
+            axis,
             weight_width,
             once,
             ..
         } = self;
         hash.text(&format!(
-            "{root} {width} {op:?} {along:?} {weight_width} {once}"
+            "{root} {width} {op:?} {axis:?} {weight_width} {once}"
         ));
     }
     fn identify_weights(&self, hash: &mut Hash) {
         self.weights.iter().for_each(|w| hash.doubles(w));
     }
-    fn columns<'a>(&'a self, state: &'a RowState, _: usize, _: usize) -> Columns<'a> {
+    fn columns<'a>(&'a self, state: &'a ReduceState, _: usize, _: usize) -> Columns<'a> {
         let (values, width) = (state.finish(self), self.out_width().max(1));
         let rows = values.len() / width;
         let shape = if width == 1 {
@@ -151,12 +151,15 @@ impl Accumulate for RowFold {
             vec![rows, width]
         };
         // Indices and counts are whole numbers, and −1 means "none".
-        let whole = matches!(self.op, RowOp::Argmin | RowOp::Argmax | RowOp::Count);
+        let whole = matches!(
+            self.op,
+            ReduceOp::Argmin | ReduceOp::Argmax | ReduceOp::Count
+        );
         // The index found along a row is a row of y, and the other way round.
-        let role = match (self.op, self.along) {
-            (RowOp::Argmin | RowOp::Argmax, Along::Row) => Role::Row(Side::Y),
-            (RowOp::Argmin | RowOp::Argmax, Along::Column) => Role::Row(Side::X),
-            (RowOp::Count, _) => Role::Count,
+        let role = match (self.op, self.axis) {
+            (ReduceOp::Argmin | ReduceOp::Argmax, ReduceAxis::Row) => Role::Row(Side::Y),
+            (ReduceOp::Argmin | ReduceOp::Argmax, ReduceAxis::Column) => Role::Row(Side::X),
+            (ReduceOp::Count, _) => Role::Count,
             _ => Role::Value,
         };
         let numbers: Numbers<'a> = match whole {
@@ -168,10 +171,10 @@ impl Accumulate for RowFold {
             false => values.into(),
         };
         // Which rows the lines of the answer belong to.
-        let lines = match self.along {
-            Along::Row => Some(Side::X),
-            Along::Column => Some(Side::Y),
-            Along::All => None,
+        let lines = match self.axis {
+            ReduceAxis::Row => Some(Side::X),
+            ReduceAxis::Column => Some(Side::Y),
+            ReduceAxis::All => None,
         };
         Columns::new(
             Layout::Array(lines),
@@ -180,13 +183,13 @@ impl Accumulate for RowFold {
         )
     }
     fn describe(&self) -> String {
-        format!("{:?} by {:?}", self.op, self.along).to_lowercase()
+        format!("{:?} by {:?}", self.op, self.axis).to_lowercase()
     }
     /// One result of all pairs folds each pair once. Without such a choice both (i, j) and (j, i)
     /// count.
     fn of_half(self, weighted: bool) -> Result<Self> {
         // The least and the largest are the same either way.
-        if self.along != Along::All || self.op.is_extreme() {
+        if self.axis != ReduceAxis::All || self.op.is_extreme() {
             return Ok(self);
         }
         // A sum of all pairs has no side that is folded away, so it is not defined whose weight a
@@ -197,15 +200,15 @@ impl Accumulate for RowFold {
             );
             return Err(e.at("weights").remedy(format!(
                 "{} visits both orders of every pair",
-                Opt::Cells.to("ordered")
+                Opt::Domain.to("ordered")
             )));
         }
-        Ok(RowFold { once: true, ..self })
+        Ok(Reduce { once: true, ..self })
     }
     /// Weights are those of the rows that are folded away, one number or several for each. Minima
     /// and counts have no use for weights and refuse them.
     fn weigh(self, weights: &[Table; 2], rows: [usize; 2]) -> Result<Self> {
-        let side = usize::from(self.along != Along::Column);
+        let side = usize::from(self.axis != ReduceAxis::Column);
         let (table, rows) = (&weights[side], rows[side]);
         let op = self.op;
         if !op.adds() {
@@ -215,7 +218,7 @@ impl Accumulate for RowFold {
                 .remedy("leave them out, or put them into the formula"));
         }
         weights::check(table, rows)?;
-        if op == RowOp::Logsumexp && table.cols() > 1 {
+        if op == ReduceOp::Logsumexp && table.cols() > 1 {
             return Err(Error::request("logsumexp takes one weight a row")
                 .at(Opt::Weights)
                 .remedy("pick one column"));
@@ -228,7 +231,7 @@ impl Accumulate for RowFold {
             )));
         }
         let flat = table.elements().every(1);
-        Ok(RowFold {
+        Ok(Reduce {
             weights: Some(flat),
             weight_width,
             ..self
@@ -236,24 +239,28 @@ impl Accumulate for RowFold {
     }
     fn halving_pays(&self, cycles: f64) -> bool {
         match self.op {
-            RowOp::Sum | RowOp::Mean => cycles > BOTH[0] * self.out_width() as f64,
-            RowOp::Logsumexp | RowOp::Softmax => cycles > BOTH[1],
+            ReduceOp::Sum | ReduceOp::Mean => cycles > BOTH[0] * self.out_width() as f64,
+            ReduceOp::Logsumexp | ReduceOp::Softmax => cycles > BOTH[1],
             // Bounds leave most of these out, and walk both halves where they do.
-            RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax | RowOp::Count => true,
+            ReduceOp::Min
+            | ReduceOp::Max
+            | ReduceOp::Argmin
+            | ReduceOp::Argmax
+            | ReduceOp::Count => true,
         }
     }
 }
 
-impl Bounded for RowFold {
-    fn sorted_part(&self, rows: &Range<usize>) -> RowState {
-        RowState::of_piece(RowPiece::new(self, rows.start, rows.len()))
+impl Bounded for Reduce {
+    fn sorted_part(&self, rows: &Range<usize>) -> ReduceState {
+        ReduceState::of_piece(RowPiece::new(self, rows.start, rows.len()))
     }
     fn best(&self) -> Option<Best> {
         self.op.is_extreme().then(|| Best {
             root: self.root,
             largest: self.op.wants_largest(),
             k: 1,
-            by_row: self.along != Along::All,
+            by_row: self.axis != ReduceAxis::All,
         })
     }
     #[inline]
@@ -263,7 +270,7 @@ impl Bounded for RowFold {
         known: bool,
         found: &impl Known,
     ) -> Option<Whole> {
-        if self.op == RowOp::Count && known {
+        if self.op == ReduceOp::Count && known {
             let span = span(self.root);
             return match (span.must(), span.may()) {
                 (true, _) => Some(Whole::All),
@@ -273,7 +280,7 @@ impl Bounded for RowFold {
         }
         self.beaten(span, known, found)
     }
-    fn absorb_scattered(&self, state: &mut RowState, line: &Scattered<'_>) {
+    fn absorb_scattered(&self, state: &mut ReduceState, line: &Scattered<'_>) {
         let Some(mut row) = state.sorted_row(self, line.pairs.place) else {
             return;
         };
@@ -281,11 +288,11 @@ impl Bounded for RowFold {
             row.absorb(self, *value, *j as usize);
         }
     }
-    fn worst(&self, state: &RowState, rows: &Range<usize>) -> f64 {
+    fn worst(&self, state: &ReduceState, rows: &Range<usize>) -> f64 {
         let sign = if self.op.wants_largest() { -1.0 } else { 1.0 };
         let best = |row: usize| state.sorted_best(self, row).map(|best| sign * best);
         // One result in all: what is beaten by any row is beaten.
-        if self.along == Along::All {
+        if self.axis == ReduceAxis::All {
             return rows.clone().filter_map(best).fold(f64::INFINITY, f64::min);
         }
         let mine = rows.clone().map(|row| best(row).unwrap_or(f64::NAN));
@@ -294,13 +301,13 @@ impl Bounded for RowFold {
     fn owes_pairs(&self, _: Whole) -> bool {
         true
     }
-    fn settle_pairs(&self, state: &mut RowState, whole: Whole, pairs: &Pairs<'_>) {
-        if self.op != RowOp::Count || whole == Whole::All {
+    fn settle_pairs(&self, state: &mut ReduceState, whole: Whole, pairs: &Pairs<'_>) {
+        if self.op != ReduceOp::Count || whole == Whole::All {
             self.skip(state, pairs.place, pairs.others.len() as u64);
         }
     }
     #[inline]
-    fn skip(&self, state: &mut RowState, place: usize, pairs: u64) {
+    fn skip(&self, state: &mut ReduceState, place: usize, pairs: u64) {
         if let Some(row) = state.sorted_row(self, place) {
             *row.count += pairs;
         }

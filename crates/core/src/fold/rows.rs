@@ -2,7 +2,7 @@
 //! all.
 //!
 //! States are kept by row. A block of pairs fills a [`RowPiece`] for its rows and one for its
-//! columns; pieces are added to the [`RowState`] in a fixed order, so float sums have the same bits
+//! columns; pieces are added to the [`ReduceState`] in a fixed order, so float sums have the same bits
 //! for every tiling and every number of threads. Kernels may fill pieces themselves; `runs.rs` is
 //! how the others do.
 //!
@@ -25,7 +25,7 @@ use std::ops::Range;
 /// What is computed of the values of one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum RowOp {
+pub enum ReduceOp {
     /// Σ v (or Σ v·w).
     Sum,
     /// Σ v / count, weighted: Σ v·w / Σ w, for every column of weights.
@@ -46,26 +46,26 @@ pub enum RowOp {
     Softmax,
 }
 
-impl RowOp {
+impl ReduceOp {
     /// Returns whether the result is one of the values or its place.
     #[doc(hidden)]
     pub fn is_extreme(self) -> bool {
         matches!(
             self,
-            RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax
+            ReduceOp::Min | ReduceOp::Max | ReduceOp::Argmin | ReduceOp::Argmax
         )
     }
     /// Returns whether the operation takes the largest value.
     #[doc(hidden)]
     pub fn wants_largest(self) -> bool {
-        matches!(self, RowOp::Max | RowOp::Argmax)
+        matches!(self, ReduceOp::Max | ReduceOp::Argmax)
     }
     /// Returns whether the operation adds values, or exponentials of values, and therefore rounds.
     #[doc(hidden)]
     pub fn adds(self) -> bool {
         matches!(
             self,
-            RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax
+            ReduceOp::Sum | ReduceOp::Mean | ReduceOp::Logsumexp | ReduceOp::Softmax
         )
     }
 }
@@ -73,7 +73,7 @@ impl RowOp {
 /// The direction of a fold by rows: which rows have a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Along {
+pub enum ReduceAxis {
     /// One result per row of x.
     Row,
     /// One result per row of y.
@@ -84,15 +84,15 @@ pub enum Along {
 
 /// A fold by rows.
 #[derive(Clone, Debug)]
-pub struct RowFold {
+pub struct Reduce {
     /// Which root is folded.
     pub root: usize,
     /// Numbers of a value.
     pub width: usize,
     /// The operation.
-    pub op: RowOp,
+    pub op: ReduceOp,
     /// Results by row, column, or one.
-    pub along: Along,
+    pub axis: ReduceAxis,
     /// Weights of the rows that are folded away: `weight_width` numbers for each, row by row.
     pub weights: Option<Vec<f64>>,
     /// Numbers in a weight.
@@ -102,17 +102,21 @@ pub struct RowFold {
     pub once: bool,
 }
 
-impl RowFold {
+impl Reduce {
     /// Returns the number of rows of the state. One result in all is kept by rows and added last,
     /// so that its bits do not depend on tiles.
     pub fn rows(&self, n: usize, m: usize) -> usize {
-        if self.along == Along::Column { m } else { n }
+        if self.axis == ReduceAxis::Column {
+            m
+        } else {
+            n
+        }
     }
     /// Returns the numbers of a result: several values with one weight, or one value with several
     /// weights.
     pub fn out_width(&self) -> usize {
         match self.op {
-            RowOp::Sum | RowOp::Mean | RowOp::Softmax => self.width.max(self.weight_width),
+            ReduceOp::Sum | ReduceOp::Mean | ReduceOp::Softmax => self.width.max(self.weight_width),
             _ => 1,
         }
     }
@@ -123,24 +127,30 @@ impl RowFold {
     /// Returns whether generated code may add the values itself: plain sums and means whose pairs
     /// count for one row.
     pub fn sums_runs(&self, half: bool) -> bool {
-        let plain = matches!(self.op, RowOp::Sum | RowOp::Mean) && self.weights.is_none();
-        plain && self.along != Along::Column && !self.credits_both(half)
+        let plain = matches!(self.op, ReduceOp::Sum | ReduceOp::Mean) && self.weights.is_none();
+        plain && self.axis != ReduceAxis::Column && !self.credits_both(half)
     }
-    /// Returns the weights if generated code may add products with them: sums over all cells with
+    /// Returns the weights if generated code may add products with them: sums over all pairs with
     /// one number per weight.
     pub fn sums_weighted(&self, half: bool) -> Option<&[f64]> {
-        let plain =
-            self.op == RowOp::Sum && self.weight_width == 1 && self.along != Along::Column && !half;
+        let plain = self.op == ReduceOp::Sum
+            && self.weight_width == 1
+            && self.axis != ReduceAxis::Column
+            && !half;
         self.weights.as_deref().filter(|_| plain && self.width > 0)
     }
     /// Returns the numbers in the state of a row; see the table of the module.
     pub fn stride(&self) -> usize {
         match self.op {
-            RowOp::Sum => self.out_width(),
-            RowOp::Mean => self.out_width() + self.weight_width,
-            RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax | RowOp::Logsumexp => 2,
-            RowOp::Count => 0,
-            RowOp::Softmax => 2 + self.out_width(),
+            ReduceOp::Sum => self.out_width(),
+            ReduceOp::Mean => self.out_width() + self.weight_width,
+            ReduceOp::Min
+            | ReduceOp::Max
+            | ReduceOp::Argmin
+            | ReduceOp::Argmax
+            | ReduceOp::Logsumexp => 2,
+            ReduceOp::Count => 0,
+            ReduceOp::Softmax => 2 + self.out_width(),
         }
     }
     /// Returns number `part` of the weight of `row`, 1 without weights.
@@ -165,31 +175,37 @@ impl RowFold {
         start.resize(first + self.stride(), 0.0);
         let start = &mut start[first..];
         match self.op {
-            RowOp::Min | RowOp::Argmin => start.copy_from_slice(&[f64::INFINITY, f64::INFINITY]),
-            RowOp::Max | RowOp::Argmax => {
+            ReduceOp::Min | ReduceOp::Argmin => {
+                start.copy_from_slice(&[f64::INFINITY, f64::INFINITY])
+            }
+            ReduceOp::Max | ReduceOp::Argmax => {
                 start.copy_from_slice(&[f64::NEG_INFINITY, f64::INFINITY])
             }
-            RowOp::Logsumexp | RowOp::Softmax => start[0] = f64::NEG_INFINITY,
+            ReduceOp::Logsumexp | ReduceOp::Softmax => start[0] = f64::NEG_INFINITY,
             _ => {}
         }
     }
     /// Folds one value of `width` numbers, against row `other`, into a state.
     fn absorb(&self, acc: &mut [f64], value: &[f64], other: usize) {
         match self.op {
-            RowOp::Sum | RowOp::Mean => {
+            ReduceOp::Sum | ReduceOp::Mean => {
                 for (part, a) in acc.iter_mut().take(self.out_width()).enumerate() {
                     // A value of one number meets every number of the weight.
                     *a += value[if self.width == 1 { 0 } else { part }] * self.weight(other, part);
                 }
-                if self.op == RowOp::Mean {
+                if self.op == ReduceOp::Mean {
                     let totals = acc[self.out_width()..].iter_mut().enumerate();
                     totals.for_each(|(part, a)| *a += self.weight(other, part));
                 }
             }
-            RowOp::Min | RowOp::Argmin => better(acc, value[0], other as f64, value[0] < acc[0]),
-            RowOp::Max | RowOp::Argmax => better(acc, value[0], other as f64, value[0] > acc[0]),
-            RowOp::Count => {}
-            RowOp::Logsumexp | RowOp::Softmax => self.absorb_exp(acc, value[0], other),
+            ReduceOp::Min | ReduceOp::Argmin => {
+                better(acc, value[0], other as f64, value[0] < acc[0])
+            }
+            ReduceOp::Max | ReduceOp::Argmax => {
+                better(acc, value[0], other as f64, value[0] > acc[0])
+            }
+            ReduceOp::Count => {}
+            ReduceOp::Logsumexp | ReduceOp::Softmax => self.absorb_exp(acc, value[0], other),
         }
     }
     /// Adds an exponential relative to the largest value so far. If the value is a new largest one,
@@ -201,7 +217,7 @@ impl RowFold {
         let (shrink, e) = (below(acc[0], top), below(value, top));
         acc[0] = top;
         // Log-sum-exp weights its only sum; softmax keeps the plain sum for its denominator.
-        let first = if self.op == RowOp::Logsumexp {
+        let first = if self.op == ReduceOp::Logsumexp {
             e * self.weight(other, 0)
         } else {
             e
@@ -214,9 +230,9 @@ impl RowFold {
     /// Adds the state of later values of the same row.
     pub(super) fn combine(&self, acc: &mut [f64], more: &[f64]) {
         match self.op {
-            RowOp::Min | RowOp::Argmin => better(acc, more[0], more[1], more[0] < acc[0]),
-            RowOp::Max | RowOp::Argmax => better(acc, more[0], more[1], more[0] > acc[0]),
-            RowOp::Logsumexp | RowOp::Softmax => {
+            ReduceOp::Min | ReduceOp::Argmin => better(acc, more[0], more[1], more[0] < acc[0]),
+            ReduceOp::Max | ReduceOp::Argmax => better(acc, more[0], more[1], more[0] > acc[0]),
+            ReduceOp::Logsumexp | ReduceOp::Softmax => {
                 // Both states are brought to the larger top before they are added.
                 let top = number::max(acc[0], more[0]);
                 let (a, b) = (below(acc[0], top), below(more[0], top));
@@ -234,18 +250,18 @@ impl RowFold {
     pub fn finish(&self, acc: &[f64], count: u64, out: &mut Vec<f64>) {
         let width = self.out_width();
         match self.op {
-            RowOp::Sum => out.extend_from_slice(acc),
-            RowOp::Mean => {
+            ReduceOp::Sum => out.extend_from_slice(acc),
+            ReduceOp::Mean => {
                 let totals = acc[width..].iter().cycle();
                 out.extend(acc[..width].iter().zip(totals).map(|(a, total)| a / total));
             }
-            RowOp::Min | RowOp::Max => out.push(acc[0]),
-            RowOp::Argmin | RowOp::Argmax => {
+            ReduceOp::Min | ReduceOp::Max => out.push(acc[0]),
+            ReduceOp::Argmin | ReduceOp::Argmax => {
                 out.push(if acc[1].is_finite() { acc[1] } else { -1.0 })
             }
-            RowOp::Count => out.push(count as f64),
-            RowOp::Logsumexp => out.push(acc[0] + number::log(acc[1])),
-            RowOp::Softmax => out.extend(acc[2..].iter().map(|a| a / acc[1])),
+            ReduceOp::Count => out.push(count as f64),
+            ReduceOp::Logsumexp => out.push(acc[0] + number::log(acc[1])),
+            ReduceOp::Softmax => out.extend(acc[2..].iter().map(|a| a / acc[1])),
         }
     }
 }
@@ -286,7 +302,7 @@ pub struct RowPiece {
 impl RowPiece {
     /// Returns a piece without values for `rows` rows from `start` on. A state of zeros is
     /// allocated as zeros, which the system gives for free.
-    pub fn new(fold: &RowFold, start: usize, rows: usize) -> Self {
+    pub fn new(fold: &Reduce, start: usize, rows: usize) -> Self {
         let identity = fold.identity();
         let acc = match identity.iter().all(|v| *v == 0.0) {
             true => vec![0.0; rows * identity.len()],
@@ -299,7 +315,7 @@ impl RowPiece {
         }
     }
     /// Makes this a piece without values for one row, reusing its memory.
-    pub fn restart(&mut self, fold: &RowFold, row: usize) {
+    pub fn restart(&mut self, fold: &Reduce, row: usize) {
         self.start = row;
         self.acc.clear();
         fold.start_into(&mut self.acc);
@@ -308,30 +324,30 @@ impl RowPiece {
     }
     /// Sets the number of values of the only row, for a sum or mean without weights: values that
     /// are zero were not visited and still count.
-    pub fn recount(&mut self, fold: &RowFold, count: u64) {
+    pub fn recount(&mut self, fold: &Reduce, count: u64) {
         self.counts[0] = count;
-        if fold.op == RowOp::Mean {
+        if fold.op == ReduceOp::Mean {
             self.acc[fold.out_width()] = count as f64;
         }
     }
     /// Adds the state of the only row of `more`, which is the same row.
-    pub fn combine(&mut self, fold: &RowFold, more: &RowPiece) {
+    pub fn combine(&mut self, fold: &Reduce, more: &RowPiece) {
         self.counts[0] += more.counts[0];
         if !self.acc.is_empty() {
             fold.combine(&mut self.acc, &more.acc);
         }
     }
     /// Replaces the state of `row` by that of the only row of `one`.
-    pub fn put(&mut self, fold: &RowFold, row: usize, one: &RowPiece) {
+    pub fn put(&mut self, fold: &Reduce, row: usize, one: &RowPiece) {
         let (at, stride) = (row - self.start, fold.stride());
         self.acc[at * stride..(at + 1) * stride].copy_from_slice(&one.acc);
         self.counts[at] = one.counts[0];
     }
     /// Folds one value of row `row` against row `other`.
-    pub fn absorb(&mut self, fold: &RowFold, row: usize, other: usize, value: &[f64]) {
+    pub fn absorb(&mut self, fold: &Reduce, row: usize, other: usize, value: &[f64]) {
         let at = row - self.start;
         let stride = fold.stride();
-        if fold.op == RowOp::Count {
+        if fold.op == ReduceOp::Count {
             self.counts[at] += u64::from(value[0] != 0.0);
             return;
         }
@@ -345,10 +361,10 @@ impl RowPiece {
     /// The best value is found without its place, which vectorises. Its place is looked up only if
     /// the value can change the state, which is rare after a few runs.
     #[inline(always)]
-    pub fn absorb_run(&mut self, fold: &RowFold, row: usize, first: usize, values: &[f64]) -> bool {
+    pub fn absorb_run(&mut self, fold: &Reduce, row: usize, first: usize, values: &[f64]) -> bool {
         let at = row - self.start;
         // A sum of 0 and 1 vectorises; a count by `filter` would branch.
-        if fold.op == RowOp::Count {
+        if fold.op == ReduceOp::Count {
             let mut count = 0;
             for v in values {
                 count += u64::from(*v != 0.0);
@@ -357,10 +373,10 @@ impl RowPiece {
             return true;
         }
         let (least, found) = match fold.op {
-            RowOp::Min | RowOp::Argmin => {
+            ReduceOp::Min | ReduceOp::Argmin => {
                 (true, best_of(values, f64::INFINITY, |v, best| v < best))
             }
-            RowOp::Max | RowOp::Argmax => (
+            ReduceOp::Max | ReduceOp::Argmax => (
                 false,
                 best_of(values, f64::NEG_INFINITY, |v, best| v > best),
             ),
@@ -381,7 +397,7 @@ impl RowPiece {
     /// `sums` has `numbers` sums per row, of which those of this fold begin at `first`.
     pub fn add_rows(
         &mut self,
-        fold: &RowFold,
+        fold: &Reduce,
         row: usize,
         sums: &[f64],
         (numbers, first): (usize, usize),
@@ -395,7 +411,7 @@ impl RowPiece {
             acc.iter_mut()
                 .zip(&sums[first..first + width])
                 .for_each(|(a, s)| *a += *s);
-            if fold.op == RowOp::Mean {
+            if fold.op == ReduceOp::Mean {
                 acc[stride - 1] += count as f64;
             }
         }
@@ -416,8 +432,8 @@ pub(super) struct OneRow<'a> {
 impl OneRow<'_> {
     /// Folds a value of one number against row `other`.
     #[inline]
-    pub(super) fn absorb(&mut self, fold: &RowFold, value: f64, other: usize) {
-        if fold.op == RowOp::Count {
+    pub(super) fn absorb(&mut self, fold: &Reduce, value: f64, other: usize) {
+        if fold.op == ReduceOp::Count {
             *self.count += u64::from(value != 0.0);
             return;
         }
@@ -480,10 +496,10 @@ pub fn pieces(
     half: bool,
 ) -> Vec<Option<[RowPiece; 2]>> {
     let both = |f: &Fold| {
-        let Fold::Rows(f) = f else { return None };
+        let Fold::Reduce(f) = f else { return None };
         let both = f.credits_both(half);
-        let by_col = both || f.along == Along::Column;
-        let by_row = both || f.along != Along::Column;
+        let by_col = both || f.axis == ReduceAxis::Column;
+        let by_row = both || f.axis != ReduceAxis::Column;
         let of = |side: &Range<usize>, wanted| {
             RowPiece::new(f, side.start, if wanted { side.len() } else { 0 })
         };
@@ -503,14 +519,14 @@ pub fn push_pieces(states: &mut [State], mut made: Vec<BlockPieces>) {
     made.sort_by_key(|(_, ib, jb, _)| (*jb, *ib));
     let mut by_row = vec![];
     for (fold, ib, jb, [row, col]) in made {
-        if let State::Rows(state) = &mut states[fold] {
+        if let State::Reduce(state) = &mut states[fold] {
             state.push(col);
         }
         by_row.push((fold, ib, jb, row));
     }
     by_row.sort_by_key(|(_, ib, jb, _)| (*ib, *jb));
     for (fold, _, _, row) in by_row {
-        if let State::Rows(state) = &mut states[fold] {
+        if let State::Reduce(state) = &mut states[fold] {
             state.push(row);
         }
     }
@@ -519,18 +535,18 @@ pub fn push_pieces(states: &mut [State], mut made: Vec<BlockPieces>) {
 /// States of all rows; or, for a part of the domain, its pieces in canonical order, not yet added.
 /// Adding pieces within a part would group sums by parts, and the bits would depend on the tiling.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct RowState {
+pub struct ReduceState {
     acc: Vec<f64>,
     counts: Vec<u64>,
     /// Pieces that are not added yet: first row, states, counts.
     pieces: Vec<(usize, Vec<f64>, Vec<u64>)>,
 }
 
-impl RowState {
+impl ReduceState {
     /// Returns the state of `rows` rows without values.
-    pub fn new(fold: &RowFold, rows: usize) -> Self {
+    pub fn new(fold: &Reduce, rows: usize) -> Self {
         let piece = RowPiece::new(fold, 0, rows);
-        RowState {
+        ReduceState {
             acc: piece.acc,
             counts: piece.counts,
             pieces: vec![],
@@ -538,7 +554,7 @@ impl RowState {
     }
     /// Returns an empty list of pieces, the state of a part of the domain.
     pub fn part() -> Self {
-        RowState {
+        ReduceState {
             acc: vec![],
             counts: vec![],
             pieces: vec![],
@@ -546,9 +562,14 @@ impl RowState {
     }
     /// Returns whether `fold` over `n` × `m` rows can have this state: no row, count or index
     /// beyond them.
-    pub(super) fn fits(&self, fold: &RowFold, n: usize, m: usize) -> bool {
+    pub(super) fn fits(&self, fold: &Reduce, n: usize, m: usize) -> bool {
         let (rows, stride) = (fold.rows(n, m), fold.stride());
-        let most = if fold.along == Along::Column { n } else { m }.max(n) as u64;
+        let most = if fold.axis == ReduceAxis::Column {
+            n
+        } else {
+            m
+        }
+        .max(n) as u64;
         // Pieces of both sides of a block may be longer than the state, where they hold no value.
         let piece = |(start, acc, counts): &(usize, Vec<f64>, Vec<u64>)| {
             let beyond = counts
@@ -566,13 +587,20 @@ impl RowState {
             && self.counts.len().checked_mul(stride) == Some(self.acc.len())
             && self.counts.iter().all(|count| *count <= most)
             && self.pieces.iter().all(piece)
-            && self.indices(fold, if fold.along == Along::Column { n } else { m })
+            && self.indices(
+                fold,
+                if fold.axis == ReduceAxis::Column {
+                    n
+                } else {
+                    m
+                },
+            )
     }
     /// Returns whether the indices that minima and maxima keep are below `others`, or ∞ for none.
-    fn indices(&self, fold: &RowFold, others: usize) -> bool {
+    fn indices(&self, fold: &Reduce, others: usize) -> bool {
         if !matches!(
             fold.op,
-            RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax
+            ReduceOp::Min | ReduceOp::Max | ReduceOp::Argmin | ReduceOp::Argmax
         ) {
             return true;
         }
@@ -587,7 +615,7 @@ impl RowState {
     /// Returns the state that is one piece of any length, for a fold whose answer does not depend
     /// on the order of values.
     pub fn of_piece(piece: RowPiece) -> Self {
-        RowState {
+        ReduceState {
             acc: vec![],
             counts: vec![],
             pieces: vec![(piece.start, piece.acc, piece.counts)],
@@ -595,7 +623,7 @@ impl RowState {
     }
     /// What is kept of the row at a sorted `place`, in a state of one piece.
     #[inline]
-    pub(super) fn sorted_row(&mut self, fold: &RowFold, place: usize) -> Option<OneRow<'_>> {
+    pub(super) fn sorted_row(&mut self, fold: &Reduce, place: usize) -> Option<OneRow<'_>> {
         let (start, acc, counts) = self.pieces.first_mut()?;
         let (at, stride) = (place - *start, fold.stride());
         Some(OneRow {
@@ -605,13 +633,13 @@ impl RowState {
     }
     /// The best value of the row at a sorted `place`, in a state of one piece, if it has any.
     #[inline]
-    pub(super) fn sorted_best(&self, fold: &RowFold, place: usize) -> Option<f64> {
+    pub(super) fn sorted_best(&self, fold: &Reduce, place: usize) -> Option<f64> {
         let (start, acc, counts) = self.pieces.first()?;
         let at = place - start;
         (fold.op.is_extreme() && counts[at] > 0).then(|| acc[at * 2])
     }
     /// Adds the pieces of a pruned part, whose row r is row `order[r]` here, one row at a time.
-    pub fn merge_sorted(&mut self, fold: &RowFold, part: &RowState, order: &[u32]) {
+    pub fn merge_sorted(&mut self, fold: &Reduce, part: &ReduceState, order: &[u32]) {
         let stride = fold.stride();
         for (start, acc, counts) in &part.pieces {
             for (row, count) in counts.iter().enumerate() {
@@ -633,7 +661,7 @@ impl RowState {
         }
     }
     /// Adds the pieces of `part` in their order, or appends them if this is a part, too.
-    pub fn merge(&mut self, fold: &RowFold, part: &RowState) {
+    pub fn merge(&mut self, fold: &Reduce, part: &ReduceState) {
         // Two parts: their pieces stay apart until they meet the states of all rows.
         if self.counts.is_empty() {
             self.pieces.extend(part.pieces.iter().cloned());
@@ -648,10 +676,10 @@ impl RowState {
     }
     /// Adds a piece to the states. Sums are one loop over all numbers; other operations go row by
     /// row.
-    fn add(&mut self, fold: &RowFold, start: usize, acc: &[f64], counts: &[u64]) {
+    fn add(&mut self, fold: &Reduce, start: usize, acc: &[f64], counts: &[u64]) {
         let stride = fold.stride();
         // One loop over all numbers of all rows, which vectorises.
-        if matches!(fold.op, RowOp::Sum | RowOp::Mean) {
+        if matches!(fold.op, ReduceOp::Sum | ReduceOp::Mean) {
             // Rows without a value add nothing; those beyond the state have none.
             let rows = counts.len().min(self.counts.len().saturating_sub(start));
             let mine = self.acc[start * stride..]
@@ -678,10 +706,10 @@ impl RowState {
     }
     /// Returns the results: `out_width` numbers per row, or once for all rows, added in ascending
     /// order.
-    pub fn finish(&self, fold: &RowFold) -> Vec<f64> {
+    pub fn finish(&self, fold: &Reduce) -> Vec<f64> {
         let stride = fold.stride();
         let mut out = Vec::new();
-        if fold.along == Along::All {
+        if fold.axis == ReduceAxis::All {
             let mut total = fold.identity();
             for row in 0..self.counts.len() {
                 if self.counts[row] > 0 {

@@ -20,7 +20,7 @@
 //! ```
 
 use super::BLOCK;
-use super::rows::{Along, RowFold, RowOp, RowPiece, below, sum_of_lanes};
+use super::rows::{Reduce, ReduceAxis, ReduceOp, RowPiece, below, sum_of_lanes};
 use crate::number;
 use std::ops::Range;
 
@@ -143,9 +143,9 @@ impl<'a, T: Value> Run<'a, T> {
     /// The pair on the diagonal (i, i) is one pair of one row, so it is credited once: the run
     /// without its first value goes to the second side.
     #[inline(always)]
-    pub fn credit(&self, fold: &RowFold, half: bool, [by_row, by_col]: &mut [RowPiece; 2]) {
+    pub fn credit(&self, fold: &Reduce, half: bool, [by_row, by_col]: &mut [RowPiece; 2]) {
         let half = fold.credits_both(half);
-        let by_column = fold.along == Along::Column;
+        let by_column = fold.axis == ReduceAxis::Column;
         // The diagonal pair is in the run only if the run begins at its own row.
         let apart = self.from(usize::from(half && self.first == self.row));
         if half || !by_column {
@@ -176,24 +176,24 @@ impl<'a, T: Value> Run<'a, T> {
     }
     /// Returns number `part` of the weights. A weight of one number serves all numbers of a value.
     #[inline(always)]
-    fn weight(&self, fold: &RowFold, part: usize) -> &'a [f64] {
+    fn weight(&self, fold: &Reduce, part: usize) -> &'a [f64] {
         let part = if fold.weight_width == 1 { 0 } else { part };
         &self.weights[part * self.apart..][..self.len]
     }
     /// Credits the run to its row.
     #[inline(always)]
-    pub fn along(&self, fold: &RowFold, piece: &mut RowPiece) {
+    pub fn along(&self, fold: &Reduce, piece: &mut RowPiece) {
         if self.len == 0 {
             return;
         }
         // A piece begins at the first row of its block.
         let (at, stride) = (self.row - piece.start, fold.stride());
         match fold.op {
-            RowOp::Sum | RowOp::Mean => {
+            ReduceOp::Sum | ReduceOp::Mean => {
                 piece.counts[at] += self.len as u64;
                 self.add(fold, &mut piece.acc[at * stride..(at + 1) * stride]);
             }
-            RowOp::Logsumexp | RowOp::Softmax => {
+            ReduceOp::Logsumexp | ReduceOp::Softmax => {
                 piece.counts[at] += self.len as u64;
                 self.add_exp(fold, &mut piece.acc[at * stride..(at + 1) * stride]);
             }
@@ -202,7 +202,7 @@ impl<'a, T: Value> Run<'a, T> {
     }
     /// Adds the run to a sum or mean. A mean keeps the sum of weights behind its sums.
     #[inline(always)]
-    fn add(&self, fold: &RowFold, acc: &mut [f64]) {
+    fn add(&self, fold: &Reduce, acc: &mut [f64]) {
         let width = fold.out_width();
         let values = |part: usize| self.number(if fold.width == 1 { 0 } else { part });
         if fold.weights.is_none() {
@@ -212,7 +212,7 @@ impl<'a, T: Value> Run<'a, T> {
         } else {
             self.add_products(fold, values, &mut acc[..width]);
         }
-        if fold.op == RowOp::Mean {
+        if fold.op == ReduceOp::Mean {
             for (part, total) in acc[width..].iter_mut().enumerate() {
                 *total += match fold.weights {
                     Some(_) => lane_sum(self.first, self.weight(fold, part)),
@@ -225,7 +225,7 @@ impl<'a, T: Value> Run<'a, T> {
     #[inline(always)]
     fn add_products<'v, V: Value + 'v>(
         &self,
-        fold: &RowFold,
+        fold: &Reduce,
         values: impl Fn(usize) -> &'v [V],
         acc: &mut [f64],
     ) {
@@ -237,7 +237,7 @@ impl<'a, T: Value> Run<'a, T> {
     /// would overflow, e^(v − top) cannot. One pass finds the largest, one the exponentials, one
     /// adds them.
     #[inline(always)]
-    fn add_exp(&self, fold: &RowFold, acc: &mut [f64]) {
+    fn add_exp(&self, fold: &Reduce, acc: &mut [f64]) {
         let values = self.number(0);
         // Eight maxima side by side vectorise; a maximum does not depend on the order.
         let mut tops = [T::LEAST; 8];
@@ -268,14 +268,14 @@ impl<'a, T: Value> Run<'a, T> {
         // The state of this run alone: its top, its sum of exponentials, its weighted sums.
         own[0] = top.into();
         let exps: &[f64] = exps;
-        if fold.op == RowOp::Softmax || fold.weights.is_none() {
+        if fold.op == ReduceOp::Softmax || fold.weights.is_none() {
             own[1] = lane_sum(self.first, exps);
         }
         if fold.weights.is_some() {
-            let first = if fold.op == RowOp::Softmax { 2 } else { 1 };
+            let first = if fold.op == ReduceOp::Softmax { 2 } else { 1 };
             self.add_products(fold, |_| exps, &mut own[first..]);
         // Without weights every value counts 1, so the weighted sums are the plain one.
-        } else if fold.op == RowOp::Softmax {
+        } else if fold.op == ReduceOp::Softmax {
             let sum = own[1];
             own[2..].fill(sum);
         }
@@ -284,7 +284,7 @@ impl<'a, T: Value> Run<'a, T> {
     /// Counts, or takes the smallest or largest of the run. [`RowPiece::absorb_run`] does it at
     /// once unless a NaN makes it go value by value.
     #[inline(always)]
-    fn best(&self, fold: &RowFold, piece: &mut RowPiece) {
+    fn best(&self, fold: &Reduce, piece: &mut RowPiece) {
         let mut wide = [0.0f64; BLOCK];
         let wide = &mut wide[..self.len];
         for (w, v) in wide.iter_mut().zip(self.number(0)) {
@@ -298,30 +298,30 @@ impl<'a, T: Value> Run<'a, T> {
     }
     /// Credits the run to the other rows: each takes its one value.
     #[inline(always)]
-    pub fn down(&self, fold: &RowFold, piece: &mut RowPiece) {
+    pub fn down(&self, fold: &Reduce, piece: &mut RowPiece) {
         if self.len == 0 {
             return;
         }
         let (at, stride) = (self.first - piece.start, fold.stride());
         let rows = at..at + self.len;
         match fold.op {
-            RowOp::Count => {
+            ReduceOp::Count => {
                 for (c, v) in piece.counts[rows].iter_mut().zip(self.number(0)) {
                     *c += u64::from((*v).into() != 0.0);
                 }
             }
-            RowOp::Sum | RowOp::Mean => {
+            ReduceOp::Sum | ReduceOp::Mean => {
                 count(&mut piece.counts[rows.clone()]);
                 self.add_down(fold, &mut piece.acc[rows.start * stride..rows.end * stride]);
             }
-            RowOp::Logsumexp => {
+            ReduceOp::Logsumexp => {
                 count(&mut piece.counts[rows.clone()]);
                 self.add_exp_down(
                     fold,
                     piece.acc[rows.start * 2..rows.end * 2].as_chunks_mut().0,
                 );
             }
-            RowOp::Softmax => {
+            ReduceOp::Softmax => {
                 count(&mut piece.counts[rows.clone()]);
                 let acc =
                     piece.acc[rows.start * stride..rows.end * stride].chunks_exact_mut(stride);
@@ -329,14 +329,14 @@ impl<'a, T: Value> Run<'a, T> {
                     fold.absorb_exp(acc, (*v).into(), self.row);
                 }
             }
-            RowOp::Min | RowOp::Argmin => self.best_down(fold, piece, |v, best| v > best),
-            RowOp::Max | RowOp::Argmax => self.best_down(fold, piece, |v, best| v < best),
+            ReduceOp::Min | ReduceOp::Argmin => self.best_down(fold, piece, |v, best| v > best),
+            ReduceOp::Max | ReduceOp::Argmax => self.best_down(fold, piece, |v, best| v < best),
         }
     }
     /// Adds one value to each of `len` sums. Strides 1 and 2 (a sum, a mean) have loops of their
     /// own, which vectorise; others step through the states.
     #[inline(always)]
-    fn add_down(&self, fold: &RowFold, acc: &mut [f64]) {
+    fn add_down(&self, fold: &Reduce, acc: &mut [f64]) {
         let (width, stride) = (fold.out_width(), fold.stride());
         for part in 0..width {
             let weight = fold.weight(self.row, part);
@@ -359,7 +359,7 @@ impl<'a, T: Value> Run<'a, T> {
                 }
             }
         }
-        if fold.op == RowOp::Mean {
+        if fold.op == ReduceOp::Mean {
             for part in 0..stride - width {
                 let weight = fold.weight(self.row, part);
                 for a in acc[width + part..].iter_mut().step_by(stride) {
@@ -368,10 +368,10 @@ impl<'a, T: Value> Run<'a, T> {
             }
         }
     }
-    /// As [`RowFold::absorb_exp`] for each of the others, with tops and sums copied to arrays of
+    /// As [`Reduce::absorb_exp`] for each of the others, with tops and sums copied to arrays of
     /// their own, so that the loop vectorises.
     #[inline(always)]
-    fn add_exp_down(&self, fold: &RowFold, acc: &mut [[f64; 2]]) {
+    fn add_exp_down(&self, fold: &Reduce, acc: &mut [[f64; 2]]) {
         let (mut tops, mut sums) = ([0.0; BLOCK], [0.0; BLOCK]);
         for (l, [top, sum]) in acc.iter().enumerate() {
             (tops[l], sums[l]) = (*top, *sum);
@@ -393,7 +393,7 @@ impl<'a, T: Value> Run<'a, T> {
     /// so a vector loop marks the others first. A tie and a NaN are not `worse`: both are looked
     /// at.
     #[inline(always)]
-    fn best_down(&self, fold: &RowFold, piece: &mut RowPiece, worse: impl Fn(f64, f64) -> bool) {
+    fn best_down(&self, fold: &Reduce, piece: &mut RowPiece, worse: impl Fn(f64, f64) -> bool) {
         let at = self.first - piece.start;
         let values = self.number(0);
         let mut open = [0u8; BLOCK];
@@ -482,7 +482,7 @@ fn count(counts: &mut [u64]) {
 /// Returns the weights of rows `rows`, and how far apart their numbers lie: in place if each weight
 /// is one number, else transposed into `room`.
 pub fn weights<'a>(
-    fold: &'a RowFold,
+    fold: &'a Reduce,
     rows: &Range<usize>,
     room: &'a mut Vec<f64>,
 ) -> (&'a [f64], usize) {
@@ -497,7 +497,7 @@ pub fn weights<'a>(
 
 /// Transposes a block of weights from row by row to number by number, [`BLOCK`] apart, so that the
 /// loops over a run read them in order.
-pub fn by_number(fold: &RowFold, rows: &Range<usize>, to: &mut Vec<f64>) {
+pub fn by_number(fold: &Reduce, rows: &Range<usize>, to: &mut Vec<f64>) {
     let Some(weights) = &fold.weights else { return };
     let wide = fold.weight_width;
     to.resize(wide * BLOCK, 0.0);

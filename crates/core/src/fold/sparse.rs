@@ -7,15 +7,15 @@
 //! order. Pairs beyond the cut-off add nothing there either; and zeros change no sum, because a sum
 //! that begins with +0 is never −0.
 
-use super::rows::Along;
+use super::rows::ReduceAxis;
 use super::runs::{self, Run};
-use super::{BLOCK, RowFold, RowPiece};
+use super::{BLOCK, Reduce, RowPiece};
 
 /// Folds one row at a time, with buffers that are reused.
 #[derive(Clone, Debug)]
 pub struct SparseRow<'f> {
-    fold: &'f RowFold,
-    /// Whether a cell of the domain is credited to both of its rows.
+    fold: &'f Reduce,
+    /// Whether a pair of the domain is credited to both of its rows.
     half: bool,
     /// The state of the row.
     whole: RowPiece,
@@ -40,7 +40,7 @@ pub enum OtherRows<'a> {
 
 impl<'f> SparseRow<'f> {
     /// Returns what folds rows for `fold`, over a `half` domain or a whole one.
-    pub fn new(fold: &'f RowFold, half: bool) -> Self {
+    pub fn new(fold: &'f Reduce, half: bool) -> Self {
         let piece = RowPiece::new(fold, 0, 1);
         SparseRow {
             fold,
@@ -53,7 +53,7 @@ impl<'f> SparseRow<'f> {
         }
     }
     /// The fold.
-    pub fn row_fold(&self) -> &'f RowFold {
+    pub fn row_fold(&self) -> &'f Reduce {
         self.fold
     }
     /// Folds the values of `row` at the ascending `columns`; number p of the values is `values(p)`.
@@ -93,7 +93,7 @@ impl<'f> SparseRow<'f> {
             } else {
                 self.runs(row, columns, others, |p| &values(p)[at..end]);
             }
-            // Blocks are added in ascending order, as `RowState::add` does.
+            // Blocks are added in ascending order, as `ReduceState::add` does.
             self.whole.combine(self.fold, &self.piece);
             at = end;
         }
@@ -106,7 +106,7 @@ impl<'f> SparseRow<'f> {
     /// with earlier rows.
     fn is_before(&self, row: usize, column: u32) -> bool {
         let column = column as usize;
-        self.half && (column < row || (column == row && self.fold.along == Along::Column))
+        self.half && (column < row || (column == row && self.fold.axis == ReduceAxis::Column))
     }
     /// Folds runs of consecutive columns, zeros between them included.
     fn runs<'v>(

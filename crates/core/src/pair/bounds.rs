@@ -17,7 +17,7 @@
 //! ```
 //!
 //! The module bounds values and decides nothing. The rules that turn an interval into "leave out"
-//! are in `cpu/src/pairs/prune/verdict.rs`.
+//! are in `cpu/src/pairs/prune/decision.rs`.
 
 mod images;
 mod spans;
@@ -25,7 +25,9 @@ mod spans;
 use super::interval::{self, Span};
 use super::lower::Lowered;
 use super::source::Source;
-use super::tree::{Binary, DEP_BOUND, DEP_X, DEP_Y, Formula, Id, Node, Reduce, Shape, Side, Unary};
+use super::tree::{
+    Binary, ComponentReduce, DEP_BOUND, DEP_X, DEP_Y, Formula, Id, Node, Shape, Side, Unary,
+};
 use crate::space::PeriodicBox;
 use crate::space::periodic_box::{Image, Orthorhombic};
 use images::Images;
@@ -71,9 +73,9 @@ pub struct Bounds<'l> {
 const NONE: usize = usize::MAX;
 
 impl<'l> Bounds<'l> {
-    /// Returns bounds of the roots of `low`, in the box `cell` if there is one. Returns `None` if a
+    /// Returns bounds of the roots of `low`, in the box `periodic_box` if there is one. Returns `None` if a
     /// root is not a single number: folds of vectors are not pruned.
-    pub fn new(low: &'l Lowered, cell: Option<&'l PeriodicBox>) -> Option<Self> {
+    pub fn new(low: &'l Lowered, periodic_box: Option<&'l PeriodicBox>) -> Option<Self> {
         let formula = &low.formula;
         if formula
             .roots
@@ -86,7 +88,7 @@ impl<'l> Bounds<'l> {
         let mut out = Bounds {
             low,
             image: if low.periodic {
-                cell.map(PeriodicBox::image)
+                periodic_box.map(PeriodicBox::image)
             } else {
                 None
             },
@@ -103,15 +105,15 @@ impl<'l> Bounds<'l> {
         out.place_hoisted();
         out.place_constants();
         out.place_pairs();
-        if let (Some(Image::Oblique(o)), Some(cell)) = (out.image, cell) {
-            out.images = Some(Images::new(o, cell.reach()));
+        if let (Some(Image::Triclinic(o)), Some(periodic_box)) = (out.image, periodic_box) {
+            out.images = Some(Images::new(o, periodic_box.reach()));
         }
         Some(out)
     }
     /// Counts the hoisted values of a row of `side`: those of its vectors, component by component,
     /// then its scalars. This is the order of a box's numbers everywhere.
     pub fn coordinates(low: &Lowered, side: Side) -> usize {
-        low.streams[side as usize].len() * low.dim + low.attrs[side as usize].len()
+        low.row_vectors[side as usize].len() * low.dim + low.row_scalars[side as usize].len()
     }
     /// Counts the slots of a node.
     fn width(&self, id: Id) -> usize {
@@ -130,9 +132,9 @@ impl<'l> Bounds<'l> {
     /// Reserves slots for hoisted values, in the order of [`Bounds::coordinates`].
     fn place_hoisted(&mut self) {
         for side in 0..2 {
-            let ids: Vec<Id> = self.low.streams[side]
+            let ids: Vec<Id> = self.low.row_vectors[side]
                 .iter()
-                .chain(&self.low.attrs[side])
+                .chain(&self.low.row_scalars[side])
                 .copied()
                 .collect();
             for id in ids {
@@ -211,7 +213,7 @@ impl<'l> Bounds<'l> {
             }
             // Taken out while the evaluation borrows `self`.
             Some(mut images) => {
-                let found = self.oblique(&mut images);
+                let found = self.triclinic(&mut images);
                 for round in 0..found {
                     self.evaluate(Some((&images, round)));
                     self.collect(round == 0);
@@ -240,10 +242,10 @@ impl<'l> Bounds<'l> {
     }
     /// Finds the translations that the difference of the boxes may need, by lane, and returns the
     /// number of rounds.
-    fn oblique(&self, images: &mut Images) -> usize {
+    fn triclinic(&self, images: &mut Images) -> usize {
         // The slots of the raw row: in a box it is always hoisted.
         let raw = |side: Side| {
-            let at = self.low.raw_stream(side as usize).unwrap_or(0) * self.low.dim;
+            let at = self.low.raw_vector(side as usize).unwrap_or(0) * self.low.dim;
             &self.inputs[side as usize][at..at + self.low.dim]
         };
         let (x, y) = (raw(Side::X), raw(Side::Y));
@@ -339,12 +341,14 @@ impl<'l> Bounds<'l> {
     }
     /// Folds the components in ascending order, as the reference does, so that rounding is the same
     /// at the ends.
-    fn reduce(&self, op: Reduce, body: Id) -> Spans {
+    fn reduce(&self, op: ComponentReduce, body: Id) -> Spans {
         let mut acc = Spans::splat(Span::point(op.identity()));
         for k in 0..self.low.dim {
             let v = self.operand(body, k);
             acc = match op {
-                Reduce::Sum => lanes(|l| interval::binary(Binary::Add, acc.at(l), v.at(l))),
+                ComponentReduce::Sum => {
+                    lanes(|l| interval::binary(Binary::Add, acc.at(l), v.at(l)))
+                }
                 other => lanes(|l| interval::binary(other.operator(), acc.at(l), v.at(l))),
             };
         }
@@ -390,7 +394,7 @@ impl<'l> Bounds<'l> {
                 Some(length) => wrapped(&plain, *length),
                 None => (plain, lanes(|l| plain.at(l).abs())),
             },
-            (Some(Image::Oblique(_)), Some((images, round))) => {
+            (Some(Image::Triclinic(_)), Some((images, round))) => {
                 let image = lanes(|l| images.component(l, round, c));
                 (image, lanes(|l| image.at(l).abs()))
             }
@@ -508,6 +512,7 @@ pub fn hoisted_into(
     out: &mut Vec<f64>,
 ) {
     out.clear();
-    (0..low.streams[side as usize].len()).for_each(|s| out.extend_from_slice(hoister.stream(s)));
-    out.extend((0..low.attrs[side as usize].len()).map(|a| hoister.attr(a)));
+    (0..low.row_vectors[side as usize].len())
+        .for_each(|s| out.extend_from_slice(hoister.stream(s)));
+    out.extend((0..low.row_scalars[side as usize].len()).map(|a| hoister.attr(a)));
 }

@@ -10,7 +10,7 @@
 //! interact, so the bits do not depend on L.
 
 use super::operators::{binary, function, unary};
-use super::tree::{Binary, DEP_X, DEP_Y, Formula, Id, Node, Reduce, Shape, Side, Unary};
+use super::tree::{Binary, ComponentReduce, DEP_X, DEP_Y, Formula, Id, Node, Shape, Side, Unary};
 use crate::number::Function;
 use crate::number::function::{self, Visit};
 use std::array::from_fn;
@@ -76,9 +76,9 @@ fn fold<const L: usize>(
 
 /// Folds components from `start`, which is the identity or the result of the components before. A
 /// sum begins with +0, so a sum of −0 alone is +0.
-fn reduce<const L: usize>(op: Reduce, start: Lanes<L>, values: &[Lanes<L>]) -> Lanes<L> {
+fn reduce<const L: usize>(op: ComponentReduce, start: Lanes<L>, values: &[Lanes<L>]) -> Lanes<L> {
     match op {
-        Reduce::Sum => fold(start, values, |a, b| a + b),
+        ComponentReduce::Sum => fold(start, values, |a, b| a + b),
         op => fold(start, values, |a, b| binary(op.operator(), a, b)),
     }
 }

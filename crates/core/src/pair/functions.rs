@@ -13,7 +13,7 @@
 //! A new function of one number takes a variant of `Unary`, a line in the table, a line in the
 //! list, and its rules in `operators.rs`; the compiler and the test ask for what is missing.
 
-use super::tree::{Reduce, Unary};
+use super::tree::{ComponentReduce, Unary};
 use crate::suggest::nearest;
 
 /// A function, an operator or a constant of formulas, as the list shows it.
@@ -234,14 +234,14 @@ pub const UNARY: &[(&str, Unary)] = &[
 ];
 
 /// The reductions, by name.
-pub(super) const REDUCE: &[(&str, Reduce)] = &[
-    ("sum", Reduce::Sum),
-    ("prod", Reduce::Prod),
-    ("max", Reduce::Max),
-    ("min", Reduce::Min),
-    ("any", Reduce::Any),
-    ("all", Reduce::All),
-    ("count", Reduce::Sum),
+pub(super) const REDUCE: &[(&str, ComponentReduce)] = &[
+    ("sum", ComponentReduce::Sum),
+    ("prod", ComponentReduce::Prod),
+    ("max", ComponentReduce::Max),
+    ("min", ComponentReduce::Min),
+    ("any", ComponentReduce::Any),
+    ("all", ComponentReduce::All),
+    ("count", ComponentReduce::Sum),
 ];
 
 /// The functions that the parser takes one by one.

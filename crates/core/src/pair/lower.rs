@@ -21,7 +21,7 @@
 
 use super::artifacts::ArtifactCache;
 use super::eval::{Evaluator, Rows};
-use super::pattern::{Pattern, Zip, ZipForm};
+use super::pattern::{Pattern, Reduction, VectorReduction};
 use super::source::{Hoisted, Source};
 use super::symmetry::mirror;
 use super::tree::{DEP_X, DEP_Y, Formula, Id, Node, Shape, Side};
@@ -56,9 +56,9 @@ pub struct Lowered {
     /// Components of a row.
     pub dim: usize,
     /// Hoisted vectors, by side (`Side as usize`). [`Source::Stream`] counts in this list.
-    pub streams: [Vec<Id>; 2],
+    pub row_vectors: [Vec<Id>; 2],
     /// Hoisted scalars, by side. [`Source::Attr`] counts in this list.
-    pub attrs: [Vec<Id>; 2],
+    pub row_scalars: [Vec<Id>; 2],
     /// Vectors that depend on no row.
     pub constants: Vec<Vec<f64>>,
     /// Loops over components, in order.
@@ -68,14 +68,14 @@ pub struct Lowered {
     /// Vector pair nodes in order that a vector-valued root needs, such as the value `x - y`.
     pub vector_tail: Vec<Id>,
     /// Whether a box turns differences into minimum images. Then `x − y` is not a subtraction of
-    /// two hoisted vectors, and no [`ZipForm`] applies.
+    /// two hoisted vectors, and no [`Reduction`] applies.
     pub periodic: bool,
     /// What backends built from this formula (programs, machine code), cached with it.
     pub made: ArtifactCache,
     /// The source of every node that is an operand of a pair node or a root, and no pair node
     /// itself.
     sources: HashMap<Id, Source>,
-    zips: HashMap<Id, Zip>,
+    reductions: HashMap<Id, VectorReduction>,
     patterns: Vec<Pattern>,
     constant_ids: Vec<Id>,
 }
@@ -90,8 +90,8 @@ impl Lowered {
         let mut low = Lowered {
             formula: formula.clone(),
             dim,
-            streams: [vec![], vec![]],
-            attrs: [vec![], vec![]],
+            row_vectors: [vec![], vec![]],
+            row_scalars: [vec![], vec![]],
             constants: vec![],
             stages: vec![],
             finish: vec![],
@@ -99,7 +99,7 @@ impl Lowered {
             periodic,
             made: ArtifactCache::default(),
             sources: HashMap::new(),
-            zips: HashMap::new(),
+            reductions: HashMap::new(),
             patterns: vec![],
             constant_ids: vec![],
         };
@@ -172,8 +172,12 @@ impl Lowered {
             _ => None,
         };
         let source = match (side, vector) {
-            (Some(side), true) => Source::Stream(side, push(&mut self.streams[side as usize], id)),
-            (Some(side), false) => Source::Attr(side, push(&mut self.attrs[side as usize], id)),
+            (Some(side), true) => {
+                Source::Stream(side, push(&mut self.row_vectors[side as usize], id))
+            }
+            (Some(side), false) => {
+                Source::Attr(side, push(&mut self.row_scalars[side as usize], id))
+            }
             (None, vector) => self.constant_source(id, vector),
         };
         self.sources.insert(id, source);
@@ -340,8 +344,8 @@ impl Lowered {
     }
     /// Returns the reduction `id` with its two hoisted vectors, if it has specialised kernels. None
     /// has them in a box.
-    pub fn zip(&self, id: Id) -> Option<Zip> {
-        self.zips.get(&id).copied()
+    pub fn reduction(&self, id: Id) -> Option<VectorReduction> {
+        self.reductions.get(&id).copied()
     }
     /// Returns what is recognised of root number `root`.
     pub fn pattern(&self, root: usize) -> &Pattern {
@@ -352,7 +356,7 @@ impl Lowered {
             formula: &self.formula,
             dim: self.dim,
             periodic: self.periodic,
-            streams: &self.streams,
+            row_vectors: &self.row_vectors,
             sources: &self.sources,
         }
     }
@@ -360,13 +364,13 @@ impl Lowered {
     fn recognise(&mut self) {
         let hoisted = self.hoisted();
         let reduces = self.stages.iter().flat_map(|stage| &stage.reduces);
-        let zips = reduces.filter_map(|id| Some((*id, hoisted.zip(*id)?)));
+        let reductions = reduces.filter_map(|id| Some((*id, hoisted.reduction(*id)?)));
         let roots = self.formula.roots.iter();
-        let (zips, patterns) = (
-            zips.collect(),
+        let (reductions, patterns) = (
+            reductions.collect(),
             roots.map(|id| hoisted.pattern(*id)).collect(),
         );
-        (self.zips, self.patterns) = (zips, patterns);
+        (self.reductions, self.patterns) = (reductions, patterns);
     }
     /// Returns whether every reduction of the formula is an inner product of hoisted vectors. Such
     /// a formula is a matrix product with operations on its elements, so matrix units can run it.
@@ -375,7 +379,10 @@ impl Lowered {
         reduces.peek().is_some()
             && self.stages.len() == 1
             && self.vector_tail.is_empty()
-            && reduces.all(|r| self.zip(*r).is_some_and(|zip| zip.form == ZipForm::Dot))
+            && reduces.all(|r| {
+                self.reduction(*r)
+                    .is_some_and(|reduction| reduction.form == Reduction::Dot)
+            })
     }
     /// Counts the operations per pair and component, and those per pair. Cost models multiply the
     /// first by `dim`. All operations count one; `plan/src/cost/formula.rs` weighs expensive
@@ -392,25 +399,25 @@ impl Lowered {
     }
     /// Returns the number of the hoisted vector that is the row itself, of side 0 (x) or 1 (y). It
     /// needs no computation, so engines may read it from the table.
-    pub fn raw_stream(&self, side: usize) -> Option<usize> {
-        self.hoisted().raw_stream(side)
+    pub fn raw_vector(&self, side: usize) -> Option<usize> {
+        self.hoisted().raw_vector(side)
     }
     /// Returns whether the hoisted values of a row are the same on either side, in the same order.
     /// Then one table needs one set of hoisted values, not two.
     pub fn is_mirrored(&self) -> bool {
         let mirrored = |of: &[Vec<Id>; 2]| mirror(&self.formula, &of[0], &of[1]);
-        mirrored(&self.streams) && mirrored(&self.attrs)
+        mirrored(&self.row_vectors) && mirrored(&self.row_scalars)
     }
     /// Returns what computes the hoisted values of rows of `side`, several rows at a time.
     pub fn hoister(&self, side: Side) -> Hoister<'_> {
-        let raw = self.raw_stream(side as usize);
-        let computed = self.streams[side as usize]
+        let raw = self.raw_vector(side as usize);
+        let computed = self.row_vectors[side as usize]
             .iter()
             .enumerate()
             .filter(|(at, _)| Some(*at) != raw)
             .map(|(_, id)| id);
         let targets: Vec<Id> = computed
-            .chain(&self.attrs[side as usize])
+            .chain(&self.row_scalars[side as usize])
             .copied()
             .collect();
         let eval =
@@ -485,13 +492,13 @@ impl Hoister<'_> {
         // Nothing is kept by row, so a later `load` must compute anew.
         self.held = 0..0;
         let eval = self.eval.as_ref().filter(|_| self.raw != Some(number))?;
-        Some(eval.vector(self.low.streams[self.side as usize][number]))
+        Some(eval.vector(self.low.row_vectors[self.side as usize][number]))
     }
     /// Returns hoisted scalar `number` of the rows of the last [`Self::strip`], a lane for each.
     pub fn strip_attr(&self, number: usize) -> Option<&[f64; GROUP]> {
         self.eval
             .as_ref()
-            .map(|eval| eval.scalar(self.low.attrs[self.side as usize][number]))
+            .map(|eval| eval.scalar(self.low.row_scalars[self.side as usize][number]))
     }
     fn compute(&mut self, table: &Table, first: usize) {
         let count = self.evaluate(table, first);
@@ -546,11 +553,11 @@ impl Hoister<'_> {
     fn keep(&mut self, count: usize) {
         let Some(eval) = &self.eval else { return };
         let (side, dim) = (self.side as usize, self.low.dim);
-        let (streams, attrs) = (&self.low.streams[side], &self.low.attrs[side]);
-        let wide = streams.len() * dim + attrs.len();
+        let (row_vectors, row_scalars) = (&self.low.row_vectors[side], &self.low.row_scalars[side]);
+        let wide = row_vectors.len() * dim + row_scalars.len();
         self.made.resize(GROUP * wide, 0.0);
         for (l, made) in self.made.chunks_mut(wide.max(1)).take(count).enumerate() {
-            for (s, id) in streams
+            for (s, id) in row_vectors
                 .iter()
                 .enumerate()
                 .filter(|(s, _)| Some(*s) != self.raw)
@@ -560,7 +567,7 @@ impl Hoister<'_> {
                     .zip(eval.vector(*id))
                     .for_each(|(to, lanes)| *to = lanes[l]);
             }
-            for (to, id) in made[streams.len() * dim..].iter_mut().zip(attrs) {
+            for (to, id) in made[row_vectors.len() * dim..].iter_mut().zip(row_scalars) {
                 *to = eval.scalar(*id)[l];
             }
         }
@@ -568,7 +575,8 @@ impl Hoister<'_> {
     /// Returns what was hoisted of the loaded row.
     fn made(&self) -> &[f64] {
         let side = self.side as usize;
-        let wide = self.low.streams[side].len() * self.low.dim + self.low.attrs[side].len();
+        let wide =
+            self.low.row_vectors[side].len() * self.low.dim + self.low.row_scalars[side].len();
         self.made.get(self.row * wide..).unwrap_or(&[])
     }
     /// Returns hoisted vector `number` of the loaded row.
@@ -582,7 +590,7 @@ impl Hoister<'_> {
     }
     /// Returns hoisted scalar `number` of the loaded row.
     pub fn attr(&self, number: usize) -> f64 {
-        let first = self.low.streams[self.side as usize].len() * self.low.dim;
+        let first = self.low.row_vectors[self.side as usize].len() * self.low.dim;
         self.made().get(first + number).copied().unwrap_or(f64::NAN)
     }
 }

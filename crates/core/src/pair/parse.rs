@@ -35,7 +35,7 @@ use super::lex::{TokenKind, lex};
 use super::metric::Named;
 pub use super::metric::Param;
 pub use super::scope::{PreparedMetrics, Scope};
-use super::tree::{Binary, DEP_BOUND, Formula, Id, Node, Reduce, Shape, Side, Unary};
+use super::tree::{Binary, ComponentReduce, DEP_BOUND, Formula, Id, Node, Shape, Side, Unary};
 use crate::error::{Error, Result};
 use crate::number;
 use crate::opt::Opt;
@@ -594,11 +594,11 @@ impl Parser<'_, '_> {
     fn reduction(
         &mut self,
         name: &str,
-        op: Reduce,
+        op: ComponentReduce,
         args: &[Id],
         place: Range<usize>,
     ) -> Result<Id> {
-        if args.len() == 2 && matches!(op, Reduce::Max | Reduce::Min) {
+        if args.len() == 2 && matches!(op, ComponentReduce::Max | ComponentReduce::Min) {
             return self.formula.binary(op.operator(), args[0], args[1]);
         }
         if args.len() != 1 {
@@ -612,15 +612,15 @@ impl Parser<'_, '_> {
     /// hypot.
     fn composed(&mut self, name: &str, a: Id, b: Id) -> Result<Id> {
         if name == "mean" {
-            let total = self.formula.reduce(Reduce::Sum, a)?;
+            let total = self.formula.reduce(ComponentReduce::Sum, a)?;
             let dim = self.formula.leaf(Node::Dim)?;
             return self.formula.binary(Binary::Div, total, dim);
         }
         let product = self.formula.binary(Binary::Mul, a, b)?;
         match name {
-            "dot" => self.formula.reduce(Reduce::Sum, product),
+            "dot" => self.formula.reduce(ComponentReduce::Sum, product),
             "norm" => {
-                let total = self.formula.reduce(Reduce::Sum, product)?;
+                let total = self.formula.reduce(ComponentReduce::Sum, product)?;
                 self.formula.unary(Unary::Sqrt, total)
             }
             _ => {

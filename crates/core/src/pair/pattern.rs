@@ -65,7 +65,7 @@ pub struct Difference {
 /// A reduction over the components of two hoisted vectors a and b that kernels compute with
 /// specialised code. All other reductions run through generated code or the evaluator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ZipForm {
+pub enum Reduction {
     /// Σ |a − b|: Manhattan distances.
     L1,
     /// Σ (a − b)²: Euclidean distances and Gaussian kernels.
@@ -82,20 +82,20 @@ pub enum ZipForm {
 
 /// A reduction of one hoisted vector of x and one of y.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Zip {
+pub struct VectorReduction {
     /// What is reduced.
-    pub form: ZipForm,
+    pub form: Reduction,
     /// The nodes of the vectors of x and of y.
     pub sides: [Id; 2],
     /// The numbers of these vectors among those that are hoisted.
-    pub streams: [usize; 2],
+    pub row_vectors: [usize; 2],
 }
 
 /// A reduction and the steps from it to a value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chain {
     /// The reduction.
-    pub zip: Zip,
+    pub reduction: VectorReduction,
     /// The steps, the first one applied to the reduction.
     pub steps: Vec<Step>,
 }

@@ -1,10 +1,11 @@
 //! Recognises the patterns of a formula whose single rows are hoisted.
 
 use super::pattern::{
-    Chain, Choice, Difference, Differences, MOST, Norm, Pattern, Step, Threshold, Zip, ZipForm,
+    Chain, Choice, Difference, Differences, MOST, Norm, Pattern, Reduction, Step, Threshold,
+    VectorReduction,
 };
 use super::source::{Hoisted, Source};
-use super::tree::{Binary, Id, Node, Reduce, Shape, Side, Unary};
+use super::tree::{Binary, ComponentReduce, Id, Node, Shape, Side, Unary};
 
 impl Hoisted<'_> {
     /// Recognises the root `id`.
@@ -20,7 +21,7 @@ impl Hoisted<'_> {
     ///
     /// The match is on the tree alone, so `sum((x - y)^2)` and `sum((y - x) * (y - x))` both match:
     /// the tree has already brought them to one spelling.
-    pub(super) fn zip(&self, id: Id) -> Option<Zip> {
+    pub(super) fn reduction(&self, id: Id) -> Option<VectorReduction> {
         let Node::Reduce(op, body) = self.node(id) else {
             return None;
         };
@@ -28,28 +29,30 @@ impl Hoisted<'_> {
             return None;
         }
         let (form, [a, b]) = match (op, self.node(*body)) {
-            (Reduce::Sum, Node::Unary(Unary::Abs, a)) => (ZipForm::L1, self.gap(*a)?),
-            (Reduce::Max, Node::Unary(Unary::Abs, a)) => (ZipForm::Chebyshev, self.gap(*a)?),
+            (ComponentReduce::Sum, Node::Unary(Unary::Abs, a)) => (Reduction::L1, self.gap(*a)?),
+            (ComponentReduce::Max, Node::Unary(Unary::Abs, a)) => {
+                (Reduction::Chebyshev, self.gap(*a)?)
+            }
             // A square of a difference is a product of pair nodes, which is no inner product.
-            (Reduce::Sum, Node::Binary(Binary::Mul, a, b)) => match self.gap(*a) {
-                Some(gap) if a == b => (ZipForm::SqDiff, gap),
-                _ => (ZipForm::Dot, [*a, *b]),
+            (ComponentReduce::Sum, Node::Binary(Binary::Mul, a, b)) => match self.gap(*a) {
+                Some(gap) if a == b => (Reduction::SqDiff, gap),
+                _ => (Reduction::Dot, [*a, *b]),
             },
-            (Reduce::Sum, Node::Binary(Binary::Ne, a, b)) => (ZipForm::Differ, [*a, *b]),
+            (ComponentReduce::Sum, Node::Binary(Binary::Ne, a, b)) => (Reduction::Differ, [*a, *b]),
             // |d|³ is the only power with a kernel; others run as generated code.
-            (Reduce::Sum, Node::Binary(Binary::Pow, a, p)) => match self.node(*a) {
+            (ComponentReduce::Sum, Node::Binary(Binary::Pow, a, p)) => match self.node(*a) {
                 Node::Unary(Unary::Abs, inner) if self.formula.constant(*p) == Some(3.0) => {
-                    (ZipForm::Lp3, self.gap(*inner)?)
+                    (Reduction::Lp3, self.gap(*inner)?)
                 }
                 _ => return None,
             },
             _ => return None,
         };
-        let (sides, streams) = self.of_both(a, b)?;
-        Some(Zip {
+        let (sides, row_vectors) = self.of_both(a, b)?;
+        Some(VectorReduction {
             form,
             sides,
-            streams,
+            row_vectors,
         })
     }
     /// Returns a and b if `id` is a − b. The sign is lost behind [`Self::of_both`], so callers use
@@ -59,7 +62,7 @@ impl Hoisted<'_> {
             Node::Delta => {
                 // δ has no operands; its rows are among the streams, since lowering registered
                 // them.
-                let row = |side: usize| Some(self.streams[side][self.raw_stream(side)?]);
+                let row = |side: usize| Some(self.row_vectors[side][self.raw_vector(side)?]);
                 Some([row(0)?, row(1)?])
             }
             Node::Binary(Binary::Sub, a, b) => Some([*a, *b]),
@@ -142,13 +145,13 @@ impl Hoisted<'_> {
         }
     }
     /// The reduction of all components of a vector of squares or magnitudes.
-    fn norm_of_vector(&self, op: Reduce, body: Id) -> Option<Differences> {
+    fn norm_of_vector(&self, op: ComponentReduce, body: Id) -> Option<Differences> {
         let (part, difference) = self.part(body)?;
         // A sum of squares or magnitudes, or the largest magnitude; the largest square would be
         // another norm.
         let norm = match (op, part) {
-            (Reduce::Sum, part) => part,
-            (Reduce::Max, Norm::Magnitudes) => Norm::Largest,
+            (ComponentReduce::Sum, part) => part,
+            (ComponentReduce::Max, Norm::Magnitudes) => Norm::Largest,
             _ => return None,
         };
         if self.formula.ty(body).shape != Shape::Vector || self.dim > MOST {
@@ -234,7 +237,7 @@ impl Hoisted<'_> {
         let place = |side: Side, id: Id| match self.source(id) {
             Source::Stream(s, n) if s == side => Some(n * self.dim + k),
             Source::Attr(s, n) if s == side => {
-                Some(self.streams[side as usize].len() * self.dim + n)
+                Some(self.row_vectors[side as usize].len() * self.dim + n)
             }
             _ => None,
         };
@@ -245,7 +248,7 @@ impl Hoisted<'_> {
     }
     /// Returns component `k` of the minimum image.
     fn image(&self, k: usize) -> Option<Difference> {
-        let place = |side: usize| self.raw_stream(side).map(|s| s * self.dim + k);
+        let place = |side: usize| self.raw_vector(side).map(|s| s * self.dim + k);
         Some(Difference {
             coordinates: [place(0)?, place(1)?],
             image: Some(k),
@@ -266,9 +269,9 @@ impl Hoisted<'_> {
     /// value inwards.
     fn chain(&self, id: Id) -> Option<Chain> {
         let (mut links, mut at) = (vec![], id);
-        let zip = loop {
-            if let Some(zip) = self.zip(at) {
-                break zip;
+        let reduction = loop {
+            if let Some(reduction) = self.reduction(at) {
+                break reduction;
             }
             let (inner, link) = self.link(at)?;
             links.push(link);
@@ -278,11 +281,13 @@ impl Hoisted<'_> {
         for link in links.into_iter().rev() {
             let step = match link {
                 Link::Step(step) => step,
-                Link::Choice(condition, same) => Step::Choice(self.choice(zip, condition, same)?),
+                Link::Choice(condition, same) => {
+                    Step::Choice(self.choice(reduction, condition, same)?)
+                }
             };
-            may_follow(zip, &steps, step).then(|| steps.push(step))?;
+            may_follow(reduction, &steps, step).then(|| steps.push(step))?;
         }
-        Some(Chain { zip, steps })
+        Some(Chain { reduction, steps })
     }
     /// The last operation of value `id`, and what it works on.
     fn link(&self, id: Id) -> Option<(Id, Link)> {
@@ -301,12 +306,12 @@ impl Hoisted<'_> {
         };
         Some((inner, Link::Step(step)))
     }
-    /// Recognises the choice of `same` on `condition`, both of the reduction `zip`.
-    fn choice(&self, zip: Zip, condition: Id, same: Id) -> Option<Choice> {
+    /// Recognises the choice of `same` on `condition`, both of `reduction`.
+    fn choice(&self, reduction: VectorReduction, condition: Id, same: Id) -> Option<Choice> {
         let Node::Binary(Binary::And, p, q) = self.node(condition) else {
             return None;
         };
-        let numbers = match (self.equals(zip, *p)?, self.equals(zip, *q)?) {
+        let numbers = match (self.equals(reduction, *p)?, self.equals(reduction, *q)?) {
             (Source::Attr(Side::X, a), Source::Attr(Side::Y, b))
             | (Source::Attr(Side::Y, b), Source::Attr(Side::X, a)) => [a, b],
             _ => return None,
@@ -317,7 +322,7 @@ impl Hoisted<'_> {
         };
         let same = match self.node(same) {
             Node::Select(zero, there, elsewhere)
-                if self.equals(zip, *zero)? == Source::Const(0.0) =>
+                if self.equals(reduction, *zero)? == Source::Const(0.0) =>
             {
                 [constant(*there)?, constant(*elsewhere)?]
             }
@@ -325,12 +330,15 @@ impl Hoisted<'_> {
         };
         Some(Choice { numbers, same })
     }
-    /// Returns what the truth value `id` compares the reduction `zip` with.
-    fn equals(&self, zip: Zip, id: Id) -> Option<Source> {
+    /// Returns what the truth value `id` compares `reduction` with.
+    fn equals(&self, reduction: VectorReduction, id: Id) -> Option<Source> {
         let Node::Binary(Binary::Eq, a, b) = self.node(id) else {
             return None;
         };
-        match (self.zip(*a) == Some(zip), self.zip(*b) == Some(zip)) {
+        match (
+            self.reduction(*a) == Some(reduction),
+            self.reduction(*b) == Some(reduction),
+        ) {
             (true, false) => Some(self.source(*b)),
             (false, true) => Some(self.source(*a)),
             _ => None,
@@ -340,12 +348,12 @@ impl Hoisted<'_> {
 
 /// Returns whether the errors of `step` after `steps` stay known. Constants are bounded to 10^±100,
 /// so that no inverse overflows.
-fn may_follow(zip: Zip, steps: &[Step], step: Step) -> bool {
+fn may_follow(reduction: VectorReduction, steps: &[Step], step: Step) -> bool {
     let plain = |c: f64| c == 0.0 || (1e-100..1e100).contains(&c.abs());
     let positive = |s: &Step| matches!(s, Step::Mul(c) | Step::Div(c) if *c > 0.0);
     match step {
         // A root is accepted only where nothing below it can be negative.
-        Step::Sqrt => zip.form != ZipForm::Dot && steps.iter().all(positive),
+        Step::Sqrt => reduction.form != Reduction::Dot && steps.iter().all(positive),
         // One choice is enough.
         Step::Choice(_) => !steps.iter().any(|s| matches!(s, Step::Choice(_))),
         step => step.constant().is_none_or(plain),

@@ -9,7 +9,7 @@
 //! The proof is one pass over the nodes. It distinguishes "not below zero" from "the sign is plus",
 //! because −0 is not below zero, and yet 1/−0 is −∞.
 
-use super::tree::{Binary, Formula, Id, Node, Reduce, Unary};
+use super::tree::{Binary, ComponentReduce, Formula, Id, Node, Unary};
 
 /// What is known of the sign of a value, if the value is a number. NaN is always possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,8 +56,8 @@ fn sign_of(formula: &Formula, node: &Node, sign: impl Fn(Id) -> Sign) -> Sign {
         },
         Node::Binary(op, a, b) => binary(*op, sign(*a), sign(*b), a == b),
         Node::Select(_, a, b) => sign(*a).min(sign(*b)),
-        Node::Reduce(Reduce::Sum | Reduce::Prod, body) => sign(*body),
-        Node::Reduce(Reduce::Any | Reduce::All, _) => Sign::Plus,
+        Node::Reduce(ComponentReduce::Sum | ComponentReduce::Prod, body) => sign(*body),
+        Node::Reduce(ComponentReduce::Any | ComponentReduce::All, _) => Sign::Plus,
         _ => Sign::Unknown,
     }
 }

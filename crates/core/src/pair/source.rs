@@ -28,7 +28,7 @@ pub struct Hoisted<'f> {
     /// Whether differences are those of nearest images.
     pub periodic: bool,
     /// Hoisted vectors of x and of y.
-    pub streams: &'f [Vec<Id>; 2],
+    pub row_vectors: &'f [Vec<Id>; 2],
     /// Where operands come from. A node that is missing is computed for every pair.
     pub sources: &'f HashMap<Id, Source>,
 }
@@ -44,9 +44,9 @@ impl<'f> Hoisted<'f> {
     }
     /// Returns the number of the hoisted vector that is the row itself, of side 0 (x) or 1 (y). It
     /// needs no computation, so engines may read it from the table.
-    pub fn raw_stream(&self, side: usize) -> Option<usize> {
+    pub fn raw_vector(&self, side: usize) -> Option<usize> {
         let wanted = Node::Row(if side == 0 { Side::X } else { Side::Y });
-        let streams = &self.streams[side];
-        streams.iter().position(|id| *self.node(*id) == wanted)
+        let row_vectors = &self.row_vectors[side];
+        row_vectors.iter().position(|id| *self.node(*id) == wanted)
     }
 }

@@ -10,7 +10,7 @@
 //! assert_eq!(gauss.roots.len(), 1);
 //! ```
 
-use super::tree::{Binary, Formula, Id, Node, Reduce, Side, Unary};
+use super::tree::{Binary, ComponentReduce, Formula, Id, Node, Side, Unary};
 use crate::error::Result;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -79,7 +79,7 @@ impl Traced {
         self.with(id)
     }
     /// Records a reduction over components.
-    fn reduce(self, op: Reduce) -> Traced {
+    fn reduce(self, op: ComponentReduce) -> Traced {
         let id = self
             .id
             .clone()
@@ -163,7 +163,7 @@ unaries! {
 macro_rules! reductions {
     ($($name:ident $op:ident $doc:literal;)*) => { impl Traced { $(
         #[doc = $doc]
-        pub fn $name(self) -> Traced { self.reduce(Reduce::$op) }
+        pub fn $name(self) -> Traced { self.reduce(ComponentReduce::$op) }
     )* } };
 }
 reductions! {

@@ -46,7 +46,7 @@ impl Side {
 /// Named reductions over the components of a row. `count` is `Sum` of truth values.
 #[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Reduce {
+pub enum ComponentReduce {
     /// Σ, from +0 on, components in ascending order. `count` is a sum of truth values.
     Sum,
     /// Π, from 1 on.
@@ -61,25 +61,25 @@ pub enum Reduce {
     All,
 }
 
-impl Reduce {
+impl ComponentReduce {
     /// Returns the value of a reduction over no components.
     pub fn identity(self) -> f64 {
         match self {
-            Reduce::Sum | Reduce::Any => 0.0,
-            Reduce::Prod | Reduce::All => 1.0,
-            Reduce::Max => f64::NEG_INFINITY,
-            Reduce::Min => f64::INFINITY,
+            ComponentReduce::Sum | ComponentReduce::Any => 0.0,
+            ComponentReduce::Prod | ComponentReduce::All => 1.0,
+            ComponentReduce::Max => f64::NEG_INFINITY,
+            ComponentReduce::Min => f64::INFINITY,
         }
     }
     /// Returns the operator that folds one more component in.
     pub fn operator(self) -> Binary {
         match self {
-            Reduce::Sum => Binary::Add,
-            Reduce::Prod => Binary::Mul,
-            Reduce::Max => Binary::Max,
-            Reduce::Min => Binary::Min,
-            Reduce::Any => Binary::Or,
-            Reduce::All => Binary::And,
+            ComponentReduce::Sum => Binary::Add,
+            ComponentReduce::Prod => Binary::Mul,
+            ComponentReduce::Max => Binary::Max,
+            ComponentReduce::Min => Binary::Min,
+            ComponentReduce::Any => Binary::Or,
+            ComponentReduce::All => Binary::And,
         }
     }
 }
@@ -110,7 +110,7 @@ pub enum Node {
     /// `if(c, a, b)`.
     Select(Id, Id, Id),
     /// A named reduction of a vector.
-    Reduce(Reduce, Id),
+    Reduce(ComponentReduce, Id),
     /// A reduction by an associative operator `op` over [`Node::Bound`] operands: `reduce(|a, b|
     /// op, init, body)`.
     UserReduce {
@@ -419,7 +419,7 @@ impl Formula {
     /// # Errors
     /// `Request` when `body` is a single number, when any/all meet numbers, or when the formula is
     /// full.
-    pub fn reduce(&mut self, op: Reduce, body: Id) -> Result<Id> {
+    pub fn reduce(&mut self, op: ComponentReduce, body: Id) -> Result<Id> {
         let t = self.ty(body);
         if t.shape != Shape::Vector {
             return Err(Error::request(
@@ -427,7 +427,7 @@ impl Formula {
             )
             .remedy("use whole rows inside it, as in 'sum(abs(x - y))'"));
         }
-        let truth = matches!(op, Reduce::Any | Reduce::All);
+        let truth = matches!(op, ComponentReduce::Any | ComponentReduce::All);
         if truth && !t.truth {
             return Err(
                 Error::request("'any' and 'all' take truth values, here numbers")

@@ -14,7 +14,7 @@
 //! a != b                   →  a < b or b < a
 //! ```
 
-use super::tree::{Binary, Formula, Id, Node, Reduce, Unary};
+use super::tree::{Binary, ComponentReduce, Formula, Id, Node, Unary};
 use crate::error::Result;
 use std::collections::HashMap;
 
@@ -85,12 +85,12 @@ impl Certain<'_> {
                 let second = self.formula.binary(Binary::And, other, b)?;
                 self.formula.binary(Binary::Or, first, second)
             }
-            Node::Reduce(op @ (Reduce::Any | Reduce::All), a) => {
+            Node::Reduce(op @ (ComponentReduce::Any | ComponentReduce::All), a) => {
                 let a = self.surely(a, wanted)?;
-                let op = if (op == Reduce::Any) == wanted {
-                    Reduce::Any
+                let op = if (op == ComponentReduce::Any) == wanted {
+                    ComponentReduce::Any
                 } else {
-                    Reduce::All
+                    ComponentReduce::All
                 };
                 self.formula.reduce(op, a)
             }

@@ -11,7 +11,7 @@
 
 use crate::fold::Fold;
 use crate::pair::lower::Lowered;
-use crate::pair::pattern::ZipForm;
+use crate::pair::pattern::Reduction;
 use crate::pair::tree::{Binary, Id, Node, Unary};
 use crate::table::Precision;
 
@@ -43,10 +43,10 @@ fn value(low: &Lowered, precision: Precision) -> f64 {
     let mut cycles = sum(&low.finish) + sum(&low.vector_tail) * low.dim as f64;
     for stage in &low.stages {
         cycles += sum(&stage.scalars);
-        let known: Vec<Option<ZipForm>> = stage
+        let known: Vec<Option<Reduction>> = stage
             .reduces
             .iter()
-            .map(|r| low.zip(*r).map(|zip| zip.form))
+            .map(|r| low.reduction(*r).map(|reduction| reduction.form))
             .collect();
         let forms: f64 = known
             .iter()
@@ -70,11 +70,11 @@ fn value(low: &Lowered, precision: Precision) -> f64 {
 }
 
 /// Vector operations per component of a recognised reduction.
-fn operations(form: ZipForm) -> f64 {
+fn operations(form: Reduction) -> f64 {
     match form {
-        ZipForm::Dot => 1.5,
-        ZipForm::L1 | ZipForm::SqDiff | ZipForm::Chebyshev | ZipForm::Differ => 2.5,
-        ZipForm::Lp3 => 4.0,
+        Reduction::Dot => 1.5,
+        Reduction::L1 | Reduction::SqDiff | Reduction::Chebyshev | Reduction::Differ => 2.5,
+        Reduction::Lp3 => 4.0,
     }
 }
 

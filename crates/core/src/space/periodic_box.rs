@@ -11,7 +11,7 @@
 mod image;
 mod reduce;
 
-pub use image::{Image, Oblique, Orthorhombic, Others, dot, minus};
+pub use image::{Image, Orthorhombic, Others, Triclinic, dot, minus};
 
 use crate::{Error, Result};
 use image::{V, cross};
@@ -195,7 +195,7 @@ impl PeriodicBox {
             Image::Orthorhombic(_) => {
                 0.5 * self.lengths().iter().map(|l| l * l).sum::<f64>().sqrt()
             }
-            Image::Oblique(ref o) => {
+            Image::Triclinic(ref o) => {
                 0.5 * o
                     .duals
                     .iter()
@@ -213,14 +213,14 @@ impl PeriodicBox {
     /// reference.**
     ///
     /// Right angles: each component becomes `d − L·rint(d / L)`, where `rint` rounds halves to
-    /// even: of two images half a box away, the one an even number of boxes from `d` wins. Oblique
-    /// boxes: [`Oblique::nearest`] says how, and which of several shortest images wins. Both are
+    /// even: of two images half a box away, the one an even number of boxes from `d` wins. Triclinic
+    /// boxes: [`Triclinic::nearest`] says how, and which of several shortest images wins. Both are
     /// odd functions: the image of `−delta` is the negative of the image of `delta` (zeros have
     /// either sign), so that r² is the same in bits both ways round. NaN and infinite components
     /// give NaN.
     ///
     /// Components beyond [`PeriodicBox::dims`] are not periodic and stay. A box with right angles
-    /// serves shorter rows too; an oblique one leaves them as they are.
+    /// serves shorter rows too; a triclinic one leaves them as they are.
     #[inline]
     pub fn minimum_image(&self, delta: &mut [f64]) {
         match &self.image {
@@ -230,7 +230,7 @@ impl PeriodicBox {
                     .zip(o.lengths())
                     .for_each(|(d, l)| *d = Orthorhombic::nearest(*d, *l));
             }
-            Image::Oblique(o) => {
+            Image::Triclinic(o) => {
                 if let [x, y, z, ..] = delta {
                     [*x, *y, *z] = o.nearest([*x, *y, *z]);
                 }

@@ -91,7 +91,7 @@ impl Windows {
                     })
                     .collect()
             }
-            Some(Image::Oblique(o)) => {
+            Some(Image::Triclinic(o)) => {
                 let parts = |n: [f64; 3]| [(0, n[0]), (1, n[1]), (2, n[2])];
                 inverse(o.vectors)
                     .into_iter()

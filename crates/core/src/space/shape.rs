@@ -34,28 +34,28 @@ pub enum Domain {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Space {
     /// The shape.
-    pub cells: Domain,
+    pub domain: Domain,
     /// Rows of x.
     pub n: usize,
     /// Rows of y (equal to `n` for one input).
     pub m: usize,
     /// The cut-off: pairs whose difference is longer are not folded, and are counted as beyond it.
-    pub near: Option<f64>,
+    pub cutoff: Option<f64>,
 }
 
 impl Space {
     /// Returns the largest squared length within the cut-off. Comparing squares decides as the root
     /// would.
-    pub fn near_square(&self) -> Option<f64> {
-        self.near.map(crate::number::largest_square)
+    pub fn cutoff_squared(&self) -> Option<f64> {
+        self.cutoff.map(crate::number::largest_square)
     }
     /// Returns whether x and y are one input.
     pub fn is_self(&self) -> bool {
-        self.cells != Domain::Cross
+        self.domain != Domain::Cross
     }
-    /// Returns whether a cell represents (i, j) and (j, i).
+    /// Returns whether a pair represents (i, j) and (j, i).
     pub fn is_triangular(&self) -> bool {
-        matches!(self.cells, Domain::Triangle | Domain::Diagonal)
+        matches!(self.domain, Domain::Triangle | Domain::Diagonal)
     }
     /// Returns the number of pairs, computed in 128 bits.
     ///
@@ -63,19 +63,19 @@ impl Space {
     /// `Request` when it is beyond 2^64.
     pub fn size(&self) -> Result<u64> {
         let (n, m) = (self.n as u128, self.m as u128);
-        let size = match self.cells {
+        let size = match self.domain {
             Domain::Cross | Domain::Square => n * m,
             Domain::Triangle => n * n.saturating_sub(1) / 2,
             Domain::Diagonal => n * (n + 1) / 2,
             Domain::Ordered => n * n.saturating_sub(1),
         };
-        u64::try_from(size).map_err(|_| Error::request(format!("{size} cells")).limit("2^64 cells"))
+        u64::try_from(size).map_err(|_| Error::request(format!("{size} pairs")).limit("2^64 pairs"))
     }
     /// Returns the columns of row `i` inside `cols`, as up to two ranges: `ordered` cuts out the
     /// diagonal.
     pub fn columns(&self, i: usize, cols: &Range<usize>) -> [Range<usize>; 2] {
         let none = cols.end..cols.end;
-        match self.cells {
+        match self.domain {
             Domain::Cross | Domain::Square => [cols.clone(), none],
             Domain::Triangle => [(i + 1).max(cols.start).min(cols.end)..cols.end, none],
             Domain::Diagonal => [i.max(cols.start).min(cols.end)..cols.end, none],
@@ -89,7 +89,7 @@ impl Space {
     pub fn count(&self, rows: &Range<usize>, cols: &Range<usize>) -> u64 {
         let whole = rows.len() as u64 * cols.len() as u64;
         let apart = cols.start >= rows.end || cols.end <= rows.start;
-        match self.cells {
+        match self.domain {
             Domain::Cross | Domain::Square => whole,
             Domain::Ordered if apart => whole,
             Domain::Triangle | Domain::Diagonal if apart => {
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn blocks_of_every_shape_add_up_to_its_size() {
-        for cells in [
+        for domain in [
             Domain::Cross,
             Domain::Triangle,
             Domain::Diagonal,
@@ -126,19 +126,19 @@ mod tests {
             Domain::Square,
         ] {
             for n in [0usize, 1, 2, 7, 33] {
-                let m = if cells == Domain::Cross { n + 3 } else { n };
+                let m = if domain == Domain::Cross { n + 3 } else { n };
                 let space = Space {
-                    cells,
+                    domain,
                     n,
                     m,
-                    near: None,
+                    cutoff: None,
                 };
                 let blocks =
                     |len: usize| (0..len.div_ceil(4)).map(move |b| b * 4..(b * 4 + 4).min(len));
                 let total: u64 = blocks(n)
                     .flat_map(|r| blocks(m).map(move |c| space.count(&r, &c)))
                     .sum();
-                assert_eq!(total, space.size().unwrap(), "{cells:?} {n}");
+                assert_eq!(total, space.size().unwrap(), "{domain:?} {n}");
             }
         }
     }

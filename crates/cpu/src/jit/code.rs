@@ -137,13 +137,16 @@ impl<T: Real> Code<T> {
         let lane = lanes.start / wide * wide;
         for row in rows.step_by(geo.rows).filter(|_| lanes.end > lane) {
             let head = Head {
-                x: at.x.wrapping_add(row * geo.streams[0] * geo.dim).cast(),
-                x_attr: at.x_attr.wrapping_add(row * geo.attrs).cast(),
-                y: at.y.wrapping_add(lane * geo.streams[1] * geo.dim).cast(),
+                x: at.x.wrapping_add(row * geo.row_vectors[0] * geo.dim).cast(),
+                x_attr: at.x_attr.wrapping_add(row * geo.row_scalars).cast(),
+                y: at
+                    .y
+                    .wrapping_add(lane * geo.row_vectors[1] * geo.dim)
+                    .cast(),
                 y_attr: at.y_attr.wrapping_add(lane).cast(),
                 vectors: self.vectors.as_ptr().cast(),
                 deltas: at.deltas.wrapping_add(row * geo.dim * BLOCK + lane).cast(),
-                zips: at.zips.wrapping_add(row * BLOCK + lane).cast(),
+                reductions: at.reductions.wrapping_add(row * BLOCK + lane).cast(),
                 out: at
                     .out
                     .wrapping_add(row * geo.numbers * out_step + lane % out_step)
@@ -218,8 +221,8 @@ impl Maker<'_> {
             wide: self.isa == Isa::Avx512,
             size: size_of::<T>(),
             dim: self.low.dim,
-            streams: [self.low.streams[0].len(), self.low.streams[1].len()],
-            attrs: self.low.attrs[0].len(),
+            row_vectors: [self.low.row_vectors[0].len(), self.low.row_vectors[1].len()],
+            row_scalars: self.low.row_scalars[0].len(),
             numbers: self.steps.numbers,
             results: self.results,
         }

@@ -175,7 +175,7 @@ const LOADED: [(Register, usize); 5] = [
     (Register::RDX, offset_of!(Head, x_attr)),
     (Register::RSI, offset_of!(Head, y_attr)),
     (Register::RDI, offset_of!(Head, pool)),
-    (Register::R8, offset_of!(Head, zips)),
+    (Register::R8, offset_of!(Head, reductions)),
 ];
 const SAVED: [Register; 6] = [ROWS, OUT, STRIP, FRAME, COMPONENT, DELTAS];
 
@@ -285,7 +285,7 @@ impl Writer<'_> {
             Base::Y => (STRIP, Register::None),
             Base::YAttr => (Register::RSI, Register::None),
             Base::Deltas => (DELTAS, Register::None),
-            Base::Zips => (Register::R8, Register::None),
+            Base::Reductions => (Register::R8, Register::None),
             Base::Out => (OUT, Register::None),
             Base::Pool => (Register::RDI, Register::None),
             Base::Frame => (FRAME, Register::None),
@@ -608,9 +608,9 @@ impl Writer<'_> {
         let geo = self.geo;
         let lanes = geo.strips * geo.vector();
         let mut moves = vec![
-            (offset_of!(Head, y), lanes * geo.streams[1] * geo.dim),
+            (offset_of!(Head, y), lanes * geo.row_vectors[1] * geo.dim),
             (offset_of!(Head, y_attr), lanes),
-            (offset_of!(Head, zips), lanes),
+            (offset_of!(Head, reductions), lanes),
         ];
         if !geo.results.are_added() {
             moves.push((offset_of!(Head, out), lanes));

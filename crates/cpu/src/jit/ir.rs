@@ -35,7 +35,7 @@ pub(super) enum Base {
     /// Differences in a box of the first row, at the current component.
     Deltas,
     /// Values of recognised reductions.
-    Zips,
+    Reductions,
     /// Results of the first row; in the loop of the tail, at the current component.
     Out,
     /// Constants.
@@ -222,9 +222,9 @@ pub(super) struct Geometry {
     /// Components.
     pub dim: usize,
     /// Hoisted vectors of x and of y.
-    pub streams: [usize; 2],
+    pub row_vectors: [usize; 2],
     /// Hoisted numbers of a row of x.
-    pub attrs: usize,
+    pub row_scalars: usize,
     /// Numbers of a result.
     pub numbers: usize,
     /// What becomes of results.
@@ -284,7 +284,7 @@ pub(super) struct Head {
     /// Differences.
     pub deltas: *const u8,
     /// Recognised reductions.
-    pub zips: *const u8,
+    pub reductions: *const u8,
     /// Results.
     pub out: *mut u8,
     /// Constants.

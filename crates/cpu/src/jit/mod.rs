@@ -87,7 +87,7 @@ pub struct Operands<T> {
     /// Differences in a box: by row, component, lane.
     pub deltas: *const T,
     /// Recognised reductions of the first row.
-    pub zips: *const T,
+    pub reductions: *const T,
     /// Results, or sums of results: by row, number, lane.
     pub out: *mut T,
 }

@@ -2,13 +2,13 @@
 
 use crate::pairs::program::{Inst, Op, Src};
 use zipfold_core::number::Power;
-use zipfold_core::pair::tree::Reduce;
+use zipfold_core::pair::tree::ComponentReduce;
 
 /// How values of components are folded.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
     /// A named reduction.
-    Named(Reduce),
+    Named(ComponentReduce),
     /// Σ a·b with one rounding a component; single precision only.
     Fused(Src, Src),
     /// A user's operator: the result of its instructions, and the initial value.

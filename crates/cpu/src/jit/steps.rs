@@ -9,8 +9,8 @@ use super::step::{Fold, Kind, Loop, Step, Steps, all, arity, drop_unread, multip
 use crate::pairs::program::{Acc, Inst, Op, Program, Src, StageProgram, is_vector_root};
 use std::collections::HashMap;
 use zipfold_core::pair::lower::Lowered;
-use zipfold_core::pair::pattern::ZipForm;
-use zipfold_core::pair::tree::{Binary, Id, Node, Reduce, Unary};
+use zipfold_core::pair::pattern::Reduction;
+use zipfold_core::pair::tree::{Binary, ComponentReduce, Id, Node, Unary};
 
 /// What code is made for.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ struct Maker<'p> {
     low: &'p Lowered,
     single: bool,
     given: bool,
-    zips: usize,
+    reductions: usize,
     registers: usize,
 }
 
@@ -47,7 +47,7 @@ pub(super) fn steps(
         low,
         single,
         given,
-        zips: 0,
+        reductions: 0,
         registers: program.registers,
     };
     let mut out = Steps::default();
@@ -63,7 +63,7 @@ pub(super) fn steps(
     let decides = all(&out).any(|s| matches!(s, Step::Inst(inst, _) if decides(inst.op)));
     out.decides = decides;
     let weight =
-        (target.results == Results::WeightedSums).then_some(Src::YAttr(low.attrs[1].len()));
+        (target.results == Results::WeightedSums).then_some(Src::YAttr(low.row_scalars[1].len()));
     if single && target.results.are_added() {
         factors(&mut out, weight, target.wide);
     } else if weight.is_some() {
@@ -184,7 +184,7 @@ impl Maker<'_> {
         let mut folds = vec![];
         for acc in &stage.accs {
             let fold = match acc {
-                Acc::Named(Reduce::Prod, ..) | Acc::User(..) if self.single => {
+                Acc::Named(ComponentReduce::Prod, ..) | Acc::User(..) if self.single => {
                     return Err(
                         "products and operators of users are accumulated in double precision",
                     );
@@ -194,15 +194,17 @@ impl Maker<'_> {
                     src: *src,
                     dst: *dst,
                 },
-                Acc::Zip(.., dst) if self.given => {
-                    self.zips += 1;
+                Acc::Reduction(.., dst) if self.given => {
+                    self.reductions += 1;
                     Fold {
-                        kind: Kind::Given(self.zips - 1),
+                        kind: Kind::Given(self.reductions - 1),
                         src: Src::Const(0.0),
                         dst: *dst,
                     }
                 }
-                Acc::Zip(form, sx, sy, dst) => self.zip(*form, *sx, *sy, *dst, &mut body),
+                Acc::Reduction(form, sx, sy, dst) => {
+                    self.reduction(*form, *sx, *sy, *dst, &mut body)
+                }
                 Acc::User(op, init, src, dst) => {
                     let mut made = HashMap::new();
                     let mut list = vec![];
@@ -247,9 +249,9 @@ impl Maker<'_> {
         body.push(Inst { op, dst, src });
         Src::Reg(dst)
     }
-    fn zip(
+    fn reduction(
         &mut self,
-        form: ZipForm,
+        form: Reduction,
         sx: usize,
         sy: usize,
         dst: usize,
@@ -257,9 +259,9 @@ impl Maker<'_> {
     ) -> Fold {
         let (x, y) = (Src::XStream(sx), Src::YStream(sy));
         let two = |op, a, b| (Op::Binary(op), [a, b, a]);
-        if let ZipForm::Dot | ZipForm::Differ = form {
+        if let Reduction::Dot | Reduction::Differ = form {
             let (op, src) = two(
-                if form == ZipForm::Dot {
+                if form == Reduction::Dot {
                     Binary::Mul
                 } else {
                     Binary::Ne
@@ -269,7 +271,7 @@ impl Maker<'_> {
             );
             let src = self.add(op, src, body);
             return Fold {
-                kind: Kind::Named(Reduce::Sum),
+                kind: Kind::Named(ComponentReduce::Sum),
                 src,
                 dst,
             };
@@ -282,18 +284,18 @@ impl Maker<'_> {
             maker.add(Op::Binary(Binary::Mul), [d; 3], body)
         };
         let src = match form {
-            ZipForm::SqDiff => square(self, d, body),
-            ZipForm::Lp3 => {
+            Reduction::SqDiff => square(self, d, body),
+            Reduction::Lp3 => {
                 let d = abs(self, body);
                 let squared = square(self, d, body);
                 self.add(Op::Binary(Binary::Mul), [d, squared, d], body)
             }
             _ => abs(self, body),
         };
-        let op = if form == ZipForm::Chebyshev {
-            Reduce::Max
+        let op = if form == Reduction::Chebyshev {
+            ComponentReduce::Max
         } else {
-            Reduce::Sum
+            ComponentReduce::Sum
         };
         Fold {
             kind: Kind::Named(op),
@@ -359,7 +361,7 @@ fn fuse(body: &[Inst], folds: &mut [Fold]) {
     for (fold, _) in folds
         .iter_mut()
         .zip(single)
-        .filter(|(f, s)| *s && f.kind == Kind::Named(Reduce::Sum))
+        .filter(|(f, s)| *s && f.kind == Kind::Named(ComponentReduce::Sum))
     {
         let product = body
             .iter()

@@ -13,7 +13,7 @@ use super::steps::call;
 use crate::pairs::program::Src;
 use std::collections::HashMap;
 use zipfold_core::fold::BLOCK;
-use zipfold_core::pair::tree::Reduce;
+use zipfold_core::pair::tree::ComponentReduce;
 
 /// Components of a loop that is written out.
 const WRITTEN_OUT: usize = 4;
@@ -284,7 +284,7 @@ impl Tile<'_> {
         let geo = self.geo;
         let (size, dim, vector) = (geo.size, geo.dim, geo.vector());
         let k = self.at.unwrap_or(0);
-        let [sx, sy] = geo.streams;
+        let [sx, sy] = geo.row_vectors;
         let lane = self.strip * vector;
         let (base, disp, broadcast, by_k) = match src {
             Src::Reg(r) => {
@@ -309,7 +309,12 @@ impl Tile<'_> {
                 self.at.is_none(),
             ),
             Src::Vector(n) => (Base::Vectors, (n * dim + k) * size, true, self.at.is_none()),
-            Src::XAttr(n) => (Base::XAttr, (self.row * geo.attrs + n) * size, true, false),
+            Src::XAttr(n) => (
+                Base::XAttr,
+                (self.row * geo.row_scalars + n) * size,
+                true,
+                false,
+            ),
             Src::YAttr(n) => (Base::YAttr, n * BLOCK * size + lane, false, false),
             Src::DeltaK => (
                 Base::Deltas,
@@ -472,7 +477,7 @@ impl Tile<'_> {
                         let at = (number * BLOCK + t.row) * BLOCK * t.geo.size
                             + t.strip * t.geo.vector();
                         let mem = Mem {
-                            base: Base::Zips,
+                            base: Base::Reductions,
                             disp: at as i64,
                             broadcast: false,
                             by_k: false,
@@ -707,7 +712,7 @@ impl Tile<'_> {
         };
         let acc = self.accumulator(fold.dst);
         match &fold.kind {
-            Kind::Named(Reduce::Sum) => {
+            Kind::Named(ComponentReduce::Sum) => {
                 let to = self.target(fold.dst, acc);
                 match next {
                     Val::Mask(m) if self.geo.wide => {
@@ -769,5 +774,8 @@ impl Tile<'_> {
 }
 
 fn is_sum(fold: &Fold) -> bool {
-    matches!(fold.kind, Kind::Named(Reduce::Sum) | Kind::Fused(..))
+    matches!(
+        fold.kind,
+        Kind::Named(ComponentReduce::Sum) | Kind::Fused(..)
+    )
 }

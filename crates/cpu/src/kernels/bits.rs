@@ -85,7 +85,7 @@ impl BitRows {
     }
 }
 
-/// A block of cells.
+/// A block of pairs.
 struct Block<'a, T> {
     x: &'a BitRows,
     y: &'a BitRows,
@@ -95,7 +95,7 @@ struct Block<'a, T> {
     ld: usize,
 }
 
-/// Writes the counts of the cells `rows` × `cols` to `out`, row-major with `ld` values from row to
+/// Writes the counts of the pairs `rows` × `cols` to `out`, row-major with `ld` values from row to
 /// row.
 ///
 /// # Panics
@@ -110,7 +110,7 @@ pub fn count_block<T: Element>(
 ) {
     assert!(
         rows.end <= x.rows && cols.end <= y.rows && cols.len() <= ld,
-        "cells outside the operands"
+        "pairs outside the operands"
     );
     assert_eq!(x.per_row, y.per_row, "operands of different components");
     let block = Block {
@@ -259,7 +259,7 @@ mod tests {
                     assert_eq!(
                         f64::from(got),
                         expected,
-                        "{isa} {count:?} {n} {m} {d} cell {i} {j}"
+                        "{isa} {count:?} {n} {m} {d} pair {i} {j}"
                     );
                 }
                 assert!((0..rows.len()).all(|i| {

@@ -1,4 +1,4 @@
-//! Indices of the cells of a row that meet a predicate, appended to pages that grow without
+//! Indices of the pairs of a row that meet a predicate, appended to pages that grow without
 //! copying.
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! Register-blocked zip-reduce over packed panels: Σₖ zip(xᵢ[k], yⱼ[k]) for every cell of a block.
+//! Register-blocked zip-reduce over packed panels: Σₖ zip(xᵢ[k], yⱼ[k]) for every pair of a block.
 //!
 //! ```text
 //! for each panel of columns, for each 8 rows (or fewer registers' worth)
@@ -13,7 +13,7 @@
 //! Each loaded vector of y serves all rows of the tile, and each number of x all lanes, so
 //! arithmetic is the limit and not memory. Components are summed in slices of [`SLICE`] in
 //! registers, and slices in `f64`: the relative error of an `f32` sum of non-negative terms stays
-//! below 10⁻⁵ for any number of components. The exact form ([`zip_reduce_exact`]) adds in ascending
+//! below 10⁻⁵ for any number of components. The exact form ([`reduce_block_exact`]) adds in ascending
 //! order in `f64` without contraction, so that its bits are those of the plain loop.
 
 use super::panels::{A_ROWS, PackedA, PackedB};
@@ -42,7 +42,7 @@ const MAX_PANEL: usize = 64;
 
 /// What is summed over the components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ZipReduce {
+pub enum DenseReduction {
     /// Σ |x − y|.
     L1,
     /// Σ (x − y)².
@@ -64,7 +64,7 @@ macro_rules! by_form {
     };
     (@each $form:expr, $op:ident, $body:expr, [$($name:ident)*]) => {
         match $form {
-            $($crate::kernels::dense::ZipReduce::$name => {
+            $($crate::kernels::dense::DenseReduction::$name => {
                 use $crate::kernels::dense::step::$name as $op;
                 $body
             })*
@@ -73,19 +73,19 @@ macro_rules! by_form {
 }
 pub(super) use by_form;
 
-impl ZipReduce {
+impl DenseReduction {
     /// All of them.
-    pub const ALL: [ZipReduce; 6] = [
-        ZipReduce::L1,
-        ZipReduce::SqDiff,
-        ZipReduce::Dot,
-        ZipReduce::Chebyshev,
-        ZipReduce::Lp3,
-        ZipReduce::Differ,
+    pub const ALL: [DenseReduction; 6] = [
+        DenseReduction::L1,
+        DenseReduction::SqDiff,
+        DenseReduction::Dot,
+        DenseReduction::Chebyshev,
+        DenseReduction::Lp3,
+        DenseReduction::Differ,
     ];
 }
 
-/// The cells `rows` × `cols` and where their values go: cell (i, j) at `(i − rows.start) · ld + (j
+/// The pairs `rows` × `cols` and where their values go: pair (i, j) at `(i − rows.start) · ld + (j
 /// − cols.start)`.
 struct Block<'a, T> {
     x: &'a PackedA<T>,
@@ -102,9 +102,9 @@ struct Block<'a, T> {
 /// # Panics
 /// If the ranges end outside the operands, the operands differ in components, or `out` or `ld` is
 /// too small.
-pub fn zip_reduce_block<T: Element>(
+pub fn reduce_block<T: Element>(
     isa: Isa,
-    op: ZipReduce,
+    op: DenseReduction,
     x: &PackedA<T>,
     y: &PackedB<T>,
     [rows, cols]: [Range<usize>; 2],
@@ -122,12 +122,12 @@ pub fn zip_reduce_block<T: Element>(
     .dispatch::<false>(isa, op);
 }
 
-/// As [`zip_reduce_block`], with every sum added in ascending order of components in `f64`,
-/// multiplications and additions rounded separately: for [`ZipReduce::SqDiff`] the bits of `for k {
+/// As [`reduce_block`], with every sum added in ascending order of components in `f64`,
+/// multiplications and additions rounded separately: for [`DenseReduction::SqDiff`] the bits of `for k {
 /// s += (x[k] - y[k]) * (x[k] - y[k]) }`. The term of [`ZipReduce::Lp3`] is (|t|·|t|)·|t|.
-pub fn zip_reduce_exact(
+pub fn reduce_block_exact(
     isa: Isa,
-    op: ZipReduce,
+    op: DenseReduction,
     x: &PackedA<f64>,
     y: &PackedB<f64>,
     [rows, cols]: [Range<usize>; 2],
@@ -154,7 +154,7 @@ impl<T: Element> Block<'_, T> {
         );
         assert!(
             self.rows.end <= self.x.rows() && self.cols.end <= self.y.rows(),
-            "cells outside the operands"
+            "pairs outside the operands"
         );
         if !self.rows.is_empty() && !self.cols.is_empty() {
             assert!(self.cols.len() <= self.ld, "rows of the output overlap");
@@ -169,7 +169,7 @@ impl<T: Element> Block<'_, T> {
         self
     }
 
-    fn dispatch<const EXACT: bool>(self, isa: Isa, op: ZipReduce) {
+    fn dispatch<const EXACT: bool>(self, isa: Isa, op: DenseReduction) {
         if self.rows.is_empty() || self.cols.is_empty() {
             return;
         }
@@ -292,7 +292,7 @@ impl<T: Element, O: Step, const EXACT: bool> Nest<'_, T, O, EXACT> {
         }
     }
 
-    /// Copies the cells of a tile that lie within the block to the output.
+    /// Copies the pairs of a tile that lie within the block to the output.
     #[inline(always)]
     fn copy(&mut self, pa: usize, pb: usize, cells: &[T; A_ROWS * MAX_PANEL]) {
         let (i0, j0) = (pa * A_ROWS, pb * T::PANEL);

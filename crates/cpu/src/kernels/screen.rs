@@ -16,7 +16,7 @@
 //! chains do not. A whole strip is computed for one open value: its lanes cost nothing more.
 
 use super::dense::step::Step;
-use super::dense::{ZipReduce, by_form};
+use super::dense::{DenseReduction, by_form};
 use zipfold_vector::simd::{Element, Isa, Kernel, Lanes};
 
 /// Lanes of a strip of columns.
@@ -152,13 +152,13 @@ fn word_meets<S: Lanes<f32>, const BELOW: bool>(s: S, values: &[f32], limit: f32
 /// The reductions of row `x` and the columns of a block: columns in strips of [`STRIP`] lanes,
 /// component-major, of which strip t begins at number `t · stride` of `y`. `out[l]` is that of lane
 /// l, where bit `l / STRIP` of `wanted` is set, with the bits of
-/// [`super::dense::zip_reduce_exact`].
+/// [`super::dense::reduce_block_exact`].
 ///
 /// # Panics
 /// If a strip that is wanted ends outside `y`, or `out`.
 pub fn exact(
     isa: Isa,
-    form: ZipReduce,
+    form: DenseReduction,
     x: &[f64],
     (y, stride): (&[f64], usize),
     wanted: u16,
@@ -233,7 +233,7 @@ impl<O: Step> Exact<'_, O> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::dense::zip_reduce_exact;
+    use crate::kernels::dense::reduce_block_exact;
     use crate::kernels::panels::{PackedA, PackedB};
 
     #[test]
@@ -251,10 +251,10 @@ mod tests {
                 PackedA::<f64>::pack(&x, 1, d, d),
                 PackedB::<f64>::pack(&y, 128, d, d),
             );
-            for form in ZipReduce::ALL {
+            for form in DenseReduction::ALL {
                 for isa in Isa::available() {
                     let mut want = vec![0.0; 128];
-                    zip_reduce_exact(isa, form, &a, &b, [0..1, 0..128], (&mut want, 128));
+                    reduce_block_exact(isa, form, &a, &b, [0..1, 0..128], (&mut want, 128));
                     for wanted in [0u16, 1, 0x8001, 0xffff, 0x1230] {
                         let mut got = vec![f64::NAN; 128];
                         exact(isa, form, &x, (&strips, STRIP * d), wanted, &mut got);

@@ -4,17 +4,17 @@ use super::code::{code_for, compiled};
 use super::gather::{Gather, Kept};
 use super::lanes::{Lanes, Real};
 use super::program::{Program, compile};
+use super::reductions::{self, Element, PackedReductions};
 use super::rows::Rows;
 use super::sums;
 use super::vm::{Scratch, Vm};
-use super::zips::{self, Element, Zips};
 use crate::jit::{self, Code, Results};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
-use zipfold_core::fold::rows::{Along, BlockPieces, pieces, push_pieces};
+use zipfold_core::fold::rows::{BlockPieces, ReduceAxis, pieces, push_pieces};
 use zipfold_core::fold::runs::by_number;
-use zipfold_core::fold::{BLOCK, Fold, Lent, Line, RowFold, RowPiece, State, Tally};
+use zipfold_core::fold::{BLOCK, Fold, Lent, Line, Reduce, RowPiece, State, Tally};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Domain, Job, Result, Side};
 use zipfold_plan::executor::{Declined, Executor, Folded, Sink, Stop};
@@ -27,7 +27,7 @@ use zipfold_vector::simd::Kernel;
 pub struct Engine<'j, T> {
     job: &'j Job,
     vm: Vm<'j, T>,
-    zips: Option<Zips<T>>,
+    reductions: Option<PackedReductions<T>>,
     traversal: Order,
     kept: Kept<T>,
 }
@@ -47,23 +47,24 @@ impl<'j, T: Element> Engine<'j, T> {
         // nothing tells the sides apart.
         let own = packed && job.y.is_none() && low.is_mirrored();
         let computed = if packed {
-            Zips::computed(low, &program, job, own)
+            PackedReductions::computed(low, &program, job, own)
         } else {
             None
         };
-        let (zips, x, made) = match computed {
-            Some((zips, x, made)) => (Some(zips), x, made),
+        let (reductions, x, made) = match computed {
+            Some((reductions, x, made)) => (Some(reductions), x, made),
             None => {
                 let x = Rows::by_row(low, &job.x, Side::X, true);
                 let made = (packed && !own).then(|| Rows::by_row(low, job.other(), Side::Y, true));
                 let other = made.as_ref().unwrap_or(&x);
                 // Of finite rows no difference is NaN.
                 let clean = || x.is_finite() && other.is_finite();
-                let zips = packed.then(|| Zips::pack(low, &program, &x, other, clean));
-                (zips.flatten(), x, made)
+                let reductions =
+                    packed.then(|| PackedReductions::pack(low, &program, &x, other, clean));
+                (reductions.flatten(), x, made)
             }
         };
-        if packed && zips.is_none() {
+        if packed && reductions.is_none() {
             return Err("no reduction of these rows has a kernel of packed rows");
         }
         let other = made.as_ref().unwrap_or(&x);
@@ -84,7 +85,7 @@ impl<'j, T: Element> Engine<'j, T> {
             program,
             x,
             y,
-            cell: job.cell.as_ref(),
+            periodic_box: job.periodic_box.as_ref(),
             isa: plan.isa,
             unit: codes.weights.map_or(1.0, |weights| weights.1),
             code: codes.values,
@@ -94,7 +95,7 @@ impl<'j, T: Element> Engine<'j, T> {
         Ok(Engine {
             job,
             vm,
-            zips,
+            reductions,
             traversal: plan.order,
             kept: Kept::default(),
         })
@@ -103,7 +104,7 @@ impl<'j, T: Element> Engine<'j, T> {
 
 impl<T: Element> Executor for Engine<'_, T> {
     fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
-        let mut unit = Unit::new(self, tiles, stop);
+        let mut batch = Batch::new(self, tiles, stop);
         let longest = tiles
             .iter()
             .map(|t| t.rows.len().max(t.cols.len()))
@@ -114,11 +115,11 @@ impl<T: Element> Executor for Engine<'_, T> {
             .then(|| Gather::<T>::new(sink, longest, &self.kept));
         for tile in tiles {
             match &gather {
-                Some(gather) => unit.tile(tile, gather).and_then(|()| gather.flush())?,
-                None => unit.tile(tile, sink)?,
+                Some(gather) => batch.tile(tile, gather).and_then(|()| gather.flush())?,
+                None => batch.tile(tile, sink)?,
             }
             if tile.cols == (0..self.job.space.m) {
-                let folds = self.job.folds.iter().zip(&mut unit.states);
+                let folds = self.job.folds.iter().zip(&mut batch.states);
                 folds.for_each(|(fold, state)| fold.settle(state, &tile.rows));
             }
         }
@@ -127,8 +128,8 @@ impl<T: Element> Executor for Engine<'_, T> {
         }
         super::store::settle();
         Ok(Folded {
-            states: unit.states,
-            tally: unit.tally,
+            states: batch.states,
+            tally: batch.tally,
         })
     }
 }
@@ -190,9 +191,9 @@ fn is_plain(job: &Job) -> bool {
     let [Fold::Dense(fold)] = job.folds.as_slice() else {
         return false;
     };
-    job.near_root.is_none()
+    job.cutoff_root.is_none()
         && job.nan != NanPolicy::Skip
-        && job.cell.is_none()
+        && job.periodic_box.is_none()
         && !fold.is_mirrored(&job.space)
 }
 
@@ -200,8 +201,8 @@ fn is_plain(job: &Job) -> bool {
 /// places of the nearest cache.
 const MIRROR: usize = BLOCK + 16;
 
-/// One unit in progress.
-struct Unit<'e, 'j, T> {
+/// One batch in progress.
+struct Batch<'e, 'j, T> {
     engine: &'e Engine<'j, T>,
     stop: Stop<'e>,
     scratch: Scratch<T>,
@@ -224,16 +225,16 @@ struct Unit<'e, 'j, T> {
     wide: Lanes<f64>,
 }
 
-impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
+impl<'e, 'j, T: Element> Batch<'e, 'j, T> {
     fn new(engine: &'e Engine<'j, T>, tiles: &[Tile], stop: Stop<'e>) -> Self {
         let job = engine.job;
         let credited = credited(&job.space, tiles);
         let mut scratch = engine.vm.scratch();
-        if let Some(zips) = &engine.zips {
-            scratch.zips = zips.buffers();
+        if let Some(reductions) = &engine.reductions {
+            scratch.reductions = reductions.buffers();
         }
         let mirrored = |fold: &Fold| fold.dense().is_some_and(|f| f.is_mirrored(&job.space));
-        Unit {
+        Batch {
             engine,
             stop,
             scratch,
@@ -336,9 +337,9 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         }
         self.pieces = pieces(&job.folds, rows, cols, job.space.is_triangular());
         for (fold, weights) in job.folds.iter().zip(&mut self.weights) {
-            if let Fold::Rows(f) = fold
+            if let Fold::Reduce(f) = fold
                 && f.weight_width > 1
-                && (job.space.is_triangular() || f.along != Along::Column)
+                && (job.space.is_triangular() || f.axis != ReduceAxis::Column)
             {
                 by_number(f, cols, weights);
             }
@@ -374,7 +375,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
     }
     /// Whether the diagonal, which is not visited, goes through block `jb` of `rows`.
     fn is_holed(&self, jb: usize, rows: &Range<usize>) -> bool {
-        self.engine.job.space.cells == Domain::Ordered && jb == rows.start / BLOCK
+        self.engine.job.space.domain == Domain::Ordered && jb == rows.start / BLOCK
     }
     /// Sums without values in between: of all whole blocks of the tile in the span of block `jb`,
     /// when the first of them is met. Which rows are done, a bit each.
@@ -422,7 +423,11 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
     fn add_up(&mut self, rows: &Range<usize>, parts: [Range<usize>; 2]) -> Result<()> {
         let engine = self.engine;
         for part in parts.into_iter().filter(|part| !part.is_empty()) {
-            let together = if engine.zips.is_some() { 1 } else { part.len() };
+            let together = if engine.reductions.is_some() {
+                1
+            } else {
+                part.len()
+            };
             for block in part.step_by(together) {
                 self.stop.check()?;
                 self.fill(rows, &(block * BLOCK..(block + 1) * BLOCK));
@@ -432,7 +437,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             }
         }
         let len = rows.len() * self.scratch.numbers() * sums::lanes::<T>();
-        let isa = zips::isa(engine.vm.isa);
+        let isa = reductions::isa(engine.vm.isa);
         sums::totals(isa, &mut self.scratch.sums()[..len], &mut self.totals);
         let unit = engine.vm.unit;
         self.totals.iter_mut().for_each(|total| *total *= unit);
@@ -464,22 +469,22 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         };
         done
     }
-    /// Computes the recognised reductions of a block of cells.
+    /// Computes the recognised reductions of a block of pairs.
     fn fill(&mut self, rows: &Range<usize>, cols: &Range<usize>) {
-        if let Some(zips) = &self.engine.zips {
+        if let Some(reductions) = &self.engine.reductions {
             self.scratch.forget(rows.start);
-            zips.fill(
-                zips::isa(self.engine.vm.isa),
+            reductions.fill(
+                reductions::isa(self.engine.vm.isa),
                 rows,
                 cols,
-                &mut self.scratch.zips,
+                &mut self.scratch.reductions,
             );
         }
     }
-    /// A cell of the diagonal that is not visited is NaN in a matrix.
+    /// A pair of the diagonal that is not visited is NaN in a matrix.
     fn unvisited(&self, i: usize, cols: &Range<usize>, sink: &dyn Sink) -> Result<()> {
         let job = self.engine.job;
-        if !matches!(job.space.cells, Domain::Triangle | Domain::Ordered) || !cols.contains(&i) {
+        if !matches!(job.space.domain, Domain::Triangle | Domain::Ordered) || !cols.contains(&i) {
             return Ok(());
         }
         let dense = job
@@ -495,7 +500,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
     /// The lanes beyond the cut-off become NaN.
     fn without_far(&self, lanes: &[T], from: usize) -> Option<Lanes<T>> {
         let job = self.engine.job;
-        let (root, limit) = job.near_root.zip(job.space.near_square())?;
+        let (root, limit) = job.cutoff_root.zip(job.space.cutoff_squared())?;
         let mut held = [T::of(f64::NAN); BLOCK];
         let near = &self.scratch.root(root)[0][from..from + lanes.len()];
         for ((h, v), r) in held.iter_mut().zip(lanes).zip(near) {
@@ -550,10 +555,10 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         }
         Ok(())
     }
-    /// Splits a run at cells that are left out, and hands what remains to the folds.
+    /// Splits a run at pairs that are left out, and hands what remains to the folds.
     fn admit(&mut self, i: usize, jb: usize, run: &Range<usize>) {
         let job = self.engine.job;
-        if job.near_root.is_none()
+        if job.cutoff_root.is_none()
             && job.nan != NanPolicy::Skip
             && job.folds.iter().all(Fold::is_dense)
         {
@@ -562,7 +567,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         }
         let first = jb * BLOCK;
         let lanes = run.start - first..run.end - first;
-        let isa = zips::isa(self.engine.vm.isa);
+        let isa = reductions::isa(self.engine.vm.isa);
         let clean = !T::dispatch(
             isa,
             AnyNan {
@@ -570,7 +575,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
                 lanes: lanes.clone(),
             },
         );
-        if clean && job.near_root.is_none() {
+        if clean && job.cutoff_root.is_none() {
             self.tally.counted += run.len() as u64;
             self.absorb(i, jb, run.clone());
             return;
@@ -586,7 +591,10 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
                 },
             )
         };
-        let far = job.near_root.zip(job.space.near_square()).map_or(0, beyond);
+        let far = job
+            .cutoff_root
+            .zip(job.space.cutoff_squared())
+            .map_or(0, beyond);
         let mut inside = all & !far;
         self.tally.far += u64::from(far.count_ones());
         if !clean {
@@ -606,8 +614,8 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         let (job, s) = (self.engine.job, &self.scratch);
         let skip = job.nan == NanPolicy::Skip;
         // Of a NaN that is no hole only the first counts.
-        let cell = (i as u64, (first + start) as u64);
-        if !skip && self.tally.first_nan.is_some_and(|found| found <= cell) {
+        let pair = (i as u64, (first + start) as u64);
+        if !skip && self.tally.first_nan.is_some_and(|found| found <= pair) {
             return inside;
         }
         let nan_at = |l: &usize| {
@@ -615,8 +623,8 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
             job.meets_nan(is_nan, |root| s.root(root)[0][*l].wide())
         };
         for l in ones(inside).filter(nan_at) {
-            let cell = (i as u64, (first + l) as u64);
-            self.tally.first_nan = Some(self.tally.first_nan.map_or(cell, |f| f.min(cell)));
+            let pair = (i as u64, (first + l) as u64);
+            self.tally.first_nan = Some(self.tally.first_nan.map_or(pair, |f| f.min(pair)));
             if skip {
                 self.tally.nan += 1;
                 inside &= !(1 << l);
@@ -641,7 +649,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
         };
         for (at, (fold, state)) in job.folds.iter().zip(&mut self.states).enumerate() {
             let pieces = self.pieces[at].as_mut();
-            let weights = if let (Fold::Rows(f), Some(_)) = (fold, &pieces) {
+            let weights = if let (Fold::Reduce(f), Some(_)) = (fold, &pieces) {
                 weights_of(f, &self.weights[at], &run, lane)
             } else {
                 (&[][..], 0)
@@ -652,7 +660,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
                 wide: &mut self.wide,
             };
             T::dispatch(
-                zips::isa(self.engine.vm.isa),
+                reductions::isa(self.engine.vm.isa),
                 Absorb {
                     fold,
                     state,
@@ -667,7 +675,7 @@ impl<'e, 'j, T: Element> Unit<'e, 'j, T> {
 /// The weights of the columns `run`, which begin with lane `lane`, number after number: as given
 /// where each is one number, else those of the block.
 fn weights_of<'a>(
-    f: &'a RowFold,
+    f: &'a Reduce,
     block: &'a [f64],
     run: &Range<usize>,
     lane: usize,

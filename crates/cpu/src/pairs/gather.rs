@@ -1,6 +1,6 @@
 //! Joins the short runs that a tile's blocks give into the long ones that a file takes well.
 
-use super::zips::Element;
+use super::reductions::Element;
 use std::sync::{Mutex, MutexGuard};
 use zipfold_core::{Error, Result};
 use zipfold_plan::executor::{Sink, Values};

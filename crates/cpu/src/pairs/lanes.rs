@@ -7,8 +7,8 @@ use zipfold_core::fold::runs::Value;
 use zipfold_core::number;
 use zipfold_core::number::function::{self, Function, Function2, Visit};
 use zipfold_core::pair::operators;
-use zipfold_core::pair::pattern::ZipForm;
-use zipfold_core::pair::tree::{Binary, Reduce, Unary};
+use zipfold_core::pair::pattern::Reduction;
+use zipfold_core::pair::tree::{Binary, ComponentReduce, Unary};
 use zipfold_core::{Buffer, Elements};
 use zipfold_vector::math;
 use zipfold_vector::simd::Isa;
@@ -304,19 +304,19 @@ fn choose<T: Real>(out: &mut Lanes<T>, c: &Lanes<T>, sides: impl Fn(usize) -> (T
 
 /// Folds one more component into an accumulator.
 #[inline(always)]
-pub fn accumulate<T: Real>(op: Reduce, acc: &mut Lanes<f64>, v: Val<'_, T>) {
+pub fn accumulate<T: Real>(op: ComponentReduce, acc: &mut Lanes<f64>, v: Val<'_, T>) {
     let mut room = [T::default(); BLOCK];
     let v = v.spread(&mut room);
     match op {
-        Reduce::Sum => each(acc, v, |a, v| a + v),
-        Reduce::Prod => each(acc, v, |a, v| a * v),
-        Reduce::Max => each(acc, v, |a, v| operators::binary(Binary::Max, a, v)),
-        Reduce::Min => each(acc, v, |a, v| operators::binary(Binary::Min, a, v)),
-        Reduce::Any => each(acc, v, |a, v| {
-            operators::binary(Reduce::Any.operator(), a, v)
+        ComponentReduce::Sum => each(acc, v, |a, v| a + v),
+        ComponentReduce::Prod => each(acc, v, |a, v| a * v),
+        ComponentReduce::Max => each(acc, v, |a, v| operators::binary(Binary::Max, a, v)),
+        ComponentReduce::Min => each(acc, v, |a, v| operators::binary(Binary::Min, a, v)),
+        ComponentReduce::Any => each(acc, v, |a, v| {
+            operators::binary(ComponentReduce::Any.operator(), a, v)
         }),
-        Reduce::All => each(acc, v, |a, v| {
-            operators::binary(Reduce::All.operator(), a, v)
+        ComponentReduce::All => each(acc, v, |a, v| {
+            operators::binary(ComponentReduce::All.operator(), a, v)
         }),
     }
 }
@@ -331,23 +331,23 @@ fn each<T: Real>(acc: &mut Lanes<f64>, v: &Lanes<T>, f: impl Fn(f64, f64) -> f64
 /// A recognised reduction of row `x` against the panel `y` (component-major, [`BLOCK`] lanes each),
 /// in ascending order.
 #[inline(always)]
-pub fn zip_reduce<T: Real>(form: ZipForm, x: &[T], y: &[Lanes<T>], out: &mut Lanes<T>) {
+pub fn reduce_vectors<T: Real>(form: Reduction, x: &[T], y: &[Lanes<T>], out: &mut Lanes<T>) {
     match form {
-        ZipForm::L1 => zip_with(x, y, out, |acc, a, b| acc.add(a.sub(b).abs())),
-        ZipForm::SqDiff => zip_with(x, y, out, |acc, a, b| {
+        Reduction::L1 => reduce_with(x, y, out, |acc, a, b| acc.add(a.sub(b).abs())),
+        Reduction::SqDiff => reduce_with(x, y, out, |acc, a, b| {
             let d = a.sub(b);
             acc.add(d.mul(d))
         }),
-        ZipForm::Dot => zip_with(x, y, out, |acc, a, b| acc.add(a.mul(b))),
-        ZipForm::Differ => zip_with(x, y, out, |acc, a, b| {
+        Reduction::Dot => reduce_with(x, y, out, |acc, a, b| acc.add(a.mul(b))),
+        Reduction::Differ => reduce_with(x, y, out, |acc, a, b| {
             acc.add(T::of(f64::from(u8::from(a != b))))
         }),
-        ZipForm::Lp3 => zip_with(x, y, out, |acc, a, b| {
+        Reduction::Lp3 => reduce_with(x, y, out, |acc, a, b| {
             let d = a.sub(b).abs();
             acc.add(d.mul(d.mul(d)))
         }),
-        ZipForm::Chebyshev => {
-            zip_lanes(x, y, out, T::of(f64::NEG_INFINITY), false, |acc, a, b| {
+        Reduction::Chebyshev => {
+            reduce_lanes(x, y, out, T::of(f64::NEG_INFINITY), false, |acc, a, b| {
                 let d = a.sub(b).abs();
                 if acc > d || acc.wide().is_nan() {
                     acc
@@ -360,15 +360,15 @@ pub fn zip_reduce<T: Real>(form: ZipForm, x: &[T], y: &[Lanes<T>], out: &mut Lan
 }
 
 #[inline(always)]
-fn zip_with<T: Real>(x: &[T], y: &[Lanes<T>], out: &mut Lanes<T>, f: impl Fn(T, T, T) -> T) {
-    zip_lanes(x, y, out, T::default(), true, f);
+fn reduce_with<T: Real>(x: &[T], y: &[Lanes<T>], out: &mut Lanes<T>, f: impl Fn(T, T, T) -> T) {
+    reduce_lanes(x, y, out, T::default(), true, f);
 }
 
 /// Lanes whose accumulators stay in registers.
 const STRIP: usize = 32;
 
 #[inline(always)]
-fn zip_lanes<T: Real>(
+fn reduce_lanes<T: Real>(
     x: &[T],
     y: &[Lanes<T>],
     out: &mut Lanes<T>,

@@ -2,9 +2,9 @@
 
 use super::engine::Engine;
 use super::points::Counted;
-use super::prune::{Boxes, Meshes, Near, RangeSearch};
+use super::prune::{Boxes, CutoffGrid, Meshes, RangeSearch};
+use super::reductions::Element;
 use super::screen::Screened;
-use super::zips::Element;
 use zipfold_core::{Error, Job, Result};
 use zipfold_plan::executor::{Declined, Executor};
 use zipfold_plan::{Plan, Strategy};
@@ -35,7 +35,7 @@ fn load_for<'j, T: Element>(
     strategy: &Strategy,
 ) -> std::result::Result<Box<dyn Executor + 'j>, Declined> {
     Ok(match strategy {
-        Strategy::Grid { code } => Box::new(Near::load(job, plan, *code)?),
+        Strategy::Grid { code } => Box::new(CutoffGrid::load(job, plan, *code)?),
         Strategy::Mesh { parts } => Box::new(Meshes::load(job, plan, *parts)?),
         Strategy::Search(search) => Box::new(RangeSearch::load(job, plan, search)?),
         Strategy::Boxes(evaluator) => Box::new(Boxes::load(job, plan, *evaluator)?),

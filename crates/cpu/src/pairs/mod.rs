@@ -9,13 +9,13 @@ mod load;
 pub mod points;
 pub mod program;
 pub mod prune;
+pub mod reductions;
 pub mod rows;
 mod screen;
 pub mod store;
 mod sums;
 pub mod vm;
-pub mod zips;
 
 pub use dense::{Shared, SharedMatrix};
 pub use load::load;
-pub use zips::Element;
+pub use reductions::Element;

@@ -1,7 +1,7 @@
 //! Family *points*: a histogram of distances in one to four dimensions, with weights and means,
 //! swept by its own kernel with the exact-edge rule.
 
-use super::zips;
+use super::reductions;
 use crate::kernels::histogram::{
     BEHIND, Binning, Counts, Edges, Frame, Histogram as Sweep, Pairs, Points, Span, Strip, Terms,
     Work,
@@ -87,7 +87,7 @@ impl<'j> Counted<'j> {
         };
         Ok(Counted {
             fold,
-            isa: zips::isa(plan.isa),
+            isa: reductions::isa(plan.isa),
             distances: distances.ok_or(NOT_FINITE)?,
         })
     }
@@ -158,7 +158,7 @@ impl Distances {
         };
         let edges = edges(h);
         let binning = Binning::new(&edges, &x, y.as_ref().unwrap_or(&x));
-        let pairs = if job.space.cells == Domain::Triangle {
+        let pairs = if job.space.domain == Domain::Triangle {
             Pairs::Above
         } else {
             Pairs::All
@@ -258,10 +258,10 @@ fn columns(table: &Table, order: Option<&[u32]>) -> Vec<Vec<f64>> {
 
 /// The frame of the box of a job, or that of open space which `open` makes.
 pub fn frame(job: &Job, open: impl FnOnce() -> Frame) -> Frame {
-    match job.cell.as_ref().map(|c| c.image()) {
+    match job.periodic_box.as_ref().map(|c| c.image()) {
         None => open(),
         Some(Image::Orthorhombic(o)) => Frame::periodic(o.lengths()),
-        Some(Image::Oblique(o)) => Frame::oblique(o),
+        Some(Image::Triclinic(o)) => Frame::triclinic(o),
     }
 }
 

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use zipfold_core::pair::lower::Lowered;
-use zipfold_core::pair::pattern::ZipForm;
+use zipfold_core::pair::pattern::Reduction;
 use zipfold_core::pair::source::Source;
-use zipfold_core::pair::tree::{Binary, Formula, Id, Node, Reduce, Shape, Side, Unary};
+use zipfold_core::pair::tree::{Binary, ComponentReduce, Formula, Id, Node, Shape, Side, Unary};
 
 /// An operand.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,9 +57,9 @@ pub struct Inst {
 #[derive(Clone, Debug)]
 pub enum Acc {
     /// A named reduction of a body.
-    Named(Reduce, Src, usize),
+    Named(ComponentReduce, Src, usize),
     /// A recognised form of two streams (x side, y side).
-    Zip(ZipForm, usize, usize, usize),
+    Reduction(Reduction, usize, usize, usize),
     /// A user's operator: node, initial value, body, register.
     User(Id, Option<Src>, Src, usize),
 }
@@ -97,7 +97,7 @@ impl Program {
     /// Whether vectors of rows are read where recognised reductions are given.
     pub fn reads_vectors(&self) -> bool {
         let body = |s: &StageProgram| {
-            !s.body.is_empty() || s.accs.iter().any(|a| !matches!(a, Acc::Zip(..)))
+            !s.body.is_empty() || s.accs.iter().any(|a| !matches!(a, Acc::Reduction(..)))
         };
         self.periodic
             || !self.tail.is_empty()
@@ -160,7 +160,7 @@ impl Compiler<'_> {
             .collect();
         let accs: Vec<Acc> = stage.reduces.iter().map(|id| self.acc(*id)).collect();
         // Vectors that only recognised forms use need not be computed.
-        let needed = accs.iter().any(|a| !matches!(a, Acc::Zip(..)));
+        let needed = accs.iter().any(|a| !matches!(a, Acc::Reduction(..)));
         let body = if needed {
             stage
                 .vectors
@@ -178,9 +178,9 @@ impl Compiler<'_> {
     }
     fn acc(&mut self, id: Id) -> Acc {
         let dst = self.reg(id);
-        if let Some(zip) = self.low.zip(id) {
-            let [x, y] = zip.streams;
-            return Acc::Zip(zip.form, x, y, dst);
+        if let Some(reduction) = self.low.reduction(id) {
+            let [x, y] = reduction.row_vectors;
+            return Acc::Reduction(reduction.form, x, y, dst);
         }
         match self.formula().node(id).clone() {
             Node::UserReduce { op, init, body } => {
@@ -189,7 +189,7 @@ impl Compiler<'_> {
                 Acc::User(op, init, body, dst)
             }
             Node::Reduce(op, body) => Acc::Named(op, self.src(body), dst),
-            _ => Acc::Named(Reduce::Sum, Src::Const(f64::NAN), dst),
+            _ => Acc::Named(ComponentReduce::Sum, Src::Const(f64::NAN), dst),
         }
     }
     fn src(&mut self, id: Id) -> Src {

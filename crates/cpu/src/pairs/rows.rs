@@ -30,8 +30,8 @@ impl<T> std::ops::Deref for Held<T> {
 #[derive(Debug)]
 pub struct Rows<T> {
     dim: usize,
-    streams: usize,
-    attrs: usize,
+    row_vectors: usize,
+    row_scalars: usize,
     rows: Held<T>,
     row_attrs: Vec<T>,
     /// Lanes of a strip: [`BLOCK`] for whole panels.
@@ -49,7 +49,7 @@ fn hoist_block<T: Real>(
     (table, first): (&Table, usize),
     (dim, made, narrow): (usize, usize, usize),
     rows: &mut [T],
-    attrs: &mut [T],
+    row_scalars: &mut [T],
 ) {
     let count = (table.rows() - first).min(BLOCK);
     for at in 0..count {
@@ -60,39 +60,39 @@ fn hoist_block<T: Real>(
                 .zip(hoister.stream(s))
                 .for_each(|(o, v)| *o = T::of(*v));
         }
-        (0..narrow).for_each(|a| attrs[at * narrow + a] = T::of(hoister.attr(a)));
+        (0..narrow).for_each(|a| row_scalars[at * narrow + a] = T::of(hoister.attr(a)));
     }
 }
 
 impl<T: Real> Rows<T> {
     /// Rows of one side, one after another; their numbers only where asked for.
     pub fn by_row(low: &Lowered, table: &Table, side: Side, numbers: bool) -> Self {
-        let (streams, attrs) = (
-            low.streams[side as usize].len(),
-            low.attrs[side as usize].len(),
+        let (row_vectors, row_scalars) = (
+            low.row_vectors[side as usize].len(),
+            low.row_scalars[side as usize].len(),
         );
-        let narrow = if numbers { attrs } else { 0 };
-        let mut out = Self::empty(low.dim, streams, narrow);
+        let narrow = if numbers { row_scalars } else { 0 };
+        let mut out = Self::empty(low.dim, row_vectors, narrow);
         let as_given =
-            streams == 1 && low.raw_stream(side as usize) == Some(0) && table.cols() == low.dim;
+            row_vectors == 1 && low.raw_vector(side as usize) == Some(0) && table.cols() == low.dim;
         let lent = if as_given {
             T::lent(table.elements())
         } else {
             None
         };
-        let made = if lent.is_some() { 0 } else { streams };
+        let made = if lent.is_some() { 0 } else { row_vectors };
         let wide = made * low.dim;
         let mut hoisted = Block::zeros(table.rows() * wide);
         out.row_attrs = vec![T::default(); table.rows() * narrow];
         let rows = hoisted.par_chunks_mut((BLOCK * wide).max(1));
-        let work = |first: usize, rows: &mut [T], attrs: &mut [T]| {
+        let work = |first: usize, rows: &mut [T], row_scalars: &mut [T]| {
             let hoister = low.hoister(side);
             hoist_block(
                 hoister,
                 (table, first),
                 (low.dim, made, narrow),
                 rows,
-                attrs,
+                row_scalars,
             );
         };
         match (wide, narrow) {
@@ -113,26 +113,26 @@ impl<T: Real> Rows<T> {
         out.rows = lent.map_or(Held::Own(hoisted), |items| Held::Lent(items.clone()));
         out
     }
-    /// Rows without vectors: `attrs` numbers each, row after row.
-    pub fn of_numbers(dim: usize, attrs: usize, numbers: Vec<T>) -> Self {
+    /// Rows without vectors: `row_scalars` numbers each, row after row.
+    pub fn of_numbers(dim: usize, row_scalars: usize, numbers: Vec<T>) -> Self {
         Rows {
             row_attrs: numbers,
-            ..Self::empty(dim, 0, attrs)
+            ..Self::empty(dim, 0, row_scalars)
         }
     }
     /// Rows of y: strips of `lanes` lanes; lanes past the last row repeat it.
     /// Behind the hoisted numbers of a row comes its weight, where there are `weights`.
     pub fn by_strip(low: &Lowered, table: &Table, lanes: usize, weights: Option<&[f64]>) -> Self {
-        let (streams, hoisted) = (low.streams[1].len(), low.attrs[1].len());
-        let attrs = hoisted + usize::from(weights.is_some());
-        if streams + attrs == 0 {
+        let (row_vectors, hoisted) = (low.row_vectors[1].len(), low.row_scalars[1].len());
+        let row_scalars = hoisted + usize::from(weights.is_some());
+        if row_vectors + row_scalars == 0 {
             return Self::empty(low.dim, 0, 0);
         }
         let blocks = table.rows().div_ceil(BLOCK);
-        let mut out = Self::empty(low.dim, streams, attrs).with_strips(lanes, blocks);
+        let mut out = Self::empty(low.dim, row_vectors, row_scalars).with_strips(lanes, blocks);
         // Rows without components have nothing in their vectors.
-        let vectors = if low.dim == 0 { 0 } else { streams };
-        let wide = BLOCK * streams * low.dim;
+        let vectors = if low.dim == 0 { 0 } else { row_vectors };
+        let wide = BLOCK * row_vectors * low.dim;
         let strips = out.strips.par_chunks_mut(wide.max(1));
         let work = |block: usize, strips: &mut [T], numbers: &mut [T]| {
             let mut hoister = low.hoister(Side::Y);
@@ -141,7 +141,7 @@ impl<T: Real> Rows<T> {
                     hoister.load(table, block * BLOCK + lane);
                 }
                 for s in 0..vectors {
-                    let first = (lane / lanes * streams + s) * low.dim * lanes + lane % lanes;
+                    let first = (lane / lanes * row_vectors + s) * low.dim * lanes + lane % lanes;
                     let to = &mut strips[first..];
                     hoister
                         .stream(s)
@@ -156,8 +156,8 @@ impl<T: Real> Rows<T> {
                 }
             }
         };
-        let numbers = out.lane_attrs.par_chunks_mut((BLOCK * attrs).max(1));
-        match (wide, attrs) {
+        let numbers = out.lane_attrs.par_chunks_mut((BLOCK * row_scalars).max(1));
+        match (wide, row_scalars) {
             (0, 0) => {}
             (_, 0) => strips.enumerate().for_each(|(b, s)| work(b, s, &mut [])),
             (0, _) => numbers.enumerate().for_each(|(b, n)| work(b, &mut [], n)),
@@ -171,14 +171,14 @@ impl<T: Real> Rows<T> {
     /// The numbers of `count` rows that lie one after another, and their weights, for lanes of y;
     /// without vectors.
     pub fn numbers(rows: &Self, count: usize, weights: Option<&[f64]>) -> Self {
-        let hoisted = rows.attrs;
-        let attrs = hoisted + usize::from(weights.is_some());
-        let mut out = Self::empty(rows.dim, 0, attrs);
-        if attrs == 0 || count == 0 {
+        let hoisted = rows.row_scalars;
+        let row_scalars = hoisted + usize::from(weights.is_some());
+        let mut out = Self::empty(rows.dim, 0, row_scalars);
+        if row_scalars == 0 || count == 0 {
             return out;
         }
         out = out.with_strips(BLOCK, count.div_ceil(BLOCK));
-        for (block, numbers) in out.lane_attrs.chunks_mut(BLOCK * attrs).enumerate() {
+        for (block, numbers) in out.lane_attrs.chunks_mut(BLOCK * row_scalars).enumerate() {
             for (a, lanes) in numbers.chunks_mut(BLOCK).enumerate() {
                 // Lanes past the last row repeat it.
                 let row = |lane: usize| (block * BLOCK + lane).min(count - 1);
@@ -199,22 +199,22 @@ impl<T: Real> Rows<T> {
     }
     fn with_strips(mut self, lanes: usize, blocks: usize) -> Self {
         self.lanes = lanes;
-        self.strips = Block::zeros(blocks * BLOCK * self.streams * self.dim);
-        self.lane_attrs = Block::zeros(blocks * BLOCK * self.attrs);
+        self.strips = Block::zeros(blocks * BLOCK * self.row_vectors * self.dim);
+        self.lane_attrs = Block::zeros(blocks * BLOCK * self.row_scalars);
         self
     }
     /// Hoisted rows in another order, one after another: row r is row `order[r]` of `values`,
     /// `width` numbers each (vectors by component, then single numbers).
     pub fn arranged_by_row(low: &Lowered, side: Side, values: &[f64], order: &[u32]) -> Self {
-        let (streams, attrs) = (
-            low.streams[side as usize].len(),
-            low.attrs[side as usize].len(),
+        let (row_vectors, row_scalars) = (
+            low.row_vectors[side as usize].len(),
+            low.row_scalars[side as usize].len(),
         );
-        let mut out = Self::empty(low.dim, streams, attrs);
-        let wide = streams * low.dim;
+        let mut out = Self::empty(low.dim, row_vectors, row_scalars);
+        let wide = row_vectors * low.dim;
         let mut rows = Block::zeros(order.len() * wide);
         for (at, row) in order.iter().enumerate() {
-            let row = &values[*row as usize * (wide + attrs)..][..wide + attrs];
+            let row = &values[*row as usize * (wide + row_scalars)..][..wide + row_scalars];
             rows[at * wide..][..wide]
                 .iter_mut()
                 .zip(row)
@@ -226,53 +226,54 @@ impl<T: Real> Rows<T> {
     }
     /// Hoisted rows of y in another order, as strips of `lanes` lanes.
     pub fn arranged_by_strip(low: &Lowered, values: &[f64], order: &[u32], lanes: usize) -> Self {
-        let (streams, attrs) = (low.streams[1].len(), low.attrs[1].len());
+        let (row_vectors, row_scalars) = (low.row_vectors[1].len(), low.row_scalars[1].len());
         let blocks = order.len().div_ceil(BLOCK);
-        let mut out = Self::empty(low.dim, streams, attrs).with_strips(lanes, blocks);
-        let (wide, dim) = (streams * low.dim, low.dim);
+        let mut out = Self::empty(low.dim, row_vectors, row_scalars).with_strips(lanes, blocks);
+        let (wide, dim) = (row_vectors * low.dim, low.dim);
         for at in 0..blocks * BLOCK {
             // Lanes past the last row repeat it.
-            let row =
-                &values[order[at.min(order.len() - 1)] as usize * (wide + attrs)..][..wide + attrs];
+            let row = &values[order[at.min(order.len() - 1)] as usize * (wide + row_scalars)..]
+                [..wide + row_scalars];
             let (block, lane) = (at / BLOCK, at % BLOCK);
             for (s, stream) in row[..wide].chunks(dim.max(1)).enumerate() {
                 let first = block * BLOCK * wide
-                    + (lane / lanes * streams + s) * dim * lanes
+                    + (lane / lanes * row_vectors + s) * dim * lanes
                     + lane % lanes;
                 let to = out.strips[first..].iter_mut().step_by(lanes);
                 to.zip(stream).for_each(|(o, v)| *o = T::of(*v));
             }
             for (a, v) in row[wide..].iter().enumerate() {
-                out.lane_attrs[(block * attrs + a) * BLOCK + lane] = T::of(*v);
+                out.lane_attrs[(block * row_scalars + a) * BLOCK + lane] = T::of(*v);
             }
         }
         out
     }
     /// Room for `count` rows of x, one after another.
     pub fn room(low: &Lowered, count: usize) -> Self {
-        let (streams, attrs) = (low.streams[0].len(), low.attrs[0].len());
-        let mut out = Self::empty(low.dim, streams, attrs);
-        out.rows = Held::Own(Block::zeros(count * streams * low.dim));
-        out.row_attrs = vec![T::default(); count * attrs];
+        let (row_vectors, row_scalars) = (low.row_vectors[0].len(), low.row_scalars[0].len());
+        let mut out = Self::empty(low.dim, row_vectors, row_scalars);
+        out.rows = Held::Own(Block::zeros(count * row_vectors * low.dim));
+        out.row_attrs = vec![T::default(); count * row_scalars];
         out
     }
     /// Room for `blocks` of rows of y, as strips of `lanes` lanes.
     pub fn room_in_strips(low: &Lowered, lanes: usize, blocks: usize) -> Self {
-        Self::empty(low.dim, low.streams[1].len(), low.attrs[1].len()).with_strips(lanes, blocks)
+        Self::empty(low.dim, low.row_vectors[1].len(), low.row_scalars[1].len())
+            .with_strips(lanes, blocks)
     }
     /// Takes rows `ids` of hoisted `values`, one after another, in place of what it had.
     pub fn take(&mut self, values: &[f64], ids: &[u32]) {
-        let (wide, attrs) = (self.streams * self.dim, self.attrs);
+        let (wide, row_scalars) = (self.row_vectors * self.dim, self.row_scalars);
         let Held::Own(rows) = &mut self.rows else {
             return;
         };
         for (at, id) in ids.iter().enumerate() {
-            let row = &values[*id as usize * (wide + attrs)..][..wide + attrs];
+            let row = &values[*id as usize * (wide + row_scalars)..][..wide + row_scalars];
             rows[at * wide..][..wide]
                 .iter_mut()
                 .zip(row)
                 .for_each(|(o, v)| *o = T::of(*v));
-            self.row_attrs[at * attrs..][..attrs]
+            self.row_attrs[at * row_scalars..][..row_scalars]
                 .iter_mut()
                 .zip(&row[wide..])
                 .for_each(|(o, v)| *o = T::of(*v));
@@ -281,7 +282,8 @@ impl<T: Real> Rows<T> {
     /// Takes rows `ids` of hoisted `values` as strips, in place of what it had; lanes of the last
     /// strip behind them repeat the last of them.
     pub fn take_in_strips(&mut self, values: &[f64], ids: &[u32]) {
-        let (wide, attrs, lanes) = (self.streams * self.dim, self.attrs, self.lanes);
+        let (wide, row_scalars, lanes) =
+            (self.row_vectors * self.dim, self.row_scalars, self.lanes);
         let end = ids
             .len()
             .next_multiple_of(lanes)
@@ -290,7 +292,7 @@ impl<T: Real> Rows<T> {
             let Some(id) = ids.get(at).or(ids.last()) else {
                 return;
             };
-            let row = &values[*id as usize * (wide + attrs)..][..wide + attrs];
+            let row = &values[*id as usize * (wide + row_scalars)..][..wide + row_scalars];
             // By block, strip and component: strips of a block follow one another.
             let first = at / lanes * lanes * wide + at % lanes;
             row[..wide]
@@ -299,17 +301,18 @@ impl<T: Real> Rows<T> {
                 .for_each(|(k, v)| self.strips[first + k * lanes] = T::of(*v));
             let (block, lane) = (at / BLOCK, at % BLOCK);
             let numbers = row[wide..].iter().enumerate();
-            numbers
-                .for_each(|(a, v)| self.lane_attrs[(block * attrs + a) * BLOCK + lane] = T::of(*v));
+            numbers.for_each(|(a, v)| {
+                self.lane_attrs[(block * row_scalars + a) * BLOCK + lane] = T::of(*v)
+            });
         }
     }
     /// No rows.
-    pub fn empty(dim: usize, streams: usize, attrs: usize) -> Self {
+    pub fn empty(dim: usize, row_vectors: usize, row_scalars: usize) -> Self {
         let (strips, lane_attrs) = (Block::zeros(0), Block::zeros(0));
         Rows {
             dim,
-            streams,
-            attrs,
+            row_vectors,
+            row_scalars,
             rows: Held::Own(Block::default()),
             row_attrs: vec![],
             lanes: BLOCK,
@@ -319,7 +322,7 @@ impl<T: Real> Rows<T> {
     }
     /// Packs hoisted vector `number` of all rows: `pack(data, rows, components, stride)`.
     pub fn packed<P>(&self, number: usize, pack: impl Fn(&[T], usize, usize, usize) -> P) -> P {
-        let stride = self.streams * self.dim;
+        let stride = self.row_vectors * self.dim;
         let data = self.rows.get(number * self.dim..).unwrap_or(&[]);
         pack(data, self.count(), self.dim, stride)
     }
@@ -331,29 +334,29 @@ impl<T: Real> Rows<T> {
     }
     /// Rows, one after another, that have vectors.
     pub fn count(&self) -> usize {
-        self.rows.len() / (self.streams * self.dim).max(1)
+        self.rows.len() / (self.row_vectors * self.dim).max(1)
     }
     /// Hoisted vector `number` of row `row`.
     #[inline(always)]
     pub fn stream(&self, number: usize, row: usize) -> &[T] {
-        &self.rows[(row * self.streams + number) * self.dim..][..self.dim]
+        &self.rows[(row * self.row_vectors + number) * self.dim..][..self.dim]
     }
     /// Hoisted number `number` of row `row`.
     #[inline(always)]
     pub fn attr(&self, number: usize, row: usize) -> T {
-        self.row_attrs[row * self.attrs + number]
+        self.row_attrs[row * self.row_scalars + number]
     }
     /// Hoisted vector `number` of the lanes of `block`, by component; of rows in whole panels.
     #[inline(always)]
     pub fn panel(&self, number: usize, block: usize) -> &[Lanes<T>] {
-        &self.strips.as_chunks().0[(block * self.streams + number) * self.dim..][..self.dim]
+        &self.strips.as_chunks().0[(block * self.row_vectors + number) * self.dim..][..self.dim]
     }
     /// Component `k` of hoisted vector `number` of the lanes of `block`.
     #[inline(always)]
     pub fn component(&self, number: usize, block: usize, k: usize, to: &mut [f64; BLOCK]) {
         let strips = self
             .block(block)
-            .chunks((self.streams * self.dim * self.lanes).max(1));
+            .chunks((self.row_vectors * self.dim * self.lanes).max(1));
         for (to, strip) in to.chunks_mut(self.lanes).zip(strips) {
             let from = &strip[(number * self.dim + k) * self.lanes..][..self.lanes];
             to.iter_mut().zip(from).for_each(|(t, v)| *t = v.wide());
@@ -365,35 +368,35 @@ impl<T: Real> Rows<T> {
     }
     /// All strips of `blocks`.
     pub fn blocks(&self, blocks: &Range<usize>) -> &[T] {
-        let wide = BLOCK * self.streams * self.dim;
+        let wide = BLOCK * self.row_vectors * self.dim;
         &self.strips[blocks.start * wide..blocks.end * wide]
     }
     /// Hoisted vector `number` of the lanes of strip `strip`, by component.
     pub fn strip(&self, number: usize, strip: usize) -> &[T] {
         let wide = self.dim * self.lanes;
-        &self.strips[(strip * self.streams + number) * wide..][..wide]
+        &self.strips[(strip * self.row_vectors + number) * wide..][..wide]
     }
     /// Hoisted numbers of the lanes of `blocks`.
     pub fn attrs_of_blocks(&self, blocks: &Range<usize>) -> &[T] {
-        let wide = BLOCK * self.attrs;
+        let wide = BLOCK * self.row_scalars;
         &self.lane_attrs[blocks.start * wide..blocks.end * wide]
     }
     /// Whether strips and numbers go on from block to block as they do within one.
     pub fn is_seamless(&self) -> bool {
-        self.attrs <= 1
+        self.row_scalars <= 1
     }
     /// Hoisted vectors of `rows`.
     pub fn streams_of(&self, rows: &Range<usize>) -> &[T] {
-        let wide = self.streams * self.dim;
+        let wide = self.row_vectors * self.dim;
         &self.rows[rows.start * wide..rows.end * wide]
     }
     /// Hoisted numbers of `rows`.
     pub fn attrs_of(&self, rows: &Range<usize>) -> &[T] {
-        &self.row_attrs[rows.start * self.attrs..rows.end * self.attrs]
+        &self.row_attrs[rows.start * self.row_scalars..rows.end * self.row_scalars]
     }
     /// Hoisted number `number` of the lanes of `block`.
     #[inline(always)]
     pub fn attr_panel(&self, number: usize, block: usize) -> &Lanes<T> {
-        &self.lane_attrs.as_chunks().0[block * self.attrs + number]
+        &self.lane_attrs.as_chunks().0[block * self.row_scalars + number]
     }
 }

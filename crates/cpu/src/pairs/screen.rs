@@ -7,15 +7,15 @@
 //! Accuracy and Stability, section 3.1), which for inner products is at most ‖x‖‖y‖. Rows beyond
 //! 10¹⁰ in magnitude, or not finite, are not screened.
 
+use super::reductions;
 use super::rows::Rows;
-use super::zips;
-use crate::kernels::dense::{SLICE, ZipReduce, zip_reduce_block};
+use crate::kernels::dense::{DenseReduction, SLICE, reduce_block};
 use crate::kernels::panels::{PackedA, PackedB};
 use crate::kernels::screen::{Found, STRIP, exact, meets};
 use rayon::prelude::*;
 use std::ops::Range;
-use zipfold_core::fold::{BLOCK, Fold, Pairs, Scattered, Select, State, Tally};
-use zipfold_core::pair::pattern::ZipForm;
+use zipfold_core::fold::{BLOCK, Fold, Join, Pairs, Scattered, State, Tally};
+use zipfold_core::pair::pattern::Reduction;
 use zipfold_core::{Job, Result, Side};
 use zipfold_plan::executor::Declined;
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
@@ -37,7 +37,7 @@ const TINY: f64 = 1e-44;
 pub(super) struct Screened<'j> {
     job: &'j Job,
     form: Form,
-    op: ZipReduce,
+    op: DenseReduction,
     isa: Isa,
     order: Order,
     packed: Packed,
@@ -65,7 +65,7 @@ impl<'j> Screened<'j> {
         form: &Form,
     ) -> std::result::Result<Self, Declined> {
         let low = &job.low;
-        let [sx, sy] = form.zip.streams;
+        let [sx, sy] = form.reduction.row_vectors;
         let x = Rows::<f64>::by_row(low, &job.x, Side::X, true);
         let numbers = form.choice().into_iter().flat_map(|choice| {
             let x = &x;
@@ -90,7 +90,7 @@ impl<'j> Screened<'j> {
             STRIP,
         );
         let packed = Packed(packed_x, packed_y);
-        let norms = (form.zip.form == ZipForm::Dot).then(|| {
+        let norms = (form.reduction.form == Reduction::Dot).then(|| {
             norms(
                 |row| x.stream(sx, row),
                 x.count(),
@@ -99,12 +99,12 @@ impl<'j> Screened<'j> {
             )
         });
         let error = ((terms + 10.0) * ROUNDING * 1.001, tiny);
-        let op = zips::reduce(form.zip.form);
+        let op = reductions::reduce(form.reduction.form);
         Ok(Screened {
             job,
             form,
             op,
-            isa: zips::isa(plan.isa),
+            isa: reductions::isa(plan.isa),
             order: plan.order,
             packed,
             x,
@@ -117,17 +117,17 @@ impl<'j> Screened<'j> {
 
 impl Executor for Screened<'_> {
     fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
-        let mut unit = Unit::new(self, tiles::rows(tiles));
+        let mut batch = Batch::new(self, tiles::rows(tiles));
         for tile in tiles {
             for (_, Tile { rows, cols }) in tile.blocks(self.order) {
                 stop.check()?;
-                unit.block(&rows, &cols);
-                unit.hold(sink)?;
+                batch.block(&rows, &cols);
+                batch.hold(sink)?;
             }
         }
         Ok(Folded {
-            states: vec![unit.state],
-            tally: unit.tally,
+            states: vec![batch.state],
+            tally: batch.tally,
         })
     }
 }
@@ -194,7 +194,7 @@ impl<'j> Kept<'j> {
     fn new(job: &'j Job) -> Self {
         let fold = &job.folds[0];
         let mut firsts = vec![0; job.low.formula.roots.len()];
-        if let Fold::Select(f) = fold {
+        if let Fold::Join(f) = fold {
             firsts[f.root] = 1;
         }
         Kept {
@@ -227,8 +227,8 @@ impl<'j> Kept<'j> {
     }
 }
 
-/// One unit in progress.
-struct Unit<'s, 'j> {
+/// One batch in progress.
+struct Batch<'s, 'j> {
     of: &'s Screened<'j>,
     state: State,
     kept: Kept<'j>,
@@ -242,9 +242,9 @@ struct Unit<'s, 'j> {
     held: u64,
 }
 
-impl<'s, 'j> Unit<'s, 'j> {
+impl<'s, 'j> Batch<'s, 'j> {
     fn new(of: &'s Screened<'j>, rows: Range<usize>) -> Self {
-        let mut unit = Unit {
+        let mut batch = Batch {
             of,
             start: rows.start,
             limits: vec![None; rows.len()],
@@ -256,8 +256,8 @@ impl<'s, 'j> Unit<'s, 'j> {
             tally: Tally::default(),
             held: 0,
         };
-        rows.for_each(|i| unit.tighten(i));
-        unit
+        rows.for_each(|i| batch.tighten(i));
+        batch
     }
     /// The limit of row `i` as the values kept so far set it.
     fn tighten(&mut self, i: usize) {
@@ -280,7 +280,7 @@ impl<'s, 'j> Unit<'s, 'j> {
             return;
         }
         let Packed(x, y) = &of.packed;
-        zip_reduce_block(
+        reduce_block(
             of.isa,
             of.op,
             x,
@@ -291,7 +291,7 @@ impl<'s, 'j> Unit<'s, 'j> {
         self.decide(rows, cols);
         self.tally.counted += space.count(rows, cols);
         // Rows count what they leave out; a join need not look at rows without a match.
-        let all = matches!(self.kept.fold, Fold::Rows(_));
+        let all = matches!(self.kept.fold, Fold::Reduce(_));
         for (at, i) in rows.clone().enumerate() {
             let Found { open, sure } = self.found[at];
             if !all && open | sure == 0 {
@@ -354,19 +354,19 @@ impl<'s, 'j> Unit<'s, 'j> {
     /// Takes the pairs that surely match, and those left open as their exact values say.
     fn look(&mut self, i: usize, first: usize, open: u128, sure: u128) {
         let of = self.of;
-        let with_values = !matches!(self.kept.fold, Fold::Select(Select { value: None, .. }));
+        let with_values = !matches!(self.kept.fold, Fold::Join(Join { value: None, .. }));
         let needed = if with_values { open | sure } else { open };
         if needed != 0 {
             let strips = (0..BLOCK / STRIP)
                 .filter(|t| needed >> (t * STRIP) & 0xff != 0)
                 .fold(0u16, |w, t| w | 1 << t);
-            let (low, [sx, sy]) = (&of.job.low, of.form.zip.streams);
+            let (low, [sx, sy]) = (&of.job.low, of.form.reduction.row_vectors);
             let y = &of.y.block(first / BLOCK)[sy * low.dim * STRIP..];
             exact(
                 of.isa,
                 of.op,
                 of.x.stream(sx, i),
-                (y, low.streams[1].len() * low.dim * STRIP),
+                (y, low.row_vectors[1].len() * low.dim * STRIP),
                 strips,
                 &mut self.exact,
             );

@@ -5,7 +5,7 @@
 //! set. A lane adds the values of a span of blocks in single precision, 64 of them, before they are
 //! widened.
 
-use super::zips::Dense;
+use super::reductions::Dense;
 use crate::jit::SUM;
 use zipfold_core::Job;
 use zipfold_core::fold::{BLOCK, Fold, RowPiece, rows};
@@ -29,8 +29,8 @@ pub(super) fn serve<T>(job: &Job) -> bool {
     let half = job.space.is_triangular();
     let weighted = weights::<T>(job).is_some();
     let plain =
-        |f: &Fold| weighted || matches!(f, Fold::Rows(f) if f.sums_runs(half) && f.width > 0);
-    !half && job.near_root.is_none() && job.space.m >= BLOCK && job.folds.iter().all(plain)
+        |f: &Fold| weighted || matches!(f, Fold::Reduce(f) if f.sums_runs(half) && f.width > 0);
+    !half && job.cutoff_root.is_none() && job.space.m >= BLOCK && job.folds.iter().all(plain)
 }
 
 /// Magnitudes of weights whose products with ordinary values lie well within single precision.
@@ -39,7 +39,7 @@ const ORDINARY: std::ops::RangeInclusive<f64> = 1e-15..=1e15;
 /// The weights of the only fold of `job`, where it is a sum with one weight a row, which single
 /// precision must hold where values are of it.
 pub(super) fn weights<T>(job: &Job) -> Option<&[f64]> {
-    let [Fold::Rows(f)] = job.folds.as_slice() else {
+    let [Fold::Reduce(f)] = job.folds.as_slice() else {
         return None;
     };
     let held = |w: &f64| size_of::<T>() == 8 || *w == 0.0 || ORDINARY.contains(&w.abs());
@@ -112,7 +112,7 @@ pub(super) fn credit(
     }
     let numbers = firsts[firsts.len() - 1];
     for (fold, pieces) in job.folds.iter().zip(pieces) {
-        if let (Fold::Rows(f), Some([by_row, _])) = (fold, pieces) {
+        if let (Fold::Reduce(f), Some([by_row, _])) = (fold, pieces) {
             by_row.add_rows(f, row, totals, (numbers, firsts[f.root]), count as u64);
         }
     }

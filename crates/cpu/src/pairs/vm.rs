@@ -12,7 +12,7 @@ use zipfold_core::PeriodicBox;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::pair::eval::bound;
 use zipfold_core::pair::lower::Lowered;
-use zipfold_core::pair::pattern::ZipForm;
+use zipfold_core::pair::pattern::Reduction;
 use zipfold_core::space::periodic_box::Others;
 use zipfold_plan::Isa;
 use zipfold_vector::memory::Block;
@@ -22,10 +22,10 @@ use zipfold_vector::memory::Block;
 pub struct Scratch<T> {
     registers: Vec<Option<Box<Lanes<T>>>>,
     deltas: Block<T>,
-    /// Values of recognised reductions of the current block of cells, and its first row.
-    pub zips: Block<T>,
+    /// Values of recognised reductions of the current block of pairs, and its first row.
+    pub reductions: Block<T>,
     /// First row of the block.
-    pub zip_first: usize,
+    pub reductions_first: usize,
     /// Results by row of the group, number and lane, or by row and lane of a line; where the
     /// numbers of a root begin, and their end.
     out: Block<T>,
@@ -70,8 +70,8 @@ impl<T: Real> Scratch<T> {
         &self.out[at * long..][..long]
     }
     /// Forgets results: recognised reductions of another block are given.
-    pub fn forget(&mut self, zip_first: usize) {
-        (self.held, self.zip_first) = (None, zip_first);
+    pub fn forget(&mut self, reductions_first: usize) {
+        (self.held, self.reductions_first) = (None, reductions_first);
     }
 }
 
@@ -87,7 +87,7 @@ pub struct Vm<'j, T> {
     /// Hoisted panels of y.
     pub y: Rows<T>,
     /// The box.
-    pub cell: Option<&'j PeriodicBox>,
+    pub periodic_box: Option<&'j PeriodicBox>,
     /// Instruction set.
     pub isa: Isa,
     /// The compiled program; rows of y are in strips of its lanes then, else in whole panels.
@@ -106,7 +106,7 @@ struct Place<'v, 'j, T> {
     row: usize,
     block: usize,
     k: usize,
-    zip: usize,
+    reduction: usize,
 }
 
 impl<'j, T: Real> Vm<'j, T> {
@@ -118,7 +118,7 @@ impl<'j, T: Real> Vm<'j, T> {
             program: compile(low),
             x: none(),
             y: none(),
-            cell: None,
+            periodic_box: None,
             isa,
             code: None,
             lines: None,
@@ -153,8 +153,8 @@ impl<'j, T: Real> Vm<'j, T> {
             .map_or(0, |code| code.rows() * jit::line(size_of::<T>()));
         Scratch {
             registers: (0..registers).map(|_| Some(lanes())).collect(),
-            zips: Block::zeros(0),
-            zip_first: 0,
+            reductions: Block::zeros(0),
+            reductions_first: 0,
             deltas: Block::zeros(group * periodic * BLOCK),
             out: Block::zeros((group * numbers * BLOCK).max(lines)),
             firsts,
@@ -278,9 +278,9 @@ impl<'j, T: Real> Vm<'j, T> {
         if self.program.periodic {
             differences(self, rows, block, s.deltas.as_chunks_mut().0);
         }
-        let zips = s
-            .zips
-            .get((rows.start - s.zip_first.min(rows.start)) * BLOCK..)
+        let reductions = s
+            .reductions
+            .get((rows.start - s.reductions_first.min(rows.start)) * BLOCK..)
             .unwrap_or(&[]);
         let blocks = block..block + lanes.end.div_ceil(BLOCK).max(1);
         let operands = jit::Operands {
@@ -289,11 +289,11 @@ impl<'j, T: Real> Vm<'j, T> {
             y: self.y.blocks(&blocks).as_ptr(),
             y_attr: self.y.attrs_of_blocks(&blocks).as_ptr(),
             deltas: s.deltas.as_ptr(),
-            zips: zips.as_ptr(),
+            reductions: reductions.as_ptr(),
             out,
         };
         // SAFETY: the slices above hold what the formula, for which the code was made, reads of
-        // these rows and blocks (`zips` was filled for the block that holds the rows; lanes go
+        // these rows and blocks (`reductions` was filled for the block that holds the rows; lanes go
         // beyond one block where blocks are seamless and nothing else is read by blocks); `out` has
         // room for a group, and the frame is the code's.
         unsafe { code.run(&mut s.frame, rows.len(), lanes, &operands) };
@@ -340,7 +340,7 @@ fn eval_block<T: Real>(vm: &Vm<'_, T>, s: &mut Scratch<T>, row: usize, block: us
         row,
         block,
         k: 0,
-        zip: 0,
+        reduction: 0,
     };
     if vm.program.periodic {
         differences(vm, &(row..row + 1), block, s.deltas.as_chunks_mut().0);
@@ -376,7 +376,7 @@ fn run_stage<T: Real>(place: &mut Place<'_, '_, T>, stage: &StageProgram, s: &mu
     let mut totals: Vec<Lanes<f64>> = vec![];
     for acc in &stage.accs {
         match acc {
-            Acc::Zip(form, sx, sy, dst) => run_zip(place, (*form, *sx, *sy), *dst, s),
+            Acc::Reduction(form, sx, sy, dst) => run_reduction(place, (*form, *sx, *sy), *dst, s),
             Acc::Named(op, ..) => totals.push([op.identity(); BLOCK]),
             Acc::User(_, init, ..) => totals.push(first(place, *init, s)),
         }
@@ -387,39 +387,45 @@ fn run_stage<T: Real>(place: &mut Place<'_, '_, T>, stage: &StageProgram, s: &mu
     for k in 0..dim {
         place.k = k;
         steps(place, &stage.body, s);
-        let loops = stage.accs.iter().filter(|a| !matches!(a, Acc::Zip(..)));
+        let loops = stage
+            .accs
+            .iter()
+            .filter(|a| !matches!(a, Acc::Reduction(..)));
         for (acc, total) in loops.zip(&mut totals) {
             add_component(place, acc, total, s);
         }
     }
-    let loops = stage.accs.iter().filter(|a| !matches!(a, Acc::Zip(..)));
+    let loops = stage
+        .accs
+        .iter()
+        .filter(|a| !matches!(a, Acc::Reduction(..)));
     for (acc, total) in loops.zip(&totals) {
-        let (Acc::Named(.., dst) | Acc::User(.., dst) | Acc::Zip(.., dst)) = acc;
+        let (Acc::Named(.., dst) | Acc::User(.., dst) | Acc::Reduction(.., dst)) = acc;
         let mut out = take(s, *dst);
         out.iter_mut().zip(total).for_each(|(o, t)| *o = T::of(*t));
         s.registers[*dst] = Some(out);
     }
 }
 
-/// A recognised reduction: from its block of cells where it was computed for all of them.
+/// A recognised reduction: from its block of pairs where it was computed for all of them.
 #[inline(always)]
-fn run_zip<T: Real>(
+fn run_reduction<T: Real>(
     place: &mut Place<'_, '_, T>,
-    (form, sx, sy): (ZipForm, usize, usize),
+    (form, sx, sy): (Reduction, usize, usize),
     dst: usize,
     s: &mut Scratch<T>,
 ) {
     let mut out = take(s, dst);
-    if s.zips.is_empty() {
+    if s.reductions.is_empty() {
         let (x, y) = (
             place.vm.x.stream(sx, place.row),
             place.vm.y.panel(sy, place.block),
         );
-        lanes::zip_reduce(form, x, y, &mut out);
+        lanes::reduce_vectors(form, x, y, &mut out);
     } else {
-        let at = place.zip * BLOCK + place.row - s.zip_first;
-        out.copy_from_slice(&s.zips[at * BLOCK..][..BLOCK]);
-        place.zip += 1;
+        let at = place.reduction * BLOCK + place.row - s.reductions_first;
+        out.copy_from_slice(&s.reductions[at * BLOCK..][..BLOCK]);
+        place.reduction += 1;
     }
     s.registers[dst] = Some(out);
 }
@@ -447,7 +453,7 @@ fn add_component<T: Real>(
                 };
             }
         }
-        Acc::Zip(..) => {}
+        Acc::Reduction(..) => {}
     }
 }
 
@@ -557,7 +563,7 @@ fn copy<T: Real>(v: Val<'_, T>, out: &mut Lanes<T>) {
 
 /// Differences of `rows` to every lane of a block by the minimum image, in f64, by row and
 /// component; compiled once for each instruction set: without instructions that round, every
-/// rounding of an oblique box is a call.
+/// rounding of a triclinic box is a call.
 #[inline(always)]
 fn differences<T: Real>(vm: &Vm<'_, T>, rows: &Range<usize>, block: usize, to: &mut [Lanes<T>]) {
     match vm.isa {
@@ -609,8 +615,10 @@ fn differences_by_lanes<T: Real>(
     block: usize,
     to: &mut [Lanes<T>],
 ) {
-    let Some(cell) = vm.cell else { return };
-    let stream = |side: usize| vm.low.raw_stream(side).unwrap_or(0);
+    let Some(periodic_box) = vm.periodic_box else {
+        return;
+    };
+    let stream = |side: usize| vm.low.raw_vector(side).unwrap_or(0);
     let (of_x, of_y) = (stream(0), stream(1));
     let others = Others::<BLOCK>::new(vm.low.dim, |k, to| vm.y.component(of_y, block, k, to));
     for (row, to) in rows.clone().zip(to.chunks_mut(vm.low.dim.max(1))) {
@@ -618,6 +626,6 @@ fn differences_by_lanes<T: Real>(
         x.iter_mut()
             .zip(vm.x.stream(of_x, row))
             .for_each(|(x, v)| *x = v.wide());
-        cell.image().differences(x, &others, T::of, to);
+        periodic_box.image().differences(x, &others, T::of, to);
     }
 }

@@ -7,14 +7,14 @@ mod works;
 use works::{L2, WORKS, Work};
 use zipfold_core::{Domain, Job};
 use zipfold_gpu::rows::data_ranges;
-use zipfold_gpu::{Engine, Wanted, find, open};
+use zipfold_gpu::{DeviceSelector, Engine, find, open};
 use zipfold_plan::{Machine, Overrides, Plan, Tile, choose, device::plan_for};
 
 /// Loads a workload with choices, and hands it on.
 fn with_engine<R>(
     work: &Work,
     set: &str,
-    wanted: Wanted,
+    wanted: DeviceSelector,
     small: bool,
     then: impl FnOnce(&Job, &Plan, &Engine<'_>) -> zipfold_core::Result<R>,
 ) -> zipfold_core::Result<R> {
@@ -23,7 +23,7 @@ fn with_engine<R>(
     } else {
         works::job(work, usize::MAX, usize::MAX)
     }?;
-    let Wanted::Devices(runtime, which) = wanted else {
+    let DeviceSelector::Devices(runtime, which) = wanted else {
         return Err(zipfold_core::Error::request(
             "a device is wanted: cuda or opencl",
         ));
@@ -44,7 +44,12 @@ fn with_engine<R>(
 }
 
 /// The median of the seconds of a workload.
-fn seconds_of(work: &Work, set: &str, wanted: Wanted, small: bool) -> zipfold_core::Result<f64> {
+fn seconds_of(
+    work: &Work,
+    set: &str,
+    wanted: DeviceSelector,
+    small: bool,
+) -> zipfold_core::Result<f64> {
     with_engine(work, set, wanted, small, |job, plan, engine| {
         let mut seconds = timed(
             engine,
@@ -56,7 +61,12 @@ fn seconds_of(work: &Work, set: &str, wanted: Wanted, small: bool) -> zipfold_co
     })
 }
 
-fn measure(work: &Work, set: &str, wanted: Wanted, small: bool) -> zipfold_core::Result<String> {
+fn measure(
+    work: &Work,
+    set: &str,
+    wanted: DeviceSelector,
+    small: bool,
+) -> zipfold_core::Result<String> {
     with_engine(work, set, wanted, small, |job, plan, engine| {
         report(work, set, small, (job, plan, engine))
     })
@@ -92,7 +102,7 @@ fn report(
         job.space.m,
         job.low.dim,
         // Dense results stay on the device, so the prediction for kernels stands beside them.
-        zipfold_plan::device::kernel_seconds(job, engine.facts(), plan.cells, &on.work),
+        zipfold_plan::device::kernel_seconds(job, engine.facts(), plan.pairs, &on.work),
         seconds[0],
         pairs * dims / s / 1e9
     ))
@@ -131,7 +141,7 @@ const MAPS: [&str; 11] = [
 const ROWS: [usize; 9] = [1024, 2048, 4096, 8192, 12288, 16384, 20480, 25600, 30720];
 
 /// I(n) of the triangle paper: Euclidean matrices of 1 to 4 features, one half, by every map.
-fn triangles(wanted: Wanted, small: bool) {
+fn triangles(wanted: DeviceSelector, small: bool) {
     for d in 1..=4 {
         for n in ROWS.into_iter().filter(|n| !small || *n == 1024) {
             let mut box_seconds = None;
@@ -155,7 +165,7 @@ fn triangles(wanted: Wanted, small: bool) {
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let wanted = Wanted::parse(args.first().map_or("cuda", String::as_str));
+    let wanted = DeviceSelector::parse(args.first().map_or("cuda", String::as_str));
     let small = args.iter().any(|a| a == "small");
     let only = args
         .iter()

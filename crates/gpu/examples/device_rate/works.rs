@@ -4,7 +4,7 @@ use zipfold_core::problem::Problem;
 use zipfold_core::{Data, Domain, Job, Precision, Table, describe};
 use zipfold_plan::low_precision::LowPrecision;
 
-/// A workload: name, rows of x, rows of y (0: x itself), components, cells, pair, fold, choices.
+/// A workload: name, rows of x, rows of y (0: x itself), components, pairs, pair, fold, choices.
 pub(crate) type Work = (
     &'static str,
     usize,
@@ -26,15 +26,15 @@ const SUM: &str = r#"{ kind = "reduce", op = "sum" }"#;
 const MIN: &str = r#"{ kind = "reduce", op = "min" }"#;
 const LSE: &str = r#"{ kind = "reduce", op = "logsumexp" }"#;
 const KNN: &str = r#"{ kind = "nearest", k = 10 }"#;
-const JOIN: &str = r#"{ kind = "select", predicate = "sum((x - y)^2) < 0.00001" }"#;
+const JOIN: &str = r#"{ kind = "join", where = "sum((x - y)^2) < 0.00001" }"#;
 const NEAR: [&str; 5] = [
-    r#"{ kind = "select", predicate = "sum((x - y)^2) < 0.25" }"#,
-    r#"{ kind = "select", predicate = "sum((x - y)^2) < 3.4" }"#,
-    r#"{ kind = "select", predicate = "sum((x - y)^2) < 10.9" }"#,
-    r#"{ kind = "select", predicate = "sum((x - y)^2) < 64.1" }"#,
-    r#"{ kind = "select", predicate = "sum((x - y)^2) < 0.1" }"#,
+    r#"{ kind = "join", where = "sum((x - y)^2) < 0.25" }"#,
+    r#"{ kind = "join", where = "sum((x - y)^2) < 3.4" }"#,
+    r#"{ kind = "join", where = "sum((x - y)^2) < 10.9" }"#,
+    r#"{ kind = "join", where = "sum((x - y)^2) < 64.1" }"#,
+    r#"{ kind = "join", where = "sum((x - y)^2) < 0.1" }"#,
 ];
-const ANGLE: &str = r#"{ kind = "select", predicate = "cosine(x, y) < 0.12" }"#;
+const ANGLE: &str = r#"{ kind = "join", where = "cosine(x, y) < 0.12" }"#;
 const ANGLES: &str = "cosine(x, y)";
 const COUNT: &str = r#"{ kind = "reduce", op = "count" }"#;
 pub(crate) const L2: &str = "euclidean(x, y)";
@@ -373,7 +373,7 @@ pub(crate) const WORKS: [Work; 89] = [
         Domain::Cross,
         L2,
         JOIN,
-        "select.output=count",
+        "join.output=count",
     ),
     (
         "row minimum d=64",
@@ -828,7 +828,7 @@ fn table(seed: u64, n: usize, d: usize, half: Option<LowPrecision>) -> Table {
 /// # Errors
 /// Those of its description.
 pub(crate) fn job(work: &Work, most: usize, longest: usize) -> zipfold_core::Result<Job> {
-    let (_, n, m, d, cells, pair, fold, set) = *work;
+    let (_, n, m, d, domain, pair, fold, set) = *work;
     let scale = |v: usize| v.min(most);
     let d = d.min(longest);
     let text = format!(
@@ -842,7 +842,7 @@ pub(crate) fn job(work: &Work, most: usize, longest: usize) -> zipfold_core::Res
         Precision::F32
     };
     let problem = Problem {
-        cells: Some(cells),
+        domain: Some(domain),
         precision: Some(precision),
         ..problem
     };

@@ -1,5 +1,5 @@
 //! Matrices of any pair function with one number, rows of any length: family *dense* where there
-//! are no slices of components to reuse. A thread computes whole cells.
+//! are no slices of components to reuse. A thread computes whole pairs.
 
 use super::maps::{self, Placing};
 use super::pair::{RootText, SHORT, pair_text};
@@ -7,7 +7,7 @@ use super::values::{NO_ACCESS, access, width};
 use super::{fill, type_name};
 use zipfold_core::{Job, Precision};
 
-/// Rows and columns of a tile of cells.
+/// Rows and columns of a tile of pairs.
 pub const TILE: usize = 32;
 /// Threads of a block.
 pub const THREADS: u32 = 256;
@@ -23,7 +23,7 @@ pub fn kernel(
     mirror: bool,
 ) -> String {
     let low = &job.low;
-    let pair = pair_text(low, job.cell.as_ref(), precision);
+    let pair = pair_text(low, job.periodic_box.as_ref(), precision);
     let value = match &pair.roots[root] {
         RootText::Numbers(n) => n[0].clone(),
         RootText::Components(..) => "0".into(),

@@ -1,6 +1,6 @@
 //! Writes register-blocked kernels for matrices of any formula with one loop over components:
 //! zip-reduce over slices of components in shared memory. The tuple ⟨c, r, s, d'⟩ of the all-pairs
-//! paper is here r = 16 rows of c = 16 or 8 threads, s = 8 × 8 or 8 × 16 cells each, and d'
+//! paper is here r = 16 rows of c = 16 or 8 threads, s = 8 × 8 or 8 × 16 pairs each, and d'
 //! components a slice.
 //!
 //! ```text
@@ -76,7 +76,7 @@ pub fn kernel(name: &str, job: &Job, root: usize, shape: &MatrixShape) -> String
 pub(super) struct Text<'l> {
     low: &'l Lowered,
     shape: &'l MatrixShape,
-    streams: [usize; 2],
+    row_vectors: [usize; 2],
     /// Numbers of a load.
     lanes: usize,
     /// The side whose rows are those of the tile.
@@ -88,7 +88,7 @@ impl<'l> Text<'l> {
         Text {
             low,
             shape,
-            streams: [low.streams[0].len(), low.streams[1].len()],
+            row_vectors: [low.row_vectors[0].len(), low.row_vectors[1].len()],
             lanes: shape.load,
             rows,
         }
@@ -109,8 +109,8 @@ impl<'l> Text<'l> {
             ),
             ("READ", self.read()),
             ("EVERY", self.every(&format!("{{\n{}}}", stage.body))),
-            ("XV", (self.streams[0] * self.cells()[0]).to_string()),
-            ("YV", (self.streams[1] * self.cells()[1]).to_string()),
+            ("XV", (self.row_vectors[0] * self.cells()[0]).to_string()),
+            ("YV", (self.row_vectors[1] * self.cells()[1]).to_string()),
             ("STAGES", stages.to_string()),
             ("STAGE", self.stage_size().to_string()),
             ("LANES", self.lanes.to_string()),
@@ -152,7 +152,7 @@ impl<'l> Text<'l> {
             [self.shape.across, 8]
         }
     }
-    /// Rows and columns of cells of a thread.
+    /// Rows and columns of pairs of a thread.
     fn sides(&self) -> [usize; 2] {
         [8, self.shape.across]
     }
@@ -173,7 +173,7 @@ impl<'l> Text<'l> {
             &[("WHOLE", whole.to_string())],
         )
     }
-    /// All cells of a thread.
+    /// All pairs of a thread.
     fn every(&self, text: &str) -> String {
         let [rows, cols] = self.sides();
         format!(
@@ -191,11 +191,11 @@ impl<'l> Text<'l> {
         );
         for (side, (upper, lower)) in [('X', 'x'), ('Y', 'y')].into_iter().enumerate() {
             let at = if side == self.rows { 'p' } else { 'q' };
-            let attrs = low.streams[side].len() * low.dim;
+            let row_scalars = low.row_vectors[side].len() * low.dim;
             let cells = self.cells()[side];
             let _ = write!(
                 out,
-                "#define {upper}S(s, k) {lower}v[(s) * {cells} + {at}]\n#define {upper}A(a) {lower}[{lower}_at + ({attrs}u + (a)) * (size_t)128]\n"
+                "#define {upper}S(s, k) {lower}v[(s) * {cells} + {at}]\n#define {upper}A(a) {lower}[{lower}_at + ({row_scalars}u + (a)) * (size_t)128]\n"
             );
         }
         self.reduces().for_each(|v| {
@@ -209,7 +209,7 @@ impl<'l> Text<'l> {
     }
     /// Vector loads of one slice, by thread.
     fn fetches(&self) -> usize {
-        (self.streams[0] + self.streams[1]) * self.per_stream()
+        (self.row_vectors[0] + self.row_vectors[1]) * self.per_stream()
     }
     fn per_stream(&self) -> usize {
         (self.shape.slice * TILE / self.lanes).div_ceil(self.threads())
@@ -236,7 +236,7 @@ impl<'l> Text<'l> {
         let mut out = String::new();
         let mut number = 0;
         for side in 0..2 {
-            for s in 0..self.streams[side] {
+            for s in 0..self.row_vectors[side] {
                 for r in 0..self.per_stream() {
                     out += &line(side, s, r, number);
                     number += 1;
@@ -268,10 +268,15 @@ impl<'l> Text<'l> {
     }
     /// First number of stream `s` of `side` in a stage.
     fn place(&self, side: usize, s: usize) -> usize {
-        (if side == 0 { s } else { self.streams[0] + s }) * self.shape.slice * TILE
+        (if side == 0 {
+            s
+        } else {
+            self.row_vectors[0] + s
+        }) * self.shape.slice
+            * TILE
     }
     pub(super) fn stage_size(&self) -> usize {
-        (self.streams[0] + self.streams[1]) * self.shape.slice * TILE
+        (self.row_vectors[0] + self.row_vectors[1]) * self.shape.slice * TILE
     }
     fn put(&self) -> String {
         let vector = self.vector();
@@ -309,7 +314,7 @@ impl<'l> Text<'l> {
         let (vector, cells) = (self.vector(), self.cells());
         let mut out = String::new();
         for (side, name) in ["x", "y"].into_iter().enumerate() {
-            for s in 0..self.streams[side] {
+            for s in 0..self.row_vectors[side] {
                 for part in 0..cells[side] / self.lanes {
                     let first = part * self.lanes;
                     // Subtiles of four lines, as far apart as the threads of a side take together.

@@ -1,4 +1,4 @@
-//! What a fold adds to the kernel of dense tiles, and the queue of cells that double precision
+//! What a fold adds to the kernel of dense tiles, and the queue of pairs that double precision
 //! decides.
 
 use super::fill;
@@ -13,9 +13,9 @@ pub(super) struct Epilogue {
     pub state: String,
     /// Tiles that are left out.
     pub skip: String,
-    /// Times that the cells of a tile are gone through.
+    /// Times that the pairs of a tile are gone through.
     pub rounds: String,
-    /// Cells that are none of a round.
+    /// Pairs that are none of a round.
     pub elsewhere: String,
     pub open: String,
     /// For every row of a thread.
@@ -27,22 +27,22 @@ pub(super) struct Epilogue {
     pub end: String,
 }
 
-/// Entries of the cells that double precision decides, in the place of the slices when these are
+/// Entries of the pairs that double precision decides, in the place of the slices when these are
 /// worked off.
 pub(super) const ENTRIES: &str =
     "ZF_SHARED_ARG zf_u16* queue = (ZF_SHARED_ARG zf_u16*)slices;\n    if (tid == 0u) fill = 0u;\n";
 
-/// Declares a bit for every cell of a thread.
+/// Declares a bit for every pair of a thread.
 pub(super) fn marks(bits: &str) -> String {
     format!("zf_u32 {bits}[4]; ZF_UNROLL for (int w = 0; w < 4; w++) {bits}[w] = 0u;\n            ")
 }
 
-/// Sets the bit of a cell where `condition` holds.
+/// Sets the bit of a pair where `condition` holds.
 pub(super) fn marked(bits: &str, condition: &str) -> String {
     format!("{bits}[p / 2] |= (zf_u32)({condition}) << (p % 2 * 16 + q);")
 }
 
-/// Enters the cells of `bits` into the queue, with `mark` added.
+/// Enters the pairs of `bits` into the queue, with `mark` added.
 pub(super) fn entered(bits: &str, mark: &str) -> String {
     fill(
         include_str!("../kernels/strip_marks.c"),

@@ -14,16 +14,16 @@
 //! the nearest integer is the test: no edge is read from memory for most pairs. The bound includes
 //! the error of the value (`plan/src/device/rounding.rs`), of the root and of the position itself.
 
-use super::select::Truth;
+use super::join::Truth;
 use super::sweep::{FoldText, number};
 use super::type_name;
 use std::fmt::Write;
-use zipfold_core::fold::{Histogram, RowFold, RowOp};
+use zipfold_core::fold::{Histogram, Reduce, ReduceOp};
 use zipfold_core::pair::tree::Side;
 use zipfold_core::{Job, Precision};
 use zipfold_plan::device::sweeps::{self, Band, Shape};
 
-/// Adds the tally of cells beyond the cut-off and of NaN: four numbers a thread.
+/// Adds the tally of pairs beyond the cut-off and of NaN: four numbers a thread.
 pub fn with_tally(mut fold: FoldText, shape: &Shape) -> FoldText {
     if shape.clean {
         fold.chunk = fold.chunk.replace("@LEAVE@", "");
@@ -39,9 +39,9 @@ pub fn with_tally(mut fold: FoldText, shape: &Shape) -> FoldText {
     fold
 }
 
-/// A fold by rows: `out` holds the state of every anchor and span, `counts` how many cells it saw.
+/// A fold by rows: `out` holds the state of every anchor and span, `counts` how many pairs it saw.
 /// `truth` is what single precision knows of a predicate that is counted.
-pub fn rows(job: &Job, f: &RowFold, shape: &Shape, truth: Option<&Truth>) -> FoldText {
+pub fn rows(job: &Job, f: &Reduce, shape: &Shape, truth: Option<&Truth>) -> FoldText {
     let value = number(job, f.root, shape.precision);
     let stride = f.stride().max(1);
     let ip = shape.anchors;
@@ -58,18 +58,20 @@ pub fn rows(job: &Job, f: &RowFold, shape: &Shape, truth: Option<&Truth>) -> Fol
     };
     let ty = type_name(shape.precision);
     match f.op {
-        RowOp::Sum | RowOp::Mean => sums(&mut out, f, &value, ty, (ip, shape.clean), weight, every),
-        RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax => {
+        ReduceOp::Sum | ReduceOp::Mean => {
+            sums(&mut out, f, &value, ty, (ip, shape.clean), weight, every)
+        }
+        ReduceOp::Min | ReduceOp::Max | ReduceOp::Argmin | ReduceOp::Argmax => {
             extremes(&mut out, f.op, &value, every)
         }
-        RowOp::Count => {
+        ReduceOp::Count => {
             out.state += &every("seen[q] = 0u; total[q][0] = 0.0;");
             match truth {
                 None => out.absorb = format!("if ({value} != 0) seen[q]++;"),
                 Some(truth) => counted(&mut out, truth, job, shape),
             }
         }
-        RowOp::Logsumexp | RowOp::Softmax => {
+        ReduceOp::Logsumexp | ReduceOp::Softmax => {
             exponentials(&mut out, f, &value, shape, weight, every)
         }
     }
@@ -103,7 +105,7 @@ fn counted(out: &mut FoldText, truth: &Truth, job: &Job, shape: &Shape) {
 
 fn sums(
     out: &mut FoldText,
-    f: &RowFold,
+    f: &Reduce,
     value: &str,
     ty: &str,
     (ip, clean): (usize, bool),
@@ -124,7 +126,7 @@ fn sums(
         };
         let _ = writeln!(out.absorb, "part[q][{p}] += {term};");
     }
-    if f.op == RowOp::Mean {
+    if f.op == ReduceOp::Mean {
         for p in 0..f.weight_width {
             let _ = writeln!(out.absorb, "part[q][{}] += ({ty}){};", width + p, weight(p));
         }
@@ -135,8 +137,8 @@ fn sums(
     out.after = each("{ total[q][p] += part[q][p]; part[q][p] = 0; }");
 }
 
-fn extremes(out: &mut FoldText, op: RowOp, value: &str, every: impl Fn(&str) -> String) {
-    let low = matches!(op, RowOp::Min | RowOp::Argmin);
+fn extremes(out: &mut FoldText, op: ReduceOp, value: &str, every: impl Fn(&str) -> String) {
+    let low = matches!(op, ReduceOp::Min | ReduceOp::Argmin);
     let (start, sign) = if low {
         ("ZF_INF_D", "<")
     } else {
@@ -153,12 +155,12 @@ fn extremes(out: &mut FoldText, op: RowOp, value: &str, every: impl Fn(&str) -> 
     );
 }
 
-/// The largest exponent so far and the sums scaled by it (core: `RowFold::absorb_exp`, `combine`);
+/// The largest exponent so far and the sums scaled by it (core: `Reduce::absorb_exp`, `combine`);
 /// the sums of a panel in the sweep's precision. The largest is kept from panel to panel, so that
 /// sums are seldom scaled again.
 fn exponentials(
     out: &mut FoldText,
-    f: &RowFold,
+    f: &Reduce,
     value: &str,
     shape: &Shape,
     weight: impl Fn(usize) -> String,
@@ -182,7 +184,7 @@ fn exponentials(
             "e".into()
         }
     };
-    let share = if f.op == RowOp::Logsumexp {
+    let share = if f.op == ReduceOp::Logsumexp {
         term(0)
     } else {
         "e".into()

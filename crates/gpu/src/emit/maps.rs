@@ -3,7 +3,7 @@
 pub use zipfold_plan::device::maps::{Map, Placing, Root, SIDE};
 
 /// Statements that set `block_i` ≤ `block_j` (upper triangle) from the place of the block or
-/// thread, or end it. `across` is the number of rows of tiles or cells, `launch` the level of a
+/// thread, or end it. `across` is the number of rows of tiles or pairs, `launch` the level of a
 /// recursive map.
 pub fn text(placing: Placing) -> String {
     if placing.by_thread {

@@ -3,11 +3,11 @@
 
 use super::epilogue::{ENTRIES, Epilogue, emptied, entered, marked, marks};
 use super::fill;
-use super::select::Truth;
+use super::join::Truth;
 use zipfold_core::pair::tree::Side;
 use zipfold_plan::device::sweeps::Shape;
 
-/// Declares whether the predicate of a cell surely holds, and whether it may.
+/// Declares whether the predicate of a pair surely holds, and whether it may.
 fn told(truth: &Truth) -> String {
     format!(
         "const zf_u32 sure = {}, maybe = {};\n",
@@ -15,7 +15,7 @@ fn told(truth: &Truth) -> String {
     )
 }
 
-/// Cells of every anchor where the predicate holds, in `seen`; `end` takes them.
+/// Pairs of every anchor where the predicate holds, in `seen`; `end` takes them.
 fn seen(shape: &Shape, truth: &Truth, args: &str, end: &str) -> Epilogue {
     Epilogue {
         args: args.into(),
@@ -42,7 +42,7 @@ fn seen(shape: &Shape, truth: &Truth, args: &str, end: &str) -> Epilogue {
     }
 }
 
-/// How many cells of every anchor hold.
+/// How many pairs of every anchor hold.
 pub(super) fn counts(shape: &Shape, truth: &Truth) -> Epilogue {
     let args = ", ZF_IN(double) weights, ZF_OUT(double) out, ZF_OUT(zf_u32) counts";
     let end = "if (a_mine < a1) { const size_t slot = (size_t)ZF_GROUP_Y * (a1 - a0) + (a_mine - a0); counts[slot] = seen[tid]; out[slot] = 0.0; }";
@@ -73,7 +73,7 @@ pub(super) fn pairs(shape: &Shape, truth: &Truth, page: usize) -> Epilogue {
         ("PAGE", page.to_string()),
     ];
     Epilogue {
-        args: super::select::PAGES.into(),
+        args: super::join::PAGES.into(),
         own: "ZF_SHARED zf_u32 fill; ZF_SHARED zf_u32 total; ZF_SHARED zf_u32 page; ZF_SHARED zf_u32 used; ZF_SHARED zf_u32 slot;".into(),
         state: format!(
             "const zf_u32 block = ZF_GROUP_Y * ZF_GROUPS_X + ZF_GROUP_X, start = resume[block];\n    \

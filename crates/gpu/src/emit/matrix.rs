@@ -11,7 +11,7 @@ use zipfold_plan::low_precision::LowPrecision;
 
 /// Threads of a block.
 pub const THREADS: u32 = 128;
-/// Rows and columns of a tile of cells.
+/// Rows and columns of a tile of pairs.
 pub const TILE: usize = 128;
 /// Components of a group, which one load takes, and groups of a slice.
 pub const GROUP: usize = 8;
@@ -72,8 +72,8 @@ pub fn kernel(
         ("WAIT", (STAGES - 2).to_string()),
         ("GROUPS", groups(low.dim).to_string()),
         ("HALF", half.name().to_string()),
-        ("XA", low.attrs[0].len().to_string()),
-        ("YA", low.attrs[1].len().to_string()),
+        ("XA", low.row_scalars[0].len().to_string()),
+        ("YA", low.row_scalars[1].len().to_string()),
         ("SUM", format!("v{reduce}")),
         ("FINISH", pair.finish.clone()),
         ("VALUE", value),

@@ -18,7 +18,7 @@ use super::fill;
 use super::sweep::{FoldText, number, step};
 use std::fmt::Write;
 use zipfold_core::Job;
-use zipfold_core::fold::{Nearest, RowFold, RowOp};
+use zipfold_core::fold::{Nearest, Reduce, ReduceOp};
 use zipfold_core::pair::tree::Side;
 use zipfold_plan::device::sweeps::Shape;
 use zipfold_plan::sweep::FEW;
@@ -92,8 +92,8 @@ pub fn is_heap(f: &Nearest) -> bool {
 }
 
 /// An extreme is the nearest of one.
-pub fn of_rows(f: &RowFold) -> Nearest {
-    let largest = matches!(f.op, RowOp::Max | RowOp::Argmax);
+pub fn of_rows(f: &Reduce) -> Nearest {
+    let largest = matches!(f.op, ReduceOp::Max | ReduceOp::Argmax);
     Nearest {
         root: f.root,
         k: 1,

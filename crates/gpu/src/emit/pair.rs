@@ -22,8 +22,8 @@ use std::collections::HashSet;
 use std::fmt::Write;
 use zipfold_core::pair::lower::{Lowered, Stage};
 use zipfold_core::pair::source::Source;
-use zipfold_core::pair::tree::{Binary, Id, Node, Reduce, Shape, Side, Unary};
-use zipfold_core::space::periodic_box::{Image, Oblique, Orthorhombic};
+use zipfold_core::pair::tree::{Binary, ComponentReduce, Id, Node, Shape, Side, Unary};
+use zipfold_core::space::periodic_box::{Image, Orthorhombic, Triclinic};
 use zipfold_core::{PeriodicBox, Precision};
 
 /// Components up to which loops over them are unrolled and rows are kept in registers.
@@ -71,30 +71,34 @@ struct Writer<'l> {
 }
 
 /// Writes the pair function of `low` for values of type `precision`.
-pub fn pair_text(low: &Lowered, cell: Option<&PeriodicBox>, precision: Precision) -> PairText {
+pub fn pair_text(
+    low: &Lowered,
+    periodic_box: Option<&PeriodicBox>,
+    precision: Precision,
+) -> PairText {
     text(
         Writer {
             low,
             precision,
             fast: false,
         },
-        cell,
+        periodic_box,
     )
 }
 
 /// As [`pair_text`] in single precision, with exponentials by the special function unit.
-pub fn fast_pair_text(low: &Lowered, cell: Option<&PeriodicBox>) -> PairText {
+pub fn fast_pair_text(low: &Lowered, periodic_box: Option<&PeriodicBox>) -> PairText {
     text(
         Writer {
             low,
             precision: Precision::F32,
             fast: true,
         },
-        cell,
+        periodic_box,
     )
 }
 
-fn text(w: Writer<'_>, cell: Option<&PeriodicBox>) -> PairText {
+fn text(w: Writer<'_>, periodic_box: Option<&PeriodicBox>) -> PairText {
     let low = w.low;
     // A number that several loops need is declared before the first of them.
     let mut known = HashSet::new();
@@ -107,7 +111,7 @@ fn text(w: Writer<'_>, cell: Option<&PeriodicBox>) -> PairText {
         .collect();
     PairText {
         image: if low.periodic {
-            w.image(cell)
+            w.image(periodic_box)
         } else {
             String::new()
         },
@@ -247,12 +251,12 @@ impl Writer<'_> {
         match self.low.formula.node(id) {
             Node::Reduce(op, body) => {
                 let step = match (op, self.low.formula.node(*body), self.precision) {
-                    (Reduce::Sum, Node::Binary(Binary::Mul, a, b), Precision::F32)
+                    (ComponentReduce::Sum, Node::Binary(Binary::Mul, a, b), Precision::F32)
                         if self.in_loop(*body) =>
                     {
                         format!("zf_fma_f({}, {}, {v})", self.operand(*a), self.operand(*b))
                     }
-                    (Reduce::Sum, Node::Binary(Binary::Pow, a, e), Precision::F32)
+                    (ComponentReduce::Sum, Node::Binary(Binary::Pow, a, e), Precision::F32)
                         if self.in_loop(*body) && self.low.formula.constant(*e) == Some(3.0) =>
                     {
                         let a = self.operand(*a);
@@ -341,8 +345,8 @@ impl Writer<'_> {
         }
     }
     /// Differences of the raw rows in double precision, by the minimum image.
-    fn image(&self, cell: Option<&PeriodicBox>) -> String {
-        let raw = |side: usize| self.low.raw_stream(side).unwrap_or(0);
+    fn image(&self, periodic_box: Option<&PeriodicBox>) -> String {
+        let raw = |side: usize| self.low.raw_vector(side).unwrap_or(0);
         let dim = self.low.dim;
         let mut out = String::new();
         for k in 0..dim {
@@ -353,9 +357,9 @@ impl Writer<'_> {
                 raw(1)
             );
         }
-        match cell.map(PeriodicBox::image) {
+        match periodic_box.map(PeriodicBox::image) {
             Some(Image::Orthorhombic(o)) => out += &orthorhombic(o, dim),
-            Some(Image::Oblique(o)) if dim >= 3 => out += &oblique(o),
+            Some(Image::Triclinic(o)) if dim >= 3 => out += &triclinic(o),
             _ => {}
         }
         let parts: Vec<String> = (0..dim).map(|k| format!("({})e{k}", self.ty())).collect();
@@ -380,8 +384,8 @@ fn orthorhombic(o: &Orthorhombic, dim: usize) -> String {
     o.lengths().iter().enumerate().take(dim).map(one).collect()
 }
 
-/// [`Oblique::nearest`] on `e0`, `e1`, `e2`, by the fragment's macros.
-fn oblique(o: &Oblique) -> String {
+/// [`Triclinic::nearest`] on `e0`, `e1`, `e2`, by the fragment's macros.
+fn triclinic(o: &Triclinic) -> String {
     let mut out = String::new();
     for (n, (b, d)) in o.vectors.iter().zip(&o.duals).enumerate() {
         let list = |v: &[f64; 3]| v.map(wide).join(", ");
@@ -392,7 +396,7 @@ fn oblique(o: &Oblique) -> String {
             list(d)
         );
     }
-    out + include_str!("../kernels/oblique.c")
+    out + include_str!("../kernels/triclinic.c")
 }
 
 #[cfg(test)]

@@ -18,18 +18,18 @@
 use super::dense::Text;
 use super::epilogue::{ENTRIES, Epilogue, emptied, entered, marked, marks};
 use super::folds;
+use super::join::Truth;
 use super::pair::{RootText, fast_pair_text, pair_text};
-use super::select::Truth;
 use super::sweep;
 use super::values::width;
 use super::{fill, matches, nearest};
-use zipfold_core::fold::{Fold, Histogram, Nearest, RowFold, RowOp, SelectKind};
+use zipfold_core::fold::{Fold, Histogram, JoinKind, Nearest, Reduce, ReduceOp};
 use zipfold_core::pair::tree::Side;
 use zipfold_core::{Job, Precision};
 use zipfold_plan::device::matrix::{MatrixShape as Tile, TILE};
 use zipfold_plan::device::sweeps::{Band, Shape};
 
-/// Numbers of shared memory that the cells of a tile take as entries of a queue.
+/// Numbers of shared memory that the pairs of a tile take as entries of a queue.
 const QUEUE: usize = TILE * TILE / 2;
 
 /// What single precision knows of the values.
@@ -70,18 +70,22 @@ pub fn kernel(
         RootText::Components(..) => "0".into(),
     };
     let fold = match (&job.folds[0], known.bound, known.truth) {
-        (Fold::Select(f), _, Some(truth)) if f.kind == SelectKind::Inner => {
+        (Fold::Join(f), _, Some(truth)) if f.kind == JoinKind::Inner => {
             matches::pairs(shape, truth, page)
         }
-        (Fold::Select(_), _, Some(truth)) => matches::matched(shape, truth),
-        (Fold::Rows(f), _, Some(truth)) if f.op == RowOp::Count => matches::counts(shape, truth),
+        (Fold::Join(_), _, Some(truth)) => matches::matched(shape, truth),
+        (Fold::Reduce(f), _, Some(truth)) if f.op == ReduceOp::Count => {
+            matches::counts(shape, truth)
+        }
         (Fold::Nearest(f), Some(bound), _) => best(f, shape, &root(f.root), bound),
-        (Fold::Rows(f), Some(bound), _) => best(&nearest::of_rows(f), shape, &root(f.root), bound),
+        (Fold::Reduce(f), Some(bound), _) => {
+            best(&nearest::of_rows(f), shape, &root(f.root), bound)
+        }
         (Fold::Histogram(h), ..) => counters(h, shape, &root(h.axes[0].root), known.band),
-        (Fold::Rows(f), None, _) => sums(f, &root(f.root)),
+        (Fold::Reduce(f), None, _) => sums(f, &root(f.root)),
         _ => Epilogue::default(),
     };
-    let skip = sweep::skip(shape.cells, shape.anchor);
+    let skip = sweep::skip(shape.domain, shape.anchor);
     let places = [
         ("NAME", name.to_string()),
         ("INPUTS", sweep::inputs(shape)),
@@ -130,10 +134,10 @@ pub fn kernel(
                 format!("({skip}) || {}", fold.skip)
             },
         ),
-        ("ALL", sweep::all(shape.cells, shape.anchor)),
+        ("ALL", sweep::all(shape.domain, shape.anchor)),
         (
             "KEEP",
-            sweep::keep(shape.cells, shape.anchor).replace("a[q]", "a"),
+            sweep::keep(shape.domain, shape.anchor).replace("a[q]", "a"),
         ),
     ];
     let source = fill(
@@ -220,7 +224,7 @@ fn counters(h: &Histogram, shape: &Shape, value: &str, band: Option<Band>) -> Ep
 }
 
 /// Sums by row: of a tile in single precision, from tile to tile in double.
-fn sums(f: &RowFold, value: &str) -> Epilogue {
+fn sums(f: &Reduce, value: &str) -> Epilogue {
     let term = if f.weights.is_some() {
         format!("{value} * (float)weights[b]")
     } else {

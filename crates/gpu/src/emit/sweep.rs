@@ -47,11 +47,11 @@ pub struct FoldText {
     pub shared: String,
     /// Declarations before the sweep.
     pub state: String,
-    /// For every cell that counts.
+    /// For every pair that counts.
     pub absorb: String,
-    /// Before the cells of a step.
+    /// Before the pairs of a step.
     pub open: String,
-    /// After the cells of a step.
+    /// After the pairs of a step.
     pub settle: String,
     /// Before each panel.
     pub before: String,
@@ -67,7 +67,7 @@ pub struct FoldText {
 
 /// The expression of the one number of root `root`.
 pub fn number(job: &Job, root: usize, precision: Precision) -> String {
-    match &pair_text(&job.low, job.cell.as_ref(), precision).roots[root] {
+    match &pair_text(&job.low, job.periodic_box.as_ref(), precision).roots[root] {
         RootText::Numbers(n) => n[0].clone(),
         RootText::Components(..) => "0".into(),
     }
@@ -141,7 +141,7 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
         ),
         (
             "NEXT",
-            if shape.cells == Domain::Diagonal {
+            if shape.domain == Domain::Diagonal {
                 "0"
             } else {
                 "1"
@@ -182,9 +182,9 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
         ("BLOCKS", shape.blocks.to_string()),
         ("UNROLL", shape.unroll.to_string()),
         ("SPAN", "span".into()),
-        ("SKIP", skip(shape.cells, shape.anchor)),
-        ("ALL", all(shape.cells, shape.anchor)),
-        ("KEEP", keep(shape.cells, shape.anchor)),
+        ("SKIP", skip(shape.domain, shape.anchor)),
+        ("ALL", all(shape.domain, shape.anchor)),
+        ("KEEP", keep(shape.domain, shape.anchor)),
     ];
     let text = fill(include_str!("../kernels/sweep.c"), &places);
     sweep_access(low, names, short, shape.input) + &text + NO_ACCESS
@@ -343,9 +343,9 @@ fn own_row(ty: &str, name: &str, width: usize, short: bool, input: Input) -> Str
 /// be the later row.
 fn body(job: &Job, shape: &Shape, fold: &FoldText, swapped: bool) -> String {
     let pair = if shape.fast {
-        fast_pair_text(&job.low, job.cell.as_ref())
+        fast_pair_text(&job.low, job.periodic_box.as_ref())
     } else {
-        pair_text(&job.low, job.cell.as_ref(), shape.precision)
+        pair_text(&job.low, job.periodic_box.as_ref(), shape.precision)
     };
     let mut out = String::new();
     let (i, j) = match (swapped, shape.anchor) {
@@ -372,10 +372,10 @@ fn body(job: &Job, shape: &Shape, fold: &FoldText, swapped: bool) -> String {
     out + &fold.absorb
 }
 
-/// Leaves out cells beyond the cut-off, and NaN by the policy; counts them.
+/// Leaves out pairs beyond the cut-off, and NaN by the policy; counts them.
 fn admit(job: &Job, roots: &[RootText]) -> String {
     let mut out = String::new();
-    if let (Some(root), Some(limit)) = (job.near_root, job.space.near_square())
+    if let (Some(root), Some(limit)) = (job.cutoff_root, job.space.cutoff_squared())
         && let RootText::Numbers(n) = &roots[root]
     {
         let limit = super::expression::literal(limit, Precision::F64);
@@ -385,7 +385,7 @@ fn admit(job: &Job, roots: &[RootText]) -> String {
         .folds
         .iter()
         .flat_map(Fold::roots)
-        .chain(job.near_root)
+        .chain(job.cutoff_root)
         .collect();
     used.sort_unstable();
     used.dedup();
@@ -418,7 +418,7 @@ fn admit(job: &Job, roots: &[RootText]) -> String {
     out
 }
 
-/// That one of several axes of a histogram leaves a cell out, so that a NaN on another is not
+/// That one of several axes of a histogram leaves a pair out, so that a NaN on another is not
 /// looked at.
 fn outside(job: &Job, roots: &[RootText]) -> Option<String> {
     let [Fold::Histogram(f)] = job.folds.as_slice() else {
@@ -443,20 +443,20 @@ fn outside(job: &Job, roots: &[RootText]) -> Option<String> {
     (f.axes.len() > 1).then(|| tests.join(" || "))
 }
 
-/// Cells of the panel that are none of the space: all of them.
-pub(super) fn skip(cells: Domain, anchor: Side) -> String {
+/// Pairs of the panel that are none of the space: all of them.
+pub(super) fn skip(domain: Domain, anchor: Side) -> String {
     let (i, j) = sides(anchor);
-    match cells {
+    match domain {
         Domain::Triangle => format!("{} <= {}", j.1, i.0),
         Domain::Diagonal => format!("{} < {}", j.1, i.0),
         _ => "0".into(),
     }
 }
 
-/// All cells of the panel are of the space.
-pub(super) fn all(cells: Domain, anchor: Side) -> String {
+/// All pairs of the panel are of the space.
+pub(super) fn all(domain: Domain, anchor: Side) -> String {
     let (i, j) = sides(anchor);
-    match cells {
+    match domain {
         Domain::Triangle => format!("{} < {}", i.1, j.0),
         Domain::Diagonal => format!("{} <= {}", i.1, j.0),
         Domain::Ordered => format!("{} < {} || {} < {}", i.1, j.0, j.1, i.0),
@@ -464,13 +464,13 @@ pub(super) fn all(cells: Domain, anchor: Side) -> String {
     }
 }
 
-pub(super) fn keep(cells: Domain, anchor: Side) -> String {
+pub(super) fn keep(domain: Domain, anchor: Side) -> String {
     let (i, j) = if anchor == Side::X {
         ("a[q]", "b")
     } else {
         ("b", "a[q]")
     };
-    match cells {
+    match domain {
         Domain::Triangle => format!("{i} < {j}"),
         Domain::Diagonal => format!("{i} <= {j}"),
         Domain::Ordered => format!("{i} != {j}"),
@@ -488,9 +488,9 @@ fn sides(anchor: Side) -> (Ends, Ends) {
 }
 
 /// `zf_exact(i, j, …)`: root `root` in double precision, from global memory.
-pub fn exact(job: &Job, cell: Option<&PeriodicBox>, root: usize) -> String {
+pub fn exact(job: &Job, periodic_box: Option<&PeriodicBox>, root: usize) -> String {
     let low = &job.low;
-    let pair = pair_text(low, cell, Precision::F64);
+    let pair = pair_text(low, periodic_box, Precision::F64);
     let value = match &pair.roots[root] {
         RootText::Numbers(n) => n[0].clone(),
         RootText::Components(..) => "0.0".into(),

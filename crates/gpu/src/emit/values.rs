@@ -1,4 +1,4 @@
-//! Family *values*: every number of the roots asked for, for all cells of a rectangle.
+//! Family *values*: every number of the roots asked for, for all pairs of a rectangle.
 
 use super::pair::{PairText, RootText, SHORT, pair_text};
 use super::{fill, type_name};
@@ -13,7 +13,7 @@ pub const THREADS: u32 = 128;
 
 /// Numbers of a packed row of side 0 (x) or 1 (y).
 pub fn width(low: &Lowered, side: usize) -> usize {
-    low.streams[side].len() * low.dim + low.attrs[side].len()
+    low.row_vectors[side].len() * low.dim + low.row_scalars[side].len()
 }
 
 /// Macros that read packed rows from global memory, or from registers where `short`.
@@ -23,7 +23,7 @@ pub fn access(low: &Lowered, short: [bool; 2]) -> String {
         low.dim, low.dim
     );
     for (side, (upper, lower)) in [('X', 'x'), ('Y', 'y')].into_iter().enumerate() {
-        let attrs = low.streams[side].len() * low.dim;
+        let row_scalars = low.row_vectors[side].len() * low.dim;
         let read = |w: &str| {
             if short[side] {
                 format!("{lower}r[{w}]")
@@ -32,7 +32,7 @@ pub fn access(low: &Lowered, short: [bool; 2]) -> String {
             }
         };
         let stream = read(&format!("(s) * {}u + (k)", low.dim));
-        let number = read(&format!("{attrs}u + (a)"));
+        let number = read(&format!("{row_scalars}u + (a)"));
         let _ = write!(
             out,
             "#define {upper}S(s, k) {stream}\n#define {upper}A(a) {number}\n"
@@ -73,11 +73,11 @@ fn store(pair: &PairText, wanted: &[usize], low: &Lowered) -> String {
 pub fn kernel(
     name: &str,
     low: &Lowered,
-    cell: Option<&PeriodicBox>,
+    periodic_box: Option<&PeriodicBox>,
     precision: Precision,
     wanted: &[usize],
 ) -> String {
-    let pair = pair_text(low, cell, precision);
+    let pair = pair_text(low, periodic_box, precision);
     let widths = [width(low, 0), width(low, 1)];
     let short = widths[1] <= SHORT * 2;
     let load = if short {
@@ -108,5 +108,11 @@ pub fn source(job: &Job, precision: Precision, runtime: Runtime, rows: Residency
     let roots: Vec<usize> = (0..job.low.formula.roots.len()).collect();
     super::header(runtime)
         + &super::panels::panels(job, rows)
-        + &kernel("zf_values", &job.low, job.cell.as_ref(), precision, &roots)
+        + &kernel(
+            "zf_values",
+            &job.low,
+            job.periodic_box.as_ref(),
+            precision,
+            &roots,
+        )
 }

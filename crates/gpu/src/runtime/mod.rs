@@ -110,7 +110,7 @@ impl Device {
         let broken;
         let source = match none_left(self.compiles.as_ref()) {
             true => {
-                broken = format!("{source}\n#error refused, as device.compiles asks\n");
+                broken = format!("{source}\n#error refused, as fault.compiles asks\n");
                 &broken
             }
             false => source,
@@ -394,7 +394,7 @@ impl Device {
             let e = Error::device(format!(
                 "{} is lost, as {} asks",
                 self.facts.id(),
-                Opt::Set.like("device.launches")
+                Opt::Set.like("fault.launches")
             ));
             return Err(e.remedy(Opt::Device.to("cpu")));
         }

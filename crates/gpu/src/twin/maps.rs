@@ -7,7 +7,7 @@
 use crate::emit::maps::{Map, Root};
 
 /// Tile (a, b), a ≥ b, of block (x, y) of grid `launch` of `grid_x` blocks across; none where the
-/// block is wasted. The same for threads and their cells, where (x, y) are those of a thread.
+/// block is wasted. The same for threads and their pairs, where (x, y) are those of a thread.
 pub fn tile(map: Map, n: u64, x: u64, y: u64, grid_x: u64, launch: u32) -> Option<(u64, u64)> {
     match map {
         Map::Cross => Some((x, y)),

@@ -15,7 +15,7 @@
 use super::rates::{self, Functions, Rates};
 use super::{Term, Work};
 use zipfold_core::Job;
-use zipfold_core::pair::pattern::ZipForm;
+use zipfold_core::pair::pattern::Reduction;
 use zipfold_core::pair::tree::{Binary, Id, Node, Unary};
 use zipfold_core::space::periodic_box::Image;
 
@@ -144,13 +144,13 @@ fn whole(p: f64) -> Mix {
 
 /// Returns the mix of a recognised reduction in generated code. In single precision a product and
 /// its addition are one instruction.
-fn of_form(form: ZipForm, single: bool) -> Mix {
+fn of_form(form: Reduction, single: bool) -> Mix {
     match form {
-        ZipForm::Dot if single => plain(1.0),
-        ZipForm::SqDiff if single => plain(1.6),
-        ZipForm::Dot | ZipForm::Differ => plain(2.0),
-        ZipForm::L1 | ZipForm::SqDiff | ZipForm::Chebyshev => plain(3.0),
-        ZipForm::Lp3 => plain(5.0),
+        Reduction::Dot if single => plain(1.0),
+        Reduction::SqDiff if single => plain(1.6),
+        Reduction::Dot | Reduction::Differ => plain(2.0),
+        Reduction::L1 | Reduction::SqDiff | Reduction::Chebyshev => plain(3.0),
+        Reduction::Lp3 => plain(5.0),
     }
 }
 
@@ -169,17 +169,17 @@ fn mixes(work: &Work<'_>) -> [Mix; 2] {
     // Per component: reductions, and vectors if a general reduction reads them. Per pair: scalars.
     for stage in &low.stages {
         pair = pair.plus(sum(&stage.scalars));
-        let forms = stage.reduces.iter().map(|r| (low.zip(*r), *r));
+        let forms = stage.reduces.iter().map(|r| (low.reduction(*r), *r));
         let mut own = false;
         for (form, id) in forms {
             own |= form.is_none();
             let more = form.map_or_else(
                 || of_node(work.rates(), job, id),
-                |zip| {
+                |reduction| {
                     if given {
                         plain(0.0)
                     } else {
-                        of_form(zip.form, single)
+                        of_form(reduction.form, single)
                     }
                 },
             );
@@ -202,12 +202,12 @@ fn cycles(rates: &Rates, mix: Mix, single: bool, lanes: f64) -> f64 {
 /// Returns the cycles of the minimum images of a vector of pairs, which are found in double
 /// precision before the formula runs.
 fn image(work: &Work<'_>) -> f64 {
-    let oblique = work
+    let triclinic = work
         .job
-        .cell
+        .periodic_box
         .as_ref()
-        .is_some_and(|c| matches!(c.image(), Image::Oblique(_)));
-    let each = work.rates().image[usize::from(oblique)];
+        .is_some_and(|c| matches!(c.image(), Image::Triclinic(_)));
+    let each = work.rates().image[usize::from(triclinic)];
     if work.job.low.periodic {
         each * work.lanes()
     } else {

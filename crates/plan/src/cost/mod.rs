@@ -26,9 +26,9 @@ use crate::prune::Prune;
 use crate::strategy::{Evaluator, Strategy};
 use rates::Rates;
 use serde::{Deserialize, Serialize};
-use zipfold_core::fold::{Axis, BLOCK, Fold, Histogram, RowFold, RowOp};
+use zipfold_core::fold::{Axis, BLOCK, Fold, Histogram, Reduce, ReduceOp};
 use zipfold_core::pair::Shape;
-use zipfold_core::pair::pattern::{Zip, ZipForm};
+use zipfold_core::pair::pattern::{Reduction, VectorReduction};
 use zipfold_core::pair::tree::{DEP_X, DEP_Y, Deps, Id, Node};
 use zipfold_core::space::periodic_box::Image;
 use zipfold_core::{Job, Precision};
@@ -60,10 +60,10 @@ pub struct Work<'a> {
     pub precision: Precision,
     /// Whether bounds leave pairs out.
     pub prune: Prune,
-    /// Cells of the space.
-    pub cells: u64,
-    /// Units of work, each with a partial state.
-    pub units: usize,
+    /// Pairs of the space.
+    pub pairs: u64,
+    /// Batches, each with a partial state.
+    pub batches: usize,
 }
 
 impl Work<'_> {
@@ -82,7 +82,7 @@ impl Work<'_> {
         self.machine.threads.max(1) as f64
     }
     /// Returns the term of `cycles` that all threads share, as if they shared them evenly. Uneven
-    /// shares are not predicted: units of work are small enough that the last one does not matter.
+    /// shares are not predicted: batches are small enough that the last one does not matter.
     fn shared(&self, what: &str, cycles: f64) -> Term {
         Term {
             what: what.into(),
@@ -106,7 +106,7 @@ impl Work<'_> {
         } else {
             0
         };
-        self.cells as f64 + diagonal as f64
+        self.pairs as f64 + diagonal as f64
     }
     /// Returns whether values are in single precision.
     fn is_single(&self) -> bool {
@@ -169,17 +169,17 @@ fn of_pairs(work: &Work<'_>) -> Vec<Term> {
     if let Strategy::Screen(_) = work.strategy {
         return vec![
             reductions(work),
-            work.shared("looking at values", work.cells as f64 * rates::SCREENED),
+            work.shared("looking at values", work.pairs as f64 * rates::SCREENED),
         ];
     }
     let mut terms = vec![reductions(work), formula::term(work)];
     terms.extend(work.job.folds.iter().map(|fold| folded(work, fold)));
-    let cut = if work.job.near_root.is_some() {
+    let cut = if work.job.cutoff_root.is_some() {
         rates::CUT
     } else {
         0.0
     };
-    terms.push(work.shared("cut-off", work.cells as f64 * cut));
+    terms.push(work.shared("cut-off", work.pairs as f64 * cut));
     terms
 }
 
@@ -209,7 +209,7 @@ fn start(work: &Work<'_>) -> Term {
 /// formulas of one row.
 fn laid(work: &Work<'_>) -> Term {
     let (low, space) = (&work.job.low, &work.job.space);
-    let width = |side: usize| low.streams[side].len() * low.dim + low.attrs[side].len();
+    let width = |side: usize| low.row_vectors[side].len() * low.dim + low.row_scalars[side].len();
     let numbers = space.n * width(0) + space.m * width(1);
     // Rows of one table that are the same on either side are hoisted once for the dense kernels.
     let once =
@@ -251,7 +251,7 @@ fn reductions(work: &Work<'_>) -> Term {
         .stages
         .iter()
         .flat_map(|s| &s.reduces)
-        .filter_map(|r| low.zip(*r));
+        .filter_map(|r| low.reduction(*r));
     // Screening computes in single precision, with twice the lanes.
     let lanes = if screen {
         2.0 * work.lanes()
@@ -263,22 +263,22 @@ fn reductions(work: &Work<'_>) -> Term {
     } else {
         &work.rates().dense_double
     };
-    let cycles = |form: ZipForm| match form {
-        ZipForm::L1 => table[0],
-        ZipForm::SqDiff => table[1],
-        ZipForm::Dot => table[2],
-        ZipForm::Chebyshev => table[3],
-        ZipForm::Lp3 => table[4],
-        ZipForm::Differ => table[5],
+    let cycles = |form: Reduction| match form {
+        Reduction::L1 => table[0],
+        Reduction::SqDiff => table[1],
+        Reduction::Dot => table[2],
+        Reduction::Chebyshev => table[3],
+        Reduction::Lp3 => table[4],
+        Reduction::Differ => table[5],
     };
     // Rows of truth values are bits: 64 components are one word.
     let truths = |[a, b]: [Id; 2]| low.formula.ty(a).truth && low.formula.ty(b).truth;
     let words = low.dim.div_ceil(64) as f64 * work.rates().bits * lanes;
-    let one = |zip: Zip| {
-        if truths(zip.sides) {
+    let one = |reduction: VectorReduction| {
+        if truths(reduction.sides) {
             words
         } else {
-            cycles(zip.form) * low.dim as f64
+            cycles(reduction.form) * low.dim as f64
         }
     };
     let each: f64 = forms.filter(|_| dense).map(one).sum();
@@ -290,22 +290,22 @@ fn reductions(work: &Work<'_>) -> Term {
 
 /// Returns the term of pairs of points that are counted by their own kernel.
 fn counted(work: &Work<'_>) -> Term {
-    work.shared("counting", work.cells as f64 * bumped(work))
+    work.shared("counting", work.pairs as f64 * bumped(work))
 }
 
 /// Returns the cycles of a pair of points that is counted, by the kind of box, with its sums.
 fn bumped(work: &Work<'_>) -> f64 {
-    let space = match work.job.cell.as_ref().map(|c| c.image()) {
+    let space = match work.job.periodic_box.as_ref().map(|c| c.image()) {
         None => 0,
         Some(Image::Orthorhombic(_)) => 1,
-        Some(Image::Oblique(_)) => 2,
+        Some(Image::Triclinic(_)) => 2,
     };
     work.rates().counted[space] + pruned::summed(work.job)
 }
 
 /// Returns the term of values that a fold takes, if all pairs are visited.
 fn folded(work: &Work<'_>, fold: &Fold) -> Term {
-    work.shared("folding values", work.cells as f64 * each(work, fold))
+    work.shared("folding values", work.pairs as f64 * each(work, fold))
 }
 
 /// Returns the cycles of a value on its way into a fold, once it is computed.
@@ -322,7 +322,7 @@ fn each(work: &Work<'_>, fold: &Fold) -> f64 {
             matrix
         };
     }
-    if let Fold::Rows(f) = fold {
+    if let Fold::Reduce(f) = fold {
         return credited(work, f);
     }
     // A comparison with the worst kept, and now and then an insertion.
@@ -339,7 +339,7 @@ fn each(work: &Work<'_>, fold: &Fold) -> f64 {
             + if h.weights.is_some() { weight } else { 0.0 }
             + if h.mean { mean } else { 0.0 };
     }
-    if let Fold::Select(_) = fold {
+    if let Fold::Join(_) = fold {
         return select;
     }
     // Folds without kernels of their own say it themselves.
@@ -363,18 +363,18 @@ fn listed(k: usize, m: usize) -> f64 {
 
 /// Returns the cycles of a value that is credited to its row, and in a triangular domain to its
 /// column.
-fn credited(work: &Work<'_>, fold: &RowFold) -> f64 {
+fn credited(work: &Work<'_>, fold: &Reduce) -> f64 {
     let half = work.job.space.is_triangular();
     let one = work.job.folds.len() == 1;
     let weighted = fold.sums_weighted(half).is_some() && one;
     // Pruned runs and the evaluator hand values over; code that was made for a formula adds them up
     // itself.
-    let added = !work.strategy.is_pruned() && !work.is_stepwise() && work.job.near_root.is_none();
+    let added = !work.strategy.is_pruned() && !work.is_stepwise() && work.job.cutoff_root.is_none();
     let all = work
         .job
         .folds
         .iter()
-        .all(|f| matches!(f, Fold::Rows(f) if f.sums_runs(half)));
+        .all(|f| matches!(f, Fold::Reduce(f) if f.sums_runs(half)));
     let [value, number, to_column, of_single, best] = rates::CREDITED;
     // Columns take theirs in double precision.
     let of_double = work.rates().functions.exp[0];
@@ -388,17 +388,17 @@ fn credited(work: &Work<'_>, fold: &RowFold) -> f64 {
     let sides = if half { 1.0 } else { 0.0 };
     // Sums inside generated code cost an addition; handed over, a value costs its way out and in.
     match fold.op {
-        RowOp::Sum | RowOp::Mean if added && weighted => 2.0 * rates::ADDED,
-        RowOp::Sum | RowOp::Mean if added && all => rates::ADDED * numbers,
-        RowOp::Sum | RowOp::Mean => value + numbers * (number + sides * to_column),
-        RowOp::Logsumexp | RowOp::Softmax => {
+        ReduceOp::Sum | ReduceOp::Mean if added && weighted => 2.0 * rates::ADDED,
+        ReduceOp::Sum | ReduceOp::Mean if added && all => rates::ADDED * numbers,
+        ReduceOp::Sum | ReduceOp::Mean => value + numbers * (number + sides * to_column),
+        ReduceOp::Logsumexp | ReduceOp::Softmax => {
             value + exponential + (numbers - 1.0) * number + sides * 2.0 * of_double * numbers
         }
         _ => value + best * (1.0 + sides),
     }
 }
 
-/// The term of bins: making their edges, and clearing and merging the counters of all units.
+/// The term of bins: making their edges, and clearing and merging the counters of all batches.
 fn grids(work: &Work<'_>) -> Term {
     let histograms = work.job.folds.iter().filter_map(|f| {
         if let Fold::Histogram(h) = f {
@@ -408,10 +408,10 @@ fn grids(work: &Work<'_>) -> Term {
         }
     });
     let [edge, counter] = rates::BINS;
-    // Edges are made once, counters once per unit.
+    // Edges are made once, counters once per batch.
     let cycles = |h: &Histogram| {
         let edges: usize = h.axes.iter().map(Axis::bins).sum();
-        edges as f64 * edge + (h.cells() * h.numbers()) as f64 * counter * work.units as f64
+        edges as f64 * edge + (h.cells() * h.numbers()) as f64 * counter * work.batches as f64
     };
     work.shared("bins", histograms.map(cycles).sum())
 }

@@ -74,9 +74,9 @@ fn kernel_of(strategy: &Strategy) -> Kernel {
 /// known reach, and boxes serve everything that interval arithmetic can bound.
 pub(super) fn terms(work: &Work<'_>) -> Vec<Term> {
     let kernel = kernel_of(work.strategy);
-    let pairs = work.cells as f64 * work.prune.evaluated.unwrap_or(1.0);
+    let pairs = work.pairs as f64 * work.prune.evaluated.unwrap_or(1.0);
     // A pair that is walked from both rows is evaluated twice.
-    let doubled = walked(work.job, work.prune).cells != work.job.space.cells;
+    let doubled = walked(work.job, work.prune).domain != work.job.space.domain;
     let pairs = if doubled { 2.0 * pairs } else { pairs };
     // Rows into columns, intervals and distances, counters.
     if let Some(mesh) = &work.prune.mesh {
@@ -91,7 +91,7 @@ pub(super) fn terms(work: &Work<'_>) -> Vec<Term> {
             work.shared("looking for pairs", meshed(work.job, mesh)),
             work.shared(
                 "counting",
-                work.cells as f64 * mesh.below * (rates::MESH[3] + summed(work.job)),
+                work.pairs as f64 * mesh.below * (rates::MESH[3] + summed(work.job)),
             ),
         ];
     }
@@ -125,7 +125,7 @@ fn cells(work: &Work<'_>, grid: &Grid, pairs: f64) -> Vec<Term> {
         .folds
         .iter()
         .map(|f| {
-            if let Fold::Rows(f) = f {
+            if let Fold::Reduce(f) = f {
                 f.width as f64
             } else {
                 1.0

@@ -12,14 +12,14 @@
 
 use crate::machine::Isa;
 
-/// Cycles of one core for one instruction set. "A vector" is as many cells as a register has lanes.
+/// Cycles of one core for one instruction set. "A vector" is as many pairs as a register has lanes.
 pub struct Rates {
-    /// A component of a vector of cells in the dense kernels, single precision summed in slices:
+    /// A component of a vector of pairs in the dense kernels, single precision summed in slices:
     /// Σ|d|, Σd², Σab, max|d|, Σ|d|³, Σ[a ≠ b].
     pub dense_single: [f64; 6],
     /// The same in double precision, rounded as the reference value.
     pub dense_double: [f64; 6],
-    /// 64 components of one cell as bit sets, where the formula says that rows are truth values.
+    /// 64 components of one pair as bit sets, where the formula says that rows are truth values.
     pub bits: f64,
     /// Code made for a formula: a loop over components, once a component; an addition, product,
     /// comparison or choice.
@@ -32,10 +32,10 @@ pub struct Rates {
     pub stepwise: f64,
     /// Functions.
     pub functions: Functions,
-    /// The nearest image of a cell, in boxes with right angles and in oblique ones.
+    /// The nearest image of a difference, in boxes with right angles and in triclinic ones.
     pub image: [f64; 2],
     /// A pair of points counted in a histogram, in open space, in a box with right angles and in an
-    /// oblique one.
+    /// triclinic one.
     pub counted: [f64; 3],
 }
 
@@ -170,19 +170,19 @@ pub const HALVES: [f64; 2] = [1.4, 0.4];
 /// Cycles of a cell on its way into a fold: into a matrix, a mirrored matrix, lists of neighbours,
 /// bins of a general histogram (an axis), matches.
 pub const FOLD: [f64; 5] = [0.25, 1.5, 8.0, 7.0, 8.0];
-/// Cycles of a cell of half of a space whose value goes into a list of the column, too.
+/// Cycles of a pair of half of a space whose value goes into a list of the column, too.
 pub const NEAREST_OF_OTHER: f64 = 20.0;
 /// Cycles of a search among uneven edges, by a table and a few halvings; of a term of a weight, and
 /// of a mean, in a general histogram.
 pub const SEARCHED: f64 = 10.0;
 /// See [`SEARCHED`].
 pub const TERMS: [f64; 2] = [35.0, 35.0];
-/// Cycles of an edge, and of a number of a bin for every unit: zeroed, and merged.
+/// Cycles of an edge, and of a number of a bin for every batch: zeroed, and merged.
 pub const BINS: [f64; 2] = [60.0, 3.0];
-/// Cycles of a cell that is compared with a cut-off in a sweep over all pairs, and of a fold that
+/// Cycles of a pair that is compared with a cut-off in a sweep over all pairs, and of a fold that
 /// takes values in short runs for it.
 pub const CUT: f64 = 8.0;
-/// Cycles of a cell that is credited to its row by vectors: that it is looked at, each number of
+/// Cycles of a pair that is credited to its row by vectors: that it is looked at, each number of
 /// its sum, each number of that of its column, an exponential of single precision, a comparison
 /// with the best.
 pub const CREDITED: [f64; 5] = [0.8, 0.4, 0.6, 2.6, 0.6];
@@ -191,7 +191,7 @@ pub const SHORT_LIST: f64 = 32.0;
 /// Cycles of a value that a longer list takes; of a neighbour of it that a bounding volume
 /// hierarchy finds.
 pub const LISTED: [f64; 2] = [100.0, 450.0];
-/// Cycles of a cell that generated code adds to the sum of its row.
+/// Cycles of a pair that generated code adds to the sum of its row.
 pub const ADDED: f64 = 0.03;
 
 /// Cycles of a value of single precision that is compared with a bound, with its share of those

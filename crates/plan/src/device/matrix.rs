@@ -13,7 +13,7 @@ use crate::low_precision::LowPrecision;
 use crate::overrides::{DeviceFamily, Overrides};
 use zipfold_core::fold::Fold;
 use zipfold_core::pair::lower::Lowered;
-use zipfold_core::pair::tree::{Id, Node, Reduce};
+use zipfold_core::pair::tree::{ComponentReduce, Id, Node};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Error, Job, Opt, Precision, Result};
 
@@ -62,17 +62,17 @@ impl Matrix {
         };
         let kernel = match half {
             Some(half) => MatrixKernel::Products(half),
-            None if fits(job) && overrides.device_family != Some(DeviceFamily::Domain) => {
+            None if fits(job) && overrides.device_family != Some(DeviceFamily::Pairs) => {
                 MatrixKernel::Blocks(shape(job, precision, runtime, overrides)?)
             }
             None => MatrixKernel::Pairs,
         };
         if kernel != MatrixKernel::Pairs && triangle.is_some_and(|placing| placing.by_thread) {
-            let e = Error::request("a thread has many cells here").at(Opt::Set.like("tile.by"));
+            let e = Error::request("a thread has many pairs here").at(Opt::Set.like("tile.by"));
             return Err(e.remedy(format!(
                 "{}, or {}",
                 Opt::Set.to("tile.by=block"),
-                Opt::Set.to("device.family=cells")
+                Opt::Set.to("device.family=pairs")
             )));
         }
         Ok(Some(Matrix { kernel, triangle }))
@@ -98,7 +98,7 @@ fn is_matrix(job: &Job) -> bool {
         return false;
     };
     job.low.formula.width(f.root, job.low.dim) == 1
-        && job.near_root.is_none()
+        && job.cutoff_root.is_none()
         && job.nan != NanPolicy::Skip
 }
 
@@ -117,7 +117,7 @@ pub struct MatrixShape {
     pub slice: usize,
     /// How slices come into shared memory.
     pub copy: Copying,
-    /// Columns of cells of a thread: 8 or 16.
+    /// Columns of pairs of a thread: 8 or 16.
     pub across: usize,
     /// Blocks that should fit a multiprocessor.
     pub blocks: usize,
@@ -159,7 +159,7 @@ impl MatrixShape {
 
 /// Returns whether sums of `low` move to a second accumulator from time to time.
 pub fn carries(low: &Lowered, precision: Precision) -> bool {
-    let is_sum = |id: &Id| matches!(low.formula.node(*id), Node::Reduce(Reduce::Sum, _));
+    let is_sum = |id: &Id| matches!(low.formula.node(*id), Node::Reduce(ComponentReduce::Sum, _));
     precision == Precision::F32 && low.dim > CARRY && low.stages[0].reduces.iter().all(is_sum)
 }
 
@@ -167,7 +167,7 @@ pub fn carries(low: &Lowered, precision: Precision) -> bool {
 /// two vectors a side, no box.
 pub fn fits(job: &Job) -> bool {
     let low = &job.low;
-    let streams = [low.streams[0].len(), low.streams[1].len()];
+    let row_vectors = [low.row_vectors[0].len(), low.row_vectors[1].len()];
     let plain = low.stages.len() == 1
         && low.stages[0].scalars.is_empty()
         && !low.periodic
@@ -175,14 +175,14 @@ pub fn fits(job: &Job) -> bool {
     plain
         && low.dim >= 8
         && low.stages[0].reduces.len() <= 1
-        && streams.iter().all(|s| (1..=2).contains(s))
+        && row_vectors.iter().all(|s| (1..=2).contains(s))
 }
 
 /// Returns the components of a slice such that two stages of both sides take 32 KiB of shared
 /// memory.
 pub fn default_slice(low: &Lowered, precision: Precision) -> usize {
-    let streams = low.streams[0].len() + low.streams[1].len();
-    let slice = 32 / (streams * precision.bytes() / 4).max(1);
+    let row_vectors = low.row_vectors[0].len() + low.row_vectors[1].len();
+    let slice = 32 / (row_vectors * precision.bytes() / 4).max(1);
     if slice >= 16 {
         16
     } else if slice >= 8 {
@@ -194,8 +194,8 @@ pub fn default_slice(low: &Lowered, precision: Precision) -> usize {
 
 /// Returns the components of a slice such that `stages` of them fit 48 KiB, which every device has.
 pub fn pipe_slice(low: &Lowered, precision: Precision, stages: usize) -> usize {
-    let streams = low.streams.iter().map(Vec::len).sum::<usize>();
-    let one = streams.max(1) * TILE * precision.bytes() * stages;
+    let row_vectors = low.row_vectors.iter().map(Vec::len).sum::<usize>();
+    let one = row_vectors.max(1) * TILE * precision.bytes() * stages;
     let most = ((48 << 10) / one).max(2);
     (1usize << most.ilog2())
         .min(16)
@@ -204,8 +204,8 @@ pub fn pipe_slice(low: &Lowered, precision: Precision, stages: usize) -> usize {
 
 /// Returns the bytes of shared memory of a block.
 pub fn shared_bytes(low: &Lowered, shape: &MatrixShape) -> usize {
-    let streams = low.streams[0].len() + low.streams[1].len();
-    shape.copy.stages() * streams * shape.slice * TILE * shape.precision.bytes()
+    let row_vectors = low.row_vectors[0].len() + low.row_vectors[1].len();
+    shape.copy.stages() * row_vectors * shape.slice * TILE * shape.precision.bytes()
 }
 
 /// Returns the shape of the kernel of whole rectangles.

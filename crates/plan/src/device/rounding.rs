@@ -23,7 +23,7 @@ use std::collections::HashMap;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::source::Source;
-use zipfold_core::pair::tree::{Binary, DEP_BOUND, Id, Node, Reduce, Side, Unary};
+use zipfold_core::pair::tree::{Binary, ComponentReduce, DEP_BOUND, Id, Node, Side, Unary};
 
 /// Unit roundoff of single precision, 2⁻²⁴.
 const U: f64 = 5.960_464_477_539_063e-8;
@@ -317,21 +317,21 @@ pub type Ranges = Vec<Option<Bound>>;
 /// It reads the rows in the layout in which the device gets them, so that one pass over memory does
 /// both.
 pub fn ranges(packed: &[f64], low: &Lowered, side: Side) -> Ranges {
-    let (streams, attrs) = (
-        low.streams[side as usize].len(),
-        low.attrs[side as usize].len(),
+    let (row_vectors, row_scalars) = (
+        low.row_vectors[side as usize].len(),
+        low.row_scalars[side as usize].len(),
     );
-    let width = streams * low.dim + attrs;
+    let width = row_vectors * low.dim + row_scalars;
     // All components of a vector share one range; a scalar has its own.
     let group = |w: usize| {
-        if w < streams * low.dim {
+        if w < row_vectors * low.dim {
             w / low.dim.max(1)
         } else {
-            streams + w - streams * low.dim
+            row_vectors + w - row_vectors * low.dim
         }
     };
     let mut found: Vec<(f64, f64, bool, bool)> =
-        vec![(f64::INFINITY, f64::NEG_INFINITY, true, true); streams + attrs];
+        vec![(f64::INFINITY, f64::NEG_INFINITY, true, true); row_vectors + row_scalars];
     for (at, line) in packed.chunks(BLOCK).enumerate() {
         let f = &mut found[group(at % width.max(1))];
         // Range, whether all are exact in f32, and whether all are finite.
@@ -403,7 +403,7 @@ impl<'l> Bounds<'l> {
         match self.low.source(id) {
             Source::Stream(side, s) => self.sides[side as usize][s],
             Source::Attr(side, a) => {
-                self.sides[side as usize][self.low.streams[side as usize].len() + a]
+                self.sides[side as usize][self.low.row_vectors[side as usize].len() + a]
             }
             Source::Vector(v) => {
                 let c = &self.low.constants[v];
@@ -433,8 +433,8 @@ impl<'l> Bounds<'l> {
             Node::Binary(Binary::Mul, a, b) if a == b => g(a)?.square(),
             Node::Binary(op, a, b) => binary(*op, &g(a)?, &g(b)?),
             Node::Select(c, a, b) => self.choice(*c, *a, *b),
-            Node::Reduce(Reduce::Sum, body) => g(body)?.sum(self.low.dim.max(1)),
-            Node::Reduce(Reduce::Max | Reduce::Min, body) if self.low.dim > 0 => {
+            Node::Reduce(ComponentReduce::Sum, body) => g(body)?.sum(self.low.dim.max(1)),
+            Node::Reduce(ComponentReduce::Max | ComponentReduce::Min, body) if self.low.dim > 0 => {
                 g(body).map(|b| b.shifted(b.top()))
             }
             _ => None,

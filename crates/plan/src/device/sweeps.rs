@@ -11,13 +11,11 @@ use super::loads::load_width;
 use super::maps::Placing;
 use super::matrix::{self, Copying};
 use super::rounding::{Bound, Bounds, Ranges, is_exact};
-use crate::overrides::{
-    Bins, Diagonal, Filter as Choice, FoldTiles, Input, Overrides, SelectOutput,
-};
+use crate::overrides::{Bins, Diagonal, Filter as Choice, FoldTiles, Input, JoinOutput, Overrides};
 use crate::sweep as tree;
 use crate::swept::Swept;
-use zipfold_core::fold::rows::Along;
-use zipfold_core::fold::{Axis, Fold, Histogram, RowFold, RowOp, SelectKind};
+use zipfold_core::fold::rows::ReduceAxis;
+use zipfold_core::fold::{Axis, Fold, Histogram, JoinKind, Reduce, ReduceOp};
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::{Id, Node, Side, Unary};
 use zipfold_core::{Domain, Error, Job, Opt, Precision, Result};
@@ -43,8 +41,8 @@ pub fn folds(job: &Job) -> bool {
         return false;
     };
     Swept::of(fold).is_some_and(|fold| match fold {
-        Swept::Rows(f) => f.width == 1 && f.stride() <= MOST_STATE,
-        Swept::Nearest(_) | Swept::Select(_) => true,
+        Swept::Reduce(f) => f.width == 1 && f.stride() <= MOST_STATE,
+        Swept::Nearest(_) | Swept::Join(_) => true,
         Swept::Histogram(h) => h.weights.is_none() && !h.mean && h.cells() < 1 << 28,
     })
 }
@@ -136,10 +134,10 @@ impl Sweeps {
             input,
             precision,
             filter: filter.is_some(),
-            cells: job.space.cells,
+            domain: job.space.domain,
             // A filter's candidates are looked at again, so its loop need not test for NaN.
             clean: filter.is_some()
-                || ranges.map_or(job.near_root.is_none(), |ranges| is_clean(job, ranges)),
+                || ranges.map_or(job.cutoff_root.is_none(), |ranges| is_clean(job, ranges)),
             fast: single,
             load: 1,
             balanced: false,
@@ -152,7 +150,7 @@ impl Sweeps {
             .collect::<Result<Vec<_>>>()?;
         let reason = match passes.iter().any(|pass| pass.tiled.is_some()) {
             true => {
-                "rows too wide for registers: cells of register-blocked tiles go straight to the fold"
+                "rows too wide for registers: pairs of register-blocked tiles go straight to the fold"
             }
             false => leaf.reason,
         };
@@ -195,8 +193,8 @@ pub struct Shape {
     /// Whether values are candidates only, decided by `zf_exact` in double precision; then NaN and
     /// cut-offs are not looked for.
     pub filter: bool,
-    /// Cells that are visited.
-    pub cells: Domain,
+    /// Pairs that are visited.
+    pub domain: Domain,
     /// Whether every pair counts: no cut-off, and no value can be NaN. The loop then has no test.
     pub clean: bool,
     /// Exponentials by the special function unit.
@@ -205,7 +203,7 @@ pub struct Shape {
     pub load: usize,
     /// Pairs of a block's own rows are shared evenly by its threads.
     pub balanced: bool,
-    /// The register-blocked tiles that compute cells, if they do.
+    /// The register-blocked tiles that compute pairs, if they do.
     pub tiled: Option<matrix::MatrixShape>,
     /// Private copies of the counters of a block; none where they are in device memory, or there
     /// are none.
@@ -213,13 +211,13 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The kernel whose anchors are the rows of one side, over the cells that it visits.
+    /// The kernel whose anchors are the rows of one side, over the pairs that it visits.
     ///
     /// # Errors
     /// `Request` for choices that do not go together.
     fn of_side(
         self,
-        (anchor, cells): (Side, Domain),
+        (anchor, domain): (Side, Domain),
         job: &Job,
         runtime: Runtime,
         overrides: &Overrides,
@@ -228,7 +226,7 @@ impl Shape {
         room(job, anchor, self.input, (self.anchors, self.precision))?;
         let shape = Shape {
             anchor,
-            cells,
+            domain,
             load: load_width(self.precision, overrides)?,
             balanced: is_balanced(job, overrides)?,
             ..self
@@ -239,13 +237,13 @@ impl Shape {
         };
         // Rows first; counters get what shared memory is left.
         let taken = shared_rows(&job.low, &shape);
-        let cells = if let Fold::Histogram(h) = &job.folds[0] {
+        let counters = if let Fold::Histogram(h) = &job.folds[0] {
             Some(h.cells())
         } else {
             None
         };
         Ok(Shape {
-            copies: cells.map_or(0, |cells| copies(cells, runtime, overrides, taken)),
+            copies: counters.map_or(0, |counters| copies(counters, runtime, overrides, taken)),
             ..shape
         })
     }
@@ -258,7 +256,7 @@ pub fn is_short(width: usize) -> bool {
 
 /// Returns the bytes of shared memory that rows take in a sweep of this shape.
 pub fn shared_rows(low: &Lowered, shape: &Shape) -> usize {
-    let width = |side: usize| low.streams[side].len() * low.dim + low.attrs[side].len();
+    let width = |side: usize| low.row_vectors[side].len() * low.dim + low.row_scalars[side].len();
     let (at, other) = (shape.anchor as usize, 1 - shape.anchor as usize);
     // Whether a panel of others is copied to shared memory, and whether anchors are, too.
     let others = if matches!(shape.input, Input::Panel | Input::Both) {
@@ -381,7 +379,7 @@ fn is_tiled(job: &Job, overrides: &Overrides, shape: &Shape) -> Result<bool> {
         && shape.precision == Precision::F32
         && !shape.balanced;
     let fits =
-        fits && (shape.filter || matches!(&job.folds[0], Fold::Rows(f) if f.op == RowOp::Sum));
+        fits && (shape.filter || matches!(&job.folds[0], Fold::Reduce(f) if f.op == ReduceOp::Sum));
     let fits = fits && !counts_first(job, overrides);
     // By default only for rows too wide for registers: there a sweep reads every row from memory.
     match overrides.fold_tiles {
@@ -389,7 +387,7 @@ fn is_tiled(job: &Job, overrides: &Overrides, shape: &Shape) -> Result<bool> {
         Some(FoldTiles::Sweep) => Ok(false),
         Some(FoldTiles::Dense) if fits => Ok(true),
         Some(FoldTiles::Dense) => {
-            let e = Error::request("this fold does not take its cells from dense tiles")
+            let e = Error::request("this fold does not take its pairs from dense tiles")
                 .at(Opt::Set.like("fold.tiles"));
             Err(e.remedy("sweep; dense is for sums, counts, extremes, neighbours, histograms and joins without values, of finite single-precision rows of 8 components or more"))
         }
@@ -411,8 +409,8 @@ fn is_balanced(job: &Job, overrides: &Overrides) -> Result<bool> {
                 .at(Opt::Set.like("tile.diagonal"));
             Err(e.remedy(format!(
                 "plain; balanced is for histograms of half spaces, {} or {}",
-                Opt::Cells.to("triangle"),
-                Opt::Cells.to("diagonal")
+                Opt::Domain.to("triangle"),
+                Opt::Domain.to("diagonal")
             )))
         }
     }
@@ -460,18 +458,18 @@ fn room(
 /// Returns which sides are anchors, over which pairs. A pair of a triangular domain that counts for
 /// both of its rows takes two sweeps: x as anchors, then y.
 fn sides(job: &Job, fold: Swept<'_>) -> Vec<(Side, Domain)> {
-    let cells = job.space.cells;
+    let domain = job.space.domain;
     // x as anchors over the domain as it is, then y as anchors over pairs off the diagonal, which
     // the first sweep has counted.
-    let both = vec![(Side::X, cells), (Side::Y, Domain::Triangle)];
+    let both = vec![(Side::X, domain), (Side::Y, Domain::Triangle)];
     let half = job.space.is_triangular();
     match fold {
-        Swept::Rows(f) if f.credits_both(half) => both,
+        Swept::Reduce(f) if f.credits_both(half) => both,
         Swept::Nearest(_) if half => both,
-        Swept::Select(f) if f.kind != SelectKind::Inner && half => both,
-        Swept::Rows(f) if f.along == Along::Column => vec![(Side::Y, cells)],
-        Swept::Rows(_) | Swept::Nearest(_) | Swept::Select(_) | Swept::Histogram(_) => {
-            vec![(Side::X, cells)]
+        Swept::Join(f) if f.kind != JoinKind::Inner && half => both,
+        Swept::Reduce(f) if f.axis == ReduceAxis::Column => vec![(Side::Y, domain)],
+        Swept::Reduce(_) | Swept::Nearest(_) | Swept::Join(_) | Swept::Histogram(_) => {
+            vec![(Side::X, domain)]
         }
     }
 }
@@ -479,9 +477,10 @@ fn sides(job: &Job, fold: Swept<'_>) -> Vec<(Side, Domain)> {
 /// Returns whether sums run in single precision: inputs in f32. Panels are added in double
 /// precision, so errors do not grow with the number of rows.
 pub fn sums_single(job: &Job) -> bool {
-    let sums = |f: &Fold| matches!(f, Fold::Rows(f) if matches!(f.op, RowOp::Sum | RowOp::Mean));
+    let sums =
+        |f: &Fold| matches!(f, Fold::Reduce(f) if matches!(f.op, ReduceOp::Sum | ReduceOp::Mean));
     job.precision == Precision::F32
-        && job.near_root.is_none()
+        && job.cutoff_root.is_none()
         && folds(job)
         && job.folds.iter().all(sums)
 }
@@ -492,17 +491,17 @@ const EXPONENT: f64 = 2e-6;
 
 /// Returns whether `job` sums exponentials of single-precision inputs.
 fn exponents(job: &Job) -> bool {
-    let [Fold::Rows(f)] = job.folds.as_slice() else {
+    let [Fold::Reduce(f)] = job.folds.as_slice() else {
         return false;
     };
-    let single = job.precision == Precision::F32 && job.near_root.is_none() && !job.low.periodic;
-    single && matches!(f.op, RowOp::Logsumexp | RowOp::Softmax)
+    let single = job.precision == Precision::F32 && job.cutoff_root.is_none() && !job.low.periodic;
+    single && matches!(f.op, ReduceOp::Logsumexp | ReduceOp::Softmax)
 }
 
 /// Returns whether these sums run in single precision: exponents are exact enough for the ranges of
 /// the rows.
 fn exponents_single(job: &Job, ranges: &[Ranges; 2]) -> bool {
-    let [Fold::Rows(f)] = job.folds.as_slice() else {
+    let [Fold::Reduce(f)] = job.folds.as_slice() else {
         return false;
     };
     if !exponents(job) {
@@ -519,20 +518,20 @@ fn exponents_single(job: &Job, ranges: &[Ranges; 2]) -> bool {
 /// Returns the root that single precision may filter, and whether it is a predicate. There must be
 /// no cut-off, and double precision on devices must have the bits of the reference.
 pub fn filtered(job: &Job) -> Option<(usize, bool)> {
-    if job.near_root.is_some() || job.low.periodic || !is_exact(&job.low) {
+    if job.cutoff_root.is_some() || job.low.periodic || !is_exact(&job.low) {
         return None;
     }
     let fold = Swept::of(&job.folds[0])?;
     // Extremes, counts, neighbours, uniform histograms and joins without values decide; others add.
     match fold {
-        Swept::Rows(f) if is_extreme(f) => Some((f.root, false)),
-        Swept::Rows(f) if f.op == RowOp::Count => Some((f.root, true)),
+        Swept::Reduce(f) if is_extreme(f) => Some((f.root, false)),
+        Swept::Reduce(f) if f.op == ReduceOp::Count => Some((f.root, true)),
         Swept::Nearest(f) => Some((f.root, false)),
         Swept::Histogram(h) if h.axes.len() == 1 && uniform(&h.axes[0]).is_some() => {
             Some((h.axes[0].root, false))
         }
-        Swept::Select(f) if f.value.is_none() => Some((f.root, true)),
-        Swept::Rows(_) | Swept::Histogram(_) | Swept::Select(_) => None,
+        Swept::Join(f) if f.value.is_none() => Some((f.root, true)),
+        Swept::Reduce(_) | Swept::Histogram(_) | Swept::Join(_) => None,
     }
 }
 
@@ -580,22 +579,22 @@ fn is_clean(job: &Job, ranges: &[Ranges; 2]) -> bool {
         Node::Unary(Unary::Exp, a) => bounds.get(*a).is_some_and(|a| a.hi < 80.0),
         _ => bounds.get(id).is_some(),
     };
-    job.near_root.is_none() && job.low.formula.roots.iter().all(|r| number(*r))
+    job.cutoff_root.is_none() && job.low.formula.roots.iter().all(|r| number(*r))
 }
 
 /// Returns whether a row keeps one of its values.
-pub fn is_extreme(f: &RowFold) -> bool {
+pub fn is_extreme(f: &Reduce) -> bool {
     matches!(
         f.op,
-        RowOp::Min | RowOp::Max | RowOp::Argmin | RowOp::Argmax
+        ReduceOp::Min | ReduceOp::Max | ReduceOp::Argmin | ReduceOp::Argmax
     )
 }
 
 /// Returns whether a join counts its matches first and writes them with a second kernel. It exists
 /// to be compared with the buffer of pages, which is the default.
 fn counts_first(job: &Job, overrides: &Overrides) -> bool {
-    let inner = matches!(&job.folds[0], Fold::Select(f) if f.kind == SelectKind::Inner);
-    inner && overrides.select_output == Some(SelectOutput::Count)
+    let inner = matches!(&job.folds[0], Fold::Join(f) if f.kind == JoinKind::Inner);
+    inner && overrides.join_output == Some(JoinOutput::Count)
 }
 
 /// Refuses shuffles between threads if the runtime has none.
@@ -625,8 +624,8 @@ fn bin_band(f: &Filter, h: &Histogram, fast: bool) -> Option<Band> {
 
 /// Returns the private copies of a block's counters when rows take `taken` bytes of shared memory;
 /// 0 if counters are in device memory.
-fn copies(cells: usize, runtime: Runtime, overrides: &Overrides, taken: usize) -> usize {
-    let default = match tree::counters(cells, runtime == Runtime::Cuda) {
+fn copies(counters: usize, runtime: Runtime, overrides: &Overrides, taken: usize) -> usize {
+    let default = match tree::counters(counters, runtime == Runtime::Cuda) {
         tree::Counters::Private(copies) => copies,
         tree::Counters::Global => 0,
     };
@@ -634,5 +633,5 @@ fn copies(cells: usize, runtime: Runtime, overrides: &Overrides, taken: usize) -
     // As many as fit, where fewer were asked for than that.
     let room = tree::SHARED.min(SHARED_MEMORY.saturating_sub(taken));
     // Four bytes a counter, with one place more per copy.
-    asked.min(room / 4 / (cells + 1))
+    asked.min(room / 4 / (counters + 1))
 }

@@ -48,21 +48,21 @@ fn sizes(kernel: Kernel) -> [usize; 2] {
 /// Returns the share of pairs that a pruned run of `job` would evaluate; `None` if its formula has
 /// no bounds.
 pub(super) fn evaluated(job: &Job, kernel: Kernel) -> Option<f64> {
-    let mut bounds = Bounds::new(&job.low, job.cell.as_ref())?;
+    let mut bounds = Bounds::new(&job.low, job.periodic_box.as_ref())?;
     let [of_x, of_y] = sizes(kernel);
     // All boxes of y, a few of x: the product decides the cost.
     let y = boxes(job, job.other(), Side::Y, of_y);
     if job.space.n == 0 || y.count == 0 {
         return None;
     }
-    if let ([fold], None) = (job.folds.as_slice(), job.near_root)
+    if let ([fold], None) = (job.folds.as_slice(), job.cutoff_root)
         // For the best of a row it matters how good the best are; other folds are settled by the
         // boxes alone.
         && let Some(best) = fold.best()
     {
         return Some(share_of_best(best, job, &mut bounds, &y, of_y));
     }
-    if let ([Fold::Extremes(f)], None) = (job.folds.as_slice(), job.near_root) {
+    if let ([Fold::Extremes(f)], None) = (job.folds.as_slice(), job.cutoff_root) {
         return Some(ends_share(job, f, &mut bounds, &y));
     }
     let x = boxes(job, &job.x, Side::X, of_x);
@@ -157,7 +157,7 @@ fn ends_share(job: &Job, fold: &Extremes, bounds: &mut Bounds<'_>, y: &Boxes) ->
 /// none. `explain` uses it as the range of a histogram without one, since it must not run the pass
 /// that finds the real one.
 pub fn sampled_ends(job: &Job, roots: &[usize]) -> Vec<[f64; 2]> {
-    match Bounds::new(&job.low, job.cell.as_ref()) {
+    match Bounds::new(&job.low, job.periodic_box.as_ref()) {
         Some(mut bounds) if job.space.n > 0 && job.space.m > 0 => {
             ends_of_sample(job, roots, &mut bounds)
         }
@@ -232,11 +232,11 @@ fn roots(job: &Job, bounds: &Bounds<'_>, lane: usize) -> Vec<Span> {
 /// Counts the boxes of y that are left open: neither beyond the cut-off, nor settled for every
 /// fold.
 fn unsettled(job: &Job, found: &[Vec<Span>]) -> f64 {
-    let near = job.near_root.zip(job.space.near_square());
-    let far = |spans: &Vec<Span>| near.is_some_and(|(root, limit)| spans[root].lo > limit);
+    let cutoff = job.cutoff_root.zip(job.space.cutoff_squared());
+    let far = |spans: &Vec<Span>| cutoff.is_some_and(|(root, limit)| spans[root].lo > limit);
     // Boxes that the cut-off crosses must be evaluated, since some of their pairs are beyond it.
     let cut = |spans: &Vec<Span>| {
-        near.is_some_and(|(root, limit)| spans[root].hi.is_nan() || spans[root].hi > limit)
+        cutoff.is_some_and(|(root, limit)| spans[root].hi.is_nan() || spans[root].hi > limit)
     };
     let open = |spans: &&Vec<Span>| {
         let known = spans.iter().all(|s| s.is_known());
@@ -293,10 +293,10 @@ fn points(job: &Job, table: &Table, side: Side) -> Boxes {
 /// scalars have their own, as in a real run.
 fn groups(job: &Job, side: Side, width: usize) -> Vec<Vec<usize>> {
     let low = &job.low;
-    let streams = low.streams[side as usize].len();
-    let vectors = (0..streams).map(|s| (s * low.dim..(s + 1) * low.dim).collect());
+    let row_vectors = low.row_vectors[side as usize].len();
+    let vectors = (0..row_vectors).map(|s| (s * low.dim..(s + 1) * low.dim).collect());
     vectors
-        .chain((streams * low.dim..width).map(|c| vec![c]))
+        .chain((row_vectors * low.dim..width).map(|c| vec![c]))
         .collect()
 }
 

@@ -44,7 +44,7 @@ pub fn list_bytes(job: &Job, grid: &Grid) -> u64 {
 /// pairs are.
 pub(super) fn choose(job: &Job) -> Option<Grid> {
     let reach = super::reach(job)?;
-    let windows = Windows::new(&reach, job.cell.as_ref(), [&job.x, job.other()]);
+    let windows = Windows::new(&reach, job.periodic_box.as_ref(), [&job.x, job.other()]);
     let (x, y) = (
         sample(&windows, &job.x, QUERIES),
         sample(&windows, job.other(), usize::MAX),

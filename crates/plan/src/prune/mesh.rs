@@ -53,7 +53,7 @@ pub(super) fn choose(job: &Job, parts: Option<u32>) -> Option<Mesh> {
     let axis = &h.axes[0];
     let last = axis.compared[axis.bins()];
     let whole = matches!(
-        job.space.cells,
+        job.space.domain,
         Domain::Cross | Domain::Square | Domain::Triangle
     );
     if !(whole && last > 0.0 && last.is_finite() && job.space.n > 0 && job.space.m > 0) {
@@ -98,7 +98,7 @@ impl Sample {
     /// Samples the points, folds them into the box, and puts the longest axis last.
     fn take(job: &Job) -> Option<Sample> {
         let axes = job.low.dim;
-        let lengths = match job.cell.as_ref().map(|c| c.image()) {
+        let lengths = match job.periodic_box.as_ref().map(|c| c.image()) {
             None => None,
             Some(Image::Orthorhombic(o)) if o.lengths().len() == axes => Some(o.lengths().to_vec()),
             Some(_) => return None,
@@ -255,7 +255,7 @@ impl Sample {
 
 /// Returns the part of all columns that rows meet: a triangular domain looks one way.
 fn half(job: &Job) -> f64 {
-    if job.space.cells == Domain::Triangle {
+    if job.space.domain == Domain::Triangle {
         0.5
     } else {
         1.0

@@ -18,9 +18,9 @@
 //! always right: the run then visits more pairs than it needs to. An answer that is too small would
 //! lose pairs, so every rounding on the way widens the limit.
 
-use zipfold_core::fold::rows::Along;
-use zipfold_core::fold::{Fold, Histogram, RowOp};
-use zipfold_core::pair::tree::{Binary, Id, Node, Reduce, Side, Unary};
+use zipfold_core::fold::rows::ReduceAxis;
+use zipfold_core::fold::{Fold, Histogram, ReduceOp};
+use zipfold_core::pair::tree::{Binary, ComponentReduce, Id, Node, Side, Unary};
 use zipfold_core::{Job, Precision, Reach, Table};
 
 /// How much limits are widened where squares and roots are rounded on the way.
@@ -44,7 +44,7 @@ pub fn reach(job: &Job) -> Option<Reach> {
     let dim = job.x.cols();
     // A pair of a half space that is folded once belongs to one of its rows alone, and rows without
     // weight to none.
-    let once = |f: &Fold| matches!(f, Fold::Rows(f) if f.once);
+    let once = |f: &Fold| matches!(f, Fold::Reduce(f) if f.once);
     if job.holes || (job.space.is_triangular() && job.folds.iter().any(once)) {
         return None;
     }
@@ -53,22 +53,22 @@ pub fn reach(job: &Job) -> Option<Reach> {
         return None;
     }
     // An infinite cut-off leaves out nothing.
-    let near = job
+    let cutoff = job
         .space
-        .near
-        .filter(|near| job.near_root.is_some() && (near * near).is_finite());
-    let near = near.map(|near| Reach::ball(near, dim));
+        .cutoff
+        .filter(|cutoff| job.cutoff_root.is_some() && (cutoff * cutoff).is_finite());
+    let cutoff = cutoff.map(|cutoff| Reach::ball(cutoff, dim));
     // Folds along the columns of a domain with all pairs have results for rows of y; the grid goes
     // by rows of x.
-    let by_row = |f: &Fold| matches!(f, Fold::Rows(f) if f.along != Along::Column || job.space.is_triangular());
+    let by_row = |f: &Fold| matches!(f, Fold::Reduce(f) if f.axis != ReduceAxis::Column || job.space.is_triangular());
     if job.folds.iter().all(by_row) {
-        return near.or_else(|| of_conditions(job));
+        return cutoff.or_else(|| of_conditions(job));
     }
     let [Fold::Histogram(h)] = job.folds.as_slice() else {
         return None;
     };
-    let by_axes = || job.near_root.is_none() && !crate::points::apply(job);
-    near.or_else(|| by_axes().then(|| of_axes(job, h))?)
+    let by_axes = || job.cutoff_root.is_none() && !crate::points::apply(job);
+    cutoff.or_else(|| by_axes().then(|| of_axes(job, h))?)
 }
 
 /// Returns how far apart rows are that every axis of `h` takes in.
@@ -107,19 +107,19 @@ fn of_axes(job: &Job, h: &Histogram) -> Option<Reach> {
 fn of_conditions(job: &Job) -> Option<Reach> {
     // 0 · ∞ is NaN, so weights must be finite for zeros to add nothing.
     let sums = |f: &Fold| {
-        let Fold::Rows(f) = f else { return false };
+        let Fold::Reduce(f) = f else { return false };
         let finite = |w: &Vec<f64>| w.iter().all(|w| w.is_finite());
         let weights = f.weights.as_ref();
-        (f.op == RowOp::Sum && weights.is_none_or(finite))
-            || (f.op == RowOp::Mean && weights.is_none())
+        (f.op == ReduceOp::Sum && weights.is_none_or(finite))
+            || (f.op == ReduceOp::Mean && weights.is_none())
     };
-    if job.near_root.is_some() || job.precision != Precision::F64 || !job.folds.iter().all(sums) {
+    if job.cutoff_root.is_some() || job.precision != Precision::F64 || !job.folds.iter().all(sums) {
         return None;
     }
     let roots = job
         .folds
         .iter()
-        .map(|f| if let Fold::Rows(f) = f { f.root } else { 0 });
+        .map(|f| if let Fold::Reduce(f) = f { f.root } else { 0 });
     // All folds share the pairs that are visited: the widest reach of any.
     let reaches = roots
         .map(|root| vanishing(job, job.low.formula.roots[root]))
@@ -287,7 +287,9 @@ impl<'j> Limits<'j> {
                 self.at_most(*a, most);
                 self.at_most(*b, most);
             }
-            Node::Reduce(op @ (Reduce::Sum | Reduce::Max), body) => self.reduced(*op, *body, most),
+            Node::Reduce(op @ (ComponentReduce::Sum | ComponentReduce::Max), body) => {
+                self.reduced(*op, *body, most)
+            }
             _ => {}
         }
     }
@@ -295,7 +297,7 @@ impl<'j> Limits<'j> {
     ///
     /// From Σ d² ≤ c follows |d| ≤ √c for the length, and from max |d[k]| ≤ c only the same for
     /// every component: its ball would be √dim times as wide.
-    fn reduced(&mut self, op: Reduce, body: Id, most: f64) {
+    fn reduced(&mut self, op: ComponentReduce, body: Id, most: f64) {
         let most = match self.node(body) {
             Node::Unary(Unary::Abs, a) if self.is_difference(*a) => most,
             Node::Binary(Binary::Mul, a, b) if a == b && self.is_difference(*a) => {
@@ -303,7 +305,7 @@ impl<'j> Limits<'j> {
             }
             _ => return,
         };
-        if op == Reduce::Sum {
+        if op == ComponentReduce::Sum {
             // Σ|d| is no less than the length.
             self.reach.length = self.reach.length.min(most);
         }
@@ -339,8 +341,12 @@ impl<'j> Limits<'j> {
             Node::Binary(Binary::Max | Binary::Min, a, b) => {
                 self.is_number(*a) && self.is_number(*b)
             }
-            Node::Reduce(Reduce::Sum, body) => self.is_number(*body) && self.is_magnitude(*body),
-            Node::Reduce(Reduce::Max | Reduce::Min, body) => self.is_number(*body),
+            Node::Reduce(ComponentReduce::Sum, body) => {
+                self.is_number(*body) && self.is_magnitude(*body)
+            }
+            Node::Reduce(ComponentReduce::Max | ComponentReduce::Min, body) => {
+                self.is_number(*body)
+            }
             _ => constant(id).is_some_and(f64::is_finite),
         }
     }
@@ -354,7 +360,9 @@ impl<'j> Limits<'j> {
             Node::Binary(Binary::Add | Binary::Max, a, b) => {
                 self.is_magnitude(*a) && self.is_magnitude(*b)
             }
-            Node::Reduce(Reduce::Sum | Reduce::Max, body) => self.is_magnitude(*body),
+            Node::Reduce(ComponentReduce::Sum | ComponentReduce::Max, body) => {
+                self.is_magnitude(*body)
+            }
             _ => self.job.low.formula.constant(id).is_some_and(|c| c >= 0.0),
         }
     }

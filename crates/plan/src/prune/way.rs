@@ -53,7 +53,7 @@ impl Prune {
 /// Returns how `job` can be pruned, if it can: its folds do not depend on the order of pairs, or
 /// take them in the order given, and its values are numbers.
 pub fn mode(job: &Job) -> Option<Mode> {
-    let by_row = job.folds.iter().all(|f| matches!(f, Fold::Rows(_)));
+    let by_row = job.folds.iter().all(|f| matches!(f, Fold::Reduce(_)));
     if by_row && reach(job).is_some() {
         return Some(if job.space.is_triangular() {
             Mode::Doubled
@@ -66,7 +66,8 @@ pub fn mode(job: &Job) -> Option<Mode> {
         .roots
         .iter()
         .all(|r| formula.ty(*r).shape == Shape::Scalar);
-    let width = |s: usize| job.low.streams[s].len() * job.low.dim + job.low.attrs[s].len();
+    let width =
+        |s: usize| job.low.row_vectors[s].len() * job.low.dim + job.low.row_scalars[s].len();
     let rows = [job.space.n, job.space.m];
     let boxed = [0, 1]
         .into_iter()
@@ -95,12 +96,15 @@ pub fn mode(job: &Job) -> Option<Mode> {
 /// rows of a pair, because a search finds the partners of one row.
 pub fn walked(job: &Job, prune: Prune) -> Space {
     let doubled = prune.on && mode(job) == Some(Mode::Doubled);
-    let cells = match (job.space.cells, doubled) {
+    let domain = match (job.space.domain, doubled) {
         (Domain::Triangle, true) => Domain::Ordered,
         (Domain::Diagonal, true) => Domain::Square,
-        (cells, _) => cells,
+        (domain, _) => domain,
     };
-    Space { cells, ..job.space }
+    Space {
+        domain,
+        ..job.space
+    }
 }
 
 /// Returns whether boxes serve `job`: the answers of its folds are the same in any order of pairs.

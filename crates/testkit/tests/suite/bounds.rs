@@ -54,7 +54,7 @@ fn set_x(bounds: &mut Bounds<'_>, job: &Job) {
 /// Checks all pairs of one box of x with the boxes of y; the number of roots of lanes that were
 /// bounded.
 fn check(job: &Job, what: &str) -> usize {
-    let mut bounds = Bounds::new(&job.low, job.cell.as_ref()).unwrap();
+    let mut bounds = Bounds::new(&job.low, job.periodic_box.as_ref()).unwrap();
     set_x(&mut bounds, job);
     let width = Bounds::coordinates(&job.low, Side::Y);
     let (mut lo, mut hi) = (vec![0.0; width * LANES], vec![0.0; width * LANES]);
@@ -123,7 +123,7 @@ fn table(lcg: &mut Lcg, boxes: usize, dim: usize, wild: bool) -> Table {
     Table::f64(items.len() / dim, dim, items).unwrap()
 }
 
-fn cell(lcg: &mut Lcg, dim: usize) -> Option<Vec<f64>> {
+fn periodic_box(lcg: &mut Lcg, dim: usize) -> Option<Vec<f64>> {
     let lengths: Vec<f64> = (0..dim.min(3)).map(|_| lcg.between(0.5, 8.0)).collect();
     match lcg.below(3) {
         0 if dim <= 3 => Some(lengths),
@@ -148,7 +148,7 @@ fn random(seed: u64, rounds: usize, wild: bool) -> usize {
         let asked = pairs(&x).with(&y).formula(&text).fold(FoldSpec::Matrix {});
         let problem = Problem {
             nan: NanPolicy::Propagate,
-            cell: cell(&mut lcg, dim),
+            periodic_box: periodic_box(&mut lcg, dim),
             ..asked.problem().clone()
         };
         // A box is refused where the formula has no difference.
@@ -162,7 +162,7 @@ fn random(seed: u64, rounds: usize, wild: bool) -> usize {
         ) {
             known += check(
                 &job,
-                &format!("round {round}, box {:?}: {text}", problem.cell),
+                &format!("round {round}, box {:?}: {text}", problem.periodic_box),
             );
         }
     }
@@ -222,7 +222,7 @@ fn positive(t: &Table) -> Table {
 fn periodic_distances_are_bounded_closely() {
     let mut lcg = Lcg::new(43);
     for round in 0..3000 {
-        let cell = match round % 3 {
+        let periodic_box = match round % 3 {
             0 => vec![4.0, 3.0, 5.0],
             1 => vec![4.0, 3.0, 5.0, 70.0, 80.0, 100.0],
             _ => vec![3.0, 3.0, 9.0, 60.0, 60.0, 60.0],
@@ -242,8 +242,8 @@ fn periodic_distances_are_bounded_closely() {
         let asked = pairs(&x)
             .with(&y)
             .metric("sqeuclidean")
-            .periodic(&cell)
-            .cells(Domain::Cross);
+            .periodic(&periodic_box)
+            .domain(Domain::Cross);
         let asked = asked.fold(FoldSpec::Matrix {});
         let job = describe(
             asked.problem(),
@@ -255,7 +255,7 @@ fn periodic_distances_are_bounded_closely() {
         )
         .unwrap();
         assert_eq!(check(&job, &format!("round {round}")), LANES);
-        let mut bounds = Bounds::new(&job.low, job.cell.as_ref()).unwrap();
+        let mut bounds = Bounds::new(&job.low, job.periodic_box.as_ref()).unwrap();
         set_x(&mut bounds, &job);
         let (lo, hi): (Vec<f64>, Vec<f64>) = boxed(&job, Side::Y, 0..ROWS)
             .iter()

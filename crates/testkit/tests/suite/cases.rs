@@ -21,7 +21,7 @@ macro_rules! folders {
         const FOLDERS: &[&str] = &[$(stringify!($name)),*];
     };
 }
-folders!(pairs 40, histogram 20, join 8, neighbours 8, reduce 60, near 8, nan 10, huge 5, refuse 60, top 10, quantile 10);
+folders!(pairs 40, histogram 20, join 8, neighbours 8, reduce 60, cutoff 8, nan 10, huge 5, refuse 60, top 10, quantile 10);
 
 #[test]
 fn no_folder_is_left_out() {

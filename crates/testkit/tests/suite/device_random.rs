@@ -5,9 +5,9 @@
 use crate::gpu::{all_numbers, answered, device, on_device, outcome_of};
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use zipfold::devices::{Facts, Runtime, Wanted};
+use zipfold::devices::{DeviceSelector, Facts, Runtime};
 use zipfold::internals::plan::device::rounding::is_exact;
-use zipfold_core::fold::{Fold, RowOp};
+use zipfold_core::fold::{Fold, ReduceOp};
 use zipfold_core::problem::{NanPolicy, Problem};
 use zipfold_core::{Data, Domain, Job, Precision, Table, describe, oracle};
 use zipfold_testkit::compare::{Numbers, close, difference, same};
@@ -46,7 +46,7 @@ struct Told {
 }
 
 impl Told {
-    fn ask(&mut self, question: &Question, at: usize, device: Wanted) {
+    fn ask(&mut self, question: &Question, at: usize, device: DeviceSelector) {
         let data = question.data(at);
         let options = zipfold::Options {
             threads: 1,
@@ -99,7 +99,10 @@ impl Told {
 }
 
 fn on_host(problem: &Problem, job: &Job) -> Vec<Numbers> {
-    all_numbers(job, &outcome_of(problem, job, Wanted::Cpu, &[]).unwrap())
+    all_numbers(
+        job,
+        &outcome_of(problem, job, DeviceSelector::Cpu, &[]).unwrap(),
+    )
 }
 
 /// What differs in `got`: decisions have the bits of the oracle. Sums, and values of functions, are
@@ -112,7 +115,7 @@ fn odd(
     wanted: &Numbers,
     host: Option<&Numbers>,
 ) -> Option<String> {
-    let adds = matches!(fold, Fold::Rows(f) if matches!(f.op, RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax));
+    let adds = matches!(fold, Fold::Reduce(f) if matches!(f.op, ReduceOp::Sum | ReduceOp::Mean | ReduceOp::Logsumexp | ReduceOp::Softmax));
     let rounds = adds
         || fold.is_dense()
         || matches!(fold, Fold::Histogram(h) if h.weights.is_some() || h.mean);
@@ -305,7 +308,7 @@ fn questions_that_went_wrong_are_right() {
         (
             16,
             "pearson(x, y)",
-            "{ kind = \"select\", predicate = \"x[0] < y[0] and abs(x[0] - y[0]) < 0.3\" }",
+            "{ kind = \"join\", where = \"x[0] < y[0] and abs(x[0] - y[0]) < 0.3\" }",
             false,
         ),
         // Many bins beside rows of 31 numbers in double precision.
@@ -317,13 +320,13 @@ fn questions_that_went_wrong_are_right() {
         ),
     ];
     for (d, formula, fold, single) in cases {
-        let near = if formula.starts_with("pearson") {
-            "near = 2.1\n"
+        let cutoff = if formula.starts_with("pearson") {
+            "cutoff = 2.1\n"
         } else {
             ""
         };
         let text = format!(
-            "schema = 1\nx = {{ name = \"x\" }}\npair = {{ formula = \"{formula}\" }}\nnan = \"skip\"\n{near}folds = [{fold}]"
+            "schema = 1\nx = {{ name = \"x\" }}\npair = {{ formula = \"{formula}\" }}\nnan = \"skip\"\n{cutoff}folds = [{fold}]"
         );
         let mut problem: Problem = toml::from_str(&text).unwrap();
         problem.precision = Some(Precision::F64);
@@ -359,14 +362,14 @@ fn questions_that_went_wrong_are_right() {
 fn sums_have_the_same_bits_for_every_tile() {
     let (device, _turn) = device();
     let lcg = &mut Lcg::new(4);
-    for (single, cells) in [
+    for (single, domain) in [
         (false, Domain::Cross),
         (true, Domain::Diagonal),
         (false, Domain::Square),
     ] {
         let text = "schema = 1\nx = { name = \"x\" }\npair = { formula = \"exp(-sum((x - y)^2) * 10)\" }\nfolds = [{ kind = \"reduce\", op = \"sum\" }]";
         let mut problem: Problem = toml::from_str(text).unwrap();
-        problem.cells = Some(cells);
+        problem.domain = Some(domain);
         let table = |lcg: &mut Lcg| {
             let items: Vec<f64> = (0..3300 * 3).map(|_| lcg.unit()).collect();
             match single {
@@ -375,7 +378,7 @@ fn sums_have_the_same_bits_for_every_tile() {
             }
         };
         let x = table(lcg);
-        let y = (cells == Domain::Cross).then(|| table(lcg));
+        let y = (domain == Domain::Cross).then(|| table(lcg));
         let job = describe(
             &problem,
             Data {
@@ -391,7 +394,7 @@ fn sums_have_the_same_bits_for_every_tile() {
             assert_eq!(
                 difference(&got[0], &whole[0], same),
                 None,
-                "{cells:?}, tiles of {tile}"
+                "{domain:?}, tiles of {tile}"
             );
         }
     }

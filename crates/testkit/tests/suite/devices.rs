@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use zipfold::Outcome;
 use zipfold::Overrides;
-use zipfold::internals::device::{Wanted, find};
+use zipfold::internals::device::{DeviceSelector, find};
 use zipfold::internals::run::run;
 use zipfold::{Options, Target};
 use zipfold_core::problem::{FoldSpec, Problem};
@@ -20,7 +20,7 @@ const SEVERAL: &str = "ZIPFOLD_SEVERAL_DEVICES";
 
 /// The devices by their first `count`, for counts from 1 on; none in a process that has one device,
 /// where the test `me` was run in another process instead.
-fn several(me: &str) -> Vec<Wanted> {
+fn several(me: &str) -> Vec<DeviceSelector> {
     let named = std::env::var("ZIPFOLD_TEST_DEVICE").is_ok();
     if !named && std::env::var_os(SEVERAL).is_none() {
         // The last of them has as many threads as the machine has cores.
@@ -39,7 +39,7 @@ fn several(me: &str) -> Vec<Wanted> {
         assert!(done.status.success() && said.contains("1 passed"), "{said}");
         return vec![];
     }
-    let Wanted::Devices(runtime, which) = device().0 else {
+    let DeviceSelector::Devices(runtime, which) = device().0 else {
         panic!("no device")
     };
     let name = runtime.name();
@@ -51,7 +51,7 @@ fn several(me: &str) -> Vec<Wanted> {
     assert!(named || all.len() == 3, "{} devices", all.len());
     let ids: Vec<String> = all.iter().map(|facts| facts.index.to_string()).collect();
     (1..=ids.len())
-        .map(|count| Wanted::parse(&format!("{name}:{}", ids[..count].join(","))).unwrap())
+        .map(|count| DeviceSelector::parse(&format!("{name}:{}", ids[..count].join(","))).unwrap())
         .collect()
 }
 
@@ -65,14 +65,14 @@ fn cloud(seed: u64, n: usize, d: usize) -> Table {
     .unwrap()
 }
 
-fn asked(folds: &str, cells: Domain, rows: usize) -> (Problem, Job) {
+fn asked(folds: &str, domain: Domain, rows: usize) -> (Problem, Job) {
     let text = format!("schema = 1\nx = {{ name = \"x\" }}\nfolds = [{folds}]");
     let problem: Problem = toml::from_str(&text).unwrap();
     let problem = Problem {
-        cells: Some(cells),
+        domain: Some(domain),
         ..problem
     };
-    let y = (cells == Domain::Cross).then(|| cloud(42, rows - 200, 3));
+    let y = (domain == Domain::Cross).then(|| cloud(42, rows - 200, 3));
     let other = y.as_ref().map_or(rows, Table::rows);
     let weights = |fold: &FoldSpec| match fold {
         FoldSpec::Reduce {
@@ -101,7 +101,7 @@ fn weights_of(rows: usize) -> Table {
     Table::f64(rows, 1, (0..rows).map(|_| lcg.unit()).collect()).unwrap()
 }
 
-fn ran((problem, job): &(Problem, Job), device: Wanted, set: &[(&str, &str)]) -> Outcome {
+fn ran((problem, job): &(Problem, Job), device: DeviceSelector, set: &[(&str, &str)]) -> Outcome {
     let overrides = Overrides::read(set.iter().copied()).unwrap();
     ran_by(
         problem,
@@ -134,13 +134,13 @@ const FOLDS: [&str; 18] = [
     r#"{ kind = "histogram", axes = [{ edges = [0.0, 0.5, 1.0, 3.0, 9.0] }], weights = "w", mean = true }"#,
     r#"{ kind = "nearest", k = 10 }"#,
     r#"{ kind = "nearest", k = 40, largest = true }"#,
-    r#"{ kind = "select", predicate = "euclidean(x, y) < 1.5" }"#,
-    r#"{ kind = "select", predicate = "sum((x - y)^2) < 9", value = "x[1] + y[1]" }"#,
-    r#"{ kind = "select", predicate = "euclidean(x, y) < 0.2", join = "semi" }"#,
-    r#"{ kind = "select", predicate = "euclidean(x, y) < 0.2", join = "anti" }"#,
+    r#"{ kind = "join", where = "euclidean(x, y) < 1.5" }"#,
+    r#"{ kind = "join", where = "sum((x - y)^2) < 9", value = "x[1] + y[1]" }"#,
+    r#"{ kind = "join", where = "euclidean(x, y) < 0.2", join_kind = "semi" }"#,
+    r#"{ kind = "join", where = "euclidean(x, y) < 0.2", join_kind = "anti" }"#,
     r#"{ kind = "reduce", op = "sum" }"#,
-    r#"{ kind = "reduce", op = "mean", along = "column" }"#,
-    r#"{ kind = "reduce", op = "sum", along = "all" }"#,
+    r#"{ kind = "reduce", op = "mean", axis = "column" }"#,
+    r#"{ kind = "reduce", op = "sum", axis = "all" }"#,
     r#"{ kind = "reduce", op = "argmin" }"#,
     r#"{ kind = "reduce", op = "count" }"#,
     r#"{ kind = "reduce", op = "logsumexp" }"#,
@@ -155,16 +155,16 @@ fn several_devices_have_the_bits_of_one() {
     for wanted in several("several_devices_have_the_bits_of_one").chunks(3) {
         for (at, folds) in FOLDS.iter().enumerate() {
             let domains = [Domain::Triangle, Domain::Cross, Domain::Ordered];
-            let cells = if at == 7 || at == 8 {
+            let domain = if at == 7 || at == 8 {
                 Domain::Cross
             } else {
                 domains[at % 3]
             };
-            let asked = asked(folds, cells, 900);
+            let asked = asked(folds, domain, 900);
             // A tile of its own for each, those that the plan makes for their number, and blocks.
             let tile = ("device.tile", "256");
             let sets = [
-                &[tile, ("unit", "1")][..],
+                &[tile, ("batch", "1")][..],
                 &[],
                 &[tile, ("device.rows", "block")],
                 &[tile, ("device.rows", "overlap")],
@@ -174,7 +174,7 @@ fn several_devices_have_the_bits_of_one() {
                 let numbers = all_numbers(&asked.1, &one);
                 for device in &wanted[1..] {
                     let got = ran(&asked, *device, set);
-                    let what = format!("{folds} {cells:?} {device:?} {set:?}");
+                    let what = format!("{folds} {domain:?} {device:?} {set:?}");
                     assert!(
                         got.plan.backend.contains(','),
                         "{what}: {}",
@@ -188,7 +188,7 @@ fn several_devices_have_the_bits_of_one() {
     }
 }
 
-/// Runs until the faulty devices have all had units.
+/// Runs until the faulty devices have all had batches.
 const TURNS: usize = 50;
 
 /// One, two or all of the devices are lost in mid-run, or none of their kernels compile, or one has
@@ -219,17 +219,17 @@ fn lost_devices_leave_their_tiles_to_the_others() {
         )
         .unwrap();
         let asked = (problem, job);
-        let small = [("device.tile", "128"), ("unit", "1")];
+        let small = [("device.tile", "128"), ("batch", "1")];
         let one = all_numbers(&asked.1, &ran(&asked, wanted[0], &small));
         for drill in [
-            ("device.launches", "3"),
-            ("device.launches", "0"),
-            ("device.compiles", "0"),
+            ("fault.launches", "3"),
+            ("fault.launches", "0"),
+            ("fault.compiles", "0"),
         ] {
             for faulty in 1..=count {
                 let many = faulty.to_string();
-                let set = [small[0], small[1], drill, ("device.faulty", &many)];
-                // A device that the others leave no unit to is not lost: such a run is right and
+                let set = [small[0], small[1], drill, ("fault.devices", &many)];
+                // A device that the others leave no batch to is not lost: such a run is right and
                 // shows nothing, and is made again.
                 let exact = (0..TURNS).any(|_| {
                     let got = ran(&asked, *all, &set);
@@ -263,8 +263,8 @@ fn lost_devices_leave_their_tiles_to_the_others() {
             let set = [
                 small[0],
                 ("device.rows", rows),
-                ("device.faulty", "1"),
-                ("device.launches", "2"),
+                ("fault.devices", "1"),
+                ("fault.launches", "2"),
             ];
             let got = ran(&asked, *all, &set);
             let said: Vec<String> = got.warnings.iter().map(ToString::to_string).collect();
@@ -285,7 +285,7 @@ fn lost_devices_leave_their_tiles_to_the_others() {
             small[0],
             small[1],
             ("device.memory", "60000"),
-            ("device.faulty", "1"),
+            ("fault.devices", "1"),
         ];
         equal(&asked.1, &ran(&asked, *all, &poor), &one, "little memory");
     }
@@ -304,7 +304,7 @@ fn a_run_goes_on_with_another_number_of_devices() {
         .filter(|_| !wanted.is_empty())
     {
         let (problem, job) = asked(folds, Domain::Cross, 9000);
-        let small = Overrides::read([("unit", "1")]).unwrap();
+        let small = Overrides::read([("batch", "1")]).unwrap();
         let whole = Options {
             threads: 2,
             device: wanted[0],
@@ -332,7 +332,7 @@ fn a_run_goes_on_with_another_number_of_devices() {
                 ..Options::default()
             };
             match ran_by(&problem, &job, &options) {
-                // Units behind a slow one may all be done when it is.
+                // Batches behind a slow one may all be done when it is.
                 Ok(done) => {
                     resumed += usize::from(done.before > 0);
                     equal(&job, &done, &one, folds);

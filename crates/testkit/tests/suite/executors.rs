@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use zipfold::internals::plan::{Executor, Folded, Overrides, Sink, Stop, Tile, Values};
 use zipfold::internals::run::{Outcome, Output, run_by};
 use zipfold::{Budget, Error, Options, Target, pairs};
-use zipfold_core::fold::rows::Along;
-use zipfold_core::fold::{Fold, RowOp, Tally};
+use zipfold_core::fold::rows::ReduceAxis;
+use zipfold_core::fold::{Fold, ReduceOp, Tally};
 use zipfold_core::problem::{FoldSpec, Problem};
 use zipfold_core::{Data, Domain, Job, Result, Table, describe};
 
@@ -15,22 +15,22 @@ use zipfold_core::{Data, Domain, Job, Result, Table, describe};
 /// for.
 struct Numbered<'j> {
     job: &'j Job,
-    /// Devices that take units each at a time.
+    /// Devices that take batches each at a time.
     devices: usize,
-    /// Units that each device takes before it is lost.
+    /// Batches that each device takes before it is lost.
     lost_after: usize,
     taken: [AtomicUsize; 4],
-    /// Units at work.
+    /// Batches at work.
     busy: AtomicUsize,
-    /// Units from which on it fails.
+    /// Batches from which on it fails.
     fails_after: usize,
     log: &'j Log,
 }
 
 #[derive(Default)]
 struct Log {
-    units: AtomicUsize,
-    /// The most units at work at a time.
+    batches: AtomicUsize,
+    /// The most batches at work at a time.
     most: AtomicUsize,
     tiles: Mutex<Vec<Tile>>,
 }
@@ -39,7 +39,7 @@ impl Executor for Numbered<'_> {
     fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
         stop.check()?;
         let log = self.log;
-        if log.units.fetch_add(1, Ordering::SeqCst) >= self.fails_after {
+        if log.batches.fetch_add(1, Ordering::SeqCst) >= self.fails_after {
             return Err(Error::device("the device is gone"));
         }
         let busy = self.busy.fetch_add(1, Ordering::SeqCst) + 1;
@@ -100,7 +100,7 @@ fn asked(n: usize, m: Option<usize>, fold: FoldSpec) -> (Problem, Job) {
     if let Some(y) = &y {
         asked = asked.with(y);
     } else {
-        asked = asked.cells(Domain::Ordered);
+        asked = asked.domain(Domain::Ordered);
     }
     let problem = asked.problem().clone();
     let job = describe(
@@ -142,11 +142,11 @@ fn run_numbered(
     })
 }
 
-fn options(threads: usize, tile: &str, unit: &str) -> Options<'static> {
+fn options(threads: usize, tile: &str, batch: &str) -> Options<'static> {
     let made = [
         ("tile.rows", tile),
         ("tile.cols", tile),
-        ("unit", unit),
+        ("batch", batch),
         ("prune", "off"),
     ];
     let overrides = Overrides::read(made).unwrap();
@@ -168,9 +168,9 @@ fn every_pair_reaches_the_executor_once() {
         (0, Some(5)),
     ] {
         for (threads, devices) in [(1, 0), (3, 0), (3, 1), (1, 2), (2, 4)] {
-            for unit in ["1", "3"] {
+            for batch in ["1", "3"] {
                 let (problem, job) = asked(n, m, FoldSpec::Matrix {});
-                let (options, log) = (options(threads, "128", unit), Log::default());
+                let (options, log) = (options(threads, "128", batch), Log::default());
                 let done =
                     run_numbered((&problem, &job), &options, (devices, usize::MAX), &log).unwrap();
                 assert_eq!(done.tally.counted, job.space.size().unwrap());
@@ -188,7 +188,7 @@ fn every_pair_reaches_the_executor_once() {
                 let most = log.most.load(Ordering::SeqCst);
                 assert!(
                     devices != 1 || most <= 1,
-                    "{most} units of a device at the same time"
+                    "{most} batches of a device at the same time"
                 );
             }
         }
@@ -201,8 +201,8 @@ fn shares_are_disjoint_and_cover_all() {
         900,
         Some(700),
         FoldSpec::Reduce {
-            op: RowOp::Sum,
-            along: Along::Row,
+            op: ReduceOp::Sum,
+            axis: ReduceAxis::Row,
             weights: None,
         },
     );

@@ -76,7 +76,7 @@ fn formulas_called_symmetric_are_so_to_the_bit() {
         let x = Table::f64(7, dim, (0..7 * dim).map(|_| pool[lcg.below(8)]).collect()).unwrap();
         let asked = pairs(&x)
             .formula(&text)
-            .cells(zipfold_core::Domain::Square)
+            .domain(zipfold_core::Domain::Square)
             .fold(FoldSpec::Matrix {});
         let job = describe(
             asked.problem(),

@@ -5,10 +5,10 @@ mod tiles;
 
 use crate::nudged;
 use std::sync::{Mutex, MutexGuard};
-use zipfold::internals::device::{Runtime, Wanted, Which, find, list};
+use zipfold::internals::device::{DeviceSelector, Runtime, Which, find, list};
 use zipfold::internals::run::run;
 use zipfold::{Options, Target};
-use zipfold_core::fold::{Fold, RowOp};
+use zipfold_core::fold::{Fold, ReduceOp};
 use zipfold_core::oracle;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::{Formula, Scope, parse};
@@ -22,15 +22,18 @@ use zipfold_testkit::{Lcg, formulas, load};
 static TURN: Mutex<()> = Mutex::new(());
 
 /// The device that `ZIPFOLD_TEST_DEVICE` names, or the first OpenCL device.
-pub(crate) fn device() -> (Wanted, MutexGuard<'static, ()>) {
+pub(crate) fn device() -> (DeviceSelector, MutexGuard<'static, ()>) {
     let turn = TURN
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Ok(name) = std::env::var("ZIPFOLD_TEST_DEVICE") {
-        return (Wanted::parse(&name).unwrap(), turn);
+        return (DeviceSelector::parse(&name).unwrap(), turn);
     }
     match list(Runtime::OpenCl) {
-        Ok(found) if !found.is_empty() => (Wanted::Devices(Runtime::OpenCl, Which::only(0)), turn),
+        Ok(found) if !found.is_empty() => (
+            DeviceSelector::Devices(Runtime::OpenCl, Which::only(0)),
+            turn,
+        ),
         Ok(_) => panic!("no OpenCL device"),
         Err(e) => panic!("{e}"),
     }
@@ -48,7 +51,7 @@ pub(crate) fn every(many: usize) -> usize {
 pub(crate) fn on_device(
     problem: &Problem,
     job: &Job,
-    device: Wanted,
+    device: DeviceSelector,
     set: &[(&str, &str)],
 ) -> Result<Vec<Numbers>, zipfold::Error> {
     answered(problem, job, device, set).map(|outcome| all_numbers(job, &outcome))
@@ -68,13 +71,13 @@ pub(crate) fn all_numbers(job: &Job, outcome: &zipfold::Outcome) -> Vec<Numbers>
 pub(crate) fn answered(
     problem: &Problem,
     job: &Job,
-    device: Wanted,
+    device: DeviceSelector,
     set: &[(&str, &str)],
 ) -> Result<zipfold::Outcome, zipfold::Error> {
     let outcome = outcome_of(problem, job, device, set)?;
     let asked_for = set
         .iter()
-        .any(|(key, _)| ["device.launches", "device.memory", "device.compiles"].contains(key));
+        .any(|(key, _)| ["fault.launches", "device.memory", "fault.compiles"].contains(key));
     let lost = outcome
         .warnings
         .iter()
@@ -90,7 +93,7 @@ pub(crate) fn answered(
 pub(crate) fn outcome_of(
     problem: &Problem,
     job: &Job,
-    device: Wanted,
+    device: DeviceSelector,
     set: &[(&str, &str)],
 ) -> Result<zipfold::Outcome, zipfold::Error> {
     let overrides = zipfold::Overrides::read(set.iter().copied())?;
@@ -114,11 +117,11 @@ fn equal(fold: &Fold, exact: bool) -> fn(f64, f64) -> bool {
     let summed = |op| {
         matches!(
             op,
-            RowOp::Sum | RowOp::Mean | RowOp::Logsumexp | RowOp::Softmax
+            ReduceOp::Sum | ReduceOp::Mean | ReduceOp::Logsumexp | ReduceOp::Softmax
         )
     };
     match fold {
-        Fold::Rows(f) if summed(f.op) => |a, b| close(a, b, 1e-12),
+        Fold::Reduce(f) if summed(f.op) => |a, b| close(a, b, 1e-12),
         _ if !exact => |a, b| close(a, b, 1e-12),
         _ => same,
     }
@@ -195,8 +198,8 @@ fn reduce() {
 }
 #[test]
 #[ignore = "needs opencl"]
-fn near() {
-    check("near");
+fn cutoff() {
+    check("cutoff");
 }
 #[test]
 #[ignore = "needs opencl"]
@@ -218,7 +221,7 @@ fn formulas_wanted() -> (usize, u64) {
 #[ignore = "needs opencl"]
 fn random_formulas_on_the_device_have_the_bits_of_the_oracle() {
     let (wanted, _turn) = device();
-    let Wanted::Devices(runtime, which) = wanted else {
+    let DeviceSelector::Devices(runtime, which) = wanted else {
         return;
     };
     let device =
@@ -229,19 +232,19 @@ fn random_formulas_on_the_device_have_the_bits_of_the_oracle() {
         let (texts, job) = random_job(&mut lcg, 50);
         let got = zipfold::internals::gpu::engine::values_of(&device, &job);
         let got = got.unwrap_or_else(|e| panic!("program {program} of seed {seed}: {e}"));
-        let cells = job.space.n * job.space.m;
+        let pairs = job.space.n * job.space.m;
         let mut pair = oracle::PairValues::new(&job);
         let mut values = vec![];
-        for cell in 0..cells {
-            pair.get(cell / job.space.m, cell % job.space.m, &mut values);
-            for (at, (text, exact)) in texts.iter().enumerate() {
-                let (g, w) = (got[at * cells + cell], values[at][0]);
+        for at in 0..pairs {
+            pair.get(at / job.space.m, at % job.space.m, &mut values);
+            for (root, (text, exact)) in texts.iter().enumerate() {
+                let (g, w) = (got[root * pairs + at], values[root][0]);
                 let near = !exact
                     && (close(g, w, 1e-6)
                         || nudged::explains(
                             &job,
                             text,
-                            (cell / job.space.m, cell % job.space.m),
+                            (at / job.space.m, at % job.space.m),
                             w,
                             g,
                         ));
@@ -338,12 +341,12 @@ const FOLDS: [&str; 14] = [
     r#"{ kind = "nearest", k = 10 }"#,
     r#"{ kind = "nearest", k = 200 }"#,
     r#"{ kind = "nearest", k = 3, largest = true }"#,
-    r#"{ kind = "select", predicate = "euclidean(x, y) < 1.5" }"#,
-    r#"{ kind = "select", predicate = "sum((x - y)^2) < 9 and abs(x[0] - y[0]) < 1", value = "x[1]" }"#,
-    r#"{ kind = "select", predicate = "euclidean(x, y) < 0.2", join = "semi" }"#,
-    r#"{ kind = "select", predicate = "x[0] < y[0]" }"#,
+    r#"{ kind = "join", where = "euclidean(x, y) < 1.5" }"#,
+    r#"{ kind = "join", where = "sum((x - y)^2) < 9 and abs(x[0] - y[0]) < 1", value = "x[1]" }"#,
+    r#"{ kind = "join", where = "euclidean(x, y) < 0.2", join_kind = "semi" }"#,
+    r#"{ kind = "join", where = "x[0] < y[0]" }"#,
     r#"{ kind = "reduce", op = "argmin" }"#,
-    r#"{ kind = "reduce", op = "max", along = "column" }"#,
+    r#"{ kind = "reduce", op = "max", axis = "column" }"#,
     r#"{ kind = "reduce", op = "count" }"#,
 ];
 
@@ -354,16 +357,16 @@ fn exact_folds_of_single_precision_rows_are_exact() {
     let (x, y) = (cloud(3, 1100, 3), cloud(4, 700, 3));
     let mut failures = vec![];
     for (at, fold) in FOLDS.iter().enumerate().step_by(every(4)) {
-        for cells in [Domain::Cross, [Domain::Triangle, Domain::Ordered][at % 2]] {
+        for domain in [Domain::Cross, [Domain::Triangle, Domain::Ordered][at % 2]] {
             let asymmetric = fold.contains("x[0] < y[0]") || fold.contains("\"x[1]\"");
-            if cells == Domain::Triangle && asymmetric {
+            if domain == Domain::Triangle && asymmetric {
                 continue;
             }
             let problem = Problem {
-                cells: Some(cells),
+                domain: Some(domain),
                 ..problem(&format!("folds = [{fold}]"))
             };
-            let y = (cells == Domain::Cross).then(|| y.clone());
+            let y = (domain == Domain::Cross).then(|| y.clone());
             let job = describe(
                 &problem,
                 Data {
@@ -382,14 +385,14 @@ fn exact_folds_of_single_precision_rows_are_exact() {
             let inputs = [
                 ("points.input", ["cache", "both"][at / 4 % 2]),
                 ("hist.copies", "0"),
-                ("select.output", "count"),
+                ("join.output", "count"),
                 ("load.vector", ["2", "1"][at / 4 % 2]),
             ];
             let sets = [&[][..], &inputs[..], &by_hand[..]];
-            for set in &sets[if cells == Domain::Cross { 0..2 } else { 2..3 }] {
+            for set in &sets[if domain == Domain::Cross { 0..2 } else { 2..3 }] {
                 let got = on_device(&problem, &job, device, set).unwrap();
                 let odd = difference(&got[0], &wanted[0], same);
-                failures.extend(odd.map(|d| format!("{fold} {cells:?} {set:?}: {d}")));
+                failures.extend(odd.map(|d| format!("{fold} {domain:?} {set:?}: {d}")));
             }
         }
     }
@@ -447,7 +450,8 @@ fn ranges_are_found_on_the_device() {
             device,
             ..Options::default()
         };
-        let host = zipfold::internals::ranges::find(&problem, &data, &on(Wanted::Cpu)).unwrap();
+        let host =
+            zipfold::internals::ranges::find(&problem, &data, &on(DeviceSelector::Cpu)).unwrap();
         let ranged = zipfold::internals::ranges::find(&problem, &data, &on(device)).unwrap();
         assert_eq!(ranged.problem, host.problem, "{pair}");
         let found = ranged.found.unwrap();

@@ -8,8 +8,8 @@ use zipfold::internals::cpu::pairs::code::compiled;
 use zipfold::internals::cpu::pairs::program::compile;
 use zipfold::internals::plan::{Family, Isa, Machine, Overrides};
 use zipfold::pairs;
-use zipfold_core::fold::RowOp;
-use zipfold_core::fold::rows::Along;
+use zipfold_core::fold::ReduceOp;
+use zipfold_core::fold::rows::ReduceAxis;
 use zipfold_core::problem::{FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Data, Domain, Job, Precision, Table, describe, oracle};
 use zipfold_testkit::compare::{Numbers, difference, same};
@@ -80,8 +80,8 @@ fn random(lcg: &mut Lcg, round: usize) -> Option<(String, Problem, Job)> {
     let (x, y) = (rows(lcg, n, dim, odd), rows(lcg, m, dim, odd));
     let fold = match vector {
         true => FoldSpec::Reduce {
-            op: RowOp::Sum,
-            along: Along::Row,
+            op: ReduceOp::Sum,
+            axis: ReduceAxis::Row,
             weights: None,
         },
         false => FoldSpec::Matrix {},
@@ -90,8 +90,8 @@ fn random(lcg: &mut Lcg, round: usize) -> Option<(String, Problem, Job)> {
     let mut asked = pairs(&x).with(&y).formula(&text).fold(fold);
     if round.is_multiple_of(2) {
         asked = asked.fold(FoldSpec::Reduce {
-            op: RowOp::Max,
-            along: Along::Row,
+            op: ReduceOp::Max,
+            axis: ReduceAxis::Row,
             weights: None,
         });
     }
@@ -153,7 +153,7 @@ fn code_has_the_bits_of_the_evaluator_and_of_the_oracle() {
     }
 }
 
-/// Of more columns than a line has, whatever the cells and tiles; with two numbers of a column,
+/// Of more columns than a line has, whatever the pairs and tiles; with two numbers of a column,
 /// which do not go on from block to block.
 #[test]
 fn lines_of_matrices_have_the_bits_of_the_oracle() {
@@ -169,19 +169,19 @@ fn lines_of_matrices_have_the_bits_of_the_oracle() {
         Domain::Triangle,
         Domain::Diagonal,
     ];
-    for (at, cells) in [1, 2]
+    for (at, domain) in [1, 2]
         .into_iter()
-        .flat_map(|dim| kinds.map(|cells| (dim, cells)))
+        .flat_map(|dim| kinds.map(|domain| (dim, domain)))
     {
         let formula = formulas[at % 2];
         let x = rows(&mut lcg, 700, 1 + 2 * at, true);
-        let y = (cells == Domain::Cross).then(|| rows(&mut lcg, 1300, 1 + 2 * at, false));
+        let y = (domain == Domain::Cross).then(|| rows(&mut lcg, 1300, 1 + 2 * at, false));
         let asked = match &y {
             Some(y) => pairs(&x).with(y),
-            None => pairs(&x).cells(cells),
+            None => pairs(&x).domain(domain),
         };
-        let half = matches!(cells, Domain::Triangle | Domain::Diagonal);
-        let fold = if cells == Domain::Triangle {
+        let half = matches!(domain, Domain::Triangle | Domain::Diagonal);
+        let fold = if domain == Domain::Triangle {
             FoldSpec::Condensed {}
         } else {
             FoldSpec::Matrix {}
@@ -231,7 +231,7 @@ fn lines_of_matrices_have_the_bits_of_the_oracle() {
             let odd = difference(&got[0], &wanted[0], same);
             assert!(
                 odd.is_none(),
-                "{isa} {cells:?} {rows} × {cols}: {}",
+                "{isa} {domain:?} {rows} × {cols}: {}",
                 odd.unwrap_or_default()
             );
         }
@@ -337,10 +337,10 @@ fn sums_are_those_of_the_oracle() {
         let (x, y) = (single(&mut lcg, n, 3), single(&mut lcg, m, 3));
         let mut weights: Vec<f64> = (0..m).map(|_| lcg.between(-1.0, 1.0)).collect();
         weights[m / 2] = [1.0, 0.0, 1e-30, 1e39][rest % 4];
-        let along = [Along::Row, Along::All][rest / 4];
+        let axis = [ReduceAxis::Row, ReduceAxis::All][rest / 4];
         let fold = FoldSpec::Reduce {
-            op: RowOp::Sum,
-            along,
+            op: ReduceOp::Sum,
+            axis,
             weights: None,
         };
         let problem = pairs(&x)
@@ -358,7 +358,7 @@ fn sums_are_those_of_the_oracle() {
             },
         )
         .unwrap();
-        let zipfold_core::fold::Fold::Rows(rows) = &mut job.folds[0] else {
+        let zipfold_core::fold::Fold::Reduce(rows) = &mut job.folds[0] else {
             panic!("a fold by rows")
         };
         match rest % 4 {
@@ -367,7 +367,11 @@ fn sums_are_those_of_the_oracle() {
         }
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
         // Terms are at most 20 times their weight; the largest weight is that of one term of a row.
-        let rows = if along == Along::All { n as f64 } else { 1.0 };
+        let rows = if axis == ReduceAxis::All {
+            n as f64
+        } else {
+            1.0
+        };
         let bound = 20.0
             * rows
             * weights
@@ -416,8 +420,8 @@ fn sums_of_terms_at_the_ends_of_single_precision_are_those_of_the_oracle() {
         };
         let (x, y) = (points(&mut lcg, 20), points(&mut lcg, 700));
         let fold = FoldSpec::Reduce {
-            op: RowOp::Sum,
-            along: Along::Row,
+            op: ReduceOp::Sum,
+            axis: ReduceAxis::Row,
             weights: None,
         };
         let asked = pairs(&x)
@@ -433,7 +437,7 @@ fn sums_of_terms_at_the_ends_of_single_precision_are_those_of_the_oracle() {
             },
         )
         .unwrap();
-        let zipfold_core::fold::Fold::Rows(rows) = &mut job.folds[0] else {
+        let zipfold_core::fold::Fold::Reduce(rows) = &mut job.folds[0] else {
             panic!("a fold by rows")
         };
         rows.weights = Some(
@@ -468,8 +472,8 @@ fn sums_of_many_numbers_in_a_box_are_those_of_the_oracle() {
         .map(|(a, b)| format!("{} * {}", d(a), d(b)));
     for precision in [Precision::F32, Precision::F64] {
         let fold = FoldSpec::Reduce {
-            op: RowOp::Sum,
-            along: Along::Row,
+            op: ReduceOp::Sum,
+            axis: ReduceAxis::Row,
             weights: None,
         };
         let asked = pairs(&x)
@@ -549,10 +553,13 @@ fn sums_of_rows_that_fail_are_those_of_the_oracle() {
         );
         let fold = |op| FoldSpec::Reduce {
             op,
-            along: Along::Row,
+            axis: ReduceAxis::Row,
             weights: None,
         };
-        for ops in [[RowOp::Sum, RowOp::Mean], [RowOp::Mean, RowOp::Max]] {
+        for ops in [
+            [ReduceOp::Sum, ReduceOp::Mean],
+            [ReduceOp::Mean, ReduceOp::Max],
+        ] {
             let asked = pairs(&x)
                 .with(&y)
                 .formula("sum((x - y)^2)")
@@ -612,11 +619,11 @@ fn largest_differences_of_rows_that_are_not_finite_are_those_of_the_oracle() {
         for y in [None, Some(y)] {
             let asked = match &y {
                 Some(y) => pairs(&x).with(y),
-                None => pairs(&x).cells(Domain::Square),
+                None => pairs(&x).domain(Domain::Square),
             };
             let fold = FoldSpec::Reduce {
-                op: RowOp::Max,
-                along: Along::Row,
+                op: ReduceOp::Max,
+                axis: ReduceAxis::Row,
                 weights: None,
             };
             let asked = asked.formula("max(abs(x - y))").fold(FoldSpec::Matrix {});
@@ -661,8 +668,8 @@ fn sums_in_single_precision_do_not_depend_on_tiles() {
     let (x, y) = (single(&mut lcg, 150, 3), single(&mut lcg, 2100, 3));
     for formula in SUMMED {
         let fold = FoldSpec::Reduce {
-            op: RowOp::Sum,
-            along: Along::Row,
+            op: ReduceOp::Sum,
+            axis: ReduceAxis::Row,
             weights: None,
         };
         let asked = pairs(&x).with(&y).formula(formula).fold(fold);
@@ -736,8 +743,8 @@ fn reciprocal_roots_of_odd_numbers_are_those_of_the_oracle() {
             Table::f32(700, 1, items).unwrap(),
         );
         let fold = FoldSpec::Reduce {
-            op: RowOp::Sum,
-            along: Along::Row,
+            op: ReduceOp::Sum,
+            axis: ReduceAxis::Row,
             weights: None,
         };
         let formulas = [

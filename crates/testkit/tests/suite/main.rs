@@ -14,6 +14,7 @@ mod orders;
 mod partials;
 mod prune;
 mod ranges;
+mod renamed;
 mod screen;
 mod spellings;
 mod sums;

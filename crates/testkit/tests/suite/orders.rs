@@ -2,8 +2,8 @@
 
 use zipfold::internals::plan::Order;
 use zipfold::pairs;
-use zipfold_core::fold::rows::Along;
-use zipfold_core::fold::{Closed, RowOp};
+use zipfold_core::fold::rows::ReduceAxis;
+use zipfold_core::fold::{Closed, ReduceOp};
 use zipfold_core::problem::{AxisSpec, FoldSpec};
 use zipfold_core::{Data, Table, describe};
 use zipfold_testkit::Lcg;
@@ -23,13 +23,13 @@ fn every_order_gives_the_same_bits() {
     };
     let folds = [
         FoldSpec::Reduce {
-            op: RowOp::Sum,
-            along: Along::Row,
+            op: ReduceOp::Sum,
+            axis: ReduceAxis::Row,
             weights: None,
         },
         FoldSpec::Reduce {
-            op: RowOp::Sum,
-            along: Along::Column,
+            op: ReduceOp::Sum,
+            axis: ReduceAxis::Column,
             weights: None,
         },
         FoldSpec::Nearest {

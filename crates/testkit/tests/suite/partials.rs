@@ -18,34 +18,34 @@ x = { name = "x" }
 pair = { metric = "euclidean" }
 folds = [
   { kind = "reduce", op = "sum" },
-  { kind = "reduce", op = "sum", along = "column" },
-  { kind = "reduce", op = "mean", along = "all" },
+  { kind = "reduce", op = "sum", axis = "column" },
+  { kind = "reduce", op = "mean", axis = "all" },
   { kind = "reduce", op = "min" }, { kind = "reduce", op = "max" },
   { kind = "reduce", op = "argmin" }, { kind = "reduce", op = "argmax" },
   { kind = "reduce", op = "count" }, { kind = "reduce", op = "logsumexp" }, { kind = "reduce", op = "softmax" },
   { kind = "nearest", k = 5 }, { kind = "nearest", k = 3, largest = true },
   { kind = "histogram", axes = [{ bins = 20, range = [0.0, 10.0] }], mean = true, weights = "w" },
-  { kind = "select", predicate = "euclidean(x, y) < 2", value = "x[0] * y[0]" },
-  { kind = "select", predicate = "euclidean(x, y) < 0.3", join = "semi" },
-  { kind = "select", predicate = "euclidean(x, y) < 0.3", join = "anti" },
+  { kind = "join", where = "euclidean(x, y) < 2", value = "x[0] * y[0]" },
+  { kind = "join", where = "euclidean(x, y) < 0.3", join_kind = "semi" },
+  { kind = "join", where = "euclidean(x, y) < 0.3", join_kind = "anti" },
 ]
 "#;
 
-fn job(cells: Domain) -> (Problem, Job) {
+fn job(domain: Domain) -> (Problem, Job) {
     let mut lcg = Lcg::new(5);
     let n = 700;
     let x = Table::f64(n, 3, (0..n * 3).map(|_| lcg.between(0.0, 8.0)).collect()).unwrap();
     let w = Table::f64(n, 1, (0..n).map(|_| lcg.unit()).collect()).unwrap();
     let problem: Problem = toml::from_str(ALL).unwrap();
     let problem = Problem {
-        cells: Some(cells),
+        domain: Some(domain),
         precision: Some(Precision::F64),
         ..problem
     };
     let weigh = |f: &FoldSpec| match f {
         FoldSpec::Histogram { .. } => Some([w.clone(), w.clone()]),
         FoldSpec::Reduce {
-            op: zipfold_core::fold::RowOp::Softmax,
+            op: zipfold_core::fold::ReduceOp::Softmax,
             ..
         } => Some([w.clone(), w.clone()]),
         _ => None,
@@ -94,13 +94,13 @@ fn states(outputs: Vec<Output>) -> Vec<State> {
 
 #[test]
 fn merged_shares_have_the_bits_of_the_whole() {
-    for cells in [
+    for domain in [
         Domain::Square,
         Domain::Diagonal,
         Domain::Triangle,
         Domain::Ordered,
     ] {
-        let (problem, job) = job(cells);
+        let (problem, job) = job(domain);
         let whole = share(&problem, &job, None);
         for parts in [1, 2, 3, 7] {
             let mut merged: Vec<State> = job
@@ -124,7 +124,7 @@ fn merged_shares_have_the_bits_of_the_whole() {
                 let odd = difference(&of_state(fold, got), &of_output(fold, wanted), same);
                 assert!(
                     odd.is_none(),
-                    "{cells:?} fold {at} of {parts} parts: {}",
+                    "{domain:?} fold {at} of {parts} parts: {}",
                     odd.unwrap_or_default()
                 );
             }
@@ -249,7 +249,7 @@ fn partials_of_any_content_merge_or_are_refused() {
         let weighed = matches!(fold, FoldSpec::Histogram { .. });
         let problem = Problem {
             folds: vec![fold],
-            cells: Some(Domain::Square),
+            domain: Some(Domain::Square),
             ..toml::from_str(ALL).unwrap()
         };
         let data = Data {

@@ -20,16 +20,16 @@ const FOLDS: [&str; 12] = [
     r#"{ kind = "histogram", axes = [{ bins = 4, range = [0.5, 30.0] }], mean = true, closed = "half-open" }"#,
     r#"{ kind = "histogram", axes = [{ bins = 9, range = [0.0, 3.0] }], weights = "w" }"#,
     r#"{ kind = "histogram", axes = [{ bins = 5, range = [0.0, 3.0] }, { value = "abs(x[0] - y[0])", edges = [0.1, 0.5, 4.0] }] }"#,
-    r#"{ kind = "select", predicate = "sum(abs(x - y)) < 0.7" }"#,
-    r#"{ kind = "select", predicate = "max(abs(x - y)) < 1 or x[0] * y[0] > 14", value = "x[0] + y[0]" }"#,
-    r#"{ kind = "select", predicate = "euclidean(x, y) < 0.2", join = "semi" }"#,
-    r#"{ kind = "select", predicate = "euclidean(x, y) < 0.2", join = "anti" }"#,
+    r#"{ kind = "join", where = "sum(abs(x - y)) < 0.7" }"#,
+    r#"{ kind = "join", where = "max(abs(x - y)) < 1 or x[0] * y[0] > 14", value = "x[0] + y[0]" }"#,
+    r#"{ kind = "join", where = "euclidean(x, y) < 0.2", join_kind = "semi" }"#,
+    r#"{ kind = "join", where = "euclidean(x, y) < 0.2", join_kind = "anti" }"#,
     r#"{ kind = "reduce", op = "argmin" }"#,
-    r#"{ kind = "reduce", op = "max", along = "all" }"#,
+    r#"{ kind = "reduce", op = "max", axis = "all" }"#,
 ];
 const MORE: [&str; 3] = [
     r#"{ kind = "reduce", op = "min" }"#,
-    r#"{ kind = "reduce", op = "argmax", along = "all" }"#,
+    r#"{ kind = "reduce", op = "argmax", axis = "all" }"#,
     r#"{ kind = "reduce", op = "count" }"#,
 ];
 
@@ -202,24 +202,24 @@ fn every_fold_in_every_space() {
     ];
     let mut sum = [0, 0];
     for fold in FOLDS.iter().chain(&MORE) {
-        for cells in spaces {
+        for domain in spaces {
             for kind in [0, 1, 2, 6] {
                 let mut problem = problem(fold, if kind == 2 { "cityblock" } else { "euclidean" });
-                problem.cells = cells;
+                problem.domain = domain;
                 problem.nan = [NanPolicy::Skip, NanPolicy::Propagate][lcg.below(2)];
-                problem.cell = (lcg.below(3) == 0 && kind != 2).then(|| vec![3.0, 2.5]);
-                problem.near = (lcg.below(3) == 0).then_some(0.8);
+                problem.periodic_box = (lcg.below(3) == 0 && kind != 2).then(|| vec![3.0, 2.5]);
+                problem.cutoff = (lcg.below(3) == 0).then_some(0.8);
                 let (n, m) = (400 + lcg.below(300), 300);
                 let x = table(&mut lcg, kind, n, 2);
-                let y = cells.is_none().then(|| table(&mut lcg, kind, m, 2));
-                let m = if cells.is_none() { m } else { n };
+                let y = domain.is_none().then(|| table(&mut lcg, kind, m, 2));
+                let m = if domain.is_none() { m } else { n };
                 let weights = weights(&problem, n, m);
                 let Ok(job) = describe(&problem, Data { x, y, weights }) else {
                     continue;
                 };
                 let what = format!(
-                    "{cells:?} kind {kind} box {:?} near {:?} {fold}",
-                    problem.cell, problem.near
+                    "{domain:?} kind {kind} box {:?} cutoff {:?} {fold}",
+                    problem.periodic_box, problem.cutoff
                 );
                 let [left_out, all] = check(&problem, &job, &what);
                 sum = [sum[0] + left_out, sum[1] + all];
@@ -263,8 +263,8 @@ fn strange_rows_and_small_inputs() {
 #[test]
 fn several_folds_in_one_walk() {
     let mut lcg = Lcg::new(71);
-    for cells in [Domain::Square, Domain::Ordered, Domain::Triangle] {
-        let half = cells == Domain::Triangle;
+    for domain in [Domain::Square, Domain::Ordered, Domain::Triangle] {
+        let half = domain == Domain::Triangle;
         let folds = if half {
             [&FOLDS[2..4], &FOLDS[6..8]].concat()
         } else {
@@ -272,7 +272,7 @@ fn several_folds_in_one_walk() {
         };
         for kind in [0, 1, 6] {
             let mut problem = problem(&folds.join(","), "euclidean");
-            problem.cells = Some(cells);
+            problem.domain = Some(domain);
             problem.nan = NanPolicy::Skip;
             let x = table(&mut lcg, kind, 500, 3);
             let weights = weights(&problem, 500, 500);
@@ -285,22 +285,22 @@ fn several_folds_in_one_walk() {
                 },
             )
             .unwrap();
-            check(&problem, &job, &format!("{cells:?} kind {kind}"));
+            check(&problem, &job, &format!("{domain:?} kind {kind}"));
         }
     }
 }
 
 #[test]
-fn oblique_boxes() {
+fn triclinic_boxes() {
     let mut lcg = Lcg::new(73);
     for fold in &FOLDS[..7] {
-        for cell in [
+        for periodic_box in [
             vec![3.0, 4.0, 5.0, 70.0, 80.0, 100.0],
             vec![2.0, 2.0, 6.0, 60.0, 60.0, 60.0],
         ] {
             for kind in [0, 1] {
                 let mut problem = problem(fold, "euclidean");
-                problem.cell = Some(cell.clone());
+                problem.periodic_box = Some(periodic_box.clone());
                 let x = table(&mut lcg, kind, 500, 3);
                 let weights = weights(&problem, 500, 500);
                 let job = describe(
@@ -312,7 +312,11 @@ fn oblique_boxes() {
                     },
                 )
                 .unwrap();
-                check(&problem, &job, &format!("box {cell:?} kind {kind} {fold}"));
+                check(
+                    &problem,
+                    &job,
+                    &format!("box {periodic_box:?} kind {kind} {fold}"),
+                );
             }
         }
     }
@@ -338,7 +342,7 @@ fn inequality_joins() {
             let y = table(&mut lcg, kind, 500, 3)
                 .with_names(names(&["price", "id", "time"]))
                 .unwrap();
-            let fold = format!(r#"{{ kind = "select", predicate = "{text}" }}"#);
+            let fold = format!(r#"{{ kind = "join", where = "{text}" }}"#);
             let mut problem = problem(&fold, "euclidean");
             problem.pair.metric = None;
             let job = describe(
@@ -372,8 +376,8 @@ fn meshes_of_columns() {
         let (dim, kind) = (1 + at % 4, [0, 1, 2, 4, 5, 0][at % 6]);
         let mut problem = problem(fold, "euclidean");
         let second = lcg.below(3) == 0;
-        problem.cells = (!second).then(|| [Domain::Triangle, Domain::Square][lcg.below(2)]);
-        problem.cell = (lcg.below(2) == 0).then(|| [4.0, 2.5, 1.3, 0.9][..dim].to_vec());
+        problem.domain = (!second).then(|| [Domain::Triangle, Domain::Square][lcg.below(2)]);
+        problem.periodic_box = (lcg.below(2) == 0).then(|| [4.0, 2.5, 1.3, 0.9][..dim].to_vec());
         let n = 600 + lcg.below(300);
         let x = table(&mut lcg, kind, n, dim);
         let y = second.then(|| table(&mut lcg, kind, 500, dim));
@@ -386,7 +390,7 @@ fn meshes_of_columns() {
         };
         let what = format!(
             "{:?} kind {kind} dim {dim} box {:?} {fold}",
-            problem.cells, problem.cell
+            problem.domain, problem.periodic_box
         );
         let [left_out, all] = check(&problem, &job, &what);
         sum = [sum[0] + left_out, sum[1] + all];
@@ -472,21 +476,21 @@ fn row_question(lcg: &mut Lcg, turn: usize) -> Option<(Problem, Job, String)> {
         Some(Domain::Diagonal),
     ];
     let (op, formula) = (OPS[turn % OPS.len()], FORMULAS[lcg.below(FORMULAS.len())]);
-    let along = ["row", "all", "row"][lcg.below(3)];
+    let axis = ["row", "all", "row"][lcg.below(3)];
     let dim = 1 + lcg.below(4);
     let mut problem = problem(
-        &format!(r#"{{ kind = "reduce", op = "{op}", along = "{along}" }}"#),
+        &format!(r#"{{ kind = "reduce", op = "{op}", axis = "{axis}" }}"#),
         "euclidean",
     );
     problem.pair.metric = None;
     problem.pair.formula = Some(formula.into());
-    problem.cells = SPACES[lcg.below(SPACES.len())];
+    problem.domain = SPACES[lcg.below(SPACES.len())];
     problem.nan = [NanPolicy::Skip, NanPolicy::Propagate, NanPolicy::Error][lcg.below(3)];
-    problem.near = Some([0.05, 0.3, 0.8, 1.7, 5.0, 1e-200, 1e200][lcg.below(7)]);
-    let oblique = vec![3.0, 4.0, 5.0, 70.0, 80.0, 100.0];
-    problem.cell = match lcg.below(3) {
+    problem.cutoff = Some([0.05, 0.3, 0.8, 1.7, 5.0, 1e-200, 1e200][lcg.below(7)]);
+    let triclinic = vec![3.0, 4.0, 5.0, 70.0, 80.0, 100.0];
+    problem.periodic_box = match lcg.below(3) {
         0 => (dim < 4).then(|| [3.0, 2.5, 7.0][..dim].to_vec()),
-        1 => (dim == 3).then_some(oblique),
+        1 => (dim == 3).then_some(triclinic),
         _ => None,
     };
     let kind = [0, 1, 2, 3, 4, 5, 6, 0, 1, 2][lcg.below(10)];
@@ -500,7 +504,7 @@ fn row_question(lcg: &mut Lcg, turn: usize) -> Option<(Problem, Job, String)> {
     };
     let (n, m) = (rows(), rows());
     let x = table(lcg, kind, n, dim);
-    let y = problem.cells.is_none().then(|| table(lcg, kind, m, dim));
+    let y = problem.domain.is_none().then(|| table(lcg, kind, m, dim));
     let others = if y.is_some() { m } else { n };
     let weighs = matches!(op, "sum" | "mean" | "logsumexp" | "softmax")
         && (op == "softmax" || lcg.below(2) == 0);
@@ -528,8 +532,8 @@ fn row_question(lcg: &mut Lcg, turn: usize) -> Option<(Problem, Job, String)> {
     let job = describe(&problem, data).ok()?;
     zipfold::internals::plan::prune::mode(&job)?;
     let what = format!(
-        "turn {turn} {op} {along} {formula} {:?} {n} x {others} kind {kind} near {:?} box {:?} {:?}",
-        problem.cells, problem.near, problem.cell, problem.nan
+        "turn {turn} {op} {axis} {formula} {:?} {n} x {others} kind {kind} cutoff {:?} box {:?} {:?}",
+        problem.domain, problem.cutoff, problem.periodic_box, problem.nan
     );
     Some((problem, job, what))
 }
@@ -560,11 +564,11 @@ fn folds_by_row_within_a_cut_off() {
             .unwrap_err();
             continue;
         }
-        let [skipped, cells] = check(&problem, &job, &what);
+        let [skipped, pairs] = check(&problem, &job, &what);
         if turn % 5 == 0 {
             shares(&problem, &job, &what);
         }
-        (left, all) = (left + skipped, all + cells);
+        (left, all) = (left + skipped, all + pairs);
     }
     assert!(left * 3 > all && all > 3_000_000, "{left} of {all}");
 }
@@ -575,7 +579,7 @@ fn several_folds_by_row_within_a_cut_off() {
     let mut lcg = Lcg::new(97);
     let folds = ["sum", "mean", "count", "logsumexp", "argmax"]
         .map(|op| format!(r#"{{ kind = "reduce", op = "{op}" }}"#));
-    for (turn, cells) in [
+    for (turn, domain) in [
         Domain::Square,
         Domain::Ordered,
         Domain::Triangle,
@@ -587,8 +591,8 @@ fn several_folds_by_row_within_a_cut_off() {
     .enumerate()
     {
         let mut problem = problem(&folds.join(","), "euclidean");
-        (problem.cells, problem.near) = (Some(cells), Some(0.4));
-        problem.cell = (turn % 3 == 0).then(|| vec![4.0, 4.0, 4.0]);
+        (problem.domain, problem.cutoff) = (Some(domain), Some(0.4));
+        problem.periodic_box = (turn % 3 == 0).then(|| vec![4.0, 4.0, 4.0]);
         let x = table(&mut lcg, turn % 3, 700, 3);
         let job = describe(
             &problem,
@@ -599,7 +603,7 @@ fn several_folds_by_row_within_a_cut_off() {
             },
         )
         .unwrap();
-        check(&problem, &job, &format!("{cells:?} {turn}"));
+        check(&problem, &job, &format!("{domain:?} {turn}"));
     }
 }
 
@@ -637,10 +641,10 @@ fn grids_of_histograms() {
         ][lcg.below(4)];
         let fold = format!(r#"{{ kind = "histogram", axes = {axes}{rest} }}"#);
         let mut problem = problem(&fold, "euclidean");
-        problem.cells = spaces[lcg.below(spaces.len())];
+        problem.domain = spaces[lcg.below(spaces.len())];
         problem.nan = [NanPolicy::Skip, NanPolicy::Propagate][lcg.below(2)];
-        problem.near = (lcg.below(4) == 0).then_some(0.5);
-        problem.cell = match lcg.below(3) {
+        problem.cutoff = (lcg.below(4) == 0).then_some(0.5);
+        problem.periodic_box = match lcg.below(3) {
             0 => Some(vec![3.0, 2.5, 7.0]),
             1 => Some(vec![3.0, 4.0, 5.0, 70.0, 80.0, 100.0]),
             _ => None,
@@ -649,10 +653,10 @@ fn grids_of_histograms() {
         let n = [0, 1, 2, 200 + lcg.below(300), 300 + lcg.below(300)][lcg.below(5)];
         let x = table(&mut lcg, kind, n, 3);
         let y = problem
-            .cells
+            .domain
             .is_none()
             .then(|| table(&mut lcg, kind, 280, 3));
-        let m = if problem.cells.is_none() { 280 } else { n };
+        let m = if problem.domain.is_none() { 280 } else { n };
         let weights = weights(&problem, n, m);
         let Ok(job) = describe(&problem, Data { x, y, weights }) else {
             continue;
@@ -661,8 +665,8 @@ fn grids_of_histograms() {
             continue;
         }
         let what = format!(
-            "turn {turn} {:?} kind {kind} {n} x {m} near {:?} box {:?} {fold}",
-            problem.cells, problem.near, problem.cell
+            "turn {turn} {:?} kind {kind} {n} x {m} cutoff {:?} box {:?} {fold}",
+            problem.domain, problem.cutoff, problem.periodic_box
         );
         let [left_out, all] = check(&problem, &job, &what);
         sum = [sum[0] + left_out, sum[1] + all];
@@ -766,17 +770,17 @@ fn sums_of_formulas_that_vanish() {
     for turn in 0..160 {
         let formula = formulas[turn % formulas.len()];
         let op = ["sum", "mean"][lcg.below(2)];
-        let along = ["row", "all"][lcg.below(2)];
+        let axis = ["row", "all"][lcg.below(2)];
         let dim = 2 + lcg.below(2);
         let mut problem = problem(
-            &format!(r#"{{ kind = "reduce", op = "{op}", along = "{along}" }}"#),
+            &format!(r#"{{ kind = "reduce", op = "{op}", axis = "{axis}" }}"#),
             "euclidean",
         );
         problem.pair.metric = None;
         problem.pair.formula = Some(formula.into());
-        problem.cells = spaces[lcg.below(spaces.len())];
+        problem.domain = spaces[lcg.below(spaces.len())];
         problem.nan = [NanPolicy::Skip, NanPolicy::Propagate][lcg.below(2)];
-        problem.cell = match lcg.below(3) {
+        problem.periodic_box = match lcg.below(3) {
             0 => Some([3.0, 2.5, 7.0][..dim].to_vec()),
             1 => (dim == 3).then(|| vec![3.0, 4.0, 5.0, 70.0, 80.0, 100.0]),
             _ => None,
@@ -785,7 +789,7 @@ fn sums_of_formulas_that_vanish() {
         let kind = [0, 1, 2, 3, 6][lcg.below(5)];
         let x = table(&mut lcg, kind, n, dim);
         let y = problem
-            .cells
+            .domain
             .is_none()
             .then(|| table(&mut lcg, kind, m, dim));
         let others = if y.is_some() { m } else { n };
@@ -810,11 +814,11 @@ fn sums_of_formulas_that_vanish() {
         }
         grids += 1;
         let what = format!(
-            "turn {turn} {op} {along} {formula} {:?} {n} kind {kind} {:?}",
-            problem.cells, problem.cell
+            "turn {turn} {op} {axis} {formula} {:?} {n} kind {kind} {:?}",
+            problem.domain, problem.periodic_box
         );
-        let [skipped, cells] = check(&problem, &job, &what);
-        (left, all) = (left + skipped, all + cells);
+        let [skipped, pairs] = check(&problem, &job, &what);
+        (left, all) = (left + skipped, all + pairs);
     }
     assert!(
         grids > 60 && left * 3 > all,

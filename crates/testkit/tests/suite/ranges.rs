@@ -52,16 +52,16 @@ fn problem(pair: &str, axis: &str, half_open: bool) -> Problem {
     .unwrap()
 }
 
-/// The values of all cells of a job, by the oracle.
+/// The values of all pairs of a job, by the oracle.
 fn values(problem: &Problem, data: &Data, space: &zipfold_core::Space) -> Vec<f64> {
-    let cells = if data.y.is_some() {
+    let domain = if data.y.is_some() {
         Domain::Cross
     } else {
         Domain::Square
     };
     let all = Problem {
         folds: vec![FoldSpec::Matrix {}],
-        cells: Some(cells),
+        domain: Some(domain),
         nan: NanPolicy::Propagate,
         ..problem.clone()
     };
@@ -231,7 +231,7 @@ fn no_pair_is_outside_its_own_range_and_bins_are_those_of_numpy() {
             problem.y = Some(problem.x.clone());
         }
         if formula && pair.contains("x - y") && lcg.below(2) == 0 {
-            problem.cell = Some(vec![1.7; d]).filter(|_| d <= 4);
+            problem.periodic_box = Some(vec![1.7; d]).filter(|_| d <= 4);
         }
         let data = Data {
             x,
@@ -240,7 +240,7 @@ fn no_pair_is_outside_its_own_range_and_bins_are_those_of_numpy() {
         };
         let what = format!(
             "round {round}: {pair} {n} × {d} f32 {single} cross {cross} bins {bins} {:?}",
-            problem.cell
+            problem.periodic_box
         );
         // Metrics that need options are not asked.
         let mut probe = problem.clone();
@@ -324,17 +324,17 @@ fn ranges_of_many_points_take_few_pairs() {
         ("formula = \"abs(x[0] - y[0])\"", None),
         ("metric = \"sqeuclidean\"", Some(vec![1.0, 2.0, 1.5])),
     ];
-    for (pair, cell) in pairs {
+    for (pair, periodic_box) in pairs {
         let problem = Problem {
-            cell,
+            periodic_box,
             ..problem(pair, "{ bins = 300 }", false)
         };
         let found = ranges::find(&problem, &data, &plain(isas()[0], 2, 0).options())
             .unwrap()
             .found
             .unwrap();
-        assert_eq!(found.cells, n as u64 * (n as u64 - 1) / 2);
-        let share = found.evaluated as f64 / found.cells as f64;
+        assert_eq!(found.pairs, n as u64 * (n as u64 - 1) / 2);
+        let share = found.evaluated as f64 / found.pairs as f64;
         assert!(share < 0.05, "{pair}: {share}");
     }
 }

@@ -2,8 +2,8 @@
 //! on those that are made to mislead single precision.
 
 use zipfold::pairs;
-use zipfold_core::fold::rows::Along;
-use zipfold_core::fold::{RowOp, SelectKind};
+use zipfold_core::fold::rows::ReduceAxis;
+use zipfold_core::fold::{JoinKind, ReduceOp};
 use zipfold_core::problem::{FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Data, Domain, Job, Table, describe, oracle};
 use zipfold_testkit::Lcg;
@@ -30,18 +30,18 @@ fn rows(lcg: &mut Lcg, n: usize, d: usize, kind: usize) -> Table {
     Table::f32(n, d, items.collect()).unwrap()
 }
 
-fn select(predicate: &str, value: Option<&str>, join: SelectKind) -> FoldSpec {
-    FoldSpec::Select {
+fn join(predicate: &str, value: Option<&str>, kind: JoinKind) -> FoldSpec {
+    FoldSpec::Join {
         predicate: predicate.into(),
         value: value.map(Into::into),
-        join,
+        kind,
     }
 }
 
-fn reduce(op: RowOp) -> FoldSpec {
+fn reduce(op: ReduceOp) -> FoldSpec {
     FoldSpec::Reduce {
         op,
-        along: Along::Row,
+        axis: ReduceAxis::Row,
         weights: None,
     }
 }
@@ -99,17 +99,17 @@ fn within(x: &Table, value: &str, folds: &[FoldSpec], what: &str) -> usize {
     let checked = folds.iter().filter(|fold| {
         let inner = matches!(
             fold,
-            FoldSpec::Select {
-                join: SelectKind::Inner,
+            FoldSpec::Join {
+                kind: JoinKind::Inner,
                 ..
             }
         );
-        let cells = if inner {
+        let domain = if inner {
             Domain::Triangle
         } else {
             Domain::Ordered
         };
-        let question = pairs(x).formula(value).cells(cells).fold((*fold).clone());
+        let question = pairs(x).formula(value).domain(domain).fold((*fold).clone());
         check(
             question.problem(),
             &data,
@@ -150,14 +150,17 @@ fn screened_answers_are_those_of_the_oracle() {
                 k: 1 + lcg.below(2),
                 largest: Some(round % 3 == 0),
             },
-            reduce([RowOp::Min, RowOp::Argmin, RowOp::Max, RowOp::Argmax][round % 4]),
-            select(&format!("{value} < {limit}"), None, SelectKind::Inner),
-            select(
-                &format!("{value} <= {limit}"),
-                Some(value),
-                SelectKind::Inner,
+            reduce(
+                [
+                    ReduceOp::Min,
+                    ReduceOp::Argmin,
+                    ReduceOp::Max,
+                    ReduceOp::Argmax,
+                ][round % 4],
             ),
-            select(&format!("{value} > {limit}"), None, SelectKind::Anti),
+            join(&format!("{value} < {limit}"), None, JoinKind::Inner),
+            join(&format!("{value} <= {limit}"), Some(value), JoinKind::Inner),
+            join(&format!("{value} > {limit}"), None, JoinKind::Anti),
         ];
         let what = format!("round {round} {n}×{m} d={d}");
         screened += across(&x, &y, value, &folds, &what) + within(&y, value, &folds, &what);
@@ -176,7 +179,7 @@ fn rows_with_nan_are_not_screened_but_answered() {
     let x = Table::f32(400, 32, items).unwrap();
     let question = pairs(&x)
         .metric("euclidean")
-        .cells(Domain::Ordered)
+        .domain(Domain::Ordered)
         .fold(FoldSpec::Nearest {
             k: 1,
             largest: Some(false),
@@ -266,20 +269,12 @@ fn check_angles(value: &str, zeros: bool) {
                 k: 1,
                 largest: Some(kind % 3 != 0),
             },
-            reduce([RowOp::Min, RowOp::Max][kind % 2]),
-            reduce([RowOp::Argmin, RowOp::Argmax][kind % 2]),
-            select(&format!("{value} < {limit}"), None, SelectKind::Inner),
-            select(
-                &format!("{value} <= {limit}"),
-                Some(value),
-                SelectKind::Inner,
-            ),
-            select(
-                &format!("{value} > {limit}"),
-                Some(value),
-                SelectKind::Inner,
-            ),
-            select(&format!("{value} >= {limit}"), None, SelectKind::Anti),
+            reduce([ReduceOp::Min, ReduceOp::Max][kind % 2]),
+            reduce([ReduceOp::Argmin, ReduceOp::Argmax][kind % 2]),
+            join(&format!("{value} < {limit}"), None, JoinKind::Inner),
+            join(&format!("{value} <= {limit}"), Some(value), JoinKind::Inner),
+            join(&format!("{value} > {limit}"), Some(value), JoinKind::Inner),
+            join(&format!("{value} >= {limit}"), None, JoinKind::Anti),
         ];
         let what = format!("{value}, kind {kind}, {n}×{m} d={d}");
         screened += across(&x, &y, value, &folds, &what) + within(&y, value, &folds, &what);
@@ -322,9 +317,9 @@ fn branches_that_are_apart_are_answered() {
         let mut folds: Vec<FoldSpec> = limits
             .iter()
             .flat_map(|limit| ["<", ">="].map(|op| format!("{value} {op} {limit}")))
-            .map(|predicate| select(&predicate, Some(&value), SelectKind::Inner))
+            .map(|predicate| join(&predicate, Some(&value), JoinKind::Inner))
             .collect();
-        folds.extend([RowOp::Argmin, RowOp::Argmax].map(reduce));
+        folds.extend([ReduceOp::Argmin, ReduceOp::Argmax].map(reduce));
         folds.push(FoldSpec::Nearest {
             k: 1,
             largest: Some(false),

@@ -2,8 +2,8 @@
 //! is kept of the values, in a box or not, within a cut-off, with nulls.
 
 use zipfold::pairs;
-use zipfold_core::fold::rows::Along;
-use zipfold_core::fold::{Closed, RowOp, SelectKind};
+use zipfold_core::fold::rows::ReduceAxis;
+use zipfold_core::fold::{Closed, JoinKind, ReduceOp};
 use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Data, Domain, Precision, Table, describe, oracle};
 use zipfold_testkit::Lcg;
@@ -141,16 +141,16 @@ fn folds(predicate: &str) -> Vec<FoldSpec> {
         range: Some([-3.0, 9.0]),
         ..Default::default()
     };
-    let reduce = |op, along| FoldSpec::Reduce {
+    let reduce = |op, axis| FoldSpec::Reduce {
         op,
-        along,
+        axis,
         weights: None,
     };
     vec![
         FoldSpec::Matrix {},
-        reduce(RowOp::Sum, Along::Row),
-        reduce(RowOp::Min, Along::Column),
-        reduce(RowOp::Count, Along::All),
+        reduce(ReduceOp::Sum, ReduceAxis::Row),
+        reduce(ReduceOp::Min, ReduceAxis::Column),
+        reduce(ReduceOp::Count, ReduceAxis::All),
         FoldSpec::Nearest {
             k: 3,
             largest: Some(false),
@@ -161,15 +161,15 @@ fn folds(predicate: &str) -> Vec<FoldSpec> {
             weights: None,
             mean: true,
         },
-        FoldSpec::Select {
+        FoldSpec::Join {
             predicate: predicate.into(),
             value: None,
-            join: SelectKind::Inner,
+            kind: JoinKind::Inner,
         },
-        FoldSpec::Select {
+        FoldSpec::Join {
             predicate: predicate.into(),
             value: None,
-            join: SelectKind::Anti,
+            kind: JoinKind::Anti,
         },
     ]
 }
@@ -183,7 +183,7 @@ fn alike(a: f64, b: f64) -> bool {
 fn spellings_have_one_answer() {
     let mut lcg = Lcg::new(2_026);
     for round in 0..400 {
-        let (nulls, boxed, near) = (round % 3 == 0, round % 2 == 0, round % 5 == 0);
+        let (nulls, boxed, cutoff) = (round % 3 == 0, round % 2 == 0, round % 5 == 0);
         let (x, y) = (rows(&mut lcg, 9, nulls), rows(&mut lcg, 14, nulls));
         let (value, condition) = (
             scalar(&mut lcg, 1 + round % 3),
@@ -202,8 +202,8 @@ fn spellings_have_one_answer() {
                 } else {
                     NanPolicy::Error
                 };
-                problem.near = (near || boxed).then_some(2.5);
-                problem.cell = boxed.then(|| vec![4.0, 5.0, 6.0]);
+                problem.cutoff = (cutoff || boxed).then_some(2.5);
+                problem.periodic_box = boxed.then(|| vec![4.0, 5.0, 6.0]);
                 problem.precision = Some(Precision::F64);
                 let data = Data {
                     x: x.clone(),
@@ -248,7 +248,7 @@ fn in_a_box_every_difference_crosses_the_walls() {
     let of = |text: &str| {
         let asked = pairs(&x)
             .formula(text)
-            .cells(Domain::Square)
+            .domain(Domain::Square)
             .periodic(&[10.0, 10.0])
             .fold(FoldSpec::Matrix {});
         matrix(asked.problem(), &x)
@@ -358,10 +358,10 @@ fn nulls_match_nothing() {
     ];
     for (text, logic) in cases {
         for policy in [NanPolicy::Propagate, NanPolicy::Skip] {
-            let spec = FoldSpec::Select {
+            let spec = FoldSpec::Join {
                 predicate: text.into(),
                 value: None,
-                join: SelectKind::Inner,
+                kind: JoinKind::Inner,
             };
             let asked = pairs(&x).with(&y).fold(spec);
             let problem = Problem {
@@ -399,10 +399,10 @@ fn text_is_compared_and_nothing_else() {
         table(vec![1.0, 5.0, 2.0, 7.0]),
     );
     let ask = |text: &str| {
-        let spec = FoldSpec::Select {
+        let spec = FoldSpec::Join {
             predicate: text.into(),
             value: None,
-            join: SelectKind::Inner,
+            kind: JoinKind::Inner,
         };
         let asked = pairs(&x).with(&y).fold(spec);
         let data = Data {
@@ -462,10 +462,10 @@ fn metrics_that_prepare_tables_are_the_same_in_formulas() {
         nan: NanPolicy::Propagate,
         ..problem.clone()
     };
-    let select = |text: String| FoldSpec::Select {
+    let join = |text: String| FoldSpec::Join {
         predicate: text,
         value: None,
-        join: SelectKind::Inner,
+        kind: JoinKind::Inner,
     };
     for (metric, limit) in [
         ("spearman", 0.5),
@@ -489,9 +489,9 @@ fn metrics_that_prepare_tables_are_the_same_in_formulas() {
             let asked = one()
                 .formula(&format!("{call} * 2"))
                 .fold(FoldSpec::Matrix {})
-                .fold(select(condition));
+                .fold(join(condition));
             let mut problem = propagate(asked.problem());
-            problem.cells = other.is_none().then_some(zipfold_core::Domain::Square);
+            problem.domain = other.is_none().then_some(zipfold_core::Domain::Square);
             let got = everywhere(&problem, &data(2)).unwrap();
             let doubled: Vec<u64> = wanted.iter().map(|v| (v * 2.0).to_bits()).collect();
             assert_eq!(
@@ -600,16 +600,16 @@ fn ones_are_counted_in_whole_numbers_alone() {
         Table::f64(rows, 1, values.clone()).unwrap(),
         Table::f64(2, 1, vec![0.0, 1.0]).unwrap(),
     );
-    let select = FoldSpec::Select {
+    let join = FoldSpec::Join {
         predicate: "popcount(x[0] * y[0]) > 3".into(),
         value: None,
-        join: SelectKind::Inner,
+        kind: JoinKind::Inner,
     };
     let asked = pairs(&x)
         .with(&y)
         .formula("popcount(x[0] * y[0])")
         .fold(FoldSpec::Matrix {})
-        .fold(select);
+        .fold(join);
     let problem = Problem {
         nan: NanPolicy::Propagate,
         ..asked.problem().clone()
@@ -643,10 +643,10 @@ fn error_and_gamma_functions_are_those_of_the_reference() {
         Table::f64(300, 1, values.clone()).unwrap(),
         Table::f64(2, 1, vec![0.0, 1.5]).unwrap(),
     );
-    let select = |text: &str| FoldSpec::Select {
+    let join = |text: &str| FoldSpec::Join {
         predicate: text.into(),
         value: None,
-        join: SelectKind::Inner,
+        kind: JoinKind::Inner,
     };
     type One = (&'static str, fn(f64) -> f64);
     let of: [One; 4] = [
@@ -660,7 +660,7 @@ fn error_and_gamma_functions_are_those_of_the_reference() {
             .with(&y)
             .formula(text)
             .fold(FoldSpec::Matrix {})
-            .fold(select(&format!("{text} > 0.25")));
+            .fold(join(&format!("{text} > 0.25")));
         let data = Data {
             x: x.clone(),
             y: Some(y.clone()),

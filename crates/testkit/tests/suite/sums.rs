@@ -3,24 +3,24 @@
 //! threads, the tiles and the family.
 
 use zipfold::pairs;
-use zipfold_core::fold::RowOp;
-use zipfold_core::fold::rows::Along;
+use zipfold_core::fold::ReduceOp;
+use zipfold_core::fold::rows::ReduceAxis;
 use zipfold_core::problem::{FoldSpec, Input, NanPolicy, Problem};
 use zipfold_core::{Data, Domain, Job, Precision, Table, describe, oracle};
 use zipfold_testkit::Lcg;
 use zipfold_testkit::compare::{close, difference, same};
 use zipfold_testkit::runner::{Variant, chosen, isas, numbers, on_engine, plain};
 
-const OPS: [RowOp; 9] = [
-    RowOp::Sum,
-    RowOp::Mean,
-    RowOp::Logsumexp,
-    RowOp::Softmax,
-    RowOp::Min,
-    RowOp::Max,
-    RowOp::Argmin,
-    RowOp::Argmax,
-    RowOp::Count,
+const OPS: [ReduceOp; 9] = [
+    ReduceOp::Sum,
+    ReduceOp::Mean,
+    ReduceOp::Logsumexp,
+    ReduceOp::Softmax,
+    ReduceOp::Min,
+    ReduceOp::Max,
+    ReduceOp::Argmin,
+    ReduceOp::Argmax,
+    ReduceOp::Count,
 ];
 
 /// A cheap value, one that is dear, one that decides, one of several numbers, one that is not
@@ -43,16 +43,18 @@ fn table(lcg: &mut Lcg, n: usize, d: usize, odd: bool) -> Table {
 }
 
 /// Columns of weights that a fold may take: none, one, or several.
-fn wide(lcg: &mut Lcg, op: RowOp, vector: bool) -> usize {
+fn wide(lcg: &mut Lcg, op: ReduceOp, vector: bool) -> usize {
     match op {
-        RowOp::Sum | RowOp::Mean | RowOp::Softmax if !vector => [0, 1, 3, 20][lcg.below(4)],
-        RowOp::Sum | RowOp::Mean => lcg.below(2),
-        RowOp::Logsumexp => lcg.below(2),
+        ReduceOp::Sum | ReduceOp::Mean | ReduceOp::Softmax if !vector => {
+            [0, 1, 3, 20][lcg.below(4)]
+        }
+        ReduceOp::Sum | ReduceOp::Mean => lcg.below(2),
+        ReduceOp::Logsumexp => lcg.below(2),
         _ => 0,
     }
 }
 
-fn asked(lcg: &mut Lcg, op: RowOp, value: &str, precision: Precision) -> Option<(Problem, Job)> {
+fn asked(lcg: &mut Lcg, op: ReduceOp, value: &str, precision: Precision) -> Option<(Problem, Job)> {
     let (d, n, odd) = (
         1 + lcg.below(3),
         [1, 7, 130, 300][lcg.below(4)],
@@ -64,24 +66,29 @@ fn asked(lcg: &mut Lcg, op: RowOp, value: &str, precision: Precision) -> Option<
         d
     };
     let x = table(lcg, n, d, odd);
-    let cells = [
+    let domain = [
         None,
         Some(Domain::Triangle),
         Some(Domain::Diagonal),
         Some(Domain::Ordered),
         Some(Domain::Square),
     ];
-    let (y, cells) = match lcg.below(3) {
+    let (y, domain) = match lcg.below(3) {
         0 => {
             let m = [5, 128, 270][lcg.below(3)];
             (Some(table(lcg, m, d, odd)), None)
         }
-        _ => (None, cells[lcg.below(5)]),
+        _ => (None, domain[lcg.below(5)]),
     };
-    let along = [Along::Row, Along::Row, Along::Column, Along::All][lcg.below(4)];
+    let axis = [
+        ReduceAxis::Row,
+        ReduceAxis::Row,
+        ReduceAxis::Column,
+        ReduceAxis::All,
+    ][lcg.below(4)];
     let vector = matches!(value, "abs(x - y)" | "(x - y) / (sum((x - y)^2) + 0.1)");
     let columns = wide(lcg, op, vector && d > 1);
-    let rows = if along == Along::Column {
+    let rows = if axis == ReduceAxis::Column {
         n
     } else {
         y.as_ref().map_or(n, Table::rows)
@@ -100,7 +107,7 @@ fn asked(lcg: &mut Lcg, op: RowOp, value: &str, precision: Precision) -> Option<
     let input = weights.as_ref().map(|_| Input::named("w"));
     let mut question = pairs(&x).formula(value).fold(FoldSpec::Reduce {
         op,
-        along,
+        axis,
         weights: input,
     });
     if let Some(y) = &y {
@@ -113,7 +120,7 @@ fn asked(lcg: &mut Lcg, op: RowOp, value: &str, precision: Precision) -> Option<
     };
     let problem = Problem {
         nan,
-        cells,
+        domain,
         precision: Some(precision),
         ..question.problem().clone()
     };
@@ -178,17 +185,17 @@ fn a_table_with_itself_has_the_answer_of_a_table_and_its_copy() {
     let mut lcg = Lcg::new(72);
     for (value, op) in VALUES[..4]
         .iter()
-        .flat_map(|v| [RowOp::Sum, RowOp::Mean, RowOp::Logsumexp].map(|op| (*v, op)))
+        .flat_map(|v| [ReduceOp::Sum, ReduceOp::Mean, ReduceOp::Logsumexp].map(|op| (*v, op)))
     {
         for (n, d) in [(300, 1), (1100, 3), (200, 17)] {
-            if op == RowOp::Logsumexp && (value == VALUES[2] || value == VALUES[3]) {
+            if op == ReduceOp::Logsumexp && (value == VALUES[2] || value == VALUES[3]) {
                 continue;
             }
             let items = (0..n * d).map(|_| lcg.between(-1.0, 1.0) as f32).collect();
             let x = Table::f32(n, d, items).unwrap();
             let fold = FoldSpec::Reduce {
                 op,
-                along: Along::Row,
+                axis: ReduceAxis::Row,
                 weights: None,
             };
             let of_itself = pairs(&x).formula(value).fold(fold.clone());
@@ -226,15 +233,15 @@ fn a_table_with_itself_has_the_answer_of_a_table_and_its_copy() {
 fn halves_are_for_values_that_cost_more() {
     let mut lcg = Lcg::new(73);
     let x = table(&mut lcg, 40, 3, false);
-    let fold = |op, along| FoldSpec::Reduce {
+    let fold = |op, axis| FoldSpec::Reduce {
         op,
-        along,
+        axis,
         weights: None,
     };
-    let cells = |value: &str, spec: FoldSpec, cells: Option<Domain>| {
+    let domain = |value: &str, spec: FoldSpec, domain: Option<Domain>| {
         let question = pairs(&x).formula(value).fold(spec);
         let problem = Problem {
-            cells,
+            domain,
             ..question.problem().clone()
         };
         describe(
@@ -247,34 +254,34 @@ fn halves_are_for_values_that_cost_more() {
         )
         .unwrap()
         .space
-        .cells
+        .domain
     };
-    let by_row = || fold(RowOp::Sum, Along::Row);
-    assert_eq!(cells(VALUES[0], by_row(), None), Domain::Square);
+    let by_row = || fold(ReduceOp::Sum, ReduceAxis::Row);
+    assert_eq!(domain(VALUES[0], by_row(), None), Domain::Square);
     assert_eq!(
-        cells(VALUES[0], by_row(), Some(Domain::Triangle)),
+        domain(VALUES[0], by_row(), Some(Domain::Triangle)),
         Domain::Ordered
     );
-    assert_eq!(cells(VALUES[1], by_row(), None), Domain::Diagonal);
+    assert_eq!(domain(VALUES[1], by_row(), None), Domain::Diagonal);
     assert_eq!(
-        cells(VALUES[1], by_row(), Some(Domain::Triangle)),
+        domain(VALUES[1], by_row(), Some(Domain::Triangle)),
         Domain::Triangle
     );
     assert_eq!(
-        cells(VALUES[0], fold(RowOp::Min, Along::Row), None),
+        domain(VALUES[0], fold(ReduceOp::Min, ReduceAxis::Row), None),
         Domain::Diagonal
     );
-    // Whoever asks for half of the cells of one number gets that half.
+    // Whoever asks for half of the pairs of one number gets that half.
     assert_eq!(
-        cells(
+        domain(
             VALUES[0],
-            fold(RowOp::Sum, Along::All),
+            fold(ReduceOp::Sum, ReduceAxis::All),
             Some(Domain::Triangle)
         ),
         Domain::Triangle
     );
     assert_eq!(
-        cells(VALUES[0], FoldSpec::Matrix {}, None),
+        domain(VALUES[0], FoldSpec::Matrix {}, None),
         Domain::Diagonal
     );
 }
@@ -284,7 +291,7 @@ fn halves_are_for_values_that_cost_more() {
 #[test]
 fn sums_are_those_of_one_value_after_another() {
     let mut lcg = Lcg::new(74);
-    for (n, cells) in [0usize, 1, 2, 9, 131, 260]
+    for (n, domain) in [0usize, 1, 2, 9, 131, 260]
         .into_iter()
         .flat_map(|n| [Domain::Triangle, Domain::Square].map(|c| (n, c)))
     {
@@ -292,18 +299,23 @@ fn sums_are_those_of_one_value_after_another() {
             let x = table(&mut lcg, n, 2, false);
             let items: Vec<f64> = (0..n * columns).map(|_| lcg.between(-1.0, 2.0)).collect();
             let weights = (columns > 0).then(|| Table::f64(n, columns, items.clone()).unwrap());
-            for op in [RowOp::Sum, RowOp::Mean, RowOp::Softmax, RowOp::Logsumexp] {
-                if op == RowOp::Logsumexp && columns > 1 {
+            for op in [
+                ReduceOp::Sum,
+                ReduceOp::Mean,
+                ReduceOp::Softmax,
+                ReduceOp::Logsumexp,
+            ] {
+                if op == ReduceOp::Logsumexp && columns > 1 {
                     continue;
                 }
                 let input = weights.as_ref().map(|_| Input::named("w"));
                 let question = pairs(&x).formula(VALUES[0]).fold(FoldSpec::Reduce {
                     op,
-                    along: Along::Row,
+                    axis: ReduceAxis::Row,
                     weights: input,
                 });
                 let problem = Problem {
-                    cells: Some(cells),
+                    domain: Some(domain),
                     ..question.problem().clone()
                 };
                 let both = weights.clone().map(|w| [w.clone(), w]);
@@ -320,7 +332,7 @@ fn sums_are_those_of_one_value_after_another() {
                 let got = numbers(&job, &oracle::run(&job).unwrap());
                 let mut wanted = vec![];
                 for i in 0..n {
-                    let others = || (0..n).filter(|j| cells == Domain::Square || *j != i);
+                    let others = || (0..n).filter(|j| domain == Domain::Square || *j != i);
                     let value = |j: usize| {
                         (0..2)
                             .map(|k| (x.get(i, k) - x.get(j, k)).powi(2))
@@ -336,11 +348,11 @@ fn sums_are_those_of_one_value_after_another() {
                     let sum = |term: &dyn Fn(usize) -> f64| others().map(term).sum::<f64>();
                     for c in 0..columns.max(1) {
                         wanted.push(match op {
-                            RowOp::Sum => sum(&|j| value(j) * weight(j, c)),
-                            RowOp::Mean => {
+                            ReduceOp::Sum => sum(&|j| value(j) * weight(j, c)),
+                            ReduceOp::Mean => {
                                 sum(&|j| value(j) * weight(j, c)) / sum(&|j| weight(j, c))
                             }
-                            RowOp::Softmax => {
+                            ReduceOp::Softmax => {
                                 sum(&|j| value(j).exp() * weight(j, c)) / sum(&|j| value(j).exp())
                             }
                             _ => sum(&|j| value(j).exp() * weight(j, c)).ln(),
@@ -353,7 +365,7 @@ fn sums_are_those_of_one_value_after_another() {
                 });
                 assert!(
                     odd.is_none(),
-                    "{op:?} {n} {cells:?} {columns}: {}",
+                    "{op:?} {n} {domain:?} {columns}: {}",
                     odd.unwrap_or_default()
                 );
             }
@@ -377,10 +389,10 @@ fn log_sums_of_single_precision_are_near_those_of_double() {
             let (x, y) = (side(&mut lcg, n), side(&mut lcg, m));
             let items: Vec<f64> = (0..m).map(|_| lcg.between(0.0, 2.0)).collect();
             let w = Table::f64(m, 1, items).unwrap();
-            for op in [RowOp::Logsumexp, RowOp::Softmax] {
+            for op in [ReduceOp::Logsumexp, ReduceOp::Softmax] {
                 let spec = FoldSpec::Reduce {
                     op,
-                    along: Along::Row,
+                    axis: ReduceAxis::Row,
                     weights: Some(Input::named("w")),
                 };
                 let question = pairs(&x)

@@ -2,8 +2,8 @@
 //! what they add up.
 
 use zipfold::pairs;
-use zipfold_core::fold::rows::Along;
-use zipfold_core::fold::{Closed, RowOp};
+use zipfold_core::fold::rows::ReduceAxis;
+use zipfold_core::fold::{Closed, ReduceOp};
 use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Data, Domain, Table};
 use zipfold_testkit::Lcg;
@@ -197,11 +197,16 @@ fn missing_weights_are_refused_left_out_or_nan() {
     )
     .unwrap_err();
     assert!(e.contains("infinite"), "{e}");
-    for op in [RowOp::Sum, RowOp::Mean, RowOp::Logsumexp, RowOp::Softmax] {
-        let ask = |nan: NanPolicy, along: Along, w: &[f64]| {
+    for op in [
+        ReduceOp::Sum,
+        ReduceOp::Mean,
+        ReduceOp::Logsumexp,
+        ReduceOp::Softmax,
+    ] {
+        let ask = |nan: NanPolicy, axis: ReduceAxis, w: &[f64]| {
             let fold = FoldSpec::Reduce {
                 op,
-                along,
+                axis,
                 weights: Some(input()),
             };
             let asked = pairs(&x).formula("abs(x[0] - y[0])").fold(fold);
@@ -218,24 +223,24 @@ fn missing_weights_are_refused_left_out_or_nan() {
                 .map(|n| n[0][0].1.clone())
                 .map_err(|e| e.to_string())
         };
-        for along in [Along::Row, Along::Column, Along::All] {
+        for axis in [ReduceAxis::Row, ReduceAxis::Column, ReduceAxis::All] {
             assert!(
-                ask(NanPolicy::Error, along, &w)
+                ask(NanPolicy::Error, axis, &w)
                     .unwrap_err()
                     .contains("weights, row 1")
             );
             assert!(
-                ask(NanPolicy::Propagate, along, &w)
+                ask(NanPolicy::Propagate, axis, &w)
                     .unwrap()
                     .iter()
                     .all(|v| v.is_nan())
             );
             let (left, zero) = (
-                ask(NanPolicy::Skip, along, &w).unwrap(),
-                ask(NanPolicy::Skip, along, &[1.0, 0.0, 3.0]).unwrap(),
+                ask(NanPolicy::Skip, axis, &w).unwrap(),
+                ask(NanPolicy::Skip, axis, &[1.0, 0.0, 3.0]).unwrap(),
             );
-            if matches!(op, RowOp::Sum | RowOp::Mean) {
-                assert_eq!(left, zero, "{op:?} {along:?}");
+            if matches!(op, ReduceOp::Sum | ReduceOp::Mean) {
+                assert_eq!(left, zero, "{op:?} {axis:?}");
             }
         }
     }
@@ -250,8 +255,8 @@ fn means_divide_by_the_weights_of_their_column() {
     let (x, y) = (column(&[0.0, 0.5]), column(&[1.0, 2.0, 4.0]));
     let ask = |cols: usize, items: &[f64]| {
         let fold = FoldSpec::Reduce {
-            op: RowOp::Mean,
-            along: Along::Row,
+            op: ReduceOp::Mean,
+            axis: ReduceAxis::Row,
             weights: Some(input()),
         };
         let asked = pairs(&x).with(&y).formula("abs(x[0] - y[0])").fold(fold);
@@ -274,13 +279,13 @@ fn means_divide_by_the_weights_of_their_column() {
 #[test]
 fn one_result_of_half_of_the_pairs_has_each_pair_once() {
     let x = column(&[0.0, 1.0, 3.0, 3.5, 7.0]);
-    let ask = |cells: Domain, op: RowOp, along: Along| {
+    let ask = |domain: Domain, op: ReduceOp, axis: ReduceAxis| {
         let asked = pairs(&x)
             .formula("abs(x[0] - y[0]) + 1")
-            .cells(cells)
+            .domain(domain)
             .fold(FoldSpec::Reduce {
                 op,
-                along,
+                axis,
                 weights: None,
             });
         everywhere(
@@ -300,36 +305,51 @@ fn one_result_of_half_of_the_pairs_has_each_pair_once() {
         .condensed()
         .unwrap();
     let (total, count) = (values.iter().sum::<f64>(), values.len() as f64);
-    assert_eq!(ask(Domain::Triangle, RowOp::Sum, Along::All), [total]);
-    assert_eq!(ask(Domain::Triangle, RowOp::Count, Along::All), [count]);
     assert_eq!(
-        ask(Domain::Triangle, RowOp::Mean, Along::All),
+        ask(Domain::Triangle, ReduceOp::Sum, ReduceAxis::All),
+        [total]
+    );
+    assert_eq!(
+        ask(Domain::Triangle, ReduceOp::Count, ReduceAxis::All),
+        [count]
+    );
+    assert_eq!(
+        ask(Domain::Triangle, ReduceOp::Mean, ReduceAxis::All),
         [total / count]
     );
-    assert_eq!(ask(Domain::Diagonal, RowOp::Sum, Along::All), [total + 5.0]);
     assert_eq!(
-        ask(Domain::Diagonal, RowOp::Count, Along::All),
+        ask(Domain::Diagonal, ReduceOp::Sum, ReduceAxis::All),
+        [total + 5.0]
+    );
+    assert_eq!(
+        ask(Domain::Diagonal, ReduceOp::Count, ReduceAxis::All),
         [count + 5.0]
     );
-    assert_eq!(ask(Domain::Ordered, RowOp::Sum, Along::All), [2.0 * total]);
-    assert_eq!(ask(Domain::Triangle, RowOp::Max, Along::All), [8.0]);
+    assert_eq!(
+        ask(Domain::Ordered, ReduceOp::Sum, ReduceAxis::All),
+        [2.0 * total]
+    );
+    assert_eq!(ask(Domain::Triangle, ReduceOp::Max, ReduceAxis::All), [8.0]);
     let lse = values.iter().map(|v| v.exp()).sum::<f64>().ln();
-    assert!((ask(Domain::Triangle, RowOp::Logsumexp, Along::All)[0] - lse).abs() < 1e-12);
+    assert!((ask(Domain::Triangle, ReduceOp::Logsumexp, ReduceAxis::All)[0] - lse).abs() < 1e-12);
     // Rows have all pairs that they are in.
     assert_eq!(
-        ask(Domain::Triangle, RowOp::Sum, Along::Row),
-        ask(Domain::Ordered, RowOp::Sum, Along::Row)
+        ask(Domain::Triangle, ReduceOp::Sum, ReduceAxis::Row),
+        ask(Domain::Ordered, ReduceOp::Sum, ReduceAxis::Row)
     );
-    assert_eq!(ask(Domain::Triangle, RowOp::Count, Along::Row), [4.0; 5]);
+    assert_eq!(
+        ask(Domain::Triangle, ReduceOp::Count, ReduceAxis::Row),
+        [4.0; 5]
+    );
 }
 
 #[test]
 fn infinite_exponents_are_summed() {
     let (x, y) = (column(&[0.0]), column(&[1.0, 2.0, 3.0]));
-    let ask = |text: &str, op: RowOp| {
+    let ask = |text: &str, op: ReduceOp| {
         let fold = FoldSpec::Reduce {
             op,
-            along: Along::Row,
+            axis: ReduceAxis::Row,
             weights: None,
         };
         let asked = pairs(&x).with(&y).formula(text).fold(fold);
@@ -344,14 +364,20 @@ fn infinite_exponents_are_summed() {
         .unwrap()[0][0]
             .1[0]
     };
-    assert_eq!(ask("if(y[0] > 1, inf, 0)", RowOp::Logsumexp), f64::INFINITY);
-    assert_eq!(ask("if(y[0] < 3, inf, 0)", RowOp::Logsumexp), f64::INFINITY);
     assert_eq!(
-        ask("if(y[0] > 1, inf, -inf)", RowOp::Logsumexp),
+        ask("if(y[0] > 1, inf, 0)", ReduceOp::Logsumexp),
         f64::INFINITY
     );
     assert_eq!(
-        ask("if(y[0] > 9, 0, -inf)", RowOp::Logsumexp),
+        ask("if(y[0] < 3, inf, 0)", ReduceOp::Logsumexp),
+        f64::INFINITY
+    );
+    assert_eq!(
+        ask("if(y[0] > 1, inf, -inf)", ReduceOp::Logsumexp),
+        f64::INFINITY
+    );
+    assert_eq!(
+        ask("if(y[0] > 9, 0, -inf)", ReduceOp::Logsumexp),
         f64::NEG_INFINITY
     );
 }
@@ -402,7 +428,7 @@ fn rows_of_any_size_and_none_have_their_angles() {
     let x = Table::f64(2, 0, vec![]).unwrap();
     let asked = pairs(&x)
         .formula("sum(y) * sum(x * y)")
-        .cells(Domain::Square)
+        .domain(Domain::Square)
         .fold(FoldSpec::Matrix {});
     let got = everywhere(
         asked.problem(),

@@ -5,7 +5,7 @@ use crate::slices::Checkpoint;
 use crate::warnings::Warnings;
 use zipfold_core::factor::Answer;
 use zipfold_core::{Message, Precision};
-use zipfold_gpu::Wanted;
+use zipfold_gpu::DeviceSelector;
 use zipfold_plan::overrides::Overrides;
 use zipfold_product::plan::{Grouping, Options, Pass, Plan, Prediction, Rates, Split};
 
@@ -46,7 +46,7 @@ pub struct Settings {
     /// Whether marginals may be planned by groups of variables.
     pub grouping: Grouping,
     /// Where joins run: the host alone, or a device beside it.
-    pub device: Wanted,
+    pub device: DeviceSelector,
     /// Plan choices: `product.joins`, and those that stand for a device's memory and faults.
     pub overrides: Overrides,
     /// Where a plan with slices keeps those that are done.
@@ -111,7 +111,7 @@ impl Default for Settings {
             order_seconds: None,
             time_limit: 120.0,
             grouping: Grouping::Auto,
-            device: Wanted::Auto,
+            device: DeviceSelector::Auto,
             overrides: Overrides::default(),
             checkpoint: None,
             listener: None,

@@ -20,9 +20,9 @@ impl Bounded for Histogram {
             });
         }
     }
-    fn settle_cells(&self, state: &mut HistogramState, whole: Whole, cells: u64) {
+    fn settle_count(&self, state: &mut HistogramState, whole: Whole, pairs: u64) {
         if let Whole::Cell(cell, _) = whole {
-            state.counts[cell] += cells;
+            state.counts[cell] += pairs;
         }
     }
 }

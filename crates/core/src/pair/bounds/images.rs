@@ -15,7 +15,7 @@
 
 use super::spans::LANES;
 use crate::pair::interval::Span;
-use crate::space::periodic_box::Oblique;
+use crate::space::periodic_box::Triclinic;
 
 type V = [f64; 3];
 
@@ -29,7 +29,7 @@ const PLACES: f64 = 1e5;
 /// Translations by lane, found for one box of x against a box of y in each lane.
 #[derive(Clone, Debug)]
 pub(super) struct Images {
-    cell: Oblique,
+    periodic_box: Triclinic,
     /// Lattice vectors with their lengths, ascending. All vectors up to `radius` are in it.
     lattice: Vec<(f64, V)>,
     radius: f64,
@@ -40,18 +40,18 @@ pub(super) struct Images {
 impl Images {
     /// Lists the translations of a box in which no shortest image is longer than `reach`. A radius
     /// of 4·`reach` serves boxes of differences with a half diagonal of up to `reach`.
-    pub(super) fn new(cell: &Oblique, reach: f64) -> Images {
+    pub(super) fn new(periodic_box: &Triclinic, reach: f64) -> Images {
         let radius = 4.0 * reach;
         // The number of coefficients that the enumeration would try.
-        let places: f64 = cell
+        let places: f64 = periodic_box
             .duals
             .iter()
             .map(|n| 2.0 * steps(*n, radius) + 1.0)
             .product();
         let radius = if places <= PLACES { radius } else { 0.0 };
         Images {
-            cell: cell.clone(),
-            lattice: lattice(cell, radius),
+            periodic_box: periodic_box.clone(),
+            lattice: lattice(periodic_box, radius),
             radius,
             found: vec![],
         }
@@ -99,7 +99,7 @@ impl Images {
         // The image of the middle, by the same code that the reference uses; all others are near
         // it.
         let middle = d.map(|s| 0.5 * s.lo + 0.5 * s.hi);
-        let near = self.cell.nearest(middle);
+        let near = self.periodic_box.nearest(middle);
         let shift: V = std::array::from_fn(|k| near[k] - middle[k]);
         let half = norm(d.map(|s| 0.5 * (s.hi - s.lo)));
         // The sum of the roundings of the image, of the middle and of the shift, many times over:
@@ -150,9 +150,9 @@ fn norm(v: V) -> f64 {
 /// With the Gram–Schmidt duals nᵢ, k₃ = u·n₃, k₂ = (u − k₃b₃)·n₂ and k₁ = (u − k₃b₃ − k₂b₂)·n₁.
 /// Each coefficient therefore lies within `radius`·|nᵢ| of a centre that the later ones fix, which
 /// is the enumeration of Fincke and Pohst (1985) in three dimensions.
-fn lattice(cell: &Oblique, radius: f64) -> Vec<(f64, V)> {
-    let [b1, b2, b3] = cell.vectors;
-    let [n1, n2, n3] = cell.duals;
+fn lattice(periodic_box: &Triclinic, radius: f64) -> Vec<(f64, V)> {
+    let [b1, b2, b3] = periodic_box.vectors;
+    let [n1, n2, n3] = periodic_box.duals;
     let mut out = vec![];
     for c in around(0.0, steps(n3, radius)) {
         let third = b3.map(|v| c * v);

@@ -22,7 +22,9 @@ use crate::error::{Error, Result};
 use crate::opt::Opt;
 use crate::pair::functions::REDUCE;
 use crate::pair::lex::TokenKind;
-use crate::pair::tree::{Binary, DEP_BOUND, Id, MAX_NODES, Node, Reduce, Shape, Side, Unary};
+use crate::pair::tree::{
+    Binary, ComponentReduce, DEP_BOUND, Id, MAX_NODES, Node, Shape, Side, Unary,
+};
 use std::ops::Range;
 
 /// The most tokens that are read for one formula. Reading again multiplies: a reduction inside
@@ -249,7 +251,7 @@ impl Parser<'_, '_> {
         let op = REDUCE
             .iter()
             .find(|(n, _)| *n == name)
-            .map_or(Reduce::Sum, |(_, op)| *op);
+            .map_or(ComponentReduce::Sum, |(_, op)| *op);
         let joined = self.by_halves(op.operator(), parts)?;
         // What `name` does after joining: a mean divides, a norm takes the root, and a count is a
         // number.

@@ -46,7 +46,7 @@ pub enum Image {
     /// Right angles, edges along the axes.
     Orthorhombic(Orthorhombic),
     /// Any other box of three dimensions.
-    Oblique(Oblique),
+    Triclinic(Triclinic),
 }
 
 impl Image {
@@ -62,7 +62,7 @@ impl Image {
             }
         }
         if lengths.contains(&0.0) {
-            Image::Oblique(Oblique::new(reduced))
+            Image::Triclinic(Triclinic::new(reduced))
         } else {
             Self::orthorhombic(&lengths)
         }
@@ -108,7 +108,7 @@ impl Orthorhombic {
     }
 }
 
-/// The minimum image in an oblique box: the nearest of four candidates.
+/// The minimum image in a triclinic box: the nearest of four candidates.
 ///
 /// Let b₁, b₂, b₃ be a Minkowski-reduced basis, h₂ the height of b₂ over the line of b₁, h₃ that of
 /// b₃ over the plane of b₁ and b₂, and ρ₁, ρ₂ the largest distance of a place on that line (in that
@@ -127,7 +127,7 @@ impl Orthorhombic {
 /// 5 (2009) 46, for the reduction, and Agrell, Eriksson, Vardy & Zeger, *Closest point search in
 /// lattices*, IEEE Trans. Inf. Theory 48 (2002) 2201, for the search by layers.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Oblique {
+pub struct Triclinic {
     /// The reduced basis b₁, b₂, b₃, ascending in length.
     pub vectors: [V; 3],
     /// n₁, n₂, n₃ with nₖ·bₖ = 1, nₖ perpendicular to the earlier b and in the span of b₁ … bₖ
@@ -135,12 +135,12 @@ pub struct Oblique {
     pub duals: [V; 3],
 }
 
-impl Oblique {
+impl Triclinic {
     fn new(b: [V; 3]) -> Self {
         let n1 = over(b[0], dot(b[0], b[0]));
         let up2 = minus(b[1], dot(b[1], n1), b[0]);
         let up3 = cross(b[0], b[1]);
-        Oblique {
+        Triclinic {
             vectors: b,
             duals: [n1, over(up2, dot(up2, b[1])), over(up3, dot(up3, b[2]))],
         }
@@ -228,14 +228,14 @@ impl Image {
         to: &mut [[T; N]],
     ) {
         match (self, &mut *to) {
-            (Image::Oblique(o), [to_x, to_y, to_z, ..]) => {
+            (Image::Triclinic(o), [to_x, to_y, to_z, ..]) => {
                 let [y0, y1, y2] = &others.components;
                 for l in 0..N {
                     let d = o.nearest([x[0] - y0[l], x[1] - y1[l], x[2] - y2[l]]);
                     (to_x[l], to_y[l], to_z[l]) = (narrow(d[0]), narrow(d[1]), narrow(d[2]));
                 }
             }
-            (Image::Oblique(_), _) => each(x, [Wrap::None; 3], others, narrow, to),
+            (Image::Triclinic(_), _) => each(x, [Wrap::None; 3], others, narrow, to),
             (Image::Orthorhombic(o), _) => {
                 let mut wraps = [Wrap::None; 3];
                 for (k, (wrap, l)) in wraps.iter_mut().zip(o.lengths()).enumerate() {

@@ -43,7 +43,7 @@ fn shorten_second(given: &[V; 3], basis: &[Member; 3]) -> Option<Member> {
 }
 
 /// The third vector less the lattice vector of the first two nearest to it, if that is shorter. The
-/// first two are reduced, so that two lines of their lattice suffice (see [`super::Oblique`]).
+/// first two are reduced, so that two lines of their lattice suffice (see [`super::Triclinic`]).
 fn shorten_third(given: &[V; 3], basis: &[Member; 3]) -> Option<Member> {
     let [first, second, third] = basis;
     let along = dot(second.vector, first.vector) / first.norm;

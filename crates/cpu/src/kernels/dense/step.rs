@@ -1,4 +1,4 @@
-//! One application of zip and reduce to a vector of cells.
+//! One application of zip and reduce to a vector of pairs.
 
 use zipfold_vector::simd::{Element, Lanes};
 

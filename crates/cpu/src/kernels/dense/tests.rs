@@ -13,19 +13,19 @@ impl Lcg {
     }
 }
 
-fn term(op: ZipReduce, s: f64, x: f64, y: f64) -> f64 {
+fn term(op: DenseReduction, s: f64, x: f64, y: f64) -> f64 {
     let t = x - y;
     match op {
-        ZipReduce::L1 => s + t.abs(),
-        ZipReduce::SqDiff => s + t * t,
-        ZipReduce::Dot => s + x * y,
-        ZipReduce::Chebyshev => s.max(t.abs()),
-        ZipReduce::Lp3 => s + (t.abs() * t.abs()) * t.abs(),
-        ZipReduce::Differ => s + f64::from(u8::from(x != y)),
+        DenseReduction::L1 => s + t.abs(),
+        DenseReduction::SqDiff => s + t * t,
+        DenseReduction::Dot => s + x * y,
+        DenseReduction::Chebyshev => s.max(t.abs()),
+        DenseReduction::Lp3 => s + (t.abs() * t.abs()) * t.abs(),
+        DenseReduction::Differ => s + f64::from(u8::from(x != y)),
     }
 }
 
-fn oracle(op: ZipReduce, x: &[f64], y: &[f64]) -> f64 {
+fn oracle(op: DenseReduction, x: &[f64], y: &[f64]) -> f64 {
     x.iter().zip(y).fold(0.0, |s, (&x, &y)| term(op, s, x, y))
 }
 
@@ -62,9 +62,9 @@ fn exact_sums_are_the_bits_of_the_plain_loop() {
         for (kind, &(m, n, d)) in (0..4).flat_map(|kind| SHAPES.iter().map(move |s| (kind, s))) {
             let (x, y) = (data(kind, m * d, 1), data(kind, n * d, 2));
             let (px, py) = (PackedA::pack(&x, m, d, d), PackedB::pack(&y, n, d, d));
-            for op in ZipReduce::ALL {
+            for op in DenseReduction::ALL {
                 let mut out = vec![-1.0; m * n];
-                zip_reduce_exact(isa, op, &px, &py, [0..m, 0..n], (&mut out, n));
+                reduce_block_exact(isa, op, &px, &py, [0..m, 0..n], (&mut out, n));
                 for (at, &v) in out.iter().enumerate() {
                     let (i, j) = (at / n, at % n);
                     let want = oracle(op, &x[i * d..][..d], &y[j * d..][..d]);
@@ -89,14 +89,14 @@ fn check_fast<T: Element>(isa: Isa, kind: usize, (m, n, d): (usize, usize, usize
         PackedB::<T>::pack(&y, n, d, d),
     );
     let (x, y) = (wide(&x), wide(&y));
-    for op in ZipReduce::ALL {
+    for op in DenseReduction::ALL {
         let mut out = vec![T::ZERO; m * n];
-        zip_reduce_block(isa, op, &px, &py, [0..m, 0..n], (&mut out, n));
+        reduce_block(isa, op, &px, &py, [0..m, 0..n], (&mut out, n));
         for (at, &v) in out.iter().enumerate() {
             let (i, j) = (at / n, at % n);
             let (x, y) = (&x[i * d..][..d], &y[j * d..][..d]);
             let want = oracle(op, x, y);
-            let size = if op == ZipReduce::Dot {
+            let size = if op == DenseReduction::Dot {
                 x.iter().zip(y).map(|(x, y)| (x * y).abs()).sum()
             } else {
                 want
@@ -151,9 +151,9 @@ fn blocks_write_their_cells_only() {
                 };
                 let ld = cols.len() + 3;
                 let mut out = vec![-7.0; rows.len() * ld];
-                zip_reduce_exact(
+                reduce_block_exact(
                     isa,
-                    ZipReduce::L1,
+                    DenseReduction::L1,
                     px,
                     py,
                     [rows.clone(), cols.clone()],
@@ -163,7 +163,7 @@ fn blocks_write_their_cells_only() {
                     let (i, j) = (rows.start + at / ld, cols.start + at % ld);
                     let inside = j < cols.end;
                     let want = if inside {
-                        oracle(ZipReduce::L1, &x[i * 303..][..d], &y[j * 301..][..d])
+                        oracle(DenseReduction::L1, &x[i * 303..][..d], &y[j * 301..][..d])
                     } else {
                         -7.0
                     };
@@ -181,9 +181,9 @@ fn short_output_is_refused() {
         PackedA::<f32>::pack(&[0.0f32; 4], 2, 2, 2),
         PackedB::<f32>::pack(&[0.0f32; 4], 2, 2, 2),
     );
-    zip_reduce_block(
+    reduce_block(
         Isa::detect(),
-        ZipReduce::L1,
+        DenseReduction::L1,
         &px,
         &py,
         [0..2, 0..2],

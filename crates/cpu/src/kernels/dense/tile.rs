@@ -19,7 +19,7 @@ pub(super) enum Sink<T> {
 ///
 /// # Safety
 /// `a` and `b` are valid for reading `d` components of their panels; the sink is valid for a tile
-/// of `A_ROWS` × `T::PANEL` cells.
+/// of `A_ROWS` × `T::PANEL` pairs.
 #[inline(always)]
 pub(super) unsafe fn tile<T: Element, S: Lanes<T>, O: Step, const EXACT: bool>(
     s: S,

@@ -1,19 +1,19 @@
-//! The minimum image in an oblique box, for vectors of points that lie in a brick about the origin.
+//! The minimum image in a triclinic box, for vectors of points that lie in a brick about the origin.
 //!
-//! Let b₁, b₂, b₃ be the reduced basis of [`Oblique`]. In the frame of its Gram–Schmidt vectors b₁
+//! Let b₁, b₂, b₃ be the reduced basis of [`Triclinic`]. In the frame of its Gram–Schmidt vectors b₁
 //! = (h₁, 0, 0), b₂ = (s, h₂, 0) and b₃ = (p, q, h₃), and every point has one image in the brick
 //! |xₖ| ≤ hₖ/2. The difference of two such points is at most h₃ along the third axis: it lies
-//! between the layer through zero and the next one to its side. By the proof at [`Oblique`] these
+//! between the layer through zero and the next one to its side. By the proof at [`Triclinic`] these
 //! two layers suffice, and in each of them two lines, and on each line rounding. The unit of length
 //! is h₁, so that the multiples of b₁ are whole numbers.
 
-use zipfold_core::space::periodic_box::{Oblique, dot, minus};
+use zipfold_core::space::periodic_box::{Triclinic, dot, minus};
 use zipfold_vector::simd::{Element, Lanes};
 
-/// The lattice of an oblique box in the frame of its Gram–Schmidt vectors.
+/// The lattice of a triclinic box in the frame of its Gram–Schmidt vectors.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Lattice {
-    cell: Oblique,
+    cell: Triclinic,
     /// Unit vectors of the frame.
     axes: [[f64; 3]; 3],
     /// h₁, h₂, h₃: distances of lattice points on a line, of lines in a layer, of layers.
@@ -25,7 +25,7 @@ pub(super) struct Lattice {
 }
 
 impl Lattice {
-    pub(super) fn new(cell: &Oblique) -> Lattice {
+    pub(super) fn new(cell: &Triclinic) -> Lattice {
         let heights = cell.duals.map(|n| 1.0 / dot(n, n).sqrt());
         let axis = |k: usize| cell.duals[k].map(|c| c * heights[k]);
         let axes = [axis(0), axis(1), axis(2)];

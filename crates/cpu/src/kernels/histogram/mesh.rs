@@ -268,7 +268,7 @@ fn meets(across: &[Across], reach: f64, slack: f64) -> Vec<Step> {
 impl Meshed {
     /// Places the points of `sides`, whose exact coordinates are given row-major, in columns for
     /// distances up to `reach`, with cells `reach / parts` wide; none where single precision cannot
-    /// place them, one is not finite or the box oblique.
+    /// place them, one is not finite or the box triclinic.
     pub fn new(frame: &Frame, sides: &[&[f64]], reach: f64, parts: usize) -> Option<Meshed> {
         let dimensions = frame.dimensions();
         let ([lo, hi], finite) = hull(sides, dimensions);
@@ -278,7 +278,7 @@ impl Meshed {
         let periods = match frame.space() {
             Space::Open(_) => None,
             Space::Orthorhombic(l) => Some(*l),
-            Space::Oblique(_) => return None,
+            Space::Triclinic(_) => return None,
         };
         let points = sides.iter().map(|s| s.len() / dimensions).sum();
         let extent = Extent::new(frame, [&lo, &hi].map(|c| &c[..dimensions]), periods, points);

@@ -16,7 +16,7 @@ use super::lattice::Lattice;
 use rayon::prelude::*;
 use std::sync::Arc;
 use zipfold_core::number::round_even;
-use zipfold_core::space::periodic_box::Oblique;
+use zipfold_core::space::periodic_box::Triclinic;
 use zipfold_vector::memory::Block;
 use zipfold_vector::prefetch::nearest;
 use zipfold_vector::simd::Element;
@@ -45,7 +45,7 @@ pub(super) enum Space {
     /// A box with right angles of these edges.
     Orthorhombic([f64; 4]),
     /// Any other box of three dimensions.
-    Oblique(Arc<Lattice>),
+    Triclinic(Arc<Lattice>),
 }
 
 impl Frame {
@@ -116,11 +116,11 @@ impl Frame {
         }
     }
 
-    /// A triclinic periodic box of three dimensions; distances are those of [`Oblique::nearest`].
-    pub fn oblique(cell: &Oblique) -> Frame {
+    /// A triclinic periodic box of three dimensions; distances are those of [`Triclinic::nearest`].
+    pub fn triclinic(cell: &Triclinic) -> Frame {
         Frame {
             dimensions: 3,
-            space: Space::Oblique(Arc::new(Lattice::new(cell))),
+            space: Space::Triclinic(Arc::new(Lattice::new(cell))),
         }
     }
 
@@ -141,10 +141,10 @@ impl Frame {
             *near = match &self.space {
                 Space::Open(origin) => x - origin[k],
                 Space::Orthorhombic(l) => x - l[k] * round_even(x / l[k]),
-                Space::Oblique(_) => *x,
+                Space::Triclinic(_) => *x,
             };
         }
-        if let Space::Oblique(lattice) = &self.space {
+        if let Space::Triclinic(lattice) = &self.space {
             [near[0], near[1], near[2]] = lattice.place([near[0], near[1], near[2]]);
         }
         near
@@ -306,7 +306,7 @@ impl Points {
         let (unit, length, roundings, doubles) = match &self.frame.space {
             Space::Open(_) => (1.0, 0.0, 0.0, 8.0),
             Space::Orthorhombic(l) => (1.0, l.iter().copied().fold(0.0, f64::max), 3.0, 8.0),
-            Space::Oblique(lattice) => (lattice.unit(), lattice.longest(), 9.0, 64.0),
+            Space::Triclinic(lattice) => (lattice.unit(), lattice.longest(), 9.0, 64.0),
         };
         let singles = if size_of::<T>() == 4 {
             unit * (self.rounding + other.rounding)
@@ -331,7 +331,7 @@ impl Points {
     #[inline(always)]
     pub fn squared_distance(&self, i: usize, other: &Points, j: usize) -> f64 {
         let difference = |k: usize| self.exact(i, k) - other.exact(j, k);
-        if let Space::Oblique(lattice) = &self.frame.space {
+        if let Space::Triclinic(lattice) = &self.frame.space {
             let [x, y, z] = lattice.nearest([difference(0), difference(1), difference(2)]);
             return x * x + y * y + z * z;
         }

@@ -136,7 +136,7 @@ impl<T: Near, V: Visitor<T>> Kernel<T> for Sweep<'_, T, V> {
             (2, Space::Orthorhombic(_)) => self.rows::<S, 2, RIGHT>(s),
             (3, Space::Orthorhombic(_)) => self.rows::<S, 3, RIGHT>(s),
             (_, Space::Orthorhombic(_)) => self.rows::<S, 4, RIGHT>(s),
-            (_, Space::Oblique(_)) => self.rows::<S, 3, OBLIQUE>(s),
+            (_, Space::Triclinic(_)) => self.rows::<S, 3, OBLIQUE>(s),
         }
         self.visitor
     }
@@ -249,13 +249,13 @@ fn lives<T: Near, S: Lanes<T>, const A: usize>(
     lives
 }
 
-/// The edges of a box with right angles, or the constants of an oblique one.
+/// The edges of a box with right angles, or the constants of a triclinic one.
 #[inline(always)]
 fn lengths(work: &Work<'_>) -> [f64; 7] {
     match work.x.frame().space() {
         Space::Open(_) => [0.0; 7],
         Space::Orthorhombic(l) => [l[0], l[1], l[2], l[3], 0.0, 0.0, 0.0],
-        Space::Oblique(lattice) => lattice.constants(),
+        Space::Triclinic(lattice) => lattice.constants(),
     }
 }
 
@@ -693,7 +693,7 @@ impl<T: Near> Queue<T> {
 
 /// r² of the lanes, of the nearest images in boxes. In those with right angles coordinates lie
 /// within half an edge of 0, so
-/// |d| ≤ L; in oblique ones they lie in the brick of their [`lattice::Lattice`].
+/// |d| ≤ L; in triclinic ones they lie in the brick of their [`lattice::Lattice`].
 #[inline(always)]
 fn squared<T: Near, S: Lanes<T>, const D: usize, const P: u8>(
     s: S,

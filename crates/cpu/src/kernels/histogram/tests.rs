@@ -29,10 +29,10 @@ impl Around<'_> {
             Around::Open => open(),
             Around::Right(lengths) => Frame::periodic(lengths),
             Around::Triclinic(cell) => {
-                let Image::Oblique(oblique) = cell.image() else {
+                let Image::Triclinic(triclinic) = cell.image() else {
                     panic!("a box with right angles")
                 };
-                Frame::oblique(oblique)
+                Frame::triclinic(triclinic)
             }
         }
     }
@@ -252,7 +252,7 @@ fn periodic_counts_are_those_of_the_definition() {
 }
 
 #[test]
-fn counts_in_oblique_boxes_are_those_of_the_definition() {
+fn counts_in_triclinic_boxes_are_those_of_the_definition() {
     let boxes = [
         "10,8,4,80,85,75",
         "10,10,10,60,60,60",
@@ -274,7 +274,7 @@ fn counts_in_oblique_boxes_are_those_of_the_definition() {
 }
 
 #[test]
-fn most_pairs_in_oblique_boxes_are_decided_in_single_precision() {
+fn most_pairs_in_triclinic_boxes_are_decided_in_single_precision() {
     let x = bvh(0, 3, 1000, 33);
     let columns: Vec<&[f64]> = x.iter().map(|c| &c[..]).collect();
     let cell = PeriodicBox::parse("10,10,10,80,85,75").expect("a box");

@@ -1,9 +1,9 @@
 //! Histograms of pairs whose rows lie in a grid: values of rows within reach are computed as ever,
 //! those that an axis leaves out are told by vectors, and the rest placed in bins.
 
-use super::near::{BLOCKS, Near, ROWS};
+use super::cutoff::{BLOCKS, CutoffGrid, ROWS};
+use crate::pairs::reductions;
 use crate::pairs::vm::{Scratch, Vm};
-use crate::pairs::zips;
 use std::ops::Range;
 use zipfold_core::fold::{
     BLOCK, Bounded, Histogram, HistogramState, Pairs, Scattered, State, Tally,
@@ -22,9 +22,9 @@ struct Limit {
     hi: f64,
 }
 
-/// One unit on its way.
+/// One batch on its way.
 pub(super) struct Binned<'e, 'j> {
-    near: &'e Near<'j>,
+    engine: &'e CutoffGrid<'j>,
     fold: &'j Histogram,
     vm: Vm<'j, f64>,
     scratch: Scratch<f64>,
@@ -38,17 +38,17 @@ pub(super) struct Binned<'e, 'j> {
 }
 
 impl<'e, 'j> Binned<'e, 'j> {
-    /// Counts the cells of consecutive `tiles` of sorted rows, each against all columns.
+    /// Counts the pairs of consecutive `tiles` of sorted rows, each against all columns.
     ///
     /// # Errors
     /// `Interrupted` when told to stop.
     pub(super) fn run(
-        near: &'e Near<'j>,
+        engine: &'e CutoffGrid<'j>,
         fold: &'j Histogram,
         tiles: &[Tile],
         stop: Stop<'_>,
     ) -> Result<Folded> {
-        let vm = near.vm();
+        let vm = engine.vm();
         let scratch = vm.scratch();
         let limit = |axis: &zipfold_core::fold::Axis| {
             let (first, last) = (axis.compared[0], axis.compared[axis.bins()]);
@@ -65,7 +65,7 @@ impl<'e, 'j> Binned<'e, 'j> {
             }
         };
         let mut walk = Binned {
-            near,
+            engine,
             fold,
             vm,
             scratch,
@@ -76,7 +76,7 @@ impl<'e, 'j> Binned<'e, 'j> {
             ranks: vec![],
             marks: Box::new([0; BLOCK]),
         };
-        near.groups(tiles, stop, |rows| walk.group(rows))?;
+        engine.groups(tiles, stop, |rows| walk.group(rows))?;
         walk.tally.counted -= walk.tally.nan;
         let outside = walk.tally.counted.checked_sub(walk.state.total());
         let outside = outside
@@ -92,27 +92,27 @@ impl<'e, 'j> Binned<'e, 'j> {
     }
     /// Sorted rows of one cell.
     fn group(&mut self, rows: Range<usize>) {
-        let near = self.near;
+        let engine = self.engine;
         let mut found = std::mem::take(&mut self.found);
-        near.grid.near(&rows, &mut found);
-        let half = near.job.space.is_triangular();
+        engine.grid.around(&rows, &mut found);
+        let half = engine.job.space.is_triangular();
         if half {
-            found.retain(|row| near.ranks[*row as usize] as usize >= rows.start);
+            found.retain(|row| engine.ranks[*row as usize] as usize >= rows.start);
         }
         for start in rows.clone().step_by(ROWS) {
             let rows = start..rows.end.min(start + ROWS);
             self.vm
                 .x
-                .take(&near.x.values, &near.grid.order()[rows.clone()]);
+                .take(&engine.x.values, &engine.grid.order()[rows.clone()]);
             let mut counted = [0u64; ROWS];
             for columns in found.chunks(BLOCKS * BLOCK) {
-                self.vm.y.take_in_strips(&near.y.values, columns);
+                self.vm.y.take_in_strips(&engine.y.values, columns);
                 self.scratch.forget(0);
                 for (block, columns) in columns.chunks(BLOCK).enumerate() {
                     self.ranks.clear();
-                    if near.job.space.is_self() {
+                    if engine.job.space.is_self() {
                         self.ranks
-                            .extend(columns.iter().map(|row| near.ranks[*row as usize]));
+                            .extend(columns.iter().map(|row| engine.ranks[*row as usize]));
                     }
                     for (at, counted) in counted[..rows.len()].iter_mut().enumerate() {
                         self.vm.eval(
@@ -134,11 +134,11 @@ impl<'e, 'j> Binned<'e, 'j> {
     }
     /// Places the values of sorted `row` in bins; how many of the columns lie within the cut-off.
     fn take(&mut self, row: usize, columns: &[u32]) -> u64 {
-        let near = self.near;
-        let isa = zips::isa(near.isa);
+        let engine = self.engine;
+        let isa = reductions::isa(engine.isa);
         let marks = &mut self.marks[..columns.len()];
-        mark_space(near.job.space.cells, row as u32, &self.ranks, marks);
-        let within = match near.limit {
+        mark_space(engine.job.space.domain, row as u32, &self.ranks, marks);
+        let within = match engine.limit {
             None => 0,
             Some((root, limit)) => {
                 let of = [Limit {
@@ -157,7 +157,7 @@ impl<'e, 'j> Binned<'e, 'j> {
                 marks.iter().map(|m| u64::from(*m)).sum()
             }
         };
-        let i = near.grid.order()[row] as usize;
+        let i = engine.grid.order()[row] as usize;
         // A row against itself is often 0 / 0.
         if any_nan(self.scratch.all(), marks) {
             self.take_one_by_one(i, columns);
@@ -186,7 +186,7 @@ impl<'e, 'j> Binned<'e, 'j> {
     }
     /// Where some values are NaN.
     fn take_one_by_one(&mut self, i: usize, columns: &[u32]) {
-        let near = self.near;
+        let engine = self.engine;
         for (lane, j) in columns
             .iter()
             .enumerate()
@@ -194,16 +194,16 @@ impl<'e, 'j> Binned<'e, 'j> {
         {
             let value = |root: usize| self.scratch.root(root)[0][lane];
             let is_nan = |root: usize| value(root).is_nan();
-            if near.job.folds[0].meets_nan(is_nan, value) {
+            if engine.job.folds[0].meets_nan(is_nan, value) {
                 let (a, b) = (i as u64, u64::from(*j));
-                let cell = if near.job.space.is_triangular() {
+                let pair = if engine.job.space.is_triangular() {
                     (a.min(b), a.max(b))
                 } else {
                     (a, b)
                 };
                 self.tally.first_nan =
-                    Some(self.tally.first_nan.map_or(cell, |first| first.min(cell)));
-                if near.job.nan == NanPolicy::Skip {
+                    Some(self.tally.first_nan.map_or(pair, |first| first.min(pair)));
+                if engine.job.nan == NanPolicy::Skip {
                     self.tally.nan += 1;
                     continue;
                 }
@@ -215,12 +215,12 @@ impl<'e, 'j> Binned<'e, 'j> {
     /// Counts what is left of a sorted row, of so many columns that were looked at.
     fn close(&mut self, row: usize, within: u64, looked: u64) {
         let all = self
-            .near
+            .engine
             .job
             .space
-            .count(&(row..row + 1), &(0..self.near.job.space.m));
+            .count(&(row..row + 1), &(0..self.engine.job.space.m));
         let looked = looked.min(all);
-        match self.near.limit {
+        match self.engine.limit {
             None => self.tally.counted += all,
             Some(_) => {
                 self.tally.counted += within;
@@ -253,8 +253,8 @@ fn lane_of<'a>(
 }
 
 /// Marks the columns, by their sorted places, that a sorted row meets in the space.
-fn mark_space(cells: Domain, row: u32, ranks: &[u32], marks: &mut [u8]) {
-    match cells {
+fn mark_space(domain: Domain, row: u32, ranks: &[u32], marks: &mut [u8]) {
+    match domain {
         Domain::Cross | Domain::Square => marks.fill(1),
         Domain::Triangle => marks
             .iter_mut()

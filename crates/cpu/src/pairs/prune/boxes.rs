@@ -22,7 +22,7 @@ pub struct Boxes<'j> {
     pub(super) job: &'j Job,
     pub(super) vm: Vm<'j, f64>,
     pub(super) bounds: Bounds<'j>,
-    /// What is walked: half spaces from both rows of a cell where `doubled`.
+    /// What is walked: half spaces from both rows of a pair where `doubled`.
     pub(super) space: Space,
     pub(super) doubled: bool,
     /// Leaves in the order of their bounds, for one fold that looks for the best.
@@ -47,7 +47,8 @@ impl<'j> Boxes<'j> {
     /// Sorts and boxes the rows of `job`, whose pairs `evaluator` computes.
     pub fn load(job: &'j Job, plan: &Plan, evaluator: Evaluator) -> Result<Self, Declined> {
         let low = &job.low;
-        let bounds = Bounds::new(low, job.cell.as_ref()).ok_or("the formula has no bounds")?;
+        let bounds =
+            Bounds::new(low, job.periodic_box.as_ref()).ok_or("the formula has no bounds")?;
         let by_points = evaluator == Evaluator::Points;
         if by_points && !Distances::applies(job) {
             return Err(NOT_FINITE);
@@ -63,7 +64,7 @@ impl<'j> Boxes<'j> {
         let Sorted { x, y, orders } = Sorted::new(job);
         let (order_x, of_y) = (orders.of(Side::X), orders.of(Side::Y));
         let space = prune::walked(job, plan.prune);
-        let doubled = space.cells != job.space.cells;
+        let doubled = space.domain != job.space.domain;
         let leaf = if by_points { SMALL_LEAF } else { BLOCK };
         let lanes = if code.is_some() {
             jit::lanes::<f64>(plan.isa)
@@ -99,7 +100,7 @@ impl<'j> Boxes<'j> {
             program,
             x: rows,
             y: panels,
-            cell: job.cell.as_ref(),
+            periodic_box: job.periodic_box.as_ref(),
             isa: plan.isa,
             code,
             lines: None,
@@ -133,6 +134,6 @@ fn looks_for_best(job: &Job) -> bool {
     let [fold] = job.folds.as_slice() else {
         return false;
     };
-    let best = fold.best().is_some() && job.near_root.is_none();
+    let best = fold.best().is_some() && job.cutoff_root.is_none();
     best || matches!(fold, Fold::Extremes(_))
 }

@@ -5,10 +5,10 @@
 use crate::kernels::compress::{Pages, Predicate, append_matching};
 use crate::kernels::top_k::TopK;
 use std::ops::Range;
-use zipfold_core::fold::{Fold, Nearest, NearestState, Scattered, Select, State, worse};
+use zipfold_core::fold::{Fold, Join, Nearest, NearestState, Scattered, State, worse};
 use zipfold_vector::simd::Isa;
 
-/// A loop for one fold and a unit of sorted rows.
+/// A loop for one fold and a batch of sorted rows.
 pub(super) trait Fused {
     /// Takes the values of some pairs.
     fn absorb(&mut self, state: &mut State, line: &Scattered<'_>);
@@ -87,14 +87,14 @@ impl Fused for Lists<'_> {
 
 /// Matches of a join, found by vectors.
 struct Matches<'e> {
-    fold: &'e Select,
+    fold: &'e Join,
     isa: Isa,
     pages: Pages,
 }
 
 impl<'e> Matches<'e> {
     fn make(fold: &'e Fold, _: &Range<usize>, isa: Isa) -> Option<Box<dyn Fused + 'e>> {
-        let Fold::Select(fold) = fold else {
+        let Fold::Join(fold) = fold else {
             return None;
         };
         Some(Box::new(Matches {
@@ -107,7 +107,7 @@ impl<'e> Matches<'e> {
 
 impl Fused for Matches<'_> {
     fn absorb(&mut self, state: &mut State, line: &Scattered<'_>) {
-        let State::Select(state) = state else {
+        let State::Join(state) = state else {
             return;
         };
         self.pages.clear();

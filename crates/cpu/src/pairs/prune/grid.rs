@@ -136,7 +136,7 @@ impl Grid {
     }
     /// The rows of y, ascending, that may be within reach of one of the sorted `rows`, which share
     /// a cell.
-    pub(super) fn near(&self, rows: &Range<usize>, found: &mut Vec<u32>) {
+    pub(super) fn around(&self, rows: &Range<usize>, found: &mut Vec<u32>) {
         found.clear();
         let mut places = self.places[rows.clone()].iter().flatten();
         let Some(first) = places.next() else { return };

@@ -3,7 +3,7 @@
 use super::tree::Hoisted;
 use crate::kernels::histogram::{Columns, Frame, Meeting, Mesh, Meshed};
 use crate::pairs::points::{Distances, NOT_FINITE, frame};
-use crate::pairs::zips;
+use crate::pairs::reductions;
 use zipfold_core::fold::{Fold, HistogramState, State, Tally};
 use zipfold_core::{Domain, Error, Job, Result, Side};
 use zipfold_plan::executor::Declined;
@@ -65,7 +65,7 @@ impl<'j> Meshes<'j> {
             .ok_or(NOT_FINITE)?;
         Ok(Meshes {
             job,
-            isa: zips::isa(plan.isa),
+            isa: reductions::isa(plan.isa),
             mesh,
             columns,
             distances,
@@ -92,7 +92,7 @@ impl Executor for Meshes<'_> {
             mesh: &self.mesh,
             columns: [self.side(Side::X), self.side(Side::Y)],
             points: self.distances.points(),
-            above: self.job.space.cells == Domain::Triangle,
+            above: self.job.space.domain == Domain::Triangle,
         };
         let mut sweep = self.distances.sweep();
         let mut tally = Tally::default();

@@ -6,22 +6,22 @@
 //! ([`zipfold_plan::prune::mode`]), and folds by row of the pairs within a cut-off, whose values
 //! are put into the order of the columns as given; so the answer has the same bits.
 
+mod accumulators;
 mod binned;
 mod boxes;
+mod cutoff;
+mod cutoff_rows;
+mod decision;
 mod fused;
 mod grid;
 mod limits;
 mod meshes;
-mod near;
-mod near_rows;
 mod range_search;
-mod sheet;
 mod sorted;
+mod traversal;
 mod tree;
-mod verdict;
-mod walk;
 
 pub use boxes::Boxes;
+pub use cutoff::CutoffGrid;
 pub use meshes::Meshes;
-pub use near::Near;
 pub use range_search::RangeSearch;

@@ -4,11 +4,11 @@ use super::sorted::{Orders, Sorted};
 use crate::kernels::bvh::{Bvh, Cut, Ends, Extremes, MOST, Measure, Nearest, Sample, Within};
 use crate::kernels::top_k::TopK;
 use crate::pairs::points::NOT_FINITE;
-use crate::pairs::zips;
+use crate::pairs::reductions;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use zipfold_core::fold::nearest::Neighbour;
-use zipfold_core::fold::{ExtremesState, Fold, NearestState, Select, SelectState, State, Tally};
+use zipfold_core::fold::{ExtremesState, Fold, Join, JoinState, NearestState, State, Tally};
 use zipfold_core::{Domain, Error, Job, Result, Side, Space};
 use zipfold_plan::executor::Declined;
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
@@ -34,7 +34,7 @@ pub struct RangeSearch<'j> {
     space: Space,
     /// The extremes that all threads have found.
     ends: Ends,
-    /// Pairs that were evaluated to begin with, until a unit has told of them.
+    /// Pairs that were evaluated to begin with, until a batch has told of them.
     sampled: AtomicU64,
 }
 
@@ -42,7 +42,7 @@ impl<'j> RangeSearch<'j> {
     /// Sorts the rows of `job`, and boxes their coordinates.
     pub fn load(job: &'j Job, plan: &Plan, search: &Search) -> std::result::Result<Self, Declined> {
         let Sorted { x, y, orders } = Sorted::new(job);
-        let (isa, space) = (zips::isa(plan.isa), prune::walked(job, plan.prune));
+        let (isa, space) = (reductions::isa(plan.isa), prune::walked(job, plan.prune));
         let sides = [(&x, orders.of(Side::X)), (&y, orders.of(Side::Y))];
         let Search {
             norm,
@@ -75,7 +75,7 @@ impl<'j> RangeSearch<'j> {
                 (x.ok_or(NOT_FINITE)?, Some(y.ok_or(NOT_FINITE)?))
             }
         };
-        let cut = match space.cells {
+        let cut = match space.domain {
             Domain::Cross | Domain::Square => Cut::All,
             Domain::Triangle => Cut::Above,
             Domain::Diagonal => Cut::From,
@@ -117,7 +117,7 @@ impl<'j> RangeSearch<'j> {
     fn other(&self) -> &Bvh {
         self.y.as_ref().unwrap_or(&self.x)
     }
-    /// Cells of some rows that were evaluated, each once.
+    /// Pairs of some rows that were evaluated, each once.
     fn step(&self, part: &mut Part<'_>, rows: Range<usize>, cols: Range<usize>) -> Result<u64> {
         match (part, self.question) {
             (Part::Ends, Question::Extremes) => {
@@ -186,8 +186,8 @@ impl<'j> RangeSearch<'j> {
                 take,
             },
         );
-        // A half space is walked from both rows of a cell; its cells are those behind the row.
-        let doubled = self.space.cells != self.job.space.cells;
+        // A half space is walked from both rows of a pair; its pairs are those behind the row.
+        let doubled = self.space.domain != self.job.space.domain;
         if doubled { behind } else { all }
     }
 }
@@ -199,7 +199,7 @@ impl Executor for RangeSearch<'_> {
         let order = [self.orders.of(Side::X), self.orders.of(Side::Y)];
         let half = self.job.space.is_triangular();
         let mut part = match (self.question, &self.job.folds[0]) {
-            (Question::Within(_), Fold::Select(fold)) => {
+            (Question::Within(_), Fold::Join(fold)) => {
                 Part::Matches(Matches::new(fold, sink, half, order))
             }
             (Question::Extremes, _) => Part::Ends,
@@ -212,14 +212,14 @@ impl Executor for RangeSearch<'_> {
                 stop.check()?;
                 let rows = start..(start + STEP).min(tile.rows.end);
                 let seen = self.step(&mut part, rows.clone(), tile.cols.clone())?;
-                let cells = self.job.space.count(&rows, &tile.cols);
-                tally.counted += cells;
+                let pairs = self.job.space.count(&rows, &tile.cols);
+                tally.counted += pairs;
                 // One that looks for two extremes may look twice.
-                tally.skipped += cells.saturating_sub(seen);
+                tally.skipped += pairs.saturating_sub(seen);
             }
         }
         let state = match part {
-            Part::Matches(m) => State::Select(m.state),
+            Part::Matches(m) => State::Join(m.state),
             Part::Lists(start, lists) => State::Nearest(NearestState::of_rows(start, lists)),
             Part::Ends => State::Extremes(ExtremesState::from_ends(vec![self.ends.get()])),
         };
@@ -243,8 +243,8 @@ enum Part<'s> {
 
 /// Matches, for which room is asked before they are kept.
 struct Matches<'s> {
-    fold: &'s Select,
-    state: SelectState,
+    fold: &'s Join,
+    state: JoinState,
     sink: &'s dyn Sink,
     order: [&'s [u32]; 2],
     /// A pair stands for both ways round and is kept with its lower index first.
@@ -252,10 +252,10 @@ struct Matches<'s> {
 }
 
 impl<'s> Matches<'s> {
-    fn new(fold: &'s Select, sink: &'s dyn Sink, half: bool, order: [&'s [u32]; 2]) -> Self {
+    fn new(fold: &'s Join, sink: &'s dyn Sink, half: bool, order: [&'s [u32]; 2]) -> Self {
         Matches {
             fold,
-            state: SelectState::part(fold, 0, 0),
+            state: JoinState::part(fold, 0, 0),
             sink,
             order,
             half,
@@ -266,7 +266,7 @@ impl<'s> Matches<'s> {
         let wanted = to_i.len() + columns.len();
         if wanted > to_i.capacity().min(to_j.capacity()) {
             let capacity = (to_i.capacity() * 2).max(wanted).max(1024);
-            // As much again for sorting, as [`SelectState::bytes`] has it.
+            // As much again for sorting, as [`JoinState::bytes`] has it.
             self.sink.hold((capacity - to_i.capacity()) as u64 * 32)?;
             to_i.reserve_exact(capacity - to_i.len());
             to_j.reserve_exact(capacity - to_j.len());

@@ -64,11 +64,11 @@ impl Hoisted {
     /// The order of the rows along the curve: components of a vector share a scale, numbers have
     /// their own.
     pub(super) fn order(&self, low: &Lowered, side: Side) -> Vec<u32> {
-        let streams = low.streams[side as usize].len();
-        let mut groups: Vec<Vec<usize>> = (0..streams)
+        let row_vectors = low.row_vectors[side as usize].len();
+        let mut groups: Vec<Vec<usize>> = (0..row_vectors)
             .map(|s| (s * low.dim..(s + 1) * low.dim).collect())
             .collect();
-        groups.extend((streams * low.dim..self.width).map(|c| vec![c]));
+        groups.extend((row_vectors * low.dim..self.width).map(|c| vec![c]));
         let coordinates = Coordinates {
             values: &self.values,
             width: self.width,
@@ -92,9 +92,9 @@ impl Hoisted {
 
 /// The columns of the table that the hoisted values of a side are, where they are as given.
 fn raw_columns(low: &Lowered, side: Side) -> Option<Vec<usize>> {
-    let nodes = low.streams[side as usize]
+    let nodes = low.row_vectors[side as usize]
         .iter()
-        .chain(&low.attrs[side as usize]);
+        .chain(&low.row_scalars[side as usize]);
     let columns = nodes.map(|id| match low.formula.node(*id) {
         Node::Row(s) if *s == side => Some(0..low.dim),
         Node::At(s, k) if *s == side => Some(*k as usize..*k as usize + 1),

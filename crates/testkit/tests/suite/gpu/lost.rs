@@ -25,12 +25,12 @@ fn memory_that_is_too_small_changes_no_answer() {
         ),
         (FOLDS[11], Domain::Ordered, "3000"),
     ];
-    for (fold, cells, bytes) in cases {
+    for (fold, domain, bytes) in cases {
         let problem = Problem {
-            cells: Some(cells),
+            domain: Some(domain),
             ..problem(&format!("folds = [{fold}]"))
         };
-        let y = (cells == Domain::Cross).then(|| y.clone());
+        let y = (domain == Domain::Cross).then(|| y.clone());
         let job = describe(
             &problem,
             Data {
@@ -69,9 +69,9 @@ fn streamed_rows_are_found_at_their_places() {
             if dim == 40 && ![0, 1, 4].contains(&at) {
                 continue;
             }
-            let cells = [Domain::Triangle, Domain::Ordered, Domain::Square][at % 3];
+            let domain = [Domain::Triangle, Domain::Ordered, Domain::Square][at % 3];
             let problem = Problem {
-                cells: Some(cells),
+                domain: Some(domain),
                 precision: Some(Precision::F64),
                 ..problem(&format!("folds = [{fold}]"))
             };
@@ -96,7 +96,7 @@ fn the_host_goes_on_where_a_device_is_lost() {
         };
         let job = alone(&problem, cloud(13, 900, 3));
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
-        let set = [("device.launches", "3"), ("device.tile", "256")];
+        let set = [("fault.launches", "3"), ("device.tile", "256")];
         let got = on_device(&problem, &job, device, &set).unwrap();
         assert_eq!(difference(&got[0], &wanted[0], same), None, "{fold}");
     }
@@ -122,7 +122,7 @@ fn the_host_answers_where_generated_code_does_not_compile() {
         };
         let job = alone(&problem, cloud(13, 300, 3));
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
-        let done = outcome_of(&problem, &job, device, &[("device.compiles", "0")]).unwrap();
+        let done = outcome_of(&problem, &job, device, &[("fault.compiles", "0")]).unwrap();
         assert_eq!(
             difference(
                 &of_output(&job.folds[0], &done.outputs[0]),

@@ -1,4 +1,4 @@
-//! Dense tiles, and folds of wide and short rows that take their cells from them.
+//! Dense tiles, and folds of wide and short rows that take their pairs from them.
 
 use super::{FOLDS, alone, cloud, device, every, on_device, problem};
 use zipfold::internals::device::{Runtime, list};
@@ -10,7 +10,7 @@ use zipfold_core::{Data, Domain, Precision, Table, describe, oracle};
 use zipfold_testkit::compare::{close, difference, same};
 use zipfold_testkit::runner::numbers;
 
-/// Slices that are copied past the registers, and threads of 8 × 16 cells: what CUDA does by
+/// Slices that are copied past the registers, and threads of 8 × 16 pairs: what CUDA does by
 /// default, and other shapes.
 #[test]
 #[ignore = "needs opencl"]
@@ -61,10 +61,10 @@ fn dense_tiles_by_a_pipeline_are_those_of_the_oracle() {
             stages("3", "16", "16", "4"),
         ),
     ];
-    for (metric, dim, cells, precision, set) in cases.into_iter().step_by(every(5)) {
+    for (metric, dim, domain, precision, set) in cases.into_iter().step_by(every(5)) {
         let text = format!("pair = {{ metric = \"{metric}\" }}\nfolds = [{{ kind = \"matrix\" }}]");
         let problem = Problem {
-            cells: Some(cells),
+            domain: Some(domain),
             precision: Some(precision),
             ..problem(&text)
         };
@@ -98,13 +98,13 @@ fn a_balanced_diagonal_counts_every_pair_once() {
         ("both", "2", Domain::Triangle),
         ("cache", "1", Domain::Diagonal),
     ];
-    for (at, (input, anchors, cells)) in sets.into_iter().enumerate().step_by(every(2)) {
+    for (at, (input, anchors, domain)) in sets.into_iter().enumerate().step_by(every(2)) {
         for (dim, filter) in [(3, "on"), (40, "off")]
             .into_iter()
             .take(if at == 2 { 2 } else { 1 })
         {
             let problem = Problem {
-                cells: Some(cells),
+                domain: Some(domain),
                 ..problem(&format!("folds = [{}]", FOLDS[0]))
             };
             let job = alone(&problem, cloud(21, 1100, dim));
@@ -120,7 +120,7 @@ fn a_balanced_diagonal_counts_every_pair_once() {
         }
     }
     let cross = Problem {
-        cells: Some(Domain::Cross),
+        domain: Some(Domain::Cross),
         ..problem(&format!("folds = [{}]", FOLDS[0]))
     };
     let job = describe(
@@ -136,7 +136,7 @@ fn a_balanced_diagonal_counts_every_pair_once() {
     assert!(refused.to_string().contains("half spaces"), "{refused}");
 }
 
-/// Rows too wide for registers: cells of dense tiles go straight to the fold, of whole and of half
+/// Rows too wide for registers: pairs of dense tiles go straight to the fold, of whole and of half
 /// spaces, ragged ends included.
 #[test]
 #[ignore = "needs opencl"]
@@ -167,17 +167,17 @@ fn folds_of_wide_rows_take_their_cells_from_dense_tiles() {
         ),
         (r#"{ kind = "reduce", op = "sum" }"#, Domain::Diagonal, 64),
         (
-            r#"{ kind = "reduce", op = "sum", along = "column" }"#,
+            r#"{ kind = "reduce", op = "sum", axis = "column" }"#,
             Domain::Cross,
             35,
         ),
     ];
-    for (fold, cells, dim) in cases.into_iter().step_by(every(2)) {
+    for (fold, domain, dim) in cases.into_iter().step_by(every(2)) {
         let problem = Problem {
-            cells: Some(cells),
+            domain: Some(domain),
             ..problem(&format!("folds = [{fold}]"))
         };
-        let y = (cells == Domain::Cross).then(|| cloud(42, 413, dim));
+        let y = (domain == Domain::Cross).then(|| cloud(42, 413, dim));
         let job = describe(
             &problem,
             Data {
@@ -194,7 +194,7 @@ fn folds_of_wide_rows_take_their_cells_from_dense_tiles() {
         assert_eq!(
             difference(&got[0], &wanted[0], equal),
             None,
-            "{fold} {cells:?} {dim}"
+            "{fold} {domain:?} {dim}"
         );
     }
 }
@@ -206,11 +206,11 @@ fn folds_of_wide_rows_take_their_cells_from_dense_tiles() {
 fn predicates_of_wide_rows_take_their_cells_from_dense_tiles() {
     let (device, _turn) = device();
     let join = |predicate, kind| {
-        format!("folds = [{{ kind = \"select\", predicate = \"{predicate}\", join = \"{kind}\" }}]")
+        format!("folds = [{{ kind = \"join\", where = \"{predicate}\", join_kind = \"{kind}\" }}]")
     };
-    let count = |pair, along| {
+    let count = |pair, axis| {
         format!(
-            "pair = {{ formula = \"{pair}\" }}\nfolds = [{{ kind = \"reduce\", op = \"count\", along = \"{along}\" }}]"
+            "pair = {{ formula = \"{pair}\" }}\nfolds = [{{ kind = \"reduce\", op = \"count\", axis = \"{axis}\" }}]"
         )
     };
     let some = "sum((x - y)^2) < 380 or sum((x - y)^2) <= 120";
@@ -244,12 +244,12 @@ fn predicates_of_wide_rows_take_their_cells_from_dense_tiles() {
             "120000000",
         ),
     ];
-    for (text, cells, dim, memory) in cases.iter().step_by(every(2)) {
+    for (text, domain, dim, memory) in cases.iter().step_by(every(2)) {
         let problem = Problem {
-            cells: Some(*cells),
+            domain: Some(*domain),
             ..problem(text)
         };
-        let y = (*cells == Domain::Cross).then(|| cloud(42, 413, *dim));
+        let y = (*domain == Domain::Cross).then(|| cloud(42, 413, *dim));
         let job = describe(
             &problem,
             Data {
@@ -265,7 +265,7 @@ fn predicates_of_wide_rows_take_their_cells_from_dense_tiles() {
         assert_eq!(
             difference(&got[0], &wanted[0], same),
             None,
-            "{text} {cells:?} {dim}"
+            "{text} {domain:?} {dim}"
         );
     }
 }
@@ -293,9 +293,9 @@ fn predicates_and_cosines_of_short_rows_are_exact() {
             Domain::Square,
         ),
     ];
-    for (text, cells) in texts.into_iter().step_by(every(2)) {
+    for (text, domain) in texts.into_iter().step_by(every(2)) {
         let problem = Problem {
-            cells: Some(cells),
+            domain: Some(domain),
             ..problem(text)
         };
         let job = alone(&problem, cloud(43, 700, 3));
@@ -342,10 +342,10 @@ fn inner_products_of_16_bit_rows_are_those_of_single_precision() {
         ),
     ];
     let machine = zipfold::internals::cpu::detect(1, 1 << 32);
-    for (pair, dim, cells, half, kind) in cases.into_iter().step_by(every(2)) {
+    for (pair, dim, domain, half, kind) in cases.into_iter().step_by(every(2)) {
         let text = format!("pair = {{ formula = \"{pair}\" }}\nfolds = [{{ kind = \"{kind}\" }}]");
         let problem = Problem {
-            cells: Some(cells),
+            domain: Some(domain),
             ..problem(&text)
         };
         // Beyond the largest f16 where bf16 is to be found.
@@ -355,7 +355,7 @@ fn inner_products_of_16_bit_rows_are_those_of_single_precision() {
                 .map(|at| half.value(half.round(t.elements().get(at) as f32 * scale)));
             Table::f32(t.rows(), dim, all.collect()).unwrap()
         };
-        let other = (cells == Domain::Cross).then(|| rounded(cloud(32, 190, dim)));
+        let other = (domain == Domain::Cross).then(|| rounded(cloud(32, 190, dim)));
         let data = Data {
             x: rounded(cloud(31, 301, dim)),
             y: other,
@@ -410,7 +410,7 @@ fn inner_products_of_16_bit_rows_are_those_of_single_precision() {
     );
 }
 
-/// Rows too short for slices of components, and formulas without one loop: whole cells by thread,
+/// Rows too short for slices of components, and formulas without one loop: whole pairs by thread,
 /// under every map.
 #[test]
 #[ignore = "needs opencl"]
@@ -441,7 +441,7 @@ fn short_rows_have_the_bits_of_the_oracle_under_every_map() {
         ("matrix", Domain::Triangle),
     ];
     for (at, set) in sets.iter_mut().enumerate() {
-        let (kind, cells) = kinds[at % 3];
+        let (kind, domain) = kinds[at % 3];
         if at % 4 == 0 {
             set.push(("device.tile", "128"));
         }
@@ -449,7 +449,7 @@ fn short_rows_have_the_bits_of_the_oracle_under_every_map() {
         let text =
             format!("pair = {{ metric = \"euclidean\" }}\nfolds = [{{ kind = \"{kind}\" }}]");
         let problem = Problem {
-            cells: Some(cells),
+            domain: Some(domain),
             precision: Some(precision),
             ..problem(&text)
         };
@@ -490,11 +490,11 @@ fn dense_tiles_have_the_bits_of_the_oracle_under_every_map() {
     // Each metric under one shape and precision in turn: kernels are large, and PoCL compiles them
     // slowly.
     for (at, metric) in metrics.iter().enumerate().step_by(every(7)) {
-        let cells = [Domain::Diagonal, Domain::Square, Domain::Triangle][at % 3];
+        let domain = [Domain::Diagonal, Domain::Square, Domain::Triangle][at % 3];
         let precision = [Precision::F64, Precision::F32][at % 2];
         let text = format!("pair = {{ metric = \"{metric}\" }}\nfolds = [{{ kind = \"matrix\" }}]");
         let problem = Problem {
-            cells: Some(cells),
+            domain: Some(domain),
             precision: Some(precision),
             ..problem(&text)
         };
@@ -514,7 +514,7 @@ fn dense_tiles_have_the_bits_of_the_oracle_under_every_map() {
             let odd = difference(&got[0], &wanted[0], equal);
             assert!(
                 odd.is_none(),
-                "{metric} {cells:?} {precision:?} {set:?}: {}",
+                "{metric} {domain:?} {precision:?} {set:?}: {}",
                 odd.unwrap_or_default()
             );
         }

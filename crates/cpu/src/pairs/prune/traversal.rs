@@ -1,10 +1,10 @@
 //! The walk over pairs of boxes: from the top of the tree of y down for each block of rows of x,
 //! until bounds settle a pair of boxes or single rows meet leaves, whose pairs are evaluated.
 
+use super::accumulators::{Accumulators, Run};
 use super::boxes::{Boxes, GROUP};
-use super::sheet::{Run, Sheet};
+use super::decision::{PruneDecision, Pruner};
 use super::tree::Level;
-use super::verdict::{Judge, Verdict};
 use crate::kernels::histogram::{Histogram as Sweep, Span, Strip};
 use crate::pairs::points::Distances;
 use crate::pairs::vm::Scratch;
@@ -23,23 +23,23 @@ const BLOCK: usize = GROUP * LANES;
 
 impl Executor for Boxes<'_> {
     fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
-        let mut walk = Walk::new(self, tiles::rows(tiles), sink, stop);
+        let mut traversal = Traversal::new(self, tiles::rows(tiles), sink, stop);
         for tile in tiles {
-            walk.tile(&tile.rows, &tile.cols)?;
+            traversal.tile(&tile.rows, &tile.cols)?;
         }
-        Ok(walk.finish())
+        Ok(traversal.finish())
     }
     fn order(&self) -> Option<&[u32]> {
         Some(Boxes::order(self, Side::X))
     }
 }
 
-/// One unit of tiles on its way.
-pub(super) struct Walk<'e, 'j> {
+/// One batch of tiles on its way.
+pub(super) struct Traversal<'e, 'j> {
     pruned: &'e Boxes<'j>,
     bounds: Bounds<'e>,
-    judge: Judge<'e>,
-    sheet: Sheet<'e>,
+    pruner: Pruner<'e>,
+    accumulators: Accumulators<'e>,
     tally: Tally,
     /// Counts of the points family, and the strips of the current block of rows, one a group.
     sweep: Option<(&'e Distances, Sweep<'e>)>,
@@ -51,7 +51,7 @@ pub(super) struct Walk<'e, 'j> {
     held: u64,
     /// Columns of the current tile.
     cols: Range<usize>,
-    /// Cells of each row of a group that met a leaf: as walked, and as the space counts them.
+    /// Pairs of each row of a group that met a leaf: as walked, and as the space counts them.
     seen: [[u64; 2]; GROUP],
 }
 
@@ -84,7 +84,7 @@ impl Ord for Waiting {
     }
 }
 
-impl<'e, 'j> Walk<'e, 'j> {
+impl<'e, 'j> Traversal<'e, 'j> {
     /// Nothing visited; `rows` are all that tiles will have.
     pub(super) fn new(
         pruned: &'e Boxes<'j>,
@@ -93,14 +93,14 @@ impl<'e, 'j> Walk<'e, 'j> {
         stop: Stop<'e>,
     ) -> Self {
         let job = pruned.job;
-        let isa = crate::pairs::zips::isa(pruned.vm.isa);
+        let isa = crate::pairs::reductions::isa(pruned.vm.isa);
         let half = job.space.is_triangular() && !pruned.doubled;
-        Walk {
+        Traversal {
             pruned,
             bounds: pruned.bounds.clone(),
             stop,
-            judge: Judge::new(job, &pruned.limits),
-            sheet: Sheet::new(
+            pruner: Pruner::new(job, &pruned.limits),
+            accumulators: Accumulators::new(
                 job,
                 isa,
                 rows,
@@ -138,9 +138,9 @@ impl<'e, 'j> Walk<'e, 'j> {
         }
         Ok(())
     }
-    /// Asks for room for the matches found, and for as many more as `cells` pairs may be.
-    fn hold(&mut self, cells: u64) -> Result<()> {
-        let bytes = self.sheet.bytes(cells);
+    /// Asks for room for the matches found, and for as many more as `pairs` pairs may be.
+    fn hold(&mut self, pairs: u64) -> Result<()> {
+        let bytes = self.accumulators.bytes(pairs);
         if bytes > self.held {
             self.sink.hold(bytes - self.held)?;
             self.held = bytes;
@@ -154,8 +154,10 @@ impl<'e, 'j> Walk<'e, 'j> {
         start..((at + 1) * span).min(self.cols.end).max(start)
     }
     fn is_empty(&self, rows: &Range<usize>, cols: &Range<usize>) -> bool {
-        let before = matches!(self.pruned.space.cells, Domain::Triangle | Domain::Diagonal)
-            && cols.end <= rows.start;
+        let before = matches!(
+            self.pruned.space.domain,
+            Domain::Triangle | Domain::Diagonal
+        ) && cols.end <= rows.start;
         cols.is_empty() || before
     }
     /// All leaves for a block of rows, in their order.
@@ -198,11 +200,11 @@ impl<'e, 'j> Walk<'e, 'j> {
     /// The states and tally of all tiles.
     pub(super) fn finish(mut self) -> Folded {
         if let Some((_, sweep)) = self.sweep {
-            self.tally.counted += self.sheet.put_counts(&sweep.finish());
+            self.tally.counted += self.accumulators.put_counts(&sweep.finish());
         }
         Folded {
             tally: self.tally,
-            states: self.sheet.finish(),
+            states: self.accumulators.finish(),
         }
     }
     /// Counts the strips of a block of rows, and clears them.
@@ -211,7 +213,7 @@ impl<'e, 'j> Walk<'e, 'j> {
             self.strips.retain(|s| !s.spans.is_empty());
             distances.add(
                 sweep,
-                crate::pairs::zips::isa(self.pruned.vm.isa),
+                crate::pairs::reductions::isa(self.pruned.vm.isa),
                 &self.strips,
                 false,
             );
@@ -305,40 +307,40 @@ impl<'e, 'j> Walk<'e, 'j> {
     }
     /// Settles the pairs of `rows` and `cols` if the bounds of `lane` tell enough.
     fn settle(&mut self, lane: usize, rows: &Range<usize>, cols: &Range<usize>) -> Result<bool> {
-        let sheet = &self.sheet;
+        let accumulators = &self.accumulators;
         match self
-            .judge
-            .judge(&self.bounds, lane, |fold| sheet.worst(fold, rows))
+            .pruner
+            .decide(&self.bounds, lane, |fold| accumulators.worst(fold, rows))
         {
-            Verdict::Evaluate => return Ok(false),
-            Verdict::Far => {
-                let cells = self.pruned.job.space.count(rows, cols);
-                self.tally.far += cells;
-                self.tally.skipped += cells;
+            PruneDecision::Evaluate => return Ok(false),
+            PruneDecision::Far => {
+                let pairs = self.pruned.job.space.count(rows, cols);
+                self.tally.far += pairs;
+                self.tally.skipped += pairs;
             }
-            Verdict::Settled => self.take_whole(rows, cols)?,
+            PruneDecision::Settled => self.take_whole(rows, cols)?,
         }
         Ok(true)
     }
     fn take_whole(&mut self, rows: &Range<usize>, cols: &Range<usize>) -> Result<()> {
-        let cells = self.pruned.job.space.count(rows, cols);
-        if self.judge.wholes.contains(&Whole::All) {
-            self.hold(cells)?;
+        let pairs = self.pruned.job.space.count(rows, cols);
+        if self.pruner.wholes.contains(&Whole::All) {
+            self.hold(pairs)?;
         }
-        self.tally.counted += cells;
-        if self.judge.matters() {
-            self.tally.settled += cells;
+        self.tally.counted += pairs;
+        if self.pruner.matters() {
+            self.tally.settled += pairs;
         } else {
-            self.tally.skipped += cells;
+            self.tally.skipped += pairs;
         }
-        self.sheet.settle_cells(&self.judge.wholes, cells);
-        if !self.sheet.has_rows(&self.judge.wholes) {
+        self.accumulators.settle_count(&self.pruner.wholes, pairs);
+        if !self.accumulators.has_rows(&self.pruner.wholes) {
             return Ok(());
         }
         for row in rows.clone() {
             for run in self.pruned.space.columns(row, cols) {
                 if !run.is_empty() {
-                    self.sheet.settle_row(&self.judge.wholes, row, &run);
+                    self.accumulators.settle_row(&self.pruner.wholes, row, &run);
                 }
             }
         }
@@ -349,7 +351,9 @@ impl<'e, 'j> Walk<'e, 'j> {
     fn nearest_first(&mut self, rows: Range<usize>) -> Result<()> {
         let best = self.pruned.job.folds[0].best();
         let wanted = best.map_or((0, false), |best| (best.root, best.largest));
-        self.search(&rows, wanted, |walk| walk.sheet.worst(0, &rows))?;
+        self.search(&rows, wanted, |traversal| {
+            traversal.accumulators.worst(0, &rows)
+        })?;
         self.rest(rows);
         Ok(())
     }
@@ -358,8 +362,8 @@ impl<'e, 'j> Walk<'e, 'j> {
     fn extremes(&mut self, fold: &Extremes, rows: Range<usize>) -> Result<()> {
         let ends = (0..fold.roots.len()).flat_map(|at| [(at, false), (at, true)]);
         for (round, (at, largest)) in ends.enumerate() {
-            let limit = move |walk: &Self| {
-                let [least, most] = walk.pruned.limits.ends(at);
+            let limit = move |traversal: &Self| {
+                let [least, most] = traversal.pruned.limits.ends(at);
                 // What is as good as the limit changes nothing; where there is none yet, anything
                 // does.
                 (if largest { -most } else { least }).next_down()
@@ -370,8 +374,8 @@ impl<'e, 'j> Walk<'e, 'j> {
                 self.rest(rows.clone());
                 continue;
             }
-            // Cells are told of once; those evaluated again count as not left out.
-            let again: u64 = self.seen.iter().map(|[_, cells]| cells).sum();
+            // Pairs are told of once; those evaluated again count as not left out.
+            let again: u64 = self.seen.iter().map(|[_, pairs]| pairs).sum();
             self.tally = Tally {
                 skipped: before.skipped.saturating_sub(again),
                 ..before
@@ -413,10 +417,11 @@ impl<'e, 'j> Walk<'e, 'j> {
         let wholes = [Whole::Nothing];
         for row in rows {
             let one = row..row + 1;
-            let [walked, cells] = self.seen[row % GROUP];
+            let [walked, pairs] = self.seen[row % GROUP];
             let rest = self.pruned.space.count(&one, &self.cols) - walked;
-            self.sheet.settle_row(&wholes, row, &(0..rest as usize));
-            let rest = self.pruned.job.space.count(&one, &self.cols) - cells;
+            self.accumulators
+                .settle_row(&wholes, row, &(0..rest as usize));
+            let rest = self.pruned.job.space.count(&one, &self.cols) - pairs;
             self.tally.skipped += rest;
             self.tally.counted += rest;
         }
@@ -463,7 +468,7 @@ impl<'e, 'j> Walk<'e, 'j> {
             }
         }
     }
-    /// Splits an evaluated run at cells that are left out, and hands what remains to the folds.
+    /// Splits an evaluated run at pairs that are left out, and hands what remains to the folds.
     fn admit(&mut self, row: usize, leaf: usize, run: &Range<usize>) {
         let job = self.pruned.job;
         let first = leaf * self.pruned.tree.leaf;
@@ -474,15 +479,15 @@ impl<'e, 'j> Walk<'e, 'j> {
                 .iter()
                 .fold(false, |any, v| any | v.is_nan())
         });
-        let near = job.near_root.zip(job.space.near_square());
-        if clean && near.is_none() {
+        let cutoff = job.cutoff_root.zip(job.space.cutoff_squared());
+        if clean && cutoff.is_none() {
             self.tally.counted += job.space.count(&(row..row + 1), run);
             self.hand_over(row, first, lanes);
             return;
         }
         let mut open: Option<usize> = None;
         for l in lanes.clone() {
-            let far = near.is_some_and(|(root, limit)| !self.scratch.root(root)[0][l].le(&limit));
+            let far = cutoff.is_some_and(|(root, limit)| !self.scratch.root(root)[0][l].le(&limit));
             let nan = !far && !clean && self.is_nan(l);
             let out = far || (nan && job.nan == NanPolicy::Skip);
             self.tell(row, first + l, [far, nan, out]);
@@ -512,31 +517,31 @@ impl<'e, 'j> Walk<'e, 'j> {
     #[inline(always)]
     fn tell(&mut self, row: usize, column: usize, [far, nan, out]: [bool; 3]) {
         let job = self.pruned.job;
-        let cells = if self.pruned.doubled {
+        let pairs = if self.pruned.doubled {
             job.space.count(&(row..row + 1), &(column..column + 1))
         } else {
             1
         };
-        if nan && cells > 0 {
+        if nan && pairs > 0 {
             let (i, j) = (
                 self.pruned.order(Side::X)[row] as u64,
                 self.pruned.order(Side::Y)[column] as u64,
             );
-            let cell = if job.space.is_triangular() {
+            let pair = if job.space.is_triangular() {
                 (i.min(j), i.max(j))
             } else {
                 (i, j)
             };
-            self.tally.first_nan = Some(self.tally.first_nan.map_or(cell, |f| f.min(cell)));
+            self.tally.first_nan = Some(self.tally.first_nan.map_or(pair, |f| f.min(pair)));
         }
-        self.tally.far += if far { cells } else { 0 };
-        self.tally.nan += if nan && out { cells } else { 0 };
-        self.tally.counted += if out { 0 } else { cells };
+        self.tally.far += if far { pairs } else { 0 };
+        self.tally.nan += if nan && out { pairs } else { 0 };
+        self.tally.counted += if out { 0 } else { pairs };
     }
     /// Hands some lanes of an evaluated run to the folds; column `first` has lane 0.
     #[inline(always)]
     fn hand_over(&mut self, row: usize, first: usize, lanes: Range<usize>) {
-        self.sheet.absorb(&Run {
+        self.accumulators.absorb(&Run {
             row,
             cols: first + lanes.start..first + lanes.end,
             values: &self.scratch,

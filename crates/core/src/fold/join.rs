@@ -20,7 +20,7 @@ use std::ops::Range;
 /// What is kept of the matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum SelectKind {
+pub enum JoinKind {
     /// Every matching (i, j).
     Inner,
     /// Every i with a match.
@@ -31,23 +31,23 @@ pub enum SelectKind {
 
 /// A join.
 #[derive(Clone, Debug)]
-pub struct Select {
+pub struct Join {
     /// The root that is the predicate.
     pub root: usize,
     /// A root whose value is kept with each match.
     pub value: Option<usize>,
     /// What is kept.
-    pub kind: SelectKind,
+    pub kind: JoinKind,
 }
 
-impl Select {
+impl Join {
     /// Returns whether matches are kept, and not which rows have one.
     pub fn is_inner(&self) -> bool {
-        self.kind == SelectKind::Inner
+        self.kind == JoinKind::Inner
     }
 }
 
-impl Select {
+impl Join {
     /// Returns the join as a problem file requests it. The predicate is rewritten to be true only
     /// where it is surely true (`pair/truth.rs`).
     ///
@@ -56,17 +56,17 @@ impl Select {
     pub(super) fn asked(
         predicate: &str,
         value: Option<&str>,
-        kind: SelectKind,
+        kind: JoinKind,
         roots: &mut Roots<'_>,
-    ) -> Result<Select> {
+    ) -> Result<Join> {
         let root = roots.condition(predicate)?;
         let value = value.map(|text| roots.number(text)).transpose()?;
-        Ok(Select { root, value, kind })
+        Ok(Join { root, value, kind })
     }
 }
 
-impl Accumulate for Select {
-    type State = SelectState;
+impl Accumulate for Join {
+    type State = JoinState;
 
     fn traits(&self) -> Traits {
         Traits {
@@ -87,20 +87,20 @@ impl Accumulate for Select {
     fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
         test(self.root) || self.value.is_some_and(test)
     }
-    fn start(&self, n: usize, _: usize) -> SelectState {
-        SelectState::part(self, 0, n)
+    fn start(&self, n: usize, _: usize) -> JoinState {
+        JoinState::part(self, 0, n)
     }
-    fn part(&self, rows: &Range<usize>) -> SelectState {
-        SelectState::part(self, rows.start, rows.len())
+    fn part(&self, rows: &Range<usize>) -> JoinState {
+        JoinState::part(self, rows.start, rows.len())
     }
     fn bytes(&self, n: usize, _: usize) -> u64 {
         if self.is_inner() { 0 } else { n as u64 }
     }
-    fn takes(&self, state: &SelectState, n: usize, m: usize) -> bool {
+    fn takes(&self, state: &JoinState, n: usize, m: usize) -> bool {
         state.fits(self, n, m)
     }
     #[inline(always)]
-    fn absorb<T: Value>(&self, state: &mut SelectState, line: &Line<'_, T>, _: Lent<'_>) {
+    fn absorb<T: Value>(&self, state: &mut JoinState, line: &Line<'_, T>, _: Lent<'_>) {
         // Values are read one by one: matches are rare, and most lines have none.
         let number = |root: usize, l: usize| -> f64 { line.scalars(root)[l].into() };
         for l in 0..line.len {
@@ -113,7 +113,7 @@ impl Accumulate for Select {
             }
         }
     }
-    fn absorb_pair(&self, state: &mut SelectState, pair: &ValuedPair<'_>) {
+    fn absorb_pair(&self, state: &mut JoinState, pair: &ValuedPair<'_>) {
         if pair.scalar(self.root) == 0.0 {
             return;
         }
@@ -123,18 +123,18 @@ impl Accumulate for Select {
             state.absorb(self, pair.j, pair.i, None);
         }
     }
-    fn merge(&self, into: &mut SelectState, from: SelectState) {
+    fn merge(&self, into: &mut JoinState, from: JoinState) {
         into.merge(from);
     }
-    fn merge_sorted(&self, into: &mut SelectState, from: SelectState, order: &[u32]) {
+    fn merge_sorted(&self, into: &mut JoinState, from: JoinState, order: &[u32]) {
         into.merge_sorted(from, order);
     }
     fn identify(&self, hash: &mut Hash) {
         hash.text(&format!("{self:?}"));
     }
-    fn columns<'a>(&'a self, state: &'a SelectState, _: usize, _: usize) -> Columns<'a> {
+    fn columns<'a>(&'a self, state: &'a JoinState, _: usize, _: usize) -> Columns<'a> {
         // Semi lists the rows with a match, anti the others, from the same truth values.
-        let wanted = self.kind == SelectKind::Semi;
+        let wanted = self.kind == JoinKind::Semi;
         let table =
             |columns: Vec<Column<'a>>, lines| Columns::new(Layout::Table, vec![lines], columns);
         if !self.is_inner() {
@@ -158,15 +158,15 @@ impl Accumulate for Select {
     }
     fn describe(&self) -> String {
         match self.kind {
-            SelectKind::Inner => "the pairs where the condition holds",
-            SelectKind::Semi => "the rows of x with a pair where the condition holds",
-            SelectKind::Anti => "the rows of x without a pair where the condition holds",
+            JoinKind::Inner => "the pairs where the condition holds",
+            JoinKind::Semi => "the rows of x with a pair where the condition holds",
+            JoinKind::Anti => "the rows of x without a pair where the condition holds",
         }
         .into()
     }
 }
 
-impl Bounded for Select {
+impl Bounded for Join {
     #[inline]
     fn settles(&self, span: impl Fn(usize) -> Span, known: bool, _: &impl Known) -> Option<Whole> {
         let span = span(self.root);
@@ -178,7 +178,7 @@ impl Bounded for Select {
         }
         (span.must() && self.value.is_none()).then_some(Whole::All)
     }
-    fn absorb_scattered(&self, state: &mut SelectState, line: &Scattered<'_>) {
+    fn absorb_scattered(&self, state: &mut JoinState, line: &Scattered<'_>) {
         let values = self.value.map(|root| line.scalars(root));
         for (at, holds) in line.scalars(self.root).iter().enumerate() {
             if *holds != 0.0 {
@@ -189,13 +189,13 @@ impl Bounded for Select {
     fn owes_pairs(&self, whole: Whole) -> bool {
         whole == Whole::All
     }
-    fn settle_pairs(&self, state: &mut SelectState, whole: Whole, pairs: &Pairs<'_>) {
+    fn settle_pairs(&self, state: &mut JoinState, whole: Whole, pairs: &Pairs<'_>) {
         if whole == Whole::All {
             let enough = if self.is_inner() { usize::MAX } else { 1 };
             (0..pairs.others.len().min(enough)).for_each(|at| self.keep(state, pairs, at, None));
         }
     }
-    fn grown(&self, state: &SelectState) -> u64 {
+    fn grown(&self, state: &JoinState) -> u64 {
         if self.is_inner() { state.bytes() } else { 0 }
     }
     fn growth(&self, more: u64) -> u64 {
@@ -208,10 +208,10 @@ impl Bounded for Select {
     }
 }
 
-impl Select {
+impl Join {
     /// Keeps pair number `at` of some pairs, with its value where that is kept.
     #[inline]
-    pub fn keep(&self, state: &mut SelectState, pairs: &Pairs<'_>, at: usize, value: Option<f64>) {
+    pub fn keep(&self, state: &mut JoinState, pairs: &Pairs<'_>, at: usize, value: Option<f64>) {
         if self.is_inner() {
             let (i, j) = pairs.pair(at);
             state.absorb(self, i, j, value);
@@ -223,7 +223,7 @@ impl Select {
 
 /// The matches found.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct SelectState {
+pub struct JoinState {
     /// Rows of x of the matches, for an inner join.
     pub i: Vec<u64>,
     /// Rows of y of the matches.
@@ -235,23 +235,23 @@ pub struct SelectState {
     start: usize,
 }
 
-impl SelectState {
+impl JoinState {
     /// Returns a state without matches for `rows` rows from `start` on.
-    pub fn part(fold: &Select, start: usize, rows: usize) -> Self {
-        let matched = if fold.kind == SelectKind::Inner {
+    pub fn part(fold: &Join, start: usize, rows: usize) -> Self {
+        let matched = if fold.kind == JoinKind::Inner {
             vec![]
         } else {
             vec![false; rows]
         };
-        SelectState {
+        JoinState {
             matched,
             start,
-            ..SelectState::default()
+            ..JoinState::default()
         }
     }
     /// Returns whether `fold` over `n` × `m` rows can have this state.
-    pub(super) fn fits(&self, fold: &Select, n: usize, m: usize) -> bool {
-        let (pairs, inner) = (self.i.len(), fold.kind == SelectKind::Inner);
+    pub(super) fn fits(&self, fold: &Join, n: usize, m: usize) -> bool {
+        let (pairs, inner) = (self.i.len(), fold.kind == JoinKind::Inner);
         let below = |rows: &[u64], end: usize| rows.iter().all(|row| *row < end as u64);
         // A state from a file is that of all rows.
         self.start == 0
@@ -263,8 +263,8 @@ impl SelectState {
             && below(&self.j, m)
     }
     /// Keeps a match.
-    pub fn absorb(&mut self, fold: &Select, i: usize, j: usize, value: Option<f64>) {
-        if fold.kind == SelectKind::Inner {
+    pub fn absorb(&mut self, fold: &Join, i: usize, j: usize, value: Option<f64>) {
+        if fold.kind == JoinKind::Inner {
             self.i.push(i as u64);
             self.j.push(j as u64);
             self.values.extend(value);
@@ -283,7 +283,7 @@ impl SelectState {
         }
     }
     /// Adds another state.
-    pub fn merge(&mut self, other: SelectState) {
+    pub fn merge(&mut self, other: JoinState) {
         self.take(other.i, other.j, other.values);
         // A row has a match if some part of its pairs has one.
         for (at, yes) in other.matched.iter().enumerate() {
@@ -292,7 +292,7 @@ impl SelectState {
     }
     /// Adds the state of a pruned part, whose row r is row `order[r]` here. Its matches have the
     /// row numbers of the problem already.
-    pub fn merge_sorted(&mut self, other: SelectState, order: &[u32]) {
+    pub fn merge_sorted(&mut self, other: JoinState, order: &[u32]) {
         self.take(other.i, other.j, other.values);
         for (at, yes) in other.matched.iter().enumerate() {
             self.matched[order[other.start + at] as usize - self.start] |= yes;

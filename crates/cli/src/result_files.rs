@@ -69,7 +69,7 @@ pub(crate) fn verb_of(problem: &Problem) -> &'static str {
         Some(FoldSpec::Nearest { .. }) => "knn",
         Some(FoldSpec::Histogram { .. }) => "hist",
         Some(FoldSpec::Top(_)) => "top",
-        Some(FoldSpec::Select { .. }) => "join",
+        Some(FoldSpec::Join { .. }) => "join",
     }
 }
 

@@ -2,16 +2,16 @@
 //! and histograms.
 
 use super::binned::Binned;
-use super::near::{BLOCKS, Near, ROWS};
+use super::cutoff::{BLOCKS, CutoffGrid, ROWS};
 use crate::pairs::vm::{Scratch, Vm};
 use std::ops::Range;
-use zipfold_core::fold::{BLOCK, Fold, OtherRows, RowPiece, RowState, SparseRow, State, Tally};
+use zipfold_core::fold::{BLOCK, Fold, OtherRows, ReduceState, RowPiece, SparseRow, State, Tally};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Domain, Result};
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
 use zipfold_plan::{Tile, tiles};
 
-impl Executor for Near<'_> {
+impl Executor for CutoffGrid<'_> {
     fn order(&self) -> Option<&[u32]> {
         Some(self.grid.order())
     }
@@ -24,7 +24,7 @@ impl Executor for Near<'_> {
         let states = walk
             .pieces
             .into_iter()
-            .map(|piece| State::Rows(RowState::of_piece(piece)));
+            .map(|piece| State::Reduce(ReduceState::of_piece(piece)));
         Ok(Folded {
             states: states.collect(),
             tally: walk.tally,
@@ -40,9 +40,9 @@ struct List {
     values: Vec<Vec<f64>>,
 }
 
-/// One unit on its way.
+/// One batch on its way.
 struct Walk<'e, 'j> {
-    near: &'e Near<'j>,
+    engine: &'e CutoffGrid<'j>,
     vm: Vm<'j, f64>,
     scratch: Scratch<f64>,
     /// By fold.
@@ -56,21 +56,25 @@ struct Walk<'e, 'j> {
 }
 
 impl<'e, 'j> Walk<'e, 'j> {
-    fn new(near: &'e Near<'j>, rows: Range<usize>) -> Self {
-        let job = near.job;
-        let vm = near.vm();
+    fn new(engine: &'e CutoffGrid<'j>, rows: Range<usize>) -> Self {
+        let job = engine.job;
+        let vm = engine.vm();
         let scratch = vm.scratch();
         let by_row = || {
-            job.folds
-                .iter()
-                .filter_map(|f| if let Fold::Rows(f) = f { Some(f) } else { None })
+            job.folds.iter().filter_map(|f| {
+                if let Fold::Reduce(f) = f {
+                    Some(f)
+                } else {
+                    None
+                }
+            })
         };
         let list = List {
             columns: vec![],
             values: vec![vec![]; scratch.numbers()],
         };
         Walk {
-            near,
+            engine,
             vm,
             scratch,
             sparse: by_row()
@@ -88,15 +92,16 @@ impl<'e, 'j> Walk<'e, 'j> {
     /// Sorted rows of one cell.
     fn group(&mut self, rows: Range<usize>) {
         let mut found = std::mem::take(&mut self.found);
-        self.near.grid.near(&rows, &mut found);
+        self.engine.grid.around(&rows, &mut found);
         let together = (zipfold_plan::prune::NEAR_TOGETHER / found.len().max(1)).clamp(1, ROWS);
         for start in rows.clone().step_by(together) {
             let rows = start..rows.end.min(start + together);
-            self.vm
-                .x
-                .take(&self.near.x.values, &self.near.grid.order()[rows.clone()]);
+            self.vm.x.take(
+                &self.engine.x.values,
+                &self.engine.grid.order()[rows.clone()],
+            );
             for columns in found.chunks(BLOCKS * BLOCK) {
-                self.vm.y.take_in_strips(&self.near.y.values, columns);
+                self.vm.y.take_in_strips(&self.engine.y.values, columns);
                 self.scratch.forget(0);
                 for (block, columns) in columns.chunks(BLOCK).enumerate() {
                     for row in 0..rows.len() {
@@ -107,7 +112,7 @@ impl<'e, 'j> Walk<'e, 'j> {
                             block,
                             &(0..columns.len()),
                         );
-                        self.collect(row, self.near.grid.order()[rows.start + row], columns);
+                        self.collect(row, self.engine.grid.order()[rows.start + row], columns);
                     }
                 }
             }
@@ -123,8 +128,8 @@ impl<'e, 'j> Walk<'e, 'j> {
         // Every lane is written where the next one within the cut-off goes.
         let mut lanes = [0u8; BLOCK + 1];
         let mut count = 0;
-        let own = self.near.space.cells == Domain::Ordered;
-        if let Some((root, limit)) = self.near.limit {
+        let own = self.engine.space.domain == Domain::Ordered;
+        if let Some((root, limit)) = self.engine.limit {
             let squares = &self.scratch.root(root)[0][..columns.len()];
             for (lane, (square, column)) in squares.iter().zip(columns).enumerate() {
                 lanes[count] = lane as u8;
@@ -149,24 +154,24 @@ impl<'e, 'j> Walk<'e, 'j> {
     }
     /// Folds what sorted `row` keeps in list `at`, of so many columns that were looked at.
     fn fold(&mut self, row: usize, at: usize, looked: u64) {
-        let near = self.near;
+        let engine = self.engine;
         let list = &mut self.lists[at];
-        let all = near
+        let all = engine
             .job
             .space
-            .count(&(row..row + 1), &(0..near.job.space.m));
+            .count(&(row..row + 1), &(0..engine.job.space.m));
         let before = self.tally.nan;
         self.gaps.clear();
-        note_nan(near, row, list, &mut self.tally, &mut self.gaps);
-        let own = near.grid.order()[row] as usize;
+        note_nan(engine, row, list, &mut self.tally, &mut self.gaps);
+        let own = engine.grid.order()[row] as usize;
         let firsts = self.scratch.firsts();
-        let walked = near.space.count(&(row..row + 1), &(0..near.space.m));
+        let walked = engine.space.count(&(row..row + 1), &(0..engine.space.m));
         let zeros = walked - list.columns.len() as u64 - self.gaps.len() as u64;
-        if near.space.cells == Domain::Ordered {
+        if engine.space.domain == Domain::Ordered {
             let at = self.gaps.partition_point(|gap| (*gap as usize) < own);
             self.gaps.insert(at, own as u32);
         }
-        let others = if near.limit.is_some() {
+        let others = if engine.limit.is_some() {
             OtherRows::Absent
         } else {
             OtherRows::Zeros(&self.gaps, zeros)
@@ -181,16 +186,16 @@ impl<'e, 'j> Walk<'e, 'j> {
                 }),
             );
         }
-        let counted = match near.limit {
+        let counted = match engine.limit {
             Some(_) => list
                 .columns
                 .iter()
-                .filter(|column| near.counts(row, **column))
+                .filter(|column| engine.counts(row, **column))
                 .count() as u64,
             None => all - (self.tally.nan - before),
         };
         let far = all - counted - (self.tally.nan - before);
-        let looked = if near.job.space.is_triangular() {
+        let looked = if engine.job.space.is_triangular() {
             looked / 2
         } else {
             looked
@@ -198,7 +203,7 @@ impl<'e, 'j> Walk<'e, 'j> {
         self.tally.counted += counted;
         self.tally.far += far;
         let unseen = all - looked.min(all);
-        self.tally.skipped += if near.limit.is_some() {
+        self.tally.skipped += if engine.limit.is_some() {
             far.min(unseen)
         } else {
             unseen
@@ -209,7 +214,13 @@ impl<'e, 'j> Walk<'e, 'j> {
 }
 
 /// Notes values that are NaN, and leaves them out where they are to be skipped.
-fn note_nan(near: &Near<'_>, row: usize, list: &mut List, tally: &mut Tally, gaps: &mut Vec<u32>) {
+fn note_nan(
+    engine: &CutoffGrid<'_>,
+    row: usize,
+    list: &mut List,
+    tally: &mut Tally,
+    gaps: &mut Vec<u32>,
+) {
     if !list
         .values
         .iter()
@@ -219,20 +230,20 @@ fn note_nan(near: &Near<'_>, row: usize, list: &mut List, tally: &mut Tally, gap
     }
     let is_nan = |at: usize| list.values.iter().any(|v| v[at].is_nan());
     let nan: Vec<bool> = (0..list.columns.len()).map(is_nan).collect();
-    let skip = near.job.nan == NanPolicy::Skip;
+    let skip = engine.job.nan == NanPolicy::Skip;
     for (column, _) in list
         .columns
         .iter()
         .zip(&nan)
-        .filter(|(column, nan)| **nan && near.counts(row, **column))
+        .filter(|(column, nan)| **nan && engine.counts(row, **column))
     {
-        let (i, j) = (u64::from(near.grid.order()[row]), u64::from(*column));
-        let cell = if near.job.space.is_triangular() {
+        let (i, j) = (u64::from(engine.grid.order()[row]), u64::from(*column));
+        let pair = if engine.job.space.is_triangular() {
             (i.min(j), i.max(j))
         } else {
             (i, j)
         };
-        tally.first_nan = Some(tally.first_nan.map_or(cell, |first| first.min(cell)));
+        tally.first_nan = Some(tally.first_nan.map_or(pair, |first| first.min(pair)));
         tally.nan += u64::from(skip);
     }
     if skip {

@@ -47,12 +47,12 @@ pub(crate) fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
     let (job, outcome, range) = (&answer.job, &answer.outcome, answer.range.as_ref());
     let tally = &outcome.tally;
     if args.json {
-        let phase = |name: &str, seconds: f64, cells: u64, evaluated: u64| serde_json::json!({"name": name, "seconds": seconds, "cells": cells, "evaluated": evaluated});
-        let evaluated = outcome.cells - tally.skipped - tally.settled;
+        let phase = |name: &str, seconds: f64, pairs: u64, evaluated: u64| serde_json::json!({"name": name, "seconds": seconds, "pairs": pairs, "evaluated": evaluated});
+        let evaluated = outcome.pairs - tally.skipped - tally.settled;
         let phases: Vec<_> = range
-            .map(|r| phase("range", r.seconds, r.cells, r.evaluated))
+            .map(|r| phase("range", r.seconds, r.pairs, r.evaluated))
             .into_iter()
-            .chain([phase("pairs", seconds.kernel, outcome.cells, evaluated)])
+            .chain([phase("pairs", seconds.kernel, outcome.pairs, evaluated)])
             .collect();
         let value = serde_json::json!({
             "schema": 1,
@@ -60,7 +60,7 @@ pub(crate) fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
             "n": [job.space.n, job.space.m],
             "inputs": inputs,
             "plan": plan_json(&outcome.plan, flags::words)?,
-            "counts": {"cells": outcome.cells, "evaluated": evaluated, "skipped": tally.skipped, "settled": tally.settled, "counted": tally.counted, "far": tally.far, "nan": tally.nan},
+            "counts": {"pairs": outcome.pairs, "evaluated": evaluated, "skipped": tally.skipped, "settled": tally.settled, "counted": tally.counted, "far": tally.far, "nan": tally.nan},
             "phases": phases,
             "seconds": {"read": seconds.read, "range": seconds.range, "plan": seconds.plan, "kernel": seconds.kernel, "load": seconds.load, "write": seconds.write, "total": seconds.total},
             "peak_bytes": peak_bytes,
@@ -101,7 +101,7 @@ fn summary(told: &Told<'_>) -> String {
     if outcome.plan.prune.is_on() {
         notes.push(format!(
             "{} pruned",
-            figures::percent(tally.skipped + tally.settled, outcome.cells)
+            figures::percent(tally.skipped + tally.settled, outcome.pairs)
         ));
     }
     if tally.far > 0 {
@@ -124,14 +124,14 @@ fn summary(told: &Told<'_>) -> String {
     } else {
         format!(" ({})", notes.join(", "))
     };
-    let pairs = figures::si(outcome.cells as f64);
+    let pairs = figures::si(outcome.pairs as f64);
     let mut line = match seconds.kernel {
         0.0 => format!(
             "{pairs} pairs{notes} in {}",
             figures::duration(seconds.total)
         ),
         kernel => {
-            let rate = figures::si((outcome.cells - outcome.before) as f64 / kernel);
+            let rate = figures::si((outcome.pairs - outcome.before) as f64 / kernel);
             format!(
                 "{pairs} pairs{notes} in {} · {rate} pairs/s",
                 figures::duration(kernel)

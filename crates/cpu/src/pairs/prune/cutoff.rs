@@ -25,9 +25,9 @@ pub(super) const ROWS: usize = jit::GROUP;
 
 /// A job whose rows lie in a grid.
 #[derive(Debug)]
-pub struct Near<'j> {
+pub struct CutoffGrid<'j> {
     pub(super) job: &'j Job,
-    /// What is walked: half spaces from both rows of a cell, where folds credit rows.
+    /// What is walked: half spaces from both rows of a pair, where folds credit rows.
     pub(super) space: Space,
     pub(super) isa: Isa,
     program: Arc<Program>,
@@ -41,7 +41,7 @@ pub struct Near<'j> {
     pub(super) limit: Option<(usize, f64)>,
 }
 
-impl<'j> Near<'j> {
+impl<'j> CutoffGrid<'j> {
     /// Puts the rows of `job` into cells, and has `code` made for its formula.
     pub fn load(job: &'j Job, plan: &Plan, code: bool) -> std::result::Result<Self, Declined> {
         let reach = prune::reach(job).ok_or("nothing bounds how far apart rows may be")?;
@@ -53,7 +53,7 @@ impl<'j> Near<'j> {
             ),
             false => None,
         };
-        let windows = Windows::new(&reach, job.cell.as_ref(), [&job.x, job.other()]);
+        let windows = Windows::new(&reach, job.periodic_box.as_ref(), [&job.x, job.other()]);
         let low = &job.low;
         let sides = || {
             rayon::join(
@@ -71,8 +71,8 @@ impl<'j> Near<'j> {
                 .for_each(|(rank, row)| ranks[*row as usize] = rank as u32);
         }
         let space = prune::walked(job, plan.prune);
-        let limit = job.near_root.zip(job.space.near_square());
-        Ok(Near {
+        let limit = job.cutoff_root.zip(job.space.cutoff_squared());
+        Ok(CutoffGrid {
             job,
             space,
             isa: plan.isa,
@@ -98,7 +98,7 @@ impl<'j> Near<'j> {
             program: self.program.clone(),
             x: Rows::room(low, ROWS),
             y: Rows::room_in_strips(low, lanes, BLOCKS),
-            cell: self.job.cell.as_ref(),
+            periodic_box: self.job.periodic_box.as_ref(),
             isa: self.isa,
             code: self.code.clone(),
             lines: None,
@@ -127,9 +127,9 @@ impl<'j> Near<'j> {
         }
         Ok(())
     }
-    /// Whether a cell that is walked from sorted `row` counts there.
+    /// Whether a pair that is walked from sorted `row` counts there.
     pub(super) fn counts(&self, row: usize, column: u32) -> bool {
-        match self.job.space.cells {
+        match self.job.space.domain {
             Domain::Triangle => self.ranks[column as usize] as usize > row,
             Domain::Diagonal => self.ranks[column as usize] as usize >= row,
             _ => true,

@@ -8,34 +8,34 @@ use zipfold_core::pair::bounds::Bounds;
 
 /// What is known of a box of pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum PruneDecision {
     /// Not enough.
     Evaluate,
     /// Every pair is beyond the cut-off.
     Far,
-    /// Every fold's part is in the list of [`Judge::wholes`].
+    /// Every fold's part is in the list of [`Pruner::wholes`].
     Settled,
 }
 
 /// Judges boxes of pairs for the folds of a job.
 #[derive(Clone, Debug)]
-pub(super) struct Judge<'j> {
+pub(super) struct Pruner<'j> {
     job: &'j Job,
     /// The root that a cut-off compares, and with what.
-    near: Option<(usize, f64)>,
+    cutoff: Option<(usize, f64)>,
     /// Of extremes, those found so far.
     limits: &'j Limits,
-    /// By fold, after [`Verdict::Settled`].
+    /// By fold, after [`PruneDecision::Settled`].
     pub(super) wholes: Vec<Whole>,
 }
 
-impl<'j> Judge<'j> {
+impl<'j> Pruner<'j> {
     /// A judge.
     pub(super) fn new(job: &'j Job, limits: &'j Limits) -> Self {
-        let near = job.near_root.zip(job.space.near_square());
-        Judge {
+        let cutoff = job.cutoff_root.zip(job.space.cutoff_squared());
+        Pruner {
             job,
-            near,
+            cutoff,
             limits,
             wholes: vec![Whole::Nothing; job.folds.len()],
         }
@@ -43,21 +43,21 @@ impl<'j> Judge<'j> {
     /// The verdict on lane `lane` of `bounds`; `worst(fold)` is what a value must not exceed to
     /// matter (for minima and neighbours, negated where the largest are wanted), NaN while everything matters.
     #[inline]
-    pub(super) fn judge(
+    pub(super) fn decide(
         &mut self,
         bounds: &Bounds<'_>,
         lane: usize,
         worst: impl Fn(usize) -> f64,
-    ) -> Verdict {
+    ) -> PruneDecision {
         let job = self.job;
-        if let Some((root, limit)) = self.near {
+        if let Some((root, limit)) = self.cutoff {
             let r = bounds.root(root).at(lane);
             if r.lo > limit {
-                return Verdict::Far;
+                return PruneDecision::Far;
             }
             let inside = r.hi <= limit;
             if !inside {
-                return Verdict::Evaluate;
+                return PruneDecision::Evaluate;
             }
         }
         let known =
@@ -70,10 +70,10 @@ impl<'j> Judge<'j> {
             let whole = fold.settles(|root| bounds.root(root).at(lane), known, &found);
             match whole {
                 Some(whole) => self.wholes[at] = whole,
-                None => return Verdict::Evaluate,
+                None => return PruneDecision::Evaluate,
             }
         }
-        Verdict::Settled
+        PruneDecision::Settled
     }
     /// Whether the pairs of a settled box change the answer.
     pub(super) fn matters(&self) -> bool {

@@ -1,16 +1,16 @@
-//! Family *dense*: the recognised reductions of a whole block of cells at once, by register-blocked
+//! Family *dense*: the recognised reductions of a whole block of pairs at once, by register-blocked
 //! kernels on packed rows; the rest of the formula then runs over their values.
 
 use super::lanes::Real;
 use super::program::{Acc, Program};
 use super::rows::Rows;
 use crate::kernels::bits::{BitRows, Count, count_block};
-use crate::kernels::dense::{ZipReduce, zip_reduce_block, zip_reduce_exact};
+use crate::kernels::dense::{DenseReduction, reduce_block, reduce_block_exact};
 use crate::kernels::panels::{A_ROWS, Packed, PackedA, PackedB, Strips, pack_strips};
 use std::ops::Range;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::pair::lower::{GROUP, Hoister, Lowered};
-use zipfold_core::pair::pattern::ZipForm;
+use zipfold_core::pair::pattern::Reduction;
 use zipfold_core::{Job, Side as Of, Table};
 use zipfold_plan::executor::ValueType;
 use zipfold_vector::memory::Block;
@@ -21,11 +21,11 @@ pub use zipfold_plan::screen::LONG as WORTH;
 
 /// Element types with dense kernels.
 pub trait Dense: Real + zipfold_vector::simd::Element {
-    /// Σ zip over a block of cells: f32 with contraction in slices, f64 to the bits of the
+    /// Σ zip over a block of pairs: f32 with contraction in slices, f64 to the bits of the
     /// reference.
-    fn zip_block(
+    fn reduce_packed(
         isa: Isa,
-        form: ZipReduce,
+        form: DenseReduction,
         operands: (&PackedA<Self>, &PackedB<Self>),
         rows: Range<usize>,
         cols: Range<usize>,
@@ -38,27 +38,27 @@ pub trait Element: Dense + ValueType {}
 impl<T: Dense + ValueType> Element for T {}
 
 impl Dense for f32 {
-    fn zip_block(
+    fn reduce_packed(
         isa: Isa,
-        form: ZipReduce,
+        form: DenseReduction,
         (x, y): (&PackedA<f32>, &PackedB<f32>),
         rows: Range<usize>,
         cols: Range<usize>,
         out: &mut [f32],
     ) {
-        zip_reduce_block(isa, form, x, y, [rows, cols], (out, BLOCK));
+        reduce_block(isa, form, x, y, [rows, cols], (out, BLOCK));
     }
 }
 impl Dense for f64 {
-    fn zip_block(
+    fn reduce_packed(
         isa: Isa,
-        form: ZipReduce,
+        form: DenseReduction,
         (x, y): (&PackedA<f64>, &PackedB<f64>),
         rows: Range<usize>,
         cols: Range<usize>,
         out: &mut [f64],
     ) {
-        zip_reduce_exact(isa, form, x, y, [rows, cols], (out, BLOCK));
+        reduce_block_exact(isa, form, x, y, [rows, cols], (out, BLOCK));
     }
 }
 
@@ -66,7 +66,7 @@ impl Dense for f64 {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum How {
     /// On packed rows.
-    Packed(ZipReduce),
+    Packed(DenseReduction),
     /// By counting bits, where both rows hold nothing but 0 and 1.
     Bits(Count),
 }
@@ -120,13 +120,13 @@ impl Strips for Computed<'_> {
 }
 
 /// The recognised reductions of a program, with their rows packed.
-pub struct Zips<T> {
+pub struct PackedReductions<T> {
     forms: Vec<(How, usize, usize)>,
     x: Side<PackedA<T>>,
     y: Side<PackedB<T>>,
 }
 
-impl<T: Dense> Zips<T> {
+impl<T: Dense> PackedReductions<T> {
     /// Packs rows as they are computed, where nothing but the reductions of one computed vector a
     /// side reads them (cosines, correlations); `own` where both sides have the same. With them the
     /// numbers of the rows of x, and those of y if not own. None where rows may hold truth values
@@ -137,16 +137,16 @@ impl<T: Dense> Zips<T> {
         job: &Job,
         own: bool,
     ) -> Option<(Self, Rows<T>, Option<Rows<T>>)> {
-        let forms: Option<Vec<ZipReduce>> = program
+        let forms: Option<Vec<DenseReduction>> = program
             .stages
             .iter()
             .flat_map(|s| &s.accs)
             .map(|a| form(a).map(|f| f.0))
             .collect();
-        let forms =
-            forms.filter(|forms| !forms.is_empty() && !forms.contains(&ZipReduce::Chebyshev))?;
-        let raw = low.raw_stream(0).or(low.raw_stream(1)).is_some();
-        let one = low.streams.iter().all(|s| s.len() == 1);
+        let forms = forms
+            .filter(|forms| !forms.is_empty() && !forms.contains(&DenseReduction::Chebyshev))?;
+        let raw = low.raw_vector(0).or(low.raw_vector(1)).is_some();
+        let one = low.row_vectors.iter().all(|s| s.len() == 1);
         if low.dim < WORTH || raw || !one || program.reads_vectors() {
             return None;
         }
@@ -155,10 +155,11 @@ impl<T: Dense> Zips<T> {
         if x().may_be_truths() && (own || y().may_be_truths()) {
             return None;
         }
-        let numbers =
-            |side: Of, numbers| Rows::of_numbers(low.dim, low.attrs[side as usize].len(), numbers);
+        let numbers = |side: Of, numbers| {
+            Rows::of_numbers(low.dim, low.row_scalars[side as usize].len(), numbers)
+        };
         let shape =
-            |side: Of, table: &Table| (table.rows(), low.dim, low.attrs[side as usize].len());
+            |side: Of, table: &Table| (table.rows(), low.dim, low.row_scalars[side as usize].len());
         let Packed {
             a,
             mut b,
@@ -169,12 +170,12 @@ impl<T: Dense> Zips<T> {
             let other = pack_strips(y, shape(Of::Y, job.other()), (false, true));
             (b, made) = (other.b, Some(numbers(Of::Y, other.numbers)));
         }
-        let zips = Zips {
+        let reductions = PackedReductions {
             forms: forms.into_iter().map(|f| (How::Packed(f), 0, 0)).collect(),
             x: Side::of_one(a),
             y: Side::of_one(b),
         };
-        Some((zips, numbers(Of::X, of_x), made))
+        Some((reductions, numbers(Of::X, of_x), made))
     }
     /// Packs what `program` reduces; none where rows are too short to pay, or where NaN must reach
     /// a maximum.
@@ -186,20 +187,20 @@ impl<T: Dense> Zips<T> {
         clean: impl FnOnce() -> bool,
     ) -> Option<Self> {
         let accs = program.stages.iter().flat_map(|s| &s.accs);
-        let accs: Vec<(ZipReduce, usize, usize)> = accs.filter_map(form).collect();
-        let chebyshev = accs.iter().any(|a| a.0 == ZipReduce::Chebyshev);
+        let accs: Vec<(DenseReduction, usize, usize)> = accs.filter_map(form).collect();
+        let chebyshev = accs.iter().any(|a| a.0 == DenseReduction::Chebyshev);
         if accs.is_empty() || low.dim < WORTH || (chebyshev && !clean()) {
             return None;
         }
         let counted = |side: usize, s: usize| {
-            let of = |a: &(ZipReduce, usize, usize)| if side == 0 { a.1 } else { a.2 };
+            let of = |a: &(DenseReduction, usize, usize)| if side == 0 { a.1 } else { a.2 };
             accs.iter().any(|a| of(a) == s && count(a.0).is_some())
         };
         let (bits_x, bits_y) = rayon::join(
-            || bits(x, low.streams[0].len(), |s| counted(0, s)),
-            || bits(y, low.streams[1].len(), |s| counted(1, s)),
+            || bits(x, low.row_vectors[0].len(), |s| counted(0, s)),
+            || bits(y, low.row_vectors[1].len(), |s| counted(1, s)),
         );
-        let how = |(form, sx, sy): (ZipReduce, usize, usize)| {
+        let how = |(form, sx, sy): (DenseReduction, usize, usize)| {
             let both = bits_x[sx].is_some() && bits_y[sy].is_some();
             let bits = count(form).filter(|_| both).map(How::Bits);
             (bits.unwrap_or(How::Packed(form)), sx, sy)
@@ -217,13 +218,13 @@ impl<T: Dense> Zips<T> {
             packed: pack_of(y, bits_y.len(), |s| packs(|f| f.2, s), PackedB::pack),
             bits: bits_y,
         };
-        Some(Zips { forms, x, y })
+        Some(PackedReductions { forms, x, y })
     }
-    /// Buffers for [`Self::fill`]: one block of cells a reduction.
+    /// Buffers for [`Self::fill`]: one block of pairs a reduction.
     pub fn buffers(&self) -> Block<T> {
         Block::zeros(self.forms.len() * BLOCK * BLOCK)
     }
-    /// Computes all reductions of the cells `rows` × `cols`: row i, lane j at `(i −
+    /// Computes all reductions of the pairs `rows` × `cols`: row i, lane j at `(i −
     /// rows.start)·BLOCK + j − cols.start` of a block each.
     pub fn fill(&self, isa: Isa, rows: &Range<usize>, cols: &Range<usize>, out: &mut [T]) {
         for ((how, sx, sy), out) in self.forms.iter().zip(out.chunks_mut(BLOCK * BLOCK)) {
@@ -236,7 +237,7 @@ impl<T: Dense> Zips<T> {
                 }
                 How::Packed(form) => {
                     if let (Some(x), Some(y)) = (&self.x.packed[*sx], &self.y.packed[*sy]) {
-                        T::zip_block(isa, *form, (x, y), rows, cols, out);
+                        T::reduce_packed(isa, *form, (x, y), rows, cols, out);
                     }
                 }
             }
@@ -244,7 +245,7 @@ impl<T: Dense> Zips<T> {
     }
 }
 
-impl<T> std::fmt::Debug for Zips<T> {
+impl<T> std::fmt::Debug for PackedReductions<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Zips({:?})", self.forms)
     }
@@ -253,49 +254,49 @@ impl<T> std::fmt::Debug for Zips<T> {
 /// The vectors that are `wanted`, packed by `pack`.
 fn pack_of<T: Dense, P>(
     rows: &Rows<T>,
-    streams: usize,
+    row_vectors: usize,
     wanted: impl Fn(usize) -> bool,
     pack: impl Fn(&[T], usize, usize, usize) -> P,
 ) -> Vec<Option<P>> {
     let of = |s| wanted(s).then(|| rows.packed(s, &pack));
-    (0..streams).map(of).collect()
+    (0..row_vectors).map(of).collect()
 }
 
 /// The vectors that are `wanted` as bits, where rows hold truth values alone.
 fn bits<T: Dense>(
     rows: &Rows<T>,
-    streams: usize,
+    row_vectors: usize,
     wanted: impl Fn(usize) -> bool,
 ) -> Vec<Option<BitRows>> {
     let pack = |s| wanted(s).then(|| rows.packed(s, BitRows::pack))?;
-    (0..streams).map(pack).collect()
+    (0..row_vectors).map(pack).collect()
 }
 
 /// What is counted for a form over truth values.
-fn count(form: ZipReduce) -> Option<Count> {
+fn count(form: DenseReduction) -> Option<Count> {
     match form {
-        ZipReduce::Dot => Some(Count::Both),
-        ZipReduce::Differ | ZipReduce::L1 | ZipReduce::SqDiff => Some(Count::Either),
-        ZipReduce::Chebyshev | ZipReduce::Lp3 => None,
+        DenseReduction::Dot => Some(Count::Both),
+        DenseReduction::Differ | DenseReduction::L1 | DenseReduction::SqDiff => Some(Count::Either),
+        DenseReduction::Chebyshev | DenseReduction::Lp3 => None,
     }
 }
 
-fn form(acc: &Acc) -> Option<(ZipReduce, usize, usize)> {
-    let Acc::Zip(form, x, y, _) = acc else {
+fn form(acc: &Acc) -> Option<(DenseReduction, usize, usize)> {
+    let Acc::Reduction(form, x, y, _) = acc else {
         return None;
     };
     Some((reduce(*form), *x, *y))
 }
 
 /// The kernel of a recognised reduction.
-pub fn reduce(form: ZipForm) -> ZipReduce {
+pub fn reduce(form: Reduction) -> DenseReduction {
     match form {
-        ZipForm::L1 => ZipReduce::L1,
-        ZipForm::SqDiff => ZipReduce::SqDiff,
-        ZipForm::Dot => ZipReduce::Dot,
-        ZipForm::Chebyshev => ZipReduce::Chebyshev,
-        ZipForm::Lp3 => ZipReduce::Lp3,
-        ZipForm::Differ => ZipReduce::Differ,
+        Reduction::L1 => DenseReduction::L1,
+        Reduction::SqDiff => DenseReduction::SqDiff,
+        Reduction::Dot => DenseReduction::Dot,
+        Reduction::Chebyshev => DenseReduction::Chebyshev,
+        Reduction::Lp3 => DenseReduction::Lp3,
+        Reduction::Differ => DenseReduction::Differ,
     }
 }
 

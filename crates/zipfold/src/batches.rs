@@ -1,4 +1,4 @@
-//! Units of work by all threads, or by devices, begun in order and taken in order as they are done,
+//! Batches by all threads, or by devices, begun in order and taken in order as they are done,
 //! without a pause in between.
 
 use crate::pool::Workers;
@@ -8,36 +8,36 @@ use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use zipfold_core::Result;
 
-/// What is left to do after a unit was taken.
+/// What is left to do after a batch was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
-    /// All other units.
+    /// All other batches.
     GoOn,
     /// No more are begun; those under way are still taken.
     End,
 }
 
-/// Runs `work` of each unit with `workers` and hands what it gives to `take`, in the order of
-/// units; no unit is begun `ahead` or more beyond the last one taken.
+/// Runs `work` of each batch with `workers` and hands what it gives to `take`, in the order of
+/// batches; no batch is begun `ahead` or more beyond the last one taken.
 ///
 /// # Errors
-/// The first of `take`; units that are not begun yet are left out then.
+/// The first of `take`; batches that are not begun yet are left out then.
 pub(crate) fn in_order<U: Send>(
     workers: &Workers,
-    units: Range<usize>,
+    batches: Range<usize>,
     ahead: usize,
     work: impl Fn(usize) -> U + Sync,
     mut take: impl FnMut(usize, U) -> Result<Then> + Send,
 ) -> Result<()> {
     let Workers::Pool(pool) = workers else {
-        for unit in units {
-            if take(unit, work(unit))? == Then::End {
+        for batch in batches {
+            if take(batch, work(batch))? == Then::End {
                 break;
             }
         }
         return Ok(());
     };
-    let Range { start, end } = units;
+    let Range { start, end } = batches;
     let state = State::before(start);
     let line = Line {
         end,
@@ -51,7 +51,7 @@ pub(crate) fn in_order<U: Send>(
     over.map(drop)
 }
 
-/// Units under way.
+/// Batches under way.
 struct Line<U, W, F> {
     end: usize,
     ahead: usize,
@@ -74,23 +74,23 @@ struct State<U> {
 }
 
 impl<U: Send, W: Fn(usize) -> U + Sync, F: FnMut(usize, U) -> Result<Then> + Send> Line<U, W, F> {
-    /// Calls a thread for each unit that may be begun. Which one it is is said when it comes, so
+    /// Calls a thread for each batch that may be begun. Which one it is is said when it comes, so
     /// that none is left out between those that are begun.
     fn call<'s>(&'s self, scope: &ScopeFifo<'s>, state: &mut State<U>) {
         while state.goes_on() && state.called < self.end.min(state.head + self.ahead) {
             state.called += 1;
             scope.spawn_fifo(move |scope| {
-                let unit = lock(&self.state).begin();
-                if let Some(unit) = unit {
-                    self.done(scope, unit, (self.work)(unit));
+                let batch = lock(&self.state).begin();
+                if let Some(batch) = batch {
+                    self.done(scope, batch, (self.work)(batch));
                 }
             });
         }
     }
     /// Adds a result, and takes all whose turn it is, unless another thread is at it.
-    fn done<'s>(&'s self, scope: &ScopeFifo<'s>, unit: usize, result: U) {
+    fn done<'s>(&'s self, scope: &ScopeFifo<'s>, batch: usize, result: U) {
         let mut state = lock(&self.state);
-        state.waiting.insert(unit, result);
+        state.waiting.insert(batch, result);
         if std::mem::replace(&mut state.taken, true) {
             return;
         }
@@ -107,7 +107,7 @@ impl<U: Send, W: Fn(usize) -> U + Sync, F: FnMut(usize, U) -> Result<Then> + Sen
 }
 
 impl<U> State<U> {
-    /// The state before unit `start` is begun.
+    /// The state before batch `start` is begun.
     fn before(start: usize) -> Self {
         State {
             waiting: BTreeMap::new(),
@@ -121,7 +121,7 @@ impl<U> State<U> {
     fn goes_on(&self) -> bool {
         matches!(self.over, Ok(false))
     }
-    /// Notes that the unit whose turn it was is taken.
+    /// Notes that the batch whose turn it was is taken.
     fn took(&mut self, then: Result<Then>) {
         self.head += 1;
         match then {
@@ -130,7 +130,7 @@ impl<U> State<U> {
             Err(e) => self.over = Err(e),
         }
     }
-    /// Whether a unit is being taken, or is the next to be.
+    /// Whether a batch is being taken, or is the next to be.
     fn moves(&self) -> bool {
         self.taken || self.waiting.contains_key(&self.head)
     }
@@ -151,47 +151,47 @@ impl<U> State<U> {
     }
 }
 
-/// What devices leave of their units: the first that was not taken, and those behind it that are
+/// What devices leave of their batches: the first that was not taken, and those behind it that are
 /// done.
 pub(crate) struct Left<U> {
     pub(crate) next: usize,
     pub(crate) done: BTreeMap<usize, U>,
 }
 
-/// Units that belong to devices.
+/// Batches that belong to devices.
 pub(crate) struct Shares {
-    /// By unit the device whose it is.
+    /// By batch the device whose it is.
     pub(crate) owners: Vec<usize>,
-    /// By device the one that takes the last of its units when its own are done, if there is one.
+    /// By device the one that takes the last of its batches when its own are done, if there is one.
     pub(crate) neighbours: Vec<Option<usize>>,
 }
 
 impl Shares {
-    /// The next of the `open` units for `device`: the first of its own, or the last of a neighbour's.
+    /// The next of the `open` batches for `device`: the first of its own, or the last of a neighbour's.
     fn next(&self, device: usize, open: &BTreeSet<usize>) -> Option<usize> {
-        let own = open.iter().find(|unit| self.owners[**unit] == device);
+        let own = open.iter().find(|batch| self.owners[**batch] == device);
         let others = || {
-            let theirs = |unit: &&usize| self.neighbours[self.owners[**unit]] == Some(device);
+            let theirs = |batch: &&usize| self.neighbours[self.owners[**batch]] == Some(device);
             open.iter().rev().find(theirs)
         };
         own.or_else(others).copied()
     }
 }
 
-/// As [`in_order`], by `devices` devices, each of which takes the next unit when it is done with
-/// one, or the next of its own where units belong to devices. A device whose `work` gives nothing is lost: it takes no unit any more, and another takes
+/// As [`in_order`], by `devices` devices, each of which takes the next batch when it is done with
+/// one, or the next of its own where batches belong to devices. A device whose `work` gives nothing is lost: it takes no batch any more, and another takes
 /// this one.
 ///
 /// # Errors
-/// The first of `take`; units that are not begun yet are left out then.
+/// The first of `take`; batches that are not begun yet are left out then.
 pub(crate) fn by_devices<U: Send>(
     devices: usize,
-    (units, shares): (Range<usize>, Option<Shares>),
+    (batches, shares): (Range<usize>, Option<Shares>),
     ahead: usize,
     work: impl Fn(usize, usize) -> Option<U> + Sync,
     take: impl FnMut(usize, U) -> Result<Then>,
 ) -> Result<Left<U>> {
-    let Range { start, end } = units;
+    let Range { start, end } = batches;
     let state = State::before(start);
     let open = if shares.is_some() {
         (start..end).collect()
@@ -228,29 +228,29 @@ pub(crate) fn by_devices<U: Send>(
     })
 }
 
-/// Units that devices share out.
+/// Batches that devices share out.
 struct Queue<U, W> {
     end: usize,
     shares: Option<Shares>,
     ahead: usize,
     work: W,
     shared: Mutex<Shared<U>>,
-    /// A unit was taken, returned or done, or a device takes none any more.
+    /// A batch was taken, returned or done, or a device takes none any more.
     more: Condvar,
 }
 
 struct Shared<U> {
     state: State<U>,
-    /// Units that were not begun and are not behind those that were: of devices that were lost, and
-    /// all where units belong to devices.
+    /// Batches that were not begun and are not behind those that were: of devices that were lost, and
+    /// all where batches belong to devices.
     open: BTreeSet<usize>,
-    /// Units under way, which may come back.
+    /// Batches under way, which may come back.
     busy: usize,
-    /// Devices that may take units.
+    /// Devices that may take batches.
     serving: usize,
 }
 
-/// What a thread counts as until this is dropped; where that is by a panic no more units are begun.
+/// What a thread counts as until this is dropped; where that is by a panic no more batches are begun.
 struct Counted<'q, U, W>(&'q Queue<U, W>, fn(&mut Shared<U>));
 
 impl<U, W> Drop for Counted<'_, U, W> {
@@ -268,13 +268,13 @@ impl<U: Send, W: Fn(usize, usize) -> Option<U> + Sync> Queue<U, W> {
     /// The work of a device, to its end.
     fn serve(&self, device: usize) {
         let _serving = Counted(self, |shared| shared.serving -= 1);
-        while let Some(unit) = self.next(device) {
+        while let Some(batch) = self.next(device) {
             let _busy = Counted(self, |shared| shared.busy -= 1);
-            let Some(result) = (self.work)(device, unit) else {
-                lock(&self.shared).open.insert(unit);
+            let Some(result) = (self.work)(device, batch) else {
+                lock(&self.shared).open.insert(batch);
                 return;
             };
-            lock(&self.shared).state.waiting.insert(unit, result);
+            lock(&self.shared).state.waiting.insert(batch, result);
         }
     }
     /// Takes all whose turn it is, until no device will add more.
@@ -300,16 +300,16 @@ impl<U: Send, W: Fn(usize, usize) -> Option<U> + Sync> Queue<U, W> {
             lock(&self.shared).state.took(then);
         }
     }
-    /// Waits for a unit that may be begun; none where there will be no more.
+    /// Waits for a batch that may be begun; none where there will be no more.
     fn next(&self, device: usize) -> Option<usize> {
         let mut shared = lock(&self.shared);
         loop {
             if !shared.state.goes_on() {
                 return None;
             }
-            if let Some(unit) = self.choose(device, &mut shared) {
+            if let Some(batch) = self.choose(device, &mut shared) {
                 shared.busy += 1;
-                return Some(unit);
+                return Some(batch);
             }
             if shared.busy == 0 && !shared.state.moves() {
                 return None;
@@ -320,15 +320,15 @@ impl<U: Send, W: Fn(usize, usize) -> Option<U> + Sync> Queue<U, W> {
                 .unwrap_or_else(PoisonError::into_inner);
         }
     }
-    /// The unit that `device` begins now, if there is one.
+    /// The batch that `device` begins now, if there is one.
     fn choose(&self, device: usize, shared: &mut Shared<U>) -> Option<usize> {
         let most = self.end.min(shared.state.head + self.ahead);
         if let Some(shares) = &self.shares {
-            let unit = shares
+            let batch = shares
                 .next(device, &shared.open)
-                .filter(|unit| *unit < most)?;
-            shared.open.remove(&unit);
-            return Some(unit);
+                .filter(|batch| *batch < most)?;
+            shared.open.remove(&batch);
+            return Some(batch);
         }
         let back = shared.open.pop_first();
         back.or_else(|| {
@@ -366,22 +366,22 @@ mod tests {
     #[test]
     fn all_are_taken_in_order_and_none_far_ahead() {
         for workers in [Workers::Caller, pool(1), pool(3)] {
-            for (units, ahead) in [(0..0, 4), (5..6, 4), (2..90, 1), (0..200, 7)] {
-                let head = AtomicUsize::new(units.start);
+            for (batches, ahead) in [(0..0, 4), (5..6, 4), (2..90, 1), (0..200, 7)] {
+                let head = AtomicUsize::new(batches.start);
                 let mut taken = vec![];
-                let work = |unit: usize| {
-                    assert!(unit < head.load(Relaxed) + ahead);
-                    std::thread::sleep(Duration::from_micros((unit * 7919 % 5) as u64 * 100));
-                    unit * 2
+                let work = |batch: usize| {
+                    assert!(batch < head.load(Relaxed) + ahead);
+                    std::thread::sleep(Duration::from_micros((batch * 7919 % 5) as u64 * 100));
+                    batch * 2
                 };
-                let take = |unit, doubled| {
-                    assert_eq!(doubled, unit * 2);
-                    taken.push(unit);
-                    head.store(unit + 1, Relaxed);
+                let take = |batch, doubled| {
+                    assert_eq!(doubled, batch * 2);
+                    taken.push(batch);
+                    head.store(batch + 1, Relaxed);
                     Ok(Then::GoOn)
                 };
-                in_order(&workers, units.clone(), ahead, work, take).unwrap();
-                assert_eq!(taken, units.collect::<Vec<_>>());
+                in_order(&workers, batches.clone(), ahead, work, take).unwrap();
+                assert_eq!(taken, batches.collect::<Vec<_>>());
             }
         }
     }
@@ -390,12 +390,12 @@ mod tests {
     fn an_error_or_an_end_begins_no_more() {
         for workers in [Workers::Caller, pool(1), pool(3)] {
             let begun = AtomicUsize::new(0);
-            let work = |unit: usize| {
+            let work = |batch: usize| {
                 begun.fetch_add(1, Relaxed);
-                unit
+                batch
             };
-            let fail = |unit, _| {
-                if unit == 20 {
+            let fail = |batch, _| {
+                if batch == 20 {
                     Err(Error::internal("twenty"))
                 } else {
                     Ok(Then::GoOn)
@@ -408,16 +408,16 @@ mod tests {
                     .contains("twenty")
             );
             assert!(begun.load(Relaxed) <= 28);
-            // A slow unit, while those behind it are done: all that were begun are taken.
+            // A slow batch, while those behind it are done: all that were begun are taken.
             let begun = AtomicUsize::new(0);
-            let work = |unit: usize| {
+            let work = |batch: usize| {
                 begun.fetch_add(1, Relaxed);
-                std::thread::sleep(Duration::from_millis(if unit % 7 == 3 { 10 } else { 0 }));
+                std::thread::sleep(Duration::from_millis(if batch % 7 == 3 { 10 } else { 0 }));
             };
             let mut taken = 0;
-            let end = |unit, ()| {
+            let end = |batch, ()| {
                 taken += 1;
-                Ok(if unit == 20 { Then::End } else { Then::GoOn })
+                Ok(if batch == 20 { Then::End } else { Then::GoOn })
             };
             in_order(&workers, 0..1000, 8, work, end).unwrap();
             assert!(
@@ -434,7 +434,7 @@ mod tests {
                 &pool(2),
                 0..9,
                 4,
-                |unit| assert!(unit != 3),
+                |batch| assert!(batch != 3),
                 |_, ()| Ok(Then::GoOn),
             )
         };
@@ -442,8 +442,8 @@ mod tests {
     }
 
     #[test]
-    fn devices_take_every_unit_once_and_lost_ones_give_theirs_back() {
-        // (devices, the unit at which each is lost)
+    fn devices_take_every_batch_once_and_lost_ones_give_theirs_back() {
+        // (devices, the batch at which each is lost)
         for lost in [
             vec![None],
             vec![None; 3],
@@ -452,13 +452,15 @@ mod tests {
             vec![Some(3), Some(7)],
         ] {
             let mut taken = vec![];
-            let work = |device: usize, unit: usize| {
-                std::thread::sleep(Duration::from_micros((unit * 7919 % 5) as u64 * 100));
-                lost[device].is_none_or(|at| unit < at).then_some(unit * 2)
+            let work = |device: usize, batch: usize| {
+                std::thread::sleep(Duration::from_micros((batch * 7919 % 5) as u64 * 100));
+                lost[device]
+                    .is_none_or(|at| batch < at)
+                    .then_some(batch * 2)
             };
-            let take = |unit, doubled| {
-                assert_eq!(doubled, unit * 2);
-                taken.push(unit);
+            let take = |batch, doubled| {
+                assert_eq!(doubled, batch * 2);
+                taken.push(batch);
                 Ok(Then::GoOn)
             };
             let left = by_devices(lost.len(), (0..60, None), 5, work, take).unwrap();
@@ -475,14 +477,14 @@ mod tests {
             assert!(
                 left.done
                     .keys()
-                    .all(|unit| (left.next + 1..left.next + 5).contains(unit))
+                    .all(|batch| (left.next + 1..left.next + 5).contains(batch))
             );
             assert_eq!(taken, (0..left.next).collect::<Vec<_>>());
         }
     }
 
     #[test]
-    fn devices_take_their_own_units_and_the_last_of_a_neighbour() {
+    fn devices_take_their_own_batches_and_the_last_of_a_neighbour() {
         for (overlap, lost) in [
             (false, None),
             (true, None),
@@ -490,30 +492,30 @@ mod tests {
             (true, Some(1)),
         ] {
             let by: Mutex<Vec<(usize, usize)>> = Mutex::default();
-            let work = |device: usize, unit: usize| {
-                // The first device is slow, so that its neighbour takes some of its units.
+            let work = |device: usize, batch: usize| {
+                // The first device is slow, so that its neighbour takes some of its batches.
                 std::thread::sleep(Duration::from_millis(if device == 0 { 5 } else { 1 }));
                 if lost == Some(device) {
                     return None;
                 }
-                by.lock().unwrap().push((device, unit));
-                Some(unit)
+                by.lock().unwrap().push((device, batch));
+                Some(batch)
             };
             let mut taken = vec![];
-            let take = |unit, _| {
-                taken.push(unit);
+            let take = |batch, _| {
+                taken.push(batch);
                 Ok(Then::GoOn)
             };
             let shares = Shares {
-                owners: (0..30).map(|unit| unit / 10).collect(),
+                owners: (0..30).map(|batch| batch / 10).collect(),
                 neighbours: (0..3)
                     .map(|device| overlap.then(|| (device + 2) % 3))
                     .collect(),
             };
             let left = by_devices(3, (0..30, Some(shares)), 30, work, take).unwrap();
             let by = by.into_inner().unwrap();
-            let may = |(device, unit): &(usize, usize)| {
-                let owner = unit / 10;
+            let may = |(device, batch): &(usize, usize)| {
+                let owner = batch / 10;
                 owner == *device || overlap && (owner + 2) % 3 == *device
             };
             assert!(by.iter().all(may), "{by:?}");
@@ -521,7 +523,7 @@ mod tests {
                 assert_eq!((left.next, taken.len()), (30, 30));
                 let helped = by
                     .iter()
-                    .filter(|(device, unit)| unit / 10 != *device)
+                    .filter(|(device, batch)| batch / 10 != *device)
                     .count();
                 assert_eq!(helped > 0, overlap, "{by:?}");
             } else {
@@ -534,22 +536,22 @@ mod tests {
 
     #[test]
     fn an_error_an_end_or_a_panic_of_a_device_begins_no_more() {
-        let fail = |unit, _| {
-            if unit == 20 {
+        let fail = |batch, _| {
+            if batch == 20 {
                 Err(Error::internal("twenty"))
             } else {
                 Ok(Then::GoOn)
             }
         };
-        assert!(by_devices(3, (0..1000, None), 8, |_, unit| Some(unit), fail).is_err());
-        let end = |unit, _| Ok(if unit == 20 { Then::End } else { Then::GoOn });
-        let left = by_devices(3, (0..1000, None), 8, |_, unit| Some(unit), end).unwrap();
+        assert!(by_devices(3, (0..1000, None), 8, |_, batch| Some(batch), fail).is_err());
+        let end = |batch, _| Ok(if batch == 20 { Then::End } else { Then::GoOn });
+        let left = by_devices(3, (0..1000, None), 8, |_, batch| Some(batch), end).unwrap();
         assert!(
             (21..29).contains(&left.next) && left.done.is_empty(),
             "{}",
             left.next
         );
-        let nine = |_, unit| (unit != 9).then_some(unit).or_else(|| panic!("nine"));
+        let nine = |_, batch| (batch != 9).then_some(batch).or_else(|| panic!("nine"));
         let panic = || by_devices(3, (0..1000, None), 8, nine, |_, _| Ok(Then::GoOn)).map(drop);
         assert!(std::panic::catch_unwind(panic).is_err());
     }
@@ -561,12 +563,12 @@ mod tests {
             unreachable!()
         };
         let mut sum = 0;
-        let take = |_, unit| {
-            sum += unit;
+        let take = |_, batch| {
+            sum += batch;
             Ok(Then::GoOn)
         };
         inner
-            .install(|| in_order(&workers, 0..50, 4, |unit| unit, take))
+            .install(|| in_order(&workers, 0..50, 4, |batch| batch, take))
             .unwrap();
         assert_eq!(sum, 49 * 25);
     }

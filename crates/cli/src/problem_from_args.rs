@@ -6,10 +6,10 @@ use zipfold::Overrides;
 use zipfold::Problem;
 use zipfold::internals::core::budget::parse_bytes;
 use zipfold::io::{ReadOptions, read_table};
-use zipfold::problem::Along;
 use zipfold::problem::Param;
+use zipfold::problem::ReduceAxis;
 use zipfold::problem::{AxisSpec, FoldSpec, Input, NanPolicy, PairSpec, SCHEMA};
-use zipfold::problem::{Closed, QuantileSpec, RowOp, SelectKind, TopSpec};
+use zipfold::problem::{Closed, JoinKind, QuantileSpec, ReduceOp, TopSpec};
 use zipfold::{Budget, Error, Result};
 use zipfold::{Precision, problem::Domain};
 
@@ -66,7 +66,7 @@ fn params(args: &PairArgs, budget: &Budget) -> Result<BTreeMap<String, Param>> {
 
 fn problem(
     args: &PairArgs,
-    cells: Option<Domain>,
+    domain: Option<Domain>,
     fold: FoldSpec,
     budget: &Budget,
 ) -> Result<Problem> {
@@ -77,8 +77,8 @@ fn problem(
         header: args.header.as_deref().map(|said| said == "yes"),
         ..Input::named(name)
     };
-    let cell = args
-        .cell
+    let periodic_box = args
+        .periodic_box
         .as_deref()
         .map(zipfold::internals::core::PeriodicBox::parse)
         .transpose()?;
@@ -91,13 +91,13 @@ fn problem(
             formula: args.pair.clone(),
             params: params(args, budget)?,
         },
-        cells: if args.ordered {
+        domain: if args.ordered {
             Some(Domain::Ordered)
         } else {
-            cells
+            domain
         },
-        near: args.cutoff,
-        cell: cell.map(Vec::from),
+        cutoff: args.cutoff,
+        periodic_box: periodic_box.map(Vec::from),
         folds: vec![fold],
         precision: match args.precision.as_deref() {
             Some("f32") => Some(Precision::F32),
@@ -203,35 +203,35 @@ pub(crate) fn reduce(args: &Reduce, budget: &Budget) -> Result<Problem> {
         return Err(e.remedy("--op quantile"));
     }
     let op = match args.op.as_str() {
-        "sum" => RowOp::Sum,
-        "mean" => RowOp::Mean,
-        "min" => RowOp::Min,
-        "max" => RowOp::Max,
-        "argmin" => RowOp::Argmin,
-        "argmax" => RowOp::Argmax,
-        "count" => RowOp::Count,
-        "logsumexp" => RowOp::Logsumexp,
-        _ => RowOp::Softmax,
+        "sum" => ReduceOp::Sum,
+        "mean" => ReduceOp::Mean,
+        "min" => ReduceOp::Min,
+        "max" => ReduceOp::Max,
+        "argmin" => ReduceOp::Argmin,
+        "argmax" => ReduceOp::Argmax,
+        "count" => ReduceOp::Count,
+        "logsumexp" => ReduceOp::Logsumexp,
+        _ => ReduceOp::Softmax,
     };
-    let along = match args.axis.as_str() {
-        "row" => Along::Row,
-        "column" => Along::Column,
-        _ => Along::All,
+    let axis = match args.axis.as_str() {
+        "row" => ReduceAxis::Row,
+        "column" => ReduceAxis::Column,
+        _ => ReduceAxis::All,
     };
     let weights = args
         .weights
         .as_ref()
         .map(|name| Input::named(name.as_str()));
-    // One result in all counts every cell (i, j) of the square; rows may use the symmetric half.
-    let cells = match (args.no_diagonal, along) {
+    // One result in all counts every pair (i, j) of the square; rows may use the symmetric half.
+    let domain = match (args.no_diagonal, axis) {
         (true, _) => Some(Domain::Ordered),
-        (false, Along::All) if args.pair.y.is_none() => Some(Domain::Square),
+        (false, ReduceAxis::All) if args.pair.y.is_none() => Some(Domain::Square),
         _ => None,
     };
     problem(
         &args.pair,
-        cells,
-        FoldSpec::Reduce { op, along, weights },
+        domain,
+        FoldSpec::Reduce { op, axis, weights },
         budget,
     )
 }
@@ -262,10 +262,10 @@ fn quantiles(args: &Reduce, budget: &Budget) -> Result<Problem> {
             return Err(e.remedy("--quantiles 0.1,0.5,0.9, or --op median"));
         }
     };
-    let cells = args.no_diagonal.then_some(Domain::Ordered);
+    let domain = args.no_diagonal.then_some(Domain::Ordered);
     problem(
         &args.pair,
-        cells,
+        domain,
         FoldSpec::Quantile(QuantileSpec { q }),
         budget,
     )
@@ -274,9 +274,9 @@ fn quantiles(args: &Reduce, budget: &Budget) -> Result<Problem> {
 /// `join`.
 pub(crate) fn join(args: &Join, budget: &Budget) -> Result<Problem> {
     let kind = match args.kind.as_str() {
-        "semi" => SelectKind::Semi,
-        "anti" => SelectKind::Anti,
-        _ => SelectKind::Inner,
+        "semi" => JoinKind::Semi,
+        "anti" => JoinKind::Anti,
+        _ => JoinKind::Inner,
     };
     if let Some((option, pair)) = args
         .pair
@@ -305,14 +305,14 @@ pub(crate) fn join(args: &Join, budget: &Budget) -> Result<Problem> {
             e.remedy("--where 'euclidean(x, y) < 2'; --value keeps a value with each match")
         );
     }
-    let fold = FoldSpec::Select {
+    let fold = FoldSpec::Join {
         predicate: args.predicate.clone(),
         value: args.value.clone(),
-        join: kind,
+        kind,
     };
-    let cells = (args.of_self && kind == SelectKind::Inner && !args.pair.ordered)
-        .then_some(Domain::Triangle);
-    problem(&args.pair, cells, fold, budget)
+    let domain =
+        (args.of_self && kind == JoinKind::Inner && !args.pair.ordered).then_some(Domain::Triangle);
+    problem(&args.pair, domain, fold, budget)
 }
 
 /// Bytes of `256MiB`, `2GiB`, `1e9`.

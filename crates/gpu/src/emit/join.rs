@@ -16,7 +16,7 @@
 use super::expression::literal;
 use super::pair;
 use super::sweep::{FoldText, number, step};
-use zipfold_core::fold::{Select, SelectKind};
+use zipfold_core::fold::{Join, JoinKind};
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::{Binary, Id, Node, Side};
 use zipfold_core::{Job, Precision};
@@ -118,15 +118,9 @@ impl Texts<'_> {
 pub(super) const PAGES: &str = ", ZF_OUT(zf_u32) pool, ZF_OUT(zf_u32) fills, ZF_OUT(zf_u32) pairs, ZF_OUT(double) values, ZF_OUT(zf_u32) resume, zf_u32 pages";
 
 /// Text of a join; `maybe` holds wherever the predicate may hold, by the bound of single precision.
-pub fn select(
-    job: &Job,
-    f: &Select,
-    shape: &Shape,
-    output: Output,
-    maybe: Option<&str>,
-) -> FoldText {
+pub fn join(job: &Job, f: &Join, shape: &Shape, output: Output, maybe: Option<&str>) -> FoldText {
     let predicate = number(job, f.root, shape.precision);
-    if f.kind != SelectKind::Inner {
+    if f.kind != JoinKind::Inner {
         return matched(shape, &condition(&predicate, maybe));
     }
     let value = match (f.value, shape.filter) {
@@ -170,7 +164,7 @@ fn matched(shape: &Shape, condition: &str) -> FoldText {
     }
 }
 
-/// Marked cells are decided by double precision.
+/// Marked pairs are decided by double precision.
 fn settle(shape: &Shape, step: usize, put: &str) -> String {
     let (i, j) = if shape.anchor == Side::X {
         ("mine", "b")

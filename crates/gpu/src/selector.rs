@@ -6,7 +6,7 @@ use zipfold_plan::device::{Facts, Runtime};
 
 /// Where a question is to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum DeviceSelector {
     /// The host's processor.
     Cpu,
     /// A GPU where one is there and pays, else the host's processor.
@@ -35,7 +35,7 @@ impl Which {
 /// The largest number of a device.
 const MOST: usize = u64::BITS as usize - 1;
 
-impl Wanted {
+impl DeviceSelector {
     /// Reads the text of the option that names devices.
     ///
     /// # Errors
@@ -47,10 +47,10 @@ impl Wanted {
         };
         let which = numbers.map_or(Some(Which::All), listed);
         match (name, numbers, which) {
-            ("cpu", None, _) => Ok(Wanted::Cpu),
-            ("auto", None, _) => Ok(Wanted::Auto),
-            ("cuda", _, Some(which)) => Ok(Wanted::Devices(Runtime::Cuda, which)),
-            ("opencl", _, Some(which)) => Ok(Wanted::Devices(Runtime::OpenCl, which)),
+            ("cpu", None, _) => Ok(DeviceSelector::Cpu),
+            ("auto", None, _) => Ok(DeviceSelector::Auto),
+            ("cuda", _, Some(which)) => Ok(DeviceSelector::Devices(Runtime::Cuda, which)),
+            ("opencl", _, Some(which)) => Ok(DeviceSelector::Devices(Runtime::OpenCl, which)),
             _ => Err(unknown(text)),
         }
     }
@@ -165,24 +165,24 @@ mod tests {
 
     #[test]
     fn texts_name_devices_or_are_refused() {
-        let numbers = |runtime, bits| Wanted::Devices(runtime, Which::Numbers(bits));
+        let numbers = |runtime, bits| DeviceSelector::Devices(runtime, Which::Numbers(bits));
         assert_eq!(
-            Wanted::parse("cuda").unwrap(),
-            Wanted::Devices(Runtime::Cuda, Which::All)
+            DeviceSelector::parse("cuda").unwrap(),
+            DeviceSelector::Devices(Runtime::Cuda, Which::All)
         );
         assert_eq!(
-            Wanted::parse("opencl:3").unwrap(),
+            DeviceSelector::parse("opencl:3").unwrap(),
             numbers(Runtime::OpenCl, 8)
         );
         assert_eq!(
-            Wanted::parse("cuda:0,1").unwrap(),
+            DeviceSelector::parse("cuda:0,1").unwrap(),
             numbers(Runtime::Cuda, 3)
         );
         assert_eq!(
-            Wanted::parse("cuda:2,0").unwrap(),
+            DeviceSelector::parse("cuda:2,0").unwrap(),
             numbers(Runtime::Cuda, 5)
         );
-        assert_eq!(Wanted::parse("cpu").unwrap(), Wanted::Cpu);
+        assert_eq!(DeviceSelector::parse("cpu").unwrap(), DeviceSelector::Cpu);
         let odd = [
             "",
             "gpu",
@@ -201,7 +201,7 @@ mod tests {
             "cuda:+1",
             "cuda:0,cuda:1",
         ]) {
-            let e = Wanted::parse(odd).unwrap_err().to_string();
+            let e = DeviceSelector::parse(odd).unwrap_err().to_string();
             assert!(
                 e.contains("expected") && e.contains(&format!("got '{odd}'")),
                 "{e}"

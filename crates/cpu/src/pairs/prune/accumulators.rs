@@ -34,8 +34,8 @@ pub(super) struct Run<'v> {
     pub(super) lane: usize,
 }
 
-/// The states of one unit.
-pub(super) struct Sheet<'e> {
+/// The states of one batch.
+pub(super) struct Accumulators<'e> {
     rows: Range<usize>,
     order: [&'e [u32]; 2],
     /// A pair stands for both ways round and is kept with its lower index first.
@@ -44,7 +44,7 @@ pub(super) struct Sheet<'e> {
     limits: &'e Limits,
 }
 
-impl<'e> Sheet<'e> {
+impl<'e> Accumulators<'e> {
     /// Empty states for the sorted `rows`; `order` says which rows of x and of y they are.
     pub(super) fn new(
         job: &'e Job,
@@ -61,7 +61,7 @@ impl<'e> Sheet<'e> {
             in_all: fold.best().is_some_and(|best| !best.by_row),
         };
         let parts = job.folds.iter().map(part).collect();
-        Sheet {
+        Accumulators {
             rows,
             order,
             half,
@@ -123,10 +123,10 @@ impl<'e> Sheet<'e> {
         });
         histograms.map(|state| Distances::put(counts, state)).sum()
     }
-    /// Settles `cells` pairs as judged, for folds that keep nothing by row.
-    pub(super) fn settle_cells(&mut self, wholes: &[Whole], cells: u64) {
+    /// Settles `pairs` pairs as judged, for folds that keep nothing by row.
+    pub(super) fn settle_count(&mut self, wholes: &[Whole], pairs: u64) {
         for (part, whole) in self.parts.iter_mut().zip(wholes) {
-            part.fold.settle_cells(&mut part.state, *whole, cells);
+            part.fold.settle_count(&mut part.state, *whole, pairs);
         }
     }
     /// Whether settled pairs matter by row, so that [`Self::settle_row`] is owed.
