@@ -225,7 +225,7 @@ pub(crate) fn json(
 }
 
 /// A row of the table of buckets, sizes of one slice.
-struct Join {
+struct BucketRow {
     at: usize,
     inputs: usize,
     summed: usize,
@@ -238,7 +238,7 @@ struct Join {
 }
 
 /// All joins in the order of execution.
-fn joins(plan: &Plan) -> Vec<Join> {
+fn joins(plan: &Plan) -> Vec<BucketRow> {
     let size = |v: &usize| {
         if plan.sliced.contains(v) {
             0.0
@@ -250,7 +250,7 @@ fn joins(plan: &Plan) -> Vec<Join> {
     let times = join_times(plan, &Rates::default());
     let of = |(at, n): (usize, &zipfold::internals::product::plan::Node)| match &n.source {
         Source::Input(_) => None,
-        Source::Join(inputs) => Some(Join {
+        Source::Join(inputs) => Some(BucketRow {
             at,
             inputs: inputs.len(),
             summed: n.summed.len(),

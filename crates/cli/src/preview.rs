@@ -158,7 +158,9 @@ fn list(
 
 /// A bar for each bin of the only axis.
 fn bars(answer: &Columns<'_>, edges: &[f64]) -> Result<()> {
-    let counts = answer.of(Role::Count).map(|column| answer.all(column));
+    let counts = answer
+        .with_role(Role::Count)
+        .map(|column| answer.all(column));
     let counts: Vec<u64> = match &counts {
         Some(Numbers::U64(counts)) => counts.to_vec(),
         _ => vec![],

@@ -81,7 +81,7 @@ impl<'j> PairValues<'j> {
 /// `Request` when the space is too large to count.
 pub fn run(job: &Job) -> Result<OracleAnswer> {
     let (n, m) = (job.space.n, job.space.m);
-    let mut oracle = Oracle::new(job);
+    let mut oracle = Evaluation::new(job);
     // Blocks in canonical order, so that even float sums have the bits that backends must give.
     for ib in 0..n.div_ceil(BLOCK) {
         for jb in 0..m.div_ceil(BLOCK) {
@@ -94,7 +94,7 @@ pub fn run(job: &Job) -> Result<OracleAnswer> {
 }
 
 /// A computation half done.
-struct Oracle<'j> {
+struct Evaluation<'j> {
     job: &'j Job,
     /// Whether (i, j) also means (j, i).
     half: bool,
@@ -108,11 +108,11 @@ struct Oracle<'j> {
 /// folds.
 type Pieces = Vec<Option<[RowPiece; 2]>>;
 
-impl<'j> Oracle<'j> {
+impl<'j> Evaluation<'j> {
     fn new(job: &'j Job) -> Self {
         let (n, m) = (job.space.n, job.space.m);
         let matrix = |f: &Fold| vec![f64::NAN; dense_len(f, n, m)];
-        Oracle {
+        Evaluation {
             job,
             half: job.space.is_triangular(),
             pair: PairValues::new(job),

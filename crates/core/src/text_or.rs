@@ -41,11 +41,11 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>, T: FromText + Deserialize<'
 pub(crate) fn option<'de, D: Deserializer<'de>, T: FromText + Deserialize<'de>>(
     from: D,
 ) -> Result<Option<T>, D::Error> {
-    struct Whole<T>(T);
-    impl<'de, T: FromText + Deserialize<'de>> Deserialize<'de> for Whole<T> {
+    struct Present<T>(T);
+    impl<'de, T: FromText + Deserialize<'de>> Deserialize<'de> for Present<T> {
         fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-            deserialize(from).map(Whole)
+            deserialize(from).map(Present)
         }
     }
-    Ok(Option::<Whole<T>>::deserialize(from)?.map(|whole| whole.0))
+    Ok(Option::<Present<T>>::deserialize(from)?.map(|whole| whole.0))
 }

@@ -217,7 +217,7 @@ fn truth(job: &Job, sweeps: &Sweeps) -> Option<Truth> {
 
 /// Whether matches leave kernels by pages, from which they are gathered.
 fn is_paged(job: &Job, sweeps: &Sweeps) -> bool {
-    match Swept::of(&job.folds[0]) {
+    match Swept::for_fold(&job.folds[0]) {
         Some(Swept::Join(f)) if f.kind == JoinKind::Inner => !sweeps.counts_first,
         Some(Swept::Reduce(_) | Swept::Nearest(_) | Swept::Histogram(_) | Swept::Join(_))
         | None => false,
@@ -235,7 +235,7 @@ pub fn source(
     runtime: Runtime,
     rows: Residency,
 ) -> Result<String> {
-    let fold = Swept::of(&job.folds[0])
+    let fold = Swept::for_fold(&job.folds[0])
         .ok_or_else(|| Error::internal("a fold of the host on a device"))?;
     let truth = truth(job, sweeps);
     let known = Known {

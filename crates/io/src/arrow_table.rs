@@ -105,7 +105,7 @@ pub(crate) fn chosen(
 }
 
 /// What the decoder holds of the file.
-struct Held {
+struct DecoderMemory {
     /// The footer and the dictionaries, as long as it reads.
     _always: Reservation,
     /// Bytes of each block of rows while it is read.
@@ -116,7 +116,7 @@ struct Held {
 const FOOTER: u64 = 8;
 
 /// Every size that the file claims, before the decoder allocates for it.
-fn check_claims(source: &Source, budget: &Budget) -> Result<Held> {
+fn check_claims(source: &Source, budget: &Budget) -> Result<DecoderMemory> {
     let size = source.size();
     let claim =
         |what: &str, bytes: Option<u64>| check_claim(source.name().to_owned(), what, bytes, size);
@@ -143,7 +143,7 @@ fn check_claims(source: &Source, budget: &Budget) -> Result<Held> {
             sum.saturating_add(*bytes)
         });
     let _always = budget.reserve(always, "the footer and dictionaries of the Arrow file")?;
-    Ok(Held { _always, blocks })
+    Ok(DecoderMemory { _always, blocks })
 }
 
 /// Bytes that the decoder holds of a block: as it is packed, and unpacked.
@@ -329,7 +329,7 @@ impl<'a> Reading<'a> {
     fn batches<T: Copy>(
         &mut self,
         mut reader: FileReader<crate::guard::SourceReader>,
-        blocks: &Held,
+        blocks: &DecoderMemory,
         narrow: fn(f64) -> T,
     ) -> Result<(usize, Growing<T>)> {
         let mut items = Growing::new(self.budget, format!("the rows of {}", self.source.name()));

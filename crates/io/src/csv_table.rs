@@ -75,7 +75,7 @@ fn parts_cells(row: &[u8], byte: u8) -> bool {
 }
 
 fn separated(source: &Source, byte: u8, rows: &mut TextRows<'_>, budget: &Budget) -> Result<()> {
-    let mut record = Record::new(source, byte, budget)?;
+    let mut record = CsvRow::new(source, byte, budget)?;
     while record.next()? {
         if record.is_blank() {
             rows.blank_line();
@@ -103,7 +103,7 @@ fn blanks(source: &Source, rows: &mut TextRows<'_>, budget: &Budget) -> Result<(
 
 /// The cells of one row after another; a quoted cell may hold separators, doubled quotes and line
 /// ends.
-struct Record {
+struct CsvRow {
     lines: Lines,
     separator: u8,
     /// The row with its quotes taken away, where it has any.
@@ -115,10 +115,10 @@ struct Record {
     line: u64,
 }
 
-impl Record {
+impl CsvRow {
     fn new(source: &Source, separator: u8, budget: &Budget) -> Result<Self> {
         let room = |what: &str| format!("{what} of a row of {}", source.name());
-        Ok(Record {
+        Ok(CsvRow {
             lines: Lines::new(source, true, budget)?,
             separator,
             plain: Growing::new(budget, room("the text")),

@@ -21,7 +21,7 @@ pub struct Lexer<'a> {
     text: &'a str,
     at: usize,
     /// What each byte is.
-    kinds: &'static [Kind; 256],
+    kinds: &'static [ByteKind; 256],
     /// Whether `%` starts a comment.
     percent: bool,
     /// What lists of names and numbers take.
@@ -36,7 +36,7 @@ const DEEPEST: usize = 1024;
 
 /// What a byte is outside strings and comments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ByteKind {
     Space,
     Sign,
     Quote,
@@ -44,26 +44,26 @@ enum Kind {
 }
 
 /// The kinds of all bytes where `signs` stand for themselves.
-const fn kinds(signs: &[u8]) -> [Kind; 256] {
-    let mut out = [Kind::Word; 256];
+const fn kinds(signs: &[u8]) -> [ByteKind; 256] {
+    let mut out = [ByteKind::Word; 256];
     let mut at = 0;
     while at < 256 {
         if (at as u8).is_ascii_whitespace() || at == 0x0b {
-            out[at] = Kind::Space;
+            out[at] = ByteKind::Space;
         }
         at += 1;
     }
     at = 0;
     while at < signs.len() {
-        out[signs[at] as usize] = Kind::Sign;
+        out[signs[at] as usize] = ByteKind::Sign;
         at += 1;
     }
-    out[b'"' as usize] = Kind::Quote;
+    out[b'"' as usize] = ByteKind::Quote;
     out
 }
 
-static BIF: [Kind; 256] = kinds(b"{}()[]|,;");
-static HUGIN: [Kind; 256] = kinds(b"{}()[]|,;=");
+static BIF: [ByteKind; 256] = kinds(b"{}()[]|,;");
+static HUGIN: [ByteKind; 256] = kinds(b"{}()[]|,;=");
 
 impl<'a> Lexer<'a> {
     /// The tokens of a BIF `text`, in whose names `=` and `%` may stand.
@@ -101,7 +101,9 @@ impl<'a> Lexer<'a> {
     fn skip(&mut self) -> Result<()> {
         let bytes = self.text.as_bytes();
         loop {
-            while self.at < bytes.len() && self.kinds[usize::from(bytes[self.at])] == Kind::Space {
+            while self.at < bytes.len()
+                && self.kinds[usize::from(bytes[self.at])] == ByteKind::Space
+            {
                 self.at += 1;
             }
             let comment = match bytes[self.at..] {
@@ -133,11 +135,11 @@ impl<'a> Lexer<'a> {
             return Ok(None);
         };
         match self.kinds[usize::from(*first)] {
-            Kind::Sign => {
+            ByteKind::Sign => {
                 self.at += 1;
                 Ok(Some(Token::Sign(&rest[..1])))
             }
-            Kind::Quote => {
+            ByteKind::Quote => {
                 let end = rest[1..].find('"');
                 let end =
                     end.ok_or_else(|| Error::input("a string does not end").at(self.place()))?;
@@ -148,7 +150,7 @@ impl<'a> Lexer<'a> {
             _ => {
                 let end = rest
                     .bytes()
-                    .position(|b| self.kinds[usize::from(b)] != Kind::Word);
+                    .position(|b| self.kinds[usize::from(b)] != ByteKind::Word);
                 let len = end.unwrap_or(rest.len());
                 self.at += len;
                 Ok(Some(Token::Word(&rest[..len])))

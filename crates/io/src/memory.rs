@@ -14,7 +14,7 @@ const UNKNOWN: u64 = 4 << 30;
 /// either version leave (ours and those above it), what `ulimit -v` and `ulimit -d` leave, and what
 /// Slurm gave the job.
 pub fn available() -> u64 {
-    Place {
+    FactPlace {
         root: PathBuf::from("/"),
         env: &|name| std::env::var(name).ok(),
     }
@@ -33,7 +33,7 @@ pub fn at_first() -> u64 {
 }
 
 /// Where the facts are looked up: the system, or a folder that looks like it.
-struct Place<'a> {
+struct FactPlace<'a> {
     root: PathBuf,
     env: &'a dyn Fn(&str) -> Option<String>,
 }
@@ -48,7 +48,7 @@ struct Hierarchy {
     unified: bool,
 }
 
-impl Place<'_> {
+impl FactPlace<'_> {
     fn text(&self, path: impl AsRef<Path>) -> Option<String> {
         let path = path.as_ref();
         std::fs::read_to_string(self.root.join(path.strip_prefix("/").unwrap_or(path))).ok()
@@ -234,7 +234,7 @@ mod tests {
                 .find(|(n, _)| *n == wanted)
                 .map(|(_, v)| (*v).to_string())
         };
-        let bytes = Place {
+        let bytes = FactPlace {
             root: root.clone(),
             env: &env,
         }

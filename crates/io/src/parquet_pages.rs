@@ -9,7 +9,7 @@ use zipfold_core::Result;
 
 /// The part of a page's header that says how large the page is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Header {
+struct PageHeader {
     /// 0 a data page, 2 a dictionary, 3 a data page of version 2.
     kind: i64,
     unpacked: i64,
@@ -96,7 +96,7 @@ fn starts_lz4(source: &Source, at: u64) -> bool {
 }
 
 /// The header of the page at `at`.
-fn header(source: &Source, at: u64, end: u64, window: &mut Vec<u8>) -> Option<Header> {
+fn header(source: &Source, at: u64, end: u64, window: &mut Vec<u8>) -> Option<PageHeader> {
     let mut len = 256;
     loop {
         window.resize(len.min((end - at) as usize), 0);
@@ -107,7 +107,7 @@ fn header(source: &Source, at: u64, end: u64, window: &mut Vec<u8>) -> Option<He
         };
         match thrift.page_header() {
             Some(found) => {
-                return Some(Header {
+                return Some(PageHeader {
                     len: thrift.at,
                     ..found
                 });
@@ -161,8 +161,8 @@ impl Thrift<'_> {
         };
         Some(Some((*last, byte & 15)))
     }
-    fn page_header(&mut self) -> Option<Header> {
-        let (mut out, mut last) = (Header::default(), 0);
+    fn page_header(&mut self) -> Option<PageHeader> {
+        let (mut out, mut last) = (PageHeader::default(), 0);
         while let Some((field, kind)) = self.field(&mut last)? {
             match (field, kind) {
                 (1, 5) => out.kind = self.number()?,
@@ -244,7 +244,7 @@ mod tests {
         let found = thrift.page_header().unwrap();
         assert_eq!(
             found,
-            Header {
+            PageHeader {
                 kind: 3,
                 unpacked: 100,
                 packed: 50,

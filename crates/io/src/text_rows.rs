@@ -39,7 +39,7 @@ pub(crate) struct TextRows<'a> {
     shown: Vec<bool>,
     /// For each cell of a row, its place in the table's row; decided at the first rows of data.
     places: Option<Vec<Option<usize>>>,
-    words: Vec<Column>,
+    words: Vec<WordsColumn>,
     budget: Budget,
     row: Vec<f64>,
     rows: usize,
@@ -50,7 +50,7 @@ pub(crate) struct TextRows<'a> {
 }
 
 /// A column of words.
-struct Column {
+struct WordsColumn {
     at: usize,
     /// Whether it was taken for text by its first cell: then a number in it is a mistake somewhere.
     guessed: bool,
@@ -257,7 +257,7 @@ impl<'a> TextRows<'a> {
                 .as_ref()
                 .map_or_else(|| at.to_string(), |n| n[at].clone())
         };
-        let column = |(at, guessed): (usize, bool)| Column {
+        let column = |(at, guessed): (usize, bool)| WordsColumn {
             at,
             guessed,
             words: WordColumn::new(name(at), self.name, &self.budget),

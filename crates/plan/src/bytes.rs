@@ -6,7 +6,7 @@
 
 use crate::prune::{self, Prune};
 use crate::screen::{Form, LONG};
-use crate::search::{Question, Search};
+use crate::search::{Search, SearchQuestion};
 use crate::tiles::Tiling;
 use zipfold_core::fold::{BLOCK, Fold};
 use zipfold_core::{Job, Precision};
@@ -34,7 +34,8 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
         let other = if job.y.is_some() { rows[1] } else { 0 };
         return 7 * (rows[0] + other) + threads * registers;
     }
-    let search = prune.is_on() && Search::of(job).is_some_and(|s| s.question != Question::Extremes);
+    let search = prune.is_on()
+        && Search::for_job(job).is_some_and(|s| s.question != SearchQuestion::Extremes);
     if search {
         return search_bytes(job, rows) + threads * registers;
     }
@@ -99,7 +100,7 @@ fn weight_bytes(job: &Job) -> u64 {
 fn copies(job: &Job, prune: Prune) -> u64 {
     match prune.is_on() {
         true => 7,
-        false if Form::of(job).is_some() => 3,
+        false if Form::for_job(job).is_some() => 3,
         false => 1 + u64::from(job.low.dim >= LONG),
     }
 }

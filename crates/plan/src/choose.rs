@@ -287,7 +287,8 @@ fn tiling(
     prune: Prune,
     reasons: &mut Vec<Message>,
 ) -> Result<Tiling> {
-    let screened = Form::of(job).is_some_and(|form| matches!(form.question, Question::Best(_)));
+    let screened =
+        Form::for_job(job).is_some_and(|form| matches!(form.question, Question::Best(_)));
     let nearest = screened || job.folds.iter().any(|f| matches!(f, Fold::Nearest(_)));
     // The bytes of a panel of columns, for `explain`.
     let panel = BLOCK * job.low.dim.max(1) * 8;

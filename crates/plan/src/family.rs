@@ -33,7 +33,7 @@ pub fn choose(
     reasons: &mut Vec<Message>,
 ) -> Result<Family> {
     let hindrance = hindrance(job, machine, isa, precision);
-    let screen = Form::of(job);
+    let screen = Form::for_job(job);
     match (overrides.family, hindrance) {
         (Some(Family::Jit), Some(why)) => {
             let e = Error::request(format!("no code can be made for this formula: {why}"))

@@ -8,7 +8,7 @@
 use crate::device::matrix::{Matrix, MatrixKernel};
 use crate::device::sweeps::Sweeps;
 use crate::device::{self, Facts};
-use crate::sweep::{FEW, HELD, WIDE, Work, width};
+use crate::sweep::{FEW, HELD, SweepWork, WIDE, width};
 use crate::swept::Swept;
 use zipfold_core::fold::{Fold, ReduceOp};
 use zipfold_core::pair::tree::{Binary, ComponentReduce, Id, Node, Unary};
@@ -89,7 +89,7 @@ fn matrix_operations(job: &Job, work: &device::DeviceWork) -> f64 {
 /// Operations of a pair that goes from a register-blocked tile to the fold. The number for each
 /// fold is what it costs to take a value out of a tile.
 fn tiled_operations(job: &Job) -> f64 {
-    let fold = match Swept::of(&job.folds[0]) {
+    let fold = match Swept::for_fold(&job.folds[0]) {
         Some(Swept::Histogram(_)) => 80.0,
         Some(Swept::Nearest(_)) => 85.0,
         Some(Swept::Join(f)) if f.is_inner() && job.low.dim <= SLICE => 58.0,
@@ -127,7 +127,7 @@ fn sweep_operations(job: &Job, work: &device::DeviceWork) -> f64 {
 /// Operations that could start while one number of a row comes from device memory, by what the fold
 /// leaves of the registers.
 fn far(folds: &[Fold]) -> f64 {
-    match folds.first().and_then(Swept::of) {
+    match folds.first().and_then(Swept::for_fold) {
         Some(Swept::Reduce(f)) if f.op.is_extreme() => 13.0,
         Some(Swept::Join(_)) => 10.0,
         Some(Swept::Reduce(_) | Swept::Nearest(_) | Swept::Histogram(_)) | None => 6.6,
@@ -180,7 +180,7 @@ fn fold_operations(fold: &Fold, work: &device::DeviceWork, widest: usize) -> f64
         None
     };
     let is = |test: fn(&Sweeps) -> bool| sweeps.is_some_and(test);
-    let Some(fold) = Swept::of(fold) else {
+    let Some(fold) = Swept::for_fold(fold) else {
         return 1.0;
     };
     match fold {
@@ -209,7 +209,7 @@ fn fold_operations(fold: &Fold, work: &device::DeviceWork, widest: usize) -> f64
 /// the k best with probability k/n, so a list of m rows is changed about k·(1 + ln(m/k)) times, and
 /// each change moves log₂ k levels.
 fn list_cycles(fold: &Fold, job: &Job, facts: &Facts, tiled: bool) -> f64 {
-    let Work::Best(k) = Work::of_fold(fold) else {
+    let SweepWork::Best(k) = SweepWork::of_fold(fold) else {
         return 0.0;
     };
     // Anchors of a block, and blocks per multiprocessor.

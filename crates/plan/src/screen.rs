@@ -66,7 +66,7 @@ pub struct Form {
 
 impl Form {
     /// Returns the form of `job` if single precision can screen it.
-    pub fn of(job: &Job) -> Option<Form> {
+    pub fn for_job(job: &Job) -> Option<Form> {
         let low = &job.low;
         let [fold] = job.folds.as_slice() else {
             return None;

@@ -15,7 +15,7 @@ use zipfold_core::space::periodic_box::Image;
 
 /// What is asked about the values.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Question {
+pub enum SearchQuestion {
     /// The `k` smallest of every row.
     Nearest(usize),
     /// The pairs with values up to this.
@@ -41,12 +41,12 @@ pub struct Search {
     /// The differences, in the order in which they are added; all of nearest images, or none.
     pub terms: Vec<Component>,
     /// What is asked.
-    pub question: Question,
+    pub question: SearchQuestion,
 }
 
 impl Search {
     /// Returns the search that answers `job`, if there is one.
-    pub fn of(job: &Job) -> Option<Search> {
+    pub fn for_job(job: &Job) -> Option<Search> {
         let [fold] = job.folds.as_slice() else {
             return None;
         };
@@ -58,19 +58,19 @@ impl Search {
             && !f.largest
             && f.k > 0
         {
-            (norm(f.root)?, Question::Nearest(f.k))
+            (norm(f.root)?, SearchQuestion::Nearest(f.k))
         } else if let Fold::Join(f) = fold
             && f.kind == JoinKind::Inner
             && f.value.is_none()
         {
             let threshold = job.low.pattern(f.root).threshold.as_ref()?;
             let (norm, limit) = threshold.norm.as_ref()?;
-            (norm, Question::Within(*limit))
+            (norm, SearchQuestion::Within(*limit))
         } else if let Fold::Extremes(f) = fold
             && f.roots.len() == 1
             && alone(job, f.roots[0])
         {
-            (norm(f.roots[0])?, Question::Extremes)
+            (norm(f.roots[0])?, SearchQuestion::Extremes)
         } else {
             return None;
         };

@@ -98,7 +98,7 @@ impl Strategy {
             {
                 // A family that is asked for by hand is taken at its word.
                 let own = !(by_hand && matches!(family, Family::Vm | Family::Jit));
-                list.extend(Search::of(job).filter(|_| own).map(Strategy::Search));
+                list.extend(Search::for_job(job).filter(|_| own).map(Strategy::Search));
                 if family == Family::Points && crate::points::apply(job) {
                     list.push(Strategy::Boxes(Evaluator::Points));
                 }
@@ -110,7 +110,7 @@ impl Strategy {
             list.push(Strategy::Points);
         }
         if family == Family::Screen {
-            list.extend(Form::of(job).map(Strategy::Screen));
+            list.extend(Form::for_job(job).map(Strategy::Screen));
         }
         let long = job.low.dim >= LONG && job.space.n > 0 && job.space.m > 0;
         let packed = long && matches!(family, Family::Screen | Family::Dense);

@@ -14,7 +14,7 @@ use zipfold_core::{Job, Precision};
 
 /// What is folded, as far as the shape of a sweep depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
+pub enum SweepWork {
     /// Sums by row, and other folds that keep a few numbers a row.
     Sums,
     /// The k best of every row; an extreme is the best one.
@@ -25,19 +25,21 @@ pub enum Work {
     Matches,
 }
 
-impl Work {
+impl SweepWork {
     /// Returns the work of the first fold of `job`; a device folds one.
     pub fn for_job(job: &Job) -> Self {
-        job.folds.first().map_or(Work::Sums, Work::of_fold)
+        job.folds
+            .first()
+            .map_or(SweepWork::Sums, SweepWork::of_fold)
     }
     /// Returns the work of `fold`.
     pub fn of_fold(fold: &Fold) -> Self {
-        match Swept::of(fold) {
-            Some(Swept::Nearest(f)) => Work::Best(f.k),
-            Some(Swept::Reduce(f)) if f.op.is_extreme() => Work::Best(1),
-            Some(Swept::Histogram(h)) => Work::Counters(h.cells()),
-            Some(Swept::Join(_)) => Work::Matches,
-            Some(Swept::Reduce(_)) | None => Work::Sums,
+        match Swept::for_fold(fold) {
+            Some(Swept::Nearest(f)) => SweepWork::Best(f.k),
+            Some(Swept::Reduce(f)) if f.op.is_extreme() => SweepWork::Best(1),
+            Some(Swept::Histogram(h)) => SweepWork::Counters(h.cells()),
+            Some(Swept::Join(_)) => SweepWork::Matches,
+            Some(Swept::Reduce(_)) | None => SweepWork::Sums,
         }
     }
 }
@@ -75,7 +77,7 @@ pub fn tiles(job: &Job) -> bool {
     let [fold] = job.folds.as_slice() else {
         return false;
     };
-    match Swept::of(fold) {
+    match Swept::for_fold(fold) {
         Some(Swept::Nearest(_)) => true,
         Some(Swept::Reduce(f)) if f.op == ReduceOp::Sum => {
             f.width == 1 && f.weight_width <= 1 && job.low.dim <= LONGEST
@@ -163,7 +165,7 @@ pub const SHARED: usize = 32 << 10;
 /// More anchors per thread mean more arithmetic for each row that is loaded, and more registers.
 /// Unrolling hides the latency of loads and fills the instruction cache. The leaves are where
 /// measurements put the balance.
-pub fn sweep(work: Work, width: usize, precision: Precision) -> Sweep {
+pub fn sweep(work: SweepWork, width: usize, precision: Precision) -> Sweep {
     let shape = |anchors, unroll, reason| Sweep {
         anchors,
         unroll,
@@ -181,22 +183,22 @@ pub fn sweep(work: Work, width: usize, precision: Precision) -> Sweep {
         );
     }
     match work {
-        Work::Sums => shape(
+        SweepWork::Sums => shape(
             2,
             8,
             "two sums a thread hide the exponential's latency, eight steps without a jump the loads'",
         ),
-        Work::Best(k) if k <= FEW => shape(
+        SweepWork::Best(k) if k <= FEW => shape(
             2,
             4,
             "more than two anchors a thread make too many candidates wait at a time",
         ),
-        Work::Best(_) => shape(
+        SweepWork::Best(_) => shape(
             1,
             2,
             "long lists are bound by memory: one anchor a thread keeps the most threads busy",
         ),
-        Work::Counters(cells) => match counters(cells, true) {
+        SweepWork::Counters(cells) => match counters(cells, true) {
             Counters::Private(_) => Sweep {
                 blocks: 8,
                 ..shape(
@@ -211,7 +213,7 @@ pub fn sweep(work: Work, width: usize, precision: Precision) -> Sweep {
                 "global atomics set the pace: one anchor a thread keeps the most in flight",
             ),
         },
-        Work::Matches => shape(4, 1, "four anchors a load of another; matches are rare"),
+        SweepWork::Matches => shape(4, 1, "four anchors a load of another; matches are rare"),
     }
 }
 
@@ -304,21 +306,21 @@ mod tests {
             let s = sweep(work, 3, Precision::F32);
             (s.anchors, s.unroll)
         };
-        assert_eq!(of(Work::Sums), (2, 8));
-        assert_eq!(of(Work::Best(1)), (2, 4));
-        assert_eq!(of(Work::Best(10)), (2, 4));
-        assert_eq!(of(Work::Best(1000)), (1, 2));
-        assert_eq!(of(Work::Counters(302)), (3, 1));
-        assert_eq!(of(Work::Counters(1_000_002)), (1, 1));
+        assert_eq!(of(SweepWork::Sums), (2, 8));
+        assert_eq!(of(SweepWork::Best(1)), (2, 4));
+        assert_eq!(of(SweepWork::Best(10)), (2, 4));
+        assert_eq!(of(SweepWork::Best(1000)), (1, 2));
+        assert_eq!(of(SweepWork::Counters(302)), (3, 1));
+        assert_eq!(of(SweepWork::Counters(1_000_002)), (1, 1));
     }
 
     #[test]
     fn wide_rows_and_double_precision_take_one_anchor() {
         for work in [
-            Work::Sums,
-            Work::Best(10),
-            Work::Counters(302),
-            Work::Matches,
+            SweepWork::Sums,
+            SweepWork::Best(10),
+            SweepWork::Counters(302),
+            SweepWork::Matches,
         ] {
             assert_eq!(sweep(work, 40, Precision::F32).anchors, 1);
             assert_eq!(sweep(work, 3, Precision::F64).anchors, 1);

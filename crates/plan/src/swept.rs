@@ -18,7 +18,7 @@ pub enum Swept<'f> {
 
 impl<'f> Swept<'f> {
     /// Returns `fold` if devices have kernels for its kind.
-    pub fn of(fold: &'f Fold) -> Option<Self> {
+    pub fn for_fold(fold: &'f Fold) -> Option<Self> {
         if let Fold::Reduce(f) = fold {
             Some(Swept::Reduce(f))
         } else if let Fold::Nearest(f) = fold {

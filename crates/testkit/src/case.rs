@@ -45,7 +45,7 @@ pub struct Rest {
     #[serde(default = "tight")]
     pub within: f64,
     /// The error expected.
-    pub error: Option<Wanted>,
+    pub error: Option<WantedError>,
     /// Plan choices made by hand.
     #[serde(default)]
     pub set: std::collections::BTreeMap<String, String>,
@@ -58,7 +58,7 @@ fn tight() -> f64 {
 /// An expected error.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Wanted {
+pub struct WantedError {
     /// `input`, `request`, `resource`, …
     pub blame: String,
     /// Texts that the message holds.

@@ -22,13 +22,13 @@ pub struct Question {
     pub problem: Problem,
     /// Choices by hand, which must not change the answer.
     pub set: Vec<(&'static str, &'static str)>,
-    x: Rows,
-    y: Option<Rows>,
+    x: RandomRows,
+    y: Option<RandomRows>,
 }
 
 /// Rows before they are put in order.
 #[derive(Clone, Debug)]
-struct Rows {
+struct RandomRows {
     d: usize,
     single: bool,
     items: Vec<Vec<f64>>,
@@ -527,7 +527,12 @@ fn several(lcg: &mut Lcg, asked: &mut Asked) -> String {
     format!("{first}, {}", one(lcg, asked))
 }
 
-fn rows(lcg: &mut Lcg, (d, single): (usize, bool), values: Values, damage: Option<f64>) -> Rows {
+fn rows(
+    lcg: &mut Lcg,
+    (d, single): (usize, bool),
+    values: Values,
+    damage: Option<f64>,
+) -> RandomRows {
     let most = if d > 64 { 70 } else { 260 };
     let n = pick(lcg, &[0, 1, 2, 33, 64, 65, 127, 128, 129, 200, 257]).min(most);
     let centre: Vec<f64> = (0..4).map(|_| lcg.below(4) as f64).collect();
@@ -539,7 +544,7 @@ fn rows(lcg: &mut Lcg, (d, single): (usize, bool), values: Values, damage: Optio
         let (row, column) = (lcg.below(n), lcg.below(d));
         items[row][column] = damage;
     }
-    Rows { d, single, items }
+    RandomRows { d, single, items }
 }
 
 fn number(lcg: &mut Lcg, values: Values, single: bool, centre: &[f64]) -> f64 {
@@ -563,7 +568,7 @@ fn number(lcg: &mut Lcg, values: Values, single: bool, centre: &[f64]) -> f64 {
     }
 }
 
-impl Rows {
+impl RandomRows {
     /// All rows, and for numbers from 1 on some of them twice, in another order.
     fn table(&self, lcg: &mut Lcg, at: usize) -> Table {
         let n = self.items.len();

@@ -1,7 +1,7 @@
 //! Runs a case on the oracle and on the engine, for every instruction set present, 1 and 2 threads,
 //! and two tilings.
 
-use crate::case::{Case, Wanted};
+use crate::case::{Case, WantedError};
 use crate::compare::{Numbers, close, difference, of_output, of_state, same};
 use crate::specification;
 use zipfold::Overrides;
@@ -29,7 +29,7 @@ pub fn check(case: &Case) -> Vec<String> {
         .collect()
 }
 
-fn refusal(wanted: &Wanted, e: &Error) -> Vec<String> {
+fn refusal(wanted: &WantedError, e: &Error) -> Vec<String> {
     let (blame, text) = (format!("{:?}", e.blame()).to_lowercase(), e.to_string());
     let mut found = vec![];
     if blame != wanted.blame {

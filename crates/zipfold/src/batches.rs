@@ -198,7 +198,7 @@ pub(crate) fn by_devices<U: Send>(
     } else {
         BTreeSet::new()
     };
-    let shared = Shared {
+    let shared = DeviceQueue {
         state,
         open,
         busy: 0,
@@ -218,7 +218,7 @@ pub(crate) fn by_devices<U: Send>(
         (0..devices).for_each(|device| drop(scope.spawn(move || queue_of_all.serve(device))));
         queue_of_all.merge(take);
     });
-    let Shared { state, .. } = queue
+    let DeviceQueue { state, .. } = queue
         .shared
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);
@@ -234,12 +234,12 @@ struct Queue<U, W> {
     shares: Option<Shares>,
     ahead: usize,
     work: W,
-    shared: Mutex<Shared<U>>,
+    shared: Mutex<DeviceQueue<U>>,
     /// A batch was taken, returned or done, or a device takes none any more.
     more: Condvar,
 }
 
-struct Shared<U> {
+struct DeviceQueue<U> {
     state: State<U>,
     /// Batches that were not begun and are not behind those that were: of devices that were lost, and
     /// all where batches belong to devices.
@@ -251,7 +251,7 @@ struct Shared<U> {
 }
 
 /// What a thread counts as until this is dropped; where that is by a panic no more batches are begun.
-struct Counted<'q, U, W>(&'q Queue<U, W>, fn(&mut Shared<U>));
+struct Counted<'q, U, W>(&'q Queue<U, W>, fn(&mut DeviceQueue<U>));
 
 impl<U, W> Drop for Counted<'_, U, W> {
     fn drop(&mut self) {
@@ -321,7 +321,7 @@ impl<U: Send, W: Fn(usize, usize) -> Option<U> + Sync> Queue<U, W> {
         }
     }
     /// The batch that `device` begins now, if there is one.
-    fn choose(&self, device: usize, shared: &mut Shared<U>) -> Option<usize> {
+    fn choose(&self, device: usize, shared: &mut DeviceQueue<U>) -> Option<usize> {
         let most = self.end.min(shared.state.head + self.ahead);
         if let Some(shares) = &self.shares {
             let batch = shares

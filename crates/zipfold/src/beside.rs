@@ -112,7 +112,7 @@ impl Beside {
     ///
     /// # Errors
     /// `Device` when a device named outright is missing.
-    pub(crate) fn of(
+    pub(crate) fn for_plan(
         plan: &mut Plan,
         options: &Options,
         settings: Asked<'_>,

@@ -28,7 +28,12 @@ pub struct Identity([u128; PARTS.len()]);
 
 impl Identity {
     /// Of `problem`, described as `job` and run by `plan`, whole or in the share (index, parts).
-    pub fn of(problem: &Problem, job: &Job, plan: &Plan, shard: Option<(usize, usize)>) -> Self {
+    pub fn of_run(
+        problem: &Problem,
+        job: &Job,
+        plan: &Plan,
+        shard: Option<(usize, usize)>,
+    ) -> Self {
         Identity([
             hash(|h| h.table(&job.x)),
             hash(|h| job.y.iter().for_each(|y| h.table(y))),

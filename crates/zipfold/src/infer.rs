@@ -46,7 +46,7 @@ pub fn infer(
     check_rows(network, &settings.warnings);
     let mut out = match task {
         Task::Mmap(vars) => marginal_map(network, evidence, vars, settings, &budget)?,
-        _ => Run::new(network, evidence, task, settings, &budget)?.answer(task)?,
+        _ => InferenceRun::new(network, evidence, task, settings, &budget)?.answer(task)?,
     };
     out.warnings = settings.warnings.all();
     Ok(out)
@@ -69,7 +69,7 @@ pub fn explain(
 ) -> Result<(Reduced, Planned, Option<OnDevice>)> {
     let budget = Budget::new(settings.memory);
     let _network = budget.reserve(network.bytes(), "the network")?;
-    let run = Run::new(network, evidence, task, settings, &budget)?;
+    let run = InferenceRun::new(network, evidence, task, settings, &budget)?;
     let device = run.on_device();
     Ok((run.reduced, run.plan, device))
 }
@@ -100,7 +100,7 @@ pub fn samples(
     let budget = Budget::new(settings.memory);
     let _network = budget.reserve(network.bytes(), "the network")?;
     check_rows(network, &settings.warnings);
-    let mut run = Run::new(network, evidence, &Task::Samples(many), settings, &budget)?;
+    let mut run = InferenceRun::new(network, evidence, &Task::Samples(many), settings, &budget)?;
     let start = Instant::now();
     run.begin();
     let log10 = match (run.reduced.impossible, settings.precision) {
@@ -184,7 +184,7 @@ impl Planning<'_> {
 }
 
 /// A problem on its way.
-struct Run<'a> {
+struct InferenceRun<'a> {
     network: &'a Network,
     settings: &'a Settings,
     budget: &'a Budget,
@@ -198,7 +198,7 @@ struct Run<'a> {
     seconds: [f64; 3],
 }
 
-impl<'a> Run<'a> {
+impl<'a> InferenceRun<'a> {
     fn new(
         network: &'a Network,
         evidence: &Evidence,
@@ -245,10 +245,10 @@ impl<'a> Run<'a> {
                 .add("marginals by groups of variables are computed on the host");
         }
         let beside = match &mut plan {
-            Planned::Whole(plan) => Beside::of(plan, &planning.options(), settings.asked())?,
+            Planned::Whole(plan) => Beside::for_plan(plan, &planning.options(), settings.asked())?,
             Planned::Settled | Planned::Groups(_) => None,
         };
-        Ok(Run {
+        Ok(InferenceRun {
             network,
             settings,
             budget,
@@ -381,7 +381,11 @@ impl<'a> Run<'a> {
         if let Some(lanes) = self.lanes(budget) {
             let one = |engine: &Engine<'_>, index: usize| {
                 let forward = engine.forward::<T>(&engine.slice(index))?;
-                Ok(Folded::one(engine.total(&forward), Vec::new(), Vec::new()))
+                Ok(Folded::one_slice(
+                    engine.total(&forward),
+                    Vec::new(),
+                    Vec::new(),
+                ))
             };
             z = self.fold(("pr", &lanes), budget, one, Folded::add)?.total;
         }
@@ -416,7 +420,7 @@ impl<'a> Run<'a> {
                 .map(|c| vec![Scalar::ZERO; *c])
                 .collect::<Vec<_>>()
         };
-        let mut all = Folded::one(Scalar::ONE, Vec::new(), Vec::new());
+        let mut all = Folded::one_slice(Scalar::ONE, Vec::new(), Vec::new());
         if let Some(lanes) = self.lanes(budget) {
             let one = |engine: &Engine<'_>, index: usize| {
                 let (slice, mut sums) = (engine.slice(index), zeros());
@@ -425,7 +429,7 @@ impl<'a> Run<'a> {
                 if !part.is_zero() {
                     engine.backward(forward, &slice, &mut sums)?;
                 }
-                Ok(Folded::one(part, sums, Vec::new()))
+                Ok(Folded::one_slice(part, sums, Vec::new()))
             };
             all = self.fold(("mar", &lanes), budget, one, Folded::add)?;
         }
@@ -463,7 +467,7 @@ impl<'a> Run<'a> {
                 .zip(own)
                 .for_each(|(v, row)| tables[*v] = row);
             tables[all + at] = vec![total];
-            Ok(Some(Folded::one(Scalar::ZERO, tables, Vec::new())))
+            Ok(Some(Folded::one_slice(Scalar::ZERO, tables, Vec::new())))
         };
         let plans: Vec<&Plan> = self.plan.plans();
         let key = |asked: &str| {
@@ -568,7 +572,7 @@ impl<'a> Run<'a> {
         (0..self.network.cards().len()).map(of).collect()
     }
     fn mode<T: Real>(&self, budget: &Budget) -> Result<Answer> {
-        let mut best = Folded::one(Scalar::ONE, Vec::new(), Vec::new());
+        let mut best = Folded::one_slice(Scalar::ONE, Vec::new(), Vec::new());
         if let Some(lanes) = self.lanes(budget) {
             let one = |engine: &Engine<'_>, index: usize| {
                 let slice = engine.slice(index);
@@ -579,7 +583,7 @@ impl<'a> Run<'a> {
                 } else {
                     engine.tracer(&forward, &slice)?.trace(None)
                 };
-                Ok(Folded::one(top, Vec::new(), states))
+                Ok(Folded::one_slice(top, Vec::new(), states))
             };
             best = self.fold(("map", &lanes), budget, one, Folded::best)?;
         }
@@ -621,7 +625,7 @@ impl<'a> Run<'a> {
         };
         let weight = |engine: &Engine<'_>, index: usize| {
             let part = engine.total(&engine.forward::<T>(&engine.slice(index))?);
-            Ok(Folded::one(part, vec![vec![part]], Vec::new()))
+            Ok(Folded::one_slice(part, vec![vec![part]], Vec::new()))
         };
         let all = self.fold(("samples", &lanes), budget, weight, Folded::append)?;
         let parts = all.tables.concat();
@@ -678,7 +682,7 @@ impl<'a> Run<'a> {
             let one = |engine: &Engine<'_>, index: usize| {
                 let forward = engine.forward::<T>(&engine.slice(index))?;
                 let (vars, part) = engine.kept(&forward)?;
-                Ok(Folded::one(Scalar::ZERO, vec![part], vars))
+                Ok(Folded::one_slice(Scalar::ZERO, vec![part], vars))
             };
             let task = format!("sum {keep:?}");
             let all = self.fold((&task, &lanes), budget, one, Folded::add)?;
@@ -816,7 +820,7 @@ fn marginal_map(
         keep.dedup();
         let (part, own) = compact(&part, evidence, &keep)?;
         let task = Task::Sum((0..keep.len()).collect());
-        let done = Run::new(&part, &own, &task, settings, budget)?.answer(&task)?;
+        let done = InferenceRun::new(&part, &own, &task, settings, budget)?.answer(&task)?;
         done.seconds
             .iter()
             .zip(&mut seconds)
@@ -855,8 +859,8 @@ fn marginal_map(
         }),
         rest.cards(),
     )?;
-    let mut done =
-        Run::new(&rest, &fixed, &Task::Map, &of_stage(last), budget)?.answer(&Task::Map)?;
+    let mut done = InferenceRun::new(&rest, &fixed, &Task::Map, &of_stage(last), budget)?
+        .answer(&Task::Map)?;
     done.seconds
         .iter_mut()
         .zip(seconds)

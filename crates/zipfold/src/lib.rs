@@ -309,7 +309,7 @@ pub mod columns {
     /// let answer = question.run(&options)?;
     /// let columns: Columns = answer.columns(0)?.expect("columns");
     /// assert_eq!((columns.lines(), columns.arrays().count()), (3, 2));
-    /// let values = columns.of(Role::Value).expect("distances");
+    /// let values = columns.with_role(Role::Value).expect("distances");
     /// assert_eq!(columns.all(values).len(), 3);
     /// # Ok::<(), zipfold::Error>(())
     /// ```

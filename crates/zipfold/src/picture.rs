@@ -84,7 +84,7 @@ fn picture(job: &Job, outcome: &Outcome) -> Result<Picture> {
 
 /// The numbers of the first column of a role.
 fn column<'a>(answer: &'a Columns<'_>, role: Role) -> Result<Numbers<'a>> {
-    let found = answer.of(role).map(|column| answer.all(column));
+    let found = answer.with_role(role).map(|column| answer.all(column));
     found.ok_or_else(none)
 }
 

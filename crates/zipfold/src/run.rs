@@ -129,7 +129,7 @@ fn run_typed<'e, T: Typed>(
     if let Some(tiling) = found.as_ref().and_then(|(found, _)| found.tiling) {
         device::cut_as(job, &mut plan, tiling);
     }
-    let identity = keyed.then(|| Identity::of(problem, job, &plan, options.shard));
+    let identity = keyed.then(|| Identity::of_run(problem, job, &plan, options.shard));
     let found = match (found, &identity) {
         (Some((found, path)), Some(identity)) => Some(found.matching(identity, path)?),
         _ => None,

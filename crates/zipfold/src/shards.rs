@@ -71,7 +71,7 @@ pub fn merge<'a>(
         ..
     } = Query::new(problem, data, options).ready()?;
     let (n, m) = (job.space.n, job.space.m);
-    let own = Identity::of(&ranged, &job, &plan, None);
+    let own = Identity::of_run(&ranged, &job, &plan, None);
     check_answer(&job, &own, &parts)?;
     let size = job.space.size()?;
     let bytes = job

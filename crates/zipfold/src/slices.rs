@@ -42,7 +42,7 @@ pub struct Folded {
 
 impl Folded {
     /// One slice.
-    pub fn one(total: Scalar, tables: Vec<Vec<Scalar>>, states: Vec<usize>) -> Self {
+    pub fn one_slice(total: Scalar, tables: Vec<Vec<Scalar>>, states: Vec<usize>) -> Self {
         Folded {
             key: String::new(),
             done: 1,
@@ -116,7 +116,7 @@ impl Slices<'_> {
         one: impl Fn(usize, usize) -> Result<Option<Folded>> + Sync,
         merge: impl Fn(&mut Folded, Folded) + Send,
     ) -> Result<Folded> {
-        let mut sum = Sum {
+        let mut sum = SliceSum {
             all: self.resumed()?,
             saved: Instant::now(),
             slices: self,
@@ -134,7 +134,7 @@ impl Slices<'_> {
     fn by_waves<M: Fn(&mut Folded, Folded)>(
         &self,
         one: impl Fn(usize) -> Result<Folded> + Sync,
-        sum: &mut Sum<'_, M>,
+        sum: &mut SliceSum<'_, M>,
     ) -> Result<()> {
         while sum.done() < self.many {
             let done = sum.done();
@@ -160,7 +160,7 @@ impl Slices<'_> {
     fn by_lanes<M: Fn(&mut Folded, Folded) + Send>(
         &self,
         one: &(impl Fn(usize, usize) -> Result<Option<Folded>> + Sync),
-        sum: &mut Sum<'_, M>,
+        sum: &mut SliceSum<'_, M>,
     ) -> Result<()> {
         let threads = rayon::current_num_threads().div_ceil(self.lanes);
         let pools = (0..self.lanes)
@@ -200,14 +200,14 @@ impl Slices<'_> {
 }
 
 /// The sum of slices so far.
-struct Sum<'a, M> {
+struct SliceSum<'a, M> {
     all: Option<Folded>,
     saved: Instant,
     slices: &'a Slices<'a>,
     merge: M,
 }
 
-impl<M: Fn(&mut Folded, Folded)> Sum<'_, M> {
+impl<M: Fn(&mut Folded, Folded)> SliceSum<'_, M> {
     fn done(&self) -> usize {
         self.all.as_ref().map_or(0, |all| all.done)
     }
@@ -260,7 +260,7 @@ mod tests {
 
     fn slice(at: usize) -> Folded {
         let value = Scalar::from_f64(1.0 / (at as f64 + 3.0));
-        Folded::one(value, vec![vec![value; 2]], vec![at])
+        Folded::one_slice(value, vec![vec![value; 2]], vec![at])
     }
 
     fn whole() -> Folded {
@@ -401,7 +401,7 @@ mod tests {
     #[test]
     fn the_earlier_of_equal_maxima_stays() {
         let part = |total: f64, state: usize| {
-            Folded::one(Scalar::from_f64(total), Vec::new(), vec![state])
+            Folded::one_slice(Scalar::from_f64(total), Vec::new(), vec![state])
         };
         let parts = [
             part(0.0, 0),

@@ -139,7 +139,7 @@ fn table(
         })
     };
     let (i, j) = (rows(Side::X), rows(Side::Y));
-    let beside = if answer.of(Role::Row(Side::X)).is_some() {
+    let beside = if answer.with_role(Role::Row(Side::X)).is_some() {
         names.columns(path, [&i, &j])
     } else {
         vec![]
@@ -185,7 +185,11 @@ fn csr(
     (n, m): (usize, usize),
     options: OutputOptions,
 ) -> Result<()> {
-    let side = |side: Side| answer.of(Role::Row(side)).map(|column| answer.all(column));
+    let side = |side: Side| {
+        answer
+            .with_role(Role::Row(side))
+            .map(|column| answer.all(column))
+    };
     let (Some(i), Some(j)) = (side(Side::X), side(Side::Y)) else {
         let e = Error::request("a sparse matrix holds pairs, and this answer has none")
             .at(path.to_string());
@@ -207,7 +211,9 @@ fn csr(
         ("indices", &found[..], Column::I64(&indices)),
         ("shape", &two[..], Column::I64(&sides)),
     ];
-    let values = answer.of(Role::Value).map(|column| answer.all(column));
+    let values = answer
+        .with_role(Role::Value)
+        .map(|column| answer.all(column));
     arrays.extend(
         values
             .iter()

@@ -246,7 +246,7 @@ impl<'a> Columns<'a> {
         self.columns.iter().filter(|column| !column.index)
     }
     /// Returns the first column of this role.
-    pub fn of(&self, role: Role) -> Option<&Column<'a>> {
+    pub fn with_role(&self, role: Role) -> Option<&Column<'a>> {
         self.columns.iter().find(|column| column.role == role)
     }
 }

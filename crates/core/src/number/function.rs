@@ -74,14 +74,14 @@ pub trait Visit {
 /// once.
 pub trait Number: Copy {
     /// Rounds to this precision.
-    fn of(v: f64) -> Self;
+    fn rounded(v: f64) -> Self;
     /// Widens to f64, which is exact.
     fn wide(self) -> f64;
 }
 
 impl Number for f64 {
     #[inline(always)]
-    fn of(v: f64) -> f64 {
+    fn rounded(v: f64) -> f64 {
         v
     }
     #[inline(always)]
@@ -92,7 +92,7 @@ impl Number for f64 {
 
 impl Number for f32 {
     #[inline(always)]
-    fn of(v: f64) -> f32 {
+    fn rounded(v: f64) -> f32 {
         v as f32
     }
     #[inline(always)]
@@ -108,12 +108,12 @@ pub fn apply<F: Function, T: Number>(out: &mut [T], a: &[T]) {
     for (out, a) in out.iter_mut().zip(a) {
         let v = a.wide();
         rare |= u64::from(F::is_rare(v));
-        *out = T::of(F::near(v));
+        *out = T::rounded(F::near(v));
     }
     if rare != 0 {
         for (out, a) in out.iter_mut().zip(a) {
             if F::is_rare(a.wide()) {
-                *out = T::of(F::rare(a.wide()));
+                *out = T::rounded(F::rare(a.wide()));
             }
         }
     }
@@ -129,13 +129,13 @@ pub fn apply2<F: Function2, T: Number>(out: &mut [T], a: &[T], b: &[T]) {
     }
     if rare < out.len() {
         for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
-            *out = T::of(F::near(a.wide(), b.wide()));
+            *out = T::rounded(F::near(a.wide(), b.wide()));
         }
     }
     if rare > 0 {
         for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
             if F::is_rare(a.wide(), b.wide()) {
-                *out = T::of(F::rare(a.wide(), b.wide()));
+                *out = T::rounded(F::rare(a.wide(), b.wide()));
             }
         }
     }

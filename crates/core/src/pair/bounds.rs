@@ -35,7 +35,7 @@ pub use spans::{LANES, Spans};
 
 /// A pair node to evaluate, in the order of nodes.
 #[derive(Clone, Debug)]
-struct Step {
+struct BoundStep {
     /// The node.
     id: Id,
     /// Where its first component goes.
@@ -57,7 +57,7 @@ pub struct Bounds<'l> {
     image: Option<&'l Image>,
     /// Candidate translations, in a triclinic box only.
     images: Option<Images>,
-    steps: Vec<Step>,
+    steps: Vec<BoundStep>,
     /// First slot by node; [`NONE`] for nodes that are not evaluated.
     slot: Vec<usize>,
     /// First slot of |δ| by node, of periodic differences. The hull of δ in a box is often [−L/2,
@@ -177,7 +177,7 @@ impl<'l> Bounds<'l> {
             if self.image.is_some() && matches!(formula.node(id), Node::Delta | Node::DeltaAt(_)) {
                 self.magnitude[at] = self.room(width);
             }
-            self.steps.push(Step {
+            self.steps.push(BoundStep {
                 id,
                 slot: self.slot[at],
                 width,
@@ -235,7 +235,7 @@ impl<'l> Bounds<'l> {
                 continue;
             }
             for l in 0..LANES {
-                let hull = out.at(l).hull(now.at(l));
+                let hull = out.lane(l).hull(now.lane(l));
                 out.set(l, hull);
             }
         }
@@ -252,8 +252,8 @@ impl<'l> Bounds<'l> {
         images.find(|lane, k| {
             interval::binary(
                 Binary::Sub,
-                self.slots[x[k]].at(lane),
-                self.slots[y[k]].at(lane),
+                self.slots[x[k]].lane(lane),
+                self.slots[y[k]].lane(lane),
             )
         })
     }
@@ -294,7 +294,7 @@ impl<'l> Bounds<'l> {
                     self.operand(*a, k),
                     self.operand(*b, k),
                 );
-                lanes(|l| interval::select(c.at(l), a.at(l), b.at(l)))
+                lanes(|l| interval::select(c.lane(l), a.lane(l), b.lane(l)))
             }
             Node::Reduce(op, body) => self.reduce(*op, *body),
             Node::UserReduce { op, init, body } => self.user_reduce(*op, *init, *body),
@@ -309,9 +309,9 @@ impl<'l> Bounds<'l> {
         }
         let a = self.operand(a, k);
         match op {
-            Unary::Abs => lanes(|l| a.at(l).abs()),
-            Unary::Sqrt => lanes(|l| interval::unary(Unary::Sqrt, a.at(l))),
-            _ => lanes(|l| interval::unary(op, a.at(l))),
+            Unary::Abs => lanes(|l| a.lane(l).abs()),
+            Unary::Sqrt => lanes(|l| interval::unary(Unary::Sqrt, a.lane(l))),
+            _ => lanes(|l| interval::unary(op, a.lane(l))),
         }
     }
     /// Evaluates a function of two operands. A square or an even power of a periodic difference
@@ -324,19 +324,19 @@ impl<'l> Bounds<'l> {
         if squares || even() {
             let base = self.magnitudes(a, k).unwrap_or(self.operand(a, k));
             if squares {
-                return lanes(|l| base.at(l).square());
+                return lanes(|l| base.lane(l).square());
             }
             let b = self.operand(b, k);
-            return lanes(|l| interval::binary(Binary::Pow, base.at(l), b.at(l)));
+            return lanes(|l| interval::binary(Binary::Pow, base.lane(l), b.lane(l)));
         }
         let (a, b) = (self.operand(a, k), self.operand(b, k));
         match op {
-            Binary::Add => lanes(|l| interval::binary(Binary::Add, a.at(l), b.at(l))),
-            Binary::Sub => lanes(|l| interval::binary(Binary::Sub, a.at(l), b.at(l))),
-            Binary::Mul => lanes(|l| interval::binary(Binary::Mul, a.at(l), b.at(l))),
-            Binary::Lt => lanes(|l| interval::binary(Binary::Lt, a.at(l), b.at(l))),
-            Binary::Le => lanes(|l| interval::binary(Binary::Le, a.at(l), b.at(l))),
-            _ => lanes(|l| interval::binary(op, a.at(l), b.at(l))),
+            Binary::Add => lanes(|l| interval::binary(Binary::Add, a.lane(l), b.lane(l))),
+            Binary::Sub => lanes(|l| interval::binary(Binary::Sub, a.lane(l), b.lane(l))),
+            Binary::Mul => lanes(|l| interval::binary(Binary::Mul, a.lane(l), b.lane(l))),
+            Binary::Lt => lanes(|l| interval::binary(Binary::Lt, a.lane(l), b.lane(l))),
+            Binary::Le => lanes(|l| interval::binary(Binary::Le, a.lane(l), b.lane(l))),
+            _ => lanes(|l| interval::binary(op, a.lane(l), b.lane(l))),
         }
     }
     /// Folds the components in ascending order, as the reference does, so that rounding is the same
@@ -347,9 +347,9 @@ impl<'l> Bounds<'l> {
             let v = self.operand(body, k);
             acc = match op {
                 ComponentReduce::Sum => {
-                    lanes(|l| interval::binary(Binary::Add, acc.at(l), v.at(l)))
+                    lanes(|l| interval::binary(Binary::Add, acc.lane(l), v.lane(l)))
                 }
-                other => lanes(|l| interval::binary(other.operator(), acc.at(l), v.at(l))),
+                other => lanes(|l| interval::binary(other.operator(), acc.lane(l), v.lane(l))),
             };
         }
         acc
@@ -358,9 +358,9 @@ impl<'l> Bounds<'l> {
     /// component.
     fn user_reduce(&self, op: Id, init: Option<Id>, body: Id) -> Spans {
         lanes(|l| {
-            let mut values = (0..self.low.dim).map(|k| self.operand(body, k).at(l));
+            let mut values = (0..self.low.dim).map(|k| self.operand(body, k).lane(l));
             let first = init
-                .map(|i| self.operand(i, 0).at(l))
+                .map(|i| self.operand(i, 0).lane(l))
                 .or_else(|| values.next());
             let fold = |first| values.fold(first, |acc, v| bound(&self.low.formula, op, acc, v));
             first.map_or(Span::UNKNOWN, fold)
@@ -385,18 +385,18 @@ impl<'l> Bounds<'l> {
             return Spans::splat(Span::UNKNOWN);
         };
         let (x, y) = (&self.slots[x], &self.slots[y]);
-        let plain = lanes(|l| interval::binary(Binary::Sub, x.at(l), y.at(l)));
+        let plain = lanes(|l| interval::binary(Binary::Sub, x.lane(l), y.lane(l)));
         // By kind of box: none, right angles (each component by itself), triclinic (the current
         // translation).
         let (out, magnitudes) = match (self.image, images) {
             (None, _) => return plain,
             (Some(Image::Orthorhombic(o)), _) => match o.lengths().get(c) {
                 Some(length) => wrapped(&plain, *length),
-                None => (plain, lanes(|l| plain.at(l).abs())),
+                None => (plain, lanes(|l| plain.lane(l).abs())),
             },
             (Some(Image::Triclinic(_)), Some((images, round))) => {
                 let image = lanes(|l| images.component(l, round, c));
-                (image, lanes(|l| image.at(l).abs()))
+                (image, lanes(|l| image.lane(l).abs()))
             }
             _ => return Spans::splat(Span::UNKNOWN),
         };
@@ -434,7 +434,7 @@ fn lanes(f: impl Fn(usize) -> Span) -> Spans {
 fn wrapped(d: &Spans, length: f64) -> (Spans, Spans) {
     let mut out = (*d, *d);
     for l in 0..LANES {
-        let (hull, magnitude) = wrap(d.at(l), length);
+        let (hull, magnitude) = wrap(d.lane(l), length);
         out.0.set(l, hull);
         out.1.set(l, magnitude);
     }

@@ -3,22 +3,22 @@
 use super::ir::{Arg, Compare, Op, V};
 use super::step::multiplied;
 use super::tile::{Tile, Val};
-use crate::pairs::program::{self, Inst, Src};
+use crate::pairs::program::{self, LaneInst, Src};
 use zipfold_core::number::Power;
 use zipfold_core::pair::tree::{Binary, Unary};
 use zipfold_vector::math::SINGLE;
 
 impl Tile<'_> {
     /// The value of an instruction for the current instance.
-    pub(super) fn compute(&mut self, inst: &Inst) -> Val {
+    pub(super) fn compute(&mut self, inst: &LaneInst) -> Val {
         let a = self.operand(&inst.src[0]);
         match inst.op {
-            program::Op::Unary(op) => self.unary(op, a),
-            program::Op::Binary(Binary::Pow) => match inst.src[1] {
+            program::LaneOp::Unary(op) => self.unary(op, a),
+            program::LaneOp::Binary(Binary::Pow) => match inst.src[1] {
                 Src::Const(p) => self.power(a, p),
                 _ => Val::Nothing,
             },
-            program::Op::Binary(Binary::Div) => {
+            program::LaneOp::Binary(Binary::Div) => {
                 match reciprocal_of(&inst.src[1], self.geo.size == 4) {
                     Some(factor) => {
                         let factor = self.constant_of(factor);
@@ -30,11 +30,11 @@ impl Tile<'_> {
                     }
                 }
             }
-            program::Op::Binary(op) => {
+            program::LaneOp::Binary(op) => {
                 let b = self.operand(&inst.src[1]);
                 self.binary(op, a, b)
             }
-            program::Op::Select => {
+            program::LaneOp::Select => {
                 let (yes, no) = (self.operand(&inst.src[1]), self.operand(&inst.src[2]));
                 let m = self.truth(a);
                 let no = self.number(no);

@@ -15,7 +15,7 @@ macro_rules! each {
     ($out:expr, $a:expr, $v:ident => $f:expr) => {{
         for (out, a) in $out.iter_mut().zip($a) {
             let $v = a.wide();
-            *out = T::of($f);
+            *out = T::rounded($f);
         }
     }};
 }
@@ -130,7 +130,7 @@ unsafe fn apply<T: Real>(isa: Isa, call: usize, n: usize, out: *mut T, a: *const
     }
     match call {
         Call::Unary(op) => {
-            if operators::function(*op, Loop(&mut *out, a)).is_none() {
+            if operators::function(*op, CallLoop(&mut *out, a)).is_none() {
                 each!(out, a, v => operators::unary(*op, v));
             }
         }
@@ -152,9 +152,9 @@ fn power<T: Real>(isa: Isa, out: &mut [T], a: &[T], p: f64) {
 }
 
 /// Results, and the numbers of which a function is taken.
-struct Loop<'a, T>(&'a mut [T], &'a [T]);
+struct CallLoop<'a, T>(&'a mut [T], &'a [T]);
 
-impl<T: Real> Visit for Loop<'_, T> {
+impl<T: Real> Visit for CallLoop<'_, T> {
     type Out = ();
     #[inline(always)]
     fn visit<F: number::Function>(self) {

@@ -48,7 +48,7 @@ impl<T: Real> Code<T> {
             results,
         };
         let steps = steps::steps(low, program, target)?;
-        let mut maker = Maker {
+        let mut maker = CodeMaker {
             steps: &steps,
             low,
             isa,
@@ -74,7 +74,7 @@ impl<T: Real> Code<T> {
         vectors
             .iter_mut()
             .zip(low.constants.iter().flatten())
-            .for_each(|(to, v)| *to = T::of(*v));
+            .for_each(|(to, v)| *to = T::rounded(*v));
         let pages = memory::Executable::new(&maker.bytes)
             .map_err(|_| "the system executes nothing that was written")?;
         Ok(Code {
@@ -163,7 +163,7 @@ impl<T: Real> Code<T> {
     }
 }
 
-struct Maker<'s> {
+struct CodeMaker<'s> {
     steps: &'s Steps,
     low: &'s Lowered,
     isa: Isa,
@@ -176,7 +176,7 @@ struct Maker<'s> {
 /// Instructions of a tile, before the tile is made smaller.
 const LONGEST: usize = 6000;
 
-impl Maker<'_> {
+impl CodeMaker<'_> {
     /// Writes the first of the tiles (rows, strips) whose values stay in registers, or else the
     /// last that can be written.
     fn best<T: Real>(

@@ -3,7 +3,7 @@
 //! thirds of an addition (Zen 4), and the bits are the same.
 
 use super::step::{Fold, Kind, Step, Steps, reads};
-use crate::pairs::program::{Inst, Op, Src};
+use crate::pairs::program::{LaneInst, LaneOp, Src};
 use std::collections::HashSet;
 use zipfold_core::pair::tree::{Binary, Unary};
 
@@ -36,8 +36,8 @@ pub(super) fn turn(steps: &mut Steps) {
         .chain([&mut steps.finish]);
     for step in lists.flatten() {
         let Step::Inst(
-            Inst {
-                op: Op::Binary(Binary::Sub),
+            LaneInst {
+                op: LaneOp::Binary(Binary::Sub),
                 dst,
                 src,
             },
@@ -57,15 +57,15 @@ pub(super) fn turn(steps: &mut Steps) {
 fn is_even(step: &Step, folds: &[Fold]) -> bool {
     match step {
         Step::Inst(
-            Inst {
-                op: Op::Unary(Unary::Abs),
+            LaneInst {
+                op: LaneOp::Unary(Unary::Abs),
                 ..
             },
             _,
         ) => true,
         Step::Inst(
-            Inst {
-                op: Op::Binary(Binary::Mul),
+            LaneInst {
+                op: LaneOp::Binary(Binary::Mul),
                 src,
                 ..
             },

@@ -2,7 +2,7 @@
 
 use super::SUM;
 use super::ir::{Arg, Base, Class, Compare, Geometry, HEAD, Head, Inst, Listing, Mem, Op, V};
-use super::registers::{Place, Placement};
+use super::registers::{Placement, RegisterPlace};
 use iced_x86::{Code, Encoder, IcedError, Instruction, MemoryOperand, Register};
 use std::mem::offset_of;
 
@@ -307,16 +307,16 @@ impl Writer<'_> {
     /// The register of operand `v`; one in memory is loaded into spare register `slot`.
     fn read(&mut self, v: V, slot: u8) -> Result<Register> {
         match self.placement.places[v as usize] {
-            Place::Register(n) if self.list.classes[v as usize] == Class::Mask => {
+            RegisterPlace::Register(n) if self.list.classes[v as usize] == Class::Mask => {
                 Ok(Register::K0 + u32::from(n))
             }
-            Place::Register(n) => Ok(self.vector(n)),
-            Place::Memory(mem) => {
+            RegisterPlace::Register(n) => Ok(self.vector(n)),
+            RegisterPlace::Memory(mem) => {
                 let to = self.vector(self.spare + slot);
                 self.load(to, &mem)?;
                 Ok(to)
             }
-            Place::Nowhere => Ok(self.vector(0)),
+            RegisterPlace::Nowhere => Ok(self.vector(0)),
         }
     }
     /// A last operand in memory, where the instruction can take it so.
@@ -324,7 +324,7 @@ impl Writer<'_> {
         let mem = match arg {
             Arg::M(mem) => mem,
             Arg::V(v) => match self.placement.places[v as usize] {
-                Place::Memory(mem) => mem,
+                RegisterPlace::Memory(mem) => mem,
                 _ => return None,
             },
             Arg::No => return None,
@@ -334,14 +334,14 @@ impl Writer<'_> {
     /// The register to write; one whose place is in memory is stored by [`Self::written`].
     fn target(&mut self, inst: &Inst) -> Result<Register> {
         match self.placement.places[inst.dst as usize] {
-            Place::Memory(_) if inst.op.is_tied() => self.read(inst.dst, 2),
-            Place::Memory(_) => Ok(self.vector(self.spare + 2)),
+            RegisterPlace::Memory(_) if inst.op.is_tied() => self.read(inst.dst, 2),
+            RegisterPlace::Memory(_) => Ok(self.vector(self.spare + 2)),
             _ => self.read(inst.dst, 2),
         }
     }
     fn written(&mut self, inst: &Inst, from: Register) -> Result<()> {
         match self.placement.places[inst.dst as usize] {
-            Place::Memory(mem) if mem.base == Base::Frame => {
+            RegisterPlace::Memory(mem) if mem.base == Base::Frame => {
                 let to = self.address(&mem, false);
                 self.put(Instruction::with2(code(Op::Store, &self.geo), to, from)?)
             }
@@ -373,7 +373,7 @@ impl Writer<'_> {
         // A load whose value is loaded where it is read needs no instruction of its own.
         if let (Op::Load, Arg::M(mem)) = (inst.op, inst.src[0]) {
             return match self.placement.places[inst.dst as usize] {
-                Place::Memory(place) if place == mem => Ok(()),
+                RegisterPlace::Memory(place) if place == mem => Ok(()),
                 _ => {
                     let to = self.target(inst)?;
                     self.load(to, &mem)?;

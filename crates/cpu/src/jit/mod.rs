@@ -37,7 +37,7 @@ pub use code::Code;
 #[cfg(target_arch = "x86_64")]
 pub use memory::is_executable;
 #[cfg(not(target_arch = "x86_64"))]
-pub use none::{Code, is_executable};
+pub use none::{NoCode as Code, is_executable};
 
 use zipfold_plan::Isa;
 

@@ -11,9 +11,9 @@ use zipfold_plan::Isa;
 
 /// A compiled formula, of which there is none for this architecture.
 #[derive(Debug)]
-pub struct Code<T>(Infallible, PhantomData<T>);
+pub struct NoCode<T>(Infallible, PhantomData<T>);
 
-impl<T: Real> Code<T> {
+impl<T: Real> NoCode<T> {
     /// No code for this architecture.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 //! operation, and a weight goes into the factor that components share.
 
 use super::step::{Loop, Step, Steps, drop_unread, multiplied, reads};
-use crate::pairs::program::{Inst, Op, Src};
+use crate::pairs::program::{LaneInst, LaneOp, Src};
 use std::collections::{HashMap, HashSet};
 use zipfold_core::number::Power;
 use zipfold_core::pair::tree::Binary;
@@ -15,7 +15,7 @@ pub(super) fn factors(steps: &mut Steps, weight: Option<Src>, wide: bool) {
     for of in &mut steps.loops {
         factors_of_loop(of, &reads, weight, rooted, &mut steps.registers);
     }
-    let made: HashMap<usize, Inst> = steps.finish.iter().filter_map(instruction).collect();
+    let made: HashMap<usize, LaneInst> = steps.finish.iter().filter_map(instruction).collect();
     for step in &mut steps.finish {
         let Step::Out(src, factor, ..) = step else {
             continue;
@@ -36,7 +36,7 @@ fn factors_of_loop(
     rooted: bool,
     registers: &mut usize,
 ) {
-    let made: HashMap<usize, Inst> = of.body.iter().filter_map(instruction).collect();
+    let made: HashMap<usize, LaneInst> = of.body.iter().filter_map(instruction).collect();
     let of_components: HashSet<usize> = of.body.iter().filter_map(defined).collect();
     let shared = |src: &Src| match src {
         Src::Reg(r) => !of_components.contains(r),
@@ -88,8 +88,8 @@ impl Weighted<'_> {
         self.before.push(match root {
             Some((of, n)) => Step::ReciprocalRoot(of, n, weight, dst),
             None => Step::Inst(
-                Inst {
-                    op: Op::Binary(Binary::Mul),
+                LaneInst {
+                    op: LaneOp::Binary(Binary::Mul),
                     dst,
                     src: [factor, weight, factor],
                 },
@@ -101,7 +101,7 @@ impl Weighted<'_> {
     }
 }
 
-fn instruction(step: &Step) -> Option<(usize, Inst)> {
+fn instruction(step: &Step) -> Option<(usize, LaneInst)> {
     if let Step::Inst(inst, None) = step {
         Some((inst.dst, *inst))
     } else {
@@ -112,9 +112,9 @@ fn instruction(step: &Step) -> Option<(usize, Inst)> {
 /// The register that a step sets, but for accumulators.
 fn defined(step: &Step) -> Option<usize> {
     match step {
-        Step::Inst(Inst { dst, .. }, _) | Step::Power(.., dst) | Step::ReciprocalRoot(.., dst) => {
-            Some(*dst)
-        }
+        Step::Inst(LaneInst { dst, .. }, _)
+        | Step::Power(.., dst)
+        | Step::ReciprocalRoot(.., dst) => Some(*dst),
         Step::Fold(_) | Step::Out(..) => None,
     }
 }
@@ -127,7 +127,7 @@ fn root_of(src: &Src, made: &[Step]) -> Option<(Src, i32)> {
         .find(|(dst, _)| Src::Reg(*dst) == *src)?
         .1;
     match (inst.op, inst.src[1]) {
-        (Op::Binary(Binary::Pow), Src::Const(p)) => match multiplied(p, true) {
+        (LaneOp::Binary(Binary::Pow), Src::Const(p)) => match multiplied(p, true) {
             Some(Power::Halves(n)) if n < 0 => Some((inst.src[0], -n)),
             _ => None,
         },
@@ -138,13 +138,13 @@ fn root_of(src: &Src, made: &[Step]) -> Option<(Src, i32)> {
 /// The factors of a product that nothing else reads.
 fn factors_of(
     src: &Src,
-    made: &HashMap<usize, Inst>,
+    made: &HashMap<usize, LaneInst>,
     reads: &HashMap<usize, usize>,
 ) -> Option<[Src; 2]> {
     let Src::Reg(r) = src else { return None };
     let inst = made
         .get(r)
-        .filter(|inst| inst.op == Op::Binary(Binary::Mul) && reads.get(r) == Some(&1))?;
+        .filter(|inst| inst.op == LaneOp::Binary(Binary::Mul) && reads.get(r) == Some(&1))?;
     Some([inst.src[0], inst.src[1]])
 }
 

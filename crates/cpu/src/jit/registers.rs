@@ -5,7 +5,7 @@ use super::ir::{Arg, Base, Class, Inst, Listing, Mem, NONE, Op, V};
 
 /// Where a virtual register is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Place {
+pub(super) enum RegisterPlace {
     /// Nowhere: never used.
     Nowhere,
     /// A register of the machine.
@@ -27,7 +27,7 @@ pub(super) struct Supply {
 #[derive(Clone, Debug)]
 pub(super) struct Placement {
     /// By virtual register.
-    pub places: Vec<Place>,
+    pub places: Vec<RegisterPlace>,
     /// Vectors spilled (loads that are repeated do not count).
     pub spilled: usize,
     /// Whether any register is in memory.
@@ -121,7 +121,7 @@ pub(super) fn place(
         free: (0..supply.vectors).rev().collect(),
         free_masks: (supply.masks.0..supply.masks.1).rev().collect(),
         out: Placement {
-            places: vec![Place::Nowhere; list.classes.len()],
+            places: vec![RegisterPlace::Nowhere; list.classes.len()],
             spilled: 0,
             in_memory: false,
             frame,
@@ -153,7 +153,7 @@ impl Scan<'_> {
         let (places, classes) = (&self.out.places, &self.list.classes);
         self.active.retain(|r| {
             let live = r.last > at;
-            if let (false, Place::Register(n)) = (live, places[r.v as usize]) {
+            if let (false, RegisterPlace::Register(n)) = (live, places[r.v as usize]) {
                 match classes[r.v as usize] {
                     Class::Vector => self.free.push(n),
                     Class::Mask => self.free_masks.push(n),
@@ -171,7 +171,7 @@ impl Scan<'_> {
             self.free.pop()
         };
         if let Some(n) = have {
-            self.out.places[range.v as usize] = Place::Register(n);
+            self.out.places[range.v as usize] = RegisterPlace::Register(n);
             self.active.push(range);
             return Some(());
         }
@@ -189,7 +189,8 @@ impl Scan<'_> {
         };
         self.out.in_memory = true;
         let from = self.origins[out.v as usize];
-        self.out.places[out.v as usize] = Place::Memory(from.unwrap_or_else(|| self.spill()));
+        self.out.places[out.v as usize] =
+            RegisterPlace::Memory(from.unwrap_or_else(|| self.spill()));
         Some(())
     }
     /// What it costs to have a range in memory.

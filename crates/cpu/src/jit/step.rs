@@ -1,6 +1,6 @@
 //! The steps of generated code: what one does, what it reads, and which nobody reads.
 
-use crate::pairs::program::{Inst, Op, Src};
+use crate::pairs::program::{LaneInst, LaneOp, Src};
 use zipfold_core::number::Power;
 use zipfold_core::pair::tree::ComponentReduce;
 
@@ -32,7 +32,7 @@ pub(super) struct Fold {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step {
     /// An instruction; of the operator of accumulator `.1`, where given.
-    Inst(Inst, Option<usize>),
+    Inst(LaneInst, Option<usize>),
     /// Accumulator `.0` takes its component.
     Fold(usize),
     /// Register `.2` is 2 to the power of operand `.0` times a number.
@@ -112,11 +112,11 @@ pub(super) fn all(steps: &Steps) -> impl Iterator<Item = &Step> {
 }
 
 /// Operands of an operation.
-pub(super) fn arity(op: Op) -> usize {
+pub(super) fn arity(op: LaneOp) -> usize {
     match op {
-        Op::Unary(_) => 1,
-        Op::Binary(_) => 2,
-        Op::Select => 3,
+        LaneOp::Unary(_) => 1,
+        LaneOp::Binary(_) => 2,
+        LaneOp::Select => 3,
     }
 }
 

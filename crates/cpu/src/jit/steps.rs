@@ -6,7 +6,7 @@ use super::calls::Call;
 use super::differences::turn;
 use super::products::factors;
 use super::step::{Fold, Kind, Loop, Step, Steps, all, arity, drop_unread, multiplied, reads};
-use crate::pairs::program::{Acc, Inst, Op, Program, Src, StageProgram, is_vector_root};
+use crate::pairs::program::{Acc, LaneInst, LaneOp, Program, Src, StageProgram, is_vector_root};
 use std::collections::HashMap;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::pattern::Reduction;
@@ -25,7 +25,7 @@ pub(super) struct Target {
     pub results: Results,
 }
 
-struct Maker<'p> {
+struct StepMaker<'p> {
     low: &'p Lowered,
     single: bool,
     given: bool,
@@ -43,7 +43,7 @@ pub(super) fn steps(
     target: Target,
 ) -> Result<Steps, &'static str> {
     let Target { single, given, .. } = target;
-    let mut maker = Maker {
+    let mut maker = StepMaker {
         low,
         single,
         given,
@@ -82,7 +82,7 @@ pub(super) fn steps(
 
 /// Adds what comes after the reductions, and the results: those of a vector in a loop of their own.
 fn outputs(low: &Lowered, program: &Program, out: &mut Steps) {
-    let plain = |list: &[Inst]| {
+    let plain = |list: &[LaneInst]| {
         list.iter()
             .map(|i| Step::Inst(*i, None))
             .collect::<Vec<_>>()
@@ -120,8 +120,8 @@ fn powers(steps: &mut Steps) {
     for list in lists {
         for at in 0..list.len() {
             let Step::Inst(
-                Inst {
-                    op: Op::Unary(Unary::Exp),
+                LaneInst {
+                    op: LaneOp::Unary(Unary::Exp),
                     dst,
                     src,
                 },
@@ -153,17 +153,19 @@ fn scaled(list: &[Step], of: Src) -> Option<(Src, f64)> {
     };
     let inst = list.iter().find_map(made)?;
     match (inst.op, inst.src) {
-        (Op::Unary(Unary::Neg), [a, ..]) => Some((a, -1.0)),
-        (Op::Binary(Binary::Mul), [a, Src::Const(c), _] | [Src::Const(c), a, _]) => Some((a, c)),
-        (Op::Binary(Binary::Div), [a, Src::Const(c), _]) => Some((a, 1.0 / c)),
+        (LaneOp::Unary(Unary::Neg), [a, ..]) => Some((a, -1.0)),
+        (LaneOp::Binary(Binary::Mul), [a, Src::Const(c), _] | [Src::Const(c), a, _]) => {
+            Some((a, c))
+        }
+        (LaneOp::Binary(Binary::Div), [a, Src::Const(c), _]) => Some((a, 1.0 / c)),
         _ => None,
     }
 }
 
-fn decides(op: Op) -> bool {
+fn decides(op: LaneOp) -> bool {
     match op {
-        Op::Select | Op::Unary(Unary::IsNan | Unary::Not | Unary::Sign) => true,
-        Op::Binary(op) => !matches!(
+        LaneOp::Select | LaneOp::Unary(Unary::IsNan | Unary::Not | Unary::Sign) => true,
+        LaneOp::Binary(op) => !matches!(
             op,
             Binary::Add
                 | Binary::Sub
@@ -173,11 +175,11 @@ fn decides(op: Op) -> bool {
                 | Binary::Min
                 | Binary::Max
         ),
-        Op::Unary(_) => false,
+        LaneOp::Unary(_) => false,
     }
 }
 
-impl Maker<'_> {
+impl StepMaker<'_> {
     fn stage(&mut self, stage: &StageProgram) -> Result<Loop, &'static str> {
         let mut body = stage.body.clone();
         let mut after = vec![];
@@ -240,13 +242,13 @@ impl Maker<'_> {
         })
     }
     /// The register of `op` on `src`, computed by `body` already or from now on.
-    fn add(&mut self, op: Op, src: [Src; 3], body: &mut Vec<Inst>) -> Src {
+    fn add(&mut self, op: LaneOp, src: [Src; 3], body: &mut Vec<LaneInst>) -> Src {
         if let Some(have) = body.iter().find(|i| i.op == op && i.src == src) {
             return Src::Reg(have.dst);
         }
         let dst = self.registers;
         self.registers += 1;
-        body.push(Inst { op, dst, src });
+        body.push(LaneInst { op, dst, src });
         Src::Reg(dst)
     }
     fn reduction(
@@ -255,10 +257,10 @@ impl Maker<'_> {
         sx: usize,
         sy: usize,
         dst: usize,
-        body: &mut Vec<Inst>,
+        body: &mut Vec<LaneInst>,
     ) -> Fold {
         let (x, y) = (Src::XStream(sx), Src::YStream(sy));
-        let two = |op, a, b| (Op::Binary(op), [a, b, a]);
+        let two = |op, a, b| (LaneOp::Binary(op), [a, b, a]);
         if let Reduction::Dot | Reduction::Differ = form {
             let (op, src) = two(
                 if form == Reduction::Dot {
@@ -278,17 +280,18 @@ impl Maker<'_> {
         }
         let (op, src) = two(Binary::Sub, x, y);
         let d = self.add(op, src, body);
-        let abs =
-            |maker: &mut Self, body: &mut Vec<Inst>| maker.add(Op::Unary(Unary::Abs), [d; 3], body);
-        let square = |maker: &mut Self, d, body: &mut Vec<Inst>| {
-            maker.add(Op::Binary(Binary::Mul), [d; 3], body)
+        let abs = |maker: &mut Self, body: &mut Vec<LaneInst>| {
+            maker.add(LaneOp::Unary(Unary::Abs), [d; 3], body)
+        };
+        let square = |maker: &mut Self, d, body: &mut Vec<LaneInst>| {
+            maker.add(LaneOp::Binary(Binary::Mul), [d; 3], body)
         };
         let src = match form {
             Reduction::SqDiff => square(self, d, body),
             Reduction::Lp3 => {
                 let d = abs(self, body);
                 let squared = square(self, d, body);
-                self.add(Op::Binary(Binary::Mul), [d, squared, d], body)
+                self.add(LaneOp::Binary(Binary::Mul), [d, squared, d], body)
             }
             _ => abs(self, body),
         };
@@ -309,7 +312,7 @@ impl Maker<'_> {
         id: Id,
         ends: (Src, Src),
         made: &mut HashMap<Id, Src>,
-        list: &mut Vec<Inst>,
+        list: &mut Vec<LaneInst>,
     ) -> Src {
         if let Some(have) = made.get(&id) {
             return *have;
@@ -318,9 +321,9 @@ impl Maker<'_> {
         let (op, operands) = match node {
             Node::Bound(next) => return if next { ends.1 } else { ends.0 },
             Node::Const(bits) => return Src::Const(f64::from_bits(bits)),
-            Node::Unary(op, a) => (Op::Unary(op), vec![a]),
-            Node::Binary(op, a, b) => (Op::Binary(op), vec![a, b]),
-            Node::Select(c, a, b) => (Op::Select, vec![c, a, b]),
+            Node::Unary(op, a) => (LaneOp::Unary(op), vec![a]),
+            Node::Binary(op, a, b) => (LaneOp::Binary(op), vec![a, b]),
+            Node::Select(c, a, b) => (LaneOp::Select, vec![c, a, b]),
             _ => return Src::Const(f64::NAN),
         };
         let src: Vec<Src> = operands
@@ -330,7 +333,7 @@ impl Maker<'_> {
         let at = |i: usize| *src.get(i).unwrap_or(&src[0]);
         let dst = self.registers;
         self.registers += 1;
-        list.push(Inst {
+        list.push(LaneInst {
             op,
             dst,
             src: [at(0), at(1), at(2)],
@@ -341,9 +344,9 @@ impl Maker<'_> {
 }
 
 /// Sums of products that nothing else reads become one operation.
-fn fuse(body: &[Inst], folds: &mut [Fold]) {
+fn fuse(body: &[LaneInst], folds: &mut [Fold]) {
     let reads = |r: usize| {
-        let of = |i: &Inst| {
+        let of = |i: &LaneInst| {
             i.src[..arity(i.op)]
                 .iter()
                 .filter(|s| **s == Src::Reg(r))
@@ -365,7 +368,7 @@ fn fuse(body: &[Inst], folds: &mut [Fold]) {
     {
         let product = body
             .iter()
-            .find(|i| Src::Reg(i.dst) == fold.src && i.op == Op::Binary(Binary::Mul));
+            .find(|i| Src::Reg(i.dst) == fold.src && i.op == LaneOp::Binary(Binary::Mul));
         if let Some(product) = product {
             fold.kind = Kind::Fused(product.src[0], product.src[1]);
             fold.src = product.src[0];
@@ -373,7 +376,7 @@ fn fuse(body: &[Inst], folds: &mut [Fold]) {
     }
 }
 
-fn needed(body: &[Inst], folds: &[Fold], after: &[Step]) -> Vec<Inst> {
+fn needed(body: &[LaneInst], folds: &[Fold], after: &[Step]) -> Vec<LaneInst> {
     let mut wanted: std::collections::HashSet<usize> = Default::default();
     let want = |src: &Src, wanted: &mut std::collections::HashSet<usize>| {
         if let Src::Reg(r) = src {
@@ -408,7 +411,7 @@ pub(super) fn call(step: &Step, target: Target) -> Option<Call> {
         return None;
     };
     match inst.op {
-        Op::Unary(
+        LaneOp::Unary(
             Unary::Neg
             | Unary::Not
             | Unary::Abs
@@ -419,10 +422,10 @@ pub(super) fn call(step: &Step, target: Target) -> Option<Call> {
             | Unary::Sign
             | Unary::IsNan,
         ) => None,
-        Op::Unary(Unary::Exp) if target.single && target.wide => None,
-        Op::Unary(op) => Some(Call::Unary(op)),
-        Op::Binary(Binary::Atan2) => Some(Call::Atan2),
-        Op::Binary(Binary::Pow) => match inst.src[1] {
+        LaneOp::Unary(Unary::Exp) if target.single && target.wide => None,
+        LaneOp::Unary(op) => Some(Call::Unary(op)),
+        LaneOp::Binary(Binary::Atan2) => Some(Call::Atan2),
+        LaneOp::Binary(Binary::Pow) => match inst.src[1] {
             Src::Const(p) if multiplied(p, target.single).is_some() => None,
             Src::Const(_) => Some(Call::PowConst),
             _ => Some(Call::Pow),
@@ -473,7 +476,7 @@ impl Seen {
         for step in list {
             reads(step, folds).iter().for_each(|s| self.read(s));
             self.segment += usize::from(call(step, self.target).is_some());
-            if let Step::Inst(Inst { dst, .. }, _)
+            if let Step::Inst(LaneInst { dst, .. }, _)
             | Step::Power(.., dst)
             | Step::ReciprocalRoot(.., dst) = step
             {

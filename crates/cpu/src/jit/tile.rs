@@ -563,7 +563,7 @@ impl Tile<'_> {
     fn is_skipped(&self, of: Option<usize>, folds: &[Fold]) -> bool {
         self.first && of.is_some_and(|f| matches!(folds[f].kind, Kind::User(_, None)))
     }
-    fn call(&mut self, function: Call, inst: &crate::pairs::program::Inst) {
+    fn call(&mut self, function: Call, inst: &crate::pairs::program::LaneInst) {
         let (n, vector) = (self.geo.instances(), self.geo.vector());
         let out = self.room(n);
         let rooms = [

@@ -86,7 +86,7 @@ impl BitRows {
 }
 
 /// A block of pairs.
-struct Block<'a, T> {
+struct BitBlock<'a, T> {
     x: &'a BitRows,
     y: &'a BitRows,
     rows: Range<usize>,
@@ -113,7 +113,7 @@ pub fn count_block<T: Element>(
         "pairs outside the operands"
     );
     assert_eq!(x.per_row, y.per_row, "operands of different components");
-    let block = Block {
+    let block = BitBlock {
         x,
         y,
         rows,
@@ -128,7 +128,7 @@ pub fn count_block<T: Element>(
 }
 
 /// Runs a block with what `isa` has for counting bits.
-fn shell<T: Element>(isa: Isa, block: Block<'_, T>, op: impl Fn(u64, u64) -> u64 + Copy) {
+fn shell<T: Element>(isa: Isa, block: BitBlock<'_, T>, op: impl Fn(u64, u64) -> u64 + Copy) {
     #[cfg(target_arch = "x86_64")]
     {
         let best = isa.clamp_to_hardware();
@@ -151,7 +151,7 @@ fn shell<T: Element>(isa: Isa, block: Block<'_, T>, op: impl Fn(u64, u64) -> u64
 /// The processor has the features.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq")]
-unsafe fn wide<T: Element>(block: Block<'_, T>, op: impl Fn(u64, u64) -> u64 + Copy) {
+unsafe fn wide<T: Element>(block: BitBlock<'_, T>, op: impl Fn(u64, u64) -> u64 + Copy) {
     cells(block, op);
 }
 
@@ -161,13 +161,13 @@ unsafe fn wide<T: Element>(block: Block<'_, T>, op: impl Fn(u64, u64) -> u64 + C
 /// The processor has the features.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,popcnt")]
-unsafe fn narrow<T: Element>(block: Block<'_, T>, op: impl Fn(u64, u64) -> u64 + Copy) {
+unsafe fn narrow<T: Element>(block: BitBlock<'_, T>, op: impl Fn(u64, u64) -> u64 + Copy) {
     cells(block, op);
 }
 
 #[inline(always)]
-fn cells<T: Element>(block: Block<'_, T>, op: impl Fn(u64, u64) -> u64 + Copy) {
-    let Block {
+fn cells<T: Element>(block: BitBlock<'_, T>, op: impl Fn(u64, u64) -> u64 + Copy) {
+    let BitBlock {
         x,
         y,
         rows,

@@ -124,7 +124,7 @@ pub fn append_matching<T: Element>(
 ) -> Result<(), Full> {
     T::dispatch(
         isa,
-        Row {
+        PredicateRow {
             predicate,
             values,
             bound,
@@ -134,7 +134,7 @@ pub fn append_matching<T: Element>(
     )
 }
 
-struct Row<'a, T> {
+struct PredicateRow<'a, T> {
     predicate: Predicate,
     values: &'a [T],
     bound: T,
@@ -142,7 +142,7 @@ struct Row<'a, T> {
     pages: &'a mut Pages,
 }
 
-impl<T: Element> Kernel<T> for Row<'_, T> {
+impl<T: Element> Kernel<T> for PredicateRow<'_, T> {
     type Output = Result<(), Full>;
     #[inline(always)]
     fn run<S: Lanes<T>>(self, s: S) -> Result<(), Full> {
@@ -156,7 +156,7 @@ impl<T: Element> Kernel<T> for Row<'_, T> {
     }
 }
 
-impl<T: Element> Row<'_, T> {
+impl<T: Element> PredicateRow<'_, T> {
     #[inline(always)]
     fn scan<S: Lanes<T>>(self, s: S, test: impl Fn(S::V, S::V) -> S::M) -> Result<(), Full> {
         let bound = s.splat(self.bound);

@@ -25,7 +25,7 @@ pub(super) mod step;
 mod tests;
 mod tile;
 
-use step::Step;
+use step::ReduceStep;
 use tile::{Sink, tile};
 
 /// Components that are summed in registers before they join the wider sum: their panel slice stays
@@ -57,7 +57,7 @@ pub enum DenseReduction {
     Differ,
 }
 
-/// `$body` with `$op` as the [`Step`] of a form.
+/// `$body` with `$op` as the [`ReduceStep`] of a form.
 macro_rules! by_form {
     ($form:expr, $op:ident => $body:expr) => {
         by_form!(@each $form, $op, $body, [L1 SqDiff Dot Chebyshev Lp3 Differ])
@@ -180,7 +180,7 @@ impl<T: Element> Block<'_, T> {
 /// The loops around the register tile.
 struct Nest<'a, T, O, const EXACT: bool>(Block<'a, T>, O);
 
-impl<T: Element, O: Step, const EXACT: bool> Kernel<T> for Nest<'_, T, O, EXACT> {
+impl<T: Element, O: ReduceStep, const EXACT: bool> Kernel<T> for Nest<'_, T, O, EXACT> {
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<T>>(mut self, s: S) {
@@ -207,7 +207,7 @@ impl<T: Element, O: Step, const EXACT: bool> Kernel<T> for Nest<'_, T, O, EXACT>
     }
 }
 
-impl<T: Element, O: Step, const EXACT: bool> Nest<'_, T, O, EXACT> {
+impl<T: Element, O: ReduceStep, const EXACT: bool> Nest<'_, T, O, EXACT> {
     /// A cache block whose sums need one slice: tiles go straight to the output.
     #[inline(always)]
     fn narrow_block<S: Lanes<T>>(&mut self, s: S, (a, b): (Range<usize>, Range<usize>)) {

@@ -15,7 +15,7 @@
 //! Four strips at a time, because the additions of one strip wait for each other, and the four
 //! chains do not. A whole strip is computed for one open value: its lanes cost nothing more.
 
-use super::dense::step::Step;
+use super::dense::step::ReduceStep;
 use super::dense::{DenseReduction, by_form};
 use zipfold_vector::simd::{Element, Isa, Kernel, Lanes};
 
@@ -26,7 +26,7 @@ const BESIDE: usize = 4;
 
 /// What single precision says of a row of up to 128 values, a bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct ScreenedBits {
     /// Within the wider limit, but not the narrower.
     pub open: u128,
     /// Within the narrower limit.
@@ -44,7 +44,7 @@ pub fn meets(
     (cells, ld, cols): (&[f32], usize, usize),
     limits: &[[f32; 2]],
     below: bool,
-    out: &mut [Found],
+    out: &mut [ScreenedBits],
 ) {
     assert!(
         cols <= 128 && cols <= ld && out.len() >= limits.len(),
@@ -73,7 +73,7 @@ struct Meets<'a> {
     cols: usize,
     limits: &'a [[f32; 2]],
     below: bool,
-    out: &'a mut [Found],
+    out: &'a mut [ScreenedBits],
 }
 
 impl Kernel<f32> for Meets<'_> {
@@ -100,7 +100,7 @@ impl Meets<'_> {
             } else {
                 row_meets::<S, BELOW>(s, values, *narrow)
             };
-            *out = Found {
+            *out = ScreenedBits {
                 open: may & !sure,
                 sure,
             };
@@ -171,17 +171,17 @@ pub fn exact(
             "strip {t} ends outside"
         );
     }
-    let strips = Strips {
+    let strips = StripPairs {
         x,
         y,
         stride,
         strips: &strips,
         out,
     };
-    by_form!(form, Op => f64::dispatch(isa, Exact(strips, Op)));
+    by_form!(form, Op => f64::dispatch(isa, ExactSums(strips, Op)));
 }
 
-struct Strips<'a> {
+struct StripPairs<'a> {
     x: &'a [f64],
     y: &'a [f64],
     stride: usize,
@@ -189,9 +189,9 @@ struct Strips<'a> {
     out: &'a mut [f64],
 }
 
-struct Exact<'a, O>(Strips<'a>, O);
+struct ExactSums<'a, O>(StripPairs<'a>, O);
 
-impl<O: Step> Kernel<f64> for Exact<'_, O> {
+impl<O: ReduceStep> Kernel<f64> for ExactSums<'_, O> {
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<f64>>(mut self, s: S) {
@@ -205,11 +205,11 @@ impl<O: Step> Kernel<f64> for Exact<'_, O> {
     }
 }
 
-impl<O: Step> Exact<'_, O> {
+impl<O: ReduceStep> ExactSums<'_, O> {
     /// Strips side by side.
     #[inline(always)]
     fn beside<S: Lanes<f64>, const W: usize>(&mut self, s: S, strips: [usize; W]) {
-        let Strips { x, y, stride, .. } = self.0;
+        let StripPairs { x, y, stride, .. } = self.0;
         let one = s.splat(std::hint::black_box(1.0));
         for part in (0..STRIP).step_by(S::N) {
             let mut sums = [s.splat(0.0); W];
@@ -292,7 +292,7 @@ mod tests {
                 ] {
                     let narrow = if below { limit - 7.0 } else { limit + 7.0 };
                     let limits = [[limit, narrow], [30.0, 30.0]];
-                    let mut found = [Found::default(); 2];
+                    let mut found = [ScreenedBits::default(); 2];
                     meets(isa, (&values, 140, cols), &limits, below, &mut found);
                     for (row, l) in (0..2).flat_map(|row| (0..128).map(move |l| (row, l))) {
                         let v = values[row * 140 + l];

@@ -70,7 +70,7 @@ impl<T: Element> TopK<T> {
         if self.k > 0 {
             T::dispatch(
                 isa,
-                Row {
+                CandidateRow {
                     top: self,
                     values,
                     name: |at| base.wrapping_add(at as u32),
@@ -85,7 +85,7 @@ impl<T: Element> TopK<T> {
             let values = &values[..values.len().min(names.len())];
             T::dispatch(
                 isa,
-                Row {
+                CandidateRow {
                     top: self,
                     values,
                     name: |at| names[at],
@@ -145,18 +145,18 @@ fn capacity(k: usize) -> usize {
     k.saturating_mul(2).saturating_add(64)
 }
 
-struct Row<'a, T, F> {
+struct CandidateRow<'a, T, F> {
     top: &'a mut TopK<T>,
     values: &'a [T],
     /// The index of a value by its place.
     name: F,
 }
 
-impl<T: Element, F: Fn(usize) -> u32> Kernel<T> for Row<'_, T, F> {
+impl<T: Element, F: Fn(usize) -> u32> Kernel<T> for CandidateRow<'_, T, F> {
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<T>>(self, s: S) {
-        let Row { top, values, name } = self;
+        let CandidateRow { top, values, name } = self;
         let mut at = 0;
         while at < values.len() {
             // Until there is a bound that is a number, everything is a candidate.

@@ -1,7 +1,7 @@
 //! Runs tiles: evaluates blocks of pairs and hands runs of values to the folds.
 
 use super::code::{code_for, compiled};
-use super::gather::{Gather, Kept};
+use super::gather::{Gather, SpareBuffers};
 use super::lanes::{Lanes, Real};
 use super::program::{Program, compile};
 use super::reductions::{self, Element, PackedReductions};
@@ -29,7 +29,7 @@ pub struct Engine<'j, T> {
     vm: Vm<'j, T>,
     reductions: Option<PackedReductions<T>>,
     traversal: Order,
-    kept: Kept<T>,
+    kept: SpareBuffers<T>,
 }
 
 impl<'j, T: Element> Engine<'j, T> {
@@ -97,7 +97,7 @@ impl<'j, T: Element> Engine<'j, T> {
             vm,
             reductions,
             traversal: plan.order,
-            kept: Kept::default(),
+            kept: SpareBuffers::default(),
         })
     }
 }
@@ -494,20 +494,24 @@ impl<'e, 'j, T: Element> Batch<'e, 'j, T> {
             .filter_map(|(at, fold)| Some((at, fold.dense()?)));
         let mut matrices = dense.filter(|(_, f)| !f.condensed);
         matrices.try_for_each(|(at, f)| {
-            sink.put(at, f.place(&job.space, i, i), T::values(&[T::of(f64::NAN)]))
+            sink.put(
+                at,
+                f.place(&job.space, i, i),
+                T::values(&[T::rounded(f64::NAN)]),
+            )
         })
     }
     /// The lanes beyond the cut-off become NaN.
     fn without_far(&self, lanes: &[T], from: usize) -> Option<Lanes<T>> {
         let job = self.engine.job;
         let (root, limit) = job.cutoff_root.zip(job.space.cutoff_squared())?;
-        let mut held = [T::of(f64::NAN); BLOCK];
+        let mut held = [T::rounded(f64::NAN); BLOCK];
         let near = &self.scratch.root(root)[0][from..from + lanes.len()];
         for ((h, v), r) in held.iter_mut().zip(lanes).zip(near) {
             *h = if r.wide() <= limit {
                 *v
             } else {
-                T::of(f64::NAN)
+                T::rounded(f64::NAN)
             };
         }
         Some(held)

@@ -14,11 +14,11 @@ pub(super) struct Gather<'s, T> {
 
 /// Memory of gathers that have ended, for those to come: fresh pages cost as much as filling them.
 #[derive(Debug)]
-pub(super) struct Kept<T>(Mutex<Vec<(Vec<T>, Vec<T>)>>);
+pub(super) struct SpareBuffers<T>(Mutex<Vec<(Vec<T>, Vec<T>)>>);
 
-impl<T> Default for Kept<T> {
+impl<T> Default for SpareBuffers<T> {
     fn default() -> Self {
-        Kept(Mutex::default())
+        SpareBuffers(Mutex::default())
     }
 }
 
@@ -26,13 +26,13 @@ impl<T> Default for Kept<T> {
 struct Lines<T> {
     longest: usize,
     room: Vec<T>,
-    runs: Vec<Run>,
+    runs: Vec<FoldRun>,
     last: usize,
     joined: Vec<T>,
 }
 
 #[derive(Clone, Copy)]
-struct Run {
+struct FoldRun {
     fold: usize,
     start: usize,
     len: usize,
@@ -57,7 +57,7 @@ impl<T: Element> Lines<T> {
             .find(fold, at)
             .filter(|n| self.runs[*n].len + run.len() <= self.longest);
         let n = known.unwrap_or_else(|| {
-            self.runs.push(Run {
+            self.runs.push(FoldRun {
                 fold,
                 start: at,
                 len: 0,
@@ -75,13 +75,13 @@ impl<T: Element> Lines<T> {
     }
 }
 
-fn follows(runs: &[Run], m: usize, fold: usize, end: usize) -> bool {
+fn follows(runs: &[FoldRun], m: usize, fold: usize, end: usize) -> bool {
     runs[m].fold == fold && runs[m].start == end
 }
 
 impl<'s, T: Element> Gather<'s, T> {
     /// Before `sink`, for runs of at most `longest` elements, in memory from `kept`.
-    pub(super) fn new(sink: &'s dyn Sink, longest: usize, kept: &Kept<T>) -> Self {
+    pub(super) fn new(sink: &'s dyn Sink, longest: usize, kept: &SpareBuffers<T>) -> Self {
         let spare = kept.0.lock().ok().and_then(|mut kept| kept.pop());
         let (room, joined) = spare.unwrap_or_default();
         Gather {
@@ -96,7 +96,7 @@ impl<'s, T: Element> Gather<'s, T> {
         }
     }
     /// Gives the memory back.
-    pub(super) fn end(self, kept: &Kept<T>) {
+    pub(super) fn end(self, kept: &SpareBuffers<T>) {
         if let (Ok(mut kept), Ok(lines)) = (kept.0.lock(), self.lines.into_inner()) {
             kept.push((lines.room, lines.joined));
         }
@@ -118,7 +118,7 @@ impl<'s, T: Element> Gather<'s, T> {
             ..
         } = &mut *lines;
         while let Some(n) = order.next() {
-            let Run {
+            let FoldRun {
                 fold,
                 start,
                 mut len,

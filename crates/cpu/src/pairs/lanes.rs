@@ -143,20 +143,20 @@ real!(f32, u32, 128, F32, single_by_lanes, single_power);
 
 /// An operand over lanes.
 #[derive(Clone, Copy, Debug)]
-pub enum Val<'a, T> {
+pub enum Operand<'a, T> {
     /// One number a lane.
     Lanes(&'a Lanes<T>),
     /// The same number in every lane.
     Splat(T),
 }
 
-impl<'a, T: Real> Val<'a, T> {
+impl<'a, T: Real> Operand<'a, T> {
     /// All lanes, a splat spread out into `room`.
     #[inline(always)]
     pub fn spread(self, room: &'a mut Lanes<T>) -> &'a Lanes<T> {
         match self {
-            Val::Lanes(v) => v,
-            Val::Splat(v) => {
+            Operand::Lanes(v) => v,
+            Operand::Splat(v) => {
                 room.fill(v);
                 room
             }
@@ -164,68 +164,74 @@ impl<'a, T: Real> Val<'a, T> {
     }
     /// The number in lane `l`.
     #[inline(always)]
-    pub fn at(&self, l: usize) -> T {
+    pub fn lane(&self, l: usize) -> T {
         match self {
-            Val::Lanes(v) => v[l],
-            Val::Splat(v) => *v,
+            Operand::Lanes(v) => v[l],
+            Operand::Splat(v) => *v,
         }
     }
 }
 
 #[inline(always)]
-fn map1<T: Real>(out: &mut Lanes<T>, a: Val<'_, T>, f: impl Fn(T) -> T) {
+fn map1<T: Real>(out: &mut Lanes<T>, a: Operand<'_, T>, f: impl Fn(T) -> T) {
     match a {
-        Val::Lanes(a) => out.iter_mut().zip(a).for_each(|(o, a)| *o = f(*a)),
-        Val::Splat(a) => out.fill(f(a)),
+        Operand::Lanes(a) => out.iter_mut().zip(a).for_each(|(o, a)| *o = f(*a)),
+        Operand::Splat(a) => out.fill(f(a)),
     }
 }
 
 #[inline(always)]
-fn map2<T: Real>(out: &mut Lanes<T>, a: Val<'_, T>, b: Val<'_, T>, f: impl Fn(T, T) -> T) {
+fn map2<T: Real>(out: &mut Lanes<T>, a: Operand<'_, T>, b: Operand<'_, T>, f: impl Fn(T, T) -> T) {
     match (a, b) {
-        (Val::Lanes(a), Val::Lanes(b)) => {
+        (Operand::Lanes(a), Operand::Lanes(b)) => {
             for l in 0..BLOCK {
                 out[l] = f(a[l], b[l]);
             }
         }
-        (Val::Splat(a), Val::Lanes(b)) => out.iter_mut().zip(b).for_each(|(o, b)| *o = f(a, *b)),
-        (Val::Lanes(a), Val::Splat(b)) => out.iter_mut().zip(a).for_each(|(o, a)| *o = f(*a, b)),
-        (Val::Splat(a), Val::Splat(b)) => out.fill(f(a, b)),
+        (Operand::Splat(a), Operand::Lanes(b)) => {
+            out.iter_mut().zip(b).for_each(|(o, b)| *o = f(a, *b))
+        }
+        (Operand::Lanes(a), Operand::Splat(b)) => {
+            out.iter_mut().zip(a).for_each(|(o, a)| *o = f(*a, b))
+        }
+        (Operand::Splat(a), Operand::Splat(b)) => out.fill(f(a, b)),
     }
 }
 
 /// A function of one operand.
 #[inline(always)]
-pub fn unary<T: Real>(op: Unary, out: &mut Lanes<T>, a: Val<'_, T>) {
+pub fn unary<T: Real>(op: Unary, out: &mut Lanes<T>, a: Operand<'_, T>) {
     match op {
-        Unary::Neg => map1(out, a, |v| T::of(0.0 - 1.0).mul(v)),
+        Unary::Neg => map1(out, a, |v| T::rounded(0.0 - 1.0).mul(v)),
         Unary::Abs => map1(out, a, Real::abs),
         Unary::Sqrt => map1(out, a, Real::sqrt),
-        Unary::Not => map1(out, a, |v| T::of(operators::unary(Unary::Not, v.wide()))),
+        Unary::Not => map1(out, a, |v| {
+            T::rounded(operators::unary(Unary::Not, v.wide()))
+        }),
         other => {
             if operators::function(other, Each(&mut *out, a)).is_none() {
-                map1(out, a, |v| T::of(operators::unary(other, v.wide())));
+                map1(out, a, |v| T::rounded(operators::unary(other, v.wide())));
             }
         }
     }
 }
 
 /// Results, and the operand of which a function is taken.
-struct Each<'a, T>(&'a mut Lanes<T>, Val<'a, T>);
+struct Each<'a, T>(&'a mut Lanes<T>, Operand<'a, T>);
 
 impl<T: Real> Visit for Each<'_, T> {
     type Out = ();
     #[inline(always)]
     fn visit<F: Function>(self) {
         match self.1 {
-            Val::Lanes(a) => function::apply::<F, T>(self.0, a),
-            Val::Splat(a) => self.0.fill(T::of(F::value(a.wide()))),
+            Operand::Lanes(a) => function::apply::<F, T>(self.0, a),
+            Operand::Splat(a) => self.0.fill(T::rounded(F::value(a.wide()))),
         }
     }
 }
 
 #[inline(always)]
-fn pairs<F: Function2, T: Real>(out: &mut Lanes<T>, a: Val<'_, T>, b: Val<'_, T>) {
+fn pairs<F: Function2, T: Real>(out: &mut Lanes<T>, a: Operand<'_, T>, b: Operand<'_, T>) {
     let mut rooms = [[T::default(); BLOCK]; 2];
     let [first, second] = &mut rooms;
     function::apply2::<F, T>(out, a.spread(first), b.spread(second));
@@ -233,7 +239,7 @@ fn pairs<F: Function2, T: Real>(out: &mut Lanes<T>, a: Val<'_, T>, b: Val<'_, T>
 
 /// A function of two operands.
 #[inline(always)]
-pub fn binary<T: Real>(op: Binary, out: &mut Lanes<T>, a: Val<'_, T>, b: Val<'_, T>) {
+pub fn binary<T: Real>(op: Binary, out: &mut Lanes<T>, a: Operand<'_, T>, b: Operand<'_, T>) {
     match op {
         Binary::Add => map2(out, a, b, Real::add),
         Binary::Sub => map2(out, a, b, Real::sub),
@@ -256,41 +262,46 @@ pub fn binary<T: Real>(op: Binary, out: &mut Lanes<T>, a: Val<'_, T>, b: Val<'_,
 /// An operator as the reference computes it. It is inlined where its name is known, so that each
 /// has a loop of its own.
 #[inline(always)]
-fn operator<T: Real>(op: Binary, out: &mut Lanes<T>, a: Val<'_, T>, b: Val<'_, T>) {
+fn operator<T: Real>(op: Binary, out: &mut Lanes<T>, a: Operand<'_, T>, b: Operand<'_, T>) {
     map2(out, a, b, |a, b| {
-        T::of(operators::binary(op, a.wide(), b.wide()))
+        T::rounded(operators::binary(op, a.wide(), b.wide()))
     });
 }
 
 /// Powers; of a constant exponent the way is chosen once for all lanes (the ways of
 /// [`number::pow`]).
 #[inline(always)]
-fn power<T: Real>(out: &mut Lanes<T>, a: Val<'_, T>, b: Val<'_, T>) {
-    let Val::Splat(p) = b else {
+fn power<T: Real>(out: &mut Lanes<T>, a: Operand<'_, T>, b: Operand<'_, T>) {
+    let Operand::Splat(p) = b else {
         return pairs::<function::Pow, T>(out, a, b);
     };
     match number::Power::for_exponent(p.wide()) {
-        number::Power::Whole(n) => map1(out, a, |v| T::of(number::powi(v.wide(), n))),
-        number::Power::Halves(n) => map1(out, a, |v| T::of(number::pow_halves(v.wide(), n))),
-        number::Power::Real(p) => map1(out, a, |v| T::of(number::pow_real(v.wide(), p))),
-        number::Power::Rare(p) => map1(out, a, |v| T::of(number::pow(v.wide(), p))),
+        number::Power::Whole(n) => map1(out, a, |v| T::rounded(number::powi(v.wide(), n))),
+        number::Power::Halves(n) => map1(out, a, |v| T::rounded(number::pow_halves(v.wide(), n))),
+        number::Power::Real(p) => map1(out, a, |v| T::rounded(number::pow_real(v.wide(), p))),
+        number::Power::Rare(p) => map1(out, a, |v| T::rounded(number::pow(v.wide(), p))),
     }
 }
 
 /// A choice by lanes.
 #[inline(always)]
-pub fn select<T: Real>(out: &mut Lanes<T>, c: Val<'_, T>, a: Val<'_, T>, b: Val<'_, T>) {
+pub fn select<T: Real>(
+    out: &mut Lanes<T>,
+    c: Operand<'_, T>,
+    a: Operand<'_, T>,
+    b: Operand<'_, T>,
+) {
     let c = match c {
-        Val::Lanes(c) => c,
-        Val::Splat(c) if c.wide() != 0.0 => return map1(out, a, |v| v),
-        Val::Splat(_) => return map1(out, b, |v| v),
+        Operand::Lanes(c) => c,
+        Operand::Splat(c) if c.wide() != 0.0 => return map1(out, a, |v| v),
+        Operand::Splat(_) => return map1(out, b, |v| v),
     };
     // Both sides are read before the choice, so that it is a blend.
     match (a, b) {
-        (Val::Lanes(a), Val::Lanes(b)) => choose(out, c, |l| (a[l], b[l])),
-        (Val::Splat(a), Val::Lanes(b)) => choose(out, c, |l| (a, b[l])),
-        (Val::Lanes(a), Val::Splat(b)) => choose(out, c, |l| (a[l], b)),
-        (Val::Splat(a), Val::Splat(b)) => choose(out, c, |_| (a, b)),
+        (Operand::Lanes(a), Operand::Lanes(b)) => choose(out, c, |l| (a[l], b[l])),
+        (Operand::Splat(a), Operand::Lanes(b)) => choose(out, c, |l| (a, b[l])),
+        (Operand::Lanes(a), Operand::Splat(b)) => choose(out, c, |l| (a[l], b)),
+        (Operand::Splat(a), Operand::Splat(b)) => choose(out, c, |_| (a, b)),
     }
 }
 
@@ -304,7 +315,7 @@ fn choose<T: Real>(out: &mut Lanes<T>, c: &Lanes<T>, sides: impl Fn(usize) -> (T
 
 /// Folds one more component into an accumulator.
 #[inline(always)]
-pub fn accumulate<T: Real>(op: ComponentReduce, acc: &mut Lanes<f64>, v: Val<'_, T>) {
+pub fn accumulate<T: Real>(op: ComponentReduce, acc: &mut Lanes<f64>, v: Operand<'_, T>) {
     let mut room = [T::default(); BLOCK];
     let v = v.spread(&mut room);
     match op {
@@ -340,21 +351,28 @@ pub fn reduce_vectors<T: Real>(form: Reduction, x: &[T], y: &[Lanes<T>], out: &m
         }),
         Reduction::Dot => reduce_with(x, y, out, |acc, a, b| acc.add(a.mul(b))),
         Reduction::Differ => reduce_with(x, y, out, |acc, a, b| {
-            acc.add(T::of(f64::from(u8::from(a != b))))
+            acc.add(T::rounded(f64::from(u8::from(a != b))))
         }),
         Reduction::Lp3 => reduce_with(x, y, out, |acc, a, b| {
             let d = a.sub(b).abs();
             acc.add(d.mul(d.mul(d)))
         }),
         Reduction::Chebyshev => {
-            reduce_lanes(x, y, out, T::of(f64::NEG_INFINITY), false, |acc, a, b| {
-                let d = a.sub(b).abs();
-                if acc > d || acc.wide().is_nan() {
-                    acc
-                } else {
-                    d
-                }
-            });
+            reduce_lanes(
+                x,
+                y,
+                out,
+                T::rounded(f64::NEG_INFINITY),
+                false,
+                |acc, a, b| {
+                    let d = a.sub(b).abs();
+                    if acc > d || acc.wide().is_nan() {
+                        acc
+                    } else {
+                        d
+                    }
+                },
+            );
         }
     }
 }
@@ -402,7 +420,7 @@ fn reduce_lanes<T: Real>(
             target
                 .iter_mut()
                 .zip(&total)
-                .for_each(|(o, t)| *o = T::of(*t));
+                .for_each(|(o, t)| *o = T::rounded(*t));
         } else {
             target.copy_from_slice(&acc);
         }

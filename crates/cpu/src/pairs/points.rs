@@ -23,19 +23,19 @@ pub struct Distances {
     binning: Binning,
     pairs: Pairs,
     /// What is summed beside the counts.
-    sums: Option<Sums>,
+    sums: Option<WeightedTerms>,
 }
 
 /// Weights in the order of the points, and how the fold keeps sums.
 #[derive(Debug)]
-struct Sums {
+struct WeightedTerms {
     weights: Option<[Vec<f64>; 2]>,
     scales: [Scale; 2],
     values: bool,
     squares: bool,
 }
 
-impl Sums {
+impl WeightedTerms {
     fn for_histogram(h: &Histogram, orders: Option<[&[u32]; 2]>) -> Option<Self> {
         let ordered = |side: usize, weights: &[f64]| {
             let mut ordered: Vec<f64> = match orders {
@@ -54,7 +54,7 @@ impl Sums {
             .as_ref()
             .map(|[x, y]| [ordered(0, x), ordered(1, y)]);
         let scales = [h.weight_scale(), h.value_scale()];
-        (h.weights.is_some() || h.mean).then(|| Sums {
+        (h.weights.is_some() || h.mean).then(|| WeightedTerms {
             weights,
             scales,
             values: h.mean,
@@ -174,7 +174,7 @@ impl Distances {
             edges,
             binning,
             pairs,
-            sums: Sums::for_histogram(h, orders),
+            sums: WeightedTerms::for_histogram(h, orders),
         })
     }
     /// Points of x and of y.
@@ -184,7 +184,7 @@ impl Distances {
     /// An empty histogram of these distances.
     pub fn sweep(&self) -> Sweep<'_> {
         let sweep = Sweep::new(&self.edges);
-        let Some(Sums {
+        let Some(WeightedTerms {
             weights,
             scales,
             values,

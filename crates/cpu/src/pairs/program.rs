@@ -33,7 +33,7 @@ pub enum Src {
 
 /// What an instruction does.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Op {
+pub enum LaneOp {
     /// A function of one operand.
     Unary(Unary),
     /// A function of two.
@@ -44,9 +44,9 @@ pub enum Op {
 
 /// One instruction over all lanes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Inst {
+pub struct LaneInst {
     /// What.
-    pub op: Op,
+    pub op: LaneOp,
     /// Result register.
     pub dst: usize,
     /// Operands; unused ones repeat the first.
@@ -68,9 +68,9 @@ pub enum Acc {
 #[derive(Clone, Debug)]
 pub struct StageProgram {
     /// Before the loop.
-    pub scalars: Vec<Inst>,
+    pub scalars: Vec<LaneInst>,
     /// For each component.
-    pub body: Vec<Inst>,
+    pub body: Vec<LaneInst>,
     /// Folded after the body, for each component.
     pub accs: Vec<Acc>,
 }
@@ -81,9 +81,9 @@ pub struct Program {
     /// Loops, in order.
     pub stages: Vec<StageProgram>,
     /// After the loops.
-    pub finish: Vec<Inst>,
+    pub finish: Vec<LaneInst>,
     /// For vector-valued roots: for each component.
-    pub tail: Vec<Inst>,
+    pub tail: Vec<LaneInst>,
     /// For every root its numbers: one operand, several of a tuple, or the vector computed by
     /// `tail`.
     pub roots: Vec<Vec<Src>>,
@@ -209,21 +209,23 @@ impl Compiler<'_> {
     }
     /// The instruction that computes pair node `id`; none for differences in a box, which are
     /// computed once.
-    fn inst(&mut self, id: Id) -> Option<Inst> {
+    fn inst(&mut self, id: Id) -> Option<LaneInst> {
         let node = self.formula().node(id).clone();
         let (op, operands) = match node {
-            Node::Unary(op, a) => (Op::Unary(op), vec![a]),
-            Node::Binary(op, a, b) => (Op::Binary(op), vec![a, b]),
-            Node::Select(c, a, b) => (Op::Select, vec![c, a, b]),
-            Node::Delta if !self.low.periodic => (Op::Binary(Binary::Sub), self.sides(Node::Row)),
+            Node::Unary(op, a) => (LaneOp::Unary(op), vec![a]),
+            Node::Binary(op, a, b) => (LaneOp::Binary(op), vec![a, b]),
+            Node::Select(c, a, b) => (LaneOp::Select, vec![c, a, b]),
+            Node::Delta if !self.low.periodic => {
+                (LaneOp::Binary(Binary::Sub), self.sides(Node::Row))
+            }
             Node::DeltaAt(k) if !self.low.periodic => {
-                (Op::Binary(Binary::Sub), self.sides(|s| Node::At(s, k)))
+                (LaneOp::Binary(Binary::Sub), self.sides(|s| Node::At(s, k)))
             }
             _ => return None,
         };
         let src: Vec<Src> = operands.into_iter().map(|o| self.src(o)).collect();
         let at = |i: usize| *src.get(i).unwrap_or(&src[0]);
-        Some(Inst {
+        Some(LaneInst {
             op,
             dst: self.reg(id),
             src: [at(0), at(1), at(2)],

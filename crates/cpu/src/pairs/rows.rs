@@ -58,9 +58,9 @@ fn hoist_block<T: Real>(
             let to = &mut rows[(at * made + s) * dim..][..dim];
             to.iter_mut()
                 .zip(hoister.stream(s))
-                .for_each(|(o, v)| *o = T::of(*v));
+                .for_each(|(o, v)| *o = T::rounded(*v));
         }
-        (0..narrow).for_each(|a| row_scalars[at * narrow + a] = T::of(hoister.attr(a)));
+        (0..narrow).for_each(|a| row_scalars[at * narrow + a] = T::rounded(hoister.attr(a)));
     }
 }
 
@@ -147,12 +147,12 @@ impl<T: Real> Rows<T> {
                         .stream(s)
                         .iter()
                         .enumerate()
-                        .for_each(|(k, v)| to[k * lanes] = T::of(*v));
+                        .for_each(|(k, v)| to[k * lanes] = T::rounded(*v));
                 }
-                (0..hoisted).for_each(|a| numbers[a * BLOCK + lane] = T::of(hoister.attr(a)));
+                (0..hoisted).for_each(|a| numbers[a * BLOCK + lane] = T::rounded(hoister.attr(a)));
                 if let Some(weights) = weights {
                     let row = (block * BLOCK + lane).min(table.rows() - 1);
-                    numbers[hoisted * BLOCK + lane] = T::of(weights[row]);
+                    numbers[hoisted * BLOCK + lane] = T::rounded(weights[row]);
                 }
             }
         };
@@ -186,7 +186,7 @@ impl<T: Real> Rows<T> {
                     if a < hoisted {
                         rows.attr(a, row)
                     } else {
-                        T::of(weights.map_or(1.0, |w| w[row]))
+                        T::rounded(weights.map_or(1.0, |w| w[row]))
                     }
                 };
                 lanes
@@ -218,8 +218,9 @@ impl<T: Real> Rows<T> {
             rows[at * wide..][..wide]
                 .iter_mut()
                 .zip(row)
-                .for_each(|(o, v)| *o = T::of(*v));
-            out.row_attrs.extend(row[wide..].iter().map(|v| T::of(*v)));
+                .for_each(|(o, v)| *o = T::rounded(*v));
+            out.row_attrs
+                .extend(row[wide..].iter().map(|v| T::rounded(*v)));
         }
         out.rows = Held::Own(rows);
         out
@@ -240,10 +241,10 @@ impl<T: Real> Rows<T> {
                     + (lane / lanes * row_vectors + s) * dim * lanes
                     + lane % lanes;
                 let to = out.strips[first..].iter_mut().step_by(lanes);
-                to.zip(stream).for_each(|(o, v)| *o = T::of(*v));
+                to.zip(stream).for_each(|(o, v)| *o = T::rounded(*v));
             }
             for (a, v) in row[wide..].iter().enumerate() {
-                out.lane_attrs[(block * row_scalars + a) * BLOCK + lane] = T::of(*v);
+                out.lane_attrs[(block * row_scalars + a) * BLOCK + lane] = T::rounded(*v);
             }
         }
         out
@@ -272,11 +273,11 @@ impl<T: Real> Rows<T> {
             rows[at * wide..][..wide]
                 .iter_mut()
                 .zip(row)
-                .for_each(|(o, v)| *o = T::of(*v));
+                .for_each(|(o, v)| *o = T::rounded(*v));
             self.row_attrs[at * row_scalars..][..row_scalars]
                 .iter_mut()
                 .zip(&row[wide..])
-                .for_each(|(o, v)| *o = T::of(*v));
+                .for_each(|(o, v)| *o = T::rounded(*v));
         }
     }
     /// Takes rows `ids` of hoisted `values` as strips, in place of what it had; lanes of the last
@@ -298,11 +299,11 @@ impl<T: Real> Rows<T> {
             row[..wide]
                 .iter()
                 .enumerate()
-                .for_each(|(k, v)| self.strips[first + k * lanes] = T::of(*v));
+                .for_each(|(k, v)| self.strips[first + k * lanes] = T::rounded(*v));
             let (block, lane) = (at / BLOCK, at % BLOCK);
             let numbers = row[wide..].iter().enumerate();
             numbers.for_each(|(a, v)| {
-                self.lane_attrs[(block * row_scalars + a) * BLOCK + lane] = T::of(*v)
+                self.lane_attrs[(block * row_scalars + a) * BLOCK + lane] = T::rounded(*v)
             });
         }
     }

@@ -11,7 +11,7 @@ use super::reductions;
 use super::rows::Rows;
 use crate::kernels::dense::{DenseReduction, SLICE, reduce_block};
 use crate::kernels::panels::{PackedA, PackedB};
-use crate::kernels::screen::{Found, STRIP, exact, meets};
+use crate::kernels::screen::{STRIP, ScreenedBits, exact, meets};
 use rayon::prelude::*;
 use std::ops::Range;
 use zipfold_core::fold::{BLOCK, Fold, Join, Pairs, Scattered, State, Tally};
@@ -40,7 +40,7 @@ pub(super) struct Screened<'j> {
     op: DenseReduction,
     isa: Isa,
     order: Order,
-    packed: Packed,
+    packed: PackedSides,
     x: Rows<f64>,
     y: Rows<f64>,
     /// Norms of the rows of x, and the largest of each block of y, for inner products.
@@ -49,9 +49,9 @@ pub(super) struct Screened<'j> {
     error: (f64, f64),
 }
 
-struct Packed(PackedA<f32>, PackedB<f32>);
+struct PackedSides(PackedA<f32>, PackedB<f32>);
 
-impl std::fmt::Debug for Packed {
+impl std::fmt::Debug for PackedSides {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Packed({} × {})", self.0.rows(), self.1.rows())
     }
@@ -89,7 +89,7 @@ impl<'j> Screened<'j> {
             low.dim,
             STRIP,
         );
-        let packed = Packed(packed_x, packed_y);
+        let packed = PackedSides(packed_x, packed_y);
         let norms = (form.reduction.form == Reduction::Dot).then(|| {
             norms(
                 |row| x.stream(sx, row),
@@ -117,7 +117,7 @@ impl<'j> Screened<'j> {
 
 impl Executor for Screened<'_> {
     fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
-        let mut batch = Batch::new(self, tiles::rows(tiles));
+        let mut batch = ScreenBatch::new(self, tiles::rows(tiles));
         for tile in tiles {
             for (_, Tile { rows, cols }) in tile.blocks(self.order) {
                 stop.check()?;
@@ -228,7 +228,7 @@ impl<'j> Kept<'j> {
 }
 
 /// One batch in progress.
-struct Batch<'s, 'j> {
+struct ScreenBatch<'s, 'j> {
     of: &'s Screened<'j>,
     state: State,
     kept: Kept<'j>,
@@ -236,22 +236,22 @@ struct Batch<'s, 'j> {
     start: usize,
     limits: Vec<Option<Limit>>,
     cells: Vec<f32>,
-    found: [Found; BLOCK],
+    found: [ScreenedBits; BLOCK],
     exact: [f64; BLOCK],
     tally: Tally,
     held: u64,
 }
 
-impl<'s, 'j> Batch<'s, 'j> {
+impl<'s, 'j> ScreenBatch<'s, 'j> {
     fn new(of: &'s Screened<'j>, rows: Range<usize>) -> Self {
-        let mut batch = Batch {
+        let mut batch = ScreenBatch {
             of,
             start: rows.start,
             limits: vec![None; rows.len()],
             state: of.job.folds[0].sorted_part(&rows),
             kept: Kept::new(of.job),
             cells: vec![0.0; BLOCK * BLOCK],
-            found: [Found::default(); BLOCK],
+            found: [ScreenedBits::default(); BLOCK],
             exact: [0.0; BLOCK],
             tally: Tally::default(),
             held: 0,
@@ -279,7 +279,7 @@ impl<'s, 'j> Batch<'s, 'j> {
         if space.is_triangular() && cols.end <= rows.start {
             return;
         }
-        let Packed(x, y) = &of.packed;
+        let PackedSides(x, y) = &of.packed;
         reduce_block(
             of.isa,
             of.op,
@@ -293,7 +293,7 @@ impl<'s, 'j> Batch<'s, 'j> {
         // Rows count what they leave out; a join need not look at rows without a match.
         let all = matches!(self.kept.fold, Fold::Reduce(_));
         for (at, i) in rows.clone().enumerate() {
-            let Found { open, sure } = self.found[at];
+            let ScreenedBits { open, sure } = self.found[at];
             if !all && open | sure == 0 {
                 continue;
             }

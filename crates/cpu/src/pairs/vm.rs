@@ -1,8 +1,8 @@
 //! The evaluator of pairs: compiled code for groups of rows (family *jit*), or a program over the
 //! lanes of one block of columns, one row of x at a time (family *vm*).
 
-use super::lanes::{self, Lanes, Real, Val};
-use super::program::{Acc, Inst, Op, Program, Src, StageProgram, compile};
+use super::lanes::{self, Lanes, Operand, Real};
+use super::program::{Acc, LaneInst, LaneOp, Program, Src, StageProgram, compile};
 use super::rows::Rows;
 use super::sums;
 use crate::jit::{self, Code};
@@ -402,7 +402,9 @@ fn run_stage<T: Real>(place: &mut Place<'_, '_, T>, stage: &StageProgram, s: &mu
     for (acc, total) in loops.zip(&totals) {
         let (Acc::Named(.., dst) | Acc::User(.., dst) | Acc::Reduction(.., dst)) = acc;
         let mut out = take(s, *dst);
-        out.iter_mut().zip(total).for_each(|(o, t)| *o = T::of(*t));
+        out.iter_mut()
+            .zip(total)
+            .for_each(|(o, t)| *o = T::rounded(*t));
         s.registers[*dst] = Some(out);
     }
 }
@@ -445,7 +447,7 @@ fn add_component<T: Real>(
             let take_first = init.is_none() && place.k == 0;
             let formula = &place.vm.low.formula;
             for (l, t) in total.iter_mut().enumerate() {
-                let next = v.at(l).wide();
+                let next = v.lane(l).wide();
                 *t = if take_first {
                     next
                 } else {
@@ -463,7 +465,7 @@ fn first<T: Real>(place: &Place<'_, '_, T>, init: Option<Src>, s: &Scratch<T>) -
         let v = resolve(place, src, s);
         out.iter_mut()
             .enumerate()
-            .for_each(|(l, o)| *o = v.at(l).wide());
+            .for_each(|(l, o)| *o = v.lane(l).wide());
     }
     out
 }
@@ -476,7 +478,7 @@ fn take<T: Real>(s: &mut Scratch<T>, register: usize) -> Box<Lanes<T>> {
 
 /// Carries out a list of instructions, compiled once for each instruction set.
 #[inline(always)]
-fn steps<T: Real>(place: &Place<'_, '_, T>, list: &[Inst], s: &mut Scratch<T>) {
+fn steps<T: Real>(place: &Place<'_, '_, T>, list: &[LaneInst], s: &mut Scratch<T>) {
     match place.vm.isa {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the planner offers an instruction set only where `detect` found it on this
@@ -499,7 +501,7 @@ fn steps<T: Real>(place: &Place<'_, '_, T>, list: &[Inst], s: &mut Scratch<T>) {
 /// The machine has the features named.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2")]
-unsafe fn steps_avx512<T: Real>(place: &Place<'_, '_, T>, list: &[Inst], s: &mut Scratch<T>) {
+unsafe fn steps_avx512<T: Real>(place: &Place<'_, '_, T>, list: &[LaneInst], s: &mut Scratch<T>) {
     for inst in list {
         step(place, inst, s);
     }
@@ -511,20 +513,20 @@ unsafe fn steps_avx512<T: Real>(place: &Place<'_, '_, T>, list: &[Inst], s: &mut
 /// The machine has the features named.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn steps_avx2<T: Real>(place: &Place<'_, '_, T>, list: &[Inst], s: &mut Scratch<T>) {
+unsafe fn steps_avx2<T: Real>(place: &Place<'_, '_, T>, list: &[LaneInst], s: &mut Scratch<T>) {
     for inst in list {
         step(place, inst, s);
     }
 }
 
 #[inline(always)]
-fn step<T: Real>(place: &Place<'_, '_, T>, inst: &Inst, s: &mut Scratch<T>) {
+fn step<T: Real>(place: &Place<'_, '_, T>, inst: &LaneInst, s: &mut Scratch<T>) {
     let mut out = take(s, inst.dst);
     let a = resolve(place, inst.src[0], s);
     match inst.op {
-        Op::Unary(op) => lanes::unary(op, &mut out, a),
-        Op::Binary(op) => lanes::binary(op, &mut out, a, resolve(place, inst.src[1], s)),
-        Op::Select => lanes::select(
+        LaneOp::Unary(op) => lanes::unary(op, &mut out, a),
+        LaneOp::Binary(op) => lanes::binary(op, &mut out, a, resolve(place, inst.src[1], s)),
+        LaneOp::Select => lanes::select(
             &mut out,
             a,
             resolve(place, inst.src[1], s),
@@ -535,29 +537,29 @@ fn step<T: Real>(place: &Place<'_, '_, T>, inst: &Inst, s: &mut Scratch<T>) {
 }
 
 #[inline(always)]
-fn resolve<'a, T: Real>(place: &Place<'a, '_, T>, src: Src, s: &'a Scratch<T>) -> Val<'a, T> {
+fn resolve<'a, T: Real>(place: &Place<'a, '_, T>, src: Src, s: &'a Scratch<T>) -> Operand<'a, T> {
     let vm = place.vm;
     match src {
         Src::Reg(r) => match &s.registers[r] {
-            Some(lanes) => Val::Lanes(lanes),
-            None => Val::Splat(T::of(f64::NAN)),
+            Some(lanes) => Operand::Lanes(lanes),
+            None => Operand::Splat(T::rounded(f64::NAN)),
         },
-        Src::XStream(n) => Val::Splat(vm.x.stream(n, place.row)[place.k]),
-        Src::YStream(n) => Val::Lanes(&vm.y.panel(n, place.block)[place.k]),
-        Src::Vector(n) => Val::Splat(T::of(vm.low.constants[n][place.k])),
-        Src::XAttr(n) => Val::Splat(vm.x.attr(n, place.row)),
-        Src::YAttr(n) => Val::Lanes(vm.y.attr_panel(n, place.block)),
-        Src::Const(v) => Val::Splat(T::of(v)),
-        Src::DeltaK => Val::Lanes(&s.deltas.as_chunks().0[place.k]),
-        Src::DeltaAt(k) => Val::Lanes(&s.deltas.as_chunks().0[k]),
+        Src::XStream(n) => Operand::Splat(vm.x.stream(n, place.row)[place.k]),
+        Src::YStream(n) => Operand::Lanes(&vm.y.panel(n, place.block)[place.k]),
+        Src::Vector(n) => Operand::Splat(T::rounded(vm.low.constants[n][place.k])),
+        Src::XAttr(n) => Operand::Splat(vm.x.attr(n, place.row)),
+        Src::YAttr(n) => Operand::Lanes(vm.y.attr_panel(n, place.block)),
+        Src::Const(v) => Operand::Splat(T::rounded(v)),
+        Src::DeltaK => Operand::Lanes(&s.deltas.as_chunks().0[place.k]),
+        Src::DeltaAt(k) => Operand::Lanes(&s.deltas.as_chunks().0[k]),
     }
 }
 
 #[inline(always)]
-fn copy<T: Real>(v: Val<'_, T>, out: &mut Lanes<T>) {
+fn copy<T: Real>(v: Operand<'_, T>, out: &mut Lanes<T>) {
     match v {
-        Val::Lanes(v) => out.copy_from_slice(v),
-        Val::Splat(v) => out.fill(v),
+        Operand::Lanes(v) => out.copy_from_slice(v),
+        Operand::Splat(v) => out.fill(v),
     }
 }
 
@@ -626,6 +628,6 @@ fn differences_by_lanes<T: Real>(
         x.iter_mut()
             .zip(vm.x.stream(of_x, row))
             .for_each(|(x, v)| *x = v.wide());
-        periodic_box.image().differences(x, &others, T::of, to);
+        periodic_box.image().differences(x, &others, T::rounded, to);
     }
 }

@@ -40,7 +40,7 @@ pub fn folds(job: &Job) -> bool {
     let [fold] = job.folds.as_slice() else {
         return false;
     };
-    Swept::of(fold).is_some_and(|fold| match fold {
+    Swept::for_fold(fold).is_some_and(|fold| match fold {
         Swept::Reduce(f) => f.width == 1 && f.stride() <= MOST_STATE,
         Swept::Nearest(_) | Swept::Join(_) => true,
         Swept::Histogram(h) => h.weights.is_none() && !h.mean && h.cells() < 1 << 28,
@@ -102,7 +102,12 @@ impl Sweeps {
         overrides: &Overrides,
         ranges: Option<&[Ranges; 2]>,
     ) -> Result<Option<Sweeps>> {
-        let Some(fold) = job.folds.first().and_then(Swept::of).filter(|_| folds(job)) else {
+        let Some(fold) = job
+            .folds
+            .first()
+            .and_then(Swept::for_fold)
+            .filter(|_| folds(job))
+        else {
             return Ok(None);
         };
         // Without ranges the plan assumes rows that a filter can serve; the real rows decide before
@@ -123,7 +128,7 @@ impl Sweeps {
         };
         let widest = tree::width(job, 0).max(tree::width(job, 1));
         // The decision tree gives the shape; overrides replace single numbers of it.
-        let leaf = tree::sweep(tree::Work::for_job(job), widest, precision);
+        let leaf = tree::sweep(tree::SweepWork::for_job(job), widest, precision);
         let counts_first = counts_first(job, overrides);
         let input = overrides.points_input.unwrap_or(Input::Panel);
         let sweep = Shape {
@@ -336,7 +341,7 @@ const STAGES: usize = 2;
 fn tiled(job: &Job, runtime: Runtime, overrides: &Overrides, shape: Shape) -> Shape {
     // Loop and fold shall fit the instruction cache together, and the registers. Lists of
     // neighbours leave none of these for a longer loop.
-    let along = if matches!(tree::Work::for_job(job), tree::Work::Best(_)) {
+    let along = if matches!(tree::SweepWork::for_job(job), tree::SweepWork::Best(_)) {
         1
     } else {
         4
@@ -521,7 +526,7 @@ pub fn filtered(job: &Job) -> Option<(usize, bool)> {
     if job.cutoff_root.is_some() || job.low.periodic || !is_exact(&job.low) {
         return None;
     }
-    let fold = Swept::of(&job.folds[0])?;
+    let fold = Swept::for_fold(&job.folds[0])?;
     // Extremes, counts, neighbours, uniform histograms and joins without values decide; others add.
     match fold {
         Swept::Reduce(f) if is_extreme(f) => Some((f.root, false)),

@@ -113,7 +113,11 @@ fn share_of_best(wanted: Best, job: &Job, bounds: &mut Bounds<'_>, y: &Boxes, ro
     for at in (0..x.count).step_by(x.count.div_ceil(QUERIES)) {
         bounds.set_one(Side::X, &x.lo[at..], &x.hi[at..], x.stride);
         let best = |bounds: &Bounds<'_>, lane: usize| {
-            bounds.root(wanted.root).at(lane).falling(wanted.largest).lo
+            bounds
+                .root(wanted.root)
+                .lane(lane)
+                .falling(wanted.largest)
+                .lo
         };
         // The values of this row to all sampled rows, as bounds of points.
         let mut values = against(bounds, &others, best);
@@ -225,7 +229,7 @@ fn foretold(mut values: Vec<f64>, k: usize, all: usize) -> f64 {
 /// Returns the bounds of all roots in one lane.
 fn roots(job: &Job, bounds: &Bounds<'_>, lane: usize) -> Vec<Span> {
     (0..job.low.formula.roots.len())
-        .map(|r| bounds.root(r).at(lane))
+        .map(|r| bounds.root(r).lane(lane))
         .collect()
 }
 

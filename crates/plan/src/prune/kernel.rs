@@ -2,7 +2,7 @@
 //! the same way.
 
 use crate::points;
-use crate::search::{Question, Search};
+use crate::search::{Search, SearchQuestion};
 use zipfold_core::Job;
 
 /// The kernel that answers a pruned job.
@@ -24,9 +24,9 @@ impl Kernel {
     /// Returns the kernel of a search.
     pub fn of_search(search: &Search) -> Kernel {
         match search.question {
-            Question::Nearest(_) => Kernel::Nearest,
-            Question::Within(_) => Kernel::Within,
-            Question::Extremes => Kernel::Ends,
+            SearchQuestion::Nearest(_) => Kernel::Nearest,
+            SearchQuestion::Within(_) => Kernel::Within,
+            SearchQuestion::Extremes => Kernel::Ends,
         }
     }
 }
@@ -36,5 +36,5 @@ pub fn kernel(job: &Job, points: bool) -> Kernel {
     if points && points::apply(job) {
         return Kernel::Points;
     }
-    Search::of(job).map_or(Kernel::General, |search| Kernel::of_search(&search))
+    Search::for_job(job).map_or(Kernel::General, |search| Kernel::of_search(&search))
 }

@@ -75,7 +75,7 @@ fn check(job: &Job, what: &str) -> usize {
         for j in 0..LANES * ROWS {
             values.get(i, j, &mut roots);
             for (at, root) in roots.iter().enumerate() {
-                let span = bounds.root(at).at(j / ROWS);
+                let span = bounds.root(at).lane(j / ROWS);
                 assert!(
                     span.holds(root[0]),
                     "{what}: root {at} of ({i}, {j}) is {:e}, outside {span:?}",
@@ -86,7 +86,7 @@ fn check(job: &Job, what: &str) -> usize {
     }
     let known = |at: usize| {
         (0..LANES)
-            .filter(|l| bounds.root(at).at(*l).is_known())
+            .filter(|l| bounds.root(at).lane(*l).is_known())
             .count()
     };
     (0..roots.len()).map(known).sum()
@@ -263,7 +263,7 @@ fn periodic_distances_are_bounded_closely() {
             .unzip();
         bounds.set_one(Side::Y, &lo, &hi, 1);
         bounds.run();
-        let root = bounds.root(0).at(0);
+        let root = bounds.root(0).lane(0);
         assert!(
             root.hi.sqrt() - root.lo.sqrt() < 8.0 * extent,
             "round {round}: {root:?}"

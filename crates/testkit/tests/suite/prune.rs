@@ -411,7 +411,7 @@ fn meshes_of_columns() {
                     .mesh
                     .is_some_and(|m| m.parts.to_string() == parts),
             );
-            let key = Identity::of(&problem, &job, &plan, None);
+            let key = Identity::of_run(&problem, &job, &plan, None);
             assert!(
                 !keys.contains(&key),
                 "{what}, {parts} cells: tiles of other rows with the same key"

@@ -50,7 +50,7 @@ fn reduce(op: ReduceOp) -> FoldSpec {
 /// screened.
 fn check(problem: &Problem, data: &Data, what: &str) -> bool {
     let job: Job = describe(problem, data.clone()).unwrap();
-    if zipfold::internals::plan::screen::Form::of(&job).is_none() {
+    if zipfold::internals::plan::screen::Form::for_job(&job).is_none() {
         return false;
     }
     let reference = numbers(&job, &oracle::run(&job).unwrap());

@@ -25,7 +25,7 @@ impl Spans {
     }
     /// The interval of a lane.
     #[inline(always)]
-    pub fn at(&self, lane: usize) -> Span {
+    pub fn lane(&self, lane: usize) -> Span {
         Span {
             lo: self.lo[lane],
             hi: self.hi[lane],

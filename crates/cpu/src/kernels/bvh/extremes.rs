@@ -16,7 +16,7 @@
 //! is that of their bits.
 
 use super::measure::{Extent, by_form, least, most, slacks, values};
-use super::within::Found;
+use super::within::FoundLeaves;
 use super::{Bvh, Cut, FAN, LEAF, Measure, live, meets};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -123,7 +123,7 @@ impl Extremes<'_> {
     fn look<S: Lanes<f64>, const D: usize, const F: u8, const L: bool>(&self, s: S) -> u64 {
         let lengths = self.measure.lengths::<S, D>(s);
         let slack = slacks::<S, D>(s, self.measure, self.x);
-        let mut found = Found::default();
+        let mut found = FoundLeaves::default();
         let mut seen = 0;
         let mut start = self.rows.start;
         while start < self.rows.end {
@@ -143,7 +143,7 @@ impl Extremes<'_> {
     #[inline(always)]
     unsafe fn open<S: Lanes<f64>, const D: usize, const F: u8, const L: bool>(
         s: S,
-        level: &super::Level,
+        level: &super::BoxLevel,
         mine: &Extent<S::V, D>,
         (lengths, slack): (&[S::V; D], &[S::V; D]),
         at: usize,
@@ -165,7 +165,7 @@ impl Extremes<'_> {
         rows: Range<usize>,
         lengths: &[S::V; D],
         slack: &[S::V; D],
-        found: &mut Found,
+        found: &mut FoundLeaves,
     ) {
         let mine = super::within::extent::<S, D>(s, self.x, self.measure, &rows);
         let limit = s.splat(self.ends.limit(L));
@@ -200,7 +200,7 @@ impl Extremes<'_> {
         s: S,
         row: usize,
         (lengths, slack): (&[S::V; D], &[S::V; D]),
-        found: &Found,
+        found: &FoundLeaves,
     ) -> u64 {
         let x: [S::V; D] = std::array::from_fn(|k| s.splat(self.x.column(k)[row]));
         let mine = Extent::point::<F>(x, slack);

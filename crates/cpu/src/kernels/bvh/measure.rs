@@ -1,6 +1,6 @@
 //! Values of vectors of pairs, and least values of boxes.
 
-use super::{Bvh, Level, Measure, Norm};
+use super::{BoxLevel, Bvh, Measure, Norm};
 use zipfold_vector::simd::Lanes;
 
 /// Forms of a measure, chosen outside of all loops.
@@ -132,7 +132,7 @@ pub(super) fn slacks<S: Lanes<f64>, const D: usize>(
 #[inline(always)]
 pub(super) unsafe fn least<S: Lanes<f64>, const D: usize, const F: u8>(
     s: S,
-    level: &Level,
+    level: &BoxLevel,
     mine: &Extent<S::V, D>,
     lengths: &[S::V; D],
     at: usize,
@@ -167,7 +167,7 @@ pub(super) unsafe fn least<S: Lanes<f64>, const D: usize, const F: u8>(
 #[inline(always)]
 pub(super) unsafe fn most<S: Lanes<f64>, const D: usize, const F: u8>(
     s: S,
-    level: &Level,
+    level: &BoxLevel,
     mine: &Extent<S::V, D>,
     (lengths, slack): (&[S::V; D], &[S::V; D]),
     at: usize,

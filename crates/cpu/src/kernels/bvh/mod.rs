@@ -65,7 +65,7 @@ pub enum Cut {
 /// Boxes of one level by coordinate: of least and largest values, or in a periodic box of middles
 /// and half sides.
 #[derive(Clone, Debug, Default)]
-struct Level {
+struct BoxLevel {
     count: usize,
     stride: usize,
     first: Vec<f64>,
@@ -83,7 +83,7 @@ pub struct Bvh {
     names: Vec<u32>,
     /// No coordinate is larger in magnitude.
     most: f64,
-    levels: Vec<Level>,
+    levels: Vec<BoxLevel>,
 }
 
 impl Bvh {
@@ -140,7 +140,7 @@ impl Bvh {
         &self.columns[k * self.stride..][..self.stride]
     }
     /// The hierarchy, from the leaves up to one batch of boxes.
-    fn boxes(&self, measure: &Measure) -> Vec<Level> {
+    fn boxes(&self, measure: &Measure) -> Vec<BoxLevel> {
         let mut levels = vec![];
         let mut spans: Vec<Vec<(f64, f64)>> = (0..measure.terms)
             .map(|k| {
@@ -151,7 +151,7 @@ impl Bvh {
             })
             .collect();
         loop {
-            levels.push(Level::new(measure, &spans, self.most));
+            levels.push(BoxLevel::new(measure, &spans, self.most));
             if spans[0].len() <= FAN {
                 return levels;
             }
@@ -163,11 +163,11 @@ impl Bvh {
     }
 }
 
-impl Level {
-    fn new(measure: &Measure, spans: &[Vec<(f64, f64)>], most: f64) -> Level {
+impl BoxLevel {
+    fn new(measure: &Measure, spans: &[Vec<(f64, f64)>], most: f64) -> BoxLevel {
         let count = spans[0].len();
         let stride = count + FAN;
-        let mut level = Level {
+        let mut level = BoxLevel {
             count,
             stride,
             first: vec![0.0; stride * spans.len()],

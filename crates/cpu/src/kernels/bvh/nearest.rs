@@ -52,7 +52,7 @@ pub struct Nearest<'a, B, T> {
 
 /// A batch of boxes that is being visited: least values, and which wait.
 #[derive(Clone, Copy)]
-struct Batch {
+struct BoxBatch {
     least: [f64; FAN],
     open: u32,
     first: usize,
@@ -149,7 +149,7 @@ impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Nearest<'
         let (limit, lengths) = (probe.limit, probe.lengths);
         let mine = Extent::point::<F>(probe.x, slack);
         let highest = self.y.levels.len() - 1;
-        let mut batches = [Batch {
+        let mut batches = [BoxBatch {
             least: [0.0; FAN],
             open: 0,
             first: 0,
@@ -183,9 +183,9 @@ impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Nearest<'
         first: usize,
         mine: &Extent<S::V, D>,
         lengths: &[S::V; D],
-    ) -> Batch {
+    ) -> BoxBatch {
         let boxes = &self.y.levels[level];
-        let mut batch = Batch {
+        let mut batch = BoxBatch {
             least: [0.0; FAN],
             open: first_lanes(boxes.count - first),
             first,
@@ -242,7 +242,7 @@ impl<B: FnMut(usize, &mut TopK<f64>), T: FnMut(usize, &mut TopK<f64>)> Nearest<'
 
 /// Takes the nearest box of a batch that may hold a value up to `bound`.
 #[inline(always)]
-fn nearest_open<S: Lanes<f64>>(s: S, batch: &mut Batch, bound: f64) -> Option<usize> {
+fn nearest_open<S: Lanes<f64>>(s: S, batch: &mut BoxBatch, bound: f64) -> Option<usize> {
     let limit = s.splat(bound);
     let mut near = 0;
     for at in (0..FAN).step_by(S::N) {

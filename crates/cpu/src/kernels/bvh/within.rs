@@ -2,7 +2,7 @@
 //! their points.
 
 use super::measure::{Extent, by_form, least, slacks, values};
-use super::{Bvh, Cut, FAN, LEAF, Level, Measure, live, meets};
+use super::{BoxLevel, Bvh, Cut, FAN, LEAF, Measure, live, meets};
 use std::ops::Range;
 use zipfold_vector::simd::{Kernel, Lanes, first_lanes};
 
@@ -34,8 +34,8 @@ pub struct Within<'a, T> {
 
 /// The leaves that a group of rows may meet: their boxes side by side.
 #[derive(Default)]
-pub(super) struct Found {
-    pub(super) boxes: Level,
+pub(super) struct FoundLeaves {
+    pub(super) boxes: BoxLevel,
     pub(super) leaves: Vec<u32>,
 }
 
@@ -53,7 +53,7 @@ impl<E, T: FnMut(usize, &[u32]) -> Result<(), E>> Within<'_, T> {
     fn rows_of<S: Lanes<f64>, const D: usize, const F: u8>(mut self, s: S) -> Result<u64, E> {
         let lengths = self.measure.lengths::<S, D>(s);
         let slack = slacks::<S, D>(s, self.measure, self.x);
-        let mut found = Found::default();
+        let mut found = FoundLeaves::default();
         let mut matches = [0u32; ROOM + LEAF + 16];
         let mut seen = 0;
         let mut start = self.rows.start;
@@ -74,7 +74,7 @@ impl<E, T: FnMut(usize, &[u32]) -> Result<(), E>> Within<'_, T> {
         s: S,
         rows: Range<usize>,
         lengths: &[S::V; D],
-        found: &mut Found,
+        found: &mut FoundLeaves,
     ) {
         let mine = extent::<S, D>(s, self.x, self.measure, &rows);
         let limit = s.splat(self.limit);
@@ -107,7 +107,7 @@ impl<E, T: FnMut(usize, &[u32]) -> Result<(), E>> Within<'_, T> {
         s: S,
         row: usize,
         (lengths, slack): (&[S::V; D], &[S::V; D]),
-        found: &Found,
+        found: &FoundLeaves,
         matches: &mut [u32; ROOM + LEAF + 16],
     ) -> Result<u64, E> {
         let x: [S::V; D] = std::array::from_fn(|k| s.splat(self.x.column(k)[row]));
@@ -167,9 +167,9 @@ pub(super) fn extent<S: Lanes<f64>, const D: usize>(
     }
 }
 
-impl Found {
+impl FoundLeaves {
     /// Puts the boxes of the leaves side by side.
-    pub(super) fn gather(&mut self, leaves: &Level, terms: usize) {
+    pub(super) fn gather(&mut self, leaves: &BoxLevel, terms: usize) {
         let count = self.leaves.len();
         let stride = count + FAN;
         self.boxes.count = count;

@@ -4,7 +4,7 @@ use zipfold_vector::simd::{Element, Lanes};
 
 /// acc ⊕ zip(x, y) for a number x at `x` and lanes y. Differences may have either sign. `one` is a
 /// vector of ones that the compiler cannot see through, for `Lanes::sub_on_mul`.
-pub(crate) trait Step: Copy + Send + Sync {
+pub(crate) trait ReduceStep: Copy + Send + Sync {
     /// Slices combine by maximum, not by sum.
     const MAX: bool;
     /// The step; `EXACT` forbids contraction.
@@ -26,7 +26,7 @@ macro_rules! form {
         #[doc = $doc]
         #[derive(Clone, Copy)]
         pub(crate) struct $name;
-        impl Step for $name {
+        impl ReduceStep for $name {
             const MAX: bool = $max;
             #[inline(always)]
             unsafe fn step<T: Element, S: Lanes<T>, const EXACT: bool>(

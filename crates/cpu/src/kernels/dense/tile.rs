@@ -1,6 +1,6 @@
 //! The register tile: a whole panel pair, in as many sub-tiles as the registers demand.
 
-use super::step::Step;
+use super::step::ReduceStep;
 use crate::kernels::panels::A_ROWS;
 use core::hint::black_box;
 use zipfold_vector::simd::{Element, Lanes};
@@ -21,7 +21,7 @@ pub(super) enum Sink<T> {
 /// `a` and `b` are valid for reading `d` components of their panels; the sink is valid for a tile
 /// of `A_ROWS` × `T::PANEL` pairs.
 #[inline(always)]
-pub(super) unsafe fn tile<T: Element, S: Lanes<T>, O: Step, const EXACT: bool>(
+pub(super) unsafe fn tile<T: Element, S: Lanes<T>, O: ReduceStep, const EXACT: bool>(
     s: S,
     a: *const T,
     b: *const T,
@@ -49,7 +49,7 @@ pub(super) unsafe fn tile<T: Element, S: Lanes<T>, O: Step, const EXACT: bool>(
 unsafe fn sub_tiles<
     T: Element,
     S: Lanes<T>,
-    O: Step,
+    O: ReduceStep,
     const EXACT: bool,
     const R: usize,
     const C: usize,
@@ -90,7 +90,7 @@ unsafe fn sub_tiles<
 unsafe fn sub_tile<
     T: Element,
     S: Lanes<T>,
-    O: Step,
+    O: ReduceStep,
     const EXACT: bool,
     const R: usize,
     const C: usize,
@@ -136,7 +136,7 @@ unsafe fn sub_tile<
 unsafe fn sum<
     T: Element,
     S: Lanes<T>,
-    O: Step,
+    O: ReduceStep,
     const EXACT: bool,
     const R: usize,
     const C: usize,
@@ -199,7 +199,7 @@ unsafe fn write<T: Element, S: Lanes<T>, const R: usize, const C: usize>(
 /// # Safety
 /// `R` rows of `C` vectors, a panel apart, are readable and writable from `p`.
 #[inline(always)]
-unsafe fn combine<T: Element, S: Lanes<T>, O: Step, const R: usize, const C: usize>(
+unsafe fn combine<T: Element, S: Lanes<T>, O: ReduceStep, const R: usize, const C: usize>(
     s: S,
     acc: [[S::V; C]; R],
     p: *mut f64,

@@ -48,14 +48,14 @@ pub struct Mesh {
     period: Option<f64>,
     across: Vec<Across>,
     /// Steps from a column to those that it may meet.
-    meets: Vec<Step>,
+    meets: Vec<ColumnStep>,
     /// What coordinates may err by.
     slack: f64,
 }
 
 /// From a column to one that it may meet.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct ColumnStep {
     cells: [isize; 3],
     /// How far apart along the axis their points may be.
     reach: f64,
@@ -97,7 +97,7 @@ pub struct Meshed {
 
 /// The points that are cut, by their coordinates in a frame.
 #[derive(Clone, Copy, Debug)]
-struct Extent {
+struct MeshExtent {
     dimensions: usize,
     /// Least and largest coordinates, or in a periodic box half its edges.
     ends: [(f64, f64); 4],
@@ -108,14 +108,14 @@ struct Extent {
     error: f64,
 }
 
-impl Extent {
+impl MeshExtent {
     /// That of so many points, whose coordinates lie between the `corners`.
     fn new(
         frame: &Frame,
         [lo, hi]: [&[f64]; 2],
         periods: Option<[f64; 4]>,
         points: usize,
-    ) -> Extent {
+    ) -> MeshExtent {
         let dimensions = lo.len();
         let [first, last] = [lo, hi].map(|corner| frame.place(corner));
         let ends: [(f64, f64); 4] = std::array::from_fn(|k| match periods {
@@ -129,7 +129,7 @@ impl Extent {
             let (near, exact) = (most(ends[k].into()), most([lo[k], hi[k]]));
             error.max(f64::from(f32::EPSILON) * near + 16.0 * f64::EPSILON * exact)
         });
-        Extent {
+        MeshExtent {
             dimensions,
             ends,
             periods,
@@ -142,7 +142,7 @@ impl Extent {
 impl Mesh {
     /// Columns whose cells are `reach / parts` wide; none where single precision cannot place the
     /// points.
-    fn new(of: &Extent, reach: f64, parts: usize) -> Option<Mesh> {
+    fn new(of: &MeshExtent, reach: f64, parts: usize) -> Option<Mesh> {
         let dimensions = of.dimensions;
         let extent = |k: &usize| of.ends[*k].1 - of.ends[*k].0;
         let along = (0..dimensions).max_by(|a, b| extent(a).total_cmp(&extent(b)))?;
@@ -210,7 +210,7 @@ impl Mesh {
     /// The column a step from the one with `cells`, where there is one, and the edges of the box in
     /// between by axis.
     #[inline]
-    fn step(&self, cells: &[usize; 3], step: &Step) -> Option<(usize, [i8; 4])> {
+    fn step(&self, cells: &[usize; 3], step: &ColumnStep) -> Option<(usize, [i8; 4])> {
         let (mut at, mut image) = (0, [0; 4]);
         for (k, a) in self.across.iter().enumerate() {
             let (cell, count) = (cells[k] as isize + step.cells[k], a.cells as isize);
@@ -230,8 +230,8 @@ impl Mesh {
 }
 
 /// The steps between columns whose points may be within `reach`.
-fn meets(across: &[Across], reach: f64, slack: f64) -> Vec<Step> {
-    let mut meets = vec![Step {
+fn meets(across: &[Across], reach: f64, slack: f64) -> Vec<ColumnStep> {
+    let mut meets = vec![ColumnStep {
         cells: [0; 3],
         reach: 0.0,
         alone: true,
@@ -281,7 +281,7 @@ impl Meshed {
             Space::Triclinic(_) => return None,
         };
         let points = sides.iter().map(|s| s.len() / dimensions).sum();
-        let extent = Extent::new(frame, [&lo, &hi].map(|c| &c[..dimensions]), periods, points);
+        let extent = MeshExtent::new(frame, [&lo, &hi].map(|c| &c[..dimensions]), periods, points);
         let ends = extent.ends;
         let mesh = Mesh::new(&extent, reach, parts)?;
         let far = 2.0

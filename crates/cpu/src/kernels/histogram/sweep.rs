@@ -621,13 +621,13 @@ impl Kernel<f64> for Weigh<'_> {
 }
 
 /// Where a queue goes on.
-struct Ends<T> {
+struct QueueEnds<T> {
     r2: *mut T,
     len: u32,
     from: *mut From,
 }
 
-impl<T: Near> Ends<T> {
+impl<T: Near> QueueEnds<T> {
     /// Adds the lanes of a vector whose bits are set: pairs of a row with columns from `j` on.
     ///
     /// # Safety
@@ -663,10 +663,10 @@ impl<T: Near> Queue<T> {
     }
     /// Where it ends.
     #[inline(always)]
-    fn ends(&mut self) -> Ends<T> {
+    fn ends(&mut self) -> QueueEnds<T> {
         debug_assert!(self.len <= QUEUE - ROOM && self.vectors <= self.len);
         let from = self.from[self.vectors..].as_mut_ptr();
-        Ends {
+        QueueEnds {
             r2: self.r2.as_mut_ptr(),
             len: self.len as u32,
             from,
@@ -674,7 +674,7 @@ impl<T: Near> Queue<T> {
     }
     /// Takes in what was added.
     #[inline(always)]
-    fn go_on(&mut self, ends: &Ends<T>) {
+    fn go_on(&mut self, ends: &QueueEnds<T>) {
         let added = (ends.from as usize - self.from.as_ptr() as usize) / size_of::<From>();
         self.all += u64::from(ends.len) - self.len as u64;
         (self.len, self.vectors) = (ends.len as usize, added);

@@ -62,7 +62,7 @@ impl<'j> Boxes<'j> {
             Evaluator::Points | Evaluator::Steps => None,
         };
         let Sorted { x, y, orders } = Sorted::new(job);
-        let (order_x, of_y) = (orders.of(Side::X), orders.of(Side::Y));
+        let (order_x, of_y) = (orders.by_side(Side::X), orders.by_side(Side::Y));
         let space = prune::walked(job, plan.prune);
         let doubled = space.domain != job.space.domain;
         let leaf = if by_points { SMALL_LEAF } else { BLOCK };
@@ -125,7 +125,7 @@ impl<'j> Boxes<'j> {
     }
     /// Which rows of `side` the sorted ones are.
     pub fn order(&self, side: Side) -> &[u32] {
-        self.orders.of(side)
+        self.orders.by_side(side)
     }
 }
 

@@ -51,7 +51,7 @@ impl<'j> Pruner<'j> {
     ) -> PruneDecision {
         let job = self.job;
         if let Some((root, limit)) = self.cutoff {
-            let r = bounds.root(root).at(lane);
+            let r = bounds.root(root).lane(lane);
             if r.lo > limit {
                 return PruneDecision::Far;
             }
@@ -61,13 +61,13 @@ impl<'j> Pruner<'j> {
             }
         }
         let known =
-            (0..job.low.formula.roots.len()).all(|root| bounds.root(root).at(lane).is_known());
+            (0..job.low.formula.roots.len()).all(|root| bounds.root(root).lane(lane).is_known());
         for (at, fold) in job.folds.iter().enumerate() {
-            let found = Found {
+            let found = FoldKnown {
                 worst: || worst(at),
                 limits: self.limits,
             };
-            let whole = fold.settles(|root| bounds.root(root).at(lane), known, &found);
+            let whole = fold.settles(|root| bounds.root(root).lane(lane), known, &found);
             match whole {
                 Some(whole) => self.wholes[at] = whole,
                 None => return PruneDecision::Evaluate,
@@ -85,12 +85,12 @@ impl<'j> Pruner<'j> {
 
 /// What is known of a fold: its worst value that matters, and the extremes that all threads have
 /// found.
-struct Found<'j, F> {
+struct FoldKnown<'j, F> {
     worst: F,
     limits: &'j Limits,
 }
 
-impl<F: Fn() -> f64> Known for Found<'_, F> {
+impl<F: Fn() -> f64> Known for FoldKnown<'_, F> {
     #[inline]
     fn worst(&self) -> f64 {
         (self.worst)()

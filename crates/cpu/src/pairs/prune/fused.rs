@@ -28,7 +28,7 @@ pub(super) fn fused<'e>(
     rows: &Range<usize>,
     isa: Isa,
 ) -> Option<Box<dyn Fused + 'e>> {
-    let table: [Make<'e>; 2] = [Lists::make, Matches::make];
+    let table: [Make<'e>; 2] = [Lists::make, VectorMatches::make];
     table.into_iter().find_map(|make| make(fold, rows, isa))
 }
 
@@ -86,18 +86,18 @@ impl Fused for Lists<'_> {
 }
 
 /// Matches of a join, found by vectors.
-struct Matches<'e> {
+struct VectorMatches<'e> {
     fold: &'e Join,
     isa: Isa,
     pages: Pages,
 }
 
-impl<'e> Matches<'e> {
+impl<'e> VectorMatches<'e> {
     fn make(fold: &'e Fold, _: &Range<usize>, isa: Isa) -> Option<Box<dyn Fused + 'e>> {
         let Fold::Join(fold) = fold else {
             return None;
         };
-        Some(Box::new(Matches {
+        Some(Box::new(VectorMatches {
             fold,
             isa,
             pages: Pages::default(),
@@ -105,7 +105,7 @@ impl<'e> Matches<'e> {
     }
 }
 
-impl Fused for Matches<'_> {
+impl Fused for VectorMatches<'_> {
     fn absorb(&mut self, state: &mut State, line: &Scattered<'_>) {
         let State::Join(state) = state else {
             return;

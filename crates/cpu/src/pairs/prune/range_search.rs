@@ -12,7 +12,7 @@ use zipfold_core::fold::{ExtremesState, Fold, Join, JoinState, NearestState, Sta
 use zipfold_core::{Domain, Error, Job, Result, Side, Space};
 use zipfold_plan::executor::Declined;
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
-use zipfold_plan::search::{Question, Search};
+use zipfold_plan::search::{Search, SearchQuestion};
 use zipfold_plan::{Plan, Tile, prune, tiles};
 use zipfold_vector::simd::{Element, Isa};
 
@@ -24,7 +24,7 @@ const STEP: usize = 256;
 pub struct RangeSearch<'j> {
     job: &'j Job,
     orders: Orders,
-    question: Question,
+    question: SearchQuestion,
     measure: Measure,
     isa: Isa,
     x: Bvh,
@@ -43,7 +43,7 @@ impl<'j> RangeSearch<'j> {
     pub fn load(job: &'j Job, plan: &Plan, search: &Search) -> std::result::Result<Self, Declined> {
         let Sorted { x, y, orders } = Sorted::new(job);
         let (isa, space) = (reductions::isa(plan.isa), prune::walked(job, plan.prune));
-        let sides = [(&x, orders.of(Side::X)), (&y, orders.of(Side::Y))];
+        let sides = [(&x, orders.by_side(Side::X)), (&y, orders.by_side(Side::Y))];
         let Search {
             norm,
             terms,
@@ -94,7 +94,7 @@ impl<'j> RangeSearch<'j> {
             ends: Ends::default(),
             sampled: AtomicU64::new(0),
         };
-        if range_search.question == Question::Extremes {
+        if range_search.question == SearchQuestion::Extremes {
             let sample = Sample(range_search.extreme(false, 0..0, 0..0));
             range_search
                 .sampled
@@ -118,18 +118,23 @@ impl<'j> RangeSearch<'j> {
         self.y.as_ref().unwrap_or(&self.x)
     }
     /// Pairs of some rows that were evaluated, each once.
-    fn step(&self, part: &mut Part<'_>, rows: Range<usize>, cols: Range<usize>) -> Result<u64> {
+    fn step(
+        &self,
+        part: &mut SearchPart<'_>,
+        rows: Range<usize>,
+        cols: Range<usize>,
+    ) -> Result<u64> {
         match (part, self.question) {
-            (Part::Ends, Question::Extremes) => {
+            (SearchPart::Ends, SearchQuestion::Extremes) => {
                 let look = |largest| {
                     f64::dispatch(self.isa, self.extreme(largest, rows.clone(), cols.clone()))
                 };
                 Ok(look(false) + look(true) + self.sampled.swap(0, Ordering::Relaxed))
             }
-            (Part::Lists(first, lists), Question::Nearest(k)) => {
+            (SearchPart::Lists(first, lists), SearchQuestion::Nearest(k)) => {
                 Ok(self.nearest(*first, lists, k, rows, cols))
             }
-            (Part::Matches(matches), Question::Within(limit)) => {
+            (SearchPart::Matches(matches), SearchQuestion::Within(limit)) => {
                 let take = |row: usize, found: &[u32]| matches.keep(row, found);
                 let (x, y, measure, cut) = (&self.x, self.other(), &self.measure, self.cut);
                 f64::dispatch(
@@ -196,15 +201,15 @@ impl Executor for RangeSearch<'_> {
     fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
         let rows = tiles::rows(tiles);
         let mut tally = Tally::default();
-        let order = [self.orders.of(Side::X), self.orders.of(Side::Y)];
+        let order = [self.orders.by_side(Side::X), self.orders.by_side(Side::Y)];
         let half = self.job.space.is_triangular();
         let mut part = match (self.question, &self.job.folds[0]) {
-            (Question::Within(_), Fold::Join(fold)) => {
-                Part::Matches(Matches::new(fold, sink, half, order))
+            (SearchQuestion::Within(_), Fold::Join(fold)) => {
+                SearchPart::Matches(Matches::new(fold, sink, half, order))
             }
-            (Question::Extremes, _) => Part::Ends,
-            (Question::Nearest(_) | Question::Within(_), _) => {
-                Part::Lists(rows.start, vec![vec![]; rows.len()])
+            (SearchQuestion::Extremes, _) => SearchPart::Ends,
+            (SearchQuestion::Nearest(_) | SearchQuestion::Within(_), _) => {
+                SearchPart::Lists(rows.start, vec![vec![]; rows.len()])
             }
         };
         for tile in tiles {
@@ -219,9 +224,9 @@ impl Executor for RangeSearch<'_> {
             }
         }
         let state = match part {
-            Part::Matches(m) => State::Join(m.state),
-            Part::Lists(start, lists) => State::Nearest(NearestState::of_rows(start, lists)),
-            Part::Ends => State::Extremes(ExtremesState::from_ends(vec![self.ends.get()])),
+            SearchPart::Matches(m) => State::Join(m.state),
+            SearchPart::Lists(start, lists) => State::Nearest(NearestState::of_rows(start, lists)),
+            SearchPart::Ends => State::Extremes(ExtremesState::from_ends(vec![self.ends.get()])),
         };
         Ok(Folded {
             states: vec![state],
@@ -229,11 +234,11 @@ impl Executor for RangeSearch<'_> {
         })
     }
     fn order(&self) -> Option<&[u32]> {
-        Some(self.orders.of(Side::X))
+        Some(self.orders.by_side(Side::X))
     }
 }
 
-enum Part<'s> {
+enum SearchPart<'s> {
     Matches(Matches<'s>),
     /// First sorted row, and the list of each.
     Lists(usize, Vec<Vec<Neighbour>>),

@@ -21,7 +21,7 @@ pub(super) struct Orders {
 
 impl Orders {
     /// Those of `side`.
-    pub(super) fn of(&self, side: Side) -> &[u32] {
+    pub(super) fn by_side(&self, side: Side) -> &[u32] {
         match (side, &self.y) {
             (Side::Y, Some(order)) => order,
             _ => &self.x,

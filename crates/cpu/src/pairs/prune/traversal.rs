@@ -455,8 +455,8 @@ impl<'e, 'j> Traversal<'e, 'j> {
                 continue;
             }
             let known = (0..self.pruned.job.low.formula.roots.len())
-                .all(|r| self.bounds.root(r).at(lane).is_known());
-            let best = self.bounds.root(root).at(lane).falling(largest).lo;
+                .all(|r| self.bounds.root(r).lane(lane).is_known());
+            let best = self.bounds.root(root).lane(lane).falling(largest).lo;
             let best = if known { best } else { f64::NEG_INFINITY };
             let beaten = best > worst;
             if !beaten {
