@@ -173,103 +173,122 @@ impl Words {
     }
 }
 
-fn append(items: &mut Vec<f64>, words: &mut Words, array: &ArrayRef) -> Result<(), String> {
-    let exact = |v: Option<i128>| match v {
+/// A whole number as f64, if f64 holds it.
+fn exact(v: Option<i128>) -> Result<f64, String> {
+    match v {
         None => Ok(f64::NAN),
         Some(v) if v.unsigned_abs() <= 1 << 53 => Ok(v as f64),
         Some(v) => Err(format!(
             "the integer {v} is beyond 2^53, which f64 cannot hold: subtract an offset"
         )),
-    };
-    macro_rules! plain {
-        ($t:ty) => {{
-            items.extend(
-                array
-                    .as_primitive::<$t>()
-                    .iter()
-                    .map(|v| v.map_or(f64::NAN, |v| v.into())),
-            );
-            return Ok(());
-        }};
     }
-    macro_rules! whole {
-        ($t:ty) => {{
-            for v in array.as_primitive::<$t>().iter() {
-                items.push(exact(v.map(i128::from))?);
-            }
-            return Ok(());
-        }};
+}
+
+/// Numbers that f64 holds, whatever they are.
+fn plain<T: ArrowPrimitiveType>(items: &mut Vec<f64>, array: &ArrayRef) -> Result<(), String>
+where
+    T::Native: Into<f64>,
+{
+    let numbers = array.as_primitive::<T>().iter();
+    items.extend(numbers.map(|v| v.map_or(f64::NAN, Into::into)));
+    Ok(())
+}
+
+/// Whole numbers, of which f64 holds some.
+fn whole<T: ArrowPrimitiveType>(items: &mut Vec<f64>, array: &ArrayRef) -> Result<(), String>
+where
+    T::Native: Into<i128>,
+{
+    for v in array.as_primitive::<T>().iter() {
+        items.push(exact(v.map(Into::into))?);
     }
-    macro_rules! seconds {
-        ($t:ty, $thousands:expr) => {{
-            for v in array.as_primitive::<$t>().iter() {
-                items.push(v.map_or(Ok(f64::NAN), |v| seconds(i64::from(v), $thousands))?);
-            }
-            return Ok(());
-        }};
+    Ok(())
+}
+
+/// Decimals of so many digits behind the point.
+fn decimals(items: &mut Vec<f64>, array: &ArrayRef, scale: i8) -> Result<(), String> {
+    for v in array.as_primitive::<Decimal128Type>().iter() {
+        // Zeros at the end are no digits of the number.
+        let (mut digits, mut scale) = (v, scale);
+        while let Some(n) = digits.filter(|n| scale > 0 && n % 10 == 0) {
+            (digits, scale) = (Some(n / 10), scale - 1);
+        }
+        items.push(exact(digits)? / 10f64.powi(i32::from(scale)));
     }
+    Ok(())
+}
+
+/// Counts of 1000^−`thousands` seconds.
+fn moments<T: ArrowPrimitiveType>(
+    items: &mut Vec<f64>,
+    array: &ArrayRef,
+    thousands: u32,
+) -> Result<(), String>
+where
+    T::Native: Into<i64>,
+{
+    for v in array.as_primitive::<T>().iter() {
+        items.push(v.map_or(Ok(f64::NAN), |v| seconds(v.into(), thousands))?);
+    }
+    Ok(())
+}
+
+/// Dates, times and durations in seconds; false for an array of another kind.
+fn times(items: &mut Vec<f64>, array: &ArrayRef) -> Result<bool, String> {
+    use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
     match array.data_type() {
-        DataType::Int8 => plain!(Int8Type),
-        DataType::Int16 => plain!(Int16Type),
-        DataType::Int32 => plain!(Int32Type),
-        DataType::UInt8 => plain!(UInt8Type),
-        DataType::UInt16 => plain!(UInt16Type),
-        DataType::UInt32 => plain!(UInt32Type),
-        DataType::Float32 => plain!(Float32Type),
-        DataType::Float64 => plain!(Float64Type),
-        DataType::Int64 => whole!(Int64Type),
-        DataType::UInt64 => whole!(UInt64Type),
-        DataType::Float16 => {
-            items.extend(
-                array
-                    .as_primitive::<Float16Type>()
-                    .iter()
-                    .map(|v| v.map_or(f64::NAN, |v| v.to_f64())),
-            );
-            return Ok(());
-        }
-        DataType::Decimal128(_, scale) => {
-            for v in array.as_primitive::<Decimal128Type>().iter() {
-                // Zeros at the end are no digits of the number.
-                let (mut digits, mut scale) = (v, *scale);
-                while let Some(n) = digits.filter(|n| scale > 0 && n % 10 == 0) {
-                    (digits, scale) = (Some(n / 10), scale - 1);
-                }
-                items.push(exact(digits)? / 10f64.powi(i32::from(scale)));
-            }
-            return Ok(());
-        }
         DataType::Date32 => {
             let days = array.as_primitive::<Date32Type>().iter();
             items.extend(days.map(|v| v.map_or(f64::NAN, |v| f64::from(v) * 86_400.0)));
-            return Ok(());
+            Ok(())
         }
-        DataType::Date64 => seconds!(Date64Type, 1),
-        DataType::Time32(TimeUnit::Second) => seconds!(Time32SecondType, 0),
-        DataType::Time32(TimeUnit::Millisecond) => seconds!(Time32MillisecondType, 1),
-        DataType::Time64(TimeUnit::Microsecond) => seconds!(Time64MicrosecondType, 2),
-        DataType::Time64(TimeUnit::Nanosecond) => seconds!(Time64NanosecondType, 3),
-        DataType::Timestamp(TimeUnit::Second, _) => seconds!(TimestampSecondType, 0),
-        DataType::Timestamp(TimeUnit::Millisecond, _) => seconds!(TimestampMillisecondType, 1),
-        DataType::Timestamp(TimeUnit::Microsecond, _) => seconds!(TimestampMicrosecondType, 2),
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => seconds!(TimestampNanosecondType, 3),
-        DataType::Duration(TimeUnit::Second) => seconds!(DurationSecondType, 0),
-        DataType::Duration(TimeUnit::Millisecond) => seconds!(DurationMillisecondType, 1),
-        DataType::Duration(TimeUnit::Microsecond) => seconds!(DurationMicrosecondType, 2),
-        DataType::Duration(TimeUnit::Nanosecond) => seconds!(DurationNanosecondType, 3),
-        DataType::Null => items.extend(std::iter::repeat_n(f64::NAN, array.len())),
-        DataType::Boolean => {
-            items.extend(
-                array
-                    .as_boolean()
-                    .iter()
-                    .map(|v| v.map_or(f64::NAN, |v| f64::from(u8::from(v)))),
-            );
-        }
-        DataType::Dictionary(..) => return dictionary(items, words, array),
-        _ => return text(items, words, array),
+        DataType::Date64 => moments::<Date64Type>(items, array, 1),
+        DataType::Time32(Second) => moments::<Time32SecondType>(items, array, 0),
+        DataType::Time32(Millisecond) => moments::<Time32MillisecondType>(items, array, 1),
+        DataType::Time64(Microsecond) => moments::<Time64MicrosecondType>(items, array, 2),
+        DataType::Time64(Nanosecond) => moments::<Time64NanosecondType>(items, array, 3),
+        DataType::Timestamp(Second, _) => moments::<TimestampSecondType>(items, array, 0),
+        DataType::Timestamp(Millisecond, _) => moments::<TimestampMillisecondType>(items, array, 1),
+        DataType::Timestamp(Microsecond, _) => moments::<TimestampMicrosecondType>(items, array, 2),
+        DataType::Timestamp(Nanosecond, _) => moments::<TimestampNanosecondType>(items, array, 3),
+        DataType::Duration(Second) => moments::<DurationSecondType>(items, array, 0),
+        DataType::Duration(Millisecond) => moments::<DurationMillisecondType>(items, array, 1),
+        DataType::Duration(Microsecond) => moments::<DurationMicrosecondType>(items, array, 2),
+        DataType::Duration(Nanosecond) => moments::<DurationNanosecondType>(items, array, 3),
+        _ => return Ok(false),
     }
-    Ok(())
+    .map(|()| true)
+}
+
+fn append(items: &mut Vec<f64>, words: &mut Words, array: &ArrayRef) -> Result<(), String> {
+    if times(items, array)? {
+        return Ok(());
+    }
+    match array.data_type() {
+        DataType::Int8 => plain::<Int8Type>(items, array),
+        DataType::Int16 => plain::<Int16Type>(items, array),
+        DataType::Int32 => plain::<Int32Type>(items, array),
+        DataType::UInt8 => plain::<UInt8Type>(items, array),
+        DataType::UInt16 => plain::<UInt16Type>(items, array),
+        DataType::UInt32 => plain::<UInt32Type>(items, array),
+        DataType::Float16 => plain::<Float16Type>(items, array),
+        DataType::Float32 => plain::<Float32Type>(items, array),
+        DataType::Float64 => plain::<Float64Type>(items, array),
+        DataType::Int64 => whole::<Int64Type>(items, array),
+        DataType::UInt64 => whole::<UInt64Type>(items, array),
+        DataType::Decimal128(_, scale) => decimals(items, array, *scale),
+        DataType::Null => {
+            items.extend(std::iter::repeat_n(f64::NAN, array.len()));
+            Ok(())
+        }
+        DataType::Boolean => {
+            let truths = array.as_boolean().iter();
+            items.extend(truths.map(|v| v.map_or(f64::NAN, |v| f64::from(u8::from(v)))));
+            Ok(())
+        }
+        DataType::Dictionary(..) => dictionary(items, words, array),
+        _ => text(items, words, array),
+    }
 }
 
 /// `count` units of 1000^−`thousands` seconds, rounded once, so that a moment is one number

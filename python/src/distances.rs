@@ -40,11 +40,7 @@ pub(crate) fn dense<'py>(
         weights: vec![None],
     };
     let (n, m) = (data.x.rows(), data.other().rows());
-    let shape = if condensed {
-        vec![n * n.saturating_sub(1) / 2]
-    } else {
-        vec![n, m]
-    };
+    let shape = shape(condensed, n, m);
     let short = given.is_short(&data, &[]);
     let out = match out {
         Some(out) => Some(out.clone()),
@@ -56,15 +52,45 @@ pub(crate) fn dense<'py>(
         Some(out) => Target::Lent(LentSink(Arc::new(Place::for_output(out, &shape)?))),
         None => Target::Memory,
     };
-    let problem = Problem {
+    let pair = PairSpec {
+        metric,
+        formula,
+        params: params(parameters)?,
+    };
+    let problem = question(pair, y.is_some(), condensed, precision);
+    let done = attended(py, short, given.progress(), |shared| {
+        let tell = |p| shared.tell(p);
+        let options = given.options(shared, &tell, short)?;
+        Ok(Query::new(&problem, &data, &options)
+            .run_to(&target)?
+            .outcome)
+    })?;
+    let outcome = done.map_err(|e| raise(py, &e))?;
+    warn(py, &outcome.warnings)?;
+    match (outcome.outputs.into_iter().next(), out) {
+        (Some(Output::F64(v)), _) => Ok(PyArray1::from_vec(py, v).reshape(shape)?.into_any()),
+        (Some(Output::F32(v)), _) => Ok(PyArray1::from_vec(py, v).reshape(shape)?.into_any()),
+        (Some(Output::Stored), Some(out)) => Ok(out),
+        _ => Err(raise(py, &Error::internal("a dense fold gave no values"))),
+    }
+}
+
+/// The shape of the matrix of `n` × `m` rows, or of its condensed order.
+fn shape(condensed: bool, n: usize, m: usize) -> Vec<usize> {
+    if condensed {
+        vec![n * n.saturating_sub(1) / 2]
+    } else {
+        vec![n, m]
+    }
+}
+
+/// The problem of one dense fold.
+fn question(pair: PairSpec, two: bool, condensed: bool, precision: Option<&str>) -> Problem {
+    Problem {
         schema: SCHEMA,
         x: Input::named("x"),
-        y: y.map(|_| Input::named("y")),
-        pair: PairSpec {
-            metric,
-            formula,
-            params: params(parameters)?,
-        },
+        y: two.then(|| Input::named("y")),
+        pair,
         domain: condensed.then_some(Domain::Triangle),
         cutoff: None,
         periodic_box: None,
@@ -81,20 +107,5 @@ pub(crate) fn dense<'py>(
             }
         }),
         nan: NanPolicy::Propagate,
-    };
-    let done = attended(py, short, given.progress(), |shared| {
-        let tell = |p| shared.tell(p);
-        let options = given.options(shared, &tell, short)?;
-        Ok(Query::new(&problem, &data, &options)
-            .run_to(&target)?
-            .outcome)
-    })?;
-    let outcome = done.map_err(|e| raise(py, &e))?;
-    warn(py, &outcome.warnings)?;
-    match (outcome.outputs.into_iter().next(), out) {
-        (Some(Output::F64(v)), _) => Ok(PyArray1::from_vec(py, v).reshape(shape)?.into_any()),
-        (Some(Output::F32(v)), _) => Ok(PyArray1::from_vec(py, v).reshape(shape)?.into_any()),
-        (Some(Output::Stored), Some(out)) => Ok(out),
-        _ => Err(raise(py, &Error::internal("a dense fold gave no values"))),
     }
 }

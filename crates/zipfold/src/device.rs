@@ -177,7 +177,12 @@ fn unsuited(job: &Job) -> Option<&'static str> {
             f.op,
             zipfold_core::fold::ReduceOp::Sum | zipfold_core::fold::ReduceOp::Mean
         ),
-        _ => true,
+        Fold::Nearest(_)
+        | Fold::Histogram(_)
+        | Fold::Join(_)
+        | Fold::Extremes(_)
+        | Fold::Top(_)
+        | Fold::Quantile(_) => true,
     };
     if job.holes {
         return Some("weights that are missing leave out pairs");

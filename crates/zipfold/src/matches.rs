@@ -69,13 +69,22 @@ fn sort_as<M: Match>(matches: &mut JoinState, rows: u64, columns: u64) {
             .sum::<usize>()
     };
     let lengths: Vec<usize> = (0..buckets).map(length).collect();
-    let none = vec![0; buckets];
+    sort_buckets(matches, &parts, &lengths);
+}
+
+/// Sorts each bucket, of so many items, from its pieces in `parts`, and writes it to its place.
+fn sort_buckets<M: Match>(
+    matches: &mut JoinState,
+    parts: &[(Vec<usize>, Vec<M>)],
+    lengths: &[usize],
+) {
+    let none = vec![0; lengths.len()];
     let i = split(&mut matches.i, lengths.iter().copied());
     let j = split(&mut matches.j, lengths.iter().copied());
     let of_values = if matches.values.is_empty() {
-        &none
+        &none[..]
     } else {
-        &lengths
+        lengths
     };
     let values = split(&mut matches.values, of_values.iter().copied());
     i.into_par_iter()

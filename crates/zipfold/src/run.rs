@@ -11,6 +11,7 @@ use crate::partial::{self, Partial};
 use crate::places::{Place, Places, Run, Typed, UnitPlaces};
 use crate::pool::Workers;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -118,51 +119,20 @@ fn run_typed<'e, T: Typed>(
 ) -> Result<Outcome> {
     let start = Instant::now();
     let workers = Workers::for_plan(job, &plan)?;
-    // All data are read for it; only what may be resumed or merged needs it.
-    let keyed = options.checkpoint.is_some() || options.shard.is_some();
-    let found = match &options.checkpoint {
-        Some(path) if options.resume => {
-            partial::read_if_there(path, &options.budget)?.map(|found| (found, path))
-        }
-        _ => None,
-    };
-    if let Some(tiling) = found.as_ref().and_then(|(found, _)| found.tiling) {
-        device::cut_as(job, &mut plan, tiling);
-    }
-    let identity = keyed.then(|| Identity::of_run(problem, job, &plan, options.shard));
-    let found = match (found, &identity) {
-        (Some((found, path)), Some(identity)) => Some(found.matching(identity, path)?),
-        _ => None,
-    };
+    let (identity, found) = identify(problem, job, &mut plan, options)?;
     let resumed = found.is_some();
     let before = found.as_ref().map_or(0, |earlier| earlier.pairs);
     let tiles = tiles(job, &plan, options.shard);
-    let left = tiles
-        .len()
-        .saturating_sub(found.as_ref().map_or(0, |earlier| earlier.tiles_done));
-    let batches = left.div_ceil(plan.tiles_per_batch.max(1));
+    let batches = batches_left(tiles.len(), &plan, found.as_ref());
     let (_held, ahead) = reserve(job, &plan, batches, target, options)?;
-    let tiling = plan.device.as_ref().map(|_| plan.tiling);
-    let fresh = || Partial {
-        tiling,
-        ..Partial::start(identity.unwrap_or_default(), states(job, &plan, options))
-    };
-    let merged = found.unwrap_or_else(fresh);
+    let merged = found.unwrap_or_else(|| fresh(job, &plan, identity, options));
     let run = Run {
         number: merged.run,
         checkpoint: options.checkpoint.as_deref(),
         resumed,
     };
     if let Some(path) = run.checkpoint.filter(|_| resumed) {
-        let name = path.to_string_lossy();
-        merged.check(job, &name)?;
-        let done = tiles.get(..merged.tiles_done);
-        if done.map(|done| pairs(job, done)) != Some(merged.pairs) {
-            return Err(Error::input(
-                "the checkpoint is damaged: its pairs are not those of its tiles",
-            )
-            .at(name));
-        }
+        check_resumed(job, &merged, &tiles, path)?;
     }
     let places = Places::<T>::new(job, target, &options.budget, run)?;
     if resumed {
@@ -185,24 +155,9 @@ fn run_typed<'e, T: Typed>(
     let merged = sweep.run(executor.as_ref(), &workers, merged, keeper)?;
     conservation(job, &merged)?;
     refuse_nan(job, &merged.tally)?;
-    let mut outputs = vec![];
-    for (place, mut state) in places.items.into_iter().zip(merged.states) {
-        if let State::Join(join) = &mut state {
-            workers.install(|| matches::sort(join));
-        }
-        outputs.push(match place {
-            Place::Memory(items, _) => T::output(items.into_vec()),
-            Place::File(file) => {
-                file.publish()?;
-                Output::Stored
-            }
-            Place::Lent(_) => Output::Stored,
-            Place::None => Output::State(state),
-        });
-    }
-    zipfold_gpu::runtime::take_warnings()
-        .into_iter()
-        .for_each(|w| options.warnings.add(w));
+    let outputs = outputs(places, merged.states, &workers)?;
+    let said = zipfold_gpu::runtime::take_warnings();
+    said.into_iter().for_each(|w| options.warnings.add(w));
     plan.backend = executor.backend();
     Ok(Outcome {
         warnings: options.warnings.all(),
@@ -215,6 +170,86 @@ fn run_typed<'e, T: Typed>(
         load_seconds,
         identity,
     })
+}
+
+/// What decides the answer, and the checkpoint of the same that the run goes on from, if there is
+/// one. The plan then cuts the domain as the earlier run did.
+fn identify(
+    problem: &Problem,
+    job: &Job,
+    plan: &mut Plan,
+    options: &Options<'_>,
+) -> Result<(Option<Identity>, Option<Partial>)> {
+    // All data are read for it; only what may be resumed or merged needs it.
+    let keyed = options.checkpoint.is_some() || options.shard.is_some();
+    let found = match &options.checkpoint {
+        Some(path) if options.resume => {
+            partial::read_if_there(path, &options.budget)?.map(|found| (found, path))
+        }
+        _ => None,
+    };
+    if let Some(tiling) = found.as_ref().and_then(|(found, _)| found.tiling) {
+        device::cut_as(job, plan, tiling);
+    }
+    let identity = keyed.then(|| Identity::of_run(problem, job, plan, options.shard));
+    let found = match (found, &identity) {
+        (Some((found, path)), Some(identity)) => Some(found.matching(identity, path)?),
+        _ => None,
+    };
+    Ok((identity, found))
+}
+
+/// How many batches `tiles` make without those that an earlier run has done.
+fn batches_left(tiles: usize, plan: &Plan, found: Option<&Partial>) -> usize {
+    let done = found.map_or(0, |earlier| earlier.tiles_done);
+    let left = tiles.saturating_sub(done);
+    left.div_ceil(plan.tiles_per_batch.max(1))
+}
+
+/// The state of a run before any pair.
+fn fresh(job: &Job, plan: &Plan, identity: Option<Identity>, options: &Options<'_>) -> Partial {
+    Partial {
+        tiling: plan.device.as_ref().map(|_| plan.tiling),
+        ..Partial::start(identity.unwrap_or_default(), states(job, plan, options))
+    }
+}
+
+/// Refuses a checkpoint whose states do not fit the folds, or whose pairs are not those of the
+/// tiles that it says are done.
+fn check_resumed(job: &Job, merged: &Partial, tiles: &[Tile], path: &Path) -> Result<()> {
+    let name = path.to_string_lossy();
+    merged.check(job, &name)?;
+    let done = tiles.get(..merged.tiles_done);
+    if done.map(|done| pairs(job, done)) != Some(merged.pairs) {
+        return Err(Error::input(
+            "the checkpoint is damaged: its pairs are not those of its tiles",
+        )
+        .at(name));
+    }
+    Ok(())
+}
+
+/// By fold the answer: matches in order, files under their names, values in their place.
+fn outputs<T: Typed>(
+    places: Places<T>,
+    states: Vec<State>,
+    workers: &Workers,
+) -> Result<Vec<Output>> {
+    let output = |(place, mut state): (Place<T>, State)| {
+        if let State::Join(join) = &mut state {
+            workers.install(|| matches::sort(join));
+        }
+        Ok(match place {
+            Place::Memory(items, _) => T::output(items.into_vec()),
+            Place::File(file) => {
+                file.publish()?;
+                Output::Stored
+            }
+            Place::Lent(_) => Output::Stored,
+            Place::None => Output::State(state),
+        })
+    };
+    places.items.into_iter().zip(states).map(output).collect()
 }
 
 /// Everything proportional to the data is asked for before work of so many `batches` starts.

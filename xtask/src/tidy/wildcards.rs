@@ -43,7 +43,6 @@ const LEFT: &[(&str, usize)] = &[
     ("crates/gpu/src/emit/strip.rs", 1),
     ("crates/gpu/src/host_fold.rs", 1),
     ("crates/gpu/src/points.rs", 4),
-    ("crates/zipfold/src/device.rs", 1),
 ];
 
 const LEFT_OF_STRATEGIES: &[(&str, usize)] = &[];

@@ -2,6 +2,7 @@
 //! for both tables.
 
 use std::collections::{HashMap, HashSet};
+use zipfold_core::budget::Tab;
 use zipfold_core::problem::{Input, NamedColumns, Problem};
 use zipfold_core::table::place_of;
 use zipfold_core::{Budget, Elements, Labels, Result, Table, Words};
@@ -49,26 +50,7 @@ pub(super) fn number(
     if sides.iter().all(Vec::is_empty) && named.texts.is_empty() {
         return Ok(());
     }
-    let all = || {
-        sides
-            .iter()
-            .flatten()
-            .flat_map(|words| (0..words.rows()).map(|row| words.get(row)))
-    };
-    let (mut words, mut room) = (
-        HashSet::new(),
-        budget.tab("the order of the words of text columns"),
-    );
-    for word in all()
-        .chain(named.texts.iter().map(String::as_str))
-        .filter(|word| !word.is_empty())
-    {
-        if words.insert(word) {
-            room.add(WORD + 2 * word.len() as u64)?;
-        }
-    }
-    let mut words: Vec<&str> = words.into_iter().collect();
-    words.sort_unstable();
+    let (words, room) = distinct(&sides, &named.texts, budget)?;
     let order: HashMap<&str, f64> = words
         .iter()
         .enumerate()
@@ -98,6 +80,32 @@ pub(super) fn number(
     let kept = words.iter().map(|word| word.len() as u64 + 8).sum();
     drop((words, room));
     budget.spend(kept, "the words of text columns")
+}
+
+/// The words of the columns of `sides` and of `texts`, each once, in ascending order, with the
+/// memory that they take.
+fn distinct<'w>(
+    sides: &'w [Vec<Words>],
+    texts: &'w [String],
+    budget: &Budget,
+) -> Result<(Vec<&'w str>, Tab)> {
+    let all = sides
+        .iter()
+        .flatten()
+        .flat_map(|words| (0..words.rows()).map(|row| words.get(row)));
+    let mut words = HashSet::new();
+    let mut room = budget.tab("the order of the words of text columns");
+    for word in all
+        .chain(texts.iter().map(String::as_str))
+        .filter(|word| !word.is_empty())
+    {
+        if words.insert(word) {
+            room.add(WORD + 2 * word.len() as u64)?;
+        }
+    }
+    let mut words: Vec<&str> = words.into_iter().collect();
+    words.sort_unstable();
+    Ok((words, room))
 }
 
 /// The columns of text among those `wanted`.
