@@ -28,13 +28,13 @@ pub struct Dense<'j> {
     /// Rows are multiplied as 16-bit numbers.
     half: Option<LowPrecision>,
     /// For whole rectangles (half spaces: values go to their transposed place too).
-    cross: Pass,
+    cross: MatrixPass,
     /// For tiles on the diagonal of a half space.
-    triangle: Option<Pass>,
+    triangle: Option<MatrixPass>,
 }
 
 /// A kernel, and how its grid covers a tile.
-struct Pass {
+struct MatrixPass {
     kernel: Kernel,
     placing: Placing,
     /// Rows and columns of pairs of what a place of the map stands for.
@@ -61,10 +61,10 @@ pub fn source(
     runtime: Runtime,
     rows: Residency,
 ) -> Result<String> {
-    let root = match job.folds.as_slice() {
-        [Fold::Dense(f)] => f.root,
-        _ => return Err(Error::internal("a fold of rows in family dense")),
+    let [Fold::Dense(fold)] = job.folds.as_slice() else {
+        return Err(Error::internal("a fold of rows in family dense"));
     };
+    let root = fold.root;
     let named = [
         Some(("zf_cross", Placing::CROSS)),
         work.triangle.map(|placing| ("zf_half", placing)),
@@ -116,7 +116,7 @@ impl<'j> Dense<'j> {
         let mut kernels = device.compile(&source, names)?.into_iter();
         let mut pass = |placing: Placing| {
             let side = if placing.by_thread { 1 } else { side };
-            kernels.next().map(|kernel| Pass {
+            kernels.next().map(|kernel| MatrixPass {
                 kernel,
                 placing,
                 side,
@@ -269,7 +269,7 @@ impl<'j> Dense<'j> {
     fn start(
         &self,
         (device, loaded): (&Device, &Loaded),
-        pass: &Pass,
+        pass: &MatrixPass,
         tile: &Tile,
         out: [&Memory; 2],
         grid: Grid,

@@ -213,7 +213,14 @@ impl<'j> Host<'j> {
                 Fold::Reduce(f) if half || f.axis != ReduceAxis::Column => {
                     runs::weights(f, run, &mut weights)
                 }
-                _ => (&[][..], BLOCK),
+                Fold::Dense(_)
+                | Fold::Reduce(_)
+                | Fold::Nearest(_)
+                | Fold::Histogram(_)
+                | Fold::Join(_)
+                | Fold::Extremes(_)
+                | Fold::Top(_)
+                | Fold::Quantile(_) => (&[][..], BLOCK),
             };
             fold.absorb(
                 state,

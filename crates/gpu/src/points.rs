@@ -14,8 +14,8 @@ use rayon::prelude::*;
 use std::ops::Range;
 use zipfold_core::fold::rows::ReduceState;
 use zipfold_core::fold::{
-    Fold, Histogram, HistogramState, JoinKind, JoinState, NearestState, Reduce, ReduceOp, RowPiece,
-    State, Tally,
+    Fold, Histogram, HistogramState, JoinKind, JoinState, Kept, NearestState, Reduce, ReduceOp,
+    RowPiece, State, Tally,
 };
 use zipfold_core::pair::tree::Side;
 use zipfold_core::{Domain, Error, Job, Precision, Result};
@@ -87,7 +87,12 @@ impl<'j> Points<'j> {
                 .iter()
                 .flat_map(|a| a.compared.iter().copied())
                 .collect(),
-            _ => vec![],
+            Fold::Dense(_)
+            | Fold::Nearest(_)
+            | Fold::Join(_)
+            | Fold::Extremes(_)
+            | Fold::Top(_)
+            | Fold::Quantile(_) => vec![],
         };
         Ok(Points {
             job,
@@ -171,14 +176,17 @@ impl<'j> Points<'j> {
             grid,
             extra: &self.extra,
         };
-        match (&job.folds[0], state) {
-            (Fold::Reduce(f), State::Reduce(s)) => launch.rows(f, s),
-            (Fold::Nearest(f), State::Nearest(s)) => launch.nearest(f, s),
-            (Fold::Histogram(f), State::Histogram(s)) => launch.histogram(f, s),
-            (Fold::Join(f), State::Join(s)) if f.kind == JoinKind::Inner => launch.pairs(f, s),
-            (Fold::Join(f), State::Join(s)) => launch.matched(f, s),
-            _ => Err(Error::internal("a fold with the state of another")),
-        }
+        let done = match &job.folds[0] {
+            Fold::Reduce(f) => ReduceState::within_mut(state).map(|s| launch.rows(f, s)),
+            Fold::Nearest(f) => NearestState::within_mut(state).map(|s| launch.nearest(f, s)),
+            Fold::Histogram(f) => HistogramState::within_mut(state).map(|s| launch.histogram(f, s)),
+            Fold::Join(f) if f.is_inner() => {
+                JoinState::within_mut(state).map(|s| launch.pairs(f, s))
+            }
+            Fold::Join(f) => JoinState::within_mut(state).map(|s| launch.matched(f, s)),
+            Fold::Dense(_) | Fold::Extremes(_) | Fold::Top(_) | Fold::Quantile(_) => None,
+        };
+        done.unwrap_or_else(|| Err(Error::internal("a fold with the state of another")))
     }
 }
 
@@ -190,12 +198,23 @@ fn span(fold: &Fold, tiled: bool, units: usize, groups: usize, others: usize) ->
     let wanted = match fold {
         Fold::Nearest(_) if tiled => (units * 3).div_ceil(groups).max(1),
         Fold::Nearest(_) => (units * 6).div_ceil(groups).max(1),
-        _ => (units * 16).div_ceil(groups).max(1),
+        Fold::Dense(_)
+        | Fold::Reduce(_)
+        | Fold::Histogram(_)
+        | Fold::Join(_)
+        | Fold::Extremes(_)
+        | Fold::Top(_)
+        | Fold::Quantile(_) => (units * 16).div_ceil(groups).max(1),
     };
     let least = match fold {
         Fold::Histogram(h) => (h.cells() / 64).clamp(8, 4096),
         Fold::Nearest(_) => 256,
-        _ => 8,
+        Fold::Dense(_)
+        | Fold::Reduce(_)
+        | Fold::Join(_)
+        | Fold::Extremes(_)
+        | Fold::Top(_)
+        | Fold::Quantile(_) => 8,
     };
     // A block's private counters must not overflow: at most 2^20 others.
     panels.div_ceil(wanted).max(least).min(panels).min(1 << 13) * 128

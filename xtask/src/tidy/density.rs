@@ -23,7 +23,7 @@ const LEFT: &[(&str, [usize; 4])] = &[
     ("crates/cli", [7, 0, 0, 420]),
     ("crates/core", [0, 0, 0, 250]),
     ("crates/cpu", [0, 0, 0, 350]),
-    ("crates/gpu", [2, 0, 1, 310]),
+    ("crates/gpu", [0, 0, 1, 310]),
     ("crates/io", [0, 0, 0, 310]),
     ("crates/plan", [0, 0, 0, 320]),
     ("crates/product", [10, 2, 1, 400]),

@@ -38,12 +38,7 @@ pub(super) const NODES: Rule = Rule {
     left: LEFT_OF_NODES,
 };
 
-const LEFT: &[(&str, usize)] = &[
-    ("crates/gpu/src/dense.rs", 1),
-    ("crates/gpu/src/emit/strip.rs", 1),
-    ("crates/gpu/src/host_fold.rs", 1),
-    ("crates/gpu/src/points.rs", 4),
-];
+const LEFT: &[(&str, usize)] = &[];
 
 const LEFT_OF_STRATEGIES: &[(&str, usize)] = &[];
 

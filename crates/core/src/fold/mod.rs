@@ -189,6 +189,8 @@ pub trait Accumulate: Debug {
 pub trait Kept: Sized {
     /// Returns the state, if it is one of this fold.
     fn within(state: &State) -> Option<&Self>;
+    /// As [`Kept::within`], to be changed.
+    fn within_mut(state: &mut State) -> Option<&mut Self>;
 }
 
 /// The folds there are. Each line registers one: its name, what it is asked for, its state.
@@ -390,6 +392,9 @@ macro_rules! folds {
         }
         $(impl Kept for $state {
             fn within(state: &State) -> Option<&Self> {
+                if let State::$name(s) = state { Some(s) } else { None }
+            }
+            fn within_mut(state: &mut State) -> Option<&mut Self> {
                 if let State::$name(s) = state { Some(s) } else { None }
             }
         })+

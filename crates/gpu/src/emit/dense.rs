@@ -35,7 +35,7 @@ pub fn kernel(name: &str, job: &Job, root: usize, shape: &MatrixShape) -> String
         RootText::Components(..) => "0".into(),
     };
     let carry = carries(low, shape.precision);
-    let text = Text::new(low, shape, 0);
+    let text = TileText::new(low, shape, 0);
     let places = [
         ("NAME", name.to_string()),
         ("THREADS", shape.threads().to_string()),
@@ -73,7 +73,7 @@ pub fn kernel(name: &str, job: &Job, root: usize, shape: &MatrixShape) -> String
 }
 
 /// The texts of a register-blocked tile.
-pub(super) struct Text<'l> {
+pub(super) struct TileText<'l> {
     low: &'l Lowered,
     shape: &'l MatrixShape,
     row_vectors: [usize; 2],
@@ -83,9 +83,9 @@ pub(super) struct Text<'l> {
     rows: usize,
 }
 
-impl<'l> Text<'l> {
+impl<'l> TileText<'l> {
     pub(super) fn new(low: &'l Lowered, shape: &'l MatrixShape, rows: usize) -> Self {
-        Text {
+        TileText {
             low,
             shape,
             row_vectors: [low.row_vectors[0].len(), low.row_vectors[1].len()],

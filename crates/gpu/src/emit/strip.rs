@@ -15,7 +15,7 @@
 //! anchor. A tile reads each number once for 128 pairs. The price is that a thread holds parts of
 //! rows of others, so results by row need the exchange above.
 
-use super::dense::Text;
+use super::dense::TileText;
 use super::epilogue::{ENTRIES, Epilogue, emptied, entered, marked, marks};
 use super::folds;
 use super::join::Truth;
@@ -24,7 +24,6 @@ use super::sweep;
 use super::values::width;
 use super::{fill, matches, nearest};
 use zipfold_core::fold::{Fold, Histogram, JoinKind, Nearest, Reduce, ReduceOp};
-use zipfold_core::pair::tree::Side;
 use zipfold_core::{Job, Precision};
 use zipfold_plan::device::matrix::{MatrixShape as Tile, TILE};
 use zipfold_plan::device::sweeps::{Band, Shape};
@@ -54,12 +53,8 @@ pub fn kernel(
 ) -> String {
     let low = &job.low;
     let (at, other) = (shape.anchor as usize, 1 - shape.anchor as usize);
-    let names = if shape.anchor == Side::X {
-        ["x", "y"]
-    } else {
-        ["y", "x"]
-    };
-    let text = Text::new(low, tile, at);
+    let names = sweep::side_names(shape);
+    let text = TileText::new(low, tile, at);
     let pair = if shape.fast {
         fast_pair_text(low, None)
     } else {
@@ -69,34 +64,86 @@ pub fn kernel(
         RootText::Numbers(n) => n[0].clone(),
         RootText::Components(..) => "0".into(),
     };
-    let fold = match (&job.folds[0], known.bound, known.truth) {
-        (Fold::Join(f), _, Some(truth)) if f.kind == JoinKind::Inner => {
-            matches::pairs(shape, truth, page)
-        }
-        (Fold::Join(_), _, Some(truth)) => matches::matched(shape, truth),
-        (Fold::Reduce(f), _, Some(truth)) if f.op == ReduceOp::Count => {
-            matches::counts(shape, truth)
-        }
-        (Fold::Nearest(f), Some(bound), _) => best(f, shape, &root(f.root), bound),
-        (Fold::Reduce(f), Some(bound), _) => {
-            best(&nearest::of_rows(f), shape, &root(f.root), bound)
-        }
-        (Fold::Histogram(h), ..) => counters(h, shape, &root(h.axes[0].root), known.band),
-        (Fold::Reduce(f), None, _) => sums(f, &root(f.root)),
-        _ => Epilogue::default(),
-    };
-    let skip = sweep::skip(shape.domain, shape.anchor);
-    let places = [
+    let fold = epilogue(&job.folds[0], shape, known, page, &root);
+    let shared = (tile.copy.stages() * text.stage_size()).max(QUEUE);
+    // A text may hold places that later ones fill, so the order counts.
+    let mut places = vec![
         ("NAME", name.to_string()),
         ("INPUTS", sweep::inputs(shape)),
-        ("ARGS", fold.args),
+        ("ARGS", fold.args.clone()),
         ("T", "float".into()),
+        ("SHARED", shared.to_string()),
+    ];
+    places.extend(fold_places(&fold));
+    places.extend([
+        ("START", text.start(&pair.stages[0].start, false)),
+        ("CARRY", String::new()),
+        ("CARRIED", String::new()),
+        ("FINISH", pair.finish.clone()),
+        ("A", names[0].into()),
+        ("B", names[1].into()),
+        ("PA", names[0].to_uppercase()),
+        ("PB", names[1].to_uppercase()),
+        ("AW", width(low, at).to_string()),
+        ("BW", width(low, other).to_string()),
+        ("BLOCKS", tile.blocks.to_string()),
+        ("SKIP", skipped(shape, &fold)),
+        ("ALL", sweep::all(shape.domain, shape.anchor)),
         (
-            "SHARED",
-            (tile.copy.stages() * text.stage_size())
-                .max(QUEUE)
-                .to_string(),
+            "KEEP",
+            sweep::keep(shape.domain, shape.anchor).replace("a[q]", "a"),
         ),
+    ]);
+    let source = fill(
+        include_str!("../kernels/strip.c"),
+        &text.places(&pair.stages[0]),
+    );
+    text.macros() + &fill(&source, &places) + &text.no_macros()
+}
+
+/// What `fold` adds to the kernel, by what is `known` of its values; `root` is the text of a root.
+fn epilogue(
+    fold: &Fold,
+    shape: &Shape,
+    known: Known<'_>,
+    page: usize,
+    root: &dyn Fn(usize) -> String,
+) -> Epilogue {
+    match fold {
+        Fold::Join(f) => match known.truth {
+            Some(truth) if f.kind == JoinKind::Inner => matches::pairs(shape, truth, page),
+            Some(truth) => matches::matched(shape, truth),
+            None => Epilogue::default(),
+        },
+        Fold::Reduce(f) => match (known.truth, known.bound) {
+            (Some(truth), _) if f.op == ReduceOp::Count => matches::counts(shape, truth),
+            (_, Some(bound)) => best(&nearest::of_rows(f), shape, &root(f.root), bound),
+            (_, None) => sums(f, &root(f.root)),
+        },
+        Fold::Nearest(f) => known.bound.map_or_else(Epilogue::default, |bound| {
+            best(f, shape, &root(f.root), bound)
+        }),
+        Fold::Histogram(h) => counters(h, shape, &root(h.axes[0].root), known.band),
+        Fold::Dense(_) | Fold::Extremes(_) | Fold::Top(_) | Fold::Quantile(_) => {
+            Epilogue::default()
+        }
+    }
+}
+
+/// Which tiles are left out: those without pairs, and those that the fold leaves out.
+fn skipped(shape: &Shape, fold: &Epilogue) -> String {
+    let skip = sweep::skip(shape.domain, shape.anchor);
+    if fold.skip.is_empty() {
+        skip
+    } else {
+        format!("({skip}) || {}", fold.skip)
+    }
+}
+
+/// The texts of a fold by the names of their places in the kernel.
+fn fold_places(fold: &Epilogue) -> [(&'static str, String); 11] {
+    let fold = fold.clone();
+    [
         ("OWN", fold.own),
         ("STATE", fold.state),
         (
@@ -115,36 +162,7 @@ pub fn kernel(
         ("SETTLE", fold.settle),
         ("AFTER", fold.after),
         ("END", fold.end),
-        ("START", text.start(&pair.stages[0].start, false)),
-        ("CARRY", String::new()),
-        ("CARRIED", String::new()),
-        ("FINISH", pair.finish.clone()),
-        ("A", names[0].into()),
-        ("B", names[1].into()),
-        ("PA", names[0].to_uppercase()),
-        ("PB", names[1].to_uppercase()),
-        ("AW", width(low, at).to_string()),
-        ("BW", width(low, other).to_string()),
-        ("BLOCKS", tile.blocks.to_string()),
-        (
-            "SKIP",
-            if fold.skip.is_empty() {
-                skip
-            } else {
-                format!("({skip}) || {}", fold.skip)
-            },
-        ),
-        ("ALL", sweep::all(shape.domain, shape.anchor)),
-        (
-            "KEEP",
-            sweep::keep(shape.domain, shape.anchor).replace("a[q]", "a"),
-        ),
-    ];
-    let source = fill(
-        include_str!("../kernels/strip.c"),
-        &text.places(&pair.stages[0]),
-    );
-    text.macros() + &fill(&source, &places) + &text.no_macros()
+    ]
 }
 
 /// Where the list of a thread's row is; told anew at each use, since registers are scarce.

@@ -65,6 +65,24 @@ pub struct FoldText {
     pub tail: String,
 }
 
+impl FoldText {
+    /// The texts by the names of their places in the kernel.
+    fn places(&self) -> [(&'static str, String); 10] {
+        [
+            ("ARGS", self.args.clone()),
+            ("SHARED", self.shared.clone()),
+            ("STATE", self.state.clone()),
+            ("BEFORE", self.before.clone()),
+            ("CHUNK", self.chunk.clone()),
+            ("AFTER", self.after.clone()),
+            ("OPEN", self.open.clone()),
+            ("SETTLE", self.settle.clone()),
+            ("FINISH", self.finish.clone()),
+            ("TAIL", self.tail.clone()),
+        ]
+    }
+}
+
 /// The expression of the one number of root `root`.
 pub fn number(job: &Job, root: usize, precision: Precision) -> String {
     match &pair_text(&job.low, job.periodic_box.as_ref(), precision).roots[root] {
@@ -90,42 +108,18 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
     let widths = [width(low, at), width(low, other)];
     let short = [is_short(widths[0]), is_short(widths[1])];
     let ty = type_name(shape.precision);
-    let names = if shape.anchor == Side::X {
-        ["x", "y"]
-    } else {
-        ["y", "x"]
-    };
+    let names = side_names(shape);
     let step = step(low, shape);
     let mut fold = fold.clone();
-    if short[1] && widths[1] > 0 && matches!(shape.input, Input::Panel | Input::Both) {
-        let _ = write!(
-            fold.shared,
-            "\n    ZF_SHARED {ty} panel[{}];",
-            widths[1] * 128
-        );
-    }
-    if short[0] && shape.input == Input::Both {
-        let _ = write!(
-            fold.shared,
-            "\n    ZF_SHARED {ty} ar[{}][{}][128];",
-            shape.anchors,
-            widths[0].max(1)
-        );
-    }
-    let places = [
+    fold.shared += &shared_rows(shape, widths, short);
+    // A text may hold places that later ones fill, so the order counts.
+    let mut places = vec![
         ("STEPS", steps(shape, &fold)),
         ("NAME", name.to_string()),
         ("INPUTS", inputs(shape)),
-        ("ARGS", fold.args.clone()),
-        ("SHARED", fold.shared.clone()),
-        ("STATE", fold.state.clone()),
-        ("BEFORE", fold.before.clone()),
-        ("CHUNK", fold.chunk.clone()),
-        ("AFTER", fold.after.clone()),
-        ("OPEN", fold.open.clone()),
-        ("SETTLE", fold.settle.clone()),
-        ("FINISH", fold.finish.clone()),
-        ("TAIL", fold.tail.clone()),
+    ];
+    places.extend(fold.places());
+    places.extend([
         ("BODY", body(job, shape, &fold, false)),
         (
             "BODY_OWN",
@@ -141,12 +135,7 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
         ),
         (
             "NEXT",
-            if shape.domain == Domain::Diagonal {
-                "0"
-            } else {
-                "1"
-            }
-            .into(),
+            u8::from(shape.domain != Domain::Diagonal).to_string(),
         ),
         (
             "ANCHORS",
@@ -177,6 +166,37 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
         ("PA", names[0].to_uppercase()),
         ("AW", widths[0].to_string()),
         ("STEP", step.to_string()),
+    ]);
+    places.extend(shape_places(shape));
+    let text = fill(include_str!("../kernels/sweep.c"), &places);
+    sweep_access(low, names, short, shape.input) + &text + NO_ACCESS
+}
+
+/// The names of the side of the anchors and of the other one.
+pub(super) fn side_names(shape: &Shape) -> [&'static str; 2] {
+    match shape.anchor {
+        Side::X => ["x", "y"],
+        Side::Y => ["y", "x"],
+    }
+}
+
+/// Shared memory for short rows: of a panel, and of the anchors where the shape has them there.
+fn shared_rows(shape: &Shape, widths: [usize; 2], short: [bool; 2]) -> String {
+    let ty = type_name(shape.precision);
+    let mut out = String::new();
+    if short[1] && widths[1] > 0 && matches!(shape.input, Input::Panel | Input::Both) {
+        let _ = write!(out, "\n    ZF_SHARED {ty} panel[{}];", widths[1] * 128);
+    }
+    if short[0] && shape.input == Input::Both {
+        let (anchors, wide) = (shape.anchors, widths[0].max(1));
+        let _ = write!(out, "\n    ZF_SHARED {ty} ar[{anchors}][{wide}][128];");
+    }
+    out
+}
+
+/// What a shape alone decides.
+fn shape_places(shape: &Shape) -> [(&'static str, String); 8] {
+    [
         ("ROWS", (shape.anchors * 128).to_string()),
         ("IP", shape.anchors.to_string()),
         ("BLOCKS", shape.blocks.to_string()),
@@ -185,9 +205,7 @@ pub fn kernel(name: &str, job: &Job, shape: &Shape, fold: &FoldText) -> String {
         ("SKIP", skip(shape.domain, shape.anchor)),
         ("ALL", all(shape.domain, shape.anchor)),
         ("KEEP", keep(shape.domain, shape.anchor)),
-    ];
-    let text = fill(include_str!("../kernels/sweep.c"), &places);
-    sweep_access(low, names, short, shape.input) + &text + NO_ACCESS
+    ]
 }
 
 /// A loop for whole panels and one for the others; one for both where the fold has blocks wait

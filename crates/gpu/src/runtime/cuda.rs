@@ -120,15 +120,15 @@ pub(super) fn open(index: usize) -> Result<(Facts, Inner)> {
 const SMALL: usize = 1 << 20;
 
 /// A place in the device's work.
-pub struct Mark {
+pub struct EventMark {
     raw: sys::CUevent,
     context: Context,
 }
 
 // SAFETY: an event is used with its context current only.
-unsafe impl Send for Mark {}
+unsafe impl Send for EventMark {}
 
-impl Drop for Mark {
+impl Drop for EventMark {
     fn drop(&mut self) {
         if self.context.enter().is_ok() {
             // SAFETY: made once by `mark`.
@@ -201,12 +201,12 @@ impl Drop for Primary {
 pub struct Context(Arc<Primary>);
 
 /// Device memory.
-pub struct Allocation {
+pub struct CudaAllocation {
     pointer: sys::CUdeviceptr,
     context: Context,
 }
 
-impl Drop for Allocation {
+impl Drop for CudaAllocation {
     fn drop(&mut self) {
         if self.context.enter().is_ok() {
             // SAFETY: allocated once by `allocate`, in this context and from its pool where there
@@ -223,15 +223,15 @@ impl Drop for Allocation {
 }
 
 /// A function of a loaded module.
-pub struct Function {
+pub struct CudaFunction {
     raw: sys::CUfunction,
     _module: Arc<Module>,
 }
 
 // SAFETY: a function handle is used with its context current only, see `launch`.
-unsafe impl Send for Function {}
+unsafe impl Send for CudaFunction {}
 // SAFETY: as above.
-unsafe impl Sync for Function {}
+unsafe impl Sync for CudaFunction {}
 
 struct Module {
     raw: sys::CUmodule,
@@ -263,7 +263,7 @@ impl Context {
         source: &str,
         names: &[&str],
         facts: &Facts,
-    ) -> Result<Vec<Function>> {
+    ) -> Result<Vec<CudaFunction>> {
         let key = format!(
             "{} {:?}\n{source}",
             facts.driver,
@@ -294,16 +294,16 @@ impl Context {
             // SAFETY: the module is loaded.
             let raw = unsafe { result::module::get_function(module.raw, text) };
             let raw = raw.map_err(|e| failed("finding a kernel", e))?;
-            Ok(Function {
+            Ok(CudaFunction {
                 raw,
                 _module: module.clone(),
             })
         };
         names.iter().map(function).collect()
     }
-    pub(super) fn allocate(&self, bytes: usize) -> Result<Allocation> {
+    pub(super) fn allocate(&self, bytes: usize) -> Result<CudaAllocation> {
         self.enter()?;
-        // SAFETY: freed by `Allocation::drop` in the same way.
+        // SAFETY: freed by `CudaAllocation::drop` in the same way.
         let pointer = unsafe {
             if self.0.pooled {
                 result::malloc_async(std::ptr::null_mut(), bytes)
@@ -313,12 +313,12 @@ impl Context {
         };
         let pointer =
             pointer.map_err(|e| failed(&format!("allocating {}", human_bytes(bytes as u64)), e))?;
-        Ok(Allocation {
+        Ok(CudaAllocation {
             pointer,
             context: self.clone(),
         })
     }
-    pub(super) fn write(&self, to: &Allocation, offset: usize, bytes: &[u8]) -> Result<()> {
+    pub(super) fn write(&self, to: &CudaAllocation, offset: usize, bytes: &[u8]) -> Result<()> {
         self.enter()?;
         // SAFETY: the caller checked that `bytes` fit behind `offset`.
         unsafe { result::memcpy_htod_sync(to.pointer + offset as u64, bytes) }
@@ -327,9 +327,9 @@ impl Context {
     /// Has `fill` make bytes piece by piece and copies them there next to the work after `mark`.
     pub(super) fn fill(
         &self,
-        to: &Allocation,
+        to: &CudaAllocation,
         sizes: (usize, usize),
-        mark: &Mark,
+        mark: &EventMark,
         fill: &mut dyn FnMut(usize, &mut [u8]),
     ) -> Result<()> {
         self.enter()?;
@@ -340,18 +340,18 @@ impl Context {
         };
         upload.take(to.pointer, sizes, mark.raw, fill)
     }
-    pub(super) fn clear(&self, to: &Allocation, bytes: usize) -> Result<()> {
+    pub(super) fn clear(&self, to: &CudaAllocation, bytes: usize) -> Result<()> {
         self.enter()?;
         // SAFETY: `bytes` is the size of the allocation.
         unsafe { result::memset_d8_sync(to.pointer, 0, bytes) }
             .map_err(|e| failed("clearing device memory", e))
     }
     /// A mark behind all work so far.
-    pub(super) fn mark(&self) -> Result<Mark> {
+    pub(super) fn mark(&self) -> Result<EventMark> {
         self.enter()?;
         let odd = |e| failed("marking a place in the device's work", e);
         let raw = event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING).map_err(odd)?;
-        let mark = Mark {
+        let mark = EventMark {
             raw,
             context: self.clone(),
         };
@@ -363,9 +363,9 @@ impl Context {
     /// piece.
     pub(super) fn read(
         &self,
-        from: &Allocation,
+        from: &CudaAllocation,
         sizes: (usize, usize),
-        mark: &Mark,
+        mark: &EventMark,
         each: &mut dyn FnMut(usize, &[u8]) -> Result<()>,
     ) -> Result<()> {
         self.enter()?;
@@ -392,7 +392,12 @@ impl Context {
         };
         download.bring(from.pointer, (bytes, piece.min(PIECE)), mark.raw, each)
     }
-    pub(super) fn launch(&self, function: &Function, grid: Grid, args: &[Arg<'_>]) -> Result<()> {
+    pub(super) fn launch(
+        &self,
+        function: &CudaFunction,
+        grid: Grid,
+        args: &[Arg<'_>],
+    ) -> Result<()> {
         self.enter()?;
         let mut values: Vec<[u8; 8]> = args.iter().map(bytes_of).collect::<Result<_>>()?;
         let mut pointers: Vec<*mut c_void> =

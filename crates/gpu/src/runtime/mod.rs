@@ -30,7 +30,7 @@ pub struct Device {
 }
 
 /// A place in the work of a device: what was started before it.
-pub struct Mark(Option<cuda::Mark>);
+pub struct Mark(Option<cuda::EventMark>);
 
 pub(crate) enum Inner {
     Cuda(cuda::Context),
@@ -51,7 +51,7 @@ impl Drop for Memory {
 }
 
 enum MemoryInner {
-    Cuda(cuda::Allocation),
+    Cuda(cuda::CudaAllocation),
     OpenCl(opencl::Allocation),
 }
 
@@ -59,7 +59,7 @@ enum MemoryInner {
 pub struct Kernel(KernelInner);
 
 enum KernelInner {
-    Cuda(cuda::Function),
+    Cuda(cuda::CudaFunction),
     OpenCl(opencl::Function),
 }
 
