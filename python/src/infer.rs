@@ -116,13 +116,13 @@ impl Question {
             "mar" => Ok(Task::Mar),
             "map" | "mpe" => Ok(Task::Map),
             "mmap" if keep.is_empty() => Err(Error::request("mmap asks for no variable")
-                .at("keep")
+                .at_place("keep")
                 .remedy("keep=[…], or the task 'map'")),
             "mmap" => Ok(Task::Mmap(keep)),
             "sum" => Ok(Task::Sum(keep)),
             "samples" => Ok(Task::Samples(self.samples)),
             other => Err(Error::request(format!("'{other}' is no task"))
-                .at("task")
+                .at_place("task")
                 .remedy("pr, mar, map, mmap, sum or samples")),
         }
     }

@@ -137,7 +137,7 @@ pub(crate) fn available_memory() -> u64 {
 #[pyfunction]
 pub(crate) fn parse_bytes(py: Python<'_>, text: &str) -> PyResult<u64> {
     zipfold::internals::core::budget::parse_bytes(text)
-        .map_err(|e| raise(py, &e.at("memory").remedy("memory='2GiB'")))
+        .map_err(|e| raise(py, &e.at_place("memory").remedy("memory='2GiB'")))
 }
 
 /// Refuses what names no device; whether it is there shows when it is used.

@@ -56,7 +56,7 @@ fn over(
             Ok(out.into_iter().map(|v| f64::from(u8::from(v))).collect())
         }
         other => Err(Error::request(format!("no semiring '{other}'"))
-            .at("semiring")
+            .at_place("semiring")
             .remedy("sum-product, max-product, log-sum-exp, min-sum or or-and")),
     }
 }

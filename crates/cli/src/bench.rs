@@ -121,7 +121,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
         .find(|name| all.iter().all(|w| w.name != **name))
     {
         let names: Vec<&str> = all.iter().map(|w| w.name.as_str()).collect();
-        let e = Error::request(format!("no workload '{odd}'")).at("bench");
+        let e = Error::request(format!("no workload '{odd}'")).at_place("bench");
         return Err(e.remedy(format!("one of {}", names.join(", "))));
     }
     let style = match (args.json, crate::terminal::is_read()) {

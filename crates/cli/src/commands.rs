@@ -44,10 +44,10 @@ pub(crate) fn problem_file(path: &str, budget: &Budget) -> Result<Problem> {
     // times.
     budget.spend(text.len() as u64 * 4, &purpose)?;
     if path.ends_with(".json") {
-        return serde_json::from_str(text).map_err(|e| no_problem(&e.to_string()).at(path));
+        return serde_json::from_str(text).map_err(|e| no_problem(&e.to_string()).at_place(path));
     }
     toml::from_str(text).map_err(|e| {
-        let error = no_problem(e.message()).at(path);
+        let error = no_problem(e.message()).at_place(path);
         match e.span() {
             Some(span) => error.span(text, span),
             None => error,
@@ -69,25 +69,24 @@ fn check(run: &RunArgs) -> Result<()> {
     if run.json && run.output.as_deref() == Some("-") {
         return Err(
             Error::request("both the result and the report would go to standard output")
-                .at("--json")
+                .at_place("--json")
                 .remedy("-o FILE"),
         );
     }
     if run.resume && run.output.is_none() {
         return Err(Error::request("nothing to resume without an output")
-            .at("--resume")
+            .at_place("--resume")
             .remedy("-o FILE as before"));
     }
     if run.threads > 4096 {
         let e = Error::request(format!("{} threads", run.threads))
-            .at("--threads")
+            .at_place("--threads")
             .limit("4096");
         return Err(e.remedy("as many as the machine has cores, which is the default"));
     }
     if run.checkpoint_every.is_nan() || run.checkpoint_every < 0.0 {
-        return Err(
-            Error::request("a time between checkpoints is not negative").at("--checkpoint-every")
-        );
+        return Err(Error::request("a time between checkpoints is not negative")
+            .at_place("--checkpoint-every"));
     }
     if let Some(path) = &run.plot {
         result_files::refuse_picture(path, run)?;
@@ -204,7 +203,7 @@ fn refuse_nan(problem: &Problem, data: &Data) -> Result<()> {
             let column = table
                 .names()
                 .map_or_else(|| (col + 1).to_string(), |n| format!("'{}'", n[col]));
-            let e = Error::input(table.missing(col)).at(format!(
+            let e = Error::input(table.missing(col)).at_place(format!(
                 "{}, row {} of the data, column {column}",
                 input.name,
                 row + 1
@@ -373,7 +372,7 @@ fn write_shard(
     let Some(path) = &args.output else {
         return Err(
             Error::request("a share needs a place for its partial result")
-                .at("--shard")
+                .at_place("--shard")
                 .remedy("-o part.zfp"),
         );
     };
@@ -406,7 +405,7 @@ fn refuse_unused(args: &RunArgs) -> Result<()> {
     ];
     match unused.iter().find(|(_, given, _)| *given) {
         Some((name, _, remedy)) => Err(Error::request("a merge has no use for it")
-            .at(*name)
+            .at_place(*name)
             .remedy(*remedy)),
         None => Ok(()),
     }

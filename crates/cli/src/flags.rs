@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn an_error_names_the_flags_of_the_command() {
-        let e = Error::request("expected a finite range, got none").at(Opt::Range);
+        let e = Error::request("expected a finite range, got none").at_place(Opt::Range);
         let e = e.remedy(format!(
             "{} or {}",
             Opt::Range.like("LO HI"),

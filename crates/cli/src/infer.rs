@@ -165,7 +165,7 @@ const MOST_WAITING: usize = 16;
 fn check(args: &InferArgs) -> Result<()> {
     let run = &args.run;
     let refuse =
-        |at: &str, what: &str, remedy: &str| Err(Error::request(what).at(at).remedy(remedy));
+        |at: &str, what: &str, remedy: &str| Err(Error::request(what).at_place(at).remedy(remedy));
     DeviceSelector::parse(&run.device)?;
     if run.shard.is_some() {
         return refuse(
@@ -190,7 +190,7 @@ fn check(args: &InferArgs) -> Result<()> {
     }
     if run.threads > 4096 {
         let e = Error::request(format!("{} threads", run.threads))
-            .at("--threads")
+            .at_place("--threads")
             .limit("4096");
         return Err(e.remedy("as many as the machine has cores, which is the default"));
     }
@@ -214,7 +214,7 @@ fn refuse_early(args: &InferArgs, ready: &Prepared) -> Result<()> {
         if !matches!(ready.task, Task::Mar) {
             let what = format!("the answer of the task {} has no picture", args.task);
             return Err(Error::request(what)
-                .at("--plot")
+                .at_place("--plot")
                 .remedy("--task mar has one; `explain infer --plot` draws the cost"));
         }
         result_files::refuse_picture(path, &args.run)?;
@@ -224,7 +224,8 @@ fn refuse_early(args: &InferArgs, ready: &Prepared) -> Result<()> {
         result_files::refuse_place(path, args.run.force)?;
     }
     if ready.form == Form::Uai && matches!(ready.task, Task::Mar) && !ready.only.is_empty() {
-        let e = Error::request("the UAI format has the marginals of all variables").at("--keep");
+        let e =
+            Error::request("the UAI format has the marginals of all variables").at_place("--keep");
         return Err(e.remedy("--format csv, json or table, or leave out --keep"));
     }
     Ok(())
@@ -239,7 +240,7 @@ fn prepare(args: &InferArgs) -> Result<Prepared> {
                 ),
             )
             .build_global()
-            .map_err(|e| Error::request(e.to_string()).at("--threads"))?;
+            .map_err(|e| Error::request(e.to_string()).at_place("--threads"))?;
     }
     let settings = settings(args)?;
     let form = form(args)?;
@@ -251,7 +252,7 @@ fn prepare(args: &InferArgs) -> Result<Prepared> {
     };
     for one in &args.observe {
         let (name, state) = one.split_once('=').ok_or_else(|| {
-            let e = Error::request(format!("'{one}' is not NAME=STATE")).at("--observe");
+            let e = Error::request(format!("'{one}' is not NAME=STATE")).at_place("--observe");
             e.remedy("a variable and its state, as in --observe smoke=yes")
         })?;
         evidence::observe(&mut seen, &model, name.trim(), state.trim())
@@ -289,7 +290,9 @@ fn form(args: &InferArgs) -> Result<Form> {
                     "a name that ends in one of {}, or --format",
                     lists::dotted(lists::suffixes("infer"))
                 );
-                Error::request(what).at(path.to_string()).remedy(remedy)
+                Error::request(what)
+                    .at_place(path.to_string())
+                    .remedy(remedy)
             })
         }
     }
@@ -301,7 +304,7 @@ fn settings(args: &InferArgs) -> Result<Settings> {
             Ok(x)
         } else {
             Err(Error::request(format!("{x} seconds"))
-                .at(option.to_string())
+                .at_place(option.to_string())
                 .limit("at least 0"))
         }
     };
@@ -354,7 +357,8 @@ fn task(args: &InferArgs, network: &Network) -> Result<(Task, Vec<usize>)> {
         .map_err(|e| e.at_least("--keep"))?;
     let name = args.task.to_ascii_lowercase();
     if !keep.is_empty() && matches!(name.as_str(), "pr" | "map" | "mpe" | "samples") {
-        let e = Error::request(format!("the task {name} is about all variables")).at("--keep");
+        let e =
+            Error::request(format!("the task {name} is about all variables")).at_place("--keep");
         return Err(e.remedy("leave out --keep, or --task mmap, sum or mar"));
     }
     Ok(match name.as_str() {
@@ -362,7 +366,7 @@ fn task(args: &InferArgs, network: &Network) -> Result<(Task, Vec<usize>)> {
         "mar" => (Task::Mar, keep),
         "mmap" if keep.is_empty() => {
             return Err(Error::request("mmap asks for no variable")
-                .at("--keep")
+                .at_place("--keep")
                 .remedy("--keep A,B or the task map"));
         }
         "mmap" => (Task::Mmap(keep), vec![]),

@@ -17,7 +17,7 @@ pub(crate) fn impossible() -> Error {
         Blame::Impossible,
         "the evidence has probability zero, so there is nothing to ask after it",
     )
-    .at("--evidence, --observe")
+    .at_place("--evidence, --observe")
     .remedy("take back an observation; --task pr gives the probability of what was observed")
 }
 

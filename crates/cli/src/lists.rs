@@ -172,8 +172,8 @@ fn metric_json(m: &named::Named) -> serde_json::Value {
 pub(crate) fn metrics(asked: &Named) -> Result<()> {
     match &asked.name {
         Some(name) => {
-            let metric =
-                named::require(name, &named::Params::new()).map_err(|e| e.at("zipfold metrics"))?;
+            let metric = named::require(name, &named::Params::new())
+                .map_err(|e| e.at_place("zipfold metrics"))?;
             print_line(&if asked.json {
                 metric_json(metric).to_string()
             } else {
@@ -217,7 +217,8 @@ pub(crate) fn functions(asked: &Named) -> Result<()> {
             .iter()
             .find(|f| f.name.eq_ignore_ascii_case(name))
         else {
-            let e = Error::request(format!("unknown function '{name}'")).at("zipfold functions");
+            let e =
+                Error::request(format!("unknown function '{name}'")).at_place("zipfold functions");
             return Err(e.remedy(functions::remedy(name, named::all().iter().map(|m| m.name))));
         };
         let text = columns(&[vec![found.form.to_string(), found.about.to_string()]]);
@@ -263,7 +264,7 @@ pub(crate) fn settings(asked: &Named) -> Result<()> {
                 "one of",
             );
             return Err(Error::request(format!("no plan choice '{name}'"))
-                .at("zipfold settings")
+                .at_place("zipfold settings")
                 .remedy(near));
         };
         let text = columns(&[vec![

@@ -108,7 +108,7 @@ fn dispatch(verb: &Verb) -> Result<()> {
         }
         Verb::Man { folder } => clap_mangen::generate_to(grammar::grammar(), folder).map_err(|e| {
             let e = Error::resource(format!("the pages cannot be written: {e}"))
-                .at(folder.display().to_string());
+                .at_place(folder.display().to_string());
             e.remedy("the name of a folder that is there")
         }),
     }

@@ -30,7 +30,7 @@ fn numbers(path: &str, budget: &Budget) -> Result<Vec<f64>> {
 fn param(text: &str, budget: &Budget) -> Result<(String, Param)> {
     let wrong = |what: String| {
         Error::request(what)
-            .at("--param")
+            .at_place("--param")
             .remedy("NAME=NUMBER, NAME=1,2,3 or NAME=@FILE")
     };
     let Some((name, value)) = text.split_once('=') else {
@@ -126,7 +126,7 @@ pub(crate) fn dist(args: &Dist, budget: &Budget) -> Result<Problem> {
 pub(crate) fn knn(args: &Knn, budget: &Budget) -> Result<Problem> {
     if args.k == 0 {
         return Err(Error::request("no neighbours asked for")
-            .at("-k")
+            .at_place("-k")
             .limit("1 or more"));
     }
     problem(
@@ -155,7 +155,7 @@ fn edges(path: &str, budget: &Budget) -> Result<Vec<f64>> {
     if edges.len() < 2 || !edges.windows(2).all(|w| w[0] < w[1]) {
         let e = Error::input("bin edges are two or more numbers, each larger than the one before");
         return Err(e
-            .at(format!("--edges {path}"))
+            .at_place(format!("--edges {path}"))
             .remedy("sort them and drop duplicates"));
     }
     Ok(edges)
@@ -199,7 +199,7 @@ pub(crate) fn reduce(args: &Reduce, budget: &Budget) -> Result<Problem> {
             "expected --quantiles beside --op quantile, got --op {}",
             args.op
         ))
-        .at("--quantiles");
+        .at_place("--quantiles");
         return Err(e.remedy("--op quantile"));
     }
     let op = match args.op.as_str() {
@@ -240,25 +240,25 @@ pub(crate) fn reduce(args: &Reduce, budget: &Budget) -> Result<Problem> {
 fn quantiles(args: &Reduce, budget: &Budget) -> Result<Problem> {
     let op = args.op.as_str();
     if args.axis != "row" {
-        let e =
-            Error::request(format!("expected --axis row, got --axis {}", args.axis)).at("--axis");
+        let e = Error::request(format!("expected --axis row, got --axis {}", args.axis))
+            .at_place("--axis");
         return Err(e.remedy(format!("swap the inputs: --op {op} is of the rows of x")));
     }
     if args.weights.is_some() {
         return Err(Error::request(format!("--op {op} takes no weights"))
-            .at("--weights")
+            .at_place("--weights")
             .remedy("leave --weights out"));
     }
     let q = match (op, args.quantiles.is_empty()) {
         ("median", true) => vec![0.5],
         ("median", false) => {
             let e = Error::request("expected --quantiles beside --op quantile, got --op median")
-                .at("--quantiles");
+                .at_place("--quantiles");
             return Err(e.remedy("--op quantile"));
         }
         (_, false) => args.quantiles.clone(),
         (_, true) => {
-            let e = Error::request("expected the quantiles, got none").at("--quantiles");
+            let e = Error::request("expected the quantiles, got none").at_place("--quantiles");
             return Err(e.remedy("--quantiles 0.1,0.5,0.9, or --op median"));
         }
     };
@@ -285,13 +285,13 @@ pub(crate) fn join(args: &Join, budget: &Budget) -> Result<Problem> {
         .map(|m| ("--metric", format!("{m}(x, y)")))
     {
         let e = Error::request("a join finds pairs by its condition, and has no metric beside it")
-            .at(option);
+            .at_place(option);
         return Err(e.remedy(format!("--where '{pair} < 1'")));
     }
     if args.of_self && args.pair.y.is_some() {
         return Err(
             Error::request("a join of a table with itself has one input, here are two")
-                .at("--self"),
+                .at_place("--self"),
         );
     }
     if !args.of_self && args.pair.y.is_none() {
@@ -300,7 +300,7 @@ pub(crate) fn join(args: &Join, budget: &Budget) -> Result<Problem> {
     }
     if args.pair.pair.is_some() {
         let e = Error::request("a join finds pairs by its condition, and has no formula beside it")
-            .at("--pair");
+            .at_place("--pair");
         return Err(
             e.remedy("--where 'euclidean(x, y) < 2'; --value keeps a value with each match")
         );
@@ -317,7 +317,7 @@ pub(crate) fn join(args: &Join, budget: &Budget) -> Result<Problem> {
 
 /// Bytes of `256MiB`, `2GiB`, `1e9`.
 pub(crate) fn bytes(text: &str) -> Result<u64> {
-    parse_bytes(text).map_err(|e| e.at("--memory"))
+    parse_bytes(text).map_err(|e| e.at_place("--memory"))
 }
 
 /// The plan choices of `--set key=value`.
@@ -325,7 +325,7 @@ pub(crate) fn overrides(texts: &[String]) -> Result<Overrides> {
     let one = |text: &String| match text.split_once('=') {
         Some((key, value)) => Ok((key.to_string(), value.to_string())),
         None => Err(Error::request(format!("expected KEY=VALUE, got '{text}'"))
-            .at("--set")
+            .at_place("--set")
             .remedy("KEY=VALUE")),
     };
     Overrides::read(texts.iter().map(one).collect::<Result<Vec<_>>>()?)
@@ -342,7 +342,7 @@ pub(crate) fn shard(run: &RunArgs) -> Result<Option<(usize, usize)>> {
     match parts {
         Some((i, n)) if i >= 1 && i <= n && n <= 1_000_000 => Ok(Some((i - 1, n))),
         _ => Err(Error::request(format!("'{text}' is no share"))
-            .at("--shard")
+            .at_place("--shard")
             .remedy("I/N with I from 1 to N: 1/8")),
     }
 }

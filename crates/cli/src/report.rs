@@ -79,6 +79,6 @@ pub(crate) fn check(path: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::request("reports are HTML")
-        .at(path.to_string())
+        .at_place(path.to_string())
         .remedy("a name that ends in .html"))
 }

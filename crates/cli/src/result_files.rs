@@ -29,7 +29,7 @@ pub(crate) fn refuse_early(path: &str, problem: &Problem, args: &RunArgs) -> Res
             let e = Error::request(
                 "a matrix has no partial result: its shares would be as large as itself",
             )
-            .at("--shard");
+            .at_place("--shard");
             return Err(e.remedy("give each share its own rows as x and all rows as y"));
         }
         if TABLES.contains(&suffix.as_str()) {
@@ -37,7 +37,7 @@ pub(crate) fn refuse_early(path: &str, problem: &Problem, args: &RunArgs) -> Res
                 "a share is a partial result, which '.{suffix}' does not say"
             ));
             return Err(e
-                .at(path.to_string())
+                .at_place(path.to_string())
                 .remedy("another suffix, such as .part; `zipfold merge` writes tables"));
         }
         return refuse_place(path, args.force);
@@ -52,7 +52,7 @@ pub(crate) fn refuse_early(path: &str, problem: &Problem, args: &RunArgs) -> Res
             "" => "the name of the output has no extension, which selects the format".to_string(),
             _ => format!("{verb} writes no '.{suffix}' files"),
         };
-        let e = Error::request(what).at(path.to_string());
+        let e = Error::request(what).at_place(path.to_string());
         return Err(e.remedy(format!(
             "a name that ends in one of {}",
             lists::dotted(allowed)
@@ -84,7 +84,7 @@ fn refuse_binary(verb: &str) -> Result<()> {
     let e = Error::request(format!(
         "'{verb} -o -' writes a NumPy array, and standard output is a terminal"
     ))
-    .at("-o -");
+    .at_place("-o -");
     Err(e.remedy("leave out -o to see a table, or give -o FILE, or pipe it into another program"))
 }
 
@@ -92,7 +92,7 @@ fn refuse_binary(verb: &str) -> Result<()> {
 pub(crate) fn refuse_picture(path: &str, args: &RunArgs) -> Result<()> {
     if !path.ends_with(".svg") {
         return Err(Error::request("pictures are SVG")
-            .at(path.to_string())
+            .at_place(path.to_string())
             .remedy("a name that ends in .svg"));
     }
     refuse_place(path, args.force)
@@ -109,7 +109,7 @@ pub(crate) fn refuse_place(path: &str, force: bool) -> Result<()> {
     let is_there = Presence::itself(Path::new(path)) != Presence::Nothing;
     if is_there && !force && !is_special(path) {
         return Err(Error::request("the output exists")
-            .at(path.to_string())
+            .at_place(path.to_string())
             .remedy("--force replaces it"));
     }
     let folder = Path::new(path)
@@ -118,7 +118,7 @@ pub(crate) fn refuse_place(path: &str, force: bool) -> Result<()> {
     match folder {
         Some(folder) if Presence::behind(folder) != Presence::Folder => {
             Err(Error::request("the folder does not exist")
-                .at(folder.to_string_lossy())
+                .at_place(folder.to_string_lossy())
                 .remedy("make it first"))
         }
         _ => Ok(()),

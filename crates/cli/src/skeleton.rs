@@ -16,13 +16,13 @@ pub(crate) fn dist(args: &Dist) -> Result<()> {
     };
     if !args.run_code {
         let e = Error::request("a pair source is code that would run on this machine")
-            .at("--pair-source");
+            .at_place("--pair-source");
         return Err(
             e.remedy("add --run-code if you trust it, or write the pair as a formula: --pair")
         );
     }
     let Some(path) = args.run.output.as_deref().filter(|p| p.ends_with(".npy")) else {
-        let e = Error::request("the matrix of a pair source goes to an .npy file").at("-o");
+        let e = Error::request("the matrix of a pair source goes to an .npy file").at_place("-o");
         return Err(e.remedy("-o d.npy"));
     };
     let text = zipfold::internals::io::guard::Source::open(file, &commands::budget(&args.run)?)?;

@@ -28,7 +28,8 @@ pub(crate) fn facts(text: &str, budget: &Budget) -> Result<Facts> {
                 })
             }
             None => {
-                let e = Error::request(format!("'{text}' describes no device")).at("--target");
+                let e =
+                    Error::request(format!("'{text}' describes no device")).at_place("--target");
                 Err(e.remedy(
                     "cuda, opencl, sm_80, sm_90, sm_100, or FILE.json with an entry of `zipfold devices --json`",
                 ))
@@ -43,7 +44,7 @@ const LONGEST: u64 = 1 << 20;
 fn of_file(path: &str, budget: &Budget) -> Result<Facts> {
     let text =
         zipfold::internals::io::guard::Source::open(path, budget)?.whole_text(LONGEST, budget)?;
-    let odd = |what: String| Error::request(what).at(path);
+    let odd = |what: String| Error::request(what).at_place(path);
     let value: serde_json::Value =
         serde_json::from_str(text.as_str()).map_err(|e| odd(format!("no JSON: {e}")))?;
     let Some(entries) = value.as_object() else {

@@ -92,7 +92,7 @@ pub fn describe(problem: &Problem, data: Data) -> Result<Job> {
 fn half_of_rows() -> Error {
     let (ordered, square) = (Opt::Domain.to("ordered"), Opt::Domain.to("square"));
     Error::request("quantiles of rows need all pairs of a row, half of them were asked for")
-        .at(Opt::Domain)
+        .at_place(Opt::Domain)
         .remedy(format!("{ordered} or {square}, or one run for each fold"))
 }
 
@@ -102,7 +102,8 @@ fn half_of_rows() -> Error {
 /// As [`describe`]; `Interrupted` when it was stopped.
 pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<Job> {
     if problem.schema != SCHEMA {
-        let e = Error::request(format!("a problem of schema {}", problem.schema)).at("schema");
+        let e =
+            Error::request(format!("a problem of schema {}", problem.schema)).at_place("schema");
         return Err(e
             .limit(format!("schema {SCHEMA}"))
             .remedy(format!("schema = {SCHEMA}")));
@@ -120,7 +121,7 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
     // After the preparation, which replaces tables; the marks become attributes of the new ones.
     let holes = weights::holes(problem, &mut data)?;
     if problem.folds.is_empty() {
-        return Err(Error::request("nothing to keep: the problem has no fold").at("folds"));
+        return Err(Error::request("nothing to keep: the problem has no fold").at_place("folds"));
     }
     let dims = periodic_box.as_ref().map(PeriodicBox::dims);
     let what = meaning(&Asked {
@@ -217,7 +218,7 @@ fn check_tables(problem: &Problem, data: &Data) -> Result<()> {
                 .and_then(Table::names)
                 .map_or_else(|| col.to_string(), |n| format!("{col} ('{}')", n[col]));
             let e = Error::input(table.map_or("", |t| t.missing(col)))
-                .at(format!("{name}, row {row}, column {column}"));
+                .at_place(format!("{name}, row {row}, column {column}"));
             return Err(e.remedy(format!(
                 "{} leaves such pairs out, {} lets them through",
                 Opt::Nan.to("skip"),
@@ -256,7 +257,7 @@ fn check_hashes(problem: &Problem, data: &Data) -> Result<()> {
                 "the data have the hash {found}, the problem asks for {wanted}"
             ));
             return Err(e
-                .at(input.name.clone())
+                .at_place(input.name.clone())
                 .remedy("take the data that the problem was made for, or leave its hash out"));
         }
     }
@@ -298,7 +299,7 @@ fn prepare(
                 named.name
             );
             return Err(Error::request(what)
-                .at("formula")
+                .at_place("formula")
                 .remedy("a run of its own for each"));
         }
         changed = Some(done);
@@ -309,7 +310,7 @@ fn prepare(
             let e = Error::request(
                 "this metric prepares whole rows, so no box is about what it compares",
             )
-            .at(Opt::Box);
+            .at_place(Opt::Box);
             return Err(e.remedy(format!(
                 "leave out {}, or write the pair with 'x - y'",
                 Opt::Box
@@ -357,7 +358,7 @@ fn space(
         let e = Error::input(
             "expected a weight for every row where half of the pairs stand for all, got NaN",
         );
-        return Err(e.at("weights").remedy(format!(
+        return Err(e.at_place("weights").remedy(format!(
             "leave out these rows, or visit all pairs: {}",
             Opt::Domain.to("ordered")
         )));

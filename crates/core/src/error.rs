@@ -112,7 +112,7 @@ impl Error {
     }
     /// Adds where: a file with line or byte, an option, a row and column.
     #[doc(hidden)]
-    pub fn at(mut self, place: impl Into<Message>) -> Self {
+    pub fn at_place(mut self, place: impl Into<Message>) -> Self {
         self.0.place = Some(place.into());
         self
     }
@@ -280,7 +280,7 @@ mod tests {
         let long = "x".repeat(100_000);
         let hostile = format!("a\u{1b}]0;t\u{7}{long}");
         let e = Error::input(format!("column '{hostile}' is not a number"))
-            .at(format!("{hostile}, line 3"))
+            .at_place(format!("{hostile}, line 3"))
             .limit(hostile.clone())
             .remedy(crate::Opt::Columns.to(format!("{hostile},{hostile}")))
             .span(format!("one\n\tbad = {hostile}\nthree"), 6..9);

@@ -199,7 +199,7 @@ fn place(roots: &mut Vec<usize>, root: usize) -> usize {
 fn range([lo, hi]: [f64; 2], closed: Closed) -> Result<[f64; 2]> {
     let refused = |what: String| {
         Error::request(what)
-            .at(Opt::Range)
+            .at_place(Opt::Range)
             .remedy(format!("give one: {}", Opt::Range.like("LO HI")))
     };
     if lo > hi || lo.is_nan() || hi.is_nan() {

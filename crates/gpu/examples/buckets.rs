@@ -81,7 +81,7 @@ fn kept(line: &Line) -> Vec<usize> {
 }
 
 fn planned(line: &Line) -> Result<Plan> {
-    let reduced = Reduced::of(
+    let reduced = Reduced::as_given(
         &line.dom,
         line.scopes
             .iter()

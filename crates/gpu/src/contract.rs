@@ -447,7 +447,7 @@ fn set_out(shape: &Shape, max: bool, precision: Precision, device: &Device) -> R
     let depth: usize = summed.iter().map(|d| d.card).product();
     let visited = shape.visits() * shape.inputs as f64;
     let entry = visited + 24.0 * kept.len() as f64 * shape.out_len as f64;
-    let roles = Roles::of(shape);
+    let roles = Roles::of_shape(shape);
     let tiled = roles.as_ref().and_then(|roles| {
         let cost = |tile: &Tile| roles.padded(*tile, depth) / tile.share();
         let tiles = TILES[usize::from(precision == Precision::F64)];
@@ -561,7 +561,7 @@ struct Roles<'s> {
 
 impl<'s> Roles<'s> {
     /// Roles for a shape of two tables with the same folded variables.
-    fn of(shape: &'s Shape) -> Option<Self> {
+    fn of_shape(shape: &'s Shape) -> Option<Self> {
         let depth: Vec<&Digit> = shape.digits.iter().filter(|d| d.summed).collect();
         if shape.inputs != 2
             || depth.is_empty()

@@ -308,7 +308,7 @@ pub(crate) fn single_only(facts: &Facts) -> Error {
         facts.id(),
         facts.name
     ))
-    .at(Opt::Device)
+    .at_place(Opt::Device)
 }
 
 /// The kernels of `plan` for `job`, readable and compilable by themselves: names of families and

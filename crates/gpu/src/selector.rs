@@ -59,7 +59,7 @@ impl DeviceSelector {
 fn unknown(text: &str) -> Error {
     let expected =
         "expected auto, cpu, cuda or opencl, with numbers of devices as in cuda:1 and cuda:0,1";
-    let e = Error::request(format!("{expected}, got '{text}'")).at(Opt::Device);
+    let e = Error::request(format!("{expected}, got '{text}'")).at_place(Opt::Device);
     e.remedy(format!("{} lists the devices there are", Opt::Devices))
 }
 
@@ -96,8 +96,8 @@ fn missing(runtime: Runtime, number: usize, have: &[Facts]) -> Error {
         .iter()
         .map(|f| format!("{} ({})", f.id(), f.name))
         .collect();
-    let e =
-        Error::device(format!("there is no device {}:{number}", runtime.name())).at(Opt::Device);
+    let e = Error::device(format!("there is no device {}:{number}", runtime.name()))
+        .at_place(Opt::Device);
     let e = e.limit(format!("{} device(s)", have.len()));
     e.remedy(if names.is_empty() {
         Opt::Device.to("cpu")

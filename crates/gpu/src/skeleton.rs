@@ -24,7 +24,7 @@ fn without_directives(function: &str) -> Result<()> {
     };
     let line = 1 + function[..found].matches('\n').count();
     let e = Error::request("expected plain C, got a line for the preprocessor")
-        .at(format!("{}, line {line}", Opt::PairSource));
+        .at_place(format!("{}, line {line}", Opt::PairSource));
     Err(e.remedy("write constants and helpers as 'static' functions, without #include and #define"))
 }
 
@@ -52,7 +52,7 @@ pub fn source(device: &Device, function: &str, cols: [usize; 2]) -> String {
 
 fn too_wide(components: usize) -> Error {
     Error::request(format!("rows of {components} components for a pair source"))
-        .at(Opt::PairSource)
+        .at_place(Opt::PairSource)
         .limit(format!("{MOST} components"))
         .remedy(format!("write the pair as a formula: {}", Opt::Pair))
 }
@@ -64,7 +64,7 @@ fn of_source(e: Error) -> Error {
         return e;
     }
     Error::request(what.replace("a generated kernel", "the pair source"))
-        .at(Opt::PairSource)
+        .at_place(Opt::PairSource)
         .remedy("define 'double pair(const double *x, const double *y, int d)' in plain C")
 }
 

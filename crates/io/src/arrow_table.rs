@@ -57,7 +57,9 @@ pub fn read_arrow(source: &Source, options: &ReadOptions, budget: &Budget) -> Re
         let named = spread_names(picked.iter().zip(&reading.widths).map(width));
         let table = Table::new(rows, named.len(), elements)?
             .with_labels(WordColumn::finish(reading.words)?)?;
-        table.with_names(named).map_err(|e| e.at(source.name()))
+        table
+            .with_names(named)
+            .map_err(|e| e.at_place(source.name()))
     })
 }
 
@@ -68,7 +70,7 @@ pub(crate) fn chosen(
     names: &[String],
     text: &dyn Fn(usize) -> bool,
 ) -> Result<(Vec<usize>, Vec<usize>)> {
-    let at = |e: Error| e.at(source.name());
+    let at = |e: Error| e.at_place(source.name());
     let all = 0..names.len();
     let columns = options.columns.as_deref();
     let compared = |at: usize| text(at) && options.texts.contains(&names[at]);
@@ -94,10 +96,10 @@ pub(crate) fn chosen(
     }
     match (picked.is_empty() && !names.is_empty(), columns) {
         (true, Some(_)) => Err(Error::request("no column is chosen")
-            .at(source.name())
+            .at_place(source.name())
             .remedy(format!("name at least one in {}", Opt::Columns))),
         (true, None) => {
-            let e = Error::input("no column holds numbers, only words").at(source.name());
+            let e = Error::input("no column holds numbers, only words").at_place(source.name());
             Err(e.remedy("give at least one column of numbers"))
         }
         (false, _) => Ok((picked, ids)),
@@ -377,7 +379,7 @@ impl<'a> Reading<'a> {
     fn ragged(&self, name: &str, row: usize, width: usize, first: usize) -> Error {
         let what =
             format!("a list of {width} numbers in column '{name}', those before have {first}");
-        let e = Error::input(what).at(format!(
+        let e = Error::input(what).at_place(format!(
             "{}, row {} of the data or below",
             self.source.name(),
             row + 1
@@ -396,7 +398,7 @@ impl<'a> Reading<'a> {
         }
         if array.null_count() > 0 {
             let e = Error::input("a list is missing")
-                .at(format!("{}, column '{name}'", self.source.name()));
+                .at_place(format!("{}, column '{name}'", self.source.name()));
             return Err(e.remedy("a list in every row, or leave the row out"));
         }
         let (width, child) = match array.as_fixed_size_list_opt() {
@@ -410,7 +412,7 @@ impl<'a> Reading<'a> {
         };
         if width == 0 && !array.is_empty() {
             let e = Error::input("the lists are empty")
-                .at(format!("{}, column '{name}'", self.source.name()));
+                .at_place(format!("{}, column '{name}'", self.source.name()));
             return Err(e.remedy(format!(
                 "{} to leave the column out",
                 Opt::Columns.to(format!("!{name}"))

@@ -141,7 +141,7 @@ fn open_target(target: &Path, path: &str, options: OutputOptions) -> Result<To> 
     match fs::metadata(target) {
         Ok(facts) if facts.is_dir() => {
             return Err(Error::request("is a folder")
-                .at(path)
+                .at_place(path)
                 .remedy("name a file in it"));
         }
         Ok(facts) if !facts.is_file() => {
@@ -152,7 +152,7 @@ fn open_target(target: &Path, path: &str, options: OutputOptions) -> Result<To> 
                 .open(target);
             let _held = probe.map_err(|e| match e.raw_os_error() {
                 Some(libc::ENXIO) => Error::request("is a pipe that nobody reads")
-                    .at(path)
+                    .at_place(path)
                     .remedy("start its reader first"),
                 _ => write_error(path, &e),
             })?;
@@ -191,11 +191,13 @@ pub(crate) fn keep_rights(file: &File, target: &Path) {
 
 /// The refusal to replace `path`.
 pub(crate) fn exists(path: &str) -> Error {
-    Error::request("exists already").at(path).remedy(format!(
-        "{} to replace it, or another name with {}",
-        Opt::Force,
-        Opt::Output
-    ))
+    Error::request("exists already")
+        .at_place(path)
+        .remedy(format!(
+            "{} to replace it, or another name with {}",
+            Opt::Force,
+            Opt::Output
+        ))
 }
 
 /// The file behind a symbolic link, so that replacing it keeps the link.
@@ -234,7 +236,7 @@ pub(crate) fn publish(
 /// The refusal to put a file in the place of a pipe, a device or a folder.
 pub(crate) fn no_file(name: &str) -> Error {
     Error::request("is a pipe, a device or a folder, which a file cannot replace")
-        .at(name)
+        .at_place(name)
         .remedy(format!("another name with {}", Opt::Output))
 }
 

@@ -174,13 +174,15 @@ impl Draft {
             }
         }
         if let Some(at) = cpt.values.iter().position(|v| v.is_nan()) {
-            return Err(Error::input(format!("row {} has no numbers", at / cpt.states)).at(place));
+            return Err(
+                Error::input(format!("row {} has no numbers", at / cpt.states)).at_place(place),
+            );
         }
         let scope = cpt.parents.iter().copied().chain([cpt.child]).collect();
         let factor =
             Factor::new(scope, cpt.values, &self.cards).map_err(|e| e.at_least(place.clone()))?;
         match self.tables[cpt.child].replace(factor) {
-            Some(_) => Err(Error::input("stands twice").at(place)),
+            Some(_) => Err(Error::input("stands twice").at_place(place)),
             None => Ok(()),
         }
     }
@@ -215,11 +217,11 @@ impl Cpt {
     fn check(&self, numbers: &[f64], want: usize) -> Result<()> {
         if let Some(bad) = numbers.iter().find(|x| !(**x >= 0.0 && x.is_finite())) {
             return Err(Error::input(format!("{bad} is no probability"))
-                .at(format!("the table of '{}'", self.name)));
+                .at_place(format!("the table of '{}'", self.name)));
         }
         if numbers.len() != want {
             return Err(Error::input(format!("{} numbers", numbers.len()))
-                .at(format!("the table of '{}'", self.name))
+                .at_place(format!("the table of '{}'", self.name))
                 .limit(format!("{want}")));
         }
         Ok(())
@@ -266,13 +268,13 @@ impl Cpt {
                 states.len(),
                 self.parents.len()
             ))
-            .at(format!("the table of '{}'", self.name)));
+            .at_place(format!("the table of '{}'", self.name)));
         }
         let mut at = 0;
         for ((p, card), s) in self.parents.iter().zip(&self.parent_cards).zip(states) {
             let state = draft.state(*p, s).ok_or_else(|| {
                 Error::input(format!("'{}' has no state '{s}'", draft.names[*p]))
-                    .at(format!("the table of '{}'", self.name))
+                    .at_place(format!("the table of '{}'", self.name))
             })?;
             at = at * card + state;
         }
@@ -280,7 +282,7 @@ impl Cpt {
         if !row[0].is_nan() {
             return Err(
                 Error::input(format!("the row ({}) stands twice", states.join(", ")))
-                    .at(format!("the table of '{}'", self.name)),
+                    .at_place(format!("the table of '{}'", self.name)),
             );
         }
         row.copy_from_slice(&numbers);

@@ -194,13 +194,14 @@ impl CsvRow {
             if self.plain.len() as u64 > LONGEST_LINE {
                 let what = "a quoted cell is longer than any table has";
                 let e = Error::input(what)
-                    .at(self.place())
+                    .at_place(self.place())
                     .limit(human_bytes(LONGEST_LINE));
                 return Err(e.remedy("check that the cell's quotes are closed"));
             }
             self.plain.push(b'\n')?;
             if !self.lines.next()? {
-                let e = Error::input("a quoted cell of this row does not end").at(self.place());
+                let e =
+                    Error::input("a quoted cell of this row does not end").at_place(self.place());
                 return Err(e.remedy("close the cell with a second quote"));
             }
         }
@@ -212,7 +213,7 @@ impl CsvRow {
 
     fn too_many(&self) -> Error {
         Error::input(format!("this row has more than {MOST_COLUMNS} cells"))
-            .at(self.place())
+            .at_place(self.place())
             .limit(format!("{MOST_COLUMNS} columns"))
             .remedy("store so wide a table as .npy")
     }

@@ -22,7 +22,7 @@ pub fn write_csv(
             "column {name} has {} rows, the first has {rows}",
             column.len()
         ))
-        .at(out.name()));
+        .at_place(out.name()));
     }
     let written = comment_lines(&mut out, comments)
         .and_then(|()| header(&mut out, separator, columns))

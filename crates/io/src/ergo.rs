@@ -49,7 +49,7 @@ fn split_comments(text: &str) -> Result<(String, bool)> {
         out.push_str(&rest[..at]);
         let Some(end) = rest[at..].find("*/") else {
             return Err(Error::input("a comment does not end")
-                .at(format!("byte {}", text.len() - rest.len() + at)));
+                .at_place(format!("byte {}", text.len() - rest.len() + at)));
         };
         out.extend(
             rest[at..at + end + 2]

@@ -56,7 +56,9 @@ fn named(text: &str, network: &Network) -> Result<Evidence> {
         }
         let place = format!("line {}", at + 1);
         let Some((name, state)) = line.split_once('=') else {
-            return Err(Error::input(format!("'{}' is not name = state", short(line))).at(place));
+            return Err(
+                Error::input(format!("'{}' is not name = state", short(line))).at_place(place),
+            );
         };
         observe(&mut out, network, name.trim(), state.trim()).map_err(|e| e.at_least(place))?;
     }

@@ -49,7 +49,7 @@ pub(crate) fn damaged(source: &Source, format: &str, what: impl std::fmt::Displa
         &format!("the {format} data are damaged: {what}"),
         300,
     ))
-    .at(format!("{} ({} bytes)", source.name(), source.size()))
+    .at_place(format!("{} ({} bytes)", source.name(), source.size()))
     .remedy(format!(
         "write the {format} file again, or convert it to .csv or .npy"
     ))
@@ -59,7 +59,7 @@ pub(crate) fn damaged(source: &Source, format: &str, what: impl std::fmt::Displa
 pub(crate) fn not_numeric(source: &Source, column: &str, kind: &str) -> Error {
     let column = short(column, 80);
     Error::input(format!("column '{column}' holds {kind}, not numbers"))
-        .at(source.name())
+        .at_place(source.name())
         .remedy(format!(
             "{} to leave it out, or convert it to numbers",
             Opt::Columns.to(format!("!{column}"))

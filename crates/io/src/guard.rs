@@ -69,7 +69,7 @@ impl Source {
             .map_err(|e| read_error(&name, "cannot be examined", &e))?;
         if facts.is_dir() {
             return Err(Error::input("is a folder, not a file")
-                .at(name)
+                .at_place(name)
                 .remedy("name one file in it"));
         }
         if facts.is_file() {
@@ -214,7 +214,7 @@ impl Source {
     }
     fn too_long(&self, most: u64) -> Error {
         Error::input("is too long for what it should be")
-            .at(self.name())
+            .at_place(self.name())
             .limit(human_bytes(most))
             .remedy("check the name")
     }
@@ -224,7 +224,7 @@ impl Source {
             self.size(),
             wanted
         ))
-        .at(at_byte(self.name(), offset))
+        .at_place(at_byte(self.name(), offset))
         .limit(format!("the file's {}", human_bytes(self.size())))
         .remedy("copy or make the file again")
     }
@@ -244,7 +244,7 @@ impl Text {
             Err(e) => {
                 let what = "this is not a text in UTF-8";
                 Err(Error::input(what)
-                    .at(at_byte(name, e.valid_up_to() as u64))
+                    .at_place(at_byte(name, e.valid_up_to() as u64))
                     .remedy("save it as UTF-8"))
             }
         }
@@ -300,7 +300,7 @@ pub fn check_claim(place: String, what: &str, claimed: Option<u64>, real: u64) -
             Err(Error::input(format!(
                 "{what} claims {size}, but only {real} bytes are there"
             ))
-            .at(place)
+            .at_place(place)
             .limit(format!("{real} bytes"))
             .remedy("copy or make the file again: it is cut short or damaged"))
         }
@@ -320,26 +320,26 @@ pub fn at_line(name: &str, line: u64) -> String {
 /// The error for a failed system call on a file that is read.
 pub fn read_error(name: &str, what: &str, error: &io::Error) -> Error {
     use io::ErrorKind as K;
-    let say = Error::input(format!("{what}: {error}")).at(name);
+    let say = Error::input(format!("{what}: {error}")).at_place(name);
     match error.kind() {
         K::NotFound => Error::input("there is no such file")
-            .at(name)
+            .at_place(name)
             .remedy("check the path"),
         K::PermissionDenied => say.remedy("ask for the right to read it"),
         K::InvalidInput | K::InvalidData | K::UnexpectedEof => {
             Error::input(format!("the data are damaged: {error}"))
-                .at(name)
+                .at_place(name)
                 .remedy("copy or make the file again")
         }
         K::FileTooLarge => Error::input(format!("{error}"))
-            .at(name)
+            .at_place(name)
             .limit(format!(
                 "{}, or {UNPACKED_TIMES} times its own size",
                 human_bytes(UNPACKED_FREE)
             ))
             .remedy("if that is what it holds, unpack it first, and give the plain file"),
         K::OutOfMemory => Error::resource(format!("{what}: {error}"))
-            .at(name)
+            .at_place(name)
             .remedy("close other programs"),
         _ => say.remedy("check the disk and the file's rights"),
     }
@@ -422,7 +422,7 @@ impl Lines {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
                 Err(e) => {
                     return Err(read_error(&self.name, "cannot be read", &e)
-                        .at(at_line(&self.name, self.number)));
+                        .at_place(at_line(&self.name, self.number)));
                 }
             };
             if chunk.is_empty() {
@@ -442,7 +442,7 @@ impl Lines {
             if (self.line.len() + len) as u64 > LONGEST_LINE {
                 let what = "a line is longer than any table has";
                 let e = Error::input(what)
-                    .at(at_line(&self.name, self.number))
+                    .at_place(at_line(&self.name, self.number))
                     .limit(human_bytes(LONGEST_LINE));
                 return Err(e.remedy("check that this is a text, and that its lines end"));
             }

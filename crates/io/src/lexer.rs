@@ -109,7 +109,9 @@ impl<'a> Lexer<'a> {
             let comment = match bytes[self.at..] {
                 [b'/', b'*', ..] => {
                     let end = self.rest().find("*/");
-                    end.ok_or_else(|| Error::input("a comment does not end").at(self.place()))? + 2
+                    end.ok_or_else(|| {
+                        Error::input("a comment does not end").at_place(self.place())
+                    })? + 2
                 }
                 [b'/', b'/', ..] => self.line(),
                 [b'%', ..] if self.percent => self.line(),
@@ -141,8 +143,8 @@ impl<'a> Lexer<'a> {
             }
             ByteKind::Quote => {
                 let end = rest[1..].find('"');
-                let end =
-                    end.ok_or_else(|| Error::input("a string does not end").at(self.place()))?;
+                let end = end
+                    .ok_or_else(|| Error::input("a string does not end").at_place(self.place()))?;
                 self.at += end + 2;
                 Ok(Some(Token::Quoted(&rest[1..end + 1])))
             }
@@ -163,12 +165,12 @@ impl<'a> Lexer<'a> {
     /// `Input`.
     pub fn some(&mut self) -> Result<Token<'a>> {
         self.next()?
-            .ok_or_else(|| Error::input("the text ends too early").at(self.place()))
+            .ok_or_else(|| Error::input("the text ends too early").at_place(self.place()))
     }
     /// What to say about a token that does not belong.
     pub fn unexpected(&self, token: Token<'_>, wanted: &str) -> Error {
         let (Token::Word(s) | Token::Quoted(s) | Token::Sign(s)) = token;
-        Error::input(format!("'{}' stands where {wanted} should", short(s))).at(self.place())
+        Error::input(format!("'{}' stands where {wanted} should", short(s))).at_place(self.place())
     }
     /// Takes the sign `want`.
     ///
@@ -211,7 +213,7 @@ impl<'a> Lexer<'a> {
                 "'{}' stands where a whole number should",
                 short(name)
             ))
-            .at(self.place())
+            .at_place(self.place())
         })
     }
     /// Names, separated by commas or white space, up to the sign `end`.
@@ -261,7 +263,7 @@ impl<'a> Lexer<'a> {
         let mut out = Vec::new();
         let mut depth = 0usize;
         let unmatched = |lex: &Self, sign| {
-            Err(Error::input(format!("'{sign}' without its partner")).at(lex.place()))
+            Err(Error::input(format!("'{sign}' without its partner")).at_place(lex.place()))
         };
         loop {
             match self.some()? {
@@ -276,7 +278,7 @@ impl<'a> Lexer<'a> {
             }
             if depth > DEEPEST {
                 return Err(Error::input("parentheses are nested too deep")
-                    .at(self.place())
+                    .at_place(self.place())
                     .limit(DEEPEST.to_string()));
             }
         }

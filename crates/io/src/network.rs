@@ -58,7 +58,7 @@ fn inside(error: Error, path: &Path) -> Error {
         Some(place) => format!("{}, {}", path.display(), place.marked()),
         None => path.display().to_string(),
     };
-    error.at(place)
+    error.at_place(place)
 }
 
 /// The format of a text without a name, by its first word.

@@ -164,7 +164,8 @@ impl Decoder<'_> {
                 if self.header.big_endian {
                     raw[..width].reverse();
                 }
-                put(one(self.header.kind, raw).map_err(|e| e.at(at_byte(self.name, self.at)))?);
+                put(one(self.header.kind, raw)
+                    .map_err(|e| e.at_place(at_byte(self.name, self.at)))?);
                 self.at += width as u64;
             }
             left -= n;
@@ -174,7 +175,7 @@ impl Decoder<'_> {
     fn cut(&self, error: &io::Error) -> Error {
         if error.kind() == io::ErrorKind::UnexpectedEof {
             return Error::input("the array ends early")
-                .at(at_byte(self.name, self.at))
+                .at_place(at_byte(self.name, self.at))
                 .remedy("copy or make the file again");
         }
         read_error(self.name, "cannot be read", error)

@@ -212,7 +212,7 @@ impl NpyFile {
             show_shape(shape)
         );
         Err(Error::request(what)
-            .at(self.partial.to_string_lossy())
+            .at_place(self.partial.to_string_lossy())
             .remedy(format!(
                 "run the same command as before, or start again without {}",
                 Opt::Resume
@@ -270,7 +270,7 @@ impl NpyFile {
                 self.count,
                 self.descr
             );
-            return Err(Error::internal(what).at(&self.name));
+            return Err(Error::internal(what).at_place(&self.name));
         }
         Ok(self.data_at + offset * self.width)
     }
@@ -320,7 +320,7 @@ impl Drop for NpyFile {
 fn partial_path(target: &Path, name: &str) -> Result<PathBuf> {
     let last = target.file_name().ok_or_else(|| {
         Error::request("is no file name")
-            .at(name)
+            .at_place(name)
             .remedy(Opt::Output.like("FILE.npy"))
     })?;
     let mut last = last.to_os_string();
@@ -333,7 +333,7 @@ fn too_large(name: &str, shape: &[usize]) -> Error {
         "an array of shape {} is larger than any file",
         show_shape(shape)
     ))
-    .at(name)
+    .at_place(name)
     .limit("2^63 bytes")
     .remedy("a fold that keeps less than all pairs, such as hist, knn or reduce")
 }

@@ -95,7 +95,7 @@ impl Header {
             match frame(name, base, &bytes)? {
                 Need::Bytes(n) if n > LONGEST => {
                     let what = format!("the NPY header takes {n} bytes");
-                    return Err(Error::input(what).at(at_byte(name, base)).limit(LONGEST.to_string()).remedy(
+                    return Err(Error::input(what).at_place(at_byte(name, base)).limit(LONGEST.to_string()).remedy(
                         "write the array again with numpy.save: the names of structured arrays are no numbers",
                     ));
                 }
@@ -129,7 +129,7 @@ impl Header {
         };
         let (descr, fortran, shape) = words.dictionary()?;
         let (big_endian, kind) =
-            element_kind(&descr).map_err(|e| e.at(at_byte(name, base + text_at)))?;
+            element_kind(&descr).map_err(|e| e.at_place(at_byte(name, base + text_at)))?;
         let count = shape.iter().try_fold(1usize, |n, d| n.checked_mul(*d));
         let claimed = count
             .and_then(|n| n.checked_mul(kind.bytes()))
@@ -159,7 +159,7 @@ impl Header {
         let shape = show_shape(&self.shape);
         let refuse = |what: &str, remedy: &str| {
             Err(Error::input(format!("the array has shape {shape}: {what}"))
-                .at(place)
+                .at_place(place)
                 .limit("1 or 2 dimensions")
                 .remedy(remedy))
         };
@@ -191,7 +191,7 @@ pub fn show_shape(shape: &[usize]) -> String {
 
 fn damaged(name: &str, byte: u64, what: impl Into<String>) -> Error {
     Error::input(what)
-        .at(at_byte(name, byte))
+        .at_place(at_byte(name, byte))
         .remedy("write the file again with numpy.save")
 }
 
@@ -357,7 +357,7 @@ impl Words<'_> {
         self.blank();
         if self.text[self.at..].starts_with(['[', '(', '{']) {
             self.at = self.text.len();
-            return Err(not_numeric("structured", "[").at(at_byte(self.name, self.base)));
+            return Err(not_numeric("structured", "[").at_place(at_byte(self.name, self.base)));
         }
         self.quoted()
     }

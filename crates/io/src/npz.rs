@@ -84,14 +84,14 @@ fn pick(source: &Source, wanted: Option<&str>, budget: &Budget) -> Result<(Membe
     let what = match wanted {
         _ if all.is_empty() => {
             return Err(Error::input("the archive holds no array")
-                .at(source.name())
+                .at_place(source.name())
                 .remedy("numpy.savez(file, x=array)"));
         }
         Some(name) => format!("the archive has no array '{name}'"),
         None => format!("the archive holds {} arrays, and none is chosen", all.len()),
     };
     let remedy = format!("{}:NAME with one of {}", source.name(), names.join(", "));
-    Err(Error::request(what).at(source.name()).remedy(remedy))
+    Err(Error::request(what).at_place(source.name()).remedy(remedy))
 }
 
 /// The header of a member and where its packed bytes begin.
@@ -146,7 +146,7 @@ fn member_elements(
         .map_err(|e| read_error(&place, "cannot be read", &e))?;
     if checked.crc.sum() != member.crc {
         return Err(Error::input("the checksum is wrong: the data are damaged")
-            .at(at_byte(source.name(), at))
+            .at_place(at_byte(source.name(), at))
             .remedy("copy or make the file again"));
     }
     Ok(elements)

@@ -8,21 +8,21 @@ pub(crate) fn folder_error(name: &str, error: &io::Error) -> Error {
     use io::ErrorKind as K;
     match error.kind() {
         K::NotFound => Error::request("the folder of this output does not exist")
-            .at(name)
+            .at_place(name)
             .remedy("make the folder first"),
         K::PermissionDenied | K::ReadOnlyFilesystem => {
             Error::request("the folder of this output cannot be written")
-                .at(name)
+                .at_place(name)
                 .remedy(format!(
                     "another folder with {}, or ask for the right to write there",
                     Opt::Output
                 ))
         }
         K::NotADirectory => Error::request("a part of the path is not a folder")
-            .at(name)
+            .at_place(name)
             .remedy(format!("another path with {}", Opt::Output)),
         K::InvalidFilename => Error::request("the name is too long or not valid")
-            .at(name)
+            .at_place(name)
             .remedy("a shorter name"),
         _ => write_error(name, error),
     }
@@ -33,24 +33,24 @@ pub(crate) fn write_error(name: &str, error: &io::Error) -> Error {
     use io::ErrorKind as K;
     let full = || {
         Error::resource("the disk or the quota is full")
-            .at(name)
+            .at_place(name)
             .remedy(format!("free space, or another disk with {}", Opt::Output))
     };
     match error.kind() {
         K::StorageFull | K::QuotaExceeded => full(),
         K::FileTooLarge => Error::resource("the file system or a limit forbids files of this size")
-            .at(name)
+            .at_place(name)
             .remedy(format!(
                 "another disk with {}, or raise `ulimit -f`",
                 Opt::Output
             )),
         K::PermissionDenied | K::ReadOnlyFilesystem => {
             Error::request(format!("cannot be written: {error}"))
-                .at(name)
+                .at_place(name)
                 .remedy(format!("another folder with {}", Opt::Output))
         }
         _ => Error::resource(format!("cannot be written: {error}"))
-            .at(name)
+            .at_place(name)
             .remedy("check the disk"),
     }
 }

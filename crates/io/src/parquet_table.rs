@@ -123,7 +123,9 @@ pub fn read_parquet(source: &Source, options: &ReadOptions, budget: &Budget) -> 
         );
         let table =
             Table::new(rows, named.len(), elements)?.with_labels(WordColumn::finish(words)?)?;
-        table.with_names(named).map_err(|e| e.at(source.name()))
+        table
+            .with_names(named)
+            .map_err(|e| e.at_place(source.name()))
     })
 }
 
@@ -222,7 +224,7 @@ fn choose(
     let list = (column.max_rep_level() == 1).then(|| item_level(schema, &column));
     let width = if list.is_some() {
         list_length(source, groups, at)
-            .map_err(|e| e.at(format!("{}, column '{}'", source.name(), names[at])))?
+            .map_err(|e| e.at_place(format!("{}, column '{}'", source.name(), names[at])))?
     } else {
         1
     };

@@ -32,7 +32,8 @@ pub fn write_parquet(
     let rows = columns.first().map_or(0, |(_, c)| c.len());
     if let Some((column, _)) = columns.iter().find(|(_, c)| c.len() != rows) {
         return Err(
-            Error::internal(format!("column {column} has not {rows} rows as the first")).at(name),
+            Error::internal(format!("column {column} has not {rows} rows as the first"))
+                .at_place(name),
         );
     }
     write_groups(out, columns, rows, comments)
@@ -44,10 +45,12 @@ fn failure(name: &str, error: ParquetError) -> Error {
     if let ParquetError::External(inner) = error {
         return match inner.downcast::<std::io::Error>() {
             Ok(io) => crate::output_error::write_error(name, &io),
-            Err(other) => Error::internal(format!("the Parquet writer refuses: {other}")).at(name),
+            Err(other) => {
+                Error::internal(format!("the Parquet writer refuses: {other}")).at_place(name)
+            }
         };
     }
-    Error::internal(format!("the Parquet writer refuses: {error}")).at(name)
+    Error::internal(format!("the Parquet writer refuses: {error}")).at_place(name)
 }
 
 fn write_groups(

@@ -86,7 +86,7 @@ pub fn read_source(
     };
     if columns.is_some_and(<[String]>::is_empty) {
         return Err(Error::request("no column is chosen")
-            .at(source.name())
+            .at_place(source.name())
             .remedy(format!("name at least one in {}", Opt::Columns)));
     }
     read_csv(source, separator, options, budget)
@@ -113,7 +113,7 @@ fn arrow(source: &Source, _options: &ReadOptions, _budget: &Budget) -> Result<Ta
 #[cfg(not(feature = "parquet"))]
 pub(crate) fn without_feature(name: &str) -> Error {
     Error::request("this build of zipfold does not know Parquet and Arrow files")
-        .at(name)
+        .at_place(name)
         .remedy("a build with the feature `parquet`, or .npy and .csv files")
 }
 
@@ -149,12 +149,12 @@ fn format_of(path: &str) -> Option<Format> {
 fn unknown_suffix(path: &str) -> Error {
     if Path::new(path).is_dir() {
         return Error::request("this is a folder, not a table")
-            .at(path)
+            .at_place(path)
             .remedy("the name of a file in it");
     }
     if !Path::new(path).exists() {
         return Error::input("there is no such file")
-            .at(path)
+            .at_place(path)
             .remedy("check the name");
     }
     let all: Vec<String> = SUFFIXES
@@ -162,7 +162,7 @@ fn unknown_suffix(path: &str) -> Error {
         .map(|(name, _)| format!(".{name}"))
         .collect();
     Error::request("the suffix does not say which table format this is")
-        .at(path)
+        .at_place(path)
         .remedy(format!(
             "a name that ends in one of {} (.gz or .xz may follow those of text)",
             all.join(" ")
@@ -216,7 +216,7 @@ fn xyz_frame(source: &Source, member: Option<&str>, budget: &Budget) -> Result<T
     let Some(member) = member else {
         let first = frames.next().unwrap_or_else(|| {
             Err(Error::input("the file holds no frame")
-                .at(source.name())
+                .at_place(source.name())
                 .remedy("give a file with at least one frame"))
         })?;
         return match frames.next() {
@@ -224,7 +224,7 @@ fn xyz_frame(source: &Source, member: Option<&str>, budget: &Budget) -> Result<T
             Some(Err(e)) => Err(e),
             Some(Ok(_)) => Err(
                 Error::request("the file holds several frames, a table is one")
-                    .at(source.name())
+                    .at_place(source.name())
                     .remedy(format!(
                         "{}:0 for the first frame, :1 for the next",
                         source.name()
@@ -234,7 +234,7 @@ fn xyz_frame(source: &Source, member: Option<&str>, budget: &Budget) -> Result<T
     };
     let number: usize = member.parse().map_err(|_| {
         Error::request(format!("'{member}' is not the number of a frame"))
-            .at(source.name())
+            .at_place(source.name())
             .remedy("a number from 0")
     })?;
     let mut seen = 0;
@@ -246,7 +246,7 @@ fn xyz_frame(source: &Source, member: Option<&str>, budget: &Budget) -> Result<T
         seen += 1;
     }
     Err(Error::request(format!("there is no frame {number}"))
-        .at(source.name())
+        .at_place(source.name())
         .limit(format!("{seen} frames"))
         .remedy("a number from 0"))
 }

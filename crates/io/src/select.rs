@@ -13,7 +13,7 @@ pub(crate) fn select(
     let Some(wanted) = wanted else {
         return Ok(table);
     };
-    let picked = pick(wanted, table.names(), table.cols()).map_err(|e| e.at(name))?;
+    let picked = pick(wanted, table.names(), table.cols()).map_err(|e| e.at_place(name))?;
     table.picked(&picked, budget, &format!("the chosen columns of {name}"))
 }
 

@@ -104,7 +104,7 @@ impl<'a> TextRows<'a> {
         match self.width {
             None if count > MOST_COLUMNS => {
                 Err(Error::input(format!("this row has {count} cells"))
-                    .at(at_line(self.name, line))
+                    .at_place(at_line(self.name, line))
                     .limit(format!("{MOST_COLUMNS} columns"))
                     .remedy("store so wide a table as .npy"))
             }
@@ -216,14 +216,16 @@ impl<'a> TextRows<'a> {
             "'{}' is not a number, and this first row is no header of names either",
             show(cell)
         );
-        Err(Error::input(what).at(self.cell_place(line, column)).remedy(
-            "correct the cell, or give every column a name that does not read like a number",
-        ))
+        Err(Error::input(what)
+            .at_place(self.cell_place(line, column))
+            .remedy(
+                "correct the cell, or give every column a name that does not read like a number",
+            ))
     }
 
     fn ragged(&self, line: u64, count: usize, width: usize, first: u64) -> Error {
         Error::input(format!("this row has {count} cells, the row on line {first} has {width}"))
-            .at(at_line(self.name, line))
+            .at_place(at_line(self.name, line))
             .limit(format!("{width} cells in every row"))
             .remedy("fill empty cells with NaN, and check the separator against the suffix (.csv ',', .tsv tab, .txt blanks)")
     }
@@ -239,13 +241,13 @@ impl<'a> TextRows<'a> {
         let text: Vec<bool> =
             data.map_or_else(|| vec![false; count], |cells| cells.map(is_text).collect());
         let head = at_line(self.name, self.width.map_or(1, |w| w.1));
-        let roles = self.roles(&text).map_err(|e| e.at(head.clone()))?;
+        let roles = self.roles(&text).map_err(|e| e.at_place(head.clone()))?;
         if roles.numbers.is_empty() && count > 0 && !roles.compares {
-            let e = Error::input("no column holds numbers, only words").at(head);
+            let e = Error::input("no column holds numbers, only words").at_place(head);
             return Err(e.remedy("give at least one column of numbers"));
         }
         if text.contains(&true) && self.reads_like_data(&roles.numbers) {
-            return Err(self.not_a_header().at(head));
+            return Err(self.not_a_header().at_place(head));
         }
         let mut places = vec![None; count];
         let numbers = roles.numbers.iter().enumerate();
@@ -351,7 +353,7 @@ impl<'a> TextRows<'a> {
             show(cell)
         );
         Error::input(what)
-            .at(self.cell_place(line, column))
+            .at_place(self.cell_place(line, column))
             .remedy(format!(
                 "{} keeps the column as words, {} leaves it out; or correct the cells",
                 Opt::Ids.to(&name),
@@ -368,10 +370,12 @@ impl<'a> TextRows<'a> {
                 Some(value) if !is_coarse(cell, value) => self.row[place] = value,
                 Some(value) if value.is_infinite() && !is_whole(cell) => {
                     let e = Error::input(format!("'{}' is beyond double precision", show(cell)));
-                    let e = e.at(self.cell_place(line, column)).limit("1.8e308");
+                    let e = e.at_place(self.cell_place(line, column)).limit("1.8e308");
                     return Err(e.remedy("write inf where infinity is meant"));
                 }
-                Some(_) => return Err(too_large(&show(cell)).at(self.cell_place(line, column))),
+                Some(_) => {
+                    return Err(too_large(&show(cell)).at_place(self.cell_place(line, column)));
+                }
                 None => return Err(self.not_a_number(line, column, cell)),
             }
         }
@@ -414,7 +418,7 @@ impl<'a> TextRows<'a> {
             ),
         };
         Error::input(format!("'{}' is not a number", show(cell)))
-            .at(self.cell_place(line, column))
+            .at_place(self.cell_place(line, column))
             .remedy(remedy)
     }
 
@@ -426,7 +430,7 @@ impl<'a> TextRows<'a> {
         }
         if self.width.is_none() {
             return Err(Error::input("the file holds no rows")
-                .at(self.name)
+                .at_place(self.name)
                 .remedy("give a file with at least one row of numbers"));
         }
         let cols = self.row.len();
@@ -445,7 +449,7 @@ impl<'a> TextRows<'a> {
             }
         }
         table.with_names(chosen).map_err(|e| {
-            e.at(self.name)
+            e.at_place(self.name)
                 .remedy("give each column its own name in the header")
         })
     }

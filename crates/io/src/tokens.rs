@@ -45,7 +45,7 @@ impl<'a> Tokens<'a> {
         }
         Err(
             Error::input(format!("the text ends where {what} should stand"))
-                .at(format!("byte {}", self.text.len())),
+                .at_place(format!("byte {}", self.text.len())),
         )
     }
     /// The next word as a whole number of at least 0.
@@ -55,7 +55,8 @@ impl<'a> Tokens<'a> {
     pub fn count(&mut self, what: &str) -> Result<usize> {
         let word = self.word(what)?;
         word.parse().map_err(|_| {
-            Error::input(format!("'{}' stands where {what} should", short(word))).at(self.place())
+            Error::input(format!("'{}' stands where {what} should", short(word)))
+                .at_place(self.place())
         })
     }
     /// The next word as a number.
@@ -65,7 +66,8 @@ impl<'a> Tokens<'a> {
     pub fn number(&mut self, what: &str) -> Result<f64> {
         let word = self.word(what)?;
         word.parse().map_err(|_| {
-            Error::input(format!("'{}' stands where {what} should", short(word))).at(self.place())
+            Error::input(format!("'{}' stands where {what} should", short(word)))
+                .at_place(self.place())
         })
     }
     /// A count of things that each take at least one more byte of the text, so that it cannot ask
@@ -79,7 +81,7 @@ impl<'a> Tokens<'a> {
         if n > left {
             return Err(
                 Error::input(format!("{what} is {n}, but the text ends before that many"))
-                    .at(self.place())
+                    .at_place(self.place())
                     .limit(format!("{left}")),
             );
         }
@@ -92,7 +94,8 @@ impl<'a> Tokens<'a> {
     pub fn end(&mut self) -> Result<()> {
         match self.word("nothing") {
             Ok(word) => Err(
-                Error::input(format!("'{}' stands after the end", short(word))).at(self.place()),
+                Error::input(format!("'{}' stands after the end", short(word)))
+                    .at_place(self.place()),
             ),
             Err(_) => Ok(()),
         }

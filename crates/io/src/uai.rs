@@ -23,7 +23,7 @@ pub fn parse(text: &str, budget: &Budget) -> Result<Network> {
                 "'{}' stands where MARKOV or BAYES should",
                 short(other)
             ))
-            .at(t.place()));
+            .at_place(t.place()));
         }
     };
     let cards = domains(&mut t, &mut tab)?;
@@ -80,7 +80,9 @@ pub(crate) fn domains(t: &mut Tokens<'_>, tab: &mut Tab) -> Result<Vec<usize>> {
     let mut cards = Vec::with_capacity(n);
     for v in 0..n {
         match t.count("a domain size")? {
-            0 => return Err(Error::input(format!("variable {v} has no values")).at(t.place())),
+            0 => {
+                return Err(Error::input(format!("variable {v} has no values")).at_place(t.place()));
+            }
             c => cards.push(c),
         }
     }

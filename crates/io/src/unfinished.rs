@@ -126,7 +126,7 @@ pub(crate) fn again(path: &Path, name: &str) -> Result<File> {
         Ok(file) => file,
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             return Err(Error::request("there is no unfinished output to resume")
-                .at(path.to_string_lossy())
+                .at_place(path.to_string_lossy())
                 .remedy(format!("run it without {}", Opt::Resume)));
         }
         Err(_) if fs::symlink_metadata(path).is_ok_and(|f| !f.is_file()) => {
@@ -166,7 +166,7 @@ fn our_owner(path: &Path, name: &str) -> Result<u32> {
 pub(crate) fn temporary(target: &Path, name: &str) -> Result<(File, PathBuf)> {
     if target.file_name().is_none() {
         return Err(Error::request("is no file name")
-            .at(name)
+            .at_place(name)
             .remedy(Opt::Output.like("FILE")));
     }
     sweep(target);
@@ -210,13 +210,13 @@ pub fn remove_left(path: &Path) {
 
 fn another_run(name: &str) -> Error {
     Error::request("another run is writing this output")
-        .at(name)
+        .at_place(name)
         .remedy(format!("wait for it, or another name with {}", Opt::Output))
 }
 
 fn not_ours(path: &Path) -> Error {
     Error::request("this is not what a run of ours left: a link, no plain file, or another owner's")
-        .at(path.to_string_lossy())
+        .at_place(path.to_string_lossy())
         .remedy(format!(
             "look at it and remove it, or another name with {}",
             Opt::Output

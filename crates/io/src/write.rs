@@ -61,7 +61,7 @@ pub fn write_array(
             "{} elements do not fill the shape {shape:?}",
             data.len()
         ))
-        .at(path));
+        .at_place(path));
     }
     let suffix = if path == "-" {
         Some("npy".to_owned())
@@ -80,7 +80,7 @@ pub fn write_array(
         _ => {
             let what = format!("text has no form for {} dimensions", shape.len());
             return Err(Error::request(what)
-                .at(path)
+                .at_place(path)
                 .limit("1 or 2 dimensions")
                 .remedy(format!("{} with .npy", Opt::Output)));
         }
@@ -149,7 +149,7 @@ fn write_array_npy(
         Column::F64(items) => npy(path, shape, items, options),
         Column::F32(items) => npy(path, shape, items, options),
         Column::Words(..) => Err(Error::request("an array holds no words")
-            .at(path)
+            .at_place(path)
             .remedy(format!("{} with .csv or .tsv", Opt::Output))),
     }
 }
@@ -172,7 +172,7 @@ fn plain_suffix(path: &str) -> Option<String> {
 
 fn unknown(path: &str, suffixes: &str) -> Error {
     Error::request("this result cannot be written to a file of this suffix")
-        .at(path)
+        .at_place(path)
         .limit(suffixes)
         .remedy(format!("{} with one of these suffixes", Opt::Output))
 }

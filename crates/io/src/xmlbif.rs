@@ -36,21 +36,24 @@ pub fn parse(text: &str, budget: &Budget) -> Result<Network> {
         let place = format!("byte {}", reader.buffer_position());
         let event = reader
             .read_event()
-            .map_err(|e| Error::input(format!("broken XML: {e}")).at(place.clone()))?;
+            .map_err(|e| Error::input(format!("broken XML: {e}")).at_place(place.clone()))?;
         match event {
             Event::Eof if path.is_empty() => return draft.finish(),
             Event::Eof => {
                 return Err(
-                    Error::input(format!("the text ends inside <{}>", path.join("/"))).at(place),
+                    Error::input(format!("the text ends inside <{}>", path.join("/")))
+                        .at_place(place),
                 );
             }
             Event::Start(tag) => {
                 path.push(String::from_utf8_lossy(tag.name().as_ref()).to_uppercase());
                 if path.len() > DEEPEST {
                     let what = format!("tags are nested deeper than {DEEPEST}");
-                    return Err(Error::input(what).at(place).limit(DEEPEST.to_string()));
+                    return Err(Error::input(what)
+                        .at_place(place)
+                        .limit(DEEPEST.to_string()));
                 }
-                chance_only(&tag).map_err(|e| e.at(place))?;
+                chance_only(&tag).map_err(|e| e.at_place(place))?;
                 words.clear();
             }
             Event::Text(t) => words.push_str(&String::from_utf8_lossy(&t)),
@@ -59,7 +62,7 @@ pub fn parse(text: &str, budget: &Budget) -> Result<Network> {
                 None => {
                     let name = String::from_utf8_lossy(&r).into_owned();
                     let e = Error::input(format!("the entity '&{};' is not defined", short(&name)))
-                        .at(place);
+                        .at_place(place);
                     return Err(e.remedy("write the character itself"));
                 }
             },

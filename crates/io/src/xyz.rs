@@ -75,7 +75,7 @@ impl Frames {
         Ok(more)
     }
     fn wrong(&self, what: impl Into<String>) -> Error {
-        Error::input(what).at(self.lines.place()).remedy(
+        Error::input(what).at_place(self.lines.place()).remedy(
             "write the frame again: number of points, comment, then `species x y z` for each point",
         )
     }

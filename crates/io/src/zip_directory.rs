@@ -66,7 +66,7 @@ pub(crate) fn members(source: &Source, budget: &Budget) -> Result<Vec<Member>> {
         None => Ok(all),
         Some(twice) => Err(
             Error::input(format!("two members are called '{}'", twice.name))
-                .at(source.name())
+                .at_place(source.name())
                 .remedy("write the archive again, with a name of its own for each array"),
         ),
     }
@@ -99,7 +99,7 @@ pub(crate) fn data_at(source: &Source, member: &Member) -> Result<u64> {
             "the archive's directory and the member itself disagree about '{}'",
             member.name
         ))
-        .at(at_byte(source.name(), member.local_at))
+        .at_place(at_byte(source.name(), member.local_at))
         .remedy("copy the file again, or write it with numpy.savez"));
     }
     check_claim(
@@ -124,7 +124,7 @@ fn find_directory(source: &Source) -> Result<Place> {
         return Err(Error::input(
             "this is no NPZ file, or its end is missing: the archive's directory is not there",
         )
-        .at(at_byte(source.name(), source.size()))
+        .at_place(at_byte(source.name(), source.size()))
         .remedy("copy the file again, or write it with numpy.savez"));
     };
     let end_at = tail_at + at as u64;
@@ -174,7 +174,7 @@ fn adjoining(source: &Source, place: Place, end: u64) -> Result<Place> {
     Err(Error::input(
         "the archive does not begin where the file does, or bytes of it are missing or too many",
     )
-    .at(at_byte(source.name(), end))
+    .at_place(at_byte(source.name(), end))
     .remedy("copy the file again, or write it with numpy.savez"))
 }
 
@@ -216,7 +216,7 @@ fn find_directory_64(source: &Source, end_at: u64) -> Result<Place> {
 
 fn damaged(source: &Source, at: u64) -> Error {
     Error::input("the archive's directory is damaged")
-        .at(at_byte(source.name(), at))
+        .at_place(at_byte(source.name(), at))
         .remedy("copy or make the file again")
 }
 
@@ -281,7 +281,7 @@ impl<'a> Fields<'a> {
         self.take(comment_len.into())?;
         let refuse = |what: String, remedy: &str| {
             Err(Error::input(what)
-                .at(at_byte(self.source.name(), begin))
+                .at_place(at_byte(self.source.name(), begin))
                 .remedy(remedy))
         };
         if flags & 1 != 0 {

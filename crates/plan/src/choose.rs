@@ -252,7 +252,7 @@ fn isa(machine: &Machine, overrides: &Overrides) -> Result<Isa> {
         "this machine has no instruction set '{}'",
         isa.name()
     ));
-    Err(e.at(Opt::Set.like("isa")).remedy(have.join(", ")))
+    Err(e.at_place(Opt::Set.like("isa")).remedy(have.join(", ")))
 }
 
 /// Returns the type of values: the precision of the job if every fold rounds anyway (matrices,

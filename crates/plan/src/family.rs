@@ -37,7 +37,7 @@ pub fn choose(
     match (overrides.family, hindrance) {
         (Some(Family::Jit), Some(why)) => {
             let e = Error::request(format!("no code can be made for this formula: {why}"))
-                .at(Opt::Set.like("family"));
+                .at_place(Opt::Set.like("family"));
             return Err(e.remedy("leave the choice to the planner"));
         }
         (Some(Family::Screen), _) if screen.is_none() => {
@@ -45,7 +45,7 @@ pub fn choose(
                 "single precision cannot screen this: its values, folds or rows are not of the kind",
             );
             return Err(e
-                .at(Opt::Set.like("family"))
+                .at_place(Opt::Set.like("family"))
                 .remedy("leave the choice to the planner"));
         }
         (Some(family), _) => return Ok(family),

@@ -59,7 +59,7 @@ fn no_products() -> Error {
         Opt::Precision.to("f32"),
     );
     Error::request("rows of 16-bit numbers serve matrices of inner products in single precision")
-        .at(Opt::Set.like("dense.input"))
+        .at_place(Opt::Set.like("dense.input"))
         .remedy(format!(
             "{product} or {cosine} with {single}, 8 components or more"
         ))
@@ -97,7 +97,7 @@ pub fn input(job: &Job, overrides: &Overrides) -> Result<Option<LowPrecision>> {
         !v.is_finite() || half.value(half.round(v)).is_finite()
     }) {
         let e = Error::request(format!("a number does not fit {}", half.name()))
-            .at(Opt::Set.like("dense.input"));
+            .at_place(Opt::Set.like("dense.input"));
         return Err(e.limit("65504").remedy("bf16 or f32"));
     }
     Ok(Some(half))

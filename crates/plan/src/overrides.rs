@@ -433,7 +433,8 @@ fn read<T: Choice>(key: &str, text: &str) -> Result<T> {
             return earlier(&format!("{key}={text}"), word);
         }
         let values = T::values();
-        let e = Error::request(format!("expected {values}, got '{text}'")).at(Opt::Set.like(key));
+        let e =
+            Error::request(format!("expected {values}, got '{text}'")).at_place(Opt::Set.like(key));
         e.remedy(values)
     })
 }
@@ -441,7 +442,7 @@ fn read<T: Choice>(key: &str, text: &str) -> Result<T> {
 /// The error for an old word of the table.
 fn earlier(old: &str, new: &str) -> Error {
     Error::request(format!("expected '{new}', got its earlier name '{old}'"))
-        .at(Opt::Set)
+        .at_place(Opt::Set)
         .remedy(Opt::Set.like(new))
 }
 
@@ -451,7 +452,7 @@ fn unknown(key: &str) -> Error {
     }
     let keys: Vec<&str> = Overrides::table().iter().map(|row| row.key).collect();
     Error::request(format!("no plan choice '{key}'"))
-        .at(Opt::Set)
+        .at_place(Opt::Set)
         .remedy(format!("one of {}", keys.join(", ")))
 }
 

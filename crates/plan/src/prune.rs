@@ -70,7 +70,7 @@ pub fn choose(
                 "bounds cannot prune this: its values or folds need every pair in order",
             );
             Err(e
-                .at(Opt::Set.like("prune"))
+                .at_place(Opt::Set.like("prune"))
                 .remedy(Opt::Set.to("prune=auto")))
         }
         Pruning::Auto if !can || !is_large(job, overrides, cycles) => Ok(Prune::default()),

@@ -10,8 +10,8 @@ use std::time::Instant;
 use zipfold_core::Budget;
 use zipfold_core::Random;
 use zipfold_product::cpu::bucket::{Mode, contract as bucket};
+use zipfold_product::cpu::buffer_pool::Room;
 use zipfold_product::cpu::contract::contract;
-use zipfold_product::cpu::held::Room;
 use zipfold_product::cpu::scaled::Entries;
 use zipfold_product::cpu::shape::{Shape, offsets};
 use zipfold_product::cpu::{Engine, Fold, Prepared, Real};
@@ -210,7 +210,7 @@ fn logarithm(table: &Table) -> Table {
 
 /// The plan of a bucket, for tables that stay or go.
 fn planned(b: &Bucket, tables: &[Table], pass: Pass) -> Plan {
-    let reduced = Reduced::of(&b.dom, tables.to_vec());
+    let reduced = Reduced::as_given(&b.dom, tables.to_vec());
     let kept: Vec<usize> = (0..b.dom.len()).filter(|v| !b.summed.contains(v)).collect();
     let options = Options {
         seed: 1,

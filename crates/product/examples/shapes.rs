@@ -8,8 +8,8 @@
 
 use std::time::Instant;
 use zipfold_core::{Budget, Error, Result};
+use zipfold_product::cpu::buffer_pool::{Held, Room};
 use zipfold_product::cpu::contract::contract;
-use zipfold_product::cpu::held::{Held, Room};
 use zipfold_product::cpu::scaled::Scaled;
 use zipfold_product::cpu::shape::Shape;
 use zipfold_product::cpu::{Fold, Real};

@@ -127,7 +127,7 @@ pub fn load(name: &str) -> Result<Vec<Case>> {
     for file in files {
         let place = file.to_string_lossy().into_owned();
         let text = std::fs::read_to_string(&file)
-            .map_err(|e| Error::input(e.to_string()).at(place.clone()))?;
+            .map_err(|e| Error::input(e.to_string()).at_place(place.clone()))?;
         let stem = file
             .file_stem()
             .map_or_else(String::new, |s| s.to_string_lossy().into_owned());
@@ -137,7 +137,7 @@ pub fn load(name: &str) -> Result<Vec<Case>> {
 }
 
 fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
-    let broken = |e: std::io::Error| Error::input(e.to_string()).at(folder.to_string_lossy());
+    let broken = |e: std::io::Error| Error::input(e.to_string()).at_place(folder.to_string_lossy());
     for entry in std::fs::read_dir(folder).map_err(broken)? {
         let path = entry.map_err(broken)?.path();
         if path.is_dir() {
@@ -184,7 +184,7 @@ fn case(mut table: Toml, prefix: &str, suffix: &str) -> Result<Case> {
         .collect();
     let rest: Rest = Value::Table(own)
         .try_into()
-        .map_err(|e: toml::de::Error| Error::input(e.to_string()).at(name.clone()))?;
+        .map_err(|e: toml::de::Error| Error::input(e.to_string()).at_place(name.clone()))?;
     let named = |n: &str| {
         Value::Table(
             [("name".to_string(), Value::String(n.into()))]

@@ -7,8 +7,8 @@
 use std::path::Path;
 use std::time::Instant;
 use zipfold::internals::core::{Budget, Result};
+use zipfold::internals::product::cpu::buffer_pool::Room;
 use zipfold::internals::product::cpu::contract::contract;
-use zipfold::internals::product::cpu::held::Room;
 use zipfold::internals::product::cpu::scaled::Scaled;
 use zipfold::internals::product::cpu::shape::{Digit, Shape};
 use zipfold::internals::product::cpu::{Engine, Fold};

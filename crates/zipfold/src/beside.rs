@@ -34,7 +34,7 @@ pub(crate) fn check(overrides: &Overrides) -> Result<()> {
         None => Ok(()),
         Some((key, value)) => {
             let e = Error::request(format!("'{key}={value}' is a choice of plans over pairs"))
-                .at(Opt::Set);
+                .at_place(Opt::Set);
             let e = e.limit(TAKEN.join(", "));
             Err(e.remedy(format!(
                 "{}, a seed and {} steer the search of an order",

@@ -85,9 +85,8 @@ fn check<V>(cards: &[usize], tables: &[Bare<V>], keep: &[Var]) -> Result<()> {
     for (at, (scope, values)) in tables.iter().enumerate() {
         check_scope(scope, cards).map_err(|e| e.at_least(format!("table {at}")))?;
         if entries(scope, cards) != Some(values.len()) {
-            return Err(
-                Error::input("the table does not match its domains").at(format!("table {at}"))
-            );
+            return Err(Error::input("the table does not match its domains")
+                .at_place(format!("table {at}")));
         }
     }
     Ok(())
@@ -109,7 +108,7 @@ pub fn contract_logs(
     for (at, (_, values)) in tables.iter().enumerate() {
         if let Some(bad) = values.iter().find(|v| v.is_nan() || **v == f64::INFINITY) {
             return Err(Error::input(format!("{bad} is no logarithm of an entry"))
-                .at(format!("table {at}")));
+                .at_place(format!("table {at}")));
         }
     }
     let all = with_free(cards, tables, 0.0);
@@ -176,7 +175,7 @@ fn order<V>(
     pass: Pass,
     rates: Rates,
 ) -> Result<Plan> {
-    let reduced = Reduced::of(
+    let reduced = Reduced::as_given(
         cards,
         tables
             .iter()

@@ -159,7 +159,7 @@ pub fn required(wanted: DeviceSelector) -> Result<gpu::Device> {
         DeviceSelector::Devices(runtime, which) => first(gpu::find(runtime, which)?),
         DeviceSelector::Auto => first(gpus(None)),
         DeviceSelector::Cpu => {
-            let e = Error::request("a pair source runs on devices only").at(Opt::Device);
+            let e = Error::request("a pair source runs on devices only").at_place(Opt::Device);
             Err(e.remedy(format!(
                 "{} or opencl, or write the pair as a formula: {}",
                 Opt::Device.to("cuda"),

@@ -666,7 +666,7 @@ impl<'a> InferenceRun<'a> {
         let most = (self.settings.time_limit / one) as u64;
         Err(
             Error::resource(format!("{many} samples take about {seconds:.1e} seconds"))
-                .at(Opt::Samples)
+                .at_place(Opt::Samples)
                 .limit(format!("{} seconds", self.settings.time_limit))
                 .remedy(format!(
                     "{} or fewer, or a longer {}",

@@ -70,7 +70,7 @@ impl Partial {
         let Some(what) = identity.difference(&self.identity) else {
             return Ok(self);
         };
-        let e = differs(what, "those of the checkpoint").at(path.to_string_lossy());
+        let e = differs(what, "those of the checkpoint").at_place(path.to_string_lossy());
         Err(e.remedy(format!(
             "run with the same arguments, or without {} to start again",
             Opt::Resume
@@ -102,7 +102,7 @@ impl Partial {
         }
         Err(
             Error::input("the partial result is damaged: it does not fit its problem")
-                .at(name)
+                .at_place(name)
                 .remedy(AGAIN),
         )
     }
@@ -225,7 +225,7 @@ impl<W: Write> Write for Kept<'_, W> {
 
 /// The checksum in the head of a file of this kind and version that has `size` bytes.
 fn announced(magic: &[u8; 8], head: &[u8], size: u64, name: &str) -> Result<u64> {
-    let broken = |what: &str| Error::input(what.to_string()).at(name).remedy(AGAIN);
+    let broken = |what: &str| Error::input(what.to_string()).at_place(name).remedy(AGAIN);
     if head.len() < HEAD || head[..7] != magic[..7] {
         return Err(broken("this is no partial result of zipfold"));
     }
@@ -244,7 +244,7 @@ fn announced(magic: &[u8; 8], head: &[u8], size: u64, name: &str) -> Result<u64>
 
 /// Refuses a payload of another checksum.
 fn sound(announced: u64, mut payload: impl Read, name: &str) -> Result<()> {
-    let broken = |what: String| Error::input(what).at(name).remedy(AGAIN);
+    let broken = |what: String| Error::input(what).at_place(name).remedy(AGAIN);
     let mut sum = Sum::default();
     io::copy(&mut payload, &mut sum)
         .map_err(|e| broken(format!("the partial result cannot be read: {e}")))?;
@@ -260,7 +260,7 @@ fn get<T: DeserializeOwned>(payload: impl Read, name: &str) -> Result<T> {
     let mut room = [0; 256];
     let broken = |e| {
         Error::input(format!("the partial result cannot be decoded: {e}"))
-            .at(name)
+            .at_place(name)
             .remedy(AGAIN)
     };
     postcard::from_io((payload, &mut room))
@@ -349,7 +349,7 @@ pub(crate) fn is_there(path: &Path) -> Result<bool> {
         Presence::File(_) => Ok(true),
         Presence::Folder | Presence::Link | Presence::Special => {
             let e = Error::request("the checkpoint is a link or no plain file")
-                .at(path.to_string_lossy());
+                .at_place(path.to_string_lossy());
             Err(e.remedy(format!("remove it, or another name with {}", Opt::Output)))
         }
     }

@@ -274,7 +274,7 @@ impl<T: Typed> Places<T> {
         let changed = |file: &NpyFile, what: &str| {
             let place = file.partial_path().to_string_lossy();
             Error::request(what.to_string())
-                .at(place)
+                .at_place(place)
                 .remedy(format!("run it without {} to start again", Opt::Resume))
         };
         for (at, (fold, place)) in job.folds.iter().zip(&self.items).enumerate() {

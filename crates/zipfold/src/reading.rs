@@ -50,10 +50,10 @@ fn read_input(input: &Input, named: &[String], budget: &Budget) -> Result<Table>
     if beside.is_empty() {
         return Ok(table);
     }
-    let at = |e: Error| e.at(input.name.clone());
+    let at = |e: Error| e.at_place(input.name.clone());
     if table.names().is_none() {
         let e = Error::request("attributes are read by name, and the columns have none")
-            .at(input.name.clone());
+            .at_place(input.name.clone());
         return Err(
             e.remedy("a header with the names of the columns, or a file format that has names")
         );
@@ -68,7 +68,7 @@ fn read_input(input: &Input, named: &[String], budget: &Budget) -> Result<Table>
             .any(|name| texts::is_text(&table, name))
     {
         let e = Error::request("every column is an attribute, and none is a component")
-            .at(input.name.clone());
+            .at_place(input.name.clone());
         return Err(e.remedy(format!("leave one out of {}", Opt::Attributes)));
     }
     let attributes = table.picked(&taken, budget, "the attributes")?;
@@ -232,6 +232,6 @@ fn check_rows(
     if weights.rows() == rows {
         return Ok(());
     }
-    let e = Error::input(format!("{} weights for {rows} rows", weights.rows())).at(name);
+    let e = Error::input(format!("{} weights for {rows} rows", weights.rows())).at_place(name);
     Err(e.remedy("one weight for every row that is folded away"))
 }

@@ -224,7 +224,7 @@ fn check_resumed(job: &Job, merged: &Partial, tiles: &[Tile], path: &Path) -> Re
         return Err(Error::input(
             "the checkpoint is damaged: its pairs are not those of its tiles",
         )
-        .at(name));
+        .at_place(name));
     }
     Ok(())
 }
@@ -563,7 +563,7 @@ fn refuse_nan(job: &Job, tally: &Tally) -> Result<()> {
     match tally.first_nan {
         Some((i, j)) if job.nan == NanPolicy::Error && !dense => {
             let e = Error::input(format!("the value of the pair of rows {i} and {j} is NaN"))
-                .at(format!("pair ({i}, {j})"));
+                .at_place(format!("pair ({i}, {j})"));
             Err(e.remedy(format!(
                 "{} leaves such pairs out, {} lets them through",
                 Opt::Nan.to("skip"),

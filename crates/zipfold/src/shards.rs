@@ -40,14 +40,14 @@ pub fn part(problem: &Problem, outcome: &Outcome, shard: (usize, usize)) -> Resu
 pub fn problem_of(name: &str, part: &Partial) -> Result<Problem> {
     if part.problem.is_empty() {
         let e = Error::request("this is the checkpoint of a run that has not ended, not a share")
-            .at(name);
+            .at_place(name);
         return Err(e.remedy(format!(
             "go on with the command that made it and {}",
             Opt::Resume
         )));
     }
     serde_json::from_slice(&part.problem)
-        .map_err(|e| Error::input(format!("no problem inside: {e}")).at(name))
+        .map_err(|e| Error::input(format!("no problem inside: {e}")).at_place(name))
 }
 
 /// Merges the named partial results of all shares of `problem` over `data`.
@@ -117,7 +117,7 @@ pub fn merge<'a>(
 fn run_otherwise(what: &str, name: &str) -> Error {
     let (set, memory, device) = (Opt::Set, Opt::Memory, Opt::Device);
     differs(what, "what the first share was run on")
-        .at(name)
+        .at_place(name)
         .remedy(format!(
             "run all shares on the same inputs, with the same {set}, {memory} and {device}"
         ))
@@ -127,7 +127,7 @@ fn run_otherwise(what: &str, name: &str) -> Error {
 fn check_answer(job: &Job, own: &Identity, parts: &[(String, Partial)]) -> Result<()> {
     for (name, part) in parts {
         if let Some(what) = own.answer_difference(&part.identity) {
-            let e = differs(what, "what this share was run on").at(name.clone());
+            let e = differs(what, "what this share was run on").at_place(name.clone());
             return Err(e.remedy(
                 "merge over the inputs that the shares were run on, or run the shares again",
             ));
@@ -159,8 +159,8 @@ fn check(parts: &[(String, Partial)]) -> Result<()> {
             return Err(run_otherwise(what, name));
         }
         if part.problem != first.problem || part.shard.map(|s| s.1) != Some(total) {
-            let e =
-                Error::request("the partial results belong to different problems").at(name.clone());
+            let e = Error::request("the partial results belong to different problems")
+                .at_place(name.clone());
             return Err(e.remedy("merge the shares of one command"));
         }
         if part.shard.map(|s| s.0) != Some(at) {
@@ -168,7 +168,7 @@ fn check(parts: &[(String, Partial)]) -> Result<()> {
                 "share {} of {total} is missing or there twice",
                 at + 1
             ));
-            return Err(e.at(name.clone()));
+            return Err(e.at_place(name.clone()));
         }
     }
     if parts.len() == total {

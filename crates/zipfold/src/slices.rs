@@ -192,7 +192,7 @@ impl Slices<'_> {
             return Err(Error::request(
                 "the checkpoint belongs to another network, other evidence or another plan",
             )
-            .at(checkpoint.path.to_string_lossy())
+            .at_place(checkpoint.path.to_string_lossy())
             .remedy("run with the same arguments, or delete it and start again"));
         }
         Ok(Some(found))

@@ -192,7 +192,7 @@ fn csr(
     };
     let (Some(i), Some(j)) = (side(Side::X), side(Side::Y)) else {
         let e = Error::request("a sparse matrix holds pairs, and this answer has none")
-            .at(path.to_string());
+            .at_place(path.to_string());
         return Err(e.remedy("another suffix, such as .npz"));
     };
     let mut indptr = vec![0i64; n + 1];

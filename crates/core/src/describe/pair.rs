@@ -64,7 +64,7 @@ pub(crate) fn pair_formula(
 pub(crate) fn cutoff_root(formula: &mut Formula, cutoff: f64) -> Result<usize> {
     if cutoff.is_nan() || cutoff <= 0.0 {
         return Err(Error::request(format!("a cut-off of {cutoff}"))
-            .at(Opt::Cutoff)
+            .at_place(Opt::Cutoff)
             .limit("a number above 0"));
     }
     let (x, y) = (
@@ -90,7 +90,7 @@ pub(crate) fn check_box(dims: Option<usize>, formula: &Formula, data: &Data) -> 
             "a box of {dims} dimensions over rows of {} components",
             data.x.cols()
         );
-        return Err(Error::request(what).at(Opt::Box).remedy(format!(
+        return Err(Error::request(what).at_place(Opt::Box).remedy(format!(
             "pick the coordinates with {}; formulas may still read the others by name",
             Opt::Columns.like("x,y,z")
         )));
@@ -104,7 +104,7 @@ pub(crate) fn check_box(dims: Option<usize>, formula: &Formula, data: &Data) -> 
         .any(|(n, l)| *l && matches!(n, Node::Delta | Node::DeltaAt(_)));
     if !uses {
         let e = Error::request("the formula has no difference 'x - y', so a box changes nothing")
-            .at(Opt::Box);
+            .at_place(Opt::Box);
         return Err(e.remedy(format!(
             "leave out {}, or write the pair with 'x - y'",
             Opt::Box
@@ -142,7 +142,8 @@ pub(crate) fn check_components(formula: &Formula, data: &Data, periodic: bool) -
             _ => None,
         };
         if let Some((k, have)) = odd {
-            let e = Error::request(format!("component {k} of rows that have {have}")).at("formula");
+            let e = Error::request(format!("component {k} of rows that have {have}"))
+                .at_place("formula");
             return Err(e.remedy("components are numbered from 0"));
         }
         // In a box a single difference also needs whole rows, since the image is found from them.

@@ -49,7 +49,7 @@ impl Holes {
 fn missing_weight(row: usize) -> Error {
     let (skip, propagate) = (Opt::Nan.to("skip"), Opt::Nan.to("propagate"));
     Error::input("expected a number for every weight, got NaN")
-        .at(format!("weights, row {row}"))
+        .at_place(format!("weights, row {row}"))
         .remedy(format!(
             "{skip} leaves out the pairs of such rows, {propagate} makes sums NaN"
         ))

@@ -51,9 +51,8 @@ impl Network {
             super::table::check_scope(factor.scope(), &cards)
                 .map_err(|e| e.at_least(format!("factor {at}")))?;
             if super::table::entries(factor.scope(), &cards) != Some(factor.values().len()) {
-                return Err(
-                    Error::input("the table does not match its domains").at(format!("factor {at}"))
-                );
+                return Err(Error::input("the table does not match its domains")
+                    .at_place(format!("factor {at}")));
             }
         }
         Ok(Network {
@@ -84,13 +83,13 @@ impl Network {
                     states.len(),
                     self.cards[v]
                 ))
-                .at(format!("variable '{}'", names.variables[v])));
+                .at_place(format!("variable '{}'", names.variables[v])));
             }
             let mut seen: Vec<&String> = states.iter().collect();
             seen.sort_unstable();
             if let Some(w) = seen.windows(2).find(|w| w[0] == w[1]) {
                 return Err(Error::input(format!("two states are named '{}'", w[0]))
-                    .at(format!("variable '{}'", names.variables[v])));
+                    .at_place(format!("variable '{}'", names.variables[v])));
             }
         }
         for (v, name) in names.variables.iter().enumerate() {

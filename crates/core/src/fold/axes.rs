@@ -66,7 +66,9 @@ impl Axis {
                 let e = Error::request(
                     "bin edges are two or more numbers, each larger than the one before",
                 );
-                return Err(e.at(Opt::Edges).remedy("sort them and drop duplicates"));
+                return Err(e
+                    .at_place(Opt::Edges)
+                    .remedy("sort them and drop duplicates"));
             }
             return Ok(Axis::new(root, edges.clone(), squared, closed));
         }
@@ -77,7 +79,7 @@ impl Axis {
             ));
         };
         if bins == 0 || bins > MOST_BINS || !lo.lt(&hi) || !lo.is_finite() || !hi.is_finite() {
-            let e = Error::request(format!("{bins} bins from {lo} to {hi}")).at(format!(
+            let e = Error::request(format!("{bins} bins from {lo} to {hi}")).at_place(format!(
                 "{}, {}",
                 Opt::Bins,
                 Opt::Range

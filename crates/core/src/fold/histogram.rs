@@ -325,7 +325,7 @@ impl Histogram {
         let largest = product(f64::max, 0.0);
         if !largest.is_finite() {
             let e = Error::input("the product of two weights is beyond double precision")
-                .at(Opt::Weights);
+                .at_place(Opt::Weights);
             return Err(e.remedy(
                 "divide all weights by the same number, and leave out those that are infinite",
             ));

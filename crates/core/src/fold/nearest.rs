@@ -48,7 +48,7 @@ impl Nearest {
     pub(super) fn asked(k: usize, largest: Option<bool>, roots: &mut Roots<'_>) -> Result<Nearest> {
         roots.scalar("nearest")?;
         if k == 0 || k > MOST {
-            let e = Error::request(format!("k = {k} neighbours")).at(Opt::K);
+            let e = Error::request(format!("k = {k} neighbours")).at_place(Opt::K);
             return Err(e.limit(format!("k is at least 1 and at most {MOST}")));
         }
         let (root, squared) = roots.ordered(0);

@@ -63,11 +63,12 @@ impl QuantileSpec {
                 "expected 1 to {MOST} quantiles, got {}",
                 self.q.len()
             ))
-            .at("q");
+            .at_place("q");
             return Err(e.remedy("0.5 for the median"));
         }
         if let Some(odd) = self.q.iter().find(|q| !(0.0..=1.0).contains(*q)) {
-            let e = Error::request(format!("expected a quantile from 0 to 1, got {odd}")).at("q");
+            let e =
+                Error::request(format!("expected a quantile from 0 to 1, got {odd}")).at_place("q");
             return Err(
                 e.remedy("0.5 for the median, 0.9 for the value that nine in ten do not exceed")
             );

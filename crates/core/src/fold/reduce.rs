@@ -198,7 +198,7 @@ impl Accumulate for Reduce {
             let e = Error::request(
                 "weights belong to one row of a pair, and in half of the pairs no row is the second",
             );
-            return Err(e.at("weights").remedy(format!(
+            return Err(e.at_place("weights").remedy(format!(
                 "{} visits both orders of every pair",
                 Opt::Domain.to("ordered")
             )));
@@ -214,13 +214,13 @@ impl Accumulate for Reduce {
         if !op.adds() {
             let e = Error::request(format!("{op:?} takes no weights").to_lowercase());
             return Err(e
-                .at(Opt::Weights)
+                .at_place(Opt::Weights)
                 .remedy("leave them out, or put them into the formula"));
         }
         weights::check(table, rows)?;
         if op == ReduceOp::Logsumexp && table.cols() > 1 {
             return Err(Error::request("logsumexp takes one weight a row")
-                .at(Opt::Weights)
+                .at_place(Opt::Weights)
                 .remedy("pick one column"));
         }
         // Either several values or several weights; both only if they pair up one by one.

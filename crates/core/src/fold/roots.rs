@@ -54,7 +54,9 @@ impl<'a> Roots<'a> {
                 let e = Error::request(format!(
                     "{what} takes single numbers, the pair is a vector of {width}"
                 ));
-                Err(e.at("formula").remedy("reduce it: 'sum(…)', 'max(…)'"))
+                Err(e
+                    .at_place("formula")
+                    .remedy("reduce it: 'sum(…)', 'max(…)'"))
             }
         }
     }
@@ -73,7 +75,7 @@ impl<'a> Roots<'a> {
         if self.formula.ty(id).shape != Shape::Scalar {
             let e = Error::request("a single number is wanted here, this is a vector");
             return Err(e
-                .at("formula")
+                .at_place("formula")
                 .span(text, 0..text.len())
                 .remedy("reduce it: 'sum(…)'"));
         }
@@ -98,7 +100,7 @@ impl<'a> Roots<'a> {
             "the condition of a join is true or false for a pair, here it is a number or a vector",
         );
         Err(e
-            .at(Opt::Where)
+            .at_place(Opt::Where)
             .span(text, 0..text.len())
             .remedy("compare: 'abs(x.a - y.a) < 1'"))
     }

@@ -44,8 +44,8 @@ impl TopSpec {
     pub(super) fn fold(&self, roots: &mut Roots<'_>) -> Result<Top> {
         roots.scalar("the best pairs")?;
         if !(1..=MOST).contains(&self.k) {
-            let e =
-                Error::request(format!("expected 1 to {MOST} pairs, got k = {}", self.k)).at("k");
+            let e = Error::request(format!("expected 1 to {MOST} pairs, got k = {}", self.k))
+                .at_place("k");
             return Err(e.remedy("a smaller k, or a join: all pairs within a distance"));
         }
         let (root, squared) = roots.ordered(0);

@@ -18,6 +18,6 @@ pub(super) fn check(table: &Table, rows: usize) -> Result<()> {
         table.cols()
     );
     Err(Error::input(what)
-        .at(Opt::Weights)
+        .at_place(Opt::Weights)
         .remedy("one weight, or one row of weights, for each row"))
 }

@@ -356,7 +356,7 @@ fn alone(term: &ImageTerm) -> Error {
     let e = Error::request(format!(
         "expected coordinates in a box only inside differences 'x - y', got '{name}' outside of one"
     ));
-    e.at(format!("formula, {}", Opt::Box)).remedy(
+    e.at_place(format!("formula, {}", Opt::Box)).remedy(
         "write differences as 'x - y'; numbers that no box is about are attributes of rows: x.name",
     )
 }

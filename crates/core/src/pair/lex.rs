@@ -97,7 +97,7 @@ fn token(text: &str, at: usize, c: char) -> Result<Token> {
             } else {
                 "letters, digits and + - * / ^ ( ) [ ] < > = ! . ,"
             };
-            let e = Error::request(format!("'{c}' means nothing here")).at("formula");
+            let e = Error::request(format!("'{c}' means nothing here")).at_place("formula");
             Err(e.span(text, at..at + c.len_utf8()).remedy(remedy))
         }
     }
@@ -106,7 +106,8 @@ fn token(text: &str, at: usize, c: char) -> Result<Token> {
 /// Reads a text from one quote to the next of its kind. There are no escapes: a text with one kind
 /// of quote goes between the other.
 fn quoted(text: &str, at: usize, quote: char) -> Result<Token> {
-    let error = |what: &str, end: usize| Error::request(what).at("formula").span(text, at..end);
+    let error =
+        |what: &str, end: usize| Error::request(what).at_place("formula").span(text, at..end);
     match text[at + 1..].find(quote) {
         None => {
             Err(error("this text does not end", text.len()).remedy("close it with a second quote"))
@@ -185,7 +186,7 @@ fn number(text: &str, at: usize) -> Result<Token> {
             range: at..end,
         }),
         Err(_) => Err(Error::request("not a number")
-            .at("formula")
+            .at_place("formula")
             .span(text, at..end)),
     }
 }

@@ -554,7 +554,7 @@ impl Parser<'_, '_> {
                 args.len()
             );
             Err(Error::request(what)
-                .at("formula")
+                .at_place("formula")
                 .span(self.text, place.clone()))
         };
         if let Some((_, op)) = REDUCE.iter().find(|(n, _)| *n == name) {

@@ -160,12 +160,12 @@ impl Map {
 fn given_inverse(params: &Params, d: usize) -> Result<Option<Vec<f64>>> {
     if d != 1 && matches!(params.get("VI"), Some(Param::Number(_))) {
         return Err(Error::request("'VI' is a single number")
-            .at(Opt::Param)
+            .at_place(Opt::Param)
             .limit(format!("{d} × {d} numbers")));
     }
     let vi = vector(params, "VI", Some(d.saturating_mul(d)))?;
     match vi.iter().flatten().any(|v| !v.is_finite()) {
-        true => Err(Error::request("'VI' holds a number that is not finite").at(Opt::Param)),
+        true => Err(Error::request("'VI' holds a number that is not finite").at_place(Opt::Param)),
         false => Ok(vi),
     }
 }
@@ -238,7 +238,7 @@ fn covariance_root(x: &Table, y: Option<&Table>, d: usize, stop: Stop<'_>) -> Re
     sums.iter_mut().for_each(|s| *s /= rows as f64 - 1.0);
     let singular = || {
         Error::input("the covariance of the rows cannot be inverted")
-            .at(Opt::Metric)
+            .at_place(Opt::Metric)
             .remedy(remedy)
     };
     if sums.iter().any(|s| s.is_nan()) {

@@ -122,7 +122,7 @@ impl Texts<'_> {
             .unwrap_or_else(|| k.to_string());
         if is_own(&name) {
             let e = Error::request(format!("expected numbers, got the text {name} {how}"))
-                .at("formula");
+                .at_place("formula");
             return e.remedy(format!(
                 "compare it with a column of text: 'x.kind == {name}'"
             ));
@@ -130,7 +130,7 @@ impl Texts<'_> {
         let e = Error::request(format!(
             "expected numbers, got the text column '{row}.{name}' {how}"
         ))
-        .at("formula");
+        .at_place("formula");
         e.remedy(format!(
             "compare it with a column of text: 'x.{name} == y.{name}'; or leave the column out"
         ))

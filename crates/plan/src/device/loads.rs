@@ -20,6 +20,6 @@ pub(crate) fn load_width(precision: Precision, overrides: &Overrides) -> Result<
         return Ok(numbers);
     }
     let e = Error::request(format!("no loads of {numbers} numbers of double precision"))
-        .at(Opt::Set.like("load.vector"));
+        .at_place(Opt::Set.like("load.vector"));
     Err(e.limit("16 bytes").remedy("1 or 2"))
 }

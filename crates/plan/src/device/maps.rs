@@ -65,7 +65,7 @@ impl Placing {
         let by_thread = overrides.tile_by == Some(Placed::Thread);
         if by_thread && matches!(map, Map::Rec | Map::Ltm(Root::Table)) {
             let e = Error::request("this triangle map places blocks of threads, not threads")
-                .at(Opt::Set.like("tile.by"));
+                .at_place(Opt::Set.like("tile.by"));
             return Err(e.remedy("block; by thread: bb, utm, rb, or ltm without a table"));
         }
         Ok(Placing { map, by_thread })

@@ -68,7 +68,8 @@ impl Matrix {
             None => MatrixKernel::Pairs,
         };
         if kernel != MatrixKernel::Pairs && triangle.is_some_and(|placing| placing.by_thread) {
-            let e = Error::request("a thread has many pairs here").at(Opt::Set.like("tile.by"));
+            let e =
+                Error::request("a thread has many pairs here").at_place(Opt::Set.like("tile.by"));
             return Err(e.remedy(format!(
                 "{}, or {}",
                 Opt::Set.to("tile.by=block"),
@@ -264,8 +265,8 @@ fn shape(
         unroll,
     };
     if !slice.is_power_of_two() || slice < 2 || shared_bytes(low, &shape) > 48 << 10 {
-        let e =
-            Error::request(format!("{slice} components a slice")).at(Opt::Set.like("dense.slice"));
+        let e = Error::request(format!("{slice} components a slice"))
+            .at_place(Opt::Set.like("dense.slice"));
         return Err(e.limit("48 KiB of shared memory").remedy(format!(
             "a smaller power of two, or fewer {}",
             Opt::Set.like("dense.stages")

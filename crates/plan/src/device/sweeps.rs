@@ -393,7 +393,7 @@ fn is_tiled(job: &Job, overrides: &Overrides, shape: &Shape) -> Result<bool> {
         Some(FoldTiles::Dense) if fits => Ok(true),
         Some(FoldTiles::Dense) => {
             let e = Error::request("this fold does not take its pairs from dense tiles")
-                .at(Opt::Set.like("fold.tiles"));
+                .at_place(Opt::Set.like("fold.tiles"));
             Err(e.remedy("sweep; dense is for sums, counts, extremes, neighbours, histograms and joins without values, of finite single-precision rows of 8 components or more"))
         }
     }
@@ -411,7 +411,7 @@ fn is_balanced(job: &Job, overrides: &Overrides) -> Result<bool> {
         }
         Some(Diagonal::Balanced) => {
             let e = Error::request("no diagonal whose pairs any thread may take")
-                .at(Opt::Set.like("tile.diagonal"));
+                .at_place(Opt::Set.like("tile.diagonal"));
             Err(e.remedy(format!(
                 "plain; balanced is for histograms of half spaces, {} or {}",
                 Opt::Domain.to("triangle"),
@@ -451,7 +451,7 @@ fn room(
         "{anchors} anchors a thread and a panel of others take {bytes} bytes"
     ));
     let e = e
-        .at(Opt::Set.like("points.input"))
+        .at_place(Opt::Set.like("points.input"))
         .limit(format!("{most} bytes of shared memory"));
     Err(e.remedy(format!(
         "fewer {}, or {}",
@@ -608,7 +608,7 @@ fn shuffles(input: Input, runtime: Runtime) -> Result<()> {
         return Ok(());
     }
     let e = Error::request("this device has no shuffles between threads")
-        .at(Opt::Set.like("points.input"));
+        .at_place(Opt::Set.like("points.input"));
     Err(e.remedy("panel, cache or both"))
 }
 

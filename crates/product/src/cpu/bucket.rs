@@ -23,7 +23,7 @@
 //! for the sum of exponentials below it. A result of a single block is split along its summed
 //! digits instead, and the parts are merged in order.
 
-use super::lanes::{DEEP, MOST_RUNS, Product, Step, Term, accumulate, sum_products};
+use super::lanes::{DEEP, MOST_RUNS, Product, ProductStep, Term, accumulate, sum_products};
 use super::logs;
 use super::real::Real;
 use super::shape::{Digit, Shape, offsets};
@@ -377,18 +377,18 @@ impl<'l, 'a, T: Real> Walk<'l, 'a, T> {
         match layout.mode {
             Mode::Sum => match &layout.depths {
                 Some(depths) => self.sums(row, depth, depths, target),
-                None => self.pass(row, depth, Step::Add, target),
+                None => self.pass(row, depth, ProductStep::Add, target),
             },
-            Mode::Max => self.pass(row, depth, Step::Max, target),
-            Mode::LogMax => self.pass(row, depth, Step::LogMax, target),
+            Mode::Max => self.pass(row, depth, ProductStep::Max, target),
+            Mode::LogMax => self.pass(row, depth, ProductStep::LogMax, target),
             Mode::LogSum => {
                 let mut peaks = std::mem::take(&mut self.peaks);
                 peaks.resize(target.len(), T::default());
-                self.pass(row, depth.clone(), Step::LogMax, &mut peaks);
+                self.pass(row, depth.clone(), ProductStep::LogMax, &mut peaks);
                 peaks
                     .iter_mut()
                     .for_each(|p| *p = p.larger(T::from_f64(f64::MIN)));
-                self.pass(row, depth, Step::LogAdd(&peaks), target);
+                self.pass(row, depth, ProductStep::LogAdd(&peaks), target);
                 target
                     .iter_mut()
                     .zip(&peaks)
@@ -441,7 +441,7 @@ impl<'l, 'a, T: Real> Walk<'l, 'a, T> {
         &mut self,
         row: usize,
         depth: std::ops::Range<usize>,
-        step: Step<'_, T>,
+        step: ProductStep<'_, T>,
         target: &mut [T],
     ) {
         let layout = self.layout;
@@ -470,7 +470,7 @@ impl<'l, 'a, T: Real> Walk<'l, 'a, T> {
         }
     }
     /// Adds one block of products.
-    fn add(&mut self, base: &[usize], first: bool, step: Step<'_, T>, to: &mut [T]) {
+    fn add(&mut self, base: &[usize], first: bool, step: ProductStep<'_, T>, to: &mut [T]) {
         let layout = self.layout;
         for (i, access) in layout.access.iter().enumerate() {
             let Access::Pattern(pattern, last) = access else {

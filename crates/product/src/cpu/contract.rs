@@ -2,7 +2,7 @@
 
 use super::bounds::Bounds;
 use super::bucket::{self, Mode};
-use super::held::{Held, Room};
+use super::buffer_pool::{Held, Room};
 use super::products::{Fold, products};
 use super::real::Real;
 use super::scaled::{Data, Scaled, exponentials, log_range};

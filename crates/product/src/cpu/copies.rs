@@ -1,7 +1,7 @@
 //! A table of a run: its copy on the host, its copy on a device, or both.
 
 use super::bounds::{Bounds, Ends};
-use super::held::{Held, Room};
+use super::buffer_pool::{Held, Room};
 use super::products::Fold;
 use super::real::Real;
 use super::scaled::{Data, Scaled, exponents};

@@ -60,7 +60,7 @@ pub type Scope = Vec<usize>;
 
 /// One variable in both tables.
 #[derive(Clone, Copy)]
-struct Digit {
+struct VariableOfBoth {
     var: usize,
     card: usize,
     strides: [usize; 2],
@@ -84,10 +84,10 @@ pub struct LoopOrder {
     /// Which table is read by vectors.
     first: usize,
     /// Variables of that table in the result, slowest first; the last few make a row.
-    kept: Vec<Digit>,
+    kept: Vec<VariableOfBoth>,
     cut: usize,
-    columns: Vec<Digit>,
-    depth: Vec<Digit>,
+    columns: Vec<VariableOfBoth>,
+    depth: Vec<VariableOfBoth>,
     wide: usize,
     /// Whether exponentials of the first table are taken before its entries are picked.
     ahead: bool,
@@ -146,7 +146,7 @@ impl<T> Logs<T> {
     };
 }
 
-fn size(digits: &[Digit]) -> usize {
+fn size(digits: &[VariableOfBoth]) -> usize {
     digits.iter().map(|d| d.card).product()
 }
 
@@ -161,7 +161,7 @@ fn strides(scope: &[usize], cards: &[usize]) -> Vec<(usize, usize)> {
     out
 }
 
-fn places(digits: &[Digit], table: usize) -> Vec<usize> {
+fn places(digits: &[VariableOfBoth], table: usize) -> Vec<usize> {
     offsets(
         &digits
             .iter()
@@ -171,17 +171,17 @@ fn places(digits: &[Digit], table: usize) -> Vec<usize> {
 }
 
 /// Offsets in the result.
-fn outs(digits: &[Digit]) -> Vec<usize> {
+fn outs(digits: &[VariableOfBoth]) -> Vec<usize> {
     offsets(&digits.iter().map(|d| (d.card, d.out)).collect::<Vec<_>>())
 }
 
 /// A digit in two, the fast one as long as a row may be.
-fn divide(digit: Digit) -> Vec<Digit> {
+fn divide(digit: VariableOfBoth) -> Vec<VariableOfBoth> {
     let part = (1..=digit.card.min(LONGEST))
         .rev()
         .find(|p| digit.card.is_multiple_of(*p))
         .unwrap_or(1);
-    let slow = Digit {
+    let slow = VariableOfBoth {
         card: digit.card / part,
         strides: digit.strides.map(|s| s * part),
         out: digit.out * part,
@@ -189,7 +189,7 @@ fn divide(digit: Digit) -> Vec<Digit> {
     };
     [
         slow,
-        Digit {
+        VariableOfBoth {
             card: part,
             ..digit
         },
@@ -215,33 +215,35 @@ impl LoopOrder {
             let of = |list: &[(usize, usize)], v: usize| {
                 list.iter().find(|s| s.0 == v).map_or(0, |s| s.1)
             };
-            let digit = |v: usize| Digit {
+            let digit = |v: usize| VariableOfBoth {
                 var: v,
                 card: cards[v],
                 strides: [of(&own, v), of(&other, v)],
                 out: 0,
             };
-            let wide = |list: &[(usize, usize)]| -> Vec<Digit> {
+            let wide = |list: &[(usize, usize)]| -> Vec<VariableOfBoth> {
                 list.iter()
                     .map(|s| digit(s.0))
                     .filter(|d| d.card > 1)
                     .collect()
             };
             let (own, other) = (wide(&own), wide(&other));
-            let beside: Vec<Digit> = other
+            let beside: Vec<VariableOfBoth> = other
                 .iter()
                 .copied()
                 .filter(|d| d.strides[0] == 0)
                 .collect();
-            let columns: Vec<Digit> = beside.iter().copied().filter(|d| kept(d.var)).collect();
-            let depth: Vec<Digit> = own
+            let columns: Vec<VariableOfBoth> =
+                beside.iter().copied().filter(|d| kept(d.var)).collect();
+            let depth: Vec<VariableOfBoth> = own
                 .iter()
                 .chain(&beside)
                 .copied()
                 .filter(|d| !kept(d.var))
                 .collect();
-            let natural: Vec<Digit> = own.iter().copied().filter(|d| kept(d.var)).collect();
-            let (alone, shared): (Vec<Digit>, Vec<Digit>) =
+            let natural: Vec<VariableOfBoth> =
+                own.iter().copied().filter(|d| kept(d.var)).collect();
+            let (alone, shared): (Vec<VariableOfBoth>, Vec<VariableOfBoth>) =
                 natural.iter().partition(|d| d.strides[1] == 0);
             let orders = [
                 natural,
@@ -289,7 +291,7 @@ impl LoopOrder {
             return None;
         }
         for first in 0..2 {
-            let digit = |d: &shape::Digit| Digit {
+            let digit = |d: &shape::Digit| VariableOfBoth {
                 var: 0,
                 card: d.card,
                 strides: [d.strides[first], d.strides[1 - first]],
@@ -302,8 +304,8 @@ impl LoopOrder {
                     .filter(move |d| d.summed == summed)
                     .map(digit)
             };
-            let mut kept: Vec<Digit> = of(false).filter(|d| d.strides[0] > 0).collect();
-            let columns: Vec<Digit> = of(false).filter(|d| d.strides[0] == 0).collect();
+            let mut kept: Vec<VariableOfBoth> = of(false).filter(|d| d.strides[0] > 0).collect();
+            let columns: Vec<VariableOfBoth> = of(false).filter(|d| d.strides[0] == 0).collect();
             kept.sort_by_key(|d| std::cmp::Reverse(d.out));
             if let Some(last) = kept.pop() {
                 kept.extend(divide(last));
@@ -394,7 +396,7 @@ impl LoopOrder {
             .fold((1, f64::INFINITY), |b, o| if o.1 < b.1 { o } else { b });
         let how = Run::for_offsets(&places(run, 0), lanes);
         let picked = rows as f64 * depth;
-        let whole = |digits: &[Digit]| size(digits) as f64 * depth / lanes as f64;
+        let whole = |digits: &[VariableOfBoth]| size(digits) as f64 * depth / lanes as f64;
         let copies = if matches!(how, Run::Straight) {
             0.0
         } else {
@@ -454,7 +456,8 @@ impl LoopOrder {
         // Columns beyond the last are the last once more.
         columns.resize(padded, columns[columns.len() - 1]);
         of_columns.resize(padded, of_columns[of_columns.len() - 1]);
-        let shared: Vec<Digit> = outer.iter().copied().filter(|d| d.strides[1] > 0).collect();
+        let shared: Vec<VariableOfBoth> =
+            outer.iter().copied().filter(|d| d.strides[1] > 0).collect();
         let lanes_of: Vec<usize> = if vectors {
             let mut of_run = places(run, 1);
             of_run.resize(of_run.len().next_multiple_of(lanes), 0);

@@ -18,10 +18,10 @@
 //! the sum of all terms that hold it; one backward pass at about twice the cost of the forward one
 //! gives all of them.
 
+use super::buffer_pool::Room;
 use super::contract::contract;
 use super::copies::{self, Copies, There};
 use super::gather::Picked;
-use super::held::Room;
 use super::products::Fold;
 use super::real::Real;
 use super::scaled::{Entries, Scaled};
@@ -468,7 +468,7 @@ impl<'a> Engine<'a> {
                 mantissa: all.mantissa / own.mantissa,
                 exponent: all.exponent - own.exponent,
             };
-            let mut one = Scaled::of(&[rest.mantissa], &self.room)?;
+            let mut one = Scaled::of_values(&[rest.mantissa], &self.room)?;
             one.exponent += rest.exponent;
             gradients[*r] = Copies::here(one);
         }

@@ -31,7 +31,7 @@ const SHARED: usize = 1 << 16;
 
 /// How the copy goes: blocks of the fastest digits of the result, a few of them to a tile, tiles
 /// one after another.
-struct Tiles {
+struct CopyTiles {
     /// Entries of a block.
     block: usize,
     /// Offsets of a block's entries in the source; empty where they lie in the same order.
@@ -50,7 +50,7 @@ fn pairs(digits: &[(usize, usize, usize)]) -> Vec<(usize, usize)> {
     source.into_iter().zip(result).collect()
 }
 
-impl Tiles {
+impl CopyTiles {
     fn new(digits: &[(usize, usize)]) -> Self {
         let mut both: Vec<(usize, usize, usize)> = Vec::with_capacity(digits.len());
         let mut len = 1;
@@ -83,7 +83,7 @@ impl Tiles {
         } else {
             near(&mut slow, &both[cut..])
         };
-        Tiles {
+        CopyTiles {
             block,
             inner,
             blocks: pairs(&tile),
@@ -110,11 +110,11 @@ fn near(
 }
 
 /// The result, shared by tiles that write different entries.
-struct Target<U>(*mut U, usize);
+struct SharedResult<U>(*mut U, usize);
 // SAFETY: every entry belongs to one block of one tile, because a mixed-radix number names it once.
-unsafe impl<U: Send> Sync for Target<U> {}
+unsafe impl<U: Send> Sync for SharedResult<U> {}
 
-impl<U> Target<U> {
+impl<U> SharedResult<U> {
     /// SAFETY: no other reference to these entries lives, and the result outlives `'a`.
     unsafe fn block<'a>(&self, at: usize, len: usize) -> &'a mut [U] {
         assert!(at + len <= self.1, "offset beyond the result");
@@ -164,8 +164,8 @@ impl Picked<'_> {
     /// there (none where they lie in the same order, and else none beyond the slice), and its place
     /// in `to`.
     fn blocks<U: Number>(&self, to: &mut [U], put: impl Fn(&[f64], &[usize], &mut [U]) + Sync) {
-        let tiles = Tiles::new(self.digits);
-        let target = Target(to.as_mut_ptr(), to.len());
+        let tiles = CopyTiles::new(self.digits);
+        let target = SharedResult(to.as_mut_ptr(), to.len());
         let last = tiles.inner.iter().copied().max().unwrap_or(0);
         let tile = |(source, result): &(usize, usize)| {
             for (s, r) in &tiles.blocks {

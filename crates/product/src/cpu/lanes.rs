@@ -20,7 +20,7 @@ pub(super) type Term<'a, T> = &'a [T];
 
 /// What happens to each product (or, in the log steps, sum).
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Step<'a, T> {
+pub(super) enum ProductStep<'a, T> {
     /// It is added.
     Add,
     /// The larger stays.
@@ -68,7 +68,7 @@ pub(super) fn accumulate<T: Number>(
     first: bool,
     constant: T,
     terms: &[Term<'_, T>],
-    step: Step<'_, T>,
+    step: ProductStep<'_, T>,
     scratch: &mut Vec<T>,
 ) {
     struct Accumulate<'a, 't, T>(
@@ -76,7 +76,7 @@ pub(super) fn accumulate<T: Number>(
         bool,
         T,
         &'a [Term<'t, T>],
-        Step<'a, T>,
+        ProductStep<'a, T>,
         &'a mut Vec<T>,
     );
     impl<T: Number> Loop for Accumulate<'_, '_, T> {
@@ -185,17 +185,17 @@ fn plain<T: Number, const FMA: bool>(
     first: bool,
     constant: T,
     terms: &[Term<'_, T>],
-    step: Step<'_, T>,
+    step: ProductStep<'_, T>,
     scratch: &mut Vec<T>,
 ) {
     match step {
-        Step::Add => linear(to, first, constant, terms, false, scratch),
-        Step::Max => linear(to, first, constant, terms, true, scratch),
-        Step::LogMax => {
+        ProductStep::Add => linear(to, first, constant, terms, false, scratch),
+        ProductStep::Max => linear(to, first, constant, terms, true, scratch),
+        ProductStep::LogMax => {
             total(constant, terms, scratch, to.len());
             put(to, first, true, scratch.iter().copied());
         }
-        Step::LogAdd(peaks) => {
+        ProductStep::LogAdd(peaks) => {
             total(constant, terms, scratch, to.len());
             for (sum, peak) in scratch.iter_mut().zip(peaks) {
                 // Where all are nothing, so is the sum: not their difference, which is no number.

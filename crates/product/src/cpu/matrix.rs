@@ -24,8 +24,8 @@
 //! that depend on its size alone and are merged in order: the same bits for any number of threads.
 
 use super::micro::{COLUMNS, ROWS};
-use super::pack::{Form, Panels, Picked, pack};
-use super::places::Places;
+use super::pack::{Form, PackedPlaces, Panels, pack};
+use super::places::DigitPlaces;
 use super::real::Real;
 use super::shape::{Digit, Shape};
 use super::spread::spread;
@@ -90,21 +90,21 @@ pub fn cost(shape: &Shape) -> f64 {
 /// A contraction seen as products of matrices: offsets of rows, columns, depth and batch in every
 /// table.
 #[derive(Debug)]
-pub struct Matrices {
+pub struct GemmMapping {
     swap: bool,
     rows: Side,
     columns: Side,
-    depth: [Places; 2],
+    depth: [DigitPlaces; 2],
     /// Groups of products, by their offsets in the inputs and the result.
-    batch: [Places; 3],
+    batch: [DigitPlaces; 3],
     /// Products of a group, which share lines of memory.
     group: Vec<[usize; 3]>,
 }
 
 #[derive(Debug)]
 struct Side {
-    input: Places,
-    out: Places,
+    input: DigitPlaces,
+    out: DigitPlaces,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -134,7 +134,7 @@ struct Part {
     depth: Range<usize>,
 }
 
-impl Matrices {
+impl GemmMapping {
     /// `shape` as matrix products, where that is both possible and worth it.
     pub fn recognise(shape: &Shape) -> Option<Self> {
         let size = |r: Role| {
@@ -160,7 +160,7 @@ impl Matrices {
         };
         let list = |digits: &[Digit], r: Role, stride: &dyn Fn(&Digit) -> usize| {
             let own = digits.iter().filter(|d| role(d) == r);
-            Places::new(&own.map(|d| (d.card, stride(d))).collect::<Vec<_>>())
+            DigitPlaces::new(&own.map(|d| (d.card, stride(d))).collect::<Vec<_>>())
         };
         let (x, y) = (usize::from(swap), usize::from(!swap));
         let [sides, tables] = [[Role::First, Role::Second], [Role::Second, Role::First]];
@@ -175,7 +175,7 @@ impl Matrices {
             [a, b, list(digits, Role::Batch, &|d| d.out)]
         };
         let (far, near) = together(shape);
-        Some(Matrices {
+        Some(GemmMapping {
             swap,
             rows: side(row, x),
             columns: side(column, y),
@@ -319,7 +319,7 @@ impl Matrices {
             let ks = k..(k + most).min(part.depth.end);
             self.depth[0].list(ks.clone(), &mut of_rows[1]);
             self.depth[1].list(ks.clone(), &mut of_columns[1]);
-            let columns = Picked {
+            let columns = PackedPlaces {
                 rows: &of_columns[0],
                 depth: &of_columns[1],
             };
@@ -342,7 +342,7 @@ impl Matrices {
                 let rs = r..(r + block_rows).min(part.rows.end);
                 self.rows.input.list(rs.clone(), &mut of_rows[0]);
                 self.rows.out.list(rs, &mut of_rows[2]);
-                let rows = Picked {
+                let rows = PackedPlaces {
                     rows: &of_rows[0],
                     depth: &of_rows[1],
                 };

@@ -3,12 +3,12 @@
 
 mod bounds;
 pub mod bucket;
+pub mod buffer_pool;
 pub mod contract;
 pub mod copies;
 pub mod direct;
 pub mod engine;
 pub mod gather;
-pub mod held;
 mod lanes;
 mod logs;
 pub mod matrix;

@@ -22,7 +22,7 @@ use zipfold_vector::prefetch;
 
 /// What is packed: rows (or columns) and the depth, by their offsets from where a product begins.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Picked<'a> {
+pub(super) struct PackedPlaces<'a> {
     /// Of the rows.
     pub rows: &'a [usize],
     /// Of the depth.
@@ -68,11 +68,11 @@ impl Form {
 pub(super) fn pack<T: Transpose>(
     from: &[T],
     bases: impl Iterator<Item = usize> + Clone,
-    picked: Picked<'_>,
+    picked: PackedPlaces<'_>,
     form: Form,
     to: &mut [T],
 ) {
-    let Picked { rows, depth } = picked;
+    let PackedPlaces { rows, depth } = picked;
     let apart = form.entries(rows.len(), depth.len());
     let most = |offsets: &[usize]| offsets.iter().copied().max().unwrap_or(0);
     let reach = most(rows) + most(depth) + bases.clone().max().unwrap_or(0);
@@ -80,7 +80,7 @@ pub(super) fn pack<T: Transpose>(
         reach < from.len() && to.len() >= bases.clone().count() * apart,
         "offset beyond a table"
     );
-    let parts: Vec<Part<'_>> = parts(rows, depth.len(), form);
+    let parts: Vec<PanelRows<'_>> = parts(rows, depth.len(), form);
     let products = bases.zip((0..).step_by(apart.max(1)));
     // SAFETY: the assertion holds every row and depth of every product within the table, and all
     // panels within `to`.
@@ -104,7 +104,7 @@ pub(super) fn pack<T: Transpose>(
 /// panels.
 unsafe fn by_rows<T: Transpose>(
     from: &[T],
-    parts: &[Part<'_>],
+    parts: &[PanelRows<'_>],
     depth: &[usize],
     products: impl Iterator<Item = (usize, usize)>,
     to: *mut T,
@@ -122,7 +122,7 @@ unsafe fn by_rows<T: Transpose>(
                 near.0[r * APART..][..depth.len()].copy_from_slice(from);
             }
             let rows: [usize; HIGH] = std::array::from_fn(|r| r * APART);
-            let part = Part {
+            let part = PanelRows {
                 rows: &rows[..part.rows.len()],
                 straight: false,
                 ..*part
@@ -153,7 +153,7 @@ struct Lines<T>([T; HIGH * (LONGEST + 2 * LINE)]);
 /// As [`by_rows`].
 unsafe fn by_depths<T: Transpose>(
     from: &[T],
-    parts: &[Part<'_>],
+    parts: &[PanelRows<'_>],
     depth: &[usize],
     products: impl Iterator<Item = (usize, usize)> + Clone,
     to: *mut T,
@@ -218,7 +218,7 @@ fn steps(depth: &[usize], bundle: usize) -> Vec<(usize, usize)> {
 }
 
 /// Up to [`HIGH`] rows of a panel.
-struct Part<'a> {
+struct PanelRows<'a> {
     rows: &'a [usize],
     straight: bool,
     /// The rows that begin a line at one depth, by bit.
@@ -231,7 +231,7 @@ struct Part<'a> {
     first: usize,
 }
 
-fn parts(rows: &[usize], depth: usize, form: Form) -> Vec<Part<'_>> {
+fn parts(rows: &[usize], depth: usize, form: Form) -> Vec<PanelRows<'_>> {
     let mut out = Vec::with_capacity(rows.len().div_ceil(HIGH));
     let mut panel = 0;
     for of_panel in rows.chunks(form.width) {
@@ -246,7 +246,7 @@ fn parts(rows: &[usize], depth: usize, form: Form) -> Vec<Part<'_>> {
             let lines = (0..rows.len())
                 .filter(begins)
                 .fold(0, |bits, r| bits | 1 << r);
-            out.push(Part {
+            out.push(PanelRows {
                 rows,
                 straight,
                 lines,
@@ -260,7 +260,7 @@ fn parts(rows: &[usize], depth: usize, form: Form) -> Vec<Part<'_>> {
     out
 }
 
-impl Part<'_> {
+impl PanelRows<'_> {
     /// Where depth `k` of the part goes.
     fn place(&self, k: usize) -> usize {
         self.first + k * self.padded
@@ -428,7 +428,7 @@ mod tests {
                 pack(
                     &table,
                     [11, 600].into_iter(),
-                    Picked {
+                    PackedPlaces {
                         rows: &rows,
                         depth: &depth,
                     },

@@ -90,7 +90,7 @@ impl Pick {
 /// Places of a table, each this far from one of the bases: those visited now, and those visited
 /// next.
 #[derive(Clone, Copy, Debug)]
-pub struct Places<'a> {
+pub struct VisitedPlaces<'a> {
     /// From the bases.
     pub offsets: &'a [usize],
     /// The base.
@@ -99,7 +99,7 @@ pub struct Places<'a> {
     pub next: usize,
 }
 
-impl Places<'_> {
+impl VisitedPlaces<'_> {
     /// The place that is visited `many` visits after the `i`th.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
@@ -122,7 +122,13 @@ fn ask<T>(from: &[T], at: usize) {
 }
 
 /// Entries by entries.
-fn plain<T: Number>(from: &[T], places: Places<'_>, picks: &[Pick], steps: Steps, to: &mut [T]) {
+fn plain<T: Number>(
+    from: &[T],
+    places: VisitedPlaces<'_>,
+    picks: &[Pick],
+    steps: Steps,
+    to: &mut [T],
+) {
     for (i, offset) in places.offsets.iter().enumerate() {
         for (v, pick) in picks.iter().enumerate() {
             let from = &from[places.base + offset + pick.first..][..=pick.last];
@@ -138,7 +144,13 @@ fn plain<T: Number>(from: &[T], places: Places<'_>, picks: &[Pick], steps: Steps
 macro_rules! pick {
     ($name:ident, $avx:ident, $t:ty, $lanes:expr, $mask:ty, $indices:expr, $load:ident, $permute:ident, $store:ident) => {
         /// Copies the vectors that `picks` name at each of `places` to `to`.
-        fn $name(from: &[$t], places: Places<'_>, picks: &[Pick], steps: Steps, to: &mut [$t]) {
+        fn $name(
+            from: &[$t],
+            places: VisitedPlaces<'_>,
+            picks: &[Pick],
+            steps: Steps,
+            to: &mut [$t],
+        ) {
             #[cfg(target_arch = "x86_64")]
             if picks.iter().all(|p| p.mask > 0) && Isa::detect() == Isa::Avx512 {
                 // SAFETY: the feature was just detected.
@@ -149,7 +161,13 @@ macro_rules! pick {
 
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx512f")]
-        fn $avx(from: &[$t], places: Places<'_>, picks: &[Pick], steps: Steps, to: &mut [$t]) {
+        fn $avx(
+            from: &[$t],
+            places: VisitedPlaces<'_>,
+            picks: &[Pick],
+            steps: Steps,
+            to: &mut [$t],
+        ) {
             use std::arch::x86_64::*;
             let reach = picks.iter().map(|p| p.first + p.last).max().unwrap_or(0);
             let ahead = (VECTORS / picks.len().max(1)).clamp(2, AHEAD);
@@ -230,15 +248,21 @@ pick!(
 /// Numbers whose vectors are picked.
 pub trait Pickable: Number {
     /// Copies the vectors that `picks` name at each of `places` to `to`.
-    fn pick(from: &[Self], places: Places<'_>, picks: &[Pick], steps: Steps, to: &mut [Self]);
+    fn pick(
+        from: &[Self],
+        places: VisitedPlaces<'_>,
+        picks: &[Pick],
+        steps: Steps,
+        to: &mut [Self],
+    );
 }
 impl Pickable for f32 {
-    fn pick(from: &[f32], places: Places<'_>, picks: &[Pick], steps: Steps, to: &mut [f32]) {
+    fn pick(from: &[f32], places: VisitedPlaces<'_>, picks: &[Pick], steps: Steps, to: &mut [f32]) {
         pick_f32(from, places, picks, steps, to);
     }
 }
 impl Pickable for f64 {
-    fn pick(from: &[f64], places: Places<'_>, picks: &[Pick], steps: Steps, to: &mut [f64]) {
+    fn pick(from: &[f64], places: VisitedPlaces<'_>, picks: &[Pick], steps: Steps, to: &mut [f64]) {
         pick_f64(from, places, picks, steps, to);
     }
 }

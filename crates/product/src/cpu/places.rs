@@ -6,7 +6,7 @@ use std::ops::Range;
 /// Offsets of the configurations of digits, the last digit fastest: those of the slow digits and
 /// those of the fast ones are listed, and every offset is a sum of two.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct DigitPlaces {
     slow: Vec<usize>,
     fast: Fast,
 }
@@ -22,13 +22,13 @@ enum Fast {
 /// Most listed configurations of the fast digits.
 const LISTED: usize = 1 << 12;
 
-impl Places {
+impl DigitPlaces {
     /// Of digits as (number of values, stride), slowest first.
     pub(super) fn new(digits: &[(usize, usize)]) -> Self {
         if let Some(((card, stride), slow)) = digits.split_last()
             && *card > LISTED
         {
-            return Places {
+            return DigitPlaces {
                 slow: offsets(slow),
                 fast: Fast::Digit(*card, *stride),
             };
@@ -38,7 +38,7 @@ impl Places {
             cut -= 1;
             len *= digits[cut].0;
         }
-        Places {
+        DigitPlaces {
             slow: offsets(&digits[..cut]),
             fast: Fast::List(offsets(&digits[cut..])),
         }
@@ -91,7 +91,7 @@ mod tests {
             vec![(2, 90_000), (9000, 3)],
             vec![(5, 1), (50, 40), (60, 2000), (3, 9)],
         ] {
-            let (all, places) = (offsets(&digits), Places::new(&digits));
+            let (all, places) = (offsets(&digits), DigitPlaces::new(&digits));
             assert_eq!(places.len(), all.len());
             let mut list = Vec::new();
             for range in [

@@ -27,14 +27,14 @@ use zipfold_vector::memory::Block;
 const ALL: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+enum OperandTable {
     Table(usize),
     Made(usize),
 }
 
 #[derive(Debug)]
-struct Step {
-    inputs: [Source; 2],
+struct Contraction {
+    inputs: [OperandTable; 2],
     direct: InPlaceContraction,
 }
 
@@ -45,7 +45,7 @@ struct Step {
 /// range go by the log-sum-exp kernel.
 #[derive(Debug)]
 pub struct Prepared<T: Real> {
-    steps: Vec<Step>,
+    steps: Vec<Contraction>,
     made: Vec<Block<T>>,
     buffers: Buffers<T>,
     /// Entries of each table.
@@ -58,9 +58,9 @@ pub struct Prepared<T: Real> {
 }
 
 /// Tables that are left, and what makes them.
-type Left = Vec<(Scope, Source)>;
+type Left = Vec<(Scope, OperandTable)>;
 /// Tables that are taken together, and how.
-type Joins = Vec<([Source; 2], LoopOrder, [Scope; 2])>;
+type Joins = Vec<([OperandTable; 2], LoopOrder, [Scope; 2])>;
 
 impl<T: Real> Prepared<T> {
     /// A plan for tables over `scopes` (variables, slowest first) with `cards` values a variable;
@@ -82,10 +82,10 @@ impl<T: Real> Prepared<T> {
             .iter()
             .cloned()
             .enumerate()
-            .map(|(i, s)| (s, Source::Table(i)))
+            .map(|(i, s)| (s, OperandTable::Table(i)))
             .collect();
         if left.len() == 1 {
-            left.push((Vec::new(), Source::Table(1)));
+            left.push((Vec::new(), OperandTable::Table(1)));
         }
         let (_, joins) = Search { cards, summed, lanes: T::LANES, logs: entries == Entries::Logs }
             .cheapest(left, 0)
@@ -95,9 +95,9 @@ impl<T: Real> Prepared<T> {
                     .remedy("contract the tables by a plan (infer, contract), which packs both sides in blocks")
             })?;
         let len = |scope: &[usize]| scope.iter().map(|v| cards[*v]).product::<usize>();
-        let steps: Vec<Step> = joins
+        let steps: Vec<Contraction> = joins
             .iter()
-            .map(|(inputs, way, scopes)| Step {
+            .map(|(inputs, way, scopes)| Contraction {
                 inputs: *inputs,
                 direct: way.plan([len(&scopes[0]), len(&scopes[1])], T::LANES),
             })
@@ -189,13 +189,13 @@ impl<T: Real> Prepared<T> {
         let last = self.steps.len() - 1;
         for (at, step) in self.steps.iter().enumerate() {
             let (before, own) = self.made.split_at_mut(at);
-            let table = |source: &Source| match source {
-                Source::Table(i) => tables.get(*i).copied().unwrap_or(&one),
-                Source::Made(i) => &before[*i][..self.steps[*i].direct.len],
+            let table = |source: &OperandTable| match source {
+                OperandTable::Table(i) => tables.get(*i).copied().unwrap_or(&one),
+                OperandTable::Made(i) => &before[*i][..self.steps[*i].direct.len],
             };
-            let shift = |source: &Source| match source {
-                Source::Table(i) => shifts.and_then(|s| s.get(*i).copied()),
-                Source::Made(_) => None,
+            let shift = |source: &OperandTable| match source {
+                OperandTable::Table(i) => shifts.and_then(|s| s.get(*i).copied()),
+                OperandTable::Made(_) => None,
             };
             let logs = Logs {
                 shifts: step.inputs.each_ref().map(shift),
@@ -287,7 +287,7 @@ impl Search<'_> {
             }
             let mut rest = left.clone();
             let (second, first) = (rest.remove(j), rest.remove(i));
-            rest.push((way.scope(), Source::Made(made)));
+            rest.push((way.scope(), OperandTable::Made(made)));
             let Some((more, joins)) = self.cheapest(rest, made + 1) else {
                 continue;
             };
@@ -307,7 +307,7 @@ impl Search<'_> {
                 .any(|(at, t)| at != i && at != j && t.0.contains(v))
         };
         let kept = |v: usize| !self.summed.contains(&v) || elsewhere(&v);
-        let logs = [i, j].map(|at| self.logs && matches!(left[at].1, Source::Table(_)));
+        let logs = [i, j].map(|at| self.logs && matches!(left[at].1, OperandTable::Table(_)));
         let domain = Domain {
             lanes: self.lanes,
             logs,

@@ -2,7 +2,7 @@
 
 use super::bucket::{self, Mode};
 use super::direct::{Buffers, Logs, LoopOrder};
-use super::matrix::{self, Matrices};
+use super::matrix::{self, GemmMapping};
 use super::real::Real;
 use super::shape::Shape;
 use super::vectors::Vectors;
@@ -29,7 +29,7 @@ const SPARED: f64 = 3.0;
 pub(super) fn products<T: Real>(shape: &Shape, tables: &[&[T]], fold: Fold, out: &mut [T]) {
     let max = fold == Fold::Max;
     if let [a, b] = tables {
-        let matrices = Matrices::recognise(shape);
+        let matrices = GemmMapping::recognise(shape);
         let most = if matrices.is_some() {
             matrix::cost(shape)
         } else {

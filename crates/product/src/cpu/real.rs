@@ -1,6 +1,6 @@
 //! The element types of tables, with all that kernels do by type.
 
-use super::held::Kept;
+use super::buffer_pool::Kept;
 use super::pack::Transpose;
 use super::permute::Permute;
 use super::pick::Pickable;

@@ -5,7 +5,7 @@
 //! it leaves the sum. One exponential for an entry of an input and one logarithm for an entry of
 //! the result are left, and the linear kernels do the rest.
 
-use super::held::{Held, Room};
+use super::buffer_pool::{Held, Room};
 use super::products::{Fold, products};
 use super::shape::{Digit, Shape, offsets};
 use super::slices;

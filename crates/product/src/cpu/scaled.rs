@@ -14,8 +14,8 @@
 //! table is enough, and the bounds decide it without a look at the entries.
 
 use super::bounds::Ends;
+use super::buffer_pool::{Held, Room};
 use super::gather::Picked;
-use super::held::{Held, Room};
 use super::real::Real;
 use super::slices;
 use crate::plan::Scalar;
@@ -62,7 +62,7 @@ impl<T: Real> Scaled<T> {
     ///
     /// # Errors
     /// `Resource` when the budget is spent.
-    pub fn of(values: &[f64], room: &Room) -> Result<Self> {
+    pub fn of_values(values: &[f64], room: &Room) -> Result<Self> {
         Self::gathered(
             &Picked {
                 values,
@@ -119,7 +119,7 @@ impl<T: Real> Scaled<T> {
         // Bounds over the whole table hold for what is picked from it.
         let (low, high) = log_range(picked.values);
         if low > high {
-            return Self::of(&vec![0.0; picked.len()], room);
+            return Self::of_values(&vec![0.0; picked.len()], room);
         }
         let (low, high) = (
             low * std::f64::consts::LOG2_E,

@@ -102,7 +102,7 @@ const BLOCK: usize = 512;
 /// The least and the greatest of `values` above `floor`; (∞, `floor`) if none is. What is no number
 /// is passed over.
 pub(super) fn ends_above<T: Number>(values: &[T], floor: T) -> (T, T) {
-    T::dispatch(Isa::detect(), Ends(values, floor))
+    T::dispatch(Isa::detect(), FindEnds(values, floor))
 }
 
 /// As [`ends_above`], by all threads where the values are many.
@@ -124,16 +124,16 @@ pub(super) fn shared_ends<T: Number>(values: &[T], floor: T) -> (f64, f64) {
 /// Values that one thread takes at a time.
 const PART: usize = 1 << 15;
 
-struct Ends<'a, T>(&'a [T], T);
+struct FindEnds<'a, T>(&'a [T], T);
 
 /// Vectors that are looked at one after another, with ends of their own.
 const MANY: usize = 4;
 
-impl<T: Number> Kernel<T> for Ends<'_, T> {
+impl<T: Number> Kernel<T> for FindEnds<'_, T> {
     type Output = (T, T);
     #[inline(always)]
     fn run<S: Lanes<T>>(self, s: S) -> (T, T) {
-        let Ends(values, floor) = self;
+        let FindEnds(values, floor) = self;
         let none = s.splat(floor);
         let (mut low, mut high) = ([s.splat(T::INFINITY); MANY], [none; MANY]);
         for step in values.chunks(MANY * S::N) {
@@ -269,10 +269,10 @@ mod tests {
                 finite().fold(f64::NEG_INFINITY, f64::max),
             );
             for isa in Isa::available() {
-                let (low, high) = f32::dispatch(isa, Ends(&logs, f32::NEG_INFINITY));
+                let (low, high) = f32::dispatch(isa, FindEnds(&logs, f32::NEG_INFINITY));
                 assert_eq!((f64::from(low), f64::from(high)), want, "{isa}");
                 assert_eq!(
-                    f64::dispatch(isa, Ends(&wide, f64::NEG_INFINITY)),
+                    f64::dispatch(isa, FindEnds(&wide, f64::NEG_INFINITY)),
                     want,
                     "{isa}"
                 );
@@ -285,7 +285,7 @@ mod tests {
                     above().fold(f64::INFINITY, f64::min),
                     above().fold(0.0, f64::max),
                 );
-                assert_eq!(f64::dispatch(isa, Ends(&values, 0.0)), want, "{isa}");
+                assert_eq!(f64::dispatch(isa, FindEnds(&values, 0.0)), want, "{isa}");
             }
         }
     }

@@ -105,28 +105,28 @@ pub(super) unsafe fn tiles<T: Number>(job: &Job<'_, T>, out: *mut T, past: bool)
 /// As [`tiles`].
 unsafe fn tiles_on<T: Number>(isa: Isa, job: &Job<'_, T>, out: *mut T, past: bool) {
     match (job.wide, job.vectors) {
-        (1, false) => T::dispatch(isa, Tiles::<T, 1, false> { job, out, past }),
-        (2, false) => T::dispatch(isa, Tiles::<T, 2, false> { job, out, past }),
-        (3, false) => T::dispatch(isa, Tiles::<T, 3, false> { job, out, past }),
-        (4, false) => T::dispatch(isa, Tiles::<T, 4, false> { job, out, past }),
-        (_, false) => T::dispatch(isa, Tiles::<T, 6, false> { job, out, past }),
-        (1, true) => T::dispatch(isa, Tiles::<T, 1, true> { job, out, past }),
-        (2, true) => T::dispatch(isa, Tiles::<T, 2, true> { job, out, past }),
-        (3, true) => T::dispatch(isa, Tiles::<T, 3, true> { job, out, past }),
-        (4, true) => T::dispatch(isa, Tiles::<T, 4, true> { job, out, past }),
-        (_, true) => T::dispatch(isa, Tiles::<T, 6, true> { job, out, past }),
+        (1, false) => T::dispatch(isa, JobTiles::<T, 1, false> { job, out, past }),
+        (2, false) => T::dispatch(isa, JobTiles::<T, 2, false> { job, out, past }),
+        (3, false) => T::dispatch(isa, JobTiles::<T, 3, false> { job, out, past }),
+        (4, false) => T::dispatch(isa, JobTiles::<T, 4, false> { job, out, past }),
+        (_, false) => T::dispatch(isa, JobTiles::<T, 6, false> { job, out, past }),
+        (1, true) => T::dispatch(isa, JobTiles::<T, 1, true> { job, out, past }),
+        (2, true) => T::dispatch(isa, JobTiles::<T, 2, true> { job, out, past }),
+        (3, true) => T::dispatch(isa, JobTiles::<T, 3, true> { job, out, past }),
+        (4, true) => T::dispatch(isa, JobTiles::<T, 4, true> { job, out, past }),
+        (_, true) => T::dispatch(isa, JobTiles::<T, 6, true> { job, out, past }),
     }
 }
 
 /// All tiles of a job, of `C` columns each. The tables and `out` hold as many entries as
 /// [`Job::reach`] says.
-struct Tiles<'a, T, const C: usize, const VECTORS: bool> {
+struct JobTiles<'a, T, const C: usize, const VECTORS: bool> {
     job: &'a Job<'a, T>,
     out: *mut T,
     past: bool,
 }
 
-impl<T: Number, const C: usize, const VECTORS: bool> Kernel<T> for Tiles<'_, T, C, VECTORS> {
+impl<T: Number, const C: usize, const VECTORS: bool> Kernel<T> for JobTiles<'_, T, C, VECTORS> {
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<T>>(self, s: S) {
@@ -142,7 +142,7 @@ impl<T: Number, const C: usize, const VECTORS: bool> Kernel<T> for Tiles<'_, T, 
 }
 
 /// Four logical vectors of the result.
-struct Group<T> {
+struct FourVectors<T> {
     lead: [*const T; ROWS],
     other: [*const T; ROWS],
     to: [*mut T; ROWS],
@@ -150,7 +150,7 @@ struct Group<T> {
     live: [usize; ROWS],
 }
 
-impl<T: Number, const C: usize, const VECTORS: bool> Tiles<'_, T, C, VECTORS> {
+impl<T: Number, const C: usize, const VECTORS: bool> JobTiles<'_, T, C, VECTORS> {
     /// Tiles of `C` columns, `K` at a time.
     #[inline(always)]
     fn all<S: Lanes<T>, const K: usize>(&self, s: S) {
@@ -174,13 +174,13 @@ impl<T: Number, const C: usize, const VECTORS: bool> Tiles<'_, T, C, VECTORS> {
     }
     /// The four vectors from the row and the vector of it that come `next`, of `left`.
     #[inline(always)]
-    fn group(&self, tile: usize, left: usize, next: &mut (usize, usize)) -> Group<T> {
+    fn group(&self, tile: usize, left: usize, next: &mut (usize, usize)) -> FourVectors<T> {
         let job = self.job;
         let (vectors, deep) = (job.run.div_ceil(T::LANES), job.depth.len());
         let (step, entry) = (job.step(T::LANES), if VECTORS { T::LANES } else { 1 });
         let last = job.run - (vectors - 1) * T::LANES;
         let (lead, other) = ([job.lead.as_ptr(); ROWS], [job.other.as_ptr(); ROWS]);
-        let mut group = Group {
+        let mut group = FourVectors {
             lead,
             other,
             to: [self.out; ROWS],
@@ -230,7 +230,7 @@ impl<T: Number, const C: usize, const VECTORS: bool> Tiles<'_, T, C, VECTORS> {
     unsafe fn part<S: Lanes<T>, const K: usize>(
         &self,
         s: S,
-        group: &Group<T>,
+        group: &FourVectors<T>,
         lane: usize,
         (first, columns): (usize, &[usize]),
     ) {

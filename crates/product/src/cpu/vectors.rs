@@ -20,7 +20,7 @@
 //! here the entries that lie side by side are computed side by side.
 
 use super::pack::Panels;
-use super::pick::{Pick, Places, Steps};
+use super::pick::{Pick, Steps, VisitedPlaces};
 use super::real::Real;
 use super::shape::{Digit, Shape, offsets};
 use super::spread::spread;
@@ -52,7 +52,7 @@ const STORED: f64 = 8.0;
 const FEWEST: f64 = 16384.0;
 
 /// How the digits fall to vectors and matrices.
-struct Split {
+struct DigitSplit {
     /// The digits of the vectors' run, which lie in the result one after another.
     run: Vec<Digit>,
     /// The others.
@@ -121,7 +121,7 @@ fn cost(run: usize, [rows, columns, depth]: [usize; 3], lanes: usize) -> ((usize
         })
 }
 
-impl Split {
+impl DigitSplit {
     /// The cheapest run of neighbours of the result.
     fn cheapest(shape: &Shape, lanes: usize) -> Option<Self> {
         if shape.inputs != 2
@@ -132,7 +132,7 @@ impl Split {
         {
             return None;
         }
-        let mut best: Option<Split> = None;
+        let mut best: Option<DigitSplit> = None;
         let (mut run, mut rest) = (Vec::new(), shape.digits.clone());
         let mut len = 1;
         while let Some(at) = rest.iter().rposition(|d| !d.summed) {
@@ -148,7 +148,7 @@ impl Split {
                     let (mut run, mut rest) = (run.clone(), rest.clone());
                     run.push(fast);
                     more.iter().for_each(|d| rest.insert(at, *d));
-                    best = Some(Split {
+                    best = Some(DigitSplit {
                         run,
                         rest,
                         tile,
@@ -192,7 +192,7 @@ impl Vectors {
         if shape.visits() < FEWEST {
             return None;
         }
-        let split = Split::cheapest(shape, lanes).filter(|s| s.cost < most)?;
+        let split = DigitSplit::cheapest(shape, lanes).filter(|s| s.cost < most)?;
         let list = |k: (bool, bool, bool), stride: &dyn Fn(&Digit) -> usize| {
             let own = split.rest.iter().filter(|d| kind(d) == k);
             offsets(&own.map(|d| (d.card, stride(d))).collect::<Vec<_>>())
@@ -255,7 +255,7 @@ impl Vectors {
                 let (c, task) = (task % parts[2], task / parts[2]);
                 let (r, task) = (task % parts[1], task / parts[1]);
                 let (v, g) = (task % parts[0], task / parts[0]);
-                let block = Part {
+                let block = VectorTask {
                     base: self.batch[g],
                     vectors: v * beside..((v + 1) * beside).min(vectors),
                     rows: r * ROWS..((r + 1) * ROWS).min(rows),
@@ -269,7 +269,7 @@ impl Vectors {
     fn block<T: Real>(
         &self,
         [a, b]: [&[T]; 2],
-        block: &Part,
+        block: &VectorTask,
         max: bool,
         buffers: &mut Panels<T>,
         out: &Target<T>,
@@ -310,7 +310,7 @@ impl Vectors {
     /// All register tiles of packed blocks.
     fn tiles<T: Real>(
         &self,
-        block: &Part,
+        block: &VectorTask,
         columns: std::ops::Range<usize>,
         depth: usize,
         (put, max): (Put, bool),
@@ -320,7 +320,7 @@ impl Vectors {
         let (high, wide) = self.tile;
         let (panel_a, panel_b) = (panel::<T>(depth, high), panel::<T>(depth, wide));
         let (rows, columns) = (&self.rows[1][block.rows.clone()], &self.columns[1][columns]);
-        let mut tile = Tile([T::default(); 16 * 16]);
+        let mut tile = VectorTile([T::default(); 16 * 16]);
         for (at, v) in block.vectors.clone().enumerate() {
             let lanes = T::LANES.min(self.run - v * T::LANES);
             let a = &buffers.a[at * rows.len().div_ceil(high) * panel_a..];
@@ -349,7 +349,7 @@ impl Vectors {
 }
 
 /// What a task computes.
-struct Part {
+struct VectorTask {
     base: [usize; 3],
     vectors: std::ops::Range<usize>,
     rows: std::ops::Range<usize>,
@@ -358,7 +358,7 @@ struct Part {
 
 /// A register tile in memory, by whole lines.
 #[repr(align(64))]
-struct Tile<T>([T; 16 * 16]);
+struct VectorTile<T>([T; 16 * 16]);
 
 /// Entries of a packed panel; a few more than it holds, so that panels do not fall on the same
 /// lines of the cache.
@@ -389,7 +389,7 @@ fn pack<T: Real>(
             apart,
         };
         for (k, d) in depth.iter().enumerate() {
-            let places = Places {
+            let places = VisitedPlaces {
                 offsets: rows,
                 base: *d,
                 next: depth[(k + 1).min(depth.len() - 1)],
@@ -404,7 +404,7 @@ fn pack<T: Real>(
             apart,
         };
         for (r, row) in rows.iter().enumerate() {
-            let places = Places {
+            let places = VisitedPlaces {
                 offsets: depth,
                 base: *row,
                 next: rows[(r + 1).min(rows.len() - 1)],
@@ -423,7 +423,7 @@ fn pack<T: Real>(
 #[cfg(test)]
 mod tests {
     use super::super::bucket::{self, Mode};
-    use super::super::matrix::Matrices;
+    use super::super::matrix::GemmMapping;
     use super::super::shape::MOST_INPUTS;
     use super::*;
     use zipfold_core::Random;
@@ -487,7 +487,7 @@ mod tests {
                     vectors += 1;
                     got.push(of(&|out| kernel.run([&a, &b], max, out)));
                 }
-                if let Some(kernel) = Matrices::recognise(&shape) {
+                if let Some(kernel) = GemmMapping::recognise(&shape) {
                     got.push(of(&|out| kernel.run([&a, &b], max, out)));
                 }
                 for (w, g) in got.iter().flat_map(|got| want.iter().zip(got)) {

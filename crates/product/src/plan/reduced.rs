@@ -35,7 +35,7 @@ pub struct Reduced {
 
 impl Reduced {
     /// Tables over variables with `cards` values as they are: nothing is simplified.
-    pub fn of(cards: &[usize], tables: Vec<Table>) -> Self {
+    pub fn as_given(cards: &[usize], tables: Vec<Table>) -> Self {
         Reduced {
             cards: cards.to_vec(),
             origin: (0..cards.len()).collect(),

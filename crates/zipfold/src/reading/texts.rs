@@ -44,7 +44,7 @@ pub(super) fn number(
     for (side, table) in [Some(&*x), y.as_deref()].into_iter().enumerate() {
         if let (Some(table), Some(input)) = (table, inputs[side]) {
             let found = columns(table, &wanted(input, &named.columns[side]));
-            sides.push(found.map_err(|e| e.at(input.name.clone()))?);
+            sides.push(found.map_err(|e| e.at_place(input.name.clone()))?);
         }
     }
     if sides.iter().all(Vec::is_empty) && named.texts.is_empty() {

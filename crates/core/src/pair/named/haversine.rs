@@ -31,7 +31,7 @@ fn formula_of(params: &Params) -> Result<String> {
     };
     let radius = number(params, "radius", 1.0)?;
     if !(radius > 0.0 && radius.is_finite()) {
-        let e = Error::request(format!("a sphere of radius {radius}")).at(Opt::Param);
+        let e = Error::request(format!("a sphere of radius {radius}")).at_place(Opt::Param);
         return Err(e.limit("a finite number above 0"));
     }
     Ok(if params.contains_key("radius") {
@@ -52,8 +52,8 @@ pub(super) const HAVERSINE: Named = Named {
     options: &["unit", "radius"],
     formula: |f, params, dim| match dim {
         Some(d) if d != 2 => {
-            let e =
-                Error::request(format!("'haversine' of rows of {d} components")).at(Opt::Metric);
+            let e = Error::request(format!("'haversine' of rows of {d} components"))
+                .at_place(Opt::Metric);
             Err(e.remedy("rows of latitude and longitude, two columns"))
         }
         _ => text(f, &formula_of(params)?, params, dim),

@@ -52,7 +52,7 @@ pub(super) const JENSENSHANNON: Named = Named {
     formula: |f, params, dim| match params.contains_key("base") {
         true if super::number(params, "base", 2.0)? <= 1.0 => {
             Err(Error::request("the base of a logarithm")
-                .at(Opt::Param)
+                .at_place(Opt::Param)
                 .limit("more than 1"))
         }
         true => text(f, &formula(Some("base")), params, dim),

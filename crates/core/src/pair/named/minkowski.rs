@@ -25,7 +25,7 @@ pub(super) const MINKOWSKI: Named = Named {
         let p = number(params, "p", 2.0)?;
         if p.is_nan() || p <= 0.0 {
             return Err(Error::request(format!("p = {p}"))
-                .at(Opt::Param)
+                .at_place(Opt::Param)
                 .limit("p is more than 0"));
         }
         let known = [

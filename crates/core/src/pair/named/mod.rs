@@ -120,14 +120,14 @@ pub fn require(name: &str, params: &Params) -> Result<&'static Named> {
             None => suggestion(name, known, "a metric"),
         };
         return Err(Error::request(format!("unknown metric '{name}'"))
-            .at(Opt::Metric)
+            .at_place(Opt::Metric)
             .remedy(remedy));
     };
     // An option that the metric does not read is a mistake: ignoring it would give another answer
     // than the user expects.
     if let Some(odd) = params.keys().find(|k| !named.options.contains(&k.as_str())) {
         let e = Error::request(format!("the metric '{}' has no option '{odd}'", named.name))
-            .at(Opt::Param);
+            .at_place(Opt::Param);
         let takes = if named.options.is_empty() {
             "leave it out".into()
         } else {
@@ -180,11 +180,12 @@ pub(crate) fn number(params: &Params, name: &str, default: f64) -> Result<f64> {
         None => Ok(default),
         Some(Param::Number(v)) => Ok(*v),
         Some(Param::Vector(_)) => {
-            Err(Error::request(format!("'{name}' is a single number")).at(Opt::Param))
+            Err(Error::request(format!("'{name}' is a single number")).at_place(Opt::Param))
         }
-        Some(Param::Word(word)) => {
-            Err(Error::request(format!("'{name}' is a single number, got '{word}'")).at(Opt::Param))
-        }
+        Some(Param::Word(word)) => Err(Error::request(format!(
+            "'{name}' is a single number, got '{word}'"
+        ))
+        .at_place(Opt::Param)),
     }
 }
 
@@ -203,7 +204,7 @@ pub(crate) fn word<'p>(params: &'p Params, name: &str, choices: &[&'p str]) -> R
             };
             let quoted: Vec<String> = choices.iter().map(|c| format!("'{c}'")).collect();
             Err(Error::request(format!("the option '{name}' is {got}"))
-                .at(Opt::Param)
+                .at_place(Opt::Param)
                 .limit(quoted.join(" or ")))
         }
     }
@@ -218,14 +219,14 @@ pub(crate) fn vector(params: &Params, name: &str, dim: Option<usize>) -> Result<
         Some(Param::Vector(v)) => {
             let what = format!("'{name}' has {} numbers", v.len());
             Err(Error::request(what)
-                .at(Opt::Param)
+                .at_place(Opt::Param)
                 .limit(format!("one for each of {} components", dim.unwrap_or(0))))
         }
         // A single number is repeated; without a known length it stays one number and spreads in
         // the formula.
         Some(Param::Number(v)) => Ok(Some(vec![*v; dim.unwrap_or(1)])),
         Some(Param::Word(word)) => Err(Error::request(format!("'{name}' is the word '{word}'"))
-            .at(Opt::Param)
+            .at_place(Opt::Param)
             .limit("numbers")),
     }
 }
@@ -235,7 +236,7 @@ pub(crate) fn weights(params: &Params, dim: Option<usize>) -> Result<Option<Vec<
     let w = vector(params, "w", dim)?;
     match w.iter().flatten().find(|w| w.is_nan() || **w < 0.0) {
         Some(odd) => Err(Error::request(format!("the weight {odd}"))
-            .at(Opt::Param)
+            .at_place(Opt::Param)
             .limit("weights are at least 0")),
         None => Ok(w),
     }

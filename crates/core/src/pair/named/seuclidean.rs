@@ -18,7 +18,7 @@ pub(super) const SEUCLIDEAN: Named = Named {
     formula: |f, params, dim| match vector(params, "V", dim)? {
         Some(_) => text(f, "sqrt(sum(1 / V * (x - y)^2))", params, dim),
         None => Err(Error::request("'seuclidean' without variances")
-            .at(Opt::Metric)
+            .at_place(Opt::Metric)
             .remedy(Opt::Param.like("V=@V.npy"))),
     },
     prepare: Some(variances),

@@ -101,7 +101,9 @@ impl Parser<'_, '_> {
     }
     /// An error with its place in the text.
     pub(super) fn error(&self, range: Range<usize>, what: String) -> Error {
-        Error::request(what).at("formula").span(self.text, range)
+        Error::request(what)
+            .at_place("formula")
+            .span(self.text, range)
     }
     /// Gives an error of the formula the place in the text: from `start` to the token taken last.
     /// The formula knows types and no text. An error that has a place keeps it.
