@@ -180,7 +180,7 @@ pub mod problem {
     /// use zipfold::{Options, Table, pairs};
     /// let x = Table::f64(3, 1, vec![0.0, 1.0, 3.0])?;
     /// // Rows without another one within 1.5.
-    /// let where = "norm(x - y) <= 1.5".to_string();
+    /// let predicate = "norm(x - y) <= 1.5".to_string();
     /// let alone = FoldSpec::Join { predicate, value: None, kind: JoinKind::Anti };
     /// let (question, options) = (pairs(&x).domain(zipfold::problem::Domain::Ordered).fold(alone), Options::default());
     /// assert_eq!(question.run(&options)?.columns(0)?.map(|columns| columns.lines()), Some(1));
