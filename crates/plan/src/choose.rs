@@ -364,9 +364,9 @@ fn sides(job: &Job, prune: Prune, nearest: bool) -> (usize, usize) {
 /// Returns how many consecutive tiles a thread folds into one partial state.
 ///
 /// Merging a state of fixed size (a histogram) costs as much as its counters, so a batch should
-/// evaluate at least 16 pairs per counter. On the other side there should be 8 batches per thread, so
-/// that no thread waits long at the end. If a state is so large that even that is too many merges,
-/// there is one batch per thread.
+/// evaluate at least 16 pairs per counter. On the other side there should be 8 batches per thread,
+/// so that no thread waits long at the end. If a state is so large that even that is too many
+/// merges, there is one batch per thread.
 ///
 /// ```text
 /// 100 bins, 10⁸ pairs in 1024 tiles, 8 threads: 510 words, a tile has 10⁵ pairs > 16 · 510  →  1 tile per batch

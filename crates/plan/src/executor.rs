@@ -23,8 +23,8 @@ pub trait Executor: Send + Sync {
         0
     }
     /// Folds `tiles` on device number `at`, below [`Executor::devices`]. None where that device is
-    /// lost: it takes no batch any more, and another device, or the host by [`Executor::run`], takes
-    /// this one.
+    /// lost: it takes no batch any more, and another device, or the host by [`Executor::run`],
+    /// takes this one.
     ///
     /// # Errors
     /// As [`Executor::run`].

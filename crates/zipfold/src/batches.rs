@@ -167,7 +167,8 @@ pub(crate) struct Shares {
 }
 
 impl Shares {
-    /// The next of the `open` batches for `device`: the first of its own, or the last of a neighbour's.
+    /// The next of the `open` batches for `device`: the first of its own, or the last of a
+    /// neighbour's.
     fn next(&self, device: usize, open: &BTreeSet<usize>) -> Option<usize> {
         let own = open.iter().find(|batch| self.owners[**batch] == device);
         let others = || {
@@ -179,8 +180,8 @@ impl Shares {
 }
 
 /// As [`in_order`], by `devices` devices, each of which takes the next batch when it is done with
-/// one, or the next of its own where batches belong to devices. A device whose `work` gives nothing is lost: it takes no batch any more, and another takes
-/// this one.
+/// one, or the next of its own where batches belong to devices. A device whose `work` gives nothing
+/// is lost: it takes no batch any more, and another takes this one.
 ///
 /// # Errors
 /// The first of `take`; batches that are not begun yet are left out then.
@@ -241,8 +242,8 @@ struct Queue<U, W> {
 
 struct DeviceQueue<U> {
     state: State<U>,
-    /// Batches that were not begun and are not behind those that were: of devices that were lost, and
-    /// all where batches belong to devices.
+    /// Batches that were not begun and are not behind those that were: of devices that were lost,
+    /// and all where batches belong to devices.
     open: BTreeSet<usize>,
     /// Batches under way, which may come back.
     busy: usize,
@@ -250,7 +251,8 @@ struct DeviceQueue<U> {
     serving: usize,
 }
 
-/// What a thread counts as until this is dropped; where that is by a panic no more batches are begun.
+/// What a thread counts as until this is dropped; where that is by a panic no more batches are
+/// begun.
 struct Counted<'q, U, W>(&'q Queue<U, W>, fn(&mut DeviceQueue<U>));
 
 impl<U, W> Drop for Counted<'_, U, W> {

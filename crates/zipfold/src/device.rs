@@ -19,9 +19,9 @@ use zipfold_plan::{Executor, Folded, Plan, Sink, Stop, Strategy, Tile, device};
 /// the host's where none is left.
 struct OnDevices<'j, T> {
     engines: Vec<Mutex<Option<gpu::Engine<'j>>>>,
-    /// By device, threads for the host's part of its batches. In a pool that devices share, a thread
-    /// that waits for a part of one batch might begin another, and that of another device: the
-    /// first device would wait, and calls to its driver would go to the other.
+    /// By device, threads for the host's part of its batches. In a pool that devices share, a
+    /// thread that waits for a part of one batch might begin another, and that of another device:
+    /// the first device would wait, and calls to its driver would go to the other.
     pools: Vec<rayon::ThreadPool>,
     /// Devices that are not lost.
     left: AtomicUsize,

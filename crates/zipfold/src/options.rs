@@ -35,7 +35,8 @@ pub struct Options<'a> {
     pub resume: bool,
     /// Told after every batch, on whatever thread merged it.
     pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
-    /// Stops the run before the next batch, or within a batch where nothing is kept for a resumption.
+    /// Stops the run before the next batch, or within a batch where nothing is kept for a
+    /// resumption.
     pub stop: Option<&'a AtomicBool>,
     /// Where to run.
     pub device: DeviceSelector,

@@ -1,5 +1,5 @@
-//! The run loop: batches of tiles in parallel, partials merged in tile order, progress, checkpoints,
-//! the conservation law.
+//! The run loop: batches of tiles in parallel, partials merged in tile order, progress,
+//! checkpoints, the conservation law.
 
 use crate::batches::{Left, Shares, Then, by_devices, in_order};
 use crate::checkpoint::Keeper;
@@ -289,8 +289,8 @@ fn reserve(
             _ => held.push(options.budget.reserve(fold.bytes(n, m), "the result")?),
         }
     }
-    // Each batch counts on its own: the merged counts, those of one batch, and of more where there is
-    // room.
+    // Each batch counts on its own: the merged counts, those of one batch, and of more where there
+    // is room.
     held.push(options.budget.reserve(
         counters.saturating_mul(2),
         "the counts, and those of a batch",

@@ -428,8 +428,8 @@ mod tests {
         }
     }
 
-    /// Rows of batches that are finished, of parts of rows, and rows that come late are those of all
-    /// values at once.
+    /// Rows of batches that are finished, of parts of rows, and rows that come late are those of
+    /// all values at once.
     #[test]
     fn parts_merge_to_the_whole() {
         let (n, m) = (7, 300);

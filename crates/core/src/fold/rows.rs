@@ -2,9 +2,9 @@
 //! all.
 //!
 //! States are kept by row. A block of pairs fills a [`RowPiece`] for its rows and one for its
-//! columns; pieces are added to the [`ReduceState`] in a fixed order, so float sums have the same bits
-//! for every tiling and every number of threads. Kernels may fill pieces themselves; `runs.rs` is
-//! how the others do.
+//! columns; pieces are added to the [`ReduceState`] in a fixed order, so float sums have the same
+//! bits for every tiling and every number of threads. Kernels may fill pieces themselves; `runs.rs`
+//! is how the others do.
 //!
 //! State of a row by operation, in f64 numbers (and a count of values):
 //!

@@ -73,8 +73,8 @@ pub struct Bounds<'l> {
 const NONE: usize = usize::MAX;
 
 impl<'l> Bounds<'l> {
-    /// Returns bounds of the roots of `low`, in the box `periodic_box` if there is one. Returns `None` if a
-    /// root is not a single number: folds of vectors are not pruned.
+    /// Returns bounds of the roots of `low`, in the box `periodic_box` if there is one. Returns
+    /// `None` if a root is not a single number: folds of vectors are not pruned.
     pub fn new(low: &'l Lowered, periodic_box: Option<&'l PeriodicBox>) -> Option<Self> {
         let formula = &low.formula;
         if formula

@@ -213,11 +213,11 @@ impl PeriodicBox {
     /// reference.**
     ///
     /// Right angles: each component becomes `d − L·rint(d / L)`, where `rint` rounds halves to
-    /// even: of two images half a box away, the one an even number of boxes from `d` wins. Triclinic
-    /// boxes: [`Triclinic::nearest`] says how, and which of several shortest images wins. Both are
-    /// odd functions: the image of `−delta` is the negative of the image of `delta` (zeros have
-    /// either sign), so that r² is the same in bits both ways round. NaN and infinite components
-    /// give NaN.
+    /// even: of two images half a box away, the one an even number of boxes from `d` wins.
+    /// Triclinic boxes: [`Triclinic::nearest`] says how, and which of several shortest images wins.
+    /// Both are odd functions: the image of `−delta` is the negative of the image of `delta` (zeros
+    /// have either sign), so that r² is the same in bits both ways round. NaN and infinite
+    /// components give NaN.
     ///
     /// Components beyond [`PeriodicBox::dims`] are not periodic and stay. A box with right angles
     /// serves shorter rows too; a triclinic one leaves them as they are.

@@ -13,8 +13,8 @@
 //! Each loaded vector of y serves all rows of the tile, and each number of x all lanes, so
 //! arithmetic is the limit and not memory. Components are summed in slices of [`SLICE`] in
 //! registers, and slices in `f64`: the relative error of an `f32` sum of non-negative terms stays
-//! below 10⁻⁵ for any number of components. The exact form ([`reduce_block_exact`]) adds in ascending
-//! order in `f64` without contraction, so that its bits are those of the plain loop.
+//! below 10⁻⁵ for any number of components. The exact form ([`reduce_block_exact`]) adds in
+//! ascending order in `f64` without contraction, so that its bits are those of the plain loop.
 
 use super::panels::{A_ROWS, PackedA, PackedB};
 use std::ops::Range;
@@ -123,8 +123,8 @@ pub fn reduce_block<T: Element>(
 }
 
 /// As [`reduce_block`], with every sum added in ascending order of components in `f64`,
-/// multiplications and additions rounded separately: for [`DenseReduction::SqDiff`] the bits of `for k {
-/// s += (x[k] - y[k]) * (x[k] - y[k]) }`. The term of [`ZipReduce::Lp3`] is (|t|·|t|)·|t|.
+/// multiplications and additions rounded separately: for [`DenseReduction::SqDiff`] the bits of
+/// `for k { s += (x[k] - y[k]) * (x[k] - y[k]) }`. The term of [`DenseReduction::Lp3`] is (|t|·|t|)·|t|.
 pub fn reduce_block_exact(
     isa: Isa,
     op: DenseReduction,

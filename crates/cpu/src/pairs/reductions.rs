@@ -247,7 +247,7 @@ impl<T: Dense> PackedReductions<T> {
 
 impl<T> std::fmt::Debug for PackedReductions<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Zips({:?})", self.forms)
+        write!(f, "PackedReductions({:?})", self.forms)
     }
 }
 

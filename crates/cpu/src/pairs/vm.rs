@@ -293,9 +293,9 @@ impl<'j, T: Real> Vm<'j, T> {
             out,
         };
         // SAFETY: the slices above hold what the formula, for which the code was made, reads of
-        // these rows and blocks (`reductions` was filled for the block that holds the rows; lanes go
-        // beyond one block where blocks are seamless and nothing else is read by blocks); `out` has
-        // room for a group, and the frame is the code's.
+        // these rows and blocks (`reductions` was filled for the block that holds the rows; lanes
+        // go beyond one block where blocks are seamless and nothing else is read by blocks); `out`
+        // has room for a group, and the frame is the code's.
         unsafe { code.run(&mut s.frame, rows.len(), lanes, &operands) };
     }
     /// Evaluates one row by the program.

@@ -1,7 +1,8 @@
-//! The minimum image in a triclinic box, for vectors of points that lie in a brick about the origin.
+//! The minimum image in a triclinic box, for vectors of points that lie in a brick about the
+//! origin.
 //!
-//! Let b₁, b₂, b₃ be the reduced basis of [`Triclinic`]. In the frame of its Gram–Schmidt vectors b₁
-//! = (h₁, 0, 0), b₂ = (s, h₂, 0) and b₃ = (p, q, h₃), and every point has one image in the brick
+//! Let b₁, b₂, b₃ be the reduced basis of [`Triclinic`]. In the frame of its Gram–Schmidt vectors
+//! b₁ = (h₁, 0, 0), b₂ = (s, h₂, 0) and b₃ = (p, q, h₃), and every point has one image in the brick
 //! |xₖ| ≤ hₖ/2. The difference of two such points is at most h₃ along the third axis: it lies
 //! between the layer through zero and the next one to its side. By the proof at [`Triclinic`] these
 //! two layers suffice, and in each of them two lines, and on each line rounding. The unit of length
