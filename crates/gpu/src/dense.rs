@@ -1,11 +1,11 @@
 //! Family *dense* on the host's side: launches tiles, brings matrices home row by row.
 
-use crate::emit::cells;
 use crate::emit::dense as text;
 use crate::emit::header;
 use crate::emit::maps::{Map, Placing, Root};
 use crate::emit::matrix as products;
 use crate::emit::panels;
+use crate::emit::whole_pairs;
 use crate::rectangle::Number;
 use crate::rows::{Loaded, Rows};
 use crate::runtime::{Arg, Device, Grid, Kernel, Mark, Memory, PIECE};
@@ -82,7 +82,7 @@ pub fn source(
                 text::kernel(name, job, root, &MatrixShape { map, ..shape })
             }
             matrix::MatrixKernel::Pairs => {
-                cells::kernel(name, job, root, precision, map, is_mirrored(job))
+                whole_pairs::kernel(name, job, root, precision, map, is_mirrored(job))
             }
         };
     }
@@ -105,7 +105,7 @@ impl<'j> Dense<'j> {
         let (half, threads) = match work.kernel {
             matrix::MatrixKernel::Products(half) => (Some(half), products::THREADS),
             matrix::MatrixKernel::Blocks(shape) => (None, shape.threads()),
-            matrix::MatrixKernel::Pairs => (None, cells::THREADS),
+            matrix::MatrixKernel::Pairs => (None, whole_pairs::THREADS),
         };
         let side = work.kernel.side();
         let names = if work.triangle.is_some() {

@@ -113,14 +113,14 @@ impl<'j> Points<'j> {
             for (at, pass) in self.passes.iter().enumerate().rev() {
                 let mut seen = self.sweep(device, loaded, pass, tile, &mut state)?;
                 if at == 0 {
-                    let (cells, left_out) = (
+                    let (pairs, left_out) = (
                         self.job.space.count(&tile.rows, &tile.cols),
                         seen.far + seen.nan,
                     );
                     let broken = || {
-                        format!("{left_out} pairs beyond the cut-off or NaN in a tile of {cells}")
+                        format!("{left_out} pairs beyond the cut-off or NaN in a tile of {pairs}")
                     };
-                    seen.counted = cells
+                    seen.counted = pairs
                         .checked_sub(left_out)
                         .ok_or_else(|| Error::internal(broken()))?;
                     tally.merge(&seen);
@@ -422,7 +422,7 @@ impl Launch<'_> {
             };
             let count = |lane: usize| {
                 if whole {
-                    self.cells(lane - s * n, s)
+                    self.pairs_of(lane - s * n, s)
                 } else {
                     u64::from(seen[lane])
                 }
@@ -474,7 +474,7 @@ impl Launch<'_> {
                 } else {
                     [worst, f64::INFINITY]
                 });
-                piece.counts.push(self.cells(lane - s * n, s));
+                piece.counts.push(self.pairs_of(lane - s * n, s));
             }
             piece
         });
@@ -496,7 +496,7 @@ impl Launch<'_> {
         }
     }
     /// Pairs of anchor number `lane` in span `s`.
-    fn cells(&self, lane: usize, s: usize) -> u64 {
+    fn pairs_of(&self, lane: usize, s: usize) -> u64 {
         let a = self.anchors.start + lane;
         let from = self.others.start + s * self.span;
         let run = from..(from + self.span).min(self.others.end);

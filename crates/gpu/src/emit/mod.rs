@@ -1,7 +1,6 @@
 //! From space × pair × fold to kernel source: fragments of `kernels/` composed with code generated
 //! from the formula.
 
-pub mod cells;
 pub mod dense;
 mod epilogue;
 pub mod expression;
@@ -17,6 +16,7 @@ pub mod panels;
 pub mod strip;
 pub mod sweep;
 pub mod values;
+pub mod whole_pairs;
 
 use zipfold_core::Precision;
 use zipfold_plan::device::Runtime;

@@ -22,8 +22,8 @@ fn norm2(d: &[f64]) -> f64 {
 }
 
 /// Squared length of the shortest image of `d` within `reach` steps along each vector as given.
-fn brute(cell: &PeriodicBox, d: [f64; 3], reach: i32) -> f64 {
-    let v = cell.vectors();
+fn brute(periodic: &PeriodicBox, d: [f64; 3], reach: i32) -> f64 {
+    let v = periodic.vectors();
     let range = || -reach..=reach;
     let all = range()
         .flat_map(|i| range().flat_map(move |j| range().map(move |k| [i, j, k].map(f64::from))));
@@ -34,9 +34,9 @@ fn brute(cell: &PeriodicBox, d: [f64; 3], reach: i32) -> f64 {
 }
 
 /// A difference with fractional coordinates in ±`wide` of the basis as given.
-fn difference(random: &mut Random, cell: &PeriodicBox, wide: f64) -> [f64; 3] {
+fn difference(random: &mut Random, periodic: &PeriodicBox, wide: f64) -> [f64; 3] {
     let f = [0; 3].map(|_| random.between(-wide, wide));
-    let v = cell.vectors();
+    let v = periodic.vectors();
     [0, 1, 2].map(|c| f[0] * v[0][c] + f[1] * v[1][c] + f[2] * v[2][c])
 }
 
@@ -45,11 +45,11 @@ fn skewed(random: &mut Random, low: f64, high: f64) -> PeriodicBox {
     loop {
         let lengths = [0; 3].map(|_| random.between(1.0, 20.0));
         let angles = [0; 3].map(|_| random.between(low, high));
-        if let Ok(cell) = PeriodicBox::triclinic(lengths, angles) {
+        if let Ok(periodic) = PeriodicBox::triclinic(lengths, angles) {
             // The brute force must reach the nearest image from the basis as given.
-            let heights = cell.volume() / (lengths[0] * lengths[1] * lengths[2]);
+            let heights = periodic.volume() / (lengths[0] * lengths[1] * lengths[2]);
             if heights > 0.05 {
-                return cell;
+                return periodic;
             }
         }
     }
@@ -57,8 +57,8 @@ fn skewed(random: &mut Random, low: f64, high: f64) -> PeriodicBox {
 
 /// How many steps along the vectors as given the brute force needs: reach over height, and half a
 /// box for the start.
-fn steps(cell: &PeriodicBox) -> i32 {
-    let v = cell.vectors();
+fn steps(periodic: &PeriodicBox) -> i32 {
+    let v = periodic.vectors();
     let area = |a: [f64; 3], b: [f64; 3]| {
         norm2(&[
             a[1] * b[2] - a[2] * b[1],
@@ -67,23 +67,23 @@ fn steps(cell: &PeriodicBox) -> i32 {
         ])
         .sqrt()
     };
-    let heights = [(1, 2), (0, 2), (0, 1)].map(|(i, j)| cell.volume() / area(v[i], v[j]));
+    let heights = [(1, 2), (0, 2), (0, 1)].map(|(i, j)| periodic.volume() / area(v[i], v[j]));
     let low = heights.into_iter().fold(f64::INFINITY, f64::min);
-    (cell.reach() / low + 0.5).ceil() as i32
+    (periodic.reach() / low + 0.5).ceil() as i32
 }
 
-fn check(cell: &PeriodicBox, d: [f64; 3], reach: i32, noise: f64) {
+fn check(periodic: &PeriodicBox, d: [f64; 3], reach: i32, noise: f64) {
     let mut r = d;
-    cell.minimum_image(&mut r);
-    let (got, want) = (norm2(&r).sqrt(), brute(cell, d, reach).sqrt());
+    periodic.minimum_image(&mut r);
+    let (got, want) = (norm2(&r).sqrt(), brute(periodic, d, reach).sqrt());
     assert!(
         (got - want).abs() <= 1e-12 * want + noise,
-        "{cell:?}: {d:?} gives {got}, not {want}"
+        "{periodic:?}: {d:?} gives {got}, not {want}"
     );
-    assert!(got <= cell.reach() * (1.0 + 1e-12));
+    assert!(got <= periodic.reach() * (1.0 + 1e-12));
     let mut back = d.map(|c| -c);
-    cell.minimum_image(&mut back);
-    assert_eq!(back, r.map(|c| -c), "odd at {d:?} in {cell:?}");
+    periodic.minimum_image(&mut back);
+    assert_eq!(back, r.map(|c| -c), "odd at {d:?} in {periodic:?}");
     assert_eq!(norm2(&back).to_bits(), norm2(&r).to_bits());
 }
 
@@ -91,11 +91,11 @@ fn check(cell: &PeriodicBox, d: [f64; 3], reach: i32, noise: f64) {
 fn skewed_boxes_match_brute_force() {
     let mut random = Random(1);
     for _ in 0..1000 {
-        let cell = skewed(&mut random, 60.0, 120.0);
-        let reach = steps(&cell);
+        let periodic = skewed(&mut random, 60.0, 120.0);
+        let reach = steps(&periodic);
         for _ in 0..100 {
-            let d = difference(&mut random, &cell, 0.5);
-            check(&cell, d, reach.max(2), 0.0);
+            let d = difference(&mut random, &periodic, 0.5);
+            check(&periodic, d, reach.max(2), 0.0);
         }
     }
 }
@@ -103,18 +103,18 @@ fn skewed_boxes_match_brute_force() {
 #[test]
 fn extreme_skew_matches_brute_force() {
     let mut random = Random(2);
-    let (mut cells, mut triclinic) = (0, 0);
-    while cells < 2000 {
-        let cell = skewed(&mut random, 25.0, 155.0);
-        let reach = steps(&cell).max(5);
+    let (mut boxes, mut triclinic) = (0, 0);
+    while boxes < 2000 {
+        let periodic = skewed(&mut random, 25.0, 155.0);
+        let reach = steps(&periodic).max(5);
         if reach > 12 {
             continue;
         }
-        cells += 1;
+        boxes += 1;
         triclinic += usize::from(reach > 5);
         for _ in 0..50 {
-            let d = difference(&mut random, &cell, 0.5);
-            check(&cell, d, reach, 0.0);
+            let d = difference(&mut random, &periodic, 0.5);
+            check(&periodic, d, reach, 0.0);
         }
     }
     assert!(
@@ -127,8 +127,12 @@ fn extreme_skew_matches_brute_force() {
 fn vectors_of_any_skewness_reduce() {
     let mut random = Random(3);
     for round in 0..300 {
-        let cell = skewed(&mut random, 50.0, 130.0);
-        let mut v = [cell.vectors()[0], cell.vectors()[1], cell.vectors()[2]];
+        let periodic = skewed(&mut random, 50.0, 130.0);
+        let mut v = [
+            periodic.vectors()[0],
+            periodic.vectors()[1],
+            periodic.vectors()[2],
+        ];
         // Unimodular shears: the same lattice, ever more skewed.
         for at in 0..round % 7 {
             let (i, j, k) = (
@@ -141,12 +145,12 @@ fn vectors_of_any_skewness_reduce() {
         let Ok(sheared) = PeriodicBox::from_vectors(v) else {
             continue;
         };
-        assert!((sheared.inradius() / cell.inradius() - 1.0).abs() < 1e-9);
-        assert!((sheared.volume() / cell.volume() - 1.0).abs() < 1e-6);
+        assert!((sheared.inradius() / periodic.inradius() - 1.0).abs() < 1e-9);
+        assert!((sheared.volume() / periodic.volume() - 1.0).abs() < 1e-6);
         for _ in 0..100 {
-            let d = difference(&mut random, &cell, 0.5);
+            let d = difference(&mut random, &periodic, 0.5);
             let (mut a, mut b) = (d, d);
-            cell.minimum_image(&mut a);
+            periodic.minimum_image(&mut a);
             sheared.minimum_image(&mut b);
             assert!(
                 (norm2(&a).sqrt() - norm2(&b).sqrt()).abs() < 1e-10,
@@ -160,13 +164,13 @@ fn vectors_of_any_skewness_reduce() {
 fn reduced_bases_are_reduced() {
     let mut random = Random(4);
     for _ in 0..2000 {
-        let cell = skewed(&mut random, 25.0, 155.0);
-        let b = cell.reduced();
+        let periodic = skewed(&mut random, 25.0, 155.0);
+        let b = periodic.reduced();
         let volume = (b[0][0] * (b[1][1] * b[2][2] - b[1][2] * b[2][1])
             + b[0][1] * (b[1][2] * b[2][0] - b[1][0] * b[2][2])
             + b[0][2] * (b[1][0] * b[2][1] - b[1][1] * b[2][0]))
             .abs();
-        assert!((volume / cell.volume() - 1.0).abs() < 1e-12);
+        assert!((volume / periodic.volume() - 1.0).abs() < 1e-12);
         let size = |v: [f64; 3]| norm2(&v) * (1.0 + 1e-12);
         assert!(norm2(&b[0]) <= size(b[1]) && norm2(&b[1]) <= size(b[2]));
         let product: f64 = b.iter().map(|v| norm2(v)).product();
@@ -197,15 +201,15 @@ fn differences_of_many_boxes_are_wrapped() {
     let mut random = Random(5);
     for scale in [3.0, 1e3, 1e6, 1e9] {
         for _ in 0..300 {
-            let cell = skewed(&mut random, 60.0, 120.0);
-            let near = difference(&mut random, &cell, 0.5);
+            let periodic = skewed(&mut random, 60.0, 120.0);
+            let near = difference(&mut random, &periodic, 0.5);
             let n = [0; 3].map(|_| random.between(-scale, scale).round());
-            let v = cell.vectors();
+            let v = periodic.vectors();
             let far =
                 [0, 1, 2].map(|c| near[c] + (n[0] * v[0][c] + n[1] * v[1][c] + n[2] * v[2][c]));
             let (mut a, mut b) = (near, far);
-            cell.minimum_image(&mut a);
-            cell.minimum_image(&mut b);
+            periodic.minimum_image(&mut a);
+            periodic.minimum_image(&mut b);
             let error = (norm2(&a).sqrt() - norm2(&b).sqrt()).abs();
             assert!(
                 error <= 8.0 * f64::EPSILON * 60.0 * scale,
@@ -215,20 +219,20 @@ fn differences_of_many_boxes_are_wrapped() {
     }
 }
 
-fn lanes_match<const N: usize>(cell: &PeriodicBox, x: [f64; 3], others: &[[f64; 3]; N]) {
+fn lanes_match<const N: usize>(periodic: &PeriodicBox, x: [f64; 3], others: &[[f64; 3]; N]) {
     let split = Others::<N>::new(3, |k, to| {
         to.iter_mut().zip(others).for_each(|(t, y)| *t = y[k])
     });
     let mut to = [[0.0; N]; 3];
-    cell.image().differences(x, &split, |d| d, &mut to);
+    periodic.image().differences(x, &split, |d| d, &mut to);
     for (at, y) in others.iter().enumerate() {
         let mut want = [x[0] - y[0], x[1] - y[1], x[2] - y[2]];
-        cell.minimum_image(&mut want);
+        periodic.minimum_image(&mut want);
         let got = to.map(|of| of[at]);
         let same = |(g, w): (&f64, &f64)| g.to_bits() == w.to_bits() || (g.is_nan() && w.is_nan());
         assert!(
             got.iter().zip(&want).all(same),
-            "lane {at}: {x:?} − {y:?} gives {got:?}, not {want:?}, in {cell:?}"
+            "lane {at}: {x:?} − {y:?} gives {got:?}, not {want:?}, in {periodic:?}"
         );
     }
 }
@@ -237,7 +241,7 @@ fn lanes_match<const N: usize>(cell: &PeriodicBox, x: [f64; 3], others: &[[f64; 
 fn lanes_give_the_bits_of_the_reference() {
     let mut random = Random(6);
     for at in 0..600 {
-        let cell = match at % 3 {
+        let periodic = match at % 3 {
             0 => skewed(&mut random, 25.0, 155.0),
             1 => PeriodicBox::orthorhombic(&[0; 3].map(|_| random.between(1.0, 20.0))).unwrap(),
             _ => PeriodicBox::orthorhombic(&[random.between(1.0, 20.0), random.between(1.0, 20.0)])
@@ -245,10 +249,10 @@ fn lanes_give_the_bits_of_the_reference() {
         };
         for wide in [0.5, 1.0, 40.0] {
             let mut rows = [0; 131].map(|_| {
-                let d = difference(&mut random, &cell_3d(&cell), wide);
+                let d = difference(&mut random, &periodic_3d(&periodic), wide);
                 [d[0], d[1], d[2]]
             });
-            let l = cell.lengths()[0];
+            let l = periodic.lengths()[0];
             let edge = [
                 0.5 * l,
                 (0.5 * l).next_up(),
@@ -260,29 +264,33 @@ fn lanes_give_the_bits_of_the_reference() {
             rows.iter_mut()
                 .zip(edge.iter().chain(&edge.map(|e| -e)))
                 .for_each(|(row, e)| row[0] = *e);
-            let somewhere = difference(&mut random, &cell_3d(&cell), wide);
+            let somewhere = difference(&mut random, &periodic_3d(&periodic), wide);
             for x in [
                 [0.0; 3],
                 somewhere,
                 [f64::NAN, 0.5, 0.25],
                 [f64::INFINITY, 0.5, 0.25],
             ] {
-                lanes_match(&cell, x, &rows);
+                lanes_match(&periodic, x, &rows);
             }
             // The ends of the box itself: one more, and a difference is longer than it.
-            lanes_match(&cell, [l; 3], &[[0.0; 3], [l; 3], [l.next_up(), 0.0, 0.0]]);
+            lanes_match(
+                &periodic,
+                [l; 3],
+                &[[0.0; 3], [l; 3], [l.next_up(), 0.0, 0.0]],
+            );
             rows[17][1] = f64::NAN;
             rows[70][0] = f64::INFINITY;
-            lanes_match(&cell, [0.0; 3], &rows);
+            lanes_match(&periodic, [0.0; 3], &rows);
         }
     }
 }
 
-fn cell_3d(cell: &PeriodicBox) -> PeriodicBox {
-    if cell.dims() == 3 {
-        cell.clone()
+fn periodic_3d(periodic: &PeriodicBox) -> PeriodicBox {
+    if periodic.dims() == 3 {
+        periodic.clone()
     } else {
-        PeriodicBox::orthorhombic(&[cell.lengths()[0]; 3]).unwrap()
+        PeriodicBox::orthorhombic(&[periodic.lengths()[0]; 3]).unwrap()
     }
 }
 
@@ -314,18 +322,18 @@ fn the_form_without_division_has_the_same_bits() {
 
 #[test]
 fn halves_go_to_the_even_multiple() {
-    let cell = PeriodicBox::orthorhombic(&[3.0, 4.0, 5.0]).unwrap();
+    let periodic = PeriodicBox::orthorhombic(&[3.0, 4.0, 5.0]).unwrap();
     let mut d = [1.5, 6.0, -12.5];
-    cell.minimum_image(&mut d);
+    periodic.minimum_image(&mut d);
     assert_eq!(d, [1.5, -2.0, -2.5]); // 1.5 − 0·3, 6 − 2·4, −12.5 + 2·5
     let mut d = [-4.5, -2.0, 7.5];
-    cell.minimum_image(&mut d);
+    periodic.minimum_image(&mut d);
     assert_eq!(d, [1.5, -2.0, -2.5]);
 }
 
 #[test]
 fn the_first_of_equal_candidates_wins() {
-    let cell =
+    let periodic =
         PeriodicBox::from_vectors([[2.0, 0.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 4.0]]).unwrap();
     // Equally far, in exact arithmetic and in f64, from (0, 0), (2, 0) and (1, 2): the nearest line
     // wins over the next one, and on it the even multiple.
@@ -334,14 +342,14 @@ fn the_first_of_equal_candidates_wins() {
         ([3.0, 0.75, 0.0], [-1.0, 0.75, 0.0]),
     ] {
         let (mut r, mut back) = (d, d.map(|c: f64| -c));
-        cell.minimum_image(&mut r);
-        cell.minimum_image(&mut back);
+        periodic.minimum_image(&mut r);
+        periodic.minimum_image(&mut back);
         assert_eq!((r, back), (want, want.map(|c: f64| -c)));
     }
     // Halfway between layers: the even one.
     for (z, want) in [(2.0, 2.0), (6.0, -2.0), (-6.0, 2.0), (10.0, 2.0)] {
         let mut r = [0.25, 0.0, z];
-        cell.minimum_image(&mut r);
+        periodic.minimum_image(&mut r);
         assert_eq!(r, [0.25, 0.0, want]);
     }
 }
@@ -353,19 +361,19 @@ fn lattice_points_become_zero_and_holes_are_odd() {
     let bcc =
         PeriodicBox::from_vectors([[-1.0, 1.0, 1.0], [1.0, -1.0, 1.0], [1.0, 1.0, -1.0]]).unwrap();
     let hex = PeriodicBox::triclinic([1.0, 1.0, 2.0], [90.0, 90.0, 120.0]).unwrap();
-    for cell in [&fcc, &bcc, &hex] {
-        assert!(matches!(cell.image(), Image::Triclinic(_)));
+    for periodic in [&fcc, &bcc, &hex] {
+        assert!(matches!(periodic.image(), Image::Triclinic(_)));
         // Lattice points, and all places on the grid of halves and quarters: holes, faces, edges of
         // the Voronoi cell.
         for n in 0..9 * 9 * 9 {
             let f = [n / 81, n / 9 % 9, n % 9].map(|k| (f64::from(k) - 4.0) * 0.5);
-            let v = cell.vectors();
+            let v = periodic.vectors();
             for scale in [1.0, 0.5] {
                 let d =
                     [0, 1, 2].map(|c| scale * (f[0] * v[0][c] + f[1] * v[1][c] + f[2] * v[2][c]));
-                check(cell, d, 4, 1e-15);
+                check(periodic, d, 4, 1e-15);
                 let mut r = d;
-                cell.minimum_image(&mut r);
+                periodic.minimum_image(&mut r);
                 if f.iter().all(|k| (k * scale).fract() == 0.0) {
                     assert!(norm2(&r) < 1e-30, "{d:?} gives {r:?}");
                 }
@@ -471,14 +479,14 @@ fn numbers_there_and_back() {
         vec![2.0, 3.0, 4.0, 70.0, 80.0, 95.0],
         vectors.concat(),
     ] {
-        let cell = PeriodicBox::try_from(numbers.clone()).unwrap();
-        assert_eq!(Vec::from(cell.clone()), numbers);
+        let periodic = PeriodicBox::try_from(numbers.clone()).unwrap();
+        assert_eq!(Vec::from(periodic.clone()), numbers);
         let read = serde::de::value::SeqDeserializer::<_, serde::de::value::Error>::new(
             numbers.into_iter(),
         );
         assert_eq!(
             <PeriodicBox as serde::Deserialize>::deserialize(read).unwrap(),
-            cell
+            periodic
         );
     }
     assert!(PeriodicBox::try_from(vec![1.0; 5]).is_err());
@@ -486,8 +494,8 @@ fn numbers_there_and_back() {
 
 #[test]
 fn edges_follow_the_convention() {
-    let cell = PeriodicBox::parse("2,3,4,70,80,95").unwrap();
-    let v = cell.vectors();
+    let periodic = PeriodicBox::parse("2,3,4,70,80,95").unwrap();
+    let v = periodic.vectors();
     let angle = |a: [f64; 3], b: [f64; 3]| {
         let inner = (0..3).map(|k| a[k] * b[k]).sum::<f64>();
         (inner / (norm2(&a) * norm2(&b)).sqrt()).acos().to_degrees()
@@ -497,8 +505,8 @@ fn edges_follow_the_convention() {
         angle(v[1], v[2]),
         angle(v[0], v[2]),
         angle(v[0], v[1]),
-        cell.lengths()[1],
-        cell.lengths()[2],
+        periodic.lengths()[1],
+        periodic.lengths()[2],
     ];
     assert!(
         got.iter()
