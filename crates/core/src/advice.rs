@@ -11,11 +11,14 @@ use crate::table::Table;
 use std::f64::consts::PI;
 
 /// Returns what should be said about `problem` over `data` before it is answered.
+///
+/// Tables are looked through up to the first odd number, so clean data cost one reading.
 pub fn advice(problem: &Problem, data: &Data) -> Vec<Message> {
     let Some(metric) = problem.pair.metric.as_deref().and_then(named::find) else {
         return vec![];
     };
     let sides = [(&data.x, "X"), (data.other(), "Y")];
+    // One table that meets itself is looked at once.
     let sides = &sides[..if data.y.is_some() { 2 } else { 1 }];
     let said = match metric.domain {
         RowValues::Boolean => sides
@@ -37,7 +40,8 @@ fn first(table: &Table, odd: impl Fn(usize, f64) -> bool) -> Option<(usize, usiz
     Some((at / cols, at % cols, elements.get(at)))
 }
 
-/// The warning about numbers other than 0 and 1 for a metric of booleans.
+/// Returns the warning about numbers other than 0 and 1 for a metric of booleans. NaN is left to
+/// the policy for it.
 fn no_truth(metric: &str, table: &Table, side: &str) -> Option<String> {
     let (row, col, value) = first(table, |_, v| v != 0.0 && v != 1.0 && !v.is_nan())?;
     Some(format!(
@@ -46,10 +50,11 @@ fn no_truth(metric: &str, table: &Table, side: &str) -> Option<String> {
     ))
 }
 
-/// The warning about angles that are too large for radians: latitudes beyond 90°, longitudes beyond
-/// 360°.
+/// Returns the warning about angles that are too large for radians: latitudes beyond 90°,
+/// longitudes beyond 360°. Degrees of places near 0°, 0° pass unseen.
 fn no_radians(metric: &str, table: &Table, side: &str) -> Option<String> {
     let (row, _, value) = first(table, |col, v| {
+        // The margin lets 90° and 360° that were converted with rounding pass.
         v.abs() > if col == 0 { PI / 2.0 } else { 2.0 * PI } * (1.0 + 1e-9)
     })?;
     Some(format!(

@@ -31,6 +31,8 @@ struct Account {
 }
 
 /// Bytes taken from a [`Budget`]. They return when the reservation is dropped.
+///
+/// It cannot be cloned, so bytes are given back once.
 #[derive(Debug)]
 pub struct Reservation {
     account: Arc<Account>,
@@ -151,7 +153,8 @@ impl Budget {
     }
 }
 
-/// The error of a refusal, with the smallest limit that would have sufficed.
+/// Returns the error of a refusal, with the smallest limit that would have sufficed, so that one
+/// retry is enough.
 fn refusal(limit: u64, used: u64, bytes: u64, purpose: &str) -> Error {
     let needed = used.saturating_add(bytes);
     Error::resource(format!(
@@ -175,6 +178,9 @@ impl Reservation {
 
 /// An account of small things that add up, such as cells of a text file. It reserves in steps of 64
 /// KiB, so that most additions touch no atomic.
+///
+/// A reader adds a few bytes for each cell of a file; an atomic for each would cost more than the
+/// cell.
 #[derive(Debug)]
 pub struct Tab {
     budget: Budget,
@@ -217,6 +223,8 @@ impl Drop for Reservation {
 
 /// A vector together with the reservation that covers it. Pushing beyond its capacity is not
 /// covered.
+///
+/// Together, because an array that outlives its reservation would make the account a lie.
 #[derive(Debug)]
 pub struct Reserved<T> {
     /// The items.
@@ -294,6 +302,8 @@ pub fn parse_bytes(text: &str) -> Result<u64> {
 }
 
 /// `bytes` rounded up to whole MiB, in the form that `--memory` takes.
+///
+/// Up, since the size that a remedy names must suffice.
 pub fn human_bytes_up(bytes: u64) -> String {
     format!("{}MiB", bytes.div_ceil(1 << 20))
 }

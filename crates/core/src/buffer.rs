@@ -18,6 +18,7 @@ impl<T> Buffer<T> {
         Buffer(Arc::new(owner))
     }
 }
+// One call through the table of the owner for a whole slice; loops then run over plain memory.
 impl<T> std::ops::Deref for Buffer<T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
@@ -34,6 +35,7 @@ impl<T: Send + Sync + 'static> From<Reserved<T>> for Buffer<T> {
         Buffer::new(items)
     }
 }
+// How many, not which: a failed assertion must not print a million numbers.
 impl<T> fmt::Debug for Buffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Buffer({} items)", self.len())

@@ -8,6 +8,9 @@
 //!
 //! A name wins over its other readings: a column that is really called `0-63` is found by that
 //! name.
+//!
+//! Ranges are by the order of the file, which is what a person sees. Columns of text are skipped by
+//! patterns and ranges, because `0-63` over a table with ids means its numbers.
 
 use crate::error::{Error, Result};
 use crate::opt::Opt;
@@ -33,6 +36,7 @@ pub fn expand(
     let all = ColumnNames::new(names, count);
     let excludes =
         |item: &String| item.starts_with('!') && !all.by_name.contains_key(item.as_str());
+    // In the order of the request: it becomes the order of components.
     let mut picked = Picked::default();
     // "All but": there must be something to exclude from.
     if wanted.first().is_some_and(excludes) {
@@ -66,6 +70,8 @@ pub fn expand(
 }
 
 /// Columns chosen so far, each once.
+///
+/// A list for the order, and a set, because a pattern may find a hundred thousand columns.
 #[derive(Default)]
 struct Picked {
     list: Vec<usize>,
@@ -73,6 +79,7 @@ struct Picked {
 }
 
 impl Picked {
+    /// A column that is there already stays at its first place.
     fn add(&mut self, found: impl Iterator<Item = usize>) {
         for at in found {
             if self.seen.insert(at) {
@@ -83,9 +90,12 @@ impl Picked {
 }
 
 /// The columns of the input.
+///
+/// Made once for all items of a request.
 struct ColumnNames<'a> {
     names: Option<&'a [String]>,
-    /// The first and the last column of each name.
+    /// The first and the last column of each name. Different numbers mean that the name is not
+    /// unique.
     by_name: HashMap<&'a str, (usize, usize)>,
     count: usize,
 }
@@ -114,6 +124,8 @@ impl<'a> ColumnNames<'a> {
         }
     }
     /// Returns the only column with this name or number.
+    ///
+    /// Names before numbers: a column that is called `3` is found by that name.
     fn single(&self, item: &str) -> Option<usize> {
         let number = || item.parse::<usize>().ok().filter(|at| *at < self.count);
         self.named(item).ok()?.or_else(number)
@@ -124,6 +136,7 @@ impl<'a> ColumnNames<'a> {
         if let Some(at) = self.named(item)? {
             return Ok((vec![at], false));
         }
+        // Columns without names are matched by their numbers: `1*` is 1, 10 to 19, …
         if item.contains(['*', '?']) {
             let name = |at: usize| self.names.map_or_else(|| at.to_string(), |n| n[at].clone());
             let found: Vec<usize> = (0..self.count)
@@ -154,7 +167,7 @@ impl<'a> ColumnNames<'a> {
         }
         Err(self.none(format!("there is no column '{item}'")))
     }
-    /// The error of an item that names nothing, with the nearest name.
+    /// Returns the error of an item that names nothing, with the nearest name.
     fn none(&self, what: String) -> Error {
         let have = match self.names {
             Some(names) if names.len() > 20 => {
@@ -183,6 +196,7 @@ impl<'a> ColumnNames<'a> {
 fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), name.chars().collect());
+    // Places in the pattern and in the name, and where the last star began.
     let (mut p, mut n, mut star) = (0, 0, None);
     while n < name.len() {
         match pattern.get(p) {
@@ -202,6 +216,7 @@ fn matches(pattern: &str, name: &str) -> bool {
             },
         }
     }
+    // The name has ended; stars that are left match nothing.
     pattern[p..].iter().all(|c| *c == '*')
 }
 

@@ -1,15 +1,21 @@
 //! The tables that a problem is asked of, and their hashes.
+//!
+//! Tables come apart from the problem, which holds no rows: one problem can be asked of many
+//! tables, and a partial result knows its data by their hashes alone.
 
 use crate::hash::Hash;
 use crate::problem::{FoldSpec, Input, Problem};
 use crate::table::Table;
 
 /// The tables of a problem.
+///
+/// A clone is cheap, because tables share their elements.
 #[derive(Clone, Debug)]
 pub struct Data {
     /// The rows called x.
     pub x: Table,
-    /// The rows called y, if they are others.
+    /// The rows called y, if they are others. `None` is not the same as a copy of x: only pairs of
+    /// one table have halves.
     pub y: Option<Table>,
     /// For every fold, the weights of the rows of x and of y; the same twice for one input.
     pub weights: Vec<Option<[Table; 2]>>,
@@ -32,6 +38,7 @@ impl Data {
             .into_iter()
             .enumerate()
             .filter_map(|(side, (input, table))| {
+                // A histogram's weights are columns of its inputs, so they are hashed with these.
                 let mut hash = Hash::default();
                 hash.table(table?);
                 for (fold, weights) in problem.folds.iter().zip(&self.weights) {
@@ -62,14 +69,19 @@ impl Data {
             });
         inputs
             .chain(weights)
+            // All digits of 128 bits, as problem files write them.
             .map(|(input, hash)| (input, format!("{:032x}", hash.finish())))
             .collect()
     }
     /// Returns the larger number of components.
+    ///
+    /// Formulas over rows of two lengths may name components of the longer one.
     pub(crate) fn widest(&self) -> usize {
         self.x.cols().max(self.other().cols())
     }
     /// Returns the components of a row of x and of y.
+    ///
+    /// Attributes are not components and not counted.
     pub(crate) fn cols(&self) -> [usize; 2] {
         [self.x.cols(), self.other().cols()]
     }

@@ -36,6 +36,8 @@ pub(crate) mod weights;
 
 /// A problem that is ready to be planned and run: everything is resolved, nothing is a name any
 /// more.
+///
+/// Engines and planner take a job and never a [`Problem`]: nothing in it can be refused any more.
 #[derive(Clone, Debug)]
 pub struct Job {
     /// The lowered formula, shared by all jobs that ask the same question of rows of the same kind.
@@ -57,7 +59,8 @@ pub struct Job {
     /// The type in which values are computed if all folds round, and matrices are kept. Decisions
     /// are those of f64 in any case.
     pub precision: Precision,
-    /// Whether it is proved that the value is the same with the rows exchanged.
+    /// Whether it is proved that the value is the same with the rows exchanged. Every root counts,
+    /// also conditions and the cut-off.
     pub symmetric: bool,
     /// Whether pairs are left out because a weight is missing. One of the roots is then NaN for
     /// them.
@@ -67,6 +70,9 @@ pub struct Job {
 impl Job {
     /// Returns whether a pair has a NaN that matters: the mark of a row without weight, the
     /// distance that a cut-off compares, or a value that some fold would take.
+    ///
+    /// One decision for all folds of a pair: they share one tally, and skipping must mean the same
+    /// to each.
     pub fn meets_nan(&self, is_nan: impl Fn(usize) -> bool, value: impl Fn(usize) -> f64) -> bool {
         // The root that marks rows without weight is the last one.
         let mark = (self.holes).then(|| self.low.formula.roots.len() - 1);
@@ -88,7 +94,7 @@ pub fn describe(problem: &Problem, data: Data) -> Result<Job> {
     describe_until(problem, data, &|| false)
 }
 
-/// The refusal of quantiles over half of the pairs: a row needs all of its values.
+/// Returns the refusal of quantiles over half of the pairs: a row needs all of its values.
 fn half_of_rows() -> Error {
     let (ordered, square) = (Opt::Domain.to("ordered"), Opt::Domain.to("square"));
     Error::request("quantiles of rows need all pairs of a row, half of them were asked for")
@@ -111,6 +117,8 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
     // Before anything is computed: a NaN in the tables may make every later step meaningless.
     check_tables(problem, &data)?;
     check_hashes(problem, &data)?;
+    // Copies, because preparations replace tables and complete options. Tables share their
+    // elements.
     let (mut data, mut params) = (data, problem.pair.params.clone());
     let prepared = prepare(problem, &mut data, &mut params, stop)?;
     let periodic_box = problem
@@ -138,6 +146,7 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
     let precision = problem
         .precision
         .unwrap_or_else(|| natural_precision(&data));
+    // A fold of whole rows cannot take half of the pairs, so all folds visit all of them.
     let rows = folds.iter().any(|fold| fold.traits().whole_rows);
     // The domain allows half of the pairs; whether that is faster is decided by the problem alone.
     let space = if half::pays(&low, precision, &folds) && !rows {
@@ -186,6 +195,9 @@ fn weighed(problem: &Problem, folds: &[Fold], data: &Data) -> Result<Vec<Fold>> 
 
 /// Returns f32 if all inputs are f32, else f64: values of f32 inputs gain nothing from a wider
 /// type.
+///
+/// Decisions stay in f64 in any case, so this chooses the speed and the last bits of rounded
+/// answers only.
 fn natural_precision(data: &Data) -> Precision {
     let all_single = [Some(&data.x), data.y.as_ref()]
         .into_iter()
@@ -200,6 +212,7 @@ fn natural_precision(data: &Data) -> Precision {
 
 /// Refuses NaN in the tables if the policy is to refuse, with row and column of the first one.
 fn check_tables(problem: &Problem, data: &Data) -> Result<()> {
+    // With other policies NaN reach the folds, or are left out pair by pair.
     if problem.nan != NanPolicy::Error {
         return Ok(());
     }
@@ -248,6 +261,7 @@ fn check_hashes(problem: &Problem, data: &Data) -> Result<()> {
         return Ok(());
     }
     for (input, found) in data.hashes(problem) {
+        // Hexadecimal digits of either case are the same hash.
         if let Some(wanted) = input
             .hash
             .as_ref()
@@ -281,6 +295,7 @@ fn prepare(
     params: &mut Params,
     stop: Stop<'_>,
 ) -> Result<PreparedMetrics> {
+    // By name in the text: formulas cannot be parsed before the tables are final.
     let in_formulas = problem.formulas().into_iter().flat_map(named::prepared_in);
     let (mut out, mut changed) = (PreparedMetrics::default(), None);
     for named in named_pair(problem)?.into_iter().chain(in_formulas) {

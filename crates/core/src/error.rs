@@ -35,6 +35,8 @@ pub enum Blame {
 }
 
 /// A place inside a text (a formula, a line of a file) that a message can underline.
+///
+/// It owns the text, since an error outlives the request that it came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextSpan {
     /// The whole text.
@@ -49,6 +51,9 @@ pub struct TextSpan {
 pub struct Error(Box<ErrorParts>);
 
 /// The parts of an error.
+///
+/// Each part is optional but for what happened, and none repeats another: interfaces may show them
+/// apart.
 #[derive(Clone, Debug)]
 struct ErrorParts {
     blame: Blame,
@@ -73,8 +78,8 @@ pub fn quoted(word: &str) -> String {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// An error blamed on `blame`, saying `what` happened (a lower-case sentence without a full
-    /// stop).
+    /// Returns an error blamed on `blame`, saying `what` happened (a lower-case sentence without a
+    /// full stop).
     pub fn new(blame: Blame, what: impl Into<Message>) -> Self {
         Error(Box::new(ErrorParts {
             blame,
@@ -85,27 +90,28 @@ impl Error {
             span: None,
         }))
     }
-    /// The data are wrong.
+    /// Returns an error of wrong data.
     #[doc(hidden)]
     pub fn input(what: impl Into<Message>) -> Self {
         Self::new(Blame::Input, what)
     }
-    /// The request is wrong.
+    /// Returns an error of a wrong request.
     #[doc(hidden)]
     pub fn request(what: impl Into<Message>) -> Self {
         Self::new(Blame::Request, what)
     }
-    /// The machine has too little of something.
+    /// Returns an error of a machine that has too little of something.
     #[doc(hidden)]
     pub fn resource(what: impl Into<Message>) -> Self {
         Self::new(Blame::Resource, what)
     }
-    /// A device is missing or failed.
+    /// Returns an error of a device that is missing or failed. Runs go on without it if they can.
     #[doc(hidden)]
     pub fn device(what: impl Into<Message>) -> Self {
         Self::new(Blame::Device, what)
     }
-    /// A defect of zipfold itself.
+    /// Returns an error of zipfold itself. Code that cannot fail returns it instead of panicking,
+    /// so that a library never ends its caller.
     #[doc(hidden)]
     pub fn internal(what: impl Into<Message>) -> Self {
         Self::new(Blame::Internal, what)
@@ -129,6 +135,8 @@ impl Error {
         self
     }
     /// Says what to do about it.
+    ///
+    /// One remedy, the likeliest: a list would leave the choice to a reader who knows less.
     #[doc(hidden)]
     pub fn remedy(mut self, remedy: impl Into<Message>) -> Self {
         self.0.remedy = Some(remedy.into());
@@ -143,15 +151,15 @@ impl Error {
         });
         self
     }
-    /// Who must act.
+    /// Returns who must act.
     pub fn blame(&self) -> Blame {
         self.0.blame
     }
-    /// What happened.
+    /// Returns what happened.
     pub fn what(&self) -> &Message {
         &self.0.what
     }
-    /// Where it happened, if known.
+    /// Returns where it happened, if known.
     pub fn place(&self) -> Option<&Message> {
         self.0.place.as_ref()
     }
@@ -208,7 +216,7 @@ impl Error {
     }
 }
 
-/// Characters of one part of a message that are shown.
+/// Characters of one part of a message that are shown. A device's compiler may log megabytes.
 const LONGEST_PART: usize = 4000;
 
 impl fmt::Display for Error {
@@ -235,6 +243,8 @@ impl std::error::Error for Error {}
 
 /// Renders the line of a text that holds the start of a span, with carets below it. Of a long line
 /// only the part around the span is shown.
+///
+/// Widths are counted in characters, not bytes, so that the carets are below their letters.
 fn caret(span: &TextSpan) -> String {
     let start = floor_boundary(&span.text, span.range.start);
     let end = floor_boundary(&span.text, span.range.end.max(start));
@@ -242,6 +252,8 @@ fn caret(span: &TextSpan) -> String {
     let to = span.text[start..]
         .find('\n')
         .map_or(span.text.len(), |p| start + p);
+    // Before widths are taken: an escape is longer than its character, and a tab has no fixed
+    // width.
     let clean = |text: &str| short(&text.replace('\t', " "), usize::MAX);
     let before = clean(&span.text[from..start]);
     let marked = clean(&span.text[start..end.min(to).max(start)]);
@@ -263,6 +275,8 @@ fn caret(span: &TextSpan) -> String {
 const AROUND: usize = 120;
 
 /// Returns `at`, or the start of the character that it is inside of.
+///
+/// Spans of files come from byte positions, and slicing inside a character would panic.
 fn floor_boundary(text: &str, mut at: usize) -> usize {
     at = at.min(text.len());
     while !text.is_char_boundary(at) {

@@ -3,12 +3,17 @@
 //! reads back to the same bits.
 //!
 //! Use it as `#[serde(with = "crate::exact")]` on numbers, lists of numbers and options of these.
+//!
+//! A plain derive would fail on infinities (`serde_json` writes `null`) and lose them without a
+//! word. A cut-off or an edge of ∞ is a useful number here.
 
 use serde::de::{DeserializeOwned, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
 /// A container of numbers, and the same container with every number as [`Exact`].
+///
+/// One trait for all containers, so that fields of all types name one module.
 pub(crate) trait ExactNumbers {
     /// The same as text holds it.
     type Text: Serialize + DeserializeOwned;
@@ -38,6 +43,7 @@ impl ExactNumbers for Vec<f64> {
     }
 }
 
+// A range: two numbers, and serde then refuses one or three.
 impl ExactNumbers for [f64; 2] {
     type Text = [Exact; 2];
     fn to_text(&self) -> [Exact; 2] {
@@ -48,6 +54,7 @@ impl ExactNumbers for [f64; 2] {
     }
 }
 
+// A field that is left out stays left out: `None` has no number.
 impl<T: ExactNumbers> ExactNumbers for Option<T> {
     type Text = Option<T::Text>;
     fn to_text(&self) -> Self::Text {
@@ -74,9 +81,13 @@ pub(crate) fn deserialize<'de, T: ExactNumbers, D: Deserializer<'de>>(
 }
 
 /// A number, or its name in formats for people. Binary formats keep the number.
+///
+/// Partial results are binary, and must keep even the sign and the payload of a NaN.
 pub(crate) struct Exact(f64);
 
 impl Serialize for Exact {
+    /// The shortest digits that read back to the same bits are what serde's formats write for an
+    /// f64.
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         // Finite numbers are numbers in every format.
         let name = match self.0 {
@@ -95,6 +106,8 @@ impl Serialize for Exact {
 
 impl<'de> Deserialize<'de> for Exact {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        // Any: TOML says integer or float or text by how the number is written, and all three are
+        // allowed.
         if from.is_human_readable() {
             from.deserialize_any(NumberVisitor)
         } else {
@@ -115,12 +128,14 @@ impl Visitor<'_> for NumberVisitor {
     fn visit_f64<E>(self, value: f64) -> Result<Exact, E> {
         Ok(Exact(value))
     }
+    /// TOML and JSON write 2 for 2.0. Beyond 2⁵³ an integer rounds, as its text would as a float.
     fn visit_i64<E>(self, value: i64) -> Result<Exact, E> {
         Ok(Exact(value as f64))
     }
     fn visit_u64<E>(self, value: u64) -> Result<Exact, E> {
         Ok(Exact(value as f64))
     }
+    /// No other spelling: `Infinity` and `NULL` of other programs may mean something else.
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Exact, E> {
         match text {
             "inf" | "+inf" => Ok(Exact(f64::INFINITY)),

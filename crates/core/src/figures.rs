@@ -2,10 +2,16 @@
 //!
 //! Three significant digits suffice for a message. Limits such as 99.95 are where rounding to the
 //! shown digits would carry to the next unit: 999.6 ms is written as 1.00 s, not as 1000 ms.
+//!
+//! All messages, reports and pictures take their numbers from here, so the same time looks the same
+//! in each. Results in files never do: they have all digits.
 
 /// Writes three digits and a step of a thousand: `642 M`, `2.30 G`; whole numbers below 100 000 in
 /// full: `15 753`.
+///
+/// The sign of a whole number below 100 000 is not written, since such counts have none.
 pub fn si(value: f64) -> String {
+    // From here on five digits would round to 100 000.
     if value.abs() < 99_999.5 {
         return if value == value.trunc() {
             grouped(value.abs() as u64)
@@ -27,6 +33,7 @@ pub fn si(value: f64) -> String {
         .find(|(size, _)| value.abs() >= size * 0.9995)
         .copied()
         .unwrap_or((1.0, ""));
+    // No prefix that people know is left.
     if value.abs() >= 1e21 {
         return format!("{value:.1e}");
     }
@@ -39,11 +46,14 @@ fn digits(value: f64) -> String {
         v if v >= 99.95 => format!("{value:.0}"),
         v if v >= 9.995 => format!("{value:.1}"),
         v if v >= 0.0995 || v == 0.0 => format!("{value:.2}"),
+        // Leading zeros would hide how small it is.
         _ => format!("{value:.1e}"),
     }
 }
 
 /// Writes an integer with its digits in groups of three.
+///
+/// A space and not a comma: a comma is a decimal sign in half of the world (ISO 80000-1).
 pub fn grouped(value: u64) -> String {
     let text = value.to_string();
     let mut out = String::new();
@@ -57,8 +67,11 @@ pub fn grouped(value: u64) -> String {
 }
 
 /// Writes a time: `850 µs`, `48 ms`, `4.44 s`, `3 min 20 s`, `2 h 05 min`, `3 d 4 h`.
+///
+/// Three digits up to a minute. Predictions are rarely better than that.
 pub fn duration(seconds: f64) -> String {
     match seconds {
+        // A rate of 0 gives ∞: nothing was measured yet.
         s if !s.is_finite() => "an unknown time".into(),
         s if s < 1e-3 => format!("{:.0} µs", s * 1e6),
         s if s < 0.9995 => {
@@ -92,6 +105,7 @@ pub fn duration(seconds: f64) -> String {
             let hours = (s / 3600.0).round() as u64;
             format!("{} d {} h", hours / 24, hours % 24)
         }
+        // Julian years of 365.25 days. The number is for a refusal, and its size is what counts.
         s => format!("{} years", si(s / 31_557_600.0)),
     }
 }
@@ -102,6 +116,7 @@ pub fn percent(part: u64, whole: u64) -> String {
     match part {
         0 => "0 %".into(),
         _ if part >= whole => "100 %".into(),
+        // One pair that is left of a billion still matters, and 100 % would deny it.
         _ if share > 99.9 => format!("{:.3} %", share.min(99.999)),
         _ if share < 0.1 => format!("{} %", digits(share)),
         _ => format!("{share:.1} %"),
@@ -114,9 +129,11 @@ pub fn value(v: f64) -> String {
     if v.is_nan() {
         return "NaN".into();
     }
+    // Counts and indices in full: a rounded index names another row.
     if v == 0.0 || !v.is_finite() || (v == v.trunc() && v.abs() < 1e15) {
         return format!("{v}");
     }
+    // Outside of these, digits before or after the point would push columns apart.
     if !(1e-4..1e7).contains(&v.abs()) {
         return format!("{v:.5e}");
     }

@@ -1,5 +1,8 @@
 //! A hash of data at the speed of memory (XXH3 of 128 bits, Collet 2019). It tells data apart that
 //! differ by accident; it does not resist an adversary.
+//!
+//! Partial results and problem files name data by it, so the bytes that are mixed in, and their
+//! order, are part of those formats.
 
 use crate::table::{Elements, Table};
 use twox_hash::XxHash3_128;
@@ -11,10 +14,14 @@ pub struct Hash(XxHash3_128);
 
 impl Hash {
     /// Mixes a word in.
+    ///
+    /// Little-endian, as all supported machines keep numbers.
     pub fn word(&mut self, word: u64) {
         self.0.write(&word.to_le_bytes());
     }
     /// Mixes a text in.
+    ///
+    /// Texts next to each other stay apart, because their lengths follow them.
     pub fn text(&mut self, text: &str) {
         self.bytes(text.as_bytes());
     }
@@ -40,6 +47,7 @@ impl Hash {
         self.word(table.cols() as u64);
         match table.elements() {
             Elements::F32(items) => {
+                // The type, too: equal numbers of another precision may give other bits.
                 self.word(4);
                 self.singles(items);
             }
@@ -48,6 +56,7 @@ impl Hash {
                 self.doubles(items);
             }
         }
+        // A table without names differs from one with no columns to name.
         self.word(table.names().map_or(u64::MAX, |names| names.len() as u64));
         table
             .names()
@@ -58,6 +67,7 @@ impl Hash {
             Some(beside) => self.table(beside),
             None => self.word(0),
         }
+        // Numbers of words mean what the words say, and another file may number them otherwise.
         if let Some(words) = table.words() {
             (0..words.rows()).for_each(|at| self.text(words.get(at)));
             self.word(words.rows() as u64);

@@ -8,6 +8,8 @@ use crate::buffer::Buffer;
 use std::sync::Arc;
 
 /// The words of one column.
+///
+/// Clones share both buffers.
 #[derive(Clone, Debug)]
 pub struct Words {
     /// Name of the column.
@@ -52,6 +54,7 @@ impl Words {
     }
     /// Returns the word of `row`; empty if it has none.
     pub fn get(&self, row: usize) -> &str {
+        // Ends of a damaged file may be anything; the result is then empty and nothing panics.
         let end = |r: usize| {
             self.ends
                 .get(r)
@@ -66,6 +69,8 @@ impl Words {
 }
 
 /// The columns of words of a table, all of as many rows.
+///
+/// Never empty: a table without labels has none of this type.
 #[derive(Clone, Debug)]
 pub struct Labels(Arc<[Words]>);
 

@@ -32,9 +32,15 @@ const KEPT: usize = 32;
 const LARGE: usize = 1 << 14;
 
 /// The kept meanings, the last used at the end.
+///
+/// A list and not a map: comparing is exact, and the first comparisons, which are cheap, reject
+/// most of the 32 entries.
 static LATEST: Mutex<Vec<(Question, Arc<Meaning>)>> = Mutex::new(vec![]);
 
 /// The meaning of a problem. Everything in it depends on its [`Question`] alone.
+///
+/// Jobs share it. Engines keep what they compiled in [`Lowered::made`], so a question that is asked
+/// again compiles nothing.
 #[derive(Debug)]
 pub(crate) struct Meaning {
     /// The lowered formula, with a root for everything that the folds take.
@@ -50,6 +56,8 @@ pub(crate) struct Meaning {
 }
 
 /// What a meaning is made from.
+///
+/// References only: most questions are found in the cache, and nothing is copied for them.
 pub(crate) struct Asked<'a> {
     pub problem: &'a Problem,
     /// Options and parameters, as completed from the data.
@@ -73,6 +81,7 @@ struct Question {
     pair: PairSpec,
     /// As completed from the data.
     params: Params,
+    /// With their formulas, since these become roots.
     folds: Vec<FoldSpec>,
     cutoff: Option<f64>,
     /// Dimensions of the periodic box.
@@ -177,6 +186,7 @@ pub(crate) fn meaning(asked: &Asked<'_>) -> Result<Arc<Meaning>> {
         latest[at..].rotate_left(1);
         return Ok(latest[latest.len() - 1].1.clone());
     }
+    // Errors are not kept: a wrong request is rarely repeated.
     let made = Arc::new(fresh(asked)?);
     // A formula with a long parameter vector would make every comparison slow.
     if size(asked) <= LARGE {
@@ -189,6 +199,9 @@ pub(crate) fn meaning(asked: &Asked<'_>) -> Result<Arc<Meaning>> {
 }
 
 /// Makes a meaning.
+///
+/// The order matters. Folds add their roots before the formula is rewritten for a box, which must
+/// see every root, and lowering comes last.
 fn fresh(asked: &Asked<'_>) -> Result<Meaning> {
     let Asked {
         problem,
@@ -209,6 +222,7 @@ fn fresh(asked: &Asked<'_>) -> Result<Meaning> {
     };
     let (mut formula, root) = pair_formula(problem, &scope, data)?;
     formula.roots = vec![root];
+    // Only a named metric says that large values are near; of a formula nobody knows.
     let similarity = problem
         .pair
         .metric
@@ -231,6 +245,7 @@ fn fresh(asked: &Asked<'_>) -> Result<Meaning> {
         cols: data.cols(),
         names: data.names(),
     };
+    // Before the rewriting, while nodes are still as the user wrote them.
     texts.check(&formula)?;
     if let Some(dims) = box_dims.filter(|dims| *dims == data.x.cols()) {
         formula = by_images(&formula, dims)?;
@@ -251,7 +266,8 @@ fn fresh(asked: &Asked<'_>) -> Result<Meaning> {
     })
 }
 
-/// Numbers and letters of a question, and of what its folds are resolved to.
+/// Returns the numbers and letters of a question, and of what its folds are resolved to. The sum
+/// saturates: a request may name 2⁶³ bins.
 fn size(
     Asked {
         problem,

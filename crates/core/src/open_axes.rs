@@ -19,6 +19,8 @@ use crate::opt::Opt;
 use crate::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
 
 /// The axes of a problem that have no range.
+///
+/// It exists between two passes of one question. A run makes it, and `explain` does with a sample.
 #[derive(Debug)]
 pub struct OpenAxes {
     /// The problem, described with a range that means nothing.
@@ -52,6 +54,7 @@ impl OpenAxes {
         if !problem.folds.iter().any(has) {
             return Ok(None);
         }
+        // The whole problem is described, so it is refused before the first pass and not after it.
         let mut probe = problem.clone();
         let mut open = vec![];
         for (fold, spec) in probe.folds.iter_mut().enumerate() {
@@ -103,6 +106,8 @@ impl OpenAxes {
         &self.job
     }
     /// Returns the roots whose ends are wanted, each once.
+    ///
+    /// Two axes over one value share a root and one search.
     pub fn roots(&self) -> &[usize] {
         &self.roots
     }
@@ -112,6 +117,8 @@ impl OpenAxes {
         self.roots.len() > 1 && self.job.nan == NanPolicy::Skip
     }
     /// Returns the job that finds both ends of `roots` in one pass.
+    ///
+    /// The processor takes this: both ends of all roots cost little more than one.
     pub fn both_ends(&self, roots: &[usize]) -> Job {
         self.asking(Fold::Extremes(Extremes {
             roots: roots.to_vec(),
@@ -133,6 +140,8 @@ impl OpenAxes {
     }
     /// Returns the job of this problem with another fold. NaN is skipped unless it is an error: a
     /// range has no use for it.
+    ///
+    /// Domain, box and cut-off stay, so the range is that of the pairs that the histogram counts.
     fn asking(&self, fold: Fold) -> Job {
         let nan = if self.job.nan == NanPolicy::Error {
             NanPolicy::Error
@@ -150,6 +159,8 @@ impl OpenAxes {
         vec![[f64::NAN; 2]; self.roots.len()]
     }
     /// Writes what the answer of `job`, one of this problem's passes, says into `ends`.
+    ///
+    /// Passes may come in any order, and each knows its own roots.
     pub fn learn(&self, job: &Job, state: &State, ends: &mut [[f64; 2]]) {
         let place = |root: usize| self.roots.iter().position(|r| *r == root);
         if let (Fold::Extremes(fold), State::Extremes(state)) = (&job.folds[0], state) {
@@ -165,6 +176,8 @@ impl OpenAxes {
         }
     }
     /// Returns `problem` with a range for each open axis, from the `ends` of its root.
+    ///
+    /// The number of bins stays as requested.
     ///
     /// # Errors
     /// `Request` where there is no finite value.
@@ -202,6 +215,7 @@ fn range([lo, hi]: [f64; 2], closed: Closed) -> Result<[f64; 2]> {
             .at_place(Opt::Range)
             .remedy(format!("give one: {}", Opt::Range.like("LO HI")))
     };
+    // Out of order: the ends of an empty fold are ∞ and −∞.
     if lo > hi || lo.is_nan() || hi.is_nan() {
         return Err(refused(
             "no finite range for bins: there is no value".into(),

@@ -11,12 +11,14 @@
 use std::fmt;
 
 /// The characters of a mark. Unicode keeps them for use inside a program, so no text that people
-/// write has them.
+/// write has them. Four, because a value may hold any character of a request between them.
 const OPEN: char = '\u{fdd0}';
 const VALUE: char = '\u{fdd1}';
 const LIKE: char = '\u{fdd2}';
 const CLOSE: char = '\u{fdd3}';
 
+// One table for the enum, its keys and its list, so that an option cannot be missing from one of
+// them.
 macro_rules! opts {
     ($($opt:ident = $key:literal, $about:literal;)+) => {
         /// An option that messages name. Its text is a mark, which belongs in a message and nowhere
@@ -73,6 +75,9 @@ opts! {
 }
 
 /// What a message says about the value of an option.
+///
+/// The difference matters to interfaces: a value is quoted as they write it, and words stay as they
+/// are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Given<'a> {
     /// Nothing: it names the option.
@@ -85,15 +90,20 @@ pub enum Given<'a> {
 
 impl Opt {
     /// Returns the mark of the option with `value`.
+    ///
+    /// For remedies that can be copied: `--nan skip`.
     pub fn to(self, value: impl fmt::Display) -> String {
         format!("{OPEN}{}{VALUE}{value}{CLOSE}", self.key())
     }
     /// Returns the mark of the option with words that represent a value, such as `LO HI`.
+    ///
+    /// Such a remedy shows a form and cannot be copied.
     pub fn like(self, words: impl fmt::Display) -> String {
         format!("{OPEN}{}{LIKE}{words}{CLOSE}", self.key())
     }
 }
 
+// So that an option goes into `format!` like a word, and its mark is not forgotten.
 impl fmt::Display for Opt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{OPEN}{}{CLOSE}", self.key())
@@ -107,11 +117,15 @@ impl From<Opt> for String {
 }
 
 /// Returns whether `c` is a character of marks. Tests look for them in texts that are shown.
+///
+/// A mark that reaches a reader is a defect: somebody formatted a message as a plain text.
 pub fn is_mark(c: char) -> bool {
     matches!(c, OPEN | VALUE | LIKE | CLOSE)
 }
 
 /// Returns `text` with `words` in place of every mark. What only looks like a mark stays.
+///
+/// `shown` writes these characters as escapes, so nothing passes to a terminal as it is.
 pub fn unmarked(text: &str, words: impl Fn(Opt, Given<'_>) -> String) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -137,6 +151,7 @@ fn next_mark(text: &str) -> Option<(&str, (Opt, Given<'_>), &str)> {
                     (key, Given::Like(words))
                 }),
         };
+        // An unknown key: characters of a hostile file, not a mark.
         let opt = Opt::ALL.iter().find(|opt| opt.key() == key)?;
         Some((&text[..at], (*opt, given), after))
     })

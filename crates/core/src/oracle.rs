@@ -19,6 +19,8 @@ use crate::problem::NanPolicy;
 use std::ops::Range;
 
 /// What the oracle found.
+///
+/// Engines have the same states after all units are merged, so tests compare them field by field.
 #[derive(Clone, Debug)]
 pub struct OracleAnswer {
     /// The state of each fold; a matrix has [`crate::fold::Written`].
@@ -30,6 +32,8 @@ pub struct OracleAnswer {
 }
 
 /// Evaluates single pairs, with buffers that are reused.
+///
+/// The specification and tests of bounds take single values from it, too.
 pub struct PairValues<'j> {
     job: &'j Job,
     eval: Evaluator<'j>,
@@ -41,6 +45,7 @@ pub struct PairValues<'j> {
 impl<'j> PairValues<'j> {
     /// Returns an evaluator of the pairs of `job`.
     pub fn new(job: &'j Job) -> Self {
+        // Widths, not components: formulas read attributes from the same row.
         let widths = (job.x.width(), job.other().width());
         let eval = Evaluator::new(&job.low.formula, job.low.dim);
         PairValues {
@@ -56,6 +61,8 @@ impl<'j> PairValues<'j> {
     pub fn get(&mut self, i: usize, j: usize, out: &mut Vec<Vec<f64>>) {
         self.job.x.row_into(i, &mut self.x);
         self.job.other().row_into(j, &mut self.y);
+        // The shorter of two rows decides how many differences there are; a formula over rows of
+        // two lengths reads none beyond.
         self.delta.clear();
         self.delta
             .extend(self.x.iter().zip(&self.y).map(|(a, b)| a - b));
@@ -76,6 +83,8 @@ impl<'j> PairValues<'j> {
 }
 
 /// Computes `job` pair by pair.
+///
+/// O(n·m) evaluations in one thread: problems of tests have a few hundred rows.
 ///
 /// # Errors
 /// `Request` when the space is too large to count.
@@ -105,7 +114,7 @@ struct Evaluation<'j> {
 }
 
 /// What a fold by rows collects of a block, credited to its rows and to its columns; none of other
-/// folds.
+/// folds. They are merged when the block ends, which is what fixes the grouping of sums.
 type Pieces = Vec<Option<[RowPiece; 2]>>;
 
 impl<'j> Evaluation<'j> {
@@ -124,7 +133,7 @@ impl<'j> Evaluation<'j> {
             },
         }
     }
-    /// Folds by row collect a block in pieces of their own, as every engine does.
+    /// Visits one block. Folds by row collect it in pieces of their own, as every engine does.
     fn block(&mut self, rows: Range<usize>, cols: &Range<usize>) {
         let mut pieces = pieces(&self.job.folds, &rows, cols, self.half);
         for i in rows {
@@ -132,11 +141,13 @@ impl<'j> Evaluation<'j> {
         }
         self.merge(pieces);
     }
-    /// Folds by rows take runs of consecutive columns, as engines give them: the order of additions
-    /// in a run is part of the definition.
+    /// Visits the pairs of row `i` in a block. Folds by rows take runs of consecutive columns, as
+    /// engines give them: the order of additions in a run is part of the definition.
     fn row(&mut self, i: usize, cols: &Range<usize>, pieces: &mut Pieces) {
         let job = self.job;
         let mut runs: Vec<ColumnRun> = vec![(cols.start, vec![]); job.folds.len()];
+        // The space says which columns: from i + 1 on in a triangle, all but i where the order
+        // counts.
         for j in job.space.columns(i, cols).into_iter().flatten() {
             self.pair.get(i, j, &mut self.roots);
             // Once per pair, for all folds: they share the tally.
@@ -145,6 +156,7 @@ impl<'j> Evaluation<'j> {
                 self.fold((i, j), fate == Fate::Nan, &mut runs, pieces);
             }
         }
+        // A run ends with its block, even if the next block goes on with the next column.
         for ((fold, run), pieces) in job.folds.iter().zip(&mut runs).zip(pieces) {
             if let (Fold::Reduce(f), Some(pieces)) = (fold, pieces) {
                 flush(run, (f, self.half), pieces, i);
@@ -200,7 +212,8 @@ impl<'j> Evaluation<'j> {
 /// The first column of a run, and its values: as many numbers each as the fold is wide.
 type ColumnRun = (usize, Vec<f64>);
 
-/// Adds a value to the run of row `i`. The run ends where a column is left out.
+/// Adds a value to the run of row `i`. The run ends where a column is left out. Engines cut runs at
+/// the same places, because a value that is left out takes no part in a sum.
 fn lengthen(
     run: &mut ColumnRun,
     fold: (&Reduce, bool),
@@ -252,6 +265,8 @@ fn dense_len(fold: &Fold, n: usize, m: usize) -> usize {
 }
 
 /// What happens to the values of a pair.
+///
+/// The three cases are the three counts of [`Tally`], which add up to the pairs visited.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     /// They reach the folds.
@@ -277,6 +292,7 @@ fn admit(job: &Job, roots: &[Vec<f64>], i: usize, j: usize, tally: &mut Tally) -
     let is_nan = |root: usize| roots[root].iter().any(|v| v.is_nan());
     let nan = job.meets_nan(is_nan, |root| roots[root][0]);
     if nan {
+        // The smallest pair, as `Tally::merge` picks it for threads.
         tally.first_nan = Some(
             tally
                 .first_nan
@@ -297,6 +313,7 @@ fn credit(job: &Job, fold: &Fold, state: &mut State, dense: &mut [f64], pair: &V
         return fold.absorb_pair(state, pair);
     };
     let (i, j) = (pair.i, pair.j);
+    // In f64, also for jobs of single precision: the comparison rounds.
     dense[f.place(&job.space, i, j)] = pair.scalar(f.root);
     if pair.both && f.is_mirrored(&job.space) {
         dense[f.place(&job.space, j, i)] = pair.scalar(f.root);

@@ -6,14 +6,19 @@
 
 use std::fmt::Write as _;
 
-/// Characters of one word, or of one quoted piece, that are shown.
+/// Characters of one word, or of one quoted piece, that are shown. A cell of a binary file that was
+/// read as text may be megabytes long.
 pub const LONGEST_PIECE: usize = 300;
 
 /// Returns whether a terminal would act on `c` or show nothing for it: controls, marks of
 /// direction, the byte-order mark and the like.
 fn is_hidden(c: char) -> bool {
     c.is_control()
+        // Soft hyphen, marks and overrides of direction, zero-width characters, line and paragraph
+        // separators.
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        // Word joiners, isolates, annotations, noncharacters (marks of options among them), and
+        // tags.
         || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{fdd0}'..='\u{fdef}' | '\u{e0000}'..='\u{e007f}')
 }
 
@@ -29,6 +34,8 @@ pub fn shown_lines(text: &str) -> String {
 }
 
 /// As [`shown`] for a name between other text, cut to `most` characters.
+///
+/// Characters are counted before escapes, so a name of hidden characters may be longer when shown.
 pub fn short(text: &str, most: usize) -> String {
     let mut out = String::new();
     let mut all = text.chars();
@@ -81,6 +88,8 @@ fn piece_len(text: &str) -> usize {
     let Some(first) = text.chars().next() else {
         return 0;
     };
+    // A quotation is one piece with its blanks; a quote before a letter is an apostrophe and closes
+    // nothing.
     if first == '\'' {
         let closes = |at: &usize| !text[at + 1..].starts_with(|c: char| c.is_alphanumeric());
         if let Some(at) = text

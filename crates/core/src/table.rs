@@ -20,6 +20,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The type in which values of pairs are computed.
+///
+/// Files of 16-bit floats are read as f32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
@@ -41,6 +43,9 @@ impl Precision {
 }
 
 /// The elements of a table, row by row.
+///
+/// Two types only. Integers are exact in f64 up to 2⁵³, and readers convert them, so no kernel has
+/// a version for each integer type.
 #[derive(Clone, Debug)]
 pub enum Elements {
     /// Single precision.
@@ -62,6 +67,8 @@ impl Elements {
         self.len() == 0
     }
     /// Returns whether all elements are finite.
+    ///
+    /// Engines ask it once for a table whose kernels take finite rows only.
     pub fn is_finite(&self) -> bool {
         // A chunk is folded without early exit, which vectorises; a bad element ends the search at
         // its chunk.
@@ -76,6 +83,8 @@ impl Elements {
         }
     }
     /// Returns the first element and every `step`-th after it.
+    ///
+    /// With the number of columns as the step it is one column.
     pub fn every(&self, step: usize) -> Vec<f64> {
         match self {
             Elements::F32(b) => b
@@ -96,12 +105,15 @@ impl Elements {
 }
 
 /// `rows` rows of `cols` numbers, row by row, with optional names, attributes, texts and labels.
+///
+/// Immutable once it is made: methods return another table that shares the elements.
 #[derive(Clone, Debug)]
 pub struct Table {
     rows: usize,
     cols: usize,
     elements: Elements,
-    /// Names of the columns, then of the attributes.
+    /// Names of the columns, then of the attributes. One list, so that a formula's place k is place
+    /// k of a row with its attributes.
     names: Option<Arc<[String]>>,
     /// The attributes, a table with as many rows.
     attributes: Option<Arc<Table>>,
@@ -119,6 +131,7 @@ impl Table {
     /// `Input` when the number of elements is not `rows * cols`.
     #[doc(hidden)]
     pub fn new(rows: usize, cols: usize, elements: Elements) -> Result<Self> {
+        // Checked: a file may declare sizes whose product overflows.
         if rows.checked_mul(cols) != Some(elements.len()) {
             return Err(Error::input(format!(
                 "{} numbers do not fill {rows} rows of {cols} columns",
@@ -197,6 +210,7 @@ impl Table {
         let mut names: Vec<String> = self
             .names()
             .map_or_else(numbered, |names| names[..self.cols].to_vec());
+        // Names must decide: `x.mass` has one meaning.
         if let Some(twice) = own.iter().find(|name| names.contains(name)) {
             return Err(Error::input(format!(
                 "a column and an attribute are both named '{twice}'"
@@ -215,7 +229,7 @@ impl Table {
         self.attributes = Some(Arc::new(attributes));
         Ok(self)
     }
-    /// The same table with words beside its rows, which results carry.
+    /// Returns the table with words for its rows, which results carry.
     ///
     /// # Errors
     /// `Input` when the rows are not as many.
@@ -243,6 +257,8 @@ impl Table {
     }
     /// Returns the table with names, attributes and texts of `other`, whose rows these are after a
     /// preparation.
+    ///
+    /// Labels stay behind: results take them from the table that the user gave.
     pub(crate) fn beside(mut self, other: &Table) -> Self {
         // A preparation keeps the shape; only then do names and attributes fit.
         if self.cols == other.cols && self.rows == other.rows {
@@ -261,12 +277,12 @@ impl Table {
         self.texts = (!columns.is_empty()).then(|| columns.into());
         self
     }
-    /// Columns and attributes that are text.
+    /// Returns the columns and attributes that are text.
     #[doc(hidden)]
     pub fn texts(&self) -> &[usize] {
         self.texts.as_deref().unwrap_or(&[])
     }
-    /// The same table, of which the numbers of text stand for `words` from 0 on.
+    /// Returns the table, of which the numbers of text stand for `words` from 0 on.
     #[doc(hidden)]
     pub fn with_words(self, words: Words) -> Self {
         Table {
@@ -274,7 +290,7 @@ impl Table {
             ..self
         }
     }
-    /// What the numbers of text stand for, where that is known.
+    /// Returns what the numbers of text stand for, if that is known.
     #[doc(hidden)]
     pub fn words(&self) -> Option<&Words> {
         self.words.as_ref()
@@ -295,6 +311,7 @@ impl Table {
             .map_or_else(Vec::new, |n| n.to_vec());
         // A parenthesis cannot be part of a name in a formula.
         names.push(format!("({wide})"));
+        // Only the names of components: `with_attributes` appends those of attributes again.
         let columns = self.names.clone().map(|n| n[..self.cols].to_vec());
         let marked = Table {
             names: columns.map(Into::into),
@@ -308,6 +325,8 @@ impl Table {
         self.attributes.as_deref()
     }
     /// Returns the numbers of a row: components, then attributes.
+    ///
+    /// Kernels read rows of this length; distances use the first [`Self::cols`] of them.
     #[doc(hidden)]
     pub fn width(&self) -> usize {
         self.cols + self.attributes().map_or(0, Table::cols)
@@ -337,6 +356,9 @@ impl Table {
         }
     }
     /// Returns element (`row`, `col`) in f64; attributes are counted on after the columns.
+    ///
+    /// For single elements. Loops read whole rows by [`Self::row_into`], which asks for the type
+    /// once.
     pub fn get(&self, row: usize, col: usize) -> f64 {
         match self.attributes() {
             Some(beside) if col >= self.cols => beside.get(row, col - self.cols),
@@ -351,6 +373,7 @@ impl Table {
         if let (Some(attributes), true) = (self.attributes(), out.len() > self.cols) {
             attributes.row_into(row, &mut out[self.cols..]);
         }
+        // Widening f32 is exact, so every engine that works in f64 sees the same numbers.
         let at = row * self.cols;
         match &self.elements {
             Elements::F32(b) => out
@@ -378,6 +401,7 @@ impl Table {
             "NaN in the data"
         }
     }
+    /// Elements have one order, so the first one is the same for every number of threads.
     fn first_nan_component(&self) -> Option<(usize, usize)> {
         let at = match &self.elements {
             Elements::F32(b) => b.iter().position(|v| v.is_nan()),
@@ -385,7 +409,8 @@ impl Table {
         }?;
         Some((at / self.cols, at % self.cols))
     }
-    /// Only the named or numbered columns, in the order given (a copy within `budget`).
+    /// Returns the table with only the named or numbered columns, in the order given (a copy within
+    /// `budget`). Attributes are left out.
     ///
     /// # Errors
     /// `Request` when a column does not exist or is named twice; `Resource` when the budget does
@@ -395,7 +420,8 @@ impl Table {
         let picked = find_columns(columns, self.names(), self.cols)?;
         self.picked(&picked, budget, "the chosen columns")
     }
-    /// Only the numbered columns, in the order given (a copy within `budget`, for `purpose`).
+    /// Returns the table with only the numbered columns, in the order given (a copy within
+    /// `budget`, for `purpose`).
     ///
     /// # Errors
     /// `Resource` when the budget does not hold the copy.
@@ -456,7 +482,8 @@ impl Table {
     }
 }
 
-/// The first names of columns there are, or their numbers.
+/// Lists the first names of columns there are, or their numbers. A table of genes has thousands;
+/// twenty suffice to see what kind of names they are.
 fn these(names: Option<&[String]>, count: usize) -> String {
     match names {
         Some(names) => {
@@ -473,8 +500,8 @@ fn these(names: Option<&[String]>, count: usize) -> String {
     }
 }
 
-/// The numbers of the `wanted` columns, by name or (where no column is called so) by number from 0,
-/// each once.
+/// Returns the numbers of the `wanted` columns, by name or (where no column is called so) by number
+/// from 0, each once.
 ///
 /// # Errors
 /// `Request` when a column does not exist, is chosen twice, or shares its name.
@@ -483,6 +510,7 @@ pub fn find_columns(
     names: Option<&[String]>,
     count: usize,
 ) -> Result<Vec<usize>> {
+    // Only wanted names are looked up: two equal names matter only if one of them is wanted.
     let wanted_names: HashSet<&str> = wanted.iter().map(String::as_str).collect();
     let mut by_name: HashMap<&str, usize> = HashMap::with_capacity(wanted.len());
     for (at, name) in names
@@ -521,6 +549,9 @@ pub fn find_columns(
 }
 
 /// Returns the place of the only column called `name`.
+///
+/// It looks for a second one, because picking the first silently would read another column than the
+/// user means.
 ///
 /// # Errors
 /// `Request` when several columns are called so.

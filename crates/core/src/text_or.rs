@@ -8,6 +8,8 @@ use std::fmt;
 use std::marker::PhantomData;
 
 /// What a text alone may stand for.
+///
+/// Short forms are for people who write problem files; programs write the long one.
 pub(crate) trait FromText: Sized {
     /// What is expected, for messages.
     const EXPECTED: &'static str;
@@ -15,6 +17,8 @@ pub(crate) trait FromText: Sized {
     fn from_text(text: &str) -> Self;
 }
 
+/// A visitor instead of an untagged enum: its errors name the field that is wrong, and those of an
+/// enum say that no variant fits.
 struct TextOr<T>(PhantomData<T>);
 
 impl<'de, T: FromText + Deserialize<'de>> Visitor<'de> for TextOr<T> {
@@ -30,14 +34,14 @@ impl<'de, T: FromText + Deserialize<'de>> Visitor<'de> for TextOr<T> {
     }
 }
 
-/// A part that is there.
+/// Reads a part that is there, as a text or a table.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>, T: FromText + Deserialize<'de>>(
     from: D,
 ) -> Result<T, D::Error> {
     from.deserialize_any(TextOr(PhantomData))
 }
 
-/// A part that may be left out, or null.
+/// Reads a part that may be left out, or null. serde asks for a type of its own inside the option.
 pub(crate) fn option<'de, D: Deserializer<'de>, T: FromText + Deserialize<'de>>(
     from: D,
 ) -> Result<Option<T>, D::Error> {

@@ -1,5 +1,8 @@
 //! Resolves the pair of a problem: its formula, its cut-off and its box, and checks them against
 //! the tables.
+//!
+//! Everything here depends on column names and numbers of components, never on values of rows, so
+//! `meaning.rs` may cache the results.
 
 use crate::data::Data;
 use crate::error::{Error, Result};
@@ -33,6 +36,7 @@ pub(super) fn named_pair(problem: &Problem) -> Result<Option<&'static named::Nam
     if spec.formula.is_some() || predicate_only {
         return Ok(None);
     }
+    // The default of SciPy and scikit-learn.
     named::require(spec.metric.as_deref().unwrap_or("euclidean"), &spec.params).map(Some)
 }
 
@@ -47,6 +51,7 @@ pub(crate) fn pair_formula(
     data: &Data,
 ) -> Result<(Formula, Id)> {
     let mut formula = Formula::new();
+    // Root 0 is the value of the pair for every fold, so a problem without one needs a placeholder.
     let root = match (&problem.pair.formula, named_pair(problem)?) {
         (Some(text), _) => parse(&mut formula, text, scope)?,
         (None, Some(named)) => (named.formula)(&mut formula, &scope.params, Some(data.x.cols()))?,
@@ -58,6 +63,9 @@ pub(crate) fn pair_formula(
 /// Adds a root with the squared length of the difference, which the cut-off is compared with. It is
 /// the same node as the distance's own sum of squares if the formula has one, so it costs nothing
 /// then.
+///
+/// The square and not the length: comparing it with a squared cut-off costs no root and decides the
+/// same.
 ///
 /// # Errors
 /// `Request` for a cut-off that is no number above 0.
@@ -124,6 +132,7 @@ pub(crate) fn check_components(formula: &Formula, data: &Data, periodic: bool) -
         return Ok(());
     }
     let widths = [data.x.width(), data.other().width()];
+    // Nodes that no root needs are never evaluated, so they may name anything.
     let live = formula.live();
     for node in formula
         .nodes()
@@ -148,6 +157,7 @@ pub(crate) fn check_components(formula: &Formula, data: &Data, periodic: bool) -
         }
         // In a box a single difference also needs whole rows, since the image is found from them.
         let whole = matches!(node, Node::Row(_) | Node::Delta | Node::Given(_))
+            // `dim` is the length of a row, and here are two.
             || *node == Node::Dim
             || (periodic && matches!(node, Node::DeltaAt(_)));
         if whole {

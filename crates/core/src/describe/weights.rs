@@ -45,7 +45,8 @@ impl Holes {
     }
 }
 
-/// The refusal of a missing weight.
+/// Returns the refusal of a missing weight, with its row: a column of weights is often a join of
+/// files, and the place says which key was missing.
 fn missing_weight(row: usize) -> Error {
     let (skip, propagate) = (Opt::Nan.to("skip"), Opt::Nan.to("propagate"));
     Error::input("expected a number for every weight, got NaN")
@@ -107,6 +108,7 @@ pub(super) fn holes(problem: &Problem, data: &mut Data) -> Result<Holes> {
         } else {
             &mut data.x
         };
+        // The place of the attribute that is appended next.
         holes.at[side] = Some(table.width() as u32);
         *table = table.clone().with_mark(mark)?;
     }

@@ -5,6 +5,8 @@ use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 
 /// Observed values, at most one a variable.
+///
+/// Sorted by variable, so that equal evidence hashes and prints alike in any order of observations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Evidence(BTreeMap<Var, usize>);
 

@@ -9,6 +9,8 @@ use crate::error::{Error, Result};
 use std::collections::HashMap;
 
 /// What the factors are.
+///
+/// The kind changes no product; it says what the product means and which checks apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Conditional probability tables; the last variable of each scope is the child.
@@ -18,6 +20,8 @@ pub enum Kind {
 }
 
 /// Names of variables and of their states.
+///
+/// States have names of their own, since evidence says `smoker = yes` and not `3 = 1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names {
     /// One name a variable.
@@ -27,6 +31,8 @@ pub struct Names {
 }
 
 /// A discrete graphical model. Its distribution is the normalised product of its factors.
+///
+/// Checked as a whole when it is made, so planner and kernels index tables without checks.
 #[derive(Clone, Debug)]
 pub struct Network {
     kind: Kind,
@@ -37,16 +43,17 @@ pub struct Network {
 }
 
 impl Network {
-    /// A network over variables with domain sizes `cards`.
+    /// Returns a network over variables with domain sizes `cards`.
     ///
     /// # Errors
-    /// `Input` when a domain is empty. Factors are checked when they are made ([`Factor::new`],
-    /// with the same `cards`).
+    /// `Input` when a domain is empty, or a factor does not fit `cards`. [`Factor::new`] has checked
+    /// each by itself.
     pub fn new(kind: Kind, cards: Vec<usize>, factors: Vec<Factor>) -> Result<Self> {
         if let Some(v) = cards.iter().position(|c| *c == 0) {
             return Err(Error::input(format!("variable {v} has no values"))
                 .remedy("give every variable at least one value"));
         }
+        // Again, although `Factor::new` has checked: these `cards` may be others.
         for (at, factor) in factors.iter().enumerate() {
             super::table::check_scope(factor.scope(), &cards)
                 .map_err(|e| e.at_least(format!("factor {at}")))?;
@@ -63,7 +70,7 @@ impl Network {
             by_name: HashMap::new(),
         })
     }
-    /// The same network with names.
+    /// Returns the network with names.
     ///
     /// # Errors
     /// `Input` when there are too few or too many names, or two variables, or two states of one,
@@ -85,6 +92,7 @@ impl Network {
                 ))
                 .at_place(format!("variable '{}'", names.variables[v])));
             }
+            // Sorted: states are few, and a set would allocate more.
             let mut seen: Vec<&String> = states.iter().collect();
             seen.sort_unstable();
             if let Some(w) = seen.windows(2).find(|w| w[0] == w[1]) {
@@ -103,6 +111,9 @@ impl Network {
     /// Refuses a network that is not Bayesian: a variable that is the child of two tables, or that
     /// depends on itself. Places variables whose parents are placed until none is left (Kahn 1962);
     /// what cannot be placed is on or behind a cycle.
+    ///
+    /// Readers of Bayesian formats call it. Tables that break the rule still have a product; it
+    /// would be no probability of the evidence.
     ///
     /// # Errors
     /// `Input`, naming the variable.
@@ -129,6 +140,7 @@ impl Network {
                 &self.factors[at].scope()[..self.factors[at].scope().len() - 1]
             })
         };
+        // For each variable, how many of its parents are not placed yet.
         let mut waiting: Vec<usize> = (0..self.cards.len()).map(|v| parents(v).len()).collect();
         let mut children: Vec<Vec<Var>> = vec![Vec::new(); self.cards.len()];
         (0..self.cards.len()).for_each(|v| parents(v).iter().for_each(|p| children[*p].push(v)));
@@ -157,6 +169,8 @@ impl Network {
         }
     }
     /// Estimates the bytes that the network holds, with what the allocator adds to each list.
+    ///
+    /// An estimate, because allocators do not say what they take.
     #[doc(hidden)]
     pub fn bytes(&self) -> u64 {
         /// What the allocator keeps for itself in a list or name.
@@ -180,37 +194,37 @@ impl Network {
         });
         (8 * self.cards.len() + factors + names) as u64
     }
-    /// Bayesian or Markov.
+    /// Returns whether it is Bayesian or Markov.
     #[doc(hidden)]
     pub fn kind(&self) -> Kind {
         self.kind
     }
-    /// Domain sizes, by variable.
+    /// Returns the domain sizes, by variable.
     pub fn cards(&self) -> &[usize] {
         &self.cards
     }
-    /// The factors.
+    /// Returns the factors, in the order of the source: messages name them by number.
     pub fn factors(&self) -> &[Factor] {
         &self.factors
     }
-    /// Names, if the source had any.
+    /// Returns the names, if the source had any.
     #[doc(hidden)]
     pub fn names(&self) -> Option<&Names> {
         self.names.as_ref()
     }
-    /// The name of variable `v`, or its number.
+    /// Returns the name of variable `v`, or its number.
     pub fn name(&self, v: Var) -> String {
         self.names
             .as_ref()
             .map_or_else(|| v.to_string(), |n| n.variables[v].clone())
     }
-    /// The name of state `state` of variable `v`, or its number.
+    /// Returns the name of state `state` of variable `v`, or its number.
     pub fn state(&self, v: Var, state: usize) -> String {
         self.names
             .as_ref()
             .map_or_else(|| state.to_string(), |n| n.states[v][state].clone())
     }
-    /// The variable called `text` (or, without such a name, numbered so from 0).
+    /// Returns the variable called `text` (or, without such a name, numbered so from 0).
     ///
     /// # Errors
     /// `Request` when there is none.
@@ -232,7 +246,7 @@ impl Network {
                     .remedy(remedy)
             })
     }
-    /// The state of variable `v` called `text` (or numbered so from 0).
+    /// Returns the state of variable `v` called `text` (or numbered so from 0).
     ///
     /// # Errors
     /// `Request` when there is none; the message lists those there are.
@@ -242,6 +256,7 @@ impl Network {
             .names
             .as_ref()
             .and_then(|n| n.states[v].iter().position(|s| s == text));
+        // Names first, as for variables: states are often called 0 and 1 in another order.
         let number = || text.parse::<usize>().ok().filter(|s| *s < self.cards[v]);
         named.or_else(number).ok_or_else(|| {
             let have = match &self.names {
@@ -257,6 +272,9 @@ impl Network {
     ///
     /// Tables are used as they are given. A row that does not sum to one is reported, never
     /// repaired.
+    ///
+    /// Published networks have such rows, rounded to a few digits; changing them would change every
+    /// published answer.
     #[doc(hidden)]
     pub fn worst_row(&self) -> Option<(usize, f64)> {
         if self.kind == Kind::Markov {

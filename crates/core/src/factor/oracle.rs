@@ -2,14 +2,20 @@
 //! compensated sums.
 //!
 //! The engine of the crate `product` never enumerates; it is compared with this on small networks.
+//!
+//! It knows no elimination, no semiring and no logarithms of tables, so it shares no mistake with
+//! the engine. It is slow by intent: k variables of two states take 2^k steps.
 
 use super::{Answer, Evidence, Network, Task, Var};
 use crate::error::{Error, Result};
 
-/// Configurations that the oracle agrees to visit.
+/// Configurations that the oracle agrees to visit. Tests that enumerate more would take too long.
 pub const ORACLE_LIMIT: usize = 1 << 26;
 
 /// Answers by enumeration.
+///
+/// Evidence fixes variables instead of multiplying factors, which is the definition of
+/// conditioning.
 #[derive(Debug)]
 pub struct Oracle<'a> {
     network: &'a Network,
@@ -18,6 +24,8 @@ pub struct Oracle<'a> {
 
 /// A sum that carries its rounding error along (Neumaier 1974), so that enumeration is good to the
 /// last bits.
+///
+/// The first number is the plain sum, the second what its roundings lost.
 #[derive(Clone, Copy, Default)]
 struct Sum(f64, f64);
 
@@ -60,6 +68,7 @@ impl<'a> Oracle<'a> {
                 .total()
                 .map_or(Answer::Impossible, |z| Answer::Pr(libm::log10(z))),
             Task::Mar => self.marginals(),
+            // MAP is MMAP over all variables.
             Task::Map => {
                 let all: Vec<Var> = (0..self.network.cards().len()).collect();
                 match self.mode(&all) {
@@ -72,11 +81,15 @@ impl<'a> Oracle<'a> {
             Task::Mmap(keep) => self
                 .mode(keep)
                 .map_or(Answer::Impossible, |(p, x)| Answer::Mmap(libm::log10(p), x)),
+            // Entries as they are: their common factor is 10⁰.
             Task::Sum(keep) => Answer::Sum(keep.clone(), self.table(keep), 0.0),
         }
     }
     /// Returns the product of all factors at configuration `x`. The place in a table is its index
     /// by Horner's scheme.
+    ///
+    /// Multiplied in the order of factors, without logarithms: products of small networks do not
+    /// underflow.
     pub fn weight(&self, x: &[usize]) -> f64 {
         let cards = self.network.cards();
         self.network
@@ -85,7 +98,8 @@ impl<'a> Oracle<'a> {
             .map(|f| f.values()[f.scope().iter().fold(0, |at, v| at * cards[*v] + x[*v])])
             .product()
     }
-    /// The unnormalised table over `keep`, last fastest.
+    /// Returns the unnormalised table over `keep`, last fastest. Entries that the evidence excludes
+    /// are 0.
     pub fn table(&self, keep: &[Var]) -> Vec<f64> {
         let cards = self.network.cards();
         let mut sums = vec![Sum::default(); keep.iter().map(|v| cards[*v]).product()];
@@ -93,6 +107,8 @@ impl<'a> Oracle<'a> {
         sums.into_iter().map(Sum::value).collect()
     }
     /// Returns the partition function; `None` if it is zero.
+    ///
+    /// Zero means that the evidence cannot happen.
     fn total(&self) -> Option<f64> {
         Some(self.table(&[])[0]).filter(|z| *z > 0.0)
     }
@@ -116,6 +132,9 @@ impl<'a> Oracle<'a> {
         Answer::Mar(libm::log10(z), rows)
     }
     /// Returns the largest entry of the table over `keep`, and its states, decoded from its place.
+    ///
+    /// Of equal entries it takes the last. Comparisons must accept any state that has the largest
+    /// value.
     fn mode(&self, keep: &[Var]) -> Option<(f64, Vec<(Var, usize)>)> {
         let table = self.table(keep);
         let (mut at, best) = table
@@ -151,6 +170,7 @@ impl<'a> Oracle<'a> {
                     done = false;
                     break;
                 }
+                // A carry: this digit starts again and the next one advances.
                 x[v] = 0;
             }
             if done {

@@ -6,6 +6,8 @@ use std::fmt::Debug;
 
 /// A commutative semiring. ⊕ and ⊗ are associative and commutative, ⊗ distributes over ⊕, and
 /// `zero` annihilates.
+///
+/// No inverse of ⊕ or ⊗ is assumed, so elimination never divides or subtracts.
 pub trait Semiring: Sync {
     /// The values of tables.
     type Value: Copy + Send + Sync + PartialEq + Debug;
@@ -46,6 +48,8 @@ semiring!(/// (or, and): satisfiability.
     OrAnd, bool, false, true, |a, b| a || b, |a, b| a && b);
 
 /// Computes ln(eᵃ + eᵇ) without overflow, by the difference of the two. Two −∞ give −∞.
+///
+/// The difference is at most 0, so its exponential is at most 1.
 fn log_add(a: f64, b: f64) -> f64 {
     let (low, high) = if a < b { (a, b) } else { (b, a) };
     if low == f64::NEG_INFINITY {

@@ -4,6 +4,8 @@ use super::Var;
 use crate::error::{Error, Result};
 
 /// A table over the variables of `scope`, the last of which runs fastest.
+///
+/// Numbers are not normalised: a factor may be a probability, a potential or a count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Factor {
     scope: Vec<Var>,
@@ -32,6 +34,7 @@ impl Factor {
                 values.len()
             )));
         }
+        // Written so that NaN fails, too.
         match values.iter().position(|v| !(*v >= 0.0 && v.is_finite())) {
             Some(at) => Err(Error::input(format!(
                 "entry {at} is {}, not a finite number of at least 0",
@@ -56,7 +59,7 @@ impl Factor {
     }
 }
 
-/// Number of configurations of `scope`, unless it does not fit `usize`.
+/// Returns the number of configurations of `scope`, unless it does not fit `usize`.
 pub fn entries(scope: &[Var], cards: &[usize]) -> Option<usize> {
     scope
         .iter()

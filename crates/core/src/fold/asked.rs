@@ -9,6 +9,9 @@ use crate::error::Result;
 use crate::problem::{AxisSpec, FoldSpec};
 
 /// What a fold reads besides the value of the pair, and how much it says.
+///
+/// Describing a problem needs it before any fold exists: formulas name the attributes that must be
+/// read, and sizes are refused early.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wants<'a> {
     /// Its formulas.
@@ -22,6 +25,8 @@ pub struct Wants<'a> {
 
 impl FoldSpec {
     /// Returns what the fold reads besides the value of the pair.
+    ///
+    /// The match has no catch-all arm, so a new fold must say what it reads.
     pub fn wants(&self) -> Wants<'_> {
         let plain = Wants {
             parts: 1,
@@ -63,7 +68,8 @@ impl FoldSpec {
             },
         }
     }
-    /// Returns how many numbers the answer has for `n` × `m` rows, of one weight each; of joins the most.
+    /// Returns how many numbers the answer has for `n` × `m` rows, of one weight each; of joins the
+    /// most. In f64, since n·m may be beyond u64 and the number only steers advice and refusals.
     pub fn numbers(&self, n: usize, m: usize) -> f64 {
         let (n, m) = (n as f64, m as f64);
         match self {
@@ -82,6 +88,9 @@ impl FoldSpec {
         }
     }
     /// The fold that this asks for, without its weights.
+    ///
+    /// Roots are added in the order of folds, so the same problem always has the same numbers of
+    /// roots. Identities of partial results depend on that.
     ///
     /// # Errors
     /// `Request` for folds that do not fit the pair, and for formulas that mean nothing.

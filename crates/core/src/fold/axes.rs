@@ -11,13 +11,17 @@ use crate::problem::AxisSpec;
 
 /// The most cells of a grid: 2³² counters take 32 GiB.
 const MOST_CELLS: usize = 1 << 32;
-/// The most bins of an axis.
+/// The most bins of an axis. More have no use at the resolution of any file, and edges alone would
+/// take gigabytes.
 const MOST_BINS: usize = 100_000_000;
-/// The bins of an axis if the problem does not say.
+/// The bins of an axis if the problem does not say. Enough for a picture of a
+/// distribution.
 pub(crate) const USUAL_BINS: usize = 100;
 
 impl Histogram {
     /// The fold, as it is asked for.
+    ///
+    /// Axes are checked one by one before the grid is, so a message names the axis that is wrong.
     ///
     /// # Errors
     /// `Request` for axes that are too many, too fine, or mean nothing.
@@ -46,6 +50,7 @@ impl Histogram {
 }
 
 impl Axis {
+    /// Makes an axis: over edges if there are any, else over even bins.
     fn asked(spec: &AxisSpec, closed: Closed, roots: &mut Roots<'_>) -> Result<Axis> {
         let at = match &spec.value {
             Some(text) => roots.number(text)?,
@@ -57,6 +62,7 @@ impl Axis {
             ));
         }
         // A distance is binned by its square.
+        // Comparing squares with squared edges places every value alike and saves a root per pair.
         let (root, squared) = roots.ordered(at);
         if let Some(edges) = &spec.edges {
             // Equal edges would make a bin that no value belongs to.
@@ -78,6 +84,7 @@ impl Axis {
                 "a histogram reached its description without a range",
             ));
         };
+        // `lo.lt(&hi)` is false for NaN, too.
         if bins == 0 || bins > MOST_BINS || !lo.lt(&hi) || !lo.is_finite() || !hi.is_finite() {
             let e = Error::request(format!("{bins} bins from {lo} to {hi}")).at_place(format!(
                 "{}, {}",

@@ -10,6 +10,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 /// How the lines of an answer lie.
+///
+/// Writers choose by it: an array keeps its shape in NPY and Python, a table becomes columns with
+/// names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// A matrix: the rows of x by the rows of y.
@@ -23,6 +26,9 @@ pub enum Layout {
 }
 
 /// What the numbers of a column are.
+///
+/// Writers need it for what a number means: rows become ids, counts stay whole numbers, edges form
+/// an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// A row of x or of y, from 0; below 0 where there is none.
@@ -40,6 +46,8 @@ pub enum Role {
 }
 
 /// The numbers of a column, owned or borrowed from a state.
+///
+/// Borrowed where a state holds them as they are written, so a large answer is not copied.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Numbers<'a> {
     /// Counts and rows.
@@ -48,7 +56,7 @@ pub enum Numbers<'a> {
     I64(Cow<'a, [i64]>),
     /// Double precision.
     F64(Cow<'a, [f64]>),
-    /// Single precision.
+    /// Single precision. Only matrices have it: sums of single precision are f64.
     F32(Cow<'a, [f32]>),
 }
 
@@ -67,7 +75,8 @@ impl Numbers<'_> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Returns number `at` in double precision.
+    /// Returns number `at` in double precision. Rounds whole numbers above 2⁵³; writers that must
+    /// not round match on the variant.
     pub fn get(&self, at: usize) -> f64 {
         match self {
             Numbers::U64(v) => v[at] as f64,
@@ -128,7 +137,7 @@ impl<'a> From<&'a [u64]> for Numbers<'a> {
     }
 }
 
-/// Makes the numbers of some lines.
+/// Makes the numbers of some lines. Writers call it for a part of the lines at a time.
 type Make<'a> = Box<dyn Fn(&Range<usize>) -> Numbers<'a> + 'a>;
 
 /// Where the numbers of a column come from.
@@ -164,6 +173,8 @@ impl<'a> Column<'a> {
         }
     }
     /// A column whose numbers are made when they are asked for.
+    ///
+    /// `make` must give the same numbers for a line however lines are cut into ranges.
     #[doc(hidden)]
     pub fn made(
         name: &'static str,
@@ -205,6 +216,8 @@ impl<'a> Column<'a> {
 }
 
 /// The answer of a fold.
+///
+/// Every column has [`Self::lines`] numbers.
 pub struct Columns<'a> {
     /// How its lines lie.
     pub layout: Layout,
@@ -216,7 +229,7 @@ pub struct Columns<'a> {
     pub edges: Vec<&'a [f64]>,
     /// How many pairs are on no line, by what they are called.
     pub beyond: Vec<(&'static str, u64)>,
-    /// What a reader must know to read the lines.
+    /// What a reader must know to read the lines. Of a histogram: to which bin an edge belongs.
     pub rule: Option<&'static str>,
 }
 
@@ -237,7 +250,8 @@ impl<'a> Columns<'a> {
     pub fn lines(&self) -> usize {
         self.shape.iter().product()
     }
-    /// Returns all numbers of a column.
+    /// Returns all numbers of a column. A made column allocates them; use [`Column::part`] for long
+    /// answers.
     pub fn all<'s>(&self, column: &'s Column<'_>) -> Numbers<'s> {
         column.part(&(0..self.lines()))
     }

@@ -17,6 +17,9 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// A fold that keeps every value.
+///
+/// The elements are in memory, in an `.npy` file, or in an array of the caller; the fold knows only
+/// their places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dense {
     /// Which root.
@@ -27,6 +30,9 @@ pub struct Dense {
 }
 
 /// The empty state: values are at their places already.
+///
+/// It exists, since every fold has a state. Checkpoints keep the elements apart (invariant
+/// KEPT-TILES).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Written;
 
@@ -43,7 +49,7 @@ impl Dense {
         })?;
         Ok(Dense { root: 0, condensed })
     }
-    /// Returns the shape of the result for `n` × `m` rows.
+    /// Returns the shape of the result for `n` × `m` rows. Condensed: the number of pairs i < j.
     pub fn shape(&self, n: usize, m: usize) -> Vec<usize> {
         if self.condensed {
             vec![n * n.saturating_sub(1) / 2]
@@ -54,16 +60,19 @@ impl Dense {
     /// Returns the number of elements of the result, saturated: refusals must not overflow.
     pub fn elements(&self, n: usize, m: usize) -> u64 {
         let (n, m) = (n as u64, m as u64);
+        // One of two neighbours is even, so the division is exact.
         if self.condensed {
             n.saturating_mul(n.saturating_sub(1)) / 2
         } else {
             n.saturating_mul(m)
         }
     }
-    /// Returns the place of the value of pair (i, j).
+    /// Returns the place of the value of pair (i, j). The caller gives a pair of the domain: i < j
+    /// in condensed order.
     #[inline(always)]
     pub fn place(&self, space: &Space, i: usize, j: usize) -> usize {
         if self.condensed {
+            // In this order no difference is negative for i < j.
             space.n * i - i * (i + 1) / 2 + j - i - 1
         } else {
             i * space.m + j
@@ -89,7 +98,8 @@ impl Dense {
             vec![Column::new("values", Role::Value, values).called("value")],
         )
     }
-    /// Returns whether a value has two places, (i, j) and (j, i).
+    /// Returns whether a value has two places, (i, j) and (j, i). The engine then writes each value
+    /// twice, which costs less than computing it again.
     pub fn is_mirrored(&self, space: &Space) -> bool {
         !self.condensed && space.is_triangular()
     }
@@ -100,6 +110,7 @@ impl Accumulate for Dense {
 
     fn traits(&self) -> Traits {
         Traits {
+            // A matrix is written in the precision of the job, so its values may be computed in it.
             dense: true,
             rounds: true,
             operations: 1.0,
@@ -124,9 +135,11 @@ impl Accumulate for Dense {
     fn part(&self, _: &Range<usize>) -> Written {
         Written
     }
+    /// The planner counts the elements itself, because they may go to a file.
     fn bytes(&self, _: usize, _: usize) -> u64 {
         0
     }
+    /// Nothing can be damaged in an empty state. Sums of hashes protect the elements.
     fn takes(&self, _: &Written, _: usize, _: usize) -> bool {
         true
     }
@@ -135,6 +148,7 @@ impl Accumulate for Dense {
     fn absorb<T: Value>(&self, _: &mut Written, _: &Line<'_, T>, _: Lent<'_>) {}
     /// The oracle puts the value into its place.
     fn absorb_pair(&self, _: &mut Written, _: &ValuedPair<'_>) {}
+    /// Every value has one place, so parts have nothing to add to each other.
     fn merge(&self, _: &mut Written, _: Written) {}
     fn identify(&self, hash: &mut Hash) {
         hash.text(&format!("{self:?}"));
@@ -153,4 +167,5 @@ impl Accumulate for Dense {
     }
 }
 
+// Every value is part of the answer, so bounds cannot leave any out.
 impl Bounded for Dense {}

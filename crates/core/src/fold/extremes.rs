@@ -1,6 +1,9 @@
 //! The least and the largest value of some roots over all pairs: the range of a histogram that was
 //! given none. It runs as a pass before the histogram. NaN are left out, since a range has no use
 //! for them; the histogram reports them.
+//!
+//! The pass costs a sweep of all values, unless bounds leave most of them out: once two far values
+//! are known, boxes whose spans lie between them settle as nothing.
 
 use super::{
     Accumulate, Bounded, Column, Columns, Known, Layout, Lent, Line, Role, Scattered, Traits,
@@ -13,6 +16,9 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// A fold that finds extremes.
+///
+/// Several axes without a range share one pass. A root that is the square of a distance has the
+/// extremes of squares; the caller takes roots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extremes {
     /// Which roots.
@@ -24,12 +30,15 @@ impl Accumulate for Extremes {
 
     fn traits(&self) -> Traits {
         Traits {
+            // Least and largest are the same in any order of pairs.
             bounded: true,
             operations: 2.0 * self.roots.len() as f64,
+            // A minimum and a maximum for each value; both are vector instructions.
             cycles: self.roots.len() as f64,
             ..Traits::default()
         }
     }
+    /// The domain of a histogram, whose range this finds.
     fn domain(&self, symmetric: bool) -> Domain {
         if symmetric {
             Domain::Triangle
@@ -37,18 +46,22 @@ impl Accumulate for Extremes {
             Domain::Ordered
         }
     }
+    /// All of them: if NaN are skipped, one in any root leaves the pair out, as the histogram does.
     fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
         self.roots.iter().any(|root| test(*root))
     }
+    /// Two numbers for each root, for any number of rows; parts are as large.
     fn start(&self, _: usize, _: usize) -> ExtremesState {
         ExtremesState::new(self)
     }
     fn part(&self, _: &Range<usize>) -> ExtremesState {
         ExtremesState::new(self)
     }
+    /// Two numbers of eight bytes for each root.
     fn bytes(&self, _: usize, _: usize) -> u64 {
         self.roots.len() as u64 * 16
     }
+    /// Any two numbers are possible ends; only how many there are can be wrong.
     fn takes(&self, state: &ExtremesState, _: usize, _: usize) -> bool {
         state.ends.len() == self.roots.len()
     }
@@ -70,6 +83,7 @@ impl Accumulate for Extremes {
     fn identify(&self, hash: &mut Hash) {
         hash.text(&format!("{self:?}"));
     }
+    /// A line for each root, in the order of [`Self::roots`].
     fn columns<'a>(&'a self, state: &'a ExtremesState, _: usize, _: usize) -> Columns<'a> {
         let end = |at: usize| state.ends.iter().map(|ends| ends[at]).collect::<Vec<f64>>();
         let columns = [("least", end(0)), ("largest", end(1))]
@@ -81,6 +95,8 @@ impl Accumulate for Extremes {
     }
 }
 
+/// [`Bounded::best`] has none, since the fold looks for both ends at once; `settles` compares spans
+/// with both.
 impl Bounded for Extremes {
     #[inline]
     fn settles(
@@ -90,6 +106,7 @@ impl Bounded for Extremes {
         found: &impl Known,
     ) -> Option<Whole> {
         // What lies between the extremes found so far changes nothing.
+        // Before any value the ends are ∞ and −∞, between which no span lies.
         let enclosed = |(at, root): (usize, &usize)| {
             let ([least, largest], span) = (found.ends(at), span(*root));
             span.lo >= least && span.hi <= largest
@@ -104,6 +121,8 @@ impl Bounded for Extremes {
 }
 
 /// The least and the largest value by root, among those that are numbers; ∞ and −∞ without any.
+///
+/// Infinite values count as numbers here; whoever makes a range from them refuses them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExtremesState {
     ends: Vec<[f64; 2]>,
@@ -116,7 +135,8 @@ impl ExtremesState {
             ends: vec![[f64::INFINITY, f64::NEG_INFINITY]; fold.roots.len()],
         }
     }
-    /// Returns the state with these extremes.
+    /// Returns the state with these extremes. `None` is for roots without a number; kernels of
+    /// their own report it so.
     pub fn from_ends(ends: Vec<Option<[f64; 2]>>) -> Self {
         ExtremesState {
             ends: ends
@@ -131,6 +151,7 @@ impl ExtremesState {
     pub fn absorb(&mut self, at: usize, values: &[f64]) {
         let [least, largest] = &mut self.ends[at];
         // Comparisons with NaN are false.
+        // Two selections without a branch, which become vector instructions.
         let (lo, hi) = values.iter().fold((*least, *largest), |(lo, hi), v| {
             (if *v < lo { *v } else { lo }, if *v > hi { *v } else { hi })
         });

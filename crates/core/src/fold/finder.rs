@@ -51,6 +51,9 @@ pub(super) struct Finder {
 
 impl Finder {
     /// Returns the finder for `edges`: at least two, ascending, some may be equal.
+    ///
+    /// All edges may be searched if neither cut helps, for example where they hold an infinity.
+    /// That is slower and as correct.
     pub(super) fn new(edges: &[f64]) -> Self {
         let bins = edges.len() - 1;
         let parts = parts(bins);

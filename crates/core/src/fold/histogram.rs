@@ -76,7 +76,8 @@ pub struct Axis {
     /// (first edge, bins per unit, squared), for a first guess by a multiplication if edges are
     /// uniform.
     guess: Option<(f64, f64, bool)>,
-    /// Whether the guess is at most one bin off, so that two comparisons correct it.
+    /// Whether the guess is at most one bin off, so that two comparisons correct it. False if two
+    /// compared edges are equal.
     rising: bool,
     /// What finds bins if there is no such guess.
     finder: Option<Finder>,
@@ -106,6 +107,7 @@ impl Axis {
             .iter()
             .enumerate()
             .all(|(i, e)| (e - (lo + i as f64 * step)).abs() <= step * 1e-6);
+        // The reciprocal must exist, too: a step below 10⁻³⁰⁸ has none.
         let guess = (uniform && step > 0.0 && step.is_finite() && (1.0 / step).is_finite())
             .then_some((lo, 1.0 / step, squared));
         // A guess is off by one bin at most where no bins are empty for rounding.
@@ -134,6 +136,8 @@ impl Axis {
     }
     /// Returns the first and the last edge if all edges are evenly spaced between them up to a few
     /// roundings: then two numbers describe the axis.
+    ///
+    /// Kernels that count distances of points guess bins from them, without a table.
     pub fn ends(&self) -> Option<[f64; 2]> {
         let bins = self.bins();
         let (lo, hi) = (self.edges[0], self.edges[bins]);
@@ -170,6 +174,8 @@ impl Axis {
                 // both comparisons and becomes 0.
                 let top = (bins - 1) as f64;
                 for (place, value) in places.iter_mut().zip(values) {
+                    // The root of a negative number is NaN; such a square is under, which 0 says,
+                    // too.
                     let v = if squared {
                         (if *value > 0.0 { *value } else { 0.0 }).sqrt()
                     } else {
@@ -275,7 +281,8 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Counts the cells of the grid, places under and over of every axis included.
+    /// Counts the cells of the grid, places under and over of every axis included. Saturates, so
+    /// that a request for too many is refused and does not overflow.
     pub fn cells(&self) -> usize {
         self.axes
             .iter()
@@ -344,7 +351,8 @@ impl Histogram {
             ..self
         })
     }
-    /// Counts the numbers of a cell: its count, and two words for each window of its sums.
+    /// Counts the numbers of a cell: its count, and two words for each window of its sums. Eight
+    /// bytes each: a sum is an i128.
     pub fn numbers(&self) -> usize {
         1 + 2 * (self.weight_scale.windows() + self.value_scale.windows())
     }
@@ -441,6 +449,7 @@ impl Accumulate for Histogram {
     type State = HistogramState;
 
     fn traits(&self) -> Traits {
+        // A guess, its conversion, two corrections and a count for each axis.
         let operations = 24.0 * self.axes.len() as f64;
         Traits {
             bounded: true,
@@ -500,6 +509,7 @@ impl Accumulate for Histogram {
             self.mean,
             self.weights.is_some()
         ));
+        // By their bits, which decide the place of every value.
         for axis in &self.axes {
             hash.text(&format!("{} {} {}", axis.root, axis.squared, axis.closed));
             hash.doubles(&axis.edges);
@@ -577,12 +587,15 @@ fn scale_of_values(edges: &[f64]) -> Scale {
     }
 }
 
-/// What a sum holds that is not finite, a bit each: whole numbers have no infinities.
+/// What a sum holds that is not finite, a bit each: whole numbers have no infinities. Which ones
+/// were met decides what adding them as floats would give.
 const NAN: u8 = 1;
 const INF: u8 = 2;
 const NEGATIVE_INF: u8 = 4;
 
 /// Counts and sums of a histogram.
+///
+/// Equal for any order of pairs, in all its parts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HistogramState {
     /// Pairs by cell of the grid.
@@ -591,7 +604,8 @@ pub struct HistogramState {
     weights: Vec<i128>,
     sums: Vec<i128>,
     scales: [Scale; 2],
-    /// By cell, which terms that are not finite its sums of weights and of values have had.
+    /// By cell, which terms that are not finite its sums of weights and of values have had. A map,
+    /// because hardly any cell has such terms.
     odd: [BTreeMap<u64, u8>; 2],
 }
 
@@ -722,6 +736,8 @@ impl HistogramState {
     }
     /// Adds sums per bin of the only axis that a kernel computed with the scales of the fold. They
     /// begin with the first bin, after the cell for values under all edges.
+    ///
+    /// Integers add in any order, so these sums have the bits of values taken one by one.
     pub fn add_sums(&mut self, weights: &[i128], values: &[i128]) {
         let [of_weights, of_values] = self.scales.map(|s| s.windows());
         self.weights
@@ -736,6 +752,9 @@ impl HistogramState {
             .for_each(|(a, b)| *a += b);
     }
     /// Adds another state.
+    ///
+    /// All parts are additions of integers and unions of bits, so the order of merges does not
+    /// matter.
     pub fn merge(&mut self, other: &HistogramState) {
         self.counts
             .iter_mut()

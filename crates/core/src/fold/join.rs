@@ -18,6 +18,8 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// What is kept of the matches.
+///
+/// Semi and anti joins answer from n bytes of state, where an inner join may find n·m matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JoinKind {
@@ -30,11 +32,14 @@ pub enum JoinKind {
 }
 
 /// A join.
+///
+/// A pair matches if its predicate is true. False, unknown (a null) and NaN do not match, as in
+/// SQL.
 #[derive(Clone, Debug)]
 pub struct Join {
     /// The root that is the predicate.
     pub root: usize,
-    /// A root whose value is kept with each match.
+    /// A root whose value is kept with each match. Only an inner join has matches to keep it with.
     pub value: Option<usize>,
     /// What is kept.
     pub kind: JoinKind,
@@ -70,7 +75,10 @@ impl Accumulate for Join {
 
     fn traits(&self) -> Traits {
         Traits {
+            // Which pairs match does not depend on order; the list is sorted when the run ends.
             bounded: true,
+            // A row with a match must hear of pairs that half of a domain shows from the other
+            // side.
             by_row: !self.is_inner(),
             operations: 3.0,
             ..Traits::default()
@@ -84,6 +92,7 @@ impl Accumulate for Join {
             Domain::Ordered
         }
     }
+    /// A NaN in the value that is kept counts as one of the pair, too.
     fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
         test(self.root) || self.value.is_some_and(test)
     }
@@ -93,6 +102,7 @@ impl Accumulate for Join {
     fn part(&self, rows: &Range<usize>) -> JoinState {
         JoinState::part(self, rows.start, rows.len())
     }
+    /// Matches are reserved as they are found: no bound below n·m is known before the run.
     fn bytes(&self, n: usize, _: usize) -> u64 {
         if self.is_inner() { 0 } else { n as u64 }
     }
@@ -107,6 +117,7 @@ impl Accumulate for Join {
             if number(self.root, l) != 0.0 {
                 let j = line.first + l;
                 state.absorb(self, line.row, j, self.value.map(|value| number(value, l)));
+                // A match of half of the pairs is a match of both rows. Lists keep the pair once.
                 if line.half && !self.is_inner() {
                     state.absorb(self, j, line.row, None);
                 }
@@ -147,6 +158,8 @@ impl Accumulate for Join {
             let lines = rows.len();
             return table(vec![Column::new("i", Role::Row(Side::X), rows)], lines);
         }
+        // Borrowed: a list of matches may fill most of the memory, so it is not copied for its
+        // writer.
         let mut columns = vec![
             Column::new("i", Role::Row(Side::X), &state.i[..]),
             Column::new("j", Role::Row(Side::Y), &state.j[..]),
@@ -170,12 +183,14 @@ impl Bounded for Join {
     #[inline]
     fn settles(&self, span: impl Fn(usize) -> Span, known: bool, _: &impl Known) -> Option<Whole> {
         let span = span(self.root);
+        // An unknown span may hide a NaN, which is an error or is skipped, and never a match.
         if !known {
             return None;
         }
         if !span.may() {
             return Some(Whole::Nothing);
         }
+        // All pairs match. If their values are kept, they must be computed anyway.
         (span.must() && self.value.is_none()).then_some(Whole::All)
     }
     fn absorb_scattered(&self, state: &mut JoinState, line: &Scattered<'_>) {
@@ -191,6 +206,7 @@ impl Bounded for Join {
     }
     fn settle_pairs(&self, state: &mut JoinState, whole: Whole, pairs: &Pairs<'_>) {
         if whole == Whole::All {
+            // One match suffices for a row of a semi or an anti join.
             let enough = if self.is_inner() { usize::MAX } else { 1 };
             (0..pairs.others.len().min(enough)).for_each(|at| self.keep(state, pairs, at, None));
         }
@@ -198,6 +214,8 @@ impl Bounded for Join {
     fn grown(&self, state: &JoinState) -> u64 {
         if self.is_inner() { state.bytes() } else { 0 }
     }
+    /// Known before values are: a box that settles as a whole reserves its matches before it
+    /// appends them.
     fn growth(&self, more: u64) -> u64 {
         // Two rows of eight bytes, and as many again for sorting.
         if self.is_inner() {
@@ -213,6 +231,8 @@ impl Join {
     #[inline]
     pub fn keep(&self, state: &mut JoinState, pairs: &Pairs<'_>, at: usize, value: Option<f64>) {
         if self.is_inner() {
+            // Lists hold rows as given; truth values are by sorted place until the merge puts them
+            // back.
             let (i, j) = pairs.pair(at);
             state.absorb(self, i, j, value);
         } else {
@@ -222,6 +242,9 @@ impl Join {
 }
 
 /// The matches found.
+///
+/// `i`, `j` and `values` are apart, not one list of records: outputs take whole columns, and a join
+/// without values pays nothing for them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct JoinState {
     /// Rows of x of the matches, for an inner join.
@@ -272,7 +295,8 @@ impl JoinState {
             self.matched[i - self.start] = true;
         }
     }
-    /// Appends matches. The first list is moved, not copied.
+    /// Appends matches. The first list is moved, not copied. A join of one tile then holds its
+    /// matches once.
     fn take(&mut self, i: Vec<u64>, j: Vec<u64>, values: Vec<f64>) {
         if self.i.is_empty() {
             (self.i, self.j, self.values) = (i, j, values);
@@ -300,6 +324,8 @@ impl JoinState {
     }
     /// Returns the bytes held, and as many again, because sorting the matches at the end copies
     /// them.
+    ///
+    /// Capacities count, not lengths: a vector that grows holds up to twice its elements.
     pub fn bytes(&self) -> u64 {
         (2 * 8 * (self.i.capacity() + self.j.capacity() + self.values.capacity())) as u64
             + self.matched.len() as u64

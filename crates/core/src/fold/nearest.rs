@@ -25,6 +25,8 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 /// A fold to the k nearest.
+///
+/// A row is not its own neighbour: the domain leaves out the diagonal of one input.
 #[derive(Clone, Debug)]
 pub struct Nearest {
     /// Which root orders the neighbours.
@@ -33,11 +35,13 @@ pub struct Nearest {
     pub k: usize,
     /// The largest values rather than the smallest.
     pub largest: bool,
-    /// Whether the root is the square of the value: the answer takes roots.
+    /// Whether the root is the square of the value: the answer takes roots. One root per neighbour
+    /// replaces one per pair.
     pub squared: bool,
 }
 
-/// The most neighbours of a row.
+/// The most neighbours of a row. A larger k is a mistake: no table has that many rows, and `bytes`
+/// would saturate.
 const MOST: usize = 1 << 32;
 
 impl Nearest {
@@ -66,12 +70,15 @@ impl Accumulate for Nearest {
 
     fn traits(&self) -> Traits {
         Traits {
+            // (value, index) is a total order, so k candidates are the same in any order of pairs.
             bounded: true,
             by_row: true,
             operations: 4.0,
             ..Traits::default()
         }
     }
+    /// Both orders of a pair, although the value is the same: a full list rejects eight values at a
+    /// time along a row, but a column offers one value to each of many lists.
     fn domain(&self, _: bool) -> Domain {
         Domain::Ordered
     }
@@ -84,6 +91,7 @@ impl Accumulate for Nearest {
     fn part(&self, rows: &Range<usize>) -> NearestState {
         NearestState::part(rows.start, rows.len())
     }
+    /// Full lists. Rows with fewer candidates hold less, but how many is not known before.
     fn bytes(&self, n: usize, _: usize) -> u64 {
         (n as u64)
             .saturating_mul(self.k as u64)
@@ -106,6 +114,7 @@ impl Accumulate for Nearest {
             others.for_each(|(v, j)| state.absorb(self, j, line.row, &[*v]));
         }
     }
+    /// `absorb` takes a run of values: here of one.
     fn absorb_pair(&self, state: &mut NearestState, pair: &ValuedPair<'_>) {
         let values = &pair.roots[self.root];
         state.absorb(self, pair.i, pair.j, values);
@@ -124,6 +133,7 @@ impl Accumulate for Nearest {
     }
     fn columns<'a>(&'a self, state: &'a NearestState, n: usize, _: usize) -> Columns<'a> {
         // Line l is rank l % k of row l / k.
+        // A k of 0 has no lines; the divisions below must not fail for it.
         let k = self.k.max(1);
         let place = move |lines: &Range<usize>, of: fn(usize, usize) -> usize| -> Numbers<'a> {
             lines
@@ -186,6 +196,8 @@ impl Bounded for Nearest {
             u64::from(line.pairs.others[at])
         });
     }
+    /// A box of rows is beaten by what beats every one of them, hence the worst of their worst. A
+    /// list that is not full has no worst: NaN, which stays.
     fn worst(&self, state: &NearestState, rows: &Range<usize>) -> f64 {
         let worst = |row: usize| state.key_of_worst(self, row).unwrap_or(f64::NAN);
         rows.clone().map(worst).fold(f64::NEG_INFINITY, worse)
@@ -196,6 +208,9 @@ impl Bounded for Nearest {
 pub type Neighbour = (f64, u64);
 
 /// Candidates of consecutive rows from `start` on: at most k each, sorted.
+///
+/// A vector per row, not one array of rows × k: most rows of a part hold fewer than k candidates,
+/// and lists are moved whole when parts are merged.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NearestState {
     start: usize,
@@ -203,6 +218,9 @@ pub struct NearestState {
 }
 
 /// Orders candidates by value, NaN last, then by index.
+///
+/// [`f64::total_cmp`] would not do: it orders −0 before 0, and NaN of negative sign before every
+/// number.
 pub fn order(a: &Neighbour, b: &Neighbour) -> Ordering {
     // partial_cmp is none if either is NaN; then the one that is NaN comes last.
     let by_value =
@@ -225,6 +243,8 @@ fn offer(
     for (at, value) in values.iter().enumerate() {
         let v = if fold.largest { -*value } else { *value };
         // Strictly worse. An equal value may still win by its index, and NaN compares false.
+        // `worst` moves while values are taken, so each is compared again after the loop over
+        // eights.
         if v > worst || fold.k == 0 {
             continue;
         }
@@ -250,11 +270,15 @@ impl NearestState {
             rows: vec![vec![]; rows],
         }
     }
-    /// Returns the state with these lists, each at most k long and sorted.
+    /// Returns the state with these lists, each at most k long and sorted. Kernels that search a
+    /// tree make whole lists themselves.
     pub fn of_rows(start: usize, rows: Vec<Vec<Neighbour>>) -> Self {
         NearestState { start, rows }
     }
     /// Returns whether `fold` over `n` × `m` rows can have this state.
+    ///
+    /// Lists of a file are trusted by no later step: merging relies on their order, and outputs
+    /// index rows of y.
     pub(super) fn fits(&self, fold: &Nearest, n: usize, m: usize) -> bool {
         // Strictly ascending: a neighbour may not be listed twice.
         let sorted = |list: &Vec<Neighbour>| {
@@ -304,11 +328,16 @@ impl NearestState {
     }
     /// Returns the worst value kept of row `row` (negated if the largest are wanted) if its list is
     /// full: bounds beyond it are pruned.
+    ///
+    /// A NaN as the worst prunes nothing, because comparisons with it are false. That is right: any
+    /// number replaces it.
     fn key_of_worst(&self, fold: &Nearest, row: usize) -> Option<f64> {
         let (key, _) = self.rows[row - self.start].get(fold.k.checked_sub(1)?)?;
         Some(*key)
     }
     /// Adds the candidates of another part.
+    ///
+    /// The order of parts does not matter, since candidates are totally ordered.
     pub fn merge(&mut self, fold: &Nearest, part: &NearestState) {
         for (at, theirs) in part.rows.iter().enumerate() {
             self.merge_row(fold, part.start + at, theirs);
@@ -326,6 +355,8 @@ impl NearestState {
         }
     }
     /// Adds the candidates of a pruned part, whose row r is row `order[r]` here.
+    ///
+    /// Columns in its lists are rows of y as given already; only its rows of x were sorted.
     pub fn merge_sorted(&mut self, fold: &Nearest, part: NearestState, order: &[u32]) {
         for (at, theirs) in part.rows.into_iter().enumerate() {
             let row = order[part.start + at] as usize;
@@ -336,6 +367,9 @@ impl NearestState {
         }
     }
     /// Merges two lists by sorting them together, and keeps the best k.
+    ///
+    /// A merge of two sorted lists would take k steps instead of k log k. Merges are rare next to
+    /// offers, and the sort needs no second buffer.
     fn merge_row(&mut self, fold: &Nearest, row: usize, theirs: &[Neighbour]) {
         let mine = &mut self.rows[row - self.start];
         // The first list of a row is sorted and short enough already.
@@ -347,6 +381,9 @@ impl NearestState {
         }
     }
     /// Returns indices (−1 if a row has fewer than k) and values (NaN there), rows × k each.
+    ///
+    /// Callers that write files take [`Self::indices_of`] and [`Self::values_of`] for some rows at
+    /// a time instead.
     pub fn finish(&self, fold: &Nearest) -> (Vec<i64>, Vec<f64>) {
         let all = self.start..self.start + self.rows.len();
         (self.indices_of(fold, &all), self.values_of(fold, &all))

@@ -24,10 +24,13 @@ use crate::space::Domain;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// The most quantiles of a request.
+/// The most quantiles of a request. Every row has as many numbers in the answer.
 const MOST: usize = 10_000;
 
 /// The fold in a problem file.
+///
+/// In a problem file: `{ kind = "quantile", q = [0.25, 0.5, 0.75] }`. The answer has a line for
+/// each row of x and a column for each number of `q`, in the order given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QuantileSpec {
@@ -85,10 +88,14 @@ pub struct Quantile {
     /// Which quantiles.
     pub q: Vec<f64>,
     /// Whether the root is the square of the value: roots are taken before interpolation.
+    /// Interpolating squares would give another number.
     pub squared: bool,
 }
 
 /// What is kept of a row.
+///
+/// A state of many rows holds values only for the rows of units in progress; the others are a few
+/// numbers each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum Row {
     /// Its values so far.
@@ -98,6 +105,8 @@ enum Row {
 }
 
 /// The rows of a part of the domain, from `start` on.
+///
+/// Every row of one unit is open until [`Accumulate::settle`] finishes it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct QuantileState {
     /// The first of them.
@@ -107,6 +116,8 @@ pub struct QuantileState {
 
 impl QuantileState {
     /// Takes the value of a pair of row `i`.
+    ///
+    /// A finished row takes nothing more: its unit had all columns.
     pub fn push(&mut self, i: usize, value: f64) {
         if let Row::Open(values) = &mut self.rows[i - self.start] {
             values.push(value);
@@ -114,16 +125,21 @@ impl QuantileState {
     }
 }
 
-/// From this many quantiles on a row is sorted once, instead of selected from for each.
+/// From this many quantiles on a row is sorted once, instead of selected from for each. A sort of n
+/// values costs about log₂ n passes, a selection two or three.
 const MANY: usize = 16;
 /// From this many values on a sample narrows down where a rank is: one value of every [`STRIDE`].
+/// Below that, sorting the sample and copying values cost more than a plain selection saves.
 const LONG: usize = 1024;
 const STRIDE: usize = 32;
 /// How far a rank may be off in the sample, in units of the root of its size. The rank of the
 /// median in a sample of s values has a standard deviation of √s/2, so 1.5 √s are three of them.
+/// Other ranks deviate less. A miss costs a selection over all values and changes no bit.
 const MARGIN: f64 = 1.5;
 
 /// Finds values by rank, for one row after another. It keeps its buffers.
+///
+/// Buffers grow to the longest row and stay, so a unit allocates once.
 #[derive(Default)]
 struct QuantileFinder {
     /// Some of the values, sorted; empty for short rows.
@@ -180,12 +196,16 @@ impl QuantileFinder {
                 return select(&mut self.near[..found], rank - below);
             }
         }
+        // Short rows, and ranks that the bracket missed.
         select(values, rank)
     }
 }
 
 /// Returns the value of rank `rank` and the next one, by a selection that leaves larger values
 /// behind it.
+///
+/// The next value is the least of those behind, which the selection has moved there: no second
+/// selection is needed.
 fn select(values: &mut [f64], rank: usize) -> (f64, Option<f64>) {
     let (_, lower, above) = values.select_nth_unstable_by(rank, f64::total_cmp);
     (*lower, above.iter().copied().reduce(f64::min))
@@ -193,6 +213,9 @@ fn select(values: &mut [f64], rank: usize) -> (f64, Option<f64>) {
 
 impl Quantile {
     /// Returns the quantiles of `values`: NaN without values, or if one is NaN, as NumPy.
+    ///
+    /// The order of `values` changes. Their multiset decides the result, so the order of tiles does
+    /// not.
     fn quantiles(&self, values: &mut [f64], finder: &mut QuantileFinder) -> Vec<f64> {
         if values.is_empty() || values.iter().any(|v| v.is_nan()) {
             return vec![f64::NAN; self.q.len()];
@@ -226,6 +249,7 @@ impl Quantile {
         q: f64,
         neighbours: impl FnOnce(usize) -> (f64, Option<f64>),
     ) -> f64 {
+        // Type 7: q = 0 is the least value and q = 1 the largest, with equal steps in between.
         let place = q * (count - 1) as f64;
         let part = place - place.floor();
         let (lower, upper) = neighbours(place.floor() as usize);
@@ -248,6 +272,8 @@ impl Accumulate for Quantile {
 
     fn traits(&self) -> Traits {
         Traits {
+            // Half of the pairs would leave a row's values in two places, and `whole_rows` needs
+            // them in one.
             by_side: true,
             by_row: true,
             whole_rows: true,
@@ -271,9 +297,11 @@ impl Accumulate for Quantile {
             rows: vec![Row::Open(vec![]); rows.len()],
         }
     }
+    /// Finished rows. The values of open ones belong to a unit and are counted with its buffers.
     fn bytes(&self, n: usize, _: usize) -> u64 {
         (n as u64).saturating_mul((size_of::<Row>() + 8 * self.q.len()) as u64)
     }
+    /// A row has at most one value for each row of y.
     fn takes(&self, state: &QuantileState, n: usize, m: usize) -> bool {
         let fits = |row: &Row| match row {
             Row::Open(values) => values.len() <= m,
@@ -291,6 +319,7 @@ impl Accumulate for Quantile {
     fn absorb_pair(&self, state: &mut QuantileState, pair: &ValuedPair<'_>) {
         state.push(pair.i, pair.scalar(self.root));
     }
+    /// The values of a row are freed as soon as its quantiles are known.
     fn settle(&self, state: &mut QuantileState, rows: &Range<usize>) {
         // One set of buffers for all rows.
         let mut finder = QuantileFinder::default();
@@ -314,6 +343,7 @@ impl Accumulate for Quantile {
     fn identify(&self, hash: &mut Hash) {
         hash.text(&format!("{self:?}"));
     }
+    /// Rows that are still open come from the oracle, which never settles any.
     fn columns<'a>(&'a self, state: &'a QuantileState, _: usize, _: usize) -> Columns<'a> {
         let mut finder = QuantileFinder::default();
         let quantiles = state.rows.iter().flat_map(|row| match row {
@@ -336,6 +366,7 @@ impl Accumulate for Quantile {
     }
 }
 
+// Every value of a row takes part in its ranks, so bounds cannot leave any out.
 impl Bounded for Quantile {}
 
 #[cfg(test)]

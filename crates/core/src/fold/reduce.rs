@@ -47,6 +47,9 @@ impl Reduce {
 
 /// Cycles more that a value takes on its way to both of its rows than to one: into sums, into
 /// exponentials.
+///
+/// Half of the pairs save half of the values, and pay these cycles for each. A cheap formula is
+/// therefore faster over all pairs.
 const BOTH: [f64; 2] = [1.8, 5.0];
 
 impl Accumulate for Reduce {
@@ -66,6 +69,7 @@ impl Accumulate for Reduce {
             ..Traits::default()
         }
     }
+    /// A row is folded with itself, too, as NumPy's reductions over a matrix do.
     fn domain(&self, symmetric: bool) -> Domain {
         if symmetric {
             Domain::Diagonal
@@ -97,6 +101,7 @@ impl Accumulate for Reduce {
         let Some(pieces) = lent.pieces else { return };
         // The engine has looked up the weights of these columns once for the whole block.
         let (weights, apart) = lent.weights;
+        // A line and a run differ in the weights, which belong to one fold only.
         let Line {
             row,
             first,
@@ -135,10 +140,12 @@ impl Accumulate for Reduce {
             once,
             ..
         } = self;
+        // Weights are hashed apart: `identify_weights`.
         hash.text(&format!(
             "{root} {width} {op:?} {axis:?} {weight_width} {once}"
         ));
     }
+    /// By their bits: shares with other weights must not be merged.
     fn identify_weights(&self, hash: &mut Hash) {
         self.weights.iter().for_each(|w| hash.doubles(w));
     }
@@ -182,6 +189,7 @@ impl Accumulate for Reduce {
             vec![Column::new("values", role, numbers).called("value")],
         )
     }
+    /// The names of operation and direction are those of problem files.
     fn describe(&self) -> String {
         format!("{:?} by {:?}", self.op, self.axis).to_lowercase()
     }
@@ -230,6 +238,7 @@ impl Accumulate for Reduce {
                 "values of {width} numbers and weights of {weight_width} do not fit"
             )));
         }
+        // Copied as f64, row by row: kernels read weights of any table in one layout.
         let flat = table.elements().every(1);
         Ok(Reduce {
             weights: Some(flat),
@@ -255,6 +264,7 @@ impl Bounded for Reduce {
     fn sorted_part(&self, rows: &Range<usize>) -> ReduceState {
         ReduceState::of_piece(RowPiece::new(self, rows.start, rows.len()))
     }
+    /// One value per row decides, so the bound is the best itself.
     fn best(&self) -> Option<Best> {
         self.op.is_extreme().then(|| Best {
             root: self.root,
@@ -295,9 +305,12 @@ impl Bounded for Reduce {
         if self.axis == ReduceAxis::All {
             return rows.clone().filter_map(best).fold(f64::INFINITY, f64::min);
         }
+        // Else a box is beaten only if it is beaten for each of its rows; a row without values lets
+        // every value matter, and its NaN stays.
         let mine = rows.clone().map(|row| best(row).unwrap_or(f64::NAN));
         mine.fold(f64::NEG_INFINITY, worse)
     }
+    /// Every operation keeps the number of values of a row, also of pairs that bounds settle.
     fn owes_pairs(&self, _: Whole) -> bool {
         true
     }

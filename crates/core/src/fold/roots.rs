@@ -12,6 +12,9 @@ use crate::pair::{Scope, parse};
 use crate::pair::{Shape, truth};
 
 /// The formula of a pair, open for more roots.
+///
+/// One for all folds of a problem. Nodes are shared, so a condition `value < 1` computes the value
+/// once.
 pub struct Roots<'a> {
     formula: &'a mut Formula,
     scope: &'a Scope<'a>,
@@ -110,6 +113,8 @@ impl<'a> Roots<'a> {
 }
 
 /// Returns the place of `id` among the roots, to which it is appended if it is new.
+///
+/// Folds with the same root share its number, and engines compute it once per pair.
 pub(crate) fn add_root(formula: &mut Formula, id: Id) -> usize {
     formula
         .roots

@@ -23,12 +23,16 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// What is computed of the values of one row.
+///
+/// Sums, means and exponentials round, so the order of their additions is fixed. The other
+/// operations are exact, and bounds may leave pairs out of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReduceOp {
     /// Σ v (or Σ v·w).
     Sum,
-    /// Σ v / count, weighted: Σ v·w / Σ w, for every column of weights.
+    /// Σ v / count, weighted: Σ v·w / Σ w, for every column of weights. NaN for a row without
+    /// values, and for weights that add up to 0.
     Mean,
     /// The smallest value.
     Min,
@@ -40,14 +44,18 @@ pub enum ReduceOp {
     Argmax,
     /// The number of values that are not zero.
     Count,
-    /// ln Σ exp v.
+    /// ln Σ exp v. −∞ for a row without values.
     Logsumexp,
-    /// Σ w·exp v / Σ exp v.
+    /// Σ w·exp v / Σ exp v. The weights are what is averaged; without weights the result is 1. NaN
+    /// for a row without values.
     Softmax,
 }
 
 impl ReduceOp {
     /// Returns whether the result is one of the values or its place.
+    ///
+    /// Such a result comes with its place in the state, and a bound on values can prove that a pair
+    /// does not change it.
     #[doc(hidden)]
     pub fn is_extreme(self) -> bool {
         matches!(
@@ -56,6 +64,8 @@ impl ReduceOp {
         )
     }
     /// Returns whether the operation takes the largest value.
+    ///
+    /// Pruned runs negate values where it does, so that one comparison serves both directions.
     #[doc(hidden)]
     pub fn wants_largest(self) -> bool {
         matches!(self, ReduceOp::Max | ReduceOp::Argmax)
@@ -71,6 +81,9 @@ impl ReduceOp {
 }
 
 /// The direction of a fold by rows: which rows have a result.
+///
+/// [`RowOp::Argmin`] and [`RowOp::Argmax`] along [`Along::Row`] name a row of y, and along
+/// [`Along::Column`] a row of x.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReduceAxis {
@@ -83,6 +96,9 @@ pub enum ReduceAxis {
 }
 
 /// A fold by rows.
+///
+/// A result has [`Self::out_width`] numbers and a state [`Self::stride`] numbers. Both follow from
+/// the fields here, so no state has to carry them.
 #[derive(Clone, Debug)]
 pub struct Reduce {
     /// Which root is folded.
@@ -98,7 +114,8 @@ pub struct Reduce {
     /// Numbers in a weight.
     pub weight_width: usize,
     /// Whether a pair of a triangular domain is folded once, not once for each of its rows. Set for
-    /// one result over half of the pairs that the user chose.
+    /// one result over half of the pairs that the user chose. Otherwise such a result would have
+    /// every pair twice.
     pub once: bool,
 }
 
@@ -126,6 +143,9 @@ impl Reduce {
     }
     /// Returns whether generated code may add the values itself: plain sums and means whose pairs
     /// count for one row.
+    ///
+    /// A value that counts for a second row must reach memory anyway, so nothing is saved by adding
+    /// it in a register.
     pub fn sums_runs(&self, half: bool) -> bool {
         let plain = matches!(self.op, ReduceOp::Sum | ReduceOp::Mean) && self.weights.is_none();
         plain && self.axis != ReduceAxis::Column && !self.credits_both(half)
@@ -140,6 +160,9 @@ impl Reduce {
         self.weights.as_deref().filter(|_| plain && self.width > 0)
     }
     /// Returns the numbers in the state of a row; see the table of the module.
+    ///
+    /// A count keeps no number here: [`RowPiece::counts`] is its state, exact up to 2⁶⁴ where an
+    /// f64 would end at 2⁵³.
     pub fn stride(&self) -> usize {
         match self.op {
             ReduceOp::Sum => self.out_width(),
@@ -170,6 +193,9 @@ impl Reduce {
     }
     /// Appends the state of a row before any value. An index of ∞ means "none yet" and loses every
     /// tie.
+    ///
+    /// The state is neutral in [`Self::combine`]: rows that a part never met do not change the
+    /// others.
     fn start_into(&self, start: &mut Vec<f64>) {
         let first = start.len();
         start.resize(first + self.stride(), 0.0);
@@ -228,6 +254,9 @@ impl Reduce {
         }
     }
     /// Adds the state of later values of the same row.
+    ///
+    /// Additions of f64 are not associative. Callers combine blocks in ascending order, which fixes
+    /// the bits of a sum for every tiling.
     pub(super) fn combine(&self, acc: &mut [f64], more: &[f64]) {
         match self.op {
             ReduceOp::Min | ReduceOp::Argmin => better(acc, more[0], more[1], more[0] < acc[0]),
@@ -268,6 +297,9 @@ impl Reduce {
 
 /// Computes e^(`value` − `top`): 0 for −∞, and 1 for the top itself, also +∞, whose difference is
 /// NaN.
+///
+/// Without these two cases a row with one infinite value would be NaN, although its log-sum-exp is
+/// that infinity.
 #[inline(always)]
 pub(super) fn below(value: f64, top: f64) -> f64 {
     let e = if value == top {
@@ -289,13 +321,16 @@ fn better(acc: &mut [f64], value: f64, index: f64, wins: bool) {
 }
 
 /// States of consecutive rows, from one block of pairs.
+///
+/// Engines fill pieces and merge them later, because threads finish blocks in any order and sums
+/// must not depend on that order. A piece of a sweep has at most a [`BLOCK`] of rows.
 #[derive(Clone, Debug)]
 pub struct RowPiece {
     /// First row.
     pub start: usize,
     /// The states, row by row, `stride` numbers each.
     pub acc: Vec<f64>,
-    /// Values folded, by row.
+    /// Values folded, by row. For [`RowOp::Count`], only values that are not zero.
     pub counts: Vec<u64>,
 }
 
@@ -422,6 +457,9 @@ impl RowPiece {
 }
 
 /// What is kept of one row.
+///
+/// Pruned runs meet the columns of a row in any order, so they skip the pieces of blocks and change
+/// the state in place. Only exact operations come here.
 #[derive(Debug)]
 pub(super) struct OneRow<'a> {
     acc: &'a mut [f64],
@@ -444,6 +482,9 @@ impl OneRow<'_> {
 
 /// Returns the best of the values in eight lanes, or `worst` if none is better; `None` if one is
 /// NaN.
+///
+/// Eight lanes fill a register of AVX-512 and two of AVX2. NaN are noted in integers and looked at
+/// once: a branch for each value would keep the loop from becoming vector code.
 #[inline(always)]
 fn best_of(values: &[f64], worst: f64, better: impl Fn(f64, f64) -> bool) -> Option<f64> {
     let (mut best, mut odd) = ([worst; 8], [0u64; 8]);
@@ -472,6 +513,7 @@ fn best_of(values: &[f64], worst: f64, better: impl Fn(f64, f64) -> bool) -> Opt
 
 /// Adds eight lanes in a fixed order: lane l with lane l + 4, which is adding the halves of a
 /// register of eight, then quarters, then the last two. Generated code reduces registers this way.
+/// Every engine must add in this order, or sums would depend on the instruction set.
 #[inline]
 pub fn sum_of_lanes(lanes: [f64; 8]) -> f64 {
     let pairs = [
@@ -514,6 +556,9 @@ pub fn pieces(
 /// as a column by the blocks above its diagonal block, and as a row by the others. Column-side
 /// pieces come first, by ascending row block, then row-side pieces by ascending column block:
 /// ascending in the other row overall.
+///
+/// For a row, the column-side blocks lie left of the diagonal. So the order is the one in which a
+/// sweep of the whole square meets the other rows.
 pub fn push_pieces(states: &mut [State], mut made: Vec<BlockPieces>) {
     // Columns of a block are rows of the other side: sorted by them, then by the block's own rows.
     made.sort_by_key(|(_, ib, jb, _)| (*jb, *ib));
@@ -632,6 +677,7 @@ impl ReduceState {
         })
     }
     /// The best value of the row at a sorted `place`, in a state of one piece, if it has any.
+    /// Without one, every value still matters to the row, and nothing may be pruned for it.
     #[inline]
     pub(super) fn sorted_best(&self, fold: &Reduce, place: usize) -> Option<f64> {
         let (start, acc, counts) = self.pieces.first()?;
@@ -656,6 +702,8 @@ impl ReduceState {
     /// dropped.
     pub fn push(&mut self, piece: RowPiece) {
         debug_assert!(piece.counts.len() <= BLOCK);
+        // The side of a block that a fold does not credit has a piece without values, for every
+        // block.
         if piece.counts.iter().any(|count| *count > 0) {
             self.pieces.push((piece.start, piece.acc, piece.counts));
         }

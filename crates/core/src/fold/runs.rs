@@ -25,8 +25,10 @@ use crate::number;
 use std::ops::Range;
 
 /// A number that is folded: f64, or f32 in matrices and sums of single precision.
+///
+/// States are f64 in both cases: a sum of f32 values widens each value before it adds.
 pub trait Value: Copy + Into<f64> {
-    /// A number that no value is below.
+    /// A number that no value is below. The start of a maximum.
     const LEAST: Self;
     /// Returns the larger of two; NaN if either is.
     fn max(a: Self, b: Self) -> Self;
@@ -53,6 +55,8 @@ impl Value for f64 {
 impl Value for f32 {
     const LEAST: f32 = f32::NEG_INFINITY;
     #[inline(always)]
+    /// Written as a comparison, for it becomes one vector instruction. NaN in `b` must pass, hence
+    /// the order of operands.
     fn max(a: f32, b: f32) -> f32 {
         if a > b || a.is_nan() { a } else { b }
     }
@@ -86,6 +90,8 @@ fn single_below(value: f32, top: f32) -> (f32, i32) {
     let k = shifted - SHIFT;
     // ln 2 in two parts: the first product is exact (Cody and Waite).
     let r = (depth - k * 0.693_359_4) - k * -2.121_944_4e-4;
+    // (e^r − 1 − r)/r² for |r| ≤ ln 2 / 2. The terms r and 1 are added last, which keeps the errors
+    // of the polynomial small next to them.
     let p = 1.987_569_1e-4;
     let p = p * r + 1.398_199_9e-3;
     let p = p * r + 8.333_452e-3;
@@ -100,6 +106,7 @@ fn single_below(value: f32, top: f32) -> (f32, i32) {
     } else {
         e
     };
+    // The clamp above has turned NaN into −690, so NaN is put back.
     let e = if value.is_nan() || top.is_nan() {
         f32::NAN
     } else {
@@ -117,6 +124,9 @@ fn single_below(value: f32, top: f32) -> (f32, i32) {
 
 /// The values of row `row` against `len` rows of the other side from `first` on, at most a
 /// [`BLOCK`] and within one block.
+///
+/// Within one block, since the sum of a block is added on its own; at most a [`BLOCK`], so buffers
+/// on the stack suffice.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a, T> {
     /// The row.
@@ -130,7 +140,7 @@ pub struct Run<'a, T> {
     /// See `values`.
     pub stride: usize,
     /// The weights of the other rows, if the fold has weights: number after number, `apart` between
-    /// them.
+    /// them. A weight of one number per row has no second number, and `apart` is 0.
     pub weights: &'a [f64],
     /// See `weights`.
     pub apart: usize,
@@ -216,12 +226,15 @@ impl<'a, T: Value> Run<'a, T> {
             for (part, total) in acc[width..].iter_mut().enumerate() {
                 *total += match fold.weights {
                     Some(_) => lane_sum(self.first, self.weight(fold, part)),
+                    // 1 for each value, exact: a run has at most 128 of them.
                     None => self.len as f64,
                 };
             }
         }
     }
     /// Adds the products of values and weights, number by number.
+    ///
+    /// Values are a closure, because exponentials are weighted by the same loop as plain values.
     #[inline(always)]
     fn add_products<'v, V: Value + 'v>(
         &self,
@@ -254,6 +267,7 @@ impl<'a, T: Value> Run<'a, T> {
         for v in tops {
             top = T::max(top, v);
         }
+        // On the stack: this runs for every row of every block.
         let mut exps = [0.0f64; BLOCK];
         let exps = &mut exps[..self.len];
         T::below(values, top, exps);
@@ -297,6 +311,9 @@ impl<'a, T: Value> Run<'a, T> {
         }
     }
     /// Credits the run to the other rows: each takes its one value.
+    ///
+    /// The work is as large as along a row, but each state is loaded and stored once per value.
+    /// That is the cost that [`super::Accumulate::halving_pays`] weighs.
     #[inline(always)]
     pub fn down(&self, fold: &Reduce, piece: &mut RowPiece) {
         if self.len == 0 {
@@ -341,6 +358,7 @@ impl<'a, T: Value> Run<'a, T> {
         for part in 0..width {
             let weight = fold.weight(self.row, part);
             let values = self.number(if fold.width == 1 { 0 } else { part });
+            // A stride that the compiler knows makes the loads of states plain vector loads.
             match stride {
                 1 => {
                     for (a, v) in acc.iter_mut().zip(values) {
@@ -370,6 +388,9 @@ impl<'a, T: Value> Run<'a, T> {
     }
     /// As [`Reduce::absorb_exp`] for each of the others, with tops and sums copied to arrays of
     /// their own, so that the loop vectorises.
+    ///
+    /// The order of operations is that of one value after another, so the bits are those of the
+    /// oracle.
     #[inline(always)]
     fn add_exp_down(&self, fold: &Reduce, acc: &mut [[f64; 2]]) {
         let (mut tops, mut sums) = ([0.0; BLOCK], [0.0; BLOCK]);
@@ -411,6 +432,7 @@ impl<'a, T: Value> Run<'a, T> {
             if open == 0 {
                 piece.counts[at + l] += 1;
             } else {
+                // Decides again, with ties and NaN; it counts the value, too.
                 piece.absorb(fold, self.first + l, self.row, &[(*v).into()]);
             }
         }
@@ -418,6 +440,9 @@ impl<'a, T: Value> Run<'a, T> {
 }
 
 /// Adds values in eight lanes by column; `first` is the first column.
+///
+/// A sum in one chain would wait four cycles for each addition; eight lanes hide that and fill a
+/// register.
 #[inline(always)]
 fn lane_sum<T: Value>(first: usize, values: &[T]) -> f64 {
     let (lead, whole) = eights(first, values.len());
@@ -441,6 +466,9 @@ fn lane_sum<T: Value>(first: usize, values: &[T]) -> f64 {
 }
 
 /// Adds products of values and weights in eight lanes by column.
+///
+/// A product is rounded before it is added. A fused multiply-add would give other bits on machines
+/// that have it.
 #[inline(always)]
 fn lane_products<T: Value>(first: usize, values: &[T], weights: &[f64]) -> f64 {
     let (lead, whole) = eights(first, values.len());
@@ -484,6 +512,9 @@ fn add_apart(lanes: &mut [f64; 8], first: usize, terms: impl Iterator<Item = f64
 /// Returns where whole eights of columns begin and end within a run of `len` columns from `first`
 /// on: the first position whose column is a multiple of 8, and the end of the last whole eight
 /// after it.
+///
+/// Columns decide, not positions: a run that a cut-off or the diagonal has shortened then keeps the
+/// lane of every value.
 #[inline(always)]
 fn eights(first: usize, len: usize) -> (usize, usize) {
     let lead = ((8 - first % 8) % 8).min(len);
@@ -500,6 +531,8 @@ fn count(counts: &mut [u64]) {
 
 /// Returns the weights of rows `rows`, and how far apart their numbers lie: in place if each weight
 /// is one number, else transposed into `room`.
+///
+/// Engines look them up once for a block of columns, and every row of the block reads them.
 pub fn weights<'a>(
     fold: &'a Reduce,
     rows: &Range<usize>,

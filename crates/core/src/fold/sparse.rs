@@ -12,6 +12,8 @@ use super::runs::{self, Run};
 use super::{BLOCK, Reduce, RowPiece};
 
 /// Folds one row at a time, with buffers that are reused.
+///
+/// Each thread has its own, for the buffers.
 #[derive(Clone, Debug)]
 pub struct SparseRow<'f> {
     fold: &'f Reduce,
@@ -29,6 +31,9 @@ pub struct SparseRow<'f> {
 }
 
 /// What the columns are that a row does not name.
+///
+/// A cut-off leaves columns out. A formula that is 0 beyond some distance has zeros there, and
+/// these count in a mean.
 #[derive(Clone, Copy, Debug)]
 pub enum OtherRows<'a> {
     /// They are left out.
@@ -104,6 +109,9 @@ impl<'f> SparseRow<'f> {
     }
     /// Returns whether the pair is credited to `row` as its column: in a triangular domain, pairs
     /// with earlier rows.
+    ///
+    /// The diagonal pair is credited once: along rows as part of a run, along columns as a single
+    /// value, as [`Run::credit`] does.
     fn is_before(&self, row: usize, column: u32) -> bool {
         let column = column as usize;
         self.half && (column < row || (column == row && self.fold.axis == ReduceAxis::Column))
@@ -134,6 +142,7 @@ impl<'f> SparseRow<'f> {
                     .count();
             let first = columns[at];
             let run = first as usize..columns[end - 1] as usize + 1;
+            // Zeros first, values into them: gaps of a run stay 0, as a sweep would compute them.
             self.run.clear();
             self.run.resize(run.len() * fold.width, 0.0);
             for (part, numbers) in self.run.chunks_exact_mut(run.len()).enumerate() {

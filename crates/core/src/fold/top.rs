@@ -21,10 +21,13 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// The most pairs that a request may keep.
+/// The most pairs that a request may keep. Each candidate takes 24 bytes, and a state may hold
+/// twice as many: 5 GB.
 const MOST: usize = 100_000_000;
 
 /// The fold in a problem file.
+///
+/// In a problem file: `{ kind = "top", k = 10 }`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TopSpec {
@@ -59,6 +62,8 @@ impl TopSpec {
 }
 
 /// A fold to the best pairs of all.
+///
+/// A pair (i, j) of one input counts once if the formula is symmetric, and both ways round if not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Top {
     /// Which root orders the pairs.
@@ -67,22 +72,28 @@ pub struct Top {
     pub k: usize,
     /// The largest values rather than the smallest.
     pub largest: bool,
-    /// The values are squares: report their roots.
+    /// The values are squares: report their roots. The order of squares is that of their roots.
     pub squared: bool,
 }
 
-/// A value (negated if the largest are wanted) and its pair.
+/// A value (negated if the largest are wanted) and its pair. Negation turns "largest" into
+/// "smallest", so one order serves both.
 type Candidate = (f64, u64, u64);
 
 /// The best pairs so far, and others that are not thrown out yet.
+///
+/// Candidates have no order until [`TopState::best`] sorts them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TopState {
     candidates: Vec<Candidate>,
-    /// The value that candidates must not exceed; none before k are known.
+    /// The value that candidates must not exceed; none before k are known. NaN if fewer than k
+    /// values are numbers; then every number is taken.
     bound: Option<f64>,
 }
 
 /// Orders candidates by value, NaN last, then by pair.
+///
+/// A total order, so the best k are the same in any order of pairs and for any number of threads.
 fn order(a: &Candidate, b: &Candidate) -> Ordering {
     let by_value =
         a.0.partial_cmp(&b.0)
@@ -99,7 +110,8 @@ impl Top {
 }
 
 impl TopState {
-    /// Keeps a pair without comparing its value: the oracle keeps all.
+    /// Keeps a pair without comparing its value: the oracle keeps all. [`Top`]'s columns pick the
+    /// best at the end.
     pub fn push(&mut self, fold: &Top, value: f64, i: usize, j: usize) {
         self.candidates.push((
             if fold.largest { -value } else { value },
@@ -126,6 +138,9 @@ impl TopState {
         self.bound
     }
     /// Throws out all but the best k if there are more than `most`, and returns whether it did.
+    ///
+    /// A selection of k among 2k or more takes linear time, and at least k candidates arrived since
+    /// the last one.
     fn shrink(&mut self, fold: &Top, most: usize) -> bool {
         if self.candidates.len() <= most {
             return false;
@@ -150,6 +165,7 @@ impl Accumulate for Top {
     fn traits(&self) -> Traits {
         Traits {
             bounded: true,
+            // The state is as large for a tile as for all pairs, so few large units merge least.
             fixed_size: true,
             operations: 2.0,
             cycles: 1.0,
@@ -183,6 +199,7 @@ impl Accumulate for Top {
     fn takes(&self, state: &TopState, n: usize, m: usize) -> bool {
         let most = (self.most() as u64).min((n as u64).saturating_mul(m as u64));
         let pair = |(_, i, j): &Candidate| *i < n as u64 && *j < m as u64;
+        // A bound without k candidates would drop pairs that belong to the answer.
         let enough = state.bound.is_none() || state.candidates.len() >= self.k;
         enough && state.candidates.len() as u64 <= most && state.candidates.iter().all(pair)
     }
@@ -214,6 +231,7 @@ impl Accumulate for Top {
                     .push((*v, line.row as u64, (line.first + l) as u64));
             }
         }
+        // Once per line: within a line the old bound holds, since it is only ever too large.
         state.shrink(self, self.most());
     }
     /// Keeps every pair; they are sorted in the end.
@@ -233,6 +251,8 @@ impl Accumulate for Top {
         hash.text(&format!("{self:?}"));
     }
     fn columns<'a>(&'a self, state: &'a TopState, _: usize, _: usize) -> Columns<'a> {
+        // Fewer than k lines if there are fewer pairs: nothing is padded, as each line names its
+        // pair.
         let best = state.best(self);
         let value = |v: f64| {
             let v = if self.largest { -v } else { v };
@@ -272,6 +292,7 @@ impl Bounded for Top {
             root: self.root,
             largest: self.largest,
             k: self.k,
+            // One bound for all rows: pairs of any row lower it for every other.
             by_row: false,
         })
     }
@@ -281,6 +302,7 @@ impl Bounded for Top {
             state.offer(self, *value, i, j);
         }
     }
+    /// NaN before k are known: no span is beyond it.
     fn worst(&self, state: &TopState, _: &Range<usize>) -> f64 {
         state.bound.unwrap_or(f64::NAN)
     }

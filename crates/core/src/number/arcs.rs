@@ -17,6 +17,7 @@ const PI_LO: f64 = 1.224_646_799_147_353_2e-16;
 fn arc(a: f64) -> f64 {
     // Each choice overrules the one before.
     let (n, d, hi, lo) = (a, 1.0, 0.0, 0.0);
+    // A blend, not a branch: all four numbers of a row are chosen together.
     let other = |c: bool, x: [f64; 4], y: [f64; 4]| if c { x } else { y };
     let chosen = [n, d, hi, lo];
     let at_half = [
@@ -25,6 +26,7 @@ fn arc(a: f64) -> f64 {
         4.636_476_090_008_061e-1,
         2.269_877_745_296_168_7e-17,
     ];
+    // The borders 7/16, 11/16, 19/16 and 39/16 are msun's; other borders would change bits.
     let chosen = other(a >= 0.4375, at_half, chosen);
     let chosen = other(
         a >= 0.6875,
@@ -54,10 +56,13 @@ fn arc(a: f64) -> f64 {
     let odd = -7.691_876_205_044_83e-2 + w * odd;
     let odd = -1.111_111_040_546_235_6e-1 + w * odd;
     let odd = -1.999_999_999_987_648_3e-1 + w * odd;
+    // From the smallest term to the largest, so that each rounding is below the last.
     hi - ((t * (z * even + w * odd) - lo) - t)
 }
 
 /// Computes arctan x within 1 ulp: msun's `s_atan.c`.
+///
+/// Odd to the bit, since the sign is put back at the end: −0 stays −0.
 #[inline(always)]
 pub fn atan(x: f64) -> f64 {
     arc(x.abs()).copysign(x)
@@ -71,12 +76,14 @@ pub fn atan2(y: f64, x: f64) -> f64 {
     let quotient = if a == b { 1.0 } else { a / b };
     let quotient = if a == 0.0 { 0.0 } else { quotient };
     let z = arc(quotient);
+    // `&` and not `&&` throughout: a branch would keep loops from becoming vector code.
     let left = if (a == f64::INFINITY) & (b == f64::INFINITY) {
         0.75 * PI
     } else {
         PI - (z - PI_LO)
     };
     // Left of the axis the angle is π less that of the mirrored point; −0 counts as left, as in C.
+    // From a quotient of 2⁶⁴ on the angle is π/2 on either side, and x does not show.
     let is_left = x.is_sign_negative() & (quotient < 18_446_744_073_709_551_616.0);
     let y_angle = (if is_left { left } else { z }).copysign(y);
     // Only a sum with a NaN is one.
@@ -88,6 +95,8 @@ pub fn atan2(y: f64, x: f64) -> f64 {
 }
 
 /// Evaluates (arcsin v − v) / v as a rational function of z = v², for v ≤ ½.
+///
+/// Arcsine and arccosine share it. msun's coefficients, to degree 5 and 4, by Horner's scheme.
 #[inline(always)]
 fn ratio(z: f64) -> f64 {
     let p = 3.479_331_075_960_212e-5;
@@ -108,7 +117,9 @@ fn ratio(z: f64) -> f64 {
 fn root(z: f64) -> (f64, f64, f64) {
     let s = z.sqrt();
     let high = f64::from_bits(s.to_bits() & 0xffff_ffff_0000_0000);
+    // (z − h²)/(√z + h) is √z − h without its cancellation.
     let low = (z - high * high) / (s + high);
+    // 0/0 for z = 0: arcsin 1.
     (s, high, if z == 0.0 { 0.0 } else { low })
 }
 
@@ -131,6 +142,7 @@ pub fn asin(x: f64) -> f64 {
     } else {
         middle
     };
+    // Below ½ the series itself; beyond 1 the root is NaN, as it should be.
     (if small { a + a * r } else { y }).copysign(x)
 }
 
@@ -142,6 +154,7 @@ pub fn acos(x: f64) -> f64 {
     let z = if small { x * x } else { (1.0 - a) * 0.5 };
     let r = ratio(z);
     let (s, high, low) = root(z);
+    // Left of −½ the result is π less that of the mirrored number.
     let left = 2.0 * (FRAC_PI_2 - (s + (r * s - HALF_PI_LO)));
     let right = 2.0 * (high + (r * s + low));
     let y = if x < 0.0 { left } else { right };

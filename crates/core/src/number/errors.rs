@@ -18,6 +18,8 @@ const ERX: f64 = 8.450_629_115_104_675e-1;
 
 /// Numerators by power, lowest first, and range: up to 0.84375 in x², to 1.25 in |x| − 1, to 1 /
 /// 0.35 and from there in 1 / x².
+///
+/// Four numbers side by side, so that a choice of a range reads one row of the table for all four.
 const ABOVE: [[f64; 4]; 8] = [
     [
         1.283_791_670_955_125_6e-1,
@@ -106,6 +108,8 @@ const BELOW: [[f64; 4]; 8] = [
 ];
 
 /// What erf and erfc are both made of.
+///
+/// Both functions need both numbers, so loops over either vectorise alike.
 struct Parts {
     /// The quotient of the polynomials.
     quotient: f64,
@@ -141,17 +145,20 @@ fn parts(a: f64) -> Parts {
         )*};
     }
     steps!(6 5 4 3 2 1 0);
+    // One division for each number, of whichever range.
     let quotient = p / (1.0 + v * q);
     // The square of what is left of a without its last bits is exact.
     let z = f64::from_bits(a.to_bits() & 0xffff_ffff_0000_0000);
     let rest = 1.0 + exp_tail((z - a) * (z + a) + quotient);
     Parts {
         quotient,
+        // −0.5625 is split off in msun's fit; it keeps R(1/x²) small.
         tail: exp(-z * z - 0.5625) * rest / a,
     }
 }
 
-/// The border of the last two ranges, about 1 / 0.35, as msun compares it.
+/// The border of the last two ranges, about 1 / 0.35, as msun compares it. msun looks at the high
+/// word only, so the border has a low word of zeros.
 const LAST: f64 = f64::from_bits(0x4006_db6d_0000_0000);
 
 /// Computes erf x within 2 ulp.
@@ -162,6 +169,7 @@ pub fn erf(x: f64) -> f64 {
     // From the last range to the first: each line overrides the one before for smaller |x|.
     let y = if a < 1.25 { ERX + quotient } else { 1.0 - tail };
     let y = if a < 0.84375 { a + a * quotient } else { y };
+    // Odd to the bit.
     y.copysign(x)
 }
 
@@ -171,8 +179,10 @@ pub fn erf(x: f64) -> f64 {
 pub fn erfc(x: f64) -> f64 {
     let a = x.abs();
     let Parts { quotient, tail } = parts(a);
+    // The clamp of `parts` stopped the tail there; below 2⁻¹⁰⁷⁴ it is 0.
     let tail = if a >= 28.0 { 0.0 } else { tail };
     let tail = if a < 1.25 { 1.0 - ERX - quotient } else { tail };
+    // erfc(−a) = 2 − erfc a loses nothing: the tail is at most 1.
     let y = if x < 0.0 { 2.0 - tail } else { tail };
     let near = if x < 0.25 {
         1.0 - (x + x * quotient)

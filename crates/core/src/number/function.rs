@@ -104,6 +104,7 @@ impl Number for f32 {
 /// Computes `F` of all numbers in `a`. Without rare numbers it is one loop that vectorises.
 #[inline(always)]
 pub fn apply<F: Function, T: Number>(out: &mut [T], a: &[T]) {
+    // An integer that is or-ed: a flag by branch would end the vector loop.
     let mut rare = 0u64;
     for (out, a) in out.iter_mut().zip(a) {
         let v = a.wide();

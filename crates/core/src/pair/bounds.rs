@@ -34,6 +34,9 @@ use images::Images;
 pub use spans::{LANES, Spans};
 
 /// A pair node to evaluate, in the order of nodes.
+///
+/// Slots and widths are looked up once, since a pruned run evaluates the steps for millions of
+/// boxes.
 #[derive(Clone, Debug)]
 struct BoundStep {
     /// The node.
@@ -84,6 +87,7 @@ impl<'l> Bounds<'l> {
         {
             return None;
         }
+        // Every node has an entry, also those without a slot: ids index these lists.
         let n = formula.nodes().len();
         let mut out = Bounds {
             low,
@@ -124,12 +128,16 @@ impl<'l> Bounds<'l> {
         }
     }
     /// Reserves `width` slots and returns the first.
+    ///
+    /// Unknown until they are written: a slot that was forgotten settles nothing.
     fn room(&mut self, width: usize) -> usize {
         let at = self.slots.len();
         self.slots.resize(at + width, Spans::splat(Span::UNKNOWN));
         at
     }
     /// Reserves slots for hoisted values, in the order of [`Bounds::coordinates`].
+    ///
+    /// Callers set boxes by this order, without names of nodes.
     fn place_hoisted(&mut self) {
         for side in 0..2 {
             let ids: Vec<Id> = self.low.row_vectors[side]
@@ -169,6 +177,7 @@ impl<'l> Bounds<'l> {
         for (at, _) in live.iter().enumerate().filter(|(_, live)| **live) {
             let id = Id(at as u32);
             let deps = formula.deps(id);
+            // Nodes of one row lie below a hoisted node, whose slot has their result.
             if deps & DEP_BOUND != 0 || deps & (DEP_X | DEP_Y) != DEP_X | DEP_Y {
                 continue;
             }
@@ -186,6 +195,8 @@ impl<'l> Bounds<'l> {
     }
     /// Sets one box of `side` for all lanes: hoisted value c lies between `lo[c·stride]` and
     /// `hi[c·stride]`, both NaN if a row of the box has a NaN there.
+    ///
+    /// A walk holds one box of x against several of y, so this side is set once for many runs.
     pub fn set_one(&mut self, side: Side, lo: &[f64], hi: &[f64], stride: usize) {
         for (c, slot) in self.inputs[side as usize].iter().enumerate() {
             self.slots[*slot] = Spans::splat(Span::new(lo[c * stride], hi[c * stride]));
@@ -194,6 +205,9 @@ impl<'l> Bounds<'l> {
     /// Sets one box of `side` for each lane: hoisted value c of lane l lies between `lo[c·stride +
     /// l]` and `hi[c·stride + l]`. Boxes are stored number by number, so that 16 of them are one
     /// read.
+    ///
+    /// The list must reach [`LANES`] boxes from the first on; the caller ignores lanes beyond the
+    /// last box.
     pub fn set_lanes(&mut self, side: Side, lo: &[f64], hi: &[f64], stride: usize) {
         for (c, slot) in self.inputs[side as usize].iter().enumerate() {
             let (lo, hi) = (&lo[c * stride..][..LANES], &hi[c * stride..][..LANES]);
@@ -249,6 +263,8 @@ impl<'l> Bounds<'l> {
             &self.inputs[side as usize][at..at + self.low.dim]
         };
         let (x, y) = (raw(Side::X), raw(Side::Y));
+        // The same subtraction as for a plain difference, so the middle of the interval is that of
+        // real differences.
         images.find(|lane, k| {
             interval::binary(
                 Binary::Sub,
@@ -298,12 +314,14 @@ impl<'l> Bounds<'l> {
             }
             Node::Reduce(op, body) => self.reduce(*op, *body),
             Node::UserReduce { op, init, body } => self.user_reduce(*op, *init, *body),
+            // Leaves have slots of their own. Unknown is right for any node that may be added.
             _ => Spans::splat(Span::UNKNOWN),
         }
     }
     /// Evaluates a function of one operand. The common operations are matched outside of the loop
     /// over lanes, so that the compiler makes a vector loop of each.
     fn unary(&self, op: Unary, a: Id, k: usize) -> Spans {
+        // |δ| is bounded better than the magnitude of the bounds of δ.
         if let (Unary::Abs, Some(m)) = (op, self.magnitudes(a, k)) {
             return *m;
         }
@@ -330,6 +348,7 @@ impl<'l> Bounds<'l> {
             return lanes(|l| interval::binary(Binary::Pow, base.lane(l), b.lane(l)));
         }
         let (a, b) = (self.operand(a, k), self.operand(b, k));
+        // The common operations apart, as in `unary`.
         match op {
             Binary::Add => lanes(|l| interval::binary(Binary::Add, a.lane(l), b.lane(l))),
             Binary::Sub => lanes(|l| interval::binary(Binary::Sub, a.lane(l), b.lane(l))),
@@ -363,6 +382,7 @@ impl<'l> Bounds<'l> {
                 .map(|i| self.operand(i, 0).lane(l))
                 .or_else(|| values.next());
             let fold = |first| values.fold(first, |acc, v| bound(&self.low.formula, op, acc, v));
+            // Neither a first value nor a component: the reference is NaN.
             first.map_or(Span::UNKNOWN, fold)
         })
     }
@@ -401,6 +421,7 @@ impl<'l> Bounds<'l> {
             _ => return Spans::splat(Span::UNKNOWN),
         };
         let at = self.magnitude[id.0 as usize];
+        // Written next to the difference itself, since both come from one fold.
         if at != NONE {
             self.slots[at + k] = magnitudes;
         }
@@ -452,6 +473,7 @@ fn wrapped(d: &Spans, length: f64) -> (Spans, Spans) {
 ///     /   |/   |/         more:               anything from 0 to L/2
 /// ```
 fn wrap(d: Span, length: f64) -> (Span, Span) {
+    // A row at infinity has a NaN for its image.
     if !(d.lo.is_finite() && d.hi.is_finite()) {
         return (Span::UNKNOWN, Span::UNKNOWN);
     }
@@ -490,6 +512,8 @@ fn wrap(d: Span, length: f64) -> (Span, Span) {
 }
 
 /// Applies the operator `op` of a user reduction to two intervals, by walking its nodes.
+///
+/// Recursion is bounded, because the nesting of the formula is.
 fn bound(formula: &Formula, op: Id, acc: Span, next: Span) -> Span {
     let go = |id: Id| bound(formula, id, acc, next);
     match formula.node(op) {
@@ -505,6 +529,8 @@ fn bound(formula: &Formula, op: Id, acc: Span, next: Span) -> Span {
 }
 
 /// Writes the hoisted values of the loaded row to `out`, in the order of [`Bounds::coordinates`].
+///
+/// Boxes and kernels index hoisted values by this order, so it is defined once, here.
 pub fn hoisted_into(
     hoister: &super::lower::Hoister<'_>,
     low: &Lowered,

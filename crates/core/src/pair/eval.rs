@@ -20,6 +20,8 @@ use std::ops::Range;
 type Lanes<const L: usize> = [f64; L];
 
 /// The numbers of an operand: one set of lanes for every component, or one for all.
+///
+/// Nodes mix both freely (`x / norm(x)`), so each operation asks the operand and not its type.
 #[derive(Clone, Copy)]
 struct Operand<'v, const L: usize>(&'v [Lanes<L>]);
 
@@ -60,6 +62,8 @@ fn each_of_two<const L: usize>(
 }
 
 /// Folds components in ascending order, lane by lane. The compiler may not reorder the additions.
+///
+/// Parallelism is across lanes, that is across pairs, so the order within a pair stays.
 #[inline(always)]
 fn fold<const L: usize>(
     mut acc: Lanes<L>,
@@ -101,6 +105,9 @@ impl<const L: usize> Visit for Each<'_, '_, L> {
 }
 
 /// Applies a function of one operand to all components and lanes.
+///
+/// The three that are one instruction have loops of their own. Elementary functions have
+/// straight-line code for all lanes; the rest goes number by number.
 fn unary_each<const L: usize>(op: Unary, out: &mut [Lanes<L>], a: Operand<'_, L>) {
     match op {
         Unary::Neg => each(out, a, |a| -a),
@@ -115,6 +122,8 @@ fn unary_each<const L: usize>(op: Unary, out: &mut [Lanes<L>], a: Operand<'_, L>
 }
 
 /// Applies a function of two operands to all components and lanes.
+///
+/// `operators::binary` would give the same bits; the four arms exist for vector code.
 fn binary_each<const L: usize>(
     op: Binary,
     out: &mut [Lanes<L>],
@@ -134,13 +143,15 @@ fn binary_each<const L: usize>(
 ///
 /// Component k of pair l is at `k * L + l`: components are apart and pairs next to each other, so
 /// that one component of all pairs is one vector.
+///
+/// All three are slices of the caller, so no row is copied for an evaluation.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a> {
     /// The rows of x.
     pub x: &'a [f64],
     /// The rows of y.
     pub y: &'a [f64],
-    /// `x − y`.
+    /// `x − y`. Empty if no node reads it.
     pub delta: &'a [f64],
 }
 
@@ -150,6 +161,9 @@ pub struct Rows<'a> {
 const NEAR: usize = 64;
 
 /// Nodes that depend on rows, in the order in which they are computed.
+///
+/// One loop over all nodes would need every vector whole; three parts let a vector be as short as a
+/// piece.
 #[derive(Debug, Default)]
 struct Steps {
     /// Computed before the loop over pieces; or all nodes, if the loop is not possible.
@@ -181,6 +195,8 @@ impl Steps {
             whole |= formula.operands(id).iter().any(fixed);
             late[*at] = formula.operands(id).iter().any(|o| late[o.0 as usize]);
             match (formula.node(id), formula.ty(id).shape) {
+                // Its operator starts from the first component, which a second piece would take for
+                // a new beginning.
                 (Node::UserReduce { .. }, _) => whole = true,
                 // A reduction of a late vector would begin before its operand is finished.
                 (Node::Reduce(..), _) => {
@@ -211,6 +227,8 @@ impl Steps {
 
 /// Evaluates formulas node by node, for L pairs at once. It keeps its buffers, so one evaluator
 /// serves many pairs without allocation.
+///
+/// A node's values stay until the next run, so any node can be read as a result.
 #[derive(Debug)]
 pub struct Evaluator<'f, const L: usize = 1> {
     formula: &'f Formula,
@@ -225,9 +243,12 @@ pub struct Evaluator<'f, const L: usize = 1> {
 impl<'f> Evaluator<'f> {
     /// Returns an evaluator of the roots of `formula` on rows of `dim` components.
     pub fn new(formula: &'f Formula, dim: usize) -> Self {
+        // Roots may be vectors, so vectors are kept whole.
         Self::for_nodes(formula, formula.live(), dim, false)
     }
     /// Appends the value of root `at` to `out`.
+    ///
+    /// A vector root appends `dim` numbers, a short vector its parts, any other root one number.
     pub fn push_root(&self, at: usize, out: &mut Vec<f64>) {
         let root = self.formula.roots[at];
         match (self.formula.ty(root).shape, self.formula.node(root)) {
@@ -243,6 +264,7 @@ impl<'f, const L: usize> Evaluator<'f, L> {
     pub fn of_nodes(formula: &'f Formula, targets: &[Id], dim: usize) -> Self {
         let mut wanted = vec![false; formula.nodes().len()];
         targets.iter().for_each(|t| wanted[t.0 as usize] = true);
+        // Backwards, because a node comes after its operands: one pass marks all that targets need.
         for at in (0..wanted.len()).rev() {
             if wanted[at] {
                 formula
@@ -266,6 +288,8 @@ impl<'f, const L: usize> Evaluator<'f, L> {
         let n = formula.nodes().len();
         let is_vector = |at: usize| formula.ty(Id(at as u32)).shape == Shape::Vector;
         let len = |at: usize| if is_vector(at) && wanted[at] { dim } else { 0 };
+        // Whole buffers, also where pieces will use the first 64 components: the choice comes
+        // later.
         let vectors = (0..n).map(|at| vec![[0.0; L]; len(at)]).collect();
         // Nodes without rows below them: constants, given vectors, and what is made of them.
         let is_fixed = |at: &usize| formula.deps(Id(*at as u32)) & (DEP_X | DEP_Y) == 0;
@@ -303,6 +327,8 @@ impl<'f, const L: usize> Evaluator<'f, L> {
         // At least once: rows without components have the reductions of none.
         let mut start = 0;
         while !steps.pieces.is_empty() {
+            // All nodes for one piece, then the next: vectors of a piece are still in the cache for
+            // the nodes after them.
             let end = self.dim.min(start + NEAR);
             steps
                 .pieces
@@ -349,9 +375,11 @@ impl<'f, const L: usize> Evaluator<'f, L> {
                 self.scalars[at] = reduce(*op, start, &self.vector(*body)[..range.len()]);
             }
             (Shape::Scalar, _) => self.scalars[at] = self.single(id, rows),
+            // A short vector has no buffer: its parts are nodes of their own.
             (Shape::Short(_), _) => {}
         }
     }
+    /// Returns the numbers of a node that was computed before, as an operand.
     fn operand(&self, id: Id) -> Operand<'_, L> {
         match self.formula.ty(id).shape {
             Shape::Vector => Operand(&self.vectors[id.0 as usize]),
@@ -369,6 +397,7 @@ impl<'f, const L: usize> Evaluator<'f, L> {
                 let given = &self.formula.vectors[*v as usize][range.clone()];
                 out.iter_mut().zip(given).for_each(|(o, v)| *o = [*v; L]);
             }
+            // Without components a scalar operand has nothing to spread to.
             _ if !range.is_empty() => self.apply(id, out),
             _ => {}
         }
@@ -382,9 +411,12 @@ impl<'f, const L: usize> Evaluator<'f, L> {
                 let (c, a, b) = (self.operand(*c), self.operand(*a), self.operand(*b));
                 for (k, out) in out.iter_mut().enumerate() {
                     let (c, a, b) = (c.component(k), a.component(k), b.component(k));
+                    // A condition that is NaN counts as true here, as any number but 0; comparisons
+                    // never give one.
                     *out = from_fn(|l| if c[l] != 0.0 { a[l] } else { b[l] });
                 }
             }
+            // No other node has an operation. NaN would be seen in every answer.
             _ => out.fill([f64::NAN; L]),
         }
     }
@@ -411,6 +443,8 @@ impl<'f, const L: usize> Evaluator<'f, L> {
         let first = init
             .map(|i| *self.scalar(i))
             .or_else(|| values.next().copied());
+        // The operator is walked for each component and lane: slow, and its kernels are generated
+        // code.
         let fold = |acc: Lanes<L>, v: &Lanes<L>| from_fn(|l| bound(self.formula, op, acc[l], v[l]));
         first.map_or([f64::NAN; L], |first| values.fold(first, fold))
     }
@@ -426,6 +460,7 @@ pub fn bound(formula: &Formula, op: Id, acc: f64, next: f64) -> f64 {
         Node::Const(bits) => f64::from_bits(*bits),
         Node::Unary(f, a) => unary(*f, go(*a)),
         Node::Binary(f, a, b) => binary(*f, go(*a), go(*b)),
+        // Only the chosen side is walked, which changes no bit: operators have no effects.
         Node::Select(c, a, b) => go(if go(*c) != 0.0 { *a } else { *b }),
         _ => f64::NAN,
     }

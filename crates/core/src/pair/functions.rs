@@ -17,6 +17,8 @@ use super::tree::{ComponentReduce, Unary};
 use crate::suggest::nearest;
 
 /// A function, an operator or a constant of formulas, as the list shows it.
+///
+/// One entry serves the terminal and the documents, so they cannot differ.
 #[derive(Clone, Copy, Debug)]
 pub struct FunctionInfo {
     /// The name that the parser knows.
@@ -30,6 +32,9 @@ pub struct FunctionInfo {
 }
 
 /// Groups of functions, in the order of the list.
+///
+/// The group also tells a reader what may be an argument: a vector works by components only in the
+/// first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FunctionKind {
     /// Of one number, component by component of a vector.
@@ -60,7 +65,7 @@ const fn number(name: &'static str, form: &'static str, about: &'static str) -> 
         kind: FunctionKind::Number,
     }
 }
-/// An entry of the second group.
+/// Returns an entry of the second group.
 const fn reduce(name: &'static str, form: &'static str, about: &'static str) -> FunctionInfo {
     FunctionInfo {
         name,
@@ -69,7 +74,7 @@ const fn reduce(name: &'static str, form: &'static str, about: &'static str) -> 
         kind: FunctionKind::Reduce,
     }
 }
-/// An entry of the third group.
+/// Returns an entry of the third group.
 const fn other(name: &'static str, form: &'static str, about: &'static str) -> FunctionInfo {
     FunctionInfo {
         name,
@@ -84,6 +89,7 @@ pub const ALL: &[FunctionInfo] = &[
     number("abs", "abs(a)", "absolute value"),
     number("sqrt", "sqrt(a)", "square root"),
     number("exp", "exp(a)", "eᵃ"),
+    // Both names: mathematicians write ln, NumPy and C write log, and log10 leaves no doubt.
     number("log", "log(a)", "natural logarithm"),
     number("ln", "ln(a)", "natural logarithm, as log"),
     number("log2", "log2(a)", "logarithm to base 2"),
@@ -99,6 +105,7 @@ pub const ALL: &[FunctionInfo] = &[
     number("sinh", "sinh(a)", "hyperbolic sine"),
     number("cosh", "cosh(a)", "hyperbolic cosine"),
     number("tanh", "tanh(a)", "hyperbolic tangent"),
+    // erfc apart from erf: 1 − erf(a) has no digits left from a = 6 on.
     number("erf", "erf(a)", "error function"),
     number("erfc", "erfc(a)", "1 - erf(a), exact for large a"),
     number(
@@ -119,6 +126,7 @@ pub const ALL: &[FunctionInfo] = &[
         "the nearest integer, halves to the even one",
     ),
     number("sign", "sign(a)", "-1, 0 or 1"),
+    // A comparison with nan is false, so a missing number needs a function.
     number("isnan", "isnan(a)", "whether a is NaN"),
     number("not", "not a, !a", "true where a is false"),
     reduce("sum", "sum(v)", "sum of the components"),
@@ -149,6 +157,7 @@ pub const ALL: &[FunctionInfo] = &[
         "number of components for which the condition holds",
     ),
     reduce("mean", "mean(v)", "mean of the components"),
+    // The formula that it is short for: a user can see that no scaling guards against overflow.
     reduce("norm", "norm(v)", "sqrt(sum(v^2))"),
     reduce("dot", "dot(u, v)", "sum(u * v)"),
     reduce(
@@ -178,6 +187,8 @@ pub const ALL: &[FunctionInfo] = &[
 
 /// What is written without a call: operators, rows, constants. They follow the functions in the
 /// list.
+///
+/// They are apart from the functions, because no table of the parser names them.
 pub const WRITTEN: &[(&str, &str)] = &[
     ("x, y", "the two rows of a pair, as vectors"),
     (
@@ -201,7 +212,10 @@ pub const WRITTEN: &[(&str, &str)] = &[
     ("cosine(x, y)", "a metric by its name, of both rows"),
 ];
 
-/// The functions of one number, by name.
+/// The functions of one number, by name. `ln` and `log` are one node, so both spellings share
+/// kernels and constants.
+///
+/// An operator with a sign of its own (`-a`) has no name and is not here.
 pub const UNARY: &[(&str, Unary)] = &[
     ("abs", Unary::Abs),
     ("sqrt", Unary::Sqrt),
@@ -244,7 +258,8 @@ pub(super) const REDUCE: &[(&str, ComponentReduce)] = &[
     ("count", ComponentReduce::Sum),
 ];
 
-/// The functions that the parser takes one by one.
+/// The functions that the parser takes one by one. Each has a rule that a table cannot hold: its
+/// number of arguments, or what it is short for.
 const OTHER: &[&str] = &[
     "mean", "dot", "norm", "if", "reduce", "vec", "atan2", "hypot", "pow", "dim",
 ];
@@ -266,6 +281,7 @@ pub fn remedy(name: &str, metrics: impl Iterator<Item = &'static str>) -> String
     match (meant(name), nearest(name, known)) {
         (Some(meant), _) => meant.to_string(),
         (None, Some(near)) => format!("'{near}'"),
+        // A name that is near nothing: the list is short enough to print whole.
         (None, None) => format!(
             "a function: {}",
             function_names().collect::<Vec<_>>().join(", ")
@@ -275,6 +291,8 @@ pub fn remedy(name: &str, metrics: impl Iterator<Item = &'static str>) -> String
 
 /// Returns what people of other languages (NumPy, SQL, C, R) mean by a name that is unknown here.
 /// An edit distance would not find these: `where` is far from `if`.
+///
+/// Only names whose meaning is certain are here. A wrong hint costs more than a list.
 fn meant(name: &str) -> Option<&'static str> {
     Some(match name.to_lowercase().as_str() {
         "where" | "select" | "ifelse" | "iif" | "case" => "'if(condition, a, b)'",

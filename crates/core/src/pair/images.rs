@@ -25,6 +25,9 @@ use crate::error::{Error, Result};
 use crate::opt::Opt;
 
 /// A sum of coordinates with coefficients, and of a rest.
+///
+/// Kept as lists, not nodes: coordinates that cancel later must not have been written into the new
+/// formula.
 #[derive(Clone, Debug, Default)]
 struct Linear {
     terms: Vec<ImageTerm>,
@@ -35,6 +38,8 @@ struct Linear {
 }
 
 /// A coordinate, or a whole row, with its coefficient: `factor` times the product of `by`.
+///
+/// Two terms are of one coordinate if `by`, `at` and `side` agree; their factors are then added.
 #[derive(Clone, Debug, PartialEq)]
 struct ImageTerm {
     /// The part of the coefficient that is a number. Numbers are multiplied here so that `2*x -
@@ -50,6 +55,8 @@ struct ImageTerm {
 
 impl Linear {
     /// Returns the factor that the other row has in place of `term`; 0 if it has none.
+    ///
+    /// Terms of equal coordinates were added in [`sum`], so there is at most one.
     fn opposite(&self, term: &ImageTerm) -> f64 {
         let other = self
             .terms
@@ -65,6 +72,9 @@ impl Linear {
 }
 
 /// What a node of the old formula became.
+///
+/// Two kinds, because δ is known only when an operation needs the value: in `(x - 1) - (y - 1)`
+/// neither operand of the second minus is a difference.
 #[derive(Clone, Debug)]
 enum ImageValue {
     /// A node of the new formula that depends on no coordinate outside of differences.
@@ -88,6 +98,7 @@ pub fn by_images(formula: &Formula, dims: usize) -> Result<Formula> {
         let value = if *live {
             node(formula, Id(at as u32), &values, dims, &mut out)?
         } else {
+            // A dead node: no live one reads it.
             ImageValue::Plain(Id(0))
         };
         // Written at once, so that `2*(x - y)` stays a product with a difference instead of a
@@ -109,6 +120,8 @@ pub fn by_images(formula: &Formula, dims: usize) -> Result<Formula> {
 
 /// Translates one node. Sums, products and negations of combinations stay combinations; all other
 /// operations need finished values.
+///
+/// Nodes come after their operands, so the values of operands are known.
 fn node(
     formula: &Formula,
     id: Id,
@@ -132,6 +145,7 @@ fn combination(
 ) -> Result<Option<Linear>> {
     let value = |id: &Id| &values[id.0 as usize];
     let made = match formula.node(id) {
+        // Attributes, from `dims` on, are no coordinates and take the way of finished values.
         Node::Row(side) => coordinate(*side, None),
         Node::At(side, k) if (*k as usize) < dims => coordinate(*side, Some(*k)),
         Node::Unary(Unary::Neg, a) if matches!(value(a), ImageValue::Linear(_)) => {
@@ -158,7 +172,7 @@ fn combination(
     Ok(Some(made))
 }
 
-/// One coordinate, or with `at` none all of them.
+/// Returns one coordinate, or with `at` none all of them.
 fn coordinate(side: Side, at: Option<u32>) -> Linear {
     let terms = vec![ImageTerm {
         factor: 1.0,
@@ -174,6 +188,8 @@ fn coordinate(side: Side, at: Option<u32>) -> Linear {
 }
 
 /// Translates a node whose operands must be finished values.
+///
+/// The match names every node, so a new one cannot pass a coordinate through unseen.
 fn finished(formula: &Formula, id: Id, values: &[ImageValue], out: &mut Formula) -> Result<Id> {
     let value = |id: &Id| &values[id.0 as usize];
     match formula.node(id) {
@@ -215,7 +231,8 @@ fn finished(formula: &Formula, id: Id, values: &[ImageValue], out: &mut Formula)
     }
 }
 
-/// A sum of two plain values is written at once, with the operation of the formula.
+/// Returns whether a sum has a part that is not finished. A sum of two plain values is written at
+/// once, with the operation of the formula, and keeps its bits.
 fn either_linear(a: &ImageValue, b: &ImageValue) -> bool {
     matches!(a, ImageValue::Linear(_)) || matches!(b, ImageValue::Linear(_))
 }
@@ -232,6 +249,7 @@ fn linear(value: &ImageValue, out: &Formula) -> Linear {
     }
 }
 
+/// Negates all factors and the rest. Exact, so no bit is lost by the detour.
 fn negated(mut a: Linear, out: &mut Formula) -> Result<Linear> {
     a.terms.iter_mut().for_each(|t| t.factor = -t.factor);
     a.rest = a.rest.map(|r| out.unary(Unary::Neg, r)).transpose()?;
@@ -247,6 +265,7 @@ fn sum(op: Binary, mut a: Linear, mut b: Linear, out: &mut Formula) -> Result<Li
     // The rests are added by the formula, so their constants fold.
     a.rest = match (a.rest, b.rest) {
         (Some(p), Some(q)) => Some(out.binary(op, p, q)?),
+        // 0 − q and −q differ in the sign of a zero only; −q is one operation less.
         (None, Some(q)) if op == Binary::Sub => Some(out.unary(Unary::Neg, q)?),
         (p, q) => p.or(q),
     };
@@ -266,6 +285,8 @@ fn sum(op: Binary, mut a: Linear, mut b: Linear, out: &mut Formula) -> Result<Li
 }
 
 /// Multiplies a combination by `by`, or divides it.
+///
+/// Divisors stay divisors: multiplying by a reciprocal would round twice.
 fn scaled(op: Binary, a: &Linear, by: Id, out: &mut Formula) -> Result<Linear> {
     let mut a = a.clone();
     let constant = out.constant(by);
@@ -297,6 +318,8 @@ fn plain(value: &ImageValue, out: &mut Formula) -> Result<Id> {
     };
     let mut made: Option<Id> = None;
     for term in &linear.terms {
+        // Exact comparison of factors: 0.1 + 0.2 against 0.3 is refused, and its user writes the
+        // difference.
         if linear.opposite(term) != -term.factor {
             return Err(alone(term));
         }
@@ -332,6 +355,7 @@ fn plain(value: &ImageValue, out: &mut Formula) -> Result<Id> {
 /// Writes factor · δ · by…, with δ the minimum image. Factors of ±1 are left out, since they would
 /// be operations for every pair.
 fn difference(term: &ImageTerm, out: &mut Formula) -> Result<Id> {
+    // A component has a node of its own; the executor forms the whole image and picks.
     let gap = out.leaf(term.at.map_or(Node::Delta, Node::DeltaAt))?;
     let mut made = match term.factor {
         1.0 => gap,
@@ -347,7 +371,7 @@ fn difference(term: &ImageTerm, out: &mut Formula) -> Result<Id> {
     Ok(made)
 }
 
-/// The refusal of a coordinate outside of differences, with the way to write it.
+/// Returns the refusal of a coordinate outside of differences, with the way to write it.
 fn alone(term: &ImageTerm) -> Error {
     let row = if term.side == Side::X { "x" } else { "y" };
     let name = term

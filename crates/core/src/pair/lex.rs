@@ -3,12 +3,17 @@
 //!
 //! `abs(x.a) <= 1e-3` has the tokens `abs ( x . a ) <= 1e-3` and the end. Tokens keep their bytes
 //! in the text, from which errors underline the place.
+//!
+//! The lexer knows no grammar. Whether a name is a function, a row or a parameter depends on its
+//! neighbours and on the [`Scope`](super::scope::Scope), which the parser has.
 
 use super::tree::Side;
 use crate::error::{Error, Result};
 use std::ops::Range;
 
 /// What a token is.
+///
+/// Words such as `and` are names here: a column may be called so, and `x.and` must be allowed.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum TokenKind {
     /// A number.
@@ -46,6 +51,7 @@ const SYMBOLS: &[&str] = &[
 pub(crate) fn lex(text: &str) -> Result<Vec<Token>> {
     let mut tokens = vec![];
     let mut at = 0;
+    // By characters, not bytes: a place within a character would make a slice of the text panic.
     while let Some(c) = text[at..].chars().next() {
         let next = if c.is_whitespace() {
             at + c.len_utf8()
@@ -92,6 +98,7 @@ fn token(text: &str, at: usize, c: char) -> Result<Token> {
             if matches!(c, '\'' | '"') {
                 return quoted(text, at, c);
             }
+            // `=` is the commonest slip, and has an answer of its own.
             let remedy = if c == '=' {
                 "'==' compares"
             } else {
@@ -105,6 +112,8 @@ fn token(text: &str, at: usize, c: char) -> Result<Token> {
 
 /// Reads a text from one quote to the next of its kind. There are no escapes: a text with one kind
 /// of quote goes between the other.
+///
+/// Both kinds of quotes are allowed, because a shell takes one of them.
 fn quoted(text: &str, at: usize, quote: char) -> Result<Token> {
     let error =
         |what: &str, end: usize| Error::request(what).at_place("formula").span(text, at..end);
@@ -125,6 +134,9 @@ fn quoted(text: &str, at: usize, quote: char) -> Result<Token> {
 /// Returns the columns that a formula reads by name (`x.mass`), with their sides, and the texts
 /// that it holds. Readers load these columns before the formula is parsed. A text without meaning
 /// has none here: the parser reports the error.
+///
+/// A reader of a file with a thousand columns then loads three of them. Tokens suffice for that: a
+/// name after a dot can be nothing but a column.
 pub(crate) fn named_columns(text: &str) -> (Vec<(Side, String)>, Vec<String>) {
     let (mut columns, mut texts) = (vec![], vec![]);
     let tokens = lex(text).unwrap_or_default();
@@ -148,7 +160,8 @@ pub(crate) fn named_columns(text: &str) -> (Vec<(Side, String)>, Vec<String>) {
     (columns, texts)
 }
 
-/// Returns the names that a formula calls as functions: a name before a parenthesis.
+/// Returns the names that a formula calls as functions: a name before a parenthesis. A metric with
+/// a preparation must be known before tables are read and rows are parsed.
 pub(crate) fn called(text: &str) -> Vec<String> {
     let tokens = lex(text).unwrap_or_default();
     let call = |pair: &[Token]| match (&pair[0].kind, &pair[1].kind) {
@@ -180,6 +193,7 @@ fn number(text: &str, at: usize) -> Result<Token> {
             end = digits(end + 1 + sign);
         }
     }
+    // Correctly rounded, so a number of a formula is the f64 nearest to its text.
     match text[at..end].parse::<f64>() {
         Ok(v) => Ok(Token {
             kind: TokenKind::Number(v),

@@ -42,7 +42,8 @@ use crate::opt::Opt;
 use crate::suggest::suggestion;
 use std::ops::Range;
 
-/// The most bytes of text of a formula.
+/// The most bytes of text of a formula. Offsets in the text, tokens and error marks all stay small,
+/// and no formula that a person writes comes near it.
 pub const MAX_TEXT: usize = 64 * 1024;
 
 /// Parses `text` as one more root's worth of nodes of `formula`; the caller makes it a root. The
@@ -50,6 +51,9 @@ pub const MAX_TEXT: usize = 64 * 1024;
 ///
 /// Several texts can be parsed into one formula (a value, a condition, the axes of a histogram).
 /// Equal parts of them become one node, so that what they share is computed once.
+///
+/// Metrics are an argument, because metrics are written as text themselves: their own formulas are
+/// parsed without any, which ends the recursion.
 ///
 /// # Errors
 /// `Request`, with the place underlined, when the text does not parse or does not type.
@@ -59,10 +63,12 @@ pub fn parse_with(
     scope: &Scope<'_>,
     metrics: &'static [Named],
 ) -> Result<Id> {
+    // Before the lexer, so that a hostile text costs nothing.
     if text.len() > MAX_TEXT {
         return Err(Error::request("the formula is too long").limit(format!("{MAX_TEXT} bytes")));
     }
     let tokens = lex(text)?;
+    // A later text of the same formula may know the length of rows, and may not forget it.
     formula.components = scope.dim.or(formula.components);
     // A slice has the only colon of a formula.
     let sliced = tokens
@@ -99,10 +105,14 @@ impl Parser<'_, '_> {
     }
     /// Parses an expression, one level deeper: the nesting is counted here and in every other rule
     /// that calls itself, which bounds the stack.
+    ///
+    /// Arguments, parentheses and operators of `reduce` begin here, at the loosest level.
     fn expression(&mut self) -> Result<Id> {
         self.nested(Self::or)
     }
-    /// `a or b`, `a || b`, `a xor b`: one level, from left to right.
+    /// Parses `a or b`, `a || b`, `a xor b`: one level, from left to right.
+    ///
+    /// A loop and not a recursion: a chain of a thousand conditions takes no stack.
     fn or(&mut self) -> Result<Id> {
         let start = self.range().start;
         let mut left = self.and()?;
@@ -118,7 +128,7 @@ impl Parser<'_, '_> {
             left = self.binary_at(start, op, left, right)?;
         }
     }
-    /// `a and b`, `a && b`.
+    /// Parses `a and b`, `a && b`. It binds tighter than `or`, as in Python, SQL and C.
     fn and(&mut self) -> Result<Id> {
         let start = self.range().start;
         let mut left = self.not()?;
@@ -139,6 +149,7 @@ impl Parser<'_, '_> {
             Some(TokenKind::Symbol("("))
         );
         if self.eat("!") || (!call && self.eat_word("not")) {
+            // Recursive, hence counted: `not not not …` is as deep as it is long.
             let inner = self.nested(Self::not)?;
             let result = self.formula.unary(Unary::Not, inner);
             return self.place(start, result);
@@ -174,6 +185,8 @@ impl Parser<'_, '_> {
     /// `>` and `>=` exchange their operands, so that two orderings suffice for every backend, every
     /// analysis of bounds and the recognition of conditions; `sqrt(a) < c` becomes a comparison of
     /// `a`.
+    ///
+    /// NaN compares false either way round, so the exchange keeps every truth value.
     fn compare(&mut self, start: usize, op: &str, a: Id, b: Id) -> Result<Id> {
         // Texts of the formula go to the side of the column that they are compared with.
         let (a, b) = (self.as_beside(a, b)?, self.as_beside(b, a)?);
@@ -207,6 +220,8 @@ impl Parser<'_, '_> {
     /// c <= sqrt(a)    least s with √s ≥ c   <= a
     /// ```
     fn without_roots(&mut self, or_equal: bool, a: Id, b: Id) -> Result<(Id, Id)> {
+        // Only numbers: the limit of a condition such as `sqrt(a) < x.r` is another one for each
+        // row.
         let (least, largest) = (number::least_square, number::largest_square);
         if let (Some(square), Some(c)) = (self.formula.square_under(a), self.formula.constant(b)) {
             let limit = if or_equal { largest(c) } else { least(c) };
@@ -232,6 +247,7 @@ impl Parser<'_, '_> {
                 return Ok(left);
             };
             let right = self.product()?;
+            // The start of the whole sum: an error of types underlines all that is joined so far.
             left = self.binary_at(start, op, left, right)?;
         }
     }
@@ -240,6 +256,7 @@ impl Parser<'_, '_> {
         let start = self.range().start;
         let mut left = self.negation()?;
         loop {
+            // `**` is one token, so a power is not taken for a product here.
             let op = if self.eat("*") {
                 Binary::Mul
             } else if self.eat("/") {
@@ -251,7 +268,7 @@ impl Parser<'_, '_> {
             left = self.binary_at(start, op, left, right)?;
         }
     }
-    /// `-a`, `+a`. Below the power, so that `-a^2` is −(a²).
+    /// Parses `-a`, `+a`. The level is below the power, so that `-a^2` is −(a²).
     fn negation(&mut self) -> Result<Id> {
         let start = self.range().start;
         if self.eat("-") {
@@ -259,6 +276,7 @@ impl Parser<'_, '_> {
             let result = self.formula.unary(Unary::Neg, inner);
             return self.place(start, result);
         }
+        // A plus makes no node, and must still be counted: `++++…` recurses.
         if self.eat("+") {
             return self.nested(Self::negation);
         }
@@ -273,6 +291,7 @@ impl Parser<'_, '_> {
         let start = self.range().start;
         let base = self.postfix()?;
         if self.eat("^") || self.eat("**") {
+            // At the level of a sign, not of a power: `2^-1` and `2^-x^2` mean what they say.
             let exponent = self.nested(Self::negation)?;
             // A square is a product of a node with itself, which symmetry, bounds and kernels
             // recognise.
@@ -290,6 +309,7 @@ impl Parser<'_, '_> {
     fn postfix(&mut self) -> Result<Id> {
         let start = self.range().start;
         let base = self.primary()?;
+        // The parser knows rows by their node: `(x)[0]` is the component of a row like `x[0]`.
         let side = match self.formula.node(base) {
             Node::Row(side) => *side,
             _ => {
@@ -331,6 +351,8 @@ impl Parser<'_, '_> {
             .map_err(|e| e.span(self.text, token.range.clone()))?;
         match place {
             Some(k) => {
+                // A prepared metric has replaced components; attributes, from `cols` on, are as
+                // they were.
                 if self.scope.cols(side).is_none_or(|cols| k < cols) {
                     self.whole(&name, token.range)?;
                 }
@@ -360,14 +382,17 @@ impl Parser<'_, '_> {
         if !self.own.contains(k) {
             return Ok(id);
         }
+        // The same text has another number in y, whose columns may be others.
         let name = self.scope.columns[0].and_then(|names| names.get(*k as usize));
         let place =
             self.scope.columns[1].and_then(|names| names.iter().position(|n| Some(n) == name));
         place.map_or(Ok(id), |k| self.formula.leaf(Node::At(Side::Y, k as u32)))
     }
-    /// A text between quotes. Columns of text hold numbers that stand for words in ascending order,
-    /// so a text of the formula must be among the words: the tables have a column for it, named by
-    /// [`own`](super::texts::own), which was added before parsing.
+    /// Parses a text between quotes. Columns of text hold numbers that rank words in ascending
+    /// order, so a text of the formula must be among the words: the tables have a column for it,
+    /// named by [`own`](super::texts::own), which was added before parsing.
+    ///
+    /// A comparison of two columns of numbers then compares texts, and no kernel knows text.
     fn own_text(&mut self, text: &str, range: Range<usize>) -> Result<Id> {
         let name = super::texts::own(text);
         match self.scope.columns[0].and_then(|names| names.iter().position(|n| *n == name)) {
@@ -405,6 +430,7 @@ impl Parser<'_, '_> {
                 self.want(")")?;
                 Ok(inner)
             }
+            // A name before a parenthesis is a call, even if a parameter has the same name.
             TokenKind::Name(name) if matches!(self.peek(), TokenKind::Symbol("(")) => {
                 self.bump();
                 self.call(&name, token.range)
@@ -426,6 +452,8 @@ impl Parser<'_, '_> {
         if let Some(bound) = &self.bound
             && let Some(which) = bound.iter().position(|b| b == name)
         {
+            // Over slices the operator is written out with real nodes; over whole rows it is a
+            // small tree of its own, whose leaves stand for the operands.
             return match self.operands {
                 Some(operands) => Ok(operands[which]),
                 None => self.formula.leaf(Node::Bound(which == 1)),
@@ -439,6 +467,7 @@ impl Parser<'_, '_> {
                 .dim
                 .filter(|_| self.scope.whole() != Some(v.len()))
             {
+                // A vector of another length than rows belongs to slices, if the text has any.
                 Some(_) if self.sliced && !v.is_empty() => return self.component_of(v, range),
                 Some(dim) if dim != v.len() => {
                     let e = self.error(range, format!("'{name}' has {} numbers", v.len()));
@@ -454,6 +483,7 @@ impl Parser<'_, '_> {
             }
             None => {}
         }
+        // `x.name` may be an attribute, which no metric prepares: `column` decides.
         if matches!(name, "x" | "y") && !matches!(self.peek(), TokenKind::Symbol(".")) {
             self.whole(name, range.clone())?;
         }
@@ -470,13 +500,16 @@ impl Parser<'_, '_> {
         }
     }
     /// Returns the value of the pair, which formulas of folds may use by the name `value`.
+    ///
+    /// Root 0 is a constant where the problem has no pair but only the condition of a join; then
+    /// there is nothing to name.
     fn value(&mut self, range: Range<usize>) -> Result<Id> {
         match self.formula.roots.first() {
             Some(root) if !matches!(self.formula.node(*root), Node::Const(_)) => Ok(*root),
             _ => Err(self.unknown("value", range)),
         }
     }
-    /// The error of an unknown name, with the nearest known one.
+    /// Returns the error of an unknown name, with the nearest known one.
     fn unknown(&self, name: &str, range: Range<usize>) -> Error {
         // One letter is one slip away from any other, so a hint would be noise.
         let known = ["x", "y", "dim", "pi", "inf", "e", "nan"]
@@ -488,6 +521,8 @@ impl Parser<'_, '_> {
             "give it a value: {}",
             Opt::Param.like(format!("{name}=VALUE"))
         );
+        // A hint in quotes names one candidate; any other text is a list, which would bury the
+        // advice.
         let remedy = if hint.starts_with('\'') {
             format!("{hint}, or {give}")
         } else {
@@ -496,7 +531,7 @@ impl Parser<'_, '_> {
         self.error(range, format!("unknown name '{name}'"))
             .remedy(remedy)
     }
-    /// A call; the parenthesis is taken. Reductions are parsed on their own, because their
+    /// Parses a call; the parenthesis is taken. Reductions are parsed on their own, because their
     /// arguments may hold slices, which are read once for each component.
     fn call(&mut self, name: &str, range: Range<usize>) -> Result<Id> {
         if name == "reduce" {
@@ -520,7 +555,8 @@ impl Parser<'_, '_> {
         let result = self.apply(name, &args, range, place);
         self.place(start, result)
     }
-    /// The arguments of a call up to the closing parenthesis.
+    /// Parses the arguments of a call up to the closing parenthesis. No arguments is a list, too:
+    /// `apply` says how many are missing.
     fn arguments(&mut self) -> Result<Vec<Id>> {
         let mut args = vec![];
         if self.eat(")") {
@@ -537,6 +573,8 @@ impl Parser<'_, '_> {
         }
     }
     /// Adds the node of function `name`. `range` is the name in the text, `place` the whole call.
+    ///
+    /// No name is in two of the tables, so their order does not matter.
     fn apply(
         &mut self,
         name: &str,
@@ -577,6 +615,7 @@ impl Parser<'_, '_> {
                 count(3)?;
                 self.formula.select(args[0], args[1], args[2])
             }
+            // Any number of parts; the formula refuses none and too many.
             "vec" => self.formula.tuple(args.to_vec()),
             "atan2" => {
                 count(2)?;
@@ -586,11 +625,12 @@ impl Parser<'_, '_> {
                 count(2)?;
                 self.formula.binary(Binary::Pow, args[0], args[1])
             }
+            // Last, so that a metric cannot hide a function.
             _ => self.metric(name, args, range),
         }
     }
-    /// `max(a, b)` of two arguments works by components, as in most languages; with one argument
-    /// the components of a vector are reduced.
+    /// Adds a reduction over components. `max(a, b)` of two arguments works by components, as in
+    /// most languages; with one argument the components of a vector are reduced.
     fn reduction(
         &mut self,
         name: &str,
@@ -610,6 +650,9 @@ impl Parser<'_, '_> {
     }
     /// Adds functions that are short for others, so that no backend knows them: mean, dot, norm,
     /// hypot.
+    ///
+    /// The nodes are those of the written-out formula, so `norm(x - y)` has the bits, the symmetry
+    /// and the kernels of `sqrt(sum((x - y)^2))`.
     fn composed(&mut self, name: &str, a: Id, b: Id) -> Result<Id> {
         if name == "mean" {
             let total = self.formula.reduce(ComponentReduce::Sum, a)?;
@@ -633,11 +676,12 @@ impl Parser<'_, '_> {
             }
         }
     }
+    /// Returns the metric that is called so, by its name or an alias.
     fn metric_named(&self, name: &str) -> Option<&'static Named> {
         self.metrics.iter().find(|metric| metric.is_called(name))
     }
-    /// A metric whose preparation was done, such as `spearman(x, y)`; the parenthesis is open. Its
-    /// rows are the prepared ones, so it must be read before `x` and `y` are refused by
+    /// Parses a metric whose preparation was done, such as `spearman(x, y)`; the parenthesis is
+    /// open. Its rows are the prepared ones, so it must be read before `x` and `y` are refused by
     /// [`Self::whole`].
     fn prepared(&mut self, name: &str, range: &Range<usize>) -> Result<Option<Id>> {
         let ready = |named: &&Named| self.scope.prepared.metrics.contains(&named.name);
@@ -657,6 +701,9 @@ impl Parser<'_, '_> {
         self.place(range.start, value).map(Some)
     }
     /// Refuses rows as they were next to a metric whose preparation replaced them.
+    ///
+    /// There is one pair of tables: `spearman(x, y) < 0.5 and x[0] < 1` would silently compare a
+    /// rank with 1.
     fn whole(&self, of: &str, range: Range<usize>) -> Result<()> {
         let Some(metric) = self.scope.prepared.rows else {
             return Ok(());
@@ -669,7 +716,10 @@ impl Parser<'_, '_> {
             Opt::Attributes
         )))
     }
-    /// A metric as a function of both rows: `euclidean(x, y) < 1`.
+    /// Adds a metric as a function of both rows: `euclidean(x, y) < 1`.
+    ///
+    /// Metrics are written in x and y, so they take the rows themselves, in this order, and no
+    /// computed vectors.
     fn metric(&mut self, name: &str, args: &[Id], range: Range<usize>) -> Result<Id> {
         let rows = args.len() == 2
             && *self.formula.node(args[0]) == Node::Row(Side::X)
@@ -708,6 +758,7 @@ impl Parser<'_, '_> {
         self.want(",")?;
         let b = self.binder()?;
         self.want("|")?;
+        // Bound only while the operator is parsed: in the body the names may be parameters.
         let names = [a, b];
         self.bound = Some(names.clone());
         // Slices inside belong to this reduction, not to one around it.
@@ -725,6 +776,8 @@ impl Parser<'_, '_> {
         let mut body_at = self.at;
         let mut body = self.expression()?;
         if self.eat(",") {
+            // A slice has the shape of a single number here, since it is parsed component by
+            // component.
             let single = self.formula.ty(body).shape == Shape::Scalar && self.slices.len.is_none();
             if !single || self.formula.deps(body) & DEP_BOUND != 0 {
                 let place = self.tokens[body_at].range.start..self.tokens[self.at - 2].range.end;
@@ -741,6 +794,7 @@ impl Parser<'_, '_> {
         if self.formula.ty(op).shape != Shape::Scalar || self.formula.deps(op) & !DEP_BOUND != 0 {
             return Err(self.operands_only(start));
         }
+        // Slices are written out as nodes; a whole row becomes one reduction.
         let result = match self.slices.len {
             Some(_) => self.user_reduced(op_at, &names, init, (body_at, body)),
             None => self.formula.user_reduce(op, init, body),
@@ -748,12 +802,14 @@ impl Parser<'_, '_> {
         self.slices = outer;
         self.place(start, result)
     }
-    /// The error of an operator that reads rows: it runs inside the loop over components.
+    /// Returns the error of an operator that reads rows: it runs inside the loop over components,
+    /// where no row is at its place.
     fn operands_only(&self, start: usize) -> Error {
         let what = "the operator of 'reduce' may use its two operands and numbers only".to_string();
         self.error(start..self.tokens[self.at - 1].range.end, what)
     }
-    /// The name of an operand between bars. The rows keep their names.
+    /// Parses the name of an operand between bars. The rows keep their names, since a body after
+    /// the operator needs them.
     fn binder(&mut self) -> Result<String> {
         let token = self.bump();
         match token.kind {

@@ -26,6 +26,7 @@ pub fn rank(
     _: &mut Params,
     stop: Stop<'_>,
 ) -> Result<Option<PreparedTables>> {
+    // One buffer for all rows: a table may have millions of short ones.
     let mut order = vec![];
     each_row(x, y, stop, |row, out| rank_row(row, &mut order, out)).map(Some)
 }
@@ -42,6 +43,7 @@ fn rank_row(row: &[f64], order: &mut Vec<usize>, out: &mut [f64]) {
     // chunk_by compares by ==, so that −0 and 0 are one tie.
     let mut before = 0;
     for tie in order.chunk_by(|a, b| row[*a] == row[*b]) {
+        // The mean of ranks before + 1 … before + len.
         let mean = before as f64 + (tie.len() + 1) as f64 / 2.0;
         tie.iter().for_each(|k| out[*k] = mean);
         before += tie.len();
@@ -50,6 +52,8 @@ fn rank_row(row: &[f64], order: &mut Vec<usize>, out: &mut [f64]) {
 
 /// Completes the option `V` with the variances of the columns over the rows of both tables, divided
 /// by n − 1 as in SciPy. Two passes, mean first: the one-pass formula Σv² − n·mean² cancels.
+///
+/// An option `V` that the user gives is kept, as in SciPy.
 ///
 /// # Errors
 /// `Input` when the tables have different numbers of columns.
@@ -100,6 +104,7 @@ pub fn whiten(
 ) -> Result<Option<PreparedTables>> {
     same_columns(x, y)?;
     let d = x.cols();
+    // Finite numbers only, so one infinite row does not move the origin of all others to NaN.
     let origin = means(x, y, stop, f64::is_finite)?;
     // A given VI may be anything; the covariance of the rows is positive definite or refused.
     let map = match given_inverse(params, d)? {
@@ -111,6 +116,7 @@ pub fn whiten(
     if let Map::Rows(_, Some(signs)) = &map {
         params.insert("signs".into(), Param::Vector(signs.clone()));
     }
+    // A buffer outside of the closure: it serves every row.
     let mut moved = vec![0.0; d];
     let go = |row: &[f64], out: &mut [f64]| {
         moved
@@ -124,6 +130,9 @@ pub fn whiten(
 }
 
 /// A linear map of rows, in d² operations per row.
+///
+/// Two forms, because solving is more exact than multiplying by an inverse, and a given VI is an
+/// inverse already.
 enum Map {
     /// The solution z of L z = c, L lower triangular.
     Solve(Vec<f64>),
@@ -144,6 +153,7 @@ impl Map {
                     out[k] = (c[k] - known) / l[k * d + k];
                 }
             }
+            // Signs are applied by the formula, after the squares.
             Map::Rows(m, _) => {
                 for k in 0..d {
                     out[k] = (0..d)
@@ -163,6 +173,7 @@ fn given_inverse(params: &Params, d: usize) -> Result<Option<Vec<f64>>> {
             .at_place(Opt::Param)
             .limit(format!("{d} × {d} numbers")));
     }
+    // A single number would be repeated d² times, hence the refusal above.
     let vi = vector(params, "VI", Some(d.saturating_mul(d)))?;
     match vi.iter().flatten().any(|v| !v.is_finite()) {
         true => Err(Error::request("'VI' holds a number that is not finite").at_place(Opt::Param)),
@@ -171,12 +182,17 @@ fn given_inverse(params: &Params, d: usize) -> Result<Option<Vec<f64>>> {
 }
 
 /// Returns the map of a given VI. Only its symmetric part counts in a quadratic form.
+///
+/// vᵀ A v = vᵀ ½(A + Aᵀ) v for every v, so nothing is lost. Cholesky is tried first: it is cheap,
+/// and a VI that users give is nearly always positive definite.
 fn map_of(vi: Vec<f64>, d: usize) -> Map {
+    // Halved before they are added: the sum of two large entries could overflow.
     let s: Vec<f64> = (0..d * d)
         .map(|at| 0.5 * vi[at] + 0.5 * vi[(at % d) * d + at / d])
         .collect();
     match cholesky(&s, d) {
         Some(l) => Map::Rows(
+            // Transposed: z = Lᵀ r.
             (0..d * d).map(|at| l[(at % d) * d + at / d]).collect(),
             None,
         ),
@@ -210,6 +226,9 @@ fn indefinite(s: Vec<f64>, d: usize) -> Map {
 /// Returns the lower triangular L with L Lᵀ the covariance of all rows. Refuses n ≤ d rows, whose
 /// covariance has a rank of n − 1 < d, and a covariance that is singular to working precision. A
 /// NaN in the rows makes every value NaN, as in SciPy.
+///
+/// Both triangles are summed, although the matrix is symmetric: the loop is then one vector
+/// operation per row of it.
 fn covariance_root(x: &Table, y: Option<&Table>, d: usize, stop: Stop<'_>) -> Result<Vec<f64>> {
     let rows = x.rows() + y.map_or(0, Table::rows);
     let remedy = format!(
@@ -222,6 +241,7 @@ fn covariance_root(x: &Table, y: Option<&Table>, d: usize, stop: Stop<'_>) -> Re
             .limit(format!("at least {} rows", d + 1))
             .remedy(remedy));
     }
+    // All numbers here, NaN included: it must reach the covariance, where it is seen.
     let mean = means(x, y, stop, |_| true)?;
     let mut sums = vec![0.0; d * d];
     let mut c = vec![0.0; d];
@@ -254,6 +274,9 @@ fn covariance_root(x: &Table, y: Option<&Table>, d: usize, stop: Stop<'_>) -> Re
 /// Returns the lower triangular L with L Lᵀ = `s` (row by row), or `None` if `s` is not positive
 /// definite to working precision: a pivot that is left with less than d·ε of its diagonal is a
 /// rounding error.
+///
+/// Row by row (Golub and Van Loan, *Matrix Computations*, 4.2), d³/3 operations, without pivots: a
+/// positive definite matrix needs none.
 fn cholesky(s: &[f64], d: usize) -> Option<Vec<f64>> {
     let mut l = vec![0.0; d * d];
     for i in 0..d {
@@ -276,6 +299,9 @@ fn cholesky(s: &[f64], d: usize) -> Option<Vec<f64>> {
 /// cyclic order (Jacobi 1846; Golub and Van Loan, *Matrix Computations*, 8.5). It ends when the
 /// square sum off the diagonal is below ε² of the whole; convergence is quadratic, so 50 sweeps are
 /// never reached in practice.
+///
+/// Jacobi's method is slower than a tridiagonal one and shorter. It runs once, for a VI that is not
+/// positive definite, which is rare.
 fn eigen(mut a: Vec<f64>, d: usize) -> (Vec<f64>, Vec<f64>) {
     const SWEEPS: usize = 50;
     let mut q: Vec<f64> = (0..d * d)
@@ -310,6 +336,7 @@ fn rotate(a: &mut [f64], q: &mut [f64], d: usize, i: usize, j: usize) {
         return;
     }
     let theta = (a[j * d + j] - a[i * d + i]) / (2.0 * off);
+    // `hypot`, because θ² overflows when a[i, j] is tiny.
     let t = theta.signum() / (theta.abs() + theta.hypot(1.0));
     let c = 1.0 / t.hypot(1.0);
     let s = t * c;
@@ -346,6 +373,7 @@ fn means(
     for_rows(x, y, stop, |row| {
         sums.iter_mut()
             .zip(row)
+            // Column by column, since a row may have a number in one and none in another.
             .filter(|(_, v)| counts(**v))
             .for_each(|((s, n), v)| {
                 *s += v;
@@ -359,6 +387,8 @@ fn means(
 }
 
 /// Calls `go` with every row of both tables in f64, and ends with an error when `stop` says so.
+///
+/// The rows of x come first, so sums have one order and the same bits in every run.
 fn for_rows(
     x: &Table,
     y: Option<&Table>,
@@ -377,6 +407,8 @@ fn for_rows(
 }
 
 /// Turns the answer of `stop` into an error.
+///
+/// Once per row is often enough: a row takes O(d²) steps at most.
 fn go_on(stop: Stop<'_>) -> Result<()> {
     if stop() {
         Err(Error::new(Blame::Interrupted, "interrupted"))
@@ -396,6 +428,7 @@ fn each_row(
         let d = table.cols();
         let mut row = vec![0.0; d];
         let mut out = vec![0.0; table.rows() * d];
+        // Rows without components have no chunk, and none is needed.
         for (at, out) in out.chunks_exact_mut(d.max(1)).enumerate() {
             go_on(stop)?;
             table.row_into(at, &mut row);

@@ -1,4 +1,9 @@
 //! Recognises the patterns of a formula whose single rows are hoisted.
+//!
+//! Recognition reads the tree, which has already brought spellings to one form: `x > y` is `y < x`,
+//! a square is a product of a node with itself, constants are folded. So a rule here matches one
+//! shape and still serves every spelling. A formula that no rule matches loses speed and nothing
+//! else.
 
 use super::pattern::{
     Chain, Choice, Difference, Differences, MOST, Norm, Pattern, Reduction, Step, Threshold,
@@ -9,6 +14,8 @@ use super::tree::{Binary, ComponentReduce, Id, Node, Shape, Side, Unary};
 
 impl Hoisted<'_> {
     /// Recognises the root `id`.
+    ///
+    /// The three are independent: a root may be a norm and a chain at once, and the planner picks.
     pub(super) fn pattern(&self, id: Id) -> Pattern {
         Pattern {
             norm: self.norm(id),
@@ -25,6 +32,7 @@ impl Hoisted<'_> {
         let Node::Reduce(op, body) = self.node(id) else {
             return None;
         };
+        // There x − y is a minimum image, and no difference of two hoisted vectors.
         if self.periodic {
             return None;
         }
@@ -71,6 +79,9 @@ impl Hoisted<'_> {
     }
     /// Returns `a` and `b` with the vector of x first, and their numbers, if they are hoisted
     /// vectors of different sides.
+    ///
+    /// The forms that use it do not depend on the order: |a − b|, (a − b)², a·b and a ≠ b are
+    /// symmetric to the bit.
     fn of_both(&self, a: Id, b: Id) -> Option<([Id; 2], [usize; 2])> {
         match (self.source(a), self.source(b)) {
             (Source::Stream(Side::X, x), Source::Stream(Side::Y, y)) => Some(([a, b], [x, y])),
@@ -94,6 +105,7 @@ impl Hoisted<'_> {
             below,
             limit,
             or_equal,
+            // Searches look for near rows, so only a limit from above makes one.
             norm: if below {
                 self.norm_within(value, limit, or_equal)
             } else {
@@ -113,6 +125,8 @@ impl Hoisted<'_> {
         match self.node(id) {
             // √ rises, so the values under the root that pass are all up to some number.
             Node::Unary(Unary::Sqrt, inner) => {
+                // The square of the limit is rounded, so it is a guess, and the predicate itself
+                // decides.
                 let most = last(limit * limit, |v| holds(v.sqrt()));
                 Some((self.norm(*inner)?, most))
             }
@@ -131,6 +145,7 @@ impl Hoisted<'_> {
     fn norm(&self, id: Id) -> Option<Differences> {
         match self.node(id) {
             Node::Reduce(op, body) => self.norm_of_vector(*op, *body),
+            // A product of a sum with itself is one term, not a chain.
             Node::Binary(op @ (Binary::Add | Binary::Max), a, b) if self.part(id).is_none() => {
                 self.norm_of_terms(*op, *a, *b, MOST)
             }
@@ -192,7 +207,10 @@ impl Hoisted<'_> {
         // All terms must be of one kind: |a| + b² is none.
         (all.norm == norm).then_some(all)
     }
-    /// The difference in `id`, and the norm that `op` makes of it and of others.
+    /// Returns the difference in `id`, and the norm that `op` makes of it and of others.
+    ///
+    /// No kernel has the largest of squares, although it orders pairs as the largest magnitude
+    /// does.
     fn norm_part(&self, op: Binary, id: Id) -> Option<(Norm, Difference)> {
         let (part, difference) = self.part(id)?;
         let norm = match (op, part) {
@@ -221,6 +239,7 @@ impl Hoisted<'_> {
             Node::DeltaAt(c) if self.periodic => self.image(*c as usize),
             Node::Delta => both(&Node::Row),
             Node::DeltaAt(c) => both(&|side| Node::At(side, *c)),
+            // Either order: the sign is lost below the square or the magnitude.
             Node::Binary(Binary::Sub, a, b) => {
                 self.sides(*a, *b, k).or_else(|| self.sides(*b, *a, k))
             }
@@ -228,11 +247,16 @@ impl Hoisted<'_> {
         }
     }
     /// Finds a node by its content: a difference names no operands.
+    ///
+    /// Nodes are shared, so a content occurs once.
     fn find(&self, node: &Node) -> Option<Id> {
         let at = self.formula.nodes().iter().position(|n| n == node)?;
         Some(Id(at as u32))
     }
     /// Returns the term for hoisted nodes `x` and `y`, if they belong to these sides.
+    ///
+    /// Places count vectors component by component, then scalars, as
+    /// [`super::bounds::Bounds::coordinates`] does, so boxes and kernels index alike.
     fn sides(&self, x: Id, y: Id, k: usize) -> Option<Difference> {
         let place = |side: Side, id: Id| match self.source(id) {
             Source::Stream(s, n) if s == side => Some(n * self.dim + k),
@@ -246,7 +270,8 @@ impl Hoisted<'_> {
             image: None,
         })
     }
-    /// Returns component `k` of the minimum image.
+    /// Returns component `k` of the minimum image. Images are formed from whole rows, which
+    /// lowering hoists in a box.
     fn image(&self, k: usize) -> Option<Difference> {
         let place = |side: usize| self.raw_vector(side).map(|s| s * self.dim + k);
         Some(Difference {
@@ -257,6 +282,8 @@ impl Hoisted<'_> {
 }
 
 /// An operation on the way from a reduction to a value.
+///
+/// A condition is recognised only after the reduction is known, so it waits here as nodes.
 enum Link {
     Step(Step),
     /// A condition, and the value where it holds.
@@ -289,7 +316,10 @@ impl Hoisted<'_> {
         }
         Some(Chain { reduction, steps })
     }
-    /// The last operation of value `id`, and what it works on.
+    /// Returns the last operation of value `id`, and what it works on.
+    ///
+    /// One operand must be a number: a chain has one value that changes, and its errors can be
+    /// followed.
     fn link(&self, id: Id) -> Option<(Id, Link)> {
         let (inner, step) = match self.node(id) {
             Node::Select(condition, same, other) => {
@@ -365,6 +395,7 @@ fn may_follow(reduction: VectorReduction, steps: &[Step], step: Step) -> bool {
 /// The guess is off by a few roundings, so the loops take a few steps.
 fn last(guess: f64, holds: impl Fn(f64) -> bool) -> f64 {
     let mut v = guess.clamp(0.0, f64::MAX);
+    // A limit of NaN holds for no value; −1 is below every norm.
     if guess.is_nan() {
         return -1.0;
     }

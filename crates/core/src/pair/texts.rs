@@ -8,12 +8,18 @@
 //! x.kind == y.kind     allowed        x.kind < 'm'         allowed
 //! x.kind + 1           refused        sum(x) with a text among the components: refused
 //! ```
+//!
+//! Numbers over both tables together: a word has the same number in x and in y, so `x.kind ==
+//! y.kind` compares texts whichever file they come from. Equality, order and missing texts survive
+//! the translation; nothing else does.
 
 use super::tree::{Binary, Formula, Id, Node, Side, Unary};
 use crate::error::{Error, Result};
 
 /// The columns of text by side, the number of components of a row by side, and the names of all
 /// columns.
+///
+/// Names are for messages only.
 pub(crate) struct Texts<'a> {
     pub columns: [&'a [usize]; 2],
     pub cols: [usize; 2],
@@ -22,6 +28,8 @@ pub(crate) struct Texts<'a> {
 
 /// Returns the name of the column that holds a text of the formula itself. The quotes make it a
 /// name that no formula can write after a dot.
+///
+/// Two equal texts have one name, hence one column.
 pub fn own(text: &str) -> String {
     format!("\"{text}\"")
 }
@@ -38,6 +46,7 @@ impl Texts<'_> {
     /// # Errors
     /// `Request` where numbers are made of text.
     pub(crate) fn check(&self, formula: &Formula) -> Result<()> {
+        // Most problems have no text, and then nothing can be misused.
         if self.columns.iter().all(|c| c.is_empty()) {
             return Ok(());
         }
@@ -56,6 +65,9 @@ impl Texts<'_> {
         Ok(())
     }
     /// Checks one node: each kind of node says how it would misuse a text.
+    ///
+    /// The match goes over users of a column, not over columns: what a text may do depends on the
+    /// operation around it.
     fn check_node(&self, formula: &Formula, node: &Node) -> Result<()> {
         let text = |id: &Id| self.text(formula, *id);
         // A whole row is refused if one of its components is text; attributes are not part of it.
@@ -66,6 +78,7 @@ impl Texts<'_> {
         };
         let whole = |side: Side| first(side).map(|k| (side, *k));
         match node {
+            // A missing text is NaN, like a missing number.
             Node::Unary(Unary::IsNan, _) => Ok(()),
             Node::Binary(Binary::Lt | Binary::Le | Binary::Eq | Binary::Ne, a, b) => {
                 // Two columns of text, or none.
@@ -105,6 +118,8 @@ impl Texts<'_> {
         }
     }
     /// Returns the column of text that `id` is.
+    ///
+    /// Only a column itself is text. Any operation on it has been refused at its own node.
     fn text(&self, formula: &Formula, id: Id) -> Option<(Side, usize)> {
         match formula.node(id) {
             Node::At(side, k) => self.columns[*side as usize]
@@ -113,7 +128,8 @@ impl Texts<'_> {
             _ => None,
         }
     }
-    /// The error of a text used as a number, with the column by name.
+    /// Returns the error of a text used as a number, with the column by name. A text of the formula
+    /// has no column that its user knows, so its message differs.
     fn misused(&self, (side, k): (Side, usize), how: &str) -> Error {
         let row = if side == Side::X { "x" } else { "y" };
         let name = self.names[side as usize]

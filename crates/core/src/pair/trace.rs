@@ -21,6 +21,8 @@ use std::rc::Rc;
 /// single number, say) travels inside the value and is returned by [`pair`].
 #[derive(Clone, Debug)]
 pub struct Traced {
+    /// Borrowed for the length of one operation. No closure of a user runs in between, so no two
+    /// borrows meet.
     formula: Rc<RefCell<Formula>>,
     id: Result<Id>,
 }
@@ -44,6 +46,8 @@ pub fn pair(f: impl FnOnce(Traced, Traced) -> Traced) -> Result<Formula> {
 }
 
 /// Returns a short vector of single numbers, as the value of a pair.
+///
+/// For sums of vectors by row. The formula refuses more than 16 numbers and vectors among them.
 pub fn tuple<const N: usize>(parts: [Traced; N]) -> Traced {
     let formula = parts[0].formula.clone();
     let ids: Result<Vec<Id>> = parts.into_iter().map(|p| p.id).collect();
@@ -62,6 +66,8 @@ impl Traced {
         }
     }
     /// Records a function of one operand, unless the operand is an error.
+    ///
+    /// An error is carried on, so that the first mistake is the one that [`pair`] reports.
     fn unary(self, op: Unary) -> Traced {
         let id = self
             .id
@@ -87,6 +93,8 @@ impl Traced {
         self.with(id)
     }
     /// Returns a number in the same formula.
+    ///
+    /// Any traced value will do as `self`: it only says which formula.
     pub fn constant(&self, value: f64) -> Traced {
         let id = self.formula.borrow_mut().number(value);
         self.with(id)
@@ -116,7 +124,8 @@ impl Traced {
         let p = self.constant(p);
         self.binary(Binary::Pow, p)
     }
-    /// Returns `a` if this is true, else `b`.
+    /// Returns `a` if this is true, else `b`. Both are computed for every pair; a choice saves no
+    /// work.
     pub fn select(self, a: Traced, b: Traced) -> Traced {
         let id = (|| {
             self.formula
@@ -127,6 +136,9 @@ impl Traced {
     }
     /// Reduces by an associative operator from `init`. The operator is traced once, with the
     /// accumulated and the next number as its operands.
+    ///
+    /// Components come in ascending order, so an operator that is not associative has a meaning,
+    /// too.
     pub fn fold(self, init: f64, op: impl FnOnce(Traced, Traced) -> Traced) -> Traced {
         // The operands of the operator, as leaves; the closure combines them once.
         let bound = |next| self.with(self.formula.borrow_mut().leaf(Node::Bound(next)));
@@ -139,13 +151,16 @@ impl Traced {
         })();
         self.with(id)
     }
-    /// Returns the mean over components.
+    /// Returns the mean over components. Divided by a node, not a number: the trace does not know
+    /// how many components rows have.
     pub fn mean(self) -> Traced {
         let dim = self.with(self.formula.borrow_mut().leaf(Node::Dim));
         self.sum() / dim
     }
 }
 
+// Methods by macro: each is one line of the table, with its documentation, and cannot differ from
+// its neighbours by a slip.
 macro_rules! unaries {
     ($($name:ident $op:ident $doc:literal;)*) => { impl Traced { $(
         #[doc = $doc]
@@ -172,6 +187,7 @@ reductions! {
     any Any "Whether any component is true."; all All "Whether all components are true.";
 }
 
+// Rust's own comparison operators return `bool` and cannot record a node, hence methods.
 macro_rules! comparisons {
     ($($name:ident $op:ident $doc:literal;)*) => { impl Traced { $(
         #[doc = $doc]
@@ -184,6 +200,8 @@ comparisons! {
     and And "Both are true."; or Or "Either is true."; maximum Max "The larger, by components."; minimum Min "The smaller, by components.";
 }
 
+// Three forms for each operator: a number on either side becomes a constant of the formula of the
+// other operand.
 macro_rules! operators {
     ($($trait:ident $method:ident $op:ident;)*) => { $(
         impl std::ops::$trait for Traced {

@@ -15,7 +15,8 @@ use crate::pair::pattern::Reduction;
 use crate::pair::tree::{Binary, Id, Node, Unary};
 use crate::table::Precision;
 
-/// Cycles of an operation on a vector, and of a division or root.
+/// Cycles of an operation on a vector, and of a division or root. An addition or product issues
+/// twice a cycle at best, and loads take their share.
 const OPERATION: f64 = 0.75;
 const DIVISION: f64 = 5.0;
 /// Cycles of an elementary function per number, in double and in single precision.
@@ -26,6 +27,8 @@ const IMAGE: f64 = 3.0;
 
 /// Returns whether half of the pairs, credited to both sides, is the faster way to the folds of a
 /// symmetric formula. Only folds by rows have a choice; others get half of the pairs.
+///
+/// One fold that gains decides for all, because all folds of a problem share one domain.
 pub fn pays(low: &Lowered, precision: Precision, folds: &[Fold]) -> bool {
     let cycles = value(low, precision);
     folds.iter().any(|fold| fold.halving_pays(cycles))
@@ -34,6 +37,8 @@ pub fn pays(low: &Lowered, precision: Precision, folds: &[Fold]) -> bool {
 /// Estimates the cycles of a value. A recognised reduction costs what its kernel takes; vectors of
 /// a stage count only if some reduction of it has no kernel.
 fn value(low: &Lowered, precision: Precision) -> f64 {
+    // Fixed vectors of 64 bytes, also on machines with shorter ones: the choice must not differ
+    // there.
     let lanes = (64 / precision.bytes()) as f64;
     let sum = |ids: &[Id]| {
         ids.iter()
@@ -53,6 +58,7 @@ fn value(low: &Lowered, precision: Precision) -> f64 {
             .flatten()
             .map(|form| operations(*form) * OPERATION / lanes)
             .sum();
+        // Reductions without a kernel run through generated code, which computes the vectors first.
         let own = known
             .iter()
             .zip(&stage.reduces)

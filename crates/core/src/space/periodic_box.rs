@@ -18,6 +18,7 @@ use image::{V, cross};
 use std::ops::Range;
 
 /// Lengths outside of these limits are refused, so that no square or volume overflows or vanishes.
+/// A volume has the third power of a length, and 10³⁰⁰ is still a number.
 const LENGTHS: Range<f64> = 1e-100..1e100;
 /// A box whose volume is below this part of the product of its lengths is flat: its basis cannot be
 /// reduced in f64.
@@ -29,12 +30,17 @@ const FORMS: &str = "L, LX,LY or LX,LY,LZ; with alpha,beta,gamma in degrees, or 
 /// dimensions.
 ///
 /// It is serialised as the numbers it was made from, so that it comes back with the same bits.
+///
+/// Everything but `given` follows from it and is computed once, since kernels read the constants
+/// for every pair.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "Vec<f64>", into = "Vec<f64>")]
 pub struct PeriodicBox {
     given: Vec<f64>,
     dims: usize,
+    /// As given, for reports.
     vectors: [V; 3],
+    /// The shortest basis, which the minimum image needs.
     reduced: [V; 3],
     lengths: [f64; 3],
     volume: f64,
@@ -43,6 +49,8 @@ pub struct PeriodicBox {
 
 /// What is wrong with a list of numbers: which of them, and how. [`PeriodicBox::parse`] underlines
 /// them.
+///
+/// Not an [`Error`] yet, because only `parse` has a text to underline.
 struct Flaw(Range<usize>, String);
 
 impl PeriodicBox {
@@ -104,6 +112,7 @@ impl PeriodicBox {
             2 | 3 | 6 | 9 => {}
             n => return Err(Error::request(format!("{n} numbers do not make a box")).remedy(FORMS)),
         }
+        // A cube has one number in the text and three in the list, hence the limits.
         Self::build(&numbers).map_err(|flaw| {
             let (first, last) = (
                 flaw.0.start.min(places.len() - 1),
@@ -116,6 +125,7 @@ impl PeriodicBox {
     /// Makes a box of 1, 2, 3, 6 or 9 numbers: vectors, checks, reduction, constants of the minimum
     /// image.
     fn build(given: &[f64]) -> std::result::Result<Self, Flaw> {
+        // One to three lengths are as many dimensions; six and nine numbers are three.
         let dims = given.len().min(3);
         let vectors = match given.len() {
             9 => [row(given, 0), row(given, 3), row(given, 6)],
@@ -182,6 +192,8 @@ impl PeriodicBox {
     }
     /// Returns half the shortest lattice vector. Two images of one point are never both strictly
     /// within this distance of a place, so one image suffices for every cut-off up to it.
+    ///
+    /// Cut-offs beyond it would need several images of one pair.
     pub fn inradius(&self) -> f64 {
         self.reduced()
             .iter()
@@ -190,6 +202,8 @@ impl PeriodicBox {
     }
     /// Returns a length that no minimum image exceeds, except by rounding. Exact for right angles
     /// (half the diagonal); for triclinic boxes half the diagonal of the Gram–Schmidt box.
+    ///
+    /// Bounds of differences start from it.
     pub fn reach(&self) -> f64 {
         match self.image {
             Image::Orthorhombic(_) => {
@@ -265,6 +279,8 @@ impl Flaw {
 }
 
 /// Returns the volume of the box with these edges.
+///
+/// Of fewer dimensions it is the area or the length: [`box_edges`] puts ones into the others.
 fn content(v: &[V; 3]) -> f64 {
     dot(v[0], cross(v[1], v[2])).abs()
 }
@@ -329,6 +345,7 @@ fn edges(given: &[f64]) -> std::result::Result<[V; 3], Flaw> {
     let square = box_edges(&given[..3])?;
     let (lengths, angles) = (row(given, 0), row(given, 3));
     check_angles(angles)?;
+    // Exactly along the axes, where sines and cosines would leave 10⁻¹⁷.
     if angles == [90.0; 3] {
         return Ok(square);
     }
@@ -362,6 +379,7 @@ fn check_angles(angles: [f64; 3]) -> std::result::Result<(), Flaw> {
         );
         return Err(Flaw(k + 3..k + 4, what));
     }
+    // Equality is flat: the three edges lie in one plane.
     let sum = angles[0] + angles[1] + angles[2];
     if sum >= 360.0 {
         return Err(Flaw(
@@ -395,6 +413,8 @@ fn cos_degrees(angle: f64) -> f64 {
 }
 
 /// Computes the sine of an angle in degrees.
+///
+/// 60° and 120° need no case: their sines are irrational, and `libm` rounds them well.
 fn sin_degrees(angle: f64) -> f64 {
     if angle == 90.0 {
         1.0

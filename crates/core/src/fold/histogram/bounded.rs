@@ -1,4 +1,8 @@
 //! What bounds make of a histogram: one cell for a box of pairs, or nothing.
+//!
+//! Places rise with values, because edges ascend. If both ends of a span have the same place, every
+//! value in between has it, too, and the pairs are counted by one addition. Nothing is rounded
+//! here: `Axis::place` compares, and the ends of a span enclose the reference values.
 
 use super::{Axis, Histogram, HistogramState};
 use crate::fold::{Bounded, Known, Scattered, Whole};
@@ -13,6 +17,7 @@ impl Bounded for Histogram {
         }
         known.then(|| self.one_cell(span))?
     }
+    /// One pair at a time: a sparse box leaves too few values in a row for a run to pay.
     fn absorb_scattered(&self, state: &mut HistogramState, line: &Scattered<'_>) {
         for (at, j) in line.pairs.others.iter().enumerate() {
             state.absorb(self, line.pairs.row, *j as usize, |root| {
@@ -29,10 +34,14 @@ impl Bounded for Histogram {
 
 impl Histogram {
     /// Whether one of several axes leaves all pairs out.
+    ///
+    /// With one axis, under and over are cells of their own, and [`Self::one_cell`] tells them
+    /// apart.
     fn is_outside(&self, span: impl Fn(usize) -> Span) -> bool {
         let outside = |axis: &Axis| {
             let s = span(axis.root);
             let [a, b] = [s.lo, s.hi].map(|v| axis.place(v));
+            // Only this axis must be known: the pair is outside even if another axis is NaN.
             s.is_known() && a == b && (a == 0 || a > axis.bins())
         };
         self.axes.len() > 1 && self.axes.iter().any(outside)

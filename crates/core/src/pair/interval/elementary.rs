@@ -60,6 +60,8 @@ fn falling(a: Span, f: impl Fn(f64) -> f64) -> Span {
 
 /// Cuts `span` to `lo..=hi`. The widening may leave the range of the function; the computed value
 /// never does, and a bound of exactly 0 lets a square root above it stay known.
+///
+/// `number::max` keeps NaN, so an unknown span stays unknown.
 fn within(span: Span, lo: f64, hi: f64) -> Span {
     Span::new(number::max(span.lo, lo), number::min(span.hi, hi))
 }
@@ -72,6 +74,7 @@ pub(super) fn unary(op: Unary, a: Span) -> Span {
     }
     match op {
         Unary::Exp => within(rising(a, number::exp), 0.0, f64::INFINITY),
+        // Of a negative end the logarithm is NaN, and the span becomes unknown by itself.
         Unary::Log => rising(a, number::log),
         Unary::Log2 => rising(a, number::log2),
         Unary::Log10 => rising(a, number::log10),
@@ -201,6 +204,7 @@ fn power(a: Span, p: f64) -> Span {
     if a.lo < 0.0 || !p.is_finite() {
         return Span::UNKNOWN;
     }
+    // The error of the other ways of `number::pow` is within the widening, too.
     let f = |v: f64| libm::pow(v, p);
     within(
         if p > 0.0 { rising(a, f) } else { falling(a, f) },

@@ -16,6 +16,8 @@ pub(super) const CANBERRA: Named = Named {
     aliases: &[],
     options: &["w"],
     formula: |f, params, dim| {
+        // The condition first: 0/0 would be NaN, and one such component would make the whole sum
+        // NaN.
         let term = "if(abs(x) + abs(y) == 0, 0, abs(x - y) / (abs(x) + abs(y)))";
         weighted(
             f,
@@ -39,5 +41,6 @@ pub(super) const CANBERRA: Named = Named {
     symmetric: true,
     domain: RowValues::Real,
     scale: ScaleOption::Relative,
+    // Both signs: a component of opposite signs counts exactly 1.
     range: (-10.0, 10.0),
 };

@@ -8,6 +8,9 @@ use super::{Named, RowValues, ScaleOption, component, text, weighted};
 use crate::number;
 
 /// `chebyshev`, also `linf`, `infinity`.
+///
+/// Neighbours and joins of rows with few components have trees for it, since it is a norm of
+/// differences.
 pub(super) const CHEBYSHEV: Named = Named {
     name: "chebyshev",
     about: "max |xₖ − yₖ|",
@@ -27,6 +30,7 @@ pub(super) const CHEBYSHEV: Named = Named {
         }
     },
     prepare: None,
+    // Filtered, where the formula replaces by 0: two ways to say the same.
     reference: |x, y, params| {
         let used = |k: &usize| component(params, "w", *k, 1.0) > 0.0;
         (0..x.len())

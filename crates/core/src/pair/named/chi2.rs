@@ -3,10 +3,13 @@
 
 use super::{Named, Params, RowValues, ScaleOption, option, text};
 
-/// The term of one component.
+/// The term of one component. The square makes the sign of the denominator decide, hence rows from
+/// 0 on.
 const TERM: &str = "if(x + y == 0, 0, (x - y)^2 / (x + y))";
 
 /// Computes the sum by its definition, for reference evaluations.
+///
+/// The options are not read: γ belongs to the exponential.
 fn additive(x: &[f64], y: &[f64], _: &Params) -> f64 {
     let term = |k: usize| {
         if x[k] + y[k] == 0.0 {
@@ -46,6 +49,7 @@ pub(super) const CHI2: Named = Named {
     aliases: &["chi2_kernel"],
     options: &["gamma"],
     formula: |f, params, dim| {
+        // A missing option is written as the number, which folds into the formula.
         let gamma = if params.contains_key("gamma") {
             "gamma"
         } else {
@@ -53,6 +57,7 @@ pub(super) const CHI2: Named = Named {
         };
         text(f, &format!("exp(-{gamma} * sum({TERM}))"), params, dim)
     },
+    // `additive` is negative already.
     reference: |x, y, params| (option(params, "gamma", 1.0) * additive(x, y, params)).exp(),
     scale: ScaleOption::Fixed(1.0),
     range: (0.0, 2.0),

@@ -10,6 +10,8 @@ use super::{Named, Params, Result, RowValues, ScaleOption, cosine, option, weigh
 use crate::pair::tree::{Formula, Id};
 
 /// Returns the text of row `r` less its mean; zeros if all components are equal.
+///
+/// The row is scaled first, as for the cosine: its mean must not overflow.
 fn centred(r: &str) -> String {
     let r = cosine::scaled(r);
     format!("if(max({r}) == min({r}), 0 * {r}, {r} - mean({r}))")
@@ -20,11 +22,14 @@ fn centred(r: &str) -> String {
 /// are equal.
 fn centred_weighted(r: &str) -> String {
     let r = cosine::scaled(r);
+    // Components of weight 0 are ±∞ here, so they are neither the largest nor the smallest.
     let equal = format!("max(if(w > 0, {r}, -inf)) == min(if(w > 0, {r}, inf))");
     format!("if({equal}, 0 * {r}, sqrt(w) * ({r} - sum(w * {r}) / sum(w)))")
 }
 
 /// Appends `shape`, in which `{}` marks the correlation of x and y.
+///
+/// `correlation`, `pearson` and `spearman` share it, so the values of all three come from one text.
 pub(super) fn correlation(
     formula: &mut Formula,
     params: &Params,
@@ -48,6 +53,8 @@ pub(super) fn coefficient(x: &[f64], y: &[f64], params: &Params) -> f64 {
     let total: f64 = (0..x.len()).map(weight).sum();
     let mean = |r: &[f64]| (0..r.len()).map(|k| weight(k) * r[k]).sum::<f64>() / total;
     let (mx, my) = (mean(x), mean(y));
+    // Constant rows become exact zeros, whose cosine is 0/0, NaN: the definition has no value
+    // there.
     let less = |r: &[f64], m: f64| {
         let counts: Vec<f64> = (0..r.len())
             .filter(|k| weight(*k) > 0.0)
@@ -80,6 +87,7 @@ pub(super) const CORRELATION: Named = Named {
     },
     symmetric: true,
     domain: RowValues::Real,
+    // 1 − r of nearly equal rows cancels, so the error is measured against 1.
     scale: ScaleOption::Fixed(1.0),
     range: (-10.0, 10.0),
 };

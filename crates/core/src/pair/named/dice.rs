@@ -16,6 +16,7 @@ pub(super) const DICE: Named = Named {
     options: &["w"],
     formula: |f, params, dim| {
         let c = counts(params, dim)?;
+        // 2·both + c is the number of true components of both rows: no second inner product.
         let formula = format!("{} / ({} + {})", c.differ, c.ones[0], c.ones[1]);
         text(f, &formula, &c.params, dim)
     },

@@ -25,6 +25,7 @@ pub(super) const EUCLIDEAN: Named = Named {
             f,
             params,
             dim,
+            // The text that users write, too, so both are one formula.
             "sqrt(sum((x - y)^2))",
             "sqrt(sum(w * (x - y)^2))",
         )

@@ -18,6 +18,7 @@ pub(super) const HAMMING: Named = Named {
             f,
             params,
             dim,
+            // The count is exact and divided once, so equal shares are equal numbers.
             "count(x != y) / dim",
             "sum(w * (x != y)) / sum(w)",
         )

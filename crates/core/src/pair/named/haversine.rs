@@ -12,6 +12,8 @@ use crate::error::{Error, Result};
 use crate::opt::Opt;
 use crate::pair::parse::Param;
 
+/// Written with components and not with rows: the two columns have different parts, and cosines of
+/// latitudes are hoisted.
 const FORMULA: &str = "2 * asin(sqrt(min(sin((x[0] - y[0]) / 2)^2 + cos(x[0]) * cos(y[0]) * sin((x[1] - y[1]) / 2)^2, 1)))";
 
 /// The same for rows in degrees. Halves of differences and latitudes are multiplied by a constant,
@@ -34,6 +36,7 @@ fn formula_of(params: &Params) -> Result<String> {
         let e = Error::request(format!("a sphere of radius {radius}")).at_place(Opt::Param);
         return Err(e.limit("a finite number above 0"));
     }
+    // Without a radius no pair pays for a product with 1.
     Ok(if params.contains_key("radius") {
         format!("radius * ({angle})")
     } else {
@@ -51,6 +54,7 @@ pub(super) const HAVERSINE: Named = Named {
     aliases: &["haversine_distances"],
     options: &["unit", "radius"],
     formula: |f, params, dim| match dim {
+        // The formula would read the first two of more columns without a word.
         Some(d) if d != 2 => {
             let e = Error::request(format!("'haversine' of rows of {d} components"))
                 .at_place(Opt::Metric);
@@ -76,5 +80,6 @@ pub(super) const HAVERSINE: Named = Named {
     symmetric: true,
     domain: RowValues::LatLon,
     scale: ScaleOption::Fixed(1.0),
+    // Latitudes up to 86°: both columns are drawn from one range.
     range: (-1.5, 1.5),
 };

@@ -16,6 +16,7 @@ pub(super) const HELLINGER: Named = Named {
     formula: |f, params, dim| {
         text(
             f,
+            // A Euclidean distance of hoisted rows, so it has its kernels and bounds.
             "sqrt(sum((sqrt(x / sum(x)) - sqrt(y / sum(y)))^2) / 2)",
             params,
             dim,
@@ -33,6 +34,7 @@ pub(super) const HELLINGER: Named = Named {
     },
     symmetric: true,
     domain: RowValues::NonNegative,
+    // Roots of close shares cancel in the difference, so the error is measured against 1.
     scale: ScaleOption::Fixed(1.0),
     range: (0.0, 10.0),
 };

@@ -19,6 +19,7 @@ pub(super) const JACCARD: Named = Named {
     formula: |f, params, dim| {
         let c = counts(params, dim)?;
         let (ones, differ) = (format!("({} + {})", c.ones[0], c.ones[1]), c.differ);
+        // The denominator both + c is half of ones + c, hence the 2 in the numerator.
         let formula = format!("if({ones} == 0, 0, 2 * {differ} / ({ones} + {differ}))");
         text(f, &formula, &c.params, dim)
     },

@@ -11,6 +11,8 @@ use crate::error::Error;
 use crate::opt::Opt;
 
 /// Returns the text of the sum of row `r`, 0 if a component is negative.
+///
+/// A negative component then takes the same way as a zero row.
 fn total(r: &str) -> String {
     format!("if(any({r} < 0), 0, sum({r}))")
 }
@@ -19,9 +21,11 @@ fn total(r: &str) -> String {
 fn formula(base: Option<&str>) -> String {
     let (sx, sy) = (total("x"), total("y"));
     let (p, q) = (format!("(x / {sx})"), format!("(y / {sy})"));
+    // 0 · ln 0 is NaN and its limit is 0, hence the condition.
     let term =
         |p: &str, q: &str| format!("if({p} == 0, 0, {p} * log1p(({p} - {q}) / ({p} + {q})))");
     let sum = format!("sum({} + {})", term(&p, &q), term(&q, &p));
+    // The half of the definition and the base are one divisor, which depends on no row.
     let twice = base.map_or("2".into(), |base| format!("(2 * log({base}))"));
     format!("sqrt(if(min({sx}, {sy}) == 0, inf, max({sum}, 0) / {twice}))")
 }
@@ -50,6 +54,7 @@ pub(super) const JENSENSHANNON: Named = Named {
     aliases: &["js"],
     options: &["base"],
     formula: |f, params, dim| match params.contains_key("base") {
+        // ln 1 is 0, and a smaller base turns the sign of the root.
         true if super::number(params, "base", 2.0)? <= 1.0 => {
             Err(Error::request("the base of a logarithm")
                 .at_place(Opt::Param)

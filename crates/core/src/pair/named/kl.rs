@@ -21,7 +21,9 @@ pub(super) const KL: Named = Named {
     options: &["base"],
     formula: |f, params, dim| {
         let (p, q) = ("(x / sum(x))", "(y / sum(y))");
+        // p appears as a factor, so a pair costs a product and a difference per component.
         let sum = format!("sum(if({p} == 0, 0, {p} * (log({p}) - log({q}))))");
+        // After the sum: one division for each pair, not one for each component.
         let base = if params.contains_key("base") {
             " / log(base)"
         } else {
@@ -36,6 +38,7 @@ pub(super) const KL: Named = Named {
         let sum: f64 = x.iter().zip(y).map(|(a, b)| term(a / sx, b / sy)).sum();
         sum / option(params, "base", std::f64::consts::E).ln()
     },
+    // Half of the pairs would not represent all of them.
     symmetric: false,
     domain: RowValues::NonNegative,
     scale: ScaleOption::Fixed(1.0),

@@ -1,4 +1,7 @@
 //! Laplacian kernel: exp(−γ Σ |xₖ − yₖ|), γ = 1/d unless given (scikit-learn).
+//!
+//! The L1 sum has a kernel of its own, and the exponential comes after it, once per pair. The
+//! kernel of a row with itself is exactly 1, since the sum is exactly 0.
 
 use super::{Named, RowValues, ScaleOption, option, text};
 
@@ -20,11 +23,13 @@ pub(super) const LAPLACIAN: Named = Named {
     },
     prepare: None,
     reference: |x, y, params| {
+        // 1/d is taken from the row itself, as the formula takes it from `dim`.
         let gaps: f64 = x.iter().zip(y).map(|(a, b)| (a - b).abs()).sum();
         (-option(params, "gamma", 1.0 / x.len() as f64) * gaps).exp()
     },
     symmetric: true,
     domain: RowValues::Real,
     scale: ScaleOption::Fixed(1.0),
+    // Small, because the exponential of a large sum is 0 in every precision.
     range: (-2.0, 2.0),
 };

@@ -4,6 +4,8 @@
 use super::{Named, RowValues, ScaleOption, text};
 
 /// `linear`. Matrices of it are matrix products, which run at the speed of one.
+///
+/// It is a similarity, so neighbours are the rows with the largest products.
 pub(super) const LINEAR: Named = Named {
     name: "linear",
     about: "Σ xₖyₖ, the inner product",

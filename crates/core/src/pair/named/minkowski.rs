@@ -28,6 +28,7 @@ pub(super) const MINKOWSKI: Named = Named {
                 .at_place(Opt::Param)
                 .limit("p is more than 0"));
         }
+        // In the order of the exponents below.
         let known = [
             cityblock::CITYBLOCK,
             euclidean::EUCLIDEAN,
@@ -36,8 +37,11 @@ pub(super) const MINKOWSKI: Named = Named {
         match [1.0, 2.0, f64::INFINITY].iter().position(|have| *have == p) {
             Some(at) => (known[at].formula)(f, params, dim),
             None => {
+                // The default as an option, so that one text serves both cases.
                 let params = with(params, "p", Param::Number(p));
                 let (plain, with_w) =
+                    // 1/p is a constant and folds; whole and half exponents become products and
+                    // roots.
                     ("sum(abs(x - y)^p)^(1 / p)", "sum(w * abs(x - y)^p)^(1 / p)");
                 weighted(f, &params, dim, plain, with_w)
             }
@@ -46,6 +50,7 @@ pub(super) const MINKOWSKI: Named = Named {
     prepare: None,
     reference: |x, y, params| {
         let p = option(params, "p", 2.0);
+        // The limit of the sum, which the power below would not reach.
         if p == f64::INFINITY {
             return (chebyshev::CHEBYSHEV.reference)(x, y, params);
         }

@@ -49,7 +49,8 @@ mod sokalsneath;
 mod spearman;
 mod yule;
 
-/// Every metric, in alphabetical order of files. A new one is a line here.
+/// Every metric, in alphabetical order of files. A new one is a line here. The order is that of
+/// lists for people; nothing else depends on it.
 const ALL: &[Named] = &[
     braycurtis::BRAYCURTIS,
     canberra::CANBERRA,
@@ -86,17 +87,24 @@ const ALL: &[Named] = &[
     yule::YULE,
 ];
 
-/// Every named pair.
+/// Returns every metric, in the order of the list.
+///
+/// Tests go over it: each metric is compared with its own reference evaluation.
 pub fn all() -> &'static [Named] {
     ALL
 }
 
 /// Returns the metric called `name`, or known by this alias, in any case of letters.
+///
+/// A scan of some thirty names: it runs a few times per request.
 pub fn find(name: &str) -> Option<&'static Named> {
     ALL.iter().find(|metric| metric.is_called(name))
 }
 
 /// Lists the metrics that the text of a formula calls and that need whole tables first.
+///
+/// The text is only split into tokens: preparations change the tables that the parser needs for its
+/// names.
 pub(crate) fn prepared_in(formula: &str) -> impl Iterator<Item = &'static Named> {
     super::lex::called(formula)
         .into_iter()
@@ -105,6 +113,8 @@ pub(crate) fn prepared_in(formula: &str) -> impl Iterator<Item = &'static Named>
 }
 
 /// Returns the metric called `name`, with its options checked.
+///
+/// Values of options are checked later, by the formula, which knows the number of components.
 ///
 /// # Errors
 /// `Request` for an unknown name, with the nearest one, or for an option that the metric does not
@@ -139,6 +149,8 @@ pub fn require(name: &str, params: &Params) -> Result<&'static Named> {
 }
 
 /// Returns what to use for names of other fields that no metric here has.
+///
+/// An edit distance would not find these names, or would find a wrong one.
 fn meant(name: &str) -> Option<&'static str> {
     match name.to_lowercase().as_str() {
         "tanimoto" => Some("'jaccard', which is 1 − Tanimoto's coefficient of rows of 0 and 1"),
@@ -167,11 +179,15 @@ pub(crate) fn text(
             dim,
             ..Scope::default()
         },
+        // No metrics: a metric is not made of metrics, and the parser cannot come back here.
         &[],
     )
 }
 
 /// Returns the option `name` as a number, or `default`.
+///
+/// Metrics that compute with an option call it; a formula may also name the option and let the
+/// parser bind it.
 ///
 /// # Errors
 /// `Request` for a vector or a word.
@@ -190,6 +206,8 @@ pub(crate) fn number(params: &Params, name: &str, default: f64) -> Result<f64> {
 }
 
 /// Returns the option `name` as one of `choices`; the first is the default.
+///
+/// An unknown choice is refused, as it would otherwise mean the default.
 ///
 /// # Errors
 /// `Request` for anything else, with the choices.
@@ -212,6 +230,8 @@ pub(crate) fn word<'p>(params: &'p Params, name: &str, choices: &[&'p str]) -> R
 
 /// Returns the option `name` as a vector of `dim` components, if it is given. A single number means
 /// a vector of that number.
+///
+/// `dim` is unknown while a formula is written without tables, for example to list it.
 pub(crate) fn vector(params: &Params, name: &str, dim: Option<usize>) -> Result<Option<Vec<f64>>> {
     match params.get(name) {
         None => Ok(None),
@@ -232,6 +252,8 @@ pub(crate) fn vector(params: &Params, name: &str, dim: Option<usize>) -> Result<
 }
 
 /// Returns the weights `w`: one number for each component, none below 0, as SciPy requires.
+///
+/// A negative weight would make a squared distance negative, and its root NaN.
 pub(crate) fn weights(params: &Params, dim: Option<usize>) -> Result<Option<Vec<f64>>> {
     let w = vector(params, "w", dim)?;
     match w.iter().flatten().find(|w| w.is_nan() || **w < 0.0) {
@@ -261,6 +283,8 @@ pub(crate) fn weighted(
 }
 
 /// Returns `params` with one more.
+///
+/// A copy: the options of the request stay as they were, for identities and messages.
 pub(crate) fn with(params: &Params, name: &str, value: Param) -> Params {
     let mut all = params.clone();
     all.insert(name.to_string(), value);
@@ -268,6 +292,9 @@ pub(crate) fn with(params: &Params, name: &str, value: Param) -> Params {
 }
 
 /// Returns component `k` of the option `name` for reference evaluations, or `default`.
+///
+/// It refuses nothing. An option of the wrong kind gives NaN, and the comparison with the formula
+/// fails.
 pub(crate) fn component(params: &Params, name: &str, k: usize, default: f64) -> f64 {
     match params.get(name) {
         None => default,
@@ -283,6 +310,8 @@ pub(crate) fn option(params: &Params, name: &str, default: f64) -> f64 {
 }
 
 /// Computes Σ w·g(x, y) over components, for reference evaluations.
+///
+/// Added in ascending order, as formulas do.
 pub(crate) fn weighted_sum(
     x: &[f64],
     y: &[f64],

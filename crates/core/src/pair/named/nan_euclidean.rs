@@ -15,9 +15,11 @@ pub(super) const NAN_EUCLIDEAN: Named = Named {
     aliases: &["nan_euclidean_distances"],
     options: &[],
     formula: |f, params, dim| {
+        // A difference is NaN if either row lacks the component: one test for both.
         let sum = "sum(if(isnan(x - y), 0, (x - y)^2))";
         text(
             f,
+            // Without a common component this is 0/0, NaN.
             &format!("sqrt({sum} * dim / count(not isnan(x - y)))"),
             params,
             dim,

@@ -15,6 +15,7 @@ pub(super) const POLYNOMIAL: Named = Named {
     aliases: &["poly", "polynomial_kernel"],
     options: &["gamma", "coef0", "degree"],
     formula: |f, params, dim| {
+        // Names of given options stay names in the text: the parser binds them to their numbers.
         let gamma = if params.contains_key("gamma") {
             "gamma"
         } else {
@@ -32,6 +33,7 @@ pub(super) const POLYNOMIAL: Named = Named {
         };
         text(
             f,
+            // One inner product and three operations per pair, so matrices run as matrix products.
             &format!("({gamma} * sum(x * y) + {coef0})^{degree}"),
             params,
             dim,
@@ -46,6 +48,7 @@ pub(super) const POLYNOMIAL: Named = Named {
     },
     symmetric: true,
     domain: RowValues::Real,
+    // (γ·Σ + 1)³ is at most 2³ for rows in [−1, 1], where γ·Σ is at most 1.
     scale: ScaleOption::Fixed(8.0),
     range: (-1.0, 1.0),
 };

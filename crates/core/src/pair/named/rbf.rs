@@ -6,7 +6,8 @@
 
 use super::{Named, RowValues, ScaleOption, option, text};
 
-/// `rbf`.
+/// `rbf`, which SciPy's and scikit-learn's users also know as the Gaussian kernel. γ is 1/(2σ²) of
+/// a normal density.
 pub(super) const RBF: Named = Named {
     name: "rbf",
     about: "exp(−γ Σ (xₖ − yₖ)²), γ = 1/d unless given",

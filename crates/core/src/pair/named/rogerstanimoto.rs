@@ -15,6 +15,7 @@ pub(super) const ROGERSTANIMOTO: Named = Named {
     options: &["w"],
     formula: |f, params, dim| {
         let c = counts(params, dim)?;
+        // Never 0/0 without weights: the number of components is in the denominator.
         let formula = format!("2 * {0} / ({1} + {0})", c.differ, c.all);
         text(f, &formula, &c.params, dim)
     },

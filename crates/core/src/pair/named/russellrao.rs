@@ -15,6 +15,7 @@ pub(super) const RUSSELLRAO: Named = Named {
     options: &["w"],
     formula: |f, params, dim| {
         let c = counts(params, dim)?;
+        // One inner product, and exact in integers up to the division.
         let formula = format!("({0} - {1}) / {0}", c.all, c.both);
         text(f, &formula, &c.params, dim)
     },

@@ -16,7 +16,11 @@ pub(super) const SEUCLIDEAN: Named = Named {
     aliases: &["se", "s"],
     options: &["V"],
     formula: |f, params, dim| match vector(params, "V", dim)? {
+        // The reciprocal is a vector of constants: a product for each component and pair instead of
+        // a division.
         Some(_) => text(f, "sqrt(sum(1 / V * (x - y)^2))", params, dim),
+        // Only where a formula is written without tables: `prepare` has completed the option
+        // otherwise.
         None => Err(Error::request("'seuclidean' without variances")
             .at_place(Opt::Metric)
             .remedy(Opt::Param.like("V=@V.npy"))),

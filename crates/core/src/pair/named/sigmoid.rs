@@ -3,7 +3,8 @@
 
 use super::{Named, RowValues, ScaleOption, option, text};
 
-/// `sigmoid`.
+/// `sigmoid`. An inner product and a function of it, so matrices run as matrix products with a step
+/// at their end.
 pub(super) const SIGMOID: Named = Named {
     name: "sigmoid",
     about: "tanh(γ Σ xₖyₖ + c₀), γ = 1/d, c₀ = 1 unless given",
@@ -12,6 +13,8 @@ pub(super) const SIGMOID: Named = Named {
     aliases: &["sigmoid_kernel"],
     options: &["gamma", "coef0"],
     formula: |f, params, dim| {
+        // 1/d keeps the argument of the same size for rows of any length; beyond ±20 tanh is ±1 in
+        // f64.
         let gamma = if params.contains_key("gamma") {
             "gamma"
         } else {
@@ -37,5 +40,6 @@ pub(super) const SIGMOID: Named = Named {
     symmetric: true,
     domain: RowValues::Real,
     scale: ScaleOption::Fixed(1.0),
+    // Larger rows would test the constant ends of tanh only.
     range: (-1.0, 1.0),
 };

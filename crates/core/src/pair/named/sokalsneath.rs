@@ -15,6 +15,7 @@ pub(super) const SOKALSNEATH: Named = Named {
     options: &["w"],
     formula: |f, params, dim| {
         let c = counts(params, dim)?;
+        // In counts of true components, which are hoisted.
         let formula = format!(
             "4 * {0} / ({1} + {2} + 3 * {0})",
             c.differ, c.ones[0], c.ones[1]

@@ -15,6 +15,7 @@ pub(super) const SPEARMAN: Named = Named {
     aliases: &["spearmanr"],
     options: &[],
     formula: |f, params, dim| correlation(f, params, dim, "{}"),
+    // After ranking, rows are numbers like any others: formula and kernels are those of `pearson`.
     prepare: Some(rank),
     reference: coefficient,
     symmetric: true,

@@ -15,7 +15,9 @@ pub(super) const YULE: Named = Named {
     options: &["w"],
     formula: |f, params, dim| {
         let c = counts(params, dim)?;
+        // Written out twice in the text; equal parts of a formula are one node and computed once.
         let half = format!("({} * {})", c.only[0], c.only[1]);
+        // The condition first: both·neither may be 0, too, and 0/0 is NaN.
         let formula = format!(
             "if({half} == 0, 0, 2 * {half} / ({} * {} + {half}))",
             c.both, c.neither

@@ -33,6 +33,9 @@ const MAX_STEPS: usize = 1 << 22;
 
 impl Parser<'_, '_> {
     /// Parses `[k]`, `[a:b]`, `[:b]` or `[a:]` of a row; the bracket is open.
+    ///
+    /// A single component is a node of its own. A slice is the node of its current component, and
+    /// the reduction around it asks for the others.
     pub(super) fn component(&mut self, side: Side, start: usize) -> Result<Id> {
         // `[:b]` begins at 0.
         let first = if self.is_symbol(":") {
@@ -63,6 +66,7 @@ impl Parser<'_, '_> {
             );
             return Err(e.remedy("the end is left out: x[0:3] has components 0, 1 and 2"));
         }
+        // The last component suffices: the first is below it.
         self.check_components(side, end - 1, start)?;
         // Rows of two lengths have no whole rows in common.
         if first == 0 && self.scope.whole() == Some(end as usize) {
@@ -74,11 +78,15 @@ impl Parser<'_, '_> {
     }
     /// Returns the current component of a parameter that is a vector of the length of slices: in
     /// `sum(w * x[0:3])`, `w` may have three numbers.
+    ///
+    /// The number becomes a constant of the formula, so equal weights share a node.
     pub(super) fn component_of(&mut self, vector: &[f64], place: Range<usize>) -> Result<Id> {
         self.meet(vector.len() as u32, place)?;
         self.formula.number(vector[self.slices.at as usize])
     }
     /// Records the length of a slice. All slices of one reduction must agree.
+    ///
+    /// They would pair component 2 of one with no component of the other.
     fn meet(&mut self, len: u32, place: Range<usize>) -> Result<()> {
         match self.slices.len.replace(len) {
             Some(other) if other != len => Err(self.error(
@@ -88,7 +96,8 @@ impl Parser<'_, '_> {
             _ => Ok(()),
         }
     }
-    /// Takes a whole number from 0.
+    /// Takes a whole number from 0. The lexer knows only f64, so a fraction or a huge number is
+    /// refused here.
     fn index(&mut self) -> Result<u32> {
         let token = self.bump();
         match token.kind {
@@ -97,6 +106,9 @@ impl Parser<'_, '_> {
         }
     }
     /// Refuses a component that rows do not have, if their length is known.
+    ///
+    /// The length is unknown when a metric or a library user writes a formula without tables; then
+    /// the run checks it.
     fn check_components(&self, side: Side, last: u32, start: usize) -> Result<()> {
         match self.scope.cols(side).filter(|cols| last as usize >= *cols) {
             Some(cols) => {
@@ -107,6 +119,7 @@ impl Parser<'_, '_> {
             None => Ok(()),
         }
     }
+    /// Returns whether the next token is `symbol`, without taking it.
     fn is_symbol(&self, symbol: &str) -> bool {
         matches!(self.peek(), TokenKind::Symbol(s) if *s == symbol)
     }
@@ -123,6 +136,7 @@ impl Parser<'_, '_> {
         let end = self.at;
         let place = 0..self.text.len();
         let mut parts = vec![self.one_number(first, len, place.clone())?];
+        // A value of several numbers takes as many states by row, so it is short by rule.
         if len > 16 {
             return Err(self
                 .error(place, format!("a value of {len} numbers"))
@@ -138,6 +152,9 @@ impl Parser<'_, '_> {
     }
     /// Returns whether the arguments of `name`, whose parenthesis is open, are reduced over
     /// components. `max` and `min` of two arguments are not, so the commas are counted first.
+    ///
+    /// The answer is needed before the arguments are parsed, because slices inside mean something
+    /// else for each kind.
     pub(super) fn reduces(&self, name: &str) -> bool {
         match name {
             "max" | "min" => self.commas() == 0,
@@ -151,6 +168,8 @@ impl Parser<'_, '_> {
         for token in &self.tokens[self.at..] {
             match token.kind {
                 TokenKind::Symbol("(" | "[") => depth += 1,
+                // The parenthesis of the call itself. Unbalanced text ends with the tokens, and the
+                // parser refuses it later.
                 TokenKind::Symbol(")" | "]") if depth == 0 => break,
                 TokenKind::Symbol(")" | "]") => depth -= 1,
                 TokenKind::Symbol(",") if depth == 0 => commas += 1,
@@ -160,6 +179,8 @@ impl Parser<'_, '_> {
         commas
     }
     /// Goes back to token `begin` to parse a part once more, for component `at` of slices of `len`.
+    ///
+    /// Every repetition passes here, so this is where their total is bounded (TOTAL-FORMULA).
     fn begin_part(&mut self, begin: usize, at: u32, len: u32, place: &Range<usize>) -> Result<()> {
         if self.steps > MAX_STEPS {
             let e = self.error(
@@ -178,6 +199,8 @@ impl Parser<'_, '_> {
         Ok(())
     }
     /// Refuses a part that is a vector: it mixes slices with whole rows.
+    ///
+    /// `sum(x[0:3] - y)` has no meaning: the slice has three components, the row another number.
     fn one_number(&self, id: Id, len: u32, place: Range<usize>) -> Result<Id> {
         match self.formula.ty(id).shape {
             Shape::Scalar => Ok(id),
@@ -201,6 +224,8 @@ impl Parser<'_, '_> {
         let begin = self.at;
         // An inner reduction has slices of its own, of any length; those around it wait.
         let outer = std::mem::take(&mut self.slices);
+        // Read as component 0. If no slice was met, this was the only reading and its nodes are
+        // used.
         let first = self.arguments()?;
         let Some(len) = self.slices.len else {
             self.slices = outer;
@@ -232,6 +257,8 @@ impl Parser<'_, '_> {
         }
         for id in arguments {
             self.one_number(*id, len, place.clone())?;
+            // An operator is a function of two numbers, evaluated by walking its nodes; it has no
+            // loop for an inner reduction.
             if self.formula.deps(*id) & DEP_BOUND != 0 {
                 let what =
                     "the operator of 'reduce' works on two numbers; no reduction fits inside";
@@ -248,6 +275,7 @@ impl Parser<'_, '_> {
     /// Joins the parts and finishes what `name` computes.
     fn joined(&mut self, name: &str, parts: Vec<Id>) -> Result<Id> {
         let len = parts.len();
+        // Mean, norm and dot are none of the table: they join by addition.
         let op = REDUCE
             .iter()
             .find(|(n, _)| *n == name)
@@ -267,6 +295,8 @@ impl Parser<'_, '_> {
     }
     /// Turns a truth value into a number. A sum of one truth value is that value, and must have the
     /// type of a sum of two.
+    ///
+    /// Without it `count(x[0:1] < 1)` would be a condition and `count(x[0:2] < 1)` a number.
     fn as_number(&mut self, id: Id) -> Result<Id> {
         if !self.formula.ty(id).truth {
             return Ok(id);
@@ -276,6 +306,8 @@ impl Parser<'_, '_> {
     }
     /// Joins neighbours until one part is left. The order is fixed by the number of parts, so the
     /// bits of a sum are too.
+    ///
+    /// A chain of a thousand parts would be a thousand nodes deep.
     fn by_halves(&mut self, op: Binary, mut parts: Vec<Id>) -> Result<Id> {
         while parts.len() > 1 {
             let pairs = parts.chunks(2).map(|two| match two {
@@ -290,6 +322,9 @@ impl Parser<'_, '_> {
     /// Writes out a `reduce` over slices. The operator, from token `op` on, is parsed for each
     /// component, with `names` meaning the accumulated and the next number. `body` is the token at
     /// which the last argument begins, and its first component.
+    ///
+    /// Components are joined one after another, not by halves: an operator of the user need not be
+    /// associative to have a meaning here.
     pub(super) fn user_reduced(
         &mut self,
         op: usize,
@@ -325,6 +360,9 @@ impl Parser<'_, '_> {
         self.as_number(total)
     }
     /// Refuses numbers for `count`, `any` and `all`, which take truth values.
+    ///
+    /// Counting numbers that are not zero is what `count` of another language may do; a silent
+    /// guess would be wrong for half of its users.
     pub(super) fn check_truth(&self, name: &str, id: Id, place: &Range<usize>) -> Result<()> {
         let truth = matches!(name, "count" | "any" | "all");
         if !truth || self.formula.ty(id).truth {

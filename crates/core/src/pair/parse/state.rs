@@ -12,6 +12,8 @@ use std::ops::Range;
 const MAX_DEPTH: usize = 100;
 
 /// The component that is parsed, and the length of the slices around it.
+///
+/// Saved and restored around each reduction, so that inner and outer slices may differ in length.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Slices {
     /// The number of the component, counted from the beginning of each slice.
@@ -41,7 +43,7 @@ pub(super) struct Parser<'a, 'b> {
     /// The values of these names, while the operator is applied to slices.
     pub operands: Option<[Id; 2]>,
     pub slices: Slices,
-    /// Whether the text has a slice anywhere.
+    /// Whether the text has a slice anywhere. Parameters of several numbers belong to slices then.
     pub sliced: bool,
     /// Columns of x that hold texts of the formula; see [`Parser::own_text`].
     pub own: Vec<u32>,

@@ -13,6 +13,8 @@ use super::image::{V, dot, minus, step};
 const ROUNDS: usize = 1000;
 
 /// A lattice vector: integer coefficients over the given basis, its components, its squared length.
+///
+/// The coefficients are whole numbers in f64, exact up to 2⁵³.
 #[derive(Clone, Copy)]
 struct Member {
     coefficients: V,
@@ -53,6 +55,8 @@ fn shorten_third(given: &[V; 3], basis: &[Member; 3]) -> Option<Member> {
         let m = third.less(given, k, second);
         m.less(given, nearest_multiple(m.vector, first.vector), first)
     };
+    // The line nearest to the vector and the next one on its other side hold the nearest lattice
+    // vector between them.
     let near = line(f.round_ties_even());
     let next = line(f.round_ties_even() + step(f - f.round_ties_even()));
     let best = if next.norm < near.norm { next } else { near };
