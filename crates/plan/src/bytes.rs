@@ -64,14 +64,16 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
 }
 
 /// Returns the bytes of the hoisted values, in f64, of so many rows of side 0 (x) or 1 (y).
+///
+/// In f64 also for f32 tables: hoisted values are those of the reference.
 fn hoisted_bytes(job: &Job, side: usize, rows: usize) -> u64 {
     let low = &job.low;
     (rows * (low.row_vectors[side].len() * low.dim + low.row_scalars[side].len()) * 8) as u64
 }
 
-/// Hierarchies: hoisted rows of both sides; then keys on their way to an order, or sorted rows with
-/// names and boxes. Long rows are kept once more (resident for neighbours of one table: 115 bytes a
-/// row of 3, 438 of 8).
+/// Returns the bytes of hierarchies: hoisted rows of both sides; then keys on their way to an
+/// order, or sorted rows with names and boxes. Long rows are kept once more (resident for
+/// neighbours of one table: 115 bytes a row of 3, 438 of 8).
 fn search_bytes(job: &Job, [x, y]: [u64; 2]) -> u64 {
     let sorted = job.space.n + if job.y.is_some() { job.space.m } else { 0 };
     let lists = if matches!(job.folds[0], Fold::Nearest(_)) {
@@ -83,8 +85,8 @@ fn search_bytes(job: &Job, [x, y]: [u64; 2]) -> u64 {
     rows + 48 * sorted as u64 + lists
 }
 
-/// Bytes of weights that are multiplied as values are computed: in the units of the sum, and by
-/// lane.
+/// Returns the bytes of weights that are multiplied as values are computed: in the units of the
+/// sum, and by lane.
 fn weight_bytes(job: &Job) -> u64 {
     let half = job.space.is_triangular();
     let sums = |f: &Fold| matches!(f, Fold::Reduce(f) if f.sums_weighted(half).is_some());
@@ -95,8 +97,8 @@ fn weight_bytes(job: &Job) -> u64 {
     }
 }
 
-/// How often rows are kept. Other bounds: hoisted and sorted rows, boxes of single rows and of
-/// groups, order and keys. Else packed copies of long rows.
+/// Returns how often rows are kept. Other bounds: hoisted and sorted rows, boxes of single rows and
+/// of groups, order and keys. Else packed copies of long rows.
 fn copies(job: &Job, prune: Prune) -> u64 {
     match prune.is_on() {
         true => 7,

@@ -22,7 +22,7 @@ use zipfold_core::fold::{BLOCK, Fold};
 use zipfold_core::{Error, Job, Message, Opt, Precision, Result};
 
 /// Rows of tiles that a problem is cut into if it is large enough, so that threads stay busy to the
-/// end.
+/// end. A constant, because a number of threads would give another machine other tiles.
 const PARTS: usize = 16;
 
 /// Plans `job` for `machine`.
@@ -32,6 +32,7 @@ const PARTS: usize = 16;
 pub fn choose(job: &Job, machine: &Machine, overrides: &Overrides) -> Result<Plan> {
     let isa = isa(machine, overrides)?;
     let precision = precision(job);
+    // Kept apart from other reasons: they are dropped if pruning replaces the family.
     let mut of_family = vec![];
     let family = crate::family::choose(job, machine, isa, precision, overrides, &mut of_family)?;
     let draft = Draft {
@@ -50,6 +51,7 @@ pub fn choose(job: &Job, machine: &Machine, overrides: &Overrides) -> Result<Pla
     let cycles = draft.cost(machine, (all, &every_pair), 1, cost::cycles_of_pairs);
     let mut prune = prune::choose(job, overrides, cycles, &mut reasons)?;
     let mut warnings = vec![];
+    // The machine as it is stays the measure of tiles; only the work may get fewer threads.
     let mut at_work = machine.clone();
     // A user who asked for pruning gets it, or an error when memory is reserved; the planner's own
     // choice gives way.
@@ -85,6 +87,9 @@ pub fn choose(job: &Job, machine: &Machine, overrides: &Overrides) -> Result<Pla
 }
 
 /// What is settled of a plan before its bounds and tiles are.
+///
+/// These decisions depend on nothing that comes later, so the cost model can be asked with and
+/// without pruning.
 struct Draft<'a> {
     job: &'a Job,
     overrides: &'a Overrides,
@@ -97,7 +102,7 @@ struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    /// The strategies with bounds as `prune` has them, the best first.
+    /// Returns the strategies with bounds as `prune` has them, the best first.
     fn strategies(&self, prune: &Prune) -> Vec<Strategy> {
         let by_hand = self.overrides.family.is_some();
         Strategy::list(self.job, self.family, by_hand, self.code, prune)
@@ -115,6 +120,7 @@ impl Draft<'_> {
             job: self.job,
             machine,
             isa: self.isa,
+            // The prediction is for the first: a later one runs only if that does not load.
             strategy: strategies.first().unwrap_or(&Strategy::LAST),
             precision: self.precision,
             prune,
@@ -123,6 +129,8 @@ impl Draft<'_> {
         })
     }
     /// Returns the memory of a plan: inputs, states of folds, and what threads hold.
+    ///
+    /// An upper bound, from the functions by which the run reserves.
     fn room(&self, machine: &Machine, prune: Prune) -> Result<u64> {
         let job = self.job;
         let inputs = [Some(&job.x), job.y.as_ref()].into_iter().flatten();
@@ -143,6 +151,7 @@ impl Draft<'_> {
         warnings: Vec<Message>,
     ) -> Result<Plan> {
         let job = self.job;
+        // Tiles of the domain that is walked: a pruned run may visit both halves of a triangle.
         let tiles = tiling.tiles(&prune::walked(job, prune)).len();
         let tiles_per_batch = batch(job, tiles, machine.threads, self.overrides)?;
         let (per_component, per_pair) = job.low.operations();
@@ -164,6 +173,7 @@ impl Draft<'_> {
             operations,
             peak_bytes: states(job) + working_bytes(job, machine.threads, tiling, prune),
             seconds: seconds(&terms),
+            // Terms are sorted, so the first is the largest.
             bound: terms.first().map_or_else(String::new, |t| t.what.clone()),
             terms,
             prune,
@@ -186,6 +196,8 @@ fn states(job: &Job) -> u64 {
 }
 
 /// What is given up if memory has no room for pruning by all threads.
+///
+/// Giving up either is slower and has the same answer, so the run goes on with a warning.
 struct Short {
     threads: usize,
     bounds: bool,
@@ -230,6 +242,7 @@ fn short_of_memory(
         "the sorted rows that bounds need make it {} in all (limit {limit})",
         human_bytes(wanted)
     );
+    // The inverse of the sixteenth that is kept free, rounded up.
     let enough = human_bytes_up((wanted / 15 + 1) * 16);
     Ok(Some(Short {
         threads,
@@ -239,6 +252,8 @@ fn short_of_memory(
 }
 
 /// Returns the instruction set: the machine's best, or a lesser one that the user names.
+///
+/// A better one than the machine has would end the process with an illegal instruction.
 fn isa(machine: &Machine, overrides: &Overrides) -> Result<Isa> {
     let Some(isa) = overrides.isa else {
         return Ok(machine.isa);
@@ -305,6 +320,7 @@ fn tiling(
     let (rows, wide) = sides(job, prune, nearest);
     // The longer a row goes on, the fewer of its values beat the best so far and need a second
     // look.
+    // As wide as leaves 4 · 16 tiles for the threads.
     let long = job.space.m * job.space.n.div_ceil(rows) / (4 * PARTS);
     let wide = if screened {
         wide.max(job.space.m.min(long))
@@ -331,9 +347,9 @@ fn tiling(
     Ok(Tiling::new(by_hand.0.unwrap_or(rows), by_hand.1.unwrap_or(wide)).in_spans(job))
 }
 
-/// Rows and columns of a tile that suit the folds of `job`, some of which may look for the
-/// `nearest`. Sides depend on the problem alone: shares made on different machines must have the
-/// same tiles.
+/// Returns the rows and columns of a tile that suit the folds of `job`, some of which may look for
+/// the `nearest`. Sides depend on the problem alone: shares made on different machines must have
+/// the same tiles.
 fn sides(job: &Job, prune: Prune, nearest: bool) -> (usize, usize) {
     let (n, m) = (job.space.n, job.space.m);
     if prune.is_on() {
@@ -349,6 +365,7 @@ fn sides(job: &Job, prune: Prune, nearest: bool) -> (usize, usize) {
         // Whole rows follow each other in a file.
         (true, false) => {
             let wide = m.next_multiple_of(BLOCK).clamp(BLOCK, 32 * BLOCK);
+            // At most 32 blocks of cells in all, so that a tile on its way to the file stays small.
             (rows.min(32 * BLOCK * BLOCK / wide), wide)
         }
         // Squares, so that the transposed lines are as long. An eighth of the side leaves 36 tiles

@@ -74,6 +74,7 @@ pub fn plan_for_all(
     let smallest = devices.iter().min_by_key(|facts| facts.memory);
     let facts = smallest.ok_or_else(|| Error::internal("a plan for no device"))?;
     let mut plan = host;
+    // The plan of the host is the start: tiles, folds and reasons that no device changes stay.
     plan.backend = facts::ids(devices);
     // Devices sweep all pairs. The host, should it take over, must walk the same pairs, so the
     // strategies that prune go, too.
@@ -81,6 +82,7 @@ pub fn plan_for_all(
     plan.strategies.retain(|strategy| !strategy.is_pruned());
     let rows = residency(job, facts, overrides);
     plan.reasons.extend(where_rows_are(rows).map(Message::from));
+    // Before the matrix is chosen, which depends on it.
     let half = low_precision::input(job, overrides)?;
     if let Some(half) = half {
         let how = if overrides.dense_input.is_some() {
@@ -174,6 +176,7 @@ fn shared_seconds(job: &Job, devices: &[Facts], work: &DeviceWork, plan: &mut Pl
             .into(),
         );
     }
+    // As if all ended together; units are small enough for that to be nearly true.
     1.0 / rates
 }
 
@@ -194,7 +197,7 @@ pub fn cut_as(job: &Job, plan: &mut Plan, tiling: Tiling) {
 }
 
 /// Sides of the tiles of a dense result that the host walks in place of a device, whose own are as
-/// large as its memory.
+/// large as its memory. A thread of the host holds a tile, and 1024² values are 8 MiB.
 const HOST_SIDE: usize = 1024;
 
 /// Returns whether some fold is a matrix.
@@ -245,6 +248,7 @@ pub fn host_tiles(job: &Job, tiles: &[Tile]) -> Option<Vec<Tile>> {
             })
         })
     });
+    // Parts below the diagonal hold no pair.
     let some = |t: &Tile| !job.space.is_triangular() || t.cols.end > t.rows.start;
     Some(parts.filter(some).collect())
 }
@@ -260,12 +264,16 @@ const LEAST_SIDE: usize = 1 << 12;
 const LEAST_STRIP: usize = 1 << 10;
 
 /// Returns the bytes of a packed row of both sides, in both precisions.
+///
+/// 8 + 4 bytes a number: a filter reads single precision, and its candidates double precision.
 fn row_bytes(job: &Job) -> u64 {
     12 * (width(job, 0) + width(job, 1)) as u64
 }
 
 /// Returns where the rows are kept: in the memory of the device, unless they take more than half of
 /// it.
+///
+/// The other half is for results, queues and what other programs hold.
 fn residency(job: &Job, facts: &Facts, overrides: &Overrides) -> Residency {
     let bytes = row_bytes(job).saturating_mul(job.space.n.max(job.space.m) as u64);
     let fits = bytes <= facts.memory / 2;
@@ -354,6 +362,7 @@ pub fn whole_seconds(job: &Job, plan: &Plan) -> f64 {
         Node::Unary(op, _) => matches!(op, Unary::Log | Unary::Log2 | Unary::Log10 | Unary::Log1p),
         Node::Binary(Binary::Pow, _, p) => formula
             .constant(*p)
+            // Whole and half powers are products and a root, not long functions.
             .is_none_or(|p| (2.0 * p).fract() != 0.0),
         _ => false,
     };
@@ -371,12 +380,16 @@ pub fn whole_seconds(job: &Job, plan: &Plan) -> f64 {
 }
 
 /// Returns whether the plan for devices is predicted to be faster than that for the host.
+///
+/// The host's plan has no such costs beyond its seconds: its threads and pages are part of them.
 pub fn is_faster(job: &Job, there: &Plan, here: &Plan) -> bool {
     whole_seconds(job, there) < here.seconds
 }
 
 /// Predicts the seconds of a run whose kernels take `compute`: copying dense results back is added,
 /// and folding by the host if it has to.
+///
+/// Compute and copies overlap in part; adding them errs to the side of the host.
 fn predict(job: &Job, compute: f64, plan: &mut Plan) {
     let (per_component, per_pair) = job.low.operations();
     plan.operations = (per_component * job.low.dim + per_pair) as f64;

@@ -61,6 +61,7 @@ fn short(job: &Job, plan: &Plan) -> String {
                 .map(|t| format!("           {:>8} {}", figures::duration(t.seconds), t.what)),
         );
     } else if plan.backend == "cpu" {
+        // The line of the prediction: the sixth above.
         lines[5] += &format!(", {}", plan.bound);
     }
     lines.join("\n")
@@ -136,6 +137,7 @@ fn long(job: &Job, plan: &Plan) -> String {
     ];
     let seconds = |s: f64| figures::duration(s);
     // All terms here, also the small ones that the short form leaves out.
+    // Below the line of the limiter, with its indentation.
     lines.extend(
         plan.terms
             .iter()
@@ -165,6 +167,7 @@ pub fn explain_all(job: &Job, plan: &Plan, ranges: &[Plan], all: bool) -> Messag
     if ranges.is_empty() {
         return text.into();
     }
+    // Passes run one after another, so their times add.
     let seconds: f64 = ranges.iter().map(|r| r.seconds).sum();
     // Each pass before the last one: its time, whether it is pruned, where it runs.
     let how = |r: &Plan| {
@@ -214,6 +217,7 @@ fn pairs(job: &Job, plan: &Plan) -> String {
         Domain::Ordered => format!("all of {} rows with all others", rows(n)),
         Domain::Square => format!("all of {} rows with all, themselves included", rows(n)),
     };
+    // Components; attributes that formulas name are not told.
     let numbers = match job.x.cols() {
         1 => "1 number".to_string(),
         d => format!("{d} numbers"),
@@ -234,6 +238,7 @@ fn pairs(job: &Job, plan: &Plan) -> String {
 /// although the plan allows it, for example generated code where the system forbids executable
 /// memory.
 fn ways(plan: &Plan) -> String {
+    // A device comes first, and the host's strategies are what takes over if it fails.
     let device = plan
         .device
         .iter()

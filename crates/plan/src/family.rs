@@ -9,6 +9,8 @@
 //! all reductions recognised, rows of 16 or more        → dense
 //! otherwise, if code can be generated                  → jit, else vm
 //! ```
+//!
+//! In double precision every family has the bits of the reference, so the choice changes no answer.
 
 use crate::machine::{Isa, Machine};
 use crate::overrides::{Family, Overrides};
@@ -17,7 +19,8 @@ use zipfold_core::pair::tree::{ComponentReduce, Node};
 use zipfold_core::{Error, Job, Message, Opt, Precision, Result};
 
 /// Components of all vectors together that generated code can address: its offsets have 31 bits,
-/// and must reach a block of columns, or a tile of 8 rows, of that many components.
+/// and must reach a block of columns, or a tile of 8 rows, of that many components. 2¹⁹ components
+/// of 128 columns and 8 bytes are 2²⁹ bytes, a quarter of what 31 bits reach.
 const REACH: usize = 1 << 19;
 
 /// Returns what the CPU will use, and pushes the reasons.
@@ -48,9 +51,12 @@ pub fn choose(
                 .at_place(Opt::Set.like("family"))
                 .remedy("leave the choice to the planner"));
         }
+        // Other families of the user's are tried; if one does not load, the run takes the next
+        // strategy.
         (Some(family), _) => return Ok(family),
         (None, _) => {}
     }
+    // Without vectors single precision gains nothing, and screening would only add work.
     if screen.is_some() && isa > Isa::Scalar {
         reasons.push("single precision decides about most pairs, double precision about those near the bound".into());
         return Ok(Family::Screen);
@@ -63,6 +69,7 @@ pub fn choose(
         _ if crate::points::apply(job) => Family::Points,
         None if long && known.iter().all(|k| *k) => Family::Dense,
         None => Family::Jit,
+        // Without generated code one packed reduction already saves most of the steps.
         Some(_) if long && known.iter().any(|k| *k) => Family::Dense,
         Some(why) => {
             reasons.push(format!("step by step: {why}").into());
@@ -73,6 +80,8 @@ pub fn choose(
 }
 
 /// Returns why no code can be generated for the formula, if so.
+///
+/// The texts are clauses that follow a colon in messages.
 pub(crate) fn hindrance(
     job: &Job,
     machine: &Machine,
@@ -90,6 +99,7 @@ pub(crate) fn hindrance(
     if !isa.is_generated() {
         return Some("code is made for AVX2 and AVX-512");
     }
+    // Some systems forbid pages that were written to be executed.
     if !machine.executable {
         return Some("the system executes nothing that was written");
     }

@@ -43,6 +43,7 @@ pub fn kernel_seconds(job: &Job, facts: &Facts, pairs: u64, work: &device::Devic
     } else {
         LANES / 2.0
     };
+    // Lower limits, because a driver may report zeros.
     let cycles = facts.units.max(1) as f64 * facts.clock.max(1e6);
     let tiled = matches!(work, device::DeviceWork::Sweeps(sweeps) if sweeps.is_tiled());
     // By the way values take: into a matrix, from tiles, or from a sweep.
@@ -53,6 +54,7 @@ pub fn kernel_seconds(job: &Job, facts: &Facts, pairs: u64, work: &device::Devic
     } else {
         sweep_operations(job, work)
     };
+    // Lists cost cycles by row and not by pair, so they are added after the pairs.
     let lists: f64 = job
         .folds
         .iter()
@@ -66,8 +68,8 @@ pub fn kernel_seconds(job: &Job, facts: &Facts, pairs: u64, work: &device::Devic
     (pairs as f64 * pair / lanes + lists) / cycles + beside
 }
 
-/// Operations of a pair of a matrix: its reductions, its own operations, and writing it, twice if
-/// it is mirrored.
+/// Returns the operations of a pair of a matrix: its reductions, its own operations, and writing
+/// it, twice if it is mirrored.
 fn matrix_operations(job: &Job, work: &device::DeviceWork) -> f64 {
     let mirrored = job.folds[0]
         .dense()
@@ -152,6 +154,7 @@ fn pair_operations(job: &Job) -> f64 {
         .flat_map(|s| s.vectors.iter().chain(&s.reduces))
         .map(of)
         .sum();
+    // All of them once per component; operations per pair are added by the callers.
     (loops + job.low.vector_tail.len() as f64) * job.low.dim as f64
 }
 
@@ -164,6 +167,8 @@ fn factors(job: &Job, power: Id) -> Option<f64> {
 }
 
 /// Returns whether the last operation of a summed body is a product, which the sum adds at once.
+///
+/// Double precision does not contract, so it pays for both.
 fn ends_in_product(job: &Job, body: Id) -> bool {
     match job.low.formula.node(body) {
         Node::Binary(Binary::Mul, ..) => true,
@@ -188,6 +193,7 @@ fn fold_operations(fold: &Fold, work: &device::DeviceWork, widest: usize) -> f64
         Swept::Histogram(h) if is(|s| s.passes.iter().any(|pass| pass.copies == 0)) => {
             770.0 * (1.0 + 2000.0 / h.cells().max(1) as f64)
         }
+        // Without a filter each pair is placed in double precision.
         Swept::Histogram(h) if h.axes.len() == 1 && is(|s| s.filter.is_none()) => {
             125.0 * h.axes.len() as f64
         }
@@ -215,6 +221,7 @@ fn list_cycles(fold: &Fold, job: &Job, facts: &Facts, tiled: bool) -> f64 {
     // Anchors of a block, and blocks per multiprocessor.
     let (rows, blocks) = if tiled { (128, 3) } else { (256, 6) };
     let groups = job.space.n.div_ceil(rows).max(1);
+    // Few rows are split by columns, so that all multiprocessors work; each part has its own lists.
     let spans = (facts.units * blocks)
         .div_ceil(groups)
         .min(job.space.m.div_ceil(1 << 15))

@@ -11,6 +11,8 @@ use zipfold_core::pair::tree::{Node, Side};
 use zipfold_core::{Error, Job, Opt, Precision, Result, Table};
 
 /// A type of 16 bits.
+///
+/// Products of two such numbers are exact in f32: 11 + 11 bits are fewer than 24.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LowPrecision {
     /// IEEE binary16: 11 bits of precision, up to 65504.
@@ -48,10 +50,10 @@ impl LowPrecision {
 }
 
 /// Components up to which a sum of products stays in one accumulator: it rounds once for every 16
-/// of them.
+/// of them. So a sum has at most 512 roundings.
 const LONGEST: usize = 8192;
 
-/// The refusal of 16-bit numbers for a job that is not a matrix of inner products.
+/// Returns the refusal of 16-bit numbers for a job that is not a matrix of inner products.
 fn no_products() -> Error {
     let (product, cosine, single) = (
         Opt::Pair.to("sum(x*y)"),
@@ -105,6 +107,8 @@ pub fn input(job: &Job, overrides: &Overrides) -> Result<Option<LowPrecision>> {
 
 /// Returns whether `job` is a matrix whose one reduction is an inner product of a vector of x and
 /// one of y.
+///
+/// From 8 components on: matrix units take 16 at a time, and shorter rows would be mostly padding.
 fn is_product_matrix(job: &Job) -> bool {
     let low = &job.low;
     let matrix =
@@ -124,6 +128,8 @@ fn is_raw(job: &Job) -> bool {
 }
 
 /// Returns whether `test` is true for all numbers of both tables.
+///
+/// It reads all data, and ends at the first number that fails: real measurements fail at once.
 fn all(job: &Job, test: impl Fn(f32) -> bool) -> bool {
     let numbers = |t: &Table| (0..t.elements().len()).all(|at| test(t.elements().get(at) as f32));
     numbers(&job.x) && job.y.as_ref().is_none_or(numbers)

@@ -1,11 +1,15 @@
 //! The order in which the blocks of a tile are visited. It changes which rows are still in a cache,
 //! and no answer: results of blocks are put in canonical order before they are added.
+//!
+//! By the default a panel of columns stays in a cache while all rows of the tile pass over it.
 
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use zipfold_core::space::curve::{Coordinates, order_of};
 
 /// An order of blocks.
+///
+/// Users choose it by `order` to compare; the planner always takes the default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
@@ -26,6 +30,8 @@ impl Order {
     pub const ALL: [Order; 4] = [Order::Column, Order::Row, Order::Snake, Order::Hilbert];
 
     /// The name that `--set order=` takes.
+    ///
+    /// Help and errors use the same word.
     pub fn name(self) -> &'static str {
         match self {
             Order::Column => "column",
@@ -34,7 +40,8 @@ impl Order {
             Order::Hilbert => "hilbert",
         }
     }
-    /// The blocks `rows` × `cols`, each once, as (row, column).
+    /// Lists the blocks `rows` × `cols`, each once, as (row, column). A list and not an iterator,
+    /// because the curve needs all of them to sort.
     pub fn blocks(self, rows: Range<usize>, cols: Range<usize>) -> Vec<(usize, usize)> {
         let along = |row: usize| cols.clone().map(move |col| (row, col));
         match self {
@@ -59,6 +66,8 @@ impl Order {
                     .iter()
                     .flat_map(|(row, col)| [*row as f64, *col as f64])
                     .collect();
+                // The curve of rows serves blocks, too: two coordinates in one group have one
+                // scale.
                 let order = order_of(&Coordinates {
                     values: &values,
                     width: 2,

@@ -28,6 +28,7 @@ pub fn apply(job: &Job) -> bool {
         Some(Image::Orthorhombic(o)) => o.lengths().len() == job.low.dim,
         Some(Image::Triclinic(_)) => job.low.dim == 3,
     };
+    // The kernel compares squares, and an edge below 0 has none.
     let distance = (1..=4).contains(&job.low.dim)
         && is_squared_distance(job, h)
         && h.axes[0].compared[0] >= 0.0;
@@ -49,7 +50,8 @@ fn are_plain(h: &Histogram, domain: Domain) -> bool {
         && h.weights.as_ref().is_none_or(finite)
 }
 
-/// Whether the binned root is Σ (x − y)² of the raw rows.
+/// Returns whether the binned root is Σ (x − y)² of the raw rows, in the order of their components:
+/// the kernel adds in that order and must have the bits of the reference.
 fn is_squared_distance(job: &Job, h: &Histogram) -> bool {
     let low = &job.low;
     let raw = |side: usize, k: usize| low.raw_vector(side).map(|s| s * low.dim + k);

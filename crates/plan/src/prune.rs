@@ -33,13 +33,14 @@ use zipfold_core::fold::Fold;
 use zipfold_core::{Error, Job, Message, Opt, Result};
 
 /// Cycles below which all pairs are sooner evaluated than sampled, sorted and put into boxes: some
-/// milliseconds.
+/// milliseconds. A fixed number, so that two machines plan the same question alike.
 const WORTH_CYCLES: f64 = 1.6e7;
 /// Pairs from which on extremes are looked for in a hierarchy, which takes no sample.
 const WORTH_ENDS: usize = 1 << 14;
 /// Pairs per row that such a search evaluates, about.
 const LEFT_BY_ENDS: f64 = 64.0;
-/// The largest share of pairs left to evaluate for which bounds pay.
+/// The largest share of pairs left to evaluate for which bounds pay. Above it a sweep of all pairs
+/// is faster, since it takes less time for each.
 const WORTH_SHARE: f64 = 0.4;
 
 /// The same for a mesh, whose pairs are swept nearly as fast as those of a plain run.
@@ -82,6 +83,7 @@ pub fn choose(
             } else {
                 WORTH_SHARE
             };
+            // Such a run walks each pair from both of its rows, so it must leave half as many.
             let worth = if found.grid.is_some() && by_row && job.space.is_triangular() {
                 0.5 * worth
             } else {
@@ -121,7 +123,7 @@ fn is_large(job: &Job, overrides: &Overrides, cycles: f64) -> bool {
     }
 }
 
-/// Whether the kernels of points may answer.
+/// Returns whether the kernels of points may answer: another family of the user's rules them out.
 fn may_use_points(overrides: &Overrides) -> bool {
     overrides
         .family

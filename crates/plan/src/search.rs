@@ -4,6 +4,9 @@
 //! The hierarchy is pruned by evaluating the norm on the gaps between a row and a box, so it needs
 //! a norm whose terms can be told (`pair/pattern.rs`). Other formulas use boxes with interval
 //! bounds.
+//!
+//! Only questions whose answer needs few pairs are here. A join that keeps values, or one of
+//! several folds, visits its pairs by the general walk, which can give them to any fold.
 
 use zipfold_core::Job;
 use zipfold_core::fold::{Fold, JoinKind};
@@ -14,6 +17,9 @@ use zipfold_core::problem::NanPolicy;
 use zipfold_core::space::periodic_box::Image;
 
 /// What is asked about the values.
+///
+/// Each has its own way to shrink the search: the worst neighbour so far, a fixed limit, or the two
+/// ends so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SearchQuestion {
     /// The `k` smallest of every row.
@@ -55,6 +61,7 @@ impl Search {
         }
         let norm = |root: usize| job.low.pattern(root).norm.as_ref();
         let (norm, question) = if let Fold::Nearest(f) = fold
+            // The farthest would need upper bounds of boxes.
             && !f.largest
             && f.k > 0
         {
@@ -82,7 +89,8 @@ impl Search {
     }
 }
 
-/// The components of `norm`: all of nearest images in a box with right angles, or none.
+/// Returns the components of `norm`: all of nearest images in a box with right angles, or none.
+/// Kernels of nearest images exist for sums of squares only.
 fn components(job: &Job, norm: &Differences) -> Option<Vec<Component>> {
     let periodic = norm.terms.iter().filter(|t| t.image.is_some()).count();
     let mixed = periodic != 0 && (periodic != norm.terms.len() || norm.norm != Norm::Squares);
@@ -107,6 +115,8 @@ fn components(job: &Job, norm: &Differences) -> Option<Vec<Component>> {
 
 /// Returns whether no other root decides which pairs are left out: NaN is an error, or all other
 /// roots are root `at` or its square root.
+///
+/// If NaN are skipped, another root may leave a pair out, and the search looks at one root.
 fn alone(job: &Job, at: usize) -> bool {
     let roots = &job.low.formula.roots;
     let own = |id: &Id| {

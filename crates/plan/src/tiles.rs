@@ -68,7 +68,8 @@ pub fn credited(space: &Space, tiles: &[Tile]) -> Range<usize> {
 }
 
 /// Columns whose results may be added in single precision: 8 blocks. Tiles of such sums are as wide
-/// or a multiple, so that sums have the same bits for every tiling.
+/// or a multiple, so that sums have the same bits for every tiling. Part of the definition of such
+/// sums, like [`BLOCK`]: another value would change their bits.
 pub const SPAN: usize = 8 * BLOCK;
 
 /// How a domain is cut: the sides of a tile, multiples of [`BLOCK`], or of [`SPAN`] in width.

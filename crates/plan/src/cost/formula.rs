@@ -26,7 +26,9 @@ use zipfold_core::space::periodic_box::Image;
 /// operations whose length was measured as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Mix {
+    /// Additions, products, comparisons, blends: one instruction each.
     plain: f64,
+    /// Divisions and square roots, which share a unit.
     divisions: f64,
     /// Cycles of functions per lane, in double and in single precision.
     calls: [f64; 2],
@@ -133,6 +135,8 @@ fn binary(functions: &Functions, op: Binary, constant: Option<f64>) -> Mix {
 
 /// Returns the mix of a whole power by products: about 1.5 log₂ p of them. Single precision takes
 /// it one number at a time.
+///
+/// Squarings are log₂ p, and on average every other bit of p takes one product more.
 fn whole(p: f64) -> Mix {
     let divisions = if p < 0.0 { 1.0 } else { 0.0 };
     Mix {
@@ -193,6 +197,8 @@ fn mixes(work: &Work<'_>) -> [Mix; 2] {
 }
 
 /// Returns the cycles of a mix for one vector.
+///
+/// Functions are counted by number and not by vector: their rates were measured so.
 fn cycles(rates: &Rates, mix: Mix, single: bool, lanes: f64) -> f64 {
     mix.plain * rates.operation
         + mix.divisions * rates.division[usize::from(!single)]
@@ -237,8 +243,8 @@ pub(super) fn vector(work: &Work<'_>) -> f64 {
     (one(component) + step) * dim + one(pair) + work.rates().step + image
 }
 
-/// The term of the formula over all pairs, named after the class of operations that takes most of
-/// it.
+/// Returns the term of the formula over all pairs, named after the class of operations that takes
+/// most of it: that is what a user could change.
 pub(super) fn term(work: &Work<'_>) -> Term {
     let [component, pair] = mixes(work);
     let all = component.times(work.job.low.dim as f64).plus(pair);

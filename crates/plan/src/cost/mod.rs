@@ -43,7 +43,7 @@ pub struct Term {
 }
 
 /// The term of page faults in a result that is new to the process. It falls away if the caller
-/// lends memory that was written before.
+/// lends memory that was written before. Plans and the benchmark find the term by this name.
 pub const FRESH: &str = "new pages of the result";
 
 /// What the terms depend on.

@@ -21,6 +21,9 @@ impl Runtime {
 }
 
 /// Facts of a device.
+///
+/// The planner reads nothing else of a device, so a plan for a machine far away can be made from a
+/// few numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
     /// Its runtime.
@@ -33,7 +36,7 @@ pub struct Facts {
     pub driver: String,
     /// Streaming multiprocessors, or compute units.
     pub units: usize,
-    /// Cycles a second of a unit.
+    /// Cycles a second of a unit. The fastest that the device may reach, not the one at rest.
     pub clock: f64,
     /// Bytes of device memory.
     pub memory: u64,
@@ -90,7 +93,7 @@ impl Facts {
             },
         }
     }
-    /// `cuda:0`.
+    /// Returns the device in the form that the option takes: `cuda:0`.
     pub fn id(&self) -> String {
         ids(std::slice::from_ref(self))
     }

@@ -60,6 +60,7 @@ impl Matrix {
         } else {
             None
         };
+        // The fastest that the data and the formula allow comes first.
         let kernel = match half {
             Some(half) => MatrixKernel::Products(half),
             None if fits(job) && overrides.device_family != Some(DeviceFamily::Pairs) => {
@@ -103,7 +104,8 @@ fn is_matrix(job: &Job) -> bool {
         && job.nan != NanPolicy::Skip
 }
 
-/// Rows and columns of a tile of pairs.
+/// Rows and columns of a tile of pairs. A panel of packed rows, so that a slice of a tile is one
+/// piece of memory.
 pub const TILE: usize = 128;
 /// Components after which sums in single precision move to a second accumulator. The error of a sum
 /// grows with its number of terms; this bounds it by 1024 of them.
@@ -166,6 +168,9 @@ pub fn carries(low: &Lowered, precision: Precision) -> bool {
 
 /// Returns whether a register-blocked kernel can compute `job`: rows long enough, one loop, at most
 /// two vectors a side, no box.
+///
+/// One loop, because a tile of sums has no place for the results of an earlier loop; two vectors,
+/// because each takes a slice of shared memory.
 pub fn fits(job: &Job) -> bool {
     let low = &job.low;
     let row_vectors = [low.row_vectors[0].len(), low.row_vectors[1].len()];

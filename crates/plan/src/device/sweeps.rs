@@ -20,7 +20,7 @@ use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::{Id, Node, Side, Unary};
 use zipfold_core::{Domain, Error, Job, Opt, Precision, Result};
 
-/// Numbers in the state of a row that a thread keeps in registers.
+/// Numbers in the state of a row that a thread keeps in registers. More would be spilled to memory.
 pub const MOST_STATE: usize = 20;
 
 /// Returns whether a device folds `job` itself: one fold, single numbers, and a state that fits.
@@ -48,6 +48,8 @@ pub fn folds(job: &Job) -> bool {
 }
 
 /// How a device folds a job.
+///
+/// With the formula it is everything that the emitter reads: equal values give the same kernels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweeps {
     /// The kernel of each side whose rows are anchors: two if a pair counts for both of its rows.
@@ -66,6 +68,8 @@ pub struct Sweeps {
 
 /// How single precision decides most pairs: a value is off by `absolute + relative·|value|` at
 /// most.
+///
+/// It holds for all rows of the run: it was made from the ranges of both tables.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Filter {
     /// The absolute part of the error.
@@ -81,6 +85,7 @@ pub struct Filter {
 }
 
 impl Filter {
+    /// A condition has no error of its own: its comparisons have bands each.
     const PREDICATE: Filter = Filter {
         absolute: 0.0,
         relative: 0.0,
@@ -119,6 +124,7 @@ impl Sweeps {
         };
         // Sums of f32 inputs round anyway; sums of exponentials do if their exponents are exact
         // enough.
+        // Neither needs a filter: no decision depends on the last bits of a sum.
         let single = sums_single(job)
             || ranges.map_or(exponents(job), |ranges| exponents_single(job, ranges));
         let precision = if filter.is_some() || single {
@@ -181,6 +187,8 @@ impl Sweeps {
 }
 
 /// How the kernel of one side is built.
+///
+/// Each field is a number of the emitted kernel; overrides replace some of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
     /// The side whose rows are anchors.
@@ -286,6 +294,9 @@ pub fn shared_rows(low: &Lowered, shape: &Shape) -> usize {
 }
 
 /// Returns the first edge and bins per unit of an axis with bins of equal width.
+///
+/// Stricter than the guess of the host (10⁻⁹ of a bin and not 10⁻⁶): in single precision the guess
+/// is also the decision, except near edges.
 pub fn uniform(axis: &Axis) -> Option<(f64, f64)> {
     let n = axis.bins();
     let (lo, hi) = (axis.edges[0], axis.edges[n]);
@@ -323,6 +334,9 @@ pub struct Band {
 impl Band {
     /// Returns whether single precision can tell the bins apart: the band around each edge takes
     /// less than a fifth of a bin.
+    ///
+    /// With wider bands too many pairs are computed twice, and a sweep in double precision is
+    /// faster.
     pub fn pays(&self, bins: usize) -> bool {
         let u = f64::from(f32::EPSILON);
         // Beyond 2²⁰ bins an f32 cannot even hold the number of a bin with digits to spare.
@@ -401,6 +415,8 @@ fn is_tiled(job: &Job, overrides: &Overrides, shape: &Shape) -> Result<bool> {
 
 /// Returns whether the pairs of a block's own rows are shared evenly by its threads, the
 /// load-balanced diagonal of the two-body paper.
+///
+/// Only a histogram may share them: its counters belong to no thread.
 fn is_balanced(job: &Job, overrides: &Overrides) -> Result<bool> {
     match overrides.tile_diagonal {
         None | Some(Diagonal::Plain) => Ok(false),
@@ -423,7 +439,8 @@ fn is_balanced(job: &Job, overrides: &Overrides) -> Result<bool> {
 
 /// Threads of a block.
 pub const THREADS: usize = 128;
-/// Bytes of shared memory that a block of any device has without a special request.
+/// Bytes of shared memory that a block of any device has without a special request. Asking for more
+/// would leave room for fewer blocks.
 const SHARED_MEMORY: usize = 48 << 10;
 
 /// Refuses anchors in shared memory that do not fit there together with a panel of others and
@@ -462,6 +479,9 @@ fn room(
 
 /// Returns which sides are anchors, over which pairs. A pair of a triangular domain that counts for
 /// both of its rows takes two sweeps: x as anchors, then y.
+///
+/// Two sweeps compute each value twice. Crediting the other row from one sweep would need an atomic
+/// for each pair.
 fn sides(job: &Job, fold: Swept<'_>) -> Vec<(Side, Domain)> {
     let domain = job.space.domain;
     // x as anchors over the domain as it is, then y as anchors over pairs off the diagonal, which
@@ -491,7 +511,8 @@ pub fn sums_single(job: &Job) -> bool {
 }
 
 /// The largest error of an exponent with which single precision serves: it is the relative error of
-/// its term.
+/// its term. Inputs of f32 have themselves errors of 6 · 10⁻⁸ in a number, and exponents of some
+/// tens.
 const EXPONENT: f64 = 2e-6;
 
 /// Returns whether `job` sums exponentials of single-precision inputs.
@@ -569,6 +590,7 @@ fn filter(job: &Job, ranges: &[Ranges; 2]) -> Option<Filter> {
     let Fold::Histogram(h) = &job.folds[0] else {
         return Some(found);
     };
+    // The bands of these rows decide, not the kind of question.
     bin_band(&found, h, false)
         .is_some_and(|band| band.pays(h.axes[0].bins()))
         .then_some(found)

@@ -1,4 +1,7 @@
 //! What a device does for a plan: the part of a plan that its executor reads.
+//!
+//! The planner fills it and the executor of devices reads it; nothing is decided again from the
+//! job.
 
 use super::matrix::{Matrix, MatrixKernel};
 use super::sweeps::Sweeps;
@@ -7,6 +10,9 @@ use serde::{Serialize, Serializer};
 use std::fmt;
 
 /// The part of a plan for devices.
+///
+/// A plan for the host has none. The host's own strategies stay in the plan, for units of devices
+/// that fail.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OnDevice {
     /// How many devices share out the tiles.
@@ -18,7 +24,8 @@ pub struct OnDevice {
 }
 
 impl OnDevice {
-    /// Whether each device has a block of tiles of its own.
+    /// Returns whether each device has a block of tiles of its own. Then units are not taken from
+    /// one queue.
     pub fn is_in_blocks(&self) -> bool {
         match self.rows {
             Residency::Held | Residency::Streamed => false,
@@ -28,6 +35,9 @@ impl OnDevice {
 }
 
 /// The work of a device.
+///
+/// In the order of preference. `Values` serves every formula and fold, at the price of copying all
+/// values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DeviceWork {
     /// It computes one matrix.
@@ -38,7 +48,7 @@ pub enum DeviceWork {
     Values,
 }
 
-/// For people: `register-blocked tiles`.
+/// Writes it for people: `register-blocked tiles`.
 impl fmt::Display for DeviceWork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -65,6 +75,7 @@ impl fmt::Display for DeviceWork {
     }
 }
 
+// Reports name what a device does; the numbers of its kernels are for `emit`.
 impl Serialize for OnDevice {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         serializer.collect_str(&self.work)

@@ -16,7 +16,7 @@ use zipfold_core::pair::interval::Span;
 use zipfold_core::space::curve::{Coordinates, order_of};
 use zipfold_core::{Job, Side, Table};
 
-/// Rows of a sample.
+/// Rows of a sample. The time to sort and bound them is part of [`super::WORTH_CYCLES`].
 const SAMPLE: usize = 1024;
 /// Boxes of x that are bounded against all of y, and rows of x whose best values are looked for.
 const BOXES: usize = 48;
@@ -28,6 +28,9 @@ const TAIL: usize = 16;
 
 /// Boxes of one side: hoisted value c of box b lies between `lo[c·stride + b]` and `hi[c·stride +
 /// b]`.
+///
+/// Number by number, as real boxes are stored, so that the same bounds read them. `stride` has
+/// [`LANES`] more places than boxes: the last group of lanes reads beyond the last box.
 struct Boxes {
     stride: usize,
     count: usize,
@@ -72,6 +75,7 @@ pub(super) fn evaluated(job: &Job, kernel: Kernel) -> Option<f64> {
     for b in (0..x.count).step_by(step) {
         bounds.set_one(Side::X, &x.lo[b..], &x.hi[b..], x.stride);
         let found = against(&mut bounds, &y, |bounds, lane| roots(job, bounds, lane));
+        // Boxes count alike, since all hold about as many rows.
         open += unsettled(job, &found);
         all += found.len() as f64;
     }
@@ -88,6 +92,7 @@ fn against<'l, V>(
     for first in (0..y.count).step_by(LANES) {
         bounds.set_lanes(Side::Y, &y.lo[first..], &y.hi[first..], y.stride);
         bounds.run();
+        // Lanes beyond the last box hold NaN and are not read.
         found.extend((0..LANES.min(y.count - first)).map(|l| find(bounds, l)));
     }
     found
@@ -128,6 +133,7 @@ fn share_of_best(wanted: Best, job: &Job, bounds: &mut Bounds<'_>, y: &Boxes, ro
         let worst = foretold(values, k, job.space.m);
         // The best that any pair with each box could have.
         let least = against(bounds, y, best);
+        // A box without a bound is always evaluated.
         open += least.iter().filter(|v| v.is_nan() || **v <= worst).count();
         all += least.len();
     }
@@ -137,6 +143,8 @@ fn share_of_best(wanted: Best, job: &Job, bounds: &mut Bounds<'_>, y: &Boxes, ro
 }
 
 /// Returns the share of boxes of y that may hold a value beyond the extremes of the sampled pairs.
+///
+/// The real run begins without extremes and finds them early, so most boxes meet ends like these.
 fn ends_share(job: &Job, fold: &Extremes, bounds: &mut Bounds<'_>, y: &Boxes) -> f64 {
     let ends = ends_of_sample(job, &fold.roots, bounds);
     let x = points(job, &job.x, Side::X);
@@ -179,6 +187,7 @@ fn ends_of_sample(job: &Job, wanted: &[usize], bounds: &mut Bounds<'_>) -> Vec<[
     for at in (0..x.count).step_by(x.count.div_ceil(QUERIES)) {
         bounds.set_one(Side::X, &x.lo[at..], &x.hi[at..], x.stride);
         let found = against(bounds, &others, |bounds, lane| roots(job, bounds, lane));
+        // A row does not pair with itself, and its distance of 0 would be the least.
         let own = |other: usize| job.y.is_none() && other == at;
         for spans in found
             .iter()
@@ -210,6 +219,7 @@ fn foretold(mut values: Vec<f64>, k: usize, all: usize) -> f64 {
     let rank = k as f64 * values.len() as f64 / all.max(1) as f64;
     let tail = TAIL.min(values.len().saturating_sub(1));
     let first = values.first().copied().unwrap_or(f64::INFINITY);
+    // The power law needs positive values and a tail of some length.
     if rank >= 1.0 || tail < 2 || first <= 0.0 || !values[tail].is_finite() {
         return values
             .get((rank.ceil() as usize).max(1) - 1)
@@ -235,6 +245,8 @@ fn roots(job: &Job, bounds: &Bounds<'_>, lane: usize) -> Vec<Span> {
 
 /// Counts the boxes of y that are left open: neither beyond the cut-off, nor settled for every
 /// fold.
+///
+/// It asks the folds the same questions as a real run does, so the two rules cannot differ.
 fn unsettled(job: &Job, found: &[Vec<Span>]) -> f64 {
     let cutoff = job.cutoff_root.zip(job.space.cutoff_squared());
     let far = |spans: &Vec<Span>| cutoff.is_some_and(|(root, limit)| spans[root].lo > limit);
@@ -313,10 +325,12 @@ fn sampled_rows(of: usize, sample: usize, n: usize, axes: usize) -> (usize, f64)
     let reach = |rows: f64| (rows - 1.0) / (rows + 1.0);
     let hull = reach(of.min(n.max(2)) as f64) / reach(rows as f64);
     let shrink = (wanted / rows as f64).powf(1.0 / axes as f64) * hull.max(1.0);
+    // A sample that is dense enough has boxes of the right size already.
     (rows, if wanted < rows as f64 { shrink } else { 1.0 })
 }
 
-/// The least and the largest of some values; NaN where one of them is.
+/// Returns the least and the largest of some values; NaN if one of them is, since a box with a NaN
+/// has no bounds.
 fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| {
         if v.is_nan() || lo.is_nan() {

@@ -34,6 +34,8 @@ const FEWEST: f64 = 16.0;
 const GROUP: f64 = 4.0;
 
 /// A sample of points, the longest axis last.
+///
+/// Four coordinates for any number of axes, unused ones 0, so loops have a fixed length.
 struct Sample {
     x: Vec<[f64; 4]>,
     y: Vec<[f64; 4]>,
@@ -59,6 +61,7 @@ pub(super) fn choose(job: &Job, parts: Option<u32>) -> Option<Mesh> {
     if !(whole && last > 0.0 && last.is_finite() && job.space.n > 0 && job.space.m > 0) {
         return None;
     }
+    // Taken once: every width is counted on the same points.
     let sample = Sample::take(job)?;
     if let Some(parts) = parts {
         return Some(sample.mesh(job, last.sqrt(), parts));
@@ -76,7 +79,7 @@ pub(super) fn choose(job: &Job, parts: Option<u32>) -> Option<Mesh> {
     Some(best)
 }
 
-/// Up to `most` rows of a table, as points of so many coordinates.
+/// Returns up to `most` rows of a table, as points of `axes` coordinates.
 fn sampled_points(table: &Table, axes: usize, most: usize) -> Vec<[f64; 4]> {
     let rows = picked(table.rows());
     let step = rows.len().div_ceil(most).max(1);
@@ -167,6 +170,7 @@ impl Sample {
                     let apart =
                         |k: usize| self.apart((self.x[at][k] - other[k]).abs(), self.extents[k]);
                     let square: f64 = (0..self.axes).map(|k| apart(k) * apart(k)).sum();
+                    // Looked at; those below the last edge are what the answer counts.
                     near += 1;
                     below += usize::from(square < reach * reach);
                 }
@@ -181,7 +185,7 @@ impl Sample {
             below,
         }
     }
-    /// Cells a `parts`-th of `reach` wide, but no more of them than points.
+    /// Returns cells a `parts`-th of `reach` wide, but not more of them than points can fill.
     fn columns(&self, job: &Job, reach: f64, parts: u32) -> Columns {
         let across = self.axes - 1;
         let points = (job.space.n + if job.y.is_some() { job.space.m } else { 0 }) as f64;
@@ -189,6 +193,7 @@ impl Sample {
         let most = (points / FEWEST).powf(1.0 / across.max(1) as f64).max(1.0);
         let count = |k: usize| {
             let wanted = self.extents[k] / reach * f64::from(parts);
+            // Down, so that a cell is at least as wide as requested.
             wanted.clamp(1.0, most).floor()
         };
         let cells: Vec<f64> = (0..across).map(count).collect();
@@ -202,8 +207,8 @@ impl Sample {
             group,
         }
     }
-    /// Whether the cell of `y` is within reach of the group of rows around `x`; both in cells, but
-    /// along the axis.
+    /// Returns whether the cell of `y` is within reach of the group of rows around `x`; both in
+    /// cells, but along the axis.
     #[inline]
     fn meets(&self, columns: &Columns, reach: f64, x: &[f64; 4], y: &[f64; 4]) -> bool {
         let across = self.axes - 1;
@@ -222,6 +227,8 @@ impl Sample {
     }
     /// Returns the distance of two coordinates that differ by `d`, around a box of `edge` if that
     /// is shorter.
+    ///
+    /// Points were folded into the box, so one turn suffices.
     #[inline]
     fn apart(&self, d: f64, edge: f64) -> f64 {
         if self.periodic && d > 0.5 * edge {

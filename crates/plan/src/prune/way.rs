@@ -12,6 +12,9 @@ use zipfold_core::{Domain, Job, Space};
 const MOST_COORDINATES: usize = 64;
 
 /// How the pairs of a pruned run are walked.
+///
+/// A search finds the partners of one row of x. Where a pair counts for both rows it must be found
+/// from both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Each once.
@@ -72,6 +75,7 @@ pub fn mode(job: &Job) -> Option<Mode> {
     let boxed = [0, 1]
         .into_iter()
         .all(|s| (1..=MOST_COORDINATES).contains(&width(s)));
+    // Orders of rows are lists of u32: half the memory of usize.
     let countable = rows.iter().all(|r| *r > 0 && u32::try_from(*r).is_ok());
     if !(numbers
         && boxed
