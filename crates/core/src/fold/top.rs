@@ -82,7 +82,7 @@ type Candidate = (f64, u64, u64);
 
 /// The best pairs so far, and others that are not thrown out yet.
 ///
-/// Candidates have no order until [`TopState::best`] sorts them.
+/// Candidates have no order until the answer is made.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TopState {
     candidates: Vec<Candidate>,
