@@ -82,8 +82,8 @@ impl ReduceOp {
 
 /// The direction of a fold by rows: which rows have a result.
 ///
-/// [`RowOp::Argmin`] and [`RowOp::Argmax`] along [`Along::Row`] name a row of y, and along
-/// [`Along::Column`] a row of x.
+/// [`ReduceOp::Argmin`] and [`ReduceOp::Argmax`] along [`ReduceAxis::Row`] name a row of y, and along
+/// [`ReduceAxis::Column`] a row of x.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReduceAxis {
@@ -330,7 +330,7 @@ pub struct RowPiece {
     pub start: usize,
     /// The states, row by row, `stride` numbers each.
     pub acc: Vec<f64>,
-    /// Values folded, by row. For [`RowOp::Count`], only values that are not zero.
+    /// Values folded, by row. For [`ReduceOp::Count`], only values that are not zero.
     pub counts: Vec<u64>,
 }
 
