@@ -2,11 +2,10 @@
 
 use crate::args::RunArgs;
 use crate::flags;
-use crate::terminal::{print_line, say};
+use crate::terminal::{print_line, say, say_written};
 use zipfold::devices::{Facts, Runtime};
 use zipfold::internals::core::budget::human_bytes;
 use zipfold::internals::core::figures;
-use zipfold::internals::core::shown::shown;
 use zipfold::internals::query::plan_json;
 use zipfold::{Answer, Result};
 
@@ -73,16 +72,7 @@ pub(crate) fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
         return Ok(());
     }
     say(&summary(told));
-    outputs.iter().for_each(|o| {
-        say(&format!(
-            "wrote {}",
-            if o == "-" {
-                "standard output".into()
-            } else {
-                shown(o)
-            }
-        ))
-    });
+    outputs.iter().for_each(|o| say_written(o));
     Ok(())
 }
 

@@ -3,14 +3,13 @@
 use crate::args::InferArgs;
 use crate::infer_tables::{self as tables, Form, impossible};
 use crate::progress::Phases;
-use crate::terminal::say;
+use crate::terminal::{say, say_written};
 use crate::{infer_explain, infer_report, lists, problem_from_args, result_files, terminal};
 use std::time::{Duration, Instant};
 use zipfold::Warnings;
 use zipfold::devices::DeviceSelector;
 use zipfold::internals::core::budget::human_bytes;
 use zipfold::internals::core::figures;
-use zipfold::internals::core::shown::shown;
 use zipfold::internals::infer::{Inferred, Listener, Settings, explain, infer};
 use zipfold::internals::io::{OutputOptions, evidence, network};
 use zipfold::internals::picture;
@@ -88,17 +87,8 @@ pub(crate) fn run(args: InferArgs) -> Result<()> {
     }
     if !args.run.quiet {
         tell(&args, &ready.network, &done, total);
-        let path = |o: &String| {
-            say(&format!(
-                "wrote {}",
-                if o == "-" {
-                    "standard output".into()
-                } else {
-                    shown(o)
-                }
-            ))
-        };
-        outputs.iter().chain(&args.run.report).for_each(path);
+        let written = outputs.iter().chain(&args.run.report);
+        written.for_each(|o| say_written(o));
     }
     Ok(())
 }

@@ -4,7 +4,7 @@
 use crate::flags;
 use std::io::{IsTerminal, Write};
 use zipfold::internals::core::figures;
-use zipfold::internals::core::shown::shown_lines;
+use zipfold::internals::core::shown::{shown, shown_lines};
 use zipfold::{Error, Message, Result};
 
 /// Rows of a table that a terminal is shown, unless its window has more.
@@ -95,6 +95,15 @@ pub(crate) fn print(text: &str) -> Result<()> {
 /// A line on standard error, where it can be written.
 pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Says where an answer went; `-` is standard output.
+pub(crate) fn say_written(output: &str) {
+    let place = match output {
+        "-" => "standard output".into(),
+        file => shown(file),
+    };
+    say(&format!("wrote {place}"));
 }
 
 /// A table with a heading. Cells are made on demand, so that a table of millions of rows costs what

@@ -23,7 +23,7 @@ use zipfold_plan::{Executor, Folded, Plan, Stop, Tile};
 use zipfold_plan::{dense_bytes, working_bytes};
 
 /// Bytes of the grids of all histograms: edges as asked for and as compared, and a count for each
-/// pair. Asked for before the edges are made.
+/// bin. Asked for before the edges are made.
 pub(crate) fn grid_bytes(problem: &Problem) -> u64 {
     // More bins than there may be are refused by name when the problem is described.
     let asked = |a: &AxisSpec| a.bins.filter(|bins| *bins <= 100_000_000).unwrap_or(100);

@@ -1,5 +1,5 @@
 //! Documents tell the truth about files: a path between backticks is that of a file, and a decision
-//! that is referred to has its number in DESIGN.md.
+//! that is referred to has its number in DESIGN.md. A test that CI names exists.
 
 use crate::Violation;
 use crate::tree::File;
@@ -18,7 +18,7 @@ pub fn check(files: &[File]) -> Vec<Violation> {
         .iter()
         .find(|file| file.path == "DESIGN.md")
         .map(|file| decisions(&file.text));
-    let mut found = vec![];
+    let mut found = tests_of_ci(files);
     for file in files.iter().filter(|file| is_checked(&file.path)) {
         for (at, line) in file.text.lines().enumerate() {
             let dangling = quoted(line).filter(|path| is_path(path) && !exists(path, files));
@@ -44,6 +44,26 @@ pub fn check(files: &[File]) -> Vec<Violation> {
                     at + 1,
                     format!("DESIGN.md has no decision D{n}"),
                 )
+            }));
+        }
+    }
+    found
+}
+
+/// Tests in the filters of CI that are gone: a filter that finds none says nothing.
+fn tests_of_ci(files: &[File]) -> Vec<Violation> {
+    let is_there = |name: &str| {
+        let begin = format!("fn {name}");
+        let sources = files.iter().filter(|file| file.path.ends_with(".rs"));
+        name.ends_with("::") || sources.into_iter().any(|file| file.text.contains(&begin))
+    };
+    let mut found = vec![];
+    for file in files.iter().filter(|file| file.path == ".ci/run") {
+        for (at, line) in file.text.lines().enumerate() {
+            let named = line.split("test(").skip(1);
+            let names = named.filter_map(|rest| rest.split_once(')').map(|(name, _)| name));
+            found.extend(names.filter(|name| !is_there(name)).map(|name| {
+                Violation::new(&file.path, at + 1, format!("there is no test '{name}…'"))
             }));
         }
     }
@@ -121,15 +141,19 @@ mod tests {
             ),
             File::new("CHANGELOG.md", "`gone/away.rs`"),
             File::new(
+                ".ci/run",
+                "-E 'test(kernels::) + test(counts) + test(sums)'",
+            ),
+            File::new("crates/cpu/src/sums.rs", "fn sums_are_right() {}"),
+            File::new(
                 "README.md",
                 "`points.csv`, `a/b` and `strategy.rs` are no paths; `plan/strategy.rs` is one.",
             ),
         ];
         let found: Vec<String> = check(&files).iter().map(ToString::to_string).collect();
-        assert_eq!(found.len(), 2, "{found:?}");
-        assert!(
-            found[0].contains("plan/src/family.rs") && found[1].contains("D7"),
-            "{found:?}"
-        );
+        assert_eq!(found.len(), 3, "{found:?}");
+        let named = ["'counts…'", "plan/src/family.rs", "D7"];
+        let all = found.iter().zip(named);
+        assert!(all.into_iter().all(|(f, n)| f.contains(n)), "{found:?}");
     }
 }

@@ -4,7 +4,7 @@ use zipfold_core::problem::Problem;
 use zipfold_core::{Data, Domain, Job, Precision, Table, describe};
 use zipfold_plan::low_precision::LowPrecision;
 
-/// A workload: name, rows of x, rows of y (0: x itself), components, pairs, pair, fold, choices.
+/// A workload: name, rows of x, rows of y (0: x itself), components, domain, pair, fold, choices.
 pub(crate) type Work = (
     &'static str,
     usize,

@@ -15,7 +15,7 @@
 //! the error of the value (`plan/src/device/rounding.rs`), of the root and of the position itself.
 
 use super::join::Truth;
-use super::sweep::{FoldText, number};
+use super::sweep::{FoldText, each_marked, number};
 use super::type_name;
 use std::fmt::Write;
 use zipfold_core::fold::{Histogram, Reduce, ReduceOp};
@@ -419,14 +419,8 @@ pub fn bin_rate(band: &Band) -> String {
 
 /// Marked values are placed by double precision.
 fn settle_bins(ip: usize, step: usize, place: &str, count: &str, shape: &Shape) -> String {
-    let (i, j) = if shape.anchor == Side::X {
-        ("mine", "b")
-    } else {
-        ("b", "mine")
-    };
-    format!(
-        "while (odd != 0u) {{ const zf_u32 n = ZF_LOWEST(odd); odd &= odd - 1u; const zf_u32 mine = first + (n / {step}u) * 128u + tid, \
-         b = base + jj + n % {step}u, i = {i}, j = {j}; (void){ip};\n\
-         const double v = zf_exact(x_wide, y_wide, c_wide, i, j);\n{place}{count} }}"
-    )
+    each_marked(shape, step)
+        + &format!(
+            " (void){ip};\nconst double v = zf_exact(x_wide, y_wide, c_wide, i, j);\n{place}{count} }}"
+        )
 }

@@ -15,10 +15,10 @@
 
 use super::expression::literal;
 use super::pair;
-use super::sweep::{FoldText, number, step};
+use super::sweep::{FoldText, each_marked, number, step};
 use zipfold_core::fold::{Join, JoinKind};
 use zipfold_core::pair::lower::Lowered;
-use zipfold_core::pair::tree::{Binary, Id, Node, Side};
+use zipfold_core::pair::tree::{Binary, Id, Node};
 use zipfold_core::{Job, Precision};
 use zipfold_plan::device::rounding::Bounds;
 use zipfold_plan::device::sweeps::Shape;
@@ -166,16 +166,8 @@ fn matched(shape: &Shape, condition: &str) -> FoldText {
 
 /// Marked pairs are decided by double precision.
 fn settle(shape: &Shape, step: usize, put: &str) -> String {
-    let (i, j) = if shape.anchor == Side::X {
-        ("mine", "b")
-    } else {
-        ("b", "mine")
-    };
-    format!(
-        "while (odd != 0u) {{ const zf_u32 n = ZF_LOWEST(odd); odd &= odd - 1u; const zf_u32 mine = first + (n / {step}u) * 128u + tid, \
-         b = base + jj + n % {step}u, i = {i}, j = {j};\n\
-         if (zf_exact(x_wide, y_wide, c_wide, i, j) != 0.0) {put} }}"
-    )
+    each_marked(shape, step)
+        + &format!("\nif (zf_exact(x_wide, y_wide, c_wide, i, j) != 0.0) {put} }}")
 }
 
 impl Output {

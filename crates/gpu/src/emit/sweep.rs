@@ -91,6 +91,20 @@ pub fn number(job: &Job, root: usize, precision: Precision) -> String {
     }
 }
 
+/// Begins the loop over the pairs of a thread that single precision left undecided: `i`, `j` are the
+/// rows of one, of x and of y. The caller ends its body.
+pub(super) fn each_marked(shape: &Shape, step: usize) -> String {
+    let (i, j) = if shape.anchor == Side::X {
+        ("mine", "b")
+    } else {
+        ("b", "mine")
+    };
+    format!(
+        "while (odd != 0u) {{ const zf_u32 n = ZF_LOWEST(odd); odd &= odd - 1u; const zf_u32 mine = first + (n / {step}u) * 128u + tid, \
+         b = base + jj + n % {step}u, i = {i}, j = {j};"
+    )
+}
+
 /// Others taken at one step: those of a load.
 pub fn step(low: &Lowered, shape: &Shape) -> usize {
     let other = 1 - shape.anchor as usize;

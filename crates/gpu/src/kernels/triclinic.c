@@ -1,5 +1,5 @@
 {
-    // Nearest and next layer, in each nearest and next line, on each line the nearest point (core: Oblique::nearest).
+    // Nearest and next layer, in each nearest and next line, on each line the nearest point (core: Triclinic::nearest).
     double layer[2][3], best[3], best_norm = 0.0;
     double f = (e0 * cell_n2[0] + e1 * cell_n2[1]) + e2 * cell_n2[2];
     double w = zf_round_d(f), t = f - w, s = t > 0.0 ? 1.0 : 0.0;

@@ -112,7 +112,7 @@ pub(super) struct Late<const A: usize> {
 /// How a pair's images are found: not at all, by each component, by layers.
 const OPEN: u8 = 0;
 const RIGHT: u8 = 1;
-const OBLIQUE: u8 = 2;
+const TRICLINIC: u8 = 2;
 
 /// Rows from `i` on, and columns that they meet.
 pub(super) struct Piece {
@@ -136,7 +136,7 @@ impl<T: Near, V: Visitor<T>> Kernel<T> for Sweep<'_, T, V> {
             (2, Space::Orthorhombic(_)) => self.rows::<S, 2, RIGHT>(s),
             (3, Space::Orthorhombic(_)) => self.rows::<S, 3, RIGHT>(s),
             (_, Space::Orthorhombic(_)) => self.rows::<S, 4, RIGHT>(s),
-            (_, Space::Triclinic(_)) => self.rows::<S, 3, OBLIQUE>(s),
+            (_, Space::Triclinic(_)) => self.rows::<S, 3, TRICLINIC>(s),
         }
         self.visitor
     }
@@ -701,7 +701,7 @@ fn squared<T: Near, S: Lanes<T>, const D: usize, const P: u8>(
     y: &[S::V; D],
     lengths: &[S::V; 7],
 ) -> S::V {
-    if P == OBLIQUE {
+    if P == TRICLINIC {
         return lattice::squared::<T, S>(
             s,
             [s.sub(x[0], y[0]), s.sub(x[1], y[1]), s.sub(x[2], y[2])],
