@@ -150,6 +150,13 @@ pub(crate) fn infer<'py>(
     answer(py, &model, &done)
 }
 
+/// Adds how good the assignment of a search is.
+fn tell_gap(out: &Bound<'_, PyDict>, done: &Inferred) -> PyResult<()> {
+    let gap = done.plan.searched().and_then(|s| s.gap);
+    out.set_item("upper", gap.map(|g| g.upper))?;
+    out.set_item("proven", gap.is_none_or(|g| g.proven))
+}
+
 fn answer<'py>(py: Python<'py>, model: &Network, done: &Inferred) -> PyResult<Bound<'py, PyDict>> {
     let out = PyDict::new(py);
     let names: Vec<String> = (0..model.cards().len()).map(|v| model.name(v)).collect();
@@ -169,6 +176,7 @@ fn answer<'py>(py: Python<'py>, model: &Network, done: &Inferred) -> PyResult<Bo
             .collect::<Vec<_>>(),
     )?;
     out.set_item("device", done.device.as_ref().map(|on| &on.device[..]))?;
+    tell_gap(&out, done)?;
     out.set_item("impossible", done.answer == Answer::Impossible)?;
     let log10 = match &done.answer {
         Answer::Impossible => f64::NEG_INFINITY,

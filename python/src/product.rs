@@ -1,9 +1,12 @@
 //! Sum-products over bare tables and any of the named semirings.
 
-use crate::errors::raise;
+use crate::errors::{raise, words};
 use crate::watch::attended;
 use numpy::PyArray1;
 use pyo3::prelude::*;
+use zipfold::Warnings;
+use zipfold::devices::DeviceSelector;
+use zipfold::internals::contract::{Numeric, contract_numbers};
 use zipfold::network::Settings;
 use zipfold::network::{Bare, contract, contract_logs};
 use zipfold::network::{MaxProduct, MinSum, OrAnd, SumProduct};
@@ -11,7 +14,8 @@ use zipfold::{Error, Result};
 
 /// The table over `keep` of the product of all tables; rows-major, the last variable fastest.
 #[pyfunction]
-#[pyo3(signature = (semiring, cards, tables, keep, memory, threads))]
+#[pyo3(signature = (semiring, cards, tables, keep, memory, threads, device=None))]
+#[allow(clippy::too_many_arguments)]
 pub(crate) fn sum_product<'py>(
     py: Python<'py>,
     semiring: &str,
@@ -20,19 +24,28 @@ pub(crate) fn sum_product<'py>(
     keep: Vec<usize>,
     memory: Option<u64>,
     threads: usize,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    device: Option<&str>,
+) -> PyResult<(Bound<'py, PyArray1<f64>>, Vec<String>)> {
+    let wanted = device
+        .map_or(Ok(DeviceSelector::Cpu), DeviceSelector::parse)
+        .map_err(|e| raise(py, &e))?;
+    let warnings = Warnings::default();
+    let told = warnings.clone();
     let done = attended(py, false, None, |_| {
         zipfold::internals::pool::within(threads, || {
             let memory = memory.unwrap_or_else(crate::options::available_memory);
             let settings = Settings {
                 memory,
+                device: wanted,
+                warnings: told,
                 ..Settings::default()
             };
             over(semiring, &cards, &tables, &keep, &settings)
         })
     })?;
     let values = done.and_then(|r: Result<_>| r).map_err(|e| raise(py, &e))?;
-    Ok(PyArray1::from_vec(py, values))
+    let told = warnings.all().iter().map(|w| w.told(words)).collect();
+    Ok((PyArray1::from_vec(py, values), told))
 }
 
 fn over(
@@ -42,7 +55,16 @@ fn over(
     keep: &[usize],
     how: &Settings,
 ) -> Result<Vec<f64>> {
+    let host = how.device == DeviceSelector::Cpu;
     match semiring {
+        "sum-product" if !host => contract_numbers(Numeric::Sum, cards, tables, keep, how),
+        "max-product" if !host => contract_numbers(Numeric::Max, cards, tables, keep, how),
+        "log-sum-exp" if !host => contract_numbers(Numeric::LogSum, cards, tables, keep, how),
+        "min-sum" | "or-and" if matches!(how.device, DeviceSelector::Devices(..)) => Err(
+            Error::request(format!("a device does not fold by {semiring}"))
+                .at_place("device")
+                .remedy("leave out device, or one of sum-product, max-product, log-sum-exp"),
+        ),
         "sum-product" => contract(&SumProduct, cards, tables, keep, how),
         "max-product" => contract(&MaxProduct, cards, tables, keep, how),
         "log-sum-exp" => contract_logs(cards, tables, keep, how),

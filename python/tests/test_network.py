@@ -115,6 +115,21 @@ def test_sum_products_over_semirings(rng, semiring):
         zf.sum_product([a, b], [[0, 1], [1, 2]], [], "max-max")
 
 
+def test_sum_products_on_a_device(rng):
+    a, b = rng.random((40, 30)), rng.random((30, 50))
+    if any(device.id == "opencl:0" for device in zf.devices()):
+        for semiring in ("sum-product", "max-product", "log-sum-exp"):
+            host = zf.sum_product([a, b], [[0, 1], [1, 2]], [2, 0], semiring)
+            there = zf.sum_product([a, b], [[0, 1], [1, 2]], [2, 0], semiring, device="opencl:0")
+            np.testing.assert_allclose(there, host, rtol=1e-12)
+        with pytest.raises(ValueError, match="expected a finite number from 0"):
+            zf.sum_product([-a, b], [[0, 1], [1, 2]], [2, 0], device="opencl:0")
+        with pytest.raises(ValueError, match="does not fold by min-sum"):
+            zf.sum_product([a, b], [[0, 1], [1, 2]], [2, 0], "min-sum", device="opencl:0")
+    with pytest.raises(ValueError):
+        zf.sum_product([a, b], [[0, 1], [1, 2]], [2, 0], device="nowhere")
+
+
 def test_truth_and_negative_numbers(rng):
     a, b = rng.random((3, 3)) < 0.4, rng.random((3, 3)) < 0.4
     got = zf.sum_product([a, b], [[0, 1], [1, 2]], [0, 2], "or-and")

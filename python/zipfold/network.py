@@ -19,6 +19,23 @@ from .settings import _device, memory_bytes, settings, threads_of
 __all__ = ["Network", "infer", "sum_product"]
 
 
+class Assignment(tuple[dict[str, str], float]):
+    """A most probable assignment: its states by name, and its log10.
+
+    ``proven`` says whether no assignment has more. ``upper`` is a log10 that none exceeds. They differ from ``True`` and
+    the log10 itself only where a search ended at its time limit.
+    """
+
+    proven: bool
+    upper: float
+
+    def __new__(cls, states: dict[str, str], log10: float, upper: float | None = None, proven: bool = True) -> Assignment:
+        own = super().__new__(cls, (states, log10))
+        own.proven = proven
+        own.upper = log10 if upper is None else upper
+        return own
+
+
 @dataclasses.dataclass(frozen=True)
 class Network:
     """A discrete graphical model as arrays.
@@ -61,7 +78,9 @@ def infer(
     evidence : mapping of variables to states, or path
     precision : "f64" or "f32"
     order_seconds, time_limit : float
-        Seconds for the search of an order, and predicted seconds beyond which a network is refused.
+        Seconds for the search of an order, and predicted seconds beyond which a network is refused. "map" and "mmap" then
+        search for so many seconds; ``.proven`` and ``.upper`` of the answer say how good it is, and a warning if it is not
+        proven.
     keep : sequence of variables, or one
         Those of "mmap" and "sum".
     samples, seed : int
@@ -125,11 +144,15 @@ def _evidence(evidence: Any) -> tuple[str | None, list[tuple[str, str]]]:
     raise ArrayTypeError(f"evidence: a mapping or a file is wanted, here is a {kind}\n  try: {{'name': 'state'}}")
 
 
-def _answer(task: str, raw: dict[str, Any]) -> Any:
-    for warning in raw["warnings"]:
+def _warn(told: list[str]) -> None:
+    for warning in told:
         import warnings
 
-        warnings.warn(warning, stacklevel=3)
+        warnings.warn(warning, stacklevel=4)
+
+
+def _answer(task: str, raw: dict[str, Any]) -> Any:
+    _warn(raw["warnings"])
     if task == "pr":
         return raw["log10"]
     if raw["impossible"]:
@@ -139,7 +162,8 @@ def _answer(task: str, raw: dict[str, Any]) -> Any:
         rows = zip(names, states, raw["marginals"], strict=True)
         return Marginals({n: dict(zip(s, row.tolist(), strict=True)) for n, s, row in rows}, raw["log10"])
     if task in ("map", "mpe", "mmap"):
-        return {names[v]: states[v][s] for v, s in raw["assignment"]}, raw["log10"]
+        own = {names[v]: states[v][s] for v, s in raw["assignment"]}
+        return Assignment(own, raw["log10"], raw["upper"], raw["proven"])
     if task == "sum":
         return raw["values"].reshape([len(states[v]) for v in raw["scope"]]), raw["log10"]
     return [{names[v]: states[v][s] for v, s in enumerate(row)} for row in raw["samples"]]
@@ -277,6 +301,7 @@ def sum_product(
     *,
     memory: int | float | str | None = None,
     threads: int | None = None,
+    device: str | None = None,
 ) -> np.ndarray:
     """The table over ``keep`` of the product of ``tables``, all other variables folded away.
 
@@ -289,6 +314,9 @@ def sum_product(
         Natural logarithms for log-sum-exp; for or-and anything but 0 is true.
     memory, threads
         As in :func:`zipfold.using`.
+    device
+        A name as in :func:`zipfold.using`; large joins of sum-product, max-product and log-sum-exp run there, within
+        1e-12 of the host. Entries are then not negative. Without one, the host counts.
 
     Returns
     -------
@@ -310,6 +338,9 @@ def sum_product(
     now = settings()
     limit = now.memory if memory is None else memory_bytes(memory)
     kept = [_variable(variable, {}, -1) for variable in keep]
-    values = _zipfold.sum_product(semiring, cards, factors, kept, limit, now.threads if threads is None else threads_of(threads))
+    many = now.threads if threads is None else threads_of(threads)
+    wanted = None if device is None else _device(device)
+    values, told = _zipfold.sum_product(semiring, cards, factors, kept, limit, many, wanted)
+    _warn(told)
     out = values.reshape([cards[v] for v in kept])
     return out != 0 if semiring == "or-and" else out

@@ -410,7 +410,9 @@ pub(crate) struct Merge {
 /// `bench`.
 #[derive(Args, Clone)]
 pub(crate) struct BenchArgs {
-    /// Only these workloads; of everything, only questions whose description holds these texts
+    /// Only these workloads; of everything, only questions whose description holds these texts;
+    /// sum-product for random buckets and networks, after it the sections wanted (buckets, cache,
+    /// unrolling, hardware, overheads, networks)
     pub names: Vec<String>,
     /// Small questions of every kind, each against its prediction and the questions beside it;
     /// seconds of one thread's processor
@@ -434,6 +436,24 @@ pub(crate) struct BenchArgs {
     /// Force a plan choice: isa=avx2, prune=off
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = OneOf::setting(), hide_possible_values = true)]
     pub set: Vec<String>,
+    /// Of sum-product, the device measured next to the processor
+    #[arg(long, default_value = "cpu", value_name = "DEVICE", value_parser = OneOf::device(), hide_possible_values = true)]
+    pub device: String,
+    /// Of sum-product, a file of definitions for the random buckets
+    #[arg(long, value_name = "FILE.toml", value_hint = clap::ValueHint::FilePath)]
+    pub definition: Option<std::path::PathBuf>,
+    /// Of sum-product, a network for the section networks, once for each
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub network: Vec<std::path::PathBuf>,
+    /// Of sum-product, how many random buckets [default: those of the definition]
+    #[arg(long)]
+    pub buckets: Option<usize>,
+    /// Of sum-product, most operations of a bucket [default: those of the definition]
+    #[arg(long)]
+    pub operations: Option<f64>,
+    /// Of sum-product, seconds after which nothing new begins
+    #[arg(long, default_value_t = 420.0)]
+    pub limit: f64,
 }
 
 /// Exact inference on a discrete graphical model.
@@ -488,7 +508,8 @@ pub(crate) struct InferArgs {
         help_heading = "Run"
     )]
     pub order_time: Option<f64>,
-    /// Predicted seconds beyond which the network is refused
+    /// Predicted seconds beyond which the network is refused; seconds that a search for the most
+    /// probable assignment takes instead
     #[arg(
         long,
         default_value_t = 120.0,

@@ -112,6 +112,9 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
     if args.everything {
         return crate::everything::everything(args);
     }
+    if args.names.first().is_some_and(|n| n == "sum-product") {
+        return crate::sum_product::run(args);
+    }
     let definitions: Definitions = toml::from_str(WORKLOADS)
         .map_err(|e| Error::internal(format!("the definitions built in: {e}")))?;
     let all = &definitions.workload;
@@ -120,7 +123,8 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
         .iter()
         .find(|name| all.iter().all(|w| w.name != **name))
     {
-        let names: Vec<&str> = all.iter().map(|w| w.name.as_str()).collect();
+        let names = all.iter().map(|w| w.name.as_str());
+        let names: Vec<&str> = names.chain(["sum-product"]).collect();
         let e = Error::request(format!("no workload '{odd}'")).at_place("bench");
         return Err(e.remedy(format!("one of {}", names.join(", "))));
     }

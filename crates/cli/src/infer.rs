@@ -413,6 +413,9 @@ fn tell(args: &InferArgs, network: &Network, done: &Inferred, total: f64) {
     if let Some(device) = &done.device {
         say(&infer_explain::device_text(device));
     }
+    if let Some(gap) = done.plan.searched().and_then(|s| s.gap) {
+        say(&infer_explain::gap_text(&gap));
+    }
 }
 
 fn summary(
@@ -434,7 +437,7 @@ fn summary(
     };
     let plan = infer_explain::plan_json(&done.plan);
     serde_json::json!({"schema": 1, "command": "infer", "n": network.cards().len(), "task": args.task, "impossible": log10.is_none(),
-        "log10": log10, "plan": plan, "device": done.device.as_ref().map(infer_explain::device_json),
+        "log10": log10, "plan": plan, "search": done.plan.searched().map(infer_explain::search_json), "device": done.device.as_ref().map(infer_explain::device_json),
         "seconds": {"read": read, "simplify": done.seconds[0], "plan": done.seconds[1], "kernel": done.seconds[2], "total": total},
         "peak_bytes": done.peak_bytes, "outputs": outputs, "warnings": crate::flags::told_all(&done.warnings)})
     .to_string()

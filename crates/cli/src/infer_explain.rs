@@ -3,7 +3,7 @@
 use serde_json::json;
 use std::fmt::Write as _;
 use zipfold::internals::core::figures;
-use zipfold::internals::infer::{OnDevice, Planned};
+use zipfold::internals::infer::{Gap, OnDevice, PagedJoins, Planned, Searched};
 use zipfold::internals::product::plan::slice::join_times;
 use zipfold::internals::product::plan::{Group, Joint, Plan, Rates, Reduced, Source, Split};
 use zipfold::network::Network;
@@ -35,6 +35,9 @@ pub(crate) fn text(
     );
     if reduced.impossible {
         out.push_str("the evidence is impossible\n");
+    }
+    if let Planned::Searched(searched) = planned {
+        out.push_str(&search_text(searched));
     }
     let Some(p) = planned.prediction() else {
         return out;
@@ -76,13 +79,56 @@ pub(crate) fn text(
     );
     if let Some(device) = device {
         let _ = writeln!(out, "device       {}", device_text(device));
+        if let Some(paged) = &device.paged {
+            let _ = writeln!(out, "paged        {}", paged_text(paged));
+        }
     }
     match planned {
-        Planned::Settled => {}
+        Planned::Settled | Planned::Searched(_) => {}
         Planned::Whole(plan) => list_joins(&mut out, plan),
         Planned::Groups(split) => list_groups(&mut out, split),
     }
     out
+}
+
+/// What the search is or was, a line or two.
+pub(crate) fn search_text(searched: &Searched) -> String {
+    let mut out = match &searched.refused {
+        None => String::new(),
+        Some(e) => format!(
+            "elimination  refused: {}\n",
+            e.what().told(crate::flags::words)
+        ),
+    };
+    let _ = match &searched.gap {
+        None => writeln!(
+            out,
+            "search       branch and bound, bounds by truncated elimination"
+        ),
+        Some(gap) => writeln!(out, "search       {}", gap_text(gap)),
+    };
+    out
+}
+
+/// `proven after 1 204 nodes`, or how far the assignment may be from the best.
+pub(crate) fn gap_text(gap: &Gap) -> String {
+    let nodes = figures::grouped(gap.nodes);
+    match gap.proven {
+        true => format!("branch and bound proved the assignment after {nodes} nodes"),
+        false => format!(
+            "branch and bound, not proven after {nodes} nodes: log10 {:.6} found, at most {:.6} is possible",
+            gap.lower, gap.upper
+        ),
+    }
+}
+
+/// The bounds of a search in numbers.
+pub(crate) fn search_json(searched: &Searched) -> serde_json::Value {
+    let refused = searched.refused.as_ref();
+    let gap = searched.gap.map(|g| {
+        json!({"log10_lower": g.lower, "log10_upper": g.upper, "proven": g.proven, "nodes": g.nodes})
+    });
+    json!({"refused": refused.map(|e| e.what().told(crate::flags::words)), "gap": gap})
 }
 
 /// What one plan for all variables would take.
@@ -134,6 +180,7 @@ pub(crate) fn device_text(on: &OnDevice) -> String {
         joins,
         share,
         seconds,
+        paged: _,
     } = on;
     let time = figures::duration(*seconds);
     format!(
@@ -142,9 +189,24 @@ pub(crate) fn device_text(on: &OnDevice) -> String {
     )
 }
 
+/// `7 joins by pages, predicted: segments serve 93.1 % of the reads, 2.1e12 operations a second`.
+fn paged_text(paged: &PagedJoins) -> String {
+    let PagedJoins {
+        joins,
+        hit_rate,
+        rate,
+    } = paged;
+    format!(
+        "{joins} joins by pages, predicted: segments serve {:.1} % of the reads, {} operations a second",
+        100.0 * hit_rate,
+        figures::si(*rate)
+    )
+}
+
 /// The device and its part in numbers.
 pub(crate) fn device_json(on: &OnDevice) -> serde_json::Value {
-    json!({"name": on.device, "joins": on.joins, "share": on.share, "seconds": on.seconds})
+    let paged = |p: PagedJoins| json!({"joins": p.joins, "hit_rate": p.hit_rate, "operations_per_second": p.rate});
+    json!({"name": on.device, "joins": on.joins, "share": on.share, "seconds": on.seconds, "paged": on.paged.map(paged)})
 }
 
 /// The groups that are predicted to take longest.
@@ -204,7 +266,7 @@ pub(crate) fn plan_json(planned: &Planned) -> serde_json::Value {
             }
             Joint::Refused(e) => json!({"refused": e.what().told(crate::flags::words)}),
         },
-        Planned::Whole(_) | Planned::Settled => serde_json::Value::Null,
+        Planned::Whole(_) | Planned::Settled | Planned::Searched(_) => serde_json::Value::Null,
     };
     json!({"width": p.width, "log2_largest": p.largest, "flops": p.flops, "bytes": p.bytes, "seconds": p.seconds,
         "slices": slices(planned), "sliced_variables": sliced, "peak_bytes": p.peak_bytes,
@@ -221,7 +283,7 @@ pub(crate) fn json(
 ) -> serde_json::Value {
     json!({"schema": 1, "command": "explain infer", "variables": network.cards().len(), "factors": network.factors().len(),
         "simplified": {"variables": reduced.cards.len(), "tables": reduced.tables.len()}, "impossible": reduced.impossible,
-        "plan": plan_json(planned), "device": device.map(device_json), "order_seconds": seconds})
+        "plan": plan_json(planned), "search": planned.searched().map(search_json), "device": device.map(device_json), "order_seconds": seconds})
 }
 
 /// A row of the table of buckets, sizes of one slice.

@@ -62,6 +62,7 @@ fn page(network: &Network, args: &InferArgs, done: &Inferred, total: f64) -> Str
         .collect();
     let plan = match &done.plan {
         Planned::Settled => "simplification settled everything\n".to_string(),
+        Planned::Searched(searched) => crate::infer_explain::search_text(searched),
         plan => {
             serde_json::to_string_pretty(&crate::infer_explain::plan_json(plan)).unwrap_or_default()
         }

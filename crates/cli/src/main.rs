@@ -22,6 +22,7 @@ mod quote;
 mod report;
 mod result_files;
 mod skeleton;
+mod sum_product;
 mod target;
 mod terminal;
 mod values;

@@ -6,91 +6,19 @@
 //! the contraction.
 
 use crate::emit::{fill, header, type_name};
+use crate::paged::Contraction;
+use crate::pages::Pages;
 use crate::runtime::{Arg, Device, Grid, Kernel, Memory, Plain};
+use crate::tile::{TILES, Tile};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use zipfold_core::{Blame, Error, Opt, Precision, Result};
 use zipfold_plan::device::{Facts, Runtime};
 use zipfold_product::cpu::Fold;
+use zipfold_product::cpu::bucket::Mode;
 use zipfold_product::cpu::shape::{Digit, Shape, offsets};
 use zipfold_product::plan::places::Link;
 use zipfold_product::remote::{Items, ItemsMut, Numbers, Remote};
-
-/// A tile of rows and columns, and how threads share it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Tile {
-    rows: usize,
-    columns: usize,
-    /// Rows of one thread.
-    tall: usize,
-    /// Columns of one thread.
-    wide: usize,
-    /// Values of the folded index that are fetched at a time.
-    step: usize,
-}
-
-impl Tile {
-    fn threads(self) -> usize {
-        self.rows * self.columns / (self.tall * self.wide)
-    }
-    /// The share of the peak that a thread's operands leave: each pair of fragments is read from
-    /// shared memory.
-    fn share(self) -> f64 {
-        let (tall, wide) = (self.tall as f64, self.wide as f64);
-        let operations = tall * wide;
-        0.9 * operations / (operations + 2.0 * (tall / 4.0 + wide))
-    }
-}
-
-/// The tiles, for single and for double precision.
-const TILES: [[Tile; 3]; 2] = [
-    [
-        Tile {
-            rows: 128,
-            columns: 128,
-            tall: 8,
-            wide: 8,
-            step: 8,
-        },
-        Tile {
-            rows: 64,
-            columns: 64,
-            tall: 4,
-            wide: 4,
-            step: 8,
-        },
-        Tile {
-            rows: 16,
-            columns: 256,
-            tall: 4,
-            wide: 4,
-            step: 16,
-        },
-    ],
-    [
-        Tile {
-            rows: 64,
-            columns: 128,
-            tall: 8,
-            wide: 4,
-            step: 8,
-        },
-        Tile {
-            rows: 64,
-            columns: 64,
-            tall: 4,
-            wide: 4,
-            step: 8,
-        },
-        Tile {
-            rows: 16,
-            columns: 128,
-            tall: 4,
-            wide: 2,
-            step: 16,
-        },
-    ],
-];
 
 /// What a kernel is compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -152,7 +80,11 @@ pub struct Contractor {
     device: Device,
     precision: Precision,
     kernels: Mutex<HashMap<Code, Arc<Kernel>>>,
-    ready: Mutex<HashMap<(Shape, bool), Arc<Ready>>>,
+    ready: Mutex<HashMap<(Shape, KernelChoice, bool), Arc<Ready>>>,
+    /// Where the paper's kernel takes the joins that have its form.
+    pages: Option<Pages>,
+    /// Its kernels.
+    paged: Mutex<HashMap<(Shape, bool), Arc<Contraction>>>,
     pool: Pool,
 }
 
@@ -174,6 +106,10 @@ const LISTED: usize = 1 << 23;
 const WAVES: usize = 4;
 
 impl Contractor {
+    /// Bytes that a join takes for sizes, strides and places of its tables, unless its folded index
+    /// is long.
+    pub const OVERHEAD: u64 = 4096;
+
     /// Contractions of numbers of one type on `device`.
     ///
     /// # Errors
@@ -187,8 +123,17 @@ impl Contractor {
             precision,
             kernels: Mutex::default(),
             ready: Mutex::default(),
+            pages: None,
+            paged: Mutex::default(),
             pool: Pool::default(),
         })
+    }
+    /// The same with the paper's kernel for the joins that have its form.
+    pub fn by_pages(self, pages: Pages) -> Self {
+        Contractor {
+            pages: Some(pages),
+            ..self
+        }
     }
     /// The device.
     pub fn facts(&self) -> &Facts {
@@ -218,6 +163,7 @@ impl Contractor {
                 link: 5e9,
                 start: 1e-4,
                 entry: precision.bytes() as f64,
+                room: 0.9 * facts.memory as f64,
             },
             false => Link {
                 operations: 0.6 * peak,
@@ -225,6 +171,7 @@ impl Contractor {
                 link: 2e10,
                 start: 2e-5,
                 entry: precision.bytes() as f64,
+                room: 0.9 * facts.memory as f64,
             },
         }
     }
@@ -254,10 +201,7 @@ impl Contractor {
             Some(memory) => memory,
             None => match self.device.allocate(size) {
                 Err(e) if e.blame() == Blame::Resource => {
-                    self.pool
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .clear();
+                    self.make_room();
                     self.device.allocate(size)?
                 }
                 other => other?,
@@ -269,18 +213,54 @@ impl Contractor {
             pool: self.pool.clone(),
         })
     }
+    /// Gives memory that waits to be used again back to the device.
+    fn make_room(&self) {
+        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        ready.clear();
+        let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        pool.clear();
+    }
     fn blocks(&self, len: usize) -> u32 {
         len.div_ceil(THREADS).clamp(1, 8 * self.device.facts.units) as u32
     }
-    fn ready(&self, shape: &Shape, max: bool) -> Result<Arc<Ready>> {
-        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (shape.clone(), max);
+    /// What a join needs, by the kernel and in the parts that `whole` has, of which it is a piece.
+    fn ready(&self, shape: &Shape, whole: &Shape, max: bool) -> Result<Arc<Ready>> {
+        let way = KernelChoice::new(whole, self.precision, self.device.facts.units);
+        let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (shape.clone(), way, max);
         if let Some(found) = ready.get(&key) {
             return Ok(found.clone());
         }
-        let made = Arc::new(set_out(shape, max, self.precision, &self.device)?);
+        drop(ready);
+        let made = match set_out(shape, max, way, &self.device) {
+            Err(e) if e.blame() == Blame::Resource => {
+                self.make_room();
+                set_out(shape, max, way, &self.device)?
+            }
+            other => other?,
+        };
+        let made = Arc::new(made);
+        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         ready.insert(key, made.clone());
         Ok(made)
+    }
+    /// The paper's kernel for `shape`, where it is wanted and the shape has its form.
+    fn paged(&self, shape: &Shape, max: bool) -> Result<Option<Arc<Contraction>>> {
+        let Some(pages) = &self.pages else {
+            return Ok(None);
+        };
+        let mut paged = self.paged.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (shape.clone(), max);
+        if let Some(found) = paged.get(&key) {
+            return Ok(Some(found.clone()));
+        }
+        let mode = if max { Mode::Max } else { Mode::Sum };
+        let Some(bucket) = pages.bucket(shape, mode) else {
+            return Ok(None);
+        };
+        let made = Arc::new(Contraction::new(&self.device, &bucket)?);
+        paged.insert(key, made.clone());
+        Ok(Some(made))
     }
     fn run(&self, ready: &Ready, inputs: &[&Block]) -> Result<Block> {
         let out = self.block(ready.out_len)?;
@@ -366,9 +346,27 @@ impl Remote for Contractor {
             ItemsMut::F64(to) => self.device.read(block.memory()?, to),
         }
     }
-    fn contract(&self, shape: &Shape, inputs: &[&Numbers], fold: Fold) -> Result<Numbers> {
+    fn room(&self) -> u64 {
+        let pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = pool.iter().map(|(bytes, all)| (bytes * all.len()) as u64);
+        (self.device.free() + waiting.sum::<u64>()).saturating_sub(Self::OVERHEAD)
+    }
+    fn contract(
+        &self,
+        shape: &Shape,
+        inputs: &[&Numbers],
+        fold: Fold,
+        whole: &Shape,
+    ) -> Result<Numbers> {
         let blocks: Vec<&Block> = inputs.iter().map(|n| own(n)).collect::<Result<_>>()?;
-        let ready = self.ready(shape, fold == Fold::Max)?;
+        let max = fold == Fold::Max;
+        if let Some(paged) = self.paged(shape, max)? {
+            let out = self.block(shape.out_len)?;
+            let tables: Vec<&Memory> = blocks.iter().map(|b| b.memory()).collect::<Result<_>>()?;
+            paged.run(&self.device, &tables, out.memory()?)?;
+            return Ok(Box::new(out));
+        }
+        let ready = self.ready(shape, whole, max)?;
         Ok(Box::new(self.run(&ready, &blocks)?))
     }
     fn ends(&self, numbers: &Numbers) -> Result<(f64, f64)> {
@@ -439,42 +437,67 @@ fn is_wide(shape: &Shape, parts: usize) -> bool {
     largest >= 1 << 31
 }
 
-/// The kernel for `shape` that is predicted to take the least time, with its arguments on the
-/// device.
-fn set_out(shape: &Shape, max: bool, precision: Precision, device: &Device) -> Result<Ready> {
+/// How a join is made: what decides the order in which an entry is summed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct KernelChoice {
+    /// The tile of the kernel with tiles; none where entries are visited one by one.
+    tile: Option<Tile>,
+    /// Parts of the folded index.
+    parts: usize,
+}
+
+impl KernelChoice {
+    /// The kernel for `shape` that is predicted to take the least time.
+    fn new(shape: &Shape, precision: Precision, units: usize) -> Self {
+        let summed = shape.digits.iter().filter(|d| d.summed);
+        let depth: usize = summed.map(|d| d.card).product();
+        let visited = shape.visits() * shape.inputs as f64;
+        let entry = visited + 24.0 * shape.kept().count() as f64 * shape.out_len as f64;
+        let tiled = Roles::of_shape(shape).and_then(|roles| {
+            let cost = |tile: &Tile| roles.padded(*tile, depth) / tile.share();
+            let tiles = TILES[usize::from(precision == Precision::F64)];
+            let best = tiles
+                .into_iter()
+                .min_by(|a, b| cost(a).total_cmp(&cost(b)))?;
+            // A visit takes a load of every table for each operation of a tile, and at least eight
+            // times as long.
+            (cost(&best) < 8.0 * entry).then(|| (best, roles.tiles(best)))
+        });
+        let (tile, groups, least) = match tiled {
+            Some((tile, tiles)) => (Some(tile), tiles, PART.max(8 * tile.step)),
+            None => (None, shape.out_len.div_ceil(THREADS), PART),
+        };
+        KernelChoice {
+            tile,
+            parts: parts(groups, depth, least, units),
+        }
+    }
+}
+
+/// The kernel for `shape` that `way` says, with its arguments on the device.
+fn set_out(shape: &Shape, max: bool, way: KernelChoice, device: &Device) -> Result<Ready> {
     let kept: Vec<&Digit> = shape.kept().collect();
     let summed: Vec<&Digit> = shape.digits.iter().filter(|d| d.summed).collect();
     let depth: usize = summed.iter().map(|d| d.card).product();
-    let visited = shape.visits() * shape.inputs as f64;
-    let entry = visited + 24.0 * kept.len() as f64 * shape.out_len as f64;
-    let roles = Roles::of_shape(shape);
-    let tiled = roles.as_ref().and_then(|roles| {
-        let cost = |tile: &Tile| roles.padded(*tile, depth) / tile.share();
-        let tiles = TILES[usize::from(precision == Precision::F64)];
-        let best = tiles
-            .into_iter()
-            .min_by(|a, b| cost(a).total_cmp(&cost(b)))?;
-        // A visit takes a load of every table for each operation of a tile, and at least eight
-        // times as long.
-        (cost(&best) < 8.0 * entry).then_some(best)
-    });
-    match (roles, tiled) {
-        (Some(roles), Some(tile)) => roles.set_out(shape, tile, max, (&summed, depth), device),
-        _ => visits(shape, max, (&kept, &summed), device),
+    match (Roles::of_shape(shape), way.tile) {
+        (Some(roles), Some(tile)) => {
+            let how = (tile, way.parts, max);
+            roles.set_out(shape, how, (&summed, depth), device)
+        }
+        _ => visits(shape, (way.parts, max), (&kept, &summed), device),
     }
 }
 
 /// The kernel that visits entry by entry.
 fn visits(
     shape: &Shape,
-    max: bool,
+    (parts, max): (usize, bool),
     (kept, summed): (&[&Digit], &[&Digit]),
     device: &Device,
 ) -> Result<Ready> {
     let depth: usize = summed.iter().map(|d| d.card).product();
     check_list(depth * shape.inputs)?;
     let blocks = shape.out_len.div_ceil(THREADS);
-    let parts = parts(blocks, depth, PART, device.facts.units);
     let wide = is_wide(shape, parts);
     let mut sizes = vec![shape.out_len, depth, depth.div_ceil(parts), kept.len()];
     for digit in kept.iter().rev() {
@@ -615,17 +638,20 @@ impl<'s> Roles<'s> {
             * batch as f64
             * whole(depth, tile.step)
     }
+    /// Tiles of the result.
+    fn tiles(&self, tile: Tile) -> usize {
+        let [rows, columns, batch] = self.sizes();
+        rows.div_ceil(tile.rows) * columns.div_ceil(tile.columns) * batch
+    }
     fn set_out(
         &self,
         shape: &Shape,
-        tile: Tile,
-        max: bool,
+        (tile, parts, max): (Tile, usize, bool),
         (summed, depth): (&[&Digit], usize),
         device: &Device,
     ) -> Result<Ready> {
-        let [rows, columns, batch] = self.sizes();
-        let tiles = rows.div_ceil(tile.rows) * columns.div_ceil(tile.columns) * batch;
-        let parts = parts(tiles, depth, PART.max(8 * tile.step), device.facts.units);
+        let [rows, columns, _] = self.sizes();
+        let tiles = self.tiles(tile);
         let wide = is_wide(shape, parts);
         let (a, b) = if self.swapped { (1, 0) } else { (0, 1) };
         let linear = summed.len() == 1;

@@ -2,6 +2,7 @@
 //! NVRTC (CUDA) or by the OpenCL runtime. Drivers are loaded dynamically; their absence is an
 //! ordinary state.
 
+pub mod ceilings;
 pub mod contract;
 pub mod dense;
 pub mod emit;
@@ -10,12 +11,14 @@ pub mod host_fold;
 mod join;
 pub mod pack;
 pub mod paged;
+pub mod pages;
 pub mod points;
 pub mod rectangle;
 pub mod rows;
 pub mod runtime;
 pub mod selector;
 pub mod skeleton;
+mod tile;
 pub mod twin;
 
 pub use engine::Engine;

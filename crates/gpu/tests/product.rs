@@ -119,7 +119,7 @@ fn remotely(
         })
         .collect();
     let made = contractor
-        .contract(shape, &sent.iter().collect::<Vec<_>>(), fold)
+        .contract(shape, &sent.iter().collect::<Vec<_>>(), fold, shape)
         .unwrap();
     let mut out = vec![0.0f64; shape.out_len];
     match precision {
@@ -221,7 +221,11 @@ fn pages_and_segments_give_the_entries_of_the_host() {
             threads: 64,
             blocks: 1 + random.below(4),
             operations: 1e9,
+            operands: 1e9,
             memory: 1e9,
+            shared: 2e9,
+            held: 1e5,
+            pages_per_block: (round % 4 == 3).then(|| 1 + random.below(9)),
         };
         let bucket = Bucket {
             plan: Paged::new(&shape.bucket(), &unit, knapsacks[round % 3]),

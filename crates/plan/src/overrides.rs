@@ -150,6 +150,30 @@ words! {
         /// All.
         All = "all",
     }
+    /// Which kernel of a device joins tables of an inference.
+    ProductKernel {
+        /// The fastest one.
+        Auto = "auto",
+        /// Pages of the result and segments of the tables in shared memory (Silberstein et al.
+        /// 2008), where the join has its form.
+        Paged = "paged",
+    }
+    /// How a sum or the most probable assignment of a network is found.
+    ProductMethod {
+        /// By elimination; assignments by a search where elimination is refused.
+        Auto = "auto",
+        /// By elimination alone.
+        Elimination = "elimination",
+        /// By a search with bounds.
+        Search = "search",
+    }
+    /// Which tables get a segment of shared memory where not all of them fit.
+    ProductKnapsack {
+        /// By reads that an entry saves.
+        Greedy = "greedy",
+        /// The best of all choices.
+        Exact = "exact",
+    }
     /// Whether single precision decides most pairs on a device.
     Filter {
         /// Where its error is bounded.
@@ -247,6 +271,41 @@ impl Across {
     /// The number.
     pub fn get(self) -> usize {
         8 << self as usize
+    }
+}
+
+/// How the paged kernel of joins unrolls its loops over summed variables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProductUnroll {
+    /// All of them, whole.
+    Whole,
+    /// Not at all.
+    Off,
+    /// The innermost one, by so many steps.
+    By(u32),
+}
+
+impl Choice for ProductUnroll {
+    fn values() -> String {
+        "whole, off, 2 to 64".into()
+    }
+    fn read(text: &str) -> Option<Self> {
+        match text {
+            "whole" => Some(ProductUnroll::Whole),
+            "off" => Some(ProductUnroll::Off),
+            _ => text
+                .parse()
+                .ok()
+                .filter(|steps| (2..=64).contains(steps))
+                .map(ProductUnroll::By),
+        }
+    }
+    fn text(&self) -> String {
+        match self {
+            ProductUnroll::Whole => "whole".into(),
+            ProductUnroll::Off => "off".into(),
+            ProductUnroll::By(steps) => steps.to_string(),
+        }
     }
 }
 
@@ -401,6 +460,12 @@ overrides! {
     tile_diagonal: Diagonal = "tile.diagonal", "how the diagonal of a half space is shared out";
     product_joins: ProductJoins = "product.joins", "joins of an inference on its device: by predicted time, or all";
     product_slices: Number<1, 1_048_576> = "product.slices", "slices of an inference that it has at least, as far as its variables go";
+    product_kernel: ProductKernel = "product.kernel", "the kernel of joins on a device: the fastest, or pages and segments in shared memory";
+    product_cache: Number<0, { u64::MAX }> = "product.cache", "bytes of shared memory for the segments of the paged kernel; 0: the caches of the hardware alone";
+    product_pages: Number<1, 1_048_576> = "product.pages", "pages that a thread block of the paged kernel takes one after another";
+    product_unroll: ProductUnroll = "product.unroll", "how the paged kernel unrolls its loops over summed variables";
+    product_knapsack: ProductKnapsack = "product.knapsack", "how the paged kernel chooses the tables that get a segment";
+    product_method: ProductMethod = "product.method", "pr, map and mmap by elimination or by a search with bounds; auto: map and mmap search where elimination is refused";
     load_vector: LoadWidth = "load.vector", "numbers that a device loads at a time";
     join_output: JoinOutput = "join.output", "matches go to pages at once, or are counted first";
     dense_input: DenseInput = "dense.input", "the type in which matrix units take rows; f16 and bf16 round them";

@@ -285,7 +285,7 @@ fn run<T: Real>(b: &Bucket, tables: &[Table], entries: Entries) -> (f64, f64) {
     let budget = Budget::unlimited();
     let engine = Engine::new(&plan, tables, Fold::Sum, Pass::Forward, &budget);
     let engine = if entries == Entries::Logs {
-        engine.of_logs()
+        engine.with_entries(Entries::Logs)
     } else {
         engine
     };

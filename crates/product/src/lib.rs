@@ -4,6 +4,7 @@
 //! no file and no clock. [`cpu`] executes such a plan, forward and backward. Networks, evidence and
 //! tasks are those of [`zipfold_core::factor`]. Nothing here knows pairs of rows.
 
+pub mod branch;
 pub mod cpu;
 pub mod plan;
 pub mod remote;

@@ -22,11 +22,20 @@ pub trait Remote: Debug + Send + Sync {
     /// # Errors
     /// `Device` when it fails.
     fn bring(&self, numbers: &Numbers, to: ItemsMut<'_>) -> Result<()>;
-    /// Folds the products of `inputs`, which are finite and not negative, as `shape` says.
+    /// Folds the products of `inputs`, which are finite and not negative, as `shape` says. Entries
+    /// have the bits that the join `whole` gives them, of which `shape` is a piece or all.
     ///
     /// # Errors
     /// `Resource` when it has no room, `Device` when it fails.
-    fn contract(&self, shape: &Shape, inputs: &[&Numbers], fold: Fold) -> Result<Numbers>;
+    fn contract(
+        &self,
+        shape: &Shape,
+        inputs: &[&Numbers],
+        fold: Fold,
+        whole: &Shape,
+    ) -> Result<Numbers>;
+    /// Bytes that it has room for.
+    fn room(&self) -> u64;
     /// The least and the greatest number above zero; (∞, 0) if none is.
     ///
     /// # Errors

@@ -2,23 +2,41 @@
 
 use crate::device;
 use crate::warnings::Warnings;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use zipfold_core::budget::human_bytes;
 use zipfold_core::{Blame, Error, Opt, Precision, Result};
 use zipfold_gpu::contract::Contractor;
+use zipfold_gpu::paged::Bucket;
+use zipfold_gpu::pages::Pages;
 use zipfold_gpu::{DeviceSelector, Facts};
-use zipfold_plan::overrides::{Overrides, ProductJoins};
+use zipfold_plan::overrides::{Overrides, ProductJoins, ProductKernel};
 use zipfold_product::cpu::Engine;
+use zipfold_product::cpu::bucket::Mode;
+use zipfold_product::cpu::shape::{MOST_INPUTS, Shape};
 use zipfold_product::plan::places::Places;
-use zipfold_product::plan::{Options, Pass, Plan, Rates};
+use zipfold_product::plan::{Node, Options, Pass, Plan, Rates, Source};
 
 /// The plan choices that an inference takes.
-const TAKEN: [&str; 6] = [
+const TAKEN: [&str; 12] = [
     "fault.driver",
     "fault.devices",
     "fault.launches",
     "device.memory",
+    "product.cache",
     "product.joins",
+    "product.kernel",
+    "product.knapsack",
+    "product.method",
+    "product.pages",
     "product.slices",
+    "product.unroll",
+];
+/// Those that are for the paged kernel alone.
+const PAGED: [&str; 4] = [
+    "product.cache",
+    "product.knapsack",
+    "product.pages",
+    "product.unroll",
 ];
 
 /// Refuses plan choices that an inference has no use for.
@@ -26,11 +44,13 @@ const TAKEN: [&str; 6] = [
 /// # Errors
 /// `Request` with the first of them.
 pub(crate) fn check(overrides: &Overrides) -> Result<()> {
-    match overrides
-        .texts()
-        .into_iter()
-        .find(|(key, _)| !TAKEN.contains(key))
-    {
+    let paged = overrides.product_kernel == Some(ProductKernel::Paged);
+    let texts = overrides.texts();
+    if let Some((key, value)) = texts.iter().find(|(key, _)| PAGED.contains(key) && !paged) {
+        let e = Error::request(format!("'{key}={value}' is a choice of the paged kernel"));
+        return Err(e.at_place(Opt::Set).remedy("product.kernel=paged too"));
+    }
+    match texts.into_iter().find(|(key, _)| !TAKEN.contains(key)) {
         None => Ok(()),
         Some((key, value)) => {
             let e = Error::request(format!("'{key}={value}' is a choice of plans over pairs"))
@@ -56,6 +76,19 @@ pub struct OnDevice {
     pub share: f64,
     /// Predicted seconds of the execution, on both.
     pub seconds: f64,
+    /// The joins by the paged kernel, where it takes any.
+    pub paged: Option<PagedJoins>,
+}
+
+/// What the paged kernel is predicted to do: reads that its segments serve, and its speed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PagedJoins {
+    /// Joins.
+    pub joins: usize,
+    /// The share of the reads of operands that segments serve.
+    pub hit_rate: f64,
+    /// Operations a second, by the paper's count `|O| (N m - 1)`.
+    pub rate: f64,
 }
 
 /// What is asked of a device.
@@ -71,23 +104,38 @@ pub(crate) struct Asked<'a> {
 #[derive(Debug)]
 pub(crate) struct Beside {
     pub devices: Vec<Contractor>,
-    pub places: Places,
+    /// By plan: the joins that run there.
+    pub places: Vec<Places>,
     /// Predicted seconds of the execution.
     seconds: f64,
+    paged: Option<PagedJoins>,
+    /// Whether the device of groups failed: from then on the host does all of them.
+    lost: AtomicBool,
 }
 
 /// A plan for some devices.
 struct Choice {
     plan: Plan,
     places: Places,
+    /// By node: its join by the paged kernel.
+    paged: Vec<Option<Bucket>>,
     devices: usize,
     seconds: f64,
 }
 
+/// What joins are placed for.
+#[derive(Clone, Copy)]
+struct JoinTarget<'a> {
+    facts: &'a Facts,
+    pages: Option<&'a Pages>,
+    settings: Asked<'a>,
+}
+
 impl Choice {
     /// `plan` on as many of `most` devices as it has slices for.
-    fn new(plan: Plan, pass: Pass, (facts, most): (&Facts, usize), settings: Asked<'_>) -> Self {
-        let places = places(&plan, pass, facts, settings);
+    fn new(plan: Plan, pass: Pass, most: usize, target: JoinTarget<'_>) -> Self {
+        let paged = target.pages.map(|pages| buckets(&plan, pages));
+        let places = places(&plan, (pass, paged.as_deref()), target);
         let slices = plan.slices();
         let devices = most.min(slices).max(1);
         let turns = slices.div_ceil(devices) as f64 / slices as f64;
@@ -95,6 +143,7 @@ impl Choice {
             seconds: places.seconds * turns,
             plan,
             places,
+            paged: paged.unwrap_or_default(),
             devices,
         }
     }
@@ -105,10 +154,36 @@ impl Choice {
     }
 }
 
+/// The devices that the settings ask for, for work that takes the host so many seconds; none for
+/// the host alone.
+fn wanted(host: f64, settings: Asked<'_>) -> Result<Vec<Facts>> {
+    let driver = settings.overrides.fault_driver.map(|v| v.get() as u64);
+    match settings.device {
+        DeviceSelector::Cpu => Ok(Vec::new()),
+        // Drivers take long before they answer: shorter work does not ask them.
+        DeviceSelector::Auto if host <= 2.0 * zipfold_plan::device::OPENING => Ok(Vec::new()),
+        DeviceSelector::Auto => Ok(device::gpus(driver)),
+        DeviceSelector::Devices(runtime, which) => {
+            device::drill(runtime, driver)?;
+            zipfold_gpu::find(runtime, which)
+        }
+    }
+}
+
+/// The facts of the slowest of `found`, with the memory that the settings give it.
+fn slowest(found: &[Facts], settings: Asked<'_>) -> Option<Facts> {
+    let slowest = found.iter().min_by_key(|facts| facts.units)?;
+    let most = settings.overrides.device_memory.map(|m| m.get() as u64);
+    Some(Facts {
+        memory: most.map_or(slowest.memory, |m| slowest.memory.min(m)),
+        ..slowest.clone()
+    })
+}
+
 impl Beside {
     /// The devices that the settings ask for, where a join of `plan` is to run there. `plan` is cut
-    /// as the settings ask, and into a slice for each device where that is predicted to pay. Where nobody names a device, as many
-    /// are opened as shorten the run by more than their start takes.
+    /// as the settings ask, and into a slice for each device where that is predicted to pay. Where
+    /// nobody names a device, as many are opened as shorten the run by more than their start takes.
     ///
     /// # Errors
     /// `Device` when a device named outright is missing.
@@ -122,24 +197,19 @@ impl Beside {
             *plan = plan.cut(many.get(), options);
         }
         let host = plan.prediction.seconds;
-        let driver = overrides.fault_driver.map(|v| v.get() as u64);
         let auto = settings.device == DeviceSelector::Auto;
-        let found = match settings.device {
-            DeviceSelector::Cpu => return Ok(None),
-            // Drivers take long before they answer: shorter work does not ask them.
-            DeviceSelector::Auto if host <= 2.0 * zipfold_plan::device::OPENING => return Ok(None),
-            DeviceSelector::Auto => device::gpus(driver),
-            DeviceSelector::Devices(runtime, which) => {
-                device::drill(runtime, driver)?;
-                zipfold_gpu::find(runtime, which)?
-            }
-        };
+        let found = wanted(host, settings)?;
         // All take the same joins: those that pay on the slowest.
-        let Some(slowest) = found.iter().min_by_key(|facts| facts.units) else {
+        let Some(facts) = slowest(&found, settings) else {
             return Ok(None);
         };
-        let on =
-            |plan: Plan, most: usize| Choice::new(plan, options.pass, (slowest, most), settings);
+        let pages = pages(&facts, settings)?;
+        let target = JoinTarget {
+            facts: &facts,
+            pages: pages.as_ref(),
+            settings,
+        };
+        let on = |plan: Plan, most: usize| Choice::new(plan, options.pass, most, target);
         let mut best = on(plan.clone(), if auto { 1 } else { found.len() });
         if found.len() > 1 {
             let cut = on(plan.cut(found.len(), options), found.len());
@@ -150,32 +220,131 @@ impl Beside {
         if best.places.many() == 0 || (auto && best.whole() >= host) {
             return Ok(None);
         }
-        let devices = opened(&found[..best.devices], auto, settings)?;
+        let many = best.devices;
+        let joins = vec![(best.places, best.paged)];
+        let beside = Self::open(&found[..many], best.seconds, joins, target)?;
+        if beside.is_some() {
+            *plan = best.plan;
+        }
+        Ok(beside)
+    }
+    /// Opens devices for the joins of some plans.
+    fn open(
+        found: &[Facts],
+        seconds: f64,
+        joins: Vec<(Places, Vec<Option<Bucket>>)>,
+        target: JoinTarget<'_>,
+    ) -> Result<Option<Self>> {
+        let devices = opened(found, target)?;
         if devices.is_empty() {
             return Ok(None);
         }
-        *plan = best.plan;
+        let (places, paged): (Vec<Places>, Vec<_>) = joins.into_iter().unzip();
         Ok(Some(Beside {
             devices,
-            places: best.places,
-            seconds: best.seconds,
+            paged: told(&paged, &places),
+            places,
+            seconds,
+            lost: AtomicBool::new(false),
         }))
+    }
+    /// As [`Beside::for_plan`] for plans that run one after another, all on the first device.
+    ///
+    /// # Errors
+    /// `Device` when a device named outright is missing.
+    pub(crate) fn for_plans(plans: &[(&Plan, Pass)], settings: Asked<'_>) -> Result<Option<Self>> {
+        let host = plans.iter().map(|(p, _)| p.prediction.seconds).sum();
+        let auto = settings.device == DeviceSelector::Auto;
+        let mut found = wanted(host, settings)?;
+        found.truncate(1);
+        let Some(facts) = slowest(&found, settings) else {
+            return Ok(None);
+        };
+        let pages = pages(&facts, settings)?;
+        let target = JoinTarget {
+            facts: &facts,
+            pages: pages.as_ref(),
+            settings,
+        };
+        let on = |(plan, pass): &(&Plan, Pass)| {
+            let paged = target.pages.map(|pages| buckets(plan, pages));
+            let places = places(plan, (*pass, paged.as_deref()), target);
+            (places, paged.unwrap_or_default())
+        };
+        let joins: Vec<_> = plans.iter().map(on).collect();
+        let seconds = joins.iter().map(|(p, _)| p.seconds).sum::<f64>();
+        let pays = !auto || seconds + zipfold_plan::device::OPENING < host;
+        if joins.iter().all(|(p, _)| p.many() == 0) || !pays {
+            return Ok(None);
+        }
+        Self::open(&found, seconds, joins, target)
     }
     /// What an answer says of it.
     pub(crate) fn told(&self) -> OnDevice {
         let facts: Vec<Facts> = self.devices.iter().map(|d| d.facts().clone()).collect();
+        let work = self.places.iter().map(|p| p.work).sum::<f64>();
+        let there = self.places.iter().map(|p| p.share * p.work).sum::<f64>();
         OnDevice {
             device: zipfold_plan::device::ids(&facts),
-            joins: self.places.many(),
-            share: self.places.share,
+            joins: self.places.iter().map(Places::many).sum(),
+            share: if work > 0.0 { there / work } else { 0.0 },
             seconds: self.seconds,
+            paged: self.paged,
         }
+    }
+    /// What `work` gives on `engine` of plan `at`, with its joins on the first device while that
+    /// works.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub(crate) fn joined<'b, R>(
+        &'b self,
+        (engine, at): (Engine<'b>, usize),
+        warnings: &Warnings,
+        mut work: impl FnMut(&Engine<'b>) -> Result<R>,
+    ) -> Result<R> {
+        let there = self.devices.first().zip(self.places.get(at));
+        let engine = match there.filter(|_| !self.lost.load(Ordering::Relaxed)) {
+            Some((device, places)) => engine.beside(device, places),
+            None => engine,
+        };
+        let done = match work(&engine) {
+            Err(e) if e.blame() == Blame::Device && engine.lose_device() => {
+                if !self.lost.swap(true, Ordering::Relaxed) {
+                    device::warn(warnings, &e, 0);
+                }
+                work(&engine)
+            }
+            other => other,
+        };
+        if let Some(device) = self.devices.first() {
+            tell_of_full(&engine, device, warnings);
+        }
+        done
+    }
+    /// Whether the device of plans that run one after another failed.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
     }
 }
 
+/// Warns of a device that had no room for a piece of some join.
+fn tell_of_full(engine: &Engine<'_>, device: &Contractor, warnings: &Warnings) {
+    let Some(least) = engine.device_was_full() else {
+        return;
+    };
+    let facts = device.facts();
+    warnings.add(format!(
+        "the smallest piece of a join takes {} on {}, which has {}; the host did it",
+        human_bytes(least + Contractor::OVERHEAD),
+        facts.id(),
+        human_bytes(facts.memory)
+    ));
+}
+
 /// Those of `found` that open, each with its faults; where nobody named them, none is missed.
-fn opened(found: &[Facts], auto: bool, settings: Asked<'_>) -> Result<Vec<Contractor>> {
-    let set = settings.overrides;
+fn opened(found: &[Facts], target: JoinTarget<'_>) -> Result<Vec<Contractor>> {
+    let set = target.settings.overrides;
     let faulty = set.fault_devices.map_or(found.len(), |count| count.get());
     let tried = device::all_opened(found).into_iter().enumerate();
     let contractors = tried.map(|(at, opened)| {
@@ -186,20 +355,85 @@ fn opened(found: &[Facts], auto: bool, settings: Asked<'_>) -> Result<Vec<Contra
                 device
             }
         };
-        Contractor::new(drilled(opened?), settings.precision)
+        let made = Contractor::new(drilled(opened?), target.settings.precision)?;
+        Ok(match target.pages {
+            Some(pages) => made.by_pages(pages.clone()),
+            None => made,
+        })
     });
-    let is_left: fn(&Error) -> bool = if auto {
+    let is_left: fn(&Error) -> bool = if target.settings.device == DeviceSelector::Auto {
         |_| true
     } else {
         |e| e.blame() == Blame::Resource
     };
-    device::those_left(contractors.collect(), settings.warnings, is_left)
+    device::those_left(contractors.collect(), target.settings.warnings, is_left)
 }
 
-fn places(plan: &Plan, pass: Pass, facts: &Facts, settings: Asked<'_>) -> Places {
-    let link = Contractor::link(facts, settings.precision);
-    let by_time = Places::new(plan, &Rates::default(), &link, pass);
-    match settings.overrides.product_joins {
+/// The paged kernel, where it is wanted.
+fn pages(facts: &Facts, settings: Asked<'_>) -> Result<Option<Pages>> {
+    if settings.overrides.product_kernel != Some(ProductKernel::Paged) {
+        return Ok(None);
+    }
+    let cache = settings.overrides.product_cache.map_or(0, |c| c.get());
+    if cache > facts.shared {
+        let e = Error::request(format!(
+            "expected at most {} bytes of shared memory on {}, got {cache}",
+            facts.shared,
+            facts.id()
+        ));
+        return Err(e
+            .at_place(Opt::Set.like("product.cache"))
+            .remedy("a smaller cache"));
+    }
+    Ok(Some(Pages::new(
+        facts,
+        settings.precision,
+        settings.overrides,
+    )))
+}
+
+/// By node: what the paged kernel does with its join, in one slice.
+fn buckets(plan: &Plan, pages: &Pages) -> Vec<Option<Bucket>> {
+    let mut cards = plan.cards.clone();
+    plan.sliced.iter().for_each(|v| cards[*v] = 1);
+    let of = |node: &Node| {
+        let Source::Join(inputs) = &node.source else {
+            return None;
+        };
+        let scopes: Vec<&[usize]> = inputs.iter().map(|n| &plan.nodes[*n].scope[..]).collect();
+        (scopes.len() <= MOST_INPUTS)
+            .then(|| Shape::new(&scopes, &node.scope, &plan.rank, &cards))
+            .and_then(|shape| pages.bucket(&shape, Mode::Sum))
+    };
+    plan.nodes.iter().map(of).collect()
+}
+
+/// What an answer says of the joins by the paged kernel, by plan and node.
+fn told(buckets: &[Vec<Option<Bucket>>], places: &[Places]) -> Option<PagedJoins> {
+    let nodes = buckets.iter().zip(places);
+    let nodes = nodes.flat_map(|(buckets, places)| buckets.iter().zip(&places.remote));
+    let there = nodes.filter(|(_, there)| **there);
+    let all: Vec<&Bucket> = there.filter_map(|(bucket, _)| bucket.as_ref()).collect();
+    let sum = |of: &dyn Fn(&Bucket) -> f64| all.iter().map(|b| of(b)).sum::<f64>();
+    (!all.is_empty()).then(|| PagedJoins {
+        joins: all.len(),
+        // Pages that reach beyond the result read more than the formula counts.
+        hit_rate: (1.0
+            - sum(&|b| b.plan.traffic.read) / sum(&|b| b.shape.bucket().uncached().read))
+        .max(0.0),
+        rate: sum(&|b| b.plan.traffic.operations) / sum(&|b| b.plan.seconds),
+    })
+}
+
+fn places(
+    plan: &Plan,
+    (pass, paged): (Pass, Option<&[Option<Bucket>]>),
+    target: JoinTarget<'_>,
+) -> Places {
+    let link = Contractor::link(target.facts, target.settings.precision);
+    let own = |at: usize| Some(paged?[at].as_ref()?.plan.seconds);
+    let by_time = Places::new(plan, &Rates::default(), &link, pass, &own);
+    match target.settings.overrides.product_joins {
         None | Some(ProductJoins::Time) => by_time,
         Some(ProductJoins::All) => Places {
             remote: plan.nodes.iter().map(|n| n.is_join()).collect(),
@@ -279,12 +513,7 @@ impl<'a> Lanes<'a> {
     pub(crate) fn tell_of_full(&self, beside: Option<&Beside>) {
         let devices = beside.iter().flat_map(|b| &b.devices);
         for (engine, device) in self.engines.iter().zip(devices) {
-            if engine.device_was_full() {
-                let id = device.facts().id();
-                self.warnings.add(format!(
-                    "{id} could not take some of the joins; the host did those"
-                ));
-            }
+            tell_of_full(engine, device, self.warnings);
         }
     }
 }

@@ -1,15 +1,17 @@
 //! The paper's own problem over bare tables and any semiring: `Ψ(keep) = ⊕ ⊗ tables`.
 
-use crate::infer::Settings;
+use crate::beside::Beside;
+use crate::infer::{OnDevice, Settings};
 use std::borrow::Cow;
 use zipfold_core::factor::table::{check_scope, entries};
 use zipfold_core::factor::{Semiring, Var};
 use zipfold_core::{Budget, Error, Result};
+use zipfold_gpu::DeviceSelector;
 pub use zipfold_product::cpu::Prepared;
 pub use zipfold_product::cpu::scaled::Entries;
 use zipfold_product::cpu::semiring::contract as fold;
 use zipfold_product::cpu::shape::{Shape, offsets};
-use zipfold_product::cpu::{Engine, Fold};
+use zipfold_product::cpu::{Engine, Fold, Forward, Real};
 use zipfold_product::plan::{Pass, Plan, Rates, Reduced, Scalar, Source, Table, plan};
 
 /// A table: its scope, and its entries with the last variable of the scope fastest.
@@ -41,11 +43,7 @@ pub fn contract<S: Semiring>(
     };
     let plan = order(cards, &all, keep, settings, Pass::Trace, rates)?;
     if !plan.sliced.is_empty() {
-        return Err(Error::resource(
-            "the tables do not fit the memory without slicing, which this call does not do",
-        )
-        .limit(zipfold_core::budget::human_bytes(settings.memory))
-        .remedy("more memory"));
+        return Err(unsliced(settings));
     }
     let join = Join {
         semiring,
@@ -92,6 +90,74 @@ fn check<V>(cards: &[usize], tables: &[Bare<V>], keep: &[Var]) -> Result<()> {
     Ok(())
 }
 
+/// The semirings over numbers that the fast kernels have, on the host and on devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numeric {
+    /// Sums of products of numbers that are not negative.
+    Sum,
+    /// Greatest products of numbers that are not negative.
+    Max,
+    /// Log-sum-exp of sums of natural logarithms.
+    LogSum,
+    /// Greatest sums of natural logarithms.
+    LogMax,
+}
+
+impl Numeric {
+    fn fold(self) -> Fold {
+        match self {
+            Numeric::Sum | Numeric::LogSum => Fold::Sum,
+            Numeric::Max | Numeric::LogMax => Fold::Max,
+        }
+    }
+    /// What tables and the result hold.
+    pub fn entries(self) -> Entries {
+        match self {
+            Numeric::Sum | Numeric::Max => Entries::Values,
+            Numeric::LogSum | Numeric::LogMax => Entries::Logs,
+        }
+    }
+    /// The neutral entry.
+    fn neutral(self) -> f64 {
+        if self.entries() == Entries::Logs {
+            0.0
+        } else {
+            1.0
+        }
+    }
+    /// An entry of the result.
+    fn entry(self, s: Scalar) -> f64 {
+        match self.entries() {
+            Entries::Values => s.value(),
+            Entries::Logs if s.is_zero() => f64::NEG_INFINITY,
+            Entries::Logs => s.ln(),
+        }
+    }
+    /// The entry that two slices have together.
+    fn plus(self, a: Scalar, b: Scalar) -> Scalar {
+        match self.fold() {
+            Fold::Sum => a.plus(b),
+            Fold::Max if a.is_zero() || (!b.is_zero() && b.ln() > a.ln()) => b,
+            Fold::Max => a,
+        }
+    }
+    /// Refuses entries that tables of the semiring do not hold.
+    fn check(self, at: usize, values: &[f64]) -> Result<()> {
+        let (bad, expected): (fn(&f64) -> bool, _) = match self.entries() {
+            Entries::Values => (|v| !v.is_finite() || *v < 0.0, "a finite number from 0"),
+            Entries::Logs => (
+                |v| v.is_nan() || *v == f64::INFINITY,
+                "the logarithm of an entry",
+            ),
+        };
+        match values.iter().find(|v| bad(v)) {
+            None => Ok(()),
+            Some(found) => Err(Error::input(format!("expected {expected}, got {found}"))
+                .at_place(format!("table {at}"))),
+        }
+    }
+}
+
 /// [`contract`] over the log semiring (log-sum-exp of sums of natural logarithms) at the speed of
 /// the linear kernels: tables become mantissas with one exponent each, or stay logarithms where
 /// their range exceeds f64. Slices where memory demands.
@@ -104,14 +170,31 @@ pub fn contract_logs(
     keep: &[Var],
     settings: &Settings,
 ) -> Result<Vec<f64>> {
+    let host = Settings {
+        device: DeviceSelector::Cpu,
+        ..settings.clone()
+    };
+    contract_numbers(Numeric::LogSum, cards, tables, keep, &host)
+}
+
+/// [`contract`] over one of the [`Numeric`] semirings by the fast kernels, in slices where the
+/// memory demands them. Where the settings want a device, it takes the joins that are faster there.
+///
+/// # Errors
+/// As [`contract`], `Input` for entries that the semiring does not have, and `Device` when a device
+/// named outright is missing.
+pub fn contract_numbers(
+    numeric: Numeric,
+    cards: &[usize],
+    tables: &[Bare<f64>],
+    keep: &[Var],
+    settings: &Settings,
+) -> Result<Vec<f64>> {
     check(cards, tables, keep)?;
     for (at, (_, values)) in tables.iter().enumerate() {
-        if let Some(bad) = values.iter().find(|v| v.is_nan() || **v == f64::INFINITY) {
-            return Err(Error::input(format!("{bad} is no logarithm of an entry"))
-                .at_place(format!("table {at}")));
-        }
+        numeric.check(at, values)?;
     }
-    let all = with_free(cards, tables, 0.0);
+    let all = with_free(cards, tables, numeric.neutral());
     let plan = order(cards, &all, keep, settings, Pass::Forward, Rates::default())?;
     let inputs: Vec<Table> = all
         .iter()
@@ -120,30 +203,216 @@ pub fn contract_logs(
             values: values.clone(),
         })
         .collect();
+    let beside = Beside::for_plans(&[(&plan, Pass::Forward)], settings.asked())?;
     let budget = Budget::new(settings.memory);
-    let engine = Engine::new(&plan, &inputs, Fold::Sum, Pass::Forward, &budget).of_logs();
+    let engine = || {
+        let engine = Engine::new(&plan, &inputs, numeric.fold(), Pass::Forward, &budget);
+        engine.with_entries(numeric.entries())
+    };
     let (mut scope, mut sum): (Vec<Var>, Vec<Scalar>) = (Vec::new(), Vec::new());
-    for index in 0..engine.slices() {
-        let (vars, part) = engine.kept(&engine.forward::<f64>(&engine.slice(index))?)?;
+    for index in 0..plan.slices() {
+        let work = |engine: &Engine<'_>| {
+            let forward = engine.forward::<f64>(&engine.slice(index))?;
+            engine.kept(&forward)
+        };
+        let (vars, part) = on_device(beside.as_ref(), engine(), settings, work)?;
         if index == 0 {
             (scope, sum) = (vars, part);
         } else {
-            sum.iter_mut().zip(part).for_each(|(s, p)| *s = s.plus(p));
+            let both = sum.iter_mut().zip(part);
+            both.for_each(|(s, p)| *s = numeric.plus(*s, p));
         }
     }
-    let logs: Vec<f64> = sum
-        .iter()
-        .map(|s| {
-            if s.is_zero() {
-                f64::NEG_INFINITY
-            } else {
-                s.ln()
-            }
-        })
-        .collect();
-    Ok(in_order(&scope, &logs, &places(cards, keep), cards)
+    let entries: Vec<f64> = sum.into_iter().map(|s| numeric.entry(s)).collect();
+    Ok(in_order(&scope, &entries, &places(cards, keep), cards)
         .1
         .into_owned())
+}
+
+/// What `work` gives on `engine`, with its joins on the device where there is one.
+fn on_device<'b, R>(
+    beside: Option<&'b Beside>,
+    engine: Engine<'b>,
+    settings: &Settings,
+    mut work: impl FnMut(&Engine<'b>) -> Result<R>,
+) -> Result<R> {
+    match beside {
+        Some(beside) => beside.joined((engine, 0), &settings.warnings, work),
+        None => work(&engine),
+    }
+}
+
+/// One sum-product that is planned once and executed many times with its large joins on a device,
+/// where tables stay until others take their place.
+///
+/// ```no_run
+/// use zipfold::internals::contract::{Numeric, PreparedOnDevice};
+/// use zipfold::internals::device::DeviceSelector;
+/// use zipfold::internals::infer::Settings;
+/// let settings = Settings { device: DeviceSelector::parse("cuda:0")?, ..Settings::default() };
+/// let scopes = [vec![0, 1], vec![1, 2]];
+/// let mut product = PreparedOnDevice::<f64>::new(Numeric::Sum, &[2, 3, 2], &scopes, &[0, 2], &settings)?;
+/// product.put(0, &[1.0; 6])?;
+/// product.put(1, &[2.0; 6])?;
+/// product.run()?;
+/// assert_eq!(product.result()?, [6.0; 4]);
+/// # Ok::<(), zipfold::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct PreparedOnDevice<T: Real> {
+    numeric: Numeric,
+    plan: Plan,
+    cards: Vec<usize>,
+    keep: Vec<Var>,
+    /// Scopes of the tables, then of one for each variable that none holds.
+    scopes: Vec<Vec<Var>>,
+    /// Whether each was put.
+    there: Vec<bool>,
+    beside: Option<Beside>,
+    settings: Settings,
+    budget: Budget,
+    tables: Forward<T>,
+}
+
+impl<T: Real> PreparedOnDevice<T> {
+    /// A plan for tables over `scopes` that folds away every variable that is not in `keep`.
+    ///
+    /// # Errors
+    /// `Input` for scopes that do not match `cards`, `Resource` when the tables do not fit the
+    /// memory of the host at one time, `Device` when the device is missing.
+    pub fn new(
+        numeric: Numeric,
+        cards: &[usize],
+        scopes: &[Vec<Var>],
+        keep: &[Var],
+        settings: &Settings,
+    ) -> Result<Self> {
+        check_scope(keep, cards).map_err(|e| e.at_least("the kept variables"))?;
+        for (at, scope) in scopes.iter().enumerate() {
+            check_scope(scope, cards).map_err(|e| e.at_least(format!("table {at}")))?;
+        }
+        let bare: Vec<Bare<f64>> = scopes.iter().map(|s| (s.clone(), Vec::new())).collect();
+        let all = with_free(cards, &bare, numeric.neutral());
+        let settings = Settings {
+            precision: T::PRECISION,
+            ..settings.clone()
+        };
+        let plan = order(
+            cards,
+            &all,
+            keep,
+            &settings,
+            Pass::Forward,
+            Rates::default(),
+        )?;
+        if !plan.sliced.is_empty() {
+            return Err(unsliced(&settings));
+        }
+        let beside = Beside::for_plans(&[(&plan, Pass::Forward)], settings.asked())?;
+        let budget = Budget::new(settings.memory);
+        let engine = Engine::new(&plan, &[], numeric.fold(), Pass::Forward, &budget)
+            .with_entries(numeric.entries());
+        let mut tables = engine.standing::<T>();
+        for (at, (scope, values)) in all.iter().enumerate().skip(scopes.len()) {
+            let (scope, values) = (scope.clone(), values.clone());
+            engine.put(at, &Table { scope, values }, &mut tables)?;
+        }
+        let there = (0..all.len()).map(|at| at >= scopes.len()).collect();
+        Ok(PreparedOnDevice {
+            numeric,
+            cards: cards.to_vec(),
+            keep: keep.to_vec(),
+            scopes: all.into_iter().map(|(scope, _)| scope).collect(),
+            there,
+            beside,
+            settings,
+            budget,
+            tables,
+            plan,
+        })
+    }
+    fn engine<'a>(&'a self) -> Engine<'a> {
+        let (fold, pass) = (self.numeric.fold(), Pass::Forward);
+        let engine = Engine::new(&self.plan, &[], fold, pass, &self.budget);
+        engine.with_entries(self.numeric.entries())
+    }
+    /// The device and the joins that run there; none where the host is faster.
+    pub fn device(&self) -> Option<OnDevice> {
+        self.beside.as_ref().map(Beside::told)
+    }
+    /// Table `at` becomes `values`, with the last variable of its scope fastest. It stays, on the
+    /// device too from the next run on, until another one takes its place.
+    ///
+    /// # Errors
+    /// `Input` for a table that does not exist or does not match its domains, and for entries that
+    /// the semiring does not have; `Resource` when the memory is spent.
+    pub fn put(&mut self, at: usize, values: &[T]) -> Result<()> {
+        let of = |scope: &Vec<Var>| entries(scope, &self.cards);
+        if self.scopes.get(at).and_then(of) != Some(values.len()) {
+            let e = Error::input("the table does not match its domains");
+            return Err(e.at_place(format!("table {at}")));
+        }
+        let values: Vec<f64> = values.iter().map(|v| v.to_f64()).collect();
+        self.numeric.check(at, &values)?;
+        let scope = self.scopes[at].clone();
+        let mut tables = std::mem::take(&mut self.tables);
+        let put = self.engine().put(at, &Table { scope, values }, &mut tables);
+        self.tables = tables;
+        self.there[at] = put.is_ok();
+        put
+    }
+    /// Contracts the tables. A device that fails is left from then on, with a warning in the
+    /// settings; the host goes on.
+    ///
+    /// # Errors
+    /// `Request` where a table was never put, `Resource` when the memory is spent.
+    pub fn run(&mut self) -> Result<()> {
+        if let Some(at) = self.there.iter().position(|there| !there) {
+            return Err(
+                Error::request(format!("expected all tables, got none for table {at}"))
+                    .remedy("put it first"),
+            );
+        }
+        let mut tables = std::mem::take(&mut self.tables);
+        let beside = self.beside.as_ref();
+        let work = |engine: &Engine<'_>| {
+            engine.again(&mut tables)?;
+            let mut devices = beside.iter().flat_map(|b| &b.devices);
+            devices.try_for_each(|device| device.finish())
+        };
+        let ran = on_device(beside, self.engine(), &self.settings, work);
+        let lost = beside.is_some_and(Beside::is_lost);
+        self.tables = tables;
+        if lost {
+            self.beside = None;
+        }
+        ran
+    }
+    /// The result of the last run, with the last variable of `keep` fastest.
+    ///
+    /// # Errors
+    /// `Resource` when the memory is spent, `Device` when the device fails.
+    pub fn result(&mut self) -> Result<Vec<f64>> {
+        let mut tables = std::mem::take(&mut self.tables);
+        let work = |engine: &Engine<'_>| {
+            engine.bring_home(&mut tables)?;
+            engine.kept(&tables)
+        };
+        let kept = on_device(self.beside.as_ref(), self.engine(), &self.settings, work);
+        self.tables = tables;
+        let (scope, found) = kept?;
+        let found: Vec<f64> = found.into_iter().map(|s| self.numeric.entry(s)).collect();
+        let places = places(&self.cards, &self.keep);
+        Ok(in_order(&scope, &found, &places, &self.cards)
+            .1
+            .into_owned())
+    }
+}
+
+fn unsliced(settings: &Settings) -> Error {
+    Error::resource("the tables do not fit the memory without slicing, which this call does not do")
+        .limit(zipfold_core::budget::human_bytes(settings.memory))
+        .remedy("more memory")
 }
 
 /// `tables`, and one of `one`s for every variable that none holds, so that folding it away counts

@@ -3,10 +3,12 @@
 mod parts;
 mod settings;
 
-pub use crate::beside::OnDevice;
+pub use crate::beside::{OnDevice, PagedJoins};
+pub use crate::branch::{Gap, Searched};
 pub use settings::{Inferred, Listener, Planned, Settings};
 
 use crate::beside::{Beside, Lanes};
+use crate::branch::{self, Maximised};
 use crate::footprint;
 use crate::slices::{Folded, Slices, key};
 use parts::{check_rows, compact, groups};
@@ -14,8 +16,8 @@ use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use zipfold_core::factor::{Answer, Assignment, Evidence, Factor, Kind, Log10, Network, Task, Var};
-use zipfold_core::{Budget, Error, Opt, Precision, Random, Reservation, Result};
-use zipfold_gpu::DeviceSelector;
+use zipfold_core::{Blame, Budget, Error, Opt, Precision, Random, Reservation, Result};
+use zipfold_plan::overrides::ProductMethod;
 use zipfold_product::cpu::{Engine, Fold, Real};
 use zipfold_product::plan::groups::{divide, worthwhile};
 use zipfold_product::plan::slice::FIXED_BYTES;
@@ -44,12 +46,82 @@ pub fn infer(
     let budget = Budget::new(settings.memory);
     let _network = budget.reserve(network.bytes(), "the network")?;
     check_rows(network, &settings.warnings);
-    let mut out = match task {
-        Task::Mmap(vars) => marginal_map(network, evidence, vars, settings, &budget)?,
-        _ => InferenceRun::new(network, evidence, task, settings, &budget)?.answer(task)?,
-    };
+    let mut out = answered(network, evidence, task, (settings, &budget))?;
     out.warnings = settings.warnings.all();
     Ok(out)
+}
+
+/// The answer by elimination, or by a search where that is chosen or elimination is refused.
+fn answered(
+    network: &Network,
+    evidence: &Evidence,
+    task: &Task,
+    (settings, budget): (&Settings, &Budget),
+) -> Result<Inferred> {
+    let eliminated = || match task {
+        Task::Mmap(vars) => marginal_map(network, evidence, vars, settings, budget),
+        Task::Pr | Task::Mar | Task::Map | Task::Sum(_) | Task::Samples(_) => {
+            InferenceRun::new(network, evidence, task, settings, budget)?.answer(task)
+        }
+    };
+    let search = |refused| searched(network, evidence, task, (settings, budget, refused));
+    match method(task, settings)? {
+        ProductMethod::Search => search(None),
+        ProductMethod::Auto => match eliminated() {
+            Err(e) if e.blame() == Blame::Resource => search(Some(e)),
+            other => other,
+        },
+        ProductMethod::Elimination => eliminated(),
+    }
+}
+
+/// The answer of a search.
+fn searched(
+    network: &Network,
+    evidence: &Evidence,
+    task: &Task,
+    (settings, budget, refused): (&Settings, &Budget, Option<Error>),
+) -> Result<Inferred> {
+    let maximised = match task {
+        Task::Mmap(vars) => Maximised::Some(vars),
+        Task::Map => Maximised::All,
+        Task::Pr | Task::Mar | Task::Sum(_) | Task::Samples(_) => Maximised::None,
+    };
+    let how = branch::How {
+        time_limit: settings.time_limit,
+        seed: settings.seed,
+        budget,
+        warnings: &settings.warnings,
+        tell: &|phase, seconds| settings.tell(phase, seconds),
+    };
+    let (answer, gap, [simplified, took]) = branch::bounded(network, evidence, maximised, &how)?;
+    Ok(Inferred {
+        answer,
+        plan: Planned::Searched(Searched { refused, gap }),
+        device: None,
+        seconds: [simplified, 0.0, took],
+        peak_bytes: budget.peak(),
+        warnings: Vec::new(),
+    })
+}
+
+/// How the answer to `task` is found.
+///
+/// # Errors
+/// `Request` when a search is chosen for a task that has none.
+fn method(task: &Task, settings: &Settings) -> Result<ProductMethod> {
+    let chosen = settings.overrides.product_method;
+    match task {
+        Task::Map | Task::Mmap(_) => Ok(chosen.unwrap_or(ProductMethod::Auto)),
+        Task::Pr if chosen == Some(ProductMethod::Search) => Ok(ProductMethod::Search),
+        Task::Mar | Task::Sum(_) | Task::Samples(_) if chosen == Some(ProductMethod::Search) => {
+            let e = Error::request(format!("expected pr, map or mmap, got {}", task.name()));
+            let e = e.at_place(Opt::Set.like("product.method=search"));
+            Err(e.remedy(Opt::Set.like("product.method=elimination")))
+        }
+        // A sum that elimination refuses stays refused at once: a search of it may only bound it.
+        Task::Pr | Task::Mar | Task::Sum(_) | Task::Samples(_) => Ok(ProductMethod::Elimination),
+    }
 }
 
 /// The checkpoint of one stage of MMAP.
@@ -69,9 +141,25 @@ pub fn explain(
 ) -> Result<(Reduced, Planned, Option<OnDevice>)> {
     let budget = Budget::new(settings.memory);
     let _network = budget.reserve(network.bytes(), "the network")?;
-    let run = InferenceRun::new(network, evidence, task, settings, &budget)?;
-    let device = run.on_device();
-    Ok((run.reduced, run.plan, device))
+    let method = method(task, settings)?;
+    let searched = |refused| {
+        let reduced = reduce(network, evidence, Need::Every, &[]);
+        let searched = Searched { refused, gap: None };
+        Ok((reduced, Planned::Searched(searched), None))
+    };
+    if method == ProductMethod::Search {
+        return searched(None);
+    }
+    match InferenceRun::new(network, evidence, task, settings, &budget) {
+        Err(e) if method == ProductMethod::Auto && e.blame() == Blame::Resource => {
+            searched(Some(e))
+        }
+        run => {
+            let run = run?;
+            let device = run.on_device();
+            Ok((run.reduced, run.plan, device))
+        }
+    }
 }
 
 /// Variables whose marginals are worth several threads.
@@ -100,6 +188,7 @@ pub fn samples(
     let budget = Budget::new(settings.memory);
     let _network = budget.reserve(network.bytes(), "the network")?;
     check_rows(network, &settings.warnings);
+    method(&Task::Samples(many), settings)?;
     let mut run = InferenceRun::new(network, evidence, &Task::Samples(many), settings, &budget)?;
     let start = Instant::now();
     run.begin();
@@ -163,6 +252,17 @@ impl Planning<'_> {
         match tried.then(|| self.divided(&whole)).flatten() {
             Some((parts, split, held)) => Ok((parts, Planned::Groups(split), held)),
             None => Ok((reduced, Planned::Whole(whole?), held)),
+        }
+    }
+    /// The devices for `plan`, which is cut as they need it.
+    fn beside(&self, plan: &mut Planned) -> Result<Option<Beside>> {
+        match plan {
+            Planned::Whole(plan) => Beside::for_plan(plan, &self.options(), self.settings.asked()),
+            Planned::Groups(split) => {
+                let plans = split.groups.iter().map(|g| (&g.plan, g.pass));
+                Beside::for_plans(&plans.collect::<Vec<_>>(), self.settings.asked())
+            }
+            Planned::Settled | Planned::Searched(_) => Ok(None),
         }
     }
     /// The network whole and its groups, if they are the better plan; and what they take.
@@ -239,15 +339,7 @@ impl<'a> InferenceRun<'a> {
         };
         let (reduced, mut plan, held) = planning.planned(reduced, &asked)?;
         let ordered = start.elapsed().as_secs_f64() - simplified;
-        if let (Planned::Groups(_), DeviceSelector::Devices(..)) = (&plan, settings.device) {
-            settings
-                .warnings
-                .add("marginals by groups of variables are computed on the host");
-        }
-        let beside = match &mut plan {
-            Planned::Whole(plan) => Beside::for_plan(plan, &planning.options(), settings.asked())?,
-            Planned::Settled | Planned::Groups(_) => None,
-        };
+        let beside = planning.beside(&mut plan)?;
         Ok(InferenceRun {
             network,
             settings,
@@ -314,7 +406,7 @@ impl<'a> InferenceRun<'a> {
             Some(beside) => {
                 let devices = beside.devices.iter();
                 devices
-                    .map(|device| host().beside(device, &beside.places))
+                    .map(|device| host().beside(device, &beside.places[0]))
                     .collect()
             }
         };
@@ -354,7 +446,13 @@ impl<'a> InferenceRun<'a> {
         let peak = self.plan.prediction().map_or(0.0, |p| p.peak_bytes);
         let fit = (budget.free() as f64 / 1.1 - FIXED_BYTES) / peak.max(1.0);
         let checkpoint = self.settings.checkpoint.as_ref().filter(|_| many > 1);
-        let places = self.beside.as_ref().map(|b| &b.places.remote);
+        let remote = |b: &Beside| {
+            b.places
+                .iter()
+                .map(|p| p.remote.clone())
+                .collect::<Vec<_>>()
+        };
+        let places = self.beside.as_ref().map(remote);
         let asked = format!(
             "{task} {:?} {:?} {places:?}",
             self.settings.precision, self.settings.seed
@@ -401,7 +499,7 @@ impl<'a> InferenceRun<'a> {
         let wave = rayon::current_num_threads() as u64 + 2;
         let sums = footprint::of_states(&self.reduced.cards, 24);
         let slices = match &self.plan {
-            Planned::Settled => 1,
+            Planned::Settled | Planned::Searched(_) => 1,
             Planned::Whole(plan) if plan.sliced.is_empty() => 2,
             Planned::Whole(_) | Planned::Groups(_) => wave,
         };
@@ -458,7 +556,7 @@ impl<'a> InferenceRun<'a> {
             let at = ends.partition_point(|end| *end <= index);
             let group = &split.groups[at];
             let (own, total) =
-                self.slice_of::<T>(group, index + slices(group) - ends[at], budget)?;
+                self.slice_of::<T>((at, group), index + slices(group) - ends[at], budget)?;
             // Marginals by variable, those of the group alone; last its own sum.
             let mut tables = vec![Vec::new(); all + groups];
             group
@@ -497,7 +595,7 @@ impl<'a> InferenceRun<'a> {
     /// What `group` asks in one of its slices, and its sum.
     fn slice_of<T: Real>(
         &self,
-        group: &Group,
+        (at, group): (usize, &Group),
         index: usize,
         budget: &Budget,
     ) -> Result<(Vec<Vec<Scalar>>, Scalar)> {
@@ -508,17 +606,11 @@ impl<'a> InferenceRun<'a> {
         let part = group.part(&self.reduced);
         let engine = Engine::new(&group.plan, &part.tables, self.fold, group.pass, budget);
         let slice = engine.slice(index);
-        let forward = engine.forward::<T>(&slice)?;
-        let mut sums: Vec<Vec<Scalar>> =
-            part.cards.iter().map(|c| vec![Scalar::ZERO; *c]).collect();
-        let mut total = engine.total(&forward);
-        if group.pass == Pass::Forward {
-            let (vars, own) = engine.kept(&forward)?;
-            total = own.iter().fold(Scalar::ZERO, |sum, s| sum.plus(*s));
-            vars.iter().for_each(|v| sums[*v].clone_from(&own));
-        } else if !total.is_zero() && !group.asked.is_empty() {
-            engine.backward(forward, &slice, &mut sums)?;
-        }
+        let work = |engine: &Engine<'_>| group_sums::<T>(engine, group, &slice, &part.cards);
+        let (mut sums, total) = match &self.beside {
+            Some(beside) => beside.joined((engine, at), &self.settings.warnings, work)?,
+            None => work(&engine)?,
+        };
         let own = |v: &Var| part.number[*v].map_or_else(Vec::new, |n| std::mem::take(&mut sums[n]));
         Ok((group.asked.iter().map(own).collect(), total))
     }
@@ -564,12 +656,7 @@ impl<'a> InferenceRun<'a> {
     }
     /// Values of the original variables.
     fn assignment(&self, states: &[usize]) -> Vec<usize> {
-        let of = |v: Var| match (self.reduced.settled[v], self.reduced.number[v]) {
-            (Some(s), _) => s as usize,
-            (None, Some(n)) => self.reduced.states[n][states[n]] as usize,
-            (None, None) => 0,
-        };
-        (0..self.network.cards().len()).map(of).collect()
+        self.reduced.assignment(self.network.cards().len(), states)
     }
     fn mode<T: Real>(&self, budget: &Budget) -> Result<Answer> {
         let mut best = Folded::one_slice(Scalar::ONE, Vec::new(), Vec::new());
@@ -759,6 +846,26 @@ impl<'a> InferenceRun<'a> {
         let scale = Scalar::scaled(1.0, top).times(self.reduced.scale);
         Ok(Answer::Sum(keep.to_vec(), values, scale.log10()))
     }
+}
+
+/// What `group` asks in one slice, by variable of its own, and its sum.
+fn group_sums<T: Real>(
+    engine: &Engine<'_>,
+    group: &Group,
+    slice: &[(usize, usize)],
+    cards: &[usize],
+) -> Result<(Vec<Vec<Scalar>>, Scalar)> {
+    let forward = engine.forward::<T>(slice)?;
+    let mut sums: Vec<Vec<Scalar>> = cards.iter().map(|c| vec![Scalar::ZERO; *c]).collect();
+    let mut total = engine.total(&forward);
+    if group.pass == Pass::Forward {
+        let (vars, own) = engine.kept(&forward)?;
+        total = own.iter().fold(Scalar::ZERO, |sum, s| sum.plus(*s));
+        vars.iter().for_each(|v| sums[*v].clone_from(&own));
+    } else if !total.is_zero() && !group.asked.is_empty() {
+        engine.backward(forward, slice, &mut sums)?;
+    }
+    Ok((sums, total))
 }
 
 fn draw(share: &[f64], mut at: f64) -> usize {

@@ -15,6 +15,7 @@
 
 mod batches;
 mod beside;
+mod branch;
 mod checkpoint;
 mod closure;
 mod contract;

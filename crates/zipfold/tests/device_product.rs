@@ -2,8 +2,12 @@
 
 use zipfold::Overrides;
 use zipfold::devices::{DeviceSelector, Runtime, Which};
-use zipfold::network::{Inferred, Settings, infer};
-use zipfold_core::factor::{Answer, Evidence, Factor, Kind, Network, Task};
+use zipfold::internals::contract::{
+    Entries, Numeric, PreparedOnDevice, contract, contract_numbers,
+};
+use zipfold::internals::product::plan::Grouping;
+use zipfold::network::{Inferred, Planned, Settings, infer};
+use zipfold_core::factor::{Answer, Evidence, Factor, Kind, MaxProduct, Network, SumProduct, Task};
 use zipfold_core::{Precision, Random};
 
 /// A ring of variables with some chords, so that joins are products of matrices and of more tables.
@@ -135,6 +139,112 @@ fn every_task_has_the_answer_of_the_host() {
         }
     }
     assert!(joined > 40, "{joined} of 60 had joins on the device");
+}
+
+#[test]
+#[ignore = "needs opencl"]
+fn the_paged_kernel_has_the_answer_of_the_host_with_every_choice() {
+    let mut random = Random::new(9);
+    let host = Settings {
+        device: DeviceSelector::Cpu,
+        ..Settings::default()
+    };
+    let beside = Settings {
+        device: DeviceSelector::Devices(Runtime::OpenCl, Which::only(0)),
+        ..host.clone()
+    };
+    // A compiler takes long for each shape of a join.
+    let choices: [&[(&str, &str)]; 3] = [
+        &[],
+        &[("product.cache", "0"), ("product.unroll", "off")],
+        &[
+            ("product.cache", "256"),
+            ("product.pages", "3"),
+            ("product.knapsack", "exact"),
+            ("product.unroll", "2"),
+        ],
+    ];
+    let mut joined = 0;
+    for (round, more) in choices.into_iter().enumerate() {
+        // Products of matrices read an entry often; tables of few variables read most of them once.
+        let network = match round {
+            0 => ring(6, 20),
+            _ => network(&mut random, 7, round == 2),
+        };
+        let task = [Task::Mar, Task::Pr, Task::Map][round].clone();
+        let mut all = vec![("product.joins", "all"), ("product.kernel", "paged")];
+        all.extend(more);
+        let want = ask(&network, &task, &[], &host);
+        let got = ask(&network, &task, &all, &beside);
+        let what = format!("{task:?} {all:?}");
+        compare(&got.answer, &want.answer, 1e-12, &what);
+        assert!(got.warnings.is_empty(), "{:?}", got.warnings);
+        let paged = got
+            .device
+            .as_ref()
+            .and_then(|d| d.paged)
+            .expect("joins by pages");
+        joined += paged.joins;
+        assert!(paged.rate > 0.0, "{paged:?}");
+        // Without a cache nothing is served; with the usual one most is.
+        assert!(round != 1 || paged.hit_rate == 0.0, "{paged:?}");
+        assert!(
+            round != 0 || (0.1..1.0).contains(&paged.hit_rate),
+            "{paged:?}"
+        );
+    }
+    assert!(joined > 2, "{joined} joins by pages");
+}
+
+#[test]
+fn choices_of_the_paged_kernel_are_refused_without_it() {
+    let network = network(&mut Random::new(9), 9, false);
+    let asked = |overrides: &[(&str, &str)], device| {
+        let overrides = Overrides::read(overrides.iter().copied()).unwrap();
+        let settings = Settings {
+            overrides,
+            device,
+            ..Settings::default()
+        };
+        infer(&network, &Evidence::none(), &Task::Pr, &settings).map(|_| ())
+    };
+    let message = asked(&[("product.cache", "64")], DeviceSelector::Cpu)
+        .unwrap_err()
+        .to_string();
+    assert!(message.contains("product.kernel=paged"), "{message}");
+}
+
+#[test]
+#[ignore = "needs opencl"]
+fn a_cache_beyond_the_shared_memory_is_refused() {
+    let mut random = Random::new(9);
+    let settings = Settings {
+        overrides: Overrides::read([
+            ("product.kernel", "paged"),
+            ("product.cache", "1099511627776"),
+            ("product.joins", "all"),
+        ])
+        .unwrap(),
+        device: DeviceSelector::Devices(Runtime::OpenCl, Which::only(0)),
+        ..Settings::default()
+    };
+    let asked = |n: &Network| infer(n, &Evidence::none(), &Task::Pr, &settings).err();
+    let message = (0..9)
+        .find_map(|_| asked(&network(&mut random, 12, false)))
+        .expect("a refusal")
+        .to_string();
+    assert!(message.contains("bytes of shared memory"), "{message}");
+}
+
+/// A ring of `many` variables of `card` values: the joins are products of matrices.
+fn ring(many: usize, card: usize) -> Network {
+    let mut random = Random::new(8);
+    let cards = vec![card; many];
+    let table = |v: usize| {
+        let values = (0..card * card).map(|_| random.unit() + 0.1).collect();
+        Factor::new(vec![v, (v + 1) % many], values, &cards).unwrap()
+    };
+    Network::new(Kind::Markov, cards.clone(), (0..many).map(table).collect()).unwrap()
 }
 
 /// A grid on a torus, of binary variables.
@@ -328,9 +438,64 @@ fn a_device_that_fails_or_is_full_leaves_its_joins_to_the_host() {
             &format!("{task:?} in 1000 bytes"),
         );
         let told: Vec<String> = got.warnings.iter().map(|w| w.to_string()).collect();
+        assert!(
+            told.len() == 1
+                && told[0].contains("the smallest piece of a join takes ")
+                && told[0].ends_with("on opencl:0, which has 1000 B; the host did it"),
+            "{told:?}"
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs opencl"]
+fn joins_that_do_not_fit_the_device_are_cut_and_keep_their_bits() {
+    // A join takes three matrices of 18 432 bytes each; what is kept of all can be cut.
+    let network = ring(7, 48);
+    let beside = Settings {
+        device: DeviceSelector::Devices(Runtime::OpenCl, Which::only(0)),
+        ..Settings::default()
+    };
+    let task = Task::Sum(vec![0, 3]);
+    let all = ("product.joins", "all");
+    let want = ask(&network, &task, &[all], &beside);
+    assert!(
+        want.device.as_ref().is_some_and(|d| d.joins > 2),
+        "{want:?}"
+    );
+    for memory in ["45000", "30000"] {
+        let got = ask(&network, &task, &[all, ("device.memory", memory)], &beside);
+        assert!(got.warnings.is_empty(), "{:?}", got.warnings);
+        assert_eq!(got.answer, want.answer, "{task:?} in {memory} bytes");
+    }
+}
+
+#[test]
+#[ignore = "needs opencl"]
+fn groups_of_marginals_on_a_device_have_the_answer_of_the_host() {
+    let network = torus(8);
+    let host = Settings {
+        device: DeviceSelector::Cpu,
+        grouping: Grouping::Split,
+        ..Settings::default()
+    };
+    let want = ask(&network, &Task::Mar, &[], &host);
+    let beside = Settings {
+        device: DeviceSelector::Devices(Runtime::OpenCl, Which::only(0)),
+        ..host.clone()
+    };
+    for more in [None, Some(("fault.launches", "7"))] {
+        let mut all = vec![("product.joins", "all")];
+        all.extend(more);
+        let got = ask(&network, &Task::Mar, &all, &beside);
+        compare(&got.answer, &want.answer, 1e-12, "groups");
+        assert!(matches!(got.plan, Planned::Groups(_)) && got.device.is_some());
+        // A device that is lost is named once, however many groups are left.
         assert_eq!(
-            told,
-            ["opencl:0 could not take some of the joins; the host did those"]
+            got.warnings.len(),
+            usize::from(more.is_some()),
+            "{:?}",
+            got.warnings
         );
     }
 }
@@ -354,5 +519,142 @@ fn choices_of_plans_over_pairs_are_refused() {
         e.to_string()
             .contains("'prune=on' is a choice of plans over pairs"),
         "{e}"
+    );
+}
+
+/// A bucket of three tables, some of whose variables only one has, with tables of `len` entries.
+fn bucket() -> (Vec<usize>, Vec<Vec<usize>>, Vec<usize>) {
+    let cards = vec![3, 4, 5, 2, 6, 3, 2];
+    let scopes = vec![vec![0, 1, 2], vec![2, 3, 0, 4], vec![4, 1, 5]];
+    (cards, scopes, vec![5, 0, 3, 6])
+}
+
+fn numbers(random: &mut Random, len: usize, numeric: Numeric) -> Vec<f64> {
+    let one = |random: &mut Random| match random.below(8) {
+        0 => 0.0,
+        _ => random.unit() * 3.0,
+    };
+    let values = (0..len).map(|_| one(random));
+    match numeric.entries() {
+        Entries::Values => values.collect(),
+        Entries::Logs => values.map(f64::ln).collect(),
+    }
+}
+
+const NUMERIC: [Numeric; 4] = [Numeric::Sum, Numeric::Max, Numeric::LogSum, Numeric::LogMax];
+
+#[test]
+#[ignore = "needs opencl"]
+fn tables_that_stay_on_a_device_give_the_products_of_the_host() {
+    let mut random = Random::new(31);
+    let (cards, scopes, keep) = bucket();
+    let overrides = Overrides::read([("product.joins", "all")]).unwrap();
+    let host = Settings {
+        device: DeviceSelector::Cpu,
+        ..Settings::default()
+    };
+    let beside = Settings {
+        device: DeviceSelector::Devices(Runtime::OpenCl, Which::only(0)),
+        overrides,
+        ..Settings::default()
+    };
+    for numeric in NUMERIC {
+        let mut product =
+            PreparedOnDevice::<f64>::new(numeric, &cards, &scopes, &keep, &beside).unwrap();
+        let joins = product.device().expect("a device").joins;
+        assert!(joins > 0);
+        let missing = product.run().unwrap_err().to_string();
+        assert!(missing.contains("none for table 0"), "{missing}");
+        let len = |s: &Vec<usize>| s.iter().map(|v| cards[*v]).product::<usize>();
+        let mut tables: Vec<Vec<f64>> = scopes
+            .iter()
+            .map(|s| numbers(&mut random, len(s), numeric))
+            .collect();
+        for (at, table) in tables.iter().enumerate() {
+            product.put(at, table).unwrap();
+        }
+        for round in 0..3 {
+            product.run().unwrap();
+            let bare: Vec<_> = scopes.iter().cloned().zip(tables.iter().cloned()).collect();
+            let want = contract_numbers(numeric, &cards, &bare, &keep, &host).unwrap();
+            let there = contract_numbers(numeric, &cards, &bare, &keep, &beside).unwrap();
+            for got in [product.result().unwrap(), there] {
+                let same = |(g, w): (&f64, &f64)| close(*g, *w, 1e-12);
+                assert_eq!(got.len(), want.len());
+                assert!(
+                    got.iter().zip(&want).all(same),
+                    "{numeric:?} {got:?} {want:?}"
+                );
+            }
+            let counted = match numeric {
+                Numeric::Sum => contract(&SumProduct, &cards, &bare, &keep, &host).unwrap(),
+                Numeric::Max => contract(&MaxProduct, &cards, &bare, &keep, &host).unwrap(),
+                Numeric::LogSum | Numeric::LogMax => want.clone(),
+            };
+            assert!(want.iter().zip(&counted).all(|(g, w)| close(*g, *w, 1e-12)));
+            // One table changes, the others stay.
+            let at = round % scopes.len();
+            tables[at] = numbers(&mut random, tables[at].len(), numeric);
+            product.put(at, &tables[at]).unwrap();
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs opencl"]
+fn a_device_that_fails_leaves_its_tables_to_the_host() {
+    let mut random = Random::new(32);
+    let (cards, scopes, keep) = bucket();
+    let settings = Settings {
+        device: DeviceSelector::Devices(Runtime::OpenCl, Which::only(0)),
+        overrides: Overrides::read([("product.joins", "all"), ("fault.launches", "1")]).unwrap(),
+        ..Settings::default()
+    };
+    let mut product =
+        PreparedOnDevice::<f64>::new(Numeric::Sum, &cards, &scopes, &keep, &settings).unwrap();
+    let len = |s: &Vec<usize>| s.iter().map(|v| cards[*v]).product::<usize>();
+    let bare: Vec<(Vec<usize>, Vec<f64>)> = scopes
+        .iter()
+        .map(|s| (s.clone(), numbers(&mut random, len(s), Numeric::Sum)))
+        .collect();
+    for (at, (_, values)) in bare.iter().enumerate() {
+        product.put(at, values).unwrap();
+    }
+    let want = contract(&SumProduct, &cards, &bare, &keep, &settings).unwrap();
+    for _ in 0..3 {
+        product.run().unwrap();
+        let got = product.result().unwrap();
+        assert!(got.iter().zip(&want).all(|(g, w)| close(*g, *w, 1e-12)));
+    }
+    assert!(product.device().is_none());
+    let told: Vec<String> = settings
+        .warnings
+        .all()
+        .iter()
+        .map(|w| w.to_string())
+        .collect();
+    assert!(told.len() == 1 && told[0].contains("is lost"), "{told:?}");
+}
+
+#[test]
+fn entries_that_a_semiring_does_not_have_are_refused() {
+    let settings = Settings::default();
+    let ask = |numeric, values: &[f64]| {
+        contract_numbers(numeric, &[2], &[(vec![0], values.to_vec())], &[], &settings)
+            .map_err(|e| e.to_string())
+    };
+    for bad in [-1.0, f64::NAN, f64::INFINITY] {
+        let message = ask(Numeric::Sum, &[1.0, bad]).unwrap_err();
+        assert!(
+            message.contains("expected a finite number from 0"),
+            "{message}"
+        );
+    }
+    for bad in [f64::NAN, f64::INFINITY] {
+        assert!(ask(Numeric::LogMax, &[1.0, bad]).is_err());
+    }
+    assert_eq!(
+        ask(Numeric::LogMax, &[-1.0, f64::NEG_INFINITY]),
+        Ok(vec![-1.0])
     );
 }

@@ -166,6 +166,11 @@ impl Device {
         self.compiles = Some(AtomicU64::new(sources));
         self
     }
+    /// Bytes of its memory that this process has not taken.
+    pub fn free(&self) -> u64 {
+        let used = self.used.load(Ordering::Relaxed);
+        self.facts.memory.saturating_sub(used)
+    }
     /// Uninitialised memory; at least one byte.
     ///
     /// # Errors

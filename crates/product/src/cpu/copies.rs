@@ -115,7 +115,7 @@ pub fn contract<T: Real>(
         return Ok(None);
     };
     let tables: Vec<&Numbers> = inputs.iter().map(|t| &t.numbers).collect();
-    let numbers = remote.contract(shape, &tables, fold)?;
+    let numbers = remote.contract(shape, &tables, fold, shape)?;
     if ends.are_far::<T>() {
         (ends.low, ends.high) = exponents(remote.ends(&numbers)?);
         if ends.are_far::<T>() {

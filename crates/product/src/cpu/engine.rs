@@ -22,6 +22,7 @@ use super::buffer_pool::Room;
 use super::contract::contract;
 use super::copies::{self, Copies, There};
 use super::gather::Picked;
+use super::pieces::{self, Made};
 use super::products::Fold;
 use super::real::Real;
 use super::scaled::{Entries, Scaled};
@@ -29,8 +30,8 @@ use super::shape::Shape;
 use crate::plan::places::Places;
 use crate::plan::{Pass, Plan, Scalar, Source, Table};
 use crate::remote::Remote;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use zipfold_core::{Blame, Budget, Error, Random, Reservation, Result};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use zipfold_core::{Blame, Budget, Random, Reservation, Result};
 
 /// A plan with its tables.
 #[derive(Debug)]
@@ -51,8 +52,9 @@ struct Beside<'a> {
     places: &'a Places,
     /// Whether it failed: from then on the host does all.
     lost: AtomicBool,
-    /// Whether it had no room for a join, which the host did.
-    full: AtomicBool,
+    /// Bytes of the smallest piece of a join that it had no room for, which the host did; 0 for
+    /// none.
+    full: AtomicU64,
 }
 
 /// The tables of one slice after the forward pass.
@@ -62,6 +64,15 @@ pub struct Forward<T: Real> {
     pub tables: Vec<Copies<T>>,
     /// Domain sizes with sliced variables set to 1.
     cards: Vec<usize>,
+}
+
+impl<T: Real> Default for Forward<T> {
+    fn default() -> Self {
+        Forward {
+            tables: Vec::new(),
+            cards: Vec::new(),
+        }
+    }
 }
 
 /// Unnormalised marginals, by reduced variable.
@@ -93,7 +104,7 @@ impl<'a> Engine<'a> {
                 device,
                 places,
                 lost: AtomicBool::new(false),
-                full: AtomicBool::new(false),
+                full: AtomicU64::new(0),
             }),
             ..self
         }
@@ -110,17 +121,11 @@ impl<'a> Engine<'a> {
         self.device()
             .filter(|_| self.remote.as_ref().is_some_and(|r| r.places.remote[at]))
     }
-    /// Whether `e` leaves a join of the device to the host: where there was no room for it.
-    fn leave(&self, e: &Error) -> bool {
-        let full = e.blame() == Blame::Resource;
-        if let Some(remote) = self.remote.as_ref().filter(|_| full) {
-            remote.full.store(true, Relaxed);
-        }
-        full
-    }
-    /// Whether the device had no room for some join, which the host did.
-    pub fn device_was_full(&self) -> bool {
-        self.remote.as_ref().is_some_and(|r| r.full.load(Relaxed))
+    /// The bytes of the smallest piece of a join that the device had no room for, if there was
+    /// one; the host did it.
+    pub fn device_was_full(&self) -> Option<u64> {
+        let bytes = self.remote.as_ref().map_or(0, |r| r.full.load(Relaxed));
+        (bytes > 0).then_some(bytes)
     }
     /// Goes on without the device: what began with it begins again.
     ///
@@ -130,12 +135,9 @@ impl<'a> Engine<'a> {
             .as_ref()
             .is_some_and(|r| !r.lost.swap(true, Relaxed))
     }
-    /// The same over tables of natural logarithms.
-    pub fn of_logs(self) -> Self {
-        Engine {
-            entries: Entries::Logs,
-            ..self
-        }
+    /// The same over tables of `entries`.
+    pub fn with_entries(self, entries: Entries) -> Self {
+        Engine { entries, ..self }
     }
     /// Number of slices: independent tiles whose results are summed (or maximised).
     pub fn slices(&self) -> usize {
@@ -167,12 +169,7 @@ impl<'a> Engine<'a> {
                     Copies::here(self.input(&self.tables[*at], &node.scope, slice)?)
                 }
                 Source::Join(inputs) => {
-                    let shape = self.shape(
-                        inputs.iter().map(|n| &self.plan.nodes[*n].scope[..]),
-                        &node.scope,
-                        &out.cards,
-                    );
-                    let table = self.join(self.device_of(at), &shape, inputs, &mut out.tables)?;
+                    let table = self.join_of(at, inputs, &mut out)?;
                     if self.pass == Pass::Forward {
                         inputs.iter().for_each(|n| out.tables[*n] = Copies::NONE);
                     }
@@ -181,14 +178,67 @@ impl<'a> Engine<'a> {
             };
             out.tables.push(table);
         }
-        // A traceback reads all tables on the host, and every pass the roots.
+        self.bring_home(&mut out)?;
+        Ok(out)
+    }
+    /// The join of node `at`, whose inputs are made.
+    fn join_of<T: Real>(
+        &self,
+        at: usize,
+        inputs: &[usize],
+        out: &mut Forward<T>,
+    ) -> Result<Copies<T>> {
+        let scopes = inputs.iter().map(|n| &self.plan.nodes[*n].scope[..]);
+        let shape = self.shape(scopes, &self.plan.nodes[at].scope, &out.cards);
+        self.join(self.device_of(at), &shape, inputs, &mut out.tables)
+    }
+    /// Brings to the host what is read there: a traceback reads all tables, and every pass the
+    /// roots.
+    ///
+    /// # Errors
+    /// `Resource` when the budget is spent, and those of the device.
+    pub fn bring_home<T: Real>(&self, out: &mut Forward<T>) -> Result<()> {
         let all = self.pass == Pass::Trace;
         let wanted = (0..out.tables.len()).filter(|n| all || self.plan.roots.contains(n));
         wanted
             .collect::<Vec<_>>()
             .into_iter()
-            .try_for_each(|n| out.tables[n].bring(self.device(), &self.room))?;
-        Ok(out)
+            .try_for_each(|n| out.tables[n].bring(self.device(), &self.room))
+    }
+    /// Room for tables that stay, none of which is there yet: [`Engine::put`] sets those of the
+    /// inputs, and [`Engine::again`] makes the others as often as wanted. The plan has no slices.
+    pub fn standing<T: Real>(&self) -> Forward<T> {
+        Forward {
+            tables: self.plan.nodes.iter().map(|_| Copies::NONE).collect(),
+            cards: self.plan.cards.clone(),
+        }
+    }
+    /// Sets input `at` to `table`, in the place of the one before.
+    ///
+    /// # Errors
+    /// `Resource` when the budget is spent.
+    pub fn put<T: Real>(&self, at: usize, table: &Table, all: &mut Forward<T>) -> Result<()> {
+        let nodes = self.plan.nodes.iter().enumerate();
+        for (n, node) in nodes.filter(|(_, node)| node.source == Source::Input(at)) {
+            all.tables[n] = Copies::NONE;
+            all.tables[n] = Copies::here(self.input(table, &node.scope, &[])?);
+        }
+        Ok(())
+    }
+    /// Runs all joins over inputs that stay, on the device too where a join there takes them.
+    ///
+    /// # Errors
+    /// `Resource` when the budget is spent, and those of the device.
+    pub fn again<T: Real>(&self, all: &mut Forward<T>) -> Result<()> {
+        for (at, node) in self.plan.nodes.iter().enumerate() {
+            if let Source::Join(inputs) = &node.source {
+                all.tables[at] = Copies::NONE;
+                all.tables[at] = self.join_of(at, inputs, all)?;
+                let made = inputs.iter().filter(|n| self.plan.nodes[**n].is_join());
+                made.for_each(|n| all.tables[*n] = Copies::NONE);
+            }
+        }
+        Ok(())
     }
     /// Joins tables on `device`, where there is one and it can, else on the host. Where the budget
     /// has no room for copies of logarithms, the tables become logarithms themselves.
@@ -208,7 +258,11 @@ impl<'a> Engine<'a> {
                     });
                 }
                 Ok(None) => {}
-                Err(e) if self.leave(&e) => {}
+                Err(e) if e.blame() == Blame::Resource => {
+                    if let Some(table) = self.join_in_pieces(device, shape, inputs, all)? {
+                        return Ok(Copies::here(table));
+                    }
+                }
                 Err(e) => return Err(e),
             }
         }
@@ -252,6 +306,33 @@ impl<'a> Engine<'a> {
             .filter_map(|n| all[*n].there.as_ref())
             .collect();
         copies::contract::<T>(shape, &tables, self.fold, device)
+    }
+    /// The join piece by piece, with its inputs and its result on the host; `None` where the
+    /// device cannot do it.
+    fn join_in_pieces<T: Real>(
+        &self,
+        device: &dyn Remote,
+        shape: &Shape,
+        inputs: &[usize],
+        all: &mut [Copies<T>],
+    ) -> Result<Option<Scaled<T>>> {
+        for n in inputs {
+            all[*n].bring(Some(device), &self.room)?;
+            all[*n].there = None;
+        }
+        let held = inputs.iter().filter_map(|n| all[*n].here.as_ref());
+        let tables: Vec<&Scaled<T>> = held.collect();
+        match pieces::contract(shape, &tables, self.fold, device, &self.room)? {
+            Made::Table(table) => Ok(Some(table)),
+            Made::Logs => Ok(None),
+            Made::TooSmall(least) => {
+                let bytes = (least * size_of::<T>() as f64) as u64;
+                if let Some(remote) = &self.remote {
+                    remote.full.fetch_max(bytes.max(1), Relaxed);
+                }
+                Ok(None)
+            }
+        }
     }
     fn shape<'s>(
         &self,

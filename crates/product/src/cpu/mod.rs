@@ -17,6 +17,7 @@ pub mod number;
 mod pack;
 mod permute;
 mod pick;
+mod pieces;
 mod places;
 pub mod prepared;
 mod products;

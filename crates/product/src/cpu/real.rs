@@ -4,6 +4,7 @@ use super::buffer_pool::Kept;
 use super::pack::Transpose;
 use super::permute::Permute;
 use super::pick::Pickable;
+use zipfold_core::Precision;
 
 /// Numbers on the host.
 #[derive(Clone, Copy, Debug)]
@@ -25,12 +26,15 @@ pub enum ItemsMut<'a> {
 
 /// f32 or f64.
 pub trait Real: Kept + Transpose + Permute + Pickable {
+    /// The precision of the type.
+    const PRECISION: Precision;
     /// Numbers of this type for a device.
     fn items(numbers: &[Self]) -> Items<'_>;
     /// Memory for numbers of this type from a device.
     fn items_mut(numbers: &mut [Self]) -> ItemsMut<'_>;
 }
 impl Real for f32 {
+    const PRECISION: Precision = Precision::F32;
     fn items(numbers: &[Self]) -> Items<'_> {
         Items::F32(numbers)
     }
@@ -39,6 +43,7 @@ impl Real for f32 {
     }
 }
 impl Real for f64 {
+    const PRECISION: Precision = Precision::F64;
     fn items(numbers: &[Self]) -> Items<'_> {
         Items::F64(numbers)
     }

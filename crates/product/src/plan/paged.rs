@@ -22,8 +22,16 @@ pub struct Unit {
     pub blocks: usize,
     /// Operations a second.
     pub operations: f64,
+    /// Operands a second that threads take from segments or from the caches of their processors.
+    pub operands: f64,
     /// Entries a second from and to memory.
     pub memory: f64,
+    /// Entries a second from and to the cache that all thread blocks share.
+    pub shared: f64,
+    /// Entries that this cache holds.
+    pub held: f64,
+    /// Pages that a thread block takes, where that is given.
+    pub pages_per_block: Option<usize>,
 }
 
 /// How functions get segments where not all of them fit.
@@ -66,6 +74,8 @@ pub struct Paged {
 /// The least pages that a device should have for each thread block that runs, so that none waits at
 /// the end.
 const WAVES: usize = 4;
+/// Threads for each one that computes: so many hide the time of reads.
+const WAITING: f64 = 2.0;
 /// Threads that run in step.
 const WARP: usize = 32;
 
@@ -107,9 +117,10 @@ impl Paged {
     ) -> Self {
         let divided = bucket.divided(variable, values);
         let outer = variable + 1;
-        let page = divided.out[outer..].iter().product::<usize>();
-        let pages = divided.out[..outer].iter().product::<usize>();
-        let pages_per_block = (pages / (WAVES * unit.blocks.max(1))).max(1);
+        let page: usize = divided.out[outer..].iter().product();
+        let pages: usize = divided.out[..outer].iter().product();
+        let fair = (pages / (WAVES * unit.blocks.max(1))).max(1);
+        let pages_per_block = unit.pages_per_block.unwrap_or(fair).clamp(1, pages.max(1));
         let valid: Vec<usize> = divided
             .functions
             .iter()
@@ -123,28 +134,26 @@ impl Paged {
                     size,
                     fetched: size * fetches(pages, pages_per_block, *valid) as f64,
                     direct: visits,
+                    distinct: distinct(&divided.out[outer..], &f.0[outer..]),
                 }
             })
             .collect();
         let chosen = choose(&items, unit.entries as f64, knapsack);
-        let read = items
-            .iter()
-            .zip(&chosen)
-            .map(|(i, held)| if *held { i.fetched } else { i.direct })
-            .sum();
+        let read = taken(&items, &chosen, |i| i.direct);
         let traffic = Traffic {
             operations: bucket.operations(),
             read,
             written: bucket.written(),
         };
         let threads = page.next_multiple_of(WARP).min(unit.threads);
-        // Threads without an entry, and multiprocessors without a thread block, wait.
+        // Threads without an entry, and multiprocessors without enough thread blocks, wait.
         let lanes = page as f64 / page.next_multiple_of(threads) as f64;
         let blocks = pages.div_ceil(pages_per_block);
-        let busy = (blocks as f64 * threads as f64 / (unit.blocks * unit.threads) as f64).min(1.0);
-        let seconds = (traffic.operations / (unit.operations * lanes))
-            .max((read + traffic.written) / unit.memory)
-            / busy;
+        let enough = (unit.blocks * unit.threads) as f64 / WAITING;
+        let busy = (blocks as f64 * threads as f64 / enough).min(1.0);
+        let beyond = beyond(bucket, &items, &chosen, unit.held);
+        let all = (visits * bucket.functions.len() as f64, beyond);
+        let seconds = unit.seconds(&traffic, lanes, (&items, &chosen), all) / busy;
         let segments = items
             .iter()
             .zip(chosen)
@@ -167,9 +176,33 @@ impl Paged {
     pub fn blocks(&self) -> usize {
         self.pages.div_ceil(self.pages_per_block)
     }
+    /// The share of reads that the segments serve.
+    pub fn hit_rate(&self, bucket: &Bucket) -> f64 {
+        1.0 - self.traffic.read / bucket.uncached().read
+    }
     /// Entries of all segments.
     pub fn entries(&self) -> usize {
         self.segments.iter().flatten().sum()
+    }
+}
+
+impl Unit {
+    /// Seconds with all multiprocessors at work, of which each has so many of its `lanes` at work:
+    /// the longest of what takes operations, `operands` and entries from the shared cache and from
+    /// `beyond` it.
+    fn seconds(
+        &self,
+        traffic: &Traffic,
+        lanes: f64,
+        (items, chosen): (&[Item], &[bool]),
+        (operands, beyond): (f64, f64),
+    ) -> f64 {
+        // Threads of a warp that want the same entry take it once.
+        let loads = taken(items, chosen, |i| i.direct * i.distinct);
+        (traffic.operations / (self.operations * lanes))
+            .max(operands / (self.operands * lanes))
+            .max((loads + traffic.written) / self.shared)
+            .max((beyond + traffic.written) / self.memory)
     }
 }
 
@@ -210,12 +243,49 @@ struct Item {
     fetched: f64,
     /// Entries read without one.
     direct: f64,
+    /// The share of them that differ within a warp.
+    distinct: f64,
 }
 
 impl Item {
     fn saves(&self) -> f64 {
         self.direct - self.fetched
     }
+    /// Entries that are read, with a segment or as `direct` says.
+    fn taken(&self, held: bool, direct: impl Fn(&Item) -> f64) -> f64 {
+        if held { self.fetched } else { direct(self) }
+    }
+}
+
+/// Entries that are read: with a segment those fetched, without one as `direct` says.
+fn taken(items: &[Item], chosen: &[bool], direct: impl Fn(&Item) -> f64) -> f64 {
+    let one = |(item, held): (&Item, &bool)| item.taken(*held, &direct);
+    items.iter().zip(chosen).map(one).sum()
+}
+
+/// Entries that come from beyond a cache of `held` entries: of a table that it holds each one once.
+fn beyond(bucket: &Bucket, items: &[Item], chosen: &[bool], held: f64) -> f64 {
+    let all = bucket.functions.iter().zip(items).zip(chosen);
+    all.map(|((f, item), chosen)| {
+        let (size, read) = (
+            bucket.segment(f, 0),
+            item.taken(*chosen, |i| i.direct * i.distinct),
+        );
+        if size <= held { size.min(read) } else { read }
+    })
+    .sum()
+}
+
+/// The share of the entries of a warp that differ in a function that holds some of the variables of
+/// a page.
+fn distinct(page: &[usize], holds: &[bool]) -> f64 {
+    let (mut lanes, mut own) = (1, 1);
+    for (card, holds) in page.iter().zip(holds).rev() {
+        let more = (*card).min(WARP.div_ceil(lanes));
+        own *= if *holds { more } else { 1 };
+        lanes *= more;
+    }
+    own as f64 / lanes as f64
 }
 
 /// By function whether it gets a segment, all within `room` entries.
@@ -296,7 +366,11 @@ mod tests {
         threads: 256,
         blocks: 264,
         operations: 6e13,
+        operands: 8e12,
         memory: 1e12,
+        shared: 2e12,
+        held: 4e6,
+        pages_per_block: None,
     };
 
     fn random_bucket(random: &mut Random) -> Bucket {
@@ -377,6 +451,7 @@ mod tests {
             size,
             fetched: 0.0,
             direct: saves,
+            distinct: 1.0,
         };
         let items = [item(6.0, 10.0), item(5.0, 8.0), item(5.0, 8.0)];
         assert_eq!(choose(&items, 10.0, Knapsack::Greedy), [true, false, false]);
@@ -426,6 +501,32 @@ mod tests {
             kept.seconds
                 <= Paged::with_page(&product, &one_block, Knapsack::Greedy, (1, 79)).seconds
         );
+    }
+
+    #[test]
+    fn a_warp_takes_an_entry_once_and_a_given_number_of_pages_is_kept() {
+        assert_eq!(distinct(&[4, 64], &[true, true]), 1.0);
+        assert_eq!(distinct(&[4, 64], &[true, false]), 1.0 / 32.0);
+        assert_eq!(distinct(&[4, 8], &[true, false]), 1.0 / 8.0);
+        assert_eq!(distinct(&[4, 8], &[false, true]), 1.0 / 4.0);
+        assert_eq!(distinct(&[], &[]), 1.0);
+        let product = Bucket {
+            out: vec![50, 40],
+            summed: 20,
+            functions: vec![(vec![true, false], 20), (vec![false, true], 20)],
+        };
+        let unit = Unit {
+            pages_per_block: Some(7),
+            ..UNIT
+        };
+        let plan = Paged::with_page(&product, &unit, Knapsack::Greedy, (0, 1));
+        assert_eq!(
+            (plan.pages, plan.pages_per_block, plan.blocks()),
+            (50, 7, 8)
+        );
+        // Each of 50 pages takes 20 entries of the first table; each thread block all of the second.
+        assert_eq!(plan.traffic.read, 50.0 * 20.0 + 8.0 * 800.0);
+        assert!((plan.hit_rate(&product) - (1.0 - 7400.0 / 80_000.0)).abs() < 1e-12);
     }
 
     #[test]

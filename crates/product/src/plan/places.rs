@@ -19,12 +19,23 @@ pub struct Link {
     pub start: f64,
     /// Bytes of an entry.
     pub entry: f64,
+    /// Bytes that the device has room for.
+    pub room: f64,
 }
 
 impl Link {
     /// Seconds of a join of so many operations over so many entries.
     fn join(&self, operations: f64, entries: f64) -> f64 {
         self.start + (operations / self.operations).max(entries * self.entry / self.memory)
+    }
+    /// Seconds that the copies of a join take that does not fit: it goes there and comes home piece
+    /// by piece.
+    fn piecewise(&self, entries: f64) -> f64 {
+        if entries * self.entry > self.room {
+            self.transfer(entries)
+        } else {
+            0.0
+        }
     }
     /// Seconds for so many entries between host and device.
     fn transfer(&self, entries: f64) -> f64 {
@@ -41,6 +52,8 @@ pub struct Places {
     pub seconds: f64,
     /// Operations of the joins on the device, as a share of all.
     pub share: f64,
+    /// Operations of all slices.
+    pub work: f64,
 }
 
 /// Seconds of a node's subtree with its table on the host, and with it on the device.
@@ -52,23 +65,37 @@ struct Best {
     runs: [bool; 2],
 }
 
+/// By node the logarithms of the entries of its table and of the configurations of its join, in one
+/// slice.
+fn sizes(plan: &Plan) -> (Vec<f64>, Vec<f64>) {
+    let states = log2_states(plan);
+    let log2 = |v: &usize| states[*v];
+    let sizes: Vec<f64> = plan
+        .nodes
+        .iter()
+        .map(|n| n.scope.iter().map(log2).sum())
+        .collect();
+    let unions: Vec<f64> = plan
+        .nodes
+        .iter()
+        .zip(&sizes)
+        .map(|(n, s)| s + n.summed.iter().map(log2).sum::<f64>())
+        .collect();
+    (sizes, unions)
+}
+
 impl Places {
     /// The best places for the joins of `plan`. A plan is a forest, so the best of a node follows
     /// from the best of its inputs.
-    pub fn new(plan: &Plan, rates: &Rates, link: &Link, pass: Pass) -> Self {
-        let states = log2_states(plan);
-        let log2 = |v: &usize| states[*v];
-        let sizes: Vec<f64> = plan
-            .nodes
-            .iter()
-            .map(|n| n.scope.iter().map(log2).sum())
-            .collect();
-        let unions: Vec<f64> = plan
-            .nodes
-            .iter()
-            .zip(&sizes)
-            .map(|(n, s)| s + n.summed.iter().map(log2).sum::<f64>())
-            .collect();
+    /// `own` says what the join of a node takes on the device, where `link` does not.
+    pub fn new(
+        plan: &Plan,
+        rates: &Rates,
+        link: &Link,
+        pass: Pass,
+        own: &dyn Fn(usize) -> Option<f64>,
+    ) -> Self {
+        let (sizes, unions) = sizes(plan);
         let free = free(plan);
         let sends = |at: usize| link.transfer(sizes[at].exp2());
         let mut best: Vec<Best> = Vec::with_capacity(plan.nodes.len());
@@ -86,7 +113,12 @@ impl Places {
                 * join_seconds(
                     rates, unions[at], entries, &sizes, inputs, sizes[at], free[at],
                 );
-            let there = times * link.join(unions[at].exp2() * inputs.len() as f64, entries);
+            let operations = unions[at].exp2() * inputs.len() as f64;
+            let kernel = own(at).map_or_else(
+                || link.join(operations, entries),
+                |seconds| link.start + seconds,
+            );
+            let there = times * (kernel + link.piecewise(entries));
             // A traceback reads all tables on the host.
             let home = if pass == Pass::Forward {
                 0.0
@@ -123,6 +155,7 @@ impl Places {
             remote,
             seconds,
             share: if all > 0.0 { there / all } else { 0.0 },
+            work: all * slices,
         }
     }
     /// Joins on the device.

@@ -47,6 +47,16 @@ impl Reduced {
             impossible: false,
         }
     }
+    /// States of `many` original variables at `states` of the reduced ones; the first for those
+    /// that do not matter.
+    pub fn assignment(&self, many: usize, states: &[usize]) -> Vec<usize> {
+        let of = |v: Var| match (self.settled[v], self.number[v]) {
+            (Some(s), _) => s as usize,
+            (None, Some(n)) => self.states[n][states[n]] as usize,
+            (None, None) => 0,
+        };
+        (0..many).map(of).collect()
+    }
 }
 
 /// Advances a mixed-radix counter, last digit fastest.

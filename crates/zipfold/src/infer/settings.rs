@@ -1,6 +1,7 @@
 //! How a question about a network is answered, and what an answer says of itself.
 
 use crate::beside::{Asked, OnDevice};
+use crate::branch::Searched;
 use crate::slices::Checkpoint;
 use crate::warnings::Warnings;
 use zipfold_core::factor::Answer;
@@ -65,7 +66,7 @@ impl Settings {
         }
     }
     /// What they ask of a device.
-    pub(super) fn asked(&self) -> Asked<'_> {
+    pub(crate) fn asked(&self) -> Asked<'_> {
         let Settings {
             device,
             overrides,
@@ -149,6 +150,8 @@ pub enum Planned {
     Whole(Plan),
     /// Marginals by groups of variables, each with its plan.
     Groups(Split),
+    /// A search for the most probable assignment, where elimination is refused.
+    Searched(Searched),
 }
 
 impl Planned {
@@ -156,7 +159,7 @@ impl Planned {
     #[doc(hidden)]
     pub fn plans(&self) -> Vec<&Plan> {
         match self {
-            Planned::Settled => Vec::new(),
+            Planned::Settled | Planned::Searched(_) => Vec::new(),
             Planned::Whole(plan) => vec![plan],
             Planned::Groups(split) => split.groups.iter().map(|g| &g.plan).collect(),
         }
@@ -165,7 +168,7 @@ impl Planned {
     #[doc(hidden)]
     pub fn prediction(&self) -> Option<Prediction> {
         match self {
-            Planned::Settled => None,
+            Planned::Settled | Planned::Searched(_) => None,
             Planned::Whole(plan) => Some(plan.prediction),
             Planned::Groups(split) => Some(split.prediction()),
         }
@@ -175,7 +178,15 @@ impl Planned {
     pub fn whole(&self) -> Option<&Plan> {
         match self {
             Planned::Whole(plan) => Some(plan),
-            Planned::Settled | Planned::Groups(_) => None,
+            Planned::Settled | Planned::Groups(_) | Planned::Searched(_) => None,
+        }
+    }
+    /// The search, where there is one.
+    #[doc(hidden)]
+    pub fn searched(&self) -> Option<&Searched> {
+        match self {
+            Planned::Searched(searched) => Some(searched),
+            Planned::Settled | Planned::Whole(_) | Planned::Groups(_) => None,
         }
     }
 }

@@ -1,0 +1,232 @@
+//! A random bucket on a device: the plan's joins, and the paged kernel.
+
+use super::draw::RandomBucket;
+use super::host::{least, numbers, total};
+use std::time::Instant;
+use zipfold::internals::core::{Budget, Error, Precision, Result};
+use zipfold::internals::device::DeviceSelector;
+use zipfold::internals::gpu::Device;
+use zipfold::internals::gpu::ceilings::{Ceilings, measure};
+use zipfold::internals::gpu::contract::Contractor;
+use zipfold::internals::gpu::paged::Contraction;
+use zipfold::internals::gpu::pages::Pages;
+use zipfold::internals::gpu::runtime::Memory;
+use zipfold::internals::plan::Overrides;
+use zipfold::internals::product::cpu::bucket::Mode;
+use zipfold::internals::product::cpu::real::Items;
+use zipfold::internals::product::cpu::scaled::Entries;
+use zipfold::internals::product::cpu::shape::Shape;
+use zipfold::internals::product::cpu::{Engine, Fold, Real};
+use zipfold::internals::product::plan::places::Places;
+use zipfold::internals::product::plan::{Options, Pass, Rates, Reduced, Table, plan};
+
+/// A device with the ceilings of one type.
+#[derive(Debug)]
+pub(crate) struct There {
+    /// For the paged kernel.
+    device: Device,
+    /// For joins of a plan.
+    contractor: Contractor,
+    /// Its rates.
+    pub ceilings: Ceilings,
+    /// What the paged kernel runs on.
+    pub pages: Pages,
+}
+
+/// The tables of a bucket on a device.
+pub(crate) struct Loaded {
+    shape: Shape,
+    tables: Vec<Memory>,
+    out: Memory,
+    entries: Entries,
+    /// Seconds of the copies.
+    pub upload: f64,
+}
+
+/// The paged kernel on one bucket.
+#[derive(Clone, Debug)]
+pub(crate) struct Paged {
+    /// Measured seconds.
+    pub seconds: f64,
+    /// Predicted seconds.
+    pub predicted: f64,
+    /// The share of reads that segments serve.
+    pub hit_rate: f64,
+    /// Operations for an entry read or written, by the model.
+    pub intensity: f64,
+    /// Pages that a thread block takes.
+    pub pages_per_block: usize,
+    /// Entries of all segments.
+    pub cached: usize,
+    /// Seconds of planning: pages, segments, validity.
+    pub planning: f64,
+    /// Seconds of compilation.
+    pub compiling: f64,
+    /// Seconds until the result is on the host.
+    pub download: f64,
+    /// The sum of the result's values.
+    pub total: f64,
+}
+
+impl There {
+    /// The device that `wanted` names.
+    ///
+    /// # Errors
+    /// `Device` where it is missing or has no such numbers.
+    pub(crate) fn open(
+        wanted: DeviceSelector,
+        precision: Precision,
+        set: &Overrides,
+    ) -> Result<Self> {
+        let device = zipfold::internals::device::required(wanted)?;
+        let contractor = Contractor::new(zipfold::internals::device::required(wanted)?, precision)?;
+        let ceilings = measure(&device, precision)?;
+        let pages = Pages::new(&device.facts, precision, set).under(&ceilings);
+        Ok(There {
+            device,
+            contractor,
+            ceilings,
+            pages,
+        })
+    }
+    /// Its name.
+    pub(crate) fn id(&self) -> String {
+        self.device.facts.id()
+    }
+    /// Bytes of shared memory of a thread block.
+    pub(crate) fn shared(&self) -> usize {
+        self.device.facts.shared
+    }
+    /// Seconds of the plan's joins with tables that stay on the device, and the sum of the result.
+    ///
+    /// # Errors
+    /// `Resource` when host or device have no room, `Device` when the device fails.
+    pub(crate) fn joins<T: Real>(
+        &self,
+        drawn: &RandomBucket,
+        tables: &[Vec<f64>],
+    ) -> Result<(f64, f64)> {
+        let scopes = drawn.scopes.iter().cloned();
+        let bare = scopes.clone().map(|scope| Table {
+            scope,
+            values: Vec::new(),
+        });
+        let reduced = Reduced::as_given(&drawn.cards, bare.collect());
+        let memory = zipfold::internals::io::memory::usual();
+        let options = Options {
+            seed: 1,
+            order_seconds: None,
+            patience: Options::PATIENCE,
+            memory,
+            held: 0,
+            time_limit: 1e9,
+            pass: Pass::Forward,
+            rates: Rates::default(),
+        };
+        let plan = plan(&reduced, &drawn.kept(), &options)?;
+        if !plan.sliced.is_empty() {
+            return Err(Error::resource("the bucket needs slices"));
+        }
+        let places = Places {
+            remote: plan.nodes.iter().map(|n| n.is_join()).collect(),
+            ..Places::default()
+        };
+        let budget = Budget::new(memory);
+        let engine = Engine::new(&plan, &[], Fold::Sum, Pass::Forward, &budget)
+            .beside(&self.contractor, &places);
+        let mut all = engine.standing::<T>();
+        for (at, (scope, values)) in scopes.zip(tables).enumerate() {
+            let values = values.clone();
+            engine.put(at, &Table { scope, values }, &mut all)?;
+        }
+        engine.again(&mut all)?;
+        let seconds = least(|| {
+            engine.again(&mut all)?;
+            self.contractor.finish()
+        })?;
+        engine.bring_home(&mut all)?;
+        let sum = |root: &usize| {
+            let table = all.tables[*root].here.as_ref();
+            table.map_or(0.0, |t| (0..t.len()).map(|at| t.scalar(at).value()).sum())
+        };
+        Ok((seconds, plan.roots.iter().map(sum).product()))
+    }
+    /// Copies the tables of a bucket, of values or of logarithms.
+    ///
+    /// # Errors
+    /// `Resource` when the device has no room.
+    pub(crate) fn load<T: Real>(
+        &self,
+        drawn: &RandomBucket,
+        tables: &[Vec<f64>],
+        entries: Entries,
+    ) -> Result<Loaded> {
+        // Summed variables are slowest, as in the paper; all scopes have this order.
+        let rank: Vec<u32> = (0..drawn.cards.len() as u32).collect();
+        let scopes: Vec<&[usize]> = drawn.scopes.iter().map(|s| &s[..]).collect();
+        let shape = Shape::new(&scopes, &drawn.kept(), &rank, &drawn.cards);
+        let own: Vec<Vec<T>> = tables.iter().map(|t| numbers(t, entries)).collect();
+        let start = Instant::now();
+        let send = |table: &Vec<T>| match T::items(table) {
+            Items::F32(items) => self.device.upload(items),
+            Items::F64(items) => self.device.upload(items),
+        };
+        let tables = own.iter().map(send).collect::<Result<Vec<_>>>()?;
+        self.device.finish()?;
+        let upload = start.elapsed().as_secs_f64();
+        let out = self.device.allocate(shape.out_len * T::PRECISION.bytes())?;
+        Ok(Loaded {
+            shape,
+            tables,
+            out,
+            entries,
+            upload,
+        })
+    }
+    /// Runs the paged kernel as `pages` says.
+    ///
+    /// # Errors
+    /// `Request` for a bucket without its form, `Device` when the device fails.
+    pub(crate) fn paged<T: Real>(&self, loaded: &Loaded, pages: &Pages) -> Result<Paged> {
+        let mode = match loaded.entries {
+            Entries::Values => Mode::Sum,
+            Entries::Logs => Mode::LogSum,
+        };
+        let start = Instant::now();
+        let bucket = pages
+            .bucket(&loaded.shape, mode)
+            .ok_or_else(|| Error::request("the bucket does not have the form of the kernel"))?;
+        let planning = start.elapsed().as_secs_f64();
+        let start = Instant::now();
+        let kernel = Contraction::new(&self.device, &bucket)?;
+        let compiling = start.elapsed().as_secs_f64();
+        let tables: Vec<&Memory> = loaded.tables.iter().collect();
+        let seconds = least(|| {
+            kernel.run(&self.device, &tables, &loaded.out)?;
+            self.device.finish()
+        })?;
+        let mut out = vec![T::from_f64(0.0); loaded.shape.out_len];
+        let start = Instant::now();
+        self.read(&loaded.out, &mut out)?;
+        let plan = &bucket.plan;
+        Ok(Paged {
+            seconds,
+            predicted: plan.seconds,
+            hit_rate: plan.hit_rate(&loaded.shape.bucket()),
+            intensity: plan.traffic.intensity(),
+            pages_per_block: plan.pages_per_block,
+            cached: plan.entries(),
+            planning,
+            compiling,
+            download: start.elapsed().as_secs_f64(),
+            total: total(&out, loaded.entries),
+        })
+    }
+    fn read<T: Real>(&self, memory: &Memory, out: &mut [T]) -> Result<()> {
+        use zipfold::internals::product::cpu::real::ItemsMut;
+        match T::items_mut(out) {
+            ItemsMut::F32(items) => self.device.read(memory, items),
+            ItemsMut::F64(items) => self.device.read(memory, items),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The paper's kernel for joins of any shape: what it runs on, and the choices of a person.
+
+use crate::ceilings::Ceilings;
+use crate::paged::{Bucket, Unroll};
+use zipfold_core::Precision;
+use zipfold_plan::device::Facts;
+use zipfold_plan::overrides::{Overrides, ProductKnapsack, ProductUnroll};
+use zipfold_product::cpu::bucket::Mode;
+use zipfold_product::cpu::shape::{MOST_INPUTS, Shape};
+use zipfold_product::plan::paged::{Knapsack, Paged, Unit};
+
+/// How joins are divided into pages and segments.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pages {
+    /// What the kernel runs on.
+    pub unit: Unit,
+    /// How tables get segments.
+    pub knapsack: Knapsack,
+    /// How loops are unrolled.
+    pub unroll: Unroll,
+    /// The type of all numbers.
+    pub precision: Precision,
+}
+
+/// Threads of a thread block.
+const THREADS: usize = 256;
+/// Thread blocks that a multiprocessor runs at a time.
+const RESIDENT: usize = 8;
+
+impl Pages {
+    /// The choices of `made` on a device with `facts`, the planner's where it makes none.
+    pub fn new(facts: &Facts, precision: Precision, made: &Overrides) -> Self {
+        let bytes = precision.bytes();
+        let lanes = if precision == Precision::F32 {
+            128.0
+        } else {
+            64.0
+        };
+        // Banks of shared memory are four bytes wide.
+        let banks = 128.0 / bytes as f64;
+        let cycles = facts.units as f64 * facts.clock;
+        // Half of the shared memory lets a multiprocessor run two thread blocks at least.
+        let cache = made.product_cache.map_or(facts.shared / 2, |c| c.get());
+        let unit = Unit {
+            entries: cache / bytes,
+            threads: THREADS.min(facts.threads),
+            blocks: RESIDENT * facts.units,
+            operations: if facts.host {
+                2e9
+            } else {
+                2.0 * lanes * cycles
+            },
+            operands: if facts.host { 2e9 } else { banks * cycles },
+            memory: if facts.host { 1e10 } else { 3e12 } / bytes as f64,
+            shared: if facts.host { 2e10 } else { 5.5e12 } / bytes as f64,
+            held: (32 << 20) as f64 / bytes as f64,
+            pages_per_block: made.product_pages.map(|p| p.get()),
+        };
+        Pages {
+            unit,
+            knapsack: match made.product_knapsack {
+                Some(ProductKnapsack::Exact) => Knapsack::Exact,
+                None | Some(ProductKnapsack::Greedy) => Knapsack::Greedy,
+            },
+            unroll: match made.product_unroll {
+                None | Some(ProductUnroll::Whole) => Unroll::Whole,
+                Some(ProductUnroll::Off) => Unroll::None,
+                Some(ProductUnroll::By(steps)) => Unroll::By(steps as usize),
+            },
+            precision,
+        }
+    }
+    /// The same on a device with measured ceilings.
+    pub fn under(mut self, ceilings: &Ceilings) -> Self {
+        let bytes = self.precision.bytes() as f64;
+        self.unit.operations = ceilings.operations;
+        self.unit.operands = ceilings.operands;
+        self.unit.memory = ceilings.memory / bytes;
+        self.unit.shared = ceilings.shared / bytes;
+        self
+    }
+    /// The kernel's plan for `shape`; `None` for one that does not have its form: too many tables,
+    /// or more pages than a launch has thread blocks.
+    pub fn bucket(&self, shape: &Shape, mode: Mode) -> Option<Bucket> {
+        if shape.inputs == 0 || shape.inputs > MOST_INPUTS {
+            return None;
+        }
+        let plan = Paged::new(&shape.bucket(), &self.unit, self.knapsack);
+        let bucket = Bucket {
+            plan,
+            shape: shape.clone(),
+            mode,
+            precision: self.precision,
+            unroll: self.unroll,
+        };
+        (bucket.plan.blocks() <= i32::MAX as usize).then_some(bucket)
+    }
+}

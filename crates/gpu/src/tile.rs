@@ -1,0 +1,78 @@
+//! Tiles of the kernel that joins two tables in registers.
+
+/// A tile of rows and columns, and how threads share it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Tile {
+    pub rows: usize,
+    pub columns: usize,
+    /// Rows of one thread.
+    pub tall: usize,
+    /// Columns of one thread.
+    pub wide: usize,
+    /// Values of the folded index that are fetched at a time.
+    pub step: usize,
+}
+
+impl Tile {
+    /// Threads of a thread block.
+    pub(crate) fn threads(self) -> usize {
+        self.rows * self.columns / (self.tall * self.wide)
+    }
+    /// The share of the peak that a thread's operands leave: each pair of fragments is read from
+    /// shared memory.
+    pub(crate) fn share(self) -> f64 {
+        let (tall, wide) = (self.tall as f64, self.wide as f64);
+        let operations = tall * wide;
+        0.9 * operations / (operations + 2.0 * (tall / 4.0 + wide))
+    }
+}
+
+/// The tiles, for single and for double precision.
+pub(crate) const TILES: [[Tile; 3]; 2] = [
+    [
+        Tile {
+            rows: 128,
+            columns: 128,
+            tall: 8,
+            wide: 8,
+            step: 8,
+        },
+        Tile {
+            rows: 64,
+            columns: 64,
+            tall: 4,
+            wide: 4,
+            step: 8,
+        },
+        Tile {
+            rows: 16,
+            columns: 256,
+            tall: 4,
+            wide: 4,
+            step: 16,
+        },
+    ],
+    [
+        Tile {
+            rows: 64,
+            columns: 128,
+            tall: 8,
+            wide: 4,
+            step: 8,
+        },
+        Tile {
+            rows: 64,
+            columns: 64,
+            tall: 4,
+            wide: 4,
+            step: 8,
+        },
+        Tile {
+            rows: 16,
+            columns: 128,
+            tall: 4,
+            wide: 2,
+            step: 16,
+        },
+    ],
+];
