@@ -115,7 +115,7 @@ fn method(task: &Task, settings: &Settings) -> Result<ProductMethod> {
         Task::Map | Task::Mmap(_) => Ok(chosen.unwrap_or(ProductMethod::Auto)),
         Task::Pr if chosen == Some(ProductMethod::Search) => Ok(ProductMethod::Search),
         Task::Mar | Task::Sum(_) | Task::Samples(_) if chosen == Some(ProductMethod::Search) => {
-            let e = Error::request(format!("expected pr, map or mmap, got {}", task.name()));
+            let e = Error::request("expected pr, map or mmap, got another task");
             let e = e.at_place(Opt::Set.like("product.method=search"));
             Err(e.remedy(Opt::Set.like("product.method=elimination")))
         }

@@ -201,11 +201,8 @@ fn tasks_without_a_search_refuse_it() {
     let network = torus(3, 5);
     for task in [Task::Mar, Task::Sum(vec![0]), Task::Samples(3)] {
         let e = ask(&network, &Evidence::none(), &task, "search").unwrap_err();
-        let (text, expected) = (e.to_string(), format!("got {}", task.name()));
-        assert!(
-            text.contains("expected pr, map or mmap") && text.contains(&expected),
-            "{text}"
-        );
+        let text = e.to_string();
+        assert!(text.contains("expected pr, map or mmap"), "{text}");
     }
 }
 

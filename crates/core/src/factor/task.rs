@@ -19,20 +19,6 @@ pub enum Task {
     Samples(usize),
 }
 
-impl Task {
-    /// The task by its name in questions and messages.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Task::Pr => "pr",
-            Task::Mar => "mar",
-            Task::Map => "map",
-            Task::Mmap(_) => "mmap",
-            Task::Sum(_) => "sum",
-            Task::Samples(_) => "samples",
-        }
-    }
-}
-
 /// A value for every variable of the network.
 pub type Assignment = Vec<usize>;
 
