@@ -412,7 +412,7 @@ pub(crate) struct Merge {
 pub(crate) struct BenchArgs {
     /// Only these workloads; of everything, only questions whose description holds these texts;
     /// sum-product for random buckets and networks, after it the sections wanted (buckets, cache,
-    /// unrolling, hardware, overheads, networks)
+    /// unrolling, hardware, overheads, networks), or list for its random buckets as JSON lines
     pub names: Vec<String>,
     /// Small questions of every kind, each against its prediction and the questions beside it;
     /// seconds of one thread's processor

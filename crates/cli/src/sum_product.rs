@@ -8,6 +8,8 @@
 //! * `hardware`: its cache against the caches of the hardware alone (figure 9)
 //! * `overheads`: planning, compilation, copies (figure 10)
 //! * `networks`: real networks, given as files (section 7.2)
+//! * `list`: nothing is measured; the random buckets as JSON lines (`dom`, `scopes`, `summed`,
+//!   `flop`), so that other programs measure the same ones
 
 mod draw;
 mod host;
@@ -19,6 +21,7 @@ mod there;
 
 use crate::args::BenchArgs;
 use crate::problem_from_args;
+use crate::terminal::print_line;
 use draw::{BucketDefinition, RandomBucket};
 use rows::{Cell, Printer, Row};
 use sections::Bench;
@@ -48,13 +51,15 @@ const SECTIONS: [&str; 6] = [
 /// `Request` for sections that do not exist; those of reading and of devices.
 pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     let wanted = &args.names[1..];
-    if let Some(odd) = wanted
-        .iter()
-        .find(|name| !SECTIONS.contains(&name.as_str()))
+    if let [only] = wanted
+        && only == "list"
     {
-        let e = Error::request(format!("no section '{odd}'")).at_place("bench sum-product");
-        return Err(e.remedy(format!("one of {}", SECTIONS.join(", "))));
+        return definition(args)?
+            .draw()?
+            .iter()
+            .try_for_each(|drawn| print_line(&drawn.line()));
     }
+    check(wanted)?;
     let definition = definition(args)?;
     let printer = Printer { json: args.json };
     let buckets = definition.draw()?;
@@ -78,6 +83,15 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
         }
     }
     summary::print(printer, &all, begin.elapsed().as_secs_f64())
+}
+
+/// Refuses a section that does not exist.
+fn check(wanted: &[String]) -> Result<()> {
+    let odd = wanted.iter().find(|name| !SECTIONS.contains(&&name[..]));
+    odd.map_or(Ok(()), |odd| {
+        let e = Error::request(format!("no section '{odd}'")).at_place("bench sum-product");
+        Err(e.remedy(format!("list alone, or some of {}", SECTIONS.join(", "))))
+    })
 }
 
 fn definition(args: &BenchArgs) -> Result<BucketDefinition> {

@@ -34,6 +34,29 @@ fn of<'r>(rows: &'r [Value], section: &str) -> Vec<&'r Value> {
 }
 
 #[test]
+fn the_list_has_the_buckets_that_are_measured() {
+    let folder = folder("sum-product-list");
+    let done = folder
+        .run("bench sum-product list --definition small.toml")
+        .ok();
+    let listed = rows(&done.out);
+    assert_eq!(listed.len(), 4);
+    let done = folder
+        .run("bench sum-product buckets --definition small.toml --json")
+        .ok();
+    let measured = rows(&done.out);
+    for (at, row) in listed.iter().enumerate() {
+        let sizes = row["dom"].as_array().expect("domains").len();
+        let scopes = row["scopes"].as_array().expect("scopes");
+        let own = scopes.iter().flat_map(|s| s.as_array().expect("a scope"));
+        assert!(own.clone().all(|v| v.as_u64() < Some(sizes as u64)));
+        assert_eq!(of(&measured, "buckets")[2 * at]["operations"], row["flop"]);
+    }
+    let odd = folder.run("bench sum-product list buckets");
+    assert_eq!(odd.status, Some(2), "{}", odd.err);
+}
+
+#[test]
 fn buckets_are_measured_on_the_processor() {
     let folder = folder("sum-product-host");
     let done = folder

@@ -170,6 +170,13 @@ impl RandomBucket {
             .filter(|v| !self.summed.contains(v))
             .collect()
     }
+    /// The bucket as an object for other programs, in the form that `bench/buckets.py` reads.
+    pub(crate) fn line(&self) -> String {
+        let own = (&self.cards, &self.scopes, &self.summed, self.operations);
+        let (dom, scopes, summed, flop) = own;
+        serde_json::json!({"dom": dom, "scopes": scopes, "summed": summed, "flop": flop})
+            .to_string()
+    }
     /// Entries of function `f`.
     pub(crate) fn entries(&self, f: usize) -> usize {
         self.scopes[f].iter().map(|v| self.cards[*v]).product()
