@@ -16,12 +16,16 @@ pub struct Ceilings {
     pub memory: f64,
     /// Bytes a second from and to the cache that all thread blocks share.
     pub shared: f64,
+    /// Seconds to start a kernel and to learn that it ended.
+    pub start: f64,
 }
 
 /// Threads of a thread block.
 const THREADS: usize = 256;
 /// Seconds that a measurement takes at least, so that its start does not count.
 const LEAST: f64 = 4e-3;
+/// Starts of which the fastest counts.
+const STARTS: usize = 20;
 /// Bytes of a table that the shared cache holds.
 const CACHED: usize = 8 << 20;
 
@@ -49,6 +53,16 @@ pub fn measure(device: &Device, precision: Precision) -> Result<Ceilings> {
         let run = |turns: f64| device.launch(kernel, grid, &[Arg::Memory(&out), Arg::F64(turns)]);
         Ok(each * (blocks * THREADS) as f64 * rate(device, &run)?)
     };
+    let start = {
+        let empty = || -> Result<f64> {
+            let begin = Instant::now();
+            device.launch(operations, grid, &[Arg::Memory(&out), Arg::F64(0.0)])?;
+            device.finish()?;
+            Ok(begin.elapsed().as_secs_f64())
+        };
+        let turns = (0..STARTS).map(|_| empty()).collect::<Result<Vec<f64>>>()?;
+        turns.into_iter().fold(f64::INFINITY, f64::min)
+    };
     let moved = |size: usize| -> Result<f64> {
         let entries = (size / bytes) as f64;
         let [from, to] = [device.allocate(size)?, device.allocate(size)?];
@@ -72,6 +86,7 @@ pub fn measure(device: &Device, precision: Precision) -> Result<Ceilings> {
         operands: of(operands, 32.0)?,
         memory: moved(large)?,
         shared: moved(CACHED)?,
+        start,
     })
 }
 

@@ -1,5 +1,5 @@
-//! Contractions of a network's tables on a device: two tables by tiles in registers, any number of
-//! them entry by entry.
+//! Contractions of a network's tables on a device: products of matrices by tiles of a thread block,
+//! any number of tables by tiles of a thread.
 //!
 //! The kernels take sizes and strides as arguments, so that a few of them serve all shapes: a
 //! network has hundreds of shapes, and a compiler takes longer for one than the device takes for
@@ -10,6 +10,7 @@ use crate::paged::Contraction;
 use crate::pages::Pages;
 use crate::runtime::{Arg, Device, Grid, Kernel, Memory, Plain};
 use crate::tile::{TILES, Tile};
+use crate::visit::{self, Visit};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use zipfold_core::{Blame, Error, Opt, Precision, Result};
@@ -30,9 +31,10 @@ enum Code {
         max: bool,
         wide: bool,
     },
-    /// Entry by entry, so many tables.
+    /// Tiles of a thread, over so many tables of each role.
     Visit {
-        tables: usize,
+        counts: [usize; 4],
+        tile: (usize, usize),
         max: bool,
         wide: bool,
     },
@@ -50,8 +52,8 @@ struct Ready {
     /// Parts of the folded index, each with a result of its own.
     parts: usize,
     out_len: usize,
-    /// Whether the second table is the one with the rows.
-    swapped: bool,
+    /// The tables as the kernel takes them.
+    order: Vec<usize>,
     sizes: Memory,
     depth: Memory,
 }
@@ -80,7 +82,7 @@ pub struct Contractor {
     device: Device,
     precision: Precision,
     kernels: Mutex<HashMap<Code, Arc<Kernel>>>,
-    ready: Mutex<HashMap<(Shape, KernelChoice, bool), Arc<Ready>>>,
+    ready: Mutex<HashMap<(Shape, Shape, bool), Arc<Ready>>>,
     /// Where the paper's kernel takes the joins that have its form.
     pages: Option<Pages>,
     /// Its kernels.
@@ -225,13 +227,13 @@ impl Contractor {
     }
     /// What a join needs, by the kernel and in the parts that `whole` has, of which it is a piece.
     fn ready(&self, shape: &Shape, whole: &Shape, max: bool) -> Result<Arc<Ready>> {
-        let way = KernelChoice::new(whole, self.precision, self.device.facts.units);
         let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (shape.clone(), way, max);
+        let key = (shape.clone(), whole.clone(), max);
         if let Some(found) = ready.get(&key) {
             return Ok(found.clone());
         }
         drop(ready);
+        let way = KernelChoice::new(whole, self.precision, self.device.facts.units);
         let made = match set_out(shape, max, way, &self.device) {
             Err(e) if e.blame() == Blame::Resource => {
                 self.make_room();
@@ -270,11 +272,8 @@ impl Contractor {
             None
         };
         let to = parts.as_ref().unwrap_or(&out);
-        let mut order: Vec<&Block> = inputs.to_vec();
-        if ready.swapped {
-            order.reverse();
-        }
-        let mut args: Vec<Arg<'_>> = order.into_iter().map(Block::arg).collect::<Result<_>>()?;
+        let order = ready.order.iter().map(|f| inputs[*f].arg());
+        let mut args: Vec<Arg<'_>> = order.collect::<Result<_>>()?;
         args.extend([
             to.arg()?,
             Arg::Memory(&ready.sizes),
@@ -438,12 +437,22 @@ fn is_wide(shape: &Shape, parts: usize) -> bool {
 }
 
 /// How a join is made: what decides the order in which an entry is summed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug)]
 struct KernelChoice {
-    /// The tile of the kernel with tiles; none where entries are visited one by one.
-    tile: Option<Tile>,
+    kernel: Kind,
     /// Parts of the folded index.
     parts: usize,
+    /// Multiply-adds of a lane that take the same time.
+    cost: f64,
+}
+
+/// The kernel of a join.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// Tiles of a thread block.
+    Tile(Tile),
+    /// Tiles of a thread.
+    Visit(Visit),
 }
 
 impl KernelChoice {
@@ -451,79 +460,123 @@ impl KernelChoice {
     fn new(shape: &Shape, precision: Precision, units: usize) -> Self {
         let summed = shape.digits.iter().filter(|d| d.summed);
         let depth: usize = summed.map(|d| d.card).product();
-        let visited = shape.visits() * shape.inputs as f64;
-        let entry = visited + 24.0 * shape.kept().count() as f64 * shape.out_len as f64;
-        let tiled = Roles::of_shape(shape).and_then(|roles| {
-            let cost = |tile: &Tile| roles.padded(*tile, depth) / tile.share();
-            let tiles = TILES[usize::from(precision == Precision::F64)];
-            let best = tiles
-                .into_iter()
-                .min_by(|a, b| cost(a).total_cmp(&cost(b)))?;
-            // A visit takes a load of every table for each operation of a tile, and at least eight
-            // times as long.
-            (cost(&best) < 8.0 * entry).then(|| (best, roles.tiles(best)))
-        });
-        let (tile, groups, least) = match tiled {
-            Some((tile, tiles)) => (Some(tile), tiles, PART.max(8 * tile.step)),
-            None => (None, shape.out_len.div_ceil(THREADS), PART),
+        let many = |groups: usize| parts(groups, depth, PART, units);
+        let (visit, cost) = Visit::new(shape, precision, units, &many);
+        let visit = KernelChoice {
+            kernel: Kind::Visit(visit),
+            parts: many(visit.blocks(shape)),
+            cost,
         };
-        KernelChoice {
-            tile,
-            parts: parts(groups, depth, least, units),
+        let tiled = Roles::of_shape(shape).and_then(|roles| {
+            let tiles = TILES[usize::from(precision == Precision::F64)].into_iter();
+            let choices = tiles.map(|tile| {
+                let groups = roles.tiles(tile);
+                let parts = parts(groups, depth, PART.max(8 * tile.step), units);
+                let busy = ((groups * parts) as f64 / units as f64).min(1.0);
+                KernelChoice {
+                    kernel: Kind::Tile(tile),
+                    parts,
+                    cost: roles.padded(tile, depth) / tile.share() / busy,
+                }
+            });
+            choices.min_by(|a, b| a.cost.total_cmp(&b.cost))
+        });
+        match tiled {
+            Some(tiled) if tiled.cost <= visit.cost => tiled,
+            _ => visit,
         }
+    }
+}
+
+/// What a join is predicted to take on a device, its tables being there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Predicted {
+    /// Seconds of the kernel.
+    pub seconds: f64,
+    /// Rows and columns of the tile of a thread.
+    pub tile: [usize; 2],
+}
+
+/// What the join `shape` is predicted to take on a device with `facts`, by the rates of `link`.
+pub fn predicted(shape: &Shape, precision: Precision, facts: &Facts, link: &Link) -> Predicted {
+    let way = KernelChoice::new(shape, precision, facts.units);
+    let tile = match way.kernel {
+        Kind::Tile(tile) => [tile.tall, tile.wide],
+        Kind::Visit(visit) => [visit.tall, visit.wide],
+    };
+    // Two operations are one multiply-add.
+    let seconds = 2.0 * way.cost / link.operations;
+    let held = |strides: &dyn Fn(&Digit) -> usize| {
+        let own = shape.digits.iter().filter(|d| strides(d) > 0);
+        own.map(|d| d.card as f64).product::<f64>()
+    };
+    let inputs = (0..shape.inputs)
+        .map(|f| held(&|d| d.strides[f]))
+        .sum::<f64>();
+    let parts = if way.parts > 1 {
+        2.0 * way.parts as f64
+    } else {
+        1.0
+    };
+    let entries = inputs + parts * shape.out_len as f64;
+    Predicted {
+        seconds: seconds.max(entries * link.entry / link.memory),
+        tile,
     }
 }
 
 /// The kernel for `shape` that `way` says, with its arguments on the device.
 fn set_out(shape: &Shape, max: bool, way: KernelChoice, device: &Device) -> Result<Ready> {
-    let kept: Vec<&Digit> = shape.kept().collect();
     let summed: Vec<&Digit> = shape.digits.iter().filter(|d| d.summed).collect();
     let depth: usize = summed.iter().map(|d| d.card).product();
-    match (Roles::of_shape(shape), way.tile) {
-        (Some(roles), Some(tile)) => {
+    match (Roles::of_shape(shape), way.kernel) {
+        (Some(roles), Kind::Tile(tile)) => {
             let how = (tile, way.parts, max);
             roles.set_out(shape, how, (&summed, depth), device)
         }
-        _ => visits(shape, (way.parts, max), (&kept, &summed), device),
+        (_, Kind::Visit(visit)) => visits(shape, (visit, way.parts, max), &summed, device),
+        // A piece whose digits make no product of matrices.
+        (None, Kind::Tile(_)) => visits(shape, (Visit::PLAIN, way.parts, max), &summed, device),
     }
 }
 
-/// The kernel that visits entry by entry.
+/// The kernel with tiles of a thread.
 fn visits(
     shape: &Shape,
-    (parts, max): (usize, bool),
-    (kept, summed): (&[&Digit], &[&Digit]),
+    (visit, parts, max): (Visit, usize, bool),
+    summed: &[&Digit],
     device: &Device,
 ) -> Result<Ready> {
     let depth: usize = summed.iter().map(|d| d.card).product();
     check_list(depth * shape.inputs)?;
-    let blocks = shape.out_len.div_ceil(THREADS);
     let wide = is_wide(shape, parts);
-    let mut sizes = vec![shape.out_len, depth, depth.div_ceil(parts), kept.len()];
-    for digit in kept.iter().rev() {
-        sizes.push(digit.card);
-        sizes.extend(&digit.strides[..shape.inputs]);
-    }
-    let lists: Vec<Vec<usize>> = (0..shape.inputs).map(|f| list(summed, f)).collect();
-    let depths: Vec<usize> = (0..depth)
+    let order = visit.order(shape.inputs);
+    let lists: Vec<Vec<usize>> = order.iter().map(|f| list(summed, *f)).collect();
+    let mut places: Vec<usize> = (0..depth)
         .flat_map(|k| lists.iter().map(move |l| l[k]))
         .collect();
+    places.extend(visit.lines(shape));
     Ok(Ready {
         code: Code::Visit {
-            tables: shape.inputs,
+            counts: visit.counts(shape.inputs),
+            tile: (visit.tall, visit.wide),
             max,
             wide,
         },
         grid: Grid {
-            x: groups(blocks)?,
+            x: groups(visit.blocks(shape))?,
             y: parts as u32,
-            threads: THREADS as u32,
+            threads: visit::THREADS as u32,
         },
         parts,
         out_len: shape.out_len,
-        swapped: false,
-        sizes: numbers(device, &sizes, wide)?,
-        depth: numbers(device, &depths, wide)?,
+        order,
+        sizes: numbers(
+            device,
+            &visit.sizes(shape, depth, depth.div_ceil(parts)),
+            wide,
+        )?,
+        depth: numbers(device, &places, wide)?,
     })
 }
 
@@ -699,7 +752,7 @@ impl<'s> Roles<'s> {
             },
             parts,
             out_len: shape.out_len,
-            swapped: self.swapped,
+            order: vec![a, b],
             sizes: numbers(device, &sizes, wide)?,
             depth: numbers(device, &depths, wide)?,
         })
@@ -718,7 +771,21 @@ pub fn sources(precision: Precision, runtime: Runtime) -> Vec<(String, String)> 
         .into_iter()
         .flat_map(|max| flags.map(|wide| (max, wide)))
     {
-        codes.extend((1..=6).map(|tables| Code::Visit { tables, max, wide }));
+        let largest = if precision == Precision::F32 {
+            (8, 8)
+        } else {
+            (4, 8)
+        };
+        let plain = (1..=6).map(|tables| ([tables, 0, 0, 0], (1, 1)));
+        let apart = [[0, 1, 1, 0], [1, 1, 1, 0]].map(|counts| (counts, largest));
+        let both = [[0, 1, 1, 1], [2, 0, 1, 1]].map(|counts| (counts, (4, 8)));
+        let visits = plain.chain(apart).chain(both);
+        codes.extend(visits.map(|(counts, tile)| Code::Visit {
+            counts,
+            tile,
+            max,
+            wide,
+        }));
         for tile in TILES[usize::from(precision == Precision::F64)] {
             let ways = flags.into_iter().flat_map(|a| flags.map(|b| [a, b]));
             codes.extend(ways.map(|along| Code::Tiles {
@@ -768,10 +835,16 @@ impl Code {
                 include_str!("kernels/contract.c"),
                 tile.places(along, max, wide, precision),
             ),
-            Code::Visit { tables, max, wide } => (
-                include_str!("kernels/visit.c"),
-                visit(tables, max, wide, precision),
-            ),
+            Code::Visit {
+                counts,
+                tile,
+                max,
+                wide,
+            } => {
+                let mut filling = visit::filling(counts, tile, max, type_name(precision));
+                filling.push(("INDEX", index(wide)));
+                (include_str!("kernels/visit.c"), filling)
+            }
             Code::Parts { .. } | Code::Ends | Code::Scale => {
                 let fold = if self.max() {
                     "more > total ? more : total"
@@ -832,29 +905,4 @@ impl Tile {
             .chain([("INDEX", index(wide)), ("FOLD", fold.into())])
             .collect()
     }
-}
-
-fn visit(tables: usize, max: bool, wide: bool, precision: Precision) -> Filling {
-    let number = type_name(precision);
-    let each = |text: &dyn Fn(usize) -> String, between: &str| {
-        (0..tables).map(text).collect::<Vec<_>>().join(between)
-    };
-    let fold = if max {
-        "total > product ? total : product"
-    } else {
-        "total + product"
-    };
-    vec![
-        ("INDEX", index(wide)),
-        ("THREADS", THREADS.to_string()),
-        ("TABLES", tables.to_string()),
-        ("INPUTS", each(&|f| format!("ZF_IN({number}) t{f}"), ", ")),
-        ("BASES", each(&|f| format!("b{f} = 0"), ", ")),
-        (
-            "ADVANCE",
-            each(&|f| format!("b{f} += value * digit[{}];", f + 1), " "),
-        ),
-        ("PRODUCT", each(&|f| format!("t{f}[b{f} + at[{f}]]"), " * ")),
-        ("FOLD", fold.into()),
-    ]
 }

@@ -20,6 +20,7 @@ pub mod selector;
 pub mod skeleton;
 mod tile;
 pub mod twin;
+mod visit;
 
 pub use engine::Engine;
 pub use runtime::Device;

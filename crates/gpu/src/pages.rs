@@ -27,6 +27,12 @@ const THREADS: usize = 256;
 /// Thread blocks that a multiprocessor runs at a time.
 const RESIDENT: usize = 8;
 
+/// Seconds to start a kernel and to learn that it ended.
+const START: f64 = 6e-6;
+/// Seconds that a thread block takes to start, a page with a segment to fetch, and one without: by
+/// the section `cache` of bench/records/h100/2026-11-25-sum-product.md.
+const WAITS: [f64; 3] = [2.5e-6, 1.4e-6, 0.7e-6];
+
 impl Pages {
     /// The choices of `made` on a device with `facts`, the planner's where it makes none.
     pub fn new(facts: &Facts, precision: Precision, made: &Overrides) -> Self {
@@ -55,6 +61,8 @@ impl Pages {
             shared: if facts.host { 2e10 } else { 5.5e12 } / bytes as f64,
             held: (32 << 20) as f64 / bytes as f64,
             pages_per_block: made.product_pages.map(|p| p.get()),
+            start: START,
+            waits: WAITS,
         };
         Pages {
             unit,
@@ -77,6 +85,7 @@ impl Pages {
         self.unit.operands = ceilings.operands;
         self.unit.memory = ceilings.memory / bytes;
         self.unit.shared = ceilings.shared / bytes;
+        self.unit.start = ceilings.start;
         self
     }
     /// The kernel's plan for `shape`; `None` for one that does not have its form: too many tables,

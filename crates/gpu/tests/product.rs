@@ -1,7 +1,7 @@
 //! Sum-product kernels of devices against plain counting over all configurations.
 
 use zipfold_core::{Precision, Random};
-use zipfold_gpu::contract::Contractor;
+use zipfold_gpu::contract::{Contractor, predicted};
 use zipfold_gpu::paged::{Bucket, Contraction, Unroll};
 use zipfold_gpu::{Device, Runtime, open};
 use zipfold_product::cpu::Fold;
@@ -201,6 +201,65 @@ fn contractions_are_those_of_the_host() {
     }
 }
 
+/// Functions over shared variables and over some of their own, which the result keeps, as in the
+/// random buckets of the sum-product paper.
+fn random_functions(random: &mut Random, tables: usize) -> Shape {
+    let mut cards: Vec<usize> = (0..1 + random.below(2))
+        .map(|_| 2 + random.below(5))
+        .collect();
+    let summed = cards.len();
+    let mut scopes: Vec<Vec<usize>> = vec![(0..summed).collect(); tables];
+    let mut out = Vec::new();
+    let mut entries = 1;
+    while entries < 20_000 {
+        let own = cards.len();
+        cards.push(2 + random.below(4));
+        entries *= cards[own];
+        let first = random.below(tables);
+        scopes[first].push(own);
+        if random.below(3) == 0 {
+            scopes[(first + 1) % tables].push(own);
+        }
+        out.push(own);
+    }
+    if random.below(3) == 0 {
+        scopes[0].remove(0);
+    }
+    scopes.iter_mut().for_each(|s| s.dedup());
+    let rank: Vec<u32> = (0..cards.len() as u32).collect();
+    let scopes: Vec<&[usize]> = scopes.iter().map(|s| &s[..]).collect();
+    Shape::new(&scopes, &out, &rank, &cards)
+}
+
+#[test]
+#[ignore = "needs opencl"]
+fn tiles_of_threads_have_the_entries_of_the_host() {
+    let mut random = Random::new(13);
+    let (mut tiled, mut rounds) = (0, 0);
+    for precision in [Precision::F64, Precision::F32] {
+        let contractor = Contractor::new(device(), precision).unwrap();
+        let link = Contractor::link(contractor.facts(), precision);
+        let within = if precision == Precision::F64 {
+            1e-13
+        } else {
+            1e-5
+        };
+        for round in 0..40 {
+            let shape = random_functions(&mut random, 2 + round % 4);
+            let tables = tables(&mut random, &shape);
+            let [tall, wide] = predicted(&shape, precision, contractor.facts(), &link).tile;
+            rounds += 1;
+            tiled += usize::from(tall * wide > 1);
+            for (fold, mode) in [(Fold::Sum, Mode::Sum), (Fold::Max, Mode::Max)] {
+                let got = remotely(&contractor, precision, &shape, &tables, fold);
+                let want = expected(&shape, &tables, mode);
+                same(&got, &want, within, &(precision, fold, &shape));
+            }
+        }
+    }
+    assert!(tiled > rounds / 2, "{tiled} of {rounds}");
+}
+
 #[test]
 #[ignore = "needs opencl"]
 fn pages_and_segments_give_the_entries_of_the_host() {
@@ -226,6 +285,8 @@ fn pages_and_segments_give_the_entries_of_the_host() {
             shared: 2e9,
             held: 1e5,
             pages_per_block: (round % 4 == 3).then(|| 1 + random.below(9)),
+            start: 0.0,
+            waits: [0.0; 3],
         };
         let bucket = Bucket {
             plan: Paged::new(&shape.bucket(), &unit, knapsacks[round % 3]),

@@ -5,7 +5,7 @@ use crate::warnings::Warnings;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use zipfold_core::budget::human_bytes;
 use zipfold_core::{Blame, Error, Opt, Precision, Result};
-use zipfold_gpu::contract::Contractor;
+use zipfold_gpu::contract::{Contractor, predicted};
 use zipfold_gpu::paged::Bucket;
 use zipfold_gpu::pages::Pages;
 use zipfold_gpu::{DeviceSelector, Facts};
@@ -13,7 +13,7 @@ use zipfold_plan::overrides::{Overrides, ProductJoins, ProductKernel};
 use zipfold_product::cpu::Engine;
 use zipfold_product::cpu::bucket::Mode;
 use zipfold_product::cpu::shape::{MOST_INPUTS, Shape};
-use zipfold_product::plan::places::Places;
+use zipfold_product::plan::places::{Link, Places};
 use zipfold_product::plan::{Node, Options, Pass, Plan, Rates, Source};
 
 /// The plan choices that an inference takes.
@@ -210,9 +210,14 @@ impl Beside {
             settings,
         };
         let on = |plan: Plan, most: usize| Choice::new(plan, options.pass, most, target);
-        let mut best = on(plan.clone(), if auto { 1 } else { found.len() });
+        let one = |plan: Plan| on(plan, if auto { 1 } else { found.len() });
+        let mut best = one(plan.clone());
+        let fused = one(fused(&best.plan, &best.places, options, target));
+        if fused.seconds < best.seconds {
+            best = fused;
+        }
         if found.len() > 1 {
-            let cut = on(plan.cut(found.len(), options), found.len());
+            let cut = on(best.plan.cut(found.len(), options), found.len());
             if cut.whole() < best.whole() {
                 best = cut;
             }
@@ -392,20 +397,64 @@ fn pages(facts: &Facts, settings: Asked<'_>) -> Result<Option<Pages>> {
     )))
 }
 
+/// The joins of a plan as a device sees them, in one slice.
+struct Shapes<'a> {
+    plan: &'a Plan,
+    cards: Vec<usize>,
+}
+
+impl<'a> Shapes<'a> {
+    fn new(plan: &'a Plan) -> Self {
+        let mut cards = plan.cards.clone();
+        plan.sliced.iter().for_each(|v| cards[*v] = 1);
+        Shapes { plan, cards }
+    }
+    /// The join of `inputs` to a table over `scope`; none of too many tables.
+    fn join(&self, inputs: &[usize], nodes: &[Node], scope: &[usize]) -> Option<Shape> {
+        let scopes: Vec<&[usize]> = inputs.iter().map(|n| &nodes[*n].scope[..]).collect();
+        (scopes.len() <= MOST_INPUTS)
+            .then(|| Shape::new(&scopes, scope, &self.plan.rank, &self.cards))
+    }
+    /// The join that makes `node`.
+    fn of_node(&self, node: &Node) -> Option<Shape> {
+        match &node.source {
+            Source::Join(inputs) => self.join(inputs, &self.plan.nodes, &node.scope),
+            Source::Input(_) => None,
+        }
+    }
+}
+
 /// By node: what the paged kernel does with its join, in one slice.
 fn buckets(plan: &Plan, pages: &Pages) -> Vec<Option<Bucket>> {
-    let mut cards = plan.cards.clone();
-    plan.sliced.iter().for_each(|v| cards[*v] = 1);
-    let of = |node: &Node| {
-        let Source::Join(inputs) = &node.source else {
-            return None;
-        };
-        let scopes: Vec<&[usize]> = inputs.iter().map(|n| &plan.nodes[*n].scope[..]).collect();
-        (scopes.len() <= MOST_INPUTS)
-            .then(|| Shape::new(&scopes, &node.scope, &plan.rank, &cards))
-            .and_then(|shape| pages.bucket(&shape, Mode::Sum))
-    };
+    let shapes = Shapes::new(plan);
+    let of = |node: &Node| pages.bucket(&shapes.of_node(node)?, Mode::Sum);
     plan.nodes.iter().map(of).collect()
+}
+
+/// Configurations from which a join's kernel is worth its own prediction.
+const LARGE: f64 = 1e6;
+
+/// Seconds of a join by the kernel that the device would take; none where nothing but the count of
+/// operations is worth knowing.
+fn seconds(shape: &Shape, link: &Link, target: JoinTarget<'_>) -> Option<f64> {
+    if let Some(pages) = target.pages {
+        return Some(pages.bucket(shape, Mode::Sum)?.plan.seconds);
+    }
+    let precision = target.settings.precision;
+    (shape.visits() >= LARGE).then(|| predicted(shape, precision, target.facts, link).seconds)
+}
+
+/// `plan` with joins on the device fused where its kernels take less time so.
+fn fused(plan: &Plan, places: &Places, options: &Options, target: JoinTarget<'_>) -> Plan {
+    let link = Contractor::link(target.facts, target.settings.precision);
+    let shapes = Shapes::new(plan);
+    plan.fused(options, &|join| {
+        if !places.remote[join.at] {
+            return None;
+        }
+        let shape = shapes.join(join.inputs, join.nodes, join.scope)?;
+        Some(link.start + seconds(&shape, &link, target)?)
+    })
 }
 
 /// What an answer says of the joins by the paged kernel, by plan and node.
@@ -431,7 +480,11 @@ fn places(
     target: JoinTarget<'_>,
 ) -> Places {
     let link = Contractor::link(target.facts, target.settings.precision);
-    let own = |at: usize| Some(paged?[at].as_ref()?.plan.seconds);
+    let shapes = Shapes::new(plan);
+    let own = |at: usize| match paged {
+        Some(paged) => Some(paged[at].as_ref()?.plan.seconds),
+        None => seconds(&shapes.of_node(&plan.nodes[at])?, &link, target),
+    };
     let by_time = Places::new(plan, &Rates::default(), &link, pass, &own);
     match target.settings.overrides.product_joins {
         None | Some(ProductJoins::Time) => by_time,

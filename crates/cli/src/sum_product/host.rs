@@ -78,36 +78,48 @@ pub(crate) fn total<T: Real>(out: &[T], entries: Entries) -> f64 {
     out.iter().map(value).sum()
 }
 
-/// Measures the ceilings on so many threads.
+/// Measures the ceilings on so many threads: each has a product and a copy of its own, so that none
+/// waits for another.
 ///
 /// # Errors
 /// Those of the engine.
 pub(crate) fn ceilings<T: Real>(threads: usize) -> Result<Ceilings> {
     const SIDE: usize = 768;
     const COPIED: usize = 32 << 20;
-    on(threads, || {
-        let square = RandomBucket {
-            cards: vec![SIDE; 3],
-            scopes: vec![vec![0, 1], vec![1, 2]],
-            summed: vec![1],
-            operations: 2.0 * (SIDE as f64).powi(3),
-        };
-        let tables = [square.table(0), square.table(1)];
-        let (seconds, _) = bucket::<T>(&square, &tables, Entries::Values)?;
+    let square = RandomBucket {
+        cards: vec![SIDE; 3],
+        scopes: vec![vec![0, 1], vec![1, 2]],
+        summed: vec![1],
+        operations: 2.0 * (SIDE as f64).powi(3),
+    };
+    let tables = [square.table(0), square.table(1)];
+    let many = on(threads, || Ok(rayon::current_num_threads()))?;
+    let product = || on(1, || bucket::<T>(&square, &tables, Entries::Values)).map(|(took, _)| took);
+    let copy = || {
         let from = vec![1u64; COPIED / 8];
         let mut to = vec![0u64; COPIED / 8];
-        let part = (from.len() / rayon::current_num_threads()).max(1);
-        let copy = least(|| {
-            rayon::scope(|all| {
-                for (to, from) in to.chunks_mut(part).zip(from.chunks(part)) {
-                    all.spawn(|_| to.copy_from_slice(from));
-                }
-            });
+        least(|| {
+            to.copy_from_slice(std::hint::black_box(&from));
+            std::hint::black_box(&mut to);
             Ok(())
-        })?;
-        Ok(Ceilings {
-            operations: square.operations / seconds,
-            memory: 2.0 * COPIED as f64 / copy,
         })
+    };
+    Ok(Ceilings {
+        operations: square.operations * rate(many, &product)?,
+        memory: 2.0 * COPIED as f64 * rate(many, &copy)?,
+    })
+}
+
+/// What `many` threads do together in a second, each the same with these seconds.
+fn rate(many: usize, seconds: &(dyn Fn() -> Result<f64> + Sync)) -> Result<f64> {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..many).map(|_| scope.spawn(seconds)).collect();
+        let ended = threads.into_iter().map(|t| {
+            let seconds = t
+                .join()
+                .map_err(|_| Error::internal("a thread that measures failed"))?;
+            seconds.map(f64::recip)
+        });
+        ended.sum()
     })
 }

@@ -84,6 +84,7 @@ impl<T: Real> Bench<T> {
             row.push(("device_operands", Cell::Number(c.operands)));
             row.push(("device_bytes", Cell::Number(c.memory)));
             row.push(("device_cached_bytes", Cell::Number(c.shared)));
+            row.push(("device_start", Cell::Seconds(c.start)));
         }
         row
     }
@@ -147,8 +148,9 @@ impl<T: Real> Bench<T> {
         row.push(("roofline", Cell::Seconds(floor)));
         if entries == Entries::Values {
             match kept(there.joins::<T>(drawn, tables))? {
-                Ok((seconds, total)) => {
+                Ok((seconds, total, many)) => {
                     agree("joins on the device", total, one.1)?;
+                    row.push(("joins_made", Cell::Number(many as f64)));
                     row.push(("joins", Cell::Seconds(seconds)));
                     row.push(("joins_share", Cell::Share(floor / seconds)));
                 }

@@ -7,7 +7,7 @@ use zipfold::internals::core::{Budget, Error, Precision, Result};
 use zipfold::internals::device::DeviceSelector;
 use zipfold::internals::gpu::Device;
 use zipfold::internals::gpu::ceilings::{Ceilings, measure};
-use zipfold::internals::gpu::contract::Contractor;
+use zipfold::internals::gpu::contract::{Contractor, predicted};
 use zipfold::internals::gpu::paged::Contraction;
 use zipfold::internals::gpu::pages::Pages;
 use zipfold::internals::gpu::runtime::Memory;
@@ -18,7 +18,7 @@ use zipfold::internals::product::cpu::scaled::Entries;
 use zipfold::internals::product::cpu::shape::Shape;
 use zipfold::internals::product::cpu::{Engine, Fold, Real};
 use zipfold::internals::product::plan::places::Places;
-use zipfold::internals::product::plan::{Options, Pass, Rates, Reduced, Table, plan};
+use zipfold::internals::product::plan::{Options, Pass, Plan, Rates, Reduced, Table, plan};
 
 /// A device with the ceilings of one type.
 #[derive(Debug)]
@@ -97,7 +97,8 @@ impl There {
     pub(crate) fn shared(&self) -> usize {
         self.device.facts.shared
     }
-    /// Seconds of the plan's joins with tables that stay on the device, and the sum of the result.
+    /// Seconds of the plan's joins with tables that stay on the device, the sum of the result, and
+    /// how many joins there are.
     ///
     /// # Errors
     /// `Resource` when host or device have no room, `Device` when the device fails.
@@ -105,7 +106,7 @@ impl There {
         &self,
         drawn: &RandomBucket,
         tables: &[Vec<f64>],
-    ) -> Result<(f64, f64)> {
+    ) -> Result<(f64, f64, usize)> {
         let scopes = drawn.scopes.iter().cloned();
         let bare = scopes.clone().map(|scope| Table {
             scope,
@@ -127,6 +128,7 @@ impl There {
         if !plan.sliced.is_empty() {
             return Err(Error::resource("the bucket needs slices"));
         }
+        let plan = self.fused::<T>(&plan, &options);
         let places = Places {
             remote: plan.nodes.iter().map(|n| n.is_join()).collect(),
             ..Places::default()
@@ -149,7 +151,22 @@ impl There {
             let table = all.tables[*root].here.as_ref();
             table.map_or(0.0, |t| (0..t.len()).map(|at| t.scalar(at).value()).sum())
         };
-        Ok((seconds, plan.roots.iter().map(sum).product()))
+        let many = plan.nodes.iter().filter(|n| n.is_join()).count();
+        Ok((seconds, plan.roots.iter().map(sum).product(), many))
+    }
+    /// The plan with the joins that are faster as one on the device.
+    fn fused<T: Real>(&self, plan: &Plan, options: &Options) -> Plan {
+        let facts = self.contractor.facts();
+        let link = Contractor::link(facts, T::PRECISION);
+        plan.fused(options, &|join| {
+            let scopes: Vec<&[usize]> = join
+                .inputs
+                .iter()
+                .map(|n| &join.nodes[*n].scope[..])
+                .collect();
+            let shape = Shape::new(&scopes, join.scope, &plan.rank, &plan.cards);
+            Some(link.start + predicted(&shape, T::PRECISION, facts, &link).seconds)
+        })
     }
     /// Copies the tables of a bucket, of values or of logarithms.
     ///

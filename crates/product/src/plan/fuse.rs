@@ -2,8 +2,9 @@
 //! the intermediate would be written and read again and saves few visits.
 
 use super::cost::Rates;
-use super::forest::{Forest, Source, WIDEST_JOIN};
-use super::slice::join_seconds;
+use super::forest::{Forest, Node, Source, WIDEST_JOIN};
+use super::joins::{Options, Pass, Plan};
+use super::slice::{again, join_seconds};
 
 /// Fuses a join into the one that uses it wherever that is predicted to take less time. Not for
 /// backward sweeps: they visit all configurations of a join again for each of its inputs.
@@ -11,62 +12,124 @@ pub fn fuse(forest: &mut Forest, rates: &Rates) {
     let log2: Vec<f64> = forest.cards.iter().map(|c| (*c as f64).log2()).collect();
     let size = |vars: &[usize]| vars.iter().map(|v| log2[*v]).sum::<f64>();
     let sizes: Vec<f64> = forest.nodes.iter().map(|n| size(&n.scope)).collect();
-    let seconds = |inputs: &[usize], out: f64, summed: &[usize], free: bool| {
+    let seconds = |join: &Joined<'_>| {
+        let (inputs, out) = (join.inputs, sizes[join.at]);
         let entries = inputs.iter().map(|n| sizes[*n].exp2()).sum::<f64>() + out.exp2();
-        join_seconds(
-            rates,
-            out + size(summed),
-            entries,
-            &sizes,
-            inputs,
-            out,
-            free,
-        )
+        let free = forest.active[join.at] && !join.scope.is_empty();
+        let union = out + size(join.summed);
+        Some(join_seconds(
+            rates, union, entries, &sizes, inputs, out, free,
+        ))
     };
-    for at in 0..forest.nodes.len() {
-        let free = forest.active[at] && !forest.nodes[at].scope.is_empty();
-        while let Some(input) = joins(forest, at).into_iter().find(|input| {
-            let (inputs, summed) = fused(forest, at, *input);
-            let (own, below) = (&forest.nodes[at], &forest.nodes[*input]);
-            let (Source::Join(of_own), Source::Join(of_below)) = (&own.source, &below.source)
-            else {
-                return false;
-            };
-            inputs.len() <= WIDEST_JOIN
-                && seconds(&inputs, sizes[at], &summed, free)
-                    < seconds(of_own, sizes[at], &own.summed, free)
-                        + seconds(of_below, sizes[*input], &below.summed, false)
-        }) {
-            let (inputs, summed) = fused(forest, at, input);
-            forest.nodes[at].source = Source::Join(inputs);
-            forest.nodes[at].summed = summed;
+    fuse_nodes(&mut forest.nodes, &seconds);
+}
+
+/// A join whose time is asked for.
+pub struct Joined<'a> {
+    /// Its node.
+    pub at: usize,
+    /// The nodes it joins.
+    pub inputs: &'a [usize],
+    /// The variables of its result.
+    pub scope: &'a [usize],
+    /// The variables it sums.
+    pub summed: &'a [usize],
+    /// All nodes.
+    pub nodes: &'a [Node],
+}
+
+/// Fuses joins of `nodes` where that takes fewer `seconds`; a join without seconds stays as it is.
+/// The nodes of joins that went remain.
+fn fuse_nodes(nodes: &mut [Node], seconds: &dyn Fn(&Joined<'_>) -> Option<f64>) {
+    for at in 0..nodes.len() {
+        while let Some((inputs, summed)) = joins(nodes, at)
+            .into_iter()
+            .find_map(|below| paying(nodes, (at, below), seconds))
+        {
+            nodes[at].source = Source::Join(inputs);
+            nodes[at].summed = summed;
         }
     }
 }
 
+/// The inputs and summed variables of `at` without its input `below`, where that takes less time.
+fn paying(
+    nodes: &[Node],
+    (at, below): (usize, usize),
+    seconds: &dyn Fn(&Joined<'_>) -> Option<f64>,
+) -> Option<(Vec<usize>, Vec<usize>)> {
+    let (inputs, summed) = fused(nodes, at, below);
+    if inputs.len() > WIDEST_JOIN {
+        return None;
+    }
+    let of = |at: usize, inputs: &[usize], summed: &[usize]| {
+        seconds(&Joined {
+            at,
+            inputs,
+            scope: &nodes[at].scope,
+            summed,
+            nodes,
+        })
+    };
+    let own = |at: usize| match &nodes[at].source {
+        Source::Join(inputs) => of(at, inputs, &nodes[at].summed),
+        Source::Input(_) => None,
+    };
+    let apart = own(at)? + own(below)?;
+    (of(at, &inputs, &summed)? < apart).then_some((inputs, summed))
+}
+
+impl Plan {
+    /// The plan with joins fused where that takes fewer `seconds`. A join without seconds stays as
+    /// it is.
+    pub fn fused(&self, options: &Options, seconds: &dyn Fn(&Joined<'_>) -> Option<f64>) -> Plan {
+        let mut plan = self.clone();
+        if options.pass == Pass::Sweep {
+            return plan;
+        }
+        fuse_nodes(&mut plan.nodes, seconds);
+        let mut used = vec![false; plan.nodes.len()];
+        plan.roots.iter().for_each(|root| used[*root] = true);
+        for at in (0..plan.nodes.len()).rev() {
+            if let (true, Source::Join(inputs)) = (used[at], &plan.nodes[at].source) {
+                inputs.iter().for_each(|n| used[*n] = true);
+            }
+        }
+        let mut number = vec![0; used.len()];
+        let kept = (0..used.len()).filter(|at| used[*at]);
+        kept.enumerate().for_each(|(new, old)| number[old] = new);
+        let mut keep = used.iter();
+        plan.nodes.retain(|_| keep.next() == Some(&true));
+        for node in &mut plan.nodes {
+            let rank = &plan.rank;
+            node.summed.sort_by_key(|v| rank[*v]);
+            if let Source::Join(inputs) = &mut node.source {
+                inputs.iter_mut().for_each(|n| *n = number[*n]);
+            }
+        }
+        plan.roots.iter_mut().for_each(|root| *root = number[*root]);
+        again(&mut plan, options);
+        plan
+    }
+}
+
 /// The inputs of `at` that are joins themselves.
-fn joins(forest: &Forest, at: usize) -> Vec<usize> {
-    let Source::Join(inputs) = &forest.nodes[at].source else {
+fn joins(nodes: &[Node], at: usize) -> Vec<usize> {
+    let Source::Join(inputs) = &nodes[at].source else {
         return Vec::new();
     };
-    inputs
-        .iter()
-        .copied()
-        .filter(|n| matches!(forest.nodes[*n].source, Source::Join(_)))
-        .collect()
+    let own = inputs.iter().copied();
+    own.filter(|n| nodes[*n].is_join()).collect()
 }
 
 /// Inputs and summed variables of `at` when its input `below` is not made.
-fn fused(forest: &Forest, at: usize, below: usize) -> (Vec<usize>, Vec<usize>) {
-    let inputs = |n: usize| match &forest.nodes[n].source {
+fn fused(nodes: &[Node], at: usize, below: usize) -> (Vec<usize>, Vec<usize>) {
+    let inputs = |n: usize| match &nodes[n].source {
         Source::Join(inputs) => &inputs[..],
         Source::Input(_) => &[],
     };
     let rest = inputs(at).iter().copied().filter(|n| *n != below);
-    let summed = forest.nodes[at]
-        .summed
-        .iter()
-        .chain(&forest.nodes[below].summed);
+    let summed = nodes[at].summed.iter().chain(&nodes[below].summed);
     (
         rest.chain(inputs(below).iter().copied()).collect(),
         summed.copied().collect(),

@@ -32,6 +32,10 @@ pub struct Unit {
     pub held: f64,
     /// Pages that a thread block takes, where that is given.
     pub pages_per_block: Option<usize>,
+    /// Seconds to start a kernel and to learn that it ended.
+    pub start: f64,
+    /// Seconds that a thread block takes to start, a page with a segment to fetch, and one without.
+    pub waits: [f64; 3],
 }
 
 /// How functions get segments where not all of them fit.
@@ -83,15 +87,22 @@ impl Paged {
     /// The pages and segments with the least predicted time.
     pub fn new(bucket: &Bucket, unit: &Unit, knapsack: Knapsack) -> Self {
         let mut best: Option<Paged> = None;
+        // Segments that do not pay are left out.
+        let ways = match knapsack {
+            Knapsack::None => vec![Knapsack::None],
+            Knapsack::Greedy | Knapsack::Exact => vec![Knapsack::None, knapsack],
+        };
         for (variable, card) in bucket.out.iter().enumerate().rev() {
             for values in (0..usize::BITS)
                 .map(|p| 1 << p)
                 .take_while(|v| v < card)
                 .chain([*card])
             {
-                let found = Self::with_page(bucket, unit, knapsack, (variable, values));
-                if best.as_ref().is_none_or(|b| found.seconds < b.seconds) {
-                    best = Some(found);
+                for way in &ways {
+                    let found = Self::with_page(bucket, unit, *way, (variable, values));
+                    if best.as_ref().is_none_or(|b| found.seconds < b.seconds) {
+                        best = Some(found);
+                    }
                 }
             }
         }
@@ -153,7 +164,9 @@ impl Paged {
         let busy = (blocks as f64 * threads as f64 / enough).min(1.0);
         let beyond = beyond(bucket, &items, &chosen, unit.held);
         let all = (visits * bucket.functions.len() as f64, beyond);
-        let seconds = unit.seconds(&traffic, lanes, (&items, &chosen), all) / busy;
+        let waits = unit.waiting(blocks, pages_per_block, chosen.contains(&true));
+        let rates = unit.seconds(&traffic, lanes, (&items, &chosen), all) / busy;
+        let seconds = unit.start + rates.max(waits);
         let segments = items
             .iter()
             .zip(chosen)
@@ -187,6 +200,14 @@ impl Paged {
 }
 
 impl Unit {
+    /// Seconds in which so many thread blocks start, fetch and wait for each other, one wave of
+    /// them after another.
+    fn waiting(&self, blocks: usize, pages_per_block: usize, fetching: bool) -> f64 {
+        let [start, fetch, plain] = self.waits;
+        let page = if fetching { fetch } else { plain };
+        let waves = blocks.div_ceil(self.blocks.max(1)) as f64;
+        waves * (start + page * pages_per_block as f64)
+    }
     /// Seconds with all multiprocessors at work, of which each has so many of its `lanes` at work:
     /// the longest of what takes operations, `operands` and entries from the shared cache and from
     /// `beyond` it.
@@ -371,6 +392,8 @@ mod tests {
         shared: 2e12,
         held: 4e6,
         pages_per_block: None,
+        start: 0.0,
+        waits: [0.0; 3],
     };
 
     fn random_bucket(random: &mut Random) -> Bucket {

@@ -1,0 +1,372 @@
+//! Joins of any number of tables by tiles in registers: which digits of the result are rows and
+//! columns of a tile, and the kernel for them.
+//!
+//! A thread that computes one entry reads every table for each configuration of the folded digits,
+//! and reads take four times as long as multiplications. A tile of rows and columns reads a table
+//! without columns once for a whole row, and a table without either once for the whole tile.
+//! Functions of random buckets, and tables of networks, mostly lack most digits of the result.
+
+use zipfold_core::Precision;
+use zipfold_product::cpu::shape::{Digit, MOST_INPUTS, Shape};
+
+/// What a table depends on within a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Role {
+    /// Neither rows nor columns: read once for a tile.
+    Once,
+    /// Rows alone.
+    Rows,
+    /// Columns alone.
+    Columns,
+    /// Both: read for every entry.
+    Both,
+}
+
+/// A tile of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Visit {
+    /// Rows of a thread.
+    pub tall: usize,
+    /// Columns of a thread.
+    pub wide: usize,
+    /// The tables that may have a digit of the rows, a bit each. A digit is one of the rows if all
+    /// tables that have it are among them.
+    rows: u8,
+    /// The same for the columns, which come first.
+    columns: u8,
+}
+
+/// Digits by what they are in a tile, slowest first.
+struct Divided<'s> {
+    rows: Vec<&'s Digit>,
+    columns: Vec<&'s Digit>,
+    others: Vec<&'s Digit>,
+}
+
+/// Threads of a thread block.
+pub(crate) const THREADS: usize = 256;
+/// Tiles by rows and columns. Double precision, and tiles with a table that is read for every entry,
+/// take those of up to 32 entries: larger ones do not fit the registers.
+const TILES: [(usize, usize); 9] = [
+    (1, 1),
+    (1, 4),
+    (4, 1),
+    (2, 4),
+    (4, 4),
+    (8, 2),
+    (2, 8),
+    (4, 8),
+    (8, 8),
+];
+/// Instructions that a read takes the time of: four for the number, one for its place.
+const READ: f64 = 5.0;
+/// The same for a place of the list, which all threads of a warp read together.
+const PLACE: f64 = 2.0;
+/// Instructions to divide the number of a thread into a digit.
+const DIVIDE: f64 = 40.0;
+/// Instructions of a thread that are always there.
+const START: f64 = 100.0;
+/// Rows or columns beyond which no further digit is taken.
+const LINES: usize = 128;
+/// Most rows or columns, whose places the host lists.
+const MOST_LINES: usize = 1 << 16;
+/// Threads of a multiprocessor that keep it at work.
+const BUSY: usize = 512;
+
+/// The tables that have a digit, a bit each.
+fn tables_of(digit: &Digit) -> u8 {
+    let held = digit.strides.iter().enumerate().filter(|(_, s)| **s > 0);
+    held.map(|(f, _)| 1 << f).sum()
+}
+
+impl Visit {
+    /// A thread for each entry.
+    pub(crate) const PLAIN: Visit = Visit {
+        tall: 1,
+        wide: 1,
+        rows: 0,
+        columns: 0,
+    };
+    /// The tile that is predicted to take the least time, and its instructions, on `units`
+    /// multiprocessors of which each entry of `parts` takes so many parts of the folded digits.
+    pub(crate) fn new(
+        shape: &Shape,
+        precision: Precision,
+        units: usize,
+        parts: &dyn Fn(usize) -> usize,
+    ) -> (Self, f64) {
+        let mut sets: Vec<u8> = shape.kept().map(tables_of).filter(|m| *m > 0).collect();
+        sets.sort_unstable();
+        sets.dedup();
+        let plain = (Visit::PLAIN, Visit::PLAIN.cost(shape, units, parts));
+        let none = [0u8];
+        let pairs = sets.iter().chain(&none).flat_map(|rows| {
+            sets.iter()
+                .chain(&none)
+                .map(move |columns| (*rows, *columns))
+        });
+        let tiles = pairs
+            .filter(|(rows, columns)| rows != columns)
+            .flat_map(|(rows, columns)| {
+                let most = match (precision, rows & columns) {
+                    (Precision::F32, 0) => 64,
+                    _ => 32,
+                };
+                let fits = move |(tall, wide): &(usize, usize)| {
+                    (*tall == 1) == (rows == 0)
+                        && (*wide == 1) == (columns == 0)
+                        && tall * wide <= most
+                };
+                TILES
+                    .into_iter()
+                    .filter(fits)
+                    .map(move |(tall, wide)| Visit {
+                        tall,
+                        wide,
+                        rows,
+                        columns,
+                    })
+            });
+        let costs = tiles.map(|tile| (tile, tile.cost(shape, units, parts)));
+        costs.fold(
+            plain,
+            |best, next| if next.1 < best.1 { next } else { best },
+        )
+    }
+    /// What table `f` depends on.
+    fn role(self, f: usize) -> Role {
+        match ((self.rows >> f) & 1, (self.columns >> f) & 1) {
+            (0, 0) => Role::Once,
+            (1, 0) => Role::Rows,
+            (0, _) => Role::Columns,
+            (_, _) => Role::Both,
+        }
+    }
+    /// How many tables have each role.
+    pub(crate) fn counts(self, tables: usize) -> [usize; 4] {
+        let mut counts = [0; 4];
+        (0..tables).for_each(|f| counts[self.role(f) as usize] += 1);
+        counts
+    }
+    /// The tables by role, as the kernel takes them.
+    pub(crate) fn order(self, tables: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..tables).collect();
+        order.sort_by_key(|f| self.role(*f));
+        order
+    }
+    /// Divides the kept digits. Rows and columns take their fastest digits up to some [`LINES`]:
+    /// the lists of their places stay short.
+    fn divide(self, shape: &Shape) -> Divided<'_> {
+        let mut out = Divided {
+            rows: Vec::new(),
+            columns: Vec::new(),
+            others: Vec::new(),
+        };
+        let kept: Vec<&Digit> = shape.kept().collect();
+        let (mut tall, mut wide) = (1, 1);
+        for digit in kept.into_iter().rev() {
+            let own = tables_of(digit);
+            let among = |set: u8| own & set == own && own != 0;
+            if among(self.columns) && wide < LINES {
+                wide *= digit.card;
+                out.columns.push(digit);
+            } else if among(self.rows) && !among(self.columns) && tall < LINES {
+                tall *= digit.card;
+                out.rows.push(digit);
+            } else {
+                out.others.push(digit);
+            }
+        }
+        [&mut out.rows, &mut out.columns, &mut out.others]
+            .into_iter()
+            .for_each(|digits| digits.reverse());
+        out
+    }
+    /// Instructions of all threads, as if so many threads as a device needs were always there.
+    fn cost(self, shape: &Shape, units: usize, parts: &dyn Fn(usize) -> usize) -> f64 {
+        let divided = self.divide(shape);
+        let [rows, columns] = [&divided.rows, &divided.columns].map(|d| lines(d));
+        if rows.max(columns) > MOST_LINES {
+            return f64::INFINITY;
+        }
+        let threads = self.threads(&divided);
+        let summed = shape.digits.iter().filter(|d| d.summed);
+        let depth: f64 = summed.map(|d| d.card as f64).product();
+        let [once, by_row, by_column, both] = self.counts(shape.inputs).map(|n| n as f64);
+        let (tall, wide) = (self.tall as f64, self.wide as f64);
+        let tables = shape.inputs as f64;
+        let reads = once + tall * by_row + wide * by_column + tall * wide * both;
+        let step = tables * PLACE
+            + reads * READ
+            + tall * (by_row + once.min(1.0))
+            + wide * by_column
+            + tall * wide * (1.0 + both);
+        let many = parts(threads.div_ceil(THREADS));
+        let thread = START
+            + DIVIDE * (divided.others.len() + 3) as f64
+            + READ * (tall + wide) * (tables + 1.0)
+            + READ * tall * wide;
+        let all = threads as f64 * (step * depth + thread * many as f64);
+        let busy = (threads * many) as f64 / (units * BUSY) as f64;
+        all / busy.min(1.0)
+    }
+    fn threads(self, divided: &Divided<'_>) -> usize {
+        let others = lines(&divided.others);
+        lines(&divided.rows).div_ceil(self.tall)
+            * lines(&divided.columns).div_ceil(self.wide)
+            * others
+    }
+    /// Thread blocks of one part.
+    pub(crate) fn blocks(self, shape: &Shape) -> usize {
+        self.threads(&self.divide(shape)).div_ceil(THREADS)
+    }
+    /// The kernel's list of sizes, with `range` configurations of the folded digits for a part.
+    pub(crate) fn sizes(self, shape: &Shape, depth: usize, range: usize) -> Vec<usize> {
+        let divided = self.divide(shape);
+        let [rows, columns, others] =
+            [&divided.rows, &divided.columns, &divided.others].map(|d| lines(d));
+        let (tall, wide) = (rows.div_ceil(self.tall), columns.div_ceil(self.wide));
+        let runs = |digits: &[&Digit]| digits.iter().any(|d| d.out == 1);
+        // Threads side by side take what lies side by side in the result.
+        let (column, row, other) = if runs(&divided.others) {
+            (others, others * wide, 1)
+        } else if runs(&divided.rows) {
+            (tall, 1, tall * wide)
+        } else {
+            (1, wide, wide * tall)
+        };
+        let threads = self.threads(&divided);
+        let mut sizes = vec![shape.out_len, depth, range, divided.others.len()];
+        sizes.extend([
+            rows, columns, tall, wide, threads, column, row, other, others,
+        ]);
+        for digit in divided.others.iter().rev() {
+            sizes.push(digit.card);
+            sizes.extend(self.order(shape.inputs).iter().map(|f| digit.strides[*f]));
+            sizes.push(digit.out);
+        }
+        sizes
+    }
+    /// The places of all rows, then of all columns: in every table as the kernel takes them, and in
+    /// the result.
+    pub(crate) fn lines(self, shape: &Shape) -> Vec<usize> {
+        let divided = self.divide(shape);
+        let order = self.order(shape.inputs);
+        let mut all = Vec::new();
+        for digits in [&divided.rows, &divided.columns] {
+            for mut line in 0..lines(digits) {
+                let first = all.len();
+                all.resize(first + order.len() + 1, 0);
+                for digit in digits.iter().rev() {
+                    let value = line % digit.card;
+                    line /= digit.card;
+                    for (at, f) in order.iter().enumerate() {
+                        all[first + at] += value * digit.strides[*f];
+                    }
+                    all[first + order.len()] += value * digit.out;
+                }
+            }
+        }
+        all
+    }
+}
+
+/// Configurations of `digits`.
+fn lines(digits: &[&Digit]) -> usize {
+    digits.iter().map(|d| d.card).product()
+}
+
+/// What fills the kernel for tables with `counts` of each role, `number` being their type.
+pub(crate) fn filling(
+    counts: [usize; 4],
+    (tall, wide): (usize, usize),
+    max: bool,
+    number: &str,
+) -> Vec<(&'static str, String)> {
+    let tables: usize = counts.iter().sum();
+    debug_assert!(tables <= MOST_INPUTS);
+    let each = |of: &dyn Fn(usize) -> String, between: &str| {
+        (0..tables).map(of).collect::<Vec<_>>().join(between)
+    };
+    let mut ends = [0; 4];
+    let mut end = 0;
+    for (at, count) in counts.iter().enumerate() {
+        end += count;
+        ends[at] = end;
+    }
+    let [once, rows, columns, both] = [
+        0..ends[0],
+        ends[0]..ends[1],
+        ends[1]..ends[2],
+        ends[2]..ends[3],
+    ];
+    let product = |texts: Vec<String>| match texts.is_empty() {
+        true => "1".to_string(),
+        false => texts.join(" * "),
+    };
+    let lines = |range: std::ops::Range<usize>, text: &dyn Fn(usize) -> String| {
+        range.map(text).collect::<Vec<_>>().join(" ")
+    };
+    let with_rows = rows.clone().chain(both.clone());
+    let with_columns = columns.clone().chain(both.clone());
+    let declared = with_rows
+        .map(|f| format!("@INDEX@ r{f}[{tall}];"))
+        .chain(with_columns.map(|f| format!("@INDEX@ c{f}[{wide}];")))
+        .collect::<Vec<_>>()
+        .join(" ");
+    let based = |name: &'static str, at: &'static str| {
+        move |f: usize| format!("{name}{f}[{at}] = b{f} + at[{f}];")
+    };
+    let row_lines =
+        lines(rows.clone(), &based("r", "i")) + " " + &lines(both.clone(), &based("r", "i"));
+    let column_lines = lines(columns.clone(), &based("c", "j"))
+        + " "
+        + &lines(both.clone(), &|f| format!("c{f}[j] = at[{f}];"));
+    let once_text = match once.is_empty() {
+        true => String::new(),
+        false => {
+            let texts = once
+                .clone()
+                .map(|f| format!("t{f}[b{f} + at[{f}]]"))
+                .collect();
+            format!("const {number} once = {};", product(texts))
+        }
+    };
+    let own = (!once.is_empty()).then(|| "once".to_string());
+    let x = own
+        .into_iter()
+        .chain(rows.map(|f| format!("t{f}[r{f}[i] + at[{f}]]")))
+        .collect();
+    let y: Vec<String> = columns
+        .map(|f| format!("t{f}[c{f}[j] + at[{f}]]"))
+        .collect();
+    let plain = y.is_empty();
+    let one = std::iter::once("x[i]".to_string())
+        .chain(both.map(|f| format!("t{f}[r{f}[i] + c{f}[j] + at[{f}]]")))
+        .collect();
+    let fold = match (max, plain) {
+        (false, true) => "total[i][j] + one",
+        (false, false) => "fma(one, y[j], total[i][j])",
+        (true, _) => "total[i][j] > one * y[j] ? total[i][j] : one * y[j]",
+    };
+    vec![
+        ("THREADS", THREADS.to_string()),
+        ("TALL", tall.to_string()),
+        ("WIDE", wide.to_string()),
+        ("TABLES", tables.to_string()),
+        ("INPUTS", each(&|f| format!("ZF_IN({number}) t{f}"), ", ")),
+        ("BASES", each(&|f| format!("b{f} = 0"), ", ")),
+        (
+            "ADVANCE",
+            each(&|f| format!("b{f} += value * digit[{}];", f + 1), " "),
+        ),
+        ("LINES", declared),
+        ("ROW_LINES", row_lines),
+        ("COLUMN_LINES", column_lines),
+        ("ONCE", once_text),
+        ("X", product(x)),
+        ("Y", product(y)),
+        ("ONE", product(one)),
+        ("FOLD", fold.into()),
+    ]
+}
