@@ -8,15 +8,18 @@
 //!
 //! The order of additions is fixed (invariant CANONICAL-BLOCKS):
 //!
-//! * A row adds a run in eight lanes, and a value belongs to the lane (column modulo 8), not
-//!   (position in the run modulo 8). Where a run begins or ends therefore does not matter. The
-//!   lanes are added by [`sum_of_lanes`].
+//! * A row adds a run in eight lanes, and a value belongs to the lane (column modulo 8). The lanes
+//!   are added by [`sum_of_lanes`], whose bits stay the same if all lanes move around by as many
+//!   places: lane l is added to lane l + 4, these sums to those two lanes on, and the last two to
+//!   each other. So this file counts lanes from the first value of the run, which gives the bits of
+//!   lanes by column, and a run begins with a whole eight wherever it begins.
 //! * A column takes its values one after another, in the order of rows.
 //!
 //! ```text
-//! run of columns 5 … 18:   5 6 7 | 8 9 10 11 12 13 14 15 | 16 17 18
-//! lanes                    5 6 7 | 0 1  2  3  4  5  6  7 |  0  1  2
-//!                          lead    whole eights             rest
+//! run of columns 5 … 18:   5 6 7 8 9 10 11 12 | 13 14 15 16 17 18
+//! lanes by column          5 6 7 0 1  2  3  4 |  5  6  7  0  1  2
+//! lanes here               0 1 2 3 4  5  6  7 |  0  1  2  3  4  5
+//!                          whole eights          rest
 //! ```
 
 use super::BLOCK;
@@ -135,12 +138,14 @@ pub struct Run<'a, T> {
     pub first: usize,
     /// How many there are.
     pub len: usize,
-    /// The values, number after number; number p begins at `p * stride`.
+    /// The values, number after number; number p begins at `p * stride`. Seven more numbers behind
+    /// the last value make the sum of a short run faster; they may be anything.
     pub values: &'a [T],
     /// See `values`.
     pub stride: usize,
     /// The weights of the other rows, if the fold has weights: number after number, `apart` between
-    /// them. A weight of one number per row has no second number, and `apart` is 0.
+    /// them. A weight of one number per row has no second number, and `apart` is 0. What `values`
+    /// says of more numbers holds for weights.
     pub weights: &'a [f64],
     /// See `weights`.
     pub apart: usize,
@@ -184,11 +189,17 @@ impl<'a, T: Value> Run<'a, T> {
     fn number(&self, part: usize) -> &'a [T] {
         &self.values[part * self.stride..][..self.len]
     }
-    /// Returns number `part` of the weights. A weight of one number serves all numbers of a value.
+    /// Returns number `part` of all values, and all that lies behind them.
+    #[inline(always)]
+    fn onward(&self, part: usize) -> &'a [T] {
+        &self.values[part * self.stride..]
+    }
+    /// Returns number `part` of the weights, and all that lies behind them. A weight of one number
+    /// serves all numbers of a value.
     #[inline(always)]
     fn weight(&self, fold: &Reduce, part: usize) -> &'a [f64] {
         let part = if fold.weight_width == 1 { 0 } else { part };
-        &self.weights[part * self.apart..][..self.len]
+        &self.weights[part * self.apart..]
     }
     /// Credits the run to its row.
     #[inline(always)]
@@ -214,10 +225,10 @@ impl<'a, T: Value> Run<'a, T> {
     #[inline(always)]
     fn add(&self, fold: &Reduce, acc: &mut [f64]) {
         let width = fold.out_width();
-        let values = |part: usize| self.number(if fold.width == 1 { 0 } else { part });
+        let values = |part: usize| self.onward(if fold.width == 1 { 0 } else { part });
         if fold.weights.is_none() {
             for (part, a) in acc[..width].iter_mut().enumerate() {
-                *a += lane_sum(self.first, values(part));
+                *a += lane_sum(self.len, values(part));
             }
         } else {
             self.add_products(fold, values, &mut acc[..width]);
@@ -225,7 +236,7 @@ impl<'a, T: Value> Run<'a, T> {
         if fold.op == ReduceOp::Mean {
             for (part, total) in acc[width..].iter_mut().enumerate() {
                 *total += match fold.weights {
-                    Some(_) => lane_sum(self.first, self.weight(fold, part)),
+                    Some(_) => lane_sum(self.len, self.weight(fold, part)),
                     // 1 for each value, exact: a run has at most 128 of them.
                     None => self.len as f64,
                 };
@@ -243,7 +254,7 @@ impl<'a, T: Value> Run<'a, T> {
         acc: &mut [f64],
     ) {
         for (part, a) in acc.iter_mut().enumerate() {
-            *a += lane_products(self.first, values(part), self.weight(fold, part));
+            *a += lane_products(self.len, values(part), self.weight(fold, part));
         }
     }
     /// Adds exponentials below the largest of the run, and combines the result with the state: e^v
@@ -269,8 +280,7 @@ impl<'a, T: Value> Run<'a, T> {
         }
         // On the stack: this runs for every row of every block.
         let mut exps = [0.0f64; BLOCK];
-        let exps = &mut exps[..self.len];
-        T::below(values, top, exps);
+        T::below(values, top, &mut exps[..self.len]);
         // States of up to 16 numbers need no allocation; wider ones are rare.
         let mut room = [0.0; 16];
         let mut long = vec![0.0; if acc.len() > 16 { acc.len() } else { 0 }];
@@ -281,9 +291,9 @@ impl<'a, T: Value> Run<'a, T> {
         };
         // The state of this run alone: its top, its sum of exponentials, its weighted sums.
         own[0] = top.into();
-        let exps: &[f64] = exps;
+        let exps = &exps[..];
         if fold.op == ReduceOp::Softmax || fold.weights.is_none() {
-            own[1] = lane_sum(self.first, exps);
+            own[1] = lane_sum(self.len, exps);
         }
         if fold.weights.is_some() {
             let first = if fold.op == ReduceOp::Softmax { 2 } else { 1 };
@@ -439,86 +449,99 @@ impl<'a, T: Value> Run<'a, T> {
     }
 }
 
-/// Adds values in eight lanes by column; `first` is the first column.
+/// Adds `len` values in eight lanes.
 ///
 /// A sum in one chain would wait four cycles for each addition; eight lanes hide that and fill a
 /// register.
 #[inline(always)]
-fn lane_sum<T: Value>(first: usize, values: &[T]) -> f64 {
-    let (lead, whole) = eights(first, values.len());
+fn lane_sum<T: Value>(len: usize, values: &[T]) -> f64 {
+    let (whole, kept) = (len / 8 * 8, &KEPT[len % 8]);
     let mut lanes = [0.0; 8];
-    if lead > 0 {
-        add_apart(
-            &mut lanes,
-            first,
-            values[..lead].iter().map(|v| (*v).into()),
-        );
-    }
-    for eight in values[lead..whole].as_chunks::<8>().0 {
+    for eight in values[..whole].as_chunks::<8>().0 {
         for l in 0..8 {
             lanes[l] += eight[l].into();
         }
     }
-    if whole < values.len() {
-        add_apart(&mut lanes, 0, values[whole..].iter().map(|v| (*v).into()));
+    if whole < len {
+        if let Some(eight) = values[whole..].first_chunk::<8>() {
+            for l in 0..8 {
+                lanes[l] += keep(eight[l].into(), kept[l]);
+            }
+        } else {
+            let eight = padded(&values[whole..len]);
+            for l in 0..8 {
+                lanes[l] += eight[l];
+            }
+        }
     }
     sum_of_lanes(lanes)
 }
 
-/// Adds products of values and weights in eight lanes by column.
+/// Adds `len` products of values and weights in eight lanes.
 ///
 /// A product is rounded before it is added. A fused multiply-add would give other bits on machines
 /// that have it.
 #[inline(always)]
-fn lane_products<T: Value>(first: usize, values: &[T], weights: &[f64]) -> f64 {
-    let (lead, whole) = eights(first, values.len());
-    let product = |(v, w): (&T, &f64)| (*v).into() * w;
+fn lane_products<T: Value>(len: usize, values: &[T], weights: &[f64]) -> f64 {
+    let (whole, kept) = (len / 8 * 8, &KEPT[len % 8]);
     let mut lanes = [0.0; 8];
-    if lead > 0 {
-        let apart = values[..lead].iter().zip(weights);
-        add_apart(&mut lanes, first, apart.map(product));
-    }
-    let eights = values[lead..whole]
+    let eights = values[..whole]
         .as_chunks::<8>()
         .0
         .iter()
-        .zip(weights[lead..whole].as_chunks::<8>().0);
+        .zip(weights[..whole].as_chunks::<8>().0);
     for (eight, weights) in eights {
         for l in 0..8 {
             lanes[l] += eight[l].into() * weights[l];
         }
     }
-    // After the eights: a lane adds in the order of its columns, wherever a run begins and ends.
-    if whole < values.len() {
-        let apart = values[whole..].iter().zip(&weights[whole..]);
-        add_apart(&mut lanes, 0, apart.map(product));
+    // After the eights: a lane adds in the order of its columns.
+    if whole < len {
+        if let (Some(eight), Some(weights)) = (
+            values[whole..].first_chunk::<8>(),
+            weights[whole..].first_chunk::<8>(),
+        ) {
+            for l in 0..8 {
+                lanes[l] += keep(eight[l].into() * weights[l], kept[l]);
+            }
+        } else {
+            let (eight, weights) = (padded(&values[whole..len]), padded(&weights[whole..len]));
+            for l in 0..8 {
+                lanes[l] += eight[l] * weights[l];
+            }
+        }
     }
     sum_of_lanes(lanes)
 }
 
-/// Adds fewer than eight terms, the first of them to lane `first % 8`. An index that is not known
-/// to the compiler would keep the lanes of the whole loop in memory, and a vector that is read
-/// there right after single numbers were written waits for them: 1.3 to 1.7 times the time of a
-/// run. So this works on a copy, and only where terms are apart from whole eights.
-#[inline(always)]
-fn add_apart(lanes: &mut [f64; 8], first: usize, terms: impl Iterator<Item = f64>) {
-    let mut copy = *lanes;
-    for (l, term) in terms.enumerate() {
-        copy[(first + l) % 8] += term;
+/// Row r keeps the first r of eight terms.
+static KEPT: [[u64; 8]; 8] = {
+    let mut kept = [[0; 8]; 8];
+    let mut at = 0;
+    while at < 64 {
+        kept[at / 8][at % 8] = if at % 8 < at / 8 { u64::MAX } else { 0 };
+        at += 1;
     }
-    *lanes = copy;
+    kept
+};
+
+/// Returns the term, or +0 where `kept` is 0. Lanes begin with +0 and are never −0, so adding +0
+/// changes no bit of them.
+///
+/// The rest of a run is a whole eight that is read past its end, and not a loop over its terms: a
+/// lane whose index the compiler does not know is in memory, and a vector that is read there right
+/// after single numbers were written waits for them. In questions with a cut-off, whose runs are
+/// short, that wait was a fifth of the time.
+#[inline(always)]
+fn keep(term: f64, kept: u64) -> f64 {
+    f64::from_bits(term.to_bits() & kept)
 }
 
-/// Returns where whole eights of columns begin and end within a run of `len` columns from `first`
-/// on: the first position whose column is a multiple of 8, and the end of the last whole eight
-/// after it.
-///
-/// Columns decide, not positions: a run that a cut-off or the diagonal has shortened then keeps the
-/// lane of every value.
-#[inline(always)]
-fn eights(first: usize, len: usize) -> (usize, usize) {
-    let lead = ((8 - first % 8) % 8).min(len);
-    (lead, lead + (len - lead) / 8 * 8)
+/// Returns fewer than eight numbers and zeros behind them, where memory ends right after a run.
+#[cold]
+#[inline(never)]
+fn padded<T: Value>(numbers: &[T]) -> [f64; 8] {
+    std::array::from_fn(|l| numbers.get(l).map_or(0.0, |v| (*v).into()))
 }
 
 /// Adds one to each count.
@@ -529,8 +552,8 @@ fn count(counts: &mut [u64]) {
     }
 }
 
-/// Returns the weights of rows `rows`, and how far apart their numbers lie: in place if each weight
-/// is one number, else transposed into `room`.
+/// Returns the weights of rows `rows`, more behind them where there are, and how far apart their
+/// numbers lie: in place if each weight is one number, else transposed into `room`.
 ///
 /// Engines look them up once for a block of columns, and every row of the block reads them.
 pub fn weights<'a>(
@@ -539,7 +562,7 @@ pub fn weights<'a>(
     room: &'a mut Vec<f64>,
 ) -> (&'a [f64], usize) {
     match &fold.weights {
-        Some(weights) if fold.weight_width == 1 => (&weights[rows.clone()], 0),
+        Some(weights) if fold.weight_width == 1 => (&weights[rows.start..], 0),
         _ => {
             by_number(fold, rows, room);
             (room, BLOCK)

@@ -143,9 +143,11 @@ impl<'f> SparseRow<'f> {
             let first = columns[at];
             let run = first as usize..columns[end - 1] as usize + 1;
             // Zeros first, values into them: gaps of a run stay 0, as a sweep would compute them.
+            // Seven more at the end, see `Run::values`.
             self.run.clear();
-            self.run.resize(run.len() * fold.width, 0.0);
-            for (part, numbers) in self.run.chunks_exact_mut(run.len()).enumerate() {
+            self.run.resize(run.len() * fold.width + 7, 0.0);
+            let numbers = self.run.chunks_exact_mut(run.len()).take(fold.width);
+            for (part, numbers) in numbers.enumerate() {
                 let kept = columns[at..end].iter().zip(&values(part)[at..end]);
                 kept.for_each(|(c, v)| numbers[(c - first) as usize] = *v);
             }

@@ -686,7 +686,7 @@ fn weights_of<'a>(
 ) -> (&'a [f64], usize) {
     match &f.weights {
         // Columns have the results then, rows the weights.
-        Some(weights) if f.weight_width == 1 => (weights.get(run.clone()).unwrap_or(&[]), 0),
+        Some(weights) if f.weight_width == 1 => (weights.get(run.start..).unwrap_or(&[]), 0),
         _ => (block.get(lane..).unwrap_or(&[]), BLOCK),
     }
 }
