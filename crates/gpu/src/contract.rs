@@ -771,14 +771,13 @@ pub fn sources(precision: Precision, runtime: Runtime) -> Vec<(String, String)> 
         .into_iter()
         .flat_map(|max| flags.map(|wide| (max, wide)))
     {
-        let largest = if precision == Precision::F32 {
-            (8, 8)
-        } else {
-            (4, 8)
-        };
         let plain = (1..=6).map(|tables| ([tables, 0, 0, 0], (1, 1)));
+        let [largest, half] = match precision {
+            Precision::F32 => [(4, 8), (4, 4)],
+            Precision::F64 => [(4, 4), (2, 4)],
+        };
         let apart = [[0, 1, 1, 0], [1, 1, 1, 0]].map(|counts| (counts, largest));
-        let both = [[0, 1, 1, 1], [2, 0, 1, 1]].map(|counts| (counts, (4, 8)));
+        let both = [[0, 1, 1, 1], [2, 0, 1, 1]].map(|counts| (counts, half));
         let visits = plain.chain(apart).chain(both);
         codes.extend(visits.map(|(counts, tile)| Code::Visit {
             counts,

@@ -45,9 +45,9 @@ struct Divided<'s> {
 
 /// Threads of a thread block.
 pub(crate) const THREADS: usize = 256;
-/// Tiles by rows and columns. Double precision, and tiles with a table that is read for every entry,
-/// take those of up to 32 entries: larger ones do not fit the registers.
-const TILES: [(usize, usize); 9] = [
+/// Tiles by rows and columns. Double precision, and a table that is read for every entry, halve what
+/// fits the registers of two thread blocks.
+const TILES: [(usize, usize); 8] = [
     (1, 1),
     (1, 4),
     (4, 1),
@@ -56,7 +56,6 @@ const TILES: [(usize, usize); 9] = [
     (8, 2),
     (2, 8),
     (4, 8),
-    (8, 8),
 ];
 /// Instructions that a read takes the time of: four for the number, one for its place.
 const READ: f64 = 5.0;
@@ -66,6 +65,10 @@ const PLACE: f64 = 2.0;
 const DIVIDE: f64 = 40.0;
 /// Instructions of a thread that are always there.
 const START: f64 = 100.0;
+/// Cycles of a step that reads wait for the caches, and those of each read more, fitted to
+/// bench/records/h100/2026-11-25-sum-product.md.
+const WAIT: f64 = 50.0;
+const WAIT_READ: f64 = 70.0;
 /// Rows or columns beyond which no further digit is taken.
 const LINES: usize = 128;
 /// Most rows or columns, whose places the host lists.
@@ -108,10 +111,15 @@ impl Visit {
         let tiles = pairs
             .filter(|(rows, columns)| rows != columns)
             .flat_map(|(rows, columns)| {
-                let most = match (precision, rows & columns) {
-                    (Precision::F32, 0) => 64,
-                    _ => 32,
+                let most = match (rows & columns, precision) {
+                    (0, Precision::F32) => 32,
+                    (0, Precision::F64) | (_, Precision::F32) => 16,
+                    (_, Precision::F64) => 8,
                 };
+                let most = std::env::var("ZF_MOST")
+                    .ok()
+                    .and_then(|t| t.parse().ok())
+                    .unwrap_or(most); // TEMP
                 let fits = move |(tall, wide): &(usize, usize)| {
                     (*tall == 1) == (rows == 0)
                         && (*wide == 1) == (columns == 0)
@@ -196,11 +204,12 @@ impl Visit {
         let (tall, wide) = (self.tall as f64, self.wide as f64);
         let tables = shape.inputs as f64;
         let reads = once + tall * by_row + wide * by_column + tall * wide * both;
-        let step = tables * PLACE
+        let issued = tables * PLACE
             + reads * READ
             + tall * (by_row + once.min(1.0))
             + wide * by_column
             + tall * wide * (1.0 + both);
+        let step = issued.max(self.waiting(reads));
         let many = parts(threads.div_ceil(THREADS));
         let thread = START
             + DIVIDE * (divided.others.len() + 3) as f64
@@ -209,6 +218,17 @@ impl Visit {
         let all = threads as f64 * (step * depth + thread * many as f64);
         let busy = (threads * many) as f64 / (units * BUSY) as f64;
         all / busy.min(1.0)
+    }
+    /// Instructions for which the threads of a multiprocessor wait together while each has so many
+    /// `reads` on their way: fewer threads of large tiles fit.
+    fn waiting(self, reads: f64) -> f64 {
+        let warps = match self.tall * self.wide {
+            0..=2 => 64.0,
+            3..=8 => 32.0,
+            9..=16 => 24.0,
+            _ => 16.0,
+        };
+        (WAIT + WAIT_READ * reads) * 4.0 / warps
     }
     fn threads(self, divided: &Divided<'_>) -> usize {
         let others = lines(&divided.others);
@@ -322,27 +342,39 @@ pub(crate) fn filling(
     let column_lines = lines(columns.clone(), &based("c", "j"))
         + " "
         + &lines(both.clone(), &|f| format!("c{f}[j] = at[{f}];"));
+    // Numbers of the next step: one, or those of all rows or columns.
+    let next = lines(once.clone(), &|f| format!("{number} n{f};"))
+        + &lines(rows.clone(), &|f| format!("{number} n{f}[{tall}];"))
+        + &lines(columns.clone(), &|f| format!("{number} n{f}[{wide}];"));
+    let along = |range: &std::ops::Range<usize>, name: &str, at: &str, many: usize| {
+        let text = |f: usize| {
+            format!(
+                "ZF_UNROLL for (zf_u32 {at} = 0u; {at} < {many}u; {at}++) n{f}[{at}] = t{f}[{name}{f}[{at}] + p{f}];"
+            )
+        };
+        lines(range.clone(), &text)
+    };
+    let load = lines(once.clone(), &|f| format!("n{f} = t{f}[b{f} + p{f}];"))
+        + &along(&rows, "r", "i", tall)
+        + &along(&columns, "c", "j", wide);
+    let here = lines(both.clone(), &|f| format!("@INDEX@ h{f} = p{f};"));
+    let move_on = lines(both.clone(), &|f| format!("h{f} = p{f};"));
     let once_text = match once.is_empty() {
         true => String::new(),
         false => {
-            let texts = once
-                .clone()
-                .map(|f| format!("t{f}[b{f} + at[{f}]]"))
-                .collect();
+            let texts = once.clone().map(|f| format!("n{f}")).collect();
             format!("const {number} once = {};", product(texts))
         }
     };
     let own = (!once.is_empty()).then(|| "once".to_string());
     let x = own
         .into_iter()
-        .chain(rows.map(|f| format!("t{f}[r{f}[i] + at[{f}]]")))
+        .chain(rows.map(|f| format!("n{f}[i]")))
         .collect();
-    let y: Vec<String> = columns
-        .map(|f| format!("t{f}[c{f}[j] + at[{f}]]"))
-        .collect();
+    let y: Vec<String> = columns.map(|f| format!("n{f}[j]")).collect();
     let plain = y.is_empty();
     let one = std::iter::once("x[i]".to_string())
-        .chain(both.map(|f| format!("t{f}[r{f}[i] + c{f}[j] + at[{f}]]")))
+        .chain(both.map(|f| format!("t{f}[r{f}[i] + c{f}[j] + h{f}]")))
         .collect();
     let fold = match (max, plain) {
         (false, true) => "total[i][j] + one",
@@ -368,5 +400,11 @@ pub(crate) fn filling(
         ("Y", product(y)),
         ("ONE", product(one)),
         ("FOLD", fold.into()),
+        ("NEXT", next),
+        ("NEXT_PLACES", each(&|f| format!("p{f}"), ", ")),
+        ("LOOK_UP", each(&|f| format!("p{f} = at[{f}];"), " ")),
+        ("LOAD", load),
+        ("HERE", here),
+        ("MOVE_ON", move_on),
     ]
 }

@@ -148,11 +148,19 @@ impl<T: Real> Bench<T> {
         row.push(("roofline", Cell::Seconds(floor)));
         if entries == Entries::Values {
             match kept(there.joins::<T>(drawn, tables))? {
-                Ok((seconds, total, many)) => {
-                    agree("joins on the device", total, one.1)?;
-                    row.push(("joins_made", Cell::Number(many as f64)));
-                    row.push(("joins", Cell::Seconds(seconds)));
-                    row.push(("joins_share", Cell::Share(floor / seconds)));
+                Ok(joins) => {
+                    agree("joins on the device", joins.total, one.1)?;
+                    let tiles = joins
+                        .tiles
+                        .iter()
+                        .map(|[tall, wide]| format!("{tall}x{wide}"));
+                    row.push((
+                        "joins_tiles",
+                        Cell::Text(tiles.collect::<Vec<_>>().join(" ")),
+                    ));
+                    row.push(("joins_predicted", Cell::Seconds(joins.predicted)));
+                    row.push(("joins", Cell::Seconds(joins.seconds)));
+                    row.push(("joins_share", Cell::Share(floor / joins.seconds)));
                 }
                 Err(why) => row.push(("joins_refused", Cell::Text(why))),
             }

@@ -7,7 +7,7 @@ use zipfold::internals::core::{Budget, Error, Precision, Result};
 use zipfold::internals::device::DeviceSelector;
 use zipfold::internals::gpu::Device;
 use zipfold::internals::gpu::ceilings::{Ceilings, measure};
-use zipfold::internals::gpu::contract::{Contractor, predicted};
+use zipfold::internals::gpu::contract::{Contractor, Predicted, predicted};
 use zipfold::internals::gpu::paged::Contraction;
 use zipfold::internals::gpu::pages::Pages;
 use zipfold::internals::gpu::runtime::Memory;
@@ -18,7 +18,22 @@ use zipfold::internals::product::cpu::scaled::Entries;
 use zipfold::internals::product::cpu::shape::Shape;
 use zipfold::internals::product::cpu::{Engine, Fold, Real};
 use zipfold::internals::product::plan::places::Places;
-use zipfold::internals::product::plan::{Options, Pass, Plan, Rates, Reduced, Table, plan};
+use zipfold::internals::product::plan::{
+    Node, Options, Pass, Plan, Rates, Reduced, Source, Table, plan,
+};
+
+/// What the joins of a plan took.
+#[derive(Clone, Debug)]
+pub(crate) struct Joins {
+    /// Seconds of all.
+    pub seconds: f64,
+    /// The sum of the result.
+    pub total: f64,
+    /// Predicted seconds of the kernels.
+    pub predicted: f64,
+    /// The tile that a thread has in each.
+    pub tiles: Vec<[usize; 2]>,
+}
 
 /// A device with the ceilings of one type.
 #[derive(Debug)]
@@ -97,8 +112,7 @@ impl There {
     pub(crate) fn shared(&self) -> usize {
         self.device.facts.shared
     }
-    /// Seconds of the plan's joins with tables that stay on the device, the sum of the result, and
-    /// how many joins there are.
+    /// The plan's joins with tables that stay on the device.
     ///
     /// # Errors
     /// `Resource` when host or device have no room, `Device` when the device fails.
@@ -106,7 +120,7 @@ impl There {
         &self,
         drawn: &RandomBucket,
         tables: &[Vec<f64>],
-    ) -> Result<(f64, f64, usize)> {
+    ) -> Result<Joins> {
         let scopes = drawn.scopes.iter().cloned();
         let bare = scopes.clone().map(|scope| Table {
             scope,
@@ -151,21 +165,42 @@ impl There {
             let table = all.tables[*root].here.as_ref();
             table.map_or(0.0, |t| (0..t.len()).map(|at| t.scalar(at).value()).sum())
         };
-        let many = plan.nodes.iter().filter(|n| n.is_join()).count();
-        Ok((seconds, plan.roots.iter().map(sum).product(), many))
+        let kernels: Vec<Predicted> = plan
+            .nodes
+            .iter()
+            .filter_map(|node| match &node.source {
+                Source::Join(inputs) => {
+                    Some(self.kernel::<T>(&plan, (inputs, &plan.nodes), &node.scope))
+                }
+                Source::Input(_) => None,
+            })
+            .collect();
+        Ok(Joins {
+            seconds,
+            total: plan.roots.iter().map(sum).product(),
+            predicted: kernels.iter().map(|k| k.seconds).sum(),
+            tiles: kernels.iter().map(|k| k.tile).collect(),
+        })
+    }
+    /// What the device is predicted to do for the join of `inputs`.
+    fn kernel<T: Real>(
+        &self,
+        plan: &Plan,
+        (inputs, nodes): (&[usize], &[Node]),
+        scope: &[usize],
+    ) -> Predicted {
+        let facts = self.contractor.facts();
+        let link = Contractor::link(facts, T::PRECISION);
+        let scopes: Vec<&[usize]> = inputs.iter().map(|n| &nodes[*n].scope[..]).collect();
+        let shape = Shape::new(&scopes, scope, &plan.rank, &plan.cards);
+        predicted(&shape, T::PRECISION, facts, &link)
     }
     /// The plan with the joins that are faster as one on the device.
     fn fused<T: Real>(&self, plan: &Plan, options: &Options) -> Plan {
-        let facts = self.contractor.facts();
-        let link = Contractor::link(facts, T::PRECISION);
+        let link = Contractor::link(self.contractor.facts(), T::PRECISION);
         plan.fused(options, &|join| {
-            let scopes: Vec<&[usize]> = join
-                .inputs
-                .iter()
-                .map(|n| &join.nodes[*n].scope[..])
-                .collect();
-            let shape = Shape::new(&scopes, join.scope, &plan.rank, &plan.cards);
-            Some(link.start + predicted(&shape, T::PRECISION, facts, &link).seconds)
+            let own = self.kernel::<T>(plan, (join.inputs, join.nodes), join.scope);
+            Some(link.start + own.seconds)
         })
     }
     /// Copies the tables of a bucket, of values or of logarithms.
