@@ -53,16 +53,6 @@ pub fn measure(device: &Device, precision: Precision) -> Result<Ceilings> {
         let run = |turns: f64| device.launch(kernel, grid, &[Arg::Memory(&out), Arg::F64(turns)]);
         Ok(each * (blocks * THREADS) as f64 * rate(device, &run)?)
     };
-    let start = {
-        let empty = || -> Result<f64> {
-            let begin = Instant::now();
-            device.launch(operations, grid, &[Arg::Memory(&out), Arg::F64(0.0)])?;
-            device.finish()?;
-            Ok(begin.elapsed().as_secs_f64())
-        };
-        let turns = (0..STARTS).map(|_| empty()).collect::<Result<Vec<f64>>>()?;
-        turns.into_iter().fold(f64::INFINITY, f64::min)
-    };
     let moved = |size: usize| -> Result<f64> {
         let entries = (size / bytes) as f64;
         let [from, to] = [device.allocate(size)?, device.allocate(size)?];
@@ -86,8 +76,22 @@ pub fn measure(device: &Device, precision: Precision) -> Result<Ceilings> {
         operands: of(operands, 32.0)?,
         memory: moved(large)?,
         shared: moved(CACHED)?,
-        start,
+        start: start(device, &|| {
+            device.launch(operations, grid, &[Arg::Memory(&out), Arg::F64(0.0)])
+        })?,
     })
+}
+
+/// Seconds of a kernel without work and the wait for it, the least of some.
+fn start(device: &Device, run: &dyn Fn() -> Result<()>) -> Result<f64> {
+    let mut least = f64::INFINITY;
+    for _ in 0..STARTS {
+        let begin = Instant::now();
+        run()?;
+        device.finish()?;
+        least = least.min(begin.elapsed().as_secs_f64());
+    }
+    Ok(least)
 }
 
 /// Turns a second of `run`: the best of three, after so many that its start does not count.

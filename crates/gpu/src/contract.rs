@@ -5,9 +5,11 @@
 //! network has hundreds of shapes, and a compiler takes longer for one than the device takes for
 //! the contraction.
 
+use crate::choice::{JoinKernel, KernelChoice};
 use crate::emit::{fill, header, type_name};
 use crate::paged::Contraction;
 use crate::pages::Pages;
+use crate::roles::Roles;
 use crate::runtime::{Arg, Device, Grid, Kernel, Memory, Plain};
 use crate::tile::{TILES, Tile};
 use crate::visit::{self, Visit};
@@ -98,14 +100,8 @@ impl std::fmt::Debug for Contractor {
 
 /// Threads of the kernels without tiles.
 const THREADS: usize = 256;
-/// Configurations of the folded index that one part has at least.
-const PART: usize = 64;
-/// Most parts of a folded index.
-const PARTS: usize = 256;
 /// Most places of configurations of a folded index, of all tables: the host makes the list.
 const LISTED: usize = 1 << 23;
-/// Thread blocks for each multiprocessor, so that none waits.
-const WAVES: usize = 4;
 
 impl Contractor {
     /// Bytes that a join takes for sizes, strides and places of its tables, unless its folded index
@@ -171,7 +167,7 @@ impl Contractor {
                 operations: 0.6 * peak,
                 memory: 2.5e12,
                 link: 2e10,
-                start: 2e-5,
+                start: 1.2e-5,
                 entry: precision.bytes() as f64,
                 room: 0.9 * facts.memory as f64,
             },
@@ -436,107 +432,20 @@ fn is_wide(shape: &Shape, parts: usize) -> bool {
     largest >= 1 << 31
 }
 
-/// How a join is made: what decides the order in which an entry is summed.
-#[derive(Clone, Copy, Debug)]
-struct KernelChoice {
-    kernel: Kind,
-    /// Parts of the folded index.
-    parts: usize,
-    /// Multiply-adds of a lane that take the same time.
-    cost: f64,
-}
-
-/// The kernel of a join.
-#[derive(Clone, Copy, Debug)]
-enum Kind {
-    /// Tiles of a thread block.
-    Tile(Tile),
-    /// Tiles of a thread.
-    Visit(Visit),
-}
-
-impl KernelChoice {
-    /// The kernel for `shape` that is predicted to take the least time.
-    fn new(shape: &Shape, precision: Precision, units: usize) -> Self {
-        let summed = shape.digits.iter().filter(|d| d.summed);
-        let depth: usize = summed.map(|d| d.card).product();
-        let many = |groups: usize| parts(groups, depth, PART, units);
-        let (visit, cost) = Visit::new(shape, precision, units, &many);
-        let visit = KernelChoice {
-            kernel: Kind::Visit(visit),
-            parts: many(visit.blocks(shape)),
-            cost,
-        };
-        let tiled = Roles::of_shape(shape).and_then(|roles| {
-            let tiles = TILES[usize::from(precision == Precision::F64)].into_iter();
-            let choices = tiles.map(|tile| {
-                let groups = roles.tiles(tile);
-                let parts = parts(groups, depth, PART.max(8 * tile.step), units);
-                let busy = ((groups * parts) as f64 / units as f64).min(1.0);
-                KernelChoice {
-                    kernel: Kind::Tile(tile),
-                    parts,
-                    cost: roles.padded(tile, depth) / tile.share() / busy,
-                }
-            });
-            choices.min_by(|a, b| a.cost.total_cmp(&b.cost))
-        });
-        match tiled {
-            Some(tiled) if tiled.cost <= visit.cost => tiled,
-            _ => visit,
-        }
-    }
-}
-
-/// What a join is predicted to take on a device, its tables being there.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Predicted {
-    /// Seconds of the kernel.
-    pub seconds: f64,
-    /// Rows and columns of the tile of a thread.
-    pub tile: [usize; 2],
-}
-
-/// What the join `shape` is predicted to take on a device with `facts`, by the rates of `link`.
-pub fn predicted(shape: &Shape, precision: Precision, facts: &Facts, link: &Link) -> Predicted {
-    let way = KernelChoice::new(shape, precision, facts.units);
-    let tile = match way.kernel {
-        Kind::Tile(tile) => [tile.tall, tile.wide],
-        Kind::Visit(visit) => [visit.tall, visit.wide],
-    };
-    // Two operations are one multiply-add.
-    let seconds = 2.0 * way.cost / link.operations;
-    let held = |strides: &dyn Fn(&Digit) -> usize| {
-        let own = shape.digits.iter().filter(|d| strides(d) > 0);
-        own.map(|d| d.card as f64).product::<f64>()
-    };
-    let inputs = (0..shape.inputs)
-        .map(|f| held(&|d| d.strides[f]))
-        .sum::<f64>();
-    let parts = if way.parts > 1 {
-        2.0 * way.parts as f64
-    } else {
-        1.0
-    };
-    let entries = inputs + parts * shape.out_len as f64;
-    Predicted {
-        seconds: seconds.max(entries * link.entry / link.memory),
-        tile,
-    }
-}
-
 /// The kernel for `shape` that `way` says, with its arguments on the device.
 fn set_out(shape: &Shape, max: bool, way: KernelChoice, device: &Device) -> Result<Ready> {
     let summed: Vec<&Digit> = shape.digits.iter().filter(|d| d.summed).collect();
     let depth: usize = summed.iter().map(|d| d.card).product();
     match (Roles::of_shape(shape), way.kernel) {
-        (Some(roles), Kind::Tile(tile)) => {
+        (Some(roles), JoinKernel::Tile(tile)) => {
             let how = (tile, way.parts, max);
             roles.set_out(shape, how, (&summed, depth), device)
         }
-        (_, Kind::Visit(visit)) => visits(shape, (visit, way.parts, max), &summed, device),
+        (_, JoinKernel::Visit(visit)) => visits(shape, (visit, way.parts, max), &summed, device),
         // A piece whose digits make no product of matrices.
-        (None, Kind::Tile(_)) => visits(shape, (Visit::PLAIN, way.parts, max), &summed, device),
+        (None, JoinKernel::Tile(_)) => {
+            visits(shape, (Visit::PLAIN, way.parts, max), &summed, device)
+        }
     }
 }
 
@@ -598,14 +507,6 @@ fn groups(blocks: usize) -> Result<u32> {
         .ok_or_else(|| Error::resource("more entries than one launch has thread blocks for"))
 }
 
-/// Parts of a folded index of `depth`, so that all multiprocessors have work.
-fn parts(groups: usize, depth: usize, least: usize, units: usize) -> usize {
-    let wanted = (WAVES * units).div_ceil(groups.max(1));
-    let parts = wanted.min(depth / least).clamp(1, PARTS);
-    // No part is empty.
-    depth.div_ceil(depth.div_ceil(parts))
-}
-
 /// Offsets in table `f` of all configurations of digits.
 fn list(digits: &[&Digit], f: usize) -> Vec<usize> {
     offsets(
@@ -624,78 +525,7 @@ fn numbers(device: &Device, all: &[usize], wide: bool) -> Result<Memory> {
     device.upload(&all.iter().map(|n| *n as u32).collect::<Vec<u32>>())
 }
 
-/// The digits of two tables by what they are in a product of matrices.
-struct Roles<'s> {
-    /// Whether the second table is the one with the rows.
-    swapped: bool,
-    rows: Vec<&'s Digit>,
-    columns: Vec<&'s Digit>,
-    batch: Vec<&'s Digit>,
-    /// By table, in the order of the kernel: whether its entries lie along the folded index.
-    along: [bool; 2],
-}
-
-impl<'s> Roles<'s> {
-    /// Roles for a shape of two tables with the same folded variables.
-    fn of_shape(shape: &'s Shape) -> Option<Self> {
-        let depth: Vec<&Digit> = shape.digits.iter().filter(|d| d.summed).collect();
-        if shape.inputs != 2
-            || depth.is_empty()
-            || depth.iter().any(|d| d.strides[0] == 0 || d.strides[1] == 0)
-        {
-            return None;
-        }
-        if shape.kept().any(|d| d.strides[0] == 0 && d.strides[1] == 0) {
-            return None;
-        }
-        // The fastest digit of the result that only one table has runs along the threads.
-        let single = |d: &&Digit| d.strides[0] == 0 || d.strides[1] == 0;
-        let swapped = shape
-            .kept()
-            .filter(single)
-            .last()
-            .is_some_and(|d| d.strides[0] > 0);
-        let (a, b) = if swapped { (1, 0) } else { (0, 1) };
-        let all =
-            |of: &dyn Fn(&Digit) -> bool| shape.kept().filter(|d| of(d)).collect::<Vec<&Digit>>();
-        let (rows, columns) = (all(&|d| d.strides[b] == 0), all(&|d| d.strides[a] == 0));
-        let nearest = |digits: &[&Digit], f: usize| {
-            digits
-                .iter()
-                .map(|d| d.strides[f])
-                .min()
-                .unwrap_or(usize::MAX)
-        };
-        let along = [
-            nearest(&depth, a) < nearest(&rows, a),
-            nearest(&depth, b) < nearest(&columns, b),
-        ];
-        Some(Roles {
-            swapped,
-            batch: all(&|d| d.strides[0] > 0 && d.strides[1] > 0),
-            rows,
-            columns,
-            along,
-        })
-    }
-    fn sizes(&self) -> [usize; 3] {
-        [&self.rows, &self.columns, &self.batch]
-            .map(|digits| digits.iter().map(|d| d.card).product())
-    }
-    /// Operations with the edges of tiles.
-    fn padded(&self, tile: Tile, depth: usize) -> f64 {
-        let [rows, columns, batch] = self.sizes();
-        let whole = |n: usize, of: usize| n.next_multiple_of(of) as f64;
-        whole(rows, tile.rows)
-            * whole(columns, tile.columns)
-            * batch as f64
-            * whole(depth, tile.step)
-    }
-    /// Tiles of the result.
-    fn tiles(&self, tile: Tile) -> usize {
-        let [rows, columns, batch] = self.sizes();
-        rows.div_ceil(tile.rows) * columns.div_ceil(tile.columns) * batch
-    }
+impl Roles<'_> {
     fn set_out(
         &self,
         shape: &Shape,

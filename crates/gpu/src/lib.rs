@@ -3,6 +3,7 @@
 //! ordinary state.
 
 pub mod ceilings;
+pub mod choice;
 pub mod contract;
 pub mod dense;
 pub mod emit;
@@ -14,6 +15,7 @@ pub mod paged;
 pub mod pages;
 pub mod points;
 pub mod rectangle;
+mod roles;
 pub mod rows;
 pub mod runtime;
 pub mod selector;

@@ -6,6 +6,7 @@
 //! without columns once for a whole row, and a table without either once for the whole tile.
 //! Functions of random buckets, and tables of networks, mostly lack most digits of the result.
 
+use std::ops::Range;
 use zipfold_core::Precision;
 use zipfold_product::cpu::shape::{Digit, MOST_INPUTS, Shape};
 
@@ -69,10 +70,17 @@ const START: f64 = 100.0;
 /// bench/records/h100/2026-11-25-sum-product.md.
 const WAIT: f64 = 50.0;
 const WAIT_READ: f64 = 70.0;
+/// Instructions of a multiprocessor from which a tile is sought, 10 µs of a large device: a kernel
+/// for its own roles takes longer to compile than smaller joins take.
+const WORTH: f64 = 2e6;
 /// Rows or columns beyond which no further digit is taken.
 const LINES: usize = 128;
 /// Most rows or columns, whose places the host lists.
 const MOST_LINES: usize = 1 << 16;
+/// Threads that run in step.
+const WARP: usize = 32;
+/// Bytes that the cache gives at once.
+const SECTOR: usize = 32;
 /// Threads of a multiprocessor that keep it at work.
 const BUSY: usize = 512;
 
@@ -98,48 +106,46 @@ impl Visit {
         units: usize,
         parts: &dyn Fn(usize) -> usize,
     ) -> (Self, f64) {
-        let mut sets: Vec<u8> = shape.kept().map(tables_of).filter(|m| *m > 0).collect();
-        sets.sort_unstable();
-        sets.dedup();
-        let plain = (Visit::PLAIN, Visit::PLAIN.cost(shape, units, parts));
-        let none = [0u8];
-        let pairs = sets.iter().chain(&none).flat_map(|rows| {
-            sets.iter()
-                .chain(&none)
-                .map(move |columns| (*rows, *columns))
-        });
-        let tiles = pairs
-            .filter(|(rows, columns)| rows != columns)
-            .flat_map(|(rows, columns)| {
-                let most = match (rows & columns, precision) {
-                    (0, Precision::F32) => 32,
-                    (0, Precision::F64) | (_, Precision::F32) => 16,
-                    (_, Precision::F64) => 8,
-                };
-                let most = std::env::var("ZF_MOST")
-                    .ok()
-                    .and_then(|t| t.parse().ok())
-                    .unwrap_or(most); // TEMP
-                let fits = move |(tall, wide): &(usize, usize)| {
-                    (*tall == 1) == (rows == 0)
-                        && (*wide == 1) == (columns == 0)
-                        && tall * wide <= most
-                };
-                TILES
-                    .into_iter()
-                    .filter(fits)
-                    .map(move |(tall, wide)| Visit {
-                        tall,
-                        wide,
-                        rows,
-                        columns,
-                    })
-            });
-        let costs = tiles.map(|tile| (tile, tile.cost(shape, units, parts)));
+        let bytes = precision.bytes();
+        let plain = (Visit::PLAIN, Visit::PLAIN.cost(shape, bytes, units, parts));
+        if plain.1 < WORTH * units as f64 {
+            return plain;
+        }
+        let tiles = Visit::candidates(shape, precision).into_iter();
+        let costs = tiles.map(|tile| (tile, tile.cost(shape, bytes, units, parts)));
         costs.fold(
             plain,
             |best, next| if next.1 < best.1 { next } else { best },
         )
+    }
+    /// All tiles whose rows and columns are digits that the same tables have.
+    fn candidates(shape: &Shape, precision: Precision) -> Vec<Self> {
+        let mut sets: Vec<u8> = shape.kept().map(tables_of).chain([0]).collect();
+        sets.sort_unstable();
+        sets.dedup();
+        let mut all = Vec::new();
+        for (rows, columns) in sets
+            .iter()
+            .flat_map(|rows| sets.iter().map(move |columns| (*rows, *columns)))
+            .filter(|(rows, columns)| rows != columns)
+        {
+            let most = match (rows & columns, precision) {
+                (0, Precision::F32) => 32,
+                (0, Precision::F64) | (_, Precision::F32) => 16,
+                (_, Precision::F64) => 8,
+            };
+            let fits = |tall: usize, wide: usize| {
+                (tall == 1) == (rows == 0) && (wide == 1) == (columns == 0) && tall * wide <= most
+            };
+            let tiles = TILES.into_iter().filter(|(tall, wide)| fits(*tall, *wide));
+            all.extend(tiles.map(|(tall, wide)| Visit {
+                tall,
+                wide,
+                rows,
+                columns,
+            }));
+        }
+        all
     }
     /// What table `f` depends on.
     fn role(self, f: usize) -> Role {
@@ -191,7 +197,13 @@ impl Visit {
         out
     }
     /// Instructions of all threads, as if so many threads as a device needs were always there.
-    fn cost(self, shape: &Shape, units: usize, parts: &dyn Fn(usize) -> usize) -> f64 {
+    fn cost(
+        self,
+        shape: &Shape,
+        bytes: usize,
+        units: usize,
+        parts: &dyn Fn(usize) -> usize,
+    ) -> f64 {
         let divided = self.divide(shape);
         let [rows, columns] = [&divided.rows, &divided.columns].map(|d| lines(d));
         if rows.max(columns) > MOST_LINES {
@@ -200,24 +212,35 @@ impl Visit {
         let threads = self.threads(&divided);
         let summed = shape.digits.iter().filter(|d| d.summed);
         let depth: f64 = summed.map(|d| d.card as f64).product();
-        let [once, by_row, by_column, both] = self.counts(shape.inputs).map(|n| n as f64);
-        let (tall, wide) = (self.tall as f64, self.wide as f64);
-        let tables = shape.inputs as f64;
-        let reads = once + tall * by_row + wide * by_column + tall * wide * both;
-        let issued = tables * PLACE
-            + reads * READ
-            + tall * (by_row + once.min(1.0))
-            + wide * by_column
-            + tall * wide * (1.0 + both);
-        let step = issued.max(self.waiting(reads));
         let many = parts(threads.div_ceil(THREADS));
+        let (tall, wide) = (self.tall as f64, self.wide as f64);
+        let stored = 2.0 * self.sectors(&divided, bytes, &|d| d.out);
         let thread = START
             + DIVIDE * (divided.others.len() + 3) as f64
-            + READ * (tall + wide) * (tables + 1.0)
-            + READ * tall * wide;
+            + READ * (tall + wide) * (shape.inputs + 1) as f64
+            + (READ + stored) * tall * wide;
+        let step = self.step(shape, &divided, bytes);
         let all = threads as f64 * (step * depth + thread * many as f64);
         let busy = (threads * many) as f64 / (units * BUSY) as f64;
         all / busy.min(1.0)
+    }
+    /// Instructions of a thread for one configuration of the folded digits, or those that it waits.
+    fn step(self, shape: &Shape, divided: &Divided<'_>, bytes: usize) -> f64 {
+        let [once, by_row, by_column, both] = self.counts(shape.inputs).map(|n| n as f64);
+        let (tall, wide) = (self.tall as f64, self.wide as f64);
+        let many = |f| match self.role(f) {
+            Role::Once => 1.0,
+            Role::Rows => tall,
+            Role::Columns => wide,
+            Role::Both => tall * wide,
+        };
+        let reads: f64 = (0..shape.inputs).map(many).sum();
+        let products = tall * (by_row + once.min(1.0)) + wide * by_column;
+        let issued =
+            shape.inputs as f64 * PLACE + reads * READ + products + tall * wide * (1.0 + both);
+        let touched = |f| many(f) * self.sectors(divided, bytes, &|d| d.strides[f]);
+        let fetched: f64 = (0..shape.inputs).map(touched).sum();
+        issued.max(self.waiting(reads)).max(fetched)
     }
     /// Instructions for which the threads of a multiprocessor wait together while each has so many
     /// `reads` on their way: fewer threads of large tiles fit.
@@ -229,6 +252,45 @@ impl Visit {
             _ => 16.0,
         };
         (WAIT + WAIT_READ * reads) * 4.0 / warps
+    }
+    /// How many threads apart the next row, column and configuration of the other digits are:
+    /// threads side by side take what lies side by side in the result.
+    fn apart(self, divided: &Divided<'_>) -> [usize; 3] {
+        let runs = |digits: &[&Digit]| digits.iter().any(|d| d.out == 1);
+        let others = lines(&divided.others);
+        let tall = lines(&divided.rows).div_ceil(self.tall);
+        let wide = lines(&divided.columns).div_ceil(self.wide);
+        if runs(&divided.others) {
+            [others * wide, others, 1]
+        } else if runs(&divided.rows) {
+            [1, tall, tall * wide]
+        } else {
+            [wide, 1, wide * tall]
+        }
+    }
+    /// Pieces of [`SECTOR`] bytes that a warp touches when each of its threads takes its first
+    /// number of a table, or of the result, with these strides.
+    fn sectors(self, divided: &Divided<'_>, bytes: usize, stride: &dyn Fn(&Digit) -> usize) -> f64 {
+        let [row, column, other] = self.apart(divided);
+        let tall = lines(&divided.rows).div_ceil(self.tall);
+        let wide = lines(&divided.columns).div_ceil(self.wide);
+        let place = |digits: &[&Digit], mut line: usize| {
+            let mut place = 0;
+            for digit in digits.iter().rev() {
+                place += line % digit.card * stride(digit);
+                line /= digit.card;
+            }
+            place
+        };
+        let mut touched = [0; WARP];
+        for (thread, touched) in touched.iter_mut().enumerate() {
+            let at = place(&divided.rows, thread / row % tall)
+                + place(&divided.columns, thread / column % wide)
+                + place(&divided.others, thread / other);
+            *touched = at * bytes / SECTOR;
+        }
+        touched.sort_unstable();
+        1.0 + touched.windows(2).filter(|w| w[0] != w[1]).count() as f64
     }
     fn threads(self, divided: &Divided<'_>) -> usize {
         let others = lines(&divided.others);
@@ -246,15 +308,7 @@ impl Visit {
         let [rows, columns, others] =
             [&divided.rows, &divided.columns, &divided.others].map(|d| lines(d));
         let (tall, wide) = (rows.div_ceil(self.tall), columns.div_ceil(self.wide));
-        let runs = |digits: &[&Digit]| digits.iter().any(|d| d.out == 1);
-        // Threads side by side take what lies side by side in the result.
-        let (column, row, other) = if runs(&divided.others) {
-            (others, others * wide, 1)
-        } else if runs(&divided.rows) {
-            (tall, 1, tall * wide)
-        } else {
-            (1, wide, wide * tall)
-        };
+        let [row, column, other] = self.apart(&divided);
         let threads = self.threads(&divided);
         let mut sizes = vec![shape.out_len, depth, range, divided.others.len()];
         sizes.extend([
@@ -303,108 +357,156 @@ pub(crate) fn filling(
     max: bool,
     number: &str,
 ) -> Vec<(&'static str, String)> {
-    let tables: usize = counts.iter().sum();
-    debug_assert!(tables <= MOST_INPUTS);
+    let text = VisitText::new(counts, (tall, wide), number);
     let each = |of: &dyn Fn(usize) -> String, between: &str| {
-        (0..tables).map(of).collect::<Vec<_>>().join(between)
+        let all = (0..text.both.end).map(of);
+        all.collect::<Vec<_>>().join(between)
     };
-    let mut ends = [0; 4];
-    let mut end = 0;
-    for (at, count) in counts.iter().enumerate() {
-        end += count;
-        ends[at] = end;
-    }
-    let [once, rows, columns, both] = [
-        0..ends[0],
-        ends[0]..ends[1],
-        ends[1]..ends[2],
-        ends[2]..ends[3],
-    ];
-    let product = |texts: Vec<String>| match texts.is_empty() {
-        true => "1".to_string(),
-        false => texts.join(" * "),
-    };
-    let lines = |range: std::ops::Range<usize>, text: &dyn Fn(usize) -> String| {
-        range.map(text).collect::<Vec<_>>().join(" ")
-    };
-    let with_rows = rows.clone().chain(both.clone());
-    let with_columns = columns.clone().chain(both.clone());
-    let declared = with_rows
-        .map(|f| format!("@INDEX@ r{f}[{tall}];"))
-        .chain(with_columns.map(|f| format!("@INDEX@ c{f}[{wide}];")))
-        .collect::<Vec<_>>()
-        .join(" ");
-    let based = |name: &'static str, at: &'static str| {
-        move |f: usize| format!("{name}{f}[{at}] = b{f} + at[{f}];")
-    };
-    let row_lines =
-        lines(rows.clone(), &based("r", "i")) + " " + &lines(both.clone(), &based("r", "i"));
-    let column_lines = lines(columns.clone(), &based("c", "j"))
-        + " "
-        + &lines(both.clone(), &|f| format!("c{f}[j] = at[{f}];"));
-    // Numbers of the next step: one, or those of all rows or columns.
-    let next = lines(once.clone(), &|f| format!("{number} n{f};"))
-        + &lines(rows.clone(), &|f| format!("{number} n{f}[{tall}];"))
-        + &lines(columns.clone(), &|f| format!("{number} n{f}[{wide}];"));
-    let along = |range: &std::ops::Range<usize>, name: &str, at: &str, many: usize| {
-        let text = |f: usize| {
-            format!(
-                "ZF_UNROLL for (zf_u32 {at} = 0u; {at} < {many}u; {at}++) n{f}[{at}] = t{f}[{name}{f}[{at}] + p{f}];"
-            )
-        };
-        lines(range.clone(), &text)
-    };
-    let load = lines(once.clone(), &|f| format!("n{f} = t{f}[b{f} + p{f}];"))
-        + &along(&rows, "r", "i", tall)
-        + &along(&columns, "c", "j", wide);
-    let here = lines(both.clone(), &|f| format!("@INDEX@ h{f} = p{f};"));
-    let move_on = lines(both.clone(), &|f| format!("h{f} = p{f};"));
-    let once_text = match once.is_empty() {
-        true => String::new(),
-        false => {
-            let texts = once.clone().map(|f| format!("n{f}")).collect();
-            format!("const {number} once = {};", product(texts))
-        }
-    };
-    let own = (!once.is_empty()).then(|| "once".to_string());
-    let x = own
-        .into_iter()
-        .chain(rows.map(|f| format!("n{f}[i]")))
-        .collect();
-    let y: Vec<String> = columns.map(|f| format!("n{f}[j]")).collect();
-    let plain = y.is_empty();
-    let one = std::iter::once("x[i]".to_string())
-        .chain(both.map(|f| format!("t{f}[r{f}[i] + c{f}[j] + h{f}]")))
-        .collect();
-    let fold = match (max, plain) {
+    let fold = match (max, text.columns.is_empty()) {
         (false, true) => "total[i][j] + one",
         (false, false) => "fma(one, y[j], total[i][j])",
         (true, _) => "total[i][j] > one * y[j] ? total[i][j] : one * y[j]",
     };
+    let advance = |f| format!("b{f} += value * digit[{}];", f + 1);
     vec![
         ("THREADS", THREADS.to_string()),
         ("TALL", tall.to_string()),
         ("WIDE", wide.to_string()),
-        ("TABLES", tables.to_string()),
+        ("TABLES", text.both.end.to_string()),
         ("INPUTS", each(&|f| format!("ZF_IN({number}) t{f}"), ", ")),
         ("BASES", each(&|f| format!("b{f} = 0"), ", ")),
-        (
-            "ADVANCE",
-            each(&|f| format!("b{f} += value * digit[{}];", f + 1), " "),
-        ),
-        ("LINES", declared),
-        ("ROW_LINES", row_lines),
-        ("COLUMN_LINES", column_lines),
-        ("ONCE", once_text),
-        ("X", product(x)),
-        ("Y", product(y)),
-        ("ONE", product(one)),
-        ("FOLD", fold.into()),
-        ("NEXT", next),
+        ("ADVANCE", each(&advance, " ")),
+        ("LINES", text.lines()),
+        ("ROW_LINES", text.row_lines()),
+        ("COLUMN_LINES", text.column_lines()),
+        ("NEXT", text.next()),
         ("NEXT_PLACES", each(&|f| format!("p{f}"), ", ")),
         ("LOOK_UP", each(&|f| format!("p{f} = at[{f}];"), " ")),
-        ("LOAD", load),
-        ("HERE", here),
-        ("MOVE_ON", move_on),
+        ("LOAD", text.load()),
+        (
+            "HERE",
+            each_of(&text.both, &|f| format!("@INDEX@ h{f} = p{f};")),
+        ),
+        ("MOVE_ON", each_of(&text.both, &|f| format!("h{f} = p{f};"))),
+        ("ONCE", text.once()),
+        ("X", text.x()),
+        (
+            "Y",
+            product(text.columns.clone().map(|f| format!("n{f}[j]"))),
+        ),
+        ("ONE", text.entry()),
+        ("FOLD", fold.into()),
     ]
+}
+
+/// A text for each table.
+fn each_of(tables: &Range<usize>, text: &dyn Fn(usize) -> String) -> String {
+    tables.clone().map(text).collect::<Vec<_>>().join(" ")
+}
+
+/// A product; of nothing, 1.
+fn product(factors: impl Iterator<Item = String>) -> String {
+    let factors: Vec<String> = factors.collect();
+    match factors.is_empty() {
+        true => "1".into(),
+        false => factors.join(" * "),
+    }
+}
+
+/// The parts of the source. Tables are `t0`, `t1`, … by role; of table f, `bf` is where the other
+/// digits begin, `rf` and `cf` are where rows and columns do, `pf` where the next configuration of
+/// the folded digits does, and `nf` are its numbers.
+struct VisitText<'t> {
+    once: Range<usize>,
+    rows: Range<usize>,
+    columns: Range<usize>,
+    both: Range<usize>,
+    tall: usize,
+    wide: usize,
+    number: &'t str,
+}
+
+impl<'t> VisitText<'t> {
+    fn new(counts: [usize; 4], (tall, wide): (usize, usize), number: &'t str) -> Self {
+        let mut end = 0;
+        let [once, rows, columns, both] = counts.map(|count| {
+            end += count;
+            end - count..end
+        });
+        debug_assert!(end <= MOST_INPUTS);
+        VisitText {
+            once,
+            rows,
+            columns,
+            both,
+            tall,
+            wide,
+            number,
+        }
+    }
+    fn lines(&self) -> String {
+        let (tall, wide) = (self.tall, self.wide);
+        let row = |f| format!("@INDEX@ r{f}[{tall}];");
+        let column = |f| format!("@INDEX@ c{f}[{wide}];");
+        [
+            each_of(&self.rows, &row),
+            each_of(&self.columns, &column),
+            each_of(&self.both, &row),
+            each_of(&self.both, &column),
+        ]
+        .join(" ")
+    }
+    fn row_lines(&self) -> String {
+        let line = |f| format!("r{f}[i] = b{f} + at[{f}];");
+        each_of(&self.rows, &line) + " " + &each_of(&self.both, &line)
+    }
+    fn column_lines(&self) -> String {
+        let line = |f| format!("c{f}[j] = b{f} + at[{f}];");
+        // Its rows have where the others begin.
+        let both = |f| format!("c{f}[j] = at[{f}];");
+        each_of(&self.columns, &line) + " " + &each_of(&self.both, &both)
+    }
+    fn next(&self) -> String {
+        let (number, tall, wide) = (self.number, self.tall, self.wide);
+        [
+            each_of(&self.once, &|f| format!("{number} n{f};")),
+            each_of(&self.rows, &|f| format!("{number} n{f}[{tall}];")),
+            each_of(&self.columns, &|f| format!("{number} n{f}[{wide}];")),
+        ]
+        .join(" ")
+    }
+    fn load(&self) -> String {
+        let along = |name: &'static str, at: &'static str, many: usize| {
+            move |f: usize| {
+                format!(
+                    "ZF_UNROLL for (zf_u32 {at} = 0u; {at} < {many}u; {at}++) n{f}[{at}] = t{f}[{name}{f}[{at}] + p{f}];"
+                )
+            }
+        };
+        [
+            each_of(&self.once, &|f| format!("n{f} = t{f}[b{f} + p{f}];")),
+            each_of(&self.rows, &along("r", "i", self.tall)),
+            each_of(&self.columns, &along("c", "j", self.wide)),
+        ]
+        .join(" ")
+    }
+    fn once(&self) -> String {
+        match self.once.is_empty() {
+            true => String::new(),
+            false => {
+                let factors = self.once.clone().map(|f| format!("n{f}"));
+                format!("const {} once = {};", self.number, product(factors))
+            }
+        }
+    }
+    fn x(&self) -> String {
+        let once = (!self.once.is_empty()).then(|| "once".to_string());
+        let rows = self.rows.clone().map(|f| format!("n{f}[i]"));
+        product(once.into_iter().chain(rows))
+    }
+    fn entry(&self) -> String {
+        let both = self.both.clone();
+        let both = both.map(|f| format!("t{f}[r{f}[i] + c{f}[j] + h{f}]"));
+        product(std::iter::once("x[i]".to_string()).chain(both))
+    }
 }

@@ -1,7 +1,8 @@
 //! Sum-product kernels of devices against plain counting over all configurations.
 
 use zipfold_core::{Precision, Random};
-use zipfold_gpu::contract::{Contractor, predicted};
+use zipfold_gpu::choice::predicted;
+use zipfold_gpu::contract::Contractor;
 use zipfold_gpu::paged::{Bucket, Contraction, Unroll};
 use zipfold_gpu::{Device, Runtime, open};
 use zipfold_product::cpu::Fold;

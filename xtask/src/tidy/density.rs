@@ -29,7 +29,7 @@ const LEFT: &[(&str, [usize; 4])] = &[
     ("crates/product", [10, 2, 1, 400]),
     ("crates/testkit", [0, 0, 0, 330]),
     ("crates/vector", [0, 0, 0, 200]),
-    ("crates/zipfold", [0, 0, 0, 320]),
+    ("crates/zipfold", [0, 0, 0, 310]),
     ("python", [0, 0, 2, 380]),
     ("xtask", [0, 0, 0, 250]),
 ];

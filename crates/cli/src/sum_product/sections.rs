@@ -147,23 +147,7 @@ impl<T: Real> Bench<T> {
         let floor = self.roofline(drawn, c.operations, c.memory);
         row.push(("roofline", Cell::Seconds(floor)));
         if entries == Entries::Values {
-            match kept(there.joins::<T>(drawn, tables))? {
-                Ok(joins) => {
-                    agree("joins on the device", joins.total, one.1)?;
-                    let tiles = joins
-                        .tiles
-                        .iter()
-                        .map(|[tall, wide]| format!("{tall}x{wide}"));
-                    row.push((
-                        "joins_tiles",
-                        Cell::Text(tiles.collect::<Vec<_>>().join(" ")),
-                    ));
-                    row.push(("joins_predicted", Cell::Seconds(joins.predicted)));
-                    row.push(("joins", Cell::Seconds(joins.seconds)));
-                    row.push(("joins_share", Cell::Share(floor / joins.seconds)));
-                }
-                Err(why) => row.push(("joins_refused", Cell::Text(why))),
-            }
+            self.joins(there, (drawn, tables), (floor, one.1), &mut row)?;
         }
         let loaded = there.load::<T>(drawn, tables, entries);
         match kept(loaded.and_then(|loaded| there.paged::<T>(&loaded, &there.pages)))? {
@@ -175,6 +159,33 @@ impl<T: Real> Bench<T> {
             Err(why) => row.push(("paged_refused", Cell::Text(why))),
         }
         Ok(row)
+    }
+    /// The joins of the plan on the device, against the `floor` and the `total` of the processor.
+    fn joins(
+        &self,
+        there: &There,
+        (drawn, tables): (&RandomBucket, &[Vec<f64>]),
+        (floor, total): (f64, f64),
+        row: &mut Row,
+    ) -> Result<()> {
+        match kept(there.joins::<T>(drawn, tables))? {
+            Ok(joins) => {
+                agree("joins on the device", joins.total, total)?;
+                let tiles = joins
+                    .tiles
+                    .iter()
+                    .map(|[tall, wide]| format!("{tall}x{wide}"));
+                row.push((
+                    "joins_tiles",
+                    Cell::Text(tiles.collect::<Vec<_>>().join(" ")),
+                ));
+                row.push(("joins_predicted", Cell::Seconds(joins.predicted)));
+                row.push(("joins", Cell::Seconds(joins.seconds)));
+                row.push(("joins_share", Cell::Share(floor / joins.seconds)));
+            }
+            Err(why) => row.push(("joins_refused", Cell::Text(why))),
+        }
+        Ok(())
     }
     /// One run of the paged kernel, its model next to it.
     fn variant(

@@ -7,7 +7,8 @@ use zipfold::internals::core::{Budget, Error, Precision, Result};
 use zipfold::internals::device::DeviceSelector;
 use zipfold::internals::gpu::Device;
 use zipfold::internals::gpu::ceilings::{Ceilings, measure};
-use zipfold::internals::gpu::contract::{Contractor, Predicted, predicted};
+use zipfold::internals::gpu::choice::{Predicted, predicted};
+use zipfold::internals::gpu::contract::Contractor;
 use zipfold::internals::gpu::paged::Contraction;
 use zipfold::internals::gpu::pages::Pages;
 use zipfold::internals::gpu::runtime::Memory;
@@ -165,16 +166,7 @@ impl There {
             let table = all.tables[*root].here.as_ref();
             table.map_or(0.0, |t| (0..t.len()).map(|at| t.scalar(at).value()).sum())
         };
-        let kernels: Vec<Predicted> = plan
-            .nodes
-            .iter()
-            .filter_map(|node| match &node.source {
-                Source::Join(inputs) => {
-                    Some(self.kernel::<T>(&plan, (inputs, &plan.nodes), &node.scope))
-                }
-                Source::Input(_) => None,
-            })
-            .collect();
+        let kernels = self.kernels::<T>(&plan);
         Ok(Joins {
             seconds,
             total: plan.roots.iter().map(sum).product(),
@@ -194,6 +186,16 @@ impl There {
         let scopes: Vec<&[usize]> = inputs.iter().map(|n| &nodes[*n].scope[..]).collect();
         let shape = Shape::new(&scopes, scope, &plan.rank, &plan.cards);
         predicted(&shape, T::PRECISION, facts, &link)
+    }
+    /// The same for all joins of `plan`.
+    fn kernels<T: Real>(&self, plan: &Plan) -> Vec<Predicted> {
+        let of_node = |node: &Node| match &node.source {
+            Source::Join(inputs) => {
+                Some(self.kernel::<T>(plan, (inputs, &plan.nodes), &node.scope))
+            }
+            Source::Input(_) => None,
+        };
+        plan.nodes.iter().filter_map(of_node).collect()
     }
     /// The plan with the joins that are faster as one on the device.
     fn fused<T: Real>(&self, plan: &Plan, options: &Options) -> Plan {

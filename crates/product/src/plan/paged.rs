@@ -138,17 +138,8 @@ impl Paged {
             .map(|(holds, _)| valid(&divided.out[..outer], holds))
             .collect();
         let visits = divided.out.iter().map(|c| *c as f64).product::<f64>() * bucket.summed as f64;
-        let items: Vec<Item> = (divided.functions.iter().zip(&valid))
-            .map(|(f, valid)| {
-                let size = divided.segment(f, outer);
-                Item {
-                    size,
-                    fetched: size * fetches(pages, pages_per_block, *valid) as f64,
-                    direct: visits,
-                    distinct: distinct(&divided.out[outer..], &f.0[outer..]),
-                }
-            })
-            .collect();
+        let fetched = |valid: usize| fetches(pages, pages_per_block, valid) as f64;
+        let items = items(&divided, (outer, visits), &valid, &fetched);
         let chosen = choose(&items, unit.entries as f64, knapsack);
         let read = taken(&items, &chosen, |i| i.direct);
         let traffic = Traffic {
@@ -266,6 +257,27 @@ struct Item {
     direct: f64,
     /// The share of them that differ within a warp.
     distinct: f64,
+}
+
+/// By function: what a segment costs and saves, the first `outer` digits standing still within a
+/// page.
+fn items(
+    divided: &Bucket,
+    (outer, visits): (usize, f64),
+    valid: &[usize],
+    fetched: &dyn Fn(usize) -> f64,
+) -> Vec<Item> {
+    let functions = divided.functions.iter().zip(valid);
+    let item = |(f, valid): (&(Vec<bool>, usize), &usize)| {
+        let size = divided.segment(f, outer);
+        Item {
+            size,
+            fetched: size * fetched(*valid),
+            direct: visits,
+            distinct: distinct(&divided.out[outer..], &f.0[outer..]),
+        }
+    };
+    functions.map(item).collect()
 }
 
 impl Item {
