@@ -192,12 +192,12 @@ impl Paged {
 
 impl Unit {
     /// Seconds in which so many thread blocks start, fetch and wait for each other, one wave of
-    /// them after another.
+    /// them after another. The first page of the first wave belongs to the start of the kernel.
     fn waiting(&self, blocks: usize, pages_per_block: usize, fetching: bool) -> f64 {
         let [start, fetch, plain] = self.waits;
         let page = if fetching { fetch } else { plain };
         let waves = blocks.div_ceil(self.blocks.max(1)) as f64;
-        waves * (start + page * pages_per_block as f64)
+        waves * (start + page * pages_per_block as f64) - (start + page)
     }
     /// Seconds with all multiprocessors at work, of which each has so many of its `lanes` at work:
     /// the longest of what takes operations, `operands` and entries from the shared cache and from
