@@ -83,6 +83,9 @@ impl Drop for Block {
 pub struct Contractor {
     device: Device,
     precision: Precision,
+    /// Multiprocessors that kernels are chosen for: the order in which an entry is summed depends on
+    /// it.
+    units: usize,
     kernels: Mutex<HashMap<Code, Arc<Kernel>>>,
     ready: Mutex<HashMap<(Shape, Shape, bool), Arc<Ready>>>,
     /// Where the paper's kernel takes the joins that have its form.
@@ -117,6 +120,7 @@ impl Contractor {
             return Err(crate::engine::single_only(&device.facts).remedy(Opt::Precision.to("f32")));
         }
         Ok(Contractor {
+            units: device.facts.units,
             device,
             precision,
             kernels: Mutex::default(),
@@ -132,6 +136,11 @@ impl Contractor {
             pages: Some(pages),
             ..self
         }
+    }
+    /// The same with kernels chosen as for a device of so many multiprocessors: unlike devices that
+    /// share out the work of a run then give the same bits.
+    pub fn as_with_units(self, units: usize) -> Self {
+        Contractor { units, ..self }
     }
     /// The device.
     pub fn facts(&self) -> &Facts {
@@ -229,7 +238,7 @@ impl Contractor {
             return Ok(found.clone());
         }
         drop(ready);
-        let way = KernelChoice::new(whole, self.precision, self.device.facts.units);
+        let way = KernelChoice::new(whole, self.precision, self.units);
         let made = match set_out(shape, max, way, &self.device) {
             Err(e) if e.blame() == Blame::Resource => {
                 self.make_room();

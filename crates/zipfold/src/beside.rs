@@ -362,6 +362,7 @@ fn opened(found: &[Facts], target: JoinTarget<'_>) -> Result<Vec<Contractor>> {
             }
         };
         let made = Contractor::new(drilled(opened?), target.settings.precision)?;
+        let made = made.as_with_units(target.facts.units);
         Ok(match target.pages {
             Some(pages) => made.by_pages(pages.clone()),
             None => made,
