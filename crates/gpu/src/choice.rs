@@ -5,8 +5,9 @@ use crate::tile::{TILES, Tile};
 use crate::visit::Visit;
 use zipfold_core::Precision;
 use zipfold_plan::device::Facts;
-use zipfold_product::cpu::shape::{Digit, Shape};
+use zipfold_product::cpu::shape::{Digit, JoinShapes, Shape};
 use zipfold_product::plan::places::Link;
+use zipfold_product::plan::{Options, Plan};
 
 /// Configurations of the folded index that one part has at least.
 const PART: usize = 64;
@@ -105,6 +106,21 @@ pub fn predicted(shape: &Shape, precision: Precision, facts: &Facts, link: &Link
         seconds: seconds.max(entries * link.entry / link.memory),
         tile,
     }
+}
+
+/// `plan` with joins fused where the device takes less time so: `seconds` of the kernel for the join
+/// at a node, none where the join stays as it is.
+pub fn fused(
+    plan: &Plan,
+    options: &Options,
+    link: &Link,
+    seconds: &dyn Fn(usize, &Shape) -> Option<f64>,
+) -> Plan {
+    let shapes = JoinShapes::new(plan);
+    plan.fused(options, &|join| {
+        let shape = shapes.join(join.inputs, join.nodes, join.scope)?;
+        Some(link.start + seconds(join.at, &shape)?)
+    })
 }
 
 /// Parts of a folded index of `depth`, so that all multiprocessors have work.

@@ -139,7 +139,7 @@ impl Contractor {
     }
     /// The same with kernels chosen as for a device of so many multiprocessors: unlike devices that
     /// share out the work of a run then give the same bits.
-    pub fn as_with_units(self, units: usize) -> Self {
+    pub fn choosing_for(self, units: usize) -> Self {
         Contractor { units, ..self }
     }
     /// The device.

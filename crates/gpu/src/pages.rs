@@ -16,6 +16,8 @@ pub struct Pages {
     pub unit: Unit,
     /// How tables get segments.
     pub knapsack: Knapsack,
+    /// Whether they get them where that is not predicted to pay: a person chose the cache.
+    pub always: bool,
     /// How loops are unrolled.
     pub unroll: Unroll,
     /// The type of all numbers.
@@ -29,8 +31,8 @@ const RESIDENT: usize = 8;
 
 /// Seconds to start a kernel and to learn that it ended.
 const START: f64 = 6e-6;
-/// Seconds that a thread block takes to start, a page with a segment to fetch, and one without: by
-/// the section `cache` of bench/records/h100/2026-11-25-sum-product.md.
+/// Seconds that a thread block takes to start, a page with a segment to fetch, and one without: set
+/// to fit the sections `cache` and `hardware` of bench/records/h100/2026-11-25-sum-product.jsonl.
 const WAITS: [f64; 3] = [2.5e-6, 1.4e-6, 0.7e-6];
 
 impl Pages {
@@ -70,6 +72,7 @@ impl Pages {
                 Some(ProductKnapsack::Exact) => Knapsack::Exact,
                 None | Some(ProductKnapsack::Greedy) => Knapsack::Greedy,
             },
+            always: made.product_knapsack.is_some() || made.product_cache.is_some(),
             unroll: match made.product_unroll {
                 None | Some(ProductUnroll::Whole) => Unroll::Whole,
                 Some(ProductUnroll::Off) => Unroll::None,
@@ -94,7 +97,13 @@ impl Pages {
         if shape.inputs == 0 || shape.inputs > MOST_INPUTS {
             return None;
         }
-        let plan = Paged::new(&shape.bucket(), &self.unit, self.knapsack);
+        let with = |knapsack| Paged::new(&shape.bucket(), &self.unit, knapsack);
+        let own = with(self.knapsack);
+        let without = (!self.always).then(|| with(Knapsack::None));
+        let plan = match without {
+            Some(without) if without.seconds <= own.seconds => without,
+            _ => own,
+        };
         let bucket = Bucket {
             plan,
             shape: shape.clone(),

@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 use zipfold_core::Precision;
-use zipfold_product::cpu::shape::{Digit, MOST_INPUTS, Shape};
+use zipfold_product::cpu::shape::{Digit, MOST_INPUTS, Shape, offsets};
 
 /// What a table depends on within a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -66,8 +66,8 @@ const PLACE: f64 = 2.0;
 const DIVIDE: f64 = 40.0;
 /// Instructions of a thread that are always there.
 const START: f64 = 100.0;
-/// Cycles of a step that reads wait for the caches, and those of each read more, fitted to
-/// bench/records/h100/2026-11-25-sum-product.md.
+/// Cycles of a step that reads wait for the caches, and those of each read more: set to fit tiles of
+/// 1 to 32 entries on an H100.
 const WAIT: f64 = 50.0;
 const WAIT_READ: f64 = 70.0;
 /// Instructions of a multiprocessor from which a tile is sought, 10 µs of a large device: a kernel
@@ -98,8 +98,8 @@ impl Visit {
         rows: 0,
         columns: 0,
     };
-    /// The tile that is predicted to take the least time, and its instructions, on `units`
-    /// multiprocessors of which each entry of `parts` takes so many parts of the folded digits.
+    /// The tile that is predicted to take the least time on `units` multiprocessors, and its
+    /// instructions. `parts` says how many parts the folded digits have for so many thread blocks.
     pub(crate) fn new(
         shape: &Shape,
         precision: Precision,
@@ -253,13 +253,19 @@ impl Visit {
         };
         (WAIT + WAIT_READ * reads) * 4.0 / warps
     }
+    /// Tiles along the rows and along the columns, and configurations of the other digits.
+    fn tiles(self, divided: &Divided<'_>) -> [usize; 3] {
+        [
+            lines(&divided.rows).div_ceil(self.tall),
+            lines(&divided.columns).div_ceil(self.wide),
+            lines(&divided.others),
+        ]
+    }
     /// How many threads apart the next row, column and configuration of the other digits are:
     /// threads side by side take what lies side by side in the result.
     fn apart(self, divided: &Divided<'_>) -> [usize; 3] {
         let runs = |digits: &[&Digit]| digits.iter().any(|d| d.out == 1);
-        let others = lines(&divided.others);
-        let tall = lines(&divided.rows).div_ceil(self.tall);
-        let wide = lines(&divided.columns).div_ceil(self.wide);
+        let [tall, wide, others] = self.tiles(divided);
         if runs(&divided.others) {
             [others * wide, others, 1]
         } else if runs(&divided.rows) {
@@ -272,8 +278,7 @@ impl Visit {
     /// number of a table, or of the result, with these strides.
     fn sectors(self, divided: &Divided<'_>, bytes: usize, stride: &dyn Fn(&Digit) -> usize) -> f64 {
         let [row, column, other] = self.apart(divided);
-        let tall = lines(&divided.rows).div_ceil(self.tall);
-        let wide = lines(&divided.columns).div_ceil(self.wide);
+        let [tall, wide, _] = self.tiles(divided);
         let place = |digits: &[&Digit], mut line: usize| {
             let mut place = 0;
             for digit in digits.iter().rev() {
@@ -293,10 +298,7 @@ impl Visit {
         1.0 + touched.windows(2).filter(|w| w[0] != w[1]).count() as f64
     }
     fn threads(self, divided: &Divided<'_>) -> usize {
-        let others = lines(&divided.others);
-        lines(&divided.rows).div_ceil(self.tall)
-            * lines(&divided.columns).div_ceil(self.wide)
-            * others
+        self.tiles(divided).into_iter().product()
     }
     /// Thread blocks of one part.
     pub(crate) fn blocks(self, shape: &Shape) -> usize {
@@ -305,9 +307,8 @@ impl Visit {
     /// The kernel's list of sizes, with `range` configurations of the folded digits for a part.
     pub(crate) fn sizes(self, shape: &Shape, depth: usize, range: usize) -> Vec<usize> {
         let divided = self.divide(shape);
-        let [rows, columns, others] =
-            [&divided.rows, &divided.columns, &divided.others].map(|d| lines(d));
-        let (tall, wide) = (rows.div_ceil(self.tall), columns.div_ceil(self.wide));
+        let [rows, columns] = [&divided.rows, &divided.columns].map(|d| lines(d));
+        let [tall, wide, others] = self.tiles(&divided);
         let [row, column, other] = self.apart(&divided);
         let threads = self.threads(&divided);
         let mut sizes = vec![shape.out_len, depth, range, divided.others.len()];
@@ -325,21 +326,16 @@ impl Visit {
     /// the result.
     pub(crate) fn lines(self, shape: &Shape) -> Vec<usize> {
         let divided = self.divide(shape);
-        let order = self.order(shape.inputs);
         let mut all = Vec::new();
         for digits in [&divided.rows, &divided.columns] {
-            for mut line in 0..lines(digits) {
-                let first = all.len();
-                all.resize(first + order.len() + 1, 0);
-                for digit in digits.iter().rev() {
-                    let value = line % digit.card;
-                    line /= digit.card;
-                    for (at, f) in order.iter().enumerate() {
-                        all[first + at] += value * digit.strides[*f];
-                    }
-                    all[first + order.len()] += value * digit.out;
-                }
-            }
+            let places = |stride: &dyn Fn(&Digit) -> usize| {
+                let of_digit = |d: &&Digit| (d.card, stride(d));
+                offsets(&digits.iter().map(of_digit).collect::<Vec<_>>())
+            };
+            let order = self.order(shape.inputs).into_iter();
+            let tables = order.map(|f| places(&|d| d.strides[f]));
+            let lists: Vec<Vec<usize>> = tables.chain([places(&|d| d.out)]).collect();
+            all.extend((0..lines(digits)).flat_map(|line| lists.iter().map(move |l| l[line])));
         }
         all
     }

@@ -4,7 +4,7 @@ use zipfold_core::{Precision, Random};
 use zipfold_gpu::choice::predicted;
 use zipfold_gpu::contract::Contractor;
 use zipfold_gpu::paged::{Bucket, Contraction, Unroll};
-use zipfold_gpu::{Device, Runtime, open};
+use zipfold_gpu::{Device, Facts, Runtime, open};
 use zipfold_product::cpu::Fold;
 use zipfold_product::cpu::bucket::{Mode, contract};
 use zipfold_product::cpu::shape::Shape;
@@ -238,8 +238,15 @@ fn tiles_of_threads_have_the_entries_of_the_host() {
     let mut random = Random::new(13);
     let (mut tiled, mut rounds) = (0, 0);
     for precision in [Precision::F64, Precision::F32] {
-        let contractor = Contractor::new(device(), precision).unwrap();
-        let link = Contractor::link(contractor.facts(), precision);
+        // As few multiprocessors as make tiles worthwhile for small joins.
+        let contractor = Contractor::new(device(), precision)
+            .unwrap()
+            .choosing_for(2);
+        let facts = Facts {
+            units: 2,
+            ..contractor.facts().clone()
+        };
+        let link = Contractor::link(&facts, precision);
         let within = if precision == Precision::F64 {
             1e-13
         } else {
@@ -248,7 +255,7 @@ fn tiles_of_threads_have_the_entries_of_the_host() {
         for round in 0..40 {
             let shape = random_functions(&mut random, 2 + round % 4);
             let tables = tables(&mut random, &shape);
-            let [tall, wide] = predicted(&shape, precision, contractor.facts(), &link).tile;
+            let [tall, wide] = predicted(&shape, precision, &facts, &link).tile;
             rounds += 1;
             tiled += usize::from(tall * wide > 1);
             for (fold, mode) in [(Fold::Sum, Mode::Sum), (Fold::Max, Mode::Max)] {

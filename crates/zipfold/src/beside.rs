@@ -5,7 +5,7 @@ use crate::warnings::Warnings;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use zipfold_core::budget::human_bytes;
 use zipfold_core::{Blame, Error, Opt, Precision, Result};
-use zipfold_gpu::choice::predicted;
+use zipfold_gpu::choice::{self, predicted};
 use zipfold_gpu::contract::Contractor;
 use zipfold_gpu::paged::Bucket;
 use zipfold_gpu::pages::Pages;
@@ -13,9 +13,9 @@ use zipfold_gpu::{DeviceSelector, Facts};
 use zipfold_plan::overrides::{Overrides, ProductJoins, ProductKernel};
 use zipfold_product::cpu::Engine;
 use zipfold_product::cpu::bucket::Mode;
-use zipfold_product::cpu::shape::{MOST_INPUTS, Shape};
+use zipfold_product::cpu::shape::{JoinShapes, Shape};
 use zipfold_product::plan::places::{Link, Places};
-use zipfold_product::plan::{Node, Options, Pass, Plan, Rates, Source};
+use zipfold_product::plan::{Node, Options, Pass, Plan, Rates};
 
 /// The plan choices that an inference takes.
 const TAKEN: [&str; 12] = [
@@ -362,7 +362,7 @@ fn opened(found: &[Facts], target: JoinTarget<'_>) -> Result<Vec<Contractor>> {
             }
         };
         let made = Contractor::new(drilled(opened?), target.settings.precision)?;
-        let made = made.as_with_units(target.facts.units);
+        let made = made.choosing_for(target.facts.units);
         Ok(match target.pages {
             Some(pages) => made.by_pages(pages.clone()),
             None => made,
@@ -399,36 +399,9 @@ fn pages(facts: &Facts, settings: Asked<'_>) -> Result<Option<Pages>> {
     )))
 }
 
-/// The joins of a plan as a device sees them, in one slice.
-struct Shapes<'a> {
-    plan: &'a Plan,
-    cards: Vec<usize>,
-}
-
-impl<'a> Shapes<'a> {
-    fn new(plan: &'a Plan) -> Self {
-        let mut cards = plan.cards.clone();
-        plan.sliced.iter().for_each(|v| cards[*v] = 1);
-        Shapes { plan, cards }
-    }
-    /// The join of `inputs` to a table over `scope`; none of too many tables.
-    fn join(&self, inputs: &[usize], nodes: &[Node], scope: &[usize]) -> Option<Shape> {
-        let scopes: Vec<&[usize]> = inputs.iter().map(|n| &nodes[*n].scope[..]).collect();
-        (scopes.len() <= MOST_INPUTS)
-            .then(|| Shape::new(&scopes, scope, &self.plan.rank, &self.cards))
-    }
-    /// The join that makes `node`.
-    fn of_node(&self, node: &Node) -> Option<Shape> {
-        match &node.source {
-            Source::Join(inputs) => self.join(inputs, &self.plan.nodes, &node.scope),
-            Source::Input(_) => None,
-        }
-    }
-}
-
 /// By node: what the paged kernel does with its join, in one slice.
 fn buckets(plan: &Plan, pages: &Pages) -> Vec<Option<Bucket>> {
-    let shapes = Shapes::new(plan);
+    let shapes = JoinShapes::new(plan);
     let of = |node: &Node| pages.bucket(&shapes.of_node(node)?, Mode::Sum);
     plan.nodes.iter().map(of).collect()
 }
@@ -449,13 +422,10 @@ fn seconds(shape: &Shape, link: &Link, target: JoinTarget<'_>) -> Option<f64> {
 /// `plan` with joins on the device fused where its kernels take less time so.
 fn fused(plan: &Plan, places: &Places, options: &Options, target: JoinTarget<'_>) -> Plan {
     let link = Contractor::link(target.facts, target.settings.precision);
-    let shapes = Shapes::new(plan);
-    plan.fused(options, &|join| {
-        if !places.remote[join.at] {
-            return None;
-        }
-        let shape = shapes.join(join.inputs, join.nodes, join.scope)?;
-        Some(link.start + seconds(&shape, &link, target)?)
+    choice::fused(plan, options, &link, &|at, shape| {
+        places.remote[at]
+            .then(|| seconds(shape, &link, target))
+            .flatten()
     })
 }
 
@@ -482,7 +452,7 @@ fn places(
     target: JoinTarget<'_>,
 ) -> Places {
     let link = Contractor::link(target.facts, target.settings.precision);
-    let shapes = Shapes::new(plan);
+    let shapes = JoinShapes::new(plan);
     let own = |at: usize| match paged {
         Some(paged) => Some(paged[at].as_ref()?.plan.seconds),
         None => seconds(&shapes.of_node(&plan.nodes[at])?, &link, target),

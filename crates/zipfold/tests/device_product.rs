@@ -154,8 +154,8 @@ fn the_paged_kernel_has_the_answer_of_the_host_with_every_choice() {
         ..host.clone()
     };
     // A compiler takes long for each shape of a join.
-    let choices: [&[(&str, &str)]; 3] = [
-        &[],
+    let choices: [&[(&str, &str)]; 4] = [
+        &[("product.knapsack", "greedy")],
         &[("product.cache", "0"), ("product.unroll", "off")],
         &[
             ("product.cache", "256"),
@@ -163,6 +163,7 @@ fn the_paged_kernel_has_the_answer_of_the_host_with_every_choice() {
             ("product.knapsack", "exact"),
             ("product.unroll", "2"),
         ],
+        &[],
     ];
     let mut joined = 0;
     for (round, more) in choices.into_iter().enumerate() {
@@ -171,7 +172,7 @@ fn the_paged_kernel_has_the_answer_of_the_host_with_every_choice() {
             0 => ring(6, 20),
             _ => network(&mut random, 7, round == 2),
         };
-        let task = [Task::Mar, Task::Pr, Task::Map][round].clone();
+        let task = [Task::Mar, Task::Pr, Task::Map, Task::Pr][round].clone();
         let mut all = vec![("product.joins", "all"), ("product.kernel", "paged")];
         all.extend(more);
         let want = ask(&network, &task, &[], &host);
@@ -186,9 +187,12 @@ fn the_paged_kernel_has_the_answer_of_the_host_with_every_choice() {
             .expect("joins by pages");
         joined += paged.joins;
         assert!(paged.rate > 0.0, "{paged:?}");
-        // Without a cache nothing is served; with the usual one what is predicted to pay.
+        // Without a cache nothing is served; with one that was chosen most is.
         assert!(round != 1 || paged.hit_rate == 0.0, "{paged:?}");
-        assert!((0.0..1.0).contains(&paged.hit_rate), "{paged:?}");
+        assert!(
+            round != 0 || (0.1..1.0).contains(&paged.hit_rate),
+            "{paged:?}"
+        );
     }
     assert!(joined > 2, "{joined} joins by pages");
 }

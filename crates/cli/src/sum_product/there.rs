@@ -7,7 +7,7 @@ use zipfold::internals::core::{Budget, Error, Precision, Result};
 use zipfold::internals::device::DeviceSelector;
 use zipfold::internals::gpu::Device;
 use zipfold::internals::gpu::ceilings::{Ceilings, measure};
-use zipfold::internals::gpu::choice::{Predicted, predicted};
+use zipfold::internals::gpu::choice::{Predicted, fused, predicted};
 use zipfold::internals::gpu::contract::Contractor;
 use zipfold::internals::gpu::paged::Contraction;
 use zipfold::internals::gpu::pages::Pages;
@@ -16,12 +16,10 @@ use zipfold::internals::plan::Overrides;
 use zipfold::internals::product::cpu::bucket::Mode;
 use zipfold::internals::product::cpu::real::Items;
 use zipfold::internals::product::cpu::scaled::Entries;
-use zipfold::internals::product::cpu::shape::Shape;
+use zipfold::internals::product::cpu::shape::{JoinShapes, Shape};
 use zipfold::internals::product::cpu::{Engine, Fold, Real};
 use zipfold::internals::product::plan::places::Places;
-use zipfold::internals::product::plan::{
-    Node, Options, Pass, Plan, Rates, Reduced, Source, Table, plan,
-};
+use zipfold::internals::product::plan::{Options, Pass, Plan, Rates, Reduced, Table, plan};
 
 /// What the joins of a plan took.
 #[derive(Clone, Debug)]
@@ -84,6 +82,34 @@ pub(crate) struct Paged {
     pub total: f64,
 }
 
+/// What a bucket is planned with.
+fn options() -> Options {
+    Options {
+        seed: 1,
+        order_seconds: None,
+        patience: Options::PATIENCE,
+        memory: zipfold::internals::io::memory::usual(),
+        held: 0,
+        time_limit: 1e9,
+        pass: Pass::Forward,
+        rates: Rates::default(),
+    }
+}
+
+/// The joins of a bucket, in one slice.
+fn planned(drawn: &RandomBucket, options: &Options) -> Result<Plan> {
+    let bare = drawn.scopes.iter().cloned().map(|scope| Table {
+        scope,
+        values: Vec::new(),
+    });
+    let reduced = Reduced::as_given(&drawn.cards, bare.collect());
+    let plan = plan(&reduced, &drawn.kept(), options)?;
+    match plan.sliced.is_empty() {
+        true => Ok(plan),
+        false => Err(Error::resource("the bucket needs slices")),
+    }
+}
+
 impl There {
     /// The device that `wanted` names.
     ///
@@ -122,38 +148,22 @@ impl There {
         drawn: &RandomBucket,
         tables: &[Vec<f64>],
     ) -> Result<Joins> {
-        let scopes = drawn.scopes.iter().cloned();
-        let bare = scopes.clone().map(|scope| Table {
-            scope,
-            values: Vec::new(),
-        });
-        let reduced = Reduced::as_given(&drawn.cards, bare.collect());
-        let memory = zipfold::internals::io::memory::usual();
-        let options = Options {
-            seed: 1,
-            order_seconds: None,
-            patience: Options::PATIENCE,
-            memory,
-            held: 0,
-            time_limit: 1e9,
-            pass: Pass::Forward,
-            rates: Rates::default(),
-        };
-        let plan = plan(&reduced, &drawn.kept(), &options)?;
-        if !plan.sliced.is_empty() {
-            return Err(Error::resource("the bucket needs slices"));
-        }
-        let plan = self.fused::<T>(&plan, &options);
+        let options = options();
+        let plan = planned(drawn, &options)?;
+        let facts = self.contractor.facts();
+        let link = Contractor::link(facts, T::PRECISION);
+        let own = |shape: &Shape| predicted(shape, T::PRECISION, facts, &link);
+        let plan = fused(&plan, &options, &link, &|_, shape| Some(own(shape).seconds));
         let places = Places {
             remote: plan.nodes.iter().map(|n| n.is_join()).collect(),
             ..Places::default()
         };
-        let budget = Budget::new(memory);
+        let budget = Budget::new(options.memory);
         let engine = Engine::new(&plan, &[], Fold::Sum, Pass::Forward, &budget)
             .beside(&self.contractor, &places);
         let mut all = engine.standing::<T>();
-        for (at, (scope, values)) in scopes.zip(tables).enumerate() {
-            let values = values.clone();
+        for (at, (scope, values)) in drawn.scopes.iter().zip(tables).enumerate() {
+            let (scope, values) = (scope.clone(), values.clone());
             engine.put(at, &Table { scope, values }, &mut all)?;
         }
         engine.again(&mut all)?;
@@ -166,43 +176,14 @@ impl There {
             let table = all.tables[*root].here.as_ref();
             table.map_or(0.0, |t| (0..t.len()).map(|at| t.scalar(at).value()).sum())
         };
-        let kernels = self.kernels::<T>(&plan);
+        let shapes = JoinShapes::new(&plan);
+        let made = plan.nodes.iter().filter_map(|n| shapes.of_node(n));
+        let kernels: Vec<Predicted> = made.map(|shape| own(&shape)).collect();
         Ok(Joins {
             seconds,
             total: plan.roots.iter().map(sum).product(),
             predicted: kernels.iter().map(|k| k.seconds).sum(),
             tiles: kernels.iter().map(|k| k.tile).collect(),
-        })
-    }
-    /// What the device is predicted to do for the join of `inputs`.
-    fn kernel<T: Real>(
-        &self,
-        plan: &Plan,
-        (inputs, nodes): (&[usize], &[Node]),
-        scope: &[usize],
-    ) -> Predicted {
-        let facts = self.contractor.facts();
-        let link = Contractor::link(facts, T::PRECISION);
-        let scopes: Vec<&[usize]> = inputs.iter().map(|n| &nodes[*n].scope[..]).collect();
-        let shape = Shape::new(&scopes, scope, &plan.rank, &plan.cards);
-        predicted(&shape, T::PRECISION, facts, &link)
-    }
-    /// The same for all joins of `plan`.
-    fn kernels<T: Real>(&self, plan: &Plan) -> Vec<Predicted> {
-        let of_node = |node: &Node| match &node.source {
-            Source::Join(inputs) => {
-                Some(self.kernel::<T>(plan, (inputs, &plan.nodes), &node.scope))
-            }
-            Source::Input(_) => None,
-        };
-        plan.nodes.iter().filter_map(of_node).collect()
-    }
-    /// The plan with the joins that are faster as one on the device.
-    fn fused<T: Real>(&self, plan: &Plan, options: &Options) -> Plan {
-        let link = Contractor::link(self.contractor.facts(), T::PRECISION);
-        plan.fused(options, &|join| {
-            let own = self.kernel::<T>(plan, (join.inputs, join.nodes), join.scope);
-            Some(link.start + own.seconds)
         })
     }
     /// Copies the tables of a bucket, of values or of logarithms.

@@ -585,3 +585,46 @@ pub fn by_number(fold: &Reduce, rows: &Range<usize>, to: &mut Vec<f64>) {
             .for_each(|(part, w)| to[part * BLOCK + l] = *w);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Random;
+
+    /// Lanes by column, one term after another.
+    fn by_column(first: usize, terms: &[f64]) -> f64 {
+        let mut lanes = [0.0; 8];
+        for (at, term) in terms.iter().enumerate() {
+            lanes[(first + at) % 8] += term;
+        }
+        sum_of_lanes(lanes)
+    }
+
+    #[test]
+    fn sums_have_the_bits_of_lanes_by_column_wherever_a_run_begins_and_memory_ends() {
+        let mut random = Random::new(8);
+        for _ in 0..4000 {
+            let (first, len) = (random.below(8), random.below(40));
+            let odd = [-0.0, 5e-324, 1e300, -1e300, f64::INFINITY];
+            let mut draw = |_| match random.below(40) {
+                0 => odd[random.below(odd.len())],
+                _ => (random.unit() - 0.5) * 10f64.powi(random.below(30) as i32 - 15),
+            };
+            let mut values: Vec<f64> = (0..len).map(&mut draw).collect();
+            let mut weights: Vec<f64> = (0..len).map(&mut draw).collect();
+            let products: Vec<f64> = values.iter().zip(&weights).map(|(v, w)| v * w).collect();
+            let want = [by_column(first, &values), by_column(first, &products)];
+            // What lies behind a run counts for nothing, much of it or little.
+            values.resize(len + random.below(10), f64::NAN);
+            weights.resize(len + random.below(10), f64::INFINITY);
+            let got = [
+                lane_sum(len, &values),
+                lane_products(len, &values, &weights),
+            ];
+            for (got, want) in got.into_iter().zip(want) {
+                let same = got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan());
+                assert!(same, "{got} but {want}: {len} values from column {first}");
+            }
+        }
+    }
+}

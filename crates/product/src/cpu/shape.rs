@@ -2,6 +2,7 @@
 //! stride in each table.
 
 use crate::plan::cache::Bucket;
+use crate::plan::{Node, Plan, Source};
 
 /// Most tables that one contraction takes (a gradient takes the result's gradient and all other
 /// inputs).
@@ -114,6 +115,36 @@ impl Shape {
             .map(|d| (d.card as f64).log2())
             .sum::<f64>()
             .ceil() as i32
+    }
+}
+
+/// The joins of a plan, in one of its slices.
+#[derive(Clone, Debug)]
+pub struct JoinShapes<'a> {
+    plan: &'a Plan,
+    /// Domain sizes, 1 for variables that are conditioned on.
+    cards: Vec<usize>,
+}
+
+impl<'a> JoinShapes<'a> {
+    /// Those of `plan`.
+    pub fn new(plan: &'a Plan) -> Self {
+        let mut cards = plan.cards.clone();
+        plan.sliced.iter().for_each(|v| cards[*v] = 1);
+        JoinShapes { plan, cards }
+    }
+    /// The join of the `inputs` among `nodes` to a table over `scope`; none of too many tables.
+    pub fn join(&self, inputs: &[usize], nodes: &[Node], scope: &[usize]) -> Option<Shape> {
+        let scopes: Vec<&[usize]> = inputs.iter().map(|n| &nodes[*n].scope[..]).collect();
+        (scopes.len() <= MOST_INPUTS)
+            .then(|| Shape::new(&scopes, scope, &self.plan.rank, &self.cards))
+    }
+    /// The join that makes `node` of the plan.
+    pub fn of_node(&self, node: &Node) -> Option<Shape> {
+        match &node.source {
+            Source::Join(inputs) => self.join(inputs, &self.plan.nodes, &node.scope),
+            Source::Input(_) => None,
+        }
     }
 }
 

@@ -87,22 +87,15 @@ impl Paged {
     /// The pages and segments with the least predicted time.
     pub fn new(bucket: &Bucket, unit: &Unit, knapsack: Knapsack) -> Self {
         let mut best: Option<Paged> = None;
-        // Segments that do not pay are left out.
-        let ways = match knapsack {
-            Knapsack::None => vec![Knapsack::None],
-            Knapsack::Greedy | Knapsack::Exact => vec![Knapsack::None, knapsack],
-        };
         for (variable, card) in bucket.out.iter().enumerate().rev() {
             for values in (0..usize::BITS)
                 .map(|p| 1 << p)
                 .take_while(|v| v < card)
                 .chain([*card])
             {
-                for way in &ways {
-                    let found = Self::with_page(bucket, unit, *way, (variable, values));
-                    if best.as_ref().is_none_or(|b| found.seconds < b.seconds) {
-                        best = Some(found);
-                    }
+                let found = Self::with_page(bucket, unit, knapsack, (variable, values));
+                if best.as_ref().is_none_or(|b| found.seconds < b.seconds) {
+                    best = Some(found);
                 }
             }
         }

@@ -1,0 +1,129 @@
+//! Marginal MAP by elimination: sums component by component, then a MAP of what is left.
+
+use super::parts::{compact, groups};
+use super::run::InferenceRun;
+use super::settings::{Inferred, Settings};
+use std::path::{Path, PathBuf};
+use zipfold_core::factor::{Answer, Evidence, Factor, Kind, Network, Task, Var};
+use zipfold_core::{Budget, Result};
+
+/// The checkpoint of one stage of MMAP.
+fn staged(path: &Path, stage: usize) -> PathBuf {
+    crate::partial::aside(path, stage)
+}
+
+/// The factors `group` of `network` as a network of their own, and which of its variables are
+/// `asked` for.
+fn component(network: &Network, group: &[usize], asked: &[bool]) -> Result<(Network, Vec<Var>)> {
+    let factors = group.iter().map(|f| network.factors()[*f].clone());
+    let part = Network::new(Kind::Markov, network.cards().to_vec(), factors.collect())?;
+    let mut keep: Vec<Var> = part
+        .factors()
+        .iter()
+        .flat_map(|f| f.scope().iter().copied())
+        .filter(|v| asked[*v])
+        .collect();
+    keep.sort_unstable();
+    keep.dedup();
+    Ok((part, keep))
+}
+
+/// The settings of one stage, whose checkpoint has a name of its own.
+fn settings_of_stage(settings: &Settings, stage: usize) -> Settings {
+    let mut own = settings.clone();
+    own.checkpoint
+        .iter_mut()
+        .for_each(|c| c.path = staged(&c.path, stage));
+    own
+}
+
+/// The evidence of the variables that are `asked` for, and a state for each of the others, which
+/// `rest` has summed out.
+fn fix_others(rest: &Network, evidence: &Evidence, asked: &[bool]) -> Result<Evidence> {
+    let fixed = (0..rest.cards().len()).filter_map(|v| {
+        if asked[v] {
+            evidence.get(v).map(|x| (v, x))
+        } else {
+            Some((v, 0))
+        }
+    });
+    Evidence::new(fixed, rest.cards())
+}
+
+/// log10 of the states of the variables that no factor has and that are summed out.
+fn log10_of_unused(network: &Network, evidence: &Evidence, asked: &[bool]) -> f64 {
+    let free = (0..network.cards().len()).filter(|v| !asked[*v] && evidence.get(*v).is_none());
+    let used: std::collections::HashSet<Var> = network
+        .factors()
+        .iter()
+        .flat_map(|f| f.scope().iter().copied())
+        .collect();
+    free.filter(|v| !used.contains(v))
+        .map(|v| (network.cards()[v] as f64).log10())
+        .sum::<f64>()
+}
+
+/// MMAP in two stages: the other variables are summed out, component by component, and a MAP of
+/// what is left follows.
+pub(super) fn marginal_map(
+    network: &Network,
+    evidence: &Evidence,
+    vars: &[Var],
+    settings: &Settings,
+    budget: &Budget,
+) -> Result<Inferred> {
+    // Each stage copies its part of the network, and the last one has the sums of all.
+    let _parts = budget.reserve(
+        network.bytes().saturating_mul(2),
+        "the parts of the network",
+    )?;
+    let mut asked = vec![false; network.cards().len()];
+    vars.iter().for_each(|v| asked[*v] = true);
+    let mut factors = Vec::new();
+    let mut scale = 0.0;
+    let mut seconds = [0.0; 3];
+    let stages = groups(network, &asked);
+    let last = stages.len();
+    for (stage, group) in stages.into_iter().enumerate() {
+        let settings = &settings_of_stage(settings, stage);
+        let (part, keep) = component(network, &group, &asked)?;
+        let (part, own) = compact(&part, evidence, &keep)?;
+        let task = Task::Sum((0..keep.len()).collect());
+        let done = InferenceRun::new(&part, &own, &task, settings, budget)?.answer(&task)?;
+        done.seconds
+            .iter()
+            .zip(&mut seconds)
+            .for_each(|(d, s)| *s += d);
+        match done.answer {
+            Answer::Sum(_, values, log10) => {
+                factors.push(Factor::new(keep, values, network.cards())?);
+                scale += log10;
+            }
+            _ => {
+                return Ok(Inferred {
+                    answer: Answer::Impossible,
+                    ..done
+                });
+            }
+        }
+    }
+    scale += log10_of_unused(network, evidence, &asked);
+    let rest = Network::new(Kind::Markov, network.cards().to_vec(), factors)?;
+    let (fixed, settings) = (
+        fix_others(&rest, evidence, &asked)?,
+        settings_of_stage(settings, last),
+    );
+    let mut done =
+        InferenceRun::new(&rest, &fixed, &Task::Map, &settings, budget)?.answer(&Task::Map)?;
+    done.seconds
+        .iter_mut()
+        .zip(seconds)
+        .for_each(|(d, s)| *d += s);
+    if let Answer::Map(log10, states) = &done.answer {
+        done.answer = Answer::Mmap(
+            log10 + scale,
+            vars.iter().map(|v| (*v, states[*v])).collect(),
+        );
+    }
+    Ok(done)
+}

@@ -1,0 +1,720 @@
+//! One inference on its way: simplified, planned, executed in slices.
+
+use super::settings::{Inferred, Planned, Settings};
+use crate::beside::{Beside, Lanes, OnDevice};
+use crate::footprint;
+use crate::slices::{Folded, Slices, key};
+use rayon::prelude::*;
+use std::time::Instant;
+use zipfold_core::factor::{Answer, Assignment, Evidence, Log10, Network, Task, Var};
+use zipfold_core::{Budget, Error, Opt, Precision, Random, Reservation, Result};
+use zipfold_product::cpu::{Engine, Fold, Real};
+use zipfold_product::plan::groups::{divide, worthwhile};
+use zipfold_product::plan::slice::FIXED_BYTES;
+use zipfold_product::plan::{
+    Group, Need, Options, Pass, Plan, Rates, Reduced, Scalar, Split, plan, reduce,
+};
+
+/// Variables whose marginals are worth several threads.
+const MANY: usize = 1 << 14;
+
+/// Seconds that a sample takes for each variable of the network, beside its choices.
+const SAMPLE: f64 = 1e-8;
+
+/// What takes log10 Z and a sample.
+pub(super) type Sink<'a> = dyn FnMut(Log10, Assignment) -> Result<()> + 'a;
+
+/// What plans are made from.
+struct Planning<'a> {
+    network: &'a Network,
+    evidence: &'a Evidence,
+    settings: &'a Settings,
+    budget: &'a Budget,
+    pass: Pass,
+}
+
+impl Planning<'_> {
+    fn options(&self) -> Options {
+        let held = self.budget.limit() - self.budget.free();
+        Options {
+            held,
+            ..self.settings.options(self.pass, Rates::default())
+        }
+    }
+    /// The plan for `asked` of `reduced`, the network that it is for, and what both take.
+    fn planned(
+        &self,
+        reduced: Reduced,
+        asked: &[usize],
+    ) -> Result<(Reduced, Planned, Reservation)> {
+        let any = !reduced.impossible && !reduced.tables.is_empty();
+        let of_plan = if any {
+            footprint::of_plan(&reduced, self.pass)
+        } else {
+            0
+        };
+        let bytes = footprint::of_reduced(self.network, &reduced) + of_plan;
+        let held = self.budget.reserve(bytes, "the network and its plan")?;
+        if !any {
+            return Ok((reduced, Planned::Settled, held));
+        }
+        let whole = plan(&reduced, asked, &self.options());
+        let tried = self.pass == Pass::Sweep && worthwhile(&whole, self.settings.grouping);
+        match tried.then(|| self.divided(&whole)).flatten() {
+            Some((parts, split, held)) => Ok((parts, Planned::Groups(split), held)),
+            None => Ok((reduced, Planned::Whole(whole?), held)),
+        }
+    }
+    /// The devices for `plan`, which is cut as they need it.
+    fn beside(&self, plan: &mut Planned) -> Result<Option<Beside>> {
+        match plan {
+            Planned::Whole(plan) => Beside::for_plan(plan, &self.options(), self.settings.asked()),
+            Planned::Groups(split) => {
+                let plans = split.groups.iter().map(|g| (&g.plan, g.pass));
+                Beside::for_plans(&plans.collect::<Vec<_>>(), self.settings.asked())
+            }
+            Planned::Settled | Planned::Searched(_) => Ok(None),
+        }
+    }
+    /// The network whole and its groups, if they are the better plan; and what they take.
+    fn divided(&self, whole: &Result<Plan>) -> Option<(Reduced, Split, Reservation)> {
+        let bytes = footprint::of_simplification(self.network);
+        let simplifying = self
+            .budget
+            .reserve(bytes, "the simplification of the network")
+            .ok()?;
+        let reduced = reduce(self.network, self.evidence, Need::Parts, &[]);
+        drop(simplifying);
+        let mut held = self.budget.tab("the network and its plan");
+        held.add(footprint::of_reduced(self.network, &reduced))
+            .ok()?;
+        let split = divide(&reduced, whole, self.settings.grouping, &self.options())?;
+        held.add(footprint::of_groups(&split)).ok()?;
+        Some((reduced, split, held.close()))
+    }
+}
+
+/// A problem on its way.
+pub(super) struct InferenceRun<'a> {
+    network: &'a Network,
+    settings: &'a Settings,
+    budget: &'a Budget,
+    /// What the simplified network and its plan take.
+    _held: Reservation,
+    reduced: Reduced,
+    plan: Planned,
+    beside: Option<Beside>,
+    pass: Pass,
+    fold: Fold,
+    seconds: [f64; 3],
+}
+
+impl<'a> InferenceRun<'a> {
+    /// Simplifies the network and makes its plan.
+    pub(super) fn new(
+        network: &'a Network,
+        evidence: &Evidence,
+        task: &Task,
+        settings: &'a Settings,
+        budget: &'a Budget,
+    ) -> Result<Self> {
+        crate::beside::check(&settings.overrides)?;
+        let start = Instant::now();
+        let (need, pass, fold, keep) = match task {
+            Task::Pr => (Need::Total, Pass::Forward, Fold::Sum, &[][..]),
+            Task::Sum(keep) | Task::Mmap(keep) => {
+                (Need::Total, Pass::Forward, Fold::Sum, &keep[..])
+            }
+            Task::Mar => (Need::Every, Pass::Sweep, Fold::Sum, &[][..]),
+            Task::Samples(_) => (Need::Every, Pass::Trace, Fold::Sum, &[][..]),
+            Task::Map => (Need::Every, Pass::Trace, Fold::Max, &[][..]),
+        };
+        settings.tell("simplifying", 0.0);
+        let simplifying = budget.reserve(
+            footprint::of_simplification(network),
+            "the simplification of the network",
+        )?;
+        let reduced = reduce(network, evidence, need, keep);
+        drop(simplifying);
+        let simplified = start.elapsed().as_secs_f64();
+        settings.tell("order search", settings.order_seconds.unwrap_or(0.0));
+        let asked: Vec<usize> = match pass {
+            Pass::Sweep => (0..reduced.cards.len()).collect(),
+            Pass::Forward | Pass::Trace => keep.iter().filter_map(|v| reduced.number[*v]).collect(),
+        };
+        let planning = Planning {
+            network,
+            evidence,
+            settings,
+            budget,
+            pass,
+        };
+        let (reduced, mut plan, held) = planning.planned(reduced, &asked)?;
+        let ordered = start.elapsed().as_secs_f64() - simplified;
+        let beside = planning.beside(&mut plan)?;
+        Ok(InferenceRun {
+            network,
+            settings,
+            budget,
+            _held: held,
+            reduced,
+            plan,
+            beside,
+            pass,
+            fold,
+            seconds: [simplified, ordered, 0.0],
+        })
+    }
+    pub(super) fn answer(self, task: &Task) -> Result<Inferred> {
+        match self.settings.precision {
+            Precision::F64 => self.execute::<f64>(task),
+            Precision::F32 => self.execute::<f32>(task),
+        }
+    }
+    /// Tells that the contraction begins.
+    /// What it would execute.
+    pub(super) fn into_plan(self) -> (Reduced, Planned, Option<OnDevice>) {
+        let device = self.on_device();
+        (self.reduced, self.plan, device)
+    }
+    /// Gives `many` samples to `sink`; the answer holds none.
+    pub(super) fn give_samples(mut self, many: usize, sink: &mut Sink<'_>) -> Result<Inferred> {
+        let start = Instant::now();
+        self.begin();
+        let log10 = match (self.reduced.impossible, self.settings.precision) {
+            (true, _) => None,
+            (false, Precision::F64) => self.sampled::<f64>(many, self.budget, sink)?,
+            (false, Precision::F32) => self.sampled::<f32>(many, self.budget, sink)?,
+        };
+        self.seconds[2] = start.elapsed().as_secs_f64();
+        let answer = log10.map_or(Answer::Impossible, |log10| {
+            Answer::Samples(log10, Vec::new())
+        });
+        let device = self.on_device();
+        Ok(Inferred {
+            answer,
+            plan: self.plan,
+            device,
+            seconds: self.seconds,
+            peak_bytes: self.budget.peak(),
+            warnings: self.settings.warnings.all(),
+        })
+    }
+    fn begin(&self) {
+        let host = self.plan.prediction().map_or(0.0, |p| p.seconds);
+        self.settings.tell(
+            "contraction",
+            self.beside.as_ref().map_or(host, |b| b.told().seconds),
+        );
+    }
+    fn on_device(&self) -> Option<OnDevice> {
+        self.beside.as_ref().map(Beside::told)
+    }
+    fn execute<T: Real>(mut self, task: &Task) -> Result<Inferred> {
+        let start = Instant::now();
+        self.begin();
+        let budget = self.budget;
+        let answer = if self.reduced.impossible {
+            Answer::Impossible
+        } else {
+            match task {
+                Task::Pr => self.total::<T>(budget)?,
+                Task::Mar => self.marginals::<T>(budget)?,
+                Task::Map => self.mode::<T>(budget)?,
+                Task::Sum(keep) | Task::Mmap(keep) => self.table::<T>(keep, budget)?,
+                Task::Samples(many) => self.samples::<T>(*many, budget)?,
+            }
+        };
+        self.seconds[2] = start.elapsed().as_secs_f64();
+        let device = self.on_device();
+        let (seconds, peak_bytes) = (self.seconds, budget.peak());
+        Ok(Inferred {
+            answer,
+            plan: self.plan,
+            device,
+            seconds,
+            peak_bytes,
+            warnings: Vec::new(),
+        })
+    }
+    /// The executors of the plan: one for each device, or one for the host.
+    fn lanes<'b>(&'b self, budget: &'b Budget) -> Option<Lanes<'b>> {
+        let plan = self.plan.whole()?;
+        let host = || Engine::new(plan, &self.reduced.tables, self.fold, self.pass, budget);
+        let engines = match &self.beside {
+            None => vec![host()],
+            Some(beside) => {
+                let devices = beside.devices.iter();
+                devices
+                    .map(|device| host().beside(device, &beside.places[0]))
+                    .collect()
+            }
+        };
+        Some(Lanes::new(engines, &self.settings.warnings))
+    }
+    /// Folds what `one` gives for every slice, as many at a time as there are devices or the memory
+    /// holds.
+    fn fold(
+        &self,
+        (task, lanes): (&str, &Lanes<'_>),
+        budget: &Budget,
+        one: impl Fn(&Engine<'_>, usize) -> Result<Folded> + Sync,
+        merge: impl Fn(&mut Folded, Folded) + Send,
+    ) -> Result<Folded> {
+        let key = |asked: &str| {
+            self.plan
+                .whole()
+                .map(|plan| key(&[plan], &self.reduced.tables, asked))
+        };
+        let slices = Slices {
+            lanes: lanes.engines.len(),
+            ..self.kept_slices(lanes.first().slices(), task, budget, &key)
+        };
+        let on = |lane: usize, slice: usize| lanes.guarded(lane, |engine| one(engine, slice));
+        let done = slices.fold(on, merge);
+        lanes.tell_of_full(self.beside.as_ref());
+        done
+    }
+    /// `many` slices, those of all groups one after another.
+    fn kept_slices<'b>(
+        &'b self,
+        many: usize,
+        task: &str,
+        budget: &'b Budget,
+        key: &dyn Fn(&str) -> Option<String>,
+    ) -> Slices<'b> {
+        let peak = self.plan.prediction().map_or(0.0, |p| p.peak_bytes);
+        let fit = (budget.free() as f64 / 1.1 - FIXED_BYTES) / peak.max(1.0);
+        let checkpoint = self.settings.checkpoint.as_ref().filter(|_| many > 1);
+        let remote = |b: &Beside| {
+            b.places
+                .iter()
+                .map(|p| p.remote.clone())
+                .collect::<Vec<_>>()
+        };
+        let places = self.beside.as_ref().map(remote);
+        let asked = format!(
+            "{task} {:?} {:?} {places:?}",
+            self.settings.precision, self.settings.seed
+        );
+        let kept = checkpoint.and_then(|c| Some((c, key(&asked)?)));
+        // One slice needs no threads, which take longer to start than a small network takes. A
+        // device takes one slice at a time.
+        let wave = if many == 1 || self.beside.is_some() {
+            1
+        } else {
+            (fit as usize).clamp(1, rayon::current_num_threads())
+        };
+        Slices {
+            many,
+            wave,
+            lanes: 1,
+            kept,
+            budget,
+            warnings: &self.settings.warnings,
+        }
+    }
+    fn total<T: Real>(&self, budget: &Budget) -> Result<Answer> {
+        let mut z = Scalar::ONE;
+        if let Some(lanes) = self.lanes(budget) {
+            let one = |engine: &Engine<'_>, index: usize| {
+                let forward = engine.forward::<T>(&engine.slice(index))?;
+                Ok(Folded::one_slice(
+                    engine.total(&forward),
+                    Vec::new(),
+                    Vec::new(),
+                ))
+            };
+            z = self.fold(("pr", &lanes), budget, one, Folded::add)?.total;
+        }
+        let z = z.times(self.reduced.scale);
+        Ok(if z.is_zero() {
+            Answer::Impossible
+        } else {
+            Answer::Pr(z.log10())
+        })
+    }
+    fn marginals<T: Real>(&self, budget: &Budget) -> Result<Answer> {
+        // Sums of every slice that runs, of all, and the answer.
+        let wave = rayon::current_num_threads() as u64 + 2;
+        let sums = footprint::of_states(&self.reduced.cards, 24);
+        let slices = match &self.plan {
+            Planned::Settled | Planned::Searched(_) => 1,
+            Planned::Whole(plan) if plan.sliced.is_empty() => 2,
+            Planned::Whole(_) | Planned::Groups(_) => wave,
+        };
+        let answer = footprint::of_states(self.network.cards(), 8);
+        let _sums = budget.reserve(
+            sums.saturating_mul(slices).saturating_add(answer),
+            "the marginals",
+        )?;
+        if let Planned::Groups(split) = &self.plan {
+            return self.grouped::<T>(split, budget);
+        }
+        let zeros = || {
+            self.reduced
+                .cards
+                .iter()
+                .map(|c| vec![Scalar::ZERO; *c])
+                .collect::<Vec<_>>()
+        };
+        let mut all = Folded::one_slice(Scalar::ONE, Vec::new(), Vec::new());
+        if let Some(lanes) = self.lanes(budget) {
+            let one = |engine: &Engine<'_>, index: usize| {
+                let (slice, mut sums) = (engine.slice(index), zeros());
+                let forward = engine.forward::<T>(&slice)?;
+                let part = engine.total(&forward);
+                if !part.is_zero() {
+                    engine.backward(forward, &slice, &mut sums)?;
+                }
+                Ok(Folded::one_slice(part, sums, Vec::new()))
+            };
+            all = self.fold(("mar", &lanes), budget, one, Folded::add)?;
+        }
+        let z = all.total.times(self.reduced.scale);
+        Ok(if z.is_zero() {
+            Answer::Impossible
+        } else {
+            Answer::Mar(z.log10(), self.expand(&all.tables))
+        })
+    }
+    /// Marginals by groups: one list of slices, those of each group after those of the one before.
+    fn grouped<T: Real>(&self, split: &Split, budget: &Budget) -> Result<Answer> {
+        let slices = |g: &Group| g.plan.slices();
+        // Where the slices of each group end.
+        let mut many = 0;
+        let ends: Vec<usize> = split
+            .groups
+            .iter()
+            .map(|g| {
+                many += slices(g);
+                many
+            })
+            .collect();
+        let (all, groups) = (self.reduced.cards.len(), split.groups.len());
+        let one = |_: usize, index: usize| {
+            let at = ends.partition_point(|end| *end <= index);
+            let group = &split.groups[at];
+            let (own, total) =
+                self.slice_of::<T>((at, group), index + slices(group) - ends[at], budget)?;
+            // Marginals by variable, those of the group alone; last its own sum.
+            let mut tables = vec![Vec::new(); all + groups];
+            group
+                .asked
+                .iter()
+                .zip(own)
+                .for_each(|(v, row)| tables[*v] = row);
+            tables[all + at] = vec![total];
+            Ok(Some(Folded::one_slice(Scalar::ZERO, tables, Vec::new())))
+        };
+        let plans: Vec<&Plan> = self.plan.plans();
+        let key = |asked: &str| {
+            let homes: Vec<_> = split.groups.iter().map(|g| (&g.tables, &g.asked)).collect();
+            Some(key(
+                &plans,
+                &self.reduced.tables,
+                &format!("{asked} {homes:?}"),
+            ))
+        };
+        let mut done = self
+            .kept_slices(many, "mar by groups", budget, &key)
+            .fold(one, Folded::join)?;
+        let sums: Vec<Scalar> = done
+            .tables
+            .split_off(all)
+            .into_iter()
+            .map(|own| own[0])
+            .collect();
+        let z = split.total(&sums);
+        Ok(if z.is_zero() {
+            Answer::Impossible
+        } else {
+            Answer::Mar(z.log10(), self.expand(&done.tables))
+        })
+    }
+    /// What `group` asks in one of its slices, and its sum.
+    fn slice_of<T: Real>(
+        &self,
+        (at, group): (usize, &Group),
+        index: usize,
+        budget: &Budget,
+    ) -> Result<(Vec<Vec<Scalar>>, Scalar)> {
+        let _part = budget.reserve(
+            footprint::of_part(group, &self.reduced),
+            "a group of variables",
+        )?;
+        let part = group.part(&self.reduced);
+        let engine = Engine::new(&group.plan, &part.tables, self.fold, group.pass, budget);
+        let slice = engine.slice(index);
+        let work = |engine: &Engine<'_>| group_sums::<T>(engine, group, &slice, &part.cards);
+        let (mut sums, total) = match &self.beside {
+            Some(beside) => beside.joined((engine, at), &self.settings.warnings, work)?,
+            None => work(&engine)?,
+        };
+        let own = |v: &Var| part.number[*v].map_or_else(Vec::new, |n| std::mem::take(&mut sums[n]));
+        Ok((group.asked.iter().map(own).collect(), total))
+    }
+    /// Marginals of the original variables and states.
+    fn expand(&self, sums: &[Vec<Scalar>]) -> Vec<Vec<f64>> {
+        let of = |v: Var| {
+            let mut row = vec![0.0; self.network.cards()[v]];
+            if let Some(s) = self.reduced.settled[v] {
+                row[s as usize] = 1.0;
+            }
+            let Some(n) = self.reduced.number[v] else {
+                return row;
+            };
+            let top = sums[n]
+                .iter()
+                .filter(|s| !s.is_zero())
+                .map(|s| s.exponent)
+                .max()
+                .unwrap_or(0);
+            let own: Vec<f64> = sums[n]
+                .iter()
+                .map(|s| {
+                    Scalar {
+                        exponent: s.exponent - top,
+                        ..*s
+                    }
+                    .value()
+                })
+                .collect();
+            let total: f64 = own.iter().sum();
+            self.reduced.states[n]
+                .iter()
+                .zip(&own)
+                .for_each(|(s, p)| row[*s as usize] = p / total);
+            row
+        };
+        let all = self.network.cards().len();
+        if all < MANY {
+            (0..all).map(of).collect()
+        } else {
+            (0..all).into_par_iter().map(of).collect()
+        }
+    }
+    /// Values of the original variables.
+    fn assignment(&self, states: &[usize]) -> Vec<usize> {
+        self.reduced.assignment(self.network.cards().len(), states)
+    }
+    fn mode<T: Real>(&self, budget: &Budget) -> Result<Answer> {
+        let mut best = Folded::one_slice(Scalar::ONE, Vec::new(), Vec::new());
+        if let Some(lanes) = self.lanes(budget) {
+            let one = |engine: &Engine<'_>, index: usize| {
+                let slice = engine.slice(index);
+                let forward = engine.forward::<T>(&slice)?;
+                let top = engine.total(&forward);
+                let states = if top.is_zero() {
+                    Vec::new()
+                } else {
+                    engine.tracer(&forward, &slice)?.trace(None)
+                };
+                Ok(Folded::one_slice(top, Vec::new(), states))
+            };
+            best = self.fold(("map", &lanes), budget, one, Folded::best)?;
+        }
+        let top = best.total.times(self.reduced.scale);
+        Ok(if top.is_zero() {
+            Answer::Impossible
+        } else {
+            Answer::Map(top.log10(), self.assignment(&best.states))
+        })
+    }
+    fn samples<T: Real>(&self, many: usize, budget: &Budget) -> Result<Answer> {
+        let mut all = Vec::new();
+        let one = (size_of::<Assignment>() + 24 + 8 * self.network.cards().len()) as u64;
+        let _all = budget.reserve(
+            (many as u64).saturating_mul(one),
+            &format!("{many} samples"),
+        )?;
+        all.reserve_exact(many);
+        let log10 = self.sampled::<T>(many, budget, &mut |_, sample| {
+            all.push(sample);
+            Ok(())
+        })?;
+        Ok(log10.map_or(Answer::Impossible, |log10| Answer::Samples(log10, all)))
+    }
+    /// Gives log10 Z and each of `many` samples to `sink`; log10 Z, or nothing where no sample
+    /// exists.
+    fn sampled<T: Real>(
+        &self,
+        many: usize,
+        budget: &Budget,
+        sink: &mut Sink<'_>,
+    ) -> Result<Option<Log10>> {
+        self.refuse_long(many)?;
+        let mut random = Random::new(self.settings.seed ^ 0x5a5a_5a5a);
+        let Some(lanes) = self.lanes(budget) else {
+            let (log10, only) = (self.reduced.scale.log10(), self.assignment(&[]));
+            (0..many).try_for_each(|_| sink(log10, only.clone()))?;
+            return Ok(Some(log10));
+        };
+        let weight = |engine: &Engine<'_>, index: usize| {
+            let part = engine.total(&engine.forward::<T>(&engine.slice(index))?);
+            Ok(Folded::one_slice(part, vec![vec![part]], Vec::new()))
+        };
+        let all = self.fold(("samples", &lanes), budget, weight, Folded::append)?;
+        let parts = all.tables.concat();
+        let z = parts.iter().fold(Scalar::ZERO, |z, p| z.plus(*p));
+        if z.is_zero() {
+            return Ok(None);
+        }
+        let log10 = z.times(self.reduced.scale).log10();
+        let share: Vec<f64> = parts
+            .iter()
+            .map(|p| {
+                if p.is_zero() {
+                    0.0
+                } else {
+                    (p.ln() - z.ln()).exp()
+                }
+            })
+            .collect();
+        let mut wanted = vec![0usize; share.len()];
+        (0..many).for_each(|_| wanted[draw(&share, random.unit())] += 1);
+        for (index, many) in wanted.into_iter().enumerate().filter(|(_, many)| *many > 0) {
+            let slice = lanes.first().slice(index);
+            let forward = lanes.alone(|engine| engine.forward::<T>(&slice))?;
+            let tracer = lanes.first().tracer(&forward, &slice)?;
+            (0..many)
+                .try_for_each(|_| sink(log10, self.assignment(&tracer.trace(Some(&mut random)))))?;
+        }
+        Ok(Some(log10))
+    }
+    /// Refuses more samples than the time limit allows.
+    fn refuse_long(&self, many: usize) -> Result<()> {
+        let choices = self.plan.prediction().map_or(0.0, |p| p.trace);
+        let one = SAMPLE * self.network.cards().len() as f64 + choices;
+        let seconds = one * many as f64;
+        if seconds <= self.settings.time_limit {
+            return Ok(());
+        }
+        let most = (self.settings.time_limit / one) as u64;
+        Err(
+            Error::resource(format!("{many} samples take about {seconds:.1e} seconds"))
+                .at_place(Opt::Samples)
+                .limit(format!("{} seconds", self.settings.time_limit))
+                .remedy(format!(
+                    "{} or fewer, or a longer {}",
+                    Opt::Samples.to(most),
+                    Opt::TimeLimit
+                )),
+        )
+    }
+    fn table<T: Real>(&self, keep: &[Var], budget: &Budget) -> Result<Answer> {
+        let mut sum: Vec<Scalar> = vec![Scalar::ONE];
+        let mut scope = Vec::new();
+        if let Some(lanes) = self.lanes(budget) {
+            let one = |engine: &Engine<'_>, index: usize| {
+                let forward = engine.forward::<T>(&engine.slice(index))?;
+                let (vars, part) = engine.kept(&forward)?;
+                Ok(Folded::one_slice(Scalar::ZERO, vec![part], vars))
+            };
+            let task = format!("sum {keep:?}");
+            let all = self.fold((&task, &lanes), budget, one, Folded::add)?;
+            (sum, scope) = (all.tables.concat(), all.states);
+        }
+        if sum.iter().all(|s| s.is_zero()) {
+            return Ok(Answer::Impossible);
+        }
+        self.spread(keep, &scope, &sum, budget)
+    }
+    /// The table over original states of `keep`, in the order asked, with zeros where evidence or
+    /// zeros forbid.
+    fn spread(
+        &self,
+        keep: &[Var],
+        scope: &[usize],
+        sum: &[Scalar],
+        budget: &Budget,
+    ) -> Result<Answer> {
+        let top = sum
+            .iter()
+            .filter(|s| !s.is_zero())
+            .map(|s| s.exponent)
+            .max()
+            .unwrap_or(0);
+        let cards: Vec<usize> = keep.iter().map(|v| self.network.cards()[*v]).collect();
+        let mut strides = vec![0usize; keep.len()];
+        let mut stride = 1;
+        for n in scope.iter().rev() {
+            if let Some(at) = keep
+                .iter()
+                .position(|v| self.reduced.number[*v] == Some(*n))
+            {
+                strides[at] = stride;
+            }
+            stride *= self.reduced.cards[*n];
+        }
+        let place = |at: usize, s: usize| match (
+            self.reduced.settled[keep[at]],
+            self.reduced.number[keep[at]],
+        ) {
+            (Some(only), _) => (only as usize == s).then_some(0),
+            (None, Some(n)) => self.reduced.states[n]
+                .iter()
+                .position(|t| *t as usize == s)
+                .map(|i| i * strides[at]),
+            (None, None) => Some(0),
+        };
+        let mut state = vec![0usize; keep.len()];
+        let len = cards
+            .iter()
+            .try_fold(1usize, |n, c| n.checked_mul(*c))
+            .unwrap_or(usize::MAX);
+        // Twice: a list that goes on as the answer, and the text that it becomes.
+        let _values = budget.reserve(
+            (len as u64).saturating_mul(16),
+            "the table over the kept variables",
+        )?;
+        let mut values = Vec::with_capacity(len);
+        for _ in 0..len {
+            let at = state
+                .iter()
+                .enumerate()
+                .try_fold(0, |sum, (i, s)| place(i, *s).map(|o| sum + o));
+            values.push(at.map_or(0.0, |at| {
+                Scalar {
+                    exponent: sum[at].exponent - top,
+                    ..sum[at]
+                }
+                .value()
+            }));
+            zipfold_product::plan::reduced::step(&mut state, |i| cards[i]);
+        }
+        let scale = Scalar::scaled(1.0, top).times(self.reduced.scale);
+        Ok(Answer::Sum(keep.to_vec(), values, scale.log10()))
+    }
+}
+
+/// What `group` asks in one slice, by variable of its own, and its sum.
+fn group_sums<T: Real>(
+    engine: &Engine<'_>,
+    group: &Group,
+    slice: &[(usize, usize)],
+    cards: &[usize],
+) -> Result<(Vec<Vec<Scalar>>, Scalar)> {
+    let forward = engine.forward::<T>(slice)?;
+    let mut sums: Vec<Vec<Scalar>> = cards.iter().map(|c| vec![Scalar::ZERO; *c]).collect();
+    let mut total = engine.total(&forward);
+    if group.pass == Pass::Forward {
+        let (vars, own) = engine.kept(&forward)?;
+        total = own.iter().fold(Scalar::ZERO, |sum, s| sum.plus(*s));
+        vars.iter().for_each(|v| sums[*v].clone_from(&own));
+    } else if !total.is_zero() && !group.asked.is_empty() {
+        engine.backward(forward, slice, &mut sums)?;
+    }
+    Ok((sums, total))
+}
+
+fn draw(share: &[f64], mut at: f64) -> usize {
+    let last = share.iter().rposition(|s| *s > 0.0).unwrap_or(0);
+    for (index, s) in share.iter().enumerate() {
+        if at < *s {
+            return index;
+        }
+        at -= s;
+    }
+    last
+}
