@@ -6,7 +6,7 @@
 //!
 //! 1. the schema, NaN in the tables, the hashes of the data;
 //! 2. metrics that need whole tables prepare them (ranks, whitening);
-//! 3. rows whose weight is missing are marked ([`weights`]);
+//! 3. rows whose weight is missing are marked (`weights`);
 //! 4. the meaning of the problem: formula, folds, roots, symmetry (`meaning.rs`, which caches it);
 //! 5. weights go into their folds;
 //! 6. the domain: as requested, or what the folds suggest, triangular only with a proof of

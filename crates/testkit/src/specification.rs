@@ -2,7 +2,7 @@
 //! engine is used but the value of a pair, whether a NaN leaves it out, and what was asked.
 //!
 //! Counts, pairs, neighbours, extremes and quantiles must be equal. Sums are added in twice the
-//! precision here, and engines may differ from them by what rounding allows: [`SUMS`] times the sum
+//! precision here, and engines may differ from them by what rounding allows: `SUMS` times the sum
 //! of magnitudes.
 
 use crate::compare::Numbers;

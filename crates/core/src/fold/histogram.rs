@@ -54,7 +54,7 @@ impl Closed {
     }
 }
 
-/// One axis. Edges ascend; the bin of a value is the largest i with edge[i] ≤ value.
+/// One axis. Edges ascend; a value belongs to the last bin whose lower edge is not above it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// Which root is binned.
@@ -213,7 +213,7 @@ impl Axis {
         }
     }
     /// Returns 0 for a value below all edges, 1 + bin, or bins + 1 for a value above; NaN is above.
-    /// This is the reference of [`Self::places`].
+    /// This is the reference of `places`, which takes many values.
     #[inline]
     pub fn place(&self, value: f64) -> usize {
         let edges = &self.compared;

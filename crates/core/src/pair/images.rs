@@ -14,7 +14,7 @@
 //! x[0] + y[0]         →  refused        depends on the wall that a row happens to be near
 //! ```
 //!
-//! The method: every node becomes a [`Linear`] combination of coordinates plus a rest that has
+//! The method: every node becomes a linear combination of coordinates plus a rest that has
 //! none. Operations that are not linear take only values whose coordinates cancel. The result is
 //! exact in the sense of the problem (the right image), not in the bits of the original spelling; a
 //! test (`testkit/tests/suite/spellings.rs`) holds spellings with the same bits to the same

@@ -6,8 +6,8 @@
 //! window in each. The grid of cells uses cells one window wide and visits neighbouring cells only.
 //!
 //! The bound must hold in floating point, for the difference as it is computed, not for the exact
-//! one. Windows are therefore widened by far more than any rounding error ([`WIDER`],
-//! [`ROUNDINGS`]).
+//! one. Windows are therefore widened by far more than any rounding error (`WIDER`,
+//! `ROUNDINGS`).
 //!
 //! In a periodic box a coordinate is the position along an edge in units of the edge, from 0 to 1,
 //! and two positions differ modulo 1. In a triclinic box the coordinates are those of the lattice

@@ -58,7 +58,7 @@ pub const fn line(size: usize) -> usize {
 pub enum Results {
     /// They are stored lane by lane, a block of columns after another number or row.
     Blocks,
-    /// They are stored lane by lane, a [`line`] after another row.
+    /// They are stored lane by lane, a line after another row.
     Lines,
     /// They are added up.
     Sums,

@@ -1,4 +1,4 @@
-//! Register-blocked zip-reduce over packed panels: Σₖ zip(xᵢ[k], yⱼ[k]) for every pair of a block.
+//! Register-blocked zip-reduce over packed panels: `Σₖ zip(xᵢ[k], yⱼ[k])` for all pairs of a block.
 //!
 //! ```text
 //! for each panel of columns, for each 8 rows (or fewer registers' worth)
@@ -96,7 +96,7 @@ struct Block<'a, T> {
     ld: usize,
 }
 
-/// Writes Σₖ op(xᵢ[k], yⱼ[k]) for i in `rows`, j in `cols` to `out`, row-major with `ld` values
+/// Writes `Σₖ op(xᵢ[k], yⱼ[k])` for i in `rows`, j in `cols` to `out`, row-major with `ld` values
 /// from row to row.
 ///
 /// # Panics
