@@ -1,4 +1,29 @@
 //! Runs tiles: evaluates blocks of pairs and hands runs of values to the folds.
+//!
+//! ```text
+//! for each tile
+//!     a plain matrix whose code makes lines (`lines`):
+//!         for a few rows, for each line of several blocks of columns
+//!             line = code(rows, columns); put its visited runs                  next tile
+//!     for each block of 128 × 128 pairs, in the order of the plan
+//!         sums without values (`sum`), once for all whole blocks of the tile in a span:
+//!             totals by row, number and lane = code; credit them           a bit for each row done
+//!         all rows done: next block
+//!         fill: the recognised reductions of the whole block                    reductions.rs
+//!         for each row that is left, for each run of visited columns
+//!             values of all roots = evaluator(row, block)                       vm.rs
+//!             matrices: put the run, keep its transpose if the matrix is symmetric
+//!             admit: split the run at pairs beyond the cut-off and at NaN that are skipped
+//!             for each fold: absorb the line of values
+//!         put the transposed block of symmetric matrices
+//!     push the pieces of sums in canonical order
+//! ```
+//!
+//! Why this shape: the formula runs once for a block, and all folds read the values from the
+//! nearest cache. A block has 128 columns, so its columns are the bits of one `u128`: pairs that
+//! are left out are bits, not branches. Sums need no values, and leave registers as totals only.
+//! They are pieces with the number of their block, so that the order of blocks, which the plan
+//! chooses, changes no bit.
 
 use super::code::{code_for, compiled};
 use super::gather::{Gather, SpareBuffers};

@@ -1,6 +1,24 @@
 //! Loops over the lanes of a block, written so that the compiler vectorises them for the
 //! instruction set of the caller. They never contract, so f64 lanes have the bits of the reference
 //! value.
+//!
+//! ```text
+//! unary, binary, select:
+//!     match the operation                                               once for 128 lanes
+//!         for l in lanes: out[l] = f(a[l], b[l])                        f is inlined
+//! reduce_vectors:
+//!     for each strip of 32 lanes
+//!         for each slice of components                                  f32: 128, f64: all of them
+//!             acc[32] = 0                                               in registers
+//!             for k in the slice: acc[l] = step(acc[l], x[k], y[k][l])
+//!             total[l] += acc[l]                                       in f64, if there are slices
+//! ```
+//!
+//! Why this shape: the operation is chosen outside the loop, so choosing costs one branch for 128
+//! values. An operand that all lanes share stays one number ([`Operand::Splat`]) and is not read
+//! from memory. The loops are plain Rust; functions with a target feature in `vm.rs` inline them,
+//! so one source serves every instruction set. A strip of 32 lanes is what the registers hold of
+//! one accumulator.
 
 use zipfold_core::fold::BLOCK;
 use zipfold_core::fold::runs::Value;

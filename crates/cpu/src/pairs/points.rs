@@ -1,5 +1,19 @@
 //! Family *points*: a histogram of distances in one to four dimensions, with weights and means,
 //! swept by its own kernel with the exact-edge rule.
+//!
+//! ```text
+//! load:  columns of x and y (in the order of a grid or tree, if there is one) → points of vectors
+//!        edges → squares, evenly spaced ones by first and last
+//!        weights in the order of the points; scales of the fixed-point sums
+//! run:   for each tile: one strip, rows × columns → sweep               kernels/histogram/sweep.rs
+//!        counts of the sweep → state: under, bins, over, sums; NaN → tally
+//! ```
+//!
+//! Why this shape: the kernel compares squares with squared edges, so no root is taken and no value
+//! goes to memory. Its counters are private to a thread and have the layout that its vectors want.
+//! This file turns a job into its points and edges, and its counters into a state of the fold, once
+//! a batch. Whoever prunes (boxes, column grids) uses the same [`Distances`] and hands over strips
+//! of the columns that are left instead of whole tiles.
 
 use super::reductions;
 use crate::kernels::histogram::{

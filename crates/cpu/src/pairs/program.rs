@@ -1,5 +1,23 @@
 //! From a lowered formula to instructions over lanes: one register a pair node, operands resolved
 //! to their source.
+//!
+//! ```text
+//! for each stage of the lowered formula                          one loop over the components
+//!     scalars:  nodes that the loop needs before it              one instruction each
+//!     for each reduction of the stage
+//!         a recognised form: its two vectors and a register      a kernel computes it
+//!         another one:       operation, operand, register
+//!     body:     nodes by component, if another one reads them
+//! finish:  nodes after the loops
+//! tail:    nodes by component, of roots that are vectors
+//! operand of a node: component of a hoisted vector, hoisted number, constant, difference in a box,
+//!                    or the register of the node
+//! ```
+//!
+//! Why this shape: nodes are unique (equal subterms are one node), so a register for each node
+//! computes nothing twice. Registers are not shared over time: one is a block of lanes, a formula
+//! has a few, and the compiler to machine code (`jit`), which begins from this program too,
+//! allocates its own.
 
 use std::collections::HashMap;
 use std::sync::Arc;

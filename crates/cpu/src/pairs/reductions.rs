@@ -1,5 +1,20 @@
 //! Family *dense*: the recognised reductions of a whole block of pairs at once, by register-blocked
 //! kernels on packed rows; the rest of the formula then runs over their values.
+//!
+//! ```text
+//! load:  for each recognised reduction of the program
+//!            both vectors hold nothing but 0 and 1: rows of bits           a reduction counts bits
+//!            else: x packed in groups of rows, y in panels of columns
+//!        one computed vector a side, read by nothing else: packed while it is hoisted, not kept
+//! fill(rows, columns):
+//!        for each reduction: the values of 128 × 128 pairs → buffer      kernels/dense.rs, bits.rs
+//! eval (vm.rs) takes the values of a row from the buffer in place of its loop over components
+//! ```
+//!
+//! Why this shape: long rows are read once for a tile of registers and not once a pair, which a
+//! loop over one row cannot do. A buffer of one block stays in the second cache between the kernel
+//! and the rest of the formula. From fewer than [`WORTH`] components packing costs more than it
+//! saves.
 
 use super::lanes::Real;
 use super::program::{Acc, Program};

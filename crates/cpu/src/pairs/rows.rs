@@ -1,4 +1,18 @@
 //! Hoisted rows: x row-major, y in blocks of [`BLOCK`] columns: strips of lanes, component-major.
+//!
+//! ```text
+//! by_row    [row][vector][component]                      and [row][number]
+//! by_strip  [block][strip][vector][component][lane]       and [block][number][lane]
+//!           lanes past the last row repeat it; behind the numbers of a row its weight, if wanted
+//!
+//! for each block of 128 rows                              in parallel
+//!     for each row: hoister.load(row); round its vectors and numbers; store them in the layout
+//! ```
+//!
+//! Why this shape: a pair kernel takes one number of x for all lanes and a vector of y. In strips,
+//! the vector of component k follows that of component k − 1, so a kernel reads y as one stream. A
+//! strip is as wide as the kernel (the code's lanes, or a whole block for the evaluator). Rows that
+//! the formula takes as they are in the table are lent from there and not copied.
 
 use super::lanes::{Lanes, Real};
 use rayon::prelude::*;

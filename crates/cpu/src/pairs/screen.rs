@@ -6,6 +6,25 @@
 //! roundings, errs by at most (s + r) · 2⁻²⁴ times the sum of magnitudes of its terms (Higham,
 //! Accuracy and Stability, section 3.1), which for inner products is at most ‖x‖‖y‖. Rows beyond
 //! 10¹⁰ in magnitude, or not finite, are not screened.
+//!
+//! ```text
+//! load:  hoist x and y in f64, pack them in f32; largest magnitudes, norms for inner products
+//! for each tile, for each block of 128 × 128 pairs
+//!     z = reductions of the block in f32                                   kernels/dense.rs
+//!     for each row
+//!         limit of z  = limit of the value, carried through the inverse of the formula
+//!         wide, narrow = limit ± error, rounded outward, inward
+//!         open, sure  = bits of the z within                               kernels/screen.rs
+//!     for each row with such bits
+//!         exact z in f64 for the strips of columns that need a value
+//!         value = the rest of the formula over z
+//!         keep the pairs that are sure or whose value meets the limit
+//!         the fold absorbs them; k-NN, min: its worst value is the new limit of the row
+//! ```
+//!
+//! Why this shape: single precision has twice the lanes and half the memory traffic, and few pairs
+//! are near the limit. The limit goes through the formula once a row, so a decision is one
+//! comparison of z and costs no root or division a pair.
 
 use super::reductions;
 use super::rows::Rows;

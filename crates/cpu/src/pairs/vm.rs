@@ -1,5 +1,25 @@
 //! The evaluator of pairs: compiled code for groups of rows (family *jit*), or a program over the
 //! lanes of one block of columns, one row of x at a time (family *vm*).
+//!
+//! ```text
+//! eval(row, block):
+//!     the last call computed this row, too: return
+//!     differences by the minimum image, if the space is periodic
+//!     code:     a group of rows × the lanes                           results by row, number, lane
+//!     program:  for each stage
+//!                   scalars
+//!                   for each component: body; totals += reductions
+//!                   recognised reductions: from the block that `fill` computed, or by lanes.rs
+//!               finish; roots → results
+//! line(rows, block):   code that stores lines over several blocks           matrices as they come
+//! sum(rows, blocks):   code that adds results by row, number and lane       sums without values
+//! ```
+//!
+//! Why this shape: an instruction of the program is one loop over 128 lanes, which spreads its
+//! choice over 128 values, but each writes its result to memory. Code keeps results in registers
+//! and takes a group of rows for each vector of y that it loads. Callers ask row by row and need
+//! not know how many rows a call computes. The program also runs where no code can be made, with
+//! the same bits.
 
 use super::lanes::{self, Lanes, Operand, Real};
 use super::program::{Acc, LaneInst, LaneOp, Program, Src, StageProgram, compile};

@@ -1,5 +1,23 @@
-//! Histograms of pairs whose rows lie in a grid: values of rows within reach are computed as ever,
-//! those that an axis leaves out are told by vectors, and the rest placed in bins.
+//! Histograms of pairs whose rows are in a grid of cells. Vectors rule out the values that an axis
+//! leaves out; the rest are placed in bins one by one.
+//!
+//! ```text
+//! for each group of sorted rows that share a cell
+//!     found = the rows of y in the cells around it, ascending                  grid.rs
+//!     for some rows of the group, for each chunk of found
+//!         gather the rows of x, and the chunk as strips of y
+//!         for each block of 128 columns, for each row
+//!             values = evaluator(row, block)
+//!             marks = the columns that the domain has                          triangle, diagonal
+//!             marks &= within the cut-off; count them
+//!             a NaN among the marked: absorb one by one, tell or skip NaN
+//!             marks &= between the first and the last edge of each axis
+//!             absorb the marked lanes
+//!     pairs of the row that were not looked at: far, or counted above the last edge
+//! ```
+//!
+//! Why this shape: most pairs of neighbouring cells are beyond the last edge. Marks are bytes that
+//! vectors compute without a branch, so only pairs with a bin pay for the search of the bin.
 
 use super::cutoff::{BLOCKS, CutoffGrid, ROWS};
 use crate::pairs::reductions;

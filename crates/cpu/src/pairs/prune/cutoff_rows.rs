@@ -1,5 +1,24 @@
-//! Folds of the rows in a grid: those by row of the columns within a cut-off, in the order given,
-//! and histograms.
+//! Folds of the rows in a grid of cells: folds by row over the columns within a cut-off, in the
+//! order given, and histograms.
+//!
+//! ```text
+//! a histogram: binned.rs
+//! for each group of sorted rows that share a cell
+//!     found = the rows of y in the cells around it, ascending                  grid.rs
+//!     for some rows of the group, for each chunk of found
+//!         gather the rows of x, and the chunk as strips of y
+//!         for each block of 128 columns, for each row
+//!             values = evaluator(row, block)
+//!             list of the row += columns within the cut-off, their values
+//!     for each row
+//!         NaN: note the first, leave them out if they are skipped
+//!         fold the list as a sparse row of the whole domain                    core/fold/sparse.rs
+//!         tally: counted, beyond the cut-off, never looked at
+//! ```
+//!
+//! Why this shape: a sum has the bits of a sweep only if its terms come in the order of the columns
+//! as given. `found` is ascending, so a list is, and the fold adds its terms block by block with
+//! zeros in between. Rows of a cell share `found`, and the gathered strips serve several rows.
 
 use super::binned::Binned;
 use super::cutoff::{BLOCKS, CutoffGrid, ROWS};

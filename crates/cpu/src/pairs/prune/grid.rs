@@ -1,4 +1,17 @@
 //! A grid of cells, in which the rows within reach of some others lie in few.
+//!
+//! ```text
+//! new:     cells along a coordinate = extent / window, together at most as many as rows
+//!          counting sort of the rows of y by cell; rows of x likewise, those without a place last
+//! around:  lo, hi = the places of some rows of one cell
+//!          for each coordinate: the cells from lo − window to hi + window, round the end if periodic
+//!          found = the rows of y in the product of these cells, sorted
+//! ```
+//!
+//! Why this shape: cells are a little wider than a window, so a row meets at most three of them
+//! along a coordinate. No more cells than rows, so that a wide space with few rows does not fill
+//! the memory with empty cells. Cells along the last coordinate follow one another, so they are one
+//! range of rows.
 
 use std::ops::Range;
 use zipfold_core::space::reach::{MOST, Place};

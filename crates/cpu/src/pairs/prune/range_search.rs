@@ -1,4 +1,19 @@
-//! Neighbours and pairs within a distance, by bounding volume hierarchies.
+//! Neighbours, extremes and pairs within a distance, by bounding volume hierarchies.
+//!
+//! ```text
+//! load:  sort the rows along a Hilbert curve; a hierarchy of boxes over x, and over y if they differ
+//!        extremes: a sample of pairs sets the first limits
+//! run:   for each tile, for 256 sorted rows at a time
+//!            stop?
+//!            nearest:  descend from each row with its list so far         kernels/bvh/nearest.rs
+//!            within:   pairs up to the limit → matches                    kernels/bvh/within.rs
+//!            extremes: pairs beyond the ends that all threads share       kernels/bvh/extremes.rs
+//!            tally: pairs of the rows, less the pairs that were evaluated
+//! ```
+//!
+//! Why this shape: the kernels know points and a metric, not folds. This file gives them the rows
+//! of a tile and keeps their answers as states. Matches ask for memory before they are kept,
+//! because their number is not known before; lists of one row go on from tile to tile.
 
 use super::sorted::{Orders, Sorted};
 use crate::kernels::bvh::{Bvh, Cut, Ends, Extremes, MOST, Measure, Nearest, Sample, Within};

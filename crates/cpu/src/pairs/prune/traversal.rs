@@ -1,5 +1,26 @@
 //! The walk over pairs of boxes: from the top of the tree of y down for each block of rows of x,
 //! until bounds settle a pair of boxes or single rows meet leaves, whose pairs are evaluated.
+//!
+//! ```text
+//! for each block of rows of x (LANES groups of GROUP rows)
+//!     from the top of the tree: bounds of the block's hull against LANES boxes of y
+//!         a pair of boxes is settled (beyond the cut-off, counted whole, no effect), or
+//!         its children are next, or it is a leaf that is left
+//!     for each leaf that is left, in ascending order
+//!         bounds of LANES groups against it: settled, or
+//!         bounds of the rows of a group against it: settled, or
+//!         evaluate the row against the leaf; admit; the folds absorb
+//!         histograms of distances note the leaf instead; the points kernel sweeps all noted strips
+//! best first (nearest, extremes), for each group of rows
+//!     heap = boxes of y by the best value that their bounds allow
+//!     pop a box: not better than the worst value kept: stop
+//!                a leaf: its rows as above; else: bounds of its children → heap
+//!     what was never reached changes nothing: counted and skipped
+//! ```
+//!
+//! Why this shape: bounds of a formula cost about as much as its value, so they are computed for
+//! LANES boxes by one pass, and in three steps (hull, group, row), each of which spares the next.
+//! Leaves in ascending order keep the values of a row in the order of the sorted columns.
 
 use super::accumulators::{Accumulators, Run};
 use super::boxes::{Boxes, GROUP};
@@ -171,15 +192,9 @@ impl<'e, 'j> Traversal<'e, 'j> {
         let top = self.pruned.tree.levels.len() - 1;
         let mut open = vec![(top, 0)];
         while let Some((level, first)) = open.pop() {
-            let boxes = &self.pruned.tree.levels[level];
-            self.bounds.set_lanes(
-                Side::Y,
-                &boxes.lo[first..],
-                &boxes.hi[first..],
-                boxes.stride,
-            );
+            self.set_boxes(level, first);
             self.bounds.run();
-            for lane in 0..LANES.min(boxes.count - first) {
+            for lane in 0..LANES.min(self.pruned.tree.levels[level].count - first) {
                 let cols = self.columns(level, first + lane);
                 if self.is_empty(&rows, &cols) || self.settle(lane, &rows, &cols)? {
                     continue;
@@ -262,6 +277,16 @@ impl<'e, 'j> Traversal<'e, 'j> {
             }
         }
         self.hold(0)
+    }
+    /// Sets the bounds of y: the boxes of a level from `first` on, a lane each.
+    fn set_boxes(&mut self, level: usize, first: usize) {
+        let boxes = &self.pruned.tree.levels[level];
+        self.bounds.set_lanes(
+            Side::Y,
+            &boxes.lo[first..],
+            &boxes.hi[first..],
+            boxes.stride,
+        );
     }
     fn set_leaf(&mut self, leaf: usize) {
         let leaves = &self.pruned.tree.levels[0];
@@ -435,7 +460,7 @@ impl<'e, 'j> Traversal<'e, 'j> {
         (root, largest): (usize, bool),
         worst: f64,
     ) {
-        let (groups, boxes) = (&self.pruned.groups, &self.pruned.tree.levels[level]);
+        let groups = &self.pruned.groups;
         let group = rows.start / GROUP;
         self.bounds.set_one(
             Side::X,
@@ -443,14 +468,9 @@ impl<'e, 'j> Traversal<'e, 'j> {
             &groups.hi[group..],
             groups.stride,
         );
-        self.bounds.set_lanes(
-            Side::Y,
-            &boxes.lo[first..],
-            &boxes.hi[first..],
-            boxes.stride,
-        );
+        self.set_boxes(level, first);
         self.bounds.run();
-        for lane in 0..LANES.min(boxes.count - first) {
+        for lane in 0..LANES.min(self.pruned.tree.levels[level].count - first) {
             if self.columns(level, first + lane).is_empty() {
                 continue;
             }
