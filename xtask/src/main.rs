@@ -9,6 +9,7 @@ const HELP: &str = "cargo xtask <command>
 
   tidy [FOLDER]   check layout, lengths, names, documentation and unsafe code of this or another checkout
   measures [FOLDER]  print sizes, density, comments, circles and catch-all arms of each crate as a table
+  largest         list the functions of many tokens (the first number), depth or parameters (the two after it)
   advisories      check the locked dependencies against .ci/advisories.toml, a dated copy of RustSec's advisories
   needs WORDS     print the filter of nextest for a machine that has WORDS (opencl, nvrtc, …), and name the tests left out
   bench ARGS      run a definition of bench/definitions beside the peers (bench/run.py, by ZIPFOLD_PYTHON or python3)";
@@ -20,6 +21,10 @@ fn main() -> ExitCode {
         ["tidy", folder] => run_tidy(Path::new(folder)),
         ["measures"] => measures(&tree::root()),
         ["measures", folder] => measures(Path::new(folder)),
+        ["largest"] => tree::files(&tree::root()).map(|files| {
+            print!("{}", tidy::density::largest(&files));
+            ExitCode::SUCCESS
+        }),
         ["advisories"] => advisories::check(&tree::root()).map(|found| {
             println!("{}", found.summary);
             report(&found.breaches)

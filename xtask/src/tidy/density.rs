@@ -121,6 +121,28 @@ fn check_crate(name: &str, functions: &[Measure]) -> Vec<Violation> {
     all
 }
 
+/// Lists the functions that are larger than most may be, too deep or of too many parameters, by
+/// crate and the largest first: a line for each.
+pub fn largest(files: &[File]) -> String {
+    let mut found: Vec<(&str, Measure)> = files
+        .iter()
+        .filter(|file| shipped(&file.path))
+        .flat_map(|file| {
+            let name = member(&file.path).unwrap_or_default();
+            measures(file).into_iter().map(move |f| (name, f))
+        })
+        .filter(|(_, f)| f.tokens > MOST_HAVE || f.depth > DEPTH || f.parameters > PARAMETERS)
+        .collect();
+    found.sort_by_key(|(name, f)| (*name, std::cmp::Reverse(f.tokens)));
+    found
+        .iter()
+        .map(|(_, f)| {
+            let numbers = format!("{:5} {:2} {:2}", f.tokens, f.depth, f.parameters);
+            format!("{numbers}  {}:{} {}\n", f.path, f.line, f.name)
+        })
+        .collect()
+}
+
 pub(super) fn measures(file: &File) -> Vec<Measure> {
     let source = Source::new(&file.text);
     let tests = source.test_lines();
@@ -227,5 +249,8 @@ mod tests {
                 .contains("`f` has 806 tokens, depth 0, 0 parameters")),
             "{found:?}"
         );
+        let short = "fn g() { a; }\n".to_owned();
+        let listed = largest(&[File::new("crates/new/src/a.rs", &(short + &long))]);
+        assert_eq!(listed, "  806  0  0  crates/new/src/a.rs:2 f\n");
     }
 }
