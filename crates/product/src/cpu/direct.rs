@@ -199,6 +199,117 @@ fn divide(digit: VariableOfBoth) -> Vec<VariableOfBoth> {
     .collect()
 }
 
+/// The variables of two tables by what becomes of them, where table `first` is read by vectors.
+struct LoopVariables {
+    first: usize,
+    /// Those of the first table in the result, slowest first.
+    kept: Vec<VariableOfBoth>,
+    /// Those of the second table alone in the result.
+    columns: Vec<VariableOfBoth>,
+    /// Those that are summed.
+    depth: Vec<VariableOfBoth>,
+}
+
+impl LoopVariables {
+    /// Sorts the variables of tables over `scopes`; those that are not `kept` are summed.
+    fn of_scopes(
+        cards: &[usize],
+        scopes: [&[usize]; 2],
+        first: usize,
+        kept: &dyn Fn(usize) -> bool,
+    ) -> Self {
+        let tables = [first, 1 - first].map(|table| strides(scopes[table], cards));
+        let stride = |table: usize, v: usize| {
+            let found = tables[table].iter().find(|s| s.0 == v);
+            found.map_or(0, |s| s.1)
+        };
+        let wide = |table: usize| {
+            tables[table]
+                .iter()
+                .map(|&(v, _)| VariableOfBoth {
+                    var: v,
+                    card: cards[v],
+                    strides: [stride(0, v), stride(1, v)],
+                    out: 0,
+                })
+                .filter(|d| d.card > 1)
+        };
+        let beside = || wide(1).filter(|d| d.strides[0] == 0);
+        LoopVariables {
+            first,
+            kept: wide(0).filter(|d| kept(d.var)).collect(),
+            columns: beside().filter(|d| kept(d.var)).collect(),
+            depth: wide(0).chain(beside()).filter(|d| !kept(d.var)).collect(),
+        }
+    }
+    /// Sorts the digits of a shape of two tables whose result has a given order. The fastest kept
+    /// digit is cut, so that a part of it can make a row.
+    fn of_shape(shape: &Shape, first: usize) -> Self {
+        let digit = |d: &shape::Digit| VariableOfBoth {
+            var: 0,
+            card: d.card,
+            strides: [d.strides[first], d.strides[1 - first]],
+            out: d.out,
+        };
+        let digits = |summed: bool| {
+            let own = shape.digits.iter().filter(move |d| d.summed == summed);
+            own.map(digit)
+        };
+        let mut kept: Vec<_> = digits(false).filter(|d| d.strides[0] > 0).collect();
+        kept.sort_by_key(|d| std::cmp::Reverse(d.out));
+        if let Some(last) = kept.pop() {
+            kept.extend(divide(last));
+        }
+        LoopVariables {
+            first,
+            kept,
+            columns: digits(false).filter(|d| d.strides[0] == 0).collect(),
+            depth: digits(true).collect(),
+        }
+    }
+    /// The orders of the kept variables that are tried: as they lie, and with those that the second
+    /// table shares before or after the others.
+    fn orders(&self) -> [Vec<VariableOfBoth>; 3] {
+        let (alone, shared): (Vec<VariableOfBoth>, Vec<VariableOfBoth>) =
+            self.kept.iter().partition(|d| d.strides[1] == 0);
+        [
+            self.kept.clone(),
+            [&shared[..], &alone[..]].concat(),
+            [&alone[..], &shared[..]].concat(),
+        ]
+    }
+    /// The way whose rows are the variables of `kept` from `cut` on, not yet predicted.
+    fn with_rows(&self, kept: &[VariableOfBoth], cut: usize) -> LoopOrder {
+        LoopOrder {
+            first: self.first,
+            kept: kept.to_vec(),
+            cut,
+            columns: self.columns.clone(),
+            depth: self.depth.clone(),
+            wide: 1,
+            ahead: false,
+            cost: 0.0,
+        }
+    }
+}
+
+/// Whether the rows made of these variables lie side by side in the first table and in the result.
+fn lies_straight(run: &[VariableOfBoth]) -> bool {
+    let mut next = 1;
+    run.iter().rev().all(|d| {
+        let beside = d.out == next && d.strides[0] == next;
+        next *= d.card;
+        beside
+    })
+}
+
+/// Replaces `best` by `way` if that is cheaper.
+fn keep_cheaper(best: &mut Option<LoopOrder>, way: LoopOrder) {
+    if best.as_ref().is_none_or(|b| way.cost < b.cost) {
+        *best = Some(way);
+    }
+}
+
 impl LoopOrder {
     /// The cheapest way through tables over `scopes`, for tables that hold what `domain` says;
     /// variables that are not `kept` are summed.
@@ -208,69 +319,16 @@ impl LoopOrder {
         kept: &dyn Fn(usize) -> bool,
         domain: Domain,
     ) -> Option<Self> {
-        let mut best: Option<LoopOrder> = None;
+        let mut best = None;
         for first in 0..2 {
-            let own = strides(scopes[first], cards);
-            let other = strides(scopes[1 - first], cards);
-            let of = |list: &[(usize, usize)], v: usize| {
-                list.iter().find(|s| s.0 == v).map_or(0, |s| s.1)
-            };
-            let digit = |v: usize| VariableOfBoth {
-                var: v,
-                card: cards[v],
-                strides: [of(&own, v), of(&other, v)],
-                out: 0,
-            };
-            let wide = |list: &[(usize, usize)]| -> Vec<VariableOfBoth> {
-                list.iter()
-                    .map(|s| digit(s.0))
-                    .filter(|d| d.card > 1)
-                    .collect()
-            };
-            let (own, other) = (wide(&own), wide(&other));
-            let beside: Vec<VariableOfBoth> = other
-                .iter()
-                .copied()
-                .filter(|d| d.strides[0] == 0)
-                .collect();
-            let columns: Vec<VariableOfBoth> =
-                beside.iter().copied().filter(|d| kept(d.var)).collect();
-            let depth: Vec<VariableOfBoth> = own
-                .iter()
-                .chain(&beside)
-                .copied()
-                .filter(|d| !kept(d.var))
-                .collect();
-            let natural: Vec<VariableOfBoth> =
-                own.iter().copied().filter(|d| kept(d.var)).collect();
-            let (alone, shared): (Vec<VariableOfBoth>, Vec<VariableOfBoth>) =
-                natural.iter().partition(|d| d.strides[1] == 0);
-            let orders = [
-                natural,
-                [&shared[..], &alone[..]].concat(),
-                [&alone[..], &shared[..]].concat(),
-            ];
-            for order in orders {
-                for cut in 0..=order.len() {
-                    let run = size(&order[cut..]);
-                    if run > LONGEST {
-                        continue;
-                    }
-                    let mut way = LoopOrder {
-                        first,
-                        kept: order.clone(),
-                        cut,
-                        columns: columns.clone(),
-                        depth: depth.clone(),
-                        wide: 1,
-                        ahead: false,
-                        cost: 0.0,
-                    };
+            let variables = LoopVariables::of_scopes(cards, scopes, first, kept);
+            for order in variables.orders() {
+                let short = |cut: &usize| size(&order[*cut..]) <= LONGEST;
+                for cut in (0..=order.len()).filter(short) {
+                    let mut way = variables.with_rows(&order, cut);
                     way.lay_out();
                     way.predict(domain);
-                    if best.as_ref().is_none_or(|b| way.cost < b.cost) {
-                        best = Some(way);
-                    }
+                    keep_cheaper(&mut best, way);
                 }
             }
         }
@@ -279,69 +337,30 @@ impl LoopOrder {
     /// The cheapest way to a result whose order is given, where the first table is read as it lies:
     /// nothing but the second one is copied. The predicted cycles are those of values.
     pub fn within(shape: &Shape, lanes: usize) -> Option<Self> {
-        let mut best: Option<LoopOrder> = None;
-        let deep: usize = shape
-            .digits
-            .iter()
-            .filter(|d| d.summed)
-            .map(|d| d.card)
-            .product();
+        let summed = shape.digits.iter().filter(|d| d.summed);
+        let deep: usize = summed.map(|d| d.card).product();
         let all = |d: &shape::Digit| d.strides[0] > 0 || d.strides[1] > 0;
         if shape.inputs != 2 || deep > SHALLOW || !shape.digits.iter().all(all) {
             return None;
         }
+        let values = Domain {
+            lanes,
+            logs: [false; 2],
+            out: false,
+        };
+        let mut best = None;
         for first in 0..2 {
-            let digit = |d: &shape::Digit| VariableOfBoth {
-                var: 0,
-                card: d.card,
-                strides: [d.strides[first], d.strides[1 - first]],
-                out: d.out,
-            };
-            let of = |summed: bool| {
-                shape
-                    .digits
-                    .iter()
-                    .filter(move |d| d.summed == summed)
-                    .map(digit)
-            };
-            let mut kept: Vec<VariableOfBoth> = of(false).filter(|d| d.strides[0] > 0).collect();
-            let columns: Vec<VariableOfBoth> = of(false).filter(|d| d.strides[0] == 0).collect();
-            kept.sort_by_key(|d| std::cmp::Reverse(d.out));
-            if let Some(last) = kept.pop() {
-                kept.extend(divide(last));
-            }
+            let variables = LoopVariables::of_shape(shape, first);
+            let kept = &variables.kept;
             for cut in (0..kept.len()).rev() {
                 let run = &kept[cut..];
-                let mut next = 1;
-                let straight = run.iter().rev().all(|d| {
-                    let beside = d.out == next && d.strides[0] == next;
-                    next *= d.card;
-                    beside
-                });
-                if !straight || size(run) > LONGEST {
+                if !lies_straight(run) || size(run) > LONGEST {
                     break;
                 }
-                let depth = of(true).collect();
-                let mut way = LoopOrder {
-                    first,
-                    kept: kept.clone(),
-                    cut,
-                    columns: columns.clone(),
-                    depth,
-                    wide: 1,
-                    ahead: false,
-                    cost: 0.0,
-                };
-                way.predict(Domain {
-                    lanes,
-                    logs: [false; 2],
-                    out: false,
-                });
-                if size(run) >= LONG
-                    && !way.vectors()
-                    && best.as_ref().is_none_or(|b| way.cost < b.cost)
-                {
-                    best = Some(way);
+                let mut way = variables.with_rows(kept, cut);
+                way.predict(values);
+                if size(run) >= LONG && !way.vectors() {
+                    keep_cheaper(&mut best, way);
                 }
             }
         }
@@ -358,30 +377,57 @@ impl LoopOrder {
     fn vectors(&self) -> bool {
         self.kept[self.cut..].iter().any(|d| d.strides[1] > 0)
     }
+    /// How often the second table is packed: once for each number of the variables that it shares.
+    fn shared(digits: &[VariableOfBoth]) -> f64 {
+        let shared = digits.iter().filter(|d| d.strides[1] > 0);
+        shared.map(|d| d.card as f64).product()
+    }
     /// Entries of the packed second table.
     fn packed(&self, lanes: usize) -> f64 {
         let (outer, run) = self.kept.split_at(self.cut);
-        let shared: f64 = outer
-            .iter()
-            .filter(|d| d.strides[1] > 0)
-            .map(|d| d.card as f64)
-            .product();
         let entry = if self.vectors() {
             size(run).next_multiple_of(lanes)
         } else {
             1
         };
         let columns = size(&self.columns).next_multiple_of(self.wide);
-        shared * (entry * columns * size(&self.depth)) as f64
+        Self::shared(outer) * (entry * columns * size(&self.depth)) as f64
+    }
+    /// Rows of vectors, each of which register tiles take at once.
+    fn vector_rows(&self, lanes: usize) -> usize {
+        let (outer, run) = self.kept.split_at(self.cut);
+        size(outer) * size(run).div_ceil(lanes)
     }
     /// Chooses the columns of a tile and counts cycles.
     fn predict(&mut self, domain: Domain) {
         let lanes = domain.lanes;
-        let (outer, run) = self.kept.split_at(self.cut);
-        let vectors = size(run).div_ceil(lanes);
-        let rows = size(outer) * vectors;
+        let outer = size(&self.kept[..self.cut]);
+        let (wide, tiles) = self.cheapest_tile(lanes);
+        let (pick, ahead) = self.pick_cycles(domain);
+        self.ahead = ahead;
+        self.wide = wide;
+        self.cost = tiles + outer as f64 * 2.0 + self.packed(lanes) * 1.2;
+        self.cost += pick;
+        self.cost += if domain.logs[1 - self.first] {
+            let columns = size(&self.columns) as f64 * size(&self.depth) as f64 / lanes as f64;
+            Self::shared(&self.kept) * columns * LOGS
+        } else {
+            0.0
+        };
+        self.cost += if domain.out {
+            (self.vector_rows(lanes) * size(&self.columns)) as f64 * LOGS
+        } else {
+            0.0
+        };
+        if self.packed(lanes) > PACKED as f64 || outer > MOST_ROWS {
+            self.cost = f64::INFINITY;
+        }
+    }
+    /// The columns of the cheapest register tile, and the cycles of all tiles.
+    fn cheapest_tile(&self, lanes: usize) -> (usize, f64) {
+        let rows = self.vector_rows(lanes);
         let (columns, depth) = (size(&self.columns), size(&self.depth) as f64);
-        let tile = |wide: usize| {
+        let cycles = |wide: usize| {
             let tiles = rows.div_ceil(ROWS) as f64 * columns.div_ceil(wide) as f64;
             let step = if self.vectors() {
                 (ROWS * wide) as f64 * 1.5
@@ -390,52 +436,30 @@ impl LoopOrder {
             } + 4.0;
             tiles * (depth * step + (ROWS * wide) as f64 * 1.5 + 16.0)
         };
-        let best = WIDE
-            .into_iter()
-            .map(|w| (w, tile(w)))
-            .fold((1, f64::INFINITY), |b, o| if o.1 < b.1 { o } else { b });
-        let how = Run::for_offsets(&places(run, 0), lanes);
-        let picked = rows as f64 * depth;
-        let whole = |digits: &[VariableOfBoth]| size(digits) as f64 * depth / lanes as f64;
+        WIDE.into_iter()
+            .map(|w| (w, cycles(w)))
+            .fold((1, f64::INFINITY), |b, o| if o.1 < b.1 { o } else { b })
+    }
+    /// Cycles of picking the first table's entries and of their exponentials, and whether these are
+    /// cheaper of the whole table ahead than of what is picked, in vectors that are not all full.
+    fn pick_cycles(&self, domain: Domain) -> (f64, bool) {
+        let (lanes, depth) = (domain.lanes, size(&self.depth) as f64);
+        let how = Run::for_offsets(&places(&self.kept[self.cut..], 0), lanes);
+        let picked = self.vector_rows(lanes) as f64 * depth;
         let copies = if matches!(how, Run::Straight) {
             0.0
         } else {
             picked * how.cost()
         };
-        // Exponentials of what is picked, in vectors that are not all full, or of the whole table
-        // ahead.
-        let lead = [
-            picked * (how.cost() + LOGS),
-            whole(&self.kept) * (LOGS + 4.0) + copies,
-        ];
-        let logs = [self.first, 1 - self.first].map(|at| domain.logs[at]);
-        self.ahead = lead[1] < lead[0];
-        self.wide = best.0;
-        self.cost = best.1 + size(outer) as f64 * 2.0 + self.packed(lanes) * 1.2;
-        self.cost += if logs[0] {
-            lead[0].min(lead[1])
+        let late = picked * (how.cost() + LOGS);
+        let whole = size(&self.kept) as f64 * depth / lanes as f64;
+        let early = whole * (LOGS + 4.0) + copies;
+        let cycles = if domain.logs[self.first] {
+            late.min(early)
         } else {
             copies
         };
-        let shared: f64 = self
-            .kept
-            .iter()
-            .filter(|d| d.strides[1] > 0)
-            .map(|d| d.card as f64)
-            .product();
-        self.cost += if logs[1] {
-            shared * whole(&self.columns) * LOGS
-        } else {
-            0.0
-        };
-        self.cost += if domain.out {
-            (rows * columns) as f64 * LOGS
-        } else {
-            0.0
-        };
-        if self.packed(lanes) > PACKED as f64 || size(outer) > MOST_ROWS {
-            self.cost = f64::INFINITY;
-        }
+        (cycles, early < late)
     }
     /// Variables of the result, slowest first.
     pub fn scope(&self) -> Scope {
@@ -447,29 +471,59 @@ impl LoopOrder {
     }
     /// The offsets of everything.
     pub fn plan(&self, lens: [usize; 2], lanes: usize) -> InPlaceContraction {
-        let (outer, run) = self.kept.split_at(self.cut);
-        let vectors = self.vectors();
+        let run = &self.kept[self.cut..];
         let depth = places(&self.depth, 0);
         let mut columns = outs(&self.columns);
-        let mut of_columns = places(&self.columns, 1);
-        let padded = columns.len().next_multiple_of(self.wide);
-        // Columns beyond the last are the last once more.
-        columns.resize(padded, columns[columns.len() - 1]);
-        of_columns.resize(padded, of_columns[of_columns.len() - 1]);
+        pad_with_last(&mut columns, self.wide);
+        let lens = if self.first == 0 {
+            lens
+        } else {
+            [lens[1], lens[0]]
+        };
+        let block = self.lanes_of_second(lanes).len() * columns.len() * depth.len();
+        InPlaceContraction {
+            first: self.first,
+            lens,
+            scope: self.scope(),
+            len: size(&self.kept) * size(&self.columns),
+            rows: self.rows(block),
+            packed_depth: (0..depth.len()).map(|k| k * lanes).collect(),
+            depth,
+            run: size(run),
+            how: Run::for_offsets(&places(run, 0), lanes),
+            list: self.places_of_second(lanes),
+            vectors: self.vectors(),
+            columns,
+            wide: self.wide,
+            ahead: self.ahead,
+            cost: self.cost,
+        }
+    }
+    /// Offsets in the second table of the entries of a row, in whole vectors; one for all where it
+    /// does not have the row's variables.
+    fn lanes_of_second(&self, lanes: usize) -> Vec<usize> {
+        if !self.vectors() {
+            return vec![0];
+        }
+        let mut of_run = places(&self.kept[self.cut..], 1);
+        of_run.resize(of_run.len().next_multiple_of(lanes), 0);
+        of_run
+    }
+    /// The place of every entry of the packed second table: a block for each number of the
+    /// variables that rows share with it.
+    fn places_of_second(&self, lanes: usize) -> Vec<u32> {
+        let outer = &self.kept[..self.cut];
         let shared: Vec<VariableOfBoth> =
             outer.iter().copied().filter(|d| d.strides[1] > 0).collect();
-        let lanes_of: Vec<usize> = if vectors {
-            let mut of_run = places(run, 1);
-            of_run.resize(of_run.len().next_multiple_of(lanes), 0);
-            of_run
-        } else {
-            vec![0]
-        };
-        let block = lanes_of.len() * padded * depth.len();
+        let mut of_columns = places(&self.columns, 1);
+        pad_with_last(&mut of_columns, self.wide);
         let of_depth = places(&self.depth, 1);
+        let lanes_of = self.lanes_of_second(lanes);
+        let vector = if self.vectors() { lanes } else { 1 };
+        let block = lanes_of.len() * of_columns.len() * of_depth.len();
         let mut list = Vec::with_capacity(block * size(&shared));
         for base in places(&shared, 1) {
-            for of_vector in lanes_of.chunks(if vectors { lanes } else { 1 }) {
+            for of_vector in lanes_of.chunks(vector) {
                 for of_tile in of_columns.chunks(self.wide) {
                     for d in &of_depth {
                         for c in of_tile {
@@ -479,7 +533,12 @@ impl LoopOrder {
                 }
             }
         }
-        // Where a row's block of the packed table begins: its shared variables as a number.
+        list
+    }
+    /// All rows, where a block of the packed second table has `block` entries. A row's block is the
+    /// number that its shared variables make.
+    fn rows(&self, block: usize) -> Vec<Row> {
+        let outer = &self.kept[..self.cut];
         let mut number = 1;
         let mut blocks: Vec<(usize, usize)> = Vec::with_capacity(outer.len());
         for d in outer.iter().rev() {
@@ -488,38 +547,22 @@ impl LoopOrder {
         }
         blocks.reverse();
         let (lead, other) = (places(outer, 0), offsets(&blocks));
-        let run_len = size(run);
         let rows = lead.iter().zip(&other).zip(outs(outer));
-        let rows = rows
-            .map(|((lead, other), out)| Row {
-                lead: *lead,
-                other: *other,
-                out,
-            })
-            .collect();
-        let lens = if self.first == 0 {
-            lens
-        } else {
-            [lens[1], lens[0]]
-        };
-        InPlaceContraction {
-            first: self.first,
-            lens,
-            scope: self.scope(),
-            len: size(&self.kept) * size(&self.columns),
-            rows,
-            packed_depth: (0..depth.len()).map(|k| k * lanes).collect(),
-            depth,
-            run: run_len,
-            how: Run::for_offsets(&places(run, 0), lanes),
-            list,
-            vectors,
-            columns,
-            wide: self.wide,
-            ahead: self.ahead,
-            cost: self.cost,
-        }
+        rows.map(|((lead, other), out)| Row {
+            lead: *lead,
+            other: *other,
+            out,
+        })
+        .collect()
     }
+}
+
+/// Repeats the last offset until tiles of `wide` columns are whole.
+fn pad_with_last(offsets: &mut Vec<usize>, wide: usize) {
+    offsets.resize(
+        offsets.len().next_multiple_of(wide),
+        offsets[offsets.len() - 1],
+    );
 }
 
 impl InPlaceContraction {
@@ -565,8 +608,6 @@ impl InPlaceContraction {
             }
             _ => lead,
         };
-        let lanes = T::LANES;
-        let packed = shift.is_some() || !matches!(self.how, Run::Straight);
         let whole = Job {
             lead,
             rows: &self.rows,
@@ -579,71 +620,88 @@ impl InPlaceContraction {
             vectors: self.vectors,
             logs: logs.out,
         };
-        let reach = whole.reach(lanes);
+        let reach = whole.reach(T::LANES);
         assert!(
             reach[0] <= lead.len() && reach[1] <= packed_other.len() && reach[2] <= out.len(),
             "offset beyond a table"
         );
-        let per_row = self.run.div_ceil(lanes) * lanes * self.depth.len();
-        let part = (HELD / per_row)
-            .min(self.rows.len() / threads / 4)
-            .max(ROWS)
-            .next_multiple_of(ROWS);
         let past = size_of_val(out) >= LARGE;
         let target = Shared(out.as_mut_ptr());
-        let far = size_of_val(lead) > FAR;
-        let task = |rows: &[Row], buffer: &mut Block<T>| {
-            if far {
-                ask(lead, rows, &self.depth, self.run);
-            }
-            let mut job = Job { rows, ..whole };
-            if packed {
-                buffer.at_least(rows.len() * per_row);
-                let packing = Packing {
-                    from: lead,
-                    rows,
-                    depth: &self.depth,
-                    run: self.run,
-                    how: &self.how,
-                    shift,
-                };
-                T::pack(&packing, buffer);
-                job = Job {
-                    lead: buffer,
-                    packed: true,
-                    depth: &self.packed_depth,
-                    ..job
-                };
-            }
+        let task = |rows: &[Row], panel: &mut Block<T>| {
+            let job = self.job_of_rows(&whole, rows, shift, panel);
             // SAFETY: the assertion above holds all rows within the tables and the result, the
             // panel has room for its rows, and rows write different entries.
             unsafe { super::tiles::tiles(&job, target.start(), past) };
         };
         panels.resize_with(threads.max(panels.len()), Block::default);
-        if threads == 1 {
-            return self
-                .rows
-                .chunks(part)
-                .for_each(|rows| task(rows, &mut panels[0]));
+        self.spread_rows(&mut panels[..threads], task);
+    }
+    /// Entries of a packed row.
+    fn packed_row(&self, lanes: usize) -> usize {
+        self.run.div_ceil(lanes) * lanes * self.depth.len()
+    }
+    /// The job of a few rows of `whole`. Rows that do not lie side by side, or whose exponentials
+    /// are still to be taken, are packed into `panel`.
+    fn job_of_rows<'a, T: Real>(
+        &'a self,
+        whole: &Job<'a, T>,
+        rows: &'a [Row],
+        shift: Option<T>,
+        panel: &'a mut Block<T>,
+    ) -> Job<'a, T> {
+        let lead = whole.lead;
+        if size_of_val(lead) > FAR {
+            ask(lead, rows, &self.depth, self.run);
+        }
+        if shift.is_none() && matches!(self.how, Run::Straight) {
+            return Job { rows, ..*whole };
+        }
+        panel.at_least(rows.len() * self.packed_row(T::LANES));
+        let packing = Packing {
+            from: lead,
+            rows,
+            depth: &self.depth,
+            run: self.run,
+            how: &self.how,
+            shift,
+        };
+        T::pack(&packing, panel);
+        Job {
+            lead: panel,
+            rows,
+            packed: true,
+            depth: &self.packed_depth,
+            ..*whole
+        }
+    }
+    /// Gives strips of rows to `task`, on as many threads as there are `panels`, each with its own.
+    fn spread_rows<T: Real>(
+        &self,
+        panels: &mut [Block<T>],
+        task: impl Fn(&[Row], &mut Block<T>) + Sync,
+    ) {
+        let threads = panels.len();
+        let strip = (HELD / self.packed_row(T::LANES))
+            .min(self.rows.len() / threads / 4)
+            .max(ROWS)
+            .next_multiple_of(ROWS);
+        if let [panel] = panels {
+            return self.rows.chunks(strip).for_each(|rows| task(rows, panel));
         }
         let next = AtomicUsize::new(0);
-        panels[..threads]
-            .par_iter_mut()
-            .with_max_len(1)
-            .for_each(|buffer| {
-                loop {
-                    let first = next.fetch_add(part, Ordering::Relaxed);
-                    let Some(rows) = self.rows.get(first..(first + part).min(self.rows.len()))
-                    else {
-                        break;
-                    };
-                    if rows.is_empty() {
-                        break;
-                    }
-                    task(rows, buffer);
+        panels.par_iter_mut().with_max_len(1).for_each(|panel| {
+            loop {
+                let first = next.fetch_add(strip, Ordering::Relaxed);
+                let Some(rows) = self.rows.get(first..(first + strip).min(self.rows.len())) else {
+                    break;
+                };
+                if rows.is_empty() {
+                    break;
                 }
-                settle();
-            });
+                task(rows, panel);
+            }
+            settle();
+        });
     }
 }
 

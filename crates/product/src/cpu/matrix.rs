@@ -24,7 +24,7 @@
 //! that depend on its size alone and are merged in order: the same bits for any number of threads.
 
 use super::micro::{COLUMNS, ROWS};
-use super::pack::{Form, PackedPlaces, Panels, pack};
+use super::pack::{Form, Offsets, PackedPlaces, Panels, pack};
 use super::places::DigitPlaces;
 use super::real::Real;
 use super::shape::{Digit, Shape};
@@ -74,15 +74,8 @@ pub fn cost(shape: &Shape) -> f64 {
             20.0
         }
     };
-    let size = |r: Role| {
-        shape
-            .digits
-            .iter()
-            .filter(|d| role(d) == r)
-            .map(|d| d.card as f64)
-            .product::<f64>()
-    };
-    let (m, n, k) = (size(Role::First), size(Role::Second), size(Role::Depth));
+    let [m, n, k] =
+        [Role::First, Role::Second, Role::Depth].map(|role| size_of_role(shape, role) as f64);
     let padded = |x: f64| (x / LINE as f64).ceil() * LINE as f64 / x;
     padded(m) * padded(n) + entry(0) / n + entry(1) / m + entry(2) / k.min(SHORT_DEPTH as f64)
 }
@@ -126,6 +119,33 @@ fn role(d: &Digit) -> Role {
     }
 }
 
+/// The number of combinations of the digits that have a role.
+fn size_of_role(shape: &Shape, wanted: Role) -> usize {
+    let own = shape.digits.iter().filter(|d| role(d) == wanted);
+    own.map(|d| d.card).product()
+}
+
+/// The places of the digits that have a role, by one of their strides.
+fn places_of_role(digits: &[Digit], wanted: Role, stride: impl Fn(&Digit) -> usize) -> DigitPlaces {
+    let own = digits.iter().filter(|d| role(d) == wanted);
+    DigitPlaces::new(&own.map(|d| (d.card, stride(d))).collect::<Vec<_>>())
+}
+
+impl Side {
+    /// The rows or columns that the digits of a role make.
+    fn of_role(shape: &Shape, role: Role, input: usize) -> Self {
+        Side {
+            input: places_of_role(&shape.digits, role, |d| d.strides[input]),
+            out: places_of_role(&shape.digits, role, |d| d.out),
+        }
+    }
+    /// Lists the offsets of some of the rows or columns.
+    fn list(&self, some: Range<usize>, offsets: &mut Offsets) {
+        self.input.list(some.clone(), &mut offsets[0]);
+        self.out.list(some, &mut offsets[2]);
+    }
+}
+
 /// A block of products of one group.
 struct Part {
     group: usize,
@@ -137,18 +157,11 @@ struct Part {
 impl GemmMapping {
     /// `shape` as matrix products, where that is both possible and worth it.
     pub fn recognise(shape: &Shape) -> Option<Self> {
-        let size = |r: Role| {
-            shape
-                .digits
-                .iter()
-                .filter(|d| role(d) == r)
-                .map(|d| d.card)
-                .product::<usize>()
-        };
         if shape.inputs != 2 || shape.digits.iter().any(|d| role(d) == Role::Other) {
             return None;
         }
-        let (m, n, k) = (size(Role::First), size(Role::Second), size(Role::Depth));
+        let [m, n, k] =
+            [Role::First, Role::Second, Role::Depth].map(|role| size_of_role(shape, role));
         if m.min(n) < 4 || m.max(n) < 8 || k < 4 || m * n < 64 {
             return None;
         }
@@ -158,31 +171,22 @@ impl GemmMapping {
             Role::First => false,
             _ => n > m,
         };
-        let list = |digits: &[Digit], r: Role, stride: &dyn Fn(&Digit) -> usize| {
-            let own = digits.iter().filter(|d| role(d) == r);
-            DigitPlaces::new(&own.map(|d| (d.card, stride(d))).collect::<Vec<_>>())
+        let [row, column] = if swap {
+            [Role::Second, Role::First]
+        } else {
+            [Role::First, Role::Second]
         };
-        let (x, y) = (usize::from(swap), usize::from(!swap));
-        let [sides, tables] = [[Role::First, Role::Second], [Role::Second, Role::First]];
-        let [row, column] = if swap { tables } else { sides };
-        let all = &shape.digits[..];
-        let side = |r: Role, input: usize| Side {
-            input: list(all, r, &|d| d.strides[input]),
-            out: list(all, r, &|d| d.out),
-        };
-        let products = |digits: &[Digit]| {
-            let [a, b] = [x, y].map(|input| list(digits, Role::Batch, &|d| d.strides[input]));
-            [a, b, list(digits, Role::Batch, &|d| d.out)]
-        };
+        let inputs = [usize::from(swap), usize::from(!swap)];
         let (far, near) = together(shape);
         Some(GemmMapping {
             swap,
-            rows: side(row, x),
-            columns: side(column, y),
-            depth: [x, y].map(|input| list(all, Role::Depth, &|d| d.strides[input])),
-            batch: products(&far),
+            rows: Side::of_role(shape, row, inputs[0]),
+            columns: Side::of_role(shape, column, inputs[1]),
+            depth: inputs
+                .map(|input| places_of_role(&shape.digits, Role::Depth, |d| d.strides[input])),
+            batch: places_of_products(&far, inputs),
             group: {
-                let near = products(&near);
+                let near = places_of_products(&near, inputs);
                 (0..near[0].len())
                     .map(|i| near.each_ref().map(|places| places.offset(i)))
                     .collect()
@@ -209,46 +213,46 @@ impl GemmMapping {
         if self.batch[0].len() < 2 && m * n * self.group.len() < BLOCK && parts > 1 {
             return self.deep(inputs, max, parts, out);
         }
-        let strip = (TASK / (depth * self.group.len() * n.min(BLOCK_COLUMNS)))
-            .next_multiple_of(240)
-            .min(m.div_ceil(2).next_multiple_of(ROWS * LINE))
-            .max(ROWS * LINE);
-        let (strip, wide) = if self.batch[0].len() < least {
-            (strip, self.wide())
+        let wide = self.wide();
+        let strip = if self.batch[0].len() < least {
+            self.strip_of_task()
         } else {
-            (m, self.wide())
+            m
         };
-        let tasks: Vec<(usize, usize)> = (0..n)
+        let strips: Vec<(usize, usize)> = (0..n)
             .step_by(wide)
             .flat_map(|c| (0..m).step_by(strip).map(move |r| (c, r)))
             .collect();
-        let several = if tasks.len() > 1 {
+        let several = if strips.len() > 1 {
             1
         } else {
             (TASK / work).max(1)
         };
         let target = Target::new(out);
-        let count = (self.batch[0].len() * tasks.len()).div_ceil(several);
-        spread(
-            count,
-            work * self.batch[0].len(),
-            Panels::default,
-            |panels, task| {
-                for one in
-                    task * several..((task + 1) * several).min(self.batch[0].len() * tasks.len())
-                {
-                    let (c, r) = tasks[one % tasks.len()];
-                    let part = Part {
-                        group: one / tasks.len(),
-                        rows: r..(r + strip).min(m),
-                        columns: c..(c + wide).min(n),
-                        depth: 0..depth,
-                    };
-                    self.part(inputs, &part, max, panels, &target);
-                }
-                target.settle();
-            },
-        );
+        let parts = self.batch[0].len() * strips.len();
+        let task = |panels: &mut Panels<T>, task: usize| {
+            for at in task * several..((task + 1) * several).min(parts) {
+                let (c, r) = strips[at % strips.len()];
+                let part = Part {
+                    group: at / strips.len(),
+                    rows: r..(r + strip).min(m),
+                    columns: c..(c + wide).min(n),
+                    depth: 0..depth,
+                };
+                self.part(inputs, &part, max, panels, &target);
+            }
+            target.settle();
+        };
+        let count = parts.div_ceil(several);
+        spread(count, work * self.batch[0].len(), Panels::default, task);
+    }
+    /// Rows of a task where the batch alone has too few tasks for all threads.
+    fn strip_of_task(&self) -> usize {
+        let (m, n) = (self.rows.input.len(), self.columns.input.len());
+        (TASK / (self.depth[0].len() * self.group.len() * n.min(BLOCK_COLUMNS)))
+            .next_multiple_of(240)
+            .min(m.div_ceil(2).next_multiple_of(ROWS * LINE))
+            .max(ROWS * LINE)
     }
     /// Splits the depth; partial results are merged in order.
     fn deep<T: Real>(&self, inputs: [&[T]; 2], max: bool, parts: usize, out: &mut [T]) {
@@ -299,69 +303,30 @@ impl GemmMapping {
             .batch
             .each_ref()
             .map(|places| places.offset(part.group));
-        let many = self.group.len();
         let most = self.most();
-        let high = Form {
-            width: ROWS * T::LANES,
-            unit: T::LANES,
-        };
+        let high = rows_form::<T>();
         let deepest = part.depth.len().min(most);
-        let block_rows = (BLOCK / deepest / many / high.width).max(1) * high.width;
+        let block_rows = (BLOCK / deepest / self.group.len() / high.width).max(1) * high.width;
         let mut offsets = std::mem::take(&mut panels.offsets);
         let [of_rows, of_columns] = &mut offsets;
-        self.columns
-            .input
-            .list(part.columns.clone(), &mut of_columns[0]);
-        self.columns
-            .out
-            .list(part.columns.clone(), &mut of_columns[2]);
+        self.columns.list(part.columns.clone(), of_columns);
         for k in part.depth.clone().step_by(most) {
             let ks = k..(k + most).min(part.depth.end);
             self.depth[0].list(ks.clone(), &mut of_rows[1]);
             self.depth[1].list(ks.clone(), &mut of_columns[1]);
-            let columns = PackedPlaces {
-                rows: &of_columns[0],
-                depth: &of_columns[1],
-            };
-            panels
-                .b
-                .at_least(many * WIDE.entries(columns.rows.len(), ks.len()));
-            pack(
-                b,
-                self.group.iter().map(|product| base[1] + product[1]),
-                columns,
-                WIDE,
-                &mut panels.b,
-            );
-            let put = match (k > part.depth.start, ks.end == part.depth.end) {
-                (true, _) => Put::more(max),
-                (false, true) => Put::Last,
-                (false, false) => Put::Over,
-            };
+            let products = self.group.iter().map(|product| base[1] + product[1]);
+            pack_products(b, products, of_columns, WIDE, &mut panels.b);
             for r in part.rows.clone().step_by(block_rows) {
                 let rs = r..(r + block_rows).min(part.rows.end);
-                self.rows.input.list(rs.clone(), &mut of_rows[0]);
-                self.rows.out.list(rs, &mut of_rows[2]);
-                let rows = PackedPlaces {
-                    rows: &of_rows[0],
-                    depth: &of_rows[1],
-                };
-                panels
-                    .a
-                    .at_least(many * high.entries(rows.rows.len(), ks.len()));
-                pack(
-                    a,
-                    self.group.iter().map(|product| base[0] + product[0]),
-                    rows,
-                    high,
-                    &mut panels.a,
-                );
+                self.rows.list(rs, of_rows);
+                let products = self.group.iter().map(|product| base[0] + product[0]);
+                pack_products(a, products, of_rows, high, &mut panels.a);
                 let tiles = Tiles {
                     base: base[2],
                     rows: &of_rows[2],
                     columns: &of_columns[2],
                     depth: ks.len(),
-                    put,
+                    put: part.put(&ks, max),
                     max,
                 };
                 self.block(&tiles, panels, out);
@@ -371,14 +336,11 @@ impl GemmMapping {
     }
     /// All register tiles of one packed block.
     fn block<T: Real>(&self, tiles: &Tiles<'_>, panels: &Panels<T>, out: &Target<T>) {
-        let height = ROWS * T::LANES;
         let Tiles {
             depth, put, max, ..
         } = *tiles;
-        let high = Form {
-            width: height,
-            unit: T::LANES,
-        };
+        let high = rows_form::<T>();
+        let height = high.width;
         let apart = [
             high.entries(tiles.rows.len(), depth),
             WIDE.entries(tiles.columns.len(), depth),
@@ -413,6 +375,48 @@ impl GemmMapping {
     }
 }
 
+impl Part {
+    /// How products over the depths `ks` go to the result: the first block of the depth stores,
+    /// later ones add.
+    fn put(&self, ks: &Range<usize>, max: bool) -> Put {
+        match (ks.start > self.depth.start, ks.end == self.depth.end) {
+            (true, _) => Put::more(max),
+            (false, true) => Put::Last,
+            (false, false) => Put::Over,
+        }
+    }
+}
+
+/// Packed rows.
+fn rows_form<T: Real>() -> Form {
+    Form {
+        width: ROWS * T::LANES,
+        unit: T::LANES,
+    }
+}
+
+/// The places of products in the inputs and the result.
+fn places_of_products(digits: &[Digit], inputs: [usize; 2]) -> [DigitPlaces; 3] {
+    let [a, b] = inputs.map(|input| places_of_role(digits, Role::Batch, |d| d.strides[input]));
+    [a, b, places_of_role(digits, Role::Batch, |d| d.out)]
+}
+
+/// Packs the same rows or columns of each of the products that begin at `products`.
+fn pack_products<T: Real>(
+    from: &[T],
+    products: impl ExactSizeIterator<Item = usize> + Clone,
+    offsets: &Offsets,
+    form: Form,
+    panel: &mut Block<T>,
+) {
+    let places = PackedPlaces {
+        rows: &offsets[0],
+        depth: &offsets[1],
+    };
+    panel.at_least(products.len() * form.entries(places.rows.len(), places.depth.len()));
+    pack(from, products, places, form, panel);
+}
+
 /// The tiles of a packed block.
 struct Tiles<'a> {
     base: usize,
@@ -431,16 +435,8 @@ struct Tile<T>([T; ROWS * 16 * COLUMNS]);
 /// some table.
 fn together(shape: &Shape) -> (Vec<Digit>, Vec<Digit>) {
     let (mut far, mut near, mut len) = (Vec::new(), Vec::new(), 1);
-    let size = |r: Role| {
-        shape
-            .digits
-            .iter()
-            .filter(|d| role(d) == r)
-            .map(|d| d.card)
-            .product::<usize>()
-    };
-    let small =
-        HELD / (size(Role::First) + size(Role::Second)) / size(Role::Depth).min(SHORT_DEPTH);
+    let [m, n, k] = [Role::First, Role::Second, Role::Depth].map(|role| size_of_role(shape, role));
+    let small = HELD / (m + n) / k.min(SHORT_DEPTH);
     for d in shape.digits.iter().rev().filter(|d| role(d) == Role::Batch) {
         let least = d.strides[0].min(d.strides[1]).min(d.out);
         let shares_lines = if least < LINE { TOGETHER } else { 1 };

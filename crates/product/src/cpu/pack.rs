@@ -389,6 +389,10 @@ unsafe fn square_f64(from: [*const f64; HIGH], to: *mut f64, apart: usize) {
     }
 }
 
+/// Offsets of packed rows (or columns): those of the rows in the table, of the depth in the table,
+/// and of the rows in the result.
+pub(super) type Offsets = [Vec<usize>; 3];
+
 /// Panels of both sides, and the offsets of what is in them; all grown as needed.
 #[derive(Debug, Default)]
 pub(super) struct Panels<T: Number> {
@@ -397,7 +401,7 @@ pub(super) struct Panels<T: Number> {
     /// Of columns.
     pub b: Block<T>,
     /// Of rows and columns: in their inputs, along the depth and in the result.
-    pub offsets: [[Vec<usize>; 3]; 2],
+    pub offsets: [Offsets; 2],
 }
 
 #[cfg(test)]

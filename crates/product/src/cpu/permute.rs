@@ -105,89 +105,103 @@ pub struct Packing<'a, T> {
     pub shift: Option<T>,
 }
 
+#[cfg(target_arch = "x86_64")]
+impl<T: Number> Packing<'_, T> {
+    /// The most pieces of a vector, 0 where they are too many to merge; none for runs that lie side
+    /// by side.
+    fn most_pieces(&self) -> Option<usize> {
+        match self.how {
+            Run::Straight => None,
+            Run::Offsets(_, vectors) => Some(vectors.iter().map(Vec::len).max().unwrap_or(0)),
+        }
+    }
+    /// Whether all rows lie within the table, and a panel of `room` entries holds them.
+    fn fits(&self, room: usize) -> bool {
+        let last = |list: &mut dyn Iterator<Item = usize>| list.max().unwrap_or(0);
+        let lead = last(&mut self.rows.iter().map(|r| r.lead));
+        let reach = match self.how {
+            Run::Straight => self.run - 1,
+            Run::Offsets(offsets, _) => last(&mut offsets.iter().copied()),
+        };
+        let row = self.run.div_ceil(T::LANES) * self.depth.len() * T::LANES;
+        self.rows.len() * row <= room
+            && lead + last(&mut self.depth.iter().copied()) + reach < self.from.len()
+    }
+}
+
 macro_rules! permute {
-    ($pack:ident, $avx:ident, $gathered:ident, $wide:ident, $t:ty) => {
+    ($pack:ident, [$straight:ident, $merged:ident, $merge:ident, $gathered:ident], $wide:ident, $t:ty) => {
         /// Packs the rows into `to`: vector by vector of a row, each at all depths.
         fn $pack(job: &Packing<'_, $t>, to: &mut [$t]) {
             #[cfg(target_arch = "x86_64")]
             if Isa::detect() == Isa::Avx512 {
-                use zipfold_vector::simd::tables::$wide as w;
-                let vectors = job.run.div_ceil(w::LANES);
-                let all = job.rows.len() * vectors * job.depth.len() * w::LANES;
-                let last = |list: &mut dyn Iterator<Item = usize>| list.max().unwrap_or(0);
-                let most = last(&mut job.rows.iter().map(|r| r.lead))
-                    + last(&mut job.depth.iter().copied());
-                let reach = match job.how {
-                    Run::Straight => job.run - 1,
-                    Run::Offsets(offsets, _) => last(&mut offsets.iter().copied()),
-                };
-                assert!(
-                    all <= to.len() && most + reach < job.from.len(),
-                    "offset beyond a table"
-                );
+                assert!(job.fits(to.len()), "offset beyond a table");
                 // SAFETY: the feature was just detected, and the assertion holds all rows within
                 // the table and the panel.
                 return unsafe {
-                    match (job.how, job.shift.is_some()) {
-                        (Run::Straight, false) => $avx::<0, false>(job, to),
-                        (Run::Straight, true) => $avx::<0, true>(job, to),
-                        (Run::Offsets(_, p), exps) => {
-                            match (p.iter().map(Vec::len).max().unwrap_or(0), exps) {
-                                (0, _) => $gathered(job, to),
-                                (1, false) => $avx::<1, false>(job, to),
-                                (2, false) => $avx::<2, false>(job, to),
-                                (3, false) => $avx::<3, false>(job, to),
-                                (4, false) => $avx::<4, false>(job, to),
-                                (5 | 6, false) => $avx::<6, false>(job, to),
-                                (_, false) => $avx::<8, false>(job, to),
-                                (1, true) => $avx::<1, true>(job, to),
-                                (2, true) => $avx::<2, true>(job, to),
-                                (3, true) => $avx::<3, true>(job, to),
-                                (4, true) => $avx::<4, true>(job, to),
-                                (5 | 6, true) => $avx::<6, true>(job, to),
-                                (_, true) => $avx::<8, true>(job, to),
-                            }
-                        }
+                    match (job.most_pieces(), job.shift.is_some()) {
+                        (None, false) => $straight::<false>(job, to),
+                        (None, true) => $straight::<true>(job, to),
+                        (Some(0), _) => $gathered(job, to),
+                        (Some(1), false) => $merged::<1, false>(job, to),
+                        (Some(2), false) => $merged::<2, false>(job, to),
+                        (Some(3), false) => $merged::<3, false>(job, to),
+                        (Some(4), false) => $merged::<4, false>(job, to),
+                        (Some(5 | 6), false) => $merged::<6, false>(job, to),
+                        (Some(_), false) => $merged::<8, false>(job, to),
+                        (Some(1), true) => $merged::<1, true>(job, to),
+                        (Some(2), true) => $merged::<2, true>(job, to),
+                        (Some(3), true) => $merged::<3, true>(job, to),
+                        (Some(4), true) => $merged::<4, true>(job, to),
+                        (Some(5 | 6), true) => $merged::<6, true>(job, to),
+                        (Some(_), true) => $merged::<8, true>(job, to),
                     }
                 };
             }
             <$t>::dispatch(Isa::detect(), Rows { job, to });
         }
 
-        /// `K` pieces a vector at most, 0 for runs that lie side by side.
+        /// Rows that lie side by side are read as they lie.
         ///
         /// # Safety
         /// The machine has AVX-512 F; all rows lie within the table and the panel.
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx512f")]
-        unsafe fn $avx<const K: usize, const EXP: bool>(job: &Packing<'_, $t>, to: &mut [$t]) {
+        unsafe fn $straight<const EXP: bool>(job: &Packing<'_, $t>, to: &mut [$t]) {
             use zipfold_vector::simd::tables::$wide as w;
             let vectors = job.run.div_ceil(w::LANES);
             let deep = job.depth.len();
             let shift = w::splat(job.shift.unwrap_or(0.0));
-            if K == 0 {
-                // Rows are read as they lie.
-                for (at, row) in job.rows.iter().enumerate() {
-                    for (k, d) in job.depth.iter().enumerate() {
-                        for vector in 0..vectors {
-                            let some = w::mask(job.run - vector * w::LANES);
-                            let place = ((at * vectors + vector) * deep + k) * w::LANES;
-                            // SAFETY: within the table and the panel by the caller's promise.
-                            unsafe {
-                                let mut x = w::load_some(
-                                    some,
-                                    job.from.as_ptr().add(row.lead + d + vector * w::LANES),
-                                );
-                                if EXP {
-                                    x = w::exp(w::sub(x, shift));
-                                }
-                                w::store(to.as_mut_ptr().add(place), x);
+            for (at, row) in job.rows.iter().enumerate() {
+                for (k, d) in job.depth.iter().enumerate() {
+                    for vector in 0..vectors {
+                        let some = w::mask(job.run - vector * w::LANES);
+                        let place = ((at * vectors + vector) * deep + k) * w::LANES;
+                        // SAFETY: within the table and the panel by the caller's promise.
+                        unsafe {
+                            let from = job.from.as_ptr().add(row.lead + d + vector * w::LANES);
+                            let mut x = w::load_some(some, from);
+                            if EXP {
+                                x = w::exp(w::sub(x, shift));
                             }
+                            w::store(to.as_mut_ptr().add(place), x);
                         }
                     }
                 }
-                return;
             }
+        }
+
+        /// Vectors merged of `K` pieces at most.
+        ///
+        /// # Safety
+        /// The machine has AVX-512 F; all rows lie within the table and the panel.
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f")]
+        unsafe fn $merged<const K: usize, const EXP: bool>(job: &Packing<'_, $t>, to: &mut [$t]) {
+            use zipfold_vector::simd::tables::$wide as w;
+            let vectors = job.run.div_ceil(w::LANES);
+            let deep = job.depth.len();
+            let shift = w::splat(job.shift.unwrap_or(0.0));
             for vector in 0..vectors {
                 let mut firsts = [0; K];
                 let mut masks = [0; K];
@@ -207,19 +221,11 @@ macro_rules! permute {
                         // vector would reach beyond it, its entries one by one.
                         unsafe {
                             let from = job.from.as_ptr().add(base);
-                            let mut x = w::splat(0.0);
-                            if base + reach <= job.from.len() {
-                                for k in 0..K {
-                                    x = w::permute(
-                                        x,
-                                        masks[k],
-                                        indices[k],
-                                        w::load(from.add(firsts[k])),
-                                    );
-                                }
+                            let mut x = if base + reach <= job.from.len() {
+                                $merge(from, &firsts, &masks, &indices)
                             } else {
-                                x = w::load(one_by_one(job, from, vector).as_ptr());
-                            }
+                                w::load(one_by_one(job, from, vector).as_ptr())
+                            };
                             if EXP {
                                 x = w::exp(w::sub(x, shift));
                             }
@@ -229,6 +235,29 @@ macro_rules! permute {
                     }
                 }
             }
+        }
+
+        /// The vector of the pieces that begin at `firsts` after `from`.
+        ///
+        /// # Safety
+        /// The machine has AVX-512 F; a vector from each of the beginnings lies within the table.
+        #[cfg(target_arch = "x86_64")]
+        #[inline]
+        #[target_feature(enable = "avx512f")]
+        unsafe fn $merge<const K: usize>(
+            from: *const $t,
+            firsts: &[usize; K],
+            masks: &[zipfold_vector::simd::tables::$wide::Mask; K],
+            indices: &[std::arch::x86_64::__m512i; K],
+        ) -> zipfold_vector::simd::tables::$wide::Vector {
+            use zipfold_vector::simd::tables::$wide as w;
+            let mut x = w::splat(0.0);
+            for k in 0..K {
+                // SAFETY: the caller's promise.
+                let piece = unsafe { w::load(from.add(firsts[k])) };
+                x = w::permute(x, masks[k], indices[k], piece);
+            }
+            x
         }
 
         /// Vectors of entries far apart.
@@ -260,8 +289,18 @@ macro_rules! permute {
         }
     };
 }
-permute!(pack_f32, avx_f32, gathered_f32, singles, f32);
-permute!(pack_f64, avx_f64, gathered_f64, doubles, f64);
+permute!(
+    pack_f32,
+    [straight_f32, merged_f32, merge_f32, gathered_f32],
+    singles,
+    f32
+);
+permute!(
+    pack_f64,
+    [straight_f64, merged_f64, merge_f64, gathered_f64],
+    doubles,
+    f64
+);
 
 /// Numbers of which rows are packed.
 pub trait Permute: Number {

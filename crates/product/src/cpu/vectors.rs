@@ -335,15 +335,28 @@ impl Vectors {
                     }
                     super::micro::vector_tile(self.tile, depth, a, b, max, &mut tile.0);
                     for (row, from) in rows.iter().zip(tile.0.chunks(wide * T::LANES)) {
-                        for (column, from) in columns.iter().zip(from.chunks(T::LANES)) {
-                            match lanes == T::LANES {
-                                true => out.run(base + row + column, &from[..T::LANES], put),
-                                false => out.run(base + row + column, &from[..lanes], put),
-                            }
-                        }
+                        store_row(out, base + row, columns, from, (lanes, put));
                     }
                 }
             }
+        }
+    }
+}
+
+/// Stores the vectors of one row of a register tile, `lanes` of each.
+#[inline(always)]
+fn store_row<T: Real>(
+    out: &Target<T>,
+    base: usize,
+    columns: &[usize],
+    from: &[T],
+    (lanes, put): (usize, Put),
+) {
+    for (column, from) in columns.iter().zip(from.chunks(T::LANES)) {
+        // Whole vectors have a length that the compiler knows.
+        match lanes == T::LANES {
+            true => out.run(base + column, &from[..T::LANES], put),
+            false => out.run(base + column, &from[..lanes], put),
         }
     }
 }

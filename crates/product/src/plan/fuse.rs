@@ -4,7 +4,7 @@
 use super::cost::Rates;
 use super::forest::{Forest, Node, Source, WIDEST_JOIN};
 use super::joins::{Options, Pass, Plan};
-use super::slice::{again, join_seconds};
+use super::slice::{JoinSizes, again};
 
 /// Fuses a join into the one that uses it wherever that is predicted to take less time. Not for
 /// backward sweeps: they visit all configurations of a join again for each of its inputs.
@@ -13,13 +13,15 @@ pub fn fuse(forest: &mut Forest, rates: &Rates) {
     let size = |vars: &[usize]| vars.iter().map(|v| log2[*v]).sum::<f64>();
     let sizes: Vec<f64> = forest.nodes.iter().map(|n| size(&n.scope)).collect();
     let seconds = |join: &Joined<'_>| {
-        let (inputs, out) = (join.inputs, sizes[join.at]);
-        let entries = inputs.iter().map(|n| sizes[*n].exp2()).sum::<f64>() + out.exp2();
-        let free = forest.active[join.at] && !join.scope.is_empty();
-        let union = out + size(join.summed);
-        Some(join_seconds(
-            rates, union, entries, &sizes, inputs, out, free,
-        ))
+        let out = sizes[join.at];
+        let join = JoinSizes {
+            union: out + size(join.summed),
+            sizes: &sizes,
+            inputs: join.inputs,
+            out,
+            free: forest.active[join.at] && !join.scope.is_empty(),
+        };
+        Some(join.seconds(rates))
     };
     fuse_nodes(&mut forest.nodes, &seconds);
 }

@@ -4,7 +4,7 @@
 use super::cost::Rates;
 use super::forest::Source;
 use super::joins::{Pass, Plan};
-use super::slice::{free, gradients, join_seconds, log2_states};
+use super::slice::{JoinSizes, free, gradients, log2_states};
 
 /// What a device and the way to it do.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -107,12 +107,16 @@ impl Places {
                 });
                 continue;
             };
-            let entries = inputs.iter().map(|n| sizes[*n].exp2()).sum::<f64>() + sizes[at].exp2();
+            let join = JoinSizes {
+                union: unions[at],
+                sizes: &sizes,
+                inputs,
+                out: sizes[at],
+                free: free[at],
+            };
+            let entries = join.entries();
             let times = 1.0 + gradients(plan, at);
-            let here = times
-                * join_seconds(
-                    rates, unions[at], entries, &sizes, inputs, sizes[at], free[at],
-                );
+            let here = times * join.seconds(rates);
             let operations = unions[at].exp2() * inputs.len() as f64;
             let kernel = own(at).map_or_else(
                 || link.join(operations, entries),

@@ -31,6 +31,48 @@ pub fn plan(reduced: &Reduced, asked: &[usize], options: &Options) -> Result<Pla
         reduced.tables.iter().map(|t| t.scope.clone()),
     );
     forest.eliminate_easy();
+    let mut hard = Vec::new();
+    let mut searched = 0.0;
+    for component in forest.components() {
+        if let [table] = component[..] {
+            join_alone(&mut forest, table);
+            continue;
+        }
+        let (size, cost, seconds) = join_by_search(&mut forest, &component, options)?;
+        hard.push((size, cost));
+        searched += seconds;
+    }
+    if options.pass != Pass::Sweep {
+        super::fuse::fuse(&mut forest, &options.rates);
+    }
+    let mut out = assemble(forest, asked, options);
+    out.hard = hard;
+    out.searched = searched;
+    super::slice::fit(&mut out, options)?;
+    refuse_hopeless(&out, options)?;
+    Ok(out)
+}
+
+/// Sums the variables of a table that shares none, unless all are kept.
+fn join_alone(forest: &mut Forest, table: usize) {
+    let scope = &forest.nodes[table].scope;
+    if !scope.iter().all(|v| forest.kept[*v]) {
+        forest.join(&[table]);
+    }
+}
+
+/// Joins the tables of a component in the best order that a search finds. Returns how many
+/// variables it has, the cost of the order, and the seconds of the search.
+fn join_by_search(
+    forest: &mut Forest,
+    component: &[usize],
+    options: &Options,
+) -> Result<(usize, f64, f64)> {
+    let graph = Local::bytes(forest, component).saturating_add(options.held);
+    let Some(room) = options.memory.checked_sub(graph) else {
+        return Err(graph_too_large(component.len(), graph, options));
+    };
+    let local = Local::new(forest, component);
     let weights = Weights {
         entry: ENTRY,
         cap: (options.memory as f64 / 32.0).log2(),
@@ -42,62 +84,34 @@ pub fn plan(reduced: &Reduced, asked: &[usize], options: &Options) -> Result<Pla
         1.0
     };
     let unit = passes / options.rates.matrix;
-    let (seed, seconds, limit) = (options.seed, options.order_seconds, options.time_limit);
-    let mut hard = Vec::new();
-    let mut searched = 0.0;
-    for component in forest.components() {
-        if component.len() == 1 {
-            if !forest.nodes[component[0]]
-                .scope
-                .iter()
-                .all(|v| forest.kept[*v])
-            {
-                forest.join(&component);
-            }
-            continue;
-        }
-        let graph = Local::bytes(&forest, &component).saturating_add(options.held);
-        let Some(room) = options.memory.checked_sub(graph) else {
-            return Err(Error::resource(format!(
-                "the graph of {} tables needs {}",
-                component.len(),
-                human_bytes(graph)
-            ))
-            .limit(format!("memory {}", human_bytes(options.memory)))
-            .remedy(format!("{} or more", Opt::Memory.to(human_bytes_up(graph)))));
-        };
-        let local = Local::new(&forest, &component);
-        let effort = Effort {
-            seed,
-            seconds,
-            patience: options.patience,
-            unit,
-            limit,
-            room,
-        };
-        let tree = match search(&local, &weights, effort) {
-            Found::Tree(tree, cost, seconds) => {
-                hard.push((local.variables.len(), cost));
-                searched += seconds;
-                tree
-            }
-            Found::Hopeless(least) => return Err(hopeless(&local, least, unit, options)),
-        };
-        let mut ids = local.nodes.clone();
-        ids.resize(tree.children.len(), usize::MAX);
-        for at in tree.post_order() {
-            ids[at] = forest.join(&tree.children[at].map(|c| ids[c as usize]));
-        }
+    let effort = Effort {
+        seed: options.seed,
+        seconds: options.order_seconds,
+        patience: options.patience,
+        unit,
+        limit: options.time_limit,
+        room,
+    };
+    let (tree, cost, seconds) = match search(&local, &weights, effort) {
+        Found::Tree(tree, cost, seconds) => (tree, cost, seconds),
+        Found::Hopeless(least) => return Err(hopeless(&local, least, unit, options)),
+    };
+    let mut ids = local.nodes.clone();
+    ids.resize(tree.children.len(), usize::MAX);
+    for at in tree.post_order() {
+        ids[at] = forest.join(&tree.children[at].map(|c| ids[c as usize]));
     }
-    if options.pass != Pass::Sweep {
-        super::fuse::fuse(&mut forest, &options.rates);
-    }
-    let mut out = assemble(forest, asked, options);
-    out.hard = hard;
-    out.searched = searched;
-    super::slice::fit(&mut out, options)?;
-    refuse_hopeless(&out, options)?;
-    Ok(out)
+    Ok((local.variables.len(), cost, seconds))
+}
+
+/// The refusal of a component whose graph alone takes too much memory.
+fn graph_too_large(tables: usize, graph: u64, options: &Options) -> Error {
+    Error::resource(format!(
+        "the graph of {tables} tables needs {}",
+        human_bytes(graph)
+    ))
+    .limit(format!("memory {}", human_bytes(options.memory)))
+    .remedy(format!("{} or more", Opt::Memory.to(human_bytes_up(graph))))
 }
 
 impl Plan {

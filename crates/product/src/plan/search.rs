@@ -85,14 +85,9 @@ pub fn search(local: &Local, weights: &Weights, effort: Effort) -> Found {
     let mut slice = 0.01f64;
     let mut stale = 0;
     loop {
-        let worth = if seconds(cost) > HOPELESS {
-            3.0
-        } else {
-            0.5 * seconds(cost)
-        };
         let allowed = effort
             .seconds
-            .unwrap_or(worth.min(most).min(effort.patience));
+            .unwrap_or_else(|| worth(seconds(cost)).min(most).min(effort.patience));
         let enough = match effort.seconds {
             Some(_) => spent > 0.99 * allowed || spent > ENOUGH * seconds(cost),
             None => spent + 0.5 * slice > allowed || stale >= STALE,
@@ -106,28 +101,8 @@ pub fn search(local: &Local, weights: &Weights, effort: Effort) -> Found {
         }
         let chain = slice.min(allowed - spent);
         let sweeps = ((chain * 2.0 * MOVES / CHAINS as f64 / joins as f64) as usize).max(2);
-        let chain_of = |c: usize| {
-            let hot = [0.4, 1.0, 2.0, 4.0][c % 4];
-            let mut random =
-                Random::new(effort.seed ^ (round * 64 + c as u64).wrapping_mul(0x9e37_79b9));
-            anneal(
-                local,
-                weights,
-                &from,
-                Schedule {
-                    sweeps,
-                    hot,
-                    cold: 0.05,
-                },
-                &mut random,
-            )
-        };
-        let found: Vec<_> = match effort.room >= CHAINS as u64 * local.chain_bytes() {
-            true => (0..CHAINS).into_par_iter().map(chain_of).collect(),
-            false => (0..CHAINS).map(chain_of).collect(),
-        };
         let before = from_cost;
-        for (tree, total) in found {
+        for (tree, total) in anneal_chains(local, weights, effort, (&from, round, sweeps)) {
             if total < from_cost {
                 (from, from_cost) = (tree, total);
             }
@@ -143,6 +118,38 @@ pub fn search(local: &Local, weights: &Weights, effort: Effort) -> Found {
         spent += chain;
         slice *= 1.6;
         round += 1;
+    }
+}
+
+/// Seconds of search that a run of so many predicted seconds is worth.
+fn worth(predicted: f64) -> f64 {
+    if predicted > HOPELESS {
+        3.0
+    } else {
+        0.5 * predicted
+    }
+}
+
+/// What the chains of a round make of the tree that they begin from, each at its own heat: together
+/// if the memory holds all of them, else one after another.
+fn anneal_chains(
+    local: &Local,
+    weights: &Weights,
+    effort: Effort,
+    (from, round, sweeps): (&Topology, u64, usize),
+) -> Vec<(Topology, f64)> {
+    let chain = |c: usize| {
+        let schedule = Schedule {
+            sweeps,
+            hot: [0.4, 1.0, 2.0, 4.0][c % 4],
+            cold: 0.05,
+        };
+        let seed = effort.seed ^ (round * 64 + c as u64).wrapping_mul(0x9e37_79b9);
+        anneal(local, weights, from, schedule, &mut Random::new(seed))
+    };
+    match effort.room >= CHAINS as u64 * local.chain_bytes() {
+        true => (0..CHAINS).into_par_iter().map(chain).collect(),
+        false => (0..CHAINS).map(chain).collect(),
     }
 }
 

@@ -123,19 +123,16 @@ fn predict_sliced(plan: &Plan, log2: &[f64], options: &Options, more: &[usize]) 
         };
         let union = sizes[at] + node.summed.iter().map(|v| log2[*v]).sum::<f64>();
         let contractions = 1.0 + gradients(plan, at);
-        let entries: f64 = inputs.iter().map(|n| sizes[*n].exp2()).sum::<f64>() + sizes[at].exp2();
+        let join = JoinSizes {
+            union,
+            sizes: &sizes,
+            inputs,
+            out: sizes[at],
+            free: free[at],
+        };
         out.flops += contractions * union.exp2() * inputs.len() as f64;
-        out.bytes += contractions * entries * 8.0;
-        out.seconds += contractions
-            * join_seconds(
-                &options.rates,
-                union,
-                entries,
-                &sizes,
-                inputs,
-                sizes[at],
-                free[at],
-            );
+        out.bytes += contractions * join.entries() * 8.0;
+        out.seconds += contractions * join.seconds(&options.rates);
         out.width = out
             .width
             .max((node.scope.len() + node.summed.len()).saturating_sub(1));
@@ -185,12 +182,14 @@ pub fn join_times(plan: &Plan, rates: &Rates) -> Vec<f64> {
     let of = |(at, node): (usize, &Node)| match &node.source {
         Source::Input(_) => 0.0,
         Source::Join(inputs) => {
-            let union = sizes[at] + node.summed.iter().map(log2).sum::<f64>();
-            let entries: f64 =
-                inputs.iter().map(|n| sizes[*n].exp2()).sum::<f64>() + sizes[at].exp2();
-            slices
-                * (1.0 + gradients(plan, at))
-                * join_seconds(rates, union, entries, &sizes, inputs, sizes[at], free[at])
+            let join = JoinSizes {
+                union: sizes[at] + node.summed.iter().map(log2).sum::<f64>(),
+                sizes: &sizes,
+                inputs,
+                out: sizes[at],
+                free: free[at],
+            };
+            slices * (1.0 + gradients(plan, at)) * join.seconds(rates)
         }
     };
     plan.nodes.iter().enumerate().map(of).collect()
@@ -219,44 +218,57 @@ pub(super) fn gradients(plan: &Plan, at: usize) -> f64 {
 /// to lie as blocks need them.
 const SMALLER: f64 = 6.0;
 
-/// Seconds of one join: the matrix kernel where both inputs have rows of their own, else the bucket
-/// kernel. Where the order of the result is free, blocks are runs in its largest table and, once
-/// restructured, in three and more small ones.
-pub(super) fn join_seconds(
-    rates: &Rates,
-    union: f64,
-    entries: f64,
-    sizes: &[f64],
-    inputs: &[usize],
-    out: f64,
-    free: bool,
-) -> f64 {
-    let large = inputs
-        .iter()
-        .filter(|n| sizes[**n] > union - SMALLER)
-        .count();
-    let runs = free && inputs.len() > 2 && large < 2;
-    let bucket = if runs {
-        (rates.runs / inputs.len() as f64).max(rates.bucket)
-    } else {
-        rates.bucket
-    };
-    let rate = match inputs {
-        [a, b] => {
-            // Rows and columns of the product: what one input lacks of the union.
-            let (rows, cols) = (union - sizes[*b], union - sizes[*a]);
-            let depth = union - out;
-            if rows.min(cols) >= 3.0 && depth >= 2.0 {
-                rates.matrix / (1.0 + 16.0 / depth.min(8.0).exp2())
-            } else {
-                bucket
+/// The sizes of one join, by which its time is predicted. All but [`JoinSizes::entries`] are log2.
+pub(super) struct JoinSizes<'a> {
+    /// Of the configurations that it visits.
+    pub union: f64,
+    /// Of the tables of all nodes.
+    pub sizes: &'a [f64],
+    /// The nodes that it joins.
+    pub inputs: &'a [usize],
+    /// Of the result.
+    pub out: f64,
+    /// Whether the order of the result is free.
+    pub free: bool,
+}
+
+impl JoinSizes<'_> {
+    /// Entries that are read and written.
+    pub(super) fn entries(&self) -> f64 {
+        let inputs = self.inputs.iter().map(|n| self.sizes[*n].exp2());
+        inputs.sum::<f64>() + self.out.exp2()
+    }
+    /// Seconds of the join: the matrix kernel where both inputs have rows of their own, else the
+    /// bucket kernel.
+    pub(super) fn seconds(&self, rates: &Rates) -> f64 {
+        let rate = match self.inputs {
+            [a, b] => {
+                // Rows and columns of the product: what one input lacks of the union.
+                let [rows, cols] = [b, a].map(|n| self.union - self.sizes[*n]);
+                let depth = self.union - self.out;
+                if rows.min(cols) >= 3.0 && depth >= 2.0 {
+                    rates.matrix / (1.0 + 16.0 / depth.min(8.0).exp2())
+                } else {
+                    self.bucket_rate(rates)
+                }
             }
+            _ => self.bucket_rate(rates),
+        };
+        // Setting out a contraction takes time for each of its tables.
+        rates.start * self.inputs.len() as f64 / 2.0
+            + (self.union.exp2() / rate).max(self.entries() * 8.0 / rates.memory)
+    }
+    /// Configurations a second of the bucket kernel. Where the order of the result is free, blocks
+    /// are runs in its largest table and, once restructured, in three and more small ones.
+    fn bucket_rate(&self, rates: &Rates) -> f64 {
+        let is_large = |n: &&usize| self.sizes[**n] > self.union - SMALLER;
+        let large = self.inputs.iter().filter(is_large).count();
+        if self.free && self.inputs.len() > 2 && large < 2 {
+            (rates.runs / self.inputs.len() as f64).max(rates.bucket)
+        } else {
+            rates.bucket
         }
-        _ => bucket,
-    };
-    // Setting out a contraction takes time for each of its tables.
-    rates.start * inputs.len() as f64 / 2.0
-        + (union.exp2() / rate).max(entries * 8.0 / rates.memory)
+    }
 }
 
 /// Bytes held at one time, following the executor: inputs are copied once, tables go after their

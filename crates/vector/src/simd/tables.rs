@@ -111,6 +111,8 @@ macro_rules! wide {
                 $some as load_some, $store as store, $store_some as store_some, $stream as stream,
                 $sub as sub,
             };
+            /// A vector.
+            pub type Vector = $v;
             /// A bit for each lane.
             pub type Mask = $m;
             /// Lanes of a vector.
