@@ -118,37 +118,13 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
     let definitions: Definitions = toml::from_str(WORKLOADS)
         .map_err(|e| Error::internal(format!("the definitions built in: {e}")))?;
     let all = &definitions.workload;
-    if let Some(odd) = args
-        .names
-        .iter()
-        .find(|name| all.iter().all(|w| w.name != **name))
-    {
-        let names = all.iter().map(|w| w.name.as_str());
-        let names: Vec<&str> = names.chain(["sum-product"]).collect();
-        let e = Error::request(format!("no workload '{odd}'")).at_place("bench");
-        return Err(e.remedy(format!("one of {}", names.join(", "))));
-    }
+    refuse_unknown(&args.names, all)?;
     let style = match (args.json, crate::terminal::is_read()) {
         (true, _) => Style::Json,
         (false, true) => Style::People,
         (false, false) => Style::Record,
     };
-    match style {
-        Style::Json => {}
-        Style::People => {
-            let head = format!(
-                "{:<18} {:>12} {:>12} {:>20}  pairs evaluated",
-                "workload", "predicted", "measured", "rate"
-            );
-            print_line(&head)?;
-        }
-        Style::Record => {
-            print_line(
-                "| workload | predicted, s | actual, s | ratio | predicted terms, s | pairs evaluated, % | G/s | goal | |",
-            )?;
-            print_line("|---|---|---|---|---|---|---|---|---|")?;
-        }
-    }
+    style.print_head()?;
     for workload in all
         .iter()
         .filter(|w| args.names.is_empty() || args.names.contains(&w.name))
@@ -156,6 +132,37 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
         print_line(&line(workload, args, style)?)?;
     }
     Ok(())
+}
+
+/// Refuses a name that no workload has.
+fn refuse_unknown(names: &[String], all: &[Workload]) -> Result<()> {
+    let unknown = |name: &&String| all.iter().all(|w| w.name != **name);
+    let Some(odd) = names.iter().find(unknown) else {
+        return Ok(());
+    };
+    let names = all.iter().map(|w| w.name.as_str());
+    let names: Vec<&str> = names.chain(["sum-product"]).collect();
+    let e = Error::request(format!("no workload '{odd}'")).at_place("bench");
+    Err(e.remedy(format!("one of {}", names.join(", "))))
+}
+
+impl Style {
+    /// Prints what stands above the workloads.
+    fn print_head(self) -> Result<()> {
+        match self {
+            Style::Json => Ok(()),
+            Style::People => print_line(&format!(
+                "{:<18} {:>12} {:>12} {:>20}  pairs evaluated",
+                "workload", "predicted", "measured", "rate"
+            )),
+            Style::Record => {
+                print_line(
+                    "| workload | predicted, s | actual, s | ratio | predicted terms, s | pairs evaluated, % | G/s | goal | |",
+                )?;
+                print_line("|---|---|---|---|---|---|---|---|---|")
+            }
+        }
+    }
 }
 
 /// Predicts and measures one workload: the least of the turns, of description, plan and run.
@@ -175,9 +182,38 @@ fn line(workload: &Workload, args: &BenchArgs, style: Style) -> Result<String> {
     } else {
         Lender::for_job(&job, &plan)?
     };
+    let (actual, outcome) = least_of_turns(&query, &target, args.turns)?;
+    let rate = work(workload)? / actual / 1e9;
+    let predicted = if args.fresh {
+        outcome.plan.seconds
+    } else {
+        outcome.plan.seconds_into_lent()
+    };
+    let name = &workload.name;
+    let pairs = evaluated(&outcome);
+    Ok(match style {
+        Style::Json => serde_json::json!({"workload": name, "predicted": predicted, "measured": actual, "rate": rate * 1e9})
+            .to_string(),
+        Style::People => {
+            let rate = format!("{} operations/s", figures::si(rate * 1e9));
+            let [predicted, actual] = [predicted, actual].map(figures::duration);
+            format!("{name:<18} {predicted:>12} {actual:>12} {rate:>20}  {pairs} %")
+        }
+        Style::Record => {
+            let (goal, met) = goal(workload, actual, rate);
+            let (bound, ratio) = (terms(&outcome.plan, args.fresh), predicted / actual);
+            format!(
+                "| {name} | {predicted:.4} | {actual:.4} | {ratio:.2} | {bound} | {pairs} | {rate:.2} | {goal} | {met} |"
+            )
+        }
+    })
+}
+
+/// Runs `query` a few times. Returns the least seconds, and the outcome of the first turn.
+fn least_of_turns(query: &Query<'_>, target: &Target, turns: usize) -> Result<(f64, Outcome)> {
     let turn = || -> Result<(f64, Outcome)> {
         let start = Instant::now();
-        let mut outcome = query.run_to(&target)?.outcome;
+        let mut outcome = query.run_to(target)?.outcome;
         let seconds = start.elapsed().as_secs_f64();
         outcome.outputs.clear();
         Ok((seconds, outcome))
@@ -186,37 +222,12 @@ fn line(workload: &Workload, args: &BenchArgs, style: Style) -> Result<String> {
     let (_, outcome) = turn()?;
     let begin = Instant::now();
     let mut actual = turn()?.0;
-    for _ in 1..args.turns {
+    for _ in 1..turns {
         if begin.elapsed().as_secs_f64() < BUDGET {
             actual = actual.min(turn()?.0);
         }
     }
-    let plan = &outcome.plan;
-    let rate = work(workload)? / actual / 1e9;
-    let (goal, met) = goal(workload, actual, rate);
-    let predicted = if args.fresh {
-        plan.seconds
-    } else {
-        plan.seconds_into_lent()
-    };
-    let (name, bound) = (&workload.name, terms(plan, args.fresh));
-    let (ratio, pairs) = (predicted / actual, evaluated(&outcome));
-    if style == Style::Json {
-        return Ok(
-            serde_json::json!({"workload": name, "predicted": predicted, "measured": actual, "rate": rate * 1e9})
-                .to_string(),
-        );
-    }
-    if style == Style::People {
-        let rate = format!("{} operations/s", figures::si(rate * 1e9));
-        let [predicted, actual] = [predicted, actual].map(figures::duration);
-        return Ok(format!(
-            "{name:<18} {predicted:>12} {actual:>12} {rate:>20}  {pairs} %"
-        ));
-    }
-    Ok(format!(
-        "| {name} | {predicted:.4} | {actual:.4} | {ratio:.2} | {bound} | {pairs} | {rate:.2} | {goal} | {met} |"
-    ))
+    Ok((actual, outcome))
 }
 
 /// The two terms that take most of the predicted time, in seconds.
@@ -321,9 +332,13 @@ fn work(workload: &Workload) -> Result<f64> {
     }
 }
 
+/// The refusal of a definition that lacks what its task takes.
+fn lacking(workload: &Workload, what: &str) -> Error {
+    Error::internal(format!("workload {}: no {what}", workload.name))
+}
+
 /// The question of a workload and its rows.
 fn asked(workload: &Workload) -> Result<(Pairs, Data)> {
-    let missing = |what: &str| Error::internal(format!("workload {}: no {what}", workload.name));
     let x = table(&workload.x)?;
     let y = workload.y.as_ref().map(table).transpose()?;
     let mut question = pairs(&x);
@@ -336,41 +351,29 @@ fn asked(workload: &Workload) -> Result<(Pairs, Data)> {
     for (name, value) in &workload.params {
         question = question.param(name, *value);
     }
-    let join = |predicate| FoldSpec::Join {
-        predicate,
-        value: None,
-        kind: JoinKind::Inner,
+    let question = task(workload, question)?;
+    let masses = workload.masses.as_ref().map(table).transpose()?;
+    let data = Data {
+        x,
+        y,
+        weights: vec![masses.map(|masses| [masses.clone(), masses])],
     };
-    let sum = || FoldSpec::Reduce {
-        op: ReduceOp::Sum,
-        axis: ReduceAxis::Row,
-        weights: None,
+    Ok((question, data))
+}
+
+/// Gives `question` the value and the fold of the task of a workload.
+fn task(workload: &Workload, question: Pairs) -> Result<Pairs> {
+    let number = |name, value: Option<f64>| value.ok_or_else(|| lacking(workload, name));
+    let metric = || {
+        let metric = workload.metric.as_deref();
+        metric.ok_or_else(|| lacking(workload, "metric"))
     };
-    let metric = || workload.metric.as_deref().ok_or_else(|| missing("metric"));
-    let question = match workload.task.as_str() {
+    Ok(match workload.task.as_str() {
         "matrix" => question.metric(metric()?).fold(FoldSpec::Matrix {}),
         "condensed" => question.metric(metric()?).fold(FoldSpec::Condensed {}),
-        "histogram" => {
-            let axis = AxisSpec {
-                bins: if workload.edges.is_some() {
-                    None
-                } else {
-                    workload.bins
-                },
-                range: workload.range,
-                edges: workload.edges.as_ref().map(sequence),
-                value: None,
-            };
-            let fold = FoldSpec::Histogram {
-                axes: vec![axis],
-                closed: Closed::Last,
-                weights: None,
-                mean: false,
-            };
-            question.domain(Domain::Triangle).fold(fold)
-        }
+        "histogram" => question.domain(Domain::Triangle).fold(histogram(workload)),
         "neighbours" => {
-            let k = workload.k.ok_or_else(|| missing("k"))?;
+            let k = workload.k.ok_or_else(|| lacking(workload, "k"))?;
             question.metric("sqeuclidean").fold(FoldSpec::Nearest {
                 k,
                 largest: Some(false),
@@ -378,20 +381,20 @@ fn asked(workload: &Workload) -> Result<(Pairs, Data)> {
         }
         "gauss" => question
             .formula("exp(-sum((x - y)^2) / (2*h^2))")
-            .param("h", workload.h.ok_or_else(|| missing("h"))?)
-            .fold(sum()),
+            .param("h", number("h", workload.h)?)
+            .fold(sum_by_row()),
         "accelerations" => question
             .formula("(y - x) * (sum((x - y)^2) + s)^(-1.5)")
-            .param("s", workload.softening.ok_or_else(|| missing("softening"))?)
-            .fold(sum()),
+            .param("s", number("softening", workload.softening)?)
+            .fold(sum_by_row()),
         "angles" => {
-            let above = workload.above.ok_or_else(|| missing("above"))?;
+            let above = number("above", workload.above)?;
             question
                 .domain(Domain::Triangle)
                 .fold(join(format!("cosine_similarity(x, y) > {above}")))
         }
         "near" => {
-            let below = workload.below.ok_or_else(|| missing("below"))?;
+            let below = number("below", workload.below)?;
             question.fold(join(format!("sum(abs(x - y)) < {below}")))
         }
         other => {
@@ -400,16 +403,43 @@ fn asked(workload: &Workload) -> Result<(Pairs, Data)> {
                 workload.name
             )));
         }
-    };
-    let masses = workload.masses.as_ref().map(table).transpose()?;
-    Ok((
-        question,
-        Data {
-            x,
-            y,
-            weights: vec![masses.map(|masses| [masses.clone(), masses])],
+    })
+}
+
+/// The histogram of a workload, with edges or equal bins.
+fn histogram(workload: &Workload) -> FoldSpec {
+    let axis = AxisSpec {
+        bins: if workload.edges.is_some() {
+            None
+        } else {
+            workload.bins
         },
-    ))
+        range: workload.range,
+        edges: workload.edges.as_ref().map(sequence),
+        value: None,
+    };
+    FoldSpec::Histogram {
+        axes: vec![axis],
+        closed: Closed::Last,
+        weights: None,
+        mean: false,
+    }
+}
+
+fn sum_by_row() -> FoldSpec {
+    FoldSpec::Reduce {
+        op: ReduceOp::Sum,
+        axis: ReduceAxis::Row,
+        weights: None,
+    }
+}
+
+fn join(predicate: String) -> FoldSpec {
+    FoldSpec::Join {
+        predicate,
+        value: None,
+        kind: JoinKind::Inner,
+    }
 }
 
 fn sequence(edges: &Edges) -> Vec<f64> {

@@ -71,13 +71,12 @@ fn timed(asked: &Asked, turns: usize, threads: usize) -> Result<Timed> {
         let actual = watch.seconds();
         // The first turn starts threads and makes code.
         if turn <= 1 || best.as_ref().is_some_and(|b| actual < b.actual) {
-            let (family, pruned) = (outcome.plan.family, outcome.plan.prune.is_on());
             best = Some(Timed {
                 actual,
                 predicted,
                 terms: terms.clone(),
-                family,
-                pruned,
+                family: outcome.plan.family,
+                pruned: outcome.plan.prune.is_on(),
             });
         }
         if actual > SLOW {
@@ -127,92 +126,91 @@ struct Beside {
     more: f64,
 }
 
+impl Beside {
+    /// The question of `case`, planned as it would be, which should take no longer.
+    fn of_case(what: &'static str, case: Case) -> Self {
+        Beside {
+            what,
+            case,
+            overrides: Overrides::default(),
+            two: false,
+            more: 1.0,
+        }
+    }
+}
+
 /// The questions beside `case`.
 fn beside(levels: &Levels, case: &Case, plain: &Timed) -> Vec<Beside> {
-    let at = |what, case| Beside {
-        what,
-        case,
-        overrides: Overrides::default(),
-        two: false,
-        more: 1.0,
-    };
-    let mut all = vec![];
+    let mut all = by_levels(levels, case);
     let fold = levels.text(case, FOLD);
-    let mut other = |what, case: Option<Case>, more| {
-        all.extend(case.map(|case| Beside {
-            more,
-            ..at(what, case)
-        }))
-    };
-    if levels.text(case, WEIGHTS) != "none" {
-        // Several columns of weights are several sums.
-        let more = if levels.text(case, WEIGHTS) == "several" {
-            5.0
-        } else {
-            1.0
-        };
-        other("without weights", levels.with(case, WEIGHTS, "none"), more);
-    }
-    if levels.text(case, BOX) != "none" {
-        other("without a box", levels.with(case, BOX, "none"), 1.0);
-    }
-    if fold.starts_with("histogram") && levels.text(case, RANGE) == "none" {
-        other("with its range", levels.with(case, RANGE, "whole"), 1.0);
-    }
-    if let Some((plainer, more)) = plainer(fold) {
-        other(
-            "as the plainer fold",
-            levels.with(case, FOLD, plainer),
-            more,
-        );
-    }
-    match levels.text(case, PRECISION) {
-        "f32" => other(
-            "in double precision",
-            levels.with(case, PRECISION, "f64"),
-            1.0,
-        ),
-        _ => other(
-            "in single precision",
-            levels.with(case, PRECISION, "f32"),
-            2.0,
-        ),
-    }
-    other("in the other spelling", levels.respelled(case), 1.0);
     if levels.text(case, SIDES) != "cross" && fold != "condensed" {
         all.push(Beside {
             two: true,
-            ..at("of two tables", *case)
+            ..Beside::of_case("of two tables", *case)
         });
     }
-    let mut set = |what, overrides| {
-        all.push(Beside {
-            overrides,
-            ..at(what, *case)
-        })
+    let overrides = by_overrides(plain).into_iter();
+    all.extend(overrides.map(|(what, overrides)| Beside {
+        overrides,
+        ..Beside::of_case(what, *case)
+    }));
+    all
+}
+
+/// The questions with another level of one factor.
+fn by_levels(levels: &Levels, case: &Case) -> Vec<Beside> {
+    let mut all = vec![];
+    let mut add = |what, case: Option<Case>, more| {
+        all.extend(case.map(|case| Beside {
+            more,
+            ..Beside::of_case(what, case)
+        }))
     };
+    let (fold, weights) = (levels.text(case, FOLD), levels.text(case, WEIGHTS));
+    if weights != "none" {
+        // Several columns of weights are several sums.
+        let more = if weights == "several" { 5.0 } else { 1.0 };
+        add("without weights", levels.with(case, WEIGHTS, "none"), more);
+    }
+    if levels.text(case, BOX) != "none" {
+        add("without a box", levels.with(case, BOX, "none"), 1.0);
+    }
+    if fold.starts_with("histogram") && levels.text(case, RANGE) == "none" {
+        add("with its range", levels.with(case, RANGE, "whole"), 1.0);
+    }
+    if let Some((plainer, more)) = plainer(fold) {
+        let case = levels.with(case, FOLD, plainer);
+        add("as the plainer fold", case, more);
+    }
+    let (what, precision, more) = match levels.text(case, PRECISION) {
+        "f32" => ("in double precision", "f64", 1.0),
+        _ => ("in single precision", "f32", 2.0),
+    };
+    add(what, levels.with(case, PRECISION, precision), more);
+    add("in the other spelling", levels.respelled(case), 1.0);
+    all
+}
+
+/// The choices that the plan of a question could have made instead.
+fn by_overrides(plain: &Timed) -> Vec<(&'static str, Overrides)> {
     let pruned = |prune| Overrides {
         prune: Some(prune),
         ..Overrides::default()
     };
     if plain.pruned {
-        set("without bounds", pruned(Pruning::Off));
-    } else {
-        set("with bounds", pruned(Pruning::On));
-        for family in [Family::Jit, Family::Dense]
-            .into_iter()
-            .filter(|f| *f != plain.family)
-        {
-            if matches!(plain.family, Family::Jit | Family::Dense | Family::Vm) {
-                set(
-                    "by another family",
-                    Overrides {
-                        family: Some(family),
-                        ..Overrides::default()
-                    },
-                );
-            }
-        }
+        return vec![("without bounds", pruned(Pruning::Off))];
+    }
+    let mut all = vec![("with bounds", pruned(Pruning::On))];
+    if matches!(plain.family, Family::Jit | Family::Dense | Family::Vm) {
+        let others = [Family::Jit, Family::Dense].into_iter();
+        let others = others.filter(|family| *family != plain.family);
+        all.extend(others.map(|family| {
+            let overrides = Overrides {
+                family: Some(family),
+                ..Overrides::default()
+            };
+            ("by another family", overrides)
+        }));
     }
     all
 }
@@ -266,54 +264,48 @@ struct Found {
 /// Those of the output.
 pub(crate) fn everything(args: &BenchArgs) -> Result<()> {
     let levels = Levels::built_in()?;
-    let overrides = problem_from_args::overrides(&args.set)?;
     let threads = if args.threads == 0 { 1 } else { args.threads };
     let wanted = |case: &Case| {
-        args.names
-            .iter()
-            .all(|name| levels.name(case).contains(name.as_str()))
+        let name = levels.name(case);
+        args.names.iter().all(|part| name.contains(part.as_str()))
+    };
+    let mut measuring = Measuring {
+        levels: &levels,
+        overrides: problem_from_args::overrides(&args.set)?,
+        turns: args.turns.min(3),
+        threads,
+        compare: !args.predictions,
+        found: Found::default(),
     };
     let (cases, without) = cover(&levels);
-    let cases: Vec<Case> = cases.into_iter().filter(wanted).collect();
-    let mut found = Found::default();
     let watch = Watch::start(threads);
-    for case in &cases {
-        if let Err(e) = measure_case(
-            &levels,
-            case,
-            (args.turns.min(3), threads, !args.predictions),
-            &overrides,
-            &mut found,
-        ) {
-            found
-                .refused
-                .push((levels.name(case), e.told(crate::flags::words)));
+    for case in cases.iter().filter(|case| wanted(case)) {
+        if let Err(e) = measuring.measure_case(case) {
+            let refusal = (levels.name(case), e.told(crate::flags::words));
+            measuring.found.refused.push(refusal);
         }
     }
+    let mut found = measuring.found;
     found.lines.sort_by(|a, b| b.times.total_cmp(&a.times));
-    match args.json {
-        true => {
-            let refused = found
-                .refused
-                .iter()
-                .map(|(question, why)| serde_json::json!({"question": question, "refused": why}));
-            found
-                .all
-                .iter()
-                .cloned()
-                .chain(refused)
-                .try_for_each(|question| print_line(&question.to_string()))
-        }
-        false => report(&found, without, watch.seconds(), threads),
+    if args.json {
+        print_json(&found)
+    } else {
+        report(&found, without, watch.seconds(), threads)
     }
 }
 
-fn report(found: &Found, without: usize, seconds: f64, threads: usize) -> Result<()> {
-    let mut totals: BTreeMap<&str, usize> = BTreeMap::new();
-    found
-        .lines
+/// Prints every question in numbers, an object a line, and those that were refused.
+fn print_json(found: &Found) -> Result<()> {
+    let refused = found
+        .refused
         .iter()
-        .for_each(|line| *totals.entry(&line.what).or_default() += 1);
+        .map(|(question, why)| serde_json::json!({"question": question, "refused": why}));
+    let all = found.all.iter().cloned().chain(refused);
+    all.map(|question| question.to_string())
+        .try_for_each(|line| print_line(&line))
+}
+
+fn report(found: &Found, without: usize, seconds: f64, threads: usize) -> Result<()> {
     let (sum, off, count) = found.logs;
     let mean = |sum: f64| (sum / count.max(1) as f64).exp();
     print_line(&format!(
@@ -334,21 +326,33 @@ fn report(found: &Found, without: usize, seconds: f64, threads: usize) -> Result
         mean(sum),
         mean(off)
     ))?;
-    print_line(&format!(
-        "More than {OFF} times off: {}.\n",
-        found.lines.len()
-    ))?;
-    totals
-        .iter()
-        .try_for_each(|(what, count)| print_line(&format!("* {count} {what}")))?;
-    found
-        .refused
-        .iter()
-        .try_for_each(|(question, why)| print_line(&format!("* refused: {question}: {why}")))?;
+    report_totals(found)?;
+    report_lines(&found.lines)
+}
+
+/// Prints how often each thing is off, and what was refused.
+fn report_totals(found: &Found) -> Result<()> {
+    let mut totals: BTreeMap<&str, usize> = BTreeMap::new();
+    for line in &found.lines {
+        *totals.entry(&line.what).or_default() += 1;
+    }
+    let off = found.lines.len();
+    print_line(&format!("More than {OFF} times off: {off}.\n"))?;
+    for (what, count) in totals {
+        print_line(&format!("* {count} {what}"))?;
+    }
+    for (question, why) in &found.refused {
+        print_line(&format!("* refused: {question}: {why}"))?;
+    }
+    Ok(())
+}
+
+/// Prints what is off as a table.
+fn report_lines(lines: &[Line]) -> Result<()> {
     print_line(
         "\n| times | | question | seconds | seconds predicted, or of the question beside it |\n|---|---|---|---|---|",
     )?;
-    found.lines.iter().try_for_each(|line| {
+    lines.iter().try_for_each(|line| {
         let Line {
             times,
             what,
@@ -367,100 +371,116 @@ fn apart(a: f64, b: f64) -> f64 {
     if (a - b).abs() < NOISE { 1.0 } else { a / b }
 }
 
-fn measure_case(
-    levels: &Levels,
-    case: &Case,
-    (turns, threads, compare): (usize, usize, bool),
-    overrides: &Overrides,
-    found: &mut Found,
-) -> Result<()> {
-    let ends = ends(levels, case)?;
-    let mut rows = levels.rows(case);
-    let question = |case: &Case, rows, more: &Overrides| -> Result<Asked> {
-        let mut question = asked(levels, case, rows, Some(ends))?;
-        question.overrides = overrides.clone().and(more);
-        Ok(question)
-    };
-    let none = Overrides::default();
-    let plain = loop {
-        let question = question(case, rows, &none)?;
-        let options = Options {
-            threads,
-            overrides: question.overrides.clone(),
-            ..Options::default()
-        };
-        if rows / 2 >= FEWEST && predicted(&question, &options)?.0 > LONG {
-            rows /= 2;
-            continue;
-        }
-        break timed(&question, turns, threads)?;
-    };
-    found.questions += 1;
-    found.runs += 1;
-    let name = format!(
-        "{} ({rows} rows, {}{})",
-        levels.name(case),
-        plain.family.name(),
-        if plain.pruned { ", pruned" } else { "" }
-    );
-    let off = apart(plain.predicted, plain.actual);
-    if plain.actual > NOISE {
-        let log = (plain.predicted / plain.actual).ln();
-        found.logs = (
-            found.logs.0 + log,
-            found.logs.1 + log.abs(),
-            found.logs.2 + 1,
+/// The measuring of questions: how it is done, and what was found.
+struct Measuring<'a> {
+    levels: &'a Levels,
+    overrides: Overrides,
+    turns: usize,
+    threads: usize,
+    /// Whether the questions beside each question are measured too.
+    compare: bool,
+    found: Found,
+}
+
+impl Measuring<'_> {
+    /// Measures a question against its prediction and the questions beside it.
+    fn measure_case(&mut self, case: &Case) -> Result<()> {
+        let ends = ends(self.levels, case)?;
+        let (rows, plain) = self.measure_plain(case, ends)?;
+        self.found.questions += 1;
+        self.found.runs += 1;
+        let name = format!(
+            "{} ({rows} rows, {}{})",
+            self.levels.name(case),
+            plain.family.name(),
+            if plain.pruned { ", pruned" } else { "" }
         );
+        self.found.add_prediction(&name, &plain);
+        let mut others = BTreeMap::new();
+        for beside in beside(self.levels, case, &plain) {
+            if !self.compare || !self.levels.allow(&beside.case) {
+                continue;
+            }
+            let Some(other) = self.measure_beside(&beside, rows, ends) else {
+                continue;
+            };
+            others.insert(beside.what, other.actual);
+            let times = apart(plain.actual, other.actual) / beside.more;
+            let what = format!("slower than {}", beside.what);
+            let seconds = (plain.actual, other.actual);
+            self.found.add_line(times, what, &name, seconds);
+        }
+        self.found.runs += others.len();
+        self.found.all.push(
+            serde_json::json!({"question": self.levels.name(case), "rows": rows, "family": plain.family, "pruned": plain.pruned,
+            "seconds": plain.actual, "predicted": plain.predicted, "terms": plain.terms, "beside": others}),
+        );
+        Ok(())
     }
-    let mut add = |times, what: String, other| {
+    fn question(&self, case: &Case, rows: usize, ends: Ends, more: &Overrides) -> Result<Asked> {
+        let mut question = asked(self.levels, case, rows, Some(ends))?;
+        question.overrides = self.overrides.clone().and(more);
+        Ok(question)
+    }
+    /// Times a question with as many rows as do not take too long, and returns how many.
+    fn measure_plain(&self, case: &Case, ends: Ends) -> Result<(usize, Timed)> {
+        let mut rows = self.levels.rows(case);
+        loop {
+            let question = self.question(case, rows, ends, &Overrides::default())?;
+            let options = Options {
+                threads: self.threads,
+                overrides: question.overrides.clone(),
+                ..Options::default()
+            };
+            if rows / 2 >= FEWEST && predicted(&question, &options)?.0 > LONG {
+                rows /= 2;
+                continue;
+            }
+            return Ok((rows, timed(&question, self.turns, self.threads)?));
+        }
+    }
+    /// Times a question beside another one, unless there is none or it is refused as it runs.
+    fn measure_beside(&mut self, beside: &Beside, rows: usize, ends: Ends) -> Option<Timed> {
+        let asked = self.question(&beside.case, rows, ends, &beside.overrides);
+        let asked = asked.map(|asked| if beside.two { of_two(asked) } else { asked });
+        match asked.and_then(|asked| timed(&asked, self.turns, self.threads)) {
+            Ok(other) => Some(other),
+            // What a question cannot be asked with is refused: there is no such question.
+            Err(e) if matches!(e.blame(), Blame::Request | Blame::Input) => None,
+            Err(e) => {
+                let question = format!("{}, {}", self.levels.name(&beside.case), beside.what);
+                self.found
+                    .refused
+                    .push((question, e.told(crate::flags::words)));
+                None
+            }
+        }
+    }
+}
+
+impl Found {
+    /// Compares the prediction of a question with what it took.
+    fn add_prediction(&mut self, question: &str, plain: &Timed) {
+        if plain.actual > NOISE {
+            let log = (plain.predicted / plain.actual).ln();
+            let (sum, off, count) = self.logs;
+            self.logs = (sum + log, off + log.abs(), count + 1);
+        }
+        let off = apart(plain.predicted, plain.actual);
+        let seconds = (plain.actual, plain.predicted);
+        self.add_line(off, "predicted too much".into(), question, seconds);
+        self.add_line(1.0 / off, "predicted too little".into(), question, seconds);
+    }
+    /// Adds what is too many times off.
+    fn add_line(&mut self, times: f64, what: String, question: &str, (actual, other): (f64, f64)) {
         if times > OFF {
-            found.lines.push(Line {
+            self.lines.push(Line {
                 times,
                 what,
-                question: name.clone(),
-                actual: plain.actual,
+                question: question.to_string(),
+                actual,
                 other,
             });
         }
-    };
-    add(off, "predicted too much".into(), plain.predicted);
-    add(1.0 / off, "predicted too little".into(), plain.predicted);
-    let mut others = BTreeMap::new();
-    for beside in beside(levels, case, &plain) {
-        if !compare || !levels.allow(&beside.case) {
-            continue;
-        }
-        let asked = question(&beside.case, rows, &beside.overrides);
-        let other = asked.and_then(|asked| {
-            timed(
-                &if beside.two { of_two(asked) } else { asked },
-                turns,
-                threads,
-            )
-        });
-        let other = match other {
-            Ok(other) => other,
-            // What a question cannot be asked with is refused: there is no such question.
-            Err(e) if matches!(e.blame(), Blame::Request | Blame::Input) => continue,
-            Err(e) => {
-                found.refused.push((
-                    format!("{}, {}", levels.name(&beside.case), beside.what),
-                    e.told(crate::flags::words),
-                ));
-                continue;
-            }
-        };
-        others.insert(beside.what, other.actual);
-        add(
-            apart(plain.actual, other.actual) / beside.more,
-            format!("slower than {}", beside.what),
-            other.actual,
-        );
     }
-    found.runs += others.len();
-    found.all.push(
-        serde_json::json!({"question": levels.name(case), "rows": rows, "family": plain.family, "pruned": plain.pruned,
-        "seconds": plain.actual, "predicted": plain.predicted, "terms": plain.terms, "beside": others}),
-    );
-    Ok(())
 }

@@ -86,40 +86,14 @@ fn json(network: &Network, answer: &Answer, only: &[usize]) -> String {
     let named = |pairs: &mut dyn Iterator<Item = (usize, usize)>| {
         object(pairs.map(|(v, s)| (network.name(v), Value::from(network.state(v, s)))))
     };
+    let solution =
+        |z: &f64, states: String| format!("{{\"log10\":{},\"states\":{states}}}", json!(z));
     let text = match answer {
         Answer::Impossible => json!({"impossible": true}).to_string(),
         Answer::Pr(z) => json!({"log10": z}).to_string(),
-        Answer::Mar(z, rows) => {
-            let states = |v: usize| {
-                object(
-                    rows[v]
-                        .iter()
-                        .enumerate()
-                        .map(|(s, p)| (network.state(v, s), Value::from(*p))),
-                )
-            };
-            let row = |v: usize| format!("{}:{}", Value::from(network.name(v)), states(v));
-            let all: Vec<String> = told(rows.len(), only).into_iter().map(row).collect();
-            format!(
-                "{{\"log10\":{},\"marginals\":{{{}}}}}",
-                json!(z),
-                all.join(",")
-            )
-        }
-        Answer::Map(z, states) => {
-            format!(
-                "{{\"log10\":{},\"states\":{}}}",
-                json!(z),
-                named(&mut states.iter().copied().enumerate())
-            )
-        }
-        Answer::Mmap(z, states) => {
-            format!(
-                "{{\"log10\":{},\"states\":{}}}",
-                json!(z),
-                named(&mut states.iter().copied())
-            )
-        }
+        Answer::Mar(z, rows) => json_marginals(network, *z, rows, only),
+        Answer::Map(z, states) => solution(z, named(&mut states.iter().copied().enumerate())),
+        Answer::Mmap(z, states) => solution(z, named(&mut states.iter().copied())),
         Answer::Sum(vars, values, z) => {
             let names: Vec<String> = vars.iter().map(|v| network.name(*v)).collect();
             json!({"log10_scale": z, "variables": names, "values": values}).to_string()
@@ -137,6 +111,21 @@ fn json(network: &Network, answer: &Answer, only: &[usize]) -> String {
         }
     };
     format!("{text}\n")
+}
+
+/// Marginals as JSON: an object of states for each variable that is told.
+fn json_marginals(network: &Network, z: f64, rows: &[Vec<f64>], only: &[usize]) -> String {
+    let states = |v: usize| {
+        let states = rows[v].iter().enumerate();
+        object(states.map(|(s, p)| (network.state(v, s), Value::from(*p))))
+    };
+    let row = |v: usize| format!("{}:{}", Value::from(network.name(v)), states(v));
+    let all: Vec<String> = told(rows.len(), only).into_iter().map(row).collect();
+    format!(
+        "{{\"log10\":{},\"marginals\":{{{}}}}}",
+        json!(z),
+        all.join(",")
+    )
 }
 
 /// Names of states of one cell of the table over `vars`, the last fastest.
@@ -179,24 +168,17 @@ fn csv(network: &Network, answer: &Answer, only: &[usize], separator: char) -> S
         }
         Answer::Map(_, states) => {
             line(head(&["variable", "state"]));
-            states
-                .iter()
-                .enumerate()
-                .for_each(|(v, s)| line(vec![network.name(v), network.state(v, *s)]));
+            let named = state_cells(network, states.iter().copied().enumerate());
+            named.for_each(line);
         }
         Answer::Mmap(_, states) => {
             line(head(&["variable", "state"]));
-            states
-                .iter()
-                .for_each(|(v, s)| line(vec![network.name(*v), network.state(*v, *s)]));
+            state_cells(network, states.iter().copied()).for_each(line);
         }
         Answer::Sum(vars, values, scale) => {
-            line(
-                vars.iter()
-                    .map(|v| network.name(*v))
-                    .chain([format!("value (times 10^{scale})")])
-                    .collect(),
-            );
+            let names = vars.iter().map(|v| network.name(*v));
+            let value = format!("value (times 10^{scale})");
+            line(names.chain([value]).collect());
             for (at, value) in values.iter().enumerate() {
                 let mut cells = cell_states(network, vars, at);
                 cells.push(value.to_string());
@@ -204,22 +186,28 @@ fn csv(network: &Network, answer: &Answer, only: &[usize], separator: char) -> S
             }
         }
         Answer::Samples(_, rows) => {
-            line(
-                (0..network.cards().len())
-                    .map(|v| network.name(v))
-                    .collect(),
-            );
-            rows.iter().for_each(|r| {
-                line(
-                    r.iter()
-                        .enumerate()
-                        .map(|(v, s)| network.state(v, *s))
-                        .collect(),
-                )
-            });
+            line(all_names(network));
+            for row in rows {
+                let states = row.iter().enumerate();
+                line(states.map(|(v, s)| network.state(v, *s)).collect());
+            }
         }
     }
     out
+}
+
+/// A line for each variable: its name, and that of its state.
+fn state_cells(
+    network: &Network,
+    states: impl Iterator<Item = (usize, usize)>,
+) -> impl Iterator<Item = Vec<String>> {
+    states.map(|(v, s)| vec![network.name(v), network.state(v, s)])
+}
+
+/// Names of all variables.
+fn all_names(network: &Network) -> Vec<String> {
+    let all = 0..network.cards().len();
+    all.map(|v| network.name(v)).collect()
 }
 
 /// The answer in the UAI competition's format.
@@ -250,103 +238,88 @@ fn uai(answer: &Answer) -> String {
 
 /// The answer for a person, within the window.
 fn table(network: &Network, answer: &Answer, only: &[usize]) -> String {
-    let (most, width) = crate::terminal::window();
-    let draw =
-        |head: &[&str], rows: usize, cell: &dyn Fn(usize, usize) -> String, words: &[usize]| {
-            let head = head.iter().map(|h| (*h).to_string()).collect();
-            Table {
-                head,
-                rows,
-                cell,
-                words,
-            }
-            .text(most, width)
-                + "\n"
-        };
-    let scale = |z: f64| format!("log10 of the partition function: {z}\n");
     match answer {
         Answer::Impossible => "the evidence is impossible: its probability is 0\n".into(),
-        Answer::Pr(z) => scale(*z),
-        Answer::Mar(_, rows) => {
-            let told = told(rows.len(), only);
-            let flat: Vec<(usize, usize)> = told
-                .iter()
-                .flat_map(|v| (0..rows[*v].len()).map(move |s| (*v, s)))
-                .collect();
-            let cell = |r: usize, c: usize| {
-                let (v, s) = flat[r];
-                match c {
-                    0 if s == 0 || r == 0 => network.name(v),
-                    0 => String::new(),
-                    1 => network.state(v, s),
-                    2 => probability(rows[v][s]),
-                    _ => share(rows[v][s]),
-                }
-            };
-            draw(
-                &["variable", "state", "probability", ""],
-                flat.len(),
-                &cell,
-                &[0, 1, 3],
-            )
-        }
+        Answer::Pr(z) => format!("log10 of the partition function: {z}\n"),
+        Answer::Mar(_, rows) => marginals_table(network, rows, only),
         Answer::Map(z, states) => {
-            let cell = |r: usize, c: usize| {
-                if c == 0 {
-                    network.name(r)
-                } else {
-                    network.state(r, states[r])
-                }
-            };
-            format!(
-                "{}log10 of its weight: {z}\n",
-                draw(&["variable", "state"], states.len(), &cell, &[0, 1])
-            )
+            let pairs: Vec<(usize, usize)> = states.iter().copied().enumerate().collect();
+            solution_table(network, *z, &pairs)
         }
-        Answer::Mmap(z, states) => {
-            let cell = |r: usize, c: usize| match c {
-                0 => network.name(states[r].0),
-                _ => network.state(states[r].0, states[r].1),
-            };
-            format!(
-                "{}log10 of its weight: {z}\n",
-                draw(&["variable", "state"], states.len(), &cell, &[0, 1])
-            )
-        }
-        Answer::Sum(vars, values, z) => {
-            let names: Vec<String> = vars
-                .iter()
-                .map(|v| network.name(*v))
-                .chain(["value".to_string()])
-                .collect();
-            let head: Vec<&str> = names.iter().map(String::as_str).collect();
-            let cell = |r: usize, c: usize| {
-                let states = cell_states(network, vars, r);
-                states
-                    .get(c)
-                    .cloned()
-                    .unwrap_or_else(|| figures::value(values[r]))
-            };
-            let words: Vec<usize> = (0..vars.len()).collect();
-            format!(
-                "{}values are to be multiplied by 10^{z}\n",
-                draw(&head, values.len(), &cell, &words)
-            )
-        }
+        Answer::Mmap(z, states) => solution_table(network, *z, states),
+        Answer::Sum(vars, values, z) => sum_table(network, vars, values, *z),
         Answer::Samples(_, rows) => {
-            let names: Vec<String> = (0..network.cards().len())
-                .map(|v| network.name(v))
-                .collect();
-            let head: Vec<&str> = names.iter().map(String::as_str).collect();
+            let names = all_names(network);
             let words: Vec<usize> = (0..names.len()).collect();
-            draw(
-                &head,
-                rows.len(),
-                &|r, c| network.state(c, rows[r][c]),
-                &words,
-            )
+            let cell = |r: usize, c: usize| network.state(c, rows[r][c]);
+            draw(names, rows.len(), &cell, &words)
         }
     }
+}
+
+/// A table within the window, with its columns of `words` to the left.
+fn draw(
+    head: Vec<String>,
+    rows: usize,
+    cell: &dyn Fn(usize, usize) -> String,
+    words: &[usize],
+) -> String {
+    let (most, width) = crate::terminal::window();
+    let table = Table {
+        head,
+        rows,
+        cell,
+        words,
+    };
+    table.text(most, width) + "\n"
+}
+
+/// Marginals: a line for each state, the name of its variable at the first.
+fn marginals_table(network: &Network, rows: &[Vec<f64>], only: &[usize]) -> String {
+    let told = told(rows.len(), only);
+    let flat: Vec<(usize, usize)> = told
+        .iter()
+        .flat_map(|v| (0..rows[*v].len()).map(move |s| (*v, s)))
+        .collect();
+    let cell = |r: usize, c: usize| {
+        let (v, s) = flat[r];
+        match c {
+            0 if s == 0 || r == 0 => network.name(v),
+            0 => String::new(),
+            1 => network.state(v, s),
+            2 => probability(rows[v][s]),
+            _ => share(rows[v][s]),
+        }
+    };
+    let head = ["variable", "state", "probability", ""].map(String::from);
+    draw(head.to_vec(), flat.len(), &cell, &[0, 1, 3])
+}
+
+/// The states of the most probable solution, and its weight.
+fn solution_table(network: &Network, z: f64, states: &[(usize, usize)]) -> String {
+    let cell = |r: usize, c: usize| match c {
+        0 => network.name(states[r].0),
+        _ => network.state(states[r].0, states[r].1),
+    };
+    let head = ["variable", "state"].map(String::from).to_vec();
+    let states = draw(head, states.len(), &cell, &[0, 1]);
+    format!("{states}log10 of its weight: {z}\n")
+}
+
+/// The values of a table that is left, and their scale.
+fn sum_table(network: &Network, vars: &[usize], values: &[f64], z: f64) -> String {
+    let names = vars.iter().map(|v| network.name(*v));
+    let head = names.chain(["value".to_string()]).collect();
+    let cell = |r: usize, c: usize| {
+        let states = cell_states(network, vars, r);
+        states
+            .get(c)
+            .cloned()
+            .unwrap_or_else(|| figures::value(values[r]))
+    };
+    let words: Vec<usize> = (0..vars.len()).collect();
+    let table = draw(head, values.len(), &cell, &words);
+    format!("{table}values are to be multiplied by 10^{z}\n")
 }
 
 /// Six places; one and zero only where they are.

@@ -132,49 +132,14 @@ impl Table<'_> {
         let columns = self.head.len().min(width);
         cells[0].truncate(columns);
         cells.extend((0..shown).map(|r| (0..columns).map(|c| (self.cell)(r, c)).collect()));
-        let wide = |c: usize| {
-            cells
-                .iter()
-                .map(|row| row[c].chars().count())
-                .max()
-                .unwrap_or(0)
-                .min(40)
-        };
-        let widths: Vec<usize> = (0..columns).map(wide).collect();
-        let mut fit = 0;
-        let mut used = 0;
-        while fit < columns && (fit == 0 || used + widths[fit] + 2 <= width.saturating_sub(3)) {
-            used += widths[fit] + 2;
-            fit += 1;
-        }
-        if fit + 1 == columns && used + widths[fit] + 2 <= width {
-            fit += 1;
-        }
-        let mut lines: Vec<String> = vec![];
-        for row in &cells {
-            let mut line: Vec<String> = vec![];
-            for (c, cell) in row.iter().enumerate().take(fit) {
-                let (cut, wide) = (cut(cell, widths[c]), widths[c]);
-                line.push(if self.words.contains(&c) {
-                    format!("{cut:<wide$}")
-                } else {
-                    format!("{cut:>wide$}")
-                });
-            }
-            if fit < self.head.len() {
-                line.push("…".into());
-            }
-            lines.push(line.join("  ").trim_end().to_string());
-        }
-        let more = |n: usize, what: &str| {
-            (n > 0).then(|| {
-                format!(
-                    "{} more {what}{}",
-                    figures::grouped(n as u64),
-                    if n == 1 { "" } else { "s" }
-                )
-            })
-        };
+        let widths: Vec<usize> = (0..columns)
+            .map(|c| widest(cells.iter().map(|row| &row[c])).min(40))
+            .collect();
+        let fit = fitting(&widths, width);
+        let mut lines: Vec<String> = cells
+            .iter()
+            .map(|row| self.line(&row[..fit], &widths))
+            .collect();
         let cuts: Vec<String> = [
             more(self.rows - shown, "row"),
             more(self.head.len() - fit, "column"),
@@ -187,10 +152,52 @@ impl Table<'_> {
         }
         lines.join("\n")
     }
+    /// The cells of a row that fit, each as wide as its column.
+    fn line(&self, cells: &[String], widths: &[usize]) -> String {
+        let mut line: Vec<String> = vec![];
+        for (c, (cell, &wide)) in cells.iter().zip(widths).enumerate() {
+            let cut = cut(cell, wide);
+            line.push(if self.words.contains(&c) {
+                format!("{cut:<wide$}")
+            } else {
+                format!("{cut:>wide$}")
+            });
+        }
+        if cells.len() < self.head.len() {
+            line.push("…".into());
+        }
+        line.join("  ").trim_end().to_string()
+    }
     /// Prints the table within the window.
     pub(crate) fn print(&self) -> Result<()> {
         print_line(&self.text(rows(), width()))
     }
+}
+
+/// Letters of the longest of some cells.
+fn widest<'a>(cells: impl Iterator<Item = &'a String>) -> usize {
+    cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+}
+
+/// How many columns fit the window, at least one; all but the last leave room for a mark of what was
+/// cut.
+fn fitting(widths: &[usize], width: usize) -> usize {
+    let mut fit = 0;
+    let mut used = 0;
+    while fit < widths.len() && (fit == 0 || used + widths[fit] + 2 <= width.saturating_sub(3)) {
+        used += widths[fit] + 2;
+        fit += 1;
+    }
+    if fit + 1 == widths.len() && used + widths[fit] + 2 <= width {
+        fit += 1;
+    }
+    fit
+}
+
+/// Says how many rows or columns were cut, if any were.
+fn more(n: usize, what: &str) -> Option<String> {
+    let many = if n == 1 { "" } else { "s" };
+    (n > 0).then(|| format!("{} more {what}{many}", figures::grouped(n as u64)))
 }
 
 /// At most `width` letters of `cell`.
@@ -211,38 +218,21 @@ pub(crate) fn bars(lo: &[f64], hi: &[f64], counts: &[u64], most: usize, width: u
     let groups = counts.len().div_ceil(together);
     let span = |g: usize| g * together..((g + 1) * together).min(counts.len());
     let sums: Vec<u64> = (0..groups).map(|g| counts[span(g)].iter().sum()).collect();
-    let edges = |g: usize| {
-        (
-            figures::value(lo[span(g).start]),
-            figures::value(hi[span(g).end - 1]),
-        )
-    };
     let top = sums.iter().copied().max().unwrap_or(0).max(1);
     let texts: Vec<[String; 3]> = (0..groups)
         .map(|g| {
-            let (lo, hi) = edges(g);
+            let [lo, hi] = [lo[span(g).start], hi[span(g).end - 1]].map(figures::value);
             [lo, hi, figures::grouped(sums[g])]
         })
         .collect();
-    let wide = |c: usize, head: &str| {
-        texts
-            .iter()
-            .map(|t| t[c].chars().count())
-            .max()
-            .unwrap_or(0)
-            .max(head.len())
-    };
+    let wide = |c: usize, head: &str| widest(texts.iter().map(|t| &t[c])).max(head.len());
     let [a, b, c] = [wide(0, "from"), wide(1, "to"), wide(2, "pairs")];
     let room = width.saturating_sub(a + b + c + 8).max(8);
     let mut lines = vec![format!("{:>a$}  {:>b$}  {:>c$}", "from", "to", "pairs")];
     for (text, sum) in texts.iter().zip(&sums) {
-        let line = format!(
-            "{:>a$}  {:>b$}  {:>c$}  {}",
-            text[0],
-            text[1],
-            text[2],
-            bar(*sum, top, room)
-        );
+        let [lo, hi, pairs] = text;
+        let bar = bar(*sum, top, room);
+        let line = format!("{lo:>a$}  {hi:>b$}  {pairs:>c$}  {bar}");
         lines.push(line.trim_end().to_string());
     }
     if together > 1 {

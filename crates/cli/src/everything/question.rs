@@ -5,12 +5,12 @@ use zipfold::Overrides;
 use zipfold::internals::core::pair::named::RowValues;
 use zipfold::internals::core::random::SplitMix;
 use zipfold::internals::describe;
-use zipfold::pairs;
 use zipfold::problem::Domain;
 use zipfold::problem::ReduceAxis;
 use zipfold::problem::{AxisSpec, FoldSpec, Input, NanPolicy};
 use zipfold::problem::{Closed, JoinKind, ReduceOp};
 use zipfold::{Data, Error, Problem, Result, Table};
+use zipfold::{Pairs, pairs};
 
 /// What a case asks.
 #[derive(Clone)]
@@ -85,19 +85,35 @@ pub(super) fn asked(
     rows: usize,
     ends: Option<Ends>,
 ) -> Result<Asked> {
-    let (fold, weights, dim) = (
-        levels.text(case, FOLD),
-        levels.text(case, WEIGHTS),
-        levels.dim(case),
-    );
     let x = table(levels, case, rows, 1)?;
     let y = if levels.text(case, SIDES) == "cross" {
         Some(table(levels, case, rows, 2)?)
     } else {
         None
     };
-    let mut question = pairs(&x);
-    if let Some(y) = &y {
+    let given = (levels.text(case, WEIGHTS) != "none").then(|| Input::named("w"));
+    let fold = FoldParts::of_case(levels, case, ends, given).spec(levels.text(case, FOLD))?;
+    let question = values(levels, case, &x, y.as_ref());
+    let mut problem = question.fold(fold).problem().clone();
+    problem.nan = NanPolicy::Propagate;
+    if !levels.text(case, FOLD).starts_with("histogram") && levels.text(case, RANGE) == "short" {
+        problem.cutoff = Some(0.2 * (levels.dim(case) as f64).sqrt());
+    }
+    Ok(Asked {
+        problem,
+        data: Data {
+            x,
+            y,
+            weights: vec![weights(levels.text(case, WEIGHTS), rows)?],
+        },
+        overrides: Overrides::default(),
+    })
+}
+
+/// The values of the pairs that a question is about.
+fn values(levels: &Levels, case: &Case, x: &Table, y: Option<&Table>) -> Pairs {
+    let mut question = pairs(x);
+    if let Some(y) = y {
         question = question.with(y);
     }
     let value = levels.text(case, VALUE);
@@ -109,42 +125,23 @@ pub(super) fn asked(
     if levels.text(case, SIDES) == "no-diagonal" {
         question = question.domain(Domain::Ordered);
     }
-    question = match levels.text(case, BOX) {
+    match levels.text(case, BOX) {
         "none" => question,
-        "right" => question.periodic(&vec![1.0; dim]),
+        "right" => question.periodic(&vec![1.0; levels.dim(case)]),
         _ => question.periodic(&[1.0, 1.0, 1.0, 80.0, 85.0, 75.0]),
-    };
-    let given = (weights != "none").then(|| Input::named("w"));
-    let mut problem = question
-        .fold(spec(levels, case, ends, given)?)
-        .problem()
-        .clone();
-    problem.nan = NanPolicy::Propagate;
-    if !fold.starts_with("histogram") && levels.text(case, RANGE) == "short" {
-        problem.cutoff = Some(0.2 * (dim as f64).sqrt());
     }
-    let wide = if weights == "several" { 5 } else { 1 };
+}
+
+/// Weights of the rows of both sides: a column, or `several`.
+fn weights(word: &str, rows: usize) -> Result<Option<[Table; 2]>> {
+    if word == "none" {
+        return Ok(None);
+    }
+    let wide = if word == "several" { 5 } else { 1 };
     let mut numbers = SplitMix::new(3);
-    let weights = match weights {
-        "none" => None,
-        _ => {
-            let table = Table::f64(
-                rows,
-                wide,
-                (0..rows * wide).map(|_| numbers.unit()).collect(),
-            )?;
-            Some([table.clone(), table])
-        }
-    };
-    Ok(Asked {
-        problem,
-        data: Data {
-            x,
-            y,
-            weights: vec![weights],
-        },
-        overrides: Overrides::default(),
-    })
+    let items = (0..rows * wide).map(|_| numbers.unit()).collect();
+    let table = Table::f64(rows, wide, items)?;
+    Ok(Some([table.clone(), table]))
 }
 
 /// The same question of two tables that are alike.
@@ -155,57 +152,95 @@ pub(super) fn of_two(mut asked: Asked) -> Asked {
     asked
 }
 
-fn spec(
-    levels: &Levels,
-    case: &Case,
-    ends: Option<Ends>,
+/// What the folds of a case are made of.
+struct FoldParts {
+    /// The value of a pair.
+    value: String,
+    ends: Ends,
+    /// Of a histogram.
+    range: Option<[f64; 2]>,
     weights: Option<Input>,
-) -> Result<FoldSpec> {
-    let value = match levels.metric(case) {
-        Some(metric) => format!("{}(x, y)", metric.name),
-        None => levels.text(case, VALUE).to_string(),
-    };
-    let ends = ends.unwrap_or(Ends {
-        all: [0.0, 1.0],
-        tenth: 0.1,
-    });
-    let limit = ends.tenth;
-    let reduce = |op, axis| FoldSpec::Reduce {
-        op,
-        axis,
-        weights: weights.clone(),
-    };
-    let by_row = |op| reduce(op, ReduceAxis::Row);
-    let nearest = |k, largest| FoldSpec::Nearest {
-        k,
-        largest: Some(largest),
-    };
-    let join = |value, kept, kind| FoldSpec::Join {
-        predicate: format!("{value} < {limit:e}"),
-        value: kept,
-        kind,
-    };
-    let range = match levels.text(case, RANGE) {
-        "whole" => Some(ends.all),
-        "short" => Some([ends.all[0], limit]),
-        _ => None,
-    };
-    let uniform = |bins| AxisSpec {
-        bins: Some(bins),
-        range,
-        ..AxisSpec::default()
-    };
-    let histogram = |axes, mean| {
-        let weights = weights.as_ref().map(|w| w.name.clone());
+}
+
+impl FoldParts {
+    fn of_case(levels: &Levels, case: &Case, ends: Option<Ends>, weights: Option<Input>) -> Self {
+        let ends = ends.unwrap_or(Ends {
+            all: [0.0, 1.0],
+            tenth: 0.1,
+        });
+        FoldParts {
+            value: match levels.metric(case) {
+                Some(metric) => format!("{}(x, y)", metric.name),
+                None => levels.text(case, VALUE).to_string(),
+            },
+            ends,
+            range: match levels.text(case, RANGE) {
+                "whole" => Some(ends.all),
+                "short" => Some([ends.all[0], ends.tenth]),
+                _ => None,
+            },
+            weights,
+        }
+    }
+    /// The fold that `word` names.
+    fn spec(&self, word: &str) -> Result<FoldSpec> {
+        if let Some((op, axis)) = reduction(word) {
+            return Ok(FoldSpec::Reduce {
+                op,
+                axis,
+                weights: self.weights.clone(),
+            });
+        }
+        let uniform = |bins| vec![self.uniform(bins)];
+        Ok(match word {
+            "matrix" => FoldSpec::Matrix {},
+            "condensed" => FoldSpec::Condensed {},
+            "farthest-10" => nearest(10, true),
+            "histogram-uneven" => self.histogram(vec![self.uneven()], false),
+            "histogram-means" => self.histogram(uniform(100), true),
+            "histogram-two-axes" => self.histogram(vec![self.uniform(100), second_axis()], false),
+            "join" => self.join(None, JoinKind::Inner),
+            "join-values" => self.join(Some(self.value.clone()), JoinKind::Inner),
+            "semi" => self.join(None, JoinKind::Semi),
+            other => match other.split_once('-') {
+                Some(("nearest", k)) => nearest(k.parse().unwrap_or(1), false),
+                Some(("histogram", bins)) => {
+                    self.histogram(uniform(bins.parse().unwrap_or(1)), false)
+                }
+                _ => {
+                    return Err(Error::internal(format!(
+                        "no fold '{other}' among the definitions"
+                    )));
+                }
+            },
+        })
+    }
+    /// Matches are the pairs below the tenth of the values.
+    fn join(&self, value: Option<String>, kind: JoinKind) -> FoldSpec {
+        FoldSpec::Join {
+            predicate: format!("{} < {:e}", self.value, self.ends.tenth),
+            value,
+            kind,
+        }
+    }
+    fn histogram(&self, axes: Vec<AxisSpec>, mean: bool) -> FoldSpec {
         FoldSpec::Histogram {
             axes,
             closed: Closed::Last,
-            weights,
+            weights: self.weights.as_ref().map(|w| w.name.clone()),
             mean,
         }
-    };
-    let uneven = || {
-        let [lo, hi] = range.unwrap_or(ends.all);
+    }
+    fn uniform(&self, bins: usize) -> AxisSpec {
+        AxisSpec {
+            bins: Some(bins),
+            range: self.range,
+            ..AxisSpec::default()
+        }
+    }
+    /// An axis of a hundred bins that grow wider.
+    fn uneven(&self) -> AxisSpec {
+        let [lo, hi] = self.range.unwrap_or(self.ends.all);
         let edges = (0..=100)
             .map(|k| lo + (hi - lo) * (f64::from(k) / 100.0).powi(2))
             .collect();
@@ -213,44 +248,43 @@ fn spec(
             edges: Some(edges),
             ..AxisSpec::default()
         }
-    };
-    let second = || AxisSpec {
-        value: Some("abs(x[0] - y[0])".into()),
-        bins: Some(20),
-        range: Some([0.0, 1.0]),
-        edges: None,
-    };
-    Ok(match levels.text(case, FOLD) {
-        "matrix" => FoldSpec::Matrix {},
-        "condensed" => FoldSpec::Condensed {},
+    }
+}
+
+/// The reduction that `word` names, if it names one.
+fn reduction(word: &str) -> Option<(ReduceOp, ReduceAxis)> {
+    let by_row = |op| Some((op, ReduceAxis::Row));
+    match word {
         "sum" => by_row(ReduceOp::Sum),
         "mean" => by_row(ReduceOp::Mean),
-        "sum-columns" => reduce(ReduceOp::Sum, ReduceAxis::Column),
-        "sum-all" => reduce(ReduceOp::Sum, ReduceAxis::All),
+        "sum-columns" => Some((ReduceOp::Sum, ReduceAxis::Column)),
+        "sum-all" => Some((ReduceOp::Sum, ReduceAxis::All)),
         "logsumexp" => by_row(ReduceOp::Logsumexp),
         "softmax" => by_row(ReduceOp::Softmax),
         "min" => by_row(ReduceOp::Min),
         "max" => by_row(ReduceOp::Max),
         "argmin" => by_row(ReduceOp::Argmin),
         "count" => by_row(ReduceOp::Count),
-        "min-all" => reduce(ReduceOp::Min, ReduceAxis::All),
-        "farthest-10" => nearest(10, true),
-        "histogram-uneven" => histogram(vec![uneven()], false),
-        "histogram-means" => histogram(vec![uniform(100)], true),
-        "histogram-two-axes" => histogram(vec![uniform(100), second()], false),
-        "join" => join(&value, None, JoinKind::Inner),
-        "join-values" => join(&value, Some(value.clone()), JoinKind::Inner),
-        "semi" => join(&value, None, JoinKind::Semi),
-        other => match other.split_once('-') {
-            Some(("nearest", k)) => nearest(k.parse().unwrap_or(1), false),
-            Some(("histogram", bins)) => histogram(vec![uniform(bins.parse().unwrap_or(1))], false),
-            _ => {
-                return Err(Error::internal(format!(
-                    "no fold '{other}' among the definitions"
-                )));
-            }
-        },
-    })
+        "min-all" => Some((ReduceOp::Min, ReduceAxis::All)),
+        _ => None,
+    }
+}
+
+fn nearest(k: usize, largest: bool) -> FoldSpec {
+    FoldSpec::Nearest {
+        k,
+        largest: Some(largest),
+    }
+}
+
+/// The second axis of a histogram of two.
+fn second_axis() -> AxisSpec {
+    AxisSpec {
+        value: Some("abs(x[0] - y[0])".into()),
+        bins: Some(20),
+        range: Some([0.0, 1.0]),
+        edges: None,
+    }
 }
 
 /// Whether the question of `case` is one: a formula may ask for more components than rows have, a
