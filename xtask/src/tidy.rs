@@ -14,6 +14,7 @@ pub mod lints;
 pub mod measures;
 pub mod names;
 pub mod panics;
+pub mod pseudocode;
 pub mod safety;
 pub mod wildcards;
 
@@ -37,6 +38,7 @@ pub fn check(files: &[File]) -> Vec<Violation> {
         names::check_names,
         names::check_paths,
         crate::needs::check,
+        pseudocode::check,
         safety::check_comments,
         safety::check_forbidden,
         wildcards::check,

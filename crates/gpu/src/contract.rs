@@ -4,6 +4,26 @@
 //! The kernels take sizes and strides as arguments, so that a few of them serve all shapes: a
 //! network has hundreds of shapes, and a compiler takes longer for one than the device takes for
 //! the contraction.
+//!
+//! ```text
+//! contract(shape, tables):
+//!     the paper's kernel is wanted and the shape has its form: run it              paged.rs
+//!     ready(shape), made once for each shape
+//!         kernel = tiles of a thread block, tiles of a thread, or an entry a thread    choice.rs
+//!         lists of sizes, strides and places of the folded digits → device
+//!     parts of the folded index: each thread block row sums one part
+//!     launch; more than one part: add the parts in their order
+//!
+//! tiles of a thread block (kernels/contract.c), two tables as a product of matrices:
+//!     for each STEP of the folded index: both tables' parts of the tile → shared memory
+//!         each thread: total[TALL][WIDE] += column of x · row of y
+//! ```
+//!
+//! Why this shape: few entries and a long folded index leave most multiprocessors idle, so the
+//! index is cut into parts with results of their own; the number of parts depends on the shape and
+//! on the multiprocessors that the run chose for, not on the device at hand, so that unlike devices
+//! give the same bits. Memory of results waits in a pool by size, because allocation stops the
+//! device.
 
 use crate::choice::{JoinKernel, KernelChoice};
 use crate::emit::{fill, header, type_name};

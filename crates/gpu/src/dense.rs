@@ -1,4 +1,17 @@
-//! Family *dense* on the host's side: launches tiles, brings matrices home row by row.
+//! Family *dense* on the host's side: launches tiles of a matrix, and copies each back row by row.
+//!
+//! ```text
+//! load:  text of the kernels of the planned form (blocks, products, whole pairs) → compile
+//! run:   for each tile
+//!            room on the device for it, and for its transpose next to the diagonal of a half space
+//!            launch: tiles on the diagonal by the triangle's grids and map, others by rectangles
+//!            copy back the tile before, in groups of rows; put the rows into the sink
+//!        copy back the last tile
+//! ```
+//!
+//! Why this shape: copies take as long as kernels, so a tile is copied while the next one is
+//! computed; two tiles are on the device at a time. A tile of a half space is computed once and
+//! stored twice, transposed on the device, where a transpose costs less than on the host.
 
 use crate::emit::dense as text;
 use crate::emit::header;

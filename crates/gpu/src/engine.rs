@@ -1,4 +1,18 @@
-//! Runs tiles on a device.
+//! Runs tiles on a device: loads the kernels of the planned work and hands tiles to them.
+//!
+//! ```text
+//! load:  rows → device, or a window of them; kernels of the planned family
+//! run:   wait for the device's turn
+//!        attempt the batch: matrix (dense.rs), fold (points.rs), or
+//!            values: for each tile, for a few blocks of rows
+//!                        compute all roots of the rectangle, copy them
+//!                        fold them on the host                                     host_fold.rs
+//!        no memory on the device: cut the larger tiles in two and attempt the whole batch again
+//! ```
+//!
+//! Why this shape: a batch counts only when it is whole, so it can begin again after a refusal of
+//! memory. Tiles are cut at multiples of a block, or of a span where sums by row have one, so the
+//! bits stay. Values are the path of every question without a kernel of its own.
 
 use crate::dense::{self, Dense};
 use crate::emit::values;

@@ -1,5 +1,20 @@
 //! Folds values that a device computed, on the host, in the canonical order of blocks. Serves every
 //! fold.
+//!
+//! ```text
+//! for each rectangle of values inside a tile
+//!     for each block of columns, for each block of rows in the rectangle
+//!         pieces of the sums of the block
+//!         for each row, for each run of visited columns
+//!             matrices: put the run; NaN beyond the cut-off
+//!             admit: split the run at pairs beyond the cut-off and at NaN that are skipped
+//!             for each fold: absorb the run as a line of values
+//! end of a tile: push the pieces in canonical order
+//! ```
+//!
+//! Why this shape: it is the loop of the processor's engine over values that are already there, so
+//! both have the same bits. Rectangles are as large as the copy allows, and blocks inside them are
+//! those of the domain.
 
 use crate::rectangle::{Number, Rectangle};
 use std::ops::Range;

@@ -3,6 +3,21 @@
 //!
 //! The kernel is text made for one shape: every size and stride is a literal. Its plan is
 //! [`zipfold_product::plan::paged`].
+//!
+//! ```text
+//! each thread block: its pages of the result, one after another
+//!     for each function with a segment
+//!         the page needs another segment than the one before: fetch it into shared memory
+//!     each thread: entries of the page, THREADS apart
+//!         total = neutral
+//!         for each configuration of the summed variables                   unrolled
+//!             total ⊕= product of the functions, from segments or from device memory
+//!         store total
+//! ```
+//!
+//! Why this shape: consecutive pages differ in their slowest digits alone, so most segments serve
+//! several pages and are fetched once. Literal sizes and strides let the compiler unroll the summed
+//! variables and fold offsets into instructions; the price is one compilation for each shape.
 
 use crate::emit::{fill, header, type_name};
 use crate::runtime::{Arg, Device, Grid, Kernel, Memory};

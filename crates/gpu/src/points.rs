@@ -1,5 +1,21 @@
 //! Family *points*: folds on the device. Anchors are rows of x, of y, or of both in turn for half
 //! spaces, where a pair is credited to its row and to its column.
+//!
+//! ```text
+//! load:  for each side that is credited: text of the fold in a sweep (emit/sweep.rs) or in a strip
+//!        of tiles (emit/strip.rs) → compile
+//! run:   for each tile, the side of columns first
+//!            grid = groups of anchors × spans of others
+//!            launch; copy the states of the fold back
+//!            rows: pieces by span, merged in the order of spans      neighbours: lists, merged
+//!            histograms: counts that all blocks added to         joins: pages of matches, gathered
+//!            tally: counted = pairs of the tile less those left out
+//! ```
+//!
+//! Why this shape: a thread keeps the state of its anchors in registers and passes over the others,
+//! so values never reach memory. Spans give a device enough thread blocks when there are few
+//! anchors. Where the order matters (sums by row), a span is that of the domain, else it is what
+//! fills the device.
 
 use crate::emit::folds;
 use crate::emit::header;

@@ -1,6 +1,21 @@
 //! Joins of any number of tables by tiles in registers: which digits of the result are rows and
 //! columns of a tile, and the kernel for them.
 //!
+//! ```text
+//! choose (host):  sets = the sets of tables that digits of the result have
+//!     for each two of them as rows and columns, for each size of tile that fits the registers
+//!         rows, columns = the fastest digits whose tables are all in the set
+//!         cost = instructions, or waits for reads, or sectors fetched, of all threads
+//!     the cheapest; a thread for each entry if that is small
+//! kernel (kernels/visit.c):
+//!     each thread: one tile of rows × columns, one configuration of the other digits
+//!         for each configuration of the folded digits
+//!             once = product of the tables without rows and columns            one read each
+//!             x[i] = once · tables by rows;  y[j] = tables by columns          read for each line
+//!             total[i][j] ⊕= x[i] · y[j] · tables by both                      read for each entry
+//!         store the tile
+//! ```
+//!
 //! A thread that computes one entry reads every table for each configuration of the folded digits,
 //! and reads take four times as long as multiplications. A tile of rows and columns reads a table
 //! without columns once for a whole row, and a table without either once for the whole tile.

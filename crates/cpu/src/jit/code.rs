@@ -1,4 +1,19 @@
 //! Code made for one formula: its tiles, and how they run over rows.
+//!
+//! ```text
+//! compile:  steps of the program                                               steps.rs
+//!           two tiles: many rows × 1 vector, 1 row × many vectors; each the largest that fits
+//!               listing abreast with its registers, nothing in memory
+//!               else one instance after another, with little spilled         tile.rs, registers.rs
+//!               nothing larger fits: the smallest, if it can be written
+//!           bytes of both → executable pages; constants → pool
+//! run:      whole tiles of many rows, then the rest row by row
+//!           for each tile: head of the frame = addresses of its rows, lanes and results; call
+//! ```
+//!
+//! Why this shape: a tile of many rows reads each vector of y once for all of them. The second tile
+//! takes the rows that are left, and single rows whose caller has no others. All that varies from
+//! call to call is in the head of the frame, so the code itself has no relocations.
 
 use super::ir::{self, Geometry, Head};
 use super::step::Steps;

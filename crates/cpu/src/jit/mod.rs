@@ -4,6 +4,17 @@
 //! accumulators as registers hold. The components run in a loop inside the code, in ascending
 //! order; f64 is never contracted, so it has the bits of the evaluator (`pairs/vm.rs`). Functions
 //! without instructions are called on the lanes of a whole tile.
+//!
+//! ```text
+//! lowered formula
+//!   → program      one instruction a pair node                                    pairs/program.rs
+//!   → steps        reductions as instructions, unread ones out, segments          steps.rs
+//!                  products of factors, differences turned round       products.rs, differences.rs
+//!   → listing      instructions of a tile over virtual registers     tile.rs, arithmetic.rs, ir.rs
+//!   → placement    registers of the machine, frame                                registers.rs
+//!   → bytes        AVX2 or AVX-512                                                encode.rs
+//!   → code         executable pages; how its tiles run over rows and lanes      memory.rs, code.rs
+//! ```
 
 #[cfg(target_arch = "x86_64")]
 mod arithmetic;

@@ -1,5 +1,17 @@
 //! Registers of the machine for those of a listing: a linear scan over live ranges. What does not
 //! fit lies in the frame, or is loaded again where it came from memory.
+//!
+//! ```text
+//! ranges = first and last use of each virtual register, with weight 16 ^ depth of its loops
+//!          a range that is live at the begin of a loop and used in it lasts to the end of the loop
+//! for each range by its begin
+//!     expire ranges that ended before; a register is free: take it
+//!     else the cheapest of all by weight / length goes to memory: its origin, or the frame
+//! masks that run out: no placement; the caller makes truth values numbers
+//! ```
+//!
+//! Why this shape: code is straight lines and few loops, for which a linear scan finds nearly what
+//! a colouring finds, and formulas are compiled while a user waits.
 
 use super::ir::{Arg, Base, Class, Inst, Listing, Mem, NONE, Op, V};
 

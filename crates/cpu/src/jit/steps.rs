@@ -1,5 +1,19 @@
 //! A program made ready for the jit: recognised reductions and operators of users as instructions,
 //! what nobody reads left out, and where calls of functions cut the instructions into segments.
+//!
+//! ```text
+//! for each stage of the program
+//!     its instructions; each reduction as an instruction of the body and a fold
+//!     a user's operator: its nodes, inlined, with the accumulator as an operand
+//! finish and results; results that are vectors: a loop over the components of their own
+//! f32, AVX-512: exponentials of a product become powers of two            one product less
+//! differences turned so that both signs share a value
+//! sums: the last factors move out of the sum (f32); weights become a factor of the result
+//! cut at calls of functions; values read in a later segment cross        they go to the frame
+//! ```
+//!
+//! Why this shape: rewrites work on a list of steps of the formula, before tiles multiply each step
+//! by rows and vectors. What changes a bit is allowed in single precision only.
 
 use super::Results;
 use super::calls::Call;

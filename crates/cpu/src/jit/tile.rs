@@ -4,6 +4,23 @@
 //!
 //! Where functions are called no register outlives the call: what is read in another segment lies
 //! in the frame.
+//!
+//! ```text
+//! loop over strips of lanes
+//!     for each loop over components
+//!         what comes before it; accumulators = neutral, one for each instance
+//!         few components: written out, else a loop of the code
+//!             for each step: for each instance (abreast), or for each instance: for each step
+//!                 operand = register, mask, memory, constant; loads are kept until memory changes
+//!                 instruction → listing
+//!     finish: results → store, or add to sums
+//! sums that stayed in registers → memory
+//! constants and sums are loaded before the loop
+//! ```
+//!
+//! Why this shape: abreast, instructions of R · S instances do not wait for each other, so a chain
+//! of additions costs its throughput and not its latency. One after another needs fewer registers;
+//! the caller takes it where the other form does not fit.
 
 use super::SUM;
 use super::calls::Call;

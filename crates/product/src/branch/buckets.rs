@@ -1,6 +1,23 @@
-//! Bounds by truncated elimination (mini-buckets, Dechter & Rish 2003): the tables of a variable are
-//! joined only as far as the joint tables stay small, which gives a bound from above; costs are
+//! Bounds by truncated elimination (mini-buckets, Dechter & Rish 2003): the tables of a variable
+//! are joined only as far as the joint tables stay small, which gives a bound from above; costs are
 //! shifted between the parts so that they agree on the variable (Ihler et al. 2012).
+//!
+//! ```text
+//! most:     the largest joint tables for which visits and kept entries stay within the limits
+//! parts:    for each variable, from the last to the first of the search
+//!               waiting = its tables, and messages of parts below
+//!               widest first, each into the first part whose joint table stays within `most`
+//!               the message of a part waits at the next variable of its scope
+//! messages: for each part: sum of its logarithms for each assignment; the variable leaves by
+//!               a maximum, or by a sum in the largest part of a summed variable
+//!           several parts of a maximised variable: shift each so that their maxima by state agree
+//! bounds:   the messages of a subtree that end above its variable; exact if nothing was cut
+//! ```
+//!
+//! Why this shape: the search asks for the bound of one variable's states along one path, which is
+//! a sum of one line of each message. Scopes are therefore stored so that variables near each other
+//! in the order run fast together. One number (`most`) sets the quality of all bounds and is found
+//! by counting, without making any table.
 
 use super::tree::Tree;
 

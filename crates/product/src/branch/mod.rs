@@ -1,6 +1,20 @@
 //! The most probable assignment of a network that is too wide for elimination: branch and bound
 //! over its tables, with bounds by truncated elimination. It ends with a proof, or with the best
 //! assignment found and a bound from above.
+//!
+//! ```text
+//! functions = logarithms of the tables
+//! tree      = order of the search, summed variables below maximised ones        tree.rs
+//! buckets   = bounds, in half of the memory                                     buckets.rs
+//! best      = states along the greatest bounds; climb from there                start.rs
+//! walk      = depth-first search above the value of `best`                      walk.rs
+//! answer    = the better assignment, its value, and the bound of what was not searched
+//! ```
+//!
+//! Why this shape: bounds make the search short, and a good first assignment makes bounds cut
+//! early. If the time ends, the open subtrees still have bounds, so the answer says how far it may
+//! be from the best. The search descends by one call a variable, on a thread with a stack of its
+//! own.
 #![forbid(unsafe_code)]
 
 mod buckets;

@@ -1,5 +1,28 @@
 //! The search: depth first through the forest of variables, subtrees one by one (AND/OR branch and
-//! bound, Marinescu & Dechter 2009), with what was found for a context kept as long as memory lasts.
+//! bound, Marinescu & Dechter 2009), with what was found for a context kept as long as memory
+//! lasts.
+//!
+//! ```text
+//! all(subtrees, own, least):                       independent: their values add up
+//!     bound = own + bounds of the subtrees
+//!     for each subtree
+//!         bound ≤ least: nothing here is better, return
+//!         its bound is exact: take it
+//!         else: max or sum of it; it has to beat `least` less the bounds of the others
+//!         bound −= what its bound was too large
+//! max(v, least):
+//!     the context of v is known, exactly or not above least: return it
+//!     for each state of v, the greatest bound first
+//!         bound ≤ max(least, best): stop
+//!         found = all(children, own tables of v, …); keep the best and its states
+//!     keep the result for the context
+//! sum(v):  the same with all states and their logarithmic sum
+//! ```
+//!
+//! Why this shape: subtrees of one variable share no table below it, so a search of each alone
+//! replaces the product of their sizes by a sum. A context is the variables above that the
+//! subtree's tables hold; the same context has the same answer. All contexts are dropped at once
+//! when they fill the memory, so keeping them needs no record of their use.
 
 use super::buckets::{Buckets, Function, log_sum};
 use super::tree::Tree;

@@ -1,8 +1,23 @@
 //! A join that a device has no room for, cut along the variables of its result: each piece of the
-//! result is made there from what it needs of the tables, and comes home.
+//! result is made there from what it needs of the tables, and is copied back.
 //!
 //! The order in which an entry is summed is that of the whole join, so the result has the same bits
 //! for any number of pieces.
+//!
+//! ```text
+//! cut:  for each digit of the result, the slowest first
+//!           earlier digits are fixed, this one has 1 value in a piece: too large: next digit
+//!           else: bisect for the most values that fit                    none fits: too small
+//! for each piece, in the order of the result
+//!     for each table: the part on the device still serves, or gather and send it
+//!     contract on the device, by the kernel of the whole join
+//!     copy the piece to its place in the result
+//! the device had less room than it said: halve the room, begin again
+//! ```
+//!
+//! Why this shape: a cut through the slowest digits makes each piece one run of the result. Tables
+//! without a cut digit are sent once. A cut through summed digits would change the order of sums,
+//! and with it bits.
 
 use super::bounds::Bounds;
 use super::buffer_pool::{Held, Room};

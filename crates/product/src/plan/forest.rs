@@ -1,5 +1,24 @@
 //! A contraction forest under construction: tables joined one after another, and the eliminations
 //! that can only help.
+//!
+//! ```text
+//! eliminate_easy:  queue = all variables that may be summed
+//!     for each variable of the queue
+//!         union = the tables that hold it
+//!         the result of their join is no larger than the widest of them:
+//!             join them (join_wide), queue the variables of the result again
+//!     multiply each table into one of few entries that holds all its variables
+//! join_wide:  sum each table's own variables
+//!     while there are more tables than one join takes: join the two smallest
+//!     while two of them joined first save work: join these
+//!     join the rest at once
+//! components:  active tables that share variables                           each is searched alone
+//! ```
+//!
+//! Why this shape: an elimination whose table is no larger than one that it replaces cannot raise
+//! the width, so no search has to find it. Chains, trees and series go here; the search sees the
+//! hard core alone. Tables by variable (`of_var`) are kept current, so a join looks only at its own
+//! tables.
 
 /// What makes a node.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,6 +5,26 @@
 //! sweep for all variables keeps every table; a group without its barren variables may be far
 //! narrower. The sweep of a group answers for every variable of its tables, so that groups begin
 //! from the variables that no other group holds.
+//!
+//! ```text
+//! divide:
+//!     seeds:    the parts that Z needs, one for each component
+//!               then, barren variables first, for each variable that no part holds yet:
+//!                   the tables that matter for it and are connected with it; the part answers for
+//!                   all of their variables
+//!     plan each seed, with a short search; give up when the patience is used up
+//!     narrow:  each variable goes to the cheapest group that holds it; groups without variables go
+//!     refine:  a group that takes long: its first variable by a forward pass alone, new groups for
+//!               the others, if that takes less; again with the parts
+//!     merge:    the two groups that share most tables, while the union takes no longer than both
+//!     search each group with the time that the user allows
+//!     keep the groups if together they are predicted to take less than all variables at once
+//! ```
+//!
+//! Why this shape: the best groups are a set cover over an exponential number of parts, so they are
+//! grown greedily and repaired. A predicted second decides each step, and planning is paid from the
+//! same purse (`left`): groups of a small network would cost more to find than they save. Planning
+//! is counted, not timed, so that a plan depends on no clock.
 
 use super::absorb::absorb;
 use super::barren::{Relevance, Relevant};

@@ -1,5 +1,23 @@
 //! From a simplified network to its plan: eliminations that need no search, the search for an
 //! order, fused joins, slices.
+//!
+//! ```text
+//! forest = the tables; the easy eliminations                               forest.rs
+//! for each component with more than one table left
+//!     local graph of its variables; refuse one without room for it         local.rs
+//!     tree = search for an order, within the time                          search.rs
+//!         hopeless even by the lower bound: refuse with what would help
+//!     join along the tree, children first
+//! without a backward sweep: fuse joins that are read once                  fuse.rs
+//! assemble: nodes in the order of execution, scopes in one order of all variables
+//! fit: slice until the tables fit the memory                               slice.rs
+//! refuse what is predicted to take longer than the limit
+//! ```
+//!
+//! Why this shape: each step sees only what the one before left. One order of all variables sorts
+//! every scope (last summed first), so that the variables that a join sums run fastest in all its
+//! tables. The input with the largest tables below it is executed first, so that little is held
+//! meanwhile.
 
 use super::cost::{Prediction, Weights};
 use super::forest::{Forest, Node, Source};

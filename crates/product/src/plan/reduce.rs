@@ -4,6 +4,23 @@
 //! States that some factor gives no support (every entry zero) are removed until nothing changes
 //! (generalised arc consistency), so the zeros of deterministic tables shrink domains before any
 //! order is sought.
+//!
+//! ```text
+//! alive = all states, of observed variables the observed one
+//! queue = tables with zeros
+//! for each table of the queue
+//!     support = for each variable, the states with an entry above zero among alive states
+//!     remove states without support; queue the other tables of their variables
+//!     nothing left: the evidence is impossible
+//! renumber: variables with one state are settled; the others keep their live states
+//! restrict each table to them; a table without variables goes to the scale
+//! drop barren variables, if only Z is asked (barren.rs)
+//! give each variable without a table ones; absorb subsumed tables (absorb.rs)
+//! ```
+//!
+//! Why this shape: tables without zeros cannot take a state away, so they never enter the queue,
+//! and a network of positive tables costs one look at each. Domains shrink before the order is
+//! sought, because the width in states decides the cost, not the number of variables.
 
 use super::reduced::{Reduced, Table, step};
 use super::scalar::Scalar;

@@ -1,4 +1,20 @@
 //! Predictions for a plan, and slicing: conditioning on variables until the tables fit the memory.
+//!
+//! ```text
+//! predict:  for each join: configurations = states of its scope and summed variables
+//!               seconds = start + max(configurations / rate of its kernel, bytes / rate of memory)
+//!               times 1 + gradients of the backward sweep
+//!           peak = follow the executor: tables live until their last use
+//!           all times the number of slices
+//! fit:      while the peak exceeds the memory
+//!               candidates = variables of the tables within a factor of two of the largest
+//!               slice the one with the least ln(time factor) / ln(bytes factor)
+//!               none left: refuse with what is needed
+//! ```
+//!
+//! Why this shape: only a variable of the largest tables lowers the peak. The ratio of logarithms
+//! compares a variable of many states with several of few on one scale: both time and bytes are
+//! products over the sliced variables.
 
 use super::cost::{Prediction, Rates};
 use super::forest::{Node, Source};

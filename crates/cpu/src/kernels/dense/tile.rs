@@ -1,4 +1,17 @@
 //! The register tile: a whole panel pair, in as many sub-tiles as the registers demand.
+//!
+//! ```text
+//! for each C vectors of columns, for each R rows of the panels              R · C accumulators
+//!     acc[R][C] = 0, or the wide sums so far (exact form)
+//!     for k in components
+//!         y[C] = vectors of component k                                     aligned loads
+//!         for each row: x = component k in all lanes; acc[row][C] = step(acc, x, y)
+//!     write acc to rows of the result, or add it to the wide sums
+//! ```
+//!
+//! Why this shape: R · C accumulators, C vectors of y and one of x fill 16 or 32 registers, and
+//! each loaded number serves R or C pairs. The shape is a constant, so the compiler keeps all of it
+//! in registers.
 
 use super::step::ReduceStep;
 use crate::kernels::panels::A_ROWS;
