@@ -8,6 +8,7 @@ use crate::run::warn;
 use crate::watch::attended;
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyDict;
 use std::sync::Arc;
 use zipfold::Problem;
@@ -18,22 +19,38 @@ use zipfold::problem::{FoldSpec, Input, NanPolicy, PairSpec, SCHEMA};
 use zipfold::{Data, Error, Output};
 use zipfold::{Precision, problem::Domain};
 
+/// The value of a pair: `(metric, formula, parameters)`.
+#[derive(FromPyObject)]
+pub(crate) struct PairValue<'py>(Option<String>, Option<String>, Option<Bound<'py, PyDict>>);
+
+impl PairValue<'_> {
+    fn spec(self) -> PyResult<PairSpec> {
+        let PairValue(metric, formula, parameters) = self;
+        Ok(PairSpec {
+            metric,
+            formula,
+            params: params(parameters.as_ref())?,
+        })
+    }
+}
+
+/// What becomes of the values: `(condensed, out, precision)`.
+#[derive(FromPyObject)]
+pub(crate) struct DenseForm<'py>(bool, Option<Bound<'py, PyAny>>, Option<PyBackedStr>);
+
 /// The matrix of all pairs (or SciPy's condensed order), new or into `out`.
 #[pyfunction]
-#[pyo3(signature = (x, y, metric, formula, parameters, condensed, out, precision, given))]
-#[allow(clippy::too_many_arguments)]
+#[pyo3(signature = (x, y, value, form, given))]
 pub(crate) fn dense<'py>(
     py: Python<'py>,
     x: &Bound<'py, PyAny>,
     y: Option<&Bound<'py, PyAny>>,
-    metric: Option<String>,
-    formula: Option<String>,
-    parameters: Option<&Bound<'py, PyDict>>,
-    condensed: bool,
-    out: Option<&Bound<'py, PyAny>>,
-    precision: Option<&str>,
+    value: PairValue<'py>,
+    form: DenseForm<'py>,
     given: Given,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let DenseForm(condensed, out, precision) = form;
+    let precision = precision.as_deref();
     let data = Data {
         x: table(x)?,
         y: y.map(table).transpose()?,
@@ -43,7 +60,7 @@ pub(crate) fn dense<'py>(
     let shape = shape(condensed, n, m);
     let short = given.is_short(&data, &[]);
     let out = match out {
-        Some(out) => Some(out.clone()),
+        Some(out) => Some(out),
         // What is large is reserved and allocated by the run itself.
         None if short => Some(fresh(py, &shape, precision == Some("f32"))?),
         None => None,
@@ -52,12 +69,7 @@ pub(crate) fn dense<'py>(
         Some(out) => Target::Lent(LentSink(Arc::new(Place::for_output(out, &shape)?))),
         None => Target::Memory,
     };
-    let pair = PairSpec {
-        metric,
-        formula,
-        params: params(parameters)?,
-    };
-    let problem = question(pair, y.is_some(), condensed, precision);
+    let problem = question(value.spec()?, y.is_some(), condensed, precision);
     let done = attended(py, short, given.progress(), |shared| {
         let tell = |p| shared.tell(p);
         let options = given.options(shared, &tell, short)?;

@@ -12,16 +12,17 @@ use zipfold::network::{Bare, contract, contract_logs};
 use zipfold::network::{MaxProduct, MinSum, OrAnd, SumProduct};
 use zipfold::{Error, Result};
 
+/// What is multiplied: `(cards, tables, keep)`.
+#[derive(FromPyObject)]
+pub(crate) struct Product(Vec<usize>, Vec<Bare<f64>>, Vec<usize>);
+
 /// The table over `keep` of the product of all tables; rows-major, the last variable fastest.
 #[pyfunction]
-#[pyo3(signature = (semiring, cards, tables, keep, memory, threads, device=None))]
-#[allow(clippy::too_many_arguments)]
+#[pyo3(signature = (semiring, product, memory, threads, device=None))]
 pub(crate) fn sum_product<'py>(
     py: Python<'py>,
     semiring: &str,
-    cards: Vec<usize>,
-    tables: Vec<Bare<f64>>,
-    keep: Vec<usize>,
+    product: Product,
     memory: Option<u64>,
     threads: usize,
     device: Option<&str>,
@@ -40,7 +41,7 @@ pub(crate) fn sum_product<'py>(
                 warnings: told,
                 ..Settings::default()
             };
-            over(semiring, &cards, &tables, &keep, &settings)
+            over(semiring, &product, &settings)
         })
     })?;
     let values = done.and_then(|r: Result<_>| r).map_err(|e| raise(py, &e))?;
@@ -48,13 +49,9 @@ pub(crate) fn sum_product<'py>(
     Ok((PyArray1::from_vec(py, values), told))
 }
 
-fn over(
-    semiring: &str,
-    cards: &[usize],
-    tables: &[Bare<f64>],
-    keep: &[usize],
-    how: &Settings,
-) -> Result<Vec<f64>> {
+/// The product by a named semiring.
+fn over(semiring: &str, product: &Product, how: &Settings) -> Result<Vec<f64>> {
+    let Product(cards, tables, keep) = product;
     let host = how.device == DeviceSelector::Cpu;
     match semiring {
         "sum-product" if !host => contract_numbers(Numeric::Sum, cards, tables, keep, how),
@@ -69,16 +66,18 @@ fn over(
         "max-product" => contract(&MaxProduct, cards, tables, keep, how),
         "log-sum-exp" => contract_logs(cards, tables, keep, how),
         "min-sum" => contract(&MinSum, cards, tables, keep, how),
-        "or-and" => {
-            let truth = |(scope, values): &Bare<f64>| {
-                (scope.clone(), values.iter().map(|v| *v != 0.0).collect())
-            };
-            let tables: Vec<Bare<bool>> = tables.iter().map(truth).collect();
-            let out = contract(&OrAnd, cards, &tables, keep, how)?;
-            Ok(out.into_iter().map(|v| f64::from(u8::from(v))).collect())
-        }
+        "or-and" => or_and(product, how),
         other => Err(Error::request(format!("no semiring '{other}'"))
             .at_place("semiring")
             .remedy("sum-product, max-product, log-sum-exp, min-sum or or-and")),
     }
+}
+
+/// The product of the truth of numbers: 1 where some combination of values has no zero.
+fn or_and(Product(cards, tables, keep): &Product, how: &Settings) -> Result<Vec<f64>> {
+    let truth =
+        |(scope, values): &Bare<f64>| (scope.clone(), values.iter().map(|v| *v != 0.0).collect());
+    let tables: Vec<Bare<bool>> = tables.iter().map(truth).collect();
+    let out = contract(&OrAnd, cards, &tables, keep, how)?;
+    Ok(out.into_iter().map(|v| f64::from(u8::from(v))).collect())
 }

@@ -17,12 +17,8 @@ _Column = tuple[str, npt.NDArray[Any], list[str] | None]
 def dense(
     x: np.ndarray,
     y: np.ndarray | None,
-    metric: str | None,
-    formula: str | None,
-    parameters: dict[str, Any] | None,
-    condensed: bool,
-    out: np.ndarray | None,
-    precision: str | None,
+    value: tuple[str | None, str | None, dict[str, Any] | None],
+    form: tuple[bool, np.ndarray | None, str | None],
     given: _Given,
 ) -> np.ndarray: ...
 def run(text: str, x: _Named, y: _Named | None, weights: _Weights, given: _Given) -> dict[str, Any]: ...
@@ -38,9 +34,7 @@ def arrow_stream(columns: list[tuple[str, np.ndarray]]) -> object: ...
 def infer(model: str | PathLike[str] | tuple[Any, ...], question: dict[str, Any]) -> dict[str, Any]: ...
 def sum_product(
     semiring: str,
-    cards: list[int],
-    tables: list[tuple[list[int], list[float]]],
-    keep: list[int],
+    product: tuple[list[int], list[tuple[list[int], list[float]]], list[int]],
     memory: int | None,
     threads: int,
     device: str | None = None,

@@ -163,10 +163,10 @@ def _dense(
     else:
         checked_precision(precision)
     if name is not None and not kwargs:
-        return _zipfold.dense(a, b, name, None, None, condensed, out, precision, quick())
+        return _zipfold.dense(a, b, (name, None, None), (condensed, out, precision), quick())
     how = {key: kwargs.pop(key) for key in HOW if key in kwargs}
     name, formula, options = pair(metric, kwargs, a.shape[1], truth=truth)
-    return _zipfold.dense(a, b, name, formula, options, condensed, out, precision, given(**how))
+    return _zipfold.dense(a, b, (name, formula, options), (condensed, out, precision), given(**how))
 
 
 def pair(

@@ -340,7 +340,7 @@ def sum_product(
     kept = [_variable(variable, {}, -1) for variable in keep]
     many = now.threads if threads is None else threads_of(threads)
     wanted = None if device is None else _device(device)
-    values, told = _zipfold.sum_product(semiring, cards, factors, kept, limit, many, wanted)
+    values, told = _zipfold.sum_product(semiring, (cards, factors, kept), limit, many, wanted)
     _warn(told)
     out = values.reshape([cards[v] for v in kept])
     return out != 0 if semiring == "or-and" else out

@@ -69,7 +69,7 @@ def _matrix(a: np.ndarray, b: np.ndarray | None, metric: Any, options: dict[str,
     metric = _squared(metric, options)
     name, formula, bound = pair(metric, options, a.shape[1], truth=truth)
     precision = "f32" if a.dtype == np.float32 else "f64"
-    return _zipfold.dense(a, b, name, formula, bound, False, None, precision, given(**how))
+    return _zipfold.dense(a, b, (name, formula, bound), (False, None, precision), given(**how))
 
 
 def _squared(metric: Any, options: dict[str, Any]) -> Any:

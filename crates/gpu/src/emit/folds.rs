@@ -56,11 +56,8 @@ pub fn rows(job: &Job, f: &Reduce, shape: &Shape, truth: Option<&Truth>) -> Fold
         Some(_) if f.weight_width == 1 => "weights[b]".to_string(),
         Some(_) => format!("weights[(size_t)b * {}u + {p}u]", f.weight_width),
     };
-    let ty = type_name(shape.precision);
     match f.op {
-        ReduceOp::Sum | ReduceOp::Mean => {
-            sums(&mut out, f, &value, ty, (ip, shape.clean), weight, every)
-        }
+        ReduceOp::Sum | ReduceOp::Mean => sums(&mut out, f, &value, shape, weight, every),
         ReduceOp::Min | ReduceOp::Max | ReduceOp::Argmin | ReduceOp::Argmax => {
             extremes(&mut out, f.op, &value, every)
         }
@@ -107,12 +104,12 @@ fn sums(
     out: &mut FoldText,
     f: &Reduce,
     value: &str,
-    ty: &str,
-    (ip, clean): (usize, bool),
+    shape: &Shape,
     weight: impl Fn(usize) -> String,
     every: impl Fn(&str) -> String,
 ) {
     let (width, stride) = (f.out_width(), f.stride());
+    let (ip, ty) = (shape.anchors, type_name(shape.precision));
     let _ = writeln!(out.state, " {ty} part[{ip}][{stride}];");
     let each = |text: &str| every(&format!("for (int p = 0; p < {stride}; p++) {text}"));
     out.state += &each("{ total[q][p] = 0.0; part[q][p] = 0; }");
@@ -131,7 +128,7 @@ fn sums(
             let _ = writeln!(out.absorb, "part[q][{}] += ({ty}){};", width + p, weight(p));
         }
     }
-    if !clean {
+    if !shape.clean {
         out.absorb += "seen[q]++;";
     }
     out.after = each("{ total[q][p] += part[q][p]; part[q][p] = 0; }");
