@@ -15,7 +15,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use zipfold::Query;
 use zipfold::Target;
-use zipfold::devices::DeviceSelector;
+use zipfold::devices::{DeviceSelector, Facts};
+use zipfold::internals::core::budget::Reservation;
 use zipfold::internals::core::pair::named;
 use zipfold::internals::core::renamed::no_problem;
 use zipfold::internals::core::shown::shown;
@@ -88,6 +89,11 @@ fn check(run: &RunArgs) -> Result<()> {
         return Err(Error::request("a time between checkpoints is not negative")
             .at_place("--checkpoint-every"));
     }
+    check_pages(run)
+}
+
+/// Refuses a picture and a page that could not be written.
+fn check_pages(run: &RunArgs) -> Result<()> {
     if let Some(path) = &run.plot {
         result_files::refuse_picture(path, run)?;
     }
@@ -103,13 +109,9 @@ fn check(run: &RunArgs) -> Result<()> {
 pub(crate) fn run(problem: &Problem, args: &RunArgs, verb: &str, budget: &Budget) -> Result<()> {
     check(args)?;
     if problem.folds.is_empty() {
-        return Err(
-            Error::request("the problem has no folds, so nothing to answer")
-                .remedy("folds = [{ kind = 'matrix' }]"),
-        );
+        return Err(nothing_to_answer());
     }
     let start = Instant::now();
-    let output = how(args);
     if let Some(path) = &args.output {
         result_files::refuse_early(path, problem, args)?;
     }
@@ -125,14 +127,12 @@ pub(crate) fn run(problem: &Problem, args: &RunArgs, verb: &str, budget: &Budget
     if !args.json {
         options.warnings = progress.warnings();
     }
-    let answer = Query::new(problem, &data, &options).run_to(&target(args, problem, output));
+    let answer = Query::new(problem, &data, &options).run_to(&target(args, problem, how(args)));
     let answer = answer.map_err(|e| resume_hint(e, &options))?;
-    seconds.range = answer.range.as_ref().map_or(0.0, |found| found.seconds);
-    (seconds.plan, seconds.kernel) = (answer.planning, answer.outcome.kernel_seconds);
     progress.end();
-    seconds.load = answer.outcome.load_seconds;
+    seconds.add_run(&answer);
     let writing = Instant::now();
-    let outputs = finish(&answer, args, options.shard, output)?;
+    let outputs = finish(&answer, args, options.shard, how(args))?;
     seconds.write = writing.elapsed().as_secs_f64();
     seconds.total = start.elapsed().as_secs_f64();
     options
@@ -150,6 +150,11 @@ pub(crate) fn run(problem: &Problem, args: &RunArgs, verb: &str, budget: &Budget
     tell(told, outputs, args)
 }
 
+fn nothing_to_answer() -> Error {
+    Error::request("the problem has no folds, so nothing to answer")
+        .remedy("folds = [{ kind = 'matrix' }]")
+}
+
 /// Names and hashes of the data, for a report that asks for them.
 fn inputs(problem: &Problem, data: &zipfold::Data, args: &RunArgs) -> serde_json::Value {
     let one = |(input, hash): (&zipfold::problem::Input, String)| serde_json::json!({"name": input.name, "hash": hash});
@@ -165,7 +170,25 @@ fn notice(problem: &Problem, data: &Data, args: &RunArgs) {
     if args.quiet || args.json || !problem.x.ids.is_empty() {
         return;
     }
-    let mut names: Vec<&str> = [Some(&data.x), data.y.as_ref()]
+    let names = text_columns(data);
+    if names.is_empty() {
+        return;
+    }
+    let (what, verb) = if names.len() == 1 {
+        ("column", "is")
+    } else {
+        ("columns", "are")
+    };
+    say(&format!(
+        "note: the {what} {} {verb} text: kept as names of rows, left out of the numbers",
+        shown(&names.join(", "))
+    ));
+}
+
+/// Names of the columns of x and y that are no numbers.
+fn text_columns(data: &Data) -> Vec<&str> {
+    let tables = [Some(&data.x), data.y.as_ref()];
+    let mut names: Vec<&str> = tables
         .into_iter()
         .flatten()
         .filter_map(|table| Some((table.names().unwrap_or_default(), table.labels()?)))
@@ -176,17 +199,7 @@ fn notice(problem: &Problem, data: &Data, args: &RunArgs) {
         })
         .collect();
     names.dedup();
-    if !names.is_empty() {
-        let (what, verb) = if names.len() == 1 {
-            ("column", "is")
-        } else {
-            ("columns", "are")
-        };
-        say(&format!(
-            "note: the {what} {} {verb} text: kept as names of rows, left out of the numbers",
-            shown(&names.join(", "))
-        ));
-    }
+    names
 }
 
 /// NaN where it is an error, with its place in the file as people count: from one.
@@ -199,21 +212,22 @@ fn refuse_nan(problem: &Problem, data: &Data) -> Result<()> {
     }
     let y = data.y.as_ref().zip(problem.y.as_ref());
     for (table, input) in [Some((&data.x, &problem.x)), y].into_iter().flatten() {
-        if let Some((row, col)) = table.first_nan() {
-            let column = table
-                .names()
-                .map_or_else(|| (col + 1).to_string(), |n| format!("'{}'", n[col]));
-            let e = Error::input(table.missing(col)).at_place(format!(
-                "{}, row {} of the data, column {column}",
-                input.name,
-                row + 1
-            ));
-            return Err(
-                e.remedy("--nan skip leaves such pairs out, --nan propagate lets them through")
-            );
+        if let Some(place) = table.first_nan() {
+            return Err(missing(table, &input.name, place));
         }
     }
     Ok(())
+}
+
+/// The refusal of a NaN in a row and a column of the table that `name` names.
+fn missing(table: &Table, name: &str, (row, col): (usize, usize)) -> Error {
+    let column = table
+        .names()
+        .map_or_else(|| (col + 1).to_string(), |n| format!("'{}'", n[col]));
+    let row = row + 1;
+    Error::input(table.missing(col))
+        .at_place(format!("{name}, row {row} of the data, column {column}"))
+        .remedy("--nan skip leaves such pairs out, --nan propagate lets them through")
 }
 
 /// Says what was done, and writes the page about it.
@@ -411,18 +425,31 @@ fn refuse_unused(args: &RunArgs) -> Result<()> {
     }
 }
 
+/// Partial results by the names of their files, and what they take of the budget.
+#[derive(Default)]
+struct Shares {
+    parts: Vec<(String, Partial)>,
+    held: Vec<Reservation>,
+}
+
+fn read_shares(paths: &[String], budget: &Budget) -> Result<Shares> {
+    let mut shares = Shares::default();
+    for path in paths {
+        let part = partial::read(Path::new(path), budget)?;
+        shares.parts.push((path.clone(), part));
+        let bytes = Presence::behind(Path::new(path)).bytes();
+        shares.held.push(budget.reserve(bytes, "the shares")?);
+    }
+    Ok(shares)
+}
+
 /// Folds the partial results of all shards of one problem.
 pub(crate) fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
     check(args)?;
     refuse_unused(args)?;
     let start = Instant::now();
     let budget = budget(args)?;
-    let (mut parts, mut held): (Vec<(String, Partial)>, _) = (vec![], vec![]);
-    for path in paths {
-        parts.push((path.clone(), partial::read(Path::new(path), &budget)?));
-        let bytes = Presence::behind(Path::new(path)).bytes();
-        held.push(budget.reserve(bytes, "the shares")?);
-    }
+    let Shares { parts, held: _held } = read_shares(paths, &budget)?;
     let Some((name, first)) = parts.first() else {
         return Err(Error::request("no partial results to merge"));
     };
@@ -503,32 +530,33 @@ pub(crate) fn emit(problem: &Problem, args: &RunArgs, target: &str, budget: &Bud
         overrides: problem_from_args::overrides(&args.set)?,
         ..Options::default()
     };
-    let mut explained = Query::new(problem, &data, &options).explain_on_host()?;
-    let ranges = zipfold::internals::gpu::rows::data_ranges(&explained.job);
-    let plan = zipfold::internals::plan::device::plan_for(
-        &explained.job,
-        explained.plan,
-        &facts,
-        &options.overrides,
-        ranges.as_ref(),
-    )?;
-    zipfold::internals::gpu::engine::check_double(&facts, plan.precision)?;
-    let sources = zipfold::internals::gpu::engine::sources(&explained.job, &plan, facts.runtime)?;
-    explained.plan = plan;
-    let told: String = explained
-        .text(true)
-        .told(flags::words)
-        .lines()
-        .map(|l| format!("// {l}\n"))
-        .collect();
-    let texts = sources
-        .iter()
-        .map(|(name, source)| format!("// Family {name}.\n{source}"));
-    let text = told + &texts.collect::<String>();
+    let text = kernels_text(&Query::new(problem, &data, &options), &facts, &options)?;
     match args.output.as_deref() {
         None | Some("-") => print_line(&text),
         Some(path) => write_text(path, &text, how(args)),
     }
+}
+
+/// The kernels of a query on the device that `facts` describe, the plan in comments before them.
+fn kernels_text(query: &Query<'_>, facts: &Facts, options: &Options<'_>) -> Result<String> {
+    let mut explained = query.explain_on_host()?;
+    let ranges = zipfold::internals::gpu::rows::data_ranges(&explained.job);
+    let plan = zipfold::internals::plan::device::plan_for(
+        &explained.job,
+        explained.plan,
+        facts,
+        &options.overrides,
+        ranges.as_ref(),
+    )?;
+    zipfold::internals::gpu::engine::check_double(facts, plan.precision)?;
+    let sources = zipfold::internals::gpu::engine::sources(&explained.job, &plan, facts.runtime)?;
+    explained.plan = plan;
+    let told = explained.text(true).told(flags::words);
+    let told = told.lines().map(|l| format!("// {l}\n"));
+    let texts = sources
+        .iter()
+        .map(|(name, source)| format!("// Family {name}.\n{source}"));
+    Ok(told.chain(texts).collect())
 }
 
 /// The tables of x and y, within the memory asked for.

@@ -7,7 +7,7 @@ use zipfold::devices::{Facts, Runtime};
 use zipfold::internals::core::budget::human_bytes;
 use zipfold::internals::core::figures;
 use zipfold::internals::query::plan_json;
-use zipfold::{Answer, Result};
+use zipfold::{Answer, Outcome, Result};
 
 /// Seconds of every phase.
 #[derive(Default)]
@@ -20,6 +20,16 @@ pub(crate) struct Seconds {
     pub load: f64,
     pub write: f64,
     pub total: f64,
+}
+
+impl Seconds {
+    /// Adds the seconds of the phases that an answer counts itself.
+    pub(crate) fn add_run(&mut self, answer: &Answer<'_>) {
+        self.range = answer.range.as_ref().map_or(0.0, |found| found.seconds);
+        self.plan = answer.planning;
+        self.kernel = answer.outcome.kernel_seconds;
+        self.load = answer.outcome.load_seconds;
+    }
 }
 
 /// What is told about a run when it has ended.
@@ -35,6 +45,19 @@ pub(crate) struct Told<'a> {
 
 /// JSON on standard output, or a summary on standard error.
 pub(crate) fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
+    if args.json {
+        return print_line(&report_json(told)?.to_string());
+    }
+    if args.quiet {
+        return Ok(());
+    }
+    say(&summary(told));
+    told.outputs.iter().for_each(|o| say_written(o));
+    Ok(())
+}
+
+/// The report in numbers.
+fn report_json(told: &Told<'_>) -> Result<serde_json::Value> {
     let Told {
         verb,
         answer,
@@ -45,35 +68,26 @@ pub(crate) fn report(told: &Told<'_>, args: &RunArgs) -> Result<()> {
     } = told;
     let (job, outcome, range) = (&answer.job, &answer.outcome, answer.range.as_ref());
     let tally = &outcome.tally;
-    if args.json {
-        let phase = |name: &str, seconds: f64, pairs: u64, evaluated: u64| serde_json::json!({"name": name, "seconds": seconds, "pairs": pairs, "evaluated": evaluated});
-        let evaluated = outcome.pairs - tally.skipped - tally.settled;
-        let phases: Vec<_> = range
-            .map(|r| phase("range", r.seconds, r.pairs, r.evaluated))
-            .into_iter()
-            .chain([phase("pairs", seconds.kernel, outcome.pairs, evaluated)])
-            .collect();
-        let value = serde_json::json!({
-            "schema": 1,
-            "command": verb,
-            "n": [job.space.n, job.space.m],
-            "inputs": inputs,
-            "plan": plan_json(&outcome.plan, flags::words)?,
-            "counts": {"pairs": outcome.pairs, "evaluated": evaluated, "skipped": tally.skipped, "settled": tally.settled, "counted": tally.counted, "far": tally.far, "nan": tally.nan},
-            "phases": phases,
-            "seconds": {"read": seconds.read, "range": seconds.range, "plan": seconds.plan, "kernel": seconds.kernel, "load": seconds.load, "write": seconds.write, "total": seconds.total},
-            "peak_bytes": peak_bytes,
-            "outputs": outputs,
-            "warnings": flags::told_all(&outcome.warnings),
-        });
-        return print_line(&value.to_string());
-    }
-    if args.quiet {
-        return Ok(());
-    }
-    say(&summary(told));
-    outputs.iter().for_each(|o| say_written(o));
-    Ok(())
+    let phase = |name: &str, seconds: f64, pairs: u64, evaluated: u64| serde_json::json!({"name": name, "seconds": seconds, "pairs": pairs, "evaluated": evaluated});
+    let evaluated = outcome.pairs - tally.skipped - tally.settled;
+    let phases: Vec<_> = range
+        .map(|r| phase("range", r.seconds, r.pairs, r.evaluated))
+        .into_iter()
+        .chain([phase("pairs", seconds.kernel, outcome.pairs, evaluated)])
+        .collect();
+    Ok(serde_json::json!({
+        "schema": 1,
+        "command": verb,
+        "n": [job.space.n, job.space.m],
+        "inputs": inputs,
+        "plan": plan_json(&outcome.plan, flags::words)?,
+        "counts": {"pairs": outcome.pairs, "evaluated": evaluated, "skipped": tally.skipped, "settled": tally.settled, "counted": tally.counted, "far": tally.far, "nan": tally.nan},
+        "phases": phases,
+        "seconds": {"read": seconds.read, "range": seconds.range, "plan": seconds.plan, "kernel": seconds.kernel, "load": seconds.load, "write": seconds.write, "total": seconds.total},
+        "peak_bytes": peak_bytes,
+        "outputs": outputs,
+        "warnings": flags::told_all(&outcome.warnings),
+    }))
 }
 
 /// `109 M pairs (98.9 % pruned) in 48 ms · 2.30 G pairs/s · peak 6.2 MiB`: time and rate are those
@@ -86,33 +100,9 @@ fn summary(told: &Told<'_>) -> String {
         ..
     } = told;
     let (outcome, range) = (&answer.outcome, answer.range.as_ref());
-    let tally = &outcome.tally;
-    let mut notes = vec![];
-    if outcome.plan.prune.is_on() {
-        notes.push(format!(
-            "{} pruned",
-            figures::percent(tally.skipped + tally.settled, outcome.pairs)
-        ));
-    }
-    if tally.far > 0 {
-        notes.push(format!(
-            "{} beyond the cut-off",
-            figures::si(tally.far as f64)
-        ));
-    }
-    if tally.nan > 0 {
-        notes.push(format!("{} left out as NaN", figures::si(tally.nan as f64)));
-    }
-    if outcome.before > 0 {
-        notes.push(format!(
-            "{} of them before the interruption",
-            figures::si(outcome.before as f64)
-        ));
-    }
-    let notes = if notes.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", notes.join(", "))
+    let notes = match notes(outcome) {
+        notes if notes.is_empty() => String::new(),
+        notes => format!(" ({})", notes.join(", ")),
     };
     let pairs = figures::si(outcome.pairs as f64);
     let mut line = match seconds.kernel {
@@ -142,6 +132,27 @@ fn summary(told: &Told<'_>) -> String {
     line
 }
 
+/// What became of the pairs that were not evaluated, or not in this run.
+fn notes(outcome: &Outcome) -> Vec<String> {
+    let tally = &outcome.tally;
+    let pruned = tally.skipped + tally.settled;
+    let mut notes = vec![];
+    if outcome.plan.prune.is_on() {
+        notes.push(format!(
+            "{} pruned",
+            figures::percent(pruned, outcome.pairs)
+        ));
+    }
+    let counted = [
+        (tally.far, "beyond the cut-off"),
+        (tally.nan, "left out as NaN"),
+        (outcome.before, "of them before the interruption"),
+    ];
+    let counted = counted.into_iter().filter(|(pairs, _)| *pairs > 0);
+    notes.extend(counted.map(|(pairs, what)| format!("{} {what}", figures::si(pairs as f64))));
+    notes
+}
+
 /// `zipfold devices`.
 pub(crate) fn devices(json: bool) -> Result<()> {
     let machine = zipfold::internals::cpu::detect(0, zipfold::internals::io::memory::available());
@@ -156,24 +167,22 @@ pub(crate) fn devices(json: bool) -> Result<()> {
         }
         return print_line(&value.to_string());
     }
-    let memory = human_bytes(machine.memory);
     print_line(&format!(
-        "{:<9} {} threads, {}, {memory} free",
+        "{:<9} {} threads, {}, {} free",
         "cpu",
         machine.threads,
-        machine.isa.name()
+        machine.isa.name(),
+        human_bytes(machine.memory)
     ))?;
     for (runtime, devices) in &found {
-        match devices {
-            Ok(devices) => devices
-                .iter()
-                .try_for_each(|f| print_line(&device_line(f)))?,
-            Err(e) => print_line(&format!(
-                "{:<9} {}",
-                runtime.name(),
-                e.what().told(flags::words)
-            ))?,
-        }
+        let lines = match devices {
+            Ok(devices) => devices.iter().map(device_line).collect(),
+            Err(e) => {
+                let why = e.what().told(flags::words);
+                vec![format!("{:<9} {why}", runtime.name())]
+            }
+        };
+        lines.iter().try_for_each(|line| print_line(line))?;
     }
     Ok(())
 }

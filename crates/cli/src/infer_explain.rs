@@ -2,10 +2,12 @@
 
 use serde_json::json;
 use std::fmt::Write as _;
-use zipfold::internals::core::figures;
+use zipfold::internals::core::{budget::human_bytes, figures};
 use zipfold::internals::infer::{Gap, OnDevice, PagedJoins, Planned, Searched};
 use zipfold::internals::product::plan::slice::join_times;
-use zipfold::internals::product::plan::{Group, Joint, Plan, Rates, Reduced, Source, Split};
+use zipfold::internals::product::plan::{
+    Group, Joint, Plan, Prediction, Rates, Reduced, Source, Split,
+};
 use zipfold::network::Network;
 
 /// Joins listed in the table of buckets.
@@ -42,35 +44,7 @@ pub(crate) fn text(
     let Some(p) = planned.prediction() else {
         return out;
     };
-    if let Planned::Groups(split) = planned {
-        let _ = writeln!(
-            out,
-            "groups       {} of variables, each with the tables that matter for it",
-            split.groups.len()
-        );
-        let _ = writeln!(out, "all at once  {}", at_once(&split.joint));
-    }
-    let _ = writeln!(
-        out,
-        "width        {} variables in the largest table, 2^{:.1} entries",
-        p.width, p.largest
-    );
-    let _ = writeln!(out, "operations   {}", figures::si(p.flops));
-    let _ = writeln!(
-        out,
-        "memory       {}",
-        zipfold::internals::core::budget::human_bytes(p.peak_bytes as u64)
-    );
-    let sliced: usize = planned.plans().iter().map(|plan| plan.sliced.len()).sum();
-    if sliced == 0 {
-        out.push_str("slices       none are needed: the tables fit the memory\n");
-    } else {
-        let _ = writeln!(
-            out,
-            "slices       {} over {sliced} variables, to fit the memory",
-            figures::si(slices(planned))
-        );
-    }
+    out += &predicted_text(planned, &p);
     let _ = writeln!(
         out,
         "predicted    {} to execute; the order took {}",
@@ -87,6 +61,37 @@ pub(crate) fn text(
         Planned::Settled | Planned::Searched(_) => {}
         Planned::Whole(plan) => list_joins(&mut out, plan),
         Planned::Groups(split) => list_groups(&mut out, split),
+    }
+    out
+}
+
+/// The sizes of a plan, and what keeps them small: groups and slices.
+fn predicted_text(planned: &Planned, p: &Prediction) -> String {
+    let mut out = String::new();
+    if let Planned::Groups(split) = planned {
+        let _ = writeln!(
+            out,
+            "groups       {} of variables, each with the tables that matter for it",
+            split.groups.len()
+        );
+        let _ = writeln!(out, "all at once  {}", at_once(&split.joint));
+    }
+    let _ = writeln!(
+        out,
+        "width        {} variables in the largest table, 2^{:.1} entries",
+        p.width, p.largest
+    );
+    let _ = writeln!(out, "operations   {}", figures::si(p.flops));
+    let _ = writeln!(out, "memory       {}", human_bytes(p.peak_bytes as u64));
+    match sliced_variables(planned) {
+        0 => out.push_str("slices       none are needed: the tables fit the memory\n"),
+        sliced => {
+            let slices = figures::si(slices(planned));
+            let _ = writeln!(
+                out,
+                "slices       {slices} over {sliced} variables, to fit the memory"
+            );
+        }
     }
     out
 }
@@ -142,6 +147,11 @@ fn at_once(joint: &Joint) -> String {
         ),
         Joint::Refused(e) => format!("refused: {}", e.what().told(crate::flags::words)),
     }
+}
+
+/// Variables that plans are cut over.
+fn sliced_variables(planned: &Planned) -> usize {
+    planned.plans().iter().map(|plan| plan.sliced.len()).sum()
 }
 
 /// Slices of all plans; 1 for each that is not cut.
@@ -258,7 +268,6 @@ pub(crate) fn plan_json(planned: &Planned) -> serde_json::Value {
     let Some(p) = planned.prediction() else {
         return serde_json::Value::Null;
     };
-    let sliced: usize = planned.plans().iter().map(|plan| plan.sliced.len()).sum();
     let at_once = match planned {
         Planned::Groups(split) => match &split.joint {
             Joint::Predicted(p) => {
@@ -269,7 +278,7 @@ pub(crate) fn plan_json(planned: &Planned) -> serde_json::Value {
         Planned::Whole(_) | Planned::Settled | Planned::Searched(_) => serde_json::Value::Null,
     };
     json!({"width": p.width, "log2_largest": p.largest, "flops": p.flops, "bytes": p.bytes, "seconds": p.seconds,
-        "slices": slices(planned), "sliced_variables": sliced, "peak_bytes": p.peak_bytes,
+        "slices": slices(planned), "sliced_variables": sliced_variables(planned), "peak_bytes": p.peak_bytes,
         "groups": planned.plans().len(), "at_once": at_once})
 }
 

@@ -5,6 +5,9 @@ use crate::terminal::print_line;
 use serde_json::json;
 use zipfold::internals::core::pair::functions::{self, FunctionKind};
 use zipfold::internals::core::pair::named::{self, RowValues};
+use zipfold::internals::core::suggest::suggestion;
+use zipfold::internals::io::network::SUFFIXES as NETWORKS;
+use zipfold::internals::io::read::SUFFIXES as TABLES;
 use zipfold::internals::plan::overrides::{Override, Overrides};
 use zipfold::{Error, Result};
 
@@ -101,59 +104,38 @@ pub(crate) fn metrics_text() -> String {
 }
 
 fn metric_text(m: &named::Named) -> String {
-    let mut rows: Vec<[String; 2]> = vec![];
-    let mut row = |name: &str, value: String| rows.push([name.into(), value]);
-    row("metric", m.name.into());
-    row("is", m.about.into());
-    row(
-        "kind",
-        format!(
-            "a {}; `knn` and `top` take the {}",
-            kind(m),
-            if m.similarity { "largest" } else { "smallest" }
+    let or_dash = |words: Vec<String>, between: &str| match words.is_empty() {
+        true => "-".to_string(),
+        false => words.join(between),
+    };
+    let aliases = m.aliases.iter().map(|a| (*a).to_string()).collect();
+    let options = m.options.iter().map(|o| format!("--param {o}=…")).collect();
+    let taken = if m.similarity { "largest" } else { "smallest" };
+    let symmetric = if m.symmetric {
+        "yes: (x, y) as (y, x)"
+    } else {
+        "no: (x, y) is not (y, x)"
+    };
+    let prepares = if m.prepare.is_some() {
+        ": it prepares whole tables first"
+    } else {
+        ""
+    };
+    let rows = [
+        ("metric", m.name.into()),
+        ("is", m.about.into()),
+        (
+            "kind",
+            format!("a {}; `knn` and `top` take the {taken}", kind(m)),
         ),
-    );
-    row("values", range(m.values));
-    row("rows", domain(m.domain).into());
-    row(
-        "also called",
-        if m.aliases.is_empty() {
-            "-".into()
-        } else {
-            m.aliases.join(", ")
-        },
-    );
-    row(
-        "options",
-        if m.options.is_empty() {
-            "-".into()
-        } else {
-            m.options
-                .iter()
-                .map(|o| format!("--param {o}=…"))
-                .collect::<Vec<_>>()
-                .join(" ")
-        },
-    );
-    row(
-        "symmetric",
-        if m.symmetric {
-            "yes: (x, y) as (y, x)"
-        } else {
-            "no: (x, y) is not (y, x)"
-        }
-        .into(),
-    );
-    let inside = format!("{}(x, y)", m.name);
-    row(
-        "in formulas",
-        if m.prepare.is_some() {
-            format!("{inside}: it prepares whole tables first")
-        } else {
-            inside
-        },
-    );
-    columns(&rows.into_iter().map(|r| r.to_vec()).collect::<Vec<_>>())
+        ("values", range(m.values)),
+        ("rows", domain(m.domain).into()),
+        ("also called", or_dash(aliases, ", ")),
+        ("options", or_dash(options, " ")),
+        ("symmetric", symmetric.into()),
+        ("in formulas", format!("{}(x, y){prepares}", m.name)),
+    ];
+    columns(&rows.map(|(name, value)| vec![name.to_string(), value]))
 }
 
 fn metric_json(m: &named::Named) -> serde_json::Value {
@@ -252,30 +234,34 @@ pub(crate) fn settings_text() -> String {
     )
 }
 
+/// One plan choice.
+fn setting_text(found: &Override) -> String {
+    columns(&[vec![
+        format!("--set {}=…", found.key),
+        found.values.clone(),
+        found.about.into(),
+    ]])
+}
+
+fn unknown_setting(name: &str, table: &[Override]) -> Error {
+    let keys = table.iter().map(|s| s.key);
+    Error::request(format!("no plan choice '{name}'"))
+        .at_place("zipfold settings")
+        .remedy(suggestion(name, keys, "one of"))
+}
+
 /// `zipfold settings`.
 pub(crate) fn settings(asked: &Named) -> Result<()> {
     let one = |s: &Override| json!({"key": s.key, "values": s.values, "about": s.about});
     let table = Overrides::table();
     if let Some(name) = &asked.name {
         let Some(found) = table.iter().find(|s| s.key == name) else {
-            let near = zipfold::internals::core::suggest::suggestion(
-                name,
-                table.iter().map(|s| s.key),
-                "one of",
-            );
-            return Err(Error::request(format!("no plan choice '{name}'"))
-                .at_place("zipfold settings")
-                .remedy(near));
+            return Err(unknown_setting(name, &table));
         };
-        let text = columns(&[vec![
-            format!("--set {}=…", found.key),
-            found.values.clone(),
-            found.about.into(),
-        ]]);
         return print_line(&if asked.json {
             one(found).to_string()
         } else {
-            text
+            setting_text(found)
         });
     }
     match asked.json {
@@ -354,24 +340,27 @@ pub(crate) fn dotted(suffixes: &[&str]) -> String {
 
 /// `zipfold formats`.
 pub(crate) fn formats(as_json: bool) -> Result<()> {
-    let tables = zipfold::internals::io::read::SUFFIXES;
-    let networks = zipfold::internals::io::network::SUFFIXES;
-    if as_json {
-        let writes: serde_json::Map<String, serde_json::Value> = WRITTEN
-            .iter()
-            .map(|w| (w.verb.to_string(), json!(w.suffixes)))
-            .collect();
-        let read = |all: &[&str]| json!(all);
-        let tables: Vec<&str> = tables.iter().map(|t| t.0).collect();
-        let networks: Vec<&str> = networks.iter().map(|t| t.0).collect();
-        return print_line(
-            &json!({"tables": read(&tables), "networks": read(&networks), "writes": writes})
-                .to_string(),
-        );
-    }
+    print_line(&if as_json {
+        formats_json().to_string()
+    } else {
+        formats_text()
+    })
+}
+
+fn formats_json() -> serde_json::Value {
+    let writes: serde_json::Map<String, serde_json::Value> = WRITTEN
+        .iter()
+        .map(|w| (w.verb.to_string(), json!(w.suffixes)))
+        .collect();
+    let tables: Vec<&str> = TABLES.iter().map(|t| t.0).collect();
+    let networks: Vec<&str> = NETWORKS.iter().map(|t| t.0).collect();
+    json!({"tables": tables, "networks": networks, "writes": writes})
+}
+
+fn formats_text() -> String {
     let line = |(suffix, about): (&str, &str)| vec![format!("  .{suffix}"), about.to_string()];
-    let told: Vec<Vec<String>> = tables.iter().map(|(s, f)| line((s, f.about()))).collect();
-    let nets: Vec<Vec<String>> = networks.iter().map(|(s, about)| line((s, about))).collect();
+    let told: Vec<Vec<String>> = TABLES.iter().map(|(s, f)| line((s, f.about()))).collect();
+    let nets: Vec<Vec<String>> = NETWORKS.iter().map(|(s, about)| line((s, about))).collect();
     let mut writes: Vec<Vec<String>> = WRITTEN
         .iter()
         .map(|w| {
@@ -382,18 +371,17 @@ pub(crate) fn formats(as_json: bool) -> Result<()> {
             ]
         })
         .collect();
-    writes.push(vec![
-        "  run, merge".into(),
-        "as the question's own verb".into(),
-        String::new(),
-    ]);
-    writes.push(vec!["  --plot".into(), ".svg".into(), String::new()]);
-    writes.push(vec!["  --report".into(), ".html".into(), String::new()]);
-    print_line(&format!(
+    let others = [
+        ["  run, merge", "as the question's own verb", ""],
+        ["  --plot", ".svg", ""],
+        ["  --report", ".html", ""],
+    ];
+    writes.extend(others.map(|words| words.map(String::from).to_vec()));
+    format!(
         "Tables (dist, knn, top, hist, reduce, join; also as standard input, -):\n{}\n  .gz or .xz may follow the suffix of text\n\n\
          Networks (infer):\n{}\n  .gz or .xz may follow\n\nWritten:\n{}",
         columns(&told),
         columns(&nets),
         columns(&writes)
-    ))
+    )
 }

@@ -38,28 +38,7 @@ fn main() {
     let parsed = grammar::grammar()
         .try_get_matches()
         .and_then(|matches| Cli::from_arg_matches(&matches));
-    let cli = match parsed {
-        Ok(cli) => cli,
-        Err(e) => {
-            // A list that was asked for as a value is no error.
-            let text = e.to_string();
-            let told = match text.strip_prefix("error: ").filter(|_| !e.use_stderr()) {
-                Some(list) => terminal::print_line(list.trim_end()),
-                None => e.print().or_else(|e| match e.kind() {
-                    std::io::ErrorKind::BrokenPipe => Ok(()),
-                    _ => Err(Error::resource(format!("standard output: {e}"))),
-                }),
-            };
-            // What goes to standard error is told nowhere else.
-            let untold = told.err().filter(|_| !e.use_stderr());
-            untold.iter().for_each(terminal::error);
-            std::process::exit(if e.use_stderr() {
-                2
-            } else {
-                i32::from(untold.is_some())
-            });
-        }
-    };
+    let cli = parsed.unwrap_or_else(|e| end_without_a_verb(&e));
     let answer = std::panic::catch_unwind(|| dispatch(&cli.verb));
     let answer =
         answer.unwrap_or_else(|_| Err(Error::internal("a panic; the lines above say where")));
@@ -70,6 +49,27 @@ fn main() {
             .flatten();
         std::process::exit(interrupted.unwrap_or(error.exit_code()));
     }
+}
+
+/// Prints what the grammar answers itself, such as a mistake or the help, and ends the process.
+fn end_without_a_verb(e: &clap::Error) -> ! {
+    // A list that was asked for as a value is no error.
+    let text = e.to_string();
+    let told = match text.strip_prefix("error: ").filter(|_| !e.use_stderr()) {
+        Some(list) => terminal::print_line(list.trim_end()),
+        None => e.print().or_else(|e| match e.kind() {
+            std::io::ErrorKind::BrokenPipe => Ok(()),
+            _ => Err(Error::resource(format!("standard output: {e}"))),
+        }),
+    };
+    // What goes to standard error is told nowhere else.
+    let untold = told.err().filter(|_| !e.use_stderr());
+    untold.iter().for_each(terminal::error);
+    std::process::exit(if e.use_stderr() {
+        2
+    } else {
+        i32::from(untold.is_some())
+    });
 }
 
 fn dispatch(verb: &Verb) -> Result<()> {
@@ -107,12 +107,17 @@ fn dispatch(verb: &Verb) -> Result<()> {
             clap_complete::generate(*shell, &mut grammar::grammar(), "zipfold", &mut script);
             terminal::print(&String::from_utf8_lossy(&script))
         }
-        Verb::Man { folder } => clap_mangen::generate_to(grammar::grammar(), folder).map_err(|e| {
-            let e = Error::resource(format!("the pages cannot be written: {e}"))
-                .at_place(folder.display().to_string());
-            e.remedy("the name of a folder that is there")
-        }),
+        Verb::Man { folder } => manual(folder),
     }
+}
+
+/// Writes the pages of the manual into `folder`.
+fn manual(folder: &std::path::Path) -> Result<()> {
+    clap_mangen::generate_to(grammar::grammar(), folder).map_err(|e| {
+        let e = Error::resource(format!("the pages cannot be written: {e}"))
+            .at_place(folder.display().to_string());
+        e.remedy("the name of a folder that is there")
+    })
 }
 
 /// The problem, how it is run, the verb, and the memory that holds everything from here on.

@@ -38,19 +38,7 @@ fn whole(job: &Job, answer: &Columns<'_>, outcome: &Outcome, names: &RowNames) -
         ));
     }
     match (answer.layout, answer.columns.first()) {
-        (Layout::Matrix | Layout::Array(_), Some(values)) => {
-            let width = answer.shape.get(1).map_or(1, |width| (*width).max(1));
-            let values = answer.all(values);
-            let line = |start: usize| {
-                (start..start + width)
-                    .map(|at| text(&values, at))
-                    .collect::<Vec<_>>()
-                    .join(",")
-            };
-            (0..lines)
-                .step_by(width)
-                .try_for_each(|start| print_line(&line(start)))
-        }
+        (Layout::Matrix | Layout::Array(_), Some(values)) => print_lines(answer, values),
         _ => write_one(
             "-",
             job,
@@ -63,6 +51,16 @@ fn whole(job: &Job, answer: &Columns<'_>, outcome: &Outcome, names: &RowNames) -
             },
         ),
     }
+}
+
+/// Prints all values, those of a row in a line.
+fn print_lines(answer: &Columns<'_>, values: &Column<'_>) -> Result<()> {
+    let width = answer.shape.get(1).map_or(1, |width| (*width).max(1));
+    let values = answer.all(values);
+    (0..answer.lines()).step_by(width).try_for_each(|start| {
+        let line = (start..start + width).map(|at| text(&values, at));
+        print_line(&line.collect::<Vec<_>>().join(","))
+    })
 }
 
 /// A number with all its digits.
@@ -134,21 +132,18 @@ fn list(
         return print_line(&all.join("  "));
     }
     let named = lines.filter(|side| names.side(*side as usize).is_some());
-    let mut head = vec!["row".to_string()];
-    head.extend((0..width).map(|c| {
-        if width == 1 {
-            "value".into()
-        } else {
-            format!("value {c}")
-        }
-    }));
+    let value = |c: usize| match width {
+        1 => "value".to_string(),
+        _ => format!("value {c}"),
+    };
+    let head = std::iter::once("row".to_string()).chain((0..width).map(value));
     let cell = |r: usize, c: usize| match (c, named) {
         (0, Some(side)) => who(names, side, r),
         (0, None) => r.to_string(),
         _ => figures::value(values.get(r * width + c - 1)),
     };
     Table {
-        head,
+        head: head.collect(),
         rows,
         cell: &cell,
         words: if named.is_some() { &[0] } else { &[] },
@@ -179,19 +174,6 @@ fn bars(answer: &Columns<'_>, edges: &[f64]) -> Result<()> {
 
 /// A line for each place of the grid.
 fn table(answer: &Columns<'_>, names: &RowNames) -> Result<()> {
-    let numbered = |what: &str, axis: usize| {
-        if axis == 0 {
-            what.into()
-        } else {
-            format!("{what} {}", axis + 1)
-        }
-    };
-    let head = |column: &Column<'_>| match column.role {
-        Role::From(axis) => numbered("from", axis),
-        Role::To(axis) => numbered("to", axis),
-        Role::Count => "pairs".into(),
-        Role::Row(_) | Role::Rank | Role::Value => column.header.to_string(),
-    };
     let numbers: Vec<(Role, Numbers<'_>)> = answer
         .columns
         .iter()
@@ -212,12 +194,25 @@ fn table(answer: &Columns<'_>, names: &RowNames) -> Result<()> {
     let words: Vec<usize> = (0..numbers.len())
         .filter(|c| is_word(&numbers[*c].0))
         .collect();
-    let head = answer.columns.iter().map(head).collect();
     Table {
-        head,
+        head: answer.columns.iter().map(heading).collect(),
         rows: answer.lines(),
         cell: &cell,
         words: &words,
     }
     .print()
+}
+
+/// The heading of a column; edges have the number of their axis from the second on.
+fn heading(column: &Column<'_>) -> String {
+    let numbered = |what: &str, axis: usize| match axis {
+        0 => what.into(),
+        _ => format!("{what} {}", axis + 1),
+    };
+    match column.role {
+        Role::From(axis) => numbered("from", axis),
+        Role::To(axis) => numbered("to", axis),
+        Role::Count => "pairs".into(),
+        Role::Row(_) | Role::Rank | Role::Value => column.header.to_string(),
+    }
 }

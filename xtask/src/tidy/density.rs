@@ -20,17 +20,17 @@ const PARAMETERS: usize = 6;
 /// By crate: functions of too many tokens, too deep and of too many parameters, and the tokens that
 /// nine in ten stay within, in whole tens.
 const LEFT: &[(&str, [usize; 4])] = &[
-    ("crates/cli", [0, 0, 0, 350]),
+    ("crates/cli", [0, 0, 0, 330]),
     ("crates/core", [0, 0, 0, 250]),
     ("crates/cpu", [0, 0, 0, 350]),
-    ("crates/gpu", [0, 0, 1, 310]),
+    ("crates/gpu", [0, 0, 0, 310]),
     ("crates/io", [0, 0, 0, 310]),
     ("crates/plan", [0, 0, 0, 320]),
     ("crates/product", [0, 0, 0, 380]),
     ("crates/testkit", [0, 0, 0, 330]),
     ("crates/vector", [0, 0, 0, 200]),
     ("crates/zipfold", [0, 0, 0, 310]),
-    ("python", [0, 0, 2, 380]),
+    ("python", [0, 0, 0, 380]),
     ("xtask", [0, 0, 0, 250]),
 ];
 

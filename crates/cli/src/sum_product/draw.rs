@@ -107,19 +107,40 @@ impl BucketDefinition {
         let between = |random: &mut Random, [a, b]: [usize; 2]| a + random.below(b - a + 1);
         let functions = between(random, self.functions);
         let several = [2, self.values[1].max(2)];
-        let mut cards: Vec<usize> = (0..1 + random.below(3))
+        let cards: Vec<usize> = (0..1 + random.below(3))
             .map(|_| between(random, several))
             .collect();
         let summed: Vec<usize> = (0..cards.len()).collect();
         let configurations: usize = cards.iter().product();
         let shared = between(random, self.shared);
-        let mut scopes = vec![summed.clone(); functions];
+        let mut drawn = RandomBucket {
+            cards,
+            scopes: vec![summed.clone(); functions],
+            summed,
+            operations: 0.0,
+        };
         // Values of the other variables, so that the bucket has about so many operations.
         let others = (shared + functions * 4) as f64;
         let room = (target / (configurations * functions) as f64)
             .max(1.0)
             .log2()
             / others;
+        self.add_others(&mut drawn, (shared, room), random);
+        let kept = &drawn.cards[drawn.summed.len()..];
+        let out: f64 = kept.iter().map(|c| *c as f64).product();
+        drawn.operations = out * (configurations as f64 * functions as f64 - 1.0);
+        self.suits(&drawn, target, configurations, out)
+            .then_some(drawn)
+    }
+    /// Adds the variables that are kept: so many `shared` ones, and some of each function alone.
+    /// `room` is the logarithm of their values in the mean.
+    fn add_others(
+        &self,
+        drawn: &mut RandomBucket,
+        (shared, room): (usize, f64),
+        random: &mut Random,
+    ) {
+        let RandomBucket { cards, scopes, .. } = drawn;
         let value = |random: &mut Random| {
             let drawn = (2.0 * room * random.unit()).exp2().round() as usize;
             drawn.clamp(self.values[0], self.values[1])
@@ -127,10 +148,10 @@ impl BucketDefinition {
         for _ in 0..shared {
             cards.push(value(random));
             let own = cards.len() - 1;
-            let of = scopes.iter_mut().filter(|_| random.below(5) > 0);
-            of.for_each(|s| s.push(own));
+            let some = scopes.iter_mut().filter(|_| random.below(5) > 0);
+            some.for_each(|s| s.push(own));
         }
-        for s in &mut scopes {
+        for s in scopes {
             for _ in 0..4 + random.below(4) {
                 cards.push(value(random));
                 s.push(cards.len() - 1);
@@ -139,16 +160,6 @@ impl BucketDefinition {
                 s.remove(0);
             }
         }
-        let out: f64 = cards[summed.len()..].iter().map(|c| *c as f64).product();
-        let operations = out * (configurations as f64 * functions as f64 - 1.0);
-        let drawn = RandomBucket {
-            cards,
-            scopes,
-            summed,
-            operations,
-        };
-        self.suits(&drawn, target, configurations, out)
-            .then_some(drawn)
     }
     fn suits(&self, drawn: &RandomBucket, target: f64, configurations: usize, out: f64) -> bool {
         let held = |v: usize| drawn.scopes.iter().any(|s| s.contains(&v));

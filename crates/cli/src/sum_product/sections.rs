@@ -140,25 +140,35 @@ impl<T: Real> Bench<T> {
         row.push(("all_cores", Cell::Seconds(all.0)));
         let floor = self.roofline(drawn, self.host[1].operations, self.host[1].memory);
         row.push(("all_cores_share", Cell::Share(floor / all.0)));
-        let Some(there) = &self.there else {
-            return Ok(row);
-        };
-        let c = &there.ceilings;
-        let floor = self.roofline(drawn, c.operations, c.memory);
-        row.push(("roofline", Cell::Seconds(floor)));
-        if entries == Entries::Values {
-            self.joins(there, (drawn, tables), (floor, one.1), &mut row)?;
+        if let Some(there) = &self.there {
+            let c = &there.ceilings;
+            let floor = self.roofline(drawn, c.operations, c.memory);
+            row.push(("roofline", Cell::Seconds(floor)));
+            if entries == Entries::Values {
+                self.joins(there, (drawn, tables), (floor, one.1), &mut row)?;
+            }
+            let loaded = there.load::<T>(drawn, tables, entries);
+            self.paged(there, loaded, (floor, one.1), &mut row)?;
         }
-        let loaded = there.load::<T>(drawn, tables, entries);
+        Ok(row)
+    }
+    /// The paged kernel on the device, against the `floor` and the `total` of the processor.
+    fn paged(
+        &self,
+        there: &There,
+        loaded: Result<Loaded>,
+        (floor, total): (f64, f64),
+        row: &mut Row,
+    ) -> Result<()> {
         match kept(loaded.and_then(|loaded| there.paged::<T>(&loaded, &there.pages)))? {
             Ok(paged) => {
-                agree("the paged kernel", paged.total, one.1)?;
+                agree("the paged kernel", paged.total, total)?;
                 row.push(("paged", Cell::Seconds(paged.seconds)));
                 row.push(("paged_share", Cell::Share(floor / paged.seconds)));
             }
             Err(why) => row.push(("paged_refused", Cell::Text(why))),
         }
-        Ok(row)
+        Ok(())
     }
     /// The joins of the plan on the device, against the `floor` and the `total` of the processor.
     fn joins(

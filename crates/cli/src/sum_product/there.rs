@@ -158,9 +158,28 @@ impl There {
             remote: plan.nodes.iter().map(|n| n.is_join()).collect(),
             ..Places::default()
         };
-        let budget = Budget::new(options.memory);
-        let engine = Engine::new(&plan, &[], Fold::Sum, Pass::Forward, &budget)
-            .beside(&self.contractor, &places);
+        let (seconds, total) = self.time_joins::<T>(&plan, &places, drawn, tables)?;
+        let shapes = JoinShapes::new(&plan);
+        let made = plan.nodes.iter().filter_map(|n| shapes.of_node(n));
+        let kernels: Vec<Predicted> = made.map(|shape| own(&shape)).collect();
+        Ok(Joins {
+            seconds,
+            total,
+            predicted: kernels.iter().map(|k| k.seconds).sum(),
+            tiles: kernels.iter().map(|k| k.tile).collect(),
+        })
+    }
+    /// Seconds of the joins of `plan` where `places` has them, and the sum of the result.
+    fn time_joins<T: Real>(
+        &self,
+        plan: &Plan,
+        places: &Places,
+        drawn: &RandomBucket,
+        tables: &[Vec<f64>],
+    ) -> Result<(f64, f64)> {
+        let budget = Budget::new(options().memory);
+        let engine = Engine::new(plan, &[], Fold::Sum, Pass::Forward, &budget)
+            .beside(&self.contractor, places);
         let mut all = engine.standing::<T>();
         for (at, (scope, values)) in drawn.scopes.iter().zip(tables).enumerate() {
             let (scope, values) = (scope.clone(), values.clone());
@@ -176,15 +195,7 @@ impl There {
             let table = all.tables[*root].here.as_ref();
             table.map_or(0.0, |t| (0..t.len()).map(|at| t.scalar(at).value()).sum())
         };
-        let shapes = JoinShapes::new(&plan);
-        let made = plan.nodes.iter().filter_map(|n| shapes.of_node(n));
-        let kernels: Vec<Predicted> = made.map(|shape| own(&shape)).collect();
-        Ok(Joins {
-            seconds,
-            total: plan.roots.iter().map(sum).product(),
-            predicted: kernels.iter().map(|k| k.seconds).sum(),
-            tiles: kernels.iter().map(|k| k.tile).collect(),
-        })
+        Ok((seconds, plan.roots.iter().map(sum).product()))
     }
     /// Copies the tables of a bucket, of values or of logarithms.
     ///
