@@ -72,21 +72,26 @@ pub(crate) fn run(args: InferArgs) -> Result<()> {
         .iter()
         .for_each(|checkpoint| zipfold::internals::partial::discard(&checkpoint.path));
     let total = start.elapsed().as_secs_f64();
+    report(&args, &ready.network, &done, (read, total), &outputs)
+}
+
+/// Writes the page about the run, and says what was done in `read` seconds of reading and `total`
+/// in all.
+fn report(
+    args: &InferArgs,
+    network: &Network,
+    done: &Inferred,
+    (read, total): (f64, f64),
+    outputs: &[String],
+) -> Result<()> {
     if let Some(path) = &args.run.report {
-        infer_report::write(path, &ready.network, &args, &done, total, options(&args))?;
+        infer_report::write(path, network, args, done, total, options(args))?;
     }
     if args.run.json {
-        return terminal::print_line(&summary(
-            &args,
-            &ready.network,
-            &done,
-            read,
-            total,
-            &outputs,
-        ));
+        return terminal::print_line(&summary(args, network, done, (read, total), outputs));
     }
     if !args.run.quiet {
-        tell(&args, &ready.network, &done, total);
+        tell(args, network, done, total);
         let written = outputs.iter().chain(&args.run.report);
         written.for_each(|o| say_written(o));
     }
@@ -221,23 +226,22 @@ fn refuse_early(args: &InferArgs, ready: &Prepared) -> Result<()> {
     Ok(())
 }
 
-fn prepare(args: &InferArgs) -> Result<Prepared> {
-    if args.run.threads > 0 {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(
-                args.run.threads.min(
-                    MOST_WAITING * std::thread::available_parallelism().map_or(1, usize::from),
-                ),
-            )
-            .build_global()
-            .map_err(|e| Error::request(e.to_string()).at_place("--threads"))?;
+/// Starts the threads of the process, where their number is given.
+fn start_threads(threads: usize) -> Result<()> {
+    if threads == 0 {
+        return Ok(());
     }
-    let settings = settings(args)?;
-    let form = form(args)?;
-    let budget = Budget::new(settings.memory);
-    let model = network::read_network(&args.model, &budget)?;
+    let most = MOST_WAITING * std::thread::available_parallelism().map_or(1, usize::from);
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads.min(most))
+        .build_global()
+        .map_err(|e| Error::request(e.to_string()).at_place("--threads"))
+}
+
+/// The evidence of the file and of the observations named on the command line.
+fn observed(args: &InferArgs, model: &Network, budget: &Budget) -> Result<Evidence> {
     let mut seen = match &args.evidence {
-        Some(path) => network::read_evidence(path, &model, &budget)?,
+        Some(path) => network::read_evidence(path, model, budget)?,
         None => Evidence::none(),
     };
     for one in &args.observe {
@@ -245,13 +249,23 @@ fn prepare(args: &InferArgs) -> Result<Prepared> {
             let e = Error::request(format!("'{one}' is not NAME=STATE")).at_place("--observe");
             e.remedy("a variable and its state, as in --observe smoke=yes")
         })?;
-        evidence::observe(&mut seen, &model, name.trim(), state.trim())
+        evidence::observe(&mut seen, model, name.trim(), state.trim())
             .map_err(|e| e.at_least("--observe"))?;
     }
+    Ok(seen)
+}
+
+fn prepare(args: &InferArgs) -> Result<Prepared> {
+    start_threads(args.run.threads)?;
+    let settings = settings(args)?;
+    let form = form(args)?;
+    let budget = Budget::new(settings.memory);
+    let model = network::read_network(&args.model, &budget)?;
+    let evidence = observed(args, &model, &budget)?;
     let (task, only) = task(args, &model)?;
     Ok(Prepared {
         network: model,
-        evidence: seen,
+        evidence,
         task,
         only,
         settings,
@@ -288,21 +302,23 @@ fn form(args: &InferArgs) -> Result<Form> {
     }
 }
 
+/// Seconds that an option gives.
+fn positive(x: f64, option: &str) -> Result<f64> {
+    if x >= 0.0 {
+        return Ok(x);
+    }
+    Err(Error::request(format!("{x} seconds"))
+        .at_place(option.to_string())
+        .limit("at least 0"))
+}
+
 fn settings(args: &InferArgs) -> Result<Settings> {
-    let positive = |x: f64, option: &str| {
-        if x >= 0.0 {
-            Ok(x)
-        } else {
-            Err(Error::request(format!("{x} seconds"))
-                .at_place(option.to_string())
-                .limit("at least 0"))
-        }
-    };
+    let memory = args.run.memory.as_deref().map_or_else(
+        || Ok(zipfold::internals::io::memory::usual()),
+        problem_from_args::bytes,
+    )?;
     Ok(Settings {
-        memory: args.run.memory.as_deref().map_or_else(
-            || Ok(zipfold::internals::io::memory::usual()),
-            problem_from_args::bytes,
-        )?,
+        memory,
         precision: if args.precision == "f32" {
             Precision::F32
         } else {
@@ -339,31 +355,34 @@ fn checkpoint(args: &InferArgs, every: f64) -> Option<Checkpoint> {
 
 /// The task, and the variables that the answer is for where it has them all.
 fn task(args: &InferArgs, network: &Network) -> Result<(Task, Vec<usize>)> {
-    let keep = args
-        .keep
-        .iter()
-        .map(|k| network.find(k))
-        .collect::<Result<Vec<_>>>()
-        .map_err(|e| e.at_least("--keep"))?;
     let name = args.task.to_ascii_lowercase();
-    if !keep.is_empty() && matches!(name.as_str(), "pr" | "map" | "mpe" | "samples") {
-        let e =
-            Error::request(format!("the task {name} is about all variables")).at_place("--keep");
-        return Err(e.remedy("leave out --keep, or --task mmap, sum or mar"));
-    }
+    let keep = kept(args, network, &name)?;
     Ok(match name.as_str() {
         "pr" => (Task::Pr, vec![]),
         "mar" => (Task::Mar, keep),
         "mmap" if keep.is_empty() => {
-            return Err(Error::request("mmap asks for no variable")
-                .at_place("--keep")
-                .remedy("--keep A,B or the task map"));
+            let e = Error::request("mmap asks for no variable").at_place("--keep");
+            return Err(e.remedy("--keep A,B or the task map"));
         }
         "mmap" => (Task::Mmap(keep), vec![]),
         "sum" => (Task::Sum(keep), vec![]),
         "samples" => (Task::Samples(args.samples), vec![]),
         _ => (Task::Map, vec![]),
     })
+}
+
+/// The variables that `--keep` names, for a task that is about some.
+fn kept(args: &InferArgs, network: &Network, task: &str) -> Result<Vec<usize>> {
+    let found = args.keep.iter().map(|k| network.find(k));
+    let keep = found
+        .collect::<Result<Vec<_>>>()
+        .map_err(|e| e.at_least("--keep"))?;
+    if !keep.is_empty() && matches!(task, "pr" | "map" | "mpe" | "samples") {
+        let e =
+            Error::request(format!("the task {task} is about all variables")).at_place("--keep");
+        return Err(e.remedy("leave out --keep, or --task mmap, sum or mar"));
+    }
+    Ok(keep)
 }
 
 fn write(args: &InferArgs, ready: &Prepared, done: &Inferred) -> Result<Vec<String>> {
@@ -418,15 +437,9 @@ fn tell(args: &InferArgs, network: &Network, done: &Inferred, total: f64) {
     }
 }
 
-fn summary(
-    args: &InferArgs,
-    network: &Network,
-    done: &Inferred,
-    read: f64,
-    total: f64,
-    outputs: &[String],
-) -> String {
-    let log10 = match &done.answer {
+/// log10 of the scale of an answer; none of evidence that cannot happen.
+fn log10(answer: &Answer) -> Option<f64> {
+    match answer {
         Answer::Impossible => None,
         Answer::Pr(z)
         | Answer::Mar(z, _)
@@ -434,7 +447,17 @@ fn summary(
         | Answer::Mmap(z, _)
         | Answer::Sum(_, _, z)
         | Answer::Samples(z, _) => Some(*z),
-    };
+    }
+}
+
+fn summary(
+    args: &InferArgs,
+    network: &Network,
+    done: &Inferred,
+    (read, total): (f64, f64),
+    outputs: &[String],
+) -> String {
+    let log10 = log10(&done.answer);
     let plan = infer_explain::plan_json(&done.plan);
     serde_json::json!({"schema": 1, "command": "infer", "n": network.cards().len(), "task": args.task, "impossible": log10.is_none(),
         "log10": log10, "plan": plan, "search": done.plan.searched().map(infer_explain::search_json), "device": done.device.as_ref().map(infer_explain::device_json),

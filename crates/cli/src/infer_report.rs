@@ -35,38 +35,13 @@ fn page(network: &Network, args: &InferArgs, done: &Inferred, total: f64) -> Str
         Answer::Mar(_, rows) => marginals_svg(network, rows).unwrap_or_default(),
         _ => String::new(),
     };
-    let facts = table(&[
-        ("task", args.task.to_lowercase()),
-        ("variables", figures::grouped(network.cards().len() as u64)),
-        ("factors", figures::grouped(network.factors().len() as u64)),
-        ("memory, at most", human_bytes(done.peak_bytes)),
-    ]);
-    let times = table(&[
-        ("simplification", figures::duration(done.seconds[0])),
-        ("order search", figures::duration(done.seconds[1])),
-        ("contraction", figures::duration(done.seconds[2])),
-        ("in all", figures::duration(total)),
-    ]);
-    let mut answer = tables::text(Form::Csv, network, &done.answer, &[]);
-    if answer.len() > SHOWN {
-        let end = (0..=SHOWN)
-            .rev()
-            .find(|at| answer.is_char_boundary(*at))
-            .unwrap_or(0);
-        answer.truncate(end);
-        answer += "…\n";
-    }
+    let (facts, times) = (facts(network, args, done), times(done, total));
+    let answer = shortened(tables::text(Form::Csv, network, &done.answer, &[]));
     let warnings: String = crate::flags::told_all(&done.warnings)
         .iter()
         .map(|w| format!("<p>warning: {}</p>", plain(w)))
         .collect();
-    let plan = match &done.plan {
-        Planned::Settled => "simplification settled everything\n".to_string(),
-        Planned::Searched(searched) => crate::infer_explain::search_text(searched),
-        plan => {
-            serde_json::to_string_pretty(&crate::infer_explain::plan_json(plan)).unwrap_or_default()
-        }
-    };
+    let plan = plan_text(&done.plan);
     format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>zipfold infer</title><style>{STYLE}</style>\
          <h1>zipfold infer</h1><pre>{}</pre>{warnings}{picture}<h2>Network</h2>{facts}<h2>Time</h2>{times}\
@@ -75,4 +50,47 @@ fn page(network: &Network, args: &InferArgs, done: &Inferred, total: f64) -> Str
         plain(&answer),
         plain(&plan),
     )
+}
+
+/// What was asked, of which network.
+fn facts(network: &Network, args: &InferArgs, done: &Inferred) -> String {
+    table(&[
+        ("task", args.task.to_lowercase()),
+        ("variables", figures::grouped(network.cards().len() as u64)),
+        ("factors", figures::grouped(network.factors().len() as u64)),
+        ("memory, at most", human_bytes(done.peak_bytes)),
+    ])
+}
+
+/// The seconds of each phase.
+fn times(done: &Inferred, total: f64) -> String {
+    table(&[
+        ("simplification", figures::duration(done.seconds[0])),
+        ("order search", figures::duration(done.seconds[1])),
+        ("contraction", figures::duration(done.seconds[2])),
+        ("in all", figures::duration(total)),
+    ])
+}
+
+/// An answer, cut where it has more letters than a page shows.
+fn shortened(mut answer: String) -> String {
+    if answer.len() > SHOWN {
+        let end = (0..=SHOWN)
+            .rev()
+            .find(|at| answer.is_char_boundary(*at))
+            .unwrap_or(0);
+        answer.truncate(end);
+        answer += "…\n";
+    }
+    answer
+}
+
+fn plan_text(plan: &Planned) -> String {
+    match plan {
+        Planned::Settled => "simplification settled everything\n".to_string(),
+        Planned::Searched(searched) => crate::infer_explain::search_text(searched),
+        plan => {
+            serde_json::to_string_pretty(&crate::infer_explain::plan_json(plan)).unwrap_or_default()
+        }
+    }
 }

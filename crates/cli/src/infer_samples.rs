@@ -42,17 +42,31 @@ pub(crate) fn run(
     let Answer::Samples(log10, _) = &done.answer else {
         return Err(impossible());
     };
-    let end = match form {
-        Form::Json if first => {
-            writeln!(out, "{{\"log10\":{},\"samples\":[]}}", Value::from(*log10))
-        }
-        Form::Json => out.write_all(b"]}\n"),
-        Form::Csv | Form::Tsv if first => csv_head(&mut out, network, separator),
-        Form::Uai if first => out.write_all(b"SAMPLES\n0\n"),
-        _ => Ok(()),
-    };
-    end.map_err(|e| out.error(&e))?;
+    if first {
+        end_without_samples(&mut out, network, form, *log10)
+    } else if form == Form::Json {
+        out.write_all(b"]}\n")
+    } else {
+        Ok(())
+    }
+    .map_err(|e| out.error(&e))?;
     out.commit().map(|()| done)
+}
+
+/// Writes what an output holds of no sample.
+fn end_without_samples(
+    out: &mut Output,
+    network: &Network,
+    form: Form,
+    log10: f64,
+) -> io::Result<()> {
+    match form {
+        Form::Json => writeln!(out, "{{\"log10\":{},\"samples\":[]}}", Value::from(log10)),
+        Form::Csv => csv_head(out, network, b','),
+        Form::Tsv => csv_head(out, network, b'\t'),
+        Form::Uai => out.write_all(b"SAMPLES\n0\n"),
+        Form::Table => Ok(()),
+    }
 }
 
 fn json(

@@ -38,18 +38,30 @@ fn param(text: &str, budget: &Budget) -> Result<(String, Param)> {
     };
     let param = if let Some(path) = value.strip_prefix('@') {
         Param::Vector(numbers(path, budget)?)
-    } else if value.contains(',') {
-        let parts: std::result::Result<Vec<f64>, _> =
-            value.split(',').map(|v| v.trim().parse()).collect();
-        Param::Vector(parts.map_err(|_| wrong(format!("'{value}' is no list of numbers")))?)
-    } else if let Ok(number) = value.trim().parse() {
-        Param::Number(number)
-    } else if !value.trim().is_empty() && value.trim().chars().all(char::is_alphabetic) {
-        Param::Word(value.trim().to_string())
     } else {
-        return Err(wrong(format!("'{value}' is no number")));
+        literal(value).map_err(wrong)?
     };
     Ok((name.trim().to_string(), param))
+}
+
+/// A parameter that is written out: numbers with commas between, a number, or a word; or what the
+/// text is not.
+fn literal(value: &str) -> std::result::Result<Param, String> {
+    if value.contains(',') {
+        let parts: std::result::Result<Vec<f64>, _> =
+            value.split(',').map(|v| v.trim().parse()).collect();
+        return parts
+            .map(Param::Vector)
+            .map_err(|_| format!("'{value}' is no list of numbers"));
+    }
+    let word = value.trim();
+    if let Ok(number) = word.parse() {
+        return Ok(Param::Number(number));
+    }
+    if !word.is_empty() && word.chars().all(char::is_alphabetic) {
+        return Ok(Param::Word(word.to_string()));
+    }
+    Err(format!("'{value}' is no number"))
 }
 
 fn params(args: &PairArgs, budget: &Budget) -> Result<BTreeMap<String, Param>> {

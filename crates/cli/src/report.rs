@@ -1,10 +1,11 @@
 //! `--report`: one self-contained HTML page about a run: what was asked, the plan, the counts, the
 //! seconds, the picture.
 
-use crate::console::Told;
+use crate::console::{Seconds, Told};
+use zipfold::internals::core::figures::{duration, grouped};
 use zipfold::internals::written::write_text;
 use zipfold::io::OutputOptions;
-use zipfold::{Error, Result};
+use zipfold::{Error, Outcome, Result};
 
 /// The look of every page.
 pub(crate) const STYLE: &str = "body{font:15px/1.5 sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}\
@@ -28,24 +29,31 @@ pub(crate) fn table(rows: &[(&str, String)]) -> String {
     )
 }
 
+/// What became of the pairs.
+fn counts(outcome: &Outcome) -> String {
+    let tally = &outcome.tally;
+    table(&[
+        ("pairs", grouped(outcome.pairs)),
+        ("counted", grouped(tally.counted)),
+        ("beyond the cut-off", grouped(tally.far)),
+        ("left out as NaN", grouped(tally.nan)),
+    ])
+}
+
+/// The seconds of each phase.
+fn times(seconds: &Seconds) -> String {
+    table(&[
+        ("read", duration(seconds.read)),
+        ("plan", duration(seconds.plan)),
+        ("compute", duration(seconds.kernel)),
+        ("write", duration(seconds.write)),
+        ("in all", duration(seconds.total)),
+    ])
+}
+
 fn page(told: &Told<'_>) -> String {
     let (outcome, seconds) = (&told.answer.outcome, told.seconds);
-    let tally = &outcome.tally;
-    let whole = zipfold::internals::core::figures::grouped;
-    let counts = table(&[
-        ("pairs", whole(outcome.pairs)),
-        ("counted", whole(tally.counted)),
-        ("beyond the cut-off", whole(tally.far)),
-        ("left out as NaN", whole(tally.nan)),
-    ]);
-    let time = zipfold::internals::core::figures::duration;
-    let times = table(&[
-        ("read", time(seconds.read)),
-        ("plan", time(seconds.plan)),
-        ("compute", time(seconds.kernel)),
-        ("write", time(seconds.write)),
-        ("in all", time(seconds.total)),
-    ]);
+    let (counts, times) = (counts(outcome), times(seconds));
     let command: Vec<String> = std::env::args().collect();
     let plan = zipfold::internals::plan::explain::verbose(&told.answer.job, &outcome.plan);
     // A matrix that went into its file is not held, and not drawn.

@@ -20,27 +20,8 @@ pub(crate) fn refuse_early(path: &str, problem: &Problem, args: &RunArgs) -> Res
         .and_then(|e| e.to_str())
         .unwrap_or("")
         .to_lowercase();
-    let dense = problem
-        .folds
-        .iter()
-        .any(|f| matches!(f, FoldSpec::Matrix {} | FoldSpec::Condensed {}));
     if args.shard.is_some() {
-        if dense {
-            let e = Error::request(
-                "a matrix has no partial result: its shares would be as large as itself",
-            )
-            .at_place("--shard");
-            return Err(e.remedy("give each share its own rows as x and all rows as y"));
-        }
-        if TABLES.contains(&suffix.as_str()) {
-            let e = Error::request(format!(
-                "a share is a partial result, which '.{suffix}' does not say"
-            ));
-            return Err(e
-                .at_place(path.to_string())
-                .remedy("another suffix, such as .part; `zipfold merge` writes tables"));
-        }
-        return refuse_place(path, args.force);
+        return refuse_share(path, &suffix, problem, args.force);
     }
     let verb = verb_of(problem);
     if path == "-" {
@@ -59,6 +40,27 @@ pub(crate) fn refuse_early(path: &str, problem: &Problem, args: &RunArgs) -> Res
         )));
     }
     refuse_place(path, args.force)
+}
+
+/// Refuses a share of what has none, or in a file that promises a table.
+fn refuse_share(path: &str, suffix: &str, problem: &Problem, force: bool) -> Result<()> {
+    let dense = |f: &FoldSpec| matches!(f, FoldSpec::Matrix {} | FoldSpec::Condensed {});
+    if problem.folds.iter().any(dense) {
+        let e = Error::request(
+            "a matrix has no partial result: its shares would be as large as itself",
+        )
+        .at_place("--shard");
+        return Err(e.remedy("give each share its own rows as x and all rows as y"));
+    }
+    if TABLES.contains(&suffix) {
+        let e = Error::request(format!(
+            "a share is a partial result, which '.{suffix}' does not say"
+        ));
+        return Err(e
+            .at_place(path.to_string())
+            .remedy("another suffix, such as .part; `zipfold merge` writes tables"));
+    }
+    refuse_place(path, force)
 }
 
 /// The verb that asks for what `problem` keeps first.

@@ -14,17 +14,7 @@ pub(crate) fn dist(args: &Dist) -> Result<()> {
     let Some(file) = &args.pair_source else {
         return Ok(());
     };
-    if !args.run_code {
-        let e = Error::request("a pair source is code that would run on this machine")
-            .at_place("--pair-source");
-        return Err(
-            e.remedy("add --run-code if you trust it, or write the pair as a formula: --pair")
-        );
-    }
-    let Some(path) = args.run.output.as_deref().filter(|p| p.ends_with(".npy")) else {
-        let e = Error::request("the matrix of a pair source goes to an .npy file").at_place("-o");
-        return Err(e.remedy("-o d.npy"));
-    };
+    let path = output(args)?;
     let text = zipfold::internals::io::guard::Source::open(file, &commands::budget(&args.run)?)?;
     let function = text.whole_text(LONGEST, &commands::budget(&args.run)?)?;
     let device = required(DeviceSelector::parse(&args.run.device)?)?;
@@ -48,4 +38,20 @@ pub(crate) fn dist(args: &Dist) -> Result<()> {
         crate::terminal::say(&format!("wrote {path}"));
     }
     Ok(())
+}
+
+/// The file that the matrix goes to, where the run of the source is allowed.
+fn output(args: &Dist) -> Result<&str> {
+    if !args.run_code {
+        let e = Error::request("a pair source is code that would run on this machine")
+            .at_place("--pair-source");
+        return Err(
+            e.remedy("add --run-code if you trust it, or write the pair as a formula: --pair")
+        );
+    }
+    let path = args.run.output.as_deref();
+    path.filter(|p| p.ends_with(".npy")).ok_or_else(|| {
+        let e = Error::request("the matrix of a pair source goes to an .npy file").at_place("-o");
+        e.remedy("-o d.npy")
+    })
 }

@@ -54,10 +54,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     if let [only] = wanted
         && only == "list"
     {
-        return definition(args)?
-            .draw()?
-            .iter()
-            .try_for_each(|drawn| print_line(&drawn.line()));
+        let drawn = definition(args)?.draw()?;
+        return drawn.iter().try_for_each(|one| print_line(&one.line()));
     }
     check(wanted)?;
     let definition = definition(args)?;
@@ -67,10 +65,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     let device = DeviceSelector::parse(&args.device)?;
     let begin = Instant::now();
     let asked = |name: &str| wanted.is_empty() || wanted.iter().any(|w| w == name);
-    let one = SECTIONS
-        .into_iter()
-        .filter(|s| asked(s) && *s != "networks");
-    let sections: Vec<&'static str> = one.collect();
+    let mut sections = SECTIONS.to_vec();
+    sections.retain(|s| asked(s) && *s != "networks");
     if !sections.is_empty() {
         precision::<f32>(args, device, (&sections, &buckets), begin, &mut all)?;
         precision::<f64>(args, device, (&sections, &buckets), begin, &mut all)?;
@@ -153,15 +149,19 @@ fn precision<T: Real>(
             }
         }
         if left_out > 0 {
-            let row: Row = vec![
-                ("type", Cell::Text(bench.name().into())),
-                (
-                    "left out for the time limit",
-                    Cell::Number(f64::from(left_out)),
-                ),
-            ];
-            printer.row(section, &row)?;
+            printer.row(section, &left_out_row(bench.name(), left_out))?;
         }
     }
     Ok(())
+}
+
+/// Says how many buckets the time limit left out.
+fn left_out_row(precision: &str, buckets: u32) -> Row {
+    vec![
+        ("type", Cell::Text(precision.into())),
+        (
+            "left out for the time limit",
+            Cell::Number(f64::from(buckets)),
+        ),
+    ]
 }

@@ -14,28 +14,23 @@ pub(crate) fn facts(text: &str, budget: &Budget) -> Result<Facts> {
         "cuda" => Ok(Facts::described(Runtime::Cuda)),
         "opencl" => Ok(Facts::described(Runtime::OpenCl)),
         _ if text.ends_with(".json") => of_file(text, budget),
-        _ => match text
-            .strip_prefix("sm_")
-            .and_then(|v| v.parse::<usize>().ok())
-            .filter(|v| (50..=999).contains(v))
-        {
-            Some(capability) => {
-                let described = Facts::described(Runtime::Cuda);
-                Ok(Facts {
-                    capability,
-                    name: format!("a device of architecture sm_{capability}"),
-                    ..described
-                })
-            }
-            None => {
-                let e =
-                    Error::request(format!("'{text}' describes no device")).at_place("--target");
-                Err(e.remedy(
-                    "cuda, opencl, sm_80, sm_90, sm_100, or FILE.json with an entry of `zipfold devices --json`",
-                ))
-            }
-        },
+        _ => of_architecture(text).ok_or_else(|| {
+            let e = Error::request(format!("'{text}' describes no device")).at_place("--target");
+            e.remedy(
+                "cuda, opencl, sm_80, sm_90, sm_100, or FILE.json with an entry of `zipfold devices --json`",
+            )
+        }),
     }
+}
+
+/// A CUDA device of an architecture such as `sm_90`.
+fn of_architecture(text: &str) -> Option<Facts> {
+    let capability = text.strip_prefix("sm_")?.parse::<usize>().ok()?;
+    (50..=999).contains(&capability).then(|| Facts {
+        capability,
+        name: format!("a device of architecture sm_{capability}"),
+        ..Facts::described(Runtime::Cuda)
+    })
 }
 
 /// The longest description of a device.
@@ -50,19 +45,7 @@ fn of_file(path: &str, budget: &Budget) -> Result<Facts> {
     let Some(entries) = value.as_object() else {
         return Err(odd("no object of facts".into()).remedy("an entry of `zipfold devices --json`"));
     };
-    let runtime = match entries
-        .get("id")
-        .and_then(|id| id.as_str())
-        .map(|id| id.split(':').next().unwrap_or(id))
-    {
-        None | Some("cuda") => Runtime::Cuda,
-        Some("opencl") => Runtime::OpenCl,
-        Some(other) => {
-            return Err(
-                odd(format!("no runtime '{other}'")).remedy("\"id\": \"cuda:0\" or \"opencl:0\"")
-            );
-        }
-    };
+    let runtime = runtime(entries).map_err(|e| e.at_place(path))?;
     let mut facts = Facts::described(runtime);
     for (key, value) in entries {
         put(&mut facts, key, value).ok_or_else(|| {
@@ -71,6 +54,17 @@ fn of_file(path: &str, budget: &Budget) -> Result<Facts> {
         })?;
     }
     Ok(facts)
+}
+
+/// The runtime of a device, by its identifier.
+fn runtime(entries: &serde_json::Map<String, serde_json::Value>) -> Result<Runtime> {
+    let id = entries.get("id").and_then(|id| id.as_str());
+    match id.map(|id| id.split(':').next().unwrap_or(id)) {
+        None | Some("cuda") => Ok(Runtime::Cuda),
+        Some("opencl") => Ok(Runtime::OpenCl),
+        Some(other) => Err(Error::request(format!("no runtime '{other}'"))
+            .remedy("\"id\": \"cuda:0\" or \"opencl:0\"")),
+    }
 }
 
 /// Sets one fact; none where it is unknown or makes no sense.
