@@ -59,6 +59,8 @@ pub const RENAMED: &[Renamed] = &[
     // The key `kind` is the fold's.
     renamed(Place::FoldKey, "join", "join_kind"),
     renamed(Place::Override, "unit", "batch"),
+    renamed(Place::Override, "mesh", "column_grid"),
+    renamed(Place::Override, "family=screen", "family=filter"),
     renamed(Place::Override, "select.output", "join.output"),
     renamed(Place::Override, "device.launches", "fault.launches"),
     renamed(Place::Override, "device.compiles", "fault.compiles"),

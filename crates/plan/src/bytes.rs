@@ -4,8 +4,8 @@
 //! ones: too large a bound refuses questions that would fit. They are sums over what each strategy
 //! allocates; the comments name the arrays.
 
+use crate::filter::{Form, LONG};
 use crate::prune::{self, Prune};
-use crate::screen::{Form, LONG};
 use crate::search::{Search, SearchQuestion};
 use crate::tiles::Tiling;
 use zipfold_core::fold::{BLOCK, Fold};
@@ -29,7 +29,7 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
         hoisted_bytes(job, 0, job.space.n),
         hoisted_bytes(job, 1, job.space.m),
     ];
-    if prune.mesh.is_some() {
+    if prune.column_grid.is_some() {
         // Hoisted rows, sorted ones, columns and order; of one table where it meets itself.
         let other = if job.y.is_some() { rows[1] } else { 0 };
         return 7 * (rows[0] + other) + threads * registers;

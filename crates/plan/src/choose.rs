@@ -10,11 +10,11 @@
 
 use crate::bytes::working_bytes;
 use crate::cost::{self, Term, Work};
+use crate::filter::{Form, Question};
 use crate::machine::{Isa, Machine};
 use crate::overrides::{Family, Overrides};
 use crate::plan::Plan;
 use crate::prune::{self, Prune};
-use crate::screen::{Form, Question};
 use crate::strategy::Strategy;
 use crate::tiles::Tiling;
 use zipfold_core::budget::{human_bytes, human_bytes_up};
@@ -290,7 +290,7 @@ fn precision(job: &Job) -> Precision {
 ///
 /// | fold | tile | why |
 /// |---|---|---|
-/// | nearest, screened extremes | few rows, wide | the k-th best so far is beaten less and less often along a row |
+/// | nearest, filtered extremes | few rows, wide | the k-th best so far is beaten less and less often along a row |
 /// | matrix into a file | whole rows if they fit | lines of the file follow each other |
 /// | symmetric matrix | squares | the transposed lines are as long |
 /// | pruned | few rows, all columns | the tree of boxes is walked from its top |
@@ -302,9 +302,9 @@ fn tiling(
     prune: Prune,
     reasons: &mut Vec<Message>,
 ) -> Result<Tiling> {
-    let screened =
+    let filtered =
         Form::for_job(job).is_some_and(|form| matches!(form.question, Question::Best(_)));
-    let nearest = screened || job.folds.iter().any(|f| matches!(f, Fold::Nearest(_)));
+    let nearest = filtered || job.folds.iter().any(|f| matches!(f, Fold::Nearest(_)));
     // The bytes of a panel of columns, for `explain`.
     let panel = BLOCK * job.low.dim.max(1) * 8;
     reasons.push(
@@ -322,7 +322,7 @@ fn tiling(
     // look.
     // As wide as leaves 4 · 16 tiles for the threads.
     let long = job.space.m * job.space.n.div_ceil(rows) / (4 * PARTS);
-    let wide = if screened {
+    let wide = if filtered {
         wide.max(job.space.m.min(long))
     } else {
         wide

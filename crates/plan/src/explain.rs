@@ -297,10 +297,13 @@ fn pruning(job: &Job, plan: &Plan) -> String {
     match (plan.prune.is_on(), crate::prune::mode(job).is_some()) {
         // On: what leaves out pairs, and how many it is expected to leave.
         (true, _) => {
-            let by = match (plan.prune.mesh, plan.prune.grid) {
+            let by = match (plan.prune.column_grid, plan.prune.grid) {
                 (_, Some(_)) => "on, by a grid of cells".into(),
-                (Some(mesh), None) => {
-                    format!("on, by a mesh with {} cells to the last edge", mesh.parts)
+                (Some(column_grid), None) => {
+                    format!(
+                        "on, by a column grid with {} cells to the last edge",
+                        column_grid.parts
+                    )
                 }
                 (None, None) => "on, by bounds of groups of rows".into(),
             };

@@ -5,16 +5,16 @@
 //!
 //! ```text
 //! one histogram of Euclidean distances in 1–4 numbers  → points
-//! f32 rows, long, and a fold that keeps few values     → screen
+//! f32 rows, long, and a fold that keeps few values     → filter
 //! all reductions recognised, rows of 16 or more        → dense
 //! otherwise, if code can be generated                  → jit, else vm
 //! ```
 //!
 //! In double precision every family has the bits of the reference, so the choice changes no answer.
 
+use crate::filter::{Form, LONG};
 use crate::machine::{Isa, Machine};
 use crate::overrides::{Family, Overrides};
-use crate::screen::{Form, LONG};
 use zipfold_core::pair::tree::{ComponentReduce, Node};
 use zipfold_core::{Error, Job, Message, Opt, Precision, Result};
 
@@ -36,16 +36,16 @@ pub fn choose(
     reasons: &mut Vec<Message>,
 ) -> Result<Family> {
     let hindrance = hindrance(job, machine, isa, precision);
-    let screen = Form::for_job(job);
+    let filter = Form::for_job(job);
     match (overrides.family, hindrance) {
         (Some(Family::Jit), Some(why)) => {
             let e = Error::request(format!("no code can be made for this formula: {why}"))
                 .at_place(Opt::Set.like("family"));
             return Err(e.remedy("leave the choice to the planner"));
         }
-        (Some(Family::Screen), _) if screen.is_none() => {
+        (Some(Family::Filter), _) if filter.is_none() => {
             let e = Error::request(
-                "single precision cannot screen this: its values, folds or rows are not of the kind",
+                "single precision cannot filter this: its values, folds or rows are not of the kind",
             );
             return Err(e
                 .at_place(Opt::Set.like("family"))
@@ -56,10 +56,10 @@ pub fn choose(
         (Some(family), _) => return Ok(family),
         (None, _) => {}
     }
-    // Without vectors single precision gains nothing, and screening would only add work.
-    if screen.is_some() && isa > Isa::Scalar {
+    // Without vectors single precision gains nothing, and filtering would only add work.
+    if filter.is_some() && isa > Isa::Scalar {
         reasons.push("single precision decides about most pairs, double precision about those near the bound".into());
-        return Ok(Family::Screen);
+        return Ok(Family::Filter);
     }
     let mut reduces = job.low.stages.iter().flat_map(|s| &s.reduces).peekable();
     let some = reduces.peek().is_some();

@@ -14,7 +14,7 @@
 //! passes::for_ranges(…)                        a pass before it, if a histogram has no range
 //! ```
 //!
-//! `cost` predicts seconds, `prune` decides whether pairs are left out, `screen`, `search` and
+//! `cost` predicts seconds, `prune` decides whether pairs are left out, `filter`, `search` and
 //! `points` recognise the questions that have kernels of their own.
 #![forbid(unsafe_code)]
 
@@ -25,6 +25,7 @@ pub mod device;
 pub mod executor;
 pub mod explain;
 pub mod family;
+pub mod filter;
 mod kernels;
 pub mod low_precision;
 pub mod machine;
@@ -34,7 +35,6 @@ pub mod passes;
 mod plan;
 pub mod points;
 pub mod prune;
-pub mod screen;
 pub mod search;
 pub mod strategy;
 pub mod sweep;

@@ -97,7 +97,7 @@ words! {
         /// A sweep of points for one histogram of distances.
         Points = "points",
         /// Single precision decides most pairs, double precision the others.
-        Screen = "screen",
+        Filter = "filter",
         /// Reductions of packed rows by register-blocked kernels.
         Dense = "dense",
         /// Machine code made for the formula.
@@ -309,37 +309,37 @@ impl Choice for ProductUnroll {
     }
 }
 
-/// Cells of the mesh of a short histogram, to its last edge.
+/// Cells of the column grid of a short histogram, to its last edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MeshCells {
+pub enum ColumnGridCells {
     /// As many as pay.
     Auto,
-    /// No mesh, and no grid of cells either.
+    /// No column grid, and no grid of cells either.
     Off,
     /// So many.
     Parts(u32),
 }
 
-impl Choice for MeshCells {
+impl Choice for ColumnGridCells {
     fn values() -> String {
         "auto, off, 1 to 64".into()
     }
     fn read(text: &str) -> Option<Self> {
         match text {
-            "auto" => Some(MeshCells::Auto),
-            "off" => Some(MeshCells::Off),
+            "auto" => Some(ColumnGridCells::Auto),
+            "off" => Some(ColumnGridCells::Off),
             _ => text
                 .parse()
                 .ok()
                 .filter(|parts| (1..=64).contains(parts))
-                .map(MeshCells::Parts),
+                .map(ColumnGridCells::Parts),
         }
     }
     fn text(&self) -> String {
         match self {
-            MeshCells::Auto => "auto".into(),
-            MeshCells::Off => "off".into(),
-            MeshCells::Parts(parts) => parts.to_string(),
+            ColumnGridCells::Auto => "auto".into(),
+            ColumnGridCells::Off => "off".into(),
+            ColumnGridCells::Parts(parts) => parts.to_string(),
         }
     }
 }
@@ -431,7 +431,7 @@ macro_rules! overrides {
 
 overrides! {
     prune: Pruning = "prune", "whether bounds leave out pairs that cannot matter";
-    mesh: MeshCells = "mesh", "cells of the mesh of a short histogram, to its last edge; off: no grid of cells either";
+    column_grid: ColumnGridCells = "column_grid", "cells of the column grid of a short histogram, to its last edge; off: no grid of cells either";
     family: Family = "family", "which kernels of a processor compute the pairs";
     isa: Isa = "isa", "the instruction set, one that the machine has";
     tile_rows: Number<1, 16_777_216> = "tile.rows", "rows of a tile";

@@ -1,6 +1,6 @@
 //! Decides whether pairs may be left out, how, and whether that pays.
 //!
-//! Three ways leave out pairs: a grid of cells (folds by row within a cut-off), a mesh of columns
+//! Three ways leave out pairs: a grid of cells (folds by row within a cut-off), a column grid
 //! (histograms of short distances), and bounds over a hierarchy of boxes (everything whose answer
 //! does not depend on the order of pairs). Each estimates, from a sample of the rows, which share
 //! of the pairs it would leave to evaluate. Pruning is on if that share is small enough: pruned
@@ -15,10 +15,10 @@
 //! also depends on the data. Neither depends on clocks or cores, so a checkpoint can be continued
 //! elsewhere.
 
+mod column_grid;
 mod estimate;
 mod grid;
 mod kernel;
-mod mesh;
 mod reach;
 mod way;
 
@@ -26,9 +26,9 @@ pub use estimate::sampled_ends;
 pub use grid::{NEAR_TOGETHER, list_bytes};
 pub use kernel::{Kernel, kernel};
 pub use reach::reach;
-pub use way::{Grid, Mesh, Mode, Prune, mode, takes_boxes, walked};
+pub use way::{ColumnGrid, Grid, Mode, Prune, mode, takes_boxes, walked};
 
-use crate::overrides::{Family, MeshCells, Overrides, Pruning};
+use crate::overrides::{ColumnGridCells, Family, Overrides, Pruning};
 use zipfold_core::fold::Fold;
 use zipfold_core::{Error, Job, Message, Opt, Result};
 
@@ -43,9 +43,10 @@ const LEFT_BY_ENDS: f64 = 64.0;
 /// is faster, since it takes less time for each.
 const WORTH_SHARE: f64 = 0.4;
 
-/// The same for a mesh, whose pairs are swept nearly as fast as those of a plain run.
-const WORTH_MESH: f64 = 0.7;
-/// Boxes are preferred to a mesh if they leave less than this part of what the mesh leaves.
+/// The same for a column grid, whose pairs are swept nearly as fast as those of a plain run.
+const WORTH_COLUMN_GRID: f64 = 0.7;
+/// Boxes are preferred to a column grid if they leave less than this part of what the column grid
+/// leaves.
 const WORTH_BOXES: f64 = 0.5;
 
 /// Decides whether and how to prune `job`, all of whose pairs take `cycles`: as the user set it, or
@@ -78,8 +79,8 @@ pub fn choose(
         Pruning::Auto => {
             let found = expected(job, overrides);
             let by_row = job.folds.iter().all(|f| matches!(f, Fold::Reduce(_)));
-            let worth = if found.mesh.is_some() {
-                WORTH_MESH
+            let worth = if found.column_grid.is_some() {
+                WORTH_COLUMN_GRID
             } else {
                 WORTH_SHARE
             };
@@ -92,8 +93,8 @@ pub fn choose(
             let on = found.evaluated.is_some_and(|share| share <= worth);
             if let Some(share) = found.evaluated {
                 let percent = 100.0 * share;
-                let by = match (found.mesh, found.grid) {
-                    (Some(_), _) => "a mesh of columns",
+                let by = match (found.column_grid, found.grid) {
+                    (Some(_), _) => "a column grid",
                     (None, Some(_)) => "a grid of cells",
                     (None, None) => "bounds",
                 };
@@ -133,7 +134,7 @@ fn may_use_points(overrides: &Overrides) -> bool {
 /// Returns how `job` would be pruned, and what that would leave.
 fn expected(job: &Job, overrides: &Overrides) -> Prune {
     let by_hand = overrides.prune == Some(Pruning::On);
-    let off = overrides.mesh == Some(MeshCells::Off);
+    let off = overrides.column_grid == Some(ColumnGridCells::Off);
     // A job that boxes serve too takes the grid only if it leaves few pairs; one that needs the
     // order of pairs has no other way.
     let worth = |grid: &Grid| !off && (by_hand || grid.evaluated <= WORTH_SHARE);
@@ -161,30 +162,30 @@ fn expected(job: &Job, overrides: &Overrides) -> Prune {
     if kernel != Kernel::Points || asked == Some(0) {
         return boxes();
     }
-    let Some(mesh) = mesh::choose(job, asked) else {
+    let Some(column_grid) = column_grid::choose(job, asked) else {
         return boxes();
     };
-    let of_mesh = Prune {
-        evaluated: Some(mesh.evaluated),
-        mesh: Some(mesh),
+    let of_column_grid = Prune {
+        evaluated: Some(column_grid.evaluated),
+        column_grid: Some(column_grid),
         ..Prune::default()
     };
-    if asked.is_some() || mesh.evaluated < WORTH_SHARE {
-        return of_mesh;
+    if asked.is_some() || column_grid.evaluated < WORTH_SHARE {
+        return of_column_grid;
     }
     // Most pairs are within the last edge: boxes may settle them whole.
     let of_boxes = boxes();
     let fewer = of_boxes
         .evaluated
-        .is_some_and(|share| share < WORTH_BOXES * mesh.evaluated);
-    if fewer { of_boxes } else { of_mesh }
+        .is_some_and(|share| share < WORTH_BOXES * column_grid.evaluated);
+    if fewer { of_boxes } else { of_column_grid }
 }
 
-/// Returns the cells to the last edge that the user set; 0 for no mesh.
+/// Returns the cells to the last edge that the user set; 0 for no column grid.
 fn parts(overrides: &Overrides) -> Option<u32> {
-    match overrides.mesh? {
-        MeshCells::Auto => None,
-        MeshCells::Off => Some(0),
-        MeshCells::Parts(parts) => Some(parts),
+    match overrides.column_grid? {
+        ColumnGridCells::Auto => None,
+        ColumnGridCells::Off => Some(0),
+        ColumnGridCells::Parts(parts) => Some(parts),
     }
 }

@@ -5,7 +5,7 @@
 //! next. The last of the list, blocks of the formula step by step, takes any rows.
 //!
 //! ```text
-//! histogram, short edges    [Mesh, Boxes(Points), Boxes(Code), Boxes(Steps), Points, Blocks …]
+//! histogram, short edges    [ColumnGrid, Boxes(Points), Boxes(Code), Boxes(Steps), Points, Blocks …]
 //! k nearest in 3 numbers    [Search, Boxes(Code), Boxes(Steps), Blocks …]
 //! matrix of long rows       [Blocks { packed, code }, …, Blocks { step by step }]
 //! ```
@@ -13,14 +13,14 @@
 //! A new strategy is one variant here, its place in [`Strategy::list`], and an executor in the
 //! crate `cpu`.
 
+use crate::filter::{Form, LONG};
 use crate::overrides::Family;
 use crate::prune::{self, Prune};
-use crate::screen::{Form, LONG};
 use crate::search::Search;
 use serde::{Serialize, Serializer};
 use std::fmt;
 use zipfold_core::Job;
-use zipfold_core::pair::bounds::Bounds;
+use zipfold_core::pair::interval_bounds::Bounds;
 
 /// A way to compute the pairs of a job.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,8 +31,8 @@ pub enum Strategy {
         /// Values by machine code made for the formula, else step by step.
         code: bool,
     },
-    /// Points sorted into a mesh of columns, for one histogram of distances with short edges.
-    Mesh {
+    /// Points sorted into a column grid, for one histogram of distances with short edges.
+    ColumnGrid {
         /// Cells to the last edge.
         parts: u32,
     },
@@ -44,7 +44,7 @@ pub enum Strategy {
     /// A sweep of all points, for one histogram of distances.
     Points,
     /// Single precision decides most pairs, double precision the others.
-    Screen(Form),
+    Filter(Form),
     /// All pairs, block by block: any formula, any fold.
     Blocks {
         /// Reductions of packed rows by register-blocked kernels.
@@ -93,7 +93,9 @@ impl Strategy {
                         .map(|code| Strategy::Grid { code }),
                 );
             }
-            list.extend(prune.mesh.map(|mesh| Strategy::Mesh { parts: mesh.parts }));
+            list.extend(prune.column_grid.map(|column_grid| Strategy::ColumnGrid {
+                parts: column_grid.parts,
+            }));
             if prune::takes_boxes(job) && Bounds::new(&job.low, job.periodic_box.as_ref()).is_some()
             {
                 // A family that is asked for by hand is taken at its word.
@@ -109,11 +111,11 @@ impl Strategy {
         if family == Family::Points && crate::points::apply(job) {
             list.push(Strategy::Points);
         }
-        if family == Family::Screen {
-            list.extend(Form::for_job(job).map(Strategy::Screen));
+        if family == Family::Filter {
+            list.extend(Form::for_job(job).map(Strategy::Filter));
         }
         let long = job.low.dim >= LONG && job.space.n > 0 && job.space.m > 0;
-        let packed = long && matches!(family, Family::Screen | Family::Dense);
+        let packed = long && matches!(family, Family::Filter | Family::Dense);
         for packed in [true, false].into_iter().filter(|p| packed || !p) {
             for code in [true, false].into_iter().filter(|c| code || !c) {
                 list.push(Strategy::Blocks { packed, code });
@@ -126,22 +128,22 @@ impl Strategy {
     pub fn is_packed(&self) -> bool {
         matches!(
             self,
-            Strategy::Screen(_) | Strategy::Blocks { packed: true, .. }
+            Strategy::Filter(_) | Strategy::Blocks { packed: true, .. }
         )
     }
     /// Returns whether rows are sorted and pairs left out. A device runs none of these.
     pub fn is_pruned(&self) -> bool {
         match self {
             Strategy::Grid { .. }
-            | Strategy::Mesh { .. }
+            | Strategy::ColumnGrid { .. }
             | Strategy::Search(_)
             | Strategy::Boxes(_) => true,
-            Strategy::Points | Strategy::Screen(_) | Strategy::Blocks { .. } => false,
+            Strategy::Points | Strategy::Filter(_) | Strategy::Blocks { .. } => false,
         }
     }
 }
 
-/// For people: `a mesh with 2 cells to the last edge`.
+/// For people: `a column grid with 2 cells to the last edge`.
 impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let by = |code: bool| {
@@ -153,7 +155,9 @@ impl fmt::Display for Strategy {
         };
         match self {
             Strategy::Grid { code } => write!(f, "a grid of cells, {}", by(*code)),
-            Strategy::Mesh { parts } => write!(f, "a mesh with {parts} cells to the last edge"),
+            Strategy::ColumnGrid { parts } => {
+                write!(f, "a column grid with {parts} cells to the last edge")
+            }
             Strategy::Search(_) => f.write_str("a search in a hierarchy of boxes"),
             Strategy::Boxes(Evaluator::Points) => {
                 f.write_str("bounds of groups of rows, a sweep of points")
@@ -163,7 +167,7 @@ impl fmt::Display for Strategy {
                 write!(f, "bounds of groups of rows, {}", by(false))
             }
             Strategy::Points => f.write_str("a sweep of points"),
-            Strategy::Screen(_) => f.write_str("single precision where it can decide"),
+            Strategy::Filter(_) => f.write_str("single precision where it can decide"),
             Strategy::Blocks { packed: true, code } => {
                 write!(f, "blocks of packed rows, {}", by(*code))
             }

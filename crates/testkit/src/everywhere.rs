@@ -34,14 +34,19 @@ pub fn everywhere(problem: &Problem, data: &Data) -> Result<Vec<Numbers>, Error>
     assert!(odd.is_empty(), "{}", odd.join("\n"));
     let isa = isas()[isas().len() - 1];
     let prunable = zipfold::internals::plan::prune::mode(&job).is_some();
-    let ways = [("", ""), ("family", "vm"), ("prune", "on"), ("mesh", "2")];
+    let ways = [
+        ("", ""),
+        ("family", "vm"),
+        ("prune", "on"),
+        ("column_grid", "2"),
+    ];
     for (key, value) in ways
         .into_iter()
-        .filter(|(key, _)| prunable || !matches!(*key, "prune" | "mesh"))
+        .filter(|(key, _)| prunable || !matches!(*key, "prune" | "column_grid"))
     {
         let made: &[_] = match key {
             "" => &[],
-            "mesh" => &[(key, value), ("prune", "on")],
+            "column_grid" => &[(key, value), ("prune", "on")],
             _ => &[(key, value)],
         };
         let overrides = chosen(made.iter().copied());

@@ -44,7 +44,7 @@ const LEFT_OF_STRATEGIES: &[(&str, usize)] = &[];
 
 const LEFT_OF_NODES: &[(&str, usize)] = &[
     ("crates/core/src/describe/pair.rs", 1),
-    ("crates/core/src/pair/bounds.rs", 3),
+    ("crates/core/src/pair/interval_bounds.rs", 3),
     ("crates/core/src/pair/eval.rs", 6),
     ("crates/core/src/pair/images.rs", 1),
     ("crates/core/src/pair/lower.rs", 3),

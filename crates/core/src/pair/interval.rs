@@ -20,7 +20,8 @@
 //!
 //! NaN is outside of the order. Where a value may be NaN nothing is known, and [`Span::UNKNOWN`]
 //! says so; an interval that is known promises that no value is NaN. Functions are inlined and
-//! branch-free where possible, because `bounds.rs` runs them for 16 pairs of boxes at a time.
+//! branch-free where possible, because `interval_bounds.rs` runs them for 16 pairs of boxes at a
+//! time.
 
 mod elementary;
 

@@ -3,15 +3,15 @@
 //! In the order in which a formula passes through them: `lex` and `parse` (text to [`Formula`]),
 //! `tree` (the graph), `operators` and `eval` (the reference value), `images` (periodic boxes),
 //! `truth` (nulls), `symmetry` and `sign` (proofs from the form), `lower` (what is computed per
-//! row, per component, per pair), `pattern` (special forms), `interval` and `bounds` (values over
-//! boxes of rows). `named` has the metrics, which are formulas with names.
+//! row, per component, per pair), `pattern` (special forms), `interval` and `interval_bounds`
+//! (values over boxes of rows). `named` has the metrics, which are formulas with names.
 
 pub mod artifacts;
-pub mod bounds;
 pub mod eval;
 pub mod functions;
 pub mod images;
 pub mod interval;
+pub mod interval_bounds;
 pub(crate) mod lex;
 pub mod lower;
 pub mod metric;

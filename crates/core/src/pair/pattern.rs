@@ -56,7 +56,8 @@ pub struct Differences {
 /// One difference: a hoisted number of x less one of y.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The places of the two numbers in the order of [`super::bounds::Bounds::coordinates`].
+    /// The places of the two numbers in the order of
+    /// [`super::interval_bounds::Bounds::coordinates`].
     pub coordinates: [usize; 2],
     /// Component of the box, where the difference is that of the nearest image.
     pub image: Option<usize>,

@@ -256,7 +256,7 @@ impl Hoisted<'_> {
     /// Returns the term for hoisted nodes `x` and `y`, if they belong to these sides.
     ///
     /// Places count vectors component by component, then scalars, as
-    /// [`super::bounds::Bounds::coordinates`] does, so boxes and kernels index alike.
+    /// [`super::interval_bounds::Bounds::coordinates`] does, so boxes and kernels index alike.
     fn sides(&self, x: Id, y: Id, k: usize) -> Option<Difference> {
         let place = |side: Side, id: Id| match self.source(id) {
             Source::Stream(s, n) if s == side => Some(n * self.dim + k),

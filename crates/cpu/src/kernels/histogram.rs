@@ -18,11 +18,11 @@
 //! would wait for the one before it. The counters of copies are added when the sweep ends.
 
 mod binner;
+mod column_grid;
 mod copies;
 mod counts;
 mod edges;
 mod lattice;
-mod mesh;
 mod points;
 mod strips;
 mod sums;
@@ -33,10 +33,10 @@ mod tests;
 mod uniform;
 mod work;
 
+pub use column_grid::{ColumnGrid, Columns, GriddedPoints, Meeting};
 pub use copies::COPIES;
 pub use counts::{Counts, Histogram};
 pub use edges::Edges;
-pub use mesh::{Columns, Meeting, Mesh, Meshed};
 pub use points::{Frame, Points};
 pub use strips::{Binning, Span, Strip};
 pub use sums::{BEHIND, Terms};

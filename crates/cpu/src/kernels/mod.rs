@@ -4,7 +4,7 @@ pub mod bits;
 pub mod bvh;
 pub mod compress;
 pub mod dense;
+pub mod filter;
 pub mod histogram;
 pub mod panels;
-pub mod screen;
 pub mod top_k;

@@ -1,10 +1,10 @@
 //! Loads a job for the strategy that its plan chose.
 
 use super::engine::Engine;
+use super::filter::Filtered;
 use super::points::Counted;
-use super::prune::{Boxes, CutoffGrid, Meshes, RangeSearch};
+use super::prune::{Boxes, ColumnGridHistogram, CutoffGrid, RangeSearch};
 use super::reductions::Element;
-use super::screen::Screened;
 use zipfold_core::{Error, Job, Result};
 use zipfold_plan::executor::{Declined, Executor};
 use zipfold_plan::{Plan, Strategy};
@@ -36,11 +36,11 @@ fn load_for<'j, T: Element>(
 ) -> std::result::Result<Box<dyn Executor + 'j>, Declined> {
     Ok(match strategy {
         Strategy::Grid { code } => Box::new(CutoffGrid::load(job, plan, *code)?),
-        Strategy::Mesh { parts } => Box::new(Meshes::load(job, plan, *parts)?),
+        Strategy::ColumnGrid { parts } => Box::new(ColumnGridHistogram::load(job, plan, *parts)?),
         Strategy::Search(search) => Box::new(RangeSearch::load(job, plan, search)?),
         Strategy::Boxes(evaluator) => Box::new(Boxes::load(job, plan, *evaluator)?),
         Strategy::Points => Box::new(Counted::load(job, plan)?),
-        Strategy::Screen(form) => Box::new(Screened::load(job, plan, form)?),
+        Strategy::Filter(form) => Box::new(Filtered::load(job, plan, form)?),
         Strategy::Blocks { packed, code } => {
             Box::new(Engine::<T>::load(job, plan, *packed, *code)?)
         }

@@ -3,6 +3,7 @@
 pub mod code;
 pub mod dense;
 pub mod engine;
+mod filter;
 mod gather;
 pub mod lanes;
 mod load;
@@ -11,7 +12,6 @@ pub mod program;
 pub mod prune;
 pub mod reductions;
 pub mod rows;
-mod screen;
 pub mod store;
 mod sums;
 pub mod vm;

@@ -32,7 +32,7 @@ use zipfold_vector::memory::Block;
 use zipfold_vector::simd::Isa;
 
 /// Components from which packing and blocking pay.
-pub use zipfold_plan::screen::LONG as WORTH;
+pub use zipfold_plan::filter::LONG as WORTH;
 
 /// Element types with dense kernels.
 pub trait Dense: Real + zipfold_vector::simd::Element {

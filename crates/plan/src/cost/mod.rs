@@ -18,7 +18,7 @@ mod formula;
 mod pruned;
 pub mod rates;
 
-pub use pruned::meshed;
+pub use pruned::gridded;
 
 use crate::bytes::dense_bytes;
 use crate::machine::{Isa, Machine};
@@ -166,10 +166,10 @@ fn of_pairs(work: &Work<'_>) -> Vec<Term> {
         return vec![counted(work)];
     }
     // Few pairs need the formula at all, so only the reduction and the look at its value cost.
-    if let Strategy::Screen(_) = work.strategy {
+    if let Strategy::Filter(_) = work.strategy {
         return vec![
             reductions(work),
-            work.shared("looking at values", work.pairs as f64 * rates::SCREENED),
+            work.shared("looking at values", work.pairs as f64 * rates::FILTERED),
         ];
     }
     let mut terms = vec![reductions(work), formula::term(work)];
@@ -245,20 +245,20 @@ fn hoisted(job: &Job, side: Deps) -> usize {
 /// loop. Truth values are packed to bits there: 64 components are one `xor` and one count.
 fn reductions(work: &Work<'_>) -> Term {
     let low = &work.job.low;
-    let screen = matches!(work.strategy, Strategy::Screen(_));
-    let dense = work.is_packed() || screen;
+    let filter = matches!(work.strategy, Strategy::Filter(_));
+    let dense = work.is_packed() || filter;
     let forms = low
         .stages
         .iter()
         .flat_map(|s| &s.reduces)
         .filter_map(|r| low.reduction(*r));
-    // Screening computes in single precision, with twice the lanes.
-    let lanes = if screen {
+    // Filtering computes in single precision, with twice the lanes.
+    let lanes = if filter {
         2.0 * work.lanes()
     } else {
         work.lanes()
     };
-    let table = if work.is_single() || screen {
+    let table = if work.is_single() || filter {
         &work.rates().dense_single
     } else {
         &work.rates().dense_double

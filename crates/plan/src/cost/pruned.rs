@@ -13,7 +13,7 @@
 //! The rates are cycles that were measured ([`rates`]). Their proportions decide between plans.
 
 use super::{Term, Work, formula, rates};
-use crate::prune::{Grid, Kernel, Mesh, walked};
+use crate::prune::{ColumnGrid, Grid, Kernel, walked};
 use crate::strategy::{Evaluator, Strategy};
 use zipfold_core::Job;
 use zipfold_core::fold::Fold;
@@ -30,17 +30,17 @@ const GROUP: f64 = 16.0;
 /// proportionally longer for all plans.
 const VECTOR: f64 = 16.0;
 
-/// Returns the cycles in which a mesh finds the pairs of `job` and their squared distances:
+/// Returns the cycles in which a column grid finds the pairs of `job` and their squared distances:
 /// intervals of columns for groups of four rows, and vectors in them.
 ///
 /// An interval begins and ends anywhere, so it fills its last vector by half on average. That is
-/// the `0.5 · met` below, and it is why fine meshes stop paying: more intervals, each with less in
-/// it.
-pub fn meshed(job: &Job, mesh: &Mesh) -> f64 {
+/// the `0.5 · met` below, and it is why fine column grids stop paying: more intervals, each with
+/// less in it.
+pub fn gridded(job: &Job, column_grid: &ColumnGrid) -> f64 {
     let (n, m) = (job.space.n as f64, job.space.m as f64);
     let half = if job.space.is_triangular() { 0.5 } else { 1.0 };
-    let vectors = n * (mesh.evaluated * half * m / VECTOR + 0.5 * mesh.met);
-    n / 4.0 * mesh.met * rates::MESH[0] + vectors * rates::MESH[1]
+    let vectors = n * (column_grid.evaluated * half * m / VECTOR + 0.5 * column_grid.met);
+    n / 4.0 * column_grid.met * rates::COLUMN_GRID[0] + vectors * rates::COLUMN_GRID[1]
 }
 
 /// Returns the cycles per counted pair for weights and values that are summed with it.
@@ -59,19 +59,19 @@ pub(super) fn summed(job: &Job) -> f64 {
 fn kernel_of(strategy: &Strategy) -> Kernel {
     match strategy {
         Strategy::Search(search) => Kernel::of_search(search),
-        Strategy::Boxes(Evaluator::Points) | Strategy::Mesh { .. } => Kernel::Points,
+        Strategy::Boxes(Evaluator::Points) | Strategy::ColumnGrid { .. } => Kernel::Points,
         Strategy::Grid { .. }
         | Strategy::Boxes(Evaluator::Code | Evaluator::Steps)
         | Strategy::Points
-        | Strategy::Screen(_)
+        | Strategy::Filter(_)
         | Strategy::Blocks { .. } => Kernel::General,
     }
 }
 
-/// Returns the terms of a pruned run: of a mesh, of a grid, or of boxes.
+/// Returns the terms of a pruned run: of a column grid, of a grid, or of boxes.
 ///
-/// The three exclude each other: a mesh serves histograms of distances of points, a grid serves a
-/// known reach, and boxes serve everything that interval arithmetic can bound.
+/// The three exclude each other: a column grid serves histograms of distances of points, a grid
+/// serves a known reach, and boxes serve everything that interval arithmetic can bound.
 pub(super) fn terms(work: &Work<'_>) -> Vec<Term> {
     let kernel = kernel_of(work.strategy);
     let pairs = work.pairs as f64 * work.prune.evaluated.unwrap_or(1.0);
@@ -79,7 +79,7 @@ pub(super) fn terms(work: &Work<'_>) -> Vec<Term> {
     let doubled = walked(work.job, work.prune).domain != work.job.space.domain;
     let pairs = if doubled { 2.0 * pairs } else { pairs };
     // Rows into columns, intervals and distances, counters.
-    if let Some(mesh) = &work.prune.mesh {
+    if let Some(column_grid) = &work.prune.column_grid {
         let rows = (work.job.space.n
             + if work.job.y.is_some() {
                 work.job.space.m
@@ -87,11 +87,11 @@ pub(super) fn terms(work: &Work<'_>) -> Vec<Term> {
                 0
             }) as f64;
         return vec![
-            work.shared("placing rows in columns", rows * rates::MESH[2]),
-            work.shared("looking for pairs", meshed(work.job, mesh)),
+            work.shared("placing rows in columns", rows * rates::COLUMN_GRID[2]),
+            work.shared("looking for pairs", gridded(work.job, column_grid)),
             work.shared(
                 "counting",
-                work.pairs as f64 * mesh.below * (rates::MESH[3] + summed(work.job)),
+                work.pairs as f64 * column_grid.below * (rates::COLUMN_GRID[3] + summed(work.job)),
             ),
         ];
     }

@@ -2,10 +2,10 @@
 //!
 //! Those of AVX-512 are fitted to `zipfold bench` on an AMD EPYC of family 25, model 17 (Zen 4), 2
 //! cores at 3.7 GHz; the records are `bench/records/epyc-2core/2026-11-21-predictions.md` and
-//! `2026-11-22-broadcasts.md` (where powers, boxes and the mesh were scaled to the ratios seen, not
-//! measured alone); functions but `exp`, `log` and powers by constants, cut-offs, weights and means
-//! are estimates there. Those of AVX2 are fitted to `zipfold bench --everything` of a release build
-//! on two cores that have no more (`2026-11-23-everything.md`), its functions to
+//! `2026-11-22-broadcasts.md` (where powers, boxes and the column grid were scaled to the ratios
+//! seen, not measured alone); functions but `exp`, `log` and powers by constants, cut-offs, weights
+//! and means are estimates there. Those of AVX2 are fitted to `zipfold bench --everything` of a
+//! release build on two cores that have no more (`2026-11-23-everything.md`), its functions to
 //! `2026-11-23-functions.md`. Those of the scalar set are estimates from them, those of NEON
 //! estimates from the instructions of a loop; neither is measured. Another machine is taken to need
 //! as many cycles: its clock, its cores and its lanes scale the times.
@@ -196,7 +196,7 @@ pub const ADDED: f64 = 0.03;
 
 /// Cycles of a value of single precision that is compared with a bound, with its share of those
 /// computed again.
-pub const SCREENED: f64 = 2.0;
+pub const FILTERED: f64 = 2.0;
 
 /// Cycles of an element of a row that is hoisted and laid out.
 pub const LAID: f64 = 2.0;
@@ -213,9 +213,9 @@ pub const NEAREST: [f64; 3] = [2500.0, 300.0, 5.0];
 pub const WITHIN: [f64; 3] = [400.0, 60.0, 6.0];
 /// See [`NEAREST`]; of both extremes together. Estimates, not measured alone.
 pub const ENDS: [f64; 3] = [250.0, 30.0, 3.0];
-/// Cycles of a mesh: a column that a group of rows meets, a vector of distances in it, a row
+/// Cycles of a column grid: a column that a group of rows meets, a vector of distances in it, a row
 /// placed, a pair counted.
-pub const MESH: [f64; 4] = [250.0, 19.0, 180.0, 2.4];
+pub const COLUMN_GRID: [f64; 4] = [250.0, 19.0, 180.0, 2.4];
 /// Cycles of a grid of cells: a row placed, a row of y laid out for a cell of x, a pair looked at,
 /// a value folded. Estimates, not measured alone.
 pub const GRID: [f64; 4] = [400.0, 60.0, 3.0, 25.0];

@@ -11,8 +11,8 @@
 
 use super::kernel::Kernel;
 use zipfold_core::fold::{Best, Extremes, Fold, Known};
-use zipfold_core::pair::bounds::{Bounds, LANES, hoisted_into};
 use zipfold_core::pair::interval::Span;
+use zipfold_core::pair::interval_bounds::{Bounds, LANES, hoisted_into};
 use zipfold_core::space::curve::{Coordinates, order_of};
 use zipfold_core::{Job, Side, Table};
 

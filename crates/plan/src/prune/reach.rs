@@ -33,9 +33,9 @@ const WIDER: f64 = 1.0 + 1e-12;
 /// Returns how far apart the rows of `job` can be that count, if it is known: for folds by row, by
 /// a cut-off or conditions; for histograms that the points kernels do not count, by their edges.
 ///
-/// Histograms of plain distances are left to the mesh of `prune::mesh`, which is faster than a grid
-/// because it does not visit pairs row by row. Everything that is refused here runs over all pairs
-/// or by bounding boxes.
+/// Histograms of plain distances are left to the column grid of `prune::column_grid`, which is
+/// faster than a grid because it does not visit pairs row by row. Everything that is refused here
+/// runs over all pairs or by bounding boxes.
 pub fn reach(job: &Job) -> Option<Reach> {
     // Cells name rows by 32 bits.
     let countable = [job.space.n, job.space.m]

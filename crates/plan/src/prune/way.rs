@@ -29,8 +29,8 @@ pub struct Prune {
     pub(super) on: bool,
     /// The share of pairs that is expected to be evaluated, where it was estimated.
     pub evaluated: Option<f64>,
-    /// Columns of a mesh, where a histogram of distances looks for its pairs in one.
-    pub mesh: Option<Mesh>,
+    /// The column grid, where a histogram of distances looks for its pairs in one.
+    pub column_grid: Option<ColumnGrid>,
     /// Cells of a grid, where folds by row look for the pairs within a cut-off in one.
     #[serde(default)]
     pub grid: Option<Grid>,
@@ -40,11 +40,12 @@ impl Prune {
     /// Returns how rows are sorted, as part of the identity of a checkpoint: tiles of runs that
     /// sort them otherwise are of other rows.
     pub fn rows(self) -> String {
-        match (self.on, self.mesh) {
+        match (self.on, self.column_grid) {
             (false, _) => "as given".into(),
             (true, _) if self.grid.is_some() => "grid".into(),
             (true, None) => "boxes".into(),
-            (true, Some(mesh)) => format!("mesh {}", mesh.parts),
+            // A word of checkpoints, which keep the name that it had.
+            (true, Some(column_grid)) => format!("mesh {}", column_grid.parts),
         }
     }
     /// Returns whether pairs are left out.
@@ -116,9 +117,9 @@ pub fn takes_boxes(job: &Job) -> bool {
     job.folds.iter().all(|fold| fold.traits().bounded)
 }
 
-/// Columns of a mesh.
+/// The sizes of a column grid, and what it is expected to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Mesh {
+pub struct ColumnGrid {
     /// Cells to the last edge.
     pub parts: u32,
     /// Columns that a row meets.

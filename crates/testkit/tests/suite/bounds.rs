@@ -3,8 +3,8 @@
 
 use zipfold::pairs;
 use zipfold_core::oracle::PairValues;
-use zipfold_core::pair::bounds::{Bounds, LANES, hoisted_into};
 use zipfold_core::pair::interval::Span;
+use zipfold_core::pair::interval_bounds::{Bounds, LANES, hoisted_into};
 use zipfold_core::problem::{FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Data, Domain, Job, Side, Table, describe};
 use zipfold_testkit::{Lcg, formulas};

@@ -362,7 +362,7 @@ fn inequality_joins() {
 /// Short histograms of distances, as cells of every width leave them: also the same number of pairs
 /// visited by shares.
 #[test]
-fn meshes_of_columns() {
+fn column_grids_prune_short_histograms() {
     let mut lcg = Lcg::new(83);
     let folds = [
         r#"{ kind = "histogram", axes = [{ bins = 7, range = [0.0, 0.7] }] }"#,
@@ -371,7 +371,7 @@ fn meshes_of_columns() {
         r#"{ kind = "histogram", axes = [{ edges = [0.0, 0.02, 0.05, 0.1, 0.3, 0.9] }], weights = "w", mean = true }"#,
         r#"{ kind = "histogram", axes = [{ bins = 1100, range = [0.0, 0.4] }], weights = "w" }"#,
     ];
-    let (mut meshes, mut sum) = (0, [0, 0]);
+    let (mut column_grids, mut sum) = (0, [0, 0]);
     for (at, fold) in folds.iter().cycle().take(60).enumerate() {
         let (dim, kind) = (1 + at % 4, [0, 1, 2, 4, 5, 0][at % 6]);
         let mut problem = problem(fold, "euclidean");
@@ -399,16 +399,16 @@ fn meshes_of_columns() {
         let mut keys = vec![];
         for parts in ["1", "2", "3", "7", "off"] {
             let mut options = pruned(isas().pop().unwrap(), 2, [0, 256][lcg.below(2)], None);
-            options.overrides.set("mesh", parts).unwrap();
+            options.overrides.set("column_grid", parts).unwrap();
             let plan = zipfold::internals::plan::choose(
                 &job,
                 &zipfold::internals::cpu::detect(2, 1 << 32),
                 &options.overrides,
             )
             .unwrap();
-            meshes += usize::from(
+            column_grids += usize::from(
                 plan.prune
-                    .mesh
+                    .column_grid
                     .is_some_and(|m| m.parts.to_string() == parts),
             );
             let key = Identity::of_run(&problem, &job, &plan, None);
@@ -431,8 +431,8 @@ fn meshes_of_columns() {
         }
     }
     assert!(
-        meshes > 120 && sum[0] * 2 > sum[1],
-        "{meshes} meshes, {sum:?}"
+        column_grids > 120 && sum[0] * 2 > sum[1],
+        "{column_grids} column grids, {sum:?}"
     );
     let job = describe(
         &problem(folds[0], "euclidean"),
@@ -443,8 +443,11 @@ fn meshes_of_columns() {
         },
     );
     drop(job.unwrap());
-    let refused = Overrides::read([("prune", "on"), ("mesh", "none")]).unwrap_err();
-    assert!(refused.to_string().contains("overrides.mesh"), "{refused}");
+    let refused = Overrides::read([("prune", "on"), ("column_grid", "none")]).unwrap_err();
+    assert!(
+        refused.to_string().contains("overrides.column_grid"),
+        "{refused}"
+    );
 }
 
 /// A fold by row within a cut-off, in words too; none where the question means nothing or bounds do
@@ -683,7 +686,7 @@ fn grids_of_histograms() {
             .unwrap()
         };
         grids += usize::from(plan(&options).prune.grid.is_some());
-        options.overrides.set("mesh", "off").unwrap();
+        options.overrides.set("column_grid", "off").unwrap();
         assert!(plan(&options).prune.grid.is_none());
         let wanted = numbers(&job, &oracle::run(&job).unwrap());
         let got = outcome(&problem, &job, &options).0;
@@ -710,7 +713,7 @@ fn nan_of_pairs_that_another_axis_leaves_out() {
     for set in [
         vec![],
         vec![("prune", "on")],
-        vec![("prune", "on"), ("mesh", "off")],
+        vec![("prune", "on"), ("column_grid", "off")],
         vec![("family", "vm")],
     ] {
         let mut options = plain(isas().pop().unwrap(), 1, 0).options();

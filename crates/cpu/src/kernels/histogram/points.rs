@@ -4,7 +4,7 @@
 //! frame:   open → an origin in the middle of the points; box → the image around 0; triclinic → a brick of the lattice
 //! near     = exact coordinate placed in the frame, rounded to f32 (and kept in f64 if the sweep needs it)
 //! rounding = max |f32 − placed|                                         measured, not assumed
-//! placed() fills places in the order of a mesh, in parallel, prefetching the row 16 places ahead;
+//! placed() fills places in the order of a column grid, in parallel, prefetching the row 16 places ahead;
 //!          places without a point are far away, so that they are never counted
 //! ```
 //!

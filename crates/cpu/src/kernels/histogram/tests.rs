@@ -344,16 +344,22 @@ fn private_counts_are_flushed_before_they_overflow() {
     assert_eq!(h.finish().bins[0], u64::from(u32::MAX));
 }
 
-/// Counts by a mesh, in two parts of rows, and by parts of the columns too where vectors end with
-/// their spans.
-fn by_mesh(meshed: &Meshed, edges: &Edges, isa: Isa, pairs: Pairs, halves: bool) -> Counts {
-    let last = meshed.points.len() - 1;
+/// Counts by a column grid, in two parts of rows, and by parts of the columns too where vectors end
+/// with their spans.
+fn by_column_grid(
+    gridded: &GriddedPoints,
+    edges: &Edges,
+    isa: Isa,
+    pairs: Pairs,
+    halves: bool,
+) -> Counts {
+    let last = gridded.points.len() - 1;
     let (columns, points) = (
-        [0, last].map(|s| &meshed.columns[s]),
-        [0, last].map(|s| &meshed.points[s]),
+        [0, last].map(|s| &gridded.columns[s]),
+        [0, last].map(|s| &gridded.points[s]),
     );
     let meeting = Meeting {
-        mesh: &meshed.mesh,
+        column_grid: &gridded.column_grid,
         columns,
         points,
         above: pairs == Pairs::Above,
@@ -382,8 +388,8 @@ fn by_mesh(meshed: &Meshed, edges: &Edges, isa: Isa, pairs: Pairs, halves: bool)
 }
 
 #[test]
-fn meshes_count_what_the_definition_counts() {
-    let mut meshes = 0;
+fn column_grids_count_what_the_definition_counts() {
+    let mut column_grids = 0;
     let boxes = [
         None,
         Some([10.0, 8.0, 4.0, 2.0]),
@@ -421,10 +427,10 @@ fn meshes_count_what_the_definition_counts() {
                     } else {
                         vec![&rows_x[..], &rows_y]
                     };
-                    let Some(meshed) = Meshed::new(&frame, &sides, reach, parts) else {
+                    let Some(gridded) = GriddedPoints::new(&frame, &sides, reach, parts) else {
                         continue;
                     };
-                    meshes += 1;
+                    column_grids += 1;
                     let want = oracle(
                         &x,
                         if above { &x } else { &y },
@@ -435,7 +441,7 @@ fn meshes_count_what_the_definition_counts() {
                     );
                     for isa in Isa::available() {
                         for halves in [false, true] {
-                            let got = by_mesh(&meshed, edges, isa, pairs, halves);
+                            let got = by_column_grid(&gridded, edges, isa, pairs, halves);
                             let what = format!(
                                 "kind {kind}, {dimensions}-D, edges {n}, box {periods:?}, {parts} {isa} {halves}"
                             );
@@ -446,21 +452,21 @@ fn meshes_count_what_the_definition_counts() {
             }
         }
     }
-    assert!(meshes > 1000, "{meshes} meshes");
+    assert!(column_grids > 1000, "{column_grids} column grids");
 }
 
 #[test]
-fn meshes_leave_most_pairs_out() {
+fn column_grids_leave_most_pairs_out() {
     let x = bvh(0, 3, 4000, 21);
     let rows: Vec<f64> = (0..4000)
         .flat_map(|i| x.iter().map(move |c| c[i]))
         .collect();
     for frame in [Frame::open_rows(&rows, 3), Frame::periodic(&[10.0; 3])] {
-        let meshed = Meshed::new(&frame, &[&rows], 1.0, 2).expect("a mesh");
+        let gridded = GriddedPoints::new(&frame, &[&rows], 1.0, 2).expect("a column grid");
         let meeting = Meeting {
-            mesh: &meshed.mesh,
-            columns: [&meshed.columns[0]; 2],
-            points: [&meshed.points[0]; 2],
+            column_grid: &gridded.column_grid,
+            columns: [&gridded.columns[0]; 2],
+            points: [&gridded.points[0]; 2],
             above: true,
         };
         let seen = meeting.strips(&(0..4000), &(0..4000), |_| ()) as f64;

@@ -11,7 +11,7 @@ use crate::pairs::program::compile;
 use crate::pairs::rows::Rows;
 use crate::pairs::vm::Vm;
 use zipfold_core::fold::{BLOCK, Fold};
-use zipfold_core::pair::bounds::{Bounds, LANES};
+use zipfold_core::pair::interval_bounds::{Bounds, LANES};
 use zipfold_core::{Job, Side, Space};
 use zipfold_plan::executor::Declined;
 use zipfold_plan::{Evaluator, Plan, prune};

@@ -4,7 +4,7 @@
 use super::limits::Limits;
 use zipfold_core::Job;
 use zipfold_core::fold::{Known, Whole};
-use zipfold_core::pair::bounds::Bounds;
+use zipfold_core::pair::interval_bounds::Bounds;
 
 /// What is known of a box of pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,8 @@ impl<'j> Pruner<'j> {
         }
     }
     /// The verdict on lane `lane` of `bounds`; `worst(fold)` is what a value must not exceed to
-    /// matter (for minima and neighbours, negated where the largest are wanted), NaN while everything matters.
+    /// matter (for minima and neighbours, negated where the largest are wanted), NaN while
+    /// everything matters.
     #[inline]
     pub(super) fn decide(
         &mut self,

@@ -9,19 +9,19 @@
 mod accumulators;
 mod binned;
 mod boxes;
+mod column_grids;
 mod cutoff;
 mod cutoff_rows;
 mod decision;
 mod fused;
 mod grid;
 mod limits;
-mod meshes;
 mod range_search;
 mod sorted;
 mod traversal;
 mod tree;
 
 pub use boxes::Boxes;
+pub use column_grids::ColumnGridHistogram;
 pub use cutoff::CutoffGrid;
-pub use meshes::Meshes;
 pub use range_search::RangeSearch;

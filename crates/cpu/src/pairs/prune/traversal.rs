@@ -33,7 +33,7 @@ use std::cmp;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 use zipfold_core::fold::{Extremes, Fold, Tally, Whole};
-use zipfold_core::pair::bounds::{Bounds, LANES};
+use zipfold_core::pair::interval_bounds::{Bounds, LANES};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Domain, Result, Side};
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop};

@@ -1,7 +1,7 @@
 //! Rows along a space-filling curve, and a small hierarchy of bounding boxes over them.
 
 use rayon::prelude::*;
-use zipfold_core::pair::bounds::{Bounds, LANES, hoisted_into};
+use zipfold_core::pair::interval_bounds::{Bounds, LANES, hoisted_into};
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::Node;
 use zipfold_core::space::curve::{self, Coordinates};
@@ -110,8 +110,8 @@ fn raw_columns(low: &Lowered, side: Side) -> Option<Vec<usize>> {
 }
 
 /// Boxes over runs of rows or of smaller boxes: hoisted value c of box b lies between
-/// `lo[c·stride + b]` and `hi[c·stride + b]`, both NaN where one is NaN. A batch of [`LANES`] may be
-/// read from any box on.
+/// `lo[c·stride + b]` and `hi[c·stride + b]`, both NaN where one is NaN. A batch of [`LANES`] may
+/// be read from any box on.
 #[derive(Clone, Debug)]
 pub(super) struct Level {
     /// Boxes.

@@ -1,10 +1,10 @@
-//! Recognises the jobs that single precision can screen, and computes the limits that it decides
+//! Recognises the jobs that single precision can filter, and computes the limits that it decides
 //! with.
 //!
-//! A job is screened if it is one reduction that the dense kernels know, a monotone chain of
+//! A job is filtered if it is one reduction that the dense kernels know, a monotone chain of
 //! operations on it, and a fold that keeps few of the values. The value of a pair in single
 //! precision, with a bound of its error, then decides about most pairs; the others are computed in
-//! double precision. The answer has the bits of double precision (invariant SCREEN-SAME). This is
+//! double precision. The answer has the bits of double precision (invariant FILTER-SAME). This is
 //! the floating-point filter of computational geometry (Fortune and Van Wyk 1993).
 //!
 //! The chain is walked backwards: "value ≤ v" becomes "reduction ≤ z" for some z, once per row or
@@ -50,7 +50,7 @@ pub enum Question {
     },
 }
 
-/// A job that is screened.
+/// A job that is filtered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Form {
     /// The reduction, with the numbers of its hoisted vectors of x and of y.
@@ -65,7 +65,7 @@ pub struct Form {
 }
 
 impl Form {
-    /// Returns the form of `job` if single precision can screen it.
+    /// Returns the form of `job` if single precision can filter it.
     pub fn for_job(job: &Job) -> Option<Form> {
         let low = &job.low;
         let [fold] = job.folds.as_slice() else {

@@ -1,4 +1,4 @@
-//! The mesh of columns in which a histogram of distances looks for its pairs, and an estimate of
+//! The column grid in which a histogram of distances looks for its pairs, and an estimate of
 //! what it would leave.
 //!
 //! Points are binned in all but their longest axis, and sorted along that one. A point then meets,
@@ -13,7 +13,7 @@
 //! ```
 
 use super::estimate::picked;
-use super::way::Mesh;
+use super::way::ColumnGrid;
 use crate::cost;
 use zipfold_core::fold::Fold;
 use zipfold_core::number::round_even;
@@ -45,10 +45,10 @@ struct Sample {
     axes: usize,
 }
 
-/// Returns the best mesh for `job`, which is one plain histogram of distances, or the one with
-/// `parts` cells to the last edge. Returns `None` if the last edge is infinite, or in a triclinic
-/// box.
-pub(super) fn choose(job: &Job, parts: Option<u32>) -> Option<Mesh> {
+/// Returns the best column grid for `job`, which is one plain histogram of distances, or the one
+/// with `parts` cells to the last edge. Returns `None` if the last edge is infinite, or in a
+/// triclinic box.
+pub(super) fn choose(job: &Job, parts: Option<u32>) -> Option<ColumnGrid> {
     let [Fold::Histogram(h)] = job.folds.as_slice() else {
         return None;
     };
@@ -64,17 +64,17 @@ pub(super) fn choose(job: &Job, parts: Option<u32>) -> Option<Mesh> {
     // Taken once: every width is counted on the same points.
     let sample = Sample::take(job)?;
     if let Some(parts) = parts {
-        return Some(sample.mesh(job, last.sqrt(), parts));
+        return Some(sample.column_grid(job, last.sqrt(), parts));
     }
     // The cost is taken to have one minimum in the number of parts, so the search stops at the
     // first that is worse.
-    let mut best = sample.mesh(job, last.sqrt(), PARTS[0]);
+    let mut best = sample.column_grid(job, last.sqrt(), PARTS[0]);
     for parts in &PARTS[1..] {
-        let mesh = sample.mesh(job, last.sqrt(), *parts);
-        if cost::meshed(job, &mesh) >= cost::meshed(job, &best) {
+        let column_grid = sample.column_grid(job, last.sqrt(), *parts);
+        if cost::gridded(job, &column_grid) >= cost::gridded(job, &best) {
             break;
         }
-        best = mesh;
+        best = column_grid;
     }
     Some(best)
 }
@@ -88,7 +88,7 @@ fn sampled_points(table: &Table, axes: usize, most: usize) -> Vec<[f64; 4]> {
     rows.iter().step_by(step).map(point).collect()
 }
 
-/// Cells of a mesh across its columns.
+/// Cells of a column grid across its columns.
 struct Columns {
     cells: Vec<f64>,
     widths: Vec<f64>,
@@ -137,9 +137,9 @@ impl Sample {
             axes,
         })
     }
-    /// Returns what a mesh with cells a `parts`-th of `reach` wide would leave, by counting sampled
-    /// pairs that its intervals would hold.
-    fn mesh(&self, job: &Job, reach: f64, parts: u32) -> Mesh {
+    /// Returns what a column grid with cells a `parts`-th of `reach` wide would leave, by counting
+    /// sampled pairs that its intervals would hold.
+    fn column_grid(&self, job: &Job, reach: f64, parts: u32) -> ColumnGrid {
         let across = self.axes - 1;
         let columns = self.columns(job, reach, parts);
         let widths = &columns.widths;
@@ -178,7 +178,7 @@ impl Sample {
         }
         let share = |count: usize| count as f64 / seen.max(1) as f64;
         let (evaluated, below) = (share(near), share(below));
-        Mesh {
+        ColumnGrid {
             parts,
             met: self.met(reach, &columns.cells, &columns.widths) * half(job),
             evaluated,

@@ -1,7 +1,7 @@
-//! Histograms of distances by a mesh of columns.
+//! Histograms of distances by a column grid.
 
 use super::tree::Hoisted;
-use crate::kernels::histogram::{Columns, Frame, Meeting, Mesh, Meshed};
+use crate::kernels::histogram::{ColumnGrid, Columns, Frame, GriddedPoints, Meeting};
 use crate::pairs::points::{Distances, NOT_FINITE, frame};
 use crate::pairs::reductions;
 use zipfold_core::fold::{Fold, HistogramState, State, Tally};
@@ -12,18 +12,18 @@ use zipfold_plan::{Plan, Tile};
 use zipfold_vector::memory::Block;
 use zipfold_vector::simd::Isa;
 
-/// A histogram of distances whose points lie in a mesh.
+/// A histogram of distances whose points lie in a column grid.
 #[derive(Debug)]
-pub struct Meshes<'j> {
+pub struct ColumnGridHistogram<'j> {
     job: &'j Job,
     isa: Isa,
-    mesh: Mesh,
+    column_grid: ColumnGrid,
     /// The columns of x, and of y if it is another input.
     columns: Vec<Columns>,
     distances: Distances,
 }
 
-impl<'j> Meshes<'j> {
+impl<'j> ColumnGridHistogram<'j> {
     /// Places the rows of `job` in columns of cells as wide as the last edge over `parts`; none
     /// where the job is of another kind, or its points too wide apart for single precision.
     pub fn load(job: &'j Job, plan: &Plan, parts: u32) -> std::result::Result<Self, Declined> {
@@ -46,11 +46,11 @@ impl<'j> Meshes<'j> {
             .map(|side| &side[..])
             .collect();
         let frame = frame(job, || Frame::open_rows(&x, job.low.dim));
-        let Meshed {
-            mesh,
+        let GriddedPoints {
+            column_grid,
             columns,
             points,
-        } = Meshed::new(&frame, &sides, last, parts as usize)
+        } = GriddedPoints::new(&frame, &sides, last, parts as usize)
             .ok_or("the points are too far apart for single precision")?;
         let mut points = points.into_iter();
         let places = if h.weights.is_some() {
@@ -63,10 +63,10 @@ impl<'j> Meshes<'j> {
             .next()
             .and_then(|x| Distances::between(job, x, points.next(), Some(orders)))
             .ok_or(NOT_FINITE)?;
-        Ok(Meshes {
+        Ok(ColumnGridHistogram {
             job,
             isa: reductions::isa(plan.isa),
-            mesh,
+            column_grid,
             columns,
             distances,
         })
@@ -80,16 +80,16 @@ impl<'j> Meshes<'j> {
     }
 }
 
-impl Executor for Meshes<'_> {
+impl Executor for ColumnGridHistogram<'_> {
     fn order(&self) -> Option<&[u32]> {
         Some(&self.side(Side::X).order)
     }
     fn run(&self, tiles: &[Tile], _sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
         let [Fold::Histogram(fold)] = self.job.folds.as_slice() else {
-            return Err(Error::internal("a mesh without a histogram"));
+            return Err(Error::internal("a column grid without a histogram"));
         };
         let meeting = Meeting {
-            mesh: &self.mesh,
+            column_grid: &self.column_grid,
             columns: [self.side(Side::X), self.side(Side::Y)],
             points: self.distances.points(),
             above: self.job.space.domain == Domain::Triangle,

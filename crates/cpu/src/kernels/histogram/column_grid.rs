@@ -1,4 +1,4 @@
-//! A mesh of columns: points in cells across all axes but one, and sorted along that one, for
+//! A column grid: points in cells across all axes but one, and sorted along that one, for
 //! histograms whose last edge is short against the extent of the points.
 //!
 //! The points of a column that may be below the last edge of a point follow one another: those
@@ -42,7 +42,7 @@ const WIDER: f64 = 1e-9;
 
 /// How a space is cut into columns.
 #[derive(Clone, Debug)]
-pub struct Mesh {
+pub struct ColumnGrid {
     /// The axis that columns follow, and its period.
     along: usize,
     period: Option<f64>,
@@ -84,11 +84,11 @@ pub struct Columns {
     starts: Vec<usize>,
 }
 
-/// A mesh with the points of one or two sides.
+/// A column grid with the points of one or two sides.
 #[derive(Clone, Debug)]
-pub struct Meshed {
-    /// The mesh.
-    pub mesh: Mesh,
+pub struct GriddedPoints {
+    /// The column grid.
+    pub column_grid: ColumnGrid,
     /// The columns of x, and of y if it is another side.
     pub columns: Vec<Columns>,
     /// Their points, in their places.
@@ -97,7 +97,7 @@ pub struct Meshed {
 
 /// The points that are cut, by their coordinates in a frame.
 #[derive(Clone, Copy, Debug)]
-struct MeshExtent {
+struct ColumnGridExtent {
     dimensions: usize,
     /// Least and largest coordinates, or in a periodic box half its edges.
     ends: [(f64, f64); 4],
@@ -108,14 +108,14 @@ struct MeshExtent {
     error: f64,
 }
 
-impl MeshExtent {
+impl ColumnGridExtent {
     /// That of so many points, whose coordinates lie between the `corners`.
     fn new(
         frame: &Frame,
         [lo, hi]: [&[f64]; 2],
         periods: Option<[f64; 4]>,
         points: usize,
-    ) -> MeshExtent {
+    ) -> ColumnGridExtent {
         let dimensions = lo.len();
         let [first, last] = [lo, hi].map(|corner| frame.place(corner));
         let ends: [(f64, f64); 4] = std::array::from_fn(|k| match periods {
@@ -129,7 +129,7 @@ impl MeshExtent {
             let (near, exact) = (most(ends[k].into()), most([lo[k], hi[k]]));
             error.max(f64::from(f32::EPSILON) * near + 16.0 * f64::EPSILON * exact)
         });
-        MeshExtent {
+        ColumnGridExtent {
             dimensions,
             ends,
             periods,
@@ -139,10 +139,10 @@ impl MeshExtent {
     }
 }
 
-impl Mesh {
+impl ColumnGrid {
     /// Columns whose cells are `reach / parts` wide; none where single precision cannot place the
     /// points.
-    fn new(of: &MeshExtent, reach: f64, parts: usize) -> Option<Mesh> {
+    fn new(of: &ColumnGridExtent, reach: f64, parts: usize) -> Option<ColumnGrid> {
         let dimensions = of.dimensions;
         let extent = |k: &usize| of.ends[*k].1 - of.ends[*k].0;
         let along = (0..dimensions).max_by(|a, b| extent(a).total_cmp(&extent(b)))?;
@@ -178,7 +178,7 @@ impl Mesh {
         };
         let across: Vec<Across> = (0..dimensions).filter(|k| *k != along).map(cut).collect();
         let meets = meets(&across, reach, slack);
-        Some(Mesh {
+        Some(ColumnGrid {
             along,
             period: of.periods.map(|l| l[along]),
             across,
@@ -265,11 +265,11 @@ fn meets(across: &[Across], reach: f64, slack: f64) -> Vec<ColumnStep> {
     meets
 }
 
-impl Meshed {
+impl GriddedPoints {
     /// Places the points of `sides`, whose exact coordinates are given row-major, in columns for
     /// distances up to `reach`, with cells `reach / parts` wide; none where single precision cannot
     /// place them, one is not finite or the box triclinic.
-    pub fn new(frame: &Frame, sides: &[&[f64]], reach: f64, parts: usize) -> Option<Meshed> {
+    pub fn new(frame: &Frame, sides: &[&[f64]], reach: f64, parts: usize) -> Option<GriddedPoints> {
         let dimensions = frame.dimensions();
         let ([lo, hi], finite) = hull(sides, dimensions);
         if !finite {
@@ -281,26 +281,34 @@ impl Meshed {
             Space::Triclinic(_) => return None,
         };
         let points = sides.iter().map(|s| s.len() / dimensions).sum();
-        let extent = MeshExtent::new(frame, [&lo, &hi].map(|c| &c[..dimensions]), periods, points);
+        let extent =
+            ColumnGridExtent::new(frame, [&lo, &hi].map(|c| &c[..dimensions]), periods, points);
         let ends = extent.ends;
-        let mesh = Mesh::new(&extent, reach, parts)?;
+        let column_grid = ColumnGrid::new(&extent, reach, parts)?;
         let far = 2.0
-            * (ends[mesh.along].1.abs().max(ends[mesh.along].0.abs()) + mesh.period.unwrap_or(0.0))
+            * (ends[column_grid.along]
+                .1
+                .abs()
+                .max(ends[column_grid.along].0.abs())
+                + column_grid.period.unwrap_or(0.0))
             + 4.0 * reach;
         let place = |side: &&[f64]| {
             let key = |row: &[f64]| {
                 let near = frame.place(row);
-                (mesh.column(&near) as u32, near[mesh.along] as f32)
+                (
+                    column_grid.column(&near) as u32,
+                    near[column_grid.along] as f32,
+                )
             };
             let rows = side.par_chunks_exact(dimensions).with_min_len(CHUNK);
             let keys: Vec<(u32, f32)> = rows.map(key).collect();
-            let columns = Columns::new(mesh.columns(), &keys);
-            let points = Points::placed(frame, side, &columns.places(), (mesh.along, far));
+            let columns = Columns::new(column_grid.columns(), &keys);
+            let points = Points::placed(frame, side, &columns.places(), (column_grid.along, far));
             (columns, points)
         };
         let (columns, points) = sides.iter().map(place).unzip();
-        Some(Meshed {
-            mesh,
+        Some(GriddedPoints {
+            column_grid,
             columns,
             points,
         })
@@ -401,11 +409,11 @@ fn ascending(v: f32) -> u32 {
     }
 }
 
-/// Two sides in a mesh, and which of their pairs are looked at.
+/// Two sides in a column grid, and which of their pairs are looked at.
 #[derive(Clone, Copy, Debug)]
 pub struct Meeting<'a> {
-    /// The mesh.
-    pub mesh: &'a Mesh,
+    /// The column grid.
+    pub column_grid: &'a ColumnGrid,
     /// Columns of x and of y.
     pub columns: [&'a Columns; 2],
     /// Points of x and of y in their places.
@@ -450,10 +458,10 @@ impl Meeting<'_> {
             if mine.is_empty() {
                 continue;
             }
-            let cells = self.mesh.cells(column);
+            let cells = self.column_grid.cells(column);
             passing.clear();
-            for step in &self.mesh.meets {
-                let Some((other, image)) = self.mesh.step(&cells, step) else {
+            for step in &self.column_grid.meets {
+                let Some((other, image)) = self.column_grid.step(&cells, step) else {
                     continue;
                 };
                 let places = y.within(other, cols);
@@ -488,7 +496,7 @@ impl Meeting<'_> {
     }
     /// The spans of a group of rows.
     fn meet(&self, strip: &mut Strip, passing: &mut [Passing]) {
-        let [x, y] = self.points.map(|p| f32::column(p, self.mesh.along));
+        let [x, y] = self.points.map(|p| f32::column(p, self.column_grid.along));
         let ends = (
             f64::from(x[strip.rows.start]),
             f64::from(x[strip.rows.end - 1]),
@@ -500,16 +508,16 @@ impl Meeting<'_> {
             // Moved by so many edges along the axis.
             let moved = |edges: i8| {
                 other.image.map(|mut image| {
-                    image[self.mesh.along] = edges;
+                    image[self.column_grid.along] = edges;
                     image
                 })
             };
-            let Some(period) = self.mesh.period else {
+            let Some(period) = self.column_grid.period else {
                 other.advance(y, lo, hi);
                 add(&mut strip.spans, &all, other.start..other.end, None);
                 continue;
             };
-            if hi - lo >= period - self.mesh.slack {
+            if hi - lo >= period - self.column_grid.slack {
                 add(&mut strip.spans, &all, all.clone(), None);
                 continue;
             }

@@ -26,7 +26,7 @@ const BESIDE: usize = 4;
 
 /// What single precision says of a row of up to 128 values, a bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ScreenedBits {
+pub struct FilteredBits {
     /// Within the wider limit, but not the narrower.
     pub open: u128,
     /// Within the narrower limit.
@@ -44,7 +44,7 @@ pub fn meets(
     (cells, ld, cols): (&[f32], usize, usize),
     limits: &[[f32; 2]],
     below: bool,
-    out: &mut [ScreenedBits],
+    out: &mut [FilteredBits],
 ) {
     assert!(
         cols <= 128 && cols <= ld && out.len() >= limits.len(),
@@ -73,7 +73,7 @@ struct Meets<'a> {
     cols: usize,
     limits: &'a [[f32; 2]],
     below: bool,
-    out: &'a mut [ScreenedBits],
+    out: &'a mut [FilteredBits],
 }
 
 impl Kernel<f32> for Meets<'_> {
@@ -100,7 +100,7 @@ impl Meets<'_> {
             } else {
                 row_meets::<S, BELOW>(s, values, *narrow)
             };
-            *out = ScreenedBits {
+            *out = FilteredBits {
                 open: may & !sure,
                 sure,
             };
@@ -292,7 +292,7 @@ mod tests {
                 ] {
                     let narrow = if below { limit - 7.0 } else { limit + 7.0 };
                     let limits = [[limit, narrow], [30.0, 30.0]];
-                    let mut found = [ScreenedBits::default(); 2];
+                    let mut found = [FilteredBits::default(); 2];
                     meets(isa, (&values, 140, cols), &limits, below, &mut found);
                     for (row, l) in (0..2).flat_map(|row| (0..128).map(move |l| (row, l))) {
                         let v = values[row * 140 + l];

@@ -1,4 +1,4 @@
-//! What single precision screens has the answer of the oracle, to the last bit: on random rows and
+//! What single precision filters has the answer of the oracle, to the last bit: on random rows and
 //! on those that are made to mislead single precision.
 
 use zipfold::pairs;
@@ -11,7 +11,7 @@ use zipfold_testkit::compare::{difference, same};
 use zipfold_testkit::runner::{Variant, chosen, isas, numbers, on_engine, plain};
 
 /// Rows of a kind: plain; far from 0; on a lattice, with ties; one row and its neighbours in the
-/// last place; huge; tiny; too large to screen; rows of small integers.
+/// last place; huge; tiny; too large to filter; rows of small integers.
 fn rows(lcg: &mut Lcg, n: usize, d: usize, kind: usize) -> Table {
     let row: Vec<f32> = (0..d).map(|_| lcg.between(-1.0, 1.0) as f32).collect();
     let items = (0..n * d).map(|at| {
@@ -47,15 +47,15 @@ fn reduce(op: ReduceOp) -> FoldSpec {
 }
 
 /// Runs the job on every instruction set and compares it with the oracle; whether it could be
-/// screened.
+/// filtered.
 fn check(problem: &Problem, data: &Data, what: &str) -> bool {
     let job: Job = describe(problem, data.clone()).unwrap();
-    if zipfold::internals::plan::screen::Form::for_job(&job).is_none() {
+    if zipfold::internals::plan::filter::Form::for_job(&job).is_none() {
         return false;
     }
     let reference = numbers(&job, &oracle::run(&job).unwrap());
     for isa in isas() {
-        let overrides = chosen([("family", "screen")]);
+        let overrides = chosen([("family", "filter")]);
         let got = on_engine(
             problem,
             &job,
@@ -71,7 +71,7 @@ fn check(problem: &Problem, data: &Data, what: &str) -> bool {
     true
 }
 
-/// Checks `value` of all rows of `x` and of `y` in each of the folds: how many were screened.
+/// Checks `value` of all rows of `x` and of `y` in each of the folds: how many were filtered.
 fn across(x: &Table, y: &Table, value: &str, folds: &[FoldSpec], what: &str) -> usize {
     let data = Data {
         x: x.clone(),
@@ -120,9 +120,9 @@ fn within(x: &Table, value: &str, folds: &[FoldSpec], what: &str) -> usize {
 }
 
 #[test]
-fn screened_answers_are_those_of_the_oracle() {
+fn filtered_answers_are_those_of_the_oracle() {
     let mut lcg = Lcg::new(77);
-    let mut screened = 0;
+    let mut filtered = 0;
     let values = [
         "sqrt(sum((x - y)^2))",
         "sum((x - y)^2)",
@@ -163,13 +163,13 @@ fn screened_answers_are_those_of_the_oracle() {
             join(&format!("{value} > {limit}"), None, JoinKind::Anti),
         ];
         let what = format!("round {round} {n}×{m} d={d}");
-        screened += across(&x, &y, value, &folds, &what) + within(&y, value, &folds, &what);
+        filtered += across(&x, &y, value, &folds, &what) + within(&y, value, &folds, &what);
     }
-    assert!(screened >= 100, "{screened} jobs were screened");
+    assert!(filtered >= 100, "{filtered} jobs were filtered");
 }
 
 #[test]
-fn rows_with_nan_are_not_screened_but_answered() {
+fn rows_with_nan_are_not_filtered_but_answered() {
     let mut lcg = Lcg::new(5);
     let clean = rows(&mut lcg, 400, 32, 0);
     let mut items: Vec<f32> = (0..400 * 32)
@@ -225,10 +225,10 @@ fn directions(lcg: &mut Lcg, n: usize, d: usize, zeros: bool) -> Table {
     Table::f32(n, d, items).unwrap()
 }
 
-/// Asks the screen and the oracle for all folds of an angle.
+/// Asks the filter and the oracle for all folds of an angle.
 fn check_angles(value: &str, zeros: bool) {
     let mut lcg = Lcg::new(78);
-    let mut screened = 0;
+    let mut filtered = 0;
     for kind in 0..8 {
         let (n, m, d) = (
             1 + lcg.below(60),
@@ -277,28 +277,28 @@ fn check_angles(value: &str, zeros: bool) {
             join(&format!("{value} >= {limit}"), None, JoinKind::Anti),
         ];
         let what = format!("{value}, kind {kind}, {n}×{m} d={d}");
-        screened += across(&x, &y, value, &folds, &what) + within(&y, value, &folds, &what);
+        filtered += across(&x, &y, value, &folds, &what) + within(&y, value, &folds, &what);
     }
-    assert!(screened >= 100, "{screened} jobs were screened");
+    assert!(filtered >= 100, "{filtered} jobs were filtered");
 }
 
 #[test]
-fn screened_cosines_are_those_of_the_oracle() {
+fn filtered_cosines_are_those_of_the_oracle() {
     check_angles("cosine(x, y)", false);
 }
 
 #[test]
-fn screened_cosine_similarities_are_those_of_the_oracle() {
+fn filtered_cosine_similarities_are_those_of_the_oracle() {
     check_angles("cosine_similarity(x, y)", true);
 }
 
 #[test]
-fn screened_correlations_are_those_of_the_oracle() {
+fn filtered_correlations_are_those_of_the_oracle() {
     check_angles("correlation(x, y)", false);
 }
 
 #[test]
-fn screened_coefficients_of_pearson_are_those_of_the_oracle() {
+fn filtered_coefficients_of_pearson_are_those_of_the_oracle() {
     check_angles("pearson(x, y)", false);
 }
 
@@ -327,7 +327,7 @@ fn branches_that_are_apart_are_answered() {
         assert_eq!(
             within(&x, &value, &folds, same),
             folds.len(),
-            "screened with {same}"
+            "filtered with {same}"
         );
     }
 }

@@ -1,11 +1,11 @@
-//! Family *screen*: reductions of long rows in single precision decide about most pairs; the others
+//! Family *filter*: reductions of long rows in single precision decide about most pairs; the others
 //! are computed in double precision, with the bits of the reference, so that the answer is that of
 //! double precision.
 //!
 //! The bound: a reduction of at most s terms that are summed in single precision, each of at most r
 //! roundings, errs by at most (s + r) · 2⁻²⁴ times the sum of magnitudes of its terms (Higham,
 //! Accuracy and Stability, section 3.1), which for inner products is at most ‖x‖‖y‖. Rows beyond
-//! 10¹⁰ in magnitude, or not finite, are not screened.
+//! 10¹⁰ in magnitude, or not finite, are not filtered.
 //!
 //! ```text
 //! load:  hoist x and y in f64, pack them in f32; largest magnitudes, norms for inner products
@@ -14,7 +14,7 @@
 //!     for each row
 //!         limit of z  = limit of the value, carried through the inverse of the formula
 //!         wide, narrow = limit ± error, rounded outward, inward
-//!         open, sure  = bits of the z within                               kernels/screen.rs
+//!         open, sure  = bits of the z within                               kernels/filter.rs
 //!     for each row with such bits
 //!         exact z in f64 for the strips of columns that need a value
 //!         value = the rest of the formula over z
@@ -29,8 +29,8 @@
 use super::reductions;
 use super::rows::Rows;
 use crate::kernels::dense::{DenseReduction, SLICE, reduce_block};
+use crate::kernels::filter::{FilteredBits, STRIP, exact, meets};
 use crate::kernels::panels::{PackedA, PackedB};
-use crate::kernels::screen::{STRIP, ScreenedBits, exact, meets};
 use rayon::prelude::*;
 use std::ops::Range;
 use zipfold_core::fold::{BLOCK, Fold, Join, Pairs, Scattered, State, Tally};
@@ -38,7 +38,7 @@ use zipfold_core::pair::pattern::Reduction;
 use zipfold_core::{Job, Result, Side};
 use zipfold_plan::executor::Declined;
 use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
-use zipfold_plan::screen::{Form, Limit, Question};
+use zipfold_plan::filter::{Form, Limit, Question};
 use zipfold_plan::{Order, Plan, Tile, tiles};
 use zipfold_vector::simd::Isa;
 
@@ -51,9 +51,9 @@ const WIDE: f64 = 1e-6;
 const ROUNDING: f64 = 1.0 / (1u64 << 24) as f64;
 const TINY: f64 = 1e-44;
 
-/// A job ready to be screened.
+/// A job ready to be filtered.
 #[derive(Debug)]
-pub(super) struct Screened<'j> {
+pub(super) struct Filtered<'j> {
     job: &'j Job,
     form: Form,
     op: DenseReduction,
@@ -76,7 +76,7 @@ impl std::fmt::Debug for PackedSides {
     }
 }
 
-impl<'j> Screened<'j> {
+impl<'j> Filtered<'j> {
     /// Hoists and packs the rows of `job`.
     pub(super) fn load(
         job: &'j Job,
@@ -119,7 +119,7 @@ impl<'j> Screened<'j> {
         });
         let error = ((terms + 10.0) * ROUNDING * 1.001, tiny);
         let op = reductions::reduce(form.reduction.form);
-        Ok(Screened {
+        Ok(Filtered {
             job,
             form,
             op,
@@ -134,9 +134,9 @@ impl<'j> Screened<'j> {
     }
 }
 
-impl Executor for Screened<'_> {
+impl Executor for Filtered<'_> {
     fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
-        let mut batch = ScreenBatch::new(self, tiles::rows(tiles));
+        let mut batch = FilterBatch::new(self, tiles::rows(tiles));
         for tile in tiles {
             for (_, Tile { rows, cols }) in tile.blocks(self.order) {
                 stop.check()?;
@@ -247,30 +247,30 @@ impl<'j> Kept<'j> {
 }
 
 /// One batch in progress.
-struct ScreenBatch<'s, 'j> {
-    of: &'s Screened<'j>,
+struct FilterBatch<'s, 'j> {
+    of: &'s Filtered<'j>,
     state: State,
     kept: Kept<'j>,
     /// First row; limits of the reductions of every row, none while all values matter.
     start: usize,
     limits: Vec<Option<Limit>>,
     cells: Vec<f32>,
-    found: [ScreenedBits; BLOCK],
+    found: [FilteredBits; BLOCK],
     exact: [f64; BLOCK],
     tally: Tally,
     held: u64,
 }
 
-impl<'s, 'j> ScreenBatch<'s, 'j> {
-    fn new(of: &'s Screened<'j>, rows: Range<usize>) -> Self {
-        let mut batch = ScreenBatch {
+impl<'s, 'j> FilterBatch<'s, 'j> {
+    fn new(of: &'s Filtered<'j>, rows: Range<usize>) -> Self {
+        let mut batch = FilterBatch {
             of,
             start: rows.start,
             limits: vec![None; rows.len()],
             state: of.job.folds[0].sorted_part(&rows),
             kept: Kept::new(of.job),
             cells: vec![0.0; BLOCK * BLOCK],
-            found: [ScreenedBits::default(); BLOCK],
+            found: [FilteredBits::default(); BLOCK],
             exact: [0.0; BLOCK],
             tally: Tally::default(),
             held: 0,
@@ -312,7 +312,7 @@ impl<'s, 'j> ScreenBatch<'s, 'j> {
         // Rows count what they leave out; a join need not look at rows without a match.
         let all = matches!(self.kept.fold, Fold::Reduce(_));
         for (at, i) in rows.clone().enumerate() {
-            let ScreenedBits { open, sure } = self.found[at];
+            let FilteredBits { open, sure } = self.found[at];
             if !all && open | sure == 0 {
                 continue;
             }
@@ -433,7 +433,7 @@ fn matched(question: Question, value: f64) -> bool {
     }
 }
 
-impl Screened<'_> {
+impl Filtered<'_> {
     /// Whether values below a bound are wanted, else above.
     fn wants_below(&self) -> bool {
         match self.form.question {
