@@ -57,7 +57,7 @@ impl Given {
     pub(crate) fn progress(&self) -> Option<&Py<PyAny>> {
         self.4.as_ref()
     }
-    /// One balanced share of the space.
+    /// One balanced shard of the space.
     pub(crate) fn shard(&self) -> Option<(usize, usize)> {
         self.3
     }

@@ -1,4 +1,4 @@
-//! Any problem: run whole or in shares, merged, explained.
+//! Any problem: run whole or in shards, merged, explained.
 
 use crate::array::table;
 use crate::errors::{raise, words};
@@ -50,7 +50,7 @@ fn data(x: &Named<'_>, y: Option<&Named<'_>>, weights: &Weights<'_>) -> PyResult
     })
 }
 
-/// Runs `text` (a problem as JSON). A share gives `{"part": bytes}`, anything else its results.
+/// Runs `text` (a problem as JSON). A shard gives `{"part": bytes}`, anything else its results.
 #[pyfunction]
 pub(crate) fn run<'py>(
     py: Python<'py>,
@@ -97,7 +97,7 @@ pub(crate) fn run<'py>(
     }
 }
 
-/// Merges the partial results of all shares of a run over the same data.
+/// Merges the partial results of all shards of a run over the same data.
 #[pyfunction]
 pub(crate) fn merge<'py>(
     py: Python<'py>,

@@ -1,4 +1,4 @@
-"""How calls behave: interrupts, the interpreter's lock, settings, errors, pickles, shares, memory."""
+"""How calls behave: interrupts, the interpreter's lock, settings, errors, pickles, shards, memory."""
 
 import contextlib
 import ctypes
@@ -305,7 +305,7 @@ def test_shares_that_do_not_belong_together_are_refused(rng):
     parts = [question.run(shard=(i, 2)) for i in range(2)]
     with pytest.raises(zf.RequestError, match="missing or there twice"):
         zf.merge(question, [parts[0], parts[0]])
-    with pytest.raises(zf.RequestError, match="1 of 2 shares"):
+    with pytest.raises(zf.RequestError, match="1 of 2 shards"):
         zf.merge(question, parts[:1])
     with pytest.raises(zf.InputError, match="checksum"):
         zf.merge(question, [parts[0][:-1] + b"?", parts[1]])

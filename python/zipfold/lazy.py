@@ -463,7 +463,7 @@ class Pairs:
     def run(self, *, shard: tuple[int, int] | None = None, progress: Any = False, **how: Any) -> Any:
         """The result: of the one fold, or a tuple of all.
 
-        ``shard=(i, n)`` gives, as bytes, share i of n for :func:`merge`. ``progress`` is True, or a function of pairs
+        ``shard=(i, n)`` gives, as bytes, shard i of n for :func:`merge`. ``progress`` is True, or a function of pairs
         done and pairs in all of a phase; its method ``phase``, if it has one, is told the name of a phase that begins
         (``range``, ``pairs``). ``threads``, ``memory``, ``device`` and ``plan`` are as in :func:`zipfold.using`.
         """
@@ -591,12 +591,12 @@ def pairs(X: Any, Y: Any = None, *, names: Any = None, attributes: Any = None) -
 
 
 def merge(question: Pairs, parts: Sequence[bytes], **how: Any) -> Any:
-    """The result of ``question`` from all of its shares: the same bits as ``question.run()``.
+    """The result of ``question`` from all of its shards: the same bits as ``question.run()``.
 
     Parameters
     ----------
     question : Pairs
-        Over the same rows as those of the shares.
+        Over the same rows as those of the shards.
     parts : sequence of bytes
         What ``question.run(shard=(i, n))`` gave, for all i, in any order.
     **how
@@ -609,7 +609,7 @@ def merge(question: Pairs, parts: Sequence[bytes], **how: Any) -> Any:
     Raises
     ------
     ValueError
-        For shares that are missing, damaged, or of another question.
+        For shards that are missing, damaged, or of another question.
 
     >>> import zipfold as zf
     >>> question = zf.pairs([[0.0], [1.0], [3.0]]).pair("cityblock").sum()

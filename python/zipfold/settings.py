@@ -199,7 +199,7 @@ def given(
         now.threads if threads is None else threads_of(threads),
         now.memory if memory is None else memory_bytes(memory),
         {key: str(value) for key, value in plan.items()} if plan else None,
-        None if shard is None else _share(shard),
+        None if shard is None else _shard(shard),
         Bar() if progress is True else (progress or None),
         now.device if device is None else _device(device),
     )
@@ -230,13 +230,13 @@ def check_how(how: dict[str, Any], own: Callable[..., Any] | None = None) -> Non
         raise ArrayTypeError(f"{name}: {where} no argument '{name}'\n  try: {more}")
 
 
-def _share(shard: Any) -> tuple[int, int]:
+def _shard(shard: Any) -> tuple[int, int]:
     try:
         index, parts = (operator.index(v) for v in shard)
     except (TypeError, ValueError):
         raise RequestError(f"shard: {shard!r} (limit: two whole numbers, index and parts)\n  try: shard=(0, 2)") from None
     if not 0 <= index < parts:
-        raise RequestError(f"shard: share {index} of {parts} (limit: 0 <= index < parts)\n  try: shard=(0, {max(parts, 1)})")
+        raise RequestError(f"shard: expected 0 <= index < parts, got shard {index} of {parts}\n  try: shard=(0, {max(parts, 1)})")
     return index, parts
 
 

@@ -224,7 +224,7 @@ pub(crate) struct RunArgs {
     /// Force a plan choice: isa=avx2, tile.rows=256; `zipfold settings` lists them
     #[arg(long = "set", value_name = "KEY=VALUE", help_heading = "Run", hide_short_help = true, value_parser = OneOf::setting(), hide_possible_values = true)]
     pub set: Vec<String>,
-    /// One balanced share of the work, to be merged: 1/8
+    /// One balanced shard of the work, to be merged: 1/8
     #[arg(long, value_name = "I/N", help_heading = "Run", hide_short_help = true)]
     pub shard: Option<String>,
     /// Go on after an interruption

@@ -26,7 +26,7 @@ use zipfold::internals::written::write_text;
 use zipfold::io::read_data;
 use zipfold::io::{OutputOptions, ReadOptions, read_table};
 use zipfold::problem::{FoldSpec, NanPolicy};
-use zipfold::shares;
+use zipfold::shards;
 use zipfold::{Answer, Blame, Budget, Data, Error, Options, Outcome, Problem, Result, Table};
 
 /// The longest text of a problem, and what reading one takes for each of its bytes: a TOML array of
@@ -385,14 +385,14 @@ fn write_shard(
 ) -> Result<Vec<String>> {
     let Some(path) = &args.output else {
         return Err(
-            Error::request("a share needs a place for its partial result")
+            Error::request("a shard needs a place for its partial result")
                 .at_place("--shard")
                 .remedy("-o part.zfp"),
         );
     };
     partial::write(
         Path::new(path),
-        &shares::part(problem, outcome, shard)?,
+        &shards::part(problem, outcome, shard)?,
         args.force,
     )?;
     Ok(vec![path.clone()])
@@ -404,7 +404,7 @@ fn refuse_unused(args: &RunArgs) -> Result<()> {
         (
             "--shard",
             args.shard.is_some(),
-            "merge all shares in one go",
+            "merge all shards in one go",
         ),
         (
             "--resume",
@@ -414,7 +414,7 @@ fn refuse_unused(args: &RunArgs) -> Result<()> {
         (
             "--device",
             args.device != "auto",
-            "leave it out: shares are merged on the host",
+            "leave it out: shards are merged on the host",
         ),
     ];
     match unused.iter().find(|(_, given, _)| *given) {
@@ -427,20 +427,20 @@ fn refuse_unused(args: &RunArgs) -> Result<()> {
 
 /// Partial results by the names of their files, and what they take of the budget.
 #[derive(Default)]
-struct Shares {
+struct Shards {
     parts: Vec<(String, Partial)>,
     held: Vec<Reservation>,
 }
 
-fn read_shares(paths: &[String], budget: &Budget) -> Result<Shares> {
-    let mut shares = Shares::default();
+fn read_shards(paths: &[String], budget: &Budget) -> Result<Shards> {
+    let mut shards = Shards::default();
     for path in paths {
         let part = partial::read(Path::new(path), budget)?;
-        shares.parts.push((path.clone(), part));
+        shards.parts.push((path.clone(), part));
         let bytes = Presence::behind(Path::new(path)).bytes();
-        shares.held.push(budget.reserve(bytes, "the shares")?);
+        shards.held.push(budget.reserve(bytes, "the shards")?);
     }
-    Ok(shares)
+    Ok(shards)
 }
 
 /// Folds the partial results of all shards of one problem.
@@ -449,11 +449,11 @@ pub(crate) fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
     refuse_unused(args)?;
     let start = Instant::now();
     let budget = budget(args)?;
-    let Shares { parts, held: _held } = read_shares(paths, &budget)?;
+    let Shards { parts, held: _held } = read_shards(paths, &budget)?;
     let Some((name, first)) = parts.first() else {
         return Err(Error::request("no partial results to merge"));
     };
-    let problem = shares::problem_of(name, first)?;
+    let problem = shards::problem_of(name, first)?;
     if let Some(path) = &args.output {
         result_files::refuse_early(path, &problem, args)?;
     }
@@ -467,7 +467,7 @@ pub(crate) fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
     if !args.json {
         options.warnings = Bar::new(true).warnings();
     }
-    let answer = shares::merge(&problem, &data, parts, &options)?;
+    let answer = shards::merge(&problem, &data, parts, &options)?;
     let files = finish(&answer, args, None, how(args))?;
     let seconds = Seconds {
         total: start.elapsed().as_secs_f64(),

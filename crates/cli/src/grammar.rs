@@ -120,7 +120,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         "merge",
         &[
             (
-                "Two shares of one run",
+                "Two shards of one run",
                 "zipfold hist p.csv --range 0 9 --shard 1/2 -o 1.part",
             ),
             ("", "zipfold hist p.csv --range 0 9 --shard 2/2 -o 2.part"),

@@ -7,7 +7,7 @@ use zipfold::internals::io::Presence;
 use zipfold::problem::FoldSpec;
 use zipfold::{Error, Problem, Result};
 
-/// Suffixes that promise what a share is not.
+/// Suffixes that promise what a shard is not.
 const TABLES: &[&str] = &[
     "csv", "tsv", "txt", "dat", "npy", "npz", "parquet", "arrow", "feather", "xyz", "extxyz",
     "json", "toml", "svg", "html", "gz", "xz",
@@ -21,7 +21,7 @@ pub(crate) fn refuse_early(path: &str, problem: &Problem, args: &RunArgs) -> Res
         .unwrap_or("")
         .to_lowercase();
     if args.shard.is_some() {
-        return refuse_share(path, &suffix, problem, args.force);
+        return refuse_shard(path, &suffix, problem, args.force);
     }
     let verb = verb_of(problem);
     if path == "-" {
@@ -42,19 +42,19 @@ pub(crate) fn refuse_early(path: &str, problem: &Problem, args: &RunArgs) -> Res
     refuse_place(path, args.force)
 }
 
-/// Refuses a share of what has none, or in a file that promises a table.
-fn refuse_share(path: &str, suffix: &str, problem: &Problem, force: bool) -> Result<()> {
+/// Refuses a shard of what has none, or in a file that promises a table.
+fn refuse_shard(path: &str, suffix: &str, problem: &Problem, force: bool) -> Result<()> {
     let dense = |f: &FoldSpec| matches!(f, FoldSpec::Matrix {} | FoldSpec::Condensed {});
     if problem.folds.iter().any(dense) {
         let e = Error::request(
-            "a matrix has no partial result: its shares would be as large as itself",
+            "a matrix has no partial result: its shards would be as large as itself",
         )
         .at_place("--shard");
-        return Err(e.remedy("give each share its own rows as x and all rows as y"));
+        return Err(e.remedy("give each shard its own rows as x and all rows as y"));
     }
     if TABLES.contains(&suffix) {
         let e = Error::request(format!(
-            "a share is a partial result, which '.{suffix}' does not say"
+            "a shard is a partial result, which '.{suffix}' does not say"
         ));
         return Err(e
             .at_place(path.to_string())

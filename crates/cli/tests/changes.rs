@@ -1,4 +1,4 @@
-//! One thing changes between an interrupted run and its resumption, or between two shares: the run
+//! One thing changes between an interrupted run and its resumption, or between two shards: the run
 //! is refused, or its answer is that of a run that saw only what is there now.
 #![cfg(unix)]
 
@@ -285,7 +285,7 @@ fn networks() {
 }
 
 #[test]
-fn shares_of_other_data_or_questions_do_not_merge() {
+fn shards_of_other_data_or_questions_do_not_merge() {
     let folder = Folder::new("changes-shares");
     inputs(&folder);
     more_inputs(&folder);
@@ -334,7 +334,7 @@ fn shares_of_other_data_or_questions_do_not_merge() {
     merge("another range", "the problem");
     second("hist big.csv --bins 9 --range 0 2 --set tile.rows=384 --set tile.cols=640");
     merge("other tiles", "the tiles");
-    // The shares of one question merge to its answer.
+    // The shards of one question merge to its answer.
     second(hist);
     folder.finish("merge 1.part 2.part -o m.csv --force");
     folder.finish(&format!("{hist} -o h.csv"));

@@ -317,7 +317,7 @@ fn options_without_a_use_are_refused() {
                 "hist a.csv --bins 2 --range 0 1 --shard 1/2 -o {name}"
             )),
             2,
-            "a share is a partial result",
+            "a shard is a partial result",
         );
     }
 }

@@ -4,7 +4,7 @@
 //! kernel family, pruning (does leaving out pairs pay?), threads (is there memory for all of
 //! them?), tiles, tiles per batch, and at last the predicted time of exactly that.
 //!
-//! Tile sides come from the problem, not from the machine, so that shares of one question that are
+//! Tile sides come from the problem, not from the machine, so that shards of one question that are
 //! made on different machines fit together. What a machine changes is threads, family and the batch
 //! of tiles.
 
@@ -348,7 +348,7 @@ fn tiling(
 }
 
 /// Returns the rows and columns of a tile that suit the folds of `job`, some of which may look for
-/// the `nearest`. Sides depend on the problem alone: shares made on different machines must have
+/// the `nearest`. Sides depend on the problem alone: shards made on different machines must have
 /// the same tiles.
 fn sides(job: &Job, prune: Prune, nearest: bool) -> (usize, usize) {
     let (n, m) = (job.space.n, job.space.m);

@@ -125,7 +125,7 @@ impl Tiling {
     /// Returns shard `index` of `parts`: consecutive tiles with about the same number of pairs.
     /// Shards are disjoint and cover all tiles, because each tile belongs to the shard in whose
     /// interval of pairs it begins.
-    pub fn share(&self, space: &Space, tiles: Vec<Tile>, index: usize, parts: usize) -> Vec<Tile> {
+    pub fn shard(&self, space: &Space, tiles: Vec<Tile>, index: usize, parts: usize) -> Vec<Tile> {
         let pairs = |t: &Tile| space.count(&t.rows, &t.cols) as u128;
         let total: u128 = tiles.iter().map(pairs).sum();
         let bound = |part: usize| total * part as u128 / parts as u128;
@@ -173,7 +173,7 @@ mod tests {
                 let all = tiling.tiles(&space);
                 assert_eq!(count(&all), space.size().unwrap());
                 let shared: Vec<Tile> = (0..7)
-                    .flat_map(|i| tiling.share(&space, all.clone(), i, 7))
+                    .flat_map(|i| tiling.shard(&space, all.clone(), i, 7))
                     .collect();
                 assert_eq!(shared, all);
             }

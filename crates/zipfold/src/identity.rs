@@ -17,17 +17,17 @@ const PARTS: [&str; 10] = [
     "the tiles",
     "the precision",
     "the instruction set, the kernels or the device, on which these bits depend",
-    "the share",
+    "the shard",
 ];
 const TILES: usize = 6;
-const SHARE: usize = 9;
+const SHARD: usize = 9;
 
 /// A hash of each thing that decides an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity([u128; PARTS.len()]);
 
 impl Identity {
-    /// Of `problem`, described as `job` and run by `plan`, whole or in the share (index, parts).
+    /// Of `problem`, described as `job` and run by `plan`, whole or in the shard (index, parts).
     pub fn of_run(
         problem: &Problem,
         job: &Job,
@@ -53,9 +53,9 @@ impl Identity {
             .find(|at| self.0[*at] != other.0[*at])
             .map(|at| PARTS[at])
     }
-    /// What keeps shares of these apart from each other.
-    pub(crate) fn share_difference(&self, other: &Identity) -> Option<&'static str> {
-        (0..SHARE)
+    /// What keeps shards of these apart from each other.
+    pub(crate) fn shard_difference(&self, other: &Identity) -> Option<&'static str> {
+        (0..SHARD)
             .find(|at| self.0[*at] != other.0[*at])
             .map(|at| PARTS[at])
     }

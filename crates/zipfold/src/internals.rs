@@ -76,9 +76,9 @@ pub mod run {
     pub use crate::run::*;
 }
 
-/// Shares of a run.
+/// Shards of a run.
 pub mod shards {
-    pub use crate::shards::*;
+    pub use crate::sharding::*;
 }
 
 /// Slices of a sum-product, and their checkpoints.

@@ -10,7 +10,8 @@
 //! ```
 //!
 //! [`pairs`] begins a question. [`Query`] is the one handle of it: [`Query::plan`],
-//! [`Query::explain`] and [`Query::run`], whose [`Answer`] has columns. [`network`] has sum-products.
+//! [`Query::explain`] and [`Query::run`], whose [`Answer`] has columns. [`network`] has
+//! sum-products.
 #![forbid(unsafe_code)]
 
 mod batches;
@@ -38,7 +39,7 @@ mod ranges;
 mod reading;
 mod row_names;
 mod run;
-mod shards;
+mod sharding;
 mod slices;
 mod warnings;
 mod written;
@@ -414,41 +415,41 @@ pub mod devices {
     pub use zipfold_plan::device::Runtime;
 }
 
-/// Shares of a run: made anywhere, merged to the bits of one run.
-pub mod shares {
+/// Shards of a run: made anywhere, merged to the bits of one run.
+pub mod shards {
     /// ```
-    /// use zipfold::shares::{Partial, part, read, write};
+    /// use zipfold::shards::{Partial, part, read, write};
     /// use zipfold::{Budget, Options, Table, pairs};
     /// let x = Table::f64(4, 1, vec![0.0, 1.0, 3.0, 7.0])?;
     /// let question = pairs(&x).fold(zipfold::problem::FoldSpec::Nearest { k: 1, largest: None });
     /// let options = Options { shard: Some((0, 2)), ..Options::default() };
     /// let answer = question.run(&options)?;
-    /// let share: Partial = part(&answer.problem, &answer.outcome, (0, 2))?;
-    /// let path = std::env::temp_dir().join(format!("zipfold-{}-share.part", std::process::id()));
-    /// write(&path, &share, true)?;
+    /// let shard: Partial = part(&answer.problem, &answer.outcome, (0, 2))?;
+    /// let path = std::env::temp_dir().join(format!("zipfold-{}-shard.part", std::process::id()));
+    /// write(&path, &shard, true)?;
     /// assert_eq!(read(&path, &Budget::new(1 << 20))?.shard, Some((0, 2)));
     /// # std::fs::remove_file(&path).expect("the example's file");
     /// # Ok::<(), zipfold::Error>(())
     /// ```
     pub use crate::partial::{Partial, read, write};
     /// ```
-    /// use zipfold::shares::{merge, part, problem_of};
+    /// use zipfold::shards::{merge, part, problem_of};
     /// use zipfold::{Data, Options, Table, pairs};
     /// let x = Table::f64(4, 1, vec![0.0, 1.0, 3.0, 7.0])?;
     /// let question = pairs(&x).fold(zipfold::problem::FoldSpec::Nearest { k: 1, largest: None });
-    /// let mut shares = vec![];
+    /// let mut shards = vec![];
     /// for index in 0..2 {
     ///     let options = Options { shard: Some((index, 2)), ..Options::default() };
     ///     let answer = question.run(&options)?;
-    ///     let share = part(&answer.problem, &answer.outcome, (index, 2))?;
-    ///     shares.push((format!("share {index}"), share));
+    ///     let shard = part(&answer.problem, &answer.outcome, (index, 2))?;
+    ///     shards.push((format!("shard {index}"), shard));
     /// }
-    /// let problem = problem_of("share 0", &shares[0].1)?;
+    /// let problem = problem_of("shard 0", &shards[0].1)?;
     /// let (data, options) = (Data { x, y: None, weights: vec![None] }, Options::default());
-    /// assert_eq!(merge(&problem, &data, shares, &options)?.outcome.pairs, 12); // without the rows themselves
+    /// assert_eq!(merge(&problem, &data, shards, &options)?.outcome.pairs, 12); // without the rows themselves
     /// # Ok::<(), zipfold::Error>(())
     /// ```
-    pub use crate::shards::{merge, part, problem_of};
+    pub use crate::sharding::{merge, part, problem_of};
 }
 
 /// Sum-products: exact inference in networks, and contraction of bare tables over a semiring.

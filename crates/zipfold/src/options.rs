@@ -25,7 +25,7 @@ pub struct Options<'a> {
     pub budget: Budget,
     /// Plan choices made by hand.
     pub overrides: Overrides,
-    /// One balanced share of the space: (index from 0, parts).
+    /// One balanced shard of the space: (index from 0, parts).
     pub shard: Option<(usize, usize)>,
     /// Where progress is kept for a resumption.
     pub checkpoint: Option<PathBuf>,

@@ -82,6 +82,6 @@ pub struct Outcome {
     pub load_seconds: f64,
     /// What the run has to say beside its answer.
     pub warnings: Vec<Message>,
-    /// What decided the answer, where the run was a share or kept checkpoints.
+    /// What decided the answer, where the run was a shard or kept checkpoints.
     pub identity: Option<Identity>,
 }

@@ -269,7 +269,7 @@ fn get<T: DeserializeOwned>(payload: impl Read, name: &str) -> Result<T> {
 }
 
 /// What to do about a file that is not whole.
-const AGAIN: &str = "run that share again";
+const AGAIN: &str = "run that shard again";
 
 /// Writes a partial whole or not at all, and syncs it.
 ///
@@ -325,8 +325,8 @@ pub(crate) fn read_sealed<T: DeserializeOwned>(
     get(payload(), &name)
 }
 
-/// The checkpoint at `path`, if there is one; whether it is of this run is for [`Partial::matching`] to
-/// say.
+/// The checkpoint at `path`, if there is one; whether it is of this run is for
+/// [`Partial::matching`] to say.
 ///
 /// # Errors
 /// As [`read`].

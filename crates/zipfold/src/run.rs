@@ -314,13 +314,13 @@ fn reserve(
     Ok((held, more + 1))
 }
 
-/// The tiles of the run, or of its share.
+/// The tiles of the run, or of its shard.
 fn tiles(job: &Job, plan: &Plan, shard: Option<(usize, usize)>) -> Vec<Tile> {
     let tiles = plan
         .tiling
         .tiles(&zipfold_plan::prune::walked(job, plan.prune));
     match shard {
-        Some((index, parts)) => plan.tiling.share(&job.space, tiles, index, parts),
+        Some((index, parts)) => plan.tiling.shard(&job.space, tiles, index, parts),
         None => tiles,
     }
 }
@@ -334,7 +334,7 @@ fn pairs(job: &Job, tiles: &[Tile]) -> u64 {
 
 /// The states before any value.
 fn states(job: &Job, plan: &Plan, options: &Options<'_>) -> Vec<State> {
-    // A share keeps its pieces apart, so that a merge adds them in the order, and to the bits, of
+    // A shard keeps its pieces apart, so that a merge adds them in the order, and to the bits, of
     // the whole.
     let apart = options.shard.is_some() && !plan.prune.is_on();
     let start = |f: &Fold| {

@@ -145,7 +145,7 @@ impl Accumulate for Reduce {
             "{root} {width} {op:?} {axis:?} {weight_width} {once}"
         ));
     }
-    /// By their bits: shares with other weights must not be merged.
+    /// By their bits: shards with other weights must not be merged.
     fn identify_weights(&self, hash: &mut Hash) {
         self.weights.iter().for_each(|w| hash.doubles(w));
     }

@@ -36,7 +36,7 @@ impl Blocks {
             Residency::Overlap => true,
         };
         let tiles = plan.tiling.tiles(&job.space);
-        let share = |at: usize| plan.tiling.share(&job.space, tiles.clone(), at, *devices);
+        let share = |at: usize| plan.tiling.shard(&job.space, tiles.clone(), at, *devices);
         let shares: Vec<Vec<Tile>> = (0..*devices).map(share).collect();
         let end = (job.space.n, job.space.m);
         let start = |share: &Vec<Tile>| share.first().map_or(end, begin);

@@ -196,7 +196,7 @@ fn every_pair_reaches_the_executor_once() {
 }
 
 #[test]
-fn shares_are_disjoint_and_cover_all() {
+fn shards_are_disjoint_and_cover_all() {
     let (problem, job) = asked(
         900,
         Some(700),

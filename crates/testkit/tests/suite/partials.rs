@@ -1,4 +1,4 @@
-//! Partials: shares merged through their file format give the bits of the whole, for every fold;
+//! Partials: shards merged through their file format give the bits of the whole, for every fold;
 //! damaged bytes are refused.
 
 use zipfold::internals::identity::Identity;
@@ -63,7 +63,7 @@ fn job(domain: Domain) -> (Problem, Job) {
     (problem, job)
 }
 
-fn share(problem: &Problem, job: &Job, shard: Option<(usize, usize)>) -> Vec<Output> {
+fn shard(problem: &Problem, job: &Job, shard: Option<(usize, usize)>) -> Vec<Output> {
     let options = zipfold::Options {
         shard,
         ..plain("scalar", 2, 128).options()
@@ -101,7 +101,7 @@ fn merged_shares_have_the_bits_of_the_whole() {
         Domain::Ordered,
     ] {
         let (problem, job) = job(domain);
-        let whole = share(&problem, &job, None);
+        let whole = shard(&problem, &job, None);
         for parts in [1, 2, 3, 7] {
             let mut merged: Vec<State> = job
                 .folds
@@ -111,7 +111,7 @@ fn merged_shares_have_the_bits_of_the_whole() {
             for index in 0..parts {
                 let bytes = encode(&Partial::start(
                     Identity::default(),
-                    states(share(&problem, &job, Some((index, parts)))),
+                    states(shard(&problem, &job, Some((index, parts)))),
                 ))
                 .unwrap();
                 let part = decode(&bytes, "part").unwrap();
@@ -135,7 +135,7 @@ fn merged_shares_have_the_bits_of_the_whole() {
 #[test]
 fn identity_is_neutral_and_absorbs_nothing() {
     let (problem, job) = job(Domain::Square);
-    for (fold, state) in job.folds.iter().zip(states(share(&problem, &job, None))) {
+    for (fold, state) in job.folds.iter().zip(states(shard(&problem, &job, None))) {
         let mut left = fold.start(job.space.n, job.space.m);
         fold.merge(&mut left, state.clone());
         assert_eq!(
@@ -181,7 +181,7 @@ impl States {
             },
         )
         .unwrap();
-        states(share(&problem, &job, None))
+        states(shard(&problem, &job, None))
     }
 }
 
@@ -257,7 +257,7 @@ fn partials_of_any_content_merge_or_are_refused() {
             y: None,
             weights: vec![weighed.then(|| [w.clone(), w.clone()])],
         };
-        let share = |index: usize| {
+        let shard = |index: usize| {
             let options = zipfold::Options {
                 shard: Some((index, 2)),
                 ..options()
@@ -266,9 +266,9 @@ fn partials_of_any_content_merge_or_are_refused() {
                 .run()
                 .unwrap()
                 .outcome;
-            encode(&zipfold::shares::part(&problem, &outcome, (index, 2)).unwrap()).unwrap()
+            encode(&zipfold::shards::part(&problem, &outcome, (index, 2)).unwrap()).unwrap()
         };
-        let parts = [share(0), share(1)];
+        let parts = [shard(0), shard(1)];
         let first = decode(&parts[0], "first").unwrap();
         let how = options();
         let merge = |second: Partial| {
@@ -276,7 +276,7 @@ fn partials_of_any_content_merge_or_are_refused() {
                 ("first".to_string(), first.clone()),
                 ("second".to_string(), second),
             ];
-            zipfold::shares::merge(&problem, &data, parts, &how)
+            zipfold::shards::merge(&problem, &data, parts, &how)
         };
         let _ = merge(decode(&parts[1], "second").unwrap()).unwrap();
         for _ in 0..rounds {

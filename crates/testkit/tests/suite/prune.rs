@@ -156,7 +156,7 @@ fn check(problem: &Problem, job: &Job, what: &str) -> [u64; 2] {
     [left_out, job.space.size().unwrap()]
 }
 
-fn shares(problem: &Problem, job: &Job, what: &str) {
+fn shards(problem: &Problem, job: &Job, what: &str) {
     let whole = outcome(problem, job, &pruned("scalar", 2, 256, None)).0;
     let mut merged: Vec<State> = job
         .folds
@@ -224,7 +224,7 @@ fn every_fold_in_every_space() {
                 let [left_out, all] = check(&problem, &job, &what);
                 sum = [sum[0] + left_out, sum[1] + all];
                 if kind == 1 {
-                    shares(&problem, &job, &what);
+                    shards(&problem, &job, &what);
                 }
             }
         }
@@ -394,7 +394,7 @@ fn column_grids_prune_short_histograms() {
         );
         let [left_out, all] = check(&problem, &job, &what);
         sum = [sum[0] + left_out, sum[1] + all];
-        shares(&problem, &job, &what);
+        shards(&problem, &job, &what);
         let wanted = outcome(&problem, &job, &plain("scalar", 1, 0).options()).0;
         let mut keys = vec![];
         for parts in ["1", "2", "3", "7", "off"] {
@@ -569,7 +569,7 @@ fn folds_by_row_within_a_cut_off() {
         }
         let [skipped, pairs] = check(&problem, &job, &what);
         if turn % 5 == 0 {
-            shares(&problem, &job, &what);
+            shards(&problem, &job, &what);
         }
         (left, all) = (left + skipped, all + pairs);
     }
@@ -674,7 +674,7 @@ fn grids_of_histograms() {
         let [left_out, all] = check(&problem, &job, &what);
         sum = [sum[0] + left_out, sum[1] + all];
         if turn % 5 == 0 {
-            shares(&problem, &job, &what);
+            shards(&problem, &job, &what);
         }
         let mut options = pruned(isas().pop().unwrap(), 2, 0, None);
         let plan = |options: &Options<'_>| {

@@ -1,4 +1,4 @@
-//! Shares of a run as values: made anywhere, merged to the bits of one run.
+//! Shards of a run as values: made anywhere, merged to the bits of one run.
 
 use crate::identity::{Identity, differs};
 use crate::options::Options;
@@ -10,7 +10,7 @@ use zipfold_core::data::Data;
 use zipfold_core::fold::State;
 use zipfold_core::{Error, Job, Opt, Problem, Result};
 
-/// The mergeable result of the share `shard` (index from 0, parts) that gave `outcome`.
+/// The mergeable result of the shard `shard` (index from 0, parts) that gave `outcome`.
 ///
 /// # Errors
 /// `Internal` when a fold that cannot be shared got here.
@@ -21,13 +21,13 @@ pub fn part(problem: &Problem, outcome: &Outcome, shard: (usize, usize)) -> Resu
     });
     let identity = outcome
         .identity
-        .ok_or_else(|| Error::internal("a share that was run as a whole"))?;
+        .ok_or_else(|| Error::internal("a shard that was run as a whole"))?;
     Ok(Partial {
         pairs: outcome.pairs,
         tally: outcome.tally,
         problem: serde_json::to_vec(problem).map_err(|e| Error::internal(e.to_string()))?,
         shard: Some(shard),
-        // What is complete belongs to no run: the same share has the same bytes.
+        // What is complete belongs to no run: the same shard has the same bytes.
         run: 0,
         ..Partial::start(identity, states.collect::<Result<_>>()?)
     })
@@ -39,7 +39,7 @@ pub fn part(problem: &Problem, outcome: &Outcome, shard: (usize, usize)) -> Resu
 /// `Input` when it holds none.
 pub fn problem_of(name: &str, part: &Partial) -> Result<Problem> {
     if part.problem.is_empty() {
-        let e = Error::request("this is the checkpoint of a run that has not ended, not a share")
+        let e = Error::request("this is the checkpoint of a run that has not ended, not a shard")
             .at_place(name);
         return Err(e.remedy(format!(
             "go on with the command that made it and {}",
@@ -50,11 +50,11 @@ pub fn problem_of(name: &str, part: &Partial) -> Result<Problem> {
         .map_err(|e| Error::input(format!("no problem inside: {e}")).at_place(name))
 }
 
-/// Merges the named partial results of all shares of `problem` over `data`.
+/// Merges the named partial results of all shards of `problem` over `data`.
 ///
 /// # Errors
-/// `Request` when a share is missing, there twice, of another problem or of other data; `Input`
-/// when one is damaged or the shares do not cover the space; and those of [`Query::ready`].
+/// `Request` when a shard is missing, there twice, of another problem or of other data; `Input`
+/// when one is damaged or the shards do not cover the space; and those of [`Query::ready`].
 pub fn merge<'a>(
     problem: &'a Problem,
     data: &'a Data,
@@ -116,20 +116,20 @@ pub fn merge<'a>(
 
 fn run_otherwise(what: &str, name: &str) -> Error {
     let (set, memory, device) = (Opt::Set, Opt::Memory, Opt::Device);
-    differs(what, "what the first share was run on")
+    differs(what, "what the first shard was run on")
         .at_place(name)
         .remedy(format!(
-            "run all shares on the same inputs, with the same {set}, {memory} and {device}"
+            "run all shards on the same inputs, with the same {set}, {memory} and {device}"
         ))
 }
 
-/// The shares are those of this answer, and cover its space.
+/// The shards are those of this answer, and cover its space.
 fn check_answer(job: &Job, own: &Identity, parts: &[(String, Partial)]) -> Result<()> {
     for (name, part) in parts {
         if let Some(what) = own.answer_difference(&part.identity) {
-            let e = differs(what, "what this share was run on").at_place(name.clone());
+            let e = differs(what, "what this shard was run on").at_place(name.clone());
             return Err(e.remedy(
-                "merge over the inputs that the shares were run on, or run the shares again",
+                "merge over the inputs that the shards were run on, or run the shards again",
             ));
         }
         part.check(job, name)?;
@@ -142,12 +142,12 @@ fn check_answer(job: &Job, own: &Identity, parts: &[(String, Partial)]) -> Resul
         return Ok(());
     }
     let e = Error::input(format!(
-        "the shares do not hold the {size} pairs of the space"
+        "the shards do not hold the {size} pairs of the space"
     ));
-    Err(e.remedy("run the shares again on the same inputs"))
+    Err(e.remedy("run the shards again on the same inputs"))
 }
 
-/// All shares of one problem, each once.
+/// All shards of one problem, each once.
 fn check(parts: &[(String, Partial)]) -> Result<()> {
     let Some((_, first)) = parts.first() else {
         return Err(Error::request("no partial results to merge"));
@@ -155,17 +155,17 @@ fn check(parts: &[(String, Partial)]) -> Result<()> {
     let total = first.shard.map_or(0, |s| s.1);
     for (at, (name, part)) in parts.iter().enumerate() {
         problem_of(name, part)?;
-        if let Some(what) = part.identity.share_difference(&first.identity) {
+        if let Some(what) = part.identity.shard_difference(&first.identity) {
             return Err(run_otherwise(what, name));
         }
         if part.problem != first.problem || part.shard.map(|s| s.1) != Some(total) {
             let e = Error::request("the partial results belong to different problems")
                 .at_place(name.clone());
-            return Err(e.remedy("merge the shares of one command"));
+            return Err(e.remedy("merge the shards of one command"));
         }
         if part.shard.map(|s| s.0) != Some(at) {
             let e = Error::request(format!(
-                "share {} of {total} is missing or there twice",
+                "shard {} of {total} is missing or there twice",
                 at + 1
             ));
             return Err(e.at_place(name.clone()));
@@ -174,6 +174,6 @@ fn check(parts: &[(String, Partial)]) -> Result<()> {
     if parts.len() == total {
         Ok(())
     } else {
-        Err(Error::request(format!("{} of {total} shares", parts.len())).remedy("give all of them"))
+        Err(Error::request(format!("{} of {total} shards", parts.len())).remedy("give all of them"))
     }
 }
