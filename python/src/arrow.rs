@@ -6,7 +6,8 @@ use arrow_array::types::*;
 use arrow_array::{
     Array, ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, RecordBatchReader,
 };
-use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
+use arrow_schema::TimeUnit::{self, Microsecond, Millisecond, Nanosecond, Second};
+use arrow_schema::{ArrowError, DataType, Field};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -21,6 +22,20 @@ const STREAM: &std::ffi::CStr = c"arrow_array_stream";
 /// appearance, and comes with its words.
 type Column<'py> = (String, Bound<'py, PyAny>, Option<Vec<String>>);
 
+fn refused(e: ArrowError) -> PyErr {
+    PyValueError::new_err(format!("the Arrow stream cannot be read: {e}"))
+}
+
+/// Moves the stream out of a capsule.
+fn stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<FFI_ArrowArrayStream> {
+    let start = capsule
+        .pointer_checked(Some(STREAM))?
+        .cast::<FFI_ArrowArrayStream>();
+    // SAFETY: a capsule of this name holds a stream, by the interface; it is moved out and an empty
+    // one left behind.
+    Ok(unsafe { FFI_ArrowArrayStream::from_raw(start.as_ptr()) })
+}
+
 /// The columns of a stream, or those `wanted`. Nulls are NaN, times are seconds since 1970, text is
 /// numbered. Columns that nobody wants may be of any kind.
 #[pyfunction]
@@ -30,15 +45,7 @@ pub(crate) fn arrow_columns<'py>(
     capsule: &Bound<'py, PyCapsule>,
     wanted: Option<Vec<usize>>,
 ) -> PyResult<Vec<Column<'py>>> {
-    let start = capsule
-        .pointer_checked(Some(STREAM))?
-        .cast::<FFI_ArrowArrayStream>();
-    // SAFETY: a capsule of this name holds a stream, by the interface; it is moved out and an empty
-    // one left behind.
-    let stream = unsafe { FFI_ArrowArrayStream::from_raw(start.as_ptr()) };
-    let refused =
-        |e: ArrowError| PyValueError::new_err(format!("the Arrow stream cannot be read: {e}"));
-    let reader = RecordBatchStreamReader::try_new(stream).map_err(refused)?;
+    let reader = RecordBatchStreamReader::try_new(stream(capsule)?).map_err(refused)?;
     let schema = reader.schema();
     let wanted = wanted.unwrap_or_else(|| (0..schema.fields().len()).collect());
     let mut columns: Vec<Numbers> = wanted.iter().map(|_| Numbers::default()).collect();
@@ -235,7 +242,6 @@ where
 
 /// Dates, times and durations in seconds; false for an array of another kind.
 fn times(items: &mut Vec<f64>, array: &ArrayRef) -> Result<bool, String> {
-    use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
     match array.data_type() {
         DataType::Date32 => {
             let days = array.as_primitive::<Date32Type>().iter();
@@ -247,23 +253,52 @@ fn times(items: &mut Vec<f64>, array: &ArrayRef) -> Result<bool, String> {
         DataType::Time32(Millisecond) => moments::<Time32MillisecondType>(items, array, 1),
         DataType::Time64(Microsecond) => moments::<Time64MicrosecondType>(items, array, 2),
         DataType::Time64(Nanosecond) => moments::<Time64NanosecondType>(items, array, 3),
-        DataType::Timestamp(Second, _) => moments::<TimestampSecondType>(items, array, 0),
-        DataType::Timestamp(Millisecond, _) => moments::<TimestampMillisecondType>(items, array, 1),
-        DataType::Timestamp(Microsecond, _) => moments::<TimestampMicrosecondType>(items, array, 2),
-        DataType::Timestamp(Nanosecond, _) => moments::<TimestampNanosecondType>(items, array, 3),
-        DataType::Duration(Second) => moments::<DurationSecondType>(items, array, 0),
-        DataType::Duration(Millisecond) => moments::<DurationMillisecondType>(items, array, 1),
-        DataType::Duration(Microsecond) => moments::<DurationMicrosecondType>(items, array, 2),
-        DataType::Duration(Nanosecond) => moments::<DurationNanosecondType>(items, array, 3),
+        DataType::Timestamp(unit, _) => timestamps(items, array, *unit),
+        DataType::Duration(unit) => durations(items, array, *unit),
         _ => return Ok(false),
     }
     .map(|()| true)
 }
 
+fn timestamps(items: &mut Vec<f64>, array: &ArrayRef, unit: TimeUnit) -> Result<(), String> {
+    match unit {
+        Second => moments::<TimestampSecondType>(items, array, 0),
+        Millisecond => moments::<TimestampMillisecondType>(items, array, 1),
+        Microsecond => moments::<TimestampMicrosecondType>(items, array, 2),
+        Nanosecond => moments::<TimestampNanosecondType>(items, array, 3),
+    }
+}
+
+fn durations(items: &mut Vec<f64>, array: &ArrayRef, unit: TimeUnit) -> Result<(), String> {
+    match unit {
+        Second => moments::<DurationSecondType>(items, array, 0),
+        Millisecond => moments::<DurationMillisecondType>(items, array, 1),
+        Microsecond => moments::<DurationMicrosecondType>(items, array, 2),
+        Nanosecond => moments::<DurationNanosecondType>(items, array, 3),
+    }
+}
+
 fn append(items: &mut Vec<f64>, words: &mut Words, array: &ArrayRef) -> Result<(), String> {
-    if times(items, array)? {
+    if numbers(items, array)? || times(items, array)? {
         return Ok(());
     }
+    match array.data_type() {
+        DataType::Null => {
+            items.extend(std::iter::repeat_n(f64::NAN, array.len()));
+            Ok(())
+        }
+        DataType::Boolean => {
+            let truths = array.as_boolean().iter();
+            items.extend(truths.map(|v| v.map_or(f64::NAN, |v| f64::from(u8::from(v)))));
+            Ok(())
+        }
+        DataType::Dictionary(..) => dictionary(items, words, array),
+        _ => text(items, words, array),
+    }
+}
+
+/// Numbers of any type; false for an array of another kind.
+fn numbers(items: &mut Vec<f64>, array: &ArrayRef) -> Result<bool, String> {
     match array.data_type() {
         DataType::Int8 => plain::<Int8Type>(items, array),
         DataType::Int16 => plain::<Int16Type>(items, array),
@@ -277,18 +312,9 @@ fn append(items: &mut Vec<f64>, words: &mut Words, array: &ArrayRef) -> Result<(
         DataType::Int64 => whole::<Int64Type>(items, array),
         DataType::UInt64 => whole::<UInt64Type>(items, array),
         DataType::Decimal128(_, scale) => decimals(items, array, *scale),
-        DataType::Null => {
-            items.extend(std::iter::repeat_n(f64::NAN, array.len()));
-            Ok(())
-        }
-        DataType::Boolean => {
-            let truths = array.as_boolean().iter();
-            items.extend(truths.map(|v| v.map_or(f64::NAN, |v| f64::from(u8::from(v)))));
-            Ok(())
-        }
-        DataType::Dictionary(..) => dictionary(items, words, array),
-        _ => text(items, words, array),
+        _ => return Ok(false),
     }
+    .map(|()| true)
 }
 
 /// `count` units of 1000^−`thousands` seconds, rounded once, so that a moment is one number

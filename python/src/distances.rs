@@ -65,10 +65,7 @@ pub(crate) fn dense<'py>(
         None if short => Some(fresh(py, &shape, precision == Some("f32"))?),
         None => None,
     };
-    let target = match &out {
-        Some(out) => Target::Lent(LentSink(Arc::new(Place::for_output(out, &shape)?))),
-        None => Target::Memory,
-    };
+    let target = target(out.as_ref(), &shape)?;
     let problem = question(value.spec()?, y.is_some(), condensed, precision);
     let done = attended(py, short, given.progress(), |shared| {
         let tell = |p| shared.tell(p);
@@ -79,7 +76,26 @@ pub(crate) fn dense<'py>(
     })?;
     let outcome = done.map_err(|e| raise(py, &e))?;
     warn(py, &outcome.warnings)?;
-    match (outcome.outputs.into_iter().next(), out) {
+    let values = outcome.outputs.into_iter().next();
+    array(py, values, out, shape)
+}
+
+/// Where the values go: into `out`, or into memory of the run.
+fn target(out: Option<&Bound<'_, PyAny>>, shape: &[usize]) -> PyResult<Target> {
+    Ok(match out {
+        Some(out) => Target::Lent(LentSink(Arc::new(Place::for_output(out, shape)?))),
+        None => Target::Memory,
+    })
+}
+
+/// The array of the values, or the one that they were stored in.
+fn array<'py>(
+    py: Python<'py>,
+    values: Option<Output>,
+    out: Option<Bound<'py, PyAny>>,
+    shape: Vec<usize>,
+) -> PyResult<Bound<'py, PyAny>> {
+    match (values, out) {
         (Some(Output::F64(v)), _) => Ok(PyArray1::from_vec(py, v).reshape(shape)?.into_any()),
         (Some(Output::F32(v)), _) => Ok(PyArray1::from_vec(py, v).reshape(shape)?.into_any()),
         (Some(Output::Stored), Some(out)) => Ok(out),

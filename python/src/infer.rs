@@ -157,60 +157,60 @@ fn tell_gap(out: &Bound<'_, PyDict>, done: &Inferred) -> PyResult<()> {
     out.set_item("proven", gap.is_none_or(|g| g.proven))
 }
 
-fn answer<'py>(py: Python<'py>, model: &Network, done: &Inferred) -> PyResult<Bound<'py, PyDict>> {
-    let out = PyDict::new(py);
+/// Adds the names of variables and of their states.
+fn tell_names(out: &Bound<'_, PyDict>, model: &Network) -> PyResult<()> {
     let names: Vec<String> = (0..model.cards().len()).map(|v| model.name(v)).collect();
     let states = model.cards().iter().enumerate();
     let states: Vec<Vec<String>> = states
         .map(|(v, c)| (0..*c).map(|s| model.state(v, s)).collect())
         .collect();
     out.set_item("names", names)?;
-    out.set_item("states", states)?;
-    out.set_item("seconds", done.seconds.to_vec())?;
-    out.set_item("peak_bytes", done.peak_bytes)?;
-    out.set_item(
-        "warnings",
-        done.warnings
-            .iter()
-            .map(|w| w.told(words))
-            .collect::<Vec<_>>(),
-    )?;
-    out.set_item("device", done.device.as_ref().map(|on| &on.device[..]))?;
-    tell_gap(&out, done)?;
-    out.set_item("impossible", done.answer == Answer::Impossible)?;
-    let log10 = match &done.answer {
-        Answer::Impossible => f64::NEG_INFINITY,
-        Answer::Pr(z) => *z,
+    out.set_item("states", states)
+}
+
+/// Adds the values of an answer, and returns log10 of their scale.
+fn tell_values(out: &Bound<'_, PyDict>, answer: &Answer) -> PyResult<f64> {
+    let py = out.py();
+    match answer {
+        Answer::Impossible => Ok(f64::NEG_INFINITY),
+        Answer::Pr(z) => Ok(*z),
         Answer::Mar(z, rows) => {
-            out.set_item(
-                "marginals",
-                rows.iter()
-                    .map(|r| PyArray1::from_slice(py, r))
-                    .collect::<Vec<_>>(),
-            )?;
-            *z
+            let rows = rows.iter().map(|r| PyArray1::from_slice(py, r));
+            out.set_item("marginals", rows.collect::<Vec<_>>())?;
+            Ok(*z)
         }
         Answer::Map(z, states) => {
-            out.set_item(
-                "assignment",
-                states.iter().copied().enumerate().collect::<Vec<_>>(),
-            )?;
-            *z
+            let states = states.iter().copied().enumerate();
+            out.set_item("assignment", states.collect::<Vec<_>>())?;
+            Ok(*z)
         }
         Answer::Mmap(z, states) => {
             out.set_item("assignment", states.clone())?;
-            *z
+            Ok(*z)
         }
         Answer::Sum(vars, values, z) => {
             out.set_item("scope", vars.clone())?;
             out.set_item("values", PyArray1::from_slice(py, values))?;
-            *z
+            Ok(*z)
         }
         Answer::Samples(z, rows) => {
             out.set_item("samples", rows.clone())?;
-            *z
+            Ok(*z)
         }
-    };
+    }
+}
+
+fn answer<'py>(py: Python<'py>, model: &Network, done: &Inferred) -> PyResult<Bound<'py, PyDict>> {
+    let out = PyDict::new(py);
+    tell_names(&out, model)?;
+    out.set_item("seconds", done.seconds.to_vec())?;
+    out.set_item("peak_bytes", done.peak_bytes)?;
+    let warnings = done.warnings.iter().map(|w| w.told(words));
+    out.set_item("warnings", warnings.collect::<Vec<_>>())?;
+    out.set_item("device", done.device.as_ref().map(|on| &on.device[..]))?;
+    tell_gap(&out, done)?;
+    out.set_item("impossible", done.answer == Answer::Impossible)?;
+    let log10 = tell_values(&out, &done.answer)?;
     out.set_item("log10", log10)?;
     Ok(out)
 }

@@ -111,20 +111,25 @@ impl Sink for Place {
                 copy(to.add(at).cast(), v.as_ptr().cast(), size_of_val(v), bypass);
             },
             // SAFETY: as above.
-            (Start::F64(to), Values::F32(v)) => {
-                v.iter()
-                    .enumerate()
-                    // SAFETY: as above.
-                    .for_each(|(k, v)| unsafe { to.add(at + k).write(f64::from(*v)) });
-            }
+            (Start::F64(to), Values::F32(v)) => unsafe {
+                write_each(to.add(at), v, |v| f64::from(*v));
+            },
             // SAFETY: as above.
-            (Start::F32(to), Values::F64(v)) => {
-                v.iter()
-                    .enumerate()
-                    // SAFETY: as above.
-                    .for_each(|(k, v)| unsafe { to.add(at + k).write(*v as f32) });
-            }
+            (Start::F32(to), Values::F64(v)) => unsafe {
+                write_each(to.add(at), v, |v| *v as f32);
+            },
         }
         Ok(())
+    }
+}
+
+/// Writes values one by one in another precision.
+///
+/// # Safety
+/// As many elements as there are `values` can be written at `to`.
+unsafe fn write_each<T, U>(to: *mut U, values: &[T], convert: impl Fn(&T) -> U) {
+    for (k, value) in values.iter().enumerate() {
+        // SAFETY: the caller's promise.
+        unsafe { to.add(k).write(convert(value)) };
     }
 }

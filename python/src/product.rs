@@ -57,11 +57,9 @@ fn over(semiring: &str, product: &Product, how: &Settings) -> Result<Vec<f64>> {
         "sum-product" if !host => contract_numbers(Numeric::Sum, cards, tables, keep, how),
         "max-product" if !host => contract_numbers(Numeric::Max, cards, tables, keep, how),
         "log-sum-exp" if !host => contract_numbers(Numeric::LogSum, cards, tables, keep, how),
-        "min-sum" | "or-and" if matches!(how.device, DeviceSelector::Devices(..)) => Err(
-            Error::request(format!("a device does not fold by {semiring}"))
-                .at_place("device")
-                .remedy("leave out device, or one of sum-product, max-product, log-sum-exp"),
-        ),
+        "min-sum" | "or-and" if matches!(how.device, DeviceSelector::Devices(..)) => {
+            Err(no_device_for(semiring))
+        }
         "sum-product" => contract(&SumProduct, cards, tables, keep, how),
         "max-product" => contract(&MaxProduct, cards, tables, keep, how),
         "log-sum-exp" => contract_logs(cards, tables, keep, how),
@@ -71,6 +69,12 @@ fn over(semiring: &str, product: &Product, how: &Settings) -> Result<Vec<f64>> {
             .at_place("semiring")
             .remedy("sum-product, max-product, log-sum-exp, min-sum or or-and")),
     }
+}
+
+fn no_device_for(semiring: &str) -> Error {
+    Error::request(format!("a device does not fold by {semiring}"))
+        .at_place("device")
+        .remedy("leave out device, or one of sum-product, max-product, log-sum-exp")
 }
 
 /// The product of the truth of numbers: 1 where some combination of values has no zero.

@@ -26,27 +26,8 @@ pub(crate) fn result<'py>(
         return Ok(out);
     };
     for column in answer.arrays() {
-        match (answer.all(column), column.role) {
-            // Rows are counted in memory, so their numbers fit an i64, NumPy's own type of indices.
-            (Numbers::U64(rows), Role::Row(_)) => {
-                out.set_item(
-                    column.name,
-                    PyArray1::from_vec(py, rows.iter().map(|row| *row as i64).collect()),
-                )?;
-            }
-            (Numbers::U64(v), _) => {
-                out.set_item(column.name, PyArray1::from_vec(py, v.into_owned()))?
-            }
-            (Numbers::I64(v), _) => {
-                out.set_item(column.name, PyArray1::from_vec(py, v.into_owned()))?
-            }
-            (Numbers::F64(v), _) => {
-                out.set_item(column.name, PyArray1::from_vec(py, v.into_owned()))?
-            }
-            (Numbers::F32(v), _) => {
-                out.set_item(column.name, PyArray1::from_vec(py, v.into_owned()))?
-            }
-        }
+        let numbers = array(py, answer.all(column), column.role);
+        out.set_item(column.name, numbers)?;
     }
     let beyond = PyDict::new(py);
     answer
@@ -62,15 +43,25 @@ pub(crate) fn result<'py>(
         Layout::Table => "table",
     };
     out.set_item("layout", layout)?;
-    out.set_item(
-        "edges",
-        answer
-            .edges
-            .iter()
-            .map(|edges| PyArray1::from_slice(py, edges))
-            .collect::<Vec<_>>(),
-    )?;
+    let edges = answer.edges.iter();
+    let edges = edges.map(|edges| PyArray1::from_slice(py, edges));
+    out.set_item("edges", edges.collect::<Vec<_>>())?;
     Ok(out)
+}
+
+/// The numbers of a column.
+fn array<'py>(py: Python<'py>, numbers: Numbers<'_>, role: Role) -> Bound<'py, PyAny> {
+    match (numbers, role) {
+        // Rows are counted in memory, so their numbers fit an i64, NumPy's own type of indices.
+        (Numbers::U64(rows), Role::Row(_)) => {
+            let rows = rows.iter().map(|row| *row as i64).collect();
+            PyArray1::from_vec(py, rows).into_any()
+        }
+        (Numbers::U64(v), _) => PyArray1::from_vec(py, v.into_owned()).into_any(),
+        (Numbers::I64(v), _) => PyArray1::from_vec(py, v.into_owned()).into_any(),
+        (Numbers::F64(v), _) => PyArray1::from_vec(py, v.into_owned()).into_any(),
+        (Numbers::F32(v), _) => PyArray1::from_vec(py, v.into_owned()).into_any(),
+    }
 }
 
 fn values_of<'py, T: numpy::Element>(

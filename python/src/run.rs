@@ -8,9 +8,11 @@ use crate::watch::attended;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use zipfold::internals::Job;
+use zipfold::internals::partial::{self, Partial};
 use zipfold::internals::query::{Query, plan_json};
-use zipfold::internals::{partial, shards};
-use zipfold::{Data, Error, Message, Outcome, Problem, Table};
+use zipfold::internals::shards;
+use zipfold::problem::Domain;
+use zipfold::{Answer, Data, Error, Message, Outcome, Problem, Table};
 
 /// An array with the names of its columns, the named columns beside it, and which of all these are
 /// text.
@@ -66,35 +68,37 @@ pub(crate) fn run<'py>(
         let tell = |p| shared.tell(p);
         let options = given.options(shared, &tell, short)?;
         let answer = Query::new(&problem, &data, &options).run()?;
-        let part = match given.shard() {
-            Some(shard) => Some(partial::encode(&shards::part(
-                &answer.problem,
-                &answer.outcome,
-                shard,
-            )?)?),
-            None => None,
-        };
-        Ok((
-            answer.problem.into_owned(),
-            answer.range,
-            answer.job,
-            answer.outcome,
-            part,
-        ))
+        let part = given.shard().map(|shard| {
+            let part = shards::part(&answer.problem, &answer.outcome, shard)?;
+            partial::encode(&part)
+        });
+        let Answer {
+            problem,
+            range,
+            job,
+            outcome,
+            ..
+        } = answer;
+        Ok((problem.into_owned(), range, job, outcome, part.transpose()?))
     })?;
     let (problem, range, job, outcome, part) = done.map_err(|e| raise(py, &e))?;
-    match part {
-        Some(bytes) => {
-            let out = PyDict::new(py);
-            out.set_item("part", PyBytes::new(py, &bytes))?;
-            Ok(out)
-        }
-        None => {
-            let out = answer(py, &problem, &job, outcome)?;
-            out.set_item("range", range.map(|r| (r.seconds, r.pairs, r.evaluated)))?;
-            Ok(out)
-        }
+    if let Some(bytes) = part {
+        let out = PyDict::new(py);
+        out.set_item("part", PyBytes::new(py, &bytes))?;
+        return Ok(out);
     }
+    let out = answer(py, &problem, &job, outcome)?;
+    out.set_item("range", range.map(|r| (r.seconds, r.pairs, r.evaluated)))?;
+    Ok(out)
+}
+
+/// Partial results by their names in messages.
+fn decoded(parts: &[Vec<u8>]) -> zipfold::Result<Vec<(String, Partial)>> {
+    let read = |(at, bytes): (usize, &Vec<u8>)| {
+        let name = format!("part {at}");
+        partial::decode(bytes, &name).map(|part| (name, part))
+    };
+    parts.iter().enumerate().map(read).collect()
 }
 
 /// Merges the partial results of all shards of a run over the same data.
@@ -111,15 +115,7 @@ pub(crate) fn merge<'py>(
     let done = attended(py, false, None, |shared| {
         let tell = |p| shared.tell(p);
         let options = given.options(shared, &tell, false)?;
-        let read = |(at, bytes): (usize, &Vec<u8>)| {
-            let name = format!("part {at}");
-            partial::decode(bytes, &name).map(|part| (name, part))
-        };
-        let parts = parts
-            .iter()
-            .enumerate()
-            .map(read)
-            .collect::<zipfold::Result<Vec<_>>>()?;
+        let parts = decoded(&parts)?;
         let Some((name, first)) = parts.first() else {
             return Err(Error::request("no partial results to merge"));
         };
@@ -148,7 +144,7 @@ fn answer<'py>(
     out.set_item("pairs", outcome.pairs)?;
     out.set_item("seconds", outcome.kernel_seconds)?;
     out.set_item("shape", (job.space.n, job.space.m))?;
-    out.set_item("space", format!("{:?}", job.space.domain).to_lowercase())?;
+    out.set_item("space", domain_word(job.space.domain))?;
     let results = PyList::empty(py);
     for (fold, output) in job.folds.iter().zip(outcome.outputs) {
         results.append(result(py, fold, output, job.space.n, job.space.m)?)?;
@@ -166,6 +162,11 @@ pub(crate) fn warn(py: Python<'_>, warnings: &[Message]) -> PyResult<()> {
     warnings
         .iter()
         .try_for_each(|text| say.call1((text.told(words),)).map(drop))
+}
+
+/// The word for the cells that are visited.
+fn domain_word(domain: Domain) -> String {
+    format!("{domain:?}").to_lowercase()
 }
 
 /// A plan as text and as JSON, the rows of x and y, and which cells are visited.
@@ -186,15 +187,12 @@ pub(crate) fn explain<'py>(
         let tell = |p| shared.tell(p);
         let options = given.options(shared, &tell, false)?;
         let explained = Query::new(&problem, &data, &options).explain()?;
-        let (json, job) = (explained.json(words)?, &explained.job);
-        let domain = format!("{:?}", job.space.domain).to_lowercase();
+        let json = explained.json(words)?.to_string();
+        let text = explained.text(false).told(words);
+        let space = &explained.job.space;
+        let shape = (space.n, space.m);
         Ok((
-            (
-                explained.text(false).told(words),
-                json.to_string(),
-                (job.space.n, job.space.m),
-                domain,
-            ),
+            (text, json, shape, domain_word(space.domain)),
             options.warnings.all(),
         ))
     })?;

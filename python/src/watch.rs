@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use zipfold::Progress;
@@ -49,27 +49,33 @@ pub(crate) fn attended<R: Send>(
             let (done, ended) = channel();
             let shared = &shared;
             scope.spawn(move || drop(done.send(work(shared))));
-            let mut raised = None;
-            loop {
-                match ended.recv_timeout(BEAT) {
-                    Ok(result) => {
-                        return raised.map_or_else(|| look(shared, progress).map(|()| result), Err);
-                    }
-                    Err(RecvTimeoutError::Timeout) if raised.is_none() => {
-                        raised = look(shared, progress).err();
-                        shared.stop.store(raised.is_some(), Relaxed);
-                    }
-                    Err(RecvTimeoutError::Timeout) => {}
-                    Err(RecvTimeoutError::Disconnected) => {
-                        let gone = pyo3::exceptions::PyRuntimeError::new_err(
-                            "the worker thread ended without a result",
-                        );
-                        return Err(raised.unwrap_or(gone));
-                    }
-                }
-            }
+            watch(shared, progress, &ended)
         })
     })
+}
+
+/// Waits for the result of a run, with a look at each beat. An exception stops the run, and is
+/// raised when it has ended.
+fn watch<R>(shared: &Shared, progress: Option<&Py<PyAny>>, ended: &Receiver<R>) -> PyResult<R> {
+    let mut raised = None;
+    loop {
+        match ended.recv_timeout(BEAT) {
+            Ok(result) => {
+                return raised.map_or_else(|| look(shared, progress).map(|()| result), Err);
+            }
+            Err(RecvTimeoutError::Timeout) if raised.is_none() => {
+                raised = look(shared, progress).err();
+                shared.stop.store(raised.is_some(), Relaxed);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                let gone = pyo3::exceptions::PyRuntimeError::new_err(
+                    "the worker thread ended without a result",
+                );
+                return Err(raised.unwrap_or(gone));
+            }
+        }
+    }
 }
 
 fn look(shared: &Shared, progress: Option<&Py<PyAny>>) -> PyResult<()> {
