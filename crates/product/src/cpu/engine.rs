@@ -409,11 +409,6 @@ impl<'a> Engine<'a> {
             .flat_map(|r| self.plan.nodes[*r].scope.iter().copied())
             .collect();
         scope.sort_by_key(|v| self.plan.rank[*v]);
-        let total = self.total(forward);
-        let parts: Vec<&Scaled<T>> = roots
-            .iter()
-            .filter_map(|r| forward.tables[*r].here.as_ref())
-            .collect();
         let len = scope
             .iter()
             .try_fold(1usize, |n, v| n.checked_mul(forward.cards[*v]))
@@ -422,23 +417,38 @@ impl<'a> Engine<'a> {
             (len as u64).saturating_mul(16),
             "the table over the kept variables",
         )?;
-        let strides: Vec<Vec<usize>> = roots
+        let out = self.product_of(forward, &roots, &scope, len);
+        Ok((scope, out))
+    }
+    /// The product of all `roots` and of those that hold no variable, over `scope`, which has `len`
+    /// entries.
+    fn product_of<T: Real>(
+        &self,
+        forward: &Forward<T>,
+        roots: &[usize],
+        scope: &[usize],
+        len: usize,
+    ) -> Vec<Scalar> {
+        let total = self.total(forward);
+        let parts: Vec<(&Scaled<T>, Vec<usize>)> = roots
             .iter()
-            .map(|r| self.strides(&self.plan.nodes[*r].scope, &scope, &forward.cards))
+            .filter_map(|r| {
+                let own = &self.plan.nodes[*r].scope;
+                let strides = self.strides(own, scope, &forward.cards);
+                Some((forward.tables[*r].here.as_ref()?, strides))
+            })
             .collect();
         let mut state = vec![0usize; scope.len()];
         let mut out = Vec::with_capacity(len);
         for _ in 0..len {
-            let at = |s: &Vec<usize>| s.iter().zip(&state).map(|(a, b)| a * b).sum::<usize>();
-            out.push(
-                parts
-                    .iter()
-                    .zip(&strides)
-                    .fold(total, |p, (t, s)| p.times(t.scalar(at(s)))),
-            );
+            let at = |s: &[usize]| s.iter().zip(&state).map(|(a, b)| a * b).sum::<usize>();
+            let entry = parts
+                .iter()
+                .fold(total, |p, (t, s)| p.times(t.scalar(at(s))));
+            out.push(entry);
             crate::plan::reduced::step(&mut state, |i| forward.cards[scope[i]]);
         }
-        Ok((scope, out))
+        out
     }
     /// Strides in a table over `inner` of the variables of `outer` (0 where it lacks one).
     fn strides(&self, inner: &[usize], outer: &[usize], cards: &[usize]) -> Vec<usize> {
@@ -535,34 +545,12 @@ impl<'a> Engine<'a> {
         slice: &[(usize, usize)],
         marginals: &mut Marginals,
     ) -> Result<()> {
-        let totals: Vec<Scalar> = self
-            .plan
-            .roots
-            .iter()
-            .filter_map(|r| forward.tables[*r].here.as_ref())
-            .map(|t| t.scalar(0))
-            .collect();
-        let all = totals.iter().fold(Scalar::ONE, |z, t| z.times(*t));
-        let mut gradients: Vec<Copies<T>> = self.plan.nodes.iter().map(|_| Copies::NONE).collect();
-        for (r, own) in self.plan.roots.iter().zip(&totals) {
-            let rest = Scalar {
-                mantissa: all.mantissa / own.mantissa,
-                exponent: all.exponent - own.exponent,
-            };
-            let mut one = Scaled::of_values(&[rest.mantissa], &self.room)?;
-            one.exponent += rest.exponent;
-            gradients[*r] = Copies::here(one);
-        }
+        let (mut gradients, all) = self.root_gradients(&forward)?;
         for at in (0..self.plan.nodes.len()).rev() {
             let Source::Join(inputs) = &self.plan.nodes[at].source else {
                 continue;
             };
-            let wanted: Vec<usize> = inputs
-                .iter()
-                .copied()
-                .filter(|n| self.plan.sweep.gradient[*n])
-                .collect();
-            for n in wanted {
+            for &n in inputs.iter().filter(|n| self.plan.sweep.gradient[**n]) {
                 gradients[n] = self.gradient(&mut forward, &mut gradients[at], at, inputs, n)?;
             }
             for (n, vars) in &self.plan.sweep.readouts[at] {
@@ -583,6 +571,29 @@ impl<'a> Engine<'a> {
             marginals[*v][*s] = marginals[*v][*s].plus(all);
         }
         Ok(())
+    }
+    /// The gradients that a sweep begins with, by node: each root has the product of the others.
+    /// Also the product of all roots.
+    fn root_gradients<T: Real>(&self, forward: &Forward<T>) -> Result<(Vec<Copies<T>>, Scalar)> {
+        let totals: Vec<Scalar> = self
+            .plan
+            .roots
+            .iter()
+            .filter_map(|r| forward.tables[*r].here.as_ref())
+            .map(|t| t.scalar(0))
+            .collect();
+        let all = totals.iter().fold(Scalar::ONE, |z, t| z.times(*t));
+        let mut gradients: Vec<Copies<T>> = self.plan.nodes.iter().map(|_| Copies::NONE).collect();
+        for (r, own) in self.plan.roots.iter().zip(&totals) {
+            let rest = Scalar {
+                mantissa: all.mantissa / own.mantissa,
+                exponent: all.exponent - own.exponent,
+            };
+            let mut one = Scaled::of_values(&[rest.mantissa], &self.room)?;
+            one.exponent += rest.exponent;
+            gradients[*r] = Copies::here(one);
+        }
+        Ok((gradients, all))
     }
     /// The gradient of the table of node `n`: that of the join `at` above it, times the other
     /// tables of that join.
@@ -630,8 +641,28 @@ impl<'a> Engine<'a> {
         let mut sorted = free.clone();
         sorted.sort_by_key(|v| self.plan.rank[*v]);
         let shape = self.shape([scope, scope].into_iter(), &sorted, &forward.cards);
+        let Some(joint) = self.with_gradient(&mut forward.tables[n], gradient, &shape)? else {
+            return Ok(());
+        };
+        for v in free {
+            let shape = self.shape([&sorted[..]].into_iter(), &[v], &forward.cards);
+            let one = contract(&shape, &[&joint], self.fold, &self.room)?;
+            marginals[v]
+                .iter_mut()
+                .enumerate()
+                .for_each(|(s, m)| *m = m.plus(one.scalar(s)));
+        }
+        Ok(())
+    }
+    /// A table times its gradient, on the host. Both stay where they are.
+    fn with_gradient<T: Real>(
+        &self,
+        table: &mut Copies<T>,
+        gradient: &mut Copies<T>,
+        shape: &Shape,
+    ) -> Result<Option<Scaled<T>>> {
         let mut pair = [
-            std::mem::replace(&mut forward.tables[n], Copies::NONE),
+            std::mem::replace(table, Copies::NONE),
             std::mem::replace(gradient, Copies::NONE),
         ];
         // Where either lies on the device only, what is read off there is smaller than what would
@@ -639,23 +670,11 @@ impl<'a> Engine<'a> {
         let device = self
             .device()
             .filter(|_| pair.iter().any(|t| t.here.is_none() && t.there.is_some()));
-        let joint = self.join(device, &shape, &[0, 1], &mut pair);
-        let [table, above] = pair;
-        (forward.tables[n], *gradient) = (table, above);
+        let joint = self.join(device, shape, &[0, 1], &mut pair);
+        [*table, *gradient] = pair;
         let mut joint = joint?;
         joint.bring(self.device(), &self.room)?;
-        let Some(joint) = &joint.here else {
-            return Ok(());
-        };
-        for v in free {
-            let shape = self.shape([&sorted[..]].into_iter(), &[v], &forward.cards);
-            let one = contract(&shape, &[joint], self.fold, &self.room)?;
-            marginals[v]
-                .iter_mut()
-                .enumerate()
-                .for_each(|(s, m)| *m = m.plus(one.scalar(s)));
-        }
-        Ok(())
+        Ok(joint.here)
     }
 }
 

@@ -245,28 +245,40 @@ fn pieces<T: Real>(
         let Some((_, own)) = shapes.iter().find(|(own, _)| *own == values) else {
             continue;
         };
-        for (f, table) in inputs.iter().enumerate() {
-            let start = place.base(shape, |d| d.strides[f]);
-            // A shorter last piece has other entries at the same place.
-            let valid = |(at, before, _): &(usize, usize, Numbers)| {
-                *at == start && (*before == values || !cut.moves(shape, f))
-            };
-            let Data::Linear(items) = &table.data else {
-                continue;
-            };
-            if sent[f].as_ref().is_some_and(valid) {
-                continue;
+        for (f, (table, sent)) in inputs.iter().zip(&mut sent).enumerate() {
+            if let Data::Linear(items) = &table.data {
+                send(&items.items, f, (shape, cut, &place), remote, sent)?;
             }
-            sent[f] = None;
-            let cards = cut.cards(shape, values);
-            let numbers = gathered(&items.items, start, (shape, &cards), f);
-            sent[f] = Some((start, values, remote.send(T::items(&numbers))?));
         }
         let tables: Vec<&Numbers> = sent.iter().flatten().map(|(.., n)| n).collect();
         let made = remote.contract(own, &tables, fold, shape)?;
         let to = place.base(shape, |d| d.out);
         remote.bring(&made, T::items_mut(&mut out[to..to + own.out_len]))?;
     }
+    Ok(())
+}
+
+/// Sends what a piece needs of table `f`, unless it is there.
+fn send<T: Real>(
+    items: &[T],
+    f: usize,
+    (shape, cut, place): (&Shape, Cut, &Place),
+    remote: &dyn Remote,
+    sent: &mut Sent,
+) -> Result<()> {
+    let (start, values) = (place.base(shape, |d| d.strides[f]), place.values);
+    // A shorter last piece has other entries at the same place.
+    let valid = |(at, before, _): &(usize, usize, Numbers)| {
+        *at == start && (*before == values || !cut.moves(shape, f))
+    };
+    if sent.as_ref().is_some_and(valid) {
+        return Ok(());
+    }
+    // Its memory is free before more is taken.
+    *sent = None;
+    let cards = cut.cards(shape, values);
+    let numbers = gathered(items, start, (shape, &cards), f);
+    *sent = Some((start, values, remote.send(T::items(&numbers))?));
     Ok(())
 }
 

@@ -77,23 +77,13 @@ impl<T: Real> Prepared<T> {
         entries: Entries,
     ) -> Result<Self> {
         let lens = check(cards, scopes)?;
-        // One table is multiplied by 1.
-        let mut left: Left = scopes
-            .iter()
-            .cloned()
-            .enumerate()
-            .map(|(i, s)| (s, OperandTable::Table(i)))
-            .collect();
-        if left.len() == 1 {
-            left.push((Vec::new(), OperandTable::Table(1)));
-        }
-        let (_, joins) = Search { cards, summed, lanes: T::LANES, logs: entries == Entries::Logs }
-            .cheapest(left, 0)
-            .ok_or_else(|| {
-                Error::request("no table of the bucket is small enough to be packed for the others")
-                    .limit(format!("{PACKED} entries packed"))
-                    .remedy("contract the tables by a plan (infer, contract), which packs both sides in blocks")
-            })?;
+        let search = Search {
+            cards,
+            summed,
+            lanes: T::LANES,
+            logs: entries == Entries::Logs,
+        };
+        let joins = search.joins(scopes).ok_or_else(all_too_large)?;
         let len = |scope: &[usize]| scope.iter().map(|v| cards[*v]).product::<usize>();
         let steps: Vec<Contraction> = joins
             .iter()
@@ -189,6 +179,12 @@ impl<T: Real> Prepared<T> {
         let last = self.steps.len() - 1;
         for (at, step) in self.steps.iter().enumerate() {
             let (before, own) = self.made.split_at_mut(at);
+            let out = if at == last {
+                &mut *out
+            } else {
+                own[0].at_least(step.direct.len);
+                &mut own[0][..step.direct.len]
+            };
             let table = |source: &OperandTable| match source {
                 OperandTable::Table(i) => tables.get(*i).copied().unwrap_or(&one),
                 OperandTable::Made(i) => &before[*i][..self.steps[*i].direct.len],
@@ -202,19 +198,15 @@ impl<T: Real> Prepared<T> {
                 out: shifts.map(total).filter(|_| at == last),
             };
             let inputs = step.inputs.each_ref().map(table);
-            if at == last {
-                step.direct.run(inputs, logs, &mut self.buffers, out);
-            } else {
-                own[0].at_least(step.direct.len);
-                step.direct.run(
-                    inputs,
-                    logs,
-                    &mut self.buffers,
-                    &mut own[0][..step.direct.len],
-                );
-            }
+            step.direct.run(inputs, logs, &mut self.buffers, out);
         }
     }
+}
+
+fn all_too_large() -> Error {
+    Error::request("no table of the bucket is small enough to be packed for the others")
+        .limit(format!("{PACKED} entries packed"))
+        .remedy("contract the tables by a plan (infer, contract), which packs both sides in blocks")
 }
 
 /// Entries of each table.
@@ -226,32 +218,36 @@ fn check(cards: &[usize], scopes: &[Scope]) -> Result<Vec<usize>> {
             )),
         );
     }
-    let mut lens = Vec::with_capacity(scopes.len());
-    for (i, scope) in scopes.iter().enumerate() {
-        let mut len = 1usize;
-        for (at, v) in scope.iter().enumerate() {
-            let card = cards.get(*v).ok_or_else(|| {
-                Error::request(format!(
-                    "table {i} names variable {v}; there are {}",
-                    cards.len()
-                ))
-            })?;
-            if *card == 0 || scope[..at].contains(v) {
-                return Err(Error::request(format!(
-                    "table {i}: variable {v} has no value or stands there twice"
-                )));
-            }
-            len = len
-                .checked_mul(*card)
-                .filter(|l| *l <= u32::MAX as usize)
-                .ok_or_else(|| {
-                    Error::request(format!("table {i} has more than 2³² entries"))
-                        .remedy("fix a variable of it")
-                })?;
+    let tables = scopes.iter().enumerate();
+    tables
+        .map(|(i, scope)| entries_of(cards, i, scope))
+        .collect()
+}
+
+/// Entries of table `i`.
+fn entries_of(cards: &[usize], i: usize, scope: &[usize]) -> Result<usize> {
+    let mut len = 1usize;
+    for (at, v) in scope.iter().enumerate() {
+        let card = cards.get(*v).ok_or_else(|| {
+            Error::request(format!(
+                "table {i} names variable {v}; there are {}",
+                cards.len()
+            ))
+        })?;
+        if *card == 0 || scope[..at].contains(v) {
+            return Err(Error::request(format!(
+                "table {i}: variable {v} has no value or stands there twice"
+            )));
         }
-        lens.push(len);
+        len = len
+            .checked_mul(*card)
+            .filter(|l| *l <= u32::MAX as usize)
+            .ok_or_else(|| {
+                Error::request(format!("table {i} has more than 2³² entries"))
+                    .remedy("fix a variable of it")
+            })?;
     }
-    Ok(lens)
+    Ok(len)
 }
 
 /// The search for the cheapest order of pairs.
@@ -263,22 +259,26 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// The cheapest joins of tables over `scopes`.
+    fn joins(&self, scopes: &[Scope]) -> Option<Joins> {
+        let mut left: Left = scopes
+            .iter()
+            .cloned()
+            .enumerate()
+            .map(|(i, s)| (s, OperandTable::Table(i)))
+            .collect();
+        // One table is multiplied by 1.
+        if left.len() == 1 {
+            left.push((Vec::new(), OperandTable::Table(1)));
+        }
+        self.cheapest(left, 0).map(|(_, joins)| joins)
+    }
     /// All orders of a few tables, the cheapest next pair of more.
     fn cheapest(&self, left: Left, made: usize) -> Option<(f64, Joins)> {
         if left.len() < 2 {
             return Some((0.0, Vec::new()));
         }
-        let mut pairs: Vec<(LoopOrder, usize, usize)> = Vec::new();
-        for i in 0..left.len() {
-            for j in i + 1..left.len() {
-                pairs.push((self.join(&left, [i, j])?, i, j));
-            }
-        }
-        pairs.retain(|p| p.0.cost.is_finite());
-        pairs.sort_by(|a, b| a.0.cost.total_cmp(&b.0.cost));
-        if left.len() > ALL {
-            pairs.truncate(1);
-        }
+        let pairs = self.pairs(&left)?;
         let mut best: Option<(f64, Joins)> = None;
         for (way, i, j) in pairs {
             let cost = way.cost;
@@ -298,6 +298,21 @@ impl Search<'_> {
             }
         }
         best
+    }
+    /// The ways through pairs of tables that are tried, the cheapest first.
+    fn pairs(&self, left: &Left) -> Option<Vec<(LoopOrder, usize, usize)>> {
+        let mut pairs: Vec<(LoopOrder, usize, usize)> = Vec::new();
+        for i in 0..left.len() {
+            for j in i + 1..left.len() {
+                pairs.push((self.join(left, [i, j])?, i, j));
+            }
+        }
+        pairs.retain(|p| p.0.cost.is_finite());
+        pairs.sort_by(|a, b| a.0.cost.total_cmp(&b.0.cost));
+        if left.len() > ALL {
+            pairs.truncate(1);
+        }
+        Some(pairs)
     }
     /// The way through two tables; variables that no other table holds are summed where they may.
     fn join(&self, left: &Left, [i, j]: [usize; 2]) -> Option<LoopOrder> {

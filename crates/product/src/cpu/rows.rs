@@ -54,13 +54,18 @@ pub(super) fn contract(shape: &Shape, logs: &[&[f64]], room: &Room) -> Result<Op
     if deepest < DEEP && out.items.iter().any(|v| *v < SURE) {
         return Ok(None);
     }
+    restore(shape, &peaks, &mut out.items);
+    Ok(Some(out))
+}
+
+/// Takes logarithms of sums, and adds the peaks of the rows that were taken off.
+fn restore(shape: &Shape, peaks: &[Peaks], out: &mut [f64]) {
     let shown: Vec<Shown<'_>> = peaks
         .iter()
         .enumerate()
         .map(|(i, p)| Shown::new(shape, i, &p.values.items))
         .collect();
-    out.items
-        .par_chunks_mut(shown.first().map_or(1, |s| s.block))
+    out.par_chunks_mut(shown.first().map_or(1, |s| s.block))
         .enumerate()
         .with_min_len(16)
         .for_each(|(at, to)| {
@@ -72,7 +77,6 @@ pub(super) fn contract(shape: &Shape, logs: &[&[f64]], room: &Room) -> Result<Op
                     .for_each(|(t, o)| *t += s.peaks[base + o]);
             }
         });
-    Ok(Some(out))
 }
 
 /// Digits from which a block of the fastest begins.

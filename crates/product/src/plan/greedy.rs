@@ -50,6 +50,9 @@ impl<'a> Graph<'a> {
     fn row(&self, v: usize) -> &[u64] {
         &self.adjacent[v * self.words..][..self.words]
     }
+    fn degree(&self, v: usize) -> u32 {
+        self.row(v).iter().map(|w| w.count_ones()).sum()
+    }
     fn score(&self, v: usize, rule: Rule) -> f64 {
         let row = self.row(v);
         match rule {
@@ -99,6 +102,22 @@ impl<'a> Graph<'a> {
     }
 }
 
+/// The place of the variable with the least score, where `noise` perturbs all of them.
+fn least(live: &[usize], score: &[f64], noise: f64, random: &mut Random) -> usize {
+    let mut best = (f64::INFINITY, 0);
+    for (at, v) in live.iter().enumerate() {
+        let s = if noise > 0.0 {
+            (score[*v] + 1.0) * (1.0 + noise * random.unit())
+        } else {
+            score[*v]
+        };
+        if s < best.0 {
+            best = (s, at);
+        }
+    }
+    best.1
+}
+
 /// An elimination order of the variables of `local` that are not kept, and about how many words it
 /// took to find. `noise` above 0 perturbs the scores.
 pub fn order(local: &Local, rule: Rule, noise: f64, random: &mut Random) -> (Vec<usize>, f64) {
@@ -116,18 +135,7 @@ pub fn order(local: &Local, rule: Rule, noise: f64, random: &mut Random) -> (Vec
     let mut done = local.kept.clone();
     let mut effort = 0.0;
     while !live.is_empty() {
-        let mut best = (f64::INFINITY, 0);
-        for (at, v) in live.iter().enumerate() {
-            let s = if noise > 0.0 {
-                (score[*v] + 1.0) * (1.0 + noise * random.unit())
-            } else {
-                score[*v]
-            };
-            if s < best.0 {
-                best = (s, at);
-            }
-        }
-        let v = live.swap_remove(best.1);
+        let v = live.swap_remove(least(&live, &score, noise, random));
         let wide = matches!(rule, Rule::Fill | Rule::WeightedFill) && score[v] != 0.0;
         graph.eliminate(v, &mut touched, wide);
         set(&mut done, v);
@@ -135,8 +143,7 @@ pub fn order(local: &Local, rule: Rule, noise: f64, random: &mut Random) -> (Vec
         touched.iter_mut().zip(&done).for_each(|(t, d)| *t &= !d);
         each(&touched, |u| {
             score[u] = graph.score(u, rule);
-            effort += f64::from(graph.row(u).iter().map(|w| w.count_ones()).sum::<u32>() + 4)
-                * local.words as f64;
+            effort += f64::from(graph.degree(u) + 4) * local.words as f64;
         });
         effort += live.len() as f64;
     }

@@ -155,35 +155,8 @@ pub fn divide(
         (Grouping::Auto, Ok(plan)) => plan.prediction.seconds,
         _ => f64::INFINITY,
     };
-    let left = match grouping {
-        Grouping::Split => f64::INFINITY,
-        Grouping::Auto | Grouping::Joint => (TRIED * most).min(PATIENCE),
-    };
-    let worth = if grouping == Grouping::Split {
-        0.0
-    } else {
-        WORTH
-    };
     let limit = options.time_limit.min(most);
-    let glance = Options {
-        order_seconds: None,
-        patience: GLANCE,
-        time_limit: LOOSE * options.time_limit,
-        ..*options
-    };
-    let relevance = Relevance::new(network);
-    let needed = relevance.relevant(
-        &vec![true; network.tables.len()],
-        &vec![false; network.cards.len()],
-    );
-    let mut divider = Divider {
-        network,
-        relevance,
-        needed,
-        options: glance,
-        left,
-        worth,
-    };
+    let mut divider = Divider::new(network, grouping, most, options);
     let seeds = divider.seeds()?;
     let widest = seeds.iter().map(|s| s.tables.len()).max().unwrap_or(0) as f64;
     let whole = network.tables.len() as f64 * if joint.is_ok() { NEARLY } else { 1.0 };
@@ -204,16 +177,13 @@ pub fn divide(
         order_seconds,
         ..*options
     };
-    let groups = groups.into_iter().map(|g| divider.searched(g)).collect();
-    let scale = network.scale.times(divider.needed.scale);
-    let joint = joint.as_ref().map_or_else(
-        |e| Joint::Refused(e.clone()),
-        |p| Joint::Predicted(p.prediction),
-    );
     let out = Split {
-        groups,
-        scale,
-        joint,
+        groups: groups.into_iter().map(|g| divider.searched(g)).collect(),
+        scale: network.scale.times(divider.needed.scale),
+        joint: joint.as_ref().map_or_else(
+            |e| Joint::Refused(e.clone()),
+            |p| Joint::Predicted(p.prediction),
+        ),
     };
     (out.prediction().seconds <= limit).then_some(out)
 }
@@ -238,7 +208,33 @@ struct Divider<'a> {
     worth: f64,
 }
 
-impl Divider<'_> {
+impl<'a> Divider<'a> {
+    /// What divides `network`, where all variables at once are predicted to take `most` seconds.
+    fn new(network: &'a Reduced, grouping: Grouping, most: f64, options: &Options) -> Self {
+        let (left, worth) = match grouping {
+            Grouping::Split => (f64::INFINITY, 0.0),
+            Grouping::Auto | Grouping::Joint => ((TRIED * most).min(PATIENCE), WORTH),
+        };
+        let glance = Options {
+            order_seconds: None,
+            patience: GLANCE,
+            time_limit: LOOSE * options.time_limit,
+            ..*options
+        };
+        let relevance = Relevance::new(network);
+        let needed = relevance.relevant(
+            &vec![true; network.tables.len()],
+            &vec![false; network.cards.len()],
+        );
+        Divider {
+            network,
+            relevance,
+            needed,
+            options: glance,
+            left,
+            worth,
+        }
+    }
     /// Takes `seconds` of the patience; nothing when it is used up.
     fn spend(&mut self, seconds: f64) -> Option<()> {
         self.left -= seconds;
@@ -264,42 +260,46 @@ impl Divider<'_> {
         let (cards, tables) = (self.network.cards.len(), self.network.tables.len());
         self.spend(FOUND * (cards + tables) as f64)?;
         let mut open = vec![true; cards];
-        let mut out = Vec::new();
-        let mut seen = vec![false; tables];
-        for at in (0..tables)
-            .filter(|t| self.needed.tables[*t])
-            .collect::<Vec<_>>()
-        {
-            if seen[at] {
-                continue;
-            }
-            self.spend(FOUND * cards as f64)?;
-            let part = self.relevance.connected(&self.needed.tables, at);
-            part.iter().for_each(|t| seen[*t] = true);
-            let asked = self.variables(&part);
-            asked.iter().for_each(|v| open[*v] = false);
-            out.push(Seed {
-                tables: part,
-                asked,
-                extra: Some(Scalar::ONE),
-                pass: Pass::Sweep,
-            });
-        }
-        let all = vec![true; tables];
-        let free =
-            |v: &usize| self.needed.variables[*v] && self.relevance.table_of(&all, *v).is_none();
-        let loose: Vec<usize> = (0..cards).filter(free).collect();
-        if !loose.is_empty() {
-            loose.iter().for_each(|v| open[*v] = false);
-            out.push(Seed {
-                tables: Vec::new(),
-                asked: loose,
-                extra: Some(Scalar::ONE),
-                pass: Pass::Sweep,
-            });
+        let mut out = self.components()?;
+        out.extend(self.free_variables());
+        for v in out.iter().flat_map(|seed| &seed.asked) {
+            open[*v] = false;
         }
         out.extend(self.cover(open)?);
         Some(out)
+    }
+    /// The parts that Z needs, one for each component.
+    fn components(&mut self) -> Option<Vec<Seed>> {
+        let mut seen = vec![false; self.network.tables.len()];
+        let mut out = Vec::new();
+        for at in 0..seen.len() {
+            if seen[at] || !self.needed.tables[at] {
+                continue;
+            }
+            self.spend(FOUND * self.network.cards.len() as f64)?;
+            let part = self.relevance.connected(&self.needed.tables, at);
+            part.iter().for_each(|t| seen[*t] = true);
+            out.push(Seed {
+                asked: self.variables(&part),
+                tables: part,
+                extra: Some(Scalar::ONE),
+                pass: Pass::Sweep,
+            });
+        }
+        Some(out)
+    }
+    /// The variables that Z needs and no table holds, if there are any.
+    fn free_variables(&self) -> Option<Seed> {
+        let all = vec![true; self.network.tables.len()];
+        let free =
+            |v: &usize| self.needed.variables[*v] && self.relevance.table_of(&all, *v).is_none();
+        let asked: Vec<usize> = (0..self.network.cards.len()).filter(free).collect();
+        (!asked.is_empty()).then(|| Seed {
+            tables: Vec::new(),
+            asked,
+            extra: Some(Scalar::ONE),
+            pass: Pass::Sweep,
+        })
     }
     /// Seeds that hold every `open` variable once: each the tables that matter for one variable,
     /// those first that are barren first.
@@ -504,14 +504,11 @@ impl Divider<'_> {
     }
     /// Both groups as one, if it takes no longer than `parts` seconds.
     fn union(&mut self, a: &Group, b: &Group, parts: f64) -> Option<Group> {
-        let mut asked = [&a.asked[..], &b.asked[..]].concat();
-        asked.sort_unstable();
+        let asked = sorted_union(&a.asked, &b.asked);
         let mut kept = vec![false; self.network.cards.len()];
         asked.iter().for_each(|v| kept[*v] = true);
         let extra = a.extra.is_some() || b.extra.is_some();
-        let mut tables = [&a.tables[..], &b.tables[..]].concat();
-        tables.sort_unstable();
-        tables.dedup();
+        let mut tables = sorted_union(&a.tables, &b.tables);
         // What a variable of one group keeps of the other's: their sums would not be constant side
         // by side.
         let left = self
@@ -520,9 +517,7 @@ impl Divider<'_> {
             .tables;
         for v in &asked {
             if let Some(at) = self.relevance.table_of(&left, *v) {
-                tables.extend(self.relevance.connected(&left, at));
-                tables.sort_unstable();
-                tables.dedup();
+                tables = sorted_union(&tables, &self.relevance.connected(&left, at));
             }
         }
         let none = vec![false; self.network.cards.len()];
@@ -573,6 +568,14 @@ fn part(network: &Reduced, tables: &[usize], asked: &[usize]) -> Reduced {
     cover_free(&mut out);
     absorb(&mut out);
     out
+}
+
+/// The members of both lists, each once.
+fn sorted_union(a: &[usize], b: &[usize]) -> Vec<usize> {
+    let mut all = [a, b].concat();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// The numbers in `part` of variables of the network.

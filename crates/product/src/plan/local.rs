@@ -1,6 +1,7 @@
 //! One connected part of a network, with variables as bits: what the order search works on.
 
 use super::forest::Forest;
+use std::collections::HashMap;
 
 /// Above this many bits the interaction graph is kept sparse.
 pub const DENSE_BITS: usize = 1 << 14;
@@ -23,6 +24,25 @@ pub struct Local {
     pub variables: Vec<usize>,
 }
 
+/// The bit of each variable, and the log2 of the domain size of the variables of each word. `vars`
+/// have ascending domain sizes, each of which begins a word of its own.
+fn bits(vars: &[usize], cards: &[usize]) -> (HashMap<usize, usize>, Vec<f64>) {
+    let mut bit = HashMap::new();
+    let (mut weight, mut next, mut last) = (Vec::new(), 0usize, 0usize);
+    for v in vars {
+        if cards[*v] != last {
+            next = next.next_multiple_of(64);
+            last = cards[*v];
+        }
+        if next / 64 == weight.len() {
+            weight.push((last as f64).log2());
+        }
+        bit.insert(*v, next);
+        next += 1;
+    }
+    (bit, weight)
+}
+
 impl Local {
     /// The component of `forest` made of `nodes`.
     pub fn new(forest: &Forest, nodes: &[usize]) -> Self {
@@ -32,19 +52,7 @@ impl Local {
             .collect();
         vars.sort_unstable_by_key(|v| (forest.cards[*v], *v));
         vars.dedup();
-        let mut bit = std::collections::HashMap::new();
-        let (mut weight, mut next, mut last) = (Vec::new(), 0usize, 0usize);
-        for v in &vars {
-            if forest.cards[*v] != last {
-                next = next.next_multiple_of(64);
-                last = forest.cards[*v];
-            }
-            if next / 64 == weight.len() {
-                weight.push((last as f64).log2());
-            }
-            bit.insert(*v, next);
-            next += 1;
-        }
+        let (bit, weight) = bits(&vars, &forest.cards);
         let words = weight.len();
         let mut out = Local {
             words,

@@ -123,8 +123,7 @@ impl Paged {
         let outer = variable + 1;
         let page: usize = divided.out[outer..].iter().product();
         let pages: usize = divided.out[..outer].iter().product();
-        let fair = (pages / (WAVES * unit.blocks.max(1))).max(1);
-        let pages_per_block = unit.pages_per_block.unwrap_or(fair).clamp(1, pages.max(1));
+        let pages_per_block = unit.pages_of_block(pages);
         let valid: Vec<usize> = divided
             .functions
             .iter()
@@ -141,11 +140,8 @@ impl Paged {
             written: bucket.written(),
         };
         let threads = page.next_multiple_of(WARP).min(unit.threads);
-        // Threads without an entry, and multiprocessors without enough thread blocks, wait.
-        let lanes = page as f64 / page.next_multiple_of(threads) as f64;
         let blocks = pages.div_ceil(pages_per_block);
-        let enough = (unit.blocks * unit.threads) as f64 / WAITING;
-        let busy = (blocks as f64 * threads as f64 / enough).min(1.0);
+        let (lanes, busy) = unit.share_at_work(page, threads, blocks);
         let beyond = beyond(bucket, &items, &chosen, unit.held);
         let all = (visits * bucket.functions.len() as f64, beyond);
         let waits = unit.waiting(blocks, pages_per_block, chosen.contains(&true));
@@ -184,6 +180,18 @@ impl Paged {
 }
 
 impl Unit {
+    /// Pages that one thread block takes.
+    fn pages_of_block(&self, pages: usize) -> usize {
+        let fair = (pages / (WAVES * self.blocks.max(1))).max(1);
+        self.pages_per_block.unwrap_or(fair).clamp(1, pages.max(1))
+    }
+    /// The share of threads at work, and that of multiprocessors: threads without an entry, and
+    /// multiprocessors without enough thread blocks, wait.
+    fn share_at_work(&self, page: usize, threads: usize, blocks: usize) -> (f64, f64) {
+        let lanes = page as f64 / page.next_multiple_of(threads) as f64;
+        let enough = (self.blocks * self.threads) as f64 / WAITING;
+        (lanes, (blocks as f64 * threads as f64 / enough).min(1.0))
+    }
     /// Seconds in which so many thread blocks start, fetch and wait for each other, one wave of
     /// them after another. The first page of the first wave belongs to the start of the kernel.
     fn waiting(&self, blocks: usize, pages_per_block: usize, fetching: bool) -> f64 {

@@ -190,15 +190,7 @@ fn assemble(forest: Forest, asked: &[usize], options: &Options) -> Plan {
     let order = execution_order(&forest, &roots, &weight);
     let mut new = vec![0; forest.nodes.len()];
     order.iter().enumerate().for_each(|(at, n)| new[*n] = at);
-    let summed = order
-        .iter()
-        .flat_map(|n| forest.nodes[*n].summed.iter().copied());
-    let kept = free_order(&forest, &roots);
-    let mut rank = vec![0u32; forest.cards.len()];
-    summed
-        .chain(kept)
-        .enumerate()
-        .for_each(|(place, v)| rank[v] = place as u32);
+    let rank = variable_ranks(&forest, &order, &roots);
     let mut nodes: Vec<Node> = order.iter().map(|n| forest.nodes[*n].clone()).collect();
     for node in &mut nodes {
         node.scope.sort_by_key(|v| rank[*v]);
@@ -223,6 +215,20 @@ fn assemble(forest: Forest, asked: &[usize], options: &Options) -> Plan {
         hard: Vec::new(),
         searched: 0.0,
     }
+}
+
+/// The global order of variables: as they are summed, then those that are kept.
+fn variable_ranks(forest: &Forest, order: &[usize], roots: &[usize]) -> Vec<u32> {
+    let summed = order
+        .iter()
+        .flat_map(|n| forest.nodes[*n].summed.iter().copied());
+    let kept = free_order(forest, roots);
+    let mut rank = vec![0u32; forest.cards.len()];
+    summed
+        .chain(kept)
+        .enumerate()
+        .for_each(|(place, v)| rank[v] = place as u32);
+    rank
 }
 
 /// The kept variables, those of the largest table that makes the result last: it is then read run

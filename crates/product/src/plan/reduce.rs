@@ -228,12 +228,20 @@ fn restrict(scope: &[Var], values: &[f64], cards: &[usize], out: &Reduced) -> Ta
             (None, None) => {}
         }
     }
-    if kept.iter().map(|(n, _)| out.cards[*n]).product::<usize>() == values.len() {
-        return Table {
-            scope: kept.into_iter().map(|(n, _)| n).collect(),
-            values: values.to_vec(),
-        };
+    let total: usize = kept.iter().map(|(n, _)| out.cards[*n]).product();
+    let values = if total == values.len() {
+        values.to_vec()
+    } else {
+        picked(&values[base..], &kept, out)
+    };
+    Table {
+        scope: kept.into_iter().map(|(n, _)| n).collect(),
+        values,
     }
+}
+
+/// The entries of the states that are left of some variables, given by number and stride.
+fn picked(values: &[f64], kept: &[(usize, usize)], out: &Reduced) -> Vec<f64> {
     let total: usize = kept.iter().map(|(n, _)| out.cards[*n]).product();
     let mut x = vec![0usize; kept.len()];
     let mut picked = Vec::with_capacity(total);
@@ -243,11 +251,8 @@ fn restrict(scope: &[Var], values: &[f64], cards: &[usize], out: &Reduced) -> Ta
             .zip(&x)
             .map(|((n, stride), s)| out.states[*n][*s] as usize * stride)
             .sum();
-        picked.push(values[base + at]);
+        picked.push(values[at]);
         step(&mut x, |at| out.cards[kept[at].0]);
     }
-    Table {
-        scope: kept.into_iter().map(|(n, _)| n).collect(),
-        values: picked,
-    }
+    picked
 }

@@ -8,14 +8,7 @@ use std::collections::{BTreeSet, BinaryHeap};
 /// remaining variable has more than `dense` neighbours the graph is as good as complete and the
 /// rest follows by number.
 pub fn order(local: &Local, dense: usize) -> Vec<usize> {
-    let mut adjacent: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); local.words * 64];
-    for at in 0..local.tables() {
-        let mut scope = Vec::new();
-        each(local.scope(at), |v| scope.push(v));
-        for v in &scope {
-            adjacent[*v].extend(scope.iter().filter(|u| *u != v));
-        }
-    }
+    let mut adjacent = neighbours(local);
     let mut live: BTreeSet<usize> = local
         .variables
         .iter()
@@ -45,4 +38,17 @@ pub fn order(local: &Local, dense: usize) -> Vec<usize> {
     }
     out.extend(live);
     out
+}
+
+/// The variables that share a table with each variable.
+fn neighbours(local: &Local) -> Vec<BTreeSet<usize>> {
+    let mut adjacent: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); local.words * 64];
+    for at in 0..local.tables() {
+        let mut scope = Vec::new();
+        each(local.scope(at), |v| scope.push(v));
+        for v in &scope {
+            adjacent[*v].extend(scope.iter().filter(|u| *u != v));
+        }
+    }
+    adjacent
 }
