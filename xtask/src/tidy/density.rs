@@ -26,11 +26,11 @@ const LEFT: &[(&str, [usize; 4])] = &[
     ("crates/gpu", [0, 0, 0, 310]),
     ("crates/io", [0, 0, 0, 310]),
     ("crates/plan", [0, 0, 0, 320]),
-    ("crates/product", [0, 0, 0, 380]),
+    ("crates/product", [0, 0, 0, 340]),
     ("crates/testkit", [0, 0, 0, 330]),
     ("crates/vector", [0, 0, 0, 200]),
     ("crates/zipfold", [0, 0, 0, 310]),
-    ("python", [0, 0, 0, 380]),
+    ("python", [0, 0, 0, 320]),
     ("xtask", [0, 0, 0, 250]),
 ];
 
