@@ -76,7 +76,7 @@ fn values_of<'py, T: numpy::Element>(
 pub(crate) fn tally<'py>(py: Python<'py>, tally: &Tally) -> PyResult<Bound<'py, PyDict>> {
     let out = PyDict::new(py);
     out.set_item("counted", tally.counted)?;
-    out.set_item("far", tally.far)?;
+    out.set_item("beyond_cutoff", tally.beyond_cutoff)?;
     out.set_item("nan", tally.nan)?;
     Ok(out)
 }

@@ -236,7 +236,7 @@ def old_word(place, old):
     if place == "argument":
         return lambda: q.join("x[0] < y[0]", **{old: "semi"})
     if place == "field":
-        return lambda: getattr(q.sum().outcome(), old)
+        return lambda: getattr(q.sum().outcome().tally if old == "far" else q.sum().outcome(), old)
     if place == "override":
         key, _, value = old.partition("=")
         return lambda: q.sum().run(plan={key: value or "1"})

@@ -13,6 +13,7 @@ import numpy as np
 from . import _zipfold
 from .errors import RequestError
 from .pictures import bars, curve, grid, rows_of_bars
+from .renamed import no_attribute
 
 __all__ = ["Histogram", "Marginals", "Matches", "Neighbours", "Plan", "Tally"]
 
@@ -50,11 +51,14 @@ def _equal(a: Any, b: Any) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class Tally:
-    """What happened to the pairs: ``counted``, left out as ``far`` or ``nan``; together they are all there are."""
+    """What happened to the pairs: ``counted``, left out as ``beyond_cutoff`` or ``nan``; together they are all there are."""
 
     counted: int
-    far: int
+    beyond_cutoff: int
     nan: int
+
+    def __getattr__(self, name: str) -> Any:
+        raise no_attribute("Tally", name, "field")
 
 
 #: Tiles of a side in a picture; more are drawn as so many groups of tiles.

@@ -81,7 +81,7 @@ fn report_json(told: &Told<'_>) -> Result<serde_json::Value> {
         "n": [job.space.n, job.space.m],
         "inputs": inputs,
         "plan": plan_json(&outcome.plan, flags::words)?,
-        "counts": {"pairs": outcome.pairs, "evaluated": evaluated, "skipped": tally.skipped, "settled": tally.settled, "counted": tally.counted, "far": tally.far, "nan": tally.nan},
+        "counts": {"pairs": outcome.pairs, "evaluated": evaluated, "skipped": tally.skipped, "settled": tally.settled, "counted": tally.counted, "far": tally.beyond_cutoff, "nan": tally.nan},
         "phases": phases,
         "seconds": {"read": seconds.read, "range": seconds.range, "plan": seconds.plan, "kernel": seconds.kernel, "load": seconds.load, "write": seconds.write, "total": seconds.total},
         "peak_bytes": peak_bytes,
@@ -144,7 +144,7 @@ fn notes(outcome: &Outcome) -> Vec<String> {
         ));
     }
     let counted = [
-        (tally.far, "beyond the cut-off"),
+        (tally.beyond_cutoff, "beyond the cut-off"),
         (tally.nan, "left out as NaN"),
         (outcome.before, "of them before the interruption"),
     ];

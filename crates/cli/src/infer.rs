@@ -165,7 +165,7 @@ fn check(args: &InferArgs) -> Result<()> {
     if run.shard.is_some() {
         return refuse(
             "--shard",
-            "an inference is not cut into shares",
+            "an inference is not cut into shards",
             "leave out --shard; --memory cuts it into slices",
         );
     }

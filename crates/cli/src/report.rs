@@ -35,7 +35,7 @@ fn counts(outcome: &Outcome) -> String {
     table(&[
         ("pairs", grouped(outcome.pairs)),
         ("counted", grouped(tally.counted)),
-        ("beyond the cut-off", grouped(tally.far)),
+        ("beyond the cut-off", grouped(tally.beyond_cutoff)),
         ("left out as NaN", grouped(tally.nan)),
     ])
 }

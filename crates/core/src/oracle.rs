@@ -286,7 +286,7 @@ fn admit(job: &Job, roots: &[Vec<f64>], i: usize, j: usize, tally: &mut Tally) -
         .zip(job.space.cutoff_squared())
         .is_some_and(|(root, limit)| !roots[root][0].le(&limit));
     if far {
-        tally.far += 1;
+        tally.beyond_cutoff += 1;
         return Fate::Far;
     }
     let is_nan = |root: usize| roots[root].iter().any(|v| v.is_nan());

@@ -19,7 +19,7 @@ pub enum Place {
     Method,
     /// An argument of `zf.join` and `zf.Pairs.join`.
     Argument,
-    /// A field of `zf.Outcome`.
+    /// A field of `zf.Outcome` or of `zf.Tally`.
     Field,
 }
 
@@ -77,6 +77,7 @@ pub const RENAMED: &[Renamed] = &[
     renamed(Place::Argument, "join", "kind"),
     renamed(Place::Argument, "how", "kind"),
     renamed(Place::Field, "cells", "pairs"),
+    renamed(Place::Field, "far", "beyond_cutoff"),
 ];
 
 const fn renamed(place: Place, old: &'static str, new: &'static str) -> Renamed {

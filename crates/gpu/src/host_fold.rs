@@ -187,7 +187,7 @@ impl<'j> Host<'j> {
             }
             let skipped = nan && job.nan == NanPolicy::Skip;
             let out = far || skipped;
-            self.tally.far += u64::from(far);
+            self.tally.beyond_cutoff += u64::from(far);
             self.tally.nan += u64::from(skipped);
             self.tally.counted += u64::from(!out);
             match (out, open) {

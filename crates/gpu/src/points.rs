@@ -131,7 +131,7 @@ impl<'j> Points<'j> {
                 if at == 0 {
                     let (pairs, left_out) = (
                         self.job.space.count(&tile.rows, &tile.cols),
-                        seen.far + seen.nan,
+                        seen.beyond_cutoff + seen.nan,
                     );
                     let broken = || {
                         format!("{left_out} pairs beyond the cut-off or NaN in a tile of {pairs}")
@@ -388,7 +388,7 @@ impl Launch<'_> {
         let mut slots = vec![0u32; self.threads() * 4];
         self.device.read(memory, &mut slots)?;
         for slot in slots.chunks_exact(4) {
-            out.far += u64::from(slot[0]);
+            out.beyond_cutoff += u64::from(slot[0]);
             out.nan += u64::from(slot[1]);
             if slot[2] != NONE {
                 let pair = (u64::from(slot[2]), u64::from(slot[3]));

@@ -291,7 +291,7 @@ pub mod columns {
     /// ```
     /// use zipfold::columns::Tally;
     /// let tally = Tally::default();
-    /// assert_eq!((tally.counted, tally.far, tally.nan), (0, 0, 0));
+    /// assert_eq!((tally.counted, tally.beyond_cutoff, tally.nan), (0, 0, 0));
     /// ```
     pub use zipfold_core::fold::Tally;
     /// ```

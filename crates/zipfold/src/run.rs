@@ -535,7 +535,7 @@ impl Growth {
 
 /// Every cell of the run was counted or skipped, and every counted pair is in a histogram's grid.
 fn conservation(job: &Job, merged: &Partial) -> Result<()> {
-    let seen = merged.tally.counted + merged.tally.far + merged.tally.nan;
+    let seen = merged.tally.counted + merged.tally.beyond_cutoff + merged.tally.nan;
     if seen != merged.pairs {
         let what = format!(
             "{} pairs visited, {seen} counted, beyond the cut-off or NaN",

@@ -166,7 +166,7 @@ fn notes(answer: &Columns<'_>, outcome: &Outcome) -> Vec<String> {
             .beyond
             .iter()
             .copied()
-            .chain([("skipped", outcome.tally.far + outcome.tally.nan)]);
+            .chain([("skipped", outcome.tally.beyond_cutoff + outcome.tally.nan)]);
         notes.push(
             beyond
                 .map(|(what, pairs)| format!("{what}: {pairs}"))

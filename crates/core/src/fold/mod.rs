@@ -129,8 +129,8 @@ pub trait Accumulate: Debug {
     /// Takes a line of values. Pairs beyond a cut-off and NaN that are skipped were removed by the
     /// engine.
     fn absorb<T: Value>(&self, state: &mut Self::State, line: &Line<'_, T>, lent: Lent<'_>);
-    /// Takes the values of one pair: the way of the oracle. Sums by row depend on runs of values, so
-    /// the oracle gives them whole runs; dense values have their places elsewhere.
+    /// Takes the values of one pair: the way of the oracle. Sums by row depend on runs of values,
+    /// so the oracle gives them whole runs; dense values have their places elsewhere.
     fn absorb_pair(&self, state: &mut Self::State, pair: &ValuedPair<'_>);
     /// Finishes these rows of x, all of whose values were taken. Only folds of
     /// [`Traits::whole_rows`] need it.
@@ -156,8 +156,8 @@ pub trait Accumulate: Debug {
     fn columns<'a>(&'a self, state: &'a Self::State, n: usize, m: usize) -> Columns<'a>;
     /// Returns what is kept, in words for `explain`.
     fn describe(&self) -> String;
-    /// Returns the fold for half of the pairs (i < j or i ≤ j), if the user chose these: a result of
-    /// all pairs then has each pair once. `weighted` says that weights come with the data.
+    /// Returns the fold for half of the pairs (i < j or i ≤ j), if the user chose these: a result
+    /// of all pairs then has each pair once. `weighted` says that weights come with the data.
     ///
     /// # Errors
     /// `Request` where weights have no meaning for half of the pairs.
@@ -167,8 +167,8 @@ pub trait Accumulate: Debug {
     {
         Ok(self)
     }
-    /// Returns the fold with the weights of the rows of x and of y, of which there are `rows`. Folds
-    /// that know no weights leave them.
+    /// Returns the fold with the weights of the rows of x and of y, of which there are `rows`.
+    /// Folds that know no weights leave them.
     ///
     /// # Errors
     /// `Request` where the operation takes none, `Input` where they do not fit the rows.
@@ -445,16 +445,17 @@ impl Fold {
 }
 
 /// Counts what happened to the pairs of a domain. The run checks the law of conservation at its
-/// end: `counted + far + nan` is the number of cells.
+/// end: `counted + beyond_cutoff + nan` is the number of pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Pairs whose value reached the folds.
     pub counted: u64,
     /// Pairs left out by a cut-off.
-    pub far: u64,
+    pub beyond_cutoff: u64,
     /// Pairs left out because their value is NaN.
     pub nan: u64,
-    /// Pairs, counted or far, that bounds left out: their values cannot change the answer.
+    /// Pairs, counted or beyond the cut-off, that bounds left out: their values cannot change the
+    /// answer.
     pub skipped: u64,
     /// Pairs, counted, that bounds took whole without their values.
     pub settled: u64,
@@ -463,18 +464,20 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Returns the number of cells that the counts add up to; `None` if they overflow, which a
+    /// Returns the number of pairs that the counts add up to; `None` if they overflow, which a
     /// damaged file can cause.
     #[doc(hidden)]
     pub fn seen(&self) -> Option<u64> {
-        self.counted.checked_add(self.far)?.checked_add(self.nan)
+        self.counted
+            .checked_add(self.beyond_cutoff)?
+            .checked_add(self.nan)
     }
     /// Adds another tally. The first NaN is the one with the smallest (i, j), so it does not depend
     /// on threads.
     #[doc(hidden)]
     pub fn merge(&mut self, other: &Tally) {
         self.counted += other.counted;
-        self.far += other.far;
+        self.beyond_cutoff += other.beyond_cutoff;
         self.nan += other.nan;
         self.skipped += other.skipped;
         self.settled += other.settled;

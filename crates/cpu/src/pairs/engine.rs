@@ -625,7 +625,7 @@ impl<'e, 'j, T: Element> Batch<'e, 'j, T> {
             .zip(job.space.cutoff_squared())
             .map_or(0, beyond);
         let mut inside = all & !far;
-        self.tally.far += u64::from(far.count_ones());
+        self.tally.beyond_cutoff += u64::from(far.count_ones());
         if !clean {
             inside = self.without_nan(i, first, lanes.start, inside);
         }

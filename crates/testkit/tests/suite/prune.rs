@@ -141,12 +141,17 @@ fn check(problem: &Problem, job: &Job, what: &str) -> [u64; 2] {
             }
             let theirs = (
                 answer.tally.counted,
-                answer.tally.far,
+                answer.tally.beyond_cutoff,
                 answer.tally.nan,
                 answer.tally.first_nan,
             );
             assert_eq!(
-                (tally.counted, tally.far, tally.nan, tally.first_nan),
+                (
+                    tally.counted,
+                    tally.beyond_cutoff,
+                    tally.nan,
+                    tally.first_nan
+                ),
                 theirs,
                 "{what} {isa} tile {tile}"
             );

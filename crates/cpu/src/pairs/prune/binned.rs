@@ -242,7 +242,7 @@ impl<'e, 'j> Binned<'e, 'j> {
             None => self.tally.counted += all,
             Some(_) => {
                 self.tally.counted += within;
-                self.tally.far += all - within;
+                self.tally.beyond_cutoff += all - within;
             }
         }
         self.tally.skipped += all - looked.max(within);

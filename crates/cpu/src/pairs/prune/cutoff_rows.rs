@@ -220,7 +220,7 @@ impl<'e, 'j> Walk<'e, 'j> {
             looked
         };
         self.tally.counted += counted;
-        self.tally.far += far;
+        self.tally.beyond_cutoff += far;
         let unseen = all - looked.min(all);
         self.tally.skipped += if engine.limit.is_some() {
             far.min(unseen)

@@ -340,7 +340,7 @@ impl<'e, 'j> Traversal<'e, 'j> {
             PruneDecision::Evaluate => return Ok(false),
             PruneDecision::Far => {
                 let pairs = self.pruned.job.space.count(rows, cols);
-                self.tally.far += pairs;
+                self.tally.beyond_cutoff += pairs;
                 self.tally.skipped += pairs;
             }
             PruneDecision::Settled => self.take_whole(rows, cols)?,
@@ -554,7 +554,7 @@ impl<'e, 'j> Traversal<'e, 'j> {
             };
             self.tally.first_nan = Some(self.tally.first_nan.map_or(pair, |f| f.min(pair)));
         }
-        self.tally.far += if far { pairs } else { 0 };
+        self.tally.beyond_cutoff += if far { pairs } else { 0 };
         self.tally.nan += if nan && out { pairs } else { 0 };
         self.tally.counted += if out { 0 } else { pairs };
     }
