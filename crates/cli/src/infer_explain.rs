@@ -58,9 +58,10 @@ pub(crate) fn text(
         }
     }
     match planned {
-        Planned::Settled | Planned::Searched(_) => {}
         Planned::Whole(plan) => list_joins(&mut out, plan),
         Planned::Groups(split) => list_groups(&mut out, split),
+        // Nothing is joined.
+        _ => {}
     }
     out
 }
@@ -275,7 +276,7 @@ pub(crate) fn plan_json(planned: &Planned) -> serde_json::Value {
             }
             Joint::Refused(e) => json!({"refused": e.what().told(crate::flags::words)}),
         },
-        Planned::Whole(_) | Planned::Settled | Planned::Searched(_) => serde_json::Value::Null,
+        _ => serde_json::Value::Null,
     };
     json!({"width": p.width, "log2_largest": p.largest, "flops": p.flops, "bytes": p.bytes, "seconds": p.seconds,
         "slices": slices(planned), "sliced_variables": sliced_variables(planned), "peak_bytes": p.peak_bytes,

@@ -224,19 +224,9 @@ mod tests {
 
     #[test]
     fn the_rate_is_that_of_this_run() {
-        let progress = Progress {
-            phase: "pairs",
-            pairs: 1_000_000_000,
-            total: 1_200_000_000,
-            before: 900_000_000,
-        };
+        let progress = Progress::new("pairs", [1_000_000_000, 1_200_000_000, 900_000_000]);
         assert_eq!(message(progress, 10.0), "10.0 M pairs/s · 10 s · 20 s left");
-        let fresh = Progress {
-            phase: "pairs",
-            pairs: 642_000_000,
-            total: 642_000_000 * 60,
-            before: 0,
-        };
+        let fresh = Progress::new("pairs", [642_000_000, 642_000_000 * 60, 0]);
         assert_eq!(message(fresh, 1.0), "642 M pairs/s · 1 s · 59 s left");
     }
 }

@@ -41,6 +41,7 @@ pub struct Reservation {
 
 impl Budget {
     /// Returns a budget of `limit` bytes.
+    #[must_use]
     pub fn new(limit: u64) -> Self {
         Budget(Arc::new(Account {
             limit,
@@ -49,10 +50,12 @@ impl Budget {
         }))
     }
     /// Returns a budget that refuses nothing, for tests (`cargo xtask tidy` refuses it elsewhere).
+    #[must_use]
     pub fn unlimited() -> Self {
         Self::new(u64::MAX)
     }
     /// Returns the limit in bytes.
+    #[must_use]
     pub fn limit(&self) -> u64 {
         self.0.limit
     }
@@ -62,6 +65,7 @@ impl Budget {
         self.0.limit - self.0.used.load(Relaxed).min(self.0.limit)
     }
     /// Returns the most bytes that were reserved at one time.
+    #[must_use]
     pub fn peak(&self) -> u64 {
         self.0.peak.load(Relaxed)
     }

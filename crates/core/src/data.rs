@@ -23,6 +23,7 @@ pub struct Data {
 
 impl Data {
     /// Returns the rows of y, or those of x paired with itself.
+    #[must_use]
     pub fn other(&self) -> &Table {
         self.y.as_ref().unwrap_or(&self.x)
     }

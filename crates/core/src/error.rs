@@ -152,18 +152,22 @@ impl Error {
         self
     }
     /// Returns who must act.
+    #[must_use]
     pub fn blame(&self) -> Blame {
         self.0.blame
     }
     /// Returns what happened.
+    #[must_use]
     pub fn what(&self) -> &Message {
         &self.0.what
     }
     /// Returns where it happened, if known.
+    #[must_use]
     pub fn place(&self) -> Option<&Message> {
         self.0.place.as_ref()
     }
     /// The remedy, if there is one.
+    #[must_use]
     pub fn remedy_text(&self) -> Option<&Message> {
         self.0.remedy.as_ref()
     }

@@ -321,6 +321,7 @@ impl Table {
         marked.with_attributes(Table::f64(rows, wide + 1, items)?.with_names(names)?)
     }
     /// Returns the attributes.
+    #[must_use]
     pub fn attributes(&self) -> Option<&Table> {
         self.attributes.as_deref()
     }
@@ -332,10 +333,12 @@ impl Table {
         self.cols + self.attributes().map_or(0, Table::cols)
     }
     /// Number of rows.
+    #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
     /// Number of columns (components of a row).
+    #[must_use]
     pub fn cols(&self) -> usize {
         self.cols
     }
@@ -345,10 +348,12 @@ impl Table {
         &self.elements
     }
     /// Names of the columns, if the source had any, then of the attributes.
+    #[must_use]
     pub fn names(&self) -> Option<&[String]> {
         self.names.as_deref()
     }
     /// The precision of the elements.
+    #[must_use]
     pub fn precision(&self) -> Precision {
         match self.elements {
             Elements::F32(_) => Precision::F32,
@@ -359,6 +364,7 @@ impl Table {
     ///
     /// For single elements. Loops read whole rows by [`Self::row_into`], which asks for the type
     /// once.
+    #[must_use]
     pub fn get(&self, row: usize, col: usize) -> f64 {
         match self.attributes() {
             Some(beside) if col >= self.cols => beside.get(row, col - self.cols),

@@ -13,6 +13,8 @@ use serde::Serialize;
 use zipfold_core::{Message, Precision};
 
 /// How a job is run. A plan changes speed, never meaning.
+#[must_use]
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Plan {
     /// `cpu`, or devices: `cuda:0`, `cuda:0,1`.

@@ -84,6 +84,8 @@ pub fn of_output(fold: &Fold, output: &Output) -> Numbers {
         Output::F32(v) => vec![("values", v.iter().map(|v| f64::from(*v)).collect())],
         Output::State(s) => of_state(fold, s),
         Output::Stored => vec![],
+        // INVARIANT: an output of a new kind has numbers that somebody has to compare.
+        other => panic!("expected an output that is compared, got {other:?}"),
     }
 }
 

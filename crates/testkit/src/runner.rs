@@ -56,7 +56,9 @@ fn value(case: &Case) -> Result<Vec<String>, Error> {
     let problem = with_ranges(&problem, &data, &options)?.into_owned();
     let job = describe(&problem, data.clone())?;
     let machine = zipfold::internals::cpu::detect(1, 1 << 32);
-    zipfold::internals::plan::choose(&job, &machine, &Overrides::read(&case.rest.set)?)?;
+    let overrides = Overrides::read(&case.rest.set)?;
+    // A case whose plan is refused fails here, before any run.
+    let _plan = zipfold::internals::plan::choose(&job, &machine, &overrides)?;
     let answer = oracle::run(&job)?;
     let by_oracle = numbers(&job, &answer);
     let mut found = expected(case, &by_oracle);

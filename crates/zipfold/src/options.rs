@@ -70,6 +70,7 @@ impl Default for Options<'_> {
 /// let options = Options { progress: Some(&tell), ..Options::default() };
 /// # let _ = options;
 /// ```
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// What the run is doing: `range`, `pairs`.
@@ -80,6 +81,20 @@ pub struct Progress {
     pub total: u64,
     /// Pairs that an earlier run visited, from whose checkpoint this one goes on.
     pub before: u64,
+}
+
+impl Progress {
+    /// Progress of a phase: pairs visited so far, pairs of the phase, pairs of an earlier run.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn new(phase: &'static str, [pairs, total, before]: [u64; 3]) -> Self {
+        Progress {
+            phase,
+            pairs,
+            total,
+            before,
+        }
+    }
 }
 
 /// Where a dense result goes.

@@ -15,6 +15,8 @@ use zipfold_plan::Plan;
 /// assert_eq!(matrix, [0.0, 2.0, 2.0, 0.0]);
 /// # Ok::<(), zipfold::Error>(())
 /// ```
+#[must_use]
+#[non_exhaustive]
 #[derive(Clone, Debug)]
 pub enum Output {
     /// A dense result in single precision.

@@ -19,6 +19,8 @@ const MAGIC: &[u8; 8] = b"ZFPART\x00\x0a";
 const HEAD: usize = 24;
 
 /// The mergeable state of a part of a run.
+#[must_use]
+#[non_exhaustive]
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Partial {
     /// What decides the answer: partials that differ in it are refused.

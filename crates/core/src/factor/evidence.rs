@@ -12,6 +12,7 @@ pub struct Evidence(BTreeMap<Var, usize>);
 
 impl Evidence {
     /// No evidence.
+    #[must_use]
     pub fn none() -> Self {
         Self::default()
     }

@@ -200,10 +200,12 @@ impl Network {
         self.kind
     }
     /// Returns the domain sizes, by variable.
+    #[must_use]
     pub fn cards(&self) -> &[usize] {
         &self.cards
     }
     /// Returns the factors, in the order of the source: messages name them by number.
+    #[must_use]
     pub fn factors(&self) -> &[Factor] {
         &self.factors
     }
@@ -213,12 +215,14 @@ impl Network {
         self.names.as_ref()
     }
     /// Returns the name of variable `v`, or its number.
+    #[must_use]
     pub fn name(&self, v: Var) -> String {
         self.names
             .as_ref()
             .map_or_else(|| v.to_string(), |n| n.variables[v].clone())
     }
     /// Returns the name of state `state` of variable `v`, or its number.
+    #[must_use]
     pub fn state(&self, v: Var, state: usize) -> String {
         self.names
             .as_ref()

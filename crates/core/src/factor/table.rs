@@ -45,10 +45,12 @@ impl Factor {
         }
     }
     /// The variables, slowest first.
+    #[must_use]
     pub fn scope(&self) -> &[Var] {
         &self.scope
     }
     /// The entries, row-major.
+    #[must_use]
     pub fn values(&self) -> &[f64] {
         &self.values
     }

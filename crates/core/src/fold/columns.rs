@@ -62,6 +62,7 @@ pub enum Numbers<'a> {
 
 impl Numbers<'_> {
     /// Returns how many there are.
+    #[must_use]
     pub fn len(&self) -> usize {
         match self {
             Numbers::U64(v) => v.len(),
@@ -77,6 +78,7 @@ impl Numbers<'_> {
     }
     /// Returns number `at` in double precision. Rounds whole numbers above 2⁵³; writers that must
     /// not round match on the variant.
+    #[must_use]
     pub fn get(&self, at: usize) -> f64 {
         match self {
             Numbers::U64(v) => v[at] as f64,
@@ -86,6 +88,7 @@ impl Numbers<'_> {
         }
     }
     /// Returns number `at` as a row; none if it is negative.
+    #[must_use]
     pub fn row(&self, at: usize) -> Option<usize> {
         match self {
             Numbers::U64(v) => usize::try_from(v[at]).ok(),
@@ -148,6 +151,7 @@ enum ColumnSource<'a> {
 }
 
 /// One column.
+#[non_exhaustive]
 pub struct Column<'a> {
     /// Its name among arrays (NPZ, Python).
     pub name: &'static str,
@@ -218,6 +222,8 @@ impl<'a> Column<'a> {
 /// The answer of a fold.
 ///
 /// Every column has [`Self::lines`] numbers.
+#[must_use]
+#[non_exhaustive]
 pub struct Columns<'a> {
     /// How its lines lie.
     pub layout: Layout,
@@ -247,11 +253,13 @@ impl<'a> Columns<'a> {
         }
     }
     /// How many lines there are.
+    #[must_use]
     pub fn lines(&self) -> usize {
         self.shape.iter().product()
     }
     /// Returns all numbers of a column. A made column allocates them; use [`Column::part`] for long
     /// answers.
+    #[must_use]
     pub fn all<'s>(&self, column: &'s Column<'_>) -> Numbers<'s> {
         column.part(&(0..self.lines()))
     }
@@ -260,6 +268,7 @@ impl<'a> Columns<'a> {
         self.columns.iter().filter(|column| !column.index)
     }
     /// Returns the first column of this role.
+    #[must_use]
     pub fn with_role(&self, role: Role) -> Option<&Column<'a>> {
         self.columns.iter().find(|column| column.role == role)
     }

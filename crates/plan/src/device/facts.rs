@@ -94,6 +94,7 @@ impl Facts {
         }
     }
     /// Returns the device in the form that the option takes: `cuda:0`.
+    #[must_use]
     pub fn id(&self) -> String {
         ids(std::slice::from_ref(self))
     }

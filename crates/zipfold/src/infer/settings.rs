@@ -142,6 +142,7 @@ pub struct Inferred {
 }
 
 /// What is executed.
+#[non_exhaustive]
 #[derive(Clone, Debug)]
 pub enum Planned {
     /// Nothing: simplification settled everything.
