@@ -90,17 +90,17 @@ pub fn new_word(place: Place, old: &str) -> Option<&'static str> {
     found.map(|r| r.new)
 }
 
-/// Returns the error for a text that makes no problem, from what its reader says. An old word is
+/// Returns the error for a text that is not a valid problem, from what its reader says. An old word is
 /// named with the new one: the reader lists the words that it takes, so an old word counts only
 /// where the new one is among these.
 pub fn no_problem(said: &str) -> Error {
     match old_word(said) {
         Some(word) => Error::request(format!(
-            "no problem: expected '{}', got its earlier name '{}'",
+            "invalid problem: expected '{}', got its earlier name '{}'",
             word.new, word.old
         ))
         .remedy(word.new),
-        None => Error::request(format!("no problem: {said}")),
+        None => Error::request(format!("invalid problem: {said}")),
     }
 }
 

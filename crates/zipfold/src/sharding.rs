@@ -47,7 +47,7 @@ pub fn problem_of(name: &str, part: &Partial) -> Result<Problem> {
         )));
     }
     serde_json::from_slice(&part.problem)
-        .map_err(|e| Error::input(format!("no problem inside: {e}")).at_place(name))
+        .map_err(|e| Error::input(format!("invalid problem inside: {e}")).at_place(name))
 }
 
 /// Merges the named partial results of all shards of `problem` over `data`.

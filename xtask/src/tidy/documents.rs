@@ -1,5 +1,7 @@
-//! Documents tell the truth about files: a path between backticks is that of a file, and a decision
-//! that is referred to has its number in DESIGN.md. A test that CI names exists.
+//! Documents tell the truth about files: a path between backticks is that of a file, or of several
+//! by braces (`cpu/{matrix,pack}.rs`), and the names behind it are in that file. A decision that is
+//! referred to has its number in DESIGN.md, and no other decision has it. A test that CI names
+//! exists.
 
 use crate::Violation;
 use crate::tree::File;
@@ -21,15 +23,25 @@ pub fn check(files: &[File]) -> Vec<Violation> {
     let mut found = tests_of_ci(files);
     for file in files.iter().filter(|file| is_checked(&file.path)) {
         for (at, line) in file.text.lines().enumerate() {
-            let dangling = quoted(line).filter(|path| is_path(path) && !exists(path, files));
+            let paths = quoted(line).flat_map(spread).filter(|path| is_path(path));
+            let dangling = paths.filter(|path| !exists(path, files));
             found.extend(dangling.map(|path| {
                 Violation::new(&file.path, at + 1, format!("there is no file `{path}`"))
+            }));
+            found.extend(missing_names(line, files).into_iter().map(|(path, name)| {
+                let what = format!("`{path}` has no `{name}`");
+                Violation::new(&file.path, at + 1, what)
             }));
         }
     }
     let Some(decisions) = decisions else {
         return found;
     };
+    let twice = (1..decisions.len()).filter(|at| decisions[..*at].contains(&decisions[*at]));
+    found.extend(twice.map(|at| {
+        let what = format!("there are two decisions D{}", decisions[at]);
+        Violation::new("DESIGN.md", 1, what)
+    }));
     for file in files
         .iter()
         .filter(|file| is_checked(&file.path) || file.path.ends_with(".rs"))
@@ -75,6 +87,54 @@ fn quoted(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
 }
 
+/// The paths that a path with one pair of braces is for, or the path itself.
+fn spread(path: &str) -> Vec<String> {
+    let braces = path
+        .split_once('{')
+        .and_then(|(before, rest)| Some((before, rest.split_once('}')?)));
+    match braces {
+        Some((before, (names, after))) => names
+            .split(',')
+            .map(|name| format!("{before}{name}{after}"))
+            .collect(),
+        None => vec![path.to_owned()],
+    }
+}
+
+/// The names after a path, as in `core/src/error.rs`: `Display`, that its file lacks.
+fn missing_names<'l>(line: &'l str, files: &[File]) -> Vec<(&'l str, &'l str)> {
+    let pieces: Vec<&str> = line.split('`').collect();
+    let mut found = vec![];
+    let mut path = None;
+    // Pieces with odd numbers are between backticks; the one before says what follows what.
+    for at in (1..pieces.len()).step_by(2) {
+        let (between, text) = (pieces[at - 1].trim(), pieces[at]);
+        path = match path {
+            _ if is_path(text) => Some(text),
+            Some(path) if matches!(between, ":" | "," | "and") => Some(path),
+            _ => None,
+        };
+        let name = text.rsplit("::").next().unwrap_or(text);
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if let Some(path) = path
+            && text != path
+            && name.chars().all(plain)
+            && files_of(path, files).all(|file| !has_word(&file.text, name))
+        {
+            found.push((path, text));
+        }
+    }
+    found
+}
+
+/// Whether `word` is in `text` as a whole word.
+fn has_word(text: &str, word: &str) -> bool {
+    let inside = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.match_indices(word).any(|(at, _)| {
+        !text[..at].ends_with(inside) && !text[at + word.len()..].starts_with(inside)
+    })
+}
+
 /// Whether `text` is a path of a file: folders and a name with a suffix that is looked for.
 fn is_path(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-');
@@ -87,11 +147,15 @@ fn is_path(text: &str) -> bool {
 
 /// Whether a file has this path, from any folder on.
 fn exists(path: &str, files: &[File]) -> bool {
-    files.iter().any(|file| {
-        file.path
-            .strip_suffix(path)
-            .is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
-    }) || files.iter().any(|file| is_within(&file.path, path))
+    files_of(path, files).next().is_some()
+}
+
+/// The files with this path, from any folder on.
+fn files_of<'f>(path: &str, files: &'f [File]) -> impl Iterator<Item = &'f File> {
+    files.iter().filter(move |file| {
+        let ends = |rest: &str| rest.is_empty() || rest.ends_with('/');
+        file.path.strip_suffix(path).is_some_and(ends) || is_within(&file.path, path)
+    })
 }
 
 /// Whether `path` leaves out the `src` of a crate: `plan/strategy.rs`, `core/src/fold/top.rs`.
@@ -137,7 +201,7 @@ mod tests {
             ),
             File::new(
                 "DESIGN.md",
-                "### D2. Two\n\nIt is in `plan/src/strategy.rs`, not in `plan/src/family.rs`.",
+                "### D2. Two\n\nIt is in `plan/src/strategy.rs`, not in `plan/src/family.rs`.\n### D2. Too",
             ),
             File::new("CHANGELOG.md", "`gone/away.rs`"),
             File::new(
@@ -149,10 +213,22 @@ mod tests {
                 "README.md",
                 "`points.csv`, `a/b` and `strategy.rs` are no paths; `plan/strategy.rs` is one.",
             ),
+            File::new(
+                "ARCHITECTURE.md",
+                "`cpu/src/{sums,means}.rs`: both; `cpu/src/sums.rs`: `sums_are_right`, `T::means` and `more`; `other`.",
+            ),
         ];
         let found: Vec<String> = check(&files).iter().map(ToString::to_string).collect();
-        assert_eq!(found.len(), 3, "{found:?}");
-        let named = ["'counts…'", "plan/src/family.rs", "D7"];
+        let named = [
+            "'counts…'",
+            "plan/src/family.rs",
+            "cpu/src/means.rs",
+            "`cpu/src/sums.rs` has no `T::means`",
+            "`cpu/src/sums.rs` has no `more`",
+            "two decisions D2",
+            "D7",
+        ];
+        assert_eq!(found.len(), named.len(), "{found:?}");
         let all = found.iter().zip(named);
         assert!(all.into_iter().all(|(f, n)| f.contains(n)), "{found:?}");
     }
