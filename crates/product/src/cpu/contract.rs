@@ -45,6 +45,19 @@ pub fn contract<T: Real>(
     }
 }
 
+/// Logarithms of each table that has none; those that are logarithms already are read where they
+/// lie.
+fn missing_logs<T: Real>(inputs: &[&Scaled<T>], room: &Room) -> Result<Vec<Option<Held<f64>>>> {
+    let made = inputs.iter().map(|table| match &table.data {
+        Data::Linear(_) => {
+            let log = |at| table.ln(at);
+            Held::make(table.len(), room, "logarithms of a table", log).map(Some)
+        }
+        Data::Log(_) => Ok(None),
+    });
+    made.collect()
+}
+
 /// The log domain: rows with exponents of their own, or true log-sum-exp with a maximum for every
 /// entry of the result.
 fn logarithmic<T: Real>(
@@ -54,19 +67,7 @@ fn logarithmic<T: Real>(
     exponent: i64,
     room: &Room,
 ) -> Result<Scaled<T>> {
-    // Tables that are logarithms already are read where they lie.
-    let mut made = Vec::with_capacity(inputs.len());
-    for table in inputs {
-        made.push(match &table.data {
-            Data::Linear(_) => Some(Held::make(
-                table.len(),
-                room,
-                "logarithms of a table",
-                |at| table.ln(at),
-            )?),
-            Data::Log(_) => None,
-        });
-    }
+    let made = missing_logs(inputs, room)?;
     let mut views: Vec<&[f64]> = Vec::with_capacity(inputs.len());
     for (made, table) in made.iter().zip(inputs) {
         match (made, &table.data) {
@@ -84,16 +85,12 @@ fn logarithmic<T: Real>(
         }
     }
     let mut out = Held::blank(shape.out_len, room, "a table of the contraction")?;
-    bucket::contract(
-        shape,
-        &views,
-        if fold == Fold::Max {
-            Mode::LogMax
-        } else {
-            Mode::LogSum
-        },
-        &mut out.items,
-    );
+    let mode = if fold == Fold::Max {
+        Mode::LogMax
+    } else {
+        Mode::LogSum
+    };
+    bucket::contract(shape, &views, mode, &mut out.items);
     back_to_linear(out, exponent, room)
 }
 

@@ -249,22 +249,10 @@ impl<'a> Engine<'a> {
         inputs: &[usize],
         all: &mut [Copies<T>],
     ) -> Result<Copies<T>> {
-        if let Some(device) = device {
-            match self.join_there(device, shape, inputs, all) {
-                Ok(Some(there)) => {
-                    return Ok(Copies {
-                        here: None,
-                        there: Some(there),
-                    });
-                }
-                Ok(None) => {}
-                Err(e) if e.blame() == Blame::Resource => {
-                    if let Some(table) = self.join_in_pieces(device, shape, inputs, all)? {
-                        return Ok(Copies::here(table));
-                    }
-                }
-                Err(e) => return Err(e),
-            }
+        if let Some(device) = device
+            && let Some(made) = self.join_by(device, shape, inputs, all)?
+        {
+            return Ok(made);
         }
         for n in inputs {
             all[*n].bring(self.device(), &self.room)?;
@@ -288,6 +276,26 @@ impl<'a> Engine<'a> {
             other => other,
         };
         Ok(Copies::here(table?))
+    }
+    /// The join by `device`, whole or piece by piece; `None` where it cannot do it.
+    fn join_by<T: Real>(
+        &self,
+        device: &dyn Remote,
+        shape: &Shape,
+        inputs: &[usize],
+        all: &mut [Copies<T>],
+    ) -> Result<Option<Copies<T>>> {
+        match self.join_there(device, shape, inputs, all) {
+            Ok(there) => Ok(there.map(|there| Copies {
+                here: None,
+                there: Some(there),
+            })),
+            Err(e) if e.blame() == Blame::Resource => {
+                let table = self.join_in_pieces(device, shape, inputs, all)?;
+                Ok(table.map(Copies::here))
+            }
+            Err(e) => Err(e),
+        }
     }
     fn join_there<T: Real>(
         &self,

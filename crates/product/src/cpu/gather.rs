@@ -50,15 +50,21 @@ fn pairs(digits: &[(usize, usize, usize)]) -> Vec<(usize, usize)> {
     source.into_iter().zip(result).collect()
 }
 
+/// The digits of more than one value with their strides in the result, and its entries.
+fn with_result_strides(digits: &[(usize, usize)]) -> (Vec<(usize, usize, usize)>, usize) {
+    let mut both: Vec<(usize, usize, usize)> = Vec::with_capacity(digits.len());
+    let mut len = 1;
+    for (card, stride) in digits.iter().rev().filter(|d| d.0 > 1) {
+        both.push((*card, *stride, len));
+        len *= card;
+    }
+    both.reverse();
+    (both, len)
+}
+
 impl CopyTiles {
     fn new(digits: &[(usize, usize)]) -> Self {
-        let mut both: Vec<(usize, usize, usize)> = Vec::with_capacity(digits.len());
-        let mut len = 1;
-        for (card, stride) in digits.iter().rev().filter(|d| d.0 > 1) {
-            both.push((*card, *stride, len));
-            len *= card;
-        }
-        both.reverse();
+        let (both, len) = with_result_strides(digits);
         // The fastest variables, as far as they lie in the same order; a longer block where that is
         // short.
         let (mut cut, mut block) = (both.len(), 1);

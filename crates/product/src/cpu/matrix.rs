@@ -206,14 +206,14 @@ impl GemmMapping {
             self.depth[0].len(),
         );
         let work = m * n * depth * self.group.len();
-        let least = if work > TASK / 2 { 4 } else { 1 };
-        let parts = (depth / PART)
+        let pieces = (depth / PART)
             .min(PARTS)
             .min(PART_ENTRIES / out.len().max(1));
-        if self.batch[0].len() < 2 && m * n * self.group.len() < BLOCK && parts > 1 {
-            return self.deep(inputs, max, parts, out);
+        if self.batch[0].len() < 2 && m * n * self.group.len() < BLOCK && pieces > 1 {
+            return self.deep(inputs, max, pieces, out);
         }
         let wide = self.wide();
+        let least = if work > TASK / 2 { 4 } else { 1 };
         let strip = if self.batch[0].len() < least {
             self.strip_of_task()
         } else {

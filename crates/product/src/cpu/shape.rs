@@ -33,18 +33,24 @@ pub struct Shape {
     pub out_len: usize,
 }
 
+/// All variables of `scopes` and `out` that have several values, each once, sorted by `rank`.
+fn wide_variables(scopes: &[&[usize]], out: &[usize], rank: &[u32], cards: &[usize]) -> Vec<usize> {
+    let mut union: Vec<usize> = scopes
+        .iter()
+        .flat_map(|s| s.iter().copied())
+        .chain(out.iter().copied())
+        .collect();
+    union.sort_unstable_by_key(|v| rank[*v]);
+    union.dedup();
+    union.retain(|v| cards[*v] > 1);
+    union
+}
+
 impl Shape {
     /// The contraction of tables over `scopes` to one over `out`. All scopes are sorted by `rank`;
     /// `cards` are the domain sizes now in force (1 for a variable that is conditioned on).
     pub fn new(scopes: &[&[usize]], out: &[usize], rank: &[u32], cards: &[usize]) -> Self {
-        let mut union: Vec<usize> = scopes
-            .iter()
-            .flat_map(|s| s.iter().copied())
-            .chain(out.iter().copied())
-            .collect();
-        union.sort_unstable_by_key(|v| rank[*v]);
-        union.dedup();
-        union.retain(|v| cards[*v] > 1);
+        let union = wide_variables(scopes, out, rank, cards);
         let mut digits: Vec<Digit> = union
             .iter()
             .map(|v| Digit {

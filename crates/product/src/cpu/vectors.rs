@@ -122,14 +122,18 @@ fn cost(run: usize, [rows, columns, depth]: [usize; 3], lanes: usize) -> ((usize
 }
 
 impl DigitSplit {
+    /// How the vectors of a run are picked from an input, where they can be.
+    fn picks(&self, input: usize, lanes: usize) -> Option<Vec<Pick>> {
+        let run = self.run.iter().map(|d| (d.card, d.strides[input]));
+        offsets(&run.collect::<Vec<_>>())
+            .chunks(lanes)
+            .map(|part| Pick::for_offsets(part, lanes))
+            .collect()
+    }
     /// The cheapest run of neighbours of the result.
     fn cheapest(shape: &Shape, lanes: usize) -> Option<Self> {
-        if shape.inputs != 2
-            || shape
-                .digits
-                .iter()
-                .any(|d| ![BOTH, FIRST, SECOND, SUMMED].contains(&kind(d)))
-        {
+        let odd = |d: &Digit| ![BOTH, FIRST, SECOND, SUMMED].contains(&kind(d));
+        if shape.inputs != 2 || shape.digits.iter().any(odd) {
             return None;
         }
         let mut best: Option<DigitSplit> = None;
@@ -200,19 +204,7 @@ impl Vectors {
         let [first, second] = [0, 1].map(|input| move |d: &Digit| d.strides[input]);
         let out = |d: &Digit| d.out;
         let (a, b, c) = (list(BOTH, &first), list(BOTH, &second), list(BOTH, &out));
-        let pick = |input: usize| -> Option<Vec<Pick>> {
-            let own = offsets(
-                &split
-                    .run
-                    .iter()
-                    .map(|d| (d.card, d.strides[input]))
-                    .collect::<Vec<_>>(),
-            );
-            own.chunks(lanes)
-                .map(|part| Pick::for_offsets(part, lanes))
-                .collect()
-        };
-        let picks = [pick(0)?, pick(1)?];
+        let picks = [split.picks(0, lanes)?, split.picks(1, lanes)?];
         Some(Vectors {
             rows: [list(FIRST, &first), list(FIRST, &out)],
             columns: [list(SECOND, &second), list(SECOND, &out)],
@@ -246,25 +238,22 @@ impl Vectors {
             rows.div_ceil(ROWS),
             columns.div_ceil(strip),
         ];
+        let run_task = |buffers: &mut Panels<T>, task: usize| {
+            let (c, task) = (task % parts[2], task / parts[2]);
+            let (r, task) = (task % parts[1], task / parts[1]);
+            let (v, g) = (task % parts[0], task / parts[0]);
+            let block = VectorTask {
+                base: self.batch[g],
+                vectors: v * beside..((v + 1) * beside).min(vectors),
+                rows: r * ROWS..((r + 1) * ROWS).min(rows),
+                columns: c * strip..((c + 1) * strip).min(columns),
+            };
+            self.block([a, b], &block, max, buffers, &target);
+            target.settle();
+        };
         let work = rows * columns * depth * self.batch.len() * self.run;
-        spread(
-            self.batch.len() * parts.iter().product::<usize>(),
-            work,
-            Panels::default,
-            |buffers, task| {
-                let (c, task) = (task % parts[2], task / parts[2]);
-                let (r, task) = (task % parts[1], task / parts[1]);
-                let (v, g) = (task % parts[0], task / parts[0]);
-                let block = VectorTask {
-                    base: self.batch[g],
-                    vectors: v * beside..((v + 1) * beside).min(vectors),
-                    rows: r * ROWS..((r + 1) * ROWS).min(rows),
-                    columns: c * strip..((c + 1) * strip).min(columns),
-                };
-                self.block([a, b], &block, max, buffers, &target);
-                target.settle();
-            },
-        );
+        let tasks = self.batch.len() * parts.iter().product::<usize>();
+        spread(tasks, work, Panels::default, run_task);
     }
     fn block<T: Real>(
         &self,

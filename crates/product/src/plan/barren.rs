@@ -58,11 +58,8 @@ impl<'a> Relevance<'a> {
             order: Vec::new(),
             scale: Scalar::ONE,
         };
-        let mut many: Vec<usize> = self
-            .tables_of
-            .iter()
-            .map(|all| all.iter().filter(|t| among[**t]).count())
-            .collect();
+        let holders = |all: &Vec<usize>| all.iter().filter(|t| among[**t]).count();
+        let mut many: Vec<usize> = self.tables_of.iter().map(holders).collect();
         let mut work: Vec<usize> = (0..cards.len()).collect();
         while let Some(v) = work.pop() {
             if many[v] != 1 || kept[v] || !out.variables[v] {

@@ -81,22 +81,28 @@ impl Minor {
             .min_by(|a, b| self.bag[**a].total_cmp(&self.bag[**b]))?;
         Some((*least, self.bag[*least]))
     }
-    /// Contracts `v` into one of its neighbours; a lone vertex goes.
-    fn contract(&mut self, v: usize) {
-        self.alive.retain(|u| *u != v);
-        let row = self.row(v).to_vec();
+    /// The vertex of `row` that has the fewest neighbours in it.
+    fn neighbour_sharing_least(&self, row: &[u64]) -> Option<usize> {
         let shared = |u: usize| {
             row.iter()
                 .zip(self.row(u))
                 .map(|(a, b)| (a & b).count_ones())
                 .sum::<u32>()
         };
-        let mut into: Option<(u32, usize)> = None;
-        each(&row, |u| {
+        let mut least: Option<(u32, usize)> = None;
+        each(row, |u| {
             let next = (shared(u), u);
-            into = Some(into.map_or(next, |best| best.min(next)));
+            least = Some(least.map_or(next, |best| best.min(next)));
         });
-        let Some((_, into)) = into else { return };
+        least.map(|(_, u)| u)
+    }
+    /// Contracts `v` into one of its neighbours; a lone vertex goes.
+    fn contract(&mut self, v: usize) {
+        self.alive.retain(|u| *u != v);
+        let row = self.row(v).to_vec();
+        let Some(into) = self.neighbour_sharing_least(&row) else {
+            return;
+        };
         each(&row, |u| {
             self.near[u * self.words + v / 64] &= !(1 << (v % 64));
             if u != into && !has(self.row(into), u) {

@@ -90,13 +90,7 @@ impl Plan {
             return plan;
         }
         fuse_nodes(&mut plan.nodes, seconds);
-        let mut used = vec![false; plan.nodes.len()];
-        plan.roots.iter().for_each(|root| used[*root] = true);
-        for at in (0..plan.nodes.len()).rev() {
-            if let (true, Source::Join(inputs)) = (used[at], &plan.nodes[at].source) {
-                inputs.iter().for_each(|n| used[*n] = true);
-            }
-        }
+        let used = plan.used();
         let mut number = vec![0; used.len()];
         let kept = (0..used.len()).filter(|at| used[*at]);
         kept.enumerate().for_each(|(new, old)| number[old] = new);
@@ -112,6 +106,20 @@ impl Plan {
         plan.roots.iter_mut().for_each(|root| *root = number[*root]);
         again(&mut plan, options);
         plan
+    }
+}
+
+impl Plan {
+    /// Whether a root needs each node.
+    fn used(&self) -> Vec<bool> {
+        let mut used = vec![false; self.nodes.len()];
+        self.roots.iter().for_each(|root| used[*root] = true);
+        for at in (0..self.nodes.len()).rev() {
+            if let (true, Source::Join(inputs)) = (used[at], &self.nodes[at].source) {
+                inputs.iter().for_each(|n| used[*n] = true);
+            }
+        }
+        used
     }
 }
 

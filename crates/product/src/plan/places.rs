@@ -84,6 +84,19 @@ fn sizes(plan: &Plan) -> (Vec<f64>, Vec<f64>) {
     (sizes, unions)
 }
 
+impl Link {
+    /// Seconds of a join on the device; `own` are those of its kernel, where they are known.
+    fn seconds_of_join(&self, join: &JoinSizes<'_>, own: Option<f64>) -> f64 {
+        let entries = join.entries();
+        let operations = join.union.exp2() * join.inputs.len() as f64;
+        let kernel = own.map_or_else(
+            || self.join(operations, entries),
+            |seconds| self.start + seconds,
+        );
+        kernel + self.piecewise(entries)
+    }
+}
+
 impl Places {
     /// The best places for the joins of `plan`. A plan is a forest, so the best of a node follows
     /// from the best of its inputs.
@@ -114,15 +127,9 @@ impl Places {
                 out: sizes[at],
                 free: free[at],
             };
-            let entries = join.entries();
             let times = 1.0 + gradients(plan, at);
             let here = times * join.seconds(rates);
-            let operations = unions[at].exp2() * inputs.len() as f64;
-            let kernel = own(at).map_or_else(
-                || link.join(operations, entries),
-                |seconds| link.start + seconds,
-            );
-            let there = times * (kernel + link.piecewise(entries));
+            let there = times * link.seconds_of_join(&join, own(at));
             // A traceback reads all tables on the host.
             let home = if pass == Pass::Forward {
                 0.0

@@ -92,16 +92,7 @@ pub(super) fn again(plan: &mut Plan, options: &Options) {
 
 /// The variable of the largest tables whose slicing costs the least time for the bytes it saves.
 fn best_slice(plan: &Plan, log2: &[f64], options: &Options) -> Option<(usize, Prediction)> {
-    let size = |n: &Node| n.scope.iter().map(|v| log2[*v]).sum::<f64>();
-    let largest = plan.nodes.iter().map(size).fold(0.0, f64::max);
-    let mut candidates: Vec<usize> = plan
-        .nodes
-        .iter()
-        .filter(|n| size(n) > largest - 1.0)
-        .flat_map(|n| n.scope.iter().copied())
-        .collect();
-    candidates.sort_unstable();
-    candidates.dedup();
+    let candidates = variables_of_largest(plan, log2);
     let kept = |v: &usize| plan.roots.iter().any(|r| plan.nodes[*r].scope.contains(v));
     let grade = |v: usize| {
         let mut with = log2.to_vec();
@@ -118,6 +109,17 @@ fn best_slice(plan: &Plan, log2: &[f64], options: &Options) -> Option<(usize, Pr
     graded
         .min_by(|a, b| a.2.total_cmp(&b.2))
         .map(|(v, after, _)| (v, after))
+}
+
+/// The variables of the tables that have more than half as many entries as the largest one.
+fn variables_of_largest(plan: &Plan, log2: &[f64]) -> Vec<usize> {
+    let size = |n: &Node| n.scope.iter().map(|v| log2[*v]).sum::<f64>();
+    let largest = plan.nodes.iter().map(size).fold(0.0, f64::max);
+    let large = plan.nodes.iter().filter(|n| size(n) > largest - 1.0);
+    let mut variables: Vec<usize> = large.flat_map(|n| n.scope.iter().copied()).collect();
+    variables.sort_unstable();
+    variables.dedup();
+    variables
 }
 
 fn predict(plan: &Plan, log2: &[f64], options: &Options) -> Prediction {
@@ -153,12 +155,8 @@ fn predict_sliced(plan: &Plan, log2: &[f64], options: &Options, more: &[usize]) 
             .width
             .max((node.scope.len() + node.summed.len()).saturating_sub(1));
     }
-    let slices: f64 = plan
-        .sliced
-        .iter()
-        .chain(more)
-        .map(|v| plan.cards[*v] as f64)
-        .product();
+    let sliced = plan.sliced.iter().chain(more);
+    let slices: f64 = sliced.map(|v| plan.cards[*v] as f64).product();
     out.flops *= slices;
     out.bytes *= slices;
     out.seconds *= slices;
@@ -299,25 +297,30 @@ fn peak(plan: &Plan, sizes: &[f64], pass: Pass) -> f64 {
             inputs.iter().for_each(|n| live -= bytes(*n));
         }
     }
-    if pass != Pass::Sweep {
-        return most;
+    if pass == Pass::Sweep {
+        sweep_peak(plan, sizes, live, most)
+    } else {
+        most
     }
+}
+
+/// The most bytes of a backward sweep, which begins with `live` ones after `most` were held.
+fn sweep_peak(plan: &Plan, sizes: &[f64], mut live: f64, mut most: f64) -> f64 {
+    let bytes = |n: usize| sizes[n].exp2() * 8.0;
+    let has_gradient = &plan.sweep.gradient;
     for (at, node) in plan.nodes.iter().enumerate().rev() {
         let Source::Join(inputs) = &node.source else {
             continue;
         };
-        let wanted = inputs.iter().filter(|n| plan.sweep.gradient[**n]);
+        let wanted = inputs.iter().filter(|n| has_gradient[**n]);
         live += wanted.map(|n| bytes(*n)).sum::<f64>();
         most = most.max(live);
-        inputs
-            .iter()
-            .filter(|n| {
-                !plan.sweep.gradient[**n] || matches!(plan.nodes[**n].source, Source::Input(_))
-            })
-            .for_each(|n| {
-                live -= bytes(*n) * if plan.sweep.gradient[*n] { 2.0 } else { 1.0 };
-            });
-        if plan.sweep.gradient[at] {
+        let is_done =
+            |n: &&usize| !has_gradient[**n] || matches!(plan.nodes[**n].source, Source::Input(_));
+        for n in inputs.iter().filter(is_done) {
+            live -= bytes(*n) * if has_gradient[*n] { 2.0 } else { 1.0 };
+        }
+        if has_gradient[at] {
             live -= 2.0 * bytes(at);
         }
     }

@@ -21,13 +21,6 @@ impl Sweep {
     pub fn for_marginals(nodes: &[Node], cards: &[usize], asked: &[usize]) -> Self {
         let mut read = vec![false; cards.len()];
         asked.iter().for_each(|v| read[*v] = true);
-        let size = |n: usize| {
-            nodes[n]
-                .scope
-                .iter()
-                .map(|v| cards[*v] as f64)
-                .product::<f64>()
-        };
         let mut out = Sweep {
             gradient: vec![false; nodes.len()],
             readouts: vec![Vec::new(); nodes.len()],
@@ -37,11 +30,7 @@ impl Sweep {
                 continue;
             };
             for v in node.summed.iter().filter(|v| read[**v]) {
-                let holders = inputs
-                    .iter()
-                    .copied()
-                    .filter(|n| nodes[*n].scope.contains(v));
-                let Some(home) = holders.min_by(|a, b| size(*a).total_cmp(&size(*b))) else {
+                let Some(home) = smallest_holder(nodes, cards, inputs, *v) else {
                     continue;
                 };
                 out.gradient[home] = true;
@@ -55,4 +44,17 @@ impl Sweep {
         }
         out
     }
+}
+
+/// The smallest of the tables of `inputs` that hold `v`.
+fn smallest_holder(nodes: &[Node], cards: &[usize], inputs: &[usize], v: usize) -> Option<usize> {
+    let size = |n: usize| {
+        let cards = nodes[n].scope.iter().map(|v| cards[*v] as f64);
+        cards.product::<f64>()
+    };
+    let holders = inputs
+        .iter()
+        .copied()
+        .filter(|n| nodes[*n].scope.contains(&v));
+    holders.min_by(|a, b| size(*a).total_cmp(&size(*b)))
 }
