@@ -1,6 +1,6 @@
 //! Tests that need something which not every machine has. Such a test says so, `#[ignore = "needs
-//! opencl, data"]`, so that runners count it as skipped where nobody asked for it, and fails where
-//! it is asked for and the thing is missing.
+//! opencl, data"]`, so that runners count it as skipped where nobody requested it, and fails where
+//! it is requested and the thing is missing.
 
 use crate::Violation;
 use crate::tree::File;

@@ -57,7 +57,7 @@ impl Source {
         self.starts.len()
     }
 
-    /// Where `word` stands in the code as a whole word.
+    /// Where `word` is in the code as a whole word.
     pub fn words(&self, word: &str) -> Vec<usize> {
         let edge = |at: Option<&u8>| at.is_none_or(|byte| !is_word(*byte));
         let found = self
@@ -74,7 +74,7 @@ impl Source {
             .collect()
     }
 
-    /// The first byte of code at or after `at` that is no blank.
+    /// The first byte of code at or after `at` that is not a blank.
     pub fn next(&self, at: usize) -> Option<usize> {
         (at..self.code.len()).find(|i| !self.code[*i].is_ascii_whitespace())
     }

@@ -17,6 +17,7 @@ pub mod panics;
 pub mod pseudocode;
 pub mod safety;
 pub mod wildcards;
+pub mod words;
 
 use crate::Violation;
 use crate::tree::File;
@@ -42,6 +43,7 @@ pub fn check(files: &[File]) -> Vec<Violation> {
         safety::check_comments,
         safety::check_forbidden,
         wildcards::check,
+        words::check,
     ];
     let mut found: Vec<Violation> = checks.iter().flat_map(|check| check(files)).collect();
     found.sort();

@@ -282,7 +282,7 @@ const UNITS: [(&str, f64); 16] = [
 /// Reads a size as people write it: `8GiB`, `1.5 gb`, `1e9`.
 ///
 /// # Errors
-/// `Request` for what is no size, or none from 1 byte to 2⁶³ − 1.
+/// `Request` for what is not a size, or none from 1 byte to 2⁶³ − 1.
 pub fn parse_bytes(text: &str) -> Result<u64> {
     let wrong = || {
         Error::request(format!("expected a size like 8GiB, got '{text}'")).remedy("256MiB, 2GiB")

@@ -97,7 +97,7 @@ pub fn describe(problem: &Problem, data: Data) -> Result<Job> {
 /// Returns the refusal of quantiles over half of the pairs: a row needs all of its values.
 fn half_of_rows() -> Error {
     let (ordered, square) = (Opt::Domain.to("ordered"), Opt::Domain.to("square"));
-    Error::request("quantiles of rows need all pairs of a row, half of them were asked for")
+    Error::request("quantiles of rows need all pairs of a row, the domain has half of them")
         .at_place(Opt::Domain)
         .remedy(format!("{ordered} or {square}, or one run for each fold"))
 }

@@ -40,8 +40,8 @@ impl Hash {
         self.0.write(bytemuck::cast_slice(items));
         self.word(items.len() as u64);
     }
-    /// Mixes a table in: its shape, the type and bits of its elements, its names and what is beside
-    /// it.
+    /// Mixes a table in: its shape, the type and bits of its elements, its names and what is next
+    /// to it.
     pub fn table(&mut self, table: &Table) {
         self.word(table.rows() as u64);
         self.word(table.cols() as u64);

@@ -90,7 +90,7 @@ pub struct Input {
     /// those of text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ids: Vec<String>,
-    /// Columns beside the components of a row, which formulas read by name (`x.charge`) and
+    /// Columns next to the components of a row, which formulas read by name (`x.charge`) and
     /// distances leave out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attributes: Vec<String>,
@@ -99,7 +99,7 @@ pub struct Input {
     pub header: Option<bool>,
 }
 
-/// What formulas name beside whole rows.
+/// What formulas name next to whole rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NamedColumns {
     /// Columns of x and of y, each once; of one input both are the same.

@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 pub(crate) trait FromText: Sized {
     /// What is expected, for messages.
     const EXPECTED: &'static str;
-    /// What `text` stands for.
+    /// What `text` means.
     fn from_text(text: &str) -> Self;
 }
 

@@ -19,8 +19,8 @@ use arrow_schema::{DataType, Schema};
 use zipfold_core::{Budget, Buffer, Elements, Error, Opt, Reservation, Result, Table};
 
 /// Reads the chosen columns (all when `None`) of the Arrow file `source`. A column of lists of one
-/// length gives as many components; columns of text (or those that the options call `ids`) are kept
-/// as words. Columns that are all single precision give f32, else f64.
+/// length gives as many components; columns of text (or the ones that the options call `ids`) are
+/// kept as words. Columns that are all single precision give f32, else f64.
 ///
 /// # Errors
 /// `Input` when the file is damaged, a column is not numeric, lists differ in length or an integer
@@ -217,7 +217,7 @@ fn check_packed(
         let at = body_at.saturating_add(at);
         source.fill_at(at, &mut size)?;
         let claimed = u64::try_from(i64::from_le_bytes(size)).unwrap_or(0);
-        // No codec packs better than this, whatever the data.
+        // No codec packs better than this, regardless of the data.
         let most = len.saturating_mul(1 << 16);
         check_claim(
             source.name().to_owned(),

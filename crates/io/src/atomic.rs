@@ -1,4 +1,4 @@
-//! Outputs that appear whole or not at all: written beside the target, renamed when complete,
+//! Outputs that appear whole or not at all: written next to the target, renamed when complete,
 //! removed when not.
 
 use crate::output_error::write_error;
@@ -78,7 +78,7 @@ impl Output {
             trouble: None,
         })
     }
-    /// Starts the output in the file `path`, whatever its name.
+    /// Starts the output in the file `path`, regardless of its name.
     ///
     /// # Errors
     /// As [`Output::create`].

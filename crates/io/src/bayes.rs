@@ -19,7 +19,7 @@ pub struct Draft {
     tab: Tab,
 }
 
-/// Bytes that a variable takes beside the letters of its name, and a state in a table of places.
+/// Bytes that a variable takes next to the letters of its name, and a state in a table of places.
 const VARIABLE: u64 = 320;
 const STATE: u64 = 96;
 /// States from which their places are looked up in a table of their own.
@@ -182,7 +182,7 @@ impl Draft {
         let factor =
             Factor::new(scope, cpt.values, &self.cards).map_err(|e| e.at_least(place.clone()))?;
         match self.tables[cpt.child].replace(factor) {
-            Some(_) => Err(Error::input("stands twice").at_place(place)),
+            Some(_) => Err(Error::input("is there twice").at_place(place)),
             None => Ok(()),
         }
     }
@@ -216,7 +216,7 @@ impl Draft {
 impl Cpt {
     fn check(&self, numbers: &[f64], want: usize) -> Result<()> {
         if let Some(bad) = numbers.iter().find(|x| !(**x >= 0.0 && x.is_finite())) {
-            return Err(Error::input(format!("{bad} is no probability"))
+            return Err(Error::input(format!("{bad} is not a probability"))
                 .at_place(format!("the table of '{}'", self.name)));
         }
         if numbers.len() != want {
@@ -281,7 +281,7 @@ impl Cpt {
         let row = &mut self.values[at * self.states..][..self.states];
         if !row[0].is_nan() {
             return Err(
-                Error::input(format!("the row ({}) stands twice", states.join(", ")))
+                Error::input(format!("the row ({}) is there twice", states.join(", ")))
                     .at_place(format!("the table of '{}'", self.name)),
             );
         }

@@ -17,13 +17,13 @@ pub enum Separator {
     Blanks,
 }
 
-/// Reads a table of numbers from text. A first row with a cell that is no number is the header
+/// Reads a table of numbers from text. A first row with a cell that is not a number is the header
 /// (unless the options say otherwise); lines that start with `#` are skipped; empty cells and NA
 /// are NaN. An empty line is skipped, but between the rows of a CSV or TSV of one column it is an
 /// empty cell.
 ///
 /// # Errors
-/// `Input` with line and column for what is no number, with line and both lengths for rows of
+/// `Input` with line and column for what is not a number, with line and both lengths for rows of
 /// different lengths, for a file without rows; `Request` for columns that are not there; `Resource`
 /// beyond the budget.
 pub fn read_csv(
@@ -62,7 +62,7 @@ fn as_written(source: &Source, separator: Separator, budget: &Budget) -> Result<
     Ok(separator)
 }
 
-/// Whether `byte` stands after every word of `row` but the last: `1.5, 2.5` or `1.5,2.5`, not `a,b
+/// Whether `byte` is after every word of `row` but the last: `1.5, 2.5` or `1.5,2.5`, not `a,b
 /// 2`.
 fn parts_cells(row: &[u8], byte: u8) -> bool {
     let words: Vec<&[u8]> = row
@@ -128,7 +128,7 @@ impl CsvRow {
         })
     }
 
-    /// Reads the next row that is no comment; false at the end of the text.
+    /// Reads the next row that is not a comment; false at the end of the text.
     fn next(&mut self) -> Result<bool> {
         loop {
             if !self.lines.next()? {

@@ -98,5 +98,5 @@ fn names(
         .then_some(Names { variables, states }))
 }
 
-/// Bytes that a name takes beside its letters.
+/// Bytes that a name takes next to its letters.
 const NAME: u64 = 128;

@@ -8,7 +8,7 @@ use zipfold_core::{Budget, Error, Result};
 /// Reads evidence on `network`.
 ///
 /// Numbers: `k v₁ x₁ … v_k x_k`, or the same after a count of samples that is 1; nothing, or a
-/// single 0, is no evidence. Otherwise one `name = state` a line (names or numbers, `#` starts a
+/// single 0, is not evidence. Otherwise one `name = state` a line (names or numbers, `#` starts a
 /// comment).
 ///
 /// # Errors

@@ -15,7 +15,7 @@ use zipfold_core::{Budget, Error, Result};
 /// The longest line that text formats may have; a longer one is not a table but something else.
 pub const LONGEST_LINE: u64 = 64 << 20;
 
-/// A packed text may hold this many bytes, whatever its own size; more only up to
+/// A packed text may hold this many bytes, regardless of its own size; more only up to
 /// [`UNPACKED_TIMES`] times its own size.
 pub const UNPACKED_FREE: u64 = 256 << 20;
 /// Times its own size that a packed text may hold beyond [`UNPACKED_FREE`]: no table of
@@ -191,7 +191,7 @@ impl Source {
     /// The whole text in memory, unpacked, without the mark of UTF-8; at most `most` bytes.
     ///
     /// # Errors
-    /// `Resource` beyond `budget`, `Input` beyond `most`, and for what is no text in UTF-8.
+    /// `Resource` beyond `budget`, `Input` beyond `most`, and for what is not a text in UTF-8.
     pub fn whole_text(&self, most: u64, budget: &Budget) -> Result<Text> {
         if self.packing()? == Packing::Plain && self.size() > most {
             return Err(self.too_long(most));

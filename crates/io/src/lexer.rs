@@ -28,7 +28,7 @@ pub struct Lexer<'a> {
     tab: Tab,
 }
 
-/// Bytes of a name in a list beside its letters, and of a number, while lists grow.
+/// Bytes of a name in a list next to its letters, and of a number, while lists grow.
 const NAME: u64 = 72;
 const NUMBER: u64 = 16;
 /// Parentheses of a table inside each other: more than any table has parents.
@@ -86,7 +86,7 @@ impl<'a> Lexer<'a> {
             tab: budget.tab("the network"),
         }
     }
-    /// Where reading stands.
+    /// Where reading is.
     pub fn place(&self) -> String {
         let line = self.text.as_bytes()[..self.at]
             .iter()
@@ -170,12 +170,12 @@ impl<'a> Lexer<'a> {
     /// What to say about a token that does not belong.
     pub fn unexpected(&self, token: Token<'_>, wanted: &str) -> Error {
         let (Token::Word(s) | Token::Quoted(s) | Token::Sign(s)) = token;
-        Error::input(format!("'{}' stands where {wanted} should", short(s))).at_place(self.place())
+        Error::input(format!("expected {wanted}, got '{}'", short(s))).at_place(self.place())
     }
     /// Takes the sign `want`.
     ///
     /// # Errors
-    /// `Input` when something else stands there.
+    /// `Input` when something else is there.
     pub fn expect(&mut self, want: &str) -> Result<()> {
         match self.some()? {
             Token::Sign(s) if s == want => Ok(()),
@@ -195,7 +195,7 @@ impl<'a> Lexer<'a> {
     /// A name, bare or quoted.
     ///
     /// # Errors
-    /// `Input` when a sign stands there.
+    /// `Input` when a sign is there.
     pub fn name(&mut self) -> Result<&'a str> {
         match self.some()? {
             Token::Word(s) | Token::Quoted(s) => Ok(s),
@@ -209,17 +209,14 @@ impl<'a> Lexer<'a> {
     pub fn count(&mut self) -> Result<usize> {
         let name = self.name()?;
         name.parse().map_err(|_| {
-            Error::input(format!(
-                "'{}' stands where a whole number should",
-                short(name)
-            ))
-            .at_place(self.place())
+            Error::input(format!("expected a whole number, got '{}'", short(name)))
+                .at_place(self.place())
         })
     }
     /// Names, separated by commas or white space, up to the sign `end`.
     ///
     /// # Errors
-    /// `Input` when another sign stands among them.
+    /// `Input` when another sign is among them.
     pub fn names_until(&mut self, end: &str) -> Result<Vec<String>> {
         let mut out = Vec::new();
         loop {
@@ -237,7 +234,7 @@ impl<'a> Lexer<'a> {
     /// Numbers up to the sign `end`.
     ///
     /// # Errors
-    /// `Input` when something else stands among them.
+    /// `Input` when something else is among them.
     pub fn numbers_until(&mut self, end: &str) -> Result<Vec<f64>> {
         let mut out = Vec::new();
         loop {
@@ -258,7 +255,7 @@ impl<'a> Lexer<'a> {
     /// Numbers in nested parentheses up to the semicolon.
     ///
     /// # Errors
-    /// `Input` when something else stands among them, or the parentheses do not match.
+    /// `Input` when something else is among them, or the parentheses do not match.
     pub fn nested_numbers(&mut self) -> Result<Vec<f64>> {
         let mut out = Vec::new();
         let mut depth = 0usize;
@@ -286,7 +283,7 @@ impl<'a> Lexer<'a> {
     /// `( CHILD | A, B )`, the parents left out if there are none.
     ///
     /// # Errors
-    /// `Input` when something else stands there.
+    /// `Input` when something else is there.
     pub fn family(&mut self) -> Result<(String, Vec<String>)> {
         self.expect("(")?;
         let child = self.name()?.to_string();

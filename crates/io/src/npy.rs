@@ -262,7 +262,7 @@ pub(crate) fn exact_u64(value: u64) -> Result<f64> {
 
 /// The refusal of the integer `value`, to which the caller adds the place.
 pub(crate) fn too_large(value: &str) -> Error {
-    Error::input(format!("the integer {value} is no exact 64-bit float"))
+    Error::input(format!("the integer {value} is not an exact 64-bit float"))
         .limit("2^53 in magnitude")
         .remedy(format!(
             "subtract an offset, or leave the column out with {}",

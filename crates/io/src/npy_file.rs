@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use zipfold_core::{Error, Opt, Result};
 
-/// What stands behind the elements until they are complete, before the number of the run.
+/// What is behind the elements until they are complete, before the number of the run.
 const MAGIC: &[u8; 16] = b"zipfold unfinish";
 const MARK: u64 = 32;
 
-/// The array being written, in a file beside its target. Dropped without [`NpyFile::publish`], the
+/// The array being written, in a file next to its target. Dropped without [`NpyFile::publish`], the
 /// file is removed unless [`NpyFile::keep`] was called.
 #[derive(Debug)]
 pub struct NpyFile {
@@ -319,7 +319,7 @@ impl Drop for NpyFile {
 /// be resumed.
 fn partial_path(target: &Path, name: &str) -> Result<PathBuf> {
     let last = target.file_name().ok_or_else(|| {
-        Error::request("is no file name")
+        Error::request("is not a file name")
             .at_place(name)
             .remedy(Opt::Output.like("FILE.npy"))
     })?;

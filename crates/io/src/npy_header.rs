@@ -61,7 +61,7 @@ pub struct Header {
 
 /// How much of the header is needed next.
 enum Need {
-    /// At least so many bytes from the start.
+    /// At least this many bytes from the start.
     Bytes(usize),
     /// The text lies in this range.
     Text(std::ops::Range<usize>),
@@ -200,7 +200,7 @@ fn frame(name: &str, base: u64, bytes: &[u8]) -> Result<Need> {
         return Err(damaged(
             name,
             base,
-            "this is no NPY file: it does not start with \\x93NUMPY",
+            "this is not an NPY file: it does not start with \\x93NUMPY",
         ));
     }
     let (from, len) = match bytes[6] {

@@ -201,7 +201,7 @@ impl NpzWriter {
         })
     }
     /// Adds the array `name` of `shape`, whose elements `each` hands over in order, a run after
-    /// another; where the output is no file it is asked twice.
+    /// another; where the output is not a file it is asked twice.
     ///
     /// # Errors
     /// As [`NpzWriter::add`], and those of `each`.
@@ -216,7 +216,7 @@ impl NpzWriter {
         let size = header.len() as u64 + (count * T::BYTES) as u64;
         let mut crc = Crc::new();
         crc.update(&header);
-        // The checksum stands before the data: in a file it is put there after them.
+        // The checksum is before the data: in a file it is put there after them.
         let later = self.out.is_file();
         if !later {
             each(&mut |items| {

@@ -1,5 +1,5 @@
 //! What packed parts of Parquet and Arrow files unpack to, before their decoders are let at them:
-//! those take what comes, whatever size the file claims.
+//! those take what comes, regardless of the size that the file claims.
 
 use crate::foreign::damaged;
 use crate::guard::Source;

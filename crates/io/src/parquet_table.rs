@@ -24,7 +24,7 @@ const BATCH: usize = 8192;
 /// holds.
 const ABREAST: usize = 8;
 
-/// Bytes that reading a column takes beside its pages: a batch of it, and what the decoder keeps.
+/// Bytes that reading a column takes next to its pages: a batch of it, and what the decoder keeps.
 const READER: u64 = (BATCH * 28) as u64 + (64 << 10);
 
 /// Times the size of the footer that it takes when it is read: its numbers are written short.
@@ -82,8 +82,8 @@ impl Chosen {
 }
 
 /// Reads the chosen columns (all when `None`) of the Parquet file `source`. A column of lists of
-/// one length gives as many components; columns of text (or those that the options call `ids`) are
-/// kept as words. Columns that are all single precision give f32, else f64.
+/// one length gives as many components; columns of text (or the ones that the options call `ids`)
+/// are kept as words. Columns that are all single precision give f32, else f64.
 ///
 /// # Errors
 /// `Input` when the file is damaged, a column is not numeric, lists differ in length or an integer

@@ -48,7 +48,7 @@ pub struct ReadOptions {
     pub header: Option<bool>,
     /// The format, where the suffix does not say it.
     pub format: Option<Format>,
-    /// Columns that are kept as words beside the numbers. Where none are named and no columns are
+    /// Columns that are kept as words next to the numbers. Where none are named and no columns are
     /// chosen, those of text.
     pub ids: Vec<String>,
     /// Columns that are words where they are text, chosen or not: formulas compare them.

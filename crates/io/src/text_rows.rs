@@ -15,7 +15,7 @@ use zipfold_core::{Budget, Buffer, Elements, Error, Opt, Result, Table};
 /// More columns than this in a text are taken for a wrong separator or a missing line end.
 pub(crate) const MOST_COLUMNS: usize = 1 << 22;
 
-/// Bytes that a column takes beside its numbers: its place, and what its name takes while it is
+/// Bytes that a column takes next to its numbers: its place, and what its name takes while it is
 /// checked and kept.
 const COLUMN: u64 = 24;
 const NAME: u64 = 160;
@@ -94,7 +94,7 @@ impl<'a> TextRows<'a> {
         self.blanks += usize::from(self.width.is_some_and(|(width, _)| width == 1));
     }
 
-    /// Takes the row of `cells` that stands on `line`.
+    /// Takes the row of `cells` that is on `line`.
     pub(crate) fn take<'c>(
         &mut self,
         line: u64,
@@ -194,7 +194,7 @@ impl<'a> TextRows<'a> {
         self.row(line, cells)
     }
 
-    /// Whether a first row is the header: some cell is no number. Where all of those look like
+    /// Whether a first row is the header: some cell is not a number. Where all of those look like
     /// numbers with a slip of the pen, it is neither a header nor a row, and a row must not be
     /// lost.
     fn is_header<'c>(
@@ -213,7 +213,7 @@ impl<'a> TextRows<'a> {
             return Ok(true);
         }
         let what = format!(
-            "'{}' is not a number, and this first row is no header of names either",
+            "'{}' is not a number, and this first row is not a header of names either",
             show(cell)
         );
         Err(Error::input(what)
@@ -478,7 +478,7 @@ pub(crate) fn number(cell: &[u8]) -> Option<f64> {
     }
 }
 
-/// Whether nothing stands in `cell`, which may be of text as well as a number.
+/// Whether nothing is in `cell`, which may be of text as well as a number.
 fn is_missing(cell: &[u8]) -> bool {
     number(cell).is_some_and(f64::is_nan)
 }

@@ -20,7 +20,7 @@ impl<'a> Tokens<'a> {
             last: 0,
         }
     }
-    /// Where the last word stands.
+    /// Where the last word is.
     pub fn place(&self) -> String {
         let line = self.text.as_bytes()[..self.last.min(self.text.len())]
             .iter()
@@ -55,8 +55,7 @@ impl<'a> Tokens<'a> {
     pub fn count(&mut self, what: &str) -> Result<usize> {
         let word = self.word(what)?;
         word.parse().map_err(|_| {
-            Error::input(format!("'{}' stands where {what} should", short(word)))
-                .at_place(self.place())
+            Error::input(format!("expected {what}, got '{}'", short(word))).at_place(self.place())
         })
     }
     /// The next word as a number.
@@ -66,8 +65,7 @@ impl<'a> Tokens<'a> {
     pub fn number(&mut self, what: &str) -> Result<f64> {
         let word = self.word(what)?;
         word.parse().map_err(|_| {
-            Error::input(format!("'{}' stands where {what} should", short(word)))
-                .at_place(self.place())
+            Error::input(format!("expected {what}, got '{}'", short(word))).at_place(self.place())
         })
     }
     /// A count of things that each take at least one more byte of the text, so that it cannot ask
@@ -94,7 +92,7 @@ impl<'a> Tokens<'a> {
     pub fn end(&mut self) -> Result<()> {
         match self.word("nothing") {
             Ok(word) => Err(
-                Error::input(format!("'{}' stands after the end", short(word)))
+                Error::input(format!("expected the end, got '{}'", short(word)))
                     .at_place(self.place()),
             ),
             Err(_) => Ok(()),

@@ -6,7 +6,7 @@ use zipfold_core::budget::Tab;
 use zipfold_core::factor::{Factor, Kind, Network, table};
 use zipfold_core::{Budget, Error, Result};
 
-/// Bytes that a list takes beside its items: its place, and what the allocator keeps.
+/// Bytes that a list takes next to its items: its place, and what the allocator keeps.
 const LIST: u64 = 56;
 
 /// Reads the text of a `.uai` file.
@@ -19,11 +19,10 @@ pub fn parse(text: &str, budget: &Budget) -> Result<Network> {
         "MARKOV" => Kind::Markov,
         "BAYES" => Kind::Bayes,
         other => {
-            return Err(Error::input(format!(
-                "'{}' stands where MARKOV or BAYES should",
-                short(other)
-            ))
-            .at_place(t.place()));
+            return Err(
+                Error::input(format!("expected MARKOV or BAYES, got '{}'", short(other)))
+                    .at_place(t.place()),
+            );
         }
     };
     let cards = domains(&mut t, &mut tab)?;

@@ -34,7 +34,7 @@ pub(crate) fn hold(file: &File) -> Held {
     }
 }
 
-/// A file that was not there, and is no link.
+/// A file that was not there, and is not a link.
 fn new_file(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .read(true)
@@ -74,7 +74,7 @@ pub(crate) fn remove(file: &File, path: &Path) {
 /// left under it is removed, not written to; `before` is called first.
 ///
 /// # Errors
-/// `Request` when another run holds it, or when it is no plain file; those of the folder.
+/// `Request` when another run holds it, or when it is not a plain file; those of the folder.
 pub(crate) fn anew(path: &Path, name: &str, before: &dyn Fn() -> Result<()>) -> Result<File> {
     let mut cleared = false;
     for _ in 0..ATTEMPTS {
@@ -119,8 +119,8 @@ pub(crate) fn anew(path: &Path, name: &str, before: &dyn Fn() -> Result<()>) -> 
 /// What an earlier run left under `path`, held by this run.
 ///
 /// # Errors
-/// `Request` when there is nothing, another run holds it, or it is no plain file of our own under
-/// this one name.
+/// `Request` when there is nothing, another run holds it, or it is not a plain file of our own
+/// under this one name.
 pub(crate) fn again(path: &Path, name: &str) -> Result<File> {
     let file = match old_file(path) {
         Ok(file) => file,
@@ -147,7 +147,7 @@ pub(crate) fn again(path: &Path, name: &str) -> Result<File> {
     Ok(file)
 }
 
-/// The owner that files get which this run makes beside `path`.
+/// The owner that files get which this run makes next to `path`.
 fn our_owner(path: &Path, name: &str) -> Result<u32> {
     let (file, made) = temporary(path, name)?;
     let owner = file
@@ -158,14 +158,14 @@ fn our_owner(path: &Path, name: &str) -> Result<u32> {
     owner
 }
 
-/// A temporary file for the output `name` that will be `target`, held by this run; those that
+/// A temporary file for the output `name` that will be `target`, held by this run; the ones that
 /// killed runs left go.
 ///
 /// # Errors
 /// Those of the folder.
 pub(crate) fn temporary(target: &Path, name: &str) -> Result<(File, PathBuf)> {
     if target.file_name().is_none() {
-        return Err(Error::request("is no file name")
+        return Err(Error::request("is not a file name")
             .at_place(name)
             .remedy(Opt::Output.like("FILE")));
     }

@@ -6,7 +6,7 @@ use zipfold_core::{Budget, Buffer, Labels, Result, Words};
 /// Words of the rows read so far.
 pub(crate) struct WordColumn {
     name: String,
-    /// Whether some word is no number.
+    /// Whether some word is not a number.
     is_text: bool,
     text: Growing<u8>,
     ends: Growing<u64>,

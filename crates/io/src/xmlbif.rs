@@ -8,7 +8,7 @@ use quick_xml::events::{BytesRef, BytesStart, Event};
 use zipfold_core::factor::Network;
 use zipfold_core::{Budget, Error, Result};
 
-/// What stands between the tags of one `VARIABLE` or `DEFINITION`.
+/// What is between the tags of one `VARIABLE` or `DEFINITION`.
 #[derive(Default)]
 struct Entry {
     name: String,
@@ -24,7 +24,7 @@ struct Entry {
 /// # Errors
 /// `Input`, with the byte, for everything that the format does not allow.
 pub fn parse(text: &str, budget: &Budget) -> Result<Network> {
-    // What stands between tags is never more than the text; numbers of a table take four times
+    // What is between tags is never more than the text; numbers of a table take four times
     // their digits at most.
     let _words = budget.reserve(text.len() as u64 * 6, "the parts of the network's XML")?;
     let mut reader = Reader::from_str(text);
@@ -100,7 +100,7 @@ fn chance_only(tag: &BytesStart<'_>) -> Result<()> {
     }
 }
 
-/// The character that an entity stands for: those of XML, and characters by number.
+/// The character that an entity means: those of XML, and characters by number.
 fn entity(name: &BytesRef<'_>) -> Option<char> {
     match &name[..] {
         b"lt" => Some('<'),
@@ -127,9 +127,8 @@ fn close(tag: &str, words: &str, entry: &mut Entry, draft: &mut Draft) -> Result
             let done = std::mem::take(entry);
             let mut table = draft.table(&done.child, &done.given)?;
             let number = |w: &str| {
-                w.parse::<f64>().map_err(|_| {
-                    Error::input(format!("'{}' stands where a number should", short(w)))
-                })
+                w.parse::<f64>()
+                    .map_err(|_| Error::input(format!("expected a number, got '{}'", short(w))))
             };
             table.child_fastest(
                 done.table

@@ -16,7 +16,7 @@ pub struct Frame {
     pub positions: Table,
     /// The box vectors a, b, c, of extended XYZ.
     pub lattice: Option<[[f64; 3]; 3]>,
-    /// The comment line as it stands in the file.
+    /// The comment line as it is in the file.
     pub comment: String,
     _held: Reservation,
 }

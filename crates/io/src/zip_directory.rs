@@ -9,7 +9,7 @@ use zipfold_core::{Budget, Error, Result};
 #[derive(Clone, Debug)]
 pub(crate) struct Member {
     pub name: String,
-    /// The name as it stands in the file.
+    /// The name as it is in the file.
     raw_name: Vec<u8>,
     pub deflated: bool,
     pub packed: u64,
@@ -92,7 +92,7 @@ pub(crate) fn data_at(source: &Source, member: &Member) -> Result<u64> {
     let begin = member.local_at + 30 + u64::from(name_len) + u64::from(extra_len);
     let mut name = vec![0; name_len.into()];
     source.fill_at(member.local_at + 30, &mut name)?;
-    // With bit 3 the checksum follows the data, and stands here as 0.
+    // With bit 3 the checksum follows the data, and is 0 here.
     let crc_fits = crc == member.crc || (crc == 0 && flags & 8 != 0);
     if name != member.raw_name || (method == 8) != member.deflated || !crc_fits {
         return Err(Error::input(format!(
@@ -122,7 +122,7 @@ fn find_directory(source: &Source) -> Result<Place> {
     });
     let Some(at) = found else {
         return Err(Error::input(
-            "this is no NPZ file, or its end is missing: the archive's directory is not there",
+            "this is not an NPZ file, or its end is missing: the archive's directory is not there",
         )
         .at_place(at_byte(source.name(), source.size()))
         .remedy("copy the file again, or write it with numpy.savez"));

@@ -63,7 +63,7 @@ pub fn working_bytes(job: &Job, threads: usize, tiling: Tiling, prune: Prune) ->
         + threads * (registers + tile + gathered + lists + open)
 }
 
-/// Returns the bytes of the hoisted values, in f64, of so many rows of side 0 (x) or 1 (y).
+/// Returns the bytes of the hoisted values, in f64, of this many rows of side 0 (x) or 1 (y).
 ///
 /// In f64 also for f32 tables: hoisted values are those of the reference.
 fn hoisted_bytes(job: &Job, side: usize, rows: usize) -> u64 {

@@ -53,7 +53,7 @@ pub fn choose(job: &Job, machine: &Machine, overrides: &Overrides) -> Result<Pla
     let mut warnings = vec![];
     // The machine as it is stays the measure of tiles; only the work may get fewer threads.
     let mut at_work = machine.clone();
-    // A user who asked for pruning gets it, or an error when memory is reserved; the planner's own
+    // A user who requested pruning gets it, or an error when memory is reserved; the planner's own
     // choice gives way.
     if prune.is_on() && overrides.prune.is_none() {
         let by_bounds = draft.strategies(&prune);
@@ -107,7 +107,7 @@ impl Draft<'_> {
         let by_hand = self.overrides.family.is_some();
         Strategy::list(self.job, self.family, by_hand, self.code, prune)
     }
-    /// Returns what `model` says of the first of `strategies`, in so many batches. The cost
+    /// Returns what `model` says of the first of `strategies`, in this many batches. The cost
     /// model is asked several times, with and without pruning and with fewer threads.
     fn cost<R>(
         &self,
@@ -315,7 +315,7 @@ fn tiling(
         .into(),
     );
     if nearest {
-        reasons.push("wide tiles, so that the k-th neighbour so far is seldom beaten".into());
+        reasons.push("wide tiles, so that the k-th neighbour so far is rarely beaten".into());
     }
     let (rows, wide) = sides(job, prune, nearest);
     // The longer a row goes on, the fewer of its values beat the best so far and need a second

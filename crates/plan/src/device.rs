@@ -86,7 +86,7 @@ pub fn plan_for_all(
     let half = low_precision::input(job, overrides)?;
     if let Some(half) = half {
         let how = if overrides.dense_input.is_some() {
-            "asked for: numbers are rounded"
+            "requested: numbers are rounded"
         } else {
             "every number is one"
         };
@@ -114,7 +114,7 @@ pub fn plan_for_all(
         };
     }
     plan.tiles = plan.tiling.tiles(&job.space).len();
-    // One tile comes home while the next is computed, and its rows are copied beside the work on
+    // One tile comes home while the next is computed, and its rows are copied next to the work on
     // the one before.
     if let Residency::Block | Residency::Overlap = rows {
         // A batch of several tiles could be in two blocks.

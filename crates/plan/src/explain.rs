@@ -205,7 +205,7 @@ pub fn explain_all(job: &Job, plan: &Plan, ranges: &[Plan], all: bool) -> Messag
 /// Renders the pairs: `54 481 141: i < j of 10 439 rows, 3 numbers a row`.
 ///
 /// The number counts pairs of the domain, before a cut-off or pruning leaves out any: it is what
-/// the user asked for and the same for every plan of the question.
+/// the user requested and the same for every plan of the question.
 fn pairs(job: &Job, plan: &Plan) -> String {
     let rows = |n: usize| figures::grouped(n as u64);
     let (n, m) = (job.space.n, job.space.m);

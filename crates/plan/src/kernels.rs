@@ -30,9 +30,9 @@ const NUMBER: f64 = 25.0;
 /// replaced; of one in a heap.
 const LEVEL: f64 = 55.0;
 const HEAP: f64 = 27.0;
-/// Components of a slice: rows that are no longer leave nothing to fetch beside the work.
+/// Components of a slice: rows that are no longer leave nothing to fetch next to the work.
 const SLICE: usize = 16;
-/// Seconds of a run beside its kernels: memory, launches, results.
+/// Seconds of a run next to its kernels: memory, launches, results.
 const BESIDE: f64 = 1.8e-4;
 
 /// Predicts the seconds of the kernels alone: operations per pair times pairs, divided by what the

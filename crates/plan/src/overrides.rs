@@ -145,7 +145,7 @@ words! {
     }
     /// Which joins of an inference run on its device.
     ProductJoins {
-        /// Those that are predicted to take less time there, transfers included.
+        /// The ones that are predicted to take less time there, transfers included.
         Time = "time",
         /// All.
         All = "all",
@@ -281,7 +281,7 @@ pub enum ProductUnroll {
     Whole,
     /// Not at all.
     Off,
-    /// The innermost one, by so many steps.
+    /// The innermost one, by this many steps.
     By(u32),
 }
 
@@ -316,7 +316,7 @@ pub enum ColumnGridCells {
     Auto,
     /// No column grid, and no grid of cells either.
     Off,
-    /// So many.
+    /// This many.
     Parts(u32),
 }
 
@@ -560,7 +560,7 @@ mod tests {
     fn the_table_says_what_is_taken() {
         let table = Overrides::table();
         let keys: BTreeSet<&str> = table.iter().map(|row| row.key).collect();
-        assert_eq!(keys.len(), table.len(), "a key stands twice");
+        assert_eq!(keys.len(), table.len(), "a key is there twice");
         for row in table {
             let values = row
                 .values

@@ -19,7 +19,7 @@ pub struct Pass {
     pub purpose: Purpose,
     /// What it asks.
     pub job: Job,
-    /// How the host would run it. A run places it on the device that is asked for.
+    /// How the host would run it. A run places it on the device that is requested.
     pub plan: Plan,
 }
 

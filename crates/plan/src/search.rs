@@ -33,7 +33,7 @@ pub enum SearchQuestion {
 /// The difference of a coordinate of x and one of y.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Component {
-    /// The places of the two numbers among those that are hoisted of a row of x and of y.
+    /// The places of the two numbers among the ones that are hoisted of a row of x and of y.
     pub coordinates: [usize; 2],
     /// Edge of the box, where the difference is that of the nearest image.
     pub period: Option<f64>,

@@ -98,7 +98,7 @@ impl Strategy {
             }));
             if prune::takes_boxes(job) && Bounds::new(&job.low, job.periodic_box.as_ref()).is_some()
             {
-                // A family that is asked for by hand is taken at its word.
+                // A family that the user sets is taken at its word.
                 let own = !(by_hand && matches!(family, Family::Vm | Family::Jit));
                 list.extend(Search::for_job(job).filter(|_| own).map(Strategy::Search));
                 if family == Family::Points && crate::points::apply(job) {

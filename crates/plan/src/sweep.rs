@@ -292,7 +292,7 @@ pub fn collisions(cells: usize, copies: usize, merges: bool) -> f64 {
 /// Returns the share of the blocks of a multiprocessor that fit if each takes `bytes` for counters
 /// and 2 KiB for a panel.
 fn occupancy(bytes: usize) -> f64 {
-    // Beside counters a block holds a panel of others.
+    // Next to counters a block holds a panel of others.
     (UNIT / (bytes + 2048)).min(BLOCKS) as f64 / BLOCKS as f64
 }
 

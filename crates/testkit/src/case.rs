@@ -46,7 +46,7 @@ pub struct Rest {
     pub within: f64,
     /// The error expected.
     pub error: Option<WantedError>,
-    /// Plan choices made by hand.
+    /// Plan choices that the user makes.
     #[serde(default)]
     pub set: std::collections::BTreeMap<String, String>,
 }
@@ -152,7 +152,7 @@ fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
 /// The cases of a file's text.
 ///
 /// # Errors
-/// `Input` for what is no case.
+/// `Input` for what is not a case.
 pub fn parse(text: &str, prefix: &str) -> Result<Vec<Case>> {
     let broken = |what: String| Error::input(what);
     let whole: Toml = text

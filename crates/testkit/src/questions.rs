@@ -1,5 +1,5 @@
 //! Random questions by number: verbs, metrics and formulas, shapes, types, kinds of data, boxes,
-//! cut-offs, weights, edges, policies of NaN, kinds of join and choices by hand, in any
+//! cut-offs, weights, edges, policies of NaN, kinds of join and choices of the user, in any
 //! combination.
 //!
 //! A question is asked of several data. All of them have the rows of the first, in another order
@@ -20,7 +20,7 @@ pub struct Question {
     pub seed: u64,
     /// The problem.
     pub problem: Problem,
-    /// Choices by hand, which must not change the answer.
+    /// Choices of the user, which must not change the answer.
     pub set: Vec<(&'static str, &'static str)>,
     x: RandomRows,
     y: Option<RandomRows>,
@@ -154,7 +154,7 @@ impl Question {
     /// The question of number `seed`.
     ///
     /// # Panics
-    /// Where its text is no problem: a defect of this generator.
+    /// Where its text is not a problem: a defect of this generator.
     pub fn new(seed: u64) -> Self {
         let lcg = &mut Lcg::new(seed);
         let d = pick(
@@ -363,7 +363,7 @@ fn periodic(lcg: &mut Lcg, d: usize) -> String {
     format!("box = [{}]\n", numbers.join(", "))
 }
 
-/// Folds by their text in a problem file, and the choices by hand that are for them.
+/// Folds by their text in a problem file, and the choices of the user that are for them.
 fn folds(lcg: &mut Lcg, asked: &mut Asked, verb: usize) -> (String, Choices) {
     match verb {
         0 | 1 => (

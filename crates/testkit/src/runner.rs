@@ -134,7 +134,7 @@ pub struct Variant {
     pub threads: usize,
     /// Tile sides, 0 for the planner's.
     pub tile: usize,
-    /// Choices made by hand.
+    /// Choices that the user makes.
     pub overrides: Overrides,
 }
 
@@ -288,7 +288,7 @@ fn in_single(problem: &Problem, data: &Data, scale: ScaleOption) -> Result<Vec<S
     Ok(odd.map(|d| format!("f32: {d}")).collect())
 }
 
-/// A variant without choices made by hand.
+/// A variant without choices that the user makes.
 pub fn plain(isa: &'static str, threads: usize, tile: usize) -> Variant {
     Variant {
         isa,

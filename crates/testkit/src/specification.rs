@@ -76,7 +76,7 @@ pub fn differences(job: &Job, got: &[Numbers]) -> Vec<String> {
     found
 }
 
-/// The pairs whose values reach folds. Of a dense one those that are left out for a NaN, too.
+/// The pairs whose values reach folds. Of a dense one the ones that are left out for a NaN, too.
 fn pairs(job: &Job) -> Vec<(Pair, bool)> {
     let mut values = PairValues::new(job);
     let mut pairs = vec![];
@@ -109,7 +109,7 @@ fn pairs(job: &Job) -> Vec<(Pair, bool)> {
     pairs
 }
 
-/// Whether a pair counts for both of its rows: it stands for (i, j) and (j, i).
+/// Whether a pair counts for both of its rows: it counts for (i, j) and (j, i).
 fn counts_for_both(job: &Job, pair: &Pair) -> bool {
     job.space.is_triangular() && pair.i != pair.j
 }
@@ -297,7 +297,7 @@ fn mean(f: &Reduce, taken: &[Taken<'_>], part: usize) -> Wanted {
     )
 }
 
-/// The best value and the row that it is of, the first of equals; the first that is no number is
+/// The best value and the row that it is of, the first of equals; the first that is not a number is
 /// better than all, as in NumPy.
 fn best(taken: &[Taken<'_>], better: fn(f64, f64) -> bool) -> Option<(f64, usize)> {
     let mut best: Option<(f64, usize)> = None;
@@ -319,7 +319,7 @@ fn exponentials(f: &Reduce, taken: &[Taken<'_>]) -> Vec<Wanted> {
         .map(|(value, _)| value[0])
         .fold(f64::NEG_INFINITY, f64::max);
     let anything = Wanted(0.0, f64::INFINITY);
-    // What is no number, or infinite, is decided by tests of their own.
+    // What is not a number, or infinite, is decided by tests of their own.
     if !largest.is_finite() || taken.iter().any(|(value, _)| value[0].is_nan()) {
         return vec![anything; f.out_width()];
     }
@@ -350,13 +350,13 @@ fn exponentials(f: &Reduce, taken: &[Taken<'_>]) -> Vec<Wanted> {
     (0..f.out_width()).map(part).collect()
 }
 
-/// Ascending, what is no number last.
+/// Ascending, what is not a number last.
 fn ascending(a: f64, b: f64) -> Ordering {
     a.partial_cmp(&b)
         .unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }
 
-/// Ascending or descending by value, what is no number last.
+/// Ascending or descending by value, what is not a number last.
 fn ordered(a: f64, b: f64, largest: bool) -> Ordering {
     if largest {
         ascending(-a, -b)
@@ -398,7 +398,7 @@ fn top(f: &Top, pairs: &[&Pair]) -> Vec<f64> {
         .collect()
 }
 
-/// NumPy's default: linear between the two values beside the place of a quantile.
+/// NumPy's default: linear between the two values next to the place of a quantile.
 fn quantiles(f: &Quantile, row: Vec<(f64, usize)>) -> Vec<f64> {
     let mut values: Vec<f64> = row
         .into_iter()

@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 /// lines takes twice the time.
 const ALIGNED: usize = 64;
 
-/// Bytes from which fresh memory is asked for in large pages: a first touch then costs a tenth.
+/// Bytes from which fresh memory is requested in large pages: a first touch then costs a tenth.
 const LARGE: usize = LARGE_PAGE;
 
 /// Bytes of a large page.
@@ -49,8 +49,8 @@ impl Drop for Memory {
 }
 
 impl Memory {
-    /// So many zeros, of pages that nobody has touched where these are many: an allocator that uses
-    /// memory again would write zeros into it at once, on one thread.
+    /// This many zeros, of pages that nobody has touched where these are many: an allocator that
+    /// uses memory again would write zeros into it at once, on one thread.
     fn zeros(bytes: usize, align: usize) -> Option<Self> {
         if bytes >= LARGE {
             // Where the system gives no pages the allocator is asked.

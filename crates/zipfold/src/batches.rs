@@ -75,7 +75,7 @@ struct State<U> {
 
 impl<U: Send, W: Fn(usize) -> U + Sync, F: FnMut(usize, U) -> Result<Then> + Send> Line<U, W, F> {
     /// Calls a thread for each batch that may be begun. Which one it is is said when it comes, so
-    /// that none is left out between those that are begun.
+    /// that none is left out between the ones that are begun.
     fn call<'s>(&'s self, scope: &ScopeFifo<'s>, state: &mut State<U>) {
         while state.goes_on() && state.called < self.end.min(state.head + self.ahead) {
             state.called += 1;
@@ -242,8 +242,8 @@ struct Queue<U, W> {
 
 struct DeviceQueue<U> {
     state: State<U>,
-    /// Batches that were not begun and are not behind those that were: of devices that were lost,
-    /// and all where batches belong to devices.
+    /// Batches that were not begun and are not behind the ones that were: of devices that were
+    /// lost, and all where batches belong to devices.
     open: BTreeSet<usize>,
     /// Batches under way, which may come back.
     busy: usize,

@@ -32,7 +32,7 @@ const TAKEN: [&str; 12] = [
     "product.slices",
     "product.unroll",
 ];
-/// Those that are for the paged kernel alone.
+/// The ones that are for the paged kernel alone.
 const PAGED: [&str; 4] = [
     "product.cache",
     "product.knapsack",
@@ -66,7 +66,7 @@ pub(crate) fn check(overrides: &Overrides) -> Result<()> {
     }
 }
 
-/// A device beside the host as an answer names it.
+/// A device next to the host as an answer names it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OnDevice {
     /// Its name: `cuda:0`.
@@ -155,7 +155,7 @@ impl Choice {
     }
 }
 
-/// The devices that the settings ask for, for work that takes the host so many seconds; none for
+/// The devices that the settings ask for, for work that takes the host this many seconds; none for
 /// the host alone.
 fn wanted(host: f64, settings: Asked<'_>) -> Result<Vec<Facts>> {
     let driver = settings.overrides.fault_driver.map(|v| v.get() as u64);
@@ -165,7 +165,7 @@ fn wanted(host: f64, settings: Asked<'_>) -> Result<Vec<Facts>> {
         DeviceSelector::Auto if host <= 2.0 * zipfold_plan::device::OPENING => Ok(Vec::new()),
         DeviceSelector::Auto => Ok(device::gpus(driver)),
         DeviceSelector::Devices(runtime, which) => {
-            device::drill(runtime, driver)?;
+            device::check_driver_fault(runtime, driver)?;
             zipfold_gpu::find(runtime, which)
         }
     }
@@ -200,7 +200,7 @@ impl Beside {
         let host = plan.prediction.seconds;
         let auto = settings.device == DeviceSelector::Auto;
         let found = wanted(host, settings)?;
-        // All take the same joins: those that pay on the slowest.
+        // All take the same joins: the ones that pay on the slowest.
         let Some(facts) = slowest(&found, settings) else {
             return Ok(None);
         };
@@ -354,14 +354,14 @@ fn opened(found: &[Facts], target: JoinTarget<'_>) -> Result<Vec<Contractor>> {
     let faulty = set.fault_devices.map_or(found.len(), |count| count.get());
     let tried = device::all_opened(found).into_iter().enumerate();
     let contractors = tried.map(|(at, opened)| {
-        let drilled = |device| {
+        let with_faults = |device| {
             if at < faulty {
-                device::drilled(device, set)
+                device::with_faults(device, set)
             } else {
                 device
             }
         };
-        let made = Contractor::new(drilled(opened?), target.settings.precision)?;
+        let made = Contractor::new(with_faults(opened?), target.settings.precision)?;
         let made = made.choosing_for(target.facts.units);
         Ok(match target.pages {
             Some(pages) => made.by_pages(pages.clone()),

@@ -34,7 +34,7 @@ pub fn contract<S: Semiring>(
 ) -> Result<Vec<S::Value>> {
     check(cards, tables, keep)?;
     let all = with_free(cards, tables, semiring.unit());
-    // Counting visits some hundred million configurations a second, whatever the join.
+    // Counting visits some hundred million configurations a second, regardless of the join.
     let rates = Rates {
         matrix: 0.3e9,
         bucket: 0.3e9,

@@ -47,7 +47,7 @@ pub fn place(job: &Job, plan: Plan, options: &Options<'_>) -> Result<Placed> {
     match options.device {
         DeviceSelector::Cpu => Ok((plan, vec![])),
         DeviceSelector::Devices(runtime, which) => {
-            drill(runtime, driver)?;
+            check_driver_fault(runtime, driver)?;
             on(
                 job,
                 plan,
@@ -80,7 +80,7 @@ pub(crate) fn all_opened(found: &[Facts]) -> Vec<Result<gpu::Device>> {
     })
 }
 
-/// What is left of `tried` without those that yield to the others, which `warnings` takes.
+/// What is left of `tried` without the ones that yield to the others, which `warnings` takes.
 pub(crate) fn those_left<T>(
     tried: Vec<Result<T>>,
     warnings: &Warnings,
@@ -118,21 +118,21 @@ fn on(job: &Job, plan: Plan, opened: Vec<gpu::Device>, options: &Options<'_>) ->
     }
     let set = &options.overrides;
     let faulty = set.fault_devices.map_or(opened.len(), |count| count.get());
-    let drilled = |(at, device)| {
+    let with_faults = |(at, device)| {
         if at < faulty {
-            drilled(device, set)
+            with_faults(device, set)
         } else {
             device
         }
     };
-    let opened: Vec<gpu::Device> = opened.into_iter().enumerate().map(drilled).collect();
+    let opened: Vec<gpu::Device> = opened.into_iter().enumerate().map(with_faults).collect();
     let facts: Vec<Facts> = opened.iter().map(|device| device.facts.clone()).collect();
     let plan = device::plan_for_all(job, plan, &facts, set, gpu::rows::data_ranges(job).as_ref())?;
     Ok((plan, opened))
 }
 
 /// The device with the memory and the faults that overrides give it.
-pub(crate) fn drilled(mut device: gpu::Device, set: &Overrides) -> gpu::Device {
+pub(crate) fn with_faults(mut device: gpu::Device, set: &Overrides) -> gpu::Device {
     if let Some(bytes) = set.device_memory {
         device = device.within(bytes.get() as u64);
     }
@@ -258,9 +258,8 @@ fn faster(
     Ok(opened.filter_map(Result::ok).collect())
 }
 
-/// Whether a driver of version `driver` would do, where `fault.driver` has one count as such: a
-/// drill for old ones.
-pub(crate) fn drill(runtime: Runtime, driver: Option<u64>) -> Result<()> {
+/// Refuses a driver that is too old, of the version `driver` if `fault.driver` sets one for a test.
+pub(crate) fn check_driver_fault(runtime: Runtime, driver: Option<u64>) -> Result<()> {
     match (runtime, driver) {
         (Runtime::Cuda, Some(version)) => {
             gpu::runtime::cuda::supported(i32::try_from(version).unwrap_or(i32::MAX)).map(|_| ())
@@ -272,7 +271,7 @@ pub(crate) fn drill(runtime: Runtime, driver: Option<u64>) -> Result<()> {
 /// The GPUs of the first runtime that has some; a processor that poses as a device is none.
 pub(crate) fn gpus(driver: Option<u64>) -> Vec<Facts> {
     let of = |runtime| -> Option<Vec<Facts>> {
-        drill(runtime, driver).ok()?;
+        check_driver_fault(runtime, driver).ok()?;
         let found: Vec<Facts> = gpu::list(runtime)
             .ok()?
             .into_iter()

@@ -1,4 +1,4 @@
-//! What inference holds beside the tables of its contraction: the network, its simplification, the
+//! What inference holds next to the tables of its contraction: the network, its simplification, the
 //! plan, the answer. Estimates from the sizes of the structures, rounded up; a test holds chains of
 //! 2·10⁵ variables to them (`crates/cli/tests/hostile.rs`).
 

@@ -99,7 +99,7 @@ impl Pairs {
         self.problem.periodic_box = Some(periodic_box.to_vec());
         self
     }
-    /// Visits these pairs instead of those that the fold suggests.
+    /// Visits these pairs instead of the ones that the fold suggests.
     pub fn domain(mut self, domain: Domain) -> Self {
         self.problem.domain = Some(domain);
         self

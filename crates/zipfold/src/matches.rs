@@ -1,4 +1,4 @@
-//! Matches of a join in the order of their rows, whatever the order in which they were found.
+//! Matches of a join in the order of their rows, regardless of the order in which they were found.
 
 use rayon::prelude::*;
 use zipfold_core::fold::JoinState;
@@ -72,7 +72,7 @@ fn sort_as<M: Match>(matches: &mut JoinState, rows: u64, columns: u64) {
     sort_buckets(matches, &parts, &lengths);
 }
 
-/// Sorts each bucket, of so many items, from its pieces in `parts`, and writes it to its place.
+/// Sorts each bucket, of this many items, from its pieces in `parts`, and writes it to its place.
 fn sort_buckets<M: Match>(
     matches: &mut JoinState,
     parts: &[(Vec<usize>, Vec<M>)],

@@ -10,7 +10,7 @@ use zipfold_gpu::DeviceSelector;
 use zipfold_io::OutputOptions;
 use zipfold_plan::{Overrides, Sink};
 
-/// How a job is run. More fields may come: name those that you set, and take the others from
+/// How a job is run. More fields may come: name the ones that you set, and take the others from
 /// `Options::default()`.
 ///
 /// ```
@@ -23,7 +23,7 @@ pub struct Options<'a> {
     pub threads: usize,
     /// Memory that the run may hold.
     pub budget: Budget,
-    /// Plan choices made by hand.
+    /// Plan choices that the user makes.
     pub overrides: Overrides,
     /// One balanced shard of the space: (index from 0, parts).
     pub shard: Option<(usize, usize)>,
@@ -33,14 +33,14 @@ pub struct Options<'a> {
     pub checkpoint_every: Duration,
     /// Go on from the checkpoint, if there is one.
     pub resume: bool,
-    /// Told after every batch, on whatever thread merged it.
+    /// Told after every batch, on the thread that merged it.
     pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
     /// Stops the run before the next batch, or within a batch where nothing is kept for a
     /// resumption.
     pub stop: Option<&'a AtomicBool>,
     /// Where to run.
     pub device: DeviceSelector,
-    /// Takes what the run has to say beside its answer.
+    /// Takes what the run has to say next to its answer.
     pub warnings: Warnings,
 }
 

@@ -82,7 +82,7 @@ pub struct Outcome {
     pub kernel_seconds: f64,
     /// Those of them before the first pair: rows laid out or uploaded, kernels made.
     pub load_seconds: f64,
-    /// What the run has to say beside its answer.
+    /// What the run has to say next to its answer.
     pub warnings: Vec<Message>,
     /// What decided the answer, where the run was a shard or kept checkpoints.
     pub identity: Option<Identity>,

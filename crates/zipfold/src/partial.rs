@@ -27,7 +27,7 @@ pub struct Partial {
     pub identity: Identity,
     /// The run that writes it, by a number of its own; unfinished files of the run carry the same.
     pub run: u128,
-    /// How the space is cut, where that was for devices: those that go on with it, of whatever
+    /// How the space is cut, where that was for devices: the ones that go on with it, of any
     /// number, cut it in the same way.
     pub tiling: Option<Tiling>,
     /// Tiles folded so far.
@@ -147,7 +147,7 @@ pub fn decode(bytes: &[u8], name: &str) -> Result<Partial> {
 }
 
 /// A payload behind its magic and version, length and checksum: what a file of this format is,
-/// whatever it holds.
+/// regardless of what it holds.
 pub fn seal(magic: &[u8; 8], payload: &[u8]) -> Vec<u8> {
     let sum = XxHash3_64::oneshot(payload);
     [
@@ -229,7 +229,7 @@ impl<W: Write> Write for Kept<'_, W> {
 fn announced(magic: &[u8; 8], head: &[u8], size: u64, name: &str) -> Result<u64> {
     let broken = |what: &str| Error::input(what.to_string()).at_place(name).remedy(AGAIN);
     if head.len() < HEAD || head[..7] != magic[..7] {
-        return Err(broken("this is no partial result of zipfold"));
+        return Err(broken("this is not a partial result of zipfold"));
     }
     if head[7] != magic[7] {
         return Err(broken(&format!("a partial of version {}", head[7]))
@@ -238,7 +238,7 @@ fn announced(magic: &[u8; 8], head: &[u8], size: u64, name: &str) -> Result<u64>
     let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|k| head[at + k]));
     if word(8).checked_add(HEAD as u64) != Some(size) {
         return Err(broken(&format!(
-            "the partial result is damaged: it has {size} bytes, not those that it says"
+            "the partial result is damaged: it has {size} bytes, not as many as it says"
         )));
     }
     Ok(word(16))
@@ -343,8 +343,8 @@ pub fn read_if_there(path: &Path, budget: &Budget) -> Result<Option<Partial>> {
 /// Whether there is a checkpoint at `path`.
 ///
 /// # Errors
-/// `Request` for a link, which would have another file read or replaced, and for what is no plain
-/// file.
+/// `Request` for a link, which would have another file read or replaced, and for what is not a
+/// plain file.
 pub(crate) fn is_there(path: &Path) -> Result<bool> {
     match Presence::itself(path) {
         Presence::Nothing => Ok(false),
@@ -371,14 +371,14 @@ pub(crate) fn keep_partial(path: &Path, partial: &Partial) -> Result<()> {
 /// Folds beyond which no file of a dense result is looked for.
 const MOST: usize = 64;
 
-/// The file beside the checkpoint `path` that keeps the dense result of fold number `fold`.
+/// The file next to the checkpoint `path` that keeps the dense result of fold number `fold`.
 pub(crate) fn aside(path: &Path, fold: usize) -> PathBuf {
     let mut name = path.as_os_str().to_os_string();
     name.push(format!(".{fold}"));
     name.into()
 }
 
-/// Removes the checkpoint `path` and the files beside it, but for those that another run holds.
+/// Removes the checkpoint `path` and the files next to it, but for the ones that another run holds.
 pub fn discard(path: &Path) {
     remove_left(path);
     sweep(path);

@@ -42,7 +42,7 @@ impl Typed for f64 {
 pub(crate) enum Place<T: Shared> {
     /// In its state.
     None,
-    /// In memory. What a checkpoint vouches for is in a file beside it too, from the first
+    /// In memory. What a checkpoint vouches for is in a file next to it too, from the first
     /// checkpoint on.
     Memory(SharedMatrix<T>, OnceLock<NpyFile>),
     /// In the file that becomes the output.

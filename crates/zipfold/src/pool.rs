@@ -88,7 +88,7 @@ fn kept(threads: usize) -> Result<Arc<ThreadPool>> {
     Ok(pool)
 }
 
-/// A pool of so many threads that is nobody else's.
+/// A pool of this many threads that is nobody else's.
 ///
 /// # Errors
 /// `Resource` when the system refuses threads.

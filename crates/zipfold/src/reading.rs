@@ -7,7 +7,7 @@ use zipfold_core::problem::{FoldSpec, Input, Problem};
 use zipfold_core::{Budget, Error, Opt, Result, Table};
 use zipfold_io::{ReadOptions, read_table};
 
-/// Reads one input: the components of its rows, the attributes beside them, the words that name
+/// Reads one input: the components of its rows, the attributes next to them, the words that name
 /// them or that formulas compare. Where coordinates are chosen by their names, the others of
 /// `named`, which formulas read, are attributes.
 ///

@@ -3,7 +3,7 @@
 use zipfold_core::{Data, Labels, Table};
 use zipfold_io::Column;
 
-/// The words beside the rows of x and of y.
+/// The words next to the rows of x and of y.
 #[derive(Clone, Debug, Default)]
 pub struct RowNames([Option<Labels>; 2]);
 
@@ -17,7 +17,7 @@ impl RowNames {
     pub fn any(&self) -> bool {
         self.0.iter().any(Option::is_some)
     }
-    /// The words beside the rows of x (0) or y (1).
+    /// The words next to the rows of x (0) or y (1).
     pub fn side(&self, side: usize) -> Option<&Labels> {
         self.0.get(side)?.as_ref()
     }

@@ -22,8 +22,8 @@ use zipfold_plan::device::{self, Blocks, OnDevice, host_tiling};
 use zipfold_plan::{Executor, Folded, Plan, Stop, Tile};
 use zipfold_plan::{dense_bytes, working_bytes};
 
-/// Bytes of the grids of all histograms: edges as asked for and as compared, and a count for each
-/// bin. Asked for before the edges are made.
+/// Bytes of the grids of all histograms: edges as requested and as compared, and a count for each
+/// bin. Requested before the edges are made.
 pub(crate) fn grid_bytes(problem: &Problem) -> u64 {
     // More bins than there may be are refused by name when the problem is described.
     let asked = |a: &AxisSpec| a.bins.filter(|bins| *bins <= 100_000_000).unwrap_or(100);
@@ -61,7 +61,7 @@ pub(crate) fn grid_bytes(problem: &Problem) -> u64 {
         .fold(0, |sum, f| sum.saturating_add(of(f)))
 }
 
-/// Bytes of an edge: as asked for, as compared, and the ends of its bin in the answer.
+/// Bytes of an edge: as requested, as compared, and the ends of its bin in the answer.
 const EDGE: u64 = 32;
 
 /// Runs `job` by `plan`.
@@ -199,7 +199,7 @@ fn identify(
     Ok((identity, found))
 }
 
-/// How many batches `tiles` make without those that an earlier run has done.
+/// How many batches `tiles` make without the ones that an earlier run has done.
 fn batches_left(tiles: usize, plan: &Plan, found: Option<&Partial>) -> usize {
     let done = found.map_or(0, |earlier| earlier.tiles_done);
     let left = tiles.saturating_sub(done);
@@ -252,7 +252,7 @@ fn outputs<T: Typed>(
     places.items.into_iter().zip(states).map(output).collect()
 }
 
-/// Everything proportional to the data is asked for before work of so many `batches` starts.
+/// Everything proportional to the data is requested before work of this many `batches` starts.
 /// With it, how many batches may be begun before an earlier one is merged.
 fn reserve(
     job: &Job,

@@ -145,7 +145,7 @@ impl Slices<'_> {
                 wave.into_par_iter().map(&one).collect()
             };
             for (at, part) in parts.into_iter().enumerate() {
-                // What does not fit beside the others may fit alone.
+                // What does not fit next to the others may fit alone.
                 sum.add(match part {
                     Err(e) if e.blame() == Blame::Resource && self.wave > 1 => one(done + at)?,
                     other => other?,
@@ -155,8 +155,8 @@ impl Slices<'_> {
         }
         Ok(())
     }
-    /// Each lane has a thread that waits for its device, and its share of the threads: what one lane
-    /// has others do is never work of another lane.
+    /// Each lane has a thread that waits for its device, and its share of the threads: what one
+    /// lane has others do is never work of another lane.
     fn by_lanes<M: Fn(&mut Folded, Folded) + Send>(
         &self,
         one: &(impl Fn(usize, usize) -> Result<Option<Folded>> + Sync),

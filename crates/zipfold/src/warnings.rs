@@ -1,10 +1,10 @@
-//! What a run has to say beside its answer.
+//! What a run has to say next to its answer.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use zipfold_core::Message;
 
 /// A list of warnings that the parts of a run share. Each is kept once. Nothing is printed: whoever
-/// asked for the run shows them, at its end or as they come.
+/// requested the run shows them, at its end or as they come.
 ///
 /// ```
 /// use zipfold::{Options, Warnings};

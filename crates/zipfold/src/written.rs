@@ -154,7 +154,7 @@ fn table(
     write_columns(path, &columns, &notes(answer, outcome), options)
 }
 
-/// What stands above a table: how to read its lines, and the pairs that are on none.
+/// What is above a table: how to read its lines, and the pairs that are on none.
 fn notes(answer: &Columns<'_>, outcome: &Outcome) -> Vec<String> {
     let mut notes: Vec<String> = answer
         .rule

@@ -126,7 +126,7 @@ struct Key<'a> {
     line: usize,
 }
 
-/// The keys of a manifest, one a line, with the section each stands in.
+/// The keys of a manifest, one a line, with the section each is in.
 fn keys(text: &str) -> impl Iterator<Item = Key<'_>> {
     let mut section = "";
     text.lines().enumerate().filter_map(move |(number, line)| {
@@ -148,7 +148,7 @@ fn keys(text: &str) -> impl Iterator<Item = Key<'_>> {
     })
 }
 
-/// What stands between the first two quotes.
+/// What is between the first two quotes.
 fn text_of(value: &str) -> String {
     value.split('"').nth(1).unwrap_or("").to_owned()
 }

@@ -120,7 +120,7 @@ impl Modules {
         }
     }
 
-    /// By module those that it needs.
+    /// By module the ones that it needs.
     fn graph(&self) -> BTreeMap<String, BTreeSet<String>> {
         let needs = |module: &String, used: &Vec<Path>| {
             let found = used.iter().filter_map(|path| self.resolve(module, path, 0));
@@ -163,7 +163,7 @@ fn without_tests(text: &str) -> String {
         .to_owned()
 }
 
-/// The paths that are re-exported, and those that are used.
+/// The paths that are re-exported, and the ones that are used.
 fn statements(code: &str) -> (Vec<Path>, Vec<Path>) {
     let (mut exported, mut used, mut rest) = (Vec::new(), Vec::new(), String::new());
     for (number, statement) in code.split(';').enumerate() {

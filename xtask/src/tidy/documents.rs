@@ -82,7 +82,7 @@ fn tests_of_ci(files: &[File]) -> Vec<Violation> {
     found
 }
 
-/// What stands between pairs of backticks.
+/// What is between pairs of backticks.
 fn quoted(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
 }

@@ -50,7 +50,7 @@ fn rust(source: &Source) -> Vec<Span> {
         .collect()
 }
 
-/// A function of Rust: where its `fn` stands, and the braces of its body.
+/// A function of Rust: where its `fn` is, and the braces of its body.
 pub(super) struct Function {
     pub name: String,
     pub at: usize,
@@ -67,7 +67,7 @@ pub(super) fn functions(source: &Source) -> Vec<Function> {
         .collect()
 }
 
-/// The function whose `fn` stands at `at`; none for the type of a function pointer or a declaration
+/// The function whose `fn` is at `at`; none for the type of a function pointer or a declaration
 /// without a body.
 fn rust_function(source: &Source, at: usize) -> Option<Function> {
     let start = source.next(at + 2)?;

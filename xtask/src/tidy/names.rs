@@ -65,7 +65,7 @@ pub fn check_paths(files: &[File]) -> Vec<Violation> {
     found
 }
 
-/// Whether `folder` stands in `line` at the start of a path and not inside a longer one or an
+/// Whether `folder` is in `line` at the start of a path and not inside a longer one or an
 /// address.
 fn holds_absolute(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(at, _)| {

@@ -1,7 +1,7 @@
 //! Unsafe code: only where it is allowed, and never without its reason. Clippy asks for the reasons
-//! of blocks and implementations (`undocumented_unsafe_blocks`); those of functions and traits, which
-//! it asks for where they are public, all those in macros, and all those in files that allow the lint
-//! are asked for here.
+//! of blocks and implementations (`undocumented_unsafe_blocks`); those of functions and traits,
+//! which it asks for where they are public, all those in macros, and all those in files that allow
+//! the lint are requested here.
 
 use super::member;
 use crate::Violation;

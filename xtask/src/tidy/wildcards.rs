@@ -180,7 +180,7 @@ fn arms(code: &[u8]) -> Vec<String> {
     found
 }
 
-/// Whether a pattern takes everything: `_`, a name, or a tuple of such, whatever its guard.
+/// Whether a pattern takes everything: `_`, a name, or a tuple of such, regardless of its guard.
 fn is_catch_all(pattern: &str) -> bool {
     let pattern = pattern.split(" if ").next().unwrap_or(pattern).trim();
     let plain = |c: char| {

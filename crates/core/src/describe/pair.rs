@@ -68,7 +68,7 @@ pub(crate) fn pair_formula(
 /// same.
 ///
 /// # Errors
-/// `Request` for a cut-off that is no number above 0.
+/// `Request` for a cut-off that is not a number above 0.
 pub(crate) fn cutoff_root(formula: &mut Formula, cutoff: f64) -> Result<usize> {
     if cutoff.is_nan() || cutoff <= 0.0 {
         return Err(Error::request(format!("a cut-off of {cutoff}"))

@@ -46,8 +46,8 @@ impl Network {
     /// Returns a network over variables with domain sizes `cards`.
     ///
     /// # Errors
-    /// `Input` when a domain is empty, or a factor does not fit `cards`. [`Factor::new`] has checked
-    /// each by itself.
+    /// `Input` when a domain is empty, or a factor does not fit `cards`. [`Factor::new`] has
+    /// checked each by itself.
     pub fn new(kind: Kind, cards: Vec<usize>, factors: Vec<Factor>) -> Result<Self> {
         if let Some(v) = cards.iter().position(|c| *c == 0) {
             return Err(Error::input(format!("variable {v} has no values"))
@@ -130,7 +130,7 @@ impl Network {
                     self.name(*child)
                 );
                 return Err(Error::input(what)
-                    .limit("one table for each variable, which stands last in its scope")
+                    .limit("one table for each variable, which is last in its scope")
                     .remedy("put the child last, or call the network MARKOV"));
             }
         }

@@ -17,7 +17,7 @@ impl Factor {
     /// `values`.
     ///
     /// # Errors
-    /// `Input` when a variable does not exist or stands twice in the scope, when the number of
+    /// `Input` when a variable does not exist or is twice in the scope, when the number of
     /// values is not the product of the domain sizes, or when a value is negative, infinite or not
     /// a number.
     pub fn new(scope: Vec<Var>, values: Vec<f64>, cards: &[usize]) -> Result<Self> {
@@ -68,7 +68,7 @@ pub fn entries(scope: &[Var], cards: &[usize]) -> Option<usize> {
         .try_fold(1usize, |n, v| n.checked_mul(cards[*v]))
 }
 
-/// Checks that every variable of `scope` exists and stands there once.
+/// Checks that every variable of `scope` exists and is there once.
 ///
 /// # Errors
 /// `Input`, naming the variable.
@@ -81,7 +81,7 @@ pub fn check_scope(scope: &[Var], cards: &[usize]) -> Result<()> {
     sorted.sort_unstable();
     match sorted.windows(2).find(|w| w[0] == w[1]) {
         Some(w) => Err(Error::input(format!(
-            "variable {} stands twice in one scope",
+            "variable {} is there twice in one scope",
             w[0]
         ))),
         None => Ok(()),

@@ -22,7 +22,7 @@ pub enum Task {
 /// A value for every variable of the network.
 pub type Assignment = Vec<usize>;
 
-/// log10 of a non-negative number; -∞ stands for zero.
+/// log10 of a non-negative number; -∞ means zero.
 pub type Log10 = f64;
 
 /// The answer to a [`Task`].

@@ -1,5 +1,5 @@
 //! Folds as problem files ask for them: the registration of names. What each needs and refuses
-//! stands in its own file.
+//! is in its own file.
 
 use super::axes::USUAL_BINS;
 use super::roots::Roots;

@@ -19,7 +19,7 @@ const MOST_BINS: usize = 100_000_000;
 pub(crate) const USUAL_BINS: usize = 100;
 
 impl Histogram {
-    /// The fold, as it is asked for.
+    /// The fold, as it is requested.
     ///
     /// Axes are checked one by one before the grid is, so a message names the axis that is wrong.
     ///

@@ -2,7 +2,7 @@
 //! y in any order; its bounds settle whole boxes of pairs.
 //!
 //! A fold with [`Traits::bounded`](super::Traits::bounded) implements [`Bounded`] in its file. The
-//! answers of the others do not come from such runs, and what stands here serves them.
+//! answers of the others do not come from such runs, and what is here serves them.
 
 use super::Accumulate;
 use crate::pair::interval::Span;
@@ -41,7 +41,7 @@ pub struct Pairs<'a> {
     pub row: usize,
     /// The rows of y as given.
     pub others: &'a [u32],
-    /// Whether a pair stands for both ways round, and is kept with its lower row first.
+    /// Whether a pair counts for both ways round, and is kept with its lower row first.
     pub half: bool,
 }
 
@@ -132,7 +132,7 @@ pub trait Bounded: Accumulate {
     fn worst(&self, _state: &Self::State, _rows: &Range<usize>) -> f64 {
         f64::NAN
     }
-    /// Takes so many pairs that are settled as `whole`, whatever their rows.
+    /// Takes this many pairs that are settled as `whole`, regardless of their rows.
     fn settle_count(&self, _state: &mut Self::State, _whole: Whole, _cells: u64) {}
     /// Whether [`Self::settle_pairs`] must hear of pairs that are settled as `whole`.
     fn owes_pairs(&self, _whole: Whole) -> bool {

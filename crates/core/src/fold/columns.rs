@@ -146,7 +146,7 @@ type Make<'a> = Box<dyn Fn(&Range<usize>) -> Numbers<'a> + 'a>;
 /// Where the numbers of a column come from.
 enum ColumnSource<'a> {
     Held(Numbers<'a>),
-    /// Made when they are asked for: long answers are not held twice.
+    /// Made when they are requested: long answers are not held twice.
     Made(Make<'a>),
 }
 
@@ -176,7 +176,7 @@ impl<'a> Column<'a> {
             source: ColumnSource::Held(numbers.into()),
         }
     }
-    /// A column whose numbers are made when they are asked for.
+    /// A column whose numbers are made when they are requested.
     ///
     /// `make` must give the same numbers for a line however lines are cut into ranges.
     #[doc(hidden)]

@@ -37,7 +37,7 @@ pub struct Dense {
 pub struct Written;
 
 impl Dense {
-    /// The fold of the pair's value, as it is asked for.
+    /// The fold of the pair's value, as it is requested.
     ///
     /// # Errors
     /// `Request` for a pair that is a vector.

@@ -120,7 +120,7 @@ impl Bounded for Extremes {
     }
 }
 
-/// The least and the largest value by root, among those that are numbers; ∞ and −∞ without any.
+/// The least and the largest value by root, among the ones that are numbers; ∞ and −∞ without any.
 ///
 /// Infinite values count as numbers here; whoever makes a range from them refuses them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -15,7 +15,7 @@ use std::hint::select_unpredictable;
 pub(super) const TWO_52: f64 = 4_503_599_627_370_496.0;
 pub(super) const LAST_DIGITS: u64 = (1 << 52) - 1;
 
-/// Parts of the axis for each bin, and at most so many that the table stays in the second cache.
+/// Parts of the axis for each bin, and at most this many that the table stays in the second cache.
 const PARTS: usize = 4;
 const MOST: usize = 1 << 20;
 

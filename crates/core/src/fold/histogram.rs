@@ -14,7 +14,7 @@
 //! ```
 //!
 //! Of several axes the grid has all places of each axis, last axis fastest. A pair that one axis
-//! leaves out is counted in the last cell, whatever the other axes say.
+//! leaves out is counted in the last cell, regardless of what the other axes say.
 
 mod bounded;
 
@@ -195,7 +195,7 @@ impl Axis {
                 .for_each(|finder| finder.bins(edges, values, places)),
         }
         for (place, value) in places.iter_mut().zip(values) {
-            // The guess is right, or beside the right one.
+            // The guess is right, or next to the right one.
             let at = *place as usize;
             // The guess is right or next to the right bin. Two comparisons move it by one, and
             // place 0 is under: found = guess + 1, one more from the upper edge on, one less below
@@ -575,7 +575,7 @@ impl Accumulate for Histogram {
 }
 
 /// Returns how values between `edges` are summed: to 2⁻⁴⁸ of the ends of their bin. The smallest
-/// bin end that is not zero stands in for the smallest value.
+/// bin end that is not zero takes the place of the smallest value.
 fn scale_of_values(edges: &[f64]) -> Scale {
     let largest = edges[0].abs().max(edges[edges.len() - 1].abs());
     let ends = edges.windows(2).map(|w| w[0].abs().max(w[1].abs()));
@@ -827,8 +827,8 @@ fn add(sums: &mut [i128], odd: &mut BTreeMap<u64, u8>, scale: Scale, cell: usize
 mod tests {
     use super::*;
 
-    /// Edges of several kinds, with those that are the same for rounding, and values on, beside and
-    /// beyond them.
+    /// Edges of several kinds, with the ones that are the same for rounding, and values on, next to
+    /// and beyond them.
     #[test]
     fn places_of_a_run_are_those_of_its_values() {
         let even = |lo: f64, hi: f64, bins: usize| uniform_edges([lo, hi], bins);

@@ -251,7 +251,7 @@ pub struct JoinState {
     pub i: Vec<u64>,
     /// Rows of y of the matches.
     pub j: Vec<u64>,
-    /// Their values, where asked for.
+    /// Their values, where requested.
     pub values: Vec<f64>,
     /// Whether row i has a match, for semi and anti joins.
     pub matched: Vec<bool>,

@@ -67,7 +67,7 @@ pub struct ValuedPair<'a> {
     pub i: usize,
     /// The row of y.
     pub j: usize,
-    /// Whether the pair stands for (j, i), too.
+    /// Whether the pair counts for (j, i), too.
     pub both: bool,
     /// The numbers of each root.
     pub roots: &'a [Vec<f64>],

@@ -193,7 +193,7 @@ pub trait Kept: Sized {
     fn within_mut(state: &mut State) -> Option<&mut Self>;
 }
 
-/// The folds there are. Each line registers one: its name, what it is asked for, its state.
+/// The folds there are. Each line registers one: its name, its specification, its state.
 macro_rules! folds {
     ($($(#[$doc:meta])* $name:ident($fold:ty, $state:ty),)+) => {
         /// A fold with everything it needs but the values.
@@ -352,7 +352,7 @@ macro_rules! folds {
                     _ => f64::NAN,
                 }
             }
-            /// Takes so many pairs that are settled as `whole`, whatever their rows.
+            /// Takes this many pairs that are settled as `whole`, regardless of their rows.
             pub fn settle_count(&self, state: &mut State, whole: Whole, pairs: u64) {
                 match (self, state) {
                     $((Fold::$name(f), State::$name(s)) => f.settle_count(s, whole, pairs),)+

@@ -92,7 +92,7 @@ impl<'a> Roots<'a> {
     /// else 0.
     ///
     /// # Errors
-    /// `Request` for a text that means nothing, and for what is no condition.
+    /// `Request` for a text that means nothing, and for what is not a condition.
     pub fn condition(&mut self, text: &str) -> Result<usize> {
         let id = parse(self.formula, text, self.scope)?;
         if self.formula.ty(id).truth && self.formula.ty(id).shape == Shape::Scalar {

@@ -103,7 +103,7 @@ fn single_below(value: f32, top: f32) -> (f32, i32) {
     let p = p * r + 0.5;
     let e = (p * (r * r) + r) + 1.0;
     let e = if depth > -690.0 { e } else { 0.0 };
-    // Infinite values are 1 of themselves: their difference is no number.
+    // Infinite values are 1 of themselves: their difference is not a number.
     let e = if value == top && value > f32::NEG_INFINITY {
         1.0
     } else {

@@ -187,8 +187,8 @@ pub fn min(a: f64, b: f64) -> f64 {
 }
 
 /// Counts the ones among the bits of a whole number from 0 to 2⁵³ − 1; NaN for any other number.
-/// Beyond 2⁵³ an f64 does not hold all whole numbers, so the bits would not be those that the user
-/// wrote.
+/// Beyond 2⁵³ an f64 does not hold all whole numbers, so the bits would not be the ones that the
+/// user wrote.
 #[inline(always)]
 pub fn popcount(x: f64) -> f64 {
     // A cast saturates and drops fractions; comparing back tells whether it lost something.

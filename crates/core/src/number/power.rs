@@ -45,7 +45,7 @@ pub(super) fn is_real(p: f64) -> bool {
     const SHIFT: f64 = 4_503_599_627_370_496.0;
     let is_whole = |v: f64| (v >= SHIFT) | ((v + SHIFT) - SHIFT == v);
     let a = p.abs();
-    // As it is of exponents without end, it must not be of those that are none.
+    // As it is of exponents without end, it must not be of the ones that are none.
     !(is_whole(a) | p.is_nan() | (is_whole(2.0 * a) & (a <= 16.0)))
 }
 

@@ -84,7 +84,7 @@ fn wave(x: f64, turn: u64) -> f64 {
 /// into NaN, as it should.
 #[inline(always)]
 fn is_far(x: f64) -> bool {
-    // Of what is no number the straight-line code makes none.
+    // Of what is not a number the straight-line code makes none.
     (x.abs() > LARGEST) & (x.abs() < f64::INFINITY)
 }
 

@@ -124,7 +124,7 @@ impl Lowered {
         let live = self.formula.live();
         let roots = self.formula.roots.clone();
         for root in roots {
-            // A short vector is no value of its own: its parts are the roots that matter.
+            // A short vector is not a value of its own: its parts are the roots that matter.
             let parts = match self.formula.node(root) {
                 Node::Tuple(parts) => parts.clone(),
                 _ => vec![root],

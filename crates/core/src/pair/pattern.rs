@@ -88,7 +88,7 @@ pub struct VectorReduction {
     pub form: Reduction,
     /// The nodes of the vectors of x and of y.
     pub sides: [Id; 2],
-    /// The numbers of these vectors among those that are hoisted.
+    /// The numbers of these vectors among the ones that are hoisted.
     pub row_vectors: [usize; 2],
 }
 

@@ -41,7 +41,7 @@ impl Hoisted<'_> {
             (ComponentReduce::Max, Node::Unary(Unary::Abs, a)) => {
                 (Reduction::Chebyshev, self.gap(*a)?)
             }
-            // A square of a difference is a product of pair nodes, which is no inner product.
+            // A square of a difference is a product of pair nodes, which is not an inner product.
             (ComponentReduce::Sum, Node::Binary(Binary::Mul, a, b)) => match self.gap(*a) {
                 Some(gap) if a == b => (Reduction::SqDiff, gap),
                 _ => (Reduction::Dot, [*a, *b]),

@@ -110,7 +110,8 @@ impl Keys<'_> {
             Node::DeltaAt(k) => hash(&("delta", swap && !even, k)),
             Node::Unary(Unary::Neg, a) if even => self.key(*a, swap, true),
             Node::Unary(op, a) => {
-                // f(−a) = f(a): below these the sign is irrelevant, whatever the user above wants.
+                // f(−a) = f(a): below these the sign is irrelevant, regardless of what its user
+                // above wants.
                 let sign_free = matches!(op, Unary::Abs | Unary::Cos | Unary::Cosh | Unary::IsNan);
                 // f(−a) = −f(a): the sign comes out, and is ignored if the user ignores it.
                 let odd = matches!(

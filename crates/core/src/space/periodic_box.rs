@@ -90,8 +90,8 @@ impl PeriodicBox {
     /// (degrees), or the nine numbers of its three vectors.
     ///
     /// # Errors
-    /// `Request`, underlining the number to blame, as the constructors; or when the text is no such
-    /// list.
+    /// `Request`, underlining the number to blame, as the constructors; or when the text is not
+    /// such a list.
     pub fn parse(text: &str) -> Result<Self> {
         let mut numbers = Vec::new();
         let mut places: Vec<Range<usize>> = Vec::new();

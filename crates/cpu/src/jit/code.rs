@@ -44,7 +44,7 @@ impl<T: Real> Code<T> {
     /// and number, lane = column modulo their count.
     ///
     /// # Errors
-    /// What stands against it, where the jit cannot express the formula or the system executes
+    /// What prevents it, where the jit cannot express the formula or the system executes
     /// nothing that was written.
     pub fn compile(
         low: &Lowered,

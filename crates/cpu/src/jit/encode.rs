@@ -535,7 +535,7 @@ impl Writer<'_> {
         let Op::Slices(slice, dim) = op else {
             return Ok(());
         };
-        // The end of the slice: so many components on, but not past the last.
+        // The end of the slice: this many components on, but not past the last.
         let from = memory(
             COMPONENT,
             Register::None,

@@ -55,7 +55,7 @@ use zipfold_plan::Isa;
 /// Rows that one evaluation covers at most: their results stay in the first-level cache.
 pub const GROUP: usize = 16;
 
-/// Bytes of the lanes of a sum: column modulo so many numbers, whatever the instruction set.
+/// Bytes of the lanes of a sum: column modulo this many numbers, regardless of the instruction set.
 pub const SUM: usize = 64;
 
 /// Results of a row that are stored one after another, numbers of `size` bytes: a group of rows

@@ -22,7 +22,7 @@ pub const PAGE: usize = 1 << 14;
 /// Room behind the last index of a page for the rest of a whole vector.
 const SLACK: usize = 16;
 
-/// Indices in pages of [`PAGE`]: memory is asked for a page at a time and what is written never
+/// Indices in pages of [`PAGE`]: memory is requested a page at a time and what is written never
 /// moves.
 #[derive(Debug, Default)]
 pub struct Pages {

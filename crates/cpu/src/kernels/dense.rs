@@ -124,7 +124,8 @@ pub fn reduce_block<T: Element>(
 
 /// As [`reduce_block`], with every sum added in ascending order of components in `f64`,
 /// multiplications and additions rounded separately: for [`DenseReduction::SqDiff`] the bits of
-/// `for k { s += (x[k] - y[k]) * (x[k] - y[k]) }`. The term of [`DenseReduction::Lp3`] is (|t|·|t|)·|t|.
+/// `for k { s += (x[k] - y[k]) * (x[k] - y[k]) }`. The term of [`DenseReduction::Lp3`] is
+/// (|t|·|t|)·|t|.
 pub fn reduce_block_exact(
     isa: Isa,
     op: DenseReduction,
@@ -277,7 +278,8 @@ impl<T: Element, O: ReduceStep, const EXACT: bool> Nest<'_, T, O, EXACT> {
                             sums: start,
                             first: slice == 0,
                         };
-                        // SAFETY: the panels hold so many components from k; `start` begins a tile.
+                        // SAFETY: the panels hold this many components from k; `start` begins a
+                        // tile.
                         unsafe { tile::<T, S, O, EXACT>(s, x, y, SLICE.min(d - k), sink) };
                     }
                     if end == slices {

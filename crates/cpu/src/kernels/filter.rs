@@ -1,5 +1,5 @@
 //! Two passes over reductions of long rows: which of a run of values in single precision meet a
-//! limit, and the exact values of those that single precision leaves open.
+//! limit, and the exact values of the ones that single precision leaves open.
 //!
 //! ```text
 //! meets:  for each row of up to 128 values
@@ -21,7 +21,7 @@ use zipfold_vector::simd::{Element, Isa, Kernel, Lanes};
 
 /// Lanes of a strip of columns.
 pub const STRIP: usize = 8;
-/// Strips whose sums run beside each other, so that none waits for its own additions.
+/// Strips whose sums run next to each other, so that none waits for its own additions.
 const BESIDE: usize = 4;
 
 /// What single precision says of a row of up to 128 values, a bit each.

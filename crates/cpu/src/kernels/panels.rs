@@ -13,8 +13,8 @@
 //! ```
 //!
 //! A kernel then reads component k of all rows of a panel as one vector, in order, with no stride.
-//! Blocking by 16 components keeps both the lines that are read and those that are written in the
-//! nearest cache. Strips (hoisted rows that are transposed already) are copied without this.
+//! Blocking by 16 components keeps both the lines that are read and the ones that are written in
+//! the nearest cache. Strips (hoisted rows that are transposed already) are copied without this.
 
 use rayon::prelude::*;
 use zipfold_vector::memory::Block;
@@ -42,7 +42,7 @@ pub struct Packed<T> {
     pub numbers: Vec<T>,
 }
 
-/// Packs `rows` rows of `components` values, with so many `numbers` each, from strips that each
+/// Packs `rows` rows of `components` values, with this many `numbers` each, from strips that each
 /// thread makes for itself: for the left operand where `left`, for the right one where `right`.
 pub fn pack_strips<T: Element, S: Strips>(
     make: impl Fn() -> S + Send + Sync,

@@ -58,7 +58,7 @@ pub struct Engine<'j, T> {
 }
 
 impl<'j, T: Element> Engine<'j, T> {
-    /// Hoists the rows of `job`; packs those that are reduced where they are to be `packed`, and
+    /// Hoists the rows of `job`; packs the ones that are reduced where they are to be `packed`, and
     /// has `code` made for the formula.
     pub fn load(
         job: &'j Job,
@@ -211,7 +211,7 @@ impl<T: Element> Codes<T> {
 }
 
 /// Whether a matrix takes every value as it comes, of a pair of points in open space, and nothing
-/// else is asked for.
+/// else is requested.
 fn is_plain(job: &Job) -> bool {
     let [Fold::Dense(fold)] = job.folds.as_slice() else {
         return false;
@@ -290,7 +290,7 @@ impl<'e, 'j, T: Element> Batch<'e, 'j, T> {
         if let Some(code) = &self.engine.vm.lines {
             return self.lines(code, tile, sink);
         }
-        // Pieces are put in canonical order after, whatever the order of blocks.
+        // Pieces are put in canonical order after, regardless of the order of blocks.
         self.columns = tile.cols.clone();
         self.summed.clear();
         for ((ib, jb), Tile { rows, cols }) in tile.blocks(self.engine.traversal) {
@@ -426,7 +426,7 @@ impl<'e, 'j, T: Element> Batch<'e, 'j, T> {
         ];
         let count = parts[0].len() + parts[1].len();
         self.add_up(rows, parts)?;
-        // All rows together, or else those that can be.
+        // All rows together, or else the ones that can be.
         let mut pieces = pieces(&engine.job.folds, rows, &(0..0), false);
         let mut done = 0;
         if self.credit(&mut pieces, rows.start, 0..rows.len(), count) {
@@ -468,8 +468,8 @@ impl<'e, 'j, T: Element> Batch<'e, 'j, T> {
         self.totals.iter_mut().for_each(|total| *total *= unit);
         Ok(())
     }
-    /// Credits the totals of rows `at` from row `start` against so many blocks; whether it could be
-    /// done.
+    /// Credits the totals of rows `at` from row `start` against this many blocks; whether it could
+    /// be done.
     fn credit(
         &mut self,
         pieces: &mut [Option<[RowPiece; 2]>],
@@ -642,7 +642,7 @@ impl<'e, 'j, T: Element> Batch<'e, 'j, T> {
     fn without_nan(&mut self, i: usize, first: usize, start: usize, mut inside: u128) -> u128 {
         let (job, s) = (self.engine.job, &self.scratch);
         let skip = job.nan == NanPolicy::Skip;
-        // Of a NaN that is no hole only the first counts.
+        // Of a NaN that is not a hole only the first counts.
         let pair = (i as u64, (first + start) as u64);
         if !skip && self.tally.first_nan.is_some_and(|found| found <= pair) {
             return inside;
@@ -759,7 +759,7 @@ impl<T: Real + zipfold_vector::simd::Element> Kernel<T> for Beyond<'_, T> {
         }
         let (words, _) = beyond.as_chunks::<8>();
         words.iter().rev().fold(0, |bits, word| {
-            // The lowest digit of each byte, one beside the other.
+            // The lowest digit of each byte, one next to the other.
             let eight = u64::from_le_bytes(*word).wrapping_mul(0x0102_0408_1020_4080) >> 56;
             bits << 8 | u128::from(eight)
         })

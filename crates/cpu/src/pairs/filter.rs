@@ -324,8 +324,8 @@ impl<'s, 'j> FilterBatch<'s, 'j> {
             }
         }
     }
-    /// What single precision says of a block: the pairs that it leaves open, and those that surely
-    /// match.
+    /// What single precision says of a block: the pairs that it leaves open, and the ones that
+    /// surely match.
     fn decide(&mut self, rows: &Range<usize>, cols: &Range<usize>) {
         let of = self.of;
         let below = of.form.limit(0.0, of.wants_below()).below;

@@ -66,8 +66,8 @@ pub trait Real:
     /// place. False, and nothing done, for other functions and in double precision, which has the
     /// bits of the scalar functions.
     fn by_lanes(op: Unary, isa: Isa, of: &[Self], out: &mut [Self]) -> bool;
-    /// Powers by an exponent that is no small one, of numbers of any sign, with the lanes of `isa`.
-    /// False, and nothing done, in double precision.
+    /// Powers by an exponent that is not a small one, of numbers of any sign, with the lanes of
+    /// `isa`. False, and nothing done, in double precision.
     fn power_by_lanes(p: f64, isa: Isa, of: &[Self], out: &mut [Self]) -> bool;
     /// Components summed before the sum is widened; 0 for never.
     const SLICE: usize;

@@ -36,7 +36,7 @@ pub struct Distances {
     edges: Edges,
     binning: Binning,
     pairs: Pairs,
-    /// What is summed beside the counts.
+    /// What is summed next to the counts.
     sums: Option<WeightedTerms>,
 }
 

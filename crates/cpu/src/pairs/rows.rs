@@ -79,7 +79,7 @@ fn hoist_block<T: Real>(
 }
 
 impl<T: Real> Rows<T> {
-    /// Rows of one side, one after another; their numbers only where asked for.
+    /// Rows of one side, one after another; their numbers only where requested.
     pub fn by_row(low: &Lowered, table: &Table, side: Side, numbers: bool) -> Self {
         let (row_vectors, row_scalars) = (
             low.row_vectors[side as usize].len(),

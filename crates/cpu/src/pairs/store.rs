@@ -27,8 +27,8 @@ pub fn streams() -> bool {
 /// Copies `bytes` bytes, whole lines past the caches where `bypass`.
 ///
 /// # Safety
-/// `from` is readable and `to` is writable for so many bytes, which do not overlap; no other thread
-/// reads or writes them meanwhile.
+/// `from` is readable and `to` is writable for this many bytes, which do not overlap; no other
+/// thread reads or writes them meanwhile.
 pub unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize, bypass: bool) {
     let lead = to.align_offset(LINE).min(bytes);
     let lines = (bytes - lead) / LINE;
@@ -48,8 +48,8 @@ pub unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize, bypass: bool) {
 /// Copies whole lines past the caches.
 ///
 /// # Safety
-/// `from` is readable for so many lines and `to` writable, and aligned to one; they do not overlap,
-/// and [`streams`] said so.
+/// `from` is readable for this many lines and `to` writable, and aligned to one; they do not
+/// overlap, and [`streams`] said so.
 pub unsafe fn stream(to: *mut u8, from: *const u8, lines: usize) {
     if lines > 0 {
         #[cfg(target_arch = "x86_64")]

@@ -1,9 +1,9 @@
 //! Sums by row without values in between, plain or of one fold with weights: compiled code adds the
 //! results of whole blocks of columns up, lane by lane.
 //!
-//! Lanes are columns modulo 8 in double precision, modulo 16 in single, whatever the instruction
-//! set. A lane adds the values of a span of blocks in single precision, 64 of them, before they are
-//! widened.
+//! Lanes are columns modulo 8 in double precision, modulo 16 in single, regardless of the
+//! instruction set. A lane adds the values of a span of blocks in single precision, 64 of them,
+//! before they are widened.
 
 use super::reductions::Dense;
 use crate::jit::SUM;

@@ -114,7 +114,7 @@ pub struct Vm<'j, T> {
     pub code: Option<Arc<Code<T>>>,
     /// The program compiled to store its results in lines, where a matrix takes them as they come.
     pub lines: Option<Arc<Code<T>>>,
-    /// The program compiled to add its results up, where nothing else is asked for.
+    /// The program compiled to add its results up, where nothing else is requested.
     pub sums: Option<Arc<Code<T>>>,
     /// The unit of these sums, a power of two.
     pub unit: f64,
@@ -195,7 +195,7 @@ impl<'j, T: Real> Vm<'j, T> {
             }),
         }
     }
-    /// Rows that are evaluated at once, of results of so many numbers.
+    /// Rows that are evaluated at once, of results of this many numbers.
     fn group(&self, numbers: usize) -> usize {
         if self.code.is_some() {
             (4 * jit::GROUP / numbers.max(1)).clamp(1, jit::GROUP)
@@ -233,7 +233,7 @@ impl<'j, T: Real> Vm<'j, T> {
             None => self.interpret(scratch, row, block),
         }
     }
-    /// Evaluates `rows`, at most as many as the code of lines takes side by side, against so many
+    /// Evaluates `rows`, at most as many as the code of lines takes side by side, against this many
     /// `lanes` from block `block` on, at most a line; then read [`Scratch::line`].
     pub fn line(&self, s: &mut Scratch<T>, rows: &Range<usize>, block: usize, lanes: usize) {
         let Some(code) = &self.lines else { return };

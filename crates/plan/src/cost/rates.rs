@@ -55,9 +55,9 @@ pub struct Functions {
     pub error: [f64; 2],
     /// `lgamma`, by a call for each number.
     pub other: [f64; 2],
-    /// A power that is no small number.
+    /// A power that is not a small number.
     pub power: [f64; 2],
-    /// A power whose exponent is no constant.
+    /// A power whose exponent is not a constant.
     pub any_power: f64,
 }
 
@@ -227,5 +227,5 @@ pub const START: f64 = 150e3;
 /// See [`START`].
 pub const SAMPLED: f64 = 3e6;
 
-/// Cycles of a counted pair whose weight, and whose distance, is added to a sum beside it.
+/// Cycles of a counted pair whose weight, and whose distance, is added to a sum next to it.
 pub const SUMMED: [f64; 2] = [8.0, 70.0];

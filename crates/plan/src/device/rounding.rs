@@ -80,7 +80,7 @@ impl Bound {
     /// Returns the bound if it is good enough to be useful: finite ranges, and an error well below
     /// the value.
     ///
-    /// A relative error of a per cent would leave so many values undecided that the filter costs
+    /// A relative error of a per cent would leave too many values undecided: the filter would cost
     /// more than it saves.
     fn sane(self) -> Option<Self> {
         (self.lo.abs() < LARGE && self.hi.abs() < LARGE && self.abs < LARGE && self.rel < 0.01)

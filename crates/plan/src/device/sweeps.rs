@@ -657,7 +657,7 @@ fn copies(counters: usize, runtime: Runtime, overrides: &Overrides, taken: usize
         tree::Counters::Global => 0,
     };
     let asked = overrides.hist_copies.map_or(default, |copies| copies.get());
-    // As many as fit, where fewer were asked for than that.
+    // As many as fit, where fewer were requested than that.
     let room = tree::SHARED.min(SHARED_MEMORY.saturating_sub(taken));
     // Four bytes a counter, with one place more per copy.
     asked.min(room / 4 / (counters + 1))

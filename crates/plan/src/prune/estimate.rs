@@ -263,7 +263,8 @@ fn unsettled(job: &Job, found: &[Vec<Span>]) -> f64 {
     found.iter().filter(open).count() as f64
 }
 
-/// Nothing is found yet: with other folds beside them, the best of a row are looked for everywhere.
+/// Nothing is found yet: with other folds next to them, the best of a row are looked for
+/// everywhere.
 struct Nothing;
 
 impl Known for Nothing {

@@ -146,7 +146,7 @@ fn of_conditions(job: &Job) -> Option<Reach> {
 fn vanishing(job: &Job, id: Id) -> Option<Reach> {
     let formula = &job.low.formula;
     let is_zero = |id: Id| formula.constant(id) == Some(0.0);
-    // Numbers beside the components may be anything.
+    // Numbers next to the components may be anything.
     let is_coordinate = |id: Id| match formula.node(id) {
         Node::Row(_) => true,
         Node::At(_, k) => (*k as usize) < job.low.dim,
@@ -315,8 +315,8 @@ impl<'j> Limits<'j> {
     /// Returns whether a value is a number for all finite coordinates: infinite at worst, never
     /// NaN.
     ///
-    /// NaN arises from ∞ − ∞, 0 · ∞, 0/0, ∞/∞ and roots of negative numbers. Each arm excludes
-    /// those that its operation can produce: a sum needs both terms of one sign, a product a finite
+    /// NaN arises from ∞ − ∞, 0 · ∞, 0/0, ∞/∞ and roots of negative numbers. Each arm excludes the
+    /// ones that its operation can produce: a sum needs both terms of one sign, a product a finite
     /// factor that is not zero, a quotient such a divisor.
     fn is_number(&self, id: Id) -> bool {
         let constant = |id: Id| self.job.low.formula.constant(id);

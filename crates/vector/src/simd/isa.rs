@@ -1,4 +1,4 @@
-//! Which instruction sets exist, which this processor has, and which one is asked for.
+//! Which instruction sets exist, which this processor has, and which one is requested.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -44,13 +44,13 @@ impl Isa {
         }
     }
 
-    /// Those that this processor has, worst first.
+    /// The ones that this processor has, worst first.
     pub fn available() -> Vec<Isa> {
         Isa::ALL.into_iter().filter(|i| i.is_available()).collect()
     }
 
     /// The best one, or what the environment variable `ZIPFOLD_ISA` names if the processor has
-    /// that. Asked for every register tile, so that it takes a load.
+    /// that. Called for every register tile, so that it takes a load.
     #[inline]
     pub fn detect() -> Isa {
         /// One more than the instruction set's number; 0 before anybody asked.
@@ -75,7 +75,7 @@ impl Isa {
         asked.unwrap_or(Isa::Avx512).clamp_to_hardware()
     }
 
-    /// This one, or the best below it that the processor has. Asked for every line of values, so
+    /// This one, or the best below it that the processor has. Called for every line of values, so
     /// that it takes a load and a test.
     #[inline]
     pub fn clamp_to_hardware(self) -> Isa {

@@ -25,7 +25,7 @@ pub fn ln_in_place<T: Transcendental>(isa: Isa, values: &mut [T]) {
     T::dispatch(isa, Map(values, Ln));
 }
 
-/// Replaces every value by its power by a third: that of what is below 0 is no number.
+/// Replaces every value by its power by a third: that of what is below 0 is not a number.
 pub fn third_power_in_place(isa: Isa, values: &mut [f32]) {
     f32::dispatch(isa, Map(values, ThirdPower));
 }

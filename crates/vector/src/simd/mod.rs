@@ -155,7 +155,7 @@ pub trait Lanes<T: Element>: Copy + Send + Sync + 'static {
     fn max(self, a: Self::V, b: Self::V) -> Self::V;
     /// a · b + c, fused where that is fast.
     fn mul_add(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V;
-    /// a · b + c with one rounding, whatever it costs.
+    /// a · b + c with one rounding, regardless of its cost.
     fn fma(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V;
     /// a - b for a vector `one` of ones that the compiler cannot see through: on the multiply-add
     /// pipes where these are not the adding pipes. The bits are those of `sub`.

@@ -161,7 +161,7 @@ macro_rules! wide {
             #[target_feature(enable = "avx512f")]
             #[inline]
             pub fn exp(x: $v) -> $v {
-                // The second operand stays where one is no number.
+                // The second operand stays where one is not a number.
                 let x = $max($set(LEAST), x);
                 let shifted = $fma(
                     x,

@@ -140,7 +140,7 @@ fn check<T: Element>(a: [f64; 16], b: [f64; 16]) {
     }
 }
 
-/// The results for 16 lanes, whatever the vectors hold.
+/// The results for 16 lanes, regardless of what the vectors hold.
 fn rows<T: Element>(isa: Isa, a: &[T; 16], b: &[T; 16]) -> Vec<(&'static str, Vec<f64>)> {
     let lanes = T::dispatch(isa, Count);
     let mut all: Vec<(&'static str, Vec<f64>)> = Vec::new();

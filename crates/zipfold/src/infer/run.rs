@@ -18,7 +18,7 @@ use zipfold_product::plan::{
 /// Variables whose marginals are worth several threads.
 const MANY: usize = 1 << 14;
 
-/// Seconds that a sample takes for each variable of the network, beside its choices.
+/// Seconds that a sample takes for each variable of the network, next to its choices.
 const SAMPLE: f64 = 1e-8;
 
 /// What takes log10 Z and a sample.

@@ -46,11 +46,11 @@ pub struct Settings {
     pub time_limit: f64,
     /// Whether marginals may be planned by groups of variables.
     pub grouping: Grouping,
-    /// Where joins run: the host alone, or a device beside it.
+    /// Where joins run: the host alone, or a device next to it.
     pub device: DeviceSelector,
-    /// Plan choices: `product.joins`, and those that stand for a device's memory and faults.
+    /// Plan choices: `product.joins`, and the ones that stand for a device's memory and faults.
     pub overrides: Overrides,
-    /// Where a plan with slices keeps those that are done.
+    /// Where a plan with slices keeps the ones that are done.
     pub checkpoint: Option<Checkpoint>,
     /// Told of every phase.
     pub listener: Option<Listener>,
@@ -131,7 +131,7 @@ pub struct Inferred {
     /// The plan that was executed (for MMAP that of its last stage); `None` when simplification
     /// settled everything.
     pub plan: Planned,
-    /// The device beside the host, and the joins that ran there, if any did.
+    /// The device next to the host, and the joins that ran there, if any did.
     pub device: Option<OnDevice>,
     /// Seconds of simplification, order search, execution.
     pub seconds: [f64; 3],

@@ -37,12 +37,12 @@ const STEP: i32 = 18;
 const LEFT: i32 = 200;
 const LENGTH: f64 = 500.0;
 const WIDTH: u32 = 1120;
-/// Width of a letter, roughly, and letters of a name and of the probabilities beside a bar.
+/// Width of a letter, roughly, and letters of a name and of the probabilities next to a bar.
 const LETTER: f64 = 7.5;
 const NAME: usize = 24;
 const BESIDE: usize = 60;
 
-/// One bar a variable, split by its states' probabilities, which stand beside it (the first sixty
+/// One bar a variable, split by its states' probabilities, which stand next to it (the first sixty
 /// variables).
 ///
 /// # Errors

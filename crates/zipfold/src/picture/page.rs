@@ -52,7 +52,7 @@ pub(super) fn axes<'a, 'b>(
     Ok(chart)
 }
 
-/// What `draw` puts on a white page of so many pixels, as the text of an SVG file.
+/// What `draw` puts on a white page of this many pixels, as the text of an SVG file.
 ///
 /// # Errors
 /// `Internal` where it cannot be drawn.

@@ -7,11 +7,11 @@ use zipfold_core::problem::{Input, NamedColumns, Problem};
 use zipfold_core::table::place_of;
 use zipfold_core::{Budget, Elements, Labels, Result, Table, Words};
 
-/// Bytes that a word takes in the order beside its letters.
+/// Bytes that a word takes in the order next to its letters.
 const WORD: u64 = 96;
 
-/// The columns of `input` that are compared where they are text: those that formulas name, and its
-/// attributes.
+/// The columns of `input` that are compared where they are text: the ones that formulas name, and
+/// its attributes.
 pub(super) fn wanted(input: &Input, named: &[String]) -> Vec<String> {
     let more = input.attributes.iter().filter(|name| !named.contains(name));
     named.iter().chain(more).cloned().collect()

@@ -11,7 +11,7 @@ use crate::pair::interval::Span;
 impl Bounded for Histogram {
     #[inline]
     fn settles(&self, span: impl Fn(usize) -> Span, known: bool, _: &impl Known) -> Option<Whole> {
-        // One axis that leaves all pairs out says enough, whatever the values of others.
+        // One axis that leaves all pairs out says enough, regardless of the values of others.
         if self.is_outside(&span) {
             return Some(Whole::Cell(self.cells() - 1, false));
         }

@@ -5,7 +5,7 @@
 
 use super::{Named, RowValues, ScaleOption, text};
 
-/// `nan_euclidean`. Its domain is rows with missing values, so NaN in the input is no reason to
+/// `nan_euclidean`. Its domain is rows with missing values, so NaN in the input is not a reason to
 /// refuse the question; a pair without a common component is NaN and follows the policy.
 pub(super) const NAN_EUCLIDEAN: Named = Named {
     name: "nan_euclidean",

@@ -274,7 +274,7 @@ impl Sample<'_> {
             seen += self.neighbours::<S, D, F>(s, x);
         }
         // Rows spread over the table, then from the first row to the farthest of the farthest: one
-        // loop, so that it stands once.
+        // loop, so that it is there once.
         let sampled = SAMPLED.min(x.len);
         let (mut from, mut to, mut at) = (x, y, 0);
         for step in 0..sampled + STEPS {

@@ -62,7 +62,7 @@ struct BoxBatch {
 struct Probe<'b, V, const D: usize> {
     row: usize,
     x: [V; D],
-    /// What a value must not exceed, whatever was found.
+    /// What a value must not exceed, regardless of what was found.
     limit: f64,
     /// Edges of the box.
     lengths: &'b [V; D],

@@ -10,7 +10,7 @@ pub(super) trait Binner<T: Near> {
     /// Loads the constants.
     fn constants<S: Lanes<T>>(&self, s: S) -> Self::Constants<S>;
     /// Stores the counter of every lane (its slot times 2^SHIFT) and returns the bits of the
-    /// undecided lanes. Every index lies within the private counters, whatever r² is.
+    /// undecided lanes. Every index lies within the private counters, regardless of r².
     ///
     /// # Safety
     /// `index` is valid for `N` values.

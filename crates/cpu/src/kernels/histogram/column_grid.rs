@@ -47,7 +47,7 @@ pub struct ColumnGrid {
     along: usize,
     period: Option<f64>,
     across: Vec<Across>,
-    /// Steps from a column to those that it may meet.
+    /// Steps from a column to the ones that it may meet.
     meets: Vec<ColumnStep>,
     /// What coordinates may err by.
     slack: f64,
@@ -109,7 +109,7 @@ struct ColumnGridExtent {
 }
 
 impl ColumnGridExtent {
-    /// That of so many points, whose coordinates lie between the `corners`.
+    /// That of this many points, whose coordinates lie between the `corners`.
     fn new(
         frame: &Frame,
         [lo, hi]: [&[f64]; 2],
@@ -426,7 +426,7 @@ pub struct Meeting<'a> {
 struct Passing {
     places: Range<usize>,
     reach: f64,
-    /// Edges of the box by which rows are moved to be beside it, where no other image is within
+    /// Edges of the box by which rows are moved to be next to it, where no other image is within
     /// reach.
     image: Option<[i8; 4]>,
     start: usize,
@@ -505,7 +505,7 @@ impl Meeting<'_> {
         for other in passing {
             let all = other.places.start.max(least).min(other.places.end)..other.places.end;
             let (lo, hi) = (ends.0 - other.reach, ends.1 + other.reach);
-            // Moved by so many edges along the axis.
+            // Moved by this many edges along the axis.
             let moved = |edges: i8| {
                 other.image.map(|mut image| {
                     image[self.column_grid.along] = edges;
@@ -583,7 +583,7 @@ fn add(spans: &mut Vec<Span>, all: &Range<usize>, cols: Range<usize>, image: Opt
     }
 }
 
-/// As `add`, after the spans from `from` on of the same column: one with the last, of whatever
+/// As `add`, after the spans from `from` on of the same column: one with the last, of any
 /// images, where a vector of that might reach it.
 #[inline]
 fn join(

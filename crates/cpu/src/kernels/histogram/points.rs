@@ -27,7 +27,7 @@ pub(super) const GAP: u32 = u32::MAX;
 const CHUNK: usize = 4096;
 /// Padding behind each near column, so that whole vectors may be read from any point on.
 const PAD: usize = 16;
-/// Places from a row that is asked for to the one in work.
+/// Places from a row that is requested to the one in work.
 const SOON: usize = 16;
 
 /// What the coordinates of several point sets share: the number of dimensions, a common origin or a
@@ -392,7 +392,7 @@ fn put_chunk(
             exact.fill(f64::NAN);
             continue;
         }
-        // Rows in another order: each is asked for before its turn.
+        // Rows in another order: each is requested before its turn.
         let soon = places
             .get(at + SOON)
             .map_or(0, |place| *place as usize * dimensions);

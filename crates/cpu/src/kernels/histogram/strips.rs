@@ -22,7 +22,7 @@ pub struct Strip {
 pub struct Span {
     /// The columns.
     pub cols: Range<usize>,
-    /// Edges of the box by which rows are moved to be beside them; none where each pair takes its
+    /// Edges of the box by which rows are moved to be next to them; none where each pair takes its
     /// nearest image.
     pub image: Option<[i8; 4]>,
 }

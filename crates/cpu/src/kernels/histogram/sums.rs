@@ -146,7 +146,7 @@ impl<'w> Sums<'w> {
             },
         );
     }
-    /// Makes room for so many terms.
+    /// Makes room for this many terms.
     fn reserve(&mut self, terms: usize) {
         if self.pending + terms > MOST {
             self.flush();
@@ -165,7 +165,7 @@ impl<'w> Sums<'w> {
         }
         self.pending = 0;
     }
-    /// The sums of weights and of values by slot, of those that are wanted.
+    /// The sums of weights and of values by slot, of the ones that are wanted.
     pub(super) fn finish(mut self) -> [Vec<i128>; 2] {
         self.flush();
         self.totals

@@ -61,8 +61,8 @@ pub(super) trait Visitor<T: Near> {
     fn end<S: Lanes<T>, const A: usize>(&mut self, kept: &Self::Kept<A>);
 }
 
-/// Queues pairs that may be below the last edge: where most are not. Whatever counts them then
-/// stands in a shell of its own.
+/// Queues pairs that may be below the last edge: where most are not. What counts them then is in
+/// a shell of its own.
 pub(super) struct Queueing<'a, T> {
     /// From this r² on a pair is not counted.
     far: T,
@@ -152,7 +152,7 @@ impl<T: Near, V: Visitor<T>> Sweep<'_, T, V> {
             let step = S::REGISTERS / 8;
             while i < strip.rows.end {
                 let anchors = if i + step <= strip.rows.end { step } else { 1 };
-                // Constants, so that a loop stands in the program only for the instruction sets
+                // Constants, so that a loop is in the program only for the instruction sets
                 // that run it.
                 if anchors == 1 {
                     self.group::<S, D, P, 1>(s, i, &strip.spans);

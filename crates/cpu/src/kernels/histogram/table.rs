@@ -7,7 +7,7 @@ use super::points::{Near, Points};
 use zipfold_vector::simd::Lanes;
 
 /// Cells of a table for few edges. Most pairs lie in the last octaves of r², whose part of 64 KiB
-/// stays in the L1 cache beside the counters; fewer cells leave more pairs undecided: with 4096,
+/// stays in the L1 cache next to the counters; fewer cells leave more pairs undecided: with 4096,
 /// deciding them was 18 % of the samples of Corrfunc's Mr19.
 const CELLS: usize = 1 << 14;
 

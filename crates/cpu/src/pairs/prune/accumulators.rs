@@ -38,7 +38,7 @@ pub(super) struct Run<'v> {
 pub(super) struct Accumulators<'e> {
     rows: Range<usize>,
     order: [&'e [u32]; 2],
-    /// A pair stands for both ways round and is kept with its lower index first.
+    /// A pair counts for both ways round and is kept with its lower index first.
     half: bool,
     parts: Vec<Part<'e>>,
     limits: &'e Limits,

@@ -230,7 +230,7 @@ impl<'e, 'j> Binned<'e, 'j> {
             self.fold.absorb_scattered(&mut self.state, &line);
         }
     }
-    /// Counts what is left of a sorted row, of so many columns that were looked at.
+    /// Counts what is left of a sorted row, of this many columns that were looked at.
     fn close(&mut self, row: usize, within: u64, looked: u64) {
         let all = self
             .engine

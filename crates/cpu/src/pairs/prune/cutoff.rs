@@ -1,6 +1,6 @@
 //! Folds by row of the pairs within a cut-off: rows within reach are found in a [`Grid`], their
 //! values computed as ever, and folded in the order of the columns as given, so that sums have the
-//! bits of a run that looks at every pair. Histograms of pairs within reach are counted beside it
+//! bits of a run that looks at every pair. Histograms of pairs within reach are counted next to it
 //! (`binned.rs`).
 
 use super::grid::Grid;

@@ -171,7 +171,7 @@ impl<'e, 'j> Walk<'e, 'j> {
             to.extend(lanes.iter().map(|lane| from[usize::from(*lane)]));
         }
     }
-    /// Folds what sorted `row` keeps in list `at`, of so many columns that were looked at.
+    /// Folds what sorted `row` keeps in list `at`, of this many columns that were looked at.
     fn fold(&mut self, row: usize, at: usize, looked: u64) {
         let engine = self.engine;
         let list = &mut self.lists[at];

@@ -31,7 +31,7 @@ pub(super) struct Grid {
     /// Rows of y by cell, ascending in each, and where cells begin.
     others: Vec<u32>,
     starts: Vec<u32>,
-    /// Rows of x by cell; those that nothing is within reach of come last.
+    /// Rows of x by cell; the ones that nothing is within reach of come last.
     order: Vec<u32>,
     /// Their places.
     places: Vec<Option<Place>>,

@@ -267,7 +267,7 @@ struct Matches<'s> {
     state: JoinState,
     sink: &'s dyn Sink,
     order: [&'s [u32]; 2],
-    /// A pair stands for both ways round and is kept with its lower index first.
+    /// A pair counts for both ways round and is kept with its lower index first.
     half: bool,
 }
 

@@ -66,7 +66,7 @@ pub(super) struct Traversal<'e, 'j> {
     sweep: Option<(&'e Distances, Sweep<'e>)>,
     strips: Vec<Strip>,
     scratch: Scratch<f64>,
-    /// Where room for matches is asked for, and how much was.
+    /// Where room for matches is requested, and how much was.
     sink: &'e dyn Sink,
     stop: Stop<'e>,
     held: u64,
