@@ -85,11 +85,7 @@ impl<T: Real> Code<T> {
         for (to, bits) in pool.iter_mut().zip(&maker.pool) {
             *to = T::of_bits(*bits);
         }
-        let mut vectors = Block::zeros(low.constants.len() * low.dim);
-        vectors
-            .iter_mut()
-            .zip(low.constants.iter().flatten())
-            .for_each(|(to, v)| *to = T::rounded(*v));
+        let vectors = constant_vectors(low);
         let pages = memory::Executable::new(&maker.bytes)
             .map_err(|_| "the system executes nothing that was written")?;
         Ok(Code {
@@ -176,6 +172,16 @@ impl<T: Real> Code<T> {
             function(start);
         }
     }
+}
+
+/// The constant vectors of a formula, one after another.
+fn constant_vectors<T: Real>(low: &Lowered) -> Block<T> {
+    let mut vectors = Block::zeros(low.constants.len() * low.dim);
+    vectors
+        .iter_mut()
+        .zip(low.constants.iter().flatten())
+        .for_each(|(to, v)| *to = T::rounded(*v));
+    vectors
 }
 
 struct CodeMaker<'s> {

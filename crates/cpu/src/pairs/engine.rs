@@ -71,24 +71,7 @@ impl<'j, T: Element> Engine<'j, T> {
         // The rows of y one after another, too, where kernels want them packed: those of x, if
         // nothing tells the sides apart.
         let own = packed && job.y.is_none() && low.is_mirrored();
-        let computed = if packed {
-            PackedReductions::computed(low, &program, job, own)
-        } else {
-            None
-        };
-        let (reductions, x, made) = match computed {
-            Some((reductions, x, made)) => (Some(reductions), x, made),
-            None => {
-                let x = Rows::by_row(low, &job.x, Side::X, true);
-                let made = (packed && !own).then(|| Rows::by_row(low, job.other(), Side::Y, true));
-                let other = made.as_ref().unwrap_or(&x);
-                // Of finite rows no difference is NaN.
-                let clean = || x.is_finite() && other.is_finite();
-                let reductions =
-                    packed.then(|| PackedReductions::pack(low, &program, &x, other, clean));
-                (reductions.flatten(), x, made)
-            }
-        };
+        let (reductions, x, made) = packed_rows(job, &program, packed, own);
         if packed && reductions.is_none() {
             return Err("no reduction of these rows has a kernel of packed rows");
         }
@@ -125,6 +108,29 @@ impl<'j, T: Element> Engine<'j, T> {
             kept: SpareBuffers::default(),
         })
     }
+}
+
+/// What the kernels of packed rows reduce, where they are to be `packed`; the rows of x; and those
+/// of y one after another, unless they are its `own`.
+fn packed_rows<T: Element>(
+    job: &Job,
+    program: &Program,
+    packed: bool,
+    own: bool,
+) -> (Option<PackedReductions<T>>, Rows<T>, Option<Rows<T>>) {
+    let low = &job.low;
+    if packed
+        && let Some((reductions, x, made)) = PackedReductions::computed(low, program, job, own)
+    {
+        return (Some(reductions), x, made);
+    }
+    let x = Rows::by_row(low, &job.x, Side::X, true);
+    let made = (packed && !own).then(|| Rows::by_row(low, job.other(), Side::Y, true));
+    let other = made.as_ref().unwrap_or(&x);
+    // Of finite rows no difference is NaN.
+    let clean = || x.is_finite() && other.is_finite();
+    let reductions = packed.then(|| PackedReductions::pack(low, program, &x, other, clean));
+    (reductions.flatten(), x, made)
 }
 
 impl<T: Element> Executor for Engine<'_, T> {
@@ -390,13 +396,18 @@ impl<'e, 'j, T: Element> Batch<'e, 'j, T> {
                 }
             }
         }
-        let folds = job.folds.iter().zip(&self.states);
+        self.hold_grown(sink)?;
+        self.put_mirror(jb, rows, cols, sink)
+    }
+    /// Asks for the memory by which the states have grown.
+    fn hold_grown(&mut self, sink: &dyn Sink) -> Result<()> {
+        let folds = self.engine.job.folds.iter().zip(&self.states);
         let bytes = folds.map(|(fold, state)| fold.grown(state)).sum::<u64>();
         if bytes > self.held {
             sink.hold(bytes - self.held)?;
             self.held = bytes;
         }
-        self.put_mirror(jb, rows, cols, sink)
+        Ok(())
     }
     /// Whether the diagonal, which is not visited, goes through block `jb` of `rows`.
     fn is_holed(&self, jb: usize, rows: &Range<usize>) -> bool {
@@ -415,33 +426,44 @@ impl<'e, 'j, T: Element> Batch<'e, 'j, T> {
         }
         let (first, end) = (span * sums::span::<T>(), (span + 1) * sums::span::<T>());
         let blocks = first.max(self.columns.start / BLOCK)..end.min(self.columns.end / BLOCK);
-        // Those before the block of a diagonal that is not visited, and those behind it.
-        let hole = blocks
-            .clone()
-            .find(|block| self.is_holed(*block, rows))
-            .unwrap_or(blocks.end);
-        let parts = [
-            blocks.start..hole,
-            hole.saturating_add(1).min(blocks.end)..blocks.end,
-        ];
+        let parts = self.without_hole(rows, &blocks);
         let count = parts[0].len() + parts[1].len();
         self.add_up(rows, parts)?;
-        // All rows together, or else the ones that can be.
         let mut pieces = pieces(&engine.job.folds, rows, &(0..0), false);
-        let mut done = 0;
-        if self.credit(&mut pieces, rows.start, 0..rows.len(), count) {
-            done = u128::MAX >> (BLOCK - rows.len());
-        } else {
-            for at in 0..rows.len() {
-                let credited = self.credit(&mut pieces, rows.start, at..at + 1, count);
-                done |= u128::from(credited) << at;
-            }
-        }
+        let done = self.credit_rows(&mut pieces, rows, count);
         let made = pieces.into_iter().enumerate();
         self.made
             .extend(made.filter_map(|(f, p)| p.map(|p| (f, rows.start / BLOCK, blocks.start, p))));
         self.summed.insert((rows.start, span), done);
         Ok(done)
+    }
+    /// The blocks before that of a diagonal that is not visited, and those behind it.
+    fn without_hole(&self, rows: &Range<usize>, blocks: &Range<usize>) -> [Range<usize>; 2] {
+        let hole = blocks
+            .clone()
+            .find(|block| self.is_holed(*block, rows))
+            .unwrap_or(blocks.end);
+        [
+            blocks.start..hole,
+            hole.saturating_add(1).min(blocks.end)..blocks.end,
+        ]
+    }
+    /// Credits all rows together, or else the ones that can be; a bit for each that is done.
+    fn credit_rows(
+        &mut self,
+        pieces: &mut [Option<[RowPiece; 2]>],
+        rows: &Range<usize>,
+        count: usize,
+    ) -> u128 {
+        if self.credit(pieces, rows.start, 0..rows.len(), count) {
+            return u128::MAX >> (BLOCK - rows.len());
+        }
+        let mut done = 0;
+        for at in 0..rows.len() {
+            let credited = self.credit(pieces, rows.start, at..at + 1, count);
+            done |= u128::from(credited) << at;
+        }
+        done
     }
     /// Finds the totals of `rows` over the blocks of some parts.
     #[inline(always)]

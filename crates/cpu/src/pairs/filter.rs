@@ -101,14 +101,13 @@ impl<'j> Filtered<'j> {
         let terms = low.dim.min(SLICE) as f64;
         // Underflow of products, and of hoisted values that were rounded.
         let tiny = TINY * low.dim as f64 * (2.0 + most_x + most_y);
-        let packed_x = x.packed(sx, PackedA::pack);
         let packed_y = PackedB::of_strips(
             |strip| y.strip(sy, strip),
             job.other().rows(),
             low.dim,
             STRIP,
         );
-        let packed = PackedSides(packed_x, packed_y);
+        let packed = PackedSides(x.packed(sx, PackedA::pack), packed_y);
         let norms = (form.reduction.form == Reduction::Dot).then(|| {
             norms(
                 |row| x.stream(sx, row),

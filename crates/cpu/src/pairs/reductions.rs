@@ -141,6 +141,21 @@ pub struct PackedReductions<T> {
     y: Side<PackedB<T>>,
 }
 
+/// The reductions of a program, where nothing but they read the one vector that each side computes.
+fn computed_forms(low: &Lowered, program: &Program) -> Option<Vec<DenseReduction>> {
+    let forms: Option<Vec<DenseReduction>> = program
+        .stages
+        .iter()
+        .flat_map(|s| &s.accs)
+        .map(|a| form(a).map(|f| f.0))
+        .collect();
+    let forms =
+        forms.filter(|forms| !forms.is_empty() && !forms.contains(&DenseReduction::Chebyshev))?;
+    let raw = low.raw_vector(0).or(low.raw_vector(1)).is_some();
+    let one = low.row_vectors.iter().all(|s| s.len() == 1);
+    (low.dim >= WORTH && !raw && one && !program.reads_vectors()).then_some(forms)
+}
+
 impl<T: Dense> PackedReductions<T> {
     /// Packs rows as they are computed, where nothing but the reductions of one computed vector a
     /// side reads them (cosines, correlations); `own` where both sides have the same. With them the
@@ -152,19 +167,7 @@ impl<T: Dense> PackedReductions<T> {
         job: &Job,
         own: bool,
     ) -> Option<(Self, Rows<T>, Option<Rows<T>>)> {
-        let forms: Option<Vec<DenseReduction>> = program
-            .stages
-            .iter()
-            .flat_map(|s| &s.accs)
-            .map(|a| form(a).map(|f| f.0))
-            .collect();
-        let forms = forms
-            .filter(|forms| !forms.is_empty() && !forms.contains(&DenseReduction::Chebyshev))?;
-        let raw = low.raw_vector(0).or(low.raw_vector(1)).is_some();
-        let one = low.row_vectors.iter().all(|s| s.len() == 1);
-        if low.dim < WORTH || raw || !one || program.reads_vectors() {
-            return None;
-        }
+        let forms = computed_forms(low, program)?;
         let x = || Computed::new(low, Of::X, &job.x);
         let y = || Computed::new(low, Of::Y, job.other());
         if x().may_be_truths() && (own || y().may_be_truths()) {

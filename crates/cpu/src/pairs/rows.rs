@@ -78,6 +78,50 @@ fn hoist_block<T: Real>(
     }
 }
 
+/// How a block of rows of y lies in strips.
+struct StripShape {
+    lanes: usize,
+    row_vectors: usize,
+    /// Vectors of a row that have components.
+    vectors: usize,
+    dim: usize,
+    /// Numbers of a row, its weight apart.
+    hoisted: usize,
+}
+
+impl StripShape {
+    /// Hoists the rows of a block of `table`; lanes past the last row repeat it.
+    fn hoist<T: Real>(
+        &self,
+        mut hoister: Hoister<'_>,
+        (table, block): (&Table, usize),
+        weights: Option<&[f64]>,
+        strips: &mut [T],
+        numbers: &mut [T],
+    ) {
+        let (dim, lanes, hoisted) = (self.dim, self.lanes, self.hoisted);
+        for lane in 0..BLOCK {
+            if block * BLOCK + lane < table.rows() {
+                hoister.load(table, block * BLOCK + lane);
+            }
+            for s in 0..self.vectors {
+                let first = (lane / lanes * self.row_vectors + s) * dim * lanes + lane % lanes;
+                let to = &mut strips[first..];
+                hoister
+                    .stream(s)
+                    .iter()
+                    .enumerate()
+                    .for_each(|(k, v)| to[k * lanes] = T::rounded(*v));
+            }
+            (0..hoisted).for_each(|a| numbers[a * BLOCK + lane] = T::rounded(hoister.attr(a)));
+            if let Some(weights) = weights {
+                let row = (block * BLOCK + lane).min(table.rows() - 1);
+                numbers[hoisted * BLOCK + lane] = T::rounded(weights[row]);
+            }
+        }
+    }
+}
+
 impl<T: Real> Rows<T> {
     /// Rows of one side, one after another; their numbers only where requested.
     pub fn by_row(low: &Lowered, table: &Table, side: Side, numbers: bool) -> Self {
@@ -87,13 +131,7 @@ impl<T: Real> Rows<T> {
         );
         let narrow = if numbers { row_scalars } else { 0 };
         let mut out = Self::empty(low.dim, row_vectors, narrow);
-        let as_given =
-            row_vectors == 1 && low.raw_vector(side as usize) == Some(0) && table.cols() == low.dim;
-        let lent = if as_given {
-            T::lent(table.elements())
-        } else {
-            None
-        };
+        let lent = Self::lent_vectors(low, table, side);
         let made = if lent.is_some() { 0 } else { row_vectors };
         let wide = made * low.dim;
         let mut hoisted = Block::zeros(table.rows() * wide);
@@ -127,6 +165,17 @@ impl<T: Real> Rows<T> {
         out.rows = lent.map_or(Held::Own(hoisted), |items| Held::Lent(items.clone()));
         out
     }
+    /// The elements of `table`, where the only vector of a row is the row as it is given.
+    fn lent_vectors<'t>(low: &Lowered, table: &'t Table, side: Side) -> Option<&'t Buffer<T>> {
+        let as_given = low.row_vectors[side as usize].len() == 1
+            && low.raw_vector(side as usize) == Some(0)
+            && table.cols() == low.dim;
+        if as_given {
+            T::lent(table.elements())
+        } else {
+            None
+        }
+    }
     /// Rows without vectors: `row_scalars` numbers each, row after row.
     pub fn of_numbers(dim: usize, row_scalars: usize, numbers: Vec<T>) -> Self {
         Rows {
@@ -148,27 +197,21 @@ impl<T: Real> Rows<T> {
         let vectors = if low.dim == 0 { 0 } else { row_vectors };
         let wide = BLOCK * row_vectors * low.dim;
         let strips = out.strips.par_chunks_mut(wide.max(1));
+        let shape = StripShape {
+            lanes,
+            row_vectors,
+            vectors,
+            dim: low.dim,
+            hoisted,
+        };
         let work = |block: usize, strips: &mut [T], numbers: &mut [T]| {
-            let mut hoister = low.hoister(Side::Y);
-            for lane in 0..BLOCK {
-                if block * BLOCK + lane < table.rows() {
-                    hoister.load(table, block * BLOCK + lane);
-                }
-                for s in 0..vectors {
-                    let first = (lane / lanes * row_vectors + s) * low.dim * lanes + lane % lanes;
-                    let to = &mut strips[first..];
-                    hoister
-                        .stream(s)
-                        .iter()
-                        .enumerate()
-                        .for_each(|(k, v)| to[k * lanes] = T::rounded(*v));
-                }
-                (0..hoisted).for_each(|a| numbers[a * BLOCK + lane] = T::rounded(hoister.attr(a)));
-                if let Some(weights) = weights {
-                    let row = (block * BLOCK + lane).min(table.rows() - 1);
-                    numbers[hoisted * BLOCK + lane] = T::rounded(weights[row]);
-                }
-            }
+            shape.hoist(
+                low.hoister(Side::Y),
+                (table, block),
+                weights,
+                strips,
+                numbers,
+            );
         };
         let numbers = out.lane_attrs.par_chunks_mut((BLOCK * row_scalars).max(1));
         match (wide, row_scalars) {

@@ -62,20 +62,21 @@ impl Keys {
     }
 }
 
+/// The first and the last squared edge that `T` tells apart; none where values of points within
+/// `reach` may overflow.
+fn told_apart<T>(edges: &Edges, reach: f64) -> Option<(f64, f64)> {
+    let overflow = if size_of::<T>() == 4 { 1e18 } else { 1e150 };
+    let last = edges.squares()[edges.bins()];
+    let mut squares = edges.squares().iter().copied();
+    let first = squares.find(|&e| e > last * 1e-12)?;
+    let fits = reach < overflow && last > 1e-30 && last < overflow && first > 1e-30;
+    fits.then_some((first, last))
+}
+
 impl<T: Near> Table<T> {
     /// None if the arithmetic of `T` cannot tell the edges apart, or values may overflow.
     pub(super) fn new(edges: &Edges, copies: usize, x: &Points, y: &Points) -> Option<Table<T>> {
-        let reach = x.reach() + y.reach();
-        let overflow = if size_of::<T>() == 4 { 1e18 } else { 1e150 };
-        let last = edges.squares()[edges.bins()];
-        let first = edges
-            .squares()
-            .iter()
-            .copied()
-            .find(|&e| e > last * 1e-12)?;
-        if !(reach < overflow && last > 1e-30 && last < overflow && first > 1e-30) {
-            return None;
-        }
+        let (first, last) = told_apart::<T>(edges, x.reach() + y.reach())?;
         let undecided = (edges.bins() + 3).next_power_of_two() * copies;
         let most = if edges.bins() < 64 { CELLS } else { CELLS * 2 };
         let keys = Keys::new::<T>(first, last, most)?;

@@ -55,10 +55,10 @@ impl<'j> Boxes<'j> {
         }
         let program = compile(low);
         let code = match evaluator {
-            Evaluator::Code => Some(
-                compiled(plan, low, &program, false)
-                    .ok_or("no code can be made for the formula")?,
-            ),
+            Evaluator::Code => {
+                let code = compiled(plan, low, &program, false);
+                Some(code.ok_or("no code can be made for the formula")?)
+            }
             Evaluator::Points | Evaluator::Steps => None,
         };
         let Sorted { x, y, orders } = Sorted::new(job);

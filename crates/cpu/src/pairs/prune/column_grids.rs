@@ -35,16 +35,10 @@ impl<'j> ColumnGridHistogram<'j> {
         if !Distances::applies(job) || !last.is_finite() {
             return Err(NOT_FINITE);
         }
-        let rows = |table, side| Hoisted::new(&job.low, table, side).values;
-        let (x, y) = (
-            rows(&job.x, Side::X),
-            job.y.as_ref().map(|y| rows(y, Side::Y)),
-        );
-        let sides: Vec<&[f64]> = [Some(&x), y.as_ref()]
-            .into_iter()
-            .flatten()
-            .map(|side| &side[..])
-            .collect();
+        let x = Hoisted::new(&job.low, &job.x, Side::X).values;
+        let y = job.y.as_ref();
+        let y = y.map(|y| Hoisted::new(&job.low, y, Side::Y).values);
+        let sides: Vec<&[f64]> = std::iter::once(&x[..]).chain(y.as_deref()).collect();
         let frame = frame(job, || Frame::open_rows(&x, job.low.dim));
         let GriddedPoints {
             column_grid,

@@ -141,11 +141,9 @@ impl<'e, 'j> Walk<'e, 'j> {
         }
         self.found = found;
     }
-    /// Keeps the values of a row within the cut-off.
-    fn collect(&mut self, at: usize, row: u32, columns: &[u32]) {
-        let list = &mut self.lists[at];
-        // Every lane is written where the next one within the cut-off goes.
-        let mut lanes = [0u8; BLOCK + 1];
+    /// Writes the lanes of a row within the cut-off, or without one those whose values are not all
+    /// zero, and returns how many they are.
+    fn within(&self, row: u32, columns: &[u32], lanes: &mut [u8; BLOCK + 1]) -> usize {
         let mut count = 0;
         let own = self.engine.space.domain == Domain::Ordered;
         if let Some((root, limit)) = self.engine.limit {
@@ -154,16 +152,24 @@ impl<'e, 'j> Walk<'e, 'j> {
                 lanes[count] = lane as u8;
                 count += usize::from(*square <= limit && !(own && *column == row));
             }
-        } else {
-            let numbers = self.scratch.all();
-            for (lane, column) in columns.iter().enumerate() {
-                lanes[count] = lane as u8;
-                let some = numbers
-                    .iter()
-                    .fold(false, |some, values| some | (values[lane] != 0.0));
-                count += usize::from(some && !(own && *column == row));
-            }
+            return count;
         }
+        let numbers = self.scratch.all();
+        for (lane, column) in columns.iter().enumerate() {
+            lanes[count] = lane as u8;
+            let some = numbers
+                .iter()
+                .fold(false, |some, values| some | (values[lane] != 0.0));
+            count += usize::from(some && !(own && *column == row));
+        }
+        count
+    }
+    /// Keeps the values of a row within the cut-off.
+    fn collect(&mut self, at: usize, row: u32, columns: &[u32]) {
+        // Every lane is written where the next one within the cut-off goes.
+        let mut lanes = [0u8; BLOCK + 1];
+        let count = self.within(row, columns, &mut lanes);
+        let list = &mut self.lists[at];
         let lanes = &lanes[..count];
         list.columns
             .extend(lanes.iter().map(|lane| columns[usize::from(*lane)]));
@@ -205,31 +211,44 @@ impl<'e, 'j> Walk<'e, 'j> {
                 }),
             );
         }
+        let nan = self.tally.nan - before;
         let counted = match engine.limit {
-            Some(_) => list
-                .columns
-                .iter()
-                .filter(|column| engine.counts(row, **column))
-                .count() as u64,
-            None => all - (self.tally.nan - before),
+            Some(_) => {
+                let columns = list.columns.iter();
+                columns
+                    .filter(|column| engine.counts(row, **column))
+                    .count() as u64
+            }
+            None => all - nan,
         };
-        let far = all - counted - (self.tally.nan - before);
-        let looked = if engine.job.space.is_triangular() {
-            looked / 2
-        } else {
-            looked
-        };
-        self.tally.counted += counted;
-        self.tally.beyond_cutoff += far;
-        let unseen = all - looked.min(all);
-        self.tally.skipped += if engine.limit.is_some() {
-            far.min(unseen)
-        } else {
-            unseen
-        };
+        note_counts(engine, &mut self.tally, [all, counted, nan], looked);
         list.columns.clear();
         list.values.iter_mut().for_each(Vec::clear);
     }
+}
+
+/// Adds the pairs of a row to the tally: `all`, the `counted` ones and the `nan` ones, after
+/// `looked` columns were looked at.
+fn note_counts(
+    engine: &CutoffGrid<'_>,
+    tally: &mut Tally,
+    [all, counted, nan]: [u64; 3],
+    looked: u64,
+) {
+    let far = all - counted - nan;
+    let looked = if engine.job.space.is_triangular() {
+        looked / 2
+    } else {
+        looked
+    };
+    tally.counted += counted;
+    tally.beyond_cutoff += far;
+    let unseen = all - looked.min(all);
+    tally.skipped += if engine.limit.is_some() {
+        far.min(unseen)
+    } else {
+        unseen
+    };
 }
 
 /// Notes values that are NaN, and leaves them out where they are to be skipped.
@@ -240,11 +259,8 @@ fn note_nan(
     tally: &mut Tally,
     gaps: &mut Vec<u32>,
 ) {
-    if !list
-        .values
-        .iter()
-        .any(|v| v.iter().fold(false, |any, v| any | v.is_nan()))
-    {
+    let any_nan = |v: &Vec<f64>| v.iter().fold(false, |any, v| any | v.is_nan());
+    if !list.values.iter().any(any_nan) {
         return;
     }
     let is_nan = |at: usize| list.values.iter().any(|v| v[at].is_nan());
@@ -266,16 +282,18 @@ fn note_nan(
         tally.nan += u64::from(skip);
     }
     if skip {
-        gaps.extend(
-            list.columns
-                .iter()
-                .zip(&nan)
-                .filter(|(_, nan)| **nan)
-                .map(|(column, _)| *column),
-        );
+        list.leave_out(&nan, gaps);
+    }
+}
+
+impl List {
+    /// Takes the columns out that are NaN, and adds them to `gaps`.
+    fn leave_out(&mut self, nan: &[bool], gaps: &mut Vec<u32>) {
+        let columns = self.columns.iter().zip(nan);
+        gaps.extend(columns.filter(|(_, nan)| **nan).map(|(column, _)| *column));
         let mut kept = nan.iter();
-        list.columns.retain(|_| kept.next() == Some(&false));
-        for values in &mut list.values {
+        self.columns.retain(|_| kept.next() == Some(&false));
+        for values in &mut self.values {
             let mut kept = nan.iter();
             values.retain(|_| kept.next() == Some(&false));
         }

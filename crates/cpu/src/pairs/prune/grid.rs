@@ -68,18 +68,22 @@ impl Grid {
             .collect();
         grid
     }
+    /// The least and the largest number along a coordinate.
+    fn ends(&self, places: &[Option<Place>], at: usize) -> (f64, f64) {
+        if self.windows.is_periodic(at) {
+            return (0.0, 1.0);
+        }
+        let numbers = places.iter().flatten().map(|p| p[at]);
+        numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| {
+            (lo.min(v), hi.max(v))
+        })
+    }
     /// Cells a window wide, no more than there are rows.
     fn cut(&mut self, places: &[Option<Place>]) {
         let axes = self.windows.len();
         let mut wanted = [1.0f64; MOST];
         for (at, wanted) in wanted.iter_mut().enumerate().take(axes) {
-            let of = places.iter().flatten().map(|p| p[at]);
-            let (lo, hi) = match self.windows.is_periodic(at) {
-                true => (0.0, 1.0),
-                false => of.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| {
-                    (lo.min(v), hi.max(v))
-                }),
-            };
+            let (lo, hi) = self.ends(places, at);
             let extent = if hi > lo {
                 (hi - lo).min(f64::MAX)
             } else {

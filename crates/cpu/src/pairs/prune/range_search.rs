@@ -53,28 +53,38 @@ pub struct RangeSearch<'j> {
     sampled: AtomicU64,
 }
 
+/// The distance that a search is about.
+fn measure(search: &Search) -> Measure {
+    let mut lengths = [1.0; MOST];
+    lengths
+        .iter_mut()
+        .zip(&search.terms)
+        .for_each(|(l, t)| *l = t.period.unwrap_or(1.0));
+    let periodic = search.terms.iter().any(|t| t.period.is_some());
+    Measure {
+        norm: search.norm,
+        terms: search.terms.len(),
+        periods: periodic.then_some(lengths),
+    }
+}
+
+/// Which columns of a row are pairs of `domain`.
+fn cut_of(domain: Domain) -> Cut {
+    match domain {
+        Domain::Cross | Domain::Square => Cut::All,
+        Domain::Triangle => Cut::Above,
+        Domain::Diagonal => Cut::From,
+        Domain::Ordered => Cut::Others,
+    }
+}
+
 impl<'j> RangeSearch<'j> {
     /// Sorts the rows of `job`, and boxes their coordinates.
     pub fn load(job: &'j Job, plan: &Plan, search: &Search) -> std::result::Result<Self, Declined> {
         let Sorted { x, y, orders } = Sorted::new(job);
         let (isa, space) = (reductions::isa(plan.isa), prune::walked(job, plan.prune));
         let sides = [(&x, orders.by_side(Side::X)), (&y, orders.by_side(Side::Y))];
-        let Search {
-            norm,
-            terms,
-            question,
-        } = search;
-        let mut lengths = [1.0; MOST];
-        lengths
-            .iter_mut()
-            .zip(terms)
-            .for_each(|(l, t)| *l = t.period.unwrap_or(1.0));
-        let periodic = terms.iter().any(|t| t.period.is_some());
-        let measure = Measure {
-            norm: *norm,
-            terms: terms.len(),
-            periods: periodic.then_some(lengths),
-        };
+        let (measure, terms) = (measure(search), &search.terms);
         let bvh = |side: usize| {
             let (rows, order) = sides[side];
             let at = |name: u32, k: usize| {
@@ -90,21 +100,15 @@ impl<'j> RangeSearch<'j> {
                 (x.ok_or(NOT_FINITE)?, Some(y.ok_or(NOT_FINITE)?))
             }
         };
-        let cut = match space.domain {
-            Domain::Cross | Domain::Square => Cut::All,
-            Domain::Triangle => Cut::Above,
-            Domain::Diagonal => Cut::From,
-            Domain::Ordered => Cut::Others,
-        };
         let range_search = RangeSearch {
             job,
             orders,
-            question: *question,
+            question: search.question,
             measure,
             isa,
             x,
             y,
-            cut,
+            cut: cut_of(space.domain),
             space,
             ends: Ends::default(),
             sampled: AtomicU64::new(0),
@@ -216,17 +220,7 @@ impl Executor for RangeSearch<'_> {
     fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
         let rows = tiles::rows(tiles);
         let mut tally = Tally::default();
-        let order = [self.orders.by_side(Side::X), self.orders.by_side(Side::Y)];
-        let half = self.job.space.is_triangular();
-        let mut part = match (self.question, &self.job.folds[0]) {
-            (SearchQuestion::Within(_), Fold::Join(fold)) => {
-                SearchPart::Matches(Matches::new(fold, sink, half, order))
-            }
-            (SearchQuestion::Extremes, _) => SearchPart::Ends,
-            (SearchQuestion::Nearest(_) | SearchQuestion::Within(_), _) => {
-                SearchPart::Lists(rows.start, vec![vec![]; rows.len()])
-            }
-        };
+        let mut part = SearchPart::begin(self, rows, sink);
         for tile in tiles {
             for start in tile.rows.clone().step_by(STEP) {
                 stop.check()?;
@@ -238,13 +232,8 @@ impl Executor for RangeSearch<'_> {
                 tally.skipped += pairs.saturating_sub(seen);
             }
         }
-        let state = match part {
-            SearchPart::Matches(m) => State::Join(m.state),
-            SearchPart::Lists(start, lists) => State::Nearest(NearestState::of_rows(start, lists)),
-            SearchPart::Ends => State::Extremes(ExtremesState::from_ends(vec![self.ends.get()])),
-        };
         Ok(Folded {
-            states: vec![state],
+            states: vec![part.finish(&self.ends)],
             tally,
         })
     }
@@ -259,6 +248,32 @@ enum SearchPart<'s> {
     Lists(usize, Vec<Vec<Neighbour>>),
     /// Nothing of its own.
     Ends,
+}
+
+impl<'s> SearchPart<'s> {
+    /// The state of a batch over sorted `rows`.
+    fn begin(search: &'s RangeSearch<'_>, rows: Range<usize>, sink: &'s dyn Sink) -> Self {
+        let orders = &search.orders;
+        let order = [orders.by_side(Side::X), orders.by_side(Side::Y)];
+        let half = search.job.space.is_triangular();
+        match (search.question, &search.job.folds[0]) {
+            (SearchQuestion::Within(_), Fold::Join(fold)) => {
+                SearchPart::Matches(Matches::new(fold, sink, half, order))
+            }
+            (SearchQuestion::Extremes, _) => SearchPart::Ends,
+            (SearchQuestion::Nearest(_) | SearchQuestion::Within(_), _) => {
+                SearchPart::Lists(rows.start, vec![vec![]; rows.len()])
+            }
+        }
+    }
+    /// The state of the fold; `ends` are what all threads have found.
+    fn finish(self, ends: &Ends) -> State {
+        match self {
+            SearchPart::Matches(m) => State::Join(m.state),
+            SearchPart::Lists(start, lists) => State::Nearest(NearestState::of_rows(start, lists)),
+            SearchPart::Ends => State::Extremes(ExtremesState::from_ends(vec![ends.get()])),
+        }
+    }
 }
 
 /// Matches, for which room is asked before they are kept.
