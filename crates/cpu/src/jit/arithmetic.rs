@@ -110,18 +110,7 @@ impl Tile<'_> {
             Unary::Round => Val::V(self.one_operand(Op::Round(0), a)),
             Unary::Floor => Val::V(self.one_operand(Op::Round(1), a)),
             Unary::Ceil => Val::V(self.one_operand(Op::Round(2), a)),
-            Unary::Sign => {
-                let (zero, one, less) = (
-                    self.constant_of(0.0),
-                    self.constant_of(1.0),
-                    self.constant_of(-1.0),
-                );
-                let v = Val::V(self.number(a));
-                let above = self.compare(Compare::Lt, zero, v);
-                let below = self.compare(Compare::Lt, v, zero);
-                let high = self.blend(above, v, one);
-                Val::V(self.blend(below, Val::V(high), less))
-            }
+            Unary::Sign => Val::V(self.sign(a)),
             Unary::IsNan => {
                 let v = Val::V(self.number(a));
                 Val::Mask(self.compare(Compare::Unordered, v, v))
@@ -131,6 +120,19 @@ impl Tile<'_> {
             // Others are called.
             _ => Val::Nothing,
         }
+    }
+    /// -1, 1, or the value itself where it is zero or NaN.
+    fn sign(&mut self, a: Val) -> V {
+        let (zero, one, less) = (
+            self.constant_of(0.0),
+            self.constant_of(1.0),
+            self.constant_of(-1.0),
+        );
+        let v = Val::V(self.number(a));
+        let above = self.compare(Compare::Lt, zero, v);
+        let below = self.compare(Compare::Lt, v, zero);
+        let high = self.blend(above, v, one);
+        self.blend(below, Val::V(high), less)
     }
     /// a·b + c with one rounding.
     fn fused(&mut self, a: V, b: V, c: V) -> V {

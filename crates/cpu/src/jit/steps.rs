@@ -199,40 +199,7 @@ impl StepMaker<'_> {
         let mut after = vec![];
         let mut folds = vec![];
         for acc in &stage.accs {
-            let fold = match acc {
-                Acc::Named(ComponentReduce::Prod, ..) | Acc::User(..) if self.single => {
-                    return Err(
-                        "products and operators of users are accumulated in double precision",
-                    );
-                }
-                Acc::Named(op, src, dst) => Fold {
-                    kind: Kind::Named(*op),
-                    src: *src,
-                    dst: *dst,
-                },
-                Acc::Reduction(.., dst) if self.given => {
-                    self.reductions += 1;
-                    Fold {
-                        kind: Kind::Given(self.reductions - 1),
-                        src: Src::Const(0.0),
-                        dst: *dst,
-                    }
-                }
-                Acc::Reduction(form, sx, sy, dst) => {
-                    self.reduction(*form, *sx, *sy, *dst, &mut body)
-                }
-                Acc::User(op, init, src, dst) => {
-                    let mut made = HashMap::new();
-                    let mut list = vec![];
-                    let result = self.operator(*op, (Src::Reg(*dst), *src), &mut made, &mut list);
-                    after.extend(list.into_iter().map(|i| Step::Inst(i, Some(folds.len()))));
-                    Fold {
-                        kind: Kind::User(result, *init),
-                        src: *src,
-                        dst: *dst,
-                    }
-                }
-            };
+            let fold = self.accumulator(acc, folds.len(), &mut body, &mut after)?;
             folds.push(fold);
         }
         if self.single {
@@ -255,6 +222,46 @@ impl StepMaker<'_> {
             folds,
         })
     }
+    /// The fold of an accumulator, number `at` of its stage. What it reads is added to `body`, and
+    /// what an operator of the user does to the steps `after` it.
+    fn accumulator(
+        &mut self,
+        acc: &Acc,
+        at: usize,
+        body: &mut Vec<LaneInst>,
+        after: &mut Vec<Step>,
+    ) -> Result<Fold, &'static str> {
+        Ok(match acc {
+            Acc::Named(ComponentReduce::Prod, ..) | Acc::User(..) if self.single => {
+                return Err("products and operators of users are accumulated in double precision");
+            }
+            Acc::Named(op, src, dst) => Fold {
+                kind: Kind::Named(*op),
+                src: *src,
+                dst: *dst,
+            },
+            Acc::Reduction(.., dst) if self.given => {
+                self.reductions += 1;
+                Fold {
+                    kind: Kind::Given(self.reductions - 1),
+                    src: Src::Const(0.0),
+                    dst: *dst,
+                }
+            }
+            Acc::Reduction(form, sx, sy, dst) => self.reduction(*form, *sx, *sy, *dst, body),
+            Acc::User(op, init, src, dst) => {
+                let mut list = vec![];
+                let ends = (Src::Reg(*dst), *src);
+                let result = self.operator(*op, ends, &mut HashMap::new(), &mut list);
+                after.extend(list.into_iter().map(|i| Step::Inst(i, Some(at))));
+                Fold {
+                    kind: Kind::User(result, *init),
+                    src: *src,
+                    dst: *dst,
+                }
+            }
+        })
+    }
     /// The register of `op` on `src`, computed by `body` already or from now on.
     fn add(&mut self, op: LaneOp, src: [Src; 3], body: &mut Vec<LaneInst>) -> Src {
         if let Some(have) = body.iter().find(|i| i.op == op && i.src == src) {
@@ -274,40 +281,30 @@ impl StepMaker<'_> {
         body: &mut Vec<LaneInst>,
     ) -> Fold {
         let (x, y) = (Src::XStream(sx), Src::YStream(sy));
-        let two = |op, a, b| (LaneOp::Binary(op), [a, b, a]);
+        let binary = |op| (LaneOp::Binary(op), [x, y, x]);
         if let Reduction::Dot | Reduction::Differ = form {
-            let (op, src) = two(
-                if form == Reduction::Dot {
-                    Binary::Mul
-                } else {
-                    Binary::Ne
-                },
-                x,
-                y,
-            );
-            let src = self.add(op, src, body);
+            let (op, src) = binary(if form == Reduction::Dot {
+                Binary::Mul
+            } else {
+                Binary::Ne
+            });
             return Fold {
                 kind: Kind::Named(ComponentReduce::Sum),
-                src,
+                src: self.add(op, src, body),
                 dst,
             };
         }
-        let (op, src) = two(Binary::Sub, x, y);
+        let (op, src) = binary(Binary::Sub);
         let d = self.add(op, src, body);
-        let abs = |maker: &mut Self, body: &mut Vec<LaneInst>| {
-            maker.add(LaneOp::Unary(Unary::Abs), [d; 3], body)
-        };
-        let square = |maker: &mut Self, d, body: &mut Vec<LaneInst>| {
-            maker.add(LaneOp::Binary(Binary::Mul), [d; 3], body)
-        };
+        let (abs, times) = (LaneOp::Unary(Unary::Abs), LaneOp::Binary(Binary::Mul));
         let src = match form {
-            Reduction::SqDiff => square(self, d, body),
+            Reduction::SqDiff => self.add(times, [d; 3], body),
             Reduction::Lp3 => {
-                let d = abs(self, body);
-                let squared = square(self, d, body);
-                self.add(LaneOp::Binary(Binary::Mul), [d, squared, d], body)
+                let d = self.add(abs, [d; 3], body);
+                let squared = self.add(times, [d; 3], body);
+                self.add(times, [d, squared, d], body)
             }
-            _ => abs(self, body),
+            _ => self.add(abs, [d; 3], body),
         };
         let op = if form == Reduction::Chebyshev {
             ComponentReduce::Max

@@ -298,74 +298,59 @@ impl Tile<'_> {
     }
     /// Where operand `src` of the current instance is.
     pub(super) fn operand(&mut self, src: &Src) -> Val {
+        let Some(mem) = self.memory_of(src) else {
+            return self.register_or_constant(src);
+        };
+        let sharing = match mem.base {
+            Base::X | Base::XAttr => self.geo.strips,
+            Base::Y | Base::YAttr => self.geo.rows,
+            Base::Vectors => self.geo.instances(),
+            _ => 1,
+        };
+        let uses = self.uses.get(&key(src)).copied().unwrap_or(1) * sharing;
+        Val::M(mem, uses <= 1)
+    }
+    fn register_or_constant(&mut self, src: &Src) -> Val {
+        match src {
+            Src::Reg(r) => match self.env[self.instance()][*r] {
+                Val::M(mem, _) => {
+                    let uses = self.uses.get(&key(src)).copied().unwrap_or(1);
+                    Val::M(mem, uses <= 1)
+                }
+                other => other,
+            },
+            Src::Const(v) => {
+                let bits = self.bits(*v);
+                Val::M(self.pooled(bits), false)
+            }
+            _ => Val::Nothing,
+        }
+    }
+    /// The memory that an operand is read from; none of registers and constants.
+    fn memory_of(&self, src: &Src) -> Option<Mem> {
         let geo = self.geo;
         let (size, dim, vector) = (geo.size, geo.dim, geo.vector());
         let k = self.at.unwrap_or(0);
         let [sx, sy] = geo.row_vectors;
         let lane = self.strip * vector;
-        let (base, disp, broadcast, by_k) = match src {
-            Src::Reg(r) => {
-                let value = self.env[self.instance()][*r];
-                return match value {
-                    Val::M(mem, _) => {
-                        Val::M(mem, self.uses.get(&key(src)).copied().unwrap_or(1) <= 1)
-                    }
-                    other => other,
-                };
-            }
-            Src::XStream(n) => (
-                Base::X,
-                ((self.row * sx + n) * dim + k) * size,
-                true,
-                self.at.is_none(),
-            ),
-            Src::YStream(n) => (
-                Base::Y,
-                ((self.strip * sy + n) * dim + k) * vector,
-                false,
-                self.at.is_none(),
-            ),
-            Src::Vector(n) => (Base::Vectors, (n * dim + k) * size, true, self.at.is_none()),
-            Src::XAttr(n) => (
-                Base::XAttr,
-                (self.row * geo.row_scalars + n) * size,
-                true,
-                false,
-            ),
-            Src::YAttr(n) => (Base::YAttr, n * BLOCK * size + lane, false, false),
-            Src::DeltaK => (
-                Base::Deltas,
-                (self.row * dim + k) * BLOCK * size + lane,
-                false,
-                false,
-            ),
-            Src::DeltaAt(k) => (
-                Base::Deltas,
-                (self.row * dim + k) * BLOCK * size + lane,
-                false,
-                false,
-            ),
-            Src::Const(v) => {
-                let bits = self.bits(*v);
-                return Val::M(self.pooled(bits), false);
-            }
+        let delta = |k: usize| (self.row * dim + k) * BLOCK * size + lane;
+        let (base, at) = match src {
+            Src::Reg(_) | Src::Const(_) => return None,
+            Src::XStream(n) => (Base::X, ((self.row * sx + n) * dim + k) * size),
+            Src::YStream(n) => (Base::Y, ((self.strip * sy + n) * dim + k) * vector),
+            Src::Vector(n) => (Base::Vectors, (n * dim + k) * size),
+            Src::XAttr(n) => (Base::XAttr, (self.row * geo.row_scalars + n) * size),
+            Src::YAttr(n) => (Base::YAttr, n * BLOCK * size + lane),
+            Src::DeltaK => (Base::Deltas, delta(k)),
+            Src::DeltaAt(k) => (Base::Deltas, delta(*k)),
         };
-        let sharing = match base {
-            Base::X | Base::XAttr => geo.strips,
-            Base::Y | Base::YAttr => geo.rows,
-            Base::Vectors => geo.instances(),
-            _ => 1,
-        };
-        let uses = self.uses.get(&key(src)).copied().unwrap_or(1) * sharing;
-        Val::M(
-            Mem {
-                base,
-                disp: disp as i64,
-                broadcast,
-                by_k,
-            },
-            uses <= 1,
-        )
+        let by_component = matches!(base, Base::X | Base::Y | Base::Vectors);
+        Some(Mem {
+            base,
+            disp: at as i64,
+            broadcast: matches!(base, Base::X | Base::Vectors | Base::XAttr),
+            by_k: by_component && self.at.is_none(),
+        })
     }
     /// Instructions of one loop over components with what comes before it.
     fn components(&mut self, one: &Loop) {
@@ -420,19 +405,23 @@ impl Tile<'_> {
         self.list.push(Op::End(to), NONE, [Arg::No; 3]);
         self.forget();
     }
+    /// Places in the frame for totals of each instance in double precision, with zero in them.
+    fn zero_totals(&mut self, count: usize) -> Vec<i64> {
+        let n = self.geo.instances();
+        let totals: Vec<i64> = (0..count).map(|_| self.room(2 * n)).collect();
+        let zero = self.constant(0);
+        for total in &totals {
+            for at in 0..2 * n {
+                let mem = Self::frame_at(total + (at * self.geo.vector()) as i64);
+                self.list
+                    .push(Op::Store, NONE, [Arg::V(zero), Arg::M(mem), Arg::No]);
+            }
+        }
+        totals
+    }
     /// Sums of slices in single precision, their totals in double.
     fn sliced(&mut self, one: &Loop, wide: &[&Fold]) {
-        let n = self.geo.instances();
-        let totals: Vec<i64> = wide.iter().map(|_| self.room(2 * n)).collect();
-        let zero = self.constant(0);
-        for (at, total) in totals
-            .iter()
-            .flat_map(|t| (0..2 * n).map(move |at| (at, t)))
-        {
-            let mem = Self::frame_at(total + (at * self.geo.vector()) as i64);
-            self.list
-                .push(Op::Store, NONE, [Arg::V(zero), Arg::M(mem), Arg::No]);
-        }
+        let totals = self.zero_totals(wide.len());
         let dim = self.geo.dim;
         self.forget();
         self.list.push(Op::Start(0), NONE, [Arg::No; 3]);
@@ -634,30 +623,31 @@ impl Tile<'_> {
             Step::Out(src, factor, number, by_k) => {
                 let v = self.operand(src);
                 let v = self.number(v);
-                let number = number + if *by_k { self.at.unwrap_or(0) } else { 0 };
-                let vector = self.geo.vector();
-                let added = self.geo.results.are_added();
-                let strip = if added {
-                    self.strip % (SUM / vector)
-                } else {
-                    self.strip
-                };
-                let disp = ((self.row * self.geo.numbers + number) * self.geo.out_step()
-                    + strip * vector) as i64;
-                let by_k = *by_k && self.at.is_none();
-                let mem = Mem {
-                    base: Base::Out,
-                    disp,
-                    broadcast: false,
-                    by_k,
-                };
-                match added {
+                let mem = self.result_place(*number, *by_k);
+                match self.geo.results.are_added() {
                     true => self.add_up(v, factor.as_ref(), mem),
                     false => self
                         .list
                         .push(Op::Store, NONE, [Arg::V(v), Arg::M(mem), Arg::No]),
                 }
             }
+        }
+    }
+    /// Where a result goes: a lane of its own, or the sum of its column.
+    fn result_place(&self, number: usize, by_k: bool) -> Mem {
+        let number = number + if by_k { self.at.unwrap_or(0) } else { 0 };
+        let vector = self.geo.vector();
+        let strip = if self.geo.results.are_added() {
+            self.strip % (SUM / vector)
+        } else {
+            self.strip
+        };
+        let row = (self.row * self.geo.numbers + number) * self.geo.out_step();
+        Mem {
+            base: Base::Out,
+            disp: (row + strip * vector) as i64,
+            broadcast: false,
+            by_k: by_k && self.at.is_none(),
         }
     }
     /// Adds `v`, times a `factor` where there is one, to a sum, which stays in a register where all
@@ -729,35 +719,8 @@ impl Tile<'_> {
         };
         let acc = self.accumulator(fold.dst);
         match &fold.kind {
-            Kind::Named(ComponentReduce::Sum) => {
-                let to = self.target(fold.dst, acc);
-                match next {
-                    Val::Mask(m) if self.geo.wide => {
-                        let one = self.number_constant(1.0);
-                        self.copy(to, acc);
-                        self.list
-                            .push(Op::AddIf, to, [Arg::V(m), Arg::V(acc), Arg::V(one)]);
-                    }
-                    _ => {
-                        let next = self.arg(next);
-                        self.list.push(Op::Add, to, [Arg::V(acc), next, Arg::No]);
-                    }
-                }
-                self.settle(fold.dst, to);
-            }
-            Kind::Fused(_, b) => {
-                let b = self.operand(b);
-                let (a, b) = match b {
-                    Val::M(..) => (next, b),
-                    _ => (b, next),
-                };
-                let a = self.number(a);
-                let b = self.arg(b);
-                let to = self.target(fold.dst, acc);
-                self.copy(to, acc);
-                self.list.push(Op::Fma, to, [Arg::V(a), b, Arg::No]);
-                self.settle(fold.dst, to);
-            }
+            Kind::Named(ComponentReduce::Sum) => self.fold_sum(fold.dst, acc, next),
+            Kind::Fused(_, b) => self.fold_product(fold.dst, acc, next, b),
             Kind::Named(op) => {
                 let value = self.binary(op.operator(), Val::V(acc), next);
                 let v = self.number(value);
@@ -769,6 +732,37 @@ impl Tile<'_> {
             }
             Kind::Given(_) => {}
         }
+    }
+    /// A sum takes a number, or one where a mask is true.
+    fn fold_sum(&mut self, register: usize, acc: V, next: Val) {
+        let to = self.target(register, acc);
+        match next {
+            Val::Mask(m) if self.geo.wide => {
+                let one = self.number_constant(1.0);
+                self.copy(to, acc);
+                self.list
+                    .push(Op::AddIf, to, [Arg::V(m), Arg::V(acc), Arg::V(one)]);
+            }
+            _ => {
+                let next = self.arg(next);
+                self.list.push(Op::Add, to, [Arg::V(acc), next, Arg::No]);
+            }
+        }
+        self.settle(register, to);
+    }
+    /// A sum takes the product of `next` and `b`, with one rounding.
+    fn fold_product(&mut self, register: usize, acc: V, next: Val, b: &Src) {
+        let b = self.operand(b);
+        let (a, b) = match b {
+            Val::M(..) => (next, b),
+            _ => (b, next),
+        };
+        let a = self.number(a);
+        let b = self.arg(b);
+        let to = self.target(register, acc);
+        self.copy(to, acc);
+        self.list.push(Op::Fma, to, [Arg::V(a), b, Arg::No]);
+        self.settle(register, to);
     }
     /// Where the new value of an accumulator goes.
     fn target(&mut self, register: usize, acc: V) -> V {
