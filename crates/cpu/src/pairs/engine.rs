@@ -45,6 +45,7 @@ use zipfold_core::{Domain, Job, Result, Side};
 use zipfold_plan::executor::{Declined, Executor, Folded, Sink, Stop};
 use zipfold_plan::tiles::credited;
 use zipfold_plan::{Order, Plan, Tile};
+use zipfold_vector::simd::Isa;
 use zipfold_vector::simd::Kernel;
 
 /// All pairs of a job, block by block: rows hoisted, program compiled.
@@ -606,6 +607,22 @@ impl<'e, 'j, T: Element> Batch<'e, 'j, T> {
         }
         Ok(())
     }
+    /// The lanes beyond the cut-off, a bit each; none without a cut-off.
+    #[inline(always)]
+    fn beyond_cutoff(&self, isa: Isa, lanes: &Range<usize>) -> u128 {
+        let space = &self.engine.job.space;
+        let limit = self.engine.job.cutoff_root.zip(space.cutoff_squared());
+        limit.map_or(0, |(root, limit)| {
+            T::dispatch(
+                isa,
+                Beyond {
+                    values: &self.scratch.root(root)[0],
+                    lanes: lanes.clone(),
+                    limit,
+                },
+            )
+        })
+    }
     /// Splits a run at pairs that are left out, and hands what remains to the folds.
     fn admit(&mut self, i: usize, jb: usize, run: &Range<usize>) {
         let job = self.engine.job;
@@ -632,20 +649,7 @@ impl<'e, 'j, T: Element> Batch<'e, 'j, T> {
             return;
         }
         let all = u128::MAX >> (BLOCK - lanes.len()) << lanes.start;
-        let beyond = |(root, limit): (usize, f64)| {
-            T::dispatch(
-                isa,
-                Beyond {
-                    values: &self.scratch.root(root)[0],
-                    lanes: lanes.clone(),
-                    limit,
-                },
-            )
-        };
-        let far = job
-            .cutoff_root
-            .zip(job.space.cutoff_squared())
-            .map_or(0, beyond);
+        let far = self.beyond_cutoff(isa, &lanes);
         let mut inside = all & !far;
         self.tally.beyond_cutoff += u64::from(far.count_ones());
         if !clean {

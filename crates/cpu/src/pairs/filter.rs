@@ -76,6 +76,19 @@ impl std::fmt::Debug for PackedSides {
     }
 }
 
+/// The form over the numbers that its condition may take of the rows of x.
+fn over_rows(form: &Form, x: &Rows<f64>) -> std::result::Result<Form, Declined> {
+    let numbers = form
+        .choice()
+        .into_iter()
+        .flat_map(|choice| (0..x.count()).map(move |row| x.attr(choice.numbers[0], row)));
+    let form = form.clone().over(numbers);
+    if form.gap.is_nan() || form.gap > WIDE {
+        return Err("the branches of its condition are too far apart");
+    }
+    Ok(form)
+}
+
 impl<'j> Filtered<'j> {
     /// Hoists and packs the rows of `job`.
     pub(super) fn load(
@@ -86,14 +99,7 @@ impl<'j> Filtered<'j> {
         let low = &job.low;
         let [sx, sy] = form.reduction.row_vectors;
         let x = Rows::<f64>::by_row(low, &job.x, Side::X, true);
-        let numbers = form.choice().into_iter().flat_map(|choice| {
-            let x = &x;
-            (0..x.count()).map(move |row| x.attr(choice.numbers[0], row))
-        });
-        let form = form.clone().over(numbers);
-        if form.gap.is_nan() || form.gap > WIDE {
-            return Err("the branches of its condition are too far apart");
-        }
+        let form = over_rows(form, &x)?;
         let y = Rows::<f64>::by_strip(low, job.other(), STRIP, None);
         let strips = job.other().rows().div_ceil(STRIP);
         let most_x = largest_of(|row| x.stream(sx, row), x.count()).ok_or(TOO_LARGE)?;
@@ -109,12 +115,8 @@ impl<'j> Filtered<'j> {
         );
         let packed = PackedSides(x.packed(sx, PackedA::pack), packed_y);
         let norms = (form.reduction.form == Reduction::Dot).then(|| {
-            norms(
-                |row| x.stream(sx, row),
-                x.count(),
-                |s| y.strip(sy, s),
-                strips,
-            )
+            let of_x = |row| x.stream(sx, row);
+            norms(of_x, x.count(), |s| y.strip(sy, s), strips)
         });
         let error = ((terms + 10.0) * ROUNDING * 1.001, tiny);
         let op = reductions::reduce(form.reduction.form);

@@ -156,6 +156,24 @@ fn computed_forms(low: &Lowered, program: &Program) -> Option<Vec<DenseReduction
     (low.dim >= WORTH && !raw && one && !program.reads_vectors()).then_some(forms)
 }
 
+/// The vectors of each side as bits, where they are truth values that a reduction counts.
+fn truths<T: Dense>(
+    low: &Lowered,
+    accs: &[(DenseReduction, usize, usize)],
+    x: &Rows<T>,
+    y: &Rows<T>,
+) -> [Vec<Option<BitRows>>; 2] {
+    let counted = |side: usize, s: usize| {
+        let of = |a: &(DenseReduction, usize, usize)| if side == 0 { a.1 } else { a.2 };
+        accs.iter().any(|a| of(a) == s && count(a.0).is_some())
+    };
+    let (bits_x, bits_y) = rayon::join(
+        || bits(x, low.row_vectors[0].len(), |s| counted(0, s)),
+        || bits(y, low.row_vectors[1].len(), |s| counted(1, s)),
+    );
+    [bits_x, bits_y]
+}
+
 impl<T: Dense> PackedReductions<T> {
     /// Packs rows as they are computed, where nothing but the reductions of one computed vector a
     /// side reads them (cosines, correlations); `own` where both sides have the same. With them the
@@ -210,14 +228,7 @@ impl<T: Dense> PackedReductions<T> {
         if accs.is_empty() || low.dim < WORTH || (chebyshev && !clean()) {
             return None;
         }
-        let counted = |side: usize, s: usize| {
-            let of = |a: &(DenseReduction, usize, usize)| if side == 0 { a.1 } else { a.2 };
-            accs.iter().any(|a| of(a) == s && count(a.0).is_some())
-        };
-        let (bits_x, bits_y) = rayon::join(
-            || bits(x, low.row_vectors[0].len(), |s| counted(0, s)),
-            || bits(y, low.row_vectors[1].len(), |s| counted(1, s)),
-        );
+        let [bits_x, bits_y] = truths(low, &accs, x, y);
         let how = |(form, sx, sy): (DenseReduction, usize, usize)| {
             let both = bits_x[sx].is_some() && bits_y[sy].is_some();
             let bits = count(form).filter(|_| both).map(How::Bits);

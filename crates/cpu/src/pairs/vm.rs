@@ -166,11 +166,15 @@ impl<'j, T: Real> Vm<'j, T> {
         } else {
             self.program.registers
         };
-        let codes = [&self.code, &self.lines, &self.sums];
         let lines = self
             .lines
             .as_ref()
             .map_or(0, |code| code.rows() * jit::line(size_of::<T>()));
+        let sums = if self.sums.is_some() {
+            BLOCK * numbers * sums::lanes::<T>()
+        } else {
+            0
+        };
         Scratch {
             registers: (0..registers).map(|_| Some(lanes())).collect(),
             reductions: Block::zeros(0),
@@ -180,20 +184,14 @@ impl<'j, T: Real> Vm<'j, T> {
             firsts,
             held: None,
             current: 0,
-            frame: Block::zeros(
-                codes
-                    .into_iter()
-                    .flatten()
-                    .map(|c| c.frame())
-                    .max()
-                    .unwrap_or(0),
-            ),
-            sums: Block::zeros(if self.sums.is_some() {
-                BLOCK * numbers * sums::lanes::<T>()
-            } else {
-                0
-            }),
+            frame: Block::zeros(self.frame()),
+            sums: Block::zeros(sums),
         }
+    }
+    /// Numbers that the largest frame of all codes takes.
+    fn frame(&self) -> usize {
+        let codes = [&self.code, &self.lines, &self.sums].into_iter().flatten();
+        codes.map(|c| c.frame()).max().unwrap_or(0)
     }
     /// Rows that are evaluated at once, of results of this many numbers.
     fn group(&self, numbers: usize) -> usize {

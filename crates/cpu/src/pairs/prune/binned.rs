@@ -55,6 +55,25 @@ pub(super) struct Binned<'e, 'j> {
     marks: Box<[u8; BLOCK]>,
 }
 
+/// The values of each axis that have a bin.
+fn limits(fold: &Histogram) -> Vec<Limit> {
+    let limit = |axis: &zipfold_core::fold::Axis| {
+        let (first, last) = (axis.compared[0], axis.compared[axis.bins()]);
+        // What is under the only axis is counted there.
+        let lo = if fold.axes.len() > 1 {
+            first
+        } else {
+            f64::NEG_INFINITY
+        };
+        Limit {
+            root: axis.root,
+            lo,
+            hi: if axis.closed { last } else { last.next_down() },
+        }
+    };
+    fold.axes.iter().map(limit).collect()
+}
+
 impl<'e, 'j> Binned<'e, 'j> {
     /// Counts the pairs of consecutive `tiles` of sorted rows, each against all columns.
     ///
@@ -68,26 +87,12 @@ impl<'e, 'j> Binned<'e, 'j> {
     ) -> Result<Folded> {
         let vm = engine.vm();
         let scratch = vm.scratch();
-        let limit = |axis: &zipfold_core::fold::Axis| {
-            let (first, last) = (axis.compared[0], axis.compared[axis.bins()]);
-            // What is under the only axis is counted there.
-            let lo = if fold.axes.len() > 1 {
-                first
-            } else {
-                f64::NEG_INFINITY
-            };
-            Limit {
-                root: axis.root,
-                lo,
-                hi: if axis.closed { last } else { last.next_down() },
-            }
-        };
         let mut walk = Binned {
             engine,
             fold,
             vm,
             scratch,
-            limits: fold.axes.iter().map(limit).collect(),
+            limits: limits(fold),
             state: HistogramState::new(fold),
             tally: Tally::default(),
             found: vec![],
@@ -95,17 +100,21 @@ impl<'e, 'j> Binned<'e, 'j> {
             marks: Box::new([0; BLOCK]),
         };
         engine.groups(tiles, stop, |rows| walk.group(rows))?;
-        walk.tally.counted -= walk.tally.nan;
-        let outside = walk.tally.counted.checked_sub(walk.state.total());
+        walk.finish()
+    }
+    /// Counts the pairs that were not placed as over the last edge.
+    fn finish(mut self) -> Result<Folded> {
+        self.tally.counted -= self.tally.nan;
+        let outside = self.tally.counted.checked_sub(self.state.total());
         let outside = outside
             .ok_or_else(|| Error::internal("more pairs in a histogram than were counted"))?;
         // What was not placed is over the last edge, or over all of several axes.
-        if let Some(last) = walk.state.counts.last_mut() {
+        if let Some(last) = self.state.counts.last_mut() {
             *last += outside;
         }
         Ok(Folded {
-            states: vec![State::Histogram(walk.state)],
-            tally: walk.tally,
+            states: vec![State::Histogram(self.state)],
+            tally: self.tally,
         })
     }
     /// Sorted rows of one cell.

@@ -4,14 +4,16 @@
 use super::limits::Limits;
 use super::sorted::{Orders, Sorted};
 use super::tree::{Level, Tree};
-use crate::jit;
+use crate::jit::{self, Code};
 use crate::pairs::code::compiled;
 use crate::pairs::points::{Distances, NOT_FINITE};
-use crate::pairs::program::compile;
+use crate::pairs::program::{Program, compile};
 use crate::pairs::rows::Rows;
 use crate::pairs::vm::Vm;
+use std::sync::Arc;
 use zipfold_core::fold::{BLOCK, Fold};
 use zipfold_core::pair::interval_bounds::{Bounds, LANES};
+use zipfold_core::pair::lower::Lowered;
 use zipfold_core::{Job, Side, Space};
 use zipfold_plan::executor::Declined;
 use zipfold_plan::{Evaluator, Plan, prune};
@@ -43,6 +45,22 @@ pub(super) const GROUP: usize = LANES;
 /// Rows in a leaf of points: their kernel needs no whole blocks.
 const SMALL_LEAF: usize = 32;
 
+/// The code of a formula, where that evaluates pairs.
+fn code_of(
+    plan: &Plan,
+    low: &Lowered,
+    program: &Program,
+    evaluator: Evaluator,
+) -> Result<Option<Arc<Code<f64>>>, Declined> {
+    match evaluator {
+        Evaluator::Code => {
+            let code = compiled(plan, low, program, false);
+            Ok(Some(code.ok_or("no code can be made for the formula")?))
+        }
+        Evaluator::Points | Evaluator::Steps => Ok(None),
+    }
+}
+
 impl<'j> Boxes<'j> {
     /// Sorts and boxes the rows of `job`, whose pairs `evaluator` computes.
     pub fn load(job: &'j Job, plan: &Plan, evaluator: Evaluator) -> Result<Self, Declined> {
@@ -54,13 +72,7 @@ impl<'j> Boxes<'j> {
             return Err(NOT_FINITE);
         }
         let program = compile(low);
-        let code = match evaluator {
-            Evaluator::Code => {
-                let code = compiled(plan, low, &program, false);
-                Some(code.ok_or("no code can be made for the formula")?)
-            }
-            Evaluator::Points | Evaluator::Steps => None,
-        };
+        let code = code_of(plan, low, &program, evaluator)?;
         let Sorted { x, y, orders } = Sorted::new(job);
         let (order_x, of_y) = (orders.by_side(Side::X), orders.by_side(Side::Y));
         let space = prune::walked(job, plan.prune);

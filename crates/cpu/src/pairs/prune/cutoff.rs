@@ -46,13 +46,10 @@ impl<'j> CutoffGrid<'j> {
     pub fn load(job: &'j Job, plan: &Plan, code: bool) -> std::result::Result<Self, Declined> {
         let reach = prune::reach(job).ok_or("nothing bounds how far apart rows may be")?;
         let program = compile(&job.low);
-        let code = match code {
-            true => Some(
-                compiled(plan, &job.low, &program, false)
-                    .ok_or("no code can be made for the formula")?,
-            ),
-            false => None,
-        };
+        let code = code
+            .then(|| compiled(plan, &job.low, &program, false))
+            .map(|code| code.ok_or("no code can be made for the formula"))
+            .transpose()?;
         let windows = Windows::new(&reach, job.periodic_box.as_ref(), [&job.x, job.other()]);
         let low = &job.low;
         let sides = || {
@@ -62,13 +59,10 @@ impl<'j> CutoffGrid<'j> {
             )
         };
         let ((x, y), grid) = rayon::join(sides, || Grid::new(windows, &job.x, job.y.as_ref()));
-        let own = job.space.is_self();
-        let mut ranks = vec![0; if own { job.space.n } else { 0 }];
-        if own {
-            grid.order()
-                .iter()
-                .enumerate()
-                .for_each(|(rank, row)| ranks[*row as usize] = rank as u32);
+        let mut ranks = vec![0; if job.space.is_self() { job.space.n } else { 0 }];
+        if !ranks.is_empty() {
+            let order = grid.order().iter().enumerate();
+            order.for_each(|(rank, row)| ranks[*row as usize] = rank as u32);
         }
         let space = prune::walked(job, plan.prune);
         let limit = job.cutoff_root.zip(job.space.cutoff_squared());

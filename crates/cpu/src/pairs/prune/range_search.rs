@@ -90,15 +90,14 @@ impl<'j> RangeSearch<'j> {
             let at = |name: u32, k: usize| {
                 rows.values[name as usize * rows.width + terms[k].coordinates[side]]
             };
-            Bvh::new(&measure, order, at)
+            Bvh::new(&measure, order, at).ok_or(NOT_FINITE)
         };
         let same = job.y.is_none() && terms.iter().all(|t| t.coordinates[0] == t.coordinates[1]);
-        let (x, y) = match same {
-            true => (bvh(0).ok_or(NOT_FINITE)?, None),
-            false => {
-                let (x, y) = rayon::join(|| bvh(0), || bvh(1));
-                (x.ok_or(NOT_FINITE)?, Some(y.ok_or(NOT_FINITE)?))
-            }
+        let (x, y) = if same {
+            (bvh(0)?, None)
+        } else {
+            let (x, y) = rayon::join(|| bvh(0), || bvh(1));
+            (x?, Some(y?))
         };
         let range_search = RangeSearch {
             job,
