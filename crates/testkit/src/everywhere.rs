@@ -7,6 +7,22 @@ use crate::specification;
 use zipfold::internals::ranges::with_ranges;
 use zipfold_core::{Data, Error, Precision, Problem, describe, oracle};
 
+/// The ways of the engine: with bounds and without, by the planner's evaluator and step by step.
+fn ways(prunable: bool) -> Vec<Variant> {
+    let always: [&[(&str, &str)]; 2] = [&[], &[("family", "vm")]];
+    let pruned: [&[(&str, &str)]; 2] =
+        [&[("prune", "on")], &[("column_grid", "2"), ("prune", "on")]];
+    let pruned = pruned.into_iter().filter(|_| prunable);
+    let ways = always.into_iter().chain(pruned);
+    ways.map(|choices| Variant {
+        isa: isas()[isas().len() - 1],
+        threads: 2,
+        tile: 128,
+        overrides: chosen(choices.iter().copied()),
+    })
+    .collect()
+}
+
 /// The numbers of every fold.
 ///
 /// # Errors
@@ -32,39 +48,15 @@ pub fn everywhere(problem: &Problem, data: &Data) -> Result<Vec<Numbers>, Error>
     let wanted = numbers(&job, &oracle::run(&job)?);
     let odd = specification::differences(&job, &wanted);
     assert!(odd.is_empty(), "{}", odd.join("\n"));
-    let isa = isas()[isas().len() - 1];
     let prunable = zipfold::internals::plan::prune::mode(&job).is_some();
-    let ways = [
-        ("", ""),
-        ("family", "vm"),
-        ("prune", "on"),
-        ("column_grid", "2"),
-    ];
-    for (key, value) in ways
-        .into_iter()
-        .filter(|(key, _)| prunable || !matches!(*key, "prune" | "column_grid"))
-    {
-        let made: &[_] = match key {
-            "" => &[],
-            "column_grid" => &[(key, value), ("prune", "on")],
-            _ => &[(key, value)],
-        };
-        let overrides = chosen(made.iter().copied());
-        let got = on_engine(
-            &problem,
-            &job,
-            &Variant {
-                isa,
-                threads: 2,
-                tile: 128,
-                overrides: overrides.clone(),
-            },
-        )?;
+    for variant in ways(prunable) {
+        let got = on_engine(&problem, &job, &variant)?;
         for (fold, (got, wanted)) in got.iter().zip(&wanted).enumerate() {
             let odd = difference(got, wanted, same);
             assert!(
                 odd.is_none(),
-                "{problem:?} {overrides} fold {fold}: {}",
+                "{problem:?} {} fold {fold}: {}",
+                variant.overrides,
                 odd.unwrap_or_default()
             );
         }

@@ -150,6 +150,11 @@ fn described(seed: u64, cutoff: &str, periodic_box: &str, folds: &str) -> Proble
     toml::from_str(&text).unwrap_or_else(|e| panic!("question {seed}: {e}\n{text}"))
 }
 
+/// Components of a row, the usual ones more often.
+const DIMENSIONS: &[usize] = &[
+    1, 2, 3, 3, 3, 3, 4, 5, 7, 8, 11, 12, 13, 16, 17, 31, 32, 33, 64, 65, 130, 300,
+];
+
 impl Question {
     /// The question of number `seed`.
     ///
@@ -157,12 +162,7 @@ impl Question {
     /// Where its text is not a problem: a defect of this generator.
     pub fn new(seed: u64) -> Self {
         let lcg = &mut Lcg::new(seed);
-        let d = pick(
-            lcg,
-            &[
-                1, 2, 3, 3, 3, 3, 4, 5, 7, 8, 11, 12, 13, 16, 17, 31, 32, 33, 64, 65, 130, 300,
-            ],
-        );
+        let d = pick(lcg, DIMENSIONS);
         let values = values(lcg);
         let verb = lcg.below(11);
         let mut asked = pair(lcg, d, values, verb);

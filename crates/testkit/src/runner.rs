@@ -64,11 +64,11 @@ fn value(case: &Case) -> Result<Vec<String>, Error> {
     let mut found = expected(case, &by_oracle);
     found.extend(specification::differences(&job, &by_oracle));
     let prunable = zipfold::internals::plan::prune::mode(&job).is_some();
+    let wide = Problem {
+        precision: Some(Precision::F64),
+        ..problem.clone()
+    };
     for variant in variants(case, prunable) {
-        let wide = Problem {
-            precision: Some(Precision::F64),
-            ..problem.clone()
-        };
         let job = describe(&wide, data.clone())?;
         let got = on_engine(&wide, &job, &variant)?;
         found.extend(differences(&got, &by_oracle, &variant));
@@ -243,29 +243,18 @@ fn bound(problem: &Problem, job: &Job) -> Option<ScaleOption> {
 /// Runs on the inputs rounded to f32, and holds the values to the oracle's of the same inputs.
 fn in_single(problem: &Problem, data: &Data, scale: ScaleOption) -> Result<Vec<String>, Error> {
     let (x, y) = (rounded(&data.x)?, data.y.as_ref().map(rounded).transpose()?);
-    let job = describe(
-        &Problem {
-            precision: Some(Precision::F32),
-            ..problem.clone()
-        },
-        Data {
-            x,
-            y,
-            ..data.clone()
-        },
-    )?;
-    let wanted = numbers(&job, &oracle::run(&job)?);
-    let norm = |t: &Table| {
-        (0..t.rows())
-            .map(|r| {
-                (0..t.cols())
-                    .map(|k| t.get(r, k).powi(2))
-                    .sum::<f64>()
-                    .sqrt()
-            })
-            .fold(0.0, f64::max)
+    let single = Problem {
+        precision: Some(Precision::F32),
+        ..problem.clone()
     };
-    let top = norm(&job.x) * norm(job.other());
+    let rounded = Data {
+        x,
+        y,
+        ..data.clone()
+    };
+    let job = describe(&single, rounded)?;
+    let wanted = numbers(&job, &oracle::run(&job)?);
+    let top = largest_norm(&job.x) * largest_norm(job.other());
     let near = |a: f64, b: f64| {
         let size = match scale {
             ScaleOption::Relative => b.abs(),
@@ -274,18 +263,22 @@ fn in_single(problem: &Problem, data: &Data, scale: ScaleOption) -> Result<Vec<S
         };
         same(a, b) || a == b || (a - b).abs() <= 1e-5 * size
     };
-    let variant = Variant {
-        isa: isas()[isas().len() - 1],
-        threads: 1,
-        tile: 0,
-        overrides: Default::default(),
-    };
+    let variant = plain(isas()[isas().len() - 1], 1, 0);
     let got = on_engine(problem, &job, &variant)?;
     let odd = got
         .iter()
         .zip(&wanted)
         .filter_map(|(g, w)| difference(g, w, near));
     Ok(odd.map(|d| format!("f32: {d}")).collect())
+}
+
+/// The largest norm of a row.
+fn largest_norm(table: &Table) -> f64 {
+    let norm = |r: usize| {
+        let squares = (0..table.cols()).map(|k| table.get(r, k).powi(2));
+        squares.sum::<f64>().sqrt()
+    };
+    (0..table.rows()).map(norm).fold(0.0, f64::max)
 }
 
 /// A variant without choices that the user makes.

@@ -255,15 +255,14 @@ fn row(f: &Reduce, taken: &[Taken<'_>]) -> Vec<Wanted> {
         let found = found.filter(|(value, _)| *value != start);
         vec![Wanted::exactly(found.map_or(-1.0, |(_, at)| at as f64))]
     };
+    let value = |found: Option<(f64, usize)>, start: f64| {
+        vec![Wanted::exactly(found.map_or(start, |(value, _)| value))]
+    };
     match f.op {
         ReduceOp::Sum => parts.map(|part| sum(f, taken, part).wanted()).collect(),
         ReduceOp::Mean => parts.map(|part| mean(f, taken, part)).collect(),
-        ReduceOp::Min => vec![Wanted::exactly(
-            least().map_or(f64::INFINITY, |(value, _)| value),
-        )],
-        ReduceOp::Max => vec![Wanted::exactly(
-            largest().map_or(f64::NEG_INFINITY, |(value, _)| value),
-        )],
+        ReduceOp::Min => value(least(), f64::INFINITY),
+        ReduceOp::Max => value(largest(), f64::NEG_INFINITY),
         ReduceOp::Argmin => place(least(), f64::INFINITY),
         ReduceOp::Argmax => place(largest(), f64::NEG_INFINITY),
         ReduceOp::Count => vec![Wanted::exactly(
@@ -323,31 +322,35 @@ fn exponentials(f: &Reduce, taken: &[Taken<'_>]) -> Vec<Wanted> {
     if !largest.is_finite() || taken.iter().any(|(value, _)| value[0].is_nan()) {
         return vec![anything; f.out_width()];
     }
-    let sum_of = |weight: &dyn Fn(usize) -> f64| {
-        let mut sum = Sum::default();
-        taken
-            .iter()
-            .for_each(|(value, other)| sum.add((value[0] - largest).exp() * weight(*other)));
-        sum
-    };
-    // An exponential is good to some places, more with the distance from the largest value.
-    let good = |sum: Sum| 10.0 * SUMS * sum.magnitude / sum.value().abs();
     if f.op == ReduceOp::Logsumexp {
-        let sum = sum_of(&|other| weight(f, other, 0));
-        return vec![Wanted(
-            largest + sum.value().ln(),
-            good(sum) + SUMS * largest.abs(),
-        )];
+        return vec![log_sum_exp(f, taken, largest)];
     }
-    let whole = sum_of(&|_| 1.0);
+    let whole = sum_exp(taken, largest, |_| 1.0);
     let part = |part: usize| {
-        let sum = sum_of(&|other| weight(f, other, part));
+        let sum = sum_exp(taken, largest, |other| weight(f, other, part));
         Wanted(
             sum.value() / whole.value(),
             20.0 * SUMS * sum.magnitude / whole.value(),
         )
     };
     (0..f.out_width()).map(part).collect()
+}
+
+/// Σ w·exp (v - `largest`).
+fn sum_exp(taken: &[Taken<'_>], largest: f64, weight: impl Fn(usize) -> f64) -> Sum {
+    let mut sum = Sum::default();
+    for (value, other) in taken {
+        sum.add((value[0] - largest).exp() * weight(*other));
+    }
+    sum
+}
+
+/// ln Σ w·exp v. An exponential is good to some places, more with the distance from the largest
+/// value.
+fn log_sum_exp(f: &Reduce, taken: &[Taken<'_>], largest: f64) -> Wanted {
+    let sum = sum_exp(taken, largest, |other| weight(f, other, 0));
+    let good = 10.0 * SUMS * sum.magnitude / sum.value().abs();
+    Wanted(largest + sum.value().ln(), good + SUMS * largest.abs())
 }
 
 /// Ascending, what is not a number last.
@@ -424,46 +427,61 @@ fn quantiles(f: &Quantile, row: Vec<(f64, usize)>) -> Vec<f64> {
     f.q.iter().map(of).collect()
 }
 
+/// The value of a pair along axis `at`.
+fn binned(f: &Histogram, at: usize, pair: &Pair) -> f64 {
+    let root = pair.roots[f.axes[at].root][0];
+    if f.axes[at].squared {
+        root.sqrt()
+    } else {
+        root
+    }
+}
+
+/// The place of a value along an axis: under, a bin, or over; the last edge is in the last bin
+/// where it is closed.
+fn place(edges: &[f64], closed: Closed, value: f64) -> usize {
+    let bins = edges.len() - 1;
+    if value.is_nan() {
+        return bins + 1;
+    }
+    let place = edges.iter().take_while(|edge| **edge <= value).count();
+    if place == bins + 1 && closed == Closed::Last && value == edges[bins] {
+        bins
+    } else {
+        place
+    }
+}
+
+/// The cell of a pair, and whether it is outside of the edges of some axis.
+fn cell_of(f: &Histogram, pair: &Pair) -> (usize, bool) {
+    let (mut cell, mut outside) = (0, false);
+    for (at, axis) in f.axes.iter().enumerate() {
+        let bins = axis.edges.len() - 1;
+        let place = place(&axis.edges, f.closed, binned(f, at, pair));
+        outside |= place == 0 || place > bins;
+        cell = cell * (bins + 2) + place;
+    }
+    if outside && f.axes.len() > 1 {
+        cell = f.cells() - 1;
+    }
+    (cell, outside)
+}
+
 fn histogram(f: &Histogram, pairs: &[&Pair]) -> Vec<(&'static str, Vec<Wanted>)> {
     let mut counts = vec![0.0; f.cells()];
     let (mut weights, mut values) = (
         vec![Sum::default(); f.cells()],
         vec![Sum::default(); f.cells()],
     );
-    let binned = |at: usize, pair: &Pair| {
-        let root = pair.roots[f.axes[at].root][0];
-        if f.axes[at].squared {
-            root.sqrt()
-        } else {
-            root
-        }
-    };
     for pair in pairs {
-        let (mut cell, mut outside) = (0, false);
-        for (at, axis) in f.axes.iter().enumerate() {
-            let (value, edges) = (binned(at, pair), &axis.edges);
-            let bins = edges.len() - 1;
-            // Under, a bin, or over; the last edge is in the last bin where it is closed.
-            let mut place = edges.iter().take_while(|edge| **edge <= value).count();
-            if place == bins + 1 && f.closed == Closed::Last && value == edges[bins] {
-                place = bins;
-            }
-            if value.is_nan() {
-                place = bins + 1;
-            }
-            outside |= place == 0 || place > bins;
-            cell = cell * (bins + 2) + place;
-        }
-        if outside && f.axes.len() > 1 {
-            cell = counts.len() - 1;
-        }
+        let (cell, outside) = cell_of(f, pair);
         counts[cell] += 1.0;
         // Only what is inside keeps sums.
         if !outside {
             if let Some([x, y]) = &f.weights {
                 weights[cell].add(x[pair.i] * y[pair.j]);
             }
-            values[cell].add(binned(0, pair));
+            values[cell].add(binned(f, 0, pair));
         }
     }
     let means = values.iter().zip(&counts).map(|(sum, count)| {
