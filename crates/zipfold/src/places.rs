@@ -146,6 +146,20 @@ fn sum<T: Typed>(
         .try_reduce(|| 0, |a, b| Ok(a.wrapping_add(b)))
 }
 
+/// The place of fold `at` in memory, and the file that keeps it next to a checkpoint.
+fn in_memory<T: Typed>(at: usize, shape: &[usize], run: Run<'_>) -> Result<Place<T>> {
+    let matrix = SharedMatrix::zeros(shape.iter().product()).ok_or_else(|| {
+        let output = Opt::Output.like("FILE.npy");
+        Error::resource("the system has no memory for the matrix")
+            .remedy(format!("write it to an .npy file: {output}"))
+    })?;
+    let left = match run.checkpoint.filter(|_| run.resumed) {
+        Some(path) => OnceLock::from(NpyFile::resume_aside::<T>(&aside(path, at), shape)?),
+        None => OnceLock::new(),
+    };
+    Ok(Place::Memory(matrix, left))
+}
+
 impl<T: Typed> Places<T> {
     /// The places that `target` names; those of a run that goes on hold what it left, unchecked.
     ///
@@ -164,22 +178,7 @@ impl<T: Typed> Places<T> {
                 return Ok(Place::None);
             };
             match target {
-                Target::Memory => {
-                    let refused = || {
-                        Error::resource("the system has no memory for the matrix").remedy(format!(
-                            "write it to an .npy file: {}",
-                            Opt::Output.like("FILE.npy")
-                        ))
-                    };
-                    let matrix = SharedMatrix::zeros(shape.iter().product()).ok_or_else(refused)?;
-                    let left = match run.checkpoint.filter(|_| run.resumed) {
-                        Some(path) => {
-                            OnceLock::from(NpyFile::resume_aside::<T>(&aside(path, at), &shape)?)
-                        }
-                        None => OnceLock::new(),
-                    };
-                    Ok(Place::Memory(matrix, left))
-                }
+                Target::Memory => in_memory(at, &shape, run),
                 Target::Npy(path, options) if run.resumed => {
                     Ok(Place::File(NpyFile::resume::<T>(path, &shape, *options)?))
                 }

@@ -14,29 +14,8 @@ use zipfold_io::{ReadOptions, read_table};
 /// # Errors
 /// Those of [`read_table`], and `Request` for attributes without names.
 fn read_input(input: &Input, named: &[String], budget: &Budget) -> Result<Table> {
-    let mut beside = input.attributes.clone();
-    // What a pattern chooses is not known before the file is read.
-    let plain = |c: &String| !c.contains(['*', '?', '!', '-']) && c.parse::<usize>().is_err();
-    if let Some(columns) = input
-        .columns
-        .as_ref()
-        .filter(|columns| columns.iter().all(plain))
-    {
-        let more = named
-            .iter()
-            .filter(|name| !columns.contains(name) && !beside.contains(name));
-        beside.extend(more.cloned().collect::<Vec<_>>());
-    }
-    let columns = input.columns.clone().map(|mut all| {
-        all.extend(
-            beside
-                .iter()
-                .filter(|a| !all.contains(a))
-                .cloned()
-                .collect::<Vec<_>>(),
-        );
-        all
-    });
+    let mut beside = attributes(input, named);
+    let columns = input.columns.clone().map(|all| with_all(all, &beside));
     let (ids, texts) = (input.ids.clone(), texts::wanted(input, named));
     let options = ReadOptions {
         columns,
@@ -50,31 +29,58 @@ fn read_input(input: &Input, named: &[String], budget: &Budget) -> Result<Table>
     if beside.is_empty() {
         return Ok(table);
     }
-    let at = |e: Error| e.at_place(input.name.clone());
     if table.names().is_none() {
-        let e = Error::request("attributes are read by name, and the columns have none")
-            .at_place(input.name.clone());
-        return Err(
-            e.remedy("a header with the names of the columns, or a file format that has names")
-        );
+        return Err(nameless(input));
     }
     let taken = zipfold_core::columns::expand(&beside, table.names(), table.cols(), &|_| false)
-        .map_err(at)?;
+        .map_err(|e| e.at_place(input.name.clone()))?;
     let rest: Vec<usize> = (0..table.cols()).filter(|c| !taken.contains(c)).collect();
-    if rest.is_empty()
-        && !options
-            .texts
-            .iter()
-            .any(|name| texts::is_text(&table, name))
-    {
-        let e = Error::request("every column is an attribute, and none is a component")
-            .at_place(input.name.clone());
-        return Err(e.remedy(format!("leave one out of {}", Opt::Attributes)));
+    let is_text = |name: &String| texts::is_text(&table, name);
+    if rest.is_empty() && !options.texts.iter().any(is_text) {
+        return Err(without_components(input));
     }
     let attributes = table.picked(&taken, budget, "the attributes")?;
     table
         .picked(&rest, budget, "the components beside the attributes")?
         .with_attributes(attributes)
+}
+
+/// The attributes of an input, and the columns of `named` that are not coordinates where these are
+/// chosen by their names.
+fn attributes(input: &Input, named: &[String]) -> Vec<String> {
+    let mut all = input.attributes.clone();
+    // What a pattern chooses is not known before the file is read.
+    let plain = |c: &String| !c.contains(['*', '?', '!', '-']) && c.parse::<usize>().is_err();
+    if let Some(columns) = &input.columns
+        && columns.iter().all(plain)
+    {
+        let more = named
+            .iter()
+            .filter(|name| !columns.contains(name) && !all.contains(name));
+        let more: Vec<String> = more.cloned().collect();
+        all.extend(more);
+    }
+    all
+}
+
+/// The names of `all`, and those of `more` that are not among them.
+fn with_all(mut all: Vec<String>, more: &[String]) -> Vec<String> {
+    let new = more.iter().filter(|name| !all.contains(name));
+    let new: Vec<String> = new.cloned().collect();
+    all.extend(new);
+    all
+}
+
+fn nameless(input: &Input) -> Error {
+    Error::request("attributes are read by name, and the columns have none")
+        .at_place(input.name.clone())
+        .remedy("a header with the names of the columns, or a file format that has names")
+}
+
+fn without_components(input: &Input) -> Error {
+    Error::request("every column is an attribute, and none is a component")
+        .at_place(input.name.clone())
+        .remedy(format!("leave one out of {}", Opt::Attributes))
 }
 
 /// Reads everything that `problem` names. The weight column of a histogram is split off the
@@ -165,24 +171,12 @@ fn split(
     if weights.is_empty() {
         return Ok((read_input(input, named, budget)?, vec![]));
     }
-    let columns = input.columns.clone().map(|mut c| {
-        c.extend(
-            weights
-                .iter()
-                .filter(|w| !c.contains(w))
-                .cloned()
-                .collect::<Vec<_>>(),
-        );
-        c
-    });
-    let whole = read_input(
-        &Input {
-            columns,
-            ..input.clone()
-        },
-        named,
-        budget,
-    )?;
+    let columns = input.columns.clone();
+    let with_weights = Input {
+        columns: columns.map(|columns| with_all(columns, weights)),
+        ..input.clone()
+    };
+    let whole = read_input(&with_weights, named, budget)?;
     let taken = weights
         .iter()
         .map(|w| whole.column(w))

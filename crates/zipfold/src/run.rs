@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
-use zipfold_core::fold::{Axis, Fold, State, Tally, table_bytes};
+use zipfold_core::fold::{Axis, Fold, Histogram, State, Tally, table_bytes};
 use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Blame, Error, Job, Opt, Precision, Reservation, Result};
 use zipfold_plan::device::{self, Blocks, OnDevice, host_tiling};
@@ -273,15 +273,7 @@ fn reserve(
             held.push(options.budget.reserve(dense, "the matrix")?);
         }
         if let Fold::Histogram(h) = fold {
-            let table = |a: &Axis| {
-                if a.is_even() {
-                    0
-                } else {
-                    table_bytes(a.bins() as u64)
-                }
-            };
-            let bytes = |a: &Axis| a.edges.len() as u64 * EDGE + table(a);
-            let edges: u64 = h.axes.iter().map(bytes).sum();
+            let edges = edge_bytes(h);
             held.push(options.budget.reserve(edges, "the edges of the bins")?);
         }
         match fold {
@@ -289,8 +281,32 @@ fn reserve(
             _ => held.push(options.budget.reserve(fold.bytes(n, m), "the result")?),
         }
     }
-    // Each batch counts on its own: the merged counts, those of one batch, and of more where there
-    // is room.
+    let more = reserve_counters(&mut held, plan, batches, counters, options)?;
+    Ok((held, more + 1))
+}
+
+/// Bytes of the edges of a histogram, and of the tables that find bins.
+fn edge_bytes(h: &Histogram) -> u64 {
+    let table = |a: &Axis| {
+        if a.is_even() {
+            0
+        } else {
+            table_bytes(a.bins() as u64)
+        }
+    };
+    let bytes = |a: &Axis| a.edges.len() as u64 * EDGE + table(a);
+    h.axes.iter().map(bytes).sum()
+}
+
+/// Reserves what each batch counts on its own: the merged counts, those of one batch, and of more
+/// where there is room. Returns how many more.
+fn reserve_counters(
+    held: &mut Vec<Reservation>,
+    plan: &Plan,
+    batches: usize,
+    counters: u64,
+    options: &Options<'_>,
+) -> Result<usize> {
     held.push(options.budget.reserve(
         counters.saturating_mul(2),
         "the counts, and those of a batch",
@@ -311,7 +327,7 @@ fn reserve(
             Opt::Memory
         ));
     }
-    Ok((held, more + 1))
+    Ok(more)
 }
 
 /// The tiles of the run, or of its shard.

@@ -9,6 +9,7 @@ use crate::row_names::RowNames;
 use zipfold_core::data::Data;
 use zipfold_core::fold::State;
 use zipfold_core::{Error, Job, Opt, Problem, Result};
+use zipfold_plan::Plan;
 
 /// The mergeable result of the shard `shard` (index from 0, parts) that gave `outcome`.
 ///
@@ -80,18 +81,7 @@ pub fn merge<'a>(
         .map(|fold| fold.bytes(n, m))
         .fold(0, u64::saturating_add);
     let _held = options.budget.reserve(bytes, "the merged result")?;
-    let mut merged = Partial::start(own, job.folds.iter().map(|f| f.start(n, m)).collect());
-    for (_, part) in parts {
-        for ((fold, into), from) in job.folds.iter().zip(&mut merged.states).zip(part.states) {
-            fold.merge(into, from);
-        }
-        merged.tally.merge(&part.tally);
-    }
-    for state in &mut merged.states {
-        if let State::Join(join) = state {
-            crate::pool::within(plan.threads, || crate::matches::sort(join))?;
-        }
-    }
+    let merged = merge_states(&job, &plan, own, parts)?;
     let outputs = merged.states.into_iter().map(Output::State).collect();
     let outcome = Outcome {
         plan,
@@ -112,6 +102,29 @@ pub fn merge<'a>(
         planning: seconds,
         names: RowNames::from_data(data),
     })
+}
+
+/// Everything that the parts hold, with matches in their order.
+fn merge_states(
+    job: &Job,
+    plan: &Plan,
+    own: Identity,
+    parts: Vec<(String, Partial)>,
+) -> Result<Partial> {
+    let (n, m) = (job.space.n, job.space.m);
+    let mut merged = Partial::start(own, job.folds.iter().map(|f| f.start(n, m)).collect());
+    for (_, part) in parts {
+        for ((fold, into), from) in job.folds.iter().zip(&mut merged.states).zip(part.states) {
+            fold.merge(into, from);
+        }
+        merged.tally.merge(&part.tally);
+    }
+    for state in &mut merged.states {
+        if let State::Join(join) = state {
+            crate::pool::within(plan.threads, || crate::matches::sort(join))?;
+        }
+    }
+    Ok(merged)
 }
 
 fn run_otherwise(what: &str, name: &str) -> Error {

@@ -177,6 +177,20 @@ fn notes(answer: &Columns<'_>, outcome: &Outcome) -> Vec<String> {
     notes
 }
 
+/// The rows that a column names.
+fn rows_of(numbers: &Numbers<'_>) -> Vec<usize> {
+    let all = 0..numbers.len();
+    all.filter_map(|at| numbers.row(at)).collect()
+}
+
+/// Where each of `n` rows begins among matches that are sorted by `rows`, and where the last ends.
+fn row_starts(rows: &[usize], n: usize) -> Vec<i64> {
+    let mut starts = vec![0i64; n + 1];
+    rows.iter().for_each(|i| starts[i + 1] += 1);
+    (0..n).for_each(|i| starts[i + 1] += starts[i]);
+    starts
+}
+
 /// Matches by row, the arrays of a compressed sparse matrix: row i's are
 /// `indices[indptr[i]..indptr[i + 1]]`.
 fn csr(
@@ -195,15 +209,8 @@ fn csr(
             .at_place(path.to_string());
         return Err(e.remedy("another suffix, such as .npz"));
     };
-    let mut indptr = vec![0i64; n + 1];
-    let rows = |numbers: &Numbers<'_>| {
-        (0..numbers.len())
-            .filter_map(|at| numbers.row(at))
-            .collect::<Vec<usize>>()
-    };
-    rows(&i).into_iter().for_each(|i| indptr[i + 1] += 1);
-    (0..n).for_each(|i| indptr[i + 1] += indptr[i]);
-    let indices: Vec<i64> = rows(&j).into_iter().map(|j| j as i64).collect();
+    let indptr = row_starts(&rows_of(&i), n);
+    let indices: Vec<i64> = rows_of(&j).into_iter().map(|j| j as i64).collect();
     let sides = [n as i64, m as i64];
     let (starts, found, two) = ([n + 1], [indices.len()], [2]);
     let mut arrays = vec![

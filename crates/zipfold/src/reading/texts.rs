@@ -40,13 +40,7 @@ pub(super) fn number(
     budget: &Budget,
 ) -> Result<()> {
     let inputs = [Some(&problem.x), problem.y.as_ref()];
-    let mut sides = vec![];
-    for (side, table) in [Some(&*x), y.as_deref()].into_iter().enumerate() {
-        if let (Some(table), Some(input)) = (table, inputs[side]) {
-            let found = columns(table, &wanted(input, &named.columns[side]));
-            sides.push(found.map_err(|e| e.at_place(input.name.clone()))?);
-        }
-    }
+    let sides = text_columns(inputs, named, [Some(&*x), y.as_deref()])?;
     if sides.iter().all(Vec::is_empty) && named.texts.is_empty() {
         return Ok(());
     }
@@ -80,6 +74,22 @@ pub(super) fn number(
     let kept = words.iter().map(|word| word.len() as u64 + 8).sum();
     drop((words, room));
     budget.spend(kept, "the words of text columns")
+}
+
+/// By table: its columns of text that formulas name.
+fn text_columns(
+    inputs: [Option<&Input>; 2],
+    named: &NamedColumns,
+    tables: [Option<&Table>; 2],
+) -> Result<Vec<Vec<Words>>> {
+    let mut sides = vec![];
+    for (side, table) in tables.into_iter().enumerate() {
+        if let (Some(table), Some(input)) = (table, inputs[side]) {
+            let found = columns(table, &wanted(input, &named.columns[side]));
+            sides.push(found.map_err(|e| e.at_place(input.name.clone()))?);
+        }
+    }
+    Ok(sides)
 }
 
 /// The words of the columns of `sides` and of `texts`, each once, in ascending order, with the
