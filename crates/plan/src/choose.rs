@@ -334,17 +334,14 @@ fn tiling(
     } else {
         (rows, wide)
     };
-    let by_hand = (
-        overrides.tile_rows.map(|v| v.get()),
-        overrides.tile_cols.map(|v| v.get()),
-    );
+    let by_hand = [overrides.tile_rows, overrides.tile_cols].map(|side| side.map(|v| v.get()));
     // Folds that take values in the order of columns want all of them in one tile.
     let by_hand = if prune.is_on() && prune.grid.is_some() {
-        (by_hand.0, None)
+        [by_hand[0], None]
     } else {
         by_hand
     };
-    Ok(Tiling::new(by_hand.0.unwrap_or(rows), by_hand.1.unwrap_or(wide)).in_spans(job))
+    Ok(Tiling::new(by_hand[0].unwrap_or(rows), by_hand[1].unwrap_or(wide)).in_spans(job))
 }
 
 /// Returns the rows and columns of a tile that suit the folds of `job`, some of which may look for

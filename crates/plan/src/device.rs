@@ -84,15 +84,8 @@ pub fn plan_for_all(
     plan.reasons.extend(where_rows_are(rows).map(Message::from));
     // Before the matrix is chosen, which depends on it.
     let half = low_precision::input(job, overrides)?;
-    if let Some(half) = half {
-        let how = if overrides.dense_input.is_some() {
-            "requested: numbers are rounded"
-        } else {
-            "every number is one"
-        };
-        plan.reasons
-            .push(format!("rows are multiplied as {}: {how}", half.name()).into());
-    }
+    plan.reasons
+        .extend(half.map(|half| why_low(half, overrides)));
     let matrix = Matrix::choose(job, plan.precision, facts.runtime, half, overrides)?;
     // One matrix, else one fold, else values for the host.
     let work = match matrix {
@@ -132,6 +125,16 @@ pub fn plan_for_all(
         work,
     });
     Ok(plan)
+}
+
+/// Returns why rows are multiplied in low precision.
+fn why_low(half: low_precision::LowPrecision, overrides: &Overrides) -> Message {
+    let how = if overrides.dense_input.is_some() {
+        "requested: numbers are rounded"
+    } else {
+        "every number is one"
+    };
+    format!("rows are multiplied as {}: {how}", half.name()).into()
 }
 
 /// Returns the tiles of a batch: while one tile is computed, the one before is copied back
@@ -304,34 +307,40 @@ fn reasons(job: &Job, plan: &Plan, work: &DeviceWork) -> Vec<String> {
             } else {
                 None
             };
-            let map = matrix.triangle.map(|placing| {
-                let rows = job.space.n.min(plan.tiling.rows);
-                let side = if placing.by_thread {
-                    1
-                } else {
-                    matrix.kernel.side()
-                };
-                let across = rows.div_ceil(side) as u64;
-                let useful = across * (across + 1) / 2;
-                let grids = placing.grids(across as u32);
-                let started: u64 = grids
-                    .iter()
-                    .map(|(x, y, _)| u64::from(*x) * u64::from(*y))
-                    .sum();
-                let useful = if placing.by_thread {
-                    useful.div_ceil(u64::from(maps::SIDE * maps::SIDE))
-                } else {
-                    useful
-                };
-                let idle = started.saturating_sub(useful);
-                format!(
-                    "triangle map {}: {idle} of {started} blocks of a diagonal tile do nothing",
-                    placing.map.name()
-                )
-            });
+            let map = matrix
+                .triangle
+                .map(|placing| triangle_map(job, plan, matrix, placing));
             map.into_iter().chain(load).collect()
         }
     }
+}
+
+/// Returns how many blocks of a triangle map do nothing.
+fn triangle_map(job: &Job, plan: &Plan, matrix: &Matrix, placing: maps::Placing) -> String {
+    let rows = job.space.n.min(plan.tiling.rows);
+    let side = if placing.by_thread {
+        1
+    } else {
+        matrix.kernel.side()
+    };
+    let across = rows.div_ceil(side) as u64;
+    let useful = across * (across + 1) / 2;
+    let grids = placing.grids(across as u32);
+    let started: u64 = grids
+        .iter()
+        .map(|(x, y, _)| u64::from(*x) * u64::from(*y))
+        .sum();
+    // A block has many threads, each of which would be a block otherwise.
+    let useful = if placing.by_thread {
+        useful.div_ceil(u64::from(maps::SIDE * maps::SIDE))
+    } else {
+        useful
+    };
+    let idle = started.saturating_sub(useful);
+    format!(
+        "triangle map {}: {idle} of {started} blocks of a diagonal tile do nothing",
+        placing.map.name()
+    )
 }
 
 /// Bytes per second from a device into ordinary memory of the host.

@@ -15,6 +15,7 @@
 use crate::plan::Plan;
 use zipfold_core::budget::human_bytes;
 use zipfold_core::fold::Fold;
+use zipfold_core::pair::lower::Lowered;
 use zipfold_core::{Domain, Job, Message, Precision, figures};
 
 /// Terms below this share of the predicted time are left out of the short form.
@@ -72,6 +73,18 @@ pub fn verbose(job: &Job, plan: &Plan) -> Message {
     long(job, plan).into()
 }
 
+/// Returns the recognised form of each reduction, which tells which kernels apply.
+fn forms(low: &Lowered) -> Vec<String> {
+    let form = |r: &zipfold_core::pair::Id| {
+        low.reduction(*r).map_or_else(
+            || "general".into(),
+            |reduction| format!("{:?}", reduction.form),
+        )
+    };
+    let reduces = low.stages.iter().flat_map(|s| &s.reduces);
+    reduces.map(form).collect()
+}
+
 /// Renders the short form and then formula, hoisting, symmetry, strategies, tiles, terms and
 /// reasons.
 ///
@@ -81,19 +94,7 @@ pub fn verbose(job: &Job, plan: &Plan) -> Message {
 fn long(job: &Job, plan: &Plan) -> String {
     let low = &job.low;
     let (loops, singles) = low.operations();
-    // The recognised form of each reduction tells which kernels apply.
-    let form = |r: &zipfold_core::pair::Id| {
-        low.reduction(*r).map_or_else(
-            || "general".into(),
-            |reduction| format!("{:?}", reduction.form),
-        )
-    };
-    let forms: Vec<String> = low
-        .stages
-        .iter()
-        .flat_map(|s| &s.reduces)
-        .map(form)
-        .collect();
+    let forms = forms(low);
     let mut lines = vec![
         short(job, plan),
         format!(

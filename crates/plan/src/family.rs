@@ -39,17 +39,14 @@ pub fn choose(
     let filter = Form::for_job(job);
     match (overrides.family, hindrance) {
         (Some(Family::Jit), Some(why)) => {
-            let e = Error::request(format!("no code can be made for this formula: {why}"))
-                .at_place(Opt::Set.like("family"));
-            return Err(e.remedy("leave the choice to the planner"));
+            return Err(refused(format!(
+                "no code can be made for this formula: {why}"
+            )));
         }
         (Some(Family::Filter), _) if filter.is_none() => {
-            let e = Error::request(
+            return Err(refused(
                 "single precision cannot filter this: its values, folds or rows are not of the kind",
-            );
-            return Err(e
-                .at_place(Opt::Set.like("family"))
-                .remedy("leave the choice to the planner"));
+            ));
         }
         // Other families of the user's are tried; if one does not load, the run takes the next
         // strategy.
@@ -77,6 +74,13 @@ pub fn choose(
         }
     };
     Ok(family)
+}
+
+/// Returns the refusal of a family that the user chose.
+fn refused(why: impl Into<Message>) -> Error {
+    Error::request(why)
+        .at_place(Opt::Set.like("family"))
+        .remedy("leave the choice to the planner")
 }
 
 /// Returns why no code can be generated for the formula, if so.

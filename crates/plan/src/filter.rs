@@ -128,6 +128,30 @@ impl Form {
     pub fn value(&self, z: f64, numbers: [f64; 2]) -> f64 {
         through(&self.steps, z, numbers)
     }
+    /// Returns an interval that holds every operand that `step` takes into the one given.
+    fn inverse(&self, step: &Step, (lo, hi): (f64, f64)) -> (f64, f64) {
+        match *step {
+            // Nothing under the root is negative.
+            Step::Sqrt if hi < 0.0 => (-1.0, -1.0),
+            Step::Sqrt => widen((lo.max(0.0).powi(2), hi * hi), 0.0),
+            Step::Neg => (-hi, -lo),
+            Step::Add(c) => widen((lo - c, hi - c), c),
+            Step::Sub(c) => widen((lo + c, hi + c), c),
+            Step::From(c) => widen((c - hi, c - lo), c),
+            Step::Mul(c) => widen((lo / c, hi / c), 0.0),
+            Step::Div(c) => widen((lo * c, hi * c), 0.0),
+            // Beyond what a value can be lie all reductions or none.
+            Step::Min(c) => (
+                if c < lo { f64::INFINITY } else { lo },
+                if c <= hi { f64::INFINITY } else { hi },
+            ),
+            Step::Max(c) => (
+                if c >= lo { f64::NEG_INFINITY } else { lo },
+                if c > hi { f64::NEG_INFINITY } else { hi },
+            ),
+            Step::Choice(_) => widen((lo - self.gap, hi + self.gap), self.gap),
+        }
+    }
     /// Returns which reductions have values up to `v` (or from `v` on, without `below`).
     ///
     /// Reductions beyond the wider end of the limit surely have not; those within the narrower
@@ -136,38 +160,11 @@ impl Form {
     /// that falls turns the direction.
     pub fn limit(&self, v: f64, below: bool) -> Limit {
         let (mut lo, mut hi, mut below) = (v, v, below);
-        let widen = |(a, b): (f64, f64), by: f64| {
-            let slack = |v: f64| match v.is_finite() {
-                true => f64::EPSILON * 8.0 * (v.abs() + by.abs()) + f64::MIN_POSITIVE,
-                false => 0.0,
-            };
-            (a.min(b) - slack(a.min(b)), a.max(b) + slack(a.max(b)))
-        };
         // From the value back to the reduction: each step is inverted, the last one first.
         for step in self.steps.iter().rev() {
             let turned = matches!(step, Step::Neg | Step::From(_))
                 || matches!(step, Step::Mul(c) | Step::Div(c) if *c < 0.0);
-            (lo, hi) = match *step {
-                // Nothing under the root is negative.
-                Step::Sqrt if hi < 0.0 => (-1.0, -1.0),
-                Step::Sqrt => widen((lo.max(0.0).powi(2), hi * hi), 0.0),
-                Step::Neg => (-hi, -lo),
-                Step::Add(c) => widen((lo - c, hi - c), c),
-                Step::Sub(c) => widen((lo + c, hi + c), c),
-                Step::From(c) => widen((c - hi, c - lo), c),
-                Step::Mul(c) => widen((lo / c, hi / c), 0.0),
-                Step::Div(c) => widen((lo * c, hi * c), 0.0),
-                // Beyond what a value can be lie all reductions or none.
-                Step::Min(c) => (
-                    if c < lo { f64::INFINITY } else { lo },
-                    if c <= hi { f64::INFINITY } else { hi },
-                ),
-                Step::Max(c) => (
-                    if c >= lo { f64::NEG_INFINITY } else { lo },
-                    if c > hi { f64::NEG_INFINITY } else { hi },
-                ),
-                Step::Choice(_) => widen((lo - self.gap, hi + self.gap), self.gap),
-            };
+            (lo, hi) = self.inverse(step, (lo, hi));
             // A step that falls exchanges "up to" and "from".
             below ^= turned;
         }
@@ -176,6 +173,15 @@ impl Form {
             below,
         }
     }
+}
+
+/// Returns the ends in order, a few ulps of them and of `by` further apart.
+fn widen((a, b): (f64, f64), by: f64) -> (f64, f64) {
+    let slack = |v: f64| match v.is_finite() {
+        true => f64::EPSILON * 8.0 * (v.abs() + by.abs()) + f64::MIN_POSITIVE,
+        false => 0.0,
+    };
+    (a.min(b) - slack(a.min(b)), a.max(b) + slack(a.max(b)))
 }
 
 /// Applies `steps` to the reduction `z`.

@@ -78,41 +78,44 @@ pub fn choose(
         Pruning::Auto if !can || !is_large(job, overrides, cycles) => Ok(Prune::default()),
         Pruning::Auto => {
             let found = expected(job, overrides);
-            let by_row = job.folds.iter().all(|f| matches!(f, Fold::Reduce(_)));
-            let worth = if found.column_grid.is_some() {
-                WORTH_COLUMN_GRID
-            } else {
-                WORTH_SHARE
-            };
-            // Such a run walks each pair from both of its rows, so it must leave half as many.
-            let worth = if found.grid.is_some() && by_row && job.space.is_triangular() {
-                0.5 * worth
-            } else {
-                worth
-            };
+            let worth = worth(job, &found);
             let on = found.evaluated.is_some_and(|share| share <= worth);
-            if let Some(share) = found.evaluated {
-                let percent = 100.0 * share;
-                let by = match (found.column_grid, found.grid) {
-                    (Some(_), _) => "a column grid",
-                    (None, Some(_)) => "a grid of cells",
-                    (None, None) => "bounds",
-                };
-                let what = if on {
-                    "which pays"
-                } else {
-                    "which does not pay"
-                };
-                reasons.push(
-                    format!(
-                        "{by} would leave about {percent:.3} % of the pairs to evaluate, {what}"
-                    )
-                    .into(),
-                );
-            }
+            reasons.extend(found.evaluated.map(|share| pays(&found, share, on)));
             Ok(Prune { on, ..found })
         }
     }
+}
+
+/// Returns the largest share of pairs left to evaluate for which pruning as `found` pays.
+fn worth(job: &Job, found: &Prune) -> f64 {
+    let by_row = job.folds.iter().all(|f| matches!(f, Fold::Reduce(_)));
+    let worth = if found.column_grid.is_some() {
+        WORTH_COLUMN_GRID
+    } else {
+        WORTH_SHARE
+    };
+    // Such a run walks each pair from both of its rows, so it must leave half as many.
+    if found.grid.is_some() && by_row && job.space.is_triangular() {
+        0.5 * worth
+    } else {
+        worth
+    }
+}
+
+/// Says what share of the pairs would be left, and whether that pays.
+fn pays(found: &Prune, share: f64, on: bool) -> Message {
+    let percent = 100.0 * share;
+    let by = match (found.column_grid, found.grid) {
+        (Some(_), _) => "a column grid",
+        (None, Some(_)) => "a grid of cells",
+        (None, None) => "bounds",
+    };
+    let what = if on {
+        "which pays"
+    } else {
+        "which does not pay"
+    };
+    format!("{by} would leave about {percent:.3} % of the pairs to evaluate, {what}").into()
 }
 
 /// Returns whether `job` is large enough to try. Cycles are those of an instruction set, not of
@@ -162,15 +165,24 @@ fn expected(job: &Job, overrides: &Overrides) -> Prune {
     if kernel != Kernel::Points || asked == Some(0) {
         return boxes();
     }
-    let Some(column_grid) = column_grid::choose(job, asked) else {
-        return boxes();
-    };
+    column_grid::choose(job, asked).map_or_else(boxes, |column_grid| {
+        column_grid_or_boxes(column_grid, asked.is_some(), boxes)
+    })
+}
+
+/// Returns the pruning by a column grid, unless boxes leave far fewer pairs and the user did not
+/// set the grid.
+fn column_grid_or_boxes(
+    column_grid: ColumnGrid,
+    asked: bool,
+    boxes: impl FnOnce() -> Prune,
+) -> Prune {
     let of_column_grid = Prune {
         evaluated: Some(column_grid.evaluated),
         column_grid: Some(column_grid),
         ..Prune::default()
     };
-    if asked.is_some() || column_grid.evaluated < WORTH_SHARE {
+    if asked || column_grid.evaluated < WORTH_SHARE {
         return of_column_grid;
     }
     // Most pairs are within the last edge: boxes may settle them whole.

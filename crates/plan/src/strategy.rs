@@ -83,31 +83,11 @@ impl Strategy {
     ) -> Vec<Strategy> {
         // The family `vm` is the request for no generated code.
         let code = code && family != Family::Vm;
-        let mut list = vec![];
-        if prune.is_on() {
-            if prune.grid.is_some() {
-                list.extend(
-                    [true, false]
-                        .into_iter()
-                        .filter(|c| code || !c)
-                        .map(|code| Strategy::Grid { code }),
-                );
-            }
-            list.extend(prune.column_grid.map(|column_grid| Strategy::ColumnGrid {
-                parts: column_grid.parts,
-            }));
-            if prune::takes_boxes(job) && Bounds::new(&job.low, job.periodic_box.as_ref()).is_some()
-            {
-                // A family that the user sets is taken at its word.
-                let own = !(by_hand && matches!(family, Family::Vm | Family::Jit));
-                list.extend(Search::for_job(job).filter(|_| own).map(Strategy::Search));
-                if family == Family::Points && crate::points::apply(job) {
-                    list.push(Strategy::Boxes(Evaluator::Points));
-                }
-                list.extend(code.then_some(Strategy::Boxes(Evaluator::Code)));
-                list.push(Strategy::Boxes(Evaluator::Steps));
-            }
-        }
+        let mut list = if prune.is_on() {
+            Self::pruned(job, family, by_hand, code, prune)
+        } else {
+            vec![]
+        };
         if family == Family::Points && crate::points::apply(job) {
             list.push(Strategy::Points);
         }
@@ -120,6 +100,34 @@ impl Strategy {
             for code in [true, false].into_iter().filter(|c| code || !c) {
                 list.push(Strategy::Blocks { packed, code });
             }
+        }
+        list
+    }
+    /// Returns the strategies that leave pairs out, the best first.
+    fn pruned(
+        job: &Job,
+        family: Family,
+        by_hand: bool,
+        code: bool,
+        prune: &Prune,
+    ) -> Vec<Strategy> {
+        let mut list = vec![];
+        if prune.grid.is_some() {
+            list.extend(code.then_some(Strategy::Grid { code: true }));
+            list.push(Strategy::Grid { code: false });
+        }
+        list.extend(prune.column_grid.map(|column_grid| Strategy::ColumnGrid {
+            parts: column_grid.parts,
+        }));
+        if prune::takes_boxes(job) && Bounds::new(&job.low, job.periodic_box.as_ref()).is_some() {
+            // A family that the user sets is taken at its word.
+            let own = !(by_hand && matches!(family, Family::Vm | Family::Jit));
+            list.extend(Search::for_job(job).filter(|_| own).map(Strategy::Search));
+            if family == Family::Points && crate::points::apply(job) {
+                list.push(Strategy::Boxes(Evaluator::Points));
+            }
+            list.extend(code.then_some(Strategy::Boxes(Evaluator::Code)));
+            list.push(Strategy::Boxes(Evaluator::Steps));
         }
         list
     }
