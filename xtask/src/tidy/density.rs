@@ -25,7 +25,7 @@ const LEFT: &[(&str, [usize; 4])] = &[
     ("crates/cpu", [0, 0, 0, 350]),
     ("crates/gpu", [0, 0, 0, 310]),
     ("crates/io", [0, 0, 0, 310]),
-    ("crates/plan", [0, 0, 0, 320]),
+    ("crates/plan", [0, 0, 0, 300]),
     ("crates/product", [0, 0, 0, 330]),
     ("crates/testkit", [0, 0, 0, 290]),
     ("crates/vector", [0, 0, 0, 200]),
