@@ -14,7 +14,7 @@ use zipfold::internals::shards;
 use zipfold::problem::Domain;
 use zipfold::{Answer, Data, Error, Message, Outcome, Problem, Table};
 
-/// An array with the names of its columns, the named columns beside it, and which of all these are
+/// An array with the names of its columns, the named columns next to it, and which of all these are
 /// text.
 type Named<'py> = (
     Bound<'py, PyAny>,
@@ -153,7 +153,7 @@ fn answer<'py>(
     Ok(out)
 }
 
-/// Hands what a run has to say beside its answer to Python's `warnings`.
+/// Hands what a run has to say next to its answer to Python's `warnings`.
 pub(crate) fn warn(py: Python<'_>, warnings: &[Message]) -> PyResult<()> {
     if warnings.is_empty() {
         return Ok(());
@@ -241,7 +241,7 @@ pub(crate) fn metrics() -> Vec<Metric> {
     .collect()
 }
 
-/// The refusal of a name that is no metric.
+/// The refusal of a name that is not a metric.
 #[pyfunction]
 pub(crate) fn unknown_metric(py: Python<'_>, name: &str) -> PyErr {
     match zipfold::internals::core::pair::named::require(name, &Default::default()) {

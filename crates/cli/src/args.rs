@@ -129,7 +129,7 @@ pub(crate) struct PairArgs {
     /// Only these columns, by name or number from 0: x,y,z or 0-63 or 'gene*' or '!id'
     #[arg(long, value_delimiter = ',', help_heading = "Input")]
     pub columns: Option<Vec<String>>,
-    /// Columns that name the rows: kept beside the results, left out of the numbers [default:
+    /// Columns that name the rows: kept next to the results, left out of the numbers [default:
     /// columns of text, unless --columns chooses]
     #[arg(
         long,
@@ -138,8 +138,8 @@ pub(crate) struct PairArgs {
         help_heading = "Input"
     )]
     pub id: Option<Vec<String>>,
-    /// Columns beside the coordinates, for formulas to read by name (x.charge); distances and boxes
-    /// leave them out
+    /// Columns next to the coordinates, for formulas to read by name (x.charge); distances and
+    /// boxes leave them out
     #[arg(
         long,
         value_delimiter = ',',
@@ -414,11 +414,11 @@ pub(crate) struct BenchArgs {
     /// sum-product for random buckets and networks, after it the sections wanted (buckets, cache,
     /// unrolling, hardware, overheads, networks), or list for its random buckets as JSON lines
     pub names: Vec<String>,
-    /// Small questions of every kind, each against its prediction and the questions beside it;
+    /// Small questions of every kind, each against its prediction and the questions next to it;
     /// seconds of one thread's processor
     #[arg(long)]
     pub everything: bool,
-    /// Of everything, only predictions, without the questions beside
+    /// Of everything, only predictions, without the questions next to
     #[arg(long, requires = "everything")]
     pub predictions: bool,
     /// Runs of each, of which the fastest counts

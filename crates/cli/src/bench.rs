@@ -104,7 +104,7 @@ enum Style {
     Record,
 }
 
-/// Runs the workloads asked for, a line of a table each.
+/// Runs the workloads requested, a line of a table each.
 ///
 /// # Errors
 /// `Request` for a workload that does not exist; those of the runs.
@@ -147,7 +147,7 @@ fn refuse_unknown(names: &[String], all: &[Workload]) -> Result<()> {
 }
 
 impl Style {
-    /// Prints what stands above the workloads.
+    /// Prints what is above the workloads.
     fn print_head(self) -> Result<()> {
         match self {
             Style::Json => Ok(()),

@@ -165,7 +165,7 @@ fn inputs(problem: &Problem, data: &zipfold::Data, args: &RunArgs) -> serde_json
     }
 }
 
-/// Says which columns are kept as names, where nobody asked for that.
+/// Says which columns are kept as names, where nobody requested that.
 fn notice(problem: &Problem, data: &Data, args: &RunArgs) {
     if args.quiet || args.json || !problem.x.ids.is_empty() {
         return;
@@ -304,7 +304,7 @@ fn target(args: &RunArgs, problem: &Problem, output: OutputOptions) -> Target {
         [FoldSpec::Matrix {} | FoldSpec::Condensed {}]
     );
     match &args.output {
-        // What is no plain file takes the matrix in one go, from the beginning to the end.
+        // What is not a plain file takes the matrix in one go, from the beginning to the end.
         Some(path)
             if one_dense
                 && path.ends_with(".npy")
@@ -559,7 +559,7 @@ fn kernels_text(query: &Query<'_>, facts: &Facts, options: &Options<'_>) -> Resu
     Ok(told.chain(texts).collect())
 }
 
-/// The tables of x and y, within the memory asked for.
+/// The tables of x and y, within the memory requested.
 pub(crate) fn tables(pair: &PairArgs, run: &RunArgs) -> Result<(Table, Option<Table>)> {
     let budget = budget(run)?;
     let options = ReadOptions::default();

@@ -1,5 +1,5 @@
 //! `zipfold bench --everything`: small questions that cover every pair of levels of two factors,
-//! each timed against its own prediction and against the questions beside it.
+//! each timed against its own prediction and against the questions next to it.
 
 mod clock;
 mod cover;
@@ -30,7 +30,7 @@ const FEWEST: usize = 150;
 const SLOW: f64 = 0.15;
 /// Seconds within which two times are the same.
 const NOISE: f64 = 2e-4;
-/// What is so many times slower, or predicted so wrongly, is listed.
+/// What is slower than predicted, or than its neighbour, by this factor is listed.
 const OFF: f64 = 3.0;
 
 /// Measured and predicted seconds, what these are made of, the family, and whether bounds left
@@ -115,7 +115,7 @@ fn ends(levels: &Levels, case: &Case) -> Result<Ends> {
     })
 }
 
-/// A question beside another one.
+/// A question next to another one.
 struct Beside {
     what: &'static str,
     case: Case,
@@ -139,7 +139,7 @@ impl Beside {
     }
 }
 
-/// The questions beside `case`.
+/// The questions next to `case`.
 fn beside(levels: &Levels, case: &Case, plain: &Timed) -> Vec<Beside> {
     let mut all = by_levels(levels, case);
     let fold = levels.text(case, FOLD);
@@ -251,7 +251,7 @@ struct Found {
     runs: usize,
     /// Questions that were refused as they ran, and why.
     refused: Vec<(String, String)>,
-    /// Every question in numbers, where they were asked for.
+    /// Every question in numbers, where they were requested.
     all: Vec<serde_json::Value>,
     /// Sums of logarithms of predicted over actual seconds, and of their magnitudes, of questions
     /// longer than noise.
@@ -294,7 +294,7 @@ pub(crate) fn everything(args: &BenchArgs) -> Result<()> {
     }
 }
 
-/// Prints every question in numbers, an object a line, and those that were refused.
+/// Prints every question in numbers, an object a line, and the ones that were refused.
 fn print_json(found: &Found) -> Result<()> {
     let refused = found
         .refused
@@ -377,13 +377,13 @@ struct Measuring<'a> {
     overrides: Overrides,
     turns: usize,
     threads: usize,
-    /// Whether the questions beside each question are measured too.
+    /// Whether the questions next to each question are measured too.
     compare: bool,
     found: Found,
 }
 
 impl Measuring<'_> {
-    /// Measures a question against its prediction and the questions beside it.
+    /// Measures a question against its prediction and the questions next to it.
     fn measure_case(&mut self, case: &Case) -> Result<()> {
         let ends = ends(self.levels, case)?;
         let (rows, plain) = self.measure_plain(case, ends)?;
@@ -439,7 +439,7 @@ impl Measuring<'_> {
             return Ok((rows, timed(&question, self.turns, self.threads)?));
         }
     }
-    /// Times a question beside another one, unless there is none or it is refused as it runs.
+    /// Times a question next to another one, unless there is none or it is refused as it runs.
     fn measure_beside(&mut self, beside: &Beside, rows: usize, ends: Ends) -> Option<Timed> {
         let asked = self.question(&beside.case, rows, ends, &beside.overrides);
         let asked = asked.map(|asked| if beside.two { of_two(asked) } else { asked });

@@ -33,7 +33,7 @@ struct Prepared {
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever reading, planning, executing or writing refuses.
+/// What reading, planning, executing or writing refuses.
 pub(crate) fn run(args: InferArgs) -> Result<()> {
     let start = Instant::now();
     check(&args)?;
@@ -342,7 +342,7 @@ fn settings(args: &InferArgs) -> Result<Settings> {
     })
 }
 
-/// Beside the output, as for pairs.
+/// Next to the output, as for pairs.
 fn checkpoint(args: &InferArgs, every: f64) -> Option<Checkpoint> {
     let output = args.run.output.as_deref().filter(|o| *o != "-")?;
     let path = format!("{output}.zipfold-resume").into();

@@ -1,5 +1,5 @@
-//! What there is to choose from: metrics, functions, settings, formats. The tables are those that
-//! the parser, the planner and the readers use.
+//! What there is to choose from: metrics, functions, settings, formats. The tables are the ones
+//! that the parser, the planner and the readers use.
 
 use crate::terminal::print_line;
 use serde_json::json;

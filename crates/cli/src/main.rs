@@ -53,7 +53,7 @@ fn main() {
 
 /// Prints what the grammar answers itself, such as a mistake or the help, and ends the process.
 fn end_without_a_verb(e: &clap::Error) -> ! {
-    // A list that was asked for as a value is no error.
+    // A list that was requested as a value is not an error.
     let text = e.to_string();
     let told = match text.strip_prefix("error: ").filter(|_| !e.use_stderr()) {
         Some(list) => terminal::print_line(list.trim_end()),

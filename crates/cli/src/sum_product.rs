@@ -45,7 +45,7 @@ const SECTIONS: [&str; 6] = [
     "networks",
 ];
 
-/// Runs the sections that are asked for, and prints a table of all of them last.
+/// Runs the sections that are requested, and prints a table of all of them last.
 ///
 /// # Errors
 /// `Request` for sections that do not exist; those of reading and of devices.

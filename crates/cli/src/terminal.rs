@@ -128,7 +128,7 @@ impl Table<'_> {
             self.rows
         };
         let mut cells: Vec<Vec<String>> = vec![self.head.clone()];
-        // Columns far beyond the window are not asked for.
+        // Columns far beyond the window are not requested.
         let columns = self.head.len().min(width);
         cells[0].truncate(columns);
         cells.extend((0..shown).map(|r| (0..columns).map(|c| (self.cell)(r, c)).collect()));
@@ -179,8 +179,8 @@ fn widest<'a>(cells: impl Iterator<Item = &'a String>) -> usize {
     cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
 }
 
-/// How many columns fit the window, at least one; all but the last leave room for a mark of what was
-/// cut.
+/// How many columns fit the window, at least one; all but the last leave room for a mark of what
+/// was cut.
 fn fitting(widths: &[usize], width: usize) -> usize {
     let mut fit = 0;
     let mut used = 0;

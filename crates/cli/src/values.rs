@@ -1,4 +1,5 @@
-//! Values of options: those that a shell may complete and that `help` or `list` as a value prints.
+//! Values of options: the ones that a shell may complete and that `help` or `list` as a value
+//! prints.
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::{Error, ErrorKind};

@@ -33,7 +33,7 @@ pub(crate) fn least(mut call: impl FnMut() -> Result<()>) -> Result<f64> {
     Ok(best)
 }
 
-/// What `work` gives on so many threads; 0 are all.
+/// What `work` gives on this many threads; 0 are all.
 ///
 /// # Errors
 /// `Resource` when the system starts no threads, and those of `work`.
@@ -78,8 +78,8 @@ pub(crate) fn total<T: Real>(out: &[T], entries: Entries) -> f64 {
     out.iter().map(value).sum()
 }
 
-/// Measures the ceilings on so many threads: each has a product and a copy of its own, so that none
-/// waits for another.
+/// Measures the ceilings on this many threads: each has a product and a copy of its own, so that
+/// none waits for another.
 ///
 /// # Errors
 /// Those of the engine.

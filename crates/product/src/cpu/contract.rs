@@ -45,7 +45,7 @@ pub fn contract<T: Real>(
     }
 }
 
-/// Logarithms of each table that has none; those that are logarithms already are read where they
+/// Logarithms of each table that has none; the ones that are logarithms already are read where they
 /// lie.
 fn missing_logs<T: Real>(inputs: &[&Scaled<T>], room: &Room) -> Result<Vec<Option<Held<f64>>>> {
     let made = inputs.iter().map(|table| match &table.data {

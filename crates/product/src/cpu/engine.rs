@@ -45,7 +45,7 @@ pub struct Engine<'a> {
     remote: Option<Beside<'a>>,
 }
 
-/// A device beside the host, and the joins that run there.
+/// A device next to the host, and the joins that run there.
 #[derive(Debug)]
 struct Beside<'a> {
     device: &'a dyn Remote,
@@ -428,8 +428,8 @@ impl<'a> Engine<'a> {
         let out = self.product_of(forward, &roots, &scope, len);
         Ok((scope, out))
     }
-    /// The product of all `roots` and of those that hold no variable, over `scope`, which has `len`
-    /// entries.
+    /// The product of all `roots` and of the ones that hold no variable, over `scope`, which has
+    /// `len` entries.
     fn product_of<T: Real>(
         &self,
         forward: &Forward<T>,
@@ -620,7 +620,7 @@ impl<'a> Engine<'a> {
             &self.plan.nodes[n].scope,
             &forward.cards,
         );
-        // The gradient stands with the tables for the time of the join, in the place of the table
+        // The gradient is with the tables for the time of the join, in the place of the table
         // that it is for.
         let own = std::mem::replace(
             &mut forward.tables[n],

@@ -20,8 +20,8 @@ pub enum Fold {
 const BUCKET: f64 = 8.0;
 
 /// Configurations from which tables are taken as they lie, where the predicted cycles are at most
-/// so many times those of the kernel that packs them: what the copies cost in memory is not in the
-/// prediction.
+/// this many times those of the kernel that packs them: what the copies cost in memory is not in
+/// the prediction.
 const DIRECT: f64 = 1e6;
 const SPARED: f64 = 3.0;
 

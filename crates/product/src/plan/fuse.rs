@@ -26,7 +26,7 @@ pub fn fuse(forest: &mut Forest, rates: &Rates) {
     fuse_nodes(&mut forest.nodes, &seconds);
 }
 
-/// A join whose time is asked for.
+/// A join whose time is requested.
 pub struct Joined<'a> {
     /// Its node.
     pub at: usize,

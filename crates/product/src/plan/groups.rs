@@ -44,7 +44,7 @@ pub enum Grouping {
     Auto,
     /// All variables at once.
     Joint,
-    /// By groups, whatever is predicted.
+    /// By groups, regardless of what is predicted.
     Split,
 }
 

@@ -217,7 +217,7 @@ fn assemble(forest: Forest, asked: &[usize], options: &Options) -> Plan {
     }
 }
 
-/// The global order of variables: as they are summed, then those that are kept.
+/// The global order of variables: as they are summed, then the ones that are kept.
 fn variable_ranks(forest: &Forest, order: &[usize], roots: &[usize]) -> Vec<u32> {
     let summed = order
         .iter()
