@@ -259,7 +259,7 @@ class Pairs:
         self._tall: tuple[bool, ...] = ()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # Buffers that travelled beside a pickle may lie anywhere: rows are made again where they are not aligned.
+        # Buffers that travelled next to a pickle may lie anywhere: rows are made again where they are not aligned.
         self.__dict__.update(state)
         self._x, self._y = _aligned(self._x), _aligned(self._y)
         x, y = (side and side._replace(values=rows(side.values, "attributes")) for side in self._beside)
@@ -348,7 +348,7 @@ class Pairs:
 
         Unless said, in that of the rows: a sum over float32 rows has values in float32, also where these are a condition
         (``sum`` of ``"euclidean(x, y) < 1"``). Histograms, ``join``, ``nearest``, ``min``, ``max``, ``argmin``, ``argmax`` and
-        ``count`` of what they decide compare the values in float64, whatever this says.
+        ``count`` of what they decide compare the values in float64, regardless of this.
         """
         return self._with(precision=checked_precision(precision))
 
@@ -498,7 +498,7 @@ class Pairs:
 
 
 def _named(rows: tuple[Any, Any] | None, beside: Attributes | None, texts: Sequence[str]) -> Any:
-    """Rows with their names, the attributes beside them, and the places of what is text among both."""
+    """Rows with their names, the attributes next to them, and the places of what is text among both."""
     if rows is None:
         return None
     array, names = rows
@@ -530,7 +530,7 @@ def _weight_rows(weights: Any) -> np.ndarray:
 
 
 def _aligned(side: Any) -> Any:
-    """Rows, with what stands beside them, that the engine takes."""
+    """Rows, with what is next to them, that the engine takes."""
     return side and (rows(side[0], "rows"), *side[1:])
 
 
