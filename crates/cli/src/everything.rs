@@ -43,6 +43,14 @@ struct Timed {
     pruned: bool,
 }
 
+impl Timed {
+    /// The name of a question with how it was answered.
+    fn name(&self, question: &str, rows: usize) -> String {
+        let pruned = if self.pruned { ", pruned" } else { "" };
+        format!("{question} ({rows} rows, {}{pruned})", self.family.name())
+    }
+}
+
 /// The prediction as `explain` has it, with the search for a range.
 fn predicted(asked: &Asked, options: &Options<'_>) -> Result<(f64, Vec<Term>)> {
     let explained = Query::new(&asked.problem, &asked.data, options).explain_on_host()?;
@@ -389,12 +397,7 @@ impl Measuring<'_> {
         let (rows, plain) = self.measure_plain(case, ends)?;
         self.found.questions += 1;
         self.found.runs += 1;
-        let name = format!(
-            "{} ({rows} rows, {}{})",
-            self.levels.name(case),
-            plain.family.name(),
-            if plain.pruned { ", pruned" } else { "" }
-        );
+        let name = plain.name(&self.levels.name(case), rows);
         self.found.add_prediction(&name, &plain);
         let mut others = BTreeMap::new();
         for beside in beside(self.levels, case, &plain) {
@@ -411,10 +414,9 @@ impl Measuring<'_> {
             self.found.add_line(times, what, &name, seconds);
         }
         self.found.runs += others.len();
-        self.found.all.push(
-            serde_json::json!({"question": self.levels.name(case), "rows": rows, "family": plain.family, "pruned": plain.pruned,
-            "seconds": plain.actual, "predicted": plain.predicted, "terms": plain.terms, "beside": others}),
-        );
+        let numbers = serde_json::json!({"question": self.levels.name(case), "rows": rows, "family": plain.family, "pruned": plain.pruned,
+            "seconds": plain.actual, "predicted": plain.predicted, "terms": plain.terms, "beside": others});
+        self.found.all.push(numbers);
         Ok(())
     }
     fn question(&self, case: &Case, rows: usize, ends: Ends, more: &Overrides) -> Result<Asked> {

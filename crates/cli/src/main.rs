@@ -81,17 +81,7 @@ fn dispatch(verb: &Verb) -> Result<()> {
         }
         Verb::Infer(a) => infer::run(a.clone()),
         Verb::Merge(a) => commands::merge(&a.partials, &a.run),
-        Verb::Explain {
-            what: Explained::Infer(a),
-            ..
-        } => infer::run_explain(a.clone()),
-        Verb::Explain {
-            what: Explained::Ask(what),
-            verbose,
-        } => {
-            let (problem, run, _, budget) = asked(what)?;
-            commands::explain(&problem, run, *verbose, &budget)
-        }
+        Verb::Explain { what, verbose } => explain(what, *verbose),
         Verb::Emit { target, what } => {
             let (problem, run, _, budget) = asked(what)?;
             commands::emit(&problem, run, target, &budget)
@@ -102,13 +92,27 @@ fn dispatch(verb: &Verb) -> Result<()> {
         Verb::Settings(asked) => lists::settings(asked),
         Verb::Formats { json } => lists::formats(*json),
         Verb::Devices { json } => console::devices(*json),
-        Verb::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(*shell, &mut grammar::grammar(), "zipfold", &mut script);
-            terminal::print(&String::from_utf8_lossy(&script))
-        }
+        Verb::Completions { shell } => completions(*shell),
         Verb::Man { folder } => manual(folder),
     }
+}
+
+/// Prints what a question would do.
+fn explain(what: &Explained, verbose: bool) -> Result<()> {
+    match what {
+        Explained::Infer(a) => infer::run_explain(a.clone()),
+        Explained::Ask(what) => {
+            let (problem, run, _, budget) = asked(what)?;
+            commands::explain(&problem, run, verbose, &budget)
+        }
+    }
+}
+
+/// Prints what completes words in a shell.
+fn completions(shell: clap_complete::Shell) -> Result<()> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut grammar::grammar(), "zipfold", &mut script);
+    terminal::print(&String::from_utf8_lossy(&script))
 }
 
 /// Writes the pages of the manual into `folder`.

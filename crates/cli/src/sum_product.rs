@@ -72,13 +72,24 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
         precision::<f64>(args, device, (&sections, &buckets), begin, &mut all)?;
     }
     if asked("networks") {
-        for path in &args.network {
-            let row = networks::measure(path, device, &problem_from_args::overrides(&args.set)?)?;
-            printer.row("networks", &row)?;
-            all.push(("networks", row));
-        }
+        measure_networks(args, device, &mut all)?;
     }
     summary::print(printer, &all, begin.elapsed().as_secs_f64())
+}
+
+/// Measures the networks given as files.
+fn measure_networks(
+    args: &BenchArgs,
+    device: DeviceSelector,
+    all: &mut Vec<(&'static str, Row)>,
+) -> Result<()> {
+    let printer = Printer { json: args.json };
+    for path in &args.network {
+        let row = networks::measure(path, device, &problem_from_args::overrides(&args.set)?)?;
+        printer.row("networks", &row)?;
+        all.push(("networks", row));
+    }
+    Ok(())
 }
 
 /// Refuses a section that does not exist.
