@@ -357,16 +357,10 @@ impl<'a> Engine<'a> {
         scope: &[usize],
         slice: &[(usize, usize)],
     ) -> Result<Scaled<T>> {
-        let mut strides = vec![1usize; table.scope.len()];
-        for at in (1..strides.len()).rev() {
-            strides[at - 1] = strides[at] * self.plan.cards[table.scope[at]];
-        }
+        let strides = self.strides(&table.scope, &table.scope, &self.plan.cards);
         let stride = |v: usize| {
-            table
-                .scope
-                .iter()
-                .position(|u| *u == v)
-                .map_or(0, |at| strides[at])
+            let at = table.scope.iter().position(|u| *u == v);
+            at.map_or(0, |at| strides[at])
         };
         let fixed = |v: usize| slice.iter().find(|(u, _)| *u == v).map(|(_, s)| *s);
         let base: usize = table

@@ -96,12 +96,7 @@ fn join_by_search(
         cap: (options.memory as f64 / 32.0).log2(),
         start: 2000.0,
     };
-    let passes = if options.pass == Pass::Sweep {
-        3.0
-    } else {
-        1.0
-    };
-    let unit = passes / options.rates.matrix;
+    let unit = seconds_of_unit(options);
     let effort = Effort {
         seed: options.seed,
         seconds: options.order_seconds,
@@ -120,6 +115,16 @@ fn join_by_search(
         ids[at] = forest.join(&tree.children[at].map(|c| ids[c as usize]));
     }
     Ok((local.variables.len(), cost, seconds))
+}
+
+/// Seconds of execution for one unit of tree cost.
+fn seconds_of_unit(options: &Options) -> f64 {
+    let passes = if options.pass == Pass::Sweep {
+        3.0
+    } else {
+        1.0
+    };
+    passes / options.rates.matrix
 }
 
 /// The refusal of a component whose graph alone takes too much memory.

@@ -102,7 +102,8 @@ pub fn search(local: &Local, weights: &Weights, effort: Effort) -> Found {
         let chain = slice.min(allowed - spent);
         let sweeps = ((chain * 2.0 * MOVES / CHAINS as f64 / joins as f64) as usize).max(2);
         let before = from_cost;
-        for (tree, total) in anneal_chains(local, weights, effort, (&from, round, sweeps)) {
+        let made = anneal_chains(local, weights, effort, (&from, round, sweeps));
+        for (tree, total) in made {
             if total < from_cost {
                 (from, from_cost) = (tree, total);
             }
