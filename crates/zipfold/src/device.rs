@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use zipfold_core::budget::human_bytes;
 use zipfold_core::fold::Fold;
-use zipfold_core::{Blame, Error, Job, Opt, Result};
+use zipfold_core::{Blame, Error, Job, Message, Opt, Result};
 use zipfold_cpu::pairs::Element;
 use zipfold_gpu as gpu;
 pub use zipfold_gpu::{DeviceSelector, Facts, Runtime, Which, find, list};
@@ -214,33 +214,11 @@ fn faster(
     }
     let room = options.budget.free();
     if room < device::DRIVER {
-        let (needs, has) = (human_bytes(device::DRIVER), human_bytes(room));
-        plan.reasons.push(
-            format!(
-                "no device was looked for: its driver may take {needs} of memory, {} leaves {has}",
-                Opt::Memory
-            )
-            .into(),
-        );
+        plan.reasons.push(no_room_for_a_driver(room));
         return Ok(vec![]);
     }
-    let mut best: Option<(Plan, usize)> = None;
     let found = gpus(driver);
-    if found.is_empty() {
-        return Ok(vec![]);
-    }
-    for count in [1, found.len()] {
-        let there =
-            device::plan_for_all(job, plan.clone(), &found[..count], &options.overrides, None)?;
-        let seconds = |plan: &Plan| device::whole_seconds(job, plan);
-        if best
-            .as_ref()
-            .is_none_or(|(least, _)| seconds(&there) < seconds(least))
-        {
-            best = Some((there, count));
-        }
-    }
-    let Some((there, count)) = best else {
+    let Some((there, count)) = fastest(job, plan, &found, options)? else {
         return Ok(vec![]);
     };
     let (here, far, ids) = (
@@ -256,6 +234,41 @@ fn faster(
     }
     let opened = all_opened(&found[..count]).into_iter();
     Ok(opened.filter_map(Result::ok).collect())
+}
+
+/// Says that memory has no room for a driver.
+fn no_room_for_a_driver(room: u64) -> Message {
+    let (needs, has) = (human_bytes(device::DRIVER), human_bytes(room));
+    format!(
+        "no device was looked for: its driver may take {needs} of memory, {} leaves {has}",
+        Opt::Memory
+    )
+    .into()
+}
+
+/// The plan for one of the GPUs or for all, whichever takes less, and how many it is for.
+fn fastest(
+    job: &Job,
+    plan: &Plan,
+    found: &[Facts],
+    options: &Options<'_>,
+) -> Result<Option<(Plan, usize)>> {
+    if found.is_empty() {
+        return Ok(None);
+    }
+    let mut best: Option<(Plan, usize)> = None;
+    let seconds = |plan: &Plan| device::whole_seconds(job, plan);
+    for count in [1, found.len()] {
+        let there =
+            device::plan_for_all(job, plan.clone(), &found[..count], &options.overrides, None)?;
+        if best
+            .as_ref()
+            .is_none_or(|(least, _)| seconds(&there) < seconds(least))
+        {
+            best = Some((there, count));
+        }
+    }
+    Ok(best)
 }
 
 /// Refuses a driver that is too old, of the version `driver` if `fault.driver` sets one for a test.

@@ -270,12 +270,6 @@ impl<T: Typed> Places<T> {
         run: Run<'_>,
         sums: &[u128],
     ) -> Result<()> {
-        let changed = |file: &NpyFile, what: &str| {
-            let place = file.partial_path().to_string_lossy();
-            Error::request(what.to_string())
-                .at_place(place)
-                .remedy(format!("run it without {} to start again", Opt::Resume))
-        };
         for (at, (fold, place)) in job.folds.iter().zip(&self.items).enumerate() {
             let (file, matrix) = match place {
                 Place::File(file) => (file, None),
@@ -291,7 +285,7 @@ impl<T: Typed> Places<T> {
                     "the unfinished output is of another run than the checkpoint",
                 ));
             }
-            let sum = sum::<T>(job, (at, fold), tiles, |first, run| {
+            let take = |first: usize, run: &mut [T]| {
                 file.read(first as u64, run)?;
                 match matrix {
                     Some(matrix) if !matrix.put(first, run) => {
@@ -299,7 +293,8 @@ impl<T: Typed> Places<T> {
                     }
                     _ => Ok(()),
                 }
-            })?;
+            };
+            let sum = sum::<T>(job, (at, fold), tiles, take)?;
             if sums.get(at) != Some(&sum) {
                 return Err(changed(
                     file,
@@ -309,6 +304,14 @@ impl<T: Typed> Places<T> {
         }
         Ok(())
     }
+}
+
+/// The refusal of an unfinished output that is not what the run has written.
+fn changed(file: &NpyFile, what: &str) -> Error {
+    let place = file.partial_path().to_string_lossy();
+    Error::request(what.to_string())
+        .at_place(place)
+        .remedy(format!("run it without {} to start again", Opt::Resume))
 }
 
 /// The places as one batch sees them.
