@@ -198,7 +198,8 @@ fn plain<T: Number, const FMA: bool>(
         ProductStep::LogAdd(peaks) => {
             total(constant, terms, scratch, to.len());
             for (sum, peak) in scratch.iter_mut().zip(peaks) {
-                // Where all are nothing, so is the sum: not their difference, which is no number.
+                // Where all are nothing, so is the sum: not their difference, which is not a
+                // number.
                 let peak = if *peak > T::from_f64(f64::NEG_INFINITY) {
                     *peak
                 } else {

@@ -99,8 +99,8 @@ pub(super) fn logarithms_of<T: Number>(from: &[T], shift: f64, to: &mut [f64]) {
 /// Entries that stay in the nearest cache between two loops over them.
 const BLOCK: usize = 512;
 
-/// The least and the greatest of `values` above `floor`; (∞, `floor`) if none is. What is no number
-/// is passed over.
+/// The least and the greatest of `values` above `floor`; (∞, `floor`) if none is. What is not a
+/// number is passed over.
 pub(super) fn ends_above<T: Number>(values: &[T], floor: T) -> (T, T) {
     T::dispatch(Isa::detect(), FindEnds(values, floor))
 }
@@ -143,7 +143,7 @@ impl<T: Number> Kernel<T> for FindEnds<'_, T> {
                 // there.
                 let x = s.blend(some, unsafe { s.load_some(some, part.as_ptr()) }, none);
                 low[i] = s.blend(s.lt(none, x), s.min(x, low[i]), low[i]);
-                // Of a pair with one that is no number, `max` gives the second.
+                // Of a pair with one that is not a number, `max` gives the second.
                 high[i] = s.max(x, high[i]);
             }
         }
