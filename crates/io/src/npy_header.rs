@@ -115,11 +115,8 @@ impl Header {
         let text_at = range.start as u64;
         let data_at = range.end as u64;
         let text = std::str::from_utf8(&bytes[range]).map_err(|e| {
-            damaged(
-                name,
-                base + text_at + e.valid_up_to() as u64,
-                "the NPY header is not text",
-            )
+            let at = base + text_at + e.valid_up_to() as u64;
+            damaged(name, at, "the NPY header is not text")
         })?;
         let mut words = Words {
             name,
@@ -135,12 +132,8 @@ impl Header {
             .and_then(|n| n.checked_mul(kind.bytes()))
             .map(|b| b as u64);
         let what = format!("the array of shape {}", show_shape(&shape));
-        check_claim(
-            at_byte(name, base + data_at),
-            &what,
-            claimed,
-            size - data_at,
-        )?;
+        let place = at_byte(name, base + data_at);
+        check_claim(place, &what, claimed, size - data_at)?;
         Ok(Header {
             kind,
             big_endian,

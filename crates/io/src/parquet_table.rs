@@ -635,11 +635,8 @@ fn take_words(
     }
     let mut texts = texts.iter();
     for level in &levels {
-        let text = if *level == column.nullable {
-            texts.next().map(word)
-        } else {
-            None
-        };
+        let is_there = *level == column.nullable;
+        let text = is_there.then(|| texts.next().map(word)).flatten();
         into.push(&text.unwrap_or_default())?;
     }
     Ok(levels.len())

@@ -250,10 +250,7 @@ impl StepMaker<'_> {
             }
             Acc::Reduction(form, sx, sy, dst) => self.reduction(*form, *sx, *sy, *dst, body),
             Acc::User(op, init, src, dst) => {
-                let mut list = vec![];
-                let ends = (Src::Reg(*dst), *src);
-                let result = self.operator(*op, ends, &mut HashMap::new(), &mut list);
-                after.extend(list.into_iter().map(|i| Step::Inst(i, Some(at))));
+                let result = self.user_operator(*op, (Src::Reg(*dst), *src), at, after);
                 Fold {
                     kind: Kind::User(result, *init),
                     src: *src,
@@ -261,6 +258,14 @@ impl StepMaker<'_> {
                 }
             }
         })
+    }
+    /// Adds the steps of the operator `op` of the user to those `after` the reductions. Returns what
+    /// it makes of the accumulated and the next value.
+    fn user_operator(&mut self, op: Id, ends: (Src, Src), at: usize, after: &mut Vec<Step>) -> Src {
+        let mut list = vec![];
+        let result = self.operator(op, ends, &mut HashMap::new(), &mut list);
+        after.extend(list.into_iter().map(|i| Step::Inst(i, Some(at))));
+        result
     }
     /// The register of `op` on `src`, computed by `body` already or from now on.
     fn add(&mut self, op: LaneOp, src: [Src; 3], body: &mut Vec<LaneInst>) -> Src {

@@ -377,19 +377,7 @@ impl<'s, 'j> FilterBatch<'s, 'j> {
         let with_values = !matches!(self.kept.fold, Fold::Join(Join { value: None, .. }));
         let needed = if with_values { open | sure } else { open };
         if needed != 0 {
-            let strips = (0..BLOCK / STRIP)
-                .filter(|t| needed >> (t * STRIP) & 0xff != 0)
-                .fold(0u16, |w, t| w | 1 << t);
-            let (low, [sx, sy]) = (&of.job.low, of.form.reduction.row_vectors);
-            let y = &of.y.block(first / BLOCK)[sy * low.dim * STRIP..];
-            exact(
-                of.isa,
-                of.op,
-                of.x.stream(sx, i),
-                (y, low.row_vectors[1].len() * low.dim * STRIP),
-                strips,
-                &mut self.exact,
-            );
+            self.compute_exact(i, first, needed);
         }
         let mut left = open | sure;
         while left != 0 {
@@ -410,6 +398,24 @@ impl<'s, 'j> FilterBatch<'s, 'j> {
         if let Question::Best(_) = of.form.question {
             self.tighten(i);
         }
+    }
+    /// Computes the reductions of row `i` with the `needed` lanes of the block that begins at
+    /// column `first`, whole strips of them.
+    fn compute_exact(&mut self, i: usize, first: usize, needed: u128) {
+        let of = self.of;
+        let strips = (0..BLOCK / STRIP)
+            .filter(|t| needed >> (t * STRIP) & 0xff != 0)
+            .fold(0u16, |w, t| w | 1 << t);
+        let (low, [sx, sy]) = (&of.job.low, of.form.reduction.row_vectors);
+        let y = &of.y.block(first / BLOCK)[sy * low.dim * STRIP..];
+        exact(
+            of.isa,
+            of.op,
+            of.x.stream(sx, i),
+            (y, low.row_vectors[1].len() * low.dim * STRIP),
+            strips,
+            &mut self.exact,
+        );
     }
     /// Asks for what the matches found so far take.
     fn hold(&mut self, sink: &dyn Sink) -> Result<()> {

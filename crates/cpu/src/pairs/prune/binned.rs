@@ -165,25 +165,22 @@ impl<'e, 'j> Binned<'e, 'j> {
         let isa = reductions::isa(engine.isa);
         let marks = &mut self.marks[..columns.len()];
         mark_space(engine.job.space.domain, row as u32, &self.ranks, marks);
-        let within = match engine.limit {
-            None => 0,
-            Some((root, limit)) => {
-                let of = [Limit {
-                    root,
-                    lo: f64::NEG_INFINITY,
-                    hi: limit,
-                }];
-                f64::dispatch(
-                    isa,
-                    Mark {
-                        scratch: &self.scratch,
-                        limits: &of,
-                        marks: &mut *marks,
-                    },
-                );
-                marks.iter().map(|m| u64::from(*m)).sum()
-            }
-        };
+        let within = engine.limit.map_or(0, |(root, limit)| {
+            let limits = [Limit {
+                root,
+                lo: f64::NEG_INFINITY,
+                hi: limit,
+            }];
+            f64::dispatch(
+                isa,
+                Mark {
+                    scratch: &self.scratch,
+                    limits: &limits,
+                    marks: &mut *marks,
+                },
+            );
+            marks.iter().map(|m| u64::from(*m)).sum()
+        });
         let i = engine.grid.order()[row] as usize;
         // A row against itself is often 0 / 0.
         if any_nan(self.scratch.all(), marks) {
