@@ -29,7 +29,7 @@ use std::time::Instant;
 use zipfold::internals::core::{Budget, Error, Precision, Result};
 use zipfold::internals::device::DeviceSelector;
 use zipfold::internals::io::guard::Source;
-use zipfold::internals::product::cpu::Real;
+use zipfold::internals::product::cpu::Contracted;
 
 /// The definition built in.
 const BUILT_IN: &str = include_str!("../../../bench/definitions/random-buckets.toml");
@@ -45,7 +45,7 @@ const SECTIONS: [&str; 6] = [
     "networks",
 ];
 
-/// Runs the sections that are requested, and prints a table of all of them last.
+/// Runs the sections that are asked for, and prints a table of all of them last.
 ///
 /// # Errors
 /// `Request` for sections that do not exist; those of reading and of devices.
@@ -72,24 +72,13 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
         precision::<f64>(args, device, (&sections, &buckets), begin, &mut all)?;
     }
     if asked("networks") {
-        measure_networks(args, device, &mut all)?;
+        for path in &args.network {
+            let row = networks::measure(path, device, &problem_from_args::overrides(&args.set)?)?;
+            printer.row("networks", &row)?;
+            all.push(("networks", row));
+        }
     }
     summary::print(printer, &all, begin.elapsed().as_secs_f64())
-}
-
-/// Measures the networks given as files.
-fn measure_networks(
-    args: &BenchArgs,
-    device: DeviceSelector,
-    all: &mut Vec<(&'static str, Row)>,
-) -> Result<()> {
-    let printer = Printer { json: args.json };
-    for path in &args.network {
-        let row = networks::measure(path, device, &problem_from_args::overrides(&args.set)?)?;
-        printer.row("networks", &row)?;
-        all.push(("networks", row));
-    }
-    Ok(())
 }
 
 /// Refuses a section that does not exist.
@@ -123,7 +112,7 @@ fn definition(args: &BenchArgs) -> Result<BucketDefinition> {
 }
 
 /// All sections in one precision. A device without it leaves it to the processor.
-fn precision<T: Real>(
+fn precision<T: Contracted>(
     args: &BenchArgs,
     device: DeviceSelector,
     (sections, buckets): (&[&'static str], &[RandomBucket]),

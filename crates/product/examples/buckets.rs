@@ -14,7 +14,7 @@ use zipfold_product::cpu::buffer_pool::Room;
 use zipfold_product::cpu::contract::contract;
 use zipfold_product::cpu::scaled::Entries;
 use zipfold_product::cpu::shape::{Shape, offsets};
-use zipfold_product::cpu::{Engine, Fold, Prepared, Real};
+use zipfold_product::cpu::{Contracted, Engine, Fold, Prepared};
 use zipfold_product::plan::{Options, Pass, Plan, Rates, Reduced, Source, Table, cache, plan};
 use zipfold_vector::memory::Block;
 
@@ -259,7 +259,7 @@ fn contractions(b: &Bucket, tables: &[Table]) -> (f64, f64) {
 
 /// A bucket that is planned once: tables of the type as they lie, the result in the order that the
 /// plan chose.
-fn prepared<T: Real>(b: &Bucket, tables: &[Table], entries: Entries) -> (f64, f64) {
+fn prepared<T: Contracted>(b: &Bucket, tables: &[Table], entries: Entries) -> (f64, f64) {
     let held: Vec<Vec<T>> = tables
         .iter()
         .map(|t| t.values.iter().map(|v| T::from_f64(*v)).collect())
@@ -280,7 +280,7 @@ fn prepared<T: Real>(b: &Bucket, tables: &[Table], entries: Entries) -> (f64, f6
 
 /// The planned contraction, inputs restructured and scaled in every call; of logarithms, to
 /// logarithms. Seconds, and the sum of all entries of the result.
-fn run<T: Real>(b: &Bucket, tables: &[Table], entries: Entries) -> (f64, f64) {
+fn run<T: Contracted>(b: &Bucket, tables: &[Table], entries: Entries) -> (f64, f64) {
     let plan = planned(b, tables, Pass::Forward);
     let budget = Budget::unlimited();
     let engine = Engine::new(&plan, tables, Fold::Sum, Pass::Forward, &budget);

@@ -12,7 +12,7 @@ use zipfold_product::cpu::buffer_pool::{Held, Room};
 use zipfold_product::cpu::contract::contract;
 use zipfold_product::cpu::scaled::Scaled;
 use zipfold_product::cpu::shape::Shape;
-use zipfold_product::cpu::{Fold, Real};
+use zipfold_product::cpu::{Contracted, Fold};
 
 fn main() -> Result<()> {
     let mut forms: Vec<String> = std::env::args().skip(1).collect();
@@ -64,7 +64,7 @@ fn sizes(digits: &[(char, usize)]) -> [usize; 3] {
 }
 
 /// Least seconds of the calls within half a second.
-fn measure<T: Real>(digits: &[(char, usize)]) -> Result<f64> {
+fn measure<T: Contracted>(digits: &[(char, usize)]) -> Result<f64> {
     let [first, second, out] = scopes(digits);
     let cards: Vec<usize> = digits.iter().map(|d| d.1).collect();
     let rank: Vec<u32> = (0..digits.len() as u32).collect();

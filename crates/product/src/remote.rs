@@ -1,4 +1,4 @@
-//! Contractions on a device next to the host: what the engine asks of one.
+//! Contractions on a device beside the host: what the engine asks of one.
 
 use crate::cpu::Fold;
 pub use crate::cpu::real::{Items, ItemsMut};

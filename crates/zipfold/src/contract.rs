@@ -11,7 +11,7 @@ pub use zipfold_product::cpu::Prepared;
 pub use zipfold_product::cpu::scaled::Entries;
 use zipfold_product::cpu::semiring::contract as fold;
 use zipfold_product::cpu::shape::{Shape, offsets};
-use zipfold_product::cpu::{Engine, Fold, Forward, Real};
+use zipfold_product::cpu::{Contracted, Engine, Fold, Forward};
 use zipfold_product::plan::{Pass, Plan, Rates, Reduced, Scalar, Source, Table, plan};
 
 /// A table: its scope, and its entries with the last variable of the scope fastest.
@@ -259,7 +259,7 @@ fn on_device<'b, R>(
 /// # Ok::<(), zipfold::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct PreparedOnDevice<T: Real> {
+pub struct PreparedOnDevice<T: Contracted> {
     numeric: Numeric,
     plan: Plan,
     cards: Vec<usize>,
@@ -274,7 +274,7 @@ pub struct PreparedOnDevice<T: Real> {
     tables: Forward<T>,
 }
 
-impl<T: Real> PreparedOnDevice<T> {
+impl<T: Contracted> PreparedOnDevice<T> {
     /// A plan for tables over `scopes` that folds away every variable that is not in `keep`.
     ///
     /// # Errors

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use zipfold_core::budget::human_bytes;
 use zipfold_core::fold::Fold;
-use zipfold_core::{Blame, Error, Job, Message, Opt, Result};
-use zipfold_cpu::pairs::Element;
+use zipfold_core::{Blame, Error, Job, Opt, Result};
+use zipfold_cpu::pairs::Blocks;
 use zipfold_gpu as gpu;
 pub use zipfold_gpu::{DeviceSelector, Facts, Runtime, Which, find, list};
 use zipfold_plan::overrides::{Overrides, Residency};
@@ -214,11 +214,33 @@ fn faster(
     }
     let room = options.budget.free();
     if room < device::DRIVER {
-        plan.reasons.push(no_room_for_a_driver(room));
+        let (needs, has) = (human_bytes(device::DRIVER), human_bytes(room));
+        plan.reasons.push(
+            format!(
+                "no device was looked for: its driver may take {needs} of memory, {} leaves {has}",
+                Opt::Memory
+            )
+            .into(),
+        );
         return Ok(vec![]);
     }
+    let mut best: Option<(Plan, usize)> = None;
     let found = gpus(driver);
-    let Some((there, count)) = fastest(job, plan, &found, options)? else {
+    if found.is_empty() {
+        return Ok(vec![]);
+    }
+    for count in [1, found.len()] {
+        let there =
+            device::plan_for_all(job, plan.clone(), &found[..count], &options.overrides, None)?;
+        let seconds = |plan: &Plan| device::whole_seconds(job, plan);
+        if best
+            .as_ref()
+            .is_none_or(|(least, _)| seconds(&there) < seconds(least))
+        {
+            best = Some((there, count));
+        }
+    }
+    let Some((there, count)) = best else {
         return Ok(vec![]);
     };
     let (here, far, ids) = (
@@ -234,41 +256,6 @@ fn faster(
     }
     let opened = all_opened(&found[..count]).into_iter();
     Ok(opened.filter_map(Result::ok).collect())
-}
-
-/// Says that memory has no room for a driver.
-fn no_room_for_a_driver(room: u64) -> Message {
-    let (needs, has) = (human_bytes(device::DRIVER), human_bytes(room));
-    format!(
-        "no device was looked for: its driver may take {needs} of memory, {} leaves {has}",
-        Opt::Memory
-    )
-    .into()
-}
-
-/// The plan for one of the GPUs or for all, whichever takes less, and how many it is for.
-fn fastest(
-    job: &Job,
-    plan: &Plan,
-    found: &[Facts],
-    options: &Options<'_>,
-) -> Result<Option<(Plan, usize)>> {
-    if found.is_empty() {
-        return Ok(None);
-    }
-    let mut best: Option<(Plan, usize)> = None;
-    let seconds = |plan: &Plan| device::whole_seconds(job, plan);
-    for count in [1, found.len()] {
-        let there =
-            device::plan_for_all(job, plan.clone(), &found[..count], &options.overrides, None)?;
-        if best
-            .as_ref()
-            .is_none_or(|(least, _)| seconds(&there) < seconds(least))
-        {
-            best = Some((there, count));
-        }
-    }
-    Ok(best)
 }
 
 /// Refuses a driver that is too old, of the version `driver` if `fault.driver` sets one for a test.
@@ -303,7 +290,7 @@ pub(crate) fn gpus(driver: Option<u64>) -> Vec<Facts> {
 ///
 /// # Errors
 /// None but those of a request: what no device can hold, the host runs.
-pub fn load<'j, T: Element>(
+pub fn load<'j, T: Blocks>(
     job: &'j Job,
     plan: &Plan,
     devices: Vec<gpu::Device>,
@@ -369,7 +356,7 @@ fn loaded<'j>(
 
 /// Loads `job` for the first strategy of `plan` that loads on the host. Pairs that bounds were to
 /// leave out take long: why none are left out is a warning.
-fn on_host<'j, T: Element>(
+fn on_host<'j, T: Blocks>(
     job: &'j Job,
     plan: &Plan,
     warnings: &Warnings,
@@ -384,7 +371,7 @@ fn on_host<'j, T: Element>(
     Ok(executor)
 }
 
-impl<T: Element> OnDevices<'_, T> {
+impl<T: Blocks> OnDevices<'_, T> {
     /// The host, loaded where the last device is lost. No lock is held meanwhile: threads that load
     /// may take another batch.
     fn host(&self) -> Result<&dyn Executor> {
@@ -400,7 +387,7 @@ impl<T: Element> OnDevices<'_, T> {
     }
 }
 
-impl<T: Element> Executor for OnDevices<'_, T> {
+impl<T: Blocks> Executor for OnDevices<'_, T> {
     fn run_on(
         &self,
         at: usize,

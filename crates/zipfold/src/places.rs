@@ -10,12 +10,12 @@ use std::sync::{Mutex, OnceLock};
 use zipfold_core::fold::Fold;
 use zipfold_core::{Budget, Error, Hash, Job, Opt, Reservation, Result};
 use zipfold_cpu::pairs::dense::Shared;
-use zipfold_cpu::pairs::{Element, SharedMatrix};
+use zipfold_cpu::pairs::{Blocks, SharedMatrix};
 use zipfold_io::{NpyElement, NpyFile};
 use zipfold_plan::{Sink, Tile, Values};
 
 /// Numbers of a dense result.
-pub(crate) trait Typed: Element + Shared + NpyElement {
+pub(crate) trait Typed: Blocks + Shared + NpyElement {
     /// The whole result.
     fn output(items: Vec<Self>) -> Output;
     /// Mixes a run in.
@@ -270,6 +270,12 @@ impl<T: Typed> Places<T> {
         run: Run<'_>,
         sums: &[u128],
     ) -> Result<()> {
+        let changed = |file: &NpyFile, what: &str| {
+            let place = file.partial_path().to_string_lossy();
+            Error::request(what.to_string())
+                .at_place(place)
+                .remedy(format!("run it without {} to start again", Opt::Resume))
+        };
         for (at, (fold, place)) in job.folds.iter().zip(&self.items).enumerate() {
             let (file, matrix) = match place {
                 Place::File(file) => (file, None),
@@ -285,7 +291,7 @@ impl<T: Typed> Places<T> {
                     "the unfinished output is of another run than the checkpoint",
                 ));
             }
-            let take = |first: usize, run: &mut [T]| {
+            let sum = sum::<T>(job, (at, fold), tiles, |first, run| {
                 file.read(first as u64, run)?;
                 match matrix {
                     Some(matrix) if !matrix.put(first, run) => {
@@ -293,8 +299,7 @@ impl<T: Typed> Places<T> {
                     }
                     _ => Ok(()),
                 }
-            };
-            let sum = sum::<T>(job, (at, fold), tiles, take)?;
+            })?;
             if sums.get(at) != Some(&sum) {
                 return Err(changed(
                     file,
@@ -304,14 +309,6 @@ impl<T: Typed> Places<T> {
         }
         Ok(())
     }
-}
-
-/// The refusal of an unfinished output that is not what the run has written.
-fn changed(file: &NpyFile, what: &str) -> Error {
-    let place = file.partial_path().to_string_lossy();
-    Error::request(what.to_string())
-        .at_place(place)
-        .remedy(format!("run it without {} to start again", Opt::Resume))
 }
 
 /// The places as one batch sees them.

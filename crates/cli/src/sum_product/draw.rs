@@ -119,7 +119,7 @@ impl BucketDefinition {
             summed,
             operations: 0.0,
         };
-        // Values of the other variables, so that the bucket has about this many operations.
+        // Values of the other variables, so that the bucket has about so many operations.
         let others = (shared + functions * 4) as f64;
         let room = (target / (configurations * functions) as f64)
             .max(1.0)
@@ -132,7 +132,7 @@ impl BucketDefinition {
         self.suits(&drawn, target, configurations, out)
             .then_some(drawn)
     }
-    /// Adds the variables that are kept: this many `shared` ones, and some of each function alone.
+    /// Adds the variables that are kept: so many `shared` ones, and some of each function alone.
     /// `room` is the logarithm of their values in the mean.
     fn add_others(
         &self,

@@ -4,7 +4,7 @@ use super::draw::RandomBucket;
 use std::time::Instant;
 use zipfold::internals::core::{Error, Result};
 use zipfold::internals::product::cpu::scaled::Entries;
-use zipfold::internals::product::cpu::{Prepared, Real};
+use zipfold::internals::product::cpu::{Contracted, Prepared};
 
 /// Seconds that turns of one measurement take at least together; at least two are taken.
 const LEAST: f64 = 0.05;
@@ -33,7 +33,7 @@ pub(crate) fn least(mut call: impl FnMut() -> Result<()>) -> Result<f64> {
     Ok(best)
 }
 
-/// What `work` gives on this many threads; 0 are all.
+/// What `work` gives on so many threads; 0 are all.
 ///
 /// # Errors
 /// `Resource` when the system starts no threads, and those of `work`.
@@ -44,7 +44,7 @@ pub(crate) fn on<R: Send>(threads: usize, work: impl FnOnce() -> Result<R> + Sen
 }
 
 /// Numbers of the type, values or logarithms.
-pub(crate) fn numbers<T: Real>(values: &[f64], entries: Entries) -> Vec<T> {
+pub(crate) fn numbers<T: Contracted>(values: &[f64], entries: Entries) -> Vec<T> {
     let one = |v: &f64| match entries {
         Entries::Values => T::from_f64(*v),
         Entries::Logs => T::from_f64(v.ln()),
@@ -56,7 +56,7 @@ pub(crate) fn numbers<T: Real>(values: &[f64], entries: Entries) -> Vec<T> {
 ///
 /// # Errors
 /// `Request` where no order of pairs takes the bucket.
-pub(crate) fn bucket<T: Real>(
+pub(crate) fn bucket<T: Contracted>(
     drawn: &RandomBucket,
     tables: &[Vec<f64>],
     entries: Entries,
@@ -70,7 +70,7 @@ pub(crate) fn bucket<T: Real>(
 }
 
 /// The sum of the values.
-pub(crate) fn total<T: Real>(out: &[T], entries: Entries) -> f64 {
+pub(crate) fn total<T: Contracted>(out: &[T], entries: Entries) -> f64 {
     let value = |v: &T| match entries {
         Entries::Values => v.to_f64(),
         Entries::Logs => v.to_f64().exp(),
@@ -78,12 +78,12 @@ pub(crate) fn total<T: Real>(out: &[T], entries: Entries) -> f64 {
     out.iter().map(value).sum()
 }
 
-/// Measures the ceilings on this many threads: each has a product and a copy of its own, so that
-/// none waits for another.
+/// Measures the ceilings on so many threads: each has a product and a copy of its own, so that none
+/// waits for another.
 ///
 /// # Errors
 /// Those of the engine.
-pub(crate) fn ceilings<T: Real>(threads: usize) -> Result<Ceilings> {
+pub(crate) fn ceilings<T: Contracted>(threads: usize) -> Result<Ceilings> {
     const SIDE: usize = 768;
     const COPIED: usize = 32 << 20;
     let square = RandomBucket {

@@ -1,4 +1,4 @@
-//! A network from a file: the probability of its evidence on the processor and next to a device.
+//! A network from a file: the probability of its evidence on the processor and beside a device.
 
 use super::rows::{Cell, Row};
 use std::path::Path;

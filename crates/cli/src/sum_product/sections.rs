@@ -9,7 +9,7 @@ use zipfold::internals::device::DeviceSelector;
 use zipfold::internals::gpu::paged::Unroll;
 use zipfold::internals::gpu::pages::Pages;
 use zipfold::internals::plan::Overrides;
-use zipfold::internals::product::cpu::Real;
+use zipfold::internals::product::cpu::Contracted;
 use zipfold::internals::product::cpu::scaled::Entries;
 use zipfold::internals::product::plan::paged::Knapsack;
 
@@ -19,7 +19,7 @@ const VARIED: usize = 4;
 const DIFFERS: f64 = 1e-2;
 
 /// What measures in one precision.
-pub(crate) struct Bench<T: Real> {
+pub(crate) struct Bench<T: Contracted> {
     threads: usize,
     /// Of one core, and of all threads.
     host: [host::Ceilings; 2],
@@ -39,7 +39,7 @@ pub(crate) fn chosen<'b>(section: &str, buckets: &'b [RandomBucket]) -> Vec<&'b 
     }
 }
 
-impl<T: Real> Bench<T> {
+impl<T: Contracted> Bench<T> {
     /// Opens the device, and measures the ceilings.
     ///
     /// # Errors

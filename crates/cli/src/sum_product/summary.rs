@@ -3,7 +3,7 @@
 use super::rows::{Cell, Printer, Row, is, number};
 use zipfold::internals::core::{Result, figures};
 
-/// Buckets from this many operations count in the shares of the roofline.
+/// Buckets from so many operations count in the shares of the roofline.
 const LARGE: f64 = 1e8;
 
 /// Prints the table of all rows, and the seconds of the run.

@@ -17,7 +17,7 @@ use zipfold::internals::product::cpu::bucket::Mode;
 use zipfold::internals::product::cpu::real::Items;
 use zipfold::internals::product::cpu::scaled::Entries;
 use zipfold::internals::product::cpu::shape::{JoinShapes, Shape};
-use zipfold::internals::product::cpu::{Engine, Fold, Real};
+use zipfold::internals::product::cpu::{Contracted, Engine, Fold};
 use zipfold::internals::product::plan::places::Places;
 use zipfold::internals::product::plan::{Options, Pass, Plan, Rates, Reduced, Table, plan};
 
@@ -143,7 +143,7 @@ impl There {
     ///
     /// # Errors
     /// `Resource` when host or device have no room, `Device` when the device fails.
-    pub(crate) fn joins<T: Real>(
+    pub(crate) fn joins<T: Contracted>(
         &self,
         drawn: &RandomBucket,
         tables: &[Vec<f64>],
@@ -170,7 +170,7 @@ impl There {
         })
     }
     /// Seconds of the joins of `plan` where `places` has them, and the sum of the result.
-    fn time_joins<T: Real>(
+    fn time_joins<T: Contracted>(
         &self,
         plan: &Plan,
         places: &Places,
@@ -201,7 +201,7 @@ impl There {
     ///
     /// # Errors
     /// `Resource` when the device has no room.
-    pub(crate) fn load<T: Real>(
+    pub(crate) fn load<T: Contracted>(
         &self,
         drawn: &RandomBucket,
         tables: &[Vec<f64>],
@@ -233,7 +233,7 @@ impl There {
     ///
     /// # Errors
     /// `Request` for a bucket without its form, `Device` when the device fails.
-    pub(crate) fn paged<T: Real>(&self, loaded: &Loaded, pages: &Pages) -> Result<Paged> {
+    pub(crate) fn paged<T: Contracted>(&self, loaded: &Loaded, pages: &Pages) -> Result<Paged> {
         let mode = match loaded.entries {
             Entries::Values => Mode::Sum,
             Entries::Logs => Mode::LogSum,
@@ -268,7 +268,7 @@ impl There {
             total: total(&out, loaded.entries),
         })
     }
-    fn read<T: Real>(&self, memory: &Memory, out: &mut [T]) -> Result<()> {
+    fn read<T: Contracted>(&self, memory: &Memory, out: &mut [T]) -> Result<()> {
         use zipfold::internals::product::cpu::real::ItemsMut;
         match T::items_mut(out) {
             ItemsMut::F32(items) => self.device.read(memory, items),

@@ -9,18 +9,51 @@ use zipfold_core::{Error, Job, Result};
 use zipfold_plan::executor::{Declined, Executor};
 use zipfold_plan::{Plan, Strategy};
 
+/// Element types whose blocks of rows are loaded.
+pub trait Blocks: Element {
+    /// Loads `job` for blocks of rows with results of this type.
+    ///
+    /// Its two implementations are compiled here once. A generic function would be compiled again
+    /// in every crate that calls it, with all the code below it.
+    ///
+    /// # Errors
+    /// Why the job is not for blocks.
+    fn load_blocks<'j>(
+        job: &'j Job,
+        plan: &Plan,
+        packed: bool,
+        code: bool,
+    ) -> std::result::Result<Box<dyn Executor + 'j>, Declined>;
+}
+
+macro_rules! blocks {
+    ($($kind:ty),*) => {$(
+        impl Blocks for $kind {
+            fn load_blocks<'j>(
+                job: &'j Job,
+                plan: &Plan,
+                packed: bool,
+                code: bool,
+            ) -> std::result::Result<Box<dyn Executor + 'j>, Declined> {
+                Ok(Box::new(Engine::<$kind>::load(job, plan, packed, code)?))
+            }
+        }
+    )*};
+}
+blocks!(f32, f64);
+
 /// Loads `job` for the first of the strategies of `plan` that loads; with it, why the ones before
 /// did not.
 ///
 /// # Errors
 /// `Internal` for a plan without a strategy that loads.
-pub fn load<'j, T: Element>(
+pub fn load<'j, T: Blocks>(
     job: &'j Job,
     plan: &Plan,
 ) -> Result<(Box<dyn Executor + 'j>, Vec<String>)> {
     let mut declined = vec![];
     for strategy in &plan.strategies {
-        match load_for::<T>(job, plan, strategy) {
+        match load_for(job, plan, strategy, T::load_blocks) {
             Ok(executor) => return Ok((executor, declined)),
             Err(why) => declined.push(format!("not by {strategy}: {why}")),
         }
@@ -28,11 +61,16 @@ pub fn load<'j, T: Element>(
     Err(Error::internal("no strategy of the plan loads"))
 }
 
-/// Loads `job` for `strategy`.
-fn load_for<'j, T: Element>(
+/// [`Blocks::load_blocks`].
+type LoadBlocks<'j> =
+    fn(&'j Job, &Plan, bool, bool) -> std::result::Result<Box<dyn Executor + 'j>, Declined>;
+
+/// Loads `job` for `strategy`, blocks by `load_blocks`.
+fn load_for<'j>(
     job: &'j Job,
     plan: &Plan,
     strategy: &Strategy,
+    load_blocks: LoadBlocks<'j>,
 ) -> std::result::Result<Box<dyn Executor + 'j>, Declined> {
     Ok(match strategy {
         Strategy::Grid { code } => Box::new(CutoffGrid::load(job, plan, *code)?),
@@ -41,8 +79,6 @@ fn load_for<'j, T: Element>(
         Strategy::Boxes(evaluator) => Box::new(Boxes::load(job, plan, *evaluator)?),
         Strategy::Points => Box::new(Counted::load(job, plan)?),
         Strategy::Filter(form) => Box::new(Filtered::load(job, plan, form)?),
-        Strategy::Blocks { packed, code } => {
-            Box::new(Engine::<T>::load(job, plan, *packed, *code)?)
-        }
+        Strategy::Blocks { packed, code } => load_blocks(job, plan, *packed, *code)?,
     })
 }

@@ -17,5 +17,5 @@ mod sums;
 pub mod vm;
 
 pub use dense::{Shared, SharedMatrix};
-pub use load::load;
+pub use load::{Blocks, load};
 pub use reductions::Element;

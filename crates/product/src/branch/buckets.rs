@@ -176,7 +176,7 @@ impl Parts {
         let mut bounds: Vec<Vec<usize>> = vec![Vec::new(); made.len()];
         let mut exact = vec![true; made.len()];
         for v in &tree.eliminated {
-            // Messages of the subtree, but for the ones that this variable's own ones contain.
+            // Messages of the subtree, but for those that this variable's own ones contain.
             let used = |m: &usize| {
                 let is = |(all, _): &(Vec<Origin>, Vec<usize>)| all.contains(&Origin::Message(*m));
                 self.of[*v].iter().any(is)

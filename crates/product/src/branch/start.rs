@@ -8,7 +8,7 @@ const NOTHING: f64 = -1e4;
 /// Entries that are read at most, and as many as this number of turns over all variables reads.
 const READ: usize = 20_000_000;
 const TURNS: usize = 200;
-/// One of this many variables is changed between two ascents.
+/// One of so many variables is changed between two ascents.
 const CHANGED: usize = 40;
 
 /// The best assignment on ascents that begin at `states`, by the sum of all `tables`.

@@ -90,7 +90,7 @@ const BY_BOUND: u32 = u32::MAX;
 const LOOK: u64 = 256;
 
 impl<'a> Descent<'a> {
-    /// A search that keeps contexts in at most this many bytes.
+    /// A search that keeps contexts in at most so many bytes.
     pub(crate) fn new(problem: &'a Problem<'a>, bytes: usize, over: &'a dyn Fn() -> bool) -> Self {
         let many = problem.cards.len();
         Descent {

@@ -14,7 +14,7 @@
 //!     result = out
 //! ```
 //!
-//! Why this shape: the inner loop is long and straight regardless of the tables, and nothing
+//! Why this shape: the inner loop is long and straight whatever the tables look like, and nothing
 //! is written but the result. What it costs is one product per configuration of *all* variables.
 //! Where a join of two tables could sum a variable early, the matrix kernels ([`super::matrix`]) do
 //! fewer operations; the plan decides.

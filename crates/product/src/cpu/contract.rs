@@ -1,9 +1,8 @@
 //! One contraction in the scaled form: the domain by the ranges of its inputs.
 
 use super::bounds::Bounds;
-use super::bucket::{self, Mode};
 use super::buffer_pool::{Held, Room};
-use super::products::{Fold, products};
+use super::products::{Contracted, Fold};
 use super::real::Real;
 use super::scaled::{Data, Scaled, exponentials, log_range};
 use super::shape::Shape;
@@ -13,7 +12,7 @@ use zipfold_core::{Blame, Result};
 ///
 /// # Errors
 /// `Resource` when the budget is spent.
-pub fn contract<T: Real>(
+pub fn contract<T: Contracted>(
     shape: &Shape,
     inputs: &[&Scaled<T>],
     fold: Fold,
@@ -30,7 +29,7 @@ pub fn contract<T: Real>(
     match (linear, bounds.linear) {
         (Some(tables), Some(out_bounds)) => {
             let mut out = Held::blank(shape.out_len, room, "a table of the contraction")?;
-            products(shape, &tables, fold, &mut out.items);
+            T::products(shape, &tables, fold, &mut out.items);
             if out_bounds.are_far::<T>() {
                 return Ok(Scaled::linear(out, bounds.exponent));
             }
@@ -45,7 +44,7 @@ pub fn contract<T: Real>(
     }
 }
 
-/// Logarithms of each table that has none; the ones that are logarithms already are read where they
+/// Logarithms of each table that has none; those that are logarithms already are read where they
 /// lie.
 fn missing_logs<T: Real>(inputs: &[&Scaled<T>], room: &Room) -> Result<Vec<Option<Held<f64>>>> {
     let made = inputs.iter().map(|table| match &table.data {
@@ -85,12 +84,10 @@ fn logarithmic<T: Real>(
         }
     }
     let mut out = Held::blank(shape.out_len, room, "a table of the contraction")?;
-    let mode = if fold == Fold::Max {
-        Mode::LogMax
-    } else {
-        Mode::LogSum
-    };
-    bucket::contract(shape, &views, mode, &mut out.items);
+    match fold {
+        Fold::Sum => f64::log_sums(shape, &views, &mut out.items),
+        Fold::Max => f64::log_maxima(shape, &views, &mut out.items),
+    }
     back_to_linear(out, exponent, room)
 }
 

@@ -206,12 +206,12 @@ struct LoopVariables {
     kept: Vec<VariableOfBoth>,
     /// Those of the second table alone in the result.
     columns: Vec<VariableOfBoth>,
-    /// The ones that are summed.
+    /// Those that are summed.
     depth: Vec<VariableOfBoth>,
 }
 
 impl LoopVariables {
-    /// Sorts the variables of tables over `scopes`; the ones that are not `kept` are summed.
+    /// Sorts the variables of tables over `scopes`; those that are not `kept` are summed.
     fn of_scopes(
         cards: &[usize],
         scopes: [&[usize]; 2],
@@ -267,8 +267,8 @@ impl LoopVariables {
             depth: digits(true).collect(),
         }
     }
-    /// The orders of the kept variables that are tried: as they lie, and with the ones that the
-    /// second table shares before or after the others.
+    /// The orders of the kept variables that are tried: as they lie, and with those that the second
+    /// table shares before or after the others.
     fn orders(&self) -> [Vec<VariableOfBoth>; 3] {
         let (alone, shared): (Vec<VariableOfBoth>, Vec<VariableOfBoth>) =
             self.kept.iter().partition(|d| d.strides[1] == 0);

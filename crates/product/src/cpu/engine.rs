@@ -23,8 +23,7 @@ use super::contract::contract;
 use super::copies::{self, Copies, There};
 use super::gather::Picked;
 use super::pieces::{self, Made};
-use super::products::Fold;
-use super::real::Real;
+use super::products::{Contracted, Fold};
 use super::scaled::{Entries, Scaled};
 use super::shape::Shape;
 use crate::plan::places::Places;
@@ -45,7 +44,7 @@ pub struct Engine<'a> {
     remote: Option<Beside<'a>>,
 }
 
-/// A device next to the host, and the joins that run there.
+/// A device beside the host, and the joins that run there.
 #[derive(Debug)]
 struct Beside<'a> {
     device: &'a dyn Remote,
@@ -59,14 +58,14 @@ struct Beside<'a> {
 
 /// The tables of one slice after the forward pass.
 #[derive(Debug)]
-pub struct Forward<T: Real> {
+pub struct Forward<T: Contracted> {
     /// By node; gone where the pass does not keep them.
     pub tables: Vec<Copies<T>>,
     /// Domain sizes with sliced variables set to 1.
     cards: Vec<usize>,
 }
 
-impl<T: Real> Default for Forward<T> {
+impl<T: Contracted> Default for Forward<T> {
     fn default() -> Self {
         Forward {
             tables: Vec::new(),
@@ -156,7 +155,7 @@ impl<'a> Engine<'a> {
     ///
     /// # Errors
     /// `Resource` when the budget is spent.
-    pub fn forward<T: Real>(&self, slice: &[(usize, usize)]) -> Result<Forward<T>> {
+    pub fn forward<T: Contracted>(&self, slice: &[(usize, usize)]) -> Result<Forward<T>> {
         let mut cards = self.plan.cards.clone();
         slice.iter().for_each(|(v, _)| cards[*v] = 1);
         let mut out: Forward<T> = Forward {
@@ -182,7 +181,7 @@ impl<'a> Engine<'a> {
         Ok(out)
     }
     /// The join of node `at`, whose inputs are made.
-    fn join_of<T: Real>(
+    fn join_of<T: Contracted>(
         &self,
         at: usize,
         inputs: &[usize],
@@ -197,7 +196,7 @@ impl<'a> Engine<'a> {
     ///
     /// # Errors
     /// `Resource` when the budget is spent, and those of the device.
-    pub fn bring_home<T: Real>(&self, out: &mut Forward<T>) -> Result<()> {
+    pub fn bring_home<T: Contracted>(&self, out: &mut Forward<T>) -> Result<()> {
         let all = self.pass == Pass::Trace;
         let wanted = (0..out.tables.len()).filter(|n| all || self.plan.roots.contains(n));
         wanted
@@ -207,7 +206,7 @@ impl<'a> Engine<'a> {
     }
     /// Room for tables that stay, none of which is there yet: [`Engine::put`] sets those of the
     /// inputs, and [`Engine::again`] makes the others as often as wanted. The plan has no slices.
-    pub fn standing<T: Real>(&self) -> Forward<T> {
+    pub fn standing<T: Contracted>(&self) -> Forward<T> {
         Forward {
             tables: self.plan.nodes.iter().map(|_| Copies::NONE).collect(),
             cards: self.plan.cards.clone(),
@@ -217,7 +216,7 @@ impl<'a> Engine<'a> {
     ///
     /// # Errors
     /// `Resource` when the budget is spent.
-    pub fn put<T: Real>(&self, at: usize, table: &Table, all: &mut Forward<T>) -> Result<()> {
+    pub fn put<T: Contracted>(&self, at: usize, table: &Table, all: &mut Forward<T>) -> Result<()> {
         let nodes = self.plan.nodes.iter().enumerate();
         for (n, node) in nodes.filter(|(_, node)| node.source == Source::Input(at)) {
             all.tables[n] = Copies::NONE;
@@ -229,7 +228,7 @@ impl<'a> Engine<'a> {
     ///
     /// # Errors
     /// `Resource` when the budget is spent, and those of the device.
-    pub fn again<T: Real>(&self, all: &mut Forward<T>) -> Result<()> {
+    pub fn again<T: Contracted>(&self, all: &mut Forward<T>) -> Result<()> {
         for (at, node) in self.plan.nodes.iter().enumerate() {
             if let Source::Join(inputs) = &node.source {
                 all.tables[at] = Copies::NONE;
@@ -242,7 +241,7 @@ impl<'a> Engine<'a> {
     }
     /// Joins tables on `device`, where there is one and it can, else on the host. Where the budget
     /// has no room for copies of logarithms, the tables become logarithms themselves.
-    fn join<T: Real>(
+    fn join<T: Contracted>(
         &self,
         device: Option<&dyn Remote>,
         shape: &Shape,
@@ -278,7 +277,7 @@ impl<'a> Engine<'a> {
         Ok(Copies::here(table?))
     }
     /// The join by `device`, whole or piece by piece; `None` where it cannot do it.
-    fn join_by<T: Real>(
+    fn join_by<T: Contracted>(
         &self,
         device: &dyn Remote,
         shape: &Shape,
@@ -297,7 +296,7 @@ impl<'a> Engine<'a> {
             Err(e) => Err(e),
         }
     }
-    fn join_there<T: Real>(
+    fn join_there<T: Contracted>(
         &self,
         device: &dyn Remote,
         shape: &Shape,
@@ -317,7 +316,7 @@ impl<'a> Engine<'a> {
     }
     /// The join piece by piece, with its inputs and its result on the host; `None` where the
     /// device cannot do it.
-    fn join_in_pieces<T: Real>(
+    fn join_in_pieces<T: Contracted>(
         &self,
         device: &dyn Remote,
         shape: &Shape,
@@ -351,16 +350,22 @@ impl<'a> Engine<'a> {
         Shape::new(&scopes.collect::<Vec<_>>(), out, &self.plan.rank, cards)
     }
     /// A table in the global order, with sliced variables fixed.
-    fn input<T: Real>(
+    fn input<T: Contracted>(
         &self,
         table: &Table,
         scope: &[usize],
         slice: &[(usize, usize)],
     ) -> Result<Scaled<T>> {
-        let strides = self.strides(&table.scope, &table.scope, &self.plan.cards);
+        let mut strides = vec![1usize; table.scope.len()];
+        for at in (1..strides.len()).rev() {
+            strides[at - 1] = strides[at] * self.plan.cards[table.scope[at]];
+        }
         let stride = |v: usize| {
-            let at = table.scope.iter().position(|u| *u == v);
-            at.map_or(0, |at| strides[at])
+            table
+                .scope
+                .iter()
+                .position(|u| *u == v)
+                .map_or(0, |at| strides[at])
         };
         let fixed = |v: usize| slice.iter().find(|(u, _)| *u == v).map(|(_, s)| *s);
         let base: usize = table
@@ -384,7 +389,7 @@ impl<'a> Engine<'a> {
         )
     }
     /// The product of all roots that hold no variable.
-    pub fn total<T: Real>(&self, forward: &Forward<T>) -> Scalar {
+    pub fn total<T: Contracted>(&self, forward: &Forward<T>) -> Scalar {
         let roots = self
             .plan
             .roots
@@ -398,7 +403,7 @@ impl<'a> Engine<'a> {
     ///
     /// # Errors
     /// `Resource` when the budget is spent.
-    pub fn kept<T: Real>(&self, forward: &Forward<T>) -> Result<(Vec<usize>, Vec<Scalar>)> {
+    pub fn kept<T: Contracted>(&self, forward: &Forward<T>) -> Result<(Vec<usize>, Vec<Scalar>)> {
         let roots: Vec<usize> = self
             .plan
             .roots
@@ -422,9 +427,9 @@ impl<'a> Engine<'a> {
         let out = self.product_of(forward, &roots, &scope, len);
         Ok((scope, out))
     }
-    /// The product of all `roots` and of the ones that hold no variable, over `scope`, which has
-    /// `len` entries.
-    fn product_of<T: Real>(
+    /// The product of all `roots` and of those that hold no variable, over `scope`, which has `len`
+    /// entries.
+    fn product_of<T: Contracted>(
         &self,
         forward: &Forward<T>,
         roots: &[usize],
@@ -468,7 +473,7 @@ impl<'a> Engine<'a> {
     ///
     /// # Errors
     /// `Resource` when the budget is spent.
-    pub fn tracer<'f, T: Real>(
+    pub fn tracer<'f, T: Contracted>(
         &'f self,
         forward: &'f Forward<T>,
         slice: &'f [(usize, usize)],
@@ -502,7 +507,7 @@ impl<'a> Engine<'a> {
         })
     }
     /// The choice of values for `summed`, by the tables that were joined.
-    fn step<'f, T: Real>(
+    fn step<'f, T: Contracted>(
         &'f self,
         forward: &'f Forward<T>,
         inputs: &[usize],
@@ -541,7 +546,7 @@ impl<'a> Engine<'a> {
     ///
     /// # Errors
     /// `Resource` when the budget is spent.
-    pub fn backward<T: Real>(
+    pub fn backward<T: Contracted>(
         &self,
         mut forward: Forward<T>,
         slice: &[(usize, usize)],
@@ -576,7 +581,10 @@ impl<'a> Engine<'a> {
     }
     /// The gradients that a sweep begins with, by node: each root has the product of the others.
     /// Also the product of all roots.
-    fn root_gradients<T: Real>(&self, forward: &Forward<T>) -> Result<(Vec<Copies<T>>, Scalar)> {
+    fn root_gradients<T: Contracted>(
+        &self,
+        forward: &Forward<T>,
+    ) -> Result<(Vec<Copies<T>>, Scalar)> {
         let totals: Vec<Scalar> = self
             .plan
             .roots
@@ -599,7 +607,7 @@ impl<'a> Engine<'a> {
     }
     /// The gradient of the table of node `n`: that of the join `at` above it, times the other
     /// tables of that join.
-    fn gradient<T: Real>(
+    fn gradient<T: Contracted>(
         &self,
         forward: &mut Forward<T>,
         above: &mut Copies<T>,
@@ -614,7 +622,7 @@ impl<'a> Engine<'a> {
             &self.plan.nodes[n].scope,
             &forward.cards,
         );
-        // The gradient is with the tables for the time of the join, in the place of the table
+        // The gradient stands with the tables for the time of the join, in the place of the table
         // that it is for.
         let own = std::mem::replace(
             &mut forward.tables[n],
@@ -626,7 +634,7 @@ impl<'a> Engine<'a> {
         made
     }
     /// Sums node table times gradient to each of `vars`.
-    fn read<T: Real>(
+    fn read<T: Contracted>(
         &self,
         forward: &mut Forward<T>,
         n: usize,
@@ -657,7 +665,7 @@ impl<'a> Engine<'a> {
         Ok(())
     }
     /// A table times its gradient, on the host. Both stay where they are.
-    fn with_gradient<T: Real>(
+    fn with_gradient<T: Contracted>(
         &self,
         table: &mut Copies<T>,
         gradient: &mut Copies<T>,
@@ -682,7 +690,7 @@ impl<'a> Engine<'a> {
 
 /// Finds values for all variables, one join after another.
 #[derive(Debug)]
-pub struct Tracer<'f, T: Real> {
+pub struct Tracer<'f, T: Contracted> {
     steps: Vec<Step<'f, T>>,
     cards: &'f [usize],
     slice: &'f [(usize, usize)],
@@ -692,7 +700,7 @@ pub struct Tracer<'f, T: Real> {
 
 /// The choice of the values of some variables when those before are chosen.
 #[derive(Debug)]
-struct Step<'f, T: Real> {
+struct Step<'f, T: Contracted> {
     summed: &'f [usize],
     /// Combinations of their values.
     many: usize,
@@ -701,7 +709,7 @@ struct Step<'f, T: Real> {
 
 /// A table that weighs the values of a step.
 #[derive(Debug)]
-struct Weighed<'f, T: Real> {
+struct Weighed<'f, T: Contracted> {
     table: &'f Scaled<T>,
     /// Variables chosen before, with their strides.
     given: Vec<(usize, usize)>,
@@ -709,7 +717,7 @@ struct Weighed<'f, T: Real> {
     offsets: Vec<usize>,
 }
 
-impl<T: Real> Tracer<'_, T> {
+impl<T: Contracted> Tracer<'_, T> {
     /// Values for all variables: the maximising ones, or (with `random`) a sample in proportion to
     /// the product.
     pub fn trace(&self, mut random: Option<&mut Random>) -> Vec<usize> {

@@ -38,7 +38,7 @@ trait Loop {
     fn run<const FMA: bool>(self);
 }
 
-/// A loop as a kernel: its vectors are the ones that the compiler makes for the instruction set.
+/// A loop as a kernel: its vectors are those that the compiler makes for the instruction set.
 struct Compiled<L>(L);
 
 impl<T: Number, L: Loop> Kernel<T> for Compiled<L> {
@@ -101,7 +101,7 @@ pub(super) const MOST_RUNS: usize = 3;
 pub(super) struct Product<'a, T> {
     /// The product of what does not change along the block.
     pub constant: T,
-    /// The runs; the first this many count.
+    /// The runs; the first so many count.
     pub runs: [Term<'a, T>; MOST_RUNS],
 }
 

@@ -1,6 +1,6 @@
 //! The register tiles of the matrix kernels, over packed panels.
 //!
-//! Panels are packed in logical vectors of [`Number::LANES`] entries, regardless of the machine. A
+//! Panels are packed in logical vectors of [`Number::LANES`] entries, whatever the machine. A
 //! register tile keeps its sums in registers along the whole depth:
 //!
 //! ```text

@@ -34,5 +34,5 @@ pub mod vectors;
 
 pub use engine::{Engine, Forward, Marginals};
 pub use prepared::Prepared;
-pub use products::Fold;
+pub use products::{Contracted, Fold};
 pub use real::Real;

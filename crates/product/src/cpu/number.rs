@@ -12,8 +12,8 @@ pub trait Number:
 {
     /// Powers of two that products may reach either way before the true log domain takes over.
     const LIMIT: i32;
-    /// Entries of a logical vector, 512 bits: the unit in which tables are packed, regardless of
-    /// the vectors that the machine has.
+    /// Entries of a logical vector, 512 bits: the unit in which tables are packed, whatever vectors
+    /// the machine has.
     const LANES: usize;
     /// Columns of the matrix kernel's tile.
     const COLUMNS: usize = 8;

@@ -45,7 +45,7 @@ const DEEP: usize = 4;
 const LINE: usize = 8;
 /// Entries of panels that are filled at one time: they stay in the nearest cache.
 const NEAREST: usize = 3 << 10;
-/// Lines that are requested before they are read, where the table has more bytes than the second
+/// Lines that are asked for before they are read, where the table has more bytes than the second
 /// cache.
 const AHEAD: usize = 24;
 const FAR: usize = 1 << 20;
@@ -223,8 +223,8 @@ struct PanelRows<'a> {
     straight: bool,
     /// The rows that begin a line at one depth, by bit.
     lines: u8,
-    /// Rows of the panel, and the ones that this part fills: more than it has at the end of the
-    /// last panel.
+    /// Rows of the panel, and those that this part fills: more than it has at the end of the last
+    /// panel.
     padded: usize,
     filled: usize,
     /// The first row's place.

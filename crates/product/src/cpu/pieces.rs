@@ -45,7 +45,7 @@ pub(crate) enum Made<T: Real> {
     Table(Scaled<T>),
     /// It takes logarithms, which devices do not have.
     Logs,
-    /// The device has no room for a piece of this many entries.
+    /// The device has no room for a piece of so many entries.
     TooSmall(f64),
 }
 
@@ -113,7 +113,7 @@ impl Cut {
     fn moves(self, shape: &Shape, f: usize) -> bool {
         shape.kept().nth(self.at).is_some_and(|d| d.strides[f] > 0)
     }
-    /// By digit of the join: its values in a piece that has this many `values` of the cut one.
+    /// By digit of the join: its values in a piece that has so many `values` of the cut one.
     fn cards(self, shape: &Shape, values: usize) -> Vec<usize> {
         let mut kept = 0;
         let mut of = |digit: &Digit| {
@@ -129,7 +129,7 @@ impl Cut {
         };
         shape.digits.iter().map(&mut of).collect()
     }
-    /// The join of one piece with this many `values`, over tables without gaps.
+    /// The join of one piece with so many `values`, over tables without gaps.
     fn piece(self, shape: &Shape, values: usize) -> Shape {
         let cards = self.cards(shape, values).into_iter();
         let own = |(digit, card): (&Digit, usize)| Digit { card, ..*digit };
@@ -317,7 +317,7 @@ mod tests {
     use crate::cpu::semiring::visit;
     use zipfold_core::{Budget, Error, Random};
 
-    /// A device of this many entries that contracts on the host, entry by entry.
+    /// A device of so many entries that contracts on the host, entry by entry.
     #[derive(Debug)]
     struct Small {
         entries: usize,

@@ -14,9 +14,8 @@
 //! It is made for the paper's buckets, of up to some hundred summed configurations; deeper products
 //! are faster by a plan, which packs both sides ([`super::matrix`]).
 
-use super::bucket::{self, Mode};
 use super::direct::{Buffers, Domain, InPlaceContraction, Logs, LoopOrder, PACKED, Scope};
-use super::real::Real;
+use super::products::Contracted;
 use super::scaled::Entries;
 use super::shape::{Digit, MOST_INPUTS, Shape};
 use super::slices;
@@ -44,7 +43,7 @@ struct Contraction {
 /// every table is scaled by its largest entry, and tables whose products would still leave the
 /// range go by the log-sum-exp kernel.
 #[derive(Debug)]
-pub struct Prepared<T: Real> {
+pub struct Prepared<T: Contracted> {
     steps: Vec<Contraction>,
     made: Vec<Block<T>>,
     buffers: Buffers<T>,
@@ -62,7 +61,7 @@ type Left = Vec<(Scope, OperandTable)>;
 /// Tables that are taken together, and how.
 type Joins = Vec<([OperandTable; 2], LoopOrder, [Scope; 2])>;
 
-impl<T: Real> Prepared<T> {
+impl<T: Contracted> Prepared<T> {
     /// A plan for tables over `scopes` (variables, slowest first) with `cards` values a variable;
     /// `summed` variables leave. Tables and result hold `entries`.
     ///
@@ -143,7 +142,7 @@ impl<T: Real> Prepared<T> {
         let widths: f64 = ends.iter().map(|(low, high)| high - low).sum();
         let most = f64::from(T::LIMIT) * std::f64::consts::LN_2;
         if empty || !(widths < most && self.summed_log2 < f64::from(T::LIMIT)) {
-            return bucket::contract(&self.shape, tables, Mode::LogSum, out);
+            return T::log_sums(&self.shape, tables, out);
         }
         let shifts: Vec<T> = ends.iter().map(|(_, high)| T::from_f64(*high)).collect();
         self.execute(tables, Some(&shifts), out);
@@ -198,7 +197,7 @@ impl<T: Real> Prepared<T> {
                 out: shifts.map(total).filter(|_| at == last),
             };
             let inputs = step.inputs.each_ref().map(table);
-            step.direct.run(inputs, logs, &mut self.buffers, out);
+            T::in_place(&step.direct, inputs, logs, &mut self.buffers, out);
         }
     }
 }
@@ -410,7 +409,7 @@ mod tests {
         sums
     }
 
-    fn agree<T: Real>(bound: f64, seed: u64) {
+    fn agree<T: Contracted>(bound: f64, seed: u64) {
         let mut random = Random::new(seed);
         let mut entries = 0;
         for _ in 0..300 {

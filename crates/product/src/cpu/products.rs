@@ -1,7 +1,7 @@
 //! Sums and maxima of products of bare tables: the kernel by cost.
 
 use super::bucket::{self, Mode};
-use super::direct::{Buffers, Logs, LoopOrder};
+use super::direct::{Buffers, InPlaceContraction, Logs, LoopOrder};
 use super::matrix::{self, GemmMapping};
 use super::real::Real;
 use super::shape::Shape;
@@ -20,13 +20,60 @@ pub enum Fold {
 const BUCKET: f64 = 8.0;
 
 /// Configurations from which tables are taken as they lie, where the predicted cycles are at most
-/// this many times those of the kernel that packs them: what the copies cost in memory is not in
-/// the prediction.
+/// so many times those of the kernel that packs them: what the copies cost in memory is not in the
+/// prediction.
 const DIRECT: f64 = 1e6;
 const SPARED: f64 = 3.0;
 
+/// Element types of tables that are contracted.
+///
+/// The kernels are compiled for each type here, once: a generic function would be compiled again in
+/// every crate that calls it.
+pub trait Contracted: Real {
+    /// Sums or maxima of products by the kernel that fits the shape.
+    fn products(shape: &Shape, tables: &[&[Self]], fold: Fold, out: &mut [Self]);
+    /// Sums of products of logarithms, with a maximum for every entry of the result.
+    fn log_sums(shape: &Shape, tables: &[&[Self]], out: &mut [Self]);
+    /// Maxima of products of logarithms.
+    fn log_maxima(shape: &Shape, tables: &[&[Self]], out: &mut [Self]);
+    /// A contraction of tables where they lie.
+    fn in_place(
+        way: &InPlaceContraction,
+        tables: [&[Self]; 2],
+        logs: Logs<Self>,
+        buffers: &mut Buffers<Self>,
+        out: &mut [Self],
+    );
+}
+
+macro_rules! contracted {
+    ($($kind:ty),*) => {$(
+        impl Contracted for $kind {
+            fn products(shape: &Shape, tables: &[&[Self]], fold: Fold, out: &mut [Self]) {
+                products(shape, tables, fold, out);
+            }
+            fn log_sums(shape: &Shape, tables: &[&[Self]], out: &mut [Self]) {
+                bucket::contract(shape, tables, Mode::LogSum, out);
+            }
+            fn log_maxima(shape: &Shape, tables: &[&[Self]], out: &mut [Self]) {
+                bucket::contract(shape, tables, Mode::LogMax, out);
+            }
+            fn in_place(
+                way: &InPlaceContraction,
+                tables: [&[Self]; 2],
+                logs: Logs<Self>,
+                buffers: &mut Buffers<Self>,
+                out: &mut [Self],
+            ) {
+                way.run(tables, logs, buffers, out);
+            }
+        }
+    )*};
+}
+contracted!(f32, f64);
+
 /// Sums or maxima of products by the kernel that fits the shape.
-pub(super) fn products<T: Real>(shape: &Shape, tables: &[&[T]], fold: Fold, out: &mut [T]) {
+fn products<T: Real>(shape: &Shape, tables: &[&[T]], fold: Fold, out: &mut [T]) {
     let max = fold == Fold::Max;
     if let [a, b] = tables {
         let matrices = GemmMapping::recognise(shape);

@@ -6,7 +6,7 @@
 //! the result are left, and the linear kernels do the rest.
 
 use super::buffer_pool::{Held, Room};
-use super::products::{Fold, products};
+use super::products::{Contracted, Fold};
 use super::shape::{Digit, Shape, offsets};
 use super::slices;
 use rayon::prelude::*;
@@ -45,7 +45,7 @@ pub(super) fn contract(shape: &Shape, logs: &[&[f64]], room: &Room) -> Result<Op
         mantissas.push(scaled);
     }
     let mut out = Held::blank(shape.out_len, room, "a table of the contraction")?;
-    products(
+    f64::products(
         shape,
         &mantissas.iter().map(|m| &m.items[..]).collect::<Vec<_>>(),
         Fold::Sum,

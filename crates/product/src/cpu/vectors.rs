@@ -1,8 +1,8 @@
 //! Products of matrices whose entries are vectors.
 //!
-//! A *vector* is a run of neighbours of the result, regardless of the variables that they differ
-//! in. So any interleaving of rows, columns and batch is stored by whole vectors; packing lays out
-//! both inputs to match.
+//! A *vector* is a run of neighbours of the result, whatever variables they differ in. So any
+//! interleaving of rows, columns and batch is stored by whole vectors; packing lays out both inputs
+//! to match.
 //!
 //! ```text
 //! for each task: a batch entry, a strip of vectors and a strip of columns    in parallel
@@ -36,7 +36,7 @@ const COLUMNS: usize = 64;
 /// Columns of a task where the depth has several blocks: the result is read and written again for
 /// each.
 const STRIP: usize = 64;
-/// Vectors that are packed side by side, at most: what lies next to an entry in memory is read with
+/// Vectors that are packed side by side, at most: what lies beside an entry in memory is read with
 /// it.
 const BESIDE: usize = 8;
 /// Vectors that the packed blocks of a task hold, at most.

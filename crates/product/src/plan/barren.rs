@@ -1,4 +1,4 @@
-//! Barren variables: the ones in one table only, whose sum over them is constant.
+//! Barren variables: those that stand in one table only, whose sum over them is constant.
 
 use super::reduced::{Reduced, Table};
 use super::scalar::Scalar;
@@ -6,8 +6,8 @@ use std::cell::OnceCell;
 
 /// Which tables matter for which variables: the one place that decides what is barren.
 ///
-/// A table is a conditional distribution if its sum over one of its variables is constant,
-/// regardless of what the network is called.
+/// A table is a conditional distribution if its sum over one of its variables is constant, whatever
+/// the network is called.
 #[derive(Debug)]
 pub struct Relevance<'a> {
     network: &'a Reduced,
@@ -49,7 +49,7 @@ impl<'a> Relevance<'a> {
     }
     /// Sums out, one after another, variables that stand in one table of `among` and leave a
     /// constant; kept ones stay. The leaves of a Bayesian network without evidence below them go
-    /// this way, regardless of what their tables hold.
+    /// this way, whatever their tables hold.
     pub fn relevant(&self, among: &[bool], kept: &[bool]) -> Relevant {
         let Reduced { cards, tables, .. } = self.network;
         let mut out = Relevant {

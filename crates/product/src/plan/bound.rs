@@ -1,5 +1,5 @@
-//! A lower bound on what every contraction tree must visit: the network's own width, regardless of
-//! the order.
+//! A lower bound on what every contraction tree must visit: the network's own width, whatever the
+//! order.
 
 use super::local::{Local, each, has};
 
@@ -10,7 +10,7 @@ const MOST_WORDS: usize = 1 << 22;
 ///
 /// Minor-min-width with weights: the joins of a tree are the bags of a tree decomposition, so one
 /// of them holds a vertex of every minor of the interaction graph together with that vertex's
-/// neighbours. A vertex represents what was contracted into it and weighs as little as the smallest
+/// neighbours. A vertex stands for what was contracted into it and weighs as little as the smallest
 /// domain there. Vertices are taken by least weight and contracted into the neighbour with which
 /// they share fewest others.
 pub(super) fn visits_log2(local: &Local) -> f64 {

@@ -117,7 +117,7 @@ impl Forest {
             .iter()
             .partition(|v| self.kept[**v] || self.of_var[**v].iter().any(|n| !nodes.contains(n)))
     }
-    /// Joins active nodes into one, summing every variable that is nowhere else.
+    /// Joins active nodes into one, summing every variable that stands nowhere else.
     pub fn join(&mut self, nodes: &[usize]) -> usize {
         let union = self.union(nodes);
         let (scope, summed) = self.outcome(nodes, &union);

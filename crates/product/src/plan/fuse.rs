@@ -26,7 +26,7 @@ pub fn fuse(forest: &mut Forest, rates: &Rates) {
     fuse_nodes(&mut forest.nodes, &seconds);
 }
 
-/// A join whose time is requested.
+/// A join whose time is asked for.
 pub struct Joined<'a> {
     /// Its node.
     pub at: usize,

@@ -44,7 +44,7 @@ pub enum Grouping {
     Auto,
     /// All variables at once.
     Joint,
-    /// By groups, regardless of what is predicted.
+    /// By groups, whatever is predicted.
     Split,
 }
 

@@ -44,7 +44,7 @@ pub enum Pass {
 }
 
 /// Joins in the order of execution. Scopes follow one global order: the variable summed first
-/// is first (slowest), so that variables which live long, and are in most tables, run
+/// stands first (slowest), so that variables which live long, and stand in most tables, run
 /// fastest.
 #[derive(Clone, Debug)]
 pub struct Plan {

@@ -78,7 +78,7 @@ pub struct Paged {
 /// The least pages that a device should have for each thread block that runs, so that none waits at
 /// the end.
 const WAVES: usize = 4;
-/// Threads for each one that computes: this many hide the time of reads.
+/// Threads for each one that computes: so many hide the time of reads.
 const WAITING: f64 = 2.0;
 /// Threads that run in step.
 const WARP: usize = 32;
@@ -111,7 +111,7 @@ impl Paged {
             )
         })
     }
-    /// The segments of pages of this many `values` of a result `variable` and all values of the
+    /// The segments of pages of so many `values` of a result `variable` and all values of the
     /// faster ones.
     pub fn with_page(
         bucket: &Bucket,
@@ -192,7 +192,7 @@ impl Unit {
         let enough = (self.blocks * self.threads) as f64 / WAITING;
         (lanes, (blocks as f64 * threads as f64 / enough).min(1.0))
     }
-    /// Seconds in which this many thread blocks start, fetch and wait for each other, one wave of
+    /// Seconds in which so many thread blocks start, fetch and wait for each other, one wave of
     /// them after another. The first page of the first wave belongs to the start of the kernel.
     fn waiting(&self, blocks: usize, pages_per_block: usize, fetching: bool) -> f64 {
         let [start, fetch, plain] = self.waits;
@@ -200,9 +200,9 @@ impl Unit {
         let waves = blocks.div_ceil(self.blocks.max(1)) as f64;
         waves * (start + page * pages_per_block as f64) - (start + page)
     }
-    /// Seconds with all multiprocessors at work, of which each has this many of its `lanes` at
-    /// work: the longest of what takes operations, `operands` and entries from the shared cache and
-    /// from `beyond` it.
+    /// Seconds with all multiprocessors at work, of which each has so many of its `lanes` at work:
+    /// the longest of what takes operations, `operands` and entries from the shared cache and from
+    /// `beyond` it.
     fn seconds(
         &self,
         traffic: &Traffic,
@@ -233,8 +233,8 @@ impl Bucket {
             functions,
         }
     }
-    /// The bucket with one result `variable` as two: blocks of this many `values`, and the values
-    /// of a block.
+    /// The bucket with one result `variable` as two: blocks of so many `values`, and the values of
+    /// a block.
     fn divided(&self, variable: usize, values: usize) -> Bucket {
         let mut divided = self.clone();
         let card = divided.out[variable];
@@ -560,8 +560,7 @@ mod tests {
             (plan.pages, plan.pages_per_block, plan.blocks()),
             (50, 7, 8)
         );
-        // Each of 50 pages takes 20 entries of the first table; each thread block all of the
-        // second.
+        // Each of 50 pages takes 20 entries of the first table; each thread block all of the second.
         assert_eq!(plan.traffic.read, 50.0 * 20.0 + 8.0 * 800.0);
         assert!((plan.hit_rate(&product) - (1.0 - 7400.0 / 80_000.0)).abs() < 1e-12);
     }

@@ -1,4 +1,4 @@
-//! Where each join of a plan runs, the host or a device next to it: the split with the least
+//! Where each join of a plan runs, the host or a device beside it: the split with the least
 //! predicted time, transfers included.
 
 use super::cost::Rates;
@@ -24,7 +24,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// Seconds of a join of this many operations over this many entries.
+    /// Seconds of a join of so many operations over so many entries.
     fn join(&self, operations: f64, entries: f64) -> f64 {
         self.start + (operations / self.operations).max(entries * self.entry / self.memory)
     }
@@ -37,7 +37,7 @@ impl Link {
             0.0
         }
     }
-    /// Seconds for this many entries between host and device.
+    /// Seconds for so many entries between host and device.
     fn transfer(&self, entries: f64) -> f64 {
         self.start + entries * self.entry / self.link
     }

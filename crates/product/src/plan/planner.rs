@@ -96,7 +96,12 @@ fn join_by_search(
         cap: (options.memory as f64 / 32.0).log2(),
         start: 2000.0,
     };
-    let unit = seconds_of_unit(options);
+    let passes = if options.pass == Pass::Sweep {
+        3.0
+    } else {
+        1.0
+    };
+    let unit = passes / options.rates.matrix;
     let effort = Effort {
         seed: options.seed,
         seconds: options.order_seconds,
@@ -115,16 +120,6 @@ fn join_by_search(
         ids[at] = forest.join(&tree.children[at].map(|c| ids[c as usize]));
     }
     Ok((local.variables.len(), cost, seconds))
-}
-
-/// Seconds of execution for one unit of tree cost.
-fn seconds_of_unit(options: &Options) -> f64 {
-    let passes = if options.pass == Pass::Sweep {
-        3.0
-    } else {
-        1.0
-    };
-    passes / options.rates.matrix
 }
 
 /// The refusal of a component whose graph alone takes too much memory.
@@ -222,7 +217,7 @@ fn assemble(forest: Forest, asked: &[usize], options: &Options) -> Plan {
     }
 }
 
-/// The global order of variables: as they are summed, then the ones that are kept.
+/// The global order of variables: as they are summed, then those that are kept.
 fn variable_ranks(forest: &Forest, order: &[usize], roots: &[usize]) -> Vec<u32> {
     let summed = order
         .iter()

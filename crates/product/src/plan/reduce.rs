@@ -89,16 +89,6 @@ struct Alive {
     left: Vec<usize>,
 }
 
-/// By variable: the tables that hold it and a zero.
-fn tables_with_zeros(network: &Network, zeros: &[bool]) -> Vec<Vec<u32>> {
-    let mut of_var: Vec<Vec<u32>> = vec![Vec::new(); network.cards().len()];
-    let tables = network.factors().iter().enumerate();
-    for (at, f) in tables.filter(|(at, _)| zeros[*at]) {
-        f.scope().iter().for_each(|v| of_var[*v].push(at as u32));
-    }
-    of_var
-}
-
 impl Alive {
     fn new(cards: &[usize], evidence: &Evidence) -> Self {
         let mut start = Vec::with_capacity(cards.len() + 1);
@@ -128,7 +118,10 @@ impl Alive {
     fn prune(&mut self, network: &Network) -> bool {
         let factors = network.factors();
         let zeros: Vec<bool> = factors.iter().map(|f| f.values().contains(&0.0)).collect();
-        let of_var = tables_with_zeros(network, &zeros);
+        let mut of_var: Vec<Vec<u32>> = vec![Vec::new(); network.cards().len()];
+        for (at, f) in factors.iter().enumerate().filter(|(at, _)| zeros[*at]) {
+            f.scope().iter().for_each(|v| of_var[*v].push(at as u32));
+        }
         let mut queued = zeros.clone();
         let mut work: Vec<u32> = (0..factors.len() as u32)
             .filter(|at| zeros[*at as usize])
@@ -155,7 +148,24 @@ impl Alive {
     /// Removes the states that one table does not support; the variables that lost some, or `None`
     /// when nothing is left.
     fn revise(&mut self, scope: &[Var], values: &[f64], cards: &[usize]) -> Option<Vec<Var>> {
-        let (support, any) = self.support(scope, values, cards);
+        let mut support: Vec<Vec<bool>> = scope.iter().map(|v| vec![false; cards[*v]]).collect();
+        let mut any = false;
+        let mut x = vec![0usize; scope.len()];
+        for value in values {
+            if *value > 0.0
+                && scope
+                    .iter()
+                    .zip(&x)
+                    .all(|(v, s)| self.alive[self.start[*v] + s])
+            {
+                any = true;
+                support
+                    .iter_mut()
+                    .zip(&x)
+                    .for_each(|(row, s)| row[*s] = true);
+            }
+            step(&mut x, |at| cards[scope[at]]);
+        }
         let mut changed = Vec::new();
         for (v, row) in scope.iter().zip(&support) {
             let lost = self
@@ -171,24 +181,6 @@ impl Alive {
             }
         }
         any.then_some(changed)
-    }
-    /// By variable of a table, the states that it supports, and whether there are any.
-    fn support(&self, scope: &[Var], values: &[f64], cards: &[usize]) -> (Vec<Vec<bool>>, bool) {
-        let mut support: Vec<Vec<bool>> = scope.iter().map(|v| vec![false; cards[*v]]).collect();
-        let mut any = false;
-        let mut x = vec![0usize; scope.len()];
-        for value in values {
-            let mut states = scope.iter().zip(&x);
-            if *value > 0.0 && states.all(|(v, s)| self.alive[self.start[*v] + s]) {
-                any = true;
-                support
-                    .iter_mut()
-                    .zip(&x)
-                    .for_each(|(row, s)| row[*s] = true);
-            }
-            step(&mut x, |at| cards[scope[at]]);
-        }
-        (support, any)
     }
     fn renumber(&self, cards: &[usize]) -> Reduced {
         let mut out = Reduced {

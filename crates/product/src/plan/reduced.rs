@@ -25,7 +25,7 @@ pub struct Reduced {
     pub settled: Vec<Option<u32>>,
     /// By original variable: its reduced number, if it is not settled.
     pub number: Vec<Option<usize>>,
-    /// The tables. Every variable is in at least one.
+    /// The tables. Every variable stands in at least one.
     pub tables: Vec<Table>,
     /// The product of all tables without variables.
     pub scale: Scalar,

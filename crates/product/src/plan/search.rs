@@ -48,13 +48,13 @@ const MOVES: f64 = 6e6;
 const WORD: f64 = 1e-9;
 /// Seconds that building and grading a tree takes for one join.
 const JOIN: f64 = 1e-6;
-/// Chains of one round, regardless of the number of threads.
+/// Chains of one round, whatever the number of threads.
 const CHAINS: usize = 4;
 /// Rounds, each longer than the last, without a gain of two per cent that end the search; where its
-/// seconds were requested, the next round then begins from another greedy order.
+/// seconds were asked for, the next round then begins from another greedy order.
 const STALE: usize = 5;
 /// Seconds of search, for each of the predicted execution, that end even a search whose seconds
-/// were requested: nothing that it could still find would pay for it.
+/// were asked for: nothing that it could still find would pay for it.
 const ENOUGH: f64 = 1000.0;
 /// Seconds of search where the greedy tree is beyond the limit and no tree has a narrower widest
 /// join.
@@ -102,8 +102,7 @@ pub fn search(local: &Local, weights: &Weights, effort: Effort) -> Found {
         let chain = slice.min(allowed - spent);
         let sweeps = ((chain * 2.0 * MOVES / CHAINS as f64 / joins as f64) as usize).max(2);
         let before = from_cost;
-        let made = anneal_chains(local, weights, effort, (&from, round, sweeps));
-        for (tree, total) in made {
+        for (tree, total) in anneal_chains(local, weights, effort, (&from, round, sweeps)) {
             if total < from_cost {
                 (from, from_cost) = (tree, total);
             }
@@ -122,7 +121,7 @@ pub fn search(local: &Local, weights: &Weights, effort: Effort) -> Found {
     }
 }
 
-/// Seconds of search that a run of this many predicted seconds is worth.
+/// Seconds of search that a run of so many predicted seconds is worth.
 fn worth(predicted: f64) -> f64 {
     if predicted > HOPELESS {
         3.0

@@ -20,7 +20,7 @@ use super::cost::{Prediction, Rates};
 use super::forest::{Node, Source};
 use super::joins::{Options, Pass, Plan, refuse_memory};
 
-/// Bytes that a run holds next to its tables: packing buffers, stacks, the network as it was read.
+/// Bytes that a run holds beside its tables: packing buffers, stacks, the network as it was read.
 pub const FIXED_BYTES: f64 = 16e6;
 
 /// Predicts the plan; slices it as far as its memory demands.

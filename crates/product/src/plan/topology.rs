@@ -67,7 +67,7 @@ impl Topology {
         out.reverse();
         out
     }
-    /// The scope of every node: what is below it and also outside it, or is kept.
+    /// The scope of every node: what stands below it and also outside it, or is kept.
     pub fn scopes(&self, local: &Local) -> Vec<u64> {
         let w = local.words;
         let order = self.post_order();

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use std::time::Instant;
 use zipfold_core::factor::{Answer, Assignment, Evidence, Log10, Network, Task, Var};
 use zipfold_core::{Budget, Error, Opt, Precision, Random, Reservation, Result};
-use zipfold_product::cpu::{Engine, Fold, Real};
+use zipfold_product::cpu::{Contracted, Engine, Fold};
 use zipfold_product::plan::groups::{divide, worthwhile};
 use zipfold_product::plan::slice::FIXED_BYTES;
 use zipfold_product::plan::{
@@ -210,7 +210,7 @@ impl<'a> InferenceRun<'a> {
     fn on_device(&self) -> Option<OnDevice> {
         self.beside.as_ref().map(Beside::told)
     }
-    fn execute<T: Real>(mut self, task: &Task) -> Result<Inferred> {
+    fn execute<T: Contracted>(mut self, task: &Task) -> Result<Inferred> {
         let start = Instant::now();
         self.begin();
         let budget = self.budget;
@@ -314,7 +314,7 @@ impl<'a> InferenceRun<'a> {
             warnings: &self.settings.warnings,
         }
     }
-    fn total<T: Real>(&self, budget: &Budget) -> Result<Answer> {
+    fn total<T: Contracted>(&self, budget: &Budget) -> Result<Answer> {
         let mut z = Scalar::ONE;
         if let Some(lanes) = self.lanes(budget) {
             let one = |engine: &Engine<'_>, index: usize| {
@@ -334,7 +334,7 @@ impl<'a> InferenceRun<'a> {
             Answer::Pr(z.log10())
         })
     }
-    fn marginals<T: Real>(&self, budget: &Budget) -> Result<Answer> {
+    fn marginals<T: Contracted>(&self, budget: &Budget) -> Result<Answer> {
         // Sums of every slice that runs, of all, and the answer.
         let wave = rayon::current_num_threads() as u64 + 2;
         let sums = footprint::of_states(&self.reduced.cards, 24);
@@ -379,7 +379,7 @@ impl<'a> InferenceRun<'a> {
         })
     }
     /// Marginals by groups: one list of slices, those of each group after those of the one before.
-    fn grouped<T: Real>(&self, split: &Split, budget: &Budget) -> Result<Answer> {
+    fn grouped<T: Contracted>(&self, split: &Split, budget: &Budget) -> Result<Answer> {
         let slices = |g: &Group| g.plan.slices();
         // Where the slices of each group end.
         let mut many = 0;
@@ -433,7 +433,7 @@ impl<'a> InferenceRun<'a> {
         })
     }
     /// What `group` asks in one of its slices, and its sum.
-    fn slice_of<T: Real>(
+    fn slice_of<T: Contracted>(
         &self,
         (at, group): (usize, &Group),
         index: usize,
@@ -498,7 +498,7 @@ impl<'a> InferenceRun<'a> {
     fn assignment(&self, states: &[usize]) -> Vec<usize> {
         self.reduced.assignment(self.network.cards().len(), states)
     }
-    fn mode<T: Real>(&self, budget: &Budget) -> Result<Answer> {
+    fn mode<T: Contracted>(&self, budget: &Budget) -> Result<Answer> {
         let mut best = Folded::one_slice(Scalar::ONE, Vec::new(), Vec::new());
         if let Some(lanes) = self.lanes(budget) {
             let one = |engine: &Engine<'_>, index: usize| {
@@ -521,7 +521,7 @@ impl<'a> InferenceRun<'a> {
             Answer::Map(top.log10(), self.assignment(&best.states))
         })
     }
-    fn samples<T: Real>(&self, many: usize, budget: &Budget) -> Result<Answer> {
+    fn samples<T: Contracted>(&self, many: usize, budget: &Budget) -> Result<Answer> {
         let mut all = Vec::new();
         let one = (size_of::<Assignment>() + 24 + 8 * self.network.cards().len()) as u64;
         let _all = budget.reserve(
@@ -537,7 +537,7 @@ impl<'a> InferenceRun<'a> {
     }
     /// Gives log10 Z and each of `many` samples to `sink`; log10 Z, or nothing where no sample
     /// exists.
-    fn sampled<T: Real>(
+    fn sampled<T: Contracted>(
         &self,
         many: usize,
         budget: &Budget,
@@ -602,7 +602,7 @@ impl<'a> InferenceRun<'a> {
                 )),
         )
     }
-    fn table<T: Real>(&self, keep: &[Var], budget: &Budget) -> Result<Answer> {
+    fn table<T: Contracted>(&self, keep: &[Var], budget: &Budget) -> Result<Answer> {
         let mut sum: Vec<Scalar> = vec![Scalar::ONE];
         let mut scope = Vec::new();
         if let Some(lanes) = self.lanes(budget) {
@@ -689,7 +689,7 @@ impl<'a> InferenceRun<'a> {
 }
 
 /// What `group` asks in one slice, by variable of its own, and its sum.
-fn group_sums<T: Real>(
+fn group_sums<T: Contracted>(
     engine: &Engine<'_>,
     group: &Group,
     slice: &[(usize, usize)],

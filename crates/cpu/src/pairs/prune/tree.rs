@@ -20,52 +20,44 @@ pub(super) struct Hoisted {
     pub width: usize,
 }
 
-/// Writes some columns of the rows of `table` from `first` on.
-fn pick_columns(table: &Table, columns: &[usize], (first, width): (usize, usize), out: &mut [f64]) {
-    let mut whole = vec![0.0; table.width()];
-    for (at, out) in out.chunks_exact_mut(width).enumerate() {
-        let row = first + at;
-        if table.width() > 4 * width {
-            out.iter_mut()
-                .zip(columns)
-                .for_each(|(o, c)| *o = table.get(row, *c));
-            continue;
-        }
-        table.row_into(row, &mut whole);
-        out.iter_mut()
-            .zip(columns)
-            .for_each(|(o, c)| *o = whole[*c]);
-    }
-}
-
-/// Writes the `width` hoisted numbers of each of the rows of `table` from `first` on.
-fn hoist_rows(
-    low: &Lowered,
-    (table, side): (&Table, Side),
-    (first, width): (usize, usize),
-    out: &mut [f64],
-) {
-    let mut hoister = low.hoister(side);
-    let mut row = vec![];
-    for (at, out) in out.chunks_exact_mut(width).enumerate() {
-        hoister.load(table, first + at);
-        hoisted_into(&hoister, low, side, &mut row);
-        out.copy_from_slice(&row);
-    }
-}
-
 impl Hoisted {
     /// Hoists the rows of `table`.
     pub(super) fn new(low: &Lowered, table: &Table, side: Side) -> Hoisted {
         let width = Bounds::coordinates(low, side);
         let mut values = Block::zeros(table.rows() * width);
-        let raw = raw_columns(low, side);
+        if let Some(columns) = raw_columns(low, side) {
+            values
+                .par_chunks_mut((CHUNK * width).max(1))
+                .enumerate()
+                .for_each(|(chunk, out)| {
+                    let mut whole = vec![0.0; table.width()];
+                    for (at, out) in out.chunks_exact_mut(width).enumerate() {
+                        let row = chunk * CHUNK + at;
+                        if table.width() > 4 * width {
+                            out.iter_mut()
+                                .zip(&columns)
+                                .for_each(|(o, c)| *o = table.get(row, *c));
+                            continue;
+                        }
+                        table.row_into(row, &mut whole);
+                        out.iter_mut()
+                            .zip(&columns)
+                            .for_each(|(o, c)| *o = whole[*c]);
+                    }
+                });
+            return Hoisted { values, width };
+        }
         values
             .par_chunks_mut((CHUNK * width).max(1))
             .enumerate()
-            .for_each(|(chunk, out)| match &raw {
-                Some(columns) => pick_columns(table, columns, (chunk * CHUNK, width), out),
-                None => hoist_rows(low, (table, side), (chunk * CHUNK, width), out),
+            .for_each(|(chunk, out)| {
+                let mut hoister = low.hoister(side);
+                let mut row = vec![];
+                for (at, out) in out.chunks_exact_mut(width).enumerate() {
+                    hoister.load(table, chunk * CHUNK + at);
+                    hoisted_into(&hoister, low, side, &mut row);
+                    out.copy_from_slice(&row);
+                }
             });
         Hoisted { values, width }
     }
