@@ -1,11 +1,11 @@
-"""Contraction orders of zipfold and of omeco (Liu's TreeSA, greedy) on the same simplified networks, with the same seconds.
+"""Contraction orders of zipfold, of omeco (Liu's TreeSA, greedy) and of cotengra (hyper-optimised greedy with subtree reconfiguration) on the same simplified networks, with the same seconds.
 
-usage: python orders.py PROGRAM FOLDER [NAME ...]      needs omeco
+usage: python orders.py PROGRAM FOLDER [NAME ...]      needs omeco, cotengra, optuna
 PROGRAM is the example `orders` of crate zipfold. Both sides are graded here, by log2 of the configurations that all joins visit and
-by log2 of the cost that zipfold's search minimises: visits, 64 for every entry of a join's result, 2000 for a join. zipfold's search runs with as many seconds as omeco took, on as many threads, and with its own budget. Prints one JSON object.
+by log2 of the cost that zipfold's search minimises: visits, 64 for every entry of a join's result, 2000 for a join. zipfold's search runs with as many seconds as the peer took, on as many threads, and with its own budget. cotengra minimises the first two terms of that cost (`combo-64`) for the seconds that omeco's full search took. Prints one JSON object.
 """
-import glob, json, math, os, subprocess, sys, time
-import omeco
+import glob, json, math, os, subprocess, sys, time, warnings
+import cotengra, omeco
 
 
 def grade(children, scopes, cards):
@@ -46,6 +46,21 @@ def by_omeco(network, method):
     return {'seconds': round(seconds, 3), **grade(nested(tree), network['scopes'], network['cards'])}
 
 
+def by_cotengra(network, seconds):
+    names = {v: cotengra.get_symbol(v) for v in range(len(network['cards']))}
+    inputs = [tuple(names[v] for v in scope) for scope in network['scopes']]
+    sizes = {names[v]: card for v, card in enumerate(network['cards'])}
+    search = cotengra.HyperOptimizer(
+        methods=['greedy', 'labels'], minimize='combo-64', max_time=seconds, max_repeats=1 << 20, reconf_opts={}, parallel=False, progbar=False)
+    start = time.perf_counter()
+    path = search.search(inputs, (), sizes).get_ssa_path()
+    seconds = time.perf_counter() - start
+    nodes = list(range(len(inputs)))
+    for pair in path:
+        nodes.append([nodes[i] for i in pair])
+    return {'seconds': round(seconds, 3), **grade(nodes[-1], network['scopes'], network['cards'])}
+
+
 def by_zipfold(program, path, evidence, seconds):
     command = [program, path, evidence] + ([str(seconds)] if seconds is not None else [])
     network = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
@@ -54,6 +69,7 @@ def by_zipfold(program, path, evidence, seconds):
 
 def main():
     sys.setrecursionlimit(1 << 20)
+    warnings.filterwarnings('ignore')
     program, folder, names = sys.argv[1], sys.argv[2], sys.argv[3:]
     rows = []
     for path in sorted(glob.glob(f'{folder}/*.uai.gz') + glob.glob(f'{folder}/*.erg.gz')):
@@ -65,12 +81,14 @@ def main():
         row = {'network': name, 'tables': len(network['scopes']), 'zipfold': own}
         for label, method in (('greedy', omeco.GreedyMethod()), ('fast', omeco.TreeSA.fast()), ('full', omeco.TreeSA(ntrials=2))):
             row['omeco ' + label] = by_omeco(network, method)
-            row['zipfold as ' + label] = by_zipfold(program, path, evidence, row['omeco ' + label]['seconds'])[0]
+            row['zipfold as omeco ' + label] = by_zipfold(program, path, evidence, row['omeco ' + label]['seconds'])[0]
+        row['cotengra'] = by_cotengra(network, row['omeco full']['seconds'])
+        row['zipfold as cotengra'] = by_zipfold(program, path, evidence, row['cotengra']['seconds'])[0]
         rows.append(row)
         print(row, file=sys.stderr, flush=True)
-    saved = lambda m, by: [r['omeco ' + m][by] - r['zipfold as ' + m][by] for r in rows]
+    saved = lambda m, by: [r[m][by] - r['zipfold as ' + m][by] for r in rows]
     log2_saved = {m: {by: {'mean': round(sum(saved(m, by)) / len(rows), 2), 'least': round(min(saved(m, by)), 2)} for by in ('cost', 'visits')}
-                  for m in ('greedy', 'fast', 'full')}
+                  for m in ('omeco greedy', 'omeco fast', 'omeco full', 'cotengra')}
     print(json.dumps({'networks': len(rows), 'log2_saved': log2_saved, 'rows': rows}, indent=1))
 
 
