@@ -191,7 +191,7 @@ fn exact(v: Option<i128>) -> Result<f64, String> {
     }
 }
 
-/// Numbers that f64 holds, of any kind.
+/// Numbers that f64 holds, whatever they are.
 fn plain<T: ArrowPrimitiveType>(items: &mut Vec<f64>, array: &ArrayRef) -> Result<(), String>
 where
     T::Native: Into<f64>,
@@ -212,7 +212,7 @@ where
     Ok(())
 }
 
-/// Decimals of this many digits behind the point.
+/// Decimals of so many digits behind the point.
 fn decimals(items: &mut Vec<f64>, array: &ArrayRef, scale: i8) -> Result<(), String> {
     for v in array.as_primitive::<Decimal128Type>().iter() {
         // Zeros at the end are no digits of the number.
@@ -318,7 +318,7 @@ fn numbers(items: &mut Vec<f64>, array: &ArrayRef) -> Result<bool, String> {
 }
 
 /// `count` units of 1000^−`thousands` seconds, rounded once, so that a moment is one number
-/// in any unit.
+/// whatever unit it comes in.
 fn seconds(count: i64, thousands: u32) -> Result<f64, String> {
     let (mut whole, mut left) = (count, thousands);
     while left > 0 && whole % 1000 == 0 {

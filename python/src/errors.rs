@@ -75,7 +75,7 @@ fn argument(opt: Opt) -> &'static str {
         Opt::Cutoff => "cutoff",
         Opt::Device => "device",
         Opt::Devices => "zf.devices()",
-        Opt::Force => "force",
+        Opt::Force => "overwrite=True",
         Opt::Ids => "ids",
         Opt::K => "k",
         Opt::Memory => "memory",

@@ -8,13 +8,15 @@ use crate::watch::attended;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use zipfold::internals::Job;
+use zipfold::internals::destination::save_to;
 use zipfold::internals::partial::{self, Partial};
 use zipfold::internals::query::{Query, plan_json};
 use zipfold::internals::shards;
+use zipfold::io::OutputOptions;
 use zipfold::problem::Domain;
 use zipfold::{Answer, Data, Error, Message, Outcome, Problem, Table};
 
-/// An array with the names of its columns, the named columns next to it, and which of all these are
+/// An array with the names of its columns, the named columns beside it, and which of all these are
 /// text.
 type Named<'py> = (
     Bound<'py, PyAny>,
@@ -101,6 +103,33 @@ fn decoded(parts: &[Vec<u8>]) -> zipfold::Result<Vec<(String, Partial)>> {
     parts.iter().enumerate().map(read).collect()
 }
 
+/// Runs `text` (a problem as JSON) and writes its result to each of `paths`: a picture to `.svg`,
+/// columns to other suffixes. Returns the names of the files.
+#[pyfunction]
+pub(crate) fn save<'py>(
+    py: Python<'py>,
+    text: &str,
+    question: (Named<'py>, Option<Named<'py>>, Weights<'py>),
+    given: Given,
+    paths: Vec<String>,
+    overwrite: bool,
+) -> PyResult<Vec<String>> {
+    let (x, y, weights) = question;
+    let (problem, data) = (problem(py, text)?, data(&x, y.as_ref(), &weights)?);
+    let output = OutputOptions {
+        force: overwrite,
+        ..OutputOptions::default()
+    };
+    let done = attended(py, false, given.progress(), |shared| {
+        let tell = |p| shared.tell(p);
+        let options = given.options(shared, &tell, false)?;
+        save_to(&Query::new(&problem, &data, &options), &paths, output)
+    })?;
+    let (written, warnings) = done.map_err(|e| raise(py, &e))?;
+    warn(py, &warnings)?;
+    Ok(written)
+}
+
 /// Merges the partial results of all shards of a run over the same data.
 #[pyfunction]
 pub(crate) fn merge<'py>(
@@ -153,7 +182,7 @@ fn answer<'py>(
     Ok(out)
 }
 
-/// Hands what a run has to say next to its answer to Python's `warnings`.
+/// Hands what a run has to say beside its answer to Python's `warnings`.
 pub(crate) fn warn(py: Python<'_>, warnings: &[Message]) -> PyResult<()> {
     if warnings.is_empty() {
         return Ok(());
@@ -241,7 +270,7 @@ pub(crate) fn metrics() -> Vec<Metric> {
     .collect()
 }
 
-/// The refusal of a name that is not a metric.
+/// The refusal of a name that is no metric.
 #[pyfunction]
 pub(crate) fn unknown_metric(py: Python<'_>, name: &str) -> PyErr {
     match zipfold::internals::core::pair::named::require(name, &Default::default()) {

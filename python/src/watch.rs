@@ -1,4 +1,4 @@
-//! Long work next to an interpreter that stays awake: signals are seen, progress is told.
+//! Long work beside an interpreter that stays awake: signals are seen, progress is told.
 
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};

@@ -22,6 +22,13 @@ def dense(
     given: _Given,
 ) -> np.ndarray: ...
 def run(text: str, x: _Named, y: _Named | None, weights: _Weights, given: _Given) -> dict[str, Any]: ...
+def save(
+    text: str,
+    question: tuple[_Named, _Named | None, _Weights],
+    given: _Given,
+    paths: list[str],
+    overwrite: bool,
+) -> list[str]: ...
 def merge(parts: list[bytes], x: _Named, y: _Named | None, weights: _Weights, given: _Given) -> dict[str, Any]: ...
 def explain(
     text: str, x: _Named, y: _Named | None, weights: _Weights, given: _Given

@@ -18,7 +18,7 @@ An object may speak several protocols. The first of these that it has decides (:
 2. Sparse matrices, and arrays on a device, are refused with the remedy.
 3. Tables (``columns`` or ``column_names``, and ``__arrow_c_stream__``) but for those of pandas go column by column; a
    column of lists of one length (embeddings) is as many columns.
-4. Arrays (``shape`` and ``ndim``, and ``__array__``: xarray, torch on the host, h5py, zarr) give their array.
+4. Arrays (``shape`` and ``ndim``, and ``__array__``: xarray, torch on the host, h5py, zarr) are asked for their array.
 5. DLPack.
 6. Arrow arrays without columns (a column of a table): the column of a table.
 7. Anything else is what ``numpy.asarray`` makes of it.
@@ -55,7 +55,7 @@ def rows(data: Any, name: str) -> np.ndarray:
 
 
 def number(value: Any, name: str) -> float:
-    """One number: text and truth values are none, regardless of what ``float`` makes of them."""
+    """One number: text and truth values are none, whatever ``float`` makes of them."""
     if isinstance(value, float):
         return value
     if isinstance(value, (bool, np.bool_, str, bytes)) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):

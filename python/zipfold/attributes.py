@@ -1,4 +1,4 @@
-"""Numbers and labels next to the components of rows: a formula reads them by name, the row itself leaves them out."""
+"""Numbers and labels beside the components of rows: a formula reads them by name, the row itself leaves them out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Attributes", "of_sides"]
 
 
 class Attributes(NamedTuple):
-    """One column for each name, and the names of the ones that are words."""
+    """One column for each name, and the names of those that are words."""
 
     values: np.ndarray
     names: list[str]
@@ -66,7 +66,7 @@ def _column(values: Any, name: str, words: dict[str, dict[str, int]]) -> tuple[n
     if hasattr(values, "__arrow_c_stream__") and hasattr(values, "to_numpy"):
         values = values.to_numpy()
     if isinstance(values, (list, tuple)) and any(isinstance(v, str) for v in values):
-        # NumPy would make text of numbers next to text.
+        # NumPy would make text of numbers beside text.
         array = np.empty(len(values), object)
         array[:] = values
     else:

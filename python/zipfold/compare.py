@@ -1,4 +1,4 @@
-"""``python -m zipfold.compare``: zipfold next to other libraries, in one process, on the same arrays.
+"""``python -m zipfold.compare``: zipfold beside other libraries, in one process, on the same arrays.
 
 Every engine that is installed is measured, best of several turns taken alternately, after its answer was compared with
 zipfold's. Engines that are not installed are named under the table.

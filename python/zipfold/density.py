@@ -1,4 +1,4 @@
-"""Kernel density with the interface of ``sklearn.neighbors.KernelDensity``; exact, regardless of the bandwidth.
+"""Kernel density with the interface of ``sklearn.neighbors.KernelDensity``; exact, whatever the bandwidth.
 
 This module needs scikit-learn and SciPy.
 """
@@ -20,7 +20,7 @@ from .lazy import fold, pairs
 
 __all__ = ["KernelDensity"]
 
-#: Logarithms of kernels of unbounded reach, values of kernels that end at ``h``; ``r`` is the distance.
+#: Logarithms of kernels of unbounded reach, values of those that end at ``h``; ``r`` stands for the distance.
 _LOGARITHMS = {"gaussian": "-({r})^2 / (2 * h^2)", "exponential": "-({r}) / h"}
 _VALUES = {
     "tophat": "if({r} < h, 1, 0)",

@@ -61,7 +61,7 @@ class Interrupted(ZipfoldError, RuntimeError):
 
 
 class ZipfoldWarning(UserWarning):
-    """Something that a person should know although the answer is right."""
+    """Something that a person should know although the answer stands."""
 
 
 _HERE = os.path.dirname(os.path.abspath(__file__))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -259,7 +260,7 @@ class Pairs:
         self._tall: tuple[bool, ...] = ()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # Buffers that travelled next to a pickle may lie anywhere: rows are made again where they are not aligned.
+        # Buffers that travelled beside a pickle may lie anywhere: rows are made again where they are not aligned.
         self.__dict__.update(state)
         self._x, self._y = _aligned(self._x), _aligned(self._y)
         x, y = (side and side._replace(values=rows(side.values, "attributes")) for side in self._beside)
@@ -348,7 +349,7 @@ class Pairs:
 
         Unless said, in that of the rows: a sum over float32 rows has values in float32, also where these are a condition
         (``sum`` of ``"euclidean(x, y) < 1"``). Histograms, ``join``, ``nearest``, ``min``, ``max``, ``argmin``, ``argmax`` and
-        ``count`` of what they decide compare the values in float64, regardless of this.
+        ``count`` of what they decide compare the values in float64, whatever this says.
         """
         return self._with(precision=checked_precision(precision))
 
@@ -478,6 +479,25 @@ class Pairs:
         raw = _zipfold.run(self._text(), *self._arguments(), given(progress=progress, **how))
         return _outcome(raw, self._tall)
 
+    def save(self, *paths: Any, overwrite: bool = False, progress: Any = False, **how: Any) -> list[str]:
+        """Runs once, writes the result to every path, and returns the names of the files.
+
+        The suffix names the format: ``.svg`` is a picture, ``.csv``, ``.npy``, ``.npz``, ``.csr.npz`` and ``.parquet`` hold
+        the columns. A matrix that goes to one ``.npy`` file need not fit in memory. Several results get a number before the
+        suffix. A file that exists is an error unless ``overwrite``.
+
+        >>> import os, tempfile
+        >>> import zipfold as zf
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     names = zf.pairs([[0.0], [1.0], [3.0]]).histogram(3, (0, 3)).save(f"{folder}/g.csv", f"{folder}/g.svg")
+        ...     [os.path.basename(name) for name in names]
+        ['g.csv', 'g.svg']
+        """
+        if not paths:
+            raise RequestError("save: no path\n  try: .save('result.parquet')")
+        names = [os.fspath(path) for path in paths]
+        return _zipfold.save(self._text(), self._arguments(), given(progress=progress, **how), names, bool(overwrite))
+
     def _text(self) -> str:
         """The problem as JSON, in the precision in force unless it has its own."""
         precision = self._problem.get("precision") or settings().precision
@@ -498,7 +518,7 @@ class Pairs:
 
 
 def _named(rows: tuple[Any, Any] | None, beside: Attributes | None, texts: Sequence[str]) -> Any:
-    """Rows with their names, the attributes next to them, and the places of what is text among both."""
+    """Rows with their names, the attributes beside them, and the places of what is text among both."""
     if rows is None:
         return None
     array, names = rows
@@ -530,7 +550,7 @@ def _weight_rows(weights: Any) -> np.ndarray:
 
 
 def _aligned(side: Any) -> Any:
-    """Rows, with what is next to them, that the engine takes."""
+    """Rows, with what stands beside them, that the engine takes."""
     return side and (rows(side[0], "rows"), *side[1:])
 
 

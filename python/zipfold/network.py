@@ -79,14 +79,14 @@ def infer(
     precision : "f64" or "f32"
     order_seconds, time_limit : float
         Seconds for the search of an order, and predicted seconds beyond which a network is refused. "map" and "mmap" then
-        search for that many seconds; ``.proven`` and ``.upper`` of the answer say how good it is, and a warning if it is not
+        search for so many seconds; ``.proven`` and ``.upper`` of the answer say how good it is, and a warning if it is not
         proven.
     keep : sequence of variables, or one
         Those of "mmap" and "sum".
     samples, seed : int
         How many samples, and where their random numbers start.
     memory, threads, device
-        As in :func:`zipfold.using`. Large joins run on the device, small ones next to it on the host.
+        As in :func:`zipfold.using`. Large joins run on the device, small ones beside it on the host.
 
     Returns
     -------
@@ -227,7 +227,7 @@ def _check_child(table: np.ndarray, scope: Sequence[Any], at: int) -> None:
     row = ", ".join(map(str, (*place, ":")))
     for axis in range(table.ndim - 1):
         if (abs(table.sum(axis=axis) - 1) <= _ROUNDED).all():
-            remedy = f"numpy.moveaxis(table, {axis}, -1), and '{scope[-1]}' where '{scope[axis]}' is in the scope"
+            remedy = f"numpy.moveaxis(table, {axis}, -1), and '{scope[-1]}' where '{scope[axis]}' stands in the scope"
             break
     else:
         remedy = "tables whose rows sum to 1, or bayes=False for factors"

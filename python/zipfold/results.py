@@ -61,7 +61,7 @@ class Tally:
         raise no_attribute("Tally", name, "field")
 
 
-#: Tiles of a side in a picture; more are drawn as this many groups of tiles.
+#: Tiles of a side in a picture; more are drawn as so many groups of tiles.
 _MOST_TILES = 48
 
 
@@ -123,8 +123,8 @@ class Histogram(Same):
     """Counts of pairs by value.
 
     ``counts`` are exact (uint64), ``edges`` the bin edges (one array per axis for several axes), ``under`` and ``over``
-    the pairs beyond them; of several axes ``over`` counts the pairs that one of them leaves out. ``weights``
-    and ``means`` are there where they were requested. ``closed`` says whether a value on the last edge counts (``"last"``, as in ``numpy.histogram``) or is over (``"half-open"``, as in Corrfunc).
+    the pairs beyond them; of several axes ``over`` counts the pairs that one of them leaves out. ``weights`` and ``means`` are there where they were asked for. ``closed`` says whether a value
+    on the last edge counts (``"last"``, as in ``numpy.histogram``) or is over (``"half-open"``, as in Corrfunc).
     """
 
     counts: np.ndarray
@@ -165,7 +165,7 @@ class Histogram(Same):
         return ax
 
     def to_pandas(self) -> Any:
-        """A DataFrame with ``lo``, ``hi``, ``count``, and ``weight`` and ``mean`` where requested."""
+        """A DataFrame with ``lo``, ``hi``, ``count``, and ``weight`` and ``mean`` where asked for."""
         return _need("pandas").DataFrame(self._columns())
 
     def to_arrow(self) -> Any:
@@ -246,7 +246,7 @@ class Neighbours(Same):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Matches(Same):
-    """The pairs of rows where a condition holds: ``i``, ``j`` (int64, sorted) and ``values`` where requested."""
+    """The pairs of rows where a condition holds: ``i``, ``j`` (int64, sorted) and ``values`` where asked for."""
 
     i: np.ndarray
     j: np.ndarray
@@ -276,7 +276,7 @@ class Matches(Same):
         return out
 
     def to_pandas(self) -> Any:
-        """A DataFrame with ``i``, ``j`` and, where requested, ``value``."""
+        """A DataFrame with ``i``, ``j`` and, where asked for, ``value``."""
         return _need("pandas").DataFrame(self._columns())
 
     def to_arrow(self) -> Any:

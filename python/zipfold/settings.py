@@ -205,7 +205,7 @@ def given(
     )
 
 
-#: What every call takes in addition to its own arguments.
+#: What every call takes beside its own arguments.
 HOW = ("threads", "memory", "device", "plan", "progress")
 #: Names of other libraries for arguments of ours.
 _MEANT = {

@@ -247,7 +247,7 @@ _COMPARED = 1 << 19
 
 
 def _kendall(variables: np.ndarray, min_periods: int, how: dict[str, Any]) -> np.ndarray:
-    """τ_b: the cosine of the signs of the differences between observations, over the ones that both variables have.
+    """τ_b: the cosine of the signs of the differences between observations, over those that both variables have.
 
     Sums of signs are whole numbers, so that sweeps over slices of the comparisons add up exactly.
     """

@@ -163,7 +163,7 @@ def _used(text: str, side: str, names: list[str]) -> list[int]:
 
 
 def _sliced(found: re.Match[str], width: int) -> range:
-    """The columns of a slice: a row in a formula with some of its columns, of a table of this many."""
+    """The columns of a slice: a row in a formula with some of its columns, of a table of so many."""
     columns = range(int(found[4] or 0), int(found[6] or width))
     if not columns or columns[-1] >= width:
         raise RequestError(f"expected a slice of the {width} columns of {found[1]}, got {found[0]}\n  try: x[0:3] has columns 0, 1 and 2")

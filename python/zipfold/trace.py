@@ -569,7 +569,7 @@ def trace(
     names : pair of sequences of str, optional
         Column names of x and of y.
     attributes : pair of sequences of str, optional
-        Names of numbers next to the components of x and of y.
+        Names of numbers beside the components of x and of y.
     truth : bool
         Whether rows are known to hold truth values alone, so that ``x & y`` says something.
 

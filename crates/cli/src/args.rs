@@ -3,6 +3,7 @@
 use crate::values::{OneOf, whole};
 use clap::{Args, Parser, Subcommand, ValueHint};
 use std::path::PathBuf;
+use zipfold::io::OutputOptions;
 
 /// Compute over all pairs of rows, and exact inference on graphical models.
 ///
@@ -129,7 +130,7 @@ pub(crate) struct PairArgs {
     /// Only these columns, by name or number from 0: x,y,z or 0-63 or 'gene*' or '!id'
     #[arg(long, value_delimiter = ',', help_heading = "Input")]
     pub columns: Option<Vec<String>>,
-    /// Columns that name the rows: kept next to the results, left out of the numbers [default:
+    /// Columns that name the rows: kept beside the results, left out of the numbers [default:
     /// columns of text, unless --columns chooses]
     #[arg(
         long,
@@ -138,8 +139,8 @@ pub(crate) struct PairArgs {
         help_heading = "Input"
     )]
     pub id: Option<Vec<String>>,
-    /// Columns next to the coordinates, for formulas to read by name (x.charge); distances and
-    /// boxes leave them out
+    /// Columns beside the coordinates, for formulas to read by name (x.charge); distances and boxes
+    /// leave them out
     #[arg(
         long,
         value_delimiter = ',',
@@ -240,6 +241,16 @@ pub(crate) struct RunArgs {
         hide_short_help = true
     )]
     pub checkpoint_every: f64,
+}
+
+impl RunArgs {
+    /// How files are written.
+    pub(crate) fn how_written(&self) -> OutputOptions {
+        OutputOptions {
+            force: self.force,
+            durable: self.durable,
+        }
+    }
 }
 
 /// `dist`.
@@ -414,11 +425,11 @@ pub(crate) struct BenchArgs {
     /// sum-product for random buckets and networks, after it the sections wanted (buckets, cache,
     /// unrolling, hardware, overheads, networks), or list for its random buckets as JSON lines
     pub names: Vec<String>,
-    /// Small questions of every kind, each against its prediction and the questions next to it;
+    /// Small questions of every kind, each against its prediction and the questions beside it;
     /// seconds of one thread's processor
     #[arg(long)]
     pub everything: bool,
-    /// Of everything, only predictions, without the questions next to
+    /// Of everything, only predictions, without the questions beside
     #[arg(long, requires = "everything")]
     pub predictions: bool,
     /// Runs of each, of which the fastest counts

@@ -104,7 +104,7 @@ enum Style {
     Record,
 }
 
-/// Runs the workloads requested, a line of a table each.
+/// Runs the workloads asked for, a line of a table each.
 ///
 /// # Errors
 /// `Request` for a workload that does not exist; those of the runs.
@@ -147,7 +147,7 @@ fn refuse_unknown(names: &[String], all: &[Workload]) -> Result<()> {
 }
 
 impl Style {
-    /// Prints what is above the workloads.
+    /// Prints what stands above the workloads.
     fn print_head(self) -> Result<()> {
         match self {
             Style::Json => Ok(()),
@@ -183,12 +183,12 @@ fn line(workload: &Workload, args: &BenchArgs, style: Style) -> Result<String> {
         Lender::for_job(&job, &plan)?
     };
     let (actual, outcome) = least_of_turns(&query, &target, args.turns)?;
+    let rate = work(workload)? / actual / 1e9;
     let predicted = if args.fresh {
         outcome.plan.seconds
     } else {
         outcome.plan.seconds_into_lent()
     };
-    let rate = work(workload)? / actual / 1e9;
     let name = &workload.name;
     let pairs = evaluated(&outcome);
     Ok(match style {
@@ -200,24 +200,13 @@ fn line(workload: &Workload, args: &BenchArgs, style: Style) -> Result<String> {
             format!("{name:<18} {predicted:>12} {actual:>12} {rate:>20}  {pairs} %")
         }
         Style::Record => {
-            let bound = terms(&outcome.plan, args.fresh);
-            record_row(workload, [predicted, actual, rate], &bound, &pairs)
+            let (goal, met) = goal(workload, actual, rate);
+            let (bound, ratio) = (terms(&outcome.plan, args.fresh), predicted / actual);
+            format!(
+                "| {name} | {predicted:.4} | {actual:.4} | {ratio:.2} | {bound} | {pairs} | {rate:.2} | {goal} | {met} |"
+            )
         }
     })
-}
-
-/// A row of the table for records, with the goal.
-fn record_row(
-    workload: &Workload,
-    [predicted, actual, rate]: [f64; 3],
-    bound: &str,
-    pairs: &str,
-) -> String {
-    let (goal, met) = goal(workload, actual, rate);
-    let (name, ratio) = (&workload.name, predicted / actual);
-    format!(
-        "| {name} | {predicted:.4} | {actual:.4} | {ratio:.2} | {bound} | {pairs} | {rate:.2} | {goal} | {met} |"
-    )
 }
 
 /// Runs `query` a few times. Returns the least seconds, and the outcome of the first turn.

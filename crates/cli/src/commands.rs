@@ -20,12 +20,13 @@ use zipfold::internals::core::budget::Reservation;
 use zipfold::internals::core::pair::named;
 use zipfold::internals::core::renamed::no_problem;
 use zipfold::internals::core::shown::shown;
+use zipfold::internals::destination::{self, refuse_place};
 use zipfold::internals::io::Presence;
 use zipfold::internals::partial::{self, Partial};
 use zipfold::internals::written::write_text;
 use zipfold::io::read_data;
 use zipfold::io::{OutputOptions, ReadOptions, read_table};
-use zipfold::problem::{FoldSpec, NanPolicy};
+use zipfold::problem::NanPolicy;
 use zipfold::shards;
 use zipfold::{Answer, Blame, Budget, Data, Error, Options, Outcome, Problem, Result, Table};
 
@@ -98,9 +99,7 @@ fn check_pages(run: &RunArgs) -> Result<()> {
         result_files::refuse_picture(path, run)?;
     }
     match &run.report {
-        Some(path) => {
-            report::check(path).and_then(|()| result_files::refuse_place(path, run.force))
-        }
+        Some(path) => report::check(path).and_then(|()| refuse_place(path, run.how_written())),
         None => Ok(()),
     }
 }
@@ -127,12 +126,13 @@ pub(crate) fn run(problem: &Problem, args: &RunArgs, verb: &str, budget: &Budget
     if !args.json {
         options.warnings = progress.warnings();
     }
-    let answer = Query::new(problem, &data, &options).run_to(&target(args, problem, how(args)));
+    let answer =
+        Query::new(problem, &data, &options).run_to(&target(args, problem, args.how_written()));
     let answer = answer.map_err(|e| resume_hint(e, &options))?;
     progress.end();
     seconds.add_run(&answer);
     let writing = Instant::now();
-    let outputs = finish(&answer, args, options.shard, how(args))?;
+    let outputs = finish(&answer, args, options.shard, args.how_written())?;
     seconds.write = writing.elapsed().as_secs_f64();
     seconds.total = start.elapsed().as_secs_f64();
     options
@@ -165,7 +165,7 @@ fn inputs(problem: &Problem, data: &zipfold::Data, args: &RunArgs) -> serde_json
     }
 }
 
-/// Says which columns are kept as names, where nobody requested that.
+/// Says which columns are kept as names, where nobody asked for that.
 fn notice(problem: &Problem, data: &Data, args: &RunArgs) {
     if args.quiet || args.json || !problem.x.ids.is_empty() {
         return;
@@ -238,17 +238,9 @@ fn tell(told: Told<'_>, mut outputs: Vec<String>, args: &RunArgs) -> Result<()> 
         ..told
     };
     if let Some(path) = &args.report {
-        report::write(path, &told, how(args))?;
+        report::write(path, &told, args.how_written())?;
     }
     console::report(&told, args)
-}
-
-/// How files are written.
-fn how(args: &RunArgs) -> OutputOptions {
-    OutputOptions {
-        force: args.force,
-        durable: args.durable,
-    }
 }
 
 /// Writes, shows and draws the answer, and returns the names of the files.
@@ -268,9 +260,8 @@ fn finish(
         preview(answer)?;
     }
     if let Some(path) = &args.plot {
-        let drawn = answer.draw(path, output);
-        drawn.map_err(|e| e.at_least("--plot"))?;
-        outputs.push(path.clone());
+        let drawn = answer.save(path, output);
+        outputs.extend(drawn.map_err(|e| e.at_least("--plot"))?);
     }
     Ok(outputs)
 }
@@ -299,20 +290,9 @@ fn options<'a>(
 }
 
 fn target(args: &RunArgs, problem: &Problem, output: OutputOptions) -> Target {
-    let one_dense = matches!(
-        problem.folds[..],
-        [FoldSpec::Matrix {} | FoldSpec::Condensed {}]
-    );
     match &args.output {
-        // What is not a plain file takes the matrix in one go, from the beginning to the end.
-        Some(path)
-            if one_dense
-                && path.ends_with(".npy")
-                && args.plot.is_none()
-                && !result_files::is_special(path) =>
-        {
-            Target::Npy(path.clone(), output)
-        }
+        // A picture is drawn from values in memory.
+        Some(path) if args.plot.is_none() => destination::target(path, &problem.folds, output),
         _ => Target::Memory,
     }
 }
@@ -468,7 +448,7 @@ pub(crate) fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
         options.warnings = Bar::new(true).warnings();
     }
     let answer = shards::merge(&problem, &data, parts, &options)?;
-    let files = finish(&answer, args, None, how(args))?;
+    let files = finish(&answer, args, None, args.how_written())?;
     let seconds = Seconds {
         total: start.elapsed().as_secs_f64(),
         ..Seconds::default()
@@ -533,7 +513,7 @@ pub(crate) fn emit(problem: &Problem, args: &RunArgs, target: &str, budget: &Bud
     let text = kernels_text(&Query::new(problem, &data, &options), &facts, &options)?;
     match args.output.as_deref() {
         None | Some("-") => print_line(&text),
-        Some(path) => write_text(path, &text, how(args)),
+        Some(path) => write_text(path, &text, args.how_written()),
     }
 }
 
@@ -559,7 +539,7 @@ fn kernels_text(query: &Query<'_>, facts: &Facts, options: &Options<'_>) -> Resu
     Ok(told.chain(texts).collect())
 }
 
-/// The tables of x and y, within the memory requested.
+/// The tables of x and y, within the memory asked for.
 pub(crate) fn tables(pair: &PairArgs, run: &RunArgs) -> Result<(Table, Option<Table>)> {
     let budget = budget(run)?;
     let options = ReadOptions::default();

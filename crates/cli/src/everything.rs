@@ -1,5 +1,5 @@
 //! `zipfold bench --everything`: small questions that cover every pair of levels of two factors,
-//! each timed against its own prediction and against the questions next to it.
+//! each timed against its own prediction and against the questions beside it.
 
 mod clock;
 mod cover;
@@ -30,7 +30,7 @@ const FEWEST: usize = 150;
 const SLOW: f64 = 0.15;
 /// Seconds within which two times are the same.
 const NOISE: f64 = 2e-4;
-/// What is slower than predicted, or than its neighbour, by this factor is listed.
+/// What is so many times slower, or predicted so wrongly, is listed.
 const OFF: f64 = 3.0;
 
 /// Measured and predicted seconds, what these are made of, the family, and whether bounds left
@@ -41,14 +41,6 @@ struct Timed {
     terms: Vec<Term>,
     family: Family,
     pruned: bool,
-}
-
-impl Timed {
-    /// The name of a question with how it was answered.
-    fn name(&self, question: &str, rows: usize) -> String {
-        let pruned = if self.pruned { ", pruned" } else { "" };
-        format!("{question} ({rows} rows, {}{pruned})", self.family.name())
-    }
 }
 
 /// The prediction as `explain` has it, with the search for a range.
@@ -123,7 +115,7 @@ fn ends(levels: &Levels, case: &Case) -> Result<Ends> {
     })
 }
 
-/// A question next to another one.
+/// A question beside another one.
 struct Beside {
     what: &'static str,
     case: Case,
@@ -147,7 +139,7 @@ impl Beside {
     }
 }
 
-/// The questions next to `case`.
+/// The questions beside `case`.
 fn beside(levels: &Levels, case: &Case, plain: &Timed) -> Vec<Beside> {
     let mut all = by_levels(levels, case);
     let fold = levels.text(case, FOLD);
@@ -259,7 +251,7 @@ struct Found {
     runs: usize,
     /// Questions that were refused as they ran, and why.
     refused: Vec<(String, String)>,
-    /// Every question in numbers, where they were requested.
+    /// Every question in numbers, where they were asked for.
     all: Vec<serde_json::Value>,
     /// Sums of logarithms of predicted over actual seconds, and of their magnitudes, of questions
     /// longer than noise.
@@ -302,7 +294,7 @@ pub(crate) fn everything(args: &BenchArgs) -> Result<()> {
     }
 }
 
-/// Prints every question in numbers, an object a line, and the ones that were refused.
+/// Prints every question in numbers, an object a line, and those that were refused.
 fn print_json(found: &Found) -> Result<()> {
     let refused = found
         .refused
@@ -385,19 +377,24 @@ struct Measuring<'a> {
     overrides: Overrides,
     turns: usize,
     threads: usize,
-    /// Whether the questions next to each question are measured too.
+    /// Whether the questions beside each question are measured too.
     compare: bool,
     found: Found,
 }
 
 impl Measuring<'_> {
-    /// Measures a question against its prediction and the questions next to it.
+    /// Measures a question against its prediction and the questions beside it.
     fn measure_case(&mut self, case: &Case) -> Result<()> {
         let ends = ends(self.levels, case)?;
         let (rows, plain) = self.measure_plain(case, ends)?;
         self.found.questions += 1;
         self.found.runs += 1;
-        let name = plain.name(&self.levels.name(case), rows);
+        let name = format!(
+            "{} ({rows} rows, {}{})",
+            self.levels.name(case),
+            plain.family.name(),
+            if plain.pruned { ", pruned" } else { "" }
+        );
         self.found.add_prediction(&name, &plain);
         let mut others = BTreeMap::new();
         for beside in beside(self.levels, case, &plain) {
@@ -414,9 +411,10 @@ impl Measuring<'_> {
             self.found.add_line(times, what, &name, seconds);
         }
         self.found.runs += others.len();
-        let numbers = serde_json::json!({"question": self.levels.name(case), "rows": rows, "family": plain.family, "pruned": plain.pruned,
-            "seconds": plain.actual, "predicted": plain.predicted, "terms": plain.terms, "beside": others});
-        self.found.all.push(numbers);
+        self.found.all.push(
+            serde_json::json!({"question": self.levels.name(case), "rows": rows, "family": plain.family, "pruned": plain.pruned,
+            "seconds": plain.actual, "predicted": plain.predicted, "terms": plain.terms, "beside": others}),
+        );
         Ok(())
     }
     fn question(&self, case: &Case, rows: usize, ends: Ends, more: &Overrides) -> Result<Asked> {
@@ -441,7 +439,7 @@ impl Measuring<'_> {
             return Ok((rows, timed(&question, self.turns, self.threads)?));
         }
     }
-    /// Times a question next to another one, unless there is none or it is refused as it runs.
+    /// Times a question beside another one, unless there is none or it is refused as it runs.
     fn measure_beside(&mut self, beside: &Beside, rows: usize, ends: Ends) -> Option<Timed> {
         let asked = self.question(&beside.case, rows, ends, &beside.overrides);
         let asked = asked.map(|asked| if beside.two { of_two(asked) } else { asked });

@@ -10,6 +10,7 @@ use zipfold::Warnings;
 use zipfold::devices::DeviceSelector;
 use zipfold::internals::core::budget::human_bytes;
 use zipfold::internals::core::figures;
+use zipfold::internals::destination::refuse_place;
 use zipfold::internals::infer::{Inferred, Listener, Settings, explain, infer};
 use zipfold::internals::io::{OutputOptions, evidence, network};
 use zipfold::internals::picture;
@@ -33,7 +34,7 @@ struct Prepared {
 /// Runs the command.
 ///
 /// # Errors
-/// What reading, planning, executing or writing refuses.
+/// Whatever reading, planning, executing or writing refuses.
 pub(crate) fn run(args: InferArgs) -> Result<()> {
     let start = Instant::now();
     check(&args)?;
@@ -203,7 +204,7 @@ fn check(args: &InferArgs) -> Result<()> {
 /// Outputs that could not be written are refused before work.
 fn refuse_early(args: &InferArgs, ready: &Prepared) -> Result<()> {
     if let Some(path) = args.run.output.as_deref().filter(|o| *o != "-") {
-        result_files::refuse_place(path, args.run.force)?;
+        refuse_place(path, args.run.how_written())?;
     }
     if let Some(path) = &args.run.plot {
         if !matches!(ready.task, Task::Mar) {
@@ -216,7 +217,7 @@ fn refuse_early(args: &InferArgs, ready: &Prepared) -> Result<()> {
     }
     if let Some(path) = &args.run.report {
         crate::report::check(path)?;
-        result_files::refuse_place(path, args.run.force)?;
+        refuse_place(path, args.run.how_written())?;
     }
     if ready.form == Form::Uai && matches!(ready.task, Task::Mar) && !ready.only.is_empty() {
         let e =
@@ -342,7 +343,7 @@ fn settings(args: &InferArgs) -> Result<Settings> {
     })
 }
 
-/// Next to the output, as for pairs.
+/// Beside the output, as for pairs.
 fn checkpoint(args: &InferArgs, every: f64) -> Option<Checkpoint> {
     let output = args.run.output.as_deref().filter(|o| *o != "-")?;
     let path = format!("{output}.zipfold-resume").into();

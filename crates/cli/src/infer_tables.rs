@@ -142,77 +142,58 @@ fn cell_states(network: &Network, vars: &[usize], at: usize) -> Vec<String> {
 
 /// The answer as CSV.
 fn csv(network: &Network, answer: &Answer, only: &[usize], separator: char) -> String {
-    let mut lines = CsvLines {
-        text: String::new(),
-        separator,
+    let mut out = String::new();
+    let mut line = |cells: Vec<String>| {
+        let quoted: Vec<String> = cells
+            .iter()
+            .map(|c| text_cell(c, separator as u8).into_owned())
+            .collect();
+        out.push_str(&quoted.join(&separator.to_string()));
+        out.push('\n');
     };
+    let head = |words: &[&str]| words.iter().map(|w| (*w).to_string()).collect();
     match answer {
-        Answer::Impossible => lines.head(&["impossible"]),
+        Answer::Impossible => line(head(&["impossible"])),
         Answer::Pr(z) => {
-            lines.head(&["log10"]);
-            lines.push(vec![z.to_string()]);
+            line(head(&["log10"]));
+            line(vec![z.to_string()]);
         }
         Answer::Mar(_, rows) => {
-            lines.head(&["variable", "state", "probability"]);
+            line(head(&["variable", "state", "probability"]));
             for v in told(rows.len(), only) {
-                for (s, p) in rows[v].iter().enumerate() {
-                    lines.push(vec![network.name(v), network.state(v, s), p.to_string()]);
-                }
+                rows[v].iter().enumerate().for_each(|(s, p)| {
+                    line(vec![network.name(v), network.state(v, s), p.to_string()])
+                });
             }
         }
         Answer::Map(_, states) => {
-            lines.head(&["variable", "state"]);
+            line(head(&["variable", "state"]));
             let named = state_cells(network, states.iter().copied().enumerate());
-            named.for_each(|cells| lines.push(cells));
+            named.for_each(line);
         }
         Answer::Mmap(_, states) => {
-            lines.head(&["variable", "state"]);
-            state_cells(network, states.iter().copied()).for_each(|cells| lines.push(cells));
+            line(head(&["variable", "state"]));
+            state_cells(network, states.iter().copied()).for_each(line);
         }
-        Answer::Sum(vars, values, scale) => csv_sum(&mut lines, network, vars, (values, *scale)),
+        Answer::Sum(vars, values, scale) => {
+            let names = vars.iter().map(|v| network.name(*v));
+            let value = format!("value (times 10^{scale})");
+            line(names.chain([value]).collect());
+            for (at, value) in values.iter().enumerate() {
+                let mut cells = cell_states(network, vars, at);
+                cells.push(value.to_string());
+                line(cells);
+            }
+        }
         Answer::Samples(_, rows) => {
-            lines.push(all_names(network));
+            line(all_names(network));
             for row in rows {
                 let states = row.iter().enumerate();
-                lines.push(states.map(|(v, s)| network.state(v, *s)).collect());
+                line(states.map(|(v, s)| network.state(v, *s)).collect());
             }
         }
     }
-    lines.text
-}
-
-/// Lines of cells with a separator between, in quotes where they need them.
-struct CsvLines {
-    text: String,
-    separator: char,
-}
-
-impl CsvLines {
-    fn head(&mut self, words: &[&str]) {
-        self.push(words.iter().map(|w| (*w).to_string()).collect());
-    }
-    fn push(&mut self, cells: Vec<String>) {
-        let quoted: Vec<String> = cells
-            .iter()
-            .map(|c| text_cell(c, self.separator as u8).into_owned())
-            .collect();
-        self.text
-            .push_str(&quoted.join(&self.separator.to_string()));
-        self.text.push('\n');
-    }
-}
-
-/// The values of a table that is left, with the states of their variables.
-fn csv_sum(lines: &mut CsvLines, network: &Network, vars: &[usize], values: (&[f64], f64)) {
-    let (values, scale) = values;
-    let names = vars.iter().map(|v| network.name(*v));
-    let value = format!("value (times 10^{scale})");
-    lines.push(names.chain([value]).collect());
-    for (at, value) in values.iter().enumerate() {
-        let mut cells = cell_states(network, vars, at);
-        cells.push(value.to_string());
-        lines.push(cells);
-    }
+    out
 }
 
 /// A line for each variable: its name, and that of its state.

@@ -1,11 +1,12 @@
-//! What there is to choose from: metrics, functions, settings, formats. The tables are the ones
-//! that the parser, the planner and the readers use.
+//! What there is to choose from: metrics, functions, settings, formats. The tables are those that
+//! the parser, the planner and the readers use.
 
 use crate::terminal::print_line;
 use serde_json::json;
 use zipfold::internals::core::pair::functions::{self, FunctionKind};
 use zipfold::internals::core::pair::named::{self, RowValues};
 use zipfold::internals::core::suggest::suggestion;
+use zipfold::internals::destination;
 use zipfold::internals::io::network::SUFFIXES as NETWORKS;
 use zipfold::internals::io::read::SUFFIXES as TABLES;
 use zipfold::internals::plan::overrides::{Override, Overrides};
@@ -284,32 +285,32 @@ pub(crate) struct Written {
 pub(crate) const WRITTEN: &[Written] = &[
     Written {
         verb: "dist",
-        suffixes: &["npy", "csv", "tsv"],
+        suffixes: destination::ARRAYS,
         stream: "npy",
     },
     Written {
         verb: "knn",
-        suffixes: &["npz", "csv", "tsv", "parquet"],
+        suffixes: destination::LISTS,
         stream: "csv",
     },
     Written {
         verb: "top",
-        suffixes: &["csv", "tsv", "npz", "csr.npz", "parquet"],
+        suffixes: destination::PAIRS,
         stream: "csv",
     },
     Written {
         verb: "hist",
-        suffixes: &["csv", "tsv", "npz", "parquet"],
+        suffixes: destination::LISTS,
         stream: "csv",
     },
     Written {
         verb: "reduce",
-        suffixes: &["npy", "csv", "tsv"],
+        suffixes: destination::ARRAYS,
         stream: "npy",
     },
     Written {
         verb: "join",
-        suffixes: &["csv", "tsv", "npz", "csr.npz", "parquet"],
+        suffixes: destination::PAIRS,
         stream: "csv",
     },
     Written {

@@ -53,7 +53,7 @@ fn main() {
 
 /// Prints what the grammar answers itself, such as a mistake or the help, and ends the process.
 fn end_without_a_verb(e: &clap::Error) -> ! {
-    // A list that was requested as a value is not an error.
+    // A list that was asked for as a value is no error.
     let text = e.to_string();
     let told = match text.strip_prefix("error: ").filter(|_| !e.use_stderr()) {
         Some(list) => terminal::print_line(list.trim_end()),
@@ -81,7 +81,17 @@ fn dispatch(verb: &Verb) -> Result<()> {
         }
         Verb::Infer(a) => infer::run(a.clone()),
         Verb::Merge(a) => commands::merge(&a.partials, &a.run),
-        Verb::Explain { what, verbose } => explain(what, *verbose),
+        Verb::Explain {
+            what: Explained::Infer(a),
+            ..
+        } => infer::run_explain(a.clone()),
+        Verb::Explain {
+            what: Explained::Ask(what),
+            verbose,
+        } => {
+            let (problem, run, _, budget) = asked(what)?;
+            commands::explain(&problem, run, *verbose, &budget)
+        }
         Verb::Emit { target, what } => {
             let (problem, run, _, budget) = asked(what)?;
             commands::emit(&problem, run, target, &budget)
@@ -92,27 +102,13 @@ fn dispatch(verb: &Verb) -> Result<()> {
         Verb::Settings(asked) => lists::settings(asked),
         Verb::Formats { json } => lists::formats(*json),
         Verb::Devices { json } => console::devices(*json),
-        Verb::Completions { shell } => completions(*shell),
+        Verb::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut grammar::grammar(), "zipfold", &mut script);
+            terminal::print(&String::from_utf8_lossy(&script))
+        }
         Verb::Man { folder } => manual(folder),
     }
-}
-
-/// Prints what a question would do.
-fn explain(what: &Explained, verbose: bool) -> Result<()> {
-    match what {
-        Explained::Infer(a) => infer::run_explain(a.clone()),
-        Explained::Ask(what) => {
-            let (problem, run, _, budget) = asked(what)?;
-            commands::explain(&problem, run, verbose, &budget)
-        }
-    }
-}
-
-/// Prints what completes words in a shell.
-fn completions(shell: clap_complete::Shell) -> Result<()> {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut grammar::grammar(), "zipfold", &mut script);
-    terminal::print(&String::from_utf8_lossy(&script))
 }
 
 /// Writes the pages of the manual into `folder`.

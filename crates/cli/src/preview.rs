@@ -126,8 +126,10 @@ fn list(
     );
     let values = answer.all(values);
     if rows == 1 {
-        let all = (0..width).map(|at| figures::value(values.get(at)));
-        return print_line(&all.collect::<Vec<_>>().join("  "));
+        let all: Vec<String> = (0..width)
+            .map(|at| figures::value(values.get(at)))
+            .collect();
+        return print_line(&all.join("  "));
     }
     let named = lines.filter(|side| names.side(*side as usize).is_some());
     let value = |c: usize| match width {

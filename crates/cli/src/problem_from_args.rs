@@ -76,23 +76,19 @@ fn params(args: &PairArgs, budget: &Budget) -> Result<BTreeMap<String, Param>> {
         .collect()
 }
 
-/// An input by the name of its file.
-fn input(args: &PairArgs, name: &str) -> Input {
-    Input {
-        columns: args.columns.clone(),
-        ids: args.id.clone().unwrap_or_default(),
-        attributes: args.attributes.clone().unwrap_or_default(),
-        header: args.header.as_deref().map(|said| said == "yes"),
-        ..Input::named(name)
-    }
-}
-
 fn problem(
     args: &PairArgs,
     domain: Option<Domain>,
     fold: FoldSpec,
     budget: &Budget,
 ) -> Result<Problem> {
+    let input = |name: &str| Input {
+        columns: args.columns.clone(),
+        ids: args.id.clone().unwrap_or_default(),
+        attributes: args.attributes.clone().unwrap_or_default(),
+        header: args.header.as_deref().map(|said| said == "yes"),
+        ..Input::named(name)
+    };
     let periodic_box = args
         .periodic_box
         .as_deref()
@@ -100,8 +96,8 @@ fn problem(
         .transpose()?;
     Ok(Problem {
         schema: SCHEMA,
-        x: input(args, &args.x),
-        y: args.y.as_deref().map(|name| input(args, name)),
+        x: input(&args.x),
+        y: args.y.as_deref().map(input),
         pair: PairSpec {
             metric: args.metric.clone(),
             formula: args.pair.clone(),
@@ -115,10 +111,11 @@ fn problem(
         cutoff: args.cutoff,
         periodic_box: periodic_box.map(Vec::from),
         folds: vec![fold],
-        precision: args.precision.as_deref().map(|name| match name {
-            "f32" => Precision::F32,
-            _ => Precision::F64,
-        }),
+        precision: match args.precision.as_deref() {
+            Some("f32") => Some(Precision::F32),
+            Some(_) => Some(Precision::F64),
+            None => None,
+        },
         nan: match args.nan.as_str() {
             "skip" => NanPolicy::Skip,
             "propagate" => NanPolicy::Propagate,
@@ -204,21 +201,6 @@ pub(crate) fn hist(args: &Hist, budget: &Budget) -> Result<Problem> {
     problem(&args.pair, None, fold, budget)
 }
 
-/// The reduction that `--op` names.
-fn reduction(name: &str) -> ReduceOp {
-    match name {
-        "sum" => ReduceOp::Sum,
-        "mean" => ReduceOp::Mean,
-        "min" => ReduceOp::Min,
-        "max" => ReduceOp::Max,
-        "argmin" => ReduceOp::Argmin,
-        "argmax" => ReduceOp::Argmax,
-        "count" => ReduceOp::Count,
-        "logsumexp" => ReduceOp::Logsumexp,
-        _ => ReduceOp::Softmax,
-    }
-}
-
 /// `reduce`.
 pub(crate) fn reduce(args: &Reduce, budget: &Budget) -> Result<Problem> {
     if matches!(args.op.as_str(), "median" | "quantile") {
@@ -232,7 +214,17 @@ pub(crate) fn reduce(args: &Reduce, budget: &Budget) -> Result<Problem> {
         .at_place("--quantiles");
         return Err(e.remedy("--op quantile"));
     }
-    let op = reduction(&args.op);
+    let op = match args.op.as_str() {
+        "sum" => ReduceOp::Sum,
+        "mean" => ReduceOp::Mean,
+        "min" => ReduceOp::Min,
+        "max" => ReduceOp::Max,
+        "argmin" => ReduceOp::Argmin,
+        "argmax" => ReduceOp::Argmax,
+        "count" => ReduceOp::Count,
+        "logsumexp" => ReduceOp::Logsumexp,
+        _ => ReduceOp::Softmax,
+    };
     let axis = match args.axis.as_str() {
         "row" => ReduceAxis::Row,
         "column" => ReduceAxis::Column,
@@ -256,23 +248,6 @@ pub(crate) fn reduce(args: &Reduce, budget: &Budget) -> Result<Problem> {
     )
 }
 
-/// The probabilities whose quantiles are wanted.
-fn probabilities(args: &Reduce) -> Result<Vec<f64>> {
-    match (args.op.as_str(), args.quantiles.is_empty()) {
-        ("median", true) => Ok(vec![0.5]),
-        ("median", false) => {
-            let e = Error::request("expected --quantiles beside --op quantile, got --op median")
-                .at_place("--quantiles");
-            Err(e.remedy("--op quantile"))
-        }
-        (_, false) => Ok(args.quantiles.clone()),
-        (_, true) => {
-            let e = Error::request("expected the quantiles, got none").at_place("--quantiles");
-            Err(e.remedy("--quantiles 0.1,0.5,0.9, or --op median"))
-        }
-    }
-}
-
 /// `reduce --op median` and `reduce --op quantile`.
 fn quantiles(args: &Reduce, budget: &Budget) -> Result<Problem> {
     let op = args.op.as_str();
@@ -286,7 +261,19 @@ fn quantiles(args: &Reduce, budget: &Budget) -> Result<Problem> {
             .at_place("--weights")
             .remedy("leave --weights out"));
     }
-    let q = probabilities(args)?;
+    let q = match (op, args.quantiles.is_empty()) {
+        ("median", true) => vec![0.5],
+        ("median", false) => {
+            let e = Error::request("expected --quantiles beside --op quantile, got --op median")
+                .at_place("--quantiles");
+            return Err(e.remedy("--op quantile"));
+        }
+        (_, false) => args.quantiles.clone(),
+        (_, true) => {
+            let e = Error::request("expected the quantiles, got none").at_place("--quantiles");
+            return Err(e.remedy("--quantiles 0.1,0.5,0.9, or --op median"));
+        }
+    };
     let domain = args.no_diagonal.then_some(Domain::Ordered);
     problem(
         &args.pair,
@@ -296,12 +283,22 @@ fn quantiles(args: &Reduce, budget: &Budget) -> Result<Problem> {
     )
 }
 
-/// Refuses what a join has no use for, and a number of tables that it does not take.
-fn check_join(args: &Join) -> Result<()> {
-    if let Some(metric) = &args.pair.metric {
+/// `join`.
+pub(crate) fn join(args: &Join, budget: &Budget) -> Result<Problem> {
+    let kind = match args.kind.as_str() {
+        "semi" => JoinKind::Semi,
+        "anti" => JoinKind::Anti,
+        _ => JoinKind::Inner,
+    };
+    if let Some((option, pair)) = args
+        .pair
+        .metric
+        .as_ref()
+        .map(|m| ("--metric", format!("{m}(x, y)")))
+    {
         let e = Error::request("a join finds pairs by its condition, and has no metric beside it")
-            .at_place("--metric");
-        return Err(e.remedy(format!("--where '{metric}(x, y) < 1'")));
+            .at_place(option);
+        return Err(e.remedy(format!("--where '{pair} < 1'")));
     }
     if args.of_self && args.pair.y.is_some() {
         return Err(
@@ -320,17 +317,6 @@ fn check_join(args: &Join) -> Result<()> {
             e.remedy("--where 'euclidean(x, y) < 2'; --value keeps a value with each match")
         );
     }
-    Ok(())
-}
-
-/// `join`.
-pub(crate) fn join(args: &Join, budget: &Budget) -> Result<Problem> {
-    let kind = match args.kind.as_str() {
-        "semi" => JoinKind::Semi,
-        "anti" => JoinKind::Anti,
-        _ => JoinKind::Inner,
-    };
-    check_join(args)?;
     let fold = FoldSpec::Join {
         predicate: args.predicate.clone(),
         value: args.value.clone(),

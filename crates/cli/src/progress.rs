@@ -25,7 +25,7 @@ struct Clock {
 const BEAT: Duration = Duration::from_millis(100);
 
 impl Bar {
-    /// A bar, unless `silent` or standard error is not a terminal.
+    /// A bar, unless `silent` or standard error is no terminal.
     pub(crate) fn new(silent: bool) -> Self {
         if silent || !std::io::stderr().is_terminal() {
             return Bar(None);
@@ -134,7 +134,7 @@ struct Shown {
 }
 
 impl Phases {
-    /// A line, unless `silent` or standard error is not a terminal.
+    /// A line, unless `silent` or standard error is no terminal.
     pub(crate) fn new(silent: bool) -> Self {
         if silent || !std::io::stderr().is_terminal() {
             return Phases(None);

@@ -3,7 +3,8 @@
 use crate::args::RunArgs;
 use crate::lists;
 use std::path::Path;
-use zipfold::internals::io::Presence;
+use zipfold::internals::destination::{refuse_place, refuse_suffix};
+use zipfold::io::OutputOptions;
 use zipfold::problem::FoldSpec;
 use zipfold::{Error, Problem, Result};
 
@@ -21,29 +22,18 @@ pub(crate) fn refuse_early(path: &str, problem: &Problem, args: &RunArgs) -> Res
         .unwrap_or("")
         .to_lowercase();
     if args.shard.is_some() {
-        return refuse_shard(path, &suffix, problem, args.force);
+        return refuse_shard(path, &suffix, problem, args.how_written());
     }
     let verb = verb_of(problem);
     if path == "-" {
         return refuse_binary(verb);
     }
-    let allowed = lists::suffixes(verb);
-    if !allowed.contains(&suffix.as_str()) {
-        let what = match suffix.as_str() {
-            "" => "the name of the output has no extension, which selects the format".to_string(),
-            _ => format!("{verb} writes no '.{suffix}' files"),
-        };
-        let e = Error::request(what).at_place(path.to_string());
-        return Err(e.remedy(format!(
-            "a name that ends in one of {}",
-            lists::dotted(allowed)
-        )));
-    }
-    refuse_place(path, args.force)
+    refuse_suffix(path, lists::suffixes(verb))?;
+    refuse_place(path, args.how_written())
 }
 
 /// Refuses a shard of what has none, or in a file that promises a table.
-fn refuse_shard(path: &str, suffix: &str, problem: &Problem, force: bool) -> Result<()> {
+fn refuse_shard(path: &str, suffix: &str, problem: &Problem, how: OutputOptions) -> Result<()> {
     let dense = |f: &FoldSpec| matches!(f, FoldSpec::Matrix {} | FoldSpec::Condensed {});
     if problem.folds.iter().any(dense) {
         let e = Error::request(
@@ -60,7 +50,7 @@ fn refuse_shard(path: &str, suffix: &str, problem: &Problem, force: bool) -> Res
             .at_place(path.to_string())
             .remedy("another suffix, such as .part; `zipfold merge` writes tables"));
     }
-    refuse_place(path, force)
+    refuse_place(path, how)
 }
 
 /// The verb that asks for what `problem` keeps first.
@@ -97,32 +87,5 @@ pub(crate) fn refuse_picture(path: &str, args: &RunArgs) -> Result<()> {
             .at_place(path.to_string())
             .remedy("a name that ends in .svg"));
     }
-    refuse_place(path, args.force)
-}
-
-/// Whether something is there that is written into, not replaced: a pipe, a device.
-pub(crate) fn is_special(path: &str) -> bool {
-    Presence::behind(Path::new(path)) == Presence::Special
-}
-
-/// Refuses a place that exists already, or is in no folder.
-pub(crate) fn refuse_place(path: &str, force: bool) -> Result<()> {
-    // A link to nothing is there too.
-    let is_there = Presence::itself(Path::new(path)) != Presence::Nothing;
-    if is_there && !force && !is_special(path) {
-        return Err(Error::request("the output exists")
-            .at_place(path.to_string())
-            .remedy("--force replaces it"));
-    }
-    let folder = Path::new(path)
-        .parent()
-        .filter(|p| !p.as_os_str().is_empty());
-    match folder {
-        Some(folder) if Presence::behind(folder) != Presence::Folder => {
-            Err(Error::request("the folder does not exist")
-                .at_place(folder.to_string_lossy())
-                .remedy("make it first"))
-        }
-        _ => Ok(()),
-    }
+    refuse_place(path, args.how_written())
 }

@@ -128,7 +128,7 @@ impl Table<'_> {
             self.rows
         };
         let mut cells: Vec<Vec<String>> = vec![self.head.clone()];
-        // Columns far beyond the window are not requested.
+        // Columns far beyond the window are not asked for.
         let columns = self.head.len().min(width);
         cells[0].truncate(columns);
         cells.extend((0..shown).map(|r| (0..columns).map(|c| (self.cell)(r, c)).collect()));
@@ -179,8 +179,8 @@ fn widest<'a>(cells: impl Iterator<Item = &'a String>) -> usize {
     cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
 }
 
-/// How many columns fit the window, at least one; all but the last leave room for a mark of what
-/// was cut.
+/// How many columns fit the window, at least one; all but the last leave room for a mark of what was
+/// cut.
 fn fitting(widths: &[usize], width: usize) -> usize {
     let mut fit = 0;
     let mut used = 0;
@@ -218,13 +218,23 @@ pub(crate) fn bars(lo: &[f64], hi: &[f64], counts: &[u64], most: usize, width: u
     let groups = counts.len().div_ceil(together);
     let span = |g: usize| g * together..((g + 1) * together).min(counts.len());
     let sums: Vec<u64> = (0..groups).map(|g| counts[span(g)].iter().sum()).collect();
+    let top = sums.iter().copied().max().unwrap_or(0).max(1);
     let texts: Vec<[String; 3]> = (0..groups)
         .map(|g| {
             let [lo, hi] = [lo[span(g).start], hi[span(g).end - 1]].map(figures::value);
             [lo, hi, figures::grouped(sums[g])]
         })
         .collect();
-    let mut lines = bar_lines(&texts, &sums, width);
+    let wide = |c: usize, head: &str| widest(texts.iter().map(|t| &t[c])).max(head.len());
+    let [a, b, c] = [wide(0, "from"), wide(1, "to"), wide(2, "pairs")];
+    let room = width.saturating_sub(a + b + c + 8).max(8);
+    let mut lines = vec![format!("{:>a$}  {:>b$}  {:>c$}", "from", "to", "pairs")];
+    for (text, sum) in texts.iter().zip(&sums) {
+        let [lo, hi, pairs] = text;
+        let bar = bar(*sum, top, room);
+        let line = format!("{lo:>a$}  {hi:>b$}  {pairs:>c$}  {bar}");
+        lines.push(line.trim_end().to_string());
+    }
     if together > 1 {
         lines.push(format!(
             "{together} bins a line; -o FILE keeps all {}",
@@ -232,21 +242,6 @@ pub(crate) fn bars(lo: &[f64], hi: &[f64], counts: &[u64], most: usize, width: u
         ));
     }
     lines.join("\n")
-}
-
-/// A heading, and a line of words with a bar for each of `sums`.
-fn bar_lines(texts: &[[String; 3]], sums: &[u64], width: usize) -> Vec<String> {
-    let top = sums.iter().copied().max().unwrap_or(0).max(1);
-    let wide = |c: usize, head: &str| widest(texts.iter().map(|t| &t[c])).max(head.len());
-    let [a, b, c] = [wide(0, "from"), wide(1, "to"), wide(2, "pairs")];
-    let room = width.saturating_sub(a + b + c + 8).max(8);
-    let mut lines = vec![format!("{:>a$}  {:>b$}  {:>c$}", "from", "to", "pairs")];
-    for ([lo, hi, pairs], sum) in texts.iter().zip(sums) {
-        let bar = bar(*sum, top, room);
-        let line = format!("{lo:>a$}  {hi:>b$}  {pairs:>c$}  {bar}");
-        lines.push(line.trim_end().to_string());
-    }
-    lines
 }
 
 /// Prints the bins of a histogram within the window.

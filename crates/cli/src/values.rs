@@ -1,5 +1,4 @@
-//! Values of options: the ones that a shell may complete and that `help` or `list` as a value
-//! prints.
+//! Values of options: those that a shell may complete and that `help` or `list` as a value prints.
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::{Error, ErrorKind};

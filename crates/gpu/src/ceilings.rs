@@ -94,7 +94,7 @@ fn start(device: &Device, run: &dyn Fn() -> Result<()>) -> Result<f64> {
     Ok(least)
 }
 
-/// Turns a second of `run`: the best of three, after this many that its start does not count.
+/// Turns a second of `run`: the best of three, after so many that its start does not count.
 fn rate(device: &Device, run: &dyn Fn(f64) -> Result<()>) -> Result<f64> {
     let timed = |turns: f64| -> Result<f64> {
         let start = Instant::now();

@@ -50,7 +50,7 @@ pub struct Dense<'j> {
 struct MatrixPass {
     kernel: Kernel,
     placing: Placing,
-    /// Rows and columns of pairs of what a place of the map is.
+    /// Rows and columns of pairs of what a place of the map stands for.
     side: usize,
     threads: u32,
     /// Rows of tiles by λ, and for how many rows of tiles.
@@ -66,7 +66,7 @@ fn is_mirrored(job: &Job) -> bool {
 /// The source of the kernels `zf_cross` and, for half spaces, `zf_half`.
 ///
 /// # Errors
-/// `Internal` for a job that is not a matrix.
+/// `Internal` for a job that is no matrix.
 pub fn source(
     job: &Job,
     work: &Matrix,
@@ -207,7 +207,7 @@ impl<'j> Dense<'j> {
         }
         Ok(())
     }
-    /// Device memory for a tile and, next to the diagonal of a half space, its transpose.
+    /// Device memory for a tile and, beside the diagonal of a half space, its transpose.
     ///
     /// # Errors
     /// `Resource` when there is not as much.

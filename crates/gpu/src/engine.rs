@@ -47,7 +47,7 @@ enum Family<'j> {
     Dense(Box<Dense<'j>>),
     /// The device folds.
     Points(Box<Points<'j>>),
-    /// The device computes this many numbers a pair, the host folds.
+    /// The device computes so many numbers a pair, the host folds.
     Values(Kernel, usize),
 }
 

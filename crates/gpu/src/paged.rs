@@ -33,7 +33,7 @@ use zipfold_product::plan::paged::Paged;
 pub enum Unroll {
     /// Not at all.
     None,
-    /// The innermost one, by this many steps (the paper's dynamic unrolling).
+    /// The innermost one, by so many steps (the paper's dynamic unrolling).
     By(usize),
     /// All of them, whole (the paper's static unrolling).
     #[default]

@@ -277,7 +277,7 @@ impl<'j> Rows<'j> {
         )?)))
     }
     /// Does `work` on every tile with its rows. Where these come tile by tile, those of the next
-    /// tile are packed and copied next to the work on one, as long as the device has room for both.
+    /// tile are packed and copied beside the work on one, as long as the device has room for both.
     ///
     /// # Errors
     /// Those of the device and of `work`.

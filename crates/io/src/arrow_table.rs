@@ -91,20 +91,18 @@ pub(crate) fn chosen(
         None => all.filter(|at| !text(*at) && !ids.contains(at)).collect(),
     };
     picked.retain(|at| !compared(*at));
-    if names.is_empty() || !picked.is_empty() || ids.iter().any(|at| compared(*at)) {
+    if ids.iter().any(|at| compared(*at)) {
         return Ok((picked, ids));
     }
-    Err(no_numbers(columns.is_some()).at_place(source.name()))
-}
-
-/// The refusal of a table without columns of numbers, where the user chose columns or did not.
-fn no_numbers(chosen: bool) -> Error {
-    if chosen {
-        Error::request("no column is chosen")
-            .remedy(format!("name at least one in {}", Opt::Columns))
-    } else {
-        Error::input("no column holds numbers, only words")
-            .remedy("give at least one column of numbers")
+    match (picked.is_empty() && !names.is_empty(), columns) {
+        (true, Some(_)) => Err(Error::request("no column is chosen")
+            .at_place(source.name())
+            .remedy(format!("name at least one in {}", Opt::Columns))),
+        (true, None) => {
+            let e = Error::input("no column holds numbers, only words").at_place(source.name());
+            Err(e.remedy("give at least one column of numbers"))
+        }
+        (false, _) => Ok((picked, ids)),
     }
 }
 
@@ -342,8 +340,29 @@ impl<'a> Reading<'a> {
             let _block = self.budget.reserve(*block, "a block of the Arrow file")?;
             let Some(batch) = reader.next() else { break };
             let batch = batch.map_err(|e| damaged(self.source, "Arrow", e))?;
+            let mut parts = vec![];
             let mut held = vec![];
-            let parts = self.parts(&batch, rows, &mut held)?;
+            for k in 0..self.order.len() {
+                let (array, name) = (
+                    batch.column(self.order[k]),
+                    batch.schema().field(self.order[k]).name().clone(),
+                );
+                let bytes = array.get_array_memory_size() as u64;
+                held.push(self.budget.reserve(
+                    bytes.saturating_add(8 * array.len() as u64),
+                    "a block of the Arrow file",
+                )?);
+                let (width, values) = self.lists(array, &name, rows)?;
+                if let Some(first) =
+                    self.widths[k].filter(|first| *first != width && batch.num_rows() > 0)
+                {
+                    return Err(self.ragged(&name, rows, width, first));
+                }
+                if batch.num_rows() > 0 {
+                    self.widths[k] = Some(width);
+                }
+                parts.push((width, values));
+            }
             for row in 0..batch.num_rows() {
                 for (width, values) in &parts {
                     values[row * width..(row + 1) * width]
@@ -355,37 +374,6 @@ impl<'a> Reading<'a> {
             rows += batch.num_rows();
         }
         Ok((rows, items.finish()?))
-    }
-
-    /// Numbers a row, and all numbers, of each column of a batch from row `rows` on. What they take
-    /// of the budget is `held`.
-    fn parts(
-        &mut self,
-        batch: &RecordBatch,
-        rows: usize,
-        held: &mut Vec<Reservation>,
-    ) -> Result<Vec<(usize, Vec<f64>)>> {
-        let mut parts = vec![];
-        for k in 0..self.order.len() {
-            let (array, name) = (
-                batch.column(self.order[k]),
-                batch.schema().field(self.order[k]).name().clone(),
-            );
-            let bytes = array.get_array_memory_size() as u64;
-            held.push(self.budget.reserve(
-                bytes.saturating_add(8 * array.len() as u64),
-                "a block of the Arrow file",
-            )?);
-            let (width, values) = self.lists(array, &name, rows)?;
-            if batch.num_rows() > 0 {
-                if let Some(first) = self.widths[k].filter(|first| *first != width) {
-                    return Err(self.ragged(&name, rows, width, first));
-                }
-                self.widths[k] = Some(width);
-            }
-            parts.push((width, values));
-        }
-        Ok(parts)
     }
 
     fn ragged(&self, name: &str, row: usize, width: usize, first: usize) -> Error {

@@ -385,12 +385,6 @@ pub(crate) struct Lines {
     after_return: bool,
 }
 
-fn line_too_long() -> Error {
-    Error::input("a line is longer than any table has")
-        .limit(human_bytes(LONGEST_LINE))
-        .remedy("check that this is a text, and that its lines end")
-}
-
 impl Lines {
     /// The lines of `source`; with `returns` a carriage return alone ends one too.
     pub(crate) fn new(source: &Source, returns: bool, budget: &Budget) -> Result<Self> {
@@ -446,7 +440,11 @@ impl Lines {
             };
             let len = end.unwrap_or(chunk.len());
             if (self.line.len() + len) as u64 > LONGEST_LINE {
-                return Err(line_too_long().at_place(at_line(&self.name, self.number)));
+                let what = "a line is longer than any table has";
+                let e = Error::input(what)
+                    .at_place(at_line(&self.name, self.number))
+                    .limit(human_bytes(LONGEST_LINE));
+                return Err(e.remedy("check that this is a text, and that its lines end"));
             }
             self.line.extend(&chunk[..len])?;
             self.after_return = end.is_some_and(|at| chunk[at] == b'\r');

@@ -60,7 +60,13 @@ pub(crate) fn held(source: &Source, chunk: &ColumnChunkMetaData, room: u64) -> R
             body.checked_add(packed),
             end,
         )?;
-        if let Some(codec) = codec(source, chunk, body) {
+        let codec = match chunk.compression() {
+            Compression::ZSTD(_) => Some(Codec::Zstd),
+            Compression::GZIP(_) => Some(Codec::Gzip),
+            Compression::LZ4 if starts_lz4(source, body) => Some(Codec::Lz4),
+            _ => None,
+        };
+        if let Some(codec) = codec {
             let levels = number(header.levels)?.min(packed);
             let part = Part {
                 source,
@@ -82,16 +88,6 @@ pub(crate) fn held(source: &Source, chunk: &ColumnChunkMetaData, room: u64) -> R
         at = past;
     }
     Ok(page.saturating_add(dictionary))
-}
-
-/// What the page whose body is at `body` is packed by, where its size is checked.
-fn codec(source: &Source, chunk: &ColumnChunkMetaData, body: u64) -> Option<Codec> {
-    match chunk.compression() {
-        Compression::ZSTD(_) => Some(Codec::Zstd),
-        Compression::GZIP(_) => Some(Codec::Gzip),
-        Compression::LZ4 if starts_lz4(source, body) => Some(Codec::Lz4),
-        _ => None,
-    }
 }
 
 fn starts_lz4(source: &Source, at: u64) -> bool {

@@ -15,7 +15,7 @@ use parquet::file::reader::{ChunkReader, FileReader, Length};
 use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 use std::io::{BufReader, Read};
-use zipfold_core::{Budget, Elements, Error, Reservation, Reserved, Result, Table};
+use zipfold_core::{Budget, Elements, Error, Reserved, Result, Table};
 
 /// Rows that are turned from columns to rows at one time.
 const BATCH: usize = 8192;
@@ -111,34 +111,22 @@ pub fn read_parquet(source: &Source, options: &ReadOptions, budget: &Budget) -> 
             let (rows, items) = read_groups(source, &reader, &chosen, budget, |v| v)?;
             (rows, Elements::F64(items.into()))
         };
-        let words = read_ids(source, &reader, &names, ids, rows, budget)?;
-        let named = chosen
-            .iter()
-            .map(|c| (names[c.at].clone(), c.list.map(|_| c.width)));
-        let named = spread_names(named);
+        let word = |at: usize| {
+            let column = word_column(source, &schema.column(at), &names[at], at)?;
+            read_words(source, &reader, column, names[at].clone(), rows, budget)
+        };
+        let words = ids.into_iter().map(word).collect::<Result<Vec<_>>>()?;
+        let named = spread_names(
+            chosen
+                .iter()
+                .map(|c| (names[c.at].clone(), c.list.map(|_| c.width))),
+        );
         let table =
             Table::new(rows, named.len(), elements)?.with_labels(WordColumn::finish(words)?)?;
         table
             .with_names(named)
             .map_err(|e| e.at_place(source.name()))
     })
-}
-
-/// Reads the columns of words.
-fn read_ids(
-    source: &Source,
-    reader: &SerializedFileReader<Chunks>,
-    names: &[String],
-    ids: Vec<usize>,
-    rows: usize,
-    budget: &Budget,
-) -> Result<Vec<WordColumn>> {
-    let schema = reader.metadata().file_metadata().schema_descr();
-    let word = |at: usize| {
-        let column = word_column(source, &schema.column(at), &names[at], at)?;
-        read_words(source, reader, column, names[at].clone(), rows, budget)
-    };
-    ids.into_iter().map(word).collect()
 }
 
 /// Column `at`, called `name`, as one of words.
@@ -317,12 +305,24 @@ fn read_groups<T: Copy + Default>(
     budget: &Budget,
     narrow: fn(f64) -> T,
 ) -> Result<(usize, Reserved<T>)> {
-    let counts = rows_of_groups(source, reader)?;
-    let rows: usize = counts.iter().sum();
+    let broken = |what: &str| damaged(source, "Parquet", what);
+    let groups = reader.metadata().row_groups();
+    let rows_of = |group: &RowGroupMetaData| {
+        usize::try_from(group.num_rows()).map_err(|_| broken("a number of rows"))
+    };
+    let counts = groups.iter().map(rows_of).collect::<Result<Vec<_>>>()?;
+    let rows = counts
+        .iter()
+        .try_fold(0usize, |sum, n| sum.checked_add(*n))
+        .ok_or_else(|| broken("a number of rows"))?;
+    let claimed = reader.metadata().file_metadata().num_rows();
+    if usize::try_from(claimed) != Ok(rows) {
+        return Err(broken(&format!("{claimed} rows claimed, {rows} are there")));
+    }
     let width: usize = chosen.iter().map(|c| c.width).sum();
     let total = rows
         .checked_mul(width)
-        .ok_or_else(|| damaged(source, "Parquet", "a number of rows"))?;
+        .ok_or_else(|| broken("a number of rows"))?;
     let mut items = budget.vec(
         total,
         T::default(),
@@ -333,11 +333,18 @@ fn read_groups<T: Copy + Default>(
         let place = &mut items.items[first * width..(first + count) * width];
         let mut before = 0;
         for columns in chosen.chunks(ABREAST) {
-            let _pages = reserve_pages(
-                source,
-                &reader.metadata().row_groups()[group],
-                columns,
-                budget,
+            let room = budget.free() / 4 / columns.len() as u64;
+            let pages = columns
+                .iter()
+                .map(|c| parquet_pages::held(source, groups[group].column(c.at), room));
+            let held = pages
+                .collect::<Result<Vec<u64>>>()?
+                .iter()
+                .fold(0u64, |sum, held| sum.saturating_add(*held));
+            let readers = READER * columns.len() as u64;
+            let _pages = budget.reserve(
+                held.saturating_add(readers),
+                "the pages of the Parquet file",
             )?;
             let block = Block {
                 columns,
@@ -351,47 +358,6 @@ fn read_groups<T: Copy + Default>(
         first += count;
     }
     Ok((rows, items))
-}
-
-/// Rows of each row group; together they are as many as the file claims.
-fn rows_of_groups(source: &Source, reader: &SerializedFileReader<Chunks>) -> Result<Vec<usize>> {
-    let broken = |what: &str| damaged(source, "Parquet", what);
-    let rows_of = |group: &RowGroupMetaData| {
-        usize::try_from(group.num_rows()).map_err(|_| broken("a number of rows"))
-    };
-    let groups = reader.metadata().row_groups();
-    let counts = groups.iter().map(rows_of).collect::<Result<Vec<_>>>()?;
-    let rows = counts
-        .iter()
-        .try_fold(0usize, |sum, n| sum.checked_add(*n))
-        .ok_or_else(|| broken("a number of rows"))?;
-    let claimed = reader.metadata().file_metadata().num_rows();
-    if usize::try_from(claimed) != Ok(rows) {
-        return Err(broken(&format!("{claimed} rows claimed, {rows} are there")));
-    }
-    Ok(counts)
-}
-
-/// Reserves what reading some columns of a row group side by side holds.
-fn reserve_pages(
-    source: &Source,
-    group: &RowGroupMetaData,
-    columns: &[Chosen],
-    budget: &Budget,
-) -> Result<Reservation> {
-    let room = budget.free() / 4 / columns.len() as u64;
-    let pages = columns
-        .iter()
-        .map(|c| parquet_pages::held(source, group.column(c.at), room));
-    let held = pages
-        .collect::<Result<Vec<u64>>>()?
-        .iter()
-        .fold(0u64, |sum, held| sum.saturating_add(*held));
-    let readers = READER * columns.len() as u64;
-    budget.reserve(
-        held.saturating_add(readers),
-        "the pages of the Parquet file",
-    )
 }
 
 /// Columns that are read side by side.

@@ -15,7 +15,16 @@ const LIST: u64 = 56;
 /// `Input`, with the line, for everything that the format does not allow.
 pub fn parse(text: &str, budget: &Budget) -> Result<Network> {
     let (mut t, mut tab) = (Tokens::new(text), budget.tab("the network"));
-    let kind = kind(&mut t)?;
+    let kind = match t.word("MARKOV or BAYES")? {
+        "MARKOV" => Kind::Markov,
+        "BAYES" => Kind::Bayes,
+        other => {
+            return Err(
+                Error::input(format!("expected MARKOV or BAYES, got '{}'", short(other)))
+                    .at_place(t.place()),
+            );
+        }
+    };
     let cards = domains(&mut t, &mut tab)?;
     let factors = t.count_of("the number of factors")?;
     let mut scopes = Vec::with_capacity(factors);
@@ -35,9 +44,10 @@ pub fn parse(text: &str, budget: &Budget) -> Result<Network> {
     }
     t.end()?;
     if kind == Kind::Bayes && out.len() != cards.len() {
-        let (variables, tables) = (cards.len(), out.len());
         return Err(Error::input(format!(
-            "a BAYES network of {variables} variables has {tables} tables"
+            "a BAYES network of {} variables has {} tables",
+            cards.len(),
+            out.len()
         )));
     }
     let network = Network::new(kind, cards, out)?;
@@ -45,17 +55,6 @@ pub fn parse(text: &str, budget: &Budget) -> Result<Network> {
         network.check_families()?;
     }
     Ok(network)
-}
-
-fn kind(t: &mut Tokens<'_>) -> Result<Kind> {
-    match t.word("MARKOV or BAYES")? {
-        "MARKOV" => Ok(Kind::Markov),
-        "BAYES" => Ok(Kind::Bayes),
-        other => {
-            let what = format!("expected MARKOV or BAYES, got '{}'", short(other));
-            Err(Error::input(what).at_place(t.place()))
-        }
-    }
 }
 
 /// The variables of one table: `len` numbers.

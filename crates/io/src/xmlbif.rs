@@ -40,21 +40,32 @@ pub fn parse(text: &str, budget: &Budget) -> Result<Network> {
         match event {
             Event::Eof if path.is_empty() => return draft.finish(),
             Event::Eof => {
-                let what = format!("the text ends inside <{}>", path.join("/"));
-                return Err(Error::input(what).at_place(place));
+                return Err(
+                    Error::input(format!("the text ends inside <{}>", path.join("/")))
+                        .at_place(place),
+                );
             }
             Event::Start(tag) => {
                 path.push(String::from_utf8_lossy(tag.name().as_ref()).to_uppercase());
                 if path.len() > DEEPEST {
-                    return Err(too_deep().at_place(place));
+                    let what = format!("tags are nested deeper than {DEEPEST}");
+                    return Err(Error::input(what)
+                        .at_place(place)
+                        .limit(DEEPEST.to_string()));
                 }
                 chance_only(&tag).map_err(|e| e.at_place(place))?;
                 words.clear();
             }
             Event::Text(t) => words.push_str(&String::from_utf8_lossy(&t)),
-            Event::GeneralRef(r) => {
-                words.push(entity(&r).ok_or_else(|| undefined(&r).at_place(place))?);
-            }
+            Event::GeneralRef(r) => match entity(&r) {
+                Some(c) => words.push(c),
+                None => {
+                    let name = String::from_utf8_lossy(&r).into_owned();
+                    let e = Error::input(format!("the entity '&{};' is not defined", short(&name)))
+                        .at_place(place);
+                    return Err(e.remedy("write the character itself"));
+                }
+            },
             Event::CData(t) => words.push_str(&String::from_utf8_lossy(&t)),
             Event::End(_) => {
                 let tag = path.pop().unwrap_or_default();
@@ -68,16 +79,6 @@ pub fn parse(text: &str, budget: &Budget) -> Result<Network> {
 
 /// Tags inside each other: the format has four.
 const DEEPEST: usize = 64;
-
-fn too_deep() -> Error {
-    Error::input(format!("tags are nested deeper than {DEEPEST}")).limit(DEEPEST.to_string())
-}
-
-fn undefined(name: &BytesRef<'_>) -> Error {
-    let name = String::from_utf8_lossy(name).into_owned();
-    Error::input(format!("the entity '&{};' is not defined", short(&name)))
-        .remedy("write the character itself")
-}
 
 /// Refuses variables that are decided or paid for: inference knows those of chance.
 fn chance_only(tag: &BytesStart<'_>) -> Result<()> {

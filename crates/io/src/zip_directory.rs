@@ -279,8 +279,22 @@ impl<'a> Fields<'a> {
         let name = String::from_utf8_lossy(&raw_name).into_owned();
         let extra = self.take(extra_len.into())?;
         self.take(comment_len.into())?;
-        check_packing(&name, flags, method)
-            .map_err(|e| e.at_place(at_byte(self.source.name(), begin)))?;
+        let refuse = |what: String, remedy: &str| {
+            Err(Error::input(what)
+                .at_place(at_byte(self.source.name(), begin))
+                .remedy(remedy))
+        };
+        if flags & 1 != 0 {
+            return refuse(
+                format!("member {name} is encrypted"),
+                "write it with numpy.savez",
+            );
+        }
+        if method != 0 && method != 8 {
+            let what =
+                format!("member {name} is packed by method {method}, not stored or deflated");
+            return refuse(what, "write it with numpy.savez or numpy.savez_compressed");
+        }
         let mut wide = Fields {
             source: self.source,
             base: begin,
@@ -311,20 +325,6 @@ impl<'a> Fields<'a> {
             local_at,
         })
     }
-}
-
-/// Refuses members that are encrypted, or packed by other methods than NumPy's.
-fn check_packing(name: &str, flags: u16, method: u16) -> Result<()> {
-    if flags & 1 != 0 {
-        let e = Error::input(format!("member {name} is encrypted"));
-        return Err(e.remedy("write it with numpy.savez"));
-    }
-    if method != 0 && method != 8 {
-        let what = format!("member {name} is packed by method {method}, not stored or deflated");
-        let e = Error::input(what);
-        return Err(e.remedy("write it with numpy.savez or numpy.savez_compressed"));
-    }
-    Ok(())
 }
 
 /// The body of the extra field that holds 64-bit sizes.

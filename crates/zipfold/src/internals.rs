@@ -15,6 +15,11 @@ pub mod contract {
     pub use crate::contract::*;
 }
 
+/// Files that an answer may go to.
+pub mod destination {
+    pub use crate::destination::*;
+}
+
 /// Devices: found, opened, and given their part of a run.
 pub mod device {
     pub use crate::device::*;

@@ -20,6 +20,7 @@ mod branch;
 mod checkpoint;
 mod closure;
 mod contract;
+mod destination;
 mod device;
 mod footprint;
 mod identity;

@@ -31,8 +31,11 @@ pub fn sort(matches: &mut JoinState) {
 fn sort_as<M: Match>(matches: &mut JoinState, rows: u64, columns: u64) {
     let items = matches.i.len();
     let taken = |at: usize| {
-        let value = matches.values.get(at).copied().unwrap_or(0.0);
-        M::new(matches.i[at], matches.j[at], value)
+        M::new(
+            matches.i[at],
+            matches.j[at],
+            matches.values.get(at).copied().unwrap_or(0.0),
+        )
     };
     if items <= FEW {
         let mut all = (0..items).map(taken).collect();
@@ -60,8 +63,10 @@ fn sort_as<M: Match>(matches: &mut JoinState, rows: u64, columns: u64) {
     let firsts: Vec<usize> = (0..items).step_by(part).collect();
     let parts: Vec<(Vec<usize>, Vec<M>)> = firsts.into_par_iter().map(by_bucket).collect();
     let length = |b: usize| {
-        let starts = parts.iter().map(|(starts, _)| starts);
-        starts.map(|s| s[b + 1] - s[b]).sum::<usize>()
+        parts
+            .iter()
+            .map(|(starts, _)| starts[b + 1] - starts[b])
+            .sum::<usize>()
     };
     let lengths: Vec<usize> = (0..buckets).map(length).collect();
     sort_buckets(matches, &parts, &lengths);

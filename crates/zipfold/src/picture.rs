@@ -183,53 +183,51 @@ fn render(picture: &Picture, root: &SvgArea<'_>) -> Drawn {
             lo,
             hi,
             heights,
-        } => steps(root, [title, x, y], (lo, hi), heights),
+        } => {
+            let top = heights.iter().fold(0.0f64, |a, b| a.max(*b));
+            let mut chart = axes(root, title, x, y, (lo[0], hi[hi.len() - 1]), (0.0, top))?;
+            let bars = lo.iter().zip(hi).zip(heights);
+            chart.draw_series(bars.map(|((l, h), y)| {
+                Rectangle::new([(*l, 0.0), (*h, *y)], BLUE.mix(0.6).filled())
+            }))?;
+        }
         Picture::Line {
             title,
             x,
             y,
             points,
         } => {
-            let (across, up) = spans(points);
-            let mut chart = axes(root, title, x, y, across, up)?;
+            let mut chart = axes(
+                root,
+                title,
+                x,
+                y,
+                span(points.iter().map(|p| p.0)),
+                span(points.iter().map(|p| p.1)),
+            )?;
             chart.draw_series(LineSeries::new(points.iter().copied(), &BLUE))?;
-            Ok(())
         }
         Picture::Points { title, points } => {
-            let (across, up) = spans(points);
-            let mut chart = axes(root, title, "row i", "row j", across, up)?;
+            let mut chart = axes(
+                root,
+                title,
+                "row i",
+                "row j",
+                span(points.iter().map(|p| p.0)),
+                span(points.iter().map(|p| p.1)),
+            )?;
             chart.draw_series(points.iter().map(|p| Circle::new(*p, 1, BLUE.filled())))?;
-            Ok(())
         }
         Picture::Grid {
             title,
             side,
             of,
             values,
-        } => map(root, title, (*side, *of), values),
+        } => {
+            map(root, title, (*side, *of), values)?;
+        }
     }
-}
-
-/// Bars between edges.
-fn steps(
-    root: &SvgArea<'_>,
-    [title, x, y]: [&str; 3],
-    (lo, hi): (&[f64], &[f64]),
-    heights: &[f64],
-) -> Drawn {
-    let top = heights.iter().fold(0.0f64, |a, b| a.max(*b));
-    let mut chart = axes(root, title, x, y, (lo[0], hi[hi.len() - 1]), (0.0, top))?;
-    let bars = lo.iter().zip(hi).zip(heights);
-    chart.draw_series(
-        bars.map(|((l, h), y)| Rectangle::new([(*l, 0.0), (*h, *y)], BLUE.mix(0.6).filled())),
-    )?;
     Ok(())
-}
-
-/// What points span across and up.
-fn spans(points: &[(f64, f64)]) -> ((f64, f64), (f64, f64)) {
-    let across = span(points.iter().map(|p| p.0));
-    (across, span(points.iter().map(|p| p.1)))
 }
 
 /// A map of values: rows down, columns across.

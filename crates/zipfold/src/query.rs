@@ -42,7 +42,7 @@ use zipfold_plan::{Machine, Plan, choose, explain};
 #[must_use = "a question does nothing until it is run"]
 #[derive(Clone, Copy)]
 pub struct Query<'a> {
-    problem: &'a Problem,
+    pub(crate) problem: &'a Problem,
     data: &'a Data,
     options: &'a Options<'a>,
 }
@@ -105,7 +105,7 @@ pub struct Explained {
 /// let name = |suffix: &str| format!("{}/zipfold-{}.{suffix}", std::env::temp_dir().display(), std::process::id());
 /// let (table, picture) = (name("csv"), name("svg"));
 /// answer.write(&table, OutputOptions::default())?;
-/// answer.draw(&picture, OutputOptions::default())?;
+/// assert_eq!(answer.save(&picture, OutputOptions::default())?, [picture.clone()]);
 /// assert!(std::fs::read_to_string(&table).is_ok_and(|text| text.starts_with("i,")));
 /// # [table, picture].iter().for_each(|path| std::fs::remove_file(path).expect("the example's file"));
 /// # Ok::<(), zipfold::Error>(())
@@ -296,13 +296,18 @@ impl Answer<'_> {
     pub fn svg(&self) -> Result<String> {
         crate::picture::svg(&self.job, &self.outcome)
     }
-    /// Writes the picture of the first fold to an SVG file.
+    /// Writes the result to `path`: the picture of the first fold where that ends with `.svg`, the
+    /// columns of all otherwise. Returns the names of the files.
     ///
     /// # Errors
-    /// Those of [`Answer::svg`], and those of the file system.
+    /// Those of [`Answer::svg`] and [`Answer::write`].
     #[cfg(feature = "plot")]
-    pub fn draw(&self, path: &str, options: OutputOptions) -> Result<()> {
-        written::write_text(path, &self.svg()?, options)
+    pub fn save(&self, path: &str, options: OutputOptions) -> Result<Vec<String>> {
+        if !path.ends_with(".svg") {
+            return self.write(path, options);
+        }
+        written::write_text(path, &self.svg()?, options)?;
+        Ok(vec![path.to_string()])
     }
 }
 

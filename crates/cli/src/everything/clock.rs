@@ -7,7 +7,7 @@ use std::time::Instant;
 pub(super) struct Watch(Instant, Option<f64>);
 
 impl Watch {
-    /// Starts one for work of this many `threads`.
+    /// Starts one for work of so many `threads`.
     pub(super) fn start(threads: usize) -> Self {
         Watch(Instant::now(), if threads == 1 { used() } else { None })
     }

@@ -5,7 +5,7 @@ use super::question::is_askable;
 use std::collections::HashSet;
 use zipfold::internals::core::random::SplitMix;
 
-/// Ways to complete a pair of levels to a question: drawn, and of the ones that may mean something
+/// Ways to complete a pair of levels to a question: drawn, and of those that may mean something
 /// described.
 const DRAWN: usize = 600;
 const DESCRIBED: usize = 12;

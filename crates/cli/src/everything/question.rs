@@ -75,7 +75,7 @@ fn table(levels: &Levels, case: &Case, rows: usize, seed: u64) -> Result<Table> 
     }
 }
 
-/// The question of `case` with this many rows.
+/// The question of `case` with so many rows.
 ///
 /// # Errors
 /// Those of tables, `Internal` for definitions that are none.

@@ -154,7 +154,7 @@ fn extremes(out: &mut FoldText, op: ReduceOp, value: &str, every: impl Fn(&str) 
 
 /// The largest exponent so far and the sums scaled by it (core: `Reduce::absorb_exp`, `combine`);
 /// the sums of a panel in the sweep's precision. The largest is kept from panel to panel, so that
-/// sums are rarely scaled again.
+/// sums are seldom scaled again.
 fn exponentials(
     out: &mut FoldText,
     f: &Reduce,

@@ -26,8 +26,8 @@ use zipfold_plan::device::sweeps::Shape;
 /// How matches leave a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// To pages of this many slots: a block that finds the pool empty notes its place in `resume`
-    /// and ends.
+    /// To pages of so many slots: a block that finds the pool empty notes its place in `resume` and
+    /// ends.
     Pages(usize),
     /// Not at all: they are counted by block.
     Count,
@@ -35,7 +35,7 @@ pub enum Output {
     Place,
 }
 
-/// The kernel `zf_gather`, which puts the matches of pages of this many slots one after another.
+/// The kernel `zf_gather`, which puts the matches of pages of so many slots one after another.
 pub(crate) fn gather(page: usize) -> String {
     let text = include_str!("../kernels/gather.c");
     super::fill(text, &[("PAGE", page.to_string())])

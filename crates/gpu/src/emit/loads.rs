@@ -6,7 +6,7 @@ use zipfold_core::Precision;
 /// Names of the parts of a vector.
 const PARTS: [&str; 4] = [".x", ".y", ".z", ".w"];
 
-/// The type of this many numbers.
+/// The type of so many numbers.
 pub fn vector(precision: Precision, numbers: usize) -> &'static str {
     match (precision, numbers) {
         (Precision::F32, 4) => "zf_f4",
@@ -16,7 +16,7 @@ pub fn vector(precision: Precision, numbers: usize) -> &'static str {
     }
 }
 
-/// What follows a vector of this many numbers to name each of them.
+/// What follows a vector of so many numbers to name each of them.
 pub fn parts(numbers: usize) -> &'static [&'static str] {
     if numbers == 1 {
         &[""]

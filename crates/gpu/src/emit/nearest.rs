@@ -167,7 +167,7 @@ fn settled(k: usize, ip: usize) -> String {
 
 /// Values that may beat the worst kept, by the bound of single precision, wait in the thread's
 /// queue. All threads empty theirs at the same panels, the further along the rarer, since
-/// neighbours that are not final become rare; so threads of a warp rarely wait for one of them.
+/// neighbours that are not final become rare; so threads of a warp seldom wait for one of them.
 fn queued(
     out: &mut FoldText,
     (job, f, shape): (&Job, &Nearest, &Shape),

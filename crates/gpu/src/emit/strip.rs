@@ -130,7 +130,7 @@ fn epilogue(
     }
 }
 
-/// Which tiles are left out: those without pairs, and the ones that the fold leaves out.
+/// Which tiles are left out: those without pairs, and those that the fold leaves out.
 fn skipped(shape: &Shape, fold: &Epilogue) -> String {
     let skip = sweep::skip(shape.domain, shape.anchor);
     if fold.skip.is_empty() {

@@ -91,8 +91,8 @@ pub fn number(job: &Job, root: usize, precision: Precision) -> String {
     }
 }
 
-/// Begins the loop over the pairs of a thread that single precision left undecided: `i`, `j` are
-/// the rows of one, of x and of y. The caller ends its body.
+/// Begins the loop over the pairs of a thread that single precision left undecided: `i`, `j` are the
+/// rows of one, of x and of y. The caller ends its body.
 pub(super) fn each_marked(shape: &Shape, step: usize) -> String {
     let (i, j) = if shape.anchor == Side::X {
         ("mine", "b")
@@ -223,7 +223,7 @@ fn shape_places(shape: &Shape) -> [(&'static str, String); 8] {
 }
 
 /// A loop for whole panels and one for the others; one for both where the fold has blocks wait
-/// before each step. Before them, where requested, those of the panels of a block's own rows.
+/// before each step. Before them, where asked for, those of the panels of a block's own rows.
 fn steps(shape: &Shape, fold: &FoldText) -> String {
     let rest = if fold.chunk.is_empty() {
         include_str!("../kernels/steps.c")

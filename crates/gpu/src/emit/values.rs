@@ -1,4 +1,4 @@
-//! Family *values*: every number of the roots requested, for all pairs of a rectangle.
+//! Family *values*: every number of the roots asked for, for all pairs of a rectangle.
 
 use super::pair::{PairText, RootText, SHORT, pair_text};
 use super::{fill, type_name};

@@ -23,9 +23,9 @@ pub struct Device {
     pub(crate) inner: Inner,
     /// Bytes in use, by this process.
     used: Arc<AtomicU64>,
-    /// Launches after which the device counts as lost: a fault for tests.
+    /// Launches after which the device counts as lost: a drill.
     launches: Option<AtomicU64>,
-    /// Sources that are compiled before one is refused: a fault for tests.
+    /// Sources that are compiled before one is refused: a drill.
     compiles: Option<AtomicU64>,
 }
 
@@ -155,12 +155,13 @@ impl Device {
         self.facts.largest = self.facts.largest.min(bytes);
         self
     }
-    /// The same device, which counts as lost after this many launches: a fault for tests.
+    /// The same device, which counts as lost after so many launches: a drill for what happens then.
     pub fn lost_after(mut self, launches: u64) -> Self {
         self.launches = Some(AtomicU64::new(launches));
         self
     }
-    /// The same device, whose compiler refuses every source after this many: a fault for tests.
+    /// The same device, whose compiler refuses every source after so many: a drill for what happens
+    /// then.
     pub fn refusing_after(mut self, sources: u64) -> Self {
         self.compiles = Some(AtomicU64::new(sources));
         self
@@ -420,10 +421,10 @@ impl Device {
     }
 }
 
-/// Takes one of what a fault has left; whether there was none.
-fn none_left(fault: Option<&AtomicU64>) -> bool {
+/// Takes one of what a drill has left; whether there was none.
+fn none_left(drill: Option<&AtomicU64>) -> bool {
     let one_less = |left: u64| left.checked_sub(1);
-    fault.is_some_and(|left| {
+    drill.is_some_and(|left| {
         left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less)
             .is_err()
     })
@@ -471,7 +472,7 @@ pub const PIECE: usize = 32 << 20;
 /// making that takes longer than copying fewer.
 const DIRECT: usize = 128 << 20;
 
-/// Whether this many bytes go through memory that the device reads by itself. Next to kernels they
+/// Whether so many bytes go through memory that the device reads by itself. Next to kernels they
 /// always do: any other copy waits for the kernels.
 fn is_staged(bytes: usize, next_to_kernels: bool) -> bool {
     bytes > 0 && (next_to_kernels || bytes >= DIRECT)

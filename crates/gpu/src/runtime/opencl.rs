@@ -16,7 +16,7 @@ use zipfold_core::{Error, Opt, Result};
 use zipfold_plan::device::{Facts, Runtime};
 
 /// Options that keep the meaning of arithmetic; contraction is switched off in the source. Warnings
-/// are off: they are about code that no person wrote, and some compilers print them on the
+/// are off: they are about code that nobody wrote by hand, and some compilers print them on the
 /// terminal.
 const OPTIONS: &str = "-w -cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt";
 const OUT_OF_MEMORY: [i32; 3] = [-4, -5, -6];
@@ -169,8 +169,8 @@ impl Session {
         Ok(Allocation(Mutex::new(buffer)))
     }
     pub(super) fn write(&self, to: &Allocation, offset: usize, bytes: &[u8]) -> Result<()> {
-        // SAFETY: the caller checked that `bytes` fit behind `offset`; the call blocks until they
-        // are copied.
+        // SAFETY: the caller checked that `bytes` fit behind `offset`; the call blocks until they are
+        // copied.
         let done = unsafe {
             self.queue
                 .enqueue_write_buffer(&mut locked(&to.0), CL_BLOCKING, offset, bytes, &[])

@@ -1,0 +1,132 @@
+//! Files that an answer may go to: the suffixes that hold it, and refusals before any work.
+
+use crate::options::Target;
+#[cfg(feature = "plot")]
+use crate::query::Query;
+use std::path::Path;
+#[cfg(feature = "plot")]
+use zipfold_core::Message;
+use zipfold_core::opt::Opt;
+use zipfold_core::problem::FoldSpec;
+use zipfold_core::{Error, Result};
+use zipfold_io::{OutputOptions, Presence};
+
+/// Suffixes that hold a matrix, or values of rows.
+pub const ARRAYS: &[&str] = &["npy", "csv", "tsv"];
+/// Suffixes that hold lists of equal length, or counts by bin.
+pub const LISTS: &[&str] = &["npz", "csv", "tsv", "parquet"];
+/// Suffixes that hold pairs.
+pub const PAIRS: &[&str] = &["csv", "tsv", "npz", "csr.npz", "parquet"];
+
+/// Returns the suffixes of files that hold the result of `fold`.
+pub fn suffixes(fold: &FoldSpec) -> &'static [&'static str] {
+    match fold {
+        FoldSpec::Matrix {}
+        | FoldSpec::Condensed {}
+        | FoldSpec::Reduce { .. }
+        | FoldSpec::Quantile(_) => ARRAYS,
+        FoldSpec::Nearest { .. } | FoldSpec::Histogram { .. } => LISTS,
+        FoldSpec::Top(_) | FoldSpec::Join { .. } => PAIRS,
+    }
+}
+
+/// Returns where the result of `folds` goes that is written to `path` afterwards: into the file
+/// itself where it is one matrix and an `.npy` file, so that it need not fit in memory.
+pub fn target(path: &str, folds: &[FoldSpec], options: OutputOptions) -> Target {
+    let is_dense = matches!(folds, [FoldSpec::Matrix {} | FoldSpec::Condensed {}]);
+    // A pipe or a device takes the matrix in one go, from the beginning to the end.
+    if is_dense && path.ends_with(".npy") && !is_special(path) {
+        Target::Npy(path.to_string(), options)
+    } else {
+        Target::Memory
+    }
+}
+
+/// Runs `query` once and writes its results to each of `paths`: a picture to `.svg`, columns to
+/// other suffixes. Returns the names of the files, and the warnings of the run.
+///
+/// # Errors
+/// Those of [`refuse`], before the run; those of [`Query::run_to`] and [`Answer::save`].
+///
+/// [`Answer::save`]: crate::Answer::save
+#[cfg(feature = "plot")]
+pub fn save_to(
+    query: &Query<'_>,
+    paths: &[String],
+    options: OutputOptions,
+) -> Result<(Vec<String>, Vec<Message>)> {
+    let folds = &query.problem.folds;
+    paths
+        .iter()
+        .try_for_each(|path| refuse(path, folds, options))?;
+    let target = match paths {
+        [path] => target(path, folds, options),
+        _ => Target::Memory,
+    };
+    let answer = query.run_to(&target)?;
+    let mut written = vec![];
+    for path in paths {
+        written.extend(answer.save(path, options)?);
+    }
+    Ok((written, answer.outcome.warnings))
+}
+
+/// Whether the output `path` is written into and not replaced: a pipe or a device.
+pub fn is_special(path: &str) -> bool {
+    Presence::behind(Path::new(path)) == Presence::Special
+}
+
+/// Refuses, before any work, a file that could not hold the results of `folds`: a picture for
+/// `.svg`, columns for other suffixes.
+///
+/// # Errors
+/// `Request` for a suffix that names no format of a result, and those of [`refuse_place`].
+pub fn refuse(path: &str, folds: &[FoldSpec], options: OutputOptions) -> Result<()> {
+    if !path.ends_with(".svg") {
+        folds
+            .iter()
+            .try_for_each(|fold| refuse_suffix(path, suffixes(fold)))?;
+    }
+    refuse_place(path, options)
+}
+
+/// Refuses the name of a file that does not end in one of `suffixes`.
+///
+/// # Errors
+/// `Request`, with the suffixes.
+pub fn refuse_suffix(path: &str, suffixes: &[&str]) -> Result<()> {
+    let found = Path::new(path)
+        .extension()
+        .map(|e| e.to_string_lossy().to_lowercase());
+    let what = match found {
+        Some(found) if suffixes.contains(&found.as_str()) => return Ok(()),
+        Some(found) => format!("expected a suffix that names a format, got '.{found}'"),
+        None => "expected a suffix, which names the format, got none".to_string(),
+    };
+    let dotted: Vec<String> = suffixes.iter().map(|s| format!(".{s}")).collect();
+    let remedy = format!("a name that ends in one of {}", dotted.join(" "));
+    Err(Error::request(what).at_place(path).remedy(remedy))
+}
+
+/// Refuses a file that exists, unless it may be replaced, and one whose folder does not.
+///
+/// # Errors
+/// `Request`.
+pub fn refuse_place(path: &str, options: OutputOptions) -> Result<()> {
+    // A link to nothing is there too.
+    let is_there = Presence::itself(Path::new(path)) != Presence::Nothing;
+    if is_there && !options.force && !is_special(path) {
+        return Err(Error::request("the output exists")
+            .at_place(path)
+            .remedy(format!("{} replaces it", Opt::Force)));
+    }
+    let parent = Path::new(path).parent();
+    match parent.filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) if Presence::behind(folder) != Presence::Folder => {
+            Err(Error::request("the folder does not exist")
+                .at_place(folder.to_string_lossy())
+                .remedy("make it first"))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,57 @@
+"""Results in files: ``Pairs.save``."""
+
+import numpy as np
+import pytest
+
+import zipfold as zf
+
+X = np.array([[0.0], [1.0], [3.0], [7.0]])
+
+
+def test_a_histogram_is_a_table_and_a_picture(tmp_path):
+    question = zf.pairs(X).histogram(7, (0, 7))
+    names = question.save(tmp_path / "g.csv", tmp_path / "g.npz", tmp_path / "g.parquet", tmp_path / "g.svg")
+    assert names == [str(tmp_path / name) for name in ("g.csv", "g.npz", "g.parquet", "g.svg")]
+    np.testing.assert_array_equal(np.load(names[1])["count"], question.run().counts)
+    assert (tmp_path / "g.svg").read_text().startswith("<svg")
+
+
+def test_a_matrix_goes_to_its_file(tmp_path):
+    [name] = zf.pairs(X).matrix().save(tmp_path / "d.npy")
+    np.testing.assert_array_equal(np.load(name), zf.pairs(X).matrix().run())
+    # With a picture the values are in memory.
+    names = zf.pairs(X).matrix().save(tmp_path / "e.npy", tmp_path / "e.svg")
+    np.testing.assert_array_equal(np.load(names[0]), np.load(name))
+
+
+def test_several_results_are_numbered(tmp_path):
+    names = zf.pairs(X).sum().nearest(1).save(tmp_path / "both.csv")
+    assert names == [str(tmp_path / "both.0.csv"), str(tmp_path / "both.1.csv")]
+
+
+def test_a_file_that_exists_is_kept(tmp_path):
+    path = tmp_path / "g.csv"
+    path.write_text("mine")
+    question = zf.pairs(X).histogram(7, (0, 7))
+    with pytest.raises(zf.RequestError, match="overwrite=True replaces it"):
+        question.save(path)
+    assert path.read_text() == "mine"
+    question.save(path, overwrite=True)
+    assert "count" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("g.xlsx", r"expected a suffix that names a format, got '\.xlsx'"), ("g", "got none"), ("no/g.csv", "folder does not exist")],
+)
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(tmp_path, name, words):
+    told = []
+    with pytest.raises(zf.RequestError, match=words):
+        zf.pairs(X).histogram(7, (0, 7)).save(tmp_path / name, progress=lambda done, of: told.append(done))
+    assert told == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_to_write_is_refused():
+    with pytest.raises(zf.RequestError, match=r"try: \.save\("):
+        zf.pairs(X).sum().save()
