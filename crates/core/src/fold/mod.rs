@@ -472,6 +472,11 @@ impl Tally {
             .checked_add(self.beyond_cutoff)?
             .checked_add(self.nan)
     }
+    /// Notes a pair (i, j) whose value is NaN, of which the smallest is kept.
+    #[doc(hidden)]
+    pub fn note_nan(&mut self, pair: (u64, u64)) {
+        self.first_nan = Some(self.first_nan.map_or(pair, |first| first.min(pair)));
+    }
     /// Adds another tally. The first NaN is the one with the smallest (i, j), so it does not depend
     /// on threads.
     #[doc(hidden)]

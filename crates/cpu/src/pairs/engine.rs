@@ -679,7 +679,7 @@ impl<'e, 'j, T: Element> Batch<'e, 'j, T> {
         };
         for l in ones(inside).filter(nan_at) {
             let pair = (i as u64, (first + l) as u64);
-            self.tally.first_nan = Some(self.tally.first_nan.map_or(pair, |f| f.min(pair)));
+            self.tally.note_nan(pair);
             if skip {
                 self.tally.nan += 1;
                 inside &= !(1 << l);

@@ -225,8 +225,7 @@ impl<'e, 'j> Binned<'e, 'j> {
                 } else {
                     (a, b)
                 };
-                self.tally.first_nan =
-                    Some(self.tally.first_nan.map_or(pair, |first| first.min(pair)));
+                self.tally.note_nan(pair);
                 if engine.job.nan == NanPolicy::Skip {
                     self.tally.nan += 1;
                     continue;

@@ -278,7 +278,7 @@ fn note_nan(
         } else {
             (i, j)
         };
-        tally.first_nan = Some(tally.first_nan.map_or(pair, |first| first.min(pair)));
+        tally.note_nan(pair);
         tally.nan += u64::from(skip);
     }
     if skip {

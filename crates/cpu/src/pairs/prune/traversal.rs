@@ -552,7 +552,7 @@ impl<'e, 'j> Traversal<'e, 'j> {
             } else {
                 (i, j)
             };
-            self.tally.first_nan = Some(self.tally.first_nan.map_or(pair, |f| f.min(pair)));
+            self.tally.note_nan(pair);
         }
         self.tally.beyond_cutoff += if far { pairs } else { 0 };
         self.tally.nan += if nan && out { pairs } else { 0 };
