@@ -26,7 +26,7 @@ use std::sync::Mutex;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::{Blame, Error, Job, Opt, Precision, Result};
 use zipfold_plan::device::matrix::{self, Matrix};
-use zipfold_plan::device::{Blocks, DeviceWork, Facts, OnDevice, Runtime};
+use zipfold_plan::device::{self, Blocks, DeviceWork, Facts, OnDevice, Runtime};
 use zipfold_plan::executor::{Executor, Folded, Nowhere, Sink, Stop};
 use zipfold_plan::overrides::Residency;
 use zipfold_plan::{Plan, Tile};
@@ -45,8 +45,8 @@ pub struct Engine<'j> {
 enum Family<'j> {
     /// The device computes a matrix by register-blocked tiles.
     Dense(Box<Dense<'j>>),
-    /// The device folds.
-    Points(Box<Points<'j>>),
+    /// The device folds, one fold after another.
+    Points(Vec<Points<'j>>),
     /// The device computes so many numbers a pair, the host folds.
     Values(Kernel, usize),
 }
@@ -99,8 +99,10 @@ impl<'j> Engine<'j> {
             DeviceWork::Matrix(work) => {
                 Family::Dense(Box::new(Dense::load(job, work, precision, *rows, &device)?))
             }
-            DeviceWork::Sweeps(sweeps) => {
-                Family::Points(Box::new(Points::load(job, sweeps, *rows, &device)?))
+            DeviceWork::Sweeps(folds) => {
+                let parts = device::parts(job).into_iter().zip(folds);
+                let load = |(part, sweeps)| Points::load(part, sweeps, *rows, &device);
+                Family::Points(parts.map(load).collect::<Result<_>>()?)
             }
             DeviceWork::Values => Self::values(job, precision, *rows, &device)?,
         };
@@ -144,7 +146,7 @@ impl<'j> Engine<'j> {
             (Family::Dense(d), Precision::F64) => {
                 d.run::<f64>(&self.device, &self.rows, tiles, sink)
             }
-            (Family::Points(points), _) => points.run(&self.device, &self.rows, tiles),
+            (Family::Points(folds), _) => self.by_folds(folds, tiles),
             (Family::Values(kernel, parts), Precision::F32) => {
                 self.by_values::<f32>(kernel, *parts, tiles, sink)
             }
@@ -194,10 +196,28 @@ impl<'j> Engine<'j> {
     pub fn family(&self) -> &'static str {
         match &self.family {
             Family::Dense(_) => "dense",
-            Family::Points(p) if p.filtered => "points, filtered",
+            Family::Points(folds) if folds.iter().all(|p| p.filtered) => "points, filtered",
             Family::Points(_) => "points",
             Family::Values(..) => "values",
         }
+    }
+    /// Family *points*: all pairs for every fold in turn.
+    fn by_folds(&self, folds: &[Points<'_>], tiles: &[Tile]) -> Result<Folded> {
+        let mut out: Option<Folded> = None;
+        for points in folds {
+            let one = points.run(&self.device, &self.rows, tiles)?;
+            out = Some(match out {
+                None => one,
+                Some(mut all) => {
+                    all.states.extend(one.states);
+                    // Each fold left out the same pairs, and may have met a NaN of its own.
+                    let first = [all.tally.first_nan, one.tally.first_nan];
+                    all.tally.first_nan = first.into_iter().flatten().min();
+                    all
+                }
+            });
+        }
+        out.ok_or_else(|| Error::internal("a job without folds"))
     }
     /// Family *values*: the device computes, the host folds.
     fn by_values<T: Number>(
@@ -344,9 +364,14 @@ pub fn sources(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Vec<(String, 
             "values",
             values::source(job, plan.precision, runtime, *rows),
         ),
-        DeviceWork::Sweeps(sweeps) => {
-            let made = sweeps.passes.iter().map(|shape| {
-                let source = points::source(job, sweeps, shape, runtime, *rows)?;
+        DeviceWork::Sweeps(folds) => {
+            let parts = device::parts(job);
+            let passes = parts.iter().zip(folds).flat_map(|(part, sweeps)| {
+                let of_pass = move |shape| (part, sweeps, shape);
+                sweeps.passes.iter().map(of_pass)
+            });
+            let made = passes.map(|(part, sweeps, shape)| {
+                let source = points::source(part, sweeps, shape, runtime, *rows)?;
                 Ok((format!("points, anchors {:?}", shape.anchor), source))
             });
             made.collect()

@@ -27,16 +27,18 @@ use crate::emit::sweep::{self, FoldText, THREADS};
 use crate::rows::{Loaded, Rows};
 use crate::runtime::{Arg, Device, Grid, Kernel, Memory};
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::ops::Range;
 use zipfold_core::fold::rows::ReduceState;
 use zipfold_core::fold::{
-    Fold, Histogram, HistogramState, JoinKind, JoinState, Kept, NearestState, Reduce, ReduceOp,
-    RowPiece, State, Tally,
+    Extremes, ExtremesState, Fold, Histogram, HistogramState, JoinKind, JoinState, Kept,
+    NearestState, Reduce, ReduceOp, RowPiece, Scale, State, Tally,
 };
 use zipfold_core::pair::tree::Side;
 use zipfold_core::{Domain, Error, Job, Precision, Result};
 use zipfold_plan::Tile;
 use zipfold_plan::device::Runtime;
+use zipfold_plan::device::fixed::{BinSums, Fixed};
 use zipfold_plan::device::rounding::Bounds;
 use zipfold_plan::device::sweeps::{Shape, Sweeps, filtered, is_extreme};
 use zipfold_plan::executor::Folded;
@@ -61,10 +63,15 @@ pub(crate) struct Pass {
 
 /// A fold on the device.
 pub struct Points<'j> {
-    job: &'j Job,
+    /// A job of one fold.
+    job: Cow<'j, Job>,
     passes: Vec<Pass>,
-    /// Weights, or compared edges.
+    /// Weights, or compared edges and what terms of sums are multiplied by.
     extra: Memory,
+    /// Weights of the rows of x and of y, of a histogram.
+    weights: Option<[Memory; 2]>,
+    /// How its sums are kept.
+    sums: BinSums,
     /// Whether values in single precision are candidates only.
     pub filtered: bool,
 }
@@ -74,7 +81,13 @@ impl<'j> Points<'j> {
     ///
     /// # Errors
     /// Those of the device.
-    pub fn load(job: &'j Job, sweeps: &Sweeps, rows: Residency, device: &Device) -> Result<Self> {
+    pub fn load(
+        part: Cow<'j, Job>,
+        sweeps: &Sweeps,
+        rows: Residency,
+        device: &Device,
+    ) -> Result<Self> {
+        let job = part.as_ref();
         let names = if sweeps.counts_first {
             &["zf_sweep", "zf_put"][..]
         } else if is_paged(job, sweeps) {
@@ -96,24 +109,16 @@ impl<'j> Points<'j> {
                 shape: *shape,
             });
         }
-        let extra: Vec<f64> = match &job.folds[0] {
-            Fold::Reduce(f) => f.weights.clone().unwrap_or_default(),
-            Fold::Histogram(h) => h
-                .axes
-                .iter()
-                .flat_map(|a| a.compared.iter().copied())
-                .collect(),
-            Fold::Dense(_)
-            | Fold::Nearest(_)
-            | Fold::Join(_)
-            | Fold::Extremes(_)
-            | Fold::Top(_)
-            | Fold::Quantile(_) => vec![],
-        };
+        let numbers = Numbers::new(&job.folds[0]);
+        let upload = |[x, y]: &[Vec<f64>; 2]| Ok([device.upload(x)?, device.upload(y)?]);
+        let weights = numbers.weights.map(upload).transpose()?;
+        let (extra, sums) = (device.upload(&numbers.extra)?, numbers.sums);
         Ok(Points {
-            job,
+            sums,
+            job: part,
             passes,
-            extra: device.upload(&extra)?,
+            extra,
+            weights,
             filtered: sweeps.filter.is_some(),
         })
     }
@@ -157,7 +162,7 @@ impl<'j> Points<'j> {
         tile: &Tile,
         state: &mut State,
     ) -> Result<Tally> {
-        let job = self.job;
+        let job = self.job.as_ref();
         let (anchors, others) = match pass.shape.anchor {
             Side::X => (&tile.rows, &tile.cols),
             Side::Y => (&tile.cols, &tile.rows),
@@ -191,6 +196,8 @@ impl<'j> Points<'j> {
             span,
             grid,
             extra: &self.extra,
+            weights: self.weights.as_ref(),
+            sums: self.sums,
         };
         let done = match &job.folds[0] {
             Fold::Reduce(f) => ReduceState::within_mut(state).map(|s| launch.rows(f, s)),
@@ -200,9 +207,49 @@ impl<'j> Points<'j> {
                 JoinState::within_mut(state).map(|s| launch.pairs(f, s))
             }
             Fold::Join(f) => JoinState::within_mut(state).map(|s| launch.matched(f, s)),
-            Fold::Dense(_) | Fold::Extremes(_) | Fold::Top(_) | Fold::Quantile(_) => None,
+            Fold::Extremes(f) => ExtremesState::within_mut(state).map(|s| launch.ends(f, s)),
+            Fold::Dense(_) | Fold::Top(_) | Fold::Quantile(_) => None,
         };
         done.unwrap_or_else(|| Err(Error::internal("a fold with the state of another")))
+    }
+}
+
+/// What the kernels of a fold read in addition to rows.
+#[derive(Default)]
+struct Numbers<'f> {
+    /// Weights of a fold by rows, or compared edges and what terms of sums are multiplied by.
+    extra: Vec<f64>,
+    /// Weights of the rows of x and of y, of a histogram.
+    weights: Option<&'f [Vec<f64>; 2]>,
+    /// How its sums are kept.
+    sums: BinSums,
+}
+
+impl<'f> Numbers<'f> {
+    fn new(fold: &'f Fold) -> Self {
+        match fold {
+            Fold::Reduce(f) => Numbers {
+                extra: f.weights.clone().unwrap_or_default(),
+                ..Numbers::default()
+            },
+            Fold::Histogram(h) => {
+                let sums = BinSums::for_histogram(h).unwrap_or_default();
+                let units = [sums.weights, sums.values];
+                let units = units.map(|fixed| fixed.map_or(1.0, |fixed| fixed.unit()));
+                let edges = h.axes.iter().flat_map(|a| a.compared.iter().copied());
+                Numbers {
+                    extra: edges.chain(units).collect(),
+                    weights: h.weights.as_ref(),
+                    sums,
+                }
+            }
+            Fold::Dense(_)
+            | Fold::Nearest(_)
+            | Fold::Join(_)
+            | Fold::Extremes(_)
+            | Fold::Top(_)
+            | Fold::Quantile(_) => Numbers::default(),
+        }
     }
 }
 
@@ -254,7 +301,13 @@ fn truth(job: &Job, sweeps: &Sweeps) -> Option<Truth> {
 fn is_paged(job: &Job, sweeps: &Sweeps) -> bool {
     match Swept::for_fold(&job.folds[0]) {
         Some(Swept::Join(f)) if f.kind == JoinKind::Inner => !sweeps.counts_first,
-        Some(Swept::Reduce(_) | Swept::Nearest(_) | Swept::Histogram(_) | Swept::Join(_))
+        Some(
+            Swept::Reduce(_)
+            | Swept::Nearest(_)
+            | Swept::Histogram(_)
+            | Swept::Join(_)
+            | Swept::Extremes(_),
+        )
         | None => false,
     }
 }
@@ -299,6 +352,7 @@ pub fn source(
         Swept::Reduce(f) => folds::rows(job, f, shape, known.truth),
         Swept::Nearest(f) => nearest::nearest(job, f, shape, known.bound),
         Swept::Histogram(h) => folds::histogram(job, h, shape, shape.copies, known.band),
+        Swept::Extremes(f) => folds::ends(job, f, shape),
         Swept::Join(f) => {
             let output = if sweeps.counts_first {
                 Output::Count
@@ -330,7 +384,8 @@ fn functions(job: &Job, shape: &Shape, fold: Swept<'_>) -> String {
                 nearest::functions(&nearest::of_rows(f), shape)
             }
             Swept::Nearest(f) => nearest::functions(f, shape),
-            Swept::Reduce(_) | Swept::Histogram(_) | Swept::Join(_) => String::new(),
+            Swept::Histogram(h) => folds::histogram_functions(h, shape),
+            Swept::Reduce(_) | Swept::Join(_) | Swept::Extremes(_) => String::new(),
         }
 }
 
@@ -344,6 +399,8 @@ pub(crate) struct Launch<'l> {
     span: usize,
     pub(crate) grid: Grid,
     extra: &'l Memory,
+    weights: Option<&'l [Memory; 2]>,
+    sums: BinSums,
 }
 
 impl Launch<'_> {
@@ -550,16 +607,21 @@ impl Launch<'_> {
     }
     fn histogram(&self, fold: &Histogram, state: &mut HistogramState) -> Result<Tally> {
         let cells = state.counts.len();
-        let low = self.device.allocate(cells * 4)?;
-        let high = self.device.allocate(cells * 4)?;
-        self.device.clear(&low)?;
-        self.device.clear(&high)?;
+        let [low, high] = [self.zeros(cells)?, self.zeros(cells)?];
         let tally = self.tally()?;
-        let args = vec![
+        let kept = self.sums;
+        let room = |fixed: Option<Fixed>| {
+            let words = fixed.map(|fixed| cells * fixed.words);
+            words.map(|words| self.zeros(words)).transpose()
+        };
+        let sums = [room(kept.weights)?, room(kept.values)?];
+        let mut args = vec![
             Arg::Memory(self.extra),
             Arg::Memory(&low),
             Arg::Memory(&high),
         ];
+        args.extend(self.weights.into_iter().flatten().map(Arg::Memory));
+        args.extend(sums.iter().flatten().map(Arg::Memory));
         self.go(&self.with(args, &tally))?;
         let (mut l, mut h) = (vec![0u32; cells], vec![0u32; cells]);
         self.device.read(&low, &mut l)?;
@@ -568,6 +630,54 @@ impl Launch<'_> {
             *count += u64::from(*l) | u64::from(*h) << 32;
         }
         fold.gather_outside(&mut state.counts);
+        let [weights, values] = &sums;
+        let weights = self.terms(
+            cells,
+            weights.as_ref().zip(kept.weights),
+            fold.weight_scale(),
+        )?;
+        let values = self.terms(cells, values.as_ref().zip(kept.values), fold.value_scale())?;
+        state.add_sums(&weights, &values);
+        self.tallied(&tally)
+    }
+    /// Memory for `words` words, all 0.
+    fn zeros(&self, words: usize) -> Result<Memory> {
+        let memory = self.device.allocate(words * 4)?;
+        self.device.clear(&memory)?;
+        Ok(memory)
+    }
+    /// The sums of all cells but the first, which is under all edges and has none.
+    fn terms(
+        &self,
+        cells: usize,
+        sums: Option<(&Memory, Fixed)>,
+        scale: Scale,
+    ) -> Result<Vec<i128>> {
+        let Some((memory, fixed)) = sums else {
+            return Ok(vec![]);
+        };
+        let mut words = vec![0u32; cells * fixed.words];
+        self.device.read(memory, &mut words)?;
+        let sums = words.chunks_exact(fixed.words).skip(1);
+        Ok(sums
+            .flat_map(|words| scale.of_words(words, fixed.lowest))
+            .collect())
+    }
+    /// The ends of all threads.
+    fn ends(&self, fold: &Extremes, state: &mut ExtremesState) -> Result<Tally> {
+        let mut found = vec![0f64; self.threads() * 2 * fold.roots.len()];
+        let ends = self.device.allocate(size_of_val(found.as_slice()))?;
+        let tally = self.tally()?;
+        self.go(&self.with(vec![Arg::Memory(&ends)], &tally))?;
+        self.device.read(&ends, &mut found)?;
+        for of_thread in found.chunks_exact(2 * fold.roots.len()) {
+            for (at, ends) in of_thread.as_chunks::<2>().0.iter().enumerate() {
+                // Of a thread without pairs they are ∞ and −∞, which change nothing.
+                if ends[0] <= ends[1] {
+                    state.absorb(at, ends);
+                }
+            }
+        }
         self.tallied(&tally)
     }
     fn matched(&self, f: &zipfold_core::fold::Join, state: &mut JoinState) -> Result<Tally> {

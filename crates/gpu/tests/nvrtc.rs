@@ -75,6 +75,97 @@ fn kernels_of_very_long_rows_compile_for_every_architecture_and_spill_nothing() 
     check(8..11, 45);
 }
 
+/// Sums by bin and by vector, and several folds: pairs, folds.
+const SUMS: [(&str, &str); 7] = [
+    (
+        "euclidean(x, y)",
+        r#"{ kind = "histogram", axes = [{ bins = 300, range = [0.0, 13.0] }], weights = "w" }"#,
+    ),
+    (
+        "euclidean(x, y)",
+        r#"{ kind = "histogram", axes = [{ bins = 300, range = [0.0, 13.0] }], mean = true }"#,
+    ),
+    (
+        "euclidean(x, y)",
+        r#"{ kind = "histogram", axes = [{ bins = 300, range = [0.0, 13.0] }], weights = "w", mean = true }"#,
+    ),
+    (
+        "euclidean(x, y)",
+        r#"{ kind = "histogram", axes = [{ bins = 90000, range = [0.0, 13.0] }], weights = "w", mean = true }"#,
+    ),
+    (
+        "euclidean(x, y)",
+        r#"{ kind = "histogram", axes = [{ edges = [0.0, 0.1, 1.0, 10.0] }], weights = "w" }"#,
+    ),
+    (
+        "(x - y) / (sum((x - y)^2) + 0.01)^1.5",
+        r#"{ kind = "reduce", op = "sum", weights = { name = "w" } }"#,
+    ),
+    (
+        "euclidean(x, y)",
+        r#"{ kind = "reduce", op = "sum" }, { kind = "nearest", k = 4 }, { kind = "histogram", axes = [{ bins = 30, range = [0.0, 13.0] }] }"#,
+    ),
+];
+
+#[test]
+#[ignore = "needs nvrtc"]
+fn kernels_of_sums_by_bin_and_of_vectors_compile_and_spill_nothing() {
+    assert!(nvrtc::is_present(), "no libnvrtc");
+    let table = |dim: usize, of: fn(usize) -> f32| {
+        Table::f32(300, dim, (0..300 * dim).map(of).collect()).unwrap()
+    };
+    let mut made = vec![];
+    for (pair, folds) in SUMS {
+        for (precision, domain) in [
+            (Precision::F32, Domain::Diagonal),
+            (Precision::F64, Domain::Ordered),
+        ] {
+            let text = format!(
+                "schema = 1\nx = {{ name = \"x\" }}\npair = {{ formula = \"{pair}\" }}\nfolds = [{folds}]"
+            );
+            // Half of the pairs stand for all where the value is symmetric.
+            let symmetric = !pair.starts_with("(x - y)");
+            let problem = Problem {
+                precision: Some(precision),
+                domain: Some(if symmetric { domain } else { Domain::Ordered }),
+                ..toml::from_str(&text).unwrap()
+            };
+            let weights = table(1, |v| (v % 7) as f32 / 3.0);
+            let weights = folds.contains("\"w\"").then(|| [weights.clone(), weights]);
+            let data = Data {
+                x: table(3, |v| (v * 37 % 101) as f32),
+                y: None,
+                weights: vec![weights; problem.folds.len()],
+            };
+            let job = describe(&problem, data).unwrap();
+            let plan = choose(&job, &Machine::default(), &Overrides::default()).unwrap();
+            let (facts, ranges) = (Facts::described(Runtime::Cuda), data_ranges(&job));
+            let overrides = Overrides::default();
+            let plan = device::plan_for(&job, plan, &facts, &overrides, ranges.as_ref()).unwrap();
+            let sources = engine::sources(&job, &plan, Runtime::Cuda).unwrap();
+            let named = |(name, source)| (format!("{pair} {folds} {name} {precision:?}"), source);
+            made.extend(sources.into_iter().map(named));
+        }
+    }
+    let each = made.par_iter().enumerate();
+    let failures: Vec<String> = each
+        .filter_map(|(at, (what, source))| {
+            let values = what
+                .contains(" values ")
+                .then(|| format!("{what}: for the host"));
+            values.or_else(|| failure(what, [90, 80, 100][at % 3], source))
+        })
+        .collect();
+    assert!(
+        failures.is_empty(),
+        "{} of {}:\n{}",
+        failures.len(),
+        made.len(),
+        failures.join("\n")
+    );
+    assert!(made.len() >= 18, "{} kernels", made.len());
+}
+
 #[test]
 #[ignore = "needs nvrtc"]
 fn kernels_of_sum_products_compile_and_spill_nothing() {

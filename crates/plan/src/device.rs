@@ -6,7 +6,7 @@
 //! their number changes no bit (invariant DEVICES-SAME).
 //!
 //! * [`matrix`]: one matrix, by matrix units, register-blocked tiles, or a thread per pair;
-//! * [`sweeps`]: one fold, by sweeps of anchors over others, or from register-blocked tiles;
+//! * [`sweeps`]: folds, by sweeps of anchors over others, or from register-blocked tiles;
 //! * otherwise the device computes values and the host folds them.
 //!
 //! This module opens no device. [`Facts`] describe one that the crate `gpu` found, or one that is
@@ -14,15 +14,18 @@
 
 mod blocks;
 mod facts;
+pub mod fixed;
 mod loads;
 pub mod maps;
 pub mod matrix;
+mod parts;
 pub mod rounding;
 pub mod sweeps;
 mod work;
 
 pub use blocks::Blocks;
 pub use facts::{Facts, Runtime, ids};
+pub use parts::parts;
 pub use sweeps::{MOST_STATE, folds};
 pub use work::{DeviceWork, OnDevice};
 
@@ -87,11 +90,11 @@ pub fn plan_for_all(
     plan.reasons
         .extend(half.map(|half| why_low(half, overrides)));
     let matrix = Matrix::choose(job, plan.precision, facts.runtime, half, overrides)?;
-    // One matrix, else one fold, else values for the host.
+    // One matrix, else folds, else values for the host.
     let work = match matrix {
         Some(matrix) => DeviceWork::Matrix(matrix),
         None if overrides.device_family == Some(DeviceFamily::Values) => DeviceWork::Values,
-        None => Sweeps::choose(job, facts.runtime, overrides, ranges)?
+        None => Sweeps::choose_all(job, facts.runtime, overrides, ranges)?
             .map_or(DeviceWork::Values, DeviceWork::Sweeps),
     };
     // Tiles of the host are far too small for a device.
@@ -293,11 +296,20 @@ fn reasons(job: &Job, plan: &Plan, work: &DeviceWork) -> Vec<String> {
     let loads = |numbers: usize| format!("loads of {numbers} numbers");
     match work {
         DeviceWork::Values => vec![],
-        DeviceWork::Sweeps(sweeps) => {
-            let mut out = vec![sweeps.reason.to_string()];
-            out.extend(sweeps.passes.first().map(|pass| loads(pass.load)));
-            if sweeps.passes.iter().any(|pass| pass.balanced) {
-                out.push("the pairs of a block's own rows are shared evenly by its threads".into());
+        DeviceWork::Sweeps(folds) => {
+            let mut out = vec![];
+            for (sweeps, fold) in folds.iter().zip(&job.folds) {
+                out.push(sweeps.reason.to_string());
+                let copies = sweeps.passes.first().map_or(0, |pass| pass.copies);
+                out.extend(fixed::described(fold, copies));
+                out.extend(sweeps.passes.first().map(|pass| loads(pass.load)));
+                if sweeps.passes.iter().any(|pass| pass.balanced) {
+                    let shared = "the pairs of a block's own rows are shared evenly by its threads";
+                    out.push(shared.into());
+                }
+            }
+            if folds.len() > 1 {
+                out.push(format!("{} folds, a sweep each", folds.len()));
             }
             out
         }
@@ -467,7 +479,7 @@ mod tests {
     use super::*;
     use crate::machine::{Isa, Machine};
     use zipfold_core::fold::rows::ReduceAxis;
-    use zipfold_core::fold::{Closed, ReduceOp};
+    use zipfold_core::fold::{Closed, ReduceOp, TopSpec};
     use zipfold_core::problem::{AxisSpec, FoldSpec, Input, PairSpec, Problem, SCHEMA};
     use zipfold_core::{Data, Precision, Table, describe};
 
@@ -529,7 +541,7 @@ mod tests {
         }
     }
 
-    fn histogram(mean: bool) -> FoldSpec {
+    fn histogram() -> FoldSpec {
         let axes = vec![AxisSpec {
             bins: Some(300),
             range: Some([0.0, 0.005]),
@@ -539,7 +551,7 @@ mod tests {
             axes,
             closed: Closed::Last,
             weights: None,
-            mean,
+            mean: false,
         }
     }
 
@@ -562,7 +574,7 @@ mod tests {
             here.seconds
         );
         // Bounds leave the host few pairs; a device sweeps all of them.
-        let (job, here, there) = plans("norm(x - y)", histogram(false), 10_000_000);
+        let (job, here, there) = plans("norm(x - y)", histogram(), 10_000_000);
         let pruned = Plan {
             seconds: 4.0,
             ..here
@@ -573,7 +585,11 @@ mod tests {
             whole_seconds(&job, &there)
         );
         // Values that come home one by one are the host's in any case.
-        let (job, here, there) = plans("norm(x - y)", histogram(true), 100_000);
+        let best = FoldSpec::Top(TopSpec {
+            k: 20,
+            largest: None,
+        });
+        let (job, here, there) = plans("norm(x - y)", best, 100_000);
         assert!(
             !folds(&job) && !is_faster(&job, &there, &here),
             "{} {}",

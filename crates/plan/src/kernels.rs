@@ -5,12 +5,14 @@
 //! so that predictions scale with the number of units and the clock of a device. The constants are
 //! rates of one NVIDIA H200, measured in `bench/records`.
 
+use crate::device::fixed::{BinSums, Fixed};
 use crate::device::matrix::{Matrix, MatrixKernel};
 use crate::device::sweeps::Sweeps;
 use crate::device::{self, Facts};
 use crate::sweep::{FEW, HELD, SweepWork, WIDE, width};
 use crate::swept::Swept;
-use zipfold_core::fold::{Fold, ReduceOp};
+use std::borrow::Cow;
+use zipfold_core::fold::{Fold, Histogram, ReduceOp};
 use zipfold_core::pair::tree::{Binary, ComponentReduce, Id, Node, Unary};
 use zipfold_core::{Job, Precision};
 
@@ -38,6 +40,19 @@ const BESIDE: f64 = 1.8e-4;
 /// Predicts the seconds of the kernels alone: operations per pair times pairs, divided by what the
 /// device starts per second.
 pub fn kernel_seconds(job: &Job, facts: &Facts, pairs: u64, work: &device::DeviceWork) -> f64 {
+    let device::DeviceWork::Sweeps(folds) = work else {
+        return one_fold_seconds(job, facts, pairs, work);
+    };
+    let parts = device::parts(job);
+    let of_fold = |(part, sweeps): (&Cow<'_, Job>, &Sweeps)| {
+        let work = device::DeviceWork::Sweeps(vec![sweeps.clone()]);
+        one_fold_seconds(part, facts, pairs, &work)
+    };
+    parts.iter().zip(folds).map(of_fold).sum()
+}
+
+/// Predicts the seconds of the kernels of a job of one fold, or of values.
+fn one_fold_seconds(job: &Job, facts: &Facts, pairs: u64, work: &device::DeviceWork) -> f64 {
     let lanes = if job.precision == Precision::F32 {
         LANES
     } else {
@@ -45,7 +60,7 @@ pub fn kernel_seconds(job: &Job, facts: &Facts, pairs: u64, work: &device::Devic
     };
     // Lower limits, because a driver may report zeros.
     let cycles = facts.units.max(1) as f64 * facts.clock.max(1e6);
-    let tiled = matches!(work, device::DeviceWork::Sweeps(sweeps) if sweeps.is_tiled());
+    let tiled = sweeps(work).is_some_and(Sweeps::is_tiled);
     // By the way values take: into a matrix, from tiles, or from a sweep.
     let pair = if job.folds.first().is_some_and(Fold::is_dense) {
         matrix_operations(job, work)
@@ -66,6 +81,15 @@ pub fn kernel_seconds(job: &Job, facts: &Facts, pairs: u64, work: &device::Devic
         BESIDE
     };
     (pairs as f64 * pair / lanes + lists) / cycles + beside
+}
+
+/// Returns the sweeps of the only fold, if a device folds.
+fn sweeps(work: &device::DeviceWork) -> Option<&Sweeps> {
+    if let device::DeviceWork::Sweeps(folds) = work {
+        folds.first()
+    } else {
+        None
+    }
 }
 
 /// Returns the operations of a pair of a matrix: its reductions, its own operations, and writing
@@ -99,7 +123,7 @@ fn tiled_operations(job: &Job) -> f64 {
         Some(Swept::Join(_)) => 22.0,
         Some(Swept::Reduce(f)) if f.op == ReduceOp::Count => 22.0,
         Some(Swept::Reduce(f)) if f.op == ReduceOp::Sum => 11.0,
-        Some(Swept::Reduce(_)) | None => 28.0,
+        Some(Swept::Reduce(_) | Swept::Extremes(_)) | None => 28.0,
     };
     let numbers = job.low.row_scalars.iter().map(Vec::len).sum::<usize>() as f64;
     pair_operations(job) / TILED + job.low.operations().1 as f64 + numbers * NUMBER + fold
@@ -132,7 +156,8 @@ fn far(folds: &[Fold]) -> f64 {
     match folds.first().and_then(Swept::for_fold) {
         Some(Swept::Reduce(f)) if f.op.is_extreme() => 13.0,
         Some(Swept::Join(_)) => 10.0,
-        Some(Swept::Reduce(_) | Swept::Nearest(_) | Swept::Histogram(_)) | None => 6.6,
+        Some(Swept::Reduce(_) | Swept::Nearest(_) | Swept::Histogram(_) | Swept::Extremes(_))
+        | None => 6.6,
     }
 }
 
@@ -179,11 +204,7 @@ fn ends_in_product(job: &Job, body: Id) -> bool {
 
 /// Operations of a fold for every pair of a sweep, with the loop of the sweep.
 fn fold_operations(fold: &Fold, work: &device::DeviceWork, widest: usize) -> f64 {
-    let sweeps = if let device::DeviceWork::Sweeps(sweeps) = work {
-        Some(sweeps)
-    } else {
-        None
-    };
+    let sweeps = sweeps(work);
     let is = |test: fn(&Sweeps) -> bool| sweeps.is_some_and(test);
     let Some(fold) = Swept::for_fold(fold) else {
         return 1.0;
@@ -195,10 +216,10 @@ fn fold_operations(fold: &Fold, work: &device::DeviceWork, widest: usize) -> f64
         }
         // Without a filter each pair is placed in double precision.
         Swept::Histogram(h) if h.axes.len() == 1 && is(|s| s.filter.is_none()) => {
-            125.0 * h.axes.len() as f64
+            78.0 + sum_operations(h)
         }
         Swept::Histogram(h) if is(|s| s.fast_bins) => 10.0 * h.axes.len() as f64,
-        Swept::Histogram(h) => 16.5 * h.axes.len() as f64,
+        Swept::Histogram(h) => 16.5 * h.axes.len() as f64 + sum_operations(h),
         // Two passes.
         Swept::Join(_) if is(|s| s.counts_first) => 18.0,
         // Threads of a block wait for each other before every few cells.
@@ -208,7 +229,19 @@ fn fold_operations(fold: &Fold, work: &device::DeviceWork, widest: usize) -> f64
         Swept::Reduce(f) if matches!(f.op, ReduceOp::Sum | ReduceOp::Mean) => 3.0,
         Swept::Reduce(f) if f.op == ReduceOp::Count => 12.0,
         Swept::Reduce(_) | Swept::Nearest(_) => 5.5,
+        Swept::Extremes(f) => 6.0 * f.roots.len() as f64,
     }
+}
+
+/// Operations of a pair for its terms of sums by bin: splitting them, and an atomic a word.
+///
+/// Rates of one NVIDIA H100 (`bench/records/h100/2026-11-25-folds.md`).
+fn sum_operations(h: &Histogram) -> f64 {
+    let sums = BinSums::for_histogram(h).unwrap_or_default();
+    let words = |fixed: Fixed| fixed.private.unwrap_or(fixed.words) as f64;
+    let weights = sums.weights.map_or(0.0, |fixed| 18.0 + 19.0 * words(fixed));
+    let values = sums.values.map_or(0.0, |fixed| 14.0 * words(fixed));
+    weights + values
 }
 
 /// Cycles of all units for the lists of neighbours. If rows come in random order, the n-th is among

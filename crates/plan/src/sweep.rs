@@ -39,7 +39,7 @@ impl SweepWork {
             Some(Swept::Reduce(f)) if f.op.is_extreme() => SweepWork::Best(1),
             Some(Swept::Histogram(h)) => SweepWork::Counters(h.cells()),
             Some(Swept::Join(_)) => SweepWork::Matches,
-            Some(Swept::Reduce(_)) | None => SweepWork::Sums,
+            Some(Swept::Reduce(_) | Swept::Extremes(_)) | None => SweepWork::Sums,
         }
     }
 }
@@ -84,8 +84,11 @@ pub fn tiles(job: &Job) -> bool {
         }
         Some(Swept::Reduce(f)) => f.op.is_extreme() || f.op == ReduceOp::Count,
         Some(Swept::Join(f)) => f.value.is_none(),
-        Some(Swept::Histogram(h)) => h.axes.len() == 1 && h.cells() <= BESIDE,
-        None => false,
+        // Sums of weights and values are added where the rows of a pair are known.
+        Some(Swept::Histogram(h)) => {
+            h.axes.len() == 1 && h.cells() <= BESIDE && h.weights.is_none() && !h.mean
+        }
+        Some(Swept::Extremes(_)) | None => false,
     }
 }
 
@@ -96,15 +99,19 @@ const ANCHORS: usize = 256;
 /// The most bytes of the rows of a span, so that every device holds the rows of a tile.
 const SPAN_BYTES: usize = 64 << 20;
 
-/// Returns the rows whose terms a device adds in one piece, if the fold of `job` rounds sums by
-/// row.
+/// Returns the rows whose terms a device adds in one piece, if a fold of `job` rounds sums by row:
+/// of several folds the most, which is a multiple of the others.
 ///
 /// The grouping of a sum decides its last bits, so it depends on the job alone, not on the device:
 /// every device, any number of them, and every tiling (tiles are whole spans) give the same bits.
 /// Longer spans mean fewer pieces to add; shorter ones fill a large device when there are few
 /// anchors.
 pub fn span(job: &Job) -> Option<usize> {
-    let [Fold::Reduce(f)] = job.folds.as_slice() else {
+    job.folds.iter().filter_map(|fold| span_of(job, fold)).max()
+}
+
+fn span_of(job: &Job, fold: &Fold) -> Option<usize> {
+    let Fold::Reduce(f) = fold else {
         return None;
     };
     if !matches!(

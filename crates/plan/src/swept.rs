@@ -1,6 +1,6 @@
 //! The folds that devices have kernels for.
 
-use zipfold_core::fold::{Fold, Histogram, Join, Nearest, Reduce};
+use zipfold_core::fold::{Extremes, Fold, Histogram, Join, Nearest, Reduce};
 
 /// The folds that devices have kernels for. For any other fold a device computes values, and the
 /// host folds them.
@@ -17,6 +17,8 @@ pub enum Swept<'f> {
     Histogram(&'f Histogram),
     /// The pairs where a predicate holds.
     Join(&'f Join),
+    /// The least and the largest value.
+    Extremes(&'f Extremes),
 }
 
 impl<'f> Swept<'f> {
@@ -30,6 +32,8 @@ impl<'f> Swept<'f> {
             Some(Swept::Histogram(f))
         } else if let Fold::Join(f) = fold {
             Some(Swept::Join(f))
+        } else if let Fold::Extremes(f) = fold {
+            Some(Swept::Extremes(f))
         } else {
             None
         }
@@ -41,6 +45,7 @@ impl<'f> Swept<'f> {
             Swept::Nearest(f) => f.root,
             Swept::Histogram(h) => h.axes[0].root,
             Swept::Join(f) => f.root,
+            Swept::Extremes(f) => f.roots[0],
         }
     }
 }

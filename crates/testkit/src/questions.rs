@@ -76,6 +76,15 @@ const FORMULAS: [&str; 18] = [
 ];
 /// As many of them take a periodic box.
 const PERIODIC: usize = 5;
+/// Formulas of vectors.
+const VECTORS: [&str; 6] = [
+    "x - y",
+    "(x - y) / (sum((x - y)^2) + 0.1)",
+    "abs(x - y) * sum(x * y)",
+    "if(x[0] < y[0], x - y, y - x)",
+    "exp(-abs(x - y)) * (x + y)",
+    "sqrt(x - y)",
+];
 
 type Choices = &'static [(&'static str, &'static str)];
 
@@ -164,7 +173,7 @@ impl Question {
         let lcg = &mut Lcg::new(seed);
         let d = pick(lcg, DIMENSIONS);
         let values = values(lcg);
-        let verb = lcg.below(11);
+        let verb = lcg.below(13);
         let mut asked = pair(lcg, d, values, verb);
         let (folds, choices) = folds(lcg, &mut asked, verb);
         let cutoff = if lcg.below(7) == 0 {
@@ -214,9 +223,17 @@ impl Question {
         let y = self.y.as_ref().map(|y| y.table(lcg, at));
         let other = y.as_ref().map_or(x.rows(), Table::rows);
         let width = 1 + usize::from(self.seed.is_multiple_of(3));
+        let kind = self.seed / 2 % 8;
         let mut of = |fold: &FoldSpec| {
             let width = weights_of(fold, width)?;
-            Some([weights(lcg, x.rows(), width), weights(lcg, other, width)])
+            // Sums by row round, and are asked with weights of like size.
+            let kind = if let FoldSpec::Histogram { .. } = fold {
+                kind
+            } else {
+                0
+            };
+            let mut of = |rows| weights(lcg, (rows, width), kind);
+            Some([of(x.rows()), of(other)])
         };
         let mut made: Vec<Option<[Table; 2]>> = self.problem.folds.iter().map(&mut of).collect();
         // One input has one set of weights.
@@ -245,8 +262,21 @@ fn weights_of(fold: &FoldSpec, width: usize) -> Option<usize> {
     }
 }
 
-fn weights(lcg: &mut Lcg, rows: usize, width: usize) -> Table {
-    let items = (0..rows * width).map(|_| lcg.unit() + 0.01).collect();
+/// Weights: of like size, of either sign, whole and few, single numbers, of many sizes, huge, tiny,
+/// none but zeros.
+fn weights(lcg: &mut Lcg, (rows, width): (usize, usize), kind: u64) -> Table {
+    let sign = |lcg: &mut Lcg| if lcg.below(2) == 0 { 1.0 } else { -1.0 };
+    let mut one = || match kind {
+        0 => lcg.unit() + 0.01,
+        1 => lcg.unit() * sign(lcg),
+        2 => lcg.below(4) as f64 - 1.0,
+        3 => f64::from(lcg.unit() as f32) * sign(lcg),
+        4 => lcg.unit() * sign(lcg) * 10f64.powi(lcg.below(25) as i32 - 12),
+        5 => lcg.unit() * sign(lcg) * 10f64.powi(lcg.below(300) as i32 - 150),
+        6 => lcg.unit() * 1e-160,
+        _ => 0.0,
+    };
+    let items = (0..rows * width).map(|_| one()).collect();
     Table::f64(rows, width, items).unwrap_or_else(|e| panic!("weights of a question: {e}"))
 }
 
@@ -383,8 +413,8 @@ fn folds(lcg: &mut Lcg, asked: &mut Asked, verb: usize) -> (String, Choices) {
                 SWEEPS,
             )
         }
-        4 | 5 => (
-            histogram(lcg),
+        4 | 5 | 11 => (
+            histogram(lcg, verb == 11),
             if lcg.below(2) == 0 {
                 HISTOGRAMS
             } else {
@@ -396,11 +426,13 @@ fn folds(lcg: &mut Lcg, asked: &mut Asked, verb: usize) -> (String, Choices) {
             join(lcg, asked),
             if lcg.below(4) == 0 { JOINS } else { SWEEPS },
         ),
+        12 => (vectors(lcg, asked), SWEEPS),
         _ => (several(lcg, asked), SWEEPS),
     }
 }
 
-fn histogram(lcg: &mut Lcg) -> String {
+/// A histogram; `summed` ones have weights or means, or both.
+fn histogram(lcg: &mut Lcg, summed: bool) -> String {
     let bins = pick(lcg, &[1, 2, 10, 50, 100, 300, 1000, 5000, 20000, 100_000]);
     let (lo, hi) = (
         pick(lcg, &[0.0, 0.0, 0.0, 0.001, -1.5]),
@@ -421,17 +453,17 @@ fn histogram(lcg: &mut Lcg) -> String {
     } else {
         ""
     };
-    let weights = if lcg.below(8) == 0 {
-        ", weights = \"w\""
-    } else {
-        ""
-    };
-    let mean = if lcg.below(8) == 0 {
-        ", mean = true"
-    } else {
-        ""
-    };
-    format!("{{ kind = \"histogram\", axes = [{axes}]{closed}{weights}{mean} }}")
+    let sums = bin_sums(lcg, summed);
+    format!("{{ kind = \"histogram\", axes = [{axes}]{closed}{sums} }}")
+}
+
+/// Weights, means, both or none of the bins of a histogram; not none for a `summed` one.
+fn bin_sums(lcg: &mut Lcg, summed: bool) -> String {
+    let both = lcg.below(3);
+    let weights = lcg.below(8) == 0 || (summed && both != 1);
+    let mean = lcg.below(8) == 0 || (summed && both != 0);
+    let weights = if weights { ", weights = \"w\"" } else { "" };
+    format!("{weights}{}", if mean { ", mean = true" } else { "" })
 }
 
 /// An axis of uneven edges: by decades, or anywhere.
@@ -492,6 +524,30 @@ fn reduce(lcg: &mut Lcg, asked: &mut Asked) -> String {
     format!("{{ kind = \"reduce\", op = \"{op}\", axis = \"{axis}\"{weights} }}")
 }
 
+/// Sums and means of vectors.
+fn vectors(lcg: &mut Lcg, asked: &mut Asked) -> String {
+    asked.pair = PairSpec {
+        formula: Some(pick(lcg, &VECTORS).into()),
+        ..PairSpec::default()
+    };
+    asked.nan = policy(lcg);
+    asked.d = asked.d.min(21);
+    asked.periodic_box = String::new();
+    if matches!(asked.values, Values::Huge | Values::Tiny | Values::Denormal) {
+        asked.values = Values::Real;
+    }
+    let weights = if lcg.below(2) == 0 {
+        ", weights = { name = \"w\" }"
+    } else {
+        ""
+    };
+    let (op, axis) = (
+        pick(lcg, &["sum", "sum", "mean"]),
+        pick(lcg, &["row", "row", "column", "all"]),
+    );
+    format!("{{ kind = \"reduce\", op = \"{op}\", axis = \"{axis}\"{weights} }}")
+}
+
 fn join(lcg: &mut Lcg, asked: &Asked) -> String {
     let limit = 3.0 * lcg.unit();
     let predicate = match lcg.below(8) {
@@ -514,13 +570,16 @@ fn join(lcg: &mut Lcg, asked: &Asked) -> String {
     format!("{{ kind = \"join\", where = \"{predicate}\", join_kind = \"{kind}\"{value} }}")
 }
 
-/// Several folds in one sweep: a device gives their values to the host.
+/// Several folds in one run: a sweep each, or values for the host.
 fn several(lcg: &mut Lcg, asked: &mut Asked) -> String {
-    let one = |lcg: &mut Lcg, asked: &mut Asked| match lcg.below(5) {
-        0 => histogram(lcg),
-        1 => "{ kind = \"nearest\", k = 4 }".to_string(),
-        2 => join(lcg, asked),
-        3 => "{ kind = \"top\", k = 6 }".to_string(),
+    let one = |lcg: &mut Lcg, asked: &mut Asked| match lcg.below(8) {
+        0 => histogram(lcg, false),
+        1 => histogram(lcg, true),
+        2 => "{ kind = \"nearest\", k = 4 }".to_string(),
+        3 => join(lcg, asked),
+        4 if lcg.below(3) == 0 => "{ kind = \"top\", k = 6 }".to_string(),
+        5 => "{ kind = \"reduce\", op = \"sum\", axis = \"row\" }".to_string(),
+        6 => "{ kind = \"reduce\", op = \"argmax\", axis = \"column\" }".to_string(),
         _ => "{ kind = \"reduce\", op = \"min\", axis = \"row\" }".to_string(),
     };
     let first = one(lcg, asked);

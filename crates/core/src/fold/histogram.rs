@@ -734,8 +734,8 @@ impl HistogramState {
             add(&mut self.sums, &mut self.odd[1], self.scales[1], cell, v);
         }
     }
-    /// Adds sums per bin of the only axis that a kernel computed with the scales of the fold. They
-    /// begin with the first bin, after the cell for values under all edges.
+    /// Adds sums per cell that a kernel computed with the scales of the fold. They begin with the
+    /// second cell: the first is for values under all edges.
     ///
     /// Integers add in any order, so these sums have the bits of values taken one by one.
     pub fn add_sums(&mut self, weights: &[i128], values: &[i128]) {

@@ -91,6 +91,38 @@ impl Scale {
     pub fn unit(&self) -> f64 {
         self.unit
     }
+    /// Returns the exponent of what a sum counts: its first number has units of 2 to this.
+    pub fn first_exponent(&self) -> i32 {
+        if self.is_plain() {
+            -exponent(self.unit)
+        } else {
+            self.lowest
+        }
+    }
+    /// Returns the sum that `words` hold, a whole number of two's complement, lowest word first, in
+    /// units of 2^`exponent`, which is at least [`Self::first_exponent`]. Devices add this way.
+    ///
+    /// Which window holds which digit does not matter: only the total is rounded.
+    pub fn of_words(&self, words: &[u32], exponent: i32) -> Vec<i128> {
+        let mut sum = vec![0i128; self.windows];
+        let up = (exponent - self.first_exponent()).max(0) as usize;
+        let last = self.windows - 1;
+        for (at, word) in words.iter().enumerate() {
+            // The last word has the sign.
+            let word = if at + 1 == words.len() {
+                i128::from(*word as i32)
+            } else {
+                i128::from(*word)
+            };
+            let place = 32 * at + up;
+            let window = (place / WINDOW as usize).min(last);
+            // Words of a negative sum cancel beyond 128 bits.
+            let shift = place - window * WINDOW as usize;
+            let digits = if shift < 128 { word << shift } else { 0 };
+            sum[window] = sum[window].wrapping_add(digits);
+        }
+        sum
+    }
     /// Adds a finite `term` to a sum.
     #[inline]
     pub fn add(&self, sum: &mut [i128], term: f64) {
@@ -178,7 +210,7 @@ fn parts(v: f64) -> (u64, i32) {
 }
 
 /// Returns the exponent of the first bit of a number that is not 0.
-fn exponent(v: f64) -> i32 {
+pub fn exponent(v: f64) -> i32 {
     let (bits, exponent) = parts(v);
     exponent + 63 - (bits.max(1).leading_zeros() as i32)
 }
@@ -223,6 +255,31 @@ mod tests {
         assert_eq!(sum_of(&[1e308, 7e307]), f64::MAX.min(1.7e308));
         assert_eq!(sum_of(&[1.5, -1.5]), 0.0);
         assert_eq!(sum_of(&[3.0, 4.0, 100_000.0]), 100_007.0);
+    }
+
+    /// Words of a total in units of 2^`exponent`, as a device keeps them.
+    fn words(total: i128, count: usize) -> Vec<u32> {
+        (0..count)
+            .map(|at| (total >> (32 * at).min(127)) as u32)
+            .collect()
+    }
+
+    #[test]
+    fn words_of_a_device_have_the_value_of_the_sum() {
+        let plain = Scale::between(0.25, 1.0, -200);
+        let windows = Scale::between(1e-30, 1e10, -200);
+        assert!(plain.is_plain() && windows.windows() > 3);
+        for scale in [plain, windows] {
+            for count in [4, 6, 8] {
+                for total in [0, 1, -1, 12_345, -(1 << 70), (1 << 90) - 7] {
+                    let first = scale.first_exponent();
+                    let mut wanted = vec![0; scale.windows()];
+                    wanted[0] = total << 3;
+                    let got = scale.of_words(&words(total, count), first + 3);
+                    assert_eq!(scale.value(&got), scale.value(&wanted), "{total} {count}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! JSON line a workload; dense results stay on the device. With choices after `+`, the workloads of
 //! that name without choices of their own are run with each of them.
 
+mod folds;
 mod works;
 
 use works::{L2, WORKS, Work};
@@ -180,6 +181,7 @@ fn main() {
     let sets: Vec<&str> = args.iter().filter_map(|a| a.strip_prefix('+')).collect();
     for work in WORKS
         .iter()
+        .chain(&folds::WORKS)
         .filter(|w| only.is_none_or(|o| w.0.contains(o.as_str())))
     {
         let mut run = vec![work.7];

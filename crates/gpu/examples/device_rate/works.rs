@@ -51,7 +51,7 @@ const CUBE: &str = "sum(abs(x - y)^3)";
 const MILLION: usize = 1_000_000;
 
 /// First what the planner picks, of every workload; variants by hand after it.
-pub(crate) const WORKS: [Work; 89] = [
+pub(crate) const WORKS: [Work; 88] = [
     (
         "dense dot f32",
         N,
@@ -227,16 +227,6 @@ pub(crate) const WORKS: [Work; 89] = [
         L2,
         SDH[1],
         "hist.copies=0",
-    ),
-    (
-        "sdh 300",
-        S / 4,
-        0,
-        3,
-        Domain::Triangle,
-        L2,
-        SDH[1],
-        "filter=off",
     ),
     ("sdh 1000", S, 0, 3, Domain::Triangle, L2, SDH[2], ""),
     (
@@ -823,6 +813,23 @@ fn table(seed: u64, n: usize, d: usize, half: Option<LowPrecision>) -> Table {
     Table::f32(n, d, (0..n * d).map(|_| draw()).collect()).unwrap()
 }
 
+/// Weights of `n` rows for a fold, by the name of its workload: three columns, single numbers, or of
+/// double precision, of many sizes, or whole.
+fn weights(name: &str, n: usize) -> Table {
+    if name.contains("columns") {
+        return table(3, n, 3, None);
+    }
+    let plain = table(3, n, 1, None).elements().every(1);
+    let item = |row: usize| match plain[row] {
+        w if name.contains("double") => w / 3.0 + 0.5,
+        w if name.contains("wide") => w * 1e-9 + f64::from(row as u32 % 2) / 3.0,
+        w if name.contains("whole") => (w * 9.0).floor(),
+        w => w,
+    };
+    // INVARIANT: n numbers fill n rows of one.
+    Table::f64(n, 1, (0..n).map(item).collect()).unwrap()
+}
+
 /// The job of a workload, of `most` rows at most and with components up to `longest`.
 ///
 /// # Errors
@@ -848,12 +855,21 @@ pub(crate) fn job(work: &Work, most: usize, longest: usize) -> zipfold_core::Res
     };
     let half = work.0.contains("f16").then_some(LowPrecision::F16);
     let y = (m > 0).then(|| table(2, scale(m), d, half));
+    let of_both = || {
+        let other = if m > 0 { m } else { n };
+        [n, other].map(|rows| weights(work.0, scale(rows)))
+    };
+    let weights = if fold.contains("weights") {
+        vec![Some(of_both())]
+    } else {
+        vec![]
+    };
     describe(
         &problem,
         Data {
             x: table(1, scale(n), d, half),
             y,
-            weights: vec![],
+            weights,
         },
     )
 }

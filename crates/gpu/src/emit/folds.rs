@@ -4,6 +4,7 @@
 //! sums        part[q] += value                     after each panel: total[q] += part[q] in double precision
 //! extremes    if value better than best[q]: best[q], index[q] = value, other
 //! exponentials  if value > top[q]: shrink the sum; sum += exp(value − top)        after each panel: into double precision
+//! ends        least, most = the smaller, the larger of it and value
 //! counts      if predicate: count[q] += 1          single precision: sure counts, maybe is marked
 //! histogram   t = position of the value in bins, from single precision
 //!             if t is further from an edge than the bound of its error: bins[round(t)] += 1    (shared memory, several copies)
@@ -14,11 +15,13 @@
 //! the nearest integer is the test: no edge is read from memory for most pairs. The bound includes
 //! the error of the value (`plan/src/device/rounding.rs`), of the root and of the position itself.
 
+use super::bin_sums::SumText;
 use super::join::Truth;
+use super::pair::{RootText, fast_pair_text, pair_text};
 use super::sweep::{FoldText, each_marked, number};
 use super::type_name;
 use std::fmt::Write;
-use zipfold_core::fold::{Histogram, Reduce, ReduceOp};
+use zipfold_core::fold::{Extremes, Histogram, Reduce, ReduceOp};
 use zipfold_core::pair::tree::Side;
 use zipfold_core::{Job, Precision};
 use zipfold_plan::device::sweeps::{self, Band, Shape};
@@ -51,13 +54,13 @@ pub fn rows(job: &Job, f: &Reduce, shape: &Shape, truth: Option<&Truth>) -> Fold
         ..FoldText::default()
     };
     let every = |text: &str| format!("ZF_UNROLL for (int q = 0; q < {ip}; q++) {{ {text} }}\n");
-    let weight = |p: usize| match &f.weights {
+    let weight = |p: &str| match &f.weights {
         None => "1.0".to_string(),
         Some(_) if f.weight_width == 1 => "weights[b]".to_string(),
-        Some(_) => format!("weights[(size_t)b * {}u + {p}u]", f.weight_width),
+        Some(_) => format!("weights[(size_t)b * {}u + {p}]", f.weight_width),
     };
     match f.op {
-        ReduceOp::Sum | ReduceOp::Mean => sums(&mut out, f, &value, shape, weight, every),
+        ReduceOp::Sum | ReduceOp::Mean => sums(&mut out, job, f, shape, &weight, every),
         ReduceOp::Min | ReduceOp::Max | ReduceOp::Argmin | ReduceOp::Argmax => {
             extremes(&mut out, f.op, &value, every)
         }
@@ -68,9 +71,14 @@ pub fn rows(job: &Job, f: &Reduce, shape: &Shape, truth: Option<&Truth>) -> Fold
                 Some(truth) => counted(&mut out, truth, job, shape),
             }
         }
-        ReduceOp::Logsumexp | ReduceOp::Softmax => {
-            exponentials(&mut out, f, &value, shape, weight, every)
-        }
+        ReduceOp::Logsumexp | ReduceOp::Softmax => exponentials(
+            &mut out,
+            f,
+            &value,
+            shape,
+            |p| weight(&p.to_string()),
+            every,
+        ),
     }
     let store = format!(
         "if (a[q] < a1) {{ const size_t slot = (size_t)ZF_GROUP_Y * (a1 - a0) + (a[q] - a0); counts[slot] = seen[q];\n        \
@@ -100,38 +108,86 @@ fn counted(out: &mut FoldText, truth: &Truth, job: &Job, shape: &Shape) {
     );
 }
 
+/// The terms of a sum: `{part} += {value} * weight` for every number.
+fn terms(job: &Job, f: &Reduce, shape: &Shape, weight: &dyn Fn(&str) -> String) -> String {
+    let (ty, periodic) = (type_name(shape.precision), job.periodic_box.as_ref());
+    let pair = if shape.fast {
+        fast_pair_text(&job.low, periodic)
+    } else {
+        pair_text(&job.low, periodic, shape.precision)
+    };
+    let one = |part: &str, value: &str| {
+        let factor = if f.weights.is_some() {
+            format!(" * ({ty}){}", weight(part))
+        } else {
+            String::new()
+        };
+        format!("part[q][{part}] += {value}{factor};\n")
+    };
+    match &pair.roots[f.root] {
+        // One value meets every number of the weight.
+        RootText::Numbers(n) => (0..f.out_width())
+            .map(|p| one(&p.to_string(), &n[p.min(n.len() - 1)]))
+            .collect(),
+        // Sums stay in registers if their loop is unrolled.
+        RootText::Components(body, value) => format!(
+            "ZF_UNROLL for (zf_u32 k = 0; k < DIM; k++) {{\n{body}{}}}\n",
+            one("k", value)
+        ),
+    }
+}
+
 fn sums(
     out: &mut FoldText,
+    job: &Job,
     f: &Reduce,
-    value: &str,
     shape: &Shape,
-    weight: impl Fn(usize) -> String,
+    weight: &dyn Fn(&str) -> String,
     every: impl Fn(&str) -> String,
 ) {
-    let (width, stride) = (f.out_width(), f.stride());
-    let (ip, ty) = (shape.anchors, type_name(shape.precision));
+    let (width, stride, ip) = (f.out_width(), f.stride(), shape.anchors);
+    let ty = type_name(shape.precision);
     let _ = writeln!(out.state, " {ty} part[{ip}][{stride}];");
     let each = |text: &str| every(&format!("for (int p = 0; p < {stride}; p++) {text}"));
     out.state += &each("{ total[q][p] = 0.0; part[q][p] = 0; }");
     out.state += &every("seen[q] = 0u;");
-    let weighted = f.weights.is_some();
-    for p in 0..width {
-        let term = if weighted {
-            format!("{value} * ({ty}){}", weight(p))
-        } else {
-            value.to_string()
-        };
-        let _ = writeln!(out.absorb, "part[q][{p}] += {term};");
-    }
+    out.absorb += &terms(job, f, shape, weight);
     if f.op == ReduceOp::Mean {
         for p in 0..f.weight_width {
-            let _ = writeln!(out.absorb, "part[q][{}] += ({ty}){};", width + p, weight(p));
+            let weight = weight(&p.to_string());
+            let _ = writeln!(out.absorb, "part[q][{}] += ({ty}){weight};", width + p);
         }
     }
     if !shape.clean {
         out.absorb += "seen[q]++;";
     }
     out.after = each("{ total[q][p] += part[q][p]; part[q][p] = 0; }");
+}
+
+/// The least and the largest value of every root that a thread met.
+pub fn ends(job: &Job, f: &Extremes, shape: &Shape) -> FoldText {
+    let count = f.roots.len();
+    let mut out = FoldText {
+        args: ", ZF_OUT(double) ends".into(),
+        state: format!(
+            "double least[{count}], most[{count}]; for (int p = 0; p < {count}; p++) {{ least[p] = ZF_INF_D; most[p] = -ZF_INF_D; }}"
+        ),
+        finish: format!(
+            "{{ const size_t seat = ((size_t)(ZF_GROUP_Y * ZF_GROUPS_X + ZF_GROUP_X) * 128u + tid) * {}u;\n    \
+             for (int p = 0; p < {count}; p++) {{ ends[seat + 2 * p] = least[p]; ends[seat + 2 * p + 1] = most[p]; }} }}\n    ",
+            2 * count
+        ),
+        ..FoldText::default()
+    };
+    for (at, root) in f.roots.iter().enumerate() {
+        let value = number(job, *root, shape.precision);
+        let _ = writeln!(
+            out.absorb,
+            "{{ const double v = (double){value}; least[{at}] = v < least[{at}] ? v : least[{at}]; \
+             most[{at}] = v > most[{at}] ? v : most[{at}]; }}"
+        );
+    }
+    out
 }
 
 fn extremes(out: &mut FoldText, op: ReduceOp, value: &str, every: impl Fn(&str) -> String) {
@@ -228,6 +284,7 @@ pub fn histogram(
         }
     };
     let place = place(f, value);
+    let sums = SumText::new(f, shape, &value(f.axes[0].root), &inside(f));
     // One counter more than cells: what single precision cannot place is counted there, without a
     // branch.
     let count = if copies > 0 {
@@ -246,31 +303,52 @@ pub fn histogram(
         "{ const zf_u32 old = ZF_ADD_GLOBAL(&low[cell], 1u); if (old == 0xffffffffu) ZF_ADD_GLOBAL(&high[cell], 1u); }"
             .into()
     };
+    sums.extend(&mut out);
+    let add = sums.add();
     out.absorb = match band {
-        None => format!("{{ {place} {count} }}"),
+        None => format!("{{ {place} {count} {add} }}"),
         Some(band) => {
             let value = number(job, f.axes[0].root, shape.precision);
             out.state += &bin_rate(&band);
             if !band.fast {
                 let (ip, step) = (shape.anchors, super::sweep::step(&job.low, shape));
                 out.open = "zf_u32 odd = 0u;".into();
-                out.settle = settle_bins(ip, step, &place, &count, shape);
+                out.settle = settle_bins(ip, step, &place, &format!("{count} {add}"), shape);
             }
             let spare = if copies > 0 { Some(cells) } else { None };
             let mark = format!(
                 "odd |= 1u << (q * {}u + u);",
                 super::sweep::step(&job.low, shape)
             );
+            let cell = "const zf_u32 cell = place - ZF_FIRST_BIN;";
             let count = if copies > 0 {
                 out.state += &bin_base(copies);
-                at_place(copies)
+                let add = if add.is_empty() {
+                    add
+                } else {
+                    format!("{{ {cell} {add} }}")
+                };
+                at_place(copies) + &add
             } else {
-                format!("{{ const zf_u32 cell = place - ZF_FIRST_BIN; {count} }}")
+                format!("{{ {cell} {count} {add} }}")
             };
             decide(&band, &value, &count, f.axes[0].bins(), &mark, spare)
         }
     };
     out
+}
+
+/// Functions that the kernel of a histogram calls.
+pub fn histogram_functions(f: &Histogram, shape: &Shape) -> String {
+    SumText::new(f, shape, "", "").functions()
+}
+
+/// That `cell` is a bin, neither under nor over: after [`place`], or for a cell of the only axis.
+fn inside(f: &Histogram) -> String {
+    match f.axes.as_slice() {
+        [axis] => format!("cell - 1u < {}u", axis.bins()),
+        _ => "inside".into(),
+    }
 }
 
 /// Declares where bins would begin if places began at 0.
@@ -283,20 +361,39 @@ pub fn at_place(copies: usize) -> String {
     format!("ZF_COUNT(bins, bin_base, place, {copies}u, copy);")
 }
 
-/// Statements that find the cell of the grid by double precision.
+/// Statements that find the cell of the grid by double precision, and of several axes whether all
+/// have a bin there.
 pub fn place(f: &Histogram, value: impl Fn(usize) -> String) -> String {
     let mut out = String::from("zf_u32 cell = 0u;\n");
+    let several = f.axes.len() > 1;
+    if several {
+        out += "int inside = 1; (void)inside;\n";
+    }
     let mut at = 0;
     for axis in &f.axes {
-        let _ = writeln!(
-            out,
-            "cell = cell * {}u + zf_place(edges + {at}, {}u, (double){}, {}, {});",
-            axis.bins() + 2,
-            axis.bins(),
-            value(axis.root),
-            u8::from(axis.closed),
-            guess(axis)
-        );
+        let bins = axis.bins();
+        let text = match sweeps::uniform(axis) {
+            Some((lo, rate)) => format!(
+                "zf_place_even(edges + {at}, {bins}u, (double){}, {}, {}, {lo:e}, {rate:e})",
+                value(axis.root),
+                u8::from(axis.closed),
+                if axis.squared { 2 } else { 1 }
+            ),
+            None => format!(
+                "zf_place(edges + {at}, {bins}u, (double){}, {}, 0, 0.0, 0.0)",
+                value(axis.root),
+                u8::from(axis.closed)
+            ),
+        };
+        let _ = if several {
+            writeln!(
+                out,
+                "{{ const zf_u32 at = {text}; cell = cell * {}u + at; inside &= at - 1u < {bins}u; }}",
+                bins + 2
+            )
+        } else {
+            writeln!(out, "cell = {text};")
+        };
         at += axis.compared.len();
     }
     out
@@ -308,15 +405,6 @@ pub fn gather(cells: usize, copies: usize) -> String {
         "ZF_BARRIER();\n    for (zf_u32 s = tid; s < {cells}u; s += 128u) {{ zf_u32 n = 0u; for (zf_u32 p = 0u; p < {copies}u; p++) n += bins[s * {copies}u + p];\n        \
          if (n) {{ const zf_u32 old = ZF_ADD_GLOBAL(&low[s], n); if (old + n < old) ZF_ADD_GLOBAL(&high[s], 1u); }} }}"
     )
-}
-
-/// The kernel's first guess of a bin: kind (0 none, 1 linear, 2 by the root), first edge, bins a
-/// unit.
-fn guess(axis: &zipfold_core::fold::Axis) -> String {
-    match sweeps::uniform(axis) {
-        Some((lo, rate)) => format!("{}, {lo:e}, {rate:e}", if axis.squared { 2 } else { 1 }),
-        None => "0, 0.0, 0.0".into(),
-    }
 }
 
 /// The most, in bins, that the absolute error of a square may move its root where no value is left

@@ -1,6 +1,7 @@
 //! From space × pair × fold to kernel source: fragments of `kernels/` composed with code generated
 //! from the formula.
 
+pub mod bin_sums;
 pub mod dense;
 mod epilogue;
 pub mod expression;

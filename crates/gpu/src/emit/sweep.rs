@@ -421,17 +421,19 @@ fn admit(job: &Job, roots: &[RootText]) -> String {
         .collect();
     used.sort_unstable();
     used.dedup();
-    let tests: Vec<String> = used
-        .into_iter()
-        .flat_map(|at| {
-            if let RootText::Numbers(n) = &roots[at] {
-                n.clone()
-            } else {
-                vec![]
+    let mut tests = vec![];
+    for at in used {
+        match &roots[at] {
+            RootText::Numbers(n) => tests.extend(n.iter().map(|n| format!("{n} != {n}"))),
+            RootText::Components(body, value) => {
+                let _ = writeln!(
+                    out,
+                    "int odd_{at} = 0; ZF_UNROLL for (zf_u32 k = 0; k < DIM; k++) {{\n{body}odd_{at} |= {value} != {value}; }}"
+                );
+                tests.push(format!("odd_{at}"));
             }
-        })
-        .map(|n| format!("{n} != {n}"))
-        .collect();
+        }
+    }
     let skip = if job.nan == NanPolicy::Skip {
         "nan++; continue;"
     } else {

@@ -99,3 +99,12 @@ ZF_SLOW_FN zf_u32 zf_place(ZF_IN(double) edges, zf_u32 bins, double v, int close
     while (edges[bin + 1u] <= v) bin++;
     return bin + 1u;
 }
+// As zf_place, of bins of equal width: values a millionth of a bin off all edges need none of them.
+ZF_FN zf_u32 zf_place_even(ZF_IN(double) edges, zf_u32 bins, double v, int closed, int kind, double lo, double rate) {
+    const double t = ((kind == 2 ? zf_sqrt_d(v) : v) - lo) * rate;
+    if (t >= (double)bins + 1.0) return bins + 1u;
+    const double shifted = t + 6755399441055744.0;
+    const double nearest = shifted - 6755399441055744.0;
+    if (t > -1.0 && zf_abs_d(t - nearest) > 1e-6) return (zf_u32)zf_bits(shifted) + (nearest > t ? 0u : 1u);
+    return zf_place(edges, bins, v, closed, kind, lo, rate);
+}

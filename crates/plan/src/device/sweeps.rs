@@ -7,9 +7,11 @@
 //! candidates, which double precision checks. Otherwise it runs in double precision.
 
 use super::facts::Runtime;
+use super::fixed::BinSums;
 use super::loads::load_width;
 use super::maps::Placing;
 use super::matrix::{self, Copying};
+use super::parts::{agree, parts};
 use super::rounding::{Bound, Bounds, Ranges, is_exact};
 use crate::overrides::{Bins, Diagonal, Filter as Choice, FoldTiles, Input, JoinOutput, Overrides};
 use crate::sweep as tree;
@@ -23,28 +25,33 @@ use zipfold_core::{Domain, Error, Job, Opt, Precision, Result};
 /// Numbers in the state of a row that a thread keeps in registers. More would be spilled to memory.
 pub const MOST_STATE: usize = 20;
 
-/// Returns whether a device folds `job` itself: one fold, single numbers, and a state that fits.
+/// Returns whether a device folds `job` itself: every fold has a kernel, and its state fits.
 pub fn folds(job: &Job) -> bool {
-    // Kernels hold one number per pair.
-    let scalar = job
-        .low
-        .formula
-        .roots
-        .iter()
-        .enumerate()
-        .all(|(at, _)| job.low.formula.width(at, job.low.dim) == 1);
-    if !scalar {
-        return false;
+    let mut all = job.folds.iter();
+    agree(job) && all.all(|fold| Swept::for_fold(fold).is_some_and(|fold| fits(job, fold)))
+}
+
+/// Returns whether kernels keep the state of `fold`.
+fn fits(job: &Job, fold: Swept<'_>) -> bool {
+    let width = |root: usize| job.low.formula.width(root, job.low.dim);
+    let scalar = |roots: &[usize]| roots.iter().all(|root| width(*root) == 1);
+    match fold {
+        // A vector is added, a number for each component.
+        Swept::Reduce(f) => {
+            let adds = matches!(f.op, ReduceOp::Sum | ReduceOp::Mean);
+            (f.width == 1 || adds) && f.stride() <= MOST_STATE && width(f.root) == f.width
+        }
+        Swept::Nearest(f) => scalar(&[f.root]),
+        Swept::Join(f) => {
+            let value: Vec<usize> = f.value.into_iter().collect();
+            scalar(&[f.root]) && scalar(&value)
+        }
+        Swept::Extremes(f) => scalar(&f.roots) && 2 * f.roots.len() <= MOST_STATE,
+        Swept::Histogram(h) => {
+            let roots: Vec<usize> = h.axes.iter().map(|axis| axis.root).collect();
+            scalar(&roots) && h.cells() < 1 << 28 && BinSums::for_histogram(h).is_some()
+        }
     }
-    // One fold per kernel: several would share registers that one fills.
-    let [fold] = job.folds.as_slice() else {
-        return false;
-    };
-    Swept::for_fold(fold).is_some_and(|fold| match fold {
-        Swept::Reduce(f) => f.width == 1 && f.stride() <= MOST_STATE,
-        Swept::Nearest(_) | Swept::Join(_) => true,
-        Swept::Histogram(h) => h.weights.is_none() && !h.mean && h.cells() < 1 << 28,
-    })
 }
 
 /// How a device folds a job.
@@ -96,12 +103,28 @@ impl Filter {
 }
 
 impl Sweeps {
-    /// Returns the sweeps that fold `job`, whose rows have these `ranges`; without ranges, those
-    /// for rows that a filter serves.
+    /// Returns the sweeps of every fold of `job`, whose rows have these `ranges`; without ranges,
+    /// those for rows that a filter serves. `None` if the host folds.
     ///
     /// # Errors
     /// `Request` for choices that do not go together.
-    pub fn choose(
+    pub fn choose_all(
+        job: &Job,
+        runtime: Runtime,
+        overrides: &Overrides,
+        ranges: Option<&[Ranges; 2]>,
+    ) -> Result<Option<Vec<Sweeps>>> {
+        if !folds(job) {
+            return Ok(None);
+        }
+        let one = |part: &Job| Self::choose(part, runtime, overrides, ranges);
+        parts(job).iter().map(|part| one(part)).collect()
+    }
+    /// Returns the sweeps that fold `job`, a job of one fold.
+    ///
+    /// # Errors
+    /// `Request` for choices that do not go together.
+    fn choose(
         job: &Job,
         runtime: Runtime,
         overrides: &Overrides,
@@ -248,10 +271,10 @@ impl Shape {
             true => tiled(job, runtime, overrides, shape),
             false => shape,
         };
-        // Rows first; counters get what shared memory is left.
+        // Rows first; counters and sums get what shared memory is left.
         let taken = shared_rows(&job.low, &shape);
         let counters = if let Fold::Histogram(h) = &job.folds[0] {
-            Some(h.cells())
+            private_words(h)
         } else {
             None
         };
@@ -260,6 +283,13 @@ impl Shape {
             ..shape
         })
     }
+}
+
+/// Returns the words of shared memory that one copy of the counters and sums of `h` takes; none if
+/// its sums have too many words.
+fn private_words(h: &Histogram) -> Option<usize> {
+    let sums = BinSums::for_histogram(h)?.private()?;
+    Some(h.cells().saturating_mul(1 + sums))
 }
 
 /// Returns whether rows of `width` numbers are kept in registers.
@@ -493,9 +523,11 @@ fn sides(job: &Job, fold: Swept<'_>) -> Vec<(Side, Domain)> {
         Swept::Nearest(_) if half => both,
         Swept::Join(f) if f.kind != JoinKind::Inner && half => both,
         Swept::Reduce(f) if f.axis == ReduceAxis::Column => vec![(Side::Y, domain)],
-        Swept::Reduce(_) | Swept::Nearest(_) | Swept::Join(_) | Swept::Histogram(_) => {
-            vec![(Side::X, domain)]
-        }
+        Swept::Reduce(_)
+        | Swept::Nearest(_)
+        | Swept::Join(_)
+        | Swept::Histogram(_)
+        | Swept::Extremes(_) => vec![(Side::X, domain)],
     }
 }
 
@@ -553,11 +585,12 @@ pub fn filtered(job: &Job) -> Option<(usize, bool)> {
         Swept::Reduce(f) if is_extreme(f) => Some((f.root, false)),
         Swept::Reduce(f) if f.op == ReduceOp::Count => Some((f.root, true)),
         Swept::Nearest(f) => Some((f.root, false)),
-        Swept::Histogram(h) if h.axes.len() == 1 && uniform(&h.axes[0]).is_some() => {
+        // A mean takes every value in double precision.
+        Swept::Histogram(h) if h.axes.len() == 1 && !h.mean && uniform(&h.axes[0]).is_some() => {
             Some((h.axes[0].root, false))
         }
         Swept::Join(f) if f.value.is_none() => Some((f.root, true)),
-        Swept::Reduce(_) | Swept::Histogram(_) | Swept::Join(_) => None,
+        Swept::Reduce(_) | Swept::Histogram(_) | Swept::Join(_) | Swept::Extremes(_) => None,
     }
 }
 

@@ -42,8 +42,8 @@ impl OnDevice {
 pub enum DeviceWork {
     /// It computes one matrix.
     Matrix(Matrix),
-    /// It folds.
-    Sweeps(Sweeps),
+    /// It folds: the sweeps of every fold.
+    Sweeps(Vec<Sweeps>),
     /// It computes values, the host folds them.
     Values,
 }
@@ -64,15 +64,23 @@ impl fmt::Display for DeviceWork {
                 kernel: MatrixKernel::Pairs,
                 ..
             }) => "a thread a pair",
-            DeviceWork::Sweeps(sweeps) => match (sweeps.is_tiled(), sweeps.filter.is_some()) {
-                (true, true) => "register-blocked tiles, single precision where it can decide",
-                (true, false) => "register-blocked tiles",
-                (false, true) => "a sweep, single precision where it can decide",
-                (false, false) => "a sweep",
-            },
+            DeviceWork::Sweeps(folds) => return swept(folds, f),
             DeviceWork::Values => "values that the host folds",
         })
     }
+}
+
+/// Names the sweeps of folds, each kind once.
+fn swept(folds: &[Sweeps], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let name = |sweeps: &Sweeps| match (sweeps.is_tiled(), sweeps.filter.is_some()) {
+        (true, true) => "register-blocked tiles, single precision where it can decide",
+        (true, false) => "register-blocked tiles",
+        (false, true) => "a sweep, single precision where it can decide",
+        (false, false) => "a sweep",
+    };
+    let mut names: Vec<&str> = folds.iter().map(name).collect();
+    names.dedup();
+    f.write_str(&names.join("; "))
 }
 
 // Reports name what a device does; the numbers of its kernels are for `emit`.

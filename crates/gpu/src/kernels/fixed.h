@@ -1,0 +1,76 @@
+// Sums that do not depend on the order of their terms: whole numbers of two's complement in words of 32 bits, the lowest first
+// (core: fold/scale.rs). Every addition that wraps a word carries into the next one, by whoever made it wrap.
+
+// Adds 1, or -1, to a sum in device memory from word `at` on.
+ZF_SLOW_FN void zf_carry(ZF_OUT(zf_u32) sum, zf_u32 at, zf_u32 words, int less) {
+    for (; at < words; at++) {
+        const zf_u32 old = ZF_ADD_GLOBAL(&sum[at], less ? 0xffffffffu : 1u);
+        if (old != (less ? 0u : 0xffffffffu)) break;
+    }
+}
+// Adds a finite term, cut off toward zero at 2^lowest, to a sum in device memory.
+ZF_SLOW_FN void zf_add_term(ZF_OUT(zf_u32) sum, zf_u32 words, zf_i32 lowest, double term) {
+    const zf_u64 bits = zf_bits(term);
+    const int less = (int)(bits >> 63);
+    const zf_i32 field = (zf_i32)((bits >> 52) & 0x7ffUL);
+    zf_u64 digits = (bits & 0x000fffffffffffffUL) | (field != 0 ? 0x0010000000000000UL : 0UL);
+    zf_i32 above = (field != 0 ? field : 1) - 1075 - lowest;
+    if (above < 0) { digits = above > -64 ? digits >> (zf_u32)(-above) : 0UL; above = 0; }
+    const zf_u32 first = (zf_u32)above / 32u, shift = (zf_u32)above % 32u;
+    const zf_u64 low = digits << shift;
+    const zf_u32 top = shift != 0u ? (zf_u32)(digits >> (64u - shift)) : 0u;
+    zf_u64 carry = 0UL;
+    for (zf_u32 at = first; at < words; at++) {
+        const zf_u64 word = (at == first ? (zf_u64)(zf_u32)low : at == first + 1u ? low >> 32 : at == first + 2u ? (zf_u64)top : 0UL) + carry;
+        if (word == 0UL && at > first + 1u) break;
+        const zf_u32 v = (zf_u32)word;
+        const zf_u32 old = ZF_ADD_GLOBAL(&sum[at], less ? 0u - v : v);
+        carry = (word >> 32) + (less ? old < v : (zf_u32)(old + v) < old);
+    }
+}
+// As zf_add_term, to a sum of a block, whose last word has the sign; what overflows it goes to device memory.
+ZF_SLOW_FN void zf_add_digits(ZF_SHARED_ARG zf_u32* to, zf_u32 next, zf_u32 count, zf_i32 lowest, double term, ZF_OUT(zf_u32) sum,
+    zf_u32 words) {
+    const zf_u64 bits = zf_bits(term);
+    const int less = (int)(bits >> 63);
+    const zf_i32 field = (zf_i32)((bits >> 52) & 0x7ffUL);
+    zf_u64 digits = (bits & 0x000fffffffffffffUL) | (field != 0 ? 0x0010000000000000UL : 0UL);
+    zf_i32 above = (field != 0 ? field : 1) - 1075 - lowest;
+    if (above < 0) { digits = above > -64 ? digits >> (zf_u32)(-above) : 0UL; above = 0; }
+    const zf_u32 first = (zf_u32)above / 32u, shift = (zf_u32)above % 32u;
+    const zf_u64 low = digits << shift;
+    const zf_u32 top = shift != 0u ? (zf_u32)(digits >> (64u - shift)) : 0u;
+    zf_u64 carry = 0UL;
+    for (zf_u32 at = first; at < count; at++) {
+        const zf_u64 word = (at == first ? (zf_u64)(zf_u32)low : at == first + 1u ? low >> 32 : at == first + 2u ? (zf_u64)top : 0UL) + carry;
+        if (word == 0UL && at > first + 1u) break;
+        const zf_u32 v = (zf_u32)word;
+        const zf_u32 old = ZF_ADD_SHARED(&to[at * next], less ? 0u - v : v);
+        const zf_u32 now = less ? old - v : old + v;
+        carry = (word >> 32) + (less ? old < v : now < old);
+        const zf_u32 over = less ? (old ^ v) & (old ^ now) : (old ^ now) & (v ^ now);
+        if (at + 1u == count && (over >> 31) != 0u) zf_carry(sum, count, words, less);
+    }
+}
+// Adds a sum of a block, the last of whose words has the sign, to one in device memory.
+ZF_SLOW_FN void zf_add_sum(ZF_SHARED_ARG const zf_u32* from, zf_u32 next, zf_u32 count, ZF_OUT(zf_u32) sum, zf_u32 words) {
+    const int less = (int)(from[(count - 1u) * next] >> 31);
+    zf_u64 one = (zf_u64)less, carry = 0UL;
+    for (zf_u32 at = 0u; at < words; at++) {
+        zf_u64 word = 0UL;
+        if (at < count) {
+            // The magnitude.
+            word = (zf_u64)(less ? ~from[at * next] : from[at * next]) + one;
+            one = word >> 32;
+            word &= 0xffffffffUL;
+        }
+        word += carry;
+        if (at >= count && word == 0UL) break;
+        const zf_u32 v = (zf_u32)word;
+        carry = word >> 32;
+        if (v != 0u) {
+            const zf_u32 old = ZF_ADD_GLOBAL(&sum[at], less ? 0u - v : v);
+            carry += less ? old < v : (zf_u32)(old + v) < old;
+        }
+    }
+}

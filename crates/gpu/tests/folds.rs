@@ -1,0 +1,237 @@
+//! Sums of weights and of values by bin, of vectors, extremes, and several folds on a device,
+//! against the oracle.
+
+use zipfold_core::fold::{Extremes, Fold, State};
+use zipfold_core::problem::Problem;
+use zipfold_core::{Data, Job, Random, Table, describe, oracle};
+use zipfold_gpu::rows::data_ranges;
+use zipfold_gpu::{DeviceSelector, Engine, Runtime, open, open_all};
+use zipfold_plan::device::{self, DeviceWork};
+use zipfold_plan::executor::{Executor, Nowhere, Stop};
+use zipfold_plan::{Machine, Overrides, choose};
+
+fn device() -> zipfold_gpu::Device {
+    match std::env::var("ZIPFOLD_TEST_DEVICE").map(|name| DeviceSelector::parse(&name)) {
+        Ok(Ok(DeviceSelector::Devices(runtime, which))) => {
+            open_all(runtime, which).expect("a device").remove(0)
+        }
+        _ => open(Runtime::OpenCl, 0).expect("an OpenCL device"),
+    }
+}
+
+fn below(random: &mut Random, end: usize) -> usize {
+    (random.bits() % end as u64) as usize
+}
+
+/// Rows on a lattice, where many values are on edges, and among them equal rows.
+fn lattice(n: usize, single: bool) -> Table {
+    let mut random = Random::new(7);
+    let items: Vec<f64> = (0..n * 3).map(|_| below(&mut random, 4) as f64).collect();
+    if single {
+        Table::f32(n, 3, items.into_iter().map(|v| v as f32).collect()).unwrap()
+    } else {
+        Table::f64(n, 3, items).unwrap()
+    }
+}
+
+const WEIGHTS: [&str; 7] = [
+    "alike", "whole", "signed", "single", "sizes", "ends", "zeros",
+];
+
+/// Weights by name: one number for all, of few digits, of both signs, of single precision, of many
+/// sizes, at the ends of double precision, zeros.
+fn weight(name: &str, random: &mut Random) -> f64 {
+    let sign = if below(random, 2) == 0 { 1.0 } else { -1.0 };
+    match name {
+        "alike" => 1.0 / 3.0,
+        "whole" => below(random, 5) as f64,
+        "signed" => sign * (random.unit() + 0.5),
+        "single" => f64::from(random.unit() as f32),
+        "sizes" => sign * random.unit() * 10f64.powi(below(random, 25) as i32 - 12),
+        "ends" => sign * [1e150, 1e-150, 5e-324, 0.0, 3.0][below(random, 5)],
+        _ => 0.0,
+    }
+}
+
+fn problem(text: &str) -> Problem {
+    toml::from_str(&format!("schema = 1\nx = {{ name = \"x\" }}\n{text}")).unwrap()
+}
+
+fn described(problem: &Problem, x: &Table, name: &str) -> Job {
+    let mut random = Random::new(11);
+    let items = (0..x.rows()).map(|_| weight(name, &mut random)).collect();
+    let weights = Table::f64(x.rows(), 1, items).unwrap();
+    let data = Data {
+        x: x.clone(),
+        y: None,
+        weights: vec![Some([weights.clone(), weights]); problem.folds.len()],
+    };
+    describe(problem, data).unwrap()
+}
+
+/// The numbers of a state, column by column.
+fn numbers(job: &Job, fold: &Fold, state: &State) -> Vec<f64> {
+    let answer = fold.columns(state, job.space.n, job.space.m).unwrap();
+    let columns = answer.columns.iter().map(|column| answer.all(column));
+    columns
+        .flat_map(|c| (0..c.len()).map(|at| c.get(at)).collect::<Vec<f64>>())
+        .collect()
+}
+
+/// What is wrong with the answer of the device, which must fold `job` itself.
+fn odd(job: &Job, set: &[(&str, &str)], bound: f64) -> Option<String> {
+    let device = device();
+    let overrides = Overrides::read(set.iter().copied()).unwrap();
+    let plan = choose(job, &Machine::default(), &overrides).unwrap();
+    let ranges = data_ranges(job);
+    let plan = device::plan_for(job, plan, &device.facts, &overrides, ranges.as_ref()).unwrap();
+    let work = &plan.device.as_ref().unwrap().work;
+    if !matches!(work, DeviceWork::Sweeps(folds) if folds.len() == job.folds.len()) {
+        return Some(format!("{work:?}"));
+    }
+    let engine = match Engine::load(job, &plan, device, 0) {
+        Ok(engine) => engine,
+        Err(e) => return Some(e.to_string()),
+    };
+    let wanted = oracle::run(job).unwrap();
+    let (n, m) = (job.space.n, job.space.m);
+    let mut states: Vec<State> = job.folds.iter().map(|fold| fold.start(n, m)).collect();
+    // Batches of two tiles, merged in their order.
+    let tiles = plan.tiling.tiles(&job.space);
+    let mut counted = 0;
+    for batch in tiles.chunks(2) {
+        let found = engine.run(batch, &Nowhere, Stop::default()).unwrap();
+        counted += found.tally.counted;
+        for ((fold, state), part) in job.folds.iter().zip(&mut states).zip(found.states) {
+            fold.merge(state, part);
+        }
+    }
+    if counted != wanted.tally.counted {
+        return Some(format!("{counted} pairs"));
+    }
+    let mut each = job.folds.iter().zip(states.iter().zip(&wanted.states));
+    each.find_map(|(fold, (got, wanted))| {
+        let (got, wanted) = (numbers(job, fold, got), numbers(job, fold, wanted));
+        let same = |a: f64, b: f64| {
+            a.to_bits() == b.to_bits()
+                || (a.is_nan() && b.is_nan())
+                || (a - b).abs() <= bound * b.abs().max(1.0)
+        };
+        let at = (0..got.len().max(wanted.len())).find(|at| {
+            got.get(*at)
+                .zip(wanted.get(*at))
+                .is_none_or(|(a, b)| !same(*a, *b))
+        })?;
+        Some(format!(
+            "{at}: {:?}, wanted {:?}",
+            got.get(at),
+            wanted.get(at)
+        ))
+    })
+}
+
+/// Folds, weights, whether rows are of single precision, rows.
+type Asked<'t> = (&'t str, &'t str, bool, usize);
+
+fn all(asked: &[Asked<'_>], bound: f64) {
+    let mut failures = vec![];
+    for (folds, name, single, n) in asked {
+        let problem = problem(folds);
+        let job = described(&problem, &lattice(*n, *single), name);
+        for set in [&[][..], &[("device.tile", "128")]] {
+            let odd = odd(&job, set, bound);
+            failures.extend(odd.map(|d| format!("{folds} {name} {n} {set:?}: {d}")));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// One bin takes so many terms that the last of its words overflows; every kind of weights.
+#[test]
+#[ignore = "needs opencl"]
+fn sums_by_bin_have_the_bits_of_the_oracle() {
+    const ONE: &str = "pair = { formula = \"euclidean(x, y)\" }\nfolds = [{ kind = \"histogram\", axes = [{ bins = 1, range = [0.0, 9.0] }], weights = \"w\" }]";
+    const BINS: &str = "pair = { formula = \"euclidean(x, y)\" }\nfolds = [{ kind = \"histogram\", axes = [{ bins = 8, range = [0.0, 4.0] }], weights = \"w\", mean = true }]";
+    const MANY: &str = "pair = { formula = \"cityblock(x, y)\" }\ndomain = \"ordered\"\nfolds = [{ kind = \"histogram\", axes = [{ bins = 20000, range = [0.5, 7.5] }], weights = \"w\", mean = true }]";
+    const UNEVEN: &str = "pair = { formula = \"x[0] - y[1]\" }\nfolds = [{ kind = \"histogram\", axes = [{ edges = [-3.0, -0.5, 1e-9, 1.0, 2.0] }], closed = \"half-open\", weights = \"w\", mean = true }]";
+    const AXES: &str = "pair = { formula = \"euclidean(x, y)\" }\nfolds = [{ kind = \"histogram\", axes = [{ bins = 4, range = [1.0, 5.0] }, { bins = 3, range = [-1.0, 2.0], value = \"x[0] - y[0]\" }], weights = \"w\", mean = true }]";
+    let mut asked = vec![
+        (ONE, "alike", true, 700),
+        (ONE, "signed", false, 700),
+        (BINS, "whole", true, 1),
+        (BINS, "whole", true, 0),
+        (MANY, "signed", true, 200),
+        (UNEVEN, "single", false, 200),
+        (AXES, "signed", true, 200),
+    ];
+    asked.extend(WEIGHTS.map(|name| (BINS, name, true, 300)));
+    all(&asked, 0.0);
+}
+
+/// Vectors, columns of weights, and folds next to each other.
+#[test]
+#[ignore = "needs opencl"]
+fn vectors_and_several_folds_are_those_of_the_oracle() {
+    const FORCES: &str = "pair = { formula = \"(x - y) / (sum((x - y)^2) + 0.1)^1.5\" }\nfolds = [{ kind = \"reduce\", op = \"sum\", weights = { name = \"w\" } }]";
+    const MEANS: &str = "pair = { formula = \"x - y\" }\nfolds = [{ kind = \"reduce\", op = \"mean\", axis = \"column\", weights = { name = \"w\" } }]";
+    const SEVERAL: &str = "pair = { formula = \"euclidean(x, y)\" }\nfolds = [{ kind = \"nearest\", k = 3 }, { kind = \"histogram\", axes = [{ bins = 8, range = [0.0, 4.0] }], weights = \"w\" }, { kind = \"reduce\", op = \"sum\" }]";
+    let asked = [
+        (FORCES, "signed", false, 300),
+        (MEANS, "alike", false, 300),
+        (MEANS, "alike", false, 1),
+        (SEVERAL, "whole", false, 300),
+    ];
+    all(&asked, 1e-12);
+}
+
+/// Values between edges and on them, below and above all, and not numbers: each with the bits of
+/// the oracle, for random axes and weights.
+#[test]
+#[ignore = "needs opencl"]
+fn random_sums_by_bin_have_the_bits_of_the_oracle() {
+    let count: u64 = match std::env::var("ZIPFOLD_PROBLEMS") {
+        Ok(text) => text.parse().unwrap(),
+        Err(_) => 24,
+    };
+    let mut failures = vec![];
+    for seed in 0..count {
+        let random = &mut Random::new(seed);
+        let pairs = ["euclidean(x, y)", "x[0] - y[0]", "sqrt(x[0] - y[1])"];
+        let pair = pairs[below(random, 3)];
+        let bins = [1, 3, 60, 1500, 5000][below(random, 5)];
+        let lo = [0.0, -1.0, 0.25][below(random, 3)];
+        let hi = lo + 4.0 * random.unit();
+        let kind = [
+            "weights = \"w\"",
+            "mean = true",
+            "weights = \"w\", mean = true",
+        ];
+        // Half of the pairs stand for all where the value is symmetric.
+        let domains = ["square", "ordered", "triangle"];
+        let domain = domains[below(random, if pair == pairs[0] { 3 } else { 2 })];
+        let text = format!(
+            "nan = \"skip\"\ndomain = \"{domain}\"\npair = {{ formula = \"{pair}\" }}\nfolds = [{{ kind = \"histogram\", axes = [{{ bins = {bins}, range = [{lo:?}, {hi:?}] }}], {} }}]",
+            kind[below(random, 3)]
+        );
+        let n = [2, 127, 130, 300][below(random, 4)];
+        let items = (0..n * 3).map(|_| 3.0 * random.unit()).collect();
+        let name = WEIGHTS[below(random, 7)];
+        let job = described(&problem(&text), &Table::f64(n, 3, items).unwrap(), name);
+        let found = odd(&job, &[], 0.0);
+        failures.extend(found.map(|d| format!("{seed}: {text} {name} {n}: {d}")));
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// The least and the largest value of two roots.
+#[test]
+#[ignore = "needs opencl"]
+fn extremes_are_those_of_the_oracle() {
+    let text = "pair = { formula = \"sqrt(x[0] - y[1])\" }\nfolds = [{ kind = \"histogram\", axes = [{ bins = 3, range = [0.0, 1.0] }, { bins = 2, range = [0.0, 1.0], value = \"sum(abs(x - y))\" }] }]";
+    for n in [0, 1, 2, 300] {
+        let mut job = described(&problem(text), &lattice(n, false), "alike");
+        let roots = job.folds[0].roots();
+        job.folds = vec![Fold::Extremes(Extremes { roots })];
+        assert_eq!(odd(&job, &[], 0.0), None, "{n} rows");
+    }
+}

@@ -1,0 +1,186 @@
+//! How devices keep the sums of weights and of values of a histogram: whole numbers of some words,
+//! whose addition is associative, so that sums have the bits of the host.
+//!
+//! A term t is the whole number ⌊t / 2^lowest⌋ toward zero, as in `fold/scale.rs`. In the shared
+//! memory of a block a sum has as few words as hold its terms with bits to spare; what overflows the
+//! last of them goes to the sum in device memory, which has room for 2⁶² terms.
+
+use zipfold_core::fold::scale::{exponent, lowest_digit};
+use zipfold_core::fold::{Fold, Histogram};
+
+/// Bits of a word.
+const WORD: i32 = 32;
+/// Bits that the private words leave free: their last one overflows every 2¹² terms at most.
+const SPARE: i32 = 12;
+/// The most private words of terms that are split by that many additions.
+const SPLIT: i32 = 4;
+/// The most private words.
+const MOST: i32 = 16;
+/// Bits for the number of terms of a sum.
+const TERMS: i32 = 62;
+/// Exponents whose powers of two scale a term without rounding it.
+const SCALED: i32 = 900;
+/// Bits of an f64 behind its first.
+const DIGITS: i32 = 52;
+/// The exponent field of 1.
+const BIAS: i64 = 1023;
+
+/// How one kind of sums is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fixed {
+    /// The exponent of the unit.
+    pub lowest: i32,
+    /// Words of a sum in device memory.
+    pub words: usize,
+    /// Words of a sum in shared memory; none for terms of too many sizes.
+    pub private: Option<usize>,
+    /// Whether a term times [`Self::unit`] is split into words by additions, not by its digits.
+    pub split: bool,
+    /// Whether all terms are multiples of the unit, so that none has to be cut off.
+    pub whole: bool,
+}
+
+impl Fixed {
+    /// Returns how terms of magnitudes between `smallest` and `largest` are kept, in units of
+    /// 2^`lowest`.
+    fn new(lowest: i32, [smallest, largest]: [f64; 2], whole: bool) -> Self {
+        // Terms that are all 0 have no bits.
+        let bits = if largest > 0.0 {
+            exponent(largest) + 1 - lowest
+        } else {
+            0
+        };
+        let private = (bits + SPARE + WORD - 1).div_euclid(WORD).max(1);
+        Fixed {
+            lowest,
+            words: ((bits.max(0) + 1 + TERMS) / WORD + 1) as usize,
+            private: (private <= MOST).then_some(private as usize),
+            split: private <= SPLIT && lowest.abs() <= SCALED,
+            whole: whole || (smallest > 0.0 && exponent(smallest) - DIGITS >= lowest),
+        }
+    }
+    /// Returns what a term is multiplied by, to be a number of units; 1 if no power of two is.
+    pub fn unit(&self) -> f64 {
+        let exponent = if self.split { -self.lowest } else { 0 };
+        f64::from_bits(((BIAS + i64::from(exponent)) as u64) << DIGITS)
+    }
+}
+
+/// The sums that a histogram keeps in addition to its counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BinSums {
+    /// Of weights.
+    pub weights: Option<Fixed>,
+    /// Of values, for their means.
+    pub values: Option<Fixed>,
+}
+
+impl BinSums {
+    /// Returns how a device keeps the sums of `h`; `None` if a weight or an edge is not finite, so
+    /// that the host keeps them.
+    pub fn for_histogram(h: &Histogram) -> Option<Self> {
+        let weights = h.weights.as_ref().map(|weights| of_weights(h, weights));
+        let values = h.mean.then(|| of_values(h));
+        Some(BinSums {
+            weights: weights.map_or(Some(None), |w| w.map(Some))?,
+            values: values.map_or(Some(None), |v| v.map(Some))?,
+        })
+    }
+    /// Returns whether counts are all.
+    pub fn is_empty(&self) -> bool {
+        self.weights.is_none() && self.values.is_none()
+    }
+    /// Returns the private words of a cell without its count; `None` if one kind of sums has none.
+    pub fn private(&self) -> Option<usize> {
+        let kept = [self.weights, self.values].into_iter().flatten();
+        kept.map(|fixed| fixed.private).sum()
+    }
+}
+
+/// Returns how the sums of `fold` are kept, in words for `explain`, if it has any; `copies` of its
+/// counters are in shared memory.
+pub(super) fn described(fold: &Fold, copies: usize) -> Option<String> {
+    let Fold::Histogram(h) = fold else {
+        return None;
+    };
+    let sums = BinSums::for_histogram(h)?;
+    let one = |(what, fixed): (&str, Option<Fixed>)| {
+        let fixed = fixed?;
+        let (words, place) = match fixed.private.filter(|_| copies > 0) {
+            Some(words) => (words, "shared"),
+            None => (fixed.words, "device"),
+        };
+        Some(format!(
+            "sums of {what} are whole numbers of {words} words in {place} memory"
+        ))
+    };
+    let kinds = [("weights", sums.weights), ("values", sums.values)];
+    let texts: Vec<String> = kinds.into_iter().filter_map(one).collect();
+    (!texts.is_empty()).then(|| texts.join(", "))
+}
+
+fn of_weights(h: &Histogram, weights: &[Vec<f64>; 2]) -> Option<Fixed> {
+    if !weights.iter().flatten().all(|w| w.is_finite()) {
+        return None;
+    }
+    let sizes = |at: usize| weights[at].iter().map(|w| w.abs()).filter(|w| *w > 0.0);
+    let least = |at: usize| sizes(at).fold(f64::INFINITY, f64::min);
+    let most = |at: usize| sizes(at).fold(0.0, f64::max);
+    let digit = |at: usize| sizes(at).map(lowest_digit).min();
+    let first = h.weight_scale().first_exponent();
+    let (Some(a), Some(b)) = (digit(0), digit(1)) else {
+        return Some(Fixed::new(first, [0.0, 0.0], true));
+    };
+    // Products are multiples of the product of the last digits, also after rounding.
+    let lowest = first.max(a + b);
+    let ends = [least(0) * least(1), most(0) * most(1)];
+    Some(Fixed::new(lowest, ends, a + b >= lowest))
+}
+
+fn of_values(h: &Histogram) -> Option<Fixed> {
+    let edges = &h.axes[0].edges;
+    let ends = [edges[0].abs(), edges[edges.len() - 1].abs()];
+    let finite = ends.iter().all(|end| end.is_finite());
+    let lowest = h.value_scale().first_exponent();
+    finite.then(|| Fixed::new(lowest, [0.0, ends[0].max(ends[1])], false))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zipfold_core::fold::{Axis, Closed};
+
+    fn weighed(a: Vec<f64>, b: Vec<f64>) -> Histogram {
+        let axis = Axis::uniform(0, [0.0, 1.0], 10, false, Closed::Last);
+        let plain = Histogram::new(vec![axis], Closed::Last, false);
+        plain.weighted([a, b]).unwrap()
+    }
+
+    #[test]
+    fn weights_of_few_digits_take_few_words() {
+        let words = |a: Vec<f64>, b: Vec<f64>| {
+            let sums = BinSums::for_histogram(&weighed(a, b)).unwrap();
+            sums.weights.unwrap()
+        };
+        let few = words(vec![1.0, 3.0, 0.0], vec![-2.0, 5.0]);
+        assert_eq!((few.private, few.whole), (Some(1), true));
+        let single = words(vec![f64::from(0.7f32)], vec![f64::from(0.9f32), 1.0]);
+        assert_eq!((single.private, single.whole), (Some(2), true));
+        let double = words(vec![0.7], vec![1.0 / 3.0]);
+        assert_eq!((double.private, double.whole), (Some(3), true));
+        let wide = words(vec![1e-9, 1.1], vec![1e9, 0.3]);
+        assert!(wide.private.is_some() && !wide.split);
+        let widest = words(vec![1e-150, 1.1], vec![1e150, 0.3]);
+        assert_eq!((widest.private, widest.split), (None, false));
+        let none = words(vec![0.0], vec![1.0]);
+        assert_eq!(none.private, Some(1));
+    }
+
+    #[test]
+    fn sums_that_are_not_finite_are_those_of_the_host() {
+        assert!(BinSums::for_histogram(&weighed(vec![f64::NAN, 1.0], vec![1.0])).is_none());
+        let axis = Axis::new(0, vec![0.0, 1.0, f64::INFINITY], false, Closed::Last);
+        let mean = Histogram::new(vec![axis], Closed::Last, true);
+        assert!(BinSums::for_histogram(&mean).is_none());
+    }
+}
