@@ -168,7 +168,7 @@ mod tests {
         assert_eq!((single.private, single.whole), (Some(2), true));
         let double = words(vec![0.7], vec![1.0 / 3.0]);
         assert_eq!((double.private, double.whole), (Some(3), true));
-        let wide = words(vec![1e-9, 1.1], vec![1e9, 0.3]);
+        let wide = words(vec![1e-15, 1.1], vec![1e15, 0.3]);
         assert!(wide.private.is_some() && !wide.split);
         let widest = words(vec![1e-150, 1.1], vec![1e150, 0.3]);
         assert_eq!((widest.private, widest.split), (None, false));
