@@ -4,7 +4,8 @@ usage: zipfold bench sum-product list > BUCKETS.jsonl; python buckets_torch.py B
 ROWS.jsonl is what `zipfold bench sum-product buckets --device cuda:0 --json` printed on the same device. Prints a row a bucket, and last the
 geometric means over buckets from 1e8 operations on, of rates by the paper's count and of the ratios of seconds. Tables are on the device and
 have the entries that zipfold gives them; each time is the median of three calls by device events, after one call. Logarithms need all
-configurations at once, so only buckets below 2^30 of them are tried.
+configurations at once, so only buckets below 2^30 of them are tried. `joins` ends when the host knows of the end; `joins_repeated` is one of several
+turns in a row, which the events of the peer come closest to.
 """
 import argparse
 import json
@@ -84,7 +85,7 @@ def main():
         row = measured(bucket)
         for entries in ('values', 'logs'):
             mine = own.get((entries, round(row['operations'])), {})
-            for who in ('joins', 'paged'):
+            for who in ('joins', 'joins_repeated', 'paged'):
                 if who in mine and entries in row:
                     row[f'{entries} / {who}'] = row[entries] / mine[who]
         rows.append(row)

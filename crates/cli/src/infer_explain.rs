@@ -3,6 +3,7 @@
 use serde_json::json;
 use std::fmt::Write as _;
 use zipfold::internals::core::{budget::human_bytes, figures};
+use zipfold::internals::gpu::choice::JoinForm;
 use zipfold::internals::infer::{Gap, OnDevice, PagedJoins, Planned, Searched};
 use zipfold::internals::product::plan::slice::join_times;
 use zipfold::internals::product::plan::{
@@ -53,6 +54,7 @@ pub(crate) fn text(
     );
     if let Some(device) = device {
         let _ = writeln!(out, "device       {}", device_text(device));
+        let _ = writeln!(out, "kernels      {}", kernels_text(device));
         if let Some(paged) = &device.paged {
             let _ = writeln!(out, "paged        {}", paged_text(paged));
         }
@@ -191,6 +193,7 @@ pub(crate) fn device_text(on: &OnDevice) -> String {
         joins,
         share,
         seconds,
+        kernels: _,
         paged: _,
     } = on;
     let time = figures::duration(*seconds);
@@ -214,10 +217,22 @@ fn paged_text(paged: &PagedJoins) -> String {
     )
 }
 
+/// `3 matrix, 12 alone`: how many joins have each kernel.
+fn kernels_text(on: &OnDevice) -> String {
+    let all = JoinForm::ALL.iter().zip(on.kernels);
+    let some = all.filter(|(_, joins)| *joins > 0);
+    let texts = some.map(|(form, joins)| format!("{joins} {}", form.name()));
+    texts.collect::<Vec<_>>().join(", ")
+}
+
 /// The device and its part in numbers.
 pub(crate) fn device_json(on: &OnDevice) -> serde_json::Value {
     let paged = |p: PagedJoins| json!({"joins": p.joins, "hit_rate": p.hit_rate, "operations_per_second": p.rate});
-    json!({"name": on.device, "joins": on.joins, "share": on.share, "seconds": on.seconds, "paged": on.paged.map(paged)})
+    let kernels = JoinForm::ALL.iter().zip(on.kernels);
+    let kernels: serde_json::Map<String, serde_json::Value> = kernels
+        .map(|(form, joins)| (form.name().to_string(), joins.into()))
+        .collect();
+    json!({"name": on.device, "joins": on.joins, "share": on.share, "seconds": on.seconds, "kernels": kernels, "paged": on.paged.map(paged)})
 }
 
 /// The groups that are predicted to take longest.

@@ -159,7 +159,8 @@ fn every_section_runs_on_a_device() {
     let joins = of(&rows, "buckets")
         .into_iter()
         .filter(|r| positive(r, "joins"));
-    assert_eq!(joins.count(), 4);
+    // Two buckets of values and of logarithms, in both precisions.
+    assert_eq!(joins.count(), 8);
     // Without a cache every read goes beyond it.
     let cache = of(&rows, "cache");
     assert!(

@@ -13,6 +13,9 @@ use zipfold_product::plan::{Options, Plan};
 const PART: usize = 64;
 /// Most parts of a folded index.
 const PARTS: usize = 256;
+/// Configurations of the folded index for which a tile of matrices would take as long as it takes to
+/// look up its rows and columns and to wait for the first numbers.
+const START: usize = 12;
 /// Thread blocks for each multiprocessor, so that none waits.
 const WAVES: usize = 4;
 
@@ -48,7 +51,7 @@ impl KernelChoice {
             KernelChoice {
                 kernel: JoinKernel::Tile(tile),
                 parts,
-                cost: roles.padded(tile, depth) / tile.share() / busy,
+                cost: roles.padded(tile, depth + START) / tile.share() / busy,
             }
         });
         choices.min_by(|a, b| a.cost.total_cmp(&b.cost))
@@ -61,12 +64,44 @@ impl KernelChoice {
         let (visit, cost) = Visit::new(shape, precision, units, &many);
         let visit = KernelChoice {
             kernel: JoinKernel::Visit(visit),
-            parts: many(visit.blocks(shape)),
+            parts: many(visit.blocks(shape, precision, units)),
             cost,
         };
         match Self::tiled(shape, precision, units, depth) {
             Some(tiled) if tiled.cost <= visit.cost => tiled,
             _ => visit,
+        }
+    }
+}
+
+/// How threads come by the numbers of their tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinForm {
+    /// Rows and columns of a product of matrices, in shared memory.
+    Matrix,
+    /// Rows in shared memory, columns from the tables.
+    Staged,
+    /// Both from the tables.
+    Alone,
+    /// Pages of the result, by the paper's kernel.
+    Paged,
+}
+
+impl JoinForm {
+    /// All of them.
+    pub const ALL: [JoinForm; 4] = [
+        JoinForm::Matrix,
+        JoinForm::Staged,
+        JoinForm::Alone,
+        JoinForm::Paged,
+    ];
+    /// A word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            JoinForm::Matrix => "matrix",
+            JoinForm::Staged => "staged",
+            JoinForm::Alone => "alone",
+            JoinForm::Paged => "paged",
         }
     }
 }
@@ -78,14 +113,17 @@ pub struct Predicted {
     pub seconds: f64,
     /// Rows and columns of the tile of a thread.
     pub tile: [usize; 2],
+    /// Where the rows of the tile come from.
+    pub form: JoinForm,
 }
 
 /// What the join `shape` is predicted to take on a device with `facts`, by the rates of `link`.
 pub fn predicted(shape: &Shape, precision: Precision, facts: &Facts, link: &Link) -> Predicted {
     let way = KernelChoice::new(shape, precision, facts.units);
-    let tile = match way.kernel {
-        JoinKernel::Tile(tile) => [tile.tall, tile.wide],
-        JoinKernel::Visit(visit) => [visit.tall, visit.wide],
+    let (tile, form) = match way.kernel {
+        JoinKernel::Tile(tile) => ([tile.tall, tile.wide], JoinForm::Matrix),
+        JoinKernel::Visit(visit) if visit.staged => ([visit.tall, visit.wide], JoinForm::Staged),
+        JoinKernel::Visit(visit) => ([visit.tall, visit.wide], JoinForm::Alone),
     };
     // Two operations are one multiply-add.
     let seconds = 2.0 * way.cost / link.operations;
@@ -105,6 +143,7 @@ pub fn predicted(shape: &Shape, precision: Precision, facts: &Facts, link: &Link
     Predicted {
         seconds: seconds.max(entries * link.entry / link.memory),
         tile,
+        form,
     }
 }
 

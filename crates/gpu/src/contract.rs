@@ -25,47 +25,25 @@
 //! give the same bits. Memory of results waits in a pool by size, because allocation stops the
 //! device.
 
-use crate::choice::{JoinKernel, KernelChoice};
-use crate::emit::{fill, header, type_name};
+use crate::choice::{JoinForm, JoinKernel, KernelChoice, Predicted, predicted};
+use crate::join_code::{Code, Folding};
+use crate::known::KnownJoins;
 use crate::paged::Contraction;
 use crate::pages::Pages;
 use crate::roles::Roles;
 use crate::runtime::{Arg, Device, Grid, Kernel, Memory, Plain};
-use crate::tile::{TILES, Tile};
-use crate::visit::{self, Visit};
+use crate::tile::Tile;
+use crate::visit::Visit;
+use crate::visit_text::THREADS as VISIT_THREADS;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use zipfold_core::{Blame, Error, Opt, Precision, Result};
-use zipfold_plan::device::{Facts, Runtime};
+use zipfold_plan::device::Facts;
 use zipfold_product::cpu::Fold;
 use zipfold_product::cpu::bucket::Mode;
 use zipfold_product::cpu::shape::{Digit, Shape, offsets};
 use zipfold_product::plan::places::Link;
-use zipfold_product::remote::{Items, ItemsMut, Numbers, Remote};
-
-/// What a kernel is compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Code {
-    /// Tiles; whether the entries of each table lie along the folded index.
-    Tiles {
-        tile: Tile,
-        along: [bool; 2],
-        max: bool,
-        wide: bool,
-    },
-    /// Tiles of a thread, over so many tables of each role.
-    Visit {
-        counts: [usize; 4],
-        tile: (usize, usize),
-        max: bool,
-        wide: bool,
-    },
-    Parts {
-        max: bool,
-    },
-    Ends,
-    Scale,
-}
+use zipfold_product::remote::{Ending, Items, ItemsMut, Numbers, Remote};
 
 /// A contraction that was set out.
 struct Ready {
@@ -107,11 +85,11 @@ pub struct Contractor {
     /// it.
     units: usize,
     kernels: Mutex<HashMap<Code, Arc<Kernel>>>,
-    ready: Mutex<HashMap<(Shape, Shape, bool), Arc<Ready>>>,
+    ready: KnownJoins<Arc<Ready>>,
     /// Where the paper's kernel takes the joins that have its form.
     pages: Option<Pages>,
     /// Its kernels.
-    paged: Mutex<HashMap<(Shape, bool), Arc<Contraction>>>,
+    paged: KnownJoins<Option<Arc<Contraction>>>,
     pool: Pool,
 }
 
@@ -144,13 +122,13 @@ impl Contractor {
             device,
             precision,
             kernels: Mutex::default(),
-            ready: Mutex::default(),
+            ready: KnownJoins::default(),
             pages: None,
-            paged: Mutex::default(),
+            paged: KnownJoins::default(),
             pool: Pool::default(),
         })
     }
-    /// The same with the paper's kernel for the joins that have its form.
+    /// The same with the paper's kernel for the joins that `pages` takes.
     pub fn by_pages(self, pages: Pages) -> Self {
         Contractor {
             pages: Some(pages),
@@ -242,8 +220,7 @@ impl Contractor {
     }
     /// Gives memory that waits to be used again back to the device.
     fn make_room(&self) {
-        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
-        ready.clear();
+        self.ready.clear();
         let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
         pool.clear();
     }
@@ -251,45 +228,91 @@ impl Contractor {
         len.div_ceil(THREADS).clamp(1, 8 * self.device.facts.units) as u32
     }
     /// What a join needs, by the kernel and in the parts that `whole` has, of which it is a piece.
-    fn ready(&self, shape: &Shape, whole: &Shape, max: bool) -> Result<Arc<Ready>> {
-        let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (shape.clone(), whole.clone(), max);
-        if let Some(found) = ready.get(&key) {
-            return Ok(found.clone());
+    fn ready(&self, shape: &Shape, whole: &Shape, folding: Folding) -> Result<Arc<Ready>> {
+        if let Some(found) = self.ready.find(shape, whole, folding) {
+            return Ok(found);
         }
-        drop(ready);
         let way = KernelChoice::new(whole, self.precision, self.units);
-        let made = match set_out(shape, max, way, &self.device) {
+        let made = match set_out(
+            shape,
+            folding,
+            (way, (self.precision, self.units)),
+            &self.device,
+        ) {
             Err(e) if e.blame() == Blame::Resource => {
                 self.make_room();
-                set_out(shape, max, way, &self.device)?
+                set_out(
+                    shape,
+                    folding,
+                    (way, (self.precision, self.units)),
+                    &self.device,
+                )?
             }
             other => other?,
         };
         let made = Arc::new(made);
-        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
-        ready.insert(key, made.clone());
+        self.ready.keep(shape, whole, folding, made.clone());
         Ok(made)
     }
-    /// The paper's kernel for `shape`, where it is wanted and the shape has its form.
-    fn paged(&self, shape: &Shape, max: bool) -> Result<Option<Arc<Contraction>>> {
+    /// What the join `shape` is predicted to take by other kernels than the paper's.
+    fn unpaged(&self, shape: &Shape) -> Predicted {
+        let facts = Facts {
+            units: self.units,
+            ..self.device.facts.clone()
+        };
+        let link = Self::link(&facts, self.precision);
+        predicted(shape, self.precision, &facts, &link)
+    }
+    /// What the join `shape` is predicted to take, and its kernel.
+    pub fn predicted(&self, shape: &Shape) -> Predicted {
+        let own = self.unpaged(shape);
+        let pages = self.pages.as_ref();
+        match pages.and_then(|pages| pages.takes(shape, Mode::Sum, own.seconds)) {
+            Some(bucket) => Predicted {
+                seconds: bucket.plan.seconds,
+                tile: [1, 1],
+                form: JoinForm::Paged,
+            },
+            None => own,
+        }
+    }
+    /// The paper's kernel for `shape`, where it takes the join `whole`, of which that is a piece.
+    fn paged(&self, shape: &Shape, whole: &Shape, max: bool) -> Result<Option<Arc<Contraction>>> {
         let Some(pages) = &self.pages else {
             return Ok(None);
         };
-        let mut paged = self.paged.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (shape.clone(), max);
-        if let Some(found) = paged.get(&key) {
-            return Ok(Some(found.clone()));
+        let folding = Folding { max, logs: false };
+        if let Some(found) = self.paged.find(shape, whole, folding) {
+            return Ok(found);
         }
+        let seconds = self.unpaged(whole).seconds;
         let mode = if max { Mode::Max } else { Mode::Sum };
-        let Some(bucket) = pages.bucket(shape, mode) else {
-            return Ok(None);
+        let bucket = match pages.takes(whole, mode, seconds) {
+            Some(bucket) if bucket.shape == *shape => Some(bucket),
+            Some(_) => pages.bucket(shape, mode),
+            None => None,
         };
-        let made = Arc::new(Contraction::new(&self.device, &bucket)?);
-        paged.insert(key, made.clone());
-        Ok(Some(made))
+        let made = bucket.map(|bucket| Contraction::new(&self.device, &bucket).map(Arc::new));
+        let made = made.transpose()?;
+        self.paged.keep(shape, whole, folding, made.clone());
+        Ok(made)
     }
-    fn run(&self, ready: &Ready, inputs: &[&Block]) -> Result<Block> {
+    fn run_paged(
+        &self,
+        paged: &Contraction,
+        inputs: &[&Block],
+        out: Block,
+        shift: Option<f64>,
+    ) -> Result<Block> {
+        let tables: Vec<&Memory> = inputs.iter().map(|b| b.memory()).collect::<Result<_>>()?;
+        paged.run(&self.device, &tables, out.memory()?)?;
+        if let Some(shift) = shift {
+            let numbers = [shift, out.len as f64].map(Arg::F64);
+            self.sweep(Code::Logarithms, out.len, &[out.arg()?], &numbers)?;
+        }
+        Ok(out)
+    }
+    fn run(&self, ready: &Ready, inputs: &[&Block], shift: Option<f64>) -> Result<Block> {
         let out = self.block(ready.out_len)?;
         let parts = if ready.parts > 1 {
             Some(self.block(ready.out_len * ready.parts)?)
@@ -304,23 +327,27 @@ impl Contractor {
             Arg::Memory(&ready.sizes),
             Arg::Memory(&ready.depth),
         ]);
+        args.extend(shift.filter(|_| parts.is_none()).map(Arg::F64));
         self.device
             .launch(&*self.kernel(ready.code)?, ready.grid, &args)?;
         if let Some(parts) = &parts {
+            let max = ready.code.folding().max;
+            let logs = shift.is_some();
             let kernel = self.kernel(Code::Parts {
-                max: ready.code.max(),
+                folding: Folding { max, logs },
             })?;
             let grid = Grid {
                 x: self.blocks(ready.out_len),
                 y: 1,
                 threads: THREADS as u32,
             };
-            let numbers = [Arg::F64(ready.parts as f64), Arg::F64(ready.out_len as f64)];
-            self.device.launch(
-                &kernel,
-                grid,
-                &[parts.arg()?, out.arg()?, numbers[0], numbers[1]],
-            )?;
+            let numbers = [ready.parts as f64, ready.out_len as f64];
+            let numbers = numbers.into_iter().chain(shift).map(Arg::F64);
+            let args: Vec<Arg<'_>> = [parts.arg()?, out.arg()?]
+                .into_iter()
+                .chain(numbers)
+                .collect();
+            self.device.launch(&kernel, grid, &args)?;
         }
         Ok(out)
     }
@@ -381,17 +408,29 @@ impl Remote for Contractor {
         inputs: &[&Numbers],
         fold: Fold,
         whole: &Shape,
+        ending: Ending,
     ) -> Result<Numbers> {
         let blocks: Vec<&Block> = inputs.iter().map(|n| own(n)).collect::<Result<_>>()?;
         let max = fold == Fold::Max;
-        if let Some(paged) = self.paged(shape, max)? {
+        let shift = match ending {
+            Ending::Values => None,
+            Ending::Logs(shift) => Some(shift),
+        };
+        if let Some(paged) = self.paged(shape, whole, max)? {
             let out = self.block(shape.out_len)?;
-            let tables: Vec<&Memory> = blocks.iter().map(|b| b.memory()).collect::<Result<_>>()?;
-            paged.run(&self.device, &tables, out.memory()?)?;
-            return Ok(Box::new(out));
+            return Ok(Box::new(self.run_paged(&paged, &blocks, out, shift)?));
         }
-        let ready = self.ready(shape, whole, max)?;
-        Ok(Box::new(self.run(&ready, &blocks)?))
+        let logs = shift.is_some();
+        let ready = self.ready(shape, whole, Folding { max, logs })?;
+        Ok(Box::new(self.run(&ready, &blocks, shift)?))
+    }
+    fn exponentials(&self, logs: &Numbers, shift: f64) -> Result<Numbers> {
+        let logs = own(logs)?;
+        let out = self.block(logs.len)?;
+        let numbers = [shift, logs.len as f64].map(Arg::F64);
+        let tables = [logs.arg()?, out.arg()?];
+        self.sweep(Code::Exponentials, logs.len, &tables, &numbers)?;
+        Ok(Box::new(out))
     }
     fn ends(&self, numbers: &Numbers) -> Result<(f64, f64)> {
         let block = own(numbers)?;
@@ -426,17 +465,22 @@ impl Remote for Contractor {
     }
     fn scale(&self, numbers: &Numbers, factor: f64) -> Result<()> {
         let block = own(numbers)?;
-        let grid = Grid {
-            x: self.blocks(block.len),
-            y: 1,
-            threads: THREADS as u32,
-        };
-        let args = [block.arg()?, Arg::F64(factor), Arg::F64(block.len as f64)];
-        self.device.launch(&*self.kernel(Code::Scale)?, grid, &args)
+        let numbers = [factor, block.len as f64].map(Arg::F64);
+        self.sweep(Code::Scale, block.len, &[block.arg()?], &numbers)
     }
 }
 
 impl Contractor {
+    /// Starts a kernel that goes over the `len` entries of whole tables.
+    fn sweep(&self, code: Code, len: usize, tables: &[Arg<'_>], numbers: &[Arg<'_>]) -> Result<()> {
+        let grid = Grid {
+            x: self.blocks(len),
+            y: 1,
+            threads: THREADS as u32,
+        };
+        self.device
+            .launch(&*self.kernel(code)?, grid, &[tables, numbers].concat())
+    }
     fn fetch<T: Plain + Default>(&self, block: &Block) -> Result<Vec<T>> {
         let mut items = vec![T::default(); block.len];
         self.device.read(block.memory()?, &mut items)?;
@@ -462,18 +506,33 @@ fn is_wide(shape: &Shape, parts: usize) -> bool {
 }
 
 /// The kernel for `shape` that `way` says, with its arguments on the device.
-fn set_out(shape: &Shape, max: bool, way: KernelChoice, device: &Device) -> Result<Ready> {
+fn set_out(
+    shape: &Shape,
+    folding: Folding,
+    (way, kind): (KernelChoice, (Precision, usize)),
+    device: &Device,
+) -> Result<Ready> {
+    // Parts end when they are folded together.
+    let folding = if way.parts > 1 {
+        folding.values()
+    } else {
+        folding
+    };
     let summed: Vec<&Digit> = shape.digits.iter().filter(|d| d.summed).collect();
     let depth: usize = summed.iter().map(|d| d.card).product();
     match (Roles::of_shape(shape), way.kernel) {
         (Some(roles), JoinKernel::Tile(tile)) => {
-            let how = (tile, way.parts, max);
+            let how = (tile, way.parts, folding);
             roles.set_out(shape, how, (&summed, depth), device)
         }
-        (_, JoinKernel::Visit(visit)) => visits(shape, (visit, way.parts, max), &summed, device),
+        (_, JoinKernel::Visit(visit)) => {
+            let visit = visit.for_piece(shape);
+            visits(shape, (visit, way.parts, folding), (&summed, kind), device)
+        }
         // A piece whose digits make no product of matrices.
         (None, JoinKernel::Tile(_)) => {
-            visits(shape, (Visit::PLAIN, way.parts, max), &summed, device)
+            let plain = (Visit::PLAIN, way.parts, folding);
+            visits(shape, plain, (&summed, kind), device)
         }
     }
 }
@@ -481,8 +540,8 @@ fn set_out(shape: &Shape, max: bool, way: KernelChoice, device: &Device) -> Resu
 /// The kernel with tiles of a thread.
 fn visits(
     shape: &Shape,
-    (visit, parts, max): (Visit, usize, bool),
-    summed: &[&Digit],
+    (visit, parts, folding): (Visit, usize, Folding),
+    (summed, kind): (&[&Digit], (Precision, usize)),
     device: &Device,
 ) -> Result<Ready> {
     let depth: usize = summed.iter().map(|d| d.card).product();
@@ -498,20 +557,21 @@ fn visits(
         code: Code::Visit {
             counts: visit.counts(shape.inputs),
             tile: (visit.tall, visit.wide),
-            max,
+            staged: visit.staged,
+            folding,
             wide,
         },
         grid: Grid {
-            x: groups(visit.blocks(shape))?,
+            x: groups(visit.blocks(shape, kind.0, kind.1))?,
             y: parts as u32,
-            threads: visit::THREADS as u32,
+            threads: VISIT_THREADS as u32,
         },
         parts,
         out_len: shape.out_len,
         order,
         sizes: numbers(
             device,
-            &visit.sizes(shape, depth, depth.div_ceil(parts)),
+            &visit.sizes(shape, depth, depth.div_ceil(parts), kind),
             wide,
         )?,
         depth: numbers(device, &places, wide)?,
@@ -558,7 +618,7 @@ impl Roles<'_> {
     fn set_out(
         &self,
         shape: &Shape,
-        (tile, parts, max): (Tile, usize, bool),
+        (tile, parts, folding): (Tile, usize, Folding),
         (summed, depth): (&[&Digit], usize),
         device: &Device,
     ) -> Result<Ready> {
@@ -601,7 +661,7 @@ impl Roles<'_> {
             code: Code::Tiles {
                 tile,
                 along: self.along,
-                max,
+                folding,
                 wide,
             },
             grid: Grid {
@@ -615,152 +675,5 @@ impl Roles<'_> {
             sizes: numbers(device, &sizes, wide)?,
             depth: numbers(device, &depths, wide)?,
         })
-    }
-}
-
-/// Every kernel for tables of up to six inputs: what it is, and its source.
-pub fn sources(precision: Precision, runtime: Runtime) -> Vec<(String, String)> {
-    let flags = [false, true];
-    let mut codes: Vec<Code> = flags
-        .into_iter()
-        .map(|max| Code::Parts { max })
-        .chain([Code::Ends, Code::Scale])
-        .collect();
-    for (max, wide) in flags
-        .into_iter()
-        .flat_map(|max| flags.map(|wide| (max, wide)))
-    {
-        let plain = (1..=6).map(|tables| ([tables, 0, 0, 0], (1, 1)));
-        let [largest, half] = match precision {
-            Precision::F32 => [(4, 8), (4, 4)],
-            Precision::F64 => [(4, 4), (2, 4)],
-        };
-        let apart = [[0, 1, 1, 0], [1, 1, 1, 0]].map(|counts| (counts, largest));
-        let both = [[0, 1, 1, 1], [2, 0, 1, 1]].map(|counts| (counts, half));
-        let visits = plain.chain(apart).chain(both);
-        codes.extend(visits.map(|(counts, tile)| Code::Visit {
-            counts,
-            tile,
-            max,
-            wide,
-        }));
-        for tile in TILES[usize::from(precision == Precision::F64)] {
-            let ways = flags.into_iter().flat_map(|a| flags.map(|b| [a, b]));
-            codes.extend(ways.map(|along| Code::Tiles {
-                tile,
-                along,
-                max,
-                wide,
-            }));
-        }
-    }
-    codes
-        .into_iter()
-        .map(|code| {
-            (
-                format!("{code:?} {precision:?}"),
-                code.source(precision, runtime),
-            )
-        })
-        .collect()
-}
-
-impl Code {
-    fn name(self) -> &'static str {
-        match self {
-            Code::Tiles { .. } => "zf_contract",
-            Code::Visit { .. } => "zf_visit",
-            Code::Parts { .. } => "zf_parts",
-            Code::Ends => "zf_ends",
-            Code::Scale => "zf_scale",
-        }
-    }
-    fn max(self) -> bool {
-        match self {
-            Code::Tiles { max, .. } | Code::Visit { max, .. } | Code::Parts { max } => max,
-            Code::Ends | Code::Scale => false,
-        }
-    }
-    /// The source of the kernel.
-    fn source(self, precision: Precision, runtime: Runtime) -> String {
-        let (fragment, mut places) = match self {
-            Code::Tiles {
-                tile,
-                along,
-                max,
-                wide,
-            } => (
-                include_str!("kernels/contract.c"),
-                tile.places(along, max, wide, precision),
-            ),
-            Code::Visit {
-                counts,
-                tile,
-                max,
-                wide,
-            } => {
-                let mut filling = visit::filling(counts, tile, max, type_name(precision));
-                filling.push(("INDEX", index(wide)));
-                (include_str!("kernels/visit.c"), filling)
-            }
-            Code::Parts { .. } | Code::Ends | Code::Scale => {
-                let fold = if self.max() {
-                    "more > total ? more : total"
-                } else {
-                    "total + more"
-                };
-                let infinity = if precision == Precision::F32 {
-                    "ZF_INF_F"
-                } else {
-                    "ZF_INF_D"
-                };
-                (
-                    include_str!("kernels/mantissas.c"),
-                    vec![("FOLD", fold.into()), ("INFINITY", infinity.into())],
-                )
-            }
-        };
-        places.push(("T", type_name(precision).into()));
-        header(runtime) + &fill(fragment, &places)
-    }
-}
-
-/// The places of a fragment, and what fills them.
-type Filling = Vec<(&'static str, String)>;
-
-/// The type of offsets.
-fn index(wide: bool) -> String {
-    if wide { "zf_u64" } else { "zf_u32" }.into()
-}
-
-impl Tile {
-    fn places(self, along: [bool; 2], max: bool, wide: bool, precision: Precision) -> Filling {
-        let fold = match max {
-            true => "total[i][j] > x[i] * y[j] ? total[i][j] : x[i] * y[j]",
-            false => "fma(x[i], y[j], total[i][j])",
-        };
-        // Rows that are read at a time: 16 bytes.
-        let quad = self.tall.min(16 / precision.bytes());
-        let numbers = [
-            ("THREADS", self.threads()),
-            ("ROWS", self.rows),
-            ("COLUMNS", self.columns),
-            ("TALL", self.tall),
-            ("WIDE", self.wide),
-            ("STEP", self.step),
-            ("QUAD", quad),
-            ("ROWS_APART", self.rows * quad / self.tall),
-            ("COLUMNS_APART", self.columns / self.wide),
-            ("FETCH_A", self.rows * self.step / self.threads()),
-            ("FETCH_B", self.columns * self.step / self.threads()),
-            ("A_ALONG_K", usize::from(along[0])),
-            ("B_ALONG_K", usize::from(along[1])),
-        ];
-        let numbers = numbers
-            .into_iter()
-            .map(|(name, number)| (name, number.to_string()));
-        numbers
-            .chain([("INDEX", index(wide)), ("FOLD", fold.into())])
-            .collect()
     }
 }

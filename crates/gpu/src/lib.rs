@@ -10,6 +10,8 @@ pub mod emit;
 pub mod engine;
 pub mod host_fold;
 mod join;
+pub mod join_code;
+mod known;
 pub mod pack;
 pub mod paged;
 pub mod pages;
@@ -23,6 +25,7 @@ pub mod skeleton;
 mod tile;
 pub mod twin;
 mod visit;
+mod visit_text;
 
 pub use engine::Engine;
 pub use runtime::Device;

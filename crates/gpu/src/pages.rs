@@ -4,7 +4,7 @@ use crate::ceilings::Ceilings;
 use crate::paged::{Bucket, Unroll};
 use zipfold_core::Precision;
 use zipfold_plan::device::Facts;
-use zipfold_plan::overrides::{Overrides, ProductKnapsack, ProductUnroll};
+use zipfold_plan::overrides::{Overrides, ProductKernel, ProductKnapsack, ProductUnroll};
 use zipfold_product::cpu::bucket::Mode;
 use zipfold_product::cpu::shape::{MOST_INPUTS, Shape};
 use zipfold_product::plan::paged::{Knapsack, Paged, Unit};
@@ -22,6 +22,9 @@ pub struct Pages {
     pub unroll: Unroll,
     /// The type of all numbers.
     pub precision: Precision,
+    /// Seconds by which the kernel must be faster than other kernels to take a join; none where it
+    /// takes all that have its form.
+    pub saving: Option<f64>,
 }
 
 /// Threads of a thread block.
@@ -29,6 +32,8 @@ const THREADS: usize = 256;
 /// Thread blocks that a multiprocessor runs at a time.
 const RESIDENT: usize = 8;
 
+/// Seconds to compile a kernel for one shape.
+const COMPILING: f64 = 0.3;
 /// Seconds to start a kernel and to learn that it ended.
 const START: f64 = 6e-6;
 /// Seconds that a thread block takes to start, a page with a segment to fetch, and one without: set
@@ -79,7 +84,31 @@ impl Pages {
                 Some(ProductUnroll::By(steps)) => Unroll::By(steps as usize),
             },
             precision,
+            saving: match made.product_kernel {
+                Some(ProductKernel::Paged) => None,
+                None | Some(ProductKernel::Auto) => Some(COMPILING),
+            },
         }
+    }
+    /// The same for joins that are made so often.
+    pub fn over(self, turns: f64) -> Self {
+        Pages {
+            saving: self.saving.map(|saving| saving / turns),
+            ..self
+        }
+    }
+    /// The kernel's plan for `shape` where it takes that join, for which other kernels need
+    /// `seconds`.
+    pub fn takes(&self, shape: &Shape, mode: Mode, seconds: f64) -> Option<Bucket> {
+        let Some(saving) = self.saving else {
+            return self.bucket(shape, mode);
+        };
+        if seconds <= saving {
+            return None;
+        }
+        let bucket = self.bucket(shape, mode)?;
+        // The model counts the start of the kernel too.
+        (bucket.plan.seconds + saving < seconds + self.unit.start).then_some(bucket)
     }
     /// The same on a device with measured ceilings.
     pub fn under(mut self, ceilings: &Ceilings) -> Self {

@@ -21,9 +21,9 @@
 //! without columns once for a whole row, and a table without either once for the whole tile.
 //! Functions of random buckets, and tables of networks, mostly lack most digits of the result.
 
-use std::ops::Range;
+use crate::visit_text::{LEAST_STAGED, STAGED, Share, Shared, THREADS, resident};
 use zipfold_core::Precision;
-use zipfold_product::cpu::shape::{Digit, MOST_INPUTS, Shape, offsets};
+use zipfold_product::cpu::shape::{Digit, Shape, offsets};
 
 /// What a table depends on within a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -45,6 +45,8 @@ pub(crate) struct Visit {
     pub tall: usize,
     /// Columns of a thread.
     pub wide: usize,
+    /// Whether the threads of a thread block share the rows, in shared memory.
+    pub staged: bool,
     /// The tables that may have a digit of the rows, a bit each. A digit is one of the rows if all
     /// tables that have it are among them.
     rows: u8,
@@ -59,8 +61,6 @@ struct Divided<'s> {
     others: Vec<&'s Digit>,
 }
 
-/// Threads of a thread block.
-pub(crate) const THREADS: usize = 256;
 /// Tiles by rows and columns. Double precision, and a table that is read for every entry, halve what
 /// fits the registers of two thread blocks.
 const TILES: [(usize, usize); 8] = [
@@ -88,6 +88,19 @@ const WAIT_READ: f64 = 70.0;
 /// Instructions of a multiprocessor from which a tile is sought, 10 µs of a large device: a kernel
 /// for its own roles takes longer to compile than smaller joins take.
 const WORTH: f64 = 2e6;
+/// The same for rows in shared memory: a read of threads side by side, a row that lies there, an
+/// entry that a thread puts there and each read that it takes, the start of a thread, and the cycles
+/// of a step that reads wait.
+const READ_BESIDE: f64 = 3.0;
+const READ_ROWS: f64 = 0.5;
+const FILL: f64 = 30.0;
+const FILL_READ: f64 = 8.0;
+const START_STAGED: f64 = 300.0;
+const WAIT_STAGED: f64 = 15.0;
+/// The part of a turn of all thread blocks that goes by while the last ones work.
+const LAST: f64 = 0.3;
+/// Most configurations of the digits that are neither rows nor columns, which the host lists.
+const MOST_OTHERS: usize = 1 << 17;
 /// Rows or columns beyond which no further digit is taken.
 const LINES: usize = 128;
 /// Most rows or columns, whose places the host lists.
@@ -110,6 +123,7 @@ impl Visit {
     pub(crate) const PLAIN: Visit = Visit {
         tall: 1,
         wide: 1,
+        staged: false,
         rows: 0,
         columns: 0,
     };
@@ -121,13 +135,15 @@ impl Visit {
         units: usize,
         parts: &dyn Fn(usize) -> usize,
     ) -> (Self, f64) {
-        let bytes = precision.bytes();
-        let plain = (Visit::PLAIN, Visit::PLAIN.cost(shape, bytes, units, parts));
+        let plain = (
+            Visit::PLAIN,
+            Visit::PLAIN.cost(shape, precision, units, parts),
+        );
         if plain.1 < WORTH * units as f64 {
             return plain;
         }
         let tiles = Visit::candidates(shape, precision).into_iter();
-        let costs = tiles.map(|tile| (tile, tile.cost(shape, bytes, units, parts)));
+        let costs = tiles.map(|tile| (tile, tile.cost(shape, precision, units, parts)));
         costs.fold(
             plain,
             |best, next| if next.1 < best.1 { next } else { best },
@@ -153,9 +169,17 @@ impl Visit {
                 (tall == 1) == (rows == 0) && (wide == 1) == (columns == 0) && tall * wide <= most
             };
             let tiles = TILES.into_iter().filter(|(tall, wide)| fits(*tall, *wide));
-            all.extend(tiles.map(|(tall, wide)| Visit {
+            // Rows in shared memory leave room for twice the tile.
+            let staged = STAGED.into_iter();
+            let staged =
+                staged.filter(|(tall, wide)| rows != 0 && columns != 0 && tall * wide <= 2 * most);
+            let both = tiles
+                .map(|tile| (tile, false))
+                .chain(staged.map(|tile| (tile, true)));
+            all.extend(both.map(|((tall, wide), staged)| Visit {
                 tall,
                 wide,
+                staged,
                 rows,
                 columns,
             }));
@@ -215,34 +239,53 @@ impl Visit {
     fn cost(
         self,
         shape: &Shape,
-        bytes: usize,
+        precision: Precision,
         units: usize,
         parts: &dyn Fn(usize) -> usize,
     ) -> f64 {
+        let bytes = precision.bytes();
         let divided = self.divide(shape);
         let [rows, columns] = [&divided.rows, &divided.columns].map(|d| lines(d));
         if rows.max(columns) > MOST_LINES {
             return f64::INFINITY;
         }
+        if self.staged && !self.is_stageable(&divided) {
+            return f64::INFINITY;
+        }
         let threads = self.threads(&divided);
         let summed = shape.digits.iter().filter(|d| d.summed);
         let depth: f64 = summed.map(|d| d.card as f64).product();
-        let many = parts(threads.div_ceil(THREADS));
-        let (tall, wide) = (self.tall as f64, self.wide as f64);
-        let stored = 2.0 * self.sectors(&divided, bytes, &|d| d.out);
-        let thread = START
-            + DIVIDE * (divided.others.len() + 3) as f64
-            + READ * (tall + wide) * (shape.inputs + 1) as f64
-            + (READ + stored) * tall * wide;
+        let blocks = self.blocks(shape, precision, units);
+        let many = parts(blocks);
+        let thread = self.start(shape, &divided, bytes);
         let step = self.step(shape, &divided, bytes);
         let all = threads as f64 * (step * depth + thread * many as f64);
+        if self.staged {
+            // The last thread blocks leave multiprocessors without work.
+            let counts = self.counts(shape.inputs);
+            let room = units * resident(counts, (self.tall, self.wide), precision);
+            return all * (1.0 + LAST * room as f64 / (blocks * many) as f64);
+        }
         let busy = (threads * many) as f64 / (units * BUSY) as f64;
         all / busy.min(1.0)
+    }
+    /// Instructions of a thread before and after its steps.
+    fn start(self, shape: &Shape, divided: &Divided<'_>, bytes: usize) -> f64 {
+        let (tall, wide) = (self.tall as f64, self.wide as f64);
+        let stored = 2.0 * self.sectors(divided, bytes, &|d| d.out);
+        let start = if self.staged { START_STAGED } else { START };
+        start
+            + DIVIDE * (divided.others.len() + 3) as f64
+            + READ * (tall + wide) * (shape.inputs + 1) as f64
+            + (READ + stored) * tall * wide
     }
     /// Instructions of a thread for one configuration of the folded digits, or those that it waits.
     fn step(self, shape: &Shape, divided: &Divided<'_>, bytes: usize) -> f64 {
         let [once, by_row, by_column, both] = self.counts(shape.inputs).map(|n| n as f64);
         let (tall, wide) = (self.tall as f64, self.wide as f64);
+        if self.staged {
+            return self.step_staged(shape, divided, bytes);
+        }
         let many = |f| match self.role(f) {
             Role::Once => 1.0,
             Role::Rows => tall,
@@ -257,7 +300,7 @@ impl Visit {
         let fetched: f64 = (0..shape.inputs).map(touched).sum();
         issued.max(self.waiting(reads)).max(fetched)
     }
-    /// Instructions for which the threads of a multiprocessor wait together while each has so many
+    /// Instructions for which the threads of a multiprocessor wait together while each has this many
     /// `reads` on their way: fewer threads of large tiles fit.
     fn waiting(self, reads: f64) -> f64 {
         let warps = match self.tall * self.wide {
@@ -276,11 +319,41 @@ impl Visit {
             lines(&divided.others),
         ]
     }
+    /// The same where rows lie in shared memory, with what it takes to put them there.
+    fn step_staged(self, shape: &Shape, divided: &Divided<'_>, bytes: usize) -> f64 {
+        let [once, by_row, by_column, both] = self.counts(shape.inputs).map(|n| n as f64);
+        let (tall, wide) = (self.tall as f64, self.wide as f64);
+        let read = |f| match self.role(f) {
+            Role::Once | Role::Rows => 0.0,
+            Role::Columns => wide,
+            Role::Both => tall * wide,
+        };
+        let reads: f64 = (0..shape.inputs).map(read).sum();
+        let entries = self.filled(divided) * tall / THREADS as f64;
+        let filled = entries * (FILL + FILL_READ * (once + by_row));
+        let issued = reads * READ_BESIDE
+            + PLACE * (by_column + both)
+            + READ_ROWS * tall
+            + wide * by_column
+            + tall * wide * (1.0 + both);
+        let touched = |f| read(f) * self.sectors(divided, bytes, &|d| d.strides[f]);
+        let fetched = (0..shape.inputs).map(touched).sum::<f64>() + READ_ROWS * tall;
+        issued.max(fetched).max(WAIT_STAGED) + filled
+    }
+    /// Configurations of the digits that are neither whose rows a thread block puts in shared memory.
+    fn filled(self, divided: &Divided<'_>) -> f64 {
+        let [_, wide, others] = self.tiles(divided);
+        (THREADS as f64 / wide as f64 + 1.0).min(others as f64)
+    }
     /// How many threads apart the next row, column and configuration of the other digits are:
     /// threads side by side take what lies side by side in the result.
     fn apart(self, divided: &Divided<'_>) -> [usize; 3] {
         let runs = |digits: &[&Digit]| digits.iter().any(|d| d.out == 1);
         let [tall, wide, others] = self.tiles(divided);
+        if self.staged {
+            // Its rows are another thread block's.
+            return [usize::MAX, 1, wide];
+        }
         if runs(&divided.others) {
             [others * wide, others, 1]
         } else if runs(&divided.rows) {
@@ -315,21 +388,57 @@ impl Visit {
     fn threads(self, divided: &Divided<'_>) -> usize {
         self.tiles(divided).into_iter().product()
     }
+    /// Whether rows in shared memory have room there, and their places on the host.
+    fn is_stageable(self, divided: &Divided<'_>) -> bool {
+        let [_, column_tiles, others] = self.tiles(divided);
+        column_tiles >= LEAST_STAGED && others <= MOST_OTHERS
+    }
+    /// The same for a piece of a join: entries have the same bits, from shared memory or not.
+    pub(crate) fn for_piece(self, shape: &Shape) -> Self {
+        Visit {
+            staged: self.staged && self.is_stageable(&self.divide(shape)),
+            ..self
+        }
+    }
+    /// How thread blocks share the join where rows lie in shared memory.
+    fn shared(self, shape: &Shape, precision: Precision, units: usize) -> Shared {
+        let summed = shape.digits.iter().filter(|d| d.summed);
+        let share = Share {
+            tiles: self.tiles(&self.divide(shape)),
+            tall: self.tall,
+            depth: summed.map(|d| d.card).product(),
+        };
+        share.out(precision, units)
+    }
     /// Thread blocks of one part.
-    pub(crate) fn blocks(self, shape: &Shape) -> usize {
-        self.threads(&self.divide(shape)).div_ceil(THREADS)
+    pub(crate) fn blocks(self, shape: &Shape, precision: Precision, units: usize) -> usize {
+        match self.staged {
+            true => self.shared(shape, precision, units).blocks,
+            false => self.threads(&self.divide(shape)).div_ceil(THREADS),
+        }
     }
     /// The kernel's list of sizes, with `range` configurations of the folded digits for a part.
-    pub(crate) fn sizes(self, shape: &Shape, depth: usize, range: usize) -> Vec<usize> {
+    pub(crate) fn sizes(
+        self,
+        shape: &Shape,
+        depth: usize,
+        range: usize,
+        (precision, units): (Precision, usize),
+    ) -> Vec<usize> {
         let divided = self.divide(shape);
         let [rows, columns] = [&divided.rows, &divided.columns].map(|d| lines(d));
         let [tall, wide, others] = self.tiles(&divided);
         let [row, column, other] = self.apart(&divided);
         let threads = self.threads(&divided);
         let mut sizes = vec![shape.out_len, depth, range, divided.others.len()];
-        sizes.extend([
-            rows, columns, tall, wide, threads, column, row, other, others,
-        ]);
+        if self.staged {
+            let shared = self.shared(shape, precision, units);
+            sizes.extend([rows, columns, shared.rows, wide, wide * others]);
+            sizes.extend([shared.piece, shared.turns]);
+            return sizes;
+        }
+        sizes.extend([rows, columns, tall, wide]);
+        sizes.extend([threads, column, row, other, others]);
         for digit in divided.others.iter().rev() {
             sizes.push(digit.card);
             sizes.extend(self.order(shape.inputs).iter().map(|f| digit.strides[*f]));
@@ -337,12 +446,13 @@ impl Visit {
         }
         sizes
     }
-    /// The places of all rows, then of all columns: in every table as the kernel takes them, and in
-    /// the result.
+    /// The places of all rows, then of all columns, and of the digits that are neither where the
+    /// kernel takes them so: in every table as the kernel takes them, and in the result.
     pub(crate) fn lines(self, shape: &Shape) -> Vec<usize> {
         let divided = self.divide(shape);
         let mut all = Vec::new();
-        for digits in [&divided.rows, &divided.columns] {
+        let others = self.staged.then_some(&divided.others);
+        for digits in [&divided.rows, &divided.columns].into_iter().chain(others) {
             let places = |stride: &dyn Fn(&Digit) -> usize| {
                 let of_digit = |d: &&Digit| (d.card, stride(d));
                 offsets(&digits.iter().map(of_digit).collect::<Vec<_>>())
@@ -359,165 +469,4 @@ impl Visit {
 /// Configurations of `digits`.
 fn lines(digits: &[&Digit]) -> usize {
     digits.iter().map(|d| d.card).product()
-}
-
-/// What fills the kernel for tables with `counts` of each role, `number` being their type.
-pub(crate) fn filling(
-    counts: [usize; 4],
-    (tall, wide): (usize, usize),
-    max: bool,
-    number: &str,
-) -> Vec<(&'static str, String)> {
-    let text = VisitText::new(counts, (tall, wide), number);
-    let each = |of: &dyn Fn(usize) -> String, between: &str| {
-        let all = (0..text.both.end).map(of);
-        all.collect::<Vec<_>>().join(between)
-    };
-    let fold = match (max, text.columns.is_empty()) {
-        (false, true) => "total[i][j] + one",
-        (false, false) => "fma(one, y[j], total[i][j])",
-        (true, _) => "total[i][j] > one * y[j] ? total[i][j] : one * y[j]",
-    };
-    let advance = |f| format!("b{f} += value * digit[{}];", f + 1);
-    vec![
-        ("THREADS", THREADS.to_string()),
-        ("TALL", tall.to_string()),
-        ("WIDE", wide.to_string()),
-        ("TABLES", text.both.end.to_string()),
-        ("INPUTS", each(&|f| format!("ZF_IN({number}) t{f}"), ", ")),
-        ("BASES", each(&|f| format!("b{f} = 0"), ", ")),
-        ("ADVANCE", each(&advance, " ")),
-        ("LINES", text.lines()),
-        ("ROW_LINES", text.row_lines()),
-        ("COLUMN_LINES", text.column_lines()),
-        ("NEXT", text.next()),
-        ("NEXT_PLACES", each(&|f| format!("p{f}"), ", ")),
-        ("LOOK_UP", each(&|f| format!("p{f} = at[{f}];"), " ")),
-        ("LOAD", text.load()),
-        (
-            "HERE",
-            each_of(&text.both, &|f| format!("@INDEX@ h{f} = p{f};")),
-        ),
-        ("MOVE_ON", each_of(&text.both, &|f| format!("h{f} = p{f};"))),
-        ("ONCE", text.once()),
-        ("X", text.x()),
-        (
-            "Y",
-            product(text.columns.clone().map(|f| format!("n{f}[j]"))),
-        ),
-        ("ONE", text.entry()),
-        ("FOLD", fold.into()),
-    ]
-}
-
-/// A text for each table.
-fn each_of(tables: &Range<usize>, text: &dyn Fn(usize) -> String) -> String {
-    tables.clone().map(text).collect::<Vec<_>>().join(" ")
-}
-
-/// A product; of nothing, 1.
-fn product(factors: impl Iterator<Item = String>) -> String {
-    let factors: Vec<String> = factors.collect();
-    match factors.is_empty() {
-        true => "1".into(),
-        false => factors.join(" * "),
-    }
-}
-
-/// The parts of the source. Tables are `t0`, `t1`, … by role; of table f, `bf` is where the other
-/// digits begin, `rf` and `cf` are where rows and columns do, `pf` where the next configuration of
-/// the folded digits does, and `nf` are its numbers.
-struct VisitText<'t> {
-    once: Range<usize>,
-    rows: Range<usize>,
-    columns: Range<usize>,
-    both: Range<usize>,
-    tall: usize,
-    wide: usize,
-    number: &'t str,
-}
-
-impl<'t> VisitText<'t> {
-    fn new(counts: [usize; 4], (tall, wide): (usize, usize), number: &'t str) -> Self {
-        let mut end = 0;
-        let [once, rows, columns, both] = counts.map(|count| {
-            end += count;
-            end - count..end
-        });
-        debug_assert!(end <= MOST_INPUTS);
-        VisitText {
-            once,
-            rows,
-            columns,
-            both,
-            tall,
-            wide,
-            number,
-        }
-    }
-    fn lines(&self) -> String {
-        let (tall, wide) = (self.tall, self.wide);
-        let row = |f| format!("@INDEX@ r{f}[{tall}];");
-        let column = |f| format!("@INDEX@ c{f}[{wide}];");
-        [
-            each_of(&self.rows, &row),
-            each_of(&self.columns, &column),
-            each_of(&self.both, &row),
-            each_of(&self.both, &column),
-        ]
-        .join(" ")
-    }
-    fn row_lines(&self) -> String {
-        let line = |f| format!("r{f}[i] = b{f} + at[{f}];");
-        each_of(&self.rows, &line) + " " + &each_of(&self.both, &line)
-    }
-    fn column_lines(&self) -> String {
-        let line = |f| format!("c{f}[j] = b{f} + at[{f}];");
-        // Its rows have where the others begin.
-        let both = |f| format!("c{f}[j] = at[{f}];");
-        each_of(&self.columns, &line) + " " + &each_of(&self.both, &both)
-    }
-    fn next(&self) -> String {
-        let (number, tall, wide) = (self.number, self.tall, self.wide);
-        [
-            each_of(&self.once, &|f| format!("{number} n{f};")),
-            each_of(&self.rows, &|f| format!("{number} n{f}[{tall}];")),
-            each_of(&self.columns, &|f| format!("{number} n{f}[{wide}];")),
-        ]
-        .join(" ")
-    }
-    fn load(&self) -> String {
-        let along = |name: &'static str, at: &'static str, many: usize| {
-            move |f: usize| {
-                format!(
-                    "ZF_UNROLL for (zf_u32 {at} = 0u; {at} < {many}u; {at}++) n{f}[{at}] = t{f}[{name}{f}[{at}] + p{f}];"
-                )
-            }
-        };
-        [
-            each_of(&self.once, &|f| format!("n{f} = t{f}[b{f} + p{f}];")),
-            each_of(&self.rows, &along("r", "i", self.tall)),
-            each_of(&self.columns, &along("c", "j", self.wide)),
-        ]
-        .join(" ")
-    }
-    fn once(&self) -> String {
-        match self.once.is_empty() {
-            true => String::new(),
-            false => {
-                let factors = self.once.clone().map(|f| format!("n{f}"));
-                format!("const {} once = {};", self.number, product(factors))
-            }
-        }
-    }
-    fn x(&self) -> String {
-        let once = (!self.once.is_empty()).then(|| "once".to_string());
-        let rows = self.rows.clone().map(|f| format!("n{f}[i]"));
-        product(once.into_iter().chain(rows))
-    }
-    fn entry(&self) -> String {
-        let both = self.both.clone();
-        let both = both.map(|f| format!("t{f}[r{f}[i] + c{f}[j] + h{f}]"));
-        product(std::iter::once("x[i]".to_string()).chain(both))
-    }
 }

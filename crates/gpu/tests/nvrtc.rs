@@ -172,7 +172,7 @@ fn kernels_of_sum_products_compile_and_spill_nothing() {
     assert!(nvrtc::is_present(), "no libnvrtc");
     let all = [Precision::F32, Precision::F64]
         .into_iter()
-        .flat_map(|p| zipfold_gpu::contract::sources(p, Runtime::Cuda));
+        .flat_map(|p| zipfold_gpu::join_code::sources(p, Runtime::Cuda));
     let all: Vec<(usize, (String, String))> = all.enumerate().collect();
     let failures: Vec<String> = all
         .par_iter()

@@ -1,15 +1,17 @@
 //! Sum-product kernels of devices against plain counting over all configurations.
 
 use zipfold_core::{Precision, Random};
-use zipfold_gpu::choice::predicted;
+use zipfold_gpu::choice::{JoinForm, predicted};
 use zipfold_gpu::contract::Contractor;
 use zipfold_gpu::paged::{Bucket, Contraction, Unroll};
+use zipfold_gpu::pages::Pages;
 use zipfold_gpu::{Device, Facts, Runtime, open};
+use zipfold_plan::overrides::Overrides;
 use zipfold_product::cpu::Fold;
 use zipfold_product::cpu::bucket::{Mode, contract};
 use zipfold_product::cpu::shape::Shape;
 use zipfold_product::plan::paged::{Knapsack, Paged, Unit};
-use zipfold_product::remote::{Items, ItemsMut, Remote};
+use zipfold_product::remote::{Ending, Items, ItemsMut, Remote};
 
 fn device() -> Device {
     open(Runtime::OpenCl, 0).expect("an OpenCL device")
@@ -120,7 +122,13 @@ fn remotely(
         })
         .collect();
     let made = contractor
-        .contract(shape, &sent.iter().collect::<Vec<_>>(), fold, shape)
+        .contract(
+            shape,
+            &sent.iter().collect::<Vec<_>>(),
+            fold,
+            shape,
+            Ending::Values,
+        )
         .unwrap();
     let mut out = vec![0.0f64; shape.out_len];
     match precision {
@@ -266,6 +274,170 @@ fn tiles_of_threads_have_the_entries_of_the_host() {
         }
     }
     assert!(tiled > rounds / 2, "{tiled} of {rounds}");
+}
+
+#[test]
+#[ignore = "needs opencl"]
+fn rows_in_shared_memory_give_the_entries_of_the_host() {
+    let mut random = Random::new(19);
+    let (mut staged, mut rounds) = (0, 0);
+    for precision in [Precision::F64, Precision::F32] {
+        // One multiprocessor: tiles pay for small joins, and thread blocks take several tiles.
+        let contractor = Contractor::new(device(), precision)
+            .unwrap()
+            .choosing_for(1);
+        let facts = Facts {
+            units: 1,
+            ..contractor.facts().clone()
+        };
+        let link = Contractor::link(&facts, precision);
+        let within = if precision == Precision::F64 {
+            1e-13
+        } else {
+            1e-5
+        };
+        for round in 0..18 {
+            // Summed, neither, rows, columns; the folded index is longer than a piece in some.
+            let depth = [9, 1, 150][round % 3];
+            let cards = [
+                depth,
+                1 + random.below(5),
+                20 + random.below(150),
+                30 + random.below(90),
+            ];
+            let all: [&[usize]; 4] = [&[0, 1, 2], &[0, 1, 3], &[0, 1], &[1, 2, 3]];
+            let scopes = match round % 2 {
+                0 => &all[..3],
+                _ => &all[..],
+            };
+            let shape = Shape::new(scopes, &[1, 2, 3], &[0, 1, 2, 3], &cards);
+            let tables = tables(&mut random, &shape);
+            rounds += 1;
+            let form = predicted(&shape, precision, &facts, &link).form;
+            staged += usize::from(form == JoinForm::Staged);
+            for (fold, mode) in [(Fold::Sum, Mode::Sum), (Fold::Max, Mode::Max)] {
+                let got = remotely(&contractor, precision, &shape, &tables, fold);
+                let want = expected(&shape, &tables, mode);
+                same(&got, &want, within, &(precision, fold, &shape));
+            }
+        }
+    }
+    assert!(staged > rounds / 2, "{staged} of {rounds}");
+}
+
+/// Logarithms of tables: far from zero, some −∞, all −∞ in a few tables.
+fn log_tables(random: &mut Random, shape: &Shape, precision: Precision) -> Vec<Vec<f64>> {
+    let mut tables = tables(random, shape);
+    for table in &mut tables {
+        let far = 2e4 * random.unit() - 1e4;
+        let nothing = random.below(12) == 0;
+        let log = |v: f64| if nothing { 0.0f64.ln() } else { v.ln() + far };
+        table.iter_mut().for_each(|v| *v = log(*v));
+        if precision == Precision::F32 {
+            *table = single(table).into_iter().map(f64::from).collect();
+        }
+    }
+    tables
+}
+
+/// The join of logarithms on the device: mantissas around the middle of each table, and the
+/// logarithms of the result.
+fn logs_remotely(
+    contractor: &Contractor,
+    precision: Precision,
+    shape: &Shape,
+    tables: &[Vec<f64>],
+    fold: Fold,
+) -> Vec<f64> {
+    let mut back = 0.0;
+    let mantissas = |table: &Vec<f64>| {
+        let finite = table.iter().copied().filter(|l| l.is_finite());
+        let (low, high) = finite.fold((f64::MAX, f64::MIN), |(a, b), l| (a.min(l), b.max(l)));
+        let shift = if low <= high { (low + high) / 2.0 } else { 0.0 };
+        back += shift;
+        let sent = match precision {
+            Precision::F32 => contractor.send(Items::F32(&single(table))).unwrap(),
+            Precision::F64 => contractor.send(Items::F64(table)).unwrap(),
+        };
+        contractor.exponentials(&sent, shift).unwrap()
+    };
+    let made: Vec<_> = tables.iter().map(mantissas).collect();
+    let inputs: Vec<_> = made.iter().collect();
+    let made = contractor
+        .contract(shape, &inputs, fold, shape, Ending::Logs(back))
+        .unwrap();
+    let mut out = vec![0.0f64; shape.out_len];
+    match precision {
+        Precision::F64 => contractor.bring(&made, ItemsMut::F64(&mut out)).unwrap(),
+        Precision::F32 => {
+            let mut singles = vec![0.0f32; shape.out_len];
+            contractor
+                .bring(&made, ItemsMut::F32(&mut singles))
+                .unwrap();
+            out = singles.into_iter().map(f64::from).collect();
+        }
+    }
+    out
+}
+
+#[test]
+#[ignore = "needs opencl"]
+fn logarithms_are_those_of_the_host() {
+    let mut random = Random::new(17);
+    for precision in [Precision::F64, Precision::F32] {
+        let plain = Contractor::new(device(), precision).unwrap();
+        let paged = {
+            let device = device();
+            let pages = Pages::new(&device.facts, precision, &Overrides::default());
+            let pages = Pages {
+                saving: None,
+                ..pages
+            };
+            Contractor::new(device, precision).unwrap().by_pages(pages)
+        };
+        let few = Contractor::new(device(), precision)
+            .unwrap()
+            .choosing_for(2);
+        // The last digit of the result, and the error of sums of a few hundred products.
+        let [unit, within] = match precision {
+            Precision::F64 => [4e-15, 1e-12],
+            Precision::F32 => [1.2e-7, 2e-5],
+        };
+        let mut nothing = 0;
+        for round in 0..60 {
+            let shape = match round % 4 {
+                0 => random_shape(&mut random, 1 + round % 6, 6),
+                1 => random_product(&mut random),
+                2 => random_functions(&mut random, 2 + round % 3),
+                // Parts of a long folded index.
+                _ => Shape::new(
+                    &[&[0, 1], &[1, 2]],
+                    &[0, 2],
+                    &[0, 1, 2],
+                    &[2, 4000 + round, 3],
+                ),
+            };
+            let contractor = match round {
+                0..8 => &paged,
+                _ if round % 4 == 2 => &few,
+                _ => &plain,
+            };
+            let tables = log_tables(&mut random, &shape, precision);
+            for (fold, mode) in [(Fold::Sum, Mode::LogSum), (Fold::Max, Mode::LogMax)] {
+                let got = logs_remotely(contractor, precision, &shape, &tables, fold);
+                let want = expected(&shape, &tables, mode);
+                for (at, (g, w)) in got.iter().zip(&want).enumerate() {
+                    nothing += usize::from(*w == f64::NEG_INFINITY);
+                    assert!(
+                        g == w || (g - w).abs() <= 1e4 * unit + unit * w.abs() + within,
+                        "entry {at}: {g}, expected {w} {:?}",
+                        (precision, fold, &shape)
+                    );
+                }
+            }
+        }
+        assert!(nothing > 100, "{nothing} entries of zero");
+    }
 }
 
 #[test]

@@ -10,6 +10,15 @@ use zipfold_core::Result;
 /// The numbers of a table on a device, as the device keeps them.
 pub type Numbers = Box<dyn Any + Send + Sync>;
 
+/// What the result of a join holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ending {
+    /// The entries.
+    Values,
+    /// Their natural logarithms, each so much larger; −∞ for an entry of zero.
+    Logs(f64),
+}
+
 /// A device that contracts tables of one type.
 pub trait Remote: Debug + Send + Sync {
     /// Copies numbers to the device.
@@ -22,8 +31,9 @@ pub trait Remote: Debug + Send + Sync {
     /// # Errors
     /// `Device` when it fails.
     fn bring(&self, numbers: &Numbers, to: ItemsMut<'_>) -> Result<()>;
-    /// Folds the products of `inputs`, which are finite and not negative, as `shape` says. Entries
-    /// have the bits that the join `whole` gives them, of which `shape` is a piece or all.
+    /// Folds the products of `inputs`, which are finite and not negative, as `shape` says, to what
+    /// `ending` says. Entries have the bits that the join `whole` gives them, of which `shape` is a
+    /// piece or all.
     ///
     /// # Errors
     /// `Resource` when it has no room, `Device` when it fails.
@@ -33,7 +43,13 @@ pub trait Remote: Debug + Send + Sync {
         inputs: &[&Numbers],
         fold: Fold,
         whole: &Shape,
+        ending: Ending,
     ) -> Result<Numbers>;
+    /// `e^(log - shift)` of every number of `logs`, none of which leaves the range of the type.
+    ///
+    /// # Errors
+    /// As [`Remote::contract`].
+    fn exponentials(&self, logs: &Numbers, shift: f64) -> Result<Numbers>;
     /// Bytes that it has room for.
     fn room(&self) -> u64;
     /// The least and the greatest number above zero; (∞, 0) if none is.

@@ -5,7 +5,7 @@ use crate::warnings::Warnings;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use zipfold_core::budget::human_bytes;
 use zipfold_core::{Blame, Error, Opt, Precision, Result};
-use zipfold_gpu::choice::{self, predicted};
+use zipfold_gpu::choice::{self, JoinForm, predicted};
 use zipfold_gpu::contract::Contractor;
 use zipfold_gpu::paged::Bucket;
 use zipfold_gpu::pages::Pages;
@@ -77,6 +77,8 @@ pub struct OnDevice {
     pub share: f64,
     /// Predicted seconds of the execution, on both.
     pub seconds: f64,
+    /// How many joins have each kernel of [`JoinForm::ALL`].
+    pub kernels: [usize; 4],
     /// The joins by the paged kernel, where it takes any.
     pub paged: Option<PagedJoins>,
 }
@@ -109,6 +111,7 @@ pub(crate) struct Beside {
     pub places: Vec<Places>,
     /// Predicted seconds of the execution.
     seconds: f64,
+    kernels: [usize; 4],
     paged: Option<PagedJoins>,
     /// Whether the device of groups failed: from then on the host does all of them.
     lost: AtomicBool,
@@ -128,15 +131,15 @@ struct Choice {
 #[derive(Clone, Copy)]
 struct JoinTarget<'a> {
     facts: &'a Facts,
-    pages: Option<&'a Pages>,
+    pages: &'a Pages,
     settings: Asked<'a>,
 }
 
 impl Choice {
     /// `plan` on as many of `most` devices as it has slices for.
     fn new(plan: Plan, pass: Pass, most: usize, target: JoinTarget<'_>) -> Self {
-        let paged = target.pages.map(|pages| buckets(&plan, pages));
-        let places = places(&plan, (pass, paged.as_deref()), target);
+        let paged = buckets(&plan, target);
+        let places = places(&plan, (pass, &paged), target);
         let slices = plan.slices();
         let devices = most.min(slices).max(1);
         let turns = slices.div_ceil(devices) as f64 / slices as f64;
@@ -144,7 +147,7 @@ impl Choice {
             seconds: places.seconds * turns,
             plan,
             places,
-            paged: paged.unwrap_or_default(),
+            paged,
             devices,
         }
     }
@@ -204,10 +207,10 @@ impl Beside {
         let Some(facts) = slowest(&found, settings) else {
             return Ok(None);
         };
-        let pages = pages(&facts, settings)?;
+        let pages = pages(&facts, settings)?.over(plan.slices() as f64);
         let target = JoinTarget {
             facts: &facts,
-            pages: pages.as_ref(),
+            pages: &pages,
             settings,
         };
         let on = |plan: Plan, most: usize| Choice::new(plan, options.pass, most, target);
@@ -227,7 +230,8 @@ impl Beside {
             return Ok(None);
         }
         let many = best.devices;
-        let joins = vec![(best.places, best.paged)];
+        let kernels = kernels(&best.plan, &best.places, &best.paged, target);
+        let joins = vec![(best.places, best.paged, kernels)];
         let beside = Self::open(&found[..many], best.seconds, joins, target)?;
         if beside.is_some() {
             *plan = best.plan;
@@ -238,15 +242,22 @@ impl Beside {
     fn open(
         found: &[Facts],
         seconds: f64,
-        joins: Vec<(Places, Vec<Option<Bucket>>)>,
+        joins: Vec<(Places, Vec<Option<Bucket>>, [usize; 4])>,
         target: JoinTarget<'_>,
     ) -> Result<Option<Self>> {
         let devices = opened(found, target)?;
         if devices.is_empty() {
             return Ok(None);
         }
-        let (places, paged): (Vec<Places>, Vec<_>) = joins.into_iter().unzip();
+        let mut kernels = [0; 4];
+        let (mut places, mut paged) = (Vec::new(), Vec::new());
+        for (own, buckets, counts) in joins {
+            kernels.iter_mut().zip(counts).for_each(|(k, n)| *k += n);
+            places.push(own);
+            paged.push(buckets);
+        }
         Ok(Some(Beside {
+            kernels,
             devices,
             paged: told(&paged, &places),
             places,
@@ -254,11 +265,16 @@ impl Beside {
             lost: AtomicBool::new(false),
         }))
     }
-    /// As [`Beside::for_plan`] for plans that run one after another, all on the first device.
+    /// As [`Beside::for_plan`] for plans that run one after another, so often each, all on the
+    /// first device.
     ///
     /// # Errors
     /// `Device` when a device named outright is missing.
-    pub(crate) fn for_plans(plans: &[(&Plan, Pass)], settings: Asked<'_>) -> Result<Option<Self>> {
+    pub(crate) fn for_plans(
+        plans: &[(&Plan, Pass)],
+        turns: f64,
+        settings: Asked<'_>,
+    ) -> Result<Option<Self>> {
         let host = plans.iter().map(|(p, _)| p.prediction.seconds).sum();
         let auto = settings.device == DeviceSelector::Auto;
         let mut found = wanted(host, settings)?;
@@ -266,21 +282,22 @@ impl Beside {
         let Some(facts) = slowest(&found, settings) else {
             return Ok(None);
         };
-        let pages = pages(&facts, settings)?;
+        let pages = pages(&facts, settings)?.over(turns);
         let target = JoinTarget {
             facts: &facts,
-            pages: pages.as_ref(),
+            pages: &pages,
             settings,
         };
         let on = |(plan, pass): &(&Plan, Pass)| {
-            let paged = target.pages.map(|pages| buckets(plan, pages));
-            let places = places(plan, (*pass, paged.as_deref()), target);
-            (places, paged.unwrap_or_default())
+            let paged = buckets(plan, target);
+            let places = places(plan, (*pass, &paged), target);
+            let kernels = kernels(plan, &places, &paged, target);
+            (places, paged, kernels)
         };
         let joins: Vec<_> = plans.iter().map(on).collect();
-        let seconds = joins.iter().map(|(p, _)| p.seconds).sum::<f64>();
+        let seconds = joins.iter().map(|(p, ..)| p.seconds).sum::<f64>();
         let pays = !auto || seconds + zipfold_plan::device::OPENING < host;
-        if joins.iter().all(|(p, _)| p.many() == 0) || !pays {
+        if joins.iter().all(|(p, ..)| p.many() == 0) || !pays {
             return Ok(None);
         }
         Self::open(&found, seconds, joins, target)
@@ -295,6 +312,7 @@ impl Beside {
             joins: self.places.iter().map(Places::many).sum(),
             share: if work > 0.0 { there / work } else { 0.0 },
             seconds: self.seconds,
+            kernels: self.kernels,
             paged: self.paged,
         }
     }
@@ -363,10 +381,7 @@ fn opened(found: &[Facts], target: JoinTarget<'_>) -> Result<Vec<Contractor>> {
         };
         let made = Contractor::new(with_faults(opened?), target.settings.precision)?;
         let made = made.choosing_for(target.facts.units);
-        Ok(match target.pages {
-            Some(pages) => made.by_pages(pages.clone()),
-            None => made,
-        })
+        Ok(made.by_pages(target.pages.clone()))
     });
     let is_left: fn(&Error) -> bool = if target.settings.device == DeviceSelector::Auto {
         |_| true
@@ -376,11 +391,8 @@ fn opened(found: &[Facts], target: JoinTarget<'_>) -> Result<Vec<Contractor>> {
     device::those_left(contractors.collect(), target.settings.warnings, is_left)
 }
 
-/// The paged kernel, where it is wanted.
-fn pages(facts: &Facts, settings: Asked<'_>) -> Result<Option<Pages>> {
-    if settings.overrides.product_kernel != Some(ProductKernel::Paged) {
-        return Ok(None);
-    }
+/// When and how the paged kernel takes joins.
+fn pages(facts: &Facts, settings: Asked<'_>) -> Result<Pages> {
     let cache = settings.overrides.product_cache.map_or(0, |c| c.get());
     if cache > facts.shared {
         let e = Error::request(format!(
@@ -392,18 +404,56 @@ fn pages(facts: &Facts, settings: Asked<'_>) -> Result<Option<Pages>> {
             .at_place(Opt::Set.like("product.cache"))
             .remedy("a smaller cache"));
     }
-    Ok(Some(Pages::new(
-        facts,
-        settings.precision,
-        settings.overrides,
-    )))
+    let (precision, made) = (settings.precision, settings.overrides);
+    Ok(Pages::new(facts, precision, made))
 }
 
-/// By node: what the paged kernel does with its join, in one slice.
-fn buckets(plan: &Plan, pages: &Pages) -> Vec<Option<Bucket>> {
+/// By node: what the paged kernel does with its join, in one slice, where it takes it.
+fn buckets(plan: &Plan, target: JoinTarget<'_>) -> Vec<Option<Bucket>> {
     let shapes = JoinShapes::new(plan);
-    let of = |node: &Node| pages.bucket(&shapes.of_node(node)?, Mode::Sum);
+    let link = Contractor::link(target.facts, target.settings.precision);
+    let of = |node: &Node| paged(&shapes.of_node(node)?, &link, target);
     plan.nodes.iter().map(of).collect()
+}
+
+/// How many joins of `plan` on the device have each kernel of [`JoinForm::ALL`].
+fn kernels(
+    plan: &Plan,
+    places: &Places,
+    paged: &[Option<Bucket>],
+    target: JoinTarget<'_>,
+) -> [usize; 4] {
+    let (facts, precision) = (target.facts, target.settings.precision);
+    let link = Contractor::link(facts, precision);
+    let shapes = JoinShapes::new(plan);
+    let mut counts = [0; 4];
+    let there = plan.nodes.iter().enumerate();
+    for (at, node) in there.filter(|(at, _)| places.remote[*at]) {
+        let form = match (&paged[at], shapes.of_node(node)) {
+            (Some(_), _) => JoinForm::Paged,
+            (None, Some(shape)) => predicted(&shape, precision, facts, &link).form,
+            (None, None) => continue,
+        };
+        let all = JoinForm::ALL.iter().zip(&mut counts);
+        all.filter(|(f, _)| **f == form).for_each(|(_, n)| *n += 1);
+    }
+    counts
+}
+
+/// The paged kernel for a join that it takes.
+fn paged(shape: &Shape, link: &Link, target: JoinTarget<'_>) -> Option<Bucket> {
+    let seconds = match target.pages.saving {
+        None => f64::INFINITY,
+        Some(_) => joined(shape, link, target)?,
+    };
+    target.pages.takes(shape, Mode::Sum, seconds)
+}
+
+/// Seconds of a join by the other kernels; none where nothing but the count of operations is worth
+/// knowing.
+fn joined(shape: &Shape, link: &Link, target: JoinTarget<'_>) -> Option<f64> {
+    let precision = target.settings.precision;
+    (shape.visits() >= LARGE).then(|| predicted(shape, precision, target.facts, link).seconds)
 }
 
 /// Configurations from which a join's kernel is worth its own prediction.
@@ -412,11 +462,11 @@ const LARGE: f64 = 1e6;
 /// Seconds of a join by the kernel that the device would take; none where nothing but the count of
 /// operations is worth knowing.
 fn seconds(shape: &Shape, link: &Link, target: JoinTarget<'_>) -> Option<f64> {
-    if let Some(pages) = target.pages {
-        return Some(pages.bucket(shape, Mode::Sum)?.plan.seconds);
+    match paged(shape, link, target) {
+        Some(bucket) => Some(bucket.plan.seconds),
+        None if target.pages.saving.is_none() => None,
+        None => joined(shape, link, target),
     }
-    let precision = target.settings.precision;
-    (shape.visits() >= LARGE).then(|| predicted(shape, precision, target.facts, link).seconds)
 }
 
 /// `plan` with joins on the device fused where its kernels take less time so.
@@ -446,16 +496,13 @@ fn told(buckets: &[Vec<Option<Bucket>>], places: &[Places]) -> Option<PagedJoins
     })
 }
 
-fn places(
-    plan: &Plan,
-    (pass, paged): (Pass, Option<&[Option<Bucket>]>),
-    target: JoinTarget<'_>,
-) -> Places {
+fn places(plan: &Plan, (pass, paged): (Pass, &[Option<Bucket>]), target: JoinTarget<'_>) -> Places {
     let link = Contractor::link(target.facts, target.settings.precision);
     let shapes = JoinShapes::new(plan);
-    let own = |at: usize| match paged {
-        Some(paged) => Some(paged[at].as_ref()?.plan.seconds),
-        None => seconds(&shapes.of_node(&plan.nodes[at])?, &link, target),
+    let own = |at: usize| match &paged[at] {
+        Some(bucket) => Some(bucket.plan.seconds),
+        None if target.pages.saving.is_none() => None,
+        None => joined(&shapes.of_node(&plan.nodes[at])?, &link, target),
     };
     let by_time = Places::new(plan, &Rates::default(), &link, pass, &own);
     match target.settings.overrides.product_joins {

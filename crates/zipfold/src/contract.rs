@@ -117,6 +117,14 @@ impl Numeric {
             Numeric::LogSum | Numeric::LogMax => Entries::Logs,
         }
     }
+    /// `engine` for tables and a result of the semiring.
+    fn set(self, engine: Engine<'_>) -> Engine<'_> {
+        let engine = engine.with_entries(self.entries());
+        match self.entries() {
+            Entries::Values => engine,
+            Entries::Logs => engine.with_log_roots(),
+        }
+    }
     /// The neutral entry.
     fn neutral(self) -> f64 {
         if self.entries() == Entries::Logs {
@@ -203,11 +211,15 @@ pub fn contract_numbers(
             values: values.clone(),
         })
         .collect();
-    let beside = Beside::for_plans(&[(&plan, Pass::Forward)], settings.asked())?;
+    let beside = Beside::for_plans(
+        &[(&plan, Pass::Forward)],
+        plan.slices() as f64,
+        settings.asked(),
+    )?;
     let budget = Budget::new(settings.memory);
     let engine = || {
         let engine = Engine::new(&plan, &inputs, numeric.fold(), Pass::Forward, &budget);
-        engine.with_entries(numeric.entries())
+        numeric.set(engine)
     };
     let (mut scope, mut sum): (Vec<Var>, Vec<Scalar>) = (Vec::new(), Vec::new());
     for index in 0..plan.slices() {
@@ -242,8 +254,12 @@ fn on_device<'b, R>(
     }
 }
 
+/// Runs of one plan whose kernels are worth compiling for its shapes.
+const TURNS: f64 = 1e5;
+
 /// One sum-product that is planned once and executed many times with its large joins on a device,
-/// where tables stay until others take their place.
+/// where tables stay until others take their place. Of logarithms, the device makes the mantissas
+/// and the result's logarithms, which have the type of the tables.
 ///
 /// ```no_run
 /// use zipfold::internals::contract::{Numeric, PreparedOnDevice};
@@ -308,10 +324,10 @@ impl<T: Contracted> PreparedOnDevice<T> {
         if !plan.sliced.is_empty() {
             return Err(unsliced(&settings));
         }
-        let beside = Beside::for_plans(&[(&plan, Pass::Forward)], settings.asked())?;
+        let beside = Beside::for_plans(&[(&plan, Pass::Forward)], TURNS, settings.asked())?;
         let budget = Budget::new(settings.memory);
-        let engine = Engine::new(&plan, &[], numeric.fold(), Pass::Forward, &budget)
-            .with_entries(numeric.entries());
+        let engine = Engine::new(&plan, &[], numeric.fold(), Pass::Forward, &budget);
+        let engine = numeric.set(engine);
         let mut tables = engine.standing::<T>();
         for (at, (scope, values)) in all.iter().enumerate().skip(scopes.len()) {
             let (scope, values) = (scope.clone(), values.clone());
@@ -334,7 +350,7 @@ impl<T: Contracted> PreparedOnDevice<T> {
     fn engine<'a>(&'a self) -> Engine<'a> {
         let (fold, pass) = (self.numeric.fold(), Pass::Forward);
         let engine = Engine::new(&self.plan, &[], fold, pass, &self.budget);
-        engine.with_entries(self.numeric.entries())
+        self.numeric.set(engine)
     }
     /// The device and the joins that run there; none where the host is faster.
     pub fn device(&self) -> Option<OnDevice> {
@@ -356,7 +372,9 @@ impl<T: Contracted> PreparedOnDevice<T> {
         self.numeric.check(at, &values)?;
         let scope = self.scopes[at].clone();
         let mut tables = std::mem::take(&mut self.tables);
-        let put = self.engine().put(at, &Table { scope, values }, &mut tables);
+        let table = Table { scope, values };
+        let work = |engine: &Engine<'_>| engine.put(at, &table, &mut tables);
+        let put = on_device(self.beside.as_ref(), self.engine(), &self.settings, work);
         self.tables = tables;
         self.there[at] = put.is_ok();
         put

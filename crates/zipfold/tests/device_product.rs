@@ -7,7 +7,9 @@ use zipfold::internals::contract::{
 };
 use zipfold::internals::product::plan::Grouping;
 use zipfold::network::{Inferred, Planned, Settings, infer};
-use zipfold_core::factor::{Answer, Evidence, Factor, Kind, MaxProduct, Network, SumProduct, Task};
+use zipfold_core::factor::{
+    Answer, Evidence, Factor, Kind, LogSumExp, MaxProduct, MinSum, Network, SumProduct, Task,
+};
 use zipfold_core::{Precision, Random};
 
 /// A ring of variables with some chords, so that joins are products of matrices and of more tables.
@@ -635,6 +637,87 @@ fn a_device_that_fails_leaves_its_tables_to_the_host() {
         .map(|w| w.to_string())
         .collect();
     assert!(told.len() == 1 && told[0].contains("is lost"), "{told:?}");
+}
+
+/// Logarithms whose mantissas no type holds, tables far from zero, one of nothing but −∞, and one of
+/// one entry.
+fn wild_logs(random: &mut Random, lens: [usize; 4], round: usize) -> Vec<Vec<f64>> {
+    let far = [0.0, 1e4, -1e4, 5.5];
+    let table = |(at, len): (usize, usize)| {
+        let reach = match (round, at) {
+            (1, 1) => 1e4,
+            (3, _) => 60.0,
+            _ => 3.0,
+        };
+        let one = |random: &mut Random| match random.below(6) {
+            0 => f64::NEG_INFINITY,
+            _ if (round, at) == (2, 0) => f64::NEG_INFINITY,
+            _ => f64::from((far[(at + round) % 4] + reach * (random.unit() - 0.5)) as f32),
+        };
+        (0..len).map(|_| one(random)).collect()
+    };
+    lens.into_iter().enumerate().map(table).collect()
+}
+
+#[test]
+#[ignore = "needs opencl"]
+fn logarithms_on_a_device_keep_every_range() {
+    let mut random = Random::new(37);
+    let cards = vec![3, 4, 5, 2, 6, 3, 1];
+    let scopes = vec![vec![0, 1, 2], vec![2, 3, 0, 4], vec![4, 1, 5], vec![6]];
+    let keep = vec![5, 0, 3];
+    let len = |s: &Vec<usize>| s.iter().map(|v| cards[*v]).product::<usize>();
+    let lens = [0, 1, 2, 3].map(|f| len(&scopes[f]));
+    let beside = Settings {
+        device: DeviceSelector::Devices(Runtime::OpenCl, Which::only(0)),
+        overrides: Overrides::read([("product.joins", "all")]).unwrap(),
+        ..Settings::default()
+    };
+    for numeric in [Numeric::LogSum, Numeric::LogMax] {
+        let new = || PreparedOnDevice::<f64>::new(numeric, &cards, &scopes, &keep, &beside);
+        let mut double = new().unwrap();
+        let mut short =
+            PreparedOnDevice::<f32>::new(numeric, &cards, &scopes, &keep, &beside).unwrap();
+        for round in 0..8 {
+            let tables = wild_logs(&mut random, lens, round % 4);
+            for (at, table) in tables.iter().enumerate() {
+                double.put(at, table).unwrap();
+                let singles: Vec<f32> = table.iter().map(|l| *l as f32).collect();
+                short.put(at, &singles).unwrap();
+            }
+            double.run().unwrap();
+            short.run().unwrap();
+            let bare: Vec<_> = scopes.iter().cloned().zip(tables).collect();
+            let counted = Settings::default();
+            let want = match numeric {
+                // The greatest sum is the least of what it lacks.
+                Numeric::LogMax => {
+                    let less = |l: &f64| -l;
+                    let lacks: Vec<_> = bare
+                        .iter()
+                        .map(|(s, v)| (s.clone(), v.iter().map(less).collect()))
+                        .collect();
+                    let least = contract(&MinSum, &cards, &lacks, &keep, &counted).unwrap();
+                    least.iter().map(less).collect()
+                }
+                _ => contract(&LogSumExp, &cards, &bare, &keep, &counted).unwrap(),
+            };
+            let there = contract_numbers(numeric, &cards, &bare, &keep, &beside).unwrap();
+            let all = [
+                (double.result().unwrap(), 1e-12),
+                (there, 1e-12),
+                (short.result().unwrap(), 1e-5),
+            ];
+            for (got, within) in all {
+                let same = |(g, w): (&f64, &f64)| close(*g, *w, within);
+                assert!(
+                    got.iter().zip(&want).all(same),
+                    "{numeric:?} round {round}: got {got:?}, expected {want:?}"
+                );
+            }
+        }
+        assert!(beside.warnings.all().is_empty());
+    }
 }
 
 #[test]

@@ -144,9 +144,7 @@ impl<T: Contracted> Bench<T> {
             let c = &there.ceilings;
             let floor = self.roofline(drawn, c.operations, c.memory);
             row.push(("roofline", Cell::Seconds(floor)));
-            if entries == Entries::Values {
-                self.joins(there, (drawn, tables), (floor, one.1), &mut row)?;
-            }
+            self.joins(there, (drawn, tables, entries), (floor, one.1), &mut row)?;
             let loaded = there.load::<T>(drawn, tables, entries);
             self.paged(there, loaded, (floor, one.1), &mut row)?;
         }
@@ -174,24 +172,27 @@ impl<T: Contracted> Bench<T> {
     fn joins(
         &self,
         there: &There,
-        (drawn, tables): (&RandomBucket, &[Vec<f64>]),
+        (drawn, tables, entries): (&RandomBucket, &[Vec<f64>], Entries),
         (floor, total): (f64, f64),
         row: &mut Row,
     ) -> Result<()> {
-        match kept(there.joins::<T>(drawn, tables))? {
+        match kept(there.joins::<T>(drawn, tables, entries))? {
             Ok(joins) => {
                 agree("joins on the device", joins.total, total)?;
-                let tiles = joins
-                    .tiles
-                    .iter()
-                    .map(|[tall, wide]| format!("{tall}x{wide}"));
+                let kernels = joins.kernels.iter().map(|kernel| {
+                    let [tall, wide] = kernel.tile;
+                    format!("{tall}x{wide} {}", kernel.form.name())
+                });
                 row.push((
-                    "joins_tiles",
-                    Cell::Text(tiles.collect::<Vec<_>>().join(" ")),
+                    "joins_kernels",
+                    Cell::Text(kernels.collect::<Vec<_>>().join(", ")),
                 ));
                 row.push(("joins_predicted", Cell::Seconds(joins.predicted)));
                 row.push(("joins", Cell::Seconds(joins.seconds)));
                 row.push(("joins_share", Cell::Share(floor / joins.seconds)));
+                row.push(("joins_repeated", Cell::Seconds(joins.repeated)));
+                let share = Cell::Share(floor / joins.repeated);
+                row.push(("joins_repeated_share", share));
             }
             Err(why) => row.push(("joins_refused", Cell::Text(why))),
         }

@@ -35,12 +35,17 @@ pub(crate) fn print(printer: Printer, all: &[(&'static str, Row)], seconds: f64)
 fn buckets(printer: Printer, all: &[(&'static str, Row)], name: &str, entries: &str) -> Result<()> {
     let mut rows = rows_of(all, "buckets", name);
     rows.retain(|row| is(row, "entries", entries));
-    for who in ["one_core", "all_cores", "joins", "paged"] {
+    for who in ["one_core", "all_cores", "joins", "joins_repeated", "paged"] {
         let rates = ratios(&rows, "operations", who);
         let what = format!("{who} {name} {entries}, operations/s");
         line(printer, &what, &rates, &figures::si)?;
     }
-    for who in ["all_cores_share", "joins_share", "paged_share"] {
+    for who in [
+        "all_cores_share",
+        "joins_share",
+        "joins_repeated_share",
+        "paged_share",
+    ] {
         let large = rows
             .iter()
             .filter(|r| number(r, "operations") >= Some(LARGE));

@@ -7,7 +7,7 @@ use zipfold::internals::core::{Budget, Error, Precision, Result};
 use zipfold::internals::device::DeviceSelector;
 use zipfold::internals::gpu::Device;
 use zipfold::internals::gpu::ceilings::{Ceilings, measure};
-use zipfold::internals::gpu::choice::{Predicted, fused, predicted};
+use zipfold::internals::gpu::choice::{Predicted, fused};
 use zipfold::internals::gpu::contract::Contractor;
 use zipfold::internals::gpu::paged::Contraction;
 use zipfold::internals::gpu::pages::Pages;
@@ -17,21 +17,23 @@ use zipfold::internals::product::cpu::bucket::Mode;
 use zipfold::internals::product::cpu::real::Items;
 use zipfold::internals::product::cpu::scaled::Entries;
 use zipfold::internals::product::cpu::shape::{JoinShapes, Shape};
-use zipfold::internals::product::cpu::{Contracted, Engine, Fold};
+use zipfold::internals::product::cpu::{Contracted, Engine, Fold, Forward};
 use zipfold::internals::product::plan::places::Places;
 use zipfold::internals::product::plan::{Options, Pass, Plan, Rates, Reduced, Table, plan};
 
 /// What the joins of a plan took.
 #[derive(Clone, Debug)]
 pub(crate) struct Joins {
-    /// Seconds of all.
+    /// Seconds of all, until the host knows that they ended.
     pub seconds: f64,
+    /// Seconds of one of several turns, for whose end the host waits once.
+    pub repeated: f64,
     /// The sum of the result.
     pub total: f64,
     /// Predicted seconds of the kernels.
     pub predicted: f64,
-    /// The tile that a thread has in each.
-    pub tiles: Vec<[usize; 2]>,
+    /// The kernel of each.
+    pub kernels: Vec<Predicted>,
 }
 
 /// A device with the ceilings of one type.
@@ -82,6 +84,11 @@ pub(crate) struct Paged {
     pub total: f64,
 }
 
+/// Executions that a plan with tables on the device is made for, as `contract::PreparedOnDevice`.
+const PLANNED_FOR: f64 = 1e5;
+/// Turns for whose end the host waits once.
+const TURNS: usize = 8;
+
 /// What a bucket is planned with.
 fn options() -> Options {
     Options {
@@ -110,6 +117,23 @@ fn planned(drawn: &RandomBucket, options: &Options) -> Result<Plan> {
     }
 }
 
+/// The tables of a bucket, of values or of logarithms, for joins of `engine`.
+fn standing<T: Contracted>(
+    engine: &Engine<'_>,
+    drawn: &RandomBucket,
+    tables: &[Vec<f64>],
+    entries: Entries,
+) -> Result<Forward<T>> {
+    let mut all = engine.standing::<T>();
+    for (at, (scope, values)) in drawn.scopes.iter().zip(tables).enumerate() {
+        let own: Vec<T> = numbers(values, entries);
+        let values = own.iter().map(|v| v.to_f64()).collect();
+        let scope = scope.clone();
+        engine.put(at, &Table { scope, values }, &mut all)?;
+    }
+    Ok(all)
+}
+
 impl There {
     /// The device that `wanted` names.
     ///
@@ -122,6 +146,8 @@ impl There {
     ) -> Result<Self> {
         let device = zipfold::internals::device::required(wanted)?;
         let contractor = Contractor::new(zipfold::internals::device::required(wanted)?, precision)?;
+        let contractor =
+            contractor.by_pages(Pages::new(&device.facts, precision, set).over(PLANNED_FOR));
         let ceilings = measure(&device, precision)?;
         let pages = Pages::new(&device.facts, precision, set).under(&ceilings);
         Ok(There {
@@ -139,7 +165,8 @@ impl There {
     pub(crate) fn shared(&self) -> usize {
         self.device.facts.shared
     }
-    /// The plan's joins with tables that stay on the device.
+    /// The plan's joins with tables that stay on the device, of values or of logarithms: the time of
+    /// logarithms is that of all mantissas, of the joins and of the result's logarithms.
     ///
     /// # Errors
     /// `Resource` when host or device have no room, `Device` when the device fails.
@@ -147,55 +174,69 @@ impl There {
         &self,
         drawn: &RandomBucket,
         tables: &[Vec<f64>],
+        entries: Entries,
     ) -> Result<Joins> {
         let options = options();
         let plan = planned(drawn, &options)?;
-        let facts = self.contractor.facts();
-        let link = Contractor::link(facts, T::PRECISION);
-        let own = |shape: &Shape| predicted(shape, T::PRECISION, facts, &link);
+        let link = Contractor::link(self.contractor.facts(), T::PRECISION);
+        let own = |shape: &Shape| self.contractor.predicted(shape);
         let plan = fused(&plan, &options, &link, &|_, shape| Some(own(shape).seconds));
         let places = Places {
             remote: plan.nodes.iter().map(|n| n.is_join()).collect(),
             ..Places::default()
         };
-        let (seconds, total) = self.time_joins::<T>(&plan, &places, drawn, tables)?;
+        let timed = self.time_joins::<T>(&plan, &places, (drawn, tables, entries))?;
         let shapes = JoinShapes::new(&plan);
         let made = plan.nodes.iter().filter_map(|n| shapes.of_node(n));
         let kernels: Vec<Predicted> = made.map(|shape| own(&shape)).collect();
         Ok(Joins {
-            seconds,
-            total,
             predicted: kernels.iter().map(|k| k.seconds).sum(),
-            tiles: kernels.iter().map(|k| k.tile).collect(),
+            kernels,
+            ..timed
         })
     }
-    /// Seconds of the joins of `plan` where `places` has them, and the sum of the result.
+    /// The joins of `plan` where `places` has them: seconds, and the sum of the result.
     fn time_joins<T: Contracted>(
         &self,
         plan: &Plan,
         places: &Places,
-        drawn: &RandomBucket,
-        tables: &[Vec<f64>],
-    ) -> Result<(f64, f64)> {
+        (drawn, tables, entries): (&RandomBucket, &[Vec<f64>], Entries),
+    ) -> Result<Joins> {
         let budget = Budget::new(options().memory);
         let engine = Engine::new(plan, &[], Fold::Sum, Pass::Forward, &budget)
-            .beside(&self.contractor, places);
-        let mut all = engine.standing::<T>();
-        for (at, (scope, values)) in drawn.scopes.iter().zip(tables).enumerate() {
-            let (scope, values) = (scope.clone(), values.clone());
-            engine.put(at, &Table { scope, values }, &mut all)?;
-        }
+            .beside(&self.contractor, places)
+            .with_entries(entries);
+        let engine = match entries {
+            Entries::Values => engine,
+            Entries::Logs => engine.with_log_roots(),
+        };
+        let mut all = standing::<T>(&engine, drawn, tables, entries)?;
+        let logs = engine.send_logs(&all)?;
         engine.again(&mut all)?;
-        let seconds = least(|| {
-            engine.again(&mut all)?;
-            self.contractor.finish()
-        })?;
+        let mut turns = |many: usize| {
+            let mut turn = |_| {
+                engine.exponentials(&logs, &mut all)?;
+                engine.again(&mut all)
+            };
+            let seconds = least(|| {
+                (0..many).try_for_each(&mut turn)?;
+                self.contractor.finish()
+            });
+            seconds.map(|seconds| seconds / many as f64)
+        };
+        let (seconds, repeated) = (turns(1)?, turns(TURNS)?);
         engine.bring_home(&mut all)?;
         let sum = |root: &usize| {
             let table = all.tables[*root].here.as_ref();
             table.map_or(0.0, |t| (0..t.len()).map(|at| t.scalar(at).value()).sum())
         };
-        Ok((seconds, plan.roots.iter().map(sum).product()))
+        Ok(Joins {
+            seconds,
+            repeated,
+            total: plan.roots.iter().map(sum).product(),
+            predicted: 0.0,
+            kernels: Vec::new(),
+        })
     }
     /// Copies the tables of a bucket, of values or of logarithms.
     ///

@@ -26,7 +26,7 @@
 #define KEEP(buffer)                                                                                                             \
     KEEP_ONE(next_a, @FETCH_A@u, held_a, @A_ALONG_K@, @ROWS@u, buffer)                                                           \
     KEEP_ONE(next_b, @FETCH_B@u, held_b, @B_ALONG_K@, @COLUMNS@u, buffer)
-ZF_KERNEL ZF_BOUNDS(@THREADS@, 1) void zf_contract(ZF_IN(@T@) a, ZF_IN(@T@) b, ZF_OUT(@T@) out, ZF_IN(@INDEX@) sizes, ZF_IN(@INDEX@) depth)
+ZF_KERNEL ZF_BOUNDS(@THREADS@, 1) void zf_contract(ZF_IN(@T@) a, ZF_IN(@T@) b, ZF_OUT(@T@) out, ZF_IN(@INDEX@) sizes, ZF_IN(@INDEX@) depth@SHIFT@)
 {
     ZF_SHARED @T@ held_a[2][@STEP@][@ROWS@ + 4];
     ZF_SHARED @T@ held_b[2][@STEP@][@COLUMNS@ + 4];
@@ -107,7 +107,7 @@ ZF_KERNEL ZF_BOUNDS(@THREADS@, 1) void zf_contract(ZF_IN(@T@) a, ZF_IN(@T@) b, Z
         if (first_row + r < rows) {
             ZF_UNROLL for (zf_u32 j = 0u; j < @WIDE@u; j++) {
                 const zf_u32 c = COLUMN(j);
-                if (first_column + c < columns) out[base_out + to_row[r] + to_column[c]] = total[i][j];
+                if (first_column + c < columns) out[base_out + to_row[r] + to_column[c]] = @LAST@;
             }
         }
     }

@@ -1,5 +1,5 @@
-// Whole tables: parts folded in their order, the least and the greatest entry above zero, a common factor.
-ZF_KERNEL ZF_BOUNDS(256, 1) void zf_parts(ZF_IN(@T@) parts, ZF_OUT(@T@) out, double many, double entries)
+// Whole tables: parts folded in their order, the least and the greatest entry above zero, a common factor, logarithms to mantissas and back.
+ZF_KERNEL ZF_BOUNDS(256, 1) void zf_parts(ZF_IN(@T@) parts, ZF_OUT(@T@) out, double many, double entries@SHIFT@)
 {
     const zf_u64 len = (zf_u64)entries, step = (zf_u64)ZF_GROUPS_X * 256u;
     for (zf_u64 at = (zf_u64)ZF_GROUP_X * 256u + ZF_TID; at < len; at += step) {
@@ -8,7 +8,7 @@ ZF_KERNEL ZF_BOUNDS(256, 1) void zf_parts(ZF_IN(@T@) parts, ZF_OUT(@T@) out, dou
             const @T@ more = parts[part * len + at];
             total = @FOLD@;
         }
-        out[at] = total;
+        out[at] = @LAST@;
     }
 }
 ZF_KERNEL ZF_BOUNDS(256, 1) void zf_ends(ZF_IN(@T@) table, ZF_OUT(@T@) out, double entries)
@@ -41,4 +41,14 @@ ZF_KERNEL ZF_BOUNDS(256, 1) void zf_scale(ZF_OUT(@T@) table, double factor, doub
 {
     const zf_u64 len = (zf_u64)entries, step = (zf_u64)ZF_GROUPS_X * 256u;
     for (zf_u64 at = (zf_u64)ZF_GROUP_X * 256u + ZF_TID; at < len; at += step) table[at] *= (@T@)factor;
+}
+ZF_KERNEL ZF_BOUNDS(256, 1) void zf_exponentials(ZF_IN(@T@) logs, ZF_OUT(@T@) out, double shift, double entries)
+{
+    const zf_u64 len = (zf_u64)entries, step = (zf_u64)ZF_GROUPS_X * 256u;
+    for (zf_u64 at = (zf_u64)ZF_GROUP_X * 256u + ZF_TID; at < len; at += step) out[at] = @MANTISSA@(logs[at], shift);
+}
+ZF_KERNEL ZF_BOUNDS(256, 1) void zf_logarithms(ZF_OUT(@T@) table, double shift, double entries)
+{
+    const zf_u64 len = (zf_u64)entries, step = (zf_u64)ZF_GROUPS_X * 256u;
+    for (zf_u64 at = (zf_u64)ZF_GROUP_X * 256u + ZF_TID; at < len; at += step) table[at] = @LOGARITHM@(table[at], shift);
 }

@@ -9,7 +9,7 @@
 //     total[i][j] = fold of x[i] * (those with both) * y[j]
 //
 // Reads wait for the caches, so a multiprocessor needs many threads: two thread blocks at least. What the result needs is looked up at the end.
-ZF_KERNEL ZF_BOUNDS(@THREADS@, 2) void zf_visit(@INPUTS@, ZF_OUT(@T@) out, ZF_IN(@INDEX@) sizes, ZF_IN(@INDEX@) places)
+ZF_KERNEL ZF_BOUNDS(@THREADS@, 2) void zf_visit(@INPUTS@, ZF_OUT(@T@) out, ZF_IN(@INDEX@) sizes, ZF_IN(@INDEX@) places@SHIFT@)
 {
     const @INDEX@ out_len = sizes[0], rows = sizes[4], columns = sizes[5], row_tiles = sizes[6], column_tiles = sizes[7];
     const zf_u32 all = (zf_u32)sizes[1], range = (zf_u32)sizes[2], digits = (zf_u32)sizes[3];
@@ -73,7 +73,7 @@ ZF_KERNEL ZF_BOUNDS(@THREADS@, 2) void zf_visit(@INPUTS@, ZF_OUT(@T@) out, ZF_IN
             const @INDEX@ there = to + column_list[column * (@TABLES@u + 1u) + @TABLES@u];
             ZF_UNROLL for (zf_u32 i = 0u; i < @TALL@u; i++) {
                 const @INDEX@ row = first_row + i * row_tiles;
-                if (row < rows) out[there + row_list[row * (@TABLES@u + 1u) + @TABLES@u]] = total[i][j];
+                if (row < rows) out[there + row_list[row * (@TABLES@u + 1u) + @TABLES@u]] = @LAST@;
             }
         }
     }

@@ -1,19 +1,75 @@
-//! A table of a run: its copy on the host, its copy on a device, or both.
+//! A table of a run: its copy on the host, its copy on a device, or both. An input of logarithms
+//! waits as such until a join takes it: its mantissas are made where that join runs.
 
 use super::bounds::{Bounds, Ends};
 use super::buffer_pool::{Held, Room};
+use super::gather::Picked;
 use super::products::Fold;
 use super::real::Real;
-use super::scaled::{Data, Scaled, exponents};
+use super::scaled::{Data, LogRange, Scaled, exponents};
 use super::shape::Shape;
-use crate::remote::{Numbers, Remote};
-use zipfold_core::{Error, Result};
+use crate::remote::{Ending, Numbers, Remote};
+use zipfold_core::{Error, Precision, Result};
 
 /// A table on a device, in the scaled form.
 pub struct There {
     numbers: Numbers,
     len: usize,
     ends: Ends,
+    /// Whether the numbers are natural logarithms of the entries, which no join takes.
+    is_log: bool,
+}
+
+/// Natural logarithms of an input whose mantissas the type holds, and which it holds as they are.
+#[derive(Debug)]
+pub struct WaitingLogs<T: Real> {
+    items: Held<T>,
+    range: LogRange,
+}
+
+impl<T: Real> WaitingLogs<T> {
+    /// The part of a table of logarithms that `picked` says; `None` where the type does not hold
+    /// its mantissas, or all of them are zero.
+    ///
+    /// # Errors
+    /// `Resource` when the budget is spent.
+    pub(super) fn gathered(picked: &Picked<'_>, room: &Room) -> Result<Option<Self>> {
+        let Some(range) = LogRange::found(picked.values).filter(|range| range.fits::<T>()) else {
+            return Ok(None);
+        };
+        // Of a logarithm that is rounded, all digits of its mantissa may be wrong.
+        let same = |l: &f64| T::from_f64(*l).to_f64() == *l;
+        if T::PRECISION == Precision::F32 && !picked.values.iter().all(same) {
+            return Ok(None);
+        }
+        let mut items = Held::blank(picked.len(), room, "a table")?;
+        picked.copy(&mut items.items, T::from_f64);
+        Ok(Some(WaitingLogs { items, range }))
+    }
+    /// Copies the logarithms to a device.
+    ///
+    /// # Errors
+    /// Those of [`Remote::send`].
+    pub fn send(&self, remote: &dyn Remote) -> Result<Numbers> {
+        remote.send(T::items(&self.items.items))
+    }
+    /// The mantissas of the logarithms that were sent.
+    ///
+    /// # Errors
+    /// Those of [`Remote::exponentials`].
+    pub fn there(&self, sent: &Numbers, remote: &dyn Remote) -> Result<There> {
+        Ok(There {
+            numbers: remote.exponentials(sent, self.range.shift())?,
+            len: self.items.items.len(),
+            ends: self.range.ends(),
+            is_log: false,
+        })
+    }
+    /// The mantissas on the host.
+    fn here(&self, room: &Room) -> Result<Scaled<T>> {
+        let logs: Vec<f64> = self.items.items.iter().map(|l| l.to_f64()).collect();
+        Scaled::of_logs(&logs, self.range, room)
+    }
 }
 
 impl std::fmt::Debug for There {
@@ -29,6 +85,8 @@ pub struct Copies<T: Real> {
     pub here: Option<Scaled<T>>,
     /// On the device.
     pub there: Option<There>,
+    /// Of an input of logarithms, until it is made on the host.
+    pub logs: Option<WaitingLogs<T>>,
 }
 
 impl<T: Real> Copies<T> {
@@ -36,13 +94,28 @@ impl<T: Real> Copies<T> {
     pub const NONE: Self = Copies {
         here: None,
         there: None,
+        logs: None,
     };
 
     /// A table on the host.
     pub fn here(table: Scaled<T>) -> Self {
         Copies {
             here: Some(table),
-            there: None,
+            ..Copies::NONE
+        }
+    }
+    /// A table on a device.
+    pub fn there(table: There) -> Self {
+        Copies {
+            there: Some(table),
+            ..Copies::NONE
+        }
+    }
+    /// An input of logarithms that waits.
+    pub fn waiting(logs: WaitingLogs<T>) -> Self {
+        Copies {
+            logs: Some(logs),
+            ..Copies::NONE
         }
     }
     /// Sees to it that a copy is on the device; `false` for a table of logarithms, which stays on
@@ -51,7 +124,11 @@ impl<T: Real> Copies<T> {
     /// # Errors
     /// Those of [`Remote::send`].
     pub fn send(&mut self, remote: &dyn Remote) -> Result<bool> {
-        if self.there.is_some() {
+        if let Some(there) = &self.there {
+            return Ok(!there.is_log);
+        }
+        if let Some(logs) = &self.logs {
+            self.there = Some(logs.there(&logs.send(remote)?, remote)?);
             return Ok(true);
         }
         let Some(table) = &self.here else {
@@ -65,6 +142,7 @@ impl<T: Real> Copies<T> {
             numbers,
             len: table.len(),
             ends: table.bounds(),
+            is_log: false,
         });
         Ok(true)
     }
@@ -77,6 +155,11 @@ impl<T: Real> Copies<T> {
         if self.here.is_some() {
             return Ok(());
         }
+        if let Some(logs) = &self.logs {
+            self.here = Some(logs.here(room)?);
+            self.logs = None;
+            return Ok(());
+        }
         let (Some(there), Some(remote)) = (&self.there, remote) else {
             return Err(Error::internal(
                 "a table that is neither on the host nor on a device",
@@ -84,6 +167,13 @@ impl<T: Real> Copies<T> {
         };
         let mut items = Held::blank(there.len, room, "a table of the contraction")?;
         remote.bring(&there.numbers, T::items_mut(&mut items.items))?;
+        if there.is_log {
+            let logs = Held::make(there.len, room, "logarithms of a table", |at| {
+                items.items[at].to_f64()
+            })?;
+            self.here = Some(Scaled::logarithms(logs));
+            return Ok(());
+        }
         let Ends {
             exponent,
             low,
@@ -100,14 +190,14 @@ impl<T: Real> Copies<T> {
 }
 
 /// Contracts tables on the device as `shape` says; `None` where a product would leave the type's
-/// range, which takes logarithms.
+/// range, which takes logarithms. With `is_log` the result holds natural logarithms, for no join.
 ///
 /// # Errors
 /// Those of `remote`.
 pub fn contract<T: Real>(
     shape: &Shape,
     inputs: &[&There],
-    fold: Fold,
+    (fold, is_log): (Fold, bool),
     remote: &dyn Remote,
 ) -> Result<Option<There>> {
     let bounds = Bounds::of_product::<T>(shape, inputs.iter().map(|t| t.ends), fold);
@@ -115,8 +205,12 @@ pub fn contract<T: Real>(
         return Ok(None);
     };
     let tables: Vec<&Numbers> = inputs.iter().map(|t| &t.numbers).collect();
-    let numbers = remote.contract(shape, &tables, fold, shape)?;
-    if ends.are_far::<T>() {
+    let ending = match is_log {
+        true => Ending::Logs(ends.exponent as f64 * std::f64::consts::LN_2),
+        false => Ending::Values,
+    };
+    let numbers = remote.contract(shape, &tables, fold, shape, ending)?;
+    if !is_log && ends.are_far::<T>() {
         (ends.low, ends.high) = exponents(remote.ends(&numbers)?);
         if ends.are_far::<T>() {
             let middle = (ends.low + ends.high) / 2;
@@ -132,5 +226,6 @@ pub fn contract<T: Real>(
         numbers,
         len: shape.out_len,
         ends,
+        is_log,
     }))
 }

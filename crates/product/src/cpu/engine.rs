@@ -20,7 +20,7 @@
 
 use super::buffer_pool::Room;
 use super::contract::contract;
-use super::copies::{self, Copies, There};
+use super::copies::{self, Copies, There, WaitingLogs};
 use super::gather::Picked;
 use super::pieces::{self, Made};
 use super::products::{Contracted, Fold};
@@ -28,7 +28,7 @@ use super::scaled::{Entries, Scaled};
 use super::shape::Shape;
 use crate::plan::places::Places;
 use crate::plan::{Pass, Plan, Scalar, Source, Table};
-use crate::remote::Remote;
+use crate::remote::{Numbers, Remote};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use zipfold_core::{Blame, Budget, Random, Reservation, Result};
 
@@ -41,6 +41,8 @@ pub struct Engine<'a> {
     pass: Pass,
     room: Room,
     entries: Entries,
+    /// Whether roots that are joined on a device end there in natural logarithms.
+    log_roots: bool,
     remote: Option<Beside<'a>>,
 }
 
@@ -93,6 +95,7 @@ impl<'a> Engine<'a> {
             pass,
             room: Room::new(budget),
             entries: Entries::Values,
+            log_roots: false,
             remote: None,
         }
     }
@@ -138,6 +141,13 @@ impl<'a> Engine<'a> {
     pub fn with_entries(self, entries: Entries) -> Self {
         Engine { entries, ..self }
     }
+    /// The same with roots that a device joins in natural logarithms of the type, made there.
+    pub fn with_log_roots(self) -> Self {
+        Engine {
+            log_roots: true,
+            ..self
+        }
+    }
     /// Number of slices: independent tiles whose results are summed (or maximised).
     pub fn slices(&self) -> usize {
         self.plan.slices()
@@ -164,9 +174,7 @@ impl<'a> Engine<'a> {
         };
         for (at, node) in self.plan.nodes.iter().enumerate() {
             let table = match &node.source {
-                Source::Input(at) => {
-                    Copies::here(self.input(&self.tables[*at], &node.scope, slice)?)
-                }
+                Source::Input(at) => self.input(&self.tables[*at], &node.scope, slice)?,
                 Source::Join(inputs) => {
                     let table = self.join_of(at, inputs, &mut out)?;
                     if self.pass == Pass::Forward {
@@ -189,7 +197,9 @@ impl<'a> Engine<'a> {
     ) -> Result<Copies<T>> {
         let scopes = inputs.iter().map(|n| &self.plan.nodes[*n].scope[..]);
         let shape = self.shape(scopes, &self.plan.nodes[at].scope, &out.cards);
-        self.join(self.device_of(at), &shape, inputs, &mut out.tables)
+        let is_log = self.log_roots && self.plan.roots.contains(&at);
+        let device = self.device_of(at).map(|device| (device, is_log));
+        self.join(device, &shape, inputs, &mut out.tables)
     }
     /// Brings to the host what is read there: a traceback reads all tables, and every pass the
     /// roots.
@@ -220,7 +230,36 @@ impl<'a> Engine<'a> {
         let nodes = self.plan.nodes.iter().enumerate();
         for (n, node) in nodes.filter(|(_, node)| node.source == Source::Input(at)) {
             all.tables[n] = Copies::NONE;
-            all.tables[n] = Copies::here(self.input(table, &node.scope, &[])?);
+            all.tables[n] = self.input(table, &node.scope, &[])?;
+        }
+        Ok(())
+    }
+    /// Copies the logarithms of all inputs that wait to the device: by node, for
+    /// [`Engine::exponentials`].
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn send_logs<T: Contracted>(&self, all: &Forward<T>) -> Result<Vec<Option<Numbers>>> {
+        let send = |table: &Copies<T>| match (self.device(), &table.logs) {
+            (Some(device), Some(logs)) => logs.send(device).map(Some),
+            _ => Ok(None),
+        };
+        all.tables.iter().map(send).collect()
+    }
+    /// Makes the mantissas of inputs again from their logarithms on the device.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn exponentials<T: Contracted>(
+        &self,
+        sent: &[Option<Numbers>],
+        all: &mut Forward<T>,
+    ) -> Result<()> {
+        for (sent, table) in sent.iter().zip(&mut all.tables) {
+            if let (Some(device), Some(sent), Some(logs)) = (self.device(), sent, &table.logs) {
+                table.there = None;
+                table.there = Some(logs.there(sent, device)?);
+            }
         }
         Ok(())
     }
@@ -239,11 +278,12 @@ impl<'a> Engine<'a> {
         }
         Ok(())
     }
-    /// Joins tables on `device`, where there is one and it can, else on the host. Where the budget
+    /// Joins tables on `device`, where there is one and it can, to natural logarithms where that is
+    /// asked, else on the host. Where the budget
     /// has no room for copies of logarithms, the tables become logarithms themselves.
     fn join<T: Contracted>(
         &self,
-        device: Option<&dyn Remote>,
+        device: Option<(&dyn Remote, bool)>,
         shape: &Shape,
         inputs: &[usize],
         all: &mut [Copies<T>],
@@ -279,16 +319,13 @@ impl<'a> Engine<'a> {
     /// The join by `device`, whole or piece by piece; `None` where it cannot do it.
     fn join_by<T: Contracted>(
         &self,
-        device: &dyn Remote,
+        (device, is_log): (&dyn Remote, bool),
         shape: &Shape,
         inputs: &[usize],
         all: &mut [Copies<T>],
     ) -> Result<Option<Copies<T>>> {
-        match self.join_there(device, shape, inputs, all) {
-            Ok(there) => Ok(there.map(|there| Copies {
-                here: None,
-                there: Some(there),
-            })),
+        match self.join_there((device, is_log), shape, inputs, all) {
+            Ok(there) => Ok(there.map(Copies::there)),
             Err(e) if e.blame() == Blame::Resource => {
                 let table = self.join_in_pieces(device, shape, inputs, all)?;
                 Ok(table.map(Copies::here))
@@ -298,7 +335,7 @@ impl<'a> Engine<'a> {
     }
     fn join_there<T: Contracted>(
         &self,
-        device: &dyn Remote,
+        (device, is_log): (&dyn Remote, bool),
         shape: &Shape,
         inputs: &[usize],
         all: &mut [Copies<T>],
@@ -312,7 +349,7 @@ impl<'a> Engine<'a> {
             .iter()
             .filter_map(|n| all[*n].there.as_ref())
             .collect();
-        copies::contract::<T>(shape, &tables, self.fold, device)
+        copies::contract::<T>(shape, &tables, (self.fold, is_log), device)
     }
     /// The join piece by piece, with its inputs and its result on the host; `None` where the
     /// device cannot do it.
@@ -355,7 +392,7 @@ impl<'a> Engine<'a> {
         table: &Table,
         scope: &[usize],
         slice: &[(usize, usize)],
-    ) -> Result<Scaled<T>> {
+    ) -> Result<Copies<T>> {
         let mut strides = vec![1usize; table.scope.len()];
         for at in (1..strides.len()).rev() {
             strides[at - 1] = strides[at] * self.plan.cards[table.scope[at]];
@@ -378,15 +415,23 @@ impl<'a> Engine<'a> {
             .filter(|v| fixed(**v).is_none())
             .map(|v| (self.plan.cards[*v], stride(*v)))
             .collect();
-        Scaled::gathered(
-            &Picked {
-                values: &table.values,
-                base,
-                digits: &digits,
-            },
+        let picked = Picked {
+            values: &table.values,
+            base,
+            digits: &digits,
+        };
+        // A device makes mantissas faster than the host does.
+        if self.entries == Entries::Logs
+            && self.device().is_some()
+            && let Some(logs) = WaitingLogs::gathered(&picked, &self.room)?
+        {
+            return Ok(Copies::waiting(logs));
+        }
+        Ok(Copies::here(Scaled::gathered(
+            &picked,
             self.entries,
             &self.room,
-        )
+        )?))
     }
     /// The product of all roots that hold no variable.
     pub fn total<T: Contracted>(&self, forward: &Forward<T>) -> Scalar {
@@ -629,7 +674,8 @@ impl<'a> Engine<'a> {
             std::mem::replace(above, Copies::NONE),
         );
         let joined: Vec<usize> = std::iter::once(n).chain(others).collect();
-        let made = self.join(self.device_of(at), &shape, &joined, &mut forward.tables);
+        let device = self.device_of(at).map(|device| (device, false));
+        let made = self.join(device, &shape, &joined, &mut forward.tables);
         *above = std::mem::replace(&mut forward.tables[n], own);
         made
     }
@@ -680,6 +726,7 @@ impl<'a> Engine<'a> {
         let device = self
             .device()
             .filter(|_| pair.iter().any(|t| t.here.is_none() && t.there.is_some()));
+        let device = device.map(|device| (device, false));
         let joint = self.join(device, shape, &[0, 1], &mut pair);
         [*table, *gradient] = pair;
         let mut joint = joint?;

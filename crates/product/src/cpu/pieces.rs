@@ -25,7 +25,7 @@ use super::products::Fold;
 use super::real::Real;
 use super::scaled::{Data, Scaled};
 use super::shape::{Digit, MOST_INPUTS, Shape};
-use crate::remote::{Numbers, Remote};
+use crate::remote::{Ending, Numbers, Remote};
 use zipfold_core::{Blame, Result};
 
 /// A cut: digits of the result before `at` stay at one value in a piece, and that one has at most
@@ -251,7 +251,7 @@ fn pieces<T: Real>(
             }
         }
         let tables: Vec<&Numbers> = sent.iter().flatten().map(|(.., n)| n).collect();
-        let made = remote.contract(own, &tables, fold, shape)?;
+        let made = remote.contract(own, &tables, fold, shape, Ending::Values)?;
         let to = place.base(shape, |d| d.out);
         remote.bring(&made, T::items_mut(&mut out[to..to + own.out_len]))?;
     }
@@ -367,6 +367,7 @@ mod tests {
             inputs: &[&Numbers],
             _: Fold,
             _: &Shape,
+            _: Ending,
         ) -> Result<Numbers> {
             let mut out = vec![0.0; shape.out_len];
             let tables: Vec<&[f64]> = inputs.iter().map(|n| &Self::own(n).0[..]).collect();
@@ -376,6 +377,10 @@ mod tests {
                 out[to] += entries.product::<f64>();
             });
             self.take(out)
+        }
+        fn exponentials(&self, logs: &Numbers, shift: f64) -> Result<Numbers> {
+            let logs = &Self::own(logs).0;
+            self.take(logs.iter().map(|l| (l - shift).exp()).collect())
         }
         fn ends(&self, _: &Numbers) -> Result<(f64, f64)> {
             Ok((1.0, 1.0))

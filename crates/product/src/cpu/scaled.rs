@@ -117,15 +117,10 @@ impl<T: Real> Scaled<T> {
     }
     fn from_logs(picked: &Picked<'_>, room: &Room) -> Result<Self> {
         // Bounds over the whole table hold for what is picked from it.
-        let (low, high) = log_range(picked.values);
-        if low > high {
+        let Some(range) = LogRange::found(picked.values) else {
             return Self::of_values(&vec![0.0; picked.len()], room);
-        }
-        let (low, high) = (
-            low * std::f64::consts::LOG2_E,
-            high * std::f64::consts::LOG2_E,
-        );
-        if (high - low) / 2.0 >= f64::from(T::LIMIT) - 2.0 {
+        };
+        if !range.fits::<T>() {
             let mut logs = Held::blank(picked.len(), room, "a table")?;
             picked.copy(&mut logs.items, |v| v);
             return Ok(Scaled {
@@ -135,15 +130,36 @@ impl<T: Real> Scaled<T> {
                 high: 0,
             });
         }
-        let middle = ((low + high) / 2.0).round();
         let mut items = Held::blank(picked.len(), room, "a table")?;
-        picked.exponentials(middle * std::f64::consts::LN_2, &mut items.items);
-        Ok(Scaled {
+        picked.exponentials(range.shift(), &mut items.items);
+        Ok(Self::within(items, range.ends()))
+    }
+    /// Mantissas of the logarithms `logs`, which have the range given.
+    ///
+    /// # Errors
+    /// `Resource` when the budget is spent.
+    pub(super) fn of_logs(logs: &[f64], range: LogRange, room: &Room) -> Result<Self> {
+        let mut items = Held::blank(logs.len(), room, "a table")?;
+        exponentials(logs, range.shift(), &mut items.items);
+        Ok(Self::within(items, range.ends()))
+    }
+    /// Mantissas within known bounds.
+    pub(super) fn within(items: Held<T>, ends: Ends) -> Self {
+        Scaled {
             data: Data::Linear(items),
-            exponent: middle as i64,
-            low: (low - middle).floor() as i32 - 1,
-            high: (high - middle).ceil() as i32 + 1,
-        })
+            exponent: ends.exponent,
+            low: ends.low,
+            high: ends.high,
+        }
+    }
+    /// A table of logarithms, whose range nobody knows.
+    pub(super) fn logarithms(logs: Held<f64>) -> Self {
+        Scaled {
+            data: Data::Log(logs),
+            exponent: 0,
+            low: 0,
+            high: 0,
+        }
     }
     /// Natural logarithms of all entries.
     ///
@@ -274,6 +290,46 @@ fn in_logs<T: Real>(items: Held<T>, room: &Room) -> Result<Held<f64>> {
             }),
             Err(_) => Held::blank(0, room, "no table"),
         },
+    }
+}
+
+/// The finite logarithms of an input, in powers of two.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LogRange {
+    low: f64,
+    high: f64,
+}
+
+impl LogRange {
+    /// That of natural logarithms; `None` where all are −∞.
+    pub(super) fn found(logs: &[f64]) -> Option<Self> {
+        let (low, high) = log_range(logs);
+        let powers = |log: f64| log * std::f64::consts::LOG2_E;
+        (low <= high).then(|| LogRange {
+            low: powers(low),
+            high: powers(high),
+        })
+    }
+    /// Whether the type holds mantissas that reach as far.
+    pub(super) fn fits<T: Real>(self) -> bool {
+        (self.high - self.low) / 2.0 < f64::from(T::LIMIT) - 2.0
+    }
+    /// The power of two in the middle: the common exponent.
+    fn middle(self) -> f64 {
+        ((self.low + self.high) / 2.0).round()
+    }
+    /// What every natural logarithm is less in the mantissas.
+    pub(super) fn shift(self) -> f64 {
+        self.middle() * std::f64::consts::LN_2
+    }
+    /// Bounds of the mantissas.
+    pub(super) fn ends(self) -> Ends {
+        let middle = self.middle();
+        Ends {
+            exponent: middle as i64,
+            low: (self.low - middle).floor() as i32 - 1,
+            high: (self.high - middle).ceil() as i32 + 1,
+        }
     }
 }
 

@@ -71,7 +71,7 @@ impl Planning<'_> {
             Planned::Whole(plan) => Beside::for_plan(plan, &self.options(), self.settings.asked()),
             Planned::Groups(split) => {
                 let plans = split.groups.iter().map(|g| (&g.plan, g.pass));
-                Beside::for_plans(&plans.collect::<Vec<_>>(), self.settings.asked())
+                Beside::for_plans(&plans.collect::<Vec<_>>(), 1.0, self.settings.asked())
             }
             Planned::Settled | Planned::Searched(_) => Ok(None),
         }
