@@ -11,7 +11,7 @@ use zipfold::devices::DeviceSelector;
 use zipfold::internals::core::budget::human_bytes;
 use zipfold::internals::core::figures;
 use zipfold::internals::destination::refuse_place;
-use zipfold::internals::infer::{Inferred, Listener, Settings, explain, infer};
+use zipfold::internals::infer::{Inferred, Listener, Settings, count_first, explain, infer};
 use zipfold::internals::io::{OutputOptions, evidence, network};
 use zipfold::internals::picture;
 use zipfold::internals::product::plan::Grouping;
@@ -131,6 +131,17 @@ pub(crate) fn run_explain(args: InferArgs) -> Result<()> {
         &ready.settings,
     )?;
     let seconds = start.elapsed().as_secs_f64();
+    let host = plan.prediction().map(|p| p.seconds);
+    let predicted = device.as_ref().map(|d| d.seconds).or(host);
+    let first = predicted.and_then(|s| {
+        count_first(
+            (&ready.network, &ready.evidence),
+            &ready.task,
+            &ready.settings,
+            s,
+        )
+    });
+    let seconds = (seconds, first);
     if args.run.json {
         let told = infer_explain::json(&ready.network, &reduced, &plan, device.as_ref(), seconds);
         terminal::print_line(&told.to_string())?;
@@ -436,6 +447,10 @@ fn tell(args: &InferArgs, network: &Network, done: &Inferred, total: f64) {
     if let Some(gap) = done.plan.searched().and_then(|s| s.gap) {
         say(&infer_explain::gap_text(&gap));
     }
+    if let Some(counting) = done.plan.counted() {
+        let text = infer_explain::count_text(counting);
+        text.lines().for_each(say);
+    }
 }
 
 /// log10 of the scale of an answer; none of evidence that cannot happen.
@@ -461,7 +476,7 @@ fn summary(
     let log10 = log10(&done.answer);
     let plan = infer_explain::plan_json(&done.plan);
     serde_json::json!({"schema": 1, "command": "infer", "n": network.cards().len(), "task": args.task, "impossible": log10.is_none(),
-        "log10": log10, "plan": plan, "search": done.plan.searched().map(infer_explain::search_json), "device": done.device.as_ref().map(infer_explain::device_json),
+        "log10": log10, "plan": plan, "search": done.plan.searched().map(infer_explain::search_json), "count": done.plan.counted().map(infer_explain::count_json), "device": done.device.as_ref().map(infer_explain::device_json),
         "seconds": {"read": read, "simplify": done.seconds[0], "plan": done.seconds[1], "kernel": done.seconds[2], "total": total},
         "peak_bytes": done.peak_bytes, "outputs": outputs, "warnings": crate::flags::told_all(&done.warnings)})
     .to_string()

@@ -4,7 +4,7 @@ use serde_json::json;
 use std::fmt::Write as _;
 use zipfold::internals::core::{budget::human_bytes, figures};
 use zipfold::internals::gpu::choice::JoinForm;
-use zipfold::internals::infer::{Gap, OnDevice, PagedJoins, Planned, Searched};
+use zipfold::internals::infer::{Counting, Gap, OnDevice, PagedJoins, Planned, Searched, Why};
 use zipfold::internals::product::plan::slice::join_times;
 use zipfold::internals::product::plan::{
     Group, Joint, Plan, Prediction, Rates, Reduced, Source, Split,
@@ -15,13 +15,13 @@ use zipfold::network::Network;
 const LISTED: usize = 12;
 
 /// What the plan does and is predicted to take. `seconds` is what simplification and the order
-/// search took.
+/// search took; `first` what a count before it takes at most, where one is tried.
 pub(crate) fn text(
     network: &Network,
     reduced: &Reduced,
     planned: &Planned,
     device: Option<&OnDevice>,
-    seconds: f64,
+    (seconds, first): (f64, Option<f64>),
 ) -> String {
     let mut out = String::new();
     let _ = writeln!(
@@ -42,6 +42,9 @@ pub(crate) fn text(
     if let Planned::Searched(searched) = planned {
         out.push_str(&search_text(searched));
     }
+    if let Planned::Counted(counting) = planned {
+        out.push_str(&count_text(counting));
+    }
     let Some(p) = planned.prediction() else {
         return out;
     };
@@ -52,6 +55,13 @@ pub(crate) fn text(
         figures::duration(p.seconds),
         figures::duration(seconds)
     );
+    if let Some(first) = first {
+        let first = figures::duration(first);
+        let _ = writeln!(
+            out,
+            "first        a count of components, which answers if it ends within about {first}"
+        );
+    }
     if let Some(device) = device {
         let _ = writeln!(out, "device       {}", device_text(device));
         let _ = writeln!(out, "kernels      {}", kernels_text(device));
@@ -116,6 +126,44 @@ pub(crate) fn search_text(searched: &Searched) -> String {
         Some(gap) => writeln!(out, "search       {}", gap_text(gap)),
     };
     out
+}
+
+/// What the count is or was, a line or two.
+pub(crate) fn count_text(counting: &Counting) -> String {
+    let mut out = match &counting.why {
+        Why::Chosen => String::new(),
+        Why::Refused(e) => format!(
+            "elimination  refused: {}\n",
+            e.what().told(crate::flags::words)
+        ),
+        Why::Slower(seconds) => format!(
+            "elimination  predicted to take {}\n",
+            figures::duration(*seconds)
+        ),
+    };
+    let _ = match &counting.work {
+        None => writeln!(out, "count        by components, with what each came to"),
+        Some(work) => writeln!(
+            out,
+            "count        {} components, {} known before",
+            figures::grouped(work.nodes),
+            figures::grouped(work.known)
+        ),
+    };
+    out
+}
+
+/// A count in numbers.
+pub(crate) fn count_json(counting: &Counting) -> serde_json::Value {
+    let (refused, seconds) = match &counting.why {
+        Why::Chosen => (None, None),
+        Why::Refused(e) => (Some(e.what().told(crate::flags::words)), None),
+        Why::Slower(seconds) => (None, Some(*seconds)),
+    };
+    let work = counting
+        .work
+        .map(|w| json!({"components": w.nodes, "known": w.known, "steps": w.steps}));
+    json!({"refused": refused, "elimination_seconds": seconds, "work": work})
 }
 
 /// `proven after 1 204 nodes`, or how far the assignment may be from the best.
@@ -304,11 +352,12 @@ pub(crate) fn json(
     reduced: &Reduced,
     planned: &Planned,
     device: Option<&OnDevice>,
-    seconds: f64,
+    (seconds, first): (f64, Option<f64>),
 ) -> serde_json::Value {
     json!({"schema": 1, "command": "explain infer", "variables": network.cards().len(), "factors": network.factors().len(),
         "simplified": {"variables": reduced.cards.len(), "tables": reduced.tables.len()}, "impossible": reduced.impossible,
-        "plan": plan_json(planned), "search": planned.searched().map(search_json), "device": device.map(device_json), "order_seconds": seconds})
+        "plan": plan_json(planned), "search": planned.searched().map(search_json), "count": planned.counted().map(count_json),
+        "count_first_seconds": first, "device": device.map(device_json), "order_seconds": seconds})
 }
 
 /// A row of the table of buckets, sizes of one slice.

@@ -89,6 +89,7 @@ fn plan_text(plan: &Planned) -> String {
     match plan {
         Planned::Settled => "simplification settled everything\n".to_string(),
         Planned::Searched(searched) => crate::infer_explain::search_text(searched),
+        Planned::Counted(counting) => crate::infer_explain::count_text(counting),
         plan => {
             serde_json::to_string_pretty(&crate::infer_explain::plan_json(plan)).unwrap_or_default()
         }

@@ -116,6 +116,12 @@ impl Error {
     pub fn internal(what: impl Into<Message>) -> Self {
         Self::new(Blame::Internal, what)
     }
+    /// Adds what `other` says happened.
+    #[doc(hidden)]
+    pub fn also(mut self, other: &Error) -> Self {
+        self.0.what = format!("{}; {}", self.0.what.marked(), other.0.what.marked()).into();
+        self
+    }
     /// Adds where: a file with line or byte, an option, a row and column.
     #[doc(hidden)]
     pub fn at_place(mut self, place: impl Into<Message>) -> Self {

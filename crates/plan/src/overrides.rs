@@ -160,12 +160,15 @@ words! {
     }
     /// How a sum or the most probable assignment of a network is found.
     ProductMethod {
-        /// By elimination; assignments by a search where elimination is refused.
+        /// By elimination; assignments by a search where elimination is refused, sums by a count
+        /// where that is refused or predicted to be slower.
         Auto = "auto",
         /// By elimination alone.
         Elimination = "elimination",
         /// By a search with bounds.
         Search = "search",
+        /// Sums by a count: conditions, and keeps what each component came to.
+        Components = "components",
     }
     /// Which tables get a segment of shared memory where not all of them fit.
     ProductKnapsack {
@@ -465,7 +468,7 @@ overrides! {
     product_pages: Number<1, 1_048_576> = "product.pages", "pages that a thread block of the paged kernel takes one after another";
     product_unroll: ProductUnroll = "product.unroll", "how the paged kernel unrolls its loops over summed variables";
     product_knapsack: ProductKnapsack = "product.knapsack", "how the paged kernel chooses the tables that get a segment";
-    product_method: ProductMethod = "product.method", "pr, map and mmap by elimination or by a search with bounds; auto: map and mmap search where elimination is refused";
+    product_method: ProductMethod = "product.method", "pr, map and mmap by elimination or by a search with bounds, pr, mar and sum also by a count of components; auto: what elimination refuses";
     load_vector: LoadWidth = "load.vector", "numbers that a device loads at a time";
     join_output: JoinOutput = "join.output", "matches go to pages at once, or are counted first";
     dense_input: DenseInput = "dense.input", "the type in which matrix units take rows; f16 and bf16 round them";

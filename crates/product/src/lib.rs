@@ -5,6 +5,7 @@
 //! tasks are those of [`zipfold_core::factor`]. Nothing here knows pairs of rows.
 
 pub mod branch;
+pub mod count;
 pub mod cpu;
 pub mod plan;
 pub mod remote;

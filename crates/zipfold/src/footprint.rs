@@ -34,7 +34,7 @@ pub(crate) fn of_simplification(network: &Network) -> u64 {
 pub(crate) fn of_reduced(network: &Network, reduced: &Reduced) -> u64 {
     let values: usize = reduced.tables.iter().map(|t| t.values.len()).sum();
     let states: usize = reduced.states.iter().map(Vec::len).sum();
-    let numbers = 24 * network.cards().len();
+    let numbers = 48 * network.cards().len();
     sum(
         REDUCED,
         reduced.cards.len(),

@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use zipfold::internals::plan::Overrides;
 use zipfold::internals::product::plan::Grouping;
 use zipfold::network::{Settings, infer};
 use zipfold_core::factor::{Answer, Evidence, Network, Task};
@@ -220,23 +221,28 @@ fn relational_3_has_references_of_other_tables() {
 }
 
 /// All marginals of this circuit at once are refused (10⁸ seconds); by groups of variables they
-/// take half a minute.
+/// take half a minute, by a count half a second.
 #[test]
 #[ignore = "needs long, data"]
 fn marginals_of_a_circuit_by_groups() {
     let budget = Budget::new(settings().memory);
     let net = read_network(&folder("uai2008").join("s1238.scan.erg.gz"), &budget).unwrap();
     let none = Evidence::none();
+    let method = [("product.method", "elimination")];
+    let eliminated = Settings {
+        overrides: Overrides::read(method).unwrap(),
+        ..settings()
+    };
     let joint = Settings {
         grouping: Grouping::Joint,
-        ..settings()
+        ..eliminated.clone()
     };
     assert_eq!(
         infer(&net, &none, &Task::Mar, &joint).unwrap_err().blame(),
         Blame::Resource
     );
     let start = Instant::now();
-    let done = infer(&net, &none, &Task::Mar, &settings()).unwrap();
+    let done = infer(&net, &none, &Task::Mar, &eliminated).unwrap();
     println!(
         "{:?} predicted, {:?}, {:.1} s",
         done.plan.prediction(),
@@ -251,6 +257,14 @@ fn marginals_of_a_circuit_by_groups() {
         "{} groups, {log10}",
         done.plan.plans().len()
     );
+    let counted = infer(&net, &none, &Task::Mar, &settings()).unwrap();
+    let Answer::Mar(_, others) = &counted.answer else {
+        panic!("impossible")
+    };
+    assert!(counted.plan.counted().is_some(), "{:?}", counted.plan);
+    for (a, b) in rows.iter().flatten().zip(others.iter().flatten()) {
+        assert!((a - b).abs() < 1e-12, "{a} {b}");
+    }
     for v in (0..rows.len()).step_by(23) {
         let Answer::Sum(_, one, _) = infer(&net, &none, &Task::Sum(vec![v]), &settings())
             .unwrap()
@@ -265,5 +279,30 @@ fn marginals_of_a_circuit_by_groups() {
             .map(|(a, b)| (a / total - b).abs())
             .fold(0.0, f64::max);
         assert!(worst < 1e-12, "variable {v}: {worst:e}");
+    }
+}
+
+/// A count of a grid with nine zeros of ten has the marginals of an elimination.
+#[test]
+#[ignore = "needs data"]
+fn a_grid_of_zeros_is_counted() {
+    let budget = Budget::new(settings().memory);
+    let net = read_network(&folder("uai2008").join("90-24-1e20.erg.gz"), &budget).unwrap();
+    let ask = |method: &str| {
+        let settings = Settings {
+            overrides: Overrides::read([("product.method", method)]).unwrap(),
+            ..settings()
+        };
+        infer(&net, &Evidence::none(), &Task::Mar, &settings).unwrap()
+    };
+    let (counted, eliminated) = (ask("components"), ask("elimination"));
+    assert!(counted.plan.counted().is_some() && eliminated.plan.counted().is_none());
+    let (Answer::Mar(a, rows), Answer::Mar(b, others)) = (&counted.answer, &eliminated.answer)
+    else {
+        panic!("impossible")
+    };
+    assert!((a - b).abs() < 1e-11, "{a} {b}");
+    for (a, b) in rows.iter().flatten().zip(others.iter().flatten()) {
+        assert!((a - b).abs() < 1e-11, "{a} {b}");
     }
 }

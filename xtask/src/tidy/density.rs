@@ -26,7 +26,7 @@ const LEFT: &[(&str, [usize; 4])] = &[
     ("crates/gpu", [0, 0, 0, 310]),
     ("crates/io", [0, 0, 0, 310]),
     ("crates/plan", [0, 0, 0, 300]),
-    ("crates/product", [0, 0, 0, 330]),
+    ("crates/product", [0, 0, 0, 320]),
     ("crates/testkit", [0, 0, 0, 290]),
     ("crates/vector", [0, 0, 0, 200]),
     ("crates/zipfold", [0, 0, 0, 310]),

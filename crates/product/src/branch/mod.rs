@@ -19,7 +19,7 @@
 
 mod buckets;
 mod start;
-mod tree;
+pub(crate) mod tree;
 mod walk;
 
 use crate::plan::Table;

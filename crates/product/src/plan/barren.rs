@@ -141,7 +141,8 @@ fn constant_sum(table: &Table, place: usize, cards: &[usize]) -> Option<f64> {
     first.filter(|c| *c > 0.0)
 }
 
-fn renumber(out: &mut Reduced, stays: &[bool]) {
+/// Takes the variables out of `out` that do not stay.
+pub(super) fn renumber(out: &mut Reduced, stays: &[bool]) {
     let mut next = 0;
     let mut number = || {
         next += 1;
@@ -156,10 +157,6 @@ fn renumber(out: &mut Reduced, stays: &[bool]) {
     out.origin = (0..stays.len())
         .filter(left)
         .map(|v| out.origin[v])
-        .collect();
-    out.states = (0..stays.len())
-        .filter(left)
-        .map(|v| std::mem::take(&mut out.states[v]))
         .collect();
     out.number
         .iter_mut()

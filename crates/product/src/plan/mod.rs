@@ -6,6 +6,7 @@ pub mod anneal;
 pub mod barren;
 mod bound;
 pub mod cache;
+mod copies;
 pub mod cost;
 pub mod forest;
 pub mod fuse;
@@ -22,6 +23,7 @@ pub mod scalar;
 pub mod search;
 pub mod slice;
 pub mod sparse;
+mod support;
 pub mod sweep;
 pub mod topology;
 

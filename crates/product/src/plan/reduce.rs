@@ -3,7 +3,8 @@
 //!
 //! States that some factor gives no support (every entry zero) are removed until nothing changes
 //! (generalised arc consistency), so the zeros of deterministic tables shrink domains before any
-//! order is sought.
+//! order is sought. Variables that zeros tie to another one by one, and scopes that a table does not
+//! depend on, go too (`copies`).
 //!
 //! ```text
 //! alive = all states, of observed variables the observed one
@@ -14,7 +15,10 @@
 //!     nothing left: the evidence is impossible
 //! renumber: variables with one state are settled; the others keep their live states
 //! restrict each table to them; a table without variables goes to the scale
-//! drop barren variables, if only Z is asked (barren.rs)
+//! repeat: drop variables that a table does not depend on from its scope (copies.rs)
+//!         drop barren variables, if only Z is asked (barren.rs)
+//!         make copies one variable (copies.rs); without any, end
+//!         remove states without support, as above
 //! give each variable without a table ones; absorb subsumed tables (absorb.rs)
 //! ```
 //!
@@ -24,6 +28,7 @@
 
 use super::reduced::{Reduced, Table, step};
 use super::scalar::Scalar;
+use super::support::Alive;
 use zipfold_core::factor::{Evidence, Network, Var};
 
 /// Which parts of the simplification may be used.
@@ -41,30 +46,79 @@ pub enum Need {
 pub fn reduce(network: &Network, evidence: &Evidence, need: Need, keep: &[Var]) -> Reduced {
     let cards = network.cards();
     let mut alive = Alive::new(cards, evidence);
-    let possible = alive.prune(network);
+    let tables = || network.factors().iter().map(|f| (f.scope(), f.values()));
+    let possible = alive.prune(tables(), cards);
     let mut out = alive.renumber(cards);
     out.impossible = !possible;
     if out.impossible {
         return out;
     }
-    for factor in network.factors() {
-        match restrict(factor.scope(), factor.values(), cards, &out) {
+    restrict_all(&mut out, tables(), cards);
+    if need == Need::Parts {
+        return out;
+    }
+    let kept =
+        |out: &Reduced| -> Vec<bool> { out.origin.iter().map(|v| keep.contains(v)).collect() };
+    loop {
+        super::copies::drop_constant(&mut out);
+        if need == Need::Total {
+            let kept = kept(&out);
+            super::barren::drop_barren(&mut out, &kept);
+        }
+        let kept = kept(&out);
+        if !super::copies::substitute(&mut out, &kept) {
+            break;
+        }
+        // A table of both variables is now a part of itself, which may support fewer states.
+        if !supported(&mut out) {
+            out.impossible = true;
+            return out;
+        }
+    }
+    cover_free(&mut out);
+    super::absorb::absorb(&mut out);
+    out
+}
+
+/// Adds the parts of `tables` that agree with what is settled and possible in `out`.
+fn restrict_all<'t>(
+    out: &mut Reduced,
+    tables: impl Iterator<Item = (&'t [usize], &'t [f64])>,
+    cards: &[usize],
+) {
+    for (scope, values) in tables {
+        match restrict(scope, values, cards, out) {
             table if table.scope.is_empty() => {
                 out.scale = out.scale.times(Scalar::from_f64(table.values[0]))
             }
             table => out.tables.push(table),
         }
     }
-    if need == Need::Parts {
-        return out;
+}
+
+/// Removes the states of `out` that its tables do not support. False when a variable has none left.
+fn supported(out: &mut Reduced) -> bool {
+    let mut alive = Alive::new(&out.cards, &Evidence::none());
+    let tables = || out.tables.iter().map(|t| (&t.scope[..], &t.values[..]));
+    if !alive.prune(tables(), &out.cards) {
+        return false;
     }
-    if need == Need::Total {
-        let kept: Vec<bool> = out.origin.iter().map(|v| keep.contains(v)).collect();
-        super::barren::drop_barren(&mut out, &kept);
+    if alive.is_whole() {
+        return true;
     }
-    cover_free(&mut out);
-    super::absorb::absorb(&mut out);
-    out
+    let mut next = alive.renumber(&out.cards);
+    restrict_all(&mut next, tables(), &out.cards);
+    for v in 0..out.number.len() {
+        let Some(n) = out.number[v] else { continue };
+        let original = |s: &u32| out.states[v][*s as usize];
+        out.settled[v] = next.settled[n].as_ref().map(original);
+        out.number[v] = next.number[n];
+        out.states[v] = next.states[n].iter().map(original).collect();
+    }
+    out.origin = next.origin.iter().map(|n| out.origin[*n]).collect();
+    out.scale = out.scale.times(next.scale);
+    (out.cards, out.tables) = (next.cards, next.tables);
+    true
 }
 
 /// Gives every variable without a table a table of ones.
@@ -82,137 +136,6 @@ pub(super) fn cover_free(out: &mut Reduced) {
     }
 }
 
-/// Possible states, by variable.
-struct Alive {
-    start: Vec<usize>,
-    alive: Vec<bool>,
-    left: Vec<usize>,
-}
-
-impl Alive {
-    fn new(cards: &[usize], evidence: &Evidence) -> Self {
-        let mut start = Vec::with_capacity(cards.len() + 1);
-        start.push(0);
-        cards
-            .iter()
-            .for_each(|c| start.push(start.last().copied().unwrap_or(0) + c));
-        let mut out = Alive {
-            alive: vec![true; start[cards.len()]],
-            start,
-            left: cards.to_vec(),
-        };
-        for (v, x) in evidence.iter() {
-            out.of_mut(v).fill(false);
-            out.of_mut(v)[x] = true;
-            out.left[v] = 1;
-        }
-        out
-    }
-    fn alive_values(&self, v: Var) -> &[bool] {
-        &self.alive[self.start[v]..self.start[v + 1]]
-    }
-    fn of_mut(&mut self, v: Var) -> &mut [bool] {
-        &mut self.alive[self.start[v]..self.start[v + 1]]
-    }
-    /// Removes unsupported states until nothing changes. False when a variable has no state left.
-    fn prune(&mut self, network: &Network) -> bool {
-        let factors = network.factors();
-        let zeros: Vec<bool> = factors.iter().map(|f| f.values().contains(&0.0)).collect();
-        let mut of_var: Vec<Vec<u32>> = vec![Vec::new(); network.cards().len()];
-        for (at, f) in factors.iter().enumerate().filter(|(at, _)| zeros[*at]) {
-            f.scope().iter().for_each(|v| of_var[*v].push(at as u32));
-        }
-        let mut queued = zeros.clone();
-        let mut work: Vec<u32> = (0..factors.len() as u32)
-            .filter(|at| zeros[*at as usize])
-            .rev()
-            .collect();
-        while let Some(at) = work.pop() {
-            queued[at as usize] = false;
-            let f = &factors[at as usize];
-            let Some(changed) = self.revise(f.scope(), f.values(), network.cards()) else {
-                return false;
-            };
-            for next in changed
-                .iter()
-                .flat_map(|v| &of_var[*v])
-                .filter(|next| **next != at)
-            {
-                if !std::mem::replace(&mut queued[*next as usize], true) {
-                    work.push(*next);
-                }
-            }
-        }
-        true
-    }
-    /// Removes the states that one table does not support; the variables that lost some, or `None`
-    /// when nothing is left.
-    fn revise(&mut self, scope: &[Var], values: &[f64], cards: &[usize]) -> Option<Vec<Var>> {
-        let mut support: Vec<Vec<bool>> = scope.iter().map(|v| vec![false; cards[*v]]).collect();
-        let mut any = false;
-        let mut x = vec![0usize; scope.len()];
-        for value in values {
-            if *value > 0.0
-                && scope
-                    .iter()
-                    .zip(&x)
-                    .all(|(v, s)| self.alive[self.start[*v] + s])
-            {
-                any = true;
-                support
-                    .iter_mut()
-                    .zip(&x)
-                    .for_each(|(row, s)| row[*s] = true);
-            }
-            step(&mut x, |at| cards[scope[at]]);
-        }
-        let mut changed = Vec::new();
-        for (v, row) in scope.iter().zip(&support) {
-            let lost = self
-                .of_mut(*v)
-                .iter_mut()
-                .zip(row)
-                .filter(|(a, s)| **a && !**s)
-                .map(|(a, _)| *a = false)
-                .count();
-            self.left[*v] -= lost;
-            if lost > 0 {
-                changed.push(*v);
-            }
-        }
-        any.then_some(changed)
-    }
-    fn renumber(&self, cards: &[usize]) -> Reduced {
-        let mut out = Reduced {
-            cards: Vec::new(),
-            origin: Vec::new(),
-            states: Vec::new(),
-            settled: vec![None; cards.len()],
-            number: vec![None; cards.len()],
-            tables: Vec::new(),
-            scale: Scalar::ONE,
-            impossible: false,
-        };
-        for v in 0..cards.len() {
-            let states = self
-                .alive_values(v)
-                .iter()
-                .enumerate()
-                .filter(|(_, a)| **a)
-                .map(|(s, _)| s as u32);
-            if self.left[v] == 1 {
-                out.settled[v] = states.into_iter().next();
-            } else {
-                out.number[v] = Some(out.cards.len());
-                out.cards.push(self.left[v]);
-                out.origin.push(v);
-                out.states.push(states.collect());
-            }
-        }
-        out
-    }
-}
-
 /// The part of a table that agrees with what is settled and possible.
 fn restrict(scope: &[Var], values: &[f64], cards: &[usize], out: &Reduced) -> Table {
     let mut strides = vec![1usize; scope.len()];
@@ -224,32 +147,32 @@ fn restrict(scope: &[Var], values: &[f64], cards: &[usize], out: &Reduced) -> Ta
     for (v, stride) in scope.iter().zip(&strides) {
         match (out.settled[*v], out.number[*v]) {
             (Some(s), _) => base += s as usize * stride,
-            (None, Some(n)) => kept.push((n, *stride)),
+            (None, Some(n)) => kept.push((n, *stride, *v)),
             (None, None) => {}
         }
     }
-    let total: usize = kept.iter().map(|(n, _)| out.cards[*n]).product();
+    let total: usize = kept.iter().map(|k| out.cards[k.0]).product();
     let values = if total == values.len() {
         values.to_vec()
     } else {
         picked(&values[base..], &kept, out)
     };
     Table {
-        scope: kept.into_iter().map(|(n, _)| n).collect(),
+        scope: kept.into_iter().map(|k| k.0).collect(),
         values,
     }
 }
 
-/// The entries of the states that are left of some variables, given by number and stride.
-fn picked(values: &[f64], kept: &[(usize, usize)], out: &Reduced) -> Vec<f64> {
-    let total: usize = kept.iter().map(|(n, _)| out.cards[*n]).product();
+/// The entries of the states that are left of some variables, given by number, stride and original.
+fn picked(values: &[f64], kept: &[(usize, usize, Var)], out: &Reduced) -> Vec<f64> {
+    let total: usize = kept.iter().map(|k| out.cards[k.0]).product();
     let mut x = vec![0usize; kept.len()];
     let mut picked = Vec::with_capacity(total);
     for _ in 0..total {
         let at: usize = kept
             .iter()
             .zip(&x)
-            .map(|((n, stride), s)| out.states[*n][*s] as usize * stride)
+            .map(|((_, stride, v), s)| out.states[*v][*s] as usize * stride)
             .sum();
         picked.push(values[at]);
         step(&mut x, |at| out.cards[kept[at].0]);

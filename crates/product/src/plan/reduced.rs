@@ -19,7 +19,8 @@ pub struct Reduced {
     pub cards: Vec<usize>,
     /// The original variable of each.
     pub origin: Vec<Var>,
-    /// Original states that are still possible, in order.
+    /// By original variable that has a number: its original state at each reduced state. Original
+    /// variables that are copies of each other have one number, each in an order of its own.
     pub states: Vec<Vec<u32>>,
     /// By original variable: the one state it can take, if it was settled.
     pub settled: Vec<Option<u32>>,
@@ -52,7 +53,7 @@ impl Reduced {
     pub fn assignment(&self, many: usize, states: &[usize]) -> Vec<usize> {
         let of = |v: Var| match (self.settled[v], self.number[v]) {
             (Some(s), _) => s as usize,
-            (None, Some(n)) => self.states[n][states[n]] as usize,
+            (None, Some(n)) => self.states[v][states[n]] as usize,
             (None, None) => 0,
         };
         (0..many).map(of).collect()

@@ -89,7 +89,7 @@ pub fn search(local: &Local, weights: &Weights, effort: Effort) -> Found {
             .seconds
             .unwrap_or_else(|| worth(seconds(cost)).min(most).min(effort.patience));
         let enough = match effort.seconds {
-            Some(_) => spent > 0.99 * allowed || spent > ENOUGH * seconds(cost),
+            Some(_) => spent >= 0.99 * allowed || spent > ENOUGH * seconds(cost),
             None => spent + 0.5 * slice > allowed || stale >= STALE,
         };
         if joins < 2 || enough || effort.room < local.chain_bytes() {

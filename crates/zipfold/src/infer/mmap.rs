@@ -89,7 +89,8 @@ pub(super) fn marginal_map(
         let (part, keep) = component(network, &group, &asked)?;
         let (part, own) = compact(&part, evidence, &keep)?;
         let task = Task::Sum((0..keep.len()).collect());
-        let done = InferenceRun::new(&part, &own, &task, settings, budget)?.answer(&task)?;
+        let done =
+            InferenceRun::new(&part, &own, &task, (settings, budget), None)?.answer(&task)?;
         done.seconds
             .iter()
             .zip(&mut seconds)
@@ -113,8 +114,8 @@ pub(super) fn marginal_map(
         fix_others(&rest, evidence, &asked)?,
         settings_of_stage(settings, last),
     );
-    let mut done =
-        InferenceRun::new(&rest, &fixed, &Task::Map, &settings, budget)?.answer(&Task::Map)?;
+    let mut done = InferenceRun::new(&rest, &fixed, &Task::Map, (&settings, budget), None)?
+        .answer(&Task::Map)?;
     done.seconds
         .iter_mut()
         .zip(seconds)

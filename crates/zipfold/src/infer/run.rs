@@ -1,5 +1,6 @@
 //! One inference on its way: simplified, planned, executed in slices.
 
+use super::parts::spread;
 use super::settings::{Inferred, Planned, Settings};
 use crate::beside::{Beside, Lanes, OnDevice};
 use crate::footprint;
@@ -73,7 +74,7 @@ impl Planning<'_> {
                 let plans = split.groups.iter().map(|g| (&g.plan, g.pass));
                 Beside::for_plans(&plans.collect::<Vec<_>>(), 1.0, self.settings.asked())
             }
-            Planned::Settled | Planned::Searched(_) => Ok(None),
+            Planned::Settled | Planned::Searched(_) | Planned::Counted(_) => Ok(None),
         }
     }
     /// The network whole and its groups, if they are the better plan; and what they take.
@@ -110,15 +111,14 @@ pub(super) struct InferenceRun<'a> {
 }
 
 impl<'a> InferenceRun<'a> {
-    /// Simplifies the network and makes its plan.
+    /// Simplifies the network, unless it comes `simplified` for the task, and makes its plan.
     pub(super) fn new(
         network: &'a Network,
         evidence: &Evidence,
         task: &Task,
-        settings: &'a Settings,
-        budget: &'a Budget,
+        (settings, budget): (&'a Settings, &'a Budget),
+        simplified: Option<Reduced>,
     ) -> Result<Self> {
-        crate::beside::check(&settings.overrides)?;
         let start = Instant::now();
         let (need, pass, fold, keep) = match task {
             Task::Pr => (Need::Total, Pass::Forward, Fold::Sum, &[][..]),
@@ -129,13 +129,15 @@ impl<'a> InferenceRun<'a> {
             Task::Samples(_) => (Need::Every, Pass::Trace, Fold::Sum, &[][..]),
             Task::Map => (Need::Every, Pass::Trace, Fold::Max, &[][..]),
         };
-        settings.tell("simplifying", 0.0);
-        let simplifying = budget.reserve(
-            footprint::of_simplification(network),
-            "the simplification of the network",
-        )?;
-        let reduced = reduce(network, evidence, need, keep);
-        drop(simplifying);
+        let reduced = match simplified {
+            Some(reduced) => reduced,
+            None => {
+                settings.tell("simplifying", 0.0);
+                let bytes = footprint::of_simplification(network);
+                let _simplifying = budget.reserve(bytes, "the simplification of the network")?;
+                reduce(network, evidence, need, keep)
+            }
+        };
         let simplified = start.elapsed().as_secs_f64();
         settings.tell("order search", settings.order_seconds.unwrap_or(0.0));
         let asked: Vec<usize> = match pass {
@@ -171,7 +173,11 @@ impl<'a> InferenceRun<'a> {
             Precision::F32 => self.execute::<f32>(task),
         }
     }
-    /// Tells that the contraction begins.
+    /// Predicted seconds of the execution.
+    pub(super) fn seconds(&self) -> f64 {
+        let host = self.plan.prediction().map_or(0.0, |p| p.seconds);
+        self.beside.as_ref().map_or(host, |b| b.told().seconds)
+    }
     /// What it would execute.
     pub(super) fn into_plan(self) -> (Reduced, Planned, Option<OnDevice>) {
         let device = self.on_device();
@@ -200,12 +206,9 @@ impl<'a> InferenceRun<'a> {
             warnings: self.settings.warnings.all(),
         })
     }
+    /// Tells that the contraction begins.
     fn begin(&self) {
-        let host = self.plan.prediction().map_or(0.0, |p| p.seconds);
-        self.settings.tell(
-            "contraction",
-            self.beside.as_ref().map_or(host, |b| b.told().seconds),
-        );
+        self.settings.tell("contraction", self.seconds());
     }
     fn on_device(&self) -> Option<OnDevice> {
         self.beside.as_ref().map(Beside::told)
@@ -339,7 +342,7 @@ impl<'a> InferenceRun<'a> {
         let wave = rayon::current_num_threads() as u64 + 2;
         let sums = footprint::of_states(&self.reduced.cards, 24);
         let slices = match &self.plan {
-            Planned::Settled | Planned::Searched(_) => 1,
+            Planned::Settled | Planned::Searched(_) | Planned::Counted(_) => 1,
             Planned::Whole(plan) if plan.sliced.is_empty() => 2,
             Planned::Whole(_) | Planned::Groups(_) => wave,
         };
@@ -481,7 +484,7 @@ impl<'a> InferenceRun<'a> {
                 })
                 .collect();
             let total: f64 = own.iter().sum();
-            self.reduced.states[n]
+            self.reduced.states[v]
                 .iter()
                 .zip(&own)
                 .for_each(|(s, p)| row[*s as usize] = p / total);
@@ -618,73 +621,7 @@ impl<'a> InferenceRun<'a> {
         if sum.iter().all(|s| s.is_zero()) {
             return Ok(Answer::Impossible);
         }
-        self.spread(keep, &scope, &sum, budget)
-    }
-    /// The table over original states of `keep`, in the order asked, with zeros where evidence or
-    /// zeros forbid.
-    fn spread(
-        &self,
-        keep: &[Var],
-        scope: &[usize],
-        sum: &[Scalar],
-        budget: &Budget,
-    ) -> Result<Answer> {
-        let top = sum
-            .iter()
-            .filter(|s| !s.is_zero())
-            .map(|s| s.exponent)
-            .max()
-            .unwrap_or(0);
-        let cards: Vec<usize> = keep.iter().map(|v| self.network.cards()[*v]).collect();
-        let mut strides = vec![0usize; keep.len()];
-        let mut stride = 1;
-        for n in scope.iter().rev() {
-            if let Some(at) = keep
-                .iter()
-                .position(|v| self.reduced.number[*v] == Some(*n))
-            {
-                strides[at] = stride;
-            }
-            stride *= self.reduced.cards[*n];
-        }
-        let place = |at: usize, s: usize| match (
-            self.reduced.settled[keep[at]],
-            self.reduced.number[keep[at]],
-        ) {
-            (Some(only), _) => (only as usize == s).then_some(0),
-            (None, Some(n)) => self.reduced.states[n]
-                .iter()
-                .position(|t| *t as usize == s)
-                .map(|i| i * strides[at]),
-            (None, None) => Some(0),
-        };
-        let mut state = vec![0usize; keep.len()];
-        let len = cards
-            .iter()
-            .try_fold(1usize, |n, c| n.checked_mul(*c))
-            .unwrap_or(usize::MAX);
-        // Twice: a list that goes on as the answer, and the text that it becomes.
-        let _values = budget.reserve(
-            (len as u64).saturating_mul(16),
-            "the table over the kept variables",
-        )?;
-        let mut values = Vec::with_capacity(len);
-        for _ in 0..len {
-            let at = state
-                .iter()
-                .enumerate()
-                .try_fold(0, |sum, (i, s)| place(i, *s).map(|o| sum + o));
-            values.push(at.map_or(0.0, |at| {
-                Scalar {
-                    exponent: sum[at].exponent - top,
-                    ..sum[at]
-                }
-                .value()
-            }));
-            zipfold_product::plan::reduced::step(&mut state, |i| cards[i]);
-        }
-        let scale = Scalar::scaled(1.0, top).times(self.reduced.scale);
-        Ok(Answer::Sum(keep.to_vec(), values, scale.log10()))
+        spread((self.network, &self.reduced), keep, (&scope, &sum), budget)
     }
 }
 

@@ -1,5 +1,6 @@
 //! How a question about a network is answered, and what an answer says of itself.
 
+use super::counting::Counting;
 use crate::beside::{Asked, OnDevice};
 use crate::branch::Searched;
 use crate::slices::Checkpoint;
@@ -153,6 +154,8 @@ pub enum Planned {
     Groups(Split),
     /// A search for the most probable assignment, where elimination is refused.
     Searched(Searched),
+    /// A count of components.
+    Counted(Counting),
 }
 
 impl Planned {
@@ -160,7 +163,7 @@ impl Planned {
     #[doc(hidden)]
     pub fn plans(&self) -> Vec<&Plan> {
         match self {
-            Planned::Settled | Planned::Searched(_) => Vec::new(),
+            Planned::Settled | Planned::Searched(_) | Planned::Counted(_) => Vec::new(),
             Planned::Whole(plan) => vec![plan],
             Planned::Groups(split) => split.groups.iter().map(|g| &g.plan).collect(),
         }
@@ -169,7 +172,7 @@ impl Planned {
     #[doc(hidden)]
     pub fn prediction(&self) -> Option<Prediction> {
         match self {
-            Planned::Settled | Planned::Searched(_) => None,
+            Planned::Settled | Planned::Searched(_) | Planned::Counted(_) => None,
             Planned::Whole(plan) => Some(plan.prediction),
             Planned::Groups(split) => Some(split.prediction()),
         }
@@ -179,7 +182,19 @@ impl Planned {
     pub fn whole(&self) -> Option<&Plan> {
         match self {
             Planned::Whole(plan) => Some(plan),
-            Planned::Settled | Planned::Groups(_) | Planned::Searched(_) => None,
+            Planned::Settled | Planned::Groups(_) | Planned::Searched(_) | Planned::Counted(_) => {
+                None
+            }
+        }
+    }
+    /// The count, where there is one.
+    #[doc(hidden)]
+    pub fn counted(&self) -> Option<&Counting> {
+        match self {
+            Planned::Counted(counting) => Some(counting),
+            Planned::Settled | Planned::Groups(_) | Planned::Searched(_) | Planned::Whole(_) => {
+                None
+            }
         }
     }
     /// The search, where there is one.
@@ -187,7 +202,7 @@ impl Planned {
     pub fn searched(&self) -> Option<&Searched> {
         match self {
             Planned::Searched(searched) => Some(searched),
-            Planned::Settled | Planned::Whole(_) | Planned::Groups(_) => None,
+            Planned::Settled | Planned::Whole(_) | Planned::Groups(_) | Planned::Counted(_) => None,
         }
     }
 }
