@@ -316,6 +316,30 @@ mod tests {
         assert!(many > 3000, "{many} states");
     }
 
+    #[test]
+    fn entries_of_any_size_keep_their_digits() {
+        let table = |scope: &[usize], values: &[f64]| Table {
+            scope: scope.to_vec(),
+            values: values.to_vec(),
+        };
+        let tied = table(&[0, 1], &[1e-300, 1e300, 2e-300, 3e300]);
+        let product = table(&[0, 1], &[1e-300, 1e300, 2e-300, 2e300]);
+        for first in [tied, product] {
+            let sample = Sample {
+                cards: vec![2, 2],
+                tables: vec![first.clone(), table(&[1], &[1.0, 0.0])],
+            };
+            let got = ask(&sample, Asked::Total, 1 << 20);
+            assert!(near(got.total.value(), 3e-300), "{got:?}");
+            let sample = Sample {
+                tables: vec![first.clone(), first, table(&[1], &[1.0, 0.0])],
+                ..sample
+            };
+            let log10 = ask(&sample, Asked::Total, 1 << 20).total.log10();
+            assert!((log10 - (5f64.log10() - 600.0)).abs() < 1e-11, "{log10}");
+        }
+    }
+
     /// A ring of rings, in which components repeat.
     fn rings() -> Sample {
         const SIDE: usize = 5;

@@ -9,11 +9,14 @@ use std::rc::Rc;
 
 /// Relative difference up to which entries are in proportion: both were rounded a few times.
 const ALIKE: f64 = 4.0 * f64::EPSILON;
+/// The least quotient of two entries that keeps all digits.
+const SMALLEST: f64 = 1e-290;
 /// Bytes of a function, of a bundle and of a restriction beyond their lists, with their places in
 /// the look-ups.
 const EACH: usize = 160;
 
-/// A table over variables with several states, dense, last fastest; the greatest entry is 1.
+/// A table over variables with several states, dense, last fastest. The greatest entry is 1, unless the
+/// least one is too small for that.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Residual {
     /// Variables in ascending order.
@@ -242,6 +245,13 @@ impl Remains {
     /// Adds a function, its greatest entry 1; a constant goes into the scale.
     fn put(&mut self, mut function: Residual) {
         let most = function.values.iter().copied().fold(0.0, f64::max);
+        let above = function.values.iter().copied().filter(|v| *v > 0.0);
+        let least = above.fold(f64::INFINITY, f64::min);
+        if least < most && least / most < SMALLEST {
+            // A quotient would be lost, and the entry may be all that is left one day.
+            self.left.push(function);
+            return;
+        }
         self.scale = self.scale.times(Scalar::from_f64(most));
         if function.values.iter().all(|v| *v == most) {
             return;
@@ -341,6 +351,9 @@ impl Residual {
                         continue;
                     }
                     let ratio = own / base;
+                    if !ratio.is_normal() {
+                        return None;
+                    }
                     let known = &mut line[at + 1];
                     if *known == 0.0 {
                         *known = ratio;
