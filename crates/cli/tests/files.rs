@@ -270,7 +270,7 @@ fn files_that_are_no_partial_results_are_refused() {
     sparse
         .set_len(15 << 40)
         .unwrap_or_else(|_| sparse.set_len(1 << 40).unwrap());
-    says(&folder.output("merge big.part"), 2, "no partial result");
+    says(&folder.output("merge big.part"), 2, "not a partial result");
     // One that says the right things about itself, but is larger than memory.
     let size = sparse.metadata().unwrap().len();
     let head = [b"ZFPART\0\x0a".as_slice(), &(size - 24).to_le_bytes()].concat();
@@ -289,9 +289,13 @@ fn files_that_are_no_partial_results_are_refused() {
         2,
         "checkpoint of a run that has not ended",
     );
-    says(&folder.output("merge a.csv"), 2, "no partial result");
+    says(&folder.output("merge a.csv"), 2, "not a partial result");
     fs::write(folder.path("empty.part"), "").unwrap();
-    says(&folder.output("merge empty.part"), 2, "no partial result");
+    says(
+        &folder.output("merge empty.part"),
+        2,
+        "not a partial result",
+    );
 }
 
 #[test]

@@ -179,7 +179,12 @@ fn damaged_headers_are_refused() {
         Blame::Input,
         &["64 KiB"],
     );
-    refused("a.npy", b"x,y\n1,2\n3,4\n", Blame::Input, &["no NPY file"]);
+    refused(
+        "a.npy",
+        b"x,y\n1,2\n3,4\n",
+        Blame::Input,
+        &["not an NPY file"],
+    );
     refused("a.npy", b"", Blame::Input, &["0 bytes"]);
     refused(
         "a.npy",
@@ -421,7 +426,7 @@ fn deflated_members_are_read_and_bombs_are_not() {
     let central = flipped.len() - 22 - 51;
     flipped[central + 16] ^= 1;
     refused("a.npz", &flipped, Blame::Input, &["checksum"]);
-    refused("a.npz", b"PK", Blame::Input, &["no NPZ file"]);
+    refused("a.npz", b"PK", Blame::Input, &["not an NPZ file"]);
 }
 
 #[test]
