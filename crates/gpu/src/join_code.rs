@@ -83,14 +83,13 @@ fn visits(precision: Precision) -> Vec<([usize; 4], (usize, usize), bool)> {
     let apart = [[0, 1, 1, 0], [1, 1, 1, 0]].map(|counts| (counts, largest));
     let both = [[0, 1, 1, 1], [2, 0, 1, 1]].map(|counts| (counts, half));
     let alone = plain.chain(apart).chain(both);
-    let widest = match precision {
-        Precision::F32 => visit_text::STAGED[4],
-        Precision::F64 => visit_text::STAGED[2],
+    let [small, large] = visit_text::STAGED;
+    let staged_apart = if precision == Precision::F32 {
+        large
+    } else {
+        small
     };
-    let staged = [
-        ([0, 1, 1, 0], widest),
-        ([1, 1, 1, 1], visit_text::STAGED[0]),
-    ];
+    let staged = [([0, 1, 1, 0], staged_apart), ([1, 1, 1, 1], small)];
     let alone = alone.map(|(counts, tile)| (counts, tile, false));
     let staged = staged.map(|(counts, tile)| (counts, tile, true));
     alone.chain(staged).collect()

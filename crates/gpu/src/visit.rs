@@ -97,6 +97,13 @@ const FILL: f64 = 30.0;
 const FILL_READ: f64 = 8.0;
 const START_STAGED: f64 = 300.0;
 const WAIT_STAGED: f64 = 15.0;
+/// Measured times by those of the counts above, in single and in double precision: medians of five
+/// and of three joins from 10⁸ operations on, on an H100.
+const MEASURED_STAGED: [f64; 2] = [0.85, 0.6];
+/// Bytes of a tile with rows in shared memory at most. Of five tiles of 16 to 64 entries, 16 × 2 or
+/// 8 × 2 were the fastest for each of ten buckets in single precision, 8 × 2 for nine of ten in double
+/// precision (`bench/join_kernels.py` on an H100): larger ones leave few thread blocks.
+const MOST_HELD: usize = 128;
 /// The part of a turn of all thread blocks that goes by while the last ones work.
 const LAST: f64 = 0.3;
 /// Most configurations of the digits that are neither rows nor columns, which the host lists.
@@ -169,10 +176,11 @@ impl Visit {
                 (tall == 1) == (rows == 0) && (wide == 1) == (columns == 0) && tall * wide <= most
             };
             let tiles = TILES.into_iter().filter(|(tall, wide)| fits(*tall, *wide));
-            // Rows in shared memory leave room for twice the tile.
+            let held = |tall: usize, wide: usize| tall * wide * precision.bytes();
             let staged = STAGED.into_iter();
-            let staged =
-                staged.filter(|(tall, wide)| rows != 0 && columns != 0 && tall * wide <= 2 * most);
+            let staged = staged.filter(|(tall, wide)| {
+                rows != 0 && columns != 0 && held(*tall, *wide) <= MOST_HELD
+            });
             let both = tiles
                 .map(|tile| (tile, false))
                 .chain(staged.map(|tile| (tile, true)));
@@ -264,7 +272,11 @@ impl Visit {
             // The last thread blocks leave multiprocessors without work.
             let counts = self.counts(shape.inputs);
             let room = units * resident(counts, (self.tall, self.wide), precision);
-            return all * (1.0 + LAST * room as f64 / (blocks * many) as f64);
+            let measured = match precision {
+                Precision::F32 => MEASURED_STAGED[0],
+                Precision::F64 => MEASURED_STAGED[1],
+            };
+            return all * measured * (1.0 + LAST * room as f64 / (blocks * many) as f64);
         }
         let busy = (threads * many) as f64 / (units * BUSY) as f64;
         all / busy.min(1.0)

@@ -12,7 +12,7 @@ use zipfold_product::cpu::shape::MOST_INPUTS;
 /// Threads of a thread block.
 pub(crate) const THREADS: usize = 256;
 /// Rows and columns of a thread whose rows lie in shared memory.
-pub(crate) const STAGED: [(usize, usize); 5] = [(4, 4), (8, 2), (8, 4), (16, 2), (16, 4)];
+pub(crate) const STAGED: [(usize, usize); 2] = [(8, 2), (16, 2)];
 /// Bytes of the rows that lie in shared memory, and rows of a thread block.
 const HELD: usize = 16 << 10;
 const ROWS: usize = 128;
