@@ -192,11 +192,7 @@ fn kernels_of_sum_products_compile_and_spill_nothing() {
 fn failure(what: &str, arch: usize, source: &str) -> Option<String> {
     // Joins with rows in shared memory are faster with few registers, for more thread blocks, and a
     // few numbers apart from the loop in local memory.
-    let most = if what.contains("staged: true") {
-        128
-    } else {
-        0
-    };
+    let most = if what.contains("staged: true") { 48 } else { 0 };
     match nvrtc::report(source, arch) {
         Err(e) => Some(format!("{what}: {e}")),
         Ok(log) => {

@@ -193,17 +193,15 @@ fn uai_2008_partition_functions() {
 
 #[test]
 #[ignore = "needs data"]
-fn relational_1_is_refused_with_its_size_in_seconds() {
+fn relational_1_is_refused_with_its_size_within_ten_seconds() {
     let root = folder("uai");
     let start = Instant::now();
     let (net, seen) = uai_2014(&root, "relational_1");
     let error = infer(&net, &seen, &Task::Mar, &settings()).unwrap_err();
     assert_eq!(error.blame(), Blame::Resource);
     assert!(error.to_string().contains("width at least 2"), "{error}");
-    // A release build takes 1.6 s for the refusal of all orders and 4 s for a count that ends without
-    // an answer; tests are built with checks of overflow, and share their machine.
     let seconds = start.elapsed().as_secs_f64();
-    assert!(seconds < 20.0, "{seconds} s");
+    assert!(seconds < 10.0, "{seconds} s");
 }
 
 /// `relational_3` (width 7) and `relational_5` (width 10) are easy, and their published answers are

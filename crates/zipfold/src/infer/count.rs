@@ -18,7 +18,7 @@ const TRIED: f64 = 1.0;
 const PART: f64 = 0.1;
 /// The part of the time limit that a count takes at most where elimination is refused: a network
 /// that neither answers is refused in seconds.
-const REFUSED: f64 = 0.025;
+const REFUSED: f64 = 0.01;
 
 /// The same before the order search, with the seconds that the first order predicts; seconds that
 /// count; and the least share of zeros with which it is tried.
