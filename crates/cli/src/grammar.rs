@@ -224,7 +224,7 @@ pub(crate) fn grammar() -> Command {
 fn output_help(written: &lists::Written) -> String {
     format!(
         "Output file; its extension selects the format: {}. - is standard output ({})",
-        lists::dotted(written.suffixes),
+        zipfold::internals::destination::dotted(written.suffixes),
         written.stream
     )
 }

@@ -10,7 +10,7 @@ use zipfold::Warnings;
 use zipfold::devices::DeviceSelector;
 use zipfold::internals::core::budget::human_bytes;
 use zipfold::internals::core::figures;
-use zipfold::internals::destination::refuse_place;
+use zipfold::internals::destination::{dotted, refuse_place};
 use zipfold::internals::infer::{Inferred, Listener, Settings, count_first, explain, infer};
 use zipfold::internals::io::{OutputOptions, evidence, network};
 use zipfold::internals::picture;
@@ -304,7 +304,7 @@ fn form(args: &InferArgs) -> Result<Form> {
                 let what = format!("infer writes no '.{suffix}' files");
                 let remedy = format!(
                     "a name that ends in one of {}, or --format",
-                    lists::dotted(lists::suffixes("infer"))
+                    dotted(lists::suffixes("infer"))
                 );
                 Error::request(what)
                     .at_place(path.to_string())

@@ -330,15 +330,6 @@ pub(crate) fn suffixes(verb: &str) -> &'static [&'static str] {
         .map_or(&[], |w| w.suffixes)
 }
 
-/// `.npy .csv .tsv`.
-pub(crate) fn dotted(suffixes: &[&str]) -> String {
-    suffixes
-        .iter()
-        .map(|s| format!(".{s}"))
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
 /// `zipfold formats`.
 pub(crate) fn formats(as_json: bool) -> Result<()> {
     print_line(&if as_json {
@@ -367,7 +358,7 @@ fn formats_text() -> String {
         .map(|w| {
             vec![
                 format!("  {}", w.verb),
-                dotted(w.suffixes),
+                destination::dotted(w.suffixes),
                 format!("-o - : {}", w.stream),
             ]
         })

@@ -240,6 +240,23 @@ fn random_functions(random: &mut Random, tables: usize) -> Shape {
     Shape::new(&scopes, &out, &rank, &cards)
 }
 
+/// The device that chooses kernels as one of so many multiprocessors does, its facts, and by how much
+/// its entries may differ from those of the host.
+fn choosing_for(units: usize, precision: Precision) -> (Contractor, Facts, f64) {
+    let contractor = Contractor::new(device(), precision)
+        .unwrap()
+        .choosing_for(units);
+    let facts = Facts {
+        units,
+        ..contractor.facts().clone()
+    };
+    let within = match precision {
+        Precision::F64 => 1e-13,
+        Precision::F32 => 1e-5,
+    };
+    (contractor, facts, within)
+}
+
 #[test]
 #[ignore = "needs opencl"]
 fn tiles_of_threads_have_the_entries_of_the_host() {
@@ -247,19 +264,8 @@ fn tiles_of_threads_have_the_entries_of_the_host() {
     let (mut tiled, mut rounds) = (0, 0);
     for precision in [Precision::F64, Precision::F32] {
         // As few multiprocessors as make tiles worthwhile for small joins.
-        let contractor = Contractor::new(device(), precision)
-            .unwrap()
-            .choosing_for(2);
-        let facts = Facts {
-            units: 2,
-            ..contractor.facts().clone()
-        };
+        let (contractor, facts, within) = choosing_for(2, precision);
         let link = Contractor::link(&facts, precision);
-        let within = if precision == Precision::F64 {
-            1e-13
-        } else {
-            1e-5
-        };
         for round in 0..40 {
             let shape = random_functions(&mut random, 2 + round % 4);
             let tables = tables(&mut random, &shape);
@@ -283,19 +289,8 @@ fn rows_in_shared_memory_give_the_entries_of_the_host() {
     let (mut staged, mut rounds) = (0, 0);
     for precision in [Precision::F64, Precision::F32] {
         // One multiprocessor: tiles pay for small joins, and thread blocks take several tiles.
-        let contractor = Contractor::new(device(), precision)
-            .unwrap()
-            .choosing_for(1);
-        let facts = Facts {
-            units: 1,
-            ..contractor.facts().clone()
-        };
+        let (contractor, facts, within) = choosing_for(1, precision);
         let link = Contractor::link(&facts, precision);
-        let within = if precision == Precision::F64 {
-            1e-13
-        } else {
-            1e-5
-        };
         for round in 0..18 {
             // Summed, neither, rows, columns; the folded index is longer than a piece in some.
             let depth = [9, 1, 150][round % 3];

@@ -90,6 +90,12 @@ pub fn refuse(path: &str, folds: &[FoldSpec], options: OutputOptions) -> Result<
     refuse_place(path, options)
 }
 
+/// Returns suffixes as people read them: `.npy .csv`.
+pub fn dotted(suffixes: &[&str]) -> String {
+    let dotted: Vec<String> = suffixes.iter().map(|s| format!(".{s}")).collect();
+    dotted.join(" ")
+}
+
 /// Refuses the name of a file that does not end in one of `suffixes`.
 ///
 /// # Errors
@@ -103,8 +109,7 @@ pub fn refuse_suffix(path: &str, suffixes: &[&str]) -> Result<()> {
         Some(found) => format!("expected a suffix that names a format, got '.{found}'"),
         None => "expected a suffix, which names the format, got none".to_string(),
     };
-    let dotted: Vec<String> = suffixes.iter().map(|s| format!(".{s}")).collect();
-    let remedy = format!("a name that ends in one of {}", dotted.join(" "));
+    let remedy = format!("a name that ends in one of {}", dotted(suffixes));
     Err(Error::request(what).at_place(path).remedy(remedy))
 }
 

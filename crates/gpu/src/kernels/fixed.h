@@ -8,48 +8,53 @@ ZF_SLOW_FN void zf_carry(ZF_OUT(zf_u32) sum, zf_u32 at, zf_u32 words, int less) 
         if (old != (less ? 0u : 0xffffffffu)) break;
     }
 }
-// Adds a finite term, cut off toward zero at 2^lowest, to a sum in device memory.
-ZF_SLOW_FN void zf_add_term(ZF_OUT(zf_u32) sum, zf_u32 words, zf_i32 lowest, double term) {
+// A finite term, cut off toward zero at 2^lowest: its magnitude in three words from `first` on, and whether it is negative.
+typedef struct { zf_u64 low; zf_u32 top, first; int less; } zf_digits;
+ZF_FN zf_digits zf_digits_of(zf_i32 lowest, double term) {
     const zf_u64 bits = zf_bits(term);
-    const int less = (int)(bits >> 63);
     const zf_i32 field = (zf_i32)((bits >> 52) & 0x7ffUL);
     zf_u64 digits = (bits & 0x000fffffffffffffUL) | (field != 0 ? 0x0010000000000000UL : 0UL);
     zf_i32 above = (field != 0 ? field : 1) - 1075 - lowest;
     if (above < 0) { digits = above > -64 ? digits >> (zf_u32)(-above) : 0UL; above = 0; }
-    const zf_u32 first = (zf_u32)above / 32u, shift = (zf_u32)above % 32u;
-    const zf_u64 low = digits << shift;
-    const zf_u32 top = shift != 0u ? (zf_u32)(digits >> (64u - shift)) : 0u;
+    const zf_u32 shift = (zf_u32)above % 32u;
+    zf_digits out;
+    out.low = digits << shift;
+    out.top = shift != 0u ? (zf_u32)(digits >> (64u - shift)) : 0u;
+    out.first = (zf_u32)above / 32u;
+    out.less = (int)(bits >> 63);
+    return out;
+}
+// Its word `at`, which is not below the first.
+ZF_FN zf_u64 zf_word_of(zf_digits digits, zf_u32 at) {
+    const zf_u32 place = at - digits.first;
+    return place == 0u ? (zf_u64)(zf_u32)digits.low : place == 1u ? digits.low >> 32 : place == 2u ? (zf_u64)digits.top : 0UL;
+}
+// Adds a finite term, cut off toward zero at 2^lowest, to a sum in device memory.
+ZF_SLOW_FN void zf_add_term(ZF_OUT(zf_u32) sum, zf_u32 words, zf_i32 lowest, double term) {
+    const zf_digits digits = zf_digits_of(lowest, term);
     zf_u64 carry = 0UL;
-    for (zf_u32 at = first; at < words; at++) {
-        const zf_u64 word = (at == first ? (zf_u64)(zf_u32)low : at == first + 1u ? low >> 32 : at == first + 2u ? (zf_u64)top : 0UL) + carry;
-        if (word == 0UL && at > first + 1u) break;
+    for (zf_u32 at = digits.first; at < words; at++) {
+        const zf_u64 word = zf_word_of(digits, at) + carry;
+        if (word == 0UL && at > digits.first + 1u) break;
         const zf_u32 v = (zf_u32)word;
-        const zf_u32 old = ZF_ADD_GLOBAL(&sum[at], less ? 0u - v : v);
-        carry = (word >> 32) + (less ? old < v : (zf_u32)(old + v) < old);
+        const zf_u32 old = ZF_ADD_GLOBAL(&sum[at], digits.less ? 0u - v : v);
+        carry = (word >> 32) + (digits.less ? old < v : (zf_u32)(old + v) < old);
     }
 }
 // As zf_add_term, to a sum of a block, whose last word has the sign; what overflows it goes to device memory.
 ZF_SLOW_FN void zf_add_digits(ZF_SHARED_ARG zf_u32* to, zf_u32 next, zf_u32 count, zf_i32 lowest, double term, ZF_OUT(zf_u32) sum,
     zf_u32 words) {
-    const zf_u64 bits = zf_bits(term);
-    const int less = (int)(bits >> 63);
-    const zf_i32 field = (zf_i32)((bits >> 52) & 0x7ffUL);
-    zf_u64 digits = (bits & 0x000fffffffffffffUL) | (field != 0 ? 0x0010000000000000UL : 0UL);
-    zf_i32 above = (field != 0 ? field : 1) - 1075 - lowest;
-    if (above < 0) { digits = above > -64 ? digits >> (zf_u32)(-above) : 0UL; above = 0; }
-    const zf_u32 first = (zf_u32)above / 32u, shift = (zf_u32)above % 32u;
-    const zf_u64 low = digits << shift;
-    const zf_u32 top = shift != 0u ? (zf_u32)(digits >> (64u - shift)) : 0u;
+    const zf_digits digits = zf_digits_of(lowest, term);
     zf_u64 carry = 0UL;
-    for (zf_u32 at = first; at < count; at++) {
-        const zf_u64 word = (at == first ? (zf_u64)(zf_u32)low : at == first + 1u ? low >> 32 : at == first + 2u ? (zf_u64)top : 0UL) + carry;
-        if (word == 0UL && at > first + 1u) break;
+    for (zf_u32 at = digits.first; at < count; at++) {
+        const zf_u64 word = zf_word_of(digits, at) + carry;
+        if (word == 0UL && at > digits.first + 1u) break;
         const zf_u32 v = (zf_u32)word;
-        const zf_u32 old = ZF_ADD_SHARED(&to[at * next], less ? 0u - v : v);
-        const zf_u32 now = less ? old - v : old + v;
-        carry = (word >> 32) + (less ? old < v : now < old);
-        const zf_u32 over = less ? (old ^ v) & (old ^ now) : (old ^ now) & (v ^ now);
-        if (at + 1u == count && (over >> 31) != 0u) zf_carry(sum, count, words, less);
+        const zf_u32 old = ZF_ADD_SHARED(&to[at * next], digits.less ? 0u - v : v);
+        const zf_u32 now = digits.less ? old - v : old + v;
+        carry = (word >> 32) + (digits.less ? old < v : now < old);
+        const zf_u32 over = digits.less ? (old ^ v) & (old ^ now) : (old ^ now) & (v ^ now);
+        if (at + 1u == count && (over >> 31) != 0u) zf_carry(sum, count, words, digits.less);
     }
 }
 // Adds a sum of a block, the last of whose words has the sign, to one in device memory.
