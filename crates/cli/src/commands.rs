@@ -520,13 +520,17 @@ pub(crate) fn emit(problem: &Problem, args: &RunArgs, target: &str, budget: &Bud
 /// The kernels of a query on the device that `facts` describe, the plan in comments before them.
 fn kernels_text(query: &Query<'_>, facts: &Facts, options: &Options<'_>) -> Result<String> {
     let mut explained = query.explain_on_host()?;
-    let ranges = zipfold::internals::gpu::rows::data_ranges(&explained.job);
+    let rows = zipfold::internals::gpu::rows::data_facts(
+        &explained.job,
+        std::slice::from_ref(facts),
+        &options.overrides,
+    );
     let plan = zipfold::internals::plan::device::plan_for(
         &explained.job,
         explained.plan,
         facts,
         &options.overrides,
-        ranges.as_ref(),
+        rows.as_ref(),
     )?;
     zipfold::internals::gpu::engine::check_double(facts, plan.precision)?;
     let sources = zipfold::internals::gpu::engine::sources(&explained.job, &plan, facts.runtime)?;

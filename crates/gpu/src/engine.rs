@@ -17,12 +17,13 @@
 use crate::dense::{self, Dense};
 use crate::emit::values;
 use crate::host_fold::Host;
+use crate::pack::Halves;
 use crate::points::{self, Points};
 use crate::rectangle::{Number, Rectangle};
 use crate::rows::{Kinds, Loaded, Rows};
 use crate::runtime::{Arg, Device, Grid, Kernel};
 use std::ops::Range;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use zipfold_core::fold::BLOCK;
 use zipfold_core::{Blame, Error, Job, Opt, Precision, Result};
 use zipfold_plan::device::matrix::{self, Matrix};
@@ -83,10 +84,15 @@ impl<'j> Engine<'j> {
             DeviceWork::Matrix(Matrix {
                 kernel: matrix::MatrixKernel::Products(half),
                 ..
-            }) => Some(*half),
-            _ => None,
+            }) => Some(Halves::Plain(*half)),
+            DeviceWork::Sweeps(folds) => {
+                let mut products = folds.iter().filter_map(|sweeps| sweeps.products.as_ref());
+                let first = products.next();
+                first.map(|products| Halves::Scaled(Arc::new(products.rounding.clone())))
+            }
+            DeviceWork::Matrix(_) | DeviceWork::Values => None,
         };
-        let narrow = (precision == Precision::F32 && half.is_none()) || folds;
+        let narrow = (precision == Precision::F32 || folds) && half.is_none();
         check_double(&device.facts, precision)?;
         let kinds = Kinds {
             wide: precision == Precision::F64,
@@ -387,15 +393,12 @@ pub fn sources(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Vec<(String, 
 pub fn values_of(device: &Device, job: &Job) -> Result<Vec<f64>> {
     let source = values::source(job, Precision::F64, device.facts.runtime, Residency::Held);
     let kernels = device.compile(&source, &["zf_values"])?;
-    let loaded = Loaded::all(
-        job,
-        device,
-        Kinds {
-            wide: true,
-            narrow: false,
-            half: None,
-        },
-    )?;
+    let kinds = Kinds {
+        wide: true,
+        narrow: false,
+        half: None,
+    };
+    let loaded = Loaded::all(job, device, &kinds)?;
     let (n, m) = (job.space.n, job.space.m);
     let parts: usize = (0..job.low.formula.roots.len())
         .map(|r| job.low.formula.width(r, job.low.dim))

@@ -5,9 +5,11 @@ use crate::emit::matrix::{GROUP, groups};
 use crate::emit::values::width;
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::Arc;
 use zipfold_core::Table;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::Side;
+use zipfold_plan::device::products::{ProductForm, Rounding};
 use zipfold_plan::low_precision::LowPrecision;
 
 /// Rows of a panel.
@@ -30,32 +32,86 @@ pub fn pack_panels<T: Send>(
     });
 }
 
+/// How rows become numbers of 16 bits.
+#[derive(Clone, Debug)]
+pub enum Halves {
+    /// Each number is rounded.
+    Plain(LowPrecision),
+    /// Numbers are moved and scaled before; where squared differences are wanted, the squared length
+    /// of a row is one more number of it.
+    Scaled(Arc<Rounding>),
+}
+
+impl Halves {
+    /// Numbers of a row of `side` next to its components.
+    pub fn numbers(&self, low: &Lowered, side: usize) -> usize {
+        low.row_scalars[side].len() + usize::from(self.has_norms())
+    }
+    fn has_norms(&self) -> bool {
+        match self {
+            Halves::Plain(_) => false,
+            Halves::Scaled(rounding) => rounding.form == ProductForm::Squares,
+        }
+    }
+    /// Component `k` of a row of `side` before it is rounded.
+    fn scaled(&self, side: Side, k: usize, value: f64) -> f64 {
+        match self {
+            Halves::Plain(_) => value,
+            Halves::Scaled(rounding) => rounding.scaled(side, k, value),
+        }
+    }
+    fn round(&self, value: f64) -> u16 {
+        match self {
+            Halves::Plain(half) => half.round(value as f32),
+            Halves::Scaled(_) => Rounding::TYPE.round(value as f32),
+        }
+    }
+    /// What undoes the scale of a squared length of `side`.
+    fn unscaled(&self, side: Side) -> f64 {
+        match self {
+            Halves::Plain(_) => 1.0,
+            Halves::Scaled(rounding) => rounding.scale[side as usize].powi(-2),
+        }
+    }
+}
+
 /// Panels of rows of 16-bit numbers: groups of 8 components of 128 rows, one vector a row, and
 /// zeros after the last component; and the hoisted numbers of the rows, in panels of their own.
 pub fn pack_halves(
     low: &Lowered,
     table: &Table,
     side: Side,
-    half: LowPrecision,
+    halves: &Halves,
     panels: Range<usize>,
 ) -> (Vec<u16>, Vec<f32>) {
-    let (groups, row_scalars) = (groups(low.dim), low.row_scalars[side as usize].len());
+    let (groups, many) = (groups(low.dim), halves.numbers(low, side as usize).max(1));
     let size = PANEL * groups * GROUP;
     let (mut rows, mut numbers) = (
         vec![0; panels.len() * size],
-        vec![0.0; panels.len() * PANEL * row_scalars.max(1)],
+        vec![0.0; panels.len() * PANEL * many],
     );
     let parts = rows
         .par_chunks_mut(size.max(1))
-        .zip(numbers.par_chunks_mut(PANEL * row_scalars.max(1)));
+        .zip(numbers.par_chunks_mut(PANEL * many));
+    let unscaled = halves.unscaled(side);
     parts.enumerate().for_each(|(panel, (rows, numbers))| {
+        let mut squares = [0.0; PANEL];
         fill(low, table, side, panels.start + panel, |at, v| {
             let (w, lane) = (at / PANEL, at % PANEL);
             match w.checked_sub(low.dim) {
-                None => rows[(w / GROUP * PANEL + lane) * GROUP + w % GROUP] = half.round(v as f32),
+                None => {
+                    let scaled = halves.scaled(side, w, v);
+                    squares[lane] += scaled * scaled;
+                    rows[(w / GROUP * PANEL + lane) * GROUP + w % GROUP] = halves.round(scaled);
+                }
                 Some(attr) => numbers[attr * PANEL + lane] = v as f32,
             }
         });
+        if halves.has_norms() {
+            let norms = &mut numbers[(many - 1) * PANEL..];
+            let pairs = norms.iter_mut().zip(squares);
+            pairs.for_each(|(norm, square)| *norm = (square * unscaled) as f32);
+        }
     });
     (rows, numbers)
 }

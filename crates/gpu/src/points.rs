@@ -39,8 +39,7 @@ use zipfold_core::{Domain, Error, Job, Precision, Result};
 use zipfold_plan::Tile;
 use zipfold_plan::device::Runtime;
 use zipfold_plan::device::fixed::{BinSums, Fixed};
-use zipfold_plan::device::rounding::Bounds;
-use zipfold_plan::device::sweeps::{Shape, Sweeps, filtered, is_extreme};
+use zipfold_plan::device::sweeps::{PairTiles, Shape, Sweeps, filtered, is_extreme};
 use zipfold_plan::executor::Folded;
 use zipfold_plan::overrides::Residency;
 use zipfold_plan::sweep as tree;
@@ -285,16 +284,10 @@ fn span(fold: &Fold, tiled: bool, units: usize, groups: usize, others: usize) ->
 
 /// The predicate in single precision, where it filters one.
 fn truth(job: &Job, sweeps: &Sweeps) -> Option<Truth> {
-    let (ranges, _) = sweeps
-        .ranges
-        .as_ref()
-        .zip(sweeps.filter.filter(|f| f.predicate))?;
+    sweeps.filter.filter(|f| f.predicate)?;
     let (root, _) = filtered(job)?;
-    Truth::recognise(
-        &job.low,
-        &Bounds::new(&job.low, ranges.clone()),
-        job.low.formula.roots[root],
-    )
+    let bounds = sweeps.bounds(job)?;
+    Truth::recognise(&job.low, &bounds, job.low.formula.roots[root])
 }
 
 /// Whether matches leave kernels by pages, from which they are gathered.
@@ -334,6 +327,7 @@ pub fn source(
             None
         },
         truth: truth.as_ref(),
+        rounding: sweeps.products.as_ref().map(|products| &products.rounding),
     };
     let before = header(runtime) + &panels::panels(job, rows) + &functions(job, shape, fold);
     let before = if is_paged(job, sweeps) {
@@ -410,7 +404,10 @@ impl Launch<'_> {
     /// Starts `kernel` with the arguments of its fold.
     pub(crate) fn start(&self, kernel: &Kernel, fold: &[Arg<'_>]) -> Result<()> {
         let shape = &self.pass.shape;
-        let mut args = self.loaded.inputs(shape.precision)?;
+        let mut args = match shape.tiled {
+            Some(PairTiles::Products) => self.loaded.halves()?,
+            Some(PairTiles::Registers(_)) | None => self.loaded.inputs(shape.precision)?,
+        };
         if shape.filter {
             args.extend(self.loaded.inputs(Precision::F64)?);
         }

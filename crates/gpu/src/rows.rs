@@ -3,26 +3,27 @@
 
 use crate::emit::matrix::{GROUP, groups};
 use crate::emit::values::width;
-use crate::pack::{PANEL, pack_halves, pack_panels};
+use crate::pack::{Halves, PANEL, pack_halves, pack_panels};
 use crate::runtime::{Arg, Device, Mark, Memory, Plain};
 use rayon::prelude::*;
 use std::ops::Range;
 use zipfold_core::pair::tree::Side;
 use zipfold_core::{Blame, Error, Job, Precision, Result, Table};
 use zipfold_plan::Tile;
+use zipfold_plan::device::products::{Products, Rounded, Rounding, RowFacts};
 use zipfold_plan::device::rounding::{Ranges, joined, ranges};
-use zipfold_plan::low_precision::LowPrecision;
-use zipfold_plan::overrides::Residency;
+use zipfold_plan::device::{Facts, multiplies};
+use zipfold_plan::overrides::{Overrides, Residency};
 
 /// Precisions that kernels read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Kinds {
     /// Double.
     pub wide: bool,
     /// Single.
     pub narrow: bool,
     /// 16-bit numbers, for inner products.
-    pub half: Option<LowPrecision>,
+    pub half: Option<Halves>,
 }
 
 /// Packed rows in device memory, in one or both precisions, and constant vectors, behind which
@@ -42,17 +43,17 @@ impl Loaded {
     ///
     /// # Errors
     /// Those of the device.
-    pub fn all(job: &Job, device: &Device, kinds: Kinds) -> Result<Self> {
+    pub fn all(job: &Job, device: &Device, kinds: &Kinds) -> Result<Self> {
         Self::window(job, device, kinds, [0..job.x.rows(), 0..job.other().rows()])
     }
     /// Some rows of x and of y.
-    fn window(job: &Job, device: &Device, kinds: Kinds, rows: [Range<usize>; 2]) -> Result<Self> {
+    fn window(job: &Job, device: &Device, kinds: &Kinds, rows: [Range<usize>; 2]) -> Result<Self> {
         let loaded = Self::room(job, device, kinds, &rows)?;
         loaded.fill(job, device, kinds, rows, None)?;
         Ok(loaded)
     }
     /// Memory for some rows of x and of y.
-    fn room(job: &Job, device: &Device, kinds: Kinds, rows: &[Range<usize>; 2]) -> Result<Self> {
+    fn room(job: &Job, device: &Device, kinds: &Kinds, rows: &[Range<usize>; 2]) -> Result<Self> {
         let low = &job.low;
         let panels = |side: usize| rows[side].end.div_ceil(PANEL) - rows[side].start / PANEL;
         let flat = low.constants.iter().map(Vec::len).sum::<usize>() + 2;
@@ -67,11 +68,11 @@ impl Loaded {
                 device.allocate(flat * precision.bytes())?,
             ])
         };
-        let halves = || {
+        let halves = |halves: &Halves| {
             let rows =
                 |side: usize| device.allocate(panels(side) * PANEL * groups(low.dim) * GROUP * 2);
             let numbers = |side: usize| {
-                device.allocate(panels(side) * PANEL * low.row_scalars[side].len().max(1) * 4)
+                device.allocate(panels(side) * PANEL * halves.numbers(low, side).max(1) * 4)
             };
             Ok([
                 rows(0)?,
@@ -92,11 +93,7 @@ impl Loaded {
             } else {
                 None
             },
-            half: if kinds.half.is_some() {
-                Some(halves()?)
-            } else {
-                None
-            },
+            half: kinds.half.as_ref().map(halves).transpose()?,
         })
     }
     /// Packs the rows of a [`Self::room`] and copies them there; next to the work after `mark`, if
@@ -105,7 +102,7 @@ impl Loaded {
         &self,
         job: &Job,
         device: &Device,
-        kinds: Kinds,
+        kinds: &Kinds,
         rows: [Range<usize>; 2],
         mark: Option<&Mark>,
     ) -> Result<()> {
@@ -133,7 +130,7 @@ impl Loaded {
             if let Some(narrow) = &self.narrow {
                 way.pack(&narrow[at], |v| v as f32)?;
             }
-            if let (Some(memories), Some(half)) = (&self.half, kinds.half) {
+            if let (Some(memories), Some(half)) = (&self.half, &kinds.half) {
                 let (rows, numbers) = pack_halves(low, table, side, half, panels.clone());
                 device.write_beside(&memories[at], &rows, mark)?;
                 device.write_beside(&memories[2 + at], &numbers, mark)?;
@@ -258,8 +255,8 @@ impl<'j> Rows<'j> {
     ) -> Result<Self> {
         let held = match (rows, block) {
             (Residency::Streamed, _) => None,
-            (_, Some(block)) => Some(Loaded::window(job, device, kinds, block)?),
-            (_, None) => Some(Loaded::all(job, device, kinds)?),
+            (_, Some(block)) => Some(Loaded::window(job, device, &kinds, block)?),
+            (_, None) => Some(Loaded::all(job, device, &kinds)?),
         };
         Ok(Rows { job, kinds, held })
     }
@@ -273,7 +270,10 @@ impl<'j> Rows<'j> {
         }
         let rows = [tile.rows.clone(), tile.cols.clone()];
         Ok(Window::Own(Box::new(Loaded::window(
-            self.job, device, self.kinds, rows,
+            self.job,
+            device,
+            &self.kinds,
+            rows,
         )?)))
     }
     /// Does `work` on every tile with its rows. Where these come tile by tile, those of the next
@@ -295,10 +295,10 @@ impl<'j> Rows<'j> {
         for (at, tile) in tiles.iter().enumerate() {
             let own = match ready.take() {
                 Some(own) => own,
-                None => Loaded::window(self.job, device, self.kinds, sides(tile))?,
+                None => Loaded::window(self.job, device, &self.kinds, sides(tile))?,
             };
             let next = tiles.get(at + 1);
-            let room = next.map(|next| Loaded::room(self.job, device, self.kinds, &sides(next)));
+            let room = next.map(|next| Loaded::room(self.job, device, &self.kinds, &sides(next)));
             let room = match room.transpose() {
                 Err(e) if e.blame() == Blame::Resource => None,
                 room => room?,
@@ -307,7 +307,7 @@ impl<'j> Rows<'j> {
             ready = std::thread::scope(|scope| {
                 let beside = room.zip(next).map(|(room, next)| {
                     scope.spawn(move || {
-                        room.fill(self.job, device, self.kinds, sides(next), Some(&mark))
+                        room.fill(self.job, device, &self.kinds, sides(next), Some(&mark))
                             .map(|()| room)
                     })
                 });
@@ -327,26 +327,57 @@ impl<'j> Rows<'j> {
 /// Rows whose ranges are found at a time, by one thread: whole panels.
 const AT_A_TIME: usize = 1 << 12;
 
-/// Ranges of the rows of both sides, where the planner of a device wants them: for folds of its
-/// own.
-pub fn data_ranges(job: &Job) -> Option<[Ranges; 2]> {
+/// Facts of the rows of both sides, where the planner of a device wants them: for folds of its own.
+/// Rounded rows are measured only where `devices` may multiply them.
+pub fn data_facts(job: &Job, devices: &[Facts], overrides: &Overrides) -> Option<RowFacts> {
     if !zipfold_plan::device::folds(job) {
         return None;
     }
-    let of_sides = [(Side::X, &job.x), (Side::Y, job.other())].map(|(side, table)| {
-        let width = width(&job.low, side as usize);
-        let of = |part: usize| {
-            let from = part * AT_A_TIME;
-            let rows = AT_A_TIME.min(table.rows() - from).next_multiple_of(PANEL);
-            let mut packed = vec![0.0; rows * width];
-            pack_panels(&job.low, table, side, from / PANEL, &mut packed, |v| v);
-            ranges(&packed, &job.low, side)
-        };
-        (0..table.rows().div_ceil(AT_A_TIME))
-            .into_par_iter()
-            .map(of)
-            .reduce_with(|a, b| joined(&a, &b))
-            .unwrap_or_else(|| vec![None; width])
+    let low = &job.low;
+    let none = |side: Side| vec![None; width(low, side as usize)];
+    let ranges = SIDES.map(|side| {
+        let of = |packed: &[f64]| ranges(packed, low, side);
+        by_parts(job, side, of, |a: Ranges, b| joined(&a, &b)).unwrap_or_else(|| none(side))
     });
-    Some(of_sides)
+    let rounding = if multiplies(devices, overrides) {
+        Rounding::for_job(job, &ranges)
+    } else {
+        None
+    };
+    let products = rounding.map(|rounding| {
+        let rounded = SIDES.map(|side| {
+            let of = |packed: &[f64]| rounding.measure(packed, low, side);
+            by_parts(job, side, of, Rounded::joined).unwrap_or_default()
+        });
+        Products::new(rounding, rounded, low.dim)
+    });
+    Some(RowFacts { ranges, products })
+}
+
+/// Both sides.
+const SIDES: [Side; 2] = [Side::X, Side::Y];
+
+/// What `of` finds in parts of the packed rows of `side`, `joined`; none without rows.
+fn by_parts<T: Send>(
+    job: &Job,
+    side: Side,
+    of: impl Fn(&[f64]) -> T + Sync,
+    joined: impl Fn(T, T) -> T + Sync + Send,
+) -> Option<T> {
+    let table = match side {
+        Side::X => &job.x,
+        Side::Y => job.other(),
+    };
+    let width = width(&job.low, side as usize);
+    let part = |part: usize| {
+        let from = part * AT_A_TIME;
+        let rows = AT_A_TIME.min(table.rows() - from).next_multiple_of(PANEL);
+        let mut packed = vec![0.0; rows * width];
+        pack_panels(&job.low, table, side, from / PANEL, &mut packed, |v| v);
+        of(&packed)
+    };
+    (0..table.rows().div_ceil(AT_A_TIME))
+        .into_par_iter()
+        .map(part)
+        .reduce_with(joined)
 }

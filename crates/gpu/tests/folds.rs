@@ -4,7 +4,7 @@
 use zipfold_core::fold::{Extremes, Fold, State};
 use zipfold_core::problem::Problem;
 use zipfold_core::{Data, Job, Random, Table, describe, oracle};
-use zipfold_gpu::rows::data_ranges;
+use zipfold_gpu::rows::data_facts;
 use zipfold_gpu::{DeviceSelector, Engine, Runtime, open, open_all};
 use zipfold_plan::device::{self, DeviceWork};
 use zipfold_plan::executor::{Executor, Nowhere, Stop};
@@ -83,7 +83,7 @@ fn odd(job: &Job, set: &[(&str, &str)], bound: f64) -> Option<String> {
     let device = device();
     let overrides = Overrides::read(set.iter().copied()).unwrap();
     let plan = choose(job, &Machine::default(), &overrides).unwrap();
-    let ranges = data_ranges(job);
+    let ranges = data_facts(job, std::slice::from_ref(&device.facts), &overrides);
     let plan = device::plan_for(job, plan, &device.facts, &overrides, ranges.as_ref()).unwrap();
     let work = &plan.device.as_ref().unwrap().work;
     if !matches!(work, DeviceWork::Sweeps(folds) if folds.len() == job.folds.len()) {

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use zipfold_core::problem::Problem;
 use zipfold_core::{Data, Domain, Precision, Table, describe};
-use zipfold_gpu::rows::data_ranges;
+use zipfold_gpu::rows::data_facts;
 use zipfold_gpu::runtime::nvrtc;
 use zipfold_gpu::{Facts, Runtime, engine};
 use zipfold_plan::{Machine, Overrides, choose, device};
@@ -139,8 +139,9 @@ fn kernels_of_sums_by_bin_and_of_vectors_compile_and_spill_nothing() {
             };
             let job = describe(&problem, data).unwrap();
             let plan = choose(&job, &Machine::default(), &Overrides::default()).unwrap();
-            let (facts, ranges) = (Facts::described(Runtime::Cuda), data_ranges(&job));
+            let facts = Facts::described(Runtime::Cuda);
             let overrides = Overrides::default();
+            let ranges = data_facts(&job, std::slice::from_ref(&facts), &overrides);
             let plan = device::plan_for(&job, plan, &facts, &overrides, ranges.as_ref()).unwrap();
             let sources = engine::sources(&job, &plan, Runtime::Cuda).unwrap();
             let named = |(name, source)| (format!("{pair} {folds} {name} {precision:?}"), source);
@@ -267,7 +268,8 @@ fn kernels(pairs: std::ops::Range<usize>) -> Vec<(String, usize, String)> {
                         Overrides::default()
                     };
                     let plan = choose(&job, &Machine::default(), &overrides).unwrap();
-                    let (facts, ranges) = (Facts::described(Runtime::Cuda), data_ranges(&job));
+                    let facts = Facts::described(Runtime::Cuda);
+                    let ranges = data_facts(&job, std::slice::from_ref(&facts), &overrides);
                     let plan =
                         device::plan_for(&job, plan, &facts, &overrides, ranges.as_ref()).unwrap();
                     for (name, source) in engine::sources(&job, &plan, Runtime::Cuda).unwrap() {

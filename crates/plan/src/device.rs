@@ -19,6 +19,7 @@ mod loads;
 pub mod maps;
 pub mod matrix;
 mod parts;
+pub mod products;
 pub mod rounding;
 pub mod sweeps;
 mod work;
@@ -30,12 +31,12 @@ pub use sweeps::{MOST_STATE, folds};
 pub use work::{DeviceWork, OnDevice};
 
 use matrix::Matrix;
-use rounding::Ranges;
+use products::RowFacts;
 use sweeps::Sweeps;
 
 pub use crate::kernels::kernel_seconds;
 use crate::low_precision;
-use crate::overrides::{DeviceFamily, Overrides, Residency};
+use crate::overrides::{DeviceFamily, FoldTiles, Overrides, Residency};
 use crate::plan::Plan;
 use crate::prune::Prune;
 use crate::sweep::width;
@@ -53,15 +54,15 @@ pub fn plan_for(
     host: Plan,
     facts: &Facts,
     overrides: &Overrides,
-    ranges: Option<&[Ranges; 2]>,
+    rows: Option<&RowFacts>,
 ) -> Result<Plan> {
-    plan_for_all(job, host, std::slice::from_ref(facts), overrides, ranges)
+    plan_for_all(job, host, std::slice::from_ref(facts), overrides, rows)
 }
 
 /// Turns a plan for the host into one for `devices` of one runtime: large tiles, so that launches
 /// are few, and enough of them that no device waits for another at the end.
 ///
-/// `ranges` of the rows decide the precision of folds. Without them (nobody has read the rows yet)
+/// Facts of the rows decide the precision of folds. Without them (nobody has read the rows yet)
 /// the plan assumes rows that a filter serves.
 ///
 /// # Errors
@@ -71,7 +72,7 @@ pub fn plan_for_all(
     host: Plan,
     devices: &[Facts],
     overrides: &Overrides,
-    ranges: Option<&[Ranges; 2]>,
+    facts_of_rows: Option<&RowFacts>,
 ) -> Result<Plan> {
     // A tile that fits the smallest memory fits all.
     let smallest = devices.iter().min_by_key(|facts| facts.memory);
@@ -94,7 +95,7 @@ pub fn plan_for_all(
     let work = match matrix {
         Some(matrix) => DeviceWork::Matrix(matrix),
         None if overrides.device_family == Some(DeviceFamily::Values) => DeviceWork::Values,
-        None => Sweeps::choose_all(job, facts.runtime, overrides, ranges)?
+        None => Sweeps::choose_all(job, facts.runtime, overrides, facts_of_rows)?
             .map_or(DeviceWork::Values, DeviceWork::Sweeps),
     };
     // Tiles of the host are far too small for a device.
@@ -128,6 +129,17 @@ pub fn plan_for_all(
         work,
     });
     Ok(plan)
+}
+
+/// Returns whether `devices` may multiply rounded rows as a filter: matrix units take f16 from
+/// compute capability 8.0 on; others only where `overrides` ask for it.
+pub fn multiplies(devices: &[Facts], overrides: &Overrides) -> bool {
+    let units = |facts: &Facts| facts.runtime == Runtime::Cuda && facts.capability >= 80;
+    overrides
+        .fold_tiles
+        .map_or(devices.iter().all(units), |asked| {
+            asked == FoldTiles::Matrix
+        })
 }
 
 /// Returns why rows are multiplied in low precision.

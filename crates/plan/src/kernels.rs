@@ -22,6 +22,8 @@ const LANES: f64 = 128.0;
 const TILED: f64 = 0.83;
 /// Products of 16-bit numbers that matrix units add in the time of one operation.
 const MATRIX: f64 = 5.2;
+/// Operations that could start while a fold takes a value out of a tile of matrix units.
+const TAKEN: f64 = 20.0;
 /// Operations that could start while one of a pair's own runs behind matrix units.
 const BEHIND: f64 = 18.0;
 /// Operations that could start while a unit writes a number of a matrix.
@@ -64,6 +66,8 @@ fn one_fold_seconds(job: &Job, facts: &Facts, pairs: u64, work: &device::DeviceW
     // By the way values take: into a matrix, from tiles, or from a sweep.
     let pair = if job.folds.first().is_some_and(Fold::is_dense) {
         matrix_operations(job, work)
+    } else if sweeps(work).is_some_and(|sweeps| sweeps.products.is_some()) {
+        product_operations(job)
     } else if tiled {
         tiled_operations(job)
     } else {
@@ -127,6 +131,13 @@ fn tiled_operations(job: &Job) -> f64 {
     };
     let numbers = job.low.row_scalars.iter().map(Vec::len).sum::<usize>() as f64;
     pair_operations(job) / TILED + job.low.operations().1 as f64 + numbers * NUMBER + fold
+}
+
+/// Operations of a pair whose value is a product of rounded rows: whole slices of components, and
+/// taking the value out of a tile.
+fn product_operations(job: &Job) -> f64 {
+    let whole = job.low.dim.next_multiple_of(device::products::SLICE) as f64;
+    whole / MATRIX + job.low.operations().1 as f64 + TAKEN
 }
 
 /// Operations of a pair of a sweep. Rows of more than 32 numbers come from device memory for every

@@ -188,6 +188,8 @@ words! {
     FoldTiles {
         /// Register-blocked tiles.
         Dense = "dense",
+        /// Products of rounded rows, by matrix units.
+        Matrix = "matrix",
         /// A sweep.
         Sweep = "sweep",
     }
@@ -456,7 +458,7 @@ overrides! {
     hist_copies: Number<0, 32> = "hist.copies", "copies of a histogram in shared memory; 0: in device memory";
     bins: Bins = "bins", "bins of a device by edges, or by one multiplication where that is exact enough";
     filter: Filter = "filter", "single precision decides most pairs on a device, or double precision decides all";
-    fold_tiles: FoldTiles = "fold.tiles", "folds of wide rows from dense tiles, or by a sweep";
+    fold_tiles: FoldTiles = "fold.tiles", "folds of wide rows from dense tiles, from matrix units, or by a sweep";
     tile_map: TriangleMap = "tile.map", "how blocks of threads are laid over a triangle";
     tile_root: Root = "tile.root", "the root that the map of a triangle takes";
     tile_by: Placed = "tile.by", "a triangle by blocks of threads or by threads";

@@ -127,7 +127,8 @@ fn on(job: &Job, plan: Plan, opened: Vec<gpu::Device>, options: &Options<'_>) ->
     };
     let opened: Vec<gpu::Device> = opened.into_iter().enumerate().map(with_faults).collect();
     let facts: Vec<Facts> = opened.iter().map(|device| device.facts.clone()).collect();
-    let plan = device::plan_for_all(job, plan, &facts, set, gpu::rows::data_ranges(job).as_ref())?;
+    let rows = gpu::rows::data_facts(job, &facts, set);
+    let plan = device::plan_for_all(job, plan, &facts, set, rows.as_ref())?;
     Ok((plan, opened))
 }
 

@@ -3,11 +3,12 @@
 //! that name without choices of their own are run with each of them.
 
 mod folds;
+mod wide;
 mod works;
 
 use works::{L2, WORKS, Work};
 use zipfold_core::{Domain, Job};
-use zipfold_gpu::rows::data_ranges;
+use zipfold_gpu::rows::data_facts;
 use zipfold_gpu::{DeviceSelector, Engine, find, open};
 use zipfold_plan::{Machine, Overrides, Plan, Tile, choose, device::plan_for};
 
@@ -33,12 +34,13 @@ fn with_engine<R>(
     let pairs = set.split(',').filter_map(|c| c.split_once('='));
     let overrides = Overrides::read([("device.tile", (1usize << 20).to_string().as_str())])?
         .and(&Overrides::read(pairs)?);
+    let rows = data_facts(&job, std::slice::from_ref(&device.facts), &overrides);
     let plan = plan_for(
         &job,
         choose(&job, &Machine::default(), &overrides)?,
         &device.facts,
         &overrides,
-        data_ranges(&job).as_ref(),
+        rows.as_ref(),
     )?;
     let engine = Engine::load(&job, &plan, device, 0)?;
     then(&job, &plan, &engine)
@@ -182,6 +184,7 @@ fn main() {
     for work in WORKS
         .iter()
         .chain(&folds::WORKS)
+        .chain(&wide::WORKS)
         .filter(|w| only.is_none_or(|o| w.0.contains(o.as_str())))
     {
         let mut run = vec![work.7];

@@ -6,6 +6,7 @@ use super::maps::{self, Placing};
 use super::pair::{RootText, pair_text};
 use super::values::NO_ACCESS;
 use std::fmt::Write;
+use zipfold_core::pair::lower::Lowered;
 use zipfold_core::{Job, Precision};
 use zipfold_plan::low_precision::LowPrecision;
 
@@ -22,6 +23,16 @@ const STAGES: usize = 3;
 /// Groups of a packed row, whole slices of them.
 pub fn groups(dim: usize) -> usize {
     dim.div_ceil(GROUP * SLICE) * SLICE
+}
+
+/// Where the lanes of a warp have their cells: each of four warps has 64 × 64 of them.
+pub(super) const CELLS: &str = "const zf_u32 group = tid % 32u / 4u, lane = tid % 4u;\n    \
+     const zf_u32 down = tid / 64u * 64u, over = tid / 32u % 2u * 64u;";
+
+/// The parameters of rows of 16-bit numbers.
+pub(super) fn inputs() -> String {
+    "ZF_IN(zf_u4) x, ZF_IN(zf_u4) y, ZF_IN(float) x_numbers, ZF_IN(float) y_numbers, ZF_IN(float) c"
+        .into()
 }
 
 /// What multiplies slices, before the kernels.
@@ -45,16 +56,6 @@ pub fn kernel(
         RootText::Numbers(n) => n[0].clone(),
         RootText::Components(..) => "0".into(),
     };
-    let mut access = format!(
-        "#define DIM {}u\n#define CV(v, k) c[(v) * {}u + (k)]\n",
-        low.dim, low.dim
-    );
-    for (upper, lower) in [("X", "x"), ("Y", "y")] {
-        let _ = writeln!(
-            access,
-            "#define {upper}A(a) {lower}_numbers[{lower}_at + (a) * (size_t)128]"
-        );
-    }
     let reduce = low.stages[0].reduces[0].0;
     let places = [
         (
@@ -67,28 +68,61 @@ pub fn kernel(
         ),
         ("NAME", name.to_string()),
         ("MAP", maps::text(placing)),
-        ("COPY", copy()),
+        ("INPUTS", inputs()),
+        ("CELLS", CELLS.into()),
         ("STAGES", STAGES.to_string()),
-        ("WAIT", (STAGES - 2).to_string()),
+        ("LOOP", products(low, half, ["x", "y"], STAGES)),
         ("GROUPS", groups(low.dim).to_string()),
-        ("HALF", half.name().to_string()),
         ("XA", low.row_scalars[0].len().to_string()),
         ("YA", low.row_scalars[1].len().to_string()),
         ("SUM", format!("v{reduce}")),
         ("FINISH", pair.finish.clone()),
         ("VALUE", value),
     ];
-    access + &fill(include_str!("../kernels/matrix.c"), &places) + NO_ACCESS
+    access(low) + &fill(include_str!("../kernels/matrix.c"), &places) + NO_ACCESS
+}
+
+/// Macros for the hoisted numbers of rows, and constants.
+pub(super) fn access(low: &Lowered) -> String {
+    let mut access = format!(
+        "#define DIM {}u\n#define CV(v, k) c[(v) * {}u + (k)]\n",
+        low.dim, low.dim
+    );
+    for (upper, lower) in [("X", "x"), ("Y", "y")] {
+        let _ = writeln!(
+            access,
+            "#define {upper}A(a) {lower}_numbers[{lower}_at + (a) * (size_t)128]"
+        );
+    }
+    access
+}
+
+/// The loop that fills `sum` with the products of a tile, whose rows and columns are rows of `sides`,
+/// with `stages` slices of 1024 vectors in shared memory.
+pub(super) fn products(
+    low: &Lowered,
+    half: LowPrecision,
+    sides: [&str; 2],
+    stages: usize,
+) -> String {
+    let places = [
+        ("COPY", copy(sides)),
+        ("STAGES", stages.to_string()),
+        ("WAIT", (stages - 2).to_string()),
+        ("GROUPS", groups(low.dim).to_string()),
+        ("HALF", half.name().to_string()),
+    ];
+    fill(include_str!("../kernels/halves_loop.c"), &places)
 }
 
 /// Copies slice `k8` of both sides into stage `into`, a group of a row each time.
-fn copy() -> String {
+fn copy(sides: [&str; 2]) -> String {
     let mut out = String::new();
-    for (side, name) in ["x", "y"].into_iter().enumerate() {
+    for (side, name) in sides.into_iter().enumerate() {
         for g in 0..SLICE {
             let _ = writeln!(
                 out,
-                "ZF_COPY16(&slices[into * 1024u + {}u + (tid ^ {}u)], &{name}[{name}_panel + (k8 + {g}u) * (size_t)128 + tid]);",
+                "ZF_COPY16(&slices[into * 1024u + {}u + (tid ^ {}u)], &{name}[{name}_rows + (k8 + {g}u) * (size_t)128 + tid]);",
                 side * 512 + g * 128,
                 g * 2
             );

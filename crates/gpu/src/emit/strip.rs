@@ -17,16 +17,19 @@
 
 use super::dense::TileText;
 use super::epilogue::{ENTRIES, Epilogue, emptied, entered, marked, marks};
+use super::expression::literal;
 use super::folds;
 use super::join::Truth;
-use super::pair::{RootText, fast_pair_text, pair_text};
+use super::pair::{PairText, RootText, fast_pair_text, pair_text};
 use super::sweep;
-use super::values::width;
-use super::{fill, matches, nearest};
+use super::values::{NO_ACCESS, width};
+use super::{fill, matches, matrix, nearest};
 use zipfold_core::fold::{Fold, Histogram, JoinKind, Nearest, Reduce, ReduceOp};
+use zipfold_core::pair::lower::Lowered;
 use zipfold_core::{Job, Precision};
 use zipfold_plan::device::matrix::{MatrixShape as Tile, TILE};
-use zipfold_plan::device::sweeps::{Band, Shape};
+use zipfold_plan::device::products::{ProductForm, Rounding};
+use zipfold_plan::device::sweeps::{Band, PairTiles, Shape};
 
 /// Numbers of shared memory that the pairs of a tile take as entries of a queue.
 const QUEUE: usize = TILE * TILE / 2;
@@ -40,21 +43,21 @@ pub struct Known<'k> {
     pub band: Option<Band>,
     /// Where predicates hold.
     pub truth: Option<&'k Truth>,
+    /// How rows are rounded whose products give the values.
+    pub rounding: Option<&'k Rounding>,
 }
 
-/// The kernel `name` that folds `job` by what is `known` of its values; matches go to pages of
-/// `page` slots.
+/// The kernel `name` that folds `job` by what is `known` of its values, which come from `tiles`;
+/// matches go to pages of `page` slots.
 pub fn kernel(
     name: &str,
     job: &Job,
     shape: &Shape,
-    tile: &Tile,
+    tiles: &PairTiles,
     (known, page): (Known<'_>, usize),
 ) -> String {
     let low = &job.low;
-    let (at, other) = (shape.anchor as usize, 1 - shape.anchor as usize);
     let names = sweep::side_names(shape);
-    let text = TileText::new(low, tile, at);
     let pair = if shape.fast {
         fast_pair_text(low, None)
     } else {
@@ -65,28 +68,23 @@ pub fn kernel(
         RootText::Components(..) => "0".into(),
     };
     let fold = epilogue(&job.folds[0], shape, known, page, &root);
-    let shared = (tile.copy.stages() * text.stage_size()).max(QUEUE);
+    let tile = match (tiles, known.rounding) {
+        (PairTiles::Registers(tile), _) => in_registers(low, shape, tile, &pair),
+        (PairTiles::Products, Some(rounding)) => by_products(low, shape, rounding, &pair),
+        // INVARIANT: a plan with products has their rounding.
+        (PairTiles::Products, None) => TileTexts::default(),
+    };
     // A text may hold places that later ones fill, so the order counts.
-    let mut places = vec![
-        ("NAME", name.to_string()),
-        ("INPUTS", sweep::inputs(shape)),
-        ("ARGS", fold.args.clone()),
-        ("T", "float".into()),
-        ("SHARED", shared.to_string()),
-    ];
+    let mut places = vec![("NAME", name.to_string()), ("ARGS", fold.args.clone())];
     places.extend(fold_places(&fold));
+    places.extend(tile.places);
     places.extend([
-        ("START", text.start(&pair.stages[0].start, false)),
         ("CARRY", String::new()),
         ("CARRIED", String::new()),
-        ("FINISH", pair.finish.clone()),
         ("A", names[0].into()),
         ("B", names[1].into()),
         ("PA", names[0].to_uppercase()),
         ("PB", names[1].to_uppercase()),
-        ("AW", width(low, at).to_string()),
-        ("BW", width(low, other).to_string()),
-        ("BLOCKS", tile.blocks.to_string()),
         ("SKIP", skipped(shape, &fold)),
         ("ALL", sweep::all(shape.domain, shape.anchor)),
         (
@@ -94,11 +92,107 @@ pub fn kernel(
             sweep::keep(shape.domain, shape.anchor).replace("a[q]", "a"),
         ),
     ]);
-    let source = fill(
-        include_str!("../kernels/strip.c"),
-        &text.places(&pair.stages[0]),
-    );
-    text.macros() + &fill(&source, &places) + &text.no_macros()
+    let source = fill(include_str!("../kernels/strip.c"), &tile.inner);
+    tile.before + &fill(&source, &places) + &tile.after
+}
+
+/// The texts of a tile that computes pairs.
+#[derive(Default)]
+struct TileTexts {
+    before: String,
+    /// Places that are filled first: their texts have places of the others.
+    inner: Vec<(&'static str, String)>,
+    places: Vec<(&'static str, String)>,
+    after: String,
+}
+
+/// A tile of vector units.
+fn in_registers(low: &Lowered, shape: &Shape, tile: &Tile, pair: &PairText) -> TileTexts {
+    let (at, other) = (shape.anchor as usize, 1 - shape.anchor as usize);
+    let text = TileText::new(low, tile, at);
+    let shared = (tile.copy.stages() * text.stage_size()).max(QUEUE);
+    let cells = "#define ZF_ROW(p) ((p) < 4 ? ty * 4u + (p) : 60u + ty * 4u + (p))\n\
+                 #define ZF_COLUMN(q) ((q) / 4 * 32u + tx * 4u + (q) % 4)\n";
+    TileTexts {
+        before: text.macros() + cells,
+        inner: text.places(&pair.stages[0]),
+        places: vec![
+            ("INPUTS", sweep::inputs(shape)),
+            ("T", "float".into()),
+            ("SHARED", shared.to_string()),
+            (
+                "PLACES",
+                "const zf_u32 tx = tid % @TX@u, ty = tid / @TX@u;"
+                    .replace("@TX@", &(TILE / tile.across).to_string()),
+            ),
+            ("START", text.start(&pair.stages[0].start, false)),
+            ("FINISH", pair.finish.clone()),
+            ("AW", width(low, at).to_string()),
+            ("BW", width(low, other).to_string()),
+            ("BLOCKS", tile.blocks.to_string()),
+        ],
+        after: text.no_macros() + NO_CELLS,
+    }
+}
+
+/// Forgets where a thread has its cells.
+const NO_CELLS: &str = "#undef ZF_ROW\n#undef ZF_COLUMN\n";
+/// Slices of 16-bit numbers in shared memory: as many bytes as the queue takes.
+const STAGES: usize = 2;
+
+/// A tile of matrix units: products of rounded rows, and what they give.
+fn by_products(low: &Lowered, shape: &Shape, rounding: &Rounding, pair: &PairText) -> TileTexts {
+    let names = sweep::side_names(shape);
+    let reduce = low.stages[0].reduces[0].0;
+    let numbers = |side: usize| {
+        let norms = usize::from(rounding.form == ProductForm::Squares);
+        low.row_scalars[side].len() + norms
+    };
+    let undone = 1.0 / (rounding.scale[0] * rounding.scale[1]);
+    let single = |v: f64| literal(v, Precision::F32);
+    let cell = "sum[p / 2][q / 2][p % 2 * 2 + q % 2]";
+    let value = match rounding.form {
+        ProductForm::Dot => format!("{cell} * {}", single(undone)),
+        ProductForm::Squares => {
+            let norm = |side: usize| low.row_scalars[side].len();
+            format!(
+                "zf_max_f(zf_fma_f({cell}, {}, XA({}) + YA({})), 0.0f)",
+                single(-2.0 * undone),
+                norm(0),
+                norm(1)
+            )
+        }
+    };
+    let rows = |name: &str, first: &str| {
+        let upper = name.to_uppercase();
+        let groups = matrix::groups(low.dim);
+        format!(
+            "const size_t {name}_rows = (size_t)ZF_PANEL_{upper}({first}) * {groups}u * 128u;\n"
+        )
+    };
+    let cells = "#define ZF_ROW(p) (down + (p) / 2 * 16u + (p) % 2 * 8u + group)\n\
+                 #define ZF_COLUMN(q) (over + (q) / 2 * 8u + lane * 2u + (q) % 2)\n";
+    let (at, other) = (shape.anchor as usize, 1 - shape.anchor as usize);
+    TileTexts {
+        before: matrix::functions().to_string() + &matrix::access(low) + cells,
+        inner: vec![],
+        places: vec![
+            ("INPUTS", matrix::inputs() + &sweep::wide_inputs(shape)),
+            ("T", "zf_u4".into()),
+            ("SHARED", (STAGES * 1024).to_string()),
+            ("PLACES", matrix::CELLS.into()),
+            ("START", rows(names[0], "first") + &rows(names[1], "base")),
+            ("LOOP", matrix::products(low, Rounding::TYPE, names, STAGES)),
+            (
+                "FINISH",
+                format!("const float v{reduce} = {value};\n") + &pair.finish,
+            ),
+            ("AW", numbers(at).to_string()),
+            ("BW", numbers(other).to_string()),
+            ("BLOCKS", "2".into()),
+        ],
+        after: NO_ACCESS.to_string() + NO_CELLS,
+    }
 }
 
 /// What `fold` adds to the kernel, by what is `known` of its values; `root` is the text of a root.

@@ -241,11 +241,16 @@ fn steps(shape: &Shape, fold: &FoldText) -> String {
 /// The parameters of the rows.
 pub(super) fn inputs(shape: &Shape) -> String {
     let ty = type_name(shape.precision);
-    let mut out = format!("ZF_IN({ty}) x, ZF_IN({ty}) y, ZF_IN({ty}) c");
+    format!("ZF_IN({ty}) x, ZF_IN({ty}) y, ZF_IN({ty}) c") + &wide_inputs(shape)
+}
+
+/// The parameters of rows that double precision decides by, where a filter leaves it some.
+pub(super) fn wide_inputs(shape: &Shape) -> String {
     if shape.filter {
-        out += ", ZF_IN(double) x_wide, ZF_IN(double) y_wide, ZF_IN(double) c_wide";
+        ", ZF_IN(double) x_wide, ZF_IN(double) y_wide, ZF_IN(double) c_wide".into()
+    } else {
+        String::new()
     }
-    out
 }
 
 /// Macros over `ar[q]`, `br` (short) or global memory.

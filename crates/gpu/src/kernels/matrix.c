@@ -2,42 +2,20 @@
 // them in turn. Each of four warps has 64 x 64 cells, as 4 x 8 products of 16 x 8 cells, summed in single precision.
 // x and y are panels of 128 rows, by groups of 8 components: a group of a row is one load, and all a lane needs of two products.
 // Rows are permuted in shared memory, so that the lanes of a warp meet in no bank.
-ZF_KERNEL ZF_BOUNDS(128, 2) void @NAME@(ZF_IN(zf_u4) x, ZF_IN(zf_u4) y, ZF_IN(float) x_numbers, ZF_IN(float) y_numbers, ZF_IN(float) c,
+ZF_KERNEL ZF_BOUNDS(128, 2) void @NAME@(@INPUTS@,
     ZF_OUT(float) out, ZF_OUT(float) mirror, ZF_IN(zf_u32) table, zf_u32 row0, zf_u32 rows, zf_u32 col0, zf_u32 cols, zf_u32 across, zf_u32 launch)
 {
     ZF_SHARED zf_u4 slices[@STAGES@ * 1024];
-    const zf_u32 tid = ZF_TID, group = tid % 32u / 4u, lane = tid % 4u;
-    const zf_u32 down = tid / 64u * 64u, over = tid / 32u % 2u * 64u;
+    const zf_u32 tid = ZF_TID;
+    @CELLS@
     zf_u32 block_i = 0u, block_j = 0u;
     {
 @MAP@
     }
     (void)c;
     const zf_u32 i0 = row0 + block_i * 128u, j0 = col0 + block_j * 128u;
-    const size_t x_panel = (size_t)ZF_PANEL_X(i0) * @GROUPS@u * 128u, y_panel = (size_t)ZF_PANEL_Y(j0) * @GROUPS@u * 128u;
-    float sum[4][8][4];
-    ZF_UNROLL for (int m = 0; m < 4; m++) ZF_UNROLL for (int n = 0; n < 8; n++) ZF_UNROLL for (int e = 0; e < 4; e++) sum[m][n][e] = 0.0f;
-    // Copies run on their own, @STAGES@ - 1 slices ahead of the work.
-    ZF_UNROLL for (zf_u32 into = 0u; into < @STAGES@u - 1u; into++) {
-        if (into * 4u < @GROUPS@u) {
-            const zf_u32 k8 = into * 4u;
-@COPY@
-        }
-        ZF_COPY_COMMIT();
-    }
-    zf_u32 stage = 0u;
-    for (zf_u32 k0 = 0u; k0 < @GROUPS@u; k0 += 4u) {
-        ZF_COPY_WAIT(@WAIT@);
-        ZF_BARRIER();
-        const zf_u32 k8 = k0 + (@STAGES@u - 1u) * 4u, into = stage == 0u ? @STAGES@u - 1u : stage - 1u;
-        if (k8 < @GROUPS@u) {
-@COPY@
-        }
-        ZF_COPY_COMMIT();
-        zf_multiply_@HALF@(&slices[stage * 1024u], down, over, group, lane, sum);
-        stage = stage + 1u == @STAGES@u ? 0u : stage + 1u;
-    }
-    const size_t x_first = (size_t)ZF_PANEL_X(i0) * (@XA@u * 128u), y_first = (size_t)ZF_PANEL_Y(j0) * (@YA@u * 128u);
+    const size_t x_rows = (size_t)ZF_PANEL_X(i0) * @GROUPS@u * 128u, y_rows = (size_t)ZF_PANEL_Y(j0) * @GROUPS@u * 128u;
+@LOOP@    const size_t x_first = (size_t)ZF_PANEL_X(i0) * (@XA@u * 128u), y_first = (size_t)ZF_PANEL_Y(j0) * (@YA@u * 128u);
     ZF_UNROLL for (int m = 0; m < 4; m++) ZF_UNROLL for (int n = 0; n < 8; n++) ZF_UNROLL for (int e = 0; e < 4; e++) {
         const size_t x_at = x_first + down + m * 16u + e / 2 * 8u + group, y_at = y_first + over + n * 8u + lane * 2u + e % 2;
         (void)x_at; (void)y_at;

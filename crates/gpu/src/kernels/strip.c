@@ -1,12 +1,13 @@
-// Tiles of 128 anchors x 128 others, one after another along the others: slices of @SLICE@ components of both sides in shared
-// memory, 8 x @TN@ cells a thread in registers, and the fold takes them from there.
+// Tiles of 128 anchors x 128 others, one after another along the others: slices of components of both sides in shared memory,
+// 8 x 16 cells a thread in registers, and the fold takes them from there. ZF_ROW(p) and ZF_COLUMN(q) are the places of a thread's cells.
 // a0, a1: the anchors; b0, b1: the others; each block along y takes `span` others from b0 on.
 ZF_KERNEL ZF_BOUNDS(128, @BLOCKS@) void @NAME@(@INPUTS@@ARGS@,
     zf_u32 a0, zf_u32 a1, zf_u32 b0, zf_u32 b1, zf_u32 span)
 {
     ZF_SHARED @T@ slices[@SHARED@];
     @OWN@
-    const zf_u32 tid = ZF_TID, tx = tid % @TX@u, ty = tid / @TX@u;
+    const zf_u32 tid = ZF_TID;
+    @PLACES@
     const zf_u32 first = a0 + ZF_GROUP_X * 128u;
     const zf_u32 last = (first + 128u < a1 ? first + 128u : a1) - 1u;
     const int whole_block = first + 128u <= a1;
@@ -30,10 +31,10 @@ ZF_KERNEL ZF_BOUNDS(128, @BLOCKS@) void @NAME@(@INPUTS@@ARGS@,
             (void)round;
             @OPEN@
             ZF_UNROLL for (int p = 0; p < 8; p++) {
-                const zf_u32 row = p < 4 ? ty * 4u + p : 60u + ty * 4u + p, a = first + row;
+                const zf_u32 row = ZF_ROW(p), a = first + row;
                 @LINE@
-                ZF_UNROLL for (int q = 0; q < @TN@; q++) {
-                    const zf_u32 col = q / 4 * @APART@u + tx * 4u + q % 4, b = base + col;
+                ZF_UNROLL for (int q = 0; q < 16; q++) {
+                    const zf_u32 col = ZF_COLUMN(q), b = base + col;
                     if (@ELSEWHERE@(!whole && (a >= a1 || col >= count || !(@KEEP@)))) continue;
                     const size_t @A@_at = @A@_panel + row, @B@_at = @B@_panel + col;
                     (void)@A@_at; (void)@B@_at; (void)b;

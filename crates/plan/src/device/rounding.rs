@@ -381,6 +381,11 @@ pub struct Bounds<'l> {
 impl<'l> Bounds<'l> {
     /// Analyses `low` over data of these ranges, node by node, operands first.
     pub fn new(low: &'l Lowered, sides: [Ranges; 2]) -> Self {
+        Self::with_error(low, sides, None)
+    }
+    /// Analyses `low` where one node is computed in another way: `known` is its number and by how
+    /// much it is off at most.
+    pub fn with_error(low: &'l Lowered, sides: [Ranges; 2], known: Option<(Id, f64)>) -> Self {
         let mut bounds = Bounds {
             low,
             sides,
@@ -393,6 +398,8 @@ impl<'l> Bounds<'l> {
                 && low.source(id) == Source::Pair
                 && let Some(b) = bounds.node(id)
             {
+                let own = known.filter(|(node, _)| *node == id);
+                let b = own.map_or(b, |(_, abs)| Bound { abs, rel: 0.0, ..b });
                 bounds.known.insert(id, b);
             }
         }
@@ -522,11 +529,31 @@ impl<'l> Bounds<'l> {
             _ => false,
         }
     }
+    /// Returns the bound of `id`, known to be `own`, where a comparison with `other` is undecided.
+    ///
+    /// A root has a large error near zero only: with an error e of v, |√(v + e) − √v| ≤ e/√v. A
+    /// root below half of `other` is decided anyway, if the root of e is small.
+    fn at_tie(&self, id: Id, own: Bound, other: &Bound) -> Bound {
+        let Node::Unary(Unary::Sqrt, inner) = self.low.formula.node(id) else {
+            return own;
+        };
+        let Some(inner) = self.get(*inner) else {
+            return own;
+        };
+        let least = other.lo;
+        let abs = 2.0 * inner.abs / least + TINY;
+        let small = least > 0.0 && own.abs <= least / 8.0 && other.abs <= least / 8.0;
+        if small && abs < own.abs {
+            return Bound { abs, ..own };
+        }
+        own
+    }
     /// Returns how far the computed difference of two values may be from the exact one where their
     /// comparison is undecided. Near a tie both have the magnitude of the smaller range, so
     /// relative errors are taken there and not at the largest values.
     pub fn gap(&self, a: Id, b: Id) -> Option<f64> {
         let (x, y) = (self.get(a)?, self.get(b)?);
+        let (x, y) = (self.at_tie(a, x, &y), self.at_tie(b, y, &x));
         // A tie needs both values in both ranges, so the smaller range limits their magnitude.
         let near = x.top().min(y.top()) * (1.0 + 4.0 * (x.rel + y.rel)) + x.abs + y.abs;
         let band = x.abs + y.abs + (x.rel + y.rel + 4.0 * U) * near;

@@ -12,6 +12,7 @@ use super::loads::load_width;
 use super::maps::Placing;
 use super::matrix::{self, Copying};
 use super::parts::{agree, parts};
+use super::products::{Products, RowFacts};
 use super::rounding::{Bound, Bounds, Ranges, is_exact};
 use crate::overrides::{Bins, Diagonal, Filter as Choice, FoldTiles, Input, JoinOutput, Overrides};
 use crate::sweep as tree;
@@ -65,6 +66,8 @@ pub struct Sweeps {
     pub filter: Option<Filter>,
     /// Ranges of the rows of x and of y, from which predicates of single precision are made.
     pub ranges: Option<[Ranges; 2]>,
+    /// The products that give the values, if matrix units do.
+    pub products: Option<Products>,
     /// Matches are counted first and written by a second kernel.
     pub counts_first: bool,
     /// Values near an edge of a bin are decided by single precision too.
@@ -103,7 +106,7 @@ impl Filter {
 }
 
 impl Sweeps {
-    /// Returns the sweeps of every fold of `job`, whose rows have these `ranges`; without ranges,
+    /// Returns the sweeps of every fold of `job`, with the facts of its `rows`; without facts,
     /// those for rows that a filter serves. `None` if the host folds.
     ///
     /// # Errors
@@ -112,12 +115,12 @@ impl Sweeps {
         job: &Job,
         runtime: Runtime,
         overrides: &Overrides,
-        ranges: Option<&[Ranges; 2]>,
+        rows: Option<&RowFacts>,
     ) -> Result<Option<Vec<Sweeps>>> {
         if !folds(job) {
             return Ok(None);
         }
-        let one = |part: &Job| Self::choose(part, runtime, overrides, ranges);
+        let one = |part: &Job| Self::choose(part, runtime, overrides, rows);
         parts(job).iter().map(|part| one(part)).collect()
     }
     /// Returns the sweeps that fold `job`, a job of one fold.
@@ -128,7 +131,7 @@ impl Sweeps {
         job: &Job,
         runtime: Runtime,
         overrides: &Overrides,
-        ranges: Option<&[Ranges; 2]>,
+        rows: Option<&RowFacts>,
     ) -> Result<Option<Sweeps>> {
         let Some(fold) = job
             .folds
@@ -140,9 +143,14 @@ impl Sweeps {
         };
         // Without ranges the plan assumes rows that a filter can serve; the real rows decide before
         // the run.
-        let filter = match ranges {
+        let ranges = rows.map(|rows| &rows.ranges);
+        let products = rows
+            .map(|rows| products(job, overrides, rows))
+            .transpose()?;
+        let products = products.flatten();
+        let filter = match rows {
             _ if overrides.filter == Some(Choice::Off) => None,
-            Some(ranges) => filter(job, ranges),
+            Some(rows) => filter(job, &bounds(job, &rows.ranges, products)),
             None => filtered(job).map(|_| Filter::PREDICATE),
         };
         // Sums of f32 inputs round anyway; sums of exponentials do if their exponents are exact
@@ -175,24 +183,28 @@ impl Sweeps {
             fast: single,
             load: 1,
             balanced: false,
-            tiled: None,
+            tiled: products.map(|_| PairTiles::Products),
             copies: 0,
         };
         let passes = sides(job, fold)
             .into_iter()
             .map(|side| sweep.of_side(side, job, runtime, overrides))
             .collect::<Result<Vec<_>>>()?;
-        let reason = match passes.iter().any(|pass| pass.tiled.is_some()) {
-            true => {
+        let reason = match passes.iter().find_map(|pass| pass.tiled) {
+            Some(PairTiles::Registers(_)) => {
                 "rows too wide for registers: pairs of register-blocked tiles go straight to the fold"
             }
-            false => leaf.reason,
+            Some(PairTiles::Products) => {
+                "products of rows rounded to f16 leave few pairs open, which double precision decides"
+            }
+            None => leaf.reason,
         };
         let fast_bins = overrides.bins == Some(Bins::Fast);
         Ok(Some(Sweeps {
             passes,
             filter,
             ranges: ranges.cloned(),
+            products: products.cloned(),
             counts_first,
             fast_bins,
             reason,
@@ -201,6 +213,11 @@ impl Sweeps {
     /// Returns whether values come from register-blocked tiles.
     pub fn is_tiled(&self) -> bool {
         self.passes.iter().any(|pass| pass.tiled.is_some())
+    }
+    /// Returns the bounds of the values of `job`, where the rows are known.
+    pub fn bounds<'j>(&self, job: &'j Job) -> Option<Bounds<'j>> {
+        let ranges = self.ranges.as_ref()?;
+        Some(bounds(job, ranges, self.products.as_ref()))
     }
     /// Returns how single precision decides the bins of `h`.
     pub fn band(&self, h: &Histogram) -> Option<Band> {
@@ -239,11 +256,20 @@ pub struct Shape {
     pub load: usize,
     /// Pairs of a block's own rows are shared evenly by its threads.
     pub balanced: bool,
-    /// The register-blocked tiles that compute pairs, if they do.
-    pub tiled: Option<matrix::MatrixShape>,
+    /// The tiles that compute pairs, if they do.
+    pub tiled: Option<PairTiles>,
     /// Private copies of the counters of a block; none where they are in device memory, or there
     /// are none.
     pub copies: usize,
+}
+
+/// Tiles from which a fold takes its values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PairTiles {
+    /// Register-blocked tiles of vector units.
+    Registers(matrix::MatrixShape),
+    /// Products of rounded rows, by matrix units.
+    Products,
 }
 
 impl Shape {
@@ -267,9 +293,13 @@ impl Shape {
             balanced: is_balanced(job, overrides)?,
             ..self
         };
-        let shape = match is_tiled(job, overrides, &shape)? {
-            true => tiled(job, runtime, overrides, shape),
-            false => shape,
+        let shape = match shape.tiled {
+            Some(_) => Shape {
+                anchors: 1,
+                ..shape
+            },
+            None if is_tiled(job, overrides, &shape)? => tiled(job, runtime, overrides, shape),
+            None => shape,
         };
         // Rows first; counters and sums get what shared memory is left.
         let taken = shared_rows(&job.low, &shape);
@@ -413,7 +443,7 @@ fn tiled(job: &Job, runtime: Runtime, overrides: &Overrides, shape: Shape) -> Sh
     Shape {
         anchors: 1,
         unroll,
-        tiled: Some(tile),
+        tiled: Some(PairTiles::Registers(tile)),
         ..shape
     }
 }
@@ -433,7 +463,8 @@ fn is_tiled(job: &Job, overrides: &Overrides, shape: &Shape) -> Result<bool> {
     // By default only for rows too wide for registers: there a sweep reads every row from memory.
     match overrides.fold_tiles {
         None => Ok(fits && tree::is_wide(job)),
-        Some(FoldTiles::Sweep) => Ok(false),
+        // Products that serve were taken before.
+        Some(FoldTiles::Sweep | FoldTiles::Matrix) => Ok(false),
         Some(FoldTiles::Dense) if fits => Ok(true),
         Some(FoldTiles::Dense) => {
             let e = Error::request("this fold does not take its pairs from dense tiles")
@@ -594,12 +625,48 @@ pub fn filtered(job: &Job) -> Option<(usize, bool)> {
     }
 }
 
-/// Returns what single precision can filter for rows of these ranges: a root with a bound, while
+/// Returns the bounds of the values of `job` over rows of these ranges, from `products` if there are
+/// some.
+fn bounds<'j>(job: &'j Job, ranges: &[Ranges; 2], products: Option<&Products>) -> Bounds<'j> {
+    match products {
+        Some(products) => products.bounds(&job.low, ranges),
+        None => Bounds::new(&job.low, ranges.clone()),
+    }
+}
+
+/// Returns the products of rounded rows that filter the pairs of `job`: where its fold decides, and
+/// they leave few pairs open, or where `overrides` ask for them.
+///
+/// # Errors
+/// `Request` where they were asked for and cannot serve.
+fn products<'r>(
+    job: &Job,
+    overrides: &Overrides,
+    rows: &'r RowFacts,
+) -> Result<Option<&'r Products>> {
+    let asked = overrides.fold_tiles == Some(FoldTiles::Matrix);
+    let fits = tree::tiles(job)
+        && !counts_first(job, overrides)
+        && overrides.filter != Some(Choice::Off)
+        && !is_balanced(job, overrides)?;
+    let found = rows.products.as_ref().filter(|_| fits);
+    let found = found.filter(|products| {
+        let bounds = products.bounds(&job.low, &rows.ranges);
+        filter(job, &bounds).is_some() && (asked || products.decide(job, &bounds))
+    });
+    if asked && found.is_none() {
+        let e = Error::request("products of rounded rows do not give the values of this fold")
+            .at_place(Opt::Set.like("fold.tiles"));
+        return Err(e.remedy("dense or sweep; matrix is for neighbours, extremes, counts and joins without values by inner products or squared differences of 16 and more components"));
+    }
+    Ok(found)
+}
+
+/// Returns what single precision can filter for values of these bounds: a root with a bound, while
 /// every other root is a finite number, since filters do not look for NaN.
-fn filter(job: &Job, ranges: &[Ranges; 2]) -> Option<Filter> {
+fn filter(job: &Job, bounds: &Bounds<'_>) -> Option<Filter> {
     let (root, predicate) = filtered(job)?;
     let roots = &job.low.formula.roots;
-    let bounds = Bounds::new(&job.low, ranges.clone());
     // Roots that no fold uses may be anything that is derived from the same bounded value (its
     // square root, say).
     let others = (0..roots.len()).filter(|at| *at != root);

@@ -73,6 +73,7 @@ impl fmt::Display for DeviceWork {
 /// Names the sweeps of folds, each kind once.
 fn swept(folds: &[Sweeps], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let name = |sweeps: &Sweeps| match (sweeps.is_tiled(), sweeps.filter.is_some()) {
+        _ if sweeps.products.is_some() => "matrix units where they can decide",
         (true, true) => "register-blocked tiles, single precision where it can decide",
         (true, false) => "register-blocked tiles",
         (false, true) => "a sweep, single precision where it can decide",

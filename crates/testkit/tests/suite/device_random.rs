@@ -228,9 +228,11 @@ fn sources_of_random_questions_compile_for_nvidia() {
         ) else {
             continue;
         };
-        let (facts, ranges) = (
-            Facts::described(Runtime::Cuda),
-            zipfold::internals::gpu::rows::data_ranges(&job),
+        let facts = Facts::described(Runtime::Cuda);
+        let ranges = zipfold::internals::gpu::rows::data_facts(
+            &job,
+            std::slice::from_ref(&facts),
+            &overrides,
         );
         let plan = zipfold::internals::plan::device::plan_for(
             &job,

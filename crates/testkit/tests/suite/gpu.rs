@@ -1,6 +1,7 @@
 //! Every case that holds the CPU holds each device present.
 
 mod lost;
+mod products;
 mod tiles;
 
 use crate::nudged;
