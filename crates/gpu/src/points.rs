@@ -101,6 +101,10 @@ impl<'j> Points<'j> {
             let kernel = kernels
                 .next()
                 .ok_or_else(|| Error::internal("no kernel was compiled"))?;
+            let kernel = match strip::dynamic(&job.low, shape) {
+                Some(bytes) => kernel.with_shared(bytes)?,
+                None => kernel,
+            };
             passes.push(Pass {
                 kernel,
                 place: kernels.next_if(|_| sweeps.counts_first),

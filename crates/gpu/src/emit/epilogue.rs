@@ -50,24 +50,67 @@ pub(super) fn entered(bits: &str, mark: &str) -> String {
     )
 }
 
-/// Empties the queue by all threads: `take` an entry's value `v`, then let `owners` of rows take
-/// what came; new `limits` after it.
-pub(super) fn emptied(shape: &Shape, sign: &str, take: &str, owners: &str, limits: &str) -> String {
-    let (i, j) = if shape.anchor == Side::X {
-        ("mine", "b")
-    } else {
-        ("b", "mine")
-    };
-    let places = [
-        ("I", i.to_string()),
-        ("J", j.to_string()),
-        (
-            "EXACT",
-            format!("{sign}zf_exact(x_wide, y_wide, c_wide, i, j)"),
-        ),
-        ("TAKE", take.to_string()),
-        ("OWNERS", owners.to_string()),
-        ("LIMITS", limits.to_string()),
-    ];
-    fill(include_str!("../kernels/strip_queue.c"), &places)
+/// Pairs of several tiles that wait for double precision, at most: more than one for each thread, so
+/// that a tile adds some while others wait.
+const LATE: usize = 512;
+/// Shared memory of the pairs that wait.
+pub(super) fn waiting() -> String {
+    format!(
+        "ZF_SHARED zf_u32 fill; ZF_SHARED zf_u32 found; ZF_SHARED zf_u32 waits; ZF_SHARED zf_u32 late[{LATE}];"
+    )
+}
+/// Nothing waits at the start.
+pub(super) const NONE_WAITS: &str = "if (tid == 0u) waits = 0u;\n    ";
+
+/// What is done with pairs that double precision decides.
+pub(super) struct Deciding<'t> {
+    /// The bits of a tile's pairs.
+    pub bits: &'t str,
+    /// The sign of a value that a fold takes.
+    pub sign: &'t str,
+    /// Takes the value `v` of a pair: `row` is the anchor's number in its block, `b` the other.
+    pub take: &'t str,
+    /// Lets the owners of rows take what came.
+    pub owners: &'t str,
+    /// Makes new limits after that.
+    pub limits: &'t str,
+    /// When pairs do not wait for others.
+    pub now: &'t str,
+}
+
+impl Deciding<'_> {
+    fn flush(&self, shape: &Shape) -> String {
+        let (i, j) = if shape.anchor == Side::X {
+            ("mine", "b")
+        } else {
+            ("b", "mine")
+        };
+        let places = [
+            ("I", i.to_string()),
+            ("J", j.to_string()),
+            (
+                "EXACT",
+                format!("{}zf_exact(x_wide, y_wide, c_wide, i, j)", self.sign),
+            ),
+            ("TAKE", self.take.to_string()),
+            ("OWNERS", self.owners.to_string()),
+        ];
+        fill(include_str!("../kernels/strip_flush.c"), &places)
+    }
+    /// After a tile.
+    pub(super) fn settle(&self, shape: &Shape) -> String {
+        let places = [
+            ("BITS", self.bits.to_string()),
+            ("LATE", LATE.to_string()),
+            ("NOW", self.now.to_string()),
+            ("FLUSH", self.flush(shape)),
+            ("LIMITS", self.limits.to_string()),
+        ];
+        fill(include_str!("../kernels/strip_queue.c"), &places)
+    }
+    /// After the last tile: decides those that still wait.
+    pub(super) fn end(&self, shape: &Shape) -> String {
+        let flush = self.flush(shape);
+        format!("ZF_BARRIER();\n    {{\n    const zf_u32 held = waits;\n{flush}    }}\n    ")
+    }
 }

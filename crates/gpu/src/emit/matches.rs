@@ -1,7 +1,7 @@
 //! Predicates as epilogues of dense tiles: counts by row, rows that have a match, and the matches
 //! of joins.
 
-use super::epilogue::{ENTRIES, Epilogue, emptied, entered, marked, marks};
+use super::epilogue::{Deciding, ENTRIES, Epilogue, NONE_WAITS, entered, marked, marks, waiting};
 use super::fill;
 use super::join::Truth;
 use zipfold_core::pair::tree::Side;
@@ -17,10 +17,18 @@ fn told(truth: &Truth) -> String {
 
 /// Pairs of every anchor where the predicate holds, in `seen`; `end` takes them.
 fn seen(shape: &Shape, truth: &Truth, args: &str, end: &str) -> Epilogue {
+    let deciding = Deciding {
+        bits: "odd",
+        sign: "",
+        take: "if (v != 0.0) ZF_ADD_SHARED(&seen[row], 1u);",
+        owners: "",
+        limits: "",
+        now: "",
+    };
     Epilogue {
         args: args.into(),
-        own: "ZF_SHARED zf_u32 fill; ZF_SHARED zf_u32 seen[128];".into(),
-        state: format!("{ENTRIES}    seen[tid] = 0u;"),
+        own: waiting() + " ZF_SHARED zf_u32 seen[128];",
+        state: format!("{NONE_WAITS}seen[tid] = 0u;"),
         open: marks("odd"),
         line: "zf_u32 hits = 0u;".into(),
         absorb: format!(
@@ -29,15 +37,8 @@ fn seen(shape: &Shape, truth: &Truth, args: &str, end: &str) -> Epilogue {
             marked("odd", "maybe & ~sure")
         ),
         after_line: "if (hits != 0u) ZF_ADD_SHARED(&seen[row], hits);".into(),
-        settle: entered("odd", "")
-            + &emptied(
-                shape,
-                "",
-                "if (v != 0.0) ZF_ADD_SHARED(&seen[entry / 128u], 1u);",
-                "",
-                "",
-            ),
-        end: format!("ZF_BARRIER();\n    {end}"),
+        settle: deciding.settle(shape),
+        end: deciding.end(shape) + &format!("ZF_BARRIER();\n    {end}"),
         ..Epilogue::default()
     }
 }

@@ -71,7 +71,7 @@ pub fn kernel(
         ("INPUTS", inputs()),
         ("CELLS", CELLS.into()),
         ("STAGES", STAGES.to_string()),
-        ("LOOP", products(low, half, ["x", "y"], STAGES)),
+        ("LOOP", products(low, half, ["x", "y"], &Slices::OF_MATRIX)),
         ("GROUPS", groups(low.dim).to_string()),
         ("XA", low.row_scalars[0].len().to_string()),
         ("YA", low.row_scalars[1].len().to_string()),
@@ -83,11 +83,8 @@ pub fn kernel(
 }
 
 /// Macros for the hoisted numbers of rows, and constants.
-pub(super) fn access(low: &Lowered) -> String {
-    let mut access = format!(
-        "#define DIM {}u\n#define CV(v, k) c[(v) * {}u + (k)]\n",
-        low.dim, low.dim
-    );
+fn access(low: &Lowered) -> String {
+    let mut access = constants(low);
     for (upper, lower) in [("X", "x"), ("Y", "y")] {
         let _ = writeln!(
             access,
@@ -97,32 +94,109 @@ pub(super) fn access(low: &Lowered) -> String {
     access
 }
 
-/// The loop that fills `sum` with the products of a tile, whose rows and columns are rows of `sides`,
-/// with `stages` slices of 1024 vectors in shared memory.
+/// Macros for constants.
+pub(super) fn constants(low: &Lowered) -> String {
+    format!(
+        "#define DIM {}u\n#define CV(v, k) c[(v) * {}u + (k)]\n",
+        low.dim, low.dim
+    )
+}
+
+/// Components up to which all groups of the rows of a tile stay in shared memory: two blocks of a
+/// multiprocessor have room for them.
+const STAYING: usize = 256;
+
+/// The slices that shared memory holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slices {
+    /// Groups of the rows of a tile that stay, all or none; the others come with the columns.
+    staying: usize,
+    stages: usize,
+}
+
+impl Slices {
+    /// Those of a matrix: three of both sides take the 48 KiB that every kernel has.
+    const OF_MATRIX: Slices = Slices {
+        staying: 0,
+        stages: STAGES,
+    };
+    /// Those of folds over rows of `dim` components.
+    pub(crate) fn new(dim: usize) -> Self {
+        if dim <= STAYING {
+            Slices {
+                staying: groups(dim),
+                stages: STAGES + 1,
+            }
+        } else {
+            Slices::OF_MATRIX
+        }
+    }
+    /// Vectors of a stage: groups of the rows of one side, or of both.
+    fn stage(self) -> usize {
+        let sides = if self.staying > 0 { 1 } else { 2 };
+        sides * SLICE * TILE
+    }
+    /// Bytes of all.
+    pub(crate) fn bytes(self) -> usize {
+        (self.stages * self.stage() + self.staying * TILE) * 16
+    }
+    /// Copies the rows that stay.
+    pub(super) fn begin(self, name: &str) -> String {
+        if self.staying == 0 {
+            return String::new();
+        }
+        let (first, groups) = (self.stages * self.stage(), self.staying);
+        format!(
+            "ZF_UNROLL_BY(4) for (zf_u32 g = 0u; g < {groups}u; g++)\n        \
+             ZF_COPY16(&slices[{first}u + g * 128u + (tid ^ g % 4u * 2u)], &{name}[{name}_rows + g * (size_t)128 + tid]);\n    "
+        )
+    }
+    /// The slices of rows and of columns that are multiplied.
+    fn multiplied(self) -> [String; 2] {
+        let stage = self.stage();
+        if self.staying == 0 {
+            let rows = format!("&slices[stage * {stage}u]");
+            return [rows, format!("&slices[stage * {stage}u + {}u]", stage / 2)];
+        }
+        let first = self.stages * stage;
+        let rows = format!("&slices[{first}u + k0 * 128u]");
+        [rows, format!("&slices[stage * {stage}u]")]
+    }
+}
+
+/// The loop that fills `sum` with the products of a tile, whose rows and columns are rows of `sides`.
 pub(super) fn products(
     low: &Lowered,
     half: LowPrecision,
     sides: [&str; 2],
-    stages: usize,
+    slices: &Slices,
 ) -> String {
+    let [rows, columns] = slices.multiplied();
     let places = [
-        ("COPY", copy(sides)),
-        ("STAGES", stages.to_string()),
-        ("WAIT", (stages - 2).to_string()),
+        ("COPY", copy(sides, slices)),
+        ("STAGES", slices.stages.to_string()),
+        ("WAIT", (slices.stages - 2).to_string()),
         ("GROUPS", groups(low.dim).to_string()),
         ("HALF", half.name().to_string()),
+        ("ROWS", rows),
+        ("COLUMNS", columns),
     ];
     fill(include_str!("../kernels/halves_loop.c"), &places)
 }
 
-/// Copies slice `k8` of both sides into stage `into`, a group of a row each time.
-fn copy(sides: [&str; 2]) -> String {
-    let mut out = String::new();
-    for (side, name) in sides.into_iter().enumerate() {
+/// Copies slice `k8` of the sides that do not stay into stage `into`, a group of a row each time.
+fn copy(sides: [&str; 2], slices: &Slices) -> String {
+    let (mut out, stage) = (String::new(), slices.stage());
+    let moving = if slices.staying > 0 {
+        &sides[1..]
+    } else {
+        &sides[..]
+    };
+    for (side, name) in moving.iter().enumerate() {
         for g in 0..SLICE {
             let _ = writeln!(
                 out,
-                "ZF_COPY16(&slices[into * 1024u + {}u + (tid ^ {}u)], &{name}[{name}_rows + (k8 + {g}u) * (size_t)128 + tid]);",
+                "ZF_COPY16(&slices[into * {stage}u + {}u + (tid ^ {}u)], &{name}[{name}_rows + (k8 + {g}u) * (size_t)128 + tid]);",
                 side * 512 + g * 128,
                 g * 2
             );

@@ -16,7 +16,7 @@
 //! rows of others, so results by row need the exchange above.
 
 use super::dense::TileText;
-use super::epilogue::{ENTRIES, Epilogue, emptied, entered, marked, marks};
+use super::epilogue::{Deciding, Epilogue, NONE_WAITS, marked, marks, waiting};
 use super::expression::literal;
 use super::folds;
 use super::join::Truth;
@@ -119,7 +119,8 @@ fn in_registers(low: &Lowered, shape: &Shape, tile: &Tile, pair: &PairText) -> T
         places: vec![
             ("INPUTS", sweep::inputs(shape)),
             ("T", "float".into()),
-            ("SHARED", shared.to_string()),
+            ("SLICES", format!("ZF_SHARED float slices[{shared}];")),
+            ("BEGIN", String::new()),
             (
                 "PLACES",
                 "const zf_u32 tx = tid % @TX@u, ty = tid / @TX@u;"
@@ -137,8 +138,6 @@ fn in_registers(low: &Lowered, shape: &Shape, tile: &Tile, pair: &PairText) -> T
 
 /// Forgets where a thread has its cells.
 const NO_CELLS: &str = "#undef ZF_ROW\n#undef ZF_COLUMN\n";
-/// Slices of 16-bit numbers in shared memory: as many bytes as the queue takes.
-const STAGES: usize = 2;
 
 /// A tile of matrix units: products of rounded rows, and what they give.
 fn by_products(low: &Lowered, shape: &Shape, rounding: &Rounding, pair: &PairText) -> TileTexts {
@@ -155,45 +154,92 @@ fn by_products(low: &Lowered, shape: &Shape, rounding: &Rounding, pair: &PairTex
         ProductForm::Dot => format!("{cell} * {}", single(undone)),
         ProductForm::Squares => {
             let norm = |side: usize| low.row_scalars[side].len();
-            format!(
-                "zf_max_f(zf_fma_f({cell}, {}, XA({}) + YA({})), 0.0f)",
+            let value = format!(
+                "zf_fma_f({cell}, {}, XA({}) + YA({}))",
                 single(-2.0 * undone),
                 norm(0),
                 norm(1)
-            )
+            );
+            // A root must not see less than nothing; a decision by the value itself may.
+            if low.operations().1 == 0 {
+                value
+            } else {
+                format!("zf_max_f({value}, 0.0f)")
+            }
         }
     };
-    let rows = |name: &str, first: &str| {
+    let panel = |name: &str, first: &str| {
         let upper = name.to_uppercase();
         let groups = matrix::groups(low.dim);
         format!(
             "const size_t {name}_rows = (size_t)ZF_PANEL_{upper}({first}) * {groups}u * 128u;\n"
         )
     };
-    let cells = "#define ZF_ROW(p) (down + (p) / 2 * 16u + (p) % 2 * 8u + group)\n\
-                 #define ZF_COLUMN(q) (over + (q) / 2 * 8u + lane * 2u + (q) % 2)\n";
     let (at, other) = (shape.anchor as usize, 1 - shape.anchor as usize);
+    let held = matrix::Slices::new(low.dim);
+    let copied = |side: &str, to: &str, many: usize| {
+        let one = |n: usize| {
+            let place = n * 128;
+            format!(
+                "ZF_COPY4(&{to}_numbers[{place}u + tid], &{side}_numbers[{side}_panel + {place}u + tid]);\n"
+            )
+        };
+        (0..many).map(one).collect::<String>()
+    };
+    let [anchors, others] = [numbers(at), numbers(other)];
+    let own = |many: usize| 128 * many.max(1);
+    let declared = format!(
+        "ZF_DYNAMIC(zf_u4, slices, {});\n    ZF_SHARED float anchor_numbers[{}]; ZF_SHARED float other_numbers[{}];",
+        held.bytes() / 16,
+        own(anchors),
+        own(others)
+    );
+    let lines = [("row", "anchor"), ("col", "other")];
+    let mut access = String::new();
+    for (name, (line, from)) in names.iter().zip(lines) {
+        let upper = name.to_uppercase();
+        access += &format!("#define {upper}A(a) {from}_numbers[(a) * 128u + {line}]\n");
+    }
+    let begin = panel(names[0], "first")
+        + &copied(names[0], "anchor", anchors)
+        + &held.begin(names[0])
+        + "ZF_COPY_COMMIT();\n";
     TileTexts {
-        before: matrix::functions().to_string() + &matrix::access(low) + cells,
+        before: matrix::functions().to_string() + &matrix::constants(low) + &access + CELLS,
         inner: vec![],
         places: vec![
             ("INPUTS", matrix::inputs() + &sweep::wide_inputs(shape)),
-            ("T", "zf_u4".into()),
-            ("SHARED", (STAGES * 1024).to_string()),
+            ("SLICES", declared),
             ("PLACES", matrix::CELLS.into()),
-            ("START", rows(names[0], "first") + &rows(names[1], "base")),
-            ("LOOP", matrix::products(low, Rounding::TYPE, names, STAGES)),
+            ("BEGIN", begin),
+            (
+                "START",
+                panel(names[1], "base") + &copied(names[1], "other", others),
+            ),
+            ("LOOP", matrix::products(low, Rounding::TYPE, names, &held)),
             (
                 "FINISH",
                 format!("const float v{reduce} = {value};\n") + &pair.finish,
             ),
-            ("AW", numbers(at).to_string()),
-            ("BW", numbers(other).to_string()),
+            ("AW", anchors.to_string()),
+            ("BW", others.to_string()),
             ("BLOCKS", "2".into()),
         ],
         after: NO_ACCESS.to_string() + NO_CELLS,
     }
 }
+
+/// Bytes of shared memory that the launch of a kernel asks for.
+pub fn dynamic(low: &Lowered, shape: &Shape) -> Option<usize> {
+    match shape.tiled? {
+        PairTiles::Registers(_) => None,
+        PairTiles::Products => Some(matrix::Slices::new(low.dim).bytes()),
+    }
+}
+
+/// Where a thread of matrix units has its cells.
+const CELLS: &str = "#define ZF_ROW(p) (down + (p) / 2 * 16u + (p) % 2 * 8u + group)\n\
+     #define ZF_COLUMN(q) (over + (q) / 2 * 8u + lane * 2u + (q) % 2)\n";
 
 /// What `fold` adds to the kernel, by what is `known` of its values; `root` is the text of a root.
 fn epilogue(
@@ -267,21 +313,30 @@ const LIST: &str = "const zf_u32 lanes = ZF_GROUPS_Y * (a1 - a0), slot = ZF_GROU
 fn best(f: &Nearest, shape: &Shape, value: &str, (abs, rel): (f64, f64)) -> Epilogue {
     let sign = if f.largest { "-" } else { "" };
     let limits = format!(
-        "if (first + tid < a1 && held > 0u) {{ {LIST} const size_t at = ZF_WORST * (size_t)lanes + slot; \
+        "if (first + tid < a1) {{ {LIST} const size_t at = ZF_WORST * (size_t)lanes + slot; \
          if (near_i[at] != 0xffffffffu) {{ const double w = near_v[at] + {abs:e} + zf_abs_d(near_v[at]) * {rel:e}; \
          const float limit = (float)w; limits[tid] = limit + zf_abs_f(limit) * 1e-6f + 1e-37f; }} }}"
     );
     let owners = format!(
-        "ZF_BARRIER();\n                for (zf_u32 n = 0u; n < batch; n++) if (entries[n] / 128u == tid) {{ {LIST} \
-         zf_keep(near_v, near_i, slot, lanes, values[n], base + entries[n] % 128u); }}\n                ZF_BARRIER();"
+        "ZF_BARRIER();\n                        for (zf_u32 n = 0u; n < batch; n++) if (owned[n] == tid) {{ {LIST} \
+         zf_keep(near_v, near_i, slot, lanes, values[n], others[n]); }}\n                        ZF_BARRIER();"
     );
     let settled =
         format!("if (first + tid < a1) {{ {LIST} zf_settle(near_v, near_i, slot, lanes); }}");
+    let deciding = Deciding {
+        bits: "hits",
+        sign,
+        take: "values[tid] = v; owned[tid] = row; others[tid] = b;",
+        owners: &owners,
+        limits: &limits,
+        now: " || rounds > 1",
+    };
     Epilogue {
         args: ", ZF_OUT(double) near_v, ZF_OUT(zf_u32) near_i".into(),
-        own: "ZF_SHARED zf_u32 fill; ZF_SHARED int fresh; ZF_SHARED float limits[128]; ZF_SHARED double values[128]; ZF_SHARED zf_u32 entries[128];".into(),
+        own: waiting()
+            + " ZF_SHARED int fresh; ZF_SHARED float limits[128]; ZF_SHARED double values[128]; ZF_SHARED zf_u32 owned[128]; ZF_SHARED zf_u32 others[128];",
         state: format!(
-            "{ENTRIES}    if (tid == 0u) fresh = 1;\n    \
+            "{NONE_WAITS}if (tid == 0u) fresh = 1;\n    \
              if (first + tid < a1) {{ {LIST} zf_empty(near_v, near_i, slot, lanes); }}\n    limits[tid] = ZF_INF_F;"
         ),
         rounds: "fresh ? 4 : 1".into(),
@@ -289,10 +344,9 @@ fn best(f: &Nearest, shape: &Shape, value: &str, (abs, rel): (f64, f64)) -> Epil
         open: marks("hits"),
         line: "const float limit = limits[row];".into(),
         absorb: marked("hits", &format!("{sign}({value}) <= limit")),
-        settle: entered("hits", "")
-            + &emptied(shape, sign, "values[tid] = v; entries[tid] = entry;", &owners, &limits),
+        settle: deciding.settle(shape),
         after: "if (tid == 0u) fresh = 0;".into(),
-        end: if nearest::is_heap(f) { settled } else { String::new() },
+        end: deciding.end(shape) + if nearest::is_heap(f) { &settled } else { "" },
         ..Epilogue::default()
     }
 }
@@ -314,23 +368,36 @@ fn counters(h: &Histogram, shape: &Shape, value: &str, band: Option<Band>) -> Ep
             Some(cells),
         )
     });
-    let exact = || entered("odd", "") + &emptied(shape, "", &format!("{place}{count}"), "", "");
+    let take = format!("{place}{count}");
+    let deciding = Deciding {
+        bits: "odd",
+        sign: "",
+        take: &take,
+        owners: "",
+        limits: "",
+        now: "",
+    };
     let state = band.map_or_else(String::new, |b| {
         folds::bin_rate(&b) + "const zf_u32 copy = 0u;\n" + &folds::bin_base(1)
     });
     Epilogue {
         args: ", ZF_IN(double) edges, ZF_OUT(zf_u32) low, ZF_OUT(zf_u32) high".into(),
-        own: format!(
-            "ZF_SHARED zf_u32 fill; ZF_SHARED zf_u32 bins[{}];",
-            cells + 1
-        ),
+        own: format!("{} ZF_SHARED zf_u32 bins[{}];", waiting(), cells + 1),
         state: format!(
-            "{ENTRIES}    for (zf_u32 s = tid; s < {cells}u; s += 128u) bins[s] = 0u;\n    (void)queue;\n    {state}"
+            "{NONE_WAITS}for (zf_u32 s = tid; s < {cells}u; s += 128u) bins[s] = 0u;\n    {state}"
         ),
         open: if fast { String::new() } else { marks("odd") },
         absorb,
-        settle: if fast { String::new() } else { exact() },
-        end: folds::gather(cells, 1),
+        settle: if fast {
+            String::new()
+        } else {
+            deciding.settle(shape)
+        },
+        end: if fast {
+            String::new()
+        } else {
+            deciding.end(shape)
+        } + &folds::gather(cells, 1),
         ..Epilogue::default()
     }
 }

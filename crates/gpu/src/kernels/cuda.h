@@ -6,6 +6,8 @@
 #define ZF_OUT(type) type* __restrict__
 #define ZF_GLOBAL
 #define ZF_SHARED __shared__ __align__(16)
+// Shared memory beyond what a kernel has without asking: the launch says how much.
+#define ZF_DYNAMIC(type, name, count) extern __shared__ __align__(16) type name[]
 #define ZF_SHARED_ARG
 #define ZF_TID threadIdx.x
 #define ZF_GROUP_X blockIdx.x

@@ -8,6 +8,7 @@
 #define ZF_OUT(type) __global type* restrict
 #define ZF_GLOBAL __global
 #define ZF_SHARED __local
+#define ZF_DYNAMIC(type, name, count) ZF_SHARED type name[count]
 #define ZF_SHARED_ARG __local
 #define ZF_TID ((uint)get_local_id(0))
 #define ZF_GROUP_X ((uint)get_group_id(0))

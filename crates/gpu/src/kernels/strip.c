@@ -4,7 +4,7 @@
 ZF_KERNEL ZF_BOUNDS(128, @BLOCKS@) void @NAME@(@INPUTS@@ARGS@,
     zf_u32 a0, zf_u32 a1, zf_u32 b0, zf_u32 b1, zf_u32 span)
 {
-    ZF_SHARED @T@ slices[@SHARED@];
+    @SLICES@
     @OWN@
     const zf_u32 tid = ZF_TID;
     @PLACES@
@@ -15,6 +15,7 @@ ZF_KERNEL ZF_BOUNDS(128, @BLOCKS@) void @NAME@(@INPUTS@@ARGS@,
     const size_t @A@_panel = (size_t)ZF_PANEL_@PA@(first) * (@AW@u * 128u);
     const zf_u32 from = b0 + ZF_GROUP_Y * span;
     const zf_u32 to = b1 - from < span ? b1 : from + span;
+    @BEGIN@
     @STATE@
     for (zf_u32 base = from; base < to; base += 128u) {
         const zf_u32 count = to - base < 128u ? to - base : 128u;

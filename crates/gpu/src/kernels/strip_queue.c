@@ -1,16 +1,26 @@
-            ZF_BARRIER();
-            const zf_u32 held = fill;
-            for (zf_u32 start = 0u; start < held; start += 128u) {
-                const zf_u32 batch = held - start < 128u ? held - start : 128u;
-                if (tid < batch) {
-                    const zf_u32 entry = queue[start + tid], mine = first + entry / 128u, b = base + entry % 128u;
-                    const zf_u32 i = @I@, j = @J@;
-                    const double v = @EXACT@;
-                    @TAKE@
+            // Pairs that double precision decides wait until there is one for each thread. Those that find no place wait for the next round.
+            int crowded;
+            do {
+                // Once for all rows of a thread: kernels must fit the instruction cache.
+                ZF_UNROLL_BY(1) for (zf_u32 w = 0u; w < 4u; w++) {
+                    zf_u32 bits = w == 0u ? @BITS@[0] : w == 1u ? @BITS@[1] : w == 2u ? @BITS@[2] : @BITS@[3];
+                    while (bits != 0u) {
+                        const zf_u32 n = ZF_LOWEST(bits), p = w * 2u + n / 16u, q = n % 16u;
+                        const zf_u32 row = ZF_ROW(p), col = ZF_COLUMN(q), at = ZF_ADD_SHARED(&waits, 1u);
+                        if (at >= @LATE@u) break;
+                        late[at] = row << 24 | (base - from + col);
+                        bits &= bits - 1u;
+                    }
+                    if (w == 0u) @BITS@[0] = bits; else if (w == 1u) @BITS@[1] = bits; else if (w == 2u) @BITS@[2] = bits; else @BITS@[3] = bits;
                 }
-                @OWNERS@
-            }
-            ZF_BARRIER();
-            if (tid == 0u) fill = 0u;
-            @LIMITS@
-            ZF_BARRIER();
+                ZF_BARRIER();
+                const zf_u32 all = waits, held = all < @LATE@u ? all : @LATE@u;
+                crowded = all > @LATE@u;
+                if (held >= 128u || crowded@NOW@) {
+@FLUSH@
+                    ZF_BARRIER();
+                    if (tid == 0u) waits = 0u;
+                    @LIMITS@
+                }
+                ZF_BARRIER();
+            } while (crowded);

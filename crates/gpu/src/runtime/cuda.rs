@@ -225,13 +225,29 @@ impl Drop for CudaAllocation {
 /// A function of a loaded module.
 pub struct CudaFunction {
     raw: sys::CUfunction,
-    _module: Arc<Module>,
+    /// Bytes of shared memory that a launch asks for.
+    shared: u32,
+    module: Arc<Module>,
 }
 
 // SAFETY: a function handle is used with its context current only, see `launch`.
 unsafe impl Send for CudaFunction {}
 // SAFETY: as above.
 unsafe impl Sync for CudaFunction {}
+
+impl CudaFunction {
+    pub(super) fn with_shared(self, bytes: usize) -> Result<Self> {
+        self.module.context.enter()?;
+        let most = sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: a function of a loaded module.
+        unsafe { result::function::set_function_attribute(self.raw, most, bytes as i32) }
+            .map_err(|e| failed(&format!("asking for {bytes} bytes of shared memory"), e))?;
+        Ok(CudaFunction {
+            shared: bytes as u32,
+            ..self
+        })
+    }
+}
 
 struct Module {
     raw: sys::CUmodule,
@@ -296,7 +312,8 @@ impl Context {
             let raw = raw.map_err(|e| failed("finding a kernel", e))?;
             Ok(CudaFunction {
                 raw,
-                _module: module.clone(),
+                shared: 0,
+                module: module.clone(),
             })
         };
         names.iter().map(function).collect()
@@ -410,7 +427,7 @@ impl Context {
                 function.raw,
                 blocks,
                 threads,
-                0,
+                function.shared,
                 std::ptr::null_mut(),
                 &mut pointers,
             )

@@ -58,6 +58,21 @@ enum MemoryInner {
 /// A compiled kernel.
 pub struct Kernel(KernelInner);
 
+impl Kernel {
+    /// The same with `bytes` of the shared memory that is asked for at a launch (`ZF_DYNAMIC`).
+    ///
+    /// # Errors
+    /// `Device` when it has less.
+    pub(crate) fn with_shared(self, bytes: usize) -> Result<Self> {
+        let inner = match self.0 {
+            KernelInner::Cuda(function) => KernelInner::Cuda(function.with_shared(bytes)?),
+            // The source declares it.
+            KernelInner::OpenCl(function) => KernelInner::OpenCl(function),
+        };
+        Ok(Kernel(inner))
+    }
+}
+
 enum KernelInner {
     Cuda(cuda::CudaFunction),
     OpenCl(opencl::Function),
