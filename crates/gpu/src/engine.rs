@@ -17,7 +17,7 @@
 use crate::dense::{self, Dense};
 use crate::emit::values;
 use crate::host_fold::Host;
-use crate::pack::Halves;
+use crate::pack::{Halves, Layout};
 use crate::points::{self, Points};
 use crate::rectangle::{Number, Rectangle};
 use crate::rows::{Kinds, Loaded, Rows};
@@ -94,8 +94,13 @@ impl<'j> Engine<'j> {
         };
         let narrow = (precision == Precision::F32 || folds) && half.is_none();
         check_double(&device.facts, precision)?;
+        let layout = if matches!(half, Some(Halves::Scaled(_))) {
+            Layout::Fours
+        } else {
+            Layout::Columns
+        };
         let kinds = Kinds {
-            wide: precision == Precision::F64,
+            wide: (precision == Precision::F64).then_some(layout),
             narrow,
             half,
         };
@@ -394,7 +399,7 @@ pub fn values_of(device: &Device, job: &Job) -> Result<Vec<f64>> {
     let source = values::source(job, Precision::F64, device.facts.runtime, Residency::Held);
     let kernels = device.compile(&source, &["zf_values"])?;
     let kinds = Kinds {
-        wide: true,
+        wide: Some(Layout::Columns),
         narrow: false,
         half: None,
     };

@@ -15,20 +15,49 @@ use zipfold_plan::low_precision::LowPrecision;
 /// Rows of a panel.
 pub const PANEL: usize = 128;
 
+/// How the numbers of 128 rows lie in a panel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Number after number: threads with rows side by side read one piece of memory.
+    Columns,
+    /// Four numbers of a row, then those of the next: threads with any rows use all that a read
+    /// brings.
+    Fours,
+}
+
+impl Layout {
+    /// Numbers of a panel of rows of `width` numbers.
+    pub fn size(self, width: usize) -> usize {
+        match self {
+            Layout::Columns => PANEL * width,
+            Layout::Fours => PANEL * width.next_multiple_of(4),
+        }
+    }
+    /// The place of the number that is at `at` in columns.
+    fn place(self, at: usize) -> usize {
+        let (number, lane) = (at / PANEL, at % PANEL);
+        match self {
+            Layout::Columns => at,
+            Layout::Fours => number / 4 * 4 * PANEL + lane * 4 + number % 4,
+        }
+    }
+}
+
 /// Packs the rows of `table`, as `side` of `low`, from panel `first` on into `out`, which has whole
 /// panels, each number by way of `as_type`. Rows past the last repeat it.
 pub fn pack_panels<T: Send>(
     low: &Lowered,
-    table: &Table,
-    side: Side,
+    (table, side, layout): (&Table, Side, Layout),
     first: usize,
     out: &mut [T],
     as_type: impl Fn(f64) -> T + Sync,
 ) {
-    let panel = (PANEL * width(low, side as usize)).max(1);
+    let panel = layout.size(width(low, side as usize)).max(1);
     let parts = out.par_chunks_mut(panel).enumerate();
     parts.for_each(|(at, part)| {
-        fill(low, table, side, first + at, |at, v| part[at] = as_type(v));
+        fill(low, table, side, first + at, |at, v| {
+            part[layout.place(at)] = as_type(v)
+        });
     });
 }
 

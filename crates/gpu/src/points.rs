@@ -24,6 +24,7 @@ use crate::emit::nearest;
 use crate::emit::panels;
 use crate::emit::strip::{self, Known};
 use crate::emit::sweep::{self, FoldText, THREADS};
+use crate::pack::Layout;
 use crate::rows::{Loaded, Rows};
 use crate::runtime::{Arg, Device, Grid, Kernel, Memory};
 use rayon::prelude::*;
@@ -371,8 +372,12 @@ pub fn source(
 /// Functions that kernels call: the value in double precision where single precision filters, lists
 /// of neighbours.
 fn functions(job: &Job, shape: &Shape, fold: Swept<'_>) -> String {
+    let layout = match shape.tiled {
+        Some(PairTiles::Products) => Layout::Fours,
+        Some(PairTiles::Registers(_)) | None => Layout::Columns,
+    };
     let exact = if shape.filter {
-        sweep::exact(job, job.periodic_box.as_ref(), fold.root())
+        sweep::exact(job, job.periodic_box.as_ref(), (fold.root(), layout))
     } else {
         String::new()
     };

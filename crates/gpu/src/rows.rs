@@ -3,7 +3,7 @@
 
 use crate::emit::matrix::{GROUP, groups};
 use crate::emit::values::width;
-use crate::pack::{Halves, PANEL, pack_halves, pack_panels};
+use crate::pack::{Halves, Layout, PANEL, pack_halves, pack_panels};
 use crate::runtime::{Arg, Device, Mark, Memory, Plain};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -18,8 +18,8 @@ use zipfold_plan::overrides::{Overrides, Residency};
 /// Precisions that kernels read.
 #[derive(Clone, Debug)]
 pub struct Kinds {
-    /// Double.
-    pub wide: bool,
+    /// Double, and how it lies there.
+    pub wide: Option<Layout>,
     /// Single.
     pub narrow: bool,
     /// 16-bit numbers, for inner products.
@@ -57,10 +57,10 @@ impl Loaded {
         let low = &job.low;
         let panels = |side: usize| rows[side].end.div_ceil(PANEL) - rows[side].start / PANEL;
         let flat = low.constants.iter().map(Vec::len).sum::<usize>() + 2;
-        let packed = |precision: Precision| {
+        let packed = |precision: Precision, layout: Layout| {
             let side = |side: usize| {
-                device
-                    .allocate((panels(side) * PANEL * width(low, side) + SLACK) * precision.bytes())
+                let panel = layout.size(width(low, side));
+                device.allocate((panels(side) * panel + SLACK) * precision.bytes())
             };
             Ok([
                 side(0)?,
@@ -83,13 +83,12 @@ impl Loaded {
             ])
         };
         Ok(Loaded {
-            wide: if kinds.wide {
-                Some(packed(Precision::F64)?)
-            } else {
-                None
-            },
+            wide: kinds
+                .wide
+                .map(|layout| packed(Precision::F64, layout))
+                .transpose()?,
             narrow: if kinds.narrow {
-                Some(packed(Precision::F32)?)
+                Some(packed(Precision::F32, Layout::Columns)?)
             } else {
                 None
             },
@@ -124,11 +123,11 @@ impl Loaded {
                 table,
                 panels,
             };
-            if let Some(wide) = &self.wide {
-                way.pack(&wide[at], |v| v)?;
+            if let (Some(wide), Some(layout)) = (&self.wide, kinds.wide) {
+                way.pack(&wide[at], layout, |v| v)?;
             }
             if let Some(narrow) = &self.narrow {
-                way.pack(&narrow[at], |v| v as f32)?;
+                way.pack(&narrow[at], Layout::Columns, |v| v as f32)?;
             }
             if let (Some(memories), Some(half)) = (&self.half, &kinds.half) {
                 let (rows, numbers) = pack_halves(low, table, side, half, panels.clone());
@@ -193,10 +192,12 @@ impl Way<'_> {
     fn pack<T: Plain + Default>(
         &self,
         memory: &Memory,
+        layout: Layout,
         as_type: impl Fn(f64) -> T + Sync + Copy,
     ) -> Result<()> {
         let (low, panels) = (&self.job.low, self.panels);
-        let panel = PANEL * width(low, self.side as usize);
+        let panel = layout.size(width(low, self.side as usize));
+        let source = (self.table, self.side, layout);
         if panel == 0 || panels.is_empty() {
             return Ok(());
         }
@@ -209,7 +210,7 @@ impl Way<'_> {
                 let rows = packed.saturating_sub(first).min(piece.len());
                 let (rows, slack) = piece.split_at_mut(rows);
                 let at = panels.start + first / panel;
-                pack_panels(low, self.table, self.side, at, rows, as_type);
+                pack_panels(low, source, at, rows, as_type);
                 slack.fill(T::default());
             },
         )
@@ -373,7 +374,8 @@ fn by_parts<T: Send>(
         let from = part * AT_A_TIME;
         let rows = AT_A_TIME.min(table.rows() - from).next_multiple_of(PANEL);
         let mut packed = vec![0.0; rows * width];
-        pack_panels(&job.low, table, side, from / PANEL, &mut packed, |v| v);
+        let source = (table, side, Layout::Columns);
+        pack_panels(&job.low, source, from / PANEL, &mut packed, |v| v);
         of(&packed)
     };
     (0..table.rows().div_ceil(AT_A_TIME))

@@ -15,8 +15,12 @@ pub(super) struct Epilogue {
     pub skip: String,
     /// Times that the pairs of a tile are gone through.
     pub rounds: String,
-    /// Pairs that are none of a round.
-    pub elsewhere: String,
+    /// Before the pairs of a tile are gone through.
+    pub first: String,
+    /// The bits of pairs, cleared after the loop where a pair is none. Other folds test every pair.
+    pub bits: &'static [&'static str],
+    /// Clears the bits of pairs that are none of a round.
+    pub of_round: String,
     pub open: String,
     /// For every row of a thread.
     pub line: String,

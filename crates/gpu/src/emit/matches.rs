@@ -25,19 +25,22 @@ fn seen(shape: &Shape, truth: &Truth, args: &str, end: &str) -> Epilogue {
         limits: "",
         now: "",
     };
+    // Of the 16 pairs of each row of a thread.
+    let counted = "ZF_UNROLL for (int p = 0; p < 8; p++) { const zf_u32 hits = (zf_u32)ZF_ONES((sure_of[p / 2] >> (p % 2 * 16)) & 0xffffu); \
+                   if (hits != 0u) ZF_ADD_SHARED(&seen[ZF_ROW(p)], hits); }\n";
     Epilogue {
         args: args.into(),
         own: waiting() + " ZF_SHARED zf_u32 seen[128];",
         state: format!("{NONE_WAITS}seen[tid] = 0u;"),
-        open: marks("odd"),
-        line: "zf_u32 hits = 0u;".into(),
+        open: marks("odd") + &marks("sure_of"),
+        bits: &["odd", "sure_of"],
         absorb: format!(
-            "{{ {}hits += sure; {} }}",
+            "{{ {}{} {} }}",
             told(truth),
+            marked("sure_of", "sure"),
             marked("odd", "maybe & ~sure")
         ),
-        after_line: "if (hits != 0u) ZF_ADD_SHARED(&seen[row], hits);".into(),
-        settle: deciding.settle(shape),
+        settle: counted.to_string() + &deciding.settle(shape),
         end: deciding.end(shape) + &format!("ZF_BARRIER();\n    {end}"),
         ..Epilogue::default()
     }
@@ -82,7 +85,8 @@ pub(super) fn pairs(shape: &Shape, truth: &Truth, page: usize) -> Epilogue {
         ),
         skip: "base - from < start".into(),
         open: marks("hits") + &marks("odd"),
-        absorb: format!("if ({}) {{ {} {} }}", truth.maybe, marked("odd", "1"), marked("hits", &truth.sure)),
+        bits: &["hits", "odd"],
+        absorb: marked("odd", &truth.maybe) + &marked("hits", &truth.sure),
         settle: "ZF_UNROLL for (int w = 0; w < 4; w++) odd[w] &= ~hits[w];\n".to_string()
             + &entered("hits", " + 0x8000u")
             + &entered("odd", "")

@@ -128,7 +128,10 @@ impl Slices {
                 stages: STAGES + 1,
             }
         } else {
-            Slices::OF_MATRIX
+            Slices {
+                staying: 0,
+                stages: STAGES - 1,
+            }
         }
     }
     /// Vectors of a stage: groups of the rows of one side, or of both.

@@ -112,7 +112,8 @@ fn in_registers(low: &Lowered, shape: &Shape, tile: &Tile, pair: &PairText) -> T
     let text = TileText::new(low, tile, at);
     let shared = (tile.copy.stages() * text.stage_size()).max(QUEUE);
     let cells = "#define ZF_ROW(p) ((p) < 4 ? ty * 4u + (p) : 60u + ty * 4u + (p))\n\
-                 #define ZF_COLUMN(q) ((q) / 4 * 32u + tx * 4u + (q) % 4)\n";
+                 #define ZF_COLUMN(q) ((q) / 4 * 32u + tx * 4u + (q) % 4)\n\
+                 #define ZF_PART tx\n";
     TileTexts {
         before: text.macros() + cells,
         inner: text.places(&pair.stages[0]),
@@ -137,7 +138,7 @@ fn in_registers(low: &Lowered, shape: &Shape, tile: &Tile, pair: &PairText) -> T
 }
 
 /// Forgets where a thread has its cells.
-const NO_CELLS: &str = "#undef ZF_ROW\n#undef ZF_COLUMN\n";
+const NO_CELLS: &str = "#undef ZF_ROW\n#undef ZF_COLUMN\n#undef ZF_PART\n";
 
 /// A tile of matrix units: products of rounded rows, and what they give.
 fn by_products(low: &Lowered, shape: &Shape, rounding: &Rounding, pair: &PairText) -> TileTexts {
@@ -239,7 +240,8 @@ pub fn dynamic(low: &Lowered, shape: &Shape) -> Option<usize> {
 
 /// Where a thread of matrix units has its cells.
 const CELLS: &str = "#define ZF_ROW(p) (down + (p) / 2 * 16u + (p) % 2 * 8u + group)\n\
-     #define ZF_COLUMN(q) (over + (q) / 2 * 8u + lane * 2u + (q) % 2)\n";
+     #define ZF_COLUMN(q) (over + (q) / 2 * 8u + lane * 2u + (q) % 2)\n\
+     #define ZF_PART (over / 16u + lane)\n";
 
 /// What `fold` adds to the kernel, by what is `known` of its values; `root` is the text of a root.
 fn epilogue(
@@ -280,9 +282,26 @@ fn skipped(shape: &Shape, fold: &Epilogue) -> String {
     }
 }
 
+/// Clears the bits of pairs that are none.
+fn masked(bits: &[&str]) -> String {
+    if bits.is_empty() {
+        return String::new();
+    }
+    let clear: String = bits
+        .iter()
+        .map(|bits| format!("{bits}[w] &= there; "))
+        .collect();
+    fill(include_str!("../kernels/strip_mask.c"), &[("CLEAR", clear)])
+}
+
 /// The texts of a fold by the names of their places in the kernel.
-fn fold_places(fold: &Epilogue) -> [(&'static str, String); 11] {
+fn fold_places(fold: &Epilogue) -> [(&'static str, String); 13] {
     let fold = fold.clone();
+    let test = if fold.bits.is_empty() {
+        "if (!whole && (a >= a1 || col >= count || !(@KEEP@))) continue;"
+    } else {
+        ""
+    };
     [
         ("OWN", fold.own),
         ("STATE", fold.state),
@@ -294,7 +313,9 @@ fn fold_places(fold: &Epilogue) -> [(&'static str, String); 11] {
                 fold.rounds
             },
         ),
-        ("ELSEWHERE", fold.elsewhere),
+        ("FIRST", fold.first),
+        ("TEST", test.into()),
+        ("MASK", masked(fold.bits) + &fold.of_round),
         ("OPEN", fold.open),
         ("LINE", fold.line),
         ("ABSORB", fold.absorb),
@@ -308,15 +329,40 @@ fn fold_places(fold: &Epilogue) -> [(&'static str, String); 11] {
 /// Where the list of a thread's row is; told anew at each use, since registers are scarce.
 const LIST: &str = "const zf_u32 lanes = ZF_GROUPS_Y * (a1 - a0), slot = ZF_GROUP_Y * (a1 - a0) + (first + tid - a0);";
 
-/// The k best of every anchor: a thread owns the list of a row. The first tile is taken by
-/// quarters, so that the worst kept is known soon.
+/// Groups of a row whose least values bound the best ones of the first tile.
+const GROUPS: usize = 16;
+
+/// The k best of every anchor: a thread owns the list of a row. Few are sought among the pairs of the
+/// first tile that groups leave open, many in it by quarters, so that the worst kept is known soon.
 fn best(f: &Nearest, shape: &Shape, value: &str, (abs, rel): (f64, f64)) -> Epilogue {
     let sign = if f.largest { "-" } else { "" };
+    let limit = format!(
+        "const double w = near + {abs:e} + zf_abs_d(near) * {rel:e}; \
+         const float limit = (float)w; limits[tid] = zf_min_f(limits[tid], limit + zf_abs_f(limit) * 1e-6f + 1e-37f);"
+    );
     let limits = format!(
         "if (first + tid < a1) {{ {LIST} const size_t at = ZF_WORST * (size_t)lanes + slot; \
-         if (near_i[at] != 0xffffffffu) {{ const double w = near_v[at] + {abs:e} + zf_abs_d(near_v[at]) * {rel:e}; \
-         const float limit = (float)w; limits[tid] = limit + zf_abs_f(limit) * 1e-6f + 1e-37f; }} }}"
+         if (near_i[at] != 0xffffffffu) {{ const double near = near_v[at]; {limit} }} }}"
     );
+    let few = f.k <= GROUPS;
+    let first = if few {
+        let places = [
+            ("VALUE", format!("{sign}({value})")),
+            ("K", f.k.to_string()),
+            // A value is off by a part of itself, not of what was computed: the parts are below 0.01.
+            (
+                "ABSOLUTE",
+                format!(
+                    "{abs:e} + ((double)zf_abs_f(far) + {abs:e}) * {:e}",
+                    1.02 * rel
+                ),
+            ),
+            ("LIMIT", limit.clone()),
+        ];
+        fill(include_str!("../kernels/strip_first.c"), &places)
+    } else {
+        String::new()
+    };
     let owners = format!(
         "ZF_BARRIER();\n                        for (zf_u32 n = 0u; n < batch; n++) if (owned[n] == tid) {{ {LIST} \
          zf_keep(near_v, near_i, slot, lanes, values[n], others[n]); }}\n                        ZF_BARRIER();"
@@ -339,8 +385,18 @@ fn best(f: &Nearest, shape: &Shape, value: &str, (abs, rel): (f64, f64)) -> Epil
             "{NONE_WAITS}if (tid == 0u) fresh = 1;\n    \
              if (first + tid < a1) {{ {LIST} zf_empty(near_v, near_i, slot, lanes); }}\n    limits[tid] = ZF_INF_F;"
         ),
-        rounds: "fresh ? 4 : 1".into(),
-        elsewhere: "(rounds == 4 && q / 4 != round) || ".into(),
+        first,
+        rounds: if few {
+            "1".into()
+        } else {
+            "fresh ? 4 : 1".into()
+        },
+        of_round: if few {
+            String::new()
+        } else {
+            "if (rounds == 4) { ZF_UNROLL for (int w = 0; w < 4; w++) hits[w] &= 0xf000fu << (4 * round); }".into()
+        },
+        bits: &["hits"],
         open: marks("hits"),
         line: "const float limit = limits[row];".into(),
         absorb: marked("hits", &format!("{sign}({value}) <= limit")),

@@ -23,8 +23,9 @@
 //! component of consecutive rows in one transaction.
 
 use super::pair::{RootText, SHORT, fast_pair_text, pair_text};
-use super::values::{NO_ACCESS, access, width};
+use super::values::{NO_ACCESS, RowsFrom, access, width};
 use super::{fill, loads, type_name};
+use crate::pack::Layout;
 use std::fmt::Write;
 use zipfold_core::fold::{Axis, Fold};
 use zipfold_core::pair::lower::Lowered;
@@ -260,7 +261,7 @@ fn sweep_access(low: &Lowered, names: [&str; 2], short: [bool; 2], input: Input)
     } else {
         [short[1], short[0]]
     };
-    let text = access(low, by_side);
+    let text = access(low, by_side.map(RowsFrom::short));
     let (anchor, other) = (format!("{}r[", names[0]), format!("{}r[", names[1]));
     let anchored = |line: &str| {
         // An anchor in shared memory is one column of it.
@@ -527,20 +528,28 @@ fn sides(anchor: Side) -> (Ends, Ends) {
 }
 
 /// `zf_exact(i, j, …)`: root `root` in double precision, from global memory.
-pub fn exact(job: &Job, periodic_box: Option<&PeriodicBox>, root: usize) -> String {
+pub fn exact(
+    job: &Job,
+    periodic_box: Option<&PeriodicBox>,
+    (root, layout): (usize, Layout),
+) -> String {
     let low = &job.low;
     let pair = pair_text(low, periodic_box, Precision::F64);
     let value = match &pair.roots[root] {
         RootText::Numbers(n) => n[0].clone(),
         RootText::Components(..) => "0.0".into(),
     };
-    let w = [width(low, 0) * 128, width(low, 1) * 128];
+    let w = [0, 1].map(|side| layout.size(width(low, side)));
+    let (from, each) = match layout {
+        Layout::Columns => (RowsFrom::Columns, 1),
+        Layout::Fours => (RowsFrom::Fours, 4),
+    };
     let head = "ZF_SLOW_FN double zf_exact(ZF_IN(double) x, ZF_IN(double) y, ZF_IN(double) c, zf_u32 i, zf_u32 j) {\n";
     let places = format!(
-        "const size_t x_at = (size_t)ZF_PANEL_X(i) * {}u + i % 128u, y_at = (size_t)ZF_PANEL_Y(j) * {}u + j % 128u;\n(void)x_at; (void)y_at;\n",
+        "const size_t x_at = (size_t)ZF_PANEL_X(i) * {}u + i % 128u * {each}u, y_at = (size_t)ZF_PANEL_Y(j) * {}u + j % 128u * {each}u;\n(void)x_at; (void)y_at;\n",
         w[0], w[1]
     );
-    access(low, [false, false])
+    access(low, [from, from])
         + head
         + &places
         + &pair.whole()

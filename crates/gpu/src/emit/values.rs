@@ -16,23 +16,46 @@ pub fn width(low: &Lowered, side: usize) -> usize {
     low.row_vectors[side].len() * low.dim + low.row_scalars[side].len()
 }
 
-/// Macros that read packed rows from global memory, or from registers where `short`.
-pub fn access(low: &Lowered, short: [bool; 2]) -> String {
+/// Where kernels read packed rows from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowsFrom {
+    /// Global memory, number after number.
+    Columns,
+    /// Global memory, four numbers of a row together.
+    Fours,
+    /// Registers.
+    Registers,
+}
+
+impl RowsFrom {
+    /// Registers for short rows.
+    pub fn short(short: bool) -> Self {
+        if short {
+            RowsFrom::Registers
+        } else {
+            RowsFrom::Columns
+        }
+    }
+    /// Number `w` of the row of side `x` or `y`.
+    fn read(self, lower: char, w: &str) -> String {
+        match self {
+            RowsFrom::Columns => format!("{lower}[{lower}_at + ({w}) * (size_t)128]"),
+            RowsFrom::Fours => format!("{lower}[{lower}_at + (({w}) / 4u * 512u + ({w}) % 4u)]"),
+            RowsFrom::Registers => format!("{lower}r[{w}]"),
+        }
+    }
+}
+
+/// Macros that read packed rows of x and of y.
+pub fn access(low: &Lowered, from: [RowsFrom; 2]) -> String {
     let mut out = format!(
         "#define DIM {}u\n#define CV(v, k) c[(v) * {}u + (k)]\n",
         low.dim, low.dim
     );
     for (side, (upper, lower)) in [('X', 'x'), ('Y', 'y')].into_iter().enumerate() {
         let row_scalars = low.row_vectors[side].len() * low.dim;
-        let read = |w: &str| {
-            if short[side] {
-                format!("{lower}r[{w}]")
-            } else {
-                format!("{lower}[{lower}_at + ({w}) * (size_t)128]")
-            }
-        };
-        let stream = read(&format!("(s) * {}u + (k)", low.dim));
-        let number = read(&format!("{row_scalars}u + (a)"));
+        let stream = from[side].read(lower, &format!("(s) * {}u + (k)", low.dim));
+        let number = from[side].read(lower, &format!("{row_scalars}u + (a)"));
         let _ = write!(
             out,
             "#define {upper}S(s, k) {stream}\n#define {upper}A(a) {number}\n"
@@ -100,7 +123,9 @@ pub fn kernel(
         ("PAIR", pair.whole()),
         ("STORE", store(&pair, wanted, low)),
     ];
-    access(low, [false, short]) + &fill(include_str!("../kernels/values.c"), &places) + NO_ACCESS
+    access(low, [RowsFrom::Columns, RowsFrom::short(short)])
+        + &fill(include_str!("../kernels/values.c"), &places)
+        + NO_ACCESS
 }
 
 /// The source of the kernel `zf_values` for all roots of `job`; `rows` says where they lie.

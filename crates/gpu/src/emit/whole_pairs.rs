@@ -3,7 +3,7 @@
 
 use super::maps::{self, Placing};
 use super::pair::{RootText, SHORT, pair_text};
-use super::values::{NO_ACCESS, access, width};
+use super::values::{NO_ACCESS, RowsFrom, access, width};
 use super::{fill, type_name};
 use zipfold_core::{Job, Precision};
 
@@ -64,5 +64,5 @@ pub fn kernel(
         ("YW", widths[1].to_string()),
         ("T", ty.to_string()),
     ];
-    access(low, [false, short]) + &fill(fragment, &places) + NO_ACCESS
+    access(low, [RowsFrom::Columns, RowsFrom::short(short)]) + &fill(fragment, &places) + NO_ACCESS
 }

@@ -27,23 +27,26 @@ ZF_KERNEL ZF_BOUNDS(128, @BLOCKS@) void @NAME@(@INPUTS@@ARGS@,
 @START@
 @LOOP@@CARRIED@
         ZF_BARRIER();
+        @FIRST@
         const int rounds = @ROUNDS@;
         for (int round = 0; round < rounds; round++) {
             (void)round;
             @OPEN@
             ZF_UNROLL for (int p = 0; p < 8; p++) {
                 const zf_u32 row = ZF_ROW(p), a = first + row;
+                (void)a;
                 @LINE@
                 ZF_UNROLL for (int q = 0; q < 16; q++) {
                     const zf_u32 col = ZF_COLUMN(q), b = base + col;
-                    if (@ELSEWHERE@(!whole && (a >= a1 || col >= count || !(@KEEP@)))) continue;
+                    @TEST@
                     const size_t @A@_at = @A@_panel + row, @B@_at = @B@_panel + col;
-                    (void)@A@_at; (void)@B@_at; (void)b;
+                    (void)@A@_at; (void)@B@_at; (void)b; (void)col;
 @FINISH@
 @ABSORB@
                 }
                 @AFTER_LINE@
             }
+            @MASK@
             @SETTLE@
         }
         @AFTER@
