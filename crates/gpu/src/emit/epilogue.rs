@@ -24,6 +24,8 @@ pub(super) struct Epilogue {
     pub open: String,
     /// For every row of a thread.
     pub line: String,
+    /// Whether a pair may be open; pairs of a row without one are not gone through again.
+    pub look: String,
     pub absorb: String,
     pub after_line: String,
     pub settle: String,

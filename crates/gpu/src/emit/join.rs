@@ -86,6 +86,12 @@ impl Texts<'_> {
                 Some(format!("({} || {})", self.maybe(*a)?, self.maybe(*b)?))
             }
             Node::Binary(Binary::Lt | Binary::Le, a, b) => {
+                if let Some(limit) = self.low.formula.constant(*b).filter(|b| b.is_finite()) {
+                    // A number that single precision has, not below the sum.
+                    let most = ((limit + self.bounds.gap(*a, *b)?) as f32).next_up();
+                    let most = literal(f64::from(most), Precision::F32);
+                    return Some(format!("({} <= {most})", self.name(*a)));
+                }
                 let gap = self.gap(*a, *b)?;
                 Some(format!("({} - {} <= {gap})", self.name(*a), self.name(*b)))
             }

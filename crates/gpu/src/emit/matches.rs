@@ -34,6 +34,7 @@ fn seen(shape: &Shape, truth: &Truth, args: &str, end: &str) -> Epilogue {
         state: format!("{NONE_WAITS}seen[tid] = 0u;"),
         open: marks("odd") + &marks("sure_of"),
         bits: &["odd", "sure_of"],
+        look: truth.maybe.clone(),
         absorb: format!(
             "{{ {}{} {} }}",
             told(truth),
@@ -86,6 +87,7 @@ pub(super) fn pairs(shape: &Shape, truth: &Truth, page: usize) -> Epilogue {
         skip: "base - from < start".into(),
         open: marks("hits") + &marks("odd"),
         bits: &["hits", "odd"],
+        look: truth.maybe.clone(),
         absorb: marked("odd", &truth.maybe) + &marked("hits", &truth.sure),
         settle: "ZF_UNROLL for (int w = 0; w < 4; w++) odd[w] &= ~hits[w];\n".to_string()
             + &entered("hits", " + 0x8000u")

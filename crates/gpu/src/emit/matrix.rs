@@ -71,7 +71,10 @@ pub fn kernel(
         ("INPUTS", inputs()),
         ("CELLS", CELLS.into()),
         ("STAGES", STAGES.to_string()),
-        ("LOOP", products(low, half, ["x", "y"], &Slices::OF_MATRIX)),
+        (
+            "LOOP",
+            products(low, half, (["x", "y"], "0.0f"), &Slices::OF_MATRIX),
+        ),
         ("GROUPS", groups(low.dim).to_string()),
         ("XA", low.row_scalars[0].len().to_string()),
         ("YA", low.row_scalars[1].len().to_string()),
@@ -167,16 +170,18 @@ impl Slices {
     }
 }
 
-/// The loop that fills `sum` with the products of a tile, whose rows and columns are rows of `sides`.
+/// The loop that adds the products of a tile to `sum`, which begins as `first`; its rows and columns
+/// are rows of `sides`.
 pub(super) fn products(
     low: &Lowered,
     half: LowPrecision,
-    sides: [&str; 2],
+    (sides, first): ([&str; 2], &str),
     slices: &Slices,
 ) -> String {
     let [rows, columns] = slices.multiplied();
     let places = [
         ("COPY", copy(sides, slices)),
+        ("FIRST_SUM", first.to_string()),
         ("STAGES", slices.stages.to_string()),
         ("WAIT", (slices.stages - 2).to_string()),
         ("GROUPS", groups(low.dim).to_string()),

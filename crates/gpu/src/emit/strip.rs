@@ -26,6 +26,7 @@ use super::values::{NO_ACCESS, width};
 use super::{fill, matches, matrix, nearest};
 use zipfold_core::fold::{Fold, Histogram, JoinKind, Nearest, Reduce, ReduceOp};
 use zipfold_core::pair::lower::Lowered;
+use zipfold_core::pair::tree::Side;
 use zipfold_core::{Job, Precision};
 use zipfold_plan::device::matrix::{MatrixShape as Tile, TILE};
 use zipfold_plan::device::products::{ProductForm, Rounding};
@@ -67,7 +68,14 @@ pub fn kernel(
         RootText::Numbers(n) => n[0].clone(),
         RootText::Components(..) => "0".into(),
     };
-    let fold = epilogue(&job.folds[0], shape, known, page, &root);
+    let mut fold = epilogue(&job.folds[0], shape, known, page, &root);
+    if let Some([line, look]) = nearest_of(&job.folds[0])
+        .zip(known.rounding)
+        .and_then(|(f, rounding)| reach(low, shape, rounding, &f))
+    {
+        fold.line += &line;
+        fold.look = look;
+    }
     let tile = match (tiles, known.rounding) {
         (PairTiles::Registers(tile), _) => in_registers(low, shape, tile, &pair),
         (PairTiles::Products, Some(rounding)) => by_products(low, shape, rounding, &pair),
@@ -94,6 +102,21 @@ pub fn kernel(
     ]);
     let source = fill(include_str!("../kernels/strip.c"), &tile.inner);
     tile.before + &fill(&source, &places) + &tile.after
+}
+
+/// The best that `fold` keeps of every anchor, if it keeps some.
+fn nearest_of(fold: &Fold) -> Option<Nearest> {
+    match fold {
+        Fold::Nearest(f) => Some(f.clone()),
+        Fold::Reduce(f) if f.op.is_extreme() => Some(nearest::of_rows(f)),
+        Fold::Dense(_)
+        | Fold::Reduce(_)
+        | Fold::Histogram(_)
+        | Fold::Join(_)
+        | Fold::Extremes(_)
+        | Fold::Top(_)
+        | Fold::Quantile(_) => None,
+    }
 }
 
 /// The texts of a tile that computes pairs.
@@ -150,23 +173,19 @@ fn by_products(low: &Lowered, shape: &Shape, rounding: &Rounding, pair: &PairTex
     };
     let undone = 1.0 / (rounding.scale[0] * rounding.scale[1]);
     let single = |v: f64| literal(v, Precision::F32);
-    let cell = "sum[p / 2][q / 2][p % 2 * 2 + q % 2]";
-    let value = match rounding.form {
-        ProductForm::Dot => format!("{cell} * {}", single(undone)),
+    let cell = CELL;
+    let (value, first) = match rounding.form {
+        ProductForm::Dot => (format!("{cell} * {}", single(undone)), "0.0f"),
         ProductForm::Squares => {
-            let norm = |side: usize| low.row_scalars[side].len();
-            let value = format!(
-                "zf_fma_f({cell}, {}, XA({}) + YA({}))",
-                single(-2.0 * undone),
-                norm(0),
-                norm(1)
-            );
+            let norm = norm_of(low, shape.anchor);
+            let value = format!("zf_fma_f({cell}, {}, {norm})", single(-2.0 * undone));
             // A root must not see less than nothing; a decision by the value itself may.
-            if low.operations().1 == 0 {
+            let value = if low.operations().1 == 0 {
                 value
             } else {
                 format!("zf_max_f({value}, 0.0f)")
-            }
+            };
+            (value, "starts[n * 2 + e % 2]")
         }
     };
     let panel = |name: &str, first: &str| {
@@ -201,6 +220,17 @@ fn by_products(low: &Lowered, shape: &Shape, rounding: &Rounding, pair: &PairTex
         let upper = name.to_uppercase();
         access += &format!("#define {upper}A(a) {from}_numbers[(a) * 128u + {line}]\n");
     }
+    // Sums begin with the norms of the others, so that a value is one operation behind a sum.
+    let starts = match rounding.form {
+        ProductForm::Dot => String::new(),
+        ProductForm::Squares => format!(
+            "float starts[16];\nZF_UNROLL for (int q = 0; q < 16; q++) starts[q] = {}_numbers[{}_panel + {}u + ZF_COLUMN(q)] * {};\n",
+            names[1],
+            names[1],
+            low.row_scalars[other].len() * 128,
+            single(-0.5 / undone)
+        ),
+    };
     let begin = panel(names[0], "first")
         + &copied(names[0], "anchor", anchors)
         + &held.begin(names[0])
@@ -215,9 +245,12 @@ fn by_products(low: &Lowered, shape: &Shape, rounding: &Rounding, pair: &PairTex
             ("BEGIN", begin),
             (
                 "START",
-                panel(names[1], "base") + &copied(names[1], "other", others),
+                panel(names[1], "base") + &starts + &copied(names[1], "other", others),
             ),
-            ("LOOP", matrix::products(low, Rounding::TYPE, names, &held)),
+            (
+                "LOOP",
+                matrix::products(low, Rounding::TYPE, (names, first), &held),
+            ),
             (
                 "FINISH",
                 format!("const float v{reduce} = {value};\n") + &pair.finish,
@@ -228,6 +261,40 @@ fn by_products(low: &Lowered, shape: &Shape, rounding: &Rounding, pair: &PairTex
         ],
         after: NO_ACCESS.to_string() + NO_CELLS,
     }
+}
+
+/// The sum of cell p, q of a thread of matrix units.
+const CELL: &str = "sum[p / 2][q / 2][p % 2 * 2 + q % 2]";
+
+/// The squared length of a row of `side`.
+fn norm_of(low: &Lowered, side: Side) -> String {
+    let upper = if side == Side::X { "X" } else { "Y" };
+    format!("{upper}A({})", low.row_scalars[side as usize].len())
+}
+
+/// Where a sum alone tells whether a value is within `limit`, as text: what is found for each row, and
+/// whether a pair may be. Only for values that are the reduction itself, and the best of which are
+/// near rows.
+fn reach(low: &Lowered, shape: &Shape, rounding: &Rounding, f: &Nearest) -> Option<[String; 2]> {
+    if low.formula.roots[f.root] != rounding.reduce {
+        return None;
+    }
+    let undone = 1.0 / (rounding.scale[0] * rounding.scale[1]);
+    let slack = "2.4e-7f";
+    let least = match (rounding.form, f.largest) {
+        (ProductForm::Squares, false) => {
+            let norm = norm_of(low, shape.anchor);
+            let scale = literal(0.5 / undone, Precision::F32);
+            format!("(({norm} - limit) - ({norm} + zf_abs_f(limit)) * {slack}) * {scale}")
+        }
+        (ProductForm::Dot, true) => {
+            let scale = literal(1.0 / undone, Precision::F32);
+            format!("(-limit - zf_abs_f(limit) * {slack}) * {scale}")
+        }
+        (ProductForm::Squares, true) | (ProductForm::Dot, false) => return None,
+    };
+    let line = format!("const float reach = {least};");
+    Some([line, format!("{CELL} >= reach")])
 }
 
 /// Bytes of shared memory that the launch of a kernel asks for.
@@ -295,8 +362,16 @@ fn masked(bits: &[&str]) -> String {
 }
 
 /// The texts of a fold by the names of their places in the kernel.
-fn fold_places(fold: &Epilogue) -> [(&'static str, String); 13] {
+fn fold_places(fold: &Epilogue) -> [(&'static str, String); 14] {
     let fold = fold.clone();
+    let look = if fold.look.is_empty() {
+        String::new()
+    } else {
+        fill(
+            include_str!("../kernels/strip_look.c"),
+            &[("OPENING", fold.look)],
+        )
+    };
     let test = if fold.bits.is_empty() {
         "if (!whole && (a >= a1 || col >= count || !(@KEEP@))) continue;"
     } else {
@@ -318,6 +393,7 @@ fn fold_places(fold: &Epilogue) -> [(&'static str, String); 13] {
         ("MASK", masked(fold.bits) + &fold.of_round),
         ("OPEN", fold.open),
         ("LINE", fold.line),
+        ("LOOK", look),
         ("ABSORB", fold.absorb),
         ("AFTER_LINE", fold.after_line),
         ("SETTLE", fold.settle),
@@ -399,6 +475,7 @@ fn best(f: &Nearest, shape: &Shape, value: &str, (abs, rel): (f64, f64)) -> Epil
         bits: &["hits"],
         open: marks("hits"),
         line: "const float limit = limits[row];".into(),
+        look: format!("{sign}({value}) <= limit"),
         absorb: marked("hits", &format!("{sign}({value}) <= limit")),
         settle: deciding.settle(shape),
         after: "if (tid == 0u) fresh = 0;".into(),

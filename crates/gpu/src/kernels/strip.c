@@ -36,6 +36,7 @@ ZF_KERNEL ZF_BOUNDS(128, @BLOCKS@) void @NAME@(@INPUTS@@ARGS@,
                 const zf_u32 row = ZF_ROW(p), a = first + row;
                 (void)a;
                 @LINE@
+                @LOOK@
                 ZF_UNROLL for (int q = 0; q < 16; q++) {
                     const zf_u32 col = ZF_COLUMN(q), b = base + col;
                     @TEST@

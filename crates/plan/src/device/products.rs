@@ -226,11 +226,16 @@ impl Products {
     /// Returns the products of rows of `dim` components, in which `rounded` has changed so much on
     /// each side.
     pub fn new(rounding: Rounding, [x, y]: [Rounded; 2], dim: usize) -> Self {
-        let cut = (dim + 32) as f64 * ADDED * (x.norm + x.error) * (y.norm + y.error);
-        let product = x.norm * y.error + x.error * y.norm + x.error * y.error + cut;
+        let magnitude = (x.norm + x.error) * (y.norm + y.error);
+        let product = x.norm * y.error + x.error * y.norm + x.error * y.error;
+        let steps = (dim + 32) as f64 * ADDED;
+        let squares = x.norm * x.norm + y.norm * y.norm;
         let error = match rounding.form {
-            ProductForm::Dot => product * (1.0 + ADDED) + NORMS * x.norm * y.norm,
-            ProductForm::Squares => 2.0 * product + NORMS * (x.norm * x.norm + y.norm * y.norm),
+            ProductForm::Dot => product + steps * magnitude + NORMS * magnitude,
+            // Sums begin with half of a norm.
+            ProductForm::Squares => {
+                2.0 * (product + steps * (magnitude + 0.5 * squares)) + NORMS * squares
+            }
         };
         // The reference value itself is rounded in double precision, which is far less.
         let error = 1.001 * error + f64::from(f32::MIN_POSITIVE);
