@@ -146,16 +146,23 @@ impl Slices {
     pub(crate) fn bytes(self) -> usize {
         (self.stages * self.stage() + self.staying * TILE) * 16
     }
-    /// Copies the rows that stay.
+    /// Puts the rows that stay there.
     pub(super) fn begin(self, name: &str) -> String {
         if self.staying == 0 {
             return String::new();
         }
         let (first, groups) = (self.stages * self.stage(), self.staying);
+        // Rows r and r + 8 are paired, so that products need no moves between registers.
         format!(
-            "ZF_UNROLL_BY(4) for (zf_u32 g = 0u; g < {groups}u; g++)\n        \
-             ZF_COPY16(&slices[{first}u + g * 128u + (tid ^ g % 4u * 2u)], &{name}[{name}_rows + g * (size_t)128 + tid]);\n    "
+            "ZF_UNROLL_BY(4) for (zf_u32 g = 0u; g < {groups}u; g++) {{\n        \
+             const zf_u4 four = {name}[{name}_rows + g * (size_t)128 + tid];\n        \
+             ZF_SHARED_ARG zf_u32* word = (ZF_SHARED_ARG zf_u32*)slices + ({first}u + g * 128u + ((tid & ~8u) ^ g % 4u * 2u)) * 4u + tid / 8u % 2u;\n        \
+             word[0] = four.x; word[2] = four.y; word[32] = four.z; word[34] = four.w;\n    }}\n    "
         )
+    }
+    /// Whether rows are paired.
+    fn paired(self) -> &'static str {
+        if self.staying > 0 { "_paired" } else { "" }
     }
     /// The slices of rows and of columns that are multiplied.
     fn multiplied(self) -> [String; 2] {
@@ -186,6 +193,7 @@ pub(super) fn products(
         ("WAIT", (slices.stages - 2).to_string()),
         ("GROUPS", groups(low.dim).to_string()),
         ("HALF", half.name().to_string()),
+        ("PAIRED", slices.paired().to_string()),
         ("ROWS", rows),
         ("COLUMNS", columns),
     ];

@@ -17,6 +17,6 @@
 @COPY@
         }
         ZF_COPY_COMMIT();
-        zf_multiply_@HALF@(@ROWS@, @COLUMNS@, down, over, group, lane, sum);
+        zf_multiply_@HALF@@PAIRED@(@ROWS@, @COLUMNS@, down, over, group, lane, sum);
         stage = stage + 1u == @STAGES@u ? 0u : stage + 1u;
     }
