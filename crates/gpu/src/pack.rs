@@ -89,6 +89,18 @@ impl Halves {
             Halves::Scaled(rounding) => rounding.scaled(side, k, value),
         }
     }
+    /// The place of component `w` of row `lane` in a panel of `side`. Rows r and r + 8 of a matrix are
+    /// paired: their places hold components 0 to 3 of both, by twos, then 4 to 7.
+    fn place(&self, side: Side, (w, lane): (usize, usize)) -> usize {
+        let (group, k) = (w / GROUP * PANEL, w % GROUP);
+        match (self, side) {
+            (Halves::Plain(_), Side::X) => {
+                let (upper, half) = (lane & !8, lane / 8 % 2);
+                (group + upper + k / 4 * 8) * GROUP + k % 4 / 2 * 4 + half * 2 + k % 2
+            }
+            (Halves::Plain(_), Side::Y) | (Halves::Scaled(_), _) => (group + lane) * GROUP + k,
+        }
+    }
     fn round(&self, value: f64) -> u16 {
         match self {
             Halves::Plain(half) => half.round(value as f32),
@@ -131,7 +143,7 @@ pub fn pack_halves(
                 None => {
                     let scaled = halves.scaled(side, w, v);
                     squares[lane] += scaled * scaled;
-                    rows[(w / GROUP * PANEL + lane) * GROUP + w % GROUP] = halves.round(scaled);
+                    rows[halves.place(side, (w, lane))] = halves.round(scaled);
                 }
                 Some(attr) => numbers[attr * PANEL + lane] = v as f32,
             }

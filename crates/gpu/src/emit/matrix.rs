@@ -115,6 +115,9 @@ pub(crate) struct Slices {
     /// Groups of the rows of a tile that stay, all or none; the others come with the columns.
     staying: usize,
     stages: usize,
+    /// Whether rows r and r + 8 of the first side are paired, so that products need no moves between
+    /// registers: where they are put in shared memory, or were packed so.
+    paired: bool,
 }
 
 impl Slices {
@@ -122,6 +125,7 @@ impl Slices {
     const OF_MATRIX: Slices = Slices {
         staying: 0,
         stages: STAGES,
+        paired: true,
     };
     /// Those of folds over rows of `dim` components.
     pub(crate) fn new(dim: usize) -> Self {
@@ -129,11 +133,13 @@ impl Slices {
             Slices {
                 staying: groups(dim),
                 stages: STAGES + 1,
+                paired: true,
             }
         } else {
             Slices {
                 staying: 0,
                 stages: STAGES - 1,
+                paired: false,
             }
         }
     }
@@ -152,17 +158,12 @@ impl Slices {
             return String::new();
         }
         let (first, groups) = (self.stages * self.stage(), self.staying);
-        // Rows r and r + 8 are paired, so that products need no moves between registers.
         format!(
             "ZF_UNROLL_BY(4) for (zf_u32 g = 0u; g < {groups}u; g++) {{\n        \
              const zf_u4 four = {name}[{name}_rows + g * (size_t)128 + tid];\n        \
              ZF_SHARED_ARG zf_u32* word = (ZF_SHARED_ARG zf_u32*)slices + ({first}u + g * 128u + ((tid & ~8u) ^ g % 4u * 2u)) * 4u + tid / 8u % 2u;\n        \
              word[0] = four.x; word[2] = four.y; word[32] = four.z; word[34] = four.w;\n    }}\n    "
         )
-    }
-    /// Whether rows are paired.
-    fn paired(self) -> &'static str {
-        if self.staying > 0 { "_paired" } else { "" }
     }
     /// The slices of rows and of columns that are multiplied.
     fn multiplied(self) -> [String; 2] {
@@ -186,6 +187,7 @@ pub(super) fn products(
     slices: &Slices,
 ) -> String {
     let [rows, columns] = slices.multiplied();
+    let paired = if slices.paired { "_paired" } else { "" };
     let places = [
         ("COPY", copy(sides, slices)),
         ("FIRST_SUM", first.to_string()),
@@ -193,7 +195,7 @@ pub(super) fn products(
         ("WAIT", (slices.stages - 2).to_string()),
         ("GROUPS", groups(low.dim).to_string()),
         ("HALF", half.name().to_string()),
-        ("PAIRED", slices.paired().to_string()),
+        ("PAIRED", paired.to_string()),
         ("ROWS", rows),
         ("COLUMNS", columns),
     ];

@@ -53,3 +53,4 @@ ZF_FN float zf_value_f16(zf_u32 bits) {
 ZF_MULTIPLY(f16, )
 ZF_MULTIPLY(bf16, )
 ZF_MULTIPLY(f16, _paired)
+ZF_MULTIPLY(bf16, _paired)
