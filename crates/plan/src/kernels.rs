@@ -7,6 +7,7 @@
 
 use crate::device::fixed::{BinSums, Fixed};
 use crate::device::matrix::{Matrix, MatrixKernel};
+use crate::device::products;
 use crate::device::sweeps::Sweeps;
 use crate::device::{self, Facts};
 use crate::sweep::{FEW, HELD, SweepWork, WIDE, width};
@@ -22,8 +23,12 @@ const LANES: f64 = 128.0;
 const TILED: f64 = 0.83;
 /// Products of 16-bit numbers that matrix units add in the time of one operation.
 const MATRIX: f64 = 5.2;
-/// Operations that could start while a fold takes a value out of a tile of matrix units.
-const TAKEN: f64 = 20.0;
+/// The same in tiles whose rows stay in shared memory, and in others, on one NVIDIA H100
+/// (`bench/records/h100/2026-11-25-wide.md`).
+const STAYING: f64 = 6.2;
+const MOVING: f64 = 3.5;
+/// Cycles of a unit for a component of a pair that products leave open.
+const OPEN: f64 = 3.3;
 /// Operations that could start while one of a pair's own runs behind matrix units.
 const BEHIND: f64 = 18.0;
 /// Operations that could start while a unit writes a number of a matrix.
@@ -63,10 +68,11 @@ fn one_fold_seconds(job: &Job, facts: &Facts, pairs: u64, work: &device::DeviceW
     // Lower limits, because a driver may report zeros.
     let cycles = facts.units.max(1) as f64 * facts.clock.max(1e6);
     let tiled = sweeps(work).is_some_and(Sweeps::is_tiled);
+    let by_products = sweeps(work).is_some_and(|sweeps| sweeps.products.is_some());
     // By the way values take: into a matrix, from tiles, or from a sweep.
     let pair = if job.folds.first().is_some_and(Fold::is_dense) {
         matrix_operations(job, work)
-    } else if sweeps(work).is_some_and(|sweeps| sweeps.products.is_some()) {
+    } else if by_products {
         product_operations(job)
     } else if tiled {
         tiled_operations(job)
@@ -77,7 +83,10 @@ fn one_fold_seconds(job: &Job, facts: &Facts, pairs: u64, work: &device::DeviceW
     let lists: f64 = job
         .folds
         .iter()
-        .map(|f| list_cycles(f, job, facts, tiled))
+        .map(|f| match by_products {
+            true => open_cycles(f, job),
+            false => list_cycles(f, job, facts, tiled),
+        })
         .sum();
     let beside = if job.folds.iter().any(Fold::is_dense) {
         0.0
@@ -136,8 +145,25 @@ fn tiled_operations(job: &Job) -> f64 {
 /// Operations of a pair whose value is a product of rounded rows: whole slices of components, and
 /// taking the value out of a tile.
 fn product_operations(job: &Job) -> f64 {
-    let whole = job.low.dim.next_multiple_of(device::products::SLICE) as f64;
-    whole / MATRIX + job.low.operations().1 as f64 + TAKEN
+    let whole = job.low.dim.next_multiple_of(products::SLICE) as f64;
+    let rate = if job.low.dim <= products::STAYING {
+        STAYING
+    } else {
+        MOVING
+    };
+    let fold = match Swept::for_fold(&job.folds[0]) {
+        Some(Swept::Reduce(f)) if f.op == ReduceOp::Count => 17.0,
+        Some(Swept::Join(f)) if !f.is_inner() => 17.0,
+        Some(
+            Swept::Reduce(_)
+            | Swept::Join(_)
+            | Swept::Nearest(_)
+            | Swept::Histogram(_)
+            | Swept::Extremes(_),
+        )
+        | None => 14.0,
+    };
+    whole / rate + job.low.operations().1 as f64 + fold
 }
 
 /// Operations of a pair of a sweep. Rows of more than 32 numbers come from device memory for every
@@ -283,4 +309,17 @@ fn list_cycles(fold: &Fold, job: &Job, facts: &Facts, tiled: bool) -> f64 {
     let started = job.space.n.div_ceil(128) * spans;
     let idle = facts.units.max(1) as f64 / started.clamp(1, facts.units.max(1)) as f64;
     2.0 * levels * HEAP * idle
+}
+
+/// Cycles of all units for the pairs that products leave open, where the best of a row are kept: the
+/// first tile leaves about as many as are kept, the others as [`list_cycles`] says.
+fn open_cycles(fold: &Fold, job: &Job) -> f64 {
+    let SweepWork::Best(k) = SweepWork::of_fold(fold) else {
+        return 0.0;
+    };
+    let best = k.max(1) as f64;
+    let tiles = job.space.m.div_ceil(device::matrix::TILE).max(1) as f64;
+    let level = if k <= FEW { LEVEL } else { HEAP };
+    let each = level * (best + 1.0).log2() + OPEN * job.low.dim as f64;
+    job.space.n as f64 * best * (1.0 + tiles.ln()) * each
 }

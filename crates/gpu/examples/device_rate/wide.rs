@@ -13,50 +13,29 @@ const WITHIN: [&str; 2] = [
 ];
 const COUNT: &str = r#"{ kind = "reduce", op = "count" }"#;
 const N: usize = 262_144;
-const MANY: usize = 4_194_304;
+const MANY: usize = 1 << 23;
+
+const MILLION: usize = 1 << 20;
+/// Two rows of the cube in 64 and 256 components, so near as some hundred pairs are.
+const NEAR: [&str; 2] = [
+    r#"{ kind = "join", where = "sum((x - y)^2) < 2.6" }"#,
+    r#"{ kind = "join", where = "sum((x - y)^2) < 25.5" }"#,
+];
+
+/// A search for neighbours, or a join, in `d` components of `n` rows on both sides.
+const fn of(name: &'static str, n: usize, d: usize, fold: &'static str) -> Work {
+    (name, n, n, d, Domain::Cross, SQUARED, fold, "")
+}
 
 /// Of every workload what the planner picks, and what `device_rate NAME +key=value` adds.
-pub(crate) const WORKS: [Work; 9] = [
-    (
-        "wide nearest 10 d=32",
-        N,
-        N,
-        32,
-        Domain::Cross,
-        SQUARED,
-        KNN,
-        "",
-    ),
-    (
-        "wide nearest 10 d=64",
-        N,
-        N,
-        64,
-        Domain::Cross,
-        SQUARED,
-        KNN,
-        "",
-    ),
-    (
-        "wide nearest 10 d=128",
-        N,
-        N,
-        128,
-        Domain::Cross,
-        SQUARED,
-        KNN,
-        "",
-    ),
-    (
-        "wide nearest 10 d=256",
-        N,
-        N,
-        256,
-        Domain::Cross,
-        SQUARED,
-        KNN,
-        "",
-    ),
+pub(crate) const WORKS: [Work; 14] = [
+    of("wide nearest 10 d=32", N, 32, KNN),
+    of("wide nearest 10 d=64", N, 64, KNN),
+    of("wide nearest 10 d=128", N, 128, KNN),
+    of("wide nearest 10 d=256", N, 256, KNN),
+    of("million nearest 10 d=64", MILLION, 64, KNN),
+    of("million nearest 10 d=128", MILLION, 128, KNN),
+    of("million nearest 10 d=256", MILLION, 256, KNN),
     (
         "wide nearest 10 cosine d=128",
         N,
@@ -77,26 +56,10 @@ pub(crate) const WORKS: [Work; 9] = [
         NEAREST,
         "",
     ),
-    (
-        "wide join d=128",
-        N,
-        N,
-        128,
-        Domain::Cross,
-        SQUARED,
-        WITHIN[0],
-        "",
-    ),
-    (
-        "wide join d=512",
-        N / 2,
-        N / 2,
-        512,
-        Domain::Cross,
-        SQUARED,
-        WITHIN[1],
-        "",
-    ),
+    of("wide join d=64", N, 64, NEAR[0]),
+    of("wide join d=128", N, 128, WITHIN[0]),
+    of("wide join d=256", N, 256, NEAR[1]),
+    of("wide join d=512", N / 2, 512, WITHIN[1]),
     (
         "wide count d=128",
         N,

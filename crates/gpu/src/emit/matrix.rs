@@ -8,6 +8,7 @@ use super::values::NO_ACCESS;
 use std::fmt::Write;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::{Job, Precision};
+use zipfold_plan::device::products::STAYING;
 use zipfold_plan::low_precision::LowPrecision;
 
 /// Threads of a block.
@@ -104,10 +105,6 @@ pub(super) fn constants(low: &Lowered) -> String {
         low.dim, low.dim
     )
 }
-
-/// Components up to which all groups of the rows of a tile stay in shared memory: two blocks of a
-/// multiprocessor have room for them.
-const STAYING: usize = 256;
 
 /// The slices that shared memory holds.
 #[derive(Clone, Copy, Debug)]

@@ -30,6 +30,9 @@ use zipfold_core::pair::{Evaluator, Rows};
 pub const LEAST: usize = 16;
 /// Components that are multiplied together: rows are filled up with zeros.
 pub const SLICE: usize = 32;
+/// Components up to which all rows of a tile stay in shared memory: two blocks of a multiprocessor
+/// have room for them. Longer ones come slice by slice, as columns do.
+pub const STAYING: usize = 256;
 /// Components up to which the sums of matrix units have a useful bound.
 pub const MOST: usize = 8192;
 /// Error of one addition of matrix units, in parts of the sum of magnitudes.
