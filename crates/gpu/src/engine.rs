@@ -80,30 +80,8 @@ impl<'j> Engine<'j> {
         } else {
             plan.precision
         };
-        let half = match work {
-            DeviceWork::Matrix(Matrix {
-                kernel: matrix::MatrixKernel::Products(half),
-                ..
-            }) => Some(Halves::Plain(*half)),
-            DeviceWork::Sweeps(folds) => {
-                let mut products = folds.iter().filter_map(|sweeps| sweeps.products.as_ref());
-                let first = products.next();
-                first.map(|products| Halves::Scaled(Arc::new(products.rounding.clone())))
-            }
-            DeviceWork::Matrix(_) | DeviceWork::Values => None,
-        };
-        let narrow = (precision == Precision::F32 || folds) && half.is_none();
         check_double(&device.facts, precision)?;
-        let layout = if matches!(half, Some(Halves::Scaled(_))) {
-            Layout::Fours
-        } else {
-            Layout::Columns
-        };
-        let kinds = Kinds {
-            wide: (precision == Precision::F64).then_some(layout),
-            narrow,
-            half,
-        };
+        let kinds = kinds(work, precision);
         let block = Blocks::new(job, plan).map(|blocks| blocks.window(at));
         let held = Rows::load(job, (*rows, block), &device, kinds)?;
         let family = match work {
@@ -387,6 +365,33 @@ pub fn sources(job: &Job, plan: &Plan, runtime: Runtime) -> Result<Vec<(String, 
             });
             made.collect()
         }
+    }
+}
+
+/// The precisions that the kernels of `work` read.
+fn kinds(work: &DeviceWork, precision: Precision) -> Kinds {
+    let half = match work {
+        DeviceWork::Matrix(Matrix {
+            kernel: matrix::MatrixKernel::Products(half),
+            ..
+        }) => Some(Halves::Plain(*half)),
+        DeviceWork::Sweeps(folds) => {
+            let mut products = folds.iter().filter_map(|sweeps| sweeps.products.as_ref());
+            let first = products.next();
+            first.map(|products| Halves::Scaled(Arc::new(products.rounding.clone())))
+        }
+        DeviceWork::Matrix(_) | DeviceWork::Values => None,
+    };
+    let folds = matches!(work, DeviceWork::Sweeps(_));
+    let layout = if folds && half.is_some() {
+        Layout::Fours
+    } else {
+        Layout::Columns
+    };
+    Kinds {
+        wide: (precision == Precision::F64).then_some(layout),
+        narrow: (precision == Precision::F32 || folds) && half.is_none(),
+        half,
     }
 }
 

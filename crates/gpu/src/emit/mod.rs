@@ -14,6 +14,7 @@ pub mod matrix;
 pub mod nearest;
 pub mod pair;
 pub mod panels;
+mod product_tile;
 pub mod strip;
 pub mod sweep;
 pub mod values;

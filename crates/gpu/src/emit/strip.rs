@@ -17,19 +17,18 @@
 
 use super::dense::TileText;
 use super::epilogue::{Deciding, Epilogue, NONE_WAITS, marked, marks, waiting};
-use super::expression::literal;
 use super::folds;
 use super::join::Truth;
 use super::pair::{PairText, RootText, fast_pair_text, pair_text};
+use super::product_tile::{NO_CELLS, ProductTile, TileTexts};
 use super::sweep;
-use super::values::{NO_ACCESS, width};
+use super::values::width;
 use super::{fill, matches, matrix, nearest};
 use zipfold_core::fold::{Fold, Histogram, JoinKind, Nearest, Reduce, ReduceOp};
 use zipfold_core::pair::lower::Lowered;
-use zipfold_core::pair::tree::Side;
 use zipfold_core::{Job, Precision};
 use zipfold_plan::device::matrix::{MatrixShape as Tile, TILE};
-use zipfold_plan::device::products::{ProductForm, Rounding};
+use zipfold_plan::device::products::Rounding;
 use zipfold_plan::device::sweeps::{Band, PairTiles, Shape};
 
 /// Numbers of shared memory that the pairs of a tile take as entries of a queue.
@@ -71,14 +70,16 @@ pub fn kernel(
     let mut fold = epilogue(&job.folds[0], shape, known, page, &root);
     if let Some([line, look]) = nearest_of(&job.folds[0])
         .zip(known.rounding)
-        .and_then(|(f, rounding)| reach(low, shape, rounding, &f))
+        .and_then(|(f, rounding)| ProductTile::new(low, shape, rounding).reach(&f))
     {
         fold.line += &line;
         fold.look = look;
     }
     let tile = match (tiles, known.rounding) {
         (PairTiles::Registers(tile), _) => in_registers(low, shape, tile, &pair),
-        (PairTiles::Products, Some(rounding)) => by_products(low, shape, rounding, &pair),
+        (PairTiles::Products, Some(rounding)) => {
+            ProductTile::new(low, shape, rounding).texts(&pair)
+        }
         // INVARIANT: a plan with products has their rounding.
         (PairTiles::Products, None) => TileTexts::default(),
     };
@@ -119,16 +120,6 @@ fn nearest_of(fold: &Fold) -> Option<Nearest> {
     }
 }
 
-/// The texts of a tile that computes pairs.
-#[derive(Default)]
-struct TileTexts {
-    before: String,
-    /// Places that are filled first: their texts have places of the others.
-    inner: Vec<(&'static str, String)>,
-    places: Vec<(&'static str, String)>,
-    after: String,
-}
-
 /// A tile of vector units.
 fn in_registers(low: &Lowered, shape: &Shape, tile: &Tile, pair: &PairText) -> TileTexts {
     let (at, other) = (shape.anchor as usize, 1 - shape.anchor as usize);
@@ -160,143 +151,6 @@ fn in_registers(low: &Lowered, shape: &Shape, tile: &Tile, pair: &PairText) -> T
     }
 }
 
-/// Forgets where a thread has its cells.
-const NO_CELLS: &str = "#undef ZF_ROW\n#undef ZF_COLUMN\n#undef ZF_PART\n";
-
-/// A tile of matrix units: products of rounded rows, and what they give.
-fn by_products(low: &Lowered, shape: &Shape, rounding: &Rounding, pair: &PairText) -> TileTexts {
-    let names = sweep::side_names(shape);
-    let reduce = low.stages[0].reduces[0].0;
-    let numbers = |side: usize| {
-        let norms = usize::from(rounding.form == ProductForm::Squares);
-        low.row_scalars[side].len() + norms
-    };
-    let undone = 1.0 / (rounding.scale[0] * rounding.scale[1]);
-    let single = |v: f64| literal(v, Precision::F32);
-    let cell = CELL;
-    let (value, first) = match rounding.form {
-        ProductForm::Dot => (format!("{cell} * {}", single(undone)), "0.0f"),
-        ProductForm::Squares => {
-            let norm = norm_of(low, shape.anchor);
-            let value = format!("zf_fma_f({cell}, {}, {norm})", single(-2.0 * undone));
-            // A root must not see less than nothing; a decision by the value itself may.
-            let value = if low.operations().1 == 0 {
-                value
-            } else {
-                format!("zf_max_f({value}, 0.0f)")
-            };
-            (value, "starts[n * 2 + e % 2]")
-        }
-    };
-    let panel = |name: &str, first: &str| {
-        let upper = name.to_uppercase();
-        let groups = matrix::groups(low.dim);
-        format!(
-            "const size_t {name}_rows = (size_t)ZF_PANEL_{upper}({first}) * {groups}u * 128u;\n"
-        )
-    };
-    let (at, other) = (shape.anchor as usize, 1 - shape.anchor as usize);
-    let held = matrix::Slices::new(low.dim);
-    let copied = |side: &str, to: &str, many: usize| {
-        let one = |n: usize| {
-            let place = n * 128;
-            format!(
-                "ZF_COPY4(&{to}_numbers[{place}u + tid], &{side}_numbers[{side}_panel + {place}u + tid]);\n"
-            )
-        };
-        (0..many).map(one).collect::<String>()
-    };
-    let [anchors, others] = [numbers(at), numbers(other)];
-    let own = |many: usize| 128 * many.max(1);
-    let declared = format!(
-        "ZF_DYNAMIC(zf_u4, slices, {});\n    ZF_SHARED float anchor_numbers[{}]; ZF_SHARED float other_numbers[{}];",
-        held.bytes() / 16,
-        own(anchors),
-        own(others)
-    );
-    let lines = [("row", "anchor"), ("col", "other")];
-    let mut access = String::new();
-    for (name, (line, from)) in names.iter().zip(lines) {
-        let upper = name.to_uppercase();
-        access += &format!("#define {upper}A(a) {from}_numbers[(a) * 128u + {line}]\n");
-    }
-    // Sums begin with the norms of the others, so that a value is one operation behind a sum.
-    let starts = match rounding.form {
-        ProductForm::Dot => String::new(),
-        ProductForm::Squares => format!(
-            "float starts[16];\nZF_UNROLL for (int q = 0; q < 16; q++) starts[q] = {}_numbers[{}_panel + {}u + ZF_COLUMN(q)] * {};\n",
-            names[1],
-            names[1],
-            low.row_scalars[other].len() * 128,
-            single(-0.5 / undone)
-        ),
-    };
-    let begin = panel(names[0], "first")
-        + &copied(names[0], "anchor", anchors)
-        + &held.begin(names[0])
-        + "ZF_COPY_COMMIT();\n";
-    TileTexts {
-        before: matrix::functions().to_string() + &matrix::constants(low) + &access + CELLS,
-        inner: vec![],
-        places: vec![
-            ("INPUTS", matrix::inputs() + &sweep::wide_inputs(shape)),
-            ("SLICES", declared),
-            ("PLACES", matrix::CELLS.into()),
-            ("BEGIN", begin),
-            (
-                "START",
-                panel(names[1], "base") + &starts + &copied(names[1], "other", others),
-            ),
-            (
-                "LOOP",
-                matrix::products(low, Rounding::TYPE, (names, first), &held),
-            ),
-            (
-                "FINISH",
-                format!("const float v{reduce} = {value};\n") + &pair.finish,
-            ),
-            ("AW", anchors.to_string()),
-            ("BW", others.to_string()),
-            ("BLOCKS", "2".into()),
-        ],
-        after: NO_ACCESS.to_string() + NO_CELLS,
-    }
-}
-
-/// The sum of cell p, q of a thread of matrix units.
-const CELL: &str = "sum[p / 2][q / 2][p % 2 * 2 + q % 2]";
-
-/// The squared length of a row of `side`.
-fn norm_of(low: &Lowered, side: Side) -> String {
-    let upper = if side == Side::X { "X" } else { "Y" };
-    format!("{upper}A({})", low.row_scalars[side as usize].len())
-}
-
-/// Where a sum alone tells whether a value is within `limit`, as text: what is found for each row, and
-/// whether a pair may be. Only for values that are the reduction itself, and the best of which are
-/// near rows.
-fn reach(low: &Lowered, shape: &Shape, rounding: &Rounding, f: &Nearest) -> Option<[String; 2]> {
-    if low.formula.roots[f.root] != rounding.reduce {
-        return None;
-    }
-    let undone = 1.0 / (rounding.scale[0] * rounding.scale[1]);
-    let slack = "2.4e-7f";
-    let least = match (rounding.form, f.largest) {
-        (ProductForm::Squares, false) => {
-            let norm = norm_of(low, shape.anchor);
-            let scale = literal(0.5 / undone, Precision::F32);
-            format!("(({norm} - limit) - ({norm} + zf_abs_f(limit)) * {slack}) * {scale}")
-        }
-        (ProductForm::Dot, true) => {
-            let scale = literal(1.0 / undone, Precision::F32);
-            format!("(-limit - zf_abs_f(limit) * {slack}) * {scale}")
-        }
-        (ProductForm::Squares, true) | (ProductForm::Dot, false) => return None,
-    };
-    let line = format!("const float reach = {least};");
-    Some([line, format!("{CELL} >= reach")])
-}
-
 /// Bytes of shared memory that the launch of a kernel asks for.
 pub fn dynamic(low: &Lowered, shape: &Shape) -> Option<usize> {
     match shape.tiled? {
@@ -304,11 +158,6 @@ pub fn dynamic(low: &Lowered, shape: &Shape) -> Option<usize> {
         PairTiles::Products => Some(matrix::Slices::new(low.dim).bytes()),
     }
 }
-
-/// Where a thread of matrix units has its cells.
-const CELLS: &str = "#define ZF_ROW(p) (down + (p) / 2 * 16u + (p) % 2 * 8u + group)\n\
-     #define ZF_COLUMN(q) (over + (q) / 2 * 8u + lane * 2u + (q) % 2)\n\
-     #define ZF_PART (over / 16u + lane)\n";
 
 /// What `fold` adds to the kernel, by what is `known` of its values; `root` is the text of a root.
 fn epilogue(

@@ -355,12 +355,11 @@ fn decides_truth(job: &Job, bounds: &Bounds<'_>, root: Id) -> bool {
 
 /// Appends both sides of all comparisons of the truth value `id` that depend on a pair.
 fn comparisons(job: &Job, id: Id, out: &mut Vec<Id>) {
-    match job.low.formula.node(id) {
-        Node::Binary(Binary::And | Binary::Or, a, b) => {
-            comparisons(job, *a, out);
-            comparisons(job, *b, out);
-        }
-        Node::Binary(_, a, b) => out.extend([*a, *b]),
-        _ => {}
+    let node = job.low.formula.node(id);
+    if let Node::Binary(Binary::And | Binary::Or, a, b) = node {
+        comparisons(job, *a, out);
+        comparisons(job, *b, out);
+    } else if let Node::Binary(_, a, b) = node {
+        out.extend([*a, *b]);
     }
 }

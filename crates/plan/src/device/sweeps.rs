@@ -133,26 +133,12 @@ impl Sweeps {
         overrides: &Overrides,
         rows: Option<&RowFacts>,
     ) -> Result<Option<Sweeps>> {
-        let Some(fold) = job
-            .folds
-            .first()
-            .and_then(Swept::for_fold)
-            .filter(|_| folds(job))
-        else {
+        let first = job.folds.first().and_then(Swept::for_fold);
+        let Some(fold) = first.filter(|_| folds(job)) else {
             return Ok(None);
         };
-        // Without ranges the plan assumes rows that a filter can serve; the real rows decide before
-        // the run.
         let ranges = rows.map(|rows| &rows.ranges);
-        let products = rows
-            .map(|rows| products(job, overrides, rows))
-            .transpose()?;
-        let products = products.flatten();
-        let filter = match rows {
-            _ if overrides.filter == Some(Choice::Off) => None,
-            Some(rows) => filter(job, &bounds(job, &rows.ranges, products)),
-            None => filtered(job).map(|_| Filter::PREDICATE),
-        };
+        let (products, filter) = filters(job, overrides, rows)?;
         // Sums of f32 inputs round anyway; sums of exponentials do if their exponents are exact
         // enough.
         // Neither needs a filter: no decision depends on the last bits of a sum.
@@ -191,12 +177,7 @@ impl Sweeps {
             .map(|side| sweep.of_side(side, job, runtime, overrides))
             .collect::<Result<Vec<_>>>()?;
         let reason = match passes.iter().find_map(|pass| pass.tiled) {
-            Some(PairTiles::Registers(_)) => {
-                "rows too wide for registers: pairs of register-blocked tiles go straight to the fold"
-            }
-            Some(PairTiles::Products) => {
-                "products of rows rounded to f16 leave few pairs open, which double precision decides"
-            }
+            Some(tiles) => tiles.reason(),
             None => leaf.reason,
         };
         let fast_bins = overrides.bins == Some(Bins::Fast);
@@ -270,6 +251,20 @@ pub enum PairTiles {
     Registers(matrix::MatrixShape),
     /// Products of rounded rows, by matrix units.
     Products,
+}
+
+impl PairTiles {
+    /// Why pairs come from them.
+    fn reason(self) -> &'static str {
+        match self {
+            PairTiles::Registers(_) => {
+                "rows too wide for registers: pairs of register-blocked tiles go straight to the fold"
+            }
+            PairTiles::Products => {
+                "products of rows rounded to f16 leave few pairs open, which double precision decides"
+            }
+        }
+    }
 }
 
 impl Shape {
@@ -625,6 +620,29 @@ pub fn filtered(job: &Job) -> Option<(usize, bool)> {
     }
 }
 
+/// Returns the products that give the values of `job`, if they serve, and how single precision or
+/// they filter its pairs. Without facts the plan assumes rows that a filter can serve; the real rows
+/// decide before the run.
+///
+/// # Errors
+/// Those of [`products`].
+fn filters<'r>(
+    job: &Job,
+    overrides: &Overrides,
+    rows: Option<&'r RowFacts>,
+) -> Result<(Option<&'r Products>, Option<Filter>)> {
+    let products = match rows {
+        Some(rows) => products(job, overrides, rows)?,
+        None => None,
+    };
+    let found = match rows {
+        _ if overrides.filter == Some(Choice::Off) => None,
+        Some(rows) => filter(job, &bounds(job, &rows.ranges, products)),
+        None => filtered(job).map(|_| Filter::PREDICATE),
+    };
+    Ok((products, found))
+}
+
 /// Returns the bounds of the values of `job` over rows of these ranges, from `products` if there are
 /// some.
 fn bounds<'j>(job: &'j Job, ranges: &[Ranges; 2], products: Option<&Products>) -> Bounds<'j> {
@@ -638,7 +656,7 @@ fn bounds<'j>(job: &'j Job, ranges: &[Ranges; 2], products: Option<&Products>) -
 /// they leave few pairs open, or where `overrides` ask for them.
 ///
 /// # Errors
-/// `Request` where they were asked for and cannot serve.
+/// `Request` where they were requested and cannot serve.
 fn products<'r>(
     job: &Job,
     overrides: &Overrides,

@@ -1,0 +1,209 @@
+//! Writes tiles of matrix units for folds: products of rounded rows, and the values that they give.
+//!
+//! ```text
+//! begin:  the rows of the block to shared memory, paired as products take them, and their numbers
+//! start:  sums[8][16] = half of the negative squared length of the other row, or 0; numbers of the others to shared memory
+//! loop:   sums += products of slices of 32 components                                         halves_loop.c
+//! finish: value = squared length of the row − 2 sums / scale²; or sums / scale²
+//! reach:  a row's limit turned into the least sum of an open pair, where values are the sums alone
+//! ```
+
+use super::expression::literal;
+use super::matrix;
+use super::pair::PairText;
+use super::sweep;
+use super::values::NO_ACCESS;
+use std::fmt::Write;
+use zipfold_core::Precision;
+use zipfold_core::fold::Nearest;
+use zipfold_core::pair::lower::Lowered;
+use zipfold_plan::device::products::{ProductForm, Rounding};
+use zipfold_plan::device::sweeps::Shape;
+
+/// The texts of a tile that computes pairs.
+#[derive(Default)]
+pub(super) struct TileTexts {
+    pub before: String,
+    /// Places that are filled first: their texts have places of the others.
+    pub inner: Vec<(&'static str, String)>,
+    pub places: Vec<(&'static str, String)>,
+    pub after: String,
+}
+
+/// Forgets where a thread has its cells.
+pub(super) const NO_CELLS: &str = "#undef ZF_ROW\n#undef ZF_COLUMN\n#undef ZF_PART\n";
+/// Where a thread of matrix units has its cells.
+const CELLS: &str = "#define ZF_ROW(p) (down + (p) / 2 * 16u + (p) % 2 * 8u + group)\n\
+     #define ZF_COLUMN(q) (over + (q) / 2 * 8u + lane * 2u + (q) % 2)\n\
+     #define ZF_PART (over / 16u + lane)\n";
+/// The sum of cell p, q of a thread of matrix units.
+const CELL: &str = "sum[p / 2][q / 2][p % 2 * 2 + q % 2]";
+/// Roundings of a limit that becomes one of sums, in parts of its terms.
+const SLACK: &str = "2.4e-7f";
+
+/// A tile of matrix units.
+pub(super) struct ProductTile<'t> {
+    low: &'t Lowered,
+    shape: &'t Shape,
+    rounding: &'t Rounding,
+    slices: matrix::Slices,
+}
+
+fn single(v: f64) -> String {
+    literal(v, Precision::F32)
+}
+
+impl<'t> ProductTile<'t> {
+    pub(super) fn new(low: &'t Lowered, shape: &'t Shape, rounding: &'t Rounding) -> Self {
+        ProductTile {
+            low,
+            shape,
+            rounding,
+            slices: matrix::Slices::new(low.dim),
+        }
+    }
+    /// The names of the sides of anchors and of others.
+    fn names(&self) -> [&'static str; 2] {
+        sweep::side_names(self.shape)
+    }
+    /// The number of a row of anchors or of others that is its squared length.
+    fn norm(&self, others: bool) -> usize {
+        let side = self.shape.anchor as usize;
+        self.low.row_scalars[if others { 1 - side } else { side }].len()
+    }
+    /// The squared length of an anchor.
+    fn length(&self) -> String {
+        format!("{}A({})", self.names()[0].to_uppercase(), self.norm(false))
+    }
+    /// Numbers of a row of anchors or of others.
+    fn numbers(&self, others: bool) -> usize {
+        self.norm(others) + usize::from(self.rounding.form == ProductForm::Squares)
+    }
+    /// What turns a sum into a product of rows.
+    fn undone(&self) -> f64 {
+        1.0 / (self.rounding.scale[0] * self.rounding.scale[1])
+    }
+    /// The reduction of a cell.
+    fn value(&self) -> String {
+        let undone = self.undone();
+        if self.rounding.form == ProductForm::Dot {
+            return format!("{CELL} * {}", single(undone));
+        }
+        let value = format!(
+            "zf_fma_f({CELL}, {}, {})",
+            single(-2.0 * undone),
+            self.length()
+        );
+        // A root must not see less than nothing; a decision by the value itself may.
+        match self.low.operations().1 {
+            0 => value,
+            _ => format!("zf_max_f({value}, 0.0f)"),
+        }
+    }
+    /// What sums begin with, and the text that finds it: the norms of the others, so that a value is
+    /// one operation behind a sum.
+    fn starts(&self) -> (&'static str, String) {
+        if self.rounding.form == ProductForm::Dot {
+            return ("0.0f", String::new());
+        }
+        let (name, place) = (self.names()[1], self.norm(true) * 128);
+        let half = single(-0.5 / self.undone());
+        let text = format!(
+            "float starts[16];\nZF_UNROLL for (int q = 0; q < 16; q++) starts[q] = {name}_numbers[{name}_panel + {place}u + ZF_COLUMN(q)] * {half};\n"
+        );
+        ("starts[n * 2 + e % 2]", text)
+    }
+    /// Where the groups of the rows of `name` from `first` on begin.
+    fn panel(&self, name: &str, first: &str) -> String {
+        let (upper, groups) = (name.to_uppercase(), matrix::groups(self.low.dim));
+        format!(
+            "const size_t {name}_rows = (size_t)ZF_PANEL_{upper}({first}) * {groups}u * 128u;\n"
+        )
+    }
+    /// Copies the numbers of the rows of a tile.
+    fn copied(&self, others: bool) -> String {
+        let name = self.names()[usize::from(others)];
+        let to = if others { "other" } else { "anchor" };
+        let mut out = String::new();
+        for place in (0..self.numbers(others)).map(|n| n * 128) {
+            let _ = writeln!(
+                out,
+                "ZF_COPY4(&{to}_numbers[{place}u + tid], &{name}_numbers[{name}_panel + {place}u + tid]);"
+            );
+        }
+        out
+    }
+    /// Macros for the numbers of rows.
+    fn access(&self) -> String {
+        let [anchors, others] = self.names().map(str::to_uppercase);
+        matrix::constants(self.low)
+            + &format!(
+                "#define {anchors}A(a) anchor_numbers[(a) * 128u + row]\n#define {others}A(a) other_numbers[(a) * 128u + col]\n"
+            )
+    }
+    /// Shared memory.
+    fn declared(&self) -> String {
+        let own = [false, true].map(|others| 128 * self.numbers(others).max(1));
+        format!(
+            "ZF_DYNAMIC(zf_u4, slices, {});\n    ZF_SHARED float anchor_numbers[{}]; ZF_SHARED float other_numbers[{}];",
+            self.slices.bytes() / 16,
+            own[0],
+            own[1]
+        )
+    }
+    /// The texts of the kernel.
+    pub(super) fn texts(&self, pair: &PairText) -> TileTexts {
+        let (low, names) = (self.low, self.names());
+        let (first, starts) = self.starts();
+        let begin = self.panel(names[0], "first")
+            + &self.copied(false)
+            + &self.slices.begin(names[0])
+            + "ZF_COPY_COMMIT();\n";
+        let start = self.panel(names[1], "base") + &starts + &self.copied(true);
+        let reduce = self.rounding.reduce.0;
+        let finish = format!("const float v{reduce} = {};\n", self.value()) + &pair.finish;
+        TileTexts {
+            before: matrix::functions().to_string() + &self.access() + CELLS,
+            inner: vec![],
+            places: vec![
+                ("INPUTS", matrix::inputs() + &sweep::wide_inputs(self.shape)),
+                ("SLICES", self.declared()),
+                ("PLACES", matrix::CELLS.into()),
+                ("BEGIN", begin),
+                ("START", start),
+                (
+                    "LOOP",
+                    matrix::products(low, Rounding::TYPE, (names, first), &self.slices),
+                ),
+                ("FINISH", finish),
+                ("AW", self.numbers(false).to_string()),
+                ("BW", self.numbers(true).to_string()),
+                ("BLOCKS", "2".into()),
+            ],
+            after: NO_ACCESS.to_string() + NO_CELLS,
+        }
+    }
+    /// Where a sum alone tells whether a value is within `limit`, as texts: what is found for each row,
+    /// and whether a pair may be. Only for values that are the reduction itself, and whose best are
+    /// near rows.
+    pub(super) fn reach(&self, f: &Nearest) -> Option<[String; 2]> {
+        if self.low.formula.roots[f.root] != self.rounding.reduce {
+            return None;
+        }
+        let least = match (self.rounding.form, f.largest) {
+            (ProductForm::Squares, false) => {
+                let (length, scale) = (self.length(), single(0.5 / self.undone()));
+                format!("(({length} - limit) - ({length} + zf_abs_f(limit)) * {SLACK}) * {scale}")
+            }
+            (ProductForm::Dot, true) => {
+                let scale = single(1.0 / self.undone());
+                format!("(-limit - zf_abs_f(limit) * {SLACK}) * {scale}")
+            }
+            (ProductForm::Squares, true) | (ProductForm::Dot, false) => return None,
+        };
+        Some([
+            format!("const float reach = {least};"),
+            format!("{CELL} >= reach"),
+        ])
+    }
+}
