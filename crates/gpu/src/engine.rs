@@ -27,6 +27,7 @@ use std::sync::{Arc, Mutex};
 use zipfold_core::fold::BLOCK;
 use zipfold_core::{Blame, Error, Job, Opt, Precision, Result};
 use zipfold_plan::device::matrix::{self, Matrix};
+use zipfold_plan::device::sweeps::PairTiles;
 use zipfold_plan::device::{self, Blocks, DeviceWork, Facts, OnDevice, Runtime};
 use zipfold_plan::executor::{Executor, Folded, Nowhere, Sink, Stop};
 use zipfold_plan::overrides::Residency;
@@ -376,9 +377,15 @@ fn kinds(work: &DeviceWork, precision: Precision) -> Kinds {
             ..
         }) => Some(Halves::Plain(*half)),
         DeviceWork::Sweeps(folds) => {
-            let mut products = folds.iter().filter_map(|sweeps| sweeps.products.as_ref());
-            let first = products.next();
-            first.map(|products| Halves::Scaled(Arc::new(products.rounding.clone())))
+            let mut found = folds.iter().filter_map(|sweeps| {
+                let products = sweeps.products.as_ref()?;
+                let paired = PairTiles::Products { paired: true };
+                Some(Halves::Scaled {
+                    rounding: Arc::new(products.rounding.clone()),
+                    paired: sweeps.passes.iter().all(|pass| pass.tiled == Some(paired)),
+                })
+            });
+            found.next()
         }
         DeviceWork::Matrix(_) | DeviceWork::Values => None,
     };

@@ -68,7 +68,12 @@ pub enum Halves {
     Plain(LowPrecision),
     /// Numbers are moved and scaled before; where squared differences are wanted, the squared length
     /// of a row is one more number of it.
-    Scaled(Arc<Rounding>),
+    Scaled {
+        /// How.
+        rounding: Arc<Rounding>,
+        /// Whether rows r and r + 8 of x are paired.
+        paired: bool,
+    },
 }
 
 impl Halves {
@@ -79,39 +84,39 @@ impl Halves {
     fn has_norms(&self) -> bool {
         match self {
             Halves::Plain(_) => false,
-            Halves::Scaled(rounding) => rounding.form == ProductForm::Squares,
+            Halves::Scaled { rounding, .. } => rounding.form == ProductForm::Squares,
         }
     }
     /// Component `k` of a row of `side` before it is rounded.
     fn scaled(&self, side: Side, k: usize, value: f64) -> f64 {
         match self {
             Halves::Plain(_) => value,
-            Halves::Scaled(rounding) => rounding.scaled(side, k, value),
+            Halves::Scaled { rounding, .. } => rounding.scaled(side, k, value),
         }
     }
-    /// The place of component `w` of row `lane` in a panel of `side`. Rows r and r + 8 of a matrix are
-    /// paired: their places hold components 0 to 3 of both, by twos, then 4 to 7.
+    /// The place of component `w` of row `lane` in a panel of `side`. Rows r and r + 8 may be
+    /// paired, those of a matrix are: their places hold components 0 to 3 of both, by twos, then 4 to 7.
     fn place(&self, side: Side, (w, lane): (usize, usize)) -> usize {
         let (group, k) = (w / GROUP * PANEL, w % GROUP);
         match (self, side) {
-            (Halves::Plain(_), Side::X) => {
+            (Halves::Plain(_) | Halves::Scaled { paired: true, .. }, Side::X) => {
                 let (upper, half) = (lane & !8, lane / 8 % 2);
                 (group + upper + k / 4 * 8) * GROUP + k % 4 / 2 * 4 + half * 2 + k % 2
             }
-            (Halves::Plain(_), Side::Y) | (Halves::Scaled(_), _) => (group + lane) * GROUP + k,
+            (Halves::Plain(_) | Halves::Scaled { .. }, _) => (group + lane) * GROUP + k,
         }
     }
     fn round(&self, value: f64) -> u16 {
         match self {
             Halves::Plain(half) => half.round(value as f32),
-            Halves::Scaled(_) => Rounding::TYPE.round(value as f32),
+            Halves::Scaled { .. } => Rounding::TYPE.round(value as f32),
         }
     }
     /// What undoes the scale of a squared length of `side`.
     fn unscaled(&self, side: Side) -> f64 {
         match self {
             Halves::Plain(_) => 1.0,
-            Halves::Scaled(rounding) => rounding.scale[side as usize].powi(-2),
+            Halves::Scaled { rounding, .. } => rounding.scale[side as usize].powi(-2),
         }
     }
 }

@@ -373,7 +373,7 @@ pub fn source(
 /// of neighbours.
 fn functions(job: &Job, shape: &Shape, fold: Swept<'_>) -> String {
     let layout = match shape.tiled {
-        Some(PairTiles::Products) => Layout::Fours,
+        Some(PairTiles::Products { .. }) => Layout::Fours,
         Some(PairTiles::Registers(_)) | None => Layout::Columns,
     };
     let exact = if shape.filter {
@@ -414,7 +414,7 @@ impl Launch<'_> {
     pub(crate) fn start(&self, kernel: &Kernel, fold: &[Arg<'_>]) -> Result<()> {
         let shape = &self.pass.shape;
         let mut args = match shape.tiled {
-            Some(PairTiles::Products) => self.loaded.halves()?,
+            Some(PairTiles::Products { .. }) => self.loaded.halves()?,
             Some(PairTiles::Registers(_)) | None => self.loaded.inputs(shape.precision)?,
         };
         if shape.filter {

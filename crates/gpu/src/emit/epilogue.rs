@@ -61,9 +61,7 @@ pub(super) fn entered(bits: &str, mark: &str) -> String {
 const LATE: usize = 512;
 /// Shared memory of the pairs that wait.
 pub(super) fn waiting() -> String {
-    format!(
-        "ZF_SHARED zf_u32 fill; ZF_SHARED zf_u32 found; ZF_SHARED zf_u32 waits; ZF_SHARED zf_u32 late[{LATE}];"
-    )
+    format!("ZF_SHARED zf_u32 waits; ZF_SHARED zf_u32 late[{LATE}];")
 }
 /// Nothing waits at the start.
 pub(super) const NONE_WAITS: &str = "if (tid == 0u) waits = 0u;\n    ";

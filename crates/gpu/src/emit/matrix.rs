@@ -124,8 +124,8 @@ impl Slices {
         stages: STAGES,
         paired: true,
     };
-    /// Those of folds over rows of `dim` components.
-    pub(crate) fn new(dim: usize) -> Self {
+    /// Those of folds over rows of `dim` components, which may be packed in pairs.
+    pub(crate) fn new(dim: usize, paired: bool) -> Self {
         if dim <= STAYING {
             Slices {
                 staying: groups(dim),
@@ -136,7 +136,7 @@ impl Slices {
             Slices {
                 staying: 0,
                 stages: STAGES - 1,
-                paired: false,
+                paired,
             }
         }
     }
@@ -211,7 +211,7 @@ fn copy(sides: [&str; 2], slices: &Slices) -> String {
         for g in 0..SLICE {
             let _ = writeln!(
                 out,
-                "ZF_COPY16(&slices[into * {stage}u + {}u + (tid ^ {}u)], &{name}[{name}_rows + (k8 + {g}u) * (size_t)128 + tid]);",
+                "ZF_COPY16(&slices[into * {stage}u + {}u + (tid ^ {}u)], &{name}[{name}_rows + (size_t)((k8 + {g}u) * 128u + tid)]);",
                 side * 512 + g * 128,
                 g * 2
             );

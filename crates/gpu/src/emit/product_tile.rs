@@ -18,7 +18,7 @@ use zipfold_core::Precision;
 use zipfold_core::fold::Nearest;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_plan::device::products::{ProductForm, Rounding};
-use zipfold_plan::device::sweeps::Shape;
+use zipfold_plan::device::sweeps::{PairTiles, Shape};
 
 /// The texts of a tile that computes pairs.
 #[derive(Default)]
@@ -59,7 +59,10 @@ impl<'t> ProductTile<'t> {
             low,
             shape,
             rounding,
-            slices: matrix::Slices::new(low.dim),
+            slices: matrix::Slices::new(
+                low.dim,
+                shape.tiled == Some(PairTiles::Products { paired: true }),
+            ),
         }
     }
     /// The names of the sides of anchors and of others.
@@ -155,11 +158,15 @@ impl<'t> ProductTile<'t> {
     pub(super) fn texts(&self, pair: &PairText) -> TileTexts {
         let (low, names) = (self.low, self.names());
         let (first, starts) = self.starts();
-        let begin = self.panel(names[0], "first")
-            + &self.copied(false)
-            + &self.slices.begin(names[0])
-            + "ZF_COPY_COMMIT();\n";
-        let start = self.panel(names[1], "base") + &starts + &self.copied(true);
+        // Found anew for each tile where it is needed then: registers are scarce.
+        let rows = self.panel(names[0], "first");
+        let staying = self.slices.begin(names[0]);
+        let (once, each) = match staying.is_empty() {
+            true => (String::new(), rows),
+            false => (rows, String::new()),
+        };
+        let begin = once + &self.copied(false) + &staying + "ZF_COPY_COMMIT();\n";
+        let start = each + &self.panel(names[1], "base") + &starts + &self.copied(true);
         let reduce = self.rounding.reduce.0;
         let finish = format!("const float v{reduce} = {};\n", self.value()) + &pair.finish;
         TileTexts {

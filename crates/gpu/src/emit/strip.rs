@@ -34,6 +34,9 @@ use zipfold_plan::device::sweeps::{Band, PairTiles, Shape};
 /// Numbers of shared memory that the pairs of a tile take as entries of a queue.
 const QUEUE: usize = TILE * TILE / 2;
 
+/// Operations of a pair up to which values are found twice, where a row of a thread has an open pair.
+const CHEAP: usize = 2;
+
 /// What single precision knows of the values.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known<'k> {
@@ -74,14 +77,16 @@ pub fn kernel(
     {
         fold.line += &line;
         fold.look = look;
+    } else if low.operations().1 > CHEAP {
+        fold.look.clear();
     }
     let tile = match (tiles, known.rounding) {
         (PairTiles::Registers(tile), _) => in_registers(low, shape, tile, &pair),
-        (PairTiles::Products, Some(rounding)) => {
+        (PairTiles::Products { .. }, Some(rounding)) => {
             ProductTile::new(low, shape, rounding).texts(&pair)
         }
         // INVARIANT: a plan with products has their rounding.
-        (PairTiles::Products, None) => TileTexts::default(),
+        (PairTiles::Products { .. }, None) => TileTexts::default(),
     };
     // A text may hold places that later ones fill, so the order counts.
     let mut places = vec![("NAME", name.to_string()), ("ARGS", fold.args.clone())];
@@ -155,7 +160,7 @@ fn in_registers(low: &Lowered, shape: &Shape, tile: &Tile, pair: &PairText) -> T
 pub fn dynamic(low: &Lowered, shape: &Shape) -> Option<usize> {
     match shape.tiled? {
         PairTiles::Registers(_) => None,
-        PairTiles::Products => Some(matrix::Slices::new(low.dim).bytes()),
+        PairTiles::Products { paired } => Some(matrix::Slices::new(low.dim, paired).bytes()),
     }
 }
 

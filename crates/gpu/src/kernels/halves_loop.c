@@ -9,7 +9,7 @@
         ZF_COPY_COMMIT();
     }
     zf_u32 stage = 0u;
-    for (zf_u32 k0 = 0u; k0 < @GROUPS@u; k0 += 4u) {
+    ZF_UNROLL_BY(1) for (zf_u32 k0 = 0u; k0 < @GROUPS@u; k0 += 4u) {
         ZF_COPY_WAIT(@WAIT@);
         ZF_BARRIER();
         const zf_u32 k8 = k0 + (@STAGES@u - 1u) * 4u, into = stage == 0u ? @STAGES@u - 1u : stage - 1u;

@@ -12,7 +12,7 @@ use super::loads::load_width;
 use super::maps::Placing;
 use super::matrix::{self, Copying};
 use super::parts::{agree, parts};
-use super::products::{Products, RowFacts};
+use super::products::{Products, RowFacts, STAYING};
 use super::rounding::{Bound, Bounds, Ranges, is_exact};
 use crate::overrides::{Bins, Diagonal, Filter as Choice, FoldTiles, Input, JoinOutput, Overrides};
 use crate::sweep as tree;
@@ -154,6 +154,8 @@ impl Sweeps {
         let leaf = tree::sweep(tree::SweepWork::for_job(job), widest, precision);
         let counts_first = counts_first(job, overrides);
         let input = overrides.points_input.unwrap_or(Input::Panel);
+        let sides = sides(job, fold);
+        let anchors: Vec<Side> = sides.iter().map(|(anchor, _)| *anchor).collect();
         let sweep = Shape {
             anchor: Side::X,
             anchors: overrides.points_anchors.map_or(leaf.anchors, |v| v.get()),
@@ -169,10 +171,12 @@ impl Sweeps {
             fast: single,
             load: 1,
             balanced: false,
-            tiled: products.map(|_| PairTiles::Products),
+            tiled: products.map(|_| PairTiles::Products {
+                paired: job.low.dim > STAYING && anchors == [Side::X],
+            }),
             copies: 0,
         };
-        let passes = sides(job, fold)
+        let passes = sides
             .into_iter()
             .map(|side| sweep.of_side(side, job, runtime, overrides))
             .collect::<Result<Vec<_>>>()?;
@@ -250,7 +254,11 @@ pub enum PairTiles {
     /// Register-blocked tiles of vector units.
     Registers(matrix::MatrixShape),
     /// Products of rounded rows, by matrix units.
-    Products,
+    Products {
+        /// Whether rows r and r + 8 of x are packed in pairs, as products take them. Rows that stay in
+        /// shared memory are paired there.
+        paired: bool,
+    },
 }
 
 impl PairTiles {
@@ -260,7 +268,7 @@ impl PairTiles {
             PairTiles::Registers(_) => {
                 "rows too wide for registers: pairs of register-blocked tiles go straight to the fold"
             }
-            PairTiles::Products => {
+            PairTiles::Products { .. } => {
                 "products of rows rounded to f16 leave few pairs open, which double precision decides"
             }
         }
