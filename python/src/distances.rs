@@ -122,6 +122,8 @@ fn question(pair: PairSpec, two: bool, condensed: bool, precision: Option<&str>)
         domain: condensed.then_some(Domain::Triangle),
         cutoff: None,
         periodic_box: None,
+        by: None,
+        within: None,
         folds: vec![if condensed {
             FoldSpec::Condensed {}
         } else {

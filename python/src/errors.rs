@@ -94,6 +94,8 @@ fn argument(opt: Opt) -> &'static str {
         Opt::Threads => "threads",
         Opt::TimeLimit => "time_limit",
         Opt::Weights => "weights",
+        Opt::By => "by",
+        Opt::Within => "within",
         Opt::Where => "where",
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn result<'py>(
     };
     for column in answer.arrays() {
         let numbers = array(py, answer.all(column), column.role);
-        out.set_item(column.name, numbers)?;
+        out.set_item(&*column.name, numbers)?;
     }
     let beyond = PyDict::new(py);
     answer
@@ -35,6 +35,9 @@ pub(crate) fn result<'py>(
         .iter()
         .try_for_each(|(what, pairs)| beyond.set_item(what, pairs))?;
     out.set_item("beyond", beyond)?;
+    if let Some(groups) = &answer.groups {
+        out.set_item("groups", groups.to_vec())?;
+    }
     out.set_item("shape", &answer.shape)?;
     let layout = match answer.layout {
         Layout::Matrix => "matrix",

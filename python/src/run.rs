@@ -8,6 +8,7 @@ use crate::watch::attended;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use zipfold::internals::Job;
+use zipfold::internals::core::Words;
 use zipfold::internals::destination::save_to;
 use zipfold::internals::partial::{self, Partial};
 use zipfold::internals::query::{Query, plan_json};
@@ -16,12 +17,14 @@ use zipfold::io::OutputOptions;
 use zipfold::problem::Domain;
 use zipfold::{Answer, Data, Error, Message, Outcome, Problem, Table};
 
+/// Columns next to the components of rows, their names, and the words that numbers of text stand for.
+type Beside<'py> = (Bound<'py, PyAny>, Vec<String>, Vec<String>);
 /// An array with the names of its columns, the named columns beside it, and which of all these are
 /// text.
 type Named<'py> = (
     Bound<'py, PyAny>,
     Option<Vec<String>>,
-    Option<(Bound<'py, PyAny>, Vec<String>)>,
+    Option<Beside<'py>>,
     Vec<usize>,
 );
 /// Weights of a fold: of the rows of x and of y.
@@ -34,9 +37,12 @@ fn named(given: &Named<'_>) -> PyResult<Table> {
     if let Some(names) = names {
         made = made.with_names(names.clone()).map_err(refused)?;
     }
-    if let Some((array, names)) = beside {
+    if let Some((array, names, words)) = beside {
         let beside = table(array)?.with_names(names.clone()).map_err(refused)?;
         made = made.with_attributes(beside).map_err(refused)?;
+        if !words.is_empty() {
+            made = made.with_words(Words::from_words("", words.iter().map(String::as_str)));
+        }
     }
     Ok(made.with_texts(texts.clone()))
 }

@@ -20,27 +20,32 @@ class Attributes(NamedTuple):
     values: np.ndarray
     names: list[str]
     texts: list[str]
+    #: What the numbers of words stand for, of all columns and both sides.
+    words: list[str]
 
 
 def of_sides(given: Any, n: int, m: int | None) -> tuple[Attributes | None, Attributes | None]:
-    """The attributes of n rows of X, and of m rows of Y if there are others. Labels of one name are numbered
+    """The attributes of n rows of X, and of m rows of Y if there are others. Labels of all names are numbered
     together, in ascending order."""
     if m is None:
         given = (given, None)
     elif not isinstance(given, tuple) or len(given) != 2:
         raise RequestError("attributes: two inputs have their own\n  try: attributes=(those of X, those of Y)")
-    words: dict[str, dict[str, int]] = {}
+    words: dict[str, int] = {}
     sides = _side(given[0], n, "X", words), _side(given[1], m or 0, "Y", words)
+    ordered = sorted(words)
+    ranks = np.empty(len(words))
+    ranks[[words[word] for word in ordered]] = np.arange(len(words))
     for side in filter(None, sides):
+        side.words.extend(ordered)
         for name in side.texts:
-            ranks = np.argsort(np.argsort(np.array(list(words[name]), object)))
             column = side.values[:, side.names.index(name)]
             there = ~np.isnan(column)
             column[there] = ranks[column[there].astype(np.int64)]
     return sides
 
 
-def _side(given: Any, rows: int, what: str, words: dict[str, dict[str, int]]) -> Attributes | None:
+def _side(given: Any, rows: int, what: str, words: dict[str, int]) -> Attributes | None:
     if given is None:
         return None
     if not isinstance(given, Mapping) and not hasattr(given, "keys"):
@@ -57,10 +62,10 @@ def _side(given: Any, rows: int, what: str, words: dict[str, dict[str, int]]) ->
         columns.append(column)
         names.append(name)
         texts += [name] if text else []
-    return Attributes(np.column_stack(columns), names, texts) if columns else None
+    return Attributes(np.column_stack(columns), names, texts, []) if columns else None
 
 
-def _column(values: Any, name: str, words: dict[str, dict[str, int]]) -> tuple[np.ndarray, bool]:
+def _column(values: Any, name: str, words: dict[str, int]) -> tuple[np.ndarray, bool]:
     """The numbers of a column, and whether they stand for words."""
     what = f"attributes['{name}']"
     if hasattr(values, "__arrow_c_stream__") and hasattr(values, "to_numpy"):
@@ -77,8 +82,7 @@ def _column(values: Any, name: str, words: dict[str, dict[str, int]]) -> tuple[n
     odd = next((v for v in array.flat if not (isinstance(v, str) or _missing(v))), None)
     if odd is not None:
         raise ArrayTypeError(f"{what}: labels and the number {odd!r} (limit: one or the other)\n  try: [str(v) for v in …]")
-    known = words.setdefault(name, {})
-    labels = [np.nan if _missing(word) else known.setdefault(str(word), len(known)) for word in array.flat]
+    labels = [np.nan if _missing(word) else words.setdefault(str(word), len(words)) for word in array.flat]
     return np.array(labels, np.float64).reshape(array.shape), True
 
 

@@ -31,6 +31,7 @@ from .trace import trace
 __all__ = ["Fold", "Outcome", "Pairs", "fold", "merge", "pairs"]
 
 _OPERATIONS = ("sum", "mean", "min", "max", "argmin", "argmax", "count", "logsumexp", "softmax")
+_STATISTICS = ("sum", "mean", "variance", "min", "max")
 _DOMAINS = ("cross", "triangle", "diagonal", "ordered", "square")
 
 
@@ -162,12 +163,19 @@ class fold(metaclass=Methods):
         mean: bool = False,
         closed: str = "last",
         axes: Sequence[dict[str, Any]] | None = None,
+        weight: str | Callable[..., Any] | None = None,
+        values: dict[str, str | Callable[..., Any]] | None = None,
+        keep: str | Sequence[str] = "mean",
     ) -> Fold:
         """Exact counts by bin.
 
         ``bins`` is a number of bins over ``range`` (without one, over the exact minimum and maximum) or an array of
         edges. ``weights`` are one array for the rows of x and y, or two; a pair weighs the product. ``axes`` gives two
         or three axes, each ``{"value": formula, "bins": …, "range": …}`` or with ``"edges"``.
+
+        ``weight`` is a formula instead: what a pair weighs. ``values`` are formulas by name, of whose values in each bin
+        ``keep`` says what is kept: ``"sum"``, ``"mean"``, ``"variance"`` (of the whole, as ``numpy.var``), ``"min"``,
+        ``"max"``, or several of them. Sums are exact; only the result is rounded.
         """
         if closed not in ("last", "half-open"):
             raise RequestError(f"closed: '{closed}' (limit: 'last' or 'half-open')")
@@ -175,7 +183,23 @@ class fold(metaclass=Methods):
         spec = {"kind": "histogram", "axes": [_axis(a) for a in one], "closed": closed, "mean": bool(mean)}
         if weights is not None and not (isinstance(weights, tuple) and len(weights) == 2):
             weights = (weights, weights)
-        return Fold(spec, weights)
+        if weights is not None and weight is not None:
+            raise RequestError("weight: expected weights of rows or a formula, got both\n  try: multiply them in the formula")
+        kept = [keep] if isinstance(keep, str) else list(keep)
+        odd = [one for one in kept if one not in _STATISTICS]
+        if odd or not kept:
+            raise RequestError(f"keep: expected some of {', '.join(_STATISTICS)}, got {keep!r}\n  try: keep='mean'")
+        traced = []
+        if callable(weight):
+            traced.append(("weight", weight))
+        elif weight is not None:
+            spec["weight"] = weight
+        for name, formula in (values or {}).items():
+            one = {"formula": formula, "keep": kept}
+            if callable(formula):
+                traced.append((f"values.{name}", formula))
+            spec.setdefault("values", {})[name] = one
+        return Fold(spec, weights, tuple(traced))
 
     @staticmethod
     def join(
@@ -228,6 +252,8 @@ class Outcome(Same):
     tally: Tally
     pairs: int
     seconds: float
+    #: The names of the groups, in the order of results, where there are groups.
+    groups: list[str] | None = None
 
     def __iter__(self) -> Any:
         return iter(self.results)
@@ -338,6 +364,39 @@ class Pairs:
             raise RequestError(f"domain: '{domain}'\n  try: one of {', '.join(_DOMAINS)}")
         return self._with(domain=domain)
 
+    def by(self, column: str) -> Pairs:
+        """Keeps the results of groups of rows apart, by an attribute of labels or numbers.
+
+        A histogram has counts for each pair of groups (``counts[a, b]``), a result of rows one for each group of the
+        other row, ``nearest(k)`` k for each group. Groups are in ascending order; ``outcome().groups`` names them. A row
+        without a label is an error, or takes part in no pair with ``nan("skip")``.
+
+        >>> import zipfold as zf
+        >>> cells = zf.pairs([[0.0], [1.0], [3.0]], attributes={"kind": ["O", "H", "H"]}).by("kind")
+        >>> found = cells.histogram(2, (0, 4)).run()
+        >>> found.groups, found.counts[0, 1]
+        (['H', 'O'], array([1, 1], dtype=uint64))
+        >>> cells.domain("ordered").sum().run()
+        array([[4., 0.],
+               [2., 1.],
+               [2., 3.]])
+        """
+        if not isinstance(column, str):
+            raise ArrayTypeError(f"by: the name of an attribute is wanted, here is a {type(column).__name__}")
+        return self._with(by=column)
+
+    def within(self, condition: str) -> Pairs:
+        """Only pairs of rows with the same key (``"same:COLUMN"``, ``"block:COLUMN"``) or with another one
+        (``"other:COLUMN"``), by an attribute; ``"same"`` and ``"other"`` alone are about the groups of :meth:`by`. The
+        time follows the pairs that are kept.
+
+        >>> import zipfold as zf
+        >>> rows = zf.pairs([[0.0], [1.0], [3.0], [3.5]], attributes={"sample": [1, 1, 2, 2]})
+        >>> rows.within("same:sample").nearest(1).run().indices.ravel()
+        array([1, 0, 3, 2])
+        """
+        return self._with(within=condition)
+
     def nan(self, policy: str) -> Pairs:
         """What happens to NaN: ``error`` (the default), ``propagate``, ``skip``."""
         if policy not in ("error", "propagate", "skip"):
@@ -366,7 +425,11 @@ class Pairs:
                 text, bound = trace(function, {}, self._dims(), self._names(), self._attributes())
                 if bound:
                     raise RequestError(f"{key}: arrays inside a condition\n  try: a column of the rows")
-                spec[key] = text
+                if key.startswith("values."):
+                    name = key.removeprefix("values.")
+                    spec["values"] = {**spec["values"], name: {**spec["values"][name], "formula": text}}
+                else:
+                    spec[key] = text
             if one.weights is not None and spec["kind"] == "histogram":
                 spec["weights"] = "weights"
             specs.append(spec)
@@ -526,7 +589,7 @@ def _named(rows: tuple[Any, Any] | None, beside: Attributes | None, texts: Seque
     if beside is None:
         return array, names, None, places
     places += [array.shape[1] + beside.names.index(name) for name in beside.texts]
-    return array, names, (beside.values, beside.names), places
+    return array, names, (beside.values, beside.names, beside.words), places
 
 
 def _json(problem: dict[str, Any]) -> str:
@@ -558,7 +621,8 @@ def _outcome(raw: dict[str, Any], tall: tuple[bool, ...]) -> Outcome:
     problem, tally = json.loads(raw["problem"]), Tally(**raw["tally"])
     folds = zip(problem["folds"], raw["results"], tall, strict=True)
     results = [of_fold(spec, result, raw["shape"], tally, columns) for spec, result, columns in folds]
-    return Outcome(tuple(results), json.loads(raw["plan"]), problem, tally, raw["pairs"], raw["seconds"])
+    groups = next((result["groups"] for result in raw["results"] if result.get("groups") is not None), None)
+    return Outcome(tuple(results), json.loads(raw["plan"]), problem, tally, raw["pairs"], raw["seconds"], groups)
 
 
 def _column_names(names: Any, array: np.ndarray, what: str) -> list[str]:

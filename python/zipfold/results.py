@@ -135,6 +135,27 @@ class Histogram(Same):
     tally: Tally
     weights: np.ndarray | None = None
     means: np.ndarray | None = None
+    #: What was kept of the values of formulas, by name: ``values["gamma"]["mean"]``.
+    values: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
+    #: The names of groups: ``counts[a, b]`` are the pairs of groups a and b.
+    groups: list[str] | None = None
+
+    def between(self, a: str, b: str) -> Histogram:
+        """The histogram of the pairs of two groups, by their names. Pairs under and over are not told apart by groups."""
+        if self.groups is None:
+            raise RequestError("a histogram without groups\n  try: .by('kind')")
+        odd = [name for name in (a, b) if name not in self.groups]
+        if odd:
+            raise RequestError(f"expected a group among {', '.join(self.groups)}, got '{odd[0]}'")
+        at = self.groups.index(a), self.groups.index(b)
+
+        def part(array: np.ndarray | None) -> np.ndarray | None:
+            return None if array is None else array[at]
+
+        values = {name: {key: array[at] for key, array in kept.items()} for name, kept in self.values.items()}
+        return dataclasses.replace(
+            self, counts=self.counts[at], weights=part(self.weights), means=part(self.means), values=values, groups=None
+        )
 
     @property
     def centers(self) -> np.ndarray:
@@ -149,6 +170,8 @@ class Histogram(Same):
         return self.counts / (np.diff(edges) * total) if total else np.zeros(len(self.counts))
 
     def _one_axis(self) -> np.ndarray:
+        if self.groups is not None:
+            raise RequestError("a histogram by groups\n  try: .between('a', 'b') first")
         if self.counts.ndim != 1:
             raise RequestError(f"a histogram of {self.counts.ndim} axes\n  try: sum over the others first")
         return np.asarray(self.edges)
@@ -179,6 +202,8 @@ class Histogram(Same):
             out["weight"] = self.weights
         if self.means is not None:
             out["mean"] = self.means
+        for name, kept in self.values.items():
+            out |= {f"{name}.{key}": array for key, array in kept.items()}
         return out
 
     def _repr_html_(self) -> str:
@@ -198,12 +223,16 @@ class Neighbours(Same):
     indices: np.ndarray
     distances: np.ndarray
     others: int
+    #: The names of groups: both arrays are then n × groups × k.
+    groups: list[str] | None = None
 
     def __iter__(self) -> Any:
         return iter((self.distances, self.indices))
 
     def graph(self, mode: str = "distance") -> Any:
         """A SciPy CSR matrix: ``"distance"`` or ``"connectivity"``."""
+        if self.groups is not None:
+            raise RequestError("a graph of neighbours by group\n  try: .indices[:, a] of one group")
         there = self.indices >= 0
         counts = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
         data = self.distances[there] if mode == "distance" else np.ones(int(there.sum()))
@@ -215,11 +244,11 @@ class Neighbours(Same):
         ax = ax if ax is not None else _need("matplotlib.pyplot").gca()
         ax.plot(self._farthest(), **style)
         ax.set_xlabel("rows, by distance")
-        ax.set_ylabel(f"distance of neighbour {self.indices.shape[1]}")
+        ax.set_ylabel(f"distance of neighbour {self.indices.shape[-1]}")
         return ax
 
     def _farthest(self) -> np.ndarray:
-        last = self.distances[:, -1] if self.distances.size else np.empty(0)
+        last = self.distances[..., -1].ravel() if self.distances.size else np.empty(0)
         return np.sort(last[np.isfinite(last)])
 
     def to_pandas(self) -> Any:
@@ -231,15 +260,15 @@ class Neighbours(Same):
         return _need("pyarrow").table(self._columns())
 
     def _columns(self) -> dict[str, np.ndarray]:
-        n, k = self.indices.shape
-        rows, ranks = np.repeat(np.arange(n), k), np.tile(np.arange(k), n)
-        return {"row": rows, "rank": ranks, "index": self.indices.ravel(), "distance": self.distances.ravel()}
+        at = np.indices(self.indices.shape).reshape(self.indices.ndim, -1)
+        groups = {} if self.groups is None else {"group": np.array(self.groups, object)[at[1]]}
+        return {"row": at[0]} | groups | {"rank": at[-1], "index": self.indices.ravel(), "distance": self.distances.ravel()}
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return _zipfold.arrow_stream(list(self._columns().items()))
 
     def _repr_html_(self) -> str:
-        n, k = self.indices.shape
+        n, k = self.indices.shape[0], self.indices.shape[-1]
         words = f"{k} nearest of {n:,} rows among {self.others:,}; distance of the last, ascending"
         return f"<div>{curve(self._farthest())}<div>{words}</div></div>"
 
@@ -361,7 +390,8 @@ def of_fold(spec: dict[str, Any], raw: dict[str, Any], shape: tuple[int, int], t
     if kind == "reduce":
         return _rows(spec, raw, columns)
     if kind == "nearest":
-        return Neighbours(raw["indices"].reshape(raw["shape"]), raw["values"].reshape(raw["shape"]), shape[1])
+        indices, values = (raw[key].reshape(raw["shape"]) for key in ("indices", "values"))
+        return Neighbours(indices, values, shape[1], raw.get("groups"))
     if kind == "histogram":
         return _histogram(spec, raw, tally)
     if raw["layout"] == "array":
@@ -387,8 +417,31 @@ def _histogram(spec: dict[str, Any], raw: dict[str, Any], tally: Tally) -> Histo
     def part(name: str) -> np.ndarray | None:
         return raw[name].reshape(raw["shape"]) if name in raw else None
 
+    groups = raw.get("groups")
+    if groups is not None:
+        raw = _by_groups(raw, len(groups))
     counts = raw["counts"].reshape(raw["shape"])
+    values: dict[str, dict[str, np.ndarray]] = {}
+    for name in spec.get("values", {}):
+        kept = [key for key in raw if key.startswith(f"{name}.")]
+        values[name] = {key.removeprefix(f"{name}."): raw[key].reshape(raw["shape"]) for key in kept}
     under, over = beyond.get("under", 0), beyond.get("over", 0) + beyond.get("outside", 0)
     one = edges[0] if len(edges) == 1 else edges
-    return Histogram(counts, one, under, over, spec.get("closed", "last"), tally, part("weights"), part("means"))
+    closed = spec.get("closed", "last")
+    return Histogram(counts, one, under, over, closed, tally, part("weights"), part("means"), values, groups)
+
+
+def _by_groups(raw: dict[str, Any], groups: int) -> dict[str, Any]:
+    """Arrays with a place for each pair of groups. Pairs of i < j have no order, so groups a and b are b and a."""
+    listed, *bins = raw["shape"]
+    a, b = np.triu_indices(groups) if listed != groups * groups else np.divmod(np.arange(listed), max(groups, 1))
+    out = {**raw, "shape": [groups, groups, *bins]}
+    for key, array in raw.items():
+        if isinstance(array, np.ndarray) and array.size == listed * int(np.prod(bins)):
+            parts = array.reshape(listed, *bins)
+            out[key] = np.empty((groups, groups, *bins), array.dtype)
+            out[key][a, b] = parts
+            if listed != groups * groups:
+                out[key][b, a] = parts
+    return out
 

@@ -33,6 +33,11 @@ def pair_histogram(
     nan: str = "error",
     progress: Any = False,
     params: dict[str, Any] | None = None,
+    by: Any = None,
+    attributes: Any = None,
+    weight: str | Callable[..., Any] | None = None,
+    values: dict[str, str | Callable[..., Any]] | None = None,
+    keep: Any = "mean",
     **how: Any,
 ) -> Histogram:
     """Exact counts of pairs by distance: i < j of ``X``, or all pairs of ``X`` and ``Y`` (also of ``X`` and ``X``).
@@ -55,6 +60,14 @@ def pair_histogram(
     nan : {"error", "propagate", "skip"}
     progress : bool or callable
         A bar, or a function of pairs done and pairs in all.
+    by : labels or numbers, one for each row; with ``Y`` a tuple of two; or the name of an attribute
+        Counts for each pair of groups of rows: ``counts[a, b]``, in the order of ``groups``.
+    attributes : dict of n numbers or labels by name, or with ``Y`` a tuple of two such dicts
+        What formulas read as ``x.name``.
+    weight
+        What a pair weighs, a formula.
+    values, keep
+        Formulas by name, and what is kept of their values in each bin; see :meth:`Pairs.fold`.
 
     Returns
     -------
@@ -71,13 +84,37 @@ def pair_histogram(
     >>> import zipfold as zf
     >>> zf.pair_histogram([[0.0], [1.0], [3.0]], bins=3, range=(0, 3)).counts
     array([0, 1, 2], dtype=uint64)
+
+    A semivariogram of heights:
+
+    >>> places, heights = [[0.0], [1.0], [3.0]], {"z": [5.0, 6.0, 9.0]}
+    >>> found = zf.pair_histogram(places, bins=2, range=(0, 4), attributes=heights, values={"gamma": "(x.z - y.z)^2 / 2"})
+    >>> found.values["gamma"]["mean"]
+    array([0.5 , 6.25])
     """
     check_how(how, pair_histogram)
-    question = pairs(X, Y).pair(metric, **(params or {})).nan(nan)
+    if by is not None and not isinstance(by, str):
+        attributes = _with_groups(attributes, by, Y is not None)
+        by = "group"
+    question = pairs(X, Y, attributes=attributes).pair(metric, **(params or {})).nan(nan)
     if box is not None:
         question = question.periodic(box)
-    question = question.histogram(bins, range, weights=weights, mean=mean, closed=closed)
+    if by is not None:
+        question = question.by(by)
+    question = question.histogram(
+        bins, range, weights=weights, mean=mean, closed=closed, weight=weight, values=values, keep=keep
+    )
     return question.run(progress=progress, **how)
+
+
+def _with_groups(attributes: Any, by: Any, two: bool) -> Any:
+    """The attributes, with the labels of groups among them."""
+    if not two:
+        return {**(attributes or {}), "group": by}
+    if not isinstance(by, tuple) or len(by) != 2:
+        raise RequestError("by: two inputs have their own groups\n  try: by=(those of X, those of Y)")
+    sides = attributes if attributes is not None else ({}, {})
+    return tuple({**side, "group": labels} for side, labels in zip(sides, by, strict=True))
 
 
 def similarity_join(

@@ -175,6 +175,13 @@ pub(crate) struct PairArgs {
     /// Only pairs of rows at most this far apart
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     pub cutoff: Option<f64>,
+    /// A column of labels: the results of groups of rows are kept apart
+    #[arg(long, value_name = "COLUMN")]
+    pub by: Option<String>,
+    /// Only pairs of rows with the same key (same:COLUMN, block:COLUMN) or with another one
+    /// (other:COLUMN); same and other alone are about the groups of --by
+    #[arg(long, value_name = "CONDITION")]
+    pub within: Option<String>,
     /// All (i, j), i ≠ j, where i < j alone is the default
     #[arg(long, hide_short_help = true)]
     pub ordered: bool,
@@ -326,9 +333,29 @@ pub(crate) struct Hist {
     /// A column of weights: a pair weighs the product
     #[arg(long, value_name = "COLUMN", help_heading = "Result")]
     pub weights: Option<String>,
+    /// A formula instead: what a pair weighs
+    #[arg(
+        long,
+        value_name = "EXPR",
+        allow_hyphen_values = true,
+        conflicts_with = "weights",
+        help_heading = "Result"
+    )]
+    pub weight: Option<String>,
     /// Also the mean value per bin
     #[arg(long, help_heading = "Result")]
     pub mean: bool,
+    /// A formula whose values are kept by bin: 'gamma=(x.z - y.z)^2 / 2'
+    #[arg(
+        long = "value",
+        value_name = "NAME=EXPR",
+        allow_hyphen_values = true,
+        help_heading = "Result"
+    )]
+    pub values: Vec<String>,
+    /// What is kept of the values of each --value: sum, mean, variance, min, max
+    #[arg(long, value_name = "WHAT,…", value_delimiter = ',', default_value = "mean", value_parser = ["sum", "mean", "variance", "min", "max"], help_heading = "Result")]
+    pub keep: Vec<String>,
     #[command(flatten)]
     pub run: RunArgs,
 }

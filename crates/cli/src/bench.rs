@@ -423,6 +423,8 @@ fn histogram(workload: &Workload) -> FoldSpec {
         closed: Closed::Last,
         weights: None,
         mean: false,
+        weight: None,
+        values: Default::default(),
     }
 }
 

@@ -56,6 +56,8 @@ fn flag(opt: Opt) -> &'static str {
         Opt::Threads => "--threads",
         Opt::TimeLimit => "--time-limit",
         Opt::Weights => "--weights",
+        Opt::By => "--by",
+        Opt::Within => "--within",
         Opt::Where => "--where",
     }
 }

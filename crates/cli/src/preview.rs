@@ -89,7 +89,7 @@ fn shown(answer: &Columns<'_>, names: &RowNames) -> Result<()> {
     ) {
         (Layout::Matrix, Some(values), _) => matrix(answer, values, names),
         (Layout::Array(lines), Some(values), _) => list(answer, values, lines, names),
-        (_, _, [edges]) => bars(answer, edges),
+        (_, _, [edges]) if answer.groups.is_none() => bars(answer, edges),
         _ => table(answer, names),
     }
 }
@@ -184,13 +184,19 @@ fn table(answer: &Columns<'_>, names: &RowNames) -> Result<()> {
             .row(r)
             .map_or_else(|| "-".into(), |row| who(names, *side, row)),
         (Role::Rank, ranks) => text(ranks, r),
+        (Role::Group(_), groups) => match (&answer.groups, groups.row(r)) {
+            (Some(names), Some(group)) => names[group].clone(),
+            _ => text(groups, r),
+        },
         (Role::Count, Numbers::U64(counts)) => figures::grouped(counts[r]),
         (Role::Count | Role::From(_) | Role::To(_) | Role::Value, numbers) => {
             figures::value(numbers.get(r))
         }
     };
-    let is_word =
-        |role: &Role| matches!(role, Role::Row(side) if names.side(*side as usize).is_some());
+    let is_word = |role: &Role| {
+        matches!(role, Role::Group(_))
+            || matches!(role, Role::Row(side) if names.side(*side as usize).is_some())
+    };
     let words: Vec<usize> = (0..numbers.len())
         .filter(|c| is_word(&numbers[*c].0))
         .collect();
@@ -213,6 +219,6 @@ fn heading(column: &Column<'_>) -> String {
         Role::From(axis) => numbered("from", axis),
         Role::To(axis) => numbered("to", axis),
         Role::Count => "pairs".into(),
-        Role::Row(_) | Role::Rank | Role::Value => column.header.to_string(),
+        Role::Row(_) | Role::Group(_) | Role::Rank | Role::Value => column.header.to_string(),
     }
 }

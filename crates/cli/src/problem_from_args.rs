@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use zipfold::Overrides;
 use zipfold::Problem;
 use zipfold::internals::core::budget::parse_bytes;
+use zipfold::internals::core::fold::{BinStatistic, BinValueSpec};
 use zipfold::io::{ReadOptions, read_table};
 use zipfold::problem::Param;
 use zipfold::problem::ReduceAxis;
@@ -110,6 +111,8 @@ fn problem(
         },
         cutoff: args.cutoff,
         periodic_box: periodic_box.map(Vec::from),
+        by: args.by.clone(),
+        within: args.within.clone(),
         folds: vec![fold],
         precision: match args.precision.as_deref() {
             Some("f32") => Some(Precision::F32),
@@ -197,8 +200,37 @@ pub(crate) fn hist(args: &Hist, budget: &Budget) -> Result<Problem> {
         closed,
         weights: args.weights.clone(),
         mean: args.mean,
+        weight: args.weight.clone(),
+        values: values(args)?,
     };
     problem(&args.pair, None, fold, budget)
+}
+
+/// The formulas of `--value`, of which `--keep` says what is kept.
+fn values(args: &Hist) -> Result<BTreeMap<String, BinValueSpec>> {
+    let kept = |which: &&BinStatistic| args.keep.iter().any(|word| word == which.name());
+    let keep: Vec<BinStatistic> = BinStatistic::ALL.iter().filter(kept).copied().collect();
+    let mut values = BTreeMap::new();
+    for text in &args.values {
+        let Some((name, formula)) = text.split_once('=') else {
+            let e = Error::request(format!("expected NAME=EXPR, got '{text}'"));
+            return Err(e
+                .at_place("--value")
+                .remedy("--value 'gamma=(x.z - y.z)^2 / 2'"));
+        };
+        let spec = BinValueSpec {
+            formula: formula.trim().to_string(),
+            keep: keep.clone(),
+        };
+        if values.insert(name.trim().to_string(), spec).is_some() {
+            let e = Error::request(format!(
+                "expected each name once, got '{}' twice",
+                name.trim()
+            ));
+            return Err(e.at_place("--value").remedy("another name"));
+        }
+    }
+    Ok(values)
 }
 
 /// `reduce`.

@@ -260,6 +260,8 @@ fn numbers(folder: &Path, command: &str, out: &str) {
             &data("weather.csv"),
             &cells(&file("late.csv")),
         ),
+        "late-by.csv" => late_by_airport(&data("flights.csv"), &rows(&file("late-by.csv"))),
+        "variogram.csv" => variogram(&data("airports.csv"), &rows(&file("variogram.csv"))),
         "water.csv" => water(&folder.join("data/water.xyz"), &file("water.csv")),
         "asia.csv" => {
             let p = |name: &str| {
@@ -444,6 +446,47 @@ fn water(from: &Path, path: &Path) {
             .sqrt()
     };
     histogram(path, &triangle(&atoms, f), false);
+}
+
+/// A column for each airport: how many departures from there were late within half an hour.
+fn late_by_airport(flights: &[Vec<f64>], got: &[Vec<f64>]) {
+    assert_eq!(got.len(), flights.len());
+    for i in (0..flights.len()).step_by(97) {
+        for airport in 0..3 {
+            let is_late = |y: &&Vec<f64>| {
+                y[1] == airport as f64 && y[3] > 60.0 && (flights[i][0] - y[0]).abs() < 0.5
+            };
+            let late = flights.iter().filter(is_late).count();
+            assert_eq!(got[i][airport + 1], late as f64, "departure {i}, {airport}");
+        }
+    }
+}
+
+/// Means of half the squared differences of altitude, by the angle between two places.
+fn variogram(places: &[Vec<f64>], got: &[Vec<f64>]) {
+    let (mut sums, mut counts) = (vec![0.0; 20], vec![0.0; 20]);
+    for (i, x) in places.iter().enumerate() {
+        for y in &places[i + 1..] {
+            let [a, b] = [x, y].map(|p| [p[0].to_radians(), p[1].to_radians()]);
+            let h = ((a[0] - b[0]) / 2.0).sin().powi(2)
+                + a[0].cos() * b[0].cos() * ((a[1] - b[1]) / 2.0).sin().powi(2);
+            let bin = (2.0 * h.sqrt().asin() * 20.0) as usize;
+            if bin < 20 {
+                sums[bin] += (x[2] - y[2]).powi(2) / 2.0;
+                counts[bin] += 1.0;
+            }
+        }
+    }
+    assert_eq!(got.len(), 20);
+    for (bin, line) in got.iter().enumerate() {
+        assert!((line[2] - counts[bin]).abs() <= 2.0, "bin {bin}");
+        let mean = sums[bin] / counts[bin];
+        assert!(
+            (line[3] - mean).abs() <= 1e-3 * mean,
+            "bin {bin}: {}",
+            line[3]
+        );
+    }
 }
 
 fn airports(places: &[Vec<f64>], got: &[Vec<String>]) {

@@ -89,6 +89,8 @@ mod tests {
             domain: None,
             cutoff: None,
             periodic_box: None,
+            by: None,
+            within: None,
             folds: vec![],
             precision: None,
             nan: NanPolicy::Error,

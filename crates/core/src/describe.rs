@@ -20,18 +20,21 @@
 use self::pair::named_pair;
 use crate::data::Data;
 use crate::error::{Error, Result};
-use crate::fold::Fold;
+use crate::fold::{Fold, Grouped};
 use crate::meaning::{Asked, meaning};
 use crate::opt::Opt;
 use crate::pair::lower::Lowered;
 use crate::pair::named::{self, Params, Stop};
 use crate::pair::parse::PreparedMetrics;
+use crate::parts::KeyParts;
 use crate::problem::{FoldSpec, NanPolicy, Problem, SCHEMA};
 use crate::space::{Domain, PeriodicBox, Space, half};
 use crate::table::{Precision, Table};
 use std::sync::Arc;
 
+mod keys;
 pub(crate) mod pair;
+mod parts;
 pub(crate) mod weights;
 
 /// A problem that is ready to be planned and run: everything is resolved, nothing is a name any
@@ -65,6 +68,9 @@ pub struct Job {
     /// Whether pairs are left out because a weight is missing. One of the roots is then NaN for
     /// them.
     pub holes: bool,
+    /// The parts of a question about groups or within keys. All folds are then
+    /// [`Fold::Grouped`].
+    pub parts: Option<Arc<KeyParts>>,
 }
 
 impl Job {
@@ -157,6 +163,7 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
     if space.is_triangular() && rows {
         return Err(half_of_rows());
     }
+    let (space, parts, folds) = grouped(problem, &data, space, folds)?;
     let (nan, holes) = (problem.nan, holes.any());
     Ok(Job {
         low,
@@ -170,7 +177,31 @@ pub fn describe_until(problem: &Problem, data: Data, stop: Stop<'_>) -> Result<J
         precision,
         symmetric,
         holes,
+        parts,
     })
+}
+
+/// What groups and keys make of a question: its domain, its parts and its folds.
+type ByGroups = (Space, Option<Arc<KeyParts>>, Vec<Fold>);
+
+/// Divides the pairs into parts, if the problem asks for groups or for pairs within keys.
+fn grouped(problem: &Problem, data: &Data, space: Space, folds: Vec<Fold>) -> Result<ByGroups> {
+    if problem.by.is_none() && problem.within.is_none() {
+        return Ok((space, None, folds));
+    }
+    // A result of a row is complete in one part, so its pairs are visited from its side alone.
+    let by_row = folds.iter().all(|fold| fold.traits().by_row);
+    let space = match by_row {
+        true => whole(space, problem, &folds),
+        false => space,
+    };
+    let Some(parts) = keys::parts(problem, data, &space)? else {
+        return Ok((space, None, folds));
+    };
+    let parts = Arc::new(parts);
+    let fold = |fold| Grouped::new(fold, parts.clone(), &space).map(Fold::Grouped);
+    let folds = folds.into_iter().map(fold).collect::<Result<_>>()?;
+    Ok((space, Some(parts), folds))
 }
 
 /// Returns the folds for the pairs that the user chose, with the weights that come with the data.

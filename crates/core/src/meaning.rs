@@ -323,6 +323,8 @@ mod tests {
             domain: None,
             cutoff: None,
             periodic_box: None,
+            by: None,
+            within: None,
             folds: vec![FoldSpec::Matrix {}],
             precision: None,
             nan: NanPolicy::Propagate,

@@ -14,7 +14,7 @@ use crate::data::Data;
 use crate::describe::{Job, describe};
 use crate::error::{Error, Result};
 use crate::fold::rows::ReduceAxis;
-use crate::fold::{Closed, Extremes, Fold, Reduce, ReduceOp, State};
+use crate::fold::{Closed, Extremes, Fold, Grouped, Histogram, Reduce, ReduceOp, State};
 use crate::opt::Opt;
 use crate::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
 
@@ -88,7 +88,7 @@ impl OpenAxes {
         )?;
         let (mut roots, mut axes): (Vec<usize>, Vec<OpenAxis>) = (vec![], vec![]);
         for (fold, axis) in open {
-            let Fold::Histogram(histogram) = &job.folds[fold] else {
+            let Some(histogram) = histogram(&job.folds[fold]) else {
                 continue;
             };
             let root = place(&mut roots, histogram.axes[axis].root);
@@ -148,6 +148,10 @@ impl OpenAxes {
         } else {
             NanPolicy::Skip
         };
+        let fold = match &self.job.parts {
+            Some(parts) => Fold::Grouped(Grouped::over(fold, parts.clone(), &self.job.space)),
+            None => fold,
+        };
         Job {
             folds: vec![fold],
             nan,
@@ -163,6 +167,24 @@ impl OpenAxes {
     /// Passes may come in any order, and each knows its own roots.
     pub fn learn(&self, job: &Job, state: &State, ends: &mut [[f64; 2]]) {
         let place = |root: usize| self.roots.iter().position(|r| *r == root);
+        if let (Fold::Grouped(fold), State::Grouped(state)) = (&job.folds[0], state) {
+            let fold = Job {
+                folds: vec![(*fold.inner).clone()],
+                ..job.clone()
+            };
+            let mut all = self.unknown();
+            for state in state.states() {
+                let mut found = self.unknown();
+                self.learn(&fold, state, &mut found);
+                for (all, found) in all.iter_mut().zip(&found) {
+                    *all = [all[0].min(found[0]), all[1].max(found[1])];
+                }
+            }
+            for (ends, found) in ends.iter_mut().zip(all).filter(|(_, f)| !f[0].is_nan()) {
+                *ends = found;
+            }
+            return;
+        }
         if let (Fold::Extremes(fold), State::Extremes(state)) = (&job.folds[0], state) {
             for (root, found) in fold.roots.iter().zip(state.ends()) {
                 place(*root).into_iter().for_each(|at| ends[at] = *found);
@@ -187,7 +209,7 @@ impl OpenAxes {
             let FoldSpec::Histogram { axes, closed, .. } = &mut problem.folds[open.fold] else {
                 continue;
             };
-            let Fold::Histogram(histogram) = &self.job.folds[open.fold] else {
+            let Some(histogram) = histogram(&self.job.folds[open.fold]) else {
                 continue;
             };
             let squared = histogram.axes[open.axis].squared;
@@ -195,6 +217,15 @@ impl OpenAxes {
             axes[open.axis].range = Some(range(ends, *closed)?);
         }
         Ok(problem)
+    }
+}
+
+/// Returns the histogram that `fold` is, by groups or not.
+fn histogram(fold: &Fold) -> Option<&Histogram> {
+    if let Fold::Histogram(histogram) = fold.grouped().map_or(fold, |grouped| &grouped.inner) {
+        Some(histogram)
+    } else {
+        None
     }
 }
 

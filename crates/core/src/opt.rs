@@ -46,6 +46,7 @@ opts! {
     Attributes = "attributes", "Columns beside the coordinates.";
     Bins = "bins", "The number of bins of a histogram.";
     Box = "box", "A periodic box.";
+    By = "by", "The column of the groups of rows.";
     Columns = "columns", "The columns that are read.";
     Cutoff = "cutoff", "The largest distance of a pair.";
     Device = "device", "Where the run computes.";
@@ -72,6 +73,7 @@ opts! {
     TimeLimit = "time_limit", "The predicted time beyond which a run is refused.";
     Weights = "weights", "The weights of rows.";
     Where = "where", "The condition of a join.";
+    Within = "within", "The condition on the keys of a pair.";
 }
 
 /// What a message says about the value of an option.

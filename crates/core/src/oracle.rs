@@ -15,6 +15,7 @@ use crate::fold::rows::{Reduce, ReduceAxis, ReduceState, pieces};
 use crate::fold::runs::{self, by_number};
 use crate::fold::{BLOCK, Fold, RowPiece, State, Tally, ValuedPair};
 use crate::pair::{Evaluator, Rows};
+use crate::parts::KeyParts;
 use crate::problem::NanPolicy;
 use std::ops::Range;
 
@@ -89,6 +90,9 @@ impl<'j> PairValues<'j> {
 /// # Errors
 /// `Request` when the space is too large to count.
 pub fn run(job: &Job) -> Result<OracleAnswer> {
+    if let Some(parts) = &job.parts {
+        return by_parts(job, parts);
+    }
     let (n, m) = (job.space.n, job.space.m);
     let mut oracle = Evaluation::new(job);
     // Blocks in canonical order, so that even float sums have the bits that backends must give.
@@ -100,6 +104,25 @@ pub fn run(job: &Job) -> Result<OracleAnswer> {
         }
     }
     Ok(oracle.answer)
+}
+
+/// Computes a question about groups: each part is a question of its own.
+fn by_parts(job: &Job, parts: &KeyParts) -> Result<OracleAnswer> {
+    let (n, m) = (job.space.n, job.space.m);
+    let mut all = OracleAnswer {
+        states: job.folds.iter().map(|f| f.start(n, m)).collect(),
+        values: vec![vec![]; job.folds.len()],
+        tally: Tally::default(),
+    };
+    for at in 0..parts.list.len() {
+        let answer = run(&job.part(parts, at)?)?;
+        let (states, tally) = job.of_part(parts, at, answer.states, answer.tally);
+        for ((fold, into), from) in job.folds.iter().zip(&mut all.states).zip(states) {
+            fold.merge(into, from);
+        }
+        all.tally.merge(&tally);
+    }
+    Ok(all)
 }
 
 /// A computation half done.

@@ -12,7 +12,7 @@
 //! ```
 
 use crate::fold::rows::ReduceAxis;
-use crate::fold::{Closed, JoinKind, QuantileSpec, ReduceOp, TopSpec};
+use crate::fold::{BinValueSpec, Closed, JoinKind, QuantileSpec, ReduceOp, TopSpec};
 use crate::pair::lex::named_columns;
 use crate::pair::named;
 use crate::pair::parse::Param;
@@ -62,6 +62,13 @@ pub struct Problem {
         skip_serializing_if = "Option::is_none"
     )]
     pub periodic_box: Option<Vec<f64>>,
+    /// A column of labels, or of numbers: what is kept is kept apart by the groups of the rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Visit only pairs of rows whose keys are equal (`same:COLUMN`, `block:COLUMN`) or differ
+    /// (`other:COLUMN`); `same` and `other` are about the groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<String>,
     /// What is kept.
     pub folds: Vec<FoldSpec>,
     /// f32 or f64; by default that of the inputs.
@@ -120,7 +127,20 @@ impl Problem {
             .chain(of_folds)
             .collect()
     }
-    /// The columns that its formulas read by name, and the texts that these are compared with.
+    /// The columns of its groups and of the keys of pairs, each once.
+    #[doc(hidden)]
+    pub fn key_columns(&self) -> Vec<String> {
+        let within = self.within.as_deref();
+        let column = within.and_then(|text| text.split_once(':')).map(|w| w.1);
+        let mut all: Vec<String> = self.by.iter().cloned().collect();
+        all.extend(
+            column
+                .filter(|name| self.by.as_deref() != Some(name))
+                .map(str::to_string),
+        );
+        all
+    }
+    /// The columns that its formulas and keys read by name, and the texts that these are compared with.
     #[doc(hidden)]
     pub fn named_columns(&self) -> NamedColumns {
         let mut out = NamedColumns::default();
@@ -129,6 +149,9 @@ impl Problem {
                 to.push(name.clone())
             }
         };
+        for name in self.key_columns() {
+            out.columns.iter_mut().for_each(|to| add(to, &name));
+        }
         for formula in self.formulas() {
             let (columns, texts) = named_columns(formula);
             texts.iter().for_each(|text| add(&mut out.texts, text));
@@ -254,6 +277,12 @@ pub enum FoldSpec {
         /// Also the mean value per bin.
         #[serde(default)]
         mean: bool,
+        /// A formula: what a pair weighs. Not together with `weights`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        weight: Option<String>,
+        /// Formulas by name, whose values are summed by bin.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        values: BTreeMap<String, BinValueSpec>,
     },
     /// The k best pairs of all.
     Top(TopSpec),

@@ -469,6 +469,28 @@ impl Table {
             None => Ok(table),
         }
     }
+    /// Returns the table of these rows, in the order given, with their attributes.
+    pub(crate) fn of_rows(&self, rows: &[u32]) -> Result<Self> {
+        fn copy<T: Copy>(items: &[T], cols: usize, rows: &[u32]) -> Vec<T> {
+            let row = |r: &u32| &items[*r as usize * cols..(*r as usize + 1) * cols];
+            rows.iter().flat_map(row).copied().collect()
+        }
+        let elements = match &self.elements {
+            Elements::F32(items) => Elements::F32(copy(items, self.cols, rows).into()),
+            Elements::F64(items) => Elements::F64(copy(items, self.cols, rows).into()),
+        };
+        let attributes = self
+            .attributes()
+            .map(|table| table.of_rows(rows).map(Arc::new))
+            .transpose()?;
+        Ok(Table {
+            names: self.names.clone(),
+            attributes,
+            texts: self.texts.clone(),
+            words: self.words.clone(),
+            ..Table::new(rows.len(), self.cols, elements)?
+        })
+    }
     /// Returns the number of the column called `name`, or, without such a name, numbered so from 0.
     ///
     /// # Errors

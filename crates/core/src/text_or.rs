@@ -19,9 +19,9 @@ pub(crate) trait FromText: Sized {
 
 /// A visitor instead of an untagged enum: its errors name the field that is wrong, and those of an
 /// enum say that no variant fits.
-struct TextOr<T>(PhantomData<T>);
+struct Either<T>(PhantomData<T>);
 
-impl<'de, T: FromText + Deserialize<'de>> Visitor<'de> for TextOr<T> {
+impl<'de, T: FromText + Deserialize<'de>> Visitor<'de> for Either<T> {
     type Value = T;
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(T::EXPECTED)
@@ -34,11 +34,20 @@ impl<'de, T: FromText + Deserialize<'de>> Visitor<'de> for TextOr<T> {
     }
 }
 
+/// A part that may be a text alone, for members of maps and lists.
+pub(crate) struct TextOr<T>(pub T);
+
+impl<'de, T: FromText + Deserialize<'de>> Deserialize<'de> for TextOr<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        deserialize(from).map(TextOr)
+    }
+}
+
 /// Reads a part that is there, as a text or a table.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>, T: FromText + Deserialize<'de>>(
     from: D,
 ) -> Result<T, D::Error> {
-    from.deserialize_any(TextOr(PhantomData))
+    from.deserialize_any(Either(PhantomData))
 }
 
 /// Reads a part that may be left out, or null. serde asks for a type of its own inside the option.

@@ -224,18 +224,13 @@ impl<'j> Host<'j> {
         };
         for ((fold, state), pieces) in job.folds.iter().zip(&mut self.states).zip(pieces) {
             let mut weights = vec![];
-            let weights = match fold {
-                Fold::Reduce(f) if half || f.axis != ReduceAxis::Column => {
-                    runs::weights(f, run, &mut weights)
-                }
-                Fold::Dense(_)
-                | Fold::Reduce(_)
-                | Fold::Nearest(_)
-                | Fold::Histogram(_)
-                | Fold::Join(_)
-                | Fold::Extremes(_)
-                | Fold::Top(_)
-                | Fold::Quantile(_) => (&[][..], BLOCK),
+            // Only results by row weigh values.
+            let weights = if let Fold::Reduce(f) = fold
+                && (half || f.axis != ReduceAxis::Column)
+            {
+                runs::weights(f, run, &mut weights)
+            } else {
+                (&[][..], BLOCK)
             };
             fold.absorb(
                 state,

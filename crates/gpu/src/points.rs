@@ -212,7 +212,7 @@ impl<'j> Points<'j> {
             }
             Fold::Join(f) => JoinState::within_mut(state).map(|s| launch.matched(f, s)),
             Fold::Extremes(f) => ExtremesState::within_mut(state).map(|s| launch.ends(f, s)),
-            Fold::Dense(_) | Fold::Top(_) | Fold::Quantile(_) => None,
+            Fold::Dense(_) | Fold::Top(_) | Fold::Quantile(_) | Fold::Grouped(_) => None,
         };
         done.unwrap_or_else(|| Err(Error::internal("a fold with the state of another")))
     }
@@ -252,7 +252,8 @@ impl<'f> Numbers<'f> {
             | Fold::Join(_)
             | Fold::Extremes(_)
             | Fold::Top(_)
-            | Fold::Quantile(_) => Numbers::default(),
+            | Fold::Quantile(_)
+            | Fold::Grouped(_) => Numbers::default(),
         }
     }
 }
@@ -271,7 +272,8 @@ fn span(fold: &Fold, tiled: bool, units: usize, groups: usize, others: usize) ->
         | Fold::Join(_)
         | Fold::Extremes(_)
         | Fold::Top(_)
-        | Fold::Quantile(_) => (units * 16).div_ceil(groups).max(1),
+        | Fold::Quantile(_)
+        | Fold::Grouped(_) => (units * 16).div_ceil(groups).max(1),
     };
     let least = match fold {
         Fold::Histogram(h) => (h.cells() / 64).clamp(8, 4096),
@@ -281,7 +283,8 @@ fn span(fold: &Fold, tiled: bool, units: usize, groups: usize, others: usize) ->
         | Fold::Join(_)
         | Fold::Extremes(_)
         | Fold::Top(_)
-        | Fold::Quantile(_) => 8,
+        | Fold::Quantile(_)
+        | Fold::Grouped(_) => 8,
     };
     // A block's private counters must not overflow: at most 2^20 others.
     panels.div_ceil(wanted).max(least).min(panels).min(1 << 13) * 128

@@ -30,6 +30,14 @@ const PARTS: usize = 16;
 /// # Errors
 /// `Request` for overrides that do not exist, do not apply, or exclude each other.
 pub fn choose(job: &Job, machine: &Machine, overrides: &Overrides) -> Result<Plan> {
+    match &job.parts {
+        Some(parts) => crate::parts::plan(job, parts, |part| plain(part, machine, overrides)),
+        None => plain(job, machine, overrides),
+    }
+}
+
+/// Plans a question that is one part.
+fn plain(job: &Job, machine: &Machine, overrides: &Overrides) -> Result<Plan> {
     let isa = isa(machine, overrides)?;
     let precision = precision(job);
     // Kept apart from other reasons: they are dropped if pruning replaces the family.
@@ -179,6 +187,7 @@ impl Draft<'_> {
             prune,
             reasons,
             device: None,
+            part: None,
             warnings,
         })
     }

@@ -511,6 +511,8 @@ mod tests {
             domain: None,
             cutoff: None,
             periodic_box: None,
+            by: None,
+            within: None,
             folds: vec![fold],
             precision: Some(Precision::F32),
             nan: Default::default(),
@@ -564,6 +566,8 @@ mod tests {
             closed: Closed::Last,
             weights: None,
             mean: false,
+            weight: None,
+            values: Default::default(),
         }
     }
 

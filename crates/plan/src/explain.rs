@@ -40,6 +40,14 @@ fn short(job: &Job, plan: &Plan) -> String {
                 .collect::<Vec<_>>()
                 .join("; ")
         ),
+    ];
+    if let Some(parts) = &job.parts {
+        let count = figures::grouped(parts.list.len() as u64);
+        lines.push(format!(
+            "parts      {count}, each computed as a question of its own"
+        ));
+    }
+    lines.extend([
         format!("computes   {}", computes(plan)),
         format!("pruning    {}", pruning(job, plan)),
         format!(
@@ -47,7 +55,8 @@ fn short(job: &Job, plan: &Plan) -> String {
             human_bytes(plan.peak_bytes)
         ),
         format!("predicted  {}", figures::duration(plan.seconds)),
-    ];
+    ]);
+    let total = lines.len() - 1;
     // Terms of a device are not the CPU's; a term below one per cent is not worth a line.
     let terms: Vec<_> = plan
         .terms
@@ -62,8 +71,7 @@ fn short(job: &Job, plan: &Plan) -> String {
                 .map(|t| format!("           {:>8} {}", figures::duration(t.seconds), t.what)),
         );
     } else if plan.backend == "cpu" {
-        // The line of the prediction: the sixth above.
-        lines[5] += &format!(", {}", plan.bound);
+        lines[total] += &format!(", {}", plan.bound);
     }
     lines.join("\n")
 }

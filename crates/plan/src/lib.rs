@@ -31,6 +31,7 @@ pub mod low_precision;
 pub mod machine;
 pub mod order;
 pub mod overrides;
+pub mod parts;
 pub mod passes;
 mod plan;
 pub mod points;

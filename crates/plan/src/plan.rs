@@ -57,6 +57,9 @@ pub struct Plan {
     /// What a device runs, if the plan is for one. The strategies are then for the host, should the
     /// device fail.
     pub device: Option<OnDevice>,
+    /// How each part is computed, if the question has parts: about groups, or within keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<Box<Plan>>,
     /// What makes the run slower than it could be, and what would help.
     pub warnings: Vec<Message>,
 }

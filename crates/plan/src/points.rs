@@ -22,7 +22,10 @@ pub fn apply(job: &Job) -> bool {
             job.space.domain,
             Domain::Cross | Domain::Square | Domain::Triangle
         );
-    let plain = h.axes.len() == 1 && job.cutoff_root.is_none() && are_plain(h, job.space.domain);
+    let plain = h.axes.len() == 1
+        && !h.sums_formulas()
+        && job.cutoff_root.is_none()
+        && are_plain(h, job.space.domain);
     let boxed = match job.periodic_box.as_ref().map(|c| c.image()) {
         None => true,
         Some(Image::Orthorhombic(o)) => o.lengths().len() == job.low.dim,

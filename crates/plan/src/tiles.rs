@@ -103,9 +103,13 @@ impl Tiling {
     /// Lists the tiles of `space` that hold pairs, in merge order. Below the diagonal of a
     /// triangular domain there are none.
     pub fn tiles(&self, space: &Space) -> Vec<Tile> {
+        self.tiles_of(space, &(0..space.n))
+    }
+    /// Lists the tiles of these rows of `space`, which begin with a block.
+    pub fn tiles_of(&self, space: &Space, strip: &Range<usize>) -> Vec<Tile> {
         let mut out = vec![];
-        for r in (0..space.n).step_by(self.rows) {
-            let rows = r..(r + self.rows).min(space.n);
+        for r in strip.clone().step_by(self.rows) {
+            let rows = r..(r + self.rows).min(strip.end);
             for c in (0..space.m).step_by(self.cols) {
                 let cols = c..(c + self.cols).min(space.m);
                 let empty = match space.domain {
@@ -125,8 +129,13 @@ impl Tiling {
     /// Returns shard `index` of `parts`: consecutive tiles with about the same number of pairs.
     /// Shards are disjoint and cover all tiles, because each tile belongs to the shard in whose
     /// interval of pairs it begins.
-    pub fn shard(&self, space: &Space, tiles: Vec<Tile>, index: usize, parts: usize) -> Vec<Tile> {
-        let pairs = |t: &Tile| space.count(&t.rows, &t.cols) as u128;
+    pub fn shard(
+        tiles: Vec<Tile>,
+        count: impl Fn(&Tile) -> u64,
+        index: usize,
+        parts: usize,
+    ) -> Vec<Tile> {
+        let pairs = |t: &Tile| u128::from(count(t));
         let total: u128 = tiles.iter().map(pairs).sum();
         let bound = |part: usize| total * part as u128 / parts as u128;
         let mut before = 0;
@@ -173,7 +182,10 @@ mod tests {
                 let all = tiling.tiles(&space);
                 assert_eq!(count(&all), space.size().unwrap());
                 let shared: Vec<Tile> = (0..7)
-                    .flat_map(|i| tiling.shard(&space, all.clone(), i, 7))
+                    .flat_map(|i| {
+                        let count = |t: &Tile| space.count(&t.rows, &t.cols);
+                        Tiling::shard(all.clone(), count, i, 7)
+                    })
                     .collect();
                 assert_eq!(shared, all);
             }

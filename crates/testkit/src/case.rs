@@ -43,7 +43,7 @@ pub struct Rest {
     pub sums: Option<Vec<f64>>,
     /// How far expected values may be off, relative (and absolute below 1).
     #[serde(default = "tight")]
-    pub within: f64,
+    pub tolerance: f64,
     /// The error expected.
     pub error: Option<WantedError>,
     /// Plan choices that the user makes.
@@ -66,7 +66,15 @@ pub struct WantedError {
 }
 
 const OWN: [&str; 9] = [
-    "x", "y", "weights", "expect", "means", "sums", "within", "error", "set",
+    "x",
+    "y",
+    "weights",
+    "expect",
+    "means",
+    "sums",
+    "tolerance",
+    "error",
+    "set",
 ];
 
 impl Case {

@@ -3,7 +3,8 @@
 use zipfold::Output;
 use zipfold_core::fold::rows::ReduceAxis;
 use zipfold_core::fold::{
-    Fold, HistogramState, JoinState, Kept, Nearest, NearestState, Reduce, ReduceState, State,
+    Fold, Histogram, HistogramState, JoinState, Kept, Nearest, NearestState, Reduce, ReduceState,
+    State,
 };
 
 /// The numbers of a fold's result, by part; parts are `values`, or what the fold has.
@@ -14,9 +15,13 @@ pub fn of_state(fold: &Fold, state: &State) -> Numbers {
     match fold {
         Fold::Reduce(f) => of_kept(state, |s| rows(f, s)),
         Fold::Nearest(f) => of_kept(state, |s| nearest(f, s)),
-        Fold::Histogram(_) => of_kept(state, counts),
+        Fold::Histogram(f) => of_kept(state, |s| counts(f, s)),
         Fold::Join(_) => of_kept(state, matches),
-        Fold::Dense(_) | Fold::Extremes(_) | Fold::Top(_) | Fold::Quantile(_) => lines(fold, state),
+        Fold::Dense(_)
+        | Fold::Extremes(_)
+        | Fold::Top(_)
+        | Fold::Quantile(_)
+        | Fold::Grouped(_) => lines(fold, state),
     }
 }
 
@@ -41,11 +46,25 @@ fn nearest(fold: &Nearest, state: &NearestState) -> Numbers {
     ]
 }
 
-fn counts(state: &HistogramState) -> Numbers {
+/// What the statistics of formulas by bin are called, in their order.
+pub(crate) const STATISTICS: [&str; 8] = [
+    "statistic 0",
+    "statistic 1",
+    "statistic 2",
+    "statistic 3",
+    "statistic 4",
+    "statistic 5",
+    "statistic 6",
+    "statistic 7",
+];
+
+fn counts(fold: &Histogram, state: &HistogramState) -> Numbers {
     let counts = state.counts.iter().map(|c| *c as f64).collect();
     let mut out = vec![("values", counts)];
     out.extend(state.weights().map(|w| ("sums", w)));
     out.extend(state.means().map(|m| ("means", m)));
+    let all = fold.statistics(state).map(|(_, numbers)| numbers);
+    out.extend(STATISTICS.into_iter().zip(all));
     out
 }
 

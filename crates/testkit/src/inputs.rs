@@ -1,6 +1,7 @@
 //! Inputs of cases: rows written out, or made by a generator with a fixed seed.
 
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use zipfold_core::{Result, Table};
 
 /// A small generator with a fixed seed: the same numbers everywhere, for ever.
@@ -63,6 +64,9 @@ pub struct Rows {
     pub step: Option<f64>,
     /// Components of `rows` where there are none.
     pub names: Option<Vec<String>>,
+    /// Attributes by name: numbers that are repeated until every row has one; NaN is a missing one.
+    #[serde(default)]
+    pub attributes: BTreeMap<String, Vec<f64>>,
     /// The type of the elements.
     #[serde(default)]
     pub single: bool,
@@ -83,10 +87,20 @@ impl Rows {
             true => Table::f32(n, d, items.iter().map(|v| *v as f32).collect())?,
             false => Table::f64(n, d, items)?,
         };
-        match &self.names {
-            Some(names) => table.with_names(names.clone()),
-            None => Ok(table),
+        let table = match &self.names {
+            Some(names) => table.with_names(names.clone())?,
+            None => table,
+        };
+        if self.attributes.is_empty() {
+            return Ok(table);
         }
+        let row = |row: usize| {
+            self.attributes
+                .values()
+                .map(move |all| all[row % all.len()])
+        };
+        let beside = Table::f64(n, self.attributes.len(), (0..n).flat_map(row).collect())?;
+        table.with_attributes(beside.with_names(self.attributes.keys().cloned().collect())?)
     }
     fn items(&self) -> (usize, usize, Vec<f64>) {
         if let Some(rows) = &self.rows {

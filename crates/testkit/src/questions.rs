@@ -67,7 +67,7 @@ const FORMULAS: [&str; 18] = [
     "max(abs(x - y)) - 1",
     "sum(abs(x - y)^3)",
     "reduce(|a, b| max(a, b), abs(x - y))",
-    "sum(popcount(floor(abs(x - y) * 8)))",
+    "sum(popcount(bitxor(floor(abs(x) * 8), floor(abs(y) * 8))))",
     "reduce(|a, b| a * 0.5 + b, x - y)",
     "1 / (sum((x - y)^2) + 0.01)",
     "if(x[0] < y[0], sum(abs(x - y)), -sum(abs(x - y)))",

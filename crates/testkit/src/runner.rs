@@ -109,7 +109,7 @@ fn expected(case: &Case, got: &[Numbers]) -> Vec<String> {
         let odd = difference(
             &vec![(what, got)],
             &vec![(what, wanted.to_vec())],
-            |a, b| close(a, b, rest.within),
+            |a, b| close(a, b, rest.tolerance),
         );
         found.extend(odd.map(|d| format!("oracle: {d}")));
     };

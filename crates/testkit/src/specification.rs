@@ -5,8 +5,11 @@
 //! precision here, and engines may differ from them by what rounding allows: `SUMS` times the sum
 //! of magnitudes.
 
-use crate::compare::Numbers;
+mod grouped;
+
+use crate::compare::{Numbers, STATISTICS};
 use std::cmp::Ordering;
+use zipfold_core::fold::BinStatistic;
 use zipfold_core::fold::rows::ReduceAxis;
 use zipfold_core::fold::{
     Closed, Dense, Extremes, Fold, Histogram, Join, JoinKind, Nearest, Quantile, Reduce, ReduceOp,
@@ -132,6 +135,7 @@ fn answer(job: &Job, fold: &Fold, all: &[(Pair, bool)]) -> Vec<(&'static str, Ve
         Fold::Join(f) => join(job, f, &pairs),
         Fold::Extremes(f) => vec![("values", exactly(extremes(f, &pairs)))],
         Fold::Top(f) => vec![("values", exactly(top(f, &pairs)))],
+        Fold::Grouped(f) => vec![("values", grouped::lines(job, f, &pairs))],
         Fold::Quantile(f) => {
             let values = by_row(job, f.root, &pairs)
                 .into_iter()
@@ -481,6 +485,9 @@ fn histogram(f: &Histogram, pairs: &[&Pair]) -> Vec<(&'static str, Vec<Wanted>)>
             if let Some([x, y]) = &f.weights {
                 weights[cell].add(x[pair.i] * y[pair.j]);
             }
+            if let Some(root) = f.pair_weight {
+                weights[cell].add(pair.roots[root][0]);
+            }
             values[cell].add(binned(f, 0, pair));
         }
     }
@@ -492,13 +499,70 @@ fn histogram(f: &Histogram, pairs: &[&Pair]) -> Vec<(&'static str, Vec<Wanted>)>
         "values",
         counts.iter().copied().map(Wanted::exactly).collect(),
     )];
-    if f.weights.is_some() {
+    if f.weights.is_some() || f.pair_weight.is_some() {
         out.push(("sums", weights.into_iter().map(Sum::wanted).collect()));
     }
     if f.mean {
         out.push(("means", means.collect()));
     }
+    out.extend(STATISTICS.into_iter().zip(statistics(f, pairs)));
     out
+}
+
+/// What is kept of the values of each formula, by cell. Only what is inside keeps values.
+fn statistics(f: &Histogram, pairs: &[&Pair]) -> Vec<Vec<Wanted>> {
+    let mut out = vec![];
+    for value in &f.values {
+        let mut cells = vec![vec![]; f.cells()];
+        for pair in pairs {
+            let (cell, outside) = cell_of(f, pair);
+            if !outside {
+                cells[cell].push(pair.roots[value.root][0]);
+            }
+        }
+        for which in &value.keep {
+            out.push(
+                cells
+                    .iter()
+                    .map(|values| statistic(*which, values))
+                    .collect(),
+            );
+        }
+    }
+    out
+}
+
+/// The sum of what `term` makes of values.
+fn total(values: &[f64], term: impl Fn(f64) -> f64) -> Wanted {
+    let mut sum = Sum::default();
+    values.iter().for_each(|v| sum.add(term(*v)));
+    sum.wanted()
+}
+
+fn statistic(which: BinStatistic, values: &[f64]) -> Wanted {
+    let (n, Wanted(sum, within)) = (values.len() as f64, total(values, |v| v));
+    match which {
+        BinStatistic::Sum => Wanted(sum, within),
+        BinStatistic::Mean => Wanted(sum / n, within / n),
+        BinStatistic::Variance => variance(values, sum / n),
+        BinStatistic::Min => Wanted::exactly(end(values, f64::min)),
+        BinStatistic::Max => Wanted::exactly(end(values, f64::max)),
+    }
+}
+
+/// In a second pass.
+fn variance(values: &[f64], mean: f64) -> Wanted {
+    let n = values.len() as f64;
+    let Wanted(value, within) = total(values, |v| (v - mean).powi(2));
+    let rounded = (mean * f64::EPSILON).powi(2) * 10.0;
+    Wanted(value / n, 10.0 * within / n + rounded)
+}
+
+/// The least or the largest value; NaN of none, and where a value is.
+fn end(values: &[f64], pick: fn(f64, f64) -> f64) -> f64 {
+    let nan = values.iter().any(|v| v.is_nan());
+    let end = values.iter().copied().reduce(pick);
+    end.filter(|_| !nan).unwrap_or(f64::NAN)
 }
 
 fn join(job: &Job, f: &Join, pairs: &[&Pair]) -> Vec<(&'static str, Vec<Wanted>)> {

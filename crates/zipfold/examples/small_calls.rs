@@ -56,6 +56,8 @@ fn problem(metric: &str) -> Problem {
         domain: None,
         cutoff: None,
         periodic_box: None,
+        by: None,
+        within: None,
         folds: vec![FoldSpec::Matrix {}],
         precision: None,
         nan: NanPolicy::Propagate,

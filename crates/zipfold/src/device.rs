@@ -183,8 +183,16 @@ fn unsuited(job: &Job) -> Option<&'static str> {
         | Fold::Join(_)
         | Fold::Extremes(_)
         | Fold::Top(_)
-        | Fold::Quantile(_) => true,
+        | Fold::Quantile(_)
+        | Fold::Grouped(_) => true,
     };
+    if job.parts.is_some() {
+        return Some("groups and keys are parts of some rows each, which the host computes");
+    }
+    let formulas = |f: &Fold| matches!(f, Fold::Histogram(h) if h.sums_formulas());
+    if job.folds.iter().any(formulas) {
+        return Some("values of formulas are summed exactly by bin, which the host does");
+    }
     if job.holes {
         return Some("weights that are missing leave out pairs");
     }

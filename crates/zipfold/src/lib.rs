@@ -174,7 +174,7 @@ pub mod problem {
     /// use zipfold::problem::{AxisSpec, Closed, FoldSpec};
     /// let axes = vec![AxisSpec { bins: Some(10), range: Some([0.0, 1.0]), ..AxisSpec::default() }];
     /// // A value of 1 is beyond the last bin.
-    /// let fold = FoldSpec::Histogram { axes, closed: Closed::HalfOpen, weights: None, mean: false };
+    /// let fold = FoldSpec::Histogram { axes, closed: Closed::HalfOpen, weights: None, mean: false, weight: None, values: Default::default() };
     /// # let _ = fold;
     /// ```
     pub use zipfold_core::fold::Closed;

@@ -55,6 +55,8 @@ pub fn pairs(x: &Table) -> Pairs {
         domain: None,
         cutoff: None,
         periodic_box: None,
+        by: None,
+        within: None,
         folds: vec![],
         precision: None,
         nan: Default::default(),
@@ -102,6 +104,43 @@ impl Pairs {
     /// Visits these pairs instead of the ones that the fold suggests.
     pub fn domain(mut self, domain: Domain) -> Self {
         self.problem.domain = Some(domain);
+        self
+    }
+    /// Keeps the results of groups of rows apart, by a column of labels or numbers.
+    ///
+    /// ```
+    /// use zipfold::problem::{AxisSpec, Closed, FoldSpec};
+    /// use zipfold::{Options, Table, pairs};
+    /// let kinds = Table::f64(3, 1, vec![1.0, 8.0, 1.0])?.with_names(vec!["kind".into()])?;
+    /// let x = Table::f64(3, 1, vec![0.0, 1.0, 3.0])?.with_attributes(kinds)?;
+    /// let nearest = FoldSpec::Nearest { k: 1, largest: None };
+    /// let (question, options) = (pairs(&x).by("kind").fold(nearest), Options::default());
+    /// let answer = question.run(&options)?;
+    /// // Three rows, each with the nearest of two groups.
+    /// assert_eq!(answer.columns(0)?.map(|columns| columns.shape), Some(vec![3, 2, 1]));
+    /// # Ok::<(), zipfold::Error>(())
+    /// ```
+    #[doc(hidden)]
+    pub fn by(mut self, column: &str) -> Self {
+        self.problem.by = Some(column.into());
+        self
+    }
+    /// Visits only pairs of rows with the same key (`same:COLUMN`) or another one (`other:COLUMN`);
+    /// `same` and `other` alone are about the groups.
+    ///
+    /// ```
+    /// use zipfold::problem::FoldSpec;
+    /// use zipfold::{Options, Table, pairs};
+    /// let samples = Table::f64(4, 1, vec![1.0, 1.0, 2.0, 2.0])?.with_names(vec!["sample".into()])?;
+    /// let x = Table::f64(4, 1, vec![0.0, 1.0, 3.0, 3.5])?.with_attributes(samples)?;
+    /// let nearest = FoldSpec::Nearest { k: 1, largest: None };
+    /// let (question, options) = (pairs(&x).within("same:sample").fold(nearest), Options::default());
+    /// assert_eq!(question.run(&options)?.outcome.pairs, 4);
+    /// # Ok::<(), zipfold::Error>(())
+    /// ```
+    #[doc(hidden)]
+    pub fn within(mut self, condition: &str) -> Self {
+        self.problem.within = Some(condition.into());
         self
     }
     /// Adds a fold.
@@ -161,6 +200,8 @@ impl Pairs {
             closed: zipfold_core::fold::Closed::Last,
             weights: None,
             mean: false,
+            weight: None,
+            values: Default::default(),
         };
         let (_, outcome) = self.fold(spec).answered()?;
         match outcome.outputs.into_iter().next() {

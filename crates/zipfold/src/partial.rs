@@ -93,11 +93,8 @@ impl Partial {
                 .zip(&self.states)
                 .all(|(fold, state)| fold.takes(state, n, m));
         let counted = |s: &State| {
-            if let State::Histogram(h) = s {
-                h.total() == self.tally.counted
-            } else {
-                true
-            }
+            s.pairs_counted()
+                .is_none_or(|total| total == self.tally.counted)
         };
         if fits && self.tally.seen() == Some(self.pairs) && self.states.iter().all(counted) {
             return Ok(());

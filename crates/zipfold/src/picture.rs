@@ -78,8 +78,28 @@ fn picture(job: &Job, outcome: &Outcome) -> Result<Picture> {
         }
         Fold::Join(f) => matches(&answer, f.is_inner()),
         Fold::Top(_) => Ok(sorted("values of the best pairs, ascending", values()?)),
+        Fold::Grouped(_) => by_groups(&answer, fold.describe()),
         Fold::Extremes(_) => Err(none()),
     }
+}
+
+/// A map of the counts of pairs of groups by bins, or of results by row and group.
+fn by_groups(answer: &Columns<'_>, title: String) -> Result<Picture> {
+    let role = answer
+        .with_role(Role::Count)
+        .map_or(Role::Value, |c| c.role);
+    let values = all(&column(answer, role)?);
+    if answer.groups.is_none() && answer.edges.len() == 1 {
+        return bins(answer, title);
+    }
+    let rows = answer.shape.first().copied().unwrap_or(0).max(1);
+    let side = (rows, values.len() / rows);
+    Ok(Picture::Grid {
+        title,
+        side,
+        of: side,
+        values,
+    })
 }
 
 /// The numbers of the first column of a role.

@@ -101,6 +101,7 @@ fn without_components(input: &Input) -> Error {
 /// # Ok::<(), zipfold::Error>(())
 /// ```
 pub fn read_data(problem: &Problem, budget: &Budget) -> Result<Data> {
+    let problem = &with_keys(problem);
     let weights = weight_columns(problem);
     let named = problem.named_columns();
     let (mut x, wx) = split(&problem.x, &named.columns[0], &weights, budget)?;
@@ -140,6 +141,16 @@ pub fn read_data(problem: &Problem, budget: &Budget) -> Result<Data> {
         });
     }
     Ok(Data { x, y, weights: all })
+}
+
+/// The problem with the columns of keys among the attributes of its inputs: keys are no
+/// coordinates.
+fn with_keys(problem: &Problem) -> Problem {
+    let (mut problem, keys) = (problem.clone(), problem.key_columns());
+    for input in std::iter::once(&mut problem.x).chain(&mut problem.y) {
+        input.attributes = with_all(std::mem::take(&mut input.attributes), &keys);
+    }
+    problem
 }
 
 fn weight_columns(problem: &Problem) -> Vec<String> {

@@ -15,12 +15,12 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
-use zipfold_core::fold::{Axis, Fold, Histogram, State, Tally, table_bytes};
+use zipfold_core::fold::{Axis, Fold, Histogram, JoinState, Kept, State, Tally, table_bytes};
 use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Blame, Error, Job, Opt, Precision, Reservation, Result};
 use zipfold_plan::device::{self, Blocks, OnDevice, host_tiling};
-use zipfold_plan::{Executor, Folded, Plan, Stop, Tile};
-use zipfold_plan::{dense_bytes, working_bytes};
+use zipfold_plan::parts::working_of;
+use zipfold_plan::{Executor, Folded, Plan, Stop, Tile, Tiling, dense_bytes};
 
 /// Bytes of the grids of all histograms: edges as requested and as compared, and a count for each
 /// bin. Requested before the edges are made.
@@ -153,7 +153,7 @@ fn run_typed<'e, T: Typed>(
         stop,
     };
     let merged = sweep.run(executor.as_ref(), &workers, merged, keeper)?;
-    conservation(job, &merged)?;
+    conservation(&merged)?;
     refuse_nan(job, &merged.tally)?;
     let outputs = outputs(places, merged.states, &workers)?;
     let said = zipfold_gpu::runtime::take_warnings();
@@ -263,7 +263,7 @@ fn reserve(
 ) -> Result<(Vec<Reservation>, usize)> {
     let (n, m) = (job.space.n, job.space.m);
     let mut held = vec![options.budget.reserve(
-        working_bytes(job, plan.threads, host_tiling(job, plan), plan.prune),
+        working_of(job, plan, host_tiling(job, plan))?,
         "hoisted rows and tiles",
     )?];
     let mut counters = 0u64;
@@ -272,7 +272,7 @@ fn reserve(
         if dense > 0 && matches!(target, Target::Memory) {
             held.push(options.budget.reserve(dense, "the matrix")?);
         }
-        if let Fold::Histogram(h) = fold {
+        if let Fold::Histogram(h) = fold.grouped().map_or(fold, |grouped| &grouped.inner) {
             let edges = edge_bytes(h);
             held.push(options.budget.reserve(edges, "the edges of the bins")?);
         }
@@ -332,20 +332,16 @@ fn reserve_counters(
 
 /// The tiles of the run, or of its shard.
 fn tiles(job: &Job, plan: &Plan, shard: Option<(usize, usize)>) -> Vec<Tile> {
-    let tiles = plan
-        .tiling
-        .tiles(&zipfold_plan::prune::walked(job, plan.prune));
+    let tiles = zipfold_plan::parts::tiles_of_run(job, plan);
+    let pairs = |t: &Tile| job.count(&t.rows, &t.cols);
     match shard {
-        Some((index, parts)) => plan.tiling.shard(&job.space, tiles, index, parts),
+        Some((index, parts)) => Tiling::shard(tiles, pairs, index, parts),
         None => tiles,
     }
 }
 
 fn pairs(job: &Job, tiles: &[Tile]) -> u64 {
-    tiles
-        .iter()
-        .map(|t| job.space.count(&t.rows, &t.cols))
-        .sum()
+    tiles.iter().map(|t| job.count(&t.rows, &t.cols)).sum()
 }
 
 /// The states before any value.
@@ -528,10 +524,7 @@ impl Growth {
         found: Vec<Reservation>,
         options: &Options<'_>,
     ) -> Result<()> {
-        let one = |s: &State| {
-            if let State::Join(s) = s { s.bytes() } else { 0 }
-        };
-        let now: u64 = merged.states.iter().map(one).sum();
+        let now: u64 = merged.states.iter().map(matches_bytes).sum();
         self.bytes += found.iter().map(Reservation::bytes).sum::<u64>();
         self.held.extend(found);
         if now > self.bytes {
@@ -549,8 +542,16 @@ impl Growth {
     }
 }
 
+/// Bytes of the matches that a state holds.
+fn matches_bytes(state: &State) -> u64 {
+    if let State::Grouped(grouped) = state {
+        return grouped.states().map(matches_bytes).sum();
+    }
+    JoinState::within(state).map_or(0, JoinState::bytes)
+}
+
 /// Every cell of the run was counted or skipped, and every counted pair is in a histogram's grid.
-fn conservation(job: &Job, merged: &Partial) -> Result<()> {
+fn conservation(merged: &Partial) -> Result<()> {
     let seen = merged.tally.counted + merged.tally.beyond_cutoff + merged.tally.nan;
     if seen != merged.pairs {
         let what = format!(
@@ -559,14 +560,12 @@ fn conservation(job: &Job, merged: &Partial) -> Result<()> {
         );
         return Err(Error::internal(what));
     }
-    for (fold, state) in job.folds.iter().zip(&merged.states) {
-        if let (Fold::Histogram(_), State::Histogram(h)) = (fold, state)
-            && h.total() != merged.tally.counted
-        {
+    for state in &merged.states {
+        let total = state.pairs_counted();
+        if let Some(total) = total.filter(|total| *total != merged.tally.counted) {
             let what = format!(
-                "{} pairs counted, {} in the histogram",
-                merged.tally.counted,
-                h.total()
+                "{} pairs counted, {total} in the histogram",
+                merged.tally.counted
             );
             return Err(Error::internal(what));
         }

@@ -74,7 +74,7 @@ pub fn merge<'a>(
     let (n, m) = (job.space.n, job.space.m);
     let own = Identity::of_run(&ranged, &job, &plan, None);
     check_answer(&job, &own, &parts)?;
-    let size = job.space.size()?;
+    let size = job.pairs()?;
     let bytes = job
         .folds
         .iter()
@@ -147,7 +147,7 @@ fn check_answer(job: &Job, own: &Identity, parts: &[(String, Partial)]) -> Resul
         }
         part.check(job, name)?;
     }
-    let size = job.space.size()?;
+    let size = job.pairs()?;
     let pairs = parts
         .iter()
         .try_fold(0u64, |sum, (_, part)| sum.checked_add(part.pairs));

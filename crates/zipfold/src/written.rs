@@ -3,8 +3,8 @@
 use crate::outcome::Outcome;
 use crate::row_names::RowNames;
 use std::io::Write;
-use zipfold_core::fold::{Columns, Layout, Numbers, Role};
-use zipfold_core::{Error, Job, Result, Side};
+use zipfold_core::fold::{Column as FoldColumn, Columns, Layout, Numbers, Role};
+use zipfold_core::{Error, Job, Result, Side, Words};
 use zipfold_io::npz::NpzWriter;
 use zipfold_io::{Column, Output, OutputOptions, write_array, write_columns};
 
@@ -48,6 +48,10 @@ pub fn write_one(
     names: &RowNames,
     options: OutputOptions,
 ) -> Result<()> {
+    let arrays = path.ends_with(".npy") || path.ends_with(".npz");
+    if let (Layout::Array(_), Some(groups), false) = (answer.layout, &answer.groups, arrays) {
+        return by_group(path, answer, groups, names, options);
+    }
     match answer.layout {
         Layout::Matrix | Layout::Array(_) => array(path, answer, names, options),
         Layout::Lists if path.ends_with(".npz") => lists(path, answer, options),
@@ -95,7 +99,7 @@ fn lists(path: &str, answer: &Columns<'_>, options: OutputOptions) -> Result<()>
     for column in answer.arrays() {
         macro_rules! add {
             ($kind:ident) => {
-                archive.add_parts(column.name, &answer.shape, |put| {
+                archive.add_parts(&column.name, &answer.shape, |put| {
                     parts().try_for_each(|lines| match column.part(&lines) {
                         Numbers::$kind(numbers) => put(&numbers),
                         _ => Err(Error::internal("a column of two types")),
@@ -144,14 +148,81 @@ fn table(
     } else {
         vec![]
     };
+    let groups = GroupNames::for_table(path, answer, &numbers);
     let mut columns: Vec<(&str, Column<'_>)> = answer
         .columns
         .iter()
         .zip(&numbers)
-        .map(|(column, numbers)| (&*column.header, written(numbers)))
+        .enumerate()
+        .map(|(at, (column, numbers))| {
+            let words = groups.column(at);
+            (&*column.header, words.unwrap_or_else(|| written(numbers)))
+        })
         .collect();
     columns.extend(beside.iter().map(|(name, column)| (name.as_str(), *column)));
     write_columns(path, &columns, &notes(answer, outcome), options)
+}
+
+/// The names of groups in place of their numbers. Archives of arrays hold no words, and keep the
+/// numbers.
+struct GroupNames {
+    words: Words,
+    /// By column of the answer: the groups of its lines.
+    groups: Vec<Option<Vec<i64>>>,
+}
+
+impl GroupNames {
+    fn for_table(path: &str, answer: &Columns<'_>, numbers: &[Numbers<'_>]) -> Self {
+        let names = answer.groups.as_deref().unwrap_or_default();
+        let of = |(column, numbers): (&FoldColumn<'_>, &Numbers<'_>)| {
+            let named = matches!(column.role, Role::Group(_)) && !path.ends_with(".npz");
+            let group = |line| numbers.row(line).map_or(-1, |group| group as i64);
+            named.then(|| (0..numbers.len()).map(group).collect())
+        };
+        GroupNames {
+            words: Words::from_words("", names.iter().map(String::as_str)),
+            groups: answer.columns.iter().zip(numbers).map(of).collect(),
+        }
+    }
+    /// The names in column `at`, if it is one of groups.
+    fn column(&self, at: usize) -> Option<Column<'_>> {
+        let groups = self.groups[at].as_ref()?;
+        Some(Column::Words(&self.words, groups))
+    }
+}
+
+/// Results by row and group as a table: a line for each row, a column for each group.
+fn by_group(
+    path: &str,
+    answer: &Columns<'_>,
+    groups: &[String],
+    names: &RowNames,
+    options: OutputOptions,
+) -> Result<()> {
+    let Some(values) = answer.arrays().next() else {
+        return Err(Error::internal("an array without values"));
+    };
+    let (rows, width) = (answer.shape[0], answer.lines() / answer.shape[0].max(1));
+    let (values, each) = (answer.all(values), width / groups.len().max(1));
+    let column =
+        |at: usize| -> Vec<f64> { (0..rows).map(|row| values.get(row * width + at)).collect() };
+    let columns: Vec<Vec<f64>> = (0..width).map(column).collect();
+    let called = |at: usize| match each {
+        1 => groups[at].clone(),
+        _ => format!("{} {}", groups[at / each], at % each),
+    };
+    let headers: Vec<String> = (0..width).map(called).collect();
+    let lines: Vec<i64> = (0..rows as i64).collect();
+    let mut all: Vec<(&str, Column<'_>)> = vec![("i", Column::I64(&lines))];
+    all.extend(
+        headers
+            .iter()
+            .zip(&columns)
+            .map(|(name, column)| (name.as_str(), Column::F64(column))),
+    );
+    let beside = names.columns(path, [&lines, &[]]);
+    all.extend(beside.iter().map(|(name, column)| (name.as_str(), *column)));
+    write_columns(path, &all, &[], options)
 }
 
 /// What is above a table: how to read its lines, and the pairs that are on none.

@@ -56,6 +56,8 @@ fn problem(numbers: &[f64]) -> Problem {
         closed: Closed::Last,
         weights: None,
         mean: false,
+        weight: None,
+        values: Default::default(),
     };
     let mut asked = pairs(&x).periodic(numbers).fold(fold).problem().clone();
     asked.cutoff = Some(numbers[2]);

@@ -229,6 +229,8 @@ impl FoldParts {
             closed: Closed::Last,
             weights: self.weights.as_ref().map(|w| w.name.clone()),
             mean,
+            weight: None,
+            values: Default::default(),
         }
     }
     fn uniform(&self, bins: usize) -> AxisSpec {

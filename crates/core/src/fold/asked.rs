@@ -2,10 +2,12 @@
 //! is in its own file.
 
 use super::axes::USUAL_BINS;
+use super::histogram::BinValue;
 use super::roots::Roots;
 use super::rows::ReduceAxis;
 use super::{Dense, Fold, Histogram, Join, Nearest, Reduce};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::opt::Opt;
 use crate::problem::{AxisSpec, FoldSpec};
 
 /// What a fold reads besides the value of the pair, and how much it says.
@@ -46,14 +48,24 @@ impl FoldSpec {
                 weights: [*axis == ReduceAxis::Column, *axis != ReduceAxis::Column],
                 ..plain
             },
-            FoldSpec::Histogram { axes, .. } => {
+            FoldSpec::Histogram {
+                axes,
+                weight,
+                values,
+                ..
+            } => {
                 let size = |axis: &AxisSpec| {
                     axis.bins
                         .unwrap_or(USUAL_BINS)
                         .saturating_add(axis.edges.as_ref().map_or(0, Vec::len))
                 };
+                let axis_formulas = axes.iter().filter_map(|a| a.value.as_deref());
+                let of_values = values.values().map(|value| value.formula.as_str());
                 Wants {
-                    formulas: axes.iter().filter_map(|a| a.value.as_deref()).collect(),
+                    formulas: axis_formulas
+                        .chain(weight.as_deref())
+                        .chain(of_values)
+                        .collect(),
                     weights: [true, true],
                     parts: axes.iter().map(size).fold(0, usize::saturating_add),
                 }
@@ -103,8 +115,25 @@ impl FoldSpec {
             FoldSpec::Top(spec) => Fold::Top(spec.fold(roots)?),
             FoldSpec::Quantile(spec) => Fold::Quantile(spec.fold(roots)?),
             FoldSpec::Histogram {
-                axes, closed, mean, ..
-            } => Fold::Histogram(Histogram::asked(axes, *closed, *mean, roots)?),
+                axes,
+                closed,
+                mean,
+                weight,
+                weights,
+                values,
+            } => {
+                if weights.is_some() && weight.is_some() {
+                    return Err(Error::request(
+                        "expected one pair weight, got a column and a formula",
+                    )
+                    .at_place(Opt::Weights)
+                    .remedy("multiply them in the formula"));
+                }
+                let fold = Histogram::asked(axes, *closed, *mean, roots)?;
+                let weight = weight.as_ref().map(|text| roots.number(text)).transpose()?;
+                let values = BinValue::asked(values, roots)?;
+                Fold::Histogram(fold.with_formulas(values, weight))
+            }
             FoldSpec::Join {
                 predicate,
                 value,

@@ -8,6 +8,7 @@
 use crate::pair::Side;
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// How the lines of an answer lie.
 ///
@@ -39,6 +40,8 @@ pub enum Role {
     From(usize),
     /// The upper edge of a bin of this axis.
     To(usize),
+    /// A group of rows of this side, by its number among [`Columns::groups`].
+    Group(Side),
     /// How many pairs.
     Count,
     /// A value of a formula, or what was made of values.
@@ -94,6 +97,60 @@ impl Numbers<'_> {
             Numbers::U64(v) => usize::try_from(v[at]).ok(),
             Numbers::I64(v) => usize::try_from(v[at]).ok(),
             Numbers::F64(_) | Numbers::F32(_) => None,
+        }
+    }
+    /// Returns the numbers with a memory of their own.
+    pub(crate) fn into_owned(self) -> Numbers<'static> {
+        match self {
+            Numbers::U64(v) => Numbers::U64(Cow::Owned(v.into_owned())),
+            Numbers::I64(v) => Numbers::I64(Cow::Owned(v.into_owned())),
+            Numbers::F64(v) => Numbers::F64(Cow::Owned(v.into_owned())),
+            Numbers::F32(v) => Numbers::F32(Cow::Owned(v.into_owned())),
+        }
+    }
+    /// Returns these numbers `times` over.
+    pub(crate) fn repeated(&self, times: usize) -> Numbers<'static> {
+        match self {
+            Numbers::U64(v) => Numbers::U64(v.repeat(times).into()),
+            Numbers::I64(v) => Numbers::I64(v.repeat(times).into()),
+            Numbers::F64(v) => Numbers::F64(v.repeat(times).into()),
+            Numbers::F32(v) => Numbers::F32(v.repeat(times).into()),
+        }
+    }
+    /// Appends numbers of the same type.
+    pub(crate) fn append(&mut self, more: &Numbers<'_>) {
+        match (self, more) {
+            (Numbers::U64(v), Numbers::U64(more)) => v.to_mut().extend_from_slice(more),
+            (Numbers::I64(v), Numbers::I64(more)) => v.to_mut().extend_from_slice(more),
+            (Numbers::F64(v), Numbers::F64(more)) => v.to_mut().extend_from_slice(more),
+            (Numbers::F32(v), Numbers::F32(more)) => v.to_mut().extend_from_slice(more),
+            _ => debug_assert!(false, "a column of two types"),
+        }
+    }
+    /// Puts the numbers of `lines` of `from`, of the same type, at place `at`.
+    pub(crate) fn put(&mut self, at: usize, from: &Numbers<'_>, lines: Range<usize>) {
+        let to = at..at + lines.len();
+        match (self, from) {
+            (Numbers::U64(v), Numbers::U64(from)) => v.to_mut()[to].copy_from_slice(&from[lines]),
+            (Numbers::I64(v), Numbers::I64(from)) => v.to_mut()[to].copy_from_slice(&from[lines]),
+            (Numbers::F64(v), Numbers::F64(from)) => v.to_mut()[to].copy_from_slice(&from[lines]),
+            (Numbers::F32(v), Numbers::F32(from)) => v.to_mut()[to].copy_from_slice(&from[lines]),
+            _ => debug_assert!(false, "a column of two types"),
+        }
+    }
+    /// Replaces the number of each row r by `rows[r]`; numbers below 0 are no rows and stay.
+    pub(crate) fn rename(&mut self, rows: &[u32]) {
+        match self {
+            Numbers::U64(v) => v
+                .to_mut()
+                .iter_mut()
+                .for_each(|r| *r = u64::from(rows[*r as usize])),
+            Numbers::I64(v) => v
+                .to_mut()
+                .iter_mut()
+                .filter(|r| **r >= 0)
+                .for_each(|r| *r = i64::from(rows[*r as usize])),
+            Numbers::F64(_) | Numbers::F32(_) => debug_assert!(false, "rows that are no rows"),
         }
     }
     /// Returns the numbers of `lines`, without a copy.
@@ -154,7 +211,7 @@ enum ColumnSource<'a> {
 #[non_exhaustive]
 pub struct Column<'a> {
     /// Its name among arrays (NPZ, Python).
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Its name in a table.
     pub header: Cow<'static, str>,
     /// What its numbers are.
@@ -167,10 +224,15 @@ pub struct Column<'a> {
 impl<'a> Column<'a> {
     /// A column whose name is the same among arrays and in tables.
     #[doc(hidden)]
-    pub fn new(name: &'static str, role: Role, numbers: impl Into<Numbers<'a>>) -> Self {
+    pub fn new(
+        name: impl Into<Cow<'static, str>>,
+        role: Role,
+        numbers: impl Into<Numbers<'a>>,
+    ) -> Self {
+        let name = name.into();
         Column {
+            header: name.clone(),
             name,
-            header: name.into(),
             role,
             index: false,
             source: ColumnSource::Held(numbers.into()),
@@ -186,7 +248,7 @@ impl<'a> Column<'a> {
         make: impl Fn(&Range<usize>) -> Numbers<'a> + 'a,
     ) -> Self {
         Column {
-            name,
+            name: name.into(),
             header: name.into(),
             role,
             index: false,
@@ -207,6 +269,16 @@ impl<'a> Column<'a> {
         Column {
             index: true,
             ..self
+        }
+    }
+    /// A column like this one, with other numbers.
+    pub(crate) fn with_numbers<'n>(&self, numbers: Numbers<'n>) -> Column<'n> {
+        Column {
+            name: self.name.clone(),
+            header: self.header.clone(),
+            role: self.role,
+            index: self.index,
+            source: ColumnSource::Held(numbers),
         }
     }
     /// The numbers of `lines`.
@@ -237,6 +309,8 @@ pub struct Columns<'a> {
     pub beyond: Vec<(&'static str, u64)>,
     /// What a reader must know to read the lines. Of a histogram: to which bin an edge belongs.
     pub rule: Option<&'static str>,
+    /// The names of groups, in ascending order; none of an answer without groups.
+    pub groups: Option<Arc<[String]>>,
 }
 
 impl<'a> Columns<'a> {
@@ -250,6 +324,7 @@ impl<'a> Columns<'a> {
             edges: vec![],
             beyond: vec![],
             rule: None,
+            groups: None,
         }
     }
     /// How many lines there are.

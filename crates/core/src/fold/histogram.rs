@@ -16,17 +16,24 @@
 //! Of several axes the grid has all places of each axis, last axis fastest. A pair that one axis
 //! leaves out is counted in the last cell, regardless of what the other axes say.
 
+mod axis;
 mod bounded;
+mod formulas;
+mod odd;
+mod values;
+
+pub use axis::Axis;
+use odd::{INF, NEGATIVE_INF, add};
+use values::ValueState;
+pub use values::{BinStatistic, BinValue, BinValueSpec};
 
 use super::BLOCK;
-use super::finder::{Finder, LAST_DIGITS, TWO_52};
 use super::scale::{Scale, lowest_digit};
 use super::{
     Accumulate, Column, Columns, Layout, Lent, Line, Numbers, Role, Traits, Value, ValuedPair,
 };
 use crate::error::{Error, Result};
 use crate::hash::Hash;
-use crate::number::least_square;
 use crate::opt::Opt;
 use crate::space::Domain;
 use crate::table::Table;
@@ -54,215 +61,6 @@ impl Closed {
     }
 }
 
-/// One axis. Edges ascend; a value belongs to the last bin whose lower edge is not above it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Axis {
-    /// Which root is binned.
-    pub root: usize,
-    /// The edges as requested, in units of the value.
-    pub edges: Vec<f64>,
-    /// The edges that roots are compared with, such that each root falls where its value falls
-    /// among `edges`.
-    ///
-    /// If the root is the square s of the value, it is the smallest s with √s ≥ edge, and for a
-    /// closed last edge the smallest s with √s > edge. Some are equal if no square has a root
-    /// between two edges, which happens beyond 10¹⁵⁴ and below 10⁻¹⁶².
-    pub compared: Vec<f64>,
-    /// Whether roots equal to the last compared edge are in the last bin. A closed edge of squares
-    /// was moved instead, so it is false there.
-    pub closed: bool,
-    /// Whether the root is the square of what is binned.
-    pub squared: bool,
-    /// (first edge, bins per unit, squared), for a first guess by a multiplication if edges are
-    /// uniform.
-    guess: Option<(f64, f64, bool)>,
-    /// Whether the guess is at most one bin off, so that two comparisons correct it. False if two
-    /// compared edges are equal.
-    rising: bool,
-    /// What finds bins if there is no such guess.
-    finder: Option<Finder>,
-}
-
-impl Axis {
-    /// Returns an axis over `edges`, ascending, at least two; `squared` if the root is the square
-    /// of what is binned.
-    pub fn new(root: usize, edges: Vec<f64>, squared: bool, closed: Closed) -> Self {
-        let mut compared = edges.clone();
-        let n = edges.len() - 1;
-        let mut closed = closed == Closed::Last;
-        if squared {
-            // The lower border of a bin: the first square whose root reaches the edge.
-            compared.iter_mut().for_each(|e| *e = least_square(*e));
-            // The squares of a closed last edge are below one that is none of them, if there is
-            // one.
-            if closed && edges[n] < f64::INFINITY {
-                compared[n] = least_square(edges[n].next_up());
-                closed = false;
-            }
-        }
-        let (lo, hi) = (edges[0], edges[n]);
-        let step = (hi - lo) / n as f64;
-        // Evenly spaced to a millionth of a bin suffices for a guess; comparisons decide.
-        let uniform = edges
-            .iter()
-            .enumerate()
-            .all(|(i, e)| (e - (lo + i as f64 * step)).abs() <= step * 1e-6);
-        // The reciprocal must exist, too: a step below 10⁻³⁰⁸ has none.
-        let guess = (uniform && step > 0.0 && step.is_finite() && (1.0 / step).is_finite())
-            .then_some((lo, 1.0 / step, squared));
-        // A guess is off by one bin at most where no bins are empty for rounding.
-        let rising = compared.windows(2).all(|w| w[0] < w[1]) && !(squared && edges[0] < 0.0);
-        let finder = (guess.is_none() || !rising).then(|| Finder::new(&compared));
-        Axis {
-            root,
-            edges,
-            compared,
-            closed,
-            squared,
-            guess,
-            rising,
-            finder,
-        }
-    }
-    /// Returns an axis of `bins` bins of equal width between finite ends.
-    pub fn uniform(
-        root: usize,
-        [lo, hi]: [f64; 2],
-        bins: usize,
-        squared: bool,
-        closed: Closed,
-    ) -> Self {
-        Self::new(root, uniform_edges([lo, hi], bins), squared, closed)
-    }
-    /// Returns the first and the last edge if all edges are evenly spaced between them up to a few
-    /// roundings: then two numbers describe the axis.
-    ///
-    /// Kernels that count distances of points guess bins from them, without a table.
-    pub fn ends(&self) -> Option<[f64; 2]> {
-        let bins = self.bins();
-        let (lo, hi) = (self.edges[0], self.edges[bins]);
-        let step = (hi - lo) / bins as f64;
-        let close = 4.0 * f64::EPSILON * lo.abs().max(hi.abs());
-        let even = self
-            .edges
-            .iter()
-            .enumerate()
-            .all(|(i, e)| (e - (lo + i as f64 * step)).abs() <= close);
-        (even && step > 0.0 && step.is_finite()).then_some([lo, hi])
-    }
-    /// Returns whether bins are found by a multiplication, not by a search.
-    pub fn is_even(&self) -> bool {
-        self.guess.is_some() && self.rising
-    }
-    /// Number of bins.
-    pub fn bins(&self) -> usize {
-        self.edges.len() - 1
-    }
-    /// Places a run of values as [`Axis::place`] does one by one, without branches that depend on a
-    /// value: such branches are mispredicted about every other time.
-    ///
-    /// First a guess for all values, then one correction: the guess is right or next to the right
-    /// bin, so the two edges around it decide. Places of NaN and of a closed last edge are patched
-    /// at the end.
-    #[inline(always)]
-    fn places(&self, values: &[f64], places: &mut [u64]) {
-        let edges = &self.compared[..];
-        let bins = edges.len() - 1;
-        match self.guess {
-            Some((lo, rate, squared)) if self.rising => {
-                // The guess: the distance from the first edge in bins, cut to the grid. NaN fails
-                // both comparisons and becomes 0.
-                let top = (bins - 1) as f64;
-                for (place, value) in places.iter_mut().zip(values) {
-                    // The root of a negative number is NaN; such a square is under, which 0 says,
-                    // too.
-                    let v = if squared {
-                        (if *value > 0.0 { *value } else { 0.0 }).sqrt()
-                    } else {
-                        *value
-                    };
-                    let at = (v - lo) * rate;
-                    let at = if at < top { at } else { top };
-                    let at = if at > 0.0 { at } else { 0.0 };
-                    // 2⁵² plus a whole number below it has that number as its low bits: this
-                    // converts without an instruction that AVX2 lacks.
-                    *place = (at.floor() + TWO_52).to_bits() & LAST_DIGITS;
-                }
-            }
-            _ => self
-                .finder
-                .iter()
-                .for_each(|finder| finder.bins(edges, values, places)),
-        }
-        for (place, value) in places.iter_mut().zip(values) {
-            // The guess is right, or next to the right one.
-            let at = *place as usize;
-            // The guess is right or next to the right bin. Two comparisons move it by one, and
-            // place 0 is under: found = guess + 1, one more from the upper edge on, one less below
-            // the lower one.
-            let [from, to] = [edges[at], edges[at + 1]];
-            let found = at + 1 + usize::from(*value >= to) - usize::from(*value < from);
-            *place = if value.is_nan() { bins + 1 } else { found } as u64;
-        }
-        if self.closed {
-            let last = edges[bins];
-            places
-                .iter_mut()
-                .zip(values)
-                .for_each(|(p, v)| *p = if *v == last { bins as u64 } else { *p });
-        }
-    }
-    /// Returns 0 for a value below all edges, 1 + bin, or bins + 1 for a value above; NaN is above.
-    /// This is the reference of `places`, which takes many values.
-    #[inline]
-    pub fn place(&self, value: f64) -> usize {
-        let edges = &self.compared;
-        let bins = edges.len() - 1;
-        if value < edges[0] {
-            return 0;
-        }
-        if value >= edges[bins] || value.is_nan() {
-            return if self.closed && value == edges[bins] {
-                bins
-            } else {
-                bins + 1
-            };
-        }
-        // A guess may be a bin off, a search is exact; the loops below correct either by
-        // comparison.
-        let mut bin = match self.guess {
-            Some((lo, rate, squared)) => {
-                let v = if squared { value.sqrt() } else { value };
-                (((v - lo) * rate) as usize).min(bins - 1)
-            }
-            None => edges.partition_point(|e| *e <= value) - 1,
-        };
-        while edges[bin] > value {
-            bin -= 1;
-        }
-        while edges[bin + 1] <= value {
-            bin += 1;
-        }
-        bin + 1
-    }
-}
-
-/// Returns the edges of `numpy.linspace`, bit for bit. NumPy multiplies by the step, or divides
-/// first if the step underflows; a width beyond the largest number is interpolated, which NumPy
-/// does not do.
-fn uniform_edges([lo, hi]: [f64; 2], bins: usize) -> Vec<f64> {
-    let n = bins as f64;
-    let (width, step) = (hi - lo, (hi - lo) / n);
-    let edge = |i: usize| match i as f64 {
-        _ if i == bins => hi,
-        at if width.is_infinite() => lo * (1.0 - at / n) + hi * (at / n),
-        // Steps below the smallest number.
-        at if step == 0.0 => at / n * width + lo,
-        at => at * step + lo,
-    };
-    (0..=bins).map(edge).collect()
-}
-
 /// A histogram fold.
 #[derive(Clone, Debug)]
 pub struct Histogram {
@@ -278,6 +76,10 @@ pub struct Histogram {
     value_scale: Scale,
     /// Whether the mean value of each bin is kept, of the first axis.
     pub mean: bool,
+    /// The root of a pair weight that is a formula.
+    pub pair_weight: Option<usize>,
+    /// Formulas whose values are summed by bin.
+    pub values: Vec<BinValue>,
 }
 
 impl Histogram {
@@ -307,6 +109,8 @@ impl Histogram {
             weight_scale: Scale::below(1.0),
             value_scale,
             mean,
+            pair_weight: None,
+            values: vec![],
         }
     }
     /// Returns the same histogram with weights of the rows of x and of y.
@@ -354,7 +158,8 @@ impl Histogram {
     /// Counts the numbers of a cell: its count, and two words for each window of its sums. Eight
     /// bytes each: a sum is an i128.
     pub fn numbers(&self) -> usize {
-        1 + 2 * (self.weight_scale.windows() + self.value_scale.windows())
+        let of_values: usize = self.values.iter().map(BinValue::numbers).sum();
+        1 + 2 * (self.weight_scale.windows() + self.value_scale.windows()) + of_values
     }
     /// Returns the cell of a pair from its values by root. Of several axes, a pair that one of them
     /// leaves out is in the last cell.
@@ -373,15 +178,15 @@ impl Histogram {
             self.cells() - 1
         }
     }
-    /// Returns whether one of several axes leaves a pair out. A NaN leaves none out: it is an
-    /// error, or skipped.
+    /// Returns whether one of several axes leaves a pair out, or the only axis a pair whose other
+    /// formulas matter in a bin alone. A NaN leaves none out: it is an error, or skipped.
     pub fn leaves_out(&self, values: impl Fn(usize) -> f64) -> bool {
         let outside = |axis: &Axis| {
             let value = values(axis.root);
             let place = axis.place(value);
             !value.is_nan() && (place == 0 || place > axis.bins())
         };
-        self.axes.len() > 1 && self.axes.iter().any(outside)
+        (self.axes.len() > 1 || self.sums_formulas()) && self.axes.iter().any(outside)
     }
     /// Moves the pairs that one of several axes leaves out to the last cell, for kernels that count
     /// by axis.
@@ -466,7 +271,10 @@ impl Accumulate for Histogram {
         }
     }
     fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
-        self.axes.iter().any(|axis| test(axis.root))
+        // Axes first: the order in which a line is read.
+        let axes = self.axes.iter().map(|axis| axis.root);
+        let values = self.values.iter().map(|value| value.root);
+        axes.chain(self.pair_weight).chain(values).any(test)
     }
     fn start(&self, _: usize, _: usize) -> HistogramState {
         HistogramState::new(self)
@@ -490,7 +298,8 @@ impl Accumulate for Histogram {
             }
             return;
         }
-        state.absorb_run(self, line.row, (line.first, line.len), |root, to| {
+        let column = |at: usize| line.first + at;
+        state.absorb_some(self, line.row, (column, line.len), |root, to| {
             to.iter_mut()
                 .zip(line.scalars(root))
                 .for_each(|(w, v)| *w = (*v).into());
@@ -504,11 +313,13 @@ impl Accumulate for Histogram {
     }
     fn identify(&self, hash: &mut Hash) {
         hash.text(&format!(
-            "{:?} {} {}",
+            "{:?} {} {} {:?}",
             self.closed,
             self.mean,
-            self.weights.is_some()
+            self.weights.is_some(),
+            self.pair_weight
         ));
+        self.values.iter().for_each(|value| value.identify(hash));
         // By their bits, which decide the place of every value.
         for axis in &self.axes {
             hash.text(&format!("{} {} {}", axis.root, axis.squared, axis.closed));
@@ -540,6 +351,8 @@ impl Accumulate for Histogram {
             .means()
             .map(|all| Column::new("means", Role::Value, pick(all)).called("mean"));
         columns.extend(weights.into_iter().chain(means));
+        let statistics = self.statistics(state);
+        columns.extend(statistics.map(|(name, all)| Column::new(name, Role::Value, pick(all))));
         let beyond = match self.axes.as_slice() {
             [_] => vec![
                 ("under", state.counts[0]),
@@ -562,6 +375,23 @@ impl Accumulate for Histogram {
             .map(|axis| axis.bins().to_string())
             .collect();
         format!("counts in {} bins", bins.join(" × "))
+    }
+    /// The scales stay those of all rows, so that sums of parts add up.
+    fn of_rows(&self, rows: [&[u32]; 2]) -> Self {
+        let weights = self.weights.as_ref().map(|weights| {
+            [0, 1].map(|side| {
+                rows[side]
+                    .iter()
+                    .map(|r| weights[side][*r as usize])
+                    .collect()
+            })
+        });
+        Histogram {
+            axes: self.axes.clone(),
+            values: self.values.clone(),
+            weights,
+            ..*self
+        }
     }
     /// A pair weighs the product of the weights of its rows.
     fn weigh(self, weights: &[Table; 2], rows: [usize; 2]) -> Result<Self> {
@@ -587,12 +417,6 @@ fn scale_of_values(edges: &[f64]) -> Scale {
     }
 }
 
-/// What a sum holds that is not finite, a bit each: whole numbers have no infinities. Which ones
-/// were met decides what adding them as floats would give.
-const NAN: u8 = 1;
-const INF: u8 = 2;
-const NEGATIVE_INF: u8 = 4;
-
 /// Counts and sums of a histogram.
 ///
 /// Equal for any order of pairs, in all its parts.
@@ -604,6 +428,8 @@ pub struct HistogramState {
     weights: Vec<i128>,
     sums: Vec<i128>,
     scales: [Scale; 2],
+    /// What is kept of the values of each formula.
+    values: Vec<ValueState>,
     /// By cell, which terms that are not finite its sums of weights and of values have had. A map,
     /// because hardly any cell has such terms.
     odd: [BTreeMap<u64, u8>; 2],
@@ -617,9 +443,14 @@ impl HistogramState {
             |wanted: bool, scale: Scale| vec![0; if wanted { cells * scale.windows() } else { 0 }];
         HistogramState {
             counts: vec![0; cells],
-            weights: kept(fold.weights.is_some(), fold.weight_scale),
+            weights: kept(fold.is_weighted(), fold.weight_scale),
             sums: kept(fold.mean, fold.value_scale),
             scales: [fold.weight_scale, fold.value_scale],
+            values: fold
+                .values
+                .iter()
+                .map(|value| ValueState::new(value, cells))
+                .collect(),
             odd: [BTreeMap::new(), BTreeMap::new()],
         }
     }
@@ -645,8 +476,14 @@ impl HistogramState {
         self.counts.len() == cells
             && counted.is_some_and(|counted| counted <= pairs)
             && self.scales == scales
-            && kept(&self.weights, fold.weights.is_some(), 0)
+            && kept(&self.weights, fold.is_weighted(), 0)
             && kept(&self.sums, fold.mean, 1)
+            && self.values.len() == fold.values.len()
+            && fold
+                .values
+                .iter()
+                .zip(&self.values)
+                .all(|(value, state)| state.fits(value, cells))
     }
     /// Counts the pair (i, j) with `values` by root.
     #[inline]
@@ -656,16 +493,35 @@ impl HistogramState {
         if fold.weights.is_some() || fold.mean {
             self.sum(fold, cell, (i, j), || values(fold.axes[0].root));
         }
+        if fold.sums_formulas() && fold.inside(cell) {
+            self.sum_formulas(fold, cell, &values);
+        }
     }
-    /// Counts the pairs of row `i` with the rows from `first` on, at most a block; `fill` gives
-    /// their values by root. All axes are placed in loops over the run, then the counts are
+    /// Adds the weight that is a formula, and the values of formulas, of a pair in a bin.
+    #[inline]
+    fn sum_formulas(&mut self, fold: &Histogram, cell: usize, values: impl Fn(usize) -> f64) {
+        if let Some(root) = fold.pair_weight {
+            self.add_weight(cell, values(root));
+        }
+        for (value, state) in fold.values.iter().zip(&mut self.values) {
+            state.add(cell, values(value.root));
+        }
+    }
+    /// Adds a term to the sum of weights of a cell.
+    #[inline]
+    fn add_weight(&mut self, cell: usize, term: f64) {
+        let scale = self.scales[0];
+        add(&mut self.weights, &mut self.odd[0], scale, cell, term);
+    }
+    /// Counts the pairs of row `i` with some rows, at most a block: `column` gives their numbers,
+    /// `fill` the values by root. All axes are placed in loops over the run, then the counts are
     /// incremented one by one, since two values of a run may share a cell.
     #[inline(always)]
-    pub fn absorb_run(
+    pub fn absorb_some(
         &mut self,
         fold: &Histogram,
         i: usize,
-        (first, len): (usize, usize),
+        (column, len): (impl Fn(usize) -> usize, usize),
         mut fill: impl FnMut(usize, &mut [f64]),
     ) {
         let (mut held, mut places, mut cells) = ([0.0; BLOCK], [0; BLOCK], [0; BLOCK]);
@@ -699,7 +555,42 @@ impl HistogramState {
         if fold.weights.is_some() || fold.mean {
             fill(fold.axes[0].root, values);
             for (at, cell) in cells.iter().enumerate() {
-                self.sum(fold, *cell as usize, (i, first + at), || values[at]);
+                self.sum(fold, *cell as usize, (i, column(at)), || values[at]);
+            }
+        }
+        if fold.sums_formulas() {
+            self.sum_lists(fold, cells, values, fill);
+        }
+    }
+    /// Adds the values of formulas of a run of pairs, whose cells are known.
+    fn sum_lists(
+        &mut self,
+        fold: &Histogram,
+        cells: &[u64],
+        values: &mut [f64],
+        mut fill: impl FnMut(usize, &mut [f64]),
+    ) {
+        let inside = |cell: usize| match fold.axes.as_slice() {
+            // Without a division.
+            [axis] => cell.wrapping_sub(1) < axis.bins(),
+            _ => fold.inside(cell),
+        };
+        let formulas = fold.pair_weight.into_iter().map(|root| (None, root));
+        let formulas = formulas.chain(
+            fold.values
+                .iter()
+                .enumerate()
+                .map(|(at, value)| (Some(at), value.root)),
+        );
+        for (to, root) in formulas {
+            fill(root, values);
+            for (cell, value) in cells.iter().zip(&*values) {
+                let cell = *cell as usize;
+                match to {
+                    _ if !inside(cell) => {}
+                    None => self.add_weight(cell, *value),
+                    Some(at) => self.values[at].add(cell, *value),
+                }
             }
         }
     }
@@ -717,13 +608,7 @@ impl HistogramState {
             return;
         }
         if let Some([a, b]) = &fold.weights {
-            add(
-                &mut self.weights,
-                &mut self.odd[0],
-                self.scales[0],
-                cell,
-                a[i] * b[j],
-            );
+            self.add_weight(cell, a[i] * b[j]);
         }
         if fold.mean {
             let v = if fold.axes[0].squared {
@@ -769,6 +654,9 @@ impl HistogramState {
             .iter_mut()
             .zip(&other.sums)
             .for_each(|(a, b)| *a = a.wrapping_add(*b));
+        for (mine, more) in self.values.iter_mut().zip(&other.values) {
+            mine.merge(more);
+        }
         for (mine, odd) in self.odd.iter_mut().zip(&other.odd) {
             odd.iter()
                 .for_each(|(cell, what)| *mine.entry(*cell).or_default() |= what);
@@ -805,82 +693,5 @@ impl HistogramState {
     /// Returns the number of pairs, those under and over included.
     pub fn total(&self) -> u64 {
         self.counts.iter().sum()
-    }
-}
-
-/// Adds a term to the sum of a cell, or notes that it is not finite.
-#[inline]
-fn add(sums: &mut [i128], odd: &mut BTreeMap<u64, u8>, scale: Scale, cell: usize, term: f64) {
-    if term.is_finite() {
-        let windows = scale.windows();
-        return scale.add(&mut sums[cell * windows..(cell + 1) * windows], term);
-    }
-    let what = if term.is_nan() {
-        NAN
-    } else {
-        [INF, NEGATIVE_INF][usize::from(term < 0.0)]
-    };
-    *odd.entry(cell as u64).or_default() |= what;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Edges of several kinds, with the ones that are the same for rounding, and values on, next to
-    /// and beyond them.
-    #[test]
-    fn places_of_a_run_are_those_of_its_values() {
-        let even = |lo: f64, hi: f64, bins: usize| uniform_edges([lo, hi], bins);
-        let all = [
-            even(0.0, 1.0, 1),
-            even(0.0, 1.0, 10),
-            even(-3.0, 7.0, 1000),
-            even(1e16, 1e16 + 64.0, 32),
-            even(0.0, 1e-170, 7),
-            even(0.0, 5e-324, 3),
-            vec![0.0, 1e-3, 0.5, 0.5, 2.0, 1e200],
-            (0..=100).map(|k| f64::from(k).powi(2)).collect(),
-        ];
-        for edges in &all {
-            for (squared, closed) in [(false, true), (false, false), (true, true), (true, false)] {
-                if squared && edges[0] < 0.0 {
-                    continue;
-                }
-                let rule = if closed {
-                    Closed::Last
-                } else {
-                    Closed::HalfOpen
-                };
-                let axis = Axis::new(0, edges.clone(), squared, rule);
-                let mut values = vec![
-                    f64::NAN,
-                    f64::INFINITY,
-                    f64::NEG_INFINITY,
-                    0.0,
-                    -0.0,
-                    -1.0,
-                    1e308,
-                ];
-                for edge in edges.iter().chain(&axis.compared) {
-                    values.extend([
-                        *edge,
-                        edge.next_up(),
-                        edge.next_down(),
-                        edge * 1.3,
-                        edge * 0.7,
-                    ]);
-                }
-                let wanted: Vec<u64> = values.iter().map(|v| axis.place(*v) as u64).collect();
-                let mut got = vec![0; values.len()];
-                axis.places(&values, &mut got);
-                let odd = (0..got.len()).find(|at| got[*at] != wanted[*at]);
-                assert!(
-                    odd.is_none(),
-                    "{edges:?}, squared {squared}: {:?}",
-                    odd.map(|at| (values[at], got[at], wanted[at]))
-                );
-            }
-        }
     }
 }

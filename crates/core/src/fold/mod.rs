@@ -22,6 +22,7 @@ pub mod columns;
 pub mod dense;
 pub mod extremes;
 mod finder;
+pub mod grouped;
 pub mod histogram;
 pub mod join;
 mod line;
@@ -51,12 +52,13 @@ pub use columns::{Column, Columns, Layout, Numbers, Role};
 pub use dense::{Dense, Written};
 pub use extremes::{Extremes, ExtremesState};
 pub use finder::table_bytes;
-pub use histogram::{Axis, Closed, Histogram, HistogramState};
+pub use grouped::{Grouped, GroupedState};
+pub use histogram::{Axis, BinStatistic, BinValueSpec, Closed, Histogram, HistogramState};
 pub use join::{Join, JoinKind, JoinState};
 pub use line::{Lent, Line, ValuedPair};
 pub use nearest::{Nearest, NearestState};
 pub use quantile::{Quantile, QuantileSpec, QuantileState};
-pub use rows::{Reduce, ReduceOp, ReduceState, RowPiece};
+pub use rows::{Reduce, ReduceAxis, ReduceOp, ReduceState, RowPiece};
 pub use runs::{Run, Value};
 pub use scale::Scale;
 pub use sparse::{OtherRows, SparseRow};
@@ -178,6 +180,13 @@ pub trait Accumulate: Debug {
     {
         Ok(self)
     }
+    /// Returns the fold of these rows of x and of y alone. Only weights belong to rows.
+    fn of_rows(&self, _rows: [&[u32]; 2]) -> Self
+    where
+        Self: Clone,
+    {
+        self.clone()
+    }
     /// Returns whether half of the pairs, each credited to both of its rows, is the faster way if a
     /// value takes `cycles`. Only folds by rows have a choice.
     fn halving_pays(&self, _cycles: f64) -> bool {
@@ -289,7 +298,11 @@ macro_rules! folds {
             /// Whether a NaN among the values of a pair reaches the fold: one of several axes that
             /// leaves the pair out hides it.
             pub fn meets_nan(&self, is_nan: impl Fn(usize) -> bool, value: impl Fn(usize) -> f64) -> bool {
-                self.any_root(&mut |root| is_nan(root)) && !match self { $(Fold::$name(f) => f.leaves_out(&value),)+ }
+                self.any_root(&mut |root| is_nan(root)) && !self.leaves_out(&value)
+            }
+            /// Whether a pair with a NaN is left out for its other values.
+            pub(crate) fn leaves_out(&self, value: &dyn Fn(usize) -> f64) -> bool {
+                match self { $(Fold::$name(f) => f.leaves_out(value),)+ }
             }
             /// The answer for `n` × `m` rows; none of a state of another fold.
             pub fn columns<'a>(&'a self, state: &'a State, n: usize, m: usize) -> Option<Columns<'a>> {
@@ -309,6 +322,10 @@ macro_rules! folds {
             /// The fold with the weights that come with the data.
             pub(crate) fn weigh(self, weights: &[Table; 2], rows: [usize; 2]) -> Result<Self> {
                 Ok(match self { $(Fold::$name(f) => Fold::$name(f.weigh(weights, rows)?),)+ })
+            }
+            /// The fold of these rows of x and of y alone.
+            pub fn of_rows(&self, rows: [&[u32]; 2]) -> Fold {
+                match self { $(Fold::$name(f) => Fold::$name(f.of_rows(rows)),)+ }
             }
             /// Whether half of the pairs are the faster way where a value takes `cycles`.
             pub fn halving_pays(&self, cycles: f64) -> bool {
@@ -418,6 +435,18 @@ folds! {
     Top(Top, TopState),
     /// Quantiles of every row.
     Quantile(Quantile, QuantileState),
+    /// Another fold, by groups or within keys.
+    Grouped(Grouped, GroupedState),
+}
+
+impl State {
+    /// Returns the pairs that a histogram has counted; none of another state.
+    pub fn pairs_counted(&self) -> Option<u64> {
+        if let State::Grouped(grouped) = self {
+            return grouped.counted();
+        }
+        HistogramState::within(self).map(HistogramState::total)
+    }
 }
 
 impl Fold {
@@ -436,6 +465,21 @@ impl Fold {
             Some(f)
         } else {
             None
+        }
+    }
+    /// Returns the fold if it is by groups or within keys.
+    pub fn grouped(&self) -> Option<&Grouped> {
+        if let Fold::Grouped(f) = self {
+            Some(f)
+        } else {
+            None
+        }
+    }
+    /// Adds the state of another part of a batch: a new slot keeps its state as it is, so that
+    /// sums of blocks are merged once, in the order of tiles.
+    pub fn join_slots(&self, into: &mut State, from: State) {
+        if let (Fold::Grouped(f), State::Grouped(into), State::Grouped(from)) = (self, into, from) {
+            f.join(into, from);
         }
     }
     /// Returns whether every value has a place of its own.

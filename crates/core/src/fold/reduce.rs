@@ -246,6 +246,17 @@ impl Accumulate for Reduce {
             ..self
         })
     }
+    fn of_rows(&self, rows: [&[u32]; 2]) -> Self {
+        let rows = rows[usize::from(self.axis != ReduceAxis::Column)];
+        let of = |weights: &Vec<f64>| {
+            let row = |r: &u32| &weights[*r as usize * self.weight_width..][..self.weight_width];
+            rows.iter().flat_map(row).copied().collect()
+        };
+        Reduce {
+            weights: self.weights.as_ref().map(of),
+            ..*self
+        }
+    }
     fn halving_pays(&self, cycles: f64) -> bool {
         match self.op {
             ReduceOp::Sum | ReduceOp::Mean => cycles > BOTH[0] * self.out_width() as f64,

@@ -78,6 +78,15 @@ impl Scale {
             windows: ((most - DIGITS - lowest).max(0) / WINDOW + 1) as usize,
         }
     }
+    /// Returns the scale for terms of any size: sums are exact.
+    pub fn everything() -> Self {
+        let windows = ((1023 - DIGITS - LEAST) / WINDOW + 1) as usize;
+        Scale {
+            unit: 1.0,
+            lowest: LEAST,
+            windows,
+        }
+    }
     /// Returns the numbers per sum.
     pub fn windows(&self) -> usize {
         self.windows

@@ -78,7 +78,7 @@ pub struct Top {
 
 /// A value (negated if the largest are wanted) and its pair. Negation turns "largest" into
 /// "smallest", so one order serves both.
-type Candidate = (f64, u64, u64);
+pub(super) type Candidate = (f64, u64, u64);
 
 /// The best pairs so far, and others that are not thrown out yet.
 ///
@@ -151,11 +151,44 @@ impl TopState {
         true
     }
     /// Returns the best k in order.
-    fn best(&self, fold: &Top) -> Vec<Candidate> {
+    pub(super) fn best(&self, fold: &Top) -> Vec<Candidate> {
         let mut best = self.candidates.clone();
         best.sort_unstable_by(order);
         best.truncate(fold.k);
         best
+    }
+}
+
+impl Top {
+    /// Returns the best of `candidates` as columns.
+    pub(super) fn listed<'a>(&self, mut candidates: Vec<Candidate>) -> Columns<'a> {
+        candidates.sort_unstable_by(order);
+        candidates.truncate(self.k);
+        let best = candidates;
+        // Fewer than k lines if there are fewer pairs: nothing is padded, as each line names its
+        // pair.
+        let value = |v: f64| {
+            let v = if self.largest { -v } else { v };
+            if self.squared { v.sqrt() } else { v }
+        };
+        let columns = vec![
+            Column::new(
+                "i",
+                Role::Row(Side::X),
+                best.iter().map(|(_, i, _)| *i).collect::<Vec<u64>>(),
+            ),
+            Column::new(
+                "j",
+                Role::Row(Side::Y),
+                best.iter().map(|(_, _, j)| *j).collect::<Vec<u64>>(),
+            ),
+            Column::new(
+                "value",
+                Role::Value,
+                best.iter().map(|(v, _, _)| value(*v)).collect::<Vec<f64>>(),
+            ),
+        ];
+        Columns::new(Layout::Table, vec![best.len()], columns)
     }
 }
 
@@ -251,31 +284,7 @@ impl Accumulate for Top {
         hash.text(&format!("{self:?}"));
     }
     fn columns<'a>(&'a self, state: &'a TopState, _: usize, _: usize) -> Columns<'a> {
-        // Fewer than k lines if there are fewer pairs: nothing is padded, as each line names its
-        // pair.
-        let best = state.best(self);
-        let value = |v: f64| {
-            let v = if self.largest { -v } else { v };
-            if self.squared { v.sqrt() } else { v }
-        };
-        let columns = vec![
-            Column::new(
-                "i",
-                Role::Row(Side::X),
-                best.iter().map(|(_, i, _)| *i).collect::<Vec<u64>>(),
-            ),
-            Column::new(
-                "j",
-                Role::Row(Side::Y),
-                best.iter().map(|(_, _, j)| *j).collect::<Vec<u64>>(),
-            ),
-            Column::new(
-                "value",
-                Role::Value,
-                best.iter().map(|(v, _, _)| value(*v)).collect::<Vec<f64>>(),
-            ),
-        ];
-        Columns::new(Layout::Table, vec![best.len()], columns)
+        self.listed(state.best(self))
     }
     fn describe(&self) -> String {
         format!(

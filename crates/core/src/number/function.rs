@@ -212,6 +212,17 @@ impl Function2 for Atan2 {
     }
 }
 
+/// Common ones, [`super::bitand`].
+#[derive(Debug)]
+pub struct BitAnd;
+
+impl Function2 for BitAnd {
+    #[inline(always)]
+    fn near(a: f64, b: f64) -> f64 {
+        super::bitand(a, b)
+    }
+}
+
 /// Powers, [`super::pow`]: by straight-line code if the exponent needs a logarithm, else the rare
 /// way, which multiplies.
 #[derive(Debug)]

@@ -200,6 +200,19 @@ pub fn popcount(x: f64) -> f64 {
     }
 }
 
+/// Returns the whole number that has the ones that both have; NaN unless both are whole numbers from
+/// 0 to 2⁵³ − 1.
+#[inline(always)]
+pub fn bitand(a: f64, b: f64) -> f64 {
+    let (whole_a, whole_b) = (a as u64, b as u64);
+    let is_whole = |whole: u64, x: f64| whole as f64 == x && x < 9_007_199_254_740_992.0;
+    if is_whole(whole_a, a) && is_whole(whole_b, b) {
+        (whole_a & whole_b) as f64
+    } else {
+        f64::NAN
+    }
+}
+
 /// Returns −1, 0 or 1 with the sign of x; NaN for NaN.
 #[inline(always)]
 pub fn sign(x: f64) -> f64 {

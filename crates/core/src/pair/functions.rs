@@ -178,6 +178,13 @@ pub const ALL: &[FunctionInfo] = &[
     other("hypot", "hypot(a, b)", "sqrt(a^2 + b^2)"),
     other("pow", "pow(a, b), a^b, a**b", "a to the power of b"),
     other(
+        "bitand",
+        "bitand(a, b), a & b",
+        "ones in binary that both have, of whole numbers from 0 to 2^53 - 1 (else NaN)",
+    ),
+    other("bitor", "bitor(a, b)", "ones that one of them has"),
+    other("bitxor", "bitxor(a, b)", "ones that one of them alone has"),
+    other(
         "vec",
         "vec(a, b, …)",
         "a vector of these numbers, for sums of vectors by row",
@@ -261,7 +268,8 @@ pub(super) const REDUCE: &[(&str, ComponentReduce)] = &[
 /// The functions that the parser takes one by one. Each has a rule that a table cannot hold: its
 /// number of arguments, or what it is short for.
 const OTHER: &[&str] = &[
-    "mean", "dot", "norm", "if", "reduce", "vec", "atan2", "hypot", "pow", "dim",
+    "mean", "dot", "norm", "if", "reduce", "vec", "atan2", "hypot", "pow", "dim", "bitand",
+    "bitor", "bitxor",
 ];
 
 /// Lists the names of all functions, for suggestions. Operators and metrics are not among them.

@@ -196,6 +196,16 @@ pub fn binary(op: Binary, a: Span, b: Span) -> Span {
         Binary::Div => div(a, b),
         Binary::Pow => elementary::pow(a, b),
         Binary::Atan2 => elementary::atan2(a, b),
+        // NaN between whole numbers; a single number says whether it is one.
+        Binary::BitAnd if a.lo == a.hi && b.lo == b.hi => {
+            let value = number::bitand(a.lo, b.lo);
+            if value.is_nan() {
+                Span::UNKNOWN
+            } else {
+                Span::point(value)
+            }
+        }
+        Binary::BitAnd => Span::UNKNOWN,
         Binary::Min => both(
             a,
             b,

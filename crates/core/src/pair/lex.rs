@@ -40,7 +40,7 @@ pub(crate) struct Token {
 /// All symbols. Longer ones come first, so that `<=` is not read as `<` and `=`.
 const SYMBOLS: &[&str] = &[
     "**", "<=", ">=", "==", "!=", "&&", "||", "+", "-", "*", "/", "^", "<", ">", "(", ")", "[",
-    "]", ",", ".", "|", "!", ":",
+    "]", ",", ".", "|", "!", ":", "&",
 ];
 
 /// Returns the tokens of `text`. The last one is [`TokenKind::End`], so the parser never runs off

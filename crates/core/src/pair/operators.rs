@@ -88,6 +88,8 @@ pub enum Binary {
     Max,
     /// The angle of the point (b, a).
     Atan2,
+    /// The ones in binary that both have, of whole numbers from 0 to 2⁵³ − 1; NaN for other numbers.
+    BitAnd,
     /// Truth values: any number but 0 is true.
     And,
     Or,
@@ -165,6 +167,7 @@ pub fn binary(op: Binary, a: f64, b: f64) -> f64 {
         Binary::Min => number::min(a, b),
         Binary::Max => number::max(a, b),
         Binary::Atan2 => angle(a, b),
+        Binary::BitAnd => number::bitand(a, b),
         Binary::And => truth(a != 0.0 && b != 0.0),
         Binary::Or => truth(a != 0.0 || b != 0.0),
         Binary::Xor => truth((a != 0.0) != (b != 0.0)),

@@ -8,7 +8,8 @@
 //! or         = and { ("or" | "||" | "xor") and }
 //! and        = not { ("and" | "&&") not }
 //! not        = ("!" | "not") not | comparison
-//! comparison = sum [ ("<" | "<=" | ">" | ">=" | "==" | "!=") sum ]        not chained
+//! comparison = bits [ ("<" | "<=" | ">" | ">=" | "==" | "!=") bits ]      not chained
+//! bits       = sum { "&" sum }
 //! sum        = product { ("+" | "-") product }
 //! product    = negation { ("*" | "/") negation }
 //! negation   = ("-" | "+") negation | power
@@ -156,19 +157,29 @@ impl Parser<'_, '_> {
         }
         self.comparison()
     }
+    /// Parses `a & b`: looser than sums and tighter than comparisons, as in Python.
+    fn bitwise(&mut self) -> Result<Id> {
+        let start = self.range().start;
+        let mut left = self.sum()?;
+        while self.eat("&") {
+            let right = self.sum()?;
+            left = self.binary_at(start, Binary::BitAnd, left, right)?;
+        }
+        Ok(left)
+    }
     /// Parses `a < b` and the like, or a sum without a comparison.
     ///
     /// A second comparison is refused, because readers of mathematics and of C expect different
     /// things of `a < b < c`.
     fn comparison(&mut self) -> Result<Id> {
         let start = self.range().start;
-        let left = self.sum()?;
+        let left = self.bitwise()?;
         let op = match self.peek() {
             TokenKind::Symbol(s @ ("<" | "<=" | ">" | ">=" | "==" | "!=")) => *s,
             _ => return Ok(left),
         };
         self.bump();
-        let right = self.sum()?;
+        let right = self.bitwise()?;
         let id = self.compare(start, op, left, right)?;
         if matches!(
             self.peek(),
@@ -621,12 +632,31 @@ impl Parser<'_, '_> {
                 count(2)?;
                 self.formula.binary(Binary::Atan2, args[0], args[1])
             }
+            "bitand" | "bitor" | "bitxor" => {
+                count(2)?;
+                self.bits(name, args[0], args[1])
+            }
             "pow" => {
                 count(2)?;
                 self.formula.binary(Binary::Pow, args[0], args[1])
             }
             // Last, so that a metric cannot hide a function.
             _ => self.metric(name, args, range),
+        }
+    }
+    /// Adds common ones, all ones, or ones of one number alone. Nothing is rounded on the way: numbers
+    /// without common ones add up to less than 2⁵³.
+    fn bits(&mut self, name: &str, a: Id, b: Id) -> Result<Id> {
+        let both = self.formula.binary(Binary::BitAnd, a, b)?;
+        if name == "bitand" {
+            return Ok(both);
+        }
+        // Both sides alike, so that the formula is known to be symmetric.
+        let [a, b] = [a, b].map(|one| self.formula.binary(Binary::Sub, one, both));
+        let apart = self.formula.binary(Binary::Add, a?, b?)?;
+        match name {
+            "bitor" => self.formula.binary(Binary::Add, apart, both),
+            _ => Ok(apart),
         }
     }
     /// Adds a reduction over components. `max(a, b)` of two arguments works by components, as in

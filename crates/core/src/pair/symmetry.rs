@@ -180,6 +180,7 @@ impl Keys<'_> {
             op,
             Binary::Add
                 | Binary::Mul
+                | Binary::BitAnd
                 | Binary::Min
                 | Binary::Max
                 | Binary::And

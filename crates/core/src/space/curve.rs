@@ -17,7 +17,7 @@
 //!                             0   1  14  15
 //! ```
 //!
-//! Keys in up to four dimensions come from a state machine (Hamilton 2006), in more from Skilling's
+//! RowKeys in up to four dimensions come from a state machine (Hamilton 2006), in more from Skilling's
 //! transposition (2004). The orders are deterministic: ties go by row.
 
 use std::sync::OnceLock;

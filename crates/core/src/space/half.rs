@@ -97,7 +97,7 @@ fn node(low: &Lowered, id: Id, precision: Precision, lanes: f64) -> f64 {
             }
             _ => OTHER,
         },
-        Node::Binary(Binary::Atan2, ..) => OTHER,
+        Node::Binary(Binary::Atan2 | Binary::BitAnd, ..) => OTHER,
         Node::Delta | Node::DeltaAt(_) if low.periodic => IMAGE,
         _ => OPERATION / lanes,
     }

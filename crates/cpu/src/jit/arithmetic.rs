@@ -237,10 +237,6 @@ impl Tile<'_> {
     }
     /// A function of two operands.
     pub(super) fn binary(&mut self, op: Binary, a: Val, b: Val) -> Val {
-        let logic = |t: &mut Self, op: Op| {
-            let (a, b) = (t.truth(a), t.truth(b));
-            Val::Mask(t.truth_op(op, a, b))
-        };
         let (low, high) = Self::ordered(a, b);
         match op {
             Binary::Add => Val::V(self.two(Op::Add, low, high)),
@@ -249,16 +245,25 @@ impl Tile<'_> {
             Binary::Div => Val::V(self.two(Op::Div, a, b)),
             Binary::Min => Val::V(self.extreme(false, a, b)),
             Binary::Max => Val::V(self.extreme(true, a, b)),
-            Binary::And => logic(self, Op::MaskAnd),
-            Binary::Or => logic(self, Op::MaskOr),
-            Binary::Xor => logic(self, Op::MaskXor),
-            Binary::Lt => Val::Mask(self.compare(Compare::Lt, a, b)),
-            Binary::Le => Val::Mask(self.compare(Compare::Le, a, b)),
-            Binary::Eq => Val::Mask(self.compare(Compare::Eq, a, b)),
-            Binary::Ne => Val::Mask(self.compare(Compare::Ne, a, b)),
+            Binary::And => self.logic(Op::MaskAnd, a, b),
+            Binary::Or => self.logic(Op::MaskOr, a, b),
+            Binary::Xor => self.logic(Op::MaskXor, a, b),
+            Binary::Lt => self.comparison(Compare::Lt, a, b),
+            Binary::Le => self.comparison(Compare::Le, a, b),
+            Binary::Eq => self.comparison(Compare::Eq, a, b),
+            Binary::Ne => self.comparison(Compare::Ne, a, b),
             // Others are called.
-            Binary::Pow | Binary::Atan2 => Val::Nothing,
+            Binary::Pow | Binary::Atan2 | Binary::BitAnd => Val::Nothing,
         }
+    }
+    /// A function of two truth values.
+    fn logic(&mut self, op: Op, a: Val, b: Val) -> Val {
+        let (a, b) = (self.truth(a), self.truth(b));
+        Val::Mask(self.truth_op(op, a, b))
+    }
+    /// A comparison as a truth value.
+    fn comparison(&mut self, how: Compare, a: Val, b: Val) -> Val {
+        Val::Mask(self.compare(how, a, b))
     }
     /// The smaller or larger, zeros ordered by sign, NaN if either is.
     fn extreme(&mut self, max: bool, a: Val, b: Val) -> V {

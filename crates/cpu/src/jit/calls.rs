@@ -31,12 +31,15 @@ pub(super) enum Call {
     PowConst,
     /// The angle of a point.
     Atan2,
+    /// Common ones of whole numbers.
+    BitAnd,
 }
 
-const LIST: [Call; 22] = [
+const LIST: [Call; 23] = [
     Call::Pow,
     Call::PowConst,
     Call::Atan2,
+    Call::BitAnd,
     Call::Unary(Unary::Exp),
     Call::Unary(Unary::Log),
     Call::Unary(Unary::Log2),
@@ -129,14 +132,18 @@ unsafe fn apply<T: Real>(isa: Isa, call: usize, n: usize, out: *mut T, a: *const
         return;
     }
     match call {
-        Call::Unary(op) => {
-            if operators::function(*op, CallLoop(&mut *out, a)).is_none() {
-                each!(out, a, v => operators::unary(*op, v));
-            }
-        }
+        Call::Unary(op) => unary(*op, out, a),
         Call::Atan2 => function::apply2::<function::Atan2, T>(out, a, b),
+        Call::BitAnd => function::apply2::<function::BitAnd, T>(out, a, b),
         Call::Pow => function::apply2::<function::Pow, T>(out, a, b),
         Call::PowConst => power(isa, out, a, b.first().map_or(1.0, |p| p.wide())),
+    }
+}
+
+#[inline(always)]
+fn unary<T: Real>(op: Unary, out: &mut [T], a: &[T]) {
+    if operators::function(op, CallLoop(&mut *out, a)).is_none() {
+        each!(out, a, v => operators::unary(op, v));
     }
 }
 

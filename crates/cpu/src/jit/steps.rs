@@ -441,6 +441,7 @@ pub(super) fn call(step: &Step, target: Target) -> Option<Call> {
         LaneOp::Unary(Unary::Exp) if target.single && target.wide => None,
         LaneOp::Unary(op) => Some(Call::Unary(op)),
         LaneOp::Binary(Binary::Atan2) => Some(Call::Atan2),
+        LaneOp::Binary(Binary::BitAnd) => Some(Call::BitAnd),
         LaneOp::Binary(Binary::Pow) => match inst.src[1] {
             Src::Const(p) if multiplied(p, target.single).is_some() => None,
             Src::Const(_) => Some(Call::PowConst),

@@ -2,6 +2,7 @@
 
 use super::engine::Engine;
 use super::filter::Filtered;
+use super::parts::ByParts;
 use super::points::Counted;
 use super::prune::{Boxes, ColumnGridHistogram, CutoffGrid, RangeSearch};
 use super::reductions::Element;
@@ -51,6 +52,9 @@ pub fn load<'j, T: Blocks>(
     job: &'j Job,
     plan: &Plan,
 ) -> Result<(Box<dyn Executor + 'j>, Vec<String>)> {
+    if let (Some(parts), Some(plan)) = (&job.parts, &plan.part) {
+        return Ok((Box::new(ByParts::new(job, parts, plan, load::<T>)), vec![]));
+    }
     let mut declined = vec![];
     for strategy in &plan.strategies {
         match load_for(job, plan, strategy, T::load_blocks) {

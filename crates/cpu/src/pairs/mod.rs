@@ -7,6 +7,7 @@ mod filter;
 mod gather;
 pub mod lanes;
 mod load;
+mod parts;
 pub mod points;
 pub mod program;
 pub mod prune;

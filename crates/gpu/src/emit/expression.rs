@@ -72,7 +72,6 @@ pub fn unary(op: Unary, a: &str, p: Precision) -> String {
 
 /// A function of two operands.
 pub fn binary(op: Binary, a: &str, b: &str, p: Precision) -> String {
-    let zero = literal(0.0, p);
     match op {
         Binary::Add => format!("({a} + {b})"),
         Binary::Sub => format!("({a} - {b})"),
@@ -82,13 +81,28 @@ pub fn binary(op: Binary, a: &str, b: &str, p: Precision) -> String {
         Binary::Min => format!("zf_min_{}({a}, {b})", letter(p)),
         Binary::Max => format!("zf_max_{}({a}, {b})", letter(p)),
         Binary::Atan2 => format!("zf_atan2_{}({a}, {b})", letter(p)),
-        Binary::And => truth(&format!("{a} != {zero} && {b} != {zero}"), p),
-        Binary::Or => truth(&format!("{a} != {zero} || {b} != {zero}"), p),
-        Binary::Xor => truth(&format!("({a} != {zero}) != ({b} != {zero})"), p),
-        Binary::Lt => truth(&format!("{a} < {b}"), p),
-        Binary::Le => truth(&format!("{a} <= {b}"), p),
-        Binary::Eq => truth(&format!("{a} == {b}"), p),
-        Binary::Ne => truth(&format!("{a} != {b}"), p),
+        Binary::BitAnd => format!("zf_bitand_{}({a}, {b})", letter(p)),
+        Binary::And
+        | Binary::Or
+        | Binary::Xor
+        | Binary::Lt
+        | Binary::Le
+        | Binary::Eq
+        | Binary::Ne => truth(&condition(op, a, b, p), p),
+    }
+}
+
+/// The condition of a function whose value is a truth value.
+fn condition(op: Binary, a: &str, b: &str, p: Precision) -> String {
+    let zero = literal(0.0, p);
+    match op {
+        Binary::And => format!("{a} != {zero} && {b} != {zero}"),
+        Binary::Or => format!("{a} != {zero} || {b} != {zero}"),
+        Binary::Xor => format!("({a} != {zero}) != ({b} != {zero})"),
+        Binary::Lt => format!("{a} < {b}"),
+        Binary::Le => format!("{a} <= {b}"),
+        Binary::Eq => format!("{a} == {b}"),
+        _ => format!("{a} != {b}"),
     }
 }
 

@@ -187,9 +187,11 @@ fn epilogue(
             best(f, shape, &root(f.root), bound)
         }),
         Fold::Histogram(h) => counters(h, shape, &root(h.axes[0].root), known.band),
-        Fold::Dense(_) | Fold::Extremes(_) | Fold::Top(_) | Fold::Quantile(_) => {
-            Epilogue::default()
-        }
+        Fold::Dense(_)
+        | Fold::Extremes(_)
+        | Fold::Top(_)
+        | Fold::Quantile(_)
+        | Fold::Grouped(_) => Epilogue::default(),
     }
 }
 

@@ -63,6 +63,11 @@ ZF_FN double zf_min_d(double a, double b) {
 ZF_FN double zf_popcount_d(double x) {
     return x >= 0.0 && x < 9007199254740992.0 && x == zf_floor_d(x) ? (double)ZF_ONES((zf_u64)x) : ZF_NAN_D;
 }
+ZF_FN double zf_bitand_d(double x, double y) {
+    return x >= 0.0 && x < 9007199254740992.0 && x == zf_floor_d(x) && y >= 0.0 && y < 9007199254740992.0 && y == zf_floor_d(y)
+        ? (double)((zf_u64)x & (zf_u64)y) : ZF_NAN_D;
+}
+ZF_FN float zf_bitand_f(float x, float y) { return (float)zf_bitand_d((double)x, (double)y); }
 ZF_FN float zf_popcount_f(float x) { return (float)zf_popcount_d((double)x); }
 #define ZF_POWER(name, type, sqrt, powr, trunc, abs) \
     ZF_FN type name##i(type x, zf_i32 n) { \

@@ -129,6 +129,7 @@ fn binary(functions: &Functions, op: Binary, constant: Option<f64>) -> Mix {
         Binary::Pow if constant.is_some() => call(functions.power),
         Binary::Pow => call([functions.any_power; 2]),
         Binary::Atan2 => call(functions.hyperbolic),
+        Binary::BitAnd => call(rates::HALVES),
         _ => plain(1.0),
     }
 }

@@ -337,7 +337,8 @@ fn each(work: &Work<'_>, fold: &Fold) -> f64 {
         let placed: f64 = h.axes.iter().map(|a| bins + search(a)).sum();
         return placed
             + if h.weights.is_some() { weight } else { 0.0 }
-            + if h.mean { mean } else { 0.0 };
+            + if h.mean { mean } else { 0.0 }
+            + h.formula_terms() as f64 * rates::EXACT_TERM;
     }
     if let Fold::Join(_) = fold {
         return select;

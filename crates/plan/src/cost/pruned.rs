@@ -53,6 +53,7 @@ pub(super) fn summed(job: &Job) -> f64 {
     };
     f64::from(u8::from(h.weights.is_some())) * rates::SUMMED[0]
         + f64::from(u8::from(h.mean)) * rates::SUMMED[1]
+        + h.formula_terms() as f64 * rates::EXACT_TERM
 }
 
 /// The kernel that answers by `strategy`.

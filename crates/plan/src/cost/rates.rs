@@ -175,6 +175,8 @@ pub const NEAREST_OF_OTHER: f64 = 20.0;
 /// Cycles of a search among uneven edges, by a table and a few halvings; of a term of a weight, and
 /// of a mean, in a general histogram.
 pub const SEARCHED: f64 = 10.0;
+/// Cycles of an exact addition of a term of any size to the sum of a bin.
+pub const EXACT_TERM: f64 = 14.0;
 /// See [`SEARCHED`].
 pub const TERMS: [f64; 2] = [35.0, 35.0];
 /// Cycles of an edge, and of a number of a bin for every batch: zeroed, and merged.

@@ -9,7 +9,7 @@
 use super::OnDevice;
 use crate::overrides::Residency;
 use crate::plan::Plan;
-use crate::tiles::Tile;
+use crate::tiles::{Tile, Tiling};
 use std::ops::Range;
 use zipfold_core::Job;
 
@@ -36,7 +36,10 @@ impl Blocks {
             Residency::Overlap => true,
         };
         let tiles = plan.tiling.tiles(&job.space);
-        let share = |at: usize| plan.tiling.shard(&job.space, tiles.clone(), at, *devices);
+        let share = |at: usize| {
+            let count = |t: &Tile| job.space.count(&t.rows, &t.cols);
+            Tiling::shard(tiles.clone(), count, at, *devices)
+        };
         let shares: Vec<Vec<Tile>> = (0..*devices).map(share).collect();
         let end = (job.space.n, job.space.m);
         let start = |share: &Vec<Tile>| share.first().map_or(end, begin);

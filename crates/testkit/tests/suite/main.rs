@@ -9,6 +9,7 @@ mod executors;
 mod filter;
 mod formulas;
 mod gpu;
+mod groups;
 mod jit;
 mod nudged;
 mod orders;

@@ -41,6 +41,8 @@ fn every_order_gives_the_same_bits() {
             closed: Closed::Last,
             weights: None,
             mean: true,
+            weight: None,
+            values: Default::default(),
         },
         FoldSpec::Matrix {},
     ];

@@ -160,6 +160,8 @@ fn folds(predicate: &str) -> Vec<FoldSpec> {
             closed: Closed::Last,
             weights: None,
             mean: true,
+            weight: None,
+            values: Default::default(),
         },
         FoldSpec::Join {
             predicate: predicate.into(),

@@ -52,6 +52,8 @@ fn histogram(
         closed: Closed::Last,
         weights: Some("w".into()),
         mean: true,
+        weight: None,
+        values: Default::default(),
     };
     let asked = pairs(x);
     let asked = if let Some(y) = y {
@@ -156,6 +158,8 @@ fn values_of_all_sizes_have_their_mean() {
         closed: Closed::Last,
         weights: None,
         mean: true,
+        weight: None,
+        values: Default::default(),
     };
     let asked = pairs(&x).formula("abs(x[0] - y[0])").fold(fold);
     let got = everywhere(

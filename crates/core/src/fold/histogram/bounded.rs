@@ -4,8 +4,8 @@
 //! value in between has it, too, and the pairs are counted by one addition. Nothing is rounded
 //! here: `Axis::place` compares, and the ends of a span enclose the reference values.
 
-use super::{Axis, Histogram, HistogramState};
-use crate::fold::{Bounded, Known, Scattered, Whole};
+use super::{Axis, Histogram, HistogramState, LONG_RUN};
+use crate::fold::{BLOCK, Bounded, Known, Scattered, Whole};
 use crate::pair::interval::Span;
 
 impl Bounded for Histogram {
@@ -15,10 +15,21 @@ impl Bounded for Histogram {
         if self.is_outside(&span) {
             return Some(Whole::Cell(self.cells() - 1, false));
         }
-        known.then(|| self.one_cell(span))?
+        match self.sums_formulas() && self.axes.len() == 1 {
+            // Formulas matter in bins alone, so the axis decides.
+            true => self.one_cell(span),
+            false => known.then(|| self.one_cell(span))?,
+        }
     }
-    /// One pair at a time: a sparse box leaves too few values in a row for a run to pay.
+    /// One pair at a time: a sparse box leaves too few values in a row for a run to pay, unless each
+    /// pair takes sums of formulas, too.
     fn absorb_scattered(&self, state: &mut HistogramState, line: &Scattered<'_>) {
+        let others = line.pairs.others;
+        if self.sums_formulas() && (LONG_RUN..=BLOCK).contains(&others.len()) {
+            let column = |at: usize| others[at] as usize;
+            let fill = |root: usize, to: &mut [f64]| to.copy_from_slice(line.scalars(root));
+            return state.absorb_some(self, line.pairs.row, (column, others.len()), fill);
+        }
         for (at, j) in line.pairs.others.iter().enumerate() {
             state.absorb(self, line.pairs.row, *j as usize, |root| {
                 line.values[line.firsts[root] * line.stride + at]
@@ -53,13 +64,15 @@ impl Histogram {
         for axis in &self.axes {
             let s = span(axis.root);
             let place = axis.place(s.lo);
+            if !s.is_known() {
+                return None;
+            }
             if place != axis.place(s.hi) {
                 return None;
             }
             cell = cell * (axis.bins() + 2) + place;
             inside &= place >= 1 && place <= axis.bins();
         }
-        let summed = self.mean || self.weights.is_some();
-        (!inside || !summed).then_some(Whole::Cell(cell, inside))
+        (!inside || !self.is_summed()).then_some(Whole::Cell(cell, inside))
     }
 }

@@ -26,20 +26,20 @@ pub(super) struct Table<T> {
 
 /// Which cell a value of r² has: its leading bits, from those of the first cell on.
 #[derive(Clone, Copy)]
-struct Keys {
+struct RowKeys {
     shift: u32,
     base: i32,
     count: usize,
 }
 
-impl Keys {
+impl RowKeys {
     /// As many bits as give fewer than `most` cells between the edges `first` and `last`.
-    fn new<T: Near>(first: f64, last: f64, most: usize) -> Option<Keys> {
+    fn new<T: Near>(first: f64, last: f64, most: usize) -> Option<RowKeys> {
         let bits = |e: f64, shift: u32| (T::from_f64(e).high_bits() >> shift) as i32;
         let shift = (0..32).find(|&s| ((bits(last, s) - bits(first, s)) as usize) < most - 3)?;
         let base = bits(first, shift) - 1;
         let count = (bits(last, shift) + 3 - base) as usize;
-        Some(Keys { shift, base, count })
+        Some(RowKeys { shift, base, count })
     }
     /// The least and the largest distance whose r² may fall in cell `c`.
     fn reach<T: Near>(self, c: usize, relative: f64, error: f64) -> [f64; 2] {
@@ -79,7 +79,7 @@ impl<T: Near> Table<T> {
         let (first, last) = told_apart::<T>(edges, x.reach() + y.reach())?;
         let undecided = (edges.bins() + 3).next_power_of_two() * copies;
         let most = if edges.bins() < 64 { CELLS } else { CELLS * 2 };
-        let keys = Keys::new::<T>(first, last, most)?;
+        let keys = RowKeys::new::<T>(first, last, most)?;
         let error = x.difference_error::<T>(y) * (x.frame().dimensions() as f64).sqrt()
             + if size_of::<T>() == 4 { 1e-22 } else { 1e-160 };
         let relative = 4.0 * T::UNIT + 8.0 * f64::EPSILON;
@@ -88,7 +88,7 @@ impl<T: Near> Table<T> {
             let (low, high) = (edges.slot(low * low), edges.slot(high * high));
             (low * copies + if low == high { 0 } else { undecided }) as u32
         };
-        let Keys { shift, base, count } = keys;
+        let RowKeys { shift, base, count } = keys;
         // The last cell holds all from its start on.
         let end = keys.start::<T>(count - 1);
         let cells: Vec<u32> = (0..count).map(cell).collect();

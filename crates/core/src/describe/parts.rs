@@ -1,0 +1,87 @@
+//! A part of a question about groups, as a question of its own.
+
+use super::Job;
+use crate::error::Result;
+use crate::fold::{Fold, GroupedState, State, Tally};
+use crate::parts::{KeyParts, pair_of};
+use crate::space::{Domain, Space};
+use std::ops::Range;
+
+/// Pairs of a question, parts or not.
+impl Job {
+    /// Counts the pairs that are visited.
+    ///
+    /// # Errors
+    /// `Request` beyond 2^64.
+    pub fn pairs(&self) -> Result<u64> {
+        match &self.parts {
+            Some(parts) => parts.size(),
+            None => self.space.size(),
+        }
+    }
+    /// Counts the pairs of a tile.
+    pub fn count(&self, rows: &Range<usize>, cols: &Range<usize>) -> u64 {
+        match &self.parts {
+            Some(parts) => parts.count(rows, cols),
+            None => self.space.count(rows, cols),
+        }
+    }
+    /// Returns part `at` of `parts` as a question of its own: the same formula, the folds without
+    /// their groups, and only its rows.
+    ///
+    /// # Errors
+    /// `Internal` if its rows do not make tables.
+    pub fn part(&self, parts: &KeyParts, at: usize) -> Result<Job> {
+        let sides = [&parts.rows(at)[..], &parts.cols(at)];
+        self.of_rows(sides, parts.list[at].domain)
+    }
+    /// Returns a part without rows, for plans of questions that have no part.
+    ///
+    /// # Errors
+    /// As [`Self::part`].
+    pub fn empty_part(&self) -> Result<Job> {
+        self.of_rows([&[], &[]], Domain::Cross)
+    }
+    fn of_rows(&self, [rows, cols]: [&[u32]; 2], domain: Domain) -> Result<Job> {
+        let plain = |fold: &Fold| match fold.grouped() {
+            Some(grouped) => grouped.inner.of_rows([rows, cols]),
+            None => fold.clone(),
+        };
+        let other = domain == Domain::Cross;
+        Ok(Job {
+            space: Space {
+                domain,
+                n: rows.len(),
+                m: cols.len(),
+                cutoff: self.space.cutoff,
+            },
+            folds: self.folds.iter().map(plain).collect(),
+            x: self.x.of_rows(rows)?,
+            y: other.then(|| self.other().of_rows(cols)).transpose()?,
+            parts: None,
+            low: self.low.clone(),
+            periodic_box: self.periodic_box.clone(),
+            ..*self
+        })
+    }
+    /// Returns states and counts of part `at` as those of the question: in their slots, with its
+    /// rows.
+    pub fn of_part(
+        &self,
+        parts: &KeyParts,
+        at: usize,
+        states: Vec<State>,
+        tally: Tally,
+    ) -> (Vec<State>, Tally) {
+        let slotted = |(fold, state): (&Fold, State)| match fold.grouped() {
+            Some(grouped) => State::Grouped(GroupedState::of_slot(grouped.slot(at), state)),
+            None => state,
+        };
+        let states = self.folds.iter().zip(states).map(slotted).collect();
+        // Rows are listed only if there is something to name.
+        let first_nan = tally
+            .first_nan
+            .map(|pair| pair_of(parts.half, &parts.rows(at), &parts.cols(at), pair));
+        (states, Tally { first_nan, ..tally })
+    }
+}

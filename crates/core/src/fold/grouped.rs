@@ -1,0 +1,552 @@
+//! The fold of a question about groups: what another fold keeps, for each part of the question.
+//!
+//! The state has one state of the inner fold for each *slot*. Histograms have a slot for each pair
+//! of groups, which several parts may share. All other folds have a slot for each part, because a
+//! row of x may be in several parts. A slot that no pair has reached has no state, so the state
+//! grows with the parts that were visited.
+//!
+//! ```text
+//! histogram    slot (a, b)    lines: group of x, group of y, then those of the histogram
+//! by row       slot of part   row i of the answer, place g: what the part of (i, g) says of i
+//! join, top    slot of part   its matches, with the rows of the question
+//! ```
+//!
+//! Engines never see this fold. They compute parts, each with the inner fold.
+
+use super::top::Candidate;
+use super::{
+    Accumulate, Bounded, Column, Columns, Fold, HistogramState, JoinKind, Kept, Layout, Lent, Line,
+    Numbers, ReduceAxis, Role, State, Top, TopState, Traits, Value, ValuedPair,
+};
+use crate::error::{Error, Result};
+use crate::hash::Hash;
+use crate::opt::Opt;
+use crate::pair::Side;
+use crate::parts::{Keep, KeyParts, pair_of};
+use crate::space::{Domain, Space};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A fold whose answer is kept apart by groups, or is of pairs that a condition on keys keeps.
+#[derive(Clone, Debug)]
+pub struct Grouped {
+    /// What is kept of each part.
+    pub inner: Box<Fold>,
+    /// The parts.
+    pub parts: Arc<KeyParts>,
+    /// Rows of x and of y.
+    rows: [usize; 2],
+}
+
+/// States of the inner fold by slot.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct GroupedState {
+    slots: BTreeMap<u32, State>,
+}
+
+impl GroupedState {
+    /// Returns the state of one slot alone.
+    pub fn of_slot(slot: u32, state: State) -> Self {
+        GroupedState {
+            slots: BTreeMap::from([(slot, state)]),
+        }
+    }
+    /// Returns the states that there are.
+    pub fn states(&self) -> impl Iterator<Item = &State> {
+        self.slots.values()
+    }
+    /// Returns the pairs in all histograms; none if there is a state of another fold.
+    pub fn counted(&self) -> Option<u64> {
+        self.states().try_fold(0, |sum, state| {
+            HistogramState::within(state).map(|h| sum + h.total())
+        })
+    }
+}
+
+/// How the answer of a fold lies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lines {
+    /// One state for each pair of groups.
+    Shared,
+    /// Results by row of x.
+    ByRow,
+    /// Pairs, or rows, that were found.
+    Found,
+    /// There is none.
+    Refused,
+}
+
+impl Lines {
+    fn of_fold(fold: &Fold) -> Lines {
+        match fold {
+            Fold::Histogram(_) | Fold::Extremes(_) => Lines::Shared,
+            Fold::Reduce(f) if f.axis == ReduceAxis::Row => Lines::ByRow,
+            Fold::Nearest(_) | Fold::Quantile(_) => Lines::ByRow,
+            Fold::Join(_) | Fold::Top(_) => Lines::Found,
+            Fold::Reduce(_) | Fold::Dense(_) | Fold::Grouped(_) => Lines::Refused,
+        }
+    }
+}
+
+impl Grouped {
+    /// Returns the fold that keeps `inner` for each of `parts`.
+    ///
+    /// # Errors
+    /// `Request` for folds that have no meaning by groups or within keys.
+    pub(crate) fn new(inner: Fold, parts: Arc<KeyParts>, space: &Space) -> Result<Grouped> {
+        let by = parts.by.is_some();
+        let option = if by { Opt::By } else { Opt::Within };
+        let refused = |what: &str, remedy: &str| {
+            let e = Error::request(format!("{what}, got {}", inner.describe()));
+            Err(e.at_place(option).remedy(remedy))
+        };
+        let other = parts.within.as_ref().is_some_and(|w| w.keep == Keep::Other);
+        let ordered = Opt::Domain.to("ordered");
+        match Lines::of_fold(&inner) {
+            Lines::Refused if inner.is_dense() => refused(
+                "expected a fold that may leave pairs out",
+                "a join with the formula as its value lists the pairs that stay",
+            ),
+            Lines::Refused => refused(
+                "expected one result for each row of x",
+                "results by row, or a histogram with one bin",
+            ),
+            Lines::Found if by => refused(
+                "expected a histogram or results by row",
+                "compare the labels in the condition: 'x.kind == y.kind'",
+            ),
+            Lines::ByRow if space.is_triangular() => refused(
+                "expected pairs in both orders, since each row has results of its own",
+                &ordered,
+            ),
+            Lines::Found if space.is_triangular() && other && !is_inner(&inner) => refused(
+                "expected pairs in both orders, since each row is first of some",
+                &ordered,
+            ),
+            Lines::Shared | Lines::ByRow | Lines::Found => Ok(Grouped::over(inner, parts, space)),
+        }
+    }
+    /// Returns the fold that keeps `inner`, which is known to have an answer, for each of `parts`.
+    pub(crate) fn over(inner: Fold, parts: Arc<KeyParts>, space: &Space) -> Grouped {
+        Grouped {
+            inner: Box::new(inner),
+            parts,
+            rows: [space.n, space.m],
+        }
+    }
+    /// Returns whether several parts may share a state.
+    fn is_shared(&self) -> bool {
+        Lines::of_fold(&self.inner) == Lines::Shared
+    }
+    /// Returns the slot of part `at`.
+    pub fn slot(&self, at: usize) -> u32 {
+        match self.is_shared() {
+            true => self.cell(self.parts.list[at].groups),
+            false => at as u32,
+        }
+    }
+    /// Adds the state of another part of the same batch.
+    pub(super) fn join(&self, into: &mut GroupedState, from: GroupedState) {
+        for (slot, state) in from.slots {
+            match into.slots.entry(slot) {
+                Entry::Vacant(entry) => {
+                    entry.insert(state);
+                }
+                Entry::Occupied(mut entry) => self.inner.merge(entry.get_mut(), state),
+            }
+        }
+    }
+    fn cell(&self, [a, b]: [u32; 2]) -> u32 {
+        a * self.parts.groups() as u32 + b
+    }
+    /// The rows of x and y of a slot.
+    fn size(&self, slot: u32) -> [usize; 2] {
+        match self.parts.list.get(slot as usize) {
+            Some(part) if !self.is_shared() => {
+                let space = part.space(None);
+                [space.n, space.m]
+            }
+            _ => self.rows,
+        }
+    }
+    /// Returns the number of slots.
+    fn slots(&self) -> usize {
+        match self.is_shared() {
+            true => self.parts.groups().saturating_mul(self.parts.groups()),
+            false => self.parts.list.len(),
+        }
+    }
+    /// The pairs of groups that a histogram lists, in ascending order.
+    fn pairs(&self) -> Vec<[u32; 2]> {
+        let groups = self.parts.groups() as u32;
+        let from = |a: u32| if self.parts.half { a } else { 0 };
+        (0..groups)
+            .flat_map(|a| (from(a)..groups).map(move |b| [a, b]))
+            .collect()
+    }
+}
+
+/// Whether a fold lists pairs, each once.
+fn is_inner(fold: &Fold) -> bool {
+    matches!(fold, Fold::Join(f) if f.kind == JoinKind::Inner)
+}
+
+impl Accumulate for Grouped {
+    type State = GroupedState;
+
+    fn traits(&self) -> Traits {
+        Traits {
+            bounded: false,
+            fixed_size: false,
+            whole_rows: false,
+            ..self.inner.traits()
+        }
+    }
+    fn domain(&self, symmetric: bool) -> Domain {
+        self.inner.domain(symmetric)
+    }
+    fn any_root(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
+        self.inner.any_root(test)
+    }
+    fn leaves_out(&self, value: &dyn Fn(usize) -> f64) -> bool {
+        self.inner.leaves_out(value)
+    }
+    fn start(&self, _: usize, _: usize) -> GroupedState {
+        GroupedState::default()
+    }
+    fn part(&self, _: &Range<usize>) -> GroupedState {
+        GroupedState::default()
+    }
+    fn bytes(&self, _: usize, _: usize) -> u64 {
+        // What is merged, and as much in batches on their way.
+        let of = |slot: usize| {
+            let [n, m] = self.size(slot as u32);
+            self.inner.bytes(n, m).saturating_add(SLOT)
+        };
+        let all = match self.is_shared() {
+            true if self.parts.half => of(0).saturating_mul(self.slots().div_ceil(2) as u64),
+            true => of(0).saturating_mul(self.slots() as u64),
+            false => (0..self.slots()).map(of).fold(0, u64::saturating_add),
+        };
+        all.saturating_mul(2)
+    }
+    fn takes(&self, state: &GroupedState, _: usize, _: usize) -> bool {
+        state.slots.iter().all(|(slot, state)| {
+            let [n, m] = self.size(*slot);
+            (*slot as usize) < self.slots() && self.inner.takes(state, n, m)
+        })
+    }
+    /// Engines compute parts by the inner fold.
+    fn absorb<T: Value>(&self, _: &mut GroupedState, _: &Line<'_, T>, _: Lent<'_>) {
+        debug_assert!(false, "a fold by groups in an engine");
+    }
+    fn absorb_pair(&self, _: &mut GroupedState, _: &ValuedPair<'_>) {
+        debug_assert!(false, "a fold by groups in an engine");
+    }
+    fn merge(&self, into: &mut GroupedState, from: GroupedState) {
+        for (slot, state) in from.slots {
+            let [n, m] = self.size(slot);
+            let mine = into.slots.entry(slot);
+            self.inner
+                .merge(mine.or_insert_with(|| self.inner.start(n, m)), state);
+        }
+    }
+    fn identify(&self, hash: &mut Hash) {
+        let keys = self
+            .parts
+            .by
+            .iter()
+            .chain(self.parts.within.iter().map(|w| &w.keys));
+        for keys in keys {
+            hash.text(&keys.column);
+            keys.names.iter().for_each(|name| hash.text(name));
+        }
+        hash.text(&format!(
+            "{:?} {}",
+            self.parts.within.as_ref().map(|w| w.keep),
+            self.parts.half
+        ));
+        self.inner.identify(hash);
+    }
+    fn identify_weights(&self, hash: &mut Hash) {
+        self.inner.identify_weights(hash);
+    }
+    fn columns<'a>(&'a self, state: &'a GroupedState, _: usize, _: usize) -> Columns<'a> {
+        match Lines::of_fold(&self.inner) {
+            Lines::Shared => self.tables(state),
+            Lines::ByRow => self.by_row(state),
+            Lines::Found | Lines::Refused => self.found(state),
+        }
+    }
+    fn describe(&self) -> String {
+        let mut words = self.inner.describe();
+        if let Some(by) = &self.parts.by {
+            words += &format!(" by {} ({} groups)", by.column, by.len());
+        }
+        if let Some(within) = &self.parts.within {
+            let (keys, which) = (
+                &within.keys,
+                match within.keep {
+                    Keep::Same => "the same",
+                    Keep::Other => "another",
+                },
+            );
+            words += &format!(
+                ", of rows with {which} {} ({} keys)",
+                keys.column,
+                keys.len()
+            );
+        }
+        words
+    }
+}
+
+/// Bytes of a slot next to its state.
+const SLOT: u64 = 64;
+
+impl Bounded for Grouped {}
+
+/// Answers.
+impl Grouped {
+    /// The tables of all pairs of groups, one after another.
+    fn tables<'a>(&'a self, state: &'a GroupedState) -> Columns<'a> {
+        let [n, m] = self.rows;
+        let empty = self.inner.start(n, m);
+        let Some(by) = &self.parts.by else {
+            // One state, and nothing to tell apart.
+            return match state.slots.get(&0) {
+                Some(state) => self.of_inner(state),
+                None => self.one_after_another(&[&empty]),
+            };
+        };
+        let pairs = self.pairs();
+        let of = |pair: &[u32; 2]| state.slots.get(&self.cell(*pair)).unwrap_or(&empty);
+        let states: Vec<&State> = pairs.iter().map(of).collect();
+        let mut answer = self.one_after_another(&states);
+        let lines = answer.lines();
+        let group = |side: Side| {
+            let place = side as usize;
+            let groups = pairs
+                .iter()
+                .flat_map(|pair| std::iter::repeat_n(u64::from(pair[place]), lines));
+            let name = ["group_x", "group_y"][place];
+            Column::new(name, Role::Group(side), groups.collect::<Vec<u64>>())
+                .called(format!("{}.{}", ["x", "y"][place], by.column))
+                .as_index()
+        };
+        answer
+            .columns
+            .splice(0..0, [group(Side::X), group(Side::Y)]);
+        answer.shape.insert(0, pairs.len());
+        answer.groups = Some(by.names.clone());
+        answer
+    }
+    /// The columns of some states of histograms, one after another, over the grid of one; what is
+    /// beyond their edges is added up.
+    fn one_after_another<'a>(&'a self, states: &[&State]) -> Columns<'a> {
+        let [n, m] = self.rows;
+        let empty = self.inner.start(n, m);
+        let Some(one) = self.inner.columns(&empty, n, m) else {
+            return Columns::new(Layout::Table, vec![0], vec![]);
+        };
+        let mut all: Vec<Numbers<'static>> = one
+            .columns
+            .iter()
+            .map(|column| column.part(&(0..0)).into_owned())
+            .collect();
+        let mut beyond: Vec<(&'static str, u64)> =
+            one.beyond.iter().map(|(what, _)| (*what, 0)).collect();
+        let answers = states.iter().filter_map(|s| self.inner.columns(s, n, m));
+        for answer in answers {
+            for (all, column) in all.iter_mut().zip(&answer.columns) {
+                all.append(&answer.all(column));
+            }
+            for (sum, (_, more)) in beyond.iter_mut().zip(&answer.beyond) {
+                sum.1 += more;
+            }
+        }
+        let columns = one.columns.iter().zip(all);
+        let columns = columns.map(|(column, numbers)| column.with_numbers(numbers));
+        let columns: Vec<Column<'a>> = columns.collect();
+        Columns {
+            edges: self.edges(),
+            beyond,
+            rule: one.rule,
+            ..Columns::new(Layout::Table, one.shape.clone(), columns)
+        }
+    }
+    fn of_inner<'a>(&'a self, state: &'a State) -> Columns<'a> {
+        let [n, m] = self.rows;
+        let nothing = || Columns::new(Layout::Table, vec![0], vec![]);
+        self.inner.columns(state, n, m).unwrap_or_else(nothing)
+    }
+    fn edges(&self) -> Vec<&[f64]> {
+        let Fold::Histogram(h) = &*self.inner else {
+            return vec![];
+        };
+        h.axes.iter().map(|axis| &axis.edges[..]).collect()
+    }
+    /// Results by row of x, and by group of the other row.
+    fn by_row<'a>(&'a self, state: &'a GroupedState) -> Columns<'a> {
+        // What a row without pairs has.
+        let alone = self.inner.start(1, 0);
+        let Some(alone) = self.inner.columns(&alone, 1, 0) else {
+            return Columns::new(Layout::Table, vec![0], vec![]);
+        };
+        let (lines, groups, n) = (alone.lines(), self.parts.groups(), self.rows[0]);
+        let gathered = self.gathered(state, &alone);
+        let index = |of: fn(usize, [usize; 2]) -> usize| {
+            let places = 0..n * groups * lines;
+            let of = |line| of(line, [groups, lines]) as u64;
+            Numbers::from(places.map(of).collect::<Vec<u64>>())
+        };
+        let mut columns: Vec<Column<'a>> = vec![];
+        for (column, numbers) in alone.columns.iter().zip(gathered) {
+            let numbers = match column.role == Role::Row(Side::X) {
+                true => index(|line, [groups, lines]| line / (groups * lines)),
+                false => numbers,
+            };
+            columns.push(column.with_numbers(numbers));
+        }
+        let (mut shape, layout) = (alone.shape.clone(), alone.layout);
+        shape[0] = n;
+        if let Some(by) = &self.parts.by {
+            shape.insert(1, groups);
+            if layout == Layout::Lists {
+                let codes = index(|line, [groups, lines]| line / lines % groups);
+                let column = Column::new("group_y", Role::Group(Side::Y), codes)
+                    .called(format!("y.{}", by.column));
+                columns.insert(1, column.as_index());
+            }
+        }
+        Columns {
+            groups: self.parts.by.as_ref().map(|by| by.names.clone()),
+            ..Columns::new(layout, shape, columns)
+        }
+    }
+    /// By column of `alone`, the answer of one row without pairs: the numbers of all rows and
+    /// groups.
+    fn gathered(&self, state: &GroupedState, alone: &Columns<'_>) -> Vec<Numbers<'static>> {
+        let (lines, groups) = (alone.lines(), self.parts.groups());
+        let mut all: Vec<Numbers<'static>> = alone
+            .columns
+            .iter()
+            .map(|column| alone.all(column).repeated(self.rows[0] * groups))
+            .collect();
+        for (slot, state) in &state.slots {
+            let [n, m] = self.size(*slot);
+            let Some(answer) = self.inner.columns(state, n, m) else {
+                continue;
+            };
+            let (rows, cols) = self.sides(*slot);
+            let group = self.parts.list[*slot as usize].groups[1] as usize;
+            for (all, column) in all.iter_mut().zip(&answer.columns) {
+                let mut numbers = answer.all(column).into_owned();
+                if column.role == Role::Row(Side::Y) {
+                    numbers.rename(&cols);
+                }
+                for (local, row) in rows.iter().enumerate() {
+                    let to = (*row as usize * groups + group) * lines;
+                    all.put(to, &numbers, local * lines..(local + 1) * lines);
+                }
+            }
+        }
+        all
+    }
+    /// Pairs, or rows, of all parts, with the rows of the question.
+    fn found<'a>(&'a self, state: &'a GroupedState) -> Columns<'a> {
+        if let Fold::Top(top) = &*self.inner {
+            return top.listed(self.best(top, state));
+        }
+        match is_inner(&self.inner) {
+            true => self.matches(state),
+            false => self.matched(state),
+        }
+    }
+    /// The best pairs of every part.
+    fn best(&self, top: &Top, state: &GroupedState) -> Vec<Candidate> {
+        let mut all = vec![];
+        for (slot, state) in &state.slots {
+            let (rows, cols) = self.sides(*slot);
+            let best = TopState::within(state).map(|state| state.best(top));
+            for (value, i, j) in best.into_iter().flatten() {
+                let (i, j) = pair_of(self.parts.half, &rows, &cols, (i, j));
+                all.push((value, i, j));
+            }
+        }
+        all
+    }
+    fn sides(&self, slot: u32) -> (Vec<u32>, Vec<u32>) {
+        let at = slot as usize;
+        (self.parts.rows(at), self.parts.cols(at))
+    }
+    /// The matches of an inner join, in the order of their rows.
+    fn matches<'a>(&'a self, state: &'a GroupedState) -> Columns<'a> {
+        let mut all: Vec<(u64, u64, f64)> = vec![];
+        let mut valued = false;
+        for (slot, state) in &state.slots {
+            let (rows, cols) = self.sides(*slot);
+            let Some(answer) = self.inner.columns(state, rows.len(), cols.len()) else {
+                continue;
+            };
+            let numbers: Vec<Numbers<'_>> = answer.columns.iter().map(|c| answer.all(c)).collect();
+            valued |= numbers.len() > 2;
+            for line in 0..answer.lines() {
+                let pair = (numbers[0].get(line) as u64, numbers[1].get(line) as u64);
+                let (i, j) = pair_of(self.parts.half, &rows, &cols, pair);
+                all.push((i, j, numbers.get(2).map_or(0.0, |values| values.get(line))));
+            }
+        }
+        all.sort_unstable_by_key(|(i, j, _)| (*i, *j));
+        let mut columns = vec![
+            Column::new(
+                "i",
+                Role::Row(Side::X),
+                all.iter().map(|m| m.0).collect::<Vec<u64>>(),
+            ),
+            Column::new(
+                "j",
+                Role::Row(Side::Y),
+                all.iter().map(|m| m.1).collect::<Vec<u64>>(),
+            ),
+        ];
+        let has_value = matches!(&*self.inner, Fold::Join(join) if join.value.is_some());
+        if valued || has_value {
+            columns.push(Column::new(
+                "value",
+                Role::Value,
+                all.iter().map(|m| m.2).collect::<Vec<f64>>(),
+            ));
+        }
+        Columns::new(Layout::Table, vec![all.len()], columns)
+    }
+    /// The rows with a match, or without one.
+    fn matched<'a>(&'a self, state: &'a GroupedState) -> Columns<'a> {
+        let anti = matches!(&*self.inner, Fold::Join(join) if join.kind == JoinKind::Anti);
+        let mut listed = vec![anti; self.rows[0]];
+        for (slot, state) in &state.slots {
+            let (rows, cols) = self.sides(*slot);
+            let Some(answer) = self.inner.columns(state, rows.len(), cols.len()) else {
+                continue;
+            };
+            rows.iter().for_each(|row| listed[*row as usize] = false);
+            for column in &answer.columns {
+                let found = answer.all(column);
+                for line in 0..answer.lines() {
+                    listed[rows[found.get(line) as usize] as usize] = true;
+                }
+            }
+        }
+        let rows = (0..listed.len()).filter(|row| listed[*row]);
+        let rows: Vec<u64> = rows.map(|row| row as u64).collect();
+        let lines = rows.len();
+        Columns::new(
+            Layout::Table,
+            vec![lines],
+            vec![Column::new("i", Role::Row(Side::X), rows)],
+        )
+    }
+}

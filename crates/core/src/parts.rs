@@ -1,0 +1,346 @@
+//! A question about groups is a list of parts. A part is a plain question about some rows of x and
+//! some rows of y.
+//!
+//! A label column (`by`) keeps the answers of groups apart, and a condition on keys (`within`)
+//! keeps the pairs of equal or of different keys only. RowSet are sorted by group, then by key. Equal
+//! keys are then ranges of rows, so pairs are kept or left out a rectangle at a time, and the cost
+//! follows the pairs that are kept.
+//!
+//! ```text
+//! by = kind, i < j                       within = same:sample, i < j
+//!        H    O                                 s1   s2   s3
+//!   H    ◥    ■                            s1   ◥
+//!   O         ◥      3 parts               s2        ◥
+//!                                          s3             ◥      3 parts
+//! ```
+//!
+//! A part has its own blocks and tiles, and the rows of a part are in ascending order. So its answer
+//! is the one of the same question about these rows alone, with all its bits, and every strategy of
+//! plain questions serves parts. `fold/grouped.rs` puts the answers together.
+
+use crate::error::{Error, Result};
+use crate::keys::{NONE, RowKeys};
+use crate::opt::Opt;
+use crate::space::{Domain, Space};
+use std::ops::Range;
+
+/// The most parts of a question: each takes some microseconds and some hundred bytes.
+const MOST_PARTS: usize = 1 << 24;
+
+/// Which pairs a condition on keys keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// Pairs of rows with the same key.
+    Same,
+    /// Pairs of rows with different keys.
+    Other,
+}
+
+/// A condition on the keys of a pair.
+#[derive(Clone, Debug)]
+pub struct Within {
+    /// The keys.
+    pub keys: RowKeys,
+    /// Which pairs stay.
+    pub keep: Keep,
+}
+
+/// Some rows of one side: a range of the sorted rows, without another range inside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct RowSet {
+    all: Range<usize>,
+    without: Range<usize>,
+}
+
+impl RowSet {
+    fn len(&self) -> usize {
+        self.all.len() - self.without.len()
+    }
+    /// Lists the rows in ascending order.
+    fn list(&self, order: &[u32]) -> Vec<u32> {
+        let mut rows = order[self.all.start..self.without.start].to_vec();
+        rows.extend_from_slice(&order[self.without.end..self.all.end]);
+        rows.sort_unstable();
+        rows
+    }
+}
+
+impl From<Range<usize>> for RowSet {
+    fn from(all: Range<usize>) -> RowSet {
+        let without = all.end..all.end;
+        RowSet { all, without }
+    }
+}
+
+/// A part: rows of x with one group and one key, against rows of y with one group.
+#[derive(Clone, Debug)]
+pub struct Part {
+    rows: RowSet,
+    cols: RowSet,
+    /// Which of their pairs: [`Domain::Cross`], or the domain of the question if both sides have
+    /// the same rows.
+    pub domain: Domain,
+    /// The groups of its rows of x and of y. In a triangular domain the lower group is first.
+    pub groups: [u32; 2],
+}
+
+impl Part {
+    /// Returns the pairs of the part, by its own numbers of rows.
+    pub fn space(&self, cutoff: Option<f64>) -> Space {
+        Space {
+            domain: self.domain,
+            n: self.rows.len(),
+            m: self.cols.len(),
+            cutoff,
+        }
+    }
+}
+
+/// The parts of a question.
+#[derive(Clone, Debug)]
+pub struct KeyParts {
+    /// The groups whose answers are kept apart.
+    pub by: Option<RowKeys>,
+    /// The condition on keys.
+    pub within: Option<Within>,
+    /// The parts, in the order in which they are computed and merged.
+    pub list: Vec<Part>,
+    /// The rows of x and of y, sorted by group and key.
+    orders: [Vec<u32>; 2],
+    /// Where the rows of each part begin if the rows of all parts follow one another.
+    starts: Vec<usize>,
+    /// Whether pairs (i, j) represent (j, i), so that groups are unordered pairs.
+    pub half: bool,
+}
+
+impl KeyParts {
+    /// Returns the parts for these groups and this condition.
+    ///
+    /// # Errors
+    /// `Request` for too many parts.
+    pub(crate) fn new(
+        by: Option<RowKeys>,
+        within: Option<Within>,
+        space: &Space,
+    ) -> Result<KeyParts> {
+        let side = |side: usize, rows: usize| Sorted::new(by.as_ref(), within.as_ref(), side, rows);
+        let [x, y] = [side(0, space.n), side(1, space.m)];
+        let mut list = vec![];
+        for cell in &x.cells {
+            others(cell, &y, within.as_ref().map(|w| w.keep), space, &mut list)?;
+        }
+        let mut starts = vec![0];
+        for part in &list {
+            starts.push(starts[starts.len() - 1] + part.rows.len());
+        }
+        Ok(KeyParts {
+            by,
+            within,
+            list,
+            orders: [x.order, y.order],
+            starts,
+            half: space.is_triangular(),
+        })
+    }
+    /// Returns the number of groups, 1 if none were requested.
+    pub fn groups(&self) -> usize {
+        self.by.as_ref().map_or(1, RowKeys::len)
+    }
+    /// Returns the rows of x of part `at`, ascending.
+    pub fn rows(&self, at: usize) -> Vec<u32> {
+        self.list[at].rows.list(&self.orders[0])
+    }
+    /// Returns the rows of y of part `at`, ascending.
+    pub fn cols(&self, at: usize) -> Vec<u32> {
+        self.list[at].cols.list(&self.orders[1])
+    }
+    /// Returns where the rows of part `at` begin if the rows of all parts follow one another. Tiles
+    /// of parts count rows so, and columns from 0 in each part.
+    pub fn start(&self, at: usize) -> usize {
+        self.starts[at]
+    }
+    /// Returns the part that row `row` of [`Self::start`] belongs to.
+    pub fn part_of(&self, row: usize) -> usize {
+        // Parts have rows, so starts rise.
+        self.starts.partition_point(|start| *start <= row) - 1
+    }
+    /// Counts the pairs of `cols` in the part and the `rows` that a tile has.
+    pub fn count(&self, rows: &Range<usize>, cols: &Range<usize>) -> u64 {
+        let at = self.part_of(rows.start);
+        let start = self.starts[at];
+        let rows = rows.start - start..rows.end - start;
+        self.list[at].space(None).count(&rows, cols)
+    }
+    /// Counts the pairs of all parts.
+    ///
+    /// # Errors
+    /// `Request` beyond 2^64.
+    pub fn size(&self) -> Result<u64> {
+        self.list.iter().try_fold(0u64, |sum, part| {
+            let size = part.space(None).size()?;
+            sum.checked_add(size)
+                .ok_or_else(|| Error::request("too many pairs").limit("2^64 pairs"))
+        })
+    }
+    /// Returns the part with the most pairs; plans are made for it.
+    pub fn largest(&self) -> Option<usize> {
+        let pairs = |part: &Part| part.space(None).size().unwrap_or(u64::MAX);
+        (0..self.list.len()).max_by_key(|at| (pairs(&self.list[*at]), usize::MAX - at))
+    }
+}
+
+/// The rows of one side, sorted by group, then by key, then by row.
+struct Sorted {
+    order: Vec<u32>,
+    cells: Vec<Cell>,
+    /// The cells of each group that has rows.
+    runs: Vec<Range<usize>>,
+    /// The cells by key, then by group.
+    by_key: Vec<usize>,
+}
+
+/// The rows of a side with one group and one key.
+struct Cell {
+    group: u32,
+    key: u32,
+    rows: Range<usize>,
+}
+
+impl Sorted {
+    fn new(by: Option<&RowKeys>, within: Option<&Within>, side: usize, rows: usize) -> Sorted {
+        let code =
+            |keys: Option<&RowKeys>, row: u32| keys.map_or(0, |k| k.codes[side][row as usize]);
+        let place = |row: u32| [code(by, row), code(within.map(|w| &w.keys), row)];
+        // A row without a group or a key is in no part.
+        let mut order: Vec<u32> = (0..rows as u32)
+            .filter(|row| !place(*row).contains(&NONE))
+            .collect();
+        order.sort_by_key(|row| place(*row));
+        let mut cells: Vec<Cell> = vec![];
+        for (at, row) in order.iter().enumerate() {
+            let [group, key] = place(*row);
+            match cells.last_mut() {
+                Some(last) if (last.group, last.key) == (group, key) => last.rows.end = at + 1,
+                _ => cells.push(Cell {
+                    group,
+                    key,
+                    rows: at..at + 1,
+                }),
+            }
+        }
+        let mut runs: Vec<Range<usize>> = vec![];
+        for at in 0..cells.len() {
+            match runs.last_mut() {
+                Some(run) if cells[run.start].group == cells[at].group => run.end = at + 1,
+                _ => runs.push(at..at + 1),
+            }
+        }
+        let mut by_key: Vec<usize> = (0..cells.len()).collect();
+        by_key.sort_by_key(|at| (cells[*at].key, cells[*at].group));
+        Sorted {
+            order,
+            cells,
+            runs,
+            by_key,
+        }
+    }
+    /// The cells with this key, by group.
+    fn with_key(&self, key: u32) -> &[usize] {
+        let place = |test: fn(u32, u32) -> bool| {
+            self.by_key
+                .partition_point(|at| test(self.cells[*at].key, key))
+        };
+        &self.by_key[place(|k, key| k < key)..place(|k, key| k <= key)]
+    }
+    /// The sorted rows that `cells` have.
+    fn rows_of(&self, cells: &Range<usize>) -> Range<usize> {
+        if cells.is_empty() {
+            return 0..0;
+        }
+        self.cells[cells.start].rows.start..self.cells[cells.end - 1].rows.end
+    }
+}
+
+/// Appends the parts of the rows `cell` of x.
+fn others(
+    cell: &Cell,
+    y: &Sorted,
+    keep: Option<Keep>,
+    space: &Space,
+    list: &mut Vec<Part>,
+) -> Result<()> {
+    let half = space.is_triangular();
+    let mut add = |group: u32, cols: RowSet, is_self: bool| {
+        let part = Part {
+            rows: cell.rows.clone().into(),
+            cols,
+            domain: if is_self && space.is_self() {
+                space.domain
+            } else {
+                Domain::Cross
+            },
+            groups: match half {
+                true => [cell.group.min(group), cell.group.max(group)],
+                false => [cell.group, group],
+            },
+        };
+        // One row has no pair with itself in most domains.
+        if part.space(None).size()? > 0 {
+            list.push(part);
+        }
+        if list.len() > MOST_PARTS {
+            let e = Error::request(format!("more than {MOST_PARTS} pairs of groups"));
+            return Err(e
+                .at_place(Opt::By)
+                .limit(format!("{MOST_PARTS} pairs of groups that have rows"))
+                .remedy("merge small groups"));
+        }
+        Ok(())
+    };
+    match keep {
+        None => {
+            for run in &y.runs {
+                let group = y.cells[run.start].group;
+                if !half || group >= cell.group {
+                    add(group, y.rows_of(run).into(), group == cell.group)?;
+                }
+            }
+        }
+        Some(Keep::Same) => {
+            for at in y.with_key(cell.key) {
+                let other = &y.cells[*at];
+                if !half || other.group >= cell.group {
+                    let cols = other.rows.clone().into();
+                    add(other.group, cols, other.group == cell.group)?;
+                }
+            }
+        }
+        Some(Keep::Other) => {
+            for run in &y.runs {
+                let cells = &y.cells[run.clone()];
+                let below = run.start + cells.partition_point(|c| c.key < cell.key);
+                let above = run.start + cells.partition_point(|c| c.key <= cell.key);
+                let group = cells[0].group;
+                // Of (i, j) and (j, i) the one whose first row has the lower key.
+                let cols = match half {
+                    true => y.rows_of(&(above..run.end)).into(),
+                    false if below == above => y.rows_of(run).into(),
+                    false => RowSet {
+                        all: y.rows_of(run),
+                        without: y.rows_of(&(below..above)),
+                    },
+                };
+                add(group, cols, false)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the rows (i, j) of the question that pair `pair` of a part has. If pairs have no order
+/// (`half`), the lower row comes first.
+pub(crate) fn pair_of(half: bool, rows: &[u32], cols: &[u32], pair: (u64, u64)) -> (u64, u64) {
+    let i = u64::from(rows[pair.0 as usize]);
+    let j = u64::from(cols[pair.1 as usize]);
+    if half && i > j { (j, i) } else { (i, j) }
+}

@@ -1,0 +1,101 @@
+//! Questions about groups or within keys: part by part, each by the strategy of its plan.
+//!
+//! A batch has strips of some parts. A part is made a question of its own, with copies of its rows,
+//! when its first strip comes up, and dropped after its last one: so a run holds the rows of one
+//! part for each thread.
+
+use std::ops::Range;
+use zipfold_core::fold::{Fold, State, Tally};
+use zipfold_core::parts::KeyParts;
+use zipfold_core::{Job, Result};
+use zipfold_plan::executor::{Executor, Folded, Sink, Stop};
+use zipfold_plan::{Plan, Tile, parts};
+
+/// Loads a part for the first strategy of a plan that loads.
+pub(super) type Load = for<'p> fn(&'p Job, &Plan) -> Result<(Box<dyn Executor + 'p>, Vec<String>)>;
+
+/// A job whose parts are computed one by one.
+#[derive(Debug)]
+pub(super) struct ByParts<'j> {
+    job: &'j Job,
+    parts: &'j KeyParts,
+    plan: Plan,
+    load: Load,
+}
+
+impl<'j> ByParts<'j> {
+    /// Computes the `parts` of `job`, each by `plan` as `load` loads it.
+    pub(super) fn new(job: &'j Job, parts: &'j KeyParts, plan: &Plan, load: Load) -> Self {
+        ByParts {
+            job,
+            parts,
+            plan: plan.clone(),
+            load,
+        }
+    }
+    /// Computes these strips of rows of part `at`.
+    fn part(
+        &self,
+        at: usize,
+        strips: &[Range<usize>],
+        sink: &dyn Sink,
+        stop: Stop<'_>,
+    ) -> Result<Folded> {
+        let part = self.job.part(self.parts, at)?;
+        let (executor, _) = (self.load)(&part, &self.plan)?;
+        let within = |strip| parts::tiles_within(&part, &self.plan, strip);
+        let tiles: Vec<Tile> = strips.iter().flat_map(within).collect();
+        let Folded { states, tally } = executor.run(&tiles, sink, stop)?;
+        let states = match executor.order() {
+            None => states,
+            Some(order) => in_order(&part, states, order),
+        };
+        let (states, tally) = self.job.of_part(self.parts, at, states, tally);
+        Ok(Folded { states, tally })
+    }
+}
+
+impl Executor for ByParts<'_> {
+    fn run(&self, tiles: &[Tile], sink: &dyn Sink, stop: Stop<'_>) -> Result<Folded> {
+        let (job, parts) = (self.job, self.parts);
+        let mut all = nothing(job);
+        for tiles in
+            tiles.chunk_by(|a, b| parts.part_of(a.rows.start) == parts.part_of(b.rows.start))
+        {
+            stop.check()?;
+            let at = parts.part_of(tiles[0].rows.start);
+            let start = parts.start(at);
+            let strip = |tile: &Tile| tile.rows.start - start..tile.rows.end - start;
+            let strips: Vec<Range<usize>> = tiles.iter().map(strip).collect();
+            add(job, &mut all, self.part(at, &strips, sink, stop)?);
+        }
+        Ok(all)
+    }
+}
+
+/// The states of `part` with its rows in their order, of states that number them by `order`: nobody
+/// else knows it.
+fn in_order(part: &Job, states: Vec<State>, order: &[u32]) -> Vec<State> {
+    let merged = |(fold, state): (&Fold, State)| {
+        let mut all = fold.start(part.space.n, part.space.m);
+        fold.merge_sorted(&mut all, state, order);
+        all
+    };
+    part.folds.iter().zip(states).map(merged).collect()
+}
+
+/// Nothing of any part.
+fn nothing(job: &Job) -> Folded {
+    let (n, m) = (job.space.n, job.space.m);
+    Folded {
+        states: job.folds.iter().map(|fold| fold.start(n, m)).collect(),
+        tally: Tally::default(),
+    }
+}
+
+/// Adds what a part of the same batch has given.
+fn add(job: &Job, all: &mut Folded, part: Folded) {
+    let states = job.folds.iter().zip(&mut all.states).zip(part.states);
+    states.for_each(|((fold, into), from)| fold.join_slots(into, from));
+    all.tally.merge(&part.tally);
+}
