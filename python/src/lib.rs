@@ -9,6 +9,7 @@ mod infer;
 mod lent;
 mod options;
 mod product;
+mod rdf;
 mod results;
 mod run;
 mod watch;
@@ -30,6 +31,8 @@ fn _zipfold(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(arrow::arrow_stream, module)?)?;
     module.add_function(wrap_pyfunction!(infer::infer, module)?)?;
     module.add_function(wrap_pyfunction!(product::sum_product, module)?)?;
+    module.add_function(wrap_pyfunction!(rdf::rdf, module)?)?;
+    module.add_function(wrap_pyfunction!(rdf::explain_rdf, module)?)?;
     module.add_function(wrap_pyfunction!(options::available_memory, module)?)?;
     module.add_function(wrap_pyfunction!(options::parse_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(options::check_device, module)?)?;

@@ -1,8 +1,8 @@
 """All-pairs and sum-product computing: say what one pair is, and what you want to know about all of them.
 
 ``cdist`` and ``pdist`` are SciPy's; ``pairwise_*``, ``NearestNeighbors`` and ``KernelDensity`` scikit-learn's;
-``pair_histogram``, ``similarity_join``, ``knn``, ``join``, ``corr`` and ``infer`` answer one question each; ``pairs``
-asks any other.
+``pair_histogram``, ``similarity_join``, ``knn``, ``join``, ``corr``, ``rdf`` and ``infer`` answer one question each;
+``pairs`` asks any other.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from .pairwise import (
     pairwise_distances_chunked,
     pairwise_kernels,
 )
+from .rdf import Curve, Factor, Radial, Scattering, rdf
 from .results import Histogram, Marginals, Matches, Neighbours, Plan, Tally
 from .settings import Device, Settings, devices, settings, using
 from .statistics import corr, knn, pair_histogram, similarity_join
@@ -47,8 +48,10 @@ _ESTIMATORS = {"KernelDensity": "density", "KNeighborsTransformer": "neighbors",
 
 __all__ = [
     "ArrayTypeError",
+    "Curve",
     "Device",
     "DeviceError",
+    "Factor",
     "Fold",
     "Histogram",
     "InputError",
@@ -64,8 +67,10 @@ __all__ = [
     "Outcome",
     "Pairs",
     "Plan",
+    "Radial",
     "RequestError",
     "ResourceError",
+    "Scattering",
     "Settings",
     "Tally",
     "TraceError",
@@ -90,6 +95,7 @@ __all__ = [
     "pairwise_kernels",
     "pdist",
     "popcount",
+    "rdf",
     "settings",
     "similarity_join",
     "sum_product",

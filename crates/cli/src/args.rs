@@ -31,6 +31,8 @@ pub(crate) enum Verb {
     Ask(Question),
     /// Exact inference on a discrete graphical model
     Infer(InferArgs),
+    /// Radial distribution functions of a trajectory
+    Rdf(RdfArgs),
     /// Fold the results of shards into one
     Merge(Merge),
     /// Say how a question would be answered: plan, memory, predicted time
@@ -96,6 +98,8 @@ pub(crate) enum Explained {
     Ask(Question),
     /// Exact inference on a discrete graphical model
     Infer(InferArgs),
+    /// Radial distribution functions of a trajectory
+    Rdf(RdfArgs),
 }
 
 /// A question about pairs.
@@ -556,6 +560,81 @@ pub(crate) struct InferArgs {
         help_heading = "Run"
     )]
     pub time_limit: f64,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub run: RunArgs,
+}
+
+/// Radial distribution functions of a trajectory.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct RdfArgs {
+    /// The trajectory: .xyz, .gro, .pdb, .dcd or .xtc; or a description of the question, .toml or
+    /// .json, with the options as keys
+    #[arg(help_heading = "Input", value_hint = ValueHint::FilePath)]
+    pub trajectory: String,
+    /// A file that names the atoms of a .dcd or .xtc: .pdb, .gro or .xyz
+    #[arg(long, value_name = "FILE", help_heading = "Input", value_hint = ValueHint::FilePath)]
+    pub topology: Option<String>,
+    /// Frames from 0 on, the end not included: 100:, :50, ::10, 3
+    #[arg(
+        long,
+        value_name = "FIRST:END:STEP",
+        help_heading = "Input",
+        allow_hyphen_values = true
+    )]
+    pub frames: Option<String>,
+    /// A periodic box for all frames: LX,LY,LZ; or LX,LY,LZ,α,β,γ (degrees); or nine numbers, its
+    /// three vectors [default: those of the frames]
+    #[arg(
+        long = "box",
+        value_name = "LENGTHS",
+        help_heading = "Input",
+        allow_hyphen_values = true
+    )]
+    pub periodic_box: Option<String>,
+    /// The density of the atoms of --to, for frames without a box [default: that of the box]
+    #[arg(
+        long,
+        value_name = "RHO",
+        help_heading = "Input",
+        allow_negative_numbers = true
+    )]
+    pub density: Option<f64>,
+    /// The atoms that distances are from: 'resname SOL and name OW', 'element O N', 'index 0-99',
+    /// 'not (chain A or resid 5-9)' [default: all]
+    #[arg(long, value_name = "ATOMS", help_heading = "Question")]
+    pub select: Option<String>,
+    /// The atoms that distances are to [default: those of --select]
+    #[arg(long, value_name = "ATOMS", help_heading = "Question")]
+    pub to: Option<String>,
+    /// All pairs of kinds of the selected atoms in one run: by element, name or residue
+    #[arg(long, value_name = "KIND", num_args = 0..=1, default_missing_value = "element", value_parser = ["element", "name", "residue"], help_heading = "Question")]
+    pub partials: Option<String>,
+    /// First and last edge [default: 0 to nine tenths of what minimum images allow]
+    #[arg(long, num_args = 2, value_names = ["LO", "HI"], allow_hyphen_values = true, help_heading = "Question")]
+    pub range: Option<Vec<f64>>,
+    /// Number of bins [default: 100]
+    #[arg(long, value_parser = whole, help_heading = "Question", allow_negative_numbers = true)]
+    pub bins: Option<usize>,
+    /// Structure factors S(k) by the formula of Debye in place of g(r): first and last wave number,
+    /// how many
+    #[arg(long, num_args = 3, value_names = ["FIRST", "LAST", "COUNT"], conflicts_with = "range", allow_hyphen_values = true, help_heading = "Question")]
+    pub debye: Option<Vec<f64>>,
+    /// Leave out pairs within a residue, within a molecule (what bonds connect), or of a bond
+    #[arg(long, value_parser = ["none", "residue", "molecule", "bonds"], help_heading = "Question")]
+    pub exclude: Option<String>,
+    /// A table of bonds: the indices of two atoms a line, from 0 [default: CONECT of the topology]
+    #[arg(long, value_name = "FILE", help_heading = "Question", value_hint = ValueHint::FilePath)]
+    pub bonds: Option<String>,
+    /// Distances in the plane of x and y
+    #[arg(long = "2d", help_heading = "Question")]
+    pub flat: bool,
+    /// Whose rules: those of the definition, or of a program [default: plain]
+    #[arg(long, value_parser = ["plain", "gromacs", "mdanalysis", "freud", "cpptraj"], help_heading = "Question")]
+    pub convention: Option<String>,
+    /// The unit of lengths [default: that of the file, or of the program whose rules are taken]
+    #[arg(long, value_parser = ["A", "nm"], help_heading = "Question")]
+    pub unit: Option<String>,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub run: RunArgs,

@@ -22,6 +22,7 @@ use zipfold::internals::core::renamed::no_problem;
 use zipfold::internals::core::shown::shown;
 use zipfold::internals::destination::{self, refuse_place};
 use zipfold::internals::io::Presence;
+use zipfold::internals::io::guard::Text;
 use zipfold::internals::partial::{self, Partial};
 use zipfold::internals::written::write_text;
 use zipfold::io::read_data;
@@ -35,10 +36,15 @@ use zipfold::{Answer, Blame, Budget, Data, Error, Options, Outcome, Problem, Res
 const LONGEST_PROBLEM: u64 = 64 << 20;
 const PER_BYTE: u64 = 48;
 
+/// The text of a problem.
+pub(crate) fn text_of_problem(path: &str, budget: &Budget) -> Result<Text> {
+    let source = zipfold::internals::io::guard::Source::open(path, budget)?;
+    source.whole_text(LONGEST_PROBLEM, budget)
+}
+
 /// A problem from a TOML or JSON file.
 pub(crate) fn problem_file(path: &str, budget: &Budget) -> Result<Problem> {
-    let source = zipfold::internals::io::guard::Source::open(path, budget)?;
-    let text = source.whole_text(LONGEST_PROBLEM, budget)?;
+    let text = text_of_problem(path, budget)?;
     let text = text.as_str();
     let purpose = format!("the problem of {path}");
     let _tree = budget.reserve(text.len() as u64 * PER_BYTE, &purpose)?;
@@ -298,7 +304,7 @@ fn target(args: &RunArgs, problem: &Problem, output: OutputOptions) -> Target {
 }
 
 /// The first SIGINT, SIGTERM or SIGHUP stops the run before its next batch, the second one at once.
-fn interrupts() -> Arc<AtomicBool> {
+pub(crate) fn interrupts() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     for (signal, status) in [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] {
         // A run under nohup outlives its terminal.

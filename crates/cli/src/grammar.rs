@@ -13,6 +13,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "dist", "knn", "top", "hist", "reduce", "join", "run", "merge",
         ],
     ),
+    ("Trajectories", &["rdf"]),
     ("Graphical models", &["infer"]),
     ("Before a run", &["explain", "emit", "bench", "devices"]),
     (
@@ -106,6 +107,23 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             (
                 "Near duplicates within one table",
                 "zipfold join points.csv --self --where 'euclidean(x, y) < 1e-4' -o twins.csv",
+            ),
+        ],
+    ),
+    (
+        "rdf",
+        &[
+            (
+                "Oxygen around oxygen, with a picture",
+                "zipfold rdf run.xtc --topology water.gro --select 'name OW' --range 0 1.2 --bins 240 -o g.csv --plot g.svg",
+            ),
+            (
+                "All pairs of elements, from the second half of a run",
+                "zipfold rdf salt.xyz --partials --frames 500: -o partials.csv",
+            ),
+            (
+                "As MDAnalysis counts, without pairs of one residue",
+                "zipfold rdf run.dcd --topology run.pdb --exclude residue --convention mdanalysis -o g.csv",
             ),
         ],
     ),

@@ -9,6 +9,7 @@ use zipfold::internals::core::suggest::suggestion;
 use zipfold::internals::destination;
 use zipfold::internals::io::network::SUFFIXES as NETWORKS;
 use zipfold::internals::io::read::SUFFIXES as TABLES;
+use zipfold::internals::io::trajectory::SUFFIXES as TRAJECTORIES;
 use zipfold::internals::plan::overrides::{Override, Overrides};
 use zipfold::{Error, Result};
 
@@ -314,6 +315,11 @@ pub(crate) const WRITTEN: &[Written] = &[
         stream: "csv",
     },
     Written {
+        verb: "rdf",
+        suffixes: destination::LISTS,
+        stream: "csv",
+    },
+    Written {
         verb: "infer",
         suffixes: &[
             "csv", "tsv", "json", "txt", "uai", "pr", "mar", "map", "mmap", "samples", "sum",
@@ -346,13 +352,32 @@ fn formats_json() -> serde_json::Value {
         .collect();
     let tables: Vec<&str> = TABLES.iter().map(|t| t.0).collect();
     let networks: Vec<&str> = NETWORKS.iter().map(|t| t.0).collect();
-    json!({"tables": tables, "networks": networks, "writes": writes})
+    let trajectories: Vec<&str> = TRAJECTORIES.iter().map(|t| t.0).collect();
+    json!({"tables": tables, "trajectories": trajectories, "networks": networks, "writes": writes})
 }
 
 fn formats_text() -> String {
     let line = |(suffix, about): (&str, &str)| vec![format!("  .{suffix}"), about.to_string()];
     let told: Vec<Vec<String>> = TABLES.iter().map(|(s, f)| line((s, f.about()))).collect();
+    let frames: Vec<Vec<String>> = TRAJECTORIES
+        .iter()
+        .map(|(s, kind)| line((s, kind.about())))
+        .collect();
     let nets: Vec<Vec<String>> = NETWORKS.iter().map(|(s, about)| line((s, about))).collect();
+    let writes = writes();
+    format!(
+        "Tables (dist, knn, top, hist, reduce, join; also as standard input, -):\n{}\n  .gz or .xz may follow the suffix of text\n\n\
+         Trajectories (rdf):\n{}\n  .gz or .xz may follow the suffix of text\n\n\
+         Networks (infer):\n{}\n  .gz or .xz may follow\n\nWritten:\n{}",
+        columns(&told),
+        columns(&frames),
+        columns(&nets),
+        columns(&writes)
+    )
+}
+
+/// What verbs and options write, a line each.
+fn writes() -> Vec<Vec<String>> {
     let mut writes: Vec<Vec<String>> = WRITTEN
         .iter()
         .map(|w| {
@@ -369,11 +394,5 @@ fn formats_text() -> String {
         ["  --report", ".html", ""],
     ];
     writes.extend(others.map(|words| words.map(String::from).to_vec()));
-    format!(
-        "Tables (dist, knn, top, hist, reduce, join; also as standard input, -):\n{}\n  .gz or .xz may follow the suffix of text\n\n\
-         Networks (infer):\n{}\n  .gz or .xz may follow\n\nWritten:\n{}",
-        columns(&told),
-        columns(&nets),
-        columns(&writes)
-    )
+    writes
 }

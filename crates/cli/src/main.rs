@@ -19,6 +19,7 @@ mod preview;
 mod problem_from_args;
 mod progress;
 mod quote;
+mod rdf;
 mod report;
 mod result_files;
 mod skeleton;
@@ -80,11 +81,16 @@ fn dispatch(verb: &Verb) -> Result<()> {
             commands::run(&problem, run, name, &budget)
         }
         Verb::Infer(a) => infer::run(a.clone()),
+        Verb::Rdf(a) => rdf::run(a),
         Verb::Merge(a) => commands::merge(&a.partials, &a.run),
         Verb::Explain {
             what: Explained::Infer(a),
             ..
         } => infer::run_explain(a.clone()),
+        Verb::Explain {
+            what: Explained::Rdf(a),
+            ..
+        } => rdf::explain(a),
         Verb::Explain {
             what: Explained::Ask(what),
             verbose,

@@ -59,8 +59,8 @@ fn clone_like() -> PathBuf {
 fn every_verb_is_shown() {
     let commands = commands(&readme());
     let verbs = [
-        "dist", "knn", "top", "hist", "reduce", "join", "run", "merge", "infer", "explain", "emit",
-        "bench", "devices",
+        "dist", "knn", "top", "hist", "reduce", "join", "run", "rdf", "merge", "infer", "explain",
+        "emit", "bench", "devices",
     ];
     for verb in verbs
         .into_iter()
@@ -262,6 +262,7 @@ fn numbers(folder: &Path, command: &str, out: &str) {
         ),
         "late-by.csv" => late_by_airport(&data("flights.csv"), &rows(&file("late-by.csv"))),
         "variogram.csv" => variogram(&data("airports.csv"), &rows(&file("variogram.csv"))),
+        "radial.csv" => radial(&folder.join("data/water.xyz"), &file("radial.csv")),
         "water.csv" => water(&folder.join("data/water.xyz"), &file("water.csv")),
         "asia.csv" => {
             let p = |name: &str| {
@@ -458,6 +459,62 @@ fn late_by_airport(flights: &[Vec<f64>], got: &[Vec<f64>]) {
             };
             let late = flights.iter().filter(is_late).count();
             assert_eq!(got[i][airport + 1], late as f64, "departure {i}, {airport}");
+        }
+    }
+}
+
+/// Ordered pairs by kind, in the columns `count …`, and g from them. A distance within rounding of
+/// an edge may be on either side of it.
+fn radial(from: &Path, path: &Path) {
+    let text = fs::read_to_string(from).unwrap();
+    let atoms: Vec<(&str, Vec<f64>)> = text
+        .lines()
+        .skip(2)
+        .map(|l| {
+            let mut words = l.split_whitespace();
+            let kind = words.next().unwrap();
+            (kind, words.take(3).map(number).collect())
+        })
+        .collect();
+    let wrap = |d: f64| d - 30.0 * (d / 30.0).round();
+    let file = fs::read_to_string(path).unwrap();
+    let header: Vec<&str> = file
+        .lines()
+        .find(|l| !l.starts_with('#'))
+        .unwrap()
+        .split(',')
+        .collect();
+    let bins = cells(path);
+    for (from, to) in [("O", "O"), ("O", "H"), ("H", "H")] {
+        let column = |what: &str| {
+            let name = format!("{what} {from}-{to}");
+            header.iter().position(|h| *h == name).expect(&name)
+        };
+        let of = |kind: &'static str| atoms.iter().filter(move |a| a.0 == kind);
+        let mut distances: Vec<f64> = vec![];
+        for (i, (_, a)) in of(from).enumerate() {
+            let others = of(to).enumerate().filter(|(j, _)| from != to || i != *j);
+            distances.extend(others.map(|(_, (_, b))| {
+                let square: f64 = (0..3).map(|k| wrap(a[k] - b[k]).powi(2)).sum();
+                square.sqrt()
+            }));
+        }
+        distances.sort_unstable_by(f64::total_cmp);
+        let within = |lo: f64, hi: f64| {
+            let below = |v: f64| distances.partition_point(|d| *d < v);
+            below(hi).saturating_sub(below(lo)) as f64
+        };
+        for bin in &bins {
+            let [lo, hi] = [number(&bin[1]), number(&bin[2])];
+            let count = number(&bin[column("count")]);
+            let [least, most] = [1e-9, -1e-9].map(|e| within(lo + e, hi - e));
+            assert!(
+                (least..=most).contains(&count),
+                "{from}-{to} at {lo}: {count}"
+            );
+            let shell = 4.0 / 3.0 * std::f64::consts::PI * (hi.powi(3) - lo.powi(3));
+            let ideal = distances.len() as f64 / 27000.0 * shell;
+            near(number(&bin[column("g")]), count / ideal, "g");
         }
     }
 }

@@ -35,6 +35,7 @@ pub mod read;
 pub mod read_options;
 mod select;
 mod text_rows;
+pub mod trajectory;
 pub mod unfinished;
 mod words;
 pub mod write;

@@ -29,8 +29,10 @@ pub use reach::reach;
 pub use way::{ColumnGrid, Grid, Mode, Prune, mode, takes_boxes, walked};
 
 use crate::overrides::{ColumnGridCells, Family, Overrides, Pruning};
+use crate::points;
 use zipfold_core::fold::Fold;
-use zipfold_core::{Error, Job, Message, Opt, Result};
+use zipfold_core::space::periodic_box::Image;
+use zipfold_core::{Error, Job, Message, Opt, PeriodicBox, Result};
 
 /// Cycles below which all pairs are sooner evaluated than sampled, sorted and put into boxes: some
 /// milliseconds. A fixed number, so that two machines plan the same question alike.
@@ -42,6 +44,10 @@ const LEFT_BY_ENDS: f64 = 64.0;
 /// The largest share of pairs left to evaluate for which bounds pay. Above it a sweep of all pairs
 /// is faster, since it takes less time for each.
 const WORTH_SHARE: f64 = 0.4;
+
+/// The same for distances of points in a triclinic box: bounds of gaps over all images cost about
+/// what they save above it (`bench/records/epyc-2core/2026-11-25-rdf.md`).
+const WORTH_SKEWED: f64 = 0.15;
 
 /// The same for a column grid, whose pairs are swept nearly as fast as those of a plain run.
 const WORTH_COLUMN_GRID: f64 = 0.7;
@@ -89,8 +95,12 @@ pub fn choose(
 /// Returns the largest share of pairs left to evaluate for which pruning as `found` pays.
 fn worth(job: &Job, found: &Prune) -> f64 {
     let by_row = job.folds.iter().all(|f| matches!(f, Fold::Reduce(_)));
+    let image = job.periodic_box.as_ref().map(PeriodicBox::image);
+    let skewed = matches!(image, Some(Image::Triclinic(_))) && points::apply(job);
     let worth = if found.column_grid.is_some() {
         WORTH_COLUMN_GRID
+    } else if skewed {
+        WORTH_SKEWED
     } else {
         WORTH_SHARE
     };

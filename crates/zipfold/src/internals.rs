@@ -71,6 +71,11 @@ pub mod reading {
     pub use crate::reading::*;
 }
 
+/// Radial distribution functions of trajectories.
+pub mod rdf {
+    pub use crate::distribution::*;
+}
+
 /// Names of rows.
 pub mod row_names {
     pub use crate::row_names::*;

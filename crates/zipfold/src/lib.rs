@@ -22,6 +22,7 @@ mod closure;
 mod contract;
 mod destination;
 mod device;
+mod distribution;
 mod footprint;
 mod identity;
 mod infer;

@@ -3,8 +3,10 @@
 
 mod network;
 mod page;
+mod radial;
 
 pub use network::{marginals_svg, profile_svg};
+pub use radial::{radial_svg, scattering_svg};
 
 use crate::outcome::Outcome;
 use page::{Drawn, SvgArea, axes, drawn};

@@ -28,7 +28,8 @@ pub(crate) enum Workers {
 }
 
 impl Workers {
-    /// The workers for `plan`.
+    /// The workers for `plan`: for one thread also the caller, where it is the thread of a pool of
+    /// one.
     ///
     /// # Errors
     /// `Resource` when the system refuses threads.
@@ -38,7 +39,12 @@ impl Workers {
         let one_block = job.space.n <= BLOCK
             && job.space.m <= BLOCK
             && !plan.strategy().is_some_and(Strategy::is_packed);
-        if one_block && plan.seconds < SHORT && plan.device.is_none() {
+        // Callers of this kind run side by side, and one pool of one thread would make them wait
+        // for one another.
+        let alone = plan.threads == 1
+            && rayon::current_thread_index().is_some()
+            && rayon::current_num_threads() == 1;
+        if (alone || one_block && plan.seconds < SHORT) && plan.device.is_none() {
             Ok(Workers::Caller)
         } else {
             kept(plan.threads).map(Workers::Pool)

@@ -8,3 +8,4 @@ mod outputs;
 mod parquet;
 mod scratch;
 mod text;
+mod trajectories;

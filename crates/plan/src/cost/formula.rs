@@ -17,7 +17,6 @@ use super::{Term, Work};
 use zipfold_core::Job;
 use zipfold_core::pair::pattern::Reduction;
 use zipfold_core::pair::tree::{Binary, Id, Node, Unary};
-use zipfold_core::space::periodic_box::Image;
 
 /// Operations of one vector by class.
 ///
@@ -209,12 +208,7 @@ fn cycles(rates: &Rates, mix: Mix, single: bool, lanes: f64) -> f64 {
 /// Returns the cycles of the minimum images of a vector of pairs, which are found in double
 /// precision before the formula runs.
 fn image(work: &Work<'_>) -> f64 {
-    let triclinic = work
-        .job
-        .periodic_box
-        .as_ref()
-        .is_some_and(|c| matches!(c.image(), Image::Triclinic(_)));
-    let each = work.rates().image[usize::from(triclinic)];
+    let each = work.rates().image[usize::from(work.is_triclinic())];
     if work.job.low.periodic {
         each * work.lanes()
     } else {

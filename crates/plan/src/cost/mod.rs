@@ -77,6 +77,11 @@ impl Work<'_> {
     fn lanes(&self) -> f64 {
         (self.isa.lanes() * 8 / self.precision.bytes()) as f64
     }
+    /// Returns whether differences are images in a triclinic box.
+    fn is_triclinic(&self) -> bool {
+        let cell = self.job.periodic_box.as_ref();
+        cell.is_some_and(|cell| matches!(cell.image(), Image::Triclinic(_)))
+    }
     /// Returns the threads, at least one.
     fn threads(&self) -> f64 {
         self.machine.threads.max(1) as f64

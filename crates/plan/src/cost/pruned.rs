@@ -173,7 +173,15 @@ fn boxes(work: &Work<'_>, kernel: Kernel, pairs: f64) -> Term {
     let rows = work.job.space.n as f64;
     let cycles = match kernel {
         // Groups of 16 rows go down together; then each pair of a group and a leaf.
-        Kernel::Points => rows / GROUP * rates::GROUP[0] + pairs / (GROUP * LEAF) * rates::GROUP[1],
+        Kernel::Points => {
+            let skewed = if work.is_triclinic() {
+                rates::SKEWED
+            } else {
+                1.0
+            };
+            let leaves = pairs / (GROUP * LEAF) * rates::GROUP[1];
+            skewed * (rows / GROUP * rates::GROUP[0] + leaves)
+        }
         Kernel::Nearest => {
             let [Fold::Nearest(f)] = work.job.folds.as_slice() else {
                 return work.shared("bounding boxes", 0.0);
