@@ -121,7 +121,8 @@ fn nearest_of(fold: &Fold) -> Option<Nearest> {
         | Fold::Join(_)
         | Fold::Extremes(_)
         | Fold::Top(_)
-        | Fold::Quantile(_) => None,
+        | Fold::Quantile(_)
+        | Fold::Grouped(_) => None,
     }
 }
 

@@ -6,6 +6,7 @@ use super::sets::{Question, Set};
 use crate::options::Options;
 use crate::outcome::Output;
 use crate::query::{Answer, Query};
+use std::collections::BTreeMap;
 use zipfold_core::data::Data;
 use zipfold_core::fold::rows::ReduceAxis;
 use zipfold_core::fold::{Fold, Histogram, ReduceOp, State};
@@ -133,6 +134,8 @@ impl Prepared {
             closed: self.rule.closed,
             weights: None,
             mean: false,
+            weight: None,
+            values: BTreeMap::new(),
         };
         let problem = Problem {
             schema: SCHEMA,
@@ -148,6 +151,8 @@ impl Prepared {
             folds: vec![fold],
             precision: None,
             nan: NanPolicy::Error,
+            by: None,
+            within: None,
         };
         let y = (!within).then(|| tables[question.to].clone());
         (
