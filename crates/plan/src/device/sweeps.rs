@@ -180,18 +180,15 @@ impl Sweeps {
             .into_iter()
             .map(|side| sweep.of_side(side, job, runtime, overrides))
             .collect::<Result<Vec<_>>>()?;
-        let reason = match passes.iter().find_map(|pass| pass.tiled) {
-            Some(tiles) => tiles.reason(),
-            None => leaf.reason,
-        };
-        let fast_bins = overrides.bins == Some(Bins::Fast);
+        let tiles = passes.iter().find_map(|pass| pass.tiled);
+        let reason = tiles.map_or(leaf.reason, PairTiles::reason);
         Ok(Some(Sweeps {
             passes,
             filter,
             ranges: ranges.cloned(),
             products: products.cloned(),
             counts_first,
-            fast_bins,
+            fast_bins: overrides.bins == Some(Bins::Fast),
             reason,
         }))
     }

@@ -120,6 +120,22 @@ fn products_of_rounded_rows_decide_as_double_precision_does() {
             Domain::Square,
             (129, 48),
         ),
+        // Rows that do not stay in shared memory: in pairs where only x has anchors, and not.
+        (
+            fold(squared, "kind = \"nearest\", k = 4"),
+            Domain::Ordered,
+            (140, 260),
+        ),
+        (
+            fold(squared, "kind = \"nearest\", k = 40"),
+            Domain::Triangle,
+            (150, 257),
+        ),
+        (
+            join("sum((x - y)^2) < 40 or sum((x - y)^2) > 60", "inner"),
+            Domain::Cross,
+            (140, 300),
+        ),
         (
             fold(count, "kind = \"reduce\", op = \"count\""),
             Domain::Ordered,
