@@ -180,7 +180,7 @@ class fold(metaclass=Methods):
         if closed not in ("last", "half-open"):
             raise RequestError(f"closed: '{closed}' (limit: 'last' or 'half-open')")
         one = [{"bins": bins, "range": range}] if axes is None else list(axes)
-        spec = {"kind": "histogram", "axes": [_axis(a) for a in one], "closed": closed, "mean": bool(mean)}
+        spec: dict[str, Any] = {"kind": "histogram", "axes": [_axis(a) for a in one], "closed": closed, "mean": bool(mean)}
         if weights is not None and not (isinstance(weights, tuple) and len(weights) == 2):
             weights = (weights, weights)
         if weights is not None and weight is not None:
@@ -195,10 +195,9 @@ class fold(metaclass=Methods):
         elif weight is not None:
             spec["weight"] = weight
         for name, formula in (values or {}).items():
-            one = {"formula": formula, "keep": kept}
             if callable(formula):
                 traced.append((f"values.{name}", formula))
-            spec.setdefault("values", {})[name] = one
+            spec.setdefault("values", {})[name] = {"formula": formula, "keep": kept}
         return Fold(spec, weights, tuple(traced))
 
     @staticmethod

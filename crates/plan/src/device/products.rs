@@ -14,7 +14,7 @@
 //! ```
 //!
 //! Matrix units add products of 16 bits in single precision, but cut digits off where a vector unit
-//! rounds: [`ADDED`] allows for four times the error of rounding.
+//! rounds: the bound allows for four times the error of rounding.
 
 use super::rounding::{Bounds, Ranges};
 use crate::low_precision::LowPrecision;
