@@ -184,8 +184,7 @@ impl<'a> ColumnNames<'a> {
         match near {
             Some(near) => Error::request(what).remedy(format!("'{near}', or some of {have}")),
             None => Error::request(what).remedy(format!(
-                "{} with some of {have}; 0-3, 'a*' and '!a' are understood, too",
-                Opt::Columns
+                "name some of {have}; 0-3, 'a*' and '!a' are understood, too"
             )),
         }
     }

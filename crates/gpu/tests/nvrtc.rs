@@ -193,14 +193,7 @@ fn kernels_of_sum_products_compile_and_spill_nothing() {
 fn failure(what: &str, arch: usize, source: &str) -> Option<String> {
     // Joins with rows in shared memory are faster with few registers, for more thread blocks, and a
     // few numbers apart from the loop in local memory.
-    // Lists of neighbours beside products of long rows that are normalised take all 255 registers, and two more for
-    // one architecture.
-    let normalised = what.starts_with("cosine") && what.contains("nearest") && arch == 100;
-    let most = match (what.contains("staged: true"), normalised) {
-        (true, _) => 48,
-        (false, true) => 8,
-        (false, false) => 0,
-    };
+    let most = if what.contains("staged: true") { 48 } else { 0 };
     match nvrtc::report(source, arch) {
         Err(e) => Some(format!("{what}: {e}")),
         Ok(log) => {

@@ -32,7 +32,10 @@ fn read_input(input: &Input, named: &[String], budget: &Budget) -> Result<Table>
     if table.names().is_none() {
         return Err(nameless(input));
     }
-    let taken = zipfold_core::columns::expand(&beside, table.names(), table.cols(), &|_| false)
+    // Columns of words are no attributes, but a message names them.
+    let known = texts::with_texts(table.names().unwrap_or_default(), &table);
+    let is_words = |at: usize| at >= table.cols();
+    let taken = zipfold_core::columns::expand(&beside, Some(&known), known.len(), &is_words)
         .map_err(|e| e.at_place(input.name.clone()))?;
     let rest: Vec<usize> = (0..table.cols()).filter(|c| !taken.contains(c)).collect();
     let is_text = |name: &String| texts::is_text(&table, name);

@@ -206,6 +206,9 @@ fn skipped(shape: &Shape, fold: &Epilogue) -> String {
     }
 }
 
+/// Which cells of a row are pairs of the domain.
+const THERE: &str = include_str!("../kernels/strip_there.c");
+
 /// Clears the bits of pairs that are none.
 fn masked(bits: &[&str]) -> String {
     if bits.is_empty() {
@@ -213,9 +216,10 @@ fn masked(bits: &[&str]) -> String {
     }
     let clear: String = bits
         .iter()
-        .map(|bits| format!("{bits}[w] &= there; "))
+        .map(|bits| format!("{bits}[p / 2] &= kept; "))
         .collect();
-    fill(include_str!("../kernels/strip_mask.c"), &[("CLEAR", clear)])
+    let places = [("THERE", THERE.into()), ("CLEAR", clear)];
+    fill(include_str!("../kernels/strip_mask.c"), &places)
 }
 
 /// The texts of a fold by the names of their places in the kernel.
@@ -280,6 +284,7 @@ fn best(f: &Nearest, shape: &Shape, value: &str, (abs, rel): (f64, f64)) -> Epil
     let few = f.k <= GROUPS;
     let first = if few {
         let places = [
+            ("THERE", THERE.into()),
             ("VALUE", format!("{sign}({value})")),
             ("K", f.k.to_string()),
             // A value is off by a part of itself, not of what was computed: the parts are below 0.01.

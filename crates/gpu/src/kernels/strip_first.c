@@ -5,9 +5,14 @@
                 const zf_u32 row = ZF_ROW(p), a = first + row;
                 float low[2];
                 low[0] = ZF_INF_F; low[1] = ZF_INF_F;
+                zf_u32 some = 0xffffu;
+                if (!whole) {
+@THERE@
+                    some = there;
+                }
                 ZF_UNROLL for (int q = 0; q < 16; q++) {
                     const zf_u32 col = ZF_COLUMN(q), b = base + col;
-                    if (!whole && (a >= a1 || col >= count || !(@KEEP@))) continue;
+                    if ((some >> q & 1u) == 0u) continue;
                     const size_t @A@_at = @A@_panel + row, @B@_at = @B@_panel + col;
                     (void)@A@_at; (void)@B@_at; (void)b;
 @FINISH@

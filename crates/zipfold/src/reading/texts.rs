@@ -26,6 +26,14 @@ pub(super) fn is_text(table: &Table, name: &str) -> bool {
     })
 }
 
+/// `names`, and after them those of the columns that were read as text.
+pub(super) fn with_texts(names: &[String], table: &Table) -> Vec<String> {
+    let all = table.labels().map_or(&[][..], Labels::columns);
+    let texts = all.iter().filter(|words| words.text);
+    let texts = texts.map(|words| words.name.clone());
+    names.iter().cloned().chain(texts).collect()
+}
+
 /// Makes attributes of the columns of text that formulas name, and of texts that formulas hold:
 /// numbers from 0 in ascending order of all their words, NaN where there is none. A table of
 /// nothing but text has them as its components.
