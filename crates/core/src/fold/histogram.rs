@@ -28,7 +28,7 @@ use values::ValueState;
 pub use values::{BinStatistic, BinValue, BinValueSpec};
 
 use super::BLOCK;
-use super::scale::{Scale, lowest_digit};
+use super::scale::{Scale, add_run, lowest_digit};
 use super::{
     Accumulate, Column, Columns, Layout, Lent, Line, Numbers, Role, Traits, Value, ValuedPair,
 };
@@ -248,7 +248,7 @@ impl Histogram {
 }
 
 /// Runs of at least this length are placed together; shorter ones one by one.
-const LONG_RUN: usize = 8;
+pub const LONG_RUN: usize = 8;
 
 impl Accumulate for Histogram {
     type State = HistogramState;
@@ -563,35 +563,53 @@ impl HistogramState {
         }
     }
     /// Adds the values of formulas of a run of pairs, whose cells are known.
+    #[inline(always)]
     fn sum_lists(
         &mut self,
         fold: &Histogram,
-        cells: &[u64],
+        cells: &mut [u64],
         values: &mut [f64],
         mut fill: impl FnMut(usize, &mut [f64]),
     ) {
-        let inside = |cell: usize| match fold.axes.as_slice() {
-            // Without a division.
-            [axis] => cell.wrapping_sub(1) < axis.bins(),
-            _ => fold.inside(cell),
+        // The pairs in bins, side by side: most runs have others, too.
+        let (mut lanes, mut inside) = ([0u8; BLOCK], 0);
+        for (lane, cell) in cells.iter().enumerate() {
+            lanes[inside] = lane as u8;
+            inside += usize::from(match fold.axes.as_slice() {
+                // Without a division.
+                [axis] => cell.wrapping_sub(1) < axis.bins() as u64,
+                _ => fold.inside(*cell as usize),
+            });
+        }
+        let lanes = &lanes[..inside];
+        let all = inside == cells.len();
+        let pick = |numbers: &mut [f64]| {
+            let lanes = lanes.iter().enumerate().filter(|_| !all);
+            lanes.for_each(|(at, lane)| numbers[at] = numbers[usize::from(*lane)]);
         };
-        let formulas = fold.pair_weight.into_iter().map(|root| (None, root));
-        let formulas = formulas.chain(
-            fold.values
-                .iter()
-                .enumerate()
-                .map(|(at, value)| (Some(at), value.root)),
-        );
-        for (to, root) in formulas {
+        for (at, lane) in lanes.iter().enumerate() {
+            cells[at] = cells[usize::from(*lane)];
+        }
+        let cells = &cells[..inside];
+        if let Some(root) = fold.pair_weight {
             fill(root, values);
-            for (cell, value) in cells.iter().zip(&*values) {
-                let cell = *cell as usize;
-                match to {
-                    _ if !inside(cell) => {}
-                    None => self.add_weight(cell, *value),
-                    Some(at) => self.values[at].add(cell, *value),
-                }
-            }
+            pick(values);
+            self.add_weights(cells, &values[..inside]);
+        }
+        for (value, state) in fold.values.iter().zip(&mut self.values) {
+            fill(value.root, values);
+            pick(values);
+            state.add_run(cells, &values[..inside]);
+        }
+    }
+    /// Adds pair weights that are a formula to the sums of their cells.
+    #[inline(always)]
+    fn add_weights(&mut self, cells: &[u64], terms: &[f64]) {
+        if terms.iter().fold(true, |all, term| all & term.is_finite()) {
+            return add_run(&mut self.weights, cells, terms);
+        }
+        for (cell, term) in cells.iter().zip(terms) {
+            self.add_weight(*cell as usize, *term);
         }
     }
     /// Adds the weight and the value of pair (i, j) to the sums of its cell.

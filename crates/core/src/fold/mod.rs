@@ -53,7 +53,9 @@ pub use dense::{Dense, Written};
 pub use extremes::{Extremes, ExtremesState};
 pub use finder::table_bytes;
 pub use grouped::{Grouped, GroupedState};
-pub use histogram::{Axis, BinStatistic, BinValueSpec, Closed, Histogram, HistogramState};
+pub use histogram::{
+    Axis, BinStatistic, BinValueSpec, Closed, Histogram, HistogramState, LONG_RUN,
+};
 pub use join::{Join, JoinKind, JoinState};
 pub use line::{Lent, Line, ValuedPair};
 pub use nearest::{Nearest, NearestState};

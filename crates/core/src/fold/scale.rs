@@ -15,6 +15,7 @@
 //! windows  term 3 · 2⁻¹⁰⁰⁰ :     window ⌊(−1000 − lowest)/20⌋ += 3 << ((−1000 − lowest) mod 20)
 //! ```
 
+use super::BLOCK;
 use serde::{Deserialize, Serialize};
 
 /// Bits between windows: a term of 53 bits, shifted by up to 19, and 2⁵⁴ terms need 126 bits.
@@ -27,6 +28,9 @@ const ALIKE: i32 = 32;
 const LEAST: i32 = -1074;
 /// Bits of an f64 behind its first.
 const DIGITS: i32 = 52;
+
+/// Windows for terms of any size.
+const ALL_WINDOWS: usize = ((1023 - DIGITS - LEAST) / WINDOW + 1) as usize;
 
 /// How the terms of a sum are kept. It depends on the data, so partial results carry it and must
 /// agree.
@@ -80,11 +84,10 @@ impl Scale {
     }
     /// Returns the scale for terms of any size: sums are exact.
     pub fn everything() -> Self {
-        let windows = ((1023 - DIGITS - LEAST) / WINDOW + 1) as usize;
         Scale {
             unit: 1.0,
             lowest: LEAST,
-            windows,
+            windows: ALL_WINDOWS,
         }
     }
     /// Returns the numbers per sum.
@@ -182,6 +185,45 @@ impl Scale {
         top |= u128::from(digits[..first - taken].iter().any(|d| *d != 0));
         let size = libm::ldexp(top as f64, self.lowest + (first - taken) as i32 * WINDOW);
         if negative { -size } else { size }
+    }
+}
+
+/// Adds finite terms of at most a block to the sums of their cells, which have all windows
+/// ([`Scale::everything`]): the sums of [`Scale::add`], term by term.
+///
+/// ```text
+/// above  = the exponent field less 1, how far the lowest bit is above the least: 0 for 0 and subnormal numbers, too
+/// window = above / 20, shift = above mod 20
+/// digits = fraction · 2^shift, 72 bits in two words; negative: both words inverted, and 1 added
+/// ```
+///
+/// Digits are found by vectors where the caller's processor has them. They are added one by one,
+/// since two terms may share a sum.
+#[inline(always)]
+pub(super) fn add_run(sums: &mut [i128], cells: &[u64], terms: &[f64]) {
+    let (mut places, mut lows, mut highs) = ([0u64; BLOCK], [0u64; BLOCK], [0u64; BLOCK]);
+    let to = places.iter_mut().zip(&mut lows).zip(&mut highs);
+    for (((place, low), high), (cell, term)) in to.zip(cells.iter().zip(terms)) {
+        let bits = term.to_bits();
+        let field = bits >> 52 & 0x7ff;
+        let first = u64::from(field != 0);
+        let fraction = bits & ((1 << 52) - 1) | first << 52;
+        let above = field - first;
+        // A twentieth: exact for numbers of eleven bits.
+        let window = above * 52_429 >> 20;
+        let shift = above - window * WINDOW as u64;
+        let sign = bits >> 63;
+        let inverted = 0u64.wrapping_sub(sign);
+        *low = (fraction << shift ^ inverted).wrapping_add(sign);
+        // The low word of a negative number that is not 0 inverts to all ones where it was 0.
+        let carry = sign & u64::from(*low == 0);
+        *high = (fraction >> (63 - shift) >> 1 ^ inverted).wrapping_add(carry);
+        *place = cell * ALL_WINDOWS as u64 + window;
+    }
+    let digits = lows.iter().zip(&highs);
+    for (place, (low, high)) in places.iter().zip(digits).take(terms.len()) {
+        let sum = &mut sums[*place as usize];
+        *sum = sum.wrapping_add((i128::from(*high) << 64) | i128::from(*low));
     }
 }
 
@@ -287,6 +329,32 @@ mod tests {
                     let got = scale.of_words(&words(total, count), first + 3);
                     assert_eq!(scale.value(&got), scale.value(&wanted), "{total} {count}");
                 }
+            }
+        }
+    }
+
+    /// Terms of all exponents and both signs, with whole and with few digits.
+    #[test]
+    fn a_run_of_terms_is_added_as_one_by_one() {
+        let scale = Scale::everything();
+        let mut terms = vec![0.0, -0.0, 5e-324, -5e-324, f64::MAX, f64::MIN];
+        for field in 0..2047u64 {
+            for fraction in [0, 1, 1 << 51, (1 << 52) - 1, 0x5_1234_5678_9abc] {
+                let bits = field << 52 | fraction;
+                terms.extend([bits, bits | 1 << 63].map(f64::from_bits));
+            }
+        }
+        let cells: Vec<u64> = (0..terms.len() as u64).map(|at| at * 7 % 3).collect();
+        for long in [1, 2, 77, BLOCK] {
+            let (mut sums, mut wanted) =
+                (vec![0; 3 * scale.windows()], vec![0; 3 * scale.windows()]);
+            for (cells, terms) in cells.chunks(long).zip(terms.chunks(long)) {
+                add_run(&mut sums, cells, terms);
+                for (cell, term) in cells.iter().zip(terms) {
+                    let first = *cell as usize * scale.windows();
+                    scale.add(&mut wanted[first..first + scale.windows()], *term);
+                }
+                assert_eq!(sums, wanted, "{terms:?}");
             }
         }
     }

@@ -13,8 +13,9 @@
 
 use super::odd::{INF, NAN, NEGATIVE_INF, add};
 use crate::error::{Error, Result};
+use crate::fold::BLOCK;
 use crate::fold::roots::Roots;
-use crate::fold::scale::Scale;
+use crate::fold::scale::{Scale, add_run};
 use crate::hash::Hash;
 use crate::text_or::{FromText, TextOr};
 use serde::{Deserialize, Serialize};
@@ -232,6 +233,37 @@ impl ValueState {
                 add(&mut self.squares, &mut self.odd[1], scale, cell, rest);
             }
         }
+        self.widen(cell, v);
+    }
+    /// Takes values of pairs in bins, at most a block; `cells` says the bin of each.
+    #[inline(always)]
+    pub(super) fn add_run(&mut self, cells: &[u64], values: &[f64]) {
+        // A square that is finite is that of a finite number.
+        if !values.iter().fold(true, |all, v| all & (v * v).is_finite()) {
+            let run = cells.iter().zip(values);
+            return run.for_each(|(cell, v)| self.add(*cell as usize, *v));
+        }
+        if !self.sums.is_empty() {
+            add_run(&mut self.sums, cells, values);
+        }
+        if !self.squares.is_empty() {
+            let (mut squares, mut rests) = ([0.0; BLOCK], [0.0; BLOCK]);
+            let to = squares.iter_mut().zip(&mut rests).zip(values);
+            for ((square, rest), v) in to {
+                *square = v * v;
+                *rest = v.mul_add(*v, -*square);
+            }
+            add_run(&mut self.squares, cells, &squares[..values.len()]);
+            add_run(&mut self.squares, cells, &rests[..values.len()]);
+        }
+        if !self.ends.is_empty() {
+            let run = cells.iter().zip(values);
+            run.for_each(|(cell, v)| self.widen(*cell as usize, *v));
+        }
+    }
+    /// Takes a value into the least and the largest of a cell, where they are kept.
+    #[inline]
+    fn widen(&mut self, cell: usize, v: f64) {
         if let Some([least, largest]) = self.ends.get_mut(cell) {
             // NaN stays: it fails the comparison from then on.
             let nan = v.is_nan() || least.is_nan();
@@ -365,6 +397,28 @@ mod tests {
         assert_eq!(huge.statistic(BinStatistic::Mean, 0, 2), 0.0);
         let one = state(&[0.1], &keep);
         assert_eq!(one.statistic(BinStatistic::Variance, 0, 1), 0.0);
+    }
+
+    #[test]
+    fn a_run_is_taken_as_value_by_value() {
+        let keep = BinStatistic::ALL.to_vec();
+        let name = "v".into();
+        let value = BinValue {
+            name,
+            root: 0,
+            keep,
+        };
+        let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e200, 5e-324];
+        for odd in odd.map(Some).into_iter().chain([None]) {
+            let mut values: Vec<f64> = (0..BLOCK).map(|k| (k as f64 - 50.0) * 0.37).collect();
+            values[17] = odd.unwrap_or(values[17]);
+            let cells: Vec<u64> = (0..BLOCK as u64).map(|k| 1 + k % 3).collect();
+            let (mut run, mut single) = (ValueState::new(&value, 5), ValueState::new(&value, 5));
+            run.add_run(&cells, &values);
+            let pairs = cells.iter().zip(&values);
+            pairs.for_each(|(cell, v)| single.add(*cell as usize, *v));
+            assert_eq!(format!("{run:?}"), format!("{single:?}"), "{odd:?}");
+        }
     }
 
     #[test]

@@ -9,28 +9,26 @@
 //!         for each block of 128 columns, for each row
 //!             values = evaluator(row, block)
 //!             marks = the columns that the domain has                          triangle, diagonal
-//!             marks &= within the cut-off; count them
-//!             a NaN among the marked: absorb one by one, tell or skip NaN
-//!             marks &= between the first and the last edge of each axis
-//!             absorb the marked lanes
+//!             near = marks, of those within the cut-off; count them
+//!             a NaN among the near: absorb one by one, tell or skip NaN
+//!             picked = near, of those between the first and the last edge of each axis
+//!             values of the picked side by side; place and absorb them as a run
 //!     pairs of the row that were not looked at: far, or counted above the last edge
 //! ```
 //!
-//! Why this shape: most pairs of neighbouring cells are beyond the last edge. Marks are bytes that
-//! vectors compute without a branch, so only pairs with a bin pay for the search of the bin.
+//! Why this shape: most pairs of neighbouring cells are beyond the last edge. Vectors rule them out
+//! without a branch, a bit for each lane, so only pairs with a bin pay for the search of the bin.
 
 use super::cutoff::{BLOCKS, CutoffGrid, ROWS};
 use crate::pairs::reductions;
 use crate::pairs::vm::{Scratch, Vm};
 use std::ops::Range;
-use zipfold_core::fold::{
-    BLOCK, Bounded, Histogram, HistogramState, Pairs, Scattered, State, Tally,
-};
+use zipfold_core::fold::{BLOCK, Histogram, HistogramState, LONG_RUN, State, Tally};
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Domain, Error, Result};
 use zipfold_plan::Tile;
 use zipfold_plan::executor::{Folded, Stop};
-use zipfold_vector::simd::{Element, Kernel, Lanes};
+use zipfold_vector::simd::{Element, Kernel, Lanes, first_lanes};
 
 /// Values of a root from `lo` to `hi` count.
 #[derive(Clone, Copy, Debug)]
@@ -52,8 +50,20 @@ pub(super) struct Binned<'e, 'j> {
     found: Vec<u32>,
     /// Sorted places of the columns of a block.
     ranks: Vec<u32>,
-    marks: Box<[u8; BLOCK]>,
+    /// The first and the last of them.
+    ends: [u32; 2],
+    /// Which columns of a block the domain has.
+    marks: Marks,
+    /// Values of the pairs of a row and a block that have a bin, number after number.
+    picked: Vec<f64>,
 }
+
+/// Lanes of a mask.
+const MASK: usize = 8;
+/// Room for the values of a block and of one vector behind them.
+const ROOM: usize = BLOCK + MASK;
+/// A bit for each lane of a block.
+type Marks = [u8; BLOCK / MASK];
 
 /// The values of each axis that have a bin.
 fn limits(fold: &Histogram) -> Vec<Limit> {
@@ -87,6 +97,7 @@ impl<'e, 'j> Binned<'e, 'j> {
     ) -> Result<Folded> {
         let vm = engine.vm();
         let scratch = vm.scratch();
+        let picked = vec![0.0; ROOM * scratch.numbers()];
         let mut walk = Binned {
             engine,
             fold,
@@ -97,7 +108,9 @@ impl<'e, 'j> Binned<'e, 'j> {
             tally: Tally::default(),
             found: vec![],
             ranks: vec![],
-            marks: Box::new([0; BLOCK]),
+            ends: [0; 2],
+            marks: [0; BLOCK / MASK],
+            picked,
         };
         engine.groups(tiles, stop, |rows| walk.group(rows))?;
         walk.finish()
@@ -140,6 +153,9 @@ impl<'e, 'j> Binned<'e, 'j> {
                     if engine.job.space.is_self() {
                         self.ranks
                             .extend(columns.iter().map(|row| engine.ranks[*row as usize]));
+                        let ends =
+                            |ends: [u32; 2], rank: &u32| [ends[0].min(*rank), ends[1].max(*rank)];
+                        self.ends = self.ranks.iter().fold([u32::MAX, 0], ends);
                     }
                     for (at, counted) in counted[..rows.len()].iter_mut().enumerate() {
                         self.vm.eval(
@@ -162,59 +178,45 @@ impl<'e, 'j> Binned<'e, 'j> {
     /// Places the values of sorted `row` in bins; how many of the columns lie within the cut-off.
     fn take(&mut self, row: usize, columns: &[u32]) -> u64 {
         let engine = self.engine;
-        let isa = reductions::isa(engine.isa);
-        let marks = &mut self.marks[..columns.len()];
-        mark_space(engine.job.space.domain, row as u32, &self.ranks, marks);
-        let within = engine.limit.map_or(0, |(root, limit)| {
-            let limits = [Limit {
-                root,
-                lo: f64::NEG_INFINITY,
-                hi: limit,
-            }];
-            f64::dispatch(
-                isa,
-                Mark {
-                    scratch: &self.scratch,
-                    limits: &limits,
-                    marks: &mut *marks,
-                },
-            );
-            marks.iter().map(|m| u64::from(*m)).sum()
+        let cutoff = engine.limit.map(|(root, limit)| Limit {
+            root,
+            lo: f64::NEG_INFINITY,
+            hi: limit,
         });
         let i = engine.grid.order()[row] as usize;
-        // A row against itself is often 0 / 0.
-        if any_nan(self.scratch.all(), marks) {
-            self.take_one_by_one(i, columns);
-            return within;
-        }
-        f64::dispatch(
-            isa,
-            Mark {
+        mark_space(
+            engine.job.space.domain,
+            row as u32,
+            (columns.len(), &self.ranks, self.ends),
+            &mut self.marks,
+        );
+        let seen = f64::dispatch(
+            reductions::isa(engine.isa),
+            TakeRow {
+                fold: self.fold,
+                state: &mut self.state,
                 scratch: &self.scratch,
+                pairs: (i, columns),
+                cutoff: cutoff.as_slice(),
                 limits: &self.limits,
-                marks: &mut *marks,
+                marks: &mut self.marks,
+                picked: &mut self.picked,
             },
         );
-        // Every lane is written where the next one that counts goes.
-        let mut lanes = [0u8; BLOCK + 1];
-        let mut count = 0;
-        for (lane, mark) in marks.iter().enumerate() {
-            lanes[count] = lane as u8;
-            count += usize::from(*mark);
+        if seen.nan {
+            self.take_one_by_one(i, columns);
         }
-        for lane in &lanes[..count] {
-            let line = lane_of(&self.scratch, i, columns, usize::from(*lane));
-            self.fold.absorb_scattered(&mut self.state, &line);
-        }
-        within
+        // Without a cut-off, all pairs of the row count.
+        if cutoff.is_some() { seen.near } else { 0 }
     }
     /// Where some values are NaN.
     fn take_one_by_one(&mut self, i: usize, columns: &[u32]) {
         let engine = self.engine;
+        let is_marked = |lane: usize| self.marks[lane / MASK] >> (lane % MASK) & 1 != 0;
         for (lane, j) in columns
             .iter()
             .enumerate()
-            .filter(|(lane, _)| self.marks[*lane] != 0)
+            .filter(|(lane, _)| is_marked(*lane))
         {
             let value = |root: usize| self.scratch.root(root)[0][lane];
             let is_nan = |root: usize| value(root).is_nan();
@@ -231,8 +233,7 @@ impl<'e, 'j> Binned<'e, 'j> {
                     continue;
                 }
             }
-            let line = lane_of(&self.scratch, i, columns, lane);
-            self.fold.absorb_scattered(&mut self.state, &line);
+            self.state.absorb(self.fold, i, *j as usize, value);
         }
     }
     /// Counts what is left of a sorted row, of this many columns that were looked at.
@@ -254,71 +255,184 @@ impl<'e, 'j> Binned<'e, 'j> {
     }
 }
 
-/// The value of row `i` against the column of one lane.
-#[inline(always)]
-fn lane_of<'a>(
-    scratch: &'a Scratch<f64>,
-    i: usize,
-    columns: &'a [u32],
-    lane: usize,
-) -> Scattered<'a> {
-    Scattered {
-        pairs: Pairs {
-            place: i,
-            row: i,
-            others: &columns[lane..=lane],
-            half: false,
-        },
-        values: &scratch.all().as_flattened()[lane..],
-        stride: BLOCK,
-        firsts: scratch.firsts(),
+/// Marks the columns of a block that a sorted row meets in the space: of so many, with their sorted
+/// places where x and y are one input, and the ends of these.
+fn mark_space(
+    domain: Domain,
+    row: u32,
+    (columns, ranks, [first, last]): (usize, &[u32], [u32; 2]),
+    marks: &mut Marks,
+) {
+    let all = match domain {
+        Domain::Cross | Domain::Square => true,
+        Domain::Triangle => first > row,
+        Domain::Diagonal => first >= row,
+        Domain::Ordered => first > row || last < row,
+    };
+    let meets = |rank: u32| match domain {
+        Domain::Cross | Domain::Square => true,
+        Domain::Triangle => rank > row,
+        Domain::Diagonal => rank >= row,
+        Domain::Ordered => rank != row,
+    };
+    marks.fill(0);
+    for (at, mark) in marks[..columns.div_ceil(MASK)].iter_mut().enumerate() {
+        let lanes = MASK.min(columns - at * MASK);
+        // Few blocks have columns that the row does not meet: those of its own cell.
+        *mark = if all {
+            first_lanes(lanes) as u8
+        } else {
+            let ranks = ranks[at * MASK..][..lanes].iter().enumerate();
+            ranks.fold(0, |bits, (lane, rank)| {
+                bits | u8::from(meets(*rank)) << lane
+            })
+        };
     }
 }
 
-/// Marks the columns, by their sorted places, that a sorted row meets in the space.
-fn mark_space(domain: Domain, row: u32, ranks: &[u32], marks: &mut [u8]) {
-    match domain {
-        Domain::Cross | Domain::Square => marks.fill(1),
-        Domain::Triangle => marks
-            .iter_mut()
-            .zip(ranks)
-            .for_each(|(m, rank)| *m = u8::from(*rank > row)),
-        Domain::Diagonal => marks
-            .iter_mut()
-            .zip(ranks)
-            .for_each(|(m, rank)| *m = u8::from(*rank >= row)),
-        Domain::Ordered => marks
-            .iter_mut()
-            .zip(ranks)
-            .for_each(|(m, rank)| *m = u8::from(*rank != row)),
-    }
+/// The ends between which every number is that is not NaN.
+const EVERY: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
+
+/// What the values of a row and a block of columns are.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    /// Pairs of the domain within the cut-off.
+    near: u64,
+    /// One of them has a NaN. None was taken, and the marks are those of the near.
+    nan: bool,
 }
 
-/// Whether a value of a marked lane is NaN.
-fn any_nan(values: &[[f64; BLOCK]], marks: &[u8]) -> bool {
-    values.iter().any(|v| {
-        v.iter()
-            .zip(marks)
-            .fold(false, |any, (v, mark)| any | (v.is_nan() & (*mark != 0)))
-    })
-}
-
-/// Takes the mark of lanes whose values are beyond a limit.
-struct Mark<'a> {
+/// Takes the pairs of a row that have a bin.
+struct TakeRow<'a> {
+    fold: &'a Histogram,
+    state: &'a mut HistogramState,
     scratch: &'a Scratch<f64>,
+    /// The row, and the columns of the lanes.
+    pairs: (usize, &'a [u32]),
+    cutoff: &'a [Limit],
     limits: &'a [Limit],
-    marks: &'a mut [u8],
+    marks: &'a mut Marks,
+    /// For the values of the pairs in bins, number after number.
+    picked: &'a mut [f64],
 }
 
-impl Kernel<f64> for Mark<'_> {
-    type Output = ();
+impl Kernel<f64> for TakeRow<'_> {
+    type Output = Seen;
     #[inline(always)]
-    fn run<S: Lanes<f64>>(self, _: S) {
-        for limit in self.limits {
-            let values = &self.scratch.root(limit.root)[0][..self.marks.len()];
-            for (mark, v) in self.marks.iter_mut().zip(values) {
-                *mark &= u8::from(*v >= limit.lo) & u8::from(*v <= limit.hi);
+    fn run<S: Lanes<f64>>(self, s: S) -> Seen {
+        let (scratch, (i, columns)) = (self.scratch, self.pairs);
+        let mut seen = Seen {
+            near: 0,
+            nan: false,
+        };
+        let mut picked: Marks = [0; BLOCK / MASK];
+        let masks = columns.len().div_ceil(MASK);
+        for (at, (mark, picked)) in self.marks[..masks].iter_mut().zip(&mut picked).enumerate() {
+            *mark &= within(s, scratch, self.cutoff, at);
+            seen.near += u64::from(mark.count_ones());
+            for values in scratch.all() {
+                seen.nan |= !between(s, values, at, EVERY) & *mark != 0;
             }
+            *picked = *mark & within(s, scratch, self.limits, at);
+        }
+        if seen.nan {
+            return seen;
+        }
+        let picked = &picked[..masks];
+        let mut count = 0;
+        for mask in picked {
+            count += mask.count_ones() as usize;
+        }
+        if count < LONG_RUN {
+            for (at, mask) in picked.iter().enumerate() {
+                for lane in (0..MASK).filter(|lane| mask >> lane & 1 != 0) {
+                    let lane = at * MASK + lane;
+                    let value = |root: usize| scratch.root(root)[0][lane];
+                    self.state
+                        .absorb(self.fold, i, columns[lane] as usize, value);
+                }
+            }
+            return seen;
+        }
+        let mut lanes = [0u32; BLOCK + 16];
+        if self.fold.weights.is_some() {
+            let mut to = 0;
+            for (at, mask) in picked.iter().enumerate() {
+                let base = (at * MASK) as u32;
+                let mut part = 0;
+                while part < MASK {
+                    let bits = part_of::<S>(*mask, part);
+                    // SAFETY: at most as many lanes as a block has were stored, and 16 more fit.
+                    unsafe {
+                        s.store_indices(bits, base + part as u32, lanes.as_mut_ptr().add(to))
+                    };
+                    to += bits.count_ones() as usize;
+                    part += S::N;
+                }
+            }
+        }
+        let column = |at: usize| columns[lanes[at] as usize] as usize;
+        // Before the fold asks: in a function that it calls, vectors would not be inlined.
+        for (values, to) in scratch.all().iter().zip(self.picked.chunks_exact_mut(ROOM)) {
+            compress(s, values, picked, to);
+        }
+        let all = &*self.picked;
+        let fill = |root: usize, to: &mut [f64]| {
+            to.copy_from_slice(&all[scratch.firsts()[root] * ROOM..][..to.len()]);
+        };
+        self.state.absorb_some(self.fold, i, (column, count), fill);
+        seen
+    }
+}
+
+/// The bits of the lanes of a vector that begins with lane `part` of a mask.
+#[inline(always)]
+fn part_of<S: Lanes<f64>>(mask: u8, part: usize) -> u32 {
+    u32::from(mask) >> part & first_lanes(S::N)
+}
+
+/// The lanes of mask `at` from `lo` to `hi`: loops and no iterators, which would keep vectors from
+/// being inlined.
+#[inline(always)]
+fn between<S: Lanes<f64>>(s: S, values: &[f64; BLOCK], at: usize, [lo, hi]: [f64; 2]) -> u8 {
+    let eight = &values[at * MASK..][..MASK];
+    let (lo, hi) = (s.splat(lo), s.splat(hi));
+    let (mut bits, mut part) = (0, 0);
+    while part < MASK {
+        // SAFETY: N divides 8, so the vector lies within the eight values.
+        let v = unsafe { s.load(eight.as_ptr().add(part)) };
+        bits |= s.bits(s.and(s.le(lo, v), s.le(v, hi))) << part;
+        part += S::N;
+    }
+    bits as u8
+}
+
+/// The lanes of mask `at` that are within all `limits`.
+#[inline(always)]
+fn within<S: Lanes<f64>>(s: S, scratch: &Scratch<f64>, limits: &[Limit], at: usize) -> u8 {
+    let mut bits = !0;
+    for limit in limits {
+        bits &= between(s, &scratch.root(limit.root)[0], at, [limit.lo, limit.hi]);
+    }
+    bits
+}
+
+/// Puts the picked values side by side, where there is [`ROOM`].
+#[inline(always)]
+fn compress<S: Lanes<f64>>(s: S, values: &[f64; BLOCK], picked: &[u8], to: &mut [f64]) {
+    let mut count = 0;
+    for (at, mask) in picked.iter().enumerate() {
+        let mut part = 0;
+        while part < MASK {
+            let bits = part_of::<S>(*mask, part);
+            // SAFETY: N divides 8; at most as many values as a block has were stored, and 8 more
+            // fit.
+            unsafe {
+                let v = s.load(values.as_ptr().add(at * MASK + part));
+                s.store_compressed(v, bits, to.as_mut_ptr().add(count));
+            }
+            count += bits.count_ones() as usize;
+            part += S::N;
         }
     }
 }

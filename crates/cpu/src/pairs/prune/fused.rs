@@ -5,8 +5,11 @@
 use crate::kernels::compress::{Pages, Predicate, append_matching};
 use crate::kernels::top_k::TopK;
 use std::ops::Range;
-use zipfold_core::fold::{Fold, Join, Nearest, NearestState, Scattered, State, worse};
-use zipfold_vector::simd::Isa;
+use zipfold_core::fold::{
+    Bounded, Fold, Histogram, HistogramState, Join, LONG_RUN, Nearest, NearestState, Scattered,
+    State, worse,
+};
+use zipfold_vector::simd::{Element, Isa, Kernel, Lanes};
 
 /// A loop for one fold and a batch of sorted rows.
 pub(super) trait Fused {
@@ -28,7 +31,7 @@ pub(super) fn fused<'e>(
     rows: &Range<usize>,
     isa: Isa,
 ) -> Option<Box<dyn Fused + 'e>> {
-    let table: [Make<'e>; 2] = [Lists::make, VectorMatches::make];
+    let table: [Make<'e>; 3] = [Lists::make, VectorMatches::make, FormulasByBin::make];
     table.into_iter().find_map(|make| make(fold, rows, isa))
 }
 
@@ -127,4 +130,57 @@ impl Fused for VectorMatches<'_> {
         None
     }
     fn finish(&mut self, _: &mut State) {}
+}
+
+/// A histogram that sums formulas: its runs are placed and their terms taken apart by vectors.
+struct FormulasByBin<'e> {
+    fold: &'e Histogram,
+    isa: Isa,
+}
+
+impl<'e> FormulasByBin<'e> {
+    fn make(fold: &'e Fold, _: &Range<usize>, isa: Isa) -> Option<Box<dyn Fused + 'e>> {
+        let Fold::Histogram(fold) = fold else {
+            return None;
+        };
+        let sums = fold.sums_formulas();
+        sums.then(|| Box::new(FormulasByBin { fold, isa }) as Box<dyn Fused>)
+    }
+}
+
+impl Fused for FormulasByBin<'_> {
+    fn absorb(&mut self, state: &mut State, line: &Scattered<'_>) {
+        let State::Histogram(state) = state else {
+            return;
+        };
+        let fold = self.fold;
+        if line.pairs.others.len() < LONG_RUN {
+            return fold.absorb_scattered(state, line);
+        }
+        f64::dispatch(self.isa, AbsorbRun { fold, state, line });
+    }
+    fn worst(&self, _: &Range<usize>) -> Option<f64> {
+        None
+    }
+    fn finish(&mut self, _: &mut State) {}
+}
+
+/// A run of at most a block.
+struct AbsorbRun<'a> {
+    fold: &'a Histogram,
+    state: &'a mut HistogramState,
+    line: &'a Scattered<'a>,
+}
+
+impl Kernel<f64> for AbsorbRun<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Lanes<f64>>(self, _: S) {
+        let line = self.line;
+        let others = line.pairs.others;
+        let column = |at: usize| others[at] as usize;
+        let fill = |root: usize, to: &mut [f64]| to.copy_from_slice(line.scalars(root));
+        let run = (column, others.len());
+        self.state.absorb_some(self.fold, line.pairs.row, run, fill);
+    }
 }
