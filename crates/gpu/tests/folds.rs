@@ -184,6 +184,65 @@ fn vectors_and_several_folds_are_those_of_the_oracle() {
     all(&asked, 1e-12);
 }
 
+/// Powers by halves are products and a root: in double precision they have the bits of the oracle,
+/// also as values of pairs that single precision filters; sums of single precision take reciprocal
+/// roots.
+#[test]
+#[ignore = "needs opencl"]
+fn powers_by_halves_are_those_of_the_oracle() {
+    let folds = [
+        "{ kind = \"nearest\", k = 3 }",
+        "{ kind = \"histogram\", axes = [{ bins = 8, range = [0.0, 8.0] }], mean = true }",
+        "{ kind = \"reduce\", op = \"sum\", weights = { name = \"w\" } }",
+    ];
+    // The second base is -0 for equal numbers, of which a power is 0, and else NaN.
+    let bases = [
+        ("sum((x - y)^2)", &[0.5, 1.5, 7.5, -0.5, -2.5][..]),
+        ("(0 - abs(x[0] - y[0]))", &[0.5, -1.5][..]),
+    ];
+    let (mut exact, mut summed) = (vec![], vec![]);
+    for (base, powers) in bases {
+        for power in powers {
+            for fold in folds {
+                let text = format!(
+                    "nan = \"skip\"\npair = {{ formula = \"{base}^{power:?}\" }}\nfolds = [{fold}]"
+                );
+                let sums = fold.contains("sum");
+                if sums {
+                    summed.push(text)
+                } else {
+                    exact.push(text)
+                }
+            }
+        }
+    }
+    for form in [
+        "(x - y) / (sum((x - y)^2) + 0.1)^1.5",
+        "1 / sqrt(sum((x - y)^2) + 0.5)",
+    ] {
+        summed.push(format!(
+            "pair = {{ formula = \"{form}\" }}\nfolds = [{}]",
+            folds[2]
+        ));
+    }
+    let asked = |texts: &[String], single: &[bool], bound: f64| {
+        let each = texts
+            .iter()
+            .flat_map(|text| single.iter().map(move |s| (&text[..], *s)));
+        let odd = each.filter_map(|(text, single)| {
+            // Single precision errs by the size of the terms, so these have one sign.
+            let weights = if single { "alike" } else { "signed" };
+            let job = described(&problem(text), &lattice(130, single), weights);
+            Some(format!("{text} {single}: {}", odd(&job, &[], bound)?))
+        });
+        let odd: Vec<String> = odd.collect();
+        assert!(odd.is_empty(), "{}", odd.join("\n"));
+    };
+    asked(&exact, &[true, false], 0.0);
+    asked(&summed, &[false], 1e-12);
+    asked(&summed, &[true], 4e-6);
+}
+
 /// Values between edges and on them, below and above all, and not numbers: each with the bits of
 /// the oracle, for random axes and weights.
 #[test]

@@ -1,6 +1,7 @@
 //! Operations of formulas as C expressions.
 
 use zipfold_core::Precision;
+use zipfold_core::number::Power;
 use zipfold_core::pair::tree::{Binary, Unary};
 
 /// A number, to the bit (in single precision: rounded).
@@ -106,16 +107,21 @@ fn condition(op: Binary, a: &str, b: &str, p: Precision) -> String {
     }
 }
 
-/// x^p for a constant p, by multiplications where the reference multiplies.
+/// x^p for a constant p, as the reference computes it where that is products and a root.
 pub fn power(x: &str, exponent: f64, p: Precision) -> String {
     let suffix = letter(p);
-    if exponent == exponent.trunc() && exponent.abs() <= 64.0 {
-        return format!("zf_pow_{suffix}i({x}, {})", exponent as i32);
+    match Power::for_exponent(exponent) {
+        Power::Whole(n) => format!("zf_pow_{suffix}i({x}, {n})"),
+        Power::Halves(n) => format!("zf_pow_{suffix}h({x}, {n})"),
+        Power::Real(_) | Power::Rare(_) => {
+            format!("zf_powr_{suffix}({x}, {})", literal(exponent, p))
+        }
     }
-    if exponent == 0.5 {
-        return format!("zf_sqrt_{suffix}({x})");
-    }
-    format!("zf_powr_{suffix}({x}, {})", literal(exponent, p))
+}
+
+/// x^(−n/2) in single precision, by the reciprocal root of the special function unit.
+pub fn reciprocal_root(x: &str, n: i32) -> String {
+    format!("zf_rpow_f({x}, {n})")
 }
 
 /// `if(c, a, b)`.

@@ -16,10 +16,11 @@
 //! text serves sweeps, tiles and exact re-computation. Contraction is off in double precision, so
 //! the operations are those of the reference.
 
-use super::expression::{binary, literal, power, select, unary};
+use super::expression::{binary, literal, power, reciprocal_root, select, unary};
 use super::type_name;
 use std::collections::HashSet;
 use std::fmt::Write;
+use zipfold_core::number::Power;
 use zipfold_core::pair::lower::{Lowered, Stage};
 use zipfold_core::pair::source::Source;
 use zipfold_core::pair::tree::{Binary, ComponentReduce, Id, Node, Shape, Side, Unary};
@@ -190,6 +191,9 @@ impl Writer<'_> {
         Some(match self.low.formula.node(id) {
             Node::Unary(Unary::Exp, a) if self.fast => self.fast_exponential(*a),
             Node::Unary(op, a) => unary(*op, &o(a), p),
+            Node::Binary(op, a, b) if self.fast && self.halves(*op, *b).is_some() => {
+                self.fast_quotient(*op, *a, *b)?
+            }
             Node::Binary(Binary::Pow, a, e) => match self.low.formula.constant(*e) {
                 Some(e) => power(&o(a), e, p),
                 None => binary(Binary::Pow, &o(a), &o(e), p),
@@ -222,6 +226,33 @@ impl Writer<'_> {
             self.operand(rest),
             self.number(factor * std::f64::consts::LOG2_E)
         )
+    }
+    /// What a^b or a / b divides by where that is a power by halves: the node under the root and the
+    /// number of halves.
+    fn halves(&self, op: Binary, b: Id) -> Option<(Option<Id>, i32)> {
+        let formula = &self.low.formula;
+        let exponent = |e: Id| match Power::for_exponent(formula.constant(e)?) {
+            Power::Halves(n) => Some(n),
+            Power::Whole(_) | Power::Real(_) | Power::Rare(_) => None,
+        };
+        match (op, formula.node(b)) {
+            (Binary::Pow, _) => Some((None, -exponent(b)?)).filter(|(_, n)| *n > 0),
+            (Binary::Div, _) if self.low.source(b) != Source::Pair => None,
+            (Binary::Div, Node::Unary(Unary::Sqrt, under)) => Some((Some(*under), 1)),
+            (Binary::Div, Node::Binary(Binary::Pow, under, e)) => {
+                Some((Some(*under), exponent(*e)?)).filter(|(_, n)| *n > 0)
+            }
+            _ => None,
+        }
+    }
+    /// a^b or a / b by a reciprocal root.
+    fn fast_quotient(&self, op: Binary, a: Id, b: Id) -> Option<String> {
+        let (under, n) = self.halves(op, b)?;
+        let a = self.operand(a);
+        Some(match under {
+            Some(under) => format!("({a} * {})", reciprocal_root(&self.operand(under), n)),
+            None => reciprocal_root(&a, n),
+        })
     }
     fn difference(&self, leaf: impl Fn(Side) -> Node) -> String {
         let find = |side| {

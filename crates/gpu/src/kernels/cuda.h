@@ -43,6 +43,7 @@ ZF_FN zf_u32 zf_bits_f(float v) { return __float_as_uint(v); }
 #define ZF_LOWEST(v) ((zf_u32)(__ffs((int)(v)) - 1))
 #define zf_abs_f fabsf
 #define zf_sqrt_f sqrtf
+#define zf_rsqrt_f rsqrtf
 #define zf_exp_f expf
 #define zf_log_f logf
 #define zf_log2_f log2f

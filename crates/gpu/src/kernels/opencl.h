@@ -60,6 +60,7 @@ typedef uint4 zf_u4;
 #define ZF_COPY_WAIT(n)
 #define zf_abs_f(a) fabs((float)(a))
 #define zf_sqrt_f(a) sqrt((float)(a))
+#define zf_rsqrt_f(a) rsqrt((float)(a))
 #define zf_exp_f(a) exp((float)(a))
 #define zf_log_f(a) log((float)(a))
 #define zf_log2_f(a) log2((float)(a))

@@ -21,6 +21,7 @@
 
 use std::collections::HashMap;
 use zipfold_core::fold::BLOCK;
+use zipfold_core::number::Power;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::source::Source;
 use zipfold_core::pair::tree::{Binary, ComponentReduce, DEP_BOUND, Id, Node, Side, Unary};
@@ -432,11 +433,18 @@ impl<'l> Bounds<'l> {
             Node::Delta if !self.low.periodic => self.difference(Node::Row),
             Node::DeltaAt(k) if !self.low.periodic => self.difference(|s| Node::At(s, *k)),
             Node::Unary(op, a) => unary(*op, g(a)?),
-            Node::Binary(Binary::Pow, a, p) => match self.low.formula.constant(*p) {
-                Some(2.0) => g(a)?.square(),
-                Some(3.0) => g(a)?.square()?.mul(&g(a)?),
-                _ => None,
-            },
+            Node::Binary(Binary::Pow, a, p) => {
+                let a = g(a)?;
+                match Power::for_exponent(self.low.formula.constant(*p)?) {
+                    Power::Whole(2) => a.square(),
+                    Power::Whole(3) => a.square()?.mul(&a),
+                    // A root times a whole power, as devices compute it.
+                    Power::Halves(1) => a.root(),
+                    Power::Halves(3) => a.root()?.mul(&a),
+                    Power::Halves(5) => a.root()?.mul(&a.square()?),
+                    Power::Whole(_) | Power::Halves(_) | Power::Real(_) | Power::Rare(_) => None,
+                }
+            }
             Node::Binary(Binary::Mul, a, b) if a == b => g(a)?.square(),
             Node::Binary(op, a, b) => binary(*op, &g(a)?, &g(b)?),
             Node::Select(c, a, b) => self.choice(*c, *a, *b),
@@ -570,10 +578,14 @@ pub fn is_exact(low: &Lowered) -> bool {
     let exact = |id: Id| match low.formula.node(id) {
         Node::Unary(op, _) => unary_is_exact(*op),
         Node::Binary(Binary::Atan2, ..) => false,
-        Node::Binary(Binary::Pow, _, p) => match low.formula.constant(*p) {
-            Some(p) => p == 0.5 || (p == p.trunc() && p.abs() <= 64.0),
-            None => false,
-        },
+        Node::Binary(Binary::Pow, _, p) => {
+            low.formula
+                .constant(*p)
+                .is_some_and(|p| match Power::for_exponent(p) {
+                    Power::Whole(_) | Power::Halves(_) => true,
+                    Power::Real(_) | Power::Rare(_) => false,
+                })
+        }
         _ => true,
     };
     // Hoisted values come from the host, with its bits.
