@@ -17,6 +17,8 @@ use zipfold_core::{Job, Precision};
 pub enum SweepWork {
     /// Sums by row, and other folds that keep a few numbers a row.
     Sums,
+    /// Sums by row of values that are vectors.
+    Vectors,
     /// The k best of every row; an extreme is the best one.
     Best(usize),
     /// Counters, with the number of cells.
@@ -37,6 +39,7 @@ impl SweepWork {
         match Swept::for_fold(fold) {
             Some(Swept::Nearest(f)) => SweepWork::Best(f.k),
             Some(Swept::Reduce(f)) if f.op.is_extreme() => SweepWork::Best(1),
+            Some(Swept::Reduce(f)) if f.width > 1 => SweepWork::Vectors,
             Some(Swept::Histogram(h)) => SweepWork::Counters(h.cells()),
             Some(Swept::Join(_)) => SweepWork::Matches,
             Some(Swept::Reduce(_) | Swept::Extremes(_)) | None => SweepWork::Sums,
@@ -195,6 +198,7 @@ pub fn sweep(work: SweepWork, width: usize, precision: Precision) -> Sweep {
             8,
             "two sums a thread hide the exponential's latency, eight steps without a jump the loads'",
         ),
+        SweepWork::Vectors => shape(4, 8, "four anchors a load of another and of its weight"),
         SweepWork::Best(k) if k <= FEW => shape(
             2,
             4,

@@ -119,9 +119,16 @@ pub fn power(x: &str, exponent: f64, p: Precision) -> String {
     }
 }
 
-/// x^(−n/2) in single precision, by the reciprocal root of the special function unit.
+/// x^(−n/2) in single precision, by the reciprocal root of the special function unit, for x that is
+/// not −0.
+///
+/// The unit takes subnormal numbers as 0, whose root alone is a number of single precision: its
+/// powers are infinite either way.
 pub fn reciprocal_root(x: &str, n: i32) -> String {
-    format!("zf_rpow_f({x}, {n})")
+    match n {
+        1 => format!("zf_rsqrt_f({x})"),
+        _ => format!("zf_pow_fi(zf_rsqrt_fast({x}), {n})"),
+    }
 }
 
 /// `if(c, a, b)`.

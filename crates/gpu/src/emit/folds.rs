@@ -116,13 +116,28 @@ fn terms(job: &Job, f: &Reduce, shape: &Shape, weight: &dyn Fn(&str) -> String) 
     } else {
         pair_text(&job.low, periodic, shape.precision)
     };
+    // A product is added with one rounding; a weight goes into the factor that components share.
+    let factors = &pair.factors[f.root];
     let one = |part: &str, value: &str| {
-        let factor = if f.weights.is_some() {
-            format!(" * ({ty}){}", weight(part))
-        } else {
-            String::new()
+        let weight = f
+            .weights
+            .as_ref()
+            .map(|_| format!("({ty}){}", weight(part)));
+        let product = match (factors, weight) {
+            (Some([own, shared]), Some(weight)) => {
+                Some([own.clone(), format!("({shared} * {weight})")])
+            }
+            (Some(factors), None) => Some(factors.clone()),
+            (None, Some(weight)) => Some([value.to_string(), weight]),
+            (None, None) => None,
         };
-        format!("part[q][{part}] += {value}{factor};\n")
+        match (product, shape.fast) {
+            (Some([a, b]), true) => {
+                format!("part[q][{part}] = zf_fma_f({a}, {b}, part[q][{part}]);\n")
+            }
+            (Some([a, b]), false) => format!("part[q][{part}] += {a} * {b};\n"),
+            (None, _) => format!("part[q][{part}] += {value};\n"),
+        }
     };
     match &pair.roots[f.root] {
         // One value meets every number of the weight.

@@ -61,6 +61,9 @@ pub struct PairText {
     pub finish: String,
     /// The numbers of every root.
     pub roots: Vec<RootText>,
+    /// Of every root that sums take as a product: the factor of a component, and the one that all
+    /// share.
+    pub factors: Vec<Option<[String; 2]>>,
     dim: usize,
 }
 
@@ -119,6 +122,7 @@ fn text(w: Writer<'_>, periodic_box: Option<&PeriodicBox>) -> PairText {
         stages,
         finish,
         roots: low.formula.roots.iter().map(|r| w.root(*r)).collect(),
+        factors: low.formula.roots.iter().map(|r| w.factors(*r)).collect(),
         dim: low.dim,
     }
 }
@@ -227,6 +231,42 @@ impl Writer<'_> {
             self.number(factor * std::f64::consts::LOG2_E)
         )
     }
+    /// The factors of a root in single precision that is a product: that of a component or of the
+    /// pair, and one of the pair alone.
+    fn factors(&self, root: Id) -> Option<[String; 2]> {
+        let Node::Binary(op, a, b) = self.low.formula.node(root) else {
+            return None;
+        };
+        let scalar = |id: Id| self.low.formula.ty(id).shape == Shape::Scalar;
+        match op {
+            _ if !self.fast => None,
+            Binary::Div if scalar(*b) => {
+                let (under, n) = self.halves(*op, *b)?;
+                let shared = reciprocal_root(&self.under(under?), n);
+                Some([self.operand(*a), shared])
+            }
+            Binary::Mul if scalar(*b) => Some([self.operand(*a), self.operand(*b)]),
+            Binary::Mul if scalar(*a) => Some([self.operand(*b), self.operand(*a)]),
+            _ => None,
+        }
+    }
+    /// A number under a root: -0 counts as 0. Sums that begin with 0, and numbers to which another
+    /// constant is added, are never -0.
+    fn under(&self, id: Id) -> String {
+        let formula = &self.low.formula;
+        let is_number = |id: &Id| formula.constant(*id).is_some_and(|c| c != 0.0);
+        let never = match formula.node(id) {
+            Node::Reduce(ComponentReduce::Sum, _) => true,
+            Node::Binary(Binary::Add, a, b) => is_number(a) || is_number(b),
+            _ => false,
+        };
+        let value = self.operand(id);
+        if never {
+            value
+        } else {
+            format!("({value} + 0.0f)")
+        }
+    }
     /// What a^b or a / b divides by where that is a power by halves: the node under the root and the
     /// number of halves.
     fn halves(&self, op: Binary, b: Id) -> Option<(Option<Id>, i32)> {
@@ -248,10 +288,12 @@ impl Writer<'_> {
     /// a^b or a / b by a reciprocal root.
     fn fast_quotient(&self, op: Binary, a: Id, b: Id) -> Option<String> {
         let (under, n) = self.halves(op, b)?;
-        let a = self.operand(a);
         Some(match under {
-            Some(under) => format!("({a} * {})", reciprocal_root(&self.operand(under), n)),
-            None => reciprocal_root(&a, n),
+            Some(under) => {
+                let shared = reciprocal_root(&self.under(under), n);
+                format!("({} * {shared})", self.operand(a))
+            }
+            None => reciprocal_root(&self.under(a), n),
         })
     }
     fn difference(&self, leaf: impl Fn(Side) -> Node) -> String {

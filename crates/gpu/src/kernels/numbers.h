@@ -95,8 +95,6 @@ ZF_FN float zf_popcount_f(float x) { return (float)zf_popcount_d((double)x); }
     }
 ZF_POWER(zf_pow_d, double, zf_sqrt_d, zf_powr_d, zf_trunc_d, zf_abs_d)
 ZF_POWER(zf_pow_f, float, zf_sqrt_f, zf_powr_f, zf_trunc_f, zf_abs_f)
-// x^(-n/2), n > 0: a power of the reciprocal root, which is off by two units of its last place at most. -0 counts as 0.
-ZF_FN float zf_rpow_f(float x, zf_i32 n) { return zf_pow_fi(zf_rsqrt_f(x + 0.0f), n); }
 // 0 for under, 1 + bin, bins + 1 for over and NaN: the bin is the largest b with edge[b] <= v (core: Axis::place).
 ZF_SLOW_FN zf_u32 zf_place(ZF_IN(double) edges, zf_u32 bins, double v, int closed, int kind, double lo, double rate) {
     if (v < edges[0]) return 0u;
