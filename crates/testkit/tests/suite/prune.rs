@@ -646,7 +646,9 @@ fn grids_of_histograms() {
             ", weights = \"w\"",
             ", mean = true",
             ", closed = \"half-open\"",
-        ][lcg.below(4)];
+            ", values = { v = { formula = \"(x[0] - y[1])^2 / 2 - 1e-3\", keep = [\"sum\", \"variance\", \"min\", \"max\"] } }",
+            ", weight = \"1e3 / (x[2] - y[2])\", values = { v = \"x[1]\", w = \"log(x[0] + 1)\" }",
+        ][lcg.below(6)];
         let fold = format!(r#"{{ kind = "histogram", axes = {axes}{rest} }}"#);
         let mut problem = problem(&fold, "euclidean");
         problem.domain = spaces[lcg.below(spaces.len())];
