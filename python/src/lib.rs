@@ -12,6 +12,7 @@ mod product;
 mod rdf;
 mod results;
 mod run;
+mod store;
 mod watch;
 
 use pyo3::prelude::*;
@@ -24,6 +25,10 @@ fn _zipfold(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::save, module)?)?;
     module.add_function(wrap_pyfunction!(run::merge, module)?)?;
     module.add_function(wrap_pyfunction!(run::explain, module)?)?;
+    module.add_function(wrap_pyfunction!(store::store_plan, module)?)?;
+    module.add_function(wrap_pyfunction!(store::store_work, module)?)?;
+    module.add_function(wrap_pyfunction!(store::store_status, module)?)?;
+    module.add_function(wrap_pyfunction!(store::store_merge, module)?)?;
     module.add_function(wrap_pyfunction!(run::metrics, module)?)?;
     module.add_function(wrap_pyfunction!(run::unknown_metric, module)?)?;
     module.add_function(wrap_pyfunction!(options::renamed, module)?)?;

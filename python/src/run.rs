@@ -21,14 +21,14 @@ use zipfold::{Answer, Data, Error, Message, Outcome, Problem, Table};
 type Beside<'py> = (Bound<'py, PyAny>, Vec<String>, Vec<String>);
 /// An array with the names of its columns, the named columns beside it, and which of all these are
 /// text.
-type Named<'py> = (
+pub(crate) type Named<'py> = (
     Bound<'py, PyAny>,
     Option<Vec<String>>,
     Option<Beside<'py>>,
     Vec<usize>,
 );
 /// Weights of a fold: of the rows of x and of y.
-type Weights<'py> = Vec<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>>;
+pub(crate) type Weights<'py> = Vec<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>>;
 
 fn named(given: &Named<'_>) -> PyResult<Table> {
     let (array, names, beside, texts) = given;
@@ -47,7 +47,8 @@ fn named(given: &Named<'_>) -> PyResult<Table> {
     Ok(made.with_texts(texts.clone()))
 }
 
-fn data(x: &Named<'_>, y: Option<&Named<'_>>, weights: &Weights<'_>) -> PyResult<Data> {
+/// The data of a question.
+pub(crate) fn data(x: &Named<'_>, y: Option<&Named<'_>>, weights: &Weights<'_>) -> PyResult<Data> {
     let pair = |w: &Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>| match w {
         Some((a, b)) => Ok(Some([table(a)?, table(b)?])),
         None => Ok(None),
@@ -163,7 +164,8 @@ pub(crate) fn merge<'py>(
     answer(py, &problem, &job, outcome)
 }
 
-fn answer<'py>(
+/// What Python makes an answer of.
+pub(crate) fn answer<'py>(
     py: Python<'py>,
     problem: &Problem,
     job: &Job,

@@ -35,6 +35,7 @@ from .pairwise import (
 from .rdf import Curve, Factor, Radial, Scattering, rdf
 from .results import Histogram, Marginals, Matches, Neighbours, Plan, Tally
 from .settings import Device, Settings, devices, settings, using
+from .shares import Job, attach, submit
 from .statistics import corr, knn, pair_histogram, similarity_join
 from .tables import join
 from .trace import popcount, trace, tuple_of, where
@@ -57,6 +58,7 @@ __all__ = [
     "InputError",
     "InternalError",
     "Interrupted",
+    "Job",
     "KNeighborsTransformer",
     "KernelDensity",
     "Marginals",
@@ -77,6 +79,7 @@ __all__ = [
     "ZipfoldError",
     "ZipfoldWarning",
     "__version__",
+    "attach",
     "cdist",
     "corr",
     "devices",
@@ -98,6 +101,7 @@ __all__ = [
     "rdf",
     "settings",
     "similarity_join",
+    "submit",
     "sum_product",
     "trace",
     "tuple_of",

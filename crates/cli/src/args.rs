@@ -33,8 +33,14 @@ pub(crate) enum Verb {
     Infer(InferArgs),
     /// Radial distribution functions of a trajectory
     Rdf(RdfArgs),
-    /// Fold the results of shards into one
+    /// Fold the results of shards, or of the shares of a store, into one
     Merge(Merge),
+    /// Cut a question into shares, in a folder that any number of workers see
+    Plan(PlanShares),
+    /// Work on the shares of a store
+    Work(WorkShares),
+    /// Say how far a store is
+    Status(StatusOf),
     /// Say how a question would be answered: plan, memory, predicted time
     Explain {
         /// Also how the engine goes about it: tiles, hoisted parts, reasons
@@ -442,11 +448,118 @@ pub(crate) struct RunFile {
 #[derive(Args, Clone)]
 #[allow(missing_docs)]
 pub(crate) struct Merge {
-    /// Partial results of all shards
+    /// Partial results of all shards, or the folder of a store
     #[arg(required = true)]
     pub partials: Vec<String>,
+    /// Merge the parts of a store that are there, although others are missing
+    #[arg(long)]
+    pub incomplete: bool,
     #[command(flatten)]
     pub run: RunArgs,
+}
+
+/// `plan`.
+#[derive(Args, Clone)]
+#[allow(missing_docs)]
+pub(crate) struct PlanShares {
+    /// A problem as TOML or JSON, over files that all workers see under one path
+    #[arg(value_hint = clap::ValueHint::FilePath)]
+    pub problem: String,
+    /// The folder that becomes the store
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    pub store: String,
+    /// Shares [default: of about two minutes, with results within a quarter of the memory]
+    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
+    pub shares: Option<usize>,
+    /// Also write DIR/work.sbatch, an array of tasks for Slurm
+    #[arg(long)]
+    pub slurm: bool,
+    /// The price of a worker for an hour, for a prediction of the cost
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    pub price: Option<f64>,
+    #[command(flatten)]
+    pub how: WorkerArgs,
+}
+
+/// `work`.
+#[derive(Args, Clone)]
+#[allow(missing_docs)]
+pub(crate) struct WorkShares {
+    /// The folder of the store
+    #[arg(value_hint = clap::ValueHint::DirPath)]
+    pub store: String,
+    /// Only this share, by its number from 1
+    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true, conflicts_with = "next")]
+    pub share: Option<usize>,
+    /// Only the next share that nobody works on [default: shares until none is left]
+    #[arg(long)]
+    pub next: bool,
+    /// Seconds without a sign of life after which a worker is taken to be lost
+    #[arg(
+        long,
+        default_value_t = 60.0,
+        value_name = "SECONDS",
+        allow_negative_numbers = true
+    )]
+    pub lease: f64,
+    /// Times that a share may fail before it is left alone
+    #[arg(long, default_value_t = 3, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
+    pub retries: usize,
+    /// Seconds between checkpoints inside a share
+    #[arg(
+        long,
+        default_value_t = 10.0,
+        value_name = "SECONDS",
+        allow_negative_numbers = true
+    )]
+    pub checkpoint_every: f64,
+    /// No progress, no summary
+    #[arg(long, short)]
+    pub quiet: bool,
+    #[command(flatten)]
+    pub how: WorkerArgs,
+}
+
+/// How a worker runs.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Run")]
+#[allow(missing_docs)]
+pub(crate) struct WorkerArgs {
+    /// Threads [default: all]
+    #[arg(long, default_value_t = 0, hide_default_value = true, value_parser = whole, allow_negative_numbers = true)]
+    pub threads: usize,
+    /// Memory to stay within: 256MiB, 2GiB [default: 80 % of what is free]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
+    pub memory: Option<String>,
+    /// Where to run, as `zipfold devices` lists it
+    #[arg(long, default_value = "cpu", value_name = "DEVICE", value_parser = OneOf::device(), hide_possible_values = true)]
+    pub device: String,
+    /// Force a plan choice: isa=avx2, tile.rows=256; `zipfold settings` lists them
+    #[arg(long = "set", value_name = "KEY=VALUE", hide_short_help = true, value_parser = OneOf::setting(), hide_possible_values = true)]
+    pub set: Vec<String>,
+    /// A machine-readable report on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `status`.
+#[derive(Args, Clone)]
+#[allow(missing_docs)]
+pub(crate) struct StatusOf {
+    /// The folder of the store
+    #[arg(value_hint = clap::ValueHint::DirPath)]
+    pub store: String,
+    /// Seconds without a sign of life after which a worker is taken to be lost
+    #[arg(
+        long,
+        default_value_t = 60.0,
+        value_name = "SECONDS",
+        allow_negative_numbers = true
+    )]
+    pub lease: f64,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `bench`.

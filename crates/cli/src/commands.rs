@@ -24,6 +24,7 @@ use zipfold::internals::destination::{self, refuse_place};
 use zipfold::internals::io::Presence;
 use zipfold::internals::io::guard::Text;
 use zipfold::internals::partial::{self, Partial};
+use zipfold::internals::shards::merge_each;
 use zipfold::internals::written::write_text;
 use zipfold::io::read_data;
 use zipfold::io::{OutputOptions, ReadOptions, read_table};
@@ -72,7 +73,7 @@ pub(crate) fn budget(run: &RunArgs) -> Result<Budget> {
     Ok(Budget::new(bytes))
 }
 
-fn check(run: &RunArgs) -> Result<()> {
+pub(crate) fn check(run: &RunArgs) -> Result<()> {
     DeviceSelector::parse(&run.device)?;
     if run.json && run.output.as_deref() == Some("-") {
         return Err(
@@ -162,7 +163,7 @@ fn nothing_to_answer() -> Error {
 }
 
 /// Names and hashes of the data, for a report that asks for them.
-fn inputs(problem: &Problem, data: &zipfold::Data, args: &RunArgs) -> serde_json::Value {
+pub(crate) fn inputs(problem: &Problem, data: &zipfold::Data, args: &RunArgs) -> serde_json::Value {
     let one = |(input, hash): (&zipfold::problem::Input, String)| serde_json::json!({"name": input.name, "hash": hash});
     if args.json {
         data.hashes(problem).into_iter().map(one).collect()
@@ -209,7 +210,7 @@ fn text_columns(data: &Data) -> Vec<&str> {
 }
 
 /// NaN where it is an error, with its place in the file as people count: from one.
-fn refuse_nan(problem: &Problem, data: &Data) -> Result<()> {
+pub(crate) fn refuse_nan(problem: &Problem, data: &Data) -> Result<()> {
     let metric = problem.pair.metric.as_deref().and_then(named::find);
     if problem.nan != NanPolicy::Error
         || metric.is_some_and(|m| m.domain == named::RowValues::Missing)
@@ -237,7 +238,7 @@ fn missing(table: &Table, name: &str, (row, col): (usize, usize)) -> Error {
 }
 
 /// Says what was done, and writes the page about it.
-fn tell(told: Told<'_>, mut outputs: Vec<String>, args: &RunArgs) -> Result<()> {
+pub(crate) fn tell(told: Told<'_>, mut outputs: Vec<String>, args: &RunArgs) -> Result<()> {
     outputs.extend(args.report.clone());
     let told = Told {
         outputs: &outputs,
@@ -250,7 +251,7 @@ fn tell(told: Told<'_>, mut outputs: Vec<String>, args: &RunArgs) -> Result<()> 
 }
 
 /// Writes, shows and draws the answer, and returns the names of the files.
-fn finish(
+pub(crate) fn finish(
     answer: &Answer<'_>,
     args: &RunArgs,
     shard: Option<(usize, usize)>,
@@ -295,7 +296,7 @@ fn options<'a>(
     })
 }
 
-fn target(args: &RunArgs, problem: &Problem, output: OutputOptions) -> Target {
+pub(crate) fn target(args: &RunArgs, problem: &Problem, output: OutputOptions) -> Target {
     match &args.output {
         // A picture is drawn from values in memory.
         Some(path) if args.plot.is_none() => destination::target(path, &problem.folds, output),
@@ -385,7 +386,7 @@ fn write_shard(
 }
 
 /// Refuses options that a merge has no use for.
-fn refuse_unused(args: &RunArgs) -> Result<()> {
+pub(crate) fn refuse_unused(args: &RunArgs) -> Result<()> {
     let unused = [
         (
             "--shard",
@@ -435,7 +436,11 @@ pub(crate) fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
     refuse_unused(args)?;
     let start = Instant::now();
     let budget = budget(args)?;
-    let Shards { parts, held: _held } = read_shards(paths, &budget)?;
+    let Shards {
+        mut parts,
+        held: _held,
+    } = read_shards(paths, &budget)?;
+    parts.sort_by_key(|(_, part)| part.shard);
     let Some((name, first)) = parts.first() else {
         return Err(Error::request("no partial results to merge"));
     };
@@ -453,7 +458,9 @@ pub(crate) fn merge(paths: &[String], args: &RunArgs) -> Result<()> {
     if !args.json {
         options.warnings = Bar::new(true).warnings();
     }
-    let answer = shards::merge(&problem, &data, parts, &options)?;
+    let target = target(args, &problem, args.how_written());
+    let mut parts = parts.into_iter().map(Ok);
+    let (answer, _) = merge_each((&problem, &data), &mut parts, (&target, false), &options)?;
     let files = finish(&answer, args, None, args.how_written())?;
     let seconds = Seconds {
         total: start.elapsed().as_secs_f64(),

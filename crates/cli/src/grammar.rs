@@ -13,6 +13,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "dist", "knn", "top", "hist", "reduce", "join", "run", "merge",
         ],
     ),
+    ("Beyond one machine", &["plan", "work", "status"]),
     ("Trajectories", &["rdf"]),
     ("Graphical models", &["infer"]),
     ("Before a run", &["explain", "emit", "bench", "devices"]),
@@ -143,7 +144,44 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ),
             ("", "zipfold hist p.csv --range 0 9 --shard 2/2 -o 2.part"),
             ("", "zipfold merge 1.part 2.part -o h.csv"),
+            (
+                "The shares of a store",
+                "zipfold merge store -o neighbours.parquet",
+            ),
         ],
+    ),
+    (
+        "plan",
+        &[
+            (
+                "A store with as many shares as the time and the memory ask for",
+                "zipfold plan problem.toml --store store",
+            ),
+            (
+                "Forty shares, and a script for Slurm",
+                "zipfold plan problem.toml --store store --shares 40 --slurm",
+            ),
+        ],
+    ),
+    (
+        "work",
+        &[
+            (
+                "Shares until none is left; run as many of these as there are machines",
+                "zipfold work store",
+            ),
+            (
+                "One share, as a task of an array",
+                "zipfold work store --share 7",
+            ),
+        ],
+    ),
+    (
+        "status",
+        &[(
+            "What is done, running, lost and failed",
+            "zipfold status store",
+        )],
     ),
     (
         "infer",

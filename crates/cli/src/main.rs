@@ -22,7 +22,9 @@ mod quote;
 mod rdf;
 mod report;
 mod result_files;
+mod shares;
 mod skeleton;
+mod slurm;
 mod sum_product;
 mod target;
 mod terminal;
@@ -82,7 +84,15 @@ fn dispatch(verb: &Verb) -> Result<()> {
         }
         Verb::Infer(a) => infer::run(a.clone()),
         Verb::Rdf(a) => rdf::run(a),
-        Verb::Merge(a) => commands::merge(&a.partials, &a.run),
+        Verb::Merge(a) => match shares::store_of(&a.partials) {
+            Some(store) => shares::merge(store, a),
+            None => {
+                shares::refuse_incomplete(a).and_then(|()| commands::merge(&a.partials, &a.run))
+            }
+        },
+        Verb::Plan(a) => shares::plan(a),
+        Verb::Work(a) => shares::work(a),
+        Verb::Status(a) => shares::status(a),
         Verb::Explain {
             what: Explained::Infer(a),
             ..

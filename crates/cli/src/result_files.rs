@@ -22,7 +22,7 @@ pub(crate) fn refuse_early(path: &str, problem: &Problem, args: &RunArgs) -> Res
         .unwrap_or("")
         .to_lowercase();
     if args.shard.is_some() {
-        return refuse_shard(path, &suffix, problem, args.how_written());
+        return refuse_shard(path, &suffix, args.how_written());
     }
     let verb = verb_of(problem);
     if path == "-" {
@@ -32,16 +32,8 @@ pub(crate) fn refuse_early(path: &str, problem: &Problem, args: &RunArgs) -> Res
     refuse_place(path, args.how_written())
 }
 
-/// Refuses a shard of what has none, or in a file that promises a table.
-fn refuse_shard(path: &str, suffix: &str, problem: &Problem, how: OutputOptions) -> Result<()> {
-    let dense = |f: &FoldSpec| matches!(f, FoldSpec::Matrix {} | FoldSpec::Condensed {});
-    if problem.folds.iter().any(dense) {
-        let e = Error::request(
-            "a matrix has no partial result: its shards would be as large as itself",
-        )
-        .at_place("--shard");
-        return Err(e.remedy("give each shard its own rows as x and all rows as y"));
-    }
+/// Refuses a shard in a file that promises a table.
+fn refuse_shard(path: &str, suffix: &str, how: OutputOptions) -> Result<()> {
     if TABLES.contains(&suffix) {
         let e = Error::request(format!(
             "a shard is a partial result, which '.{suffix}' does not say"

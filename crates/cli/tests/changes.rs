@@ -333,7 +333,7 @@ fn shards_of_other_data_or_questions_do_not_merge() {
     second("hist big.csv --bins 9 --range 0 2.1");
     merge("another range", "the problem");
     second("hist big.csv --bins 9 --range 0 2 --set tile.rows=384 --set tile.cols=640");
-    merge("other tiles", "the tiles");
+    merge("other tiles", "the cut into shares");
     // The shards of one question merge to its answer.
     second(hist);
     folder.finish("merge 1.part 2.part -o m.csv --force");

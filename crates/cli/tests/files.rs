@@ -273,7 +273,11 @@ fn files_that_are_no_partial_results_are_refused() {
     says(&folder.output("merge big.part"), 2, "not a partial result");
     // One that says the right things about itself, but is larger than memory.
     let size = sparse.metadata().unwrap().len();
-    let head = [b"ZFPART\0\x0a".as_slice(), &(size - 24).to_le_bytes()].concat();
+    let head = [
+        zipfold::internals::partial::MAGIC.as_slice(),
+        &(size - 24).to_le_bytes(),
+    ]
+    .concat();
     std::os::unix::fs::FileExt::write_all_at(&sparse, &head, 0).unwrap();
     says(&folder.output("merge big.part"), 1, "memory");
     fs::rename(folder.path("big.part"), folder.path("h.csv.zipfold-resume")).unwrap();

@@ -91,9 +91,11 @@ impl Npy {
 fn prepare(folder: &Path, case: &Case) {
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder).unwrap();
-    case.files
-        .iter()
-        .for_each(|(name, text)| fs::write(folder.join(name), text).unwrap());
+    for (name, text) in &case.files {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
     case.npy
         .iter()
         .for_each(|(name, npy)| fs::write(folder.join(name), npy.bytes()).unwrap());

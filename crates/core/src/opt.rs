@@ -60,6 +60,7 @@ opts! {
     Force = "force", "An existing output is replaced.";
     Frames = "frames", "The frames of a trajectory.";
     Ids = "ids", "The columns that name rows.";
+    Incomplete = "incomplete", "A store is merged although shares are missing.";
     K = "k", "The number of neighbours of a row.";
     Memory = "memory", "The memory that a run stays within.";
     Metric = "metric", "A pair by its name.";
@@ -76,6 +77,9 @@ opts! {
     Samples = "samples", "The number of samples of a network.";
     Select = "select", "The atoms that distances are from.";
     Set = "overrides", "A choice of the plan.";
+    Share = "share", "A share of a store, by its number.";
+    Shares = "shares", "Into how many shares a question is cut.";
+    Store = "store", "The folder of a question that is worked on in shares.";
     Threads = "threads", "The number of threads.";
     TimeLimit = "time_limit", "The predicted time beyond which a run is refused.";
     To = "to", "The atoms that distances are to.";

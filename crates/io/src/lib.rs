@@ -34,6 +34,7 @@ pub mod presence;
 pub mod read;
 pub mod read_options;
 mod select;
+pub mod store_files;
 mod text_rows;
 pub mod trajectory;
 pub mod unfinished;

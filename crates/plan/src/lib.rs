@@ -37,6 +37,7 @@ mod plan;
 pub mod points;
 pub mod prune;
 pub mod search;
+pub mod shares;
 pub mod strategy;
 pub mod sweep;
 pub mod swept;

@@ -2,8 +2,10 @@
 //! these are the same.
 
 use serde::{Deserialize, Serialize};
+use zipfold_core::fold::BLOCK;
 use zipfold_core::{Error, Hash, Job, Precision, Problem};
-use zipfold_plan::Plan;
+use zipfold_plan::shares::shape;
+use zipfold_plan::{Plan, Tiling};
 
 /// The parts, as messages call them. What comes before [`TILES`] decides the answer, the rest how
 /// it was cut and computed.
@@ -20,7 +22,6 @@ const PARTS: [&str; 10] = [
     "the shard",
 ];
 const TILES: usize = 6;
-const SHARD: usize = 9;
 
 /// A hash of each thing that decides an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,17 +54,83 @@ impl Identity {
             .find(|at| self.0[*at] != other.0[*at])
             .map(|at| PARTS[at])
     }
-    /// What keeps shards of these apart from each other.
-    pub(crate) fn shard_difference(&self, other: &Identity) -> Option<&'static str> {
-        (0..SHARD)
-            .find(|at| self.0[*at] != other.0[*at])
-            .map(|at| PARTS[at])
-    }
     /// What makes the answer another one than that of `other`, however they were cut and computed.
     pub(crate) fn answer_difference(&self, other: &Identity) -> Option<&'static str> {
         (0..TILES)
             .find(|at| self.0[*at] != other.0[*at])
             .map(|at| PARTS[at])
+    }
+}
+
+/// How the numbers of a share come about, in words: shares merge where these are the same, on any
+/// machines.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Key {
+    /// The version of zipfold.
+    pub version: String,
+    /// In what order float sums are taken.
+    pub form: String,
+    /// The type of values.
+    pub precision: String,
+    /// What computes values, where bits depend on it.
+    pub arithmetic: String,
+    /// How pairs are cut into shares.
+    pub cut: String,
+}
+
+impl Key {
+    /// The key of `parts` shares of `job` by `plan`.
+    pub fn of_plan(job: &Job, plan: &Plan, parts: usize) -> Self {
+        let (tiling, walk) = (plan.tiling, plan.prune.rows());
+        let span = Tiling::new(1, 1).in_spans(job).cols;
+        Key {
+            version: env!("CARGO_PKG_VERSION").into(),
+            form: match span {
+                BLOCK => format!("sums of blocks of {BLOCK}"),
+                _ => format!("sums of spans of {span}"),
+            },
+            precision: match plan.precision {
+                Precision::F32 => "single precision".into(),
+                Precision::F64 => "double precision".into(),
+            },
+            arithmetic: arithmetic_words(job, plan),
+            cut: format!(
+                "{}, rows {walk}, tiles of {} by {}",
+                shape(job, plan, parts).name(),
+                tiling.rows,
+                tiling.cols
+            ),
+        }
+    }
+    fn words(&self) -> [(&'static str, &str); 5] {
+        [
+            ("the version of zipfold", &self.version),
+            ("the form of sums", &self.form),
+            ("the precision", &self.precision),
+            ("the instruction set or device", &self.arithmetic),
+            ("the cut into shares", &self.cut),
+        ]
+    }
+    /// What differs from `other`, if anything does: what it is, here and there.
+    #[must_use]
+    pub fn difference<'a>(&'a self, other: &'a Key) -> Option<(&'static str, &'a str, &'a str)> {
+        let both = self.words().into_iter().zip(other.words());
+        let mut odd = both.filter(|(mine, theirs)| mine.1 != theirs.1);
+        odd.next().map(|(mine, theirs)| (mine.0, mine.1, theirs.1))
+    }
+}
+
+/// As [`arithmetic`], in words.
+fn arithmetic_words(job: &Job, plan: &Plan) -> String {
+    let rounds = job.folds.iter().any(|fold| fold.traits().rounds);
+    let runtime = plan.backend.split(':').next().unwrap_or("cpu");
+    match plan.precision {
+        Precision::F32 => {
+            let (isa, family) = (plan.isa.name(), plan.family.name());
+            format!("{isa} and {family} kernels of {runtime}")
+        }
+        Precision::F64 if rounds => format!("sums of {runtime}"),
+        Precision::F64 => "any".into(),
     }
 }
 

@@ -105,3 +105,8 @@ pub mod warnings {
 pub mod written {
     pub use crate::written::*;
 }
+
+/// Questions that are worked on in shares.
+pub mod store {
+    pub use crate::store::*;
+}

@@ -24,6 +24,7 @@ mod destination;
 mod device;
 mod distribution;
 mod footprint;
+mod frame;
 mod identity;
 mod infer;
 pub mod internals;
@@ -43,6 +44,7 @@ mod row_names;
 mod run;
 mod sharding;
 mod slices;
+pub(crate) mod store;
 mod warnings;
 mod written;
 

@@ -1,6 +1,7 @@
 //! What a run gives.
 
-use crate::identity::Identity;
+use crate::frame::Frame;
+use crate::identity::{Identity, Key};
 use zipfold_core::fold::{Columns, Fold, State, Tally};
 use zipfold_core::{Error, Message, Result};
 use zipfold_plan::Plan;
@@ -86,4 +87,18 @@ pub struct Outcome {
     pub warnings: Vec<Message>,
     /// What decided the answer, where the run was a shard or kept checkpoints.
     pub identity: Option<Identity>,
+    /// What a shard says of itself, where the run was one.
+    #[doc(hidden)]
+    pub shared: Option<ShareFacts>,
+}
+
+/// What a shard says of itself.
+#[derive(Clone, Debug)]
+pub struct ShareFacts {
+    /// How its numbers came about.
+    pub key: Key,
+    /// By row of its states the row of x, where they are not as given.
+    pub order: Vec<u32>,
+    /// By fold: where its values of a dense result lie.
+    pub frames: Vec<Option<Frame>>,
 }

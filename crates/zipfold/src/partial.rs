@@ -1,7 +1,8 @@
 //! Partials: what checkpoints, shards and workers exchange. A file is magic, version, length,
 //! checksum, payload; the payload says which problem, data and cut it is of.
 
-use crate::identity::{Identity, differs};
+use crate::frame::Block;
+use crate::identity::{Identity, Key, differs};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::hash::Hasher;
@@ -14,7 +15,8 @@ use zipfold_io::Presence;
 use zipfold_io::unfinished::{remove_left, sweep};
 use zipfold_plan::Tiling;
 
-const MAGIC: &[u8; 8] = b"ZFPART\x00\x0a";
+/// How a partial result begins; the last byte is the version of the format.
+pub const MAGIC: &[u8; 8] = b"ZFPART\x00\x0b";
 /// Bytes before the payload.
 const HEAD: usize = 24;
 
@@ -44,6 +46,13 @@ pub struct Partial {
     pub problem: Vec<u8>,
     /// (index, parts) of a shard.
     pub shard: Option<(usize, usize)>,
+    /// How the numbers of a shard came about.
+    pub key: Key,
+    /// By row of the states of a shard that sorted its rows: the row of x. Empty where rows are as
+    /// given.
+    pub order: Vec<u32>,
+    /// By fold: the values of a dense result that a shard has.
+    pub blocks: Vec<Block>,
 }
 
 impl Partial {
@@ -61,6 +70,9 @@ impl Partial {
             tally: Tally::default(),
             problem: vec![],
             shard: None,
+            key: Key::default(),
+            order: vec![],
+            blocks: vec![],
         }
     }
     /// Refuses a checkpoint at `path` of another run than that of `identity`.
@@ -92,6 +104,14 @@ impl Partial {
                 .iter()
                 .zip(&self.states)
                 .all(|(fold, state)| fold.takes(state, n, m));
+        let blocks = self.blocks.iter().zip(&job.folds);
+        let fits = fits
+            && (self.blocks.is_empty() || self.blocks.len() == job.folds.len())
+            && blocks
+                .into_iter()
+                .all(|(block, fold)| block.fits(job, fold))
+            && self.order.iter().all(|row| (*row as usize) < n)
+            && self.is_ordered(job);
         let counted = |s: &State| {
             s.pairs_counted()
                 .is_none_or(|total| total == self.tally.counted)
@@ -107,8 +127,23 @@ impl Partial {
     }
 }
 
+impl Partial {
+    /// Whether every state by row has the rows that `order` names, where it names any.
+    fn is_ordered(&self, job: &Job) -> bool {
+        let spans = job.folds.iter().zip(&self.states);
+        let mut spans = spans
+            .map(|(fold, state)| fold.span(state))
+            .filter(|s| !s.is_empty());
+        let first = spans.next();
+        self.order.is_empty()
+            || first.is_none_or(|first| {
+                first.len() == self.order.len() && spans.all(|span| span == first)
+            })
+    }
+}
+
 /// A number that no other run has.
-fn number() -> u128 {
+pub(crate) fn number() -> u128 {
     use std::hash::{BuildHasher, RandomState};
     let half = |at: u32| {
         u128::from(RandomState::new().hash_one((at, std::process::id(), std::time::Instant::now())))
@@ -132,9 +167,18 @@ pub fn encode(partial: &Partial) -> Result<Vec<u8>> {
 /// # Errors
 /// `Input` for bytes that are no whole partial of this version.
 pub fn decode(bytes: &[u8], name: &str) -> Result<Partial> {
+    open_sealed(MAGIC, bytes, name)
+}
+
+/// What sealed bytes hold.
+pub(crate) fn open_sealed<T: DeserializeOwned>(
+    magic: &[u8; 8],
+    bytes: &[u8],
+    name: &str,
+) -> Result<T> {
     let reader = || bytes.get(HEAD..).unwrap_or_default();
     let sum = announced(
-        MAGIC,
+        magic,
         &bytes[..bytes.len().min(HEAD)],
         bytes.len() as u64,
         name,

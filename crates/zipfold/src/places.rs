@@ -1,6 +1,7 @@
 //! Where dense results are while a run goes on (memory, a file, memory of the caller), and what of
 //! them a checkpoint vouches for.
 
+use crate::frame::Frame;
 use crate::options::{LentSink, Target};
 use crate::outcome::Output;
 use crate::partial::aside;
@@ -45,6 +46,8 @@ pub(crate) enum Place<T: Shared> {
     /// In memory. What a checkpoint vouches for is in a file next to it too, from the first
     /// checkpoint on.
     Memory(SharedMatrix<T>, OnceLock<NpyFile>),
+    /// The part of a share, in memory, and its file as of [`Place::Memory`].
+    Framed(Frame, SharedMatrix<T>, OnceLock<NpyFile>),
     /// In the file that becomes the output.
     File(NpyFile),
     /// In memory of the caller.
@@ -127,6 +130,7 @@ fn sum<T: Typed>(
             .for_each(|word| hash.word(*word as u64));
         let mut held = vec![];
         runs(job, fold, tile, &mut |first, len| {
+            held.clear();
             held.resize(len, T::default());
             get(first, &mut held)?;
             T::mix(&mut hash, &held);
@@ -146,8 +150,12 @@ fn sum<T: Typed>(
         .try_reduce(|| 0, |a, b| Ok(a.wrapping_add(b)))
 }
 
-/// The place of fold `at` in memory, and the file that keeps it next to a checkpoint.
-fn in_memory<T: Typed>(at: usize, shape: &[usize], run: Run<'_>) -> Result<Place<T>> {
+/// Memory for fold `at`, and the file that keeps it next to a checkpoint.
+fn in_memory<T: Typed>(
+    at: usize,
+    shape: &[usize],
+    run: Run<'_>,
+) -> Result<(SharedMatrix<T>, OnceLock<NpyFile>)> {
     let matrix = SharedMatrix::zeros(shape.iter().product()).ok_or_else(|| {
         let output = Opt::Output.like("FILE.npy");
         Error::resource("the system has no memory for the matrix")
@@ -157,7 +165,22 @@ fn in_memory<T: Typed>(at: usize, shape: &[usize], run: Run<'_>) -> Result<Place
         Some(path) => OnceLock::from(NpyFile::resume_aside::<T>(&aside(path, at), shape)?),
         None => OnceLock::new(),
     };
-    Ok(Place::Memory(matrix, left))
+    Ok((matrix, left))
+}
+
+/// The file that keeps what is in memory next to a checkpoint, made when it is needed first.
+fn kept<'a, T: Typed>(
+    left: &'a OnceLock<NpyFile>,
+    path: &Path,
+    shape: &[usize],
+    run: Run<'_>,
+) -> Result<&'a NpyFile> {
+    if let Some(file) = left.get() {
+        return Ok(file);
+    }
+    let file = NpyFile::aside::<T>(path, shape, run.number)?;
+    file.keep();
+    Ok(left.get_or_init(|| file))
 }
 
 impl<T: Typed> Places<T> {
@@ -166,6 +189,19 @@ impl<T: Typed> Places<T> {
     /// # Errors
     /// Those of the files; `Resource` where the system has no memory.
     pub(crate) fn new(job: &Job, target: &Target, budget: &Budget, run: Run<'_>) -> Result<Self> {
+        Places::framed(job, target, budget, run, &[])
+    }
+    /// As [`Places::new`], with the part of a share in memory where a fold has a frame.
+    ///
+    /// # Errors
+    /// As [`Places::new`].
+    pub(crate) fn framed(
+        job: &Job,
+        target: &Target,
+        budget: &Budget,
+        run: Run<'_>,
+        frames: &[Option<Frame>],
+    ) -> Result<Self> {
         let clear = || {
             run.checkpoint
                 .filter(|_| !run.resumed)
@@ -177,8 +213,14 @@ impl<T: Typed> Places<T> {
             let Some(shape) = shape(job, fold) else {
                 return Ok(Place::None);
             };
+            if let Some(Some(frame)) = frames.get(at) {
+                let (matrix, left) = in_memory(at, &[frame.elements()], run)?;
+                return Ok(Place::Framed(frame.clone(), matrix, left));
+            }
             match target {
-                Target::Memory => in_memory(at, &shape, run),
+                Target::Memory => {
+                    in_memory(at, &shape, run).map(|(matrix, left)| Place::Memory(matrix, left))
+                }
                 Target::Npy(path, options) if run.resumed => {
                     Ok(Place::File(NpyFile::resume::<T>(path, &shape, *options)?))
                 }
@@ -235,16 +277,20 @@ impl<T: Typed> Places<T> {
                 file.read(first as u64, run)
             }),
             (Place::Memory(matrix, left), Some(path)) => {
-                let file = match left.get() {
-                    Some(file) => file,
-                    None => {
-                        let shape = shape(job, fold).unwrap_or_default();
-                        let file = NpyFile::aside::<T>(&aside(path, at), &shape, run.number)?;
-                        file.keep();
-                        left.get_or_init(|| file)
-                    }
-                };
+                let shape = shape(job, fold).unwrap_or_default();
+                let file = kept::<T>(left, &aside(path, at), &shape, run)?;
                 let sum = sum::<T>(job, (at, fold), tiles, |first, run| {
+                    matrix.get(first, run);
+                    file.write(first as u64, run)
+                })?;
+                file.sync().map(|()| sum)
+            }
+            (Place::Framed(frame, matrix, left), Some(path)) => {
+                let file = kept::<T>(left, &aside(path, at), &[frame.elements()], run)?;
+                let sum = sum::<T>(job, (at, fold), tiles, |first, run| {
+                    let Some(first) = frame.place(first) else {
+                        return Ok(());
+                    };
                     matrix.get(first, run);
                     file.write(first as u64, run)
                 })?;
@@ -277,10 +323,14 @@ impl<T: Typed> Places<T> {
                 .remedy(format!("run it without {} to start again", Opt::Resume))
         };
         for (at, (fold, place)) in job.folds.iter().zip(&self.items).enumerate() {
-            let (file, matrix) = match place {
-                Place::File(file) => (file, None),
+            let (file, matrix, frame) = match place {
+                Place::File(file) => (file, None, None),
                 Place::Memory(matrix, left) => match left.get() {
-                    Some(file) => (file, Some(matrix)),
+                    Some(file) => (file, Some(matrix), None),
+                    None => continue,
+                },
+                Place::Framed(frame, matrix, left) => match left.get() {
+                    Some(file) => (file, Some(matrix), Some(frame)),
                     None => continue,
                 },
                 _ => continue,
@@ -292,6 +342,11 @@ impl<T: Typed> Places<T> {
                 ));
             }
             let sum = sum::<T>(job, (at, fold), tiles, |first, run| {
+                // Other parts of the result are neither kept nor read.
+                let Some(first) = frame.map_or(Some(first), |frame| frame.place(first)) else {
+                    run.fill(T::default());
+                    return Ok(());
+                };
                 file.read(first as u64, run)?;
                 match matrix {
                     Some(matrix) if !matrix.put(first, run) => {
@@ -339,24 +394,17 @@ impl<T: Typed> Sink for UnitPlaces<'_, T> {
     fn gathers(&self) -> bool {
         self.all.items.iter().any(|place| match place {
             Place::File(_) => true,
-            Place::Memory(matrix, _) => matrix.gathers(),
+            Place::Memory(matrix, _) | Place::Framed(_, matrix, _) => matrix.gathers(),
             Place::Lent(lent) => lent.0.gathers(),
             Place::None => false,
         })
     }
     fn put(&self, fold: usize, at: usize, values: Values<'_>) -> Result<()> {
         match &self.all.items[fold] {
-            Place::Memory(matrix, _) => {
-                let fits = match T::run(values) {
-                    Some(run) => matrix.put(at, run),
-                    None => false,
-                };
-                if fits {
-                    Ok(())
-                } else {
-                    Err(Error::internal("a tile wrote beyond the matrix"))
-                }
-            }
+            Place::Memory(matrix, _) => put_in(matrix, at, values),
+            Place::Framed(frame, matrix, _) => frame
+                .place(at)
+                .map_or(Ok(()), |at| put_in(matrix, at, values)),
             Place::File(file) => match T::run(values) {
                 Some(run) => file.write(at as u64, run),
                 None => Err(Error::internal("a tile of another precision than its file")),
@@ -364,5 +412,12 @@ impl<T: Typed> Sink for UnitPlaces<'_, T> {
             Place::Lent(lent) => lent.0.put(fold, at, values),
             Place::None => Ok(()),
         }
+    }
+}
+
+fn put_in<T: Typed>(matrix: &SharedMatrix<T>, at: usize, values: Values<'_>) -> Result<()> {
+    match T::run(values) {
+        Some(run) if matrix.put(at, run) => Ok(()),
+        _ => Err(Error::internal("a tile wrote beyond the matrix")),
     }
 }

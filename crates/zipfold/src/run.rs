@@ -3,24 +3,28 @@
 
 use crate::batches::{Left, Shares, Then, by_devices, in_order};
 use crate::checkpoint::Keeper;
-use crate::identity::Identity;
+use crate::frame::Frame;
+use crate::identity::{Identity, Key};
 use crate::matches;
 pub use crate::options::{LentSink, Options, Progress, Target};
+use crate::outcome::ShareFacts;
 pub use crate::outcome::{Outcome, Output};
 use crate::partial::{self, Partial};
 use crate::places::{Place, Places, Run, Typed, UnitPlaces};
 use crate::pool::Workers;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 use zipfold_core::fold::{Axis, Fold, Histogram, JoinState, Kept, State, Tally, table_bytes};
 use zipfold_core::problem::{AxisSpec, FoldSpec, NanPolicy, Problem};
-use zipfold_core::{Blame, Error, Job, Opt, Precision, Reservation, Result};
+use zipfold_core::{Blame, Error, Job, Message, Opt, Precision, Reservation, Result};
 use zipfold_plan::device::{self, Blocks, OnDevice, host_tiling};
-use zipfold_plan::parts::working_of;
-use zipfold_plan::{Executor, Folded, Plan, Stop, Tile, Tiling, dense_bytes};
+use zipfold_plan::parts::{tiles_of_run, working_of};
+use zipfold_plan::shares::{self, Cut, Share};
+use zipfold_plan::{Executor, Folded, Plan, Stop, Tile, dense_bytes};
 
 /// Bytes of the grids of all histograms: edges as requested and as compared, and a count for each
 /// bin. Requested before the edges are made.
@@ -122,22 +126,19 @@ fn run_typed<'e, T: Typed>(
     let (identity, found) = identify(problem, job, &mut plan, options)?;
     let resumed = found.is_some();
     let before = found.as_ref().map_or(0, |earlier| earlier.pairs);
-    let tiles = tiles(job, &plan, options.shard);
-    let batches = batches_left(tiles.len(), &plan, found.as_ref());
-    let (_held, ahead) = reserve(job, &plan, batches, target, options)?;
-    let merged = found.unwrap_or_else(|| fresh(job, &plan, identity, options));
+    let share = share_of(job, &plan, options.shard);
+    let frames = frames(job, &share, options);
+    let batches = batches_left(share.tiles.len(), &plan, found.as_ref());
+    let (_held, ahead) = reserve(job, &plan, (&share, &frames), batches, target, options)?;
+    let merged = found.unwrap_or_else(|| fresh(job, &plan, identity, (&share, options)));
     let run = Run {
         number: merged.run,
         checkpoint: options.checkpoint.as_deref(),
         resumed,
     };
-    if let Some(path) = run.checkpoint.filter(|_| resumed) {
-        check_resumed(job, &merged, &tiles, path)?;
-    }
-    let places = Places::<T>::new(job, target, &options.budget, run)?;
-    if resumed {
-        workers.install(|| places.recall(job, &tiles[..merged.tiles_done], run, &merged.sums))?;
-    }
+    check_checkpoint(job, &plan, (&share, options), &merged, run)?;
+    let places = Places::<T>::framed(job, target, &options.budget, run, &frames)?;
+    recall(job, &share, (&merged, run), &places, &workers)?;
     // A batch that ends early would lose what a checkpoint after it keeps.
     let stop = Stop(options.stop.filter(|_| options.checkpoint.is_none()));
     let executor = workers.install(|| load(&plan))?;
@@ -146,7 +147,7 @@ fn run_typed<'e, T: Typed>(
     let sweep = Sweep {
         job,
         plan: &plan,
-        tiles: &tiles,
+        share: &share,
         places: &places,
         options,
         ahead,
@@ -156,11 +157,10 @@ fn run_typed<'e, T: Typed>(
     conservation(&merged)?;
     refuse_nan(job, &merged.tally)?;
     let outputs = outputs(places, merged.states, &workers)?;
-    let said = zipfold_gpu::runtime::take_warnings();
-    said.into_iter().for_each(|w| options.warnings.add(w));
+    let shared = facts(job, &plan, (&share, frames), executor.order(), options);
     plan.backend = executor.backend();
     Ok(Outcome {
-        warnings: options.warnings.all(),
+        warnings: all_warnings(options),
         plan,
         outputs,
         tally: merged.tally,
@@ -169,7 +169,87 @@ fn run_typed<'e, T: Typed>(
         kernel_seconds: start.elapsed().as_secs_f64(),
         load_seconds,
         identity,
+        shared,
     })
+}
+
+/// What a share says of itself: of sorted rows, the row of x by place, too.
+fn facts(
+    job: &Job,
+    plan: &Plan,
+    (share, frames): (&Share, Vec<Option<Frame>>),
+    order: Option<&[u32]>,
+    options: &Options<'_>,
+) -> Option<ShareFacts> {
+    let (_, parts) = options.shard?;
+    let own = order.filter(|_| share.placed);
+    let order = own.and_then(|order| order.get(share.rows.clone()));
+    Some(ShareFacts {
+        key: Key::of_plan(job, plan, parts),
+        order: order.map_or(vec![], <[u32]>::to_vec),
+        frames,
+    })
+}
+
+/// The warnings of a run, with the ones of drivers.
+fn all_warnings(options: &Options<'_>) -> Vec<Message> {
+    let said = zipfold_gpu::runtime::take_warnings();
+    said.into_iter().for_each(|w| options.warnings.add(w));
+    options.warnings.all()
+}
+
+/// Refuses the checkpoint of a run that goes on, where it is damaged.
+fn check_checkpoint(
+    job: &Job,
+    plan: &Plan,
+    (share, options): (&Share, &Options<'_>),
+    merged: &Partial,
+    run: Run<'_>,
+) -> Result<()> {
+    let Some(path) = run.checkpoint.filter(|_| run.resumed) else {
+        return Ok(());
+    };
+    let fresh = states(job, plan, share, options);
+    check_resumed(job, merged, (share, &fresh), path)
+}
+
+/// Brings back what a run that goes on has left of dense results.
+fn recall<T: Typed>(
+    job: &Job,
+    share: &Share,
+    (merged, run): (&Partial, Run<'_>),
+    places: &Places<T>,
+    workers: &Workers,
+) -> Result<()> {
+    if !run.resumed {
+        return Ok(());
+    }
+    let done = &share.tiles[..merged.tiles_done];
+    workers.install(|| places.recall(job, done, run, &merged.sums))
+}
+
+/// The share that is requested; the whole run as one share if none is.
+fn share_of(job: &Job, plan: &Plan, shard: Option<(usize, usize)>) -> Share {
+    match shard {
+        Some((index, parts)) => shares::share(job, plan, index, parts),
+        None => Share {
+            shape: Cut::Bands,
+            rows: 0..job.space.n,
+            placed: false,
+            tiles: tiles_of_run(job, plan),
+            foreign: 0,
+        },
+    }
+}
+
+/// By fold: the part of a dense result that a share gives; none for a whole run.
+fn frames(job: &Job, share: &Share, options: &Options<'_>) -> Vec<Option<Frame>> {
+    let of = |fold| {
+        options
+            .shard
+            .and_then(|_| Frame::of_share(job, fold, share))
+    };
+    job.folds.iter().map(of).collect()
 }
 
 /// What decides the answer, and the checkpoint of the same that the run goes on from, if there is
@@ -207,30 +287,44 @@ fn batches_left(tiles: usize, plan: &Plan, found: Option<&Partial>) -> usize {
 }
 
 /// The state of a run before any pair.
-fn fresh(job: &Job, plan: &Plan, identity: Option<Identity>, options: &Options<'_>) -> Partial {
+fn fresh(
+    job: &Job,
+    plan: &Plan,
+    identity: Option<Identity>,
+    (share, options): (&Share, &Options<'_>),
+) -> Partial {
+    let states = states(job, plan, share, options);
     Partial {
         tiling: plan.device.as_ref().map(|_| plan.tiling),
-        ..Partial::start(identity.unwrap_or_default(), states(job, plan, options))
+        ..Partial::start(identity.unwrap_or_default(), states)
     }
 }
 
 /// Refuses a checkpoint whose states do not fit the folds, or whose pairs are not those of the
-/// tiles that it says are done.
-fn check_resumed(job: &Job, merged: &Partial, tiles: &[Tile], path: &Path) -> Result<()> {
+/// tiles that it says are done, or whose rows are not those of `fresh` states.
+fn check_resumed(
+    job: &Job,
+    merged: &Partial,
+    (share, fresh): (&Share, &[State]),
+    path: &Path,
+) -> Result<()> {
     let name = path.to_string_lossy();
     merged.check(job, &name)?;
-    let done = tiles.get(..merged.tiles_done);
-    if done.map(|done| pairs(job, done)) != Some(merged.pairs) {
-        return Err(Error::input(
-            "the checkpoint is damaged: its pairs are not those of its tiles",
-        )
-        .at_place(name));
+    let damaged = |what: &str| Err(Error::input(what.to_string()).at_place(name.clone()));
+    let done = share.tiles.get(..merged.tiles_done);
+    if done.map(|_| own_pairs(job, share, 0..merged.tiles_done)) != Some(merged.pairs) {
+        return damaged("the checkpoint is damaged: its pairs are not those of its tiles");
     }
-    Ok(())
+    let states = job.folds.iter().zip(merged.states.iter().zip(fresh));
+    let mut rows = states.map(|(fold, (kept, fresh))| fold.span(kept) == fold.span(fresh));
+    match rows.all(|same| same) {
+        true => Ok(()),
+        false => damaged("the checkpoint is damaged: its rows are not those of the run"),
+    }
 }
 
 /// By fold the answer: matches in order, files under their names, values in their place.
-fn outputs<T: Typed>(
+pub(crate) fn outputs<T: Typed>(
     places: Places<T>,
     states: Vec<State>,
     workers: &Workers,
@@ -240,7 +334,7 @@ fn outputs<T: Typed>(
             workers.install(|| matches::sort(join));
         }
         Ok(match place {
-            Place::Memory(items, _) => T::output(items.into_vec()),
+            Place::Memory(items, _) | Place::Framed(_, items, _) => T::output(items.into_vec()),
             Place::File(file) => {
                 file.publish()?;
                 Output::Stored
@@ -257,19 +351,29 @@ fn outputs<T: Typed>(
 fn reserve(
     job: &Job,
     plan: &Plan,
+    (share, frames): (&Share, &[Option<Frame>]),
     batches: usize,
     target: &Target,
     options: &Options<'_>,
 ) -> Result<(Vec<Reservation>, usize)> {
-    let (n, m) = (job.space.n, job.space.m);
+    // A share has the states of its own rows.
+    let [n, m] = match (share.placed, share.shape) {
+        (false, _) => [job.space.n, job.space.m],
+        (true, Cut::Columns) => [job.space.n, share.rows.len()],
+        (true, _) => [share.rows.len(), job.space.m],
+    };
     let mut held = vec![options.budget.reserve(
         working_of(job, plan, host_tiling(job, plan))?,
         "hoisted rows and tiles",
     )?];
     let mut counters = 0u64;
-    for fold in &job.folds {
-        let dense = dense_bytes(fold, n, m, plan.precision);
-        if dense > 0 && matches!(target, Target::Memory) {
+    for (fold, frame) in job.folds.iter().zip(frames) {
+        let framed = |frame: &Frame| (frame.elements() * plan.precision.bytes()) as u64;
+        let dense = frame.as_ref().map_or_else(
+            || dense_bytes(fold, job.space.n, job.space.m, plan.precision),
+            framed,
+        );
+        if dense > 0 && (frame.is_some() || matches!(target, Target::Memory)) {
             held.push(options.budget.reserve(dense, "the matrix")?);
         }
         if let Fold::Histogram(h) = fold.grouped().map_or(fold, |grouped| &grouped.inner) {
@@ -330,14 +434,10 @@ fn reserve_counters(
     Ok(more)
 }
 
-/// The tiles of the run, or of its shard.
-fn tiles(job: &Job, plan: &Plan, shard: Option<(usize, usize)>) -> Vec<Tile> {
-    let tiles = zipfold_plan::parts::tiles_of_run(job, plan);
-    let pairs = |t: &Tile| job.count(&t.rows, &t.cols);
-    match shard {
-        Some((index, parts)) => Tiling::shard(tiles, pairs, index, parts),
-        None => tiles,
-    }
+/// The pairs of these tiles of a share that are its own.
+fn own_pairs(job: &Job, share: &Share, tiles: Range<usize>) -> u64 {
+    let own = tiles.start.max(share.foreign)..tiles.end.max(share.foreign);
+    pairs(job, &share.tiles[own])
 }
 
 fn pairs(job: &Job, tiles: &[Tile]) -> u64 {
@@ -345,15 +445,26 @@ fn pairs(job: &Job, tiles: &[Tile]) -> u64 {
 }
 
 /// The states before any value.
-fn states(job: &Job, plan: &Plan, options: &Options<'_>) -> Vec<State> {
-    // A shard keeps its pieces apart, so that a merge adds them in the order, and to the bits, of
-    // the whole.
+fn states(job: &Job, plan: &Plan, share: &Share, options: &Options<'_>) -> Vec<State> {
+    let (n, m) = (job.space.n, job.space.m);
+    // Results that are not complete in a shard are pieces, so that a merge adds them in the order,
+    // and to the bits, of the whole.
     let apart = options.shard.is_some() && !plan.prune.is_on();
     let start = |f: &Fold| {
-        if apart && matches!(f, Fold::Reduce(_)) {
-            f.part(&(0..job.space.n))
+        let Fold::Reduce(reduce) = f else {
+            return match share.placed {
+                true => f.band(&share.rows),
+                false => f.start(n, m),
+            };
+        };
+        // Of half of the pairs, each counted for its row alone, a band has whole rows, too.
+        let whole = share.placed || (apart && reduce.once);
+        if whole && share.has_results_of(reduce.axis) {
+            f.band(&share.rows)
+        } else if apart && reduce.op.adds() {
+            f.part(&(0..n))
         } else {
-            f.start(job.space.n, job.space.m)
+            f.start(n, m)
         }
     };
     job.folds.iter().map(start).collect()
@@ -374,7 +485,7 @@ fn batches_ahead(plan: &Plan) -> usize {
 struct Sweep<'a, T: Typed> {
     job: &'a Job,
     plan: &'a Plan,
-    tiles: &'a [Tile],
+    share: &'a Share,
     places: &'a Places<T>,
     options: &'a Options<'a>,
     /// Batches that may be begun before an earlier one is merged.
@@ -395,35 +506,30 @@ impl<T: Typed> Sweep<'_, T> {
         let Sweep {
             job,
             plan,
-            tiles,
+            share,
             places,
             options,
             ..
         } = *self;
-        let (total, before) = (pairs(job, tiles), merged.pairs);
+        let tiles = &share.tiles;
+        let (total, before) = (own_pairs(job, share, 0..tiles.len()), merged.pairs);
         let mut growth = Growth::default();
         let stopped = || options.stop.is_some_and(|s| s.load(Ordering::Relaxed));
-        let batches: Vec<&[Tile]> = tiles[merged.tiles_done.min(tiles.len())..]
-            .chunks(plan.tiles_per_batch)
-            .collect();
+        let batches = batches(share, merged.tiles_done, plan.tiles_per_batch);
         let work = |batch: usize| -> Result<_> {
             let sink = UnitPlaces::new(places);
             Ok((executor.run(batches[batch], &sink, self.stop)?, sink.found))
         };
         let mut take = |batch: usize, result: Result<Done>| -> Result<Then> {
             let (state, found) = result?;
-            merge_batch(job, &mut merged, state, executor.order());
+            let own = merged.tiles_done >= share.foreign;
+            let order = executor.order();
+            merge_batch(job, &mut merged, state, (share, order, own));
             growth.cover(&merged, found.into_inner().unwrap_or_default(), options)?;
-            merged.tiles_done += batches[batch].len();
-            merged.pairs += pairs(job, batches[batch]);
-            if let Some(progress) = options.progress {
-                progress(Progress {
-                    phase: "pairs",
-                    pairs: merged.pairs,
-                    total,
-                    before,
-                });
-            }
+            let done = merged.tiles_done..merged.tiles_done + batches[batch].len();
+            merged.tiles_done = done.end;
+            merged.pairs += own_pairs(job, share, done);
+            tell(options, [merged.pairs, total, before]);
             keeper.now_and_then(job, tiles, places, &mut merged)?;
             Ok(if stopped() { Then::End } else { Then::GoOn })
         };
@@ -456,7 +562,7 @@ impl<T: Typed> Sweep<'_, T> {
 impl<T: Typed> Sweep<'_, T> {
     /// Keeps what there is for a resumption; the error that the run ends with.
     fn interrupted(&self, mut keeper: Keeper<'_>, merged: &mut Partial) -> Error {
-        let words = match keeper.at_the_end(self.job, self.tiles, self.places, merged) {
+        let words = match keeper.at_the_end(self.job, &self.share.tiles, self.places, merged) {
             Ok(()) => "interrupted".to_string(),
             Err(e) => format!(
                 "interrupted, and nothing new could be kept: {}",
@@ -498,14 +604,39 @@ impl<T: Typed> Sweep<'_, T> {
 /// What a batch gives, with what it has reserved.
 type Done = (Folded, Mutex<Vec<Reservation>>);
 
-fn merge_batch(job: &Job, merged: &mut Partial, batch: Folded, order: Option<&[u32]>) {
+/// Tells how far a run is: pairs visited, pairs in all, pairs of an earlier run.
+fn tell(options: &Options<'_>, pairs: [u64; 3]) {
+    if let Some(progress) = options.progress {
+        progress(Progress::new("pairs", pairs));
+    }
+}
+
+/// The batches of a share that are left. None has tiles of its own and of others.
+fn batches(share: &Share, done: usize, most: usize) -> Vec<&[Tile]> {
+    let tiles = &share.tiles;
+    let (done, own) = (done.min(tiles.len()), share.foreign.min(tiles.len()));
+    let (foreign, own) = (&tiles[done.min(own)..own], &tiles[done.max(own)..]);
+    foreign.chunks(most).chain(own.chunks(most)).collect()
+}
+
+/// Adds a batch. Pairs that are counted by another share are not counted here.
+fn merge_batch(
+    job: &Job,
+    merged: &mut Partial,
+    batch: Folded,
+    (share, order, own): (&Share, Option<&[u32]>, bool),
+) {
+    // The states of a share of sorted rows stay by place until they are merged.
+    let order = order.filter(|_| !share.placed);
     for ((fold, into), from) in job.folds.iter().zip(&mut merged.states).zip(batch.states) {
         match order {
             Some(order) => fold.merge_sorted(into, from, order),
             None => fold.merge(into, from),
         }
     }
-    merged.tally.merge(&batch.tally);
+    if own {
+        merged.tally.merge(&batch.tally);
+    }
 }
 
 /// Reservations for results whose size nobody knows before.

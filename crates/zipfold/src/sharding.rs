@@ -1,38 +1,63 @@
 //! Shards of a run as values: made anywhere, merged to the bits of one run.
 
+use crate::frame::{Block, Frame};
 use crate::identity::{Identity, differs};
-use crate::options::Options;
+use crate::options::{Options, Target};
 use crate::outcome::{Outcome, Output};
 use crate::partial::Partial;
+use crate::places::{Places, Run, Typed, UnitPlaces};
 use crate::query::{Answer, Query, Ready};
 use crate::row_names::RowNames;
+use crate::run::outputs;
 use zipfold_core::data::Data;
-use zipfold_core::fold::State;
-use zipfold_core::{Error, Job, Opt, Problem, Result};
-use zipfold_plan::Plan;
+use zipfold_core::fold::{Fold, State, Tally};
+use zipfold_core::{Error, Job, Opt, Precision, Problem, Reservation, Result};
+use zipfold_plan::executor::ValueType;
+use zipfold_plan::{Plan, Sink, dense_bytes, shares};
 
 /// The mergeable result of the shard `shard` (index from 0, parts) that gave `outcome`.
 ///
 /// # Errors
-/// `Internal` when a fold that cannot be shared got here.
+/// `Internal` when the run was none of a shard.
 pub fn part(problem: &Problem, outcome: &Outcome, shard: (usize, usize)) -> Result<Partial> {
-    let states = outcome.outputs.iter().map(|o| match o {
-        Output::State(state) => Ok(state.clone()),
-        _ => Err(Error::internal("a dense fold reached a shard")),
-    });
-    let identity = outcome
-        .identity
-        .ok_or_else(|| Error::internal("a shard that was run as a whole"))?;
+    let whole = || Error::internal("a shard that was run as a whole");
+    let shared = outcome.shared.as_ref().ok_or_else(whole)?;
+    let identity = outcome.identity.ok_or_else(whole)?;
+    let (mut states, mut blocks) = (vec![], vec![]);
+    for (output, frame) in outcome.outputs.iter().zip(&shared.frames) {
+        let (state, block) = match (output, frame) {
+            (Output::State(state), None) => (state.clone(), Block::None),
+            (Output::F32(values), Some(frame)) => {
+                (WRITTEN, Block::F32(frame.clone(), values.clone()))
+            }
+            (Output::F64(values), Some(frame)) => {
+                (WRITTEN, Block::F64(frame.clone(), values.clone()))
+            }
+            _ => {
+                return Err(Error::internal(
+                    "a dense result of a shard without its rows",
+                ));
+            }
+        };
+        states.push(state);
+        blocks.push(block);
+    }
     Ok(Partial {
         pairs: outcome.pairs,
         tally: outcome.tally,
         problem: serde_json::to_vec(problem).map_err(|e| Error::internal(e.to_string()))?,
         shard: Some(shard),
+        key: shared.key.clone(),
+        order: shared.order.clone(),
+        blocks,
         // What is complete belongs to no run: the same shard has the same bytes.
         run: 0,
-        ..Partial::start(identity, states.collect::<Result<_>>()?)
+        ..Partial::start(identity, states)
     })
 }
+
+/// The state of a dense fold: its values are elsewhere.
+const WRITTEN: State = State::Dense(zipfold_core::fold::Written);
 
 /// The problem inside the partial result called `name`.
 ///
@@ -54,8 +79,9 @@ pub fn problem_of(name: &str, part: &Partial) -> Result<Problem> {
 /// Merges the named partial results of all shards of `problem` over `data`.
 ///
 /// # Errors
-/// `Request` when a shard is missing, there twice, of another problem or of other data; `Input`
-/// when one is damaged or the shards do not cover the space; and those of [`Query::ready`].
+/// `Request` when a shard is missing, there twice, of another problem, of other data, or computed in
+/// another way; `Input` when one is damaged or the shards do not cover the space; and those of
+/// [`Query::ready`].
 pub fn merge<'a>(
     problem: &'a Problem,
     data: &'a Data,
@@ -63,130 +89,352 @@ pub fn merge<'a>(
     options: &'a Options<'a>,
 ) -> Result<Answer<'a>> {
     parts.sort_by_key(|(_, p)| p.shard);
-    check(&parts)?;
+    let mut parts = parts.into_iter().map(Ok);
+    let (answer, _) = merge_each(
+        (problem, data),
+        &mut parts,
+        (&Target::Memory, false),
+        options,
+    )?;
+    Ok(answer)
+}
+
+/// Merges partial results one after another, in the order of their shards; dense results go to the
+/// target. With `incomplete` shards may be missing; their numbers, from 0, come with the answer.
+///
+/// # Errors
+/// Those of [`merge`], of the parts and of the target.
+pub fn merge_each<'a>(
+    (problem, data): (&'a Problem, &'a Data),
+    parts: &mut dyn Iterator<Item = Result<(String, Partial)>>,
+    (target, incomplete): (&Target, bool),
+    options: &'a Options<'a>,
+) -> Result<(Answer<'a>, Vec<usize>)> {
+    let Some(first) = parts.next().transpose()? else {
+        return Err(Error::request("no partial results to merge"));
+    };
+    problem_of(&first.0, &first.1)?;
+    let single = first.1.blocks.iter().any(|b| matches!(b, Block::F32(..)));
+    let mut ready = Query::new(problem, data, options).ready()?;
+    if ready.job.folds.iter().any(Fold::is_dense) {
+        ready.plan.precision = if single {
+            Precision::F32
+        } else {
+            Precision::F64
+        };
+    }
+    let names = RowNames::from_data(data);
+    match ready.plan.precision {
+        Precision::F32 => {
+            merge_typed::<f32>((ready, names), first, parts, (target, incomplete), options)
+        }
+        Precision::F64 => {
+            merge_typed::<f64>((ready, names), first, parts, (target, incomplete), options)
+        }
+    }
+}
+
+fn merge_typed<'a, T: Typed + ValueType>(
+    (ready, names): (Ready<'a>, RowNames),
+    first: (String, Partial),
+    parts: &mut dyn Iterator<Item = Result<(String, Partial)>>,
+    (target, incomplete): (&Target, bool),
+    options: &'a Options<'a>,
+) -> Result<(Answer<'a>, Vec<usize>)> {
     let Ready {
         problem: ranged,
         job,
         plan,
         seconds,
         ..
-    } = Query::new(problem, data, options).ready()?;
-    let (n, m) = (job.space.n, job.space.m);
+    } = ready;
     let own = Identity::of_run(&ranged, &job, &plan, None);
-    check_answer(&job, &own, &parts)?;
-    let size = job.pairs()?;
-    let bytes = job
-        .folds
-        .iter()
-        .map(|fold| fold.bytes(n, m))
-        .fold(0, u64::saturating_add);
-    let _held = options.budget.reserve(bytes, "the merged result")?;
-    let merged = merge_states(&job, &plan, own, parts)?;
-    let outputs = merged.states.into_iter().map(Output::State).collect();
+    let _held = reserve(&job, &plan, target, options)?;
+    let run = Run {
+        number: 0,
+        checkpoint: None,
+        resumed: false,
+    };
+    let places = Places::<T>::new(&job, target, &options.budget, run)?;
+    let (n, m) = (job.space.n, job.space.m);
+    let mut merging = Merging {
+        job: &job,
+        plan: &plan,
+        own,
+        first: Partial {
+            states: vec![],
+            blocks: vec![],
+            order: vec![],
+            ..first.1.clone()
+        },
+        states: job.folds.iter().map(|f| f.start(n, m)).collect(),
+        tally: Tally::default(),
+        pairs: 0,
+        next: 0,
+        missing: vec![],
+        rows: vec![],
+        places: &places,
+    };
+    for part in std::iter::once(Ok(first)).chain(parts) {
+        let (name, part) = part?;
+        merging.add(&name, part)?;
+    }
+    merging.end(incomplete)?;
+    let (states, tally, pairs, missing) = (
+        merging.states,
+        merging.tally,
+        merging.pairs,
+        merging.missing,
+    );
+    let workers = crate::pool::Workers::for_plan(&job, &plan)?;
+    let outputs = outputs(places, states, &workers)?;
     let outcome = Outcome {
         plan,
         outputs,
-        tally: merged.tally,
-        pairs: size,
+        tally,
+        pairs,
         before: 0,
         kernel_seconds: 0.0,
         load_seconds: 0.0,
         warnings: options.warnings.all(),
         identity: Some(own),
+        shared: None,
     };
-    Ok(Answer {
+    let answer = Answer {
         problem: ranged,
         job,
         outcome,
         range: None,
         planning: seconds,
-        names: RowNames::from_data(data),
-    })
+        names,
+    };
+    Ok((answer, missing))
 }
 
-/// Everything that the parts hold, with matches in their order.
-fn merge_states(
+/// Memory of the merged result.
+fn reserve(
     job: &Job,
     plan: &Plan,
-    own: Identity,
-    parts: Vec<(String, Partial)>,
-) -> Result<Partial> {
+    target: &Target,
+    options: &Options<'_>,
+) -> Result<Vec<Reservation>> {
     let (n, m) = (job.space.n, job.space.m);
-    let mut merged = Partial::start(own, job.folds.iter().map(|f| f.start(n, m)).collect());
-    for (_, part) in parts {
-        for ((fold, into), from) in job.folds.iter().zip(&mut merged.states).zip(part.states) {
+    let mut held = vec![];
+    for fold in &job.folds {
+        held.push(
+            options
+                .budget
+                .reserve(fold.bytes(n, m), "the merged result")?,
+        );
+        if matches!(target, Target::Memory) {
+            let bytes = dense_bytes(fold, n, m, plan.precision);
+            held.push(options.budget.reserve(bytes, "the matrix")?);
+        }
+    }
+    Ok(held)
+}
+
+/// A merge under way.
+struct Merging<'m, T: Typed> {
+    job: &'m Job,
+    plan: &'m Plan,
+    /// The identity of the inputs of the merge.
+    own: Identity,
+    /// The first part, without its results.
+    first: Partial,
+    states: Vec<State>,
+    tally: Tally,
+    pairs: u64,
+    /// The shard that comes next.
+    next: usize,
+    missing: Vec<usize>,
+    /// Of shards that sorted their rows: the rows that are there.
+    rows: Vec<bool>,
+    places: &'m Places<T>,
+}
+
+impl<T: Typed + ValueType> Merging<'_, T> {
+    fn total(&self) -> usize {
+        self.first.shard.map_or(0, |shard| shard.1)
+    }
+    /// Adds the next part.
+    ///
+    /// # Errors
+    /// `Request` for a part of something else, or of a shard that was there; `Input` for a damaged
+    /// one.
+    fn add(&mut self, name: &str, part: Partial) -> Result<()> {
+        self.check(name, &part)?;
+        let index = part.shard.map_or(0, |shard| shard.0);
+        if index < self.next || index >= self.total() {
+            return Err(self.twice(index).at_place(name.to_string()));
+        }
+        self.missing.extend(self.next..index);
+        self.next = index + 1;
+        self.note_rows(name, &part)?;
+        let sink = UnitPlaces::new(self.places);
+        for (at, block) in part.blocks.iter().enumerate() {
+            if block.frame().is_some() {
+                block.place(&|first, values| sink.put(at, first, values))?;
+            }
+        }
+        self.tally.merge(&part.tally);
+        self.pairs = self.pairs.checked_add(part.pairs).ok_or_else(uncovered)?;
+        merge_states(self.job, &mut self.states, part);
+        Ok(())
+    }
+    fn twice(&self, index: usize) -> Error {
+        let total = self.total();
+        Error::request(format!(
+            "shard {} of {total} is missing or there twice",
+            index + 1
+        ))
+    }
+    /// Refuses a part of another question, of other data, or computed in another way.
+    fn check(&self, name: &str, part: &Partial) -> Result<()> {
+        problem_of(name, part)?;
+        if let Some(what) = part.identity.answer_difference(&self.first.identity) {
+            return Err(run_otherwise(what, name));
+        }
+        if let Some((what, here, there)) = part.key.difference(&self.first.key) {
+            return Err(
+                computed_otherwise(what, [here, there], self.shard_words(part))
+                    .at_place(name.to_string()),
+            );
+        }
+        if part.problem != self.first.problem || part.shard.map(|s| s.1) != Some(self.total()) {
+            let e = Error::request("the partial results belong to different problems")
+                .at_place(name.to_string());
+            return Err(e.remedy("merge the shards of one command"));
+        }
+        if let Some(what) = self.own.answer_difference(&part.identity) {
+            let e = differs(what, "what this shard was run on").at_place(name.to_string());
+            return Err(e.remedy(
+                "merge over the inputs that the shards were run on, or run the shards again",
+            ));
+        }
+        part.check(self.job, name)
+    }
+    /// The numbers of a part and of the first one, from 1.
+    fn shard_words(&self, part: &Partial) -> [usize; 2] {
+        [part, &self.first].map(|p| p.shard.map_or(0, |shard| shard.0) + 1)
+    }
+    /// Where parts sorted their rows, each is there once.
+    fn note_rows(&mut self, name: &str, part: &Partial) -> Result<()> {
+        if !part.order.is_empty() {
+            self.rows.resize(self.job.space.n, false);
+        }
+        for row in &part.order {
+            if std::mem::replace(&mut self.rows[*row as usize], true) {
+                let e = Error::input(format!("row {row} is in several shards"));
+                return Err(e.at_place(name.to_string()).remedy("run the shards again"));
+            }
+        }
+        Ok(())
+    }
+    /// Everything is there, or what is missing may be.
+    fn end(&mut self, incomplete: bool) -> Result<()> {
+        self.missing.extend(self.next..self.total());
+        if self.missing.is_empty() {
+            return match self.pairs == self.job.pairs()? {
+                true => Ok(()),
+                false => Err(uncovered()),
+            };
+        }
+        if !incomplete {
+            let missing = self.missing.iter().map(|at| at + 1).collect::<Vec<_>>();
+            let e = Error::request(format!(
+                "{} of {} shards: missing {}",
+                self.total() - missing.len(),
+                self.total(),
+                ranges_of(&missing)
+            ));
+            return Err(e.remedy("give all of them"));
+        }
+        self.fill_missing()
+    }
+    /// The values of dense results that no shard has given are NaN.
+    fn fill_missing(&self) -> Result<()> {
+        let sink = UnitPlaces::new(self.places);
+        for (at, fold) in self
+            .job
+            .folds
+            .iter()
+            .enumerate()
+            .filter(|(_, f)| f.is_dense())
+        {
+            for index in &self.missing {
+                let share = shares::share(self.job, self.plan, *index, self.total());
+                let Some(frame) = Frame::of_share(self.job, fold, &share) else {
+                    continue;
+                };
+                let values = vec![f64::NAN; frame.elements()];
+                let block = match self.plan.precision {
+                    Precision::F64 => Block::F64(frame, values),
+                    Precision::F32 => Block::F32(frame, vec![f32::NAN; values.len()]),
+                };
+                block.place(&|first, values| sink.put(at, first, values))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adds the results of a part. Those of sorted rows are put in the places of their rows.
+pub fn merge_states(job: &Job, states: &mut [State], part: Partial) {
+    let own = job.folds.iter().zip(&part.states);
+    let spans = own.map(|(fold, state)| fold.span(state));
+    let start = spans
+        .filter(|s| !s.is_empty())
+        .map(|s| s.start)
+        .max()
+        .unwrap_or(0);
+    let mut order = vec![0; if part.order.is_empty() { 0 } else { start }];
+    order.extend(&part.order);
+    for ((fold, into), from) in job.folds.iter().zip(states).zip(part.states) {
+        if part.order.is_empty() {
             fold.merge(into, from);
-        }
-        merged.tally.merge(&part.tally);
-    }
-    for state in &mut merged.states {
-        if let State::Join(join) = state {
-            crate::pool::within(plan.threads, || crate::matches::sort(join))?;
+        } else {
+            fold.merge_sorted(into, from, &order);
         }
     }
-    Ok(merged)
+}
+
+/// Ascending numbers in few words: `1, 4-7, 9`.
+pub fn ranges_of(numbers: &[usize]) -> String {
+    let mut words: Vec<String> = vec![];
+    for run in numbers.chunk_by(|a, b| a + 1 == *b) {
+        words.push(match run {
+            [one] => one.to_string(),
+            [a, b] => format!("{a}, {b}"),
+            [first, .., last] => format!("{first}-{last}"),
+            [] => continue,
+        });
+    }
+    words.join(", ")
+}
+
+fn uncovered() -> Error {
+    Error::input("the shards do not hold the pairs of the space, each once")
+        .remedy("run the shards again on the same inputs")
 }
 
 fn run_otherwise(what: &str, name: &str) -> Error {
     let (set, memory, device) = (Opt::Set, Opt::Memory, Opt::Device);
     differs(what, "what the first shard was run on")
-        .at_place(name)
+        .at_place(name.to_string())
         .remedy(format!(
             "run all shards on the same inputs, with the same {set}, {memory} and {device}"
         ))
 }
 
-/// The shards are those of this answer, and cover its space.
-fn check_answer(job: &Job, own: &Identity, parts: &[(String, Partial)]) -> Result<()> {
-    for (name, part) in parts {
-        if let Some(what) = own.answer_difference(&part.identity) {
-            let e = differs(what, "what this shard was run on").at_place(name.clone());
-            return Err(e.remedy(
-                "merge over the inputs that the shards were run on, or run the shards again",
-            ));
-        }
-        part.check(job, name)?;
-    }
-    let size = job.pairs()?;
-    let pairs = parts
-        .iter()
-        .try_fold(0u64, |sum, (_, part)| sum.checked_add(part.pairs));
-    if pairs == Some(size) {
-        return Ok(());
-    }
-    let e = Error::input(format!(
-        "the shards do not hold the {size} pairs of the space"
-    ));
-    Err(e.remedy("run the shards again on the same inputs"))
-}
-
-/// All shards of one problem, each once.
-fn check(parts: &[(String, Partial)]) -> Result<()> {
-    let Some((_, first)) = parts.first() else {
-        return Err(Error::request("no partial results to merge"));
-    };
-    let total = first.shard.map_or(0, |s| s.1);
-    for (at, (name, part)) in parts.iter().enumerate() {
-        problem_of(name, part)?;
-        if let Some(what) = part.identity.shard_difference(&first.identity) {
-            return Err(run_otherwise(what, name));
-        }
-        if part.problem != first.problem || part.shard.map(|s| s.1) != Some(total) {
-            let e = Error::request("the partial results belong to different problems")
-                .at_place(name.clone());
-            return Err(e.remedy("merge the shards of one command"));
-        }
-        if part.shard.map(|s| s.0) != Some(at) {
-            let e = Error::request(format!(
-                "shard {} of {total} is missing or there twice",
-                at + 1
-            ));
-            return Err(e.at_place(name.clone()));
-        }
-    }
-    if parts.len() == total {
-        Ok(())
-    } else {
-        Err(Error::request(format!("{} of {total} shards", parts.len())).remedy("give all of them"))
-    }
+/// The refusal of a shard whose numbers came about in another way than those of the first.
+fn computed_otherwise(what: &str, [here, there]: [&str; 2], [this, first]: [usize; 2]) -> Error {
+    Error::request(format!(
+        "{what} is not the same: shard {this} has {here}, shard {first} has {there}"
+    ))
+    .remedy(format!(
+        "run all shards by one version, with the same {} and {}",
+        Opt::Set,
+        Opt::Device
+    ))
 }

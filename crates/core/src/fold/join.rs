@@ -102,6 +102,9 @@ impl Accumulate for Join {
     fn part(&self, rows: &Range<usize>) -> JoinState {
         JoinState::part(self, rows.start, rows.len())
     }
+    fn span(&self, state: &JoinState) -> Range<usize> {
+        state.start..state.start + state.matched.len()
+    }
     /// Matches are reserved as they are found: no bound below n·m is known before the run.
     fn bytes(&self, n: usize, _: usize) -> u64 {
         if self.is_inner() { 0 } else { n as u64 }
@@ -276,9 +279,10 @@ impl JoinState {
     pub(super) fn fits(&self, fold: &Join, n: usize, m: usize) -> bool {
         let (pairs, inner) = (self.i.len(), fold.kind == JoinKind::Inner);
         let below = |rows: &[u64], end: usize| rows.iter().all(|row| *row < end as u64);
-        // A state from a file is that of all rows.
-        self.start == 0
-            && self.matched.len() == if inner { 0 } else { n }
+        // A state from a file is that of all rows, or of those of a share.
+        let end = self.start.checked_add(self.matched.len());
+        end.is_some_and(|end| end <= n)
+            && (!inner || self.matched.is_empty())
             && (inner || pairs == 0)
             && self.j.len() == pairs
             && self.values.len() == if fold.value.is_some() { pairs } else { 0 }
@@ -310,8 +314,12 @@ impl JoinState {
     pub fn merge(&mut self, other: JoinState) {
         self.take(other.i, other.j, other.values);
         // A row has a match if some part of its pairs has one.
-        for (at, yes) in other.matched.iter().enumerate() {
-            self.matched[other.start - self.start + at] |= yes;
+        // A share drops what its tiles credit to rows of others.
+        for (row, yes) in (other.start..).zip(&other.matched) {
+            let at = row.checked_sub(self.start);
+            if let Some(mine) = at.and_then(|at| self.matched.get_mut(at)) {
+                *mine |= yes;
+            }
         }
     }
     /// Adds the state of a pruned part, whose row r is row `order[r]` here. Its matches have the

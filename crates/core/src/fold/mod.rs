@@ -123,6 +123,16 @@ pub trait Accumulate: Debug {
     /// Returns the state of a batch before any value. Only rows in `rows` are credited, so
     /// states by row are as long as that and remember where they begin.
     fn part(&self, rows: &Range<usize>) -> Self::State;
+    /// Returns the state of a share before any value: that of the results of `rows` alone, to which
+    /// states of batches are added. What a batch credits to other rows is left out.
+    fn band(&self, rows: &Range<usize>) -> Self::State {
+        self.part(rows)
+    }
+    /// Returns the rows whose results `state` has; none where results do not belong to rows, or are
+    /// pieces that are not added yet.
+    fn span(&self, _state: &Self::State) -> Range<usize> {
+        0..0
+    }
     /// Returns the bytes of the state for `n` × `m` rows, which are reserved before the run. If the
     /// size depends on the values (a join), it is the size before any, and the run reserves more as
     /// it goes.
@@ -238,6 +248,17 @@ macro_rules! folds {
             /// The state of a batch before any value: only rows in `rows` are credited.
             pub fn part(&self, rows: &Range<usize>) -> State {
                 match self { $(Fold::$name(f) => State::$name(f.part(rows)),)+ }
+            }
+            /// The state of a share before any value: that of the results of `rows` alone.
+            pub fn band(&self, rows: &Range<usize>) -> State {
+                match self { $(Fold::$name(f) => State::$name(f.band(rows)),)+ }
+            }
+            /// The rows whose results `state` has, where results belong to rows.
+            pub fn span(&self, state: &State) -> Range<usize> {
+                match (self, state) {
+                    $((Fold::$name(f), State::$name(s)) => f.span(s),)+
+                    _ => 0..0,
+                }
             }
             /// Bytes of the state for `n` × `m` rows (of a join: before any match).
             pub fn bytes(&self, n: usize, m: usize) -> u64 {

@@ -92,6 +92,9 @@ impl Accumulate for Nearest {
         NearestState::part(rows.start, rows.len())
     }
     /// Full lists. Rows with fewer candidates hold less, but how many is not known before.
+    fn span(&self, state: &NearestState) -> Range<usize> {
+        state.start..state.start + state.rows.len()
+    }
     fn bytes(&self, n: usize, _: usize) -> u64 {
         (n as u64)
             .saturating_mul(self.k as u64)
@@ -288,7 +291,8 @@ impl NearestState {
         let row = |list: &Vec<Neighbour>| {
             list.len() <= fold.k && list.iter().all(|(_, index)| *index < m as u64) && sorted(list)
         };
-        self.start == 0 && self.rows.len() == n && self.rows.iter().all(row)
+        let end = self.start.checked_add(self.rows.len());
+        end.is_some_and(|end| end <= n) && self.rows.iter().all(row)
     }
     /// Offers a run of values of row `row` for columns from `first` on. The comparison `beyond` is
     /// false for NaN on either side, so a list that is not full and a value that is NaN are both
@@ -371,7 +375,11 @@ impl NearestState {
     /// A merge of two sorted lists would take k steps instead of k log k. Merges are rare next to
     /// offers, and the sort needs no second buffer.
     fn merge_row(&mut self, fold: &Nearest, row: usize, theirs: &[Neighbour]) {
-        let mine = &mut self.rows[row - self.start];
+        // A share drops what its tiles credit to rows of others.
+        let at = row.checked_sub(self.start);
+        let Some(mine) = at.and_then(|at| self.rows.get_mut(at)) else {
+            return;
+        };
         // The first list of a row is sorted and short enough already.
         let first = mine.is_empty();
         mine.extend_from_slice(theirs);

@@ -297,6 +297,9 @@ impl Accumulate for Quantile {
             rows: vec![Row::Open(vec![]); rows.len()],
         }
     }
+    fn span(&self, state: &QuantileState) -> Range<usize> {
+        state.start..state.start + state.rows.len()
+    }
     /// Finished rows. The values of open ones belong to a unit and are counted with its buffers.
     fn bytes(&self, n: usize, _: usize) -> u64 {
         (n as u64).saturating_mul((size_of::<Row>() + 8 * self.q.len()) as u64)
@@ -307,7 +310,8 @@ impl Accumulate for Quantile {
             Row::Open(values) => values.len() <= m,
             Row::Done(quantiles) => quantiles.len() == self.q.len(),
         };
-        state.start + state.rows.len() <= n && state.rows.iter().all(fits)
+        let end = state.start.checked_add(state.rows.len());
+        end.is_some_and(|end| end <= n) && state.rows.iter().all(fits)
     }
     #[inline(always)]
     fn absorb<T: Value>(&self, state: &mut QuantileState, line: &Line<'_, T>, lent: Lent<'_>) {

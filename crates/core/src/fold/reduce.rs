@@ -87,6 +87,12 @@ impl Accumulate for Reduce {
     fn part(&self, _: &Range<usize>) -> ReduceState {
         ReduceState::part()
     }
+    fn band(&self, rows: &Range<usize>) -> ReduceState {
+        ReduceState::band(self, rows)
+    }
+    fn span(&self, state: &ReduceState) -> Range<usize> {
+        state.span()
+    }
     fn bytes(&self, n: usize, m: usize) -> u64 {
         // The numbers of every row's state and its count, 8 bytes each.
         self.rows(n, m) as u64 * (self.stride() as u64 + 1) * 8

@@ -577,10 +577,12 @@ pub fn push_pieces(states: &mut [State], mut made: Vec<BlockPieces>) {
     }
 }
 
-/// States of all rows; or, for a part of the domain, its pieces in canonical order, not yet added.
+/// States of all rows, or of those of a share; or, for a part of the domain, its pieces in canonical order, not yet added.
 /// Adding pieces within a part would group sums by parts, and the bits would depend on the tiling.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ReduceState {
+    /// The first row that has a state.
+    start: usize,
     acc: Vec<f64>,
     counts: Vec<u64>,
     /// Pieces that are not added yet: first row, states, counts.
@@ -590,8 +592,14 @@ pub struct ReduceState {
 impl ReduceState {
     /// Returns the state of `rows` rows without values.
     pub fn new(fold: &Reduce, rows: usize) -> Self {
-        let piece = RowPiece::new(fold, 0, rows);
+        ReduceState::band(fold, &(0..rows))
+    }
+    /// Returns the states of these rows without values. Those of a share drop what other rows are
+    /// credited with.
+    pub fn band(fold: &Reduce, rows: &Range<usize>) -> Self {
+        let piece = RowPiece::new(fold, rows.start, rows.len());
         ReduceState {
+            start: rows.start,
             acc: piece.acc,
             counts: piece.counts,
             pieces: vec![],
@@ -600,10 +608,15 @@ impl ReduceState {
     /// Returns an empty list of pieces, the state of a part of the domain.
     pub fn part() -> Self {
         ReduceState {
+            start: 0,
             acc: vec![],
             counts: vec![],
             pieces: vec![],
         }
+    }
+    /// Returns the rows that have states.
+    pub(super) fn span(&self) -> Range<usize> {
+        self.start..self.start + self.counts.len()
     }
     /// Returns whether `fold` over `n` × `m` rows can have this state: no row, count or index
     /// beyond them.
@@ -626,9 +639,9 @@ impl ReduceState {
                 && counts.len().checked_mul(stride) == Some(acc.len())
                 && counts.iter().all(|count| *count <= most)
         };
-        // Either states of all rows, or a list of pieces only.
-        let whole = self.counts.is_empty() || self.counts.len() == rows;
-        whole
+        // States of all rows, of those of a share, or a list of pieces only.
+        let end = self.start.checked_add(self.counts.len());
+        end.is_some_and(|end| end <= rows)
             && self.counts.len().checked_mul(stride) == Some(self.acc.len())
             && self.counts.iter().all(|count| *count <= most)
             && self.pieces.iter().all(piece)
@@ -661,6 +674,7 @@ impl ReduceState {
     /// on the order of values.
     pub fn of_piece(piece: RowPiece) -> Self {
         ReduceState {
+            start: 0,
             acc: vec![],
             counts: vec![],
             pieces: vec![(piece.start, piece.acc, piece.counts)],
@@ -687,7 +701,7 @@ impl ReduceState {
     /// Adds the pieces of a pruned part, whose row r is row `order[r]` here, one row at a time.
     pub fn merge_sorted(&mut self, fold: &Reduce, part: &ReduceState, order: &[u32]) {
         let stride = fold.stride();
-        for (start, acc, counts) in &part.pieces {
+        let mut add = |start: usize, acc: &[f64], counts: &[u64]| {
             for (row, count) in counts.iter().enumerate() {
                 self.add(
                     fold,
@@ -696,7 +710,12 @@ impl ReduceState {
                     &[*count],
                 );
             }
+        };
+        for (start, acc, counts) in &part.pieces {
+            add(*start, acc, counts);
         }
+        // The states of a share, each of which is placed.
+        add(part.start, &part.acc, &part.counts);
     }
     /// Appends a piece. Pieces of a row must come in canonical order; pieces without values are
     /// dropped.
@@ -719,25 +738,27 @@ impl ReduceState {
             self.add(fold, *start, acc, counts);
         }
         if !part.counts.is_empty() {
-            self.add(fold, 0, &part.acc, &part.counts);
+            self.add(fold, part.start, &part.acc, &part.counts);
         }
     }
     /// Adds a piece to the states. Sums are one loop over all numbers; other operations go row by
     /// row.
     fn add(&mut self, fold: &Reduce, start: usize, acc: &[f64], counts: &[u64]) {
         let stride = fold.stride();
+        // Rows of other shares are left out; rows without a value may lie beyond the last one.
+        let Range { start: first, end } = self.span();
+        let from = first.saturating_sub(start).min(counts.len());
+        let to = end.saturating_sub(start).clamp(from, counts.len());
+        let (acc, counts) = (&acc[from * stride..to * stride], &counts[from..to]);
+        let start = (start + from).saturating_sub(first);
         // One loop over all numbers of all rows, which vectorises.
         if matches!(fold.op, ReduceOp::Sum | ReduceOp::Mean) {
-            // Rows without a value add nothing; those beyond the state have none.
-            let rows = counts.len().min(self.counts.len().saturating_sub(start));
-            let mine = self.acc[start * stride..]
-                .iter_mut()
-                .zip(&acc[..rows * stride]);
-            mine.for_each(|(a, b)| *a += *b);
-            self.counts[start..]
-                .iter_mut()
-                .zip(&counts[..rows])
-                .for_each(|(a, b)| *a += *b);
+            if let Some(mine) = self.acc.get_mut(start * stride..) {
+                mine.iter_mut().zip(acc).for_each(|(a, b)| *a += *b);
+            }
+            if let Some(mine) = self.counts.get_mut(start..) {
+                mine.iter_mut().zip(counts).for_each(|(a, b)| *a += *b);
+            }
             return;
         }
         // Rows without a value may lie beyond the state: pieces are made for both sides of a block.

@@ -17,6 +17,7 @@ mod partials;
 mod prune;
 mod ranges;
 mod renamed;
+mod shares;
 mod spellings;
 mod sums;
 mod weights;

@@ -190,7 +190,7 @@ fn any_bytes_give_a_partial_or_an_error() {
     let mut lcg = Lcg::new(3);
     for _ in 0..2000 {
         let payload: Vec<u8> = (0..lcg.below(80)).map(|_| lcg.bits() as u8).collect();
-        let bytes = seal(b"ZFPART\x00\x09", &payload);
+        let bytes = seal(zipfold::internals::partial::MAGIC, &payload);
         let _ = decode(&bytes, "random");
     }
 }
@@ -281,7 +281,7 @@ fn partials_of_any_content_merge_or_are_refused() {
         let _ = merge(decode(&parts[1], "second").unwrap()).unwrap();
         for _ in 0..rounds {
             let bad = seal(
-                b"ZFPART\x00\x09",
+                zipfold::internals::partial::MAGIC,
                 &mutated(&mut lcg, &parts[1][24..], &parts[0][24..]),
             );
             let done = catch_unwind(AssertUnwindSafe(|| decode(&bad, "second").and_then(merge)));

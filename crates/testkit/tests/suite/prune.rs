@@ -3,10 +3,11 @@
 
 use zipfold::Overrides;
 use zipfold::internals::identity::Identity;
-use zipfold::internals::partial::{Partial, decode, encode};
+use zipfold::internals::partial::{decode, encode};
 use zipfold::internals::run::run;
-use zipfold::{Options, Output, Target};
-use zipfold_core::fold::{State, Written};
+use zipfold::internals::shards::{merge_states, part};
+use zipfold::{Options, Outcome, Output, Target};
+use zipfold_core::fold::State;
 use zipfold_core::problem::{FoldSpec, NanPolicy, Problem};
 use zipfold_core::{Data, Domain, Job, Table, Tally, describe, oracle};
 use zipfold_testkit::Lcg;
@@ -103,14 +104,18 @@ fn pruned(
 }
 
 fn outcome(problem: &Problem, job: &Job, options: &Options<'_>) -> (Vec<Output>, Tally) {
+    let done = run_of(problem, job, options);
+    (done.outputs, done.tally)
+}
+
+fn run_of(problem: &Problem, job: &Job, options: &Options<'_>) -> Outcome {
     let plan = zipfold::internals::plan::choose(
         job,
         &zipfold::internals::cpu::detect(2, 1 << 32),
         &options.overrides,
     )
     .unwrap();
-    let done = run(problem, job, plan, &Target::Memory, options).unwrap();
-    (done.outputs, done.tally)
+    run(problem, job, plan, &Target::Memory, options).unwrap()
 }
 
 /// Runs pruned, every way, against the oracle; the pairs that were not evaluated, of how many.
@@ -169,25 +174,11 @@ fn shards(problem: &Problem, job: &Job, what: &str) {
         .map(|f| f.start(job.space.n, job.space.m))
         .collect();
     for index in 0..3 {
-        let (outputs, _) = outcome(problem, job, &pruned("scalar", 2, 256, Some((index, 3))));
-        let states = outputs
-            .into_iter()
-            .map(|o| {
-                if let Output::State(s) = o {
-                    s
-                } else {
-                    State::Dense(Written)
-                }
-            })
-            .collect();
-        let part = decode(
-            &encode(&Partial::start(Identity::default(), states)).unwrap(),
-            "part",
-        )
-        .unwrap();
-        for ((fold, into), from) in job.folds.iter().zip(&mut merged).zip(part.states) {
-            fold.merge(into, from);
-        }
+        let done = run_of(problem, job, &pruned("scalar", 2, 256, Some((index, 3))));
+        let part = part(problem, &done, (index, 3)).unwrap();
+        let part = decode(&encode(&part).unwrap(), "part").unwrap();
+        part.check(job, "part").unwrap();
+        merge_states(job, &mut merged, part);
     }
     for ((fold, got), wanted) in job.folds.iter().zip(&merged).zip(&whole) {
         let odd = difference(&of_state(fold, got), &of_output(fold, wanted), same);

@@ -1,0 +1,304 @@
+//! Questions in shares: `plan`, `work`, `status`, and `merge` of a store.
+
+use crate::args::{Merge, PlanShares, StatusOf, WorkShares, WorkerArgs};
+use crate::commands;
+use crate::console::{Seconds, Told};
+use crate::flags;
+use crate::progress::Bar;
+use crate::terminal::{print_line, say};
+use crate::{problem_from_args, result_files, slurm};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use zipfold::devices::DeviceSelector;
+use zipfold::internals::core::budget::human_bytes;
+use zipfold::internals::core::figures::{self, duration};
+use zipfold::internals::io::Presence;
+use zipfold::internals::shards::ranges_of;
+use zipfold::internals::store::{Habits, Manifest, ShareCount, Status, Store, Worked};
+use zipfold::internals::written::write_text;
+use zipfold::io::OutputOptions;
+use zipfold::{Budget, Error, Options, Result};
+
+/// The store that `merge` is given, if it is given one folder.
+pub(crate) fn store_of(given: &[String]) -> Option<&str> {
+    let [one] = given else { return None };
+    (Presence::behind(Path::new(one)) == Presence::Folder).then_some(one)
+}
+
+/// Refuses to merge some shards of a list: what is missing of it is not known.
+pub(crate) fn refuse_incomplete(a: &Merge) -> Result<()> {
+    if !a.incomplete {
+        return Ok(());
+    }
+    Err(
+        Error::request("expected the folder of a store, got a list of partial results")
+            .at_place("--incomplete")
+            .remedy("all shards, or a question that was planned as a store"),
+    )
+}
+
+fn budget(how: &WorkerArgs) -> Result<Budget> {
+    Ok(Budget::new(match &how.memory {
+        Some(text) => problem_from_args::bytes(text)?,
+        None => zipfold::internals::io::memory::usual(),
+    }))
+}
+
+fn options(how: &WorkerArgs, budget: &Budget) -> Result<Options<'static>> {
+    if how.threads > 4096 {
+        let e = Error::request(format!("{} threads", how.threads)).at_place("--threads");
+        return Err(e.limit("4096"));
+    }
+    Ok(Options {
+        threads: how.threads,
+        budget: budget.clone(),
+        overrides: problem_from_args::overrides(&how.set)?,
+        device: DeviceSelector::parse(&how.device)?,
+        ..Options::default()
+    })
+}
+
+/// Seconds that an option says.
+fn seconds(given: f64, least: f64, name: &'static str) -> Result<Duration> {
+    if given >= least && given <= 1e6 {
+        return Ok(Duration::from_secs_f64(given));
+    }
+    let e = Error::request(format!("expected seconds, got {given}")).at_place(name);
+    Err(e.limit(format!("{least} to 1000000")))
+}
+
+/// `zipfold plan`.
+pub(crate) fn plan(a: &PlanShares) -> Result<()> {
+    if a.price
+        .is_some_and(|price| !price.is_finite() || price < 0.0)
+    {
+        return Err(Error::request("a price is a number from 0 on").at_place("--price"));
+    }
+    let budget = budget(&a.how)?;
+    let problem = commands::problem_file(&a.problem, &budget)?;
+    let (options, root) = (options(&a.how, &budget)?, Path::new(&a.store));
+    let planning = ShareCount { shares: a.shares };
+    let (_, manifest) = Store::plan(root, &problem, planning, &options)?;
+    let script = match a.slurm {
+        true => Some(write_script(&manifest, root)?),
+        false => None,
+    };
+    for warning in options.warnings.all() {
+        crate::terminal::warning(&warning);
+    }
+    if a.how.json {
+        return print_line(&plan_json(&manifest, a, script.as_deref()).to_string());
+    }
+    planned(&manifest, a).iter().for_each(|line| say(line));
+    script
+        .iter()
+        .for_each(|script| say(&format!("wrote {script}: sbatch {script}")));
+    Ok(())
+}
+
+/// Writes the script for Slurm into the store, and returns its name.
+fn write_script(manifest: &Manifest, root: &Path) -> Result<String> {
+    let place = root.join(slurm::NAME).to_string_lossy().into_owned();
+    let root = zipfold::internals::io::store_files::absolute(root)?;
+    let text = slurm::script(manifest, &root.to_string_lossy());
+    write_text(&place, &text, OutputOptions::default())?;
+    Ok(place)
+}
+
+/// Hours of work of one worker that is like the machine that planned.
+fn hours(manifest: &Manifest) -> f64 {
+    manifest.predicted.seconds / 3600.0
+}
+
+fn plan_json(manifest: &Manifest, a: &PlanShares, script: Option<&str>) -> serde_json::Value {
+    serde_json::json!({
+        "schema": 1,
+        "command": "plan",
+        "store": a.store,
+        "shares": manifest.shares,
+        "shape": manifest.shape,
+        "key": manifest.key,
+        "predicted": manifest.predicted,
+        "cost": a.price.map(|price| price * hours(manifest)),
+        "script": script,
+    })
+}
+
+fn planned(manifest: &Manifest, a: &PlanShares) -> Vec<String> {
+    let (store, predicted) = (&a.store, &manifest.predicted);
+    let mut lines = vec![
+        format!(
+            "store {store}: {} shares, {}; {} pairs",
+            manifest.shares,
+            manifest.shape,
+            figures::grouped(predicted.pairs)
+        ),
+        format!(
+            "predicted: {} of work, {} for a share, on {} threads; each worker reads {}, all parts have {}",
+            duration(predicted.seconds),
+            duration(predicted.share_seconds),
+            predicted.threads,
+            human_bytes(predicted.input_bytes),
+            human_bytes(predicted.part_bytes)
+        ),
+    ];
+    if let Some(price) = a.price {
+        let cost = price * hours(manifest);
+        lines.push(format!("cost: {cost:.2}, at {price} for a worker's hour"));
+    }
+    lines.push(format!("work on it: zipfold work {store}"));
+    lines
+}
+
+/// `zipfold work`.
+pub(crate) fn work(a: &WorkShares) -> Result<()> {
+    let habits = Habits {
+        lease: seconds(a.lease, 1.0, "--lease")?,
+        retries: u32::try_from(a.retries.max(1)).unwrap_or(u32::MAX),
+        waits: !a.next,
+        most: if a.next { 1 } else { usize::MAX },
+    };
+    let (budget, stop) = (budget(&a.how)?, commands::interrupts());
+    let progress = Bar::new(a.quiet || a.how.json);
+    let show = |p: zipfold::Progress| progress.tell(p);
+    let mut options = Options {
+        checkpoint_every: seconds(a.checkpoint_every, 0.0, "--checkpoint-every")?,
+        stop: Some(&stop),
+        progress: Some(&show),
+        ..options(&a.how, &budget)?
+    };
+    if !a.how.json {
+        options.warnings = progress.warnings();
+    }
+    let store = Store::open(Path::new(&a.store));
+    let loaded = store.load(&budget)?;
+    let worked = store.work(&loaded, a.share, (&habits, flags::words), &options);
+    progress.end();
+    let worked = worked.map_err(|e| match e.blame() {
+        zipfold::Blame::Interrupted => e.remedy(format!(
+            "`zipfold work {}` goes on inside the share",
+            zipfold::internals::core::error::quoted(&a.store)
+        )),
+        _ => e,
+    })?;
+    report(&worked, a)
+}
+
+fn report(worked: &Worked, a: &WorkShares) -> Result<()> {
+    if a.how.json {
+        print_line(&serde_json::json!({"schema": 1, "command": "work", "done": worked.done, "failed": worked.failed}).to_string())?;
+    } else if !a.quiet {
+        say(&match &worked.done[..] {
+            [] => "no share was left to do".to_string(),
+            done => format!("shares done: {}", ranges(done)),
+        });
+    }
+    let Some((share, error)) = worked.failed.first() else {
+        return Ok(());
+    };
+    let failed: Vec<usize> = worked.failed.iter().map(|(share, _)| *share).collect();
+    let what = format!(
+        "shares failed: {}; share {share} with: {error}",
+        ranges(&failed)
+    );
+    Err(Error::input(what).at_place(a.store.clone()))
+}
+
+fn ranges(numbers: &[usize]) -> String {
+    let mut numbers = numbers.to_vec();
+    numbers.sort_unstable();
+    ranges_of(&numbers)
+}
+
+/// `zipfold status`.
+pub(crate) fn status(a: &StatusOf) -> Result<()> {
+    let budget = Budget::new(zipfold::internals::io::memory::usual());
+    let life = seconds(a.lease, 1.0, "--lease")?;
+    let status = Store::open(Path::new(&a.store)).status(life, &budget)?;
+    if a.json {
+        let text = serde_json::to_string(&status);
+        return print_line(&text.map_err(|e| Error::internal(e.to_string()))?);
+    }
+    print_line(&status_text(&a.store, &status))
+}
+
+fn status_text(store: &str, status: &Status) -> String {
+    let mut out = format!(
+        "{store}: {} of {} shares are done",
+        status.done, status.shares
+    );
+    let lost = status.running.iter().filter(|r| r.lost).count();
+    let counts = [
+        (status.running.len() - lost, "running"),
+        (lost, "lost"),
+        (status.failed.len(), "failed"),
+    ];
+    for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
+        out += &format!(", {count} {what}");
+    }
+    for one in &status.running {
+        let what = if one.lost { "lost" } else { "running" };
+        out += &format!(
+            "\n  {what} {}: process {} of {}, last sign {:.0} s ago",
+            one.share, one.worker.process, one.worker.host, one.quiet
+        );
+    }
+    for one in &status.failed {
+        out += &format!(
+            "\n  failed {} ({} times): {}",
+            one.share, one.times, one.error
+        );
+    }
+    if !status.missing.is_empty() {
+        out += &format!("\n  missing {}", ranges_of(&status.missing));
+        out += &format!("\n  about {} of work left", duration(status.seconds_left));
+    }
+    out
+}
+
+/// `zipfold merge` of a store.
+pub(crate) fn merge(root: &str, a: &Merge) -> Result<()> {
+    let args = &a.run;
+    commands::check(args)?;
+    commands::refuse_unused(args)?;
+    let (start, budget) = (Instant::now(), commands::budget(args)?);
+    let store = Store::open(Path::new(root));
+    let manifest = store.manifest(&budget)?;
+    if let Some(path) = &args.output {
+        result_files::refuse_early(path, &manifest.problem, args)?;
+    }
+    let loaded = store.load(&budget)?;
+    let problem = &loaded.manifest.problem;
+    let mut options = Options {
+        threads: args.threads,
+        budget: budget.clone(),
+        overrides: loaded
+            .manifest
+            .overrides()?
+            .and(&problem_from_args::overrides(&args.set)?),
+        ..Options::default()
+    };
+    if !args.json {
+        options.warnings = Bar::new(true).warnings();
+    }
+    let target = commands::target(args, problem, args.how_written());
+    let (answer, missing) = store.merge(&loaded, (&target, a.incomplete), &options)?;
+    if !missing.is_empty() {
+        let text = format!("the answer lacks the shares {}", ranges_of(&missing));
+        crate::terminal::warning(&text.into());
+    }
+    let files = commands::finish(&answer, args, None, args.how_written())?;
+    let seconds = Seconds {
+        total: start.elapsed().as_secs_f64(),
+        ..Seconds::default()
+    };
+    let told = Told {
+        verb: "merge",
+        inputs: commands::inputs(problem, &loaded.data, args),
+        answer: &answer,
+        seconds: &seconds,
+        peak_bytes: budget.peak(),
+        outputs: &[],
+    };
+    commands::tell(told, files, args)
+}

@@ -1,0 +1,341 @@
+//! Stores: any number of workers give the bytes of one run, whatever becomes of some of them.
+#![cfg(unix)]
+
+mod command;
+mod runs;
+
+use runs::{Folder, Random, SLOWLY, inputs};
+use std::fs;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+/// A store of the question `folds` over `input`, with small tiles.
+fn plan(folder: &Folder, name: &str, input: &str, folds: &str, shares: usize) {
+    let problem = format!(
+        "schema = 1\nx = {{ name = '{input}' }}\npair = {{ metric = 'euclidean' }}\nfolds = [{folds}]\n"
+    );
+    fs::write(folder.path(&format!("{name}.toml")), problem).unwrap();
+    folder.finish(&format!(
+        "plan {name}.toml --store {name} --shares {shares} {SLOWLY}"
+    ));
+}
+
+fn start(folder: &Folder, words: &str) -> Child {
+    let mut command = folder.command(words);
+    command
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn same(folder: &Folder, name: &str, suffix: &str) {
+    folder.finish(&format!("merge {name} -o {name}.{suffix} --force"));
+    folder.finish(&format!("run {name}.toml -o {name}-one.{suffix} --force"));
+    let [got, wanted] = ["", "-one"].map(|end| folder.path(&format!("{name}{end}.{suffix}")));
+    assert!(
+        fs::read(got).unwrap() == fs::read(wanted).unwrap(),
+        "{name}"
+    );
+}
+
+/// Every fold by one, two and four workers.
+#[test]
+fn workers_give_the_bytes_of_one_run() {
+    let folder = Folder::new("shares-folds");
+    inputs(&folder);
+    let folds = [
+        ("sums", "{ kind = 'reduce', op = 'sum' }", "csv"),
+        (
+            "means",
+            "{ kind = 'reduce', op = 'mean', axis = 'all' }",
+            "csv",
+        ),
+        (
+            "columns",
+            "{ kind = 'reduce', op = 'sum', axis = 'column' }",
+            "csv",
+        ),
+        ("softmax", "{ kind = 'reduce', op = 'logsumexp' }", "csv"),
+        ("argmin", "{ kind = 'reduce', op = 'argmin' }", "csv"),
+        ("near", "{ kind = 'nearest', k = 3 }", "csv"),
+        ("median", "{ kind = 'quantile', q = [0.5] }", "csv"),
+        ("top", "{ kind = 'top', k = 9 }", "csv"),
+        (
+            "hist",
+            "{ kind = 'histogram', axes = [{ bins = 9 }] }",
+            "csv",
+        ),
+        (
+            "join",
+            "{ kind = 'join', where = 'euclidean(x, y) < 0.05' }",
+            "csv",
+        ),
+        (
+            "semi",
+            "{ kind = 'join', where = 'euclidean(x, y) < 0.01', join_kind = 'semi' }",
+            "csv",
+        ),
+        ("matrix", "{ kind = 'matrix' }", "npy"),
+        ("condensed", "{ kind = 'condensed' }", "npy"),
+    ];
+    for (at, (name, fold, suffix)) in folds.into_iter().enumerate() {
+        plan(&folder, name, "a.csv", fold, 3);
+        let workers = [1, 2, 4][at % 3];
+        let started: Vec<Child> = (0..workers)
+            .map(|_| start(&folder, &format!("work {name} --threads 1")))
+            .collect();
+        for worker in started {
+            let done = worker.wait_with_output().unwrap();
+            assert!(
+                done.status.success(),
+                "{}",
+                String::from_utf8_lossy(&done.stderr)
+            );
+        }
+        same(&folder, name, suffix);
+    }
+}
+
+/// Workers are killed at random moments, and others come in their place; nothing is lost.
+#[test]
+fn workers_that_are_killed_cost_their_shares_alone() {
+    let folder = Folder::new("shares-kills");
+    inputs(&folder);
+    let rounds = if std::env::var_os("ZIPFOLD_LONG").is_some() {
+        100
+    } else {
+        3
+    };
+    let mut random = Random(77);
+    let mut killed = 0;
+    for round in 0..rounds {
+        let name = format!("s{round}");
+        let fold = [
+            "{ kind = 'matrix' }",
+            "{ kind = 'nearest', k = 3 }",
+            "{ kind = 'reduce', op = 'sum' }",
+        ][round % 3];
+        plan(&folder, &name, "big.csv", fold, 4);
+        let work =
+            format!("work {name} --lease 1 --retries 50 --checkpoint-every 0.05 --threads 1");
+        let end = Instant::now() + Duration::from_secs(120);
+        let mut workers: Vec<Child> = (0..2).map(|_| start(&folder, &work)).collect();
+        for _ in 0..4 {
+            std::thread::sleep(Duration::from_secs_f64(0.4 * random.next()));
+            let at = (2.0 * random.next()) as usize % 2;
+            killed += usize::from(workers[at].try_wait().unwrap().is_none());
+            workers[at].kill().unwrap();
+            workers[at].wait().unwrap();
+            workers[at] = start(&folder, &work);
+        }
+        for mut worker in workers {
+            while worker.try_wait().unwrap().is_none() {
+                assert!(Instant::now() < end, "a worker does not come to an end");
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            let done = worker.wait_with_output().unwrap();
+            assert!(
+                done.status.success(),
+                "{}",
+                String::from_utf8_lossy(&done.stderr)
+            );
+        }
+        same(&folder, &name, if round % 3 == 0 { "npy" } else { "csv" });
+    }
+    assert!(killed > 0, "no worker was at work when it was to be killed");
+}
+
+/// SIGTERM keeps a checkpoint inside a share, from which another worker goes on.
+#[test]
+fn a_worker_that_is_told_to_end_leaves_a_checkpoint() {
+    let folder = Folder::new("shares-term");
+    inputs(&folder);
+    plan(
+        &folder,
+        "s",
+        "big.csv",
+        "{ kind = 'reduce', op = 'logsumexp' }",
+        1,
+    );
+    let mut worker = start(&folder, "work s --threads 1");
+    let begun = Instant::now();
+    while !folder.path("s/leases/000001").exists() && begun.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(100));
+    let status = std::process::Command::new("kill")
+        .args(["-TERM", &worker.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let ended = worker.wait().unwrap();
+    if folder.path("s/parts/000001").exists() {
+        return; // It was done before it was told.
+    }
+    assert_eq!(ended.code(), Some(143));
+    assert!(folder.path("s/running/000001").exists());
+    assert!(!folder.path("s/leases/000001").exists());
+    folder.finish("work s");
+    assert!(!folder.path("s/running/000001").exists());
+    same(&folder, "s", "csv");
+}
+
+/// One share whose values are NaN fails, is listed, and does not stop the others.
+#[test]
+fn a_poisoned_share_is_listed_and_the_others_are_done() {
+    let folder = Folder::new("shares-poison");
+    let column = |odd: bool| {
+        let row = |at: usize| {
+            if odd && at == 300 {
+                "-1\n".to_string()
+            } else {
+                format!("{at}\n")
+            }
+        };
+        format!("a\n{}", (0..640).map(row).collect::<String>())
+    };
+    fs::write(folder.path("x.csv"), column(true)).unwrap();
+    fs::write(folder.path("y.csv"), column(false)).unwrap();
+    let problem = "schema = 1\nx = { name = 'x.csv' }\ny = { name = 'y.csv' }\npair = { formula = 'sqrt(x[0]) + y[0]' }\nfolds = [{ kind = 'reduce', op = 'sum' }]\n";
+    fs::write(folder.path("p.toml"), problem).unwrap();
+    folder.finish("plan p.toml --store s --shares 5 --set tile.rows=128");
+    let done = folder.output("work s --retries 2");
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(done.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("shares failed: 3") && said.contains("row"),
+        "{said}"
+    );
+    let told = folder
+        .command("status s --json")
+        .stdout(Stdio::piped())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert!(
+        text.contains("\"done\":4") && text.contains("\"times\":2"),
+        "{text}"
+    );
+    let refused = folder.output("merge s -o r.csv");
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2));
+    for words in ["4 of 5 shares are there: missing 3", "NaN", "--incomplete"] {
+        assert!(said.contains(words), "{said}");
+    }
+    assert!(!folder.path("r.csv").exists());
+    let some = folder.output("merge s -o r.csv --incomplete");
+    let said = String::from_utf8_lossy(&some.stderr).into_owned();
+    assert!(
+        some.status.success() && said.contains("lacks the shares 3"),
+        "{said}"
+    );
+}
+
+/// A worker that finds other data, or would compute otherwise, refuses by name.
+#[test]
+fn other_data_and_other_ways_are_refused() {
+    let folder = Folder::new("shares-refuse");
+    inputs(&folder);
+    plan(&folder, "s", "a.csv", "{ kind = 'nearest', k = 3 }", 2);
+    let says = |words: &str, all: &[&str]| {
+        let done = folder.output(words);
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(done.status.code(), Some(2), "{words}: {said}");
+        all.iter()
+            .for_each(|word| assert!(said.contains(word), "{words}: {said}"));
+    };
+    says(
+        "work s --set tile.rows=256",
+        &[
+            "the cut into shares",
+            "this worker has",
+            "tiles of 256",
+            "planned with",
+            "tiles of 128",
+        ],
+    );
+    says(
+        "work s --share 3",
+        &["--share", "expected a share, got 3", "1 to 2"],
+    );
+    says("plan s.toml --store s", &["a store already", "--store"]);
+    folder.finish("work s --share 1");
+    let rows = fs::read_to_string(folder.path("a.csv")).unwrap();
+    let longer = format!("{rows}{}\n", rows.lines().last().unwrap());
+    fs::write(folder.path("a.csv"), longer).unwrap();
+    says(
+        "work s",
+        &[
+            "a.csv",
+            "not the file that the store was planned with",
+            "bytes",
+        ],
+    );
+    says("merge s -o m.csv", &["a.csv", "not the file"]);
+    let digit = rows.rfind('1').unwrap();
+    let mut changed = rows.clone().into_bytes();
+    changed[digit] = b'2';
+    fs::write(folder.path("a.csv"), changed).unwrap();
+    says("work s", &["a.csv", "expected the hash"]);
+    // The same bytes at another time are the same data.
+    fs::write(folder.path("a.csv"), rows).unwrap();
+    folder.finish("work s");
+    same(&folder, "s", "csv");
+}
+
+/// The script for Slurm runs as a shell runs it, where `srun` runs what it is given.
+#[test]
+fn the_script_for_slurm_does_all_shares() {
+    let folder = Folder::new("shares-slurm");
+    inputs(&folder);
+    plan(&folder, "s", "a.csv", "{ kind = 'nearest', k = 3 }", 3);
+    fs::remove_dir_all(folder.path("s")).unwrap();
+    folder
+        .finish("plan s.toml --store s --shares 3 --slurm --set tile.rows=128 --set tile.cols=256");
+    let zipfold = std::path::Path::new(env!("CARGO_BIN_EXE_zipfold"));
+    let tools = folder.path("bin");
+    fs::create_dir(&tools).unwrap();
+    fs::write(tools.join("srun"), "#!/bin/sh\nshift\nexec \"$@\"\n").unwrap();
+    std::os::unix::fs::symlink(zipfold, tools.join("zipfold")).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(tools.join("srun"), mode).unwrap();
+    let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap());
+    for task in ["1", "2", "3"] {
+        let status = std::process::Command::new("sh")
+            .arg(folder.path("s/work.sbatch"))
+            .env("PATH", &path)
+            .env("SLURM_ARRAY_TASK_ID", task)
+            .env("SLURM_CPUS_PER_TASK", "1")
+            .status()
+            .unwrap();
+        assert!(status.success());
+    }
+    same(&folder, "s", "csv");
+}
+
+/// Matrices are divided by numbers of shards, too.
+#[test]
+fn shards_of_a_matrix_merge_to_its_bytes() {
+    let folder = Folder::new("shares-matrix");
+    inputs(&folder);
+    for (form, words) in [
+        ("square", ""),
+        ("condensed", "--condensed"),
+        ("single", "--precision f32"),
+    ] {
+        let dist = format!("dist a.csv {words} --set tile.rows=128");
+        for shard in 1..=3 {
+            folder.finish(&format!("{dist} --shard {shard}/3 -o {form}-{shard}.part"));
+        }
+        folder.finish(&format!(
+            "merge {form}-2.part {form}-3.part {form}-1.part -o {form}.npy"
+        ));
+        folder.finish(&format!("{dist} -o {form}-one.npy"));
+        let [got, wanted] = ["", "-one"].map(|end| folder.path(&format!("{form}{end}.npy")));
+        assert!(
+            fs::read(got).unwrap() == fs::read(wanted).unwrap(),
+            "{form}"
+        );
+    }
+}

@@ -1,0 +1,289 @@
+//! What a store is about: the question, its inputs by reference, and how it is cut.
+
+use super::files::Files;
+use super::sent::Sent;
+use crate::identity::Key;
+use crate::reading::read_data;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+use twox_hash::XxHash3_64;
+use zipfold_core::problem::{FoldSpec, Input, Problem};
+use zipfold_core::{Budget, Data, Error, Opt, Result};
+use zipfold_io::{Presence, Source, store_files};
+use zipfold_plan::Overrides;
+
+/// The version of the layout of a store.
+pub(super) const LAYOUT: u32 = 1;
+/// The file that makes a folder a store.
+pub(super) const NAME: &str = "plan.json";
+
+/// The plan of a store.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The version of the layout.
+    pub layout: u32,
+    /// The version of zipfold that planned it.
+    pub version: String,
+    /// The question, with the ranges that were found, and absolute paths.
+    pub problem: Problem,
+    /// Into how many shares it is cut.
+    pub shares: usize,
+    /// What shares look like.
+    pub shape: String,
+    /// How the numbers of every share come about.
+    pub key: Key,
+    /// The choices of the plan that workers make, too.
+    pub overrides: BTreeMap<String, String>,
+    /// The files that are read; none where the data were sent by value.
+    pub inputs: Vec<Reference>,
+    /// The hashes of what is read of them, by the names of the inputs.
+    pub hashes: Vec<(String, String)>,
+    /// Predictions, for people.
+    pub predicted: Predicted,
+}
+
+/// A question with its data, as every worker and the merge have it.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The plan of the store.
+    pub manifest: Manifest,
+    /// Its data.
+    pub data: Data,
+}
+
+/// What the planner expects.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Predicted {
+    /// Pairs of the question.
+    pub pairs: u64,
+    /// Seconds of the whole on the machine that planned.
+    pub seconds: f64,
+    /// Seconds of a share.
+    pub share_seconds: f64,
+    /// Bytes of the results of all shares, without the matches of joins.
+    pub part_bytes: u64,
+    /// Bytes that each worker reads.
+    pub input_bytes: u64,
+    /// Threads of the machine that planned.
+    pub threads: usize,
+}
+
+/// A file by reference.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reference {
+    /// Its absolute path.
+    pub path: String,
+    /// Its size.
+    pub bytes: u64,
+    /// When it was changed last, in nanoseconds of Unix time.
+    pub modified: u64,
+    /// The hash of its bytes (XXH3 of 64 bits).
+    pub xxh3: String,
+}
+
+impl Reference {
+    /// The file at `path` as it is now.
+    ///
+    /// # Errors
+    /// `Input` when it cannot be read, or is not a plain file.
+    pub fn of_file(path: &str, budget: &Budget) -> Result<Self> {
+        let Presence::File(bytes) = Presence::behind(Path::new(path)) else {
+            let e = Error::request("expected a plain file, which workers can read, got none");
+            return Err(e.at_place(path).remedy("write the rows to a file first"));
+        };
+        Ok(Reference {
+            path: path.into(),
+            bytes,
+            modified: modified(path),
+            xxh3: hash_of(path, budget)?,
+        })
+    }
+    /// Refuses a file that is not the one that was planned with.
+    ///
+    /// # Errors
+    /// `Request` with what differs.
+    pub fn check(&self, budget: &Budget) -> Result<()> {
+        let other = |what: String| {
+            let e = Error::request(format!(
+                "not the file that the store was planned with: {what}"
+            ));
+            e.at_place(self.path.clone())
+                .remedy("plan the question anew, or bring the file back")
+        };
+        let Presence::File(bytes) = Presence::behind(Path::new(&self.path)) else {
+            return Err(other("it is not there".into()));
+        };
+        if bytes != self.bytes {
+            return Err(other(format!("expected {} bytes, got {bytes}", self.bytes)));
+        }
+        if modified(&self.path) == self.modified {
+            return Ok(());
+        }
+        let got = hash_of(&self.path, budget)?;
+        match got == self.xxh3 {
+            true => Ok(()),
+            false => Err(other(format!("expected the hash {}, got {got}", self.xxh3))),
+        }
+    }
+}
+
+fn modified(path: &str) -> u64 {
+    let time = store_files::modified(Path::new(path));
+    let since = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    since.map_or(0, |since| since.as_nanos() as u64)
+}
+
+/// Bytes that are read at one time.
+const CHUNK: usize = 1 << 20;
+
+fn hash_of(path: &str, budget: &Budget) -> Result<String> {
+    let source = Source::open(path, budget)?;
+    let mut reader = source.reader_at(0);
+    let (mut hash, mut chunk) = (XxHash3_64::new(), vec![0; CHUNK]);
+    loop {
+        let got = reader
+            .read(&mut chunk)
+            .map_err(|e| zipfold_io::guard::read_error(path, "cannot be read", &e))?;
+        if got == 0 {
+            return Ok(format!("{:016x}", std::hash::Hasher::finish(&hash)));
+        }
+        std::hash::Hasher::write(&mut hash, &chunk[..got]);
+    }
+}
+
+/// The inputs that a problem names.
+fn inputs(problem: &mut Problem) -> Vec<&mut Input> {
+    let Problem { x, y, folds, .. } = problem;
+    let weights = folds.iter_mut().filter_map(|fold| match fold {
+        FoldSpec::Reduce { weights, .. } => weights.as_mut(),
+        FoldSpec::Matrix {}
+        | FoldSpec::Condensed {}
+        | FoldSpec::Nearest { .. }
+        | FoldSpec::Histogram { .. }
+        | FoldSpec::Join { .. }
+        | FoldSpec::Top(_)
+        | FoldSpec::Quantile(_) => None,
+    });
+    [Some(x), y.as_mut()]
+        .into_iter()
+        .flatten()
+        .chain(weights)
+        .collect()
+}
+
+/// Makes the paths of `problem` absolute; the files by reference.
+///
+/// # Errors
+/// `Request` for anything but a plain file, such as standard input.
+pub(crate) fn refer(problem: &mut Problem, budget: &Budget) -> Result<Vec<Reference>> {
+    let mut all: Vec<Reference> = vec![];
+    for input in inputs(problem) {
+        if input.name == "-" {
+            let e = Error::request("expected a file, which workers can read, got standard input");
+            return Err(e.remedy("write the rows to a file first"));
+        }
+        let path = store_files::absolute(Path::new(&input.name))?;
+        input.name = path.to_string_lossy().into_owned();
+        if all.iter().all(|known| known.path != input.name) {
+            all.push(Reference::of_file(&input.name, budget)?);
+        }
+    }
+    Ok(all)
+}
+
+impl Manifest {
+    /// The plan in a store.
+    ///
+    /// # Errors
+    /// `Request` when the folder has no plan; `Input` when its plan cannot be read or is of another
+    /// version.
+    pub fn read(files: &dyn Files, budget: &Budget) -> Result<Self> {
+        let place = files.path(NAME).to_string_lossy().into_owned();
+        let Some(bytes) = files.get(NAME, budget)? else {
+            let e = Error::request("expected a store, got a folder without a plan");
+            return Err(e
+                .at_place(place)
+                .remedy("plan a question with this folder as its store"));
+        };
+        let odd = |what: String| Error::input(what).at_place(place.clone());
+        let layout: LayoutOf =
+            serde_json::from_slice(&bytes).map_err(|e| odd(format!("no plan of a store: {e}")))?;
+        if layout.layout != LAYOUT {
+            let what = format!("a store of layout {}", layout.layout);
+            return Err(odd(what)
+                .limit(format!("layout {LAYOUT}"))
+                .remedy("the zipfold that planned it"));
+        }
+        serde_json::from_slice(&bytes).map_err(|e| odd(format!("the plan is damaged: {e}")))
+    }
+    /// The plan choices of every worker.
+    ///
+    /// # Errors
+    /// `Request` for choices that this version does not know.
+    pub fn overrides(&self) -> Result<Overrides> {
+        Overrides::read(&self.overrides)
+    }
+    /// The data of the question, the same that it was planned with.
+    ///
+    /// # Errors
+    /// `Request` with the name of a file that differs; those of the readers.
+    pub fn data(&self, files: &dyn Files, budget: &Budget) -> Result<Data> {
+        self.inputs
+            .iter()
+            .try_for_each(|input| input.check(budget))?;
+        let data = match self.inputs.is_empty() {
+            true => Sent::read(files, budget)?,
+            false => read_data(&self.problem, budget)?,
+        };
+        let got = hashes(&self.problem, &data);
+        let odd = got
+            .iter()
+            .zip(&self.hashes)
+            .find(|(got, known)| got != known);
+        match odd {
+            None if got.len() == self.hashes.len() => Ok(data),
+            None => Err(Error::input("the plan names other inputs than the problem")),
+            Some(((name, got), (_, known))) => {
+                let what = format!(
+                    "not the data that the store was planned with: expected the hash {known}, got {got}"
+                );
+                Err(Error::request(what)
+                    .at_place(name.clone())
+                    .remedy("plan the question anew, or bring the data back"))
+            }
+        }
+    }
+    /// The name of share `index`, from 0, in the folders of the store.
+    #[must_use]
+    pub fn share_name(index: usize) -> String {
+        format!("{:06}", index + 1)
+    }
+    /// Refuses a number without a share.
+    ///
+    /// # Errors
+    /// `Request`, with the numbers that there are.
+    pub fn index(&self, number: usize) -> Result<usize> {
+        match (1..=self.shares).contains(&number) {
+            true => Ok(number - 1),
+            false => Err(Error::request(format!("expected a share, got {number}"))
+                .at_place(Opt::Share)
+                .limit(format!("1 to {}", self.shares))),
+        }
+    }
+}
+
+/// The first that is read of a plan.
+#[derive(Deserialize)]
+struct LayoutOf {
+    layout: u32,
+}
+
+/// The hashes of data by the names of the inputs.
+pub(crate) fn hashes(problem: &Problem, data: &Data) -> Vec<(String, String)> {
+    let all = data.hashes(problem).into_iter();
+    all.map(|(input, hash)| (input.name.clone(), hash))
+        .collect()
+}

@@ -1,0 +1,358 @@
+//! Stores: a question that is worked on in shares, by any workers that see one folder.
+//!
+//! ```text
+//! plan.json          the question, its inputs by reference, the cut into shares
+//! data               rows that were sent by value
+//! leases/000001 …    who works on a share now                              lease.rs
+//! running/000001 …   checkpoints inside shares
+//! parts/000001 …     results of shares, each put once                      work.rs
+//! failed/000001 …    errors of shares
+//! told/000001 …      seconds and bytes of shares that are done
+//! clocks/            files whose age is the time of the store
+//! ```
+//!
+//! Shares are pure: a share that is computed twice gives the same bytes, and the second part is not
+//! put. So a store needs no server and no locks, workers may be lost at any time, and any scheduler
+//! may start them.
+
+mod files;
+mod lease;
+mod manifest;
+mod sent;
+mod status;
+mod work;
+
+pub use files::{Files, Folder, Patient};
+pub use lease::Who;
+pub use manifest::{Loaded, Manifest, Predicted, Reference};
+pub use status::{Running, Status};
+pub use work::{DoneShare, Failure, Habits, Worked};
+
+use crate::identity::Key;
+use crate::options::{Options, Target};
+use crate::partial;
+use crate::query::{Answer, Query};
+use crate::reading::read_data;
+use crate::sharding::merge_each;
+use std::path::Path;
+use std::time::Duration;
+use work::Worker;
+use zipfold_core::fold::Fold;
+use zipfold_core::message::Wording;
+use zipfold_core::{Budget, Data, Error, Job, Opt, Problem, Result};
+use zipfold_plan::shares::{self, Cut};
+use zipfold_plan::{Plan, dense_bytes};
+
+/// Seconds of a share, unless its number is given.
+const SECONDS: f64 = 120.0;
+/// The part of a worker's memory that the result of a share may take.
+const OF_MEMORY: u64 = 4;
+/// Shares that a store may have.
+const MOST: usize = 999_999;
+
+/// A question that is worked on in shares.
+pub struct Store {
+    files: Box<dyn Files>,
+    who: Who,
+}
+
+/// How a question is planned.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ShareCount {
+    /// Into how many shares it is cut; by the predicted time and the memory if that is not said.
+    pub shares: Option<usize>,
+}
+
+impl Store {
+    /// The store in the folder `root`.
+    #[must_use]
+    pub fn open(root: &Path) -> Self {
+        let who = Who::this();
+        let folder = Folder::new(root, &who.name());
+        let files = Patient::new(folder, 6, Duration::from_millis(20));
+        Store {
+            files: Box::new(files),
+            who,
+        }
+    }
+    /// A store over files of another kind.
+    #[must_use]
+    pub fn over(files: Box<dyn Files>, who: Who) -> Self {
+        Store { files, who }
+    }
+    /// Plans `problem` over files in the folder `root`, which becomes a store.
+    ///
+    /// # Errors
+    /// `Request` when the folder is a store already, when inputs are no files, or when there cannot
+    /// be this many shares; those of reading and planning.
+    pub fn plan(
+        root: &Path,
+        problem: &Problem,
+        planning: ShareCount,
+        options: &Options<'_>,
+    ) -> Result<(Store, Manifest)> {
+        let mut problem = problem.clone();
+        let inputs = manifest::refer(&mut problem, &options.budget)?;
+        let data = read_data(&problem, &options.budget)?;
+        Store::make(root, (&problem, &data, inputs), planning, options)
+    }
+    /// Plans `problem` over `data`, which are sent by value.
+    ///
+    /// # Errors
+    /// As [`Store::plan`], and `Request` for data that are too large to be sent.
+    pub fn plan_sent(
+        root: &Path,
+        (problem, data): (&Problem, &Data),
+        planning: ShareCount,
+        options: &Options<'_>,
+    ) -> Result<(Store, Manifest)> {
+        Store::make(root, (problem, data, vec![]), planning, options)
+    }
+    fn make(
+        root: &Path,
+        (problem, data, inputs): (&Problem, &Data, Vec<Reference>),
+        planning: ShareCount,
+        options: &Options<'_>,
+    ) -> Result<(Store, Manifest)> {
+        if problem.folds.is_empty() {
+            return Err(Error::request(
+                "the problem has no folds, so nothing to answer",
+            ));
+        }
+        let store = Store::open(root);
+        let (manifest, _) = plan_shares(problem, data, inputs, planning, options)?;
+        Folder::new(root, &store.who.name()).make()?;
+        if store.files.list("parts")?.is_empty() && manifest.inputs.is_empty() {
+            sent::Sent::write(store.files.as_ref(), data)?;
+        }
+        let text =
+            serde_json::to_vec_pretty(&manifest).map_err(|e| Error::internal(e.to_string()))?;
+        if !store.files.put_new(manifest::NAME, &text)? {
+            let e = Error::request("the folder is a store already");
+            return Err(e
+                .at_place(root.to_string_lossy())
+                .remedy(format!("another folder with {}", Opt::Store)));
+        }
+        Ok((store, manifest))
+    }
+    /// The plan of the store.
+    ///
+    /// # Errors
+    /// `Request` when there is none; `Input` when it is damaged.
+    pub fn manifest(&self, budget: &Budget) -> Result<Manifest> {
+        Manifest::read(self.files.as_ref(), budget)
+    }
+    /// The plan and the data of the store. Files that are not those it was planned with are refused
+    /// by name.
+    ///
+    /// # Errors
+    /// Those of [`Store::manifest`], of the files and of their readers.
+    pub fn load(&self, budget: &Budget) -> Result<Loaded> {
+        let manifest = self.manifest(budget)?;
+        let data = manifest.data(self.files.as_ref(), budget)?;
+        Ok(Loaded { manifest, data })
+    }
+    /// Works on share `number`, from 1, or on shares until none is left. An interruption keeps a
+    /// checkpoint inside the share, from which the next worker goes on.
+    ///
+    /// # Errors
+    /// `Request` where this worker would compute in another way than planned, or for a share that
+    /// another worker has; those of the store; `Interrupted`.
+    pub fn work(
+        &self,
+        loaded: &Loaded,
+        number: Option<usize>,
+        (habits, wording): (&Habits, Wording),
+        options: &Options<'_>,
+    ) -> Result<Worked> {
+        let number = number
+            .map(|number| loaded.manifest.index(number))
+            .transpose()?;
+        let options = Options {
+            overrides: loaded.manifest.overrides()?.and(&options.overrides),
+            budget: options.budget.clone(),
+            device: options.device,
+            warnings: options.warnings.clone(),
+            checkpoint: None,
+            shard: None,
+            ..*options
+        };
+        let worker = Worker {
+            files: self.files.as_ref(),
+            loaded,
+            options: &options,
+            habits,
+            who: self.who.clone(),
+            wording,
+        };
+        worker.check()?;
+        let worked = match number {
+            Some(index) => worker.single(index),
+            None => worker.all(),
+        };
+        // This worker alone asks for the time by it.
+        let _ = self.files.remove(&Folder::clock_of(&self.who.name()));
+        worked
+    }
+    /// How far the store is; workers without a sign of life for longer than `life` are lost.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn status(&self, life: Duration, budget: &Budget) -> Result<Status> {
+        let manifest = self.manifest(budget)?;
+        Status::read(self.files.as_ref(), &manifest, life, budget)
+    }
+    /// The answer of the parts that are there, dense results in `target`, and the numbers, from 1,
+    /// of the shares that are not.
+    ///
+    /// # Errors
+    /// `Request` where shares are missing, unless the answer may be `incomplete`, and for parts that
+    /// do not belong together; those of the store and of the target.
+    pub fn merge<'a>(
+        &self,
+        loaded: &'a Loaded,
+        (target, incomplete): (&Target, bool),
+        options: &'a Options<'a>,
+    ) -> Result<(Answer<'a>, Vec<usize>)> {
+        let there = self.files.list("parts")?;
+        let all = 0..loaded.manifest.shares;
+        let missing = all.filter(|i| there.binary_search(&Manifest::share_name(*i)).is_err());
+        let missing: Vec<usize> = missing.map(|index| index + 1).collect();
+        if !missing.is_empty() && (!incomplete || there.is_empty()) {
+            return Err(self.lacking(&loaded.manifest, &missing, &options.budget)?);
+        }
+        let read = |name: &String| {
+            let name = format!("parts/{name}");
+            let place = self.files.path(&name).to_string_lossy().into_owned();
+            let bytes = self.files.get(&name, &options.budget)?;
+            let bytes =
+                bytes.ok_or_else(|| Error::input("the part is gone").at_place(place.clone()))?;
+            partial::decode(&bytes, &place).map(|part| (place, part))
+        };
+        let mut parts = there.iter().map(read);
+        let question = (&loaded.manifest.problem, &loaded.data);
+        let (answer, _) = merge_each(question, &mut parts, (target, incomplete), options)?;
+        Ok((answer, missing))
+    }
+    /// The refusal to merge without some shares.
+    fn lacking(&self, manifest: &Manifest, missing: &[usize], budget: &Budget) -> Result<Error> {
+        let failed = self.files.list("failed")?;
+        let mut failed_ones = missing.to_vec();
+        failed_ones.retain(|n| failed.binary_search(&Manifest::share_name(n - 1)).is_ok());
+        let total = manifest.shares;
+        let mut what = format!(
+            "{} of {total} shares are there: missing {}",
+            total - missing.len(),
+            crate::sharding::ranges_of(missing)
+        );
+        if let Some(first) = failed_ones.first() {
+            let text = self.files.get(&work::failed_name(first - 1), budget)?;
+            let failure = serde_json::from_slice::<Failure>(&text.unwrap_or_default());
+            let error = failure.map_or(String::new(), |failure| failure.error);
+            let numbers = crate::sharding::ranges_of(&failed_ones);
+            what += &format!("; failed {numbers}, share {first} with: {error}");
+        }
+        let place = self
+            .files
+            .path(manifest::NAME)
+            .to_string_lossy()
+            .into_owned();
+        Ok(Error::request(what).at_place(place).remedy(format!(
+            "have workers do these shares, or {} for what is there",
+            Opt::Incomplete
+        )))
+    }
+}
+
+/// The plan of `problem` in shares.
+///
+/// # Errors
+/// Those of planning; `Request` for more shares than there are tiles.
+pub fn plan_shares(
+    problem: &Problem,
+    data: &Data,
+    inputs: Vec<Reference>,
+    planning: ShareCount,
+    options: &Options<'_>,
+) -> Result<(Manifest, Plan)> {
+    // Ranges are found once, not by every worker.
+    let problem = crate::ranges::with_ranges(problem, data, options)?.into_owned();
+    let explained = Query::new(&problem, data, options).explain()?;
+    let (job, plan) = (&explained.job, explained.plan);
+    let most = shares::most(job, &plan).clamp(1, MOST);
+    let shares = match planning.shares {
+        Some(shares) if (1..=most).contains(&shares) => shares,
+        Some(shares) => {
+            let e = Error::request(format!("expected a number of shares, got {shares}"));
+            return Err(e
+                .at_place(Opt::Shares)
+                .limit(format!("1 to {most}, the strips of tiles that there are"))
+                .remedy(format!(
+                    "smaller tiles with {}",
+                    Opt::Set.like("tile.rows=128")
+                )));
+        }
+        None => enough(job, &plan, options).clamp(1, most),
+    };
+    let shape = shares::shape(job, &plan, shares);
+    let seconds = seconds(&plan, shape);
+    let manifest = Manifest {
+        layout: manifest::LAYOUT,
+        version: env!("CARGO_PKG_VERSION").into(),
+        shares,
+        shape: shape.name().into(),
+        key: Key::of_plan(job, &plan, shares),
+        overrides: options
+            .overrides
+            .texts()
+            .into_iter()
+            .map(|(k, v)| (k.into(), v))
+            .collect(),
+        hashes: manifest::hashes(&problem, data),
+        predicted: Predicted {
+            pairs: plan.pairs,
+            seconds,
+            share_seconds: seconds / shares as f64,
+            part_bytes: part_bytes(job, &plan, shape, shares),
+            input_bytes: inputs.iter().map(|input| input.bytes).sum(),
+            threads: plan.threads,
+        },
+        inputs,
+        problem,
+    };
+    Ok((manifest, plan))
+}
+
+/// Predicted seconds: crosses compute half of the pairs twice.
+fn seconds(plan: &Plan, shape: Cut) -> f64 {
+    plan.seconds * if shape == Cut::Crosses { 2.0 } else { 1.0 }
+}
+
+/// Shares of about two minutes, whose results fit into a part of the memory.
+fn enough(job: &Job, plan: &Plan, options: &Options<'_>) -> usize {
+    let shape = shares::shape(job, plan, usize::MAX);
+    let by_time = (seconds(plan, shape) / SECONDS).ceil();
+    let room = (options.budget.limit() / OF_MEMORY).max(1);
+    let by_memory = result_bytes(job, plan).div_ceil(room);
+    (by_time as usize).max(by_memory as usize)
+}
+
+/// Bytes of the merged result.
+fn result_bytes(job: &Job, plan: &Plan) -> u64 {
+    let (n, m) = (job.space.n, job.space.m);
+    let of = |fold: &Fold| {
+        let dense = dense_bytes(fold, n, m, plan.precision);
+        dense.saturating_add(fold.bytes(n, m))
+    };
+    job.folds.iter().map(of).fold(0, u64::saturating_add)
+}
+
+/// Bytes of the parts of all shares.
+fn part_bytes(job: &Job, plan: &Plan, shape: Cut, parts: usize) -> u64 {
+    let whole = result_bytes(job, plan);
+    match shape {
+        // Each has a result of its own.
+        Cut::Cells => whole.saturating_mul(parts as u64),
+        Cut::Bands | Cut::Columns | Cut::Crosses | Cut::Strips => whole,
+    }
+}

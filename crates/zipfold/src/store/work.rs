@@ -1,0 +1,347 @@
+//! Workers: a share is taken, computed, put into the store, and the next one is taken, until none is
+//! left. A share that fails is noted with its error, and the others go on.
+
+use super::files::Files;
+use super::lease::{Lease, LeaseAnswer, Who};
+use super::manifest::{Loaded, Manifest};
+use crate::identity::Key;
+use crate::options::Options;
+use crate::partial;
+use crate::query::Query;
+use crate::sharding;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use zipfold_core::message::Wording;
+use zipfold_core::{Blame, Budget, Error, Opt, Result};
+
+/// How a worker goes about shares.
+#[derive(Clone, Debug)]
+pub struct Habits {
+    /// Time without a beat after which a worker is taken to be lost.
+    pub lease: Duration,
+    /// Times that a share may fail, or lose its worker, before it is left alone.
+    pub retries: u32,
+    /// Whether to wait for shares that others work on, to take over those of lost workers.
+    pub waits: bool,
+    /// Shares after which to stop.
+    pub most: usize,
+}
+
+/// Times between two looks at shares that others have.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+impl Default for Habits {
+    fn default() -> Self {
+        Habits {
+            lease: Duration::from_secs(60),
+            retries: 3,
+            waits: true,
+            most: usize::MAX,
+        }
+    }
+}
+
+/// What a worker has done.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Worked {
+    /// The shares that it has put into the store, by number from 1.
+    pub done: Vec<usize>,
+    /// The ones that failed, with their errors.
+    pub failed: Vec<(usize, String)>,
+}
+
+impl Worked {
+    /// Notes the last error of a share.
+    fn fail(&mut self, index: usize, error: String) {
+        self.failed.retain(|(share, _)| *share != index + 1);
+        self.failed.push((index + 1, error));
+    }
+}
+
+/// What is known of a share that failed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Its number, from 1.
+    pub share: usize,
+    /// How often it failed.
+    pub times: u32,
+    /// The last error.
+    pub error: String,
+    /// The machine that had it.
+    pub host: String,
+}
+
+/// What a worker says of a share that is done.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DoneShare {
+    /// Seconds, reading and planning apart.
+    pub seconds: f64,
+    /// Pairs of the share.
+    pub pairs: u64,
+    /// Bytes of its part.
+    pub bytes: u64,
+    /// The machine that computed it.
+    pub host: String,
+}
+
+pub(crate) fn part_name(index: usize) -> String {
+    format!("parts/{}", Manifest::share_name(index))
+}
+
+pub(crate) fn failed_name(index: usize) -> String {
+    format!("failed/{}", Manifest::share_name(index))
+}
+
+pub(crate) fn done_name(index: usize) -> String {
+    format!("told/{}", Manifest::share_name(index))
+}
+
+/// What came of a share.
+enum Came {
+    /// This worker has done it.
+    Done,
+    /// It was done already.
+    There,
+    /// Another worker is at it.
+    Held,
+    /// It failed often enough, with this error.
+    LeftAlone(String),
+    Failed(String),
+}
+
+/// A worker at a store.
+pub(crate) struct Worker<'a> {
+    pub files: &'a dyn Files,
+    pub loaded: &'a Loaded,
+    pub options: &'a Options<'a>,
+    pub habits: &'a Habits,
+    pub who: Who,
+    /// How errors that are noted name options.
+    pub wording: Wording,
+}
+
+impl Worker<'_> {
+    /// Refuses to work where numbers would come about in another way than planned.
+    pub(crate) fn check(&self) -> Result<()> {
+        let manifest = &self.loaded.manifest;
+        let query = Query::new(&manifest.problem, &self.loaded.data, self.options);
+        let explained = query.explain()?;
+        let key = Key::of_plan(&explained.job, &explained.plan, manifest.shares);
+        match key.difference(&manifest.key) {
+            None => Ok(()),
+            Some((what, here, planned)) => {
+                let e = Error::request(format!(
+                    "{what} is not the same: this worker has {here}, the store was planned with {planned}"
+                ));
+                Err(e.remedy(format!(
+                    "workers of one version and device, or a plan with {} that all of them have",
+                    Opt::Set
+                )))
+            }
+        }
+    }
+    /// Works on share `index` alone.
+    pub(crate) fn single(&self, index: usize) -> Result<Worked> {
+        let mut worked = Worked::default();
+        match self.share(index, true)? {
+            Came::Done => worked.done.push(index + 1),
+            Came::There => {}
+            Came::Failed(error) => worked.failed.push((index + 1, error)),
+            Came::Held | Came::LeftAlone(_) => {
+                let e = Error::request(format!("share {} has a worker", index + 1));
+                return Err(e.at_place(Opt::Share).remedy(
+                    "another share; one whose worker is lost can be taken after the time of a lease",
+                ));
+            }
+        }
+        Ok(worked)
+    }
+    /// Works on shares until none is left.
+    pub(crate) fn all(&self) -> Result<Worked> {
+        let mut worked = Worked::default();
+        let mut gave_up: Vec<usize> = vec![];
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let (mut moved, mut held) = (false, false);
+            for index in self.open()? {
+                if worked.done.len() + worked.failed.len() >= self.habits.most {
+                    return Ok(worked);
+                }
+                if gave_up.contains(&index) {
+                    continue;
+                }
+                self.stop()?;
+                match self.share(index, false)? {
+                    Came::Done => {
+                        worked.done.push(index + 1);
+                        moved = true;
+                    }
+                    Came::Held => held = true,
+                    Came::There => moved = true,
+                    Came::LeftAlone(error) => {
+                        gave_up.push(index);
+                        worked.fail(index, error);
+                    }
+                    Came::Failed(error) => {
+                        worked.fail(index, error);
+                        moved = true;
+                    }
+                }
+            }
+            if moved {
+                pause = FIRST_PAUSE;
+                continue;
+            }
+            if !held || !self.habits.waits {
+                worked
+                    .failed
+                    .retain(|(share, _)| !worked.done.contains(share));
+                return Ok(worked);
+            }
+            self.wait(pause)?;
+            pause = (pause * 2).min(LONGEST_PAUSE).min(self.habits.lease / 4);
+        }
+    }
+    /// The shares without a part. Workers begin at different places, so that they rarely meet.
+    fn open(&self) -> Result<Vec<usize>> {
+        let shares = self.loaded.manifest.shares;
+        let parts = self.files.list("parts")?;
+        let open = |index: &usize| parts.binary_search(&Manifest::share_name(*index)).is_err();
+        let mut left: Vec<usize> = (0..shares).filter(open).collect();
+        let seed = u64::from_str_radix(&self.who.number[..15], 16).unwrap_or(0);
+        if !left.is_empty() {
+            let first = seed as usize % left.len();
+            left.rotate_left(first);
+        }
+        Ok(left)
+    }
+    fn stop(&self) -> Result<()> {
+        match self
+            .options
+            .stop
+            .is_some_and(|stop| stop.load(Ordering::Relaxed))
+        {
+            true => Err(Error::new(Blame::Interrupted, "interrupted")),
+            false => Ok(()),
+        }
+    }
+    /// Waits for others.
+    fn wait(&self, pause: Duration) -> Result<()> {
+        let end = Instant::now() + pause;
+        while Instant::now() < end {
+            self.stop()?;
+            std::thread::sleep(FIRST_PAUSE.min(pause));
+        }
+        Ok(())
+    }
+    fn budget(&self) -> &Budget {
+        &self.options.budget
+    }
+    /// Takes share `index` and computes it; one that was `asked` for by its number is computed
+    /// however often it failed.
+    fn share(&self, index: usize, asked: bool) -> Result<Came> {
+        if self.is_there(index)? {
+            return Ok(Came::There);
+        }
+        let failure = self.failure(index)?;
+        if !asked && failure.times >= self.habits.retries {
+            return Ok(Came::LeftAlone(failure.error));
+        }
+        let life = self.habits.lease;
+        let mut lease = match Lease::ask(self.files, &self.who, index, life, self.budget())? {
+            LeaseAnswer::Held => return Ok(Came::Held),
+            LeaseAnswer::Ours(lease) => lease,
+        };
+        // It may have been done between the two looks.
+        if self.is_there(index)? {
+            lease.end(self.files, self.budget())?;
+            return Ok(Came::There);
+        }
+        if !asked && lease.lost() >= self.habits.retries {
+            let times = lease.lost();
+            let error = format!("its worker was lost {times} times");
+            self.note_failure(index, Failure { times, ..failure }, &error)?;
+            lease.end(self.files, self.budget())?;
+            return Ok(Came::LeftAlone(error));
+        }
+        let done = lease.during(self.files, life, self.budget(), || self.compute(index));
+        let came = match done {
+            Ok(()) => Ok(Came::Done),
+            Err(e) if e.blame() == Blame::Interrupted => Err(e),
+            Err(e) => {
+                let error = e.told(self.wording);
+                let times = failure.times + 1;
+                self.note_failure(index, Failure { times, ..failure }, &error)?;
+                Ok(Came::Failed(error))
+            }
+        };
+        lease.end(self.files, self.budget())?;
+        came
+    }
+    fn is_there(&self, index: usize) -> Result<bool> {
+        let parts = self.files.list("parts")?;
+        Ok(parts.binary_search(&Manifest::share_name(index)).is_ok())
+    }
+    fn failure(&self, index: usize) -> Result<Failure> {
+        let bytes = self.files.get(&failed_name(index), self.budget())?;
+        let known = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        Ok(known.unwrap_or_default())
+    }
+    fn note_failure(&self, index: usize, failure: Failure, error: &str) -> Result<()> {
+        let failure = Failure {
+            share: index + 1,
+            error: error.to_string(),
+            host: self.who.host.clone(),
+            ..failure
+        };
+        let text = serde_json::to_vec(&failure).unwrap_or_default();
+        self.files.replace(&failed_name(index), &text)
+    }
+    /// The checkpoint of a share: who takes it over goes on from there.
+    fn checkpoint(&self, index: usize) -> PathBuf {
+        self.files
+            .path(&format!("running/{}", Manifest::share_name(index)))
+    }
+    /// Computes share `index` and puts its part into the store.
+    fn compute(&self, index: usize) -> Result<()> {
+        let manifest = &self.loaded.manifest;
+        let (start, checkpoint) = (Instant::now(), self.checkpoint(index));
+        let shard = (index, manifest.shares);
+        // What cannot be continued is begun again.
+        let sound = partial::read_if_there(&checkpoint, self.budget()).is_ok();
+        let run = |resume: bool| {
+            let options = Options {
+                shard: Some(shard),
+                checkpoint: Some(checkpoint.clone()),
+                resume,
+                overrides: self.options.overrides.clone(),
+                budget: self.options.budget.clone(),
+                device: self.options.device,
+                warnings: self.options.warnings.clone(),
+                ..*self.options
+            };
+            let answer = Query::new(&manifest.problem, &self.loaded.data, &options).run()?;
+            sharding::part(&manifest.problem, &answer.outcome, shard)
+        };
+        let part = match run(sound) {
+            Err(e) if sound && e.blame() == Blame::Request => run(false)?,
+            done => done?,
+        };
+        let bytes = partial::encode(&part)?;
+        self.files.put_new(&part_name(index), &bytes)?;
+        let told = DoneShare {
+            seconds: start.elapsed().as_secs_f64(),
+            pairs: part.pairs,
+            bytes: bytes.len() as u64,
+            host: self.who.host.clone(),
+        };
+        let text = serde_json::to_vec(&told).unwrap_or_default();
+        self.files.replace(&done_name(index), &text)?;
+        self.files.remove(&failed_name(index))?;
+        partial::discard(&checkpoint);
+        Ok(())
+    }
+}

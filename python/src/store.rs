@@ -1,0 +1,100 @@
+//! Stores: a question planned in shares, worked on, looked at, merged.
+
+use crate::errors::{raise, words};
+use crate::options::{Given, problem};
+use crate::run::{Named, Weights, answer, data, warn};
+use crate::watch::attended;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+use std::time::Duration;
+use zipfold::internals::store::{Habits, ShareCount, Store};
+use zipfold::{Budget, Error, Target};
+
+fn json(py: Python<'_>, text: serde_json::Result<String>) -> PyResult<String> {
+    text.map_err(|e| raise(py, &Error::internal(e.to_string())))
+}
+
+/// Plans `text` (a problem as JSON) over rows that are sent by value; the plan as JSON.
+#[pyfunction]
+pub(crate) fn store_plan<'py>(
+    py: Python<'py>,
+    question: (&str, Named<'py>, Option<Named<'py>>, Weights<'py>),
+    store: PathBuf,
+    shares: Option<usize>,
+    given: Given,
+) -> PyResult<String> {
+    let (asked, x, y, weights) = question;
+    let (problem, data) = (problem(py, asked)?, data(&x, y.as_ref(), &weights)?);
+    let done = attended(py, false, given.progress(), |shared| {
+        let tell = |p| shared.tell(p);
+        let options = given.options(shared, &tell, false)?;
+        let planning = ShareCount { shares };
+        let (_, manifest) = Store::plan_sent(&store, (&problem, &data), planning, &options)?;
+        Ok((manifest, options.warnings.all()))
+    })?;
+    let (manifest, warnings) = done.map_err(|e| raise(py, &e))?;
+    warn(py, &warnings)?;
+    json(py, serde_json::to_string(&manifest))
+}
+
+/// Works on share `number`, from 1, or on shares until none is left: what was done and what failed,
+/// as JSON.
+#[pyfunction]
+pub(crate) fn store_work(
+    py: Python<'_>,
+    store: PathBuf,
+    number: Option<usize>,
+    habits: (f64, u32),
+    given: Given,
+) -> PyResult<String> {
+    let (lease, retries) = habits;
+    let habits = Habits {
+        lease: Duration::from_secs_f64(lease),
+        retries,
+        ..Habits::default()
+    };
+    let done = attended(py, false, given.progress(), |shared| {
+        let tell = |p| shared.tell(p);
+        let options = given.options(shared, &tell, false)?;
+        let store = Store::open(&store);
+        let loaded = store.load(&options.budget)?;
+        let worked = store.work(&loaded, number, (&habits, words), &options)?;
+        Ok((worked, options.warnings.all()))
+    })?;
+    let (worked, warnings) = done.map_err(|e| raise(py, &e))?;
+    warn(py, &warnings)?;
+    json(py, serde_json::to_string(&worked))
+}
+
+/// How far a store is, as JSON.
+#[pyfunction]
+pub(crate) fn store_status(py: Python<'_>, store: PathBuf, lease: f64) -> PyResult<String> {
+    let budget = Budget::new(zipfold::internals::io::memory::usual());
+    let life = Duration::from_secs_f64(lease);
+    let status = py.detach(|| Store::open(&store).status(life, &budget));
+    let status = status.map_err(|e| raise(py, &e))?;
+    json(py, serde_json::to_string(&status))
+}
+
+/// The answer of the parts of a store, and the shares that are missing.
+#[pyfunction]
+pub(crate) fn store_merge(
+    py: Python<'_>,
+    store: PathBuf,
+    incomplete: bool,
+    given: Given,
+) -> PyResult<(Bound<'_, PyDict>, Vec<usize>)> {
+    let done = attended(py, false, None, |shared| {
+        let tell = |p| shared.tell(p);
+        let mut options = given.options(shared, &tell, false)?;
+        let store = Store::open(&store);
+        let loaded = store.load(&options.budget)?;
+        options.overrides = loaded.manifest.overrides()?.and(&options.overrides);
+        let (answer, missing) = store.merge(&loaded, (&Target::Memory, incomplete), &options)?;
+        let (problem, job, outcome) = (answer.problem.into_owned(), answer.job, answer.outcome);
+        Ok((problem, job, outcome, missing))
+    })?;
+    let (problem, job, outcome, missing) = done.map_err(|e| raise(py, &e))?;
+    Ok((answer(py, &problem, &job, outcome)?, missing))
+}

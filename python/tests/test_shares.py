@@ -1,0 +1,224 @@
+"""Questions in shares: any executor gives the bits of one run, failures are told, nothing is lost."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import json
+import multiprocessing
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import zipfold as zf
+from zipfold.executors import calls_of
+from zipfold.shares import work
+
+SMALL = {"tile.rows": "128", "tile.cols": "128"}
+
+
+def questions(rng: np.random.Generator) -> dict[str, zf.Pairs]:
+    """Every fold, in every shape of shares."""
+    x, y, w = rng.normal(size=(700, 3)), rng.normal(size=(300, 3)), rng.random(700)
+    one, two = zf.pairs(x), zf.pairs(x, y)
+    return {
+        "sum": one.sum(),
+        "sums of halves": one.domain("triangle").sum(),
+        "weighted": one.sum(weights=rng.random((700, 2))),
+        "column": two.sum(axis=0),
+        "mean of all": two.mean(axis=None),
+        "extremes": two.min().argmax().count(),
+        "logsumexp": one.logsumexp(),
+        "softmax": one.softmax(weights=w),
+        "quantile": two.quantile([0.1, 0.5]),
+        "matrix": one.matrix(),
+        "matrix of two": two.matrix(),
+        "condensed": one.condensed(),
+        "nearest": one.nearest(4),
+        "farthest": two.nearest(3, largest=True),
+        "top": one.top(20),
+        "histogram": one.histogram(30, (0, 6), weights=w),
+        "join": one.join("euclidean(x, y) < 0.5"),
+        "anti": two.join("euclidean(x, y) < 0.5", kind="anti"),
+        "groups": zf.pairs(x, attributes={"kind": list("abcdefg") * 100}).by("kind").mean(),
+    }
+
+
+def same(one: object, other: object) -> None:
+    """The same bits, whatever kind of result it is."""
+    if isinstance(one, tuple) and not hasattr(one, "_fields"):
+        assert isinstance(other, tuple)
+        for a, b in zip(one, other, strict=True):
+            same(a, b)
+    elif isinstance(one, np.ndarray):
+        assert np.array_equal(one, other, equal_nan=True)
+    else:
+        assert one == other
+
+
+def pool(workers: int) -> concurrent.futures.ProcessPoolExecutor:
+    return concurrent.futures.ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+
+
+def test_every_fold_has_the_bits_of_one_run_over_processes(rng, tmp_path):
+    for workers in (1, 2, 4):
+        with pool(workers) as executor:
+            asked = questions(rng)
+            # Processes take a second each to begin: all questions go to the same ones.
+            jobs = {
+                name: zf.submit(
+                    question, executor=executor, store=tmp_path / f"{workers} {name}", shares=2, threads=1, plan=SMALL
+                )
+                for name, question in asked.items()
+            }
+            for name, question in asked.items():
+                same(jobs[name].result(timeout=300), question.run())
+                assert jobs[name].failures() == [] and jobs[name].progress().seconds_left == 0.0
+
+
+@pytest.fixture
+def dask():
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        with distributed.Client(cluster) as client:
+            yield client
+
+
+def test_dask_gives_the_bits_of_one_run(rng, tmp_path, dask):
+    for name, question in questions(rng).items():
+        job = zf.submit(question, executor=dask, store=tmp_path / name, shares=2, threads=1, plan=SMALL)
+        same(job.result(timeout=300), question.run())
+
+
+def test_ray_gives_the_bits_of_one_run(rng, tmp_path):
+    ray = pytest.importorskip("ray")
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    try:
+        asked = questions(rng)
+        for name in ("sum", "nearest", "matrix", "histogram", "join"):
+            job = zf.submit(asked[name], executor=ray, store=tmp_path / name, shares=2, threads=1, plan=SMALL)
+            same(job.result(timeout=300), asked[name].run())
+    finally:
+        ray.shutdown()
+
+
+def test_a_job_is_attached_from_another_process(rng, tmp_path):
+    question = questions(rng)["nearest"]
+    job = zf.submit(question, executor=None, store=tmp_path / "store", shares=4, plan=SMALL)
+    assert job.progress()[:4] == (0, 4, 0, 0)
+    script = f"import zipfold as zf, concurrent.futures as c\nwith c.ThreadPoolExecutor(1) as pool:\n    print(zf.attach({str(tmp_path / 'store')!r}, executor=pool).result().indices.sum())"
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert int(said.stdout) == question.run().indices.sum()
+    same(zf.attach(tmp_path / "store").result(), question.run())
+    assert repr(job).startswith("<job of 4 shares, 4 done")
+
+
+def test_a_worker_that_dies_costs_its_share_alone(rng, tmp_path):
+    question = questions(rng)["sum"]
+    folder = tmp_path / "store"
+    zf.submit(question, executor=None, store=folder, shares=5, plan=SMALL)
+    # A lease whose worker has gone, and is not waited for.
+    (folder / "leases" / "000002").write_text(
+        json.dumps({"who": {"host": "gone", "process": 1, "number": "0" * 32}, "lost": 0, "beat": 3})
+    )
+    os.utime(folder / "leases" / "000002", (1, 1))
+    assert sorted(work(str(folder))["done"]) == [1, 2, 3, 4, 5]
+    same(zf.attach(folder).result(), question.run())
+
+
+def test_what_is_missing_is_named(rng, tmp_path):
+    question = questions(rng)["matrix"]
+    folder = tmp_path / "store"
+    job = zf.submit(question, executor=None, store=folder, shares=4, plan=SMALL)
+    work(str(folder), 1)
+    with pytest.raises(zf.RequestError, match="1 of 4 shares are there: missing 2-4"):
+        job._calls = calls_of(concurrent.futures.ThreadPoolExecutor(1))
+        job.result()
+    some = job.result(incomplete=True)
+    assert np.isnan(some).any() and not np.isnan(some[0]).any()
+    with pytest.raises(zf.RequestError, match="expected a share, got 9"):
+        work(str(folder), 9)
+
+
+class Broken(concurrent.futures.Executor):
+    """An executor whose workers are lost."""
+
+    def submit(self, function, /, *arguments, **named):
+        future: concurrent.futures.Future = concurrent.futures.Future()
+        future.set_exception(RuntimeError("the worker was lost"))
+        return future
+
+
+def test_workers_that_are_lost_are_tried_again_and_told(rng, tmp_path):
+    job = zf.submit(questions(rng)["sum"], executor=Broken(), store=tmp_path / "s", shares=2, retries=3, plan=SMALL)
+    assert job.wait(60)
+    assert [(f.share, f.times, f.error) for f in job.failures()] == [
+        (1, 3, "RuntimeError: the worker was lost"),
+        (2, 3, "RuntimeError: the worker was lost"),
+    ]
+    with pytest.raises(zf.RequestError, match="the worker was lost"):
+        job.result()
+
+
+def test_a_share_that_fails_is_listed_and_the_others_go_on(tmp_path):
+    rows = np.arange(700.0)[:, None]
+    odd = rows.copy()
+    odd[650] = -1.0
+    question = zf.pairs(odd, rows).pair("sqrt(x[0]) + y[0]").sum()
+    folder = tmp_path / "store"
+    job = zf.submit(question, executor=None, store=folder, shares=5, plan=SMALL)
+    said = work(str(folder), retries=2)
+    assert len(said["done"]) == 4 and [share for share, _ in said["failed"]] == [5]
+    assert [(f.share, f.times) for f in job.failures()] == [(5, 2)] and "NaN" in job.failures()[0].error
+    with pytest.raises(zf.RequestError, match="missing 5; failed 5, share 5 with: .*NaN"):
+        job._retries = 2
+        job.result(timeout=60)
+    some = job.result(timeout=60, incomplete=True)
+    assert np.array_equal(some[:128], zf.pairs(odd[:128], rows).pair("sqrt(x[0]) + y[0]").sum().run())
+
+
+def test_cancel_keeps_what_is_done(rng, tmp_path):
+    with concurrent.futures.ThreadPoolExecutor(1) as executor:
+        job = zf.submit(questions(rng)["matrix"], executor=executor, store=tmp_path / "s", shares=5, threads=1, plan=SMALL)
+        job.cancel()
+        assert job.wait(1)
+    if job.progress().done < 5:
+        with pytest.raises(zf.Interrupted):
+            job.result()
+    assert sum(1 for _ in (tmp_path / "s" / "parts").iterdir()) == job.progress().done
+
+
+def test_refusals_say_what_would_do(rng, tmp_path, monkeypatch):
+    question = questions(rng)["sum"]
+    with pytest.raises(zf.ArrayTypeError, match="expected an executor with submit"):
+        zf.submit(question, executor=3)
+    with pytest.raises(zf.RequestError, match="'dask' or 'ray'"):
+        zf.submit(question, executor="spark")
+    for name, extra in (("distributed", "dask"), ("ray", "ray")):
+        monkeypatch.setitem(sys.modules, name, None)
+        with pytest.raises(zf.RequestError, match=rf"pip install 'zipfold\[{extra}\]'"):
+            zf.submit(question, executor=extra)
+    with pytest.raises(zf.RequestError, match="shares"):
+        zf.submit(question, executor=None, shares=0)
+    with pytest.raises(zf.RequestError, match="1 to "):
+        zf.submit(question, executor=None, store=tmp_path / "many", shares=5000)
+    zf.submit(question, executor=None, store=tmp_path / "s", shares=1)
+    with pytest.raises(zf.RequestError, match="a store already"):
+        zf.submit(question, executor=None, store=tmp_path / "s", shares=1)
+    with pytest.raises(zf.RequestError, match="a folder without a plan"):
+        zf.attach(tmp_path / "none").result()
+    with pytest.raises(zf.ArrayTypeError, match="zf.pairs"):
+        zf.submit([[1.0]], executor=None)
+
+
+def test_a_timeout_leaves_the_job_as_it_is(rng, tmp_path):
+    job = zf.submit(questions(rng)["sum"], executor=None, store=tmp_path / "s", shares=2, plan=SMALL)
+    begun = time.monotonic()
+    with pytest.raises(TimeoutError, match="0 of 2 shares"):
+        job.result(timeout=0.2)
+    assert time.monotonic() - begun < 20
+    assert pathlib.Path(job.store).is_dir()

@@ -1,0 +1,115 @@
+"""Executors of other libraries behind one face: what starts a call, and what tells how it went.
+
+``concurrent.futures`` (pools of processes and threads, ``mpi4py.futures.MPIPoolExecutor``), a Dask ``Client``, and Ray are
+told apart by what they can do. None of them is imported unless it is asked for by its name.
+"""
+
+from __future__ import annotations
+
+import importlib
+import typing
+from collections.abc import Callable
+from typing import Any
+
+from .errors import ArrayTypeError, RequestError
+
+__all__ = ["Calls", "calls_of"]
+
+
+class Calls(typing.Protocol):
+    """What starts calls somewhere else."""
+
+    def start(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Starts a call, and returns its handle."""
+
+    def ended(self, call: Any) -> bool:
+        """Whether a call has ended, well or not."""
+
+    def error(self, call: Any) -> BaseException | None:
+        """The error of a call that has ended, if it had one."""
+
+    def cancel(self, call: Any) -> None:
+        """Ends a call that has not begun, and one under way where that can be done."""
+
+
+class _Futures:
+    """An executor of :mod:`concurrent.futures`, or what answers as one."""
+
+    def __init__(self, executor: Any) -> None:
+        self._executor = executor
+
+    def start(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        return self._executor.submit(function, *arguments)
+
+    def ended(self, call: Any) -> bool:
+        return bool(call.done())
+
+    def error(self, call: Any) -> BaseException | None:
+        if call.cancelled():
+            return None
+        return typing.cast("BaseException | None", call.exception())
+
+    def cancel(self, call: Any) -> None:
+        call.cancel()
+
+
+class _Dask(_Futures):
+    """A ``distributed.Client``. A call is no value that Dask may take from an earlier one."""
+
+    def start(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        return self._executor.submit(function, *arguments, pure=False)
+
+
+class _Ray:
+    """The module ``ray``, connected to a cluster."""
+
+    def __init__(self, ray: Any) -> None:
+        self._ray = ray
+        if not ray.is_initialized():
+            ray.init()
+
+    def start(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        return self._ray.remote(function).remote(*arguments)
+
+    def ended(self, call: Any) -> bool:
+        ready, _ = self._ray.wait([call], timeout=0)
+        return bool(ready)
+
+    def error(self, call: Any) -> BaseException | None:
+        try:
+            self._ray.get(call)
+        except Exception as error:  # whatever the task raised, or the loss of its worker
+            return error
+        return None
+
+    def cancel(self, call: Any) -> None:
+        self._ray.cancel(call)
+
+
+def calls_of(executor: Any) -> Calls:
+    """What starts calls with ``executor``; ``"dask"`` and ``"ray"`` start a cluster on this machine."""
+    if isinstance(executor, str):
+        executor = _by_name(executor)
+    if all(hasattr(executor, name) for name in ("remote", "wait", "is_initialized")):
+        return _Ray(executor)
+    if not callable(getattr(executor, "submit", None)):
+        raise ArrayTypeError(
+            f"executor: expected an executor with submit(function, ...), a Dask Client or ray, got {type(executor).__name__}\n"
+            "  try: executor=concurrent.futures.ProcessPoolExecutor(2)"
+        )
+    return _Dask(executor) if hasattr(executor, "scheduler_info") else _Futures(executor)
+
+
+def _by_name(name: str) -> Any:
+    if name == "dask":
+        return _module("distributed", "dask").Client()
+    if name == "ray":
+        return _module("ray", "ray")
+    raise RequestError(f"executor: '{name}' (limit: an executor, 'dask' or 'ray')")
+
+
+def _module(name: str, extra: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise RequestError(f"executor: {name} is not installed ({error})\n  try: pip install 'zipfold[{extra}]'") from None

@@ -1,0 +1,303 @@
+"""Questions in shares: planned once, worked on by any executor, merged to the bits of one run."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+import typing
+from typing import Any
+
+from . import _zipfold
+from .errors import ArrayTypeError, Interrupted, RequestError, ZipfoldError
+from .executors import Calls, calls_of
+from .lazy import Pairs, _outcome
+from .settings import given
+
+__all__ = ["Failure", "Job", "Progress", "attach", "submit"]
+
+#: Seconds without a sign of life after which a worker is taken to be lost.
+_LEASE = 60.0
+#: Seconds between two looks at a store.
+_LOOK = 0.05
+
+
+class Progress(typing.NamedTuple):
+    """How far a job is."""
+
+    #: Shares that are done.
+    done: int
+    #: Shares in all.
+    shares: int
+    #: Shares that workers are at.
+    running: int
+    #: Shares that failed and are not done.
+    failed: int
+    #: Seconds of work that is left, at the rate of the shares that are done.
+    seconds_left: float
+
+
+class Failure(typing.NamedTuple):
+    """A share that failed."""
+
+    #: Its number, from 1.
+    share: int
+    #: How often it failed.
+    times: int
+    #: The last error.
+    error: str
+
+
+def work(store: str, share: int | None = None, *, retries: int = 3, lease: float = _LEASE, **how: Any) -> dict[str, Any]:
+    """Works on one share of a store, by its number from 1, or on shares until none is left.
+
+    This is what an executor runs; ``zipfold work`` is the same as a command. Returns the numbers of the shares that were
+    ``done``, and the ``failed`` ones with their errors.
+    """
+    text = _zipfold.store_work(store, share, (float(lease), int(retries)), given(**how))
+    return typing.cast("dict[str, Any]", json.loads(text))
+
+
+def _share(store: str, share: int, retries: int, threads: int | None) -> None:
+    """One share, for an executor: its error is noted in the store, and does not end the executor."""
+    work(store, share, retries=retries, threads=threads)
+
+
+class Job:
+    """A question in shares; see :func:`submit`.
+
+    The store is the job: another process sees the same by :func:`attach`.
+    """
+
+    def __init__(self, store: str, calls: Calls | None, retries: int, threads: int | None) -> None:
+        self.store = store
+        self._calls, self._retries, self._threads = calls, retries, threads
+        self._under_way: dict[int, Any] = {}
+        self._tries: dict[int, int] = {}
+        self._errors: dict[int, str] = {}
+        self._cancelled = False
+
+    def _start(self, share: int) -> None:
+        if self._calls is not None:
+            self._tries[share] = self._tries.get(share, 0) + 1
+            self._under_way[share] = self._calls.start(_share, self.store, share, self._retries, self._threads)
+
+    def _status(self) -> dict[str, Any]:
+        return typing.cast("dict[str, Any]", json.loads(_zipfold.store_status(self.store, _LEASE)))
+
+    def _turn(self) -> dict[str, Any]:
+        """Looks at the calls that have ended, and starts those shares again that are not done."""
+        if self._calls is None:
+            return self._status()
+        ended = [share for share, call in self._under_way.items() if self._calls.ended(call)]
+        status = self._status()
+        missing = set(status["missing"])
+        for share in ended:
+            error = self._calls.error(self._under_way.pop(share))
+            if share not in missing:
+                continue
+            if error is not None:
+                self._errors[share] = f"{type(error).__name__}: {error}"
+            if self._tries[share] < self._retries and not self._cancelled:
+                try:
+                    self._start(share)
+                except Exception as gone:  # an executor that was shut down, or broke
+                    self._errors[share] = f"{type(gone).__name__}: {gone}"
+        return status
+
+    def progress(self) -> Progress:
+        """How far the job is."""
+        status = self._turn()
+        running = sum(not one["lost"] for one in status["running"])
+        return Progress(status["done"], status["shares"], running, len(status["failed"]), status["seconds_left"])
+
+    def failures(self) -> list[Failure]:
+        """The shares that failed and are not done, and those whose workers were lost."""
+        status = self._turn()
+        noted = {one["share"]: Failure(one["share"], one["times"], one["error"]) for one in status["failed"]}
+        for share in status["missing"]:
+            if share in self._errors and share not in self._under_way:
+                noted.setdefault(share, Failure(share, self._tries.get(share, 0), self._errors[share]))
+        return [noted[share] for share in sorted(noted)]
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits until every share is done, or nothing more happens; False if ``timeout`` seconds did not suffice."""
+        end = None if timeout is None else time.monotonic() + timeout
+        while True:
+            status = self._turn()
+            if not status["missing"] or self._cancelled:
+                return True
+            idle = not self._under_way and self._calls is not None
+            given_up = {one["share"] for one in status["failed"] if one["times"] >= self._retries}
+            if idle or given_up >= set(status["missing"]):
+                return True
+            if end is not None and time.monotonic() >= end:
+                return False
+            time.sleep(_LOOK)
+
+    def result(self, timeout: float | None = None, *, incomplete: bool = False, **how: Any) -> Any:
+        """The answer, as ``question.run()`` gives it, with the same bits; waits for the shares.
+
+        With ``incomplete`` it is that of the shares that are done when no more are under way: what is missing is as if it
+        had no pairs, NaN in matrices.
+
+        Raises
+        ------
+        TimeoutError
+            When ``timeout`` seconds did not suffice; the job goes on.
+        ValueError
+            When shares are missing, which the message names with the error of the first that failed.
+        """
+        if not self.wait(timeout):
+            done = self.progress()
+            raise TimeoutError(f"{done.done} of {done.shares} shares are done after {timeout} seconds")
+        if self._cancelled and self._status()["missing"] and not incomplete:
+            raise Interrupted("the job was cancelled")
+        try:
+            raw, _ = _zipfold.store_merge(self.store, bool(incomplete), given(**how))
+        except ZipfoldError as error:
+            lost = [f for f in self.failures() if f.share in self._errors]
+            if lost and not incomplete:
+                raise type(error)(f"{error}\n  share {lost[0].share}: {lost[0].error}") from None
+            raise
+        results = _outcome(raw, _tall(self.store, len(raw["results"]))).results
+        return results[0] if len(results) == 1 else results
+
+    def cancel(self) -> None:
+        """Starts no more shares, and cancels the ones that have not begun. What is done stays in the store."""
+        self._cancelled = True
+        if self._calls is not None:
+            for call in self._under_way.values():
+                self._calls.cancel(call)
+        self._under_way.clear()
+
+    def __repr__(self) -> str:
+        done = self.progress()
+        return f"<job of {done.shares} shares, {done.done} done, in {self.store}>"
+
+
+def _tall(store: str, folds: int) -> tuple[bool, ...]:
+    """Which weights had columns: a result of theirs has them, too."""
+    try:
+        with open(os.path.join(store, "question.json"), encoding="utf-8") as text:
+            return tuple(json.load(text)["tall"])
+    except FileNotFoundError:
+        # Planned by the command.
+        return (False,) * folds
+
+
+def submit(
+    question: Pairs,
+    *,
+    executor: Any,
+    store: Any = None,
+    shares: int | str = "auto",
+    retries: int = 3,
+    threads: int | None = None,
+    **how: Any,
+) -> Job:
+    """Starts ``question`` in shares, and returns a job at once.
+
+    Parameters
+    ----------
+    question : Pairs
+        Its rows are sent once, through the store: at most 256 MiB. Larger ones belong into files, which
+        ``zipfold plan problem.toml --store DIR`` takes by reference; :func:`attach` then has the job.
+    executor
+        Any executor of :mod:`concurrent.futures` (pools of processes, ``mpi4py.futures.MPIPoolExecutor``), a Dask
+        ``Client``, the module ``ray``, or ``"dask"`` or ``"ray"`` for one on this machine. None starts nothing:
+        ``zipfold work DIR`` elsewhere does.
+    store : path, optional
+        A folder that all workers see, new or empty. A temporary one if left out, for workers on this machine.
+    shares : int or "auto"
+        Into how many shares; ``"auto"`` makes them about two minutes long, with results within a quarter of the memory.
+    retries : int
+        Times that a share is tried before it is left alone.
+    threads : int, optional
+        Threads of each worker.
+    **how
+        ``memory``, ``device``, ``plan`` of the planning, as in :func:`zipfold.using`.
+
+    Returns
+    -------
+    Job with ``progress()``, ``failures()``, ``result()`` and ``cancel()``
+
+    Raises
+    ------
+    ValueError
+        For a folder that is a store already, rows beyond 256 MiB, more shares than strips of tiles, and an executor whose
+        library is not installed.
+    TypeError
+        For what is no question, or no executor.
+
+    >>> import concurrent.futures
+    >>> import zipfold as zf
+    >>> question = zf.pairs([[0.0], [1.0], [3.0]]).pair("cityblock").sum()
+    >>> with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    ...     job = zf.submit(question, executor=pool, shares=1)
+    ...     job.result()
+    array([4., 3., 5.])
+    >>> job.progress().done
+    1
+    """
+    if not isinstance(question, Pairs):
+        raise ArrayTypeError(f"question: expected zf.pairs(…), got {type(question).__name__}")
+    if shares != "auto" and (isinstance(shares, (bool, str)) or shares < 1):
+        raise RequestError(f"shares: {shares!r} (limit: a number from 1, or 'auto')")
+    if retries < 1:
+        raise RequestError(f"retries: {retries} (limit: a number from 1)")
+    calls = None if executor is None else calls_of(executor)
+    folder = tempfile.mkdtemp(prefix="zipfold-") if store is None else os.path.abspath(os.fspath(store))
+    count = None if shares == "auto" else int(shares)
+    asked = (question._text(), *question._arguments())
+    plan = json.loads(_zipfold.store_plan(asked, folder, count, given(threads=threads, **how)))
+    with open(os.path.join(folder, "question.json"), "w", encoding="utf-8") as text:
+        json.dump({"tall": list(question._tall)}, text)
+    job = Job(folder, calls, retries, threads)
+    for share in range(1, plan["shares"] + 1):
+        job._start(share)
+    return job
+
+
+def attach(store: Any, *, executor: Any = None, retries: int = 3, threads: int | None = None) -> Job:
+    """The job of a store that this process did not start, or that ``zipfold plan`` has made.
+
+    Parameters
+    ----------
+    store : path
+        The folder.
+    executor : optional
+        Starts the shares that are missing; see :func:`submit`. Without one, others work on them.
+    retries : int
+        Times that a share is tried before it is left alone.
+    threads : int, optional
+        Threads of each worker.
+
+    Returns
+    -------
+    Job
+
+    Raises
+    ------
+    ValueError
+        For a folder that is no store, when the job is looked at.
+
+    >>> import tempfile
+    >>> import zipfold as zf
+    >>> question = zf.pairs([[0.0], [1.0], [3.0]]).pair("cityblock").sum()
+    >>> folder = tempfile.mkdtemp()
+    >>> job = zf.submit(question, executor=None, store=folder, shares=1)
+    >>> job.progress().done
+    0
+    >>> from zipfold.shares import work
+    >>> work(folder)["done"]
+    [1]
+    >>> zf.attach(folder).result()
+    array([4., 3., 5.])
+    """
+    folder = os.path.abspath(os.fspath(store))
+    job = Job(folder, None if executor is None else calls_of(executor), retries, threads)
+    for share in job._status()["missing"] if executor is not None else ():
+        job._start(share)
+    return job
