@@ -18,21 +18,7 @@ import sys
 import time
 
 import numpy as np
-
-if "ZIPFOLD_PACKAGE" in os.environ:
-    sys.path.insert(0, os.environ["ZIPFOLD_PACKAGE"])
-import zipfold as zf
-
-
-def least(calls, turns):
-    """The least seconds and an answer of each call, taken alternately."""
-    seconds, answers = [float("inf")] * len(calls), [None] * len(calls)
-    for _ in range(turns):
-        for at, call in enumerate(calls):
-            start = time.perf_counter()
-            answers[at] = call()
-            seconds[at] = min(seconds[at], time.perf_counter() - start)
-    return seconds, answers
+from turns import least, turns, zf
 
 
 def by_kinds(points, kinds, edges, turns):
@@ -75,23 +61,23 @@ def numba_loop(points, kinds, edges):
 
 
 def main():
-    turns = int(sys.argv[sys.argv.index("--turns") + 1]) if "--turns" in sys.argv else 3
+    count = turns()
     random = np.random.default_rng(22)
     rows = []
     points, kinds = random.random((100_000, 3)), random.integers(0, 20, 100_000)
-    plain, grouped = by_kinds(points, kinds, np.linspace(0, 1.8, 101), turns)
+    plain, grouped = by_kinds(points, kinds, np.linspace(0, 1.8, 101), count)
     rows.append(("histogram of 100 000 points, 100 bins", plain))
     rows.append((f"by 20 kinds ({grouped / plain:.2f} of it)", grouped))
     cells, kinds = random.random((270_000, 2)) * 1e4, random.integers(0, 20, 270_000)
     edges = np.linspace(0, 500, 51)
-    plain, grouped = by_kinds(cells, kinds, edges, turns)
+    plain, grouped = by_kinds(cells, kinds, edges, count)
     rows.append(("histogram of 270 000 cells, 50 bins to 1/20 of the side", plain))
     rows.append((f"by 20 kinds ({grouped / plain:.2f} of it)", grouped))
     if "--everything" in sys.argv:
         rows.append(("the same by a numba loop over all pairs, as squidpy has it", numba_loop(cells, kinds, edges)))
     keys = random.permutation(200_000) // 2
     pairs = zf.pairs(random.random((200_000, 2)), attributes={"key": keys}).within("same:key").histogram(10, (0, 2))
-    (seconds,), (answer,) = least([pairs.run], turns)
+    (seconds,), (answer,) = least([pairs.run], count)
     assert answer.counts.sum() == 100_000, "a pair for each key"
     rows.append(("pairs within 100 000 keys of two rows", seconds))
     places = random.random((814_084, 2))
@@ -101,7 +87,7 @@ def main():
     (seconds,), (answer,) = least([variogram], 1)
     assert 0.009 < answer.values["gamma"]["mean"][0] < 0.012, "the nugget of the noise"
     rows.append((f"semivariogram of 814 084 points, 50 lags to 1/20 of the side ({answer.counts.sum()} pairs)", seconds))
-    print(f"{os.cpu_count()} threads, {turns} turns\n\n| question | seconds |\n|---|---|")
+    print(f"{os.cpu_count()} threads, {count} turns\n\n| question | seconds |\n|---|---|")
     print("\n".join(f"| {what} | {seconds:.3f} |" for what, seconds in rows))
 
 

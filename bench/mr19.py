@@ -12,13 +12,9 @@ Without Corrfunc installed only zipfold is timed.
 import os
 import pathlib
 import sys
-import time
 
 import numpy as np
-
-if "ZIPFOLD_PACKAGE" in os.environ:
-    sys.path.insert(0, os.environ["ZIPFOLD_PACKAGE"])
-import zipfold as zf
+from turns import least, turns, zf
 
 BOX = 420.0
 
@@ -35,21 +31,10 @@ def galaxies(path):
     return columns[:3]
 
 
-def least(calls, turns):
-    """The least seconds and an answer of each call, taken alternately."""
-    seconds, answers = [float("inf")] * len(calls), [None] * len(calls)
-    for _ in range(turns):
-        for at, call in enumerate(calls):
-            start = time.perf_counter()
-            answers[at] = call()
-            seconds[at] = min(seconds[at], time.perf_counter() - start)
-    return seconds, answers
-
-
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    turns = int(sys.argv[sys.argv.index("--turns") + 1]) if "--turns" in sys.argv else 3
+    count = turns()
     tests = pathlib.Path(sys.argv[1]) / "theory" / "tests"
     columns = galaxies(tests / "data" / "gals_Mr19.ff")
     bins = np.loadtxt(tests / "bins")
@@ -66,9 +51,9 @@ def main():
     else:
         calls.append(lambda: DD(1, threads, edges, *columns, boxsize=BOX, periodic=True)["npairs"])
         names.append("Corrfunc")
-    seconds, answers = least(calls, turns)
+    seconds, answers = least(calls, count)
     twice = [2 * answers[0].astype(np.uint64), *[a.astype(np.uint64) for a in answers[1:]]]
-    print(f"{len(points)} galaxies, {threads} threads, {turns} turns\n")
+    print(f"{len(points)} galaxies, {threads} threads, {count} turns\n")
     print("| bin | " + " | ".join(names) + " | reference |\n|" + "---|" * (len(names) + 2))
     for at in range(len(bins)):
         counts = " | ".join(str(t[at]) for t in twice)

@@ -8,6 +8,7 @@ mod errors;
 mod infer;
 mod lent;
 mod options;
+mod paircount;
 mod product;
 mod rdf;
 mod results;
@@ -36,6 +37,8 @@ fn _zipfold(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(arrow::arrow_stream, module)?)?;
     module.add_function(wrap_pyfunction!(infer::infer, module)?)?;
     module.add_function(wrap_pyfunction!(product::sum_product, module)?)?;
+    module.add_function(wrap_pyfunction!(paircount::paircount, module)?)?;
+    module.add_function(wrap_pyfunction!(paircount::explain_paircount, module)?)?;
     module.add_function(wrap_pyfunction!(rdf::rdf, module)?)?;
     module.add_function(wrap_pyfunction!(rdf::explain_rdf, module)?)?;
     module.add_function(wrap_pyfunction!(options::available_memory, module)?)?;

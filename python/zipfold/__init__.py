@@ -1,7 +1,7 @@
 """All-pairs and sum-product computing: say what one pair is, and what you want to know about all of them.
 
 ``cdist`` and ``pdist`` are SciPy's; ``pairwise_*``, ``NearestNeighbors`` and ``KernelDensity`` scikit-learn's;
-``pair_histogram``, ``similarity_join``, ``knn``, ``join``, ``corr``, ``rdf`` and ``infer`` answer one question each;
+``pair_histogram``, ``similarity_join``, ``knn``, ``join``, ``corr``, ``rdf``, ``paircount`` and ``infer`` answer one question each;
 ``pairs`` asks any other.
 """
 
@@ -25,6 +25,7 @@ from .errors import (
 )
 from .lazy import Fold, Outcome, Pairs, fold, merge, pairs
 from .network import Network, infer, sum_product
+from .paircount import PairCounts, Term, paircount
 from .pairwise import (
     pairwise_distances,
     pairwise_distances_argmin,
@@ -67,6 +68,7 @@ __all__ = [
     "Neighbours",
     "Network",
     "Outcome",
+    "PairCounts",
     "Pairs",
     "Plan",
     "Radial",
@@ -75,6 +77,7 @@ __all__ = [
     "Scattering",
     "Settings",
     "Tally",
+    "Term",
     "TraceError",
     "ZipfoldError",
     "ZipfoldWarning",
@@ -90,6 +93,7 @@ __all__ = [
     "merge",
     "metrics",
     "pair_histogram",
+    "paircount",
     "pairs",
     "pairwise_distances",
     "pairwise_distances_argmin",

@@ -1,5 +1,6 @@
 //! The grammar of the command.
 
+pub(crate) use crate::paircount_args::PairCountArgs;
 use crate::values::{OneOf, whole};
 use clap::{Args, Parser, Subcommand, ValueHint};
 use std::path::PathBuf;
@@ -33,6 +34,8 @@ pub(crate) enum Verb {
     Infer(InferArgs),
     /// Radial distribution functions of a trajectory
     Rdf(RdfArgs),
+    /// Counts of pairs of catalogues by separation, and correlation functions
+    Paircount(PairCountArgs),
     /// Fold the results of shards, or of the shares of a store, into one
     Merge(Merge),
     /// Cut a question into shares, in a folder that any number of workers see
@@ -106,6 +109,8 @@ pub(crate) enum Explained {
     Infer(InferArgs),
     /// Radial distribution functions of a trajectory
     Rdf(RdfArgs),
+    /// Counts of pairs of catalogues by separation, and correlation functions
+    Paircount(PairCountArgs),
 }
 
 /// A question about pairs.

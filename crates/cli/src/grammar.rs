@@ -14,7 +14,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     ("Beyond one machine", &["plan", "work", "status"]),
-    ("Trajectories", &["rdf"]),
+    ("Trajectories and catalogues", &["rdf", "paircount"]),
     ("Graphical models", &["infer"]),
     ("Before a run", &["explain", "emit", "bench", "devices"]),
     (
@@ -125,6 +125,23 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             (
                 "As MDAnalysis counts, without pairs of one residue",
                 "zipfold rdf run.dcd --topology run.pdb --exclude residue --convention mdanalysis -o g.csv",
+            ),
+        ],
+    ),
+    (
+        "paircount",
+        &[
+            (
+                "Pairs of galaxies in a periodic box by distance, with ξ(r)",
+                "zipfold paircount galaxies.csv --box 420,420,420 --range 0.1 40 --bins 20 --log -o xi.csv --plot xi.svg",
+            ),
+            (
+                "Multipoles of (s, μ) with weights, and errors of 100 regions",
+                "zipfold paircount data.fits --randoms randoms.fits --sky --columns RA,DEC,DISTANCE --weights W --smu --los midpoint --range 0 150 --bins 30 --regions 100 -o multipoles.csv --covariance c.npy",
+            ),
+            (
+                "wp(rp) along the third axis",
+                "zipfold paircount data.parquet --randoms randoms.parquet --rppi --pi 40 40 --range 0.5 50 --bins 15 --log -o wp.csv",
             ),
         ],
     ),

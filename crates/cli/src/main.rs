@@ -6,6 +6,7 @@ mod args;
 mod bench;
 mod commands;
 mod console;
+mod described;
 mod everything;
 mod flags;
 mod grammar;
@@ -15,6 +16,8 @@ mod infer_report;
 mod infer_samples;
 mod infer_tables;
 mod lists;
+mod paircount;
+mod paircount_args;
 mod preview;
 mod problem_from_args;
 mod progress;
@@ -84,6 +87,7 @@ fn dispatch(verb: &Verb) -> Result<()> {
         }
         Verb::Infer(a) => infer::run(a.clone()),
         Verb::Rdf(a) => rdf::run(a),
+        Verb::Paircount(a) => paircount::run(a),
         Verb::Merge(a) => match shares::store_of(&a.partials) {
             Some(store) => shares::merge(store, a),
             None => {
@@ -101,6 +105,10 @@ fn dispatch(verb: &Verb) -> Result<()> {
             what: Explained::Rdf(a),
             ..
         } => rdf::explain(a),
+        Verb::Explain {
+            what: Explained::Paircount(a),
+            ..
+        } => paircount::explain(a),
         Verb::Explain {
             what: Explained::Ask(what),
             verbose,

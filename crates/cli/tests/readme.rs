@@ -59,8 +59,21 @@ fn clone_like() -> PathBuf {
 fn every_verb_is_shown() {
     let commands = commands(&readme());
     let verbs = [
-        "dist", "knn", "top", "hist", "reduce", "join", "run", "rdf", "merge", "infer", "explain",
-        "emit", "bench", "devices",
+        "dist",
+        "knn",
+        "top",
+        "hist",
+        "reduce",
+        "join",
+        "run",
+        "rdf",
+        "paircount",
+        "merge",
+        "infer",
+        "explain",
+        "emit",
+        "bench",
+        "devices",
     ];
     for verb in verbs
         .into_iter()

@@ -50,12 +50,15 @@ opts! {
     By = "by", "The column of the groups of rows.";
     Columns = "columns", "The columns that are read.";
     Cutoff = "cutoff", "The largest distance of a pair.";
+    Cut = "cut", "The second value of a pair that must be in a range.";
+    Data = "data2", "A second catalogue.";
     Debye = "debye", "The wave numbers of a structure factor.";
     Density = "density", "The density of atoms.";
     Device = "device", "Where the run computes.";
     Devices = "zipfold::devices::list", "No option: the list of the devices there are, which every interface has.";
     Domain = "domain", "Which pairs are visited.";
     Edges = "edges", "The edges of a histogram.";
+    Estimator = "estimator", "How counts of pairs make a correlation function.";
     Exclude = "exclude", "The pairs of atoms that are left out.";
     Force = "force", "An existing output is replaced.";
     Frames = "frames", "The frames of a trajectory.";
@@ -64,6 +67,8 @@ opts! {
     K = "k", "The number of neighbours of a row.";
     Memory = "memory", "The memory that a run stays within.";
     Metric = "metric", "A pair by its name.";
+    Mu = "mu", "The number of bins of the cosine with the line of sight.";
+    Multipoles = "multipoles", "The multipoles of a correlation function.";
     Nan = "nan", "What happens to NaN.";
     OrderTime = "order_seconds", "The time for the search of an order of variables.";
     Output = "output", "Where the answer goes.";
@@ -71,8 +76,12 @@ opts! {
     PairSource = "pair source", "A pair by its source in C.";
     Param = "params", "A value of a formula, or an option of a metric.";
     Partials = "partials", "The kinds of atoms that are told apart.";
+    Pi = "pi", "The largest distance along the line of sight, and its bins.";
+    Pip = "pip", "Columns of realisations.";
     Precision = "precision", "The type of values.";
+    Randoms = "randoms", "Points without structure.";
     Range = "range", "The first and the last edge of a histogram.";
+    Regions = "regions", "Regions that are resampled.";
     Resume = "resume", "An interrupted run goes on.";
     Samples = "samples", "The number of samples of a network.";
     Select = "select", "The atoms that distances are from.";
@@ -80,6 +89,8 @@ opts! {
     Share = "share", "A share of a store, by its number.";
     Shares = "shares", "Into how many shares a question is cut.";
     Store = "store", "The folder of a question that is worked on in shares.";
+    Shifted = "shifted", "Randoms that were moved with the data.";
+    Sight = "los", "The line of sight.";
     Threads = "threads", "The number of threads.";
     TimeLimit = "time_limit", "The predicted time beyond which a run is refused.";
     To = "to", "The atoms that distances are to.";

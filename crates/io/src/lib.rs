@@ -12,6 +12,7 @@ pub mod atomic;
 pub mod column;
 pub mod csv_table;
 pub mod csv_write;
+pub mod fits;
 #[cfg(feature = "parquet")]
 mod foreign;
 pub mod growing;

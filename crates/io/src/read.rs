@@ -23,6 +23,8 @@ pub const SUFFIXES: &[(&str, Format)] = &[
     ("feather", Format::Arrow),
     ("xyz", Format::Xyz),
     ("extxyz", Format::Xyz),
+    ("fits", Format::Fits),
+    ("fit", Format::Fits),
 ];
 
 /// Reads the table in the file `path` (`-` is standard input; `file.npz:name` an array of an
@@ -81,6 +83,7 @@ pub fn read_source(
                 budget,
             );
         }
+        Format::Fits => return crate::fits::read_fits(source, member, columns, budget),
         Format::Parquet => return parquet(source, options, budget),
         Format::Arrow => return arrow(source, options, budget),
     };
@@ -175,7 +178,12 @@ fn split_member(path: &str) -> (&str, Option<&str>) {
         return (path, None);
     }
     match path.rsplit_once(':') {
-        Some((file, member)) if matches!(format_of(file), Some(Format::Npz | Format::Xyz)) => {
+        Some((file, member))
+            if matches!(
+                format_of(file),
+                Some(Format::Npz | Format::Xyz | Format::Fits)
+            ) =>
+        {
             (file, Some(member))
         }
         _ => (path, None),
@@ -191,6 +199,7 @@ fn sniff(source: &Source, budget: &Budget) -> Result<Format> {
         (b"PK\x03\x04", Format::Npz),
         (b"PAR1", Format::Parquet),
         (b"ARROW1", Format::Arrow),
+        (b"SIMPLE  ", Format::Fits),
     ];
     if let Some((_, format)) = binary
         .iter()

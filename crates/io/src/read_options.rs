@@ -19,6 +19,8 @@ pub enum Format {
     Arrow,
     /// XYZ and extended XYZ.
     Xyz,
+    /// Binary tables of astronomy.
+    Fits,
 }
 
 impl Format {
@@ -33,6 +35,7 @@ impl Format {
             Format::Parquet => "Apache Parquet",
             Format::Arrow => "Apache Arrow IPC (Feather)",
             Format::Xyz => "XYZ and extended XYZ; FILE.xyz:N picks frame N",
+            Format::Fits => "FITS binary tables; FILE.fits:NAME picks one by name or number",
         }
     }
 }

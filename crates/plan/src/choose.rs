@@ -25,19 +25,25 @@ use zipfold_core::{Error, Job, Message, Opt, Precision, Result};
 /// end. A constant, because a number of threads would give another machine other tiles.
 const PARTS: usize = 16;
 
+/// Parts of a question that may share the time of one plan: one of them is sampled for all.
+const ALIKE: usize = 16;
+
 /// Plans `job` for `machine`.
 ///
 /// # Errors
 /// `Request` for overrides that do not exist, do not apply, or exclude each other.
 pub fn choose(job: &Job, machine: &Machine, overrides: &Overrides) -> Result<Plan> {
     match &job.parts {
-        Some(parts) => crate::parts::plan(job, parts, |part| plain(part, machine, overrides)),
-        None => plain(job, machine, overrides),
+        Some(parts) => {
+            let alike = parts.list.len().clamp(1, ALIKE);
+            crate::parts::plan(job, parts, |part| plain(part, alike, machine, overrides))
+        }
+        None => plain(job, 1, machine, overrides),
     }
 }
 
-/// Plans a question that is one part.
-fn plain(job: &Job, machine: &Machine, overrides: &Overrides) -> Result<Plan> {
+/// Plans a question that is one of `alike` parts.
+fn plain(job: &Job, alike: usize, machine: &Machine, overrides: &Overrides) -> Result<Plan> {
     let isa = isa(machine, overrides)?;
     let precision = precision(job);
     // Kept apart from other reasons: they are dropped if pruning replaces the family.
@@ -57,7 +63,7 @@ fn plain(job: &Job, machine: &Machine, overrides: &Overrides) -> Result<Plan> {
     let every_pair = draft.strategies(&all);
     // Pruning is worth trying only if evaluating all pairs takes longer than sampling and sorting.
     let cycles = draft.cost(machine, (all, &every_pair), 1, cost::cycles_of_pairs);
-    let mut prune = prune::choose(job, overrides, cycles, &mut reasons)?;
+    let mut prune = prune::choose(job, overrides, cycles * alike as f64, &mut reasons)?;
     let mut warnings = vec![];
     // The machine as it is stays the measure of tiles; only the work may get fewer threads.
     let mut at_work = machine.clone();

@@ -24,11 +24,10 @@ mod stream;
 pub use asked::{Exclude, Partials, Rdf, Unit};
 pub use convention::Convention;
 pub use debye::{Factor, Scattering};
-#[doc(hidden)]
-pub use radial::refuse;
 pub use radial::{Curve, Radial};
 
 use crate::options::Options;
+use crate::saved;
 use exclusions::Exclusions;
 use frame::{Prepared, edges};
 use stream::{File, totals};
@@ -54,14 +53,22 @@ impl Rdf {
     /// what minimum images allow, with the largest one; `Input` for a damaged file, with the frame;
     /// `Resource` beyond the budget.
     pub fn run(&self, options: &Options<'_>) -> Result<Radial> {
-        if options.shard.is_some() || options.checkpoint.is_some() {
-            let what = "expected a run over all chosen frames, got a shard or a checkpoint";
-            let remedy = format!(
-                "one run for each part of {}: their counts add up",
-                Opt::Frames
-            );
-            return Err(Error::request(what).remedy(remedy));
-        }
+        let remedy = format!(
+            "one run for each part of {}: their counts add up",
+            Opt::Frames
+        );
+        saved::whole(options, remedy)?;
+        self.over_frames(options, |file, prepared| {
+            let totals = totals(file, prepared, options)?;
+            Ok(radial::radial(self, prepared, totals))
+        })
+    }
+    /// What `count` makes of the chosen frames, once the first one is read.
+    fn over_frames<T>(
+        &self,
+        options: &Options<'_>,
+        count: impl FnOnce(&File<'_>, &Prepared) -> Result<T>,
+    ) -> Result<T> {
         let FirstFrame {
             source,
             kind,
@@ -74,8 +81,7 @@ impl Rdf {
             kind,
             slice: self.slice()?,
         };
-        let totals = totals(&file, &prepared, options)?;
-        Ok(radial::radial(self, &prepared, totals))
+        count(&file, &prepared)
     }
     /// Structure factors of all frames, by the formula of Debye.
     ///
@@ -83,19 +89,9 @@ impl Rdf {
     /// Those of [`Rdf::run`]; `Request` for wave numbers that are none, or with exclusions.
     pub fn scattering(&self, options: &Options<'_>) -> Result<Scattering> {
         debye::wave_numbers(self)?;
-        let FirstFrame {
-            source,
-            kind,
-            first,
-            prepared,
-        } = self.ready(options)?;
-        drop(first);
-        let file = File {
-            source: &source,
-            kind,
-            slice: self.slice()?,
-        };
-        debye::scattering(self, &file, &prepared, options)
+        self.over_frames(options, |file, prepared| {
+            debye::scattering(self, file, prepared, options)
+        })
     }
     /// What is asked: functions, or structure factors.
     ///

@@ -71,9 +71,16 @@ pub mod reading {
     pub use crate::reading::*;
 }
 
+/// Counts of pairs of catalogues.
+pub mod paircount {
+    pub use crate::paircount::*;
+    pub use crate::saved::refuse;
+}
+
 /// Radial distribution functions of trajectories.
 pub mod rdf {
     pub use crate::distribution::*;
+    pub use crate::saved::refuse;
 }
 
 /// Names of rows.

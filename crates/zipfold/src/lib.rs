@@ -32,6 +32,7 @@ mod library;
 mod matches;
 mod options;
 mod outcome;
+mod paircount;
 mod partial;
 #[cfg(feature = "plot")]
 mod picture;
@@ -42,6 +43,7 @@ mod ranges;
 mod reading;
 mod row_names;
 mod run;
+mod saved;
 mod sharding;
 mod slices;
 pub(crate) mod store;

@@ -1,10 +1,12 @@
 //! Pictures of results, as SVG: histograms as steps, matrices as heat maps, rows as lines, joins as
 //! points.
 
+mod correlation;
 mod network;
 mod page;
 mod radial;
 
+pub use correlation::{ErrorCurve, correlation_svg, covariance_svg};
 pub use network::{marginals_svg, profile_svg};
 pub use radial::{radial_svg, scattering_svg};
 

@@ -133,6 +133,11 @@ fn counts(
     counts
 }
 
+/// The counts of all atoms with all others, the last edge closed.
+fn of_all_atoms(frames: &[Frame], edges: &[f64], flat: bool) -> Vec<u64> {
+    counts(frames, [&|_| true; 2], &|i, j| i == j, (edges, true, flat))
+}
+
 fn edges(lo: f64, hi: f64, bins: usize) -> Vec<f64> {
     (0..=bins)
         .map(|at| {
@@ -179,12 +184,7 @@ fn counts_are_those_of_a_double_loop_over_images() {
             ..Rdf::new(file.0.clone())
         };
         let edges = edges(0.0, 3.5, 14);
-        let expected = counts(
-            &frames,
-            [&|_| true; 2],
-            &|i, j| i == j,
-            (&edges, true, false),
-        );
+        let expected = of_all_atoms(&frames, &edges, false);
         for threads in [1, 2, 5] {
             let found = ask(&asked, threads).unwrap();
             assert_eq!(found.curves[0].counts, expected, "{cell:?}");
@@ -426,12 +426,7 @@ fn a_plane_has_circles() {
         ..Rdf::new(file.0.clone())
     };
     let edges = edges(0.0, 4.0, 4);
-    let expected = counts(
-        &frames,
-        [&|_| true; 2],
-        &|i, j| i == j,
-        (&edges, true, true),
-    );
+    let expected = of_all_atoms(&frames, &edges, true);
     let found = ask(&asked, 0).unwrap();
     assert_eq!(found.curves[0].counts, expected);
     let ideal = 30.0 * 29.0 / 80.0 * std::f64::consts::PI * (16.0 - 9.0);

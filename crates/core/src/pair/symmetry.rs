@@ -9,6 +9,7 @@
 //! sum((x - y)^2)       keys agree: a square loses the sign of x − y          → symmetric
 //! sum(x * y)           keys agree: the keys of a product are sorted          → symmetric
 //! sum(x - y)           x − y and y − x differ in sign                        → unknown
+//! abs(sum((x - y) * (x + y)))   the sum turns its sign, which abs loses      → symmetric
 //! x[0]*y[1] + x[1]*y[0]  products and sums commute in f64                    → symmetric
 //! sum(x*x*y*y)         ((x·x)·y)·y and ((y·y)·x)·x round apart           → unknown
 //! ```
@@ -17,7 +18,7 @@
 //! The proof uses commutativity, which holds for rounded addition and multiplication, and never
 //! associativity, which does not. Numbers of rows are not looked at.
 
-use super::tree::{Binary, Formula, Id, Node, Side, Unary};
+use super::tree::{Binary, ComponentReduce, Formula, Id, Node, Side, Unary};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -47,6 +48,7 @@ pub(crate) fn are_symmetric(formula: &Formula, roots: &[Id]) -> bool {
         let mut keys = Keys {
             formula,
             memo: &mut memo,
+            odd: HashMap::new(),
         };
         keys.key(*root, false, false) == keys.key(*root, true, false)
     })
@@ -60,6 +62,7 @@ pub fn mirror(formula: &Formula, x: &[Id], y: &[Id]) -> bool {
     let mut keys = Keys {
         formula,
         memo: &mut memo,
+        odd: HashMap::new(),
     };
     x.len() == y.len()
         && x.iter()
@@ -76,6 +79,8 @@ struct Keys<'a> {
     formula: &'a Formula,
     /// The key of (node, `swap`, `even`).
     memo: &'a mut HashMap<(Id, bool, bool), u128>,
+    /// Whether exchanging the rows turns the sign of a node.
+    odd: HashMap<Id, bool>,
 }
 
 impl Keys<'_> {
@@ -87,9 +92,56 @@ impl Keys<'_> {
         if let Some(key) = self.memo.get(&(id, swap, even)) {
             return *key;
         }
-        let key = self.fresh(id, swap, even);
+        // A value that turns its sign is itself to one who ignores signs.
+        let key = match swap && even && self.is_odd(id) {
+            true => self.key(id, false, true),
+            false => self.fresh(id, swap, even),
+        };
         self.memo.insert((id, swap, even), key);
         key
+    }
+    /// Returns whether exchanging the rows turns the sign of `id` and nothing else, but for the
+    /// sign of a zero.
+    ///
+    /// Sums of such values are odd themselves, because rounding to nearest is symmetric about zero.
+    /// A quotient by an odd value is left out: 1 / 0 keeps its sign.
+    fn is_odd(&mut self, id: Id) -> bool {
+        if let Some(odd) = self.odd.get(&id) {
+            return *odd;
+        }
+        let formula = self.formula;
+        let odd = match formula.node(id) {
+            Node::Delta | Node::DeltaAt(_) => true,
+            Node::Unary(op, a) => keeps_sign(*op) && self.is_odd(*a),
+            Node::Binary(Binary::Mul, a, b) => {
+                (self.is_odd(*a) && self.is_even(*b)) || (self.is_even(*a) && self.is_odd(*b))
+            }
+            Node::Binary(Binary::Div, a, b) => self.is_odd(*a) && self.is_even(*b),
+            Node::Binary(Binary::Add, a, b) => self.is_odd(*a) && self.is_odd(*b),
+            Node::Binary(Binary::Sub, a, b) => {
+                let exchanged = self.key(*a, false, false) == self.key(*b, true, false)
+                    && self.key(*a, true, false) == self.key(*b, false, false);
+                exchanged || (self.is_odd(*a) && self.is_odd(*b))
+            }
+            Node::Reduce(ComponentReduce::Sum, a) => self.is_odd(*a),
+            Node::Binary(..)
+            | Node::Reduce(..)
+            | Node::UserReduce { .. }
+            | Node::Select(..)
+            | Node::Tuple(_)
+            | Node::Const(_)
+            | Node::Row(_)
+            | Node::At(..)
+            | Node::Given(_)
+            | Node::Dim
+            | Node::Bound(_) => false,
+        };
+        self.odd.insert(id, odd);
+        odd
+    }
+    /// Returns whether exchanging the rows keeps `id`, to the bit.
+    fn is_even(&mut self, id: Id) -> bool {
+        self.key(id, false, false) == self.key(id, true, false)
     }
     /// Computes a key that the memo does not have.
     ///
@@ -114,15 +166,7 @@ impl Keys<'_> {
                 // above wants.
                 let sign_free = matches!(op, Unary::Abs | Unary::Cos | Unary::Cosh | Unary::IsNan);
                 // f(−a) = −f(a): the sign comes out, and is ignored if the user ignores it.
-                let odd = matches!(
-                    op,
-                    Unary::Neg | Unary::Sin | Unary::Tan | Unary::Asin | Unary::Atan | Unary::Sign
-                );
-                let inner = self.key(
-                    *a,
-                    swap,
-                    sign_free || (even && (odd || *op == Unary::Tanh || *op == Unary::Sinh)),
-                );
+                let inner = self.key(*a, swap, sign_free || (even && keeps_sign(*op)));
                 hash(&("unary", op, inner))
             }
             Node::Binary(op, a, b) => self.binary(*op, *a, *b, swap, even),
@@ -195,6 +239,21 @@ impl Keys<'_> {
         }
         hash(&("binary", op, keys))
     }
+}
+
+/// Whether f(−a) = −f(a), to the bit.
+fn keeps_sign(op: Unary) -> bool {
+    matches!(
+        op,
+        Unary::Neg
+            | Unary::Sin
+            | Unary::Tan
+            | Unary::Asin
+            | Unary::Atan
+            | Unary::Sign
+            | Unary::Tanh
+            | Unary::Sinh
+    )
 }
 
 /// Hashes to 128 bits: two runs of the standard hasher, begun with different bytes.

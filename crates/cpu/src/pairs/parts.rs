@@ -4,6 +4,7 @@
 //! when its first strip comes up, and dropped after its last one: so a run holds the rows of one
 //! part for each thread.
 
+use super::prune::Hulls;
 use std::ops::Range;
 use zipfold_core::fold::{Fold, State, Tally};
 use zipfold_core::parts::KeyParts;
@@ -21,6 +22,7 @@ pub(super) struct ByParts<'j> {
     parts: &'j KeyParts,
     plan: Plan,
     load: Load,
+    hulls: Option<Hulls>,
 }
 
 impl<'j> ByParts<'j> {
@@ -31,6 +33,7 @@ impl<'j> ByParts<'j> {
             parts,
             plan: plan.clone(),
             load,
+            hulls: Hulls::new(job, parts),
         }
     }
     /// Computes these strips of rows of part `at`.
@@ -41,6 +44,10 @@ impl<'j> ByParts<'j> {
         sink: &dyn Sink,
         stop: Stop<'_>,
     ) -> Result<Folded> {
+        let hulls = self.hulls.as_ref();
+        if let Some(folded) = hulls.and_then(|h| h.settle(self.job, self.parts, at, strips)) {
+            return Ok(folded);
+        }
         let part = self.job.part(self.parts, at)?;
         let (executor, _) = (self.load)(&part, &self.plan)?;
         let within = |strip| parts::tiles_within(&part, &self.plan, strip);

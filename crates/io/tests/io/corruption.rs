@@ -85,6 +85,7 @@ fn samples() -> Vec<(Format, Vec<u8>)> {
         (Format::Tsv, b"1\t2\n3\t4\n".to_vec()),
         (Format::Blanks, b"# c\n x y\n1 2\n3 4\n".to_vec()),
         (Format::Xyz, xyz.to_vec()),
+        (Format::Fits, crate::fits::table()),
     ]
 }
 
@@ -125,6 +126,7 @@ fn noise_never_panics_in_any_format() {
         Format::Tsv,
         Format::Blanks,
         Format::Xyz,
+        Format::Fits,
         Format::Parquet,
         Format::Arrow,
     ];

@@ -2,6 +2,7 @@
 
 mod arrays;
 mod corruption;
+mod fits;
 mod hostile;
 mod outputs;
 #[cfg(feature = "parquet")]

@@ -10,10 +10,11 @@ use super::stream::{File, in_turn};
 use crate::options::Options;
 use crate::outcome::Output;
 use crate::query::Query;
+use crate::saved;
 use zipfold_core::fold::{Fold, State};
 use zipfold_core::{Error, Opt, Result, Table};
 use zipfold_io::trajectory::Snapshot;
-use zipfold_io::{Column, OutputOptions, write_columns};
+use zipfold_io::{Column, OutputOptions};
 
 /// The structure factor of two sets of atoms.
 #[non_exhaustive]
@@ -160,14 +161,14 @@ impl Scattering {
             _ => format!("s {}-{}", curve.names[0], curve.names[1]),
         };
         let names: Vec<String> = self.curves.iter().map(named).collect();
-        let mut columns = vec![("k", Column::F64(&self.k))];
+        let mut columns = vec![("k".to_string(), Column::F64(&self.k))];
         let values = self.curves.iter().map(|curve| Column::F64(&curve.s));
-        columns.extend(names.iter().map(String::as_str).zip(values));
+        columns.extend(names.into_iter().zip(values));
         let notes = [
             format!("rule: Debye, over all ordered pairs; k in 1/{}", self.unit),
             format!("frames: {}", self.frames),
         ];
-        write_columns(path, &columns, &notes, options)
+        saved::write(path, &columns, &notes, options)
     }
     /// The answer as JSON.
     pub fn json(&self) -> serde_json::Value {
@@ -198,9 +199,6 @@ impl Scattering {
     /// Those of [`Scattering::svg`] and [`Scattering::write`].
     #[cfg(feature = "plot")]
     pub fn save(&self, path: &str, options: OutputOptions) -> Result<()> {
-        match path.ends_with(".svg") {
-            true => crate::written::write_text(path, &self.svg()?, options),
-            false => self.write(path, options),
-        }
+        saved::save(path, options, || self.svg(), || self.write(path, options))
     }
 }

@@ -5,11 +5,11 @@ use super::convention::{Expected, Rule, Volume};
 use super::frame::Prepared;
 use super::sets::Question;
 use super::stream::Totals;
-use crate::destination::{LISTS, refuse_place, refuse_suffix};
+use crate::saved;
 use std::f64::consts::PI;
 use zipfold_core::Result;
 use zipfold_io::trajectory::LengthUnit;
-use zipfold_io::{Column, OutputOptions, write_columns};
+use zipfold_io::{Column, OutputOptions};
 
 /// The function between two sets of atoms.
 ///
@@ -243,18 +243,6 @@ impl Layout {
     }
 }
 
-/// Refuses, before any work, a file that could not hold the answer: a picture for `.svg`, columns
-/// for other suffixes.
-///
-/// # Errors
-/// `Request`.
-pub fn refuse(path: &str, options: OutputOptions) -> Result<()> {
-    if !path.ends_with(".svg") {
-        refuse_suffix(path, LISTS)?;
-    }
-    refuse_place(path, options)
-}
-
 impl Radial {
     /// The columns by name: `r`, `low`, `high`; of each curve `g`, `n` and `count`, with the names
     /// of both sets where there are several.
@@ -283,11 +271,7 @@ impl Radial {
         let mut columns = self.columns();
         columns.insert(1, ("low".to_string(), Column::F64(&low)));
         columns.insert(2, ("high".to_string(), Column::F64(&high)));
-        let columns: Vec<(&str, Column<'_>)> = columns
-            .iter()
-            .map(|(name, column)| (name.as_str(), *column))
-            .collect();
-        write_columns(path, &columns, &self.notes(), options)
+        saved::write(path, &columns, &self.notes(), options)
     }
     /// What is above the columns.
     fn notes(&self) -> Vec<String> {
@@ -330,10 +314,7 @@ impl Radial {
     /// Those of [`Radial::svg`] and [`Radial::write`].
     #[cfg(feature = "plot")]
     pub fn save(&self, path: &str, options: OutputOptions) -> Result<()> {
-        match path.ends_with(".svg") {
-            true => crate::written::write_text(path, &self.svg()?, options),
-            false => self.write(path, options),
-        }
+        saved::save(path, options, || self.svg(), || self.write(path, options))
     }
     /// The answer as JSON, next to what the columns hold.
     #[doc(hidden)]

@@ -9,7 +9,7 @@ use zipfold_core::Result;
 
 const SIZE: (u32, u32) = (720, 480);
 /// The colours of curves, in turn: told apart by readers who do not tell red from green.
-const COLOURS: [RGBColor; 8] = [
+pub(super) const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),

@@ -3,7 +3,7 @@
 
 use super::limits::Limits;
 use zipfold_core::Job;
-use zipfold_core::fold::{Known, Whole};
+use zipfold_core::fold::{Fold, Known, Whole};
 use zipfold_core::pair::interval_bounds::Bounds;
 
 /// What is known of a box of pairs.
@@ -20,7 +20,9 @@ pub(super) enum PruneDecision {
 /// Judges boxes of pairs for the folds of a job.
 #[derive(Clone, Debug)]
 pub(super) struct Pruner<'j> {
-    job: &'j Job,
+    folds: &'j [Fold],
+    /// Roots of the formula.
+    roots: usize,
     /// The root that a cut-off compares, and with what.
     cutoff: Option<(usize, f64)>,
     /// Of extremes, those found so far.
@@ -32,12 +34,17 @@ pub(super) struct Pruner<'j> {
 impl<'j> Pruner<'j> {
     /// A judge.
     pub(super) fn new(job: &'j Job, limits: &'j Limits) -> Self {
+        Self::of_folds(job, &job.folds, limits)
+    }
+    /// A judge for these folds in place of those of the job.
+    pub(super) fn of_folds(job: &Job, folds: &'j [Fold], limits: &'j Limits) -> Self {
         let cutoff = job.cutoff_root.zip(job.space.cutoff_squared());
         Pruner {
-            job,
+            folds,
+            roots: job.low.formula.roots.len(),
             cutoff,
             limits,
-            wholes: vec![Whole::Nothing; job.folds.len()],
+            wholes: vec![Whole::Nothing; folds.len()],
         }
     }
     /// The verdict on lane `lane` of `bounds`; `worst(fold)` is what a value must not exceed to
@@ -50,7 +57,6 @@ impl<'j> Pruner<'j> {
         lane: usize,
         worst: impl Fn(usize) -> f64,
     ) -> PruneDecision {
-        let job = self.job;
         if let Some((root, limit)) = self.cutoff {
             let r = bounds.root(root).lane(lane);
             if r.lo > limit {
@@ -61,9 +67,8 @@ impl<'j> Pruner<'j> {
                 return PruneDecision::Evaluate;
             }
         }
-        let known =
-            (0..job.low.formula.roots.len()).all(|root| bounds.root(root).lane(lane).is_known());
-        for (at, fold) in job.folds.iter().enumerate() {
+        let known = (0..self.roots).all(|root| bounds.root(root).lane(lane).is_known());
+        for (at, fold) in self.folds.iter().enumerate() {
             let found = FoldKnown {
                 worst: || worst(at),
                 limits: self.limits,

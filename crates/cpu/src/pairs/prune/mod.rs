@@ -7,6 +7,7 @@
 //! are put into the order of the columns as given; so the answer has the same bits.
 
 mod accumulators;
+mod apart;
 mod binned;
 mod boxes;
 mod column_grids;
@@ -21,6 +22,7 @@ mod sorted;
 mod traversal;
 mod tree;
 
+pub use apart::Hulls;
 pub use boxes::Boxes;
 pub use column_grids::ColumnGridHistogram;
 pub use cutoff::CutoffGrid;

@@ -1,0 +1,137 @@
+//! Counts of pairs of catalogues, as arrays.
+
+use crate::errors::raise;
+use crate::options::Given;
+use crate::run::warn;
+use crate::watch::attended;
+use numpy::{PyArray1, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::collections::BTreeMap;
+use zipfold::internals::core::renamed::no_problem;
+use zipfold::internals::paircount::{Correlation, PairCount, PairCounts, refuse};
+use zipfold::io::OutputOptions;
+use zipfold::{Error, Table};
+
+/// Catalogues in memory by name: their rows, and the names of their columns.
+type InMemory<'py> = BTreeMap<String, (Bound<'py, PyAny>, Option<Vec<String>>)>;
+
+/// Answers `text` (a question as JSON) about files and the catalogues `known`, and writes the answer
+/// to each of `paths`: a picture to `.svg`, columns to other suffixes.
+#[pyfunction]
+pub(crate) fn paircount<'py>(
+    py: Python<'py>,
+    text: &str,
+    known: InMemory<'py>,
+    given: Given,
+    paths: Vec<String>,
+    overwrite: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (asked, known) = (question(py, text)?, tables(&known)?);
+    let output = OutputOptions {
+        force: overwrite,
+        ..OutputOptions::default()
+    };
+    let done = attended(py, false, None, |shared| {
+        let tell = |p| shared.tell(p);
+        let options = given.options(shared, &tell, false)?;
+        paths.iter().try_for_each(|path| refuse(path, output))?;
+        let tables = asked.read_beside(&|name| known.get(name).cloned(), &options.budget)?;
+        let answer = asked.count(&tables, &options)?;
+        paths
+            .iter()
+            .try_for_each(|path| answer.save(path, output))?;
+        Ok::<_, Error>((answer, options.warnings.all()))
+    })?;
+    let (answer, warnings) = done.map_err(|e| raise(py, &e))?;
+    warn(py, &warnings)?;
+    arrays(py, answer)
+}
+
+/// Says how each term of `text` would be counted.
+#[pyfunction]
+pub(crate) fn explain_paircount(
+    py: Python<'_>,
+    text: &str,
+    known: InMemory<'_>,
+    given: Given,
+) -> PyResult<String> {
+    let (asked, known) = (question(py, text)?, tables(&known)?);
+    let done = attended(py, false, None, |shared| {
+        let tell = |p| shared.tell(p);
+        let options = given.options(shared, &tell, false)?;
+        let tables = asked.read_beside(&|name| known.get(name).cloned(), &options.budget)?;
+        Ok::<_, Error>(
+            asked
+                .explain_tables(&tables, &options)?
+                .told(crate::errors::words),
+        )
+    })?;
+    done.map_err(|e| raise(py, &e))
+}
+
+fn tables(known: &InMemory<'_>) -> PyResult<BTreeMap<String, Table>> {
+    let one = |(name, (array, names)): (&String, &(Bound<'_, PyAny>, Option<Vec<String>>))| {
+        let table = crate::array::table(array)?;
+        let table = match names {
+            Some(names) => table
+                .with_names(names.clone())
+                .map_err(|e| raise(array.py(), &e))?,
+            None => table,
+        };
+        Ok((name.clone(), table))
+    };
+    known.iter().map(one).collect()
+}
+
+/// A question of its JSON.
+fn question(py: Python<'_>, text: &str) -> PyResult<PairCount> {
+    serde_json::from_str(text).map_err(|e| raise(py, &no_problem(&e.to_string())))
+}
+
+/// An answer as a dictionary of arrays.
+fn arrays(py: Python<'_>, answer: PairCounts) -> PyResult<Bound<'_, PyDict>> {
+    let out = PyDict::new(py);
+    let shape: Vec<usize> = answer.edges.iter().map(|e| e.len() - 1).collect();
+    let grid = |values: Vec<f64>| PyArray1::from_vec(py, values).reshape(shape.clone());
+    out.set_item("axes", answer.axes.clone())?;
+    let edges = answer.edges.iter().cloned();
+    let edges: Vec<_> = edges.map(|e| PyArray1::from_vec(py, e)).collect();
+    out.set_item("edges", edges)?;
+    let terms = PyDict::new(py);
+    for term in answer.terms {
+        let one = PyDict::new(py);
+        let counts = PyArray1::from_vec(py, term.counts).reshape(shape.clone())?;
+        one.set_item("counts", counts)?;
+        one.set_item("sums", grid(term.sums)?)?;
+        one.set_item("total", term.total)?;
+        terms.set_item(term.name, one)?;
+    }
+    out.set_item("terms", terms)?;
+    out.set_item("xi", answer.xi.map(grid).transpose()?)?;
+    let length: usize = answer.curves.iter().map(|c| c.values.len()).sum();
+    set_curves(py, &out, answer.curves)?;
+    let matrix = |values: Vec<f64>| {
+        let rows = values.len() / length.max(1);
+        PyArray1::from_vec(py, values).reshape([rows, length])
+    };
+    out.set_item("covariance", answer.covariance.map(matrix).transpose()?)?;
+    let samples = answer.samples.map(|samples| samples.concat());
+    out.set_item("samples", samples.map(matrix).transpose()?)?;
+    out.set_item("regions", answer.regions)?;
+    out.set_item("pairs", answer.pairs)?;
+    Ok(out)
+}
+
+/// Sets the curves of an answer and their errors, by name.
+fn set_curves(py: Python<'_>, out: &Bound<'_, PyDict>, all: Vec<Correlation>) -> PyResult<()> {
+    let (curves, errors) = (PyDict::new(py), PyDict::new(py));
+    for curve in all {
+        if let Some(error) = curve.errors {
+            errors.set_item(curve.name.as_str(), PyArray1::from_vec(py, error))?;
+        }
+        curves.set_item(curve.name, PyArray1::from_vec(py, curve.values))?;
+    }
+    out.set_item("curves", curves)?;
+    out.set_item("errors", errors)
+}
