@@ -78,6 +78,15 @@ fn end_without_a_verb(e: &clap::Error) -> ! {
     });
 }
 
+/// Merges the parts of a store, or the files of shards.
+fn merge(a: &args::Merge) -> Result<()> {
+    if let Some(store) = shares::store_of(&a.partials) {
+        return shares::merge(store, a);
+    }
+    shares::refuse_incomplete(a)?;
+    commands::merge(&a.partials, &a.run)
+}
+
 fn dispatch(verb: &Verb) -> Result<()> {
     match verb {
         Verb::Ask(Question::Dist(a)) if a.pair_source.is_some() => skeleton::dist(a),
@@ -88,12 +97,7 @@ fn dispatch(verb: &Verb) -> Result<()> {
         Verb::Infer(a) => infer::run(a.clone()),
         Verb::Rdf(a) => rdf::run(a),
         Verb::Paircount(a) => paircount::run(a),
-        Verb::Merge(a) => match shares::store_of(&a.partials) {
-            Some(store) => shares::merge(store, a),
-            None => {
-                shares::refuse_incomplete(a).and_then(|()| commands::merge(&a.partials, &a.run))
-            }
-        },
+        Verb::Merge(a) => merge(a),
         Verb::Plan(a) => shares::plan(a),
         Verb::Work(a) => shares::work(a),
         Verb::Status(a) => shares::status(a),

@@ -210,7 +210,7 @@ pub(super) fn add_run(sums: &mut [i128], cells: &[u64], terms: &[f64]) {
         let fraction = bits & ((1 << 52) - 1) | first << 52;
         let above = field - first;
         // A twentieth: exact for numbers of eleven bits.
-        let window = above * 52_429 >> 20;
+        let window = (above * 52_429) >> 20;
         let shift = above - window * WINDOW as u64;
         let sign = bits >> 63;
         let inverted = 0u64.wrapping_sub(sign);

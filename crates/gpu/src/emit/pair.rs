@@ -255,11 +255,9 @@ impl Writer<'_> {
     fn under(&self, id: Id) -> String {
         let formula = &self.low.formula;
         let is_number = |id: &Id| formula.constant(*id).is_some_and(|c| c != 0.0);
-        let never = match formula.node(id) {
-            Node::Reduce(ComponentReduce::Sum, _) => true,
-            Node::Binary(Binary::Add, a, b) => is_number(a) || is_number(b),
-            _ => false,
-        };
+        let node = formula.node(id);
+        let never = matches!(node, Node::Reduce(ComponentReduce::Sum, _))
+            || matches!(node, Node::Binary(Binary::Add, a, b) if is_number(a) || is_number(b));
         let value = self.operand(id);
         if never {
             value
@@ -275,15 +273,20 @@ impl Writer<'_> {
             Power::Halves(n) => Some(n),
             Power::Whole(_) | Power::Real(_) | Power::Rare(_) => None,
         };
-        match (op, formula.node(b)) {
-            (Binary::Pow, _) => Some((None, -exponent(b)?)).filter(|(_, n)| *n > 0),
-            (Binary::Div, _) if self.low.source(b) != Source::Pair => None,
-            (Binary::Div, Node::Unary(Unary::Sqrt, under)) => Some((Some(*under), 1)),
-            (Binary::Div, Node::Binary(Binary::Pow, under, e)) => {
-                Some((Some(*under), exponent(*e)?)).filter(|(_, n)| *n > 0)
-            }
-            _ => None,
+        let below = |under: Option<Id>, n: i32| (n > 0).then_some((under, n));
+        if op == Binary::Pow {
+            return below(None, -exponent(b)?);
         }
+        if op != Binary::Div || self.low.source(b) != Source::Pair {
+            return None;
+        }
+        if let Node::Unary(Unary::Sqrt, under) = formula.node(b) {
+            return below(Some(*under), 1);
+        }
+        let Node::Binary(Binary::Pow, under, e) = formula.node(b) else {
+            return None;
+        };
+        below(Some(*under), exponent(*e)?)
     }
     /// a^b or a / b by a reciprocal root.
     fn fast_quotient(&self, op: Binary, a: Id, b: Id) -> Option<String> {

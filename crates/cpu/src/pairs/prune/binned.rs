@@ -255,7 +255,7 @@ impl<'e, 'j> Binned<'e, 'j> {
     }
 }
 
-/// Marks the columns of a block that a sorted row meets in the space: of so many, with their sorted
+/// Marks the columns of a block that a sorted row meets in the space: their number, with their sorted
 /// places where x and y are one input, and the ends of these.
 fn mark_space(
     domain: Domain,
@@ -295,7 +295,7 @@ const EVERY: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
 
 /// What the values of a row and a block of columns are.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct RowSeen {
     /// Pairs of the domain within the cut-off.
     near: u64,
     /// One of them has a NaN. None was taken, and the marks are those of the near.
@@ -317,11 +317,11 @@ struct TakeRow<'a> {
 }
 
 impl Kernel<f64> for TakeRow<'_> {
-    type Output = Seen;
+    type Output = RowSeen;
     #[inline(always)]
-    fn run<S: Lanes<f64>>(self, s: S) -> Seen {
-        let (scratch, (i, columns)) = (self.scratch, self.pairs);
-        let mut seen = Seen {
+    fn run<S: Lanes<f64>>(self, s: S) -> RowSeen {
+        let (scratch, columns) = (self.scratch, self.pairs.1);
+        let mut seen = RowSeen {
             near: 0,
             nan: false,
         };
@@ -338,38 +338,26 @@ impl Kernel<f64> for TakeRow<'_> {
         if seen.nan {
             return seen;
         }
-        let picked = &picked[..masks];
+        self.absorb(s, &picked[..masks]);
+        seen
+    }
+}
+
+impl TakeRow<'_> {
+    /// Hands the picked pairs to the fold.
+    #[inline(always)]
+    fn absorb<S: Lanes<f64>>(self, s: S, picked: &[u8]) {
+        let (scratch, (i, columns)) = (self.scratch, self.pairs);
         let mut count = 0;
         for mask in picked {
             count += mask.count_ones() as usize;
         }
         if count < LONG_RUN {
-            for (at, mask) in picked.iter().enumerate() {
-                for lane in (0..MASK).filter(|lane| mask >> lane & 1 != 0) {
-                    let lane = at * MASK + lane;
-                    let value = |root: usize| scratch.root(root)[0][lane];
-                    self.state
-                        .absorb(self.fold, i, columns[lane] as usize, value);
-                }
-            }
-            return seen;
+            return self.absorb_single(picked);
         }
         let mut lanes = [0u32; BLOCK + 16];
         if self.fold.weights.is_some() {
-            let mut to = 0;
-            for (at, mask) in picked.iter().enumerate() {
-                let base = (at * MASK) as u32;
-                let mut part = 0;
-                while part < MASK {
-                    let bits = part_of::<S>(*mask, part);
-                    // SAFETY: at most as many lanes as a block has were stored, and 16 more fit.
-                    unsafe {
-                        s.store_indices(bits, base + part as u32, lanes.as_mut_ptr().add(to))
-                    };
-                    to += bits.count_ones() as usize;
-                    part += S::N;
-                }
-            }
+            indices(s, picked, &mut lanes);
         }
         let column = |at: usize| columns[lanes[at] as usize] as usize;
         // Before the fold asks: in a function that it calls, vectors would not be inlined.
@@ -381,7 +369,35 @@ impl Kernel<f64> for TakeRow<'_> {
             to.copy_from_slice(&all[scratch.firsts()[root] * ROOM..][..to.len()]);
         };
         self.state.absorb_some(self.fold, i, (column, count), fill);
-        seen
+    }
+    /// Hands the picked pairs to the fold one by one: they are few.
+    fn absorb_single(self, picked: &[u8]) {
+        let (i, columns) = self.pairs;
+        for (at, mask) in picked.iter().enumerate() {
+            for lane in (0..MASK).filter(|lane| mask >> lane & 1 != 0) {
+                let lane = at * MASK + lane;
+                let value = |root: usize| self.scratch.root(root)[0][lane];
+                self.state
+                    .absorb(self.fold, i, columns[lane] as usize, value);
+            }
+        }
+    }
+}
+
+/// Lists the picked lanes.
+#[inline(always)]
+fn indices<S: Lanes<f64>>(s: S, picked: &[u8], lanes: &mut [u32; BLOCK + 16]) {
+    let mut to = 0;
+    for (at, mask) in picked.iter().enumerate() {
+        let base = (at * MASK) as u32;
+        let mut part = 0;
+        while part < MASK {
+            let bits = part_of::<S>(*mask, part);
+            // SAFETY: at most as many lanes as a block has were stored, and 16 more fit.
+            unsafe { s.store_indices(bits, base + part as u32, lanes.as_mut_ptr().add(to)) };
+            to += bits.count_ones() as usize;
+            part += S::N;
+        }
     }
 }
 
