@@ -50,8 +50,8 @@ pub(crate) fn store_work(
 ) -> PyResult<String> {
     let (lease, retries) = habits;
     let habits = Habits {
-        lease: Duration::from_secs_f64(lease),
-        retries,
+        lease: life(py, lease)?,
+        retries: retries.max(1),
         ..Habits::default()
     };
     let done = attended(py, false, given.progress(), |shared| {
@@ -67,11 +67,21 @@ pub(crate) fn store_work(
     json(py, serde_json::to_string(&worked))
 }
 
+/// The time after which a worker is lost, in seconds.
+fn life(py: Python<'_>, seconds: f64) -> PyResult<Duration> {
+    let life = Duration::try_from_secs_f64(seconds).ok();
+    let life = life.filter(|life| *life >= Duration::from_secs(1));
+    life.ok_or_else(|| {
+        let e = Error::request(format!("expected seconds from 1 on, got {seconds}"));
+        raise(py, &e.at_place("lease").remedy("lease=60"))
+    })
+}
+
 /// How far a store is, as JSON.
 #[pyfunction]
 pub(crate) fn store_status(py: Python<'_>, store: PathBuf, lease: f64) -> PyResult<String> {
     let budget = Budget::new(zipfold::internals::io::memory::usual());
-    let life = Duration::from_secs_f64(lease);
+    let life = life(py, lease)?;
     let status = py.detach(|| Store::open(&store).status(life, &budget));
     let status = status.map_err(|e| raise(py, &e))?;
     json(py, serde_json::to_string(&status))

@@ -241,6 +241,16 @@ fn histogram(path: &Path, values: &[f64], spans: bool) {
     );
 }
 
+/// Pairs between half-open edges, counted from both sides: center, edges, normalised count, count.
+fn pair_counts(distances: &[f64], lines: &[Vec<f64>]) {
+    assert_eq!(lines.len(), 20);
+    for line in lines {
+        let [low, high, count] = [line[1], line[2], line[4]];
+        let wanted = distances.iter().filter(|d| (low..high).contains(*d));
+        assert_eq!(count, 2.0 * wanted.count() as f64, "from {low} to {high}");
+    }
+}
+
 /// The numbers that `command` wrote, or printed to `out`, against an independent computation.
 fn numbers(folder: &Path, command: &str, out: &str) {
     let data = |name: &str| rows(&folder.join("data").join(name));
@@ -255,6 +265,10 @@ fn numbers(folder: &Path, command: &str, out: &str) {
             &file("galaxies.csv"),
             &triangle(&cut(&data("galaxies.csv"), 3), euclidean),
             true,
+        ),
+        "pairs.csv" => pair_counts(
+            &triangle(&cut(&data("galaxies.csv"), 3), euclidean),
+            &rows(&file("pairs.csv")),
         ),
         "merged.csv" | "half-1.part" | "half-2.part" => merged(folder, &what),
         "genes.npy" => genes(&data("expression.csv"), &rows(&file("genes.npy"))),

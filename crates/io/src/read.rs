@@ -173,7 +173,8 @@ fn unknown_suffix(path: &str) -> Error {
 }
 
 /// `file.npz:name` is the file and the member; a file whose name has the colon wins.
-fn split_member(path: &str) -> (&str, Option<&str>) {
+#[must_use]
+pub fn split_member(path: &str) -> (&str, Option<&str>) {
     if Path::new(path).exists() {
         return (path, None);
     }

@@ -120,13 +120,15 @@ pub fn modified(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).and_then(|facts| facts.modified()).ok()
 }
 
-/// The path `path` without links and from the root on.
+/// The path `path` from the root on. Links stay: the suffix of a link tells the format.
 ///
 /// # Errors
 /// `Input` when there is nothing.
 pub fn absolute(path: &Path) -> Result<std::path::PathBuf> {
     let name = path.to_string_lossy();
-    fs::canonicalize(path).map_err(|e| crate::guard::read_error(&name, "cannot be opened", &e))
+    let odd = |e: &std::io::Error| crate::guard::read_error(&name, "cannot be opened", e);
+    fs::metadata(path).map_err(|e| odd(&e))?;
+    std::path::absolute(path).map_err(|e| odd(&e))
 }
 
 /// The name of this machine, for people; empty if the system does not say.

@@ -206,6 +206,32 @@ fn many_keys_cost_in_proportion_to_the_pairs_kept() {
     assert_eq!(answer.outcome.tally.counted, n as u64 / 2);
 }
 
+/// The range of a histogram is found in a pass of its own, in which no hull of a group settles pairs:
+/// groups that are far apart have the largest distance.
+#[test]
+fn ranges_are_found_with_groups() {
+    let n = 60;
+    let rows = (0..n).map(|i| f64::from(i % 3) * 100.0 + f64::from(i) * 0.5);
+    let x = Table::f64(n as usize, 1, rows.collect()).unwrap();
+    let kinds = Table::f64(n as usize, 1, (0..n).map(|i| f64::from(i % 3)).collect()).unwrap();
+    let x = x
+        .with_attributes(kinds.with_names(vec!["kind".into()]).unwrap())
+        .unwrap();
+    let text = "schema = 1\nx = 'x'\npair = 'euclidean'\nby = 'kind'\nfolds = [{ kind = 'histogram', axes = [{ bins = 4 }] }]";
+    let problem: Problem = toml::from_str(text).unwrap();
+    let data = Data {
+        x,
+        y: None,
+        weights: vec![None],
+    };
+    let answer = Query::new(&problem, &data, &Options::default())
+        .run()
+        .unwrap();
+    let columns = of_output(&answer.job.folds[0], &answer.outcome.outputs[0]);
+    let counts = columns.iter().find(|column| column.0 == "counts").unwrap();
+    assert_eq!(counts.1.iter().sum::<f64>(), f64::from(n * (n - 1) / 2));
+}
+
 /// Weights of pairs by the bits that two rows have in common, as catalogues of galaxies have them.
 #[test]
 fn pairs_weigh_by_common_bits() {

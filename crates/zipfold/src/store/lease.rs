@@ -116,8 +116,14 @@ impl Lease {
             // One worker alone moves the old lease away.
             let away = format!("clocks/{}.{}", Manifest::share_name(index), who.name());
             if files.take(&name, &away)? {
-                note.lost = theirs.map_or(0, |theirs| theirs.lost) + 1;
+                let taken = Note::read(files, &away, budget)?;
                 files.remove(&away)?;
+                // Another worker was quicker since the look at the old one: its lease goes back.
+                if let Some(taken) = taken.filter(|taken| theirs.as_ref() != Some(taken)) {
+                    files.put_new(&name, &taken.text())?;
+                    return Ok(LeaseAnswer::Held);
+                }
+                note.lost = theirs.map_or(0, |theirs| theirs.lost) + 1;
             }
             if !files.put_new(&name, &note.text())? {
                 let theirs = Note::read(files, &name, budget)?;

@@ -12,6 +12,7 @@ use std::time::UNIX_EPOCH;
 use twox_hash::XxHash3_64;
 use zipfold_core::problem::{FoldSpec, Input, Problem};
 use zipfold_core::{Budget, Data, Error, Opt, Result};
+use zipfold_io::read::split_member;
 use zipfold_io::{Presence, Source, store_files};
 use zipfold_plan::Overrides;
 
@@ -185,11 +186,17 @@ pub(crate) fn refer(problem: &mut Problem, budget: &Budget) -> Result<Vec<Refere
             let e = Error::request("expected a file, which workers can read, got standard input");
             return Err(e.remedy("write the rows to a file first"));
         }
-        let path = store_files::absolute(Path::new(&input.name))?;
-        input.name = path.to_string_lossy().into_owned();
-        if all.iter().all(|known| known.path != input.name) {
-            all.push(Reference::of_file(&input.name, budget)?);
+        // A member of an archive is read from the file of the archive.
+        let (file, member) = split_member(&input.name);
+        let file = store_files::absolute(Path::new(file))?;
+        let file = file.to_string_lossy().into_owned();
+        if all.iter().all(|known| known.path != file) {
+            all.push(Reference::of_file(&file, budget)?);
         }
+        input.name = match member {
+            Some(member) => format!("{file}:{member}"),
+            None => file,
+        };
     }
     Ok(all)
 }

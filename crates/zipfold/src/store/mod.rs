@@ -120,6 +120,15 @@ impl Store {
             ));
         }
         let store = Store::open(root);
+        let taken = || {
+            let e = Error::request("the folder is a store already");
+            e.at_place(root.to_string_lossy())
+                .remedy(format!("another folder with {}", Opt::Store))
+        };
+        // Before anything is written there.
+        if store.files.get(manifest::NAME, &options.budget)?.is_some() {
+            return Err(taken());
+        }
         let (manifest, _) = plan_shares(problem, data, inputs, planning, options)?;
         Folder::new(root, &store.who.name()).make()?;
         if store.files.list("parts")?.is_empty() && manifest.inputs.is_empty() {
@@ -128,10 +137,7 @@ impl Store {
         let text =
             serde_json::to_vec_pretty(&manifest).map_err(|e| Error::internal(e.to_string()))?;
         if !store.files.put_new(manifest::NAME, &text)? {
-            let e = Error::request("the folder is a store already");
-            return Err(e
-                .at_place(root.to_string_lossy())
-                .remedy(format!("another folder with {}", Opt::Store)));
+            return Err(taken());
         }
         Ok((store, manifest))
     }

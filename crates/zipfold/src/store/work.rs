@@ -143,31 +143,46 @@ impl Worker<'_> {
             }
         }
     }
-    /// Works on share `index` alone.
+    /// Works on share `index` alone. One that has a worker is waited for, and taken over if the
+    /// worker is lost: schedulers start a task again at once.
     pub(crate) fn single(&self, index: usize) -> Result<Worked> {
         let mut worked = Worked::default();
-        match self.share(index, true)? {
-            Came::Done => worked.done.push(index + 1),
-            Came::There => {}
-            Came::Failed(error) => worked.failed.push((index + 1, error)),
-            Came::Held | Came::LeftAlone(_) => {
-                let e = Error::request(format!("share {} has a worker", index + 1));
-                return Err(e.at_place(Opt::Share).remedy(
-                    "another share; one whose worker is lost can be taken after the time of a lease",
-                ));
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match self.share(index, true)? {
+                Came::Done => worked.done.push(index + 1),
+                Came::There => {}
+                Came::Failed(error) => worked.failed.push((index + 1, error)),
+                Came::Held if self.habits.waits => {
+                    self.wait(pause)?;
+                    pause = self.longer(pause);
+                    continue;
+                }
+                Came::Held | Came::LeftAlone(_) => {
+                    let e = Error::request(format!("share {} has a worker", index + 1));
+                    return Err(e.at_place(Opt::Share).remedy(
+                        "another share; one whose worker is lost can be taken after the time of a lease",
+                    ));
+                }
             }
+            return Ok(worked);
         }
-        Ok(worked)
+    }
+    /// The next pause between two looks.
+    fn longer(&self, pause: Duration) -> Duration {
+        (pause * 2).min(LONGEST_PAUSE).min(self.habits.lease / 4)
     }
     /// Works on shares until none is left.
     pub(crate) fn all(&self) -> Result<Worked> {
         let mut worked = Worked::default();
         let mut gave_up: Vec<usize> = vec![];
         let mut pause = FIRST_PAUSE;
+        // Shares that were worked on here, well or not.
+        let mut tried = 0;
         loop {
             let (mut moved, mut held) = (false, false);
             for index in self.open()? {
-                if worked.done.len() + worked.failed.len() >= self.habits.most {
+                if tried >= self.habits.most {
                     return Ok(worked);
                 }
                 if gave_up.contains(&index) {
@@ -177,7 +192,7 @@ impl Worker<'_> {
                 match self.share(index, false)? {
                     Came::Done => {
                         worked.done.push(index + 1);
-                        moved = true;
+                        (moved, tried) = (true, tried + 1);
                     }
                     Came::Held => held = true,
                     Came::There => moved = true,
@@ -187,7 +202,7 @@ impl Worker<'_> {
                     }
                     Came::Failed(error) => {
                         worked.fail(index, error);
-                        moved = true;
+                        (moved, tried) = (true, tried + 1);
                     }
                 }
             }
@@ -202,7 +217,7 @@ impl Worker<'_> {
                 return Ok(worked);
             }
             self.wait(pause)?;
-            pause = (pause * 2).min(LONGEST_PAUSE).min(self.habits.lease / 4);
+            pause = self.longer(pause);
         }
     }
     /// The shares without a part. Workers begin at different places, so that they rarely meet.
@@ -282,8 +297,7 @@ impl Worker<'_> {
         came
     }
     fn is_there(&self, index: usize) -> Result<bool> {
-        let parts = self.files.list("parts")?;
-        Ok(parts.binary_search(&Manifest::share_name(index)).is_ok())
+        Ok(self.files.age(&part_name(index))?.is_some())
     }
     fn failure(&self, index: usize) -> Result<Failure> {
         let bytes = self.files.get(&failed_name(index), self.budget())?;

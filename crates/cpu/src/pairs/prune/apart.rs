@@ -46,7 +46,9 @@ impl Hulls {
         let by = parts.by.as_ref().filter(|_| parts.within.is_none())?;
         let countable = |fold: &Fold| {
             let inner = fold.grouped().map(|grouped: &Grouped| &grouped.inner);
-            inner.is_some_and(|inner| inner.traits().bounded && inner.best().is_none())
+            // Extremes ask for what was found so far, which no hull knows.
+            let asks = |inner: &Fold| matches!(inner, Fold::Extremes(_)) || inner.best().is_some();
+            inner.is_some_and(|inner| inner.traits().bounded && !asks(inner))
         };
         let inner = |fold: &Fold| fold.grouped().map(|grouped| (*grouped.inner).clone());
         Bounds::new(&job.low, job.periodic_box.as_ref())?;
