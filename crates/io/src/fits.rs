@@ -14,6 +14,7 @@
 use crate::guard::{Source, at_byte, read_error};
 use crate::select::pick;
 use std::io::Read;
+use zipfold_core::budget::{Reservation, Tab};
 use zipfold_core::{Budget, Elements, Error, Opt, Result, Table};
 
 /// Bytes of a block.
@@ -28,6 +29,8 @@ const MOST_UNITS: usize = 10_000;
 const MOST_FIELDS: usize = 999;
 /// Numbers that a column of a row may have.
 const MOST_REPEATS: usize = 1 << 16;
+/// Bytes behind the name of a number of a column, as `_65535`, and of its own piece of memory.
+const LONGEST_SUFFIX: usize = 24;
 /// Bytes of rows that are read at a time.
 const CHUNK: usize = 1 << 20;
 /// Integers beyond this are not all numbers of f64.
@@ -65,12 +68,24 @@ struct Field {
     null: Option<i64>,
 }
 
+/// A column of numbers, before its fields are made.
+struct FitsColumn {
+    /// Its number, from 1.
+    number: usize,
+    /// Where it is in a row.
+    at: usize,
+    stored: Stored,
+    repeat: usize,
+}
+
 /// The form of a table.
 struct Form {
     row: usize,
     rows: usize,
     fields: Vec<Field>,
     data_at: u64,
+    /// The memory of the fields.
+    _held: Reservation,
 }
 
 /// Reads a binary table of `source`: the one that `member` names, or the first one.
@@ -85,7 +100,7 @@ pub fn read_fits(
     budget: &Budget,
 ) -> Result<Table> {
     let unit = unit(source, member)?;
-    let form = unit.form(source)?;
+    let form = unit.form(source, budget)?;
     let names: Vec<String> = form.fields.iter().map(|field| field.name.clone()).collect();
     let chosen = match columns {
         Some(wanted) => {
@@ -127,9 +142,11 @@ fn unit(source: &Source, member: Option<&str>) -> Result<Unit> {
             break;
         }
         let unit = Unit::read(source, at, number == 0)?;
-        let end = blocks(unit.len).and_then(|len| unit.data_at.checked_add(len));
-        let end = end.filter(|end| *end <= source.size());
-        let Some(end) = end else {
+        // The last block of the last unit may lack what fills it.
+        let end = unit.data_at.checked_add(unit.len);
+        let is_whole = end.is_some_and(|end| end <= source.size());
+        let next = blocks(unit.len).and_then(|len| unit.data_at.checked_add(len));
+        let Some(next) = next.filter(|_| is_whole) else {
             let what = format!("ends early: its data need {} bytes from here", unit.len);
             return Err(Error::input(what)
                 .at_place(at_byte(source.name(), unit.data_at))
@@ -146,7 +163,7 @@ fn unit(source: &Source, member: Option<&str>) -> Result<Unit> {
             }
             tables.push(format!("{number} '{name}'"));
         }
-        at = end;
+        at = next;
     }
     let e = match member {
         Some(member) => Error::request(format!("there is no binary table '{member}'")),
@@ -240,82 +257,119 @@ impl Unit {
             .checked_mul(groups)?
             .checked_mul(width)
     }
+    fn bad(&self, source: &Source, what: String) -> Error {
+        Error::input(what)
+            .at_place(at_byte(source.name(), self.data_at))
+            .remedy("a binary table by the FITS standard")
+    }
     /// The form of a binary table.
-    fn form(&self, source: &Source) -> Result<Form> {
-        let bad = |what: String| {
-            Error::input(what)
-                .at_place(at_byte(source.name(), self.data_at))
-                .remedy("a binary table by the FITS standard")
-        };
+    fn form(&self, source: &Source, budget: &Budget) -> Result<Form> {
         let number = |key: &str| {
-            self.number::<u64>(key)
-                .and_then(|n| usize::try_from(n).ok())
-                .ok_or_else(|| bad(format!("expected a number as {key} of the table, got none")))
+            let found = self.number::<u64>(key);
+            found.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| {
+                let what = format!("expected a number as {key} of the table, got none");
+                self.bad(source, what)
+            })
         };
         let (row, rows, count) = (number("NAXIS1")?, number("NAXIS2")?, number("TFIELDS")?);
         if count > MOST_FIELDS {
-            return Err(bad(format!(
-                "expected at most {MOST_FIELDS} columns, got {count}"
-            )));
+            let what = format!("expected at most {MOST_FIELDS} columns, got {count}");
+            return Err(self.bad(source, what));
         }
-        let (mut fields, mut at) = (vec![], 0usize);
-        for field in 1..=count {
-            let form = self.text(&format!("TFORM{field}")).unwrap_or("");
-            let (repeat, letter) = parsed(form)
-                .ok_or_else(|| bad(format!("expected a form of column {field}, got '{form}'")))?;
-            let (stored, width) = kind(letter, repeat)
-                .ok_or_else(|| bad(format!("expected a form of column {field}, got '{form}'")))?;
-            if let Some(stored) = stored {
-                if repeat > MOST_REPEATS {
-                    return Err(bad(format!(
-                        "expected at most {MOST_REPEATS} numbers in column {field}, got {repeat}"
-                    )));
-                }
-                fields.extend(self.fields(field, at, stored, repeat));
-            }
-            at = at
-                .checked_add(width)
-                .ok_or_else(|| bad(format!("column {field} is too wide")))?;
+        let columns = self.columns(source, count, row)?;
+        let bytes = (rows as u64).checked_mul(row as u64);
+        if bytes.is_none_or(|len| len > self.len) {
+            let what = format!("expected data of {rows} rows of {row} bytes, got fewer");
+            return Err(self.bad(source, what));
         }
-        if at != row {
-            return Err(bad(format!(
-                "expected columns of {row} bytes together, got {at}"
-            )));
-        }
-        if (rows as u64)
-            .checked_mul(row as u64)
-            .is_none_or(|len| len > self.len)
-        {
-            return Err(bad(format!(
-                "expected data of {rows} rows of {row} bytes, got fewer"
-            )));
+        let mut tab = budget.tab(format!("the names of the columns of {}", source.name()));
+        let mut fields = vec![];
+        for column in &columns {
+            self.add_fields(source, column, (&mut tab, &mut fields))?;
         }
         Ok(Form {
             row,
             rows,
             fields,
             data_at: self.data_at,
+            _held: tab.close(),
         })
     }
-    /// The numbers of a column.
-    fn fields(&self, field: usize, at: usize, stored: Stored, repeat: usize) -> Vec<Field> {
-        let key = |key: &str| format!("{key}{field}");
+    /// The columns of numbers among `count`, which have `row` bytes together.
+    fn columns(&self, source: &Source, count: usize, row: usize) -> Result<Vec<FitsColumn>> {
+        let (mut columns, mut at) = (vec![], 0usize);
+        for number in 1..=count {
+            let form = self.text(&format!("TFORM{number}")).unwrap_or("");
+            let known = parsed(form)
+                .and_then(|(repeat, letter)| Some((repeat, kind(letter, repeat)?)))
+                .ok_or_else(|| format!("expected a form of column {number}, got '{form}'"));
+            let (repeat, (stored, width)) = known.map_err(|what| self.bad(source, what))?;
+            if let Some(stored) = stored {
+                if repeat > MOST_REPEATS {
+                    let what = format!(
+                        "expected at most {MOST_REPEATS} numbers in column {number}, got {repeat}"
+                    );
+                    return Err(self.bad(source, what));
+                }
+                columns.push(FitsColumn {
+                    number,
+                    at,
+                    stored,
+                    repeat,
+                });
+            }
+            at = at
+                .checked_add(width)
+                .ok_or_else(|| self.bad(source, format!("column {number} is too wide")))?;
+        }
+        if at != row {
+            let what = format!("expected columns of {row} bytes together, got {at}");
+            return Err(self.bad(source, what));
+        }
+        Ok(columns)
+    }
+    /// Adds the numbers of a column to `fields`, and their memory to `tab`.
+    fn add_fields(
+        &self,
+        source: &Source,
+        column: &FitsColumn,
+        (tab, fields): (&mut Tab, &mut Vec<Field>),
+    ) -> Result<()> {
+        let key = |key: &str| format!("{key}{}", column.number);
         let name = match self.text(&key("TTYPE")) {
             Some(name) if !name.is_empty() => name.to_string(),
-            _ => format!("column{field}"),
+            _ => format!("column{}", column.number),
         };
-        let one = |k: usize| Field {
-            name: match repeat {
+        let number = |key: String, default: f64| match self.text(&key) {
+            None => Ok(default),
+            Some(text) => self.float(&key).filter(|v| v.is_finite()).ok_or_else(|| {
+                self.bad(source, format!("expected a number as {key}, got '{text}'"))
+            }),
+        };
+        let (scale, zero) = (number(key("TSCAL"), 1.0)?, number(key("TZERO"), 0.0)?);
+        let null = self.text(&key("TNULL")).map(|text| {
+            text.parse::<i64>().map_err(|_| {
+                let what = format!("expected an integer as {}, got '{text}'", key("TNULL"));
+                self.bad(source, what)
+            })
+        });
+        let null = null.transpose()?;
+        // A name is kept with its field, among all names, and with the table.
+        let text = size_of::<String>() + name.len() + LONGEST_SUFFIX;
+        tab.add((column.repeat * (size_of::<Field>() + 3 * text)) as u64)?;
+        fields.reserve(column.repeat);
+        fields.extend((0..column.repeat).map(|k| Field {
+            name: match column.repeat {
                 1 => name.clone(),
                 _ => format!("{name}_{k}"),
             },
-            at: at + k * stored.bytes(),
-            stored,
-            scale: self.float(&key("TSCAL")).unwrap_or(1.0),
-            zero: self.float(&key("TZERO")).unwrap_or(0.0),
-            null: self.number(&key("TNULL")),
-        };
-        (0..repeat).map(one).collect()
+            at: column.at + k * column.stored.bytes(),
+            stored: column.stored,
+            scale,
+            zero,
+            null,
+        }));
+        Ok(())
     }
 }
 

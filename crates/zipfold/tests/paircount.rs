@@ -4,7 +4,7 @@
 use zipfold::internals::paircount::{
     Catalogues, Cut, Estimator, PairCount, PairCounts, Pip, Regions, Resample, Separation, Sight,
 };
-use zipfold::{Blame, Options, Table};
+use zipfold::{Blame, Budget, Options, Table};
 use zipfold_core::Random;
 
 type Point = [f64; 3];
@@ -338,6 +338,25 @@ fn angles_are_those_on_the_sky() {
         }
     }
     assert_eq!(found.terms[0].counts, counts);
+    // Without names angles are the first two columns; a third one is no part of an angle.
+    let far = |at: usize| 0.5 + at as f64;
+    let three = |at: usize| [angles[at][0], angles[at][1], far(at)];
+    let table = Table::f64(n, 3, (0..n).flat_map(three).collect()).unwrap();
+    let of = |data: Table| Catalogues {
+        data,
+        ..Catalogues::default()
+    };
+    assert_eq!(ask(&asked, &of(table.clone())).terms[0].counts, counts);
+    let chosen = PairCount {
+        columns: Some(["ra", "dec", "distance"].map(String::from).to_vec()),
+        ..asked
+    };
+    let names = ["ra", "dec", "distance"].map(String::from).to_vec();
+    for table in [table.clone(), table.with_names(names).unwrap()] {
+        let e = chosen.count(&of(table), &Options::default()).unwrap_err();
+        assert_eq!(e.blame(), Blame::Request);
+        assert!(e.to_string().contains("expected 2 columns"), "{e}");
+    }
 }
 
 /// The normalised sums of pairs of two samples by distance.
@@ -710,6 +729,30 @@ fn what_means_nothing_is_refused() {
         "regions",
         "got 1",
     );
+    let bootstrap = |samples: usize| PairCount {
+        resample: Resample::Bootstrap,
+        regions: Some(Regions::Made(2)),
+        samples,
+        range: Some([0.0, 5.0]),
+        bins: 50,
+        ..PairCount::new("data")
+    };
+    refused(&bootstrap(1_000_000_000), "samples", "2 to 100000");
+    let small = Options {
+        budget: Budget::new(1 << 24),
+        ..Options::default()
+    };
+    assert!(bootstrap(1000).count(&tables(&d), &small).is_ok());
+    let e = bootstrap(100_000).count(&tables(&d), &small).unwrap_err();
+    assert_eq!(e.blame(), Blame::Resource);
+    assert!(e.to_string().contains("the samples"), "{e}");
+    let many = PairCount {
+        regions: Some(Regions::Made(100)),
+        ..base()
+    };
+    let e = many.count(&tables(&d), &Options::default()).unwrap_err();
+    assert_eq!(e.blame(), Blame::Input);
+    assert!(e.to_string().contains("for 100 regions, got 30"), "{e}");
     let shard = Options {
         shard: Some((0, 2)),
         ..Options::default()

@@ -171,3 +171,48 @@ fn sizes_that_are_not_there_are_refused() {
     let e = parse(&huge, None, None).unwrap_err();
     assert!(e.to_string().contains("2^53"), "{e}");
 }
+
+#[test]
+fn the_last_block_may_lack_what_fills_it() {
+    let bytes = table();
+    let data_at = bytes.len() - 2880;
+    for kept in [30, 31, 2879] {
+        let found = parse(&bytes[..data_at + kept], None, None).unwrap();
+        assert_eq!(all(&found), [0.5, 1.0, 1.5, 2.0, 2.5, -3.0], "{kept}");
+    }
+    let e = parse(&bytes[..data_at + 29], None, None).unwrap_err();
+    assert!(e.to_string().contains("ends early"), "{e}");
+    let e = parse(&bytes[..data_at + 30], Some("stars"), None).unwrap_err();
+    assert!(e.to_string().contains("GALAXIES"), "{e}");
+}
+
+#[test]
+fn numbers_of_columns_that_are_none_are_refused() {
+    for (key, value) in [
+        ("TSCAL", "1.0.0"),
+        ("TSCAL", "inf"),
+        ("TZERO", "'offset'"),
+        ("TZERO", "nan"),
+        ("TNULL", "-99.0"),
+        ("TNULL", "'none'"),
+        ("TNULL", "99999999999999999999"),
+    ] {
+        let more = [(key, value)];
+        let bytes = file(&[("N", "I", &more)], 2, &[7i16.to_be_bytes().to_vec()]);
+        let e = parse(&bytes, None, None).unwrap_err();
+        assert_eq!(e.blame(), Blame::Input);
+        assert!(e.to_string().contains(&format!("{key}1")), "{e}");
+    }
+}
+
+#[test]
+fn fields_take_memory_of_the_budget() {
+    let columns: Vec<Column<'_>> = (0..999).map(|_| ("B", "65536B", &[][..])).collect();
+    // A width that is not that of the columns is refused before a field is made.
+    let e = parse(&file(&columns, 8, &[]), None, None).unwrap_err();
+    assert_eq!(e.blame(), Blame::Input);
+    assert!(e.to_string().contains("8 bytes together"), "{e}");
+    let e = parse(&file(&columns, 999 << 16, &[]), None, None).unwrap_err();
+    assert_eq!(e.blame(), Blame::Resource);
+    assert!(e.to_string().contains("names of the columns"), "{e}");
+}

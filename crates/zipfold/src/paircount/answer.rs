@@ -6,7 +6,8 @@ use super::counts::CountedTerm;
 use super::estimate::{Named, Sums};
 use crate::options::Options;
 use crate::saved;
-use zipfold_core::{Error, Message, Opt, Result};
+use zipfold_core::budget::Reservation;
+use zipfold_core::{Budget, Error, Message, Opt, Result};
 use zipfold_io::{Column, OutputOptions, write_array};
 
 /// Pairs of two catalogues by bin.
@@ -131,17 +132,10 @@ impl PairCount {
         };
         let sums: Sums = terms.iter().map(|t| (t.sides, t.sums.clone())).collect();
         let (xi, curves) = made.curves(&sums);
-        let samples = (prepared.regions > 0).then(|| {
-            let samples = self.sampled(&terms, prepared.regions);
-            samples
-                .iter()
-                .map(|sums| made.joined(sums))
-                .collect::<Vec<Vec<f64>>>()
-        });
         let length: usize = curves.iter().map(|curve| curve.values.len()).sum();
-        let _held = options
-            .budget
-            .reserve((length * length * 8) as u64, "the covariance")?;
+        let _held = self.reserve_samples(length, prepared.regions, &options.budget)?;
+        let samples = (prepared.regions > 0)
+            .then(|| self.sampled(&terms, prepared.regions, &|sums| made.joined(sums)));
         let covariance = samples.as_ref().map(|samples| self.covariance(samples));
         Ok(PairCounts {
             axes: self.separation.axes().to_vec(),
@@ -155,6 +149,22 @@ impl PairCount {
             regions: prepared.regions,
             rule: self.rule(estimator),
         })
+    }
+    /// The memory of the samples of curves of `length` numbers, and of their covariance.
+    fn reserve_samples(
+        &self,
+        length: usize,
+        regions: usize,
+        budget: &Budget,
+    ) -> Result<Option<[Reservation; 2]>> {
+        if regions == 0 {
+            return Ok(None);
+        }
+        let numbers = |rows: usize| (rows as u64).saturating_mul(length as u64 * 8);
+        Ok(Some([
+            budget.reserve(numbers(self.sample_count(regions)), "the samples")?,
+            budget.reserve(numbers(length), "the covariance")?,
+        ]))
     }
     fn term(&self, counted: CountedTerm) -> Term {
         let mut sums = counted.sums;

@@ -398,13 +398,16 @@ impl PairCount {
             let what = "expected randoms for regions, whose volumes a box does not tell";
             return refuse(what, Opt::Randoms, Opt::Randoms.like("FILE"));
         }
-        if self.samples < 2 {
-            let what = format!("expected at least 2 samples, got {}", self.samples);
+        if !(2..=MOST_SAMPLES).contains(&self.samples) {
+            let what = format!("expected 2 to {MOST_SAMPLES} samples, got {}", self.samples);
             return refuse(what, Opt::Samples, Opt::Samples.to(100));
         }
         Ok(())
     }
 }
+
+/// Bootstrap samples at most: errors of a part in hundreds need no more.
+const MOST_SAMPLES: usize = 100_000;
 
 fn refuse(what: impl Into<Message>, place: Opt, remedy: String) -> Result<()> {
     Err(Error::request(what).at_place(place).remedy(remedy))

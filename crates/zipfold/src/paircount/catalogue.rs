@@ -302,7 +302,8 @@ impl PairCount {
     /// The places of the columns of positions.
     fn positions(&self, table: &Table, wanted: Option<&[String]>) -> Result<Vec<usize>> {
         let (least, most) = match (self.separation, self.sky) {
-            (Separation::Theta, _) => (2, 3),
+            // An angle has no distance: a third column would scale it.
+            (Separation::Theta, _) => (2, 2),
             (_, true) => (3, 3),
             (Separation::R, false) => (1, 3),
             (Separation::RpPi | Separation::Smu, false) => (3, 3),
@@ -315,8 +316,12 @@ impl PairCount {
             None => self.guessed(table, most)?,
         };
         if !(least..=most).contains(&places.len()) {
+            let range = match least == most {
+                true => least.to_string(),
+                false => format!("{least} to {most}"),
+            };
             let what = format!(
-                "expected {least} to {most} columns of positions, got {}",
+                "expected {range} columns of positions, got {}",
                 places.len()
             );
             let form = match (self.is_sky(), least) {

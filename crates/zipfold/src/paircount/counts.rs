@@ -13,6 +13,7 @@ use super::catalogue::{Catalogue, PreparedCatalogues, REGION};
 use crate::options::Options;
 use crate::query::{Answer, Query};
 use std::collections::BTreeMap;
+use zipfold_core::budget::Reservation;
 use zipfold_core::fold::rows::ReduceAxis;
 use zipfold_core::fold::{Closed, Columns, ReduceOp, Role};
 use zipfold_core::problem::{FoldSpec, Input, NanPolicy, PairSpec, Problem, SCHEMA};
@@ -33,7 +34,7 @@ pub(super) enum Points {
 pub(super) type Sides = [Points; 2];
 
 /// Pairs of a term.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct CountedTerm {
     pub(super) sides: Sides,
     /// By bin; none of expected pairs.
@@ -44,6 +45,8 @@ pub(super) struct CountedTerm {
     pub(super) by_region: Vec<Vec<f64>>,
     /// Pairs that were visited.
     pub(super) visited: u64,
+    /// The memory of the sums by pair of regions.
+    _held: Option<Reservation>,
 }
 
 impl PairCount {
@@ -179,6 +182,7 @@ impl PairCount {
             sums: vec![0.0; bins + 1],
             by_region: vec![],
             visited: answer.outcome.pairs,
+            _held: None,
         };
         if prepared.regions == 0 {
             counted.sums = lines.sums(0..bins, ways);
@@ -189,10 +193,9 @@ impl PairCount {
             counted.sums.push(total);
             return Ok(counted);
         }
-        let _held = options.budget.reserve(
-            (slots(prepared.regions) * (bins + 1) * 8) as u64,
-            "the counts of pairs of regions",
-        )?;
+        let bytes = (slots(prepared.regions) as u64).saturating_mul((bins as u64 + 1) * 8);
+        let purpose = "the counts of pairs of regions";
+        counted._held = Some(options.budget.reserve(bytes, purpose)?);
         counted.by_region = lines.by_region(bins, ways, prepared.regions)?;
         region_totals(both, prepared.regions, &mut counted.by_region);
         for sums in &counted.by_region {

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! made of the randoms, or of the data where there are none
-//! a part of k regions and n points: cut across its longest side, ⌊k/2⌋ regions get ⌊k/2⌋ / k of n
+//! a part of k regions and n points: cut across its longest side, ⌊k/2⌋ regions get ⌊k/2⌋ / k of n,
+//! or, of equal coordinates, the number nearest to it
 //! ```
 //!
 //! A cut is a coordinate, so the points of every catalogue fall on one of its sides. On the sky,
@@ -19,7 +20,7 @@ impl PairCount {
         let count = match &self.regions {
             None => return Ok(()),
             Some(Regions::Column(_)) => by_column(prepared)?,
-            Some(Regions::Made(count)) => made(*count, self.is_sky(), prepared),
+            Some(Regions::Made(count)) => made(*count, self.is_sky(), prepared)?,
         };
         prepared.regions = count;
         for catalogue in prepared.all_mut() {
@@ -105,12 +106,24 @@ enum RegionTree {
 }
 
 /// Makes `count` regions.
-fn made(count: usize, on_sky: bool, prepared: &mut PreparedCatalogues) -> usize {
+///
+/// # Errors
+/// `Input` where the points have too few coordinates of their own.
+fn made(count: usize, on_sky: bool, prepared: &mut PreparedCatalogues) -> Result<usize> {
     let of = |catalogue: &Catalogue| points(&catalogue.table, on_sky);
     let model = prepared.randoms[0].as_ref().or(prepared.data[0].as_ref());
     let mut places = model.map(of).unwrap_or_default();
     let mut next = 0;
     let cuts = cut(&mut places, count, &mut next);
+    if (next as usize) < count {
+        let what = format!(
+            "expected points for {count} regions, got {} points that make {next}",
+            places.len()
+        );
+        return Err(Error::input(what)
+            .at_place(model.map_or("", |catalogue| catalogue.name.as_str()))
+            .remedy(format!("fewer regions: {}", Opt::Regions.like("COUNT"))));
+    }
     for catalogue in prepared.all_mut() {
         let regions = points(&catalogue.table, on_sky)
             .iter()
@@ -118,7 +131,7 @@ fn made(count: usize, on_sky: bool, prepared: &mut PreparedCatalogues) -> usize 
             .collect();
         catalogue.regions = Some(regions);
     }
-    next as usize
+    Ok(count)
 }
 
 /// Positions, or directions.
@@ -158,8 +171,7 @@ fn cut(points: &mut [[f64; 3]], count: usize, next: &mut u32) -> RegionTree {
         return RegionTree::Leaf(*next - 1);
     }
     points.select_nth_unstable_by(middle, |a, b| a[axis].total_cmp(&b[axis]));
-    let below = points[middle][axis];
-    // Equal coordinates are on one side.
+    let below = border(points, axis, middle);
     points.sort_unstable_by(|a, b| (a[axis] >= below).cmp(&(b[axis] >= below)));
     let middle = points.partition_point(|p| p[axis] < below);
     let (low, high) = points.split_at_mut(middle);
@@ -167,6 +179,22 @@ fn cut(points: &mut [[f64; 3]], count: usize, next: &mut u32) -> RegionTree {
         axis,
         below,
         sides: Box::new([cut(low, first, next), cut(high, count - first, next)]),
+    }
+}
+
+/// The least coordinate of the upper side of a cut at `middle`, where point `middle` is the one of
+/// its order. Equal coordinates are on one side, the one that leaves the cut nearer to `middle` and
+/// neither side without points.
+fn border(points: &[[f64; 3]], axis: usize, middle: usize) -> f64 {
+    let at = points[middle][axis];
+    let lower = points.iter().filter(|p| p[axis] < at).count();
+    let upper = points.iter().filter(|p| p[axis] <= at).count();
+    let beyond = points.iter().map(|p| p[axis]).filter(|v| *v > at);
+    let next = beyond.fold(f64::INFINITY, f64::min);
+    let is_nearer = lower == 0 || upper - middle < middle - lower;
+    match is_nearer && upper < points.len() {
+        true => next,
+        false => at,
     }
 }
 
@@ -198,6 +226,29 @@ mod tests {
                 .for_each(|p| sizes[region(&cuts, p) as usize] += 1);
             let (least, most) = (sizes.iter().min().unwrap(), sizes.iter().max().unwrap());
             assert!(most - least <= 8 && *least > 0, "{sizes:?}");
+        }
+    }
+
+    #[test]
+    fn equal_coordinates_leave_no_region_out() {
+        let mut random = Random::new(8);
+        for (share, end) in [(0.6, 0.0), (0.9, 0.0), (0.6, 1.0), (0.6, 0.4)] {
+            let mut point = || {
+                let [x, y, z] = [0; 3].map(|_| random.unit());
+                // The first axis is the longest, and most points have one coordinate on it.
+                [4.0 * if random.unit() < share { end } else { x }, y, z]
+            };
+            let mut points: Vec<[f64; 3]> = (0..1000).map(|_| point()).collect();
+            for count in [2, 3, 8, 20] {
+                let mut next = 0;
+                let cuts = cut(&mut points, count, &mut next);
+                assert_eq!(next as usize, count, "{share} at {end}");
+                let mut sizes = vec![0usize; count];
+                points
+                    .iter()
+                    .for_each(|p| sizes[region(&cuts, p) as usize] += 1);
+                assert!(sizes.iter().all(|size| *size > 0), "{sizes:?}");
+            }
         }
     }
 

@@ -15,10 +15,23 @@ use super::estimate::Sums;
 use zipfold_core::Random;
 
 impl PairCount {
-    /// The sums of the terms of each sample.
-    pub(super) fn sampled(&self, terms: &[CountedTerm], regions: usize) -> Vec<Sums> {
+    /// Number of samples that regions make.
+    pub(super) fn sample_count(&self, regions: usize) -> usize {
+        match self.resample {
+            Resample::Jackknife => regions,
+            Resample::Bootstrap => self.samples,
+        }
+    }
+    /// What `make` gives for the sums of the terms of each sample; those of one sample at a time
+    /// are kept.
+    pub(super) fn sampled(
+        &self,
+        terms: &[CountedTerm],
+        regions: usize,
+        make: &dyn Fn(&Sums) -> Vec<f64>,
+    ) -> Vec<Vec<f64>> {
         let all = |of: &dyn Fn(&CountedTerm) -> Vec<f64>| {
-            terms.iter().map(|term| (term.sides, of(term))).collect()
+            make(&terms.iter().map(|term| (term.sides, of(term))).collect())
         };
         match self.resample {
             Resample::Jackknife => (0..regions)
