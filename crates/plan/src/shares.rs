@@ -16,7 +16,7 @@
 //! A cross computes the pairs above its rows a second time, for what they add to its rows: half of
 //! the pairs becomes all pairs, and the result is a state for each row. The alternative is to keep
 //! the sums of all blocks apart until they are merged in order, which takes n/128 states for each
-//! row. Bands do that where it is little ([`LITTLE`]).
+//! row. Bands do that where it is little (`LITTLE`).
 //!
 //! Shares are made of whole tiles, except for the columns of a cross. Sides of tiles come from the
 //! problem, so every machine makes the same shares.
