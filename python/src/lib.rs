@@ -6,6 +6,7 @@ mod arrow;
 mod distances;
 mod errors;
 mod infer;
+mod jobs;
 mod lent;
 mod options;
 mod paircount;

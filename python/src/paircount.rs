@@ -1,17 +1,14 @@
 //! Counts of pairs of catalogues, as arrays.
 
-use crate::errors::raise;
+use crate::errors::{raise, words};
+use crate::jobs::{answered, explained, question};
 use crate::options::Given;
-use crate::run::warn;
-use crate::watch::attended;
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
-use zipfold::internals::core::renamed::no_problem;
-use zipfold::internals::paircount::{Correlation, PairCount, PairCounts, refuse};
-use zipfold::io::OutputOptions;
-use zipfold::{Error, Table};
+use zipfold::internals::paircount::{Correlation, PairCount, PairCounts};
+use zipfold::{Options, Table};
 
 /// Catalogues in memory by name: their rows, and the names of their columns.
 type InMemory<'py> = BTreeMap<String, (Bound<'py, PyAny>, Option<Vec<String>>)>;
@@ -27,24 +24,13 @@ pub(crate) fn paircount<'py>(
     paths: Vec<String>,
     overwrite: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (asked, known) = (question(py, text)?, tables(&known)?);
-    let output = OutputOptions {
-        force: overwrite,
-        ..OutputOptions::default()
-    };
-    let done = attended(py, false, None, |shared| {
-        let tell = |p| shared.tell(p);
-        let options = given.options(shared, &tell, false)?;
-        paths.iter().try_for_each(|path| refuse(path, output))?;
+    let (asked, known): (PairCount, _) =
+        (question(py, serde_json::from_str(text))?, tables(&known)?);
+    let count = |options: &Options<'_>| {
         let tables = asked.read_beside(&|name| known.get(name).cloned(), &options.budget)?;
-        let answer = asked.count(&tables, &options)?;
-        paths
-            .iter()
-            .try_for_each(|path| answer.save(path, output))?;
-        Ok::<_, Error>((answer, options.warnings.all()))
-    })?;
-    let (answer, warnings) = done.map_err(|e| raise(py, &e))?;
-    warn(py, &warnings)?;
+        asked.count(&tables, options)
+    };
+    let answer = answered(py, &given, (&paths, overwrite), count, PairCounts::save)?;
     arrays(py, answer)
 }
 
@@ -56,18 +42,12 @@ pub(crate) fn explain_paircount(
     known: InMemory<'_>,
     given: Given,
 ) -> PyResult<String> {
-    let (asked, known) = (question(py, text)?, tables(&known)?);
-    let done = attended(py, false, None, |shared| {
-        let tell = |p| shared.tell(p);
-        let options = given.options(shared, &tell, false)?;
+    let (asked, known): (PairCount, _) =
+        (question(py, serde_json::from_str(text))?, tables(&known)?);
+    explained(py, &given, |options| {
         let tables = asked.read_beside(&|name| known.get(name).cloned(), &options.budget)?;
-        Ok::<_, Error>(
-            asked
-                .explain_tables(&tables, &options)?
-                .told(crate::errors::words),
-        )
-    })?;
-    done.map_err(|e| raise(py, &e))
+        Ok(asked.explain_tables(&tables, options)?.told(words))
+    })
 }
 
 fn tables(known: &InMemory<'_>) -> PyResult<BTreeMap<String, Table>> {
@@ -82,11 +62,6 @@ fn tables(known: &InMemory<'_>) -> PyResult<BTreeMap<String, Table>> {
         Ok((name.clone(), table))
     };
     known.iter().map(one).collect()
-}
-
-/// A question of its JSON.
-fn question(py: Python<'_>, text: &str) -> PyResult<PairCount> {
-    serde_json::from_str(text).map_err(|e| raise(py, &no_problem(&e.to_string())))
 }
 
 /// An answer as a dictionary of arrays.

@@ -1,16 +1,13 @@
 //! Radial distribution functions of trajectories, as arrays.
 
-use crate::errors::raise;
+use crate::errors::words;
+use crate::jobs::{answered, explained, question};
 use crate::options::Given;
-use crate::run::warn;
-use crate::watch::attended;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use zipfold::Error;
-use zipfold::internals::core::renamed::no_problem;
+use zipfold::Options;
 use zipfold::internals::rdf::{Curve, Radial, Rdf, RdfAnswer, Scattering};
-use zipfold::io::OutputOptions;
 
 /// Answers `text` (a question as JSON), and writes the answer to each of `paths`: a picture to
 /// `.svg`, columns to other suffixes.
@@ -22,26 +19,11 @@ pub(crate) fn rdf<'py>(
     paths: Vec<String>,
     overwrite: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let asked = question(py, text)?;
-    let output = OutputOptions {
-        force: overwrite,
-        ..OutputOptions::default()
-    };
-    let done = attended(py, false, None, |shared| {
-        let tell = |p| shared.tell(p);
-        let options = given.options(shared, &tell, false)?;
-        paths
-            .iter()
-            .try_for_each(|path| zipfold::internals::rdf::refuse(path, output))?;
-        let answer = asked.answer(&options)?;
-        paths
-            .iter()
-            .try_for_each(|path| answer.save(path, output))?;
-        Ok::<_, Error>((answer, options.warnings.all()))
-    })?;
-    let (answer, warnings) = done.map_err(|e| raise(py, &e))?;
-    warn(py, &warnings)?;
-    match answer {
+    let asked: Rdf = question(py, serde_json::from_str(text))?;
+    let (paths, count) = ((&paths[..], overwrite), |options: &Options<'_>| {
+        asked.answer(options)
+    });
+    match answered(py, &given, paths, count, RdfAnswer::save)? {
         RdfAnswer::Functions(radial) => arrays(py, radial),
         RdfAnswer::Factors(factors) => factor_arrays(py, factors),
     }
@@ -96,19 +78,11 @@ fn curve(py: Python<'_>, curve: Curve) -> PyResult<Bound<'_, PyDict>> {
     Ok(out)
 }
 
-/// A question of its JSON.
-fn question(py: Python<'_>, text: &str) -> PyResult<Rdf> {
-    serde_json::from_str(text).map_err(|e| raise(py, &no_problem(&e.to_string())))
-}
-
 /// Says how the first frame of `text` would be counted.
 #[pyfunction]
 pub(crate) fn explain_rdf(py: Python<'_>, text: &str, given: Given) -> PyResult<String> {
-    let asked = question(py, text)?;
-    let done = attended(py, false, None, |shared| {
-        let tell = |p| shared.tell(p);
-        let options = given.options(shared, &tell, false)?;
-        Ok::<_, Error>(asked.explain(&options)?.told(crate::errors::words))
-    })?;
-    done.map_err(|e| raise(py, &e))
+    let asked: Rdf = question(py, serde_json::from_str(text))?;
+    explained(py, &given, |options| {
+        Ok(asked.explain(options)?.told(words))
+    })
 }

@@ -13,7 +13,7 @@ import numpy as np
 from . import _zipfold
 from .arrays import named_rows, number
 from .results import Same, _need
-from .settings import check_how, given
+from .settings import check_how, given, output_paths
 
 __all__ = ["PairCounts", "Term", "paircount"]
 
@@ -197,7 +197,6 @@ def paircount(
     text, known = _question(asked)
     if explain:
         return _zipfold.explain_paircount(text, known, given(**how))
-    paths = [os.fspath(save)] if isinstance(save, (str, os.PathLike)) else [os.fspath(one) for one in save]
-    answer = _zipfold.paircount(text, known, given(**how), paths, overwrite)
+    answer = _zipfold.paircount(text, known, given(**how), output_paths(save), overwrite)
     terms = {name: Term(**term) for name, term in answer.pop("terms").items()}
     return PairCounts(terms=terms, **answer)

@@ -13,7 +13,7 @@ import numpy as np
 from . import _zipfold
 from .arrays import number
 from .results import Same, _need
-from .settings import check_how, given
+from .settings import check_how, given, output_paths
 
 __all__ = ["Curve", "Factor", "Radial", "Scattering", "rdf"]
 
@@ -211,8 +211,7 @@ def rdf(
     text = json.dumps(question)
     if explain:
         return _zipfold.explain_rdf(text, given(**how))
-    paths = [os.fspath(save)] if isinstance(save, (str, os.PathLike)) else [os.fspath(one) for one in save]
-    answer = _zipfold.rdf(text, given(**how), paths, overwrite)
+    answer = _zipfold.rdf(text, given(**how), output_paths(save), overwrite)
     return _functions(answer) if debye is None else _factors(answer)
 
 

@@ -80,6 +80,11 @@ def threads_of(threads: int) -> int:
     return number
 
 
+def output_paths(save: Any) -> list[str]:
+    """The paths of one file, or of several, that an answer is written to."""
+    return [os.fspath(save)] if isinstance(save, (str, os.PathLike)) else [os.fspath(one) for one in save]
+
+
 def _device(device: str) -> str:
     if not isinstance(device, str):
         raise RequestError(f"device: {device!r}\n  try: 'auto', 'cpu', 'cuda', 'cuda:1', 'cuda:0,1', 'opencl' or 'opencl:1'")

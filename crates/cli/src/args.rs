@@ -499,14 +499,8 @@ pub(crate) struct WorkShares {
     /// Only the next share that nobody works on [default: shares until none is left]
     #[arg(long)]
     pub next: bool,
-    /// Seconds without a sign of life after which a worker is taken to be lost
-    #[arg(
-        long,
-        default_value_t = 60.0,
-        value_name = "SECONDS",
-        allow_negative_numbers = true
-    )]
-    pub lease: f64,
+    #[command(flatten)]
+    pub lease: LeaseArgs,
     /// Times that a share may fail before it is left alone
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     pub retries: usize,
@@ -523,6 +517,20 @@ pub(crate) struct WorkShares {
     pub quiet: bool,
     #[command(flatten)]
     pub how: WorkerArgs,
+}
+
+/// When a worker is lost.
+#[derive(Args, Clone)]
+#[allow(missing_docs)]
+pub(crate) struct LeaseArgs {
+    /// Seconds without a sign of life after which a worker is taken to be lost
+    #[arg(
+        long,
+        default_value_t = 60.0,
+        value_name = "SECONDS",
+        allow_negative_numbers = true
+    )]
+    pub lease: f64,
 }
 
 /// How a worker runs.
@@ -554,14 +562,8 @@ pub(crate) struct StatusOf {
     /// The folder of the store
     #[arg(value_hint = clap::ValueHint::DirPath)]
     pub store: String,
-    /// Seconds without a sign of life after which a worker is taken to be lost
-    #[arg(
-        long,
-        default_value_t = 60.0,
-        value_name = "SECONDS",
-        allow_negative_numbers = true
-    )]
-    pub lease: f64,
+    #[command(flatten)]
+    pub lease: LeaseArgs,
     /// As JSON
     #[arg(long)]
     pub json: bool,

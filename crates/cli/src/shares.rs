@@ -153,7 +153,7 @@ fn planned(manifest: &Manifest, a: &PlanShares) -> Vec<String> {
 /// `zipfold work`.
 pub(crate) fn work(a: &WorkShares) -> Result<()> {
     let habits = Habits {
-        lease: seconds(a.lease, 1.0, "--lease")?,
+        lease: seconds(a.lease.lease, 1.0, "--lease")?,
         retries: u32::try_from(a.retries.max(1)).unwrap_or(u32::MAX),
         waits: !a.next,
         most: if a.next { 1 } else { usize::MAX },
@@ -213,7 +213,7 @@ fn ranges(numbers: &[usize]) -> String {
 /// `zipfold status`.
 pub(crate) fn status(a: &StatusOf) -> Result<()> {
     let budget = Budget::new(zipfold::internals::io::memory::usual());
-    let life = seconds(a.lease, 1.0, "--lease")?;
+    let life = seconds(a.lease.lease, 1.0, "--lease")?;
     let status = Store::open(Path::new(&a.store)).status(life, &budget)?;
     if a.json {
         let text = serde_json::to_string(&status);

@@ -74,7 +74,6 @@ pub mod reading {
 /// Counts of pairs of catalogues.
 pub mod paircount {
     pub use crate::paircount::*;
-    pub use crate::saved::refuse;
 }
 
 /// Radial distribution functions of trajectories.

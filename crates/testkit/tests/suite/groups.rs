@@ -184,6 +184,15 @@ fn groups_and_keys_have_the_answer_of_a_double_loop() {
     );
 }
 
+/// One table, without weights of rows.
+fn alone(x: Table) -> Data {
+    Data {
+        x,
+        y: None,
+        weights: vec![None],
+    }
+}
+
 #[test]
 fn many_keys_cost_in_proportion_to_the_pairs_kept() {
     let n = 20_000;
@@ -195,12 +204,7 @@ fn many_keys_cost_in_proportion_to_the_pairs_kept() {
         .unwrap();
     let text = "schema = 1\nx = 'x'\npair = 'abs(x[0] - y[0])'\nwithin = 'same:key'\nfolds = [{ kind = 'histogram', axes = [{ bins = 2, range = [0.0, 2.0] }] }]";
     let problem: Problem = toml::from_str(text).unwrap();
-    let data = Data {
-        x,
-        y: None,
-        weights: vec![None],
-    };
-    let options = Options::default();
+    let (data, options) = (alone(x), Options::default());
     let answer = Query::new(&problem, &data, &options).run().unwrap();
     assert_eq!(answer.outcome.pairs, n as u64 / 2);
     assert_eq!(answer.outcome.tally.counted, n as u64 / 2);
@@ -219,12 +223,7 @@ fn ranges_are_found_with_groups() {
         .unwrap();
     let text = "schema = 1\nx = 'x'\npair = 'euclidean'\nby = 'kind'\nfolds = [{ kind = 'histogram', axes = [{ bins = 4 }] }]";
     let problem: Problem = toml::from_str(text).unwrap();
-    let data = Data {
-        x,
-        y: None,
-        weights: vec![None],
-    };
-    let options = Options::default();
+    let (data, options) = (alone(x), Options::default());
     let answer = Query::new(&problem, &data, &options).run().unwrap();
     let columns = of_output(&answer.job.folds[0], &answer.outcome.outputs[0]);
     let pairs = f64::from(n * (n - 1) / 2);
@@ -250,11 +249,7 @@ fn pairs_weigh_by_common_bits() {
     for by in ["", "by = 'kind'"] {
         let fold = "{ kind = 'histogram', weight = '53 / (1 + popcount(x.a & y.a))', values = { or = { formula = 'popcount(bitor(x.a, y.a))', keep = ['min'] }, xor = { formula = 'popcount(bitxor(x.a, y.a))', keep = ['sum', 'variance'] } }, axes = [{ edges = [0.0, 1.0] }] }";
         let problem = problem(by, fold, None, false, false);
-        let data = Data {
-            x: x.clone(),
-            y: None,
-            weights: vec![None],
-        };
+        let data = alone(x.clone());
         check(&problem, &data).unwrap();
         if by.is_empty() {
             let job = describe(&problem, data).unwrap();

@@ -22,7 +22,8 @@ impl Bounded for Histogram {
         }
     }
     /// One pair at a time: a sparse box leaves too few values in a row for a run to pay, unless each
-    /// pair takes sums of formulas, too.
+    /// pair takes sums of formulas, too. Inlined, so that vectors of the caller serve those.
+    #[inline(always)]
     fn absorb_scattered(&self, state: &mut HistogramState, line: &Scattered<'_>) {
         let others = line.pairs.others;
         if self.sums_formulas() && (LONG_RUN..=BLOCK).contains(&others.len()) {

@@ -6,8 +6,7 @@ use crate::kernels::compress::{Pages, Predicate, append_matching};
 use crate::kernels::top_k::TopK;
 use std::ops::Range;
 use zipfold_core::fold::{
-    Bounded, Fold, Histogram, HistogramState, Join, LONG_RUN, Nearest, NearestState, Scattered,
-    State, worse,
+    Bounded, Fold, Histogram, HistogramState, Join, Nearest, NearestState, Scattered, State, worse,
 };
 use zipfold_vector::simd::{Element, Isa, Kernel, Lanes};
 
@@ -154,9 +153,6 @@ impl Fused for FormulasByBin<'_> {
             return;
         };
         let fold = self.fold;
-        if line.pairs.others.len() < LONG_RUN {
-            return fold.absorb_scattered(state, line);
-        }
         f64::dispatch(self.isa, AbsorbRun { fold, state, line });
     }
     fn worst(&self, _: &Range<usize>) -> Option<f64> {
@@ -176,11 +172,6 @@ impl Kernel<f64> for AbsorbRun<'_> {
     type Output = ();
     #[inline(always)]
     fn run<S: Lanes<f64>>(self, _: S) {
-        let line = self.line;
-        let others = line.pairs.others;
-        let column = |at: usize| others[at] as usize;
-        let fill = |root: usize, to: &mut [f64]| to.copy_from_slice(line.scalars(root));
-        let run = (column, others.len());
-        self.state.absorb_some(self.fold, line.pairs.row, run, fill);
+        self.fold.absorb_scattered(self.state, self.line);
     }
 }

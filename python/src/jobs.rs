@@ -1,0 +1,57 @@
+//! What jobs have in common: a question as JSON, an answer that is written to files, a plan as text.
+
+use crate::errors::raise;
+use crate::options::Given;
+use crate::run::warn;
+use crate::watch::attended;
+use pyo3::prelude::*;
+use zipfold::internals::core::renamed::no_problem;
+use zipfold::internals::rdf::refuse;
+use zipfold::io::OutputOptions;
+use zipfold::{Error, Options, Result};
+
+/// A question that was read from JSON.
+pub(crate) fn question<Q>(py: Python<'_>, read: serde_json::Result<Q>) -> PyResult<Q> {
+    read.map_err(|e| raise(py, &no_problem(&e.to_string())))
+}
+
+/// Answers, and saves the answer at each of `paths`, which are refused before any work where they
+/// cannot hold one.
+pub(crate) fn answered<A: Send>(
+    py: Python<'_>,
+    given: &Given,
+    (paths, overwrite): (&[String], bool),
+    answer: impl FnOnce(&Options<'_>) -> Result<A> + Send,
+    save: impl Fn(&A, &str, OutputOptions) -> Result<()> + Send + Sync,
+) -> PyResult<A> {
+    let output = OutputOptions {
+        force: overwrite,
+        ..OutputOptions::default()
+    };
+    let done = attended(py, false, None, |shared| {
+        let tell = |p| shared.tell(p);
+        let options = given.options(shared, &tell, false)?;
+        paths.iter().try_for_each(|path| refuse(path, output))?;
+        let answer = answer(&options)?;
+        paths
+            .iter()
+            .try_for_each(|path| save(&answer, path, output))?;
+        Ok::<_, Error>((answer, options.warnings.all()))
+    })?;
+    let (answer, warnings) = done.map_err(|e| raise(py, &e))?;
+    warn(py, &warnings)?;
+    Ok(answer)
+}
+
+/// Says how a question would be answered.
+pub(crate) fn explained(
+    py: Python<'_>,
+    given: &Given,
+    explain: impl FnOnce(&Options<'_>) -> Result<String> + Send,
+) -> PyResult<String> {
+    let done = attended(py, false, None, |shared| {
+        let tell = |p| shared.tell(p);
+        explain(&given.options(shared, &tell, false)?)
+    })?;
+    done.map_err(|e| raise(py, &e))
+}
