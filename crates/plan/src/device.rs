@@ -12,9 +12,11 @@
 //! This module opens no device. [`Facts`] describe one that the crate `gpu` found, or one that is
 //! only imagined.
 
+pub mod bins;
 mod blocks;
 mod facts;
 pub mod fixed;
+pub mod images;
 mod loads;
 pub mod maps;
 pub mod matrix;

@@ -24,7 +24,8 @@ use std::fmt::Write;
 use zipfold_core::fold::{Extremes, Histogram, Reduce, ReduceOp};
 use zipfold_core::pair::tree::Side;
 use zipfold_core::{Job, Precision};
-use zipfold_plan::device::sweeps::{self, Band, Shape};
+use zipfold_plan::device::bins::{Band, Scale};
+use zipfold_plan::device::sweeps::Shape;
 
 /// Adds the tally of pairs beyond the cut-off and of NaN: four numbers a thread.
 pub fn with_tally(mut fold: FoldText, shape: &Shape) -> FoldText {
@@ -347,7 +348,7 @@ pub fn histogram(
             } else {
                 format!("{{ {cell} {count} {add} }}")
             };
-            decide(&band, &value, &count, f.axes[0].bins(), &mark, spare)
+            decide(&band, &value, &count, &mark, spare)
         }
     };
     out
@@ -387,7 +388,7 @@ pub fn place(f: &Histogram, value: impl Fn(usize) -> String) -> String {
     let mut at = 0;
     for axis in &f.axes {
         let bins = axis.bins();
-        let text = match sweeps::uniform(axis) {
+        let text = match Scale::even(axis) {
             Some((lo, rate)) => format!(
                 "zf_place_even(edges + {at}, {bins}u, (double){}, {}, {}, {lo:e}, {rate:e})",
                 value(axis.root),
@@ -422,62 +423,21 @@ pub fn gather(cells: usize, copies: usize) -> String {
     )
 }
 
-/// The most, in bins, that the absolute error of a square may move its root where no value is left
-/// to double precision for that.
-const NEAR_ZERO: f64 = 1e-7;
-
 /// Statements that count a value in single precision, or mark it where an edge is near. The bin is
 /// read off the mantissa of position + 1.5·2²³, whose rounding to the nearest integer is ⌊position
 /// + ½⌋ but for ties, which are marked.
-pub fn decide(
-    band: &Band,
-    value: &str,
-    count: &str,
-    bins: usize,
-    mark: &str,
-    spare: Option<usize>,
-) -> String {
-    let u = f64::from(f32::EPSILON) / 2.0;
-    // |√(v + e) − √v| is at most √e anywhere, and e / 2 from a position of 1 on, where positions are rate · √v.
-    let near_zero = band.absolute.sqrt() * band.rate;
-    let everywhere = near_zero <= NEAR_ZERO;
-    let (position, constant, slope) = if band.squared {
-        // Where the value may be negative, single precision may find one where the exact value has
-        // none.
-        let value = if band.least < 0.0 {
-            format!("zf_max_f({value}, 0.0f)")
-        } else {
-            value.to_string()
-        };
-        let r = format!("zf_sqrt_fast({value})");
-        let beyond = band.absolute * band.rate * band.rate / 2.0;
-        (
-            r,
-            if everywhere { near_zero } else { beyond },
-            band.relative / 2.0 + 5.0 * u,
-        )
-    } else {
-        (
-            value.to_string(),
-            band.absolute * band.rate,
-            band.relative + 3.0 * u,
-        )
-    };
-    // The position is computed one half lower; its roundings are relative to the position or to the
-    // first edge.
-    let first = band.lo * band.rate;
-    let constant = (constant + (first.abs() + 1.0) * (slope + 4.0 * u)) * 1.01 + 1e-6;
+pub fn decide(band: &Band, value: &str, count: &str, mark: &str, spare: Option<usize>) -> String {
+    let (position, first) = position(band, value);
     let single = |v: f64| super::expression::literal(v, Precision::F32);
     // Under and over are cells of their own; a value far beyond all edges is brought to the one
     // next to them.
-    let at = |v: f64| (if band.squared { v.max(0.0).sqrt() } else { v }) * band.rate - first - 0.5;
-    let (lowest, highest) = (at(band.least), at(band.most));
+    let (lowest, highest) = outermost(band);
     let floor = if lowest >= -0.5 {
         String::new()
     } else {
         format!("t = zf_max_f(t, {});\n", single(-0.75))
     };
-    let top = bins as f64 + 0.25;
+    let top = band.bins as f64 + 0.25;
     let ceiling = if highest < top - 0.1 {
         String::new()
     } else {
@@ -492,15 +452,15 @@ pub fn decide(
     if band.fast {
         return format!("{text}{count} }}");
     }
-    let low = if band.squared && !everywhere {
-        " || t < 0.5f"
+    let low = if band.sure > 0.0 {
+        format!(" || t < {}", single(band.sure - 0.5))
     } else {
-        ""
+        String::new()
     };
     let near = format!(
         "zf_fma_f(zf_abs_f(t), {}, zf_abs_f(d)) >= {}{low}",
-        single(slope * 1.01),
-        single(0.5 - constant)
+        single(band.slope),
+        single(0.5 - band.constant)
     );
     let place = match spare {
         Some(cell) => format!("if ({near}) {{ {mark} place = ZF_FIRST_BIN + {cell}u; }}\n{count}"),
@@ -508,12 +468,48 @@ pub fn decide(
     };
     format!("{text}const float d = t - (m - 12582912.0f);\n{place} }}")
 }
+
+/// What is multiplied by the rate for the position of `value`, and the position of the first edge.
+fn position(band: &Band, value: &str) -> (String, f64) {
+    // Where the value may be negative, single precision may find one where the exact value has
+    // none.
+    let of_square = || match band.least < 0.0 {
+        true => format!("zf_max_f({value}, 0.0f)"),
+        false => value.to_string(),
+    };
+    match band.scale {
+        Scale::Even { lo, rate } if band.squared => {
+            (format!("zf_sqrt_fast({})", of_square()), lo * rate)
+        }
+        Scale::Even { lo, rate } => (value.to_string(), lo * rate),
+        Scale::Logarithmic { lo, rate } => (format!("zf_log2_fast({})", of_square()), lo * rate),
+    }
+}
+
+/// The positions of the least and the largest value, one half lower.
+fn outermost(band: &Band) -> (f64, f64) {
+    let at = |v: f64| {
+        let v = if band.squared { v.max(0.0).sqrt() } else { v };
+        match band.scale {
+            Scale::Even { lo, rate } => (v - lo) * rate - 0.5,
+            Scale::Logarithmic { lo, rate } => (v.max(0.0).log2() - lo) * rate - 0.5,
+        }
+    };
+    (at(band.least), at(band.most))
+}
+
 /// Declarations that [`decide`] needs. The rate is a constant that compilers shall keep in a
 /// register.
 pub fn bin_rate(band: &Band) -> String {
+    let rate = match band.scale {
+        Scale::Even { rate, .. } => rate,
+        // The logarithm of a square is twice that of its root.
+        Scale::Logarithmic { rate, .. } if band.squared => rate / 2.0,
+        Scale::Logarithmic { rate, .. } => rate,
+    };
     format!(
         "const float bin_rate = span == 0u ? 0.0f : {};\n",
-        super::expression::literal(band.rate, Precision::F32)
+        super::expression::literal(rate, Precision::F32)
     )
 }
 

@@ -6,6 +6,7 @@ pub mod dense;
 mod epilogue;
 pub mod expression;
 pub mod folds;
+mod images;
 pub mod join;
 pub mod loads;
 pub mod maps;

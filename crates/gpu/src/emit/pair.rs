@@ -17,6 +17,7 @@
 //! the operations are those of the reference.
 
 use super::expression::{binary, literal, power, reciprocal_root, select, unary};
+use super::images;
 use super::type_name;
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -24,8 +25,9 @@ use zipfold_core::number::Power;
 use zipfold_core::pair::lower::{Lowered, Stage};
 use zipfold_core::pair::source::Source;
 use zipfold_core::pair::tree::{Binary, ComponentReduce, Id, Node, Shape, Side, Unary};
-use zipfold_core::space::periodic_box::{Image, Orthorhombic, Triclinic};
+use zipfold_core::space::periodic_box::Image;
 use zipfold_core::{PeriodicBox, Precision};
+use zipfold_plan::device::rounding::squares_delta;
 
 /// Components up to which loops over them are unrolled and rows are kept in registers.
 pub const SHORT: usize = 16;
@@ -72,6 +74,8 @@ struct Writer<'l> {
     precision: Precision,
     /// Exponentials by the special function unit, their constant factors taken into its base.
     fast: bool,
+    /// The box, where minimum images are of single precision, too.
+    images: Option<&'l PeriodicBox>,
 }
 
 /// Writes the pair function of `low` for values of type `precision`.
@@ -85,6 +89,20 @@ pub fn pair_text(
             low,
             precision,
             fast: false,
+            images: None,
+        },
+        periodic_box,
+    )
+}
+
+/// As [`pair_text`] in single precision, minimum images too: values whose error is bounded.
+pub fn filter_pair_text(low: &Lowered, periodic_box: Option<&PeriodicBox>) -> PairText {
+    text(
+        Writer {
+            low,
+            precision: Precision::F32,
+            fast: false,
+            images: periodic_box,
         },
         periodic_box,
     )
@@ -97,6 +115,7 @@ pub fn fast_pair_text(low: &Lowered, periodic_box: Option<&PeriodicBox>) -> Pair
             low,
             precision: Precision::F32,
             fast: true,
+            images: None,
         },
         periodic_box,
     )
@@ -115,7 +134,10 @@ fn text(w: Writer<'_>, periodic_box: Option<&PeriodicBox>) -> PairText {
         .collect();
     PairText {
         image: if low.periodic {
-            w.image(periodic_box)
+            match w.images {
+                Some(periodic_box) => w.single_image(periodic_box),
+                None => w.image(periodic_box),
+            }
         } else {
             String::new()
         },
@@ -133,6 +155,7 @@ pub fn operand_text(low: &Lowered, id: Id, precision: Precision) -> String {
         low,
         precision,
         fast: false,
+        images: None,
     }
     .operand(id)
 }
@@ -315,7 +338,10 @@ impl Writer<'_> {
             start: String::new(),
         };
         for id in &stage.reduces {
-            let (start, step) = self.reduction(*id);
+            let (start, step) = match self.is_image_length(*id) {
+                true => ("image_length".into(), String::new()),
+                false => self.reduction(*id),
+            };
             let _ = writeln!(out.start, "{} v{} = {start};", self.ty(), id.0);
             out.body += &step;
         }
@@ -420,6 +446,23 @@ impl Writer<'_> {
             _ => RootText::Numbers(vec![self.operand(id)]),
         }
     }
+    /// Whether reduction `id` is the squared length of the shortest image in an oblique box, which
+    /// [`images::oblique`] has found.
+    fn is_image_length(&self, id: Id) -> bool {
+        let oblique = |b: &PeriodicBox| matches!(b.image(), Image::Triclinic(_));
+        match self.low.formula.node(id) {
+            Node::Reduce(ComponentReduce::Sum, body) => {
+                self.images.is_some_and(oblique) && squares_delta(self.low, *body)
+            }
+            _ => false,
+        }
+    }
+    /// Differences of the raw rows in single precision, by the minimum image.
+    fn single_image(&self, periodic_box: &PeriodicBox) -> String {
+        let raw = |side: usize| self.low.raw_vector(side).unwrap_or(0);
+        let of_rows = |k: usize| format!("XS({}, {k}) - YS({}, {k})", raw(0), raw(1));
+        images::single(periodic_box, self.low.dim, &of_rows)
+    }
     /// Differences of the raw rows in double precision, by the minimum image.
     fn image(&self, periodic_box: Option<&PeriodicBox>) -> String {
         let raw = |side: usize| self.low.raw_vector(side).unwrap_or(0);
@@ -434,8 +477,8 @@ impl Writer<'_> {
             );
         }
         match periodic_box.map(PeriodicBox::image) {
-            Some(Image::Orthorhombic(o)) => out += &orthorhombic(o, dim),
-            Some(Image::Triclinic(o)) if dim >= 3 => out += &triclinic(o),
+            Some(Image::Orthorhombic(o)) => out += &images::orthorhombic(o, dim),
+            Some(Image::Triclinic(o)) if dim >= 3 => out += &images::triclinic(o),
             _ => {}
         }
         let parts: Vec<String> = (0..dim).map(|k| format!("({})e{k}", self.ty())).collect();
@@ -448,31 +491,6 @@ impl Writer<'_> {
         );
         out
     }
-}
-
-fn wide(value: f64) -> String {
-    literal(value, Precision::F64)
-}
-
-fn orthorhombic(o: &Orthorhombic, dim: usize) -> String {
-    let one =
-        |(k, l): (usize, &f64)| format!("e{k} = e{k} - {0} * zf_round_d(e{k} / {0});\n", wide(*l));
-    o.lengths().iter().enumerate().take(dim).map(one).collect()
-}
-
-/// [`Triclinic::nearest`] on `e0`, `e1`, `e2`, by the fragment's macros.
-fn triclinic(o: &Triclinic) -> String {
-    let mut out = String::new();
-    for (n, (b, d)) in o.vectors.iter().zip(&o.duals).enumerate() {
-        let list = |v: &[f64; 3]| v.map(wide).join(", ");
-        let _ = writeln!(
-            out,
-            "const double cell_b{n}[3] = {{{}}}, cell_n{n}[3] = {{{}}};",
-            list(b),
-            list(d)
-        );
-    }
-    out + include_str!("../kernels/triclinic.c")
 }
 
 #[cfg(test)]

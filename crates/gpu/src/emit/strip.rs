@@ -27,9 +27,10 @@ use super::{fill, matches, matrix, nearest};
 use zipfold_core::fold::{Fold, Histogram, JoinKind, Nearest, Reduce, ReduceOp};
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::{Job, Precision};
+use zipfold_plan::device::bins::Band;
 use zipfold_plan::device::matrix::{MatrixShape as Tile, TILE};
 use zipfold_plan::device::products::Rounding;
-use zipfold_plan::device::sweeps::{Band, PairTiles, Shape};
+use zipfold_plan::device::sweeps::{PairTiles, Shape};
 
 /// Numbers of shared memory that the pairs of a tile take as entries of a queue.
 const QUEUE: usize = TILE * TILE / 2;
@@ -354,14 +355,7 @@ fn counters(h: &Histogram, shape: &Shape, value: &str, band: Option<Band>) -> Ep
     let fast = band.is_none_or(|b| b.fast);
     let mark = marked("odd", "1");
     let absorb = band.map_or_else(String::new, |b| {
-        folds::decide(
-            &b,
-            value,
-            &folds::at_place(1),
-            h.axes[0].bins(),
-            &mark,
-            Some(cells),
-        )
+        folds::decide(&b, value, &folds::at_place(1), &mark, Some(cells))
     });
     let take = format!("{place}{count}");
     let deciding = Deciding {

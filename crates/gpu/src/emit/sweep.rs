@@ -22,7 +22,7 @@
 //! at run time. Rows are packed in panels of 128, component by component, so that a warp reads one
 //! component of consecutive rows in one transaction.
 
-use super::pair::{RootText, SHORT, fast_pair_text, pair_text};
+use super::pair::{RootText, SHORT, fast_pair_text, filter_pair_text, pair_text};
 use super::values::{NO_ACCESS, RowsFrom, access, width};
 use super::{fill, loads, type_name};
 use crate::pack::Layout;
@@ -380,10 +380,11 @@ fn own_row(ty: &str, name: &str, width: usize, short: bool, input: Input) -> Str
 /// The pair function and the fold for anchor `a[q]` and other `b`; `swapped` where the anchor may
 /// be the later row.
 fn body(job: &Job, shape: &Shape, fold: &FoldText, swapped: bool) -> String {
-    let pair = if shape.fast {
-        fast_pair_text(&job.low, job.periodic_box.as_ref())
-    } else {
-        pair_text(&job.low, job.periodic_box.as_ref(), shape.precision)
+    let periodic_box = job.periodic_box.as_ref();
+    let pair = match (shape.fast, shape.filter) {
+        (true, _) => fast_pair_text(&job.low, periodic_box),
+        (false, true) => filter_pair_text(&job.low, periodic_box),
+        (false, false) => pair_text(&job.low, periodic_box, shape.precision),
     };
     let mut out = String::new();
     let (i, j) = match (swapped, shape.anchor) {

@@ -89,6 +89,7 @@ typedef uint4 zf_u4;
 #define zf_sqrt_fast(a) sqrt((float)(a))
 #define zf_rsqrt_fast(a) rsqrt((float)(a))
 #define zf_exp2_fast(a) exp2((float)(a))
+#define zf_log2_fast(a) log2((float)(a))
 ZF_FN float zf_max_f(float a, float b) {
     return a == b ? as_float(as_uint(a) & as_uint(b)) : ((a > b || a != a) ? a : b);
 }

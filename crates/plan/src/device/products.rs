@@ -246,11 +246,7 @@ impl Products {
     }
     /// Returns the bounds of `low` over rows of these ranges, the reduction by products.
     pub fn bounds<'l>(&self, low: &'l Lowered, ranges: &[Ranges; 2]) -> Bounds<'l> {
-        Bounds::with_error(
-            low,
-            ranges.clone(),
-            Some((self.rounding.reduce, self.error)),
-        )
+        Bounds::with_error(low, ranges.clone(), (self.rounding.reduce, self.error))
     }
     /// Returns whether products of these bounds decide most pairs of `job`, by a sample of its
     /// pairs.

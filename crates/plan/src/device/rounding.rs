@@ -19,22 +19,25 @@
 //! A bound may be pessimistic, never too small. Where none can be proved (a division by something
 //! near zero, a logarithm), there is none, and double precision decides everything.
 
-use std::collections::HashMap;
+use super::images;
+use std::collections::{HashMap, HashSet};
+use zipfold_core::PeriodicBox;
 use zipfold_core::fold::BLOCK;
 use zipfold_core::number::Power;
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::source::Source;
 use zipfold_core::pair::tree::{Binary, ComponentReduce, DEP_BOUND, Id, Node, Side, Unary};
+use zipfold_core::space::periodic_box::{Image, Triclinic};
 
 /// Unit roundoff of single precision, 2⁻²⁴.
-const U: f64 = 5.960_464_477_539_063e-8;
+pub(super) const U: f64 = 5.960_464_477_539_063e-8;
 /// More than underflow, or flushing subnormal numbers to zero, can take away: the smallest normal
 /// f32 is 1.2 · 10⁻³⁸.
 ///
 /// OpenCL lets a device flush subnormal numbers, so the model fl(v) = v(1 + δ) fails for them.
 /// Every rounding gets this absolute part in addition, which is far below any difference that data
 /// have.
-const TINY: f64 = 2e-38;
+pub(super) const TINY: f64 = 2e-38;
 /// Values beyond this have no bound: a sum of two could overflow (the largest f32 is 3.4 · 10³⁸).
 const LARGE: f64 = 1e37;
 
@@ -262,6 +265,15 @@ impl Bound {
         }
         .shifted(self.top().max(b.top()))
     }
+    /// Bounds values of which each has one bound or the other.
+    fn wider(&self, b: &Bound) -> Self {
+        Bound {
+            lo: self.lo.min(b.lo),
+            hi: self.hi.max(b.hi),
+            abs: self.abs.max(b.abs),
+            rel: self.rel.max(b.rel),
+        }
+    }
     /// Turns the relative part into an absolute one, for values of up to `top`.
     fn shifted(self, top: f64) -> Self {
         Bound {
@@ -359,15 +371,7 @@ pub fn ranges(packed: &[f64], low: &Lowered, side: Side) -> Ranges {
 
 /// Returns the ranges of two parts of the rows together: the wider ends and the larger errors.
 pub fn joined(a: &Ranges, b: &Ranges) -> Ranges {
-    let both = |(a, b): (&Option<Bound>, &Option<Bound>)| match (a, b) {
-        (Some(a), Some(b)) => Some(Bound {
-            lo: a.lo.min(b.lo),
-            hi: a.hi.max(b.hi),
-            abs: a.abs.max(b.abs),
-            rel: a.rel.max(b.rel),
-        }),
-        _ => None,
-    };
+    let both = |(a, b): (&Option<Bound>, &Option<Bound>)| a.zip(*b).map(|(a, b)| a.wider(&b));
     a.iter().zip(b).map(both).collect()
 }
 
@@ -376,38 +380,71 @@ pub fn joined(a: &Ranges, b: &Ranges) -> Ranges {
 pub struct Bounds<'l> {
     low: &'l Lowered,
     sides: [Ranges; 2],
+    periodic_box: Option<&'l PeriodicBox>,
     known: HashMap<Id, Bound>,
+    /// Nodes whose magnitude is bounded and whose sign is not: differences by the minimum image,
+    /// and their products.
+    unsigned: HashSet<Id>,
 }
 
 impl<'l> Bounds<'l> {
-    /// Analyses `low` over data of these ranges, node by node, operands first.
-    pub fn new(low: &'l Lowered, sides: [Ranges; 2]) -> Self {
-        Self::with_error(low, sides, None)
-    }
-    /// Analyses `low` where one node is computed in another way: `known` is its number and by how
-    /// much it is off at most.
-    pub fn with_error(low: &'l Lowered, sides: [Ranges; 2], known: Option<(Id, f64)>) -> Self {
+    /// Analyses `low` over data of these ranges in this box, node by node, operands first.
+    pub fn new(
+        low: &'l Lowered,
+        sides: [Ranges; 2],
+        periodic_box: Option<&'l PeriodicBox>,
+    ) -> Self {
         let mut bounds = Bounds {
             low,
             sides,
+            periodic_box,
             known: HashMap::new(),
+            unsigned: HashSet::new(),
         };
-        let live = low.formula.live();
-        for (at, live) in live.into_iter().enumerate() {
-            let id = Id(at as u32);
-            if live
-                && low.source(id) == Source::Pair
-                && let Some(b) = bounds.node(id)
-            {
-                let own = known.filter(|(node, _)| *node == id);
-                let b = own.map_or(b, |(_, abs)| Bound { abs, rel: 0.0, ..b });
-                bounds.known.insert(id, b);
-            }
-        }
+        bounds.analyse(None);
         bounds
     }
-    /// Returns the bound of `id`, if it has one.
+    /// Analyses `low`, which has no box, where one node is computed in another way: `known` is its
+    /// number and by how much it is off at most.
+    pub fn with_error(low: &'l Lowered, sides: [Ranges; 2], known: (Id, f64)) -> Self {
+        let mut bounds = Bounds {
+            low,
+            sides,
+            periodic_box: None,
+            known: HashMap::new(),
+            unsigned: HashSet::new(),
+        };
+        bounds.analyse(Some(known));
+        bounds
+    }
+    fn analyse(&mut self, known: Option<(Id, f64)>) {
+        let low = self.low;
+        for (at, live) in low.formula.live().into_iter().enumerate() {
+            let id = Id(at as u32);
+            if !live || low.source(id) != Source::Pair {
+                continue;
+            }
+            if let Some(b) = self.node(id) {
+                let own = known.filter(|(node, _)| *node == id);
+                let b = own.map_or(b, |(_, abs)| Bound { abs, rel: 0.0, ..b });
+                self.known.insert(id, b);
+            } else if let Some(b) = self.magnitude(id) {
+                self.known.insert(id, b);
+                self.unsigned.insert(id);
+            }
+        }
+    }
+    /// Returns the bound of `id`, if it has one that holds for its sign, too.
     pub fn get(&self, id: Id) -> Option<Bound> {
+        self.either_sign(id)
+            .filter(|_| !self.unsigned.contains(&id))
+    }
+    /// Returns whether `id` is a finite number for every pair.
+    pub fn is_finite(&self, id: Id) -> bool {
+        self.either_sign(id).is_some()
+    }
+    /// Returns the bound of the magnitude of `id`.
+    fn either_sign(&self, id: Id) -> Option<Bound> {
         match self.low.source(id) {
             Source::Stream(side, s) => self.sides[side as usize][s],
             Source::Attr(side, a) => {
@@ -432,8 +469,12 @@ impl<'l> Bounds<'l> {
         match self.low.formula.node(id) {
             Node::Delta if !self.low.periodic => self.difference(Node::Row),
             Node::DeltaAt(k) if !self.low.periodic => self.difference(|s| Node::At(s, *k)),
+            Node::Unary(Unary::Abs, a) => Some(self.either_sign(*a)?.magnitude()),
             Node::Unary(op, a) => unary(*op, g(a)?),
             Node::Binary(Binary::Pow, a, p) => {
+                if self.low.formula.constant(*p) == Some(2.0) {
+                    return self.either_sign(*a)?.square();
+                }
                 let a = g(a)?;
                 match Power::for_exponent(self.low.formula.constant(*p)?) {
                     Power::Whole(2) => a.square(),
@@ -445,15 +486,69 @@ impl<'l> Bounds<'l> {
                     Power::Whole(_) | Power::Halves(_) | Power::Real(_) | Power::Rare(_) => None,
                 }
             }
-            Node::Binary(Binary::Mul, a, b) if a == b => g(a)?.square(),
+            Node::Binary(Binary::Mul, a, b) if a == b => self.either_sign(*a)?.square(),
             Node::Binary(op, a, b) => binary(*op, &g(a)?, &g(b)?),
             Node::Select(c, a, b) => self.choice(*c, *a, *b),
-            Node::Reduce(ComponentReduce::Sum, body) => g(body)?.sum(self.low.dim.max(1)),
+            Node::Reduce(ComponentReduce::Sum, body) => match self.oblique_length(*body) {
+                Some(lattice) => images::squared_length(self.raw_difference()?, lattice),
+                None => g(body)?.sum(self.low.dim.max(1)),
+            },
             Node::Reduce(ComponentReduce::Max | ComponentReduce::Min, body) if self.low.dim > 0 => {
                 g(body).map(|b| b.shifted(b.top()))
             }
             _ => None,
         }
+    }
+    /// Bounds the magnitude of a node whose sign single precision may get wrong: a difference by the
+    /// minimum image of a box with right angles, and its products and quotients.
+    fn magnitude(&self, id: Id) -> Option<Bound> {
+        match self.low.formula.node(id) {
+            Node::Delta => {
+                let whole = 0..self.low.dim.max(1);
+                let parts = whole.map(|k| self.image(k));
+                parts.reduce(|a, b| Some(a?.wider(&b?)))?
+            }
+            Node::DeltaAt(k) => self.image(*k as usize),
+            Node::Unary(Unary::Neg, a) => unary(Unary::Neg, self.either_sign(*a)?),
+            Node::Binary(op @ (Binary::Mul | Binary::Div), a, b) => {
+                let (a, b) = (self.either_sign(*a)?, self.either_sign(*b)?);
+                let both = |b: Bound| Bound {
+                    lo: -b.top(),
+                    hi: b.top(),
+                    ..b
+                };
+                binary(*op, &a, &b).map(both)
+            }
+            _ => None,
+        }
+    }
+    /// Bounds component `k` of the difference by the minimum image, in a box with right angles.
+    fn image(&self, k: usize) -> Option<Bound> {
+        let difference = self.raw_difference()?;
+        match self.periodic_box?.image() {
+            Image::Orthorhombic(o) => match o.lengths().get(k) {
+                Some(length) => images::component(difference, *length),
+                None => Some(difference),
+            },
+            Image::Triclinic(_) => None,
+        }
+    }
+    /// Bounds a component of the difference of the rows as they were given.
+    fn raw_difference(&self) -> Option<Bound> {
+        let raw = |side: Side| {
+            let at = self.low.raw_vector(side as usize)?;
+            self.sides[side as usize][at]
+        };
+        raw(Side::X)?.add(&raw(Side::Y)?, -1.0)
+    }
+    /// Returns the lattice if `body` is the square of the difference by the minimum image in an
+    /// oblique box: the sum of its components is the squared length of the shortest image.
+    pub fn oblique_length(&self, body: Id) -> Option<&'l Triclinic> {
+        let lattice = match self.periodic_box?.image() {
+            Image::Triclinic(lattice) => lattice,
+            Image::Orthorhombic(_) => return None,
+        };
+        (self.low.periodic && self.low.dim == 3 && squares_delta(self.low, body)).then_some(lattice)
     }
     /// Bounds `if(p == q …, a, b)` with a constant `a`, where `b` is `p` within limits, as the
     /// cosine of equal rows.
@@ -569,6 +664,16 @@ impl<'l> Bounds<'l> {
     }
 }
 
+/// Returns whether `body` is the square of the difference of the rows, component by component.
+pub fn squares_delta(low: &Lowered, body: Id) -> bool {
+    let is_delta = |id: Id| matches!(low.formula.node(id), Node::Delta);
+    match low.formula.node(body) {
+        Node::Binary(Binary::Mul, a, b) => is_delta(*a) && a == b,
+        Node::Binary(Binary::Pow, a, p) => is_delta(*a) && low.formula.constant(*p) == Some(2.0),
+        _ => false,
+    }
+}
+
 /// Returns whether double precision on a device gives the bits of the reference for every value of
 /// `low`.
 pub fn is_exact(low: &Lowered) -> bool {
@@ -662,7 +767,7 @@ mod tests {
         formula.roots = vec![root];
         let low = Lowered::new(&formula, 3, false).unwrap();
         let side = vec![Bound::held(-5.0, 5.0, false)];
-        let bounds = Bounds::new(&low, [side.clone(), side]);
+        let bounds = Bounds::new(&low, [side.clone(), side], None);
         let bound = bounds.get(root).unwrap();
         let mut state = 7u64;
         let mut draw = || {

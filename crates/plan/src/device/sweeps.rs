@@ -6,6 +6,7 @@
 //! bounded and small against what it decides), the sweep runs in single precision and only marks
 //! candidates, which double precision checks. Otherwise it runs in double precision.
 
+use super::bins::{Band, Scale};
 use super::facts::Runtime;
 use super::fixed::BinSums;
 use super::loads::load_width;
@@ -18,7 +19,7 @@ use crate::overrides::{Bins, Diagonal, Filter as Choice, FoldTiles, Input, JoinO
 use crate::sweep as tree;
 use crate::swept::Swept;
 use zipfold_core::fold::rows::ReduceAxis;
-use zipfold_core::fold::{Axis, Fold, Histogram, JoinKind, Reduce, ReduceOp};
+use zipfold_core::fold::{Fold, Histogram, JoinKind, Reduce, ReduceOp};
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::{Id, Node, Side, Unary};
 use zipfold_core::{Domain, Error, Job, Opt, Precision, Result};
@@ -204,7 +205,7 @@ impl Sweeps {
     /// Returns how single precision decides the bins of `h`.
     pub fn band(&self, h: &Histogram) -> Option<Band> {
         self.filter
-            .and_then(|filter| bin_band(&filter, h, self.fast_bins))
+            .and_then(|filter| Band::of_axis(&h.axes[0], &filter, self.fast_bins))
     }
 }
 
@@ -351,60 +352,6 @@ pub fn shared_rows(low: &Lowered, shape: &Shape) -> usize {
         }
     };
     (row(other) * others + row(at) * anchors) * THREADS * shape.precision.bytes()
-}
-
-/// Returns the first edge and bins per unit of an axis with bins of equal width.
-///
-/// Stricter than the guess of the host (10⁻⁹ of a bin and not 10⁻⁶): in single precision the guess
-/// is also the decision, except near edges.
-pub fn uniform(axis: &Axis) -> Option<(f64, f64)> {
-    let n = axis.bins();
-    let (lo, hi) = (axis.edges[0], axis.edges[n]);
-    let step = (hi - lo) / n as f64;
-    let even = axis
-        .edges
-        .iter()
-        .enumerate()
-        .all(|(i, e)| (e - (lo + i as f64 * step)).abs() <= step * 1e-9);
-    (even && step.is_finite() && (1.0 / step).is_finite()).then_some((lo, 1.0 / step))
-}
-
-/// How a bin is decided in single precision: values closer to an edge than the bound go to double
-/// precision.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Band {
-    /// First edge and bins a unit.
-    pub lo: f64,
-    /// Bins a unit.
-    pub rate: f64,
-    /// The value is the square of what is binned.
-    pub squared: bool,
-    /// Bound of the value's error: absolute.
-    pub absolute: f64,
-    /// Bound of the value's error: relative.
-    pub relative: f64,
-    /// Values near an edge are decided by single precision too.
-    pub fast: bool,
-    /// No value is below this.
-    pub least: f64,
-    /// No value is beyond this.
-    pub most: f64,
-}
-
-impl Band {
-    /// Returns whether single precision can tell the bins apart: the band around each edge takes
-    /// less than a fifth of a bin.
-    ///
-    /// With wider bands too many pairs are computed twice, and a sweep in double precision is
-    /// faster.
-    pub fn pays(&self, bins: usize) -> bool {
-        let u = f64::from(f32::EPSILON);
-        // Beyond 2²⁰ bins an f32 cannot even hold the number of a bin with digits to spare.
-        bins < 1 << 20
-            && (self.absolute * self.rate * self.rate.max(1.0)
-                + (self.relative + 8.0 * u) * bins as f64)
-                < 0.2
-    }
 }
 
 /// Components of a slice of a tile, and slices that are copied ahead.
@@ -596,7 +543,7 @@ fn exponents_single(job: &Job, ranges: &[Ranges; 2]) -> bool {
     if !exponents(job) {
         return false;
     }
-    let bounds = Bounds::new(&job.low, ranges.clone());
+    let bounds = own_bounds(job, ranges);
     // The largest error over the range: absolute part and relative part at the largest value.
     let error = |b: Bound| b.abs + b.rel * b.lo.abs().max(b.hi.abs());
     bounds
@@ -607,17 +554,19 @@ fn exponents_single(job: &Job, ranges: &[Ranges; 2]) -> bool {
 /// Returns the root that single precision may filter, and whether it is a predicate. There must be
 /// no cut-off, and double precision on devices must have the bits of the reference.
 pub fn filtered(job: &Job) -> Option<(usize, bool)> {
-    if job.cutoff_root.is_some() || job.low.periodic || !is_exact(&job.low) {
+    if job.cutoff_root.is_some() || !is_exact(&job.low) {
         return None;
     }
     let fold = Swept::for_fold(&job.folds[0])?;
-    // Extremes, counts, neighbours, uniform histograms and joins without values decide; others add.
+    // Extremes, counts, neighbours, histograms and joins without values decide; others add.
     match fold {
         Swept::Reduce(f) if is_extreme(f) => Some((f.root, false)),
         Swept::Reduce(f) if f.op == ReduceOp::Count => Some((f.root, true)),
         Swept::Nearest(f) => Some((f.root, false)),
         // A mean takes every value in double precision.
-        Swept::Histogram(h) if h.axes.len() == 1 && !h.mean && uniform(&h.axes[0]).is_some() => {
+        Swept::Histogram(h)
+            if h.axes.len() == 1 && !h.mean && Scale::of_axis(&h.axes[0]).is_some() =>
+        {
             Some((h.axes[0].root, false))
         }
         Swept::Join(f) if f.value.is_none() => Some((f.root, true)),
@@ -653,8 +602,13 @@ fn filters<'r>(
 fn bounds<'j>(job: &'j Job, ranges: &[Ranges; 2], products: Option<&Products>) -> Bounds<'j> {
     match products {
         Some(products) => products.bounds(&job.low, ranges),
-        None => Bounds::new(&job.low, ranges.clone()),
+        None => own_bounds(job, ranges),
     }
+}
+
+/// Returns the bounds of the values of `job` over rows of these ranges, pair by pair.
+fn own_bounds<'j>(job: &'j Job, ranges: &[Ranges; 2]) -> Bounds<'j> {
+    Bounds::new(&job.low, ranges.clone(), job.periodic_box.as_ref())
 }
 
 /// Returns the products of rounded rows that filter the pairs of `job`: where its fold decides, and
@@ -714,20 +668,20 @@ fn filter(job: &Job, bounds: &Bounds<'_>) -> Option<Filter> {
         return Some(found);
     };
     // The bands of these rows decide, not the kind of question.
-    bin_band(&found, h, false)
-        .is_some_and(|band| band.pays(h.axes[0].bins()))
+    Band::of_axis(&h.axes[0], &found, false)
+        .is_some_and(|band| band.pays())
         .then_some(found)
 }
 
 /// Returns whether every root is a bounded number for every pair: no NaN, and nothing beyond a
 /// cut-off.
 fn is_clean(job: &Job, ranges: &[Ranges; 2]) -> bool {
-    let bounds = Bounds::new(&job.low, ranges.clone());
+    let bounds = own_bounds(job, ranges);
     // An exponential may be too inexact to have a bound, and is a number all the same if it does
     // not overflow.
     let number = |id: Id| match job.low.formula.node(id) {
         Node::Unary(Unary::Exp, a) => bounds.get(*a).is_some_and(|a| a.hi < 80.0),
-        _ => bounds.get(id).is_some(),
+        _ => bounds.is_finite(id),
     };
     job.cutoff_root.is_none() && job.low.formula.roots.iter().all(|r| number(*r))
 }
@@ -755,21 +709,6 @@ fn shuffles(input: Input, runtime: Runtime) -> Result<()> {
     let e = Error::request("this device has no shuffles between threads")
         .at_place(Opt::Set.like("points.input"));
     Err(e.remedy("panel, cache or both"))
-}
-
-/// Returns the band of the only axis of `h` if its bins are uniform.
-fn bin_band(f: &Filter, h: &Histogram, fast: bool) -> Option<Band> {
-    let (lo, rate) = uniform(&h.axes[0])?;
-    Some(Band {
-        lo,
-        rate,
-        squared: h.axes[0].squared,
-        absolute: f.absolute,
-        relative: f.relative,
-        fast,
-        least: f.least,
-        most: f.most,
-    })
 }
 
 /// Returns the private copies of a block's counters when rows take `taken` bytes of shared memory;

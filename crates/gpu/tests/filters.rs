@@ -1,0 +1,177 @@
+//! What single precision decides on a device, against the oracle: minimum images, bins of any
+//! spacing. Values at ties, on edges and next to them are among the data.
+
+mod beside;
+
+use beside::{below, device, odd, planned, problem};
+use zipfold_core::{Data, Job, Random, Table, describe};
+use zipfold_plan::device::DeviceWork;
+
+/// Boxes by the text of a problem, the length that coordinates go by, and components.
+const BOXES: [(&str, f64, usize); 8] = [
+    ("box = [10.0, 10.0, 10.0]", 10.0, 3),
+    ("box = [3.3, 10.1, 7.7]", 7.7, 3),
+    (
+        "box = [0.0, 0.0, 4.0, 0.0, 6.5, 0.0, 3.0, 0.0, 0.0]",
+        6.5,
+        3,
+    ),
+    ("box = [10.0]", 10.0, 1),
+    ("box = [10.0, 4.0]", 10.0, 2),
+    ("box = [10.0, 10.0, 10.0, 70.0, 80.0, 110.0]", 10.0, 3),
+    ("box = [8.0, 8.0, 8.0, 60.0, 60.0, 90.0]", 8.0, 3),
+    (
+        "box = [0.0, 5.0, 5.0, 5.0, 0.0, 5.0, 5.0, 5.0, 0.0]",
+        5.0,
+        3,
+    ),
+];
+/// How many of them, from the first on, have right angles; and three components.
+const RIGHT: usize = 5;
+const SOLID: usize = 3;
+
+const ROWS: [&str; 5] = ["inside", "eighths", "outside", "near", "single"];
+
+/// Coordinates of a kind: anywhere in a box; at eighths of its length, where images tie; up to two
+/// boxes away; next to the middle of it; of single precision.
+fn rows(kind: &str, (length, d): (f64, usize), n: usize) -> Table {
+    let mut random = Random::new(5);
+    let mut one = || match kind {
+        "eighths" => below(&mut random, 17) as f64 * length / 8.0,
+        "outside" => (5.0 * random.unit() - 2.0) * length,
+        "near" => length * (0.5 * below(&mut random, 3) as f64 + 1e-7 * (random.unit() - 0.5)),
+        _ => random.unit() * length,
+    };
+    let items: Vec<f64> = (0..n * d).map(|_| one()).collect();
+    match kind {
+        "single" => Table::f32(n, d, items.iter().map(|v| *v as f32).collect()).unwrap(),
+        _ => Table::f64(n, d, items).unwrap(),
+    }
+}
+
+fn job(text: &str, x: Table) -> Job {
+    let problem = problem(text);
+    let weights = vec![None; problem.folds.len()];
+    let y = None;
+    describe(&problem, Data { x, y, weights }).unwrap()
+}
+
+/// Whether single precision decides most pairs of `job`.
+fn is_filtered(job: &Job) -> bool {
+    match planned(job, &device(), &[]).device.map(|on| on.work) {
+        Some(DeviceWork::Sweeps(folds)) => folds.iter().all(|sweeps| sweeps.filter.is_some()),
+        _ => false,
+    }
+}
+
+/// Folds that decide, over distances in a box.
+const FOLDS: [&str; 5] = [
+    "{ kind = \"histogram\", axes = [{ bins = 60, range = [0.0, 6.0] }] }",
+    "{ kind = \"histogram\", axes = [{ edges = [0.5, 1.0, 2.0, 4.0] }] }",
+    "{ kind = \"nearest\", k = 3 }",
+    "{ kind = \"reduce\", op = \"argmin\" }",
+    "{ kind = \"reduce\", op = \"max\" }",
+];
+
+/// Minimum images: distances, and other values that forget the sign of a difference.
+#[test]
+#[ignore = "needs opencl"]
+fn images_of_single_precision_decide_as_the_oracle_does() {
+    let (mut failures, mut filtered) = (vec![], 0);
+    for (at, (cell, length, d)) in BOXES.into_iter().enumerate() {
+        for (kind, rows_kind) in ROWS.into_iter().enumerate() {
+            let pairs = ["euclidean(x, y)", "cityblock(x, y)", "chebyshev(x, y)"];
+            // Of oblique boxes the length alone has a bound.
+            let pair = pairs[if at < RIGHT { (at + kind) % 3 } else { 0 }];
+            let fold = FOLDS[(at * 2 + kind) % FOLDS.len()];
+            let text = format!("{cell}\npair = {{ formula = \"{pair}\" }}\nfolds = [{fold}]");
+            let job = job(&text, rows(rows_kind, (length, d), 300));
+            filtered += usize::from(is_filtered(&job));
+            let found = odd(&job, &[], 0.0);
+            failures.extend(found.map(|d| format!("{text} {rows_kind}: {d}")));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    // Rows next to ties of a box may have too few digits for bins.
+    assert!(filtered >= 35, "{filtered} of 40 are filtered");
+}
+
+/// Conditions and components in a box.
+#[test]
+#[ignore = "needs opencl"]
+fn conditions_in_a_box_are_those_of_the_oracle() {
+    let wheres = [
+        "euclidean(x, y) < 3.0",
+        "abs(x[2] - y[2]) <= 2.5 and (x[0] - y[0])^2 + (x[1] - y[1])^2 <= 6.25",
+        "2 * abs(3 * (x[1] - y[1])) < 7.5",
+    ];
+    let mut failures = vec![];
+    for (cell, length, d) in BOXES.into_iter().take(SOLID) {
+        for text in wheres {
+            for kind in ["eighths", "inside"] {
+                let text = format!(
+                    "{cell}\npair = {{ formula = \"{text}\" }}\nfolds = [{{ kind = \"reduce\", op = \"count\" }}]"
+                );
+                let job = job(&text, rows(kind, (length, d), 200));
+                assert!(is_filtered(&job), "{text}");
+                let found = odd(&job, &[], 0.0);
+                failures.extend(found.map(|d| format!("{text} {kind}: {d}")));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// A value that keeps the sign of an image is none that single precision decides: near half a box
+/// it may have the other one.
+#[test]
+#[ignore = "needs opencl"]
+fn signed_images_are_left_to_double_precision() {
+    for pair in ["x[0] - y[0]", "sum(x - y)", "(x[0] - y[0]) * (x[1] - y[1])"] {
+        let text = format!(
+            "box = [10.0, 10.0, 10.0]\npair = {{ formula = \"{pair}\" }}\nfolds = [{{ kind = \"histogram\", axes = [{{ bins = 9, range = [-5.0, 5.0] }}] }}]"
+        );
+        let job = job(&text, rows("eighths", (10.0, 3), 200));
+        assert!(!is_filtered(&job), "{pair}");
+        assert_eq!(odd(&job, &[], 0.0), None, "{pair}");
+    }
+}
+
+/// Bins of equal ratio, of values and of squares, with values on edges and far outside.
+#[test]
+#[ignore = "needs opencl"]
+fn logarithmic_bins_are_those_of_the_oracle() {
+    let (mut failures, mut filtered) = (vec![], 0);
+    for (lo, ratio, bins) in [
+        (0.125f64, 2.0f64, 9usize),
+        (0.1, 1.2, 40),
+        (1e-4, 1.05, 300),
+        (1e-3, 1.0007, 4000),
+        (3e7, 1.5, 4),
+    ] {
+        let edges: Vec<f64> = (0..=bins).map(|i| lo * ratio.powi(i as i32)).collect();
+        for pair in ["euclidean(x, y)", "cityblock(x, y)", "abs(x[0] - y[1])"] {
+            for closed in ["last", "half-open"] {
+                let text = format!(
+                    "pair = {{ formula = \"{pair}\" }}\nfolds = [{{ kind = \"histogram\", axes = [{{ edges = {edges:?} }}], closed = \"{closed}\" }}]"
+                );
+                // Coordinates whose differences are edges, and their neighbours.
+                let mut random = Random::new(3);
+                let mut one = |_| match below(&mut random, 4) {
+                    0 => 0.0,
+                    1 => edges[below(&mut random, bins + 1)],
+                    2 => edges[below(&mut random, bins + 1)].next_up(),
+                    _ => random.unit() * edges[bins] * 1.5,
+                };
+                let items: Vec<f64> = (0..900).map(&mut one).collect();
+                let job = job(&text, Table::f64(300, 3, items).unwrap());
+                filtered += usize::from(is_filtered(&job));
+                let found = odd(&job, &[], 0.0);
+                failures.extend(found.map(|d| format!("{pair} {lo} {ratio} {bins} {closed}: {d}")));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    // Few bins of small values are wider than an error of single precision.
+    assert!(filtered >= 20, "{filtered} of 30 are filtered");
+}
