@@ -329,8 +329,8 @@ pub fn source(
     let truth = truth(job, sweeps);
     let known = Known {
         bound: sweeps.filter.map(|f| (f.absolute, f.relative)),
-        band: if let Swept::Histogram(h) = fold {
-            sweeps.band(h)
+        bands: if let Swept::Histogram(h) = fold {
+            sweeps.bands(job, h)
         } else {
             None
         },
@@ -347,13 +347,16 @@ pub fn source(
         return Ok(before + &strip::kernel("zf_sweep", job, shape, tile, (known, PAGE)));
     }
     let maybe = known.truth.map(|t| t.maybe.as_str());
+    let cut = sweeps.filter.and_then(|filter| filter.cut);
     let text: FoldText = match fold {
         Swept::Reduce(f) if shape.filter && is_extreme(f) => {
-            nearest::nearest(job, &nearest::of_rows(f), shape, known.bound)
+            nearest::nearest(job, &nearest::of_rows(f), shape, known.bound, cut)
         }
         Swept::Reduce(f) => folds::rows(job, f, shape, known.truth),
-        Swept::Nearest(f) => nearest::nearest(job, f, shape, known.bound),
-        Swept::Histogram(h) => folds::histogram(job, h, shape, shape.copies, known.band),
+        Swept::Nearest(f) => nearest::nearest(job, f, shape, known.bound, cut),
+        Swept::Histogram(h) => {
+            folds::histogram(job, h, shape, shape.copies, known.bands.as_deref())
+        }
         Swept::Extremes(f) => folds::ends(job, f, shape),
         Swept::Join(f) => {
             let output = if sweeps.counts_first {
@@ -364,9 +367,11 @@ pub fn source(
             join::join(job, f, shape, output, maybe)
         }
     };
+    let text = FoldText { cut, ..text };
     let mut kernels = sweep::kernel("zf_sweep", job, shape, &folds::with_tally(text, shape));
     if let (Swept::Join(f), true) = (fold, sweeps.counts_first) {
         let text = join::join(job, f, shape, Output::Place, maybe);
+        let text = FoldText { cut, ..text };
         kernels += &sweep::kernel("zf_put", job, shape, &folds::with_tally(text, shape));
     }
     Ok(before + &kernels)
@@ -379,20 +384,29 @@ fn functions(job: &Job, shape: &Shape, fold: Swept<'_>) -> String {
         Some(PairTiles::Products { .. }) => Layout::Fours,
         Some(PairTiles::Registers(_)) | None => Layout::Columns,
     };
-    let exact = if shape.filter {
-        sweep::exact(job, job.periodic_box.as_ref(), (fold.root(), layout))
-    } else {
-        String::new()
-    };
-    exact
-        + &match fold {
-            Swept::Reduce(f) if shape.filter && is_extreme(f) => {
-                nearest::functions(&nearest::of_rows(f), shape)
-            }
-            Swept::Nearest(f) => nearest::functions(f, shape),
-            Swept::Histogram(h) => folds::histogram_functions(h, shape),
-            Swept::Reduce(_) | Swept::Join(_) | Swept::Extremes(_) => String::new(),
+    let cell = job.periodic_box.as_ref();
+    let exact = |name: &str, root: usize| sweep::exact(job, cell, (name, root, layout));
+    let mut out = String::new();
+    if shape.filter {
+        out += &exact("zf_exact", fold.root());
+        if let Swept::Histogram(h) = fold {
+            let others = folds::roots(h)
+                .into_iter()
+                .filter(|root| *root != fold.root());
+            others.for_each(|root| out += &exact(&folds::exact_name(h, root), root));
         }
+        if let Some(root) = job.cutoff_root {
+            out += &exact(sweep::EXACT_CUT, root);
+        }
+    }
+    out + &match fold {
+        Swept::Reduce(f) if shape.filter && is_extreme(f) => {
+            nearest::functions(&nearest::of_rows(f), shape)
+        }
+        Swept::Nearest(f) => nearest::functions(f, shape),
+        Swept::Histogram(h) => folds::histogram_functions(h, shape),
+        Swept::Reduce(_) | Swept::Join(_) | Swept::Extremes(_) => String::new(),
+    }
 }
 
 /// One launch of a pass over a tile.

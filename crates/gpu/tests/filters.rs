@@ -175,3 +175,97 @@ fn logarithmic_bins_are_those_of_the_oracle() {
     // Few bins of small values are wider than an error of single precision.
     assert!(filtered >= 20, "{filtered} of 30 are filtered");
 }
+
+/// A cut-off leaves the same pairs to every fold, also where distances are equal to it, and tells
+/// how many pairs are beyond it.
+#[test]
+#[ignore = "needs opencl"]
+fn cut_offs_are_those_of_the_oracle() {
+    let folds = [
+        ("euclidean(x, y)", FOLDS[0]),
+        ("euclidean(x, y)", FOLDS[1]),
+        ("euclidean(x, y)", FOLDS[2]),
+        ("cityblock(x, y)", "{ kind = \"nearest\", k = 20 }"),
+        (
+            "cityblock(x, y) < 4.0",
+            "{ kind = \"reduce\", op = \"count\" }",
+        ),
+        (
+            "euclidean(x, y)",
+            "{ kind = \"join\", where = \"cityblock(x, y) < 4.0\" }",
+        ),
+        // Rows count their pairs, so double precision tells.
+        ("euclidean(x, y)", "{ kind = \"reduce\", op = \"min\" }"),
+    ];
+    let mut failures = vec![];
+    for (at, (pair, fold)) in folds.into_iter().enumerate() {
+        for (cell, kind) in [
+            ("", "eighths"),
+            ("", "single"),
+            (BOXES[0].0, "eighths"),
+            (BOXES[1].0, "inside"),
+            (BOXES[5].0, "inside"),
+        ] {
+            let pair = if cell == BOXES[5].0 {
+                pair.replace("cityblock", "euclidean")
+            } else {
+                pair.to_string()
+            };
+            let text = format!(
+                "{cell}\ncutoff = 3.75\npair = {{ formula = \"{pair}\" }}\nfolds = [{fold}]"
+            );
+            let job = job(&text, rows(kind, (10.0, 3), 260));
+            // Of oblique boxes the length alone has a bound.
+            let oblique = cell == BOXES[5].0 && text.contains("cityblock");
+            if is_filtered(&job) != (at < 6 && !oblique) {
+                failures.push(format!("{text} {kind}: filtered or not"));
+            }
+            let found = odd(&job, &[], 0.0);
+            failures.extend(found.map(|d| format!("{text} {kind}: {d}")));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Grids of two and three axes of any spacing, with and without weights.
+#[test]
+#[ignore = "needs opencl"]
+fn grids_are_those_of_the_oracle() {
+    let along = "{ bins = 8, range = [0.0, 4.0], value = \"abs(x[2] - y[2])\" }";
+    let across = "sqrt((x[0] - y[0])^2 + (x[1] - y[1])^2)";
+    let grids = [
+        format!("{{ edges = [0.5, 1.0, 2.0, 4.0, 8.0] }}, {along}"),
+        format!("{{ bins = 20, range = [0.0, 5.0] }}, {along}"),
+        format!("{{ bins = 300, range = [0.0, 5.0] }}, {along}"),
+        format!("{along}, {{ bins = 5, range = [-1.0, 4.0] }}, {along}"),
+    ];
+    let mut failures = vec![];
+    for grid in grids {
+        for (cell, weights) in [
+            ("", ""),
+            (BOXES[0].0, ""),
+            (BOXES[1].0, ", weights = \"w\""),
+        ] {
+            for kind in ["eighths", "inside", "single"] {
+                let text = format!(
+                    "{cell}\npair = {{ formula = \"{across}\" }}\nfolds = [{{ kind = \"histogram\", axes = [{grid}]{weights} }}]"
+                );
+                let mut random = Random::new(9);
+                let items = (0..260).map(|_| random.unit() - 0.25).collect();
+                let own = Table::f64(260, 1, items).unwrap();
+                let data = Data {
+                    x: rows(kind, (10.0, 3), 260),
+                    y: None,
+                    weights: vec![(!weights.is_empty()).then(|| [own.clone(), own])],
+                };
+                let job = describe(&problem(&text), data).unwrap();
+                if !is_filtered(&job) {
+                    failures.push(format!("{text} {kind} is not filtered"));
+                }
+                let found = odd(&job, &[], 0.0);
+                failures.extend(found.map(|d| format!("{text} {kind}: {d}")));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}

@@ -167,8 +167,11 @@ pub const WIDE: usize = 8;
 /// Neighbours up to which the list of a row stays sorted in registers; longer ones are heaps in
 /// memory.
 pub const FEW: usize = 16;
-/// Bytes of shared memory that counters take.
+/// Bytes of shared memory that counters take where there are several copies.
 pub const SHARED: usize = 32 << 10;
+/// Bytes that one copy may take: what a block of any device has without a special request, less
+/// than a panel of short rows.
+pub const MOST_SHARED: usize = 45 << 10;
 
 /// Returns the shape for `work` on rows of up to `width` numbers that are swept in `precision`.
 ///
@@ -246,7 +249,11 @@ const NEAR: f64 = 1.1;
 /// copies is taken.
 pub fn counters(cells: usize, merges: bool) -> Counters {
     if cells * 4 > SHARED {
-        return Counters::Global;
+        // One copy is far faster than device memory, also where few blocks fit.
+        return match cells * 4 <= MOST_SHARED {
+            true => Counters::Private(1),
+            false => Counters::Global,
+        };
     }
     let room = SHARED / 4 / cells.max(1);
     let steps = |copies: usize| collisions(cells, copies, merges) / occupancy(cells * copies * 4);

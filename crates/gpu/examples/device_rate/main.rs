@@ -185,6 +185,7 @@ fn main() {
         .iter()
         .chain(&folds::WORKS)
         .chain(&wide::WORKS)
+        .chain(&works::filters::WORKS)
         .filter(|w| only.is_none_or(|o| w.0.contains(o.as_str())))
     {
         let mut run = vec![work.7];

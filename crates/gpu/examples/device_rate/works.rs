@@ -1,5 +1,8 @@
 //! The workloads of `bench/records/h200`.
 
+#[path = "filters.rs"]
+pub(crate) mod filters;
+
 use zipfold_core::problem::Problem;
 use zipfold_core::{Data, Domain, Job, Precision, Table, describe};
 use zipfold_plan::low_precision::LowPrecision;
@@ -838,8 +841,9 @@ pub(crate) fn job(work: &Work, most: usize, longest: usize) -> zipfold_core::Res
     let (_, n, m, d, domain, pair, fold, set) = *work;
     let scale = |v: usize| v.min(most);
     let d = d.min(longest);
+    let (space, fold) = (filters::space(work.0), filters::fold(fold));
     let text = format!(
-        "schema = 1\nx = {{ name = \"x\" }}\npair = {{ formula = \"{pair}\" }}\nfolds = [{fold}]"
+        "schema = 1\nx = {{ name = \"x\" }}\n{space}\npair = {{ formula = \"{pair}\" }}\nfolds = [{fold}]"
     );
     let problem: Problem =
         toml::from_str(&text).map_err(|e| zipfold_core::Error::request(e.to_string()))?;

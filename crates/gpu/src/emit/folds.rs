@@ -18,11 +18,10 @@
 use super::bin_sums::SumText;
 use super::join::Truth;
 use super::pair::{RootText, fast_pair_text, pair_text};
-use super::sweep::{FoldText, each_marked, number};
+use super::sweep::{FoldText, each_marked, mark, number};
 use super::type_name;
 use std::fmt::Write;
 use zipfold_core::fold::{Extremes, Histogram, Reduce, ReduceOp};
-use zipfold_core::pair::tree::Side;
 use zipfold_core::{Job, Precision};
 use zipfold_plan::device::bins::{Band, Scale};
 use zipfold_plan::device::sweeps::Shape;
@@ -92,21 +91,17 @@ pub fn rows(job: &Job, f: &Reduce, shape: &Shape, truth: Option<&Truth>) -> Fold
 /// Counts what surely holds; what may hold is decided by double precision.
 fn counted(out: &mut FoldText, truth: &Truth, job: &Job, shape: &Shape) {
     let (ip, step) = (shape.anchors, super::sweep::step(&job.low, shape));
-    let (i, j) = if shape.anchor == Side::X {
-        ("mine", "b")
-    } else {
-        ("b", "mine")
-    };
     out.open = "zf_u32 odd = 0u;".into();
     out.absorb = format!(
-        "if ({}) seen[q]++; else if ({}) odd |= 1u << (q * {step}u + u);",
-        truth.sure, truth.maybe
+        "if ({}) seen[q]++; else if ({}) {}",
+        truth.sure,
+        truth.maybe,
+        mark(step)
     );
-    out.settle = format!(
-        "while (odd != 0u) {{ const zf_u32 n = ZF_LOWEST(odd); odd &= odd - 1u; const zf_u32 mine = first + (n / {step}u) * 128u + tid, \
-         b = base + jj + n % {step}u, i = {i}, j = {j};\n\
-         if (zf_exact(x_wide, y_wide, c_wide, i, j) != 0.0) ZF_UNROLL for (zf_u32 q = 0; q < {ip}u; q++) seen[q] += q == n / {step}u; }}"
-    );
+    out.settle = each_marked(job, shape, step)
+        + &format!(
+            "\nif (zf_exact(x_wide, y_wide, c_wide, i, j) != 0.0) ZF_UNROLL for (zf_u32 q = 0; q < {ip}u; q++) seen[q] += q == n / {step}u; }}"
+        );
 }
 
 /// The terms of a sum: `{part} += {value} * weight` for every number.
@@ -279,13 +274,14 @@ fn exponentials(
     ));
 }
 
-/// Counts by cell of the grid; `edges` holds the compared edges of all axes end to end.
+/// Counts by cell of the grid; `edges` holds the compared edges of all axes end to end. `bands` say
+/// how single precision decides the bins of each axis, where it does.
 pub fn histogram(
     job: &Job,
     f: &Histogram,
     shape: &Shape,
     copies: usize,
-    band: Option<Band>,
+    bands: Option<&[Band]>,
 ) -> FoldText {
     let cells = f.cells();
     let mut out = FoldText {
@@ -294,7 +290,7 @@ pub fn histogram(
     };
     let value = |root: usize| {
         if shape.filter {
-            "v".into()
+            format!("w{root}")
         } else {
             number(job, root, shape.precision)
         }
@@ -321,37 +317,52 @@ pub fn histogram(
     };
     sums.extend(&mut out);
     let add = sums.add();
-    out.absorb = match band {
-        None => format!("{{ {place} {count} {add} }}"),
-        Some(band) => {
-            let value = number(job, f.axes[0].root, shape.precision);
-            out.state += &bin_rate(&band);
-            if !band.fast {
-                let (ip, step) = (shape.anchors, super::sweep::step(&job.low, shape));
-                out.open = "zf_u32 odd = 0u;".into();
-                out.settle = settle_bins(ip, step, &place, &format!("{count} {add}"), shape);
-            }
-            let spare = if copies > 0 { Some(cells) } else { None };
-            let mark = format!(
-                "odd |= 1u << (q * {}u + u);",
-                super::sweep::step(&job.low, shape)
-            );
-            let cell = "const zf_u32 cell = place - ZF_FIRST_BIN;";
-            let count = if copies > 0 {
-                out.state += &bin_base(copies);
-                let add = if add.is_empty() {
-                    add
-                } else {
-                    format!("{{ {cell} {add} }}")
-                };
-                at_place(copies) + &add
-            } else {
-                format!("{{ {cell} {count} {add} }}")
-            };
-            decide(&band, &value, &count, &mark, spare)
-        }
+    let Some(bands) = bands else {
+        out.absorb = format!("{{ {place} {count} {add} }}");
+        return out;
     };
+    out.state += &bin_rates(bands);
+    let step = super::sweep::step(&job.low, shape);
+    if !bands[0].fast {
+        out.open = "zf_u32 odd = 0u;".into();
+        out.settle = settle_bins(job, f, (shape, step), &place, &format!("{count} {add}"));
+    }
+    let inside = if f.axes.len() > 1 && !add.is_empty() {
+        inside_text(f)
+    } else {
+        String::new()
+    };
+    let cell = format!("const zf_u32 cell = place - ZF_FIRST_BIN;{inside}");
+    let count = match (copies > 0, add.is_empty()) {
+        (true, true) => at_place(copies),
+        (true, false) => format!("{}{{ {cell} {add} }}", at_place(copies)),
+        (false, _) => format!("{{ {cell} {count} {add} }}"),
+    };
+    if copies > 0 {
+        out.state += &bin_base(copies);
+    }
+    let values: Vec<String> = f
+        .axes
+        .iter()
+        .map(|axis| number(job, axis.root, shape.precision))
+        .collect();
+    let spare = (copies > 0).then_some(cells);
+    out.absorb = decide(bands, &values, &count, &mark(step), spare);
     out
+}
+
+/// Declares whether `cell` of a grid of several axes has a bin on each of them.
+fn inside_text(f: &Histogram) -> String {
+    let mut out = String::from(" int inside = 1; { zf_u32 rest = cell; ");
+    for axis in f.axes.iter().rev() {
+        let bins = axis.bins();
+        let _ = write!(
+            out,
+            "inside &= rest % {0}u - 1u < {bins}u; rest /= {0}u; ",
+            bins + 2
+        );
+    }
+    out + "}"
 }
 
 /// Functions that the kernel of a histogram calls.
@@ -423,10 +434,44 @@ pub fn gather(cells: usize, copies: usize) -> String {
     )
 }
 
-/// Statements that count a value in single precision, or mark it where an edge is near. The bin is
-/// read off the mantissa of position + 1.5·2²³, whose rounding to the nearest integer is ⌊position
-/// + ½⌋ but for ties, which are marked.
-pub fn decide(band: &Band, value: &str, count: &str, mark: &str, spare: Option<usize>) -> String {
+/// Statements that count `values` in single precision, one an axis, or mark them where an edge is
+/// near. The bin is read off the mantissa of position + 1.5·2²³, whose rounding to the nearest
+/// integer is ⌊position + ½⌋ but for ties, which are marked.
+pub fn decide(
+    bands: &[Band],
+    values: &[String],
+    count: &str,
+    mark: &str,
+    spare: Option<usize>,
+) -> String {
+    let mut text = String::from("{ ");
+    let mut near = vec![];
+    for (at, (band, value)) in bands.iter().zip(values).enumerate() {
+        text += &position_text(at, band, value);
+        near.push(near_text(at, band));
+    }
+    text += "zf_u32 place = place0;\n";
+    for (at, band) in bands.iter().enumerate().skip(1) {
+        let _ = writeln!(
+            text,
+            "place = (place - ZF_FIRST_BIN) * {}u + place{at};",
+            band.bins + 2
+        );
+    }
+    if bands[0].fast {
+        return format!("{text}{count} }}");
+    }
+    let near = near.join(" || ");
+    let place = match spare {
+        Some(cell) => format!("if ({near}) {{ {mark} place = ZF_FIRST_BIN + {cell}u; }}\n{count}"),
+        None => format!("if ({near}) {mark}\nelse {count}"),
+    };
+    format!("{text}{place} }}")
+}
+
+/// Declares the position `t` of a value among the edges of axis `at`, and its cell there as the bits
+/// of a float.
+fn position_text(at: usize, band: &Band, value: &str) -> String {
     let (position, first) = position(band, value);
     let single = |v: f64| super::expression::literal(v, Precision::F32);
     // Under and over are cells of their own; a value far beyond all edges is brought to the one
@@ -435,38 +480,34 @@ pub fn decide(band: &Band, value: &str, count: &str, mark: &str, spare: Option<u
     let floor = if lowest >= -0.5 {
         String::new()
     } else {
-        format!("t = zf_max_f(t, {});\n", single(-0.75))
+        format!("t{at} = zf_max_f(t{at}, {});\n", single(-0.75))
     };
     let top = band.bins as f64 + 0.25;
     let ceiling = if highest < top - 0.1 {
         String::new()
     } else {
-        format!("t = t < {0} ? t : {0};\n", single(top))
+        format!("t{at} = t{at} < {0} ? t{at} : {0};\n", single(top))
     };
-    let text = format!(
-        "{{ float t = zf_fma_f({position}, {}, {});\n{floor}{ceiling}const float m = t + 12582912.0f;\n\
-             zf_u32 place = zf_bits_f(m);\n",
-        "bin_rate",
-        single(-first - 0.5),
-    );
-    if band.fast {
-        return format!("{text}{count} }}");
-    }
+    format!(
+        "float t{at} = zf_fma_f({position}, bin_rate{at}, {});\n{floor}{ceiling}\
+         const float m{at} = t{at} + 12582912.0f;\nconst zf_u32 place{at} = zf_bits_f(m{at});\n",
+        single(-first - 0.5)
+    )
+}
+
+/// Whether the position on axis `at` is nearer to an edge than its error, or not trusted.
+fn near_text(at: usize, band: &Band) -> String {
+    let single = |v: f64| super::expression::literal(v, Precision::F32);
     let low = if band.sure > 0.0 {
-        format!(" || t < {}", single(band.sure - 0.5))
+        format!(" || t{at} < {}", single(band.sure - 0.5))
     } else {
         String::new()
     };
-    let near = format!(
-        "zf_fma_f(zf_abs_f(t), {}, zf_abs_f(d)) >= {}{low}",
+    format!(
+        "zf_fma_f(zf_abs_f(t{at}), {}, zf_abs_f(t{at} - (m{at} - 12582912.0f))) >= {}{low}",
         single(band.slope),
         single(0.5 - band.constant)
-    );
-    let place = match spare {
-        Some(cell) => format!("if ({near}) {{ {mark} place = ZF_FIRST_BIN + {cell}u; }}\n{count}"),
-        None => format!("if ({near}) {mark}\nelse {count}"),
-    };
-    format!("{text}const float d = t - (m - 12582912.0f);\n{place} }}")
+    )
 }
 
 /// What is multiplied by the rate for the position of `value`, and the position of the first edge.
@@ -498,25 +539,51 @@ fn outermost(band: &Band) -> (f64, f64) {
     (at(band.least), at(band.most))
 }
 
-/// Declarations that [`decide`] needs. The rate is a constant that compilers shall keep in a
-/// register.
-pub fn bin_rate(band: &Band) -> String {
-    let rate = match band.scale {
-        Scale::Even { rate, .. } => rate,
-        // The logarithm of a square is twice that of its root.
-        Scale::Logarithmic { rate, .. } if band.squared => rate / 2.0,
-        Scale::Logarithmic { rate, .. } => rate,
+/// Declarations that [`decide`] needs. The rates are constants that compilers shall keep in
+/// registers.
+pub fn bin_rates(bands: &[Band]) -> String {
+    let one = |(at, band): (usize, &Band)| {
+        let rate = match band.scale {
+            Scale::Even { rate, .. } => rate,
+            // The logarithm of a square is twice that of its root.
+            Scale::Logarithmic { rate, .. } if band.squared => rate / 2.0,
+            Scale::Logarithmic { rate, .. } => rate,
+        };
+        let rate = super::expression::literal(rate, Precision::F32);
+        format!("const float bin_rate{at} = span == 0u ? 0.0f : {rate};\n")
     };
-    format!(
-        "const float bin_rate = span == 0u ? 0.0f : {};\n",
-        super::expression::literal(rate, Precision::F32)
-    )
+    bands.iter().enumerate().map(one).collect()
 }
 
 /// Marked values are placed by double precision.
-fn settle_bins(ip: usize, step: usize, place: &str, count: &str, shape: &Shape) -> String {
-    each_marked(shape, step)
-        + &format!(
-            " (void){ip};\nconst double v = zf_exact(x_wide, y_wide, c_wide, i, j);\n{place}{count} }}"
-        )
+fn settle_bins(
+    job: &Job,
+    f: &Histogram,
+    (shape, step): (&Shape, usize),
+    place: &str,
+    count: &str,
+) -> String {
+    let value = |root: usize| {
+        let name = exact_name(f, root);
+        format!("const double w{root} = {name}(x_wide, y_wide, c_wide, i, j);\n")
+    };
+    let values: String = roots(f).into_iter().map(value).collect();
+    each_marked(job, shape, step) + &format!("\n{values}{place}{count} }}")
+}
+
+/// The roots that the axes of `f` bin, each once.
+pub fn roots(f: &Histogram) -> Vec<usize> {
+    let mut roots: Vec<usize> = f.axes.iter().map(|axis| axis.root).collect();
+    roots.sort_unstable();
+    roots.dedup();
+    roots
+}
+
+/// The function of root `root` in double precision.
+pub fn exact_name(f: &Histogram, root: usize) -> String {
+    if root == f.axes[0].root {
+        "zf_exact".into()
+    } else {
+        format!("zf_exact_{root}")
+    }
 }

@@ -15,7 +15,7 @@
 
 use super::expression::literal;
 use super::pair;
-use super::sweep::{FoldText, each_marked, number, step};
+use super::sweep::{FoldText, each_marked, mark, number, step};
 use zipfold_core::fold::{Join, JoinKind};
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::{Binary, Id, Node};
@@ -140,8 +140,8 @@ pub fn join(job: &Job, f: &Join, shape: &Shape, output: Output, maybe: Option<&s
         None => out.absorb = format!("if ({predicate} != 0) {put}"),
         Some(maybe) => {
             out.open = "zf_u32 odd = 0u;".into();
-            out.absorb = format!("if ({maybe}) odd |= 1u << (q * {step}u + u);");
-            out.settle = settle(shape, step, &put);
+            out.absorb = format!("if ({maybe}) {}", mark(step));
+            out.settle = settle(job, shape, step, &put);
         }
     }
     out
@@ -171,8 +171,8 @@ fn matched(shape: &Shape, condition: &str) -> FoldText {
 }
 
 /// Marked pairs are decided by double precision.
-fn settle(shape: &Shape, step: usize, put: &str) -> String {
-    each_marked(shape, step)
+fn settle(job: &Job, shape: &Shape, step: usize, put: &str) -> String {
+    each_marked(job, shape, step)
         + &format!("\nif (zf_exact(x_wide, y_wide, c_wide, i, j) != 0.0) {put} }}")
 }
 

@@ -15,12 +15,12 @@
 //! beginning, when they fall fast.
 
 use super::fill;
-use super::sweep::{FoldText, number, step};
+use super::sweep::{FoldText, each_marked, number, step};
 use std::fmt::Write;
 use zipfold_core::Job;
 use zipfold_core::fold::{Nearest, Reduce, ReduceOp};
 use zipfold_core::pair::tree::Side;
-use zipfold_plan::device::sweeps::Shape;
+use zipfold_plan::device::sweeps::{Cut, Shape};
 use zipfold_plan::sweep::FEW;
 
 /// Candidates that a thread's queue holds.
@@ -66,7 +66,14 @@ pub fn functions(f: &Nearest, shape: &Shape) -> String {
 }
 
 /// The k nearest of every anchor; `band` bounds the error of single precision: absolute, relative.
-pub fn nearest(job: &Job, f: &Nearest, shape: &Shape, band: Option<(f64, f64)>) -> FoldText {
+/// `cut` says which pairs it leaves out.
+pub fn nearest(
+    job: &Job,
+    f: &Nearest,
+    shape: &Shape,
+    band: Option<(f64, f64)>,
+    cut: Option<Cut>,
+) -> FoldText {
     let value = number(job, f.root, shape.precision);
     let value = if f.largest {
         format!("(-{value})")
@@ -76,6 +83,7 @@ pub fn nearest(job: &Job, f: &Nearest, shape: &Shape, band: Option<(f64, f64)>) 
     let args = ", ZF_OUT(double) near_v, ZF_OUT(zf_u32) near_i".into();
     let mut out = FoldText {
         args,
+        cut,
         ..FoldText::default()
     };
     match band {
@@ -206,10 +214,22 @@ fn queued(
         "float val[{ip}][{step}]; int hit = 0;\nZF_UNROLL for (int q = 0; q < {ip}; q++) ZF_UNROLL for (int u = 0; u < {step}; u++) val[q][u] = ZF_NAN_F;"
     );
     out.absorb = format!("val[q][u] = {value};\nhit |= val[q][u] <= limit[q];");
-    out.settle = format!(
-        "if (hit) {{ ZF_UNROLL for (zf_u32 q = 0u; q < {ip}u; q++) ZF_UNROLL for (zf_u32 u = 0u; u < {step}u; u++) \
+    let cut = match out.cut {
+        // They may be among the best, whatever single precision says of them.
+        Some(_) => {
+            out.open += " zf_u32 odd = 0u;";
+            each_marked(job, shape, step)
+                + &format!(
+                    " queue[held * 128u + tid] = n / {step}u << 20 | (b - from); held++; hit = 1; (void)i; (void)j; }}\n"
+                )
+        }
+        None => String::new(),
+    };
+    out.settle = cut
+        + &format!(
+            "if (hit) {{ ZF_UNROLL for (zf_u32 q = 0u; q < {ip}u; q++) ZF_UNROLL for (zf_u32 u = 0u; u < {step}u; u++) \
          if (val[q][u] <= limit[q]) {{ queue[held * 128u + tid] = q << 20 | (base - from + jj + u); held++; }}\n\
          if (held > {room}u) {{ {flush} }} }}"
-    );
+        );
     out.finish = format!("{}{}", flush.replace(&limits, ""), settled(f.k, ip));
 }

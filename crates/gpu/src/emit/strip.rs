@@ -39,12 +39,12 @@ const QUEUE: usize = TILE * TILE / 2;
 const CHEAP: usize = 2;
 
 /// What single precision knows of the values.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Known<'k> {
     /// Bound of their error: absolute, relative.
     pub bound: Option<(f64, f64)>,
     /// How bins are decided.
-    pub band: Option<Band>,
+    pub bands: Option<Vec<Band>>,
     /// Where predicates hold.
     pub truth: Option<&'k Truth>,
     /// How rows are rounded whose products give the values.
@@ -71,7 +71,7 @@ pub fn kernel(
         RootText::Numbers(n) => n[0].clone(),
         RootText::Components(..) => "0".into(),
     };
-    let mut fold = epilogue(&job.folds[0], shape, known, page, &root);
+    let mut fold = epilogue(&job.folds[0], shape, &known, page, &root);
     if let Some([line, look]) = nearest_of(&job.folds[0])
         .zip(known.rounding)
         .and_then(|(f, rounding)| ProductTile::new(low, shape, rounding).reach(&f))
@@ -170,7 +170,7 @@ pub fn dynamic(low: &Lowered, shape: &Shape) -> Option<usize> {
 fn epilogue(
     fold: &Fold,
     shape: &Shape,
-    known: Known<'_>,
+    known: &Known<'_>,
     page: usize,
     root: &dyn Fn(usize) -> String,
 ) -> Epilogue {
@@ -188,7 +188,11 @@ fn epilogue(
         Fold::Nearest(f) => known.bound.map_or_else(Epilogue::default, |bound| {
             best(f, shape, &root(f.root), bound)
         }),
-        Fold::Histogram(h) => counters(h, shape, &root(h.axes[0].root), known.band),
+        Fold::Histogram(h) => {
+            // Tiles take histograms of one axis.
+            let band = known.bands.iter().flatten().next().copied();
+            counters(h, shape, &root(h.axes[0].root), band)
+        }
         Fold::Dense(_)
         | Fold::Extremes(_)
         | Fold::Top(_)
@@ -355,7 +359,13 @@ fn counters(h: &Histogram, shape: &Shape, value: &str, band: Option<Band>) -> Ep
     let fast = band.is_none_or(|b| b.fast);
     let mark = marked("odd", "1");
     let absorb = band.map_or_else(String::new, |b| {
-        folds::decide(&b, value, &folds::at_place(1), &mark, Some(cells))
+        folds::decide(
+            &[b],
+            &[value.to_string()],
+            &folds::at_place(1),
+            &mark,
+            Some(cells),
+        )
     });
     let take = format!("{place}{count}");
     let deciding = Deciding {
@@ -367,7 +377,7 @@ fn counters(h: &Histogram, shape: &Shape, value: &str, band: Option<Band>) -> Ep
         now: "",
     };
     let state = band.map_or_else(String::new, |b| {
-        folds::bin_rate(&b) + "const zf_u32 copy = 0u;\n" + &folds::bin_base(1)
+        folds::bin_rates(&[b]) + "const zf_u32 copy = 0u;\n" + &folds::bin_base(1)
     });
     Epilogue {
         args: ", ZF_IN(double) edges, ZF_OUT(zf_u32) low, ZF_OUT(zf_u32) high".into(),

@@ -32,7 +32,7 @@ use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::Side;
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Domain, Job, PeriodicBox, Precision};
-use zipfold_plan::device::sweeps::{Shape, is_short};
+use zipfold_plan::device::sweeps::{Cut, Shape, is_short};
 use zipfold_plan::overrides::Input;
 
 /// Threads of a block, and rows of a panel.
@@ -64,6 +64,9 @@ pub struct FoldText {
     pub finish: String,
     /// Before the loop over the others of an incomplete step: an unrolling.
     pub tail: String,
+    /// Squared distances by which single precision leaves out pairs beyond the cut-off, and marks
+    /// those in `odd` that double precision decides.
+    pub cut: Option<Cut>,
 }
 
 impl FoldText {
@@ -93,18 +96,36 @@ pub fn number(job: &Job, root: usize, precision: Precision) -> String {
 }
 
 /// Begins the loop over the pairs of a thread that single precision left undecided: `i`, `j` are the
-/// rows of one, of x and of y. The caller ends its body.
-pub(super) fn each_marked(shape: &Shape, step: usize) -> String {
+/// rows of one, of x and of y, `n / step` is the number of its anchor. Pairs beyond the cut-off end
+/// here. The caller ends its body.
+pub(super) fn each_marked(job: &Job, shape: &Shape, step: usize) -> String {
     let (i, j) = if shape.anchor == Side::X {
         ("mine", "b")
     } else {
         ("b", "mine")
     };
+    let cut = match job.space.cutoff_squared() {
+        Some(limit) if !shape.clean => {
+            let limit = super::expression::literal(limit, Precision::F64);
+            format!(
+                "\nif (!({EXACT_CUT}(x_wide, y_wide, c_wide, i, j) <= {limit})) {{ far++; continue; }}\n"
+            )
+        }
+        _ => String::new(),
+    };
     format!(
         "while (odd != 0u) {{ const zf_u32 n = ZF_LOWEST(odd); odd &= odd - 1u; const zf_u32 mine = first + (n / {step}u) * 128u + tid, \
-         b = base + jj + n % {step}u, i = {i}, j = {j};"
+         b = base + jj + n % {step}u, i = {i}, j = {j};{cut}"
     )
 }
+
+/// Marks the pair of anchor `q` and of the `u`-th other of a step for double precision.
+pub(super) fn mark(step: usize) -> String {
+    format!("odd |= 1u << (q * {step}u + u);")
+}
+
+/// The function of the squared distance that a cut-off looks at.
+pub(crate) const EXACT_CUT: &str = "zf_exact_cut";
 
 /// Others taken at one step: those of a load.
 pub fn step(low: &Lowered, shape: &Shape) -> usize {
@@ -405,10 +426,25 @@ fn body(job: &Job, shape: &Shape, fold: &FoldText, swapped: bool) -> String {
         );
     }
     out += &pair.whole();
-    if !shape.clean {
-        out += &admit(job, &pair.roots);
-    }
+    out += &match (fold.cut, shape.clean) {
+        (Some(cut), _) => within(cut, &pair.roots, step(&job.low, shape)),
+        (None, false) => admit(job, &pair.roots),
+        (None, true) => String::new(),
+    };
     out + &fold.absorb
+}
+
+/// Leaves out pairs beyond the cut-off, by single precision; marks those that may be.
+fn within(cut: Cut, roots: &[RootText], step: usize) -> String {
+    let RootText::Numbers(n) = &roots[cut.root] else {
+        return String::new();
+    };
+    let [within, beyond] =
+        [cut.within, cut.beyond].map(|v| super::expression::literal(v, Precision::F32));
+    let (square, mark) = (&n[0], mark(step));
+    format!(
+        "if ({square} > {within}) {{ if ({square} >= {beyond}) far++; else {mark} continue; }}\n"
+    )
 }
 
 /// Leaves out pairs beyond the cut-off, and NaN by the policy; counts them.
@@ -528,11 +564,11 @@ fn sides(anchor: Side) -> (Ends, Ends) {
     if anchor == Side::X { (a, b) } else { (b, a) }
 }
 
-/// `zf_exact(i, j, …)`: root `root` in double precision, from global memory.
+/// The function `name` of (i, j, …): root `root` in double precision, from global memory.
 pub fn exact(
     job: &Job,
     periodic_box: Option<&PeriodicBox>,
-    (root, layout): (usize, Layout),
+    (name, root, layout): (&str, usize, Layout),
 ) -> String {
     let low = &job.low;
     let pair = pair_text(low, periodic_box, Precision::F64);
@@ -545,13 +581,15 @@ pub fn exact(
         Layout::Columns => (RowsFrom::Columns, 1),
         Layout::Fours => (RowsFrom::Fours, 4),
     };
-    let head = "ZF_SLOW_FN double zf_exact(ZF_IN(double) x, ZF_IN(double) y, ZF_IN(double) c, zf_u32 i, zf_u32 j) {\n";
+    let head = format!(
+        "ZF_SLOW_FN double {name}(ZF_IN(double) x, ZF_IN(double) y, ZF_IN(double) c, zf_u32 i, zf_u32 j) {{\n"
+    );
     let places = format!(
         "const size_t x_at = (size_t)ZF_PANEL_X(i) * {}u + i % 128u * {each}u, y_at = (size_t)ZF_PANEL_Y(j) * {}u + j % 128u * {each}u;\n(void)x_at; (void)y_at;\n",
         w[0], w[1]
     );
     access(low, [from, from])
-        + head
+        + &head
         + &places
         + &pair.whole()
         + &format!("return {value};\n}}\n")

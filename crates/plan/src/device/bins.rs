@@ -10,12 +10,13 @@
 //!
 //! * a part relative to the position: roundings, and the relative error of the value;
 //! * a constant part: the absolute error of the value, and roundings relative to the first edge;
-//! * for the root of a square s, e · rate² / (2 · position), where e is the absolute error of s.
+//! * for the root of a square s, e · rate² over the sum of both positions, where e is the absolute
+//!   error of s.
 //!
 //! The last part is large near zero alone. So every pair below a position `sure` is left to double
 //! precision, and beyond it the constant part takes what is left of the error there.
 
-use super::sweeps::Filter;
+use super::rounding::Bound;
 use zipfold_core::fold::Axis;
 
 /// Unit roundoff of single precision.
@@ -111,19 +112,19 @@ pub struct Band {
 }
 
 impl Band {
-    /// Returns how single precision decides the bins of `axis`, whose values err as `filter` says;
+    /// Returns how single precision decides the bins of `axis`, whose values err as `bound` says;
     /// none where edges are spaced in no known way, or are too close to values near zero.
-    pub fn of_axis(axis: &Axis, filter: &Filter, fast: bool) -> Option<Self> {
+    pub fn of_axis(axis: &Axis, bound: &Bound, fast: bool) -> Option<Self> {
         let scale = Scale::of_axis(axis)?;
         let bins = axis.bins();
         let errors = match scale {
-            Scale::Even { lo, rate } if axis.squared => roots(filter, [lo, rate], bins),
+            Scale::Even { lo, rate } if axis.squared => roots(bound, [lo, rate], bins),
             Scale::Even { rate, .. } => Errors {
-                slope: filter.relative,
-                constant: filter.absolute * rate,
+                slope: bound.rel,
+                constant: bound.abs * rate,
                 sure: 0.0,
             },
-            Scale::Logarithmic { lo, rate } => logarithms(filter, axis, [lo, rate])?,
+            Scale::Logarithmic { lo, rate } => logarithms(bound, axis, [lo, rate])?,
         };
         let first = match scale {
             Scale::Even { lo, rate } | Scale::Logarithmic { lo, rate } => lo * rate,
@@ -139,8 +140,8 @@ impl Band {
             constant: (errors.constant + (first.abs() + 1.0) * (slope + 4.0 * U)) * 1.01 + 1e-6,
             sure: errors.sure,
             fast,
-            least: filter.least,
-            most: filter.most,
+            least: bound.lo,
+            most: bound.hi,
         })
     }
     /// Returns whether single precision decides most pairs: few are near an edge, and few are where
@@ -155,7 +156,8 @@ impl Band {
         // Values are taken to be spread evenly, too, where bins are not.
         let below = match self.scale {
             _ if self.sure == 0.0 => 0.0,
-            Scale::Even { .. } => self.sure / bins,
+            // No root is below zero.
+            Scale::Even { lo, rate } => (self.sure + (lo * rate).min(0.0)) / bins,
             Scale::Logarithmic { rate, .. } => ((self.sure - bins) / rate).exp2(),
         };
         self.bins < MOST_BINS && near + below < LEFT
@@ -169,11 +171,12 @@ struct Errors {
     sure: f64,
 }
 
-/// The error of positions of roots: |√(s + e) − √s| is at most √e anywhere and e / (2 √s) beyond.
-fn roots(filter: &Filter, [lo, rate]: [f64; 2], bins: usize) -> Errors {
+/// The error of positions of roots: |√(s + e) − √s| is at most √e anywhere, and e over the sum of
+/// both roots.
+fn roots(bound: &Bound, [lo, rate]: [f64; 2], bins: usize) -> Errors {
     // The root of a device errs by two units in the last place.
-    let slope = filter.relative / 2.0 + 2.0 * U;
-    let everywhere = filter.absolute.sqrt() * rate;
+    let slope = bound.rel / 2.0 + 2.0 * U;
+    let everywhere = bound.abs.sqrt() * rate;
     if everywhere <= 1e-7 {
         return Errors {
             slope,
@@ -181,28 +184,28 @@ fn roots(filter: &Filter, [lo, rate]: [f64; 2], bins: usize) -> Errors {
             sure: 0.0,
         };
     }
-    // Positions count from the first edge, roots from zero.
-    let beyond = filter.absolute * rate * rate / 2.0;
+    // Positions count from the first edge, roots from zero. The computed root is known, the exact
+    // one may be zero.
+    let error = bound.abs * rate * rate;
     let first = lo * rate;
-    let trusted = (beyond / ROOT).clamp(1.0, (bins as f64 / 8.0).max(1.0));
+    let trusted = (error / ROOT).min(bins as f64 / 8.0);
     Errors {
         slope,
-        // The root from which it is trusted may itself be a tenth of a bin off.
-        constant: 1.06 * beyond / trusted.max(first),
+        constant: error / trusted.max(first),
         sure: (trusted - first).max(0.0),
     }
 }
 
 /// The error of positions by logarithms. The absolute error of a value moves it by a part of the
 /// value, so small ones are not trusted; none where all are so small.
-fn logarithms(filter: &Filter, axis: &Axis, [lo, rate]: [f64; 2]) -> Option<Errors> {
+fn logarithms(bound: &Bound, axis: &Axis, [lo, rate]: [f64; 2]) -> Option<Errors> {
     // Bins an octave of the number whose logarithm is taken, and its least and largest edge.
     let power = if axis.squared { 2 } else { 1 };
     let own_rate = rate / f64::from(power);
     let ends = [axis.edges[0], axis.edges[axis.bins()]].map(|e| e.powi(power));
-    let moved = filter.absolute * own_rate * std::f64::consts::LOG2_E;
+    let moved = bound.abs * own_rate * std::f64::consts::LOG2_E;
     let trusted = ends[0].max(moved / ROOT);
-    let part = filter.relative + filter.absolute / trusted;
+    let part = bound.rel + bound.abs / trusted;
     // Beyond ten per cent a logarithm is no longer as straight as this takes it. Devices may take
     // subnormal numbers as zero.
     if part > 0.1 || trusted >= ends[1] || ends[0] < LEAST {

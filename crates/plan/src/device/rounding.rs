@@ -59,6 +59,13 @@ pub struct Bound {
 }
 
 impl Bound {
+    /// Any number, without an error: for plans that do not know the rows.
+    pub(super) const EXACT: Bound = Bound {
+        lo: f64::NEG_INFINITY,
+        hi: f64::INFINITY,
+        abs: 0.0,
+        rel: 0.0,
+    };
     /// Returns the bound of numbers between `lo` and `hi`, each exact in f32 or rounded once.
     ///
     /// Whole numbers, and measurements with up to seven digits that were read as f32, are exact. It

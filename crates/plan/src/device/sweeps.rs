@@ -19,7 +19,7 @@ use crate::overrides::{Bins, Diagonal, Filter as Choice, FoldTiles, Input, JoinO
 use crate::sweep as tree;
 use crate::swept::Swept;
 use zipfold_core::fold::rows::ReduceAxis;
-use zipfold_core::fold::{Fold, Histogram, JoinKind, Reduce, ReduceOp};
+use zipfold_core::fold::{Axis, Fold, Histogram, JoinKind, Reduce, ReduceOp};
 use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::{Id, Node, Side, Unary};
 use zipfold_core::{Domain, Error, Job, Opt, Precision, Result};
@@ -93,6 +93,39 @@ pub struct Filter {
     pub most: f64,
     /// The value is the truth of a predicate, whose operands have bounds of their own.
     pub predicate: bool,
+    /// Squared distances that may be on either side of the cut-off, if there is one.
+    pub cut: Option<Cut>,
+}
+
+/// Squared distances of single precision between which a pair may be within the cut-off or beyond
+/// it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cut {
+    /// The root of the squared distance.
+    pub root: usize,
+    /// Up to here a pair is within the cut-off.
+    pub within: f64,
+    /// From here on a pair is beyond it.
+    pub beyond: f64,
+}
+
+impl Cut {
+    /// Returns the limits for squared distances with this bound; none without a cut-off.
+    fn new(job: &Job, bound: impl Fn(usize) -> Option<Bound>) -> Option<Option<Self>> {
+        let (Some(root), Some(limit)) = (job.cutoff_root, job.space.cutoff_squared()) else {
+            return Some(None);
+        };
+        let b = bound(root)?;
+        let gap = 1.01 * (b.abs + b.rel * limit) + f64::from(f32::MIN_POSITIVE);
+        // Numbers of single precision, no nearer to the limit than the error.
+        let within = f64::from(((limit - gap) as f32).next_down());
+        let beyond = f64::from(((limit + gap) as f32).next_up());
+        Some(Some(Cut {
+            root,
+            within,
+            beyond,
+        }))
+    }
 }
 
 impl Filter {
@@ -103,7 +136,17 @@ impl Filter {
         least: f64::NEG_INFINITY,
         most: f64::INFINITY,
         predicate: true,
+        cut: None,
     };
+    /// The bound of the value.
+    fn bound(&self) -> Bound {
+        Bound {
+            lo: self.least,
+            hi: self.most,
+            abs: self.absolute,
+            rel: self.relative,
+        }
+    }
 }
 
 impl Sweeps {
@@ -167,7 +210,7 @@ impl Sweeps {
             filter: filter.is_some(),
             domain: job.space.domain,
             // A filter's candidates are looked at again, so its loop need not test for NaN.
-            clean: filter.is_some()
+            clean: filter.is_some_and(|filter| filter.cut.is_none())
                 || ranges.map_or(job.cutoff_root.is_none(), |ranges| is_clean(job, ranges)),
             fast: single,
             load: 1,
@@ -202,10 +245,16 @@ impl Sweeps {
         let ranges = self.ranges.as_ref()?;
         Some(bounds(job, ranges, self.products.as_ref()))
     }
-    /// Returns how single precision decides the bins of `h`.
-    pub fn band(&self, h: &Histogram) -> Option<Band> {
-        self.filter
-            .and_then(|filter| Band::of_axis(&h.axes[0], &filter, self.fast_bins))
+    /// Returns how single precision decides the bins of every axis of the histogram `h` of `job`;
+    /// none where double precision does.
+    pub fn bands(&self, job: &Job, h: &Histogram) -> Option<Vec<Band>> {
+        let filter = self.filter?;
+        let bounds = self.bounds(job);
+        bands(h, self.fast_bins, |root| match &bounds {
+            // A plan without the rows assumes any.
+            None => Some(filter.bound()),
+            Some(bounds) => bounds.get(job.low.formula.roots[root]),
+        })
     }
 }
 
@@ -551,22 +600,34 @@ fn exponents_single(job: &Job, ranges: &[Ranges; 2]) -> bool {
         .is_some_and(|b| error(b) <= EXPONENT)
 }
 
-/// Returns the root that single precision may filter, and whether it is a predicate. There must be
-/// no cut-off, and double precision on devices must have the bits of the reference.
+/// Returns whether single precision may tell which pairs a cut-off leaves to `fold`: where it marks
+/// pairs for double precision, and no row counts its pairs.
+fn takes_cut(fold: Swept<'_>) -> bool {
+    match fold {
+        Swept::Histogram(_) | Swept::Nearest(_) => true,
+        Swept::Join(f) => f.is_inner(),
+        Swept::Reduce(f) => f.op == ReduceOp::Count,
+        Swept::Extremes(_) => false,
+    }
+}
+
+/// Returns the root that single precision may filter, and whether it is a predicate. Double
+/// precision on devices must have the bits of the reference.
 pub fn filtered(job: &Job) -> Option<(usize, bool)> {
-    if job.cutoff_root.is_some() || !is_exact(&job.low) {
+    if !is_exact(&job.low) {
         return None;
     }
     let fold = Swept::for_fold(&job.folds[0])?;
+    if job.cutoff_root.is_some() && !takes_cut(fold) {
+        return None;
+    }
     // Extremes, counts, neighbours, histograms and joins without values decide; others add.
     match fold {
         Swept::Reduce(f) if is_extreme(f) => Some((f.root, false)),
         Swept::Reduce(f) if f.op == ReduceOp::Count => Some((f.root, true)),
         Swept::Nearest(f) => Some((f.root, false)),
         // A mean takes every value in double precision.
-        Swept::Histogram(h)
-            if h.axes.len() == 1 && !h.mean && Scale::of_axis(&h.axes[0]).is_some() =>
-        {
+        Swept::Histogram(h) if !h.mean && h.axes.iter().all(|a| Scale::of_axis(a).is_some()) => {
             Some((h.axes[0].root, false))
         }
         Swept::Join(f) if f.value.is_none() => Some((f.root, true)),
@@ -592,7 +653,10 @@ fn filters<'r>(
     let found = match rows {
         _ if overrides.filter == Some(Choice::Off) => None,
         Some(rows) => filter(job, &bounds(job, &rows.ranges, products)),
-        None => filtered(job).map(|_| Filter::PREDICATE),
+        None => filtered(job).map(|_| Filter {
+            cut: Cut::new(job, |_| Some(Bound::EXACT)).flatten(),
+            ..Filter::PREDICATE
+        }),
     };
     Ok((products, found))
 }
@@ -625,6 +689,7 @@ fn products<'r>(
     let fits = tree::tiles(job)
         && !counts_first(job, overrides)
         && overrides.filter != Some(Choice::Off)
+        && job.cutoff_root.is_none()
         && !is_balanced(job, overrides)?;
     let found = rows.products.as_ref().filter(|_| fits);
     let found = found.filter(|products| {
@@ -650,11 +715,15 @@ fn filter(job: &Job, bounds: &Bounds<'_>) -> Option<Filter> {
     if !others.into_iter().all(|at| bounds.get(roots[at]).is_some()) {
         return None;
     }
+    let cut = Cut::new(job, |root| bounds.get(roots[root]))?;
     // Each comparison inside a predicate has a band of its own, made when the kernel is emitted.
     if predicate {
         // A NaN inside the predicate would be an error or a skip: all operands must be bounded.
-        return (bounds.decides(roots[root]) && bounds.covers(roots[root]))
-            .then_some(Filter::PREDICATE);
+        let decides = bounds.decides(roots[root]) && bounds.covers(roots[root]);
+        return decides.then_some(Filter {
+            cut,
+            ..Filter::PREDICATE
+        });
     }
     let b = bounds.get(roots[root])?;
     let found = Filter {
@@ -663,14 +732,22 @@ fn filter(job: &Job, bounds: &Bounds<'_>) -> Option<Filter> {
         least: b.lo,
         most: b.hi,
         predicate,
+        cut,
     };
     let Fold::Histogram(h) = &job.folds[0] else {
         return Some(found);
     };
     // The bands of these rows decide, not the kind of question.
-    Band::of_axis(&h.axes[0], &found, false)
-        .is_some_and(|band| band.pays())
+    bands(h, false, |root| bounds.get(roots[root]))?
+        .iter()
+        .all(Band::pays)
         .then_some(found)
+}
+
+/// Returns the bands of the axes of `h`, a histogram of `job`; `bound` has those of roots.
+fn bands(h: &Histogram, fast: bool, bound: impl Fn(usize) -> Option<Bound>) -> Option<Vec<Band>> {
+    let one = |axis: &Axis| Band::of_axis(axis, &bound(axis.root)?, fast);
+    h.axes.iter().map(one).collect()
 }
 
 /// Returns whether every root is a bounded number for every pair: no NaN, and nothing beyond a
@@ -720,7 +797,8 @@ fn copies(counters: usize, runtime: Runtime, overrides: &Overrides, taken: usize
     };
     let asked = overrides.hist_copies.map_or(default, |copies| copies.get());
     // As many as fit, where fewer were requested than that.
-    let room = tree::SHARED.min(SHARED_MEMORY.saturating_sub(taken));
+    let left = SHARED_MEMORY.saturating_sub(taken);
     // Four bytes a counter, with one place more per copy.
-    asked.min(room / 4 / (counters + 1))
+    let fit = |room: usize| room.min(left) / 4 / (counters + 1);
+    asked.min(fit(tree::SHARED).max(fit(tree::MOST_SHARED).min(1)))
 }
