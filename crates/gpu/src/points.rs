@@ -354,9 +354,7 @@ pub fn source(
         }
         Swept::Reduce(f) => folds::rows(job, f, shape, known.truth),
         Swept::Nearest(f) => nearest::nearest(job, f, shape, known.bound, cut),
-        Swept::Histogram(h) => {
-            folds::histogram(job, h, shape, shape.copies, known.bands.as_deref())
-        }
+        Swept::Histogram(h) => folds::histogram(job, h, shape, known.bands.as_deref(), cut),
         Swept::Extremes(f) => folds::ends(job, f, shape),
         Swept::Join(f) => {
             let output = if sweeps.counts_first {
@@ -367,7 +365,12 @@ pub fn source(
             join::join(job, f, shape, output, maybe)
         }
     };
-    let text = FoldText { cut, ..text };
+    // Histograms look at the cut-off where they place a pair.
+    let own = matches!(fold, Swept::Histogram(_));
+    let text = FoldText {
+        cut: cut.filter(|_| !own),
+        ..text
+    };
     let mut kernels = sweep::kernel("zf_sweep", job, shape, &folds::with_tally(text, shape));
     if let (Swept::Join(f), true) = (fold, sweeps.counts_first) {
         let text = join::join(job, f, shape, Output::Place, maybe);

@@ -18,13 +18,13 @@
 use super::bin_sums::SumText;
 use super::join::Truth;
 use super::pair::{RootText, fast_pair_text, pair_text};
-use super::sweep::{FoldText, each_marked, mark, number};
+use super::sweep::{FoldText, beyond_cut, each_marked, mark, marked_pair, number};
 use super::type_name;
 use std::fmt::Write;
 use zipfold_core::fold::{Extremes, Histogram, Reduce, ReduceOp};
 use zipfold_core::{Job, Precision};
 use zipfold_plan::device::bins::{Band, Scale};
-use zipfold_plan::device::sweeps::Shape;
+use zipfold_plan::device::sweeps::{Cut, Shape};
 
 /// Adds the tally of pairs beyond the cut-off and of NaN: four numbers a thread.
 pub fn with_tally(mut fold: FoldText, shape: &Shape) -> FoldText {
@@ -280,9 +280,10 @@ pub fn histogram(
     job: &Job,
     f: &Histogram,
     shape: &Shape,
-    copies: usize,
     bands: Option<&[Band]>,
+    cut: Option<Cut>,
 ) -> FoldText {
+    let copies = shape.copies;
     let cells = f.cells();
     let mut out = FoldText {
         args: ", ZF_IN(double) edges, ZF_OUT(zf_u32) low, ZF_OUT(zf_u32) high".into(),
@@ -324,8 +325,12 @@ pub fn histogram(
     out.state += &bin_rates(bands);
     let step = super::sweep::step(&job.low, shape);
     if !bands[0].fast {
-        out.open = "zf_u32 odd = 0u;".into();
-        out.settle = settle_bins(job, f, (shape, step), &place, &format!("{count} {add}"));
+        settle_bins(
+            &mut out,
+            job,
+            (shape, step),
+            &(exact_values(f) + &place + &count + &add),
+        );
     }
     let inside = if f.axes.len() > 1 && !add.is_empty() {
         inside_text(f)
@@ -347,7 +352,9 @@ pub fn histogram(
         .map(|axis| number(job, axis.root, shape.precision))
         .collect();
     let spare = (copies > 0).then_some(cells);
-    out.absorb = decide(bands, &values, &count, &mark(step), spare);
+    let square = cut.map(|cut| (number(job, cut.root, shape.precision), cut));
+    let square = square.as_ref().map(|(text, cut)| (text.as_str(), *cut));
+    out.absorb = decide_within(bands, &values, &count, (&mark(step), spare), square);
     out
 }
 
@@ -444,6 +451,18 @@ pub fn decide(
     mark: &str,
     spare: Option<usize>,
 ) -> String {
+    decide_within(bands, values, count, (mark, spare), None)
+}
+
+/// As [`decide`], without the pairs beyond a cut-off, which it counts: the squared distance, and the
+/// limits of single precision.
+fn decide_within(
+    bands: &[Band],
+    values: &[String],
+    count: &str,
+    (mark, spare): (&str, Option<usize>),
+    cut: Option<(&str, Cut)>,
+) -> String {
     let mut text = String::from("{ ");
     let mut near = vec![];
     for (at, (band, value)) in bands.iter().zip(values).enumerate() {
@@ -461,10 +480,19 @@ pub fn decide(
     if bands[0].fast {
         return format!("{text}{count} }}");
     }
+    let mark = match cut {
+        None => mark.to_string(),
+        Some((square, cut)) => {
+            let [within, beyond] =
+                [cut.within, cut.beyond].map(|v| super::expression::literal(v, Precision::F32));
+            near.push(format!("{square} > {within}"));
+            format!("if ({square} >= {beyond}) far++; else {mark}")
+        }
+    };
     let near = near.join(" || ");
     let place = match spare {
         Some(cell) => format!("if ({near}) {{ {mark} place = ZF_FIRST_BIN + {cell}u; }}\n{count}"),
-        None => format!("if ({near}) {mark}\nelse {count}"),
+        None => format!("if ({near}) {{ {mark} }}\nelse {count}"),
     };
     format!("{text}{place} }}")
 }
@@ -473,6 +501,13 @@ pub fn decide(
 /// of a float.
 fn position_text(at: usize, band: &Band, value: &str) -> String {
     let (position, first) = position(band, value);
+    let (declared, position) = match band.root > 0.0 {
+        true => (
+            format!("const float root{at} = {position};\n"),
+            format!("root{at}"),
+        ),
+        false => (String::new(), position),
+    };
     let single = |v: f64| super::expression::literal(v, Precision::F32);
     // Under and over are cells of their own; a value far beyond all edges is brought to the one
     // next to them.
@@ -489,7 +524,7 @@ fn position_text(at: usize, band: &Band, value: &str) -> String {
         format!("t{at} = t{at} < {0} ? t{at} : {0};\n", single(top))
     };
     format!(
-        "float t{at} = zf_fma_f({position}, bin_rate{at}, {});\n{floor}{ceiling}\
+        "{declared}float t{at} = zf_fma_f({position}, bin_rate{at}, {});\n{floor}{ceiling}\
          const float m{at} = t{at} + 12582912.0f;\nconst zf_u32 place{at} = zf_bits_f(m{at});\n",
         single(-first - 0.5)
     )
@@ -503,8 +538,17 @@ fn near_text(at: usize, band: &Band) -> String {
     } else {
         String::new()
     };
+    let off = format!("zf_abs_f(t{at} - (m{at} - 12582912.0f))");
+    if band.root > 0.0 {
+        // The nearer to an edge, and the smaller the root, the sooner.
+        return format!(
+            "zf_fma_f({} - {off}, root{at}, {}) <= 0.0f",
+            single(0.5 - band.constant),
+            single(-band.root)
+        );
+    }
     format!(
-        "zf_fma_f(zf_abs_f(t{at}), {}, zf_abs_f(t{at} - (m{at} - 12582912.0f))) >= {}{low}",
+        "zf_fma_f(zf_abs_f(t{at}), {}, {off}) >= {}{low}",
         single(band.slope),
         single(0.5 - band.constant)
     )
@@ -555,20 +599,43 @@ pub fn bin_rates(bands: &[Band]) -> String {
     bands.iter().enumerate().map(one).collect()
 }
 
-/// Marked values are placed by double precision.
-fn settle_bins(
-    job: &Job,
-    f: &Histogram,
-    (shape, step): (&Shape, usize),
-    place: &str,
-    count: &str,
-) -> String {
+/// Pairs that wait for double precision in a block: a place for one in a hundred of a panel.
+const WAITING: usize = 512;
+
+/// Marked pairs wait until the end of the panel. Then the threads of a block take one each, and
+/// `count` them by double precision: a thread alone would have the others of its warp wait for every
+/// pair.
+fn settle_bins(out: &mut FoldText, job: &Job, (shape, step): (&Shape, usize), count: &str) {
+    let (i, j) = marked_pair(shape);
+    out.open = "zf_u32 odd = 0u;".into();
+    let _ = write!(
+        out.shared,
+        "\n    ZF_SHARED zf_u32 waiting[{WAITING}]; ZF_SHARED zf_u32 held;"
+    );
+    out.state += "if (tid == 0u) held = 0u;\n    ZF_BARRIER();\n";
+    // Where no place is left, the thread counts its pair itself.
+    out.settle = format!(
+        "while (odd != 0u) {{ const zf_u32 n = ZF_LOWEST(odd); odd &= odd - 1u; const zf_u32 seat = ZF_ADD_SHARED(&held, 1u);\n\
+         const zf_u32 mine = first + (n / {step}u) * 128u + tid, b = base + jj + n % {step}u, i = {i}, j = {j};\n\
+         if (seat < {WAITING}u) {{ waiting[seat] = (mine - first) << 7 | (b - base); continue; }}\n\
+         {beyond}{count} }}",
+        beyond = beyond_cut(job, shape)
+    );
+    out.after = format!(
+        "ZF_BARRIER();\n        {{ const zf_u32 ready = held < {WAITING}u ? held : {WAITING}u;\n        \
+         for (zf_u32 s = tid; s < ready; s += 128u) {{ const zf_u32 mine = first + (waiting[s] >> 7), b = base + waiting[s] % 128u, \
+         i = {i}, j = {j};\n{beyond}{count} }} }}\n        ZF_BARRIER();\n        if (tid == 0u) held = 0u;\n        ZF_BARRIER();",
+        beyond = beyond_cut(job, shape)
+    );
+}
+
+/// Declares the values of pair (i, j) in double precision.
+fn exact_values(f: &Histogram) -> String {
     let value = |root: usize| {
         let name = exact_name(f, root);
         format!("const double w{root} = {name}(x_wide, y_wide, c_wide, i, j);\n")
     };
-    let values: String = roots(f).into_iter().map(value).collect();
-    each_marked(job, shape, step) + &format!("\n{values}{place}{count} }}")
+    roots(f).into_iter().map(value).collect()
 }
 
 /// The roots that the axes of `f` bin, each once.

@@ -16,8 +16,7 @@ fn wide(value: f64) -> String {
 
 /// [`Orthorhombic::nearest`] on `e0`, `e1`, … in double precision.
 pub(super) fn orthorhombic(o: &Orthorhombic, dim: usize) -> String {
-    let one =
-        |(k, l): (usize, &f64)| format!("e{k} = e{k} - {0} * zf_round_d(e{k} / {0});\n", wide(*l));
+    let one = |(k, l): (usize, &f64)| format!("e{k} = zf_image_d(e{k}, {});\n", wide(*l));
     o.lengths().iter().enumerate().take(dim).map(one).collect()
 }
 

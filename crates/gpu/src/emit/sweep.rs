@@ -99,24 +99,32 @@ pub fn number(job: &Job, root: usize, precision: Precision) -> String {
 /// rows of one, of x and of y, `n / step` is the number of its anchor. Pairs beyond the cut-off end
 /// here. The caller ends its body.
 pub(super) fn each_marked(job: &Job, shape: &Shape, step: usize) -> String {
-    let (i, j) = if shape.anchor == Side::X {
-        ("mine", "b")
-    } else {
-        ("b", "mine")
-    };
-    let cut = match job.space.cutoff_squared() {
+    let (i, j) = marked_pair(shape);
+    format!(
+        "while (odd != 0u) {{ const zf_u32 n = ZF_LOWEST(odd); odd &= odd - 1u; const zf_u32 mine = first + (n / {step}u) * 128u + tid, \
+         b = base + jj + n % {step}u, i = {i}, j = {j};\n"
+    ) + &beyond_cut(job, shape)
+}
+
+/// The rows of x and of y of a marked pair of an anchor `mine` and an other `b`.
+pub(super) fn marked_pair(shape: &Shape) -> (&'static str, &'static str) {
+    match shape.anchor {
+        Side::X => ("mine", "b"),
+        Side::Y => ("b", "mine"),
+    }
+}
+
+/// Ends a turn of a loop over marked pairs for a pair (i, j) beyond the cut-off, if there is one.
+pub(super) fn beyond_cut(job: &Job, shape: &Shape) -> String {
+    match job.space.cutoff_squared() {
         Some(limit) if !shape.clean => {
             let limit = super::expression::literal(limit, Precision::F64);
             format!(
-                "\nif (!({EXACT_CUT}(x_wide, y_wide, c_wide, i, j) <= {limit})) {{ far++; continue; }}\n"
+                "if (!({EXACT_CUT}(x_wide, y_wide, c_wide, i, j) <= {limit})) {{ far++; continue; }}\n"
             )
         }
         _ => String::new(),
-    };
-    format!(
-        "while (odd != 0u) {{ const zf_u32 n = ZF_LOWEST(odd); odd &= odd - 1u; const zf_u32 mine = first + (n / {step}u) * 128u + tid, \
-         b = base + jj + n % {step}u, i = {i}, j = {j};{cut}"
-    )
+    }
 }
 
 /// Marks the pair of anchor `q` and of the `u`-th other of a step for double precision.
@@ -426,7 +434,7 @@ fn body(job: &Job, shape: &Shape, fold: &FoldText, swapped: bool) -> String {
         );
     }
     out += &pair.whole();
-    out += &match (fold.cut, shape.clean) {
+    out += &match (fold.cut, shape.clean || shape.filter) {
         (Some(cut), _) => within(cut, &pair.roots, step(&job.low, shape)),
         (None, false) => admit(job, &pair.roots),
         (None, true) => String::new(),

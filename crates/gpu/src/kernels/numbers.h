@@ -58,6 +58,12 @@ ZF_FN double zf_max_d(double a, double b) {
 ZF_FN double zf_min_d(double a, double b) {
     return a == b ? zf_of_bits(zf_bits(a) | zf_bits(b)) : ((a < b || a != a) ? a : b);
 }
+// The nearest image in a box of length l; without a division where it has the same bits (core: Orthorhombic::nearest_within).
+ZF_FN double zf_image_d(double d, double l) {
+    const double middle = 0.5 * l;
+    const double down = d > middle ? -l : 0.0;
+    return zf_abs_d(d) <= l ? d + (d < -middle ? l : down) : d - l * zf_round_d(d / l);
+}
 #define zf_sign_d(x) ((x) > 0.0 ? 1.0 : ((x) < 0.0 ? -1.0 : (x)))
 #define zf_sign_f(x) ((x) > 0.0f ? 1.0f : ((x) < 0.0f ? -1.0f : (x)))
 ZF_FN double zf_popcount_d(double x) {

@@ -10,11 +10,9 @@
 //!
 //! * a part relative to the position: roundings, and the relative error of the value;
 //! * a constant part: the absolute error of the value, and roundings relative to the first edge;
-//! * for the root of a square s, e · rate² over the sum of both positions, where e is the absolute
-//!   error of s.
+//! * for the root of a square s, e · rate² / position, where e is the absolute error of s.
 //!
-//! The last part is large near zero alone. So every pair below a position `sure` is left to double
-//! precision, and beyond it the constant part takes what is left of the error there.
+//! The last part is large near zero alone, where pairs are left to double precision.
 
 use super::rounding::Bound;
 use zipfold_core::fold::Axis;
@@ -29,8 +27,9 @@ const LOG2: f64 = 4.8e-7;
 const MOST_BINS: usize = 1 << 20;
 /// The least number whose logarithm is taken, well above the subnormal ones.
 const LEAST: f64 = 1e-36;
-/// The part of a bin that the error of a root may take from where positions are trusted.
-const ROOT: f64 = 0.01;
+/// The part of a bin that the absolute error of a value may take from where its logarithm is
+/// trusted.
+const TRUSTED: f64 = 0.01;
 /// The most of all pairs that may be left to double precision.
 const LEFT: f64 = 0.2;
 
@@ -103,6 +102,9 @@ pub struct Band {
     pub constant: f64,
     /// Pairs at a position below this one are left to double precision; none where it is zero.
     pub sure: f64,
+    /// What the distance from an edge, in bins, times the root must exceed; zero where roots have
+    /// no error but one relative to them.
+    pub root: f64,
     /// Values near an edge are decided by single precision too.
     pub fast: bool,
     /// No value is below this.
@@ -118,11 +120,11 @@ impl Band {
         let scale = Scale::of_axis(axis)?;
         let bins = axis.bins();
         let errors = match scale {
-            Scale::Even { lo, rate } if axis.squared => roots(bound, [lo, rate], bins),
+            Scale::Even { rate, .. } if axis.squared => roots(bound, rate),
             Scale::Even { rate, .. } => Errors {
                 slope: bound.rel,
                 constant: bound.abs * rate,
-                sure: 0.0,
+                ..Errors::default()
             },
             Scale::Logarithmic { lo, rate } => logarithms(bound, axis, [lo, rate])?,
         };
@@ -131,14 +133,21 @@ impl Band {
         };
         // A position is computed one half lower by one rounding of a product and a difference, and
         // its rate and first edge are rounded: relative to the position or to the first edge.
-        let slope = errors.slope + 5.0 * U;
+        let slope = 1.01 * (errors.slope + 5.0 * U);
+        let constant = (errors.constant + (first.abs() + 1.0) * (slope + 4.0 * U)) * 1.01 + 1e-6;
+        // Where the root is looked at, the position is not.
+        let (slope, constant) = match errors.root > 0.0 {
+            true => (0.0, constant + slope * (bins as f64 + 1.0)),
+            false => (slope, constant),
+        };
         Some(Band {
             scale,
             bins,
             squared: axis.squared,
-            slope: slope * 1.01,
-            constant: (errors.constant + (first.abs() + 1.0) * (slope + 4.0 * U)) * 1.01 + 1e-6,
+            slope,
+            constant,
             sure: errors.sure,
+            root: 1.01 * errors.root,
             fast,
             least: bound.lo,
             most: bound.hi,
@@ -156,24 +165,32 @@ impl Band {
         // Values are taken to be spread evenly, too, where bins are not.
         let below = match self.scale {
             _ if self.sure == 0.0 => 0.0,
-            // No root is below zero.
-            Scale::Even { lo, rate } => (self.sure + (lo * rate).min(0.0)) / bins,
+            Scale::Even { .. } => self.sure / bins,
             Scale::Logarithmic { rate, .. } => ((self.sure - bins) / rate).exp2(),
         };
-        self.bins < MOST_BINS && near + below < LEFT
+        // Half of a bin is too near to an edge at this position; in the middle of all bins, this
+        // part of one.
+        let roots = match self.scale {
+            Scale::Even { rate, .. } => 6.0 * self.root * rate / bins,
+            Scale::Logarithmic { .. } => 0.0,
+        };
+        self.bins < MOST_BINS && near + below + roots < LEFT
     }
 }
 
 /// Parts of the error of a position, in bins, without its own roundings.
+#[derive(Default)]
 struct Errors {
     slope: f64,
     constant: f64,
     sure: f64,
+    /// The error times the root.
+    root: f64,
 }
 
 /// The error of positions of roots: |√(s + e) − √s| is at most √e anywhere, and e over the sum of
-/// both roots.
-fn roots(bound: &Bound, [lo, rate]: [f64; 2], bins: usize) -> Errors {
+/// both roots, of which the exact one may be zero.
+fn roots(bound: &Bound, rate: f64) -> Errors {
     // The root of a device errs by two units in the last place.
     let slope = bound.rel / 2.0 + 2.0 * U;
     let everywhere = bound.abs.sqrt() * rate;
@@ -181,18 +198,13 @@ fn roots(bound: &Bound, [lo, rate]: [f64; 2], bins: usize) -> Errors {
         return Errors {
             slope,
             constant: everywhere,
-            sure: 0.0,
+            ..Errors::default()
         };
     }
-    // Positions count from the first edge, roots from zero. The computed root is known, the exact
-    // one may be zero.
-    let error = bound.abs * rate * rate;
-    let first = lo * rate;
-    let trusted = (error / ROOT).min(bins as f64 / 8.0);
     Errors {
         slope,
-        constant: error / trusted.max(first),
-        sure: (trusted - first).max(0.0),
+        root: bound.abs * rate,
+        ..Errors::default()
     }
 }
 
@@ -204,7 +216,7 @@ fn logarithms(bound: &Bound, axis: &Axis, [lo, rate]: [f64; 2]) -> Option<Errors
     let own_rate = rate / f64::from(power);
     let ends = [axis.edges[0], axis.edges[axis.bins()]].map(|e| e.powi(power));
     let moved = bound.abs * own_rate * std::f64::consts::LOG2_E;
-    let trusted = ends[0].max(moved / ROOT);
+    let trusted = ends[0].max(moved / TRUSTED);
     let part = bound.rel + bound.abs / trusted;
     // Beyond ten per cent a logarithm is no longer as straight as this takes it. Devices may take
     // subnormal numbers as zero.
@@ -218,5 +230,6 @@ fn logarithms(bound: &Bound, axis: &Axis, [lo, rate]: [f64; 2]) -> Option<Errors
         slope: 0.0,
         constant: own_rate * (straight + LOG2 * (size + 1.0)),
         sure: if trusted > ends[0] { sure } else { 0.0 },
+        root: 0.0,
     })
 }

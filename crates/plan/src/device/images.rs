@@ -54,15 +54,20 @@ pub fn component(difference: Bound, length: f64) -> Option<Bound> {
         // Nothing is wrapped: the quotient rounds to zero.
         return Some(difference);
     }
-    let boxes = far / length + 1.0;
+    // A difference that is off may be one box more.
+    let boxes = ((far + error) / length + 0.5 + 1e-5).floor();
     if boxes > MOST_BOXES {
         return None;
     }
-    // The quotient: the error of the difference, and roundings of 1 / L and of the product.
-    let quotient = error + 3.0 * U * (far + length);
+    // The farthest difference that is as near to one whole number of boxes as to the next. There
+    // the quotient has the error of the difference, and that of 1 / L: it is rounded once, to the
+    // whole number.
+    let tie = (boxes - 0.5).max(0.5) * length;
+    let inverse = (f64::from((1.0 / length) as f32) * length - 1.0).abs() + 0.01 * U;
+    let quotient = difference.abs + difference.rel * tie + inverse * tie;
     // The length in single precision, as often as it is taken away, and the rounding of the result.
-    let lengths = boxes * length * U;
-    let abs = 1.01 * (error + lengths + U * length + 2.0 * quotient) + TINY;
+    let lengths = boxes * (f64::from(length as f32) - length).abs();
+    let abs = 1.01 * (error + lengths + 0.5 * U * length + 2.0 * quotient) + TINY;
     let half = 0.5 * length + abs;
     Some(Bound {
         lo: -half.min(far),
@@ -119,26 +124,35 @@ pub fn squared_length(difference: Bound, lattice: &Triclinic) -> Option<Bound> {
     let far = difference.lo.abs().max(difference.hi.abs());
     let error = difference.abs + difference.rel * far;
     let length = |v: [f64; 3]| dot(v, v).sqrt();
-    // Along a basis vector after the other, the last one first: how long the rest may be, and how
-    // far it may be off. Both are Euclidean lengths of vectors of three components.
-    let (mut rest, mut off) = (far * 3f64.sqrt(), error * 3f64.sqrt());
-    for (b, n) in lattice.vectors.iter().zip(&lattice.duals).rev() {
-        let multiple = rest * length(*n) + 1.0;
+    let halves = halves(lattice);
+    // Along a basis vector after the other, the last one first: the most of the rest along each of
+    // the orthogonalised directions, and how far it may be off.
+    let (mut along, mut off) = ([far * 3f64.sqrt(); 3], error * 3f64.sqrt());
+    for k in (0..3).rev() {
+        let (b, n) = (lattice.vectors[k], lattice.duals[k]);
+        let multiple = along[k] * length(n) + 1.0;
+        let rest = length(along);
         // A quotient that is off by this much would leave the enlarged box.
-        let quotient = length(*n) * (off + 8.0 * U * rest) + 2.0 * U * multiple;
+        let quotient = length(n) * (off + 4.0 * U * rest) + 2.0 * U * multiple;
         if multiple > MOST_BOXES || quotient > 0.5 * (LARGER - 1.0) {
             return None;
         }
+        for (l, direction) in lattice.duals.iter().enumerate().take(k) {
+            along[l] += multiple * dot(b, *direction).abs() / length(*direction);
+        }
+        along[k] = halves[k];
         // The vector in single precision, and a rounding of each component.
-        off += U * (multiple * length(*b) + rest + multiple * length(*b));
-        rest += multiple * length(*b);
+        let single = b.map(|c| f64::from(c as f32) - c);
+        off += multiple * length(single) + U * (length(along) + off);
     }
-    let halves = halves(lattice);
-    let reach = halves.iter().map(|h| h * h).sum::<f64>().sqrt() + off;
+    let reach = length(halves) + off;
     let longest = shifts(lattice).into_iter().map(length).fold(0.0, f64::max);
-    // |r|² + |v|² − 2 r · v moves by 2 (|r| + |v|) for each unit that r moves; its terms are rounded.
-    let sizes = reach * reach + longest * longest + 2.0 * reach * longest;
-    let abs = 1.01 * (2.0 * (reach + longest) * off + off * off + 8.0 * U * sizes) + TINY;
+    // |r − v|² moves by 2 |r − v| for each unit that r moves. Only vectors that are as near as the
+    // origin can be the nearest, so |r − v| is no more than |r|. The terms are rounded: two products
+    // of three components, their constants and three sums.
+    let moved = 2.0 * reach * off + off * off;
+    let rounded = 3.0 * reach * reach + 5.0 * reach * longest + 2.0 * longest * longest;
+    let abs = 1.01 * (moved + U * (rounded + 3.0 * reach * reach)) + TINY;
     Some(Bound {
         lo: 0.0,
         hi: reach * reach + abs,
