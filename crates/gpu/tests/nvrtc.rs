@@ -75,6 +75,21 @@ fn kernels_of_very_long_rows_compile_for_every_architecture_and_spill_nothing() 
     check(8..11, 45);
 }
 
+/// Boxes and cut-offs, and folds over distances in them.
+const SPACES: [&str; 4] = [
+    "box = [10.0, 11.0, 12.0]",
+    "box = [10.0, 11.0, 12.0, 70.0, 80.0, 110.0]",
+    "cutoff = 3.0",
+    "box = [10.0, 11.0, 12.0]\ncutoff = 3.0",
+];
+const SPACED: [&str; 5] = [
+    r#"{ kind = "histogram", axes = [{ bins = 300, range = [0.0, 3.0] }] }"#,
+    r#"{ kind = "histogram", axes = [{ bins = 11000, range = [0.0, 3.0] }] }"#,
+    r#"{ kind = "histogram", axes = [{ edges = [0.5, 1.0, 2.0, 4.0] }, { bins = 8, range = [0.0, 4.0], value = "euclidean(x, y) + 1" }] }"#,
+    r#"{ kind = "nearest", k = 10 }"#,
+    r#"{ kind = "join", where = "euclidean(x, y) < 2" }"#,
+];
+
 /// Sums by bin and by vector, and several folds: pairs, folds.
 const SUMS: [(&str, &str); 7] = [
     (
@@ -109,19 +124,23 @@ const SUMS: [(&str, &str); 7] = [
 
 #[test]
 #[ignore = "needs nvrtc"]
-fn kernels_of_sums_by_bin_and_of_vectors_compile_and_spill_nothing() {
+fn kernels_of_sums_boxes_and_cut_offs_compile_and_spill_nothing() {
     assert!(nvrtc::is_present(), "no libnvrtc");
     let table = |dim: usize, of: fn(usize) -> f32| {
         Table::f32(300, dim, (0..300 * dim).map(of).collect()).unwrap()
     };
     let mut made = vec![];
-    for (pair, folds) in SUMS {
+    let spaced = SPACES
+        .into_iter()
+        .flat_map(|space| SPACED.map(|folds| ("euclidean(x, y)", folds, space)));
+    let all = SUMS.into_iter().map(|(pair, folds)| (pair, folds, ""));
+    for (pair, folds, space) in all.chain(spaced) {
         for (precision, domain) in [
             (Precision::F32, Domain::Diagonal),
             (Precision::F64, Domain::Ordered),
         ] {
             let text = format!(
-                "schema = 1\nx = {{ name = \"x\" }}\npair = {{ formula = \"{pair}\" }}\nfolds = [{folds}]"
+                "schema = 1\nx = {{ name = \"x\" }}\n{space}\npair = {{ formula = \"{pair}\" }}\nfolds = [{folds}]"
             );
             // Half of the pairs stand for all where the value is symmetric.
             let symmetric = !pair.starts_with("(x - y)");
@@ -144,7 +163,12 @@ fn kernels_of_sums_by_bin_and_of_vectors_compile_and_spill_nothing() {
             let ranges = data_facts(&job, std::slice::from_ref(&facts), &overrides);
             let plan = device::plan_for(&job, plan, &facts, &overrides, ranges.as_ref()).unwrap();
             let sources = engine::sources(&job, &plan, Runtime::Cuda).unwrap();
-            let named = |(name, source)| (format!("{pair} {folds} {name} {precision:?}"), source);
+            let named = |(name, source)| {
+                (
+                    format!("{space} {pair} {folds} {name} {precision:?}"),
+                    source,
+                )
+            };
             made.extend(sources.into_iter().map(named));
         }
     }
@@ -164,7 +188,7 @@ fn kernels_of_sums_by_bin_and_of_vectors_compile_and_spill_nothing() {
         made.len(),
         failures.join("\n")
     );
-    assert!(made.len() >= 18, "{} kernels", made.len());
+    assert!(made.len() >= 58, "{} kernels", made.len());
 }
 
 #[test]

@@ -5,16 +5,19 @@
 //! so that predictions scale with the number of units and the clock of a device. The constants are
 //! rates of one NVIDIA H200, measured in `bench/records`.
 
+use crate::device::bins::Scale;
 use crate::device::fixed::{BinSums, Fixed};
+use crate::device::images::shifts;
 use crate::device::matrix::{Matrix, MatrixKernel};
 use crate::device::products;
 use crate::device::sweeps::Sweeps;
 use crate::device::{self, Facts};
-use crate::sweep::{FEW, HELD, SweepWork, WIDE, width};
+use crate::sweep::{FEW, HELD, SHARED, SweepWork, WIDE, width};
 use crate::swept::Swept;
 use std::borrow::Cow;
-use zipfold_core::fold::{Fold, Histogram, ReduceOp};
+use zipfold_core::fold::{Axis, Fold, Histogram, ReduceOp};
 use zipfold_core::pair::tree::{Binary, ComponentReduce, Id, Node, Unary};
+use zipfold_core::space::periodic_box::Image;
 use zipfold_core::{Job, Precision};
 
 /// Single-precision operations that a unit starts in a cycle; half as many in double precision.
@@ -60,7 +63,10 @@ pub fn kernel_seconds(job: &Job, facts: &Facts, pairs: u64, work: &device::Devic
 
 /// Predicts the seconds of the kernels of a job of one fold, or of values.
 fn one_fold_seconds(job: &Job, facts: &Facts, pairs: u64, work: &device::DeviceWork) -> f64 {
-    let lanes = if job.precision == Precision::F32 {
+    // Operations of histograms are told in those of single precision.
+    let swept = sweeps(work).is_some_and(|sweeps| sweeps.filter.is_some())
+        || matches!(job.folds.first(), Some(Fold::Histogram(_)));
+    let lanes = if job.precision == Precision::F32 || swept {
         LANES
     } else {
         LANES / 2.0
@@ -184,7 +190,28 @@ fn sweep_operations(job: &Job, work: &device::DeviceWork) -> f64 {
         .iter()
         .map(|f| fold_operations(f, work, widest))
         .sum();
-    pair + job.low.operations().1 as f64 + fold
+    pair + job.low.operations().1 as f64 + fold + space_operations(job, work)
+}
+
+/// Operations of a pair for its minimum image and for a cut-off, by single precision or by double.
+///
+/// Rates of one NVIDIA H100 (`bench/records/h100/2026-11-26-filters.md`).
+fn space_operations(job: &Job, work: &device::DeviceWork) -> f64 {
+    let filter = sweeps(work).and_then(|sweeps| sweeps.filter);
+    let periodic = job.periodic_box.as_ref().filter(|_| job.low.periodic);
+    let image = match (periodic.map(|cell| cell.image()), filter.is_some()) {
+        (None, _) => 0.0,
+        (Some(Image::Orthorhombic(_)), true) => 3.2 * job.low.dim as f64,
+        (Some(Image::Orthorhombic(_)), false) => 15.0 * job.low.dim as f64,
+        (Some(Image::Triclinic(lattice)), true) => 15.0 + 7.0 * shifts(lattice).len() as f64,
+        (Some(Image::Triclinic(_)), false) => 300.0,
+    };
+    let cut = match (job.cutoff_root.is_some(), filter.is_some()) {
+        (false, _) => 0.0,
+        (true, true) => 10.0,
+        (true, false) => 24.0,
+    };
+    image + cut
 }
 
 /// Operations that could start while one number of a row comes from device memory, by what the fold
@@ -252,11 +279,16 @@ fn fold_operations(fold: &Fold, work: &device::DeviceWork, widest: usize) -> f64
             770.0 * (1.0 + 2000.0 / h.cells().max(1) as f64)
         }
         // Without a filter each pair is placed in double precision.
-        Swept::Histogram(h) if h.axes.len() == 1 && is(|s| s.filter.is_none()) => {
-            78.0 + sum_operations(h)
+        Swept::Histogram(h) if is(|s| s.filter.is_none()) => {
+            let others = 34.0 * (h.axes.len() - 1) as f64;
+            78.0 + others + search_operations(h) + sum_operations(h)
         }
         Swept::Histogram(h) if is(|s| s.fast_bins) => 10.0 * h.axes.len() as f64,
-        Swept::Histogram(h) => 16.5 * h.axes.len() as f64 + sum_operations(h),
+        Swept::Histogram(h) => {
+            // One large copy of the counters leaves room for few blocks.
+            let few = if h.cells() * 4 > SHARED { 6.0 } else { 0.0 };
+            16.5 * h.axes.len() as f64 + few + sum_operations(h)
+        }
         // Two passes.
         Swept::Join(_) if is(|s| s.counts_first) => 18.0,
         // Threads of a block wait for each other before every few cells.
@@ -268,6 +300,15 @@ fn fold_operations(fold: &Fold, work: &device::DeviceWork, widest: usize) -> f64
         Swept::Reduce(_) | Swept::Nearest(_) => 5.5,
         Swept::Extremes(f) => 6.0 * f.roots.len() as f64,
     }
+}
+
+/// Operations of a pair for the search among edges that are not even.
+fn search_operations(h: &Histogram) -> f64 {
+    let one = |axis: &Axis| match Scale::even(axis) {
+        Some(_) => 0.0,
+        None => 24.0 * (axis.bins() as f64).log2().max(1.0),
+    };
+    h.axes.iter().map(one).sum()
 }
 
 /// Operations of a pair for its terms of sums by bin: splitting them, and an atomic a word.

@@ -357,7 +357,11 @@ mod tests {
                     "{cells}: {copies}"
                 );
             }
-            assert_eq!(counters(8193, merges), Counters::Global);
+            let most = MOST_SHARED / 4;
+            for (cells, wanted) in [(8193, Counters::Private(1)), (most, Counters::Private(1))] {
+                assert_eq!(counters(cells, merges), wanted, "{cells}");
+            }
+            assert_eq!(counters(most + 1, merges), Counters::Global);
         }
     }
 

@@ -21,11 +21,11 @@ const OFF: &str = "filter=off";
 /// The box or cut-off of a workload of this name.
 pub(crate) fn space(name: &str) -> &'static str {
     match name {
-        "filter box" | "filter box nearest 10" | "filter box count" => "box = [1.0, 1.0, 1.0]",
-        "filter oblique" => "box = [1.0, 1.0, 1.0, 70.0, 80.0, 110.0]",
-        "filter octahedron" => "box = [1.0, 1.0, 1.0, 70.528779, 109.471221, 70.528779]",
+        "filter box" | "filter box nearest 10" | "filter box count" => "box = [1.1, 1.1, 1.1]",
+        "filter oblique" => "box = [1.1, 1.1, 1.1, 70.0, 80.0, 110.0]",
+        "filter octahedron" => "box = [1.1, 1.1, 1.1, 70.528779, 109.471221, 70.528779]",
         "filter cut-off" => "cutoff = 0.5",
-        "filter box, cut-off" => "box = [1.0, 1.0, 1.0]\ncutoff = 0.5",
+        "filter box, cut-off" => "box = [1.1, 1.1, 1.1]\ncutoff = 0.5",
         _ => "",
     }
 }
