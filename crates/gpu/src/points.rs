@@ -40,7 +40,7 @@ use zipfold_core::{Domain, Error, Job, Precision, Result};
 use zipfold_plan::Tile;
 use zipfold_plan::device::Runtime;
 use zipfold_plan::device::fixed::{BinSums, Fixed};
-use zipfold_plan::device::sweeps::{PairTiles, Shape, Sweeps, filtered, is_extreme};
+use zipfold_plan::device::sweeps::{CutoffBand, PairTiles, Shape, Sweeps, filtered, is_extreme};
 use zipfold_plan::executor::Folded;
 use zipfold_plan::overrides::Residency;
 use zipfold_plan::sweep as tree;
@@ -346,9 +346,38 @@ pub fn source(
     if let Some(tile) = &shape.tiled {
         return Ok(before + &strip::kernel("zf_sweep", job, shape, tile, (known, PAGE)));
     }
-    let maybe = known.truth.map(|t| t.maybe.as_str());
     let cut = sweeps.filter.and_then(|filter| filter.cut);
-    let text: FoldText = match fold {
+    let of_fold = |output| {
+        let text = fold_text(job, fold, shape, (&known, cut), output);
+        // Histograms look at the cut-off where they place a pair.
+        let own = matches!(fold, Swept::Histogram(_));
+        let text = FoldText {
+            cut: cut.filter(|_| !own),
+            ..text
+        };
+        folds::with_tally(text, shape)
+    };
+    let first = match sweeps.counts_first {
+        true => Output::Count,
+        false => Output::Pages(PAGE),
+    };
+    let mut kernels = sweep::kernel("zf_sweep", job, shape, &of_fold(first));
+    if let (Swept::Join(_), true) = (fold, sweeps.counts_first) {
+        kernels += &sweep::kernel("zf_put", job, shape, &of_fold(Output::Place));
+    }
+    Ok(before + &kernels)
+}
+
+/// What `fold` adds to the sweep, by what is `known` of its values; matches of a join leave by
+/// `output`.
+fn fold_text(
+    job: &Job,
+    fold: Swept<'_>,
+    shape: &Shape,
+    (known, cut): (&Known<'_>, Option<CutoffBand>),
+    output: Output,
+) -> FoldText {
+    match fold {
         Swept::Reduce(f) if shape.filter && is_extreme(f) => {
             nearest::nearest(job, &nearest::of_rows(f), shape, known.bound, cut)
         }
@@ -357,27 +386,10 @@ pub fn source(
         Swept::Histogram(h) => folds::histogram(job, h, shape, known.bands.as_deref(), cut),
         Swept::Extremes(f) => folds::ends(job, f, shape),
         Swept::Join(f) => {
-            let output = if sweeps.counts_first {
-                Output::Count
-            } else {
-                Output::Pages(PAGE)
-            };
+            let maybe = known.truth.map(|t| t.maybe.as_str());
             join::join(job, f, shape, output, maybe)
         }
-    };
-    // Histograms look at the cut-off where they place a pair.
-    let own = matches!(fold, Swept::Histogram(_));
-    let text = FoldText {
-        cut: cut.filter(|_| !own),
-        ..text
-    };
-    let mut kernels = sweep::kernel("zf_sweep", job, shape, &folds::with_tally(text, shape));
-    if let (Swept::Join(f), true) = (fold, sweeps.counts_first) {
-        let text = join::join(job, f, shape, Output::Place, maybe);
-        let text = FoldText { cut, ..text };
-        kernels += &sweep::kernel("zf_put", job, shape, &folds::with_tally(text, shape));
     }
-    Ok(before + &kernels)
 }
 
 /// Functions that kernels call: the value in double precision where single precision filters, lists

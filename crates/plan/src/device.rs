@@ -14,6 +14,7 @@
 
 pub mod bins;
 mod blocks;
+mod bound;
 mod facts;
 pub mod fixed;
 pub mod images;

@@ -24,7 +24,7 @@ use std::fmt::Write;
 use zipfold_core::fold::{Extremes, Histogram, Reduce, ReduceOp};
 use zipfold_core::{Job, Precision};
 use zipfold_plan::device::bins::{Band, Scale};
-use zipfold_plan::device::sweeps::{Cut, Shape};
+use zipfold_plan::device::sweeps::{CutoffBand, Shape};
 
 /// Adds the tally of pairs beyond the cut-off and of NaN: four numbers a thread.
 pub fn with_tally(mut fold: FoldText, shape: &Shape) -> FoldText {
@@ -281,7 +281,7 @@ pub fn histogram(
     f: &Histogram,
     shape: &Shape,
     bands: Option<&[Band]>,
-    cut: Option<Cut>,
+    cut: Option<CutoffBand>,
 ) -> FoldText {
     let copies = shape.copies;
     let cells = f.cells();
@@ -322,23 +322,43 @@ pub fn histogram(
         out.absorb = format!("{{ {place} {count} {add} }}");
         return out;
     };
-    out.state += &bin_rates(bands);
+    let settle = exact_values(f) + &place + &count + &add;
+    filtered(&mut out, (job, f, shape), bands, [&settle, &count, &add]);
     let step = super::sweep::step(&job.low, shape);
+    let square = cut.map(|cut| (number(job, cut.root, shape.precision), cut));
+    let square = square.as_ref().map(|(text, cut)| (text.as_str(), *cut));
+    let values = f
+        .axes
+        .iter()
+        .map(|axis| number(job, axis.root, shape.precision));
+    let values: Vec<String> = values.collect();
+    let spare = (copies > 0).then_some(cells);
+    out.absorb = decide_within(bands, &values, &out.absorb, (&mark(step), spare), square);
+    out
+}
+
+/// Adds what counts by single precision needs to the texts of a histogram. It leaves in `absorb` the
+/// statements that count a pair at its place; `settle` counts one by double precision, `count` and
+/// `add` what it adds to a cell.
+fn filtered(
+    out: &mut FoldText,
+    (job, f, shape): (&Job, &Histogram, &Shape),
+    bands: &[Band],
+    [settle, count, add]: [&str; 3],
+) {
+    out.state += &bin_rates(bands);
     if !bands[0].fast {
-        settle_bins(
-            &mut out,
-            job,
-            (shape, step),
-            &(exact_values(f) + &place + &count + &add),
-        );
+        let step = super::sweep::step(&job.low, shape);
+        settle_bins(out, job, (shape, step), settle);
     }
     let inside = if f.axes.len() > 1 && !add.is_empty() {
         inside_text(f)
     } else {
         String::new()
     };
+    let copies = shape.copies;
     let cell = format!("const zf_u32 cell = place - ZF_FIRST_BIN;{inside}");
-    let count = match (copies > 0, add.is_empty()) {
+    out.absorb = match (copies > 0, add.is_empty()) {
         (true, true) => at_place(copies),
         (true, false) => format!("{}{{ {cell} {add} }}", at_place(copies)),
         (false, _) => format!("{{ {cell} {count} {add} }}"),
@@ -346,16 +366,6 @@ pub fn histogram(
     if copies > 0 {
         out.state += &bin_base(copies);
     }
-    let values: Vec<String> = f
-        .axes
-        .iter()
-        .map(|axis| number(job, axis.root, shape.precision))
-        .collect();
-    let spare = (copies > 0).then_some(cells);
-    let square = cut.map(|cut| (number(job, cut.root, shape.precision), cut));
-    let square = square.as_ref().map(|(text, cut)| (text.as_str(), *cut));
-    out.absorb = decide_within(bands, &values, &count, (&mark(step), spare), square);
-    out
 }
 
 /// Declares whether `cell` of a grid of several axes has a bin on each of them.
@@ -461,7 +471,7 @@ fn decide_within(
     values: &[String],
     count: &str,
     (mark, spare): (&str, Option<usize>),
-    cut: Option<(&str, Cut)>,
+    cut: Option<(&str, CutoffBand)>,
 ) -> String {
     let mut text = String::from("{ ");
     let mut near = vec![];

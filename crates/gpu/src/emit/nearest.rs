@@ -20,7 +20,7 @@ use std::fmt::Write;
 use zipfold_core::Job;
 use zipfold_core::fold::{Nearest, Reduce, ReduceOp};
 use zipfold_core::pair::tree::Side;
-use zipfold_plan::device::sweeps::{Cut, Shape};
+use zipfold_plan::device::sweeps::{CutoffBand, Shape};
 use zipfold_plan::sweep::FEW;
 
 /// Candidates that a thread's queue holds.
@@ -72,7 +72,7 @@ pub fn nearest(
     f: &Nearest,
     shape: &Shape,
     band: Option<(f64, f64)>,
-    cut: Option<Cut>,
+    cut: Option<CutoffBand>,
 ) -> FoldText {
     let value = number(job, f.root, shape.precision);
     let value = if f.largest {
@@ -215,7 +215,7 @@ fn queued(
     );
     out.absorb = format!("val[q][u] = {value};\nhit |= val[q][u] <= limit[q];");
     let cut = match out.cut {
-        // They may be among the best, whatever single precision says of them.
+        // They may be among the best: single precision says nothing of them.
         Some(_) => {
             out.open += " zf_u32 odd = 0u;";
             each_marked(job, shape, step)

@@ -450,12 +450,10 @@ impl Writer<'_> {
     /// [`images::oblique`] has found.
     fn is_image_length(&self, id: Id) -> bool {
         let oblique = |b: &PeriodicBox| matches!(b.image(), Image::Triclinic(_));
-        match self.low.formula.node(id) {
-            Node::Reduce(ComponentReduce::Sum, body) => {
-                self.images.is_some_and(oblique) && squares_delta(self.low, *body)
-            }
-            _ => false,
-        }
+        let Node::Reduce(ComponentReduce::Sum, body) = self.low.formula.node(id) else {
+            return false;
+        };
+        self.images.is_some_and(oblique) && squares_delta(self.low, *body)
     }
     /// Differences of the raw rows in single precision, by the minimum image.
     fn single_image(&self, periodic_box: &PeriodicBox) -> String {

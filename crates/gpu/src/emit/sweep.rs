@@ -32,7 +32,7 @@ use zipfold_core::pair::lower::Lowered;
 use zipfold_core::pair::tree::Side;
 use zipfold_core::problem::NanPolicy;
 use zipfold_core::{Domain, Job, PeriodicBox, Precision};
-use zipfold_plan::device::sweeps::{Cut, Shape, is_short};
+use zipfold_plan::device::sweeps::{CutoffBand, Shape, is_short};
 use zipfold_plan::overrides::Input;
 
 /// Threads of a block, and rows of a panel.
@@ -66,7 +66,7 @@ pub struct FoldText {
     pub tail: String,
     /// Squared distances by which single precision leaves out pairs beyond the cut-off, and marks
     /// those in `odd` that double precision decides.
-    pub cut: Option<Cut>,
+    pub cut: Option<CutoffBand>,
 }
 
 impl FoldText {
@@ -442,8 +442,8 @@ fn body(job: &Job, shape: &Shape, fold: &FoldText, swapped: bool) -> String {
     out + &fold.absorb
 }
 
-/// Leaves out pairs beyond the cut-off, by single precision; marks those that may be.
-fn within(cut: Cut, roots: &[RootText], step: usize) -> String {
+/// Leaves out pairs beyond the cut-off, by single precision, and marks the pairs on either side of it.
+fn within(cut: CutoffBand, roots: &[RootText], step: usize) -> String {
     let RootText::Numbers(n) = &roots[cut.root] else {
         return String::new();
     };

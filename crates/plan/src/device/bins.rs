@@ -14,16 +14,14 @@
 //!
 //! The last part is large near zero alone, where pairs are left to double precision.
 
-use super::rounding::Bound;
+use super::bound::{Bound, U};
 use zipfold_core::fold::Axis;
 
-/// Unit roundoff of single precision.
-const U: f64 = 5.960_464_477_539_063e-8;
 /// The error of a binary logarithm of single precision: relative, or absolute where it is below 1.
 /// The unit for special functions errs by 2⁻²² (CUDA C++ Programming Guide, `lg2.approx`), OpenCL
 /// allows 3 units in the last place.
 const LOG2: f64 = 4.8e-7;
-/// Beyond so many bins single precision cannot hold a number of a bin with digits to spare.
+/// From here on single precision cannot hold the number of a bin with digits to spare.
 const MOST_BINS: usize = 1 << 20;
 /// The least number whose logarithm is taken, well above the subnormal ones.
 const LEAST: f64 = 1e-36;
@@ -65,6 +63,12 @@ impl Scale {
             let (lo, rate) = found.filter(|_| positive)?;
             Some(Scale::Logarithmic { lo, rate })
         })
+    }
+    /// Returns the position of the first edge, counted from zero or from the logarithm of one.
+    pub fn first(self) -> f64 {
+        match self {
+            Scale::Even { lo, rate } | Scale::Logarithmic { lo, rate } => lo * rate,
+        }
     }
     /// Returns the first edge and bins per unit where bins have equal width.
     pub fn even(axis: &Axis) -> Option<(f64, f64)> {
@@ -119,18 +123,8 @@ impl Band {
     pub fn of_axis(axis: &Axis, bound: &Bound, fast: bool) -> Option<Self> {
         let scale = Scale::of_axis(axis)?;
         let bins = axis.bins();
-        let errors = match scale {
-            Scale::Even { rate, .. } if axis.squared => roots(bound, rate),
-            Scale::Even { rate, .. } => Errors {
-                slope: bound.rel,
-                constant: bound.abs * rate,
-                ..Errors::default()
-            },
-            Scale::Logarithmic { lo, rate } => logarithms(bound, axis, [lo, rate])?,
-        };
-        let first = match scale {
-            Scale::Even { lo, rate } | Scale::Logarithmic { lo, rate } => lo * rate,
-        };
+        let errors = Errors::new(axis, bound, scale)?;
+        let first = scale.first();
         // A position is computed one half lower by one rounding of a product and a difference, and
         // its rate and first edge are rounded: relative to the position or to the first edge.
         let slope = 1.01 * (errors.slope + 5.0 * U);
@@ -186,6 +180,20 @@ struct Errors {
     sure: f64,
     /// The error times the root.
     root: f64,
+}
+
+impl Errors {
+    fn new(axis: &Axis, bound: &Bound, scale: Scale) -> Option<Self> {
+        match scale {
+            Scale::Even { rate, .. } if axis.squared => Some(roots(bound, rate)),
+            Scale::Even { rate, .. } => Some(Errors {
+                slope: bound.rel,
+                constant: bound.abs * rate,
+                ..Errors::default()
+            }),
+            Scale::Logarithmic { lo, rate } => logarithms(bound, axis, [lo, rate]),
+        }
+    }
 }
 
 /// The error of positions of roots: |√(s + e) − √s| is at most √e anywhere, and e over the sum of

@@ -31,7 +31,7 @@
 //! Combinatorica 6 (1986) 1; Agrell, Eriksson, Vardy & Zeger, *Closest point search in lattices*,
 //! IEEE Trans. Inf. Theory 48 (2002) 2201.
 
-use super::rounding::{Bound, TINY, U};
+use super::bound::{Bound, TINY, U};
 use zipfold_core::space::periodic_box::{Triclinic, dot};
 
 /// Boxes that a difference may be long. Whole numbers far beyond it would lose digits.
@@ -48,7 +48,7 @@ const MULTIPLES: i32 = 2;
 ///
 /// The range has both signs, and so has the error: it is one of the magnitude.
 pub fn component(difference: Bound, length: f64) -> Option<Bound> {
-    let far = difference.lo.abs().max(difference.hi.abs());
+    let far = difference.top();
     let error = difference.abs + difference.rel * far;
     if far <= 0.5 * length - 2.0 * error - 4.0 * U * length {
         // Nothing is wrapped: the quotient rounds to zero.
@@ -81,36 +81,35 @@ pub fn component(difference: Bound, length: f64) -> Option<Bound> {
 /// the orthogonalised basis than the origin is.
 pub fn shifts(lattice: &Triclinic) -> Vec<[f64; 3]> {
     let halves = halves(lattice);
-    let directions = lattice.duals.map(|n| {
-        let length = dot(n, n).sqrt();
-        n.map(|c| c / length)
-    });
-    let mut found = Vec::new();
-    let range = -MULTIPLES..=MULTIPLES;
-    for k in range.clone() {
-        for l in range.clone() {
-            for m in range.clone() {
-                // One of ±v: the last multiple that is not zero is positive.
-                if (m, l, k) <= (0, 0, 0) {
-                    continue;
-                }
-                let multiples = [k, l, m].map(f64::from);
-                let v = [0, 1, 2].map(|c| {
-                    (0..3)
-                        .map(|b| multiples[b] * lattice.vectors[b][c])
-                        .sum::<f64>()
-                });
-                // The most that r · v can be: a corner of the box.
-                let most: f64 = (0..3)
-                    .map(|b| dot(v, directions[b]).abs() * halves[b])
-                    .sum();
-                if 2.0 * most > dot(v, v) {
-                    found.push(v);
-                }
-            }
-        }
-    }
+    let directions = lattice.duals.map(|n| n.map(|c| c / length(n)));
+    // The most that r · v can be: a corner of the box.
+    let most = |v: &[f64; 3]| -> f64 {
+        let each = directions.iter().zip(halves);
+        each.map(|(d, half)| dot(*v, *d).abs() * half).sum()
+    };
+    let mut found = vectors(lattice);
+    found.retain(|v| 2.0 * most(v) > dot(*v, *v));
     found
+}
+
+/// Returns one of each pair ±v of sums of a few multiples of the basis.
+fn vectors(lattice: &Triclinic) -> Vec<[f64; 3]> {
+    let each = || -MULTIPLES..=MULTIPLES;
+    let all = each().flat_map(|k| each().flat_map(move |l| each().map(move |m| [k, l, m])));
+    // The first multiple that is not zero is positive.
+    let positive = all.filter(|multiples| *multiples > [0, 0, 0]);
+    let sum = |multiples: [i32; 3]| {
+        let part = |c: usize| {
+            let each = multiples.iter().zip(&lattice.vectors);
+            each.map(|(n, b)| f64::from(*n) * b[c]).sum()
+        };
+        [0, 1, 2].map(part)
+    };
+    positive.map(sum).collect()
+}
+
+fn length(v: [f64; 3]) -> f64 {
+    dot(v, v).sqrt()
 }
 
 /// Returns half the edges of the box of the orthogonalised basis, a little enlarged.
@@ -121,30 +120,8 @@ fn halves(lattice: &Triclinic) -> [f64; 3] {
 /// Bounds the squared length of the shortest image in an oblique box, of a difference whose
 /// components are all bounded by `difference`; none where it is too many boxes long.
 pub fn squared_length(difference: Bound, lattice: &Triclinic) -> Option<Bound> {
-    let far = difference.lo.abs().max(difference.hi.abs());
-    let error = difference.abs + difference.rel * far;
-    let length = |v: [f64; 3]| dot(v, v).sqrt();
+    let off = residual_error(difference, lattice)?;
     let halves = halves(lattice);
-    // Along a basis vector after the other, the last one first: the most of the rest along each of
-    // the orthogonalised directions, and how far it may be off.
-    let (mut along, mut off) = ([far * 3f64.sqrt(); 3], error * 3f64.sqrt());
-    for k in (0..3).rev() {
-        let (b, n) = (lattice.vectors[k], lattice.duals[k]);
-        let multiple = along[k] * length(n) + 1.0;
-        let rest = length(along);
-        // A quotient that is off by this much would leave the enlarged box.
-        let quotient = length(n) * (off + 4.0 * U * rest) + 2.0 * U * multiple;
-        if multiple > MOST_BOXES || quotient > 0.5 * (LARGER - 1.0) {
-            return None;
-        }
-        for (l, direction) in lattice.duals.iter().enumerate().take(k) {
-            along[l] += multiple * dot(b, *direction).abs() / length(*direction);
-        }
-        along[k] = halves[k];
-        // The vector in single precision, and a rounding of each component.
-        let single = b.map(|c| f64::from(c as f32) - c);
-        off += multiple * length(single) + U * (length(along) + off);
-    }
     let reach = length(halves) + off;
     let longest = shifts(lattice).into_iter().map(length).fold(0.0, f64::max);
     // |r − v|² moves by 2 |r − v| for each unit that r moves. Only vectors that are as near as the
@@ -159,6 +136,33 @@ pub fn squared_length(difference: Bound, lattice: &Triclinic) -> Option<Bound> {
         abs,
         rel: 0.0,
     })
+}
+
+/// Bounds how far the residual of Babai's nearest plane may be off, as a length.
+fn residual_error(difference: Bound, lattice: &Triclinic) -> Option<f64> {
+    let far = difference.top();
+    let halves = halves(lattice);
+    // Along a basis vector after the other, the last one first: the most of the rest along each of
+    // the orthogonalised directions, and how far it may be off.
+    let mut along = [far * 3f64.sqrt(); 3];
+    let mut off = (difference.abs + difference.rel * far) * 3f64.sqrt();
+    for k in (0..3).rev() {
+        let (b, n) = (lattice.vectors[k], lattice.duals[k]);
+        let multiple = along[k] * length(n) + 1.0;
+        // A quotient that is off by this much would leave the enlarged box.
+        let quotient = length(n) * (off + 4.0 * U * length(along)) + 2.0 * U * multiple;
+        if multiple > MOST_BOXES || quotient > 0.5 * (LARGER - 1.0) {
+            return None;
+        }
+        for (l, direction) in lattice.duals.iter().enumerate().take(k) {
+            along[l] += multiple * dot(b, *direction).abs() / length(*direction);
+        }
+        along[k] = halves[k];
+        // The vector in single precision, and a rounding of each component.
+        let single = b.map(|c| f64::from(c as f32) - c);
+        off += multiple * length(single) + U * (length(along) + off);
+    }
+    Some(off)
 }
 
 #[cfg(test)]

@@ -94,13 +94,13 @@ pub struct Filter {
     /// The value is the truth of a predicate, whose operands have bounds of their own.
     pub predicate: bool,
     /// Squared distances that may be on either side of the cut-off, if there is one.
-    pub cut: Option<Cut>,
+    pub cut: Option<CutoffBand>,
 }
 
 /// Squared distances of single precision between which a pair may be within the cut-off or beyond
 /// it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cut {
+pub struct CutoffBand {
     /// The root of the squared distance.
     pub root: usize,
     /// Up to here a pair is within the cut-off.
@@ -109,7 +109,7 @@ pub struct Cut {
     pub beyond: f64,
 }
 
-impl Cut {
+impl CutoffBand {
     /// Returns the limits for squared distances with this bound; none without a cut-off.
     fn new(job: &Job, bound: impl Fn(usize) -> Option<Bound>) -> Option<Option<Self>> {
         let (Some(root), Some(limit)) = (job.cutoff_root, job.space.cutoff_squared()) else {
@@ -120,7 +120,7 @@ impl Cut {
         // Numbers of single precision, no nearer to the limit than the error.
         let within = f64::from(((limit - gap) as f32).next_down());
         let beyond = f64::from(((limit + gap) as f32).next_up());
-        Some(Some(Cut {
+        Some(Some(CutoffBand {
             root,
             within,
             beyond,
@@ -209,9 +209,7 @@ impl Sweeps {
             precision,
             filter: filter.is_some(),
             domain: job.space.domain,
-            // A filter's candidates are looked at again, so its loop need not test for NaN.
-            clean: filter.is_some_and(|filter| filter.cut.is_none())
-                || ranges.map_or(job.cutoff_root.is_none(), |ranges| is_clean(job, ranges)),
+            clean: is_clean(job, filter, ranges),
             fast: single,
             load: 1,
             balanced: false,
@@ -654,7 +652,7 @@ fn filters<'r>(
         _ if overrides.filter == Some(Choice::Off) => None,
         Some(rows) => filter(job, &bounds(job, &rows.ranges, products)),
         None => filtered(job).map(|_| Filter {
-            cut: Cut::new(job, |_| Some(Bound::EXACT)).flatten(),
+            cut: CutoffBand::new(job, |_| Some(Bound::EXACT)).flatten(),
             ..Filter::PREDICATE
         }),
     };
@@ -715,7 +713,7 @@ fn filter(job: &Job, bounds: &Bounds<'_>) -> Option<Filter> {
     if !others.into_iter().all(|at| bounds.get(roots[at]).is_some()) {
         return None;
     }
-    let cut = Cut::new(job, |root| bounds.get(roots[root]))?;
+    let cut = CutoffBand::new(job, |root| bounds.get(roots[root]))?;
     // Each comparison inside a predicate has a band of its own, made when the kernel is emitted.
     if predicate {
         // A NaN inside the predicate would be an error or a skip: all operands must be bounded.
@@ -750,9 +748,14 @@ fn bands(h: &Histogram, fast: bool, bound: impl Fn(usize) -> Option<Bound>) -> O
     h.axes.iter().map(one).collect()
 }
 
-/// Returns whether every root is a bounded number for every pair: no NaN, and nothing beyond a
-/// cut-off.
-fn is_clean(job: &Job, ranges: &[Ranges; 2]) -> bool {
+/// Returns whether every pair counts: nothing is beyond a cut-off, and no value is NaN. Without
+/// ranges the rows are taken to have none.
+///
+/// A filter's candidates are looked at again, so its loop need not test for NaN.
+fn is_clean(job: &Job, filter: Option<Filter>, ranges: Option<&[Ranges; 2]>) -> bool {
+    let Some(ranges) = ranges.filter(|_| job.cutoff_root.is_none() && filter.is_none()) else {
+        return job.cutoff_root.is_none();
+    };
     let bounds = own_bounds(job, ranges);
     // An exponential may be too inexact to have a bound, and is a number all the same if it does
     // not overflow.
@@ -760,7 +763,7 @@ fn is_clean(job: &Job, ranges: &[Ranges; 2]) -> bool {
         Node::Unary(Unary::Exp, a) => bounds.get(*a).is_some_and(|a| a.hi < 80.0),
         _ => bounds.is_finite(id),
     };
-    job.cutoff_root.is_none() && job.low.formula.roots.iter().all(|r| number(*r))
+    job.low.formula.roots.iter().all(|r| number(*r))
 }
 
 /// Returns whether a row keeps one of its values.
