@@ -406,38 +406,7 @@ pub(crate) struct Reduce {
     pub run: RunArgs,
 }
 
-/// `join`.
-#[derive(Args, Clone)]
-#[allow(missing_docs)]
-pub(crate) struct Join {
-    #[command(flatten)]
-    pub pair: PairArgs,
-    /// The condition: 'abs(x.time - y.time) < 0.5 and x.origin == y.origin'; as in SQL no
-    /// comparison with a null is true
-    #[arg(
-        long = "where",
-        value_name = "EXPR",
-        allow_hyphen_values = true,
-        help_heading = "Result"
-    )]
-    pub predicate: String,
-    /// Every pair, or the rows of x with or without a match
-    #[arg(long, default_value = "inner", help_heading = "Result", value_parser = ["inner", "semi", "anti"])]
-    pub kind: String,
-    /// Pairs i < j of x with itself
-    #[arg(long = "self", help_heading = "Result")]
-    pub of_self: bool,
-    /// A value to keep with each pair
-    #[arg(
-        long,
-        value_name = "EXPR",
-        allow_hyphen_values = true,
-        help_heading = "Result"
-    )]
-    pub value: Option<String>,
-    #[command(flatten)]
-    pub run: RunArgs,
-}
+pub(crate) use crate::join_args::Join;
 
 /// `run`.
 #[derive(Args, Clone)]

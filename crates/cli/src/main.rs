@@ -15,6 +15,8 @@ mod infer_explain;
 mod infer_report;
 mod infer_samples;
 mod infer_tables;
+mod join;
+mod join_args;
 mod lists;
 mod paircount;
 mod paircount_args;
@@ -90,6 +92,7 @@ fn merge(a: &args::Merge) -> Result<()> {
 fn dispatch(verb: &Verb) -> Result<()> {
     match verb {
         Verb::Ask(Question::Dist(a)) if a.pair_source.is_some() => skeleton::dist(a),
+        Verb::Ask(Question::Join(a)) if join::is_by_name(a) => join::run(a),
         Verb::Ask(question) => {
             let (problem, run, name, budget) = asked(question)?;
             commands::run(&problem, run, name, &budget)
@@ -113,6 +116,10 @@ fn dispatch(verb: &Verb) -> Result<()> {
             what: Explained::Paircount(a),
             ..
         } => paircount::explain(a),
+        Verb::Explain {
+            what: Explained::Ask(Question::Join(a)),
+            ..
+        } if join::is_by_name(a) => join::explain(a),
         Verb::Explain {
             what: Explained::Ask(what),
             verbose,

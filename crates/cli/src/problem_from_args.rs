@@ -65,7 +65,8 @@ fn literal(value: &str) -> std::result::Result<Param, String> {
     Err(format!("'{value}' is no number"))
 }
 
-fn params(args: &PairArgs, budget: &Budget) -> Result<BTreeMap<String, Param>> {
+/// Values of formulas and options of metrics.
+pub(crate) fn params(args: &PairArgs, budget: &Budget) -> Result<BTreeMap<String, Param>> {
     let unit = args
         .unit
         .iter()
@@ -350,7 +351,7 @@ pub(crate) fn join(args: &Join, budget: &Budget) -> Result<Problem> {
         );
     }
     let fold = FoldSpec::Join {
-        predicate: args.predicate.clone(),
+        predicate: args.predicate.clone().unwrap_or_default(),
         value: args.value.clone(),
         kind,
     };

@@ -76,6 +76,11 @@ pub mod paircount {
     pub use crate::paircount::*;
 }
 
+/// Joins of tables by name.
+pub mod tables {
+    pub use crate::tables::*;
+}
+
 /// Radial distribution functions of trajectories.
 pub mod rdf {
     pub use crate::distribution::*;

@@ -47,6 +47,7 @@ mod saved;
 mod sharding;
 mod slices;
 pub(crate) mod store;
+mod tables;
 mod warnings;
 mod written;
 
