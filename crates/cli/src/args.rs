@@ -1,6 +1,8 @@
 //! The grammar of the command.
 
+pub(crate) use crate::crossmatch_args::CrossmatchArgs;
 pub(crate) use crate::paircount_args::PairCountArgs;
+pub(crate) use crate::silhouette_args::SilhouetteArgs;
 use crate::values::{OneOf, whole};
 use clap::{Args, Parser, Subcommand, ValueHint};
 use std::path::PathBuf;
@@ -36,6 +38,10 @@ pub(crate) enum Verb {
     Rdf(RdfArgs),
     /// Counts of pairs of catalogues by separation, and correlation functions
     Paircount(PairCountArgs),
+    /// Matches of two catalogues by position
+    Crossmatch(CrossmatchArgs),
+    /// Silhouettes of labelled rows
+    Silhouette(SilhouetteArgs),
     /// Fold the results of shards, or of the shares of a store, into one
     Merge(Merge),
     /// Cut a question into shares, in a folder that any number of workers see
@@ -111,6 +117,10 @@ pub(crate) enum Explained {
     Rdf(RdfArgs),
     /// Counts of pairs of catalogues by separation, and correlation functions
     Paircount(PairCountArgs),
+    /// Matches of two catalogues by position
+    Crossmatch(CrossmatchArgs),
+    /// Silhouettes of labelled rows
+    Silhouette(SilhouetteArgs),
 }
 
 /// A question about pairs.

@@ -1,12 +1,11 @@
 //! `zipfold join` of columns by name: keys, nearest rows, chosen columns of the output.
 
 use crate::args::{Join, PairArgs};
-use crate::described::{Answered, JobVerb, description, is_description, some, word};
+use crate::described::{JobVerb, description, is_description, word};
+use crate::joined::{Joined, refuse_early};
 use crate::problem_from_args::params;
-use zipfold::internals::destination::{LISTS, refuse_place, refuse_suffix};
-use zipfold::internals::tables::{JoinedRows, TableJoin};
-use zipfold::io::OutputOptions;
-use zipfold::{Budget, Error, Options, Result};
+use zipfold::internals::tables::TableJoin;
+use zipfold::{Budget, Error, Result};
 
 /// Whether the answer has columns by name, and not numbers of rows.
 pub(crate) fn is_by_name(args: &Join) -> bool {
@@ -19,10 +18,17 @@ pub(crate) fn is_by_name(args: &Join) -> bool {
 /// Answers the question of `args`.
 pub(crate) fn run(args: &Join) -> Result<()> {
     let ask = |budget: &Budget| {
-        refuse_early(args)?;
+        refuse_unused(args)?;
+        refuse_early(&args.run)?;
         asked(args, budget)
     };
-    verb(args).run(ask, |asked, options| Ok(Joined::new(asked, args, options)?))
+    verb(args).run(ask, |asked, options| {
+        let rows = match &args.run.output {
+            Some(path) => asked.run_to(path, args.run.how_written(), options)?,
+            None => asked.preview(options)?,
+        };
+        Ok(Joined { rows })
+    })
 }
 
 /// Prints how the tables would be joined.
@@ -39,49 +45,10 @@ fn verb(args: &Join) -> JobVerb<'_> {
     }
 }
 
-/// Rows that are in their file already, where there is one.
-struct Joined {
-    rows: JoinedRows,
-}
-
-impl Joined {
-    fn new(asked: &TableJoin, args: &Join, options: &Options<'_>) -> Result<Joined> {
-        let rows = match &args.run.output {
-            Some(path) => asked.run_to(path, args.run.how_written(), options)?,
-            None => asked.preview(options)?,
-        };
-        Ok(Joined { rows })
-    }
-}
-
-impl Answered for Joined {
-    fn json(&self) -> serde_json::Value {
-        self.rows.json()
-    }
-    /// The rows were written while they were found.
-    fn save(&self, _: &str, _: OutputOptions) -> Result<()> {
-        Ok(())
-    }
-    fn lines(&self) -> String {
-        self.rows.lines()
-    }
-    fn visited(&self) -> String {
-        some(self.rows.rows, "row")
-    }
-    fn pairs(&self) -> u64 {
-        self.rows.pairs
-    }
-}
-
-/// Refuses what such a join has no use for, and outputs that could not be written.
-fn refuse_early(args: &Join) -> Result<()> {
+/// Refuses what such a join has no use for.
+fn refuse_unused(args: &Join) -> Result<()> {
     let pair = &args.pair;
     let unused = [
-        (
-            "--plot",
-            args.run.plot.is_some(),
-            "-o: rows have no picture",
-        ),
         ("--id", pair.id.is_some(), "--select x.name,y.name"),
         (
             "--attributes",
@@ -111,13 +78,7 @@ fn refuse_early(args: &Join) -> Result<()> {
         let what = "a join of columns by name has no use for it";
         return Err(Error::request(what).at_place(*name).remedy(*remedy));
     }
-    match args.run.output.as_deref() {
-        Some("-") | None => Ok(()),
-        Some(path) => {
-            refuse_suffix(path, LISTS)?;
-            refuse_place(path, args.run.how_written())
-        }
-    }
+    Ok(())
 }
 
 /// The question: of the file where that is a description, with the arguments in its place where
@@ -148,6 +109,14 @@ fn asked(args: &Join, budget: &Budget) -> Result<TableJoin> {
     asked.ordered |= pair.ordered;
     asked.header = pair.header.as_deref().map(|h| h == "yes").or(asked.header);
     Ok(asked)
+}
+
+/// The refusal of kernels of such a join, which is several questions.
+pub(crate) fn without_kernels() -> Error {
+    let e = Error::request(
+        "a join of columns by name is several questions, and has no kernels of its own",
+    );
+    e.remedy("the condition alone, without --on, --select and --nearest")
 }
 
 fn of_tables(pair: &PairArgs, of_self: bool) -> Result<TableJoin> {

@@ -6,6 +6,8 @@ mod args;
 mod bench;
 mod commands;
 mod console;
+mod crossmatch;
+mod crossmatch_args;
 mod described;
 mod everything;
 mod flags;
@@ -17,6 +19,7 @@ mod infer_samples;
 mod infer_tables;
 mod join;
 mod join_args;
+mod joined;
 mod lists;
 mod paircount;
 mod paircount_args;
@@ -28,6 +31,8 @@ mod rdf;
 mod report;
 mod result_files;
 mod shares;
+mod silhouette;
+mod silhouette_args;
 mod skeleton;
 mod slurm;
 mod sum_product;
@@ -100,6 +105,8 @@ fn dispatch(verb: &Verb) -> Result<()> {
         Verb::Infer(a) => infer::run(a.clone()),
         Verb::Rdf(a) => rdf::run(a),
         Verb::Paircount(a) => paircount::run(a),
+        Verb::Crossmatch(a) => crossmatch::run(a),
+        Verb::Silhouette(a) => silhouette::run(a),
         Verb::Merge(a) => merge(a),
         Verb::Plan(a) => shares::plan(a),
         Verb::Work(a) => shares::work(a),
@@ -116,6 +123,14 @@ fn dispatch(verb: &Verb) -> Result<()> {
             what: Explained::Paircount(a),
             ..
         } => paircount::explain(a),
+        Verb::Explain {
+            what: Explained::Crossmatch(a),
+            ..
+        } => crossmatch::explain(a),
+        Verb::Explain {
+            what: Explained::Silhouette(a),
+            ..
+        } => silhouette::explain(a),
         Verb::Explain {
             what: Explained::Ask(Question::Join(a)),
             ..
@@ -173,6 +188,7 @@ fn asked(question: &Question) -> Result<(Problem, &RunArgs, &'static str, Budget
         Question::Top(a) => problem_from_args::top(a, &budget),
         Question::Hist(a) => problem_from_args::hist(a, &budget),
         Question::Reduce(a) => problem_from_args::reduce(a, &budget),
+        Question::Join(a) if join::is_by_name(a) => Err(join::without_kernels()),
         Question::Join(a) => problem_from_args::join(a, &budget),
         Question::Run(a) => commands::problem_file(&a.problem, &budget),
     }?;

@@ -28,7 +28,8 @@ fn numbers(path: &str, budget: &Budget) -> Result<Vec<f64>> {
     Ok(table.elements().every(1))
 }
 
-fn param(text: &str, budget: &Budget) -> Result<(String, Param)> {
+/// A value of a formula or an option of a metric, as it is written.
+pub(crate) fn param(text: &str, budget: &Budget) -> Result<(String, Param)> {
     let wrong = |what: String| {
         Error::request(what)
             .at_place("--param")

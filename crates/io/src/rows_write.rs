@@ -39,6 +39,14 @@ impl Cells {
             Cells::Words(_, rows) => rows.len(),
         }
     }
+    /// Returns what they are.
+    pub fn kind(&self) -> CellKind {
+        match self {
+            Cells::Numbers(_) => CellKind::Number,
+            Cells::Whole(_) => CellKind::Whole,
+            Cells::Words(..) => CellKind::Word,
+        }
+    }
     /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -14,11 +14,17 @@
 mod answer;
 mod asked;
 mod found;
+mod gathered;
 mod keys;
 mod output;
 mod select;
 mod sides;
 mod values;
 
-pub use answer::{JoinedColumn, JoinedRows, MatchedRows};
 pub use asked::{TableJoin, TableKind, Ties};
+pub(crate) use found::{Found, Matching, NearestRows, Taker, Wanted, hand_on, naming};
+pub(crate) use gathered::{Destination, gathered, numbers};
+pub use gathered::{JoinedColumn, JoinedRows, MatchedRows};
+pub(crate) use output::Output;
+pub(crate) use select::{Item, Source, items};
+pub(crate) use sides::{Arranged, KEY, Place, SideTable};

@@ -88,7 +88,7 @@ struct Batcher<'s> {
     /// The first row of x that is not decided.
     next: u64,
     buffer: Found,
-    sink: &'s mut dyn FnMut(&Found) -> Result<()>,
+    sink: &'s mut Taker<'s>,
 }
 
 impl Batcher<'_> {
@@ -130,6 +130,59 @@ impl Batcher<'_> {
     }
 }
 
+impl Batcher<'_> {
+    /// Takes the matches of all rows of x.
+    fn lists(&mut self, lists: &[Vec<(f64, u64)>]) -> Result<()> {
+        for (row, list) in lists.iter().enumerate() {
+            let i = row as u64;
+            match self.kind {
+                TableKind::Inner | TableKind::Left => {
+                    for (value, j) in list {
+                        self.matched(i, *j, *value)?;
+                    }
+                }
+                TableKind::Any => {
+                    if let Some((value, j)) = list.first() {
+                        self.matched(i, *j, *value)?;
+                    }
+                }
+                TableKind::Semi | TableKind::Anti => {
+                    if list.is_empty() == (self.kind == TableKind::Anti) {
+                        self.push(i, -1, f64::NAN)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Hands the matches of all rows of x to `sink`, as rows of this kind.
+///
+/// # Errors
+/// Those of `sink`.
+pub(crate) fn hand_on(
+    kind: TableKind,
+    lists: &[Vec<(f64, u64)>],
+    sink: &mut Taker<'_>,
+) -> Result<()> {
+    let mut out = Batcher {
+        kind,
+        valued: true,
+        next: 0,
+        buffer: Found::default(),
+        sink,
+    };
+    out.lists(lists)?;
+    if kind == TableKind::Left {
+        out.without(lists.len() as u64)?;
+    }
+    out.flush()
+}
+
+/// Takes some matches.
+pub(crate) type Taker<'s> = dyn FnMut(&Found) -> Result<()> + 's;
+
 impl<'a> Matching<'a> {
     /// The pairs of `data`, all rows as they were given.
     pub(crate) fn new(
@@ -149,7 +202,7 @@ impl<'a> Matching<'a> {
     ///
     /// # Errors
     /// Those of the engine and of `sink`.
-    pub(crate) fn each(&self, sink: &mut dyn FnMut(&Found) -> Result<()>) -> Result<u64> {
+    pub(crate) fn each(&self, sink: &mut Taker<'_>) -> Result<u64> {
         let wanted = self.wanted;
         let mut out = Batcher {
             kind: wanted.kind,
@@ -445,28 +498,18 @@ impl<'a> Matching<'a> {
         if !lists.tied.is_empty() {
             pairs += self.all_ties(&data, &mut lists)?;
         }
-        let mut without = 0;
-        for (row, list) in lists.all.iter().enumerate() {
-            let i = self.row(0, row);
-            match self.wanted.kind {
-                TableKind::Inner | TableKind::Left | TableKind::Any => {
-                    for (value, j) in list {
-                        out.matched(i, *j, *value)?;
-                    }
-                }
-                TableKind::Semi if list.is_empty() => {}
-                TableKind::Semi => out.push(i, -1, f64::NAN)?,
-                TableKind::Anti if list.is_empty() => {}
-                TableKind::Anti => {
-                    (without..i).try_for_each(|row| out.push(row, -1, f64::NAN))?;
-                    without = i + 1;
-                }
+        let n = self.data.x.rows();
+        let lists = match self.keys {
+            None => lists.all,
+            // Rows without a key have no nearest row.
+            Some(_) => {
+                let mut all = vec![vec![]; n];
+                let rows = lists.all.into_iter().enumerate();
+                rows.for_each(|(row, list)| all[self.row(0, row) as usize] = list);
+                all
             }
-        }
-        if self.wanted.kind == TableKind::Anti {
-            let end = self.data.x.rows() as u64;
-            (without..end).try_for_each(|row| out.push(row, -1, f64::NAN))?;
-        }
+        };
+        out.lists(&lists)?;
         Ok(pairs)
     }
     /// The nearest rows of each row, and the pairs visited.

@@ -6,7 +6,6 @@ use super::sides::{Place, SideTable};
 use super::values::PairFormula;
 use zipfold_core::pair::Param;
 use zipfold_core::{Budget, Data, Opt, Result};
-use zipfold_io::OutputOptions;
 use zipfold_io::rows_write::{CellKind, Cells, RowsWriter};
 
 use std::collections::BTreeMap;
@@ -82,6 +81,19 @@ impl<'a> Output<'a> {
         };
         self.items.iter().enumerate().map(one).collect()
     }
+    /// The columns: name, table, and column there; 2 and what it is of other columns.
+    pub(crate) fn described(&self) -> Vec<(String, usize, String)> {
+        let one = |(item, (name, _)): (&Item, &(String, CellKind))| match &item.source {
+            Source::Column(side, place) => {
+                let column = self.sides[*side].columns().find(|(_, at)| at == place);
+                let column = column.map_or(String::new(), |(name, _)| name.to_string());
+                (name.clone(), *side, column)
+            }
+            Source::Formula(_) => (name.clone(), 2, "formula".to_string()),
+            Source::Value => (name.clone(), 2, "value".to_string()),
+        };
+        self.items.iter().zip(&self.columns).map(one).collect()
+    }
     /// The values of the formulas of some matches.
     ///
     /// # Errors
@@ -124,18 +136,6 @@ pub(crate) enum Sink {
 }
 
 impl Sink {
-    /// A file.
-    ///
-    /// # Errors
-    /// Those of [`RowsWriter::create`].
-    pub(crate) fn file(
-        path: &str,
-        output: &Output<'_>,
-        notes: &[String],
-        how: OutputOptions,
-    ) -> Result<Sink> {
-        RowsWriter::create(path, &output.columns, notes, how).map(Sink::File)
-    }
     /// Takes rows.
     ///
     /// # Errors

@@ -41,11 +41,16 @@ impl Item {
     }
 }
 
-/// The columns that `texts` ask for, of tables x and y.
+/// The columns that `texts` ask for, of tables x and y, and the value by its name where there is
+/// one.
 ///
 /// # Errors
 /// `Request` for a column that a table has not, with the columns that it has.
-pub(crate) fn items(texts: &[String], sides: [&SideTable; 2], value: bool) -> Result<Vec<Item>> {
+pub(crate) fn items(
+    texts: &[String],
+    sides: [&SideTable; 2],
+    value: (bool, &str),
+) -> Result<Vec<Item>> {
     let mut out = vec![];
     for text in texts.iter().flat_map(|text| split(text)) {
         let (what, called) = match cut_name(&text) {
@@ -76,7 +81,12 @@ pub(crate) fn items(texts: &[String], sides: [&SideTable; 2], value: bool) -> Re
     Ok(out)
 }
 
-fn item(what: &str, called: Option<String>, sides: [&SideTable; 2], value: bool) -> Result<Item> {
+fn item(
+    what: &str,
+    called: Option<String>,
+    sides: [&SideTable; 2],
+    (valued, name): (bool, &str),
+) -> Result<Item> {
     let column = ["x.", "y."]
         .iter()
         .enumerate()
@@ -88,7 +98,7 @@ fn item(what: &str, called: Option<String>, sides: [&SideTable; 2], value: bool)
             None if is_name(name) => return Err(sides[side].no_column(name, Opt::Select)),
             None => (Source::Formula(what.to_string()), what),
         },
-        None if what == "value" && value => (Source::Value, what),
+        None if what == name && valued => (Source::Value, what),
         None => (Source::Formula(what.to_string()), what),
     };
     Ok(Item {
