@@ -68,6 +68,8 @@ fn every_verb_is_shown() {
         "run",
         "rdf",
         "paircount",
+        "crossmatch",
+        "silhouette",
         "merge",
         "infer",
         "explain",

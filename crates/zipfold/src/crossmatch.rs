@@ -152,6 +152,13 @@ impl CrossMatch {
     ) -> Result<JoinedRows> {
         self.joined(self.tables(options)?, Destination::File(path, how), options)
     }
+    /// Matches catalogues; all rows of the output are in memory.
+    ///
+    /// # Errors
+    /// Those of [`CrossMatch::rows_of_tables`].
+    pub fn of_tables(&self, tables: (Table, Table), options: &Options<'_>) -> Result<JoinedRows> {
+        self.joined(tables, Destination::Memory, options)
+    }
     /// As [`CrossMatch::run_to`], of tables in memory.
     ///
     /// # Errors

@@ -27,4 +27,5 @@ pub(crate) use gathered::{Destination, gathered, numbers};
 pub use gathered::{JoinedColumn, JoinedRows, MatchedRows};
 pub(crate) use output::Output;
 pub(crate) use select::{Item, Source, items};
+pub use sides::read_named;
 pub(crate) use sides::{Arranged, KEY, Place, SideTable};

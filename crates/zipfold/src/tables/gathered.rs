@@ -76,6 +76,8 @@ pub struct MatchedRows {
     /// The columns of the output: its name, and the table (0, 1) and the name of a column there, or
     /// 2 and `formula` or `value`.
     pub columns: Vec<(String, usize, String)>,
+    /// Pairs that were visited.
+    pub pairs: u64,
 }
 
 /// Where the rows of an answer go.
@@ -162,7 +164,7 @@ pub(crate) fn numbers(
         ..MatchedRows::default()
     };
     let mut held = vec![];
-    finder(&mut |found| {
+    let pairs = finder(&mut |found| {
         let bytes = (found.i.len() * (24 + 8 * output.columns.len())) as u64;
         held.push(options.budget.reserve(bytes, "the rows of the join")?);
         out.i.extend(&found.i);
@@ -174,6 +176,7 @@ pub(crate) fn numbers(
         both.for_each(|(to, from)| to.extend(from));
         Ok(())
     })?;
+    out.pairs = pairs;
     Ok(out)
 }
 

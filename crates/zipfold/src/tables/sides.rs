@@ -18,6 +18,29 @@ pub(crate) enum Place {
     Word(usize),
 }
 
+/// Reads the file `name` with all of its columns; those of text are its labels.
+///
+/// # Errors
+/// Those of [`read_table`].
+///
+/// ```
+/// use zipfold::Budget;
+/// use zipfold::internals::tables::read_named;
+/// let path = std::env::temp_dir().join(format!("zipfold-{}-named.csv", std::process::id()));
+/// std::fs::write(&path, "who,day\nann,1\n").expect("a folder for the example");
+/// let table = read_named(&path.to_string_lossy(), None, &Budget::new(1 << 20))?;
+/// assert_eq!((table.cols(), table.labels().is_some()), (1, true));
+/// # std::fs::remove_file(&path).expect("the example's file");
+/// # Ok::<(), zipfold::Error>(())
+/// ```
+pub fn read_named(name: &str, header: Option<bool>, budget: &Budget) -> Result<Table> {
+    let options = ReadOptions {
+        header,
+        ..ReadOptions::default()
+    };
+    read_table(name, &options, budget)
+}
+
 /// A table as it was given.
 #[derive(Clone, Debug)]
 pub(crate) struct SideTable {
@@ -37,11 +60,7 @@ impl SideTable {
     /// # Errors
     /// Those of [`read_table`].
     pub(crate) fn read(name: &str, header: Option<bool>, budget: &Budget) -> Result<SideTable> {
-        let options = ReadOptions {
-            header,
-            ..ReadOptions::default()
-        };
-        SideTable::new(name, read_table(name, &options, budget)?)
+        SideTable::new(name, read_named(name, header, budget)?)
     }
     /// A table whose words are its labels.
     ///
