@@ -21,7 +21,9 @@ type Text<'py> = (String, PyReadonlyArray1<'py, f64>, Vec<String>);
 type InMemory<'py> = (Bound<'py, PyAny>, Vec<String>, Vec<Text<'py>>, Vec<String>);
 
 /// A question about two tables, or about one and itself.
-trait OfTables: serde::de::DeserializeOwned + Send + Sync {
+trait OfTables: Sized + Send + Sync {
+    /// The question from JSON.
+    fn read(text: &str) -> serde_json::Result<Self>;
     /// Names of the files, and what was said about their headers.
     fn files(&self) -> (Vec<&String>, Option<bool>);
     fn numbers(&self, tables: Vec<Table>, options: &Options<'_>) -> Result<MatchedRows>;
@@ -51,6 +53,9 @@ fn two(tables: Vec<Table>) -> Result<(Table, Table)> {
 }
 
 impl OfTables for TableJoin {
+    fn read(text: &str) -> serde_json::Result<Self> {
+        serde_json::from_str(text)
+    }
     fn files(&self) -> (Vec<&String>, Option<bool>) {
         let both = std::iter::once(&self.x).chain(&self.y).collect();
         (both, self.header)
@@ -75,6 +80,9 @@ impl OfTables for TableJoin {
 }
 
 impl OfTables for CrossMatch {
+    fn read(text: &str) -> serde_json::Result<Self> {
+        serde_json::from_str(text)
+    }
     fn files(&self) -> (Vec<&String>, Option<bool>) {
         (vec![&self.x, &self.y], self.header)
     }
@@ -149,7 +157,7 @@ fn ask<'py, Q: OfTables>(
     given: Given,
     (paths, overwrite): (Vec<String>, bool),
 ) -> PyResult<Bound<'py, PyDict>> {
-    let asked: Q = question(py, serde_json::from_str(text))?;
+    let asked = question(py, Q::read(text))?;
     let in_memory = tables.iter().all(Option::is_some);
     let known = known(tables)?;
     let how = OutputOptions {
@@ -214,7 +222,7 @@ fn told<Q: OfTables>(
     tables: &[Option<InMemory<'_>>],
     given: &Given,
 ) -> PyResult<String> {
-    let asked: Q = question(py, serde_json::from_str(text))?;
+    let asked = question(py, Q::read(text))?;
     let known = known(tables)?;
     explained(py, given, |options| {
         let tables = given_or_read(&asked, &known, options)?;

@@ -358,14 +358,15 @@ def columns_of(table: Any, i: np.ndarray) -> Any:
         return _take(table, i)
     if hasattr(table, "iloc"):
         return table.reset_index(drop=True).reindex(i).reset_index(drop=True)
-    import pyarrow
-
-    places = pyarrow.array(i, mask=i < 0)
     if _library(table) == "polars":
         import polars
 
-        return polars.from_arrow(_arrow(table).take(places))
-    return _arrow(table).take(places)
+        there = polars.lit(polars.Series(i >= 0))
+        taken = table[np.maximum(i, 0)] if len(table) else table.clear(len(i))
+        return taken.select(polars.when(there).then(polars.all()))
+    import pyarrow
+
+    return _arrow(table).take(pyarrow.array(i, mask=i < 0))
 
 
 def matches(found: dict[str, Any], tables: tuple[Any, Any]) -> Matches:

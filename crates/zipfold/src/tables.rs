@@ -16,6 +16,7 @@ mod asked;
 mod found;
 mod gathered;
 mod keys;
+mod listed;
 mod output;
 mod select;
 mod sides;

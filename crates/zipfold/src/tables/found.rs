@@ -10,6 +10,7 @@
 
 use super::asked::{TableKind, Ties};
 use super::keys::RowsByKey;
+use super::listed::{ListedPairs, RowMatches};
 use super::sides::KEY;
 use crate::options::Options;
 use crate::query::Query;
@@ -132,28 +133,29 @@ impl Batcher<'_> {
 
 impl Batcher<'_> {
     /// Takes the matches of all rows of x.
-    fn lists(&mut self, lists: &[Vec<(f64, u64)>]) -> Result<()> {
-        for (row, list) in lists.iter().enumerate() {
-            let i = row as u64;
-            match self.kind {
-                TableKind::Inner | TableKind::Left => {
-                    for (value, j) in list {
-                        self.matched(i, *j, *value)?;
-                    }
-                }
-                TableKind::Any => {
-                    if let Some((value, j)) = list.first() {
-                        self.matched(i, *j, *value)?;
-                    }
-                }
-                TableKind::Semi | TableKind::Anti => {
-                    if list.is_empty() == (self.kind == TableKind::Anti) {
-                        self.push(i, -1, f64::NAN)?;
-                    }
+    fn lists(&mut self, lists: &[RowMatches]) -> Result<()> {
+        let rows = lists.iter().enumerate();
+        rows.into_iter()
+            .try_for_each(|(row, list)| self.row(row as u64, list))
+    }
+    /// Takes all matches of row `i` of x.
+    fn row(&mut self, i: u64, list: &[(f64, u64)]) -> Result<()> {
+        match self.kind {
+            TableKind::Inner | TableKind::Left => {
+                let mut each = list.iter();
+                each.try_for_each(|(value, j)| self.matched(i, *j, *value))
+            }
+            TableKind::Any => {
+                let mut first = list.first().into_iter();
+                first.try_for_each(|(value, j)| self.matched(i, *j, *value))
+            }
+            TableKind::Semi | TableKind::Anti => {
+                match list.is_empty() == (self.kind == TableKind::Anti) {
+                    true => self.push(i, -1, f64::NAN),
+                    false => Ok(()),
                 }
             }
         }
-        Ok(())
     }
 }
 
@@ -161,11 +163,7 @@ impl Batcher<'_> {
 ///
 /// # Errors
 /// Those of `sink`.
-pub(crate) fn hand_on(
-    kind: TableKind,
-    lists: &[Vec<(f64, u64)>],
-    sink: &mut Taker<'_>,
-) -> Result<()> {
+pub(crate) fn hand_on(kind: TableKind, lists: &[RowMatches], sink: &mut Taker<'_>) -> Result<()> {
     let mut out = Batcher {
         kind,
         valued: true,
@@ -212,6 +210,7 @@ impl<'a> Matching<'a> {
             sink,
         };
         let pairs = match (&wanted.nearest, wanted.kind.has_pairs()) {
+            _ if self.is_listed() => self.listed(&mut out)?,
             (Some(nearest), _) => self.nearest(nearest, &mut out)?,
             (None, false) => self.rows_of_x(&mut out)?,
             (None, true) if wanted.predicate.is_none() => self.by_keys(&mut out)?,
@@ -276,6 +275,58 @@ impl<'a> Matching<'a> {
             ..PairSpec::default()
         };
         self.problem(pair, fold, same)
+    }
+    /// Whether the pairs of equal keys are evaluated one by one.
+    fn is_listed(&self) -> bool {
+        let wanted = self.wanted;
+        let asked = wanted.predicate.is_some() || wanted.nearest.is_some();
+        // Options of a metric have no place in a formula.
+        let plain = wanted.pair.metric.is_none() || wanted.pair.params.is_empty();
+        asked && plain && self.keys.is_some_and(ListedPairs::pays)
+    }
+    /// Matches of the pairs of equal keys one by one.
+    fn listed(&self, out: &mut Batcher<'_>) -> Result<u64> {
+        let Some(keys) = self.keys else {
+            return Err(Error::internal("pairs by key without keys"));
+        };
+        let (wanted, value) = (self.wanted, self.wanted.value.as_deref());
+        let predicate = match (&wanted.predicate, &wanted.nearest, value) {
+            (Some(condition), Some(_), _) => self.known(condition),
+            (Some(condition), None, _) => condition.clone(),
+            // Any value but NaN is a match.
+            (None, _, value) => {
+                let value = value.unwrap_or_default();
+                format!("({value}) == ({value})")
+            }
+        };
+        let mut problem = self.join_problem(JoinKind::Inner, false);
+        problem.within = None;
+        problem.folds = vec![FoldSpec::Join {
+            predicate,
+            value: wanted.value.clone(),
+            kind: JoinKind::Inner,
+        }];
+        let (x, y) = (self.data.x.clone(), Some(self.data.other().clone()));
+        let weights = vec![None];
+        let data = Data { x, y, weights };
+        let pairs = ListedPairs::new(&problem, data, keys, self.options.threads)?;
+        let half = self.is_half()?;
+        let similar = self.is_similarity();
+        let mut next = 0;
+        let visited = pairs.each(
+            |i, j| keeps(wanted.same, half, i, j),
+            |i, list| {
+                (next..i).try_for_each(|row| out.row(row, &[]))?;
+                next = i + 1;
+                match &wanted.nearest {
+                    Some(nearest) => out.row(i, &nearest.best(list, similar)),
+                    None => out.row(i, &list),
+                }
+            },
+        )?;
+        let end = self.data.x.rows() as u64;
+        (next..end).try_for_each(|row| out.row(row, &[]))?;
+        Ok(visited)
     }
     /// The rows of the problem: some of those of x that have a partner, all of y; y is none for
     /// all rows of one table.
@@ -535,7 +586,7 @@ impl<'a> Matching<'a> {
         };
         let (k, similar) = (j.len() / n, self.is_similarity());
         for row in 0..n {
-            let mut list: Vec<(f64, u64)> = vec![];
+            let mut list: RowMatches = vec![];
             for line in row * k..(row + 1) * k {
                 let (there, value) = (j.row(line), values.get(line));
                 if let Some(there) = there.filter(|_| asked.takes(value, similar)) {
@@ -605,13 +656,7 @@ impl<'a> Matching<'a> {
             }
         }
         for (row, _) in &lists.tied {
-            lists.all[*row as usize].sort_by(|a, b| {
-                let by_value = match similar {
-                    true => b.0.total_cmp(&a.0),
-                    false => a.0.total_cmp(&b.0),
-                };
-                by_value.then(a.1.cmp(&b.1))
-            });
+            lists.all[*row as usize].sort_by(|a, b| nearer(*a, *b, similar));
         }
         Ok(answer.outcome.pairs)
     }
@@ -627,18 +672,44 @@ impl NearestRows {
         };
         near && value.is_finite()
     }
+    /// The nearest ones of all rows.
+    fn best(&self, mut list: RowMatches, similar: bool) -> RowMatches {
+        list.retain(|(value, _)| self.takes(*value, similar));
+        list.sort_by(|a, b| nearer(*a, *b, similar));
+        if let (Some((last, _)), true) = (list.get(self.k - 1).copied(), self.ties == Ties::All) {
+            let tied = list[self.k..]
+                .iter()
+                .take_while(|(value, _)| *value == last);
+            let end = self.k + tied.count();
+            list.truncate(end);
+        } else {
+            list.truncate(self.k);
+        }
+        list
+    }
+}
+
+/// The order of nearest rows: by value, then by row.
+fn nearer(a: (f64, u64), b: (f64, u64), similar: bool) -> std::cmp::Ordering {
+    // −0 and 0 are as near.
+    let (first, second) = (a.0 + 0.0, b.0 + 0.0);
+    let by_value = match similar {
+        true => second.total_cmp(&first),
+        false => first.total_cmp(&second),
+    };
+    by_value.then(a.1.cmp(&b.1))
 }
 
 /// The nearest rows of each row.
 #[derive(Default)]
 struct Lists {
-    all: Vec<Vec<(f64, u64)>>,
+    all: Vec<RowMatches>,
     /// Rows whose last nearest one has a tie, with its value.
     tied: Vec<(u32, f64)>,
 }
 
 impl Lists {
-    fn push(&mut self, mut list: Vec<(f64, u64)>, asked: &NearestRows) {
+    fn push(&mut self, mut list: RowMatches, asked: &NearestRows) {
         if let (Ties::All, Some((next, _))) = (asked.ties, list.get(asked.k)) {
             let last = list[asked.k - 1].0;
             if *next == last {

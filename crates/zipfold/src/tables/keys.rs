@@ -87,6 +87,14 @@ impl RowsByKey {
             count,
         }
     }
+    /// Number of pairs of rows with equal keys.
+    pub(crate) fn pairs(&self) -> u64 {
+        let (starts, _) = self.rows_of_y();
+        let rows = self.rows[0].iter();
+        let code = rows.map(|row| self.codes[0][*row as usize] as usize);
+        code.map(|code| (starts[code + 1] - starts[code]) as u64)
+            .sum()
+    }
     /// The rows of y by key: for each key where they begin, and the rows.
     pub(crate) fn rows_of_y(&self) -> (Vec<usize>, Vec<u32>) {
         let keys = self.codes.iter().flatten().filter(|c| !c.is_nan());
