@@ -10,9 +10,9 @@ use zipfold::internals::core::{Labels, Words};
 use zipfold::internals::crossmatch::CrossMatch;
 use zipfold::internals::io::rows_write::Cells;
 use zipfold::internals::silhouette::{Silhouette, Silhouettes};
-use zipfold::internals::tables::{JoinedRows, MatchedRows, TableJoin, read_named};
+use zipfold::internals::tables::{JoinedRows, MatchedRows, TableJoin};
 use zipfold::io::OutputOptions;
-use zipfold::{Error, Message, Options, Result, Table};
+use zipfold::{Budget, Error, Message, Options, Result, Table};
 
 /// A column of text: its name, the number of the word of each row (NaN for none), and the words.
 type Text<'py> = (String, PyReadonlyArray1<'py, f64>, Vec<String>);
@@ -24,8 +24,8 @@ type InMemory<'py> = (Bound<'py, PyAny>, Vec<String>, Vec<Text<'py>>, Vec<String
 trait OfTables: Sized + Send + Sync {
     /// The question from JSON.
     fn read(text: &str) -> serde_json::Result<Self>;
-    /// Names of the files, and what was said about their headers.
-    fn files(&self) -> (Vec<&String>, Option<bool>);
+    /// The tables: those in memory, the others from their files.
+    fn tables(&self, known: [Option<Table>; 2], budget: &Budget) -> Result<Vec<Table>>;
     fn numbers(&self, tables: Vec<Table>, options: &Options<'_>) -> Result<MatchedRows>;
     fn rows(&self, tables: Vec<Table>, options: &Options<'_>) -> Result<JoinedRows>;
     fn write(
@@ -56,9 +56,9 @@ impl OfTables for TableJoin {
     fn read(text: &str) -> serde_json::Result<Self> {
         serde_json::from_str(text)
     }
-    fn files(&self) -> (Vec<&String>, Option<bool>) {
-        let both = std::iter::once(&self.x).chain(&self.y).collect();
-        (both, self.header)
+    fn tables(&self, known: [Option<Table>; 2], budget: &Budget) -> Result<Vec<Table>> {
+        let (x, y) = self.read_beside(known, budget)?;
+        Ok(std::iter::once(x).chain(y).collect())
     }
     fn numbers(&self, tables: Vec<Table>, options: &Options<'_>) -> Result<MatchedRows> {
         self.rows_of_tables(one_or_two(tables)?, options)
@@ -83,8 +83,9 @@ impl OfTables for CrossMatch {
     fn read(text: &str) -> serde_json::Result<Self> {
         serde_json::from_str(text)
     }
-    fn files(&self) -> (Vec<&String>, Option<bool>) {
-        (vec![&self.x, &self.y], self.header)
+    fn tables(&self, known: [Option<Table>; 2], budget: &Budget) -> Result<Vec<Table>> {
+        let (x, y) = self.read_beside(known, budget)?;
+        Ok(vec![x, y])
     }
     fn numbers(&self, tables: Vec<Table>, options: &Options<'_>) -> Result<MatchedRows> {
         self.rows_of_tables(two(tables)?, options)
@@ -129,18 +130,9 @@ fn known(tables: &[Option<InMemory<'_>>]) -> PyResult<Vec<Option<Table>>> {
     tables.collect()
 }
 
-/// The tables of a question: those in memory, the others from their files.
-fn given_or_read<Q: OfTables>(
-    asked: &Q,
-    known: &[Option<Table>],
-    options: &Options<'_>,
-) -> Result<Vec<Table>> {
-    let (files, header) = asked.files();
-    let table = |(name, table): (&String, &Option<Table>)| match table {
-        Some(table) => Ok(table.clone()),
-        None => read_named(name, header, &options.budget),
-    };
-    files.into_iter().zip(known).map(table).collect()
+/// The first two of the tables in memory.
+fn pair_of(known: &[Option<Table>]) -> [Option<Table>; 2] {
+    [0, 1].map(|at| known.get(at).cloned().flatten())
 }
 
 /// What an answer is: numbers of rows, cells, or how many rows went to files.
@@ -165,7 +157,7 @@ fn ask<'py, Q: OfTables>(
         ..OutputOptions::default()
     };
     let answer = |options: &Options<'_>| {
-        let tables = given_or_read(&asked, &known, options)?;
+        let tables = asked.tables(pair_of(&known), &options.budget)?;
         if paths.is_empty() {
             return match in_memory {
                 true => asked.numbers(tables, options).map(Answer::Numbers),
@@ -225,7 +217,7 @@ fn told<Q: OfTables>(
     let asked = question(py, Q::read(text))?;
     let known = known(tables)?;
     explained(py, given, |options| {
-        let tables = given_or_read(&asked, &known, options)?;
+        let tables = asked.tables(pair_of(&known), &options.budget)?;
         Ok(asked.explain(tables, options)?.told(words))
     })
 }

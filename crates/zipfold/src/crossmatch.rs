@@ -14,7 +14,7 @@ use crate::saved;
 use crate::tables::{
     Arranged, Destination, Found, Item, JoinedRows, MatchedRows, Matching, NearestRows, Output,
     Place, SideTable, Source, TableKind, Taker, Ties, Wanted, gathered, hand_on, items, naming,
-    numbers,
+    needed, numbers,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -223,8 +223,40 @@ impl CrossMatch {
     /// The catalogues that the question names.
     fn tables(&self, options: &Options<'_>) -> Result<(Table, Table)> {
         self.check(options)?;
-        let read = |name: &String| SideTable::read(name, self.header, &options.budget);
-        Ok((read(&self.x)?.table, read(&self.y)?.table))
+        self.read_beside([None, None], &options.budget)
+    }
+    /// Reads the catalogues that are not among the `known` ones: the columns that the question
+    /// reads where it names positions and selects columns, else all.
+    ///
+    /// # Errors
+    /// Those of the readers.
+    pub fn read_beside(
+        &self,
+        known: [Option<Table>; 2],
+        budget: &Budget,
+    ) -> Result<(Table, Table)> {
+        let positions = [
+            &self.columns,
+            self.columns2
+                .as_ref()
+                .map_or(&self.columns, |_| &self.columns2),
+        ];
+        let select = needed(&self.select, &[]);
+        let read = |(name, known): (&String, Option<Table>), at: usize| match known {
+            Some(table) => Ok(table),
+            None => {
+                let both = positions[at].clone().zip(select[at].clone());
+                let columns = both.map(|(mut columns, more)| {
+                    columns.extend(more);
+                    columns.sort();
+                    columns.dedup();
+                    columns
+                });
+                Ok(SideTable::read(name, self.header, columns, budget)?.table)
+            }
+        };
+        let [x, y] = known;
+        Ok((read((&self.x, x), 0)?, read((&self.y, y), 1)?))
     }
     /// Refuses what has no meaning together.
     fn check(&self, options: &Options<'_>) -> Result<()> {

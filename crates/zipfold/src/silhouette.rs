@@ -107,7 +107,7 @@ impl Silhouette {
     /// # Errors
     /// Those of the readers and of [`Silhouette::of_table`].
     pub fn run(&self, options: &Options<'_>) -> Result<Silhouettes> {
-        let side = SideTable::read(&self.data, self.header, &options.budget)?;
+        let side = self.read(options)?;
         self.of_side(&side, options)
     }
     /// Computes the silhouettes of the rows of a table, whose words are its labels.
@@ -123,7 +123,7 @@ impl Silhouette {
     /// # Errors
     /// Those of [`Silhouette::run`].
     pub fn explain(&self, options: &Options<'_>) -> Result<Message> {
-        let side = SideTable::read(&self.data, self.header, &options.budget)?;
+        let side = self.read(options)?;
         self.explain_side(&side, options)
     }
     /// As [`Silhouette::explain`], of a table in memory.
@@ -132,6 +132,14 @@ impl Silhouette {
     /// Those of [`Silhouette::of_table`].
     pub fn explain_table(&self, table: Table, options: &Options<'_>) -> Result<Message> {
         self.explain_side(&SideTable::new(&self.data, table)?, options)
+    }
+    /// The table: its labels and the chosen coordinates, or all of its columns.
+    fn read(&self, options: &Options<'_>) -> Result<SideTable> {
+        let mut needed = self.columns.clone().filter(|_| self.formula.is_none());
+        if let Some(columns) = needed.as_mut().filter(|all| !all.contains(&self.labels)) {
+            columns.push(self.labels.clone());
+        }
+        SideTable::read(&self.data, self.header, needed, &options.budget)
     }
     fn explain_side(&self, side: &SideTable, options: &Options<'_>) -> Result<Message> {
         let (groups, codes) = self.labelled(side, options)?;

@@ -27,6 +27,5 @@ pub(crate) use found::{Found, Matching, NearestRows, Taker, Wanted, hand_on, nam
 pub(crate) use gathered::{Destination, gathered, numbers};
 pub use gathered::{JoinedColumn, JoinedRows, MatchedRows};
 pub(crate) use output::Output;
-pub(crate) use select::{Item, Source, items};
-pub use sides::read_named;
+pub(crate) use select::{Item, Source, items, needed};
 pub(crate) use sides::{Arranged, KEY, Place, SideTable};

@@ -1,15 +1,15 @@
 //! From the question of a join of tables to its rows.
 
 use super::asked::TableJoin;
-use super::found::{Matching, NearestRows, Taker, Wanted, naming};
+use super::found::{Matching, NearestRows, Taker, Wanted, names_of, naming};
 use super::gathered::{Destination, JoinedRows, MatchedRows, gathered, numbers};
 use super::keys::RowsByKey;
 use super::output::Output;
-use super::select::{Item, Source, items};
+use super::select::{Item, Source, items, needed};
 use super::sides::{Arranged, SideTable};
 use crate::options::Options;
 use crate::saved;
-use zipfold_core::{Data, Error, Message, Opt, Result, Table};
+use zipfold_core::{Budget, Data, Error, Message, Opt, Result, Table};
 use zipfold_io::OutputOptions;
 
 /// Two tables, the keys of their rows, and what is asked of them.
@@ -150,10 +150,62 @@ impl TableJoin {
     fn tables(&self, options: &Options<'_>) -> Result<(Table, Option<Table>)> {
         self.check()?;
         whole(options)?;
-        let read = |name: &String| SideTable::read(name, self.header, &options.budget);
-        let x = read(&self.x)?.table;
-        let y = self.y.as_ref().map(read).transpose()?;
-        Ok((x, y.map(|y| y.table)))
+        self.read_beside([None, None], &options.budget)
+    }
+    /// Reads the tables that are not among the `known` ones: the columns that the question reads,
+    /// or all where it reads whole rows or selects all.
+    ///
+    /// # Errors
+    /// Those of the readers.
+    pub fn read_beside(
+        &self,
+        known: [Option<Table>; 2],
+        budget: &Budget,
+    ) -> Result<(Table, Option<Table>)> {
+        let [x, y] = self.needed();
+        let [first, second] = known;
+        let read = |name: &String, known: Option<Table>, needed| match known {
+            Some(table) => Ok(table),
+            None => Ok(SideTable::read(name, self.header, needed, budget)?.table),
+        };
+        let Some(name) = &self.y else {
+            let both = x.zip(y).map(|(x, y)| [x, y].concat());
+            return Ok((read(&self.x, first, both.map(once))?, None));
+        };
+        let first = read(&self.x, first, x)?;
+        Ok((first, Some(read(name, second, y)?)))
+    }
+    /// By side, the columns that the question reads.
+    fn needed(&self) -> [Option<Vec<String>>; 2] {
+        let value = self.value_formula();
+        let formulas: Vec<&str> = self
+            .predicate
+            .iter()
+            .chain(&value)
+            .map(String::as_str)
+            .collect();
+        // Chosen coordinates are all that whole rows are.
+        let formulas = match &self.columns {
+            None => formulas,
+            Some(_) => vec![],
+        };
+        let mut sides = needed(&self.select, &formulas);
+        if self.columns.is_some() {
+            let of = self.predicate.iter().chain(&value).map(String::as_str);
+            let named = names_of(of).columns;
+            let both = sides.iter_mut().zip(named);
+            both.for_each(|(side, named)| side.iter_mut().for_each(|s| s.extend(named.clone())));
+        }
+        for (at, side) in sides.iter_mut().enumerate() {
+            let Some(side) = side else { continue };
+            side.extend(self.columns.iter().flatten().cloned());
+            side.extend(
+                self.on
+                    .iter()
+                    .map(|on| RowsByKey::names(on)[at].to_string()),
+            );
+        }
+        sides.map(|side| side.map(once))
     }
     fn prepare(
         &self,
@@ -297,4 +349,11 @@ fn whole(options: &Options<'_>) -> Result<()> {
         options,
         "one run of the whole join, with more threads or a device",
     )
+}
+
+/// Each of `names` once.
+fn once(mut names: Vec<String>) -> Vec<String> {
+    names.sort();
+    names.dedup();
+    names
 }

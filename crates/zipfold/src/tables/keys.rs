@@ -39,10 +39,7 @@ impl RowsByKey {
         let mut columns = [vec![], vec![]];
         let mut codes = sides.map(|side| vec![Some(0u32); side.rows()]);
         for text in on {
-            let names = match text.split_once('=') {
-                Some((a, b)) => [a.trim(), b.trim()],
-                None => [text.trim(); 2],
-            };
+            let names = RowsByKey::names(text);
             let places = [
                 sides[0].column(names[0], Opt::On)?,
                 sides[1].column(names[1], Opt::On)?,
@@ -54,6 +51,13 @@ impl RowsByKey {
                 .for_each(|(to, name)| to.push(name.to_string()));
         }
         Ok(RowsByKey::new(columns, codes))
+    }
+    /// The columns of x and of y that `NAME` or `A=B` names.
+    pub(crate) fn names(text: &str) -> [&str; 2] {
+        match text.split_once('=') {
+            Some((a, b)) => [a.trim(), b.trim()],
+            None => [text.trim(); 2],
+        }
     }
     fn new(columns: [Vec<String>; 2], codes: [Vec<Option<u32>>; 2]) -> RowsByKey {
         let most = codes

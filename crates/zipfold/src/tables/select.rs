@@ -1,6 +1,7 @@
 //! The columns of an output as people write them: `x.name`, `y.time as other`, `abs(x.t - y.t) as
 //! gap`, `x.*`.
 
+use super::found::names_of;
 use super::sides::{Place, SideTable};
 use zipfold_core::{Error, Opt, Result};
 
@@ -142,6 +143,63 @@ pub(crate) fn named(items: &[Item]) -> Result<Vec<String>> {
     }
 }
 
+/// By side, the columns that a list of columns and `formulas` read; none for all of them.
+pub(crate) fn needed(select: &[String], formulas: &[&str]) -> [Option<Vec<String>>; 2] {
+    let mut all = [select.is_empty(); 2];
+    let mut out: [Vec<String>; 2] = Default::default();
+    let mut texts: Vec<String> = formulas.iter().map(|text| (*text).to_string()).collect();
+    for text in select.iter().flat_map(|text| split(text)) {
+        let what = cut_name(&text)
+            .map_or(text.as_str(), |(what, _)| what)
+            .trim();
+        let side = ["x.", "y."].iter().position(|dot| what.starts_with(dot));
+        match (what, side) {
+            ("*", _) => all = [true; 2],
+            ("x.*", _) => all[0] = true,
+            ("y.*", _) => all[1] = true,
+            (_, Some(side)) if is_name(&what[2..]) => out[side].push(what[2..].to_string()),
+            _ => texts.push(what.to_string()),
+        }
+    }
+    let named = names_of(texts.iter().map(String::as_str)).columns;
+    for (side, letter) in ['x', 'y'].into_iter().enumerate() {
+        out[side].extend(named[side].iter().cloned());
+        all[side] |= texts.iter().any(|text| is_whole(text, letter));
+        out[side].sort();
+        out[side].dedup();
+    }
+    let [x, y] = out;
+    [(!all[0]).then_some(x), (!all[1]).then_some(y)]
+}
+
+/// Whether a formula reads the whole row called `letter`, or a column of it by number.
+fn is_whole(text: &str, letter: char) -> bool {
+    let mut quote = None;
+    let (mut before, mut rest) = (' ', text.chars().peekable());
+    while let Some(c) = rest.next() {
+        match (c, quote) {
+            (c, Some(q)) if c == q => quote = None,
+            (_, Some(_)) => {}
+            ('\'' | '"', None) => quote = Some(c),
+            (c, None) if c == letter && !is_part(before) => {
+                let mut more = rest.clone().skip_while(|c| c.is_whitespace());
+                let part = rest.peek().is_some_and(|c| is_part(*c) && *c != '.');
+                if !part && more.next() != Some('.') {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+        before = c;
+    }
+    false
+}
+
+/// Whether a character belongs to a name, or to what a name is of.
+fn is_part(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == '.'
+}
+
 /// The texts between commas that are in no parentheses and in no quotes.
 fn split(text: &str) -> Vec<String> {
     let (mut out, mut depth, mut quote) = (vec![String::new()], 0i32, None);
@@ -185,5 +243,26 @@ mod tests {
         );
         assert_eq!(cut_name("y.time AS other"), Some(("y.time", "other")));
         assert_eq!(cut_name("x.as"), None);
+    }
+
+    #[test]
+    fn columns_that_are_read_are_those_named_unless_a_row_is() {
+        let of = |select: &[&str], formulas: &[&str]| {
+            let select: Vec<String> = select.iter().map(|s| (*s).to_string()).collect();
+            needed(&select, formulas)
+        };
+        let list = |names: &[&str]| Some(names.iter().map(|n| (*n).to_string()).collect());
+        let found = of(
+            &["x.a, y.b as c", "x.d - y.e as gap"],
+            &["x.f < 2 and 'x' == y.g"],
+        );
+        assert_eq!(found, [list(&["a", "d", "f"]), list(&["b", "e", "g"])]);
+        assert_eq!(of(&["x.a"], &["norm(x - y) < 2"]), [None, None]);
+        assert_eq!(of(&["x.a"], &["x [0] < y.b"]), [None, list(&["b"])]);
+        assert_eq!(
+            of(&["x.*", "y.exp"], &["exp(y.max) < 1"]),
+            [None, list(&["exp", "max"])]
+        );
+        assert_eq!(of(&[], &["x.a < 1"]), [None, None]);
     }
 }

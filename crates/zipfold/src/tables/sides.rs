@@ -2,7 +2,9 @@
 
 use crate::reading::number_texts;
 use zipfold_core::problem::NamedColumns;
-use zipfold_core::{Budget, Data, Elements, Error, Labels, Opt, Problem, Result, Table, Words};
+use zipfold_core::{
+    Blame, Budget, Data, Elements, Error, Labels, Opt, Problem, Result, Table, Words,
+};
 use zipfold_io::rows_write::CellKind;
 use zipfold_io::{ReadOptions, read_table};
 
@@ -16,29 +18,6 @@ pub(crate) enum Place {
     Number(usize),
     /// Of words.
     Word(usize),
-}
-
-/// Reads the file `name` with all of its columns; those of text are its labels.
-///
-/// # Errors
-/// Those of [`read_table`].
-///
-/// ```
-/// use zipfold::Budget;
-/// use zipfold::internals::tables::read_named;
-/// let path = std::env::temp_dir().join(format!("zipfold-{}-named.csv", std::process::id()));
-/// std::fs::write(&path, "who,day\nann,1\n").expect("a folder for the example");
-/// let table = read_named(&path.to_string_lossy(), None, &Budget::new(1 << 20))?;
-/// assert_eq!((table.cols(), table.labels().is_some()), (1, true));
-/// # std::fs::remove_file(&path).expect("the example's file");
-/// # Ok::<(), zipfold::Error>(())
-/// ```
-pub fn read_named(name: &str, header: Option<bool>, budget: &Budget) -> Result<Table> {
-    let options = ReadOptions {
-        header,
-        ..ReadOptions::default()
-    };
-    read_table(name, &options, budget)
 }
 
 /// A table as it was given.
@@ -55,12 +34,33 @@ pub(crate) struct SideTable {
 }
 
 impl SideTable {
-    /// Reads the file `name` with all of its columns.
+    /// Reads the file `name`: the columns that are `needed`, or all of them.
     ///
     /// # Errors
     /// Those of [`read_table`].
-    pub(crate) fn read(name: &str, header: Option<bool>, budget: &Budget) -> Result<SideTable> {
-        SideTable::new(name, read_named(name, header, budget)?)
+    pub(crate) fn read(
+        name: &str,
+        header: Option<bool>,
+        needed: Option<Vec<String>>,
+        budget: &Budget,
+    ) -> Result<SideTable> {
+        let read = |columns: Option<Vec<String>>| {
+            let options = ReadOptions {
+                header,
+                texts: columns.clone().unwrap_or_default(),
+                columns,
+                ..ReadOptions::default()
+            };
+            read_table(name, &options, budget)
+        };
+        // Standard input is read once.
+        let needed = needed.filter(|columns| name != "-" && !columns.is_empty());
+        let table = match read(needed.clone()) {
+            // A column that is not there is told with all that are.
+            Err(e) if needed.is_some() && e.blame() == Blame::Request => read(None),
+            read => read,
+        };
+        SideTable::new(name, table?)
     }
     /// A table whose words are its labels.
     ///
