@@ -106,24 +106,13 @@ def join(
     0  ann   0.1
     1  bob   NaN
     """
+    asked = dict(locals())
     check_how(run, join)
     paths = output_paths(save)
     files = any(isinstance(table, (str, os.PathLike)) for table in (left, right))
     by_name = bool(on or select or nearest is not None or metric or columns or paths or explain or files)
     if by_name or kind in ("left", "any") or ties != "first" or within_distance is not None:
-        asked = {
-            "where": where or None,
-            "on": keys(on),
-            "select": [select] if isinstance(select, str) else [str(one) for one in select],
-            "value": value,
-            "join_kind": kind,
-            "nearest": None if nearest is None else operator.index(nearest),
-            "metric": metric,
-            "columns": None if columns is None else [str(column) for column in columns],
-            "ties": ties,
-            "within_distance": None if within_distance is None else number(within_distance, "within_distance"),
-        }
-        return _by_name((left, right), asked, (suffixes, rows, paths, overwrite, explain), given(**run))
+        return _by_name((left, right), _asked(asked), (suffixes, rows, paths, overwrite, explain), given(**run))
     if not where:
         raise RequestError("where: no condition\n  try: where='abs(x.a - y.a) < 1'")
     found = _question(left, right, where, value, kind).run(**run)
@@ -423,6 +412,23 @@ def formulas_of(select: Sequence[str], sides: Sequence[Sequence[str]]) -> list[s
             if not (plain and plain[2] in [*sides["xy".index(plain[1])], "*"] or item.strip() == "*"):
                 out.append(re.sub(r"\s+as\s+[^()]*$", "", item, flags=re.IGNORECASE))
     return out
+
+
+def _asked(given_: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a join by name, as a question has them."""
+    select, columns, nearest, limit = (given_[name] for name in ("select", "columns", "nearest", "within_distance"))
+    return {
+        "where": given_["where"] or None,
+        "on": keys(given_["on"]),
+        "select": [select] if isinstance(select, str) else [str(one) for one in select],
+        "value": given_["value"],
+        "join_kind": given_["kind"],
+        "nearest": None if nearest is None else operator.index(nearest),
+        "metric": given_["metric"],
+        "columns": None if columns is None else [str(column) for column in columns],
+        "ties": given_["ties"],
+        "within_distance": None if limit is None else number(limit, "within_distance"),
+    }
 
 
 def _by_name(tables: tuple[Any, Any], asked: dict[str, Any], how: tuple[Any, ...], run: Any) -> Any:

@@ -111,37 +111,7 @@ fn dispatch(verb: &Verb) -> Result<()> {
         Verb::Plan(a) => shares::plan(a),
         Verb::Work(a) => shares::work(a),
         Verb::Status(a) => shares::status(a),
-        Verb::Explain {
-            what: Explained::Infer(a),
-            ..
-        } => infer::run_explain(a.clone()),
-        Verb::Explain {
-            what: Explained::Rdf(a),
-            ..
-        } => rdf::explain(a),
-        Verb::Explain {
-            what: Explained::Paircount(a),
-            ..
-        } => paircount::explain(a),
-        Verb::Explain {
-            what: Explained::Crossmatch(a),
-            ..
-        } => crossmatch::explain(a),
-        Verb::Explain {
-            what: Explained::Silhouette(a),
-            ..
-        } => silhouette::explain(a),
-        Verb::Explain {
-            what: Explained::Ask(Question::Join(a)),
-            ..
-        } if join::is_by_name(a) => join::explain(a),
-        Verb::Explain {
-            what: Explained::Ask(what),
-            verbose,
-        } => {
-            let (problem, run, _, budget) = asked(what)?;
-            commands::explain(&problem, run, *verbose, &budget)
-        }
+        Verb::Explain { what, verbose } => explain(what, *verbose),
         Verb::Emit { target, what } => {
             let (problem, run, _, budget) = asked(what)?;
             commands::emit(&problem, run, target, &budget)
@@ -158,6 +128,22 @@ fn dispatch(verb: &Verb) -> Result<()> {
             terminal::print(&String::from_utf8_lossy(&script))
         }
         Verb::Man { folder } => manual(folder),
+    }
+}
+
+/// Says how a question would be answered.
+fn explain(what: &Explained, verbose: bool) -> Result<()> {
+    match what {
+        Explained::Infer(a) => infer::run_explain(a.clone()),
+        Explained::Rdf(a) => rdf::explain(a),
+        Explained::Paircount(a) => paircount::explain(a),
+        Explained::Crossmatch(a) => crossmatch::explain(a),
+        Explained::Silhouette(a) => silhouette::explain(a),
+        Explained::Ask(Question::Join(a)) if join::is_by_name(a) => join::explain(a),
+        Explained::Ask(what) => {
+            let (problem, run, _, budget) = asked(what)?;
+            commands::explain(&problem, run, verbose, &budget)
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 #[cfg(feature = "parquet")]
 pub mod arrow_table;
 pub mod atomic;
+pub mod cells;
 pub mod column;
 pub mod csv_table;
 pub mod csv_write;

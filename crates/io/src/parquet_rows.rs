@@ -2,8 +2,8 @@
 //! in memory.
 
 use crate::atomic::Output;
+use crate::cells::{CellKind, Cells};
 use crate::parquet_write::failure;
-use crate::rows_write::{CellKind, Cells};
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::{ParquetError, Result as ParquetResult};
@@ -108,7 +108,7 @@ fn schema(columns: &[(String, CellKind)]) -> ParquetResult<TypePtr> {
     whole.build().map(Arc::new)
 }
 
-/// Writes the cells of a row group: those that are there, and the places of nulls.
+/// Writes the cells of a row group that are there, and the places of nulls.
 fn put(to: &mut SerializedColumnWriter<'_>, cells: &Cells) -> ParquetResult<()> {
     for from in (0..cells.len()).step_by(SOME) {
         let range = from..cells.len().min(from + SOME);
@@ -141,7 +141,7 @@ fn put(to: &mut SerializedColumnWriter<'_>, cells: &Cells) -> ParquetResult<()> 
     Ok(())
 }
 
-/// By cell, 1 where it is no null.
+/// By cell, 1 where it is not a null.
 fn there(cells: impl Iterator<Item = bool>) -> Vec<i16> {
     cells.map(i16::from).collect()
 }

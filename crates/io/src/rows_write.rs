@@ -4,74 +4,11 @@
 //! Parquet. The file appears when the last row is written, or not at all.
 
 use crate::atomic::{Output, OutputOptions};
+pub use crate::cells::{CellKind, Cells};
 use crate::csv_write::text_cell;
 use crate::read::{is_packed, suffix};
 use std::io::{self, Write};
-use zipfold_core::{Error, Opt, Result, Words};
-
-/// What the cells of a column are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CellKind {
-    /// Numbers.
-    Number,
-    /// Whole numbers.
-    Whole,
-    /// Words.
-    Word,
-}
-
-/// Cells of one column, of some rows.
-#[derive(Clone, Debug)]
-pub enum Cells {
-    /// Numbers; NaN is a null.
-    Numbers(Vec<f64>),
-    /// Whole numbers up to 2⁵³; NaN is a null.
-    Whole(Vec<f64>),
-    /// The words of these rows; a row below 0 and an empty word are nulls.
-    Words(Words, Vec<i64>),
-}
-
-impl Cells {
-    /// Returns how many there are.
-    pub fn len(&self) -> usize {
-        match self {
-            Cells::Numbers(values) | Cells::Whole(values) => values.len(),
-            Cells::Words(_, rows) => rows.len(),
-        }
-    }
-    /// Returns what they are.
-    pub fn kind(&self) -> CellKind {
-        match self {
-            Cells::Numbers(_) => CellKind::Number,
-            Cells::Whole(_) => CellKind::Whole,
-            Cells::Words(..) => CellKind::Word,
-        }
-    }
-    /// Returns whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-    /// Returns the word of cell `at`; empty where there is none.
-    pub fn word(&self, at: usize) -> &str {
-        match self {
-            Cells::Words(words, rows) => usize::try_from(rows[at]).map_or("", |r| words.get(r)),
-            Cells::Numbers(_) | Cells::Whole(_) => "",
-        }
-    }
-    /// Appends the text of cell `at`, which is empty for a null.
-    pub fn show(&self, at: usize, out: &mut String) {
-        use std::fmt::Write as _;
-        let written = match self {
-            Cells::Numbers(values) if values[at].is_nan() => Ok(()),
-            Cells::Whole(values) if values[at].is_nan() => Ok(()),
-            Cells::Numbers(values) => write!(out, "{:?}", values[at]),
-            Cells::Whole(values) => write!(out, "{}", values[at] as i64),
-            Cells::Words(..) => write!(out, "{}", self.word(at)),
-        };
-        // INVARIANT: writing to a text in memory does not fail.
-        debug_assert!(written.is_ok(), "a text in memory");
-    }
-}
+use zipfold_core::{Error, Opt, Result};
 
 /// The suffixes that rows are written to while they are found.
 pub const STREAMED: &[&str] = &["csv", "tsv", "parquet"];
@@ -84,11 +21,11 @@ pub fn is_streamed(path: &str) -> bool {
 
 /// A file that takes rows.
 pub struct RowsWriter {
-    form: Form,
+    form: RowsForm,
 }
 
 /// How it is written.
-enum Form {
+enum RowsForm {
     /// Cells with a separator between them.
     Text(Output, u8),
     /// A row group for each call.
@@ -133,7 +70,7 @@ impl RowsWriter {
             .try_for_each(|line| writeln!(out, "# {line}"))
             .and_then(|()| header(&mut out, separator, columns));
         written.map_err(|e| out.error(&e))?;
-        let form = Form::Text(out, separator);
+        let form = RowsForm::Text(out, separator);
         Ok(RowsWriter { form })
     }
     /// Writes more rows: the cells of every column, all of one length.
@@ -146,12 +83,12 @@ impl RowsWriter {
             return Err(Error::internal("columns of different lengths"));
         }
         match &mut self.form {
-            Form::Text(out, separator) => {
+            RowsForm::Text(out, separator) => {
                 let written = (0..rows).try_for_each(|row| line(out, *separator, columns, row));
                 written.map_err(|e| out.error(&e))
             }
             #[cfg(feature = "parquet")]
-            Form::Parquet(file) => file.push(columns, rows),
+            RowsForm::Parquet(file) => file.push(columns, rows),
         }
     }
     /// Completes the file, which then appears under its name.
@@ -160,9 +97,9 @@ impl RowsWriter {
     /// `Resource` when the disk is full.
     pub fn finish(self) -> Result<()> {
         match self.form {
-            Form::Text(out, _) => out.commit(),
+            RowsForm::Text(out, _) => out.commit(),
             #[cfg(feature = "parquet")]
-            Form::Parquet(file) => file.finish(),
+            RowsForm::Parquet(file) => file.finish(),
         }
     }
 }
@@ -175,7 +112,7 @@ fn parquet(
     options: OutputOptions,
 ) -> Result<RowsWriter> {
     let out = Output::create(path, options)?;
-    let form = Form::Parquet(crate::parquet_rows::ParquetRows::create(
+    let form = RowsForm::Parquet(crate::parquet_rows::ParquetRows::create(
         out, columns, notes,
     )?);
     Ok(RowsWriter { form })

@@ -12,9 +12,9 @@ use crate::options::Options;
 use crate::paircount::{refuse_nan, sky};
 use crate::saved;
 use crate::tables::{
-    Arranged, Destination, Found, Item, JoinedRows, MatchedRows, Matching, NearestRows, Output,
-    Place, SideTable, Source, TableKind, Taker, Ties, Wanted, gathered, hand_on, items, naming,
-    needed, numbers,
+    Arranged, ColumnPlace, Destination, Item, JoinedRows, MatchBatch, MatchedRows, Matching,
+    NearestRows, OutputColumns, SideTable, Source, TableKind, Taker, Ties, Wanted, gathered,
+    hand_on, items, naming, needed, numbers,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -351,22 +351,8 @@ impl CrossMatch {
             }
             return Ok(([columns.clone(), other.clone()], self.sky));
         }
-        let usual: [(&[&str], bool); 3] = [
-            (&["ra", "dec"], true),
-            (&["x", "y", "z"], false),
-            (&["x", "y"], false),
-        ];
-        for (wanted, on_sky) in usual {
-            let found = |side: &SideTable| {
-                let own = |name: &&str| {
-                    let same = |(have, _): &(&str, Place)| have.eq_ignore_ascii_case(name);
-                    side.columns().find(same).map(|(have, _)| have.to_string())
-                };
-                wanted.iter().map(own).collect::<Option<Vec<String>>>()
-            };
-            if let (Some(x), Some(y)) = (found(sides[0]), found(sides[1])) {
-                return Ok(([x, y], on_sky));
-            }
+        if let Some(usual) = usual_columns(sides) {
+            return Ok(usual);
         }
         let what = "expected columns called ra and dec, x, y and z, or x and y in both, got others";
         let e = Error::request(what).at_place(Opt::Columns);
@@ -436,7 +422,7 @@ impl CrossMatch {
     ) -> Result<u64> {
         let wanted = self.wanted(prepared.on_sky);
         let data = &prepared.positions;
-        let mut separated = |found: &Found| match prepared.on_sky {
+        let mut separated = |found: &MatchBatch| match prepared.on_sky {
             true => sink(&separations(found, data)),
             false => sink(found),
         };
@@ -488,9 +474,9 @@ impl CrossMatch {
 }
 
 impl PreparedMatch {
-    fn output(&self, options: &Options<'_>) -> Result<Output<'_>> {
+    fn output(&self, options: &Options<'_>) -> Result<OutputColumns<'_>> {
         let sides = [&self.sides[0], &self.sides[1]];
-        Output::new(
+        OutputColumns::new(
             self.items.clone(),
             sides,
             &self.data,
@@ -500,11 +486,33 @@ impl PreparedMatch {
     }
 }
 
+/// The columns of positions of x and of y by their usual names, and whether they are angles.
+fn usual_columns(sides: [&SideTable; 2]) -> Option<([Vec<String>; 2], bool)> {
+    let usual: [(&[&str], bool); 3] = [
+        (&["ra", "dec"], true),
+        (&["x", "y", "z"], false),
+        (&["x", "y"], false),
+    ];
+    for (wanted, on_sky) in usual {
+        let found = |side: &SideTable| {
+            let own = |name: &&str| {
+                let same = |(have, _): &(&str, ColumnPlace)| have.eq_ignore_ascii_case(name);
+                side.columns().find(same).map(|(have, _)| have.to_string())
+            };
+            wanted.iter().map(own).collect::<Option<Vec<String>>>()
+        };
+        if let (Some(x), Some(y)) = (found(sides[0]), found(sides[1])) {
+            return Some(([x, y], on_sky));
+        }
+    }
+    None
+}
+
 /// Positions: unit vectors of angles, or the columns as they are.
 fn positions(side: &SideTable, columns: &[String], on_sky: bool, budget: &Budget) -> Result<Table> {
     let place = |name: &String| match side.column(name, Opt::Columns)? {
-        Place::Number(at) => Ok(at),
-        Place::Word(_) => {
+        ColumnPlace::Number(at) => Ok(at),
+        ColumnPlace::Word(_) => {
             let e = Error::request(format!(
                 "expected numbers for positions, got text in '{name}'"
             ));
@@ -525,7 +533,7 @@ fn positions(side: &SideTable, columns: &[String], on_sky: bool, budget: &Budget
 }
 
 /// `found` with separations in arcseconds for values.
-fn separations(found: &Found, data: &Data) -> Found {
+fn separations(found: &MatchBatch, data: &Data) -> MatchBatch {
     let (mut a, mut b) = ([0.0; 3], [0.0; 3]);
     let mut one = |(i, j): (&u64, &i64)| match usize::try_from(*j) {
         Err(_) => f64::NAN,
@@ -539,7 +547,7 @@ fn separations(found: &Found, data: &Data) -> Found {
         true => vec![],
         false => found.i.iter().zip(&found.j).map(&mut one).collect(),
     };
-    Found {
+    MatchBatch {
         i: found.i.clone(),
         j: found.j.clone(),
         values,

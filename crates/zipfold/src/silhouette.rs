@@ -10,7 +10,7 @@
 use crate::options::Options;
 use crate::query::Query;
 use crate::saved;
-use crate::tables::{Arranged, KEY, Place, SideTable, naming};
+use crate::tables::{Arranged, ColumnPlace, KEY, SideTable, naming};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use zipfold_core::fold::rows::ReduceAxis;
@@ -176,7 +176,7 @@ impl Silhouette {
         })
     }
     /// The labels in ascending order, and the number of that of each row.
-    fn labelled(&self, side: &SideTable, options: &Options<'_>) -> Result<(Vec<String>, Vec<u32>)> {
+    fn labelled(&self, side: &SideTable, options: &Options<'_>) -> Result<Labelled> {
         saved::whole(
             options,
             "one run of the whole question, with more threads or a device",
@@ -188,37 +188,13 @@ impl Silhouette {
             e.remedy("leave the row out, or give it a label")
         };
         let (groups, codes) = match place {
-            Place::Word(at) => {
-                let words = &side.words[at];
-                let all: Vec<&str> = (0..words.rows()).map(|row| words.get(row)).collect();
-                if let Some(row) = all.iter().position(|word| word.is_empty()) {
-                    return Err(missing(row));
-                }
-                let mut known = all.clone();
-                known.sort_unstable();
-                known.dedup();
-                let code = |word: &&str| known.binary_search(word).unwrap_or(0) as u32;
-                let codes = all.iter().map(code).collect();
-                (
-                    known.into_iter().map(String::from).collect::<Vec<_>>(),
-                    codes,
-                )
+            ColumnPlace::Word(at) => of_words(&side.words[at]),
+            ColumnPlace::Number(at) => {
+                let value = |row: usize| side.table.get(row, at) + 0.0;
+                of_numbers(&(0..side.rows()).map(value).collect::<Vec<f64>>())
             }
-            Place::Number(at) => {
-                let all: Vec<f64> = (0..side.rows())
-                    .map(|row| side.table.get(row, at) + 0.0)
-                    .collect();
-                if let Some(row) = all.iter().position(|v| v.is_nan()) {
-                    return Err(missing(row));
-                }
-                let mut known = all.clone();
-                known.sort_unstable_by(f64::total_cmp);
-                known.dedup();
-                let code = |v: &f64| known.partition_point(|k| k < v) as u32;
-                let codes = all.iter().map(code).collect();
-                (known.iter().map(f64::to_string).collect(), codes)
-            }
-        };
+        }
+        .map_err(missing)?;
         let most = side.rows().saturating_sub(1);
         if groups.len() < 2 || groups.len() > most {
             let what = format!("expected 2 to {most} labels, got {}", groups.len());
@@ -271,6 +247,36 @@ impl Silhouette {
     }
 }
 
+/// Labels in ascending order, and the number of that of each row.
+type Labelled = (Vec<String>, Vec<u32>);
+
+/// Labels that are words; the row without one where there is such.
+fn of_words(words: &Words) -> std::result::Result<Labelled, usize> {
+    let all: Vec<&str> = (0..words.rows()).map(|row| words.get(row)).collect();
+    if let Some(row) = all.iter().position(|word| word.is_empty()) {
+        return Err(row);
+    }
+    let mut known = all.clone();
+    known.sort_unstable();
+    known.dedup();
+    let code = |word: &&str| known.partition_point(|k| k < word) as u32;
+    let codes = all.iter().map(code).collect();
+    Ok((known.into_iter().map(String::from).collect(), codes))
+}
+
+/// Labels that are numbers; the row without one where there is such.
+fn of_numbers(all: &[f64]) -> std::result::Result<Labelled, usize> {
+    if let Some(row) = all.iter().position(|v| v.is_nan()) {
+        return Err(row);
+    }
+    let mut known = all.to_vec();
+    known.sort_unstable_by(f64::total_cmp);
+    known.dedup();
+    let code = |v: &f64| known.partition_point(|k| k < v) as u32;
+    let codes = all.iter().map(code).collect();
+    Ok((known.iter().map(f64::to_string).collect(), codes))
+}
+
 /// The second stage: from sums by row and group to silhouettes.
 fn silhouettes(
     groups: Vec<String>,
@@ -301,12 +307,8 @@ fn silhouettes(
         next.push(b);
         neighbours.push(group as u32);
     }
-    let mut sums = vec![0.0; groups.len()];
-    let both = codes.iter().zip(&values);
-    both.for_each(|(code, value)| sums[*code as usize] += value);
-    let by_group = rows.iter().zip(&sums).map(|(n, sum)| (*n, sum / *n as f64));
     Silhouettes {
-        by_group: by_group.collect(),
+        by_group: means_by_group(&rows, &codes, &values),
         mean: values.iter().sum::<f64>() / n as f64,
         groups,
         codes,
@@ -316,6 +318,15 @@ fn silhouettes(
         neighbours,
         pairs: 0,
     }
+}
+
+/// By group, its rows and the mean of their values.
+fn means_by_group(rows: &[u64], codes: &[u32], values: &[f64]) -> Vec<(u64, f64)> {
+    let mut sums = vec![0.0; rows.len()];
+    let both = codes.iter().zip(values);
+    both.for_each(|(code, value)| sums[*code as usize] += value);
+    let means = rows.iter().zip(&sums).map(|(n, sum)| (*n, sum / *n as f64));
+    means.collect()
 }
 
 impl Silhouettes {

@@ -23,9 +23,9 @@ mod sides;
 mod values;
 
 pub use asked::{TableJoin, TableKind, Ties};
-pub(crate) use found::{Found, Matching, NearestRows, Taker, Wanted, hand_on, naming};
+pub(crate) use found::{MatchBatch, Matching, NearestRows, Taker, Wanted, hand_on, naming};
 pub(crate) use gathered::{Destination, gathered, numbers};
 pub use gathered::{JoinedColumn, JoinedRows, MatchedRows};
-pub(crate) use output::Output;
+pub(crate) use output::OutputColumns;
 pub(crate) use select::{Item, Source, items, needed};
-pub(crate) use sides::{Arranged, KEY, Place, SideTable};
+pub(crate) use sides::{Arranged, ColumnPlace, KEY, SideTable};

@@ -4,7 +4,7 @@ use super::asked::TableJoin;
 use super::found::{Matching, NearestRows, Taker, Wanted, names_of, naming};
 use super::gathered::{Destination, JoinedRows, MatchedRows, gathered, numbers};
 use super::keys::RowsByKey;
-use super::output::Output;
+use super::output::OutputColumns;
 use super::select::{Item, Source, items, needed};
 use super::sides::{Arranged, SideTable};
 use crate::options::Options;
@@ -309,10 +309,14 @@ impl TableJoin {
         };
         arranged.data(&problem, sides, &options.budget)
     }
-    fn output<'p>(&self, prepared: &'p PreparedJoin, options: &Options<'_>) -> Result<Output<'p>> {
+    fn output<'p>(
+        &self,
+        prepared: &'p PreparedJoin,
+        options: &Options<'_>,
+    ) -> Result<OutputColumns<'p>> {
         let items = prepared.items.clone();
         let sides = prepared.sides();
-        Output::new(items, sides, &prepared.data, &self.params, options.threads)
+        OutputColumns::new(items, sides, &prepared.data, &self.params, options.threads)
     }
     fn joined(
         &self,

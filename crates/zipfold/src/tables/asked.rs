@@ -44,7 +44,7 @@ pub struct TableJoin {
     /// What becomes of the matches.
     #[serde(default, rename = "join_kind")]
     pub kind: TableKind,
-    /// Only so many matches of each row of x: those of the smallest value (of the largest, of a
+    /// Only this many matches of each row of x: those of the smallest value (of the largest, of a
     /// similarity).
     #[serde(default)]
     pub nearest: Option<usize>,
@@ -181,7 +181,7 @@ impl TableJoin {
         self.check_metric()?;
         self.check_nearest()
     }
-    /// Refuses what is no metric, and one that a condition or ties could not take.
+    /// Refuses what is not a metric, and one that a condition or ties could not take.
     fn check_metric(&self) -> Result<()> {
         let Some(metric) = &self.metric else {
             return Ok(());

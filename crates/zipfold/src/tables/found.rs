@@ -13,9 +13,9 @@ use super::keys::RowsByKey;
 use super::listed::{ListedPairs, RowMatches};
 use super::sides::KEY;
 use crate::options::Options;
-use crate::query::Query;
+use crate::query::{Answer, Query};
 use std::ops::Range;
-use zipfold_core::fold::{JoinKind, Role};
+use zipfold_core::fold::{Columns, JoinKind, Numbers, Role};
 use zipfold_core::problem::{FoldSpec, Input, NamedColumns, NanPolicy, PairSpec, Problem, SCHEMA};
 use zipfold_core::{Blame, Data, Domain, Error, Message, Result, Side, Table, describe};
 
@@ -32,7 +32,7 @@ const LAST: &str = "last_of_the_nearest";
 
 /// Some matches, in order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct MatchBatch {
     /// Rows of x.
     pub(crate) i: Vec<u64>,
     /// Rows of y; below 0 where there is none.
@@ -88,7 +88,7 @@ struct Batcher<'s> {
     valued: bool,
     /// The first row of x that is not decided.
     next: u64,
-    buffer: Found,
+    buffer: MatchBatch,
     sink: &'s mut Taker<'s>,
 }
 
@@ -168,7 +168,7 @@ pub(crate) fn hand_on(kind: TableKind, lists: &[RowMatches], sink: &mut Taker<'_
         kind,
         valued: true,
         next: 0,
-        buffer: Found::default(),
+        buffer: MatchBatch::default(),
         sink,
     };
     out.lists(lists)?;
@@ -179,7 +179,7 @@ pub(crate) fn hand_on(kind: TableKind, lists: &[RowMatches], sink: &mut Taker<'_
 }
 
 /// Takes some matches.
-pub(crate) type Taker<'s> = dyn FnMut(&Found) -> Result<()> + 's;
+pub(crate) type Taker<'s> = dyn FnMut(&MatchBatch) -> Result<()> + 's;
 
 impl<'a> Matching<'a> {
     /// The pairs of `data`, all rows as they were given.
@@ -206,7 +206,7 @@ impl<'a> Matching<'a> {
             kind: wanted.kind,
             valued: wanted.value.is_some(),
             next: 0,
-            buffer: Found::default(),
+            buffer: MatchBatch::default(),
             sink,
         };
         let pairs = match (&wanted.nearest, wanted.kind.has_pairs()) {
@@ -269,12 +269,7 @@ impl<'a> Matching<'a> {
             },
             kind,
         };
-        let params = self.wanted.pair.params.clone();
-        let pair = PairSpec {
-            params,
-            ..PairSpec::default()
-        };
-        self.problem(pair, fold, same)
+        self.problem(self.params_alone(), fold, same)
     }
     /// Whether the pairs of equal keys are evaluated one by one.
     fn is_listed(&self) -> bool {
@@ -284,11 +279,8 @@ impl<'a> Matching<'a> {
         let plain = wanted.pair.metric.is_none() || wanted.pair.params.is_empty();
         asked && plain && self.keys.is_some_and(ListedPairs::pays)
     }
-    /// Matches of the pairs of equal keys one by one.
-    fn listed(&self, out: &mut Batcher<'_>) -> Result<u64> {
-        let Some(keys) = self.keys else {
-            return Err(Error::internal("pairs by key without keys"));
-        };
+    /// The question of one pair of equal keys.
+    fn listed_problem(&self) -> Problem {
         let (wanted, value) = (self.wanted, self.wanted.value.as_deref());
         let predicate = match (&wanted.predicate, &wanted.nearest, value) {
             (Some(condition), Some(_), _) => self.known(condition),
@@ -306,6 +298,14 @@ impl<'a> Matching<'a> {
             value: wanted.value.clone(),
             kind: JoinKind::Inner,
         }];
+        problem
+    }
+    /// Matches of the pairs of equal keys one by one.
+    fn listed(&self, out: &mut Batcher<'_>) -> Result<u64> {
+        let Some(keys) = self.keys else {
+            return Err(Error::internal("pairs by key without keys"));
+        };
+        let (wanted, problem) = (self.wanted, self.listed_problem());
         let (x, y) = (self.data.x.clone(), Some(self.data.other().clone()));
         let weights = vec![None];
         let data = Data { x, y, weights };
@@ -415,11 +415,8 @@ impl<'a> Matching<'a> {
                 let data = self.rows(None)?;
                 let problem = self.join_problem(JoinKind::Semi, self.wanted.same);
                 let answer = Query::new(&problem, &data, self.options).run()?;
-                let columns = answer.columns(0)?;
-                let columns = columns.ok_or_else(|| Error::internal("a join without rows"))?;
-                let rows = columns.with_role(Role::Row(Side::X));
-                let rows = rows.ok_or_else(|| Error::internal("a join without rows of x"))?;
-                let rows = columns.all(rows);
+                let columns = columns_of(&answer)?;
+                let [rows] = by_role(&columns, [Role::Row(Side::X)])?;
                 for at in (0..rows.len()).filter_map(|line| rows.row(line)) {
                     matched[self.row(0, at) as usize] = true;
                 }
@@ -440,7 +437,7 @@ impl<'a> Matching<'a> {
             return Err(Error::internal("a join without keys and condition"));
         };
         let (starts, _) = keys.rows_of_y();
-        // A row of one table is no partner of its own.
+        // A row of one table is not a partner of its own.
         let least = if self.wanted.same { 2 } else { 1 };
         for row in &keys.rows[0] {
             let code = keys.codes[0][*row as usize] as usize;
@@ -480,14 +477,10 @@ impl<'a> Matching<'a> {
         let data = self.rows(Some(rows.clone()))?;
         let problem = self.join_problem(JoinKind::Inner, false);
         let answer = Query::new(&problem, &data, self.options).run()?;
-        let columns = answer.columns(0)?;
-        let columns = columns.ok_or_else(|| Error::internal("a join without matches"))?;
-        let numbers = |role| columns.with_role(role).map(|column| columns.all(column));
-        let sides = [Role::Row(Side::X), Role::Row(Side::Y)].map(numbers);
-        let [Some(i), Some(j)] = sides else {
-            return Err(Error::internal("a join without rows"));
-        };
-        let values = numbers(Role::Value);
+        let columns = columns_of(&answer)?;
+        let [i, j] = by_role(&columns, [Role::Row(Side::X), Role::Row(Side::Y)])?;
+        let values = columns.with_role(Role::Value);
+        let values = values.map(|column| columns.all(column));
         for line in 0..i.len() {
             let (Some(a), Some(b)) = (i.row(line), j.row(line)) else {
                 return Err(Error::internal("a match without rows"));
@@ -578,12 +571,8 @@ impl<'a> Matching<'a> {
         };
         let problem = self.nearest_problem(k);
         let answer = Query::new(&problem, data, self.options).run()?;
-        let columns = answer.columns(0)?;
-        let columns = columns.ok_or_else(|| Error::internal("nearest rows without columns"))?;
-        let numbers = |role| columns.with_role(role).map(|column| columns.all(column));
-        let (Some(j), Some(values)) = (numbers(Role::Row(Side::Y)), numbers(Role::Value)) else {
-            return Err(Error::internal("nearest rows without rows"));
-        };
+        let columns = columns_of(&answer)?;
+        let [j, values] = by_role(&columns, [Role::Row(Side::Y), Role::Value])?;
         let (k, similar) = (j.len() / n, self.is_similarity());
         for row in 0..n {
             let mut list: RowMatches = vec![];
@@ -608,42 +597,15 @@ impl<'a> Matching<'a> {
         let last: Vec<f64> = lists.tied.iter().map(|(_, value)| *value).collect();
         let rows: Vec<u32> = lists.tied.iter().map(|(row, _)| *row).collect();
         let x = with_column(&data.x.of_rows(&rows)?, LAST, last)?;
-        let y = match &data.y {
-            Some(y) => y.clone(),
-            None => data.x.clone(),
-        };
-        let value = self.wanted.value.clone().unwrap_or_default();
-        let similar = self.is_similarity();
-        let sign = if similar { ">=" } else { "<=" };
-        let condition = match &self.wanted.predicate {
-            Some(condition) => format!("{} and ", self.known(condition)),
-            None => String::new(),
-        };
-        let fold = FoldSpec::Join {
-            predicate: format!("{condition}({value}) {sign} x.{LAST}"),
-            value: Some(value),
-            kind: JoinKind::Inner,
-        };
-        let pair = PairSpec {
-            params: self.wanted.pair.params.clone(),
-            ..PairSpec::default()
-        };
-        let problem = self.problem(pair, fold, false);
-        let data = Data {
-            x,
-            y: Some(y),
-            weights: vec![None],
-        };
+        let y = Some(data.other().clone());
+        let weights = vec![None];
+        let data = Data { x, y, weights };
+        let (problem, similar) = (self.ties_problem(), self.is_similarity());
         let answer = Query::new(&problem, &data, self.options).run()?;
-        let columns = answer.columns(0)?;
-        let columns = columns.ok_or_else(|| Error::internal("a join without matches"))?;
-        let numbers = |role| columns.with_role(role).map(|column| columns.all(column));
-        let [Some(i), Some(j), Some(values)] =
-            [Role::Row(Side::X), Role::Row(Side::Y), Role::Value].map(numbers)
-        else {
-            return Err(Error::internal("a join without rows"));
-        };
-        for (row, _) in &lists.tied {
+        let columns = columns_of(&answer)?;
+        let roles = [Role::Row(Side::X), Role::Row(Side::Y), Role::Value];
+        let [i, j, values] = by_role(&columns, roles)?;
+        for row in &rows {
             lists.all[*row as usize].clear();
         }
         for line in 0..i.len() {
@@ -655,10 +617,32 @@ impl<'a> Matching<'a> {
                 lists.all[row].push((values.get(line), b));
             }
         }
-        for (row, _) in &lists.tied {
+        for row in &rows {
             lists.all[*row as usize].sort_by(|a, b| nearer(*a, *b, similar));
         }
         Ok(answer.outcome.pairs)
+    }
+    /// The question of the rows that are as near as the last nearest row.
+    fn ties_problem(&self) -> Problem {
+        let value = self.wanted.value.clone().unwrap_or_default();
+        let sign = if self.is_similarity() { ">=" } else { "<=" };
+        let condition = match &self.wanted.predicate {
+            Some(condition) => format!("{} and ", self.known(condition)),
+            None => String::new(),
+        };
+        let fold = FoldSpec::Join {
+            predicate: format!("{condition}({value}) {sign} x.{LAST}"),
+            value: Some(value),
+            kind: JoinKind::Inner,
+        };
+        self.problem(self.params_alone(), fold, false)
+    }
+    /// A pair without metric and formula: the values of parameters.
+    fn params_alone(&self) -> PairSpec {
+        PairSpec {
+            params: self.wanted.pair.params.clone(),
+            ..PairSpec::default()
+        }
     }
 }
 
@@ -719,6 +703,23 @@ impl Lists {
         list.truncate(asked.k);
         self.all.push(list);
     }
+}
+
+/// The columns of the one fold of an answer.
+fn columns_of<'a>(answer: &'a Answer<'_>) -> Result<Columns<'a>> {
+    let columns = answer.columns(0)?;
+    columns.ok_or_else(|| Error::internal("an answer without columns"))
+}
+
+/// The numbers of an answer, by role.
+fn by_role<'a, const N: usize>(
+    columns: &'a Columns<'a>,
+    roles: [Role; N],
+) -> Result<[Numbers<'a>; N]> {
+    let numbers = |role| columns.with_role(role).map(|column| columns.all(column));
+    let all: Option<Vec<Numbers<'a>>> = roles.into_iter().map(numbers).collect();
+    let all = all.and_then(|all| all.try_into().ok());
+    all.ok_or_else(|| Error::internal("an answer without one of its columns"))
 }
 
 /// What formulas name of x and of y.

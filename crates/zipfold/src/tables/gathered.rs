@@ -1,7 +1,7 @@
 //! The rows of an answer: matches become cells, in memory or in a file.
 
-use super::found::{Found, Taker};
-use super::output::{Output, Sink};
+use super::found::{MatchBatch, Taker};
+use super::output::{OutputColumns, RowSink};
 use crate::options::Options;
 use crate::saved;
 use zipfold_core::Result;
@@ -103,7 +103,7 @@ pub(crate) type Finder<'f> = dyn Fn(&mut Taker<'_>) -> Result<u64> + 'f;
 /// Those of `finder`; `Resource` beyond the budget; those of the file system.
 pub(crate) fn gathered(
     finder: &Finder<'_>,
-    output: &Output<'_>,
+    output: &OutputColumns<'_>,
     destination: Destination<'_>,
     rule: String,
     options: &Options<'_>,
@@ -111,26 +111,26 @@ pub(crate) fn gathered(
     let mut sink = match destination {
         Destination::File(path, how) if is_streamed(path) => {
             let notes = [rule.clone()];
-            Sink::File(RowsWriter::create(path, &output.columns, &notes, how)?)
+            RowSink::File(RowsWriter::create(path, &output.columns, &notes, how)?)
         }
-        Destination::Memory | Destination::File(..) => Sink::Memory(vec![], vec![]),
-        Destination::First => Sink::First(vec![], SHOWN),
+        Destination::Memory | Destination::File(..) => RowSink::Memory(vec![], vec![]),
+        Destination::First => RowSink::First(vec![], SHOWN),
     };
     let mut rows = 0;
     let pairs = finder(&mut |found| {
         rows += found.i.len() as u64;
         sink.take(output, found, &options.budget)
     })?;
-    let streamed = matches!(sink, Sink::File(_));
+    let streamed = matches!(sink, RowSink::File(_));
     let cells = match sink {
-        Sink::File(file) => {
+        RowSink::File(file) => {
             file.finish()?;
             vec![]
         }
-        Sink::Memory(cells, _) | Sink::First(cells, _) => cells,
+        RowSink::Memory(cells, _) | RowSink::First(cells, _) => cells,
     };
     let cells = match cells.is_empty() {
-        true => output.cells(&Found::default())?,
+        true => output.cells(&MatchBatch::default())?,
         false => cells,
     };
     let named = |((name, _), cells): (&(String, CellKind), Cells)| JoinedColumn {
@@ -156,7 +156,7 @@ pub(crate) fn gathered(
 /// Those of `finder`; `Resource` beyond the budget.
 pub(crate) fn numbers(
     finder: &Finder<'_>,
-    output: &Output<'_>,
+    output: &OutputColumns<'_>,
     options: &Options<'_>,
 ) -> Result<MatchedRows> {
     let mut out = MatchedRows {

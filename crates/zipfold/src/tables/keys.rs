@@ -3,9 +3,9 @@
 //! Keys are numbered in the order of the rows of y. A row of x whose key is not in y, and a row of y
 //! whose key is not in x, have no partner: engines never see them.
 
-use super::sides::{Place, SideTable};
+use super::sides::{ColumnPlace, SideTable};
 use std::collections::HashMap;
-use zipfold_core::{Budget, Error, Opt, Result};
+use zipfold_core::{Budget, Error, Opt, Result, Words};
 
 /// Rows by key.
 #[derive(Clone, Debug)]
@@ -126,24 +126,16 @@ impl RowsByKey {
 fn refine(
     codes: &mut [Vec<Option<u32>>; 2],
     sides: [&SideTable; 2],
-    places: [Place; 2],
+    places: [ColumnPlace; 2],
     text: &str,
 ) -> Result<()> {
     let values: [Vec<Option<u64>>; 2] = match places {
-        [Place::Number(a), Place::Number(b)] => [bits(sides[0], a), bits(sides[1], b)],
-        [Place::Word(a), Place::Word(b)] => {
-            let mut known = HashMap::new();
-            [(sides[0], a), (sides[1], b)].map(|(side, at)| {
-                let words = &side.words[at];
-                let number = |row: usize| {
-                    let word = words.get(row);
-                    let next = known.len() as u64;
-                    (!word.is_empty()).then(|| *known.entry(word).or_insert(next))
-                };
-                (0..words.rows()).map(number).collect()
-            })
+        [ColumnPlace::Number(a), ColumnPlace::Number(b)] => [bits(sides[0], a), bits(sides[1], b)],
+        [ColumnPlace::Word(a), ColumnPlace::Word(b)] => {
+            numbered([&sides[0].words[a], &sides[1].words[b]])
         }
-        [Place::Number(_), Place::Word(_)] | [Place::Word(_), Place::Number(_)] => {
+        [ColumnPlace::Number(_), ColumnPlace::Word(_)]
+        | [ColumnPlace::Word(_), ColumnPlace::Number(_)] => {
             let what = format!(
                 "expected text or numbers on both sides of the key '{text}', got one of each"
             );
@@ -162,6 +154,19 @@ fn refine(
         }
     }
     Ok(())
+}
+
+/// The words of two columns as numbers; an empty word is none.
+fn numbered(columns: [&Words; 2]) -> [Vec<Option<u64>>; 2] {
+    let mut known = HashMap::new();
+    columns.map(|words| {
+        let number = |row: usize| {
+            let word = words.get(row);
+            let next = known.len() as u64;
+            (!word.is_empty()).then(|| *known.entry(word).or_insert(next))
+        };
+        (0..words.rows()).map(number).collect()
+    })
 }
 
 /// The numbers of a column by their bits: −0 and 0 are one key, NaN is none.

@@ -1,8 +1,8 @@
 //! From matches to the cells of an output, some matches at a time.
 
-use super::found::Found;
+use super::found::MatchBatch;
 use super::select::{Item, Source, named};
-use super::sides::{Place, SideTable};
+use super::sides::{ColumnPlace, SideTable};
 use super::values::PairFormula;
 use zipfold_core::pair::Param;
 use zipfold_core::{Budget, Data, Opt, Result};
@@ -11,7 +11,7 @@ use zipfold_io::rows_write::{CellKind, Cells, RowsWriter};
 use std::collections::BTreeMap;
 
 /// The columns of an output.
-pub(crate) struct Output<'a> {
+pub(crate) struct OutputColumns<'a> {
     sides: [&'a SideTable; 2],
     items: Vec<Item>,
     /// Name and kind of each.
@@ -21,7 +21,7 @@ pub(crate) struct Output<'a> {
     threads: usize,
 }
 
-impl<'a> Output<'a> {
+impl<'a> OutputColumns<'a> {
     /// The columns that `items` ask for, of the rows of `data` as they were given.
     ///
     /// # Errors
@@ -32,7 +32,7 @@ impl<'a> Output<'a> {
         data: &Data,
         params: &BTreeMap<String, Param>,
         threads: usize,
-    ) -> Result<Output<'a>> {
+    ) -> Result<OutputColumns<'a>> {
         let names = named(&items)?;
         let kind = |item: &Item| match item.source {
             Source::Column(side, place) => sides[side].kind(place),
@@ -49,7 +49,7 @@ impl<'a> Output<'a> {
             Source::Column(..) | Source::Value => Ok(None),
         };
         let formulas = items.iter().map(formula).collect::<Result<_>>()?;
-        Ok(Output {
+        Ok(OutputColumns {
             sides,
             items,
             columns,
@@ -61,7 +61,7 @@ impl<'a> Output<'a> {
     ///
     /// # Errors
     /// `Resource` when the system refuses threads.
-    pub(crate) fn cells(&self, found: &Found) -> Result<Vec<Cells>> {
+    pub(crate) fn cells(&self, found: &MatchBatch) -> Result<Vec<Cells>> {
         let one = |(at, item): (usize, &Item)| {
             Ok(match &item.source {
                 Source::Column(0, place) => {
@@ -98,7 +98,7 @@ impl<'a> Output<'a> {
     ///
     /// # Errors
     /// `Resource` when the system refuses threads.
-    pub(crate) fn formula_values(&self, found: &Found) -> Result<Vec<Vec<f64>>> {
+    pub(crate) fn formula_values(&self, found: &MatchBatch) -> Result<Vec<Vec<f64>>> {
         let all = self.formulas.iter().flatten();
         all.map(|formula| formula.values(found, self.threads))
             .collect()
@@ -108,13 +108,13 @@ impl<'a> Output<'a> {
 /// The cells of a column, of these rows; nulls for rows below 0.
 fn column(
     side: &SideTable,
-    place: Place,
+    place: ColumnPlace,
     kind: CellKind,
     rows: impl Iterator<Item = i64>,
 ) -> Cells {
     match place {
-        Place::Word(at) => Cells::Words(side.words[at].clone(), rows.collect()),
-        Place::Number(at) => {
+        ColumnPlace::Word(at) => Cells::Words(side.words[at].clone(), rows.collect()),
+        ColumnPlace::Number(at) => {
             let value = |row: i64| usize::try_from(row).map_or(f64::NAN, |r| side.table.get(r, at));
             let values = rows.map(value).collect();
             match kind {
@@ -126,7 +126,7 @@ fn column(
 }
 
 /// Where the rows of an output go.
-pub(crate) enum Sink {
+pub(crate) enum RowSink {
     /// A file that is written while rows are found.
     File(RowsWriter),
     /// Memory: all rows, with what they take.
@@ -135,20 +135,20 @@ pub(crate) enum Sink {
     First(Vec<Cells>, usize),
 }
 
-impl Sink {
+impl RowSink {
     /// Takes rows.
     ///
     /// # Errors
     /// `Resource` beyond the budget, or when the disk is full.
     pub(crate) fn take(
         &mut self,
-        output: &Output<'_>,
-        found: &Found,
+        output: &OutputColumns<'_>,
+        found: &MatchBatch,
         budget: &Budget,
     ) -> Result<()> {
         match self {
-            Sink::File(file) => file.push(&output.cells(found)?),
-            Sink::Memory(all, held) => {
+            RowSink::File(file) => file.push(&output.cells(found)?),
+            RowSink::Memory(all, held) => {
                 let bytes = (found.i.len() * output.columns.len() * 8) as u64;
                 held.push(budget.reserve(bytes, "the rows of the join").map_err(|e| {
                     e.remedy(format!(
@@ -159,11 +159,11 @@ impl Sink {
                 append(all, output.cells(found)?);
                 Ok(())
             }
-            Sink::First(all, most) => {
+            RowSink::First(all, most) => {
                 let have = all.first().map_or(0, Cells::len);
                 let more = most.saturating_sub(have).min(found.i.len());
                 if more > 0 || all.is_empty() {
-                    let part = Found {
+                    let part = MatchBatch {
                         i: found.i[..more].to_vec(),
                         j: found.j[..more].to_vec(),
                         values: found.values[..more.min(found.values.len())].to_vec(),

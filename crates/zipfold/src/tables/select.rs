@@ -2,17 +2,17 @@
 //! gap`, `x.*`.
 
 use super::found::names_of;
-use super::sides::{Place, SideTable};
+use super::sides::{ColumnPlace, SideTable};
 use zipfold_core::{Error, Opt, Result};
 
 /// Where the cells of a column of the output come from.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Source {
     /// A column of x (0) or y (1).
-    Column(usize, Place),
+    Column(usize, ColumnPlace),
     /// A formula of the pair.
     Formula(String),
-    /// The value that orders nearest rows, or that is asked beside matches.
+    /// The value that orders nearest rows, or that is asked next to matches.
     Value,
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn items(
         };
         for side in stars {
             let of_side =
-                |(name, place): (&str, Place)| Item::new(Source::Column(*side, place), name);
+                |(name, place): (&str, ColumnPlace)| Item::new(Source::Column(*side, place), name);
             out.extend(sides[*side].columns().map(of_side));
         }
         if stars.is_empty() {

@@ -13,7 +13,7 @@ pub(crate) const KEY: &str = "key of the row";
 
 /// A column among the numbers or among the words of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ColumnPlace {
     /// Of numbers.
     Number(usize),
     /// Of words.
@@ -90,15 +90,15 @@ impl SideTable {
         self.table.rows()
     }
     /// Its columns: numbers, then words.
-    pub(crate) fn columns(&self) -> impl Iterator<Item = (&str, Place)> {
+    pub(crate) fn columns(&self) -> impl Iterator<Item = (&str, ColumnPlace)> {
         let numbers = self.numbers.iter().map(String::as_str).enumerate();
         let words = self.words.iter().map(|w| w.name.as_str()).enumerate();
         numbers
-            .map(|(at, name)| (name, Place::Number(at)))
-            .chain(words.map(|(at, name)| (name, Place::Word(at))))
+            .map(|(at, name)| (name, ColumnPlace::Number(at)))
+            .chain(words.map(|(at, name)| (name, ColumnPlace::Word(at))))
     }
     /// The column called `name`.
-    pub(crate) fn place(&self, name: &str) -> Option<Place> {
+    pub(crate) fn place(&self, name: &str) -> Option<ColumnPlace> {
         self.columns()
             .find(|(have, _)| *have == name)
             .map(|(_, place)| place)
@@ -107,7 +107,7 @@ impl SideTable {
     ///
     /// # Errors
     /// `Request` with the columns that there are.
-    pub(crate) fn column(&self, name: &str, option: Opt) -> Result<Place> {
+    pub(crate) fn column(&self, name: &str, option: Opt) -> Result<ColumnPlace> {
         self.place(name).ok_or_else(|| self.no_column(name, option))
     }
     /// The refusal of a column that is not there.
@@ -123,73 +123,78 @@ impl SideTable {
             .remedy(format!("{near}one of {some}{more}"))
     }
     /// What the cells of a column are in an output: numbers that are all whole stay whole.
-    pub(crate) fn kind(&self, place: Place) -> CellKind {
+    pub(crate) fn kind(&self, place: ColumnPlace) -> CellKind {
         const LARGEST: f64 = 9_007_199_254_740_992.0;
         let whole = |v: f64| v.is_nan() || v.fract() == 0.0 && v.abs() <= LARGEST;
         match place {
-            Place::Word(_) => CellKind::Word,
-            Place::Number(at) => match (0..self.rows()).all(|row| whole(self.table.get(row, at))) {
-                true => CellKind::Whole,
-                false => CellKind::Number,
-            },
+            ColumnPlace::Word(_) => CellKind::Word,
+            ColumnPlace::Number(at) => {
+                match (0..self.rows()).all(|row| whole(self.table.get(row, at))) {
+                    true => CellKind::Whole,
+                    false => CellKind::Number,
+                }
+            }
         }
     }
-    /// The rows as an engine takes them: coordinates, and beside them the columns `named` by
-    /// formulas and the key of each row.
+    /// The rows as an engine takes them: coordinates, then the columns `named` by formulas and the
+    /// key of each row as attributes.
     fn arranged(&self, wanted: &Arranged<'_>, side: usize, budget: &Budget) -> Result<Table> {
-        let coordinates: Vec<usize> = match wanted.coordinates {
-            Some(columns) => columns
-                .iter()
-                .map(|name| match self.column(name, Opt::Columns)? {
-                    Place::Number(at) => Ok(at),
-                    Place::Word(_) => {
-                        let what =
-                            format!("expected numbers for coordinates, got text in '{name}'");
-                        let e = Error::request(what).at_place(self.name.clone());
-                        Err(e.remedy(Opt::Columns.like("x,y")))
-                    }
-                })
-                .collect::<Result<_>>()?,
-            None => {
-                let keys = &wanted.keys[side];
-                let is_key = |at: &usize| keys.contains(&self.numbers[*at]);
-                (0..self.table.cols()).filter(|at| !is_key(at)).collect()
-            }
-        };
-        let beside = |at: &usize| {
-            wanted.named.columns[side].contains(&self.numbers[*at]) && !coordinates.contains(at)
-        };
-        let beside: Vec<usize> = (0..self.table.cols()).filter(beside).collect();
-        let names = |places: &[usize]| -> Vec<String> {
-            places.iter().map(|at| self.numbers[*at].clone()).collect()
-        };
+        let coordinates = self.coordinates(wanted.coordinates, &wanted.keys[side])?;
         let picked = match coordinates.len() == self.table.cols() {
-            true => Table::new(
-                self.rows(),
-                self.table.cols(),
-                self.table.elements().clone(),
-            )?,
+            true => self.table.clone(),
             false => self.table.picked(&coordinates, budget, "the coordinates")?,
         };
+        // Without names and labels of the table that was read.
         let rows = Table::new(picked.rows(), picked.cols(), picked.elements().clone())?
-            .with_names(names(&coordinates))?;
-        let codes = wanted.codes.map(|codes| &codes[side]);
-        if beside.is_empty() && codes.is_none() {
-            return rows.with_labels(Labels::new(self.words.clone()));
+            .with_names(self.names(&coordinates))?
+            .with_labels(Labels::new(self.words.clone()))?;
+        let is_attribute = |at: &usize| {
+            wanted.named.columns[side].contains(&self.numbers[*at]) && !coordinates.contains(at)
+        };
+        let places: Vec<usize> = (0..self.table.cols()).filter(is_attribute).collect();
+        let codes = wanted.codes.map(|codes| &codes[side][..]);
+        match places.is_empty() && codes.is_none() {
+            true => Ok(rows),
+            false => rows.with_attributes(self.attributes(&places, codes, budget)?),
         }
-        let width = beside.len() + usize::from(codes.is_some());
+    }
+    /// The columns of numbers that are coordinates: those chosen, or all but the keys.
+    fn coordinates(&self, chosen: Option<&[String]>, keys: &[String]) -> Result<Vec<usize>> {
+        let Some(columns) = chosen else {
+            let is_key = |at: &usize| keys.contains(&self.numbers[*at]);
+            return Ok((0..self.table.cols()).filter(|at| !is_key(at)).collect());
+        };
+        let place = |name: &String| match self.column(name, Opt::Columns)? {
+            ColumnPlace::Number(at) => Ok(at),
+            ColumnPlace::Word(_) => {
+                let what = format!("expected numbers for coordinates, got text in '{name}'");
+                let e = Error::request(what).at_place(self.name.clone());
+                Err(e.remedy(Opt::Columns.like("x,y")))
+            }
+        };
+        columns.iter().map(place).collect()
+    }
+    /// Columns of numbers, and the key of each row.
+    fn attributes(
+        &self,
+        places: &[usize],
+        codes: Option<&[f64]>,
+        budget: &Budget,
+    ) -> Result<Table> {
+        let width = places.len() + usize::from(codes.is_some());
         let total = self.rows().saturating_mul(width);
-        let mut items = budget.with_capacity(total, "the columns beside the coordinates")?;
+        let mut items = budget.with_capacity(total, "the columns that formulas name")?;
         for row in 0..self.rows() {
-            let cells = beside.iter().map(|at| self.table.get(row, *at));
+            let cells = places.iter().map(|at| self.table.get(row, *at));
             items.items.extend(cells);
             items.items.extend(codes.map(|codes| codes[row]));
         }
-        let mut own = names(&beside);
+        let mut own = self.names(places);
         own.extend(codes.map(|_| KEY.to_string()));
-        let attributes = Table::new(self.rows(), width, Elements::F64(items.into()))?;
-        rows.with_labels(Labels::new(self.words.clone()))?
-            .with_attributes(attributes.with_names(own)?)
+        Table::new(self.rows(), width, Elements::F64(items.into()))?.with_names(own)
+    }
+    fn names(&self, places: &[usize]) -> Vec<String> {
+        places.iter().map(|at| self.numbers[*at].clone()).collect()
     }
 }
 

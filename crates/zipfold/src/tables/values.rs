@@ -7,7 +7,7 @@ use zipfold_core::pair::Param;
 use zipfold_core::problem::{FoldSpec, PairSpec};
 use zipfold_core::{Data, Error, Job, Opt, Result, describe};
 
-use super::found::{Found, naming};
+use super::found::{MatchBatch, naming};
 use std::collections::BTreeMap;
 
 /// Pairs that a thread evaluates at a time.
@@ -44,7 +44,7 @@ impl PairFormula {
         Ok(PairFormula { job })
     }
     /// The values of pairs; NaN where a pair has no row of y.
-    pub(crate) fn values(&self, found: &Found, threads: usize) -> Result<Vec<f64>> {
+    pub(crate) fn values(&self, found: &MatchBatch, threads: usize) -> Result<Vec<f64>> {
         let mut out = vec![f64::NAN; found.i.len()];
         let work = || {
             out.par_chunks_mut(SOME).enumerate().for_each_init(
