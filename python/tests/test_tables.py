@@ -13,7 +13,8 @@ def _events(n: int, seed: int) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     station = random.choice(["ham", "ber", "muc", None], n)
     time = np.round(random.uniform(0, 100, n), 1)
-    return pd.DataFrame({"id": np.arange(n), "station": station, "time": time, "when": pd.Timestamp("2026-01-01") + pd.to_timedelta(time, "s")})
+    when = pd.Timestamp("2026-01-01") + pd.to_timedelta(time, "s")
+    return pd.DataFrame({"id": np.arange(n), "station": station, "time": time, "when": when})
 
 
 A, B = _events(300, 1), _events(400, 2)
@@ -50,7 +51,8 @@ def test_other_libraries_and_formulas():
     import polars as pl
     import pyarrow as pa
 
-    how = {"on": "station", "nearest": 2, "value": "abs(x.time - y.time)", "ties": "all", "kind": "left", "select": "x.id, y.id as other, value, x.time - y.time as gap"}
+    how = {"on": "station", "nearest": 2, "value": "abs(x.time - y.time)", "ties": "all", "kind": "left"}
+    how["select"] = "x.id, y.id as other, value, x.time - y.time as gap"
     frame = zf.join(A, B, **how)
     arrow = zf.join(pa.table(A), pa.table(B), **how).to_pandas()
     polars = zf.join(pl.from_pandas(A), pl.from_pandas(B), **how).to_pandas()

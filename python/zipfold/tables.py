@@ -332,9 +332,10 @@ def in_memory(table: Any, name: str, used: Sequence[str] | None) -> tuple[Any, .
     rows = len(table) if hasattr(table, "__len__") else len(found[0][1])
     known = {column: (values, words) for column, values, words in found}
     numeric = [column for column in names if column in known and known[column][1] is None]
-    array = np.ascontiguousarray(np.column_stack([known[c][0] for c in numeric]), dtype=np.float64) if numeric else np.empty((rows, 0))
+    stacked = np.column_stack([known[c][0] for c in numeric]) if numeric else np.empty((rows, 0))
+    array = np.ascontiguousarray(stacked, dtype=np.float64)
     texts = [
-        (column, np.ascontiguousarray(known[column][0], dtype=np.float64), list(known[column][1]))
+        (column, np.ascontiguousarray(known[column][0], dtype=np.float64), list(known[column][1] or ()))
         for column in names
         if column in known and known[column][1] is not None
     ]
@@ -436,7 +437,8 @@ def _by_name(tables: tuple[Any, Any], asked: dict[str, Any], how: tuple[Any, ...
     suffixes, rows, paths, overwrite, explain = how
     left, right = tables
     same = right is None
-    names = [[] if isinstance(t, (str, os.PathLike)) else _names(arrow_like(t), n) for t, n in zip(tables, ("left", "right"), strict=True) if t is not None]
+    named = [(t, n) for t, n in zip(tables, ("left", "right"), strict=True) if t is not None]
+    names = [[] if isinstance(t, (str, os.PathLike)) else _names(arrow_like(t), n) for t, n in named]
     sides = (names[0], names[0] if same else names[1])
     for key in ("where", "value"):
         if callable(asked[key]):

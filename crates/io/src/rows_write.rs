@@ -30,7 +30,7 @@ enum RowsForm {
     Text(Output, u8),
     /// A row group for each call.
     #[cfg(feature = "parquet")]
-    Parquet(crate::parquet_rows::ParquetRows),
+    Parquet(Box<crate::parquet_rows::ParquetRows>),
 }
 
 impl RowsWriter {
@@ -112,9 +112,8 @@ fn parquet(
     options: OutputOptions,
 ) -> Result<RowsWriter> {
     let out = Output::create(path, options)?;
-    let form = RowsForm::Parquet(crate::parquet_rows::ParquetRows::create(
-        out, columns, notes,
-    )?);
+    let file = crate::parquet_rows::ParquetRows::create(out, columns, notes)?;
+    let form = RowsForm::Parquet(Box::new(file));
     Ok(RowsWriter { form })
 }
 

@@ -47,6 +47,9 @@ fn table(rows: &[Row]) -> Table {
         .unwrap()
 }
 
+/// The value of a pair.
+type ValueOf = dyn Fn(&Row, &Row) -> f64;
+
 /// What a join is, as a double loop knows it.
 struct Meant<'a> {
     name: &'a str,
@@ -54,7 +57,7 @@ struct Meant<'a> {
     /// Whether a pair matches.
     matches: &'a dyn Fn(&Row, &Row) -> bool,
     /// What makes rows near, where nearest rows are asked.
-    value: Option<&'a dyn Fn(&Row, &Row) -> f64>,
+    value: Option<&'a ValueOf>,
 }
 
 /// The rows of the answer, the slow way.
@@ -554,10 +557,10 @@ fn silhouettes_are_those_of_a_double_loop() {
             others.iter().sum::<f64>() / others.len() as f64
         };
         let mut total = 0.0;
-        for i in 0..n {
-            let a = mean(i, labels[i]);
+        for (i, label) in labels.iter().enumerate() {
+            let a = mean(i, *label);
             let b = (0..groups)
-                .filter(|g| *g != labels[i])
+                .filter(|g| g != label)
                 .map(|g| mean(i, g))
                 .fold(f64::INFINITY, f64::min);
             let s = if a.is_nan() { 0.0 } else { (b - a) / a.max(b) };

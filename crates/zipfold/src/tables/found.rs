@@ -712,12 +712,12 @@ fn columns_of<'a>(answer: &'a Answer<'_>) -> Result<Columns<'a>> {
 }
 
 /// The numbers of an answer, by role.
-fn by_role<'a, const N: usize>(
-    columns: &'a Columns<'a>,
+fn by_role<'c, const N: usize>(
+    columns: &'c Columns<'_>,
     roles: [Role; N],
-) -> Result<[Numbers<'a>; N]> {
+) -> Result<[Numbers<'c>; N]> {
     let numbers = |role| columns.with_role(role).map(|column| columns.all(column));
-    let all: Option<Vec<Numbers<'a>>> = roles.into_iter().map(numbers).collect();
+    let all: Option<Vec<Numbers<'c>>> = roles.into_iter().map(numbers).collect();
     let all = all.and_then(|all| all.try_into().ok());
     all.ok_or_else(|| Error::internal("an answer without one of its columns"))
 }
