@@ -15,6 +15,7 @@ mod rdf;
 mod results;
 mod run;
 mod store;
+mod tables;
 mod watch;
 
 use pyo3::prelude::*;
@@ -40,6 +41,12 @@ fn _zipfold(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(product::sum_product, module)?)?;
     module.add_function(wrap_pyfunction!(paircount::paircount, module)?)?;
     module.add_function(wrap_pyfunction!(paircount::explain_paircount, module)?)?;
+    module.add_function(wrap_pyfunction!(tables::join_tables, module)?)?;
+    module.add_function(wrap_pyfunction!(tables::explain_join, module)?)?;
+    module.add_function(wrap_pyfunction!(tables::crossmatch, module)?)?;
+    module.add_function(wrap_pyfunction!(tables::explain_crossmatch, module)?)?;
+    module.add_function(wrap_pyfunction!(tables::silhouette, module)?)?;
+    module.add_function(wrap_pyfunction!(tables::explain_silhouette, module)?)?;
     module.add_function(wrap_pyfunction!(rdf::rdf, module)?)?;
     module.add_function(wrap_pyfunction!(rdf::explain_rdf, module)?)?;
     module.add_function(wrap_pyfunction!(options::available_memory, module)?)?;

@@ -1,7 +1,8 @@
 """All-pairs and sum-product computing: say what one pair is, and what you want to know about all of them.
 
 ``cdist`` and ``pdist`` are SciPy's; ``pairwise_*``, ``NearestNeighbors`` and ``KernelDensity`` scikit-learn's;
-``pair_histogram``, ``similarity_join``, ``knn``, ``join``, ``corr``, ``rdf``, ``paircount`` and ``infer`` answer one question each;
+``pair_histogram``, ``similarity_join``, ``knn``, ``join``, ``corr``, ``rdf``, ``paircount``,
+``crossmatch``, ``silhouette`` and ``infer`` answer one question each;
 ``pairs`` asks any other.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import typing
 
 from ._zipfold import __version__
+from .catalogues import Silhouettes, crossmatch, silhouette
 from .distances import cdist, metrics, pdist
 from .errors import (
     ArrayTypeError,
@@ -76,6 +78,7 @@ __all__ = [
     "ResourceError",
     "Scattering",
     "Settings",
+    "Silhouettes",
     "Tally",
     "Term",
     "TraceError",
@@ -85,6 +88,7 @@ __all__ = [
     "attach",
     "cdist",
     "corr",
+    "crossmatch",
     "devices",
     "fold",
     "infer",
@@ -104,6 +108,7 @@ __all__ = [
     "popcount",
     "rdf",
     "settings",
+    "silhouette",
     "similarity_join",
     "submit",
     "sum_product",

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import difflib
+import json
+import operator
+import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from .arrays import arrow_columns
+from . import _zipfold
+from .arrays import arrow_columns, number
 from .errors import ArrayTypeError, InputError, RequestError
 from .lazy import Pairs, pairs
-from .settings import check_how
+from .results import Matches, Tally
+from .settings import check_how, given, output_paths
 from .trace import trace
 
 __all__ = ["join"]
@@ -23,18 +28,28 @@ def join(
     right: Any = None,
     where: str | Callable[..., Any] = "",
     *,
+    on: str | Sequence[str] | Mapping[str, str] = (),
+    select: str | Sequence[str] = (),
     value: str | Callable[..., Any] | None = None,
     kind: str = "inner",
+    nearest: int | None = None,
+    metric: str | None = None,
+    columns: Sequence[str] | None = None,
+    ties: str = "first",
+    within_distance: float | None = None,
     suffixes: tuple[str, str] = ("_x", "_y"),
     rows: bool = False,
+    save: Any = (),
+    overwrite: bool = False,
+    explain: bool = False,
     **run: Any,
 ) -> Any:
-    """The pairs of rows of two tables where a condition holds.
+    """The pairs of rows of two tables where a condition holds, keys are equal, or a row is among the nearest.
 
     Parameters
     ----------
-    left, right : tables
-        Anything with ``__arrow_c_stream__``: DataFrames of pandas and Polars, relations of DuckDB, Arrow tables.
+    left, right : tables or paths
+        Anything with ``__arrow_c_stream__``: DataFrames of pandas and Polars, relations of DuckDB, Arrow tables. Or files.
         Without ``right`` the pairs i < j of ``left`` (both orders where the condition is not symmetric).
     where : str or callable
         A formula of columns, ``"abs(x.time - y.time) < 0.5 and x.origin == y.origin"``, or a function
@@ -42,20 +57,37 @@ def join(
         characters; times count in seconds since 1970. As in SQL nulls match nothing: a comparison with one is neither
         true nor false, and ``not`` of it neither. Columns that the condition does not name may be of any kind. Times that
         seconds in float64 cannot tell apart (nanoseconds since 1970) are refused, with the remedy.
+    on : column, columns or mapping, optional
+        Columns with equal values: ``"station"``, ``["station", "day"]``, ``{"code": "station"}`` of left and right. A row
+        without a key matches nothing.
+    select : str or list of str, optional
+        The columns of the answer: ``"x.name, y.time as other, x.time - y.time as gap"``; ``*``, ``x.*``, ``y.*``, ``value``.
+        A name that both tables have gets its table before it, ``x.time``; without ``select`` it gets ``suffixes``.
     value : str or callable, optional
-        Also kept for each match, as column ``value``.
-    kind : {"inner", "semi", "anti"}
-        Pairs; rows of ``left`` with a match; rows of ``left`` without one.
+        Also kept for each match, as column ``value``; of ``nearest``, what makes rows near.
+    kind : {"inner", "left", "any", "semi", "anti"}
+        Pairs; also rows of ``left`` without a match, with nulls; the first match of each row of ``left``; rows of ``left`` with
+        a match; rows of ``left`` without one.
+    nearest : int, optional
+        Only so many rows of ``right`` for each row of ``left``: those of the smallest ``value``, or nearest by ``metric``
+        (by default Euclidean) of ``columns``. A condition and keys choose among which.
+    ties : {"first", "all"}
+        Of rows as near as the last: the first ones, or all.
+    within_distance : float, optional
+        The largest value of a nearest row.
     suffixes : tuple of two str
         What is added to the names that both tables have.
     rows : bool
-        Give the numbers of the rows (:class:`zipfold.Matches`, or an array) instead of a table.
+        Give the numbers of the rows (:class:`zipfold.Matches`, or an array) instead of a table; below 0 where there is none.
+    save, overwrite, explain
+        Files for the rows, written while they are found (``.csv``, ``.tsv``, ``.parquet``): their number is returned. Replace
+        them. Return the plan as text, and join nothing.
     **run
         ``threads``, ``memory``, ``device``, ``progress``.
 
     Returns
     -------
-    table in the library of ``left``, with the columns of both (suffixed where both have them)
+    table in the library of ``left``, with the columns of both (suffixed where both have them); of paths, a dict of columns
 
     Raises
     ------
@@ -69,8 +101,18 @@ def join(
     >>> b = pd.DataFrame({"t": [0.1, 9.0], "who": ["ann", "ann"]})
     >>> zf.join(a, b, "abs(x.t - y.t) < 1 and x.who == y.who")[["t_x", "t_y"]].values.tolist()
     [[0.0, 0.1]]
+    >>> zf.join(a, b, "y.t >= x.t", on="who", nearest=1, value="y.t - x.t", kind="left", select="x.who, y.t as next")
+       who  next
+    0  ann   0.1
+    1  bob   NaN
     """
+    asked = dict(locals())
     check_how(run, join)
+    paths = output_paths(save)
+    files = any(isinstance(table, (str, os.PathLike)) for table in (left, right))
+    by_name = bool(on or select or nearest is not None or metric or columns or paths or explain or files)
+    if by_name or kind in ("left", "any") or ties != "first" or within_distance is not None:
+        return _by_name((left, right), _asked(asked), (suffixes, rows, paths, overwrite, explain), given(**run))
     if not where:
         raise RequestError("where: no condition\n  try: where='abs(x.a - y.a) < 1'")
     found = _question(left, right, where, value, kind).run(**run)
@@ -241,7 +283,7 @@ def _take(table: Any, at: np.ndarray) -> Any:
 
 
 def _beside(left: Any, right: Any, found: Any, suffixes: tuple[str, str]) -> Any:
-    a, b = _take(left, found.i), _take(right, found.j)
+    a, b = columns_of(left, found.i), columns_of(right, found.j)
     names = [[str(c) for c in (t.column_names if hasattr(t, "column_names") else t.columns)] for t in (a, b)]
     both = set(names[0]) & set(names[1])
     renamed = [[c + s if c in both else c for c in n] for n, s in zip(names, suffixes, strict=True)]
@@ -261,3 +303,182 @@ def _beside(left: Any, right: Any, found: Any, suffixes: tuple[str, str]) -> Any
 
     columns = [*a.columns, *b.columns] + ([] if found.values is None else [pyarrow.array(found.values)])
     return pyarrow.table(columns, names=[*renamed[0], *renamed[1]] + ([] if found.values is None else ["value"]))
+
+
+def keys(on: Any) -> list[str]:
+    """Pairs of columns with equal values, as a question has them."""
+    if isinstance(on, str):
+        return [on]
+    if isinstance(on, Mapping):
+        return [f"{a}={b}" for a, b in on.items()]
+    return [str(column) for column in on]
+
+
+def in_memory(table: Any, name: str, used: Sequence[str] | None) -> tuple[Any, ...] | None:
+    """A table for a question about columns by name: numbers with their names, columns of text, and the names of the columns
+    that only an answer has; none for a file. ``used`` are the columns that are read, all where that is None."""
+    if isinstance(table, (str, os.PathLike)):
+        return None
+    if isinstance(table, Mapping):
+        import pyarrow
+
+        table = pyarrow.table({str(key): np.asarray(column) for key, column in table.items()})
+    names = _names(table, name)
+    twice = next((column for column in names if names.count(column) > 1), None)
+    if twice is not None:
+        raise InputError(f"{name}: two columns are named '{twice}'\n  try: another name for one of them")
+    at = [k for k, column in enumerate(names) if used is None or column in used]
+    found = _columns(table, name, at) if at else []
+    rows = len(table) if hasattr(table, "__len__") else len(found[0][1])
+    known = {column: (values, words) for column, values, words in found}
+    numeric = [column for column in names if column in known and known[column][1] is None]
+    stacked = np.column_stack([known[c][0] for c in numeric]) if numeric else np.empty((rows, 0))
+    array = np.ascontiguousarray(stacked, dtype=np.float64)
+    texts = [
+        (column, np.ascontiguousarray(known[column][0], dtype=np.float64), list(known[column][1] or ()))
+        for column in names
+        if column in known and known[column][1] is not None
+    ]
+    return array, numeric, texts, [column for column in names if column not in known]
+
+
+def columns_of(table: Any, i: np.ndarray) -> Any:
+    """Some rows of a table, by their numbers; nulls where a number is below 0."""
+    if not len(i) or i.min() >= 0:
+        return _take(table, i)
+    if hasattr(table, "iloc"):
+        return table.reset_index(drop=True).reindex(i).reset_index(drop=True)
+    if _library(table) == "polars":
+        import polars
+
+        there = polars.lit(polars.Series(i >= 0))
+        taken = table[np.maximum(i, 0)] if len(table) else table.clear(len(i))
+        return taken.select(polars.when(there).then(polars.all()))
+    import pyarrow
+
+    return _arrow(table).take(pyarrow.array(i, mask=i < 0))
+
+
+def matches(found: dict[str, Any], tables: tuple[Any, Any]) -> Matches:
+    """The numbers of rows that an answer has."""
+    tally = Tally(counted=found["pairs"], beyond_cutoff=0, nan=0)
+    shape = (len(tables[0]), len(tables[1]))
+    return Matches(i=found["i"].astype(np.int64), j=found["j"], values=found["values"], shape=shape, tally=tally)
+
+
+def chosen(tables: tuple[Any, Any], found: dict[str, Any]) -> Any:
+    """The columns that an answer names, in the library of the first table."""
+    formulas = iter(found["formulas"])
+    taken = [columns_of(table, at) for table, at in zip(tables, (found["i"].astype(np.int64), found["j"]), strict=True)]
+    out = {}
+    for name, side, column in found["columns"]:
+        if side < 2:
+            out[name] = taken[side][column]
+        else:
+            out[name] = found["values"] if column == "value" else next(formulas)
+        if out[name] is None:
+            out[name] = np.empty(0)
+    if hasattr(taken[0], "iloc"):
+        import pandas
+
+        return pandas.DataFrame(out)
+    if _library(taken[0]) == "polars":
+        import polars
+
+        return polars.DataFrame(out)
+    import pyarrow
+
+    return pyarrow.table(out)
+
+
+def arrow_like(table: Any) -> Any:
+    """A table whose rows can be taken: a mapping becomes an Arrow table."""
+    if not isinstance(table, Mapping):
+        return table
+    import pyarrow
+
+    return pyarrow.table({str(key): np.asarray(column) for key, column in table.items()})
+
+
+#: A column alone in a list of columns, perhaps with another name.
+_PLAIN = re.compile(r"\s*([xy])\.(.*?)(?:\s+as\s+.*)?\s*", re.IGNORECASE | re.DOTALL)
+
+
+def formulas_of(select: Sequence[str], sides: Sequence[Sequence[str]]) -> list[str]:
+    """What a list of columns computes: all but plain columns."""
+    out = []
+    for text in select:
+        for item in re.split(r",(?![^(\[]*[)\]])", text):
+            plain = _PLAIN.fullmatch(item)
+            if not (plain and plain[2] in [*sides["xy".index(plain[1])], "*"] or item.strip() == "*"):
+                out.append(re.sub(r"\s+as\s+[^()]*$", "", item, flags=re.IGNORECASE))
+    return out
+
+
+def _asked(given_: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a join by name, as a question has them."""
+    select, columns, nearest, limit = (given_[name] for name in ("select", "columns", "nearest", "within_distance"))
+    return {
+        "where": given_["where"] or None,
+        "on": keys(given_["on"]),
+        "select": [select] if isinstance(select, str) else [str(one) for one in select],
+        "value": given_["value"],
+        "join_kind": given_["kind"],
+        "nearest": None if nearest is None else operator.index(nearest),
+        "metric": given_["metric"],
+        "columns": None if columns is None else [str(column) for column in columns],
+        "ties": given_["ties"],
+        "within_distance": None if limit is None else number(limit, "within_distance"),
+    }
+
+
+def _by_name(tables: tuple[Any, Any], asked: dict[str, Any], how: tuple[Any, ...], run: Any) -> Any:
+    """A join whose answer has columns by name."""
+    suffixes, rows, paths, overwrite, explain = how
+    left, right = tables
+    same = right is None
+    named = [(t, n) for t, n in zip(tables, ("left", "right"), strict=True) if t is not None]
+    names = [[] if isinstance(t, (str, os.PathLike)) else _names(arrow_like(t), n) for t, n in named]
+    sides = (names[0], names[0] if same else names[1])
+    for key in ("where", "value"):
+        if callable(asked[key]):
+            asked[key] = _text(asked[key], sides, key)
+    texts = [asked["where"], asked["value"], *formulas_of(asked["select"], sides)]
+    used: list[set[str] | None] = []
+    for side, have in zip("xy", sides, strict=True):
+        whole = asked["nearest"] is not None and asked["value"] is None and asked["columns"] is None
+        if whole or not have:
+            used.append(None)
+            continue
+        read = {have[at] for at in _used(" ; ".join(text or "" for text in texts), side, have)}
+        read.update(key.split("=")[side == "y"] if "=" in key else key for key in asked["on"])
+        used.append(read | set(asked["columns"] or ()))
+    if same:
+        used = [None if used[0] is None or used[1] is None else used[0] | used[1]]
+    asked["x"] = os.fspath(left) if isinstance(left, (str, os.PathLike)) else "left"
+    asked["y"] = None if same else os.fspath(right) if isinstance(right, (str, os.PathLike)) else "right"
+    given_tables = tables[:1] if same else tables
+    read_all = bool(paths)
+    known = [
+        in_memory(arrow_like(t), n, None if read_all or u is None else sorted(u))
+        for t, n, u in zip(given_tables, ("left", "right"), used, strict=False)
+    ]
+    text = json.dumps(asked)
+    if explain:
+        return _zipfold.explain_join(text, known, run)
+    out = _zipfold.join_tables(text, known, run, paths, overwrite)
+    if paths:
+        return out["rows"]
+    if "cells" in out:
+        return out["cells"]
+    both = (arrow_like(left), arrow_like(left if same else right))
+    pairs_of = asked["join_kind"] in ("inner", "left", "any")
+    i = out["i"].astype(np.int64)
+    found = matches(out, both)
+    if rows:
+        return found if pairs_of else i
+    if asked["select"]:
+        return chosen(both, out)
+    if not pairs_of:
+        return _take(both[0], i)
+    return _beside(*both, found, suffixes)

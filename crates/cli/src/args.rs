@@ -1,6 +1,8 @@
 //! The grammar of the command.
 
+pub(crate) use crate::crossmatch_args::CrossmatchArgs;
 pub(crate) use crate::paircount_args::PairCountArgs;
+pub(crate) use crate::silhouette_args::SilhouetteArgs;
 use crate::values::{OneOf, whole};
 use clap::{Args, Parser, Subcommand, ValueHint};
 use std::path::PathBuf;
@@ -36,6 +38,10 @@ pub(crate) enum Verb {
     Rdf(RdfArgs),
     /// Counts of pairs of catalogues by separation, and correlation functions
     Paircount(PairCountArgs),
+    /// Matches of two catalogues by position
+    Crossmatch(CrossmatchArgs),
+    /// Silhouettes of labelled rows
+    Silhouette(SilhouetteArgs),
     /// Fold the results of shards, or of the shares of a store, into one
     Merge(Merge),
     /// Cut a question into shares, in a folder that any number of workers see
@@ -111,6 +117,10 @@ pub(crate) enum Explained {
     Rdf(RdfArgs),
     /// Counts of pairs of catalogues by separation, and correlation functions
     Paircount(PairCountArgs),
+    /// Matches of two catalogues by position
+    Crossmatch(CrossmatchArgs),
+    /// Silhouettes of labelled rows
+    Silhouette(SilhouetteArgs),
 }
 
 /// A question about pairs.
@@ -406,38 +416,7 @@ pub(crate) struct Reduce {
     pub run: RunArgs,
 }
 
-/// `join`.
-#[derive(Args, Clone)]
-#[allow(missing_docs)]
-pub(crate) struct Join {
-    #[command(flatten)]
-    pub pair: PairArgs,
-    /// The condition: 'abs(x.time - y.time) < 0.5 and x.origin == y.origin'; as in SQL no
-    /// comparison with a null is true
-    #[arg(
-        long = "where",
-        value_name = "EXPR",
-        allow_hyphen_values = true,
-        help_heading = "Result"
-    )]
-    pub predicate: String,
-    /// Every pair, or the rows of x with or without a match
-    #[arg(long, default_value = "inner", help_heading = "Result", value_parser = ["inner", "semi", "anti"])]
-    pub kind: String,
-    /// Pairs i < j of x with itself
-    #[arg(long = "self", help_heading = "Result")]
-    pub of_self: bool,
-    /// A value to keep with each pair
-    #[arg(
-        long,
-        value_name = "EXPR",
-        allow_hyphen_values = true,
-        help_heading = "Result"
-    )]
-    pub value: Option<String>,
-    #[command(flatten)]
-    pub run: RunArgs,
-}
+pub(crate) use crate::join_args::Join;
 
 /// `run`.
 #[derive(Args, Clone)]

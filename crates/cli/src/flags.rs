@@ -83,6 +83,14 @@ fn flag(opt: Opt) -> &'static str {
         Opt::By => "--by",
         Opt::Within => "--within",
         Opt::Where => "--where",
+        Opt::Find => "--find",
+        Opt::Kind => "--kind",
+        Opt::Labels => "--labels",
+        Opt::Nearest => "--nearest",
+        Opt::On => "--on",
+        Opt::Radius => "--radius",
+        Opt::Ties => "--ties",
+        Opt::WithinDistance => "--within-distance",
     }
 }
 

@@ -14,7 +14,10 @@ const GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     ("Beyond one machine", &["plan", "work", "status"]),
-    ("Trajectories and catalogues", &["rdf", "paircount"]),
+    (
+        "Jobs of a field",
+        &["rdf", "paircount", "crossmatch", "silhouette"],
+    ),
     ("Graphical models", &["infer"]),
     ("Before a run", &["explain", "emit", "bench", "devices"]),
     (
@@ -109,6 +112,14 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "Near duplicates within one table",
                 "zipfold join points.csv --self --where 'euclidean(x, y) < 1e-4' -o twins.csv",
             ),
+            (
+                "Events of the same station, with columns of both",
+                "zipfold join a.csv b.csv --on station --where 'abs(x.time - y.time) < 300' --select 'x.name,y.name,x.time - y.time as gap' -o pairs.parquet",
+            ),
+            (
+                "The last quote before each trade",
+                "zipfold join trades.csv quotes.csv --on symbol --where 'y.time <= x.time' --nearest 1 --value 'x.time - y.time' --kind left -o priced.parquet",
+            ),
         ],
     ),
     (
@@ -127,6 +138,26 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "zipfold rdf run.dcd --topology run.pdb --exclude residue --convention mdanalysis -o g.csv",
             ),
         ],
+    ),
+    (
+        "crossmatch",
+        &[
+            (
+                "The nearest source within two arcseconds, by columns ra and dec",
+                "zipfold crossmatch survey.fits reference.fits --radius 2 -o matches.parquet",
+            ),
+            (
+                "Pairs of sources that are the nearest of each other",
+                "zipfold crossmatch a.csv b.csv --radius 2 --find mutual --select 'x.id,y.id,separation' -o pairs.csv",
+            ),
+        ],
+    ),
+    (
+        "silhouette",
+        &[(
+            "The mean silhouette of each kind of row, and a row for each row",
+            "zipfold silhouette cells.csv --labels kind --columns pc1,pc2,pc3 -o silhouettes.csv",
+        )],
     ),
     (
         "paircount",

@@ -325,6 +325,16 @@ pub(crate) const WRITTEN: &[Written] = &[
         stream: "csv",
     },
     Written {
+        verb: "crossmatch",
+        suffixes: destination::LISTS,
+        stream: "csv",
+    },
+    Written {
+        verb: "silhouette",
+        suffixes: destination::LISTS,
+        stream: "csv",
+    },
+    Written {
         verb: "infer",
         suffixes: &[
             "csv", "tsv", "json", "txt", "uai", "pr", "mar", "map", "mmap", "samples", "sum",
@@ -371,7 +381,7 @@ fn formats_text() -> String {
     let nets: Vec<Vec<String>> = NETWORKS.iter().map(|(s, about)| line((s, about))).collect();
     let writes = writes();
     format!(
-        "Tables (dist, knn, top, hist, reduce, join, paircount; also as standard input, -):\n{}\n  .gz or .xz may follow the suffix of text\n\n\
+        "Tables (dist, knn, top, hist, reduce, join, paircount, crossmatch, silhouette; also as standard input, -):\n{}\n  .gz or .xz may follow the suffix of text\n\n\
          Trajectories (rdf):\n{}\n  .gz or .xz may follow the suffix of text\n\n\
          Networks (infer):\n{}\n  .gz or .xz may follow\n\nWritten:\n{}",
         columns(&told),

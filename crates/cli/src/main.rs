@@ -6,6 +6,8 @@ mod args;
 mod bench;
 mod commands;
 mod console;
+mod crossmatch;
+mod crossmatch_args;
 mod described;
 mod everything;
 mod flags;
@@ -15,6 +17,9 @@ mod infer_explain;
 mod infer_report;
 mod infer_samples;
 mod infer_tables;
+mod join;
+mod join_args;
+mod joined;
 mod lists;
 mod paircount;
 mod paircount_args;
@@ -26,6 +31,8 @@ mod rdf;
 mod report;
 mod result_files;
 mod shares;
+mod silhouette;
+mod silhouette_args;
 mod skeleton;
 mod slurm;
 mod sum_product;
@@ -90,6 +97,7 @@ fn merge(a: &args::Merge) -> Result<()> {
 fn dispatch(verb: &Verb) -> Result<()> {
     match verb {
         Verb::Ask(Question::Dist(a)) if a.pair_source.is_some() => skeleton::dist(a),
+        Verb::Ask(Question::Join(a)) if join::is_by_name(a) => join::run(a),
         Verb::Ask(question) => {
             let (problem, run, name, budget) = asked(question)?;
             commands::run(&problem, run, name, &budget)
@@ -97,29 +105,13 @@ fn dispatch(verb: &Verb) -> Result<()> {
         Verb::Infer(a) => infer::run(a.clone()),
         Verb::Rdf(a) => rdf::run(a),
         Verb::Paircount(a) => paircount::run(a),
+        Verb::Crossmatch(a) => crossmatch::run(a),
+        Verb::Silhouette(a) => silhouette::run(a),
         Verb::Merge(a) => merge(a),
         Verb::Plan(a) => shares::plan(a),
         Verb::Work(a) => shares::work(a),
         Verb::Status(a) => shares::status(a),
-        Verb::Explain {
-            what: Explained::Infer(a),
-            ..
-        } => infer::run_explain(a.clone()),
-        Verb::Explain {
-            what: Explained::Rdf(a),
-            ..
-        } => rdf::explain(a),
-        Verb::Explain {
-            what: Explained::Paircount(a),
-            ..
-        } => paircount::explain(a),
-        Verb::Explain {
-            what: Explained::Ask(what),
-            verbose,
-        } => {
-            let (problem, run, _, budget) = asked(what)?;
-            commands::explain(&problem, run, *verbose, &budget)
-        }
+        Verb::Explain { what, verbose } => explain(what, *verbose),
         Verb::Emit { target, what } => {
             let (problem, run, _, budget) = asked(what)?;
             commands::emit(&problem, run, target, &budget)
@@ -136,6 +128,22 @@ fn dispatch(verb: &Verb) -> Result<()> {
             terminal::print(&String::from_utf8_lossy(&script))
         }
         Verb::Man { folder } => manual(folder),
+    }
+}
+
+/// Says how a question would be answered.
+fn explain(what: &Explained, verbose: bool) -> Result<()> {
+    match what {
+        Explained::Infer(a) => infer::run_explain(a.clone()),
+        Explained::Rdf(a) => rdf::explain(a),
+        Explained::Paircount(a) => paircount::explain(a),
+        Explained::Crossmatch(a) => crossmatch::explain(a),
+        Explained::Silhouette(a) => silhouette::explain(a),
+        Explained::Ask(Question::Join(a)) if join::is_by_name(a) => join::explain(a),
+        Explained::Ask(what) => {
+            let (problem, run, _, budget) = asked(what)?;
+            commands::explain(&problem, run, verbose, &budget)
+        }
     }
 }
 
@@ -166,6 +174,7 @@ fn asked(question: &Question) -> Result<(Problem, &RunArgs, &'static str, Budget
         Question::Top(a) => problem_from_args::top(a, &budget),
         Question::Hist(a) => problem_from_args::hist(a, &budget),
         Question::Reduce(a) => problem_from_args::reduce(a, &budget),
+        Question::Join(a) if join::is_by_name(a) => Err(join::without_kernels()),
         Question::Join(a) => problem_from_args::join(a, &budget),
         Question::Run(a) => commands::problem_file(&a.problem, &budget),
     }?;

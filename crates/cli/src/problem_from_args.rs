@@ -28,7 +28,8 @@ fn numbers(path: &str, budget: &Budget) -> Result<Vec<f64>> {
     Ok(table.elements().every(1))
 }
 
-fn param(text: &str, budget: &Budget) -> Result<(String, Param)> {
+/// A value of a formula or an option of a metric, as it is written.
+pub(crate) fn param(text: &str, budget: &Budget) -> Result<(String, Param)> {
     let wrong = |what: String| {
         Error::request(what)
             .at_place("--param")
@@ -65,7 +66,8 @@ fn literal(value: &str) -> std::result::Result<Param, String> {
     Err(format!("'{value}' is no number"))
 }
 
-fn params(args: &PairArgs, budget: &Budget) -> Result<BTreeMap<String, Param>> {
+/// Values of formulas and options of metrics.
+pub(crate) fn params(args: &PairArgs, budget: &Budget) -> Result<BTreeMap<String, Param>> {
     let unit = args
         .unit
         .iter()
@@ -350,7 +352,7 @@ pub(crate) fn join(args: &Join, budget: &Budget) -> Result<Problem> {
         );
     }
     let fold = FoldSpec::Join {
-        predicate: args.predicate.clone(),
+        predicate: args.predicate.clone().unwrap_or_default(),
         value: args.value.clone(),
         kind,
     };

@@ -68,6 +68,8 @@ fn every_verb_is_shown() {
         "run",
         "rdf",
         "paircount",
+        "crossmatch",
+        "silhouette",
         "merge",
         "infer",
         "explain",
@@ -287,6 +289,15 @@ fn numbers(folder: &Path, command: &str, out: &str) {
             &data("weather.csv"),
             &cells(&file("late.csv")),
         ),
+        "reported.parquet" => reported(
+            &data("flights.csv"),
+            &data("weather.csv"),
+            &rows(&file("reported.parquet")),
+        ),
+        "near-airports.csv" => {
+            near_airports(&data("airports.csv"), &rows(&file("near-airports.csv")))
+        }
+        "silhouettes.csv" => silhouettes(&data("wine.csv"), &rows(&file("silhouettes.csv"))),
         "late-by.csv" => late_by_airport(&data("flights.csv"), &rows(&file("late-by.csv"))),
         "variogram.csv" => variogram(&data("airports.csv"), &rows(&file("variogram.csv"))),
         "radial.csv" => radial(&folder.join("data/water.xyz"), &file("radial.csv")),
@@ -336,6 +347,73 @@ fn numbers(folder: &Path, command: &str, out: &str) {
         ),
         "" => printed(command, out),
         other => panic!("no numbers are known for {other}: compute them here, too"),
+    }
+}
+
+/// Each flight with the last report of its airport before it.
+fn reported(flights: &[Vec<f64>], weather: &[Vec<f64>], got: &[Vec<f64>]) {
+    assert_eq!(got.len(), flights.len());
+    for (flight, got) in flights.iter().zip(got) {
+        let mut last: Option<&Vec<f64>> = None;
+        for report in weather
+            .iter()
+            .filter(|w| w[1] == flight[1] && w[0] <= flight[0])
+        {
+            if last.is_none_or(|last| report[0] > last[0]) {
+                last = Some(report);
+            }
+        }
+        let report = |at: usize| last.map_or(f64::NAN, |report| report[at]);
+        let wanted = [flight[0], flight[1], flight[3], report(5), report(6)];
+        let same = got
+            .iter()
+            .zip(wanted)
+            .all(|(a, b)| *a == b || a.is_nan() && b.is_nan());
+        assert!(same, "{got:?} instead of {wanted:?}");
+    }
+}
+
+/// Two airports for each airport: itself, and the nearest other one by the haversine.
+fn near_airports(airports: &[Vec<f64>], got: &[Vec<f64>]) {
+    let apart = |a: &[f64], b: &[f64]| {
+        let half = |at: usize| ((a[at] - b[at]).to_radians() / 2.0).sin().powi(2);
+        let cosines = a[0].to_radians().cos() * b[0].to_radians().cos();
+        2.0 * (half(0) + cosines * half(1)).sqrt().asin().to_degrees() * 3600.0
+    };
+    assert_eq!(got.len(), 2 * airports.len());
+    for (i, airport) in airports.iter().enumerate() {
+        let others = airports.iter().enumerate().filter(|(j, _)| *j != i);
+        let least = others
+            .map(|(_, other)| apart(airport, other))
+            .fold(f64::MAX, f64::min);
+        let [own, other] = [&got[2 * i], &got[2 * i + 1]];
+        assert_eq!(own[..2], airport[..2]);
+        assert!(
+            own[4].abs() < 1e-6 && (other[4] - least).abs() < 1e-5,
+            "{other:?}: {least}"
+        );
+        assert!(
+            (other[4] - apart(&other[..2], &other[2..4])).abs() < 1e-5,
+            "{other:?}"
+        );
+    }
+}
+
+/// Silhouettes of wines by a double loop.
+fn silhouettes(wines: &[Vec<f64>], got: &[Vec<f64>]) {
+    let points: Vec<Vec<f64>> = wines.iter().map(|w| vec![w[0], w[6], w[10]]).collect();
+    assert_eq!(got.len(), wines.len());
+    for (i, got) in got.iter().enumerate() {
+        let mean = |class: f64| {
+            let others = (0..wines.len()).filter(|j| *j != i && wines[*j][13] == class);
+            let all: Vec<f64> = others.map(|j| euclidean(&points[i], &points[j])).collect();
+            all.iter().sum::<f64>() / all.len() as f64
+        };
+        let class = wines[i][13];
+        let others = [0.0, 1.0, 2.0].into_iter().filter(|other| *other != class);
+        let (a, b) = (mean(class), others.map(mean).fold(f64::MAX, f64::min));
+        assert_eq!(got[0], class);
+        near(got[1], (b - a) / a.max(b), "the silhouette of a wine");
     }
 }
 

@@ -84,7 +84,7 @@ opts! {
     Regions = "regions", "Regions that are resampled.";
     Resume = "resume", "An interrupted run goes on.";
     Samples = "samples", "The number of samples of a network.";
-    Select = "select", "The atoms that distances are from.";
+    Select = "select", "The atoms that distances are from; the columns of an output.";
     Set = "overrides", "A choice of the plan.";
     Share = "share", "A share of a store, by its number.";
     Shares = "shares", "Into how many shares a question is cut.";
@@ -98,6 +98,14 @@ opts! {
     Weights = "weights", "The weights of rows.";
     Where = "where", "The condition of a join.";
     Within = "within", "The condition on the keys of a pair.";
+    Find = "find", "Which rows of a catalogue are matched.";
+    Kind = "join_kind", "What becomes of the matches of a join.";
+    Labels = "labels", "The column of the labels of rows.";
+    Nearest = "nearest", "How many nearest rows are matched.";
+    On = "on", "The columns whose values are equal.";
+    Radius = "radius", "The largest separation of a match.";
+    Ties = "ties", "What happens to rows as near as the last.";
+    WithinDistance = "within_distance", "The largest value of a nearest row.";
 }
 
 /// What a message says about the value of an option.

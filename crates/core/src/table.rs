@@ -470,7 +470,8 @@ impl Table {
         }
     }
     /// Returns the table of these rows, in the order given, with their attributes.
-    pub(crate) fn of_rows(&self, rows: &[u32]) -> Result<Self> {
+    #[doc(hidden)]
+    pub fn of_rows(&self, rows: &[u32]) -> Result<Self> {
         fn copy<T: Copy>(items: &[T], cols: usize, rows: &[u32]) -> Vec<T> {
             let row = |r: &u32| &items[*r as usize * cols..(*r as usize + 1) * cols];
             rows.iter().flat_map(row).copied().collect()

@@ -9,6 +9,7 @@
 #[cfg(feature = "parquet")]
 pub mod arrow_table;
 pub mod atomic;
+pub mod cells;
 pub mod column;
 pub mod csv_table;
 pub mod csv_write;
@@ -28,12 +29,15 @@ mod packed;
 #[cfg(feature = "parquet")]
 mod parquet_pages;
 #[cfg(feature = "parquet")]
+mod parquet_rows;
+#[cfg(feature = "parquet")]
 pub mod parquet_table;
 #[cfg(feature = "parquet")]
 pub mod parquet_write;
 pub mod presence;
 pub mod read;
 pub mod read_options;
+pub mod rows_write;
 mod select;
 pub mod store_files;
 mod text_rows;

@@ -41,7 +41,7 @@ pub fn write_parquet(
         .commit()
 }
 
-fn failure(name: &str, error: ParquetError) -> Error {
+pub(crate) fn failure(name: &str, error: ParquetError) -> Error {
     if let ParquetError::External(inner) = error {
         return match inner.downcast::<std::io::Error>() {
             Ok(io) => crate::output_error::write_error(name, &io),

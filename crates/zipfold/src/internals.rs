@@ -76,6 +76,21 @@ pub mod paircount {
     pub use crate::paircount::*;
 }
 
+/// Matches of catalogues by position.
+pub mod crossmatch {
+    pub use crate::crossmatch::*;
+}
+
+/// Silhouettes of labelled rows.
+pub mod silhouette {
+    pub use crate::silhouette::*;
+}
+
+/// Joins of tables by name.
+pub mod tables {
+    pub use crate::tables::*;
+}
+
 /// Radial distribution functions of trajectories.
 pub mod rdf {
     pub use crate::distribution::*;

@@ -20,6 +20,7 @@ mod branch;
 mod checkpoint;
 mod closure;
 mod contract;
+mod crossmatch;
 mod destination;
 mod device;
 mod distribution;
@@ -45,8 +46,10 @@ mod row_names;
 mod run;
 mod saved;
 mod sharding;
+mod silhouette;
 mod slices;
 pub(crate) mod store;
+mod tables;
 mod warnings;
 mod written;
 

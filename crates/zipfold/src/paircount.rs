@@ -23,3 +23,4 @@ mod separation;
 pub use answer::{Correlation, PairCounts, Term};
 pub use asked::{Cut, Estimator, PairCount, Pip, Regions, Resample, Separation, Sight};
 pub use catalogue::Catalogues;
+pub(crate) use catalogue::{refuse_nan, sky};

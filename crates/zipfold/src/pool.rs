@@ -70,7 +70,7 @@ pub fn within<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> Resul
 }
 
 /// The pool of `threads` threads of this process, started on first use.
-fn kept(threads: usize) -> Result<Arc<ThreadPool>> {
+pub(crate) fn kept(threads: usize) -> Result<Arc<ThreadPool>> {
     let key = (std::process::id(), threads);
     // A lock that is taken is not waited for: a fork may have copied it taken, and a pool more does
     // no harm.

@@ -2,6 +2,8 @@
 
 mod texts;
 
+pub(crate) use texts::number as number_texts;
+
 use zipfold_core::data::Data;
 use zipfold_core::problem::{FoldSpec, Input, Problem};
 use zipfold_core::{Budget, Error, Opt, Result, Table};

@@ -416,7 +416,7 @@ pub(super) fn with_attribute(
 }
 
 /// Refuses positions that are none.
-fn refuse_nan(table: &Table, places: &[usize], name: &str) -> Result<()> {
+pub(crate) fn refuse_nan(table: &Table, places: &[usize], name: &str) -> Result<()> {
     for row in 0..table.rows() {
         for at in places {
             let value = table.get(row, *at);
@@ -493,7 +493,7 @@ fn distances(table: &Table, places: &[usize], name: &str) -> Result<Option<Vec<f
 }
 
 /// Positions on the unit sphere, or at the distances of a third column.
-fn sky(table: &Table, places: &[usize], name: &str) -> Result<Table> {
+pub(crate) fn sky(table: &Table, places: &[usize], name: &str) -> Result<Table> {
     let (ra, dec) = (column(table, places[0]), column(table, places[1]));
     check_angles(&ra, &dec, name)?;
     let distance = distances(table, places, name)?;

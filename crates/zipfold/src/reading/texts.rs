@@ -40,7 +40,7 @@ pub(super) fn with_texts(names: &[String], table: &Table) -> Vec<String> {
 ///
 /// # Errors
 /// `Request` for a name of two columns, `Resource` beyond the budget.
-pub(super) fn number(
+pub(crate) fn number(
     problem: &Problem,
     named: &NamedColumns,
     x: &mut Table,

@@ -1,0 +1,149 @@
+"""Joins of tables by name, matches of catalogues and silhouettes, next to pandas, SciPy and scikit-learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import zipfold as zf
+
+
+def _events(n: int, seed: int) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    station = random.choice(["ham", "ber", "muc", None], n)
+    time = np.round(random.uniform(0, 100, n), 1)
+    when = pd.Timestamp("2026-01-01") + pd.to_timedelta(time, "s")
+    return pd.DataFrame({"id": np.arange(n), "station": station, "time": time, "when": when})
+
+
+A, B = _events(300, 1), _events(400, 2)
+
+
+def test_keys_are_those_of_a_merge():
+    found = zf.join(A, B, on="station", select="x.id, y.id as other")
+    merged = A.dropna(subset="station").merge(B.dropna(subset="station"), on="station")
+    merged = merged.sort_values(["id_x", "id_y"])
+    assert found["id"].tolist() == merged["id_x"].tolist()
+    assert found["other"].tolist() == merged["id_y"].tolist()
+
+
+def test_a_left_join_keeps_rows_without_a_match_and_the_types_of_columns():
+    found = zf.join(A, B, "abs(x.time - y.time) < 0.3", on="station", kind="left")
+    inner = zf.join(A, B, "abs(x.time - y.time) < 0.3", on="station")
+    assert set(found["id_x"]) == set(A["id"])
+    assert found.dropna(subset="id_y")["id_y"].astype(int).tolist() == inner["id_y"].tolist()
+    assert found["when_x"].dtype == A["when"].dtype
+
+
+def test_the_nearest_before_is_that_of_merge_asof():
+    found = zf.join(
+        A, B, "y.time <= x.time", on="station", nearest=1, value="x.time - y.time", kind="left", select="x.id, y.time as before"
+    )
+    there = A.dropna(subset="station").sort_values("time")
+    asof = pd.merge_asof(there, B.dropna(subset="station").sort_values("time").rename(columns={"time": "before"}),
+                         left_on="time", right_on="before", by="station", suffixes=("", "_b"))
+    expected = A[["id"]].merge(asof[["id", "before"]], on="id", how="left")
+    np.testing.assert_array_equal(found["before"], expected["before"])
+
+
+def test_other_libraries_and_formulas():
+    import polars as pl
+    import pyarrow as pa
+
+    how = {"on": "station", "nearest": 2, "value": "abs(x.time - y.time)", "ties": "all", "kind": "left"}
+    how["select"] = "x.id, y.id as other, value, x.time - y.time as gap"
+    frame = zf.join(A, B, **how)
+    arrow = zf.join(pa.table(A), pa.table(B), **how).to_pandas()
+    polars = zf.join(pl.from_pandas(A), pl.from_pandas(B), **how).to_pandas()
+    for other in (arrow, polars):
+        np.testing.assert_array_equal(frame.to_numpy(dtype=float), other.to_numpy(dtype=float))
+    gap = frame["gap"].abs()
+    np.testing.assert_array_equal(gap, frame["value"])
+
+
+def test_files_are_joined_into_a_file(tmp_path):
+    A.to_parquet(tmp_path / "a.parquet"), B.to_csv(tmp_path / "b.csv", index=False)
+    out = tmp_path / "o.parquet"
+    rows = zf.join(tmp_path / "a.parquet", tmp_path / "b.csv", on="station", select="x.id,y.id as other", save=out)
+    found = pd.read_parquet(out)
+    assert len(found) == rows
+    cells = zf.join(tmp_path / "a.parquet", tmp_path / "b.csv", on="station", select="x.id,y.id as other")
+    assert found["other"].tolist() == cells["other"].tolist()
+    assert "keys" in zf.join(A, B, "x.time < y.time", on="station", explain=True)
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ({"on": "statoin"}, "'station'"),
+        ({"on": "time=station"}, "expected text or numbers on both sides"),
+        ({"on": "station", "select": "x.id as a, y.id as a"}, "two columns of the output are called 'a'"),
+        ({"ties": "all", "on": "station"}, "expected nearest rows"),
+        ({"nearest": 0}, "expected at least 1 row"),
+        ({"nearest": 1, "metric": "euclidian"}, "expected the name of a metric"),
+    ],
+)
+def test_what_means_nothing_is_refused(how, says):
+    with pytest.raises(ValueError, match=says):
+        zf.join(A, B, **how)
+
+
+def _sky(n: int, seed: int) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    return pd.DataFrame({"ra": random.uniform(0, 2, n) % 360, "dec": random.uniform(-1, 1, n)})
+
+
+def _vectors(sky: pd.DataFrame) -> np.ndarray:
+    ra, dec = np.radians(sky["ra"]), np.radians(sky["dec"])
+    return np.column_stack([np.cos(dec) * np.cos(ra), np.cos(dec) * np.sin(ra), np.sin(dec)])
+
+
+def test_matches_are_those_of_a_tree_of_unit_vectors():
+    from scipy.spatial import cKDTree
+
+    a, b = _sky(3000, 3), _sky(4000, 4)
+    radius = 60.0
+    chord = 2 * np.sin(np.radians(radius / 3600) / 2)
+    tree = cKDTree(_vectors(b))
+    lists = tree.query_ball_point(_vectors(a), chord)
+    expected = [(i, j) for i, found in enumerate(lists) for j in sorted(found)]
+    found = zf.crossmatch(a, b, radius=radius, find="all")
+    assert list(zip(found.i.tolist(), found.j.tolist(), strict=True)) == expected
+    far, nearest = tree.query(_vectors(a))
+    found = zf.crossmatch(a, b, kind="left")
+    np.testing.assert_array_equal(found.j, nearest)
+    np.testing.assert_allclose(found.values, np.degrees(2 * np.arcsin(far / 2)) * 3600, rtol=1e-9)
+    _, back = cKDTree(_vectors(a)).query(_vectors(b))
+    mutual = zf.crossmatch(a, b, find="mutual")
+    assert mutual.i.tolist() == [i for i in range(len(a)) if back[nearest[i]] == i]
+    frame = zf.crossmatch(a, b, radius=radius, select="x.ra, y.ra as other, separation")
+    assert list(frame.columns) == ["ra", "other", "separation"] and frame["separation"].max() <= radius
+
+
+def test_angles_out_of_range_are_refused():
+    with pytest.raises(ValueError, match="declinations from -90 to 90"):
+        zf.crossmatch({"ra": [1.0], "dec": [100.0]}, {"ra": [1.0], "dec": [0.0]}, radius=1)
+    with pytest.raises(ValueError, match="expected columns called ra and dec"):
+        zf.crossmatch({"a": [1.0]}, {"a": [1.0]})
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "cosine"])
+def test_silhouettes_are_those_of_scikit_learn(metric):
+    from sklearn.metrics import silhouette_samples, silhouette_score
+
+    random = np.random.default_rng(5)
+    labels = np.concatenate([random.integers(0, 5, 500), [7]])
+    points = random.normal(size=(501, 4)) + labels[:, None]
+    found = zf.silhouette(points, labels, metric=metric)
+    np.testing.assert_allclose(found.values, silhouette_samples(points, labels, metric=metric), atol=1e-12)
+    assert found.mean == pytest.approx(silhouette_score(points, labels, metric=metric), abs=1e-12)
+    assert found.groups == ["0", "1", "2", "3", "4", "7"] and found.values[-1] == 0
+    frame = pd.DataFrame(points, columns=list("abcd")).assign(kind=[f"k{label}" for label in labels])
+    np.testing.assert_array_equal(zf.silhouette(frame, "kind", metric=metric).values, found.values)
+
+
+def test_labels_that_divide_nothing_are_refused():
+    for labels in ([1, 1, 1], [1, 2, 3]):
+        with pytest.raises(ValueError, match="expected 2 to 2 labels"):
+            zf.silhouette([[0.0], [1.0], [2.0]], labels)
