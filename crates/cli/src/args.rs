@@ -1,5 +1,6 @@
 //! The grammar of the command.
 
+pub(crate) use crate::network_args::NetworkArgs;
 pub(crate) use crate::paircount_args::PairCountArgs;
 use crate::values::{OneOf, whole};
 use clap::{Args, Parser, Subcommand, ValueHint};
@@ -36,6 +37,8 @@ pub(crate) enum Verb {
     Rdf(RdfArgs),
     /// Counts of pairs of catalogues by separation, and correlation functions
     Paircount(PairCountArgs),
+    /// Networks of rows that go together: correlations, mutual information, their significance
+    Network(NetworkArgs),
     /// Fold the results of shards, or of the shares of a store, into one
     Merge(Merge),
     /// Cut a question into shares, in a folder that any number of workers see
@@ -111,6 +114,8 @@ pub(crate) enum Explained {
     Rdf(RdfArgs),
     /// Counts of pairs of catalogues by separation, and correlation functions
     Paircount(PairCountArgs),
+    /// Networks of rows that go together: correlations, mutual information, their significance
+    Network(NetworkArgs),
 }
 
 /// A question about pairs.

@@ -16,6 +16,8 @@ mod infer_report;
 mod infer_samples;
 mod infer_tables;
 mod lists;
+mod network;
+mod network_args;
 mod paircount;
 mod paircount_args;
 mod preview;
@@ -97,6 +99,7 @@ fn dispatch(verb: &Verb) -> Result<()> {
         Verb::Infer(a) => infer::run(a.clone()),
         Verb::Rdf(a) => rdf::run(a),
         Verb::Paircount(a) => paircount::run(a),
+        Verb::Network(a) => network::run(a),
         Verb::Merge(a) => merge(a),
         Verb::Plan(a) => shares::plan(a),
         Verb::Work(a) => shares::work(a),
@@ -113,6 +116,10 @@ fn dispatch(verb: &Verb) -> Result<()> {
             what: Explained::Paircount(a),
             ..
         } => paircount::explain(a),
+        Verb::Explain {
+            what: Explained::Network(a),
+            ..
+        } => network::explain(a),
         Verb::Explain {
             what: Explained::Ask(what),
             verbose,
