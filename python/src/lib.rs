@@ -8,6 +8,7 @@ mod errors;
 mod infer;
 mod jobs;
 mod lent;
+mod network;
 mod options;
 mod paircount;
 mod product;
@@ -40,6 +41,8 @@ fn _zipfold(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(product::sum_product, module)?)?;
     module.add_function(wrap_pyfunction!(paircount::paircount, module)?)?;
     module.add_function(wrap_pyfunction!(paircount::explain_paircount, module)?)?;
+    module.add_function(wrap_pyfunction!(network::network, module)?)?;
+    module.add_function(wrap_pyfunction!(network::explain_network, module)?)?;
     module.add_function(wrap_pyfunction!(rdf::rdf, module)?)?;
     module.add_function(wrap_pyfunction!(rdf::explain_rdf, module)?)?;
     module.add_function(wrap_pyfunction!(options::available_memory, module)?)?;

@@ -1,7 +1,7 @@
 """All-pairs and sum-product computing: say what one pair is, and what you want to know about all of them.
 
 ``cdist`` and ``pdist`` are SciPy's; ``pairwise_*``, ``NearestNeighbors`` and ``KernelDensity`` scikit-learn's;
-``pair_histogram``, ``similarity_join``, ``knn``, ``join``, ``corr``, ``rdf``, ``paircount`` and ``infer`` answer one question each;
+``pair_histogram``, ``similarity_join``, ``knn``, ``join``, ``corr``, ``rdf``, ``paircount``, ``network`` and ``infer`` answer one question each;
 ``pairs`` asks any other.
 """
 
@@ -23,8 +23,9 @@ from .errors import (
     ZipfoldError,
     ZipfoldWarning,
 )
+from .inference import Network, infer, sum_product
 from .lazy import Fold, Outcome, Pairs, fold, merge, pairs
-from .network import Network, infer, sum_product
+from .network import AssociationNetwork, network
 from .paircount import PairCounts, Term, paircount
 from .pairwise import (
     pairwise_distances,
@@ -50,6 +51,7 @@ _ESTIMATORS = {"KernelDensity": "density", "KNeighborsTransformer": "neighbors",
 
 __all__ = [
     "ArrayTypeError",
+    "AssociationNetwork",
     "Curve",
     "Device",
     "DeviceError",
@@ -92,6 +94,7 @@ __all__ = [
     "knn",
     "merge",
     "metrics",
+    "network",
     "pair_histogram",
     "paircount",
     "pairs",

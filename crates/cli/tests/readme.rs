@@ -68,6 +68,7 @@ fn every_verb_is_shown() {
         "run",
         "rdf",
         "paircount",
+        "network",
         "merge",
         "infer",
         "explain",

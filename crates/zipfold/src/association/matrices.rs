@@ -140,6 +140,7 @@ impl Association {
             options,
             visited: 0,
             tested: 0,
+            only: None,
         };
         let own = if self.measure.is_correlation() {
             own

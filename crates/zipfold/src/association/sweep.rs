@@ -55,6 +55,7 @@ impl Association {
             options,
             visited: 0,
             tested: 0,
+            only: None,
         };
         let bound = match (&tails, self.fdr) {
             (Some(tails), Some(rate)) => {
@@ -217,6 +218,8 @@ pub(super) struct Sweeps<'a> {
     pub(super) options: &'a Options<'a>,
     pub(super) visited: u64,
     pub(super) tested: u64,
+    /// The strip of a sweep that has one alone: the next sweep takes it again.
+    pub(super) only: Option<Strip>,
 }
 
 impl Sweeps<'_> {
@@ -232,7 +235,12 @@ impl Sweeps<'_> {
         for first in (0..n).step_by(height) {
             stop(self.options)?;
             let rows = first..(first + height).min(n);
-            let strip = self.measured.strip(rows.clone())?;
+            let known = self.only.take();
+            let computed = known.is_none();
+            let strip = match known {
+                Some(strip) => strip,
+                None => self.measured.strip(rows.clone())?,
+            };
             within(self.options.threads, || visit(&strip))??;
             let tested = |row| strip.row(row).count() as u64;
             self.tested += within(self.options.threads, || {
@@ -240,11 +248,14 @@ impl Sweeps<'_> {
                 rows.clone().into_par_iter().map(tested).sum::<u64>()
             })?;
             let seen = pairs(n) - pairs(n - rows.end);
+            if computed {
+                self.visited += seen - (pairs(n) - pairs(n - rows.start));
+            }
             if let Some(tell) = self.options.progress {
                 tell(Progress::new(phase, [seen, pairs(n), 0]));
             }
+            self.only = (height >= n).then_some(strip);
         }
-        self.visited += pairs(n);
         Ok(())
     }
 }

@@ -55,23 +55,12 @@ impl Presence {
     }
 }
 
-/// Calls `each` with the places of the bits of `a` that `b` does not have.
-#[inline(always)]
-pub(super) fn without(a: &[u64], b: &[u64], mut each: impl FnMut(usize)) {
-    for (word, (a, b)) in a.iter().zip(b).enumerate() {
-        let mut left = a & !b;
-        while left != 0 {
-            each(word * 64 + left.trailing_zeros() as usize);
-            left &= left - 1;
-        }
-    }
-}
-
 /// Whether all bits of `a` are in `b`.
 #[inline(always)]
 pub(super) fn within(a: &[u64], b: &[u64]) -> bool {
     a.iter().zip(b).all(|(a, b)| a & !b == 0)
 }
+
 /// Whether a sample is there.
 #[inline(always)]
 pub(super) fn has(words: &[u64], at: usize) -> bool {

@@ -13,7 +13,7 @@
 //! A rank among the common samples is the rank among all of the row, less the samples below that
 //! are left out. So ranks are not sorted again. All sums are integers: r depends on no order.
 
-use super::presence::{has, without};
+use super::presence::has;
 use super::{Line, Presence, Values};
 use zipfold_vector::simd::{Element, Isa, Kernel, Lanes};
 
@@ -99,15 +99,15 @@ impl RankRows {
             return self.walk(row, others, out);
         }
         out.copy_from_slice(ranks);
-        without(own, others, |at| {
-            let gone = ranks[at / WIDE][at % WIDE];
-            for (out, ranks) in out.iter_mut().zip(ranks) {
-                for lane in 0..WIDE {
-                    let rank = ranks[lane];
-                    out[lane] -= i16::from(rank > gone) + i16::from(rank >= gone);
-                }
+        // No closure: its body would not be compiled for the instruction set of the kernel.
+        for (word, (own, others)) in own.iter().zip(others).enumerate() {
+            let mut left = own & !others;
+            while left != 0 {
+                let at = word * 64 + left.trailing_zeros() as usize;
+                left &= left - 1;
+                move_down(ranks, ranks[at / WIDE][at % WIDE], out);
             }
-        });
+        }
     }
     /// The same by a pass over the samples of `row` in their order.
     fn walk(&self, row: usize, others: &[u64], out: &mut [[i16; WIDE]]) {
@@ -125,6 +125,17 @@ impl RankRows {
                 out[usize::from(*at) / WIDE][usize::from(*at) % WIDE] = 2 * before + count + 1;
             });
             before += count;
+        }
+    }
+}
+
+/// Moves ranks down by a sample of rank `gone` that is left out.
+#[inline(always)]
+fn move_down(ranks: &[[i16; WIDE]], gone: i16, out: &mut [[i16; WIDE]]) {
+    for (out, ranks) in out.iter_mut().zip(ranks) {
+        for lane in 0..WIDE {
+            let rank = ranks[lane];
+            out[lane] -= i16::from(rank > gone) + i16::from(rank >= gone);
         }
     }
 }
