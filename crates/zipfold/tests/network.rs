@@ -196,13 +196,21 @@ fn threads_and_strips_change_no_bit() {
             ..asked(measure)
         };
         let question = match measure {
-            Measure::Mi => Association { powers: vec![], ..question },
+            Measure::Mi => Association {
+                powers: vec![],
+                ..question
+            },
             _ => question,
         };
         let one = network(&question, &table, 1).expect("a network");
         let two = network(&question, &table, 2).expect("a network");
         assert_eq!((&one.edges, &one.fits), (&two.edges, &two.fits));
-        assert!(one.degrees().iter().zip(0..).all(|(d, row)| *d >= 3 || row % 11 == 5));
+        assert!(
+            one.degrees()
+                .iter()
+                .zip(0..)
+                .all(|(d, row)| *d >= 3 || row % 11 == 5)
+        );
     }
 }
 
@@ -216,13 +224,27 @@ fn permutations_are_counted() {
     let found = network(&question, &table, 1).expect("a network");
     let p = found.edges.p.as_ref().expect("p-values");
     // The orders are those of the seed, so p are shares of 51 and follow the values.
-    assert!(p.iter().all(|p| (p * 51.0 - (p * 51.0).round()).abs() < 1e-9 && *p > 0.0));
-    let strong = found.edges.values.iter().zip(p).filter(|(r, _)| r.abs() > 0.95);
+    assert!(
+        p.iter()
+            .all(|p| (p * 51.0 - (p * 51.0).round()).abs() < 1e-9 && *p > 0.0)
+    );
+    let strong = found
+        .edges
+        .values
+        .iter()
+        .zip(p)
+        .filter(|(r, _)| r.abs() > 0.95);
     assert!(strong.clone().count() > 0 && strong.clone().all(|(_, p)| *p < 0.1));
     let again = network(&question, &table, 2).expect("a network");
     assert_eq!(again.edges, found.edges);
-    let other = Association { seed: 2, ..question };
-    assert_ne!(network(&other, &table, 1).expect("a network").edges, found.edges);
+    let other = Association {
+        seed: 2,
+        ..question
+    };
+    assert_ne!(
+        network(&other, &table, 1).expect("a network").edges,
+        found.edges
+    );
 }
 
 #[test]
@@ -233,7 +255,10 @@ fn weak_edges_of_triangles_go() {
         ..asked(Measure::Pearson)
     };
     let all = network(&every, &table, 1).expect("a network");
-    let pruned = Association { prune: Some(0.1), ..every };
+    let pruned = Association {
+        prune: Some(0.1),
+        ..every
+    };
     let found = network(&pruned, &table, 1).expect("a network");
     let value = |i: i64, j: i64| {
         let (i, j) = (i.min(j), i.max(j));
@@ -251,7 +276,13 @@ fn weak_edges_of_triangles_go() {
         .filter(|at| stays(edges.i[*at], edges.j[*at], edges.values[*at].abs()))
         .map(|at| (edges.i[at], edges.j[at]))
         .collect();
-    let left: Vec<(i64, i64)> = found.edges.i.iter().copied().zip(found.edges.j.iter().copied()).collect();
+    let left: Vec<(i64, i64)> = found
+        .edges
+        .i
+        .iter()
+        .copied()
+        .zip(found.edges.j.iter().copied())
+        .collect();
     assert!(wanted.len() < edges.i.len() && !wanted.is_empty());
     assert_eq!(left, wanted);
 }
@@ -267,8 +298,16 @@ fn overlaps_are_those_of_the_definition() {
     };
     let options = Options::default();
     let rows = Expression::new(&table, &question, &options.budget).expect("rows");
-    let dense = |what: Dense| question.matrix(&rows, what, Some(3.0), &options).expect("a matrix");
-    let (r, a, tom) = (dense(Dense::Values), dense(Dense::Weights), dense(Dense::Overlaps));
+    let dense = |what: Dense| {
+        question
+            .matrix(&rows, what, Some(3.0), &options)
+            .expect("a matrix")
+    };
+    let (r, a, tom) = (
+        dense(Dense::Values),
+        dense(Dense::Weights),
+        dense(Dense::Overlaps),
+    );
     let (r, a, tom) = (r.values(), a.values(), tom.values());
     let weight = |i: usize, j: usize| if i == j { 0.0 } else { a[i * n + j] };
     let degree = |i: usize| (0..n).map(|u| weight(i, u)).sum::<f64>();
@@ -292,9 +331,14 @@ fn bad_tables_are_refused() {
         zipfold::internals::core::Labels::new(vec![words])
     };
     let rows = || Table::f64(2, 3, vec![1.0, 2.0, 3.0, 3.0, 1.0, 2.0]).expect("rows");
-    let twice = rows().with_labels(names(&["TP53", "TP53"])).expect("labels");
+    let twice = rows()
+        .with_labels(names(&["TP53", "TP53"]))
+        .expect("labels");
     let error = network(&asked(Measure::Pearson), &twice, 1).expect_err("equal names");
-    assert!(error.to_string().contains("'TP53' in rows 0 and 1"), "{error}");
+    assert!(
+        error.to_string().contains("'TP53' in rows 0 and 1"),
+        "{error}"
+    );
     let far = Table::f64(1, 2, vec![f64::INFINITY, 1.0]).expect("a row");
     let error = network(&asked(Measure::Pearson), &far, 1).expect_err("an infinite value");
     assert!(error.to_string().contains("got inf"), "{error}");
@@ -305,7 +349,9 @@ fn bad_tables_are_refused() {
     let many = table(900, 5, 0.0, 1e9);
     let question = asked(Measure::Kendall);
     let rows = Expression::new(&many, &question, &options.budget).expect("rows");
-    let error = question.network(&rows, &options).expect_err("a small memory");
+    let error = question
+        .network(&rows, &options)
+        .expect_err("a small memory");
     assert_eq!(error.blame(), zipfold::Blame::Resource);
 }
 

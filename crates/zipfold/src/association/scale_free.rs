@@ -4,7 +4,7 @@
 use super::asked::Sign;
 use super::measures::Strip;
 use rayon::prelude::*;
-use zipfold_core::number::pow;
+use zipfold_core::number::{log10, pow};
 
 /// Bins of connectivities.
 const BINS: usize = 10;
@@ -107,7 +107,7 @@ fn fit(power: f64, mut k: Vec<f64>) -> ScaleFree {
         let middle = 0.5 * (edge(bin) + edge(bin + 1));
         let place = if mean > 0.0 { mean } else { middle };
         let share = some.len() as f64 / n as f64;
-        points.push((place.log10(), (share + 1e-9).log10()));
+        points.push((log10(place), log10(share + 1e-9)));
     }
     let (r2, slope) = line(&points);
     ScaleFree {

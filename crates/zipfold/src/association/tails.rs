@@ -12,7 +12,7 @@
 
 use super::asked::{Association, Measure};
 use super::measures::Evidence;
-use zipfold_core::number::erfc;
+use zipfold_core::number::{erfc, pow};
 use zipfold_cpu::kernels::pairwise::{Balance, TieSums};
 
 /// Samples up to which Kendall's distribution is exact, as in SciPy.
@@ -174,7 +174,7 @@ fn student(n: u32, r: f64, one_over_beta: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
     }
-    let front = |a: f64, b: f64, x: f64, y: f64| one_over_beta * x.powf(a) * y.powf(b) / a;
+    let front = |a: f64, b: f64, x: f64, y: f64| one_over_beta * pow(x, a) * pow(y, b) / a;
     // The fraction converges fast on one side of the mean of the distribution.
     match x < (a + 1.0) / (a + 2.5) {
         true => front(a, 0.5, x, r * r) * fraction(a, 0.5, x),

@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! once    a value is in `order` bins, with the weights of a B-spline of that order (sum 1)
-//! pair    p(a, b) = Σ over common samples  w(a; x) w(b; y) / n
-//!         I = Σ p(a, b) ln p(a, b) − Σ p(a) ln p(a) − Σ p(b) ln p(b)          in nats
+//! pair    S(a, b) = Σ over common samples  w(a; x) w(b; y);  S(a), S(b) its rows and columns
+//!         I = ln n + (Σ S(a, b) ln S(a, b) − Σ S(a) ln S(a) − Σ S(b) ln S(b)) / n       in nats
 //! ```
 //!
 //! The samples of x are visited by their first bin: the rows of p that they add to are then the
@@ -13,6 +13,7 @@
 
 use super::presence::has;
 use super::{LANES, Line, Presence, Values, total};
+use zipfold_core::number::log;
 use zipfold_vector::simd::math::ln_in_place;
 use zipfold_vector::simd::{Element, Isa, Kernel, Lanes};
 
@@ -119,24 +120,28 @@ impl SplineRows {
     }
     /// Mutual information of a line of pairs, in nats.
     pub fn inform(&self, isa: Isa, line: Line, other: &SplineRows, out: Values<'_>) {
-        let parts = self.shape.parts();
         let (first, row) = (line.others.start, line.row);
-        let mut joint = vec![[0.0; LANES]; self.shape.bins * parts];
-        let mut logs: Vec<f64> = vec![];
+        let Shape { bins, .. } = self.shape;
+        let mut sums = Sums {
+            joint: vec![[0.0; LANES]; bins * self.shape.parts()],
+            columns: vec![[0.0; LANES]; self.shape.parts()],
+            flat: vec![0.0; bins * bins + 2 * bins],
+        };
+        let mut logs = vec![0.0; sums.flat.len()];
         for at in line.others {
             let place = at - first;
             let count = self.presence.common(row, &other.presence, at);
             out.counts[place] = count;
-            self.joint(isa, [row, at], other, &mut joint);
             let flat = |rows: &SplineRows, row: usize| rows.starts[row] == rows.starts[row + 1];
-            out.values[place] = match count == 0 || flat(self, row) || flat(other, at) {
-                true => f64::NAN,
-                false => information(isa, self.shape, &mut joint, f64::from(count), &mut logs),
-            };
+            out.values[place] = f64::NAN;
+            if count > 0 && !flat(self, row) && !flat(other, at) {
+                self.joint(isa, [row, at], other, &mut sums);
+                out.values[place] = information(isa, &sums.flat, bins, count, &mut logs);
+            }
         }
     }
     /// Sums of products of weights.
-    fn joint(&self, isa: Isa, pair: [usize; 2], other: &SplineRows, out: &mut [[f64; LANES]]) {
+    fn joint(&self, isa: Isa, pair: [usize; 2], other: &SplineRows, out: &mut Sums) {
         macro_rules! order {
             ($($order:literal),+) => {
                 match self.shape.order {
@@ -147,6 +152,15 @@ impl SplineRows {
         }
         order!(1, 2, 3, 4, 5);
     }
+}
+
+/// Sums of products of weights, over the common samples of a pair.
+struct Sums {
+    /// Rows of bins of x, in lanes of bins of y.
+    joint: Vec<[f64; LANES]>,
+    columns: Vec<[f64; LANES]>,
+    /// The same without gaps: by bin of x and y, by bin of x, by bin of y.
+    flat: Vec<f64>,
 }
 
 /// The weights of a place in its bins, by the recursion of Cox and de Boor over knots that repeat
@@ -175,7 +189,7 @@ struct Joint<'a, const ORDER: usize> {
     x: &'a SplineRows,
     y: &'a SplineRows,
     pair: [usize; 2],
-    out: &'a mut [[f64; LANES]],
+    out: &'a mut Sums,
 }
 
 impl<const ORDER: usize> Kernel<f64> for Joint<'_, ORDER> {
@@ -184,7 +198,7 @@ impl<const ORDER: usize> Kernel<f64> for Joint<'_, ORDER> {
     fn run<S: Lanes<f64>>(self, _: S) {
         let (x, y, [row, other]) = (self.x, self.y, self.pair);
         let parts = x.shape.parts();
-        self.out.fill([0.0; LANES]);
+        self.out.joint.fill([0.0; LANES]);
         let visits = &x.visits[x.starts[row]..x.starts[row + 1]];
         let there = y.presence.row(other);
         let own = &x.own[row * x.samples * ORDER..][..x.samples * ORDER];
@@ -204,60 +218,63 @@ impl<const ORDER: usize> Kernel<f64> for Joint<'_, ORDER> {
                     }
                 }
                 for (k, sums) in sums.iter().enumerate() {
-                    let into = &mut self.out[(first + k) * parts + part];
+                    let into = &mut self.out.joint[(first + k) * parts + part];
                     for lane in 0..LANES {
                         into[lane] += sums[lane];
                     }
                 }
             }
         }
+        flatten(self.out, x.shape);
     }
 }
 
-/// The mutual information of sums of products of weights over `count` samples.
-fn information(
-    isa: Isa,
-    shape: Shape,
-    joint: &mut [[f64; LANES]],
-    count: f64,
-    logs: &mut Vec<f64>,
-) -> f64 {
-    let parts = shape.parts();
-    let mut columns = vec![[0.0; LANES]; parts];
-    let mut rows = [0.0; 64 * LANES];
-    let rows = &mut rows[..shape.bins.next_multiple_of(LANES)];
-    for (row, line) in joint.chunks_mut(parts).enumerate() {
+/// Sums by bin of x and by bin of y, and all sums without gaps.
+#[inline(always)]
+fn flatten(sums: &mut Sums, Shape { bins, order: _ }: Shape) {
+    let parts = bins.div_ceil(LANES);
+    let (joint, margins) = sums.flat.split_at_mut(bins * bins);
+    let (rows, columns) = margins.split_at_mut(bins);
+    sums.columns.fill([0.0; LANES]);
+    for (row, line) in sums.joint.chunks_exact(parts).enumerate() {
         let mut sum = [0.0; LANES];
-        for (p, column) in line.iter_mut().zip(&mut columns) {
+        for (s, column) in line.iter().zip(&mut sums.columns) {
             for lane in 0..LANES {
-                p[lane] /= count;
-                sum[lane] += p[lane];
-                column[lane] += p[lane];
+                sum[lane] += s[lane];
+                column[lane] += s[lane];
             }
         }
         rows[row] = total(&sum);
+        joint[row * bins..][..bins].copy_from_slice(&line.as_flattened()[..bins]);
     }
-    let both = entropy(isa, joint.as_flattened(), logs);
-    let value = entropy(isa, rows, logs) + entropy(isa, columns.as_flattened(), logs) - both;
+    columns.copy_from_slice(&sums.columns.as_flattened()[..bins]);
+}
+
+/// The mutual information of sums S over `count` samples: ln n + (Σ S ln S of pairs of bins − those
+/// of the bins of x and of y) / n.
+fn information(isa: Isa, flat: &[f64], bins: usize, count: u32, logs: &mut [f64]) -> f64 {
+    let positive = logs.iter_mut().zip(flat);
+    positive.for_each(|(log, s)| *log = s.max(f64::MIN_POSITIVE));
+    ln_in_place(isa, logs);
+    let (pairs, margins) = flat.split_at(bins * bins);
+    let (log_pairs, log_margins) = logs.split_at(bins * bins);
+    let n = f64::from(count);
+    let value = log(n) + (products(pairs, log_pairs) - products(margins, log_margins)) / n;
     // Rounding may leave a little less than none.
     value.max(0.0)
 }
 
-/// −Σ p ln p; the number of values is one of whole lanes.
-fn entropy(isa: Isa, p: &[f64], logs: &mut Vec<f64>) -> f64 {
-    logs.clear();
-    logs.extend(p.iter().map(|p| p.max(f64::MIN_POSITIVE)));
-    ln_in_place(isa, logs);
+/// Σ ab, in lanes.
+fn products(a: &[f64], b: &[f64]) -> f64 {
+    let ((parts, rest), (others, last)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
     let mut sums = [0.0; LANES];
-    for (p, ln) in p
-        .as_chunks::<LANES>()
-        .0
-        .iter()
-        .zip(logs.as_chunks::<LANES>().0)
-    {
+    for (a, b) in parts.iter().zip(others) {
         for lane in 0..LANES {
-            sums[lane] -= p[lane] * ln[lane];
+            sums[lane] += a[lane] * b[lane];
         }
+    }
+    for (sum, (a, b)) in sums.iter_mut().zip(rest.iter().zip(last)) {
+        *sum += a * b;
     }
     total(&sums)
 }
